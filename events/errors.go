@@ -1,0 +1,49 @@
+package events
+
+import "errors"
+
+// Errors of subjects and tokens.
+var (
+	// ErrThreadID is a thread id that is empty or longer than MaxIDBytes.
+	ErrThreadID = errors.New("thread id must be 1 to 256 bytes")
+	// ErrToken is a subject token that is not the canonical form of any thread id.
+	ErrToken = errors.New("not a canonical thread token")
+	// ErrType is an event type that has no place where it was given.
+	ErrType = errors.New("unknown event type")
+)
+
+// Errors of records.
+var (
+	// ErrChain is a record whose chain value does not follow from the previous one and its own data.
+	ErrChain = errors.New("chain does not match")
+	// ErrChainSet is a record that already carries a chain value when it is about to be sealed.
+	ErrChainSet = errors.New("chain is already set")
+)
+
+// ErrBodyGone is a rejected event whose body was too long to be kept.
+var ErrBodyGone = errors.New("the body was not kept")
+
+// Errors of event files.
+var (
+	// ErrLineTooLong is a line of more than MaxLineBytes.
+	ErrLineTooLong = errors.New("line too long")
+	// ErrNoThread is an event that says nowhere which thread it belongs to.
+	ErrNoThread = errors.New("no thread_id")
+)
+
+// Errors of a Publisher.
+var (
+	// ErrBufferFull is an event that was not accepted, for want of room before its context ended.
+	ErrBufferFull = errors.New("buffer is full")
+	// ErrTooLarge is an event that neither buffer nor server would ever take.
+	ErrTooLarge = errors.New("event is too large")
+	// ErrRefused is an event that was accepted and that the server won't ever take.
+	ErrRefused = errors.New("refused by the server")
+	// ErrPublisherClosed is an event given to a closed publisher, or given up by it.
+	ErrPublisherClosed = errors.New("publisher is closed")
+	// ErrUnsent is a publisher that was closed before all its events were stored.
+	ErrUnsent = errors.New("events given up")
+)
+
+// ErrGateTimeout is a summary that was still on its way when the gate's bound was reached.
+var ErrGateTimeout = errors.New("a summary is still in the making")

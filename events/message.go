@@ -1,0 +1,149 @@
+package events
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// common reads the members that the data of messages and tool results share.
+func (r *reader) common() *Message {
+	r.hints()
+	return &Message{
+		MessageID:  r.messageID(),
+		Content:    r.content(),
+		ToolCallID: r.text(fieldToolCallID),
+		AgentID:    r.text(fieldAgentID),
+		Policy:     r.text(fieldPolicy),
+		CreatedAt:  r.time(fieldCreatedAt),
+		Metadata:   r.object(fieldMetadata),
+	}
+}
+
+// hints checks the kind of the members that may repeat what the subject says; that they agree with it is
+// checked before.
+func (r *reader) hints() {
+	r.get(fieldType, "a string", jsontext.KindString)
+	r.get(fieldThreadID, "a string", jsontext.KindString)
+}
+
+func (r *reader) message() *Message {
+	m := r.common()
+	m.Role = r.role()
+	m.ToolCalls = r.toolCalls()
+	if pinned := r.boolean(fieldPinned); pinned != nil {
+		m.Pinned = *pinned
+	}
+	m.Usage = r.usage()
+	if m.Role == RoleTool {
+		r.result(m)
+	}
+	return m
+}
+
+func (r *reader) toolResult() *Message {
+	m := r.common()
+	m.Role = RoleTool
+	r.result(m)
+	return m
+}
+
+// result reads what only a tool's result has; a message of role tool may carry it too.
+func (r *reader) result(m *Message) {
+	m.ToolName = r.text(fieldToolName)
+	m.Arguments = r.arguments(fieldArguments)
+	m.IsError = r.boolean(fieldIsError)
+	if code := r.integer(fieldExitCode); code != nil {
+		exit := int(*code)
+		m.ExitCode = &exit
+	}
+	m.RelevantRange = r.lineRange()
+}
+
+func (r *reader) edit() *Edit {
+	r.hints()
+	e := &Edit{MessageID: r.messageID()}
+	if deleted := r.boolean(fieldDeleted); deleted != nil {
+		e.Deleted = *deleted
+	}
+	if !e.Deleted || len(r.members[fieldContent]) > 0 {
+		e.Content = r.content()
+	}
+	e.EditID = r.text(fieldEditID)
+	e.AgentID = r.text(fieldAgentID)
+	e.CreatedAt = r.time(fieldCreatedAt)
+	return e
+}
+
+func (r *reader) role() string {
+	if r.rej == nil && !r.present(fieldRole) {
+		r.fail("role", "required")
+	}
+	role := r.text(fieldRole)
+	switch role {
+	case RoleSystem, RoleDeveloper, RoleUser, RoleAssistant, RoleTool:
+	default:
+		r.fail("role", "must be system, developer, user, assistant or tool")
+	}
+	return role
+}
+
+func (r *reader) toolCalls() []ToolCall {
+	list := r.get(fieldToolCalls, "an array", jsontext.KindBeginArray)
+	if list == nil {
+		return nil
+	}
+	var calls []ToolCall
+	r.walk(list, "tool_calls", func(_, element []byte) {
+		calls = append(calls, r.toolCall(fmt.Sprintf("tool_calls[%d]", len(calls)), element))
+	})
+	return calls
+}
+
+func (r *reader) toolCall(path string, v []byte) ToolCall {
+	var id, name, arguments []byte
+	r.walk(v, path, func(member, value []byte) {
+		switch string(member) {
+		case "id":
+			id = value
+		case "name":
+			name = value
+		case "arguments":
+			arguments = value
+		}
+	})
+	switch {
+	case r.rej != nil:
+		return ToolCall{}
+	case v[0] != '{':
+		r.fail(path, "must be an object")
+	case !isString(id):
+		r.fail(path+".id", "must be a string")
+	case !isString(name):
+		r.fail(path+".name", "must be a string")
+	case len(arguments) > 0 && !isNull(arguments) && !isString(arguments) && arguments[0] != '{':
+		r.fail(path+".arguments", "must be an object or a string")
+	default:
+		return ToolCall{ID: unquote(id), Name: unquote(name), Arguments: clonePresent(arguments)}
+	}
+	return ToolCall{}
+}
+
+// walk visits a value inside the data, until a fault.
+func (r *reader) walk(v []byte, path string, visit func(name, value []byte)) {
+	_, err := walk(v, func(name, value []byte) {
+		if r.rej == nil {
+			visit(name, value)
+		}
+	})
+	if err != nil && r.rej == nil {
+		r.rej = invalidJSON(path, err)
+	}
+}
+
+func clonePresent(v []byte) jsontext.Value {
+	if len(v) == 0 || isNull(v) {
+		return nil
+	}
+	return jsontext.Value(v).Clone()
+}

@@ -1,0 +1,220 @@
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"precis/events"
+)
+
+func TestPublisherBufferFull(t *testing.T) {
+	checkLeaks(t)
+	s := startServer(t)
+	stream := s.stream(s.connect(), eventsStream())
+	for name, opts := range map[string]events.PublisherOptions{
+		"events": {BufferEvents: 10},
+		"bytes":  {BufferBytes: 10 * len(`{"message_id":"m0","content":"x"}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPublisher(t, s, opts)
+			s.stop()
+			for n := range 10 {
+				publish(t, p, name, n)
+			}
+			ended, cancel := context.WithCancel(context.Background())
+			cancel()
+			data := []byte(`{"message_id":"mx","content":"x"}`)
+			if _, err := p.Publish(ended, events.ToolResult, name, data); !errors.Is(err, events.ErrBufferFull) {
+				t.Errorf("publish into a full buffer: %v", err)
+			}
+			if err := p.Flush(ended); !errors.Is(err, context.Canceled) {
+				t.Errorf("flush: %v", err)
+			}
+			accepted := make(chan error, 1)
+			go func() {
+				_, err := p.Publish(within(t), events.ToolResult, name, []byte(`{"message_id":"m10","content":"x"}`))
+				accepted <- err
+			}()
+			s.start() // makes room
+			if err := <-accepted; err != nil {
+				t.Errorf("publish that waits for room: %v", err)
+			}
+			closePublisher(t, p)
+			if got := firstSeen(t, stored(t, stream))[name]; len(got) != 11 {
+				t.Errorf("%d events, want 11: %v", len(got), got)
+			}
+		})
+	}
+}
+
+// What the server won't ever take is told, and holds up nobody else.
+func TestPublisherRefusals(t *testing.T) {
+	checkLeaks(t)
+	s := startServer(t)
+	config := eventsStream()
+	config.MaxMsgSize = 1000
+	stream := s.stream(s.connect(), config)
+	p := newPublisher(t, s, events.PublisherOptions{})
+	big := func(n int) []byte {
+		return []byte(`{"message_id":"big","content":"` + strings.Repeat("x", n) + `"}`)
+	}
+	if _, err := p.Publish(within(t), events.ToolResult, "t", big(1<<20)); !errors.Is(err, events.ErrTooLarge) {
+		t.Errorf("larger than the server's messages: %v", err)
+	}
+	s.stop()
+	publish(t, p, "t", 0)
+	refused, err := p.Publish(within(t), events.ToolResult, "t", big(2000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish(t, p, "t", 1)
+	s.start()
+	if _, err := refused.Wait(within(t)); !errors.Is(err, events.ErrRefused) {
+		t.Errorf("receipt: %v", err)
+	}
+	if err := p.Close(within(t)); !errors.Is(err, events.ErrRefused) || errors.Is(err, events.ErrUnsent) {
+		t.Errorf("close: %v", err)
+	}
+	wantInOrder(t, firstSeen(t, stored(t, stream)), 1, 2)
+}
+
+func TestPublisherWithoutBatches(t *testing.T) {
+	checkLeaks(t)
+	s := startServer(t)
+	config := eventsStream()
+	config.AllowAtomicPublish = false
+	stream := s.stream(s.connect(), config)
+	p := newPublisher(t, s, events.PublisherOptions{})
+	s.stop()
+	for n := range 300 {
+		publish(t, p, "t", n)
+	}
+	s.start()
+	closePublisher(t, p)
+	wantInOrder(t, firstSeen(t, stored(t, stream)), 1, 300)
+}
+
+// A stream that is not there yet is waited for.
+func TestPublisherWaitsForItsStream(t *testing.T) {
+	checkLeaks(t)
+	s := startServer(t)
+	warned := make(chan error, 1)
+	p := newPublisher(t, s, events.PublisherOptions{Warn: func(err error) {
+		select {
+		case warned <- err:
+		default:
+		}
+	}})
+	publish(t, p, "t", 0)
+	publish(t, p, "t", 1)
+	if err := <-warned; !strings.Contains(err.Error(), "no stream") {
+		t.Errorf("warning: %v", err)
+	}
+	stream := s.stream(s.connect(), eventsStream())
+	closePublisher(t, p)
+	wantInOrder(t, firstSeen(t, stored(t, stream)), 1, 2)
+}
+
+func TestPublisherClose(t *testing.T) {
+	checkLeaks(t)
+	s := startServer(t)
+	s.stream(s.connect(), eventsStream())
+	p := newPublisher(t, s, events.PublisherOptions{})
+	s.stop()
+	r := publish(t, p, "t", 0)
+	publish(t, p, "t", 1)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := p.Close(ended); !errors.Is(err, events.ErrUnsent) || !errors.Is(err, context.Canceled) {
+		t.Errorf("close: %v", err)
+	}
+	if _, err := r.Wait(within(t)); !errors.Is(err, events.ErrPublisherClosed) {
+		t.Errorf("receipt: %v", err)
+	}
+	if _, err := p.Publish(within(t), events.ToolResult, "t", nil); !errors.Is(err, events.ErrPublisherClosed) {
+		t.Errorf("publish: %v", err)
+	}
+	if err := p.Close(within(t)); !errors.Is(err, events.ErrUnsent) {
+		t.Errorf("close again: %v", err)
+	}
+}
+
+func TestPublisherOnAClosedConnection(t *testing.T) {
+	checkLeaks(t)
+	s := startServer(t)
+	nc := s.connect()
+	p, err := events.NewPublisher(nc, events.PublisherOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := publish(t, p, "t", 0) // no stream takes it, so that it is on its way when the connection goes
+	nc.Close()
+	if _, err := r.Wait(within(t)); !errors.Is(err, events.ErrPublisherClosed) {
+		t.Errorf("receipt: %v", err)
+	}
+	if _, err := p.Publish(within(t), events.ToolResult, "t", nil); err == nil {
+		t.Error("an event is accepted that can't be sent")
+	}
+	if err := p.Close(within(t)); !errors.Is(err, events.ErrUnsent) {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func TestPublisherWrongUse(t *testing.T) {
+	checkLeaks(t)
+	s := startServer(t)
+	p := newPublisher(t, s, events.PublisherOptions{})
+	defer closePublisher(t, p)
+	if _, err := p.Publish(within(t), events.SummaryCreated, "t", nil); !errors.Is(err, events.ErrType) {
+		t.Errorf("a record: %v", err)
+	}
+	if _, err := p.Publish(within(t), events.ToolResult, "", nil); !errors.Is(err, events.ErrThreadID) {
+		t.Errorf("no thread: %v", err)
+	}
+	for _, bad := range []events.PublisherOptions{{BatchEvents: 1001}, {BufferEvents: -1}, {BufferBytes: -1}, {AckWait: -1}, {RetryWait: -1}} {
+		if _, err := events.NewPublisher(s.connect(), bad); err == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+}
+
+// Many agents share a publisher.
+func TestPublisherConcurrently(t *testing.T) {
+	checkLeaks(t)
+	s := startServer(t)
+	stream := s.stream(s.connect(), eventsStream())
+	p := newPublisher(t, s, events.PublisherOptions{BufferEvents: 50})
+	var agents sync.WaitGroup
+	for agent := range 16 {
+		agents.Go(func() {
+			for n := range 100 {
+				data := fmt.Sprintf(`{"message_id":"m%d","content":"x"}`, n)
+				if _, err := p.Publish(within(t), events.ToolResult, fmt.Sprintf("t%d", agent), []byte(data)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	agents.Wait()
+	closePublisher(t, p)
+	wantInOrder(t, firstSeen(t, stored(t, stream)), 16, 100)
+}
+
+// An agent may come up before its server.
+func TestPublisherBeforeItsServer(t *testing.T) {
+	checkLeaks(t)
+	s := startServer(t)
+	stream := s.stream(s.connect(), eventsStream())
+	s.stop()
+	p := newPublisher(t, s, events.PublisherOptions{})
+	for n := range 10 {
+		publish(t, p, "t", n)
+	}
+	s.start()
+	closePublisher(t, p)
+	wantInOrder(t, firstSeen(t, stored(t, stream)), 1, 10)
+}

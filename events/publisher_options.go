@@ -1,0 +1,65 @@
+package events
+
+import (
+	"fmt"
+	"time"
+)
+
+// Bounds of one write to the server.
+const (
+	// maxBatchEvents is what nats-server takes in one atomic batch (2.12 and later).
+	maxBatchEvents = 1000
+	// batchBytes keeps a batch's way to the server short against PublisherOptions.AckWait.
+	batchBytes = 4 << 20
+)
+
+// PublisherOptions are a Publisher's settings; a zero field takes its default.
+type PublisherOptions struct {
+	// BufferEvents is how many accepted events may wait for the server's word. Default 10,000.
+	BufferEvents int
+	// BufferBytes is how many bytes of data they may have. Default 64 MiB.
+	BufferBytes int
+	// BatchEvents is how many waiting events are written at once, so that the server syncs its disk once for
+	// all of them; at most 1000. 1 writes one by one. Default 256. A stream that does not allow atomic batches is
+	// written to one by one.
+	BatchEvents int
+	// AckWait is how long to wait for the server's word before sending again. Default 5s.
+	AckWait time.Duration
+	// RetryWait is the pause before sending again after a refusal; it doubles up to 32 times that. Default 50ms.
+	RetryWait time.Duration
+	// Warn is told of attempts that failed and are repeated; it must not block. Default: nobody is told.
+	Warn func(error)
+}
+
+// WithDefaults returns the options with defaults in place of zero fields.
+func (o PublisherOptions) WithDefaults() PublisherOptions {
+	o.BufferEvents = orDefault(o.BufferEvents, 10_000)
+	o.BufferBytes = orDefault(o.BufferBytes, 64<<20)
+	o.BatchEvents = orDefault(o.BatchEvents, 256)
+	o.AckWait = orDefault(o.AckWait, 5*time.Second)
+	o.RetryWait = orDefault(o.RetryWait, 50*time.Millisecond)
+	if o.Warn == nil {
+		o.Warn = func(error) {}
+	}
+	return o
+}
+
+// Validate says which option is out of range.
+func (o PublisherOptions) Validate() error {
+	switch {
+	case o.BufferEvents < 0 || o.BufferBytes < 0:
+		return fmt.Errorf("publisher options: buffer of %d events and %d bytes", o.BufferEvents, o.BufferBytes)
+	case o.BatchEvents < 0 || o.BatchEvents > maxBatchEvents:
+		return fmt.Errorf("publisher options: batches of %d events, at most %d", o.BatchEvents, maxBatchEvents)
+	case o.AckWait < 0 || o.RetryWait < 0:
+		return fmt.Errorf("publisher options: negative wait")
+	}
+	return nil
+}
+
+func orDefault[T int | time.Duration](v, fallback T) T {
+	if v == 0 {
+		return fallback
+	}
+	return v
+}

@@ -1,0 +1,120 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Codes of nats-server's API errors that nats.go does not name.
+const (
+	codeMessageTooLarge = 10054 // the message exceeds the stream's maximum
+	codeBatchesDisabled = 10174 // the stream does not allow atomic batches
+)
+
+// run sends what is accepted, one write at a time, until the context ends; then it gives up the rest.
+func (p *Publisher) run(ctx context.Context) {
+	defer close(p.stopped)
+	defer p.sender.close()
+	most := p.opts.BatchEvents
+	for {
+		batch := p.queue.take(ctx, most)
+		if len(batch) == 0 {
+			break
+		}
+		if err := p.deliver(ctx, batch); isAPIError(err, codeBatchesDisabled) {
+			most = 1
+		}
+	}
+	// Nobody adds any more: Close has closed the queue, or the connection is gone.
+	p.settle(p.queue.drop(), 0, ErrPublisherClosed)
+}
+
+// deliver sends a batch until every event in it is settled. It returns what the server had against the batch as
+// such.
+func (p *Publisher) deliver(ctx context.Context, batch []*pending) error {
+	last, err := p.untilAnswered(ctx, batch)
+	if err != nil && len(batch) > 1 && ctx.Err() == nil {
+		// Whatever it is, it is the matter of a batch, or of one event in it: then each is told its own.
+		for i := range batch {
+			_ = p.deliver(ctx, batch[i:i+1])
+		}
+		return err
+	}
+	p.settle(batch, last, err)
+	return err
+}
+
+// settle tells a batch's receipts. The server stores a batch in one piece, so that its last sequence tells all.
+func (p *Publisher) settle(batch []*pending, last uint64, err error) {
+	for i, ev := range batch {
+		p.release(ev)
+		ev.data = nil // the queue remembers its newest event
+		if err != nil {
+			ev.settle(0, err)
+		} else {
+			ev.settle(last-uint64(len(batch)-1-i), nil)
+		}
+	}
+	if errors.Is(err, ErrPublisherClosed) {
+		p.queue.gaveUp(len(batch))
+	}
+}
+
+// untilAnswered sends a batch until the server has stored it or won't ever take it. It fails with ErrRefused, with
+// ErrPublisherClosed, or, for more than one event, with any answer that may be one event's fault.
+func (p *Publisher) untilAnswered(ctx context.Context, batch []*pending) (last uint64, err error) {
+	for attempt := 0; ; attempt++ {
+		if err := p.sender.connected(ctx); err != nil {
+			return 0, fmt.Errorf("%w: %w", ErrPublisherClosed, err)
+		}
+		last, err := p.sender.send(ctx, batch)
+		if err == nil {
+			p.note(nil)
+			return last, nil
+		}
+		if ctx.Err() != nil {
+			return 0, ErrPublisherClosed
+		}
+		var api *jetstream.APIError
+		refused := errors.Is(err, nats.ErrMaxPayload) || isAPIError(err, codeMessageTooLarge)
+		switch {
+		case len(batch) > 1 && (refused || errors.As(err, &api)):
+			return 0, err
+		case refused:
+			return 0, p.refuse(err)
+		}
+		p.note(err)
+		if !errors.Is(err, errLost) { // a lost connection is waited for, not paused for
+			pause(ctx, p.opts.RetryWait<<min(attempt, 5))
+		}
+	}
+}
+
+func (p *Publisher) refuse(err error) error {
+	err = fmt.Errorf("%w: %w", ErrRefused, err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refused == nil {
+		p.refused = err
+	}
+	return err
+}
+
+// note keeps why the buffer does not drain; nil when it does.
+func (p *Publisher) note(err error) {
+	p.mu.Lock()
+	p.lastErr = err
+	p.mu.Unlock()
+	if err != nil {
+		p.opts.Warn(err)
+	}
+}
+
+func isAPIError(err error, code jetstream.ErrorCode) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == code
+}

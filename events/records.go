@@ -1,0 +1,257 @@
+package events
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Head stands on every record in the SUMMARIES stream.
+type Head struct {
+	ThreadID     *string `json:"thread_id"` // null on config.applied, which belongs to a partition
+	Partition    int     `json:"partition"`
+	EventSeq     uint64  `json:"event_seq"`     // the EVENTS sequence at which it was decided
+	EffectiveSeq uint64  `json:"effective_seq"` // the partition's last applied EVENTS sequence when it took effect
+	ChainSeq     uint64  `json:"chain_seq"`     // counts up from 1 per thread
+	Chain        string  `json:"chain,omitzero"`
+}
+
+// Summary kinds.
+const (
+	KindToolResult = "tool_result"
+	KindCompaction = "compaction"
+	KindHistory    = "history"
+)
+
+// Slots, the places that summaries hold one after another. The others are `tool:<message>`,
+// `leaf:<first message>` and `node:<level>:<first message>`.
+const (
+	SlotCurrent = "current"
+	SlotHistory = "history"
+)
+
+// Methods by which a summary is made.
+const (
+	MethodRules      = "rules"
+	MethodLLM        = "llm"
+	MethodTruncation = "truncation"
+)
+
+// Trigger reasons.
+const (
+	TriggerToolOutputChars  = "tool_output_chars"
+	TriggerToolOutputTokens = "tool_output_tokens"
+	TriggerThreadTokens     = "thread_tokens"
+	TriggerThreadMessages   = "thread_messages"
+	TriggerWindowFraction   = "window_fraction"
+	TriggerIdle             = "idle"
+	TriggerRequested        = "requested"
+	TriggerRegenerated      = "regenerated"
+)
+
+// Invalidation reasons.
+const (
+	ReasonSourceEdited      = "source_edited"
+	ReasonSourceDeleted     = "source_deleted"
+	ReasonPolicyChanged     = "policy_changed"
+	ReasonPromptChanged     = "prompt_changed"
+	ReasonModelChanged      = "model_changed"
+	ReasonTTLExpired        = "ttl_expired"
+	ReasonSourceInvalidated = "source_summary_invalidated"
+)
+
+// Actions that a policy takes on a stale or failed summary.
+const (
+	ActionRegenerate = "regenerate"
+	ActionTrim       = "trim"
+	ActionFail       = "fail"
+)
+
+// Trigger says why work was decided: a threshold is passed by more than its value.
+type Trigger struct {
+	Reason    string   `json:"reason"`
+	Threshold *float64 `json:"threshold"`
+	Value     *float64 `json:"value"`
+}
+
+// OrNull is a string that JSON writes as null where it is empty: what does not apply is null.
+type OrNull string
+
+// MarshalJSON writes the string, or null.
+func (s OrNull) MarshalJSON() ([]byte, error) {
+	if s == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(s))
+}
+
+// Common is the part that every record has.
+func (h *Head) Common() *Head { return h }
+
+// Record is one record of the SUMMARIES stream.
+type Record interface{ Common() *Head }
+
+// Usage is what a summary's calls consumed.
+type Usage struct {
+	InputTokens       int64  `json:"input_tokens"`
+	OutputTokens      int64  `json:"output_tokens"`
+	CachedInputTokens int64  `json:"cached_input_tokens"`
+	Attempts          int    `json:"attempts"`
+	LatencyMS         int64  `json:"latency_ms"`
+	Source            OrNull `json:"source"` // "provider" or "estimate"; null where nothing was called
+}
+
+// Cost is what calls cost; a null amount is unknown, 0 is free.
+type Cost struct {
+	AmountMicroUSD *int64 `json:"amount_microusd"`
+	Currency       string `json:"currency"`
+	PriceTable     OrNull `json:"price_table"` // null where nothing was called
+}
+
+// ToolSummary is the structured form of a tool output's summary by rules.
+type ToolSummary struct {
+	ToolName string         `json:"tool_name"`
+	Category string         `json:"category"`
+	Status   string         `json:"status"` // success, error or partial
+	KeyFacts []string       `json:"key_facts"`
+	Metadata map[string]any `json:"metadata"`
+}
+
+// Summary is the data of summary.created: the summary record.
+type Summary struct {
+	Head
+	ID                string       `json:"id"`
+	AsOfMessageID     *string      `json:"as_of_message_id"`
+	Kind              string       `json:"kind"`
+	Slot              string       `json:"slot"`
+	Level             int          `json:"level"`
+	Current           bool         `json:"current"`
+	Version           uint64       `json:"version"`
+	Replaces          *string      `json:"replaces"`
+	SourceMessageIDs  []string     `json:"source_message_ids"`
+	SourceSummaryIDs  []string     `json:"source_summary_ids"`
+	SourceDigest      string       `json:"source_digest"`
+	Content           string       `json:"content"`
+	ToolSummary       *ToolSummary `json:"tool_summary"`
+	TokenCountBefore  int64        `json:"token_count_before"`
+	TokenCountAfter   int64        `json:"token_count_after"`
+	Tokenizer         string       `json:"tokenizer"`
+	CharsBefore       int64        `json:"chars_before"`
+	CharsAfter        int64        `json:"chars_after"`
+	Method            string       `json:"method"`
+	FallbackReason    *string      `json:"fallback_reason"`
+	Provider          *string      `json:"provider"`
+	Model             *string      `json:"model"`
+	PromptVersion     *string      `json:"prompt_version"`
+	RulesVersion      *string      `json:"rules_version"`
+	Policy            string       `json:"policy"`
+	PolicyFingerprint string       `json:"policy_fingerprint"`
+	PolicyUnresolved  *string      `json:"policy_unresolved"` // the name an event asked for that no policy has
+	Trigger           Trigger      `json:"trigger"`
+	Usage             Usage        `json:"usage"`
+	Cost              Cost         `json:"cost"`
+	CreatedAt         time.Time    `json:"created_at"`
+	ExpiresAt         *time.Time   `json:"expires_at"`
+}
+
+// Started is the data of summary.started: a job whole.
+type Started struct {
+	Head
+	SummaryID         string   `json:"summary_id"`
+	Kind              string   `json:"kind"`
+	Slot              string   `json:"slot"`
+	Version           uint64   `json:"version"`
+	Trigger           Trigger  `json:"trigger"`
+	SourceMessageIDs  []string `json:"source_message_ids"`
+	SourceSummaryIDs  []string `json:"source_summary_ids"`
+	SourceDigest      string   `json:"source_digest"`
+	Policy            string   `json:"policy"`
+	PolicyFingerprint string   `json:"policy_fingerprint"`
+	Model             *string  `json:"model"`
+	PromptVersion     *string  `json:"prompt_version"`
+}
+
+// Failed is the data of summary.failed.
+type Failed struct {
+	Head
+	SummaryID string `json:"summary_id"`
+	Kind      string `json:"kind"`
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Action    string `json:"action"` // trim or fail
+	Usage     Usage  `json:"usage"`
+	Cost      Cost   `json:"cost"`
+}
+
+// Cause names what made a summary stale; the field that applies is set.
+type Cause struct {
+	MessageID *string `json:"message_id"`
+	SummaryID *string `json:"summary_id"`
+	Setting   *string `json:"setting"`
+	Old       *string `json:"old"`
+	New       *string `json:"new"`
+}
+
+// Invalidated is the data of summary.invalidated.
+type Invalidated struct {
+	Head
+	SummaryID     string    `json:"summary_id"`
+	Kind          string    `json:"kind"`
+	Reason        string    `json:"reason"`
+	Cause         Cause     `json:"cause"`
+	Action        string    `json:"action"`
+	InvalidatedAt time.Time `json:"invalidated_at"`
+}
+
+// UsageRecord is the data of usage.recorded: one paid call.
+type UsageRecord struct {
+	Head
+	SummaryID string `json:"summary_id"`
+	Provider  string `json:"provider"`
+	Model     string `json:"model"`
+	Attempt   int    `json:"attempt"`
+	Outcome   string `json:"outcome"` // used, refused, failed, superseded, unknown
+	Usage     Usage  `json:"usage"`
+	Cost      Cost   `json:"cost"`
+}
+
+// Config is the data of config.applied: what is in force behind EffectiveSeq.
+type Config struct {
+	Head
+	Policies       jsontext.Value    `json:"policies"`
+	Limits         jsontext.Value    `json:"limits"`
+	Prompts        map[string]string `json:"prompts"`
+	PriceTable     jsontext.Value    `json:"price_table"`
+	Providers      jsontext.Value    `json:"providers"` // kind and model of each, by name
+	ProgramVersion string            `json:"program_version"`
+	RulesVersion   string            `json:"rules_version"`
+	Fingerprint    string            `json:"fingerprint"`
+}
+
+// Rejection codes.
+const (
+	CodeInvalidJSON     = "invalid_json"
+	CodeSchema          = "schema"
+	CodeThreadMismatch  = "thread_mismatch"
+	CodeTypeMismatch    = "type_mismatch"
+	CodeMessageConflict = "message_conflict"
+	CodeUnknownMessage  = "unknown_message"
+	CodeTooLarge        = "too_large"
+)
+
+// Rejected is the data of event.rejected: an event that can't be accepted, byte for byte, and why.
+type Rejected struct {
+	Code       string              `json:"code"`
+	Message    string              `json:"message"`
+	Field      *string             `json:"field"`
+	Subject    string              `json:"subject"`
+	StreamSeq  uint64              `json:"stream_seq"`
+	Headers    map[string][]string `json:"headers"`
+	BodyBase64 *string             `json:"body_base64"` // null, with BodySHA256, where the body does not fit
+	BodySHA256 *string             `json:"body_sha256"`
+
+	// What is not valid UTF-8 can't stand in JSON as it came: then it stands here as well, names and values in base64.
+	SubjectBase64 *string             `json:"subject_base64,omitzero"`
+	HeadersBase64 map[string][]string `json:"headers_base64,omitzero"`
+}

@@ -1,0 +1,121 @@
+package events
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// NoThreadToken stands for the thread in event.rejected where an event's subject tells none; no thread's token
+// looks like it.
+const NoThreadToken = "="
+
+// NewRejected writes down an event that can't be accepted, byte for byte. A body longer than maxBody bytes is
+// left out and its sha256 given instead; in base64 it takes a third more room than maxBody.
+func NewRejected(raw Raw, streamSeq uint64, why *RejectError, maxBody int) Rejected {
+	r := Rejected{
+		Code: why.Code, Message: why.Message, StreamSeq: streamSeq,
+		Subject: valid(raw.Subject), Headers: map[string][]string{},
+	}
+	if why.Field != "" {
+		field := valid(why.Field)
+		r.Field = &field
+	}
+	if r.Subject != raw.Subject {
+		r.SubjectBase64 = base64Of([]byte(raw.Subject))
+	}
+	r.setHeaders(raw.Header)
+	if len(raw.Body) <= maxBody {
+		r.BodyBase64 = base64Of(raw.Body)
+		return r
+	}
+	sum := sha256.Sum256(raw.Body)
+	digest := hex.EncodeToString(sum[:])
+	r.BodySHA256 = &digest
+	return r
+}
+
+// setHeaders takes the headers over; where one is not valid UTF-8, which no JSON can hold, they stand in base64
+// beside.
+func (r *Rejected) setHeaders(h map[string][]string) {
+	exact := true
+	encoded := make(map[string][]string, len(h))
+	for name, values := range h {
+		key := *base64Of([]byte(name))
+		exact = exact && utf8.ValidString(name)
+		for _, v := range values {
+			exact = exact && utf8.ValidString(v)
+			r.Headers[valid(name)] = append(r.Headers[valid(name)], valid(v))
+			encoded[key] = append(encoded[key], *base64Of([]byte(v)))
+		}
+	}
+	if !exact {
+		r.HeadersBase64 = encoded
+	}
+}
+
+// Raw returns the event as it came, to be published again. It fails with ErrBodyGone where the body was too
+// long to be kept.
+func (r *Rejected) Raw() (Raw, error) {
+	if r.BodyBase64 == nil {
+		return Raw{}, ErrBodyGone
+	}
+	body, err := base64.StdEncoding.DecodeString(*r.BodyBase64)
+	if err != nil {
+		return Raw{}, fmt.Errorf("read body: %w", err)
+	}
+	raw := Raw{Subject: r.Subject, Header: r.Headers, Body: body}
+	if r.SubjectBase64 != nil {
+		subject, err := base64.StdEncoding.DecodeString(*r.SubjectBase64)
+		if err != nil {
+			return Raw{}, fmt.Errorf("read subject: %w", err)
+		}
+		raw.Subject = string(subject)
+	}
+	if r.HeadersBase64 != nil {
+		if raw.Header, err = decodeHeaders(r.HeadersBase64); err != nil {
+			return Raw{}, fmt.Errorf("read headers: %w", err)
+		}
+	}
+	return raw, nil
+}
+
+func decodeHeaders(encoded map[string][]string) (map[string][]string, error) {
+	h := make(map[string][]string, len(encoded))
+	for key, values := range encoded {
+		name, err := base64.StdEncoding.DecodeString(key)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range values {
+			value, err := base64.StdEncoding.DecodeString(v)
+			if err != nil {
+				return nil, err
+			}
+			h[string(name)] = append(h[string(name)], string(value))
+		}
+	}
+	return h, nil
+}
+
+// RejectedToken returns the thread's token in event.rejected for an event that came on subject.
+func RejectedToken(subject string) string {
+	_, token, ok := ParseSubject(subject)
+	if !ok {
+		return NoThreadToken
+	}
+	if _, err := ThreadOf(token); err != nil {
+		return NoThreadToken
+	}
+	return token
+}
+
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func base64Of(b []byte) *string {
+	s := base64.StdEncoding.EncodeToString(b)
+	return &s
+}

@@ -1,0 +1,102 @@
+package events
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Type is a CloudEvents type; it is also the head of the NATS subject that carries it.
+type Type string
+
+// What agents publish.
+const (
+	ThreadMessage Type = "thread.message"
+	ToolResult    Type = "tool.result"
+	MessageEdited Type = "message.edited"
+)
+
+// What the processor publishes.
+const (
+	SummaryStarted     Type = "summary.started"
+	SummaryCreated     Type = "summary.created"
+	SummaryInvalidated Type = "summary.invalidated"
+	SummaryFailed      Type = "summary.failed"
+	UsageRecorded      Type = "usage.recorded"
+	ConfigApplied      Type = "config.applied"
+	EventRejected      Type = "event.rejected"
+)
+
+// Roles a message may have.
+const (
+	RoleSystem    = "system"
+	RoleDeveloper = "developer"
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
+)
+
+// Event is one accepted event: what Decode makes of a NATS message.
+// Exactly one of Message and Edit is set.
+type Event struct {
+	// Type is what the event is treated as: a thread.message with role tool is a ToolResult here.
+	Type Type
+	// Thread is the thread id itself, not its subject token.
+	Thread string
+	// CloudEventID is the ce-id (or the structured mode's id); empty for a bare event.
+	CloudEventID string
+
+	Message *Message
+	Edit    *Edit
+}
+
+// Message is the data of a thread.message or a tool.result; fields that a type does not have are zero.
+type Message struct {
+	MessageID string     `json:"message_id"`
+	Role      string     `json:"role"` // RoleTool for every tool result
+	Content   Content    `json:"content"`
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+
+	ToolCallID    string         `json:"tool_call_id,omitempty"`
+	ToolName      string         `json:"tool_name,omitempty"`
+	Arguments     jsontext.Value `json:"arguments,omitempty"` // of the tool result's call: an object or a JSON string
+	IsError       *bool          `json:"is_error,omitempty"`
+	ExitCode      *int           `json:"exit_code,omitempty"`
+	RelevantRange *LineRange     `json:"relevant_range,omitempty"`
+
+	Pinned    bool           `json:"pinned,omitempty"`
+	AgentID   string         `json:"agent_id,omitempty"`
+	Policy    string         `json:"policy,omitempty"`
+	Usage     *TokenUsage    `json:"usage,omitempty"`
+	CreatedAt time.Time      `json:"created_at,omitzero"`
+	Metadata  jsontext.Value `json:"metadata,omitempty"`
+}
+
+// ToolCall is one call that an assistant message makes.
+type ToolCall struct {
+	ID        string         `json:"id"`
+	Name      string         `json:"name"`
+	Arguments jsontext.Value `json:"arguments,omitempty"` // an object, or a JSON string that holds one
+}
+
+// LineRange is a range of lines, 1-based, both ends included.
+type LineRange struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+// TokenUsage is what the provider reported for the call that made a message.
+type TokenUsage struct {
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+}
+
+// Edit is the data of a message.edited.
+type Edit struct {
+	MessageID string    `json:"message_id"`
+	Content   Content   `json:"content"`
+	Deleted   bool      `json:"deleted,omitempty"`
+	EditID    string    `json:"edit_id,omitempty"`
+	AgentID   string    `json:"agent_id,omitempty"`
+	CreatedAt time.Time `json:"created_at,omitzero"`
+}

@@ -1,0 +1,72 @@
+package schemas_test
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"precis/schemas"
+)
+
+// Every reference of the AsyncAPI document leads somewhere, and every event type has its channel.
+func TestAsyncAPI(t *testing.T) {
+	var doc map[string]any
+	if err := yaml.Unmarshal(read(t, "asyncapi.yaml"), &doc); err != nil {
+		t.Fatal(err)
+	}
+	refs := collectRefs(doc)
+	for _, ref := range refs {
+		if file, ok := strings.CutPrefix(ref, "./"); ok {
+			read(t, path.Clean(file))
+			continue
+		}
+		if !resolves(doc, strings.TrimPrefix(ref, "#/")) {
+			t.Errorf("%s leads nowhere", ref)
+		}
+	}
+	channels, _ := doc["channels"].(map[string]any)
+	if got := slices.Sorted(maps.Keys(channels)); !slices.Equal(got, schemas.Types()) {
+		t.Errorf("channels %v", got)
+	}
+	for _, typ := range schemas.Types() {
+		if !slices.Contains(refs, "./"+typ+".json") {
+			t.Errorf("no message carries %s", typ)
+		}
+	}
+}
+
+func collectRefs(node any) []string {
+	var refs []string
+	switch n := node.(type) {
+	case map[string]any:
+		for key, value := range n {
+			if ref, ok := value.(string); ok && key == "$ref" {
+				refs = append(refs, ref)
+			}
+			refs = append(refs, collectRefs(value)...)
+		}
+	case []any:
+		for _, value := range n {
+			refs = append(refs, collectRefs(value)...)
+		}
+	}
+	return refs
+}
+
+func resolves(doc map[string]any, pointer string) bool {
+	var node any = doc
+	for _, step := range strings.Split(pointer, "/") {
+		object, ok := node.(map[string]any)
+		if !ok {
+			return false
+		}
+		if node, ok = object[step]; !ok {
+			return false
+		}
+	}
+	return true
+}
