@@ -1,0 +1,149 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+)
+
+// Ack is what became of one published message.
+type Ack struct {
+	Seq       uint64 // stream sequence; of the first copy if Duplicate
+	Duplicate bool   // its Nats-Msg-Id was stored before, within the duplicate window
+	Err       error  // ErrWrongLastSequence, ErrTooLarge, ErrRefused or ErrTransient
+}
+
+// JetStream error codes (server/errors.json) that a publisher meets.
+const (
+	codeMessageTooLarge = 10054 // JSStreamMessageExceedsMaximumErr
+	codeHeaderTooLarge  = 10097 // JSStreamHeaderExceedsMaximumErr
+	codeWrongLastMsgID  = 10070 // JSStreamWrongLastMsgIDErrF
+	codeWrongLastSeq    = 10071 // JSStreamWrongLastSequenceErrF
+	codeWrongLastSeqC   = 10164 // JSStreamWrongLastSequenceConstantErr
+	codeRollup          = 10111 // JSStreamRollupFailedF: comes as a 500, and is for good
+)
+
+// ackReplyBody is a publish acknowledgement on the wire.
+type ackReplyBody struct {
+	Seq       uint64 `json:"seq"`
+	Duplicate bool   `json:"duplicate"`
+	Stream    string `json:"stream"`
+	Error     *struct {
+		Code        int    `json:"code"`
+		ErrCode     int    `json:"err_code"`
+		Description string `json:"description"`
+	} `json:"error"`
+}
+
+func parseAck(m *nats.Msg) Ack {
+	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
+		return Ack{Err: fmt.Errorf("%w: no stream takes the subject now", ErrTransient)}
+	}
+	var body ackReplyBody
+	if err := json.Unmarshal(m.Data, &body); err != nil {
+		return Ack{Err: fmt.Errorf("%w: read acknowledgement: %w", ErrTransient, err)}
+	}
+	if e := body.Error; e != nil {
+		return Ack{Err: fmt.Errorf("%w: %s (%d)", kindOf(e.Code, e.ErrCode), e.Description, e.ErrCode)}
+	}
+	if body.Stream == "" {
+		return Ack{Err: fmt.Errorf("%w: acknowledgement names no stream", ErrTransient)}
+	}
+	return Ack{Seq: body.Seq, Duplicate: body.Duplicate}
+}
+
+// kindOf says permanent or transient: the one place that decides.
+func kindOf(code, errCode int) error {
+	switch errCode {
+	case codeWrongLastSeq, codeWrongLastSeqC, codeWrongLastMsgID:
+		return ErrWrongLastSequence
+	case codeMessageTooLarge, codeHeaderTooLarge:
+		return ErrTooLarge
+	case codeRollup:
+		return ErrRefused
+	}
+	if code == 400 {
+		return ErrRefused
+	}
+	return ErrTransient
+}
+
+func classifySend(err error) error {
+	switch {
+	case errors.Is(err, nats.ErrMaxPayload):
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	case errors.Is(err, nats.ErrBadSubject), errors.Is(err, nats.ErrBadHeaderMsg):
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	default:
+		return fmt.Errorf("%w: %w", ErrTransient, err)
+	}
+}
+
+// ackSet collects the acknowledgements of one window.
+type ackSet struct {
+	mu       sync.Mutex
+	acks     []Ack
+	have     []bool
+	missing  int
+	progress chan struct{} // capacity 1: something came
+}
+
+func newAckSet(n int) *ackSet {
+	return &ackSet{acks: make([]Ack, n), have: make([]bool, n), missing: n, progress: make(chan struct{}, 1)}
+}
+
+// put takes the first answer for message i; a retransmitted one changes nothing.
+func (s *ackSet) put(i int, a Ack) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i < 0 || i >= len(s.acks) || s.have[i] {
+		return
+	}
+	s.acks[i], s.have[i] = a, true
+	s.missing--
+	select {
+	case s.progress <- struct{}{}:
+	default:
+	}
+}
+
+// wait returns when all have come, ctx ends, or nothing came for timeout.
+func (s *ackSet) wait(ctx context.Context, timeout time.Duration) []Ack {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	for !s.complete() {
+		select {
+		case <-s.progress:
+			timer.Reset(timeout)
+		case <-ctx.Done():
+			return s.giveUp(ctx.Err())
+		case <-timer.C:
+			return s.giveUp(nats.ErrTimeout)
+		}
+	}
+	return s.acks
+}
+
+func (s *ackSet) complete() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.missing == 0
+}
+
+// giveUp fails what is missing, and lets nothing in any more.
+func (s *ackSet) giveUp(err error) []Ack {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.acks {
+		if !s.have[i] {
+			s.acks[i], s.have[i] = Ack{Err: fmt.Errorf("%w: %w", ErrTransient, err)}, true
+		}
+	}
+	s.missing = 0
+	return s.acks
+}

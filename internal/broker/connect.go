@@ -1,0 +1,130 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+const (
+	// drainTimeout bounds what Close waits for unsent messages and running callbacks.
+	drainTimeout = 5 * time.Second
+	// reconnectWait is the pause between two rounds of attempts, per server.
+	reconnectWait = 500 * time.Millisecond
+)
+
+// connect opens the connection that never gives up once it was established.
+func connect(o Options, closed chan<- struct{}, extra ...nats.Option) (*nats.Conn, error) {
+	opts := append(connectionOptions(o), extra...)
+	opts = append(opts, nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+	nc, err := nats.Connect(o.URL, opts...)
+	if err != nil {
+		return nil, connectError(o.URL, err)
+	}
+	return nc, nil
+}
+
+func connectionOptions(o Options) []nats.Option {
+	opts := []nats.Option{
+		nats.Name(o.Name),
+		nats.Timeout(o.ConnectTimeout),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(reconnectWait),
+		// A server that comes back before its accounts do refuses us for a
+		// moment; nats.go would give up for good after the second refusal.
+		nats.IgnoreAuthErrorAbort(),
+		nats.DrainTimeout(drainTimeout),
+	}
+	opts = append(opts, credentials(o)...)
+	return append(opts, logging(o.Logger)...)
+}
+
+func credentials(o Options) []nats.Option {
+	var opts []nats.Option
+	if o.Creds != "" {
+		opts = append(opts, nats.UserCredentials(o.Creds))
+	}
+	if o.User != "" {
+		opts = append(opts, nats.UserInfo(o.User, o.Password))
+	}
+	if o.Token != "" {
+		opts = append(opts, nats.Token(o.Token))
+	}
+	return opts
+}
+
+// checkFiles finds a wrong path before it looks like an unreachable server.
+func checkFiles(o Options) error {
+	for _, path := range []string{o.Creds, o.TLS.CA, o.TLS.Cert, o.TLS.Key} {
+		if path == "" {
+			continue
+		}
+		if _, err := os.ReadFile(path); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalidOptions, err)
+		}
+	}
+	return nil
+}
+
+// clientTLS is for an external server alone: the in-process pipe needs none.
+func clientTLS(t TLS) []nats.Option {
+	var opts []nats.Option
+	if t.CA != "" {
+		opts = append(opts, nats.RootCAs(t.CA))
+	}
+	if t.Cert != "" {
+		opts = append(opts, nats.ClientCert(t.Cert, t.Key))
+	}
+	return opts
+}
+
+func logging(log zerolog.Logger) []nats.Option {
+	return []nats.Option{
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // nil: we closed it
+				log.Warn().Err(err).Msg("broker connection lost, reconnecting")
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			log.Info().Str("url", nc.ConnectedUrlRedacted()).Msg("broker connection restored")
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			e := log.Warn().Err(err)
+			if sub != nil {
+				e = e.Str("subject", sub.Subject)
+			}
+			e.Msg("broker connection error")
+		}),
+	}
+}
+
+func connectError(url string, err error) error {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired),
+		errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrAccountAuthExpired):
+		return fmt.Errorf("connect to %s: %w: %w", url, ErrAuth, err)
+	default:
+		return fmt.Errorf("connect to %s: %w: %w", url, ErrUnreachable, err)
+	}
+}
+
+// checkJetStream asks the server for our account, so that a server without
+// JetStream is named at start instead of timing out later.
+func checkJetStream(ctx context.Context, js jetstream.JetStream, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	_, err := js.AccountInfo(ctx)
+	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		return fmt.Errorf("%w: %w", ErrNoJetStream, err)
+	}
+	if err != nil {
+		return fmt.Errorf("ask for JetStream: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package broker
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// readyTimeout bounds the wait for the listener after Start has returned
+// (recovery of the streams happens inside Start, and takes what it takes).
+const readyTimeout = 10 * time.Second
+
+// embedded is a nats-server in this process and the lock on its directory.
+type embedded struct {
+	srv  *server.Server
+	lock *dirLock
+}
+
+func startEmbedded(ctx context.Context, o Options) (*embedded, error) {
+	lock, err := prepareStoreDir(o.StoreDir)
+	if err != nil {
+		return nil, err
+	}
+	srv, err := runServer(ctx, o)
+	if err != nil {
+		lock.release()
+		return nil, err
+	}
+	return &embedded{srv: srv, lock: lock}, nil
+}
+
+func runServer(ctx context.Context, o Options) (*server.Server, error) {
+	opts, err := serverOptions(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := probePort(o.Listen); err != nil {
+		return nil, err
+	}
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		return nil, fmt.Errorf("set up embedded server: %w", err)
+	}
+	log := newServerLog(o.Logger)
+	srv.SetLoggerV2(log, false, false, false)
+	if err := awaitServer(ctx, srv, log, o); err != nil {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		return nil, err
+	}
+	return srv, nil
+}
+
+// awaitServer starts srv and says precisely why it does not serve.
+func awaitServer(ctx context.Context, srv *server.Server, log *serverLog, o Options) error {
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		srv.Start()
+	}()
+	select {
+	case <-started:
+	case <-ctx.Done():
+		srv.Shutdown()
+		<-started
+		return fmt.Errorf("start embedded server: %w", ctx.Err())
+	}
+	if line := log.fatalLine(); line != "" {
+		return fatalError(line, o)
+	}
+	if !srv.ReadyForConnections(readyTimeout) {
+		return fmt.Errorf("start embedded server: not ready after %s", readyTimeout)
+	}
+	if !srv.JetStreamEnabled() {
+		return fmt.Errorf("start embedded server: %w", ErrNoJetStream)
+	}
+	return nil
+}
+
+// fatalError classifies the line that the server logged before giving up.
+func fatalError(line string, o Options) error {
+	if strings.Contains(line, "listening on port") {
+		return &PortInUseError{Addr: o.Listen, Err: errors.New(line)}
+	}
+	if strings.Contains(line, "JetStream") {
+		return fmt.Errorf("start embedded server: %w: %s: %s", ErrStoreDir, o.StoreDir, line)
+	}
+	return fmt.Errorf("start embedded server: %s", line)
+}
+
+func serverOptions(o Options) (*server.Options, error) {
+	always, interval, err := o.syncPolicy()
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := o.listenAddr()
+	if err != nil {
+		return nil, err
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	opts := &server.Options{
+		ServerName:        o.Name,
+		Host:              host,
+		Port:              port,
+		DontListen:        o.Listen == "",
+		JetStream:         true,
+		StoreDir:          o.StoreDir,
+		JetStreamMaxStore: storeLimit(o.StoreDir),
+		SyncAlways:        always,
+		SyncInterval:      interval,
+		MaxPayload:        MaxPayload,
+		Username:          o.User,
+		Password:          o.Password,
+		Authorization:     o.Token,
+		NoSigs:            true, // signals belong to the program
+		NoLog:             true,
+	}
+	return opts, serverTLS(opts, o.TLS)
+}
+
+func serverTLS(opts *server.Options, t TLS) error {
+	if t.Cert == "" {
+		return nil
+	}
+	cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	if err != nil {
+		return fmt.Errorf("%w: load tls certificate: %w", ErrInvalidOptions, err)
+	}
+	opts.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	return nil
+}
+
+// probePort tries the address first, because the server only logs that it could not.
+func probePort(addr string) error {
+	if addr == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return &PortInUseError{Addr: addr, Err: err}
+	}
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return l.Close()
+}
+
+// prepareStoreDir makes, tries and locks the directory.
+func prepareStoreDir(dir string) (*dirLock, error) {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)
+	}
+	probe, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)
+	}
+	defer os.Remove(probe.Name())
+	if err := probe.Close(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)
+	}
+	return lockDir(filepath.Join(dir, "broker.lock"))
+}
+
+// stop shuts the server down and waits until its files are closed, or ctx ends.
+func (e *embedded) stop(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.srv.Shutdown()
+		e.srv.WaitForShutdown()
+		e.lock.release()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop embedded server: %w", ctx.Err())
+	}
+}

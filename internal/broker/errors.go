@@ -1,0 +1,94 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors at start.
+var (
+	// ErrPortInUse: the embedded server's address is taken; see PortInUseError.
+	ErrPortInUse = errors.New("address already in use")
+	// ErrStoreDir: the embedded server's directory can't be created, written or locked.
+	ErrStoreDir = errors.New("store directory not usable")
+	// ErrStoreInUse: another process serves from the same directory.
+	ErrStoreInUse = errors.New("store directory in use")
+	// ErrUnreachable: no server answers at the URL.
+	ErrUnreachable = errors.New("no server reachable")
+	// ErrAuth: the server refused the credentials.
+	ErrAuth = errors.New("credentials refused")
+	// ErrNoJetStream: the server, or the account, has JetStream off.
+	ErrNoJetStream = errors.New("JetStream not enabled")
+	// ErrInvalidOptions: an option can't be used as given.
+	ErrInvalidOptions = errors.New("invalid broker options")
+)
+
+// Errors of provisioning.
+var (
+	// ErrStreamMissing: a stream of the contract is not there and may not be made.
+	ErrStreamMissing = errors.New("stream missing")
+	// ErrStreamSettings: a stream is there, but would lose events; see SettingError.
+	ErrStreamSettings = errors.New("stream settings would lose events")
+)
+
+// Errors while consuming.
+var (
+	// ErrClosed: the Subscriber or Publisher is closed.
+	ErrClosed = errors.New("closed")
+	// ErrStreamLost: the stream was deleted or made anew under a running Subscriber.
+	ErrStreamLost = errors.New("stream lost")
+	// ErrHandlerStuck: a handler did not finish within CloseTimeout; its lane's open batch was not flushed.
+	ErrHandlerStuck = errors.New("handler still running at close")
+	// ErrGone: the stream no longer holds the message (deleted, or past its retention).
+	ErrGone = errors.New("message gone")
+)
+
+// Errors of publishing. Everything that is neither ErrWrongLastSequence nor
+// ErrTooLarge nor ErrRefused is wrapped in ErrTransient: the same message may be
+// published again under the same id.
+var (
+	// ErrWrongLastSequence: the expected last sequence did not hold (JetStream error 10071 and its kin).
+	ErrWrongLastSequence = errors.New("wrong last sequence")
+	// ErrTooLarge: the message exceeds the server's or the stream's limit.
+	ErrTooLarge = errors.New("message too large")
+	// ErrRefused: the server will refuse this message however often it comes.
+	ErrRefused = errors.New("publish refused")
+	// ErrTransient: nothing is known to be wrong with the message.
+	ErrTransient = errors.New("publish not acknowledged")
+)
+
+// Reasons why a consumer has to be made anew, and other news between our own parts.
+var (
+	errGap          = errors.New("gap in delivery")
+	errSilent       = errors.New("no heartbeat")
+	errBroken       = errors.New("consumer gone")
+	errReconnected  = errors.New("connection changed") // requests that waited at the old one's server are lost
+	errNotJetStream = errors.New("message carries no JetStream reply subject")
+	errStopping     = errors.New("stopping") // ends a lane's loop at Close
+)
+
+// PortInUseError says which address the embedded server could not listen on.
+type PortInUseError struct {
+	Addr string
+	Err  error
+}
+
+func (e *PortInUseError) Error() string {
+	return fmt.Sprintf("listen on %s: address already in use by another server or instance: stop it, use it (--nats), or give another address (nats.listen, --nats-listen)", e.Addr)
+}
+
+func (e *PortInUseError) Unwrap() []error { return []error{ErrPortInUse, e.Err} }
+
+// SettingError names the setting of an existing stream that would lose events.
+type SettingError struct {
+	Stream  string // stream name
+	Setting string // name as in the server's stream configuration JSON
+	Value   string // what it is
+	Want    string // what it has to be, and what to do
+}
+
+func (e *SettingError) Error() string {
+	return fmt.Sprintf("stream %s: %s is %s: %s", e.Stream, e.Setting, e.Value, e.Want)
+}
+
+func (e *SettingError) Unwrap() error { return ErrStreamSettings }

@@ -1,0 +1,283 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+const (
+	feedWindow = 2048    // messages asked for ahead
+	feedBytes  = 2 << 20 // and bytes
+	// progressEvery is how many messages of other lanes may pass before an idle
+	// lane is told: its durable position would otherwise stay behind, and a
+	// restart would read everything since then again.
+	progressEvery = 10_000
+)
+
+// feed reads the stream once, in order, and deals its messages out to the lanes.
+//
+// One unfiltered consumer for all lanes, because the server's filtered reads are
+// dear (2.15, 256-byte events, processor time an event, broker and subscriber
+// together): 6.5 µs unfiltered, 11.5 µs with 16 consumers of one filter each,
+// 260 µs with one consumer of 16 filters. The price: a lane that stands still for
+// longer than its queue lasts holds up the others.
+type feed struct {
+	sub    *Subscriber
+	cfg    SubscriberConfig
+	lanes  []*lane
+	demux  *demux
+	pull   *puller
+	log    zerolog.Logger
+	online chan nats.Status // the connection went or came back: what was under way is lost
+	target uint64           // the stream's last sequence when consuming started
+	opened bool             // the consumer was made once
+
+	seq      atomic.Uint64 // all up to here has been dealt out
+	buffered atomic.Int64  // bytes in the lanes' queues
+	room     chan struct{} // capacity 1: buffered has shrunk
+	told     uint64        // seq when the lanes were last told
+}
+
+// item is one message on its way to its lane.
+type item struct {
+	msg *nats.Msg
+	ack ackReply
+}
+
+func newFeed(s *Subscriber, lanes []*lane, target uint64) *feed {
+	f := &feed{
+		sub: s, cfg: s.cfg, lanes: lanes, demux: newDemux(lanes), log: s.cfg.Logger,
+		target: target, room: make(chan struct{}, 1),
+	}
+	start := lanes[0].last
+	var filters []string
+	for _, l := range lanes {
+		l.feed = f
+		start = min(start, l.last)
+		filters = append(filters, l.Filters...)
+	}
+	if len(filters) > 1 {
+		filters = nil
+	}
+	f.seq.Store(start)
+	f.told = start
+	f.pull = newPuller(s.js, pullerConfig{stream: s.cfg.Stream, filters: filters, after: start, window: feedWindow, bytes: feedBytes})
+	return f
+}
+
+// run deals out until ctx ends or the stream is lost.
+func (f *feed) run(ctx context.Context) error {
+	f.online = f.sub.js.Conn().StatusChanged(nats.RECONNECTING, nats.CONNECTED)
+	defer f.sub.js.Conn().RemoveStatusListener(f.online)
+	defer f.pull.drop()
+	err := f.reopen(ctx, nil)
+	for err == nil {
+		err = f.step(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// step handles the next thing that the server sends.
+func (f *feed) step(ctx context.Context) error {
+	m, err := f.receive(ctx)
+	if err != nil {
+		return f.reopen(ctx, err)
+	}
+	a, ok, broken := f.pull.accept(m)
+	if ok { // also where asking for more failed: this one will not come again
+		if err := f.deal(ctx, m, a); err != nil {
+			return err
+		}
+	}
+	if broken != nil {
+		return f.reopen(ctx, broken)
+	}
+	if f.pull.resting {
+		f.progress(f.target) // the server has nothing to deliver
+	}
+	return nil
+}
+
+// deal puts a message into its lane's queue, and waits for room there.
+func (f *feed) deal(ctx context.Context, m *nats.Msg, a ackReply) error {
+	if l := f.demux.laneOf(m.Subject); l != nil && a.streamSeq > l.start {
+		if err := f.reserve(ctx, int64(len(m.Data))); err != nil {
+			return err
+		}
+		select {
+		case l.queue <- item{m, a}:
+		default:
+			select {
+			case l.queue <- item{m, a}:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	reached := a.streamSeq
+	if a.pending == 0 {
+		reached = max(reached, f.target)
+	}
+	f.progress(reached)
+	return nil
+}
+
+// reserve waits until the queues have room for n bytes. One message always has.
+func (f *feed) reserve(ctx context.Context, n int64) error {
+	for {
+		now := f.buffered.Add(n)
+		if now <= int64(f.cfg.PrefetchBytes) || now == n {
+			return nil
+		}
+		f.buffered.Add(-n)
+		select {
+		case <-f.room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// release gives back what reserve took. Called by the lanes.
+func (f *feed) release(n int) {
+	f.buffered.Add(-int64(n))
+	select {
+	case f.room <- struct{}{}:
+	default:
+	}
+}
+
+// progress notes that everything up to seq has been dealt out, and tells the
+// lanes at the target and every so often.
+func (f *feed) progress(seq uint64) {
+	before := f.seq.Load()
+	if seq <= before && before != 0 {
+		return
+	}
+	f.seq.Store(seq)
+	if before < f.target && seq >= f.target || seq-f.told >= progressEvery {
+		f.tell()
+	}
+}
+
+func (f *feed) tell() {
+	f.told = f.seq.Load()
+	for _, l := range f.lanes {
+		select {
+		case l.poke <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// receive waits for the next message, as long as the server shows it is there.
+func (f *feed) receive(ctx context.Context) (*nats.Msg, error) {
+	select {
+	case m := <-f.pull.in:
+		return m, nil
+	default:
+	}
+	timer := time.NewTimer(2 * pullHeartbeat)
+	defer timer.Stop()
+	select {
+	case m := <-f.pull.in:
+		return m, nil
+	case <-f.online:
+		return nil, errReconnected
+	case <-timer.C:
+		return nil, errSilent
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// reopen makes the consumer (anew) until that works, ctx ends, or the stream turns
+// out to be another one. cause is nil the first time.
+func (f *feed) reopen(ctx context.Context, cause error) error {
+	if cause != nil && ctx.Err() == nil {
+		f.log.Warn().Err(cause).Uint64("seq", f.pull.last).Msg("delivery interrupted, resuming")
+	}
+	for wait := f.cfg.RetryWait; ; wait = min(2*wait, f.cfg.RetryMaxWait) {
+		err := f.tryOpen(ctx)
+		if err == nil && f.pull.pending == 0 {
+			f.progress(f.target)
+		}
+		if err == nil || errors.Is(err, ErrStreamLost) {
+			return err
+		}
+		if f.sub.js.Conn().IsClosed() {
+			return fmt.Errorf("consume stream %s: %w", f.cfg.Stream, nats.ErrConnectionClosed)
+		}
+		f.log.Debug().Err(err).Msg("resume delivery")
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-f.online:
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (f *feed) tryOpen(ctx context.Context) error {
+	if !f.sub.js.Conn().IsConnected() {
+		return nats.ErrDisconnected // a request would only sit in the reconnect buffer
+	}
+	ctx, end := f.attempt(ctx)
+	defer end()
+	if f.opened {
+		if err := f.sameStream(ctx); err != nil {
+			return err
+		}
+	}
+	err := f.pull.open(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("%w: %s was deleted", ErrStreamLost, f.cfg.Stream)
+	}
+	f.opened = f.opened || err == nil
+	return err
+}
+
+// attempt bounds requests by time, and by the connection: nats.go lets a request
+// whose connection broke wait for its whole timeout.
+func (f *feed) attempt(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	watcher := make(chan struct{})
+	go func() {
+		defer close(watcher)
+		select {
+		case <-f.online:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-watcher
+	}
+}
+
+// sameStream makes sure that sequences still mean what they meant.
+func (f *feed) sameStream(ctx context.Context) error {
+	state, err := StateOf(ctx, f.sub.js, f.cfg.Stream)
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		return fmt.Errorf("%w: %s was deleted", ErrStreamLost, f.cfg.Stream)
+	case err != nil:
+		return err
+	case !state.Created.Equal(f.sub.created):
+		return fmt.Errorf("%w: %s was made anew at %s", ErrStreamLost, f.cfg.Stream, state.Created)
+	case state.Last < f.pull.last:
+		return fmt.Errorf("%w: %s ends at %d, before sequence %d that was delivered", ErrStreamLost, f.cfg.Stream, state.Last, f.pull.last)
+	}
+	return nil
+}

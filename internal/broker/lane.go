@@ -1,0 +1,163 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// lane hands out and flushes one ordered sequence. One goroutine owns it, except
+// for the queue's sending end and start, which are the feed's.
+type lane struct {
+	Lane
+	cfg    SubscriberConfig
+	topics *topics
+	feed   *feed
+	turns  <-chan func()
+	log    zerolog.Logger
+	timer  *time.Timer   // for pauses; stopped between them
+	queue  chan item     // from the feed
+	poke   chan struct{} // capacity 1: the feed has passed a mark
+	start  uint64        // position when consuming started
+
+	last     uint64    // complete up to here: the last acked message, or further where the lane is idle
+	batch    int       // acked messages and turns since the last Flush
+	since    time.Time // when this batch began
+	pending  uint64    // what the stream still held when it sent the last message
+	reached  bool      // Reached was called
+	rotation int       // between outputs of one topic
+}
+
+func newLane(s *Subscriber, l Lane) (*lane, error) {
+	position, err := s.cfg.Lanes.Position(l.Name)
+	if err != nil {
+		return nil, fmt.Errorf("read position of lane %s: %w", l.Name, err)
+	}
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	return &lane{
+		Lane: l, cfg: s.cfg, topics: s.topics, timer: timer,
+		log:   s.cfg.Logger.With().Str("lane", l.Name).Logger(),
+		turns: s.cfg.Lanes.Turns(l.Name),
+		queue: make(chan item, s.cfg.PrefetchMessages), poke: make(chan struct{}, 1),
+		start: position, last: position,
+	}, nil
+}
+
+// run consumes until ctx ends or something fatal happens, which it returns.
+func (l *lane) run(ctx context.Context) error {
+	err := l.loop(ctx)
+	if !errors.Is(err, errStopping) {
+		return err // the open batch is in an unknown state: leave it to the next start
+	}
+	return l.flush(ctx)
+}
+
+func (l *lane) loop(ctx context.Context) error {
+	for {
+		it, err := l.next(ctx)
+		if err != nil {
+			return err
+		}
+		l.feed.release(len(it.msg.Data))
+		if err := l.deliver(ctx, it); err != nil {
+			return err
+		}
+		l.last = it.ack.streamSeq
+		l.pending = it.ack.pending
+		l.count()
+		if err := l.flushFull(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// flush makes the batch durable.
+func (l *lane) flush(ctx context.Context) error {
+	if l.batch == 0 {
+		return nil
+	}
+	return l.commit(ctx)
+}
+
+// flushFull flushes a full batch.
+func (l *lane) flushFull(ctx context.Context) error {
+	if l.batch < l.cfg.BatchMessages {
+		return nil
+	}
+	return l.commit(ctx)
+}
+
+func (l *lane) commit(ctx context.Context) error {
+	// Durability must not depend on being closed: no cancellation here.
+	if err := l.cfg.Lanes.Flush(context.WithoutCancel(ctx), l.Name, l.last); err != nil {
+		return fmt.Errorf("flush lane %s: %w", l.Name, err)
+	}
+	l.batch = 0
+	l.report(l.last)
+	return nil
+}
+
+// report says, once, that everything is durable that the stream held at the start.
+func (l *lane) report(seq uint64) {
+	if seq >= l.feed.target && !l.reached {
+		l.reached = true
+		l.cfg.Lanes.Reached(l.Name)
+	}
+}
+
+// turn runs one piece of the processor's own work.
+func (l *lane) turn(fn func()) {
+	fn()
+	l.count()
+}
+
+// count adds one to the batch.
+func (l *lane) count() {
+	if l.batch == 0 {
+		l.since = time.Now()
+	}
+	l.batch++
+}
+
+// grace is how long a batch may wait for more in a pause. Where nothing is known
+// to come: not at all, so that one event alone is durable at once. In a backlog
+// that fills every lane's batch, until the batch is old: nobody waits for the
+// single event there, and the pause says more of the machine than of the log.
+// Between these: until the batch is BatchWait old.
+func (l *lane) grace() time.Duration {
+	switch {
+	case l.batch == 0 || l.pending == 0:
+		return 0
+	case l.backlog():
+		return l.cfg.BatchWait + l.oldAge() - time.Since(l.since)
+	default:
+		return l.cfg.BatchWait - time.Since(l.since)
+	}
+}
+
+// backlog says that the stream held a full batch for every lane when it sent the
+// last message.
+func (l *lane) backlog() bool {
+	return l.pending >= uint64(l.cfg.BatchMessages*len(l.feed.lanes))
+}
+
+// oldAge is how old a batch may become in a backlog.
+func (l *lane) oldAge() time.Duration { return 50 * l.cfg.BatchWait }
+
+// advance takes note, in an idle lane, of how far the feed has come. seen is
+// where it was before the queue was found empty, so that nothing up to there can
+// still be on its way.
+func (l *lane) advance(ctx context.Context, seen uint64) error {
+	if seen >= l.last+progressEvery {
+		l.last = seen
+		if err := l.commit(ctx); err != nil {
+			return err
+		}
+	}
+	l.report(seen)
+	return nil
+}

@@ -1,0 +1,170 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/nats-io/nats.go"
+)
+
+// deliver hands a message out until a handler acks it.
+func (l *lane) deliver(ctx context.Context, it item) error {
+	topic := l.cfg.Topic(it.msg.Subject)
+	for wait := l.cfg.RetryWait; ; wait = min(2*wait, l.cfg.RetryMaxWait) {
+		msg, cancel, err := l.hand(ctx, topic, it)
+		if err != nil {
+			return err
+		}
+		acked, err := l.outcome(ctx, msg)
+		cancel()
+		if acked || err != nil {
+			return err
+		}
+		l.log.Debug().Uint64("seq", it.ack.streamSeq).Msg("message nacked, handing it out again")
+		if err := l.pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// hand gives a message to an output of topic, and waits for one where there is none.
+func (l *lane) hand(ctx context.Context, topic string, it item) (*message.Message, context.CancelFunc, error) {
+	for {
+		now := l.topics.current.Load()
+		list := now.byTopic[topic]
+		if len(list) == 0 {
+			if err := l.awaitOutput(ctx, now); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		l.rotation++
+		o := list[l.rotation%len(list)]
+		msg, cancel := l.message(o.ctx, it)
+		result, fn := l.offer(ctx, o, msg)
+		if result == offerTaken {
+			return msg, cancel, nil
+		}
+		cancel()
+		if err := l.declined(ctx, now, result, fn); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// awaitOutput waits until another snapshot of the outputs stands.
+func (l *lane) awaitOutput(ctx context.Context, now *outputs) error {
+	if err := l.flush(ctx); err != nil {
+		return err
+	}
+	return l.waitFor(ctx, now.changed, 0)
+}
+
+// offered is how an attempt to hand out a message ended.
+type offered int
+
+const (
+	offerTaken   offered = iota
+	offerGone            // the output has closed
+	offerTurn            // a turn came first
+	offerPause           // nobody took it within BatchWait
+	offerStopped         // the lane has to end
+)
+
+// offer tries to hand msg to o. The output can't close meanwhile.
+func (l *lane) offer(ctx context.Context, o *output, msg *message.Message) (offered, func()) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.closed {
+		return offerGone, nil
+	}
+	select {
+	case o.ch <- msg:
+		return offerTaken, nil
+	default:
+	}
+	l.timer.Reset(l.cfg.BatchWait)
+	defer l.timer.Stop()
+	select {
+	case o.ch <- msg:
+		return offerTaken, nil
+	case fn := <-l.turns:
+		return offerTurn, fn
+	case <-o.ctx.Done():
+		return offerGone, nil
+	case <-ctx.Done():
+		return offerStopped, nil
+	case <-l.timer.C:
+		return offerPause, nil
+	}
+}
+
+// declined does what has to be done before a message is offered again.
+func (l *lane) declined(ctx context.Context, now *outputs, why offered, fn func()) error {
+	switch {
+	case why == offerTurn:
+		l.turn(fn)
+		return l.flushFull(ctx)
+	case why == offerGone:
+		return l.awaitOutput(ctx, now)
+	case why == offerStopped:
+		return errStopping
+	case l.backlog() && time.Since(l.since) < l.oldAge():
+		return nil // the handlers are busy, not the lane idle
+	default:
+		return l.flush(ctx)
+	}
+}
+
+// outcome waits for the handler. It waits on when the lane is to stop: a handler
+// that runs may still apply its message, so nothing may be flushed under it.
+func (l *lane) outcome(ctx context.Context, msg *message.Message) (acked bool, err error) {
+	select {
+	case <-msg.Acked():
+		return true, nil
+	case <-msg.Nacked():
+		return false, nil
+	case <-ctx.Done():
+	}
+	l.timer.Reset(l.cfg.CloseTimeout)
+	defer l.timer.Stop()
+	select {
+	case <-msg.Acked():
+		return true, nil
+	case <-msg.Nacked():
+		return false, errStopping
+	case <-l.timer.C:
+		return false, fmt.Errorf("%w: lane %s, message %s", ErrHandlerStuck, l.Name, msg.UUID)
+	}
+}
+
+// message makes a fresh Watermill message: one that was acked or nacked can't be
+// used again, and a retry must not see what a handler wrote into the last one.
+func (l *lane) message(parent context.Context, it item) (*message.Message, context.CancelFunc) {
+	m, a := it.msg, it.ack
+	ctx, cancel := context.WithCancel(parent)
+	msg := message.NewMessage(uuidOf(m.Header, a.streamSeq), m.Data)
+	for key, values := range m.Header {
+		if len(values) > 0 {
+			msg.Metadata[key] = values[0]
+		}
+	}
+	msg.SetContext(&deliveryContext{Context: ctx, delivery: Delivery{
+		Lane: l.Name, Subject: m.Subject, Seq: a.streamSeq, Time: a.time(), Header: m.Header, Pending: a.pending,
+	}})
+	return msg, cancel
+}
+
+// uuidOf names a message for logs; it is no identity (two agents may use one id).
+func uuidOf(h nats.Header, seq uint64) string {
+	if id := h.Get(headerUUID); id != "" {
+		return id
+	}
+	if id := h.Get(nats.MsgIdHdr); id != "" {
+		return id
+	}
+	return strconv.FormatUint(seq, 10)
+}

@@ -1,0 +1,158 @@
+package broker
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Stored is one message of a stream.
+type Stored struct {
+	Subject string      // as stored
+	Header  nats.Header // as published
+	Data    []byte
+	Seq     uint64
+	Time    time.Time
+}
+
+// LogReader reads single messages and ranges of a stream. Safe for concurrent use.
+type LogReader struct {
+	js     jetstream.JetStream
+	stream string
+	prefix string // of the JetStream API
+}
+
+// NewLogReader reads stream through js.
+func NewLogReader(js jetstream.JetStream, stream string) *LogReader {
+	return &LogReader{js: js, stream: stream, prefix: apiPrefix(js)}
+}
+
+// Get returns the message with sequence seq, or ErrGone.
+func (r *LogReader) Get(ctx context.Context, seq uint64) (Stored, error) {
+	reply, err := r.request(ctx, "DIRECT.GET."+r.stream, fmt.Appendf(nil, `{"seq":%d}`, seq))
+	if err != nil {
+		return Stored{}, err
+	}
+	m, err := directMessage(reply)
+	if err == nil && m.Seq == seq {
+		return m, nil
+	}
+	// Any replica may have answered, also one that lags: only the leader's no is a no.
+	return r.fromLeader(ctx, fmt.Appendf(nil, `{"seq":%d}`, seq))
+}
+
+// Last returns the newest message whose stored subject matches filter, or ErrGone.
+func (r *LogReader) Last(ctx context.Context, filter string) (Stored, error) {
+	body, err := json.Marshal(map[string]string{"last_by_subj": filter})
+	if err != nil {
+		return Stored{}, fmt.Errorf("ask for last message: %w", err)
+	}
+	return r.fromLeader(ctx, body)
+}
+
+func (r *LogReader) request(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, openTimeout)
+		defer cancel()
+	}
+	reply, err := r.js.Conn().RequestWithContext(ctx, r.prefix+subject, body)
+	if err != nil {
+		return nil, fmt.Errorf("read from stream %s: %w", r.stream, err)
+	}
+	return reply, nil
+}
+
+// Headers that a direct get adds behind the publisher's own.
+const (
+	headerStream   = "Nats-Stream"
+	headerSubject  = "Nats-Subject"
+	headerSequence = "Nats-Sequence"
+	headerTime     = "Nats-Time-Stamp"
+)
+
+// directMessage reads a direct get's answer. What the server says stands behind
+// what the publisher wrote under the same names: only the last value is the
+// server's (nats.go takes the first, which anybody can forge).
+func directMessage(m *nats.Msg) (Stored, error) {
+	seq, err := strconv.ParseUint(takeLast(m.Header, headerSequence), 10, 64)
+	if err != nil {
+		return Stored{}, fmt.Errorf("%w: %s", ErrGone, m.Header.Get("Description"))
+	}
+	at, err := time.Parse(time.RFC3339Nano, takeLast(m.Header, headerTime))
+	if err != nil {
+		return Stored{}, fmt.Errorf("read time of message %d: %w", seq, err)
+	}
+	takeLast(m.Header, headerStream)
+	return Stored{Subject: takeLast(m.Header, headerSubject), Header: m.Header, Data: m.Data, Seq: seq, Time: at}, nil
+}
+
+// takeLast removes and returns the last value of a header.
+func takeLast(h nats.Header, name string) string {
+	values := h[name]
+	if len(values) == 0 {
+		return ""
+	}
+	last := values[len(values)-1]
+	if len(values) == 1 {
+		delete(h, name)
+	} else {
+		h[name] = values[:len(values)-1]
+	}
+	return last
+}
+
+// storedReply is the leader's answer on the wire.
+type storedReply struct {
+	Message *struct {
+		Subject string    `json:"subject"`
+		Seq     uint64    `json:"seq"`
+		Header  string    `json:"hdrs"`
+		Data    string    `json:"data"`
+		Time    time.Time `json:"time"`
+	} `json:"message"`
+	Error *jetstream.APIError `json:"error"`
+}
+
+func (r *LogReader) fromLeader(ctx context.Context, body []byte) (Stored, error) {
+	reply, err := r.request(ctx, "STREAM.MSG.GET."+r.stream, body)
+	if err != nil {
+		return Stored{}, err
+	}
+	var s storedReply
+	if err := json.Unmarshal(reply.Data, &s); err != nil {
+		return Stored{}, fmt.Errorf("read from stream %s: %w", r.stream, err)
+	}
+	if s.Error != nil && s.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound {
+		return Stored{}, ErrGone
+	}
+	if s.Error != nil {
+		return Stored{}, fmt.Errorf("read from stream %s: %w", r.stream, s.Error)
+	}
+	if s.Message == nil {
+		return Stored{}, fmt.Errorf("read from stream %s: %w", r.stream, jetstream.ErrInvalidJetStreamResponse)
+	}
+	return s.stored()
+}
+
+func (s storedReply) stored() (Stored, error) {
+	m := s.Message
+	raw, err := base64.StdEncoding.DecodeString(m.Header)
+	data, err2 := base64.StdEncoding.DecodeString(m.Data)
+	if err := errors.Join(err, err2); err != nil {
+		return Stored{}, fmt.Errorf("decode message %d: %w", m.Seq, err)
+	}
+	out := Stored{Subject: m.Subject, Data: data, Seq: m.Seq, Time: m.Time}
+	if header, err := nats.DecodeHeadersMsg(raw); err == nil {
+		// A header block that is none counts as absent: so the message is delivered, and so it was decided upon.
+		out.Header = header
+	}
+	return out, nil
+}

@@ -1,0 +1,182 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+)
+
+func TestGetReturnsWhatWasPublished(t *testing.T) {
+	b := provisioned(t, 4)
+	r := NewLogReader(b.JetStream(), StreamEvents)
+	for name, m := range map[string]*nats.Msg{
+		"plain":         {Data: []byte("body")},
+		"empty":         {},
+		"binary":        {Data: []byte{0, 255, '\n'}},
+		"header":        {Data: []byte("x"), Header: nats.Header{"A": {"1", "2"}, "a": {"3"}}},
+		"header, empty": {Header: nats.Header{"A": {""}}},
+		// A publisher may write what a direct get's answer says about itself.
+		"forged": {Data: []byte("x"), Header: nats.Header{
+			"Nats-Sequence": {"999"}, "Nats-Subject": {"9.tool.result.other"},
+			"Nats-Stream": {"OTHER"}, "Nats-Time-Stamp": {"1999-01-01T00:00:00Z"},
+		}},
+		"forged subject":   {Header: nats.Header{"Nats-Subject": {"9.tool.result.other"}, "Nats-Time-Stamp": {"1999-01-01T00:00:00Z"}}},
+		"forged, twice":    {Header: nats.Header{"Nats-Sequence": {"998", "999"}}},
+		"forged not found": {Header: nats.Header{"Status": {"404"}, "Description": {"Message Not Found"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m.Subject = "tool.result.t"
+			ack, err := b.JetStream().PublishMsg(testContext(t), m)
+			require.NoError(t, err)
+			for how, get := range map[string]func() (Stored, error){
+				"get":  func() (Stored, error) { return r.Get(testContext(t), ack.Sequence) },
+				"last": func() (Stored, error) { return r.Last(testContext(t), "*.tool.result.t") },
+				"scan": func() (s Stored, err error) {
+					return s, errors.Join(r.Scan(testContext(t), ack.Sequence, nil, func(m Stored) error { s = m; return nil }, nil), err)
+				},
+			} {
+				got, err := get()
+				require.NoError(t, err, how)
+				require.Equal(t, ack.Sequence, got.Seq, how)
+				require.Regexp(t, `^\d\.tool\.result\.t$`, got.Subject, how)
+				require.Equal(t, string(m.Data), string(got.Data), how)
+				require.WithinDuration(t, time.Now(), got.Time, time.Minute, how)
+				if len(m.Header) > 0 {
+					require.Equal(t, m.Header, got.Header, how)
+				} else {
+					require.Empty(t, got.Header, how)
+				}
+			}
+		})
+	}
+}
+
+func TestGone(t *testing.T) {
+	b := provisioned(t, 1)
+	r := NewLogReader(b.JetStream(), StreamEvents)
+	_, err := r.Last(testContext(t), "*.tool.result.*")
+	require.ErrorIs(t, err, ErrGone)
+	seq := publish(t, b, "tool.result.t", "x")
+	publish(t, b, "tool.result.t", "y")
+	s, err := b.JetStream().Stream(testContext(t), StreamEvents)
+	require.NoError(t, err)
+	require.NoError(t, s.DeleteMsg(testContext(t), seq))
+	for _, seq := range []uint64{seq, 3, 1 << 60} {
+		_, err = r.Get(testContext(t), seq)
+		require.ErrorIs(t, err, ErrGone)
+	}
+	_, err = NewLogReader(b.JetStream(), "NOWHERE").Get(testContext(t), 1)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, ErrGone, "a missing stream is no missing message")
+}
+
+func TestScan(t *testing.T) {
+	b := provisioned(t, 4)
+	p, err := NewPublisher(b.Conn(), PublisherConfig{})
+	require.NoError(t, err)
+	defer p.Close()
+	const events = 20_000
+	for _, a := range p.PublishBatch(testContext(t), eventBatch(events)) {
+		require.NoError(t, a.Err)
+	}
+	r := NewLogReader(b.JetStream(), StreamEvents)
+	for name, c := range map[string]struct {
+		from    uint64
+		filters []string
+		want    int
+	}{
+		"all":           {0, nil, events},
+		"from":          {events - 9, nil, 10},
+		"beyond":        {events + 1, nil, 0},
+		"type":          {1, []string{"*.tool.result.*"}, 6667},
+		"types":         {events - 99, []string{"*.tool.result.*", "*.message.edited.*"}, 66},
+		"nothing there": {1, []string{"*.tool.result.nobody"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, last := 0, uint64(0)
+			var reached, of uint64
+			err := r.Scan(testContext(t), c.from, c.filters, func(m Stored) error {
+				require.Greater(t, m.Seq, last)
+				last = m.Seq
+				n++
+				return nil
+			}, func(seq, end uint64) { reached, of = seq, end })
+			require.NoError(t, err)
+			require.Equal(t, c.want, n)
+			require.EqualValues(t, events, reached)
+			require.EqualValues(t, events, of)
+		})
+	}
+}
+
+// What is published while a scan runs is not part of it.
+func TestScanEndsWhereTheStreamEnded(t *testing.T) {
+	b := provisioned(t, 1)
+	for i := range 100 {
+		publish(t, b, "tool.result.t", fmt.Sprint(i))
+	}
+	n := 0
+	err := NewLogReader(b.JetStream(), StreamEvents).Scan(testContext(t), 1, nil, func(Stored) error {
+		n++
+		publish(t, b, "tool.result.t", "more")
+		return nil
+	}, nil)
+	require.NoError(t, err)
+	require.Equal(t, 100, n)
+}
+
+func TestScanStops(t *testing.T) {
+	b := provisioned(t, 1)
+	for i := range 100 {
+		publish(t, b, "tool.result.t", fmt.Sprint(i))
+	}
+	r := NewLogReader(b.JetStream(), StreamEvents)
+	enough := errors.New("enough")
+	require.ErrorIs(t, r.Scan(testContext(t), 1, nil, func(Stored) error { return enough }, nil), enough)
+
+	ctx, cancel := context.WithCancel(testContext(t))
+	n := 0
+	err := r.Scan(ctx, 1, nil, func(Stored) error {
+		if n++; n == 10 {
+			cancel()
+		}
+		return nil
+	}, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 10, n)
+
+	require.ErrorIs(t, NewLogReader(b.JetStream(), "NOWHERE").Scan(testContext(t), 1, nil, nil, nil), jetstream.ErrStreamNotFound)
+}
+
+// A consumer that vanishes in the middle costs neither a message nor a second copy.
+func TestScanSurvivesALostConsumer(t *testing.T) {
+	b := provisioned(t, 1)
+	p, err := NewPublisher(b.Conn(), PublisherConfig{})
+	require.NoError(t, err)
+	defer p.Close()
+	const events = 3 * scanWindow
+	for _, a := range p.PublishBatch(testContext(t), eventBatch(events)) {
+		require.NoError(t, a.Err)
+	}
+	s, err := b.JetStream().Stream(testContext(t), StreamEvents)
+	require.NoError(t, err)
+	n := uint64(0)
+	err = NewLogReader(b.JetStream(), StreamEvents).Scan(testContext(t), 1, nil, func(m Stored) error {
+		n++
+		require.Equal(t, n, m.Seq)
+		if n == 100 {
+			for name := range s.ConsumerNames(testContext(t)).Name() {
+				require.NoError(t, s.DeleteConsumer(testContext(t), name))
+			}
+		}
+		return nil
+	}, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, events, n)
+}

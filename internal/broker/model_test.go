@@ -1,0 +1,197 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// modelLanes checks, from the store's side, what the Subscriber promises it: one
+// message in flight a lane, Flush and turns never under it, positions that grow,
+// and a Flush that covers exactly what was acked.
+type modelLanes struct {
+	*memoryLanes
+	fault func(format string, args ...any)
+
+	mu       sync.Mutex
+	inFlight map[string]int
+	acked    map[string]uint64 // last, by lane
+}
+
+func (m *modelLanes) Flush(ctx context.Context, lane string, last uint64) error {
+	m.mu.Lock()
+	if m.inFlight[lane] != 0 {
+		m.fault("flush of lane %s with a message in flight", lane)
+	}
+	if last < m.acked[lane] {
+		m.fault("flush of lane %s at %d, though %d was acked", lane, last, m.acked[lane])
+	}
+	m.mu.Unlock()
+	return m.memoryLanes.Flush(ctx, lane, last)
+}
+
+func (m *modelLanes) begin(d Delivery) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.inFlight[d.Lane]++
+	if m.inFlight[d.Lane] != 1 {
+		m.fault("%d messages of lane %s in flight", m.inFlight[d.Lane], d.Lane)
+	}
+	if d.Seq <= m.acked[d.Lane] {
+		m.fault("sequence %d of lane %s came after %d was acked", d.Seq, d.Lane, m.acked[d.Lane])
+	}
+}
+
+// end is called before the ack: afterwards the next message may already be here.
+func (m *modelLanes) end(d Delivery, ack bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.inFlight[d.Lane]--
+	if ack {
+		m.acked[d.Lane] = d.Seq
+	}
+}
+
+// Whatever is nacked, however large batches and queues are, whatever runs
+// between, and however often the subscriber is closed and another one goes on:
+// every message is acked once, in the order of its lane.
+func TestEveryMessageOnceInOrder(t *testing.T) {
+	b := openBroker(t)
+	p, err := NewPublisher(b.Conn(), PublisherConfig{})
+	require.NoError(t, err)
+	defer p.Close()
+	run := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		run++
+		name := fmt.Sprintf("M%d", run)
+		c := modelCase{
+			name:     name,
+			lanes:    rapid.IntRange(1, 5).Draw(rt, "lanes"),
+			messages: rapid.IntRange(0, 300).Draw(rt, "messages"),
+			batch:    rapid.IntRange(1, 50).Draw(rt, "batch"),
+			queue:    rapid.IntRange(1, 20).Draw(rt, "queue"),
+			bytes:    rapid.SampledFrom([]int{1, 500, 1 << 20}).Draw(rt, "bytes"),
+			nacks:    rapid.IntRange(0, 50).Draw(rt, "nacks in a hundred"),
+			closes:   rapid.IntRange(0, 4).Draw(rt, "closes"),
+			seed:     rapid.Uint64().Draw(rt, "seed"),
+		}
+		c.run(t, rt, b, p)
+	})
+}
+
+type modelCase struct {
+	name                                                string
+	lanes, messages, batch, queue, bytes, nacks, closes int
+	seed                                                uint64
+}
+
+func (c modelCase) run(t *testing.T, rt *rapid.T, b *Broker, p *Publisher) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_, err := b.JetStream().CreateStream(ctx, jetstream.StreamConfig{Name: c.name, Subjects: []string{c.name + ".>"}, Storage: jetstream.MemoryStorage})
+	require.NoError(rt, err)
+	defer func() { require.NoError(rt, b.JetStream().DeleteStream(context.Background(), c.name)) }()
+
+	var lanes []Lane
+	for i := range c.lanes {
+		lanes = append(lanes, Lane{Name: fmt.Sprint(i), Filters: []string{fmt.Sprintf("%s.%d.>", c.name, i)}})
+	}
+	m := &modelLanes{memoryLanes: newMemoryLanes(lanes...), inFlight: map[string]int{}, acked: map[string]uint64{}, fault: t.Errorf}
+	rng := rand.New(rand.NewPCG(c.seed, 0))
+	msgs := make([]*nats.Msg, c.messages)
+	for i := range msgs {
+		msgs[i] = &nats.Msg{Subject: fmt.Sprintf("%s.%d.%s", c.name, rng.IntN(c.lanes), "ab"[rng.IntN(2):][:1]), Data: make([]byte, rng.IntN(400))}
+	}
+	for _, a := range p.PublishBatch(ctx, msgs) {
+		require.NoError(rt, a.Err)
+	}
+	got := map[uint64]int{}
+	for range c.closes {
+		c.consume(rt, b, m, got, 1+rng.IntN(c.messages+1), rng.Uint64())
+	}
+	c.consume(rt, b, m, got, -1, rng.Uint64())
+	require.Len(rt, got, c.messages)
+	for seq, times := range got {
+		require.Equal(rt, 1, times, "sequence %d", seq)
+	}
+}
+
+// consume runs one subscriber until it has acked stopAfter messages, or (-1) until all lanes have caught up.
+func (c modelCase) consume(rt *rapid.T, b *Broker, m *modelLanes, got map[uint64]int, stopAfter int, seed uint64) {
+	m.memoryLanes.mu.Lock()
+	m.reached = map[string]int{}
+	m.memoryLanes.mu.Unlock()
+	s, err := NewSubscriber(b.JetStream(), SubscriberConfig{
+		Stream: c.name, Lanes: m, Topic: func(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] },
+		BatchMessages: c.batch, PrefetchMessages: c.queue, PrefetchBytes: c.bytes,
+		RetryWait: time.Microsecond, RetryMaxWait: time.Microsecond,
+	})
+	require.NoError(rt, err)
+	var mu sync.Mutex
+	rng := rand.New(rand.NewPCG(seed, 1))
+	enough := make(chan struct{})
+	n := 0
+	handle := func(msg *message.Message) {
+		d := DeliveryOf(msg)
+		m.begin(d)
+		mu.Lock()
+		ack := rng.IntN(100) >= c.nacks
+		if ack {
+			got[d.Seq]++
+			if n++; n == stopAfter {
+				close(enough)
+			}
+		}
+		mu.Unlock()
+		m.end(d, ack)
+		if ack {
+			msg.Ack()
+		} else {
+			msg.Nack()
+		}
+	}
+	var wg sync.WaitGroup
+	for _, topic := range []string{"a", "b"} {
+		ch, err := s.Subscribe(context.Background(), topic)
+		require.NoError(rt, err)
+		wg.Go(func() {
+			for msg := range ch {
+				wg.Go(func() { handle(msg) })
+			}
+		})
+	}
+	c.until(rt, m, enough)
+	require.NoError(rt, s.Close())
+	wg.Wait()
+	require.NoError(rt, s.Err())
+}
+
+func (c modelCase) until(rt *rapid.T, m *modelLanes, enough <-chan struct{}) {
+	limit := time.After(patience)
+	for {
+		m.memoryLanes.mu.Lock()
+		done, changed := caughtUp(m.memoryLanes), m.changed
+		m.memoryLanes.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-enough:
+			return
+		case m.turns <- func() {}:
+		case <-changed:
+		case <-limit:
+			rt.Fatalf("not caught up")
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Streams says when each stream was made. A stored position is worth something
+// only together with the stream it was taken from.
+type Streams struct {
+	EventsCreated    time.Time
+	SummariesCreated time.Time
+	RejectedCreated  time.Time
+}
+
+// Provision makes the streams that are missing and checks those that are there.
+// An existing stream is never changed: one that would lose events is an error
+// (ErrStreamSettings, with a *SettingError for each setting).
+func Provision(ctx context.Context, js jetstream.JetStream, spec StreamSpec) (Streams, error) {
+	if spec.Partitions < 1 || spec.Partitions > 1024 {
+		return Streams{}, fmt.Errorf("%w: partitions %d is not within 1 to 1024", ErrInvalidOptions, spec.Partitions)
+	}
+	// All are looked at before any is made: a refused start leaves nothing behind.
+	wants := spec.configs()
+	var found [3]jetstream.Stream
+	var errs []error
+	for i, want := range wants {
+		var err error
+		found[i], err = findStream(ctx, js, want, spec)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Streams{}, err
+	}
+	var made [3]time.Time
+	for i, want := range wants {
+		if found[i] == nil {
+			var err error
+			if found[i], err = createStream(ctx, js, want, spec); err != nil {
+				return Streams{}, err
+			}
+		}
+		made[i] = found[i].CachedInfo().Created
+	}
+	return Streams{EventsCreated: made[0], SummariesCreated: made[1], RejectedCreated: made[2]}, nil
+}
+
+// findStream returns an existing stream that is as it must be; nil where it is missing and may be made.
+func findStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, spec StreamSpec) (jetstream.Stream, error) {
+	s, err := js.Stream(ctx, want.Name)
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound) && spec.CheckOnly:
+		return nil, fmt.Errorf("%w: %s (make it, or run with provisioning)", ErrStreamMissing, want.Name)
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look up stream %s: %w", want.Name, err)
+	}
+	return s, checkSettings(s.CachedInfo().Config, want, spec)
+}
+
+func createStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, spec StreamSpec) (jetstream.Stream, error) {
+	s, err := js.CreateStream(ctx, want)
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return findStream(ctx, js, want, spec) // another instance was faster; its settings are checked like any other's
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make stream %s: %w", want.Name, err)
+	}
+	return s, nil
+}

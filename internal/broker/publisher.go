@@ -1,0 +1,205 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/nats-io/nats.go"
+)
+
+// PublisherConfig of a Publisher. The zero value publishes to the topic as the subject.
+type PublisherConfig struct {
+	// Subject maps a Watermill topic and message to a subject. Default: the topic.
+	Subject func(topic string, msg *message.Message) string
+	// AckTimeout is how long without any acknowledgement a batch waits. Default 10s.
+	AckTimeout time.Duration
+}
+
+// Publisher publishes to JetStream and waits for the acknowledgements. It is a
+// Watermill Publisher, and safe for concurrent use. Close does not touch the
+// connection.
+type Publisher struct {
+	nc      *nats.Conn
+	cfg     PublisherConfig
+	inbox   string
+	replies *nats.Subscription
+
+	mu      sync.Mutex
+	closed  bool
+	serial  uint64
+	pending map[string]*ackSet // by the inbox's middle token
+}
+
+// NewPublisher subscribes for acknowledgements on nc.
+func NewPublisher(nc *nats.Conn, cfg PublisherConfig) (*Publisher, error) {
+	cfg.AckTimeout = orDefault(cfg.AckTimeout, 10*time.Second)
+	if cfg.Subject == nil {
+		cfg.Subject = func(topic string, _ *message.Message) string { return topic }
+	}
+	p := &Publisher{nc: nc, cfg: cfg, inbox: nc.NewInbox() + ".", pending: make(map[string]*ackSet)}
+	var err error
+	if p.replies, err = nc.Subscribe(p.inbox+"*.*", p.reply); err != nil {
+		return nil, fmt.Errorf("subscribe for acknowledgements: %w", err)
+	}
+	return p, nil
+}
+
+// reply hands an acknowledgement to the batch that waits for it.
+func (p *Publisher) reply(m *nats.Msg) {
+	set, index, ok := strings.Cut(strings.TrimPrefix(m.Subject, p.inbox), ".")
+	i, err := strconv.Atoi(index)
+	if !ok || err != nil {
+		return
+	}
+	p.mu.Lock()
+	acks := p.pending[set]
+	p.mu.Unlock()
+	if acks != nil { // else it came after its timeout
+		acks.put(i, parseAck(m))
+	}
+}
+
+// Publish publishes messages in order and waits until all are stored. The
+// message UUID becomes Nats-Msg-Id, which has to be unique in the whole stream;
+// metadata of that name goes before it. After an error some of the messages may be stored; publishing them again within the
+// stream's duplicate window stores none twice.
+func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	out := make([]*nats.Msg, len(messages))
+	for i, m := range messages {
+		out[i] = outgoing(p.cfg.Subject(topic, m), m)
+	}
+	var errs []error
+	for i, a := range p.PublishBatch(messages[0].Context(), out) {
+		if a.Err != nil {
+			errs = append(errs, fmt.Errorf("publish message %s: %w", messages[i].UUID, a.Err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func outgoing(subject string, m *message.Message) *nats.Msg {
+	out := &nats.Msg{Subject: subject, Data: m.Payload, Header: make(nats.Header, len(m.Metadata)+1)}
+	for k, v := range m.Metadata {
+		out.Header[k] = []string{v} // not Set: names keep their spelling
+	}
+	if m.UUID == "" {
+		return out
+	}
+	switch out.Header.Get(nats.MsgIdHdr) {
+	case m.UUID:
+	case "":
+		out.Header.Set(nats.MsgIdHdr, m.UUID)
+	default:
+		out.Header.Set(headerUUID, m.UUID)
+	}
+	return out
+}
+
+// headerUUID carries a message's UUID where Nats-Msg-Id is something else.
+const headerUUID = "Watermill-UUID"
+
+// Close waits for nothing: Publish and PublishBatch return only when they are done.
+func (p *Publisher) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	if err := p.replies.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		return fmt.Errorf("close publisher: %w", err)
+	}
+	return nil
+}
+
+// register makes room for n acknowledgements; release gives it back.
+func (p *Publisher) register(n int) (set *ackSet, prefix string, release func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, "", nil, ErrClosed
+	}
+	p.serial++
+	key := strconv.FormatUint(p.serial, 36)
+	set = newAckSet(n)
+	p.pending[key] = set
+	release = func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.pending, key)
+	}
+	return set, p.inbox + key + ".", release, nil
+}
+
+// PublishBatch publishes msgs in order, many at a time, and returns one Ack for
+// each. It waits for all of them, until ctx ends or none came for AckTimeout.
+// The messages' Reply field is overwritten.
+//
+// Order is that of sending: where one fails and later ones do not, publishing it
+// again puts it behind them. Whoever needs more guards with an expected last
+// sequence, or has one message under way. The server (2.15) looks at that guard
+// before the duplicate window: a retry whose first copy was stored fails with
+// ErrWrongLastSequence, and LogReader.Last tells whether that copy is there.
+func (p *Publisher) PublishBatch(ctx context.Context, msgs []*nats.Msg) []Ack {
+	acks := make([]Ack, 0, len(msgs))
+	for len(msgs) > 0 {
+		if err := ctx.Err(); err != nil {
+			return append(acks, failAll(len(msgs), fmt.Errorf("%w: %w", ErrTransient, err))...)
+		}
+		n := windowOf(msgs)
+		acks = append(acks, p.publishWindow(ctx, msgs[:n])...)
+		msgs = msgs[n:]
+	}
+	return acks
+}
+
+const (
+	// windowMessages and windowBytes bound what one batch has under way: the
+	// server refuses what exceeds its ingest queue (10,000 messages or 128 MiB a stream).
+	windowMessages = 512
+	windowBytes    = 8 << 20
+)
+
+// windowOf is how many of msgs, at least one, go out before waiting.
+func windowOf(msgs []*nats.Msg) int {
+	size := 0
+	for i, m := range msgs {
+		size += len(m.Data)
+		if i == windowMessages || i > 0 && size > windowBytes {
+			return i
+		}
+	}
+	return len(msgs)
+}
+
+func (p *Publisher) publishWindow(ctx context.Context, msgs []*nats.Msg) []Ack {
+	set, prefix, release, err := p.register(len(msgs))
+	if err != nil {
+		return failAll(len(msgs), err)
+	}
+	defer release()
+	for i, m := range msgs {
+		m.Reply = prefix + strconv.Itoa(i)
+		if err := p.nc.PublishMsg(m); err != nil {
+			set.put(i, Ack{Err: classifySend(err)})
+		}
+	}
+	return set.wait(ctx, p.cfg.AckTimeout)
+}
+
+func failAll(n int, err error) []Ack {
+	acks := make([]Ack, n)
+	for i := range acks {
+		acks[i].Err = err
+	}
+	return acks
+}

@@ -1,0 +1,201 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// consumerIdle is after how long without a request the server drops a consumer.
+	consumerIdle = 5 * time.Minute
+	// statusRoom is what the channel holds beyond messages: heartbeats and ends of requests.
+	statusRoom = 64
+	// openTimeout bounds one attempt to make a consumer.
+	openTimeout = 5 * time.Second
+)
+
+// puller reads one filtered, ordered sequence of a stream: an ephemeral
+// consumer without acks, made anew behind the last message read whenever
+// anything went missing (reconnect, gap, silence, a deleted consumer).
+//
+// It stands in for nats.go's OrderedConsumer, which (1.55) bounds its buffer by
+// bytes or by messages, but not by both: with both options it asks for another
+// max_bytes as long as half its message count is free, 17 lanes of 8 MiB
+// messages being gigabytes; which holds a lock over every attempt to come back,
+// so that Stop waits for an unreachable server; and which arms a timer a message.
+//
+// Memory: at most window messages, and at most 2 × maxBytes of them, are
+// buffered; a message larger than maxBytes is asked for alone.
+//
+// One goroutine owns a puller.
+type puller struct {
+	js      jetstream.JetStream
+	nc      *nats.Conn
+	stream  string
+	filters []string
+	window  int
+	bytes   int
+
+	last     uint64 // stream sequence of the last message handed out
+	sub      *nats.Subscription
+	in       chan *nats.Msg
+	consumer string
+	inbox    string
+	subject  string // where requests go
+	requests int    // made on this consumer
+	seq      uint64 // consumer sequence of the last message read
+	credit   int    // messages asked for and not read
+	batch    int    // of the last request
+	alone    bool   // the next message is larger than bytes
+	resting  bool   // the last thing read was a heartbeat: the server has nothing to deliver
+	pending  uint64 // at the server, when this consumer was made
+}
+
+type pullerConfig struct {
+	stream  string
+	filters []string
+	after   uint64 // stream sequence to start behind
+	window  int    // messages
+	bytes   int
+}
+
+func newPuller(js jetstream.JetStream, c pullerConfig) *puller {
+	return &puller{
+		js: js, nc: js.Conn(), stream: c.stream, filters: c.filters,
+		window: c.window, bytes: c.bytes, last: c.after,
+	}
+}
+
+// open makes a consumer behind the last message handed out, and asks it for
+// messages. ctx should have a deadline of about openTimeout.
+func (p *puller) open(ctx context.Context) error {
+	p.drop()
+	c, err := p.js.CreateConsumer(ctx, p.stream, p.consumerConfig())
+	if err != nil {
+		return fmt.Errorf("make consumer on stream %s: %w", p.stream, err)
+	}
+	info := c.CachedInfo()
+	p.consumer, p.pending = info.Name, info.NumPending
+	p.subject = apiPrefix(p.js) + "CONSUMER.MSG.NEXT." + p.stream + "." + p.consumer
+	p.inbox = p.nc.NewInbox()
+	p.in = make(chan *nats.Msg, p.window+statusRoom)
+	if p.sub, err = p.nc.ChanSubscribe(p.inbox+".*", p.in); err != nil {
+		return fmt.Errorf("subscribe for stream %s: %w", p.stream, err)
+	}
+	p.seq, p.credit, p.requests, p.alone = 0, 0, 0, false
+	return p.ask()
+}
+
+func (p *puller) consumerConfig() jetstream.ConsumerConfig {
+	c := jetstream.ConsumerConfig{
+		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:       p.last + 1,
+		AckPolicy:         jetstream.AckNonePolicy,
+		InactiveThreshold: consumerIdle,
+		MemoryStorage:     true,
+		Replicas:          1,
+	}
+	if len(p.filters) == 1 {
+		c.FilterSubject = p.filters[0] // the server's cheaper path
+	} else {
+		c.FilterSubjects = p.filters
+	}
+	return c
+}
+
+// apiPrefix is where the JetStream API listens for this client.
+func apiPrefix(js jetstream.JetStream) string {
+	o := js.Options()
+	if o.Domain != "" {
+		return "$JS." + o.Domain + ".API."
+	}
+	if o.APIPrefix == "" {
+		return jetstream.DefaultAPIPrefix
+	}
+	if o.APIPrefix[len(o.APIPrefix)-1] != '.' {
+		return o.APIPrefix + "."
+	}
+	return o.APIPrefix
+}
+
+// ask requests more when all that was asked for has arrived and half the window
+// is free, so that the next messages travel while these are worked on.
+func (p *puller) ask() error {
+	waiting := len(p.in)
+	if p.credit > waiting || waiting > p.window/2 {
+		return nil
+	}
+	r := pullRequest{batch: p.window - waiting, maxBytes: p.bytes}
+	if p.alone {
+		r = pullRequest{batch: 1}
+	}
+	p.requests++
+	p.batch = r.batch
+	p.credit += r.batch
+	reply := fmt.Sprintf("%s.%d", p.inbox, p.requests)
+	if err := p.nc.PublishRequest(p.subject, reply, r.encode()); err != nil {
+		return fmt.Errorf("ask for messages of stream %s: %w", p.stream, err)
+	}
+	return nil
+}
+
+// accept takes what came out of p.in. ok: it is the next message of the
+// sequence; broken: the consumer has to be opened again. Both may be: a message
+// whose arrival made us ask for more, in vain.
+func (p *puller) accept(m *nats.Msg) (a ackReply, ok bool, broken error) {
+	status, left := statusOf(m)
+	p.resting = status == statusHeartbeat
+	if status != statusNone {
+		return a, false, p.acceptStatus(status, left, m)
+	}
+	a, err := parseAckReply(m.Reply)
+	if err != nil {
+		return a, false, err
+	}
+	if a.consumerSeq != p.seq+1 {
+		return a, false, fmt.Errorf("%w: consumer sequence %d after %d", errGap, a.consumerSeq, p.seq)
+	}
+	p.seq = a.consumerSeq
+	p.credit--
+	p.alone = false
+	if a.streamSeq <= p.last { // never hand out twice, whatever the server does
+		return a, false, p.ask()
+	}
+	p.last = a.streamSeq
+	return a, true, p.ask()
+}
+
+func (p *puller) acceptStatus(status pullStatus, left int, m *nats.Msg) error {
+	switch status {
+	case statusHeartbeat:
+		return nil
+	case statusTooSmall:
+		// The next message did not fit into what this request had left. Only a
+		// request that delivered nothing proves it larger than a whole one.
+		p.credit -= left
+		p.alone = left >= p.batch
+		return p.ask()
+	case statusExpired:
+		p.credit -= left
+		return p.ask()
+	default:
+		return fmt.Errorf("%w: %s %s", errBroken, m.Header.Get("Status"), m.Header.Get("Description"))
+	}
+}
+
+// drop forgets the consumer, and tells the server so without waiting for it.
+func (p *puller) drop() {
+	if p.sub != nil {
+		_ = p.sub.Unsubscribe() // fails only when the connection is gone, and the subscription with it
+		p.sub = nil
+	}
+	if p.consumer != "" {
+		_ = p.nc.Publish(apiPrefix(p.js)+"CONSUMER.DELETE."+p.stream+"."+p.consumer, nil)
+		p.consumer = ""
+	}
+	p.in = nil
+}

@@ -1,0 +1,78 @@
+package broker
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// pullExpires is how long a request for messages waits at the server.
+	pullExpires = 30 * time.Second
+	// pullHeartbeat is how often the server must show that it still holds the
+	// request; two missed ones and the consumer is made anew.
+	pullHeartbeat = 5 * time.Second
+)
+
+// pullRequest asks for messages. maxBytes 0: no limit.
+type pullRequest struct{ batch, maxBytes int }
+
+func (r pullRequest) encode() []byte {
+	b := make([]byte, 0, 96)
+	b = append(b, `{"batch":`...)
+	b = strconv.AppendInt(b, int64(r.batch), 10)
+	if r.maxBytes > 0 {
+		b = append(b, `,"max_bytes":`...)
+		b = strconv.AppendInt(b, int64(r.maxBytes), 10)
+	}
+	b = append(b, `,"expires":`...)
+	b = strconv.AppendInt(b, pullExpires.Nanoseconds(), 10)
+	b = append(b, `,"idle_heartbeat":`...)
+	b = strconv.AppendInt(b, pullHeartbeat.Nanoseconds(), 10)
+	return append(b, '}')
+}
+
+// pullStatus is what a message without a body says about a request.
+type pullStatus int
+
+const (
+	statusNone      pullStatus = iota // an ordinary message
+	statusHeartbeat                   // the request waits, there is nothing to deliver
+	statusExpired                     // the request is over; what was left of it is not coming
+	statusTooSmall                    // the next message is larger than the request's max_bytes
+	statusBroken                      // the consumer or its server is gone
+)
+
+// statusOf classifies m and says how many messages of its request are not coming.
+func statusOf(m *nats.Msg) (pullStatus, int) {
+	if len(m.Data) > 0 || m.Reply != "" && strings.HasPrefix(m.Reply, ackPrefix) {
+		return statusNone, 0
+	}
+	left, _ := strconv.Atoi(m.Header.Get("Nats-Pending-Messages"))
+	switch m.Header.Get("Status") {
+	case "":
+		return statusNone, 0
+	case "100":
+		return statusHeartbeat, 0
+	case "408":
+		return statusExpired, left
+	case "409":
+		return conflict(m.Header.Get("Description")), left
+	default:
+		return statusBroken, 0
+	}
+}
+
+// conflict tells the 409s apart by their description, as nats.go does.
+func conflict(description string) pullStatus {
+	switch strings.ToLower(description) {
+	case "message size exceeds maxbytes":
+		return statusTooSmall
+	case "batch completed":
+		return statusExpired
+	default:
+		return statusBroken
+	}
+}

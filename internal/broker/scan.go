@@ -1,0 +1,150 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	scanWindow        = 4096    // messages asked for ahead
+	scanBytes         = 4 << 20 // and bytes
+	scanRetryWait     = 50 * time.Millisecond
+	scanRetryMaxWait  = 2 * time.Second
+	scanRetryAttempts = 10
+)
+
+// Scan calls fn for every message from sequence from (0 and 1: the first) on, in
+// order, up to the last one that the stream holds when Scan is called. filters
+// are stored subjects; none: all. An error of fn ends the scan and is returned. progress, if not nil, is
+// called now and then with the sequence reached and the last one, and at the end.
+func (r *LogReader) Scan(ctx context.Context, from uint64, filters []string, fn func(Stored) error, progress func(seq, last uint64)) error {
+	state, err := StateOf(ctx, r.js, r.stream)
+	if err != nil {
+		return err
+	}
+	if progress == nil {
+		progress = func(uint64, uint64) {}
+	}
+	s := scan{last: state.Last, fn: fn, progress: progress, pull: newPuller(r.js, pullerConfig{
+		stream: r.stream, filters: filters, after: max(from, 1) - 1,
+		window: scanWindow, bytes: scanBytes,
+	})}
+	defer s.pull.drop()
+	if err := s.run(ctx); err != nil {
+		return fmt.Errorf("scan stream %s: %w", r.stream, err)
+	}
+	progress(state.Last, state.Last)
+	return nil
+}
+
+// scan is one run of Scan.
+type scan struct {
+	pull     *puller
+	last     uint64
+	fn       func(Stored) error
+	progress func(seq, last uint64)
+	count    int
+}
+
+func (s *scan) run(ctx context.Context) error {
+	if s.pull.last >= s.last {
+		return nil
+	}
+	if err := s.open(ctx); err != nil || s.pull.pending == 0 {
+		return err
+	}
+	for {
+		m, err := s.receive(ctx)
+		if err != nil {
+			return err
+		}
+		done, broken, err := s.step(m)
+		if done || err != nil {
+			return err
+		}
+		if broken == nil {
+			continue
+		}
+		if err := s.open(ctx); err != nil || s.pull.pending == 0 {
+			return err
+		}
+	}
+}
+
+// step handles what the server sent; nil: it has been silent for too long.
+func (s *scan) step(m *nats.Msg) (done bool, broken, err error) {
+	if m == nil {
+		return false, errSilent, nil
+	}
+	a, ok, broken := s.pull.accept(m)
+	if !ok {
+		// Resting: nothing is left, what was to come has been deleted meanwhile.
+		return broken == nil && s.pull.resting, broken, nil
+	}
+	done, err = s.take(m, a)
+	return done, broken, err
+}
+
+// take passes one message on, and tells whether it was the last.
+func (s *scan) take(m *nats.Msg, a ackReply) (done bool, err error) {
+	if a.streamSeq > s.last {
+		return true, nil
+	}
+	if err := s.fn(Stored{Subject: m.Subject, Header: m.Header, Data: m.Data, Seq: a.streamSeq, Time: a.time()}); err != nil {
+		return true, err
+	}
+	if s.count++; s.count%8192 == 0 {
+		s.progress(a.streamSeq, s.last)
+	}
+	return a.streamSeq == s.last || a.pending == 0, nil
+}
+
+// receive returns nil when the server has been silent for too long.
+func (s *scan) receive(ctx context.Context) (*nats.Msg, error) {
+	if err := ctx.Err(); err != nil { // there may always be a message
+		return nil, err
+	}
+	select {
+	case m := <-s.pull.in:
+		return m, nil
+	default:
+	}
+	timer := time.NewTimer(2 * pullHeartbeat)
+	defer timer.Stop()
+	select {
+	case m := <-s.pull.in:
+		return m, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+		return nil, nil
+	}
+}
+
+// open makes the consumer (anew), with patience.
+func (s *scan) open(ctx context.Context) error {
+	wait := scanRetryWait
+	for attempt := 1; ; attempt++ {
+		err := s.tryOpen(ctx)
+		if err == nil || attempt == scanRetryAttempts || errors.Is(err, jetstream.ErrStreamNotFound) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, scanRetryMaxWait)
+	}
+}
+
+func (s *scan) tryOpen(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	return s.pull.open(ctx)
+}

@@ -1,0 +1,38 @@
+package broker
+
+import (
+	"io/fs"
+	"path/filepath"
+	"syscall"
+)
+
+// storeLimit is the embedded server's max_store in bytes: what its directory
+// holds now and what is still free, less a reserve. The server's own default is
+// three quarters of what is free at start: a restart on a filled disk would then
+// set a limit below what is stored and refuse every event. No limit at all would
+// be no better: on a full disk the server switches JetStream off for good.
+func storeLimit(dir string) int64 {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return 0 // the server's own default
+	}
+	free, total := int64(st.Bavail)*st.Bsize, int64(st.Blocks)*st.Bsize
+	return max(dirBytes(dir)+free-reserve(total), 1)
+}
+
+// reserve is what stays free: a twentieth of the disk, at most 1 GiB.
+func reserve(total int64) int64 { return min(total/20, 1<<30) }
+
+func dirBytes(dir string) int64 {
+	var sum int64
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil // a file that vanished meanwhile counts for nothing
+		}
+		if info, err := d.Info(); err == nil {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}

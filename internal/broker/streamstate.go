@@ -1,0 +1,30 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// StreamState is what a stored position has to be held against.
+type StreamState struct {
+	First   uint64 // first sequence held; Last+1 in an emptied stream
+	Last    uint64 // last sequence given out, also when its message is gone
+	Msgs    uint64
+	Created time.Time
+}
+
+// StateOf asks the server for the stream's state now.
+func StateOf(ctx context.Context, js jetstream.JetStream, stream string) (StreamState, error) {
+	s, err := js.Stream(ctx, stream)
+	if err != nil {
+		return StreamState{}, fmt.Errorf("read state of stream %s: %w", stream, err)
+	}
+	info := s.CachedInfo()
+	return StreamState{
+		First: info.State.FirstSeq, Last: info.State.LastSeq,
+		Msgs: info.State.Msgs, Created: info.Created,
+	}, nil
+}

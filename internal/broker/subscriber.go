@@ -1,0 +1,159 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Subscriber is a Watermill Subscriber whose acks mean applied, not durable:
+// see Lanes for how durability follows. Each lane has one goroutine and one
+// message in flight; the next is handed out when that one was acked.
+//
+// Consuming starts with the first Subscribe and ends with Close: cancelling the
+// context of a Subscribe closes that output alone. Close does not touch the
+// connection.
+type Subscriber struct {
+	js     jetstream.JetStream
+	cfg    SubscriberConfig
+	topics *topics
+	failed chan error
+	done   chan struct{} // closed when all lanes have returned and all outputs are closed
+
+	mu      sync.Mutex
+	stop    context.CancelFunc // ends the lanes; nil before the first Subscribe
+	feed    *feed
+	closed  bool
+	err     error
+	created time.Time // of the stream, when consuming started
+}
+
+// NewSubscriber checks cfg; it does not talk to the server yet.
+func NewSubscriber(js jetstream.JetStream, cfg SubscriberConfig) (*Subscriber, error) {
+	cfg = cfg.WithDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Subscriber{
+		js: js, cfg: cfg, topics: newTopics(),
+		failed: make(chan error, 1), done: make(chan struct{}),
+	}, nil
+}
+
+// Subscribe returns the output for topic. The output is closed when ctx ends,
+// on Close, and when consuming failed (see Failed). Several outputs for one
+// topic share its messages.
+func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errors.Join(ErrClosed, s.err)
+	}
+	if s.stop == nil {
+		if err := s.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s.topics.add(ctx, topic), nil
+}
+
+// start begins consuming. ctx bounds the questions at the start only: the lanes
+// outlive the Subscribe that started them.
+func (s *Subscriber) start(ctx context.Context) error {
+	state, err := StateOf(ctx, s.js, s.cfg.Stream)
+	if err != nil {
+		return err
+	}
+	s.created = state.Created
+	lanes, err := s.lanes()
+	if err != nil {
+		return err
+	}
+	s.feed = newFeed(s, lanes, state.Last)
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	go s.run(run, s.feed)
+	return nil
+}
+
+func (s *Subscriber) lanes() ([]*lane, error) {
+	list := s.cfg.Lanes.List()
+	if err := validateLanes(list); err != nil {
+		return nil, err
+	}
+	lanes := make([]*lane, 0, len(list))
+	for _, l := range list {
+		ln, err := newLane(s, l)
+		if err != nil {
+			return nil, err
+		}
+		lanes = append(lanes, ln)
+	}
+	return lanes, nil
+}
+
+// run owns the goroutines of the feed and the lanes. Outputs close only after the last Flush, so
+// that whoever sees them closed sees everything durable that will be.
+func (s *Subscriber) run(ctx context.Context, f *feed) {
+	defer close(s.done)
+	var wg sync.WaitGroup
+	start := func(run func(context.Context) error) {
+		wg.Go(func() {
+			if err := run(ctx); err != nil {
+				s.fail(err)
+			}
+		})
+	}
+	for _, l := range f.lanes {
+		start(l.run)
+	}
+	start(f.run)
+	<-ctx.Done()
+	s.topics.interrupt()
+	wg.Wait()
+	s.topics.close()
+}
+
+// fail stops all lanes and reports err, the first time.
+func (s *Subscriber) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.stop()
+	if s.err != nil {
+		return
+	}
+	s.err = err
+	s.failed <- err
+}
+
+// Failed yields the error that ended consuming, once. It is never closed.
+func (s *Subscriber) Failed() <-chan error { return s.failed }
+
+// Err is the error that ended consuming, or nil.
+func (s *Subscriber) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Close stops handing out messages, cancels the contexts of those in flight,
+// waits until their handlers are done (CloseTimeout at most), flushes every
+// lane, closes the outputs and returns. Call it also when a Router has closed
+// its outputs already: only its return says that everything acked is durable.
+func (s *Subscriber) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	stop := s.stop
+	s.mu.Unlock()
+	if stop == nil {
+		return nil
+	}
+	stop()
+	<-s.done
+	return nil
+}

@@ -1,0 +1,77 @@
+package broker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// SubscriberConfig says what to consume, and how much at a time.
+type SubscriberConfig struct {
+	// Stream to consume.
+	Stream string
+	// Topic maps a stored subject to the Watermill topic it is delivered on. It
+	// must map every subject that a lane's filters let through: a message on a
+	// topic that is never subscribed holds up its lane.
+	Topic func(subject string) string
+	// Lanes to consume, and where each stands.
+	Lanes Lanes
+	// BatchMessages is how many acked messages (and turns) make a batch full. Default 512.
+	BatchMessages int
+	// BatchWait is how old a batch may become in a pause where the stream is
+	// known to hold more; where it is not, a pause ends the batch at once. Default 5ms.
+	BatchWait time.Duration
+	// PrefetchMessages is how many messages may wait in one lane. Default 512.
+	PrefetchMessages int
+	// PrefetchBytes is how many bytes of message bodies may wait in all lanes
+	// together; one message always may. Default 16 MiB.
+	PrefetchBytes int
+	// RetryWait is the pause before a nacked message is handed out again; it
+	// doubles up to RetryMaxWait. Defaults 10ms and 1s.
+	RetryWait, RetryMaxWait time.Duration
+	// CloseTimeout bounds how long Close waits for a handler. Default 30s.
+	CloseTimeout time.Duration
+	// Logger for reconnects and retries.
+	Logger zerolog.Logger
+}
+
+// WithDefaults fills what was left zero.
+func (c SubscriberConfig) WithDefaults() SubscriberConfig {
+	c.BatchMessages = orDefault(c.BatchMessages, 512)
+	c.BatchWait = orDefault(c.BatchWait, 5*time.Millisecond)
+	c.PrefetchMessages = orDefault(c.PrefetchMessages, 512)
+	c.PrefetchBytes = orDefault(c.PrefetchBytes, 16<<20)
+	c.RetryWait = orDefault(c.RetryWait, 10*time.Millisecond)
+	c.RetryMaxWait = orDefault(c.RetryMaxWait, time.Second)
+	c.CloseTimeout = orDefault(c.CloseTimeout, 30*time.Second)
+	return c
+}
+
+func orDefault[T int | time.Duration](v, d T) T {
+	if v <= 0 {
+		return d
+	}
+	return v
+}
+
+func (c SubscriberConfig) validate() error {
+	if c.Stream == "" || c.Topic == nil || c.Lanes == nil {
+		return fmt.Errorf("%w: a subscriber needs a stream, a topic function and lanes", ErrInvalidOptions)
+	}
+	return nil
+}
+
+func validateLanes(lanes []Lane) error {
+	if len(lanes) == 0 {
+		return fmt.Errorf("%w: no lanes", ErrInvalidOptions)
+	}
+	seen := make(map[string]bool, len(lanes))
+	for _, l := range lanes {
+		if l.Name == "" || seen[l.Name] || len(l.Filters) == 0 {
+			return fmt.Errorf("%w: lane %q needs a name of its own and filters", ErrInvalidOptions, l.Name)
+		}
+		seen[l.Name] = true
+	}
+	return nil
+}
