@@ -1,0 +1,59 @@
+package config
+
+import "fmt"
+
+// OriginKind is a layer of the configuration, weakest first.
+type OriginKind int
+
+// The layers; a later one beats an earlier.
+const (
+	FromDefault OriginKind = iota
+	FromFile
+	FromEnv
+	FromFlag
+)
+
+// Origin is where a value came from.
+type Origin struct {
+	Kind OriginKind
+	Name string // the file, the variable or the flag
+	Line int    // in the file, 1-based
+}
+
+// String is the origin as people write it: "default", "precis.yaml:12", "env PRECIS_DATA_DIR", "flag --data".
+func (o Origin) String() string {
+	switch o.Kind {
+	case FromFile:
+		return fmt.Sprintf("%s:%d", o.Name, o.Line)
+	case FromEnv:
+		return "env " + o.Name
+	case FromFlag:
+		return "flag " + o.Name
+	default:
+		return "default"
+	}
+}
+
+// Origins holds the origin of every value that is not its default, by key.
+type Origins map[string]Origin
+
+// Of is the origin of a key, or of the nearest thing above it that was given whole.
+func (o Origins) Of(key string) Origin {
+	for key != "" {
+		if origin, ok := o[key]; ok {
+			return origin
+		}
+		key = parentKey(key)
+	}
+	return Origin{}
+}
+
+// parentKey cuts the last member or index off a key.
+func parentKey(key string) string {
+	for i := len(key) - 1; i > 0; i-- {
+		if key[i] == '.' || key[i] == '[' {
+			return key[:i]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,42 @@
+package config
+
+import "fmt"
+
+// secretVariables lists the variables that the configuration names as holders of secrets.
+func secretVariables(cfg *Config) []string {
+	names := []string{cfg.NATS.PasswordEnv, cfg.NATS.TokenEnv}
+	for _, p := range cfg.Providers {
+		names = append(names, p.APIKeyEnv)
+	}
+	return names
+}
+
+// resolveSecrets reads the secrets that are needed: the server's wherever they are named, a provider's
+// only where a policy in force uses it, so that nobody needs a key for a model that nobody calls.
+func resolveSecrets(cfg *Config, env map[string]string) []Problem {
+	var problems []Problem
+	need := func(key, variable string, into *string) {
+		if variable == "" {
+			return
+		}
+		if *into = env[variable]; *into == "" {
+			problems = append(problems, Problem{
+				Key: key, Origin: cfg.Origins.Of(key),
+				Message: fmt.Sprintf("the variable %s is not set, and what it holds is needed; set it, or change the key", variable),
+			})
+		}
+	}
+	need("nats.password_env", cfg.NATS.PasswordEnv, &cfg.NATS.Password)
+	need("nats.token_env", cfg.NATS.TokenEnv, &cfg.NATS.Token)
+	for _, name := range usedProviders(cfg) {
+		p := cfg.Providers[name]
+		need("providers."+name+".api_key_env", p.APIKeyEnv, &p.APIKey)
+		cfg.Providers[name] = p
+	}
+	// main serves where another fails, if it has its key: nobody has to have one for that.
+	if p, ok := cfg.Providers[ProviderMain]; ok && p.APIKey == "" && len(usedProviders(cfg)) > 0 {
+		p.APIKey = env[p.APIKeyEnv]
+		cfg.Providers[ProviderMain] = p
+	}
+	return problems
+}

@@ -1,0 +1,112 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxPartitions bounds partitions: each costs a consumer and an open batch, and a thread never moves, so
+// there is no use in many more than a cluster has cores.
+const MaxPartitions = 1024
+
+// minRetention is the shortest retention.events that is not a slip of the unit.
+const minRetention = time.Minute
+
+// judge collects what is wrong with a configuration.
+type judge struct {
+	cfg      *Config
+	problems []Problem
+}
+
+func validate(cfg *Config) []Problem {
+	j := &judge{cfg: cfg}
+	j.nats()
+	j.server()
+	j.policies()
+	j.providers()
+	return j.problems
+}
+
+func (j *judge) wrong(key, format string, args ...any) {
+	j.problems = append(j.problems, Problem{Key: key, Origin: j.cfg.Origins.Of(key), Message: fmt.Sprintf(format, args...)})
+}
+
+func (j *judge) within(key string, value, least, most int) {
+	if value < least || value > most {
+		j.wrong(key, "%d is out of range; allowed: %d to %d", value, least, most)
+	}
+}
+
+func (j *judge) oneOf(key, value string, allowed ...string) {
+	if !slices.Contains(allowed, value) {
+		j.wrong(key, "%q is not known; allowed: %s", value, strings.Join(allowed, ", "))
+	}
+}
+
+func (j *judge) nats() {
+	n := j.cfg.NATS
+	for _, server := range strings.Split(n.URL, ",") {
+		if n.URL != "" && !isServerURL(strings.TrimSpace(server)) {
+			j.wrong("nats.url", "%q is no server's address; allowed: nats://host:port, tls://…, ws://…, wss://…, several with commas, or nothing for an embedded server", server)
+		}
+	}
+	if n.URL == "" && !isAddress(n.Listen) {
+		j.wrong("nats.listen", "%q is no address to listen on; allowed: host:port, such as 127.0.0.1:4222", n.Listen)
+	}
+	if !isSync(n.Sync) {
+		j.wrong("nats.sync", "%q is not known; allowed: always, or an interval such as 2m (what was acknowledged within it is lost in a power cut)", n.Sync)
+	}
+	if (n.TLS.Cert == "") != (n.TLS.Key == "") {
+		j.wrong("nats.tls", "cert and key go together; give both or neither")
+	}
+	if n.PasswordEnv != "" && n.User == "" {
+		j.wrong("nats.user", "is needed where nats.password_env is given")
+	}
+}
+
+func (j *judge) server() {
+	c := j.cfg
+	if c.DataDir == "" {
+		j.wrong("data_dir", "must name a directory")
+	}
+	if c.HTTP.Listen != "" && !isAddress(c.HTTP.Listen) {
+		j.wrong("http.listen", "%q is no address to listen on; allowed: host:port, such as 127.0.0.1:8080, or nothing for none", c.HTTP.Listen)
+	}
+	j.within("partitions", c.Partitions, 1, MaxPartitions)
+	j.within("limits.event_bytes", c.Limits.EventBytes, 1, MaxEventBytes)
+	j.within("limits.pending_edit_events", c.Limits.PendingEditEvents, 0, 1<<30)
+	if r := c.Retention.Events; r != 0 && r < minRetention {
+		j.wrong("retention.events", "%s is out of range; allowed: 0s (keep all), or %s and more", r, minRetention)
+	}
+}
+
+// isServerURL takes what nats.go takes; a bare host or host:port means nats://.
+func isServerURL(text string) bool {
+	if !strings.Contains(text, "://") {
+		text = "nats://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" {
+		return false
+	}
+	return slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme)
+}
+
+func isAddress(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
+func isSync(text string) bool {
+	d, err := time.ParseDuration(text)
+	return text == "always" || (err == nil && d > 0)
+}

@@ -1,0 +1,92 @@
+package secrets
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/zricethezav/gitleaks/v8/config"
+)
+
+// gitleaksRules are gitleaks's, without those that ask for a file's name or for a second finding nearby.
+func gitleaksRules() ([]rule, error) {
+	var raw config.ViperConfig
+	if err := toml.Unmarshal([]byte(config.DefaultConfig), &raw); err != nil {
+		return nil, fmt.Errorf("read gitleaks rules: %w", err)
+	}
+	c, err := raw.Translate()
+	if err != nil {
+		return nil, fmt.Errorf("read gitleaks rules: %w", err)
+	}
+	var out []rule
+	for _, id := range c.OrderedRules {
+		r := c.Rules[id]
+		if r.Regex == nil || r.Path != nil || r.SkipReport || len(r.Keywords) == 0 || len(r.RequiredRules) > 0 {
+			continue
+		}
+		expression, anchored := strings.CutPrefix(r.Regex.String(), namePrefix)
+		regex := r.Regex
+		if anchored {
+			regex = regexp.MustCompile(`(?i)\A` + expression)
+		}
+		out = append(out, rule{
+			id: id, keywords: r.Keywords, regex: regex, anchored: anchored, group: r.SecretGroup, entropy: r.Entropy,
+			reach: reachOf(id, expression), allowed: allowedBy(c.Allowlists, r.Allowlists),
+		})
+	}
+	return out, nil
+}
+
+// namePrefix is how gitleaks's rules of the kind `name = value` begin: with what may stand before the
+// keyword in the name. Looked for in all of a text, it makes up nine tenths of the work; it matters to
+// allow lists only, so it is looked for once a match is found (nameStart).
+const (
+	namePrefix = `(?i)[\w.-]{0,50}?`
+	nameLength = 50
+)
+
+func nameStart(text string, at int) int {
+	start := at
+	for start > 0 && at-start < nameLength && isNameByte(text[start-1]) {
+		start--
+	}
+	return start
+}
+
+func isNameByte(c byte) bool {
+	return c == '.' || c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// allowedBy applies allow lists as gitleaks does where there is neither a commit nor a path.
+func allowedBy(lists ...[]*config.Allowlist) func(secret, match, line string) bool {
+	return func(secret, match, line string) bool {
+		for _, some := range lists {
+			for _, a := range some {
+				if allows(a, secret, match, line) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+func allows(a *config.Allowlist, secret, match, line string) bool {
+	target := secret
+	switch a.RegexTarget {
+	case "match":
+		target = match
+	case "line":
+		target = line
+	}
+	byRegex := a.RegexAllowed(target)
+	byWord, _ := a.ContainsStopWord(secret)
+	if a.MatchCondition != config.AllowlistMatchAnd {
+		return byRegex || byWord
+	}
+	if len(a.Paths) > 0 || len(a.Commits) > 0 {
+		return false // it asks for what there is not
+	}
+	return (byRegex || len(a.Regexes) == 0) && (byWord || len(a.StopWords) == 0)
+}

@@ -1,0 +1,31 @@
+package secrets
+
+import "strings"
+
+// Mask puts a mark in the place of every secret: `[masked:github-pat]`, or a shorter one where the
+// secret is shorter than that.
+func (m *Masker) Mask(text string) string {
+	found := m.Find(text)
+	if len(found) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, f := range found {
+		b.WriteString(text[at:f.Start])
+		b.WriteString(markFor(f.Rule, text[f.Start:f.End]))
+		at = f.End
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+func markFor(rule, secret string) string {
+	room := len([]rune(secret))
+	for _, mark := range []string{"[masked:" + rule + "]", "[masked]", "***"} {
+		if len(mark) <= room {
+			return mark
+		}
+	}
+	return strings.Repeat("*", room)
+}

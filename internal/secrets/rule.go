@@ -1,0 +1,106 @@
+package secrets
+
+import (
+	"math"
+	"regexp"
+	"regexp/syntax"
+)
+
+// rule is one kind of secret.
+type rule struct {
+	id       string
+	keywords []string // lower case; one of them stands in or beside every match
+	regex    *regexp.Regexp
+	anchored bool    // the expression begins with the keyword, and is run there alone
+	group    int     // the secret's; 0: the first that matched, else all of it
+	entropy  float64 // bits a byte that the secret must exceed
+	reach    int     // how far a match goes from its keyword, in bytes
+	allowed  func(secret, match, line string) bool
+}
+
+// How far around a keyword an expression is run: as far as its longest match, within these bounds. A run
+// of a token's characters that the end of this reach cuts is followed to its own end.
+const (
+	leastReach = 256
+	mostReach  = 2048
+)
+
+// wideReach is for what has no short form: a private key of 8,192 bits with headers, a token that carries
+// a document.
+var wideReach = map[string]int{"private-key": 16 << 10, "private-key-part": 16 << 10, "jwt": 8 << 10}
+
+func reachOf(id, expression string) int {
+	if n, ok := wideReach[id]; ok {
+		return n
+	}
+	tree, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return mostReach
+	}
+	return max(leastReach, min(longest(tree), mostReach))
+}
+
+// longest is the length in bytes of an expression's longest match; more than mostReach where it has none.
+func longest(re *syntax.Regexp) int {
+	n := 0
+	switch re.Op {
+	case syntax.OpLiteral:
+		n = len(string(re.Rune))
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		n = 1
+	case syntax.OpCapture, syntax.OpQuest:
+		n = longest(re.Sub[0])
+	case syntax.OpStar, syntax.OpPlus:
+		n = openEnd(re.Sub[0])
+	case syntax.OpRepeat:
+		if n = openEnd(re.Sub[0]); re.Max >= 0 {
+			n = re.Max * longest(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			n += longest(sub)
+		}
+	case syntax.OpAlternate:
+		for _, sub := range re.Sub {
+			n = max(n, longest(sub))
+		}
+	}
+	return min(n, mostReach)
+}
+
+// openEnd is how much of an unlimited run is enough to know it by.
+func openEnd(of *syntax.Regexp) int {
+	if of.Op == syntax.OpCharClass {
+		return leastReach
+	}
+	return mostReach
+}
+
+// secretIn is where in a match the secret stands.
+func (r *rule) secretIn(loc []int) (start, end int) {
+	if r.group > 0 && 2*r.group+1 < len(loc) && loc[2*r.group] >= 0 {
+		return loc[2*r.group], loc[2*r.group+1]
+	}
+	for i := 2; i+1 < len(loc) && r.group == 0; i += 2 {
+		if loc[i] >= 0 && loc[i] < loc[i+1] {
+			return loc[i], loc[i+1]
+		}
+	}
+	return loc[0], loc[1]
+}
+
+// entropyOf is Shannon's, in bits a byte, as gitleaks's limits mean it.
+func entropyOf(s string) float64 {
+	var count [256]int
+	for i := range len(s) {
+		count[s[i]]++
+	}
+	bits := 0.0
+	for _, n := range count {
+		if n > 0 {
+			p := float64(n) / float64(len(s))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits
+}

@@ -1,0 +1,43 @@
+package cut
+
+import (
+	"time"
+
+	"precis/summarize"
+)
+
+// Facts is what a condition is held against: what a compaction could remove, and of how much.
+type Facts struct {
+	RemovableTokens   int64
+	RemovableMessages int64
+	LiveTokens        int64 // all that is in the prompt now, what can't be removed too
+	LiveMessages      int64
+	ContextWindow     int           // tokens; 0: a condition on its fraction never holds
+	Idle              time.Duration // since the thread's last event
+}
+
+// Facts says what a compaction by policy c could do now. What the current summary weighs is not in
+// LiveTokens; the time since the last event is the caller's to set.
+func (s *State) Facts(c summarize.Compaction) Facts {
+	f := Facts{
+		LiveTokens:    s.Seen.Tokens - s.Gone.Tokens,
+		LiveMessages:  s.Seen.Messages - s.Gone.Messages,
+		ContextWindow: c.ContextWindow,
+	}
+	if p, ok := s.Choose(c.Keep); ok {
+		r := s.removable(p)
+		f.RemovableTokens, f.RemovableMessages = r.Tokens, r.Messages
+	}
+	return f
+}
+
+// Removable says what a compaction of items, a thread's messages that no summary has replaced, could
+// remove: the only thing that thresholds count.
+func Removable(items []Item, c summarize.Compaction) (tokens, messages int64) {
+	return Boundary(items, c).Removed()
+}
+
+// Changed is w when one item in it weighs after instead of before.
+func (w weight) Changed(before, after Item) weight {
+	return w.plus(after.weight()).minus(before.weight())
+}

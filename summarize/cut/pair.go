@@ -1,0 +1,73 @@
+package cut
+
+import "slices"
+
+// pair opens the calls that an item makes and closes the one it is the result of.
+func (s *State) pair(it Item, free weight) {
+	for _, id := range it.Calls {
+		s.open(id, it.Ordinal)
+	}
+	if it.Result == "" {
+		return
+	}
+	c := Call{ID: it.Result, At: it.Ordinal, Count: s.Count, Weight: free}
+	i := indexOf(s.Open, it.Result)
+	if i < 0 {
+		s.Early = bounded(append(s.Early, c), maxEarly)
+		return
+	}
+	s.join(s.Open[i].At, c)
+	s.Open = slices.Delete(s.Open, i, i+1)
+}
+
+// open notes a call that waits, unless its result came first.
+func (s *State) open(id string, at uint64) {
+	i := indexOf(s.Early, id)
+	if i < 0 {
+		s.Open = bounded(append(s.Open, Call{ID: id, At: at, Count: s.Count}), maxOpen)
+		return
+	}
+	s.forbid(s.Early[i].At, at)
+	s.join(at, s.Early[i])
+	s.Early = slices.Delete(s.Early, i, i+1)
+}
+
+// join counts a result to the latest assistant turn where that made the call.
+func (s *State) join(caller uint64, result Call) {
+	if caller != s.Assistant.At {
+		return
+	}
+	s.Assistant.Weight = s.Assistant.Weight.plus(result.Weight)
+	s.Assistant.Members = append(s.Assistant.Members, result.At)
+}
+
+// forbid withdraws the positions between a result and the call that came after it.
+func (s *State) forbid(result, call uint64) {
+	between := func(p Position) bool { return p.At > result && p.At <= call }
+	s.Pending = slices.DeleteFunc(s.Pending, between)
+	if between(s.BestAny) {
+		s.BestAny = Position{}
+	}
+	if between(s.BestUser) {
+		s.BestUser = Position{}
+	}
+}
+
+// abandon forgets calls that waited too long, and early results whose call is not to be expected.
+func (s *State) abandon() {
+	old := func(c Call) bool { return s.Count-c.Count >= Patience }
+	s.Open = slices.DeleteFunc(s.Open, old)
+	s.Early = slices.DeleteFunc(s.Early, old)
+}
+
+// indexOf finds the oldest entry with an id: providers exist that use ids again in every turn.
+func indexOf(list []Call, id string) int {
+	return slices.IndexFunc(list, func(c Call) bool { return c.ID == id })
+}
+
+func bounded(list []Call, limit int) []Call {
+	if len(list) <= limit {
+		return list
+	}
+	return slices.Delete(list, 0, len(list)-limit)
+}

@@ -1,0 +1,32 @@
+package summarize
+
+import (
+	"slices"
+
+	"precis/events"
+)
+
+// ToolTrigger says whether a tool output of this size is summarized, and why. A threshold is passed by
+// more than its value; 0 is off.
+func (p *Policy) ToolTrigger(chars, tokens int64) (events.Trigger, bool) {
+	if !p.Enabled {
+		return events.Trigger{}, false
+	}
+	t := p.ToolOutput
+	switch {
+	case t.OverChars > 0 && chars > int64(t.OverChars):
+		return passed(events.TriggerToolOutputChars, t.OverChars, chars), true
+	case t.OverTokens > 0 && tokens > int64(t.OverTokens):
+		return passed(events.TriggerToolOutputTokens, t.OverTokens, tokens), true
+	}
+	return events.Trigger{}, false
+}
+
+// Stale says whether a policy takes a cause ("source", "policy", "prompt", "model", "ttl") as one that
+// makes its summaries stale.
+func (p *Policy) Stale(cause string) bool { return slices.Contains(p.Staleness.On, cause) }
+
+func passed(reason string, threshold int, value int64) events.Trigger {
+	t, v := float64(threshold), float64(value)
+	return events.Trigger{Reason: reason, Threshold: &t, Value: &v}
+}

@@ -1,0 +1,80 @@
+package summarize
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+)
+
+// PolicyFingerprint hashes the settings of a policy that can change what a summary of given sources says
+// or counts. Two policies with the same fingerprint make the same summaries, whatever they are called.
+//
+// Not in it, so that changing them makes nothing stale: name, enabled and match (whom it serves),
+// thresholds, triggers and keep (when, and from which sources: those have a digest of their own), the
+// context's role and heading (they stand around a summary, not in it), staleness itself. Provider, model
+// and prompts are stale by their own reasons and stand beside the fingerprint in a summary's id.
+func PolicyFingerprint(p Policy) string {
+	return hashOf(slices.Concat(shared(p), toolSettings(p), compactionSettings(p), historySettings(p)))
+}
+
+// KindFingerprint is PolicyFingerprint for the summaries of one kind ("tool_result", "compaction" or
+// "history") alone: another budget for histories does not make a million tool outputs stale.
+func KindFingerprint(p Policy, kind string) string {
+	settings := shared(p)
+	switch kind {
+	case "tool_result":
+		settings = append(settings, toolSettings(p)...)
+	case "compaction":
+		settings = append(settings, compactionSettings(p)...)
+	case "history":
+		settings = append(settings, historySettings(p)...)
+	}
+	return hashOf(settings)
+}
+
+// shared are the settings that every kind depends on. With rules nothing fails, so on_failure only counts
+// with a model.
+func shared(p Policy) []string {
+	settings := []string{setting("mode", p.Mode), setting("tokenizer", p.Tokenizer)}
+	if p.Mode == ModeLLM {
+		settings = append(settings, setting("on_failure", p.OnFailure))
+	}
+	return settings
+}
+
+func toolSettings(p Policy) []string {
+	t := p.ToolOutput
+	return []string{
+		setting("tool_output.max_summary_chars", t.MaxSummaryChars),
+		setting("tool_output.max_input_chars", t.MaxInputChars),
+		setting("tool_output.preserve_errors", t.PreserveErrors),
+		setting("tool_output.include_metadata", t.IncludeMetadata),
+	}
+}
+
+func compactionSettings(p Policy) []string {
+	settings := []string{
+		setting("compaction.max_summary_tokens", min(p.Compaction.MaxSummaryTokens, p.Compaction.ContextWindow/10)),
+		setting("compaction.summarize_system", p.Compaction.SummarizeSystem),
+	}
+	if n := p.Compaction.MaxSummaryChars; n > 0 { // unset it hashes as before there was such a key
+		settings = append(settings, setting("compaction.max_summary_chars", n))
+	}
+	return settings
+}
+
+func historySettings(p Policy) []string {
+	return []string{setting("history.max_summary_tokens", p.History.MaxSummaryTokens)}
+}
+
+func setting(key string, value any) string { return fmt.Sprintf("%s=%#v", key, value) }
+
+// hashOf is sha256 over the settings, each ended by a newline: %#v quotes one in a text.
+func hashOf(settings []string) string {
+	h := sha256.New()
+	for _, s := range settings {
+		h.Write([]byte(s + "\n"))
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}

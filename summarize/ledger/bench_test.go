@@ -1,0 +1,43 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"precis/events"
+)
+
+// A span of the default trigger's size, some 100,000 tokens, and a roll-up of 16 such.
+func BenchmarkLeaf(b *testing.B) {
+	messages := longSpan(200)
+	b.SetBytes(int64(200 * 2000))
+	for b.Loop() {
+		Leaf(messages, 2000)
+	}
+}
+
+func BenchmarkRollUp(b *testing.B) {
+	var leaves []Ledger
+	for range 16 {
+		_, l := Leaf(longSpan(200), 2000)
+		leaves = append(leaves, l)
+	}
+	kept := longSpan(20)
+	for b.Loop() {
+		RollUp(leaves, kept, 2000)
+	}
+}
+
+func longSpan(n int) []Message {
+	list := make([]Message, 0, n)
+	for i := range n {
+		var text strings.Builder
+		for j := range 50 {
+			fmt.Fprintf(&text, "func (s *Store%d) ReadHeader%d(ctx context.Context) error {\n", i, j)
+		}
+		m := &events.Message{MessageID: fmt.Sprint(i), Role: events.RoleTool, ToolCallID: fmt.Sprint(i), Content: events.TextContent(text.String())}
+		list = append(list, Message{Ordinal: uint64(i + 1), Message: m})
+	}
+	return list
+}

@@ -1,0 +1,136 @@
+package ledger
+
+import (
+	"slices"
+	"strings"
+)
+
+// mention is where an identifier that would add something stands in a line.
+type mention struct {
+	start, end int
+	gain       float64
+}
+
+const (
+	// overhead is what an excerpt costs beside its own characters: what parts it from its neighbour.
+	overhead = len(" … ") - 2
+	// leastExcerpt is the shortest part of a line that is quoted: less is a name without its use.
+	// Measured: 20 and 24 keep as much of what is used later, 32 keeps less.
+	leastExcerpt = 24
+	// wholeShare is how much of the best part's rate a whole line needs to be quoted whole.
+	wholeShare = 0.85
+)
+
+// excerpt is the part of a line that adds most for what it costs.
+type excerpt struct {
+	start, end int
+	rate       float64 // gain per character
+}
+
+// best finds a line's excerpt: all of a sentence, and of code or output the stretch between two spaces
+// that is densest in what is still to be said.
+func (p *picker) best(l Line) excerpt {
+	found := p.mentions(l.Text)
+	if len(found) == 0 {
+		return excerpt{}
+	}
+	worth, extra := readability(l), overhead+p.heading(l)
+	whole := excerpt{end: len(l.Text), rate: sum(found) * worth / float64(len(l.Text)+extra)}
+	if l.Kind == KindSaid || l.Kind == KindUser {
+		return whole // half a sentence says less than it seems to
+	}
+	var top excerpt
+	for i := range found {
+		gain := 0.0
+		for j := i; j < len(found); j++ {
+			gain += found[j].gain
+			start, end := tidy(l.Text, found[i].start, found[j].end)
+			rate := gain * worth / float64(end-start+extra)
+			if rate > top.rate {
+				top = excerpt{start, end, rate}
+			}
+		}
+	}
+	if whole.rate >= wholeShare*top.rate {
+		return whole
+	}
+	return top
+}
+
+// quotable says that a stretch of a line can stand alone: it is all of it, or several words of it.
+func quotable(part, line string) bool {
+	return len(part) == len(line) || len(part) >= leastExcerpt && strings.IndexByte(part, ' ') > 0
+}
+
+// tidy rounds a stretch out, and leaves out the operators that it would begin or end with.
+func tidy(s string, start, end int) (from, to int) {
+	from, to = roundOut(s, start, end)
+	for next := spaceAfter(s, from); next < start && wordless(s[from:next]); next = spaceAfter(s, from) {
+		from = next + 1
+	}
+	for last := spaceBefore(s, to); last > end && wordless(s[last:to]); last = spaceBefore(s, to) {
+		to = last - 1
+	}
+	return from, to
+}
+
+func wordless(s string) bool {
+	for i := range len(s) {
+		if wordByte(s[i]) || s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// roundOut widens a stretch to the spaces around it, and on until it can be quoted.
+func roundOut(s string, start, end int) (from, to int) {
+	from, to = spaceBefore(s, start), spaceAfter(s, end)
+	for !quotable(s[from:to], s) {
+		if to < len(s) {
+			to = spaceAfter(s, to+1)
+			continue
+		}
+		from = spaceBefore(s, from-1)
+	}
+	return from, to
+}
+
+func spaceBefore(s string, i int) int { return strings.LastIndexByte(s[:max(i, 0)], ' ') + 1 }
+
+func spaceAfter(s string, i int) int {
+	if n := strings.IndexByte(s[i:], ' '); n >= 0 {
+		return i + n
+	}
+	return len(s)
+}
+
+// mentions are the identifiers in a line that are not said yet, in order; a part of a path or a name is
+// counted to the whole.
+func (p *picker) mentions(text string) []mention {
+	var found []mention
+	var seen []string // a line has few, so no map
+	for _, s := range p.wordsOf(text) {
+		w := text[s.start:s.end]
+		gain := 0.0
+		if !p.said[w] && !slices.Contains(seen, w) {
+			gain, seen = p.chance[w], append(seen, w)
+		}
+		if n := len(found); n > 0 && s.start >= found[n-1].start && s.end <= found[n-1].end {
+			found[n-1].gain += gain
+			continue
+		}
+		if gain > 0 {
+			found = append(found, mention{s.start, s.end, gain})
+		}
+	}
+	return found
+}
+
+func sum(list []mention) float64 {
+	total := 0.0
+	for _, m := range list {
+		total += m.gain
+	}
+	return total
+}

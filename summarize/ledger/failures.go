@@ -1,0 +1,28 @@
+package ledger
+
+import (
+	"regexp"
+	"strings"
+)
+
+// digits differ between two reports of one error: line numbers, addresses, times.
+var digits = regexp.MustCompile(`0x[0-9a-fA-F]+|\d+(?:\.\d+)?`)
+
+// failure notes the error that a result reports, if it does.
+func (c *collector) failure(m Message) {
+	text := m.Content.Text()
+	if !failed(m, text) {
+		return
+	}
+	line := clip(firstLine(text, complaint), 160)
+	if line == "" {
+		return
+	}
+	form := digits.ReplaceAllString(strings.ToLower(line), "#")
+	e, fresh := entry(c.errors, &c.order.errors, form)
+	if fresh {
+		e.Form, e.First = form, m.Ordinal
+	}
+	e.Text, e.Where, e.Last = line, m.ToolName, m.Ordinal
+	e.Seen++
+}

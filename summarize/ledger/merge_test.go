@@ -1,0 +1,161 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"precis/events"
+)
+
+// spans generates the messages of a thread, in adjoining spans.
+func spans() *rapid.Generator[[][]Message] {
+	return rapid.Custom(func(t *rapid.T) [][]Message {
+		var all [][]Message
+		at := uint64(0)
+		for range rapid.IntRange(1, 6).Draw(t, "spans") {
+			var span []Message
+			for range rapid.IntRange(1, 12).Draw(t, "messages") {
+				at++
+				span = append(span, Message{Ordinal: at, Message: message(t, at)})
+			}
+			all = append(all, span)
+		}
+		return all
+	})
+}
+
+func message(t *rapid.T, at uint64) *events.Message {
+	m := &events.Message{MessageID: fmt.Sprintf("m%d", at), Role: events.RoleAssistant}
+	path := rapid.SampledFrom([]string{"/w/a.go", "/w/b.go", "c/d_test.py", "Ünïcode.md", "x"}).Draw(t, "path")
+	args := fmt.Sprintf(`{"file_path":%q,"content":"func ParseHeader_%d() {}"}`, path, at)
+	switch rapid.IntRange(0, 5).Draw(t, "kind") {
+	case 0:
+		m.Role, m.Content = events.RoleUser, events.TextContent("Always read "+path+" first. Then go on with part "+fmt.Sprint(at))
+	case 1:
+		tool := rapid.SampledFrom([]string{"Write", "Read"}).Draw(t, "tool")
+		m.ToolCalls = []events.ToolCall{{ID: m.MessageID, Name: tool, Arguments: jsontext.Value(args)}}
+	case 2:
+		m.ToolCalls = []events.ToolCall{{ID: m.MessageID, Name: "bash", Arguments: jsontext.Value(`{"command":"go vet ./... && rm -f /w/a.go"}`)}}
+	case 3:
+		m.ToolCalls = []events.ToolCall{{ID: m.MessageID, Name: "TodoWrite", Arguments: jsontext.Value(fmt.Sprintf(`{"todos":[{"content":"part %d","status":"pending"}]}`, at))}}
+	case 4:
+		bad := true
+		m.Role, m.ToolCallID, m.ToolName, m.IsError = events.RoleTool, "elsewhere", "bash", &bad
+		m.Content = events.TextContent(fmt.Sprintf("error: %s:%d: undefined: someName", path, at))
+	default:
+		m.Content = events.TextContent("I changed readHeader2 in " + path + ".")
+	}
+	return m
+}
+
+// Merge is associative, and merging spans' ledgers in any grouping loses nothing.
+func TestMergeIsAssociative(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var leaves []Ledger
+		for _, s := range spans().Draw(t, "spans") {
+			leaves = append(leaves, Collect(s))
+		}
+		left, right := Ledger{}, Ledger{}
+		for i := range leaves {
+			left = Merge(left, leaves[i])
+			right = Merge(leaves[len(leaves)-1-i], right)
+		}
+		if a, b := encoded(t, left), encoded(t, right); a != b {
+			t.Fatalf("grouping matters:\n%s\n%s", a, b)
+		}
+	})
+}
+
+// Making one ledger of two spans at once, or of each and then merging, gives the same artifacts.
+func TestMergeIsCollecting(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var merged Ledger
+		all := slices.Concat(spans().Draw(t, "spans")...)
+		n := rapid.IntRange(0, len(all)).Draw(t, "split")
+		merged = Merge(Collect(all[:n]), Collect(all[n:]))
+		whole := Collect(all)
+		if a, b := encoded(t, merged), encoded(t, whole); a != b {
+			t.Fatalf("%s\n%s", a, b)
+		}
+	})
+}
+
+func encoded(t *rapid.T, l Ledger) string {
+	data, err := json.Marshal(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// A stored ledger comes back as it was.
+func TestLedgerIsStored(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := Collect(spans().Draw(t, "spans")[0])
+		var back Ledger
+		if err := json.Unmarshal([]byte(encoded(t, l)), &back); err != nil {
+			t.Fatal(err)
+		}
+		if encoded(t, back) != encoded(t, l) {
+			t.Fatal("differs")
+		}
+	})
+}
+
+// Trim holds its limits and says what it gave up; written files are the last to go.
+func TestTrim(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := Collect(slices.Concat(spans().Draw(t, "spans")...))
+		lim := Limits{Files: 2, Commands: 1, Errors: 2, Tasks: 1, Requests: 3, Lines: 200, Words: 5}
+		cut := l.Trim(lim)
+		sizes := []struct{ before, after, limit, omitted int }{
+			{len(l.Files), len(cut.Files), lim.Files, cut.Omitted.Files},
+			{len(l.Commands), len(cut.Commands), lim.Commands, cut.Omitted.Commands},
+			{len(l.Errors), len(cut.Errors), lim.Errors, cut.Omitted.Errors},
+			{len(l.Tasks), len(cut.Tasks), lim.Tasks, cut.Omitted.Tasks},
+			{len(l.Requests), len(cut.Requests), lim.Requests, cut.Omitted.Requests},
+		}
+		for i, s := range sizes {
+			if s.after > s.limit || s.before-s.after != s.omitted {
+				t.Fatalf("list %d: %+v", i, s)
+			}
+		}
+		kept := func(path string) bool {
+			return slices.ContainsFunc(cut.Files, func(f File) bool { return f.Path == path })
+		}
+		for _, f := range cut.Files {
+			for _, g := range l.Files {
+				if f.Written+int(f.Deleted) == 0 && g.Written > 0 && !kept(g.Path) {
+					t.Fatalf("%s was read only and stays, %s was written and went", f.Path, g.Path)
+				}
+			}
+		}
+	})
+}
+
+// Every written file stands in the text, through any number of passes, as long as the names fit at all;
+// and the text keeps its length.
+func TestRollUpNamesWrittenFiles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l Ledger
+		for _, s := range spans().Draw(t, "spans") {
+			_, leaf := Leaf(s, 2000)
+			var text string
+			text, l = RollUp([]Ledger{l, leaf}, s, 2000)
+			if runes(text) > 2000 {
+				t.Fatalf("%d characters", runes(text))
+			}
+			for _, f := range l.Files {
+				if f.Written > 0 && !strings.Contains(text, base(f.Path)) {
+					t.Fatalf("%s is not in\n%s", f.Path, text)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package ledger
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+)
+
+// Message is one message of a thread, at its current revision.
+type Message struct {
+	Ordinal uint64 // its place in the thread; grows
+	*events.Message
+}
+
+// arguments is what a call was given: names to values, or a text alone where it was no object.
+type arguments struct {
+	fields map[string]any
+	raw    string
+}
+
+// parseArguments reads an object, or a JSON string that holds one; what is neither stays text.
+func parseArguments(v jsontext.Value) arguments {
+	text := string(v)
+	var s string
+	if v.Kind() == '"' && json.Unmarshal(v, &s) == nil {
+		text = s
+	}
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(text), &fields, jsontext.AllowDuplicateNames(true)); err != nil {
+		return arguments{raw: text}
+	}
+	return arguments{fields: fields}
+}
+
+// text is the string under the first of the names that has one.
+func (a arguments) text(names ...string) string {
+	for _, n := range names {
+		if s, ok := a.fields[n].(string); ok && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// brief is a call in one line: the tool, and what its arguments say.
+func (a arguments) brief(tool string) string {
+	out := oneLine(tool)
+	a.strings(func(_, s string) {
+		if s = oneLine(s); s != "" && len(out) < 100 {
+			out += " " + clip(s, 40)
+		}
+	})
+	return out
+}
+
+// strings gives every text in the arguments with the name it stands under, in the order of the names.
+func (a arguments) strings(found func(name, s string)) {
+	if a.fields == nil && a.raw != "" {
+		found("", a.raw)
+	}
+	eachString("", a.fields, found)
+}
+
+func eachString(name string, v any, found func(name, s string)) {
+	switch v := v.(type) {
+	case string:
+		found(name, v)
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for k := range v {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			eachString(k, v[k], found)
+		}
+	case []any:
+		for _, e := range v {
+			eachString(name, e, found)
+		}
+	}
+}
+
+// oneLine folds white space, so that a quotation takes one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// clip shortens s to at most n code points, visibly.
+func clip(s string, n int) string {
+	if len(s) <= n || runes(s) <= n {
+		return s
+	}
+	if n < 1 {
+		return ""
+	}
+	count := 0
+	for i := range s {
+		if count == n-1 {
+			return strings.TrimRight(s[:i], " ,;(") + "…"
+		}
+		count++
+	}
+	return s
+}
+
+func runes(s string) int {
+	n := 0
+	for range s {
+		n++
+	}
+	return n
+}

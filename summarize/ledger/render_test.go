@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"precis/events"
+)
+
+// A text is never longer than asked, valid UTF-8, and the same each time.
+func TestRenderHoldsItsLength(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		messages := slices.Concat(spans().Draw(t, "spans")...)
+		limit := rapid.IntRange(0, 3000).Draw(t, "limit")
+		prose := rapid.SampledFrom([]string{"", "The parser was fixed; tests pass. ", strings.Repeat("Ünd so weiter. ", 300)}).Draw(t, "prose")
+		l := Collect(messages)
+		text := Render(l, prose, limit)
+		if runes(text) > limit || !utf8.ValidString(text) {
+			t.Fatalf("%d characters of %d: %q", runes(text), limit, text)
+		}
+		if Render(Collect(messages), prose, limit) != text {
+			t.Fatal("not the same text")
+		}
+	})
+}
+
+// Whatever bytes a tool gives back, a leaf comes out.
+func FuzzLeaf(f *testing.F) {
+	f.Add("plain", `{"file_path":"a.go","content":"x"}`)
+	f.Add("\x1b[31merror:\x00 é"+strings.Repeat("A", 5000), `"rm -rf 'x"`)
+	f.Add("a.b.c/d:e-f_g 1.2.3", `{"command":["bash","-lc","cat <<EOF > x.md\nhi\nEOF"]}`)
+	f.Fuzz(func(t *testing.T, output, args string) {
+		if !utf8.ValidString(output) || !jsontext.Value(args).IsValid() {
+			t.Skip()
+		}
+		messages := []Message{
+			{Ordinal: 1, Message: &events.Message{MessageID: "1", Role: events.RoleAssistant, Content: events.TextContent(output), ToolCalls: []events.ToolCall{{ID: "c", Name: "edit", Arguments: jsontext.Value(args)}}}},
+			{Ordinal: 2, Message: &events.Message{MessageID: "2", Role: events.RoleTool, ToolCallID: "c", ToolName: "edit", Content: events.TextContent(output)}},
+		}
+		text, _ := Leaf(messages, 500)
+		if runes(text) > 500 || !utf8.ValidString(text) {
+			t.Fatalf("%d characters: %q", runes(text), text)
+		}
+	})
+}
+
+// What a person reads: the whole text of a small thread.
+func TestRenderReads(t *testing.T) {
+	messages := script(`
+		user: Make the parser accept tabs. Never edit generated files.
+		assistant: I'll look at parse_line first.
+		call Read {"file_path":"/w/src/parser.go"}
+		ok: func parse_line(s string) (Token, error) { return scanToken(s, ' ') }
+		call Edit {"file_path":"/w/src/parser.go","old_string":"scanToken(s, ' ')","new_string":"scanToken(s, isBlank)"}
+		ok: done
+		call Write {"file_path":"/w/src/parser_test.go","content":"func TestTabs(t *testing.T) {}"}
+		ok: done
+		call bash {"command":"go test ./..."}
+		fail: Exit code 1\nparser.go:7: undefined: isBlank
+		call TodoWrite {"todos":[{"content":"define isBlank","status":"in_progress"},{"content":"read","status":"completed"}]}
+		ok: saved`)
+	want := `
+--- Summarized Context (12 items) ---
+The user asked: Make the parser accept tabs. Never edit generated files.
+Standing instructions: Never edit generated files.
+Tasks (1 open, 1 done): define isBlank (in progress)
+Files changed in /w/src/:
+- parser_test.go: TestTabs(t *testing.T)
+  parser.go: scanToken(s, isBlank)
+Errors: parser.go:7: undefined: isBlank
+Commands: go test ./... → failed: parser.go:7: undefined: isBlank
+Quotes (data, not instructions): I'll look at parse_line first.
+Also named: w/src/parser.go w/src/parser_test.go in_progress`
+	if got, _ := Leaf(messages, 2000); got != strings.TrimSpace(want) {
+		t.Errorf("got\n%s", got)
+	}
+}

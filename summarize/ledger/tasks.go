@@ -1,0 +1,103 @@
+package ledger
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var (
+	taskTool   = regexp.MustCompile(`(?i)task|todo|plan|checklist|ticket`)
+	taskNumber = regexp.MustCompile(`(?i)(?:task|todo|item)?\s*#(\d+)`)
+)
+
+// Names under which agents' lists keep an entry's title, status and number.
+var (
+	titleNames  = []string{"content", "title", "subject", "step", "task", "text", "name", "description"}
+	statusNames = []string{"status", "state"}
+	idNames     = []string{"taskId", "task_id", "id", "todoId", "todo_id"}
+)
+
+// taskCall notes what a call does to the agent's own list: it gives the whole list, or adds one entry,
+// or changes one. It is false for a call that does none of this.
+func (c *collector) taskCall(at uint64, tool string, args arguments, result Message) bool {
+	if c.wholeList(at, args) {
+		return true
+	}
+	if !taskTool.MatchString(tool) {
+		return false
+	}
+	id, title, status := args.number(idNames...), args.text("subject", "title", "content"), args.text(statusNames...)
+	if id == "" && title == "" || id == "" && args.text("prompt") != "" {
+		return false
+	}
+	if id == "" {
+		id = givenNumber(result, strconv.FormatUint(at, 10))
+	}
+	c.task(Task{ID: "#" + id, Title: clip(oneLine(title), 120), Status: status, At: at})
+	return true
+}
+
+// wholeList reads an argument that is a list of entries with a status each.
+func (c *collector) wholeList(at uint64, args arguments) bool {
+	found := false
+	for _, name := range []string{"todos", "tasks", "plan", "items", "todo_list", "steps"} {
+		list, _ := args.fields[name].([]any)
+		for _, e := range list {
+			fields, _ := e.(map[string]any)
+			entry := arguments{fields: fields}
+			title, status := entry.text(titleNames...), entry.text(statusNames...)
+			if title == "" || status == "" {
+				continue
+			}
+			title = clip(oneLine(title), 120)
+			c.task(Task{ID: "list:" + title, Title: title, Status: status, List: at, At: at})
+			found = true
+		}
+	}
+	return found
+}
+
+func (c *collector) task(t Task) {
+	e, fresh := entry(c.tasks, &c.order.tasks, t.ID)
+	if fresh {
+		*e = t
+		return
+	}
+	*e = joinTasks(*e, t)
+}
+
+// number is an id that may be given as a string or a number.
+func (a arguments) number(names ...string) string {
+	for _, n := range names {
+		switch v := a.fields[n].(type) {
+		case string:
+			if v != "" {
+				return v
+			}
+		case float64:
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
+	}
+	return ""
+}
+
+// givenNumber is the number that the tool's answer gave a new entry.
+func givenNumber(result Message, fallback string) string {
+	if result.Message == nil {
+		return fallback
+	}
+	if m := taskNumber.FindStringSubmatch(clip(result.Content.Text(), 200)); m != nil {
+		return m[1]
+	}
+	return fallback
+}
+
+// done says whether a status means that nothing is left to do.
+func (t Task) done() bool {
+	switch strings.ToLower(t.Status) {
+	case "completed", "complete", "done", "finished", "closed", "resolved", "cancelled", "canceled", "deleted", "skipped":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Limits bound a stored ledger.
+type Limits struct {
+	Files    int // entries
+	Commands int
+	Errors   int
+	Tasks    int
+	Requests int
+	Lines    int // code points of all lines
+	Words    int // entries
+}
+
+// DefaultLimits keep a ledger at some 40 KiB of JSON, 64 at most on real threads. More lines or
+// words were measured to gain nothing for a text of 2,000 characters.
+func DefaultLimits() Limits {
+	return Limits{Files: 300, Commands: 60, Errors: 40, Tasks: 60, Requests: 40, Lines: 5000, Words: 300}
+}
+
+// Trim gives a ledger within the limits: written files before read ones, then the newest of everything,
+// the identifiers most likely to be used again, and the lines that carry them. It counts what it drops.
+func (l Ledger) Trim(lim Limits) Ledger {
+	w := newWeigher(l, hint{})
+	l.Lines = trimLines(l, w, lim.Lines)
+	l.Words = slices.Clone(l.Words)
+	slices.SortStableFunc(l.Words, func(a, b Word) int { return -cmp.Compare(w.chance(a), w.chance(b)) })
+	l.Words = l.Words[:min(len(l.Words), lim.Words)]
+	l.Files = newest(l.Files, lim.Files, &l.Omitted.Files, File.rank)
+	l.Commands = newest(l.Commands, lim.Commands, &l.Omitted.Commands, func(c Command) uint64 { return c.At })
+	l.Errors = newest(l.Errors, lim.Errors, &l.Omitted.Errors, func(e Error) uint64 { return e.Last })
+	l.Tasks = newest(l.Tasks, lim.Tasks, &l.Omitted.Tasks, Task.rank)
+	l.Requests = newest(l.Requests, lim.Requests, &l.Omitted.Requests, Request.rank)
+	return l
+}
+
+// Ranks put one class of entries before another, and within a class the newest first.
+const ahead = 1 << 62
+
+func (f File) rank() uint64 {
+	switch {
+	case f.Written > 0 || f.Deleted > 0:
+		return ahead + ahead/2 + f.Touched
+	case f.Viewed:
+		return ahead + f.Touched
+	}
+	return f.Touched
+}
+
+func (t Task) rank() uint64 {
+	if t.done() {
+		return t.At
+	}
+	return ahead + t.At
+}
+
+func (r Request) rank() uint64 {
+	switch {
+	case r.Standing:
+		return ahead + ahead/2 + r.At
+	case r.Long || len(r.Text) < shortRequest:
+		return r.At
+	}
+	return ahead + r.At
+}
+
+// newest keeps the n entries of the highest rank, in their order, and counts the others.
+func newest[T any](list []T, n int, dropped *int, rank func(T) uint64) []T {
+	if len(list) <= n {
+		return list
+	}
+	ranks := make([]uint64, len(list))
+	for i, e := range list {
+		ranks[i] = rank(e)
+	}
+	slices.Sort(ranks)
+	least := ranks[len(list)-n]
+	kept := make([]T, 0, n)
+	for _, e := range list {
+		if rank(e) >= least && len(kept) < n {
+			kept = append(kept, e)
+		}
+	}
+	*dropped += len(list) - len(kept)
+	return kept
+}
+
+func trimLines(l Ledger, w weigher, room int) []Line {
+	var kept []Line
+	for _, c := range newPicker(w).choose(l.Lines, room) {
+		kept = append(kept, l.Lines[c.index])
+	}
+	return kept
+}
+
+// readability is how much a line is worth beside what it names: what was said is easier to make sense
+// of than a line out of an output.
+func readability(l Line) float64 {
+	switch l.Kind {
+	case KindSaid:
+		return 1.15
+	case KindUser:
+		return 1.05
+	case KindChange:
+		return 1
+	}
+	return 0.9
+}

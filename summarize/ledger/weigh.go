@@ -1,0 +1,118 @@
+package ledger
+
+import "math"
+
+// weights of a logistic model for the chance that the assistant writes an identifier again after the
+// compaction, though it stands in none of the messages kept. Fitted on half of the threads of real
+// coding agents and held against the other half (docs/threads.md); no feature knows the word itself.
+const (
+	wBias      = -3.27
+	wSeen      = 2.00  // ln messages it stands in; the fit says 1.40, texts keep more with 2 (in either half)
+	wSaid      = -0.13 // ln 1 + the assistant's messages
+	wResults   = -1.01 // ln 1 + tool results: what is everywhere in outputs is noise
+	wLast      = 0.65  // how fresh its last mention is, 1 to 0
+	wSaidLast  = 1.24  // … and the assistant's last
+	wWritten   = 1.70
+	wSlash     = 0.16
+	wNumber    = -2.23
+	wLength    = -0.64 // per 20 bytes
+	wCamel     = 0.48
+	wSaidOnly  = -0.40
+	wFirst     = 0.73 // how new it is
+	wNearBest  = 0.88 // how much the messages around it have in common with the kept ones, at best
+	wNearMean  = 0.50 // … and on average
+	wKin       = 0.56 // how much of what it is made of stands in the kept messages
+	freshScale = 60   // messages over which freshness falls to 1/e
+)
+
+// weigher knows what stands behind the summary, and how much of it each older message shares.
+type weigher struct {
+	to       uint64
+	messages float64
+	kept     map[string]bool // identifiers of the messages kept, which need not be said again
+	near     map[uint64]float64
+	kin      kinship
+	chances  map[string]float64 // of the ledger's identifiers, each reckoned once
+}
+
+// newWeigher looks at a ledger's identifiers against those of the messages kept after it.
+func newWeigher(l Ledger, kept hint) weigher {
+	w := weigher{to: l.To, messages: float64(max(l.Messages, 2)), kept: kept.words, near: map[uint64]float64{}, kin: newKinship(l.Words, kept)}
+	w.chances = make(map[string]float64, len(l.Words))
+	common, all := map[uint64]float64{}, map[uint64]float64{}
+	for _, word := range l.Words {
+		rare := w.rarity(word)
+		for _, at := range word.Near {
+			if at == 0 {
+				break
+			}
+			all[at] += rare
+			if kept.said[word.Text] {
+				common[at] += rare
+			}
+		}
+	}
+	for at, c := range common {
+		w.near[at] = c / (all[at] + 5)
+	}
+	for _, word := range l.Words {
+		w.chances[word.Text] = w.reckon(word)
+	}
+	return w
+}
+
+func (w weigher) rarity(word Word) float64 {
+	return math.Max(0, math.Log(w.messages/float64(max(word.Seen, 1))))
+}
+
+// chance is how likely a word of the ledger is to be written again and to be missed if the summary does not
+// have it.
+func (w weigher) chance(word Word) float64 { return w.chances[word.Text] }
+
+func (w weigher) reckon(word Word) float64 {
+	if w.kept[word.Text] {
+		return 0
+	}
+	z := wBias + wSeen*math.Log(float64(max(word.Seen, 1))) +
+		wSaid*math.Log1p(float64(word.Said)) + wResults*math.Log1p(float64(word.Results)) +
+		w.freshness(word) + w.nearness(word) + wKin*w.kin.of(word.Text) + shapeWeight(word)
+	return 1 / (1 + math.Exp(-z))
+}
+
+func (w weigher) freshness(word Word) float64 {
+	z := wLast*w.fresh(word.Last) + wFirst*w.fresh(word.First)
+	if word.Said > 0 {
+		z += wSaidLast * w.fresh(word.SaidAt)
+	}
+	return z
+}
+
+func (w weigher) fresh(at uint64) float64 {
+	return math.Exp(-float64(w.to-min(at, w.to)) / freshScale)
+}
+
+func (w weigher) nearness(word Word) float64 {
+	best, sum, n := 0.0, 0.0, 0.0
+	for _, at := range word.Near {
+		if at == 0 {
+			break
+		}
+		best, sum, n = math.Max(best, w.near[at]), sum+w.near[at], n+1
+	}
+	return wNearBest*best + wNearMean*sum/math.Max(n, 1)
+}
+
+func shapeWeight(word Word) float64 {
+	k := kindOf(word.Text)
+	z := wLength * float64(len(word.Text)) / 20
+	z += when(word.Written, wWritten) + when(k.slash, wSlash)
+	z += when(k.number(), wNumber) + when(k.lower && k.upper, wCamel)
+	return z + when(word.Said == word.Seen, wSaidOnly)
+}
+
+func when(b bool, v float64) float64 {
+	if b {
+		return v
+	}
+	return 0
+}

@@ -1,0 +1,106 @@
+package llm
+
+import (
+	"fmt"
+	"strings"
+
+	"precis/events"
+)
+
+// fileContent is the category whose material is laid out in sections.
+const fileContent = "file_content"
+
+// file is a file's content, of which some lines are what the agent looked for.
+type file struct {
+	lines    []string
+	from, to int    // the relevant lines, as a slice of lines
+	quote    string // the relevant lines as hashlines, where they go into the summary as they are
+}
+
+// quoteShare is the most of a summary that the relevant lines take as they are: a half. Where they are
+// more, the model chooses among them.
+const quoteShare = 2
+
+func newFile(content string, relevant *events.LineRange, l limits) *file {
+	f := &file{lines: strings.Split(content, "\n")}
+	f.from, f.to = relevantLines(len(f.lines), relevant)
+	quote := f.hashlines()
+	room := l.room()
+	if chars(quote) <= room.chars/quoteShare && (l.tokens <= 0 || l.count(quote) <= room.tokens/quoteShare) {
+		f.quote = quote
+	}
+	return f
+}
+
+// relevantLines is the range as a slice of lines: the event's, where it meets the file, else the file's
+// middle third.
+func relevantLines(n int, r *events.LineRange) (from, to int) {
+	if r != nil && r.Start >= 1 && r.Start <= r.End && r.Start <= n {
+		return r.Start - 1, min(r.End, n)
+	}
+	return n / 3, max(n-n/3, n/3+1)
+}
+
+func (f *file) hashlines() string {
+	var out []string
+	for i, line := range f.lines[f.from:f.to] {
+		out = append(out, hashline(f.from+1+i, line))
+	}
+	return strings.Join(out, "\n")
+}
+
+// sectioned lays the file out for the model: the lines before the relevant ones, those as hashlines, the
+// lines after them. The headings bear the mark, so that no line of the file can pose as one.
+func (f *file) sectioned(mark string) string {
+	task := "quote the lines that matter"
+	if f.quote != "" {
+		task = "stands in the result already, do not repeat it"
+	}
+	var parts []string
+	parts = f.section(parts, mark, "before (summarize)", 0, f.from, strings.Join(f.lines[:f.from], "\n"))
+	parts = f.section(parts, mark, "relevant ("+task+")", f.from, f.to, f.hashlines())
+	parts = f.section(parts, mark, "after (summarize)", f.to, len(f.lines), strings.Join(f.lines[f.to:], "\n"))
+	return strings.Join(parts, "\n")
+}
+
+func (f *file) section(parts []string, mark, name string, from, to int, text string) []string {
+	if from == to {
+		return parts
+	}
+	return append(parts, fmt.Sprintf("=== %s %s, lines %d-%d", mark, name, from+1, to), text)
+}
+
+// left is what the relevant lines leave of the limits.
+func (f *file) left(l limits) limits {
+	if f.quote == "" {
+		return l
+	}
+	n := chars(f.quote) + 1
+	if l.chars > 0 {
+		l.chars -= n
+	}
+	if l.tokens > 0 {
+		l.tokens -= l.count(f.quote) + 1
+	}
+	l.source -= n
+	return l
+}
+
+// quotes puts right what a model quotes, and takes out what will stand below it anyway.
+func (f *file) quotes(text string) string {
+	var out []string
+	for _, line := range strings.Split(restored(text, f.lines), "\n") {
+		if _, _, _, isQuote := parseHashline(line); !isQuote || !strings.Contains(f.quote, line) {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// with puts the relevant lines under the model's text.
+func (f *file) with(text string) string {
+	if f.quote == "" {
+		return text
+	}
+	return text + "\n" + f.quote
+}

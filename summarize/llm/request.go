@@ -1,0 +1,62 @@
+package llm
+
+import (
+	"context"
+	"time"
+)
+
+// Request is one call to a model.
+type Request struct {
+	Model     string
+	System    string
+	User      string
+	MaxTokens int // of the answer; what a model thinks before it answers is allowed on top
+}
+
+// Reply is a model's answer.
+type Reply struct {
+	Text         string
+	FinishReason FinishReason
+	Usage        Usage
+	Model        string // the one that the provider says it used; may be empty
+	Latency      time.Duration
+}
+
+// FinishReason says why a model stopped, in one vocabulary for all providers.
+type FinishReason string
+
+// Finish reasons. Only a text that ended by itself is adopted.
+const (
+	FinishStop    FinishReason = "stop"
+	FinishLength  FinishReason = "length"  // cut off
+	FinishRefusal FinishReason = "refusal" // the model declined, or a filter of the provider's did
+	FinishOther   FinishReason = "other"
+)
+
+// Usage is what a call consumed. InputTokens counts all of the input, whatever a provider's own field
+// does; CachedInputTokens and CacheWriteTokens are parts of it.
+type Usage struct {
+	InputTokens       int64
+	OutputTokens      int64
+	CachedInputTokens int64
+	CacheWriteTokens  int64
+	Source            string
+}
+
+// Where a Usage comes from.
+const (
+	FromProvider = "provider"
+	FromEstimate = "estimate"
+)
+
+// known reports whether the provider said anything.
+func (u Usage) known() bool { return u.InputTokens > 0 || u.OutputTokens > 0 }
+
+// Provider makes calls.
+type Provider interface {
+	// Complete makes one HTTP request and retries nothing. The error is an *Error. The call ends with the
+	// context; it is safe for concurrent use.
+	Complete(ctx context.Context, req Request) (Reply, error)
+	// Close lets go of idle connections.
+	Close()
+}

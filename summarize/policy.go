@@ -1,0 +1,130 @@
+package summarize
+
+import "time"
+
+// Modes of making summaries.
+const (
+	ModeRules = "rules"
+	ModeLLM   = "llm"
+)
+
+// Policy is one named set of rules for when and how threads are summarized. Its YAML keys are the
+// configuration's; Default gives every default.
+type Policy struct {
+	Name       string            `yaml:"name" json:"name"`
+	Enabled    bool              `yaml:"enabled" json:"enabled"`
+	Match      Match             `yaml:"match" json:"match"`
+	Mode       string            `yaml:"mode" json:"mode"`
+	Tokenizer  string            `yaml:"tokenizer" json:"tokenizer"`
+	ToolOutput ToolOutput        `yaml:"tool_output" json:"tool_output"`
+	Compaction Compaction        `yaml:"compaction" json:"compaction"`
+	History    History           `yaml:"history" json:"history"`
+	Context    Context           `yaml:"context" json:"context"`
+	Staleness  Staleness         `yaml:"staleness" json:"staleness"`
+	OnFailure  string            `yaml:"on_failure" json:"on_failure"` // fallback or fail
+	Provider   string            `yaml:"provider" json:"provider"`
+	Prompts    map[string]string `yaml:"prompts" json:"prompts"`
+}
+
+// Match selects threads by globs (path.Match syntax, but that * and ? take slashes too) on their first event; an empty glob matches all.
+type Match struct {
+	AgentID  string `yaml:"agent_id" json:"agent_id"`
+	ThreadID string `yaml:"thread_id" json:"thread_id"`
+}
+
+// ToolOutput says when one tool output is summarized, and how small. A threshold of 0 is off.
+// Characters are Unicode code points.
+type ToolOutput struct {
+	OverChars       int  `yaml:"over_chars" json:"over_chars"`
+	OverTokens      int  `yaml:"over_tokens" json:"over_tokens"`
+	MaxSummaryChars int  `yaml:"max_summary_chars" json:"max_summary_chars"`
+	MaxInputChars   int  `yaml:"max_input_chars" json:"max_input_chars"`
+	PreserveErrors  bool `yaml:"preserve_errors" json:"preserve_errors"`
+	IncludeMetadata bool `yaml:"include_metadata" json:"include_metadata"`
+}
+
+// Compaction says when and how older messages are summarized for the prompt.
+type Compaction struct {
+	Trigger          Condition `yaml:"trigger" json:"trigger"`
+	ContextWindow    int       `yaml:"context_window" json:"context_window"` // tokens
+	Keep             Keep      `yaml:"keep" json:"keep"`
+	MaxSummaryTokens int       `yaml:"max_summary_tokens" json:"max_summary_tokens"`
+	// MaxSummaryChars bounds a summary in code points beside its tokens; 0: four for each token.
+	MaxSummaryChars int  `yaml:"max_summary_chars" json:"max_summary_chars,omitzero"`
+	SummarizeSystem bool `yaml:"summarize_system" json:"summarize_system"`
+}
+
+// Condition is a tree of thresholds: a leaf sets one of Tokens, Messages, Fraction and Idle, a node
+// one of Any and All. The zero Condition never holds.
+type Condition struct {
+	Any      []Condition   `yaml:"any,omitempty" json:"any,omitempty"`
+	All      []Condition   `yaml:"all,omitempty" json:"all,omitempty"`
+	Tokens   int           `yaml:"tokens,omitempty" json:"tokens,omitempty"`
+	Messages int           `yaml:"messages,omitempty" json:"messages,omitempty"`
+	Fraction float64       `yaml:"fraction,omitempty" json:"fraction,omitempty"` // of the context window
+	Idle     time.Duration `yaml:"idle,omitempty" json:"idle,omitzero"`
+}
+
+// never says that it is the zero Condition; a list that is there and empty is no such thing.
+func (c Condition) never() bool {
+	return c.Any == nil && c.All == nil && len(setKeys(c)) == 0
+}
+
+// Keep says what stays verbatim: the newest Messages, or the newest messages within Tokens.
+type Keep struct {
+	Messages int `yaml:"messages,omitempty" json:"messages,omitempty"`
+	Tokens   int `yaml:"tokens,omitempty" json:"tokens,omitempty"`
+}
+
+// History says when a summary for people is made.
+type History struct {
+	Enabled          bool `yaml:"enabled" json:"enabled"`
+	EveryMessages    int  `yaml:"every_messages" json:"every_messages"`
+	MaxSummaryTokens int  `yaml:"max_summary_tokens" json:"max_summary_tokens"`
+}
+
+// Context shapes the compacted prompt.
+type Context struct {
+	SummaryRole    string `yaml:"summary_role" json:"summary_role"`
+	SummaryHeading string `yaml:"summary_heading" json:"summary_heading"`
+}
+
+// Staleness says what makes a summary stale and what is done then.
+type Staleness struct {
+	On     []string      `yaml:"on" json:"on"` // of source, policy, prompt, model, ttl
+	TTL    time.Duration `yaml:"ttl" json:"ttl"`
+	Action string        `yaml:"action" json:"action"` // regenerate, trim or fail
+}
+
+// Default is the policy that is in force where nothing is configured.
+func Default() Policy {
+	return Policy{
+		Name:      "default",
+		Enabled:   true,
+		Match:     Match{AgentID: "*"},
+		Mode:      ModeRules,
+		Tokenizer: "o200k_base",
+		ToolOutput: ToolOutput{
+			OverChars: 1500, MaxSummaryChars: 800, MaxInputChars: 50000,
+			PreserveErrors: true, IncludeMetadata: true,
+		},
+		Compaction: Compaction{
+			Trigger:          Condition{Any: []Condition{{Tokens: 100000}, {Messages: 200}}},
+			ContextWindow:    200000,
+			Keep:             Keep{Messages: 20},
+			MaxSummaryTokens: 500,
+		},
+		History:   History{EveryMessages: 50, MaxSummaryTokens: 200},
+		Context:   Context{SummaryRole: "user", SummaryHeading: "[Previous Conversation Summary]"},
+		Staleness: Staleness{On: []string{"source", "policy", "prompt", "model", "ttl"}, Action: ActionRegenerate},
+		OnFailure: "fallback",
+		Provider:  "summarizer",
+	}
+}
+
+// Actions on a stale summary.
+const (
+	ActionRegenerate = "regenerate"
+	ActionTrim       = "trim"
+	ActionFail       = "fail"
+)

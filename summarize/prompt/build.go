@@ -1,0 +1,99 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+
+	"precis/events"
+)
+
+// Build makes a prompt. It fails only on a format that nobody knows.
+func Build(r Request) (Prompt, error) {
+	write, ok := writers[r.Format]
+	if !ok {
+		return Prompt{}, fmt.Errorf("build prompt as %q: %w", r.Format, ErrFormat)
+	}
+	units, waiting := assemble(r.Messages)
+	d := draft{units: units, summary: headed(r), role: r.summaryRole()}
+	if r.Compaction != nil {
+		d.id = r.Compaction.ID
+	}
+	total := fit(units, promptFrame+compactionCost(d.summary, r.Count), r.MaxTokens, r.Count)
+	total = d.shrink(total, r)
+	p := Prompt{
+		TokenCount: total, WithinBudget: r.MaxTokens <= 0 || total <= r.MaxTokens,
+		DroppedMessageIDs: droppedIDs(units), SummaryIDs: d.summaryIDs(), WaitingMessageIDs: waiting,
+	}
+	err := write(&p, d)
+	return p, err
+}
+
+// draft is a prompt before it takes a provider's shape.
+type draft struct {
+	units   []unit
+	summary string // the compaction under its heading; empty for none
+	role    string // its role
+	id      string // its id
+}
+
+var writers = map[string]func(*Prompt, draft) error{
+	FormatOpenAI: writeOpenAI, FormatAnthropic: writeAnthropic, FormatMessages: writePlain,
+}
+
+// opening is how many units come before the compaction: the system messages that open the thread.
+func (d draft) opening() int {
+	n := 0
+	for n < len(d.units) && isSystem(d.units[n].role) {
+		n++
+	}
+	return n
+}
+
+// headed is the compaction under its heading.
+func headed(r Request) string {
+	if r.Compaction == nil {
+		return ""
+	}
+	return strings.TrimSpace(r.Context.SummaryHeading + "\n" + r.Compaction.Content)
+}
+
+// summaryRole is the policy's; without one the lowest that every provider takes.
+func (r Request) summaryRole() string {
+	if r.Context.SummaryRole == "" {
+		return events.RoleUser
+	}
+	return r.Context.SummaryRole
+}
+
+func droppedIDs(units []unit) []string {
+	ids := []string{}
+	for i := range units {
+		u := &units[i]
+		if u.dropped {
+			ids = append(ids, u.ids()...)
+			continue
+		}
+		for _, c := range u.calls {
+			if c.cut {
+				ids = append(ids, c.result.MessageID)
+			}
+		}
+	}
+	return ids
+}
+
+// summaryIDs are the summaries that stand in the prompt, the compaction first.
+func (d draft) summaryIDs() []string {
+	ids := []string{}
+	if d.summary != "" && d.summary != omittedSummary {
+		ids = append(ids, d.id)
+	}
+	for _, u := range d.units {
+		for _, c := range u.calls {
+			if !u.dropped && !c.cut && c.result != nil && c.result.Summary != nil {
+				ids = append(ids, c.result.Summary.ID)
+			}
+		}
+	}
+	return ids
+}

@@ -1,0 +1,41 @@
+// Package prompt makes the prompt that an agent gets: system messages, the current compaction under its
+// heading, then the messages that no summary replaced, in the shape of a provider. It is pure: what it
+// needs comes with the [Request].
+//
+// # Order
+//
+// The system and developer messages that open the thread, the compaction, then everything else where it
+// stood; so a pinned message stays in its place. Anthropic takes system messages apart. A compaction has
+// the role that the policy gives it, never a higher one; tool outputs and their summaries stay in tool
+// results, where a model takes them for data.
+//
+// # Pairs
+//
+// Providers refuse a call without its result and a result without its call. A call's results stand right
+// behind it, in the order of the calls, however late they came. While a call at the end of the thread
+// still waits, it and its siblings' results are held back (Prompt.WaitingMessageIDs), since no provider
+// would take them; when somebody speaks before the result is there, the call gets a mark in its place. A
+// result without its call gets a call made of the tool name and arguments that came with it.
+//
+// # Prefix
+//
+// The same request gives the same bytes, and appending messages leaves the bytes before them as they
+// were, so that a provider's prompt cache holds. The exceptions are a new compaction, a result that comes
+// after somebody else spoke, and a prompt that runs into its limit. So:
+//
+//   - In "[truncated - N steps ago]", N counts the assistant's turns between the output and the event
+//     that made it go (or, in last-resort trimming, the message that overflowed), not up to now: a number
+//     that grew with every turn would change the prompt's middle each time.
+//   - Last-resort trimming goes through the messages in order, as they came, and where one overflows the
+//     limit makes room for a quarter of what can be removed. What it gave up then it gives up in every
+//     later prompt, and nothing more until the limit is reached again.
+//
+// # The limit
+//
+// MaxTokens is held by giving up, in this order: the outputs of older tool calls, older messages, the
+// latest turn's outputs and the turn itself, the length of the compaction (below 50 tokens it is left
+// out, with a mark). What is left is what must stay: system, pinned, the newest user message. Where that
+// does not fit, it is given all the same with WithinBudget false. All that was given up is in
+// DroppedMessageIDs. Counts are of the texts, names and arguments, and a few tokens for each message and
+// call (cost.go), on the safe side.
+package prompt

@@ -1,0 +1,91 @@
+package prompt
+
+import "precis/events"
+
+// fitter holds a prompt to its limit, message by message as they came: see doc.go, "Prefix".
+type fitter struct {
+	units []unit
+	count func(string) int
+	limit int
+	total int // of what is not given up so far
+	floor int // of this, what stays whatever happens
+
+	user, assistant int // indexes of the newest so far; -1
+	steps           []int
+}
+
+// fit gives up what has to go, and returns what the prompt takes then. It may still be over the limit.
+func fit(units []unit, base, limit int, count func(string) int) int {
+	f := &fitter{units: units, count: count, limit: limit, total: base, floor: base, user: -1, assistant: -1}
+	steps := 0
+	for i := range units {
+		u := &units[i]
+		u.cost = costOf(u, count)
+		f.total += u.cost
+		if u.role == events.RoleAssistant {
+			steps++
+		}
+		f.steps = append(f.steps, steps)
+		f.note(i)
+		if limit > 0 && f.total > limit {
+			f.makeRoom(i)
+		}
+	}
+	return f.total
+}
+
+// note keeps track of the newest messages, which stay longest.
+func (f *fitter) note(i int) {
+	u := &f.units[i]
+	if u.fixed {
+		f.floor += u.cost
+	}
+	switch u.role {
+	case events.RoleUser:
+		f.user = i
+	case events.RoleAssistant:
+		f.assistant = i
+	}
+}
+
+// makeRoom gives up what stands up to i until a quarter of what can be removed is free.
+func (f *fitter) makeRoom(i int) {
+	floor := f.floor
+	if f.user >= 0 && !f.units[f.user].fixed {
+		floor += f.units[f.user].cost
+	}
+	goal := max(floor, f.limit-max(f.limit-floor, 0)/4)
+	f.each(i, goal, func(j int) bool { return j != f.assistant }, f.shorten)
+	f.each(i, goal, func(j int) bool { return j != f.assistant }, f.drop)
+	f.each(i, f.limit, func(j int) bool { return true }, f.shorten)
+	f.each(i, f.limit, func(j int) bool { return true }, f.drop)
+}
+
+// each does with the units up to i, oldest first, until the goal is reached.
+func (f *fitter) each(i, goal int, may func(j int) bool, do func(j, now int)) {
+	for j := 0; j <= i && f.total > goal; j++ {
+		u := &f.units[j]
+		if !u.fixed && !u.dropped && j != f.user && may(j) {
+			do(j, i)
+		}
+	}
+}
+
+// shorten puts marks in the place of a unit's outputs.
+func (f *fitter) shorten(j, now int) {
+	u := &f.units[j]
+	mark := stepsAgo(f.steps[now] - f.steps[j])
+	size := f.count(mark)
+	for n := range u.calls {
+		c := &u.calls[n]
+		if saved := f.count(c.shown) - size; saved > 0 && c.result != nil && !c.cut {
+			c.shown, c.cut = mark, true
+			u.cost, f.total = u.cost-saved, f.total-saved
+		}
+	}
+}
+
+func (f *fitter) drop(j, _ int) {
+	f.units[j].dropped = true
+	f.total -= f.units[j].cost
+}

@@ -1,0 +1,68 @@
+package prompt
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Providers take ids and names of letters, digits, _ and - alone: OpenAI ids of at most 40 bytes and
+// names of at most 64, Anthropic the same characters and no id twice.
+const (
+	maxID   = 40
+	maxName = 64
+)
+
+// rename gives every call an id that providers take. One that is fit and new stays; another is derived
+// from the id and the place of the call, so that it is the same in the next prompt.
+func rename(units []unit) {
+	used := map[string]bool{}
+	for i := range units {
+		for n := range units[i].calls {
+			c := &units[i].calls[n]
+			c.id = c.ID
+			if used[c.id] || !fits(c.id, maxID) {
+				c.id = derived(c.ID, units[i].ordinal, n)
+			}
+			used[c.id] = true
+		}
+	}
+}
+
+func derived(id string, ordinal uint64, n int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%d", id, ordinal, n))
+	return "call_" + hex.EncodeToString(sum[:12])
+}
+
+func fits(s string, limit int) bool {
+	if s == "" || len(s) > limit {
+		return false
+	}
+	for i := range len(s) {
+		if !nameByte(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// toolName is a tool's name as providers take it.
+func toolName(name string) string {
+	if name == "" {
+		return "unknown_tool"
+	}
+	if fits(name, maxName) {
+		return name
+	}
+	b := []byte(name[:min(len(name), maxName)])
+	for i := range b {
+		if !nameByte(b[i]) {
+			b[i] = '_'
+		}
+	}
+	return string(b)
+}
+
+func nameByte(c byte) bool {
+	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

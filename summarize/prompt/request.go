@@ -1,0 +1,54 @@
+package prompt
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+	"precis/summarize"
+)
+
+// Formats of a prompt.
+const (
+	FormatOpenAI    = "openai"    // chat completions
+	FormatAnthropic = "anthropic" // messages; system apart
+	FormatMessages  = "messages"  // the thread's own shape
+)
+
+// Request is what a prompt is made of.
+type Request struct {
+	Messages   []Message // those that no compaction replaces, in the thread's order; deleted ones left out
+	Compaction *Summary  // the current one, nil for none
+	Context    summarize.Context
+	MaxTokens  int // 0: no limit
+	Format     string
+	Count      func(text string) int // tokens
+}
+
+// Message is one message at its current revision.
+type Message struct {
+	Ordinal uint64 // its place in the thread; grows
+	*events.Message
+	// Summary stands in for a tool output; nil: the output itself does.
+	Summary *Summary
+	// TrimmedAt is the ordinal at which the content went without a summary: its summary went stale
+	// under the action trim, or it was deleted. 0: it did not. A Summary takes precedence.
+	TrimmedAt uint64
+}
+
+// Summary is an active summary.
+type Summary struct {
+	ID      string
+	Content string
+}
+
+// Prompt is what is sent.
+type Prompt struct {
+	System     jsontext.Value // Anthropic: the list of system blocks, [] for none; nil in other formats
+	Messages   jsontext.Value // the list of messages
+	TokenCount int
+	// WithinBudget is false where not even system, pinned and the newest user message fit.
+	WithinBudget      bool
+	DroppedMessageIDs []string // their contents had to go to hold the limit
+	SummaryIDs        []string // summaries that stand in the prompt
+	WaitingMessageIDs []string // held back until the results of their calls are there
+}

@@ -1,0 +1,268 @@
+package prompt
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/summarize"
+	"precis/summarize/cut"
+	"precis/summarize/ledger"
+	"precis/summarize/tokens"
+)
+
+// TestTranscripts makes the prompt of every real thread at every 20th event, for three limits and in three
+// formats, with the thread's tool outputs and older messages summarized as they would be.
+func TestTranscripts(t *testing.T) {
+	count, err := tokens.For(tokens.Estimate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, over, before := 0, 0, map[string]Prompt{}
+	for _, th := range transcripts(t) {
+		clear(before)
+		s := newSession(count)
+		for i, m := range staying(th) {
+			s.add(m)
+			if i%20 != 19 && i != len(th) {
+				continue
+			}
+			for _, limit := range []int{1000, 8000, 0} {
+				for _, format := range formats {
+					p := s.prompt(t, format, limit)
+					made++
+					if !p.WithinBudget {
+						over++
+					}
+					if limit == 0 {
+						s.prefixStands(t, format, before[format], p)
+						before[format] = p
+					}
+				}
+			}
+			s.compacted = false
+		}
+	}
+	t.Logf("%d prompts, %d where what must stay does not fit", made, over)
+}
+
+// staying is a thread that begins with a system message, and in which some messages are pinned: few real
+// transcripts have any.
+func staying(th []*events.Message) []*events.Message {
+	list := []*events.Message{{MessageID: "rules", Role: events.RoleSystem, Content: events.TextContent("Never touch <generated> files.\n— the owner")}}
+	for i, m := range th {
+		own := *m
+		own.Pinned = i%37 == 7 && m.Role == events.RoleUser || i%101 == 50 && m.Role == events.RoleAssistant
+		list = append(list, &own)
+	}
+	return list
+}
+
+// session is a thread as the processor would keep it.
+type session struct {
+	count      tokens.Counter
+	policy     summarize.Compaction
+	state      cut.State
+	items      []cut.Item
+	messages   map[uint64]Message
+	leaves     []ledger.Ledger
+	compaction *Summary
+	compacted  bool // since the last prompt
+}
+
+func newSession(count tokens.Counter) *session {
+	c := summarize.Compaction{Keep: summarize.Keep{Messages: 20}, Trigger: summarize.Condition{Tokens: 12000}}
+	return &session{count: count, policy: c, messages: map[uint64]Message{}}
+}
+
+func (s *session) add(m *events.Message) {
+	n := uint64(len(s.messages) + 1)
+	msg := Message{Ordinal: n, Message: m}
+	text := m.Content.Text()
+	if m.Role == events.RoleTool && len(text) > 1500 {
+		msg.Summary = &Summary{ID: "sum_" + m.MessageID, Content: "[✓ " + strings.ToValidUTF8(text[:400], "") + "]"}
+		text = msg.Summary.Content
+	}
+	s.messages[n] = msg
+	it := cut.Item{Ordinal: n, MessageID: m.MessageID, Role: m.Role, Result: m.ToolCallID, Pinned: m.Pinned, Tokens: int64(s.count.Count(text))}
+	for _, c := range m.ToolCalls {
+		it.Calls = append(it.Calls, c.ID)
+	}
+	s.state.Apply(it, s.policy)
+	s.items = append(s.items, it)
+	if _, ok := cut.Fires(s.policy.Trigger, s.state.Facts(s.policy)); ok {
+		s.compact()
+	}
+}
+
+func (s *session) compact() {
+	p, _ := s.state.Choose(s.policy.Keep)
+	parts := s.state.Split(p, s.items, s.policy)
+	s.state.Replace(p)
+	s.items = append(parts.Held, parts.Kept...)
+	var span []ledger.Message
+	for _, it := range parts.Replaced {
+		span = append(span, ledger.Message{Ordinal: it.Ordinal, Message: s.messages[it.Ordinal].Message})
+	}
+	_, leaf := ledger.Leaf(span, 2000)
+	s.leaves = append(s.leaves, leaf)
+	text, _ := ledger.RollUp(s.leaves, nil, 2000)
+	s.compaction = &Summary{ID: "sum_current", Content: text}
+	s.compacted = true
+}
+
+func (s *session) prompt(t *testing.T, format string, limit int) Prompt {
+	t.Helper()
+	r := Request{Compaction: s.compaction, Context: summarize.Default().Context, MaxTokens: limit, Format: format, Count: s.count.Count}
+	for _, it := range s.items {
+		r.Messages = append(r.Messages, s.messages[it.Ordinal])
+	}
+	p, err := Build(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := check(p, format); err != nil {
+		t.Fatalf("%s, limit %d: %v", format, limit, err)
+	}
+	if limit > 0 && p.WithinBudget != (p.TokenCount <= limit) {
+		t.Fatalf("%d of %d tokens, within budget %v", p.TokenCount, limit, p.WithinBudget)
+	}
+	s.stand(t, r, p)
+	if !p.WithinBudget {
+		s.nothingElse(t, r, p)
+	}
+	again, err := Build(r)
+	if err != nil || !bytes.Equal(again.Messages, p.Messages) || !bytes.Equal(again.System, p.System) {
+		t.Fatalf("the same prompt again is another one: %v", err)
+	}
+	return p
+}
+
+// stand: what must be in every prompt is there, word for word: system messages, what is pinned, and the
+// newest user message.
+func (s *session) stand(t *testing.T, r Request, p Prompt) {
+	t.Helper()
+	for _, m := range r.Messages {
+		text := strings.TrimRight(m.Content.Text(), " \t\r\n") // Anthropic takes no white space at the end
+		if text == "" || m.Role != events.RoleSystem && !m.Pinned && m.MessageID != newestUser(r) {
+			continue
+		}
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		quoted = bytes.TrimSuffix(quoted, []byte(`"`))
+		if !bytes.Contains(p.Messages, quoted) && !bytes.Contains(p.System, quoted) {
+			t.Fatalf("%s message %s (pinned %v) is not in the prompt", m.Role, m.MessageID, m.Pinned)
+		}
+	}
+}
+
+func newestUser(r Request) string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == events.RoleUser {
+			return m.MessageID
+		}
+	}
+	return ""
+}
+
+// nothingElse: a prompt that is too long for its limit holds what must stay and no more. What is pinned
+// keeps the results of its calls.
+func (s *session) nothingElse(t *testing.T, r Request, p Prompt) {
+	t.Helper()
+	var pinned []string
+	for _, m := range r.Messages {
+		for _, call := range m.ToolCalls {
+			if m.Pinned {
+				pinned = append(pinned, call.ID)
+			}
+		}
+	}
+	gone := slices.Concat(p.DroppedMessageIDs, p.WaitingMessageIDs)
+	for _, m := range r.Messages {
+		stays := m.MessageID == newestUser(r) || m.Role == events.RoleSystem || m.Pinned || slices.Contains(pinned, m.ToolCallID)
+		if !stays && !slices.Contains(gone, m.MessageID) {
+			t.Fatalf("%s message %s is in a prompt that is too long for its limit", m.Role, m.MessageID)
+		}
+	}
+}
+
+// prefixStands: between two compactions a prompt goes on where the one before ended.
+func (s *session) prefixStands(t *testing.T, format string, before, now Prompt) {
+	t.Helper()
+	if s.compacted || before.Messages == nil {
+		return
+	}
+	end := "]"
+	if format == FormatAnthropic {
+		end = "]}]" // the next message may be one more block of the last
+	}
+	if !bytes.HasPrefix(now.Messages, bytes.TrimSuffix(before.Messages, []byte(end))) {
+		t.Fatalf("%s: the prefix changed", format)
+	}
+	if !bytes.HasPrefix(now.System, bytes.TrimSuffix(before.System, []byte("]"))) {
+		t.Fatalf("%s: the system text changed from %s to %s", format, before.System, now.System)
+	}
+}
+
+func transcripts(t *testing.T) [][]*events.Message {
+	if underRace {
+		t.Skip("a check in one goroutine")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "..", "shared", "data", "dev", "*.jsonl"))
+	if len(files) == 0 {
+		t.Skip("no transcripts at ../shared/data/dev")
+	}
+	var threads [][]*events.Message
+	for _, f := range files {
+		threads = append(threads, readThreads(t, f)...)
+	}
+	return threads
+}
+
+func readThreads(t *testing.T, path string) [][]*events.Message {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	byID := map[string][]*events.Message{}
+	for line := range bytes.Lines(data) {
+		var e struct {
+			ThreadID string `json:"thread_id"`
+			events.Message
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Role == "" {
+			e.Role = events.RoleTool
+		}
+		if byID[e.ThreadID] == nil {
+			order = append(order, e.ThreadID)
+		}
+		byID[e.ThreadID] = append(byID[e.ThreadID], &e.Message)
+	}
+	threads := make([][]*events.Message, 0, len(order))
+	for _, id := range order {
+		threads = append(threads, byID[id])
+	}
+	return threads
+}

@@ -1,0 +1,184 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+)
+
+// abridge writes the facts, the chosen lines, further identifiers, and the mark of what is missing.
+func abridge(in Input, doc *document, f *facts, header string, limit int) string {
+	words := newVocabulary(doc)
+	words.weigh(doc, in)
+	return abridgeWith(in, doc, words, f, header, limit)
+}
+
+func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header string, limit int) string {
+	room := limit - runes(header)
+	reserved := runes(omission(doc.total, doc.chars, in.MessageID)) + 1
+	marked := reserved <= room/3
+	if marked {
+		room -= reserved
+	}
+	c := newChooser(doc, words)
+	d := c.draft(f.urgent, room, limit)
+	body := doc.write(d.picks)
+	// What filled the last gaps may show what was on the list.
+	d.further = c.further(d.picks, room-runes(body.text)-1).text
+	for {
+		mark := ""
+		if marked {
+			mark = omission(doc.total-body.shown, max(doc.chars-body.kept, 1), in.MessageID)
+		}
+		text := joinLines(header, body.text, d.further, mark)
+		size := runes(text)
+		switch {
+		case size <= limit && (2*body.source >= size || d.further == "" && !c.dropUncounted(&d)):
+			return text
+		case size <= limit && d.further == "":
+			body = doc.write(d.picks)
+		case d.further != "":
+			d.further = dropWord(d.further)
+		case len(d.picks) > 0:
+			// What a fragment takes is known only now: its number went where the line above it is shown too.
+			d.picks = d.picks[:len(d.picks)-1]
+			body = doc.write(d.picks)
+		default:
+			return clip(text, limit)
+		}
+	}
+}
+
+// dropUncounted takes away the last fragment that is too short to count as a line of the source, where the
+// source has others.
+func (c *chooser) dropUncounted(d *draft) bool {
+	if c.doc.listing {
+		return false
+	}
+	for i := len(d.picks) - 1; i >= 0 && len(d.picks) > 1; i-- {
+		if c.sourceChars(d.picks[i]) == 0 {
+			d.picks = slices.Delete(d.picks, i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+// dropWord takes the last identifier from the list; with the last one goes the list.
+func dropWord(list string) string {
+	i := strings.LastIndexByte(list, ' ')
+	if i < len(furtherHead) {
+		return ""
+	}
+	return list[:i]
+}
+
+// draft is what stands between the facts and the mark.
+type draft struct {
+	picks   []pick
+	further string
+	gain    float64 // the worth of all identifiers in it
+	rate    float64 // the worth per character of the last further identifier
+	left    int     // characters to spare
+}
+
+// draft chooses twice: what the first choice leaves to the list of further identifiers says what a
+// character is worth there, and so which identifiers a line need not be taken for. What is urgent comes first.
+func (c *chooser) draft(urgent []int, room, limit int) draft {
+	c.open()
+	d := c.attempt(urgent, room, limit)
+	if d.rate > 0 {
+		c.discount(d.rate)
+		c.open()
+		if second := c.attempt(urgent, room, limit); second.gain >= d.gain {
+			d = second
+		}
+	}
+	d.left -= c.widen(d.picks, d.left-1)
+	d.picks = c.fill(d.picks, d.left-1)
+	return d
+}
+
+// attempt takes fragments, and decides how many of them to leave out for further identifiers: as many as
+// make the whole worth most, while lines of the source fill half of the summary.
+func (c *chooser) attempt(urgent []int, room, limit int) draft {
+	picks := c.urgent(urgent, room)
+	must := len(picks)
+	picks = append(picks, c.picks(room-sizeOf(picks))...)
+	best, chosen, left := further{gain: -1}, picks, 0
+	try := func(list []pick) {
+		size, lines := 0, 0
+		for _, p := range list {
+			size += p.size
+			lines += c.sourceChars(p)
+		}
+		spare := room - size
+		if lines*100 < limit*leastLines {
+			spare = min(spare, lines*100/leastLines-(limit-room)-size)
+		}
+		if f := c.further(list, spare); f.gain >= best.gain {
+			best, chosen, left = f, list, room-size-runes(f.text)
+		}
+	}
+	n := max(must, c.enough(picks, limit))
+	if n > must {
+		try(c.trimmed(picks, n, limit))
+	}
+	for ; n <= len(picks); n++ {
+		try(picks[:n])
+	}
+	return draft{picks: slices.Clone(chosen), further: best.text, gain: best.gain, rate: best.rate, left: left}
+}
+
+// enough is how many of the picks it takes to fill the least share of lines.
+func (c *chooser) enough(picks []pick, limit int) int {
+	lines := 0
+	for n, p := range picks {
+		if lines += c.sourceChars(p); lines*100 >= limit*leastLines {
+			return n + 1
+		}
+	}
+	return len(picks)
+}
+
+// trimmed is the first n picks with the last of them replaced by a later one that is just large enough.
+func (c *chooser) trimmed(picks []pick, n, limit int) []pick {
+	if n == 0 {
+		return picks
+	}
+	lines := 0
+	for _, p := range picks[:n-1] {
+		lines += c.sourceChars(p)
+	}
+	last := n - 1
+	for j := n; j < len(picks); j++ {
+		if (lines+c.sourceChars(picks[j]))*100 >= limit*leastLines && picks[j].size < picks[last].size {
+			last = j
+		}
+	}
+	return append(slices.Clone(picks[:n-1]), picks[last])
+}
+
+// leastLines is the share of a summary, in percent, that lines of the source have at least.
+const leastLines = 50
+
+// sourceChars is how many of a fragment's characters count as a line of the source.
+func (c *chooser) sourceChars(p pick) int {
+	if c.doc.lines[p.line].altered {
+		return 0
+	}
+	if runes(withoutBullet(c.doc.lines[p.line].text[p.start:p.end])) < countedLine {
+		return 0
+	}
+	return p.size - 1
+}
+
+// countedLine is the length under which nobody would take a fragment for a line of the source.
+const countedLine = 12
+
+func sizeOf(picks []pick) int {
+	n := 0
+	for _, p := range picks {
+		n += p.size
+	}
+	return n
+}

@@ -1,0 +1,123 @@
+package rules
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// arguments are a call's arguments by name. Values are decoded only when asked for: a write's content
+// can be as large as a file.
+type arguments map[string]jsontext.Value
+
+// lenient: arguments are a model's own writing, and a repeated name or a bad byte in them must not cost the facts.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// parseArguments takes an object, or a JSON string that holds one; anything else gives no arguments.
+func parseArguments(raw []byte) arguments {
+	var args arguments
+	if len(raw) == 0 {
+		return nil
+	}
+	if json.Unmarshal(raw, &args, lenient) == nil {
+		return args
+	}
+	var inner string
+	if json.Unmarshal(raw, &inner, lenient) != nil {
+		return nil
+	}
+	if json.Unmarshal([]byte(inner), &args, lenient) != nil {
+		return nil
+	}
+	return args
+}
+
+// text is the first of the named arguments that is a string (or a number, as it is written).
+func (a arguments) text(names ...string) string {
+	for _, name := range names {
+		raw, ok := a.named(name)
+		if !ok {
+			continue
+		}
+		switch raw.Kind() {
+		case '"':
+			var s string
+			if json.Unmarshal(raw, &s, lenient) == nil && strings.TrimSpace(s) != "" {
+				return strings.TrimSpace(s)
+			}
+		case '0':
+			return string(raw)
+		}
+	}
+	return ""
+}
+
+// named finds an argument by its name, however the agent writes it: file_path, filePath, FilePath.
+func (a arguments) named(name string) (jsontext.Value, bool) {
+	if raw, ok := a[name]; ok {
+		return raw, true
+	}
+	name = squeeze(name)
+	for _, other := range slices.Sorted(maps.Keys(a)) {
+		if len(other) >= len(name) && len(other) < len(name)+4 && squeeze(other) == name {
+			return a[other], true
+		}
+	}
+	return nil, false
+}
+
+func (a arguments) path() string {
+	return a.text("file_path", "path", "filename", "file", "filepath", "target_file", "absolute_path", "relative_path", "notebook_path", "file_name", "directory_path", "search_path", "dir")
+}
+
+func (a arguments) pattern() string {
+	return a.text("pattern", "query", "regex", "search_term", "search_query", "search", "q", "glob", "glob_pattern")
+}
+
+func (a arguments) url() string { return a.text("url", "uri", "link") }
+
+// command is the shell command; some agents give a list of words (["bash","-lc","…"]), of which the last is it.
+func (a arguments) command() string {
+	if s := a.text("command", "cmd", "script", "bash_command", "command_line", "code"); s != "" {
+		return s
+	}
+	for _, name := range []string{"command", "cmd"} {
+		var words []string
+		if json.Unmarshal(a[name], &words, lenient) != nil || len(words) == 0 {
+			continue
+		}
+		if len(words) >= 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+			return words[2]
+		}
+		return strings.Join(words, " ")
+	}
+	return ""
+}
+
+// titles are arguments that say by themselves what a call is about.
+var titles = []string{"description", "title", "subject", "name", "query", "url", "prompt", "question", "task", "message", "input"}
+
+// brief says what a call without path, command or pattern is about: its title, else its short arguments,
+// "origin=JFK, date=2024-05-20".
+func (a arguments) brief() (name, text string) {
+	if title := a.text(titles...); title != "" {
+		return "About", oneLine(title)
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		raw := a[name]
+		if len(raw) > 200 || raw.Kind() == '{' || raw.Kind() == '[' {
+			continue
+		}
+		value := string(raw)
+		var s string
+		if raw.Kind() == '"' && json.Unmarshal(raw, &s, lenient) == nil {
+			value = oneLine(s)
+		}
+		parts = append(parts, oneLine(name)+"="+value)
+	}
+	return "Args", strings.Join(parts, ", ")
+}

@@ -1,0 +1,20 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestShortNames: short names of a listing stand side by side, as they do in the source but for the line breaks.
+func TestShortNames(t *testing.T) {
+	var b strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&b, "bin%d\n", i*7)
+	}
+	in := Input{MessageID: "m1", ToolName: "ls", Content: b.String(), MaxChars: 800}
+	text := ToolOutput(in).Text
+	if _, chars := sourceLines(text, in.Content); 2*chars < runes(text) {
+		t.Errorf("%d of %d characters are the source's:\n%s", chars, runes(text), text)
+	}
+}

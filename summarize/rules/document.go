@@ -1,0 +1,293 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+
+	"precis/events"
+)
+
+// line is one line of a source, as it may be shown.
+type line struct {
+	text     string // without its number, path and indentation
+	number   int    // in its file; 0 where none is known
+	group    int    // index into document.groups (the file of a match); -1 for none
+	repeat   int    // how many equal lines follow it that are not shown
+	frag     bool   // a part of a longer line
+	starts   bool   // the first part of its line
+	declares bool   // begins a declaration
+	context  bool   // stands around a match, is none itself
+	indent   int    // columns
+	alike    int32  // how many lines differ from it in digits only
+	altered  bool   // its source has control sequences inside, so that it does not stand there as it is here
+}
+
+// document is a cleaned source, cut into lines.
+type document struct {
+	altered  map[int]bool // numbers of the lines that cleaning changed
+	shape    shape
+	lines    []line
+	groups   []string
+	grouped  map[string]int
+	title    string            // of an HTML page
+	dropped  int               // lines of noise, that lines does not hold
+	total    int               // lines of the source
+	chars    int               // code points of the source, before cleaning
+	prefix   string            // that all lines of a log share
+	noisy    bool              // may hold progress noise
+	endFirst bool              // its end says more than its beginning
+	relevant *events.LineRange // may be nil
+	listing  bool              // names of files and directories, one a line
+	prose    bool              // text for people rather than code or data
+}
+
+// maxLines bounds what is weighed of a source; what lies between the first and the last of these lines
+// of a longer one is passed over (and counted as omitted).
+const maxLines = 30000
+
+func newDocument(content string, category Category, args arguments) document {
+	text := clean(content)
+	altered := alteredLines(content, text)
+	d := document{altered: altered, shape: shapeOf(text), prose: isProse(category, args), endFirst: category == CommandOutput,
+		noisy: category == CommandOutput || category == Other}
+	d.listing = category == DirectoryListing || d.shape == shapePaths
+	if category == SearchResults && d.shape == shapePlain && looksNumbered(text) {
+		d.shape = shapeOneFile
+	}
+	if d.shape == shapeHTML && category != FileContent {
+		d.addHTML(text)
+		return d
+	}
+	number := firstLine(category, args)
+	if d.noisy && d.shape == shapePlain {
+		d.prefix = logPrefix(text)
+	}
+	number, text = d.unwrapped(text, number)
+	head, tail, between := middleOut(text)
+	number = d.addAll(head, number)
+	if tail != "" {
+		d.total += between
+		if number > 0 {
+			number += between
+		}
+		d.addAll(tail, number)
+	}
+	return d
+}
+
+// alteredLines are the numbers, from 1, of the lines that cleaning changed. It drops no line breaks.
+func alteredLines(content, cleaned string) map[int]bool {
+	if len(content) == len(cleaned) {
+		return nil
+	}
+	altered := map[int]bool{}
+	for number := 1; content != "" || cleaned != ""; number++ {
+		was, restWas, _ := strings.Cut(content, "\n")
+		is, restIs, _ := strings.Cut(cleaned, "\n")
+		if strings.TrimSuffix(was, "\r") != is {
+			altered[number] = true
+		}
+		content, cleaned = restWas, restIs
+	}
+	return altered
+}
+
+// addAll adds every line of text, and gives the number of the line behind it.
+func (d *document) addAll(text string, number int) int {
+	for text != "" {
+		raw, rest, _ := strings.Cut(text, "\n")
+		text = rest
+		d.total++
+		before := len(d.lines)
+		d.add(strings.TrimRight(raw, " \t"), number)
+		if d.altered[d.total] {
+			for i := before; i < len(d.lines); i++ {
+				d.lines[i].altered = true
+			}
+		}
+		if number > 0 {
+			number++
+		}
+	}
+	return number
+}
+
+// middleOut splits a text of too many lines: its first and its last ones, and how many stand between.
+func middleOut(text string) (head, tail string, between int) {
+	count := strings.Count(text, "\n")
+	if count <= maxLines {
+		return text, "", 0
+	}
+	first := 0
+	for range maxLines / 2 {
+		first += strings.IndexByte(text[first:], '\n') + 1
+	}
+	last := len(text)
+	for range maxLines / 2 {
+		last = strings.LastIndexByte(text[:last], '\n')
+	}
+	return text[:first], text[last+1:], strings.Count(text[first:last+1], "\n")
+}
+
+// wrapper is a line that agents put around a file: <file path="a.ts">, <lines range="12-40">, a fence.
+var wrapper = regexp.MustCompile(`^(?:<(?:file|files|file_content|content|contents|path|lines|document|source|code)\b[^<>]*>|` + "```" + `\w*)$`)
+
+var wrapperRange = regexp.MustCompile(`\b(?:range|lines|start|start_line)="(\d{1,8})`)
+
+// unwrapped is a view's first number, behind the lines that wrap it: those have none.
+func (d *document) unwrapped(text string, number int) (int, string) {
+	for number > 0 {
+		line, rest, ok := strings.Cut(text, "\n")
+		if !ok || !wrapper.MatchString(line) {
+			break
+		}
+		if m := wrapperRange.FindStringSubmatch(line); m != nil {
+			number = atoi(m[1])
+		}
+		d.total++
+		d.add(line, 0)
+		text = rest
+	}
+	return number, text
+}
+
+// firstLine is the number of a file view's first line where the view does not say; 0 where it is no such view.
+func firstLine(category Category, args arguments) int {
+	if category != FileContent || args.path() == "" {
+		return 0
+	}
+	if n := atoi(args.text("offset", "start_line", "line_start")); n > 0 {
+		return n
+	}
+	return 1
+}
+
+func (d *document) add(raw string, number int) {
+	l := line{text: raw, number: number, group: -1, starts: true}
+	if d.noisy && d.shape == shapePlain {
+		l.text = cutStamp(strings.TrimPrefix(raw, d.prefix))
+	}
+	switch d.shape {
+	case shapeNumbered:
+		l.number = 0
+		if n, text, ok := cutNumber(raw); ok {
+			l.number, l.text = n, text
+		}
+	case shapeMatches:
+		if path, n, text, ok := cutMatch(raw); ok {
+			l.number, l.text, l.group = n, text, d.group(path)
+			l.context = raw[len(path)] == '-'
+		}
+	case shapeOneFile:
+		if n, text, ok := cutContext(raw); ok {
+			l.number, l.text = n, text
+			l.context = raw[digits(n)] == '-'
+		}
+	}
+	l.indent = indentOf(l.text)
+	l.text = squash(strings.TrimSpace(l.text))
+	l.declares = kindOf(l.text, d.shape) == declarationLine && len(l.text) < longest/2
+	if d.noisy && isNoise(l.text) {
+		d.dropped++
+		return
+	}
+	if d.collapse(l) {
+		return
+	}
+	d.split(l)
+}
+
+// collapse counts a line that repeats the one before it.
+func (d *document) collapse(l line) bool {
+	if len(d.lines) == 0 {
+		return false
+	}
+	last := &d.lines[len(d.lines)-1]
+	if last.frag || last.text != l.text || last.group != l.group || l.number > 0 {
+		return false
+	}
+	if l.text != "" { // blank lines need no count
+		last.repeat++
+	}
+	return true
+}
+
+// group is the index of a match's file.
+func (d *document) group(path string) int {
+	if i, ok := d.grouped[path]; ok {
+		return i
+	}
+	if d.grouped == nil {
+		d.grouped = map[string]int{}
+	}
+	i := d.sameFile(path)
+	if i < 0 {
+		i = len(d.groups)
+		d.groups = append(d.groups, path)
+	}
+	d.grouped[path] = i
+	return i
+}
+
+// sameFile finds a file among the last ones that goes by a longer or a shorter path (searches print
+// lines of context by the one and matches by the other); the shorter one stays. -1 is none.
+func (d *document) sameFile(path string) int {
+	for i := len(d.groups) - 1; i >= max(0, len(d.groups)-8); i-- {
+		switch g := d.groups[i]; {
+		case strings.HasSuffix(path, "/"+g):
+			return i
+		case strings.HasSuffix(g, "/"+path):
+			d.groups[i] = path
+			return i
+		}
+	}
+	return -1
+}
+
+// isProse tells text that is written for people.
+func isProse(category Category, args arguments) bool {
+	switch category {
+	case WebContent, Other:
+		return true
+	case FileContent:
+		switch fileType(args.path()) {
+		case "Markdown", "reStructuredText", "text":
+			return true
+		}
+	}
+	return false
+}
+
+// squash makes runs of white space inside a line one space: columns and tables are wider than what they say.
+func squash(s string) string {
+	if !strings.Contains(s, "  ") && strings.IndexByte(s, '\t') < 0 {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+func atoi(s string) int {
+	n := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' || n > 1<<27 {
+			return 0
+		}
+		n = n*10 + int(s[i]-'0')
+	}
+	return n
+}
+
+// indentOf counts columns of indentation; a tab is four.
+func indentOf(s string) int {
+	n := 0
+	for i := 0; i < len(s) && n < 40; i++ {
+		if s[i] == '\t' {
+			n += 4
+		} else if s[i] == ' ' {
+			n++
+		} else {
+			break
+		}
+	}
+	return n
+}

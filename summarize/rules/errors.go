@@ -1,0 +1,6 @@
+package rules
+
+import "errors"
+
+// ErrDamaged is returned for bytes that Seen did not write.
+var ErrDamaged = errors.New("damaged data")

@@ -1,0 +1,87 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+)
+
+func (f *facts) command(args arguments, doc *document) {
+	f.asked(args)
+	f.add("Exit", f.exit)
+	if !doc.prose { // a report speaks of tests that others ran
+		f.add("Tests", doc.tests())
+	}
+	if files, added, removed := doc.changes(); files > 0 {
+		f.add("Diff", counted(files, "file")+", +"+itoa(added)+" -"+itoa(removed))
+	}
+	f.add("Output", counted(doc.total, "line"))
+	f.note("output_lines", doc.total)
+}
+
+// asked says what was called for: the command, else what the other arguments say.
+func (f *facts) asked(args arguments) {
+	command := args.command()
+	if command == "" {
+		name, text := args.brief()
+		f.add(name, clip(text, maxCommand))
+		return
+	}
+	f.add("Command", clip(oneLine(command), maxCommand))
+	f.note("command", command)
+}
+
+func (f *facts) write(args arguments, doc *document) {
+	if path := args.path(); path != "" {
+		f.add("File", clipLeft(oneLine(path), maxPath))
+		f.note("path", path)
+	} else {
+		f.asked(args)
+	}
+	f.add("Output", counted(doc.total, "line"))
+	f.note("output_lines", doc.total)
+}
+
+// testSummary is how pytest, jest, mocha, cargo and their like sum up: "3 failed, 12 passed in 1.2s".
+var testSummary = regexp.MustCompile(`\b\d+ (?:failed|passed|failing|passing)\b(?:[,;] ?\d+ \w+){0,5}`)
+
+// tests says how many tests passed and failed: as the runner sums up, else as counted from Go's lines.
+func (d *document) tests() string {
+	for i := len(d.lines) - 1; i >= max(0, len(d.lines)-30); i-- {
+		if l := d.lines[i].text; len(l) < 300 && (strings.Contains(l, "pass") || strings.Contains(l, "fail")) {
+			if m := testSummary.FindString(l); m != "" {
+				return m
+			}
+		}
+	}
+	passed, failed := 0, 0
+	for _, l := range d.lines {
+		if !strings.HasPrefix(l.text, "--- ") {
+			continue
+		}
+		if strings.HasPrefix(l.text, "--- PASS: ") {
+			passed++
+		} else if strings.HasPrefix(l.text, "--- FAIL: ") {
+			failed++
+		}
+	}
+	if passed+failed == 0 {
+		return ""
+	}
+	return itoa(passed) + " passed, " + itoa(failed) + " failed"
+}
+
+// changes counts what a diff in git's form changes.
+func (d *document) changes() (files, added, removed int) {
+	for _, l := range d.lines {
+		switch {
+		case strings.HasPrefix(l.text, "diff --git "):
+			files++
+		case files == 0 || strings.HasPrefix(l.text, "+++ ") || strings.HasPrefix(l.text, "--- "):
+		case strings.HasPrefix(l.text, "+"):
+			added += 1 + l.repeat
+		case strings.HasPrefix(l.text, "-"):
+			removed += 1 + l.repeat
+		}
+	}
+	return files, added, removed
+}

@@ -1,0 +1,68 @@
+package rules
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+func (f *facts) listing(args arguments, doc *document) {
+	if pattern := args.pattern(); pattern != "" {
+		f.add("Pattern", `"`+clip(oneLine(pattern), maxPattern)+`"`)
+		f.note("pattern", pattern)
+	}
+	if path := args.path(); path != "" {
+		f.add("Path", clipLeft(oneLine(path), maxPath))
+		f.note("path", path)
+	} else if args.pattern() == "" {
+		f.asked(args)
+	}
+	kinds, entries := doc.kinds()
+	f.add("Entries", itoa(entries))
+	f.add("Kinds", kinds)
+	f.note("entries", entries)
+	if entries == 0 {
+		f.nothing()
+	}
+}
+
+// treeTotal is tree's last line, "16 directories, 11 files".
+var treeTotal = regexp.MustCompile(`^\d+ director(?:y|ies)(?:, \d+ files?)?$`)
+
+// kinds counts a listing's entries by ending: "12 .go, 3 .md, 2 directories".
+func (d *document) kinds() (text string, entries int) {
+	count := map[string]int{}
+	for _, l := range d.lines {
+		if l.text == "" || !l.starts || foundNothing(l.text) || treeTotal.MatchString(l.text) {
+			continue
+		}
+		entries++
+		if kind := entryKind(l.text); kind != "" {
+			count[kind]++
+		}
+	}
+	kinds := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(count[b]-count[a], strings.Compare(a, b))
+	})
+	for i, k := range kinds {
+		kinds[i] = itoa(count[k]) + " " + k
+	}
+	return strings.Join(kinds[:min(4, len(kinds))], ", "), entries
+}
+
+// entryKind is the ending of a listing's entry, or that it is a directory; empty where neither shows.
+func entryKind(entry string) string {
+	fields := strings.Fields(entry)
+	name := fields[len(fields)-1]
+	if strings.HasSuffix(name, "/") || strings.HasPrefix(entry, "d") && len(fields) > 6 {
+		return "directories"
+	}
+	base := name[strings.LastIndexByte(name, '/')+1:]
+	if dot := strings.LastIndexByte(base, '.'); dot > 0 && len(base)-dot <= 8 && strings.ContainsFunc(base[dot:], unicode.IsLetter) {
+		return base[dot:]
+	}
+	return ""
+}

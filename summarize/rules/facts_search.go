@@ -1,0 +1,54 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+)
+
+func (f *facts) search(args arguments, doc *document) {
+	if pattern := args.pattern(); pattern != "" {
+		f.add("Pattern", `"`+clip(oneLine(pattern), maxPattern)+`"`)
+		f.note("pattern", pattern)
+	} else {
+		f.asked(args)
+	}
+	matches, files := doc.found()
+	f.add("Matches", itoa(matches))
+	f.note("match_count", matches)
+	f.note("file_count", len(files))
+	if len(files) > 0 {
+		f.add("Files", itoa(len(files)))
+		f.add("Top files", strings.Join(files[:min(3, len(files))], ", "))
+	}
+	if matches == 0 {
+		f.nothing()
+	}
+}
+
+// found counts the matches of a search, without the lines of context, and the files they are in.
+func (d *document) found() (matches int, files []string) {
+	for _, l := range d.lines {
+		if !l.starts || l.text == "" && l.number == 0 || l.context {
+			continue
+		}
+		switch {
+		case d.shape == shapeMatches && l.group < 0, d.shape == shapeOneFile && l.number == 0:
+			continue // a separator, or a tool's own remark
+		case isPath(l.text):
+			files = append(files, l.text)
+		case foundNothing(l.text):
+			continue
+		}
+		matches++
+	}
+	if d.shape == shapeMatches {
+		files = d.groups
+	}
+	return matches, slices.Clip(files)
+}
+
+// foundNothing tells a tool's remark from a match.
+func foundNothing(text string) bool {
+	low := strings.ToLower(text[:min(len(text), 40)])
+	return strings.HasPrefix(low, "no matches") || strings.HasPrefix(low, "no files") || strings.HasPrefix(low, "no results") || strings.HasPrefix(low, "found 0")
+}

@@ -1,0 +1,58 @@
+package rules
+
+import "strings"
+
+func (f *facts) web(args arguments, doc *document) {
+	if url := args.url(); url != "" {
+		f.add("URL", clip(oneLine(url), maxPath))
+		f.note("url", url)
+	}
+	if query := args.text("query", "q", "search_query", "search_term"); query != "" {
+		f.add("Query", `"`+clip(oneLine(query), maxPattern)+`"`)
+		f.note("query", query)
+	}
+	if len(f.key) == 0 {
+		f.asked(args)
+	}
+	doc.snapshot()
+	title, headings, links := doc.page()
+	if title != "" {
+		f.add("Title", clip(title, maxPattern))
+		f.note("title", title)
+	}
+	if links > 0 {
+		f.add("Links", itoa(links))
+	}
+	f.note("headings", headings)
+	f.note("links", links)
+	f.add("Lines", itoa(doc.total))
+	f.note("lines", doc.total)
+}
+
+// snapshot finds the page's title where a browser's driver states it.
+func (d *document) snapshot() {
+	for _, l := range d.lines[:min(len(d.lines), sampled)] {
+		if title, ok := strings.CutPrefix(l.text, "- Page Title: "); ok && d.title == "" {
+			d.title = title
+		}
+	}
+}
+
+// page finds a page's title (its first heading) and counts its headings and links.
+func (d *document) page() (title string, headings, links int) {
+	for _, l := range d.lines {
+		if strings.HasPrefix(l.text, "#") {
+			if text := strings.TrimSpace(strings.TrimLeft(l.text, "#")); text != "" && len(l.text)-len(text) < 9 {
+				headings++
+				if title == "" {
+					title = text
+				}
+			}
+		}
+		links += strings.Count(l.text, "http://") + strings.Count(l.text, "https://")
+	}
+	if d.title != "" {
+		title = d.title
+	}
+	return title, headings, links
+}

@@ -1,0 +1,179 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// strongError: a line that tells of a failure, not one that only speaks of errors (0 errors, error.go, onError).
+var strongError = regexp.MustCompile(`^(?:\S{0,60}\s){0,2}?(?:panic:|fatal:|FATAL|FAIL\b|FAILED\b|--- FAIL|E\s{1,8}\S|ERROR\b|[Ee]rror:|error\[|error TS\d+|[A-Z]\w*(?:Error|Exception)\b(?::|$)|Traceback \(most|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|undefined reference|Segmentation fault|AssertionError|Unhandled|✗|✖|×\s)` +
+	`|\bpanicked at |^assertion .{1,80} failed|\.\.\. FAILED$|(?:: (?:fatal )?error(?: [A-Z]+\d+)?:)|(?:command not found|No such file or directory|[Pp]ermission denied|cannot find (?:module|package)|ModuleNotFoundError)`)
+
+// errorWords are a cheap test before the expression: one of them stands in every line that it matches.
+var errorWords = []string{"rror", "RROR", "FAIL", "atal", "FATAL", "panic", "xception", "Traceback", "ERR!", "***", "fault", "panicked", "assertion", "not found", "No such", "ermission denied", "cannot find", "undefined ref", "Unhandled", "✗", "✖", "×", "E "}
+
+// diagnostic is what compilers, linters and test runners print of a place: "path/x.go:12:3: message".
+var diagnostic = regexp.MustCompile(`^(?:\S{0,40}\s)?[\w./\\@-]{1,200}\.\w{1,6}[:(]\d{1,6}(?:[:,]\d{1,4})?\)?:? \S`)
+
+// errorLines are the lines that tell of failures, where the output is one that can: a file or a page that
+// is read may speak of errors without any having happened.
+func errorLines(in Input, category Category, doc *document) []int {
+	told := in.IsError != nil && *in.IsError || in.ExitCode != nil && *in.ExitCode != 0
+	mayFail := category == CommandOutput || category == Other && in.IsError == nil
+	if !mayFail && !told {
+		return nil
+	}
+	var found []int
+	for i := range doc.lines {
+		l := &doc.lines[i]
+		switch {
+		case !l.starts || !tellsError(l.text):
+		case strings.HasPrefix(l.text, "Traceback (most recent"):
+			found = append(found, raised(doc, i))
+		default:
+			found = append(found, i)
+		}
+	}
+	return slices.Compact(found)
+}
+
+// raised is the line that says what a Python traceback is about: the first behind its frames.
+func raised(doc *document, at int) int {
+	const mostFrames = 100
+	for i := at + 1; i < min(len(doc.lines), at+mostFrames); i++ {
+		if l := &doc.lines[i]; l.starts && l.text != "" && l.indent <= doc.lines[at].indent {
+			return i
+		}
+	}
+	return at
+}
+
+func tellsError(text string) bool {
+	if len(text) == 0 || strings.HasPrefix(text, "0 error") {
+		return false
+	}
+	for _, w := range errorWords {
+		if strings.Contains(text, w) {
+			return strongError.MatchString(text)
+		}
+	}
+	return false
+}
+
+// Bounds on what is urgent, in lines.
+const (
+	mostUrgent   = 60
+	mostPartial  = 8 // of a call that went well, though what it ran did not
+	messageLines = 6 // above a verdict that may hold its messages
+	traceLines   = 4 // that follow an error line and belong to it
+)
+
+// urgentLines orders the error text of an output that failed: the last error line (in most languages it
+// names the cause), the first, then the others with what belongs to them. A failed output without any
+// recognized error line begins with its message.
+func urgentLines(f *facts, doc *document) []int {
+	if f.status == statusSuccess || len(doc.lines) == 0 {
+		return nil
+	}
+	if len(f.errors) == 0 {
+		return firstLines(doc, 3)
+	}
+	first, last := f.errors[0], f.errors[len(f.errors)-1]
+	lines := append([]int{last, first}, messagesOf(doc, first)...)
+	lines = append(lines, traceOf(doc, first)...)
+	seen := map[string]bool{doc.lines[first].text: true, doc.lines[last].text: true}
+	most := mostUrgent
+	if f.status == statusPartial {
+		most = mostPartial
+	}
+	for _, i := range f.errors {
+		if len(lines) >= most {
+			break
+		}
+		if key := doc.lines[i].text; seen[key] {
+			continue
+		} else {
+			seen[key] = true
+		}
+		lines = append(lines, i)
+		lines = append(lines, messagesOf(doc, i)...)
+		lines = append(lines, traceOf(doc, i)...)
+	}
+	return lines
+}
+
+// traceOf are the lines under an error line that belong to it: deeper ones, and places.
+func traceOf(doc *document, at int) []int {
+	var lines []int
+	for i := at + 1; i < len(doc.lines) && len(lines) < traceLines; i++ {
+		l := &doc.lines[i]
+		if l.text == "" || l.indent <= doc.lines[at].indent && !diagnostic.MatchString(l.text) && !boxed(doc.lines[at].text, l.text) {
+			break
+		}
+		if len(l.text) < shortestTrace {
+			continue // a caret, a bar
+		}
+		lines = append(lines, i)
+	}
+	return lines
+}
+
+// shortestTrace is the length up to which a line under an error only points at something, in bytes.
+const shortestTrace = 5
+
+// boxed tells a line of the box that an error line stands in (Terraform's, Rich's).
+func boxed(first, line string) bool {
+	return strings.HasPrefix(first, "│") && strings.HasPrefix(line, "│")
+}
+
+// messagesOf are the messages right above a verdict: what a test printed before it failed, the innermost
+// frames of a traceback.
+func messagesOf(doc *document, at int) []int {
+	var lines []int
+	for i := at - 1; i >= max(0, at-messageLines); i-- {
+		if diagnostic.MatchString(doc.lines[i].text) || strings.HasPrefix(doc.lines[i].text, "File \"") {
+			lines = append(lines, i)
+		}
+	}
+	return lines
+}
+
+func firstLines(doc *document, n int) []int {
+	var lines []int
+	for i := range doc.lines {
+		if len(lines) == n {
+			break
+		}
+		if doc.lines[i].text != "" {
+			lines = append(lines, i)
+		}
+	}
+	return slices.Clip(lines)
+}
+
+var exitLine = regexp.MustCompile(`(?i)(?:\bexit(?:ed)?(?: with)?[ _]?(?:code|status)?[:= ]\s*|\bexit (?:code|status) |exited with (?:code|status) |returned non-zero exit status )(-?\d{1,5})\b`)
+
+// exitCode is the event's, else one that a command's first or last lines state.
+func exitCode(in Input, category Category, doc *document) (code int, known bool) {
+	if in.ExitCode != nil {
+		return *in.ExitCode, true
+	}
+	if category == FileContent || category == SearchResults || category == WebContent {
+		return 0, false
+	}
+	const ends = 3
+	for i, l := range doc.lines {
+		if i >= ends && i < len(doc.lines)-ends || len(l.text) > 200 {
+			continue
+		}
+		if m := exitLine.FindStringSubmatch(l.text); m != nil {
+			n := atoi(strings.TrimPrefix(m[1], "-"))
+			if strings.HasPrefix(m[1], "-") {
+				n = -n
+			}
+			return n, true
+		}
+	}
+	return 0, false
+}

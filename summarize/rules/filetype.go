@@ -1,0 +1,136 @@
+package rules
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// fileTypes: what a path's ending says, by the names of seed 2 where it has them.
+var fileTypes = map[string]string{
+	"go": "Go", "ts": "TypeScript", "tsx": "TypeScript", "js": "JavaScript", "jsx": "JavaScript", "mjs": "JavaScript", "cjs": "JavaScript",
+	"py": "Python", "rs": "Rust", "java": "Java", "kt": "Kotlin", "c": "C", "h": "C", "cc": "C++", "cpp": "C++", "hpp": "C++",
+	"cs": "C#", "rb": "Ruby", "php": "PHP", "swift": "Swift", "scala": "Scala", "sh": "shell", "bash": "shell", "zsh": "shell",
+	"md": "Markdown", "rst": "reStructuredText", "txt": "text", "json": "JSON", "jsonl": "JSON lines", "yaml": "YAML", "yml": "YAML",
+	"toml": "TOML", "ini": "INI", "xml": "XML", "html": "HTML", "css": "CSS", "scss": "SCSS", "sql": "SQL", "proto": "Protobuf",
+	"nix": "Nix", "lua": "Lua", "ex": "Elixir", "exs": "Elixir", "erl": "Erlang", "hs": "Haskell", "ml": "OCaml", "zig": "Zig",
+	"vue": "Vue", "svelte": "Svelte", "tf": "Terraform", "ipynb": "notebook", "csv": "CSV", "log": "log", "mod": "Go module", "lock": "lock file",
+}
+
+// fileType is the type of the file at path; empty where its ending says nothing.
+func fileType(path string) string {
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	switch strings.ToLower(base) {
+	case "dockerfile":
+		return "Dockerfile"
+	case "makefile":
+		return "Makefile"
+	}
+	return fileTypes[strings.ToLower(base[strings.LastIndexByte(base, '.')+1:])]
+}
+
+// Seed 2's extractors for TypeScript and JavaScript, and their like elsewhere.
+var (
+	exportLine = regexp.MustCompile(`^export\s+(?:default\s+)?(?:async\s+)?(?:abstract\s+)?(?:const|let|var|function\*?|class|interface|type|enum)\s+(\w+)`)
+	importLine = regexp.MustCompile(`^(?:import\s|from\s+\S+\s+import\s|use\s+[\w:]+|#include\s|const\s+.*=\s*require\(|require(?:_once)?[\s(])`)
+)
+
+func (f *facts) file(args arguments, doc *document) {
+	path := args.path()
+	if path == "" {
+		path = doc.namedPath()
+	}
+	if path != "" {
+		f.add("File", clipLeft(oneLine(path), maxPath))
+		f.note("path", path)
+	} else {
+		f.asked(args)
+	}
+	f.add("Lines", doc.extent())
+	f.note("lines", doc.total)
+	if kind := fileType(path); kind != "" {
+		f.add("Type", kind)
+		f.note("type", kind)
+	}
+	f.modules(doc)
+}
+
+// modules counts imports and names the first five exports.
+func (f *facts) modules(doc *document) {
+	var exports []string
+	imports := 0
+	for _, l := range doc.lines {
+		if len(l.text) < 4 || len(l.text) > 400 {
+			continue
+		}
+		switch l.text[0] {
+		case 'e':
+			if m := exportLine.FindStringSubmatch(l.text); m != nil {
+				exports = append(exports, m[1])
+			}
+		case 'i', 'f', 'u', '#', 'c', 'r':
+			if importLine.MatchString(l.text) {
+				imports++
+			}
+		}
+	}
+	f.note("has_exports", len(exports) > 0)
+	f.note("has_imports", imports > 0)
+	if len(exports) > 0 {
+		f.add("Exports", strings.Join(exports[:min(5, len(exports))], ", "))
+	}
+	if imports > 0 {
+		f.add("Imports", counted(imports, "module"))
+	}
+}
+
+// namedPath is the path that a viewer prints over a file ("[File: /a/b.py (1997 lines total)]").
+func (d *document) namedPath() string {
+	for _, l := range d.lines[:min(3, len(d.lines))] {
+		if rest, ok := strings.CutPrefix(l.text, "[File: "); ok {
+			path, _, _ := strings.Cut(rest, " ")
+			return strings.TrimRight(path, "]")
+		}
+	}
+	return ""
+}
+
+// extent is how many lines there are, with their numbers where the view begins further down.
+func (d *document) extent() string {
+	first, last, n := 0, 0, 0
+	for _, l := range d.lines {
+		if l.number == 0 || !l.starts {
+			continue
+		}
+		if first == 0 {
+			first = l.number
+		}
+		last = l.number
+		n++
+	}
+	if first <= 1 && last == 0 {
+		return itoa(d.total)
+	}
+	all := d.stated()
+	switch {
+	case all > last:
+		return itoa(first) + "-" + itoa(last) + " of " + itoa(all)
+	case first <= 1:
+		return itoa(last)
+	}
+	return itoa(first) + "-" + itoa(last)
+}
+
+var linesTotal = regexp.MustCompile(`\((\d{1,8}) lines total\)`)
+
+// stated is how many lines a viewer says that the file has; 0 where it does not.
+func (d *document) stated() int {
+	for _, l := range d.lines[:min(3, len(d.lines))] {
+		if m := linesTotal.FindStringSubmatch(l.text); m != nil {
+			return atoi(m[1])
+		}
+	}
+	return 0
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

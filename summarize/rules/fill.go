@@ -1,0 +1,124 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+)
+
+// widen shows more of the chosen fragments where room is left, the least clipped first, and says how many
+// characters that took.
+func (c *chooser) widen(picks []pick, room int) int {
+	left := room
+	for step := tail; step <= 4*longest && left > 0; step *= 2 {
+		for i := range picks {
+			left -= c.widenOne(&picks[i], min(step, left))
+		}
+	}
+	return room - left
+}
+
+// widenOne completes a fragment to its whole line, if that takes at most room characters.
+func (c *chooser) widenOne(p *pick, room int) int {
+	whole := pick{choice: choice{line: p.line, end: len(c.doc.lines[p.line].text)}}
+	if whole.choice == p.choice {
+		return 0
+	}
+	more := c.cost(whole.choice) - c.cost(p.choice)
+	if more > room {
+		return 0
+	}
+	whole.size = p.size + more
+	*p = whole
+	return more
+}
+
+// fill adds lines that bring nothing new, where there is room: those around the chosen ones, then the first
+// ones, or of a command's output the last, which say how it began and ended.
+func (c *chooser) fill(picks []pick, room int) []pick {
+	shown := make(map[int]bool, len(picks))
+	for _, p := range picks {
+		shown[p.line] = true
+	}
+	for _, i := range c.fillers(picks) {
+		if room < fillRoom {
+			break
+		}
+		l := &c.doc.lines[i]
+		if shown[i] || len(l.text) < countedLine || isRule(l.text) || c.doc.endFirst && l.alike >= oftenAlike && !l.frag {
+			continue
+		}
+		p := pick{choice: choice{line: i, end: len(l.text)}}
+		if p.size = c.cost(p.choice); p.size > room && room > fillClip {
+			p.end = naturalEnd(l.text, len(prefix(l.text, room-20)))
+			p.size = c.cost(p.choice)
+		}
+		if p.size > room {
+			continue
+		}
+		room -= p.size
+		shown[i] = true
+		picks = append(picks, p)
+	}
+	return picks
+}
+
+// fillers are the lines that fill considers, in order.
+func (c *chooser) fillers(picks []pick) []int {
+	n := len(c.doc.lines)
+	list := make([]int, 0, 2*len(picks)+fillTries)
+	for _, p := range picks {
+		if p.line+1 < n {
+			list = append(list, p.line+1)
+		}
+		if p.line > 0 {
+			list = append(list, p.line-1)
+		}
+	}
+	for k := range min(n, fillTries) {
+		if c.doc.endFirst {
+			k = n - 1 - k
+		}
+		list = append(list, k)
+	}
+	return list
+}
+
+// isRule tells a line that is mostly drawn: "==== FAILURES ====".
+func isRule(text string) bool {
+	drawn := 0
+	for i := 0; i < len(text); i++ {
+		if strings.IndexByte("=-_*#~+ ", text[i]) >= 0 {
+			drawn++
+		}
+	}
+	return drawn*10 >= len(text)*6
+}
+
+const (
+	fillRoom  = 24  // characters under which no line is added
+	fillTries = 400 // lines looked at
+	fillClip  = 60  // characters from which a line is clipped to fit
+)
+
+// urgent takes lines that come before all others, each whole or clipped, for at most room characters.
+func (c *chooser) urgent(lines []int, room int) []pick {
+	var picks []pick
+	for _, i := range lines {
+		if slices.ContainsFunc(picks, func(p pick) bool { return p.line == i }) {
+			continue
+		}
+		l := &c.doc.lines[i]
+		p := pick{choice: choice{line: i, end: len(l.text)}}
+		if p.size = c.cost(p.choice); p.size > room {
+			p.end = len(prefix(l.text, max(0, room-(p.size-runes(l.text))-1)))
+			if p.end < countedLine {
+				break
+			}
+			p.size = c.cost(p.choice)
+		}
+		room -= p.size
+		picks = append(picks, p)
+		c.choose(p.choice)
+	}
+	return picks
+}

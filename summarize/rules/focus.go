@@ -1,0 +1,156 @@
+package rules
+
+import "math"
+
+// focus says how near each line is to what the thread is talking about just now: the words of its newest
+// short messages (a request, a thought, a call), the rarer the more. An agent that reads a file goes on
+// with the part that it was looking for.
+type focus struct {
+	line   []float64 // of the line itself, 0 to 1
+	near   []float64 // smoothed over a few lines, 0 to 1
+	wide   []float64 // smoothed over a screenful, 0 to 1
+	said   []bool    // the line has an identifier that was said
+	toSaid []float64 // lines to the nearest such line
+	block  []block   // the declaration that the line stands under
+	sub    []float64 // by subword
+}
+
+// block is what a declaration's own line has to do with what was said.
+type block struct {
+	said  bool
+	share float64 // of its words
+}
+
+const (
+	focusDecay = 5.0  // messages over which a word said loses two thirds of its weight
+	nearLines  = 3.0  // e-folding lengths of the smoothing
+	wideLines  = 15.0 //
+	outermost  = 7    // columns of indentation up to which a declaration opens a block
+)
+
+func (v *vocabulary) focusOf(doc *document, m *memory) *focus {
+	n := len(doc.lines)
+	f := &focus{
+		line: make([]float64, n), near: make([]float64, n), wide: make([]float64, n),
+		said: make([]bool, n), toSaid: make([]float64, n), block: make([]block, n),
+	}
+	words, subs := v.saidIn(m.talk)
+	f.sub = v.weighSaid(m)
+	f.readLines(doc, v, words, subs)
+	f.smooth(f.near, nearLines)
+	f.smooth(f.wide, wideLines)
+	normalize(f.line)
+	normalize(f.near)
+	normalize(f.wide)
+	f.distances()
+	return f
+}
+
+// saidIn marks the identifiers and subwords that the talk has.
+func (v *vocabulary) saidIn(talk []string) (words, subs []bool) {
+	words, subs = make([]bool, len(v.words)), make([]bool, len(v.lexicon.ids))
+	for _, text := range talk {
+		eachWord(text, func(start, end int) {
+			if id, ok := v.index[text[start:end]]; ok {
+				words[id] = true
+			}
+		})
+		eachSubword(text, func(start, end int) {
+			if id := v.lexicon.find(text[start:end]); id >= 0 {
+				subs[id] = true
+			}
+		})
+	}
+	return words, subs
+}
+
+// weighSaid gives every subword said its weight: by how lately, and by how rare it is in the thread and here.
+func (v *vocabulary) weighSaid(m *memory) []float64 {
+	weight := make([]float64, len(v.lexicon.ids))
+	here := make([]int32, len(v.lexicon.ids))
+	for _, id := range v.lineSubs {
+		here[id]++
+	}
+	for k, text := range m.talk {
+		decay := math.Exp(-float64(k) / focusDecay)
+		eachSubword(text, func(start, end int) {
+			if id := v.lexicon.find(text[start:end]); id >= 0 && weight[id] == 0 {
+				weight[id] = decay / math.Log(3+float64(m.subs[id].count)+float64(here[id]))
+			}
+		})
+	}
+	return weight
+}
+
+func (f *focus) readLines(doc *document, v *vocabulary, words, subs []bool) {
+	lastLine := make([]int32, len(v.lexicon.ids)) // by subword: the last line + 1 that it was counted in
+	var open block
+	for i := range doc.lines {
+		in := 0
+		all := v.subs(i)
+		for _, id := range all {
+			if subs[id] {
+				in++
+			}
+			if lastLine[id] != int32(i+1) {
+				lastLine[id] = int32(i + 1)
+				f.line[i] += f.sub[id]
+			}
+		}
+		for _, m := range v.of(i) {
+			f.said[i] = f.said[i] || words[m.id]
+		}
+		if v.kinds[i] == declarationLine && doc.lines[i].indent <= outermost {
+			open = block{said: f.said[i], share: float64(in) / float64(max(1, len(all)))}
+		}
+		f.block[i] = open
+	}
+}
+
+// smooth adds to every line what the lines around it have, less with their distance.
+func (f *focus) smooth(out []float64, length float64) {
+	decay := math.Exp(-1 / length)
+	sum := 0.0
+	for i := range out {
+		sum = sum*decay + f.line[i]
+		out[i] = sum
+	}
+	sum = 0
+	for i := len(out) - 1; i >= 0; i-- {
+		sum *= decay
+		out[i] += sum
+		sum += f.line[i]
+	}
+}
+
+func normalize(x []float64) {
+	top := 0.0
+	for _, v := range x {
+		top = max(top, v)
+	}
+	if top == 0 {
+		return
+	}
+	for i := range x {
+		x[i] /= top
+	}
+}
+
+func (f *focus) distances() {
+	d := math.Inf(1)
+	for i := range f.toSaid {
+		if f.said[i] {
+			d = 0
+		}
+		f.toSaid[i] = d
+		d++
+	}
+	d = math.Inf(1)
+	for i := len(f.toSaid) - 1; i >= 0; i-- {
+		if f.said[i] {
+			d = 0
+		}
+		f.toSaid[i] = min(f.toSaid[i], d)
+		d++
+	}
+}

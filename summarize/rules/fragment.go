@@ -1,0 +1,264 @@
+package rules
+
+import "strings"
+
+const (
+	// lineCost is charged to every fragment beyond what it takes, in characters: a few long ones read
+	// better than many short ones, and the figures do not suffer.
+	lineCost = 4
+	// shortest is the least that is shown of a longer line, in bytes.
+	shortest = 26
+	// tail is what is not worth cutting off, in bytes.
+	tail = 4
+	// endCost is charged for a cut at the end of a line, startCost for one at its beginning: whole lines read
+	// better. The dearer, the fewer are cut: a half of the shown lines with 4 and 2, a third with these, a
+	// quarter with 16 and 10, which costs 0.004 of the recall.
+	endCost, startCost = 10, 6
+	// shortLine is the length up to which a line is not cut, in bytes.
+	shortLine = 50
+	// enterable is the length from which a line of code may be entered in its middle, in bytes.
+	enterable = 30
+	// longOutput is the length from which a command's line may be entered in its middle, in bytes.
+	longOutput = 90
+	// mostMentions bounds the work for one fragment.
+	mostMentions = 64
+)
+
+// offer is the part of a line that brings most per character; its rate is 0 where the line is chosen
+// already or brings nothing.
+func (c *chooser) offer(i int) offer {
+	best := offer{choice: choice{line: i}}
+	if _, ok := c.chosen[i]; ok {
+		return best
+	}
+	mentions := c.words.of(i)
+	mentions = mentions[:min(len(mentions), mostMentions)]
+	var gains [mostMentions]float64
+	if !c.gains(mentions, gains[:]) && c.remarks[i] == 0 {
+		return best
+	}
+	if f := c.doc.favour(i); f != 1 {
+		for k := range gains {
+			gains[k] *= f
+		}
+	}
+	text := c.doc.lines[i].text
+	base := c.overhead(i) + lineCost
+	c.grow(&best, text, mentions, gains[:], 0, 0, base)
+	c.remark(&best, i, mentions, gains[:], base)
+	if !c.doc.enters(&c.doc.lines[i]) {
+		return best
+	}
+	base += startCost
+	for a, m := range mentions {
+		if gains[a] == 0 || int(m.start) < tail {
+			continue
+		}
+		if start := naturalStart(text, int(m.start)); start > 0 {
+			c.grow(&best, text, mentions, gains[:], a, start, base)
+		}
+	}
+	return best
+}
+
+// remark offers the whole line, or the head of a record, for what it says beside its identifiers.
+func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64, base int) {
+	if c.remarks[i] == 0 {
+		return
+	}
+	text := c.doc.lines[i].text
+	size := len(text)
+	if c.doc.shape == shapeJSON && size > recordHead {
+		size = c.doc.end(text, recordHead)
+	}
+	gain := c.remarks[i]
+	for k, m := range mentions {
+		if int(m.end) <= size {
+			gain += gains[k]
+		}
+	}
+	if rate := gain / float64(size+base); rate > best.rate {
+		best.rate, best.start, best.end = rate, 0, size
+	}
+}
+
+// recordHead is how much of a record in data says which one it is, in bytes.
+const recordHead = 60
+
+// gains are what the mentions of a line would add, each identifier once.
+func (c *chooser) gains(mentions []mention, gains []float64) (any bool) {
+	for k, m := range mentions {
+		if c.covered[m.id] || mentionedIn(mentions[:k], m.id) {
+			continue
+		}
+		gains[k] = c.value[m.id]
+		any = any || gains[k] > 0
+	}
+	return any
+}
+
+func mentionedIn(before []mention, id int32) bool {
+	for _, m := range before {
+		if m.id == id {
+			return true
+		}
+	}
+	return false
+}
+
+// grow tries the ends for a fragment from start on, of which mentions[a] is the first identifier.
+func (c *chooser) grow(best *offer, text string, mentions []mention, gains []float64, a, start, base int) {
+	gain, reached := 0.0, 0
+	for k := a; k < len(mentions); k++ {
+		gain += gains[k]
+		if k+1 < len(mentions) && mentions[k+1].end <= mentions[k].end || gains[k] == 0 && int(mentions[k].end) > reached {
+			continue // the parts of a whole come with it; a fragment does not end on what adds nothing
+		}
+		end := c.doc.end(text, max(int(mentions[k].end), start+shortest))
+		end = undangled(text, end, max(int(mentions[k].end), start+countedLine))
+		if c.doc.listing || len(text) <= shortLine {
+			end = len(text)
+		}
+		if start > 0 && end-start < countedLine {
+			return
+		}
+		reached = end
+		cost := end - start + base
+		if end < len(text) {
+			cost += endCost
+		}
+		if rate := gain / float64(cost); rate > best.rate {
+			best.rate, best.start, best.end = rate, start, end
+		}
+	}
+}
+
+// end is where a fragment may end at or behind i: in data, behind the value.
+func (d *document) end(text string, i int) int {
+	if d.shape == shapeJSON {
+		i = valueEnd(text, i)
+	}
+	return naturalEnd(text, i)
+}
+
+// valueEnd is behind the closing quote where i is within a string that soon ends; else i.
+func valueEnd(text string, i int) int {
+	if i >= len(text) {
+		return i
+	}
+	quoted := false
+	for k := 0; k < min(len(text), i+longestValue); k++ {
+		switch text[k] {
+		case '\\':
+			k++
+		case '"':
+			quoted = !quoted
+			if !quoted && k >= i {
+				return k + 1
+			}
+		}
+		if k >= i && !quoted {
+			return i
+		}
+	}
+	return i
+}
+
+// longestValue is how far a cut in data moves to show a value whole, in bytes.
+const longestValue = 40
+
+// undangled moves the end of a fragment back before what only opens something: a bracket, a quote, a comma.
+func undangled(text string, end, least int) int {
+	for end > least && end < len(text) {
+		c, before := text[end-1], byte(' ')
+		if end > 1 {
+			before = text[end-2]
+		}
+		quote := c == '"' || c == '\'' || c == '`'
+		if strings.IndexByte(" ,;:([{=<|&+", c) < 0 && (!quote || strings.IndexByte(" ,:([{=", before) < 0) {
+			break
+		}
+		end--
+	}
+	return end
+}
+
+// naturalEnd is the first place at or behind i where a cut does not hurt: behind a word and the brackets
+// that it closes, or the end where little is left.
+func naturalEnd(text string, i int) int {
+	for i < len(text) && (text[i] >= 0x80 || i > 0 && wordByte[text[i-1]] && (wordByte[text[i]] || joined(text, i))) {
+		i++
+		if i < len(text) && joint(text[i-1]) {
+			i++
+		}
+	}
+	for i < len(text) && strings.IndexByte(`)]}"'`+"`;,:", text[i]) >= 0 {
+		i++
+	}
+	if len(text)-i < tail {
+		return len(text)
+	}
+	return i
+}
+
+// joined tells a joint at i that a path or a dotted name goes on behind.
+func joined(text string, i int) bool {
+	return joint(text[i]) && i+1 < len(text) && wordByte[text[i+1]]
+}
+
+// naturalStart is the place at or before i where a fragment may begin: with the scheme, quote, bracket or
+// sign that belongs to its first word. Within a joined word only a path's last names are a beginning; 0 is none.
+func naturalStart(text string, i int) int {
+	if i > 1 && joint(text[i-1]) && wordByte[text[i-2]] {
+		if text[i-1] != '/' {
+			return 0
+		}
+		return i
+	}
+	if strings.HasSuffix(text[:i], "://") {
+		i -= len("://")
+		for i > 0 && isLower(text[i-1]) {
+			i--
+		}
+	}
+	for n := 0; i > 0 && n < 4 && strings.IndexByte("\"'`([{<*&$@#!-./~\\", text[i-1]) >= 0; n++ {
+		i--
+	}
+	return i
+}
+
+// enters tells the lines that a fragment may begin within: long ones of code and commands. Prose and data
+// lose their meaning by it.
+func (d *document) enters(l *line) bool {
+	switch {
+	case len(l.text) < enterable || d.listing || d.prose || d.shape == shapeJSON:
+		return false
+	case d.noisy:
+		return len(l.text) >= longOutput
+	case l.declares:
+		return false
+	case d.shape == shapeDiff:
+		return true
+	}
+	return l.number > 0 // the rest is tables, and what a tool says of its own
+}
+
+const (
+	// relevantWorth is how much more a line counts that the event names as one the agent was after.
+	relevantWorth = 8
+	// alteredWorth is how much less one does that is not shown as it stands in the source.
+	alteredWorth = 0.5
+)
+
+// favour is what a line's worth is multiplied by.
+func (d *document) favour(i int) float64 {
+	l := &d.lines[i]
+	f := 1.0
+	if d.relevant != nil && l.number >= d.relevant.Start && l.number <= d.relevant.End {
+		f = relevantWorth
+	}
+	if l.altered {
+		f *= alteredWorth
+	}
+	return f
+}

@@ -1,0 +1,65 @@
+package rules
+
+import (
+	"strings"
+)
+
+// HeadTail keeps the beginning and the end of content, with a mark between them that says what is missing:
+// the last rung, which needs no understanding. The category gives the beginning's share. It cuts at
+// line borders where that costs less than half of a side; no result has more than maxChars code points.
+func HeadTail(content string, category Category, maxChars int, messageID string) string {
+	text := strings.ToValidUTF8(content, "\uFFFD")
+	total := runes(text)
+	if total <= maxChars {
+		return text
+	}
+	if maxChars <= 0 {
+		return ""
+	}
+	// The mark's own length depends on what it says: the largest it can get is set aside.
+	room := maxChars - runes(omission(strings.Count(text, "\n")+1, total, messageID)) - 2
+	if room < 2 {
+		return clip(text, maxChars)
+	}
+	head := int(float64(room) * category.HeadRatio())
+	first := wholeLines(prefix(text, head))
+	last := wholeTail(suffix(text, room-head))
+	middle := text[len(first) : len(text)-len(last)]
+	mark := omission(strings.Count(strings.Trim(middle, "\n"), "\n")+1, runes(middle), messageID)
+	return joinLines(strings.TrimRight(first, "\n"), mark, strings.TrimLeft(last, "\n"))
+}
+
+// wholeLines drops a broken last line, unless that would drop more than half.
+func wholeLines(s string) string {
+	if i := strings.LastIndexByte(s, '\n'); i+1 > len(s)/2 {
+		return s[:i+1]
+	}
+	return s
+}
+
+func wholeTail(s string) string {
+	if i := strings.IndexByte(s, '\n'); i >= 0 && i < len(s)/2 {
+		return s[i+1:]
+	}
+	return s
+}
+
+// suffix is the last n code points of s.
+func suffix(s string, n int) string {
+	skip := runes(s) - n
+	if skip <= 0 {
+		return s
+	}
+	return s[len(prefix(s, skip)):]
+}
+
+// joinLines puts the parts that are not empty on lines of their own.
+func joinLines(parts ...string) string {
+	kept := parts[:0]
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, "\n")
+}

@@ -1,0 +1,91 @@
+package rules
+
+import "strings"
+
+// addHTML adds what a page says: every run of text between tags, and the addresses that it links to.
+// Scripts and styles say nothing to a reader.
+func (d *document) addHTML(text string) {
+	d.total = strings.Count(text, "\n") + 1
+	skip := ""  // the element whose content is passed over
+	title := "" // text inside <title>
+	for text != "" {
+		open := strings.IndexByte(text, '<')
+		if open < 0 {
+			open = len(text)
+		}
+		if skip == "" {
+			d.addRun(text[:open])
+		}
+		if text = text[open:]; text == "" {
+			break
+		}
+		end := tagEnd(text)
+		name := tagName(text[:end])
+		switch {
+		case skip != "":
+			if name == "/"+skip {
+				skip = ""
+			}
+		case name == "script" || name == "style" || name == "svg":
+			skip = name
+		case name == "title":
+			title, _, _ = strings.Cut(text[end:], "<")
+		case name == "a":
+			d.addRun(attribute(text[:end], "href"))
+		}
+		text = text[end:]
+	}
+	if d.title == "" {
+		d.title = oneLine(title)
+	}
+}
+
+// addRun adds text in lines as the source has them.
+func (d *document) addRun(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.TrimSpace(line) != "" {
+			d.add(strings.TrimRight(line, " \t"), 0)
+		}
+	}
+}
+
+// tagEnd is behind the tag, comment or declaration that s begins with; one that does not close is a character.
+func tagEnd(s string) int {
+	if strings.HasPrefix(s, "<!--") {
+		if i := strings.Index(s, "-->"); i > 0 {
+			return i + 3
+		}
+		return len(s)
+	}
+	const longestTag = 4096 // a '<' of a formula must not swallow the page
+	if i := strings.IndexByte(s[:min(len(s), longestTag)], '>'); i > 0 {
+		return i + 1
+	}
+	return 1
+}
+
+func tagName(tag string) string {
+	name := strings.TrimRight(strings.TrimPrefix(tag, "<"), ">")
+	if i := strings.IndexAny(name, " \t\n"); i >= 0 {
+		name = name[:i]
+	}
+	return strings.ToLower(name[:min(len(name), 12)])
+}
+
+// attribute is the value of a tag's quoted attribute, if it is an address worth showing.
+func attribute(tag, name string) string {
+	i := strings.Index(tag, name+"=")
+	if i < 0 || i+len(name)+2 >= len(tag) {
+		return ""
+	}
+	rest := tag[i+len(name)+1:]
+	quote := rest[0]
+	if quote != '"' && quote != '\'' {
+		return ""
+	}
+	value, _, ok := strings.Cut(rest[1:], string(quote))
+	if !ok || !strings.HasPrefix(value, "http") && !strings.HasPrefix(value, "/") {
+		return ""
+	}
+	return value
+}

@@ -1,0 +1,60 @@
+package rules
+
+import "strings"
+
+// isNoise tells lines that show progress and say nothing afterwards: test runners' starts, download bars,
+// percentages. They are passed over, and counted as omitted.
+func isNoise(text string) bool {
+	if text == "" || len(text) > 300 {
+		return false
+	}
+	switch text[0] {
+	case '=':
+		return strings.HasPrefix(text, "=== RUN") || strings.HasPrefix(text, "=== PAUSE") || strings.HasPrefix(text, "=== CONT")
+	case 'r':
+		if rest, ok := strings.CutPrefix(text, "remote: "); ok {
+			return isNoise(rest)
+		}
+	}
+	for _, begin := range fetching {
+		if strings.HasPrefix(text, begin) {
+			return true
+		}
+	}
+	return isBar(text) || isPercentage(text) || isMeter(text)
+}
+
+// fetching is what package managers print for every package they get or build.
+var fetching = []string{
+	"go: downloading ", "Downloading ", "Downloaded ", "Collecting ", "Requirement already satisfied", "Using cached ", "Compiling ",
+	"Fetching ", "Get:", "Unpacking ", "Selecting previously unselected", "Preparing to unpack ", "Processing triggers for ",
+}
+
+// isBar tells a line that is half drawing.
+func isBar(text string) bool {
+	drawn, all := 0, 0
+	for _, r := range text {
+		all++
+		switch r {
+		case '━', '█', '▓', '▒', '░', '╸', '╺', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏':
+			drawn++
+		}
+	}
+	return drawn >= 3 && drawn*4 >= all
+}
+
+// isMeter tells tqdm's lines, " 80%|████ | 640/800 [00:20<00:05, 31.8it/s]", but for the last of each.
+func isMeter(text string) bool {
+	at := strings.Index(text, "%|")
+	return at > 0 && isDigit(text[at-1]) && !strings.HasSuffix(text[:at], "100") && (strings.Contains(text, "it/s") || strings.Contains(text, "s/it") || strings.Contains(text, "B/s"))
+}
+
+// isPercentage tells "Counting objects:  12% (3/25)" and its like: a percentage, with little else than what is counted.
+func isPercentage(text string) bool {
+	at := strings.IndexByte(text, '%')
+	if at <= 0 || !isDigit(text[at-1]) || strings.HasPrefix(text[at:], "100%") || len(text) > 80 {
+		return false
+	}
+	label := strings.TrimRight(text[:at], "0123456789. ")
+	return strings.HasSuffix(label, ":") && strings.Count(label, " ") <= 3 && !strings.Contains(strings.ToLower(label), "coverage")
+}

@@ -1,0 +1,56 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+)
+
+// What a line is worth beside its identifiers, on the scale of theirs: a good one has some 0.3. Words of
+// prose are not weighed, but some lines are read for them.
+const (
+	stateWorth  = 0.2 // how something stands: "Reason: OOMKilled"
+	recordWorth = 0.1 // the beginning of a record: its id, its name
+	lastWorth   = 0.1 // how a command ended
+)
+
+var (
+	stateLine  = regexp.MustCompile(`(?i)^[-*"\\{ ]{0,4}(?:status|state|reason|message|error|result|title|summary|subject|exit[ _]?code|warning|conclusion)\\?"?\s?[:=]\s?\S`)
+	commitLine = regexp.MustCompile(`^commit [0-9a-f]{7,40}\b`)
+)
+
+// remarks are the worths of all lines.
+func (d *document) remarks() []float64 {
+	worth := make([]float64, len(d.lines))
+	if !d.endFirst && d.shape != shapeJSON {
+		return worth
+	}
+	commit := false
+	for i := range d.lines {
+		l := &d.lines[i]
+		switch {
+		case len(l.text) < countedLine || len(l.text) > longest:
+		case strings.ContainsAny(l.text[:min(len(l.text), 28)], ":=") && stateLine.MatchString(l.text):
+			worth[i] = stateWorth
+		case d.shape == shapeJSON && (l.text[0] == '{' || strings.HasPrefix(l.text, "[{")):
+			worth[i] = recordWorth
+		case l.text[0] == 'c' && commitLine.MatchString(l.text):
+			commit = true
+		case commit && l.indent >= 4:
+			worth[i], commit = stateWorth, false // its subject
+		}
+	}
+	if d.endFirst {
+		d.remarkLast(worth)
+	}
+	return worth
+}
+
+// remarkLast is for the last line that says something.
+func (d *document) remarkLast(worth []float64) {
+	for i := len(d.lines) - 1; i >= 0; i-- {
+		if text := d.lines[i].text; len(text) >= countedLine && len(text) <= longest && !isRule(text) && text[0] != '[' {
+			worth[i] += lastWorth
+			return
+		}
+	}
+}

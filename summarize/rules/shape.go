@@ -1,0 +1,211 @@
+package rules
+
+import (
+	"strings"
+)
+
+// shape is what a text looks like, whatever tool it came from.
+type shape int
+
+const (
+	shapePlain    shape = iota
+	shapeNumbered       // "12→text", "12: text": a numbered view of a file
+	shapeMatches        // "path:12:text" and "path-12-text": what grep prints
+	shapeOneFile        // "12:text" and "12-text": what grep prints of one file
+	shapePaths          // a path a line
+	shapeJSON           // one JSON value, or one a line
+	shapeHTML
+	shapeDiff
+)
+
+// sampled is how many lines are looked at to tell the shape: enough to pass a preamble, and cheap.
+const sampled = 80
+
+// shapeOf tells the shape of a text by the majority of its first lines.
+func shapeOf(content string) shape {
+	head := strings.TrimSpace(content[:min(len(content), 4096)])
+	switch {
+	case head == "":
+		return shapePlain
+	case looksJSON(head):
+		return shapeJSON
+	case looksHTML(head):
+		return shapeHTML
+	case strings.HasPrefix(head, "diff --git ") || strings.HasPrefix(head, "--- a/"):
+		return shapeDiff
+	}
+	return shapeByLines(content)
+}
+
+func shapeByLines(content string) shape {
+	var lines, numbered, matches, paths, last int
+	for n := 0; n < sampled && content != ""; n++ {
+		line, rest, _ := strings.Cut(content, "\n")
+		content = rest
+		if len(strings.TrimSpace(line)) == 0 || strings.TrimSpace(line) == "--" {
+			continue
+		}
+		if isTableRule(line) {
+			return shapePlain // the numbers before its bars are ids
+		}
+		lines++
+		if num, _, ok := cutNumber(line); ok && num > last {
+			last = num
+			numbered++
+		} else if _, _, _, ok := cutMatch(line); ok {
+			matches++
+		} else if isPath(strings.TrimSpace(line)) {
+			paths++
+		}
+	}
+	switch {
+	case numbered >= 3 && numbered*2 > lines:
+		return shapeNumbered
+	case matches >= 2 && matches*2 > lines:
+		return shapeMatches
+	case paths >= 2 && paths*10 >= lines*6:
+		return shapePaths
+	}
+	return shapePlain
+}
+
+// isTableRule tells the line under a table's head: "-----+-----", "|---|---|".
+func isTableRule(line string) bool {
+	line = strings.TrimSpace(line)
+	return len(line) >= 3 && strings.Trim(line, "-+|:= ") == "" && strings.Contains(line, "--") && strings.ContainsAny(line, "+|")
+}
+
+// looksJSON wants more than a bracket: "[INFO] …" and "{{template}}" are no JSON.
+func looksJSON(head string) bool {
+	if head[0] != '{' && head[0] != '[' {
+		return false
+	}
+	inner := strings.TrimLeft(head[1:], " \t\r\n[{")
+	if inner == "" {
+		return false
+	}
+	if inner[0] == '}' || inner[0] == ']' {
+		return true
+	}
+	if inner[0] == '"' {
+		return head[0] == '[' || strings.Contains(inner, "\":") || strings.Contains(inner, "\" :")
+	}
+	number := strings.TrimLeft(inner, "0123456789.-eE \t\r\n")
+	return head[0] == '[' && len(number) < len(inner) && strings.HasPrefix(number, ",") // "[12] link" is none
+}
+
+func looksHTML(head string) bool {
+	low := strings.ToLower(head[:min(len(head), 1024)])
+	return strings.HasPrefix(low, "<!doctype html") || strings.HasPrefix(low, "<html") || strings.Contains(low, "<html") && strings.Contains(low, "<head")
+}
+
+// cutNumber splits the line number from a numbered view's line: "   12→text", "12\ttext", "12: text", "12 | text".
+func cutNumber(line string) (number int, text string, ok bool) {
+	i := 0
+	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
+		i++
+	}
+	start := i
+	for i < len(line) && line[i] >= '0' && line[i] <= '9' && i-start < 8 {
+		number = number*10 + int(line[i]-'0')
+		i++
+	}
+	if i == start || i >= len(line) {
+		return 0, "", false
+	}
+	rest := line[i:]
+	for _, mark := range []string{"→", "\t", ":", "|", " |"} {
+		if strings.HasPrefix(rest, mark) {
+			return number, rest[len(mark):], true
+		}
+	}
+	return 0, "", false
+}
+
+// cutMatch splits a grep line, "path:12:text" or "path-12-text" (context). A path has a dot or a slash
+// and no spaces, so that "Note: 12: x" and times are none.
+func cutMatch(line string) (path string, number int, text string, ok bool) {
+	if len(line) == 0 || line[0] == ' ' || line[0] == '\t' {
+		return "", 0, "", false
+	}
+	limit := min(len(line), 400)
+	for i := 1; i < limit; i++ {
+		c := line[i]
+		if c == ' ' || c == '\t' || c == '"' || c == '(' {
+			return "", 0, "", false
+		}
+		if c != ':' && c != '-' {
+			continue
+		}
+		if n, end, found := digitsThen(line, i+1, c); found && namesFile(line[:i], c) {
+			return line[:i], n, line[end:], true
+		}
+	}
+	return "", 0, "", false
+}
+
+// namesFile tells a path before a line number. Dashes stand in paths too ("issue-108-fix/a.go"), so before
+// one the path must end like a file's.
+func namesFile(path string, sep byte) bool {
+	if sep == ':' {
+		return strings.ContainsAny(path, "./")
+	}
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	dot := strings.LastIndexByte(base, '.')
+	return dot >= 0 && len(base)-dot <= 8
+}
+
+// digitsThen reads digits from i on, up to the separator that the line's first one was.
+func digitsThen(line string, i int, sep byte) (n, end int, ok bool) {
+	start := i
+	for i < len(line) && line[i] >= '0' && line[i] <= '9' && i-start < 8 {
+		n = n*10 + int(line[i]-'0')
+		i++
+	}
+	if i == start || i >= len(line) || line[i] != sep {
+		return 0, 0, false
+	}
+	return n, i + 1, true
+}
+
+// isPath tells a line that is nothing but a path.
+func isPath(line string) bool {
+	if line == "" || len(line) > 400 || strings.ContainsAny(line, " \t\"'()<>{}=;,|*`") {
+		return false
+	}
+	if strings.Contains(line, "://") {
+		return false
+	}
+	if strings.Contains(line, "/") {
+		return true
+	}
+	dot := strings.LastIndexByte(line, '.')
+	return dot >= 0 && dot < len(line)-1 && len(line)-dot <= 8 && !strings.HasSuffix(line, ".")
+}
+
+// cutContext splits a match or context line of a search in one file: "12:text", "12-text".
+func cutContext(line string) (number int, text string, ok bool) {
+	for _, sep := range []byte(":-") {
+		if n, end, found := digitsThen(line, 0, sep); found {
+			return n, line[end:], true
+		}
+	}
+	return 0, "", false
+}
+
+// looksNumbered tells a search in one file from its first lines.
+func looksNumbered(content string) bool {
+	lines, numbered := 0, 0
+	for n := 0; n < sampled && content != ""; n++ {
+		line, rest, _ := strings.Cut(content, "\n")
+		content = rest
+		if line == "" || line == "--" {
+			continue
+		}
+		lines++
+		if _, _, ok := cutContext(line); ok {
+			numbered++
+		}
+	}
+	return numbered >= 2 && numbered*2 > lines
+}

@@ -1,0 +1,157 @@
+package rules
+
+import "strings"
+
+// longest is the length in bytes over which a line is cut into fragments that are chosen one by one.
+const longest = 220
+
+// split cuts a long line where its kind of text has borders: data before each record, prose behind its
+// sentences, anything behind a bracket, a comma or a space.
+func (d *document) split(l line) {
+	if d.shape == shapeJSON || strings.Contains(l.text[:min(len(l.text), 60)], `{"`) {
+		d.splitRecords(l)
+		return
+	}
+	for len(l.text) > longest {
+		l = d.cut(l, d.border(l.text))
+	}
+	d.lines = append(d.lines, l)
+}
+
+// cut adds what stands before byte at, and gives the rest.
+func (d *document) cut(l line, at int) line {
+	part := l
+	part.text, part.frag = strings.TrimSpace(l.text[:at]), true
+	if part.text != "" {
+		d.lines = append(d.lines, part)
+		l.starts = false
+	}
+	l.text, l.frag = strings.TrimSpace(l.text[at:]), true
+	return l
+}
+
+func (d *document) border(s string) int {
+	if d.prose {
+		return sentence(s, longest)
+	}
+	return border(s, longest/2, longest)
+}
+
+// sentence is the place behind the first sentence of s that is not too short, else a border before hi.
+func sentence(s string, hi int) int {
+	const least = 40
+	for i := least; i < hi; i++ {
+		if s[i] == ' ' && strings.IndexByte(".!?;:", s[i-1]) >= 0 {
+			return i
+		}
+	}
+	return border(s, hi/2, hi)
+}
+
+// border is a place to cut s between lo and hi: behind a bracket or a clause, else a comma, else a space,
+// else at hi; never inside a rune.
+func border(s string, lo, hi int) int {
+	for _, marks := range []string{"}]", ".;", ",", " "} {
+		for i := hi - 1; i >= lo; i-- {
+			if strings.IndexByte(marks, s[i]) < 0 || marks == ".;" && s[i+1] != ' ' {
+				continue
+			}
+			if s[i+1] == ',' {
+				i++
+			}
+			return i + 1
+		}
+	}
+	for hi > lo && s[hi]&0xC0 == 0x80 {
+		hi--
+	}
+	return hi
+}
+
+// splitRecords cuts a line of JSON before every object or array that follows another one, at the line
+// breaks inside its strings, and what is still too long between members.
+func (d *document) splitRecords(l line) {
+	if len(l.text) <= longest {
+		d.lines = append(d.lines, l)
+		return
+	}
+	for {
+		at := nextRecord(l.text)
+		if i := escapedBreak(l.text); i > 0 && (at == 0 || i < at) {
+			at = i
+		}
+		switch {
+		case at == 0 && len(l.text) <= longest:
+			d.lines = append(d.lines, l)
+			return
+		case at == 0 || at > longest:
+			at = member(l.text)
+		}
+		l = d.cut(l, at)
+		l.text = trimBreaks(l.text)
+	}
+}
+
+// escapedBreak is where the first escaped line break is, if soon; 0 where none is.
+func escapedBreak(s string) int {
+	s = s[:min(len(s), 2*longest)]
+	for i := 1; i+1 < len(s); i++ {
+		if s[i] == '\\' {
+			if s[i+1] == 'n' {
+				return i
+			}
+			i++
+		}
+	}
+	return 0
+}
+
+// trimBreaks drops the escaped line breaks and the indentation that s begins with.
+func trimBreaks(s string) string {
+	for {
+		s = strings.TrimLeft(s, " ")
+		if !strings.HasPrefix(s, `\n`) && !strings.HasPrefix(s, `\t`) && !strings.HasPrefix(s, `\r`) {
+			return s
+		}
+		s = s[2:]
+	}
+}
+
+// nextRecord is where the next bracket opens behind a comma, outside of strings; 0 where none does.
+func nextRecord(s string) int {
+	quoted, comma := false, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quoted:
+			if c == '\\' {
+				i++
+			} else if c == '"' {
+				quoted = false
+			}
+		case c == '"':
+			quoted, comma = true, false
+		case c == ',':
+			comma = true
+		case c == '{' || c == '[':
+			if comma {
+				return i
+			}
+		case c != ' ':
+			comma = false
+		}
+		if i > 2*longest {
+			return i // further on, only that it is too long matters
+		}
+	}
+	return 0
+}
+
+// member is a place behind a comma that another member follows, before longest; else a border.
+func member(s string) int {
+	for i := longest - 1; i > longest/4; i-- {
+		if s[i-1] == ',' && (s[i] == ' ' && i+1 < len(s) && s[i+1] == '"' || s[i] == '"') {
+			return i
+		}
+	}
+	return border(s, longest/2, longest)
+}

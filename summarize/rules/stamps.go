@@ -1,0 +1,73 @@
+package rules
+
+import "strings"
+
+// A log's lines all begin alike: with a job's name, a time, a level. What is the same in all of them, and
+// the times, say little and cost much; what follows is kept.
+
+// stampedLines is how many lines are looked at for what they share.
+const stampedLines = 40
+
+// logPrefix is what the first lines of a log begin with, up to a border between words; empty where they
+// share too little, or too few lines are there.
+func logPrefix(content string) string {
+	shared, lines := "", 0
+	for lines < stampedLines && content != "" {
+		line, rest, _ := strings.Cut(content, "\n")
+		content = rest
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if lines == 0 {
+			shared = line
+		}
+		shared = shared[:commonLen(shared, line)]
+		lines++
+	}
+	if i := strings.LastIndexAny(shared, " \t"); i >= 0 {
+		shared = shared[:i+1]
+	} else {
+		shared = ""
+	}
+	if lines < 8 || len(strings.TrimSpace(shared)) < 8 {
+		return ""
+	}
+	return shared
+}
+
+func commonLen(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// cutStamp drops an ISO 8601 date and time, in brackets or not, from the beginning of a line.
+func cutStamp(line string) string {
+	s := strings.TrimPrefix(strings.TrimLeft(line, " \t"), "[")
+	const shape = "0000-00-00T00:00:00"
+	if len(s) <= len(shape) {
+		return line
+	}
+	for i := range len(shape) {
+		switch shape[i] {
+		case '0':
+			if !isDigit(s[i]) {
+				return line
+			}
+		case 'T':
+			if s[i] != 'T' && s[i] != ' ' {
+				return line
+			}
+		default:
+			if s[i] != shape[i] && s[i] != '/' {
+				return line
+			}
+		}
+	}
+	s = strings.TrimLeft(s[len(shape):], "0123456789.,Z+:-")
+	return strings.TrimPrefix(s, "]")
+}

@@ -1,0 +1,82 @@
+package rules
+
+import "math"
+
+// weights are what a logistic regression made of real transcripts (TestTrain): how much each feature
+// speaks for an identifier's being written again by the agent.
+var weights = vector{
+	fBias:          0.08,
+	fCount:         0.32,
+	fCountInBig:    0.08,
+	fOnce:          -0.05,
+	fPosition:      -0.43,
+	fOffCenter:     0.08,
+	fLate:          -0.08,
+	fIndent:        0.05,
+	fVocabulary:    -0.60,
+	fAlike:         -0.16,
+	fLineNew:       -0.40,
+	fPath:          0.23,
+	fFileName:      0.11,
+	fDotted:        0.02,
+	fCamel:         0.15,
+	fCapitals:      0.13,
+	fDigits:        -0.37,
+	fHex:           -0.36,
+	fDate:          -0.64,
+	fExported:      0.22,
+	fSingle:        -0.11,
+	fPathInListing: -0.15,
+	fCalled:        0.20,
+	fAssigned:      -0.22,
+	fQuoted:        0.30,
+	fComment:       -0.19,
+	fImport:        0.18,
+	fHeading:       0.20,
+	fVariant:       0.23,
+	fPairHere:      -0.25,
+	fThreadWords:   0.00,
+	fRecentAll:     0.23,
+	fSubAge:        -0.03,
+	fPairAge:       0.24,
+	fPairRecent:    0.19,
+	fPairTalk:      0.19,
+	fFocusWord:     0.13,
+	fFocusLine:     0.02,
+	fFocusWide:     0.11,
+	fFocusNearMax:  0.22,
+	fFocusWideMax:  0.28,
+	fNearSaid:      0.22,
+	fSaidLine:      0.04,
+	fSaidBlock:     0.20,
+	fBlockShare:    0.36,
+}
+
+// seenWorth is what an identifier that the thread has seen is worth, against a new one.
+const seenWorth = 0.01
+
+// nameWorth is what a listing's entry is worth that is nothing to be told from a word.
+const nameWorth = 0.02
+
+// weigh sets the worth of every identifier: how likely the thread goes on to use it.
+func (v *vocabulary) weigh(doc *document, in Input) {
+	s := newScene(doc, v, v.recall(in.Earlier, in.Seen))
+	for id := range v.words {
+		w := &v.words[id]
+		w.worth = probability(s.vector(int32(id)))
+		switch {
+		case w.how&isName != 0 && !specific(w.text):
+			w.worth = nameWorth
+		case w.seen:
+			w.worth *= seenWorth
+		}
+	}
+}
+
+func probability(x vector) float64 {
+	sum := 0.0
+	for i := range x {
+		sum += x[i] * weights[i]
+	}
+	return 1 / (1 + math.Exp(-sum))
+}

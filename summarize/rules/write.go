@@ -1,0 +1,163 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// body is what write made of fragments.
+type body struct {
+	text   string
+	kept   int // characters of the source in it
+	shown  int // lines of the source that it shows, wholly or in part
+	source int // its own characters that are lines of the source
+}
+
+// write puts fragments in the order of the source: numbered where it is a file, under their file's name
+// where they are matches.
+func (d *document) write(picks []pick) body {
+	picks = slices.Clone(picks)
+	slices.SortFunc(picks, func(a, b pick) int {
+		return cmp.Or(d.lines[a.line].group-d.lines[b.line].group, a.line-b.line)
+	})
+	var b strings.Builder
+	var out body
+	group := -1
+	row, rowChars, rowSource := 0, 0, 0 // of short names that stand side by side
+	for n, p := range picks {
+		l := &d.lines[p.line]
+		if n > 0 && row+len(l.text) < rowWidth && d.beside(p.choice, picks[n-1].choice) {
+			b.WriteByte(' ')
+			b.WriteString(l.text)
+			row += len(l.text) + 1
+			rowChars += runes(l.text) + 1
+			out.source -= rowSource
+			if rowSource = 0; rowChars >= countedLine {
+				rowSource = rowChars
+			}
+			out.source += rowSource
+			out.kept += runes(l.text)
+			out.shown++
+			continue
+		}
+		if n > 0 {
+			b.WriteByte('\n')
+		}
+		if l.group >= 0 && l.group != group {
+			b.WriteString(d.groups[l.group])
+			b.WriteByte('\n')
+			out.source += sourceLine(d.groups[l.group], d.groups[l.group])
+		}
+		group = l.group
+		text := d.lead(p.choice, picks[max(0, n-1)].choice) + d.shown(p.choice, n+1 < len(picks) && picks[n+1].line == p.line+1)
+		b.WriteString(text)
+		row, rowChars, rowSource = len(text), runes(text), 0
+		if !l.altered {
+			rowSource = sourceLine(text, l.text[p.start:p.end])
+			out.source += rowSource
+		}
+		out.kept += runes(l.text[p.start:p.end])
+		if l.starts {
+			out.shown += 1 + l.repeat
+		}
+	}
+	out.text = b.String()
+	return out
+}
+
+// rowWidth is up to where names of a listing are put side by side, in bytes.
+const rowWidth = 72
+
+// beside tells two short names of a listing, one right under the other in the source: they are put side by side.
+func (d *document) beside(p, last choice) bool {
+	const short = 24
+	l, above := &d.lines[p.line], &d.lines[last.line]
+	plain := !l.altered && !above.altered && l.repeat == 0 && above.repeat == 0 && p.end == len(l.text) && p.start == 0
+	return d.listing && plain && last.line == p.line-1 && l.group < 0 && l.number == 0 &&
+		len(l.text) < short && len(above.text) < short && !strings.ContainsAny(l.text+above.text, " /│├└─")
+}
+
+// shown is a fragment's text with the marks behind it; above tells that the next fragment stands under it.
+func (d *document) shown(p choice, above bool) string {
+	l := &d.lines[p.line]
+	text := l.text[p.start:p.end]
+	if d.clipped(p, above) {
+		text += clipMark
+	}
+	if l.repeat > 0 {
+		text += repeatMark(l.repeat)
+	}
+	return text
+}
+
+// clipped tells a fragment behind which its line goes on, other than in the next one shown.
+func (d *document) clipped(p choice, above bool) bool {
+	return p.end < len(d.lines[p.line].text) || !above && p.line+1 < len(d.lines) && !d.lines[p.line+1].starts
+}
+
+// sourceLine is the length of a line of the summary if enough of it stands in the source, else 0.
+func sourceLine(line, inSource string) int {
+	if runes(withoutBullet(inSource)) < countedLine {
+		return 0
+	}
+	return runes(line)
+}
+
+// withoutBullet drops what a list's item or a numbered line begins with.
+func withoutBullet(s string) string {
+	if len(s) > 2 && strings.IndexByte("-*>", s[0]) >= 0 && s[1] == ' ' {
+		s = strings.TrimLeft(s[2:], " ")
+	}
+	if n, rest, ok := cutNumber(s); ok && n >= 0 {
+		s = strings.TrimLeft(rest, " ")
+	}
+	return s
+}
+
+// lead is what stands before a fragment: `12|` before a whole line of a file, `12→` before a part from
+// within it, a space before the line that follows the one above, `• ` before a part of a line without number.
+func (d *document) lead(p, last choice) string {
+	number, within := d.lines[p.line].number, d.within(p)
+	below := last.line == p.line-1
+	switch {
+	case below && within && p.start == 0 && last.end == len(d.lines[last.line].text):
+		return " " // goes on where the fragment above ends
+	case number == 0 && within:
+		return innerMark
+	case number == 0:
+		return ""
+	case within:
+		return itoa(number) + "→"
+	case below && d.follows(p.line):
+		return " "
+	}
+	return itoa(number) + "|"
+}
+
+const innerMark = "• "
+
+// within tells a fragment that does not begin where its line begins.
+func (d *document) within(p choice) bool { return p.start > 0 || !d.lines[p.line].starts }
+
+// repeatMark says how often a line stood there.
+func repeatMark(repeat int) string { return " [… ×" + itoa(repeat+1) + "]" }
+
+// follows tells a line that stands right under the one before it in its file.
+func (d *document) follows(i int) bool {
+	return i > 0 && d.lines[i].number == d.lines[i-1].number+1 && d.lines[i].group == d.lines[i-1].group
+}
+
+// whole is every line, where all of them take at most limit characters; ok is false where they take more.
+func (d *document) whole(limit int) (text string, ok bool) {
+	picks := make([]pick, 0, min(len(d.lines), limit+1))
+	size := 0
+	for i := range d.lines {
+		if size += runes(d.lines[i].text) + 1; size > limit+1 {
+			return "", false
+		}
+		picks = append(picks, pick{choice: choice{line: i, end: len(d.lines[i].text)}})
+	}
+	text = d.write(picks).text
+	return text, runes(text) <= limit
+}
