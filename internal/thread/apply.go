@@ -1,0 +1,217 @@
+package thread
+
+import (
+	"precis/events"
+)
+
+// Apply folds one event into the state of its thread. It can't fail: whatever does not fit is a
+// rejection, and the same event after the same events always has the same outcome.
+func Apply(s *State, in Input) Result {
+	s.Header.Events++
+	s.Header.EventSeq = in.Seq
+	s.Header.LastAt = in.Time.UnixNano()
+	res := apply(s, in)
+	if res.Outcome == Rejected {
+		s.Header.Rejected++
+	}
+	s.giveUp(&res)
+	return res
+}
+
+func apply(s *State, in Input) Result {
+	switch {
+	case in.Reject != nil:
+		return rejected(in, in.Reject)
+	case in.Event.Edit != nil:
+		return s.edit(in)
+	default:
+		return s.message(in)
+	}
+}
+
+// message accepts a message, or knows it as the same again. The first revision's content decides,
+// so that a late duplicate of an edited message is still a duplicate.
+func (s *State) message(in Input) Result {
+	m := in.Event.Message
+	shape := events.ShapeDigest(in.Event.Type, m.Role, m.ToolCalls, m.ToolCallID)
+	digest := events.RevisionDigest(shape, m.Content)
+	if s.Message != nil {
+		if s.Message.FirstDigest != digest {
+			return rejected(in, conflict(m.MessageID))
+		}
+		s.Header.Duplicates++
+		return Result{Outcome: Duplicate}
+	}
+	s.first(in.Event, m)
+	s.Message = s.newMessage(in, m, shape, digest)
+	s.Changes.MessagePut, s.Changes.MessageNew = true, true
+	s.grow(1, s.Message.Text)
+	s.grow(1, s.Message.Args)
+	res := Result{Outcome: Accepted, Revised: true, Content: m.Content}
+	s.release(in, &res)
+	return res
+}
+
+func (s *State) newMessage(in Input, m *events.Message, shape, digest [32]byte) *Message {
+	s.Header.Ordinals++
+	s.Header.LastMessageID = m.MessageID
+	tool := in.Event.Type == events.ToolResult
+	if tool {
+		s.Header.ToolResults++
+	} else {
+		s.Header.Messages++
+	}
+	row := &Message{
+		ID: m.MessageID, Ordinal: s.Header.Ordinals, Tool: tool, Role: m.Role,
+		Shape: shape, FirstDigest: digest, Digest: digest,
+		FirstSeq: in.Seq, Seq: in.Seq, Pinned: m.Pinned,
+		Text: in.Measure(m.Content.Text()), CallID: m.ToolCallID,
+	}
+	for _, call := range m.ToolCalls {
+		row.CallIDs = append(row.CallIDs, call.ID)
+		row.Args = row.Args.plus(in.Measure(call.ArgumentsText()), 1)
+	}
+	return row
+}
+
+// first notes what later events are judged by: who sent the first one, and which policy was named.
+func (s *State) first(ev *events.Event, m *events.Message) {
+	if s.Header.Ordinals == 0 {
+		s.Header.FirstAgentID = m.AgentID
+	}
+	if m.Policy != "" {
+		s.Header.Policy = m.Policy
+	}
+}
+
+// release applies the edits that came before their message, in the order they came.
+func (s *State) release(in Input, res *Result) {
+	for _, w := range s.Held {
+		s.Changes.Release = append(s.Changes.Release, w)
+		s.Header.Waiting--
+		if s.revise(w.Edit, w.Seq, in) {
+			res.Content = w.Edit.Content
+			s.Header.Edits++
+		} else {
+			s.Header.Ignored++
+		}
+	}
+	s.Held = nil
+}
+
+func (s *State) edit(in Input) Result {
+	e := in.Event.Edit
+	key := e.Key(in.Event.CloudEventID)
+	if s.EditSeen {
+		s.Header.Duplicates++
+		return Result{Outcome: Duplicate}
+	}
+	if s.Message == nil {
+		return s.hold(in, key)
+	}
+	// Known even where it changes nothing: sent again after another edit it would undo that one.
+	s.Changes.EditKeys = append(s.Changes.EditKeys, key)
+	if !s.revise(e, in.Seq, in) {
+		s.Header.Ignored++
+		return Result{Outcome: Ignored}
+	}
+	s.Header.Edits++
+	s.supersede(s.Message.ID)
+	return Result{Outcome: Accepted, Revised: true, Content: e.Content, Edited: true}
+}
+
+// revise gives the message a new revision; false where the edit changes nothing.
+func (s *State) revise(e *events.Edit, seq uint64, in Input) bool {
+	m := s.Message
+	digest := deletedDigest
+	var text Size
+	if !e.Deleted {
+		digest = events.RevisionDigest(m.Shape, e.Content)
+		text = in.Measure(e.Content.Text())
+	}
+	if digest == m.Digest {
+		return false
+	}
+	s.grow(-1, m.Text)
+	s.grow(1, text)
+	s.standFor(m.ID, text.Tokens-m.Text.Tokens)
+	if e.Deleted != m.Deleted {
+		s.grow(sign(!e.Deleted), m.Args) // a deleted message's calls are gone with it
+	}
+	m.Text, m.Digest, m.Deleted = text, digest, e.Deleted
+	m.Revision++
+	m.Seq = seq
+	s.Changes.MessagePut = true
+	s.Changes.Revisions = append(s.Changes.Revisions, Revision{Number: m.Revision, Seq: seq})
+	return true
+}
+
+// hold keeps an edit until its message comes.
+func (s *State) hold(in Input, key string) Result {
+	if in.PendingEditEvents == 0 {
+		return rejected(in, unknown(in.Event.Edit.MessageID))
+	}
+	w := &Waiting{
+		MessageID: in.Event.Edit.MessageID, Key: key, Seq: in.Seq,
+		Deadline: s.Header.Events + in.PendingEditEvents,
+		Subject:  in.Raw.Subject, Header: in.Raw.Header, Body: in.Raw.Body,
+		Edit: in.Event.Edit,
+	}
+	s.Changes.Hold = w
+	s.Changes.EditKeys = append(s.Changes.EditKeys, key)
+	s.Header.Waiting++
+	if s.Header.NextDeadline == 0 || w.Deadline < s.Header.NextDeadline {
+		s.Header.NextDeadline = w.Deadline
+	}
+	return Result{Outcome: Held}
+}
+
+// giveUp rejects the edits whose message has not come within their time.
+func (s *State) giveUp(res *Result) {
+	if s.Header.NextDeadline == 0 || s.Header.Events < s.Header.NextDeadline {
+		return
+	}
+	for _, w := range s.Due {
+		if s.released(w) {
+			continue
+		}
+		res.Rejections = append(res.Rejections, Rejection{
+			Seq: w.Seq, Reason: unknown(w.MessageID),
+			Raw: events.Raw{Subject: w.Subject, Header: w.Header, Body: w.Body},
+		})
+		s.Changes.Release = append(s.Changes.Release, w)
+		s.Changes.EditForget = append(s.Changes.EditForget, w)
+		s.Header.Waiting--
+		s.Header.Rejected++
+	}
+	s.Header.NextDeadline = s.NextDeadline
+	if w := s.Changes.Hold; w != nil && (s.NextDeadline == 0 || w.Deadline < s.NextDeadline) {
+		s.Header.NextDeadline = w.Deadline
+	}
+}
+
+func (s *State) released(w *Waiting) bool {
+	for _, r := range s.Changes.Release {
+		if r.Seq == w.Seq {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) grow(by int64, size Size) {
+	s.Header.Tokens += by * size.Tokens
+	s.Header.TokensLive += by * size.Tokens
+	s.Header.Bytes += by * size.Bytes
+}
+
+func (a Size) plus(b Size, by int64) Size {
+	return Size{Chars: a.Chars + by*b.Chars, Bytes: a.Bytes + by*b.Bytes, Tokens: a.Tokens + by*b.Tokens}
+}
+
+func sign(up bool) int64 {
+	if up {
+		return 1
+	}
+	return -1
+}

@@ -1,0 +1,146 @@
+package thread
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+)
+
+// Header is what is kept once per thread; it is rewritten with every event and stays small.
+type Header struct {
+	Thread string
+
+	Events      uint64 // everything on the thread's subjects, also duplicates and rejected events
+	Messages    uint64 // thread.message accepted
+	ToolResults uint64 // tool.result accepted, and thread.message of role tool
+	Edits       uint64 // message.edited accepted that changed something
+	Duplicates  uint64 // the same message or the same edit again
+	Ignored     uint64 // edits that change nothing
+	Rejected    uint64
+	Ordinals    uint64 // messages ever accepted: the next message's place in the thread
+
+	Tokens     int64 // current revisions, text and arguments
+	Bytes      int64 // the same, UTF-8 bytes
+	TokensLive int64 // the same, with what is summarized replaced by its summary
+
+	SummariesActive uint64
+	SummariesStale  uint64 // stale, and nothing has taken their place yet
+	LLMInput        int64  // tokens of precis's own calls
+	LLMOutput       int64
+	CostMicroUSD    int64
+	CostUnknown     uint64 // calls whose price is not known
+
+	EventSeq     uint64 // the EVENTS sequence of the last event applied
+	ChainSeq     uint64 // the last record of the thread
+	Chain        string // its chain value
+	SummariesSeq uint64 // the thread's last sequence in SUMMARIES that is known to be stored
+
+	FirstAgentID  string // of the first event accepted: what policies match on
+	Policy        string // the policy that the newest event to name one named
+	LastMessageID string // the newest message
+
+	Waiting      uint64 // edits that wait for their message
+	NextDeadline uint64 // the Events count at which the first of them is given up; 0 where none waits
+
+	Jobs uint64 // summaries that are started and have not ended
+
+	LastAt int64 // stream time of the last event, Unix nanoseconds; 0 where it was not noted
+	// Renewals are the stale summaries that wait to be made again, RenewCompactions those of them that are
+	// compactions.
+	Renewals         uint64
+	RenewCompactions uint64
+}
+
+// Message is the row of one message: sizes, digests and where its revisions stand in the log.
+type Message struct {
+	ID      string
+	Ordinal uint64 // its place in the thread, from 1
+	Tool    bool   // a tool result
+	Role    string
+
+	Shape       [32]byte // digest of what edits leave alone: type, role, tool calls, tool call id
+	FirstDigest [32]byte // content digest of revision 0: what tells a duplicate from a conflict
+	Digest      [32]byte // content digest of the current revision
+	Revision    uint64   // edits so far
+	FirstSeq    uint64   // EVENTS sequence of revision 0
+	Seq         uint64   // EVENTS sequence of the current revision
+	Deleted     bool
+	Pinned      bool
+
+	Text Size // of the current revision's content
+	Args Size // of the tool calls' arguments
+
+	CallIDs []string // of the calls it makes
+	CallID  string   // of the call it is the result of
+}
+
+// Size is how large a text is, in the units that thresholds and counters use.
+type Size struct {
+	Chars  int64 // Unicode code points
+	Bytes  int64 // UTF-8
+	Tokens int64 // by the tokenizer of the policy in force
+}
+
+// Tokens of the message as it stands now.
+func (m *Message) Tokens() int64 { return m.Size().Tokens }
+
+// Size of the message as it stands now; a deleted one has none.
+func (m *Message) Size() Size {
+	if m.Deleted {
+		return Size{}
+	}
+	return m.Text.plus(m.Args, 1)
+}
+
+// Status of a summary.
+type Status string
+
+const (
+	Active   Status = "active"
+	Stale    Status = "stale"
+	Replaced Status = "replaced"
+)
+
+// Summary is the row of one summary.
+type Summary struct {
+	ID           string         `json:"id"`
+	Kind         string         `json:"kind"`
+	Slot         string         `json:"slot"`
+	Level        int            `json:"level"`
+	Current      bool           `json:"current"` // prompts use it
+	Version      uint64         `json:"version"`
+	Sources      []string       `json:"sources"`
+	SourceSums   []string       `json:"source_summaries"`
+	TokensBefore int64          `json:"tokens_before"`
+	TokensAfter  int64          `json:"tokens_after"`
+	CharsBefore  int64          `json:"chars_before"`
+	Status       Status         `json:"status"`
+	ReplacedBy   string         `json:"replaced_by,omitzero"`
+	Renew        bool           `json:"renew,omitzero"` // stale, and waits to be made again
+	ExpiresAt    time.Time      `json:"expires_at,omitzero"`
+	Record       jsontext.Value `json:"record"`                // the data of its summary.created
+	Invalidated  jsontext.Value `json:"invalidated,omitempty"` // the data of its summary.invalidated
+}
+
+// Slot is a place that summaries hold one after another.
+type Slot struct {
+	Name    string `json:"name"`
+	Version uint64 `json:"version"` // the last one taken
+	Holder  string `json:"holder"`  // the summary that was put there last
+}
+
+// Waiting is an edit whose message has not come yet, kept whole: it may have to be rejected byte for
+// byte at a time when only the log would still hold it.
+type Waiting struct {
+	MessageID string              `json:"message_id"`
+	Key       string              `json:"key"`      // the edit's identity
+	Seq       uint64              `json:"seq"`      // EVENTS sequence
+	Deadline  uint64              `json:"deadline"` // Header.Events at which it is given up
+	Subject   string              `json:"subject"`
+	Header    map[string][]string `json:"header"`
+	Body      []byte              `json:"body"`
+
+	Edit *events.Edit `json:"-"` // decoded again by whoever loads the row
+}

@@ -1,0 +1,147 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"precis/internal/thread"
+)
+
+// folded are the kinds of rows that the log determines: two stores at the same position hold the same
+// ones. The others say how far a store has got with the server.
+var folded = []byte{
+	kindHeader, kindMessage, kindOrder, kindRevision, kindEdit, kindWaiting, kindDeadline,
+	kindSummary, kindOwner, kindSlot, kindSource, kindJob, kindCut, kindConfig,
+	kindRenewal, kindExpiry,
+}
+
+// Diff holds a partition of this store (got) against the same of another (want), row by row.
+func (s *Store) Diff(want *Store, partition int, report func(Problem)) error {
+	for _, kind := range folded {
+		d := differ{kind: kind, id: partition, report: report}
+		if err := d.run(want.View(partition), s.View(partition)); err != nil {
+			return fmt.Errorf("compare partition %d: %w", partition, err)
+		}
+	}
+	return nil
+}
+
+// absent stands for a row that is not there.
+const absent = "missing"
+
+type differ struct {
+	kind   byte
+	id     int
+	report func(Problem)
+}
+
+func (d *differ) run(want, got View) error {
+	prefix := want.key(d.kind)
+	bounds := &pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()}
+	a, err := want.r.NewIter(bounds)
+	if err != nil {
+		return readError(err)
+	}
+	defer func() { _ = a.Close() }()
+	b, err := got.r.NewIter(bounds)
+	if err != nil {
+		return readError(err)
+	}
+	defer func() { _ = b.Close() }()
+	d.merge(a, b)
+	if err := a.Error(); err != nil {
+		return readError(err)
+	}
+	if err := b.Error(); err != nil {
+		return readError(err)
+	}
+	return nil
+}
+
+// merge goes through both in key order.
+func (d *differ) merge(a, b *pebble.Iterator) {
+	for inA, inB := a.First(), b.First(); inA || inB; {
+		order := compareKeys(a, b, inA, inB)
+		switch {
+		case order < 0:
+			d.note(a.Key(), d.show(a.Key(), a.Value()), absent)
+		case order > 0:
+			d.note(b.Key(), absent, d.show(b.Key(), b.Value()))
+		default:
+			if x, y := d.show(a.Key(), a.Value()), d.show(b.Key(), b.Value()); x != y {
+				d.note(a.Key(), x, y)
+			}
+		}
+		if order <= 0 {
+			inA = a.Next()
+		}
+		if order >= 0 {
+			inB = b.Next()
+		}
+	}
+}
+
+func compareKeys(a, b *pebble.Iterator, inA, inB bool) int {
+	switch {
+	case !inA:
+		return 1
+	case !inB:
+		return -1
+	}
+	return bytes.Compare(a.Key(), b.Key())
+}
+
+func (d *differ) note(k []byte, want, got string) {
+	name, rest := "", k[3:]
+	switch d.kind {
+	case kindHeader, kindCut:
+		name = string(rest)
+	case kindOwner:
+		if name = want; want == absent {
+			name = got
+		}
+	case kindConfig, kindExpiry:
+	default:
+		if part, r, ok := cutPart(rest); ok {
+			name, rest = part, r
+		}
+	}
+	d.report(Problem{Partition: d.id, Thread: name, Check: fmt.Sprintf("row %c %q", d.kind, rest), Want: want, Got: got})
+}
+
+// show is a row as it is compared: a header without what the server has confirmed.
+func (d *differ) show(k, v []byte) string {
+	switch d.kind {
+	case kindHeader:
+		h, err := decodeHeader(string(k[3:]), v)
+		if err != nil {
+			return err.Error()
+		}
+		h.SummariesSeq = 0
+		return fmt.Sprintf("%+v", *h)
+	case kindMessage:
+		m, err := decodeMessage("", v)
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("%+v", *m)
+	}
+	if d.kind == kindCut {
+		c, err := decodeCompaction("", v)
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("%+v", *c)
+	}
+	if d.kind == kindJob {
+		job := thread.Job{}
+		if err := jsonInto(&job)(v); err != nil {
+			return err.Error()
+		}
+		job.Begun = false // a matter of the process, not of the log
+		return string(encodeJSON(job))
+	}
+	return string(v)
+}

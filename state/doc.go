@@ -1,0 +1,66 @@
+// Package state keeps what the processor must know after a crash, in Pebble. It is the only package
+// that imports Pebble.
+//
+// # Keys
+//
+// Every key starts with its partition (2 bytes, big-endian), so that a partition can be dropped,
+// copied or checked as one range; then one byte says the kind. A thread, and a name that is followed
+// by more, is written with its length before it (2 bytes), so that no id runs into what follows.
+//
+//	kind  key                             value
+//	m     -                               Meta: position in the log, in SUMMARIES and REJECTED
+//	c     -                               the config.applied in force
+//	t     thread                          thread.Header
+//	i     thread message                  thread.Message
+//	o     thread ordinal                  message id: the thread's order
+//	v     thread message revision         EVENTS sequence of that revision
+//	e     thread message sha256(edit key) -: the edit is known
+//	w     thread message sequence         thread.Waiting: an edit before its message
+//	x     thread deadline sequence        message id of the waiting edit
+//	s     thread summary                  thread.Summary
+//	S     summary                         thread of the summary
+//	l     thread slot                     thread.Slot
+//	r     thread source summary           -: the active summary is made from the source
+//	j     thread summary                  thread.Job: started and not ended
+//	k     thread                          thread.Compaction
+//	g     thread summary                  the artifact ledger of a leaf or node; it can be made again
+//	f     thread                          identifiers seen, up to an ordinal; they can be read again
+//	u     provider day                    micro-dollars spent in this partition
+//	b     number                          Outgoing: what is decided and not yet stored by the server
+//	R     effective sequence, configuration, thread, chain sequence   Staged: a record that the fold has not reached yet
+//	Q     thread                          the last chain sequence staged for the thread
+//	J     EVENTS sequence                 -: a rejection that REJECTED holds already
+//	z     thread rank summary             -: the stale summary waits to be made again
+//	X     time, thread, summary           -: the active summary expires then
+//	I     thread                          when somebody looks whether the thread is idle; made again by its next event
+//	D     time, thread                    -: the same, in the order of time
+//	y     -                               Sweep: how far a changed configuration was held against the summaries
+//
+// Contents of messages stay in the log; a row holds sizes, digests and the sequences to fetch them by.
+//
+// # Crash safety
+//
+// A partition collects the effects of many events in one open batch and commits it with the position
+// that it was made from, in one synced write. A crash loses the open batch whole: position and effects
+// fall back together, and the log is read again from there. What has to leave the process is an outbox
+// row in that same batch and is published only when the batch is durable; a row is deleted after the
+// server has confirmed it. That deletion is not synced: when it is lost, the tail of SUMMARIES, read
+// at start from Meta.SummariesSeq, says that the row was stored.
+//
+// A full disk makes Pebble call its logger's Fatalf, and if that returned, Commit would return nil
+// and reads would serve what was lost; ours ends the process.
+//
+// # In memory
+//
+// A Partition keeps the headers and compactions of the threads that it has written last, decoded, as the
+// store has them ([hotBytes] at most); the open batch's own stand apart until it is applied. Nobody else
+// writes these rows, so there is nothing to invalidate; the crash schedules hold them against the store.
+// Of the same threads it knows which message ids they have, so that a new one costs no look into the
+// store ([idsBytes]).
+//
+// # Limits
+//
+// One process per directory (a lock file; OWNER says who holds it). One goroutine per partition
+// writes; any may read what is committed through a View, which may be ahead
+// of the disk.
+package state

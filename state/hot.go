@@ -1,0 +1,93 @@
+package state
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"precis/internal/thread"
+)
+
+// hotBytes bounds what a partition keeps decoded, as it weighs: with 16 partitions 64 MiB.
+const hotBytes = 4 << 20
+
+// hot is the rows of the threads that a partition has written last, as the store has them: what an agent
+// does comes in bursts, and each of its events reads them. Nothing of the open batch is in it, which may be
+// given up.
+type hot struct {
+	lru   *simplelru.LRU[string, hotThread]
+	bytes int
+}
+
+// hotThread is a thread's rows; they are shared, and never changed.
+type hotThread struct {
+	header     *thread.Header
+	compaction *thread.Compaction // nil where it was not read or written since the thread is here
+}
+
+func newHot() *hot {
+	h := &hot{}
+	lru, err := simplelru.NewLRU(hotBytes/minHotBytes, func(_ string, t hotThread) { h.bytes -= t.weight() })
+	if err != nil {
+		panic(fmt.Sprintf("keep threads: %v", err)) // its size is a constant
+	}
+	h.lru = lru
+	return h
+}
+
+// minHotBytes is what a header weighs, with its place in the list.
+const minHotBytes = 600
+
+func (t hotThread) weight() int {
+	n := minHotBytes
+	if c := t.compaction; c != nil {
+		n += 512 + 80*len(c.Cut.Pending) + 96*(len(c.Cut.Open)+len(c.Cut.Early)+len(c.Tops)) +
+			8*(len(c.Held)+len(c.Fixed)+len(c.Cut.Assistant.Members))
+	}
+	return n
+}
+
+func (h *hot) get(name string) hotThread {
+	t, _ := h.lru.Get(name)
+	return t
+}
+
+// put keeps what a batch has written of a thread, or what was read of it.
+func (h *hot) put(name string, header *thread.Header, compaction *thread.Compaction) {
+	if compaction == nil {
+		compaction = h.get(name).compaction
+	}
+	h.lru.Remove(name) // it is weighed anew
+	t := hotThread{header, compaction}
+	h.lru.Add(name, t)
+	for h.bytes += t.weight(); h.bytes > hotBytes && h.lru.Len() > 1; {
+		h.lru.RemoveOldest()
+	}
+}
+
+// CheckHot holds what the partition keeps in memory against the store: nothing may ever differ. For
+// tests, in the goroutine that owns the partition.
+func (p *Partition) CheckHot() error {
+	for _, name := range p.hot.lru.Keys() {
+		t, _ := p.hot.lru.Peek(name)
+		h, err := p.View.Header(name)
+		if err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(h, t.header) {
+			return fmt.Errorf("header of thread %q: in memory %+v, in the store %+v", name, t.header, h)
+		}
+		if t.compaction == nil {
+			continue
+		}
+		c, err := p.Compaction(name)
+		if err != nil {
+			return err
+		}
+		if kept := encodeCompaction(t.compaction); string(kept) != string(encodeCompaction(c)) {
+			return fmt.Errorf("compaction of thread %q: in memory %+v, in the store %+v", name, t.compaction, c)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package state
+
+import (
+	"fmt"
+	"hash/maphash"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// idsBytes bounds what a partition remembers of message ids: with 16 partitions 64 MiB, some 8 million ids.
+const idsBytes = 4 << 20
+
+// ids knows, of the threads that had messages last, which message ids can't be in the store: nearly every
+// event brings a new one, and to look for a row that is not there is the dearest way to read a store. What
+// it does not rule out is looked up, so that it can make nothing wrong but by forgetting an id: every new row
+// is added as it is saved, and where the open batch is given up, an id too many only costs a look.
+type ids struct {
+	lru   *simplelru.LRU[string, *idSet]
+	bytes int
+	seed  maphash.Seed
+}
+
+// idSet is the ids of one thread. Until it is whole it only counts how often it was missed.
+type idSet struct {
+	whole   bool
+	misses  uint64
+	n       int
+	entries []uint32 // open addressing; 0 is an empty place
+}
+
+func newIDs() *ids {
+	s := &ids{seed: maphash.MakeSeed()}
+	lru, err := simplelru.NewLRU(idsBytes/minIDBytes, func(_ string, set *idSet) { s.bytes -= set.weight() })
+	if err != nil {
+		panic(fmt.Sprintf("keep ids: %v", err)) // its size is a constant
+	}
+	s.lru = lru
+	return s
+}
+
+// minIDBytes is what a thread without ids weighs here.
+const minIDBytes = 200
+
+func (s *idSet) weight() int { return minIDBytes + 4*len(s.entries) }
+
+// of is the set of a thread of so many messages; one without any is whole from the start.
+func (s *ids) of(name string, messages uint64) *idSet {
+	if set, ok := s.lru.Get(name); ok {
+		return set
+	}
+	set := &idSet{whole: messages == 0}
+	s.lru.Add(name, set)
+	s.grown(name, minIDBytes)
+	return set
+}
+
+// grown makes room for a thread that weighs more by so much; the thread goes itself where it alone is too
+// heavy.
+func (s *ids) grown(name string, by int) {
+	for s.bytes += by; s.bytes > idsBytes && s.lru.Len() > 0; {
+		if set, ok := s.lru.Peek(name); ok && set.weight() > idsBytes/2 {
+			s.lru.Remove(name)
+			continue
+		}
+		s.lru.RemoveOldest()
+	}
+}
+
+// add notes that a thread has a message. A thread that is not here stays out: its other ids are not known.
+func (s *ids) add(name, id string) {
+	set, ok := s.lru.Peek(name)
+	if !ok || !set.whole {
+		return
+	}
+	before := set.weight()
+	set.add(s.hash(id))
+	if by := set.weight() - before; by > 0 {
+		s.grown(name, by)
+	}
+}
+
+func (s *ids) hash(id string) uint32 { return uint32(maphash.String(s.seed, id)) | 1 }
+
+func (s *idSet) add(h uint32) {
+	if 2*(s.n+1) > len(s.entries) {
+		old := s.entries
+		s.entries, s.n = make([]uint32, max(8, 2*len(old))), 0
+		for _, h := range old {
+			if h != 0 {
+				s.insert(h)
+			}
+		}
+	}
+	s.insert(h)
+}
+
+func (s *idSet) insert(h uint32) {
+	if at, found := s.find(h); !found {
+		s.entries[at] = h
+		s.n++
+	}
+}
+
+// find is where h is, or would go.
+func (s *idSet) find(h uint32) (at int, found bool) {
+	mask := len(s.entries) - 1
+	for at = int(h>>1) & mask; s.entries[at] != 0; at = (at + 1) & mask {
+		if s.entries[at] == h {
+			return at, true
+		}
+	}
+	return at, false
+}
+
+// may says whether a message can be in the store.
+func (s *idSet) may(h uint32) bool {
+	if !s.whole || len(s.entries) == 0 {
+		return !s.whole
+	}
+	_, found := s.find(h)
+	return found
+}
+
+// missing says that a thread's ids are worth reading: it was missed so often that its share of the reading
+// is small beside the looks that it saves.
+func (s *idSet) missing(messages uint64) bool {
+	s.misses++
+	return s.misses > 8+messages/16 && messages < idsBytes/32
+}
+
+// newID says that a thread can't have a message of that id.
+func (p *Partition) newID(name, id string, messages uint64) (bool, error) {
+	set := p.ids.of(name, messages)
+	if !set.whole && set.missing(messages) {
+		if err := p.readIDs(name, set); err != nil {
+			return false, err
+		}
+	}
+	return !set.may(p.ids.hash(id)), nil
+}
+
+func (p *Partition) readIDs(name string, set *idSet) error {
+	before := set.weight()
+	prefix := p.key(kindOrder).part(name)
+	err := p.scan(prefix, prefix, func(_, id []byte) (bool, error) {
+		set.add(p.ids.hash(string(id)))
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	set.whole = true
+	p.ids.grown(name, set.weight()-before)
+	return nil
+}

@@ -1,0 +1,86 @@
+package state
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"precis/internal/thread"
+)
+
+// A message that is there is never taken for a new one, whatever was evicted or opened again meanwhile; and
+// a thread that grows up here is known whole.
+func TestNoMessageIsForgotten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		store, err := Open("store", Options{FS: Memory()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		p := open(t, store)
+		have := map[string]uint64{}
+		for n := uint64(1); n < 200; n++ {
+			name, id := fmt.Sprint("t", n%3), fmt.Sprint("m", rapid.IntRange(0, 100).Draw(t, "id"))
+			switch rapid.IntRange(0, 60).Draw(t, "circumstance") {
+			case 0:
+				p.ids.lru.Remove(name)
+			case 1:
+				if _, err := p.Commit(NoSync); err != nil {
+					t.Fatal(err)
+				}
+				_ = p.Close()
+				p = open(t, store)
+			}
+			st, err := p.LoadThread(name)
+			if err == nil {
+				err = p.loadMessage(st, id)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at := have[name+id]; (st.Message == nil) != (at == 0) || at != 0 && st.Message.Ordinal != at {
+				t.Fatalf("message %s of %s: %+v, it has ordinal %d", id, name, st.Message, at)
+			}
+			if st.Message == nil {
+				st.Header.Ordinals++
+				st.Message = &thread.Message{ID: id, Ordinal: st.Header.Ordinals}
+				st.Changes = thread.Changes{MessagePut: true, MessageNew: true}
+				have[name+id] = st.Header.Ordinals
+				p.Save(st)
+			}
+		}
+		_ = p.Close()
+	})
+}
+
+func open(t *rapid.T, store *Store) *Partition {
+	p, err := store.Partition(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// What is remembered stays within its bound, and a thread of any length has its place or none.
+func TestIDsAreBounded(t *testing.T) {
+	s := newIDs()
+	for i := range 400_000 {
+		name := fmt.Sprint("t", i%2000)
+		if i >= 200_000 {
+			name = "long"
+		}
+		s.of(name, 0)
+		s.add(name, fmt.Sprint(i))
+		if s.bytes > idsBytes {
+			t.Fatalf("%d bytes", s.bytes)
+		}
+	}
+	bytes := 0
+	for _, set := range s.lru.Values() {
+		bytes += set.weight()
+	}
+	if bytes != s.bytes {
+		t.Fatalf("counted %d bytes, there are %d", s.bytes, bytes)
+	}
+}

@@ -1,0 +1,238 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+
+	"precis/events"
+	"precis/internal/thread"
+)
+
+// LoadEvent loads what an event of the thread can touch. ev is nil for an event that is rejected by
+// what stands in itself.
+func (p *Partition) LoadEvent(name string, ev *events.Event) (*thread.State, error) {
+	st, err := p.LoadThread(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.loadDue(st); err != nil {
+		return nil, err
+	}
+	switch {
+	case ev == nil:
+		return st, nil
+	case ev.Edit != nil:
+		return st, p.loadEdit(st, ev)
+	default:
+		return st, p.loadMessage(st, ev.Message.MessageID)
+	}
+}
+
+// LoadThread loads a thread's header alone; a new one where the thread is not known.
+func (p *Partition) LoadThread(name string) (*thread.State, error) {
+	h, err := p.Header(name)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return &thread.State{Header: thread.Header{Thread: name}}, nil
+	}
+	return &thread.State{Header: *h}, nil
+}
+
+func (p *Partition) loadMessage(st *thread.State, id string) (err error) {
+	isNew, err := p.newID(st.Header.Thread, id, st.Header.Ordinals)
+	if err == nil && !isNew {
+		st.Message, err = p.Message(st.Header.Thread, id)
+	}
+	if err != nil || st.Message != nil || st.Header.Waiting == 0 {
+		return err
+	}
+	prefix := p.key(kindWaiting).part(st.Header.Thread).part(id)
+	return p.scan(prefix, prefix, func(_, b []byte) (bool, error) {
+		w, err := decodeWaiting(b)
+		st.Held = append(st.Held, w)
+		return true, err
+	})
+}
+
+func (p *Partition) loadEdit(st *thread.State, ev *events.Event) (err error) {
+	name, id := st.Header.Thread, ev.Edit.MessageID
+	if st.Message, err = p.Message(name, id); err != nil {
+		return err
+	}
+	k := p.key(kindEdit).part(name).part(id).editKey(ev.Edit.Key(ev.CloudEventID))
+	if st.EditSeen, err = p.get(k, func([]byte) error { return nil }); err != nil {
+		return err
+	}
+	if st.Message == nil || st.EditSeen {
+		return nil
+	}
+	if err := p.LoadJobs(st); err != nil {
+		return err
+	}
+	return p.loadMadeFrom(st, messageSource(id))
+}
+
+// loadMadeFrom loads the active summaries made from a source, those made from them, and so on, each
+// before what was made from it.
+func (p *Partition) loadMadeFrom(st *thread.State, source string) error {
+	name := st.Header.Thread
+	prefix := p.key(kindSource).part(name).part(source)
+	var ids []string
+	err := p.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
+		ids = append(ids, string(k[len(prefix):]))
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if st.Summary(id) != nil {
+			continue
+		}
+		if err := p.loadSummary(st, id); err != nil {
+			return err
+		}
+		if err := p.loadMadeFrom(st, summarySource(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Partition) loadSummary(st *thread.State, id string) error {
+	sum, err := p.Summary(st.Header.Thread, id)
+	if err != nil {
+		return err
+	}
+	if sum == nil {
+		return fmt.Errorf("%w: summary %q of thread %q has no row", ErrDamaged, id, st.Header.Thread)
+	}
+	st.Summaries = append(st.Summaries, sum)
+	return p.LoadSlot(st, sum.Slot)
+}
+
+// LoadSlot loads a slot and the summary that holds it.
+func (p *Partition) LoadSlot(st *thread.State, name string) error {
+	for _, have := range st.Slots {
+		if have.Name == name {
+			return nil
+		}
+	}
+	slot, err := p.Slot(st.Header.Thread, name)
+	if err != nil {
+		return err
+	}
+	st.Slots = append(st.Slots, slot)
+	if slot.Holder == "" || st.Summary(slot.Holder) != nil {
+		return nil
+	}
+	return p.loadSummary(st, slot.Holder)
+}
+
+// LoadSummary loads a summary of the thread and its slot.
+func (p *Partition) LoadSummary(st *thread.State, id string) error {
+	if st.Summary(id) != nil {
+		return nil
+	}
+	return p.loadSummary(st, id)
+}
+
+// LoadCompaction loads how far the thread is compacted.
+func (p *Partition) LoadCompaction(st *thread.State) error {
+	if st.Compaction != nil {
+		return nil
+	}
+	if c := p.compactions[st.Header.Thread]; c != nil {
+		st.Compaction = p.copied(c)
+		return nil
+	}
+	t := p.hot.get(st.Header.Thread)
+	if t.compaction != nil {
+		st.Compaction = p.copied(t.compaction)
+		return nil
+	}
+	c, err := p.Compaction(st.Header.Thread)
+	if err != nil {
+		return err
+	}
+	if t.header != nil {
+		p.hot.put(st.Header.Thread, t.header, c.Clone())
+	}
+	st.Compaction = c
+	return nil
+}
+
+// copied is a copy that a step may change. A thread's events come one after the other, and each leaves the
+// copy of the one before it behind.
+func (p *Partition) copied(c *thread.Compaction) *thread.Compaction {
+	to := p.spare
+	if p.spare = nil; to == nil {
+		to = &thread.Compaction{}
+	}
+	c.CopyTo(to)
+	return to
+}
+
+// LoadJobs loads the thread's jobs that are under way; those that are loaded stay as the step has them.
+func (p *Partition) LoadJobs(st *thread.State) error {
+	if uint64(len(st.Jobs)) == st.Header.Jobs {
+		return nil
+	}
+	prefix := p.key(kindJob).part(st.Header.Thread)
+	return p.scan(prefix, prefix, func(_, b []byte) (bool, error) {
+		job := &thread.Job{}
+		err := jsonInto(job)(b)
+		if st.Job(job.ID()) == nil && !slices.Contains(st.Changes.JobEnds, job.ID()) {
+			st.Jobs = append(st.Jobs, job)
+		}
+		return true, err
+	})
+}
+
+// loadDue loads the waiting edits that the thread's next event is the last one for.
+func (p *Partition) loadDue(st *thread.State) error {
+	now := st.Header.Events + 1
+	if st.Header.NextDeadline == 0 || now < st.Header.NextDeadline {
+		return nil
+	}
+	name := st.Header.Thread
+	prefix := p.key(kindDeadline).part(name)
+	return p.scan(prefix, prefix, func(k, id []byte) (bool, error) {
+		deadline, seq := lastNumber(k[:len(k)-8]), lastNumber(k)
+		if deadline > now {
+			st.NextDeadline = deadline
+			return false, nil
+		}
+		w, err := p.waiting(name, string(id), seq)
+		st.Due = append(st.Due, w)
+		return true, err
+	})
+}
+
+func (p *Partition) waiting(name, id string, seq uint64) (*thread.Waiting, error) {
+	var w *thread.Waiting
+	found, err := p.get(p.key(kindWaiting).part(name).part(id).number(seq), func(b []byte) (err error) {
+		w, err = decodeWaiting(b)
+		return err
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("%w: waiting edit %d of thread %q has no row", ErrDamaged, seq, name)
+	}
+	return w, err
+}
+
+func decodeWaiting(b []byte) (*thread.Waiting, error) {
+	w := &thread.Waiting{}
+	if err := jsonInto(w)(b); err != nil {
+		return nil, err
+	}
+	// It was accepted under the limits of its time: none are held against it again.
+	ev, reject := events.Decode(events.Raw{Subject: w.Subject, Header: w.Header, Body: w.Body}, events.Limits{EventBytes: len(w.Body)})
+	if reject != nil || ev.Edit == nil {
+		return nil, fmt.Errorf("%w: waiting edit %d does not decode", ErrDamaged, w.Seq)
+	}
+	w.Edit = ev.Edit
+	return w, nil
+}

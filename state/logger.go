@@ -1,0 +1,29 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/rs/zerolog"
+)
+
+// pebbleLogger sends Pebble's own words into our log. Fatalf must not return: Pebble calls it when a
+// write is lost (a full disk), and would then report the commit as done.
+type pebbleLogger struct {
+	log   zerolog.Logger
+	fatal func(string)
+}
+
+func (l pebbleLogger) Infof(format string, args ...any) {
+	l.log.Trace().Msgf(format, args...)
+}
+
+func (l pebbleLogger) Errorf(format string, args ...any) {
+	l.log.Error().Msgf("store: "+format, args...)
+}
+
+func (l pebbleLogger) Fatalf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	l.log.Error().Msg("store can't go on, ending the process; free disk space and start again: " + text)
+	l.fatal(text)
+	panic(text) // whatever fatal does, no commit may be taken for done
+}

@@ -1,0 +1,194 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"precis/internal/thread"
+)
+
+// Partition writes one partition. It has one owner: a single goroutine loads, saves and commits.
+//
+// What it saves gathers in an open batch, and its own reads see it. Nobody else does before Commit,
+// which makes all of it durable together with the position.
+type Partition struct {
+	View
+	store *Store
+	batch *pebble.Batch
+
+	meta    Meta
+	changed bool
+	// headers of the open batch: a thread's header is rewritten with every event, and only its last
+	// version has to be encoded.
+	headers  map[string]*thread.Header
+	outgoing []*Outgoing
+	jobs     []*thread.Job
+	// compactions of the open batch, for the same reason as headers.
+	compactions map[string]*thread.Compaction
+	spare       *thread.Compaction // of an earlier event, for the next one to be copied into
+	hot         *hot
+	ids         *ids
+}
+
+// Partition opens a partition for writing.
+func (s *Store) Partition(id int) (*Partition, error) {
+	p := &Partition{store: s, View: View{id: uint16(id)}, hot: newHot(), ids: newIDs()}
+	p.begin()
+	meta, err := p.View.Meta()
+	if err != nil {
+		return nil, fmt.Errorf("open partition %d: %w", id, err)
+	}
+	p.meta = meta
+	return p, nil
+}
+
+func (p *Partition) begin() {
+	p.batch = p.store.db.NewIndexedBatch()
+	p.r = p.batch
+	p.headers = make(map[string]*thread.Header)
+	p.outgoing, p.jobs = nil, nil
+	p.compactions = make(map[string]*thread.Compaction)
+	p.changed = false
+}
+
+// ID is the partition's number.
+func (p *Partition) ID() int { return int(p.id) }
+
+// Meta is where the partition stands, the open batch included.
+func (p *Partition) Meta() Meta { return p.meta }
+
+// SetMeta changes where the partition stands.
+func (p *Partition) SetMeta(m Meta) {
+	p.meta = m
+	p.changed = true
+}
+
+// Header is the header of a thread; nil where the thread is not known.
+func (p *Partition) Header(name string) (*thread.Header, error) {
+	if h, ok := p.headers[name]; ok {
+		return h, nil
+	}
+	if t := p.hot.get(name); t.header != nil {
+		return t.header, nil
+	}
+	return p.View.Header(name)
+}
+
+// Changed says that the open batch holds something.
+func (p *Partition) Changed() bool { return p.changed }
+
+// Size is what the open batch holds, in bytes, but for the threads' headers.
+func (p *Partition) Size() int { return p.batch.Len() }
+
+// Decided says that the open batch holds outbox rows: what may be lost without a sync is none of these.
+func (p *Partition) Decided() bool { return len(p.outgoing) > 0 }
+
+// Commit makes the open batch durable and returns what it decided to send, in order. With NoSync a
+// crash may lose it, and all of it.
+func (p *Partition) Commit(opts *CommitOptions) ([]*Outgoing, error) {
+	a, err := p.Apply(opts)
+	if err != nil {
+		return nil, err
+	}
+	return a.Decided, a.Wait()
+}
+
+// Applied is a batch that everybody sees, and that the disk may not have yet.
+type Applied struct {
+	// Decided is what it decided to send, in order; Jobs are those that it has started or changed.
+	Decided []*Outgoing
+	Jobs    []*thread.Job
+
+	partition uint16
+	batch     *pebble.Batch
+	sync      bool
+}
+
+// Apply ends the open batch and begins another. A crash may lose what is applied until Wait has returned,
+// but never a batch without those that were applied after it.
+func (p *Partition) Apply(opts *CommitOptions) (*Applied, error) {
+	p.end()
+	if opts.Sync {
+		opts = p.store.durably()
+	}
+	a := &Applied{Decided: p.outgoing, Jobs: p.jobs, partition: p.id, batch: p.batch, sync: opts.Sync}
+	err := p.apply(opts)
+	if err != nil {
+		p.hot = newHot() // what the store has of this batch nobody knows
+		return nil, fmt.Errorf("commit partition %d: %w", p.id, err)
+	}
+	for name, h := range p.headers {
+		p.hot.put(name, h, p.compactions[name])
+	}
+	p.begin()
+	return a, nil
+}
+
+func (p *Partition) apply(opts *CommitOptions) error {
+	if opts.Sync {
+		return p.store.db.ApplyNoSyncWait(p.batch, opts)
+	}
+	return p.store.db.Apply(p.batch, opts)
+}
+
+// end writes what the open batch has kept back.
+func (p *Partition) end() {
+	for _, h := range p.headers {
+		p.set(p.key(kindHeader).rest(h.Thread), encodeHeader(h))
+	}
+	for name, c := range p.compactions {
+		p.set(p.key(kindCut).rest(name), encodeCompaction(c))
+	}
+	p.set(p.key(kindMeta), encodeJSON(p.meta))
+	for _, o := range p.outgoing {
+		if h := p.headers[o.Thread]; o.Guarded && h != nil {
+			o.After = h.SummariesSeq
+		}
+	}
+}
+
+// Wait returns when the batch is durable; at once where that was not asked for. It is called once, and may
+// be called by any goroutine.
+func (a *Applied) Wait() error {
+	var err error
+	if a.sync {
+		err = a.batch.SyncWait()
+	}
+	if err = errors.Join(err, a.batch.Close()); err != nil {
+		return fmt.Errorf("commit partition %d: %w", a.partition, err)
+	}
+	return nil
+}
+
+// JobsTouched are those that the open batch has started or changed.
+func (p *Partition) JobsTouched() []*thread.Job { return p.jobs }
+
+// CommitOptions says whether Commit waits for the disk.
+type CommitOptions = pebble.WriteOptions
+
+// Commit's two ways.
+var (
+	Sync   = pebble.Sync
+	NoSync = pebble.NoSync
+)
+
+// Close gives up the open batch.
+func (p *Partition) Close() error { return p.batch.Close() }
+
+// set and remove can't fail but by misuse: a batch only grows in memory until it is committed.
+func (p *Partition) set(k key, value []byte) {
+	p.must(p.batch.Set(k, value, nil))
+}
+
+func (p *Partition) remove(k key) {
+	p.must(p.batch.Delete(k, nil))
+}
+
+func (p *Partition) must(err error) {
+	p.changed = true
+	if err != nil {
+		panic(fmt.Sprintf("write to open batch: %v", err))
+	}
+}

@@ -1,0 +1,199 @@
+package state
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/thread"
+)
+
+// Meta is where a partition stands.
+type Meta struct {
+	Position      uint64    `json:"position"`       // the last EVENTS sequence applied
+	EventsCreated time.Time `json:"events_created"` // which EVENTS stream that was
+	SummariesSeq  uint64    `json:"summaries_seq"`  // up to here SUMMARIES holds nothing unknown
+	// SummariesCreated says which SUMMARIES stream that was; zero in a store from before it was noted.
+	SummariesCreated time.Time `json:"summaries_created,omitzero"`
+	RejectedSeq      uint64    `json:"rejected_seq"` // the same for REJECTED
+	NextOutgoing     uint64    `json:"next_outgoing"`
+	Staged           uint64    `json:"staged"` // records staged and not adopted yet
+}
+
+// Outgoing is one outbox row: decided, durable with the decision, and not confirmed by the server.
+type Outgoing struct {
+	Number  uint64
+	Type    events.Type
+	ID      string // ce-id and Nats-Msg-Id
+	Thread  string // empty: the partition itself, or a rejection whose thread can't be told
+	Subject string
+	Time    time.Time
+	Data    []byte
+	// Guarded rows go to SUMMARIES: one in flight per thread, each behind the one before it.
+	Guarded bool
+	// After is the thread's last SUMMARIES sequence known when the row was read; not stored.
+	After uint64
+}
+
+// Staged is a record of SUMMARIES that the fold has not reached yet.
+type Staged struct {
+	Thread       string
+	EffectiveSeq uint64
+	// Under is the chain sequence of the partition's config.applied that was in force: what an event led to
+	// comes before a configuration that took effect behind that same event.
+	Under    uint64
+	ChainSeq uint64
+	Seq      uint64 // in SUMMARIES
+	Time     time.Time
+	Type     events.Type
+	Data     []byte
+}
+
+func encodeHeader(h *thread.Header) []byte {
+	e := encoder{b: make([]byte, 0, 192)}
+	for _, v := range []uint64{h.Events, h.Messages, h.ToolResults, h.Edits, h.Duplicates, h.Ignored, h.Rejected, h.Ordinals} {
+		e.u(v)
+	}
+	e.i(h.Tokens)
+	e.i(h.Bytes)
+	e.i(h.TokensLive)
+	e.u(h.SummariesActive)
+	e.u(h.SummariesStale)
+	e.i(h.LLMInput)
+	e.i(h.LLMOutput)
+	e.i(h.CostMicroUSD)
+	e.u(h.CostUnknown)
+	e.u(h.EventSeq)
+	e.u(h.ChainSeq)
+	e.s(h.Chain)
+	e.u(h.SummariesSeq)
+	e.s(h.FirstAgentID)
+	e.s(h.Policy)
+	e.s(h.LastMessageID)
+	e.u(h.Waiting)
+	e.u(h.NextDeadline)
+	e.u(h.Jobs)
+	e.i(h.LastAt)
+	e.u(h.Renewals)
+	e.u(h.RenewCompactions)
+	return e.b
+}
+
+func decodeHeader(name string, b []byte) (*thread.Header, error) {
+	d := decoder{b: b}
+	h := &thread.Header{Thread: name}
+	for _, v := range []*uint64{&h.Events, &h.Messages, &h.ToolResults, &h.Edits, &h.Duplicates, &h.Ignored, &h.Rejected, &h.Ordinals} {
+		*v = d.u()
+	}
+	h.Tokens, h.Bytes, h.TokensLive = d.i(), d.i(), d.i()
+	h.SummariesActive, h.SummariesStale = d.u(), d.u()
+	h.LLMInput, h.LLMOutput, h.CostMicroUSD, h.CostUnknown = d.i(), d.i(), d.i(), d.u()
+	h.EventSeq, h.ChainSeq, h.Chain, h.SummariesSeq = d.u(), d.u(), d.s(), d.u()
+	h.FirstAgentID, h.Policy, h.LastMessageID = d.s(), d.s(), d.s()
+	h.Waiting, h.NextDeadline, h.Jobs = d.u(), d.u(), d.u()
+	h.LastAt, h.Renewals, h.RenewCompactions = d.i(), d.u(), d.u()
+	return h, rowError("header", name, d.err)
+}
+
+func encodeMessage(m *thread.Message) []byte {
+	e := encoder{b: make([]byte, 0, 160)}
+	e.u(m.Ordinal)
+	e.flag(m.Tool)
+	e.s(m.Role)
+	e.sum(&m.Shape)
+	e.sum(&m.FirstDigest)
+	e.sum(&m.Digest)
+	e.u(m.Revision)
+	e.u(m.FirstSeq)
+	e.u(m.Seq)
+	e.flag(m.Deleted)
+	e.flag(m.Pinned)
+	for _, size := range []thread.Size{m.Text, m.Args} {
+		e.i(size.Chars)
+		e.i(size.Bytes)
+		e.i(size.Tokens)
+	}
+	e.u(uint64(len(m.CallIDs)))
+	for _, id := range m.CallIDs {
+		e.s(id)
+	}
+	e.s(m.CallID)
+	return e.b
+}
+
+func decodeMessage(id string, b []byte) (*thread.Message, error) {
+	d := decoder{b: b}
+	m := &thread.Message{ID: id, Ordinal: d.u(), Tool: d.flag(), Role: d.s()}
+	d.sum(&m.Shape)
+	d.sum(&m.FirstDigest)
+	d.sum(&m.Digest)
+	m.Revision, m.FirstSeq, m.Seq = d.u(), d.u(), d.u()
+	m.Deleted, m.Pinned = d.flag(), d.flag()
+	for _, size := range []*thread.Size{&m.Text, &m.Args} {
+		size.Chars, size.Bytes, size.Tokens = d.i(), d.i(), d.i()
+	}
+	for n := d.u(); n > 0 && d.err == nil; n-- {
+		m.CallIDs = append(m.CallIDs, d.s())
+	}
+	m.CallID = d.s()
+	return m, rowError("message", id, d.err)
+}
+
+func encodeOutgoing(o *Outgoing) []byte {
+	var e encoder
+	e.s(string(o.Type))
+	e.s(o.ID)
+	e.s(o.Thread)
+	e.s(o.Subject)
+	e.i(o.Time.UnixNano())
+	e.flag(o.Guarded)
+	e.bytes(o.Data)
+	return e.b
+}
+
+func decodeOutgoing(number uint64, b []byte) (*Outgoing, error) {
+	d := decoder{b: b}
+	o := &Outgoing{Number: number, Type: events.Type(d.s()), ID: d.s(), Thread: d.s(), Subject: d.s()}
+	o.Time, o.Guarded, o.Data = time.Unix(0, d.i()).UTC(), d.flag(), d.bytes()
+	return o, rowError("outbox row", o.ID, d.err)
+}
+
+func encodeStaged(s *Staged) []byte {
+	var e encoder
+	e.u(s.Seq)
+	e.s(string(s.Type))
+	e.bytes(s.Data)
+	e.i(s.Time.UnixNano())
+	return e.b
+}
+
+func decodeStaged(k, b []byte) (*Staged, error) {
+	s := &Staged{}
+	if len(k) < stagedEffective+8+2+8 {
+		return nil, fmt.Errorf("%w: staged record's key", ErrDamaged)
+	}
+	s.EffectiveSeq, s.Under = lastNumber(k[:stagedEffective]), lastNumber(k[:stagedEffective+8])
+	s.Thread, _, _ = cutPart(k[stagedEffective+8:])
+	s.ChainSeq = lastNumber(k)
+	d := decoder{b: b}
+	s.Seq, s.Type, s.Data = d.u(), events.Type(d.s()), d.bytes()
+	s.Time = time.Unix(0, d.i()).UTC()
+	return s, rowError("staged record", s.Thread, d.err)
+}
+
+func encodeJSON(v any) []byte {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		panic(fmt.Sprintf("encode %T: %v", v, err)) // only our own row types come here
+	}
+	return b
+}
+
+func rowError(kind, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read %s %q: %w", kind, id, err)
+}

@@ -1,0 +1,112 @@
+package state
+
+import (
+	"precis/internal/thread"
+)
+
+// Save writes what a step changed in a thread to the open batch. It can't fail: everything that could
+// has happened before, so a step is in the batch whole or not at all.
+func (p *Partition) Save(st *thread.State) {
+	name := st.Header.Thread
+	if h := p.headers[name]; h != nil {
+		*h = st.Header
+	} else {
+		h := st.Header
+		p.headers[name] = &h
+	}
+	p.changed = true
+	c := &st.Changes
+	p.saveMessage(name, st.Message, c)
+	p.saveWaiting(name, c)
+	for _, sum := range c.SummaryPuts {
+		p.saveSummary(name, sum)
+	}
+	for _, slot := range c.SlotPuts {
+		p.set(p.key(kindSlot).part(name).rest(slot.Name), encodeJSON(slot))
+	}
+	p.saveJobs(name, c)
+	if c.Compacted {
+		if old := p.compactions[name]; old != st.Compaction {
+			p.spare = old
+		}
+		p.compactions[name] = st.Compaction
+	}
+	for id, ledger := range c.Ledgers {
+		p.set(p.key(kindLedger).part(name).rest(id), ledger)
+	}
+}
+
+func (p *Partition) saveMessage(name string, m *thread.Message, c *thread.Changes) {
+	if c.MessagePut {
+		p.set(p.key(kindMessage).part(name).rest(m.ID), encodeMessage(m))
+	}
+	if c.MessageNew {
+		p.set(p.key(kindOrder).part(name).number(m.Ordinal), []byte(m.ID))
+		p.ids.add(name, m.ID)
+	}
+	for _, r := range c.Revisions {
+		var e encoder
+		e.u(r.Seq)
+		p.set(p.key(kindRevision).part(name).part(m.ID).number(r.Number), e.b)
+	}
+	for _, edit := range c.EditKeys {
+		p.set(p.key(kindEdit).part(name).part(editedMessage(m, c)).editKey(edit), nil)
+	}
+}
+
+func (p *Partition) saveJobs(name string, c *thread.Changes) {
+	for _, job := range c.JobPuts {
+		p.set(p.key(kindJob).part(name).rest(job.ID()), encodeJSON(job))
+		p.jobs = append(p.jobs, job)
+	}
+	for _, id := range c.JobEnds {
+		p.remove(p.key(kindJob).part(name).rest(id))
+	}
+}
+
+// editedMessage is the message that the step's edit is of; it may not have come yet.
+func editedMessage(m *thread.Message, c *thread.Changes) string {
+	if c.Hold != nil {
+		return c.Hold.MessageID
+	}
+	return m.ID
+}
+
+func (p *Partition) saveWaiting(name string, c *thread.Changes) {
+	if w := c.Hold; w != nil {
+		p.set(p.key(kindWaiting).part(name).part(w.MessageID).number(w.Seq), encodeJSON(w))
+		p.set(p.key(kindDeadline).part(name).number(w.Deadline).number(w.Seq), []byte(w.MessageID))
+	}
+	for _, w := range c.Release {
+		p.remove(p.key(kindWaiting).part(name).part(w.MessageID).number(w.Seq))
+		p.remove(p.key(kindDeadline).part(name).number(w.Deadline).number(w.Seq))
+	}
+	for _, w := range c.EditForget {
+		p.remove(p.key(kindEdit).part(name).part(w.MessageID).editKey(w.Key))
+	}
+}
+
+// saveSummary writes a summary with its index rows: only an active one is found by its sources.
+func (p *Partition) saveSummary(name string, sum *thread.Summary) {
+	p.set(p.key(kindSummary).part(name).rest(sum.ID), encodeJSON(sum))
+	p.set(p.key(kindOwner).rest(sum.ID), []byte(name))
+	for _, id := range sum.Sources {
+		p.saveSource(name, messageSource(id), sum)
+	}
+	for _, id := range sum.SourceSums {
+		p.saveSource(name, summarySource(id), sum)
+	}
+	p.saveTimes(name, sum)
+}
+
+func (p *Partition) saveSource(name, source string, sum *thread.Summary) {
+	k := p.key(kindSource).part(name).part(source).rest(sum.ID)
+	if sum.Status == thread.Active {
+		p.set(k, nil)
+		return
+	}
+	p.remove(k)
+}
+
+// SaveConfig writes the config.applied that is in force from here on.
+func (p *Partition) SaveConfig(data []byte) { p.set(p.key(kindConfig), data) }

@@ -1,0 +1,102 @@
+package state
+
+// Stage keeps a record of SUMMARIES until the fold reaches the event it took effect at. Staging it
+// again, after a crash in the middle, changes nothing.
+func (p *Partition) Stage(s *Staged) error {
+	k := p.stagedKey(s)
+	if found, err := p.get(k, func([]byte) error { return nil }); err != nil || found {
+		return err
+	}
+	p.set(k, encodeStaged(s))
+	to, err := p.StagedTo(s.Thread)
+	if err != nil {
+		return err
+	}
+	if s.ChainSeq > to {
+		var e encoder
+		e.u(s.ChainSeq)
+		p.set(p.key(kindStagedTo).rest(s.Thread), e.b)
+	}
+	p.meta.Staged++
+	return nil
+}
+
+// stagedEffective is where the effective sequence ends in a staged record's key.
+const stagedEffective = 3 + 8
+
+func (p *Partition) stagedKey(s *Staged) key {
+	return p.key(kindStaged).number(s.EffectiveSeq).number(s.Under).part(s.Thread).number(s.ChainSeq)
+}
+
+// Adopted removes a staged record that is part of the state now.
+func (p *Partition) Adopted(s *Staged) {
+	p.remove(p.stagedKey(s))
+	p.meta.Staged--
+	if p.meta.Staged == 0 {
+		k := p.key(kindStagedTo)
+		p.must(p.batch.DeleteRange(k, k.end(), nil))
+	}
+}
+
+// StagedTo is the last chain sequence that SUMMARIES holds of a thread whose records are still being
+// adopted; 0 where none are.
+func (v View) StagedTo(name string) (to uint64, err error) {
+	_, err = v.get(v.key(kindStagedTo).rest(name), func(b []byte) error {
+		d := decoder{b: b}
+		to = d.u()
+		return rowError("staged mark", name, d.err)
+	})
+	return to, err
+}
+
+// StagedFrom returns the staged records, limit at most, that took effect from one EVENTS sequence to
+// another, both included, in order. Adopted records leave marks of deletion behind: where from is the
+// sequence of the first that is left, a scan does not go through all of them again.
+func (v View) StagedFrom(from, to uint64, limit int) ([]*Staged, error) {
+	prefix := v.key(kindStaged)
+	var rows []*Staged
+	err := v.scan(prefix, v.key(kindStaged).number(from), func(k, b []byte) (bool, error) {
+		s, err := decodeStaged(k, b)
+		if err != nil || s.EffectiveSeq > to {
+			return false, err
+		}
+		rows = append(rows, s)
+		return len(rows) < limit, nil
+	})
+	return rows, err
+}
+
+// NextStaged is the EVENTS sequence of the first staged record that took effect at or behind from; false
+// where there is none.
+func (v View) NextStaged(from uint64) (effective uint64, found bool, err error) {
+	prefix := v.key(kindStaged)
+	err = v.scan(prefix, v.key(kindStaged).number(from), func(k, _ []byte) (bool, error) {
+		effective, found = lastNumber(k[:stagedEffective]), true
+		return false, nil
+	})
+	return effective, found, err
+}
+
+// LastStaged is the last EVENTS sequence that a staged record took effect at; 0 where none is staged.
+func (v View) LastStaged() (effective uint64, err error) {
+	k, err := v.last(v.key(kindStaged))
+	if err != nil || k == nil {
+		return 0, err
+	}
+	return lastNumber(k[:stagedEffective]), nil
+}
+
+// StageRejection notes that REJECTED holds the rejection of an event that the fold has not reached.
+func (p *Partition) StageRejection(eventSeq uint64) {
+	p.set(p.key(kindRejected).number(eventSeq), nil)
+}
+
+// TakeRejection says whether REJECTED holds the rejection of an event already, and forgets it.
+func (p *Partition) TakeRejection(eventSeq uint64) (bool, error) {
+	k := p.key(kindRejected).number(eventSeq)
+	found, err := p.get(k, func([]byte) error { return nil })
+	if found {
+		p.remove(k)
+	}
+	return found, err
+}

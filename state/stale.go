@@ -1,0 +1,160 @@
+package state
+
+import (
+	"encoding/binary"
+	"time"
+
+	"precis/internal/thread"
+)
+
+// saveTimes keeps the rows by which a summary is found when it has to be made again, or expires.
+func (p *Partition) saveTimes(name string, sum *thread.Summary) {
+	k := p.key(kindRenewal).part(name).renewal(sum)
+	if sum.Renew {
+		p.set(k, nil)
+	} else if sum.Status == thread.Replaced || len(sum.Invalidated) > 0 {
+		p.remove(k) // an active one has never had the row
+	}
+	if sum.ExpiresAt.IsZero() {
+		return
+	}
+	k = p.key(kindExpiry).number(instant(sum.ExpiresAt)).part(name).rest(sum.ID)
+	if sum.Status == thread.Active {
+		p.set(k, nil)
+		return
+	}
+	p.remove(k)
+}
+
+// renewal orders what waits: compactions before tool outputs, what is made from messages before what is
+// made from that.
+func (k key) renewal(sum *thread.Summary) key {
+	return append(k, sum.RenewalRank()).rest(sum.ID)
+}
+
+// instant is a time as keys have it; before 1970 there is none.
+func instant(t time.Time) uint64 { return uint64(max(t.UnixNano(), 0)) }
+
+// Renewals are the ids of the summaries of a thread that wait to be made again, limit at most, each
+// before what is made from it.
+func (v View) Renewals(name string, limit int) ([]string, error) {
+	prefix := v.key(kindRenewal).part(name)
+	var ids []string
+	err := v.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
+		ids = append(ids, string(k[len(prefix)+1:]))
+		return len(ids) < limit, nil
+	})
+	return ids, err
+}
+
+// Ref names a summary.
+type Ref struct{ Thread, Summary string }
+
+// Expired are the active summaries whose time is over, limit at most, the oldest first.
+func (v View) Expired(now time.Time, limit int) ([]Ref, error) {
+	prefix := v.key(kindExpiry)
+	var refs []Ref
+	err := v.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
+		if len(k) < len(prefix)+8 || binary.BigEndian.Uint64(k[len(prefix):]) > instant(now) {
+			return false, nil
+		}
+		name, id, ok := cutPart(k[len(prefix)+8:])
+		if ok {
+			refs = append(refs, Ref{name, string(id)})
+		}
+		return len(refs) < limit, nil
+	})
+	return refs, err
+}
+
+// IdleDue are the threads that somebody shall look at by now, limit at most, the first due first.
+func (v View) IdleDue(now time.Time, limit int) ([]string, error) {
+	prefix := v.key(kindIdleDue)
+	var names []string
+	err := v.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
+		if len(k) < len(prefix)+8 || binary.BigEndian.Uint64(k[len(prefix):]) > instant(now) {
+			return false, nil
+		}
+		names = append(names, string(k[len(prefix)+8:]))
+		return len(names) < limit, nil
+	})
+	return names, err
+}
+
+// IdleAt is when somebody looks whether a thread is idle; false where nobody will.
+func (v View) IdleAt(name string) (at time.Time, found bool, err error) {
+	found, err = v.get(v.key(kindIdle).rest(name), func(b []byte) error {
+		at = time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC()
+		return nil
+	})
+	return at, found, err
+}
+
+// LookAt has somebody look at a thread at a time; a zero time, nobody. was is what IdleAt says now. It is
+// no part of the state that a log makes: the thread's next event sets it again.
+func (p *Partition) LookAt(name string, was, at time.Time) {
+	if !was.IsZero() {
+		p.remove(p.key(kindIdleDue).number(instant(was)).rest(name))
+	}
+	if at.IsZero() {
+		p.remove(p.key(kindIdle).rest(name))
+		return
+	}
+	p.set(p.key(kindIdleDue).number(instant(at)).rest(name), nil)
+	p.set(p.key(kindIdle).rest(name), binary.BigEndian.AppendUint64(nil, instant(at)))
+}
+
+// Sweep is how far the configuration in force was held against the partition's summaries.
+type Sweep struct {
+	ConfigSeq uint64 `json:"config_seq"` // of the config.applied
+	After     []byte `json:"after"`      // the last summary's key; nil before the first
+	Done      bool   `json:"done"`
+}
+
+// Sweep is how far the last sweep came.
+func (v View) Sweep() (s Sweep, err error) {
+	_, err = v.get(v.key(kindSweep), jsonInto(&s))
+	return s, err
+}
+
+// SaveSweep writes how far a sweep has come to the open batch, with what it has found.
+func (p *Partition) SaveSweep(s Sweep) { p.set(p.key(kindSweep), encodeJSON(s)) }
+
+// NextSummaries returns the summaries behind a key, limit at most, and the key of the last one.
+func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, err error) {
+	prefix := v.key(kindSummary)
+	from := prefix
+	if after != nil {
+		from = append(key(after[:len(after):len(after)]), 0)
+	}
+	last = after
+	err = v.scan(prefix, from, func(k, _ []byte) (bool, error) {
+		name, id, ok := cutPart(k[len(prefix):])
+		if ok {
+			refs = append(refs, Ref{name, string(id)})
+		}
+		last = append([]byte(nil), k...)
+		return len(refs) < limit, nil
+	})
+	return refs, last, err
+}
+
+// CountSummaries is how many summaries there are behind a key.
+func (v View) CountSummaries(after []byte) (n int, err error) {
+	prefix := v.key(kindSummary)
+	from := prefix
+	if after != nil {
+		from = append(key(after[:len(after):len(after)]), 0)
+	}
+	err = v.scan(prefix, from, func(_, _ []byte) (bool, error) {
+		n++
+		return true, nil
+	})
+	return n, err
+}
+
+// LoadMadeFrom loads the active summaries that were made from a summary, those made from them, and so
+// on, each before what was made from it.
+func (p *Partition) LoadMadeFrom(st *thread.State, summary string) error {
+	return p.loadMadeFrom(st, summarySource(summary))
+}

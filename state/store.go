@@ -1,0 +1,200 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/rs/zerolog"
+)
+
+// format is the version of the rows; another one is refused.
+const format = "precis-2"
+
+// FS is a file system that a store can live in.
+type FS = vfs.FS
+
+// Memory is an empty file system in memory.
+func Memory() FS { return vfs.NewMem() }
+
+// Options of a store.
+type Options struct {
+	// FS is the file system; nil is the operating system's.
+	FS FS
+	// CacheBytes is the size of the block cache; 0 means 64 MiB.
+	CacheBytes int64
+	// ReadOnly opens a store at rest; nothing is written.
+	ReadOnly bool
+	// Scratch is for a store that is thrown away: nothing is written ahead, and none of it is sure to be there
+	// for another process.
+	Scratch bool
+	// Fatal is called when Pebble can't go on (a full disk) and must end the process; nil panics.
+	Fatal  func(message string)
+	Logger zerolog.Logger
+}
+
+// Store is one data directory.
+type Store struct {
+	db   *pebble.DB
+	opts Options
+}
+
+// Open opens the store in dir, making it where there is none. It fails with an *OwnedError where
+// another process holds it and with ErrFormat where another version made it.
+func Open(dir string, opts Options) (*Store, error) {
+	opts = opts.withDefaults()
+	if err := makeDir(opts.FS, dir); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	cache := pebble.NewCache(opts.CacheBytes)
+	defer cache.Unref() // the store holds its own reference
+	db, err := pebble.Open(dir, pebbleOptions(opts, cache))
+	if err != nil {
+		return nil, openError(opts.FS, dir, err)
+	}
+	s := &Store{db: db, opts: opts}
+	if err := s.begin(dir); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return s, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 64 << 20
+	}
+	if o.Fatal == nil {
+		o.Fatal = func(text string) { panic(text) }
+	}
+	return o
+}
+
+func pebbleOptions(o Options, cache *pebble.Cache) *pebble.Options {
+	p := &pebble.Options{
+		FS: o.FS, Cache: cache, ReadOnly: o.ReadOnly, ErrorIfNotExists: o.ReadOnly,
+		Logger: pebbleLogger{log: o.Logger, fatal: o.Fatal},
+		// Whoever read the damaged bytes is told so and ends in order; Pebble's own listener ends the process.
+		EventListener: &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
+			o.Logger.Error().Str("file", info.Path).Msg("store is damaged")
+		}},
+		// Large enough that a burst of threads is not compacted over and over; two of them are held.
+		MemTableSize:       32 << 20,
+		DisableWAL:         o.Scratch,
+		FormatMajorVersion: pebble.FormatNewest,
+	}
+	// Nearly every event looks for a message id that is not there: without a filter each level is read.
+	for i := range p.Levels {
+		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	return p
+}
+
+// begin checks the format, or notes it in a new store, and says who owns the directory.
+func (s *Store) begin(dir string) error {
+	k := newKey(formatPartition, 'f')
+	have, closer, err := s.db.Get(k)
+	switch {
+	case errors.Is(err, pebble.ErrNotFound):
+		if s.opts.ReadOnly {
+			return fmt.Errorf("open store in %s: %w", dir, ErrMissing)
+		}
+		if err := s.db.Set(k, []byte(format), s.durably()); err != nil {
+			return fmt.Errorf("open store: %w", err)
+		}
+	case err != nil:
+		return fmt.Errorf("open store: %w", readError(err))
+	default:
+		found := string(have)
+		if err := closer.Close(); err != nil {
+			return fmt.Errorf("open store: %w", err)
+		}
+		if found != format {
+			return fmt.Errorf("%w: %q, this version reads %q", ErrFormat, found, format)
+		}
+	}
+	if s.opts.ReadOnly {
+		return nil
+	}
+	return writeOwner(s.opts.FS, dir)
+}
+
+// durably is how what must not be lost is written.
+func (s *Store) durably() *CommitOptions {
+	if s.opts.Scratch {
+		return NoSync
+	}
+	return Sync
+}
+
+// Partitions is how many partitions the store has, the strays' included: all are made together.
+func (s *Store) Partitions() (n int, err error) {
+	for {
+		found, err := s.View(n).get(newKey(uint16(n), kindMeta), func([]byte) error { return nil })
+		if err != nil || !found {
+			return n, err
+		}
+		n++
+	}
+}
+
+// Close closes the store. No partition may be in use.
+func (s *Store) Close() error { return s.db.Close() }
+
+func openError(fsys vfs.FS, dir string, err error) error {
+	if errors.Is(err, pebble.ErrDBDoesNotExist) {
+		return fmt.Errorf("open store in %s: %w", dir, ErrMissing)
+	}
+	if isLocked(err) {
+		return &OwnedError{Dir: dir, Owner: readOwner(fsys, dir)}
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("open store in %s: %w: give this user the right to write there, or another --data", dir, err)
+	}
+	if damaged(err) {
+		return fmt.Errorf("open store in %s: %w: %w", dir, ErrDamaged, err)
+	}
+	return fmt.Errorf("open store in %s: %w", dir, err)
+}
+
+// isLocked knows Pebble's lock errors, which have no type: fcntl's between processes, and its own
+// table's within one.
+func isLocked(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "resource temporarily unavailable") ||
+		strings.Contains(text, "lock held by current process") || strings.Contains(text, "already locked")
+}
+
+func ownerFile(fsys vfs.FS, dir string) string { return fsys.PathJoin(dir, "OWNER") }
+
+func writeOwner(fsys vfs.FS, dir string) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	f, err := fsys.Create(ownerFile(fsys, dir), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	_, err = fmt.Fprintf(f, "process %d on %s (%s)", os.Getpid(), host, filepath.Base(os.Args[0]))
+	return errors.Join(err, f.Close())
+}
+
+func readOwner(fsys vfs.FS, dir string) string {
+	f, err := fsys.Open(ownerFile(fsys, dir))
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	b := make([]byte, 256)
+	n, _ := f.Read(b) // what can't be read is not said
+	return string(b[:n])
+}
