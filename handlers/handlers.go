@@ -1,0 +1,106 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
+	"github.com/rs/zerolog"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/fold"
+)
+
+// Steps takes an event of a lane through the fold.
+type Steps interface {
+	Step(ctx context.Context, lane string, d fold.Delivery) (fold.Outcome, error)
+}
+
+// ErrPanic: a handler panicked; trying again would panic again.
+var ErrPanic = errors.New("handler panicked")
+
+// Handlers are the three consumers of the log.
+type Handlers struct {
+	Steps  Steps
+	Logger zerolog.Logger
+}
+
+// Register adds a handler for each topic to a router.
+func (h Handlers) Register(r *message.Router, sub message.Subscriber) {
+	for topic, handle := range map[events.Type]message.NoPublishHandlerFunc{
+		events.ToolResult:    h.ToolResult,
+		events.ThreadMessage: h.ThreadMessage,
+		events.MessageEdited: h.MessageEdited,
+	} {
+		added := r.AddConsumerHandler(string(topic), string(topic), sub, handle)
+		added.AddMiddleware(retry)
+	}
+}
+
+// retry tries a step that failed for a while again. Watermill's own middleware makes its timers and counters
+// before it knows that they are needed: most steps don't fail.
+func retry(h message.HandlerFunc) message.HandlerFunc {
+	again := middleware.Retry{
+		MaxRetries: 5, InitialInterval: 20 * time.Millisecond, MaxInterval: time.Second, Multiplier: 2,
+		ShouldRetry: func(p middleware.RetryParams) bool { return transient(p.Err) },
+	}.Middleware(h)
+	return func(msg *message.Message) ([]*message.Message, error) {
+		out, err := h(msg)
+		if err == nil || !transient(err) {
+			return out, err
+		}
+		return again(msg)
+	}
+}
+
+// transient says whether trying again can help: not where half a step is in the batch, and not where
+// the same code will meet the same panic.
+func transient(err error) bool {
+	return !errors.Is(err, fold.ErrHalfDone) && !errors.Is(err, ErrPanic) && !errors.Is(err, context.Canceled)
+}
+
+// ToolResult folds a tool's output, which may be summarized as it arrives.
+func (h Handlers) ToolResult(msg *message.Message) error { return h.step(msg) }
+
+// ThreadMessage folds a message.
+func (h Handlers) ThreadMessage(msg *message.Message) error { return h.step(msg) }
+
+// MessageEdited folds an edit, which may invalidate what was made from its message.
+func (h Handlers) MessageEdited(msg *message.Message) error { return h.step(msg) }
+
+func (h Handlers) step(msg *message.Message) (err error) {
+	d := broker.DeliveryOf(msg)
+	defer func() {
+		if r := recover(); r != nil {
+			h.Logger.Error().Uint64("seq", d.Seq).Str("lane", d.Lane).Bytes("stack", debug.Stack()).Msg("handler panicked")
+			err = fmt.Errorf("%w at event %d: %v", ErrPanic, d.Seq, r)
+		}
+	}()
+	out, err := h.Steps.Step(msg.Context(), d.Lane, fold.Delivery{
+		Seq: d.Seq, Time: d.Time,
+		Raw: events.Raw{Subject: d.Subject, Header: d.Header, Body: msg.Payload},
+	})
+	if err != nil {
+		// It is tried again, and holds up what stands behind it: not in silence.
+		if msg.Context().Err() == nil {
+			h.Logger.Warn().Err(err).Uint64("seq", d.Seq).Str("lane", d.Lane).Msg("event not applied")
+		}
+		return err
+	}
+	if out.Code != "" {
+		h.Logger.Debug().Uint64("seq", d.Seq).Str("lane", d.Lane).Str("code", out.Code).Msg("event rejected")
+	}
+	return nil
+}
+
+// Topic is the topic of a stored subject: its event type, also for a stray that the partition
+// transform did not match.
+func Topic(subject string) string {
+	t, _, _ := events.ParseSubject(subject)
+	return string(t)
+}

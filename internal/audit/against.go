@@ -1,0 +1,130 @@
+package audit
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"precis/events"
+	"precis/internal/recovery"
+	"precis/internal/thread"
+	"precis/state"
+)
+
+// against has the fold stop where the store stands, with what the store has decided.
+func (r *replay) against() error {
+	for id := range r.source.Strays + 1 {
+		view := r.o.Store.View(id)
+		meta, err := view.Meta()
+		if err != nil {
+			return err
+		}
+		if err := recovery.CheckLog(meta, r.log); err != nil {
+			return err
+		}
+		rows, err := view.Outbox()
+		if err != nil {
+			return err
+		}
+		r.source.UpTo = append(r.source.UpTo, meta.Position)
+		r.source.Decided = append(r.source.Decided, rows...)
+	}
+	return nil
+}
+
+// compare holds the store against what the log makes.
+func (r *replay) compare() error {
+	if r.o.Store == nil {
+		return nil
+	}
+	for id := range r.source.Strays + 1 {
+		if err := r.counters(r.o.Scratch.View(id), r.o.Store.View(id)); err != nil {
+			return fmt.Errorf("compare counters: %w", err)
+		}
+		err := r.o.Store.Diff(r.o.Scratch, id, func(p state.Problem) {
+			if strings.HasPrefix(p.Check, "row t ") {
+				return // a header: its counters are named one by one
+			}
+			want, got := apart(p.Want, p.Got)
+			r.tally.find(scope{thread: p.Thread}, Finding{Thread: events.OrNull(p.Thread), Check: CheckStore, Want: p.Check + ": " + want, Got: got})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counters compares the headers of a partition. Both views give them in the order of the threads' ids.
+func (r *replay) counters(want, got state.View) error {
+	err := want.Headers(func(a *thread.Header) (bool, error) {
+		if r.o.Filter.Thread != "" && a.Thread != r.o.Filter.Thread {
+			return true, nil
+		}
+		b, err := got.Header(a.Thread)
+		if err == nil {
+			r.counter(a, b)
+		}
+		return true, err
+	})
+	if err != nil || r.o.Filter.Thread != "" {
+		return err
+	}
+	return got.Headers(func(b *thread.Header) (bool, error) {
+		a, err := want.Header(b.Thread)
+		if err == nil && a == nil {
+			if r.tally.retained.cut(b.Thread) {
+				r.extent.Cut++
+			}
+			r.tally.find(scopeOfHeader(b), Finding{Thread: events.OrNull(b.Thread), Check: CheckCounter, Want: "no such thread in the log", Got: "a thread"})
+		}
+		return true, err
+	})
+}
+
+func scopeOfHeader(h *thread.Header) scope { return scope{thread: h.Thread, agent: h.FirstAgentID} }
+
+// counter compares one thread's counters, and everything else that is kept once per thread.
+func (r *replay) counter(a, b *thread.Header) {
+	at := scopeOfHeader(a)
+	if a.Thread != "" && r.tally.retained.cut(a.Thread) {
+		r.extent.Cut++
+	}
+	if b == nil {
+		r.tally.find(at, Finding{Thread: events.OrNull(a.Thread), Check: CheckCounter, Want: "a thread", Got: "not in the store"})
+		return
+	}
+	x, y := reflect.ValueOf(*a), reflect.ValueOf(*b)
+	same := true
+	for i := range x.NumField() {
+		name := x.Type().Field(i).Name
+		if name == "SummariesSeq" || x.Field(i).Interface() == y.Field(i).Interface() {
+			continue // how far the server has confirmed is no counter
+		}
+		same = false
+		if r.tally.retained.cut(a.Thread) {
+			r.tally.doubt(at, beginningGone) // once, not for each counter
+			return
+		}
+		r.tally.find(at, Finding{
+			Thread: events.OrNull(a.Thread), Check: CheckCounter, EventSeq: a.EventSeq,
+			Want: fmt.Sprintf("%s: %v", snake(name), x.Field(i)), Got: fmt.Sprintf("%s: %v", snake(name), y.Field(i)),
+		})
+	}
+	if same {
+		r.tally.holds(at, CheckCounter)
+	}
+}
+
+// snake is a field's name as JSON has it: ToolResults is tool_results.
+func snake(name string) string {
+	var b strings.Builder
+	for i, c := range name {
+		lower := i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z'
+		if c >= 'A' && c <= 'Z' && lower {
+			b.WriteByte('_')
+		}
+		b.WriteRune(c)
+	}
+	return strings.ToLower(b.String())
+}

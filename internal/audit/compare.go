@@ -1,0 +1,101 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rs/zerolog"
+
+	"precis/internal/broker"
+	"precis/internal/recovery"
+	"precis/state"
+)
+
+// Against is the log that a store is held against.
+type Against struct {
+	Broker     *broker.Broker
+	Partitions int
+	// Dir is where the scratch store is made; empty makes it in memory.
+	Dir      string
+	Logger   zerolog.Logger
+	Progress func(seq, last uint64)
+	// Retained is told where EVENTS begins, and how many threads of the store began before that and were not
+	// compared; it may be nil, and is called only where EVENTS has lost events at its start.
+	Retained func(first, threads uint64)
+}
+
+// Compare folds the log from zero, up to where each partition of the store stands, and reports every
+// row in which the store differs from what comes out. Nobody may write the store meanwhile.
+func Compare(ctx context.Context, store *state.Store, a Against, report func(state.Problem)) error {
+	js := a.Broker.JetStream()
+	src := Source{
+		Events:    broker.NewLogReader(js, broker.StreamEvents),
+		Summaries: broker.NewLogReader(js, broker.StreamSummaries),
+		Rejected:  broker.NewLogReader(js, broker.StreamRejected),
+		Strays:    a.Partitions, Logger: a.Logger, Progress: a.Progress,
+	}
+	log, err := broker.StateOf(ctx, js, broker.StreamEvents)
+	if err != nil {
+		return err
+	}
+	for id := range a.Partitions + 1 {
+		view := store.View(id)
+		meta, err := view.Meta()
+		if err != nil {
+			return err
+		}
+		if err := recovery.CheckLog(meta, log); err != nil {
+			return err
+		}
+		rows, err := view.Outbox()
+		if err != nil {
+			return err
+		}
+		src.UpTo, src.Decided = append(src.UpTo, meta.Position), append(src.Decided, rows...)
+	}
+	opts := state.Options{Scratch: true, Logger: a.Logger}
+	if a.Dir == "" {
+		opts.FS = state.Memory()
+	}
+	scratch, err := state.Open(a.Dir, opts)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = scratch.Close() }() // it is thrown away
+	if err := Rebuild(ctx, scratch, src); err != nil {
+		return err
+	}
+	gone := &retained{first: max(log.First, 1), store: store, partitions: a.Partitions + 1}
+	report = gone.without(report)
+	if a.Retained != nil && gone.first > 1 {
+		cut, err := gone.count()
+		if err != nil {
+			return err
+		}
+		a.Retained(gone.first, cut)
+	}
+	for id := range a.Partitions + 1 {
+		if err := store.Diff(scratch, id, report); err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+		if err := missing(scratch, id, report); err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+	}
+	return nil
+}
+
+// missing reports what the fold had to decide again: the store holds it, or differs by it, and
+// SUMMARIES has lost it.
+func missing(scratch *state.Store, id int, report func(state.Problem)) error {
+	rows, err := scratch.View(id).Outbox()
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.Guarded {
+			report(state.Problem{Partition: id, Thread: row.Thread, Check: "on record in SUMMARIES", Want: row.ID, Got: "missing"})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/fold"
+	"precis/summarize/pricing"
+)
+
+// prices are the tables that were in force, by name, and the models that the providers had.
+type prices struct {
+	tables    map[string]*pricing.Table
+	providers map[string]fold.Provider
+}
+
+// apply takes what a config.applied puts in force.
+func (p *prices) apply(rec *events.Config) {
+	p.providers = map[string]fold.Provider{}
+	_ = json.Unmarshal(rec.Providers, &p.providers) // what does not read prices nothing, and shows by that
+	table, err := pricing.Parse(rec.PriceTable)
+	if err != nil || table == nil {
+		return
+	}
+	if p.tables == nil {
+		p.tables = map[string]*pricing.Table{}
+	}
+	p.tables[table.Name()] = table
+}
+
+// usage holds a call's cost against its usage and the prices in force.
+func (a *auditor) usage(at scope, rec *events.UsageRecord, when time.Time) {
+	a.calls[rec.SummaryID] = append(a.calls[rec.SummaryID], rec)
+	name := string(rec.Cost.PriceTable)
+	if name == "" {
+		if rec.Cost.AmountMicroUSD != nil && *rec.Cost.AmountMicroUSD != 0 {
+			a.tally.find(at, a.finding(rec, CheckCost, "the price table that it is from", "a cost without one"))
+		}
+		return
+	}
+	table := a.tables[name]
+	if table == nil {
+		a.unpriced(at, rec, name)
+		return
+	}
+	tokens := pricing.Tokens{
+		Input: rec.Usage.InputTokens, CachedInput: rec.Usage.CachedInputTokens, Output: rec.Usage.OutputTokens,
+	}
+	model := a.providers[rec.Provider].Model
+	var want *int64
+	// The call's day is the one it began on, and the record comes when its job ends.
+	for _, day := range []time.Time{when, when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when.AddDate(0, 0, -1)} {
+		if want = table.Cost(tokens, day, model, rec.Model); equal(want, rec.Cost.AmountMicroUSD) {
+			a.tally.holds(at, CheckCost)
+			return
+		}
+	}
+	want = table.Cost(tokens, when, model, rec.Model)
+	a.tally.find(at, a.finding(rec, CheckCost, micro(want)+" by price table "+name, micro(rec.Cost.AmountMicroUSD)))
+}
+
+func (a *auditor) unpriced(at scope, rec *events.UsageRecord, name string) {
+	if len(a.tables) == 0 {
+		a.tally.doubt(at, "no prices are on record")
+		return
+	}
+	a.tally.find(at, a.finding(rec, CheckCost, "a price table that was in force", name))
+}
+
+// free checks that what no call was made for costs nothing.
+func (a *auditor) free(at scope, rec *events.Summary) {
+	if got := rec.Cost.AmountMicroUSD; got == nil || *got != 0 {
+		a.tally.find(at, a.finding(rec, CheckCost, micro(new(int64)), micro(got)))
+	}
+}
+
+// spent holds what a job says it cost against its calls on record. Those are the paid ones of its attempts,
+// and a job that was begun again counts its last run's: the last ones on record.
+func (a *auditor) spent(at scope, rec events.Record, id string, usage events.Usage, cost events.Cost) {
+	calls := a.calls[id]
+	delete(a.calls, id)
+	said := bill{usage.InputTokens, usage.OutputTokens, cost.AmountMicroUSD}
+	sum := bill{cost: new(int64)}
+	for n := 0; ; n++ {
+		if sum.in == said.in && sum.out == said.out && equal(sum.cost, said.cost) {
+			a.tally.holds(at, CheckCost)
+			return
+		}
+		if n == min(usage.Attempts, len(calls)) {
+			a.tally.find(at, a.finding(rec, CheckCost, sum.String()+" by its calls", said.String()))
+			return
+		}
+		sum = sum.with(calls[len(calls)-1-n])
+	}
+}
+
+// bill is what calls used and cost; an unknown cost makes all of it unknown.
+type bill struct {
+	in, out int64
+	cost    *int64
+}
+
+func (b bill) with(call *events.UsageRecord) bill {
+	b.in, b.out = b.in+call.Usage.InputTokens, b.out+call.Usage.OutputTokens
+	if b.cost == nil || call.Cost.AmountMicroUSD == nil {
+		b.cost = nil
+		return b
+	}
+	total := *b.cost + *call.Cost.AmountMicroUSD
+	b.cost = &total
+	return b
+}
+
+func (b bill) String() string {
+	return fmt.Sprintf("%d tokens in, %d out, %s", b.in, b.out, micro(b.cost))
+}
+
+func equal(a, b *int64) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+
+func micro(amount *int64) string {
+	if amount == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%d micro-dollars", *amount)
+}

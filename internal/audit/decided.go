@@ -1,0 +1,159 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+
+	"precis/events"
+	"precis/internal/fold"
+	"precis/internal/thread"
+	"precis/state"
+)
+
+// atEvent keeps a record that was decided at an event until the fold says what it decides there. One
+// that took effect later was decided by something else: a job, a timer, a request.
+func (a *auditor) atEvent(at scope, st *thread.State, s *state.Staged, rec events.Record) {
+	head := rec.Common()
+	borne := a.byTurn(at, st, s, rec)
+	if head.EventSeq == a.current.Seq && head.EffectiveSeq == a.current.Seq {
+		r := &onRecord{thread: s.Thread, rec: rec, staged: s, borne: borne}
+		if sum, ok := rec.(*events.Summary); ok && sum.Kind == events.KindCompaction && a.rules == nil && !borne {
+			r.met = true
+			a.leaf(at, st, r, sum)
+		}
+		if job, ok := rec.(*events.Started); ok && job.Kind == events.KindCompaction {
+			r.met = a.rules == nil
+			a.pending(at, st, job)
+		}
+		if a.rules == nil && kindOf(rec) == events.KindHistory && !borne {
+			r.met = true
+			a.history(at, st, r, a.delivery())
+		}
+		a.here = append(a.here, r)
+		return
+	}
+	if !borne {
+		a.elsewhere(at, s, rec)
+	}
+}
+
+// elsewhere judges a record that no event of the log called for by its own reason.
+func (a *auditor) elsewhere(at scope, s *state.Staged, rec events.Record) {
+	reason, byEvent := reasonOf(rec)
+	if !byEvent {
+		a.tally.doubt(at, "decided by what no log holds: "+reason)
+		return
+	}
+	head := rec.Common()
+	if head.EventSeq < a.first {
+		a.tally.doubt(at, "decided at an event that retention has taken")
+		return
+	}
+	a.tally.find(at, Finding{
+		Thread: events.OrNull(s.Thread), Summary: summaryOf(rec), Check: CheckTrigger, EventSeq: head.EventSeq,
+		Want: fmt.Sprintf("event %d, which calls for it (%s)", head.EventSeq, reason),
+		Got:  fmt.Sprintf("SUMMARIES %d, and no such event of the thread", s.Seq),
+	})
+}
+
+// reasonOf is why a record was made, and whether that is an event's doing.
+func reasonOf(rec events.Record) (reason string, byEvent bool) {
+	switch rec := rec.(type) {
+	case *events.Summary:
+		return rec.Trigger.Reason, eventTrigger(rec.Trigger.Reason)
+	case *events.Started:
+		return rec.Trigger.Reason, eventTrigger(rec.Trigger.Reason)
+	case *events.Invalidated:
+		switch rec.Reason {
+		case events.ReasonSourceEdited, events.ReasonSourceDeleted:
+			return rec.Reason, true
+		}
+		return rec.Reason, false
+	}
+	return "", false
+}
+
+func eventTrigger(reason string) bool {
+	return reason != events.TriggerIdle && reason != events.TriggerRequested && reason != events.TriggerRegenerated
+}
+
+// decided holds what the fold decides against what stands on record.
+func (a *auditor) decided(at scope, s fold.Stepped, d events.Record) error {
+	for _, r := range a.here {
+		if !r.met && r.thread == s.State.Header.Thread && placeOf(r.rec) == placeOf(d) {
+			r.met = true
+			return a.same(at, r, d, s.Whole)
+		}
+	}
+	return a.missed(at, s, d)
+}
+
+// placeOf is what a record is about, whatever it says: the slot that is filled, or the summary that is stale.
+func placeOf(rec events.Record) string {
+	switch rec := rec.(type) {
+	case *events.Summary:
+		return "slot " + rec.Slot
+	case *events.Started:
+		return "slot " + rec.Slot
+	case *events.Invalidated:
+		return "invalidates " + rec.SummaryID
+	}
+	return ""
+}
+
+// grace is how long a processor may take to put a decision on record before it counts as missing.
+const grace = time.Minute
+
+// missed notes a decision that is not on record.
+func (a *auditor) missed(at scope, s fold.Stepped, d events.Record) error {
+	behind, err := a.goesOn(at.thread)
+	if err != nil {
+		return err
+	}
+	if !behind && !a.endsBefore() && a.now.Sub(at.at) < grace {
+		a.tally.late(at)
+		return nil
+	}
+	f := Finding{
+		Thread: events.OrNull(at.thread), Summary: summaryOf(d), Check: CheckMissed, EventSeq: s.Delivery.Seq,
+		Want: placeOf(d), Got: "not on record",
+	}
+	if rec, ok := d.(*events.Invalidated); ok {
+		f.Check, f.Want = CheckInvalidations, fmt.Sprintf("summary.invalidated (%s)", rec.Reason)
+	} else if reason, _ := reasonOf(d); reason != "" {
+		f.Want += " by " + reason
+	}
+	a.tally.find(at, f)
+	return nil
+}
+
+// goesOn says whether a thread's record holds more than was adopted.
+func (a *auditor) goesOn(name string) (bool, error) {
+	to, err := a.lane.part.StagedTo(name)
+	if err != nil || to == 0 {
+		return false, err
+	}
+	h, err := a.lane.part.Header(name)
+	return h != nil && to > h.ChainSeq, err
+}
+
+// uncalled notes a record that its event does not call for.
+func (a *auditor) uncalled(r *onRecord) {
+	if r.borne {
+		return
+	}
+	at := scope{thread: r.thread, policy: policyOf(r.rec), at: r.staged.Time}
+	reason, byEvent := reasonOf(r.rec)
+	if job, ok := r.rec.(*events.Started); ok && job.Kind != events.KindToolResult && reason == events.TriggerRegenerated {
+		return // the job before it came too late: what it is made from was checked as it was adopted
+	}
+	if !byEvent && reason != events.TriggerRegenerated {
+		a.tally.doubt(at, "decided by what no log holds: "+reason)
+		return
+	}
+	a.tally.find(at, Finding{
+		Thread: events.OrNull(r.thread), Summary: summaryOf(r.rec), Check: CheckTrigger, EventSeq: r.rec.Common().EventSeq,
+		Want: "nothing decided: the event does not call for it under the configuration in force",
+		Got:  fmt.Sprintf("%s (%s)", r.staged.Type, reason),
+	})
+}

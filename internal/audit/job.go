@@ -1,0 +1,207 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/state"
+)
+
+// created holds a summary against its sources, and one that took its time against what was started.
+func (a *auditor) created(at scope, st *thread.State, s *state.Staged, rec *events.Summary) {
+	a.sources(at, st, rec)
+	a.slot(at, st, rec)
+	job := st.Job(rec.ID)
+	if job == nil {
+		if rec.Method == events.MethodLLM {
+			a.tally.find(at, a.finding(rec, CheckJob, "a summary.started of that id before it", "none"))
+		}
+		a.atEvent(at, st, s, rec)
+		a.free(at, rec)
+		return
+	}
+	a.asStarted(at, job, rec)
+	a.spent(at, rec, rec.ID, rec.Usage, rec.Cost)
+	delete(a.startedAt, rec.ID)
+	switch {
+	case rec.Method == events.MethodLLM:
+		a.tally.doubt(at, "a model's text is taken from the record")
+	case rec.Kind == events.KindCompaction:
+		a.instead(at, st, rec)
+	case a.rules != nil:
+		a.remakes = append(a.remakes, remake{at: at, rec: rec, job: job})
+	}
+}
+
+func (a *auditor) finding(rec events.Record, check, want, got string) Finding {
+	head := rec.Common()
+	f := Finding{Summary: summaryOf(rec), Check: check, Want: want, Got: got, EventSeq: head.EventSeq}
+	if head.ThreadID != nil {
+		f.Thread = events.OrNull(*head.ThreadID)
+	}
+	return f
+}
+
+// asStarted holds a summary against the record that announced it.
+func (a *auditor) asStarted(at scope, job *thread.Job, rec *events.Summary) {
+	was := job.Started
+	type part struct {
+		check     string
+		want, got any
+	}
+	ok := true
+	for _, p := range []part{
+		{CheckJob, was.Kind + " " + was.Slot, rec.Kind + " " + rec.Slot},
+		{CheckJob, was.Version, rec.Version},
+		{CheckJob, was.EventSeq, rec.EventSeq},
+		{CheckSources, fmt.Sprint(was.SourceMessageIDs, was.SourceSummaryIDs), fmt.Sprint(rec.SourceMessageIDs, rec.SourceSummaryIDs)},
+		{CheckSources, was.SourceDigest, rec.SourceDigest},
+		{CheckTrigger, showTrigger(was.Trigger), showTrigger(rec.Trigger)},
+		{CheckTrigger, was.Policy + " " + was.PolicyFingerprint, rec.Policy + " " + rec.PolicyFingerprint},
+	} {
+		if p.want != p.got {
+			ok = false
+			a.tally.find(at, a.finding(rec, p.check, fmt.Sprint(p.want), fmt.Sprint(p.got)))
+		}
+	}
+	if job.Superseded {
+		ok = false
+		a.tally.find(at, a.finding(rec, CheckSources, "no summary: a source has changed since it was started", "summary.created"))
+	}
+	if ok {
+		a.tally.holds(at, CheckJob)
+	}
+}
+
+func showTrigger(t events.Trigger) string {
+	show := func(v *float64) string {
+		if v == nil {
+			return "null"
+		}
+		return fmt.Sprintf("%g", *v)
+	}
+	return t.Reason + " " + show(t.Value) + " > " + show(t.Threshold)
+}
+
+// sources checks that everything a summary was made from is there, with the digest that it had.
+func (a *auditor) sources(at scope, st *thread.State, rec *events.Summary) {
+	var rows []*thread.Message
+	for _, id := range rec.SourceMessageIDs {
+		m, err := a.lane.part.Message(st.Header.Thread, id)
+		switch {
+		case err != nil || m == nil && a.first > 1:
+			a.tally.doubt(at, "its sources are no longer in the log")
+			return
+		case m == nil:
+			a.tally.find(at, a.finding(rec, CheckSources, "message "+id+" in the log", "missing"))
+			return
+		}
+		rows = append(rows, m)
+	}
+	for _, id := range rec.SourceSummaryIDs {
+		if sum, err := a.lane.part.Summary(st.Header.Thread, id); err != nil || sum == nil {
+			a.tally.find(at, a.finding(rec, CheckSources, "summary "+id+" on record", "missing"))
+			return
+		}
+	}
+	if want := digestOf(rows, rec.SourceSummaryIDs); want != rec.SourceDigest {
+		a.tally.find(at, a.finding(rec, CheckSources, "source_digest "+want+" of the log", rec.SourceDigest))
+		return
+	}
+	a.tally.holds(at, CheckSources)
+}
+
+// slot checks that a summary takes the place of the one before it.
+func (a *auditor) slot(at scope, st *thread.State, rec *events.Summary) {
+	slot := st.Slot(rec.Slot)
+	if slot.Holder != orNone(rec.Replaces) {
+		a.tally.find(at, a.finding(rec, CheckTrigger, "replaces: "+slot.Holder, "replaces: "+orNone(rec.Replaces)))
+	}
+	if held := st.Summary(slot.Holder); held != nil && rec.Version <= held.Version {
+		a.tally.find(at, a.finding(rec, CheckTrigger, fmt.Sprintf("a version above %d", held.Version), fmt.Sprint(rec.Version)))
+	}
+}
+
+// failed ends a job without a summary.
+func (a *auditor) failed(at scope, st *thread.State, rec *events.Failed) {
+	if st.Job(rec.SummaryID) == nil {
+		a.tally.find(at, a.finding(rec, CheckJob, "a summary.started of that id before it", "none"))
+	} else {
+		a.tally.holds(at, CheckJob)
+	}
+	if job := st.Job(rec.SummaryID); job != nil && !job.Superseded && a.lane.fold.JobPolicy(job) == nil {
+		a.again[place{at.thread, job.Started.Slot}] = true
+	}
+	a.spent(at, rec, rec.SummaryID, rec.Usage, rec.Cost)
+	delete(a.startedAt, rec.SummaryID)
+}
+
+// underWay is how long a job may take before it counts as one that never ended: longer than a ladder of
+// providers with all their attempts.
+const underWay = 15 * time.Minute
+
+// unended notes what was started and has not ended.
+func (a *auditor) unended() error {
+	open, err := a.lane.part.Jobs()
+	if err != nil {
+		return err
+	}
+	for _, job := range open {
+		started := job.Started
+		name := *started.ThreadID
+		h, err := a.lane.part.Header(name)
+		if err != nil {
+			return err
+		}
+		at := scope{thread: name, policy: started.Policy}
+		if h != nil {
+			at.agent = h.FirstAgentID
+		}
+		if a.lane.partial || a.now.Sub(a.startedAt[started.SummaryID]) < underWay {
+			a.tally.late(at)
+			continue
+		}
+		a.tally.find(at, a.finding(&started, CheckEnded, "summary.created or summary.failed", "neither"))
+	}
+	return nil
+}
+
+// remake is a summary by rules that a job made.
+type remake struct {
+	at  scope
+	rec *events.Summary
+	job *thread.Job
+}
+
+// remake has the rules make again what they made for jobs, from the sources as they are now, which is as
+// they were: a job whose source changes makes nothing.
+func (a *auditor) remake(ctx context.Context) error {
+	for _, r := range a.remakes {
+		p := a.lane.fold.JobPolicy(r.job)
+		if p == nil || r.rec.RulesVersion == nil && r.rec.Method == events.MethodRules {
+			a.tally.doubt(r.at, "made under a policy that is no longer in force")
+			continue
+		}
+		if r.rec.RulesVersion != nil && *r.rec.RulesVersion != a.rulesVersion {
+			a.tally.doubt(r.at, "made by rules "+*r.rec.RulesVersion+", this program has "+a.rulesVersion)
+			continue
+		}
+		policy := *p
+		policy.OnFailure = "fallback"
+		res, err := a.rules.Run(ctx, a.lane.part.View, &policy, r.job)
+		if err != nil {
+			return fmt.Errorf("make %s again: %w", r.rec.ID, err)
+		}
+		if want, got := apart(res.Text, r.rec.Content); res.Text != r.rec.Content || res.Method != r.rec.Method {
+			a.tally.find(r.at, a.finding(r.rec, CheckRemade, res.Method+": "+want, r.rec.Method+": "+got))
+			continue
+		}
+		a.tally.holds(r.at, CheckRemade)
+	}
+	a.remakes = slices.Delete(a.remakes, 0, len(a.remakes))
+	return nil
+}

@@ -1,0 +1,111 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/contents"
+	"precis/internal/fold"
+	"precis/state"
+)
+
+// commitEvents is how many events go into one batch of the scratch store.
+const commitEvents = 4096
+
+// lane is one partition of a rebuild. One goroutine at a time has it.
+type lane struct {
+	id    int
+	part  *state.Partition
+	fold  *fold.Fold
+	watch watch // nil where nobody checks
+	// observe is told of every record that is decided; it may be nil.
+	observe func(fold.Decided)
+	upTo    uint64
+	partial bool   // upTo is somewhere in the log
+	last    uint64 // the last event folded
+	dirty   int
+}
+
+// watch sees a lane's fold from inside and is told when a step begins and ends.
+type watch interface {
+	fold.Watch
+	begin(m broker.Stored)
+	end(ctx context.Context, out fold.Outcome) error
+	// done is called when the lane has folded everything.
+	done(ctx context.Context) error
+}
+
+func (l *lane) open(src Source) error {
+	cache, err := contents.New(src.Events)
+	if err != nil {
+		return err
+	}
+	if src.open != nil {
+		if err := src.open(l); err != nil {
+			return err
+		}
+	}
+	o := fold.Options{Log: cache, MaxPayload: broker.MaxPayload, Mask: src.Mask, Observe: l.observe, Logger: src.Logger}
+	if l.watch != nil {
+		o.Watch, o.Rehearse = l.watch, src.Rehearse
+	}
+	if l.fold, err = fold.New(l.part, o); err != nil {
+		return err
+	}
+	if src.opened != nil {
+		return src.opened(l)
+	}
+	return l.fold.AdoptUpTo(0)
+}
+
+// take folds one event, unless the lane stops before it.
+func (l *lane) take(ctx context.Context, m broker.Stored) error {
+	if m.Seq > l.upTo {
+		return nil
+	}
+	if l.watch != nil {
+		l.watch.begin(m)
+	}
+	out, err := l.fold.Step(ctx, fold.Delivery{
+		Seq: m.Seq, Time: m.Time,
+		Raw: events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data},
+	})
+	if err == nil && l.watch != nil {
+		err = l.watch.end(ctx, out)
+	}
+	if err != nil {
+		return fmt.Errorf("event %d: %w", m.Seq, err)
+	}
+	l.last = m.Seq
+	if l.dirty++; l.dirty < commitEvents {
+		return nil
+	}
+	return l.commit()
+}
+
+func (l *lane) commit() error {
+	meta := l.part.Meta()
+	meta.Position = l.last
+	l.part.SetMeta(meta)
+	l.dirty = 0
+	_, err := l.part.Commit(state.NoSync)
+	return err
+}
+
+// end adopts what took effect behind the last event.
+func (l *lane) end(ctx context.Context) error {
+	if err := l.fold.AdoptUpTo(l.upTo); err != nil {
+		return err
+	}
+	if l.watch != nil {
+		if err := l.watch.done(ctx); err != nil {
+			return err
+		}
+	}
+	if err := l.commit(); err != nil {
+		return err
+	}
+	return l.part.Close()
+}

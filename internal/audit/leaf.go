@@ -1,0 +1,59 @@
+package audit
+
+import (
+	"precis/events"
+	"precis/internal/fold"
+	"precis/internal/thread"
+)
+
+// leaf holds a compaction against what its thread was due, where the rules are not run again. What is
+// made above a new leaf, or again below it, follows from the leaf.
+func (a *auditor) leaf(at scope, st *thread.State, r *onRecord, rec *events.Summary) {
+	if rec.Level > 0 || rec.Version > 1 {
+		return
+	}
+	want, err := a.lane.fold.DueLeaf(st, a.delivery())
+	switch {
+	case err != nil:
+		a.tally.doubt(at, "a compaction whose messages can't be read")
+		return
+	case want == nil:
+		a.tally.find(at, a.finding(rec, CheckTrigger, "no compaction: the thread is not due", rec.Slot+" by "+showTrigger(rec.Trigger)))
+		return
+	}
+	asSaid(want, rec)
+	want.Current, want.Head = rec.Current, rec.Head
+	want.ID = identity(at.thread, want.Kind, want.Slot, want.Version, want.SourceDigest, want.PolicyFingerprint, orNone(rec.RulesVersion), "")
+	if err := a.compare(at, r, want, CheckTrigger); err != nil {
+		a.tally.find(at, a.finding(rec, CheckReadable, "a record", err.Error()))
+	}
+}
+
+// leafMissed notes a compaction that a thread is still due behind its event.
+func (a *auditor) leafMissed(at scope, s fold.Stepped) error {
+	if s.Turned {
+		return nil
+	}
+	due, err := a.lane.fold.DueLeaf(s.State, s.Delivery)
+	if err != nil || due == nil && len(s.Decided) == 0 {
+		return err
+	}
+	st, err := a.lane.part.LoadThread(at.thread)
+	if err == nil {
+		err = a.lane.part.LoadCompaction(st)
+	}
+	if err != nil {
+		return err
+	}
+	if due, err = a.lane.fold.DueLeaf(st, s.Delivery); err != nil || due == nil {
+		return err
+	}
+	return a.missed(at, s, due)
+}
+
+func (a *auditor) delivery() fold.Delivery {
+	return fold.Delivery{
+		Seq: a.current.Seq, Time: a.current.Time,
+		Raw: events.Raw{Subject: a.current.Subject, Header: a.current.Header, Body: a.current.Data},
+	}
+}

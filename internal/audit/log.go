@@ -1,0 +1,57 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/events"
+	"precis/internal/broker"
+)
+
+// openedLog is what there is to read.
+type openedLog struct {
+	partitions int
+	events     broker.StreamState
+	// Filters of the streams; nil reads all.
+	eventFilters, summaryFilters, rejectedFilters []string
+}
+
+// openLog looks at the streams. Where a thread is given only that is read, with what its partitions were
+// configured to.
+func openLog(ctx context.Context, js jetstream.JetStream, thread string) (*openedLog, error) {
+	stream, err := js.Stream(ctx, broker.StreamEvents)
+	if err != nil {
+		return nil, fmt.Errorf("look at stream %s: %w", broker.StreamEvents, err)
+	}
+	info := stream.CachedInfo()
+	l := &openedLog{events: broker.StreamState{
+		First: info.State.FirstSeq, Last: info.State.LastSeq, Msgs: info.State.Msgs, Created: info.Created,
+	}}
+	if l.partitions, err = partitionsOf(info.Config); err != nil || thread == "" {
+		return l, err
+	}
+	token, err := events.Token(thread)
+	if err != nil {
+		return nil, fmt.Errorf("thread: %w", err)
+	}
+	l.eventFilters = []string{"*.*.*." + token}
+	l.summaryFilters = []string{"*.*." + token, string(events.ConfigApplied) + ".*"}
+	l.rejectedFilters = []string{string(events.EventRejected) + "." + token}
+	return l, nil
+}
+
+var partitionCount = regexp.MustCompile(`\{\{partition\((\d+),`)
+
+// partitionsOf reads how many partitions a stream has from its subject transform.
+func partitionsOf(c jetstream.StreamConfig) (int, error) {
+	if c.SubjectTransform != nil {
+		if m := partitionCount.FindStringSubmatch(c.SubjectTransform.Destination); m != nil {
+			return strconv.Atoi(m[1])
+		}
+	}
+	return 0, fmt.Errorf("stream %s has no partitions: no processor made it", c.Name)
+}

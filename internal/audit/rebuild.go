@@ -1,0 +1,152 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rs/zerolog"
+
+	"precis/internal/broker"
+	"precis/internal/recovery"
+	"precis/state"
+)
+
+// Source is the log that a scratch store is made from.
+type Source struct {
+	Events *broker.LogReader
+	// Summaries and Rejected are nil where what is on record is not to be taken over.
+	Summaries, Rejected recovery.Scanner
+	// Strays is the number of the partition of events that the partition transform did not match; the
+	// others are 0 to Strays-1.
+	Strays int
+	// Filters are stored subjects of EVENTS; nil reads all.
+	Filters []string
+	// UpTo is the EVENTS sequence at which each partition's fold stops; nil folds everything.
+	UpTo []uint64
+	// Partial says that UpTo is somewhere in the log: what is behind it is not missing.
+	Partial bool
+	// Decided are records that a store holds and the server has not confirmed yet: they are on record too.
+	Decided []*state.Outgoing
+	// Mask takes secrets out of what the fold decides; nil takes none out.
+	Mask func(string) string
+	// Rehearse has every lane's watch told what would be decided, with what the rules say.
+	Rehearse bool
+	// Workers fold side by side; less than 1 means 1.
+	Workers int
+	Logger  zerolog.Logger
+	// Progress is called now and then with the EVENTS sequence reached and the last one; it may be nil.
+	Progress func(seq, last uint64)
+
+	// each sees every event before it is folded, in the log's order; nil where nobody looks.
+	each func(broker.Stored)
+	// staging is told of the partitions before what is on record is staged in them; it may be nil.
+	staging func([]*state.Partition)
+	// open prepares a lane when its partition holds what is on record, before anything is folded; it may be nil.
+	open func(*lane) error
+	// opened is called in the place of the first adoption, with the lane's fold; it may be nil.
+	opened func(*lane) error
+}
+
+// errEnough ends a scan that has read what it was to read.
+var errEnough = errors.New("read enough")
+
+// Rebuild folds the log into an empty store. Nothing is published: what the fold decides and is not on
+// record stays in the scratch store's outbox.
+func Rebuild(ctx context.Context, scratch *state.Store, src Source) error {
+	lanes, err := openLanes(ctx, scratch, src)
+	if err != nil {
+		return err
+	}
+	if err := foldEvents(ctx, lanes, src); err != nil {
+		return fmt.Errorf("fold EVENTS: %w", err)
+	}
+	for _, l := range lanes {
+		if err := l.end(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openLanes stages what is on record, and opens a fold over each partition.
+func openLanes(ctx context.Context, scratch *state.Store, src Source) ([]*lane, error) {
+	var lanes []*lane
+	var parts []*state.Partition
+	for id := range src.Strays + 1 {
+		part, err := scratch.Partition(id)
+		if err != nil {
+			return nil, err
+		}
+		parts, lanes = append(parts, part), append(lanes, &lane{id: id, part: part, upTo: ^uint64(0), partial: src.Partial})
+		if src.UpTo != nil {
+			lanes[id].upTo = src.UpTo[id]
+		}
+	}
+	if err := stage(ctx, parts, src); err != nil {
+		return nil, err
+	}
+	for _, l := range lanes {
+		if err := l.open(src); err != nil {
+			return nil, err
+		}
+	}
+	return lanes, nil
+}
+
+// stage puts everything that is on record before the fold.
+func stage(ctx context.Context, parts []*state.Partition, src Source) error {
+	if src.staging != nil {
+		src.staging(parts)
+	}
+	t, err := recovery.NewTail(parts)
+	if err != nil {
+		return err
+	}
+	if src.Summaries != nil {
+		if err := t.Read(ctx, src.Summaries, src.Rejected); err != nil {
+			return err
+		}
+	}
+	for _, row := range src.Decided {
+		if !row.Guarded {
+			continue // a rejection is decided by the event again
+		}
+		if err := t.Record(broker.Stored{Subject: row.Subject, Data: row.Data, Seq: ^uint64(0), Time: row.Time}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end is the last sequence of EVENTS that any partition's fold takes.
+func (s *Source) end() uint64 {
+	if s.UpTo == nil {
+		return ^uint64(0)
+	}
+	return slices.Max(s.UpTo)
+}
+
+// foldEvents reads EVENTS once and deals it out to the lanes.
+func foldEvents(ctx context.Context, lanes []*lane, src Source) error {
+	end := src.end()
+	ctx, deal := newDealer(ctx, lanes, src.Workers)
+	err := src.Events.Scan(ctx, 1, src.Filters, func(m broker.Stored) error {
+		if m.Seq > end {
+			return errEnough
+		}
+		if src.each != nil {
+			src.each(m)
+		}
+		return deal.give(ctx, m)
+	}, src.Progress)
+	// Where a lane failed the scan was cancelled: the lane's error is the one that says why.
+	if ended := deal.end(ctx); ended != nil {
+		return ended
+	}
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,184 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/jobs"
+	"precis/internal/recovery"
+	"precis/state"
+	"precis/summarize/llm"
+	"precis/summarize/rules"
+)
+
+// Options of a replay.
+type Options struct {
+	JetStream jetstream.JetStream
+	// Scratch is where the state is made: an empty store, which the caller throws away.
+	Scratch *state.Store
+	// Store is held against the log, where one is given: a store at rest. StoreName is what the report
+	// calls it.
+	Store     *state.Store
+	StoreName string
+	Filter    Filter
+	// Rules has every summary by rules made again, which takes most of a replay's time.
+	Rules bool
+	// Mask takes secrets out of what the fold decides, as it does live; nil takes none out.
+	Mask func(string) string
+	// Workers fold side by side; less than 1 means 1.
+	Workers int
+	// Now is the clock: what has just been decided may not be on record yet.
+	Now      func() time.Time
+	Logger   zerolog.Logger
+	Progress func(seq, last uint64)
+}
+
+// Replay folds the log from its start and checks every step. It returns an error only where it can't go on.
+func Replay(ctx context.Context, o Options) (*Report, error) {
+	r, err := newReplay(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := Rebuild(ctx, o.Scratch, r.source); err != nil {
+		return nil, err
+	}
+	r.ends()
+	if err := r.compare(); err != nil {
+		return nil, err
+	}
+	return r.report()
+}
+
+// replay is one run.
+type replay struct {
+	o     Options
+	tally *tally
+	began time.Time
+	log   broker.StreamState
+	// records and events look at the streams as they are read; events is nil where only a thread is.
+	records *records
+	events  *unbroken
+	source  Source
+	rules   *jobs.Runner // nil where the rules are not run again
+	// rejections are what REJECTED holds, by partition and event.
+	rejections []map[uint64]string
+	extent     Extent
+}
+
+func newReplay(ctx context.Context, o Options) (*replay, error) {
+	r := &replay{o: o, tally: newTally(o.Filter), began: o.Now()}
+	l, err := openLog(ctx, o.JetStream, o.Filter.Thread)
+	if err != nil {
+		return nil, err
+	}
+	r.log, r.records = l.events, &records{tally: r.tally, first: max(l.events.First, 1), events: l.events.Last}
+	r.tally.retained = &retained{first: max(l.events.First, 1), store: o.Store, partitions: l.partitions + 1}
+	r.extent = Extent{FirstSeq: l.events.First, LastSeq: l.events.Last, Whole: l.events.First <= 1}
+	for range l.partitions + 1 {
+		r.rejections = append(r.rejections, map[uint64]string{})
+	}
+	if o.Filter.Thread == "" {
+		r.events = &unbroken{tally: r.tally, check: CheckEvents, what: "event", next: max(l.events.First, 1)}
+		r.records.gaps = &unbroken{tally: r.tally, check: CheckSummaries, what: "record", next: 1}
+	}
+	r.source = Source{
+		Events:    broker.NewLogReader(o.JetStream, broker.StreamEvents),
+		Summaries: tap{Scanner: broker.NewLogReader(o.JetStream, broker.StreamSummaries), filters: l.summaryFilters, each: r.records.saw},
+		Rejected:  tap{Scanner: broker.NewLogReader(o.JetStream, broker.StreamRejected), filters: l.rejectedFilters, each: r.rejection},
+		Strays:    l.partitions, Filters: l.eventFilters,
+		Mask: o.Mask, Rehearse: o.Rules, Workers: o.Workers, Logger: o.Logger, Progress: o.Progress,
+		each: r.saw, open: r.watch, staging: func(parts []*state.Partition) { r.records.parts = parts },
+	}
+	switch {
+	case o.Store != nil:
+		err = r.against()
+	case !o.Filter.To.IsZero():
+		err = r.source.upToTime(ctx, o.Filter.To, l)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o.Rules {
+		r.rules, err = rulesRunner(r.source.Events, o.Mask)
+	}
+	return r, err
+}
+
+// rulesRunner does jobs by rules alone.
+func rulesRunner(log *broker.LogReader, mask func(string) string) (*jobs.Runner, error) {
+	ladder, err := llm.New(llm.Options{Mask: mask})
+	if err != nil {
+		return nil, fmt.Errorf("set up rules: %w", err)
+	}
+	return &jobs.Runner{Ladder: ladder, Log: log}, nil
+}
+
+// watch gives a lane its auditor.
+func (r *replay) watch(l *lane) error {
+	l.watch = &auditor{
+		lane: l, tally: r.tally, rules: r.rules, now: r.began, first: max(r.log.First, 1),
+		calls: map[string][]*events.UsageRecord{}, startedAt: map[string]time.Time{},
+		rulesVersion: rules.Version, rejections: r.rejections[l.id], waiting: map[uint64]bool{}, again: map[place]bool{},
+	}
+	return nil
+}
+
+// saw looks at an event of the log before it is folded.
+func (r *replay) saw(m broker.Stored) {
+	if r.events != nil {
+		r.events.saw(m.Seq)
+	}
+	if r.extent.Read == 0 {
+		r.extent.From = m.Time
+	}
+	r.extent.Read++
+	r.extent.To = m.Time
+}
+
+// rejection notes what REJECTED holds.
+func (r *replay) rejection(m broker.Stored) {
+	var rec events.Rejected
+	if err := json.Unmarshal(m.Data, &rec); err != nil {
+		r.tally.find(scope{at: m.Time}, Finding{Check: CheckReadable, Want: "a rejection", Got: fmt.Sprintf("REJECTED %d: %v", m.Seq, err)})
+		return
+	}
+	partition, seq, ok := recovery.RejectedEvent(m.Header.Get(nats.MsgIdHdr))
+	if !ok || partition >= len(r.rejections) || seq != rec.StreamSeq {
+		r.tally.find(scope{at: m.Time}, Finding{
+			Check: CheckReadable, EventSeq: rec.StreamSeq, Want: "the id of a rejection of that event",
+			Got: fmt.Sprintf("REJECTED %d: %s", m.Seq, m.Header.Get(nats.MsgIdHdr)),
+		})
+		return
+	}
+	r.rejections[partition][seq] = rec.Code
+}
+
+// ends notes what is missing at the log's end, as far as it was read.
+func (r *replay) ends() {
+	if r.events != nil && !r.source.Partial {
+		r.events.saw(min(r.log.Last, r.source.end()) + 1)
+	}
+}
+
+func (r *replay) report() (*Report, error) {
+	if r.o.Store == nil {
+		r.extent.Cut = r.records.cut
+	}
+	rep := &Report{Log: r.extent, Store: r.o.StoreName}
+	r.tally.fill(rep)
+	if err := endTotals(r.o.Scratch, r.source.Strays, r.o.Filter, &rep.Totals); err != nil {
+		return nil, err
+	}
+	rep.Took = r.o.Now().Sub(r.began)
+	rep.Seconds = rep.Took.Seconds()
+	rep.EventsPerSecond = float64(r.extent.Read) / max(rep.Seconds, 1e-9)
+	return rep, nil
+}

@@ -1,0 +1,48 @@
+package audit
+
+import "time"
+
+// Report is what a replay says.
+type Report struct {
+	Log      Extent            `json:"log"`
+	Events   map[string]uint64 `json:"events"`  // by what became of them
+	Records  map[string]uint64 `json:"records"` // of SUMMARIES, by type
+	Threads  uint64            `json:"threads"`
+	Totals   Totals            `json:"totals"`       // of what is on record
+	Proved   map[string]uint64 `json:"proved"`       // how often each check held
+	Unproved []Unproved        `json:"not_provable"` // what could be neither borne out nor contradicted
+	// Pending is how much was decided at the log's end and is not on record yet.
+	Pending  uint64    `json:"pending"`
+	Findings []Finding `json:"findings"`
+	// More counts the findings that are not listed.
+	More uint64 `json:"findings_not_listed"`
+	// Store says what counters were held against; empty where nothing was.
+	Store   string        `json:"store"`
+	Took    time.Duration `json:"-"`
+	Seconds float64       `json:"seconds"`
+	// EventsPerSecond counts what was read, all of the log.
+	EventsPerSecond float64 `json:"events_per_second"`
+}
+
+// Extent is what was read of EVENTS.
+type Extent struct {
+	FirstSeq uint64    `json:"first_seq"` // 1, unless retention or somebody else has taken what was before
+	LastSeq  uint64    `json:"last_seq"`
+	From     time.Time `json:"from,omitzero"`
+	To       time.Time `json:"to,omitzero"`
+	Read     uint64    `json:"events_read"`
+	// Whole says that nothing is missing at the start: every state can be proved.
+	Whole bool `json:"whole"`
+	// Cut counts the threads that are known to have begun before: by the store, where one is held against the
+	// log, else by a record of a decision before it.
+	Cut uint64 `json:"threads_cut"`
+}
+
+// Unproved is a reason and how often it was met.
+type Unproved struct {
+	Reason string `json:"reason"`
+	Count  uint64 `json:"count"`
+}
+
+// Clean says that nothing was found.
+func (r *Report) Clean() bool { return len(r.Findings) == 0 }

@@ -1,0 +1,77 @@
+package audit_test
+
+import (
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/events"
+	"precis/internal/audit"
+	"precis/internal/processor"
+	"precis/state"
+)
+
+// Where EVENTS no longer reaches back to its first event, a replay says from where it can prove what, finds
+// nothing that is not wrong, and goes on; so do check, the story of a thread, and a store made again.
+func TestRetention(t *testing.T) {
+	w := newWorld(t)
+	w.story()
+	whole, store := w.messages("EVENTS"), w.store()
+	for _, keep := range []uint64{2, 5, 7, 9, 12, 14, 20, 33, 39, uint64(len(whole)), uint64(len(whole)) + 1} {
+		if err := w.stream("EVENTS").Purge(within(t), jetstream.WithPurgeSequence(keep)); err != nil {
+			t.Fatal(err)
+		}
+		for _, rules := range []bool{true, false} {
+			rep := w.replay(func(o *audit.Options) { o.Rules = rules })
+			for _, f := range rep.Findings {
+				t.Errorf("from event %d, rules %t: %+v", keep, rules, f)
+			}
+			if rep.Log.Whole || rep.Log.FirstSeq != keep {
+				t.Errorf("from event %d: the log is said to be %+v", keep, rep.Log)
+			}
+		}
+		rep := w.replay(func(o *audit.Options) { o.Store = store })
+		for _, f := range rep.Findings {
+			t.Errorf("from event %d, with the store: %+v", keep, f)
+		}
+		err := audit.Compare(within(t), store, audit.Against{Broker: w.broker, Partitions: w.config.Partitions, Logger: logger(t)}, func(p state.Problem) {
+			t.Errorf("from event %d, check: %+v", keep, p)
+		})
+		if err != nil {
+			t.Errorf("from event %d, check: %v", keep, err)
+		}
+	}
+	if rep := w.replay(func(o *audit.Options) { o.Store = store }); rep.Log.Cut != 3 {
+		t.Errorf("%d threads are said to have begun before: %+v", rep.Log.Cut, rep.Log)
+	}
+	w.config.DataDir = t.TempDir()
+	w.run(func(*processor.Processor) {
+		w.put([2]string{"thread.message.rules", say("u99", "user", "Still there?")})
+	})
+	rep := w.replay()
+	for _, f := range rep.Findings {
+		t.Errorf("made again: %+v", f)
+	}
+}
+
+// What is whole is held as strictly as ever: the store knows which threads began before.
+func TestRetentionExcusesNothingElse(t *testing.T) {
+	w := newWorld(t)
+	w.story()
+	store := w.store()
+	if err := w.stream("EVENTS").Purge(within(t), jetstream.WithPurgeSequence(15)); err != nil {
+		t.Fatal(err)
+	}
+	list := w.messages("SUMMARIES")
+	leaf, paid := nth(t, list, events.SummaryCreated, "long", 0), nth(t, list, events.UsageRecorded, "model", 0)
+	list[leaf].Data = set(t, list[leaf].Data, map[string]any{"content": "They agreed."})
+	list[paid].Data = set(t, list[paid].Data, map[string]any{"cost.amount_microusd": 1})
+	reseal(t, list)
+	w.rewrite("SUMMARIES", list)
+	rep := w.replay(func(o *audit.Options) { o.Store = store })
+	named(t, rep, audit.CheckRemade, summaryIn(list, leaf))
+	named(t, rep, audit.CheckCost, summaryIn(list, paid))
+	if rep.Log.Cut != 2 {
+		t.Errorf("%d threads are said to have begun before", rep.Log.Cut)
+	}
+}

@@ -1,0 +1,173 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+	"precis/summarize"
+)
+
+// same holds a record against what the fold decides in its place, byte for byte.
+func (a *auditor) same(at scope, r *onRecord, d events.Record, whole bool) error {
+	switch want := d.(type) {
+	case *events.Summary:
+		if got, ok := r.rec.(*events.Summary); ok {
+			return a.sameSummary(at, r, *want, got, whole)
+		}
+	case *events.Started:
+		if got, ok := r.rec.(*events.Started); ok {
+			return a.sameStarted(at, r, *want, got)
+		}
+	case *events.Invalidated:
+		if got, ok := r.rec.(*events.Invalidated); ok {
+			rec := *want
+			rec.Head = got.Head
+			return a.compare(at, r, &rec, CheckInvalidations)
+		}
+	}
+	a.tally.find(at, Finding{
+		Thread: events.OrNull(r.thread), Summary: summaryOf(r.rec), Check: CheckTrigger, EventSeq: r.rec.Common().EventSeq,
+		Want: fmt.Sprintf("%T", d), Got: string(r.staged.Type),
+	})
+	return nil
+}
+
+// sameSummary holds a summary by rules against what the rules make today. What another version of the
+// rules said can't be made again, but what it was made from, and why, can.
+func (a *auditor) sameSummary(at scope, r *onRecord, want events.Summary, got *events.Summary, whole bool) error {
+	check := CheckRemade
+	if got.RulesVersion == nil || *got.RulesVersion != a.rulesVersion {
+		a.tally.doubt(at, "made by rules "+orNone(got.RulesVersion)+", this program has "+a.rulesVersion)
+		whole = false
+	}
+	if !whole {
+		check = CheckTrigger
+		asSaid(&want, got)
+		want.ID = identity(at.thread, want.Kind, want.Slot, want.Version, want.SourceDigest, want.PolicyFingerprint, orNone(got.RulesVersion), "")
+	}
+	want.Head = got.Head
+	return a.compare(at, r, &want, check)
+}
+
+// asSaid takes what the rules said from the record.
+func asSaid(want, got *events.Summary) {
+	want.Content, want.ToolSummary, want.Method, want.FallbackReason = got.Content, got.ToolSummary, got.Method, got.FallbackReason
+	want.TokenCountAfter, want.CharsBefore, want.CharsAfter = got.TokenCountAfter, got.CharsBefore, got.CharsAfter
+	want.RulesVersion = got.RulesVersion
+}
+
+// sameStarted leaves the prompt's version to the record: its text comes with the program.
+func (a *auditor) sameStarted(at scope, r *onRecord, want events.Started, got *events.Started) error {
+	want.Head = got.Head
+	if orNone(got.PromptVersion) != orNone(want.PromptVersion) {
+		a.tally.doubt(at, "started with another program's prompt")
+		want.PromptVersion = got.PromptVersion
+		want.SummaryID = identity(at.thread, want.Kind, want.Slot, want.Version, want.SourceDigest, want.PolicyFingerprint,
+			orNone(got.PromptVersion), orNone(want.Model))
+	}
+	return a.compare(at, r, &want, CheckTrigger)
+}
+
+func identity(thread, kind, slot string, version uint64, digest, fingerprint, method, model string) string {
+	return summarize.Identity{
+		Thread: thread, Kind: kind, Slot: slot, Version: version,
+		SourceDigest: digest, PolicyFingerprint: fingerprint, Method: method, Model: model,
+	}.ID()
+}
+
+func orNone(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// compare notes in which members a record is not what it should be.
+func (a *auditor) compare(at scope, r *onRecord, want events.Record, check string) error {
+	members, err := differing(want, r.staged.Data)
+	if err != nil {
+		return err
+	}
+	checks := map[string]bool{check: true}
+	for _, m := range members {
+		name := checkOf(m.name, check)
+		checks[name] = false
+		wanted, got := apart(m.want, m.got)
+		a.tally.find(at, Finding{
+			Thread: events.OrNull(r.thread), Summary: summaryOf(r.rec), Check: name, EventSeq: r.rec.Common().EventSeq,
+			Want: m.name + ": " + wanted, Got: m.name + ": " + got,
+		})
+	}
+	if checks[check] {
+		a.tally.holds(at, check)
+	}
+	return nil
+}
+
+// checkOf is the check that a member of a record answers to.
+func checkOf(member, check string) string {
+	switch member {
+	case "source_message_ids", "source_summary_ids", "source_digest":
+		return CheckSources
+	case "trigger", "policy", "policy_fingerprint", "policy_unresolved":
+		return CheckTrigger
+	case "cost", "usage":
+		return CheckCost
+	}
+	return check
+}
+
+// member is one in which two records differ.
+type member struct{ name, want, got string }
+
+// differing compares what a record should say with its data, member by member, in canonical form.
+func differing(want events.Record, data []byte) ([]member, error) {
+	raw, err := json.Marshal(want)
+	if err != nil {
+		return nil, fmt.Errorf("encode record: %w", err)
+	}
+	a, err := members(raw)
+	if err != nil {
+		return nil, err
+	}
+	b, err := members(data)
+	if err != nil {
+		return nil, err
+	}
+	var list []member
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if string(a[name]) != string(b[name]) {
+			list = append(list, member{name, string(a[name]), orMissing(b[name])})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		if _, known := a[name]; !known {
+			list = append(list, member{name, "missing", string(b[name])})
+		}
+	}
+	return list, nil
+}
+
+func members(data []byte) (map[string]jsontext.Value, error) {
+	value := jsontext.Value(data).Clone()
+	if err := value.Canonicalize(); err != nil {
+		return nil, fmt.Errorf("canonicalize record: %w", err)
+	}
+	m := map[string]jsontext.Value{}
+	if err := json.Unmarshal(value, &m); err != nil {
+		return nil, fmt.Errorf("read record: %w", err)
+	}
+	return m, nil
+}
+
+func orMissing(v jsontext.Value) string {
+	if v == nil {
+		return "missing"
+	}
+	return string(v)
+}

@@ -1,0 +1,200 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize"
+)
+
+// ErrNoThread: the log holds nothing of that thread.
+var ErrNoThread = errors.New("no event of the thread is in the log")
+
+// Story is what happened to one thread, in order, and how it stands at the end.
+type Story struct {
+	Thread   string    `json:"thread"`
+	Agent    string    `json:"agent"` // that began it
+	Policy   string    `json:"policy"`
+	Until    time.Time `json:"until,omitzero"` // told up to here; zero: to the log's end
+	EventSeq uint64    `json:"event_seq"`
+	Log      Extent    `json:"log"` // what was read: of the thread alone
+	Counters Counters  `json:"counters"`
+	Totals   Totals    `json:"totals"`
+
+	Entries   []*Entry    `json:"entries"`
+	Summaries []*Standing `json:"summaries"`
+	Findings  []Finding   `json:"findings"`
+	Unproved  []Unproved  `json:"not_provable"`
+	// Context is the prompt that an agent would have been given then; null where it was not asked for.
+	Context any `json:"context"`
+
+	// Where the thread's state is: for who makes a prompt of it.
+	Partition int                `json:"-"`
+	Policies  []summarize.Policy `json:"-"` // in force at the end
+}
+
+// Counters are a thread's, as precis.thread.get has them.
+type Counters struct {
+	Messages        uint64 `json:"messages"`
+	ToolResults     uint64 `json:"tool_results"`
+	Edits           uint64 `json:"edits"`
+	Duplicates      uint64 `json:"duplicates"`
+	Rejected        uint64 `json:"rejected"`
+	WaitingEdits    uint64 `json:"waiting_edits"`
+	TokensTotal     int64  `json:"tokens_total"`
+	TokensLive      int64  `json:"tokens_live"`
+	Bytes           int64  `json:"bytes"`
+	SummariesActive uint64 `json:"summaries_active"`
+	SummariesStale  uint64 `json:"summaries_stale"`
+	LLMInput        int64  `json:"llm_input_tokens"`
+	LLMOutput       int64  `json:"llm_output_tokens"`
+	CostMicroUSD    int64  `json:"cost_microusd"`
+	CostUnknown     uint64 `json:"calls_of_unknown_cost"`
+	ChainSeq        uint64 `json:"chain_seq"`
+	ChainHead       string `json:"chain_head"`
+}
+
+// Entry is one event of the thread, or one record about it.
+type Entry struct {
+	EventSeq uint64      `json:"event_seq"` // of a record: the event it took effect behind
+	Time     time.Time   `json:"time"`
+	Type     events.Type `json:"type"`
+	// Of an event.
+	Outcome   string `json:"outcome,omitzero"`
+	Code      string `json:"code,omitzero"` // of a rejection
+	MessageID string `json:"message_id,omitzero"`
+	Role      string `json:"role,omitzero"`
+	Tool      string `json:"tool_name,omitzero"`
+	Agent     string `json:"agent_id,omitzero"`
+	Text      string `json:"text,omitzero"`
+	Calls     []Call `json:"tool_calls,omitempty"`
+	Chars     int64  `json:"chars,omitzero"`
+	Tokens    int64  `json:"tokens,omitzero"`
+	Deleted   bool   `json:"deleted,omitzero"`
+	IsError   bool   `json:"is_error,omitzero"`
+	// Of a record.
+	Summary string         `json:"summary,omitzero"`
+	Record  jsontext.Value `json:"record,omitzero"`
+
+	// Raw is the event as it stands in the log.
+	Raw events.Raw `json:"-"`
+}
+
+// Call is a tool call that a message makes.
+type Call struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// Standing is a summary as it stands at the end.
+type Standing struct {
+	ID          string         `json:"id"`
+	Kind        string         `json:"kind"`
+	Slot        string         `json:"slot"`
+	Status      thread.Status  `json:"status"`
+	ReplacedBy  string         `json:"replaced_by,omitzero"`
+	EventSeq    uint64         `json:"event_seq"` // decided at
+	Record      jsontext.Value `json:"record"`
+	Invalidated jsontext.Value `json:"invalidated,omitzero"` // the summary.invalidated
+}
+
+// Moment is how far a story is told: up to an event or up to a time; the zero Moment is the log's end.
+type Moment struct {
+	Seq  uint64
+	Time time.Time
+}
+
+// Tell replays one thread, with every check, and tells its story up to a moment. The state at that moment
+// stays in o.Scratch.
+func Tell(ctx context.Context, o Options, name string, m Moment) (*Story, error) {
+	o.Filter = Filter{Thread: name, To: m.Time}
+	r, err := newReplay(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if m.Seq > 0 {
+		r.source.upToSeq(m.Seq)
+	}
+	s := &Story{Thread: name, Until: m.Time, Entries: []*Entry{}, Summaries: []*Standing{}, Partition: -1}
+	tellers := make([]*teller, 0, r.source.Strays+1)
+	watching := r.source.open
+	r.source.open = func(l *lane) error {
+		if err := watching(l); err != nil {
+			return err
+		}
+		t := &teller{watch: l.watch, name: name}
+		l.watch, tellers = t, append(tellers, t)
+		return nil
+	}
+	if err := Rebuild(ctx, o.Scratch, r.source); err != nil {
+		return nil, err
+	}
+	rep, err := r.report()
+	if err != nil {
+		return nil, err
+	}
+	s.Log, s.Totals, s.Findings, s.Unproved = rep.Log, rep.Totals, rep.Findings, rep.Unproved
+	return s, s.end(o.Scratch, tellers)
+}
+
+// end says how the thread stands.
+func (s *Story) end(scratch *state.Store, tellers []*teller) error {
+	for id, t := range tellers {
+		if len(t.entries) == 0 {
+			continue
+		}
+		view := scratch.View(id)
+		h, err := view.Header(s.Thread)
+		if err != nil {
+			return err
+		}
+		if h == nil {
+			continue
+		}
+		s.Partition, s.Entries, s.Policy = id, t.entries, t.policy
+		s.Policies = t.policies()
+		s.header(h)
+		return s.standings(view)
+	}
+	return fmt.Errorf("%w: %q", ErrNoThread, s.Thread)
+}
+
+func (s *Story) header(h *thread.Header) {
+	s.Agent, s.EventSeq = h.FirstAgentID, h.EventSeq
+	s.Counters = Counters{
+		Messages: h.Messages, ToolResults: h.ToolResults, Edits: h.Edits, Duplicates: h.Duplicates + h.Ignored,
+		Rejected: h.Rejected, WaitingEdits: h.Waiting, TokensTotal: h.Tokens, TokensLive: h.TokensLive, Bytes: h.Bytes,
+		SummariesActive: h.SummariesActive, SummariesStale: h.SummariesStale,
+		LLMInput: h.LLMInput, LLMOutput: h.LLMOutput, CostMicroUSD: h.CostMicroUSD, CostUnknown: h.CostUnknown,
+		ChainSeq: h.ChainSeq, ChainHead: h.Chain,
+	}
+}
+
+// standings lists the summaries in the order in which they were made.
+func (s *Story) standings(view state.View) error {
+	for _, e := range s.Entries {
+		if e.Type != events.SummaryCreated {
+			continue
+		}
+		sum, err := view.Summary(s.Thread, e.Summary)
+		if err != nil {
+			return err
+		}
+		if sum == nil {
+			continue // a record that could not be folded in: a finding says so
+		}
+		s.Summaries = append(s.Summaries, &Standing{
+			ID: sum.ID, Kind: sum.Kind, Slot: sum.Slot, Status: sum.Status, ReplacedBy: sum.ReplacedBy,
+			EventSeq: e.EventSeq, Record: sum.Record, Invalidated: sum.Invalidated,
+		})
+	}
+	return nil
+}

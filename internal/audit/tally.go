@@ -1,0 +1,140 @@
+package audit
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"precis/events"
+)
+
+// maxFindings is how many findings are kept; the others are counted.
+const maxFindings = 10_000
+
+// Filter narrows a replay's report: the zero Filter takes everything. The log is folded from its start
+// all the same, since a state has no other way to be proved.
+type Filter struct {
+	Thread string
+	Agent  string // of the thread's first event
+	Policy string
+	From   time.Time // stream times, both included; zero: no bound
+	To     time.Time
+}
+
+// scope is what a step or a record belongs to, as a Filter sees it.
+type scope struct {
+	thread, agent, policy string
+	at                    time.Time
+}
+
+func (f Filter) takes(s scope) bool {
+	return (f.Thread == "" || f.Thread == s.thread) && (f.Agent == "" || f.Agent == s.agent) &&
+		(f.Policy == "" || s.policy == "" || f.Policy == s.policy) &&
+		(s.at.IsZero() || (f.From.IsZero() || !s.at.Before(f.From)) && (f.To.IsZero() || !s.at.After(f.To)))
+}
+
+// tally gathers a report. It is safe for concurrent use: partitions are folded side by side.
+type tally struct {
+	filter   Filter
+	retained *retained
+
+	mu       sync.Mutex
+	events   map[string]uint64
+	records  map[string]uint64
+	proved   map[string]uint64
+	unproved map[string]uint64
+	totals   Totals
+	threads  uint64
+	pending  uint64
+	findings []Finding
+	more     uint64
+}
+
+func newTally(f Filter) *tally {
+	return &tally{
+		filter: f, retained: &retained{}, events: map[string]uint64{}, records: map[string]uint64{},
+		proved: map[string]uint64{}, unproved: map[string]uint64{},
+	}
+}
+
+func (t *tally) add(to map[string]uint64, s scope, name string) {
+	if !t.filter.takes(s) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	to[name]++
+}
+
+func (t *tally) event(s scope, outcome string) { t.add(t.events, s, outcome) }
+func (t *tally) holds(s scope, check string)   { t.add(t.proved, s, check) }
+func (t *tally) doubt(s scope, reason string)  { t.add(t.unproved, s, reason) }
+
+// record takes in a record that is adopted; rec is nil for one of no known type.
+func (t *tally) record(s scope, typ string, rec events.Record) {
+	if !t.filter.takes(s) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.records[typ]++
+	t.totals.add(rec)
+}
+
+func (t *tally) thread(s scope) {
+	if !t.filter.takes(s) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.threads++
+}
+
+func (t *tally) late(s scope) {
+	if !t.filter.takes(s) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pending++
+}
+
+// beginningGone is why what depends on a thread's state can't be proved where retention has taken events.
+const beginningGone = "the log no longer holds the beginning of its thread, or may not"
+
+// find notes a finding within its scope.
+func (t *tally) find(s scope, f Finding) {
+	if !t.filter.takes(s) {
+		return
+	}
+	if t.retained.excuses(f) {
+		t.doubt(s, beginningGone)
+		return
+	}
+	f.Want, f.Got = short(f.Want), short(f.Got)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.findings) == maxFindings {
+		t.more++
+		return
+	}
+	t.findings = append(t.findings, f)
+}
+
+// fill writes what was gathered into a report, the findings in the log's order.
+func (t *tally) fill(r *Report) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.Events, r.Records, r.Proved, r.Threads = t.events, t.records, t.proved, t.threads
+	r.Pending, r.More, r.Totals = t.pending, t.more, t.totals
+	r.Unproved = []Unproved{}
+	for _, reason := range slices.Sorted(maps.Keys(t.unproved)) {
+		r.Unproved = append(r.Unproved, Unproved{reason, t.unproved[reason]})
+	}
+	slices.SortStableFunc(t.findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.EventSeq, b.EventSeq), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Check, b.Check))
+	})
+	r.Findings = append([]Finding{}, t.findings...)
+}

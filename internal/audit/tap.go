@@ -1,0 +1,153 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/recovery"
+	"precis/state"
+)
+
+// tap sees a stream while somebody else reads it, and narrows what is read.
+type tap struct {
+	recovery.Scanner
+	filters []string
+	each    func(broker.Stored)
+	leave   func(broker.Stored) bool // what is left out; nil: nothing
+}
+
+// Scan implements recovery.Scanner.
+func (t tap) Scan(ctx context.Context, from uint64, _ []string, each func(broker.Stored) error, progress func(seq, last uint64)) error {
+	return t.Scanner.Scan(ctx, from, t.filters, func(m broker.Stored) error {
+		t.each(m)
+		if t.leave != nil && t.leave(m) {
+			return nil
+		}
+		return each(m)
+	}, progress)
+}
+
+// unbroken looks for gaps in a stream that is read whole. A stream's sequences go on by one: where one is
+// missing, somebody has deleted it.
+type unbroken struct {
+	tally *tally
+	check string
+	what  string
+	next  uint64 // 0 before the first
+}
+
+func (u *unbroken) saw(seq uint64) {
+	if u.next > 0 && seq > u.next {
+		u.gap(seq)
+	}
+	u.next = seq + 1
+}
+
+// gap notes what is missing before a sequence.
+func (u *unbroken) gap(seq uint64) {
+	f := Finding{Check: u.check, Want: fmt.Sprintf("%s %d", u.what, u.next), Got: "removed"}
+	if last := seq - 1; last > u.next {
+		f.Want = fmt.Sprintf("%s %d to %d", u.what, u.next, last)
+	}
+	if u.check == CheckEvents {
+		f.EventSeq = u.next
+	}
+	u.tally.find(scope{}, f)
+}
+
+// records looks at SUMMARIES as it stands, before anything is adopted from it.
+type records struct {
+	tally  *tally
+	parts  []*state.Partition // by their numbers
+	gaps   *unbroken          // nil where only a thread is read
+	first  uint64             // the first sequence of EVENTS
+	events uint64             // the last one
+	cut    uint64             // threads whose first record was decided before the first event
+}
+
+func (r *records) saw(m broker.Stored) {
+	if r.gaps != nil {
+		r.gaps.saw(m.Seq)
+	}
+	t, token, _ := events.ParseSubject(m.Subject)
+	var head events.Head
+	if err := json.Unmarshal(m.Data, &head); err != nil {
+		name, _ := events.ThreadOf(token) // empty where the subject names none
+		r.wrong(m, name, CheckReadable, 0, "a record", err.Error())
+		return
+	}
+	name := ""
+	if head.ThreadID != nil {
+		name = *head.ThreadID
+	}
+	if head.Partition < 0 || head.Partition >= len(r.parts) {
+		r.wrong(m, name, CheckReadable, head.EventSeq, fmt.Sprintf("a partition below %d", len(r.parts)), fmt.Sprint(head.Partition))
+		return
+	}
+	if want := tokenOf(head); want != token {
+		r.wrong(m, name, CheckReadable, head.EventSeq, "subject "+string(t)+"."+want, "subject "+m.Subject)
+	}
+	if want := recordID(t, m.Data); want != "" && (m.Header.Get("ce-id") != want || m.Header.Get(nats.MsgIdHdr) != want) {
+		r.wrong(m, name, CheckReadable, head.EventSeq, "id "+want, "ce-id "+m.Header.Get("ce-id")+", Nats-Msg-Id "+m.Header.Get(nats.MsgIdHdr))
+	}
+	if head.EffectiveSeq > r.events {
+		r.wrong(m, name, CheckReadable, head.EventSeq, fmt.Sprintf("an effective_seq that EVENTS has (it ends at %d)", r.events), fmt.Sprint(head.EffectiveSeq))
+	}
+	if head.ThreadID != nil && head.ChainSeq == 1 && head.EventSeq < r.first {
+		r.cut++
+	}
+	r.order(m, name, head)
+}
+
+// order holds a record's place in the stream against its place in the chain.
+func (r *records) order(m broker.Stored, name string, head events.Head) {
+	before, err := r.parts[head.Partition].StagedTo(name)
+	if err != nil || head.ChainSeq > before {
+		return // a gap in the chain shows when the record is adopted
+	}
+	r.wrong(m, name, CheckOrder, head.EventSeq, fmt.Sprintf("record %d of the thread", before+1), fmt.Sprintf("record %d", head.ChainSeq))
+}
+
+func (r *records) wrong(m broker.Stored, name, check string, seq uint64, want, got string) {
+	r.tally.find(scope{thread: name, at: m.Time}, Finding{
+		Thread: events.OrNull(name), Check: check, Want: want, EventSeq: seq, Summary: events.OrNull(idOf(m.Data)),
+		Got: fmt.Sprintf("SUMMARIES %d: %s", m.Seq, got),
+	})
+}
+
+// recordID is the id that a record has by what it says; empty where other things are in it.
+func recordID(t events.Type, data []byte) string {
+	switch t {
+	case events.SummaryCreated, events.SummaryStarted, events.SummaryFailed, events.SummaryInvalidated:
+		return events.SummaryEventID(t, idOf(data))
+	}
+	return ""
+}
+
+// idOf is the summary that a record is about.
+func idOf(data []byte) string {
+	var rec struct {
+		ID        string `json:"id"`
+		SummaryID string `json:"summary_id"`
+	}
+	if err := json.Unmarshal(data, &rec); err != nil {
+		return ""
+	}
+	return rec.ID + rec.SummaryID
+}
+
+func tokenOf(head events.Head) string {
+	if head.ThreadID == nil {
+		return events.PartitionToken(head.Partition)
+	}
+	token, err := events.Token(*head.ThreadID)
+	if err != nil {
+		return err.Error()
+	}
+	return token
+}

@@ -1,0 +1,259 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/fold"
+	"precis/internal/jobs"
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize/llm"
+	"precis/summarize/pricing"
+	"precis/summarize/tokens"
+)
+
+// WhatIf is the same log under what happened and under another configuration.
+type WhatIf struct {
+	Happened  Totals `json:"happened"`
+	Imagined  Totals `json:"imagined"`
+	Log       Extent `json:"log"`
+	Threads   uint64 `json:"threads"`
+	Estimates []Bill `json:"estimates"`
+	// Findings counts what a replay of what happened found.
+	Findings uint64  `json:"findings"`
+	Seconds  float64 `json:"seconds"`
+}
+
+// Bill is what the imagined summaries by rules would cost if one model made them all: an estimate from
+// their sources' and their own tokens.
+type Bill struct {
+	Provider     string `json:"provider"`
+	Model        string `json:"model"`
+	Calls        uint64 `json:"calls"`
+	InputTokens  int64  `json:"input_tokens"`
+	OutputTokens int64  `json:"output_tokens"`
+	CostMicroUSD *int64 `json:"cost_microusd"` // null where the model has no price
+}
+
+// Imagine folds the log under another configuration, from nothing that is on record, beside what
+// happened. Nothing is called and nothing published: where the configuration asks for a model the rules
+// stand in for it, and its calls are priced by an estimate. scratch is a second store to throw away.
+func Imagine(ctx context.Context, o Options, scratch *state.Store, c *fold.Config) (*WhatIf, error) {
+	began := o.Now()
+	o.Rules, o.Store = false, nil
+	happened, err := Replay(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("replay what happened: %w", err)
+	}
+	im, err := newImagination(ctx, o, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := Rebuild(ctx, scratch, im.source); err != nil {
+		return nil, fmt.Errorf("replay under the other configuration: %w", err)
+	}
+	w := &WhatIf{
+		Happened: happened.Totals, Log: happened.Log, Threads: happened.Threads,
+		Findings: uint64(len(happened.Findings)) + happened.More,
+	}
+	if w.Imagined, w.Estimates, err = im.result(scratch); err != nil {
+		return nil, err
+	}
+	w.Seconds = o.Now().Sub(began).Seconds()
+	return w, nil
+}
+
+// imagination is one fold under another configuration.
+type imagination struct {
+	filter Filter
+	config *fold.Config
+	prices *pricing.Table
+	runner *jobs.Runner
+	source Source
+	lanes  []*imagined
+}
+
+func newImagination(ctx context.Context, o Options, c *fold.Config) (*imagination, error) {
+	l, err := openLog(ctx, o.JetStream, o.Filter.Thread)
+	if err != nil {
+		return nil, err
+	}
+	im := &imagination{filter: o.Filter, config: c}
+	if im.prices, err = pricing.Parse(c.PriceTable); err != nil {
+		return nil, err
+	}
+	im.source = Source{
+		Events: broker.NewLogReader(o.JetStream, broker.StreamEvents), Strays: l.partitions, Filters: l.eventFilters,
+		Mask: o.Mask, Workers: o.Workers, Logger: o.Logger, Progress: o.Progress,
+		open: im.open, opened: im.configure,
+	}
+	if !o.Filter.To.IsZero() {
+		if err := im.source.upToTime(ctx, o.Filter.To, l); err != nil {
+			return nil, err
+		}
+	}
+	im.runner, err = rulesRunner(im.source.Events, o.Mask)
+	return im, err
+}
+
+// open gives a lane its own part of the imagination: lanes run side by side.
+func (im *imagination) open(l *lane) error {
+	own := &imagined{im: im, lane: l, bills: map[string]*Bill{}}
+	im.lanes = append(im.lanes, own)
+	l.watch, l.observe = own, own.observe
+	return nil
+}
+
+func (im *imagination) configure(l *lane) error {
+	_, err := l.fold.Configure(im.config, time.Time{})
+	return err
+}
+
+// result adds up the lanes.
+func (im *imagination) result(scratch *state.Store) (sum Totals, bills []Bill, err error) {
+	byProvider := map[string]*Bill{}
+	for _, own := range im.lanes {
+		sum.plus(&own.totals)
+		for name, b := range own.bills {
+			if byProvider[name] == nil {
+				byProvider[name] = &Bill{Provider: b.Provider, Model: b.Model, CostMicroUSD: new(int64)}
+			}
+			byProvider[name].plus(b)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byProvider)) {
+		bills = append(bills, *byProvider[name])
+	}
+	return sum, bills, endTotals(scratch, im.source.Strays, im.filter, &sum)
+}
+
+// imagined is one lane of an imagination. It implements watch.
+type imagined struct {
+	im      *imagination
+	lane    *lane
+	now     time.Time
+	touched int
+	totals  Totals
+	bills   map[string]*Bill
+}
+
+// Adopting implements fold.Watch; nothing is adopted.
+func (*imagined) Adopting(*thread.State, *state.Staged, events.Record) {}
+
+// Refused implements fold.Watch.
+func (*imagined) Refused(_ *state.Staged, why error) error { return why }
+
+// Stepped implements fold.Watch.
+func (*imagined) Stepped(context.Context, fold.Stepped) error { return nil }
+
+func (i *imagined) begin(m broker.Stored) { i.now, i.touched = m.Time, len(i.lane.part.JobsTouched()) }
+
+// end does the jobs that the event has started, at once.
+func (i *imagined) end(ctx context.Context, _ fold.Outcome) error {
+	started := slices.Clone(i.lane.part.JobsTouched()[i.touched:])
+	for _, job := range started {
+		if err := i.job(ctx, job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (*imagined) done(context.Context) error { return nil }
+
+// job ends a job with what the rules say, as if a model had said it.
+func (i *imagined) job(ctx context.Context, job *thread.Job) error {
+	name := *job.Started.ThreadID
+	open, err := i.lane.part.Job(name, job.ID())
+	p := i.lane.fold.JobPolicy(job)
+	if err != nil || open == nil || p == nil || open.Superseded {
+		return err
+	}
+	policy := *p
+	policy.OnFailure = "fallback"
+	res, err := i.im.runner.Run(ctx, i.lane.part.View, &policy, job)
+	if err != nil {
+		return fmt.Errorf("imagine %s: %w", job.ID(), err)
+	}
+	counter, err := tokens.For(p.Tokenizer)
+	if err != nil {
+		return err
+	}
+	provider := p.Provider
+	if _, own := i.im.config.Providers[provider]; !own {
+		provider = "main"
+	}
+	size := llm.BuiltinPrompt(job.Started.Kind).Size(counter.Count)
+	call := i.call(provider, res.Tokens+int64(size), int64(counter.Count(res.Text)))
+	res.Calls, res.Usage, res.Cost = []events.UsageRecord{call}, call.Usage, call.Cost
+	if res.Text != "" {
+		res.Method, res.FallbackReason, res.Provider, res.Model, res.Tool = events.MethodLLM, "", provider, call.Model, nil
+	}
+	return i.lane.fold.Finish(name, job.ID(), res, i.now)
+}
+
+// call is a model's call as it may have been.
+func (i *imagined) call(provider string, in, out int64) events.UsageRecord {
+	model := i.im.config.Providers[provider].Model
+	rec := events.UsageRecord{
+		Provider: provider, Model: model, Outcome: llm.CallUsed,
+		Usage: events.Usage{InputTokens: in, OutputTokens: out, Attempts: 1, Source: llm.FromEstimate},
+		Cost:  events.Cost{Currency: "USD"},
+	}
+	if i.im.prices != nil {
+		rec.Cost.AmountMicroUSD = i.im.prices.Cost(pricing.Tokens{Input: in, Output: out}, i.now, model)
+		rec.Cost.PriceTable = events.OrNull(i.im.prices.Name())
+	}
+	return rec
+}
+
+// observe takes in what the fold decides.
+func (i *imagined) observe(d fold.Decided) {
+	head := d.Record.Common()
+	at := scope{agent: d.Agent, at: i.now}
+	if head.ThreadID != nil {
+		at.thread = *head.ThreadID
+	}
+	if !i.im.filter.takes(at) {
+		return
+	}
+	i.totals.add(d.Record)
+	if rec, ok := d.Record.(*events.Summary); ok && rec.Method == events.MethodRules {
+		i.bill(rec)
+	}
+}
+
+// bill notes what each provider's model would cost for a summary that the rules made.
+func (i *imagined) bill(rec *events.Summary) {
+	counter, err := tokens.For(rec.Tokenizer)
+	if err != nil {
+		return // it was made by that tokenizer: there is one
+	}
+	size := int64(llm.BuiltinPrompt(rec.Kind).Size(counter.Count))
+	for name := range i.im.config.Providers {
+		call := i.call(name, rec.TokenCountBefore+size, rec.TokenCountAfter)
+		b := i.bills[name]
+		if b == nil {
+			b = &Bill{Provider: name, Model: call.Model, CostMicroUSD: new(int64)}
+			i.bills[name] = b
+		}
+		b.plus(&Bill{Calls: 1, InputTokens: call.Usage.InputTokens, OutputTokens: call.Usage.OutputTokens, CostMicroUSD: call.Cost.AmountMicroUSD})
+	}
+}
+
+func (b *Bill) plus(more *Bill) {
+	b.Calls += more.Calls
+	b.InputTokens += more.InputTokens
+	b.OutputTokens += more.OutputTokens
+	if b.CostMicroUSD == nil || more.CostMicroUSD == nil {
+		b.CostMicroUSD = nil
+		return
+	}
+	*b.CostMicroUSD += *more.CostMicroUSD
+}

@@ -1,0 +1,57 @@
+package contents
+
+import (
+	"context"
+	"sync"
+
+	"precis/events"
+	"precis/internal/broker"
+)
+
+// sharedBytes bounds what readers share. 50 agents' prompts of 100 messages take a third of it.
+const sharedBytes = 32 << 20
+
+// Shared reads events by sequence for many readers at once, the last ones from memory: an agent asks for
+// its prompt every turn, and all but the newest messages of it are those of the turn before. It implements
+// fold.Log, and is safe for concurrent use; what it returns is not to be changed. What is removed from the
+// log by hand is served until it has gone by here too.
+type Shared struct {
+	log   *broker.LogReader
+	mu    sync.Mutex
+	cache *Cache
+}
+
+// NewShared makes one over EVENTS.
+func NewShared(log *broker.LogReader) (*Shared, error) {
+	cache, err := sized(log, sharedBytes)
+	return &Shared{log: log, cache: cache}, err
+}
+
+// Event implements fold.Log. Two readers that miss the same event both read it.
+func (s *Shared) Event(ctx context.Context, seq uint64) (*events.Event, error) {
+	if ev, ok := s.get(seq); ok {
+		return ev, nil
+	}
+	ev, err := Read(ctx, s.log, seq)
+	if err != nil {
+		return nil, err
+	}
+	s.Keep(seq, ev)
+	return ev, nil
+}
+
+func (s *Shared) get(seq uint64) (*events.Event, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cache.cache.Get(seq)
+}
+
+// Keep implements fold.Log.
+func (s *Shared) Keep(seq uint64, ev *events.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cache.Keep(seq, ev)
+}
+
+// Ahead implements fold.Log; the readers of one that is shared are many at once already.
+func (*Shared) Ahead(context.Context, []uint64) {}

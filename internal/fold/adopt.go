@@ -1,0 +1,358 @@
+package fold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize"
+)
+
+// recover ends a step while records are staged: the event's own changes first, then every record that
+// took effect up to it, and then what was decided now and is not on record, where the thread's record
+// has no more to say. Records are stored in the order of their chain, so that only the last ones of a
+// thread can be missing. A configuration that took effect behind the event comes last: nothing that follows
+// from the event may see it.
+func (f *Fold) recover(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, p *summarize.Policy) error {
+	if err := f.recoverEvent(ctx, st, d, res, dec, p); err != nil {
+		return err
+	}
+	if err := f.AdoptUpTo(d.Seq); err != nil {
+		return fmt.Errorf("%w: %w", ErrHalfDone, err)
+	}
+	return nil
+}
+
+// recoverEvent does all but what took effect under a configuration that came behind the event.
+func (f *Fold) recoverEvent(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, p *summarize.Policy) error {
+	drafts := dec.drafts
+	if err := f.save(st, d, res); err != nil {
+		return err
+	}
+	adopted, err := f.adoptUpTo(d.Seq, d.Seq)
+	// Behind a record of a turn, and behind a configuration, nothing of the event's can be missing.
+	whole := adopted[behind(st.Header.Thread)] || adopted[reconfigured]
+	if err == nil {
+		err = f.stepped(ctx, st, d, res, dec, whole)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrHalfDone, err)
+	}
+	due := historyDue(st, p)
+	if len(drafts) == 0 && st.Compaction == nil && !due || whole {
+		return nil
+	}
+	name := st.Header.Thread
+	if st, err = f.part.LoadThread(name); err != nil {
+		return fmt.Errorf("%w: %w", ErrHalfDone, err)
+	}
+	to, err := f.part.StagedTo(name)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrHalfDone, err)
+	}
+	if to > st.Header.ChainSeq {
+		return nil
+	}
+	if compacts(p) {
+		if err := f.part.LoadCompaction(st); err != nil {
+			return fmt.Errorf("%w: %w", ErrHalfDone, err)
+		}
+	}
+	for _, dr := range missing(name, drafts, adopted) {
+		if err := f.emitAgain(ctx, st, dr, d); err != nil {
+			return fmt.Errorf("%w: %w", ErrHalfDone, err)
+		}
+	}
+	if err := f.mend(ctx, st, d, drafts, p, dec.waiting); err != nil {
+		return fmt.Errorf("%w: %w", ErrHalfDone, err)
+	}
+	if !adopted[place{name, events.SummaryCreated, events.SlotHistory}] {
+		if err := f.histories(ctx, st, d, drafts, due, p); err != nil {
+			return fmt.Errorf("%w: %w", ErrHalfDone, err)
+		}
+	}
+	f.part.Save(st)
+	f.flush()
+	return nil
+}
+
+// emitAgain emits a draft into a state that was loaded anew.
+func (f *Fold) emitAgain(ctx context.Context, st *thread.State, dr draft, d Delivery) error {
+	if err := dr.make(ctx); err != nil {
+		return err
+	}
+	var err error
+	switch {
+	case dr.started != nil:
+		err = f.part.LoadSlot(st, dr.started.Started.Slot)
+	case dr.created != nil:
+		err = f.loadSlot(st, dr.created.Kind, dr.created.Slot, dr.created.SourceMessageIDs)
+	default:
+		err = f.loadStale(st, dr.invalidated.SummaryID)
+	}
+	if err == nil {
+		f.emit(st, dr, d)
+	}
+	return err
+}
+
+// missing are the drafts that no adopted record stands for.
+func missing(thread string, drafts []draft, adopted map[place]bool) []draft {
+	var rest []draft
+	for _, dr := range drafts {
+		if !adopted[dr.place(thread)] {
+			rest = append(rest, dr)
+		}
+	}
+	return rest
+}
+
+// reconfigured stands for a configuration that took effect behind the event.
+var reconfigured = place{typ: events.ConfigApplied}
+
+// behind marks a thread that has records of a turn behind the event's own. Records are stored in the order of
+// their chain, and a configuration behind all that was decided before it: then nothing of the event's is
+// missing, and what the turn has changed is the next event's to act on.
+func behind(thread string) place { return place{thread: thread, what: "turn"} }
+
+// byTurn says whether a record can only have been decided behind its event, and not at it.
+func byTurn(rec events.Record) bool {
+	switch rec := rec.(type) {
+	case *events.Invalidated:
+		switch rec.Reason {
+		case events.ReasonPolicyChanged, events.ReasonPromptChanged, events.ReasonModelChanged, events.ReasonTTLExpired:
+			return true
+		}
+	case *events.Summary:
+		reason := rec.Trigger.Reason
+		return reason == events.TriggerRequested || reason == events.TriggerIdle || rec.EventSeq < rec.EffectiveSeq
+	case *events.Started:
+		return rec.Trigger.Reason == events.TriggerRequested || rec.Trigger.Reason == events.TriggerIdle
+	case *events.Failed, *events.UsageRecord:
+		return true // a job is begun when its event is durable
+	}
+	return false
+}
+
+// place is what a record is about, whatever program made it: a slot of its thread that work is begun
+// for or that is filled, or the summary that is stale.
+type place struct {
+	thread string
+	typ    events.Type
+	what   string
+}
+
+func (d draft) place(thread string) place {
+	switch {
+	case d.started != nil:
+		return place{thread, events.SummaryCreated, d.started.Started.Slot}
+	case d.created != nil:
+		return place{thread, events.SummaryCreated, d.created.Slot}
+	}
+	return place{thread, events.SummaryInvalidated, d.invalidated.SummaryID}
+}
+
+// AdoptUpTo folds in the staged records that took effect at or before an EVENTS sequence.
+func (f *Fold) AdoptUpTo(seq uint64) error {
+	_, err := f.adoptUpTo(seq, noEvent)
+	return err
+}
+
+// adoptRecords is how many staged records are held in memory at once.
+const adoptRecords = 256
+
+// noEvent is no sequence of EVENTS; 0 is where a partition begins.
+const noEvent = ^uint64(0)
+
+// adoptUpTo also says which places the records are about. It stops before a config.applied that took effect
+// behind the event configured; noEvent: before none.
+func (f *Fold) adoptUpTo(seq, configured uint64) (map[place]bool, error) {
+	if f.part.Meta().Staged == 0 || f.next > seq {
+		return nil, nil
+	}
+	places := map[place]bool{}
+	for {
+		rows, err := f.part.StagedFrom(f.next, seq, adoptRecords)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range rows {
+			if s.Type == events.ConfigApplied && s.EffectiveSeq == configured {
+				f.next, places[reconfigured] = s.EffectiveSeq, true
+				return places, nil
+			}
+			at, turn, err := f.adopt(s)
+			if err != nil {
+				return nil, fmt.Errorf("adopt record %d of SUMMARIES: %w", s.Seq, err)
+			}
+			places[at] = true
+			if turn {
+				places[behind(s.Thread)] = true
+			}
+			f.part.Adopted(s)
+			f.next = s.EffectiveSeq
+			// What is decided from here on stands behind it, also where no event of the partition's own does.
+			f.applied = max(f.applied, s.EffectiveSeq)
+		}
+		if len(rows) < adoptRecords {
+			return places, f.seekNext()
+		}
+	}
+}
+
+// seekNext notes where the next staged record took effect, so that the events before it need not look.
+func (f *Fold) seekNext() error {
+	next, found, err := f.part.NextStaged(f.next)
+	if f.next = next; !found {
+		f.next = 0
+	}
+	return err
+}
+
+// adopt folds one record in as it stands, whatever would be decided today. turn says that it can't have been
+// decided at its event.
+func (f *Fold) adopt(s *state.Staged) (at place, turn bool, err error) {
+	st, err := f.part.LoadThread(s.Thread)
+	if err != nil {
+		return at, false, err
+	}
+	if s.ChainSeq != st.Header.ChainSeq+1 {
+		f.logger.Warn().Str("thread_id", s.Thread).Uint64("seq", s.Seq).
+			Uint64("chain_seq", s.ChainSeq).Uint64("want", st.Header.ChainSeq+1).
+			Msg("SUMMARIES has a gap in the thread's chain; run processor check")
+	}
+	at.thread, at.typ, f.turn = s.Thread, s.Type, false
+	if at.what, err = f.fold(st, s); err != nil {
+		if st, err = f.leaveOut(s, err); err != nil {
+			return at, false, err
+		}
+	}
+	if at.typ == events.SummaryStarted {
+		at.typ = events.SummaryCreated
+	}
+	st.Header.SummariesSeq = max(st.Header.SummariesSeq, s.Seq)
+	f.part.Save(st)
+	return at, f.turn, nil
+}
+
+// leaveOut passes over a record that can't be folded in, where a watch says so: only its place in the
+// chain is noted.
+func (f *Fold) leaveOut(s *state.Staged, why error) (*thread.State, error) {
+	if f.watch == nil {
+		return nil, why
+	}
+	if err := f.watch.Refused(s, why); err != nil {
+		return nil, err
+	}
+	head, err := read[events.Head](s.Data)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.part.LoadThread(s.Thread)
+	if err == nil {
+		st.Noted(*head)
+	}
+	return st, err
+}
+
+// fold returns what the record is about, as place names it.
+func (f *Fold) fold(st *thread.State, s *state.Staged) (what string, err error) {
+	switch s.Type {
+	case events.SummaryCreated:
+		rec, err := read[events.Summary](s.Data)
+		if err != nil {
+			return "", err
+		}
+		if err := errors.Join(f.loadSlot(st, rec.Kind, rec.Slot, rec.SourceMessageIDs), f.part.LoadJobs(st)); err != nil {
+			return "", err
+		}
+		f.adopting(st, s, rec)
+		f.created(st, rec, s.Data)
+		return rec.Slot, nil
+	case events.SummaryStarted:
+		rec, err := read[events.Started](s.Data)
+		if err != nil {
+			return "", err
+		}
+		if err := f.part.LoadSlot(st, rec.Slot); err != nil {
+			return "", err
+		}
+		f.adopting(st, s, rec)
+		// Whether a call was under way when the record was made nobody knows any more.
+		st.Start(&thread.Job{Started: *rec, AsOf: st.Header.LastMessageID, Unresolved: f.unresolved(st), Begun: true})
+		return rec.Slot, nil
+	case events.SummaryFailed:
+		rec, err := read[events.Failed](s.Data)
+		if err != nil {
+			return "", err
+		}
+		if err := f.part.LoadJobs(st); err != nil {
+			return "", err
+		}
+		f.adopting(st, s, rec)
+		st.Failed(rec)
+		return rec.SummaryID, nil
+	case events.SummaryInvalidated:
+		rec, err := read[events.Invalidated](s.Data)
+		if err != nil {
+			return "", err
+		}
+		if err := f.loadStale(st, rec.SummaryID); err != nil {
+			return "", err
+		}
+		f.adopting(st, s, rec)
+		f.invalidated(st, rec, s.Data)
+		return rec.SummaryID, nil
+	case events.UsageRecorded:
+		rec, err := read[events.UsageRecord](s.Data)
+		if err != nil {
+			return "", err
+		}
+		if err := f.part.LoadJobs(st); err != nil {
+			return "", err
+		}
+		f.adopting(st, s, rec)
+		st.Usage(rec)
+		return "", f.spend(rec, s.Time)
+	case events.ConfigApplied:
+		return "", f.adoptConfig(st, s)
+	}
+	head, err := read[events.Head](s.Data)
+	if err != nil {
+		return "", err
+	}
+	f.adopting(st, s, nil)
+	st.Noted(*head)
+	return "", nil
+}
+
+// unresolved is the policy that the thread asks for and nobody knows.
+func (f *Fold) unresolved(st *thread.State) string {
+	_, name := f.policy(st, nil)
+	return name
+}
+
+func (f *Fold) adoptConfig(st *thread.State, s *state.Staged) error {
+	rec, err := read[events.Config](s.Data)
+	if err != nil {
+		return err
+	}
+	f.adopting(st, s, rec)
+	st.Noted(rec.Head)
+	st.Header.EventSeq = rec.EventSeq
+	f.part.SaveConfig(s.Data)
+	return f.use(s.Data)
+}
+
+func read[T any](data []byte) (*T, error) {
+	rec := new(T)
+	if err := json.Unmarshal(data, rec); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	return rec, nil
+}

@@ -1,0 +1,135 @@
+package fold
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/summarize"
+)
+
+// again makes what an edit has made stale: the leaf that the message stands in, the nodes above it and
+// the current summary. Other leaves stay as they are, byte for byte.
+func (w *compaction) again(ctx context.Context, drafts []draft) error {
+	stale := staleCompactions(w.st, drafts)
+	if len(stale) == 0 {
+		return nil
+	}
+	trigger := events.Trigger{Reason: events.TriggerRegenerated}
+	for _, sum := range stale {
+		if err := w.remake(ctx, sum, trigger); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remake makes a stale summary again; stale ones come before what was made from them.
+func (w *compaction) remake(ctx context.Context, sum *thread.Summary, trigger events.Trigger) error {
+	var err error
+	switch {
+	case sum.Slot == events.SlotCurrent:
+		return w.current(ctx, trigger)
+	case len(sum.SourceSums) > 0:
+		var children []string
+		if children, err = w.replacedBy(sum.SourceSums); err != nil {
+			return err
+		}
+		err = w.node(ctx, sum.Slot, sum.Level, children, trigger)
+	default:
+		var rows []*thread.Message
+		if rows, err = w.rows(sum.Sources); err != nil {
+			return err
+		}
+		err = w.leaf(ctx, sum.Slot, w.live(rows), w.weighAgain(sum), trigger)
+	}
+	return err
+}
+
+// live are the rows as the event leaves them, without deleted messages.
+func (w *compaction) live(rows []*thread.Message) []*thread.Message {
+	var list []*thread.Message
+	for _, m := range rows {
+		if m = asItIs(w.st, m); !m.Deleted {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// weighAgain is what a leaf stood for, with the event's change.
+func (w *compaction) weighAgain(sum *thread.Summary) int64 { return max(sum.TokensBefore, 1) }
+
+// mend makes what a thread's record ends in the middle of: records of one event are stored one after the
+// other, and the last of them may be missing. Then it goes on as compactions does.
+func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string) error {
+	if st.Compaction == nil {
+		return nil
+	}
+	for _, dr := range drafts {
+		if dr.invalidated == nil || dr.invalidated.Kind != events.KindCompaction {
+			continue
+		}
+		if err := f.loadStale(st, dr.invalidated.SummaryID); err != nil {
+			return err
+		}
+	}
+	w := &compaction{f: f, st: st, d: d, p: p}
+	if err := w.again(ctx, drafts); err != nil {
+		return err
+	}
+	if err := w.whole(ctx); err != nil {
+		return err
+	}
+	if err := f.compactions(ctx, st, d, nil, p, waiting); err != nil {
+		return err
+	}
+	if err := errors.Join(f.part.LoadSlot(st, events.SlotCurrent), f.part.LoadJobs(st)); err != nil {
+		return err
+	}
+	return f.askAgain(st, p, d)
+}
+
+// whole sees to it that the current summary stands for every leaf.
+func (w *compaction) whole(ctx context.Context) error {
+	if len(w.st.Compaction.Tops) == 0 || w.st.Header.RenewCompactions > 0 {
+		return nil
+	}
+	if err := w.f.part.LoadSlot(w.st, events.SlotCurrent); err != nil {
+		return err
+	}
+	holder := w.st.Summary(w.st.Slot(events.SlotCurrent).Holder)
+	trigger := events.Trigger{Reason: events.TriggerRegenerated}
+	if err := w.condense(ctx, trigger); err != nil {
+		return err
+	}
+	if holder != nil && slices.Equal(holder.SourceSums, ids(w.st.Compaction.Tops)) {
+		return nil
+	}
+	return w.current(ctx, trigger)
+}
+
+// staleCompactions are the compactions that the drafts make stale and the policy makes again, each
+// before what was made from it.
+func staleCompactions(st *thread.State, drafts []draft) []*thread.Summary {
+	var list []*thread.Summary
+	for _, d := range drafts {
+		if d.invalidated == nil || d.invalidated.Kind != events.KindCompaction || d.invalidated.Action != events.ActionRegenerate {
+			continue
+		}
+		if sum := st.Summary(d.invalidated.SummaryID); sum != nil && sum.Status == thread.Stale {
+			list = append(list, sum)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *thread.Summary) int { return rank(a) - rank(b) })
+	return list
+}
+
+func rank(sum *thread.Summary) int {
+	if sum.Slot == events.SlotCurrent {
+		return 1 << 30
+	}
+	return sum.Level
+}

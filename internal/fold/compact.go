@@ -1,0 +1,370 @@
+package fold
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/summarize"
+	"precis/summarize/cut"
+	"precis/summarize/ledger"
+)
+
+// fanIn is how many leaves, or nodes of one level, are condensed into a node of the next: what a thread's
+// current summary is made from grows with the logarithm of its length.
+const fanIn = 4
+
+// maxLeft bounds how many of the messages that cuts have left are read for what they say: a thread that
+// pins without end would be read whole with each compaction. The newest count.
+const maxLeft = 40
+
+// compactions makes what the thread is due: first what an edit has made stale, then what waits to be made
+// again, then, where nothing waits any more and the policy's condition holds, a leaf of the
+// messages that it lets go, and the current summary over all leaves. It
+// reads the log and may fail; nothing is saved then.
+func (f *Fold) compactions(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string) error {
+	if st.Compaction == nil {
+		return nil
+	}
+	w := &compaction{f: f, st: st, d: d, p: p}
+	if err := w.again(ctx, drafts); err != nil {
+		return err
+	}
+	if err := w.renew(ctx, waiting); err != nil {
+		return err
+	}
+	if st.Header.RenewCompactions > 0 || !p.Enabled {
+		return nil // what a compaction would stand on is stale
+	}
+	facts := st.Compaction.Cut.Facts(p.Compaction)
+	trigger, ok := cut.Fires(p.Compaction.Trigger, facts)
+	if !ok {
+		return nil
+	}
+	return w.run(ctx, trigger)
+}
+
+// compaction is one piece of work on a thread's compaction.
+type compaction struct {
+	f  *Fold
+	st *thread.State
+	d  Delivery
+	p  *summarize.Policy
+}
+
+// span is what a cut would replace now.
+type span struct {
+	cut  cut.Cut
+	rows map[uint64]*thread.Message
+}
+
+// span finds the cut. It depends on the thread's counters alone, so that a recovery that adopts the
+// leaf cuts at the same place.
+func (f *Fold) span(st *thread.State, p *summarize.Policy) (span, bool, error) {
+	c := st.Compaction
+	pos, ok := c.Cut.Choose(p.Compaction.Keep)
+	if !ok {
+		return span{}, false, nil
+	}
+	name := st.Header.Thread
+	rows, err := f.part.MessagesAt(name, c.Held)
+	if err != nil {
+		return span{}, false, err
+	}
+	more, err := f.part.Messages(name, c.To()+1, pos.At)
+	if err != nil {
+		return span{}, false, err
+	}
+	s := span{rows: map[uint64]*thread.Message{}}
+	var items []cut.Item
+	for _, m := range append(rows, more...) {
+		m = asItIs(st, m)
+		s.rows[m.Ordinal] = m
+		items = append(items, m.Item(m.Tokens()))
+	}
+	s.cut = c.Cut.Split(pos, items, p.Compaction)
+	s.cut.Replaced = slices.DeleteFunc(s.cut.Replaced, func(it cut.Item) bool { return it.Deleted })
+	return s, len(s.cut.Replaced) > 0, nil
+}
+
+// run makes a leaf, the nodes that it completes, and the current summary.
+func (w *compaction) run(ctx context.Context, trigger events.Trigger) error {
+	rows, err := w.due()
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	if err := w.fresh(ctx, trigger); err != nil {
+		return err
+	}
+	removed, _ := w.removable()
+	if err := w.leaf(ctx, leafSlot(rows), rows, removed, trigger); err != nil {
+		return err
+	}
+	if err := w.condense(ctx, trigger); err != nil {
+		return err
+	}
+	return w.current(ctx, trigger)
+}
+
+// due are the messages that a cut would replace now; none where there is no place to cut.
+func (w *compaction) due() ([]*thread.Message, error) {
+	s, ok, err := w.f.span(w.st, w.p)
+	if err != nil || !ok {
+		return nil, err
+	}
+	var rows []*thread.Message
+	for _, it := range s.cut.Replaced {
+		rows = append(rows, s.rows[it.Ordinal])
+	}
+	return rows, nil
+}
+
+func leafSlot(rows []*thread.Message) string { return "leaf:" + rows[0].ID }
+
+// removable is what the next cut replaces, as it weighs in the prompt.
+func (w *compaction) removable() (tokens, messages int64) {
+	facts := w.st.Compaction.Cut.Facts(w.p.Compaction)
+	return facts.RemovableTokens, facts.RemovableMessages
+}
+
+// leaf makes the summary of a span of messages.
+func (w *compaction) leaf(ctx context.Context, slot string, rows []*thread.Message, before int64, trigger events.Trigger) error {
+	messages, err := w.messages(ctx, rows)
+	if err != nil {
+		return err
+	}
+	l := ledger.Collect(messages).Trim(ledger.DefaultLimits())
+	rec, err := w.leafRecord(slot, rows, before, trigger)
+	if err != nil {
+		return err
+	}
+	return w.emit(rec, l, ledger.Renderer(l, nil))
+}
+
+// leafRecord is a leaf's record without its text.
+func (w *compaction) leafRecord(slot string, rows []*thread.Message, before int64, trigger events.Trigger) (*events.Summary, error) {
+	rec, err := w.record(slot, 0, trigger, before)
+	if err != nil {
+		return nil, err
+	}
+	var sources []summarize.Source
+	for _, m := range rows {
+		rec.SourceMessageIDs = append(rec.SourceMessageIDs, m.ID)
+		sources = append(sources, summarize.Source{ID: m.ID, Revision: m.Revision, Digest: m.Digest})
+	}
+	rec.SourceDigest = summarize.SourceDigest(sources)
+	rec.CharsBefore, err = w.chars(rows, nil)
+	return rec, err
+}
+
+// condense makes a node of the last tops while fanIn of them have one level.
+func (w *compaction) condense(ctx context.Context, trigger events.Trigger) error {
+	for {
+		tops := w.st.Compaction.Tops
+		n := len(tops)
+		if n < fanIn || tops[n-fanIn].Level != tops[n-1].Level {
+			return nil
+		}
+		level := tops[n-1].Level + 1
+		first, err := w.f.part.MessagesAt(w.st.Header.Thread, []uint64{tops[n-fanIn].From})
+		if err != nil {
+			return err
+		}
+		slot := fmt.Sprintf("node:%d:%s", level, first[0].ID)
+		if err := w.node(ctx, slot, level, ids(tops[n-fanIn:]), trigger); err != nil {
+			return err
+		}
+	}
+}
+
+// node makes a summary of summaries.
+func (w *compaction) node(ctx context.Context, slot string, level int, children []string, trigger events.Trigger) error {
+	merged, before, err := w.merge(ctx, children)
+	if err != nil {
+		return err
+	}
+	merged = merged.Trim(ledger.DefaultLimits())
+	rec, err := w.record(slot, level, trigger, before)
+	if err != nil {
+		return err
+	}
+	rec.SourceSummaryIDs = children
+	rec.SourceDigest = summarize.SourceDigest(summarySources(children))
+	if rec.CharsBefore, err = w.chars(nil, children); err != nil {
+		return err
+	}
+	return w.emit(rec, merged, ledger.Renderer(merged, nil))
+}
+
+// current makes the thread's current summary from its tops.
+func (w *compaction) current(ctx context.Context, trigger events.Trigger) error {
+	c := w.st.Compaction
+	if err := w.fresh(ctx, trigger); err != nil {
+		return err
+	}
+	var ledgers []ledger.Ledger
+	for _, id := range ids(c.Tops) {
+		l, err := w.ledger(ctx, id)
+		if err != nil {
+			return err
+		}
+		ledgers = append(ledgers, l)
+	}
+	kept, err := w.kept(ctx)
+	if err != nil {
+		return err
+	}
+	level := 1
+	for _, top := range c.Tops {
+		level = max(level, top.Level+1)
+	}
+	rec, err := w.record(events.SlotCurrent, level, trigger, c.Cut.Gone.Tokens)
+	if err != nil {
+		return err
+	}
+	rec.Current = true
+	if w.p.Mode == summarize.ModeLLM {
+		reason := reasonPending
+		// Where nothing but the model's text may serve, this one only keeps the place: raw messages do.
+		rec.FallbackReason, rec.Current = &reason, w.p.OnFailure != "fail"
+	}
+	rec.SourceSummaryIDs = ids(c.Tops)
+	rec.SourceDigest = summarize.SourceDigest(summarySources(rec.SourceSummaryIDs))
+	if rec.CharsBefore, err = w.chars(nil, rec.SourceSummaryIDs); err != nil {
+		return err
+	}
+	if err := w.f.part.LoadJobs(w.st); err != nil {
+		return err
+	}
+	err = w.emit(rec, ledger.Ledger{}, ledger.Renderer(ledger.Join(ledgers), kept))
+	if err == nil {
+		w.f.askModel(w.st, w.p, trigger, w.d)
+	}
+	return err
+}
+
+// kept are the messages that stand in the prompt beside the summary: those behind the cut, and those
+// before it that it left.
+func (w *compaction) kept(ctx context.Context) ([]ledger.Message, error) {
+	c, name := w.st.Compaction, w.st.Header.Thread
+	left := slices.Sorted(slices.Values(slices.Concat(c.Fixed, c.Held)))
+	if len(left) > maxLeft {
+		left = left[len(left)-maxLeft:]
+	}
+	rows, err := w.f.part.MessagesAt(name, left)
+	if err != nil {
+		return nil, err
+	}
+	behind, err := w.f.part.Messages(name, c.To()+1, w.st.Header.Ordinals+1)
+	if err != nil {
+		return nil, err
+	}
+	rows = append(rows, behind...)
+	if m := w.st.Message; m != nil && (len(rows) == 0 || rows[len(rows)-1].Ordinal < m.Ordinal) {
+		rows = append(rows, m) // the event's own message is not in the store yet
+	}
+	return w.messages(ctx, rows)
+}
+
+// messages reads what messages say at their current revisions.
+func (w *compaction) messages(ctx context.Context, rows []*thread.Message) ([]ledger.Message, error) {
+	var list []ledger.Message
+	err := eachRead(ctx, w.f.log, rows, func(m *thread.Message) error {
+		if m = asItIs(w.st, m); m.Deleted {
+			return nil
+		}
+		msg, err := CurrentMessage(ctx, w.f.log, m)
+		if err == nil {
+			list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: msg})
+		}
+		return err
+	})
+	return list, err
+}
+
+// merge joins the ledgers of summaries, and says what they stand for weighed.
+func (w *compaction) merge(ctx context.Context, children []string) (merged ledger.Ledger, before int64, err error) {
+	for i, id := range children {
+		l, err := w.ledger(ctx, id)
+		if err != nil {
+			return merged, 0, err
+		}
+		sum, err := w.summary(id)
+		if err != nil {
+			return merged, 0, err
+		}
+		before += sum.TokensBefore
+		if i == 0 {
+			merged = l
+			continue
+		}
+		merged = ledger.Merge(merged, l)
+	}
+	return merged, before, nil
+}
+
+// chars is how many code points messages hold, and those that summaries stand for.
+func (w *compaction) chars(rows []*thread.Message, summaries []string) (n int64, err error) {
+	for _, m := range rows {
+		n += m.Size().Chars
+	}
+	for _, id := range summaries {
+		sum, err := w.summary(id)
+		if err != nil {
+			return 0, err
+		}
+		n += sum.CharsBefore
+	}
+	return n, nil
+}
+
+func (w *compaction) summary(id string) (*thread.Summary, error) {
+	if sum := w.st.Summary(id); sum != nil {
+		return sum, nil
+	}
+	if err := w.f.part.LoadSummary(w.st, id); err != nil {
+		return nil, err
+	}
+	return w.st.Summary(id), nil
+}
+
+func (w *compaction) rows(messages []string) ([]*thread.Message, error) {
+	var rows []*thread.Message
+	for _, id := range messages {
+		m, err := w.f.part.Message(w.st.Header.Thread, id)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			rows = append(rows, m)
+		}
+	}
+	return rows, nil
+}
+
+// asItIs is a message's row with the revision that the event has made, which is not in the store yet.
+func asItIs(st *thread.State, m *thread.Message) *thread.Message {
+	if own := st.Message; own != nil && m != nil && own.ID == m.ID {
+		return own
+	}
+	return m
+}
+
+func ids(tops []thread.Top) []string {
+	list := make([]string, len(tops))
+	for i, top := range tops {
+		list[i] = top.Summary
+	}
+	return list
+}
+
+// summarySources are summaries as a source digest sees them: an id says everything, and has no revisions.
+func summarySources(ids []string) []summarize.Source {
+	list := make([]summarize.Source, len(ids))
+	for i, id := range ids {
+		list[i] = summarize.Source{ID: id}
+	}
+	return list
+}

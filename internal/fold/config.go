@@ -1,0 +1,123 @@
+package fold
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+	"precis/summarize"
+)
+
+// Config is what the fold works under. It is recorded in config.applied, so that a replay knows what
+// was in force.
+type Config struct {
+	Policies   []summarize.Policy
+	Limits     Limits
+	Prompts    map[string]string
+	PriceTable jsontext.Value
+	// Providers are the models that summaries may be made by, by provider.
+	Providers      map[string]Provider
+	ProgramVersion string
+	RulesVersion   string
+}
+
+// Provider is what of a provider's settings can change a summary.
+type Provider struct {
+	Kind  string `json:"kind"`
+	Model string `json:"model"`
+}
+
+// mainProvider serves where a policy's own provider is not configured.
+const mainProvider = "main"
+
+// model is the one that a policy's summaries are made by first; empty where none is configured.
+func (c *Config) model(p *summarize.Policy) string {
+	if own, ok := c.Providers[p.Provider]; ok {
+		return own.Model
+	}
+	return c.Providers[mainProvider].Model
+}
+
+// Limits are what an event may be.
+type Limits struct {
+	EventBytes        int    `json:"event_bytes"`
+	PendingEditEvents uint64 `json:"pending_edit_events"`
+}
+
+// Durations are written as the configuration has them: 30s.
+var (
+	durationsOut = json.WithMarshalers(json.MarshalFunc(func(d time.Duration) ([]byte, error) {
+		return json.Marshal(d.String())
+	}))
+	durationsIn = json.WithUnmarshalers(json.UnmarshalFunc(func(b []byte, d *time.Duration) (err error) {
+		var text string
+		if err = json.Unmarshal(b, &text); err == nil {
+			*d, err = time.ParseDuration(text)
+		}
+		return err
+	}))
+)
+
+// record is the config.applied of a configuration.
+func (c *Config) record() (*events.Config, error) {
+	policies, err := json.Marshal(c.Policies, json.Deterministic(true), durationsOut)
+	if err != nil {
+		return nil, fmt.Errorf("record configuration: %w", err)
+	}
+	limits, err := json.Marshal(c.Limits)
+	if err != nil {
+		return nil, fmt.Errorf("record configuration: %w", err)
+	}
+	rec := &events.Config{
+		Policies: policies, Limits: limits, Prompts: c.Prompts, PriceTable: c.PriceTable,
+		ProgramVersion: c.ProgramVersion, RulesVersion: c.RulesVersion,
+	}
+	if rec.Prompts == nil {
+		rec.Prompts = map[string]string{}
+	}
+	if len(rec.PriceTable) == 0 {
+		rec.PriceTable = jsontext.Value("null")
+	}
+	if rec.Providers, err = json.Marshal(c.Providers, json.Deterministic(true)); err != nil {
+		return nil, fmt.Errorf("record configuration: %w", err)
+	}
+	rec.Fingerprint, err = fingerprint(rec)
+	return rec, err
+}
+
+// fingerprint tells whether two configurations are the same.
+func fingerprint(rec *events.Config) (string, error) {
+	b, err := json.Marshal(rec, json.Deterministic(true))
+	if err != nil {
+		return "", fmt.Errorf("record configuration: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// configOf reads a config.applied back, with its place among the partition's.
+func configOf(data []byte) (c *Config, fingerprint string, seq uint64, err error) {
+	var rec events.Config
+	if err := json.Unmarshal(data, &rec); err != nil {
+		return nil, "", 0, fmt.Errorf("read configuration record: %w", err)
+	}
+	c = &Config{
+		Prompts: rec.Prompts, PriceTable: rec.PriceTable,
+		ProgramVersion: rec.ProgramVersion, RulesVersion: rec.RulesVersion,
+	}
+	if err := json.Unmarshal(rec.Policies, &c.Policies, durationsIn); err != nil {
+		return nil, "", 0, fmt.Errorf("read configuration record: policies: %w", err)
+	}
+	if err := json.Unmarshal(rec.Providers, &c.Providers); err != nil {
+		return nil, "", 0, fmt.Errorf("read configuration record: providers: %w", err)
+	}
+	if err := json.Unmarshal(rec.Limits, &c.Limits); err != nil {
+		return nil, "", 0, fmt.Errorf("read configuration record: limits: %w", err)
+	}
+	return c, rec.Fingerprint, rec.ChainSeq, nil
+}

@@ -1,0 +1,126 @@
+package fold
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/state"
+)
+
+// emit gives a record its place in the thread's chain, folds it into the state and readies it for the
+// outbox. The state is saved by the caller.
+func (f *Fold) emit(st *thread.State, d draft, at Delivery) {
+	switch {
+	case d.started != nil:
+		data := f.seal(st, &d.started.Started, at.Seq)
+		st.Start(d.started)
+		f.send(st, &d.started.Started, d.started.Started.Policy, events.SummaryEventID(events.SummaryStarted, d.started.ID()), data, at.Time)
+	case d.created != nil:
+		data := f.seal(st, d.created, at.Seq)
+		f.created(st, d.created, data)
+		f.send(st, d.created, d.created.Policy, events.SummaryEventID(events.SummaryCreated, d.created.ID), data, at.Time)
+	case d.invalidated != nil:
+		data := f.seal(st, d.invalidated, at.Seq)
+		f.invalidated(st, d.invalidated, data)
+		f.send(st, d.invalidated, "", events.SummaryEventID(events.SummaryInvalidated, d.invalidated.SummaryID), data, at.Time)
+	}
+}
+
+// seal fills in what all records share, and chains the record behind the thread's last one.
+func (f *Fold) seal(st *thread.State, rec events.Record, seq uint64) []byte {
+	h := rec.Common()
+	if st.Header.Thread != "" {
+		name := st.Header.Thread
+		h.ThreadID = &name
+	}
+	h.Partition, h.EventSeq, h.EffectiveSeq = f.part.ID(), seq, max(seq, f.applied)
+	h.ChainSeq = st.Header.ChainSeq + 1
+	data, chain, err := events.Seal(st.Header.Chain, rec)
+	if err != nil {
+		panic(fmt.Sprintf("seal record: %v", err)) // our own types, and ids that decoded as UTF-8
+	}
+	h.Chain = chain
+	return data
+}
+
+func (f *Fold) send(st *thread.State, rec events.Record, policy, id string, data []byte, at time.Time) {
+	t := events.Type(id[:strings.IndexByte(id, '/')])
+	f.out = append(f.out, emission{
+		row: &state.Outgoing{
+			Type: t, ID: id, Thread: st.Header.Thread, Subject: recordSubject(t, st.Header.Thread, f.part.ID()),
+			Time: at, Data: data, Guarded: true,
+		},
+		decided: Decided{Record: rec, Agent: st.Header.FirstAgentID, Policy: policy},
+	})
+}
+
+// recordSubject is where a record of a thread, or of the partition itself, is published.
+func recordSubject(t events.Type, name string, partition int) string {
+	token := events.PartitionToken(partition)
+	if name != "" {
+		token = mustToken(name)
+	}
+	return string(t) + "." + token
+}
+
+func mustToken(name string) string {
+	token, err := events.Token(name)
+	if err != nil {
+		panic(fmt.Sprintf("subject of thread: %v", err)) // it came from a subject
+	}
+	return token
+}
+
+// reject puts a rejection in the outbox, unless REJECTED holds it from before a recovery.
+func (f *Fold) reject(name string, r thread.Rejection, d Delivery) error {
+	known, err := f.part.TakeRejection(r.Seq)
+	if err != nil || known {
+		return err
+	}
+	token := events.NoThreadToken
+	if name != "" {
+		token = mustToken(name)
+	}
+	f.part.Send(&state.Outgoing{
+		Type: events.EventRejected, ID: events.PositionEventID(events.EventRejected, f.part.ID(), r.Seq),
+		Thread: name, Subject: string(events.EventRejected) + "." + token, Time: d.Time, Data: rejection(r, f.maxPayload),
+	})
+	return nil
+}
+
+// rejection is the data of an event.rejected. The body goes with it where the server takes a message
+// that large.
+func rejection(r thread.Rejection, maxPayload int) []byte {
+	raw := r.Raw
+	raw.Subject = publishedSubject(raw.Subject)
+	if data := encodeRejected(events.NewRejected(raw, r.Seq, r.Reason, len(raw.Body))); len(data)+envelopeBytes <= maxPayload {
+		return data
+	}
+	return encodeRejected(events.NewRejected(raw, r.Seq, r.Reason, -1))
+}
+
+// envelopeBytes is room for our own headers, which count into a message's size: at most a subject
+// token three times.
+const envelopeBytes = 4 << 10
+
+func encodeRejected(rec events.Rejected) []byte {
+	data, err := json.Marshal(rec, json.Deterministic(true))
+	if err != nil {
+		panic(fmt.Sprintf("encode rejection: %v", err)) // NewRejected writes nothing but valid UTF-8
+	}
+	return data
+}
+
+// publishedSubject is the subject as the publisher named it, without the partition it was stored under.
+func publishedSubject(stored string) string {
+	t, token, ok := events.ParseSubject(stored)
+	if !ok {
+		return stored
+	}
+	return string(t) + "." + token
+}

@@ -1,0 +1,364 @@
+package fold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rs/zerolog"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize"
+	"precis/summarize/tokens"
+)
+
+// Log reads events of the log by sequence. ErrGone says that one is no longer there. Keep offers an
+// event that has just been read for reading again soon, and Ahead reads events that will be asked for next,
+// many at once; one owner calls them.
+type Log interface {
+	Event(ctx context.Context, seq uint64) (*events.Event, error)
+	Keep(seq uint64, ev *events.Event)
+	Ahead(ctx context.Context, seqs []uint64)
+}
+
+// ErrGone: the log no longer holds that sequence.
+var ErrGone = errors.New("no longer in the log")
+
+// ErrRecord: what is on record can't be read.
+var ErrRecord = errors.New("record not readable")
+
+// ErrHalfDone: a step failed after it had begun to save; the open batch must be given up.
+var ErrHalfDone = errors.New("step half done")
+
+// Options of a fold.
+type Options struct {
+	Log Log
+	// MaxPayload is the largest message that the server takes, in bytes: a rejected event's body goes
+	// into its rejection where it fits.
+	MaxPayload int
+	// Mask takes secrets out of what is published; nil takes none out.
+	Mask func(text string) string
+	// Observe is told of every record that is decided (not of those that are adopted); it may be nil.
+	Observe func(Decided)
+	// Watch sees a fold over records from inside; nil where nobody does.
+	Watch Watch
+	// Rehearse has the watch told all that would be decided, with what the rules say: every summary by
+	// rules is made again.
+	Rehearse bool
+	Logger   zerolog.Logger
+}
+
+// Decided is a record with what an operator wants to sum it up by.
+type Decided struct {
+	Record events.Record
+	Agent  string // of the thread's first event
+	Policy string // empty for the partition's own records and for invalidations
+}
+
+// Fold is the fold of one partition. It has the partition's owner: one goroutine.
+type Fold struct {
+	part       *state.Partition
+	log        Log
+	maxPayload int
+	secrets    func(string) string
+	observe    func(Decided)
+	watch      Watch
+	rehearses  bool
+	logger     zerolog.Logger
+	// next is where the first staged record took effect; 0 where that is not known.
+	next uint64
+	seen *seenCache
+	// ledgers are the ones used last.
+	ledgers *ledgers
+	// out is what the step has decided, and is sent when nothing can fail any more.
+	out []emission
+	// applied is the partition's last EVENTS sequence that is in the state, the open batch included.
+	applied uint64
+
+	config      *Config
+	fingerprint string
+	configSeq   uint64 // chain_seq of the config.applied in force
+	turn        bool   // the record that was adopted last can't have been decided at its event
+}
+
+// New makes the fold of a partition, under the configuration that the partition has on record; under
+// none where it has never run: Configure comes first then.
+func New(part *state.Partition, o Options) (*Fold, error) {
+	f := &Fold{
+		part: part, log: o.Log, maxPayload: o.MaxPayload, secrets: o.Mask, watch: o.Watch, rehearses: o.Watch != nil && o.Rehearse, logger: o.Logger,
+		config: &Config{}, applied: part.Meta().Position,
+	}
+	if f.observe = o.Observe; f.observe == nil {
+		f.observe = func(Decided) {}
+	}
+	if f.secrets == nil {
+		f.secrets = func(text string) string { return text }
+	}
+	var err error
+	if f.seen, err = newSeenCache(); err != nil {
+		return nil, err
+	}
+	if f.ledgers, err = newLedgers(); err != nil {
+		return nil, err
+	}
+	data, err := part.Config()
+	if err != nil || data == nil {
+		return f, err
+	}
+	return f, f.use(data)
+}
+
+func (f *Fold) use(data []byte) (err error) {
+	f.config, f.fingerprint, f.configSeq, err = configOf(data)
+	return err
+}
+
+// Config is what is in force in the partition.
+func (f *Fold) Config() *Config { return f.config }
+
+// Applied is the last EVENTS sequence that the state is made from, or that a record took effect at.
+func (f *Fold) Applied() uint64 { return f.applied }
+
+// Delivery is one event as it stands in the log.
+type Delivery struct {
+	Seq  uint64
+	Time time.Time // stream time
+	Raw  events.Raw
+}
+
+// Outcome is what became of an event, and what was decided at it.
+type Outcome struct {
+	thread.Outcome
+	Code string // of the event's own rejection
+	// GivenUp are the codes of earlier events that are rejected with this one: edits whose message has
+	// not come in time.
+	GivenUp []string
+}
+
+// Step folds one event of the log.
+func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
+	// What took effect between the partition's last event and this one: a configuration, as a rule.
+	if err := f.AdoptUpTo(d.Seq - 1); err != nil {
+		return Outcome{}, err
+	}
+	name, ok := threadOf(d.Raw.Subject)
+	if !ok {
+		_, why := events.Decode(d.Raw, f.limits())
+		if err := f.reject("", thread.Rejection{Seq: d.Seq, Reason: why, Raw: d.Raw}, d); err != nil {
+			return Outcome{}, err
+		}
+		f.applied = d.Seq // what a turn decides next takes effect behind it, as a configuration does
+		if err := f.AdoptUpTo(d.Seq); err != nil {
+			return Outcome{}, fmt.Errorf("%w: %w", ErrHalfDone, err)
+		}
+		return Outcome{Outcome: thread.Rejected, Code: why.Code}, nil
+	}
+	in, err := f.input(d)
+	if err != nil {
+		return Outcome{}, err
+	}
+	st, err := f.load(name, in.Event)
+	if err != nil {
+		return Outcome{}, err
+	}
+	p, _ := f.policy(st, in.Event)
+	facts, err := f.facts(ctx, st, in.Event, p)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := f.remember(ctx, st.Header); err != nil {
+		return Outcome{}, err
+	}
+	in.Measure, err = measure(p.Tokenizer)
+	if err != nil {
+		return Outcome{}, err
+	}
+	res, drafts := f.apply(st, in, p, facts)
+	var whole []events.Record
+	if f.rehearses && f.recovering() && mayDecide(st, drafts, p) {
+		if whole, err = f.rehearse(ctx, st, d, drafts, p); err != nil {
+			return Outcome{}, err
+		}
+		if st, err = f.load(name, in.Event); err != nil {
+			return Outcome{}, err
+		}
+		res, drafts = f.apply(st, in, p, facts)
+	}
+	if err := f.finish(ctx, st, d, res, decided{drafts: drafts, whole: whole}, p); err != nil {
+		return Outcome{}, err
+	}
+	f.applied = d.Seq
+	return outcomeOf(res), nil
+}
+
+// apply folds the event into its thread and says what follows from it.
+func (f *Fold) apply(st *thread.State, in thread.Input, p *summarize.Policy, fs facts) (thread.Result, []draft) {
+	before := weighed(st)
+	res := thread.Apply(st, in)
+	track(st, res, before, p)
+	return res, f.decide(st, in, res, p, fs)
+}
+
+// recovering says that records are staged: what is on record comes before what is decided now.
+func (f *Fold) recovering() bool { return f.part.Meta().Staged > 0 }
+
+// decided is what follows from an event: its drafts, and where the step was rehearsed, all that they
+// come to.
+type decided struct {
+	drafts []draft
+	whole  []events.Record
+	// waiting are the stale summaries that the event makes again.
+	waiting []string
+}
+
+// load loads what the event and what follows from it can touch.
+func (f *Fold) load(name string, ev *events.Event) (*thread.State, error) {
+	st, err := f.part.LoadEvent(name, ev)
+	if err != nil || ev == nil {
+		return st, err
+	}
+	if p, _ := f.policy(st, ev); compacts(p) {
+		if err := f.part.LoadCompaction(st); err != nil {
+			return nil, err
+		}
+	}
+	if st.Message == nil || !st.Message.Tool {
+		return st, nil
+	}
+	// Also where no summary is active now: the next one's version goes on behind the last one's. And also for
+	// a copy: the slot is looked at to weigh the message, and what may be made again goes on behind it.
+	return st, f.part.LoadSlot(st, toolSlot(st.Message.ID))
+}
+
+func outcomeOf(res thread.Result) Outcome {
+	o := Outcome{Outcome: res.Outcome}
+	earlier := res.Rejections
+	if res.Outcome == thread.Rejected {
+		o.Code, earlier = earlier[0].Reason.Code, earlier[1:]
+	}
+	for _, r := range earlier {
+		o.GivenUp = append(o.GivenUp, r.Reason.Code)
+	}
+	return o
+}
+
+// finish saves what the event changed and emits what was decided. In recovery what is on record comes
+// first.
+func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, p *summarize.Policy) error {
+	f.out = f.out[:0]
+	var err error
+	if dec.waiting, err = f.waive(st, p); err != nil {
+		return err
+	}
+	if f.recovering() {
+		return f.recover(ctx, st, d, res, dec, p)
+	}
+	for _, dr := range dec.drafts {
+		f.emit(st, dr, d)
+	}
+	if err := f.follow(ctx, st, d, dec.drafts, p, dec.waiting); err != nil {
+		return err
+	}
+	if f.watch != nil {
+		if err := f.stepped(ctx, st, d, res, decided{drafts: dec.drafts, whole: f.emitted()}, false); err != nil {
+			return err
+		}
+	}
+	return f.save(st, d, res)
+}
+
+// follow makes what an event calls for beside what is drafted: compactions, and then what is told of them.
+func (f *Fold) follow(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string) error {
+	if err := f.compactions(ctx, st, d, drafts, p, waiting); err != nil {
+		return err
+	}
+	return f.histories(ctx, st, d, drafts, historyDue(st, p), p)
+}
+
+// save writes a step to the open batch: from here on nothing may fail.
+func (f *Fold) save(st *thread.State, d Delivery, res thread.Result) error {
+	for _, r := range res.Rejections {
+		if err := f.reject(st.Header.Thread, r, d); err != nil {
+			return fmt.Errorf("%w: %w", ErrHalfDone, err)
+		}
+	}
+	f.part.Save(st)
+	f.lookLater(st)
+	f.flush()
+	return nil
+}
+
+// flush puts what was decided in the outbox.
+func (f *Fold) flush() {
+	for _, e := range f.out {
+		f.part.Send(e.row)
+		f.observe(e.decided)
+	}
+	f.out = f.out[:0]
+}
+
+// emission is a record that is decided and not yet in the outbox.
+type emission struct {
+	row     *state.Outgoing
+	decided Decided
+}
+
+// input decodes the event.
+func (f *Fold) input(d Delivery) (thread.Input, error) {
+	in := thread.Input{
+		Seq: d.Seq, Time: d.Time, Raw: d.Raw,
+		PendingEditEvents: f.config.Limits.PendingEditEvents,
+	}
+	ev, why := events.Decode(d.Raw, f.limits())
+	if why != nil {
+		in.Reject = why
+		return in, nil
+	}
+	in.Event = &ev
+	f.log.Keep(d.Seq, &ev)
+	return in, nil
+}
+
+func (f *Fold) limits() events.Limits { return events.Limits{EventBytes: f.config.Limits.EventBytes} }
+
+// threadOf is the thread that a subject names; an event whose thread can't be told has no state.
+func threadOf(subject string) (string, bool) {
+	_, token, ok := events.ParseSubject(subject)
+	if !ok {
+		return "", false
+	}
+	name, err := events.ThreadOf(token)
+	return name, err == nil && utf8.ValidString(name)
+}
+
+// policy is the one that serves the thread at this event, which may be the thread's first, and may name
+// another one.
+func (f *Fold) policy(st *thread.State, ev *events.Event) (*summarize.Policy, string) {
+	requested, agent := st.Header.Policy, st.Header.FirstAgentID
+	if ev != nil && ev.Message != nil && st.Message == nil {
+		if ev.Message.Policy != "" {
+			requested = ev.Message.Policy
+		}
+		if st.Header.Ordinals == 0 {
+			agent = ev.Message.AgentID
+		}
+	}
+	return summarize.Resolve(f.config.Policies, requested, agent, st.Header.Thread)
+}
+
+func measure(tokenizer string) (func(string) thread.Size, error) {
+	counter, err := tokens.For(tokenizer)
+	if err != nil {
+		return nil, fmt.Errorf("count tokens: %w", err)
+	}
+	return func(text string) thread.Size {
+		return thread.Size{
+			Chars: int64(utf8.RuneCountInString(text)), Bytes: int64(len(text)),
+			Tokens: int64(counter.Count(text)),
+		}
+	}, nil
+}

@@ -1,0 +1,257 @@
+package fold
+
+import (
+	"fmt"
+	"time"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/summarize"
+	"precis/summarize/tokens"
+)
+
+// Result is how a job ended, or how far it came: with a text, or with a failure, or with neither, and
+// then it is under way still.
+type Result struct {
+	Text           string
+	Method         string // events.MethodLLM, MethodRules or MethodTruncation
+	FallbackReason string
+	Provider       string // of the text; empty unless a model made it
+	Model          string
+	Tool           *events.ToolSummary // where the rules made it
+	Chars          int64               // of the sources
+	Tokens         int64
+	Usage          events.Usage // of all calls
+	Cost           events.Cost
+	Calls          []events.UsageRecord
+	Failure        *Failure
+}
+
+// Failure says why a job came to nothing.
+type Failure struct {
+	Code    string
+	Message string
+	Action  string
+}
+
+// codeSuperseded: a source or the policy changed while the model was at work; the answer is not used.
+const codeSuperseded = "superseded"
+
+// outcomes of calls that are not the ladder's to say.
+const (
+	outcomeUsed       = "used"
+	outcomeSuperseded = "superseded"
+	outcomeUnknown    = "unknown"
+)
+
+// Begin notes that a call of a job may be under way from here on. It returns the job as it stands; nil
+// where it has ended.
+func (f *Fold) Begin(name, id string) (*thread.Job, error) {
+	st, job, err := f.loadJob(name, id)
+	if err != nil || job == nil {
+		return nil, err
+	}
+	job.Begun = true
+	st.PutJob(job)
+	f.part.Save(st)
+	return job, nil
+}
+
+// Lost records the call of a job that was under way when the process ended, and whose answer nobody
+// has: it may have been charged.
+func (f *Fold) Lost(name, id, provider string, now time.Time) error {
+	st, job, err := f.loadJob(name, id)
+	if err != nil || job == nil || !job.Begun {
+		return err
+	}
+	rec := events.UsageRecord{
+		Provider: provider, Outcome: outcomeUnknown, Attempt: 1,
+		Usage: events.Usage{Attempts: 1, Source: "estimate"}, Cost: events.Cost{Currency: "USD"},
+	}
+	if job.Started.Model != nil {
+		rec.Model = *job.Started.Model
+	}
+	err = f.usage(st, job, rec, now)
+	f.part.Save(st)
+	f.flush()
+	return err
+}
+
+// Finish folds a job's result in, as far as it still fits: where a source or the policy has changed
+// since, the result is dropped, what it cost is recorded, and the job ends as superseded.
+func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
+	st, job, err := f.loadJob(name, id)
+	if err != nil || job == nil {
+		return err
+	}
+	if err := f.loadSlot(st, job.Started.Kind, job.Started.Slot, job.Started.SourceMessageIDs); err != nil {
+		return err
+	}
+	if r.Usage.Attempts == 0 {
+		r.Cost = free() // nothing was called: that is known, and costs nothing
+	}
+	p, fits := f.jobPolicy(job)
+	superseded := job.Superseded || !fits
+	for _, call := range r.Calls {
+		if superseded && call.Outcome == outcomeUsed {
+			call.Outcome = outcomeSuperseded
+		}
+		if err := f.usage(st, job, call, now); err != nil {
+			return err
+		}
+	}
+	switch {
+	case superseded:
+		r.Failure = &Failure{Code: codeSuperseded, Message: "a source or the policy changed while the summary was made, or a newer one took its place", Action: events.ActionTrim}
+		if err = f.fail(st, job, r, now); err == nil {
+			err = f.jobEnded(st, job, now)
+		}
+	case r.Failure != nil:
+		err = f.fail(st, job, r, now)
+	case r.Text != "":
+		err = f.create(st, job, p, r, now)
+	default:
+		job.Begun = false // interrupted: every call that was made is on record
+		st.PutJob(job)
+	}
+	f.part.Save(st)
+	f.flush()
+	return err
+}
+
+func (f *Fold) loadJob(name, id string) (*thread.State, *thread.Job, error) {
+	f.out = f.out[:0] // of a step that failed
+	st, err := f.part.LoadThread(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = f.part.LoadJobs(st)
+	return st, st.Job(id), err
+}
+
+// JobPolicy is the policy that a job was decided under; nil where it is no longer in force.
+func (f *Fold) JobPolicy(job *thread.Job) *summarize.Policy {
+	p, fits := f.jobPolicy(job)
+	if !fits {
+		return nil
+	}
+	return p
+}
+
+// jobPolicy is the policy that a job was decided under, and whether it is still the same in what can
+// change the result.
+func (f *Fold) jobPolicy(job *thread.Job) (*summarize.Policy, bool) {
+	for i := range f.config.Policies {
+		p := &f.config.Policies[i]
+		if p.Name == job.Started.Policy {
+			return p, summarize.KindFingerprint(*p, job.Started.Kind) == job.Started.PolicyFingerprint && f.modelFits(p, &job.Started)
+		}
+	}
+	return nil, false
+}
+
+// usage records one paid call. Its number goes on behind those on record, since a job may be run again.
+func (f *Fold) usage(st *thread.State, job *thread.Job, rec events.UsageRecord, now time.Time) error {
+	rec.SummaryID, rec.Attempt = job.ID(), job.Attempts+1
+	data := f.sealJob(st, job, &rec)
+	st.Usage(&rec)
+	f.send(st, &rec, job.Started.Policy, events.UsageEventID(rec.SummaryID, rec.Attempt), data, now)
+	return f.spend(&rec, now)
+}
+
+// spend adds a call to what its provider has cost on that day.
+func (f *Fold) spend(rec *events.UsageRecord, at time.Time) error {
+	if rec.Cost.AmountMicroUSD == nil || rec.Provider == "" {
+		return nil
+	}
+	return f.part.Spend(rec.Provider, at.UTC().Format(time.DateOnly), *rec.Cost.AmountMicroUSD)
+}
+
+func (f *Fold) fail(st *thread.State, job *thread.Job, r Result, now time.Time) error {
+	rec := &events.Failed{
+		SummaryID: job.ID(), Kind: job.Started.Kind, Code: r.Failure.Code, Message: r.Failure.Message,
+		Action: r.Failure.Action, Usage: r.Usage, Cost: r.Cost,
+	}
+	data := f.sealJob(st, job, rec)
+	st.Failed(rec)
+	f.send(st, rec, job.Started.Policy, events.SummaryEventID(events.SummaryFailed, rec.SummaryID), data, now)
+	return nil
+}
+
+func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r Result, now time.Time) error {
+	counter, err := tokens.For(p.Tokenizer)
+	if err != nil {
+		return fmt.Errorf("count tokens: %w", err)
+	}
+	s := job.Started
+	rec := &events.Summary{
+		ID: job.ID(), Kind: s.Kind, Slot: s.Slot, Current: prompted(st), Version: s.Version,
+		Replaces:         holderOf(st.Slot(s.Slot)),
+		SourceMessageIDs: s.SourceMessageIDs, SourceSummaryIDs: s.SourceSummaryIDs, SourceDigest: s.SourceDigest,
+		Content: r.Text, ToolSummary: r.Tool,
+		TokenCountBefore: r.Tokens, TokenCountAfter: int64(counter.Count(r.Text)), Tokenizer: p.Tokenizer,
+		CharsBefore: r.Chars, CharsAfter: runes(r.Text),
+		Method: r.Method, FallbackReason: orNull(r.FallbackReason),
+		Provider: orNull(r.Provider), Model: orNull(r.Model),
+		Policy: s.Policy, PolicyFingerprint: s.PolicyFingerprint, PolicyUnresolved: orNull(job.Unresolved),
+		Trigger: s.Trigger, Usage: r.Usage, Cost: r.Cost, CreatedAt: now.UTC(),
+		AsOfMessageID: orNull(job.AsOf),
+	}
+	switch r.Method {
+	case events.MethodLLM:
+		rec.PromptVersion = s.PromptVersion
+	case events.MethodRules:
+		rec.RulesVersion = &f.config.RulesVersion
+	}
+	if s.Slot == events.SlotCurrent {
+		rec.Current = true
+		if held := st.Summary(st.Slot(s.Slot).Holder); held != nil { // by rules, over the same tops
+			rec.Level, rec.TokenCountBefore, rec.CharsBefore = held.Level, held.TokensBefore, held.CharsBefore
+		}
+	}
+	if s.Kind == events.KindHistory {
+		rec.Current = false
+		if rec.Level, rec.CharsBefore, err = f.standsOn(st, s); err != nil {
+			return err
+		}
+	}
+	if p.Staleness.TTL > 0 && p.Stale("ttl") {
+		rec.ExpiresAt = expiry(now.UTC(), p.Staleness.TTL)
+	}
+	data := f.sealJob(st, job, rec)
+	f.created(st, rec, data)
+	f.send(st, rec, job.Started.Policy, events.SummaryEventID(events.SummaryCreated, rec.ID), data, now)
+	return nil
+}
+
+// standsOn is the level above a job's sources, 0 where they are messages, and how many code points they hold.
+func (f *Fold) standsOn(st *thread.State, s events.Started) (level int, chars int64, err error) {
+	w := &compaction{f: f, st: st}
+	rows, err := w.rows(s.SourceMessageIDs)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, id := range s.SourceSummaryIDs {
+		sum, err := w.summary(id)
+		if err != nil {
+			return 0, 0, err
+		}
+		level = max(level, sum.Level+1)
+	}
+	chars, err = w.chars(rows, s.SourceSummaryIDs)
+	return level, chars, err
+}
+
+func free() events.Cost { return events.Cost{AmountMicroUSD: new(int64), Currency: "USD"} }
+
+// sealJob chains a record that was decided at the job's event and takes effect now.
+func (f *Fold) sealJob(st *thread.State, job *thread.Job, rec events.Record) []byte {
+	return f.seal(st, rec, job.Started.EventSeq)
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

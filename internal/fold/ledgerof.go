@@ -1,0 +1,72 @@
+package fold
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize/ledger"
+)
+
+// LedgerOf is the ledger of a leaf or a node: the stored one, or, where a recovery has adopted the summary
+// from its record, made again from its sources.
+func LedgerOf(ctx context.Context, view state.View, log Log, name, id string) (ledger.Ledger, error) {
+	var l ledger.Ledger
+	data, err := view.Ledger(name, id)
+	if err != nil {
+		return l, err
+	}
+	if data != nil {
+		return l, json.Unmarshal(data, &l)
+	}
+	sum, err := view.Summary(name, id)
+	if err != nil {
+		return l, err
+	}
+	if sum == nil {
+		return l, fmt.Errorf("%w: summary %q of thread %q has no row", state.ErrDamaged, id, name)
+	}
+	if len(sum.SourceSums) > 0 {
+		return mergedOf(ctx, view, log, name, sum.SourceSums)
+	}
+	messages, err := MessagesOf(ctx, view, log, name, sum)
+	return ledger.Collect(messages).Trim(ledger.DefaultLimits()), err
+}
+
+func mergedOf(ctx context.Context, view state.View, log Log, name string, summaries []string) (merged ledger.Ledger, err error) {
+	leaves := make([]ledger.Ledger, 0, len(summaries))
+	for _, id := range summaries {
+		l, err := LedgerOf(ctx, view, log, name, id)
+		if err != nil {
+			return merged, err
+		}
+		leaves = append(leaves, l)
+	}
+	return ledger.Join(leaves), nil
+}
+
+// MessagesOf are the messages that a summary was made from, at their current revisions, without deleted ones.
+func MessagesOf(ctx context.Context, view state.View, log Log, name string, sum *thread.Summary) ([]ledger.Message, error) {
+	var rows []*thread.Message
+	for _, id := range sum.Sources {
+		m, err := view.Message(name, id)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil && !m.Deleted {
+			rows = append(rows, m)
+		}
+	}
+	var list []ledger.Message
+	err := eachRead(ctx, log, rows, func(m *thread.Message) error {
+		msg, err := CurrentMessage(ctx, log, m)
+		if err == nil {
+			list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: msg})
+		}
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,152 @@
+package fold
+
+import (
+	"context"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"precis/internal/thread"
+	"precis/summarize/rules"
+)
+
+// How many messages before a tool output the rules read; docs/rules.md has the measurement.
+const (
+	// earlierWithSeen is enough where the identifiers of all earlier messages are known.
+	earlierWithSeen = 20
+	// EarlierAlone is for where they are not: for an output that was edited, and beside a model.
+	EarlierAlone = 200
+)
+
+const (
+	// seenEvery is how many messages a thread's stored identifiers may be behind: what a restart reads
+	// again of a thread, at most, and how seldom they are written.
+	seenEvery = 256
+	// seenCached bounds the identifiers that one partition holds in memory: some 5 MB.
+	seenCached = 100_000
+)
+
+// past is what stands before a tool output in its thread.
+type past struct {
+	texts []string
+	seen  *rules.Seen
+}
+
+// past reads what stands before the message at an ordinal. For an edited message, which may stand
+// anywhere in its thread, that is its newest messages alone: a function of the log either way.
+func (f *Fold) past(ctx context.Context, name string, ordinal uint64, edited bool) (past, error) {
+	var p past
+	var err error
+	if edited {
+		p.texts, err = Earlier(ctx, f.part.View, f.log, name, ordinal, EarlierAlone)
+		return p, err
+	}
+	if p.seen, err = f.seenBefore(ctx, name, ordinal); err != nil {
+		return p, err
+	}
+	p.texts, err = Earlier(ctx, f.part.View, f.log, name, ordinal, earlierWithSeen)
+	return p, err
+}
+
+// seenThread is what is known of a thread's identifiers: of its messages up to an ordinal, as they were
+// first published, so that it does not matter when they were read.
+type seenThread struct {
+	seen   *rules.Seen
+	upTo   uint64
+	stored uint64 // upTo when it was last written
+}
+
+// seenCache holds the threads that had tool outputs last.
+type seenCache struct {
+	lru   *simplelru.LRU[string, *seenThread]
+	marks int
+}
+
+func newSeenCache() (*seenCache, error) {
+	c := &seenCache{}
+	lru, err := simplelru.NewLRU(seenCached, func(_ string, t *seenThread) { c.marks -= t.seen.Len() })
+	c.lru = lru
+	return c, err
+}
+
+func (c *seenCache) put(name string, t *seenThread) {
+	c.lru.Remove(name)
+	c.lru.Add(name, t)
+	for c.marks += t.seen.Len(); c.marks > seenCached && c.lru.Len() > 1; {
+		c.lru.RemoveOldest()
+	}
+}
+
+// seenBefore is the identifiers of the messages before an ordinal; nil where later ones are known
+// already, which no new message meets.
+func (f *Fold) seenBefore(ctx context.Context, name string, ordinal uint64) (*rules.Seen, error) {
+	t, err := f.seenThread(name)
+	if err != nil || t.upTo >= ordinal {
+		return nil, err
+	}
+	texts, err := f.firstTexts(ctx, name, t.upTo+1, ordinal)
+	if err != nil {
+		return nil, err
+	}
+	f.seen.lru.Remove(name) // it is counted anew
+	for _, text := range texts {
+		t.seen.Add(text)
+	}
+	t.upTo = ordinal - 1
+	if t.upTo-t.stored >= seenEvery {
+		if err := f.saveSeen(name, t); err != nil {
+			return nil, err
+		}
+	}
+	f.seen.put(name, t)
+	return t.seen, nil
+}
+
+// saveSeen writes a thread's identifiers to the open batch. It is no part of the step that needs them:
+// they are a function of the log, whatever becomes of the step.
+func (f *Fold) saveSeen(name string, t *seenThread) error {
+	data, err := t.seen.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	f.part.SaveSeen(name, t.upTo, data)
+	t.stored = t.upTo
+	return nil
+}
+
+func (f *Fold) seenThread(name string) (*seenThread, error) {
+	if t, ok := f.seen.lru.Get(name); ok {
+		return t, nil
+	}
+	upTo, data, err := f.part.Seen(name)
+	t := &seenThread{seen: &rules.Seen{}, upTo: upTo, stored: upTo}
+	if err != nil || data == nil {
+		return t, err
+	}
+	return t, t.seen.UnmarshalBinary(data)
+}
+
+// firstTexts reads the messages with ordinals from (inclusive) to to (exclusive) as they were first
+// published.
+func (f *Fold) firstTexts(ctx context.Context, name string, from, to uint64) ([]string, error) {
+	rows, err := f.part.Messages(name, from, to)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	err = eachRead(ctx, f.log, rows, func(m *thread.Message) error {
+		text, err := textOf(ctx, f.log, firstOf(m))
+		texts = append(texts, text)
+		return err
+	})
+	return texts, err
+}
+
+// remember keeps a thread's identifiers from falling far behind, so that no tool output has to read a
+// long thread at once.
+func (f *Fold) remember(ctx context.Context, h thread.Header) error {
+	if h.ToolResults == 0 || h.Ordinals%seenEvery != 0 {
+		return nil
+	}
+	_, err := f.seenBefore(ctx, h.Thread, h.Ordinals)
+	return err
+}

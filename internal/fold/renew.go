@@ -1,0 +1,200 @@
+package fold
+
+import (
+	"context"
+	"slices"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/summarize"
+)
+
+// A summary that became stale by its policy, its prompt, its model or its age waits until somebody needs its
+// thread: the thread's next event makes it again, or a request. Threads that are dead cost nothing.
+
+// renewAtOnce is how many summaries one event makes again: a leaf of 100,000 tokens takes some 50 ms, and
+// the events behind it wait for that.
+const renewAtOnce = 8
+
+// waive gives up what waits and has no reason to be made again. It depends on the thread's rows alone, so
+// that it needs no record: a recovery does the same at the same event. It returns what the event makes again.
+func (f *Fold) waive(st *thread.State, p *summarize.Policy) (waiting []string, err error) {
+	if st.Header.Renewals == 0 || st.Compaction == nil {
+		return nil, nil
+	}
+	ids, err := f.part.Renewals(st.Header.Thread, renewAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if err := f.part.LoadSummary(st, id); err != nil {
+			return nil, err
+		}
+		sum := st.Summary(id)
+		if sum.Renew && sum.Kind == events.KindHistory && !tellsHistory(p) {
+			st.Waive(sum)
+		}
+		if !sum.Renew || sum.Kind != events.KindToolResult {
+			continue
+		}
+		m, err := f.part.Message(st.Header.Thread, sum.Sources[0])
+		if err != nil {
+			return nil, err
+		}
+		if m = asItIs(st, m); !asked(p, m) {
+			st.Waive(sum)
+		}
+	}
+	return ids, nil
+}
+
+// asked says whether a policy has a tool output summarized as it is now.
+func asked(p *summarize.Policy, m *thread.Message) bool {
+	if m == nil || m.Deleted {
+		return false
+	}
+	_, ok := p.ToolTrigger(m.Text.Chars, m.Text.Tokens)
+	return ok
+}
+
+// renew makes again what waits of some summaries. It reads the log and may fail; nothing is saved then.
+func (w *compaction) renew(ctx context.Context, waiting []string) error {
+	if !w.p.Enabled {
+		return nil
+	}
+	for _, id := range waiting {
+		sum, err := w.summary(id)
+		if err != nil {
+			return err
+		}
+		if !sum.Renew {
+			continue // the event has made it again, or given it up
+		}
+		if err := w.renewOne(ctx, sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *compaction) renewOne(ctx context.Context, sum *thread.Summary) error {
+	trigger := events.Trigger{Reason: events.TriggerRegenerated}
+	switch sum.Kind {
+	case events.KindCompaction:
+		return w.remake(ctx, sum, trigger)
+	case events.KindHistory:
+		if !tellsHistory(w.p) || historyDue(w.st, w.p) {
+			return nil // nobody wants it, or the event makes the next one
+		}
+		return w.f.history(ctx, w.st, w.d, w.p, trigger)
+	case events.KindToolResult:
+		m, err := w.f.part.Message(w.st.Header.Thread, sum.Sources[0])
+		if err != nil {
+			return err
+		}
+		return w.f.toolAgain(ctx, w.st, asItIs(w.st, m), w.d, w.p, trigger)
+	}
+	return nil
+}
+
+// waits are the compactions of the thread that wait to be made again.
+func (w *compaction) waits() ([]string, error) {
+	if w.st.Header.RenewCompactions == 0 {
+		return nil, nil
+	}
+	return w.f.part.Renewals(w.st.Header.Thread, int(w.st.Header.RenewCompactions)) // they come first
+}
+
+// replacedBy are the summaries that hold the places of those that a node was made from now.
+func (w *compaction) replacedBy(ids []string) ([]string, error) {
+	ids = slices.Clone(ids)
+	for i, id := range ids {
+		sum, err := w.summary(id)
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = w.st.Slot(sum.Slot).Holder
+	}
+	return ids, nil
+}
+
+// fresh makes again what the next compaction would stand on and is stale: what a policy trims is stale for
+// good, and a new summary may not be made of it.
+func (w *compaction) fresh(ctx context.Context, trigger events.Trigger) error {
+	for _, top := range slices.Clone(w.st.Compaction.Tops) {
+		if _, err := w.freshen(ctx, top.Summary, trigger); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freshen makes a stale leaf or node again, after what it is made from. It returns the one that holds its
+// place.
+func (w *compaction) freshen(ctx context.Context, id string, trigger events.Trigger) (string, error) {
+	sum, err := w.summary(id)
+	if err != nil {
+		return "", err
+	}
+	slot := sum.Slot
+	if holder := w.st.Slot(slot).Holder; holder != id {
+		if sum, err = w.summary(holder); err != nil {
+			return "", err
+		}
+	}
+	if sum.Status == thread.Active {
+		return sum.ID, nil
+	}
+	for _, child := range sum.SourceSums {
+		if _, err := w.freshen(ctx, child, trigger); err != nil {
+			return "", err
+		}
+	}
+	err = w.remake(ctx, sum, trigger)
+	return w.st.Slot(slot).Holder, err
+}
+
+// toolAgain makes the summary of a tool output that has come before. Where the log no longer holds it,
+// nothing is made.
+func (f *Fold) toolAgain(ctx context.Context, st *thread.State, m *thread.Message, d Delivery, p *summarize.Policy, trigger events.Trigger) error {
+	if !asked(p, m) {
+		return nil
+	}
+	msg, err := CurrentMessage(ctx, f.log, m)
+	if err != nil || msg.Content.Text() == "" {
+		return err
+	}
+	before, err := f.past(ctx, st.Header.Thread, m.Ordinal, true)
+	if err != nil {
+		return err
+	}
+	if err := f.part.LoadSlot(st, toolSlot(m.ID)); err != nil {
+		return err
+	}
+	in := thread.Input{Seq: d.Seq, Time: d.Time}
+	if in.Measure, err = measure(p.Tokenizer); err != nil {
+		return err
+	}
+	own := st.Message
+	st.Message = m
+	dr := f.toolDecision(st, in, thread.Result{Content: msg.Content}, p, facts{origin: msg, past: before}, trigger)
+	f.emit(st, dr, d)
+	st.Message = own
+	return nil
+}
+
+// toolDecision drafts a tool output's summary, by rules or as a job.
+func (f *Fold) toolDecision(st *thread.State, in thread.Input, res thread.Result, p *summarize.Policy, fs facts, trigger events.Trigger) draft {
+	_, unresolved := f.policy(st, nil)
+	if p.Mode == summarize.ModeLLM {
+		job := f.toolJob(st, res, p, fs)
+		job.Started.Trigger, job.Unresolved = trigger, unresolved
+		return draft{started: job}
+	}
+	dr := f.toolDraft(st, in, res, p, fs)
+	dr.created.Trigger = trigger
+	if unresolved != "" {
+		dr.created.PolicyUnresolved = &unresolved
+	}
+	return dr
+}

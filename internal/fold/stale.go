@@ -1,0 +1,193 @@
+package fold
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize"
+	"precis/summarize/llm"
+)
+
+// What makes a summary stale without an event of its thread is a configuration, or its age. Both come as
+// turns, and what they find is on record: a recovery adopts it at the event behind which it took effect.
+//
+// Two ways to find what a configuration has made stale were weighed. An index by fingerprint finds it at
+// once, and costs every summary a row, and one more for each of its prompt and model. Going through the
+// summaries in the order of their keys costs nothing before it is needed, and reads a million rows then: at
+// a bounded rate that is minutes, in the background, with its place noted in the batch that holds what it
+// found. The second is what stands here; a change of the configuration is rare. Expiry has an index, since it
+// is looked for every second; its rows are there for summaries that expire alone.
+
+// Sweep holds the configuration in force against some of the partition's summaries, limit at most, where
+// that was not done yet. It goes on where it, or a former life, left off.
+func (f *Fold) Sweep(limit int, now time.Time) (Swept, error) {
+	s, err := f.part.Sweep()
+	if err != nil || f.recovering() {
+		return Swept{Done: f.recovering()}, err
+	}
+	if s.ConfigSeq != f.configSeq {
+		s = state.Sweep{ConfigSeq: f.configSeq}
+	}
+	if s.Done {
+		return Swept{Done: true}, nil
+	}
+	refs, last, err := f.part.NextSummaries(s.After, limit)
+	if err != nil {
+		return Swept{}, err
+	}
+	out := Swept{Looked: len(refs), After: last}
+	for _, ref := range refs {
+		stale, err := f.outdate(ref, now, f.outdated)
+		if err != nil {
+			return out, err
+		}
+		out.Stale += stale
+	}
+	s.After, s.Done = last, len(refs) < limit
+	out.Done = s.Done
+	f.part.SaveSweep(s)
+	return out, nil
+}
+
+// Swept is what one turn of a sweep did.
+type Swept struct {
+	Looked int // summaries
+	Stale  int // of these, and of what was made from them, those that are stale now
+	Done   bool
+	After  []byte // the last summary's key
+}
+
+// Expire makes a summary stale whose time is over, with what was made from it.
+func (f *Fold) Expire(ref state.Ref, now time.Time) (stale int, err error) {
+	return f.outdate(ref, now, func(_ *thread.State, sum *thread.Summary) (*events.Invalidated, error) {
+		if sum.ExpiresAt.IsZero() || sum.ExpiresAt.After(now) {
+			return nil, nil
+		}
+		setting, old := "expires_at", sum.ExpiresAt.UTC().Format(time.RFC3339Nano)
+		return &events.Invalidated{Reason: events.ReasonTTLExpired, Cause: events.Cause{Setting: &setting, Old: &old}}, nil
+	})
+}
+
+// outdate invalidates a summary that is active and that judge has something against, and everything that was
+// made from it, each cause before its effects.
+func (f *Fold) outdate(ref state.Ref, now time.Time, judge func(*thread.State, *thread.Summary) (*events.Invalidated, error)) (stale int, err error) {
+	st, err := f.part.LoadThread(ref.Thread)
+	if err != nil {
+		return 0, err
+	}
+	if err := f.loadStale(st, ref.Summary); err != nil {
+		return 0, err
+	}
+	sum := st.Summary(ref.Summary)
+	if sum.Status != thread.Active {
+		return 0, nil
+	}
+	inv, err := judge(st, sum)
+	if err != nil || inv == nil {
+		return 0, err
+	}
+	if err := f.part.LoadMadeFrom(st, sum.ID); err != nil {
+		return 0, err
+	}
+	f.out = f.out[:0]
+	p, _ := f.policy(st, nil)
+	for _, made := range st.Summaries {
+		if made.Status != thread.Active {
+			continue
+		}
+		if made != sum {
+			from := invalidSource(st, made)
+			inv = &events.Invalidated{Reason: events.ReasonSourceInvalidated, Cause: events.Cause{SummaryID: &from}}
+		}
+		inv.SummaryID, inv.Kind, inv.Action, inv.InvalidatedAt = made.ID, made.Kind, p.Staleness.Action, now.UTC()
+		f.emit(st, draft{invalidated: inv}, Delivery{Seq: f.applied, Time: now})
+		stale++
+	}
+	f.part.Save(st)
+	f.flush()
+	return stale, nil
+}
+
+// made is what a summary's record says of how it was made.
+type made struct {
+	Policy            string  `json:"policy"`
+	PolicyFingerprint string  `json:"policy_fingerprint"`
+	Provider          *string `json:"provider"`
+	Model             *string `json:"model"`
+	PromptVersion     *string `json:"prompt_version"`
+}
+
+// outdated says what the configuration in force has against a summary; nil where it stands.
+func (f *Fold) outdated(st *thread.State, sum *thread.Summary) (*events.Invalidated, error) {
+	p, _ := f.policy(st, nil)
+	if !p.Enabled {
+		return nil, nil
+	}
+	var rec made
+	if err := json.Unmarshal(sum.Record, &rec); err != nil {
+		return nil, errors.Join(state.ErrDamaged, fmt.Errorf("read record of %s: %w", sum.ID, err))
+	}
+	if now := summarize.KindFingerprint(*p, sum.Kind); p.Stale("policy") && now != rec.PolicyFingerprint {
+		return changed(events.ReasonPolicyChanged, "policies."+p.Name, rec.PolicyFingerprint, now), nil
+	}
+	if rec.Model != nil && p.Stale("model") {
+		if provider, now := f.modelOf(p, rec.Provider); now != *rec.Model {
+			return changed(events.ReasonModelChanged, "providers."+provider+".model", *rec.Model, now), nil
+		}
+	}
+	if rec.PromptVersion != nil && p.Stale("prompt") {
+		if now, ok := promptServes(p, sum.Kind, *rec.PromptVersion); !ok {
+			return changed(events.ReasonPromptChanged, "policies."+p.Name+".prompts", *rec.PromptVersion, now), nil
+		}
+	}
+	return nil, nil
+}
+
+// Outdated says what the configuration in force has against a summary; nil where it stands. An audit holds
+// an invalidation against it.
+func (f *Fold) Outdated(st *thread.State, sum *thread.Summary) (*events.Invalidated, error) {
+	return f.outdated(st, sum)
+}
+
+func changed(reason, setting, old, now string) *events.Invalidated {
+	return &events.Invalidated{Reason: reason, Cause: events.Cause{Setting: &setting, Old: &old, New: &now}}
+}
+
+// modelOf is the model that would make a summary now: the policy's, or that of main where main stood in for
+// it.
+func (f *Fold) modelOf(p *summarize.Policy, provider *string) (name, model string) {
+	if provider != nil && *provider == mainProvider && p.Provider != mainProvider {
+		return mainProvider, f.config.Providers[mainProvider].Model
+	}
+	if _, ok := f.config.Providers[p.Provider]; !ok {
+		return mainProvider, f.config.model(p)
+	}
+	return p.Provider, f.config.model(p)
+}
+
+// promptServes says whether a prompt's version is still one of the policy's, and which it is now.
+func promptServes(p *summarize.Policy, kind, version string) (now string, ok bool) {
+	prompts, err := llm.NewPrompts(p.Prompts)
+	if err != nil {
+		prompts = llm.Prompts{}
+	}
+	return prompts.Serves(kind, version)
+}
+
+// modelFits says whether a job's model and prompt are still those that its policy asks for.
+func (f *Fold) modelFits(p *summarize.Policy, job *events.Started) bool {
+	if job.Model != nil && p.Stale("model") && f.config.model(p) != *job.Model {
+		return false
+	}
+	if job.PromptVersion == nil || !p.Stale("prompt") {
+		return true
+	}
+	_, ok := promptServes(p, job.Kind, *job.PromptVersion)
+	return ok
+}

@@ -1,0 +1,162 @@
+package fold
+
+import (
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/summarize"
+	"precis/summarize/llm"
+	"precis/summarize/rules"
+)
+
+// toolDraft drafts a tool output's summary by rules. While records are adopted the rules are left for
+// whoever needs what they say: as a rule the record is there.
+func (f *Fold) toolDraft(st *thread.State, in thread.Input, res thread.Result, p *summarize.Policy, fs facts) draft {
+	rec := f.toolRecord(st, in, p)
+	m, name := *st.Message, st.Header.Thread
+	by := rules.Input{
+		MessageID: m.ID, ToolName: fs.origin.ToolName, Arguments: fs.origin.Arguments,
+		Content: res.Content.Text(), IsError: fs.origin.IsError, ExitCode: fs.origin.ExitCode,
+		Relevant: fs.origin.RelevantRange, MaxChars: p.ToolOutput.MaxSummaryChars,
+		PreserveErrors: p.ToolOutput.PreserveErrors, IncludeMetadata: p.ToolOutput.IncludeMetadata,
+		Earlier: fs.past.texts, Seen: fs.past.seen,
+	}
+	if !fs.late {
+		f.fill(rec, by, in.Measure)
+		return draft{created: rec}
+	}
+	return draft{created: rec, fill: func(ctx context.Context) error {
+		before, err := f.past(ctx, name, m.Ordinal, m.Revision > 0 && in.Event.Edit != nil)
+		if err != nil {
+			return err
+		}
+		by.Earlier, by.Seen = before.texts, before.seen
+		f.fill(rec, by, in.Measure)
+		return nil
+	}}
+}
+
+// fill writes what the rules make of a tool output into its record.
+func (f *Fold) fill(rec *events.Summary, in rules.Input, measure func(string) thread.Size) {
+	out, method, why := byRules(in)
+	out = f.mask(out)
+	after := measure(out.Text)
+	rec.Content, rec.ToolSummary = out.Text, &out.Tool
+	rec.Method, rec.FallbackReason = method, why
+	rec.TokenCountAfter, rec.CharsAfter = after.Tokens, after.Chars
+}
+
+// toolRecord is the record without what the rules say.
+func (f *Fold) toolRecord(st *thread.State, in thread.Input, p *summarize.Policy) *events.Summary {
+	m, version := st.Message, rules.Version
+	asOf := st.Header.LastMessageID
+	rec := &events.Summary{
+		AsOfMessageID: &asOf,
+		Kind:          events.KindToolResult, Slot: toolSlot(m.ID), Current: prompted(st),
+		SourceMessageIDs: []string{m.ID}, SourceSummaryIDs: []string{},
+		SourceDigest: sourceDigest(m),
+		// The output as it counted in the thread: by the same tokenizer as what it becomes.
+		TokenCountBefore: m.Text.Tokens, Tokenizer: p.Tokenizer, CharsBefore: m.Text.Chars,
+		RulesVersion: &version,
+		Policy:       p.Name, PolicyFingerprint: summarize.KindFingerprint(*p, events.KindToolResult),
+		Cost:      events.Cost{AmountMicroUSD: new(int64), Currency: "USD"},
+		CreatedAt: in.Time,
+	}
+	if p.Staleness.TTL > 0 && p.Stale("ttl") {
+		rec.ExpiresAt = expiry(in.Time, p.Staleness.TTL)
+	}
+	slot := st.Slot(rec.Slot)
+	rec.Version, rec.Replaces = slot.Version+1, holderOf(slot)
+	rec.ID = summarize.Identity{
+		Thread: st.Header.Thread, Kind: rec.Kind, Slot: rec.Slot, Version: rec.Version,
+		SourceDigest: rec.SourceDigest, PolicyFingerprint: rec.PolicyFingerprint, Method: rules.Version,
+	}.ID()
+	return rec
+}
+
+// toolJob makes the job of a tool output's summary by a model.
+func (f *Fold) toolJob(st *thread.State, res thread.Result, p *summarize.Policy, fs facts) *thread.Job {
+	m, model := st.Message, f.config.model(p)
+	category := rules.CategoryOf(fs.origin.ToolName, fs.origin.Arguments, res.Content.Text())
+	prompt := promptVersion(p, events.KindToolResult, string(category))
+	job := &thread.Job{AsOf: st.Header.LastMessageID, Started: events.Started{
+		Kind: events.KindToolResult, Slot: toolSlot(m.ID), Version: st.Slot(toolSlot(m.ID)).Version + 1,
+		SourceMessageIDs: []string{m.ID}, SourceSummaryIDs: []string{}, SourceDigest: sourceDigest(m),
+		Policy: p.Name, PolicyFingerprint: summarize.KindFingerprint(*p, events.KindToolResult),
+		Model: &model, PromptVersion: &prompt,
+	}}
+	job.Started.SummaryID = jobID(st, job, prompt, model)
+	return job
+}
+
+// promptVersion is the version of the prompt that a policy has for such work. Its prompts were checked
+// when the configuration was read.
+func promptVersion(p *summarize.Policy, kind, category string) string {
+	prompts, err := llm.NewPrompts(p.Prompts)
+	if err != nil {
+		prompts = llm.Prompts{}
+	}
+	return prompts.For(kind, category).Version()
+}
+
+func sourceDigest(m *thread.Message) string {
+	return summarize.SourceDigest([]summarize.Source{{ID: m.ID, Revision: m.Revision, Digest: m.Digest}})
+}
+
+func holderOf(slot *thread.Slot) *string {
+	if slot.Holder == "" {
+		return nil
+	}
+	holder := slot.Holder
+	return &holder
+}
+
+// mask takes secrets out of what is published.
+func (f *Fold) mask(out rules.Output) rules.Output {
+	out.Text = f.secrets(out.Text)
+	for i, fact := range out.Tool.KeyFacts {
+		out.Tool.KeyFacts[i] = f.secrets(fact)
+	}
+	for key, value := range out.Tool.Metadata {
+		if text, ok := value.(string); ok {
+			out.Tool.Metadata[key] = f.secrets(text)
+		}
+	}
+	return out
+}
+
+// byRules runs the rules, and falls to truncation where they panic: a tool output must not be able to
+// stop a partition, which would meet it again after every restart.
+func byRules(in rules.Input) (out rules.Output, method string, why *string) {
+	defer func() {
+		if recover() == nil {
+			return
+		}
+		reason := "rules_panicked"
+		method, why = events.MethodTruncation, &reason
+		category := rules.CategoryOf(in.ToolName, nil, "")
+		out = rules.Output{
+			Text: rules.HeadTail(in.Content, category, min(in.MaxChars, utf8.RuneCountInString(in.Content)), in.MessageID),
+			Tool: events.ToolSummary{
+				ToolName: in.ToolName, Category: string(category), Status: "partial",
+				KeyFacts: []string{}, Metadata: map[string]any{},
+			},
+		}
+	}()
+	return rules.ToolOutput(in), events.MethodRules, nil
+}
+
+func expiry(at time.Time, ttl time.Duration) *time.Time {
+	t := at.Add(ttl)
+	return &t
+}
+
+func runes(text string) int64 { return int64(utf8.RuneCountInString(text)) }
+
+// prompted says whether the event's message stands in prompts: a compaction may have replaced it.
+func prompted(st *thread.State) bool {
+	return st.Compaction == nil || st.Message == nil || !st.Compaction.Replaced(st.Message.Ordinal)
+}

@@ -1,0 +1,116 @@
+package fold
+
+import (
+	"errors"
+	"slices"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/summarize"
+	"precis/summarize/cut"
+)
+
+// compacts says whether a policy compacts, by itself or when it is asked to: its threads' cuts are kept
+// track of from their first message on.
+func compacts(p *summarize.Policy) bool { return p.Enabled }
+
+// weighed is the event's message as cuts see it before the event; nil where there is none yet.
+func weighed(st *thread.State) *cut.Item {
+	if st.Message == nil || st.Compaction == nil {
+		return nil
+	}
+	it := st.Message.Item(weight(st))
+	return &it
+}
+
+// weight is what the event's message holds in a prompt: its own tokens, or its summary's.
+func weight(st *thread.State) int64 {
+	m := st.Message
+	if !m.Tool {
+		return m.Tokens()
+	}
+	if sum := st.Summary(st.Slot(toolSlot(m.ID)).Holder); sum != nil && sum.Status == thread.Active {
+		return m.Tokens() - sum.Saved()
+	}
+	return m.Tokens()
+}
+
+// track keeps the counters that decide about the next cut true after an event.
+func track(st *thread.State, res thread.Result, before *cut.Item, p *summarize.Policy) {
+	c := st.Compaction
+	if c == nil || !res.Revised {
+		return
+	}
+	if st.Changes.MessageNew {
+		c.Cut.Apply(st.Message.Item(weight(st)), p.Compaction)
+	} else {
+		adjust(st, *before, st.Message.Item(weight(st)), p.Compaction)
+	}
+	st.Changes.Compacted = true
+}
+
+// adjust takes in a message's changed weight, also of one that a summary stands for.
+func adjust(st *thread.State, before, after cut.Item, p summarize.Compaction) {
+	c := st.Compaction
+	c.Cut.Adjust(before, after, p)
+	if c.Replaced(before.Ordinal) {
+		c.Cut.Gone = c.Cut.Gone.Changed(before, after)
+	}
+	st.Changes.Compacted = true
+}
+
+// created folds a summary.created in, and what it changes about the next cut.
+func (f *Fold) created(st *thread.State, rec *events.Summary, data []byte) {
+	f.reweigh(st, rec.Kind, func() { st.Created(rec, data) })
+	if rec.Slot == events.SlotCurrent {
+		outdate(st, func(j *thread.Job) bool { return j.Started.Slot == events.SlotCurrent })
+	}
+	if st.Compaction != nil && rec.Kind == events.KindCompaction {
+		f.placed(st, rec)
+	}
+}
+
+// invalidated folds a summary.invalidated in, and what it changes about the next cut. What is made from
+// the summary at the moment comes too late.
+func (f *Fold) invalidated(st *thread.State, rec *events.Invalidated, data []byte) {
+	f.reweigh(st, rec.Kind, func() { st.Invalidated(rec, data) })
+	outdate(st, func(j *thread.Job) bool { return slices.Contains(j.Started.SourceSummaryIDs, rec.SummaryID) })
+}
+
+// reweigh folds a record in that can change what its message holds in a prompt. The message must be
+// loaded, for a tool output.
+func (f *Fold) reweigh(st *thread.State, kind string, fold func()) {
+	if kind != events.KindToolResult || st.Compaction == nil || st.Message == nil {
+		fold()
+		return
+	}
+	before := st.Message.Item(weight(st))
+	fold()
+	p, _ := f.policy(st, nil)
+	adjust(st, before, st.Message.Item(weight(st)), p.Compaction)
+}
+
+// loadSlot loads what a summary of some kind changes when it is created.
+func (f *Fold) loadSlot(st *thread.State, kind, slot string, sources []string) (err error) {
+	if err = f.part.LoadSlot(st, slot); err != nil {
+		return err
+	}
+	if p, _ := f.policy(st, nil); compacts(p) {
+		if err = f.part.LoadCompaction(st); err != nil {
+			return err
+		}
+	}
+	if kind == events.KindToolResult && len(sources) > 0 && (st.Message == nil || st.Message.ID != sources[0]) {
+		st.Message, err = f.part.Message(st.Header.Thread, sources[0])
+	}
+	return err
+}
+
+// loadStale loads what the invalidation of a summary changes.
+func (f *Fold) loadStale(st *thread.State, id string) error {
+	if err := errors.Join(f.part.LoadSummary(st, id), f.part.LoadJobs(st)); err != nil {
+		return err
+	}
+	sum := st.Summary(id)
+	return f.loadSlot(st, sum.Kind, sum.Slot, sum.Sources)
+}

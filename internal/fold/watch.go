@@ -1,0 +1,170 @@
+package fold
+
+import (
+	"context"
+	"time"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize"
+	"precis/summarize/cut"
+)
+
+// Watch sees a fold over records from inside: what is adopted, and what is decided beside it. It changes
+// nothing; an audit checks with it what the fold alone would take as it stands.
+type Watch interface {
+	// Adopting is called before a record changes its thread, whose state is as it was before, with what
+	// the record touches loaded. rec is nil for a record of no known type.
+	Adopting(st *thread.State, s *state.Staged, rec events.Record)
+	// Refused is told of a record that can't be folded in (ErrRecord, state.ErrDamaged); nil passes over
+	// the record, an error ends the fold with it.
+	Refused(s *state.Staged, why error) error
+	// Stepped is called with every event of a thread, behind the records that took effect at it.
+	Stepped(ctx context.Context, s Stepped) error
+}
+
+// Stepped is an event that was folded in.
+type Stepped struct {
+	Delivery Delivery
+	State    *thread.State // as the event left it
+	Result   thread.Result
+	Policy   string // the one that serves the thread
+	// Decided are the records that follow from the event, whatever stands on record.
+	Decided []events.Record
+	// Whole says that they are as they would be emitted. Else what the rules say is left out, and so are
+	// compactions: DueLeaf says whether one is due.
+	Whole bool
+	// Turned says that something was decided for the thread behind the event, or that the configuration has
+	// changed: what State is due now, the event did not call for.
+	Turned bool
+}
+
+func (f *Fold) adopting(st *thread.State, s *state.Staged, rec events.Record) {
+	f.turn = byTurn(rec)
+	if f.watch != nil {
+		f.watch.Adopting(st, s, rec)
+	}
+}
+
+// stepped tells the watch what was decided.
+func (f *Fold) stepped(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, turned bool) error {
+	if f.watch == nil {
+		return nil
+	}
+	p, _ := f.policy(st, nil)
+	s := Stepped{Delivery: d, State: st, Result: res, Policy: p.Name, Decided: dec.whole, Whole: dec.whole != nil || f.rehearses, Turned: turned}
+	if !s.Whole {
+		for _, dr := range dec.drafts {
+			s.Decided = append(s.Decided, dr.record())
+		}
+	}
+	return f.watch.Stepped(ctx, s)
+}
+
+func (d draft) record() events.Record {
+	switch {
+	case d.started != nil:
+		return &d.started.Started
+	case d.created != nil:
+		return d.created
+	}
+	return d.invalidated
+}
+
+// emitted are the records that the step has emitted so far; never nil.
+func (f *Fold) emitted() []events.Record {
+	list := make([]events.Record, 0, len(f.out))
+	for _, e := range f.out {
+		list = append(list, e.decided.Record)
+	}
+	return list
+}
+
+// mayDecide says whether anything can follow from an event.
+func mayDecide(st *thread.State, drafts []draft, p *summarize.Policy) bool {
+	if len(drafts) > 0 || historyDue(st, p) {
+		return true
+	}
+	if st.Compaction == nil {
+		return false
+	}
+	if st.Header.Renewals > 0 {
+		return true
+	}
+	_, fires := cut.Fires(p.Compaction.Trigger, st.Compaction.Cut.Facts(p.Compaction))
+	return fires
+}
+
+// rehearse does what would be done live, in a state that is given up after it, and returns the records
+// that come out.
+func (f *Fold) rehearse(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy) ([]events.Record, error) {
+	f.out = f.out[:0]
+	waiting, err := f.waive(st, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, dr := range drafts {
+		if err := dr.make(ctx); err != nil {
+			return nil, err
+		}
+		f.emit(st, dr, d)
+	}
+	if err := f.follow(ctx, st, d, drafts, p, waiting); err != nil {
+		return nil, err
+	}
+	decided := f.emitted()
+	f.out = f.out[:0]
+	return decided, nil
+}
+
+// DueLeaf is the compaction that a thread is due in a state, without its text: the leaf that would be
+// made now. It is nil where none is due.
+func (f *Fold) DueLeaf(st *thread.State, at Delivery) (*events.Summary, error) {
+	p, _ := f.policy(st, nil)
+	if st.Compaction == nil || !compacts(p) || st.Header.RenewCompactions > 0 {
+		return nil, nil
+	}
+	trigger, fires := cut.Fires(p.Compaction.Trigger, st.Compaction.Cut.Facts(p.Compaction))
+	if !fires {
+		return nil, nil
+	}
+	return f.dueLeaf(st, at, p, trigger)
+}
+
+// AskedLeaf is the compaction that a request makes in a state, or the clock, as DueLeaf has it. It is nil
+// where what the trigger says does not make one due.
+func (f *Fold) AskedLeaf(st *thread.State, at Delivery, trigger events.Trigger) (*events.Summary, error) {
+	p, _ := f.policy(st, nil)
+	if st.Compaction == nil || !p.Enabled {
+		return nil, nil
+	}
+	facts := st.Compaction.Cut.Facts(p.Compaction)
+	switch trigger.Reason {
+	case events.TriggerRequested:
+		if !facts.Worthwhile() {
+			return nil, nil
+		}
+		trigger = events.Trigger{Reason: events.TriggerRequested}
+	case events.TriggerIdle:
+		if trigger.Value == nil {
+			return nil, nil
+		}
+		due, ok := idleTrigger(p, facts, time.Duration(*trigger.Value*float64(time.Second)+0.5))
+		if !ok {
+			return nil, nil
+		}
+		due.Value, trigger = trigger.Value, due
+	}
+	return f.dueLeaf(st, at, p, trigger)
+}
+
+func (f *Fold) dueLeaf(st *thread.State, at Delivery, p *summarize.Policy, trigger events.Trigger) (*events.Summary, error) {
+	w := &compaction{f: f, st: st, d: at, p: p}
+	rows, err := w.due()
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	removed, _ := w.removable()
+	return w.leafRecord(leafSlot(rows), rows, removed, trigger)
+}

@@ -1,0 +1,76 @@
+package jobs
+
+import (
+	"context"
+
+	"precis/events"
+	"precis/internal/contents"
+	"precis/internal/fold"
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize"
+	"precis/summarize/ledger"
+	"precis/summarize/llm"
+	"precis/summarize/tokens"
+)
+
+// historyWork reads what a history is made from: the thread's compactions, as compactions do, and the
+// messages behind them.
+func (r *Runner) historyWork(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (*work, error) {
+	counter, err := tokens.For(p.Tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	prompts, err := llm.NewPrompts(p.Prompts)
+	if err != nil {
+		return nil, err
+	}
+	s := &sources{view: view, log: contents.Uncached{Log: r.Log}, thread: *job.Started.ThreadID, most: p.ToolOutput.MaxInputChars}
+	l, err := s.read(ctx, job.Started.SourceSummaryIDs)
+	if err != nil {
+		return nil, err
+	}
+	behind := &thread.Summary{Sources: job.Started.SourceMessageIDs}
+	messages, err := fold.MessagesOf(ctx, view, s.log, s.thread, behind)
+	if err != nil {
+		return nil, err
+	}
+	l = ledger.Join([]ledger.Ledger{l, ledger.Collect(messages)})
+	if err := s.messages(ctx, behind); err != nil {
+		return nil, err
+	}
+	before, err := s.weight(job.Started)
+	if err != nil {
+		return nil, err
+	}
+	budget := fold.HistoryBudget(p, before)
+	byRules := func(string) string { return budget.Fit(ledger.Renderer(l, nil), counter.Count) }
+	return &work{tokens: before, job: llm.Job{
+		Kind: job.Started.Kind, Content: s.text.String(), MaxTokens: max(1, budget.Tokens),
+		MaxInputChars: p.ToolOutput.MaxInputChars, Prompts: prompts,
+		Providers: []string{p.Provider, mainProvider}, Tokens: counter.Count,
+		Facts: func(string) []string { return llm.Facts(byRules("")) }, Rules: byRules,
+		FailWithoutModel: p.OnFailure == "fail",
+	}}, nil
+}
+
+// weight is what a job's sources stand for in tokens.
+func (s *sources) weight(started events.Started) (before int64, err error) {
+	for _, id := range started.SourceMessageIDs {
+		m, err := s.view.Message(s.thread, id)
+		if err != nil {
+			return 0, err
+		}
+		if m != nil {
+			before += m.Tokens()
+		}
+	}
+	for _, id := range started.SourceSummaryIDs {
+		sum, _, err := s.summary(id)
+		if err != nil {
+			return 0, err
+		}
+		before += sum.TokensBefore
+	}
+	return before, nil
+}

@@ -1,0 +1,161 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/contents"
+	"precis/internal/fold"
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize"
+	"precis/summarize/llm"
+	"precis/summarize/rules"
+	"precis/summarize/tokens"
+)
+
+// Runner makes the summaries that jobs ask for. It is safe for concurrent use; the ladder holds the
+// limits of each provider.
+type Runner struct {
+	Ladder *llm.Ladder
+	Log    *broker.LogReader
+}
+
+// mainProvider serves where a policy's own fails.
+const mainProvider = "main"
+
+// Run does a job. An error says that it was not done: ctx ended, and the calls that were made until then are
+// in the result all the same; or what it is made from could not be read, and nothing was called. Transient
+// tells whether trying again can help.
+func (r *Runner) Run(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (fold.Result, error) {
+	prepare := r.toolWork
+	switch job.Started.Kind {
+	case events.KindCompaction:
+		prepare = r.compactionWork
+	case events.KindHistory:
+		prepare = r.historyWork
+	}
+	w, err := prepare(ctx, view, p, job)
+	if err != nil {
+		return fold.Result{}, fmt.Errorf("read sources of %s: %w", job.ID(), err)
+	}
+	out := r.Ladder.Run(ctx, w.job)
+	return w.result(out), out.Err
+}
+
+// work is a job made ready for the ladder.
+type work struct {
+	job    llm.Job
+	input  rules.Input
+	tokens int64
+	tool   *events.ToolSummary // of the rules, where they made the text
+
+	// finish makes the summary of what a model said; nil where that is the summary.
+	finish func(text string) string
+	// instead is what the rules have said already, for where no model answers and the ladder has no rules.
+	instead string
+}
+
+// toolWork reads a tool output and what stands before it.
+func (r *Runner) toolWork(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (*work, error) {
+	counter, err := tokens.For(p.Tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	prompts, err := llm.NewPrompts(p.Prompts)
+	if err != nil {
+		return nil, err
+	}
+	in, err := r.input(ctx, view, p, *job.Started.ThreadID, job.Started.SourceMessageIDs[0])
+	if err != nil {
+		return nil, err
+	}
+	w := &work{input: in, tokens: int64(counter.Count(in.Content))}
+	category := rules.CategoryOf(in.ToolName, in.Arguments, in.Content)
+	w.job = llm.Job{
+		Kind: job.Started.Kind, Category: string(category), ToolName: in.ToolName, Content: in.Content,
+		Relevant: in.Relevant, MaxChars: in.MaxChars, MaxInputChars: p.ToolOutput.MaxInputChars,
+		Prompts: prompts, Providers: []string{p.Provider, mainProvider}, Tokens: counter.Count,
+		Facts: func(content string) []string { return llm.Facts(w.byRules(content)) },
+		Rules: w.byRules,
+		Truncate: func(content string) string {
+			w.tool = nil
+			return rules.HeadTail(content, category, in.MaxChars, in.MessageID)
+		},
+		FailWithoutModel: p.OnFailure == "fail",
+	}
+	return w, nil
+}
+
+// byRules is the rules' summary of the content, secrets taken out.
+func (w *work) byRules(content string) string {
+	in := w.input
+	in.Content = content
+	out := rules.ToolOutput(in)
+	w.tool = &out.Tool
+	return out.Text
+}
+
+// input is what the rules take: the message at its current revision, and what the thread saw before it.
+func (r *Runner) input(ctx context.Context, view state.View, p *summarize.Policy, name, id string) (rules.Input, error) {
+	m, err := view.Message(name, id)
+	if err != nil {
+		return rules.Input{}, err
+	}
+	if m == nil {
+		return rules.Input{}, fmt.Errorf("%w: message %q has no row", state.ErrDamaged, id)
+	}
+	origin, err := contents.Read(ctx, r.Log, m.FirstSeq)
+	if err != nil {
+		return rules.Input{}, err
+	}
+	in := rules.Input{
+		MessageID: id, ToolName: origin.Message.ToolName, Arguments: origin.Message.Arguments,
+		Content: origin.Message.Content.Text(), IsError: origin.Message.IsError, ExitCode: origin.Message.ExitCode,
+		Relevant: origin.Message.RelevantRange, MaxChars: p.ToolOutput.MaxSummaryChars,
+		PreserveErrors: p.ToolOutput.PreserveErrors, IncludeMetadata: p.ToolOutput.IncludeMetadata,
+	}
+	if m.Seq != m.FirstSeq {
+		edit, err := contents.Read(ctx, r.Log, m.Seq)
+		if err != nil {
+			return rules.Input{}, err
+		}
+		in.Content = edit.Edit.Content.Text()
+	}
+	in.Earlier, err = fold.Earlier(ctx, view, contents.Uncached{Log: r.Log}, name, m.Ordinal, fold.EarlierAlone)
+	return in, err
+}
+
+// result says how the job ended, as the fold takes it.
+func (w *work) result(out llm.Outcome) fold.Result {
+	r := fold.Result{
+		Text: out.Text, Method: out.Method, FallbackReason: out.FallbackReason,
+		Provider: out.Provider, Model: out.Model,
+		Chars: int64(len([]rune(w.input.Content))), Tokens: w.tokens,
+		Usage: out.Usage(), Cost: out.Cost(),
+	}
+	if w.finish != nil && out.Text != "" {
+		r.Text = w.finish(out.Text)
+	}
+	if out.Failure != nil && w.instead != "" && !w.job.FailWithoutModel {
+		r.Text, r.Method, r.FallbackReason, out.Failure = w.instead, events.MethodRules, out.Failure.Message, nil
+	}
+	if out.Method == events.MethodRules {
+		r.Tool = w.tool
+	}
+	for _, call := range out.Calls {
+		if !call.Billed {
+			continue // an error status costs nothing, and is no paid call
+		}
+		usage, cost := call.Record(out.PriceTable)
+		r.Calls = append(r.Calls, events.UsageRecord{
+			Provider: call.Provider, Model: call.Model, Outcome: call.Outcome, Usage: usage, Cost: cost,
+		})
+	}
+	if out.Failure != nil {
+		r.Failure = &fold.Failure{Code: out.Failure.Code, Message: out.Failure.Message, Action: events.ActionFail}
+	}
+	return r
+}

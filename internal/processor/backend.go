@@ -1,0 +1,68 @@
+package processor
+
+import (
+	"context"
+
+	"precis/internal/broker"
+	"precis/state"
+	"precis/summarize"
+)
+
+// The processor is what the service reads from.
+
+// View implements service.Backend.
+func (p *Processor) View(partition int) state.View { return p.store.View(partition) }
+
+// Partitions implements service.Backend.
+func (p *Processor) Partitions() int { return p.opts.Config.Partitions }
+
+// Snapshot implements service.Backend.
+func (p *Processor) Snapshot(partition int) *state.Snapshot { return p.store.Snapshot(partition) }
+
+// Policies implements service.Backend.
+func (p *Processor) Policies() []summarize.Policy { return p.config.Load().Policies }
+
+// Log implements service.Backend.
+func (p *Processor) Log() *broker.LogReader { return p.events }
+
+// CaughtUp implements service.Backend.
+func (p *Processor) CaughtUp() bool { return p.ready.ready() }
+
+// Wait implements service.Backend.
+func (p *Processor) Wait(ctx context.Context, partition int, seq uint64) error {
+	return p.parts[partition].position.wait(ctx, seq)
+}
+
+// Durable implements service.Backend.
+func (p *Processor) Durable(ctx context.Context, partition int) error {
+	return p.parts[partition].position.seen(ctx)
+}
+
+// Summarize implements service.Backend.
+func (p *Processor) Summarize(ctx context.Context, partition int, name, kind string) (id string, err error) {
+	part := p.parts[partition]
+	// What waits to be made again comes first, a few at a time: a lane may not stand still for all of it.
+	for more := true; more; {
+		if more, err = part.renew(ctx, name); err != nil {
+			return "", err
+		}
+	}
+	answer := make(chan string, 1) // the lane may still work on it when ctx ends
+	err = part.call(ctx, func() error {
+		id, err := part.fold.Summarize(ctx, name, kind, part.now())
+		answer <- id
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return <-answer, nil
+}
+
+// Renew implements service.Backend.
+func (p *Processor) Renew(partition int, name string) {
+	select {
+	case p.parts[partition].asked <- name:
+	default: // others wait before it: who asks again is heard later
+	}
+}

@@ -1,0 +1,373 @@
+package processor_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+
+	"precis/events"
+	"precis/internal/audit"
+	"precis/internal/broker"
+	"precis/internal/config"
+	"precis/internal/processor"
+	"precis/internal/secrets"
+	"precis/state"
+	"precis/summarize"
+)
+
+var (
+	crashSeeds = flag.Int("crash.seeds", 50, "how many crash schedules TestCrashSchedules runs")
+	crashFirst = flag.Uint64("crash.first", 1, "the first seed")
+)
+
+var errCrash = errors.New("crashed by the schedule")
+
+// crasher makes a processor crash at its n-th failpoint: from there on nothing leaves it, and its disk
+// is what a power cut at that moment would have left.
+type crasher struct {
+	mu    sync.Mutex
+	left  int
+	fs    *vfs.MemFS
+	rng   *rand.Rand
+	clone *vfs.MemFS
+	where string
+}
+
+func (c *crasher) point(name string, partition int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.clone != nil {
+		return errCrash
+	}
+	if c.left--; c.left > 0 {
+		return nil
+	}
+	c.clone = c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: c.rng.IntN(101), RNG: c.rng})
+	c.where = fmt.Sprintf("%s in partition %d", name, partition)
+	return errCrash
+}
+
+// schedule is one seeded story: agents publish, the processor crashes and starts again, several times.
+type schedule struct {
+	t      *testing.T
+	rng    *rand.Rand
+	broker *broker.Broker
+	config *config.Config
+	fs     *vfs.MemFS
+	// byModel: summaries are made by a model, and what a model says can't be told beforehand. compacted
+	// counts the compactions that it made.
+	byModel   bool
+	compacted int
+}
+
+func TestCrashSchedules(t *testing.T) {
+	for seed := *crashFirst; seed < *crashFirst+uint64(*crashSeeds); seed++ {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			s := &schedule{
+				t: t, rng: rand.New(rand.NewPCG(seed, 0)), broker: openBroker(t, t.TempDir()),
+				config: settings(t), fs: vfs.NewCrashableMem(),
+			}
+			s.byModel = seed%3 == 0
+			if s.byModel {
+				s.config = byModel(t, newModel(t, func(call int64, w http.ResponseWriter, _ *http.Request) {
+					if call%7 == 0 { // no use in another try: the rules serve, or nothing
+						w.WriteHeader(http.StatusUnauthorized)
+						return
+					}
+					says(w, fmt.Sprintf("Compiled, as call %d says.", call), 500, 10)
+				}))
+				s.config.Policies[0].OnFailure = []string{"fallback", "fail"}[seed%2]
+			}
+			s.config.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 5}
+			s.config.Policies[0].Compaction.Keep = summarize.Keep{Messages: 3}
+			if seed%4 < 2 {
+				tells(&s.config.Policies[0])
+			}
+			s.config.Partitions = 3
+			s.config.Limits.PendingEditEvents = 6
+			s.run()
+		})
+	}
+}
+
+func (s *schedule) run() {
+	load := newLoad(s.rng)
+	for range 2 + s.rng.IntN(4) {
+		s.life(load, 1+s.rng.IntN(120))
+	}
+	s.life(load, 1<<30)
+	s.verify()
+}
+
+// life runs a processor until it crashes, or until it has nothing left to do.
+func (s *schedule) life(load *load, failAt int) {
+	c := &crasher{left: failAt, fs: s.fs, rng: rand.New(rand.NewPCG(s.rng.Uint64(), 0))}
+	p, err := processor.Open(s.t.Context(), processor.Options{
+		Config: s.config, Logger: logger(s.t), Broker: s.broker, FS: s.fs, Failpoint: c.point,
+	})
+	if errors.Is(err, errCrash) {
+		s.fs = c.clone
+		return
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(within(s.t))
+	defer stop()
+	ran := make(chan error, 1)
+	go func() { ran <- p.Run(ctx) }()
+	load.publish(s.t, s.broker.Conn(), 10+s.rng.IntN(40))
+	settled := make(chan error, 1)
+	go func() { settled <- p.Settled(ctx) }()
+	select {
+	case err = <-ran:
+	case err = <-settled:
+		settled <- err
+		if err == nil {
+			stop()
+			err = <-ran
+		}
+	}
+	stop()
+	unsettled := <-settled // Settled reads the store, so Close has to wait for it
+	if err != nil && !errors.Is(err, errCrash) {
+		s.t.Fatalf("run: %v", err)
+	}
+	if unsettled != nil {
+		s.t.Logf("not settled: %v", unsettled)
+	}
+	if herr := p.CheckHot(); herr != nil {
+		s.t.Error(herr)
+	}
+	if cerr := p.Close(context.Background()); cerr != nil {
+		s.t.Fatalf("close: %v", cerr)
+	}
+	if c.clone != nil {
+		s.t.Logf("crashed %s", c.where)
+		s.fs = c.clone
+		s.verifyDurable()
+	}
+}
+
+// verifyDurable holds what was published against what the crash has left on the disk: a record that an
+// agent has seen may never have to be decided again.
+func (s *schedule) verifyDurable() {
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	err = broker.NewLogReader(s.broker.JetStream(), broker.StreamSummaries).Scan(within(s.t), 1, nil, func(m broker.Stored) error {
+		var head events.Head
+		if err := json.Unmarshal(m.Data, &head); err != nil {
+			return err
+		}
+		name := ""
+		if head.ThreadID != nil {
+			name = *head.ThreadID
+		}
+		h, err := store.View(head.Partition).Header(name)
+		if err == nil && (h == nil || h.ChainSeq < head.ChainSeq) {
+			s.t.Errorf("%s was published before it was durable", m.Header.Get(nats.MsgIdHdr))
+		}
+		return err
+	}, nil)
+	if err := errors.Join(err, store.Close()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// verify holds the store against its log, and the streams against what one undisturbed fold says.
+func (s *schedule) verify() {
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	report := func(p state.Problem) { s.t.Errorf("%+v", p) }
+	if err := store.Check(s.config.Partitions+1, report); err != nil {
+		s.t.Error(err)
+	}
+	s.compare(store)
+	s.replay(store)
+	if err := store.Close(); err != nil {
+		s.t.Error(err)
+	}
+	if s.byModel {
+		s.verifyJobs()
+		return
+	}
+	want := s.undisturbed()
+	for _, stream := range []string{broker.StreamSummaries, broker.StreamRejected} {
+		compareRecords(s.t, stream, want[stream], records(s.t, s.broker, stream))
+	}
+}
+
+// compare holds the store against a fold of its log.
+func (s *schedule) compare(store *state.Store) {
+	report := func(p state.Problem) { s.t.Errorf("%+v", p) }
+	err := audit.Compare(within(s.t), store, audit.Against{Broker: s.broker, Partitions: s.config.Partitions, Logger: logger(s.t)}, report)
+	if err != nil {
+		s.t.Error(err)
+	}
+}
+
+// replay audits the log, beside the store: after any crashes it bears out everything on record.
+func (s *schedule) replay(store *state.Store) {
+	masker, err := secrets.New()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, rules := range []bool{true, false} {
+		scratch, err := state.Open("scratch", state.Options{FS: state.Memory(), Logger: logger(s.t)})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		rep, err := audit.Replay(within(s.t), audit.Options{
+			JetStream: s.broker.JetStream(), Scratch: scratch, Store: store, Rules: rules,
+			Mask: masker.Mask, Workers: 2, Now: time.Now, Logger: logger(s.t),
+		})
+		if err := errors.Join(err, scratch.Close()); err != nil {
+			s.t.Fatal(err)
+		}
+		for _, f := range rep.Findings {
+			s.t.Errorf("replay: %+v", f)
+		}
+	}
+}
+
+// verifyJobs holds every started summary to one end, and every paid call to one record.
+func (s *schedule) verifyJobs() {
+	started, ended := map[string]int{}, map[string]int{}
+	seen := map[string]bool{}
+	err := broker.NewLogReader(s.broker.JetStream(), broker.StreamSummaries).Scan(within(s.t), 1, nil, func(m broker.Stored) error {
+		id := m.Header.Get(nats.MsgIdHdr)
+		if seen[id] {
+			s.t.Errorf("%s is on record twice", id)
+		}
+		seen[id] = true
+		kind, summary, _ := strings.Cut(id, "/")
+		switch events.Type(kind) {
+		case events.SummaryStarted:
+			started[summary]++
+		case events.SummaryCreated, events.SummaryFailed:
+			ended[summary]++
+			// Of compactions only the model's is started: the rules' are made as their event is applied.
+			byRules := strings.Contains(string(m.Data), `"kind":"compaction"`) && strings.Contains(string(m.Data), `"method":"rules"`)
+			if started[summary] != 1 && !byRules {
+				s.t.Errorf("%s without a start before it", id)
+			}
+			if strings.Contains(string(m.Data), `"slot":"current"`) && strings.Contains(string(m.Data), `"method":"llm"`) {
+				s.compacted++
+			}
+		}
+		return nil
+	}, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for id := range started {
+		if ended[id] != 1 {
+			s.t.Errorf("summary %s ended %d times", id, ended[id])
+		}
+	}
+	s.t.Logf("%d compactions by a model", s.compacted)
+}
+
+// undisturbed is what a processor that never crashes publishes for the same log, in streams of its own.
+func (s *schedule) undisturbed() map[string]map[string][]string {
+	b := openBroker(s.t, s.t.TempDir())
+	c := settings(s.t)
+	c.Partitions, c.Limits, c.Policies = s.config.Partitions, s.config.Limits, s.config.Policies
+	p := start(s.t, processor.Options{Config: c, Logger: logger(s.t), Broker: b})
+	copyEvents(s.t, s.broker, b)
+	if err := p.Settled(within(s.t)); err != nil {
+		s.t.Fatal(err)
+	}
+	p.end()
+	return map[string]map[string][]string{
+		broker.StreamSummaries: records(s.t, b, broker.StreamSummaries),
+		broker.StreamRejected:  records(s.t, b, broker.StreamRejected),
+	}
+}
+
+// copyEvents publishes what one log holds into another, in the same order.
+func copyEvents(t *testing.T, from, to *broker.Broker) {
+	t.Helper()
+	pub, err := broker.NewPublisher(to.Conn(), broker.PublisherConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pub.Close() }()
+	var msgs []*nats.Msg
+	err = broker.NewLogReader(from.JetStream(), broker.StreamEvents).Scan(within(t), 1, nil, func(m broker.Stored) error {
+		_, subject, _ := strings.Cut(m.Subject, ".")
+		msgs = append(msgs, &nats.Msg{Subject: subject, Header: m.Header, Data: m.Data})
+		return nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ack := range pub.PublishBatch(within(t), msgs) {
+		if ack.Err != nil {
+			t.Fatal(ack.Err)
+		}
+	}
+}
+
+// records are a stream's records by subject, in order, as far as they don't depend on the clock.
+func records(t *testing.T, b *broker.Broker, stream string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	err := broker.NewLogReader(b.JetStream(), stream).Scan(within(t), 1, nil, func(m broker.Stored) error {
+		if strings.HasPrefix(m.Subject, "config.applied.") {
+			found["config.applied"] = append(found["config.applied"], m.Header.Get(nats.MsgIdHdr))
+			return nil
+		}
+		thread := m.Subject[strings.LastIndexByte(m.Subject, '.'):]
+		found[thread] = append(found[thread], m.Header.Get(nats.MsgIdHdr)+" "+timeless(m.Data))
+		return nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func compareRecords(t *testing.T, stream string, want, got map[string][]string) {
+	t.Helper()
+	for thread, records := range got {
+		if want[thread] == nil {
+			t.Errorf("%s has %d records of %s, none are wanted", stream, len(records), thread)
+		}
+	}
+	for thread, records := range want {
+		have := got[thread]
+		if thread == "config.applied" || stream == broker.StreamRejected { // no order among these
+			if len(have) != len(records) {
+				t.Errorf("%s of %s: want %d records, got %d", stream, thread, len(records), len(have))
+			}
+			continue
+		}
+		for i := range max(len(records), len(have)) {
+			switch {
+			case i >= len(have):
+				t.Errorf("%s of %s: record %d is missing: %.300s", stream, thread, i, records[i])
+			case i >= len(records):
+				t.Errorf("%s of %s: record %d is one too many: %.300s", stream, thread, i, have[i])
+			case have[i] != records[i]:
+				t.Errorf("%s of %s: record %d\nwant %.2000s\ngot  %.2000s", stream, thread, i, records[i], have[i])
+			}
+		}
+	}
+}

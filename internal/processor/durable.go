@@ -1,0 +1,95 @@
+package processor
+
+import (
+	"time"
+
+	"precis/internal/thread"
+	"precis/state"
+)
+
+// commitsAhead is how many batches of a partition may be on their way to the disk while the lane fills the
+// next one. The disk then syncs what all partitions have ready at once, and no lane stands still for it: one
+// that does holds up the others, whose batches then become small, and their syncs many.
+const commitsAhead = 4
+
+// commit is a batch that is applied, and what follows when it is durable.
+type commit struct {
+	applied *state.Applied
+	jobs    []*thread.Job
+	last    uint64
+	events  int
+	tell    []func()
+	began   time.Time
+}
+
+// start has a goroutine take the steps, and another one wait for the disk. end returns when that has nothing
+// left to wait for; no commit may come meanwhile.
+func (p *partition) start() (end func()) {
+	commits, done := make(chan commit, commitsAhead), make(chan struct{})
+	p.commits = commits
+	go p.worker.run(p.step)
+	go func() {
+		defer close(done)
+		for c := range commits {
+			p.settled(c)
+		}
+	}()
+	return func() {
+		close(p.worker.quit) // a step that is stuck ends by itself
+		p.commits = nil
+		close(commits)
+		<-done
+	}
+}
+
+// follow sees to what follows from a batch, in the order of the batches.
+func (p *partition) follow(c commit) error {
+	if p.commits != nil {
+		p.commits <- c
+		return nil
+	}
+	p.settled(c)
+	return p.lost()
+}
+
+// settled waits for a batch. Behind one that failed nothing follows from any.
+func (p *partition) settled(c commit) {
+	err := p.failpoint(FailSeen, p.id)
+	if werr := c.applied.Wait(); err == nil {
+		err = werr
+	}
+	if p.lost() != nil {
+		return
+	}
+	if err == nil {
+		err = p.durable(c)
+	}
+	if err != nil {
+		p.broken.Store(&err)
+		p.fail(err)
+	}
+}
+
+// lost is why a batch did not become durable, or what follows from it could not be done.
+func (p *partition) lost() error {
+	if err := p.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// durable does what may be done only now: what is decided leaves the process, jobs are begun, and those who
+// wait are told.
+func (p *partition) durable(c commit) error {
+	p.metrics.commit(p.id, c.events, p.now().Sub(c.began), c.last)
+	if err := p.failpoint(FailCommitted, p.id); err != nil {
+		return err
+	}
+	p.outbox.add(c.applied.Decided) // before the position: who waits for that finds the rows
+	p.position.set(c.last)
+	p.desk.take(c.jobs) // before their goroutines are told: they may end them at once
+	for _, tell := range c.tell {
+		tell()
+	}
+	return nil
+}

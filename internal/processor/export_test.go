@@ -1,0 +1,25 @@
+package processor
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// CheckHot holds what the partitions keep in memory against the store. Run must have returned.
+func (p *Processor) CheckHot() error {
+	for _, part := range p.parts {
+		if err := part.part.CheckHot(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Commits is how many batches were committed so far.
+func (p *Processor) Commits() uint64 {
+	var m dto.Metric
+	if err := p.metrics.commits.(prometheus.Metric).Write(&m); err != nil {
+		panic(err)
+	}
+	return m.GetHistogram().GetSampleCount()
+}

@@ -1,0 +1,202 @@
+package processor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"precis/events"
+	"precis/internal/fold"
+	"precis/internal/jobs"
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize"
+)
+
+// maxJobs is how many jobs of all partitions are taken up at once. Providers have limits of their own;
+// this one bounds memory.
+const maxJobs = 64
+
+// desk gives one partition's jobs to the runner, and their results back to the partition. A job that waits
+// for its turn is no more than its id; the store has the rest.
+type desk struct {
+	part   *partition
+	runner func() *jobs.Runner // of the configuration in force
+	slots  chan struct{}       // of all partitions
+	view   state.View
+	log    zerolog.Logger
+
+	wg   sync.WaitGroup
+	more chan struct{} // capacity 1: the queue has grown
+
+	mu      sync.Mutex
+	running map[string]bool // taken up and not ended, by summary
+	queue   []jobRef
+}
+
+type jobRef struct{ thread, summary string }
+
+// take takes up jobs that are durable and not under way.
+func (d *desk) take(list []*thread.Job) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, job := range list {
+		if d.running[job.ID()] {
+			continue
+		}
+		d.running[job.ID()] = true
+		d.queue = append(d.queue, jobRef{*job.Started.ThreadID, job.ID()})
+		select {
+		case d.more <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// ended forgets a job that is no longer under way; it may be taken up again.
+func (d *desk) ended(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.running, id)
+}
+
+// pop takes the next job out of the queue; false where there is none.
+func (d *desk) pop() (ref jobRef, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.queue) == 0 {
+		return ref, false
+	}
+	ref, d.queue = d.queue[0], d.queue[1:]
+	return ref, true
+}
+
+// resume returns the jobs of a former life, and puts the calls on record whose answers it has lost.
+func (d *desk) resume() ([]*thread.Job, error) {
+	list, err := d.part.part.Jobs()
+	if err != nil {
+		return nil, err
+	}
+	for _, job := range list {
+		if err := d.part.fold.Lost(*job.Started.ThreadID, job.ID(), d.provider(job), d.part.now()); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// start begins to work, until ctx ends.
+func (d *desk) start(ctx context.Context) {
+	d.wg.Go(func() {
+		for ctx.Err() == nil {
+			ref, ok := d.pop()
+			if !ok {
+				select {
+				case <-d.more:
+				case <-ctx.Done():
+				}
+				continue
+			}
+			select {
+			case d.slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			d.wg.Go(func() {
+				defer func() { <-d.slots }()
+				d.run(ctx, ref.thread, ref.summary)
+			})
+		}
+	})
+}
+
+// idle says whether every job has ended, and that is durable.
+func (d *desk) idle() (bool, error) {
+	list, err := d.view.Jobs()
+	return len(list) == 0, err
+}
+
+// stopped is closed when every job has said how far it came.
+func (d *desk) stopped() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.wg.Wait()
+	}()
+	return done
+}
+
+func (d *desk) provider(job *thread.Job) string {
+	if p := d.part.fold.JobPolicy(job); p != nil {
+		return p.Provider
+	}
+	return ""
+}
+
+// run takes one job from its beginning to its end.
+func (d *desk) run(ctx context.Context, name, id string) {
+	job, p := d.begin(ctx, name, id)
+	if job == nil {
+		return
+	}
+	var res fold.Result
+	if !job.Superseded && p != nil {
+		res = d.do(ctx, p, job)
+	}
+	d.part.turn(func() error {
+		d.ended(id)
+		d.part.mustSync()
+		return d.part.fold.Settle(context.WithoutCancel(ctx), name, id, res, d.part.now())
+	})
+}
+
+// do does a job, and again where its sources can't be read for a while.
+func (d *desk) do(ctx context.Context, p *summarize.Policy, job *thread.Job) fold.Result {
+	for pause := retryMin; ; pause = min(2*pause, retryMax) {
+		res, err := d.runner().Run(ctx, d.view, p, job)
+		if err == nil || ctx.Err() != nil {
+			return res
+		}
+		log := d.log.Warn().Err(err).Str("thread_id", *job.Started.ThreadID).Str("summary_id", job.ID())
+		if !jobs.Transient(err) {
+			log.Msg("job can't be done")
+			res.Failure = &fold.Failure{Code: "source_unavailable", Message: err.Error(), Action: events.ActionTrim}
+			return res
+		}
+		log.Dur("retry_in", pause).Msg("job's sources can't be read now")
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return res
+		}
+	}
+}
+
+// begin makes it durable that a call may be under way, before there is one.
+func (d *desk) begin(ctx context.Context, name, id string) (*thread.Job, *summarize.Policy) {
+	type begun struct {
+		job *thread.Job
+		p   *summarize.Policy
+	}
+	durable := make(chan begun, 1) // the turn may come when nobody waits any more
+	d.part.turn(func() error {
+		job, err := d.part.fold.Begin(name, id)
+		if job == nil {
+			d.ended(id)
+			durable <- begun{}
+			return err
+		}
+		b := begun{job, d.part.fold.JobPolicy(job)}
+		d.part.mustSync()
+		d.part.onCommit(func() { durable <- b })
+		return nil
+	})
+	select {
+	case b := <-durable:
+		return b.job, b.p
+	case <-ctx.Done():
+		return nil, nil
+	}
+}

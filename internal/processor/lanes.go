@@ -1,0 +1,76 @@
+package processor
+
+import (
+	"context"
+	"fmt"
+
+	"precis/internal/broker"
+	"precis/internal/fold"
+)
+
+// The processor is the far side of the Subscriber's lanes, and takes the handlers' steps.
+
+// List implements broker.Lanes: a lane a partition, and one for the events that the partition transform
+// did not match.
+func (p *Processor) List() []broker.Lane {
+	lanes := make([]broker.Lane, 0, len(p.parts))
+	for i := range p.opts.Config.Partitions {
+		lanes = append(lanes, broker.PartitionLane(i))
+	}
+	return append(lanes, broker.StrayLane())
+}
+
+// Position implements broker.Lanes.
+func (p *Processor) Position(lane string) (uint64, error) {
+	part, err := p.lane(lane)
+	if err != nil {
+		return 0, err
+	}
+	return part.part.Meta().Position, nil
+}
+
+// Flush implements broker.Lanes.
+func (p *Processor) Flush(_ context.Context, lane string, last uint64) error {
+	part, err := p.lane(lane)
+	if err != nil {
+		return err
+	}
+	return part.flush(last)
+}
+
+// Turns implements broker.Lanes.
+func (p *Processor) Turns(lane string) <-chan func() {
+	part, err := p.lane(lane)
+	if err != nil {
+		return nil
+	}
+	return part.turns
+}
+
+// Reached implements broker.Lanes.
+func (p *Processor) Reached(lane string) {
+	if part, err := p.lane(lane); err == nil {
+		if err := part.caughtUp(); err != nil {
+			p.fail(err)
+			return
+		}
+	}
+	p.ready.reached(lane)
+}
+
+// Step implements handlers.Steps.
+func (p *Processor) Step(ctx context.Context, lane string, d fold.Delivery) (fold.Outcome, error) {
+	part, err := p.lane(lane)
+	if err != nil {
+		return fold.Outcome{}, err
+	}
+	return part.worker.step(ctx, d)
+}
+
+func (p *Processor) lane(name string) (*partition, error) {
+	part, ok := p.byLane[name]
+	if !ok {
+		return nil, fmt.Errorf("no partition has lane %q", name)
+	}
+	return part, nil
+}

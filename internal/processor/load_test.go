@@ -1,0 +1,114 @@
+package processor_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"precis/internal/broker"
+)
+
+// load makes up what agents publish: messages and tool outputs, edits and deletions, some twice, some
+// before their message, some that can't be accepted.
+type load struct {
+	rng     *rand.Rand
+	threads int
+	next    int
+	sent    []sent
+}
+
+type sent struct{ subject, body string }
+
+func newLoad(rng *rand.Rand) *load { return &load{rng: rng, threads: 4} }
+
+// publish sends n events in batches of random sizes.
+func (l *load) publish(t *testing.T, nc *nats.Conn, n int) {
+	t.Helper()
+	pub, err := broker.NewPublisher(nc, broker.PublisherConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pub.Close() }()
+	for n > 0 {
+		var msgs []*nats.Msg
+		for range min(n, 1+l.rng.IntN(8)) {
+			s := l.event()
+			msgs = append(msgs, &nats.Msg{Subject: s.subject, Data: []byte(s.body)})
+		}
+		n -= len(msgs)
+		for _, ack := range pub.PublishBatch(within(t), msgs) {
+			if ack.Err != nil {
+				t.Fatal(ack.Err)
+			}
+		}
+	}
+}
+
+func (l *load) event() sent {
+	var s sent
+	switch n := l.rng.IntN(20); {
+	case n < 6:
+		s = l.message()
+	case n < 11:
+		s = l.tool()
+	case n < 15:
+		s = l.edit(l.known())
+	case n < 16:
+		s = l.edit(l.next + l.rng.IntN(5)) // perhaps before its message
+	case n < 18 && len(l.sent) > 0:
+		return l.sent[l.rng.IntN(len(l.sent))] // the same again
+	case n < 19:
+		return sent{"tool.result." + l.thread(l.next), `{"message_id":"broken"`}
+	default:
+		return sent{"tool.result.=61", `{"message_id":"x","content":""}`}
+	}
+	l.sent = append(l.sent, s)
+	return s
+}
+
+func (l *load) known() int { return l.rng.IntN(l.next + 1) }
+
+// thread spreads messages over threads by their number, so that an edit finds its own.
+func (l *load) thread(message int) string { return fmt.Sprintf("t%d", message%l.threads) }
+
+func (l *load) message() sent {
+	l.next++
+	return sent{"thread.message." + l.thread(l.next), fmt.Sprintf(`{"message_id":"m%d","role":"user","content":"note %d"}`, l.next, l.rng.IntN(1000))}
+}
+
+func (l *load) tool() sent {
+	l.next++
+	return sent{"tool.result." + l.thread(l.next), fmt.Sprintf(`{"message_id":"m%d","tool_name":"bash","arguments":{"command":"make"},"content":%q}`, l.next, l.output())}
+}
+
+// output is large often enough, and sometimes just at the threshold.
+func (l *load) output() string {
+	var b strings.Builder
+	for i := range l.rng.IntN(60) {
+		fmt.Fprintf(&b, "step %d: compiled pkg/part%d.go in %d ms\n", i, l.rng.IntN(99), l.rng.IntN(9999))
+	}
+	if l.rng.IntN(8) == 0 {
+		return strings.Repeat("x", 1499+l.rng.IntN(3))
+	}
+	return b.String()
+}
+
+func (l *load) edit(message int) sent {
+	subject := "message.edited." + l.thread(message)
+	switch l.rng.IntN(5) {
+	case 0:
+		return sent{subject, fmt.Sprintf(`{"message_id":"m%d","deleted":true,"edit_id":"d%d"}`, message, l.rng.IntN(1000))}
+	case 1:
+		return sent{subject, fmt.Sprintf(`{"message_id":"m%d","content":"short %d"}`, message, l.rng.IntN(3))}
+	}
+	return sent{subject, fmt.Sprintf(`{"message_id":"m%d","content":%q,"edit_id":"e%d"}`, message, l.output(), l.rng.IntN(1000))}
+}
+
+// Two runs of the same log differ in when its events arrived and so in every hash over that.
+var clock = regexp.MustCompile(`"(created_at|invalidated_at|chain)":"[^"]*"`)
+
+func timeless(data []byte) string { return clock.ReplaceAllString(string(data), `"$1":""`) }

@@ -1,0 +1,162 @@
+package processor
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"precis/events"
+	"precis/internal/fold"
+	"precis/internal/thread"
+)
+
+// metrics are what an operator watches. Names follow Prometheus: base units, _total for counters.
+type metrics struct {
+	registry *prometheus.Registry
+	now      func() time.Time
+
+	events      *prometheus.CounterVec
+	rejections  *prometheus.CounterVec
+	batch       prometheus.Histogram
+	commits     prometheus.Histogram
+	publishes   prometheus.Histogram
+	records     prometheus.Counter
+	positions   *prometheus.GaugeVec
+	waiting     *prometheus.GaugeVec
+	lag         prometheus.Histogram
+	summaries   *prometheus.CounterVec
+	tokens      *prometheus.CounterVec
+	stale       *prometheus.CounterVec
+	swept       *prometheus.CounterVec
+	sweepLeft   *prometheus.GaugeVec
+	idleLooks   *prometheus.CounterVec
+	reloads     *prometheus.CounterVec
+	failures    *prometheus.CounterVec
+	calls       *prometheus.CounterVec
+	callTokens  *prometheus.CounterVec
+	callCost    *prometheus.CounterVec
+	unknownCost *prometheus.CounterVec
+}
+
+func newMetrics() *metrics {
+	m := &metrics{registry: prometheus.NewRegistry(), now: time.Now}
+	m.makeFlow()
+	m.makeSummaries()
+	m.makeCalls()
+	return m
+}
+
+// makeFlow is how events go through.
+func (m *metrics) makeFlow() {
+	m.events = m.counters("precis_events_total", "Events applied, by outcome: accepted, duplicate, ignored, held or rejected.", "outcome")
+	m.rejections = m.counters("precis_rejected_events_total", "Events rejected, by code.", "code")
+	m.batch = m.histogram("precis_commit_events", "Events in one commit.", 1, 11)
+	m.commits = m.histogram("precis_commit_seconds", "Time of one commit, the disk's sync included.", 0.0001, 16)
+	m.publishes = m.histogram("precis_publish_seconds", "Time until the server has stored a wave of records.", 0.0001, 16)
+	m.lag = m.histogram("precis_apply_lag_seconds", "From an event's arrival in the stream until it is applied.", 0.0005, 20)
+	m.records = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "precis_published_records_total", Help: "Records sent to SUMMARIES and REJECTED, repeats included.",
+	})
+	m.positions = m.gauges("precis_position", "The last EVENTS sequence that is durable, by partition.", "partition")
+	m.waiting = m.gauges("precis_outbox_rows", "Records decided and not yet confirmed by the server, by partition.", "partition")
+	m.registry.MustRegister(m.records)
+}
+
+// makeSummaries is what comes out.
+func (m *metrics) makeSummaries() {
+	m.summaries = m.counters("precis_summaries_total", "Summaries made.", "kind", "method", "policy")
+	m.tokens = m.counters("precis_summary_tokens_total", "Tokens of what summaries were made from (before) and of the summaries (after).", "kind", "policy", "side")
+	m.stale = m.counters("precis_invalidations_total", "Summaries that became stale, by reason.", "kind", "reason")
+	m.swept = m.counters("precis_sweep_summaries_total", "Summaries that a changed configuration was held against (looked_at), and those that it made stale, with what was made from them (stale).", "outcome")
+	m.sweepLeft = m.gauges("precis_sweep_summaries_left", "Summaries that the configuration in force has yet to be held against, by partition.", "partition")
+	m.idleLooks = m.counters("precis_idle_looks_total", "Threads looked at for being idle: compacted, not_due or failed.", "outcome")
+	m.reloads = m.counters("precis_config_reloads_total", "Configurations read again: done or refused.", "outcome")
+	m.failures = m.counters("precis_summary_failures_total", "Summaries that came to nothing, by code.", "kind", "code", "policy")
+}
+
+// makeCalls is what models cost. The agent is that of the thread's first event.
+func (m *metrics) makeCalls() {
+	by := []string{"agent", "policy", "model"}
+	m.calls = m.counters("precis_model_calls_total", "Calls of models, by outcome.", append([]string{"outcome"}, by...)...)
+	m.callTokens = m.counters("precis_model_tokens_total", "Tokens of calls of models: input, output, and cached_input as a part of input.", append([]string{"direction"}, by...)...)
+	m.callCost = m.counters("precis_model_cost_microusd_total", "Known cost of calls of models, in millionths of a US dollar.", by...)
+	m.unknownCost = m.counters("precis_model_calls_of_unknown_cost_total", "Calls of models that no price is known for.", by...)
+}
+
+func (m *metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	m.registry.MustRegister(g)
+	return g
+}
+
+// histogram has buckets that double from the first one on.
+func (m *metrics) histogram(name, help string, first float64, buckets int) prometheus.Histogram {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(first, 2, buckets)})
+	m.registry.MustRegister(h)
+	return h
+}
+
+// decided counts a record that is put in the outbox.
+func (m *metrics) decided(d fold.Decided) {
+	switch rec := d.Record.(type) {
+	case *events.Summary:
+		m.summaries.WithLabelValues(rec.Kind, rec.Method, d.Policy).Inc()
+		m.tokens.WithLabelValues(rec.Kind, d.Policy, "before").Add(float64(rec.TokenCountBefore))
+		m.tokens.WithLabelValues(rec.Kind, d.Policy, "after").Add(float64(rec.TokenCountAfter))
+	case *events.Invalidated:
+		m.stale.WithLabelValues(rec.Kind, rec.Reason).Inc()
+	case *events.Failed:
+		m.failures.WithLabelValues(rec.Kind, rec.Code, d.Policy).Inc()
+	case *events.UsageRecord:
+		m.called(d, rec)
+	}
+}
+
+func (m *metrics) called(d fold.Decided, rec *events.UsageRecord) {
+	m.calls.WithLabelValues(rec.Outcome, d.Agent, d.Policy, rec.Model).Inc()
+	for direction, n := range map[string]int64{
+		"input": rec.Usage.InputTokens, "output": rec.Usage.OutputTokens, "cached_input": rec.Usage.CachedInputTokens,
+	} {
+		m.callTokens.WithLabelValues(direction, d.Agent, d.Policy, rec.Model).Add(float64(n))
+	}
+	if cost := rec.Cost.AmountMicroUSD; cost != nil {
+		m.callCost.WithLabelValues(d.Agent, d.Policy, rec.Model).Add(float64(*cost))
+		return
+	}
+	m.unknownCost.WithLabelValues(d.Agent, d.Policy, rec.Model).Inc()
+}
+
+func (m *metrics) event(d fold.Delivery, out fold.Outcome) {
+	m.events.WithLabelValues(out.String()).Inc()
+	if out.Outcome == thread.Rejected {
+		m.rejections.WithLabelValues(out.Code).Inc()
+	}
+	for _, code := range out.GivenUp {
+		m.rejections.WithLabelValues(code).Inc()
+	}
+	m.lag.Observe(m.now().Sub(d.Time).Seconds())
+}
+
+func (m *metrics) commit(partition, events int, took time.Duration, last uint64) {
+	if events > 0 {
+		m.batch.Observe(float64(events))
+	}
+	m.commits.Observe(took.Seconds())
+	m.positions.WithLabelValues(strconv.Itoa(partition)).Set(float64(last))
+}
+
+func (m *metrics) outbox(partition, rows int) {
+	m.waiting.WithLabelValues(strconv.Itoa(partition)).Set(float64(rows))
+}
+
+func (m *metrics) published(rows int, took time.Duration) {
+	m.records.Add(float64(rows))
+	m.publishes.Observe(took.Seconds())
+}

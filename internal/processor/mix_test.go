@@ -1,0 +1,159 @@
+package processor_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/config"
+	"precis/state"
+	"precis/summarize"
+)
+
+// After any mix of messages, edits and deletions, with another configuration in the middle, no active summary
+// has a source whose content differs from what it was made from. The walk over the log that says so knows
+// nothing of the fold.
+func TestNoActiveSummaryOfAChangedSource(t *testing.T) {
+	slow(t)
+	c := settings(t)
+	c.Policies[0].Tokenizer = "estimate"
+	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 12}
+	c.Policies[0].Compaction.Keep = summarize.Keep{Messages: 4}
+	s := stage(t, c)
+	defer s.finish()
+	l := newLoad(rand.New(rand.NewPCG(10_000, 0)))
+	l.threads = 40
+	for i := range 4 {
+		l.publish(t, s.schedule.broker.Conn(), mixed()/4)
+		s.tended()
+		s.reload(func(c *config.Config) { c.Policies[0].Compaction.MaxSummaryTokens = 400 + i })
+	}
+	w := walked(t, s.schedule.broker)
+	active := 0
+	for id := range s.config.Partitions {
+		for name := range w {
+			active += w[name].check(t, s.View(id), name)
+		}
+	}
+	if active < l.threads {
+		t.Errorf("%d active summaries of %d threads: nothing to check", active, l.threads)
+	}
+}
+
+// mixed is how many events are published; fewer with -short.
+func mixed() int {
+	if testing.Short() {
+		return 2_000
+	}
+	return 10_000
+}
+
+// wrote is what the log says of a thread: the content of each message as it is now, and the edits so far.
+type wrote struct {
+	digest   map[string][32]byte
+	shape    map[string][32]byte
+	revision map[string]uint64
+	waiting  map[string][]*events.Edit
+	seen     map[string]bool
+}
+
+// walked goes through the log once, by the contract alone.
+func walked(t *testing.T, b *broker.Broker) map[string]*wrote {
+	t.Helper()
+	threads := map[string]*wrote{}
+	err := broker.NewLogReader(b.JetStream(), broker.StreamEvents).Scan(within(t), 1, nil, func(m broker.Stored) error {
+		ev, reject := events.Decode(events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data}, events.Limits{EventBytes: 1 << 20})
+		if reject != nil {
+			return nil
+		}
+		w := threads[ev.Thread]
+		if w == nil {
+			w = &wrote{map[string][32]byte{}, map[string][32]byte{}, map[string]uint64{}, map[string][]*events.Edit{}, map[string]bool{}}
+			threads[ev.Thread] = w
+		}
+		w.take(&ev)
+		return nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return threads
+}
+
+func (w *wrote) take(ev *events.Event) {
+	if e := ev.Edit; e != nil {
+		key := e.MessageID + "\x00" + e.Key(ev.CloudEventID)
+		if w.seen[key] {
+			return
+		}
+		w.seen[key] = true
+		if _, ok := w.digest[e.MessageID]; !ok {
+			w.waiting[e.MessageID] = append(w.waiting[e.MessageID], e)
+			return
+		}
+		w.edit(e)
+		return
+	}
+	id := ev.Message.MessageID
+	if _, ok := w.digest[id]; ok {
+		return // the same again, or a conflict
+	}
+	w.shape[id] = events.ShapeDigest(ev.Type, ev.Message.Role, ev.Message.ToolCalls, ev.Message.ToolCallID)
+	w.digest[id] = events.RevisionDigest(w.shape[id], ev.Message.Content)
+	for _, e := range w.waiting[id] {
+		w.edit(e)
+	}
+}
+
+func (w *wrote) edit(e *events.Edit) {
+	var digest [32]byte // of a deleted message nothing is left
+	if !e.Deleted {
+		digest = events.RevisionDigest(w.shape[e.MessageID], e.Content)
+	}
+	if w.digest[e.MessageID] != digest {
+		w.digest[e.MessageID] = digest
+		w.revision[e.MessageID]++
+	}
+}
+
+// check holds a thread's active summaries against the log, and returns how many there are.
+func (w *wrote) check(t *testing.T, view state.View, name string) (active int) {
+	t.Helper()
+	records, status := map[string]*events.Summary{}, map[string]string{}
+	for sum, err := range summaries(view, name) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := new(events.Summary)
+		if err := json.Unmarshal(sum.Record, rec); err != nil {
+			t.Fatal(err)
+		}
+		records[sum.ID], status[sum.ID] = rec, string(sum.Status)
+	}
+	for id, rec := range records {
+		if status[id] != "active" {
+			continue
+		}
+		active++
+		var sources []summarize.Source
+		for _, m := range rec.SourceMessageIDs {
+			sources = append(sources, summarize.Source{ID: m, Revision: w.revision[m], Digest: w.digest[m]})
+		}
+		for _, from := range rec.SourceSummaryIDs {
+			sources = append(sources, summarize.Source{ID: from})
+			// A current summary stands for what its tops stood for when it was made; one of them that is no longer
+			// active would have made it stale.
+			if status[from] != "active" {
+				t.Errorf("thread %s: %s is active and made from %s, which is %s", name, rec.Slot, records[from].Slot, status[from])
+			}
+		}
+		if got := summarize.SourceDigest(sources); got != rec.SourceDigest {
+			t.Errorf("thread %s: %s (%s) is active, and its sources are not what they were", name, rec.Slot, fmt.Sprint(rec.SourceMessageIDs))
+		}
+	}
+	return active
+}

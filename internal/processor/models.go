@@ -1,0 +1,108 @@
+package processor
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"precis/internal/config"
+	"precis/internal/fold"
+	"precis/internal/jobs"
+	"precis/internal/secrets"
+	"precis/summarize/llm"
+	"precis/summarize/pricing"
+)
+
+// models makes the ladder, with what was spent before, and the mask that everything published goes
+// through.
+func (p *Processor) models() error {
+	masker, err := secrets.New()
+	if err != nil {
+		return fmt.Errorf("load rules for secrets: %w", err)
+	}
+	p.mask = masker.Mask
+	if p.spending, err = p.spent(); err != nil {
+		return err
+	}
+	runner, err := p.newRunner(p.opts.Config)
+	if err != nil {
+		return err
+	}
+	p.use(runner)
+	return nil
+}
+
+// newRunner makes the ladder of a configuration. What was spent counts whatever the configuration.
+func (p *Processor) newRunner(c *config.Config) (*jobs.Runner, error) {
+	prices, err := priceTable(c.Pricing)
+	if err != nil {
+		return nil, err
+	}
+	ladder, err := llm.New(llm.Options{
+		Providers: ladderProviders(c), Prices: prices, Ledger: p.spending, Mask: p.mask, Now: p.opts.Now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up providers: %w", err)
+	}
+	return &jobs.Runner{Ladder: ladder, Log: p.events}, nil
+}
+
+// use has jobs done by a runner from here on; those that are under way go on with the one they have.
+func (p *Processor) use(r *jobs.Runner) {
+	p.runner.Store(r)
+	p.ladders = append(p.ladders, r.Ladder)
+}
+
+// spent restores what each provider has cost on each day.
+func (p *Processor) spent() (*llm.Spending, error) {
+	spending := &llm.Spending{}
+	for id := range p.opts.Config.Partitions {
+		if err := p.store.View(id).Spent(spending.Add); err != nil {
+			return nil, err
+		}
+	}
+	return spending, nil
+}
+
+// priceTable is the built-in one, with the configured file's prices over it.
+func priceTable(c config.Pricing) (*pricing.Table, error) {
+	table := pricing.Builtin()
+	if c.File == "" {
+		return table, nil
+	}
+	own, err := os.ReadFile(c.File)
+	if err != nil {
+		return nil, fmt.Errorf("%w: pricing.file: %w", config.ErrInvalid, err)
+	}
+	if table, err = table.With(own); err != nil {
+		return nil, fmt.Errorf("%w: pricing.file: %w", config.ErrInvalid, err)
+	}
+	return table, nil
+}
+
+// ladderProviders are the configured providers that have what they need to be called; without its key
+// one is passed over, and a policy that needs it was refused when the configuration was read.
+func ladderProviders(c *config.Config) map[string]llm.ProviderConfig {
+	providers := map[string]llm.ProviderConfig{}
+	for name, p := range c.Providers {
+		if p.APIKey == "" && p.APIKeyEnv != "" {
+			continue
+		}
+		providers[name] = llm.ProviderConfig{
+			Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, APIKey: p.APIKey,
+			Timeout: p.Timeout, MaxConcurrency: p.MaxConcurrency, MaxAttempts: p.MaxAttempts,
+			RequestsPerMinute:    p.RequestsPerMinute,
+			BudgetMicroUSDPerDay: int64(math.Round(p.BudgetUSDPerDay * 1e6)),
+		}
+	}
+	return providers
+}
+
+// foldProviders is what config.applied says of them.
+func foldProviders(c *config.Config) map[string]fold.Provider {
+	providers := map[string]fold.Provider{}
+	for name, p := range c.Providers {
+		providers[name] = fold.Provider{Kind: p.Kind, Model: p.Model}
+	}
+	return providers
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package processor_test
+
+const underRace = false

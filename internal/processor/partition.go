@@ -1,0 +1,295 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"precis/handlers"
+	"precis/internal/fold"
+	"precis/state"
+)
+
+// partition is one partition as it runs. All but position and what durable.go has is touched by its lane's
+// goroutine alone.
+type partition struct {
+	id     int
+	lane   string
+	part   *state.Partition
+	fold   *fold.Fold
+	outbox *outbox
+	desk   *desk
+	turns  chan func()
+	// ended is closed when nobody takes turns any more; stopping before that, when the end begins.
+	ended     chan struct{}
+	stopping  <-chan struct{}
+	metrics   *metrics
+	failpoint func(string, int) error
+	log       zerolog.Logger
+	now       func() time.Time
+	// config is what shall be in force; it waits while a recovery adopts what is on record.
+	config     *fold.Config
+	configured bool
+	resumed    bool // the jobs of a former life are under way
+	// unswept says that the configuration has yet to be held against the summaries; asked are threads that
+	// somebody has asked for while something in them waits to be made again.
+	unswept atomic.Bool
+	asked   chan string
+
+	last      uint64   // the last event that was applied, or the position behind it
+	applied   int      // events in the open batch
+	sync      bool     // the open batch holds more than may be lost
+	committed []func() // called when the open batch is durable
+	failure   error
+	position  position
+
+	worker  worker
+	commits chan commit           // to the goroutine that waits for the disk; nil where none runs
+	broken  atomic.Pointer[error] // why it waits no more
+	fail    func(error)           // ends the processor
+}
+
+// batchBytes is how large the open batch may become before it is committed, whatever the lane's own bound
+// in events: a rejection holds its event, up to the server's largest message, and Pebble takes no batch of
+// 4 GiB.
+const batchBytes = 8 << 20
+
+// step takes one event through the fold. What fails in the middle, or panics, leaves a batch that may not
+// be committed any more: it becomes the partition's failure, and ends the processor.
+func (p *partition) step(ctx context.Context, d fold.Delivery) (out fold.Outcome, err error) {
+	if p.failure != nil {
+		return out, p.failure
+	}
+	if d.Seq <= p.last {
+		return out, nil // handed out again: it is applied
+	}
+	defer func() { // also where the step panics
+		if p.failure != nil {
+			p.fail(p.failure)
+		}
+	}()
+	defer p.caught("apply event", d.Seq, &err)
+	out, err = p.fold.Step(ctx, d)
+	if err != nil {
+		err = fmt.Errorf("apply event %d: %w", d.Seq, err)
+		if fatal(err) {
+			p.failure = err
+		}
+		return out, err
+	}
+	p.last = d.Seq
+	p.applied++
+	if err := p.failpoint(FailApplied, p.id); err != nil {
+		p.failure = err
+		return out, err
+	}
+	p.metrics.event(d, out)
+	if p.part.Size() >= batchBytes {
+		return out, p.flush(d.Seq)
+	}
+	return out, nil
+}
+
+// fatal says that trying again can't help, or may not be tried.
+func fatal(err error) bool {
+	return errors.Is(err, fold.ErrHalfDone) || errors.Is(err, fold.ErrRecord) || errors.Is(err, state.ErrDamaged)
+}
+
+// caught makes a panic the partition's failure: what it has left in the open batch nobody knows.
+func (p *partition) caught(doing string, seq uint64, err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	p.failure = fmt.Errorf("%s %d: %w: %v", doing, seq, handlers.ErrPanic, r)
+	p.log.Error().Err(p.failure).Bytes("stack", debug.Stack()).Msg("ending the processor")
+	*err = p.failure
+}
+
+// flush ends the open batch with the position it was made from; when that is durable, what it decided goes
+// to the outbox. A batch that fails here is given up, and may not be committed later at another position.
+func (p *partition) flush(last uint64) error {
+	if p.failure == nil {
+		p.failure = p.flushed(last)
+	}
+	return p.failure
+}
+
+// caughtUp adopts what took effect behind the last event that the log held for the partition: what was
+// decided by a request, the clock or a configuration while only other partitions had events.
+func (p *partition) caughtUp() error {
+	if p.failure != nil || p.part.Meta().Staged == 0 {
+		return p.failure
+	}
+	if err := p.fold.AdoptUpTo(math.MaxUint64); err != nil {
+		p.failure = err
+		return err
+	}
+	return p.flush(p.fold.Applied())
+}
+
+func (p *partition) flushed(last uint64) error {
+	last = max(last, p.last)
+	if err := p.lost(); err != nil {
+		return err
+	}
+	if err := p.configure(last); err != nil {
+		return err
+	}
+	if !p.part.Changed() && p.applied == 0 && p.part.Meta().Position == last {
+		return nil
+	}
+	if err := p.failpoint(FailFlush, p.id); err != nil {
+		return err
+	}
+	if err := p.commit(last); err != nil {
+		return err
+	}
+	p.outbox.wait(p.stopping)
+	return nil
+}
+
+// commit ends the open batch; what follows from it waits for the disk.
+func (p *partition) commit(last uint64) error {
+	meta := p.part.Meta()
+	meta.Position = last
+	p.part.SetMeta(meta)
+	p.last = max(p.last, last)
+	// A batch that holds nothing but deletions of confirmed rows may be lost: SUMMARIES has them.
+	opts := state.NoSync
+	if p.sync || p.applied > 0 || p.part.Decided() {
+		opts = state.Sync
+	}
+	c := commit{last: last, events: p.applied, tell: p.committed, began: p.now()}
+	p.position.ahead()
+	var err error
+	if c.applied, err = p.part.Apply(opts); err != nil {
+		return err
+	}
+	if p.configured {
+		c.jobs = c.applied.Jobs
+	}
+	p.committed, p.sync, p.applied = nil, false, 0
+	return p.follow(c)
+}
+
+// turn has work done in the lane's goroutine, between two events. It may be dropped when the processor
+// ends.
+func (p *partition) turn(work func() error) {
+	run := func() {
+		if p.failure == nil {
+			p.failure = p.taken(work)
+		}
+	}
+	select {
+	case p.turns <- run:
+	case <-p.ended:
+	}
+}
+
+func (p *partition) taken(work func() error) (err error) {
+	defer p.caught("take turn behind event", p.last, &err)
+	return work()
+}
+
+// mustSync says that the open batch holds something that may not be lost; onCommit that somebody wants
+// to know when it is durable. Both are for turns.
+func (p *partition) mustSync()         { p.sync = true }
+func (p *partition) onCommit(f func()) { p.committed = append(p.committed, f) }
+
+// configure puts the configuration in force as soon as nothing is left to adopt.
+func (p *partition) configure(last uint64) error {
+	if p.configured {
+		return nil
+	}
+	meta := p.part.Meta()
+	meta.Position = last
+	p.part.SetMeta(meta)
+	done, err := p.fold.Configure(p.config, p.now())
+	if err != nil || !done {
+		return err
+	}
+	p.configured = true
+	p.unswept.Store(true)
+	if p.resumed {
+		return nil // jobs are under way, and are held against the configuration when they end
+	}
+	p.resumed = true
+	jobs, err := p.desk.resume()
+	p.onCommit(func() { p.desk.take(jobs) })
+	return err
+}
+
+// deliver is the turn that the outbox takes when the server has stored rows of a wave.
+func (p *partition) deliver(w wave) error {
+	if err := p.failpoint(FailPublished, p.id); err != nil {
+		return err
+	}
+	for i, row := range w.rows {
+		if err := p.part.Delivered(row, w.seqs[i]); err != nil {
+			return err
+		}
+	}
+	// Rows of the batches before this one know no better than what the outbox remembers: it may forget when
+	// they are all in it.
+	p.onCommit(func() { p.outbox.settle(w) })
+	meta := p.part.Meta()
+	meta.SummariesSeq = max(meta.SummariesSeq, w.summariesSeq)
+	meta.RejectedSeq = max(meta.RejectedSeq, w.rejectedSeq)
+	p.part.SetMeta(meta)
+	return p.failpoint(FailDelivered, p.id)
+}
+
+// drain ends the partition in the place of the lane, which has ended: it takes the last results of the
+// jobs, and then waits until the server has stored what was decided, or ctx ends.
+func (p *partition) drain(ctx context.Context) error {
+	defer close(p.ended)
+	p.takeTurns(p.desk.stopped())
+	if err := p.settle(); err != nil {
+		return err
+	}
+	empty := make(chan struct{})
+	go func() {
+		defer close(empty)
+		_ = p.outbox.drained(ctx) // or out of time: what is left waits in the store
+	}()
+	p.takeTurns(empty)
+	return p.settle()
+}
+
+// takeTurns takes turns until done is closed, and those that came before it.
+func (p *partition) takeTurns(done <-chan struct{}) {
+	for {
+		select {
+		case turn := <-p.turns:
+			turn()
+			continue
+		default:
+		}
+		select {
+		case turn := <-p.turns:
+			turn()
+		case <-done:
+			if len(p.turns) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// settle commits what turns have left in the open batch.
+func (p *partition) settle() error {
+	if p.failure == nil {
+		p.failure = p.lost() // of the lane's last batches, which nobody has asked for since
+	}
+	if p.failure == nil && p.part.Changed() {
+		p.failure = p.commit(p.part.Meta().Position)
+	}
+	return p.failure
+}

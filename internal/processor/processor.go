@@ -1,0 +1,281 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
+
+	"precis/internal/broker"
+	"precis/internal/config"
+	"precis/internal/contents"
+	"precis/internal/fold"
+	"precis/internal/jobs"
+	"precis/internal/recovery"
+	"precis/state"
+	"precis/summarize/llm"
+)
+
+// Processor runs all partitions of a log.
+type Processor struct {
+	opts      Options
+	log       zerolog.Logger
+	store     *state.Store
+	broker    *broker.Broker
+	events    *broker.LogReader
+	summaries *broker.LogReader
+	rejected  *broker.LogReader
+	publisher *broker.Publisher
+	metrics   *metrics
+	ready     *readiness
+	catching  catching
+	rounds    *rounds
+	mask      func(string) string
+	runner    atomic.Pointer[jobs.Runner]
+	ladders   []*llm.Ladder // of all configurations so far
+	spending  *llm.Spending
+	config    atomic.Pointer[config.Config] // in force
+	slots     chan struct{}
+
+	parts  []*partition
+	byLane map[string]*partition
+	// stopping is closed when the processor begins to end: nothing may wait for the server any more but
+	// with a bound.
+	stopping chan struct{}
+
+	failed   chan error // the first error that ends the processor
+	failOnce sync.Once
+}
+
+// Open opens store and broker, holds one against the other and reads what the streams hold beyond the
+// store. Nothing is consumed before Run.
+func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
+	opts = opts.withDefaults()
+	p := &Processor{
+		opts: opts, log: opts.Logger, metrics: newMetrics(),
+		byLane: map[string]*partition{}, failed: make(chan error, 1), slots: make(chan struct{}, maxJobs),
+		stopping: make(chan struct{}), rounds: newRounds(),
+	}
+	p.config.Store(opts.Config)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger}); err != nil {
+		return nil, err
+	}
+	if err := p.connect(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.models(); err != nil {
+		return nil, err
+	}
+	return p, p.recover(ctx)
+}
+
+// connect opens the broker and makes or checks the streams.
+func (p *Processor) connect(ctx context.Context) (err error) {
+	if p.broker = p.opts.Broker; p.broker == nil {
+		if p.broker, err = broker.Open(ctx, p.opts.brokerOptions()); err != nil {
+			return err
+		}
+	}
+	if err := p.expectStreams(ctx); err != nil {
+		return err
+	}
+	_, err = broker.Provision(ctx, p.broker.JetStream(), broker.StreamSpec{
+		Partitions: p.opts.Config.Partitions, MaxAge: p.opts.Config.Retention.Events, CheckOnly: p.opts.CheckOnly,
+	})
+	if err != nil {
+		return err
+	}
+	js := p.broker.JetStream()
+	p.events = broker.NewLogReader(js, broker.StreamEvents)
+	p.summaries = broker.NewLogReader(js, broker.StreamSummaries)
+	p.rejected = broker.NewLogReader(js, broker.StreamRejected)
+	p.publisher, err = broker.NewPublisher(p.broker.Conn(), broker.PublisherConfig{})
+	return err
+}
+
+// recover opens the partitions where they stand and stages what they have yet to reach.
+func (p *Processor) recover(ctx context.Context) error {
+	at, err := p.streams(ctx)
+	if err != nil {
+		return err
+	}
+	config, err := p.opts.foldConfig()
+	if err != nil {
+		return err
+	}
+	var parts []*state.Partition
+	for _, lane := range p.List() {
+		part, err := p.open(lane.Name, len(p.parts), at, config)
+		if err != nil {
+			return err
+		}
+		p.parts, p.byLane[lane.Name] = append(p.parts, part), part
+		parts = append(parts, part.part)
+	}
+	return p.catchUp(ctx, parts, at.events)
+}
+
+func (p *Processor) catchUp(ctx context.Context, parts []*state.Partition, log broker.StreamState) error {
+	t, err := recovery.NewTail(parts)
+	if err != nil {
+		return err
+	}
+	if err := t.Read(ctx, p.summaries, p.rejected); err != nil {
+		return err
+	}
+	if t.Staged > 0 {
+		p.log.Info().Int("records", t.Staged).Uint64("events", log.Msgs).Msg("rebuilding from the log: adopting what is on record")
+	}
+	var lanes []string
+	for _, part := range p.parts {
+		if err := p.begin(part, log); err != nil {
+			return fmt.Errorf("recover partition %d: %w", part.id, err)
+		}
+		lanes = append(lanes, part.lane)
+	}
+	p.ready, p.catching = newReadiness(lanes), behind(p.parts, log, p.opts.Now())
+	return nil
+}
+
+// begin adopts what took effect before the partition's position, and configures it.
+func (p *Processor) begin(part *partition, log broker.StreamState) error {
+	if err := recovery.CheckStaged(part.part, log); err != nil {
+		return err
+	}
+	position := part.part.Meta().Position
+	if err := part.fold.AdoptUpTo(position); err != nil {
+		return err
+	}
+	rows, err := part.part.Outbox()
+	if err != nil {
+		return err
+	}
+	part.outbox.add(rows)
+	if err := part.configure(position); err != nil {
+		return err
+	}
+	return part.commit(position)
+}
+
+func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (*partition, error) {
+	st, err := p.store.Partition(id)
+	if err != nil {
+		return nil, err
+	}
+	meta := st.Meta()
+	if err := errors.Join(recovery.CheckLog(meta, at.events), recovery.CheckRecords(meta, at.summaries)); err != nil {
+		return nil, err
+	}
+	if meta.Position == 0 && id == 0 && at.events.First > 1 {
+		p.log.Warn().Uint64("seq", at.events.First).
+			Msg("EVENTS begins here: what was before is gone, and counters count from there; summaries on record are taken over")
+	}
+	meta.EventsCreated, meta.SummariesCreated = at.events.Created, at.summaries.Created
+	st.SetMeta(meta)
+	log := p.log.With().Int("partition", id).Logger()
+	cache, err := contents.New(p.events)
+	if err != nil {
+		return nil, err
+	}
+	f, err := fold.New(st, fold.Options{
+		Log: cache, MaxPayload: int(p.broker.Conn().MaxPayload()), Mask: p.mask, Observe: p.metrics.decided,
+		Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	part := &partition{
+		id: id, lane: lane, part: st, fold: f, config: config,
+		worker: newWorker(), turns: make(chan func(), 16), asked: make(chan string, 64), ended: make(chan struct{}), stopping: p.stopping, last: meta.Position,
+		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, fail: p.fail,
+	}
+	part.desk = &desk{
+		part: part, runner: p.runner.Load, slots: p.slots, view: p.store.View(id), running: map[string]bool{}, more: make(chan struct{}, 1),
+		log: log,
+	}
+	part.outbox = &outbox{
+		partition: id, pub: p.publisher, summaries: p.summaries, failpoint: p.opts.Failpoint,
+		log: log, metrics: p.metrics,
+		changed: make(chan struct{}), after: map[string]uint64{},
+	}
+	return part, nil
+}
+
+// fail ends the processor with its first error.
+func (p *Processor) fail(err error) {
+	p.failOnce.Do(func() { p.failed <- err })
+}
+
+// Ready is closed when every event that the log held at the start is applied.
+func (p *Processor) Ready() <-chan struct{} { return p.ready.done }
+
+// Broker is the processor's connection.
+func (p *Processor) Broker() *broker.Broker { return p.broker }
+
+// Close releases store and broker. Run must have returned.
+func (p *Processor) Close(ctx context.Context) error {
+	var errs []error
+	for _, part := range p.parts {
+		errs = append(errs, part.part.Close())
+	}
+	for _, ladder := range p.ladders {
+		ladder.Close()
+	}
+	if p.publisher != nil {
+		errs = append(errs, p.publisher.Close())
+	}
+	if p.broker != nil && p.opts.Broker == nil {
+		errs = append(errs, p.broker.Close(ctx))
+	}
+	if p.store != nil {
+		errs = append(errs, p.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Settled returns when everything that the log held when it was called is applied, what was started has
+// ended, and all of it is published.
+func (p *Processor) Settled(ctx context.Context) error {
+	for _, part := range p.parts {
+		last, err := p.lastOf(ctx, part)
+		if err != nil {
+			return err
+		}
+		if err := part.position.wait(ctx, last); err != nil {
+			return fmt.Errorf("wait for partition %d: %w", part.id, err)
+		}
+		if err := part.position.until(ctx, part.desk.idle); err != nil {
+			return fmt.Errorf("wait for jobs of partition %d: %w", part.id, err)
+		}
+		if err := part.position.seen(ctx); err != nil { // their ends, which may be on their way to the disk
+			return fmt.Errorf("wait for jobs of partition %d: %w", part.id, err)
+		}
+		if err := part.outbox.drained(ctx); err != nil {
+			return fmt.Errorf("wait for records of partition %d: %w", part.id, err)
+		}
+	}
+	return nil
+}
+
+// lastOf is the last sequence that EVENTS holds for a partition.
+func (p *Processor) lastOf(ctx context.Context, part *partition) (last uint64, err error) {
+	for _, filter := range p.List()[part.id].Filters {
+		m, err := p.events.Last(ctx, filter)
+		switch {
+		case errors.Is(err, broker.ErrGone):
+		case err != nil:
+			return 0, fmt.Errorf("wait for partition %d: %w", part.id, err)
+		default:
+			last = max(last, m.Seq)
+		}
+	}
+	return last, nil
+}

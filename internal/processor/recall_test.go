@@ -1,0 +1,130 @@
+package processor_test
+
+import (
+	"testing"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/processor"
+	"precis/summarize"
+)
+
+// TestCompactionsOfRealTranscripts runs a processor on the real transcripts, with a compaction at 20,000 tokens
+// that keeps 20 messages, and measures every compaction that it makes, by its pass over the thread.
+func TestCompactionsOfRealTranscripts(t *testing.T) {
+	slow(t)
+	for _, tt := range []struct {
+		name          string
+		tokens, chars int
+		recall        float64 // the least of it, over all
+	}{
+		{"500 tokens", 500, 0, 0.32},
+		{"2000 characters", 1000, 2000, 0.34},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := settings(t)
+			p := &c.Policies[0].Compaction
+			p.Trigger, p.Keep = summarize.Condition{Tokens: 20000}, summarize.Keep{Messages: 20}
+			p.MaxSummaryTokens, p.MaxSummaryChars = tt.tokens, tt.chars
+			threads, made := compacted(t, processor.Options{Config: c, Logger: logger(t)})
+			recall, artifacts := byPass(t, threads, made, tt.tokens)
+			if recall < tt.recall || artifacts < 0.98 {
+				t.Errorf("recall %.3f, artifacts %.3f", recall, artifacts)
+			}
+		})
+	}
+}
+
+// compacted has a processor work through the transcripts, and gives them with the compactions' records.
+func compacted(t *testing.T, o processor.Options) (map[string][]measured, []*events.Summary) {
+	t.Helper()
+	files := transcripts(t)
+	o.Broker = openBroker(t, t.TempDir())
+	run := start(t, o)
+	threads := map[string][]measured{}
+	eachEvent(t, files, func(ev events.FileEvent) {
+		thread, m, err := measuredEvent(ev.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads[thread] = append(threads[thread], m)
+	})
+	publishFiles(t, o.Broker.Conn(), files)
+	if err := run.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	run.end()
+	var made []*events.Summary
+	read := broker.NewLogReader(o.Broker.JetStream(), broker.StreamSummaries)
+	err := read.Scan(within(t), 1, []string{"*.summary.created.*", "summary.created.*"}, func(m broker.Stored) error {
+		rec := &events.Summary{}
+		made = append(made, rec)
+		return json.Unmarshal(m.Data, rec)
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return threads, made
+}
+
+// passes are the figures of the compactions of one pass: the first of their threads, the second …
+type passes struct {
+	made, cases, written int
+	recall, artifacts    float64
+}
+
+// byPass measures every current compaction, logs the figures of each pass, and gives those of all.
+func byPass(t *testing.T, threads map[string][]measured, made []*events.Summary, tokens int) (recall, artifacts float64) {
+	t.Helper()
+	byID, number, figures := map[string]*events.Summary{}, map[string]int{}, make([]passes, 8)
+	for _, rec := range made {
+		byID[rec.ID] = rec
+	}
+	for _, rec := range made {
+		if rec.Kind != events.KindCompaction || !rec.Current {
+			continue
+		}
+		if rec.TokenCountAfter > int64(tokens) || utf8.RuneCountInString(rec.Content) > 2000 {
+			t.Errorf("%s: %d tokens, %d characters", rec.ID, rec.TokenCountAfter, rec.CharsAfter)
+		}
+		number[*rec.ThreadID]++
+		s := scoreOf(threads[*rec.ThreadID], sourcesOf(rec, byID), *rec.AsOfMessageID, rec.Content)
+		figures[0].add(s)
+		figures[min(number[*rec.ThreadID], len(figures)-1)].add(s)
+	}
+	for pass, f := range figures {
+		if f.made > 0 {
+			t.Logf("pass %d (0: all): %3d made, recall %.3f, artifacts %.3f", pass, f.made, f.recall/float64(max(f.cases, 1)), f.artifacts/float64(max(f.written, 1)))
+		}
+	}
+	return figures[0].recall / float64(max(figures[0].cases, 1)), figures[0].artifacts / float64(max(figures[0].written, 1))
+}
+
+func (p *passes) add(s scored) {
+	p.made++
+	if s.used > 0 {
+		p.cases, p.recall = p.cases+1, p.recall+float64(s.kept)/float64(s.used)
+	}
+	if s.paths > 0 {
+		p.written, p.artifacts = p.written+1, p.artifacts+float64(s.named)/float64(s.paths)
+	}
+}
+
+// sourcesOf are the messages that a summary stands for, through all that it was made from.
+func sourcesOf(rec *events.Summary, byID map[string]*events.Summary) map[string]bool {
+	ids := map[string]bool{}
+	for todo := []*events.Summary{rec}; len(todo) > 0; todo = todo[1:] {
+		for _, id := range todo[0].SourceMessageIDs {
+			ids[id] = true
+		}
+		for _, id := range todo[0].SourceSummaryIDs {
+			if source := byID[id]; source != nil {
+				todo = append(todo, source)
+			}
+		}
+	}
+	return ids
+}

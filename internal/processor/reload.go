@@ -1,0 +1,89 @@
+package processor
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"precis/internal/config"
+	"precis/internal/fold"
+)
+
+// Reload puts another configuration in force while the processor runs: policies, limits, prompts, prices and
+// providers. What can't change at run time stays as it is, and is named in the log. Where the new one can't
+// be used nothing changes.
+func (p *Processor) Reload(ctx context.Context, c *config.Config) error {
+	fixed := p.keepFixed(c)
+	next, err := FoldConfig(fixed, p.opts.Version)
+	if err != nil {
+		return fmt.Errorf("reload configuration: %w", err)
+	}
+	runner, err := p.newRunner(fixed)
+	if err != nil {
+		return fmt.Errorf("reload configuration: %w", err)
+	}
+	p.use(runner)
+	p.config.Store(fixed)
+	for _, part := range p.parts {
+		if err := part.call(ctx, func() error { return part.reconfigure(next) }); err != nil {
+			return fmt.Errorf("reload configuration in partition %d: %w", part.id, err)
+		}
+	}
+	p.log.Info().Int("policies", len(fixed.Policies)).Msg("configuration reloaded")
+	return nil
+}
+
+// reconfigure puts a configuration in force behind the last event; in a recovery, when that is over.
+func (p *partition) reconfigure(c *fold.Config) error {
+	p.config, p.configured = c, false
+	return p.configure(p.last)
+}
+
+// keepFixed is c with what is fixed while a processor runs as it is.
+func (p *Processor) keepFixed(c *config.Config) *config.Config {
+	now, next := p.config.Load(), *c
+	var named []string
+	for _, f := range []struct {
+		key       string
+		was, want any
+		keep      func()
+	}{
+		{"nats", now.NATS, c.NATS, func() { next.NATS = now.NATS }},
+		{"data_dir", now.DataDir, c.DataDir, func() { next.DataDir = now.DataDir }},
+		{"http", now.HTTP, c.HTTP, func() { next.HTTP = now.HTTP }},
+		{"partitions", now.Partitions, c.Partitions, func() { next.Partitions = now.Partitions }},
+		{"retention", now.Retention, c.Retention, func() { next.Retention = now.Retention }},
+	} {
+		if !reflect.DeepEqual(f.was, f.want) {
+			named = append(named, f.key)
+			f.keep()
+		}
+	}
+	if len(named) > 0 {
+		p.log.Warn().Str("keys", strings.Join(named, ", ")).Msg("these keys change with a restart alone, and stay as they are")
+	}
+	return &next
+}
+
+// reloads reads the configuration again whenever it is asked to, until ctx ends. One that is refused leaves
+// the old one in force.
+func (p *Processor) reloads(ctx context.Context) {
+	for {
+		select {
+		case <-p.opts.Reload:
+		case <-ctx.Done():
+			return
+		}
+		c, err := p.opts.Load()
+		if err == nil {
+			err = p.Reload(ctx, c)
+		}
+		outcome := "done"
+		if err != nil {
+			outcome = "refused"
+			p.log.Error().Err(err).Msg("configuration not reloaded, the old one stays in force")
+		}
+		p.metrics.reloads.WithLabelValues(outcome).Inc()
+	}
+}

@@ -1,0 +1,151 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"precis/handlers"
+	"precis/internal/broker"
+)
+
+// Run consumes until ctx ends, and then finishes what it began: what is applied is made durable, and
+// what is decided is published. It returns nil for an orderly end. It can be called once.
+func (p *Processor) Run(ctx context.Context) error {
+	run, stop := context.WithCancel(ctx)
+	defer stop()
+	sub, router, err := p.consumer()
+	if err != nil {
+		return err
+	}
+	for _, part := range p.parts {
+		part.desk.start(run)
+	}
+	var others sync.WaitGroup
+	others.Go(func() { p.tend(run) })
+	others.Go(func() { p.reloads(run) })
+	durable := p.follow()
+	publishing, stopPublishing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopPublishing()
+	outboxes := p.publish(publishing)
+	every := time.NewTicker(tellEvery)
+	defer every.Stop()
+	told := p.tell(run, every.C)
+	routed, err := route(context.WithoutCancel(ctx), router)
+	cause := err
+	if cause == nil {
+		select {
+		case <-run.Done():
+		case cause = <-p.failed:
+		case cause = <-sub.Failed():
+		}
+	}
+	close(p.stopping)
+	// The subscriber first: its lanes end their batches, and only then do the router's handlers end.
+	err = errors.Join(sub.Close(), routed())
+	if unheard := sub.Err(); !errors.Is(cause, unheard) {
+		err = errors.Join(err, unheard) // a lane's last batch
+	}
+	err = errors.Join(cause, err)
+	durable()
+	stop()
+	told()
+	// A handler that is stuck may still write to its open batch: then nothing is committed any more.
+	err = errors.Join(err, p.drain(err == nil))
+	others.Wait() // their turns are taken, or never will be
+	stopPublishing()
+	if unsent := outboxes(); cause == nil || !errors.Is(unsent, cause) {
+		err = errors.Join(err, unsent) // else it is told already
+	}
+	return err
+}
+
+// route runs the router and returns when it has begun, or why it could not; end closes it and waits for it.
+// One that has not begun can't be closed: it would wait for handlers that never were.
+func route(ctx context.Context, router *message.Router) (end func() error, err error) {
+	ended := make(chan error, 1)
+	go func() { ended <- router.Run(ctx) }()
+	select {
+	case <-router.Running():
+		return func() error { return errors.Join(router.Close(), <-ended) }, nil
+	case err = <-ended:
+		return func() error { return nil }, fmt.Errorf("consume events: %w", err)
+	}
+}
+
+// consumer builds the Watermill half.
+func (p *Processor) consumer() (*broker.Subscriber, *message.Router, error) {
+	sub, err := broker.NewSubscriber(p.broker.JetStream(), broker.SubscriberConfig{
+		Stream: broker.StreamEvents, Topic: handlers.Topic, Lanes: p, CloseTimeout: p.opts.CloseTimeout,
+		Logger: p.log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: p.opts.CloseTimeout}, watermill.NopLogger{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("make router: %w", err)
+	}
+	handlers.Handlers{Steps: p, Logger: p.log}.Register(router, sub)
+	return sub, router, nil
+}
+
+// follow has each partition wait for the disk behind its lane; the function it returns ends that when the
+// lanes have ended.
+func (p *Processor) follow() (end func()) {
+	var ends []func()
+	for _, part := range p.parts {
+		ends = append(ends, part.start())
+	}
+	return func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+}
+
+// publish starts the outboxes; the function it returns waits for their end.
+func (p *Processor) publish(ctx context.Context) func() error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(p.parts))
+	for i, part := range p.parts {
+		part.outbox.turn = func(w wave) {
+			part.turn(func() error { return part.deliver(w) })
+		}
+		wg.Go(func() {
+			if err := part.outbox.Run(ctx); err != nil {
+				errs[i] = fmt.Errorf("publish records of partition %d: %w", part.id, err)
+				p.fail(errs[i])
+			}
+		})
+	}
+	return func() error {
+		wg.Wait()
+		return errors.Join(errs...)
+	}
+}
+
+// drain ends the partitions now that their lanes have ended; in order, what was begun is finished.
+func (p *Processor) drain(orderly bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), p.opts.CloseTimeout)
+	defer cancel()
+	errs := make([]error, len(p.parts))
+	var wg sync.WaitGroup
+	for i, part := range p.parts {
+		if !orderly {
+			close(part.ended)
+			continue
+		}
+		wg.Go(func() { errs[i] = part.drain(ctx) })
+	}
+	wg.Wait()
+	for _, part := range p.parts {
+		<-part.desk.stopped()
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,98 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"precis/internal/service"
+)
+
+// Serve opens a processor, answers over NATS and HTTP, and runs until ctx ends. started is called when
+// everything listens; it may be nil.
+func Serve(ctx context.Context, opts Options, started func(*Processor)) error {
+	opts = opts.withDefaults()
+	listener, err := listen(ctx, opts.Config.HTTP.Listen)
+	if err != nil {
+		return err
+	}
+	p, err := Open(ctx, opts)
+	if err != nil {
+		return errors.Join(err, closeListener(listener))
+	}
+	web := p.serveHTTP(listener)
+	svc, err := service.Start(p.broker.Conn(), p, service.Options{Version: opts.Version, Logger: opts.Logger})
+	if err == nil {
+		if started != nil {
+			started(p)
+		}
+		err = errors.Join(p.Run(ctx), svc.Stop())
+	}
+	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), opts.CloseTimeout)
+	defer cancel()
+	return errors.Join(err, web(done), p.Close(done))
+}
+
+// listen takes the HTTP address before anything else is begun; nil where none is configured.
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("serve HTTP on %s: %w: free it, or give another --http", addr, err)
+	}
+	return l, nil
+}
+
+func closeListener(l net.Listener) error {
+	if l == nil {
+		return nil
+	}
+	return l.Close()
+}
+
+// serveHTTP answers probes and scrapes; the function it returns ends that.
+func (p *Processor) serveHTTP(l net.Listener) func(context.Context) error {
+	if l == nil {
+		return func(context.Context) error { return nil }
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", p.readyz)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(p.metrics.registry, promhttp.HandlerOpts{}))
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }()
+	return func(ctx context.Context) error {
+		err := srv.Shutdown(ctx)
+		if serr := <-served; !errors.Is(serr, http.ErrServerClosed) {
+			err = errors.Join(err, fmt.Errorf("serve HTTP: %w", serr))
+		}
+		return err
+	}
+}
+
+// readyz says whether the processor is caught up and able to write.
+func (p *Processor) readyz(w http.ResponseWriter, _ *http.Request) {
+	switch {
+	case !p.broker.Conn().IsConnected():
+		say(w, http.StatusServiceUnavailable, "not connected to NATS")
+	case !p.CaughtUp():
+		say(w, http.StatusServiceUnavailable, "catching up with the log")
+	default:
+		say(w, http.StatusOK, "ready")
+	}
+}
+
+func say(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintln(w, text) // whoever asked is gone
+}

@@ -1,0 +1,238 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+	"precis/internal/fold"
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize"
+	"precis/summarize/prompt"
+	"precis/summarize/tokens"
+)
+
+// ContextRequest is the body of precis.thread.context; it may be empty.
+type ContextRequest struct {
+	MaxTokens   int    `json:"max_tokens"` // 0: no limit
+	Format      string `json:"format"`     // openai, anthropic or messages (the default)
+	MinEventSeq uint64 `json:"min_event_seq"`
+}
+
+// ContextReply is the answer: the compacted prompt, and what it is made of.
+type ContextReply struct {
+	System            jsontext.Value `json:"system"` // Anthropic's list of system blocks; null in other formats
+	Messages          jsontext.Value `json:"messages"`
+	TokenCount        int            `json:"token_count"`
+	WithinBudget      bool           `json:"within_budget"`
+	DroppedMessageIDs []string       `json:"dropped_message_ids"`
+	SummaryIDs        []string       `json:"summary_ids"`
+	WaitingMessageIDs []string       `json:"waiting_message_ids"` // held back until their calls' results are there
+	EventSeq          uint64         `json:"event_seq"`
+}
+
+func (s *Service) context(ctx context.Context, token string, body []byte) (any, error) {
+	req := ContextRequest{Format: prompt.FormatMessages}
+	if err := decode(body, &req); err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]string{prompt.FormatOpenAI, prompt.FormatAnthropic, prompt.FormatMessages}, req.Format) {
+		return nil, fault(codeBadRequest, "format is openai, anthropic or messages, not %q", req.Format)
+	}
+	if req.MaxTokens < 0 {
+		return nil, fault(codeBadRequest, "max_tokens is %d", req.MaxTokens)
+	}
+	_, _, partition, err := s.view(token)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.backend.Wait(ctx, partition, req.MinEventSeq); err != nil {
+		return nil, err
+	}
+	// One state of the store for the whole answer: no message without the events before it.
+	snapshot := s.backend.Snapshot(partition)
+	defer snapshot.Close()
+	name, err := events.ThreadOf(token)
+	if err != nil {
+		return nil, fault(codeBadRequest, "thread: %v", err)
+	}
+	reply, err := ReadContext(ctx, Reading{View: snapshot.View, Log: s.contents, Policies: s.backend.Policies()}, name, req)
+	if h, herr := snapshot.Header(name); herr == nil && h != nil && h.Renewals > 0 {
+		s.backend.Renew(partition, name)
+	}
+	return s.told(ctx, partition, reply, err)
+}
+
+// Reading is what a context is made from: one state of a store, the log behind it, and the policies in
+// force.
+type Reading struct {
+	View     state.View
+	Log      fold.Log // its events are shared, and not changed
+	Policies []summarize.Policy
+}
+
+// ReadContext makes the context of a thread from one state of a store: the running one's, or that of a
+// replay. MinEventSeq is not waited for.
+func ReadContext(ctx context.Context, from Reading, name string, req ContextRequest) (ContextReply, error) {
+	h, err := from.View.Header(name)
+	if err != nil {
+		return ContextReply{}, err
+	}
+	if h == nil || h.Ordinals == 0 {
+		return ContextReply{}, fault(codeNotFound, "no thread %q", name)
+	}
+	r := reading{log: from.Log, view: from.View, header: h}
+	r.policy, _ = summarize.Resolve(from.Policies, h.Policy, h.FirstAgentID, name)
+	return r.reply(ctx, req)
+}
+
+// reading makes one context from one state of the store.
+type reading struct {
+	log    fold.Log
+	view   state.View
+	header *thread.Header
+	policy *summarize.Policy
+}
+
+func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, error) {
+	counter, err := tokens.For(r.policy.Tokenizer)
+	if err != nil {
+		return ContextReply{}, err
+	}
+	compaction, current, err := r.compaction()
+	if err != nil {
+		return ContextReply{}, err
+	}
+	messages, err := r.messages(ctx, compaction, current)
+	if err != nil {
+		return ContextReply{}, err
+	}
+	built, err := prompt.Build(prompt.Request{
+		Messages: messages, Compaction: current, Context: r.policy.Context,
+		MaxTokens: req.MaxTokens, Format: req.Format, Count: counter.Count,
+	})
+	if err != nil {
+		return ContextReply{}, err
+	}
+	return ContextReply{
+		System: orNull(built.System), Messages: built.Messages,
+		TokenCount: built.TokenCount, WithinBudget: built.WithinBudget,
+		DroppedMessageIDs: orEmpty(built.DroppedMessageIDs), SummaryIDs: orEmpty(built.SummaryIDs),
+		WaitingMessageIDs: orEmpty(built.WaitingMessageIDs), EventSeq: r.header.EventSeq,
+	}, nil
+}
+
+// compaction is how far the thread is compacted, and its current summary; nil where there is none, or
+// where it is stale: then the messages themselves serve, unless the policy says fail.
+func (r *reading) compaction() (*thread.Compaction, *prompt.Summary, error) {
+	slot, err := r.view.Slot(r.header.Thread, events.SlotCurrent)
+	if err != nil || slot.Holder == "" {
+		return &thread.Compaction{}, nil, err
+	}
+	sum, err := r.active(slot.Holder)
+	if err != nil || sum == nil {
+		return &thread.Compaction{}, nil, err
+	}
+	c, err := r.view.Compaction(r.header.Thread)
+	return c, sum, err
+}
+
+// active is a summary that may stand in a prompt; nil where it may not.
+func (r *reading) active(id string) (*prompt.Summary, error) {
+	sum, err := r.view.Summary(r.header.Thread, id)
+	if err != nil || sum == nil {
+		return nil, err
+	}
+	if sum.Kind == events.KindCompaction && !sum.Current {
+		return nil, nil // it keeps the place of a model's, and nothing else may serve
+	}
+	if sum.Status != thread.Active {
+		if r.policy.Staleness.Action == events.ActionFail {
+			return nil, fault(codeStale, "stale_summary: summary %s is stale, and policy %q says fail", id, r.policy.Name)
+		}
+		return nil, nil
+	}
+	var rec events.Summary
+	if err := json.Unmarshal(sum.Record, &rec); err != nil {
+		return nil, fmt.Errorf("read record of %s: %w", id, err)
+	}
+	return &prompt.Summary{ID: id, Content: rec.Content}, nil
+}
+
+// messages are those that no compaction replaces, in order.
+func (r *reading) messages(ctx context.Context, c *thread.Compaction, current *prompt.Summary) ([]prompt.Message, error) {
+	name, from := r.header.Thread, uint64(1)
+	var rows []*thread.Message
+	if current != nil {
+		stay := append(slices.Clone(c.Fixed), c.Held...)
+		slices.Sort(stay)
+		var err error
+		if rows, err = r.view.MessagesAt(name, stay); err != nil {
+			return nil, err
+		}
+		from = c.To() + 1
+	}
+	more, err := r.view.Messages(name, from, r.header.Ordinals+1)
+	if err != nil {
+		return nil, err
+	}
+	var list []prompt.Message
+	for _, m := range append(rows, more...) {
+		if m.Deleted && !m.Tool {
+			continue
+		}
+		msg, err := r.message(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, msg)
+	}
+	return list, nil
+}
+
+// message is one message, or what stands for it.
+func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Message, error) {
+	body, err := fold.CurrentMessage(ctx, r.log, m)
+	if err != nil {
+		return prompt.Message{}, err
+	}
+	msg := prompt.Message{Ordinal: m.Ordinal, Message: body}
+	if !m.Tool {
+		return msg, nil
+	}
+	if m.Deleted {
+		msg.TrimmedAt = m.Ordinal + 1 // a number that goes on counting would change every prompt's middle
+		return msg, nil
+	}
+	slot, err := r.view.Slot(r.header.Thread, "tool:"+m.ID)
+	if err != nil || slot.Holder == "" {
+		return msg, err
+	}
+	if msg.Summary, err = r.active(slot.Holder); err != nil || msg.Summary != nil {
+		return msg, err
+	}
+	_, large := r.policy.ToolTrigger(m.Text.Chars, m.Text.Tokens)
+	if large && r.policy.Staleness.Action == events.ActionTrim {
+		msg.TrimmedAt = m.Ordinal + 1
+	}
+	return msg, nil
+}
+
+func orNull(v jsontext.Value) jsontext.Value {
+	if len(v) == 0 {
+		return jsontext.Value("null")
+	}
+	return v
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

@@ -1,0 +1,64 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/internal/fold"
+)
+
+// Codes of errors, as Nats-Service-Error-Code carries them.
+const (
+	codeBadRequest  = "400"
+	codeNotFound    = "404"
+	codeStale       = "409"
+	codeTooLarge    = "413"
+	codeInternal    = "500"
+	codeUnavailable = "503"
+)
+
+// Fault is an error with its code.
+type Fault struct {
+	Code    string
+	Message string
+}
+
+func (f *Fault) Error() string { return f.Code + ": " + f.Message }
+
+func fault(code, format string, args ...any) *Fault {
+	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// asFault gives every error a code.
+func asFault(err error) *Fault {
+	var f *Fault
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, fold.ErrGone):
+		return fault(codeNotFound, "the log no longer holds it: it is beyond retention.events")
+	case errors.Is(err, fold.ErrNoThread):
+		return fault(codeNotFound, "%v", err)
+	case errors.Is(err, fold.ErrKind):
+		return fault(codeBadRequest, "%v", err)
+	case errors.Is(err, fold.ErrNotReady):
+		return fault(codeUnavailable, "%v: ask again soon", err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return fault(codeUnavailable, "not reached in time: ask again soon")
+	}
+	return fault(codeInternal, "%v", err)
+}
+
+// decode reads a request's body; an empty one is an empty object.
+func decode(body []byte, to any) error {
+	if len(body) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(body, to); err != nil {
+		return fault(codeBadRequest, "request: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"precis/events"
+	"precis/internal/contents"
+	"precis/internal/thread"
+	"precis/state"
+)
+
+// messageRequest is the body of precis.message.get.
+type messageRequest struct {
+	MessageID string  `json:"message_id"`
+	Revision  *uint64 `json:"revision"` // null: the current one; 0: as first published
+	Lines     []int   `json:"lines"`    // [from, to], 1-based, both included
+}
+
+// messageReply is the answer of precis.message.get: the original text, which every omission mark
+// points to.
+type messageReply struct {
+	ThreadID   string            `json:"thread_id"`
+	MessageID  string            `json:"message_id"`
+	Role       string            `json:"role"`
+	ToolName   *string           `json:"tool_name"`
+	Revision   uint64            `json:"revision"`
+	Revisions  uint64            `json:"revisions"` // edits so far
+	Deleted    bool              `json:"deleted"`   // this revision is a deletion; its content is null
+	Content    *string           `json:"content"`
+	ToolCalls  []events.ToolCall `json:"tool_calls"`
+	OtherParts map[string]int    `json:"other_parts"` // content parts that are no text, by type
+	Lines      []int             `json:"lines"`       // what of the text this is
+	LinesTotal int               `json:"lines_total"`
+	EventSeq   uint64            `json:"event_seq"` // of the revision
+}
+
+func (s *Service) message(ctx context.Context, token string, body []byte) (any, error) {
+	var req messageRequest
+	if err := decode(body, &req); err != nil {
+		return nil, err
+	}
+	if req.MessageID == "" {
+		return nil, fault(codeBadRequest, "message_id is missing")
+	}
+	if len(req.Lines) != 0 && (len(req.Lines) != 2 || req.Lines[0] < 1 || req.Lines[1] < req.Lines[0]) {
+		return nil, fault(codeBadRequest, "lines is [from, to], 1-based, from not behind to")
+	}
+	view, name, partition, err := s.view(token)
+	if err != nil {
+		return nil, err
+	}
+	m, err := view.Message(name, req.MessageID)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, fault(codeNotFound, "thread %q has no message %q", name, req.MessageID)
+	}
+	reply, err := s.revision(ctx, view, name, m, req)
+	return s.told(ctx, partition, reply, err)
+}
+
+func (s *Service) revision(ctx context.Context, view state.View, name string, m *thread.Message, req messageRequest) (any, error) {
+	revision := m.Revision
+	if req.Revision != nil {
+		revision = *req.Revision
+	}
+	seq, err := view.RevisionSeq(name, m, revision)
+	if err != nil {
+		return nil, err
+	}
+	if seq == 0 {
+		return nil, fault(codeNotFound, "message %q has no revision %d, the current one is %d", m.ID, revision, m.Revision)
+	}
+	ev, err := contents.Read(ctx, s.backend.Log(), seq)
+	if err != nil {
+		return nil, err
+	}
+	r := messageReply{
+		ThreadID: name, MessageID: m.ID, Role: m.Role, Revision: revision, Revisions: m.Revision,
+		OtherParts: map[string]int{}, EventSeq: seq,
+	}
+	content := r.take(ev)
+	if !r.Deleted {
+		r.cut(content.Text(), req.Lines)
+	}
+	for kind, n := range content.OtherParts() {
+		r.OtherParts[kind] = n
+	}
+	return r, nil
+}
+
+// take fills in what the event of the revision says, and returns its content.
+func (r *messageReply) take(ev *events.Event) events.Content {
+	if ev.Edit != nil {
+		r.Deleted = ev.Edit.Deleted
+		return ev.Edit.Content
+	}
+	if ev.Message.ToolName != "" {
+		r.ToolName = &ev.Message.ToolName
+	}
+	r.ToolCalls = ev.Message.ToolCalls
+	return ev.Message.Content
+}
+
+// cut keeps the lines that were asked for.
+func (r *messageReply) cut(text string, lines []int) {
+	all := strings.SplitAfter(text, "\n")
+	if n := len(all); all[n-1] == "" && n > 1 {
+		all = all[:n-1] // a newline at the end begins no line
+	}
+	r.LinesTotal = len(all)
+	from, to := 1, len(all)
+	if len(lines) == 2 {
+		from, to = min(lines[0], len(all)+1), min(lines[1], len(all))
+	}
+	part := strings.Join(all[from-1:to], "")
+	r.Content, r.Lines = &part, []int{from, to}
+}

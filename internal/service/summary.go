@@ -1,0 +1,59 @@
+package service
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/internal/thread"
+)
+
+// summary answers precis.summary.get: the record itself, and beside its fields `status`, `replaced_by`
+// and `invalidated` (the data of its summary.invalidated, or null).
+func (s *Service) summary(ctx context.Context, id string, _ []byte) (any, error) {
+	if !s.backend.CaughtUp() {
+		return nil, fault(codeUnavailable, "not caught up with the log yet: ask again soon")
+	}
+	// The id does not say which thread it belongs to; each partition has its own index.
+	for partition := range s.backend.Partitions() {
+		view := s.backend.View(partition)
+		name, found, err := view.SummaryThread(id)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			continue
+		}
+		sum, err := view.Summary(name, id)
+		if err != nil {
+			return nil, err
+		}
+		reply, err := summaryReply(sum)
+		return s.told(ctx, partition, reply, err)
+	}
+	return nil, fault(codeNotFound, "no summary %q", id)
+}
+
+func summaryReply(sum *thread.Summary) (any, error) {
+	var reply map[string]jsontext.Value
+	if err := json.Unmarshal(sum.Record, &reply); err != nil {
+		return nil, err
+	}
+	status, err := json.Marshal(string(sum.Status))
+	if err != nil {
+		return nil, err
+	}
+	reply["status"] = status
+	reply["replaced_by"] = jsontext.Value("null")
+	if sum.ReplacedBy != "" {
+		if reply["replaced_by"], err = json.Marshal(sum.ReplacedBy); err != nil {
+			return nil, err
+		}
+	}
+	reply["invalidated"] = jsontext.Value("null")
+	if len(sum.Invalidated) > 0 {
+		reply["invalidated"] = sum.Invalidated
+	}
+	return reply, nil
+}
