@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/term"
+
+	"precis/state"
+)
+
+// app is what every command is given of the world.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            []string
+	// watched is true where standard error is a terminal: somebody may be shown progress.
+	watched bool
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
+	return &app{
+		stdin: stdin, stdout: stdout, stderr: &lockedWriter{to: stderr},
+		env: os.Environ(), watched: isTerminal(stderr),
+	}
+}
+
+// runner is a command.
+type runner interface {
+	Run(ctx context.Context, a *app) error
+}
+
+// printf prints a result.
+func (a *app) printf(format string, args ...any) {
+	fmt.Fprintf(a.stdout, format, args...)
+}
+
+// lockedWriter lets the connection's callbacks write beside the command.
+type lockedWriter struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (w *lockedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(p)
+}
+
+// note tells what is no result.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.stderr, format+"\n", args...)
+}
+
+// warnOnce tells warnings, but not the same one again and again while something is tried again.
+func (a *app) warnOnce() func(error) {
+	var last atomic.Pointer[string]
+	return func(err error) {
+		text := err.Error()
+		if before := last.Swap(&text); before == nil || *before != text {
+			a.note("processor: %s, trying again", text)
+		}
+	}
+}
+
+// report tells an error and returns the exit status.
+func (a *app) report(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	a.note("processor: %v", err)
+	if errors.Is(err, state.ErrDamaged) {
+		a.note("The store is damaged: %s.", moveAway)
+	}
+	return statusOf(err)
+}
+
+// isTerminal tells whether somebody is looking.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// getenv reads a variable of the program's own environment.
+func (a *app) getenv(name string) string {
+	for _, entry := range a.env {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// json prints a result as one line of JSON.
+func (a *app) json(value any) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("a result has no JSON: %v", err))
+	}
+	a.printf("%s\n", data)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go/micro"
+
+	"precis/internal/broker"
+)
+
+// answers serves fixed replies on the service's wire: what the commands make of an answer is theirs to
+// test, what the answer is the service's. A reply that begins with three digits is an error of that code.
+func answers(t *testing.T, b *broker.Broker, replies map[string]string) <-chan string {
+	t.Helper()
+	service, err := micro.AddService(b.Conn(), micro.Config{Name: "precis", Version: "1.0.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan string, 100)
+	for subject, reply := range replies {
+		err := service.AddEndpoint("e"+strings.Map(dashes, subject), micro.HandlerFunc(func(r micro.Request) {
+			asked <- subject + " " + string(r.Data())
+			if code, message, isError := strings.Cut(reply, " "); isError && len(code) == 3 {
+				_ = r.Error(code, message, nil)
+				return
+			}
+			_ = r.Respond([]byte(reply))
+		}), micro.WithEndpointSubject(subject))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Conn().FlushTimeout(testTimeout); err != nil {
+		t.Fatal(err)
+	}
+	return asked
+}
+
+func dashes(r rune) rune {
+	if r == '.' || r == '=' {
+		return '-'
+	}
+	return r
+}
+
+func TestThread(t *testing.T) {
+	b := newServer(t)
+	reply := `{"messages":12,"tool_results":3456,"edits":1,"tokens_total":100000,"bytes":400123,"tokens_live":25000,` +
+		`"summaries_active":7,"summaries_stale":0,"llm_input_tokens":0,"llm_output_tokens":0,"cost_microusd":1234567,"duplicates":2,"rejected":1,"waiting_edits":0,"calls_of_unknown_cost":3,"event_seq":99,"chain_head":"abc"}`
+	answers(t, b, map[string]string{"precis.thread.get.t=20x": reply, "precis.thread.get.none": "404 no such thread"})
+	got := command(t, b, "", "thread", "t x")
+	got.wants(t, exitDone, "", "")
+	golden(t, "thread.txt", got.stdout)
+	command(t, b, "", "thread", "t x", "--json").wants(t, exitDone, reply+"\n", "")
+	command(t, b, "", "thread", "none").wants(t, exitWrong, "", "no such thread")
+}
+
+func TestMessage(t *testing.T) {
+	b := newServer(t)
+	asked := answers(t, b, map[string]string{"precis.message.get.t1": `{"content":"line 1\nline 2"}`, "precis.message.get.gone": `{"content":"","deleted":true}`})
+	command(t, b, "", "message", "t1", "m1").wants(t, exitDone, "line 1\nline 2\n", "")
+	command(t, b, "", "message", "t1", "m1", "--revision", "0", "--lines", "2-3").wants(t, exitDone, "line 1", "")
+	command(t, b, "", "message", "t1", "m1", "--lines", "7").wants(t, exitDone, "line 1", "")
+	command(t, b, "", "message", "gone", "m1").wants(t, exitWrong, "", "is deleted; --revision N shows what it said")
+	want := []string{
+		`precis.message.get.t1 {"message_id":"m1"}`,
+		`precis.message.get.t1 {"message_id":"m1","revision":0,"lines":[2,3]}`,
+		`precis.message.get.t1 {"message_id":"m1","lines":[7,7]}`,
+		`precis.message.get.gone {"message_id":"m1"}`,
+	}
+	for _, w := range want {
+		if got := <-asked; got != w {
+			t.Errorf("asked %s, want %s", got, w)
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	b := newServer(t)
+	answers(t, b, map[string]string{"precis.summary.get.sum_1": sample(t)})
+	got := command(t, b, "", "summary", "sum_1")
+	got.wants(t, exitDone, "", "")
+	golden(t, "summary.txt", got.stdout)
+}
+
+func sample(t *testing.T) string {
+	t.Helper()
+	var r summaryReply
+	text := `{"thread_id":"t1","partition":3,"event_seq":40,"effective_seq":40,"chain_seq":5,"chain":"x","id":"sum_1","as_of_message_id":"m3",` +
+		`"kind":"tool_result","slot":"tool:m3","level":0,"current":true,"version":2,"replaces":"sum_0","source_message_ids":["m3"],"source_summary_ids":[],` +
+		`"content":"[✓ read_file: File: /app.ts]\n1: export function main() {\u001b[2J\n","token_count_before":4120,"token_count_after":310,"tokenizer":"o200k_base",` +
+		`"chars_before":16000,"chars_after":790,"method":"rules","rules_version":"rules-1","policy":"default","policy_unresolved":"cheap",` +
+		`"trigger":{"reason":"tool_output_chars","threshold":1500,"value":16000},"cost":{"amount_microusd":0,"currency":"USD"},"created_at":"2026-01-02T03:04:05Z",` +
+		`"status":"replaced","replaced_by":"sum_2","invalidated":{"reason":"source_edited","cause":{"message_id":"m3"}}}`
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestErrorsOfTheService(t *testing.T) {
+	b := newServer(t)
+	answers(t, b, map[string]string{
+		"precis.thread.get.a": "400 bad", "precis.thread.get.b": "409 stale", "precis.thread.get.c": "413 large",
+		"precis.thread.get.d": "503 behind", "precis.thread.get.e": "500 broken",
+	})
+	command(t, b, "", "thread", "a").wants(t, exitUsage, "", "bad")
+	command(t, b, "", "thread", "b").wants(t, exitWrong, "", "stale")
+	command(t, b, "", "thread", "c").wants(t, exitUnreachable, "", "larger than the server lets through")
+	command(t, b, "", "thread", "d").wants(t, exitUnreachable, "", "has not caught up")
+	command(t, b, "", "thread", "e").wants(t, exitUnreachable, "", "the processor answers 500: broken")
+}
+
+func TestContext(t *testing.T) {
+	b := newServer(t)
+	asked := answers(t, b, map[string]string{
+		"precis.thread.context.t1": `{"system":null,"messages":[{"role":"user","content":"hi"}],"token_count":3,"within_budget":true,"dropped_message_ids":["m1"],"summary_ids":[]}`,
+		"precis.thread.context.a1": `{"system":[{"type":"text","text":"be kind"}],"messages":[],"token_count":3,"within_budget":false,"dropped_message_ids":[],"summary_ids":[]}`,
+		"precis.thread.context.s1": "409 stale_summary: sum_1",
+	})
+	got := command(t, b, "", "context", "t1", "--max-tokens", "8000", "--format", "openai")
+	got.wants(t, exitDone, "", "3 tokens, 0 summaries, 1 messages left out")
+	if want := "[\n\t{\n\t\t\"role\": \"user\",\n\t\t\"content\": \"hi\"\n\t}\n]\n"; got.stdout != want {
+		t.Errorf("printed %q, want %q", got.stdout, want)
+	}
+	if got := <-asked; !strings.Contains(got, `"format":"openai"`) || !strings.Contains(got, `"max_tokens":8000`) {
+		t.Errorf("asked %s", got)
+	}
+	got = command(t, b, "", "context", "a1", "--max-tokens", "2", "--format", "anthropic")
+	got.wants(t, exitWrong, "", "does not fit into 2 tokens")
+	var body map[string][]any
+	if err := json.Unmarshal([]byte(got.stdout), &body); err != nil || len(body["system"]) != 1 || body["messages"] == nil {
+		t.Errorf("anthropic: %v\n%s", err, got.stdout)
+	}
+	command(t, b, "", "context", "s1").wants(t, exitWrong, "", "stale_summary")
+	command(t, b, "", "context", "t1", "--format", "xml").wants(t, exitUsage, "", "openai")
+}

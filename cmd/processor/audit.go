@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"precis/events"
+	"precis/internal/audit"
+	"precis/internal/broker"
+	"precis/internal/contents"
+	"precis/internal/service"
+)
+
+// auditCmd tells a thread's story.
+type auditCmd struct {
+	logFlags
+	Thread    string `arg:"" help:"The thread's id."`
+	At        string `placeholder:"TIME|SEQ" help:"Tell the story up to a time or an event, and show the prompt that an agent would have been given then."`
+	HTML      string `name:"html" type:"path" placeholder:"FILE" help:"Write the story as one page for a browser, with everything in it."`
+	MaxTokens int    `name:"max-tokens" placeholder:"N" help:"With --at: the most tokens that the prompt may have."`
+	Format    string `enum:"openai,anthropic,messages" default:"messages" help:"With --at: openai, anthropic or messages (${default})."`
+}
+
+// Help shows the command used.
+func (auditCmd) Help() string {
+	return `Folds the thread's log again, with every check of replay, and tells what happened in order: messages, tool outputs, summaries with what they replaced, invalidations with their causes, usage and cost. With --at, it stops at a moment and shows exactly the context of that moment; a model's text is taken from the record.
+
+Examples:
+
+    processor audit demo-1
+    processor audit demo-1 --html demo-1.html
+    processor audit demo-1 --at 2026-11-17T09:30:00Z --format openai
+    processor audit demo-1 --at 1234 --json`
+}
+
+// Run tells the story, and ends with status 1 where the log does not bear it out.
+func (c *auditCmd) Run(ctx context.Context, a *app) error {
+	if _, err := events.Token(c.Thread); err != nil {
+		return usage("thread: %w", err)
+	}
+	at, err := momentFlag(c.At)
+	if err != nil {
+		return err
+	}
+	return c.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
+		if l.store != nil {
+			return usage("audit tells what the log says: hold a store against it with processor replay --data")
+		}
+		bar := newLogProgress(a, "folding the log")
+		defer bar.done()
+		story, err := c.tell(ctx, l, at, bar)
+		bar.clear()
+		if err != nil {
+			return err
+		}
+		return c.show(a, story)
+	})
+}
+
+func (c *auditCmd) tell(ctx context.Context, l *logAtHand, at audit.Moment, bar *progress) (*audit.Story, error) {
+	o, err := l.options(bar)
+	if err != nil {
+		return nil, err
+	}
+	o.Rules = true
+	story, err := audit.Tell(ctx, o, c.Thread, at)
+	if errors.Is(err, audit.ErrNoThread) {
+		return nil, wrong("%w", err)
+	}
+	if err != nil || c.At == "" {
+		return story, err
+	}
+	from := service.Reading{
+		View: l.scratch.View(story.Partition), Policies: story.Policies,
+		Log: contents.Uncached{Log: broker.NewLogReader(l.js, broker.StreamEvents)},
+	}
+	reply, err := service.ReadContext(ctx, from, c.Thread, service.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format})
+	if err != nil {
+		return nil, wrong("make the context: %w", err)
+	}
+	story.Context = reply
+	return story, nil
+}
+
+// momentFlag reads a sequence of EVENTS, or a time.
+func momentFlag(text string) (audit.Moment, error) {
+	if seq, err := strconv.ParseUint(text, 10, 64); err == nil {
+		if seq == 0 {
+			return audit.Moment{}, usage("--at 0: events count from 1")
+		}
+		return audit.Moment{Seq: seq}, nil
+	}
+	t, err := timeFlag("--at", text)
+	return audit.Moment{Time: t}, err
+}
+
+func (c *auditCmd) show(a *app, s *audit.Story) (err error) {
+	switch {
+	case c.HTML != "":
+		if err := writePage(c.HTML, s); err != nil {
+			return err
+		}
+		a.note("%s written: open it in a browser", c.HTML)
+	case c.JSON:
+		a.json(s)
+	default:
+		printStory(a, s)
+	}
+	if len(s.Findings) > 0 {
+		return wrong("%s findings: the log does not bear out what is on record", grouped(int64(len(s.Findings))))
+	}
+	return nil
+}
+
+func writePage(name string, s *audit.Story) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return usage("--html: %w", err)
+	}
+	if err := errors.Join(audit.WritePage(f, s), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/internal/audit"
+)
+
+func TestReplayAndAudit(t *testing.T) {
+	dir := t.TempDir()
+	p := startProcessor(t, dir)
+	p.do(t, sampleThread(), "publish", "-").wants(t, exitDone, "7 events", "")
+	p.awaits(t, "summary.invalidated", 1)
+
+	p.do(t, "", "replay").wants(t, exitDone, "Nothing found: the log bears out everything on record.", "")
+	p.do(t, "", "replay", "--thread", "t 1", "--no-rules").wants(t, exitDone, "of 1 threads", "")
+	p.do(t, "", "replay", "--agent", "nobody").wants(t, exitDone, "of 0 threads", "")
+	var rep audit.Report
+	if err := json.Unmarshal([]byte(p.do(t, "", "replay", "--json").stdout), &rep); err != nil {
+		t.Fatal(err)
+	}
+	if rep.Log.Read != 7 || rep.Events["rejected"] != 1 || rep.Events["duplicate"] != 1 || len(rep.Findings) != 0 {
+		t.Errorf("%+v", rep)
+	}
+
+	file := filepath.Join(t.TempDir(), "other.yaml")
+	if err := os.WriteFile(file, []byte("policies: [{name: default, mode: llm, tool_output: {over_chars: 100}}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.do(t, "", "replay", "--policy", file).wants(t, exitDone, "1 (1 llm)", "")
+	p.do(t, "", "replay", "--policy", file, "--json").wants(t, exitDone, `"model_calls":1`, "")
+
+	p.do(t, "", "audit", "t 1").wants(t, exitDone, "tool.result  m3 · grep", "")
+	p.do(t, "", "audit", "t 1").wants(t, exitDone, "└ summary.invalidated  tool_result · source_edited by m3", "")
+	p.do(t, "", "audit", "t 1", "--at", "5").wants(t, exitDone, "THE CONTEXT AT EVENT 5", "")
+	p.do(t, "", "audit", "t 1", "--at", "2099-01-01", "--format", "openai", "--json").wants(t, exitDone, `"tool_call_id":"c1"`, "")
+	p.do(t, "", "audit", "t 2").wants(t, exitWrong, "", "no event of the thread is in the log")
+	p.do(t, "", "audit", "t 1", "--at", "soon").wants(t, exitUsage, "", "--at \"soon\" is no time")
+
+	page := filepath.Join(t.TempDir(), "t1.html")
+	p.do(t, "", "audit", "t 1", "--html", page).wants(t, exitDone, "", "open it in a browser")
+	text, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(text), "find all handlers") {
+		t.Errorf("the page: %v", err)
+	}
+
+	if status := p.stop(); status != exitDone {
+		t.Fatalf("the processor ended with %d", status)
+	}
+	program(t, "", "replay", "--data", dir).wants(t, exitDone, "held against the log", "")
+	program(t, "", "replay", "--data", t.TempDir()).wants(t, exitUsage, "", "give the directory that the processor ran with")
+}
+
+// A record that somebody removed is found, named, and told with status 1.
+func TestReplayFinds(t *testing.T) {
+	p := startProcessor(t, t.TempDir())
+	p.do(t, sampleThread(), "publish", "-").wants(t, exitDone, "7 events", "")
+	p.awaits(t, "summary.invalidated", 1)
+	p.remove(t, "SUMMARIES", 18) // behind 17 partitions' config.applied
+	got := p.do(t, "", "replay")
+	got.wants(t, exitWrong, "summaries_unbroken", "findings: the log does not bear out what is on record")
+	got.wants(t, exitWrong, "chain", "")
+	p.do(t, "", "audit", "t 1").wants(t, exitWrong, "chain", "findings")
+
+	var rep struct {
+		Findings []map[string]any `json:"findings"`
+	}
+	if err := json.Unmarshal([]byte(p.do(t, "", "replay", "--json").stdout), &rep); err != nil || len(rep.Findings) == 0 {
+		t.Fatalf("%v: %+v", err, rep)
+	}
+	want := []string{"check", "event_seq", "got", "summary", "thread", "want"}
+	for _, f := range rep.Findings {
+		if got := slices.Sorted(maps.Keys(f)); !slices.Equal(got, want) {
+			t.Errorf("a finding has %v", got)
+		}
+	}
+	p.do(t, "", "replay", "--thread", "t 2").wants(t, exitDone, "Nothing found", "")
+	p.do(t, "", "replay", "--to", "2001-01-01", "--thread", "t 2").wants(t, exitDone, "Nothing found", "")
+}
+
+// remove takes a message out of a stream.
+func (r running) remove(t *testing.T, stream string, seq uint64) {
+	t.Helper()
+	nc, err := nats.Connect(r.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := js.Stream(t.Context(), stream)
+	if err == nil {
+		err = s.DeleteMsg(t.Context(), seq)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

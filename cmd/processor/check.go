@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/rs/zerolog"
+
+	"precis/internal/audit"
+	"precis/internal/broker"
+	"precis/internal/processor"
+	"precis/state"
+)
+
+// checkCmd checks a store at rest.
+type checkCmd struct {
+	Data     string `default:"./data" type:"path" placeholder:"DIR" help:"The data directory (${default})."`
+	NATS     string `name:"nats" placeholder:"URL" help:"The server whose log the store was made from; without one, the log in the data directory, where there is one."`
+	Creds    string `env:"NATS_CREDS" type:"existingfile" placeholder:"FILE" help:"A credentials file."`
+	User     string `env:"NATS_USER" placeholder:"NAME" help:"A user."`
+	Password string `env:"NATS_PASSWORD" placeholder:"WORD" help:"The user's password; better in $$NATS_PASSWORD."`
+	JSON     bool   `name:"json" help:"Print JSON."`
+}
+
+// Help shows the command used.
+func (checkCmd) Help() string {
+	return `Reads everything in the store and reports what does not fit together. Where the log is at hand, it is folded again from the start, and every row in which the store differs is reported too. The processor must not be running.
+
+Examples:
+
+    processor check --data /var/lib/precis
+    processor check --data /var/lib/precis --nats nats://nats.internal:4222`
+}
+
+// checked is the result.
+type checked struct {
+	Partitions int    `json:"partitions"`
+	Log        string `json:"log"` // what the store was held against; empty: nothing
+	// EventsFrom is where EVENTS begins, and ThreadsCut how many threads began before that and could not be
+	// held against it.
+	EventsFrom uint64          `json:"events_from"`
+	ThreadsCut uint64          `json:"threads_cut"`
+	Problems   []state.Problem `json:"problems"`
+}
+
+// Run checks, and ends with status 1 where something is wrong.
+func (c *checkCmd) Run(ctx context.Context, a *app) error {
+	log := zerolog.New(a.stderr).Level(zerolog.ErrorLevel)
+	if _, err := os.Stat(processor.StoreDir(c.Data)); err != nil {
+		return usage("check %s: %w: give the directory that the processor ran with", c.Data, state.ErrMissing)
+	}
+	store, err := state.Open(processor.StoreDir(c.Data), state.Options{ReadOnly: true, Logger: log})
+	if err != nil {
+		return err
+	}
+	res := checked{EventsFrom: 1, Problems: []state.Problem{}}
+	err = c.check(ctx, a, store, &res, log)
+	if err = errors.Join(err, store.Close()); err != nil {
+		return err
+	}
+	return res.print(a, c.JSON)
+}
+
+func (c *checkCmd) check(ctx context.Context, a *app, store *state.Store, res *checked, log zerolog.Logger) error {
+	n, err := store.Partitions()
+	if err != nil {
+		return err
+	}
+	res.Partitions = max(n-1, 0)
+	report := func(p state.Problem) { res.Problems = append(res.Problems, p) }
+	if err := store.Check(n, report); err != nil {
+		return err
+	}
+	b, err := c.broker(ctx, log)
+	if b == nil || err != nil {
+		return err
+	}
+	res.Log = b.URL()
+	if b.Embedded() {
+		res.Log = processor.BrokerDir(c.Data)
+	}
+	err = c.compare(ctx, a, store, b, res, report)
+	return errors.Join(err, b.Close(context.WithoutCancel(ctx)))
+}
+
+func (c *checkCmd) compare(ctx context.Context, a *app, store *state.Store, b *broker.Broker, res *checked, report func(state.Problem)) (err error) {
+	dir, err := os.MkdirTemp("", "precis-check-")
+	if err != nil {
+		return fmt.Errorf("make scratch store: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	bar := newLogProgress(a, "folding the log")
+	defer bar.done()
+	return audit.Compare(ctx, store, audit.Against{
+		Broker: b, Partitions: res.Partitions, Dir: dir, Logger: zerolog.Nop(), Progress: bar.reached,
+		Retained: func(first, threads uint64) { res.EventsFrom, res.ThreadsCut = first, threads },
+	}, report)
+}
+
+// broker opens the log: a server's, or the one in the data directory; nil where there is none.
+func (c *checkCmd) broker(ctx context.Context, log zerolog.Logger) (*broker.Broker, error) {
+	o := broker.Options{URL: c.NATS, Creds: c.Creds, User: c.User, Password: c.Password, Logger: log}
+	if c.NATS == "" {
+		o.StoreDir = processor.BrokerDir(c.Data)
+		if _, err := os.Stat(o.StoreDir); err != nil {
+			return nil, nil
+		}
+	}
+	return broker.Open(ctx, o)
+}
+
+func (r checked) print(a *app, asJSON bool) error {
+	if asJSON {
+		a.json(r)
+	} else {
+		for _, p := range r.Problems {
+			a.printf("partition %d  thread %q  %s: want %s, got %s\n", p.Partition, p.Thread, p.Check, p.Want, p.Got)
+		}
+		held := "not held against a log"
+		if r.Log != "" {
+			held = "held against the log in " + r.Log
+		}
+		if r.EventsFrom > 1 {
+			a.printf("EVENTS begins at %s: %s threads began before that, and are checked by themselves alone\n", grouped(int64(r.EventsFrom)), grouped(int64(r.ThreadsCut)))
+		}
+		a.printf("%d partitions checked, %s: %d problems\n", r.Partitions, held, len(r.Problems))
+	}
+	if len(r.Problems) > 0 {
+		return &exitError{status: exitWrong, err: errors.New("the store is wrong: " + moveAway)}
+	}
+	return nil
+}

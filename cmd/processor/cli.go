@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the command line. run is what happens without a command.
+type cli struct {
+	Version kong.VersionFlag `help:"Print the version."`
+
+	Run  runCmd  `cmd:"" default:"withargs" help:"Run the processor (also with no command)."`
+	Demo demoCmd `cmd:"" help:"Run the main job on a sample, and tell what happens."`
+
+	Publish publishCmd `cmd:"" help:"Publish event files."`
+	Tail    tailCmd    `cmd:"" help:"Follow events, summaries and rejections."`
+	Export  exportCmd  `cmd:"" help:"Write a thread's events as an event file."`
+
+	Thread   threadCmd   `cmd:"" help:"Show a thread's counters."`
+	Context  contextCmd  `cmd:"" help:"Show the prompt that an agent would be given."`
+	Message  messageCmd  `cmd:"" help:"Show a message's original text."`
+	Summary  summaryCmd  `cmd:"" help:"Show a summary and where it came from."`
+	Rejected rejectedCmd `cmd:"" help:"List rejected events, or publish one again."`
+	Check    checkCmd    `cmd:"" help:"Check a store at rest, and hold it against the log."`
+
+	Audit  auditCmd  `cmd:"" help:"Tell a thread's story: what was summarized, from what, by what, for how much."`
+	Replay replayCmd `cmd:"" help:"Fold the log again and check every step."`
+
+	Config configCmd `cmd:"" help:"Print the configuration in force and where each value came from."`
+}
+
+const description = `precis summarizes agents' tool outputs and threads beside the agents: events go in over NATS, summaries come out, and the log proves both.
+
+Exit status: 0 done, 1 it found something wrong, 2 wrong usage or configuration, 3 it can't reach what it needs.`
+
+// helpWidth keeps help the same on every terminal.
+const helpWidth = 100
+
+// parse finds the command. done is true where there is none to run: after help, or a mistake.
+func parse(a *app, args []string) (command runner, status int, done bool) {
+	var c cli
+	defer func() {
+		// Kong ends the program after help and version: here it ends the parse.
+		if r := recover(); r != nil {
+			code, ok := r.(exitCode)
+			if !ok {
+				panic(r)
+			}
+			command, status, done = nil, int(code), true
+		}
+	}()
+	parser, err := kong.New(&c, kong.Name("processor"), kong.Description(description),
+		kong.Writers(a.stdout, a.stderr), kong.Exit(func(code int) { panic(exitCode(code)) }),
+		kong.Vars{"version": version()},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: helpWidth}))
+	if err != nil {
+		panic(fmt.Sprintf("the command line is broken: %v", err))
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return nil, a.usageError(args, err), true
+	}
+	return parsed.Selected().Target.Addr().Interface().(runner), 0, false
+}
+
+type exitCode int
+
+// usageError tells what is wrong with the command line and where to look.
+func (a *app) usageError(args []string, err error) int {
+	hint := "processor --help"
+	var parseErr *kong.ParseError
+	if errors.As(err, &parseErr) && parseErr.Context != nil {
+		if command := parseErr.Context.Selected(); command != nil && len(args) > 0 && args[0] == command.Name {
+			hint = "processor " + command.Name + " --help"
+		}
+	}
+	a.note("processor: %v\nSee %s.", err, hint)
+	return exitUsage
+}
+
+// version is the module's, where the program was built as one, else the commit's.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return info.Main.Version + " " + setting.Value
+		}
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// contextCmd shows the prompt that an agent would be given.
+type contextCmd struct {
+	serverFlags
+	Thread    string `arg:"" help:"The thread's id."`
+	MaxTokens int    `name:"max-tokens" placeholder:"N" help:"The most tokens it may have; without it, no limit."`
+	Format    string `enum:"openai,anthropic,messages" default:"messages" help:"openai, anthropic or messages (${default})."`
+}
+
+// Help shows the command used.
+func (contextCmd) Help() string {
+	return `Prints the compacted prompt of a thread as JSON, in the shape of a provider (for anthropic an object, since system stands beside the messages there): system messages, the current summary, what stays verbatim, tool outputs as their summaries. What had to be left out is told on standard error.
+
+Example:
+
+    processor context demo-1 --max-tokens 8000 --format anthropic`
+}
+
+// contextReply is what of precis.thread.context's answer is told beside the messages.
+type contextReply struct {
+	System            jsontext.Value `json:"system"`
+	Messages          jsontext.Value `json:"messages"`
+	TokenCount        int            `json:"token_count"`
+	WithinBudget      bool           `json:"within_budget"`
+	DroppedMessageIDs []string       `json:"dropped_message_ids"`
+	SummaryIDs        []string       `json:"summary_ids"`
+}
+
+// Run asks the processor.
+func (c *contextCmd) Run(ctx context.Context, a *app) error {
+	request := map[string]any{"max_tokens": c.MaxTokens, "format": c.Format}
+	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
+		reply, err := s.ask(ctx, contextEndpoint, c.Thread, request)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			a.printf("%s\n", reply)
+			return nil
+		}
+		return c.show(a, reply)
+	})
+}
+
+// body is what goes into a provider's request: the messages, or an object where system stands beside them.
+func (r *contextReply) body() (jsontext.Value, error) {
+	body := r.Messages
+	if len(r.System) > 0 && r.System.Kind() != 'n' {
+		var err error
+		if body, err = json.Marshal(struct {
+			System   jsontext.Value `json:"system"`
+			Messages jsontext.Value `json:"messages"`
+		}{r.System, r.Messages}); err != nil {
+			return nil, err
+		}
+	}
+	return body, body.Indent()
+}
+
+// show prints the prompt for people: what a provider would be sent, indented.
+func (c *contextCmd) show(a *app, reply []byte) error {
+	var r contextReply
+	if err := json.Unmarshal(reply, &r); err != nil {
+		return unreachable("read the answer: %w", err)
+	}
+	body, err := r.body()
+	if err != nil {
+		return unreachable("read the answer: %w", err)
+	}
+	a.printf("%s\n", body)
+	a.note("%d tokens, %d summaries, %d messages left out", r.TokenCount, len(r.SummaryIDs), len(r.DroppedMessageIDs))
+	if !r.WithinBudget {
+		return wrong("what has to stay does not fit into %d tokens", c.MaxTokens)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/base64"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/events"
+)
+
+// entry is one stored message of the three streams.
+type entry struct {
+	seq    uint64
+	time   time.Time
+	typ    events.Type // of the subject; empty for a subject of no known form
+	thread string      // empty where the subject names none
+	raw    events.Raw
+}
+
+func newEntry(msg jetstream.Msg) (entry, error) {
+	meta, err := msg.Metadata()
+	if err != nil {
+		return entry{}, err
+	}
+	e := entry{
+		seq: meta.Sequence.Stream, time: meta.Timestamp,
+		raw: events.Raw{Subject: msg.Subject(), Header: msg.Headers(), Body: msg.Data()},
+	}
+	t, token, ok := events.ParseSubject(msg.Subject())
+	if !ok {
+		return e, nil
+	}
+	e.typ = t
+	if thread, err := events.ThreadOf(token); err == nil {
+		e.thread = thread
+	}
+	return e, nil
+}
+
+// data is the event's data without its envelope; nil where there is none to be found.
+func (e entry) data() []byte {
+	form, _, err := mime.ParseMediaType(http.Header(e.raw.Header).Get("Content-Type"))
+	if err != nil || form != "application/cloudevents+json" {
+		return e.raw.Body
+	}
+	var envelope struct {
+		Data   jsontext.Value `json:"data"`
+		Base64 *string        `json:"data_base64"`
+	}
+	if err := json.Unmarshal(e.raw.Body, &envelope); err != nil {
+		return nil
+	}
+	if envelope.Base64 == nil {
+		return envelope.Data
+	}
+	data, err := base64.StdEncoding.DecodeString(*envelope.Base64)
+	if err != nil {
+		return nil
+	}
+	return data
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+	"precis/internal/audit"
+)
+
+// rowWriter writes an export.
+type rowWriter interface {
+	row(r audit.Row) error
+	end() error
+}
+
+// writer is the one that the flags ask for.
+func (f exportRecords) writer(out io.Writer) (rowWriter, error) {
+	if f.By != "" {
+		return f.sums(out)
+	}
+	if !f.CSV {
+		return jsonRows{out}, nil
+	}
+	w := &csvRows{to: csv.NewWriter(out), columns: columns[f.Records]}
+	return w, w.head()
+}
+
+// jsonRows writes a record a line, whole, with what the log knows beside it.
+type jsonRows struct{ out io.Writer }
+
+func (w jsonRows) row(r audit.Row) error {
+	line, err := json.Marshal(struct {
+		Time   time.Time      `json:"time"`
+		Type   events.Type    `json:"type"`
+		Agent  events.OrNull  `json:"agent_id"`
+		Policy events.OrNull  `json:"policy"`
+		Record jsontext.Value `json:"record"`
+	}{r.Time, r.Type, events.OrNull(r.Agent), events.OrNull(r.Policy), r.Data})
+	if err != nil {
+		return err
+	}
+	_, err = w.out.Write(append(line, '\n'))
+	return err
+}
+
+func (jsonRows) end() error { return nil }
+
+// csvRows writes a record a line, in columns.
+type csvRows struct {
+	to      *csv.Writer
+	columns []column
+}
+
+// column is one column of a CSV file.
+type column struct {
+	name string
+	of   func(r audit.Row) string
+}
+
+func (w *csvRows) head() error {
+	var names []string
+	for _, c := range w.columns {
+		names = append(names, c.name)
+	}
+	return w.to.Write(names)
+}
+
+func (w *csvRows) row(r audit.Row) error {
+	var cells []string
+	for _, c := range w.columns {
+		cells = append(cells, csvCell(c.of(r)))
+	}
+	return w.to.Write(cells)
+}
+
+func (w *csvRows) end() error {
+	w.to.Flush()
+	return w.to.Error()
+}
+
+// csvCell keeps a spreadsheet from taking a text for a formula. A number is none.
+func csvCell(text string) string {
+	if _, err := strconv.ParseFloat(text, 64); err == nil || text == "" || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+		return text
+	}
+	return "'" + text
+}
+
+// columns of each export.
+var columns = map[string][]column{
+	"summaries":     append(shared(), summaryColumns()...),
+	"invalidations": append(shared(), invalidationColumns()...),
+	"usage":         append(shared(), usageColumns()...),
+}
+
+func shared() []column {
+	return []column{
+		{"time", func(r audit.Row) string { return r.Time.UTC().Format(time.RFC3339Nano) }},
+		{"event_seq", func(r audit.Row) string { return fmt.Sprint(r.Record.Common().EventSeq) }},
+		{"thread_id", func(r audit.Row) string { return r.Thread }},
+		{"agent_id", func(r audit.Row) string { return r.Agent }},
+		{"policy", func(r audit.Row) string { return r.Policy }},
+	}
+}
+
+// of makes a column of records of one type.
+func of[T events.Record](name string, value func(T) any) column {
+	return column{name, func(r audit.Row) string {
+		rec, ok := r.Record.(T)
+		if !ok {
+			return ""
+		}
+		return cellText(value(rec))
+	}}
+}
+
+// cellText writes a value; what does not apply is empty.
+func cellText(v any) string {
+	switch v := v.(type) {
+	case *string:
+		if v == nil {
+			return ""
+		}
+		return *v
+	case *int64:
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatInt(*v, 10)
+	case *float64:
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*v, 'g', -1, 64)
+	case *time.Time:
+		if v == nil {
+			return ""
+		}
+		return v.UTC().Format(time.RFC3339Nano)
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	}
+	return fmt.Sprint(v)
+}
+
+func summaryColumns() []column {
+	type s = *events.Summary
+	return []column{
+		of("summary_id", func(s s) any { return s.ID }), of("kind", func(s s) any { return s.Kind }),
+		of("slot", func(s s) any { return s.Slot }), of("level", func(s s) any { return s.Level }),
+		of("version", func(s s) any { return s.Version }), of("replaces", func(s s) any { return s.Replaces }),
+		of("method", func(s s) any { return s.Method }), of("fallback_reason", func(s s) any { return s.FallbackReason }),
+		of("provider", func(s s) any { return s.Provider }), of("model", func(s s) any { return s.Model }),
+		of("prompt_version", func(s s) any { return s.PromptVersion }), of("rules_version", func(s s) any { return s.RulesVersion }),
+		of("trigger", func(s s) any { return s.Trigger.Reason }), of("trigger_value", func(s s) any { return s.Trigger.Value }),
+		of("trigger_threshold", func(s s) any { return s.Trigger.Threshold }),
+		of("source_messages", func(s s) any { return len(s.SourceMessageIDs) }),
+		of("source_summaries", func(s s) any { return len(s.SourceSummaryIDs) }), of("source_digest", func(s s) any { return s.SourceDigest }),
+		of("tokens_before", func(s s) any { return s.TokenCountBefore }), of("tokens_after", func(s s) any { return s.TokenCountAfter }),
+		of("tokenizer", func(s s) any { return s.Tokenizer }),
+		of("chars_before", func(s s) any { return s.CharsBefore }), of("chars_after", func(s s) any { return s.CharsAfter }),
+		of("llm_input_tokens", func(s s) any { return s.Usage.InputTokens }), of("llm_output_tokens", func(s s) any { return s.Usage.OutputTokens }),
+		of("cost_microusd", func(s s) any { return s.Cost.AmountMicroUSD }), of("price_table", func(s s) any { return s.Cost.PriceTable }),
+		of("created_at", func(s s) any { return s.CreatedAt }), of("expires_at", func(s s) any { return s.ExpiresAt }),
+	}
+}
+
+func invalidationColumns() []column {
+	type i = *events.Invalidated
+	return []column{
+		of("summary_id", func(i i) any { return i.SummaryID }), of("kind", func(i i) any { return i.Kind }),
+		of("reason", func(i i) any { return i.Reason }),
+		of("cause_message", func(i i) any { return i.Cause.MessageID }), of("cause_summary", func(i i) any { return i.Cause.SummaryID }),
+		of("cause_setting", func(i i) any { return i.Cause.Setting }),
+		of("cause_old", func(i i) any { return i.Cause.Old }), of("cause_new", func(i i) any { return i.Cause.New }),
+		of("action", func(i i) any { return i.Action }), of("invalidated_at", func(i i) any { return i.InvalidatedAt }),
+	}
+}
+
+func usageColumns() []column {
+	type u = *events.UsageRecord
+	return []column{
+		of("summary_id", func(u u) any { return u.SummaryID }), of("provider", func(u u) any { return u.Provider }),
+		of("model", func(u u) any { return u.Model }), of("attempt", func(u u) any { return u.Attempt }),
+		of("outcome", func(u u) any { return u.Outcome }),
+		of("input_tokens", func(u u) any { return u.Usage.InputTokens }), of("output_tokens", func(u u) any { return u.Usage.OutputTokens }),
+		of("cached_input_tokens", func(u u) any { return u.Usage.CachedInputTokens }),
+		of("latency_ms", func(u u) any { return u.Usage.LatencyMS }), of("usage_source", func(u u) any { return u.Usage.Source }),
+		of("cost_microusd", func(u u) any { return u.Cost.AmountMicroUSD }), of("price_table", func(u u) any { return u.Cost.PriceTable }),
+	}
+}

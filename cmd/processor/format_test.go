@@ -1,0 +1,24 @@
+package main
+
+import "testing"
+
+func TestFormat(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{grouped(0), "0"},
+		{grouped(999), "999"},
+		{grouped(1000), "1,000"},
+		{grouped(-1234567), "-1,234,567"},
+		{change(4120, 310, "tokens"), "4,120 → 310 tokens (-92 %)"},
+		{change(0, 5, "bytes"), "0 → 5 bytes"},
+		{dollars(nil), "unknown"},
+		{dollars(new(int64)), "$0"},
+		{clip("héllo", 5), "héllo"},
+		{clip("héllo!", 5), "héll…"},
+		{printable("a\nb\x1b[2J\u202Ec"), "a b\uFFFD[2J\uFFFDc"},
+		{printableLines("a\n\tb\r\x00"), "a\n\tb\uFFFD\uFFFD"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/events"
+	"precis/internal/broker"
+)
+
+// steadyCounters are the counters that neither copies nor the place in the log change.
+type steadyCounters struct {
+	messages, results, edits, bytes, tokens, live, active, stale int64
+}
+
+// verify holds counters and summaries against the count by hand.
+func (l *load) verify(t *testing.T, v *victim) map[string]steadyCounters {
+	t.Helper()
+	s, err := serverFlags{NATS: v.url()}.connect(newApp(strings.NewReader(""), io.Discard, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	counters := map[string]steadyCounters{}
+	for id, want := range l.threads {
+		got := s.steadyCounters(t, id)
+		counters[id] = got
+		if got.messages != want.messages || got.results != want.results || got.edits != want.edits {
+			t.Errorf("thread %q: %+v, by hand %d messages, %d results, %d edits", id, got, want.messages, want.results, want.edits)
+		}
+	}
+	l.verifySummaries(t, s)
+	return counters
+}
+
+// steadyCounters asks for a thread's, once everything that EVENTS holds of it is in them.
+func (s *server) steadyCounters(t *testing.T, thread string) steadyCounters {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), killTimeout)
+	defer cancel()
+	token, err := events.Token(thread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := s.js.Stream(ctx, broker.StreamEvents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := stream.GetLastMsgForSubject(ctx, threadFilter(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c threadReply
+	for {
+		reply, err := s.ask(ctx, threadEndpoint, thread, map[string]uint64{"min_event_seq": last.Sequence})
+		if err == nil {
+			err = json.Unmarshal(reply, &c)
+		}
+		if err == nil {
+			break
+		}
+		if statusOf(err) != exitUnreachable || ctx.Err() != nil { // it may have to catch up first
+			t.Fatalf("thread %q: %v", thread, err)
+		}
+	}
+	return steadyCounters{c.Messages, c.ToolResults, c.Edits, c.Bytes, c.TokensTotal, c.TokensLive, c.SummariesActive, c.SummariesStale}
+}
+
+// verifySummaries holds SUMMARIES against the count by hand: each summary of a tool output once, none missing,
+// each thread's chain whole, and what is left standing is made of what is large now.
+func (l *load) verifySummaries(t *testing.T, s *server) {
+	t.Helper()
+	want := map[string]int{}
+	for thread, c := range l.threads {
+		for message, versions := range c.versions {
+			for n := range versions {
+				want[fmt.Sprintf("%s %s version %d", thread, message, n+1)] = 1
+			}
+		}
+	}
+	got := s.toolSummaries(t, len(want))
+	for name := range want {
+		if got[name] != 1 {
+			t.Errorf("%s: created %d times", name, got[name])
+		}
+		delete(got, name)
+	}
+	if len(got) > 0 {
+		t.Errorf("not asked for: %v", got)
+	}
+}
+
+// toolSummaries reads SUMMARIES from its start until n tool outputs have been summarized, and then what is left.
+func (s *server) toolSummaries(t *testing.T, n int) map[string]int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	log, err := s.read(ctx, broker.StreamSummaries, nil, jetstream.DeliverAllPolicy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.close()
+	created, heads, count := map[string]int{}, map[string]string{}, 0
+	for count < n || log.left > 0 {
+		e, err := log.next(ctx)
+		if err != nil {
+			t.Fatalf("%d of %d summaries are there: %v", count, n, err)
+		}
+		chain, err := events.VerifyChain(heads[e.raw.Subject[strings.LastIndexByte(e.raw.Subject, '.'):]], e.raw.Body)
+		if err != nil {
+			t.Fatalf("SUMMARIES %d: %v", e.seq, err)
+		}
+		heads[e.raw.Subject[strings.LastIndexByte(e.raw.Subject, '.'):]] = chain
+		var r events.Summary
+		if e.typ != events.SummaryCreated || json.Unmarshal(e.raw.Body, &r) != nil || r.Kind != events.KindToolResult {
+			continue
+		}
+		count++
+		created[fmt.Sprintf("%s %s version %d", e.thread, r.SourceMessageIDs[0], r.Version)]++
+	}
+	return created
+}
+
+func (v *victim) countersOf(t *testing.T, thread string) steadyCounters {
+	t.Helper()
+	s, err := serverFlags{NATS: v.url()}.connect(newApp(strings.NewReader(""), io.Discard, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	return s.steadyCounters(t, thread)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// killTimeout bounds what a killed and restarted program may take in all.
+const killTimeout = 10 * time.Minute
+
+// victim is the real program, as a process of its own, that is started and killed on one data directory.
+type victim struct {
+	program, dir, address string
+	args, env             []string // on top of those it is always run with; a nil env is the test's own
+	process               *exec.Cmd
+	running               <-chan struct{} // closed when it says that it runs; its standard error has ended otherwise
+	logs                  *strings.Builder
+	ended                 chan struct{}
+}
+
+func build(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "processor")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return program
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func newVictim(t *testing.T, program string) *victim {
+	v := &victim{program: program, dir: t.TempDir(), address: freeAddress(t)}
+	t.Cleanup(func() { v.kill() })
+	return v
+}
+
+func (v *victim) url() string { return "nats://" + v.address }
+
+func (v *victim) start(t *testing.T) {
+	t.Helper()
+	args := []string{"run", "--data", v.dir, "--nats-listen", v.address, "--http", "", "--log-format", "json"}
+	v.process = exec.Command(v.program, append(args, v.args...)...)
+	v.process.Env = v.env
+	stderr, err := v.process.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	running := make(chan struct{})
+	v.running, v.logs, v.ended = running, &strings.Builder{}, make(chan struct{})
+	go v.listen(stderr, running)
+}
+
+// listen keeps what the program says, until it ends.
+func (v *victim) listen(stderr io.Reader, running chan<- struct{}) {
+	defer close(v.ended)
+	buffer, said := make([]byte, 4096), false
+	for {
+		n, err := stderr.Read(buffer)
+		v.logs.Write(buffer[:n])
+		if !said && strings.Contains(v.logs.String(), `"message":"running"`) {
+			said = true
+			close(running)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// awaitRunning waits until it listens; a program that ends instead is a failure.
+func (v *victim) awaitRunning(t *testing.T) {
+	t.Helper()
+	select {
+	case <-v.running:
+	case <-v.ended:
+		t.Fatalf("the program ended:\n%s", v.logs)
+	case <-time.After(killTimeout):
+		t.Fatal("the program does not run")
+	}
+}
+
+// kill ends it as a power cut ends it for the program: in the middle of whatever it does.
+func (v *victim) kill() {
+	if v.process == nil {
+		return
+	}
+	_ = v.process.Process.Kill()
+	<-v.ended
+	_ = v.process.Wait()
+	v.process = nil
+}
+
+// stop ends it in order.
+func (v *victim) stop(t *testing.T) {
+	t.Helper()
+	if err := v.process.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	<-v.ended
+	if err := v.process.Wait(); err != nil {
+		t.Fatalf("told to stop, it ended with %v:\n%s", err, v.logs)
+	}
+	v.process = nil
+}
+
+// check holds the store, at rest, against its log, and every decision on record against the log as well.
+func (v *victim) check(t *testing.T) {
+	t.Helper()
+	for command, want := range map[string]string{"check": " 0 problems", "replay": "Nothing found"} {
+		out, err := exec.CommandContext(t.Context(), v.program, command, "--data", v.dir).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
+	}
+}

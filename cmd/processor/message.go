@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// messageCmd shows what a message said before anybody summarized it.
+type messageCmd struct {
+	serverFlags
+	Thread   string `arg:"" help:"The thread's id."`
+	Message  string `arg:"" help:"The message's id."`
+	Revision *int   `placeholder:"N" help:"The text after N edits; 0 is the first. Without: the current one."`
+	Lines    string `placeholder:"A-B" help:"Only lines A to B, counted from 1."`
+}
+
+// Help shows the command used.
+func (messageCmd) Help() string {
+	return `The original text, which every omission mark in a summary points to.
+
+Example:
+
+    processor message demo-1 m17 --lines 40-80`
+}
+
+// messageRequest is what precis.message.get is asked.
+type messageRequest struct {
+	MessageID string  `json:"message_id"`
+	Revision  *int    `json:"revision,omitempty"`
+	Lines     *[2]int `json:"lines,omitempty"`
+}
+
+// messageReply is what it answers.
+type messageReply struct {
+	Content string `json:"content"`
+	Deleted bool   `json:"deleted"`
+}
+
+// Run prints the text alone, so that it can be piped on.
+func (c *messageCmd) Run(ctx context.Context, a *app) error {
+	request := messageRequest{MessageID: c.Message, Revision: c.Revision}
+	if c.Lines != "" {
+		lines, err := lineRange(c.Lines)
+		if err != nil {
+			return err
+		}
+		request.Lines = &lines
+	}
+	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
+		reply, err := s.ask(ctx, messageEndpoint, c.Thread, request)
+		if err != nil {
+			return err
+		}
+		return c.print(a, reply)
+	})
+}
+
+func (c *messageCmd) print(a *app, reply []byte) error {
+	if c.JSON {
+		a.printf("%s\n", reply)
+		return nil
+	}
+	var m messageReply
+	if err := json.Unmarshal(reply, &m); err != nil {
+		return unreachable("read the answer: %w", err)
+	}
+	if m.Deleted {
+		return wrong("the message %q is deleted; --revision N shows what it said", printable(c.Message))
+	}
+	text := m.Content
+	if isTerminal(a.stdout) {
+		text = printableLines(text)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	a.printf("%s", text)
+	return nil
+}
+
+// lineRange reads "A-B", or "A" for one line.
+func lineRange(text string) ([2]int, error) {
+	first, last, ok := strings.Cut(text, "-")
+	if !ok {
+		last = first
+	}
+	from, err := strconv.Atoi(first)
+	if err != nil || from < 1 {
+		return [2]int{}, usage("--lines %q: want A-B, counted from 1, such as 40-80", text)
+	}
+	to, err := strconv.Atoi(last)
+	if err != nil || to < from {
+		return [2]int{}, usage("--lines %q: want A-B, counted from 1, such as 40-80", text)
+	}
+	return [2]int{from, to}, nil
+}

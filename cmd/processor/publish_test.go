@@ -1,0 +1,77 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"precis/internal/broker"
+)
+
+func TestPublish(t *testing.T) {
+	b := newServer(t)
+	first := file(t, `{"type":"thread.message","thread_id":"a","message_id":"1","role":"user","content":"hi"}
+{"thread_id":"a b","message_id":"2","content":"x","type":"tool.result"}
+
+{"type":"message.edited","thread_id":"a","message_id":"1","content":"ho","extra":1.0}
+`)
+	got := command(t, b, `{"type":"thread.message","thread_id":"a","message_id":"3","role":"user","content":"from stdin"}`, "publish", first, "-")
+	got.wants(t, exitDone, "4 events of 2 threads from 2 files published", "")
+	want := []string{
+		`thread.message.a {"thread_id":"a","message_id":"1","role":"user","content":"hi"}`,
+		`tool.result.a=20b {"thread_id":"a b","message_id":"2","content":"x"}`,
+		`message.edited.a {"thread_id":"a","message_id":"1","content":"ho","extra":1.0}`,
+		`thread.message.a {"thread_id":"a","message_id":"3","role":"user","content":"from stdin"}`,
+	}
+	if events := stored(t, b, broker.StreamEvents); !slices.Equal(events, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(events, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestPublishTellsBrokenLines(t *testing.T) {
+	b := newServer(t)
+	name := file(t, `{"type":"thread.message","thread_id":"a","message_id":"1","role":"user","content":"hi"}
+no JSON
+{"type":"thread.message","message_id":"2","role":"user","content":"which thread?"}
+{"type":"thread.created","thread_id":"a"}
+{"type":"summary.created","thread_id":"a"}
+{"type":"thread.message","thread_id":"a","message_id":"3","role":"user","content":"the rest goes on"}
+`)
+	got := command(t, b, "", "publish", name, "--json")
+	got.wants(t, exitWrong, `{"files":1,"published":2,"broken":4,"unsent":0,"threads":1,"seconds":`, "4 lines could not be published")
+	for _, place := range []string{name + ": line 2: ", name + ": line 3: ", name + ": line 4: ", name + ": line 5: "} {
+		if !strings.Contains(got.stderr, place) {
+			t.Errorf("%q is not told in\n%s", place, got.stderr)
+		}
+	}
+	if events := stored(t, b, broker.StreamEvents); len(events) != 2 {
+		t.Errorf("stored %q", events)
+	}
+}
+
+// Thousands of events over several threads stand in EVENTS in the order of the file.
+func TestPublishKeepsOrder(t *testing.T) {
+	b := newServer(t)
+	var text strings.Builder
+	var want []string
+	for i := range 3000 {
+		thread, data := string(rune('a'+i%7)), `{"message_id":"`+strings.Repeat("m", 1+i%50)+`"`
+		text.WriteString(`{"type":"tool.result","thread_id":"` + thread + `",` + data[1:] + "}\n")
+		want = append(want, `tool.result.`+thread+` {"thread_id":"`+thread+`",`+data[1:]+"}")
+	}
+	command(t, b, text.String(), "publish", "-").wants(t, exitDone, "3,000 events of 7 threads", "")
+	if !slices.Equal(stored(t, b, broker.StreamEvents), want) {
+		t.Error("the order is not the file's")
+	}
+}
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "events.jsonl")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

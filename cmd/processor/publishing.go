@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"precis/events"
+)
+
+// publishPatience is how long the server may take no event at all before it is given up.
+const publishPatience = 2 * time.Minute
+
+// publishing is one run over the files.
+type publishing struct {
+	app      *app
+	out      *events.Publisher
+	onTheWay []outgoing
+	threads  map[string]bool
+	progress *progress
+	counts   publishCounts
+}
+
+// outgoing is a line whose event the publisher has accepted.
+type outgoing struct {
+	name    string
+	line    int
+	receipt *events.Receipt
+}
+
+func (p *publishing) files(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := p.file(ctx, name); err != nil {
+			return err
+		}
+		p.counts.Files++
+	}
+	return nil
+}
+
+func (p *publishing) file(ctx context.Context, name string) error {
+	in, err := p.open(name)
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	defer in.Close()
+	lines := events.NewFileReader(p.progress.reader(in))
+	for {
+		event, err := lines.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case isReadError(err):
+			return fmt.Errorf("read %s: %w", name, err)
+		case err != nil:
+			p.broken(name, err)
+			continue
+		}
+		if err := p.publish(ctx, name, event); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *publishing) open(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(p.app.stdin), nil
+	}
+	return os.Open(name)
+}
+
+// isReadError tells a failing disk, after which nothing more comes, from a line that is wrong.
+func isReadError(err error) bool {
+	var path *os.PathError
+	return errors.As(err, &path)
+}
+
+func (p *publishing) publish(ctx context.Context, name string, event events.FileEvent) error {
+	p.settle()
+	if event.Thread == "" {
+		p.broken(name, fmt.Errorf("line %d: %w", event.Line, events.ErrNoThread))
+		return nil
+	}
+	patient, cancel := context.WithTimeout(ctx, publishPatience)
+	defer cancel()
+	receipt, err := p.out.Publish(patient, event.Type, event.Thread, event.Data)
+	switch {
+	case isLinesFault(err):
+		p.broken(name, fmt.Errorf("line %d: %w", event.Line, err))
+		return nil
+	case err != nil:
+		return err
+	}
+	p.threads[event.Thread] = true
+	p.onTheWay = append(p.onTheWay, outgoing{name: name, line: event.Line, receipt: receipt})
+	return nil
+}
+
+// isLinesFault tells what is wrong with one line from what ends the run.
+func isLinesFault(err error) bool {
+	return errors.Is(err, events.ErrType) || errors.Is(err, events.ErrThreadID) || errors.Is(err, events.ErrTooLarge)
+}
+
+// settle counts the oldest events whose fate is known.
+func (p *publishing) settle() {
+	done := 0
+	for _, o := range p.onTheWay {
+		select {
+		case <-o.receipt.Done():
+			p.count(o)
+			done++
+			continue
+		default:
+		}
+		break
+	}
+	p.onTheWay = p.onTheWay[done:]
+}
+
+func (p *publishing) count(o outgoing) {
+	_, err := o.receipt.Wait(context.Background()) // it is done
+	switch {
+	case err == nil:
+		p.counts.Published++
+	case errors.Is(err, events.ErrRefused):
+		p.broken(o.name, fmt.Errorf("line %d: %w", o.line, err))
+	default:
+		p.counts.Unsent++
+	}
+}
+
+// close waits until everything is stored. An event that the server won't take is a broken line, not the
+// end; what is given up is told.
+func (p *publishing) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, publishPatience)
+	defer cancel()
+	err := p.out.Close(ctx)
+	p.settle()
+	if p.counts.Unsent == 0 {
+		return nil
+	}
+	return err
+}
+
+// broken tells a line that is published nowhere.
+func (p *publishing) broken(name string, err error) {
+	p.counts.Broken++
+	p.progress.clear()
+	p.app.note("%s: %s", name, printable(err.Error()))
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/events"
+	"precis/internal/broker"
+)
+
+// rejectedCmd lists what was rejected, or publishes one of it again.
+type rejectedCmd struct {
+	serverFlags
+	Retry uint64 `placeholder:"SEQ" help:"Publish the event of this number again, byte for byte, where it was published first."`
+}
+
+// Help shows the command used.
+func (rejectedCmd) Help() string {
+	return `Each rejection with its number, why, where, and how the event begins. A retry makes sense when the limit was raised, or the message that an edit waited for has come.
+
+Examples:
+
+    processor rejected
+    processor rejected --retry 12`
+}
+
+// Run lists or retries.
+func (c *rejectedCmd) Run(ctx context.Context, a *app) error {
+	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
+		if c.Retry != 0 {
+			return c.retry(ctx, a, s)
+		}
+		return c.list(ctx, a, s)
+	})
+}
+
+func (c *rejectedCmd) list(ctx context.Context, a *app, s *server) error {
+	log, err := s.read(ctx, broker.StreamRejected, nil, jetstream.DeliverAllPolicy)
+	if err != nil {
+		return err
+	}
+	defer log.close()
+	buffer := bufio.NewWriter(a.stdout)
+	count := 0
+	err = log.rest(ctx, func(e entry) error {
+		count++
+		return c.write(buffer, e)
+	})
+	if err != nil {
+		return err
+	}
+	if err := buffer.Flush(); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	if !c.JSON {
+		a.note("%s rejected", grouped(int64(count)))
+	}
+	return nil
+}
+
+// listed is a rejection with its place, for programs.
+type listed struct {
+	Seq      uint64  `json:"seq"`
+	ThreadID *string `json:"thread_id"`
+	events.Rejected
+}
+
+func (c *rejectedCmd) write(out *bufio.Writer, e entry) error {
+	var r events.Rejected
+	if err := json.Unmarshal(e.raw.Body, &r); err != nil {
+		return wrong("REJECTED %d is not readable: %w", e.seq, err)
+	}
+	if c.JSON {
+		line, err := json.Marshal(listed{Seq: e.seq, ThreadID: nonEmpty(e.thread), Rejected: r})
+		if err != nil {
+			return fmt.Errorf("write rejection: %w", err)
+		}
+		_, err = out.Write(append(line, '\n'))
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%6d  %s  %-16s %s\n        %s\n", e.seq, e.time.Local().Format("2006-01-02 15:04:05"), r.Code, why(r), preview(r))
+	return err
+}
+
+func why(r events.Rejected) string {
+	message := r.Message
+	if r.Field != nil && *r.Field != "" {
+		message = *r.Field + ": " + message
+	}
+	return printable(fmt.Sprintf("%s · %s · EVENTS %d", message, r.Subject, r.StreamSeq))
+}
+
+// previewChars is how much of a rejected event is shown.
+const previewChars = 100
+
+func preview(r events.Rejected) string {
+	raw, err := r.Raw()
+	switch {
+	case errors.Is(err, events.ErrBodyGone):
+		return "(too long to be kept here; it stands in EVENTS)"
+	case err != nil:
+		return "(not readable)"
+	default:
+		return clip(printable(string(raw.Body)), previewChars)
+	}
+}
+
+func nonEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

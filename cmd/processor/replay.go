@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"precis/internal/audit"
+	"precis/internal/processor"
+	"precis/internal/secrets"
+	"precis/state"
+)
+
+// replayCmd folds the log again and checks every step.
+type replayCmd struct {
+	logFlags
+	Thread  string `placeholder:"ID" help:"Report on one thread; only that is read."`
+	Agent   string `placeholder:"ID" help:"Report on the threads that this agent began."`
+	Only    string `name:"policy-name" placeholder:"NAME" help:"Report on what this policy decided."`
+	From    string `placeholder:"TIME" help:"Report from this time on (2026-01-02T15:04:05Z, or a day)."`
+	To      string `placeholder:"TIME" help:"Fold up to this time."`
+	Policy  string `type:"existingfile" placeholder:"FILE" help:"What if: fold the same log under this configuration file too, and show both side by side. Nothing is called or published."`
+	NoRules bool   `name:"no-rules" help:"Do not have the rules make every summary again: faster, and proves all but what the texts say."`
+}
+
+// Help shows the command used.
+func (replayCmd) Help() string {
+	return `Folds EVENTS and SUMMARIES from the start with the code that runs live, and checks each step: every event accounted for, every summary by rules made again byte for byte, its sources and their digest, every trigger and none missed under the configuration in force then, every edit followed by its invalidations, every cost by the prices on record, every chain unbroken. Nothing is published, and the processor may be running. With --data, a store at rest is held against the log too.
+
+Prints what it found, and ends with status 1 if that is anything.
+
+Examples:
+
+    processor replay
+    processor replay --thread demo-1 --json
+    processor replay --from 2026-11-01 --to 2026-11-30 --agent support-bot
+    processor replay --data /var/lib/precis
+    processor replay --policy other.yaml`
+}
+
+// Run replays, and ends with status 1 where something is wrong.
+func (c *replayCmd) Run(ctx context.Context, a *app) error {
+	filter, err := c.filter()
+	if err != nil {
+		return err
+	}
+	return c.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
+		bar := newLogProgress(a, "folding the log")
+		defer bar.done()
+		o, err := l.options(bar)
+		if err != nil {
+			return err
+		}
+		o.Filter, o.Rules = filter, !c.NoRules
+		if c.Policy != "" {
+			return c.whatIf(ctx, a, o, bar)
+		}
+		rep, err := audit.Replay(ctx, o)
+		bar.clear()
+		if err != nil {
+			return err
+		}
+		return printReplay(a, rep, c.JSON)
+	})
+}
+
+func (c *replayCmd) filter() (f audit.Filter, err error) {
+	f = audit.Filter{Thread: c.Thread, Agent: c.Agent, Policy: c.Only}
+	if f.From, err = timeFlag("--from", c.From); err != nil {
+		return f, err
+	}
+	f.To, err = timeFlag("--to", c.To)
+	return f, err
+}
+
+// timeFlag reads a time, or a day, which is its first moment.
+func timeFlag(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usage("%s %q is no time; write 2026-01-02T15:04:05Z, or a day: 2026-01-02 (UTC)", name, text)
+}
+
+// options of a replay over the log at hand.
+func (l *logAtHand) options(bar *progress) (audit.Options, error) {
+	masker, err := secrets.New()
+	if err != nil {
+		return audit.Options{}, fmt.Errorf("load rules for secrets: %w", err)
+	}
+	return audit.Options{
+		JetStream: l.js, Scratch: l.scratch, Store: l.store, StoreName: l.storeName, Mask: masker.Mask,
+		Workers: runtime.GOMAXPROCS(0), Now: time.Now, Logger: zerolog.Nop(), Progress: bar.reached,
+	}, nil
+}
+
+// scratchStore is a store that is thrown away.
+func scratchStore() (*state.Store, func() error, error) {
+	dir, err := os.MkdirTemp("", "precis-replay-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make scratch store: %w", err)
+	}
+	store, err := state.Open(dir, state.Options{Scratch: true, Logger: zerolog.Nop()})
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return store, func() error { return errors.Join(store.Close(), os.RemoveAll(dir)) }, nil
+}
+
+// storeAtRest opens the store of a data directory to read it.
+func storeAtRest(data string) (*state.Store, error) {
+	dir := processor.StoreDir(data)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, usage("--data %s: %w: give the directory that the processor ran with", data, state.ErrMissing)
+	}
+	return state.Open(dir, state.Options{ReadOnly: true, Logger: zerolog.Nop()})
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"precis/internal/audit"
+)
+
+// printReplay prints what a replay found; a finding is an error.
+func printReplay(a *app, r *audit.Report, asJSON bool) error {
+	if asJSON {
+		a.json(r)
+	} else {
+		printFindings(a, r)
+		printProofs(a, r)
+	}
+	if r.Clean() {
+		return nil
+	}
+	return wrong("%s findings: the log does not bear out what is on record", grouped(int64(len(r.Findings))+int64(r.More)))
+}
+
+// findingChars is how much of a text a finding's cell shows.
+const findingChars = 56
+
+func printFindings(a *app, r *audit.Report) {
+	if len(r.Findings) == 0 {
+		return
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "EVENT\tCHECK\tTHREAD\tSUMMARY\tWANT\tGOT")
+	for _, f := range r.Findings {
+		event := "-"
+		if f.EventSeq > 0 {
+			event = fmt.Sprint(f.EventSeq)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", event, f.Check, tableCell(string(f.Thread)), tableCell(string(f.Summary)), tableCell(f.Want), tableCell(f.Got))
+	}
+	_ = w.Flush()
+	if r.More > 0 {
+		a.printf("… and %s more\n", grouped(int64(r.More)))
+	}
+	a.printf("\n")
+}
+
+func tableCell(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return clip(printable(text), findingChars)
+}
+
+func printProofs(a *app, r *audit.Report) {
+	var t table
+	t.add("log", fmt.Sprintf("EVENTS %s to %s%s", grouped(int64(r.Log.FirstSeq)), grouped(int64(r.Log.LastSeq)), between(r.Log.From, r.Log.To)))
+	if !r.Log.Whole {
+		t.add("", "events before that are gone"+cutText(r))
+		t.add("", "provable all the same: chains and their order, costs, causes, what was started and ended")
+	}
+	t.add("events", counts(r.Events)+fmt.Sprintf(", of %s threads", grouped(int64(r.Threads))))
+	t.add("records", counts(r.Records))
+	t.add("proved", counts(r.Proved))
+	for i, u := range r.Unproved {
+		t.add(map[bool]string{true: "not provable"}[i == 0], grouped(int64(u.Count))+" × "+u.Reason)
+	}
+	if r.Pending > 0 {
+		t.add("under way", grouped(int64(r.Pending))+" decided or started just now, not on record yet")
+	}
+	if r.Store != "" {
+		t.add("store", "held against the log: "+r.Store)
+	}
+	t.add("speed", fmt.Sprintf("%s events in %s: %s a second", grouped(int64(r.Log.Read)), r.Took.Round(time.Millisecond), grouped(int64(r.EventsPerSecond))))
+	a.printf("%s", &t)
+	if r.Clean() {
+		a.printf("\nNothing found: the log bears out everything on record.\n")
+	}
+}
+
+// cutText says whose state can't be proved.
+func cutText(r *audit.Report) string {
+	if r.Store == "" {
+		return fmt.Sprintf(": %s threads or more began before; with --data the store says which", grouped(int64(r.Log.Cut)))
+	}
+	return fmt.Sprintf(": %s threads began before, their counters and decisions are not provable; all others are", grouped(int64(r.Log.Cut)))
+}
+
+func between(from, to time.Time) string {
+	if from.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" (%s to %s)", from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
+}
+
+// counts writes numbers by name, the largest first.
+func counts(by map[string]uint64) string {
+	names := slices.Sorted(maps.Keys(by))
+	slices.SortStableFunc(names, func(a, b string) int { return int(by[b]) - int(by[a]) })
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, grouped(int64(by[name]))+" "+name)
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}

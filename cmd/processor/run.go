@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"precis/internal/config"
+)
+
+// runCmd runs the processor until it is told to stop.
+type runCmd struct {
+	configFlags
+	NoProvision bool   `name:"no-provision" help:"Do not make missing streams, only check the ones there are."`
+	LogLevel    string `name:"log-level" enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error (${default})."`
+	LogFormat   string `name:"log-format" enum:"auto,text,json" default:"auto" help:"text, json, or auto: text on a terminal (${default})."`
+}
+
+// Help shows the command used.
+func (runCmd) Help() string {
+	return `Without --nats, a NATS server runs inside the process and keeps its log in the data directory; nothing else is needed. NATS_URL is for the other commands: it does not make run use another server.
+
+Examples:
+
+    processor run
+    processor run --config precis.yaml --nats nats://nats.internal:4222 --data /var/lib/precis`
+}
+
+// Run loads the configuration, and leaves the rest to start.
+func (c *runCmd) Run(ctx context.Context, a *app) error {
+	cfg, err := c.load(a)
+	if err != nil {
+		return err
+	}
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
+	return start(ctx, a, cfg, starting{
+		checkOnly: c.NoProvision, log: c.logger(a), reload: reload, load: func() (*config.Config, error) { return c.load(a) },
+	})
+}
+
+// logger writes to standard error: text for people, JSON for collectors.
+func (c *runCmd) logger(a *app) zerolog.Logger {
+	level, err := zerolog.ParseLevel(c.LogLevel)
+	if err != nil {
+		panic(fmt.Sprintf("the log levels are broken: %v", err))
+	}
+	out := a.stderr
+	if c.LogFormat == "text" || (c.LogFormat == "auto" && a.watched) {
+		out = zerolog.ConsoleWriter{Out: a.stderr, TimeFormat: time.TimeOnly, NoColor: !a.watched}
+	}
+	return zerolog.New(out).Level(level).With().Timestamp().Logger()
+}

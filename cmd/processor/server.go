@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// serverFlags are the flags of every command that talks to a server; the names and variables are the nats
+// tool's.
+type serverFlags struct {
+	NATS     string `name:"nats" env:"NATS_URL" default:"nats://127.0.0.1:4222" placeholder:"URL" group:"Server" help:"The NATS server (${default})."`
+	Creds    string `env:"NATS_CREDS" type:"existingfile" placeholder:"FILE" group:"Server" help:"A credentials file."`
+	User     string `env:"NATS_USER" placeholder:"NAME" group:"Server" help:"A user."`
+	Password string `env:"NATS_PASSWORD" placeholder:"WORD" group:"Server" help:"The user's password; better in $$NATS_PASSWORD."`
+	Token    string `env:"NATS_TOKEN" placeholder:"WORD" group:"Server" help:"A token; better in $$NATS_TOKEN."`
+	TLSCA    string `name:"tlsca" env:"NATS_CA" type:"existingfile" placeholder:"FILE" group:"Server" help:"The authority that the server's certificate is from."`
+	TLSCert  string `name:"tlscert" env:"NATS_CERT" type:"existingfile" placeholder:"FILE" group:"Server" help:"A client certificate."`
+	TLSKey   string `name:"tlskey" env:"NATS_KEY" type:"existingfile" placeholder:"FILE" group:"Server" help:"The client certificate's key."`
+	JSON     bool   `name:"json" group:"Server" help:"Print JSON."`
+}
+
+// connectTimeout bounds the first connection: somebody waits for it.
+const connectTimeout = 5 * time.Second
+
+// reconnectWait is the pause between attempts to find a server again.
+const reconnectWait = 500 * time.Millisecond
+
+// server is a connection for one command.
+type server struct {
+	url  string
+	conn *nats.Conn
+	js   jetstream.JetStream
+}
+
+// connect reaches the server, or says why it can't. The caller closes the connection.
+func (f serverFlags) connect(a *app) (*server, error) {
+	conn, err := nats.Connect(f.NATS, append(f.options(), watch(a)...)...)
+	if err != nil {
+		return nil, f.connectError(err)
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		conn.Close()
+		return nil, unreachable("connect to %s: %w", f.NATS, err)
+	}
+	return &server{url: f.NATS, conn: conn, js: js}, nil
+}
+
+// watch tells what becomes of the connection.
+func watch(a *app) []nats.Option {
+	return []nats.Option{
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { a.note("processor: server: %v", err) }),
+		nats.ReconnectHandler(func(c *nats.Conn) { a.note("processor: connected again to %s", c.ConnectedUrlRedacted()) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				a.note("processor: connection lost, trying again: %v", err)
+			}
+		}),
+	}
+}
+
+func (f serverFlags) options() []nats.Option {
+	options := []nats.Option{
+		nats.Name("precis processor"), nats.Timeout(connectTimeout),
+		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
+	}
+	if f.Creds != "" {
+		options = append(options, nats.UserCredentials(f.Creds))
+	}
+	if f.User != "" {
+		options = append(options, nats.UserInfo(f.User, f.Password))
+	}
+	if f.Token != "" {
+		options = append(options, nats.Token(f.Token))
+	}
+	if f.TLSCA != "" {
+		options = append(options, nats.RootCAs(f.TLSCA))
+	}
+	if f.TLSCert != "" {
+		options = append(options, nats.ClientCert(f.TLSCert, f.TLSKey))
+	}
+	return options
+}
+
+func (f serverFlags) connectError(err error) error {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
+		return unreachable("connect to %s: the server refuses this user; give --creds, --user or --token (%w)", f.NATS, err)
+	case errors.Is(err, nats.ErrNoServers):
+		return unreachable("connect to %s: no server there; start one with \"processor run\", or name another with --nats URL or NATS_URL (%w)", f.NATS, err)
+	default:
+		return unreachable("connect to %s: %w", f.NATS, err)
+	}
+}
+
+func (s *server) close() { s.conn.Close() }
+
+// withServer runs work on a connection of its own.
+func (f serverFlags) withServer(ctx context.Context, a *app, work func(context.Context, *server) error) error {
+	s, err := f.connect(a)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return work(ctx, s)
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/events"
+	"precis/internal/broker"
+)
+
+// tailCmd follows the three streams as one.
+type tailCmd struct {
+	serverFlags
+	Thread        *string  `placeholder:"T" help:"Only this thread."`
+	Type          []string `placeholder:"T" help:"Only these types, such as summary.created; several with commas."`
+	From          string   `enum:"start,now" default:"now" help:"Begin with the log's start, or now (${default})."`
+	UntilCaughtUp bool     `name:"until-caught-up" help:"Stop at the end of what is there."`
+}
+
+// Help shows the command used.
+func (tailCmd) Help() string {
+	return `One line an event: when, what, which thread, and what matters of it. With --json, an event file.
+
+Examples:
+
+    processor tail --from start --thread demo-1
+    processor tail --type summary.created --from start --until-caught-up --json > summaries.jsonl`
+}
+
+// Run prints until it is told to stop, which is no error.
+func (c *tailCmd) Run(ctx context.Context, a *app) error {
+	plan, err := c.plan()
+	if err != nil {
+		return err
+	}
+	err = c.withServer(ctx, a, func(ctx context.Context, s *server) error { return c.tail(ctx, a, s, plan) })
+	return unlessStopped(ctx, err)
+}
+
+// unlessStopped drops the error that being told to stop looks like.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// reading is a stream and what of it is wanted.
+type reading struct {
+	stream  string
+	filters []string
+}
+
+// plan decides which streams to read, in the order in which things happen.
+func (c *tailCmd) plan() ([]reading, error) {
+	token := "*"
+	if c.Thread != nil {
+		var err error
+		if token, err = events.Token(*c.Thread); err != nil {
+			return nil, usage("--thread: %w", err)
+		}
+	}
+	if len(c.Type) == 0 {
+		return allTypes(token), nil
+	}
+	filters := map[string][]string{}
+	for _, name := range c.Type {
+		t := events.Type(name)
+		if !t.Known() {
+			return nil, usage("--type: %q is not known; allowed: %s", name, strings.Join(typeNames(), ", "))
+		}
+		filters[streamOf(t)] = append(filters[streamOf(t)], filter(t, token))
+	}
+	var plan []reading
+	for _, stream := range []string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected} {
+		if len(filters[stream]) > 0 {
+			plan = append(plan, reading{stream: stream, filters: slices.Compact(slices.Sorted(slices.Values(filters[stream])))})
+		}
+	}
+	return plan, nil
+}
+
+// allTypes reads everything of a thread; of all threads without filters, so that what was published past the
+// streams' forms is seen too.
+func allTypes(token string) []reading {
+	plan := []reading{{stream: broker.StreamEvents}, {stream: broker.StreamSummaries}, {stream: broker.StreamRejected}}
+	if token == "*" {
+		return plan
+	}
+	plan[0].filters = []string{threadFilter(token)}
+	plan[1].filters = []string{"*.*." + token}
+	plan[2].filters = []string{"*.*." + token}
+	return plan
+}
+
+// filter is where a type's events of a thread (or, with *, of all) are stored.
+func filter(t events.Type, token string) string {
+	if t.Incoming() {
+		return "*." + string(t) + "." + token
+	}
+	return string(t) + "." + token
+}
+
+// threadFilter is where EVENTS keeps a thread: <partition>.<type>.<thread>, a type being two tokens.
+func threadFilter(token string) string { return "*.*.*." + token }
+
+func typeNames() []string {
+	return []string{
+		string(events.ThreadMessage), string(events.ToolResult), string(events.MessageEdited),
+		string(events.SummaryStarted), string(events.SummaryCreated), string(events.SummaryInvalidated),
+		string(events.SummaryFailed), string(events.UsageRecorded), string(events.ConfigApplied),
+		string(events.EventRejected),
+	}
+}
+
+func (c *tailCmd) tail(ctx context.Context, a *app, s *server, plan []reading) error {
+	from := jetstream.DeliverNewPolicy
+	if c.From == "start" {
+		from = jetstream.DeliverAllPolicy
+	}
+	var sources []*source
+	for _, r := range plan {
+		opened, err := s.read(ctx, r.stream, r.filters, from)
+		if err != nil {
+			return err
+		}
+		defer opened.close()
+		sources = append(sources, opened)
+	}
+	out := newTailWriter(a, c.JSON)
+	err := errors.Join(mergeRest(ctx, sources, out.write), out.flush())
+	if err != nil || c.UntilCaughtUp {
+		return err
+	}
+	return follow(ctx, sources, out.writeNow)
+}
+
+// tailWriter prints entries; history is buffered, what happens now is not.
+type tailWriter struct {
+	app    *app
+	buffer *bufio.Writer
+	file   *events.FileWriter // nil for people
+}
+
+func newTailWriter(a *app, asJSON bool) *tailWriter {
+	w := &tailWriter{app: a, buffer: bufio.NewWriterSize(a.stdout, 1<<16)}
+	if asJSON {
+		w.file = events.NewFileWriter(w.buffer)
+	}
+	return w
+}
+
+func (w *tailWriter) flush() error { return w.buffer.Flush() }
+
+func (w *tailWriter) writeNow(e entry) error {
+	if err := w.write(e); err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+func (w *tailWriter) write(e entry) error {
+	if w.file == nil {
+		_, err := w.buffer.WriteString(e.line() + "\n")
+		return err
+	}
+	if e.typ != "" {
+		if err := w.file.Write(e.typ, e.thread, e.data()); err == nil {
+			return nil
+		}
+	}
+	// Not silently: its rejection stands in REJECTED, byte for byte.
+	w.app.note("processor: EVENTS %d on %s is no JSON object, left out", e.seq, printable(e.raw.Subject))
+	return nil
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+)
+
+// threadCmd shows a thread's counters.
+type threadCmd struct {
+	serverFlags
+	Thread string `arg:"" help:"The thread's id."`
+}
+
+// Help shows the command used.
+func (threadCmd) Help() string {
+	return `Example:
+
+    processor thread demo-1`
+}
+
+// threadReply is what of precis.thread.get's answer is shown.
+type threadReply struct {
+	Messages        int64   `json:"messages"`
+	ToolResults     int64   `json:"tool_results"`
+	Edits           int64   `json:"edits"`
+	Duplicates      int64   `json:"duplicates"`
+	Rejected        int64   `json:"rejected"`
+	WaitingEdits    int64   `json:"waiting_edits"`
+	TokensTotal     int64   `json:"tokens_total"`
+	Bytes           int64   `json:"bytes"`
+	TokensLive      int64   `json:"tokens_live"`
+	SummariesActive int64   `json:"summaries_active"`
+	SummariesStale  int64   `json:"summaries_stale"`
+	LLMInputTokens  int64   `json:"llm_input_tokens"`
+	LLMOutputTokens int64   `json:"llm_output_tokens"`
+	CostMicroUSD    *int64  `json:"cost_microusd"`
+	CostUnknown     int64   `json:"calls_of_unknown_cost"`
+	EventSeq        uint64  `json:"event_seq"`
+	ChainHead       *string `json:"chain_head"`
+}
+
+// Run asks the processor.
+func (c *threadCmd) Run(ctx context.Context, a *app) error {
+	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
+		reply, err := s.ask(ctx, threadEndpoint, c.Thread, struct{}{})
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			a.printf("%s\n", reply)
+			return nil
+		}
+		var t threadReply
+		if err := json.Unmarshal(reply, &t); err != nil {
+			return unreachable("read the answer: %w", err)
+		}
+		a.printf("%s", t.table(c.Thread))
+		return nil
+	})
+}
+
+func (t threadReply) table(thread string) *table {
+	out := &table{}
+	out.add("Thread", printable(thread))
+	out.add("Events", fmt.Sprintf("%s messages, %s tool results, %s edits", grouped(t.Messages), grouped(t.ToolResults), grouped(t.Edits)))
+	out.add("Not counted", fmt.Sprintf("%s duplicates, %s rejected, %s edits that wait for their message",
+		grouped(t.Duplicates), grouped(t.Rejected), grouped(t.WaitingEdits)))
+	out.add("Size", fmt.Sprintf("%s bytes, %s tokens", grouped(t.Bytes), grouped(t.TokensTotal)))
+	out.add("In a prompt", change(t.TokensTotal, t.TokensLive, "tokens"))
+	out.add("Summaries", fmt.Sprintf("%s active, %s stale", grouped(t.SummariesActive), grouped(t.SummariesStale)))
+	out.add("Model calls", fmt.Sprintf("%s tokens in, %s out, %s", grouped(t.LLMInputTokens), grouped(t.LLMOutputTokens), t.cost()))
+	out.add("Log", fmt.Sprintf("up to event %d", t.EventSeq))
+	out.addIf("Chain", t.ChainHead)
+	return out
+}
+
+// cost names what is not in the sum: unknown is not free.
+func (t threadReply) cost() string {
+	if t.CostUnknown == 0 {
+		return dollars(t.CostMicroUSD)
+	}
+	return fmt.Sprintf("%s and %s calls of unknown cost", dollars(t.CostMicroUSD), grouped(t.CostUnknown))
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+	"unicode/utf8"
+)
+
+// agent draws the events of one agent, in the order in which it publishes them. The same options
+// and number give the same events.
+type agent struct {
+	name    string
+	rng     *rand.Rand
+	threads []*thread
+	queued  []event // go before anything new
+	recent  []event // what a duplicate is drawn from
+	n       int     // events drawn, for message ids and times
+	ids     int     // CloudEvents ids given
+}
+
+// thread is one of an agent's conversations.
+type thread struct {
+	*expectation
+	last     string // role of the last message
+	call     string // the call that waits for its result
+	tool     string
+	editable []*editable
+}
+
+// editable is a message that an edit may still change.
+type editable struct {
+	id     string
+	result bool
+	bytes  int
+	output *output // nil where the content is small
+}
+
+const (
+	keepRecent   = 64 // events
+	keepEditable = 32 // messages of a thread
+)
+
+// newAgents spreads the threads over the agents.
+func newAgents(o options) []*agent {
+	agents := make([]*agent, o.Agents)
+	for i := range agents {
+		agents[i] = &agent{
+			name: fmt.Sprintf("loader-%d", i),
+			rng:  rand.New(rand.NewPCG(o.Seed, uint64(i))),
+		}
+	}
+	for i := range o.Threads {
+		a := agents[i%len(agents)]
+		a.threads = append(a.threads, &thread{expectation: &expectation{
+			Thread: threadID(o.Run, i), outputs: map[string]*output{},
+		}})
+	}
+	return agents
+}
+
+// threadID has every eighth id need escaping as a subject token.
+func threadID(run string, i int) string {
+	if i%8 == 7 {
+		return fmt.Sprintf("load.%s thread/%d ü*>", run, i)
+	}
+	return fmt.Sprintf("load-%s-%d", run, i)
+}
+
+// next is the agent's next event.
+func (a *agent) next() event {
+	if len(a.queued) > 0 {
+		e := a.queued[0]
+		a.queued = a.queued[1:]
+		return a.remember(e)
+	}
+	if len(a.recent) > 0 && a.rng.IntN(100) < 4 {
+		again := a.recent[a.rng.IntN(len(a.recent))]
+		again.makes, again.retires = nil, nil
+		return again
+	}
+	a.n++
+	t := a.threads[a.rng.IntN(len(a.threads))]
+	if len(t.editable) > 0 && a.rng.IntN(100) < 4 {
+		return a.remember(a.edit(t))
+	}
+	return a.remember(a.turn(t))
+}
+
+func (a *agent) remember(e event) event {
+	if len(a.recent) < keepRecent {
+		a.recent = append(a.recent, e)
+	} else {
+		a.recent[a.rng.IntN(keepRecent)] = e
+	}
+	return e
+}
+
+// turn is the next message of a conversation: a user asks, the assistant calls a tool or answers, a
+// call gets its result.
+func (a *agent) turn(t *thread) event {
+	switch {
+	case t.call != "":
+		return a.result(t)
+	case t.last == "user" || t.last == "result":
+		if a.rng.IntN(100) < 75 {
+			return a.calls(t)
+		}
+		return a.says(t, "assistant")
+	case t.last == "":
+		return a.says(t, "system")
+	}
+	return a.says(t, "user")
+}
+
+// says is a message of text. Now and then an edit overtakes it, and has to wait for it.
+func (a *agent) says(t *thread, role string) event {
+	text := prose(a.rng, a.rng.IntN(400))
+	t.last = role
+	t.Messages++
+	m := &editable{id: a.messageID(), bytes: len(text)}
+	t.Bytes += m.bytes
+	e := a.event(t, typeMessage, map[string]any{
+		"message_id": m.id, "role": role, "content": a.content(text), "agent_id": a.name, "created_at": a.createdAt(),
+	})
+	t.keep(a.rng, m)
+	if a.rng.IntN(200) == 0 {
+		a.queued = append(a.queued, e)
+		return a.change(t, m, prose(a.rng, 1+a.rng.IntN(300)))
+	}
+	return e
+}
+
+// calls is an assistant's message that calls a tool.
+func (a *agent) calls(t *thread) event {
+	t.last, t.call, t.tool = "assistant", fmt.Sprintf("call_%d", a.n), tools[a.rng.IntN(len(tools))]
+	// In RFC 8785 form, so that it has as many bytes however it is counted.
+	arguments := fmt.Sprintf(`{"command":"%s --limit %d","path":"src/%s.go"}`, t.tool, a.rng.IntN(100), words[a.rng.IntN(8)])
+	text := prose(a.rng, a.rng.IntN(120))
+	t.Messages++
+	t.Bytes += len(text) + len(arguments)
+	return a.event(t, typeMessage, map[string]any{
+		"message_id": a.messageID(), "role": "assistant", "content": a.content(text), "agent_id": a.name, "created_at": a.createdAt(),
+		"tool_calls": []any{map[string]any{"id": t.call, "name": t.tool, "arguments": rawJSON(arguments)}},
+		"usage":      map[string]any{"input_tokens": 1000 + a.rng.IntN(9000), "output_tokens": 10 + a.rng.IntN(500)},
+	})
+}
+
+// result is the answer to the open call.
+func (a *agent) result(t *thread) event {
+	text := toolText(a.rng, t.tool, toolChars(a.rng))
+	m := &editable{id: a.messageID(), result: true, bytes: len(text)}
+	e := a.event(t, typeResult, map[string]any{
+		"message_id": m.id, "tool_call_id": t.call, "tool_name": t.tool, "content": a.content(text),
+		"is_error": a.rng.IntN(20) == 0, "agent_id": a.name, "created_at": a.createdAt(),
+	})
+	if utf8.RuneCountInString(text) > largeChars {
+		m.output = &output{}
+		t.outputs[m.id] = m.output
+		e.makes = m.output
+	}
+	t.ToolResults++
+	t.Bytes += m.bytes
+	t.last, t.call = "result", ""
+	t.keep(a.rng, m)
+	return e
+}
+
+// content is a text in one of the forms that content may have.
+func (a *agent) content(text string) any {
+	switch p := a.rng.IntN(10); {
+	case p == 0 && text == "":
+		return nil
+	case p < 2:
+		return []any{map[string]any{"type": "text", "text": text}}
+	}
+	return text
+}
+
+func (a *agent) event(t *thread, typ string, data map[string]any) event {
+	a.ids++
+	e := event{typ: typ, thread: t.Thread, id: fmt.Sprintf("%s/%s/%d", t.Thread, a.name, a.ids), data: data}
+	switch a.rng.IntN(10) {
+	case 0:
+		e.form = binary
+	case 1:
+		e.form = structured
+	}
+	return e
+}
+
+func (a *agent) messageID() string { return fmt.Sprintf("%s-%d", a.name, a.n) }
+
+// createdAt is a second later with every event, from a fixed time on: no clock may get into what
+// is published.
+func (a *agent) createdAt() string {
+	return time.Unix(1_750_000_000+int64(a.n), 0).UTC().Format(time.RFC3339)
+}
+
+func (t *thread) keep(rng *rand.Rand, m *editable) {
+	if len(t.editable) < keepEditable {
+		t.editable = append(t.editable, m)
+		return
+	}
+	t.editable[rng.IntN(keepEditable)] = m
+}

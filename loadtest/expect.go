@@ -1,0 +1,47 @@
+package main
+
+import "time"
+
+// largeChars is what a tool output has to have more of to be summarized: tool_output.over_chars of
+// the default policy, in Unicode code points.
+const largeChars = 1500
+
+// expectation is what a thread must come to. One agent's goroutine tallies it; others read it only
+// when that has ended.
+type expectation struct {
+	Thread      string
+	Messages    int
+	ToolResults int
+	Edits       int
+	Bytes       int // of the current revisions: text and arguments
+	outputs     map[string]*output
+}
+
+// output is one large tool output.
+type output struct {
+	made    []time.Time // when each revision that has to be summarized was sent first
+	retired []time.Time // when each edit was that makes a summary stale
+}
+
+// totals are the sums over all threads.
+type totals struct {
+	Messages      int `json:"messages"`
+	ToolResults   int `json:"tool_results"`
+	Edits         int `json:"edits"`
+	Summaries     int `json:"summaries"`
+	Invalidations int `json:"invalidations"`
+}
+
+func sum(all []*expectation) totals {
+	var t totals
+	for _, e := range all {
+		t.Messages += e.Messages
+		t.ToolResults += e.ToolResults
+		t.Edits += e.Edits
+		for _, o := range e.outputs {
+			t.Summaries += len(o.made)
+			t.Invalidations += len(o.retired)
+		}
+	}
+	return t
+}

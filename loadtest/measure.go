@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// measure is one run. An error says that it could not be made; what it finds wrong is in the report.
+func measure(ctx context.Context, o options, progress io.Writer) (r *report, err error) {
+	url := o.NATS
+	if url == "" {
+		child, err := startProcessor(ctx, progress)
+		if err != nil {
+			return nil, err
+		}
+		defer child.stop()
+		url = child.url
+	}
+	nc, err := connect(url)
+	if err != nil {
+		return nil, err
+	}
+	defer nc.Close()
+	agents := newAgents(o)
+	var all []*expectation
+	for _, a := range agents {
+		for _, t := range a.threads {
+			all = append(all, t.expectation)
+		}
+	}
+	follower, err := follow(ctx, nc, all, o.named)
+	if err != nil {
+		return nil, err
+	}
+	defer follower.stop()
+
+	start, count := time.Now(), &published{}
+	fmt.Fprintf(progress, "publishing %d events of %d agents to %s, run %s\n", o.Events, o.Agents, url, o.Run)
+	publishing, err := launchAll(ctx, url, o, agents, count)
+	if err != nil {
+		return nil, err
+	}
+	want := sum(all)
+	if err := settle(ctx, follower, want, o.Timeout, progress); err != nil {
+		return nil, err
+	}
+	r = newReport(o, count, publishing, time.Since(start))
+	r.Want = want
+	wrong, err := compareThreads(ctx, nc, all, o.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	// Only now: what is published twice may come late.
+	r.judge(verify(all, follower), follower.tally(), wrong)
+	return r, nil
+}
+
+func (r *report) judge(v verdict, got tally, wrong []string) {
+	r.Created, r.Invalidated, r.Others = v.Created, v.Invalidated, got.others
+	r.Twice, r.Missing, r.Rejected, r.WrongThreads = v.Twice, v.Missing, got.rejected, len(wrong)
+	r.Problems = append(v.problems, wrong...)
+}

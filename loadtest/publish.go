@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// published counts what all agents together have published.
+type published struct {
+	acked, bytes, retried atomic.Int64
+}
+
+// sender publishes one agent's events in order, with a window of unacknowledged ones.
+type sender struct {
+	js     jetstream.JetStream
+	window int
+	every  time.Duration // between two events; 0 is without pause
+	first  time.Time     // when it begins: agents with a pause don't go in step
+	count  *published
+}
+
+// flight is an event on its way.
+type flight struct {
+	msg    *nats.Msg
+	future jetstream.PubAckFuture
+}
+
+// send publishes n events and returns when all are acknowledged.
+func (s sender) send(ctx context.Context, a *agent, n int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	flights := make(chan flight, s.window-1)
+	done := make(chan error, 1)
+	go func() {
+		err := s.collect(ctx, flights)
+		cancel(err)
+		done <- err
+	}()
+	err := s.launch(ctx, a, n, flights)
+	close(flights)
+	if collected := <-done; collected != nil {
+		return collected
+	}
+	return err
+}
+
+func (s sender) launch(ctx context.Context, a *agent, n int, flights chan<- flight) error {
+	next := s.first
+	for range n {
+		if err := waitUntil(ctx, next); err != nil {
+			return err
+		}
+		next = next.Add(s.every)
+		e := a.next()
+		m, err := e.message()
+		if err != nil {
+			return err
+		}
+		e.sent(time.Now())
+		future, err := s.js.PublishMsgAsync(m)
+		if err != nil {
+			return fmt.Errorf("publish: %w", err)
+		}
+		s.count.bytes.Add(int64(len(m.Data)))
+		select {
+		case flights <- flight{m, future}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// sent notes when an event that brings something about went out.
+func (e event) sent(at time.Time) {
+	if e.makes != nil {
+		e.makes.made = append(e.makes.made, at)
+	}
+	if e.retires != nil {
+		e.retires.retired = append(e.retires.retired, at)
+	}
+}
+
+func (s sender) collect(ctx context.Context, flights <-chan flight) error {
+	for f := range flights {
+		select {
+		case <-f.future.Ok():
+		case err := <-f.future.Err():
+			if err := s.again(ctx, f.msg, err); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		s.count.acked.Add(1)
+	}
+	return nil
+}
+
+// attempts is how often an event is published before the run is given up.
+const attempts = 5
+
+// again publishes an event whose ack did not come, for the reason err. It may be in the log already: the processor has
+// to see that it is the same.
+func (s sender) again(ctx context.Context, m *nats.Msg, err error) error {
+	for range attempts {
+		s.count.retried.Add(1)
+		// A fresh message: the client writes its reply subject into the one it was given.
+		if _, err = s.js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("publish %s: %w", m.Subject, err)
+}
+
+func waitUntil(ctx context.Context, at time.Time) error {
+	left := time.Until(at)
+	if left <= 0 {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

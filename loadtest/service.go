@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/errgroup"
+)
+
+// counters are what the service says of a thread, as far as it can be foretold.
+type counters struct {
+	Messages    int `json:"messages"`
+	ToolResults int `json:"tool_results"`
+	Edits       int `json:"edits"`
+	Bytes       int `json:"bytes"`
+}
+
+func (e *expectation) counters() counters {
+	return counters{e.Messages, e.ToolResults, e.Edits, e.Bytes}
+}
+
+// errUnreachable: no processor answers.
+var errUnreachable = errors.New("no answer from the service precis")
+
+// compareThreads asks for every thread's counters until they are what they must be, or have not
+// changed for the timeout, and gives the threads where they are not.
+func compareThreads(ctx context.Context, nc *nats.Conn, all []*expectation, timeout time.Duration) ([]string, error) {
+	var mu sync.Mutex
+	var wrong []string
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(16)
+	for _, e := range all {
+		if e.counters() == (counters{}) {
+			continue // drew no event
+		}
+		group.Go(func() error {
+			got, err := await(ctx, nc, e, timeout)
+			if err != nil {
+				return err
+			}
+			if got != e.counters() {
+				mu.Lock()
+				defer mu.Unlock()
+				wrong = append(wrong, fmt.Sprintf("thread %q: has %+v, want %+v", e.Thread, got, e.counters()))
+			}
+			return nil
+		})
+	}
+	return wrong, group.Wait()
+}
+
+func await(ctx context.Context, nc *nats.Conn, e *expectation, timeout time.Duration) (counters, error) {
+	var last counters
+	since := time.Now()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		got, err := ask(ctx, nc, e.Thread)
+		switch {
+		case err == nil && got == e.counters():
+			return got, nil
+		case err == nil && got != last:
+			last, since = got, time.Now()
+		case time.Since(since) > timeout:
+			return last, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return last, context.Cause(ctx)
+		}
+	}
+}
+
+func ask(ctx context.Context, nc *nats.Conn, thread string) (counters, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	reply, err := nc.RequestWithContext(ctx, "precis.thread.get."+token(thread), nil)
+	if err != nil {
+		return counters{}, fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	if code := reply.Header.Get("Nats-Service-Error-Code"); code != "" {
+		return counters{}, fmt.Errorf("thread %q: the service answers %s %s", thread, code, reply.Header.Get("Nats-Service-Error"))
+	}
+	var c counters
+	if err := json.Unmarshal(reply.Data, &c); err != nil {
+		return c, fmt.Errorf("thread %q: read counters: %w", thread, err)
+	}
+	return c, nil
+}
