@@ -119,12 +119,16 @@ func knownConsumer(ctx context.Context, js jetstream.JetStream, config jetstream
 	return js.CreateOrUpdateConsumer(ctx, StreamSummaries, config)
 }
 
+// askedAhead is how many records are asked for at once. MaxAckPending has the server send them one at a time all
+// the same. It is far above one, because the iterator leaves out a request where the one before is still being
+// sent: a record handled that fast would be the last until a heartbeat is missed, 30 seconds later.
+const askedAhead = 256
+
 // Run hands records to handle, one after another, until the context ends; then it returns nil. A record is done
 // when handle returns nil; after an error the same record comes again, as often as it takes, and the next ones
 // wait. It fails where the subscription was deleted or the connection closed.
 func (s *Subscription) Run(ctx context.Context, handle func(context.Context, Delivery) error) error {
-	// One at a time: what was asked for and is not handled would come again only after AckWait.
-	records, err := s.consumer.Messages(jetstream.PullMaxMessages(1))
+	records, err := s.consumer.Messages(jetstream.PullMaxMessages(askedAhead))
 	if err != nil {
 		return fmt.Errorf("follow records: %w", err)
 	}
