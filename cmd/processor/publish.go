@@ -21,18 +21,20 @@ type publishCmd struct {
 
 // Help shows the command used.
 func (publishCmd) Help() string {
-	return `An event file has one event a line: its type and its data's fields in one object. A line that can't be published is told with its place and left out, the rest goes on, and the exit status is 1. To publish a file again is safe: the processor knows what it has seen.
+	return `An event file has one event a line: its type and its data's fields in one object. A line that can't be published is told with its place and left out, the rest goes on, and the exit status is 1. What precis publishes itself (summaries, invalidations, usage, rejections), as "tail --json" writes it too, is skipped and counted. To publish a file again is safe: the processor knows what it has seen.
 
 Examples:
 
     processor publish session.jsonl
-    my-agent --events | processor publish -`
+    my-agent --events | processor publish -
+    processor tail --json --from start --until-caught-up | processor publish - --nats nats://other:4222`
 }
 
 // publishCounts is what became of the lines.
 type publishCounts struct {
 	Files     int     `json:"files"`
 	Published int64   `json:"published"`
+	Skipped   int64   `json:"skipped"` // records of precis itself, as "tail --json" writes them
 	Broken    int64   `json:"broken"`
 	Unsent    int64   `json:"unsent"`
 	Threads   int     `json:"threads"`
@@ -109,6 +111,6 @@ func (c *publishCmd) finish(a *app, job *publishing, err error) error {
 }
 
 func (n publishCounts) String() string {
-	return fmt.Sprintf("%s events of %s threads from %d files published in %.1fs, %s broken lines",
-		grouped(n.Published), grouped(int64(n.Threads)), n.Files, n.Seconds, grouped(n.Broken))
+	return fmt.Sprintf("%s events of %s threads from %d files published in %.1fs, %s records of precis skipped, %s broken lines",
+		grouped(n.Published), grouped(int64(n.Threads)), n.Files, n.Seconds, grouped(n.Skipped), grouped(n.Broken))
 }

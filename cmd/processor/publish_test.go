@@ -36,16 +36,34 @@ func TestPublishTellsBrokenLines(t *testing.T) {
 no JSON
 {"type":"thread.message","message_id":"2","role":"user","content":"which thread?"}
 {"type":"thread.created","thread_id":"a"}
-{"type":"summary.created","thread_id":"a"}
+{"type":"summary.sealed","thread_id":"a"}
 {"type":"thread.message","thread_id":"a","message_id":"3","role":"user","content":"the rest goes on"}
 `)
 	got := command(t, b, "", "publish", name, "--json")
-	got.wants(t, exitWrong, `{"files":1,"published":2,"broken":4,"unsent":0,"threads":1,"seconds":`, "4 lines could not be published")
+	got.wants(t, exitWrong, `{"files":1,"published":2,"skipped":0,"broken":4,"unsent":0,"threads":1,"seconds":`, "4 lines could not be published")
 	for _, place := range []string{name + ": line 2: ", name + ": line 3: ", name + ": line 4: ", name + ": line 5: "} {
 		if !strings.Contains(got.stderr, place) {
 			t.Errorf("%q is not told in\n%s", place, got.stderr)
 		}
 	}
+	if events := stored(t, b, broker.StreamEvents); len(events) != 2 {
+		t.Errorf("stored %q", events)
+	}
+}
+
+// What precis publishes itself stands in what tail --json writes, and is made again from the events: it is no fault
+// of the file.
+func TestPublishSkipsRecordsOfPrecis(t *testing.T) {
+	b := newServer(t)
+	lines := `{"type":"config.applied","partition":3}
+{"type":"summary.created","thread_id":"a","id":"sum_1"}
+{"type":"summary.invalidated","thread_id":"a","summary_id":"sum_1"}
+{"type":"event.rejected","thread_id":null,"code":"schema"}
+{"type":"event.rejected","code":"invalid_json"}
+{"type":"thread.message","thread_id":"a","message_id":"1","role":"user","content":"hi"}
+`
+	command(t, b, lines, "publish", "-").wants(t, exitDone, "1 events of 1 threads from 1 files published", "")
+	command(t, b, lines, "publish", "-", "--json").wants(t, exitDone, `"published":1,"skipped":5,"broken":0,`, "")
 	if events := stored(t, b, broker.StreamEvents); len(events) != 2 {
 		t.Errorf("stored %q", events)
 	}

@@ -80,6 +80,10 @@ func isReadError(err error) bool {
 
 func (p *publishing) publish(ctx context.Context, name string, event events.FileEvent) error {
 	p.settle()
+	if !event.Type.Incoming() { // precis makes its own again; a rejection's may have no thread
+		p.counts.Skipped++
+		return nil
+	}
 	if event.Thread == "" {
 		p.broken(name, fmt.Errorf("line %d: %w", event.Line, events.ErrNoThread))
 		return nil
