@@ -43,7 +43,12 @@ func (w *compaction) remake(ctx context.Context, sum *thread.Summary, trigger ev
 		if rows, err = w.rows(sum.Sources); err != nil {
 			return err
 		}
-		err = w.leaf(ctx, sum.Slot, w.live(rows), w.weighAgain(sum), trigger)
+		rows = w.live(rows)
+		var before int64
+		if before, err = w.weigh(rows); err != nil {
+			return err
+		}
+		err = w.leaf(ctx, sum.Slot, rows, max(before, 1), trigger)
 	}
 	return err
 }
@@ -59,8 +64,18 @@ func (w *compaction) live(rows []*thread.Message) []*thread.Message {
 	return list
 }
 
-// weighAgain is what a leaf stood for, with the event's change.
-func (w *compaction) weighAgain(sum *thread.Summary) int64 { return max(sum.TokensBefore, 1) }
+// weigh is what messages hold now in a prompt that no compaction shortens.
+func (w *compaction) weigh(rows []*thread.Message) (tokens int64, err error) {
+	for _, m := range rows {
+		if m.Tool {
+			if err := w.f.part.LoadSlot(w.st, toolSlot(m.ID)); err != nil {
+				return 0, err
+			}
+		}
+		tokens += weightOf(w.st, m)
+	}
+	return tokens, nil
+}
 
 // mend makes what a thread's record ends in the middle of: records of one event are stored one after the
 // other, and the last of them may be missing. Then it goes on as compactions does.

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"context"
+	"slices"
 
 	"precis/events"
 	"precis/internal/thread"
@@ -62,10 +63,8 @@ func invalidate(st *thread.State, in thread.Input, action string) []draft {
 		reason = events.ReasonSourceDeleted
 	}
 	var drafts []draft
-	for _, sum := range st.Summaries {
-		if sum.Status != thread.Active {
-			continue
-		}
+	of := madeFrom(st, func(sum *thread.Summary) bool { return slices.Contains(sum.Sources, st.Message.ID) })
+	for _, sum := range of {
 		inv := &events.Invalidated{
 			SummaryID: sum.ID, Kind: sum.Kind, Reason: reason, Action: action,
 			Cause: events.Cause{MessageID: &st.Message.ID}, InvalidatedAt: in.Time,
@@ -73,7 +72,7 @@ func invalidate(st *thread.State, in thread.Input, action string) []draft {
 		if in.Event.Edit.Deleted && sum.Kind == events.KindToolResult {
 			inv.Action = events.ActionTrim // there is nothing to make a summary from
 		}
-		if from := invalidSource(st, sum); from != "" {
+		if from := invalidSource(of, sum); from != "" {
 			inv.Reason = events.ReasonSourceInvalidated
 			inv.Cause = events.Cause{SummaryID: &from}
 		}
@@ -82,10 +81,22 @@ func invalidate(st *thread.State, in thread.Input, action string) []draft {
 	return drafts
 }
 
-// invalidSource is the loaded summary that sum was made from; empty where it was made from messages.
-func invalidSource(st *thread.State, sum *thread.Summary) string {
+// madeFrom are the active ones among the loaded summaries that are made from something, and those made from
+// these; each stands before what was made from it, as it was loaded.
+func madeFrom(st *thread.State, something func(*thread.Summary) bool) []*thread.Summary {
+	var list []*thread.Summary
+	for _, sum := range st.Summaries {
+		if sum.Status == thread.Active && (something(sum) || invalidSource(list, sum) != "") {
+			list = append(list, sum)
+		}
+	}
+	return list
+}
+
+// invalidSource is the one of some summaries that sum was made from; empty where there is none.
+func invalidSource(of []*thread.Summary, sum *thread.Summary) string {
 	for _, id := range sum.SourceSums {
-		if st.Summary(id) != nil {
+		if slices.ContainsFunc(of, func(s *thread.Summary) bool { return s.ID == id }) {
 			return id
 		}
 	}

@@ -226,8 +226,8 @@ func (f *Fold) load(name string, ev *events.Event) (*thread.State, error) {
 			return nil, err
 		}
 	}
-	if st.Message == nil || !st.Message.Tool {
-		return st, nil
+	if err := f.loadOver(st, st.Message); err != nil || st.Message == nil || !st.Message.Tool {
+		return st, err
 	}
 	// Also where no summary is active now: the next one's version goes on behind the last one's. And also for
 	// a copy: the slot is looked at to weigh the message, and what may be made again goes on behind it.

@@ -207,6 +207,9 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 		rec.Current = true
 		if held := st.Summary(st.Slot(s.Slot).Holder); held != nil { // by rules, over the same tops
 			rec.Level, rec.TokenCountBefore, rec.CharsBefore = held.Level, held.TokensBefore, held.CharsBefore
+			if st.Compaction != nil { // one that expired meanwhile no longer follows what it stands for
+				rec.TokenCountBefore = st.Compaction.Cut.Gone.Tokens
+			}
 		}
 	}
 	if s.Kind == events.KindHistory {

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"precis/events"
@@ -168,7 +169,7 @@ func (f *Fold) toolAgain(ctx context.Context, st *thread.State, m *thread.Messag
 	if err != nil {
 		return err
 	}
-	if err := f.part.LoadSlot(st, toolSlot(m.ID)); err != nil {
+	if err := errors.Join(f.part.LoadSlot(st, toolSlot(m.ID)), f.loadOver(st, m)); err != nil {
 		return err
 	}
 	in := thread.Input{Seq: d.Seq, Time: d.Time}

@@ -97,12 +97,10 @@ func (f *Fold) outdate(ref state.Ref, now time.Time, judge func(*thread.State, *
 	}
 	f.out = f.out[:0]
 	p, _ := f.policy(st, nil)
-	for _, made := range st.Summaries {
-		if made.Status != thread.Active {
-			continue
-		}
+	of := madeFrom(st, func(s *thread.Summary) bool { return s == sum })
+	for _, made := range of {
 		if made != sum {
-			from := invalidSource(st, made)
+			from := invalidSource(of, made)
 			inv = &events.Invalidated{Reason: events.ReasonSourceInvalidated, Cause: events.Cause{SummaryID: &from}}
 		}
 		inv.SummaryID, inv.Kind, inv.Action, inv.InvalidatedAt = made.ID, made.Kind, p.Staleness.Action, now.UTC()

@@ -23,9 +23,11 @@ func weighed(st *thread.State) *cut.Item {
 	return &it
 }
 
-// weight is what the event's message holds in a prompt: its own tokens, or its summary's.
-func weight(st *thread.State) int64 {
-	m := st.Message
+// weight is what the event's message holds in a prompt that no compaction shortens.
+func weight(st *thread.State) int64 { return weightOf(st, st.Message) }
+
+// weightOf is what a message holds there: its own tokens, or its summary's. Its slot must be loaded.
+func weightOf(st *thread.State, m *thread.Message) int64 {
 	if !m.Tool {
 		return m.Tokens()
 	}
@@ -49,12 +51,15 @@ func track(st *thread.State, res thread.Result, before *cut.Item, p *summarize.P
 	st.Changes.Compacted = true
 }
 
-// adjust takes in a message's changed weight, also of one that a summary stands for.
+// adjust takes in a message's changed weight, also of one that a compaction stands for: then the compaction
+// stands for more or less, and the prompt is what it was.
 func adjust(st *thread.State, before, after cut.Item, p summarize.Compaction) {
 	c := st.Compaction
 	c.Cut.Adjust(before, after, p)
 	if c.Replaced(before.Ordinal) {
+		was := c.Cut.Gone.Tokens
 		c.Cut.Gone = c.Cut.Gone.Changed(before, after)
+		st.Under(c.Cut.Gone.Tokens - was)
 	}
 	st.Changes.Compacted = true
 }
@@ -103,7 +108,18 @@ func (f *Fold) loadSlot(st *thread.State, kind, slot string, sources []string) (
 	if kind == events.KindToolResult && len(sources) > 0 && (st.Message == nil || st.Message.ID != sources[0]) {
 		st.Message, err = f.part.Message(st.Header.Thread, sources[0])
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return f.loadOver(st, st.Message)
+}
+
+// loadOver loads the current compaction where a message lies under it.
+func (f *Fold) loadOver(st *thread.State, m *thread.Message) error {
+	if m == nil || st.Compaction == nil || !st.Compaction.Replaced(m.Ordinal) {
+		return nil
+	}
+	return f.part.LoadSlot(st, events.SlotCurrent)
 }
 
 // loadStale loads what the invalidation of a summary changes.

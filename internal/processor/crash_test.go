@@ -198,6 +198,7 @@ func (s *schedule) verify() {
 	if err := store.Check(s.config.Partitions+1, report); err != nil {
 		s.t.Error(err)
 	}
+	s.checkLive(store.View)
 	s.compare(store)
 	s.replay(store)
 	if err := store.Close(); err != nil {

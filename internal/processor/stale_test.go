@@ -89,6 +89,7 @@ func (s *schedule) verifyStore() {
 	if err := store.Check(s.config.Partitions+1, func(p state.Problem) { s.t.Errorf("%+v", p) }); err != nil {
 		s.t.Error(err)
 	}
+	s.checkLive(store.View)
 	s.compare(store)
 	s.replay(store)
 }

@@ -83,24 +83,44 @@ func (s *State) link(head events.Head) {
 	s.Header.ChainSeq, s.Header.Chain = head.ChainSeq, head.Chain
 }
 
-// standFor has the active summaries of a message follow its size: they go on standing for it until they
-// are invalidated, which a policy may leave out.
-func (s *State) standFor(message string, grown int64) {
+// standFor has the active summary of a tool output follow its size: it goes on standing for it until it
+// is invalidated, which a policy may leave out. Nothing stands in a prompt for a deleted one.
+func (s *State) standFor(m *Message) {
 	for _, sum := range s.Summaries {
-		if sum.Status != Active || !slices.Contains(sum.Sources, message) {
+		if sum.Kind != events.KindToolResult || !slices.Contains(sum.Sources, m.ID) {
 			continue
 		}
-		saved := sum.Saved()
-		sum.TokensBefore += grown
-		s.Header.TokensLive -= sum.Saved() - saved
-		s.putSummary(sum)
+		before := m.Text.Tokens
+		if m.Deleted {
+			before = sum.TokensAfter
+		}
+		s.follow(sum, before-sum.TokensBefore)
 	}
 }
 
-// Saved is by how many tokens an active summary makes a prompt smaller. Histories never stand in a
-// prompt.
+// Under has the current compaction follow what it stands for, where a message under it has come to weigh more
+// or less: then that is no change of the prompt. The slot of the current summary must be loaded.
+func (s *State) Under(grown int64) {
+	if sum := s.Summary(s.Slot(events.SlotCurrent).Holder); sum != nil {
+		s.follow(sum, grown)
+	}
+}
+
+// follow has an active summary stand for more, or less, than it did.
+func (s *State) follow(sum *Summary, grown int64) {
+	if sum.Status != Active || grown == 0 {
+		return
+	}
+	saved := sum.Saved()
+	sum.TokensBefore += grown
+	s.Header.TokensLive -= sum.Saved() - saved
+	s.putSummary(sum)
+}
+
+// Saved is by how many tokens an active summary makes smaller what it stands in: the prompt, or, for a tool
+// output that a compaction has replaced, what the compaction stands for. Histories never stand in a prompt.
 func (sum *Summary) Saved() int64 {
-	if !sum.Current || sum.Kind == events.KindHistory {
+	if sum.Kind == events.KindHistory || sum.Kind == events.KindCompaction && !sum.Current {
 		return 0
 	}
 	return sum.TokensBefore - sum.TokensAfter

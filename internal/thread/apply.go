@@ -134,11 +134,11 @@ func (s *State) revise(e *events.Edit, seq uint64, in Input) bool {
 	}
 	s.grow(-1, m.Text)
 	s.grow(1, text)
-	s.standFor(m.ID, text.Tokens-m.Text.Tokens)
 	if e.Deleted != m.Deleted {
 		s.grow(sign(!e.Deleted), m.Args) // a deleted message's calls are gone with it
 	}
 	m.Text, m.Digest, m.Deleted = text, digest, e.Deleted
+	s.standFor(m)
 	m.Revision++
 	m.Seq = seq
 	s.Changes.MessagePut = true
