@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -11,16 +12,20 @@ import (
 	"precis/summarize/pricing"
 )
 
-// prices are the tables that were in force, by name, and the models that the providers had.
+// prices are the tables that were in force, by name, and the models that the providers had, the newest last:
+// a call that was under way when its provider got another one was of the one before.
 type prices struct {
-	tables    map[string]*pricing.Table
-	providers map[string]fold.Provider
+	tables map[string]*pricing.Table
+	models map[string][]string
 }
 
 // apply takes what a config.applied puts in force.
 func (p *prices) apply(rec *events.Config) {
-	p.providers = map[string]fold.Provider{}
-	_ = json.Unmarshal(rec.Providers, &p.providers) // what does not read prices nothing, and shows by that
+	var providers map[string]fold.Provider
+	_ = json.Unmarshal(rec.Providers, &providers) // what does not read prices nothing, and shows by that
+	for name, provider := range providers {
+		p.had(name, provider.Model)
+	}
 	table, err := pricing.Parse(rec.PriceTable)
 	if err != nil || table == nil {
 		return
@@ -29,6 +34,15 @@ func (p *prices) apply(rec *events.Config) {
 		p.tables = map[string]*pricing.Table{}
 	}
 	p.tables[table.Name()] = table
+}
+
+// had notes a provider's model; the newest is the last.
+func (p *prices) had(provider, model string) {
+	if p.models == nil {
+		p.models = map[string][]string{}
+	}
+	others := slices.DeleteFunc(p.models[provider], func(m string) bool { return m == model })
+	p.models[provider] = append(others, model)
 }
 
 // usage holds a call's cost against its usage and the prices in force.
@@ -49,16 +63,17 @@ func (a *auditor) usage(at scope, rec *events.UsageRecord, when time.Time) {
 	tokens := pricing.Tokens{
 		Input: rec.Usage.InputTokens, CachedInput: rec.Usage.CachedInputTokens, Output: rec.Usage.OutputTokens,
 	}
-	model := a.providers[rec.Provider].Model
 	var want *int64
-	// The call's day is the one it began on, and the record comes when its job ends.
-	for _, day := range []time.Time{when, when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when.AddDate(0, 0, -1)} {
-		if want = table.Cost(tokens, day, model, rec.Model); equal(want, rec.Cost.AmountMicroUSD) {
-			a.tally.holds(at, CheckCost)
-			return
+	for _, model := range append([]string{""}, a.models[rec.Provider]...) { // without one, by what the provider answered with
+		// The call's day is the one it began on, and the record comes when its job ends.
+		for _, day := range []time.Time{when, when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when.AddDate(0, 0, -1)} {
+			if want = table.Cost(tokens, day, model, rec.Model); equal(want, rec.Cost.AmountMicroUSD) {
+				a.tally.holds(at, CheckCost)
+				return
+			}
 		}
+		want = table.Cost(tokens, when, model, rec.Model)
 	}
-	want = table.Cost(tokens, when, model, rec.Model)
 	a.tally.find(at, a.finding(rec, CheckCost, micro(want)+" by price table "+name, micro(rec.Cost.AmountMicroUSD)))
 }
 
