@@ -5,6 +5,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
+// MaxJobs is how many jobs are taken up at once.
+const MaxJobs = maxJobs
+
 // CheckHot holds what the partitions keep in memory against the store. Run must have returned.
 func (p *Processor) CheckHot() error {
 	for _, part := range p.parts {
