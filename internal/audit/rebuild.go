@@ -139,7 +139,7 @@ func foldEvents(ctx context.Context, lanes []*lane, src Source) error {
 		if src.each != nil {
 			src.each(m)
 		}
-		return deal.give(ctx, m)
+		return deal.Give(ctx, m)
 	}, src.Progress)
 	// Where a lane failed the scan was cancelled: the lane's error is the one that says why.
 	if ended := deal.end(ctx); ended != nil {

@@ -3,6 +3,7 @@ package processor_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +30,8 @@ func BenchmarkWholePath(b *testing.B) {
 		name string
 		run  func(*testing.B, *broker.Broker, *config.Config) func()
 	}{
-		{"precis", benchProcessor},
+		{"precis", benchProcessor(math.MaxUint64)},
+		{"bulk", benchProcessor(1)}, // what a rebuild does in the place of the router and the lanes
 		{"raw", benchRaw},
 	} {
 		b.Run(way.name, func(b *testing.B) {
@@ -77,28 +79,30 @@ func benchEvent(i int) []byte {
 	return []byte(body + strings.Repeat("some words ", 30)[:256-len(body)-2] + `"}`)
 }
 
-func benchProcessor(b *testing.B, br *broker.Broker, c *config.Config) func() {
-	p, err := processor.Open(b.Context(), processor.Options{Config: c, Logger: zerolog.Nop(), Broker: br})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(b.Context())
-	ran := make(chan error, 1)
-	b.Cleanup(func() {
-		stop()
-		if err := <-ran; err != nil {
-			b.Error(err)
+func benchProcessor(bulkFrom uint64) func(*testing.B, *broker.Broker, *config.Config) func() {
+	return func(b *testing.B, br *broker.Broker, c *config.Config) func() {
+		p, err := processor.Open(b.Context(), processor.Options{Config: c, Logger: zerolog.Nop(), Broker: br, BulkFrom: bulkFrom})
+		if err != nil {
+			b.Fatal(err)
 		}
-		if err := p.Close(context.Background()); err != nil {
-			b.Error(err)
+		ctx, stop := context.WithCancel(b.Context())
+		ran := make(chan error, 1)
+		b.Cleanup(func() {
+			stop()
+			if err := <-ran; err != nil {
+				b.Error(err)
+			}
+			if err := p.Close(context.Background()); err != nil {
+				b.Error(err)
+			}
+		})
+		return func() {
+			go func() { ran <- p.Run(ctx) }()
+			if err := p.Settled(ctx); err != nil {
+				b.Error(err)
+			}
+			b.ReportMetric(float64(b.N)/float64(p.Commits()), "events/commit")
 		}
-	})
-	return func() {
-		go func() { ran <- p.Run(ctx) }()
-		if err := p.Settled(ctx); err != nil {
-			b.Error(err)
-		}
-		b.ReportMetric(float64(b.N)/float64(p.Commits()), "events/commit")
 	}
 }
 

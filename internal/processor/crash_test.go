@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -116,6 +117,7 @@ func (s *schedule) life(load *load, failAt int) {
 	c := &crasher{left: failAt, fs: s.fs, rng: rand.New(rand.NewPCG(s.rng.Uint64(), 0))}
 	p, err := processor.Open(s.t.Context(), processor.Options{
 		Config: s.config, Logger: logger(s.t), Broker: s.broker, FS: s.fs, Failpoint: c.point,
+		BulkFrom: []uint64{1, math.MaxUint64}[s.rng.IntN(2)],
 	})
 	if errors.Is(err, errCrash) {
 		s.fs = c.clone

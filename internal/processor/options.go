@@ -42,6 +42,9 @@ type Options struct {
 	// SweepPause is the pause between two turns of a sweep, each of 64 summaries. Default 10ms: a million in
 	// three minutes, at a tenth of a core.
 	SweepPause time.Duration
+	// BulkFrom is how many events behind the log a start must be to read them in bulk, and not one by one
+	// through the router. Default 10,000.
+	BulkFrom uint64
 	// Failpoint is called between the steps that a crash may fall between; an error is a crash there.
 	// nil never fails.
 	Failpoint func(point string, partition int) error
@@ -67,6 +70,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.SweepPause == 0 {
 		o.SweepPause = 10 * time.Millisecond
+	}
+	if o.BulkFrom == 0 {
+		o.BulkFrom = 10_000
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -45,6 +45,7 @@ type Processor struct {
 	// stopping is closed when the processor begins to end: nothing may wait for the server any more but
 	// with a bound.
 	stopping chan struct{}
+	stopOnce sync.Once
 
 	failed   chan error // the first error that ends the processor
 	failOnce sync.Once
@@ -212,7 +213,10 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 // fail ends the processor with its first error.
 func (p *Processor) fail(err error) {
 	p.failOnce.Do(func() { p.failed <- err })
+	p.beginEnd()
 }
+
+func (p *Processor) beginEnd() { p.stopOnce.Do(func() { close(p.stopping) }) }
 
 // Ready is closed when every event that the log held at the start is applied.
 func (p *Processor) Ready() <-chan struct{} { return p.ready.done }

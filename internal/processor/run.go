@@ -36,8 +36,11 @@ func (p *Processor) Run(ctx context.Context) error {
 	every := time.NewTicker(tellEvery)
 	defer every.Stop()
 	told := p.tell(run, every.C)
-	routed, err := route(context.WithoutCancel(ctx), router)
-	cause := err
+	context.AfterFunc(run, p.beginEnd)
+	routed, cause := func() error { return nil }, p.bulk(run)
+	if cause == nil {
+		routed, cause = route(context.WithoutCancel(ctx), router)
+	}
 	if cause == nil {
 		select {
 		case <-run.Done():
@@ -45,7 +48,7 @@ func (p *Processor) Run(ctx context.Context) error {
 		case cause = <-sub.Failed():
 		}
 	}
-	close(p.stopping)
+	p.beginEnd()
 	// The subscriber first: its lanes end their batches, and only then do the router's handlers end.
 	err = errors.Join(sub.Close(), routed())
 	if unheard := sub.Err(); !errors.Is(cause, unheard) {

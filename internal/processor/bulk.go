@@ -1,0 +1,128 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/fold"
+	"precis/internal/recovery"
+)
+
+const (
+	// bulkEvents is how many events go into one batch of a bulk: a thread's header is written once a batch.
+	bulkEvents = 4096
+	// bulkEvery is how long a turn may wait for its batch to fill.
+	bulkEvery = time.Second
+)
+
+// bulk takes what the log holds, where that is much: with an empty store, or after a long rest. Nobody waits
+// for any single event then, so that each partition's goroutine is handed many at once, straight into the
+// same steps and batches, and neither a router nor a lane costs anything. What fails for a while is left to
+// the lanes, which go on behind the last batch.
+func (p *Processor) bulk(ctx context.Context) error {
+	if p.catching.to-p.catching.from < p.opts.BulkFrom {
+		return nil
+	}
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { // also where an outbox has failed
+		select {
+		case <-p.stopping:
+			stop()
+		case <-reading.Done():
+		}
+	}()
+	deal := recovery.NewDeal(len(p.parts), func(subject string) int { return recovery.PartitionOf(subject, len(p.parts)-1) })
+	var wg sync.WaitGroup
+	var reached uint64 // all up to here has been dealt
+	errs := make([]error, len(p.parts)+1)
+	for i, part := range p.parts {
+		wg.Go(func() {
+			if errs[i] = part.bulk(reading, deal.Pile(i)); errs[i] != nil {
+				stop()
+				return
+			}
+			// One whose last event is far behind would have all since then read again.
+			if reached >= part.last+p.opts.BulkFrom {
+				errs[i] = part.flush(reached)
+			}
+		})
+	}
+	give := func(m broker.Stored) error { return deal.Give(reading, m) }
+	last := uint64(0)
+	err := p.events.Scan(reading, p.catching.from+1, nil, give, func(_, end uint64) { last = end })
+	if err == nil {
+		reached = last
+	}
+	deal.End(reading)
+	wg.Wait()
+	errs[len(p.parts)] = err
+	return p.bulkEnded(errors.Join(errs...))
+}
+
+// bulkEnded is why the processor can't go on; nil where it can.
+func (p *Processor) bulkEnded(err error) error {
+	for _, part := range p.parts {
+		if part.failure != nil {
+			return part.failure
+		}
+	}
+	select {
+	case <-p.stopping:
+	default:
+		if err != nil {
+			p.log.Warn().Err(err).Msg("reading the log in bulk ended early, going on event by event")
+		}
+	}
+	return nil
+}
+
+// bulk takes events in hands, and turns between them, in the place of the lane.
+func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored) error {
+	every := time.NewTicker(bulkEvery)
+	defer every.Stop()
+	for {
+		var err error
+		select {
+		case list, more := <-from:
+			if !more {
+				return p.flush(p.last)
+			}
+			err = p.hand(ctx, list)
+		case turn := <-p.turns:
+			turn()
+		case <-every.C:
+			if len(p.committed) > 0 { // somebody waits
+				err = p.flush(p.last)
+			}
+		}
+		if err != nil {
+			return errors.Join(err, p.flush(p.last)) // what is applied stays so
+		}
+	}
+}
+
+func (p *partition) hand(ctx context.Context, list []broker.Stored) error {
+	for _, m := range list {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for len(p.turns) > 0 {
+			(<-p.turns)()
+		}
+		_, err := p.step(ctx, fold.Delivery{
+			Seq: m.Seq, Time: m.Time, Raw: events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data},
+		})
+		if err == nil && p.applied >= bulkEvents {
+			err = p.flush(m.Seq)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

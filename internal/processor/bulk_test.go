@@ -1,0 +1,128 @@
+package processor_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"precis/handlers"
+	"precis/internal/broker"
+	"precis/internal/processor"
+	"precis/summarize"
+)
+
+// A store that is made again in bulk is the one that the lanes made, nothing is published again, and the
+// lanes go on behind it.
+func TestBulk(t *testing.T) {
+	b, c := openBroker(t, t.TempDir()), settings(t)
+	c.Partitions = 2
+	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 30}
+	c.Policies[0].Compaction.Keep = summarize.Keep{Messages: 5}
+	load := newLoad(rand.New(rand.NewPCG(5, 0)))
+	life := func(from uint64, events int) (commits uint64) {
+		p := start(t, processor.Options{Config: c, Logger: logger(t), Broker: b, BulkFrom: from})
+		load.publish(t, b.Conn(), events)
+		if err := p.Settled(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		p.end()
+		return p.Commits()
+	}
+	life(math.MaxUint64, 2000)
+	before, rejected := records(t, b, broker.StreamSummaries), records(t, b, broker.StreamRejected)
+	c.DataDir = t.TempDir()
+	if n := life(1, 0); n > 12 {
+		t.Errorf("%d batches: the lanes made them", n)
+	}
+	compareRecords(t, broker.StreamSummaries, before, records(t, b, broker.StreamSummaries))
+	compareRecords(t, broker.StreamRejected, rejected, records(t, b, broker.StreamRejected))
+	for id, view := 0, verifyStore(t, c, b); id <= c.Partitions; id++ {
+		if meta, err := view.View(id).Meta(); err != nil || meta.Position < 1900 {
+			t.Errorf("partition %d stands at %d: %v", id, meta.Position, err)
+		}
+	}
+}
+
+// A panic in a bulk ends the processor, and half a batch is never committed.
+func TestBulkThatPanics(t *testing.T) {
+	b, c := openBroker(t, t.TempDir()), settings(t)
+	c.Partitions = 1
+	o := processor.Options{Config: c, Logger: logger(t), Broker: b, BulkFrom: 1}
+	behind(t, o, "thread.message.t1", message("m1"), message("m2"), message("m3"))
+	calls := 0
+	fails := o
+	fails.Failpoint = func(point string, _ int) error {
+		if point != processor.FailApplied {
+			return nil
+		}
+		if calls++; calls == 2 {
+			panic("as planned")
+		}
+		return nil
+	}
+	p := openAlone(t, fails)
+	ran := make(chan error, 1)
+	go func() { ran <- p.Run(t.Context()) }()
+	if err := ends(t, ran); !errors.Is(err, handlers.ErrPanic) {
+		t.Errorf("run: %v", err)
+	}
+	p.close()
+	again := start(t, o)
+	if err := again.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	again.end()
+	if n := eventsOf(t, verifyStore(t, c, b), c.Partitions); n != 3 {
+		t.Errorf("%d events counted, 3 were sent", n)
+	}
+}
+
+// An end comes also in the middle of a bulk whose outbox is full, and where the server takes nothing.
+func TestStopABulkWithAFullOutbox(t *testing.T) {
+	b, c := openBroker(t, t.TempDir()), settings(t)
+	c.Partitions = 1
+	o := processor.Options{Config: c, Logger: logger(t), Broker: b, BulkFrom: 1, CloseTimeout: 3 * time.Second}
+	bodies := make([]string, 30)
+	for i := range bodies {
+		bodies[i] = strings.Repeat("x", 2<<20) // no JSON, and too large
+	}
+	last := behind(t, o, "tool.result.t1", bodies...)
+	p := openAlone(t, o)
+	if err := b.JetStream().DeleteStream(t.Context(), broker.StreamRejected); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ran := make(chan error, 1)
+	go func() { ran <- p.Run(ctx) }()
+	if err := p.Wait(within(t), 0, last-25); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := ends(t, ran); err != nil {
+		t.Errorf("run: %v", err)
+	}
+	p.close()
+	again := start(t, o) // makes the stream anew
+	if err := again.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	again.end()
+	stream, err := broker.StateOf(t.Context(), b.JetStream(), broker.StreamRejected)
+	if err != nil || stream.Msgs != 30 {
+		t.Errorf("%d rejections, %v", stream.Msgs, err)
+	}
+	verifyStore(t, c, b)
+}
+
+// behind publishes bodies before any processor has run, and returns the last one's sequence.
+func behind(t *testing.T, o processor.Options, subject string, bodies ...string) uint64 {
+	t.Helper()
+	p := openAlone(t, o)
+	defer p.close()
+	return put(t, o.Broker.Conn(), subject, bodies...)
+}
