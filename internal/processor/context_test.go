@@ -183,31 +183,3 @@ func TestContextAfterAnEditOfWhatIsSummarized(t *testing.T) {
 		t.Errorf("%d summaries, %d made again", leaves, again)
 	}
 }
-
-func TestContextOfRealTranscripts(t *testing.T) {
-	slow(t)
-	files := transcripts(t)
-	c := settings(t)
-	c.Policies[0].Compaction.Trigger = summarize.Condition{Tokens: 20000}
-	b := openBroker(t, t.TempDir())
-	p := serving(t, processor.Options{Config: c, Logger: logger(t), Broker: b})
-	threads := map[string]bool{}
-	eachEvent(t, files, func(ev events.FileEvent) { threads[ev.Thread] = true })
-	publishFiles(t, b.Conn(), files)
-	if err := p.Settled(within(t)); err != nil {
-		t.Fatal(err)
-	}
-	for thread := range threads {
-		for _, budget := range []int{2000, 8000, 32000} {
-			for _, format := range []string{"openai", "anthropic", "messages"} {
-				got, _ := promptOf(t, b, thread, fmt.Sprintf(`{"max_tokens":%d,"format":%q}`, budget, format))
-				if got.WithinBudget != (got.TokenCount <= budget) {
-					t.Errorf("%s: %d tokens of %d, within budget %v", thread, got.TokenCount, budget, got.WithinBudget)
-				}
-				if format == "openai" {
-					checkPairs(t, got)
-				}
-			}
-		}
-	}
-}

@@ -14,6 +14,7 @@ import (
 
 	"precis/events"
 	"precis/summarize"
+	"precis/summarize/prompt/valid"
 )
 
 var formats = []string{FormatOpenAI, FormatAnthropic, FormatMessages}
@@ -23,6 +24,17 @@ func words(s string) int { return (len(s) + 3) / 4 }
 
 func request(messages []Message, format string) Request {
 	return Request{Messages: messages, Context: summarize.Default().Context, Format: format, Count: words}
+}
+
+// validity says what a provider would have against a prompt.
+func validity(p Prompt, format string) error {
+	switch format {
+	case FormatOpenAI:
+		return valid.OpenAI(p.Messages)
+	case FormatAnthropic:
+		return valid.Anthropic(p.System, p.Messages)
+	}
+	return valid.Plain(p.Messages)
 }
 
 func TestFormatUnknown(t *testing.T) {
@@ -95,7 +107,7 @@ func TestPromptsAreValid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := check(p, r.Format); err != nil {
+		if err := validity(p, r.Format); err != nil {
 			t.Fatalf("%v\n%s", err, p.Messages)
 		}
 		if r.MaxTokens > 0 && p.WithinBudget != (p.TokenCount <= r.MaxTokens) {

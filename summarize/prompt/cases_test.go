@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
+	"precis/summarize/prompt/valid"
 	"precis/summarize/tokens"
 )
 
@@ -125,7 +126,7 @@ func TestCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := checkOpenAI(p.Messages); err != nil {
+			if err := valid.OpenAI(p.Messages); err != nil {
 				t.Error(err)
 			}
 			if got, want := lines(t, p), strings.ReplaceAll(strings.TrimSpace(tt.want), "\t", ""); got != want {

@@ -127,7 +127,7 @@ func (s *session) prompt(t *testing.T, format string, limit int) Prompt {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := check(p, format); err != nil {
+	if err := validity(p, format); err != nil {
 		t.Fatalf("%s, limit %d: %v", format, limit, err)
 	}
 	if limit > 0 && p.WithinBudget != (p.TokenCount <= limit) {

@@ -1,4 +1,4 @@
-package prompt
+package valid
 
 import (
 	"fmt"
@@ -9,16 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The providers' published rules for messages, stated apart from the code that has to keep them.
-
 var (
 	validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	validID   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`)
 )
 
-// checkOpenAI holds chat completion messages against the API reference: known roles, results right
+// OpenAI holds chat completion messages against the API reference: known roles, results right
 // behind their call, each call answered once, arguments a string.
-func checkOpenAI(v jsontext.Value) error {
+func OpenAI(v jsontext.Value) error {
 	var list []struct {
 		Role       string  `json:"role"`
 		Content    *string `json:"content"`
@@ -70,9 +68,9 @@ func checkOpenAI(v jsontext.Value) error {
 	return nil
 }
 
-// checkAnthropic holds messages against the API reference: the user begins, roles alternate, no block is
+// Anthropic holds messages against the API reference: the user begins, roles alternate, no block is
 // blank, ids are unique, and the message behind a call begins with the results of its calls.
-func checkAnthropic(system, v jsontext.Value) error {
+func Anthropic(system, v jsontext.Value) error {
 	type content struct {
 		Type      string         `json:"type"`
 		Text      string         `json:"text"`
@@ -145,9 +143,15 @@ func checkAnthropic(system, v jsontext.Value) error {
 	return nil
 }
 
-// checkPlain: no result without its call before it, no call without a result behind it.
-func checkPlain(v jsontext.Value) error {
-	var list []plainMessage
+// Plain: no result without its call before it, no call without a result behind it.
+func Plain(v jsontext.Value) error {
+	var list []struct {
+		Role       string `json:"role"`
+		ToolCallID string `json:"tool_call_id"`
+		ToolCalls  []struct {
+			ID string `json:"id"`
+		} `json:"tool_calls"`
+	}
 	if err := json.Unmarshal(v, &list); err != nil {
 		return err
 	}
@@ -165,14 +169,4 @@ func checkPlain(v jsontext.Value) error {
 		return fmt.Errorf("calls %v not answered", open)
 	}
 	return nil
-}
-
-func check(p Prompt, format string) error {
-	switch format {
-	case FormatOpenAI:
-		return checkOpenAI(p.Messages)
-	case FormatAnthropic:
-		return checkAnthropic(p.System, p.Messages)
-	}
-	return checkPlain(p.Messages)
 }
