@@ -40,9 +40,11 @@ type checked struct {
 	Log        string `json:"log"` // what the store was held against; empty: nothing
 	// EventsFrom is where EVENTS begins, and ThreadsCut how many threads began before that and could not be
 	// held against it.
-	EventsFrom uint64          `json:"events_from"`
-	ThreadsCut uint64          `json:"threads_cut"`
-	Problems   []state.Problem `json:"problems"`
+	EventsFrom uint64 `json:"events_from"`
+	ThreadsCut uint64 `json:"threads_cut"`
+	// Missing is what the log should give out and does not.
+	Missing  []string        `json:"missing"`
+	Problems []state.Problem `json:"problems"`
 }
 
 // Run checks, and ends with status 1 where something is wrong.
@@ -55,7 +57,7 @@ func (c *checkCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	res := checked{EventsFrom: 1, Problems: []state.Problem{}}
+	res := checked{EventsFrom: 1, Missing: []string{}, Problems: []state.Problem{}}
 	err = c.check(ctx, a, store, &res, log)
 	if err = errors.Join(err, store.Close()); err != nil {
 		return err
@@ -96,6 +98,7 @@ func (c *checkCmd) compare(ctx context.Context, a *app, store *state.Store, b *b
 	return audit.Compare(ctx, store, audit.Against{
 		Broker: b, Partitions: res.Partitions, Dir: dir, Logger: zerolog.Nop(), Progress: bar.reached,
 		Retained: func(first, threads uint64) { res.EventsFrom, res.ThreadsCut = first, threads },
+		Missing:  func(m broker.Missing) { res.Missing = append(res.Missing, m.String()) },
 	}, report)
 }
 
@@ -125,7 +128,13 @@ func (r checked) print(a *app, asJSON bool) error {
 		if r.EventsFrom > 1 {
 			a.printf("EVENTS begins at %s: %s threads began before that, and are checked by themselves alone\n", grouped(int64(r.EventsFrom)), grouped(int64(r.ThreadsCut)))
 		}
+		for _, m := range r.Missing {
+			a.printf("the log has a gap: %s was deleted, or can't be read\n", m)
+		}
 		a.printf("%d partitions checked, %s: %d problems\n", r.Partitions, held, len(r.Problems))
+	}
+	if len(r.Missing) > 0 { // what differs may follow from that, and a store made again would be no better
+		return wrong("the log is wrong: restore it from a backup, if there is one; the store may be right")
 	}
 	if len(r.Problems) > 0 {
 		return &exitError{status: exitWrong, err: errors.New("the store is wrong: " + moveAway)}

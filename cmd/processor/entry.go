@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/events"
+	"precis/internal/broker"
 )
 
 // entry is one stored message of the three streams.
@@ -27,19 +28,25 @@ func newEntry(msg jetstream.Msg) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
+	return storedEntry(broker.Stored{
+		Subject: msg.Subject(), Header: msg.Headers(), Data: msg.Data(), Seq: meta.Sequence.Stream, Time: meta.Timestamp,
+	}), nil
+}
+
+func storedEntry(m broker.Stored) entry {
 	e := entry{
-		seq: meta.Sequence.Stream, time: meta.Timestamp,
-		raw: events.Raw{Subject: msg.Subject(), Header: msg.Headers(), Body: msg.Data()},
+		seq: m.Seq, time: m.Time,
+		raw: events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data},
 	}
-	t, token, ok := events.ParseSubject(msg.Subject())
+	t, token, ok := events.ParseSubject(m.Subject)
 	if !ok {
-		return e, nil
+		return e
 	}
 	e.typ = t
 	if thread, err := events.ThreadOf(token); err == nil {
 		e.thread = thread
 	}
-	return e, nil
+	return e
 }
 
 // data is the event's data without its envelope; nil where there is none to be found.

@@ -107,8 +107,14 @@ func (s *server) toolSummaries(t *testing.T, n int) map[string]int {
 	}
 	defer log.close()
 	created, heads, count := map[string]int{}, map[string]string{}, 0
-	for count < n || log.left > 0 {
-		e, err := log.next(ctx)
+	for {
+		e, there, err := log.before(ctx)
+		if err == nil && !there {
+			if count >= n {
+				return created
+			}
+			e, err = log.next(ctx)
+		}
 		if err != nil {
 			t.Fatalf("%d of %d summaries are there: %v", count, n, err)
 		}
@@ -124,7 +130,6 @@ func (s *server) toolSummaries(t *testing.T, n int) map[string]int {
 		count++
 		created[fmt.Sprintf("%s %s version %d", e.thread, r.SourceMessageIDs[0], r.Version)]++
 	}
-	return created
 }
 
 func (v *victim) countersOf(t *testing.T, thread string) steadyCounters {

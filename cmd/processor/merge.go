@@ -11,12 +11,14 @@ func mergeRest(ctx context.Context, sources []*source, visit func(entry) error) 
 	for {
 		first := -1
 		for i, s := range sources {
-			if heads[i] == nil && s.left > 0 {
-				e, err := s.next(ctx)
+			if heads[i] == nil {
+				e, ok, err := s.before(ctx)
 				if err != nil {
 					return err
 				}
-				heads[i] = &e
+				if ok {
+					heads[i] = &e
+				}
 			}
 			if heads[i] != nil && (first < 0 || heads[i].time.Before(heads[first].time)) {
 				first = i

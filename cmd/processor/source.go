@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -21,40 +22,78 @@ func streamOf(t events.Type) string {
 	}
 }
 
-// source reads one stream in order.
+// source reads one stream in order: what is there, and then what comes. One goroutine owns it.
 type source struct {
-	messages jetstream.MessagesContext
-	// left counts what was there when the source was opened and has not been read.
-	left uint64
+	js      jetstream.JetStream
+	stream  string
+	filters []string
+
+	past    chan entry // what was there when the source was opened; closed at its end
+	end     error      // why the past ended; to be read behind its end
+	last    uint64     // the last sequence of the past
+	missing []broker.Missing
+	stop    context.CancelFunc
+	live    jetstream.MessagesContext // what comes; nil until it is asked for
 }
 
 // read opens a stream at its start, or behind its end, through filters (none: everything).
 func (s *server) read(ctx context.Context, stream string, filters []string, from jetstream.DeliverPolicy) (*source, error) {
-	consumer, err := s.js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{
-		FilterSubjects: filters, DeliverPolicy: from,
-	})
+	ctx, stop := context.WithCancel(ctx)
+	src := &source{js: s.js, stream: stream, filters: filters, past: make(chan entry), stop: stop}
+	state, err := broker.StateOf(ctx, s.js, stream)
 	if err != nil {
+		stop()
 		return nil, serverError("read "+stream, err)
 	}
-	info, err := consumer.Info(ctx)
-	if err != nil {
-		return nil, serverError("read "+stream, err)
+	src.last = state.Last
+	if from == jetstream.DeliverNewPolicy || state.Msgs == 0 && state.Holes() == 0 {
+		close(src.past)
+		return src, src.follow(ctx)
 	}
-	// What arrived between the consumer's making and this answer is delivered as well.
-	left := info.NumPending + info.Delivered.Consumer
-	if from == jetstream.DeliverNewPolicy {
-		left = 0
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return nil, serverError("read "+stream, err)
-	}
-	return &source{messages: messages, left: left}, nil
+	go src.scan(ctx)
+	return src, nil
 }
 
-// next waits for the next message.
+// scan reads the past. It does so without counting what is to come: a server counts what it can't read, too.
+func (s *source) scan(ctx context.Context) {
+	defer close(s.past)
+	log := broker.NewLogReader(s.js, s.stream).Watch(func(m broker.Missing) { s.missing = append(s.missing, m) })
+	s.end = log.Scan(ctx, 1, s.filters, func(m broker.Stored) error {
+		select {
+		case s.past <- storedEntry(m):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}, func(_, last uint64) { s.last = last })
+}
+
+// before returns the next message of those that were there; ok is false at their end.
+func (s *source) before(ctx context.Context) (e entry, ok bool, err error) {
+	if e, ok = <-s.past; ok {
+		return e, true, nil
+	}
+	switch {
+	case s.end == nil:
+		return e, false, nil
+	case ctx.Err() != nil:
+		return e, false, ctx.Err()
+	default:
+		return e, false, serverError("read the log", s.end)
+	}
+}
+
+// next waits for the next message, of those that were there and then of those that come.
 func (s *source) next(ctx context.Context) (entry, error) {
-	msg, err := s.messages.Next(jetstream.NextContext(ctx))
+	if e, ok, err := s.before(ctx); ok || err != nil {
+		return e, err
+	}
+	if s.live == nil {
+		if err := s.follow(ctx); err != nil {
+			return entry{}, err
+		}
+	}
+	msg, err := s.live.Next(jetstream.NextContext(ctx))
 	if err != nil {
 		if ctx.Err() != nil {
 			return entry{}, ctx.Err()
@@ -65,24 +104,53 @@ func (s *source) next(ctx context.Context) (entry, error) {
 	if err != nil {
 		return entry{}, serverError("read the log", err)
 	}
-	if s.left > 0 {
-		s.left--
-	}
 	return e, nil
 }
 
-func (s *source) close() { s.messages.Stop() }
+// follow opens the stream behind its past.
+func (s *source) follow(ctx context.Context) error {
+	consumer, err := s.js.OrderedConsumer(ctx, s.stream, jetstream.OrderedConsumerConfig{
+		FilterSubjects: s.filters, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: s.last + 1,
+	})
+	if err == nil {
+		s.live, err = consumer.Messages()
+	}
+	if err != nil {
+		return serverError("read "+s.stream, err)
+	}
+	return nil
+}
 
-// rest reads what was there when the source was opened.
+func (s *source) close() {
+	s.stop()
+	for range s.past { // until the scan has ended
+	}
+	if s.live != nil {
+		s.live.Stop()
+	}
+}
+
+// rest reads what was there when the source was opened. A gap in it is an error behind everything that could be read.
 func (s *source) rest(ctx context.Context, visit func(entry) error) error {
-	for s.left > 0 {
-		e, err := s.next(ctx)
+	for {
+		e, ok, err := s.before(ctx)
 		if err != nil {
 			return err
+		}
+		if !ok {
+			return s.gaps()
 		}
 		if err := visit(e); err != nil {
 			return err
 		}
 	}
-	return nil
+}
+
+// gaps says what of the past did not come.
+func (s *source) gaps() error {
+	var errs []error
+	for _, m := range s.missing {
+		errs = append(errs, wrong("the log has a gap: %s was deleted, or can't be read", m))
+	}
+	return errors.Join(errs...)
 }

@@ -133,8 +133,14 @@ func (c *tailCmd) tail(ctx context.Context, a *app, s *server, plan []reading) e
 		sources = append(sources, opened)
 	}
 	out := newTailWriter(a, c.JSON)
-	err := errors.Join(mergeRest(ctx, sources, out.write), out.flush())
-	if err != nil || c.UntilCaughtUp {
+	if err := errors.Join(mergeRest(ctx, sources, out.write), out.flush()); err != nil {
+		return err
+	}
+	var gaps []error
+	for _, s := range sources {
+		gaps = append(gaps, s.gaps())
+	}
+	if err := errors.Join(gaps...); err != nil || c.UntilCaughtUp {
 		return err
 	}
 	return follow(ctx, sources, out.writeNow)

@@ -22,6 +22,9 @@ type Against struct {
 	// Retained is told where EVENTS begins, and how many threads of the store began before that and were not
 	// compared; it may be nil, and is called only where EVENTS has lost events at its start.
 	Retained func(first, threads uint64)
+	// Missing is told of gaps in the log, from which differences follow that are no fault of the store; nil: nobody
+	// wants to know.
+	Missing func(broker.Missing)
 }
 
 // Compare folds the log from zero, up to where each partition of the store stands, and reports every
@@ -29,9 +32,9 @@ type Against struct {
 func Compare(ctx context.Context, store *state.Store, a Against, report func(state.Problem)) error {
 	js := a.Broker.JetStream()
 	src := Source{
-		Events:    broker.NewLogReader(js, broker.StreamEvents),
-		Summaries: broker.NewLogReader(js, broker.StreamSummaries),
-		Rejected:  broker.NewLogReader(js, broker.StreamRejected),
+		Events:    broker.NewLogReader(js, broker.StreamEvents).Watch(a.Missing),
+		Summaries: broker.NewLogReader(js, broker.StreamSummaries).Watch(a.Missing),
+		Rejected:  broker.NewLogReader(js, broker.StreamRejected).Watch(a.Missing),
 		Strays:    a.Partitions, Logger: a.Logger, Progress: a.Progress,
 	}
 	log, err := broker.StateOf(ctx, js, broker.StreamEvents)

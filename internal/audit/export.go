@@ -42,7 +42,6 @@ func Export(ctx context.Context, o Options, types []events.Type, each func(Row) 
 	if err := Rebuild(ctx, o.Scratch, r.source); err != nil {
 		return nil, err
 	}
-	r.ends()
 	return r.report()
 }
 

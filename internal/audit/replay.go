@@ -50,7 +50,6 @@ func Replay(ctx context.Context, o Options) (*Report, error) {
 	if err := Rebuild(ctx, o.Scratch, r.source); err != nil {
 		return nil, err
 	}
-	r.ends()
 	if err := r.compare(); err != nil {
 		return nil, err
 	}
@@ -59,13 +58,11 @@ func Replay(ctx context.Context, o Options) (*Report, error) {
 
 // replay is one run.
 type replay struct {
-	o     Options
-	tally *tally
-	began time.Time
-	log   broker.StreamState
-	// records and events look at the streams as they are read; events is nil where only a thread is.
-	records *records
-	events  *unbroken
+	o       Options
+	tally   *tally
+	began   time.Time
+	log     broker.StreamState
+	records *records // looks at SUMMARIES as it is read
 	source  Source
 	rules   *jobs.Runner // nil where the rules are not run again
 	// rejections are what REJECTED holds, by partition and event.
@@ -85,13 +82,9 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 	for range l.partitions + 1 {
 		r.rejections = append(r.rejections, map[uint64]string{})
 	}
-	if o.Filter.Thread == "" {
-		r.events = &unbroken{tally: r.tally, check: CheckEvents, what: "event", next: max(l.events.First, 1)}
-		r.records.gaps = &unbroken{tally: r.tally, check: CheckSummaries, what: "record", next: 1}
-	}
 	r.source = Source{
-		Events:    broker.NewLogReader(o.JetStream, broker.StreamEvents),
-		Summaries: tap{Scanner: broker.NewLogReader(o.JetStream, broker.StreamSummaries), filters: l.summaryFilters, each: r.records.saw},
+		Events:    broker.NewLogReader(o.JetStream, broker.StreamEvents).Watch(r.missing),
+		Summaries: tap{Scanner: broker.NewLogReader(o.JetStream, broker.StreamSummaries).Watch(r.missing), filters: l.summaryFilters, each: r.records.saw},
 		Rejected:  tap{Scanner: broker.NewLogReader(o.JetStream, broker.StreamRejected), filters: l.rejectedFilters, each: r.rejection},
 		Strays:    l.partitions, Filters: l.eventFilters,
 		Mask: o.Mask, Rehearse: o.Rules, Workers: o.Workers, Logger: o.Logger, Progress: o.Progress,
@@ -133,9 +126,6 @@ func (r *replay) watch(l *lane) error {
 
 // saw looks at an event of the log before it is folded.
 func (r *replay) saw(m broker.Stored) {
-	if r.events != nil {
-		r.events.saw(m.Seq)
-	}
 	if r.extent.Read == 0 {
 		r.extent.From = m.Time
 	}
@@ -161,11 +151,18 @@ func (r *replay) rejection(m broker.Stored) {
 	r.rejections[partition][seq] = rec.Code
 }
 
-// ends notes what is missing at the log's end, as far as it was read.
-func (r *replay) ends() {
-	if r.events != nil && !r.source.Partial {
-		r.events.saw(min(r.log.Last, r.source.end()) + 1)
+// missing notes a gap in a stream: its sequences go on by one, so that somebody has deleted what is not there, or the
+// server can't read it. A rejection is missed by its event.
+func (r *replay) missing(m broker.Missing) {
+	f := Finding{Check: CheckSummaries, Want: "record ", Got: "removed, or not readable"}
+	if m.Stream == broker.StreamEvents {
+		f.Check, f.Want, f.EventSeq = CheckEvents, "event ", m.From
 	}
+	f.Want += fmt.Sprint(m.From)
+	if m.To > m.From {
+		f.Want += fmt.Sprintf(" to %d", m.To)
+	}
+	r.tally.find(scope{}, f)
 }
 
 func (r *replay) report() (*Report, error) {

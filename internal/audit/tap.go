@@ -32,48 +32,16 @@ func (t tap) Scan(ctx context.Context, from uint64, _ []string, each func(broker
 	}, progress)
 }
 
-// unbroken looks for gaps in a stream that is read whole. A stream's sequences go on by one: where one is
-// missing, somebody has deleted it.
-type unbroken struct {
-	tally *tally
-	check string
-	what  string
-	next  uint64 // 0 before the first
-}
-
-func (u *unbroken) saw(seq uint64) {
-	if u.next > 0 && seq > u.next {
-		u.gap(seq)
-	}
-	u.next = seq + 1
-}
-
-// gap notes what is missing before a sequence.
-func (u *unbroken) gap(seq uint64) {
-	f := Finding{Check: u.check, Want: fmt.Sprintf("%s %d", u.what, u.next), Got: "removed"}
-	if last := seq - 1; last > u.next {
-		f.Want = fmt.Sprintf("%s %d to %d", u.what, u.next, last)
-	}
-	if u.check == CheckEvents {
-		f.EventSeq = u.next
-	}
-	u.tally.find(scope{}, f)
-}
-
 // records looks at SUMMARIES as it stands, before anything is adopted from it.
 type records struct {
 	tally  *tally
 	parts  []*state.Partition // by their numbers
-	gaps   *unbroken          // nil where only a thread is read
 	first  uint64             // the first sequence of EVENTS
 	events uint64             // the last one
 	cut    uint64             // threads whose first record was decided before the first event
 }
 
 func (r *records) saw(m broker.Stored) {
-	if r.gaps != nil {
-		r.gaps.saw(m.Seq)
-	}
 	t, token, _ := events.ParseSubject(m.Subject)
 	var head events.Head
 	if err := json.Unmarshal(m.Data, &head); err != nil {

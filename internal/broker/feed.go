@@ -38,6 +38,7 @@ type feed struct {
 	online chan nats.Status // the connection went or came back: what was under way is lost
 	target uint64           // the stream's last sequence when consuming started
 	opened bool             // the consumer was made once
+	whole  unbroken         // of a feed without filters
 
 	seq      atomic.Uint64 // all up to here has been dealt out
 	buffered atomic.Int64  // bytes in the lanes' queues
@@ -51,10 +52,10 @@ type item struct {
 	ack ackReply
 }
 
-func newFeed(s *Subscriber, lanes []*lane, target uint64) *feed {
+func newFeed(s *Subscriber, lanes []*lane, stream StreamState) *feed {
 	f := &feed{
 		sub: s, cfg: s.cfg, lanes: lanes, demux: newDemux(lanes), log: s.cfg.Logger,
-		target: target, room: make(chan struct{}, 1),
+		target: stream.Last, room: make(chan struct{}, 1),
 	}
 	start := lanes[0].last
 	var filters []string
@@ -65,6 +66,9 @@ func newFeed(s *Subscriber, lanes []*lane, target uint64) *feed {
 	}
 	if len(filters) > 1 {
 		filters = nil
+	}
+	if filters == nil {
+		f.whole = unbroken{stream: s.cfg.Stream, next: max(start+1, stream.First), tell: s.cfg.Missing}
 	}
 	f.seq.Store(start)
 	f.told = start
@@ -102,14 +106,16 @@ func (f *feed) step(ctx context.Context) error {
 	if broken != nil {
 		return f.reopen(ctx, broken)
 	}
-	if f.pull.resting {
-		f.progress(f.target) // the server has nothing to deliver
+	if f.pull.resting { // the server has nothing to deliver
+		f.whole.upTo(f.target)
+		f.progress(f.target)
 	}
 	return nil
 }
 
 // deal puts a message into its lane's queue, and waits for room there.
 func (f *feed) deal(ctx context.Context, m *nats.Msg, a ackReply) error {
+	f.whole.saw(a.streamSeq)
 	if l := f.demux.laneOf(m.Subject); l != nil && a.streamSeq > l.start {
 		if err := f.reserve(ctx, int64(len(m.Data))); err != nil {
 			return err

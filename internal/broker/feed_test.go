@@ -21,7 +21,7 @@ func unstarted(t *testing.T, b *Broker, lanes Lanes, edit ...func(*SubscriberCon
 	s.created = state.Created
 	list, err := s.lanes()
 	require.NoError(t, err)
-	return newFeed(s, list, state.Last)
+	return newFeed(s, list, state)
 }
 
 func TestFeedKnowsItsStream(t *testing.T) {

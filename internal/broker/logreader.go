@@ -24,14 +24,22 @@ type Stored struct {
 
 // LogReader reads single messages and ranges of a stream. Safe for concurrent use.
 type LogReader struct {
-	js     jetstream.JetStream
-	stream string
-	prefix string // of the JetStream API
+	js      jetstream.JetStream
+	stream  string
+	prefix  string // of the JetStream API
+	missing func(Missing)
 }
 
 // NewLogReader reads stream through js.
 func NewLogReader(js jetstream.JetStream, stream string) *LogReader {
 	return &LogReader{js: js, stream: stream, prefix: apiPrefix(js)}
+}
+
+// Watch returns a reader that tells what the stream should give out to a Scan and does not.
+func (r *LogReader) Watch(missing func(Missing)) *LogReader {
+	watching := *r
+	watching.missing = missing
+	return &watching
 }
 
 // Get returns the message with sequence seq, or ErrGone.

@@ -30,16 +30,37 @@ func (r *LogReader) Scan(ctx context.Context, from uint64, filters []string, fn 
 	if progress == nil {
 		progress = func(uint64, uint64) {}
 	}
+	from = max(from, 1)
+	if r.stream == StreamEvents {
+		from = max(from, state.First) // what a retention has dropped at its start is no gap
+	}
 	s := scan{last: state.Last, fn: fn, progress: progress, pull: newPuller(r.js, pullerConfig{
-		stream: r.stream, filters: filters, after: max(from, 1) - 1,
+		stream: r.stream, filters: filters, after: from - 1,
 		window: scanWindow, bytes: scanBytes,
 	})}
 	defer s.pull.drop()
+	if len(filters) == 0 {
+		s.whole = unbroken{stream: r.stream, next: from, tell: r.missing}
+	}
 	if err := s.run(ctx); err != nil {
 		return fmt.Errorf("scan stream %s: %w", r.stream, err)
 	}
+	if len(filters) == 0 {
+		s.whole.upTo(state.Last)
+	} else if err := r.searchMissing(ctx, from, s.pending > 0 || state.Holes() > 0); err != nil {
+		return err
+	}
 	progress(state.Last, state.Last)
 	return nil
+}
+
+// searchMissing reads the whole stream where a filtered scan may have missed something: only so a sequence that does
+// not come is known from one that does not match.
+func (r *LogReader) searchMissing(ctx context.Context, from uint64, suspected bool) error {
+	if r.missing == nil || !suspected {
+		return nil
+	}
+	return r.Scan(ctx, from, nil, func(Stored) error { return nil }, nil)
 }
 
 // scan is one run of Scan.
@@ -49,6 +70,8 @@ type scan struct {
 	fn       func(Stored) error
 	progress func(seq, last uint64)
 	count    int
+	pending  uint64   // what the server counted behind the last message
+	whole    unbroken // of a scan without filters
 }
 
 func (s *scan) run(ctx context.Context) error {
@@ -95,6 +118,8 @@ func (s *scan) take(m *nats.Msg, a ackReply) (done bool, err error) {
 	if a.streamSeq > s.last {
 		return true, nil
 	}
+	s.whole.saw(a.streamSeq)
+	s.pending = a.pending
 	if err := s.fn(Stored{Subject: m.Subject, Header: m.Header, Data: m.Data, Seq: a.streamSeq, Time: a.time()}); err != nil {
 		return true, err
 	}

@@ -16,6 +16,14 @@ type StreamState struct {
 	Created time.Time
 }
 
+// Holes is how many messages between the first and the last the server knows to be gone.
+func (s StreamState) Holes() uint64 {
+	if s.Last < s.First {
+		return 0
+	}
+	return s.Last - s.First + 1 - s.Msgs
+}
+
 // StateOf asks the server for the stream's state now.
 func StateOf(ctx context.Context, js jetstream.JetStream, stream string) (StreamState, error) {
 	s, err := js.Stream(ctx, stream)

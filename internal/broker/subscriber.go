@@ -73,7 +73,7 @@ func (s *Subscriber) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.feed = newFeed(s, lanes, state.Last)
+	s.feed = newFeed(s, lanes, state)
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	go s.run(run, s.feed)

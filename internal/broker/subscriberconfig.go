@@ -32,6 +32,9 @@ type SubscriberConfig struct {
 	RetryWait, RetryMaxWait time.Duration
 	// CloseTimeout bounds how long Close waits for a handler. Default 30s.
 	CloseTimeout time.Duration
+	// Missing is told of what the stream should give out and does not; nil: nobody wants to know. It is called only
+	// where there is more than one lane: one alone is filtered, and can't tell.
+	Missing func(Missing)
 	// Logger for reconnects and retries.
 	Logger zerolog.Logger
 }

@@ -24,6 +24,8 @@ type metrics struct {
 	records     prometheus.Counter
 	positions   *prometheus.GaugeVec
 	waiting     *prometheus.GaugeVec
+	missing     *prometheus.CounterVec
+	holes       *prometheus.GaugeVec
 	lag         prometheus.Histogram
 	summaries   *prometheus.CounterVec
 	tokens      *prometheus.CounterVec
@@ -60,6 +62,8 @@ func (m *metrics) makeFlow() {
 	})
 	m.positions = m.gauges("precis_position", "The last EVENTS sequence that is durable, by partition.", "partition")
 	m.waiting = m.gauges("precis_outbox_rows", "Records decided and not yet confirmed by the server, by partition.", "partition")
+	m.missing = m.counters("precis_log_missing_total", "Messages that a stream should have given out and did not, met while reading.", "stream")
+	m.holes = m.gauges("precis_log_holes", "Messages between the first and the last of a stream that the server knew to be gone at the start.", "stream")
 	m.registry.MustRegister(m.records)
 }
 

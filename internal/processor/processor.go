@@ -96,8 +96,8 @@ func (p *Processor) connect(ctx context.Context) (err error) {
 	}
 	js := p.broker.JetStream()
 	p.events = broker.NewLogReader(js, broker.StreamEvents)
-	p.summaries = broker.NewLogReader(js, broker.StreamSummaries)
-	p.rejected = broker.NewLogReader(js, broker.StreamRejected)
+	p.summaries = broker.NewLogReader(js, broker.StreamSummaries).Watch(p.missing)
+	p.rejected = broker.NewLogReader(js, broker.StreamRejected).Watch(p.missing)
 	p.publisher, err = broker.NewPublisher(p.broker.Conn(), broker.PublisherConfig{})
 	return err
 }
@@ -108,6 +108,8 @@ func (p *Processor) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.holes(broker.StreamEvents, at.events)
+	p.holes(broker.StreamSummaries, at.summaries)
 	config, err := p.opts.foldConfig()
 	if err != nil {
 		return err

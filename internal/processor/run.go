@@ -85,7 +85,7 @@ func route(ctx context.Context, router *message.Router) (end func() error, err e
 func (p *Processor) consumer() (*broker.Subscriber, *message.Router, error) {
 	sub, err := broker.NewSubscriber(p.broker.JetStream(), broker.SubscriberConfig{
 		Stream: broker.StreamEvents, Topic: handlers.Topic, Lanes: p, CloseTimeout: p.opts.CloseTimeout,
-		Logger: p.log,
+		Missing: p.missing, Logger: p.log,
 	})
 	if err != nil {
 		return nil, nil, err

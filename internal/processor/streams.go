@@ -23,6 +23,22 @@ func (p *Processor) streams(ctx context.Context) (s streams, err error) {
 	return s, err
 }
 
+// missing tells of a gap that was met in a stream. What is gone can't be waited for: the work goes on behind it.
+func (p *Processor) missing(m broker.Missing) {
+	p.metrics.missing.WithLabelValues(m.Stream).Add(float64(m.Messages()))
+	p.log.Error().Stringer("missing", m).
+		Msg("the log has a gap: what stood there was deleted or can't be read, and is in no counter and no summary; processor replay says what it touches")
+}
+
+// holes tells of the gaps that the server knows of, which may lie before everything that is read at a start.
+func (p *Processor) holes(name string, s broker.StreamState) {
+	if n := s.Holes(); n > 0 {
+		p.log.Error().Str("stream", name).Uint64("messages", n).
+			Msg("the server has lost messages of this stream, or somebody has deleted them; processor replay names them")
+	}
+	p.metrics.holes.WithLabelValues(name).Set(float64(s.Holes()))
+}
+
 // expectStreams refuses to go on where a stream is gone that the store was made from: made anew, it would
 // take events while it is to be restored.
 func (p *Processor) expectStreams(ctx context.Context) error {
