@@ -61,7 +61,9 @@ func (s *Service) context(ctx context.Context, token string, body []byte) (any, 
 	if err != nil {
 		return nil, fault(codeBadRequest, "thread: %v", err)
 	}
-	reply, err := ReadContext(ctx, Reading{View: snapshot.View, Log: s.contents, Policies: s.backend.Policies()}, name, req)
+	reply, err := ReadContext(ctx, Reading{
+		View: snapshot.View, Log: s.contents, Policies: s.backend.Policies(), Counts: s.counts,
+	}, name, req)
 	if h, herr := snapshot.Header(name); herr == nil && h != nil && h.Renewals > 0 {
 		s.backend.Renew(partition, name)
 	}
@@ -74,6 +76,7 @@ type Reading struct {
 	View     state.View
 	Log      fold.Log // its events are shared, and not changed
 	Policies []summarize.Policy
+	Counts   *tokens.Memo // nil where nobody asks again
 }
 
 // ReadContext makes the context of a thread from one state of a store: the running one's, or that of a
@@ -86,7 +89,7 @@ func ReadContext(ctx context.Context, from Reading, name string, req ContextRequ
 	if h == nil || h.Ordinals == 0 {
 		return ContextReply{}, fault(codeNotFound, "no thread %q", name)
 	}
-	r := reading{log: from.Log, view: from.View, header: h}
+	r := reading{log: from.Log, view: from.View, header: h, counts: from.Counts}
 	r.policy, _ = summarize.Resolve(from.Policies, h.Policy, h.FirstAgentID, name)
 	return r.reply(ctx, req)
 }
@@ -97,10 +100,11 @@ type reading struct {
 	view   state.View
 	header *thread.Header
 	policy *summarize.Policy
+	counts *tokens.Memo
 }
 
 func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, error) {
-	counter, err := tokens.For(r.policy.Tokenizer)
+	count, err := r.counts.For(r.policy.Tokenizer)
 	if err != nil {
 		return ContextReply{}, err
 	}
@@ -114,7 +118,7 @@ func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, 
 	}
 	built, err := prompt.Build(prompt.Request{
 		Messages: messages, Compaction: current, Context: r.policy.Context,
-		MaxTokens: req.MaxTokens, Format: req.Format, Count: counter.Count,
+		MaxTokens: req.MaxTokens, Format: req.Format, Count: count,
 	})
 	if err != nil {
 		return ContextReply{}, err

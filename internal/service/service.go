@@ -19,6 +19,7 @@ import (
 	"precis/internal/contents"
 	"precis/state"
 	"precis/summarize"
+	"precis/summarize/tokens"
 )
 
 // Name of the micro service.
@@ -67,6 +68,7 @@ type Options struct {
 type Service struct {
 	backend  Backend
 	contents *contents.Shared
+	counts   *tokens.Memo
 	log      zerolog.Logger
 	conn     *nats.Conn
 	micro    micro.Service
@@ -82,9 +84,13 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start service: %w", err)
 	}
+	counts, err := tokens.NewMemo()
+	if err != nil {
+		return nil, fmt.Errorf("start service: %w", err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Service{
-		backend: backend, contents: shared, log: o.Logger, conn: nc, max: int(nc.MaxPayload()),
+		backend: backend, contents: shared, counts: counts, log: o.Logger, conn: nc, max: int(nc.MaxPayload()),
 		cancel: cancel, slots: make(chan struct{}, maxConcurrent),
 	}
 	svc, err := micro.AddService(nc, micro.Config{Name: Name, Version: semantic(o.Version), Description: "summaries of agents' threads"})
