@@ -49,11 +49,17 @@ func TestThread(t *testing.T) {
 	b := newServer(t)
 	reply := `{"messages":12,"tool_results":3456,"edits":1,"tokens_total":100000,"bytes":400123,"tokens_live":25000,` +
 		`"summaries_active":7,"summaries_stale":0,"llm_input_tokens":0,"llm_output_tokens":0,"cost_microusd":1234567,"duplicates":2,"rejected":1,"waiting_edits":0,"calls_of_unknown_cost":3,"event_seq":99,"chain_head":"abc"}`
-	answers(t, b, map[string]string{"precis.thread.get.t=20x": reply, "precis.thread.get.none": "404 no such thread"})
+	asked := answers(t, b, map[string]string{"precis.thread.get.t=20x": reply, "precis.thread.get.none": "404 no such thread"})
 	got := command(t, b, "", "thread", "t x")
 	got.wants(t, exitDone, "", "")
 	golden(t, "thread.txt", got.stdout)
 	command(t, b, "", "thread", "t x", "--json").wants(t, exitDone, reply+"\n", "")
+	command(t, b, "", "thread", "t x", "--min-event-seq", "7").wants(t, exitDone, "", "")
+	for _, body := range []string{`{"min_event_seq":0}`, `{"min_event_seq":0}`, `{"min_event_seq":7}`} {
+		if got, want := <-asked, "precis.thread.get.t=20x "+body; got != want {
+			t.Errorf("asked %s, want %s", got, want)
+		}
+	}
 	command(t, b, "", "thread", "none").wants(t, exitWrong, "", "no such thread")
 }
 

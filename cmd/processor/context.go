@@ -10,9 +10,10 @@ import (
 // contextCmd shows the prompt that an agent would be given.
 type contextCmd struct {
 	serverFlags
-	Thread    string `arg:"" help:"The thread's id."`
-	MaxTokens int    `name:"max-tokens" placeholder:"N" help:"The most tokens it may have; without it, no limit."`
-	Format    string `enum:"openai,anthropic,messages" default:"messages" help:"openai, anthropic or messages (${default})."`
+	Thread      string `arg:"" help:"The thread's id."`
+	MaxTokens   int    `name:"max-tokens" placeholder:"N" help:"The most tokens it may have; without it, no limit."`
+	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until this event, a publish ack's sequence, is in it."`
+	Format      string `enum:"openai,anthropic,messages" default:"messages" help:"openai, anthropic or messages (${default})."`
 }
 
 // Help shows the command used.
@@ -36,7 +37,7 @@ type contextReply struct {
 
 // Run asks the processor.
 func (c *contextCmd) Run(ctx context.Context, a *app) error {
-	request := map[string]any{"max_tokens": c.MaxTokens, "format": c.Format}
+	request := map[string]any{"max_tokens": c.MaxTokens, "format": c.Format, "min_event_seq": c.MinEventSeq}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
 		reply, err := s.ask(ctx, contextEndpoint, c.Thread, request)
 		if err != nil {

@@ -10,14 +10,16 @@ import (
 // threadCmd shows a thread's counters.
 type threadCmd struct {
 	serverFlags
-	Thread string `arg:"" help:"The thread's id."`
+	Thread      string `arg:"" help:"The thread's id."`
+	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until this event, a publish ack's sequence, is counted."`
 }
 
 // Help shows the command used.
 func (threadCmd) Help() string {
 	return `Example:
 
-    processor thread demo-1`
+    processor thread demo-1
+    processor thread demo-1 --min-event-seq 42   # right after a publish: as soon as that event is counted`
 }
 
 // threadReply is what of precis.thread.get's answer is shown.
@@ -44,7 +46,7 @@ type threadReply struct {
 // Run asks the processor.
 func (c *threadCmd) Run(ctx context.Context, a *app) error {
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		reply, err := s.ask(ctx, threadEndpoint, c.Thread, struct{}{})
+		reply, err := s.ask(ctx, threadEndpoint, c.Thread, map[string]uint64{"min_event_seq": c.MinEventSeq})
 		if err != nil {
 			return err
 		}

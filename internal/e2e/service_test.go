@@ -142,6 +142,68 @@ func TestMessageLinesAndRevisions(t *testing.T) {
 	}
 }
 
+// An edit changes what a message says, and nothing else of it; a deletion takes its calls too.
+func TestEditedMessageKeepsItsCalls(t *testing.T) {
+	w := begin(t, "partitions: 2\n")
+	w.say("thread.message", "c", object{"message_id": "m", "role": "assistant", "content": "calling", "tool_calls": []object{{"id": "c1", "name": "ls", "arguments": object{}}}})
+	w.say("tool.result", "c", object{"message_id": "r", "tool_call_id": "c1", "tool_name": "ls", "content": "a b"})
+	w.edit("c", "m", "calling now")
+	w.thread("c", w.edit("c", "r", "a"))
+	called := w.answer("precis.message.get.c", object{"message_id": "m", "revision": 0})
+	if got := w.answer("precis.message.get.c", object{"message_id": "m"}); string(encode(t, got["tool_calls"])) != string(encode(t, called["tool_calls"])) || got["content"] != "calling now" {
+		t.Errorf("edited: %v, before %v", got, called)
+	}
+	if got := w.answer("precis.message.get.c", object{"message_id": "r"}); got["tool_name"] != "ls" || got["content"] != "a" {
+		t.Errorf("edited: %v", got)
+	}
+	w.say("message.edited", "c", object{"message_id": "r", "deleted": true})
+	w.thread("c", w.say("message.edited", "c", object{"message_id": "m", "deleted": true}))
+	if got := w.answer("precis.message.get.c", object{"message_id": "r"}); got["tool_name"] != "ls" || got["content"] != nil {
+		t.Errorf("deleted: %v", got)
+	}
+	if got := w.answer("precis.message.get.c", object{"message_id": "m"}); string(encode(t, got["tool_calls"])) != "null" && string(encode(t, got["tool_calls"])) != "[]" {
+		t.Errorf("deleted: %v", got)
+	}
+}
+
+// What is null or empty in a request is not given.
+func TestRequestsOfTheDefault(t *testing.T) {
+	w := begin(t, "partitions: 2\n")
+	w.thread("t", w.message("t", "m1", "x"))
+	want := string(encode(t, w.answer("precis.thread.context.t", nil)))
+	for _, format := range []any{nil, "", "messages"} {
+		if got := string(encode(t, w.answer("precis.thread.context.t", object{"format": format}))); got != want {
+			t.Errorf("format %v: %s, want %s", format, got, want)
+		}
+	}
+	for _, kind := range []any{nil, "", "compaction"} {
+		if got := w.answer("precis.thread.summarize.t", object{"kind": kind}); got["kind"] != "compaction" {
+			t.Errorf("kind %v: %v", kind, got)
+		}
+	}
+}
+
+// Where nothing is summarized on request, the answer says why.
+func TestSummarizeSaysWhyNot(t *testing.T) {
+	w := begin(t, "partitions: 2\npolicies: [{name: off, match: {agent_id: quiet}, enabled: false}, {name: default}]\n")
+	w.thread("short", w.message("short", "m1", "x"))
+	w.thread("off", w.say("thread.message", "off", object{"message_id": "m1", "role": "user", "content": "x", "agent_id": "quiet"}))
+	for thread, want := range map[string]string{"short": "too_little", "off": "disabled"} {
+		for _, kind := range []string{"compaction", "history"} {
+			got := w.answer("precis.thread.summarize."+thread, object{"kind": kind})
+			if kind == "history" && thread == "short" { // made of whatever is there
+				if got["id"] == nil || got["reason"] != nil {
+					t.Errorf("%s of %s: %v", kind, thread, got)
+				}
+				continue
+			}
+			if got["id"] != nil || got["reason"] != want {
+				t.Errorf("%s of %s: %v, want %s", kind, thread, got, want)
+			}
+		}
+	}
+}
+
 // An answer larger than the server takes says so, and parts of it can be had.
 func TestAnswersTooLarge(t *testing.T) {
 	w := begin(t, "partitions: 1\nlimits: {event_bytes: 8388608}\npolicies: [{name: default, tokenizer: estimate}]\n")

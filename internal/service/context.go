@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -37,10 +38,11 @@ type ContextReply struct {
 }
 
 func (s *Service) context(ctx context.Context, token string, body []byte) (any, error) {
-	req := ContextRequest{Format: prompt.FormatMessages}
+	var req ContextRequest
 	if err := decode(body, &req); err != nil {
 		return nil, err
 	}
+	req.Format = cmp.Or(req.Format, prompt.FormatMessages)
 	if !slices.Contains([]string{prompt.FormatOpenAI, prompt.FormatAnthropic, prompt.FormatMessages}, req.Format) {
 		return nil, fault(codeBadRequest, "format is openai, anthropic or messages, not %q", req.Format)
 	}

@@ -39,7 +39,7 @@ func asFault(err error) *Fault {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, fold.ErrGone):
-		return fault(codeNotFound, "the log no longer holds it: it is beyond retention.events")
+		return fault(codeNotFound, "the log no longer holds it: it is beyond retention.events, or was lost")
 	case errors.Is(err, fold.ErrNoThread):
 		return fault(codeNotFound, "%v", err)
 	case errors.Is(err, fold.ErrKind):

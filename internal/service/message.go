@@ -2,10 +2,12 @@ package service
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"precis/events"
 	"precis/internal/contents"
+	"precis/internal/fold"
 	"precis/internal/thread"
 	"precis/state"
 )
@@ -82,6 +84,11 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 		OtherParts: map[string]int{}, EventSeq: seq,
 	}
 	content := r.take(ev)
+	if ev.Edit != nil {
+		if err := s.first(ctx, &r, m); err != nil {
+			return nil, err
+		}
+	}
 	if !r.Deleted {
 		r.cut(content.Text(), req.Lines)
 	}
@@ -89,6 +96,23 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 		r.OtherParts[kind] = n
 	}
 	return r, nil
+}
+
+// first fills in what an edit does not say, and does not change: a deletion takes the calls with it. Where retention has
+// taken the message as it was published, nobody knows.
+func (s *Service) first(ctx context.Context, r *messageReply, m *thread.Message) error {
+	ev, err := contents.Read(ctx, s.backend.Log(), m.FirstSeq)
+	if errors.Is(err, fold.ErrGone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.take(ev)
+	if r.Deleted {
+		r.ToolCalls = nil
+	}
+	return nil
 }
 
 // take fills in what the event of the revision says, and returns its content.

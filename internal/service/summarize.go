@@ -1,9 +1,12 @@
 package service
 
 import (
+	"cmp"
 	"context"
 
 	"precis/events"
+	"precis/internal/thread"
+	"precis/summarize"
 )
 
 // summarizeRequest is the body of precis.thread.summarize.
@@ -22,17 +25,26 @@ type summarizeReply struct {
 	// summary.created or summary.failed with that id follows. ID is the same.
 	SummaryID events.OrNull `json:"summary_id"`
 	ID        events.OrNull `json:"id"`
+	// Reason says why there is none: reasonDisabled or reasonTooLittle; null where there is one.
+	Reason events.OrNull `json:"reason"`
 }
 
+// Why there is no summary.
+const (
+	reasonDisabled  = "disabled"   // the thread's policy makes none
+	reasonTooLittle = "too_little" // what a summary could stand for is not worth one
+)
+
 func (s *Service) summarize(ctx context.Context, token string, body []byte) (any, error) {
-	req := summarizeRequest{Kind: events.KindCompaction}
+	var req summarizeRequest
 	if err := decode(body, &req); err != nil {
 		return nil, err
 	}
+	req.Kind = cmp.Or(req.Kind, events.KindCompaction)
 	if req.Kind != events.KindCompaction && req.Kind != events.KindHistory {
 		return nil, fault(codeBadRequest, "kind is compaction or history, not %q", req.Kind)
 	}
-	_, name, partition, err := s.view(token)
+	view, name, partition, err := s.view(token)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +55,22 @@ func (s *Service) summarize(ctx context.Context, token string, body []byte) (any
 	if err != nil {
 		return nil, err
 	}
-	return s.told(ctx, partition, summarizeReply{
-		ThreadID: name, Kind: req.Kind, SummaryID: events.OrNull(id), ID: events.OrNull(id),
-	}, nil)
+	reply := summarizeReply{ThreadID: name, Kind: req.Kind, SummaryID: events.OrNull(id), ID: events.OrNull(id)}
+	if id == "" {
+		h, err := view.Header(name)
+		if err != nil {
+			return nil, err
+		}
+		reply.Reason = s.whyNone(h)
+	}
+	return s.told(ctx, partition, reply, nil)
+}
+
+// whyNone says why a thread has nothing to show for a request.
+func (s *Service) whyNone(h *thread.Header) events.OrNull {
+	p, _ := summarize.Resolve(s.backend.Policies(), h.Policy, h.FirstAgentID, h.Thread)
+	if !p.Enabled {
+		return reasonDisabled
+	}
+	return reasonTooLittle
 }

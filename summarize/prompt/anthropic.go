@@ -26,8 +26,12 @@ type anthropicMessage struct {
 	Content []block `json:"content"`
 }
 
-// unseen opens a prompt whose first message would be the assistant's: the user has to begin.
-const unseen = "[earlier messages are not shown]"
+// What opens a prompt whose first message would be the assistant's, since the user has to begin: where something was
+// left out before it, and where nothing was.
+const (
+	unseen   = "[earlier messages are not shown]"
+	noneSeen = "[no earlier messages]"
+)
 
 // writeAnthropic writes messages of alternating roles, each a list of blocks: a text that is appended
 // makes a new block, so that the ones before stay as they were. Results stand in the user's message
@@ -38,12 +42,17 @@ func writeAnthropic(p *Prompt, d draft) error {
 		if i == opening && d.summary != "" {
 			a.text(d.role, d.summary)
 		}
-		if i < len(d.units) && !d.units[i].dropped {
-			a.unit(d.units[i])
+		if i == len(d.units) {
+			break
 		}
+		if d.units[i].dropped {
+			a.hidden = true
+			continue
+		}
+		a.unit(d.units[i])
 	}
 	if len(a.messages) == 0 {
-		a.text(events.RoleUser, unseen) // the API takes no empty list
+		a.text(events.RoleUser, a.before()) // the API takes no empty list
 	}
 	var err error
 	if p.System, err = json.Marshal(a.system); err != nil {
@@ -56,6 +65,15 @@ func writeAnthropic(p *Prompt, d draft) error {
 type anthropicWriter struct {
 	system   []block
 	messages []anthropicMessage
+	hidden   bool // something was left out so far
+}
+
+// before says what came before the first message that is shown.
+func (a *anthropicWriter) before() string {
+	if a.hidden {
+		return unseen
+	}
+	return noneSeen
 }
 
 func (a *anthropicWriter) unit(u unit) {
@@ -94,7 +112,7 @@ func visible(text string) string {
 func (a *anthropicWriter) add(role string, b block) {
 	n := len(a.messages)
 	if n == 0 && role != events.RoleUser {
-		a.text(events.RoleUser, unseen)
+		a.text(events.RoleUser, a.before())
 		n++
 	}
 	if n > 0 && a.messages[n-1].Role == role {

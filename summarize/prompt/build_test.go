@@ -43,6 +43,36 @@ func TestFormatUnknown(t *testing.T) {
 	}
 }
 
+// Anthropic's user has to begin: what stands there in the user's name says that something was left out only where it was.
+func TestAnthropicOpening(t *testing.T) {
+	said := func(n int, role string) Message {
+		m := events.Message{MessageID: fmt.Sprintf("m%d", n), Role: role, Content: events.TextContent(strings.Repeat("x", 400))}
+		return Message{Ordinal: uint64(n), Message: &m}
+	}
+	whole := []Message{said(1, events.RoleAssistant), said(2, events.RoleUser)}
+	cut := append([]Message{said(3, events.RoleUser)}, said(4, events.RoleAssistant), said(5, events.RoleAssistant), said(6, events.RoleUser))
+	for _, test := range []struct {
+		name     string
+		messages []Message
+		most     int
+		want     string
+	}{
+		{"nothing before", whole, 0, noneSeen},
+		{"nothing at all", nil, 0, noneSeen},
+		{"something left out", cut, 340, unseen},
+	} {
+		r := request(test.messages, FormatAnthropic)
+		r.MaxTokens = test.most
+		p, err := Build(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (len(p.DroppedMessageIDs) > 0) != (test.want == unseen) || !strings.Contains(string(p.Messages), test.want) {
+			t.Errorf("%s: dropped %v: %s", test.name, p.DroppedMessageIDs, p.Messages)
+		}
+	}
+}
+
 // threads generates live messages of all kinds, some with summaries, some trimmed.
 func threads() *rapid.Generator[[]Message] {
 	return rapid.Custom(func(t *rapid.T) []Message {

@@ -66,7 +66,7 @@ func TestOmission(t *testing.T) {
 	}{
 		{212, 9410, "m17", "[… 212 lines, 9,410 chars omitted; message m17]"},
 		{1, 1, "", "[… 1 line, 1 char omitted]"},
-		{0, 1234567, "a b\n", "[… 1,234,567 chars omitted; message a b]"},
+		{0, 1234567, "a b\n", "[… 1,234,567 chars omitted; message \"a b\\n\"]"}, // as it can be asked for
 	} {
 		if got := omission(c.lines, c.chars, c.id); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // clipMark stands where a line was cut short.
@@ -22,10 +24,22 @@ func omission(lines, chars int, messageID string) string {
 	b.WriteString(" omitted")
 	if messageID != "" {
 		b.WriteString("; message ")
-		b.WriteString(oneLine(messageID))
+		b.WriteString(named(messageID))
 	}
 	b.WriteString("]")
 	return b.String()
+}
+
+// named is a message's id as it can be asked for: quoted as in JSON where it would not stand in a line as it is.
+func named(id string) string {
+	if oneLine(id) == id {
+		return id
+	}
+	quoted, err := jsontext.AppendQuote(nil, id)
+	if err != nil { // not UTF-8, which no event has
+		return oneLine(id)
+	}
+	return string(quoted)
 }
 
 // counted writes "1 line", "9,410 chars".
