@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
@@ -70,7 +71,7 @@ type agents struct {
 
 func (l *load) agents(t *testing.T, url string, n int) *agents {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), killTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), killTimeout+time.Duration(len(l.events))*50*time.Millisecond)
 	t.Cleanup(cancel)
 	a := &agents{ctx: ctx, stored: make(chan struct{}, len(l.events)), failure: make(chan error, n)}
 	for i := range n {

@@ -13,9 +13,10 @@ import (
 )
 
 var (
-	chaosEvents  = flag.Int("chaos.events", 120, "how many events of each real transcript TestAuditOfChaos publishes, where they are; edits come on top")
+	chaosEvents  = flag.Int("chaos.events", 200, "how many events of each real transcript TestAuditOfChaos publishes, where they are; edits come on top")
 	chaosKills   = flag.Int("chaos.kills", 6, "how often TestAuditOfChaos kills the program")
 	chaosTampers = flag.Int("chaos.tampers", 1, "how often TestAuditOfChaos changes each kind of thing")
+	chaosKeep    = flag.String("chaos.keep", "", "a directory that must not exist: the data of TestAuditOfChaos is kept there as the program left it")
 	chaosSeed    = flag.Uint64("chaos.seed", 0, "the seed of TestAuditOfChaos; 0 takes one of the clock")
 )
 
@@ -36,6 +37,10 @@ providers: {summarizer: {kind: anthropic, base_url: "%s", model: claude-haiku-4-
 // Real transcripts, published by several agents at once, with edits in between, a program that is killed again
 // and again, and that comes back with another configuration: the log bears out everything, a lost store is made
 // again, and whatever somebody changes afterwards is found and named.
+//
+// All of them, with their edits some 14,500 events of 176 threads, take minutes:
+//
+//	go test ./cmd/processor -run Chaos -v -timeout 60m -chaos.events 20000
 func TestAuditOfChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills the program for many seconds")
@@ -56,6 +61,7 @@ func TestAuditOfChaos(t *testing.T) {
 	v := newVictim(t, build(t))
 	l.live(t, v, random)
 	v.stop(t)
+	v.keep(t)
 	v.check(t)
 
 	if err := os.RemoveAll(processor.StoreDir(v.dir)); err != nil {
@@ -71,6 +77,17 @@ func TestAuditOfChaos(t *testing.T) {
 	v.stop(t)
 	v.check(t)
 	t.Run("tampered with", func(t *testing.T) { tamperWith(t, v, random) })
+}
+
+// keep copies the data where somebody wants to look at it.
+func (v *victim) keep(t *testing.T) {
+	t.Helper()
+	if *chaosKeep == "" {
+		return
+	}
+	if err := os.CopyFS(*chaosKeep, os.DirFS(v.dir)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // live has the events published by several agents, while the program is killed and comes back configured
