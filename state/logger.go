@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/rs/zerolog"
 )
 
@@ -26,4 +27,13 @@ func (l pebbleLogger) Fatalf(format string, args ...any) {
 	l.log.Error().Msg("store can't go on, ending the process; free disk space and start again: " + text)
 	l.fatal(text)
 	panic(text) // whatever fatal does, no commit may be taken for done
+}
+
+// background hears what failed behind the writers. Pebble tries again at once and for ever, and Open does not
+// return meanwhile: on a full disk that is the end.
+func (l pebbleLogger) background(err error) {
+	if vfs.IsNoSpaceError(err) {
+		l.Fatalf("%v", err)
+	}
+	l.Errorf("background error: %v", err)
 }

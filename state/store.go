@@ -79,13 +79,16 @@ func (o Options) withDefaults() Options {
 }
 
 func pebbleOptions(o Options, cache *pebble.Cache) *pebble.Options {
+	logger := pebbleLogger{log: o.Logger, fatal: o.Fatal}
 	p := &pebble.Options{
-		FS: o.FS, Cache: cache, ReadOnly: o.ReadOnly, ErrorIfNotExists: o.ReadOnly,
-		Logger: pebbleLogger{log: o.Logger, fatal: o.Fatal},
-		// Whoever read the damaged bytes is told so and ends in order; Pebble's own listener ends the process.
-		EventListener: &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
-			o.Logger.Error().Str("file", info.Path).Msg("store is damaged")
-		}},
+		FS: o.FS, Cache: cache, ReadOnly: o.ReadOnly, ErrorIfNotExists: o.ReadOnly, Logger: logger,
+		EventListener: &pebble.EventListener{
+			// Whoever read the damaged bytes is told so and ends in order; Pebble's own listener ends the process.
+			DataCorruption: func(info pebble.DataCorruptionInfo) {
+				o.Logger.Error().Str("file", info.Path).Msg("store is damaged")
+			},
+			BackgroundError: logger.background,
+		},
 		// Large enough that a burst of threads is not compacted over and over; two of them are held.
 		MemTableSize:       32 << 20,
 		DisableWAL:         o.Scratch,
