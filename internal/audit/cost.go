@@ -12,8 +12,8 @@ import (
 	"precis/summarize/pricing"
 )
 
-// prices are the tables that were in force, by name, and the models that the providers had, the newest last:
-// a call that was under way when its provider got another one was of the one before.
+// prices are the tables that were in force, by name, and the models that each provider had, the last one
+// first: a call is priced by the model that it asked for, and its record may come under another configuration.
 type prices struct {
 	tables map[string]*pricing.Table
 	models map[string][]string
@@ -23,8 +23,12 @@ type prices struct {
 func (p *prices) apply(rec *events.Config) {
 	var providers map[string]fold.Provider
 	_ = json.Unmarshal(rec.Providers, &providers) // what does not read prices nothing, and shows by that
-	for name, provider := range providers {
-		p.had(name, provider.Model)
+	if p.models == nil {
+		p.models = map[string][]string{}
+	}
+	for name, now := range providers {
+		had := slices.DeleteFunc(p.models[name], func(model string) bool { return model == now.Model })
+		p.models[name] = slices.Insert(had, 0, now.Model)
 	}
 	table, err := pricing.Parse(rec.PriceTable)
 	if err != nil || table == nil {
@@ -34,15 +38,6 @@ func (p *prices) apply(rec *events.Config) {
 		p.tables = map[string]*pricing.Table{}
 	}
 	p.tables[table.Name()] = table
-}
-
-// had notes a provider's model; the newest is the last.
-func (p *prices) had(provider, model string) {
-	if p.models == nil {
-		p.models = map[string][]string{}
-	}
-	others := slices.DeleteFunc(p.models[provider], func(m string) bool { return m == model })
-	p.models[provider] = append(others, model)
 }
 
 // usage holds a call's cost against its usage and the prices in force.
@@ -63,17 +58,20 @@ func (a *auditor) usage(at scope, rec *events.UsageRecord, when time.Time) {
 	tokens := pricing.Tokens{
 		Input: rec.Usage.InputTokens, CachedInput: rec.Usage.CachedInputTokens, Output: rec.Usage.OutputTokens,
 	}
-	var want *int64
-	for _, model := range append([]string{""}, a.models[rec.Provider]...) { // without one, by what the provider answered with
+	models := a.models[rec.Provider]
+	if len(models) == 0 {
+		models = []string{""}
+	}
+	for _, model := range models {
 		// The call's day is the one it began on, and the record comes when its job ends.
 		for _, day := range []time.Time{when, when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when.AddDate(0, 0, -1)} {
-			if want = table.Cost(tokens, day, model, rec.Model); equal(want, rec.Cost.AmountMicroUSD) {
+			if equal(table.Cost(tokens, day, model, rec.Model), rec.Cost.AmountMicroUSD) {
 				a.tally.holds(at, CheckCost)
 				return
 			}
 		}
-		want = table.Cost(tokens, when, model, rec.Model)
 	}
+	want := table.Cost(tokens, when, models[0], rec.Model)
 	a.tally.find(at, a.finding(rec, CheckCost, micro(want)+" by price table "+name, micro(rec.Cost.AmountMicroUSD)))
 }
 
