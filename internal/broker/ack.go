@@ -112,8 +112,9 @@ func (s *ackSet) put(i int, a Ack) {
 	}
 }
 
-// wait returns when all have come, ctx ends, or nothing came for timeout.
-func (s *ackSet) wait(ctx context.Context, timeout time.Duration) []Ack {
+// wait returns when all have come, ctx ends, the connection is lost, or nothing came for timeout. What was under way on
+// a connection that is lost is not answered any more.
+func (s *ackSet) wait(ctx context.Context, lost <-chan nats.Status, timeout time.Duration) []Ack {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	for !s.complete() {
@@ -122,6 +123,8 @@ func (s *ackSet) wait(ctx context.Context, timeout time.Duration) []Ack {
 			timer.Reset(timeout)
 		case <-ctx.Done():
 			return s.giveUp(ctx.Err())
+		case <-lost:
+			return s.giveUp(nats.ErrDisconnected)
 		case <-timer.C:
 			return s.giveUp(nats.ErrTimeout)
 		}

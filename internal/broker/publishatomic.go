@@ -39,13 +39,15 @@ func (p *Publisher) PublishAtomic(ctx context.Context, msgs []*nats.Msg) []Ack {
 		return failAll(len(msgs), err)
 	}
 	defer release()
+	lost := p.nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	defer p.nc.RemoveStatusListener(lost)
 	for i, m := range batchOf(msgs, prefix+"0") {
 		if err := p.nc.PublishMsg(m); err != nil {
 			// The server forgets the batch that never gets its end.
 			return failAll(len(msgs), fmt.Errorf("message %d: %w", i, classifySend(err)))
 		}
 	}
-	return spread(set.wait(ctx, p.cfg.AckTimeout)[0], len(msgs))
+	return spread(set.wait(ctx, lost, p.cfg.AckTimeout)[0], len(msgs))
 }
 
 // batchOf marks copies of msgs as one batch; only its last message is answered.

@@ -141,7 +141,7 @@ func (p *Publisher) register(n int) (set *ackSet, prefix string, release func(),
 }
 
 // PublishBatch publishes msgs in order, many at a time, and returns one Ack for
-// each. It waits for all of them, until ctx ends or none came for AckTimeout.
+// each. It waits for all of them, until ctx ends, the connection is lost, or none came for AckTimeout.
 // The messages' Reply field is overwritten.
 //
 // Order is that of sending: where one fails and later ones do not, publishing it
@@ -187,13 +187,15 @@ func (p *Publisher) publishWindow(ctx context.Context, msgs []*nats.Msg) []Ack {
 		return failAll(len(msgs), err)
 	}
 	defer release()
+	lost := p.nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	defer p.nc.RemoveStatusListener(lost)
 	for i, m := range msgs {
 		m.Reply = prefix + strconv.Itoa(i)
 		if err := p.nc.PublishMsg(m); err != nil {
 			set.put(i, Ack{Err: classifySend(err)})
 		}
 	}
-	return set.wait(ctx, p.cfg.AckTimeout)
+	return set.wait(ctx, lost, p.cfg.AckTimeout)
 }
 
 func failAll(n int, err error) []Ack {

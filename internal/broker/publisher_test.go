@@ -113,7 +113,8 @@ func TestPublishWithoutAServerIsTransient(t *testing.T) {
 
 	r.start(t)
 	require.NoError(t, reconnected(t, b))
-	a := p.PublishBatch(testContext(t), []*nats.Msg{m})[0]
+	patient := newTestPublisher(t, b, PublisherConfig{})
+	a := patient.PublishBatch(testContext(t), []*nats.Msg{m})[0]
 	require.NoError(t, a.Err)
 	require.EqualValues(t, 1, a.Seq, "stored twice")
 }
@@ -184,5 +185,25 @@ func TestPublishAtomic(t *testing.T) {
 
 	for _, a := range p.PublishAtomic(testContext(t), []*nats.Msg{fresh}) {
 		require.NoError(t, a.Err)
+	}
+}
+
+// What is under way on a connection that is lost is given up at once: its answers are lost with it.
+func TestPublishGivesUpWithTheConnection(t *testing.T) {
+	b := provisioned(t, 1)
+	p := newTestPublisher(t, b, PublisherConfig{AckTimeout: time.Hour})
+	arrived := make(chan *nats.Msg, 2)
+	sub, err := b.Conn().ChanSubscribe("nobody.answers", arrived)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, sub.Unsubscribe()) }()
+	for _, publish := range []func(context.Context, []*nats.Msg) []Ack{p.PublishBatch, p.PublishAtomic} {
+		acks := make(chan []Ack, 1)
+		go func() { acks <- publish(testContext(t), []*nats.Msg{{Subject: "nobody.answers"}, {Subject: "nobody.answers"}}) }()
+		<-arrived
+		<-arrived
+		require.NoError(t, b.Conn().ForceReconnect())
+		got := <-acks
+		require.ErrorIs(t, got[0].Err, ErrTransient)
+		require.ErrorIs(t, got[0].Err, nats.ErrDisconnected)
 	}
 }
