@@ -97,6 +97,27 @@ func TestScanTellsWhatWasDeleted(t *testing.T) {
 	}
 }
 
+// What a server knows to be gone is counted, and nothing is where nothing was.
+func TestHoles(t *testing.T) {
+	b := provisioned(t, 2)
+	holes := func() uint64 {
+		state, err := StateOf(testContext(t), b.JetStream(), StreamSummaries)
+		require.NoError(t, err)
+		return state.Holes()
+	}
+	require.Zero(t, holes(), "of a new stream")
+	for n := range 5 {
+		publish(t, b, "summary.created.t1", fmt.Sprint(n))
+	}
+	require.Zero(t, holes())
+	stream, err := b.JetStream().Stream(testContext(t), StreamSummaries)
+	require.NoError(t, err)
+	require.NoError(t, stream.DeleteMsg(testContext(t), 3))
+	require.EqualValues(t, 1, holes())
+	require.NoError(t, stream.Purge(testContext(t)))
+	require.Zero(t, holes(), "of an emptied stream")
+}
+
 // A consumer that reads on behind a gap says what it did not get, once.
 func TestSubscriberTellsWhatIsMissing(t *testing.T) {
 	b := provisioned(t, 2)

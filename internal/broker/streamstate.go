@@ -18,7 +18,7 @@ type StreamState struct {
 
 // Holes is how many messages between the first and the last the server knows to be gone.
 func (s StreamState) Holes() uint64 {
-	if s.Last < s.First {
+	if s.First == 0 || s.Last < s.First { // nothing was ever stored, or everything is gone
 		return 0
 	}
 	return s.Last - s.First + 1 - s.Msgs
