@@ -198,7 +198,9 @@ func TestPublishGivesUpWithTheConnection(t *testing.T) {
 	defer func() { require.NoError(t, sub.Unsubscribe()) }()
 	for _, publish := range []func(context.Context, []*nats.Msg) []Ack{p.PublishBatch, p.PublishAtomic} {
 		acks := make(chan []Ack, 1)
-		go func() { acks <- publish(testContext(t), []*nats.Msg{{Subject: "nobody.answers"}, {Subject: "nobody.answers"}}) }()
+		go func() {
+			acks <- publish(testContext(t), []*nats.Msg{{Subject: "nobody.answers"}, {Subject: "nobody.answers"}})
+		}()
 		<-arrived
 		<-arrived
 		require.NoError(t, b.Conn().ForceReconnect())
