@@ -40,6 +40,9 @@ func (p *claude) Complete(ctx context.Context, req Request) (Reply, error) {
 		System:    []anthropic.TextBlockParam{{Text: req.System}},
 		Messages:  []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(req.User))},
 	})
+	if err == nil && answer == nil { // the body was null
+		err = errNoChoice
+	}
 	if err != nil {
 		return Reply{}, classify(ctx, &w, err, p.now())
 	}

@@ -2,6 +2,8 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -94,6 +96,8 @@ var ways = []struct {
 	{"broken JSON, then well", []act{raw("application/json", `{"id": "x", "choices": [}`), says("summary")}, "",
 		func(p string) []line { return []line{lost(p, "malformed_answer"), good(p, CallUsed, "")} }, 500 * time.Millisecond},
 	{"HTML with status 200", []act{raw("text/html", "<html>log in to the hotel's network"), says("summary")}, "",
+		func(p string) []line { return []line{lost(p, "malformed_answer"), good(p, CallUsed, "")} }, 500 * time.Millisecond},
+	{"null, then well", []act{raw("application/json", "null"), says("summary")}, "",
 		func(p string) []line { return []line{lost(p, "malformed_answer"), good(p, CallUsed, "")} }, 500 * time.Millisecond},
 	{"an answer without end", []act{endless, says("summary")}, "",
 		func(p string) []line { return []line{lost(p, "malformed_answer"), good(p, CallUsed, "")} }, 500 * time.Millisecond},
@@ -263,4 +267,41 @@ func failureCode(o Outcome) string {
 		return ""
 	}
 	return o.Failure.Code
+}
+
+// Counts that can't be are no counts: an estimate stands in their place, so that nothing that sums or prices them
+// goes wrong. What is counted as a part of the input is never more than the input.
+func TestUsageThatCantBe(t *testing.T) {
+	estimated := events.Usage{InputTokens: 700, OutputTokens: 350, Attempts: 1, Source: events.OrNull(FromEstimate)}
+	for _, c := range []struct {
+		kind  string
+		usage object
+		want  events.Usage
+	}{
+		{OpenAI, object{"prompt_tokens": -1, "completion_tokens": 2}, estimated},
+		{OpenAI, object{"prompt_tokens": 5, "completion_tokens": -1}, estimated},
+		{OpenAI, object{"prompt_tokens": int64(1)<<53 + 1, "completion_tokens": 2}, estimated},
+		{OpenAI, object{"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": object{"cached_tokens": -5}}, estimated},
+		{OpenAI, object{"prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": object{"cached_tokens": 50}},
+			events.Usage{InputTokens: 10, OutputTokens: 2, CachedInputTokens: 10, Attempts: 1, Source: events.OrNull(FromProvider)}},
+		{Anthropic, object{"input_tokens": -1, "output_tokens": 2}, estimated},
+		{Anthropic, object{"input_tokens": 1e308, "output_tokens": 2}, estimated},
+		{Anthropic, object{"input_tokens": 5, "output_tokens": 2, "cache_creation_input_tokens": -50}, estimated},
+		{Anthropic, object{"input_tokens": int64(1) << 62, "cache_read_input_tokens": int64(1) << 62, "output_tokens": 2}, estimated},
+		{Anthropic, object{"input_tokens": int64(math.MaxInt64), "cache_read_input_tokens": int64(math.MaxInt64), "cache_creation_input_tokens": 10}, estimated},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			answer := func(w http.ResponseWriter, r *http.Request) {
+				body := answerFor(c.kind, "summary", FinishStop)
+				body["usage"] = c.usage
+				w.Header().Set("Content-Type", "application/json")
+				_ = json.NewEncoder(w).Encode(body)
+			}
+			l := serve(t, newServer(map[string][]act{c.kind: {answer}}), Options{})
+			o := l.Run(t.Context(), testJob(c.kind))
+			if got := o.Usage(); o.Text != "summary" || got != c.want {
+				t.Errorf("%s %v: %q, %+v, want %+v", c.kind, c.usage, o.Text, got, c.want)
+			}
+		})
+	}
 }

@@ -49,8 +49,25 @@ const (
 	FromEstimate = "estimate"
 )
 
-// known reports whether the provider said anything.
-func (u Usage) known() bool { return u.InputTokens > 0 || u.OutputTokens > 0 }
+// mostTokens is more than any model takes in one call, and little enough to be summed up and priced for ever.
+const mostTokens = 1_000_000_000
+
+// known reports whether the provider said anything, and what can be so.
+func (u Usage) known() bool {
+	for _, n := range []int64{u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.CacheWriteTokens} {
+		if n < 0 || n > mostTokens {
+			return false
+		}
+	}
+	return u.InputTokens > 0 || u.OutputTokens > 0
+}
+
+// parts keeps what is counted as a part of the input within it.
+func (u Usage) parts() Usage {
+	u.CachedInputTokens = min(u.CachedInputTokens, u.InputTokens)
+	u.CacheWriteTokens = min(u.CacheWriteTokens, u.InputTokens-u.CachedInputTokens)
+	return u
+}
 
 // Provider makes calls.
 type Provider interface {

@@ -159,6 +159,7 @@ func (c *Call) answered(reply *Reply, guess Usage, count func(string) int) {
 		guess.OutputTokens = int64(count(reply.Text))
 		reply.Usage = guess
 	}
+	reply.Usage = reply.Usage.parts()
 	c.Outcome, c.Billed, c.Usage = CallUsed, true, reply.Usage
 	if reply.Model != "" {
 		c.Model = reply.Model
