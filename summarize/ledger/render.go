@@ -42,10 +42,7 @@ func render(l Ledger, w weigher, prose string, maxChars int) string {
 	t.errors(l)
 	t.commands(l)
 	t.read(l)
-	if prose == "" {
-		t.quotes(l)
-	}
-	t.names(l, w)
+	t.quotes(l, prose == "")
 	return clip(strings.Join(t.out, "\n"), maxChars)
 }
 
