@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +44,7 @@ type Options struct {
 type Store struct {
 	db   *pebble.DB
 	opts Options
+	dir  string
 }
 
 // Open opens the store in dir, making it where there is none. It fails with an *OwnedError where
@@ -58,7 +60,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, openError(opts.FS, dir, err)
 	}
-	s := &Store{db: db, opts: opts}
+	s := &Store{db: db, opts: opts, dir: dir}
 	if err := s.begin(dir); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -147,6 +149,15 @@ func (s *Store) Partitions() (n int, err error) {
 		}
 		n++
 	}
+}
+
+// Free is how many bytes its disk has room for; the most there is where the file system can't tell.
+func (s *Store) Free() (uint64, error) {
+	usage, err := s.opts.FS.GetDiskUsage(s.dir)
+	if errors.Is(err, vfs.ErrUnsupported) {
+		return math.MaxUint64, nil
+	}
+	return usage.AvailBytes, err
 }
 
 // Close closes the store. No partition may be in use.

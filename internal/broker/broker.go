@@ -73,6 +73,15 @@ func (b *Broker) URL() string {
 	return b.server.srv.ClientURL()
 }
 
+// Broken gives out ErrBroken when the embedded server can't write any more. An
+// external one has its own keeper.
+func (b *Broker) Broken() <-chan error {
+	if b.server == nil {
+		return nil
+	}
+	return b.server.log.broken
+}
+
 // Close sends what is buffered, waits for running callbacks, closes the
 // connection and, if embedded, shuts the server down and waits for its files.
 // It is not safe for concurrent use; a second call does nothing.

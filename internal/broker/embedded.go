@@ -22,6 +22,7 @@ const readyTimeout = 10 * time.Second
 // embedded is a nats-server in this process and the lock on its directory.
 type embedded struct {
 	srv  *server.Server
+	log  *serverLog
 	lock *dirLock
 }
 
@@ -30,15 +31,16 @@ func startEmbedded(ctx context.Context, o Options) (*embedded, error) {
 	if err != nil {
 		return nil, err
 	}
-	srv, err := runServer(ctx, o)
+	log := newServerLog(o.Logger)
+	srv, err := runServer(ctx, log, o)
 	if err != nil {
 		lock.release()
 		return nil, err
 	}
-	return &embedded{srv: srv, lock: lock}, nil
+	return &embedded{srv: srv, log: log, lock: lock}, nil
 }
 
-func runServer(ctx context.Context, o Options) (*server.Server, error) {
+func runServer(ctx context.Context, log *serverLog, o Options) (*server.Server, error) {
 	opts, err := serverOptions(o)
 	if err != nil {
 		return nil, err
@@ -50,7 +52,6 @@ func runServer(ctx context.Context, o Options) (*server.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up embedded server: %w", err)
 	}
-	log := newServerLog(o.Logger)
 	srv.SetLoggerV2(log, false, false, false)
 	if err := awaitServer(ctx, srv, log, o); err != nil {
 		srv.Shutdown()

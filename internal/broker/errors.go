@@ -31,6 +31,9 @@ var (
 	ErrStreamSettings = errors.New("stream settings would lose events")
 )
 
+// ErrBroken: the embedded server could not write, and stores nothing more until it is started again.
+var ErrBroken = errors.New("embedded server can't write any more")
+
 // Errors while consuming.
 var (
 	// ErrClosed: the Subscriber or Publisher is closed.

@@ -15,6 +15,7 @@ import (
 
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/state"
 )
 
 // patience bounds what a test waits for; nothing here takes a tenth of it.
@@ -40,6 +41,12 @@ func begin(t testing.TB, yaml string) *world {
 // beginIn starts a processor in dir, where one may have run before.
 func beginIn(t testing.TB, dir, yaml string) *world {
 	t.Helper()
+	return beginOn(t, nil, dir, yaml)
+}
+
+// beginOn starts it with the store on a file system; nil is the operating system's.
+func beginOn(t testing.TB, disk state.FS, dir, yaml string) *world {
+	t.Helper()
 	web := freeAddress(t)
 	cfg := load(t, yaml, map[string]string{
 		"data_dir": dir, "nats.listen": "127.0.0.1:0", "nats.sync": "2m", "http.listen": web,
@@ -47,7 +54,7 @@ func beginIn(t testing.TB, dir, yaml string) *world {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	started, done := make(chan *processor.Processor, 1), make(chan error, 1)
 	go func() {
-		o := processor.Options{Config: cfg, Version: "1.2.3", Logger: logger(t)}
+		o := processor.Options{Config: cfg, Version: "1.2.3", Logger: logger(t), FS: disk}
 		done <- processor.Serve(ctx, o, func(p *processor.Processor) { started <- p })
 	}()
 	w := &world{t: t, http: "http://" + web, dir: dir}

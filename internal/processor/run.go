@@ -46,6 +46,7 @@ func (p *Processor) Run(ctx context.Context) error {
 		case <-run.Done():
 		case cause = <-p.failed:
 		case cause = <-sub.Failed():
+		case cause = <-p.broker.Broken():
 		}
 	}
 	p.beginEnd()

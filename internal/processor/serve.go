@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"precis/internal/broker"
 	"precis/internal/service"
 )
 
@@ -86,9 +87,22 @@ func (p *Processor) readyz(w http.ResponseWriter, _ *http.Request) {
 		say(w, http.StatusServiceUnavailable, "not connected to NATS")
 	case !p.CaughtUp():
 		say(w, http.StatusServiceUnavailable, "catching up with the log")
+	case !p.room():
+		say(w, http.StatusServiceUnavailable, "the disk is full")
 	default:
 		say(w, http.StatusOK, "ready")
 	}
+}
+
+// room says whether the data directory's disk could take the largest event. The store ends the process where it
+// can't write; but where the inner server can't, no event comes in, and the store has nothing to write.
+func (p *Processor) room() bool {
+	free, err := p.store.Free()
+	if err != nil {
+		p.log.Warn().Err(err).Msg("can't tell how full the disk is")
+		return true
+	}
+	return free >= broker.MaxPayload
 }
 
 func say(w http.ResponseWriter, status int, text string) {
