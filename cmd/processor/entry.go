@@ -1,13 +1,8 @@
 package main
 
 import (
-	"encoding/base64"
-	"mime"
-	"net/http"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/events"
@@ -51,22 +46,8 @@ func storedEntry(m broker.Stored) entry {
 
 // data is the event's data without its envelope; nil where there is none to be found.
 func (e entry) data() []byte {
-	form, _, err := mime.ParseMediaType(http.Header(e.raw.Header).Get("Content-Type"))
-	if err != nil || form != "application/cloudevents+json" {
-		return e.raw.Body
-	}
-	var envelope struct {
-		Data   jsontext.Value `json:"data"`
-		Base64 *string        `json:"data_base64"`
-	}
-	if err := json.Unmarshal(e.raw.Body, &envelope); err != nil {
-		return nil
-	}
-	if envelope.Base64 == nil {
-		return envelope.Data
-	}
-	data, err := base64.StdEncoding.DecodeString(*envelope.Base64)
-	if err != nil {
+	data, rej := events.Data(e.raw)
+	if rej != nil {
 		return nil
 	}
 	return data

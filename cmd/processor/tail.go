@@ -176,7 +176,11 @@ func (w *tailWriter) write(e entry) error {
 		return err
 	}
 	if e.typ != "" {
-		if err := w.file.Write(e.typ, e.thread, e.data()); err == nil {
+		data, err := exported(e)
+		if err != nil { // a record of precis's own, or an event that was rejected
+			data = e.data()
+		}
+		if err := w.file.Write(e.typ, e.thread, data); err == nil {
 			return nil
 		}
 	}
