@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"precis/summarize"
+	"precis/summarize/llm"
 )
 
 func (j *judge) policies() {
@@ -17,8 +18,12 @@ func (j *judge) policies() {
 	seen := map[string]int{}
 	for i, p := range j.cfg.Policies {
 		key := fmt.Sprintf("policies[%d]", i)
-		for _, problem := range p.Validate() {
+		problems := p.Validate()
+		for _, problem := range problems {
 			j.wrong(join(key, problem.Key), "%s", problem.Message)
+		}
+		if _, err := llm.NewPrompts(p.Prompts); err != nil && len(problems) == 0 {
+			j.wrong(join(key, "prompts"), "%v", err)
 		}
 		if first, twice := seen[p.Name]; twice {
 			j.wrong(join(key, "name"), "%q is policies[%d]'s name already; every policy needs its own", p.Name, first)
