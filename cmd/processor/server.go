@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -53,7 +54,11 @@ func (f serverFlags) connect(a *app) (*server, error) {
 // watch tells what becomes of the connection.
 func watch(a *app) []nats.Option {
 	return []nats.Option{
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { a.note("processor: server: %v", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if !leftBehind(err) {
+				a.note("processor: server: %v", err)
+			}
+		}),
 		nats.ReconnectHandler(func(c *nats.Conn) { a.note("processor: connected again to %s", c.ConnectedUrlRedacted()) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
@@ -61,6 +66,12 @@ func watch(a *app) []nats.Option {
 			}
 		}),
 	}
+}
+
+// leftBehind tells the server's word that this user may not take its own ephemeral consumer away, as an auditor may
+// not: that is no fault, for the server drops what nobody asks any more.
+func leftBehind(err error) bool {
+	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `"$JS.API.CONSUMER.DELETE.`)
 }
 
 func (f serverFlags) options() []nats.Option {

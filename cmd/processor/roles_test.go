@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
+)
+
+// An auditor reads everything, and is told of no right that it does not need.
+func TestTailAsAuditor(t *testing.T) {
+	for _, role := range []string{"PROCESSOR", "AGENT", "AUDITOR", "ADMIN"} {
+		t.Setenv("NATS_"+role+"_PASSWORD", "word")
+	}
+	s := roleServer(t)
+	v := newVictim(t, build(t))
+	v.env = append(os.Environ(), "PRECIS_NATS_USER=processor", "PRECIS_NATS_PASSWORD_ENV=NATS_PROCESSOR_PASSWORD")
+	v.args = []string{"--nats", s}
+	v.start(t)
+	v.awaitRunning(t)
+	program(t, sampleThread(), "publish", "-", "--nats", s, "--user", "agent", "--password", "word").wants(t, exitDone, "7 events", "")
+	for _, command := range [][]string{{"tail", "--from", "start", "--until-caught-up"}, {"export", "t 1"}, {"replay"}} {
+		got := program(t, "", append(command, "--nats", s, "--user", "auditor", "--password", "word")...)
+		got.wants(t, exitDone, "", "")
+		if strings.Contains(got.stderr, "ermission") {
+			t.Errorf("%s: %s", command, got.stderr)
+		}
+	}
+	v.stop(t)
+}
+
+// roleServer runs the server of deploy/nats.
+func roleServer(t *testing.T) string {
+	t.Helper()
+	o, err := natsserver.ProcessConfigFile(filepath.Join("..", "..", "deploy", "nats", "nats.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Host, o.Port, o.HTTPPort, o.StoreDir, o.NoSigs, o.NoLog = "127.0.0.1", natsserver.RANDOM_PORT, 0, t.TempDir(), true, true
+	o.HTTPHost = ""
+	s, err := natsserver.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(testTimeout) {
+		t.Fatal("not ready")
+	}
+	return s.ClientURL()
+}
