@@ -133,7 +133,7 @@ func (a *auditor) failed(at scope, st *thread.State, rec *events.Failed) {
 	} else {
 		a.tally.holds(at, CheckJob)
 	}
-	if job := st.Job(rec.SummaryID); job != nil && !job.Superseded && a.lane.fold.JobPolicy(job) == nil {
+	if job := st.Job(rec.SummaryID); job != nil && !job.Superseded && a.lane.fold.JobPolicy(st, job) == nil {
 		a.again[place{at.thread, job.Started.Slot}] = true
 	}
 	a.spent(at, rec, rec.SummaryID, rec.Usage, rec.Cost)
@@ -181,7 +181,11 @@ type remake struct {
 // they were: a job whose source changes makes nothing.
 func (a *auditor) remake(ctx context.Context) error {
 	for _, r := range a.remakes {
-		p := a.lane.fold.JobPolicy(r.job)
+		st, err := a.lane.part.LoadThread(r.at.thread)
+		if err != nil {
+			return err
+		}
+		p := a.lane.fold.JobPolicy(st, r.job)
 		if p == nil || r.rec.RulesVersion == nil && r.rec.Method == events.MethodRules {
 			a.tally.doubt(r.at, "made under a policy that is no longer in force")
 			continue

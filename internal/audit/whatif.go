@@ -171,9 +171,16 @@ func (*imagined) done(context.Context) error { return nil }
 func (i *imagined) job(ctx context.Context, job *thread.Job) error {
 	name := *job.Started.ThreadID
 	open, err := i.lane.part.Job(name, job.ID())
-	p := i.lane.fold.JobPolicy(job)
-	if err != nil || open == nil || p == nil || open.Superseded {
+	if err != nil || open == nil || open.Superseded {
 		return err
+	}
+	st, err := i.lane.part.LoadThread(name)
+	if err != nil {
+		return err
+	}
+	p := i.lane.fold.JobPolicy(st, job)
+	if p == nil {
+		return nil
 	}
 	policy := *p
 	policy.OnFailure = "fallback"

@@ -44,29 +44,32 @@ const (
 	outcomeUnknown    = "unknown"
 )
 
-// Begin notes that a call of a job may be under way from here on. It returns the job as it stands; nil
-// where it has ended.
-func (f *Fold) Begin(name, id string) (*thread.Job, error) {
+// Begin notes that a call of a job may be under way from here on. It returns the job as it stands, nil
+// where it has ended, and the policy that it is done under, as JobPolicy has it.
+func (f *Fold) Begin(name, id string) (*thread.Job, *summarize.Policy, error) {
 	st, job, err := f.loadJob(name, id)
 	if err != nil || job == nil {
-		return nil, err
+		return nil, nil, err
 	}
 	job.Begun = true
 	st.PutJob(job)
 	f.part.Save(st)
-	return job, nil
+	return job, f.JobPolicy(st, job), nil
 }
 
 // Lost records the call of a job that was under way when the process ended, and whose answer nobody
 // has: it may have been charged.
-func (f *Fold) Lost(name, id, provider string, now time.Time) error {
+func (f *Fold) Lost(name, id string, now time.Time) error {
 	st, job, err := f.loadJob(name, id)
 	if err != nil || job == nil || !job.Begun {
 		return err
 	}
 	rec := events.UsageRecord{
-		Provider: provider, Outcome: outcomeUnknown, Attempt: 1,
+		Outcome: outcomeUnknown, Attempt: 1,
 		Usage: events.Usage{Attempts: 1, Source: "estimate"}, Cost: events.Cost{Currency: "USD"},
+	}
+	if p := f.JobPolicy(st, job); p != nil {
+		rec.Provider = p.Provider
 	}
 	if job.Started.Model != nil {
 		rec.Model = *job.Started.Model
@@ -90,8 +93,8 @@ func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
 	if r.Usage.Attempts == 0 {
 		r.Cost = free() // nothing was called: that is known, and costs nothing
 	}
-	p, fits := f.jobPolicy(job)
-	superseded := job.Superseded || !fits
+	p := f.JobPolicy(st, job)
+	superseded := job.Superseded || p == nil
 	for _, call := range r.Calls {
 		if superseded && call.Outcome == outcomeUsed {
 			call.Outcome = outcomeSuperseded
@@ -129,25 +132,15 @@ func (f *Fold) loadJob(name, id string) (*thread.State, *thread.Job, error) {
 	return st, st.Job(id), err
 }
 
-// JobPolicy is the policy that a job was decided under; nil where it is no longer in force.
-func (f *Fold) JobPolicy(job *thread.Job) *summarize.Policy {
-	p, fits := f.jobPolicy(job)
-	if !fits {
+// JobPolicy is the policy that serves a job's thread; nil where that is no longer, in what can change the
+// result, the one that the job was decided under. A sweep holds what it makes against the same policy, and may
+// have come by before it is made.
+func (f *Fold) JobPolicy(st *thread.State, job *thread.Job) *summarize.Policy {
+	p, _ := f.policy(st, nil)
+	if summarize.KindFingerprint(*p, job.Started.Kind) != job.Started.PolicyFingerprint || !f.modelFits(p, &job.Started) {
 		return nil
 	}
 	return p
-}
-
-// jobPolicy is the policy that a job was decided under, and whether it is still the same in what can
-// change the result.
-func (f *Fold) jobPolicy(job *thread.Job) (*summarize.Policy, bool) {
-	for i := range f.config.Policies {
-		p := &f.config.Policies[i]
-		if p.Name == job.Started.Policy {
-			return p, summarize.KindFingerprint(*p, job.Started.Kind) == job.Started.PolicyFingerprint && f.modelFits(p, &job.Started)
-		}
-	}
-	return nil, false
 }
 
 // usage records one paid call. Its number goes on behind those on record, since a job may be run again.

@@ -69,10 +69,28 @@ func compacting(st *thread.State) bool {
 // one was under way, or because the record of a step ends in its middle. Jobs and slot must be loaded.
 func (f *Fold) askAgain(st *thread.State, p *summarize.Policy, at Delivery) error {
 	slot := st.Slot(events.SlotCurrent)
-	holder := st.Summary(slot.Holder)
-	if holder == nil || holder.Version != slot.Version {
+	if holder := st.Summary(slot.Holder); holder == nil || holder.Version != slot.Version {
 		return nil
 	}
+	return f.askPending(st, p, at)
+}
+
+// askOvertaken starts anew what a configuration has overtaken, unless that has something against the current
+// summary itself: then the sweep comes by, and what is made in its place asks.
+func (f *Fold) askOvertaken(st *thread.State, p *summarize.Policy, at Delivery) error {
+	holder := st.Summary(st.Slot(events.SlotCurrent).Holder)
+	if holder == nil {
+		return nil
+	}
+	if against, err := f.outdated(st, holder); err != nil || against != nil {
+		return err
+	}
+	return f.askPending(st, p, at)
+}
+
+// askPending starts the job that the current summary says it waits for.
+func (f *Fold) askPending(st *thread.State, p *summarize.Policy, at Delivery) error {
+	holder := st.Summary(st.Slot(events.SlotCurrent).Holder)
 	var rec events.Summary
 	if err := json.Unmarshal(holder.Record, &rec); err != nil {
 		return fmt.Errorf("read record of %s: %w: %w", holder.ID, ErrRecord, err)
@@ -99,7 +117,11 @@ func (f *Fold) jobEnded(st *thread.State, job *thread.Job, now time.Time) error 
 		return nil
 	}
 	p, _ := f.policy(st, nil)
-	return f.askAgain(st, p, Delivery{Seq: st.Header.EventSeq, Time: now})
+	at := Delivery{Seq: st.Header.EventSeq, Time: now}
+	if !job.Superseded {
+		return f.askOvertaken(st, p, at)
+	}
+	return f.askAgain(st, p, at)
 }
 
 // outdate marks jobs whose answer will not be used: what they are made from is no longer true, or another

@@ -103,11 +103,11 @@ func (f *Fold) Renew(ctx context.Context, name string, now time.Time) (more bool
 // Settle folds a job's result in, as Finish does. Where the configuration has changed since the job began,
 // and its answer is not used, what it was to do is decided again.
 func (f *Fold) Settle(ctx context.Context, name, id string, r Result, now time.Time) error {
-	_, job, err := f.loadJob(name, id)
+	st, job, err := f.loadJob(name, id)
 	if err != nil || job == nil {
 		return err
 	}
-	outdated := !job.Superseded && f.JobPolicy(job) == nil
+	outdated := !job.Superseded && f.JobPolicy(st, job) == nil
 	if err := f.Finish(name, id, r, now); err != nil || !outdated || job.Started.Kind != events.KindToolResult {
 		return err
 	}

@@ -80,7 +80,7 @@ func (d *desk) resume() ([]*thread.Job, error) {
 		return nil, err
 	}
 	for _, job := range list {
-		if err := d.part.fold.Lost(*job.Started.ThreadID, job.ID(), d.provider(job), d.part.now()); err != nil {
+		if err := d.part.fold.Lost(*job.Started.ThreadID, job.ID(), d.part.now()); err != nil {
 			return nil, err
 		}
 	}
@@ -126,13 +126,6 @@ func (d *desk) stopped() <-chan struct{} {
 		d.wg.Wait()
 	}()
 	return done
-}
-
-func (d *desk) provider(job *thread.Job) string {
-	if p := d.part.fold.JobPolicy(job); p != nil {
-		return p.Provider
-	}
-	return ""
 }
 
 // run takes one job from its beginning to its end.
@@ -182,15 +175,14 @@ func (d *desk) begin(ctx context.Context, name, id string) (*thread.Job, *summar
 	}
 	durable := make(chan begun, 1) // the turn may come when nobody waits any more
 	d.part.turn(func() error {
-		job, err := d.part.fold.Begin(name, id)
+		job, p, err := d.part.fold.Begin(name, id)
 		if job == nil {
 			d.ended(id)
 			durable <- begun{}
 			return err
 		}
-		b := begun{job, d.part.fold.JobPolicy(job)}
 		d.part.mustSync()
-		d.part.onCommit(func() { durable <- b })
+		d.part.onCommit(func() { durable <- begun{job, p} })
 		return nil
 	})
 	select {

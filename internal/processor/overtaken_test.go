@@ -1,0 +1,87 @@
+package processor_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"precis/internal/config"
+)
+
+// holding is a model that holds its first answer back until it is released.
+func holding(t testing.TB) (m *model, atWork chan struct{}, release chan struct{}) {
+	atWork, release = make(chan struct{}), make(chan struct{})
+	return newModel(t, func(call int64, w http.ResponseWriter, _ *http.Request) {
+		if call == 1 {
+			close(atWork)
+			<-release
+		}
+		says(w, fmt.Sprintf("Compiled pkg, as call %d says.", call), 500, 10)
+	}), atWork, release
+}
+
+// reloaded puts another configuration in force and waits for nothing.
+func (s *scene) reloaded(change func(*config.Config)) {
+	s.schedule.t.Helper()
+	next := *s.config
+	next.Policies = slices.Clone(next.Policies)
+	change(&next)
+	if err := s.Reload(within(s.schedule.t), &next); err != nil {
+		s.schedule.t.Fatal(err)
+	}
+	s.config = &next
+}
+
+// A compaction's job whose model or prompt is another one before it ends is asked again of the new one.
+func TestReloadDuringACompaction(t *testing.T) {
+	for name, change := range map[string]func(*config.Config){
+		"model": func(c *config.Config) {
+			p := c.Providers[config.ProviderSummarizer]
+			p.Model = "claude-sonnet-4-5"
+			c.Providers = map[string]config.Provider{config.ProviderSummarizer: p}
+		},
+		"prompt": func(c *config.Config) {
+			c.Policies[0].Prompts = map[string]string{"compaction": "Say what was done, in {limit}."}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, atWork, release := holding(t)
+			s := stage(t, compactsByModel(t, m))
+			defer s.finish()
+			talk(t, s.schedule.broker, 1, 9)
+			<-atWork
+			s.reloaded(change)
+			if err := s.Tended(within(t)); err != nil {
+				t.Fatal(err)
+			}
+			close(release)
+			s.settled()
+			s.saw("t1", 0, "created leaf:m1 v1 rules thread_messages", "created current v1 rules thread_messages",
+				"started current v2 thread_messages", "paid current superseded", "failed current superseded",
+				"started current v3 regenerated", "paid current used", "created current v3 llm regenerated")
+		})
+	}
+}
+
+// A job that was decided under one policy is not adopted where another one serves its thread by then: the
+// sweep that looked for what is outdated has come and gone.
+func TestAnotherPolicyDuringAJob(t *testing.T) {
+	m, atWork, release := holding(t)
+	c := byModel(t, m)
+	other := c.Policies[0]
+	other.Name, other.ToolOutput.MaxSummaryChars = "other", 600
+	c.Policies = append(c.Policies, other)
+	s := stage(t, c)
+	defer s.finish()
+	put(t, s.schedule.broker.Conn(), "tool.result.t", large("a"))
+	<-atWork
+	s.reloaded(func(c *config.Config) { slices.Reverse(c.Policies) })
+	if err := s.Tended(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	s.settled()
+	s.saw("t", 0, "started tool:a v1 tool_output_chars", "paid tool:a superseded", "failed tool:a superseded",
+		"started tool:a v2 tool_output_chars", "paid tool:a used", "created tool:a v2 llm tool_output_chars")
+}
