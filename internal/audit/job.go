@@ -25,6 +25,7 @@ func (a *auditor) created(at scope, st *thread.State, s *state.Staged, rec *even
 		return
 	}
 	a.asStarted(at, job, rec)
+	a.owed(at, st, job)
 	a.spent(at, rec, rec.ID, rec.Usage, rec.Cost)
 	delete(a.startedAt, rec.ID)
 	switch {
@@ -136,8 +137,18 @@ func (a *auditor) failed(at scope, st *thread.State, rec *events.Failed) {
 	if job := st.Job(rec.SummaryID); job != nil && !job.Superseded && a.lane.fold.JobPolicy(st, job) == nil {
 		a.again[place{at.thread, job.Started.Slot}] = true
 	}
+	if job := st.Job(rec.SummaryID); job != nil {
+		a.owed(at, st, job)
+	}
 	a.spent(at, rec, rec.SummaryID, rec.Usage, rec.Cost)
 	delete(a.startedAt, rec.SummaryID)
+}
+
+// owed notes that a history fell due while one was made: the next one is called for by the end of that.
+func (a *auditor) owed(at scope, st *thread.State, job *thread.Job) {
+	if owed, err := a.lane.fold.HistoryOwed(st, job); err == nil && owed {
+		a.again[place{at.thread, job.Started.Slot}] = true
+	}
 }
 
 // underWay is how long a job may take before it counts as one that never ended: longer than a ladder of

@@ -35,14 +35,18 @@ func (f *Fold) histories(ctx context.Context, st *thread.State, d Delivery, draf
 	}
 	trigger := events.Trigger{Reason: events.TriggerRegenerated}
 	if due {
-		every, now := float64(p.History.EveryMessages), float64(st.Header.Ordinals)
-		trigger = events.Trigger{Reason: events.TriggerThreadMessages, Threshold: &every, Value: &now}
+		trigger = historyTrigger(st, p)
 	} else if !slices.ContainsFunc(drafts, func(dr draft) bool {
 		return dr.invalidated != nil && dr.invalidated.Kind == events.KindHistory && dr.invalidated.Action == events.ActionRegenerate
 	}) {
 		return nil
 	}
 	return f.history(ctx, st, d, p, trigger)
+}
+
+func historyTrigger(st *thread.State, p *summarize.Policy) events.Trigger {
+	every, now := float64(p.History.EveryMessages), float64(st.Header.Ordinals)
+	return events.Trigger{Reason: events.TriggerThreadMessages, Threshold: &every, Value: &now}
 }
 
 // history makes what people read of a thread: by rules at once, or the start of a job.
@@ -77,7 +81,7 @@ func (f *Fold) history(ctx context.Context, st *thread.State, d Delivery, p *sum
 	return nil
 }
 
-// tellByModel starts a history's job; where one is under way, what falls due folds into the next.
+// tellByModel starts a history's job; where one is under way, what falls due is made behind it.
 func (f *Fold) tellByModel(st *thread.State, p *summarize.Policy, src historySource, trigger events.Trigger, d Delivery) {
 	if !slices.ContainsFunc(st.Jobs, func(j *thread.Job) bool { return j.Started.Slot == events.SlotHistory }) {
 		f.emit(st, draft{started: f.historyJob(st, p, src, trigger)}, d)
@@ -229,17 +233,45 @@ func (f *Fold) historyJob(st *thread.State, p *summarize.Policy, src historySour
 	return job
 }
 
-// historyAgain starts anew what came too late, where it is still wanted.
-func (f *Fold) historyAgain(st *thread.State, now time.Time) error {
+// historyBehind goes on behind a history's job that has ended: what came too late is started anew, where it is
+// still wanted, and so is what fell due meanwhile.
+func (f *Fold) historyBehind(st *thread.State, job *thread.Job, superseded bool, now time.Time) error {
 	p, _ := f.policy(st, nil)
-	if !tellsHistory(p) || p.Mode != summarize.ModeLLM {
+	if p.Mode != summarize.ModeLLM {
+		return nil
+	}
+	var trigger events.Trigger
+	switch owed, err := f.HistoryOwed(st, job); {
+	case err != nil:
+		return err
+	case superseded && p.Enabled && job.Started.Trigger.Reason == events.TriggerRequested:
+		trigger = job.Started.Trigger // whoever asked for it waits
+	case superseded && tellsHistory(p):
+		trigger = events.Trigger{Reason: events.TriggerRegenerated}
+	case owed:
+		trigger = historyTrigger(st, p)
+	default:
 		return nil
 	}
 	src, ok, err := f.historySources(st, p)
 	if err == nil && ok {
-		f.tellByModel(st, p, src, events.Trigger{Reason: events.TriggerRegenerated}, Delivery{Seq: st.Header.EventSeq, Time: now})
+		f.tellByModel(st, p, src, trigger, Delivery{Seq: st.Header.EventSeq, Time: now})
 	}
 	return err
+}
+
+// HistoryOwed says whether a message that a history is made at has come since a history's job was decided.
+func (f *Fold) HistoryOwed(st *thread.State, job *thread.Job) (bool, error) {
+	p, _ := f.policy(st, nil)
+	if job.Started.Slot != events.SlotHistory || !tellsHistory(p) {
+		return false, nil
+	}
+	asOf, err := f.part.Message(st.Header.Thread, job.AsOf)
+	if err != nil || asOf == nil {
+		return false, err
+	}
+	every := uint64(p.History.EveryMessages)
+	return st.Header.Ordinals/every > asOf.Ordinal/every, nil
 }
 
 // DueHistory is the history that a message calls for, without its text: a record or the start of a job. It

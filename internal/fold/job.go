@@ -106,9 +106,7 @@ func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
 	switch {
 	case superseded:
 		r.Failure = &Failure{Code: codeSuperseded, Message: "a source or the policy changed while the summary was made, or a newer one took its place", Action: events.ActionTrim}
-		if err = f.fail(st, job, r, now); err == nil {
-			err = f.jobEnded(st, job, now)
-		}
+		err = f.fail(st, job, r, now)
 	case r.Failure != nil:
 		err = f.fail(st, job, r, now)
 	case r.Text != "":
@@ -116,6 +114,9 @@ func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
 	default:
 		job.Begun = false // interrupted: every call that was made is on record
 		st.PutJob(job)
+	}
+	if err == nil && st.Job(id) == nil {
+		err = f.jobEnded(st, job, superseded, now)
 	}
 	f.part.Save(st)
 	f.flush()

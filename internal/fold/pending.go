@@ -106,14 +106,15 @@ func (f *Fold) askPending(st *thread.State, p *summarize.Policy, at Delivery) er
 	return nil
 }
 
-// jobEnded goes on behind a job that came too late. A tool output's is started again by what superseded it.
-func (f *Fold) jobEnded(st *thread.State, job *thread.Job, now time.Time) error {
+// jobEnded goes on behind a job that has ended. A tool output's that came too late is started again by what
+// superseded it.
+func (f *Fold) jobEnded(st *thread.State, job *thread.Job, superseded bool, now time.Time) error {
 	switch {
 	case f.recovering():
 		return nil
 	case job.Started.Slot == events.SlotHistory:
-		return f.historyAgain(st, now)
-	case job.Started.Slot != events.SlotCurrent:
+		return f.historyBehind(st, job, superseded, now)
+	case job.Started.Slot != events.SlotCurrent || !superseded:
 		return nil
 	}
 	p, _ := f.policy(st, nil)

@@ -6,16 +6,20 @@ import (
 	"slices"
 	"testing"
 
+	"precis/events"
 	"precis/internal/config"
 )
 
 // holding is a model that holds its first answer back until it is released.
 func holding(t testing.TB) (m *model, atWork chan struct{}, release chan struct{}) {
 	atWork, release = make(chan struct{}), make(chan struct{})
-	return newModel(t, func(call int64, w http.ResponseWriter, _ *http.Request) {
+	return newModel(t, func(call int64, w http.ResponseWriter, r *http.Request) {
 		if call == 1 {
 			close(atWork)
-			<-release
+			select {
+			case <-release:
+			case <-r.Context().Done(): // of a test that has failed
+			}
 		}
 		says(w, fmt.Sprintf("Compiled pkg, as call %d says.", call), 500, 10)
 	}), atWork, release
@@ -31,6 +35,14 @@ func (s *scene) reloaded(change func(*config.Config)) {
 		s.schedule.t.Fatal(err)
 	}
 	s.config = &next
+}
+
+// reached waits until an event is applied.
+func (s *scene) reached(thread string, seq uint64) {
+	s.schedule.t.Helper()
+	if err := s.Wait(within(s.schedule.t), s.partition(thread), seq); err != nil {
+		s.schedule.t.Fatal(err)
+	}
 }
 
 // A compaction's job whose model or prompt is another one before it ends is asked again of the new one.
@@ -84,4 +96,40 @@ func TestAnotherPolicyDuringAJob(t *testing.T) {
 	s.settled()
 	s.saw("t", 0, "started tool:a v1 tool_output_chars", "paid tool:a superseded", "failed tool:a superseded",
 		"started tool:a v2 tool_output_chars", "paid tool:a used", "created tool:a v2 llm tool_output_chars")
+}
+
+// What falls due while a history is being written is written behind it, once.
+func TestHistoriesDueWhileOneIsWritten(t *testing.T) {
+	m, atWork, release := holding(t)
+	c := byModel(t, m)
+	tells(&c.Policies[0])
+	s := stage(t, c)
+	defer s.finish()
+	talk(t, s.schedule.broker, 1, 4)
+	<-atWork
+	last := talk(t, s.schedule.broker, 5, 13)
+	s.reached("t1", last)
+	close(release)
+	s.settled()
+	s.saw("t1", 0, "started history v1 thread_messages", "paid history used", "created history v1 llm thread_messages",
+		"started history v2 thread_messages", "paid history used", "created history v2 llm thread_messages")
+}
+
+// A history that somebody has asked for is made, also where the policy makes none by itself and a source
+// changes while a model is at work on it.
+func TestARequestedHistoryIsMade(t *testing.T) {
+	m, atWork, release := holding(t)
+	s := stage(t, byModel(t, m))
+	defer s.finish()
+	s.publish("thread.message.t1", note(1), note(2))
+	if id, err := s.Summarize(within(t), s.partition("t1"), "t1", events.KindHistory); err != nil || id == "" {
+		t.Fatalf("asked for a history: %q, %v", id, err)
+	}
+	<-atWork
+	last := put(t, s.schedule.broker.Conn(), "message.edited.t1", `{"message_id":"m1","content":"another note"}`)
+	s.reached("t1", last)
+	close(release)
+	s.settled()
+	s.saw("t1", 0, "started history v1 requested", "paid history superseded", "failed history superseded",
+		"started history v2 requested", "paid history used", "created history v2 llm requested")
 }
