@@ -99,7 +99,7 @@ type Usage struct {
 	CachedInputTokens int64  `json:"cached_input_tokens"`
 	Attempts          int    `json:"attempts"`
 	LatencyMS         int64  `json:"latency_ms"`
-	Source            OrNull `json:"source"` // "provider" or "estimate"; null where nothing was called
+	Source            OrNull `json:"source"` // "provider" or "estimate"; null where nothing was called, or nobody answered
 }
 
 // Cost is what calls cost; a null amount is unknown, 0 is free.

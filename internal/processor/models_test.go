@@ -207,7 +207,7 @@ func TestModelFailsRulesServe(t *testing.T) {
 	if want := []string{"summary.started", "summary.created"}; !slices.Equal(types(got), want) {
 		t.Errorf("records %v: a call that nobody charges for is no paid call", types(got))
 	}
-	if last.Usage.Attempts != 1 || last.Cost.AmountMicroUSD == nil || *last.Cost.AmountMicroUSD != 0 {
+	if last.Usage.Attempts != 1 || last.Usage.Source != "" || last.Cost.AmountMicroUSD == nil || *last.Cost.AmountMicroUSD != 0 {
 		t.Errorf("usage %+v, cost %+v", last.Usage, last.Cost)
 	}
 	if last.Type != "summary.created" || last.Method != "rules" || last.FallbackReason == nil {

@@ -29,7 +29,7 @@ func good(provider, outcome, why string) line {
 }
 
 func free(provider, why string) line {
-	return line{provider: provider, outcome: CallFailed, why: why, source: FromProvider}
+	return line{provider: provider, outcome: CallFailed, why: why}
 }
 
 // lost is a call whose answer may have been billed: the estimate counts what was sent (as 700 tokens here).

@@ -50,7 +50,7 @@ type Failure struct {
 }
 
 // Usage sums the calls up, as a summary record states it. It is an estimate if a part of it is, and has
-// no source where nothing was called.
+// no source where nothing was called, or nobody answered with what was used.
 func (o Outcome) Usage() events.Usage {
 	sum := events.Usage{Attempts: len(o.Calls)}
 	for _, c := range o.Calls {
@@ -58,7 +58,7 @@ func (o Outcome) Usage() events.Usage {
 		sum.OutputTokens += c.Usage.OutputTokens
 		sum.CachedInputTokens += c.Usage.CachedInputTokens
 		sum.LatencyMS += c.Latency.Milliseconds()
-		if sum.Source != FromEstimate {
+		if c.Usage.Source != "" && sum.Source != FromEstimate {
 			sum.Source = events.OrNull(c.Usage.Source)
 		}
 	}

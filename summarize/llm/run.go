@@ -133,7 +133,7 @@ func (r *run) attempt(ctx context.Context, e *endpoint, req Request, guess Usage
 	reply, err := e.provider.Complete(ctx, req)
 	call := Call{
 		Provider: e.name, Model: e.config.Model, Attempt: len(r.calls) + 1, Day: day,
-		Latency: r.options.Now().Sub(start), Usage: Usage{Source: FromProvider},
+		Latency: r.options.Now().Sub(start),
 	}
 	if err != nil {
 		call.failed(err, guess)
@@ -146,7 +146,8 @@ func (r *run) attempt(ctx context.Context, e *endpoint, req Request, guess Usage
 	return reply, err
 }
 
-// failed: an error status is not billed; what may have been answered counts with what was sent.
+// failed: an error status is not billed, and nobody has said what was used; what may have been answered counts
+// with what was sent.
 func (c *Call) failed(err error, guess Usage) {
 	c.Outcome, c.Why = CallFailed, reasonOf(err)
 	if e, ok := errors.AsType[*Error](err); ok && e.lost() {
