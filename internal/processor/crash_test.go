@@ -28,8 +28,9 @@ import (
 )
 
 var (
-	crashSeeds = flag.Int("crash.seeds", 50, "how many crash schedules TestCrashSchedules runs")
-	crashFirst = flag.Uint64("crash.first", 1, "the first seed")
+	crashSeeds    = flag.Int("crash.seeds", 50, "how many crash schedules TestCrashSchedules runs")
+	crashRestless = flag.Bool("crash.restless", false, "all of them with reloads, sweeps, idle threads and requests")
+	crashFirst    = flag.Uint64("crash.first", 1, "the first seed")
 )
 
 var errCrash = errors.New("crashed by the schedule")
@@ -70,6 +71,10 @@ type schedule struct {
 	// counts the compactions that it made.
 	byModel   bool
 	compacted int
+	// restless: there are reloads, sweeps, idle threads and requests beside the events; when they come depends on
+	// what else the machine does.
+	restless bool
+	clock    clockAhead
 }
 
 func TestCrashSchedules(t *testing.T) {
@@ -96,6 +101,11 @@ func TestCrashSchedules(t *testing.T) {
 			if seed%4 < 2 {
 				tells(&s.config.Policies[0])
 			}
+			if s.restless = seed%5 < 2 || *crashRestless; s.restless {
+				other := s.config.Policies[0]
+				other.Name, other.ToolOutput.MaxSummaryChars, other.Compaction.MaxSummaryTokens = "other", 700, 250
+				s.config.Policies = append(s.config.Policies, other)
+			}
 			s.config.Partitions = 3
 			s.config.Limits.PendingEditEvents = 6
 			s.run()
@@ -105,8 +115,12 @@ func TestCrashSchedules(t *testing.T) {
 
 func (s *schedule) run() {
 	load := newLoad(s.rng)
+	points := 120
+	if s.restless {
+		points = 500
+	}
 	for range 2 + s.rng.IntN(4) {
-		s.life(load, 1+s.rng.IntN(120))
+		s.life(load, 1+s.rng.IntN(points))
 	}
 	s.life(load, 1<<30)
 	s.verify()
@@ -118,6 +132,7 @@ func (s *schedule) life(load *load, failAt int) {
 	p, err := processor.Open(s.t.Context(), processor.Options{
 		Config: s.config, Logger: logger(s.t), Broker: s.broker, FS: s.fs, Failpoint: c.point,
 		BulkFrom: []uint64{1, math.MaxUint64}[s.rng.IntN(2)],
+		Now: s.clock.now, Tend: time.Hour, SweepPause: 1,
 	})
 	if errors.Is(err, errCrash) {
 		s.fs = c.clone
@@ -129,8 +144,16 @@ func (s *schedule) life(load *load, failAt int) {
 	ctx, stop := context.WithCancel(within(s.t))
 	defer stop()
 	ran := make(chan error, 1)
-	go func() { ran <- p.Run(ctx) }()
+	alive, dead := context.WithCancel(ctx)
+	go func() {
+		defer dead()
+		ran <- p.Run(ctx)
+	}()
 	load.publish(s.t, s.broker.Conn(), 10+s.rng.IntN(40))
+	for n := 4 + s.rng.IntN(12); s.restless && n > 0 && alive.Err() == nil; n-- {
+		s.disturb(alive, p)
+		load.publish(s.t, s.broker.Conn(), 1+s.rng.IntN(8))
+	}
 	settled := make(chan error, 1)
 	go func() { settled <- p.Settled(ctx) }()
 	select {
@@ -208,6 +231,8 @@ func (s *schedule) verify() {
 	}
 	if s.byModel {
 		s.verifyJobs()
+	}
+	if s.byModel || s.restless { // what they say can't be told from the events alone
 		return
 	}
 	want := s.undisturbed()
