@@ -44,6 +44,9 @@ type Options struct {
 	Mask func(text string) string
 	// Observe is told of every record that is decided (not of those that are adopted); it may be nil.
 	Observe func(Decided)
+	// GivenUp is told of every stale summary that will not be made again since the log no longer holds what
+	// it was made from; it may be nil.
+	GivenUp func()
 	// Watch sees a fold over records from inside; nil where nobody does.
 	Watch Watch
 	// Rehearse has the watch told all that would be decided, with what the rules say: every summary by
@@ -66,6 +69,7 @@ type Fold struct {
 	maxPayload int
 	secrets    func(string) string
 	observe    func(Decided)
+	givenUp    func()
 	watch      Watch
 	rehearses  bool
 	logger     zerolog.Logger
@@ -94,6 +98,9 @@ func New(part *state.Partition, o Options) (*Fold, error) {
 	}
 	if f.observe = o.Observe; f.observe == nil {
 		f.observe = func(Decided) {}
+	}
+	if f.givenUp = o.GivenUp; f.givenUp == nil {
+		f.givenUp = func() {}
 	}
 	if f.secrets == nil {
 		f.secrets = func(text string) string { return text }

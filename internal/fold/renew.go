@@ -156,14 +156,17 @@ func (w *compaction) freshen(ctx context.Context, id string, trigger events.Trig
 }
 
 // toolAgain makes the summary of a tool output that has come before. Where the log no longer holds it,
-// nothing is made.
+// nothing is made, and nothing waits for that any more.
 func (f *Fold) toolAgain(ctx context.Context, st *thread.State, m *thread.Message, d Delivery, p *summarize.Policy, trigger events.Trigger) error {
 	if !asked(p, m) {
 		return nil
 	}
 	msg, err := CurrentMessage(ctx, f.log, m)
-	if err != nil || msg.Content.Text() == "" {
+	if err != nil {
 		return err
+	}
+	if msg.Content.Text() == "" {
+		return f.giveUp(st, m)
 	}
 	before, err := f.past(ctx, st.Header.Thread, m.Ordinal, true)
 	if err != nil {
@@ -181,6 +184,23 @@ func (f *Fold) toolAgain(ctx context.Context, st *thread.State, m *thread.Messag
 	dr := f.toolDecision(st, in, thread.Result{Content: msg.Content}, p, facts{origin: msg, past: before}, trigger)
 	f.emit(st, dr, d)
 	st.Message = own
+	return nil
+}
+
+// giveUp waits no more for the summary of a tool output that retention has taken: it would keep what can be
+// made again from its turn. No record says so, since none could be proved: its source is not in the log.
+func (f *Fold) giveUp(st *thread.State, m *thread.Message) error {
+	if err := f.part.LoadSlot(st, toolSlot(m.ID)); err != nil {
+		return err
+	}
+	sum := st.Summary(st.Slot(toolSlot(m.ID)).Holder)
+	if sum == nil || !sum.Renew {
+		return nil
+	}
+	st.Waive(sum)
+	f.givenUp()
+	f.logger.Info().Str("thread_id", st.Header.Thread).Str("summary_id", sum.ID).
+		Msg("a stale summary is not made again: the log no longer holds its source")
 	return nil
 }
 

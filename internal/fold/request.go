@@ -246,7 +246,7 @@ func (f *Fold) ask(name string, now time.Time) (*compaction, error) {
 
 // done saves such work.
 func (f *Fold) done(w *compaction) {
-	if len(f.out) == 0 {
+	if len(f.out) == 0 && len(w.st.Changes.SummaryPuts) == 0 {
 		return
 	}
 	f.part.Save(w.st)

@@ -132,7 +132,7 @@ func (s *schedule) life(load *load, failAt int) {
 	p, err := processor.Open(s.t.Context(), processor.Options{
 		Config: s.config, Logger: logger(s.t), Broker: s.broker, FS: s.fs, Failpoint: c.point,
 		BulkFrom: []uint64{1, math.MaxUint64}[s.rng.IntN(2)],
-		Now: s.clock.now, Tend: time.Hour, SweepPause: 1,
+		Now:      s.clock.now, Tend: time.Hour, SweepPause: 1,
 	})
 	if errors.Is(err, errCrash) {
 		s.fs = c.clone

@@ -33,6 +33,7 @@ type metrics struct {
 	swept       *prometheus.CounterVec
 	sweepLeft   *prometheus.GaugeVec
 	idleLooks   *prometheus.CounterVec
+	givenUp     prometheus.Counter
 	reloads     *prometheus.CounterVec
 	failures    *prometheus.CounterVec
 	calls       *prometheus.CounterVec
@@ -75,6 +76,7 @@ func (m *metrics) makeSummaries() {
 	m.swept = m.counters("precis_sweep_summaries_total", "Summaries that a changed configuration was held against (looked_at), and those that it made stale, with what was made from them (stale).", "outcome")
 	m.sweepLeft = m.gauges("precis_sweep_summaries_left", "Summaries that the configuration in force has yet to be held against, by partition.", "partition")
 	m.idleLooks = m.counters("precis_idle_looks_total", "Threads looked at for being idle: compacted, not_due or failed.", "outcome")
+	m.givenUp = m.counters("precis_renewals_given_up_total", "Stale summaries that are not made again: source_gone, the log no longer holds what they were made from.", "reason").WithLabelValues("source_gone")
 	m.reloads = m.counters("precis_config_reloads_total", "Configurations read again: done or refused.", "outcome")
 	m.failures = m.counters("precis_summary_failures_total", "Summaries that came to nothing, by code.", "kind", "code", "policy")
 }

@@ -2,9 +2,13 @@ package processor_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/summarize"
 )
@@ -42,4 +46,38 @@ func TestStrangersDoNotHoldUpIdleThreads(t *testing.T) {
 	s.clock.forward(2 * time.Hour)
 	s.tended()
 	s.saw("stranger1", 0)
+}
+
+// What the log no longer holds can't be made again, and is given up: it keeps nothing from being made that can.
+func TestRetentionDoesNotHoldUpRenewals(t *testing.T) {
+	s := stage(t, requested(t))
+	defer s.finish()
+	var last uint64
+	for i := range 12 {
+		last = put(t, s.schedule.broker.Conn(), "tool.result.t", large(fmt.Sprint("gone", i)))
+	}
+	s.publish("tool.result.t", large("a"), large("b"), large("c"), large("d"))
+	s.end()
+	stream, err := s.schedule.broker.JetStream().Stream(within(t), broker.StreamEvents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(within(t), jetstream.WithPurgeSequence(last+1)); err != nil {
+		t.Fatal(err)
+	}
+	s.open()
+	s.reload(func(c *config.Config) { c.Policies[0].ToolOutput.MaxSummaryChars = 500 })
+	seen := len(s.told("t"))
+	for i := range 3 {
+		s.publish("thread.message.t", asked(i))
+	}
+	made := s.told("t")[seen:]
+	slices.Sort(made)
+	if want := []string{"created tool:a v2 rules regenerated", "created tool:b v2 rules regenerated", "created tool:c v2 rules regenerated", "created tool:d v2 rules regenerated"}; !slices.Equal(made, want) {
+		t.Errorf("made again: %q", made)
+	}
+	h, err := s.View(s.partition("t")).Header("t")
+	if err != nil || h.Renewals != 0 {
+		t.Errorf("%d still wait to be made again: %v", h.Renewals, err)
+	}
 }
