@@ -12,6 +12,14 @@ import (
 	"precis/summarize"
 )
 
+// unrest goes on until it is enough, or the processor has crashed.
+func (s *schedule) unrest(alive context.Context, p *processor.Processor, load *load) {
+	for n := 4 + s.rng.IntN(12); n > 0 && alive.Err() == nil; n-- {
+		s.disturb(alive, p)
+		load.publish(s.t, s.broker.Conn(), 1+s.rng.IntN(8))
+	}
+}
+
 // disturb does something that no event calls for: another configuration, a clock that has gone on, a sweep, a
 // request. What comes of it is on record, and may not depend on where the processor crashes. It ends with ctx,
 // and what fails by that fails.
