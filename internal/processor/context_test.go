@@ -2,11 +2,13 @@ package processor_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/events"
 	"precis/internal/broker"
@@ -21,6 +23,7 @@ type prompted struct {
 	TokenCount   int             `json:"token_count"`
 	WithinBudget bool            `json:"within_budget"`
 	SummaryIDs   []string        `json:"summary_ids"`
+	Dropped      []string        `json:"dropped_message_ids"`
 }
 
 type promptMessage struct {
@@ -181,5 +184,37 @@ func TestContextAfterAnEditOfWhatIsSummarized(t *testing.T) {
 	}
 	if leaves < 4 || again == 0 {
 		t.Errorf("%d summaries, %d made again", leaves, again)
+	}
+}
+
+// What retention has taken stands in no prompt, is named, and is not counted; summaries and what is left stay.
+func TestContextBeyondRetention(t *testing.T) {
+	b := openBroker(t, t.TempDir())
+	p := serving(t, processor.Options{Config: settings(t), Broker: b, Logger: logger(t)})
+	nc := b.Conn()
+	put(t, nc, "thread.message.t", `{"message_id":"system","role":"system","content":"Be careful."}`,
+		`{"message_id":"pinned","role":"user","content":"Keep this.","pinned":true}`,
+		`{"message_id":"call","role":"assistant","content":null,"tool_calls":[{"id":"c1","name":"bash","arguments":{}}]}`)
+	put(t, nc, "tool.result.t", `{"message_id":"small","tool_call_id":"c1","tool_name":"bash","content":"done"}`,
+		`{"message_id":"large","tool_name":"bash","content":"`+strings.Repeat("a line of output\\n", 300)+`"}`)
+	asked := put(t, nc, "thread.message.t", `{"message_id":"asked","role":"user","content":"And now?"}`)
+	if err := p.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := b.JetStream().Stream(within(t), "EVENTS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(within(t), jetstream.WithPurgeSequence(asked)); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"openai", "anthropic", "messages"} {
+		got, text := promptOf(t, b, "t", fmt.Sprintf(`{"format":%q}`, format))
+		if want := []string{"system", "pinned", "call", "small"}; !slices.Equal(got.Dropped, want) {
+			t.Errorf("%s: dropped %q, want %q", format, got.Dropped, want)
+		}
+		if len(got.SummaryIDs) != 1 || len(got.Messages) != 3 || !strings.Contains(text, "And now?") {
+			t.Errorf("%s: %s", format, text)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -208,8 +209,8 @@ func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Messag
 		return prompt.Message{}, err
 	}
 	msg := prompt.Message{Ordinal: m.Ordinal, Message: body}
-	if !m.Tool {
-		return msg, nil
+	if msg.Gone, err = r.gone(ctx, m, body); err != nil || !m.Tool {
+		return msg, err
 	}
 	if m.Deleted {
 		msg.TrimmedAt = m.Ordinal + 1 // a number that goes on counting would change every prompt's middle
@@ -227,6 +228,18 @@ func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Messag
 		msg.TrimmedAt = m.Ordinal + 1
 	}
 	return msg, nil
+}
+
+// gone says that retention has taken a message: then its body is empty, and there is no event behind it.
+func (r *reading) gone(ctx context.Context, m *thread.Message, body *events.Message) (bool, error) {
+	if body.Content.Text() != "" || len(body.ToolCalls) > 0 {
+		return false, nil
+	}
+	_, err := r.log.Event(ctx, m.Seq)
+	if errors.Is(err, fold.ErrGone) {
+		return true, nil
+	}
+	return false, err
 }
 
 func orNull(v jsontext.Value) jsontext.Value {

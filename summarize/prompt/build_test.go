@@ -268,3 +268,34 @@ func round(t *rapid.T, add func(events.Message)) {
 	add(events.Message{Role: events.RoleAssistant, ToolCalls: []events.ToolCall{{ID: id, Name: "ls"}}})
 	add(events.Message{Role: events.RoleTool, ToolCallID: id, ToolName: "ls", Content: text})
 }
+
+// What the log no longer holds makes no difference to a prompt, nor to what it takes, and is named.
+func TestGoneMessages(t *testing.T) {
+	said := func(n int, role string, gone bool) Message {
+		m := events.Message{MessageID: fmt.Sprintf("m%d", n), Role: role}
+		if !gone {
+			m.Content = events.TextContent("still here")
+		}
+		return Message{Ordinal: uint64(n), Message: &m, Gone: gone}
+	}
+	gone := []Message{
+		said(1, events.RoleSystem, true), said(2, events.RoleUser, true), said(3, events.RoleAssistant, true), said(4, events.RoleTool, true),
+	}
+	left := []Message{said(5, events.RoleUser, false), said(6, events.RoleAssistant, false)}
+	for _, format := range formats {
+		want, err := Build(request(left, format))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Build(request(append(slices.Clone(gone), left...), format))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got.Messages) != string(want.Messages) || got.TokenCount != want.TokenCount {
+			t.Errorf("%s: %d tokens %s, want %d %s", format, got.TokenCount, got.Messages, want.TokenCount, want.Messages)
+		}
+		if ids := []string{"m1", "m2", "m3", "m4"}; !slices.Equal(got.DroppedMessageIDs, ids) {
+			t.Errorf("%s: dropped %q", format, got.DroppedMessageIDs)
+		}
+	}
+}

@@ -36,6 +36,6 @@
 // latest turn's outputs and the turn itself, the length of the compaction (below 50 tokens it is left
 // out, with a mark). What is left is what must stay: system, pinned, the newest user message. Where that
 // does not fit, it is given all the same with WithinBudget false. All that was given up is in
-// DroppedMessageIDs. Counts are of the texts, names and arguments, and a few tokens for each message and
+// DroppedMessageIDs, and beside it what the log no longer holds, which no prompt can have. Counts are of the texts, names and arguments, and a few tokens for each message and
 // call (cost.go), on the safe side.
 package prompt

@@ -20,12 +20,15 @@ func fit(units []unit, base, limit int, count func(string) int) int {
 	steps := 0
 	for i := range units {
 		u := &units[i]
-		u.cost = costOf(u, count)
-		f.total += u.cost
 		if u.role == events.RoleAssistant {
 			steps++
 		}
 		f.steps = append(f.steps, steps)
+		if u.dropped {
+			continue // gone from the log
+		}
+		u.cost = costOf(u, count)
+		f.total += u.cost
 		f.note(i)
 		if limit > 0 && f.total > limit {
 			f.makeRoom(i)

@@ -33,6 +33,8 @@ type Message struct {
 	// TrimmedAt is the ordinal at which the content went without a summary: its summary went stale
 	// under the action trim, or it was deleted. 0: it did not. A Summary takes precedence.
 	TrimmedAt uint64
+	// Gone is a message that the log no longer holds: without a Summary nothing stands for it.
+	Gone bool
 }
 
 // Summary is an active summary.
@@ -48,7 +50,7 @@ type Prompt struct {
 	TokenCount int
 	// WithinBudget is false where not even system, pinned and the newest user message fit.
 	WithinBudget      bool
-	DroppedMessageIDs []string // their contents had to go to hold the limit
+	DroppedMessageIDs []string // their contents had to go to hold the limit, or are gone
 	SummaryIDs        []string // summaries that stand in the prompt
 	WaitingMessageIDs []string // held back until the results of their calls are there
 }

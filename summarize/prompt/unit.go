@@ -66,6 +66,7 @@ func lastSpeaker(messages []Message) int {
 func newUnit(m *Message, p pairs, messages []Message, i int) unit {
 	u := unit{role: m.Role, text: m.Content.Text(), message: m, ordinal: m.Ordinal}
 	u.fixed = m.Pinned || isSystem(m.Role)
+	u.dropped = m.Gone && m.Summary == nil
 	switch m.Role {
 	case events.RoleTool:
 		u.role, u.text, u.message = events.RoleAssistant, "", nil
