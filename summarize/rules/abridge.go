@@ -32,7 +32,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 		text := joinLines(header, body.text, d.further, mark)
 		size := runes(text)
 		switch {
-		case size <= limit && (2*body.source >= size || d.further == "" && !c.dropUncounted(&d)):
+		case size <= limit && (2*body.source >= size || d.further == "" && !c.dropUncounted(&d, limit)):
 			return text
 		case size <= limit && d.further == "":
 			body = doc.write(d.picks)
@@ -49,9 +49,9 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 }
 
 // dropUncounted takes away the last fragment that is too short to count as a line of the source, where the
-// source has others.
-func (c *chooser) dropUncounted(d *draft) bool {
-	if c.doc.listing {
+// source has enough of others.
+func (c *chooser) dropUncounted(d *draft, limit int) bool {
+	if c.doc.listing || c.countable(limit/2) < limit/2 {
 		return false
 	}
 	for i := len(d.picks) - 1; i >= 0 && len(d.picks) > 1; i-- {
@@ -61,6 +61,15 @@ func (c *chooser) dropUncounted(d *draft) bool {
 		}
 	}
 	return false
+}
+
+// countable is how many characters the source has in lines that count, at least most where it has as many.
+func (c *chooser) countable(most int) int {
+	n := 0
+	for i := 0; i < len(c.doc.lines) && n < most; i++ {
+		n += c.sourceChars(pick{choice: choice{line: i, end: len(c.doc.lines[i].text)}, size: runes(c.doc.lines[i].text) + 1})
+	}
+	return n
 }
 
 // dropWord takes the last identifier from the list; with the last one goes the list.

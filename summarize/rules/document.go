@@ -19,6 +19,7 @@ type line struct {
 	context  bool   // stands around a match, is none itself
 	indent   int    // columns
 	alike    int32  // how many lines differ from it in digits only
+	stamped  bool   // its beginning is left out: a time, what all lines of a log begin with
 	altered  bool   // its source has control sequences inside, so that it does not stand there as it is here
 }
 
@@ -166,6 +167,7 @@ func (d *document) add(raw string, number int) {
 	l := line{text: raw, number: number, group: -1, starts: true}
 	if d.noisy && d.shape == shapePlain {
 		l.text = cutStamp(strings.TrimPrefix(raw, d.prefix))
+		l.stamped = len(l.text) < len(raw)
 	}
 	switch d.shape {
 	case shapeNumbered:

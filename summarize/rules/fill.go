@@ -33,19 +33,17 @@ func (c *chooser) widenOne(p *pick, room int) int {
 }
 
 // fill adds lines that bring nothing new, where there is room: those around the chosen ones, then the first
-// ones, or of a command's output the last, which say how it began and ended.
+// ones, or of a command's output the last, which say how it began and ended. What is left then is for the
+// first lines in order, also short ones, and those that a loop prints.
 func (c *chooser) fill(picks []pick, room int) []pick {
 	shown := make(map[int]bool, len(picks))
 	for _, p := range picks {
 		shown[p.line] = true
 	}
-	for _, i := range c.fillers(picks) {
-		if room < fillRoom {
-			break
-		}
+	take := func(i int) {
 		l := &c.doc.lines[i]
-		if shown[i] || len(l.text) < countedLine || isRule(l.text) || c.doc.endFirst && l.alike >= oftenAlike && !l.frag {
-			continue
+		if room < fillRoom || shown[i] || l.text == "" || isRule(l.text) {
+			return
 		}
 		p := pick{choice: choice{line: i, end: len(l.text)}}
 		if p.size = c.cost(p.choice); p.size > room && room > fillClip {
@@ -53,11 +51,20 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 			p.size = c.cost(p.choice)
 		}
 		if p.size > room {
-			continue
+			return
 		}
 		room -= p.size
 		shown[i] = true
 		picks = append(picks, p)
+	}
+	for _, i := range c.fillers(picks) {
+		l := &c.doc.lines[i]
+		if len(l.text) >= countedLine && !(c.doc.endFirst && l.alike >= oftenAlike && !l.frag) {
+			take(i)
+		}
+	}
+	for i := range min(len(c.doc.lines), fillTries) {
+		take(i)
 	}
 	return picks
 }

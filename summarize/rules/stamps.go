@@ -8,8 +8,9 @@ import "strings"
 // stampedLines is how many lines are looked at for what they share.
 const stampedLines = 40
 
-// logPrefix is what the first lines of a log begin with, up to a border between words; empty where they
-// share too little, or too few lines are there.
+// logPrefix is what the first lines of a log begin with, up to the last border of its columns; empty where
+// they share too little, or too few lines are there. Words alone are no columns: lines that are all alike
+// say with them what they say.
 func logPrefix(content string) string {
 	shared, lines := "", 0
 	for lines < stampedLines && content != "" {
@@ -24,15 +25,21 @@ func logPrefix(content string) string {
 		shared = shared[:commonLen(shared, line)]
 		lines++
 	}
-	if i := strings.LastIndexAny(shared, " \t"); i >= 0 {
-		shared = shared[:i+1]
-	} else {
-		shared = ""
-	}
+	shared = shared[:columnsEnd(shared)]
 	if lines < 8 || len(strings.TrimSpace(shared)) < 8 {
 		return ""
 	}
 	return shared
+}
+
+// columnsEnd is behind the last tab, or the last bar or bracket with a space behind it.
+func columnsEnd(s string) int {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == '\t' || s[i] == ' ' && i > 0 && strings.IndexByte("|]", s[i-1]) >= 0 {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 func commonLen(a, b string) int {

@@ -116,12 +116,13 @@ func withoutBullet(s string) string {
 }
 
 // lead is what stands before a fragment: `12|` before a whole line of a file, `12→` before a part from
-// within it, a space before the line that follows the one above, `• ` before a part of a line without number.
+// within it, a space before the line that follows the one above, `• ` before a part of a line without number, also
+// where only a log's stamp is missing.
 func (d *document) lead(p, last choice) string {
 	number, within := d.lines[p.line].number, d.within(p)
 	below := last.line == p.line-1
 	switch {
-	case below && within && p.start == 0 && last.end == len(d.lines[last.line].text):
+	case below && !d.lines[p.line].starts && p.start == 0 && last.end == len(d.lines[last.line].text):
 		return " " // goes on where the fragment above ends
 	case number == 0 && within:
 		return innerMark
@@ -138,7 +139,10 @@ func (d *document) lead(p, last choice) string {
 const innerMark = "• "
 
 // within tells a fragment that does not begin where its line begins.
-func (d *document) within(p choice) bool { return p.start > 0 || !d.lines[p.line].starts }
+func (d *document) within(p choice) bool {
+	l := &d.lines[p.line]
+	return p.start > 0 || !l.starts || l.stamped
+}
 
 // repeatMark says how often a line stood there.
 func repeatMark(repeat int) string { return " [… ×" + itoa(repeat+1) + "]" }
