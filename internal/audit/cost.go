@@ -2,34 +2,19 @@ package audit
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"precis/events"
-	"precis/internal/fold"
 	"precis/summarize/pricing"
 )
 
-// prices are the tables that were in force, by name, and the models that each provider had, the last one
-// first: a call is priced by the model that it asked for, and its record may come under another configuration.
+// prices are the tables that were in force, by name.
 type prices struct {
 	tables map[string]*pricing.Table
-	models map[string][]string
 }
 
 // apply takes what a config.applied puts in force.
 func (p *prices) apply(rec *events.Config) {
-	var providers map[string]fold.Provider
-	_ = json.Unmarshal(rec.Providers, &providers) // what does not read prices nothing, and shows by that
-	if p.models == nil {
-		p.models = map[string][]string{}
-	}
-	for name, now := range providers {
-		had := slices.DeleteFunc(p.models[name], func(model string) bool { return model == now.Model })
-		p.models[name] = slices.Insert(had, 0, now.Model)
-	}
 	table, err := pricing.Parse(rec.PriceTable)
 	if err != nil || table == nil {
 		return
@@ -40,7 +25,7 @@ func (p *prices) apply(rec *events.Config) {
 	p.tables[table.Name()] = table
 }
 
-// usage holds a call's cost against its usage and the prices in force.
+// usage holds a call's cost against its usage, by the model and the price table that it names.
 func (a *auditor) usage(at scope, rec *events.UsageRecord, when time.Time) {
 	a.calls[rec.SummaryID] = append(a.calls[rec.SummaryID], rec)
 	name := string(rec.Cost.PriceTable)
@@ -58,20 +43,14 @@ func (a *auditor) usage(at scope, rec *events.UsageRecord, when time.Time) {
 	tokens := pricing.Tokens{
 		Input: rec.Usage.InputTokens, CachedInput: rec.Usage.CachedInputTokens, Output: rec.Usage.OutputTokens,
 	}
-	models := a.models[rec.Provider]
-	if len(models) == 0 {
-		models = []string{""}
-	}
-	for _, model := range models {
-		// The call's day is the one it began on, and the record comes when its job ends.
-		for _, day := range []time.Time{when, when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when.AddDate(0, 0, -1)} {
-			if equal(table.Cost(tokens, day, model, rec.Model), rec.Cost.AmountMicroUSD) {
-				a.tally.holds(at, CheckCost)
-				return
-			}
+	var want *int64
+	// The call's day is the one it began on, and the record comes when its job ends.
+	for _, day := range []time.Time{when.AddDate(0, 0, -1), when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when} {
+		if want = table.Cost(tokens, day, rec.Model); equal(want, rec.Cost.AmountMicroUSD) {
+			a.tally.holds(at, CheckCost)
+			return
 		}
 	}
-	want := table.Cost(tokens, when, models[0], rec.Model)
 	a.tally.find(at, a.finding(rec, CheckCost, micro(want)+" by price table "+name, micro(rec.Cost.AmountMicroUSD)))
 }
 

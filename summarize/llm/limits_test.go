@@ -204,6 +204,28 @@ func TestPricesOfTheUnknown(t *testing.T) {
 	}
 }
 
+// TestPricedModelIsNamed: a call is of the model whose price it has, so that its cost can be told from its record.
+func TestPricedModelIsNamed(t *testing.T) {
+	prices, err := pricing.Builtin().With([]byte("prices: [{model: ours, input: 2, output: 2}, {model: theirs, input: 9, output: 9}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := `{"model":"theirs","choices":[{"message":{"content":"summary"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1000,"completion_tokens":1,"total_tokens":1001}}`
+	for asked, want := range map[string]struct {
+		model string
+		cost  int64
+	}{"ours": {"ours", 2002}, "alias": {"theirs", 9009}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer(map[string][]act{OpenAI: {raw("application/json", answer)}})
+			l := serve(t, s, Options{Prices: prices, Providers: with(OpenAI, func(p *ProviderConfig) { p.Model = asked })})
+			call := l.Run(t.Context(), testJob(OpenAI)).Calls[0]
+			if call.Model != want.model || call.Cost == nil || *call.Cost != want.cost {
+				t.Errorf("asked for %s: %+v", asked, call)
+			}
+		})
+	}
+}
+
 func TestBackoff(t *testing.T) {
 	b := Backoff{}.withDefaults()
 	for _, c := range []struct {

@@ -18,7 +18,7 @@ const (
 // Call is one HTTP request to a provider.
 type Call struct {
 	Provider string
-	Model    string // the provider's own name for it, else the one that was asked for
+	Model    string // the one that was asked for; where only the provider's own name for it has a price, that
 	Attempt  int    // counts up from 1 over all calls of the job
 	Outcome  string
 	Why      string // the Kind or the Refusal; empty where it was used

@@ -123,7 +123,7 @@ func (r *run) attempt(ctx context.Context, e *endpoint, req Request, guess Usage
 	start := r.options.Now()
 	day := dayOf(start)
 	most := Usage{InputTokens: guess.InputTokens, OutputTokens: int64(req.MaxTokens + thinkingRoom(req.Model))}
-	held := r.price(e, start, most, "")
+	_, held := r.price(e, start, most, "")
 	if held == nil && e.config.BudgetMicroUSDPerDay > 0 {
 		return Reply{}, errNoPrice
 	}
@@ -132,7 +132,7 @@ func (r *run) attempt(ctx context.Context, e *endpoint, req Request, guess Usage
 	}
 	reply, err := e.provider.Complete(ctx, req)
 	call := Call{
-		Provider: e.name, Model: e.config.Model, Attempt: len(r.calls) + 1, Day: day,
+		Provider: e.name, Attempt: len(r.calls) + 1, Day: day,
 		Latency: r.options.Now().Sub(start),
 	}
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *run) attempt(ctx context.Context, e *endpoint, req Request, guess Usage
 	} else {
 		call.answered(&reply, guess, r.limits.count)
 	}
-	call.Cost = r.price(e, start, call.Usage, reply.Model)
+	call.Model, call.Cost = r.price(e, start, call.Usage, reply.Model)
 	r.calls = append(r.calls, call)
 	e.purse.settle(day, amount(held), amount(call.Cost))
 	return reply, err
@@ -162,9 +162,6 @@ func (c *Call) answered(reply *Reply, guess Usage, count func(string) int) {
 	}
 	reply.Usage = reply.Usage.parts()
 	c.Outcome, c.Billed, c.Usage = CallUsed, true, reply.Usage
-	if reply.Model != "" {
-		c.Model = reply.Model
-	}
 }
 
 // refuse notes that the last call's answer was not adopted.
@@ -173,10 +170,18 @@ func (r *run) refuse(err error) {
 	last.Outcome, last.Why = CallRefused, reasonOf(err)
 }
 
-func (r *run) price(e *endpoint, at time.Time, u Usage, reported string) *int64 {
-	return r.options.Prices.Cost(pricing.Tokens{
+// price is what a call costs and the model whose price that is: the one that was asked for, unless only what
+// the provider says it used has one. An alias that a gateway or a deployment made up is priced by that.
+func (r *run) price(e *endpoint, at time.Time, u Usage, reported string) (model string, cost *int64) {
+	used := pricing.Tokens{
 		Input: u.InputTokens, CachedInput: u.CachedInputTokens, CacheWrite: u.CacheWriteTokens, Output: u.OutputTokens,
-	}, at, e.config.Model, reported)
+	}
+	if cost = r.options.Prices.Cost(used, at, e.config.Model); cost == nil && reported != "" {
+		if cost = r.options.Prices.Cost(used, at, reported); cost != nil {
+			return reported, cost
+		}
+	}
+	return e.config.Model, cost
 }
 
 func amount(micro *int64) int64 {
