@@ -46,15 +46,14 @@ func (p *Processor) bulk(ctx context.Context) error {
 				stop()
 				return
 			}
-			// One whose last event is far behind would have all since then read again.
-			if reached >= part.last+p.opts.BulkFrom {
+			if reached > part.last { // else the lanes would have all since then read again
 				errs[i] = part.flush(reached)
 			}
 		})
 	}
 	give := func(m broker.Stored) error { return deal.Give(reading, m) }
 	last := uint64(0)
-	err := p.events.Scan(reading, p.catching.from+1, nil, give, func(_, end uint64) { last = end })
+	err := p.events.Watch(p.missing).Scan(reading, p.catching.from+1, nil, give, func(_, end uint64) { last = end })
 	if err == nil {
 		reached = last
 	}
