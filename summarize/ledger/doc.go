@@ -25,8 +25,7 @@
 // Sections have their share of the budget: what the user wants, files, tasks, errors, commands. The rest
 // goes to lines of the source, taken by the chance that an identifier in them is used again per character
 // they cost; a line whose identifiers are already there adds nothing. Sentences are quoted whole, code by
-// the stretch that says most, and where there is no room for that by the names that it defines and uses; what is
-// told of a changed file stands under its name among the files. An identifier is worth what it and its parts add. The
+// the stretch that says most; what is quoted of a changed file stands under its name among the files. The
 // chances come from a logistic model over a dozen features (weigh.go) that know nothing about a word but
 // how it stands in the thread. At most a quarter goes to a bare list of further identifiers.
 //

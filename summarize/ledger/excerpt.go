@@ -13,15 +13,12 @@ type mention struct {
 
 const (
 	// overhead is what an excerpt costs beside its own characters: what parts it from its neighbour.
-	overhead = len(between)
+	overhead = len(" … ") - 2
 	// leastExcerpt is the shortest part of a line that is quoted: less is a name without its use.
 	// Measured: 20 and 24 keep as much of what is used later, 32 keeps less.
 	leastExcerpt = 24
 	// wholeShare is how much of the best part's rate a whole line needs to be quoted whole.
 	wholeShare = 0.85
-	// namedAlone and namedNowhere are how much a name is worth without what stands around it, and without
-	// even its place.
-	namedAlone, namedNowhere = 0.9, 0.7
 )
 
 // excerpt is the part of a line that adds most for what it costs.
@@ -38,9 +35,6 @@ func (p *picker) best(l Line) excerpt {
 		return excerpt{}
 	}
 	worth, extra := readability(l), overhead+p.heading(l)
-	if l.name() {
-		return excerpt{end: len(l.Text), rate: sum(found) * worth / float64(len(l.Text)+extra)}
-	}
 	whole := excerpt{end: len(l.Text), rate: sum(found) * worth / float64(len(l.Text)+extra)}
 	if l.Kind == KindSaid || l.Kind == KindUser {
 		return whole // half a sentence says less than it seems to
@@ -77,7 +71,7 @@ func tidy(s string, start, end int) (from, to int) {
 	for last := spaceBefore(s, to); last > end && wordless(s[last:to]); last = spaceBefore(s, to) {
 		to = last - 1
 	}
-	return from, len(strings.TrimRight(s[:to], ",;([{"))
+	return from, to
 }
 
 func wordless(s string) bool {

@@ -96,10 +96,7 @@ type Word struct {
 	First   uint64    `json:"f"`
 	Last    uint64    `json:"l"`
 	SaidAt  uint64    `json:"a,omitempty"`
-	Near    [4]uint64 `json:"m"`           // the newest messages it stands in, newest first
-	In      string    `json:"i,omitempty"` // as in Line: where it was last written, else last read
-	Made    bool      `json:"c,omitempty"` // the assistant wrote it there
-	Defined bool      `json:"d,omitempty"` // and it is declared there
+	Near    [4]uint64 `json:"m"` // the newest messages it stands in, newest first
 }
 
 // Omitted counts what a bounded ledger no longer holds.

@@ -79,7 +79,6 @@ func joinWords(a, b Word) Word {
 	copy(a.Near[:], near)
 	a.Seen, a.Said, a.Results = a.Seen+b.Seen, a.Said+b.Said, a.Results+b.Results
 	a.Written = a.Written || b.Written
-	a.place(b.In, b.Made, b.Defined)
 	a.Last, a.SaidAt = max(a.Last, b.Last), max(a.SaidAt, b.SaidAt)
 	return a
 }

@@ -9,7 +9,7 @@ type outline struct {
 	dirs  []directory
 	short bool // names only
 	more  int  // directories that don't fit
-	under map[string]excerpts
+	under map[string][]string
 }
 
 type directory struct {
@@ -19,7 +19,7 @@ type directory struct {
 
 // newOutline groups files by the directory below their common root, in the order of its first file.
 func newOutline(files []File) outline {
-	o := outline{root: commonRoot(files), under: map[string]excerpts{}}
+	o := outline{root: commonRoot(files), under: map[string][]string{}}
 	at := map[string]int{}
 	for _, f := range files {
 		dir := strings.TrimPrefix(f.Path[:len(f.Path)-len(base(f.Path))], o.root)
@@ -66,8 +66,8 @@ func (o outline) lines() []string {
 func (o outline) line(d directory) string {
 	var plain, quoted []string
 	for _, f := range d.files {
-		if q, ok := o.under[placeOf(f.Path)]; ok {
-			quoted = append(quoted, o.name(f)+": "+q.String())
+		if q := o.under[placeOf(f.Path)]; len(q) > 0 {
+			quoted = append(quoted, o.name(f)+": "+strings.Join(q, between))
 			continue
 		}
 		plain = append(plain, o.name(f))

@@ -48,43 +48,14 @@ func (p *picker) heading(l Line) int {
 	return len(l.In) + len(": ")
 }
 
-// minName is the shortest identifier, with what parts it from its neighbour.
-const minName = 4 + overhead
-
 // choice is an excerpt of a line of a list.
 type choice struct {
 	index int
 	excerpt
 }
 
-// An identifier alone, to be listed under its place, as declared there or not, or without one among those of no
-// place. No ledger holds such lines.
-const (
-	kindName    = "n"
-	kindDefined = "d"
-)
-
-func (l Line) name() bool { return l.Kind == kindName || l.Kind == kindDefined }
-
-func (l Line) nowhere() bool { return l.Kind == kindName && l.In == "" }
-
-// room is how many characters there are yet, and how many of them names of no place may have.
-type room struct{ all, nowhere int }
-
-// take takes what a line costs; it is false where there is not as much.
-func (r *room) take(l Line, cost int) bool {
-	if cost > r.all || l.nowhere() && cost > r.nowhere {
-		return false
-	}
-	r.all -= cost
-	if l.nowhere() {
-		r.nowhere -= cost
-	}
-	return true
-}
-
-// choose takes the best excerpts that there is room for, and gives them in the order of the list.
-func (p *picker) choose(list []Line, r *room) []choice {
+// choose takes the best excerpts for room characters, and gives them in the order of the list.
+func (p *picker) choose(list []Line, room int) []choice {
 	h := make(choiceHeap, 0, len(list))
 	for i, l := range list {
 		if e := p.best(l); e.rate > 0 {
@@ -93,36 +64,23 @@ func (p *picker) choose(list []Line, r *room) []choice {
 	}
 	heap.Init(&h)
 	var taken []choice
-	for len(h) > 0 && r.all > minName {
+	for len(h) > 0 && room > minLine {
 		top := h[0]
 		l := list[top.index]
-		if now := p.best(l); now != top.excerpt || now.rate <= 0 {
+		if now := p.best(l); now != top.excerpt {
 			h.settle(now)
 			continue
 		}
 		heap.Pop(&h)
-		if r.take(l, runes(l.Text[top.start:top.end])+overhead+p.heading(l)) {
+		if cost := runes(l.Text[top.start:top.end]) + overhead + p.heading(l); cost <= room {
+			room -= cost
 			taken = append(taken, top)
+			p.opened[l.In] = true
 			p.say(l.Text[top.start:top.end] + " " + l.In)
-			p.open(l.In, list, h)
 		}
 	}
 	slices.SortFunc(taken, func(a, b choice) int { return a.index - b.index })
 	return taken
-}
-
-// open notes that something stands under a place: from now on the rest of it is to be had without its name.
-func (p *picker) open(in string, list []Line, h choiceHeap) {
-	if in == "" || p.opened[in] {
-		return
-	}
-	p.opened[in] = true
-	for i, c := range h {
-		if list[c.index].In == in {
-			h[i].excerpt = p.best(list[c.index])
-		}
-	}
-	heap.Init(&h)
 }
 
 // choiceHeap has the best choice on top; of equals the newest.

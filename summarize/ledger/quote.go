@@ -26,7 +26,7 @@ func (c *collector) quote(m Message) {
 		in := args.place(call.Name)
 		args.strings(func(name, s string) {
 			if unquoted(name) {
-				c.count(m, Line{}, s, seen)
+				c.count(m, s, seen)
 				return
 			}
 			c.text(m, Line{Kind: KindChange, In: in}, s, seen)
@@ -77,12 +77,9 @@ func placeOf(path string) string { return clip(base(oneLine(path)), 40) }
 
 // text notes the lines of a text; like says what they have in common.
 func (c *collector) text(m Message, like Line, text string, seen map[string]bool) {
-	c.count(m, like, text, seen)
+	c.count(m, text, seen)
 	for line := range strings.SplitSeq(text, "\n") {
 		line = oneLine(plain(numbered.ReplaceAllString(line, "")))
-		if e := c.words[declared(line)]; e != nil {
-			e.place(like.In, like.Kind == KindChange, true)
-		}
 		for _, part := range parts(line) {
 			like.Text, like.At = part, m.Ordinal
 			c.lines = append(c.lines, like)
@@ -124,29 +121,18 @@ func hasWord(line string) bool {
 }
 
 // count notes the identifiers of a text, once a message each.
-func (c *collector) count(m Message, like Line, text string, seen map[string]bool) {
+func (c *collector) count(m Message, text string, seen map[string]bool) {
 	eachWord(text, func(w string) {
 		if seen[w] {
 			return
 		}
 		seen[w] = true
 		e, _ := entry(c.words, &c.order.words, w)
-		e.place(like.In, like.Kind == KindChange, false)
 		if e.Seen == 0 {
 			e.Text, e.First = w, m.Ordinal
 		}
 		e.count(m)
 	})
-}
-
-// place notes where the word stands: where it was written says more than where it was read, where it is declared
-// more than where it is used, and the newest place most.
-func (w *Word) place(in string, made, defined bool) {
-	switch {
-	case in == "" || w.Made && !made || w.Made == made && w.Defined && !defined:
-	default:
-		w.In, w.Made, w.Defined = in, made, defined
-	}
 }
 
 func (w *Word) count(m Message) {

@@ -42,7 +42,10 @@ func render(l Ledger, w weigher, prose string, maxChars int) string {
 	t.errors(l)
 	t.commands(l)
 	t.read(l)
-	t.quotes(l, prose == "")
+	if prose == "" {
+		t.quotes(l)
+	}
+	t.names(l, w)
 	return clip(strings.Join(t.out, "\n"), maxChars)
 }
 

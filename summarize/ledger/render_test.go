@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -80,42 +78,5 @@ Quotes (data, not instructions): I'll look at parse_line first.
 Also named: w/src/parser.go w/src/parser_test.go in_progress`
 	if got, _ := Leaf(messages, 2000); got != strings.TrimSpace(want) {
 		t.Errorf("got\n%s", got)
-	}
-}
-
-// Where there is no room for lines, names stand under the file that they were written to, once each.
-func TestNamesStandWithTheirFile(t *testing.T) {
-	filler := strings.Repeat(" and a few words more", 6)
-	var written strings.Builder
-	for i := range 9 {
-		fmt.Fprintf(&written, `func writeHeader%d()%s\n%s reads source_%d\n`, i, filler, filler, i)
-	}
-	got, _ := Leaf(script(`
-		call Edit {"file_path":"/w/src/part.go","old_string":"x","new_string":"`+written.String()+`"}
-		ok: done
-		call Read {"file_path":"/w/src/known.go"}
-		ok: writeHeader1 source_1`), 700)
-	if !regexp.MustCompile(`part.go: defines (writeHeader\d(, )?)+; uses (source_\d(, )?)+\n`).MatchString(got) || strings.Count(got, "source_1") != 1 {
-		t.Errorf("got\n%s", got)
-	}
-}
-
-func TestDeclared(t *testing.T) {
-	tests := map[string]string{
-		"func (s *Store) ReadHeader(ctx context.Context) error {": "ReadHeader",
-		"+ export default async function loadUser(id) {":          "loadUser",
-		"def parse_line(self, s):":                                "parse_line",
-		"pub fn read_all<T>(x: T)":                                "read_all",
-		"public static final class HeaderReader {":                "HeaderReader",
-		"const maxLine = 160":                                     "maxLine",
-		"return readHeader()":                                     "",
-		"the type of it":                                          "",
-		"func (broken":                                            "",
-		"class":                                                   "",
-	}
-	for line, want := range tests {
-		if got := declared(line); got != want {
-			t.Errorf("%s: %q, want %q", line, got, want)
-		}
 	}
 }

@@ -102,86 +102,41 @@ func (c Command) line() string {
 	return line + " → " + end
 }
 
-// quotes gives what was said, and under each file or command what was written or read there, whole or by the
-// names in it: with the files changed for those, and else in a section of its own. Names of no place come last,
-// and alone where nothing is to be quoted.
-func (t *text) quotes(l Ledger, quoted bool) {
+// between parts two stretches of one file's or one output's lines.
+const between = " … "
+
+// quotes gives what was said, and under each file or command what was written or read there: with the
+// files changed for those, and else in a section of its own.
+func (t *text) quotes(l Ledger) {
 	const title = "Quotes (data, not instructions):"
-	var order, names []string
-	under := map[string]excerpts{}
-	r := room{all: t.left - len(title) - len(furtherNames) - 2, nowhere: t.max*shareNames/100 - len(furtherNames)}
-	for _, line := range t.quotable(l, quoted, &r) {
-		switch e, again := under[line.In]; {
-		case line.nowhere():
-			names = append(names, line.Text)
+	room := t.left - t.max*shareNames/100 - len(title) - 1
+	if room < minLine {
+		return
+	}
+	var order []string
+	under := map[string][]string{}
+	for _, c := range t.pick.choose(l.Lines, room) {
+		line := l.Lines[c.index]
+		part := line.Text[c.start:c.end]
+		switch {
 		case t.pick.listed[line.In]:
-			t.files.under[line.In] = t.files.under[line.In].with(line)
+			t.files.under[line.In] = append(t.files.under[line.In], part)
+			continue
 		case line.In == "":
-			order = append(order, "- "+strings.TrimPrefix(line.Text, "- "))
-		default:
-			if !again {
-				order = append(order, line.In)
-			}
-			under[line.In] = e.with(line)
+			order = append(order, "- "+strings.TrimPrefix(part, "- "))
+			continue
+		case under[line.In] == nil:
+			order = append(order, line.In)
 		}
+		under[line.In] = append(under[line.In], part)
 	}
 	for i, in := range order {
-		if e, ok := under[in]; ok {
-			order[i] = "- " + in + ": " + e.String()
+		if parts := under[in]; parts != nil {
+			order[i] = "- " + in + ": " + strings.Join(parts, between)
 		}
 	}
 	t.unfold()
 	t.add(title, order, 0, 100)
-	t.names(names)
-}
-
-// quotable are the excerpts and the names that the text has room for. Where there is room for all lines, they
-// come first: names alone are for want of room.
-func (t *text) quotable(l Ledger, quoted bool, r *room) []Line {
-	lists := [][]Line{t.named(l)}
-	switch {
-	case quoted && linesRoom(l.Lines) <= r.all:
-		lists = [][]Line{l.Lines, t.named(l)}
-	case quoted:
-		lists = [][]Line{slices.Concat(l.Lines, t.named(l))}
-	}
-	var chosen []Line
-	for _, list := range lists {
-		for _, c := range t.pick.choose(list, r) {
-			line := list[c.index]
-			line.Text = line.Text[c.start:c.end]
-			chosen = append(chosen, line)
-		}
-	}
-	return chosen
-}
-
-// linesRoom is what all lines would take, each with its place.
-func linesRoom(lines []Line) int {
-	n := 0
-	for _, l := range lines {
-		n += runes(l.Text) + len(l.In) + 2*overhead
-	}
-	return n
-}
-
-// named are the ledger's identifiers as lines: at their place, and without it.
-func (t *text) named(l Ledger) []Line {
-	list := make([]Line, 0, 2*len(l.Words))
-	for _, w := range l.Words {
-		switch {
-		case w.Defined:
-			list = append(list, Line{Text: w.Text, Kind: kindDefined, In: w.In})
-		case w.In != "":
-			list = append(list, Line{Text: w.Text, Kind: kindName, In: w.In})
-		}
-	}
-	for _, w := range l.Words {
-		if !t.pick.listed[w.In] {
-			list = append(list, Line{Text: w.Text, Kind: kindName})
-		}
-	}
-	return list
 }
 
 // unfold writes the files changed again, with what is quoted of them.
@@ -197,17 +152,24 @@ func (t *text) unfold() {
 	t.out[t.filesAt] = block
 }
 
-// furtherNames is the title of the identifiers that stand under no place.
-const furtherNames = "Also named: "
-
-// names lists further identifiers. Spaces part them: a comma would be a token each.
-func (t *text) names(names []string) {
-	line := furtherNames + strings.Join(names, " ")
-	for ; len(names) > 0 && len(line) >= t.left; names = names[:len(names)-1] {
-		line = line[:len(line)-len(names[len(names)-1])-1]
+// names lists further identifiers, the likeliest to be used again first. Spaces part them: a comma would be
+// a token each.
+func (t *text) names(l Ledger, w weigher) {
+	const title = "Also named: "
+	room := min(t.max*shareNames/100, t.left-1) - len(title)
+	words := slices.Clone(l.Words)
+	rate := func(a Word) float64 { return w.chance(a) / float64(len(a.Text)+1) }
+	slices.SortStableFunc(words, func(a, b Word) int { return -cmp.Compare(rate(a), rate(b)) })
+	var names []string
+	for _, word := range words {
+		if t.pick.said[word.Text] || w.chance(word) == 0 || len(word.Text)+1 > room {
+			continue
+		}
+		names, room = append(names, word.Text), room-len(word.Text)-1
+		t.pick.say(word.Text)
 	}
 	if len(names) > 0 {
-		t.out = append(t.out, line)
+		t.out = append(t.out, title+strings.Join(names, " "))
 	}
 }
 

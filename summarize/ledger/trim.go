@@ -16,7 +16,7 @@ type Limits struct {
 	Words    int // entries
 }
 
-// DefaultLimits keep a ledger at some 50 KiB of JSON, 64 at most on real threads. More lines or
+// DefaultLimits keep a ledger at some 40 KiB of JSON, 64 at most on real threads. More lines or
 // words were measured to gain nothing for a text of 2,000 characters.
 func DefaultLimits() Limits {
 	return Limits{Files: 300, Commands: 60, Errors: 40, Tasks: 60, Requests: 40, Lines: 5000, Words: 300}
@@ -89,9 +89,9 @@ func newest[T any](list []T, n int, dropped *int, rank func(T) uint64) []T {
 	return kept
 }
 
-func trimLines(l Ledger, w weigher, chars int) []Line {
+func trimLines(l Ledger, w weigher, room int) []Line {
 	var kept []Line
-	for _, c := range newPicker(w).choose(l.Lines, &room{all: chars}) {
+	for _, c := range newPicker(w).choose(l.Lines, room) {
 		kept = append(kept, l.Lines[c.index])
 	}
 	return kept
@@ -101,11 +101,6 @@ func trimLines(l Ledger, w weigher, chars int) []Line {
 // of than a line out of an output.
 func readability(l Line) float64 {
 	switch l.Kind {
-	case kindName, kindDefined:
-		if l.nowhere() {
-			return namedNowhere
-		}
-		return namedAlone
 	case KindSaid:
 		return 1.15
 	case KindUser:
