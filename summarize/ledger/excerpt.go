@@ -29,8 +29,8 @@ type excerpt struct {
 
 // best finds a line's excerpt: all of a sentence, and of code or output the stretch between two spaces
 // that is densest in what is still to be said.
-func (p *picker) best(l Line) excerpt {
-	found := p.mentions(l.Text)
+func (p *picker) best(l Line, words []stretch) excerpt {
+	found := p.mentions(words)
 	if len(found) == 0 {
 		return excerpt{}
 	}
@@ -105,16 +105,14 @@ func spaceAfter(s string, i int) int {
 	return len(s)
 }
 
-// mentions are the identifiers in a line that are not said yet, in order; a part of a path or a name is
-// counted to the whole.
-func (p *picker) mentions(text string) []mention {
-	var found []mention
-	var seen []string // a line has few, so no map
-	for _, s := range p.wordsOf(text) {
-		w := text[s.start:s.end]
+// mentions are the identifiers of a line that are not said yet, in order; a part of a path or a name is
+// counted to the whole. They stand until the next line is looked at.
+func (p *picker) mentions(words []stretch) []mention {
+	found, seen := p.found[:0], p.seen[:0] // a line has few, so no map
+	for _, s := range words {
 		gain := 0.0
-		if !p.said[w] && !slices.Contains(seen, w) {
-			gain, seen = p.chance[w], append(seen, w)
+		if !s.name.said && !slices.Contains(seen, s.name) {
+			gain, seen = s.name.chance, append(seen, s.name)
 		}
 		if n := len(found); n > 0 && s.start >= found[n-1].start && s.end <= found[n-1].end {
 			found[n-1].gain += gain
@@ -124,6 +122,7 @@ func (p *picker) mentions(text string) []mention {
 			found = append(found, mention{s.start, s.end, gain})
 		}
 	}
+	p.found, p.seen = found, seen
 	return found
 }
 

@@ -44,7 +44,7 @@ func (t *text) read(l Ledger) {
 
 func (t *text) touched(l Ledger, want func(File) bool) []File {
 	var files []File
-	for _, f := range newestFirst(l.Files, File.rank) {
+	for _, f := range highestFirst(l.Files, File.rank) {
 		if want(f) {
 			files = append(files, f)
 		}

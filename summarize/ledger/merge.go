@@ -29,7 +29,7 @@ func Merge(a, b Ledger) Ledger {
 
 // union joins two lists whose entries have a name; those of both are joined, older first.
 func union[T any](a, b []T, name func(T) string, join func(a, b T) T) []T {
-	at := make(map[string]int, len(a))
+	at := make(map[string]int, len(a)+len(b))
 	all := make([]T, 0, len(a)+len(b))
 	for _, list := range [][]T{a, b} {
 		for _, e := range list {

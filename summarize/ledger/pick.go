@@ -7,34 +7,49 @@ import (
 
 // picker takes excerpts by what they add per character, and remembers what is said already.
 type picker struct {
-	chance map[string]float64
-	said   map[string]bool
-	opened map[string]bool // places that excerpts stand under already
-	listed map[string]bool // places that are named anyway
-	words  map[string][]stretch
+	chances map[string]float64
+	names   map[string]*name
+	opened  map[string]bool // places that excerpts stand under already
+	listed  map[string]bool // places that are named anyway
+
+	found []mention // of the line that was looked at last
+	seen  []*name
+}
+
+// name is an identifier of a line, or of what is said.
+type name struct {
+	chance float64
+	said   bool
 }
 
 // stretch is where an identifier stands in a line.
-type stretch struct{ start, end int }
-
-// wordsOf are the identifiers of a line: it is looked at again each time that another one was taken.
-func (p *picker) wordsOf(line string) []stretch {
-	if list, ok := p.words[line]; ok {
-		return list
-	}
-	var list []stretch
-	eachWordAt(line, func(start, end int) { list = append(list, stretch{start, end}) })
-	p.words[line] = list
-	return list
+type stretch struct {
+	start, end int
+	name       *name
 }
 
 func newPicker(w weigher) *picker {
-	return &picker{chance: w.chances, said: map[string]bool{}, opened: map[string]bool{}, words: map[string][]stretch{}}
+	return &picker{chances: w.chances, names: map[string]*name{}, opened: map[string]bool{}}
+}
+
+func (p *picker) name(w string) *name {
+	n := p.names[w]
+	if n == nil {
+		n = &name{chance: p.chances[w]}
+		p.names[w] = n
+	}
+	return n
+}
+
+// stretches are the identifiers of a line.
+func (p *picker) stretches(line string) (list []stretch) {
+	eachWordAt(line, func(start, end int) { list = append(list, stretch{start, end, p.name(line[start:end])}) })
+	return list
 }
 
 // say notes that a text is in the summary, and that nothing is gained by saying it again.
 func (p *picker) say(text string) {
-	eachWord(text, func(w string) { p.said[w] = true })
+	eachWord(text, func(w string) { p.name(w).said = true })
 }
 
 // heading is what naming a line's place costs where that was not named yet.
@@ -57,8 +72,10 @@ type choice struct {
 // choose takes the best excerpts for room characters, and gives them in the order of the list.
 func (p *picker) choose(list []Line, room int) []choice {
 	h := make(choiceHeap, 0, len(list))
+	words := make([][]stretch, len(list)) // a line is looked at again each time that another one was taken
 	for i, l := range list {
-		if e := p.best(l); e.rate > 0 {
+		words[i] = p.stretches(l.Text)
+		if e := p.best(l, words[i]); e.rate > 0 {
 			h = append(h, choice{i, e})
 		}
 	}
@@ -67,7 +84,7 @@ func (p *picker) choose(list []Line, room int) []choice {
 	for len(h) > 0 && room > minLine {
 		top := h[0]
 		l := list[top.index]
-		if now := p.best(l); now != top.excerpt {
+		if now := p.best(l, words[top.index]); now != top.excerpt {
 			h.settle(now)
 			continue
 		}

@@ -17,7 +17,7 @@ func (t *text) prose(prose string) {
 // instructions that go on to hold.
 func (t *text) asked(l Ledger) {
 	var requests, instructions []string
-	for _, r := range newestFirst(l.Requests, Request.rank) {
+	for _, r := range highestFirst(l.Requests, Request.rank) {
 		if r.Standing {
 			instructions = append(instructions, "- "+strings.TrimLeft(r.Text, "-* "))
 			continue
@@ -35,7 +35,7 @@ func (t *text) asked(l Ledger) {
 func (t *text) tasks(l Ledger) {
 	var open []string
 	done := 0
-	for _, task := range newestFirst(l.Tasks, Task.rank) {
+	for _, task := range highestFirst(l.Tasks, Task.rank) {
 		if task.done() {
 			done++
 			continue
@@ -55,7 +55,7 @@ func (t *text) tasks(l Ledger) {
 // errors lists those seen last first, and says of each whether it came back.
 func (t *text) errors(l Ledger) {
 	var lines []string
-	for _, e := range newestFirst(l.Errors, func(e Error) uint64 { return e.Last }) {
+	for _, e := range highestFirst(l.Errors, func(e Error) uint64 { return e.Last }) {
 		line := "- " + clip(e.Text, 120)
 		if e.Seen > 1 {
 			line += fmt.Sprintf(" (came back, %d×)", e.Seen)
@@ -67,7 +67,7 @@ func (t *text) errors(l Ledger) {
 
 func (t *text) commands(l Ledger) {
 	var lines []string
-	for _, c := range newestFirst(l.Commands, Command.rank) {
+	for _, c := range highestFirst(l.Commands, Command.rank) {
 		lines = append(lines, c.line())
 	}
 	t.add("Commands:", lines, l.Omitted.Commands, shareCommands)
@@ -157,12 +157,10 @@ func (t *text) unfold() {
 func (t *text) names(l Ledger, w weigher) {
 	const title = "Also named: "
 	room := min(t.max*shareNames/100, t.left-1) - len(title)
-	words := slices.Clone(l.Words)
-	rate := func(a Word) float64 { return w.chance(a) / float64(len(a.Text)+1) }
-	slices.SortStableFunc(words, func(a, b Word) int { return -cmp.Compare(rate(a), rate(b)) })
+	words := highestFirst(l.Words, func(a Word) float64 { return w.chance(a) / float64(len(a.Text)+1) })
 	var names []string
 	for _, word := range words {
-		if t.pick.said[word.Text] || w.chance(word) == 0 || len(word.Text)+1 > room {
+		if t.pick.name(word.Text).said || w.chance(word) == 0 || len(word.Text)+1 > room {
 			continue
 		}
 		names, room = append(names, word.Text), room-len(word.Text)-1
@@ -173,10 +171,10 @@ func (t *text) names(l Ledger, w weigher) {
 	}
 }
 
-// newestFirst sorts a copy by rank, the highest first.
-func newestFirst[T any](list []T, rank func(T) uint64) []T {
+// highestFirst sorts a copy by rank; of equals the first stays first.
+func highestFirst[T any, R cmp.Ordered](list []T, rank func(T) R) []T {
 	type ranked struct {
-		rank uint64 // looked at more often than there are entries, and it may be a search
+		rank R // looked at more often than there are entries, and it may be a search
 		at   int
 	}
 	order := make([]ranked, len(list))

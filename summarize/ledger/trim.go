@@ -1,9 +1,6 @@
 package ledger
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Limits bound a stored ledger.
 type Limits struct {
@@ -27,8 +24,7 @@ func DefaultLimits() Limits {
 func (l Ledger) Trim(lim Limits) Ledger {
 	w := newWeigher(l, hint{})
 	l.Lines = trimLines(l, w, lim.Lines)
-	l.Words = slices.Clone(l.Words)
-	slices.SortStableFunc(l.Words, func(a, b Word) int { return -cmp.Compare(w.chance(a), w.chance(b)) })
+	l.Words = highestFirst(l.Words, w.chance)
 	l.Words = l.Words[:min(len(l.Words), lim.Words)]
 	l.Files = newest(l.Files, lim.Files, &l.Omitted.Files, File.rank)
 	l.Commands = newest(l.Commands, lim.Commands, &l.Omitted.Commands, func(c Command) uint64 { return c.At })
