@@ -9,7 +9,7 @@ import (
 func (t *text) changed(l Ledger) {
 	files := t.touched(l, func(f File) bool { return f.Written > 0 || f.Deleted > 0 })
 	o := newOutline(files)
-	if total(o.lines()) > t.max*shareChanged/100 {
+	if total(o.lines()) > t.share(shareChanged) {
 		o.short = true
 	}
 	entries := o.lines()
@@ -25,7 +25,7 @@ func (t *text) changed(l Ledger) {
 // read lists the files that were only looked at, each by its last names.
 func (t *text) read(l Ledger) {
 	files := t.touched(l, func(f File) bool { return f.Written == 0 && f.Deleted == 0 })
-	room := t.max*shareRead/100 - len("Read: ") - markRoom
+	room := t.share(shareRead) - len("Read: ") - markRoom
 	line, shown := "", 0
 	for _, f := range files {
 		name := lastNames(f.Path)

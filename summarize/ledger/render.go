@@ -16,6 +16,9 @@ const (
 	shareRead     = 3
 	shareNames    = 24
 	shareProse    = 60
+
+	// widest is how many times their shares sections may take of a text that nothing else fills.
+	widest = 8
 )
 
 // Render writes a ledger as a text of at most maxChars code points. Prose, where there is any (a
@@ -32,8 +35,18 @@ func Renderer(l Ledger, kept []Message) func(maxChars int) string {
 	return func(maxChars int) string { return render(l, w, "", maxChars) }
 }
 
+// render writes the text again with wider shares while a quarter of it stays empty: a thread without files and
+// outputs has few lines worth quoting, and what its user said should not make room for none.
 func render(l Ledger, w weigher, prose string, maxChars int) string {
-	t := &text{left: maxChars, max: maxChars, pick: newPicker(w)}
+	written := write(l, w, prose, maxChars, 1)
+	for wide := 2; wide <= widest && runes(written) < maxChars*3/4; wide *= 2 {
+		written = write(l, w, prose, maxChars, wide)
+	}
+	return written
+}
+
+func write(l Ledger, w weigher, prose string, maxChars, wide int) string {
+	t := &text{left: maxChars, max: maxChars, wide: wide, pick: newPicker(w)}
 	t.add("", []string{fmt.Sprintf("--- Summarized Context (%s) ---", counted(l.Messages, "item"))}, 0, 100)
 	t.prose(prose)
 	t.asked(l)
@@ -52,6 +65,7 @@ func render(l Ledger, w weigher, prose string, maxChars int) string {
 // text is a summary in the making: sections in the order in which they will stand.
 type text struct {
 	max, left int
+	wide      int // how many times its share a section may take
 	pick      *picker
 	out       []string
 
@@ -59,10 +73,13 @@ type text struct {
 	filesAt int
 }
 
+// share is a section's part of the text in characters.
+func (t *text) share(percent int) int { return min(t.max, t.max*percent*t.wide/100) }
+
 // add writes a section: the entries that fit into its share, and how many more there are. The first is
 // clipped rather than left out. It says how many stand there whole.
 func (t *text) add(title string, entries []string, more, share int) (whole int) {
-	room := min(t.max*share/100, t.left-1)
+	room := min(t.share(share), t.left-1)
 	if title != "" {
 		room -= runes(title) + 1
 	}

@@ -80,3 +80,23 @@ Also named: w/src/parser.go w/src/parser_test.go in_progress`
 		t.Errorf("got\n%s", got)
 	}
 }
+
+// Where there are neither files nor outputs, what the user said has the room that these would have had.
+func TestRenderOfTalkAlone(t *testing.T) {
+	messages := script(`
+		user: I'm moving our bakery's order system off spreadsheets. Never email customers on Sundays.
+		assistant: Understood. Which fields does the order sheet have today?
+		user: Name, phone, cake type, pickup date, deposit. Deposits are always 30 percent.
+		assistant: I suggest one table for orders and one for payments. Shall I draft it?
+		user: Yes, but keep the phone numbers out of every export. Legal insists.
+		assistant: Draft ready.
+		user: Jonas will approve anything above 500 euros, nobody else.
+		assistant: Noted.
+		user: Now write the announcement for the summer menu.`)
+	text := Render(Collect(messages), "", 2000)
+	for _, said := range []string{"Never email customers on Sundays.", "always 30 percent", "keep the phone numbers out of every export", "Jonas will approve anything above 500 euros", "the announcement for the summer menu"} {
+		if !strings.Contains(text, said) {
+			t.Errorf("%q is not in\n%s", said, text)
+		}
+	}
+}

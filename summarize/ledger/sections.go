@@ -13,6 +13,9 @@ func (t *text) prose(prose string) {
 	}
 }
 
+// leastRequest is how much of a request is shown at least, in characters.
+const leastRequest = 60
+
 // asked says what the user wants: the newest request whole, older ones by their beginning, and the
 // instructions that go on to hold.
 func (t *text) asked(l Ledger) {
@@ -22,9 +25,9 @@ func (t *text) asked(l Ledger) {
 			instructions = append(instructions, "- "+strings.TrimLeft(r.Text, "-* "))
 			continue
 		}
-		limit := t.max*shareAsked/100 - 40
+		limit := max(t.share(shareAsked)-40, leastRequest)
 		if len(requests) > 0 {
-			limit = 60
+			limit = leastRequest * t.wide
 		}
 		requests = append(requests, "- "+clip(r.Text, limit))
 	}
