@@ -24,7 +24,9 @@ type auditor struct {
 	prices
 	calls map[string][]*events.UsageRecord // of summaries that have not ended
 	// startedAt says since when a job is under way.
-	startedAt    map[string]time.Time
+	startedAt map[string]time.Time
+	// inStore says whether the store that was given holds a job; false where none was.
+	inStore      func(thread, id string) (bool, error)
 	rulesVersion string
 	// rejections are the codes that REJECTED holds, by event, until the fold meets them.
 	rejections map[uint64]string

@@ -155,7 +155,8 @@ func (a *auditor) owed(at scope, st *thread.State, job *thread.Job) {
 // providers with all their attempts.
 const underWay = 15 * time.Minute
 
-// unended notes what was started and has not ended.
+// unended notes what was started and has not ended. What a store at rest still holds as a job goes on when its
+// processor does, however long that has been stopped.
 func (a *auditor) unended() error {
 	open, err := a.lane.part.Jobs()
 	if err != nil {
@@ -172,7 +173,11 @@ func (a *auditor) unended() error {
 		if h != nil {
 			at.agent = h.FirstAgentID
 		}
-		if a.lane.partial || a.now.Sub(a.startedAt[started.SummaryID]) < underWay {
+		held, err := a.inStore(name, started.SummaryID)
+		if err != nil {
+			return err
+		}
+		if held || a.lane.partial || a.now.Sub(a.startedAt[started.SummaryID]) < underWay {
 			a.tally.late(at)
 			continue
 		}

@@ -118,10 +118,20 @@ func rulesRunner(log *broker.LogReader, mask func(string) string) (*jobs.Runner,
 func (r *replay) watch(l *lane) error {
 	l.watch = &auditor{
 		lane: l, tally: r.tally, rules: r.rules, now: r.began, first: max(r.log.First, 1),
-		calls: map[string][]*events.UsageRecord{}, startedAt: map[string]time.Time{},
+		calls: map[string][]*events.UsageRecord{}, startedAt: map[string]time.Time{}, inStore: r.jobsOf(l.id),
 		rulesVersion: rules.Version, rejections: r.rejections[l.id], waiting: map[uint64]bool{}, again: map[place]bool{},
 	}
 	return nil
+}
+
+func (r *replay) jobsOf(partition int) func(thread, id string) (bool, error) {
+	return func(thread, id string) (bool, error) {
+		if r.o.Store == nil {
+			return false, nil
+		}
+		job, err := r.o.Store.View(partition).Job(thread, id)
+		return job != nil, err
+	}
 }
 
 // saw looks at an event of the log before it is folded.

@@ -1,10 +1,17 @@
 package audit_test
 
 import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/config"
 	"precis/internal/processor"
 )
 
@@ -45,4 +52,46 @@ func TestReplayUpToAnyMoment(t *testing.T) {
 			t.Errorf("up to event %d: %+v", m.Seq, f)
 		}
 	}
+}
+
+// A processor that was stopped during a call goes on with it when it starts again: that is no job that never ended,
+// however long ago it was.
+func TestReplayOfAStoreAtRest(t *testing.T) {
+	w := newWorld(t)
+	called := make(chan struct{}, 1)
+	model := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		called <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(model.Close)
+	summarizer := w.config.Providers[config.ProviderSummarizer]
+	summarizer.BaseURL, summarizer.MaxAttempts = model.URL, 1
+	w.config.Providers[config.ProviderSummarizer] = summarizer
+
+	p, err := processor.Open(t.Context(), processor.Options{Config: w.config, Logger: logger(t), Broker: w.broker})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- p.Run(ctx) }()
+	w.put([2]string{"tool.result.slow", `{"message_id":"m1","policy":"by-model","content":"` + strings.Repeat("compiled part\\n", 300) + `"}`})
+	select {
+	case <-called:
+	case <-within(t).Done():
+		t.Fatal("the model was not called")
+	}
+	stop()
+	if err := errors.Join(<-done, p.Close(context.Background())); err != nil {
+		t.Fatal(err)
+	}
+
+	rep := w.replay()
+	if len(rep.Findings) != 1 || rep.Findings[0].Check != audit.CheckEnded {
+		t.Errorf("without the store: %+v", rep.Findings)
+	}
+	store := w.store()
+	clean(t, w.replay(func(o *audit.Options) { o.Store = store }))
 }
