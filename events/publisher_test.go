@@ -34,9 +34,16 @@ func splitAddr(clientURL string) (host string, port int, err error) {
 func checkLeaks(t *testing.T) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	// The server's own: it does not wait for it when it shuts down.
-	flush := goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*msgBlock).flushLoop")
-	t.Cleanup(func() { goleak.VerifyNone(t, before, flush) })
+	t.Cleanup(func() {
+		goleak.VerifyNone(t, before, serversOwn("server.(*msgBlock).flushLoop"),
+			serversOwn("server.(*fileStore).flushStreamStateLoop"), serversOwn("server/ats.Register.func1"))
+	})
+}
+
+// serversOwn are goroutines that the server does not wait for when it shuts down, nor end where a request comes
+// meanwhile that opens a stream's files again.
+func serversOwn(function string) goleak.Option {
+	return goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/" + function)
 }
 
 func closePublisher(t *testing.T, p *events.Publisher) {
