@@ -134,6 +134,8 @@ func TestContext(t *testing.T) {
 	if got := <-asked; !strings.Contains(got, `"format":"openai"`) || !strings.Contains(got, `"max_tokens":8000`) {
 		t.Errorf("asked %s", got)
 	}
+	command(t, b, "", "context", "a1", "--max-tokens", "2", "--json").wants(t, exitWrong, `"within_budget":false`, "does not fit into 2 tokens")
+	<-asked
 	got = command(t, b, "", "context", "a1", "--max-tokens", "2", "--format", "anthropic")
 	got.wants(t, exitWrong, "", "does not fit into 2 tokens")
 	var body map[string][]any

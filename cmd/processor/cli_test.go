@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -50,6 +52,9 @@ func TestUsage(t *testing.T) {
 		{[]string{"publish", "no-such-file.jsonl"}, "no-such-file.jsonl"},
 		{[]string{"publish", "."}, ". is a directory"},
 		{[]string{"--config", "no-such-file.yaml"}, "no-such-file.yaml"},
+		{[]string{"run", "--config", configured(t, "nats: {creds: no-such.creds}")}, "no-such.creds"},
+		{[]string{"config", "--config", configured(t, "pricing: {file: no-such-prices.json}")}, "pricing.file: open no-such-prices.json"},
+		{[]string{"config", "--config", configured(t, "nats: {url: \"nats://ann:s3cret@:4222\"}")}, `nats.url: "nats://ann:xxxxx@:4222" is no server's address`},
 		{[]string{"run", "--nats-listen", "nowhere"}, "flag --nats-listen: nats.listen: \"nowhere\" is no address"},
 		{[]string{"run", "--log-level", "loud"}, "--log-level must be one of"},
 	} {
@@ -59,11 +64,25 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// configured writes a configuration file.
+func configured(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "precis.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 func TestNoServer(t *testing.T) {
 	t.Setenv("NATS_URL", "nats://127.0.0.1:1")
 	for _, args := range [][]string{{"tail"}, {"thread", "t"}, {"export", "t"}, {"rejected"}, {"publish", "-"}} {
 		program(t, "", args...).wants(t, exitUnreachable, "", "connect to nats://127.0.0.1:1: no server there")
 	}
+	got := program(t, "", "run", "--data", t.TempDir(), "--http", "", "--nats", "nats://ann:s3cret@127.0.0.1:1")
+	got.wants(t, exitUnreachable, "", "connect to nats://ann:xxxxx@127.0.0.1:1: no server reachable")
+	t.Setenv("NATS_URL", "nats://s3cret@127.0.0.1:1")
+	program(t, "", "thread", "t").wants(t, exitUnreachable, "", "connect to nats://xxxxx@127.0.0.1:1: no server there")
 }
 
 func TestNoStreamsAndNoProcessor(t *testing.T) {
@@ -80,6 +99,10 @@ func TestConfig(t *testing.T) {
 	t.Setenv("PRECIS_PARTITIONS", "4")
 	program(t, "", "config", "--data", "/srv/precis").wants(t, exitDone, "# flag --data", "")
 	program(t, "", "config", "--json").wants(t, exitDone, `{"key":"partitions","value":4,"origin":"env PRECIS_PARTITIONS"}`, "")
+	for _, form := range [][]string{{"config"}, {"config", "--json"}} {
+		t.Setenv("PRECIS_NATS_URL", "nats://ann:s3cret@host:4222")
+		program(t, "", form...).wants(t, exitDone, "nats://ann:xxxxx@host:4222", "")
+	}
 	t.Setenv("PRECIS_PARTITIONS", "four")
 	program(t, "", "config").wants(t, exitUsage, "", `env PRECIS_PARTITIONS: partitions: "four" is not a whole number`)
 }

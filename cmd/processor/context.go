@@ -43,10 +43,6 @@ func (c *contextCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			a.printf("%s\n", reply)
-			return nil
-		}
 		return c.show(a, reply)
 	})
 }
@@ -66,18 +62,28 @@ func (r *contextReply) body() (jsontext.Value, error) {
 	return body, body.Indent()
 }
 
-// show prints the prompt for people: what a provider would be sent, indented.
+// print shows the prompt to people: what a provider would be sent, indented.
+func (r *contextReply) print(a *app) error {
+	body, err := r.body()
+	if err != nil {
+		return err
+	}
+	a.printf("%s\n", body)
+	a.note("%d tokens, %d summaries, %d messages left out", r.TokenCount, len(r.SummaryIDs), len(r.DroppedMessageIDs))
+	return nil
+}
+
+// show prints the answer; what can't be fitted into the budget is something wrong, in either form.
 func (c *contextCmd) show(a *app, reply []byte) error {
 	var r contextReply
 	if err := json.Unmarshal(reply, &r); err != nil {
 		return unreachable("read the answer: %w", err)
 	}
-	body, err := r.body()
-	if err != nil {
+	if c.JSON {
+		a.printf("%s\n", reply)
+	} else if err := r.print(a); err != nil {
 		return unreachable("read the answer: %w", err)
 	}
-	a.printf("%s\n", body)
-	a.note("%d tokens, %d summaries, %d messages left out", r.TokenCount, len(r.SummaryIDs), len(r.DroppedMessageIDs))
 	if !r.WithinBudget {
 		return wrong("what has to stay does not fit into %d tokens", c.MaxTokens)
 	}

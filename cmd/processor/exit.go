@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/processor"
 	"precis/internal/recovery"
@@ -50,7 +51,7 @@ func statusOf(err error) int {
 	switch {
 	case errors.As(err, &exit):
 		return exit.status
-	case errors.Is(err, config.ErrInvalid):
+	case errors.Is(err, config.ErrInvalid), errors.Is(err, broker.ErrInvalidOptions):
 		return exitUsage
 	case errors.Is(err, state.ErrDamaged), errors.Is(err, state.ErrMissing), errors.Is(err, recovery.ErrRolledBack),
 		errors.Is(err, recovery.ErrOtherStream), errors.Is(err, recovery.ErrStreamGone), errors.Is(err, processor.ErrOtherWriter):

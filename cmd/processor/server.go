@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/internal/natsurl"
 )
 
 // serverFlags are the flags of every command that talks to a server; the names and variables are the nats
@@ -46,9 +48,9 @@ func (f serverFlags) connect(a *app) (*server, error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		conn.Close()
-		return nil, unreachable("connect to %s: %w", f.NATS, err)
+		return nil, unreachable("connect to %s: %w", f.shown(), err)
 	}
-	return &server{url: f.NATS, conn: conn, js: js}, nil
+	return &server{url: f.shown(), conn: conn, js: js}, nil
 }
 
 // watch tells what becomes of the connection.
@@ -100,13 +102,16 @@ func (f serverFlags) options() []nats.Option {
 func (f serverFlags) connectError(err error) error {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
-		return unreachable("connect to %s: the server refuses this user; give --creds, --user or --token (%w)", f.NATS, err)
+		return unreachable("connect to %s: the server refuses this user; give --creds, --user or --token (%w)", f.shown(), err)
 	case errors.Is(err, nats.ErrNoServers):
-		return unreachable("connect to %s: no server there; start one with \"processor run\", or name another with --nats URL or NATS_URL (%w)", f.NATS, err)
+		return unreachable("connect to %s: no server there; start one with \"processor run\", or name another with --nats URL or NATS_URL (%w)", f.shown(), err)
 	default:
-		return unreachable("connect to %s: %w", f.NATS, err)
+		return unreachable("connect to %s: %w", f.shown(), err)
 	}
 }
+
+// shown is the address as it may stand in a message.
+func (f serverFlags) shown() string { return natsurl.Redacted(f.NATS) }
 
 func (s *server) close() { s.conn.Close() }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
+
+	"precis/internal/natsurl"
 )
 
 const (
@@ -105,6 +107,7 @@ func logging(log zerolog.Logger) []nats.Option {
 }
 
 func connectError(url string, err error) error {
+	url = natsurl.Redacted(url)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired),
 		errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrAccountAuthExpired):

@@ -102,6 +102,9 @@ func TestProvisionRefusesWhatWouldLoseEvents(t *testing.T) {
 		"mirror": {events(func(c *config) {
 			*c = config{Name: c.Name, Mirror: &jetstream.StreamSource{Name: "OTHER"}}
 		}), "mirror"},
+		"summaries moved": {summaries(func(c *config) {
+			c.SubjectTransform = &jetstream.SubjectTransformConfig{Source: ">", Destination: "moved.>"}
+		}), "subject_transform"},
 		"summaries expire": {summaries(func(c *config) { c.MaxAge = time.Hour }), "max_age"},
 	} {
 		t.Run(name, func(t *testing.T) {

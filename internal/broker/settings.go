@@ -25,7 +25,9 @@ func checkSettings(got, want jetstream.StreamConfig, spec StreamSpec) error {
 	if got.Name == StreamEvents {
 		findings = append(findings, eventsFindings(got, want, spec)...)
 	} else {
-		findings = append(findings, finding{"max_age", got.MaxAge != 0, got.MaxAge, "set it to 0: what precis published must stay"})
+		findings = append(findings,
+			finding{"max_age", got.MaxAge != 0, got.MaxAge, "set it to 0: what precis published must stay"},
+			finding{"subject_transform", got.SubjectTransform != nil, transformOf(got), "make the stream anew without one: its readers would not find what it holds"})
 	}
 	var errs []error
 	for _, f := range findings {

@@ -79,7 +79,7 @@ type Provider struct {
 	APIKey string `yaml:"-"`
 }
 
-// Pricing names a file of own prices, laid over the built-in table.
+// Pricing names a file of own prices, laid over the built-in table; see [Pricing.Table].
 type Pricing struct {
 	File string `yaml:"file"`
 }

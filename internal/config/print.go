@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"precis/internal/natsurl"
 )
 
 // WriteYAML prints what is in force as a configuration file that Load takes, each value with its origin
-// behind it. Secrets are no part of it, only the names of the variables that hold them.
+// behind it. Secrets are no part of it, only the names of the variables that hold them; a password in
+// nats.url is masked.
 func (c *Config) WriteYAML(w io.Writer) error {
 	p := &printer{origins: c.Origins}
 	p.fields(reflect.ValueOf(c).Elem(), "", 0)
@@ -60,8 +63,16 @@ func (p *printer) value(label string, v reflect.Value, path string, depth int) {
 	case v.Kind() == reflect.Map:
 		p.mapping(label, v, path, depth)
 	default:
-		p.line(depth, label+" "+scalarYAML(v), path)
+		p.line(depth, label+" "+scalarYAML(shown(path, v)), path)
 	}
+}
+
+// shown is a value as it may be printed.
+func shown(key string, v reflect.Value) reflect.Value {
+	if key == "nats.url" {
+		return reflect.ValueOf(natsurl.Redacted(v.String()))
+	}
+	return v
 }
 
 func (p *printer) list(label string, v reflect.Value, path string, depth int) {
@@ -135,7 +146,7 @@ func (c *Config) Settings() []Setting {
 		if l.unused {
 			continue
 		}
-		value := l.value.Interface()
+		value := shown(l.key, l.value).Interface()
 		if d, ok := value.(time.Duration); ok {
 			value = d.String()
 		}

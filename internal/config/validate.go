@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"precis/internal/natsurl"
 )
 
 // MaxPartitions bounds partitions: each costs a consumer and an open batch, and a thread never moves, so
@@ -29,6 +31,7 @@ func validate(cfg *Config) []Problem {
 	j.server()
 	j.policies()
 	j.providers()
+	j.pricing()
 	return j.problems
 }
 
@@ -52,7 +55,7 @@ func (j *judge) nats() {
 	n := j.cfg.NATS
 	for _, server := range strings.Split(n.URL, ",") {
 		if n.URL != "" && !isServerURL(strings.TrimSpace(server)) {
-			j.wrong("nats.url", "%q is no server's address; allowed: nats://host:port, tls://…, ws://…, wss://…, several with commas, or nothing for an embedded server", server)
+			j.wrong("nats.url", "%q is no server's address; allowed: nats://host:port, tls://…, ws://…, wss://…, several with commas, or nothing for an embedded server", natsurl.Redacted(server))
 		}
 	}
 	if n.URL == "" && !isAddress(n.Listen) {
@@ -82,6 +85,12 @@ func (j *judge) server() {
 	j.within("limits.pending_edit_events", c.Limits.PendingEditEvents, 0, 1<<30)
 	if r := c.Retention.Events; r != 0 && r < minRetention {
 		j.wrong("retention.events", "%s is out of range; allowed: 0s (keep all), or %s and more", r, minRetention)
+	}
+}
+
+func (j *judge) pricing() {
+	if _, err := j.cfg.Pricing.Table(); err != nil {
+		j.wrong("pricing.file", "%s", err)
 	}
 }
 

@@ -3,14 +3,12 @@ package processor
 import (
 	"fmt"
 	"math"
-	"os"
 
 	"precis/internal/config"
 	"precis/internal/fold"
 	"precis/internal/jobs"
 	"precis/internal/secrets"
 	"precis/summarize/llm"
-	"precis/summarize/pricing"
 )
 
 // models makes the ladder, with what was spent before, and the mask that everything published goes
@@ -34,7 +32,7 @@ func (p *Processor) models() error {
 
 // newRunner makes the ladder of a configuration. What was spent counts whatever the configuration.
 func (p *Processor) newRunner(c *config.Config) (*jobs.Runner, error) {
-	prices, err := priceTable(c.Pricing)
+	prices, err := c.Pricing.Table()
 	if err != nil {
 		return nil, err
 	}
@@ -62,22 +60,6 @@ func (p *Processor) spent() (*llm.Spending, error) {
 		}
 	}
 	return spending, nil
-}
-
-// priceTable is the built-in one, with the configured file's prices over it.
-func priceTable(c config.Pricing) (*pricing.Table, error) {
-	table := pricing.Builtin()
-	if c.File == "" {
-		return table, nil
-	}
-	own, err := os.ReadFile(c.File)
-	if err != nil {
-		return nil, fmt.Errorf("%w: pricing.file: %w", config.ErrInvalid, err)
-	}
-	if table, err = table.With(own); err != nil {
-		return nil, fmt.Errorf("%w: pricing.file: %w", config.ErrInvalid, err)
-	}
-	return table, nil
 }
 
 // ladderProviders are the configured providers that have what they need to be called; without its key

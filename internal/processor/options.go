@@ -107,7 +107,7 @@ func FoldConfig(c *config.Config, version string) (*fold.Config, error) {
 	if c.Limits.PendingEditEvents < 0 {
 		return nil, fmt.Errorf("limits.pending_edit_events is %d", c.Limits.PendingEditEvents)
 	}
-	table, err := priceTable(c.Pricing)
+	table, err := c.Pricing.Table()
 	if err != nil {
 		return nil, err
 	}
