@@ -1,8 +1,11 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/go-json-experiment/json"
@@ -127,19 +130,64 @@ func (v View) Message(name, id string) (*thread.Message, error) {
 // Messages returns the rows of the messages with ordinals from (inclusive) to to (exclusive), in order.
 func (v View) Messages(name string, from, to uint64) ([]*thread.Message, error) {
 	prefix := v.key(kindOrder).part(name)
-	var rows []*thread.Message
+	var ids []string
 	err := v.scan(prefix, v.key(kindOrder).part(name).number(from), func(k, id []byte) (bool, error) {
 		if lastNumber(k) >= to {
 			return false, nil
 		}
-		m, err := v.Message(name, string(id))
-		if err == nil && m == nil {
-			err = fmt.Errorf("%w: message %q of thread %q is in its order and has no row", ErrDamaged, id, name)
-		}
-		rows = append(rows, m)
-		return true, err
+		ids = append(ids, string(id))
+		return true, nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return v.ordered(name, ids)
+}
+
+// ordered are the rows of messages that a thread's order names.
+func (v View) ordered(name string, ids []string) ([]*thread.Message, error) {
+	rows, err := v.MessagesOf(name, ids)
+	if err == nil && len(rows) < len(ids) {
+		err = fmt.Errorf("%w: of %d messages of thread %q that are in its order %d have no row", ErrDamaged, len(ids), name, len(ids)-len(rows))
+	}
 	return rows, err
+}
+
+// MessagesOf returns the rows of the messages with these ids, in their order, without those that have none. The
+// rows of a stretch of a thread mostly lie near each other: one iterator finds them faster than each by itself.
+func (v View) MessagesOf(name string, ids []string) (rows []*thread.Message, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	prefix := v.key(kindMessage).part(name)
+	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
+	if err != nil {
+		return nil, readError(err)
+	}
+	found := make([]*thread.Message, len(ids))
+	for _, i := range inOrder(ids) {
+		k := append(prefix[:len(prefix):len(prefix)], ids[i]...)
+		if !it.SeekGE(k) || !bytes.Equal(it.Key(), k) {
+			continue
+		}
+		if found[i], err = decodeMessage(ids[i], it.Value()); err != nil {
+			return nil, errors.Join(err, it.Close())
+		}
+	}
+	if err := it.Close(); err != nil {
+		return nil, readError(err)
+	}
+	return slices.DeleteFunc(found, func(m *thread.Message) bool { return m == nil }), nil
+}
+
+// inOrder is where strings stand in a list, the least first.
+func inOrder(list []string) []int {
+	at := make([]int, len(list))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortFunc(at, func(a, b int) int { return strings.Compare(list[a], list[b]) })
+	return at
 }
 
 // RevisionSeq is the EVENTS sequence that holds a revision of a message; 0 where there is no such one.
@@ -231,15 +279,24 @@ func (v View) Ledger(name, summary string) (ledger []byte, err error) {
 
 // MessagesAt returns the rows of the messages at ordinals.
 func (v View) MessagesAt(name string, ordinals []uint64) ([]*thread.Message, error) {
-	var rows []*thread.Message
-	for _, at := range ordinals {
-		row, err := v.Messages(name, at, at+1)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row...)
+	if len(ordinals) == 0 {
+		return nil, nil
 	}
-	return rows, nil
+	prefix := v.key(kindOrder).part(name)
+	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
+	if err != nil {
+		return nil, readError(err)
+	}
+	var ids []string
+	for _, at := range ordinals {
+		if it.SeekGE(v.key(kindOrder).part(name).number(at)) && lastNumber(it.Key()) == at {
+			ids = append(ids, string(it.Value()))
+		}
+	}
+	if err := it.Close(); err != nil {
+		return nil, readError(err)
+	}
+	return v.ordered(name, ids)
 }
 
 // Job is a job of a thread; nil where it has ended.

@@ -40,7 +40,7 @@ func (w *compaction) remake(ctx context.Context, sum *thread.Summary, trigger ev
 		err = w.node(ctx, sum.Slot, sum.Level, children, trigger)
 	default:
 		var rows []*thread.Message
-		if rows, err = w.rows(sum.Sources); err != nil {
+		if rows, err = w.f.part.MessagesOf(w.st.Header.Thread, sum.Sources); err != nil {
 			return err
 		}
 		rows = w.live(rows)

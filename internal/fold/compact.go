@@ -135,12 +135,12 @@ func (w *compaction) leaf(ctx context.Context, slot string, rows []*thread.Messa
 	if err != nil {
 		return err
 	}
-	l := ledger.Collect(messages).Trim(ledger.DefaultLimits())
 	rec, err := w.leafRecord(slot, rows, before, trigger)
 	if err != nil {
 		return err
 	}
-	return w.emit(rec, l, ledger.Renderer(l, nil))
+	l, write := ledger.Condense(ledger.Collect(messages), nil)
+	return w.emit(rec, l, write)
 }
 
 // leafRecord is a leaf's record without its text.
@@ -185,7 +185,6 @@ func (w *compaction) node(ctx context.Context, slot string, level int, children 
 	if err != nil {
 		return err
 	}
-	merged = merged.Trim(ledger.DefaultLimits())
 	rec, err := w.record(slot, level, trigger, before)
 	if err != nil {
 		return err
@@ -195,7 +194,8 @@ func (w *compaction) node(ctx context.Context, slot string, level int, children 
 	if rec.CharsBefore, err = w.chars(nil, children); err != nil {
 		return err
 	}
-	return w.emit(rec, merged, ledger.Renderer(merged, nil))
+	l, write := ledger.Condense(merged, nil)
+	return w.emit(rec, l, write)
 }
 
 // current makes the thread's current summary from its tops.
@@ -204,13 +204,9 @@ func (w *compaction) current(ctx context.Context, trigger events.Trigger) error 
 	if err := w.fresh(ctx, trigger); err != nil {
 		return err
 	}
-	var ledgers []ledger.Ledger
-	for _, id := range ids(c.Tops) {
-		l, err := w.ledger(ctx, id)
-		if err != nil {
-			return err
-		}
-		ledgers = append(ledgers, l)
+	merged, _, err := w.merge(ctx, ids(c.Tops))
+	if err != nil {
+		return err
 	}
 	kept, err := w.kept(ctx)
 	if err != nil {
@@ -238,7 +234,8 @@ func (w *compaction) current(ctx context.Context, trigger events.Trigger) error 
 	if err := w.f.part.LoadJobs(w.st); err != nil {
 		return err
 	}
-	err = w.emit(rec, ledger.Ledger{}, ledger.Renderer(ledger.Join(ledgers), kept))
+	_, write := ledger.Condense(merged, kept)
+	err = w.emit(rec, ledger.Ledger{}, write)
 	if err == nil {
 		w.f.askModel(w.st, w.p, trigger, w.d)
 	}
@@ -286,7 +283,8 @@ func (w *compaction) messages(ctx context.Context, rows []*thread.Message) ([]le
 
 // merge joins the ledgers of summaries, and says what they stand for weighed.
 func (w *compaction) merge(ctx context.Context, children []string) (merged ledger.Ledger, before int64, err error) {
-	for i, id := range children {
+	var ledgers []ledger.Ledger
+	for _, id := range children {
 		l, err := w.ledger(ctx, id)
 		if err != nil {
 			return merged, 0, err
@@ -296,13 +294,9 @@ func (w *compaction) merge(ctx context.Context, children []string) (merged ledge
 			return merged, 0, err
 		}
 		before += sum.TokensBefore
-		if i == 0 {
-			merged = l
-			continue
-		}
-		merged = ledger.Merge(merged, l)
+		ledgers = append(ledgers, l)
 	}
-	return merged, before, nil
+	return ledger.Merge(ledgers...), before, nil
 }
 
 // chars is how many code points messages hold, and those that summaries stand for.
@@ -328,20 +322,6 @@ func (w *compaction) summary(id string) (*thread.Summary, error) {
 		return nil, err
 	}
 	return w.st.Summary(id), nil
-}
-
-func (w *compaction) rows(messages []string) ([]*thread.Message, error) {
-	var rows []*thread.Message
-	for _, id := range messages {
-		m, err := w.f.part.Message(w.st.Header.Thread, id)
-		if err != nil {
-			return nil, err
-		}
-		if m != nil {
-			rows = append(rows, m)
-		}
-	}
-	return rows, nil
 }
 
 // asItIs is a message's row with the revision that the event has made, which is not in the store yet.

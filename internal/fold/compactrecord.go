@@ -3,8 +3,6 @@ package fold
 import (
 	"slices"
 
-	"github.com/go-json-experiment/json"
-
 	"precis/events"
 	"precis/internal/thread"
 	"precis/summarize"
@@ -58,7 +56,7 @@ func (w *compaction) emit(rec *events.Summary, l ledger.Ledger, render func(char
 		SourceDigest: rec.SourceDigest, PolicyFingerprint: rec.PolicyFingerprint, Method: rules.Version,
 	}.ID()
 	if rec.Slot != events.SlotCurrent {
-		data, err := json.Marshal(l, json.Deterministic(true))
+		data, err := l.MarshalBinary()
 		if err != nil {
 			return err
 		}

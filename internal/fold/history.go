@@ -210,8 +210,8 @@ func (w *compaction) historyText(ctx context.Context, src historySource, before 
 	if err != nil {
 		return "", err
 	}
-	l := ledger.Join(append(leaves, ledger.Collect(messages)))
-	return HistoryBudget(w.p, before).Fit(ledger.Renderer(l, nil), counter.Count), nil
+	_, write := ledger.Condense(ledger.Merge(append(leaves, ledger.Collect(messages))...), nil)
+	return HistoryBudget(w.p, before).Fit(write, counter.Count), nil
 }
 
 // HistoryBudget is how long a history may be: no prompt has to hold it, so that the window does not matter.

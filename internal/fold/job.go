@@ -224,7 +224,7 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 // standsOn is the level above a job's sources, 0 where they are messages, and how many code points they hold.
 func (f *Fold) standsOn(st *thread.State, s events.Started) (level int, chars int64, err error) {
 	w := &compaction{f: f, st: st}
-	rows, err := w.rows(s.SourceMessageIDs)
+	rows, err := w.f.part.MessagesOf(w.st.Header.Thread, s.SourceMessageIDs)
 	if err != nil {
 		return 0, 0, err
 	}

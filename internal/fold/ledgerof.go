@@ -3,8 +3,7 @@ package fold
 import (
 	"context"
 	"fmt"
-
-	"github.com/go-json-experiment/json"
+	"slices"
 
 	"precis/internal/thread"
 	"precis/state"
@@ -20,7 +19,7 @@ func LedgerOf(ctx context.Context, view state.View, log Log, name, id string) (l
 		return l, err
 	}
 	if data != nil {
-		return l, json.Unmarshal(data, &l)
+		return storedLedger(id, data)
 	}
 	sum, err := view.Summary(name, id)
 	if err != nil {
@@ -50,18 +49,13 @@ func mergedOf(ctx context.Context, view state.View, log Log, name string, summar
 
 // MessagesOf are the messages that a summary was made from, at their current revisions, without deleted ones.
 func MessagesOf(ctx context.Context, view state.View, log Log, name string, sum *thread.Summary) ([]ledger.Message, error) {
-	var rows []*thread.Message
-	for _, id := range sum.Sources {
-		m, err := view.Message(name, id)
-		if err != nil {
-			return nil, err
-		}
-		if m != nil && !m.Deleted {
-			rows = append(rows, m)
-		}
+	rows, err := view.MessagesOf(name, sum.Sources)
+	if err != nil {
+		return nil, err
 	}
+	rows = slices.DeleteFunc(rows, func(m *thread.Message) bool { return m.Deleted })
 	var list []ledger.Message
-	err := eachRead(ctx, log, rows, func(m *thread.Message) error {
+	err = eachRead(ctx, log, rows, func(m *thread.Message) error {
 		msg, err := CurrentMessage(ctx, log, m)
 		if err == nil {
 			list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: msg})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"precis/state"
@@ -35,9 +34,15 @@ func (w *compaction) ledger(ctx context.Context, id string) (l ledger.Ledger, er
 	if data == nil {
 		return LedgerOf(ctx, w.f.part.View, w.f.log, w.st.Header.Thread, id)
 	}
-	if err := json.Unmarshal(data, &l); err != nil {
+	if l, err = storedLedger(id, data); err == nil {
+		w.f.ledgers.Add(id, l)
+	}
+	return l, err
+}
+
+func storedLedger(id string, data []byte) (l ledger.Ledger, err error) {
+	if err := l.UnmarshalBinary(data); err != nil {
 		return l, fmt.Errorf("read ledger of %s: %w: %w", id, state.ErrDamaged, err)
 	}
-	w.f.ledgers.Add(id, l)
 	return l, nil
 }

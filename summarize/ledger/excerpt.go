@@ -111,7 +111,7 @@ func (p *picker) mentions(words []stretch) []mention {
 	found, seen := p.found[:0], p.seen[:0] // a line has few, so no map
 	for _, s := range words {
 		gain := 0.0
-		if !s.name.said && !slices.Contains(seen, s.name) {
+		if !p.said(s.name) && !slices.Contains(seen, s.name) {
 			gain, seen = s.name.chance, append(seen, s.name)
 		}
 		if n := len(found); n > 0 && s.start >= found[n-1].start && s.end <= found[n-1].end {

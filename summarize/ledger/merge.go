@@ -5,44 +5,63 @@ import (
 	"slices"
 )
 
-// Merge joins the ledgers of two spans, a before b. It is associative, and drops nothing but what b
-// made obsolete: an older whole list of tasks. The arguments are not changed.
-func Merge(a, b Ledger) Ledger {
-	if a.Messages == 0 {
-		return b
+// Merge joins the ledgers of adjoining spans, older first. It is associative, and drops nothing but what a
+// later span made obsolete: an older whole list of tasks. The arguments are not changed.
+func Merge(spans ...Ledger) (merged Ledger) {
+	spans = slices.DeleteFunc(slices.Clone(spans), func(l Ledger) bool { return l.Messages == 0 })
+	if len(spans) < 2 {
+		return slices.Concat(spans, []Ledger{{}})[0]
 	}
-	if b.Messages == 0 {
-		return a
+	merged = Ledger{
+		From: spans[0].From, To: spans[len(spans)-1].To,
+		Files:    union(spans, func(l *Ledger) []File { return l.Files }, func(f *File) string { return f.Path }, joinFiles),
+		Commands: union(spans, func(l *Ledger) []Command { return l.Commands }, func(c *Command) string { return c.Line }, joinCommands),
+		Errors:   union(spans, func(l *Ledger) []Error { return l.Errors }, func(e *Error) string { return e.Form }, joinErrors),
+		Tasks:    mergeTasks(spans),
+		Requests: union(spans, func(l *Ledger) []Request { return l.Requests }, func(r *Request) string { return r.Text }, joinRequests),
+		Words:    union(spans, func(l *Ledger) []Word { return l.Words }, func(w *Word) string { return w.Text }, joinWords),
 	}
-	return Ledger{
-		From: a.From, To: b.To, Messages: a.Messages + b.Messages, Calls: a.Calls + b.Calls,
-		Files:    union(a.Files, b.Files, func(f File) string { return f.Path }, joinFiles),
-		Commands: union(a.Commands, b.Commands, func(c Command) string { return c.Line }, joinCommands),
-		Errors:   union(a.Errors, b.Errors, func(e Error) string { return e.Form }, joinErrors),
-		Tasks:    latestList(union(a.Tasks, b.Tasks, func(t Task) string { return t.ID }, joinTasks)),
-		Requests: union(a.Requests, b.Requests, func(r Request) string { return r.Text }, joinRequests),
-		Lines:    slices.Concat(a.Lines, b.Lines),
-		Words:    union(a.Words, b.Words, func(w Word) string { return w.Text }, joinWords),
-		Omitted:  a.Omitted.plus(b.Omitted),
+	for _, l := range spans {
+		merged.Messages, merged.Calls = merged.Messages+l.Messages, merged.Calls+l.Calls
+		merged.Lines = append(merged.Lines, l.Lines...)
+		merged.Omitted = merged.Omitted.plus(l.Omitted)
 	}
+	return merged
 }
 
-// union joins two lists whose entries have a name; those of both are joined, older first.
-func union[T any](a, b []T, name func(T) string, join func(a, b T) T) []T {
-	at := make(map[string]int, len(a)+len(b))
-	all := make([]T, 0, len(a)+len(b))
-	for _, list := range [][]T{a, b} {
-		for _, e := range list {
-			i, ok := at[name(e)]
-			if ok {
-				all[i] = join(all[i], e)
+// union joins the lists of spans, whose entries have a name; those with one name are joined, older first.
+func union[T any](spans []Ledger, of func(*Ledger) []T, name func(*T) string, join func(a, b T) T) []T {
+	n := 0
+	for i := range spans {
+		n += len(of(&spans[i]))
+	}
+	if n == 0 {
+		return nil
+	}
+	at := make(map[string]int, n)
+	all := make([]T, 0, n)
+	for i := range spans {
+		list := of(&spans[i])
+		for j := range list {
+			e := &list[j]
+			if k, ok := at[name(e)]; ok {
+				all[k] = join(all[k], *e)
 				continue
 			}
 			at[name(e)] = len(all)
-			all = append(all, e)
+			all = append(all, *e)
 		}
 	}
 	return all
+}
+
+// mergeTasks goes span by span: what a whole list made obsolete does not come back with a later span's word of it.
+func mergeTasks(spans []Ledger) (tasks []Task) {
+	for i := range spans {
+		two := []Ledger{{Tasks: tasks}, {Tasks: spans[i].Tasks}}
+		tasks = latestList(union(two, func(l *Ledger) []Task { return l.Tasks }, func(t *Task) string { return t.ID }, joinTasks))
+	}
+	return tasks
 }
 
 func joinFiles(a, b File) File {
@@ -73,10 +92,12 @@ func joinRequests(a, b Request) Request {
 }
 
 func joinWords(a, b Word) Word {
-	near := slices.Concat(b.Near[:], a.Near[:])
-	near = slices.DeleteFunc(near, func(n uint64) bool { return n == 0 })
-	a.Near = [len(a.Near)]uint64{}
-	copy(a.Near[:], near)
+	near, n := b.Near, 0
+	for n < len(near) && near[n] != 0 {
+		n++
+	}
+	copy(near[n:], a.Near[:])
+	a.Near = near
 	a.Seen, a.Said, a.Results = a.Seen+b.Seen, a.Said+b.Said, a.Results+b.Results
 	a.Written = a.Written || b.Written
 	a.Last, a.SaidAt = max(a.Last, b.Last), max(a.SaidAt, b.SaidAt)

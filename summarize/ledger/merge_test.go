@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -97,13 +99,126 @@ func encoded(t *rapid.T, l Ledger) string {
 // A stored ledger comes back as it was.
 func TestLedgerIsStored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := Collect(spans().Draw(t, "spans")[0])
+		l := Collect(slices.Concat(spans().Draw(t, "spans")...))
+		l.Omitted = Omitted{Files: 1, Commands: 2, Errors: 3, Tasks: 400, Requests: 5}
+		data, err := l.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
 		var back Ledger
-		if err := json.Unmarshal([]byte(encoded(t, l)), &back); err != nil {
+		if err := back.UnmarshalBinary(data); err != nil {
 			t.Fatal(err)
 		}
 		if encoded(t, back) != encoded(t, l) {
-			t.Fatal("differs")
+			t.Fatalf("differs:\n%s\n%s", encoded(t, l), encoded(t, back))
+		}
+		for n := range data {
+			if err := back.UnmarshalBinary(data[:n]); !errors.Is(err, ErrFormat) {
+				t.Fatalf("its first %d bytes: %v", n, err)
+			}
+		}
+	})
+}
+
+func TestNoFieldOfLedgerIsForgotten(t *testing.T) {
+	var want, got Ledger
+	fill(reflect.ValueOf(&want).Elem(), new(int64))
+	data, err := want.MarshalBinary()
+	if err == nil {
+		err = got.UnmarshalBinary(data)
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+// fill gives every field a value of its own.
+func fill(v reflect.Value, n *int64) {
+	switch *n++; v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), n)
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Kind() == reflect.Slice {
+			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		}
+		for i := range v.Len() {
+			fill(v.Index(i), n)
+		}
+	case reflect.String:
+		v.SetString(fmt.Sprint("s", *n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int:
+		v.SetInt(*n)
+	case reflect.Uint64:
+		v.SetUint(uint64(*n))
+	default:
+		panic(v.Kind())
+	}
+}
+
+// Bytes that are no ledger are refused, and never more is made of them than they could hold.
+func FuzzUnmarshalBinary(f *testing.F) {
+	data, err := Collect(longSpan(2)).Trim(Limits{Lines: 200, Words: 3}).MarshalBinary()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte{formatVersion, 1, 2, 1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var l, again Ledger
+		if l.UnmarshalBinary(data) != nil {
+			return
+		}
+		back, err := l.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.UnmarshalBinary(back); err != nil || !reflect.DeepEqual(again, l) {
+			t.Fatalf("%+v came back as %+v: %v", l, again, err)
+		}
+	})
+}
+
+// Condense says and keeps what Trim and then Renderer do, at any length.
+func TestCondense(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := spans().Draw(t, "spans")
+		var ledgers []Ledger
+		for _, s := range all {
+			ledgers = append(ledgers, Collect(s))
+		}
+		var kept []Message
+		if rapid.Bool().Draw(t, "kept") {
+			kept = all[len(all)-1]
+		}
+		merged := Merge(ledgers...)
+		l, write := Condense(merged, kept)
+		want := merged.Trim(DefaultLimits())
+		if a, b := encoded(t, l), encoded(t, want); a != b {
+			t.Fatalf("%s\n%s", a, b)
+		}
+		for _, chars := range []int{2000, 1500, 300, 60, 2000} {
+			if a, b := write(chars), Renderer(want, kept)(chars); a != b {
+				t.Fatalf("%s\n%s", a, b)
+			}
+		}
+	})
+}
+
+// Many spans at once become what they become one by one.
+func TestMergeOfMany(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var spansOf []Ledger
+		var one Ledger
+		for _, s := range spans().Draw(t, "spans") {
+			spansOf = append(spansOf, Collect(s))
+			one = Merge(one, Collect(s))
+		}
+		if a, b := encoded(t, Merge(spansOf...)), encoded(t, one); a != b {
+			t.Fatalf("%s\n%s", a, b)
 		}
 	})
 }

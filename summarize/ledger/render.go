@@ -37,7 +37,7 @@ func Renderer(l Ledger, kept []Message) func(maxChars int) string {
 
 // render writes the text again with wider shares while a quarter of it stays empty: a thread without files and
 // outputs has few lines worth quoting, and what its user said should not make room for none.
-func render(l Ledger, w weigher, prose string, maxChars int) string {
+func render(l Ledger, w *weigher, prose string, maxChars int) string {
 	written := write(l, w, prose, maxChars, 1)
 	for wide := 2; wide <= widest && runes(written) < maxChars*3/4; wide *= 2 {
 		written = write(l, w, prose, maxChars, wide)
@@ -45,7 +45,7 @@ func render(l Ledger, w weigher, prose string, maxChars int) string {
 	return written
 }
 
-func write(l Ledger, w weigher, prose string, maxChars, wide int) string {
+func write(l Ledger, w *weigher, prose string, maxChars, wide int) string {
 	t := &text{left: maxChars, max: maxChars, wide: wide, pick: newPicker(w)}
 	t.add("", []string{fmt.Sprintf("--- Summarized Context (%s) ---", counted(l.Messages, "item"))}, 0, 100)
 	t.prose(prose)

@@ -3,22 +3,28 @@ package ledger
 // Leaf makes the summary of a span by rules: its text of at most maxChars code points, and its ledger,
 // trimmed to the default limits.
 func Leaf(messages []Message, maxChars int) (string, Ledger) {
-	l := Collect(messages).Trim(DefaultLimits())
-	return Render(l, "", maxChars), l
+	l, write := Condense(Collect(messages), nil)
+	return write(maxChars), l
 }
 
 // RollUp makes one summary of adjoining spans' ledgers, older first, with kept behind it (see [Renderer]).
 // Its ledger may stand for the leaves from now on; it does not depend on kept.
 func RollUp(leaves []Ledger, kept []Message, maxChars int) (string, Ledger) {
-	l := Join(leaves)
-	return Renderer(l, kept)(maxChars), l
+	l, write := Condense(Merge(leaves...), kept)
+	return write(maxChars), l
+}
+
+// Condense trims a ledger to the default limits, and gives what writes that with kept behind it: the same as
+// Trim and then Renderer, but that the identifiers are looked for once.
+func Condense(l Ledger, kept []Message) (Ledger, func(maxChars int) string) {
+	l, w := l.trim(DefaultLimits())
+	if len(kept) > 0 {
+		w.weigh(l, hintOf(kept))
+	}
+	return l, func(maxChars int) string { return render(l, w, "", maxChars) }
 }
 
 // Join makes one ledger of adjoining spans', older first, trimmed to the default limits.
 func Join(leaves []Ledger) Ledger {
-	var l Ledger
-	for _, leaf := range leaves {
-		l = Merge(l, leaf)
-	}
-	return l.Trim(DefaultLimits())
+	return Merge(leaves...).Trim(DefaultLimits())
 }

@@ -70,7 +70,11 @@ func (t *text) errors(l Ledger) {
 
 func (t *text) commands(l Ledger) {
 	var lines []string
-	for _, c := range highestFirst(l.Commands, Command.rank) {
+	w := t.pick.of
+	if w.commands == nil {
+		w.commands = highestFirst(l.Commands, Command.rank)
+	}
+	for _, c := range w.commands {
 		lines = append(lines, c.line())
 	}
 	t.add("Commands:", lines, l.Omitted.Commands, shareCommands)
@@ -79,7 +83,7 @@ func (t *text) commands(l Ledger) {
 // rank puts what ended badly before the rest, and commands that only look last.
 func (c Command) rank() uint64 {
 	switch {
-	case looking.MatchString(c.Line):
+	case looks(c.Line):
 		return c.At
 	case c.Bad:
 		return ahead + ahead/2 + c.At
@@ -157,13 +161,18 @@ func (t *text) unfold() {
 
 // names lists further identifiers, the likeliest to be used again first. Spaces part them: a comma would be
 // a token each.
-func (t *text) names(l Ledger, w weigher) {
+func (t *text) names(l Ledger, w *weigher) {
 	const title = "Also named: "
 	room := min(t.max*shareNames/100, t.left-1) - len(title)
-	words := highestFirst(l.Words, func(a Word) float64 { return w.chance(a) / float64(len(a.Text)+1) })
+	if w.words == nil {
+		w.words = byRank(l.Words, func(i int) float64 {
+			return w.chance(&l.Words[i]) / float64(len(l.Words[i].Text)+1)
+		})
+	}
 	var names []string
-	for _, word := range words {
-		if t.pick.name(word.Text).said || w.chance(word) == 0 || len(word.Text)+1 > room {
+	for _, i := range w.words {
+		word := &l.Words[i]
+		if t.pick.said(w.names[word.Text]) || w.chance(word) == 0 || len(word.Text)+1 > room {
 			continue
 		}
 		names, room = append(names, word.Text), room-len(word.Text)-1
@@ -176,18 +185,32 @@ func (t *text) names(l Ledger, w weigher) {
 
 // highestFirst sorts a copy by rank; of equals the first stays first.
 func highestFirst[T any, R cmp.Ordered](list []T, rank func(T) R) []T {
-	type ranked struct {
-		rank R // looked at more often than there are entries, and it may be a search
-		at   int
-	}
-	order := make([]ranked, len(list))
-	for i, e := range list {
-		order[i] = ranked{rank(e), i}
-	}
-	slices.SortStableFunc(order, func(a, b ranked) int { return cmp.Compare(b.rank, a.rank) })
 	sorted := make([]T, len(list))
-	for i, r := range order {
-		sorted[i] = list[r.at]
+	for i, at := range byRank(list, func(i int) R { return rank(list[i]) }) {
+		sorted[i] = list[at]
 	}
 	return sorted
+}
+
+// byRank is where the entries of a list stand, by rank, the highest first; of equals the first stays first.
+func byRank[T any, R cmp.Ordered](list []T, rank func(i int) R) []int32 {
+	type ranked struct {
+		rank R // looked at more often than there are entries, and it may be a search
+		at   int32
+	}
+	all := make([]ranked, len(list))
+	for i := range list {
+		all[i] = ranked{rank(i), int32(i)}
+	}
+	slices.SortFunc(all, func(a, b ranked) int {
+		if a.rank != b.rank {
+			return cmp.Compare(b.rank, a.rank)
+		}
+		return int(a.at - b.at)
+	})
+	at := make([]int32, len(all))
+	for i, r := range all {
+		at[i] = r.at
+	}
+	return at
 }

@@ -38,9 +38,34 @@ func joinWordsOf(list []any) string {
 var (
 	changeDir = regexp.MustCompile(`^\s*cd\s+("[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*`)
 	heredoc   = regexp.MustCompile(`<<-?\s*['"]?(\w+)['"]?`)
-	// looking are commands and tools that change nothing and whose outcome says little.
-	looking = regexp.MustCompile(`^(?i:get|list|search|find|read|fetch|lookup|view|grep|glob|think|query|web)|^(?:ls|cat|cd|pwd|echo|sed -n|grep|rg|find|head|tail|wc|which|sleep|tree|open|file|stat|diff|awk|jq|git (?:log|show|diff|status|branch|blame))\b`)
 )
+
+// What commands and tools begin with that change nothing and whose outcome says little: tools in any case,
+// commands as whole words.
+var (
+	lookingTools = []string{
+		"get", "list", "search", "find", "read", "fetch", "lookup", "view", "grep", "glob", "think", "query", "web",
+	}
+	lookingCommands = []string{
+		"ls", "cat", "cd", "pwd", "echo", "sed -n", "grep", "rg", "find", "head", "tail", "wc", "which", "sleep", "tree",
+		"open", "file", "stat", "diff", "awk", "jq", "git log", "git show", "git diff", "git status", "git branch", "git blame",
+	}
+)
+
+// looks says that a command or a call does nothing but look.
+func looks(line string) bool {
+	for _, tool := range lookingTools {
+		if len(line) >= len(tool) && strings.EqualFold(line[:len(tool)], tool) {
+			return true
+		}
+	}
+	for _, command := range lookingCommands {
+		if rest, ok := strings.CutPrefix(line, command); ok && (rest == "" || !wordByte(rest[0])) {
+			return true
+		}
+	}
+	return false
+}
 
 // command notes a run; where it stands is of no interest, so that two runs of one command meet.
 func (c *collector) command(at uint64, line string, end outcome) {

@@ -13,7 +13,7 @@ type Limits struct {
 	Words    int // entries
 }
 
-// DefaultLimits keep a ledger at some 40 KiB of JSON, 64 at most on real threads. More lines or
+// DefaultLimits keep a ledger at some 16 KiB, 36 at most on real threads. More lines or
 // words were measured to gain nothing for a text of 2,000 characters.
 func DefaultLimits() Limits {
 	return Limits{Files: 300, Commands: 60, Errors: 40, Tasks: 60, Requests: 40, Lines: 5000, Words: 300}
@@ -22,16 +22,21 @@ func DefaultLimits() Limits {
 // Trim gives a ledger within the limits: written files before read ones, then the newest of everything,
 // the identifiers most likely to be used again, and the lines that carry them. It counts what it drops.
 func (l Ledger) Trim(lim Limits) Ledger {
+	l, _ = l.trim(lim)
+	return l
+}
+
+// trim returns also what knows the identifiers of the ledger that is left.
+func (l Ledger) trim(lim Limits) (Ledger, *weigher) {
 	w := newWeigher(l, hint{})
 	l.Lines = trimLines(l, w, lim.Lines)
-	l.Words = highestFirst(l.Words, w.chance)
-	l.Words = l.Words[:min(len(l.Words), lim.Words)]
+	l.Words = trimWords(l.Words, w, lim.Words)
 	l.Files = newest(l.Files, lim.Files, &l.Omitted.Files, File.rank)
 	l.Commands = newest(l.Commands, lim.Commands, &l.Omitted.Commands, func(c Command) uint64 { return c.At })
 	l.Errors = newest(l.Errors, lim.Errors, &l.Omitted.Errors, func(e Error) uint64 { return e.Last })
 	l.Tasks = newest(l.Tasks, lim.Tasks, &l.Omitted.Tasks, Task.rank)
 	l.Requests = newest(l.Requests, lim.Requests, &l.Omitted.Requests, Request.rank)
-	return l
+	return l, w
 }
 
 // Ranks put one class of entries before another, and within a class the newest first.
@@ -85,10 +90,24 @@ func newest[T any](list []T, n int, dropped *int, rank func(T) uint64) []T {
 	return kept
 }
 
-func trimLines(l Ledger, w weigher, room int) []Line {
+func trimLines(l Ledger, w *weigher, room int) []Line {
 	var kept []Line
+	words := make([][]stretch, 0, len(l.Lines))
 	for _, c := range newPicker(w).choose(l.Lines, room) {
-		kept = append(kept, l.Lines[c.index])
+		kept, words = append(kept, l.Lines[c.index]), append(words, w.lines[c.index])
+	}
+	w.lines = words
+	return kept
+}
+
+func trimWords(words []Word, w *weigher, room int) []Word {
+	kept := make([]Word, 0, min(len(words), room))
+	for i, at := range byRank(words, func(i int) float64 { return w.all[i].chance }) {
+		if i >= room {
+			w.all[at].chance = 0 // the ledger no longer has it
+			continue
+		}
+		kept = append(kept, words[at])
 	}
 	return kept
 }

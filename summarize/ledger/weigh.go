@@ -25,61 +25,91 @@ const (
 	freshScale = 60   // messages over which freshness falls to 1/e
 )
 
-// weigher knows what stands behind the summary, and how much of it each older message shares.
+// weigher knows what stands behind the summary, and how much of it each older message shares. One ledger is
+// written at many lengths: its identifiers are reckoned, and found in its lines, once.
 type weigher struct {
 	to       uint64
 	messages float64
 	kept     map[string]bool // identifiers of the messages kept, which need not be said again
 	near     map[uint64]float64
 	kin      kinship
-	chances  map[string]float64 // of the ledger's identifiers, each reckoned once
+	all      []name           // of the identifiers of the ledger that it was made for, in their order
+	names    map[string]*name // the same, by what they are
+	lines    [][]stretch      // where they stand in the ledger's lines; nil where nobody has looked yet
+	commands []Command        // the ledger's, the foremost first; nil where nobody has looked yet
+	words    []int32          // where the ledger's stand, those most worth their length first; nil as well
+	pickers  int              // how many there have been
+}
+
+// name is an identifier of a ledger.
+type name struct {
+	chance float64
+	said   int // the last picker to which it was said
 }
 
 // newWeigher looks at a ledger's identifiers against those of the messages kept after it.
-func newWeigher(l Ledger, kept hint) weigher {
-	w := weigher{to: l.To, messages: float64(max(l.Messages, 2)), kept: kept.words, near: map[uint64]float64{}, kin: newKinship(l.Words, kept)}
-	w.chances = make(map[string]float64, len(l.Words))
-	common, all := map[uint64]float64{}, map[uint64]float64{}
-	for _, word := range l.Words {
+func newWeigher(l Ledger, kept hint) *weigher {
+	w := &weigher{all: make([]name, len(l.Words)), names: make(map[string]*name, len(l.Words))}
+	for i := range l.Words {
+		w.names[l.Words[i].Text] = &w.all[i]
+	}
+	w.weigh(l, kept)
+	return w
+}
+
+// weigh reckons the chance of each identifier of a ledger.
+func (w *weigher) weigh(l Ledger, kept hint) {
+	w.to, w.messages = l.To, float64(max(l.Messages, 2))
+	w.kept, w.kin, w.near = kept.words, newKinship(l.Words, kept), nil
+	if len(kept.said) > 0 {
+		w.near = w.shared(l.Words, kept.said)
+	}
+	for i := range l.Words {
+		w.names[l.Words[i].Text].chance = w.reckon(&l.Words[i])
+	}
+}
+
+// shared is how much of what stands in each message the assistant says in the messages kept.
+func (w *weigher) shared(words []Word, said map[string]bool) map[uint64]float64 {
+	near, common, all := map[uint64]float64{}, map[uint64]float64{}, map[uint64]float64{}
+	for i := range words {
+		word := &words[i]
 		rare := w.rarity(word)
 		for _, at := range word.Near {
 			if at == 0 {
 				break
 			}
 			all[at] += rare
-			if kept.said[word.Text] {
+			if said[word.Text] {
 				common[at] += rare
 			}
 		}
 	}
 	for at, c := range common {
-		w.near[at] = c / (all[at] + 5)
+		near[at] = c / (all[at] + 5)
 	}
-	for _, word := range l.Words {
-		w.chances[word.Text] = w.reckon(word)
-	}
-	return w
+	return near
 }
 
-func (w weigher) rarity(word Word) float64 {
+func (w *weigher) rarity(word *Word) float64 {
 	return math.Max(0, math.Log(w.messages/float64(max(word.Seen, 1))))
 }
 
 // chance is how likely a word of the ledger is to be written again and to be missed if the summary does not
 // have it.
-func (w weigher) chance(word Word) float64 { return w.chances[word.Text] }
+func (w *weigher) chance(word *Word) float64 { return w.names[word.Text].chance }
 
-func (w weigher) reckon(word Word) float64 {
+func (w *weigher) reckon(word *Word) float64 {
 	if w.kept[word.Text] {
 		return 0
 	}
-	z := wBias + wSeen*math.Log(float64(max(word.Seen, 1))) +
-		wSaid*math.Log1p(float64(word.Said)) + wResults*math.Log1p(float64(word.Results)) +
+	z := wBias + wSeen*logs.of(max(word.Seen, 1)) +
+		wSaid*logs1.of(word.Said) + wResults*logs1.of(word.Results) +
 		w.freshness(word) + w.nearness(word) + wKin*w.kin.of(word.Text) + shapeWeight(word)
 	return 1 / (1 + math.Exp(-z))
 }
 
-func (w weigher) freshness(word Word) float64 {
+func (w *weigher) freshness(word *Word) float64 {
 	z := wLast*w.fresh(word.Last) + wFirst*w.fresh(word.First)
 	if word.Said > 0 {
 		z += wSaidLast * w.fresh(word.SaidAt)
@@ -87,11 +117,41 @@ func (w weigher) freshness(word Word) float64 {
 	return z
 }
 
-func (w weigher) fresh(at uint64) float64 {
-	return math.Exp(-float64(w.to-min(at, w.to)) / freshScale)
+func (w *weigher) fresh(at uint64) float64 {
+	return fades.of(int(w.to - min(at, w.to)))
 }
 
-func (w weigher) nearness(word Word) float64 {
+// A function of small numbers, mostly: looked up, it takes a tenth of the time.
+type table struct {
+	f     func(float64) float64
+	known [1024]float64
+}
+
+var (
+	logs  = tableOf(math.Log)
+	logs1 = tableOf(math.Log1p)
+	fades = tableOf(func(n float64) float64 { return math.Exp(-n / freshScale) })
+)
+
+func tableOf(f func(float64) float64) *table {
+	t := &table{f: f}
+	for n := range t.known {
+		t.known[n] = f(float64(n))
+	}
+	return t
+}
+
+func (t *table) of(n int) float64 {
+	if n >= 0 && n < len(t.known) {
+		return t.known[n]
+	}
+	return t.f(float64(n))
+}
+
+func (w *weigher) nearness(word *Word) float64 {
+	if len(w.near) == 0 {
+		return 0
+	}
 	best, sum, n := 0.0, 0.0, 0.0
 	for _, at := range word.Near {
 		if at == 0 {
@@ -102,7 +162,7 @@ func (w weigher) nearness(word Word) float64 {
 	return wNearBest*best + wNearMean*sum/math.Max(n, 1)
 }
 
-func shapeWeight(word Word) float64 {
+func shapeWeight(word *Word) float64 {
 	k := kindOf(word.Text)
 	z := wLength * float64(len(word.Text)) / 20
 	z += when(word.Written, wWritten) + when(k.slash, wSlash)
