@@ -23,7 +23,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	d := c.draft(f.urgent, room, limit)
 	body := doc.write(d.picks)
 	// What filled the last gaps may show what was on the list.
-	d.further = c.further(d.picks, room-runes(body.text)-1).text
+	d.further = c.listing(c.further(d.picks, room-runes(body.text)-1).ids)
 	for {
 		mark := ""
 		if marked {
@@ -125,7 +125,7 @@ func (c *chooser) attempt(urgent []int, room, limit int) draft {
 			spare = min(spare, lines*100/leastLines-(limit-room)-size)
 		}
 		if f := c.further(list, spare); f.gain >= best.gain {
-			best, chosen, left = f, list, room-size-runes(f.text)
+			best, chosen, left = f, list, room-size
 		}
 	}
 	n := max(must, c.enough(picks, limit))
@@ -135,7 +135,8 @@ func (c *chooser) attempt(urgent []int, room, limit int) draft {
 	for ; n <= len(picks); n++ {
 		try(picks[:n])
 	}
-	return draft{picks: slices.Clone(chosen), further: best.text, gain: best.gain, rate: best.rate, left: left}
+	text := c.listing(best.ids)
+	return draft{picks: slices.Clone(chosen), further: text, gain: best.gain, rate: best.rate, left: left - runes(text)}
 }
 
 // enough is how many of the picks it takes to fill the least share of lines.

@@ -9,20 +9,27 @@ import (
 type chooser struct {
 	doc     *document
 	words   *vocabulary
-	covered []bool // by identifier: a chosen fragment shows it
-	chosen  map[int]choice
-	groups  map[int]bool // files of matches that have a line chosen
-	queue   offers
+	covered []bool  // by identifier: a chosen fragment shows it
+	shown   []int32 // the covered ones
+	chosen  []bool  // by line
+	groups  []bool  // files of matches that have a line chosen
+	queue   bids
 	value   []float64 // by identifier: what showing it in a line is worth
-	list    offers    // the identifiers that are worth listing, in no order
+	alone   []float64 // by identifier: what showing it adds where nothing else is shown
+	list    bids      // the identifiers that are worth listing
+	left    bids      // those of them that are not listed yet
 	remarks []float64 // by line: what it is worth beside its identifiers
 }
 
 func newChooser(doc *document, words *vocabulary) *chooser {
-	c := &chooser{doc: doc, words: words, covered: make([]bool, len(words.words)), chosen: map[int]choice{}, groups: map[int]bool{}}
-	c.value = make([]float64, len(words.words))
+	n := len(words.words)
+	c := &chooser{
+		doc: doc, words: words, covered: make([]bool, n), chosen: make([]bool, len(doc.lines)), groups: make([]bool, len(doc.groups)),
+		queue: make(bids, 0, len(doc.lines)), value: make([]float64, n), alone: make([]float64, n),
+	}
 	for id := range words.words {
 		c.value[id] = words.words[id].worth
+		c.alone[id] = c.gain(int32(id))
 	}
 	c.list = c.listed()
 	c.remarks = doc.remarks()
@@ -31,13 +38,13 @@ func newChooser(doc *document, words *vocabulary) *chooser {
 
 // open offers every line.
 func (c *chooser) open() {
-	clear(c.covered)
+	c.uncover()
 	clear(c.chosen)
 	clear(c.groups)
 	c.queue = c.queue[:0]
 	for i := range c.doc.lines {
 		if o := c.offer(i); o.rate > 0 {
-			c.queue = append(c.queue, o)
+			c.queue = append(c.queue, bid{int32(i), o.rate})
 		}
 	}
 	c.queue.init()
@@ -69,7 +76,7 @@ func (c *chooser) picks(room int) []pick {
 func (c *chooser) next(room int) (best choice, ok bool) {
 	tooLong := 0
 	for len(c.queue) > 0 && room > countedLine && tooLong < mostTooLong {
-		now := c.offer(c.queue[0].line)
+		now := c.offer(int(c.queue[0].of))
 		switch {
 		case now.rate <= 0:
 			c.queue.pop()
@@ -77,7 +84,7 @@ func (c *chooser) next(room int) (best choice, ok bool) {
 			tooLong++
 			c.queue.pop()
 		case now.rate < c.queue[0].rate:
-			c.queue.lower(now)
+			c.queue.lower(now.rate)
 		default:
 			c.queue.pop()
 			return now.choice, true
@@ -91,8 +98,8 @@ const mostTooLong = 100
 
 // choose takes a fragment. Its neighbours get cheaper by it (they need no number), so they are offered again.
 func (c *chooser) choose(p choice) {
-	c.cover(p)
-	c.chosen[p.line] = p
+	c.coverFragment(p)
+	c.chosen[p.line] = true
 	if g := c.doc.lines[p.line].group; g >= 0 {
 		c.groups[g] = true
 	}
@@ -101,18 +108,33 @@ func (c *chooser) choose(p choice) {
 			continue
 		}
 		if o := c.offer(i); o.rate > 0 {
-			c.queue.push(o)
+			c.queue.push(bid{int32(i), o.rate})
 		}
 	}
 }
 
-// cover counts a fragment's identifiers as shown.
-func (c *chooser) cover(p choice) {
+// coverFragment counts a fragment's identifiers as shown.
+func (c *chooser) coverFragment(p choice) {
 	for _, m := range c.words.of(p.line) {
 		if int(m.start) >= p.start && int(m.end) <= p.end {
-			c.covered[m.id] = true
+			c.cover(m.id)
 		}
 	}
+}
+
+func (c *chooser) cover(id int32) {
+	if !c.covered[id] {
+		c.covered[id] = true
+		c.shown = append(c.shown, id)
+	}
+}
+
+// uncover counts nothing as shown.
+func (c *chooser) uncover() {
+	for _, id := range c.shown {
+		c.covered[id] = false
+	}
+	c.shown = c.shown[:0]
 }
 
 // cost is what a fragment takes in the summary, in characters.
@@ -141,7 +163,7 @@ func (c *chooser) overhead(i int) int {
 	if l.number == 0 {
 		return n
 	}
-	if _, ok := c.chosen[i-1]; ok && c.doc.follows(i) {
+	if i > 0 && c.chosen[i-1] && c.doc.follows(i) {
 		return n + 1
 	}
 	return n + digits(l.number) + 1
@@ -159,24 +181,20 @@ func digits(n int) int {
 // identifiers, at the list's going rate: lines are for what the list can't say cheaply.
 func (c *chooser) discount(rate float64) {
 	for id := range c.words.words {
-		c.value[id] = c.words.words[id].worth
-	}
-	clear(c.covered)
-	for id := range c.words.words {
 		w := &c.words.words[id]
-		if w.seen {
+		if w.seen || c.alone[id] <= 0 {
 			continue
 		}
-		gain := c.gain(int32(id))
-		if gain <= 0 {
-			continue
+		share := rate * float64(len(w.text)+1) / c.alone[id]
+		if share > 1.001 {
+			continue // its power would be above 1 too
 		}
-		f := math.Pow(rate*float64(len(w.text)+1)/gain, 0.8)
+		f := math.Pow(share, 0.8)
 		if f >= 1 {
 			continue
 		}
 		c.value[id] = min(c.value[id], w.worth*f)
-		for _, p := range w.parts {
+		for _, p := range c.words.partsOf(w) {
 			c.value[p] = min(c.value[p], c.words.words[p].worth*f)
 		}
 	}

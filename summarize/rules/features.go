@@ -1,8 +1,9 @@
 package rules
 
 import (
+	"bytes"
+	"hash/maphash"
 	"math"
-	"strings"
 )
 
 // feature is one thing that can be said of an identifier in its text and its thread.
@@ -75,15 +76,16 @@ type scene struct {
 	lineNew  []int32
 	nearMax  []float64 // by identifier: the highest focus of its lines
 	wideMax  []float64
-	variants map[string]int32
+	variants []bool  // by identifier: another one differs in case or separators only
 	pairs    []int32 // count of each pair in the document
+	size     float64 // log of how many identifiers there are
 }
 
 func newScene(doc *document, v *vocabulary, m *memory) *scene {
 	s := &scene{
 		doc: doc, words: v, memory: m, focus: v.focusOf(doc, m), lineNew: make([]int32, len(doc.lines)),
 		nearMax: make([]float64, len(v.words)), wideMax: make([]float64, len(v.words)),
-		variants: make(map[string]int32, len(v.words)), pairs: make([]int32, len(v.lexicon.pairs)),
+		variants: v.variants(), pairs: make([]int32, len(v.lexicon.pairs)), size: math.Log(float64(len(v.words) + 1)),
 	}
 	for i := range doc.lines {
 		for _, m := range v.of(i) {
@@ -95,9 +97,6 @@ func newScene(doc *document, v *vocabulary, m *memory) *scene {
 		}
 		s.countPairs(v.subs(i))
 	}
-	for i := range v.words {
-		s.variants[squeeze(v.words[i].text)]++
-	}
 	return s
 }
 
@@ -107,6 +106,28 @@ func (s *scene) countPairs(subs []int32) {
 			s.pairs[p]++
 		}
 	}
+}
+
+// variants finds the identifiers that another one differs from in case or separators only.
+func (v *vocabulary) variants() []bool {
+	same := make([]bool, len(v.words))
+	index := newTable(len(v.words))
+	var own, other []byte
+	for id := range v.words {
+		own = appendSqueezed(own[:0], v.words[id].text)
+		for key := uint32(maphash.Bytes(v.terms.seed, own)); ; key++ {
+			first := index.find(key)
+			if first == none {
+				index.add(key, int32(id))
+				break
+			}
+			if other = appendSqueezed(other[:0], v.words[first].text); bytes.Equal(own, other) {
+				same[first], same[id] = true, true
+				break
+			}
+		}
+	}
+	return same
 }
 
 func flag(b bool) float64 {
@@ -120,10 +141,10 @@ func (s *scene) vector(id int32) (x vector) {
 	w := &s.words.words[id]
 	x[fBias] = 1
 	s.place(w, &x)
-	form(w.text, &x)
+	looks(w.look, &x)
 	x[fPathInListing] = flag(s.doc.shape == shapePaths) * x[fPath]
 	standing(w.how, &x)
-	x[fVariant] = flag(s.variants[squeeze(w.text)] > 1)
+	x[fVariant] = flag(s.variants[id])
 	s.relate(w, &x)
 	s.said(id, w, &x)
 	return x
@@ -132,9 +153,8 @@ func (s *scene) vector(id int32) (x vector) {
 // place says how often and where.
 func (s *scene) place(w *word, x *vector) {
 	lines := len(s.doc.lines)
-	size := math.Log(float64(len(s.words.words) + 1))
-	x[fCount] = math.Log(float64(w.count))
-	x[fCountInBig] = x[fCount] * (size - 4)
+	x[fCount] = logOf(w.count)
+	x[fCountInBig] = x[fCount] * (s.size - 4)
 	x[fOnce] = flag(w.count == 1)
 	x[fPosition] = float64(w.first) / float64(max(1, lines))
 	if lines < oneScreen {
@@ -142,9 +162,9 @@ func (s *scene) place(w *word, x *vector) {
 	}
 	x[fLate] = flag(int(w.first) >= lines-5)
 	x[fIndent] = float64(min(s.doc.lines[w.first].indent/4, 6)) // levels
-	x[fVocabulary] = size
-	x[fAlike] = math.Log(1 + float64(s.doc.lines[w.first].alike))
-	x[fLineNew] = math.Log(1 + float64(s.lineNew[w.first]))
+	x[fVocabulary] = s.size
+	x[fAlike] = logOf(1 + s.doc.lines[w.first].alike)
+	x[fLineNew] = logOf(1 + s.lineNew[w.first])
 }
 
 // oneScreen is the number of lines up to which a view is one that was aimed at its middle.
@@ -161,22 +181,23 @@ func standing(how uint32, x *vector) {
 
 // relate compares its subwords and their pairs with the thread and the document.
 func (s *scene) relate(w *word, x *vector) {
-	x[fSingle] = flag(len(w.pairs) == 0)
-	if n := float64(len(w.subs)); n > 0 {
+	subs, pairs := s.words.subsOf(w), s.words.pairsOf(w)
+	x[fSingle] = flag(len(pairs) == 0)
+	if n := float64(len(subs)); n > 0 {
 		recent := true
-		for _, id := range w.subs {
+		for _, id := range subs {
 			t := s.memory.subs[id]
-			c := math.Log(1 + float64(t.count))
+			c := logOf(1 + t.count)
 			recent = recent && t.age > 0 && t.age <= recentTexts
 			x[fThreadWords] += c / n
 			x[fSubAge] += nearness(t.age) / n
 		}
 		x[fRecentAll] = flag(recent)
 	}
-	n := float64(len(w.pairs))
-	for _, id := range w.pairs {
+	n := float64(len(pairs))
+	for _, id := range pairs {
 		t := s.memory.pairs[id]
-		x[fPairHere] += math.Log(1+float64(s.pairs[id])) / n
+		x[fPairHere] += logOf(1+s.pairs[id]) / n
 		x[fPairAge] += nearness(t.age) / n
 		x[fPairRecent] += flag(t.age > 0 && t.age <= recentTexts) / n
 		x[fPairTalk] += flag(t.talk) / n
@@ -188,13 +209,14 @@ func nearness(age int32) float64 {
 	if age == 0 {
 		return 0
 	}
-	return 1 / (1 + math.Log(float64(age)))
+	return 1 / (1 + logOf(age))
 }
 
 func (s *scene) said(id int32, w *word, x *vector) {
 	f := s.focus
-	for _, sub := range w.subs {
-		x[fFocusWord] += f.sub[sub] / float64(len(w.subs))
+	subs := s.words.subsOf(w)
+	for _, sub := range subs {
+		x[fFocusWord] += f.sub[sub] / float64(len(subs))
 	}
 	x[fFocusLine] = f.line[w.first]
 	x[fFocusWide] = f.wide[w.first]
@@ -206,70 +228,17 @@ func (s *scene) said(id int32, w *word, x *vector) {
 	x[fBlockShare] = f.block[w.first].share
 }
 
-// form says what an identifier looks like.
-func form(w string, x *vector) {
-	n := countLetters(w)
-	switch {
-	case n.digits == len(w):
-		x[fDigits] = 1
-	case n.upper+n.lower == 0 || isMeasure(w, n):
-		x[fDate] = 1
-	case n.hex+n.dashes == len(w) && n.digits > 0 && len(w) >= 7:
-		x[fHex] = 1
-	case n.slashes > 0:
-		x[fPath] = 1
-	case n.colons > 0:
-	case n.dots > 0:
-		x[fDotted] = 1
-		x[fFileName] = flag(fileTypes[w[strings.LastIndexByte(w, '.')+1:]] != "")
-	case n.dashes > 0:
-	case n.lower == 0:
-		x[fCapitals] = 1
-	case n.unders > 0:
-	case !isUpper(w[0]):
-		x[fCamel] = 1
+// logOf is the logarithm of a count; most are small.
+func logOf(n int32) float64 {
+	if uint32(n) < uint32(len(smallLogs)) {
+		return smallLogs[n]
 	}
-	at := 0
-	if i := strings.IndexAny(w, "./"); i > 0 {
-		at = min(i+1, len(w)-1)
-	}
-	x[fExported] = flag(isUpper(w[at]))
+	return math.Log(float64(n))
 }
 
-// isMeasure tells "3.98s", "418ms" and "10KB" from "0o644" and "v1.2".
-func isMeasure(w string, n letters) bool {
-	few := n.upper+n.lower <= 2
-	return few && n.digits >= 4 || few && isDigit(w[0]) && n.dots+n.slashes+n.dashes <= 1 && strings.IndexByte("xob", w[1]) < 0
-}
-
-// letters counts the kinds of characters in an identifier.
-type letters struct{ digits, hex, upper, lower, dots, slashes, colons, dashes, unders int }
-
-func countLetters(w string) (n letters) {
-	for i := 0; i < len(w); i++ {
-		c := w[i]
-		switch {
-		case isDigit(c):
-			n.digits++
-			n.hex++
-		case isLower(c):
-			n.lower++
-		case isUpper(c):
-			n.upper++
-		case c == '.':
-			n.dots++
-		case c == '/':
-			n.slashes++
-		case c == ':':
-			n.colons++
-		case c == '-':
-			n.dashes++
-		default:
-			n.unders++
-		}
-		if c := fold(c); c >= 'a' && c <= 'f' {
-			n.hex++
-		}
+var smallLogs = func() (t [256]float64) {
+	for n := range t {
+		t[n] = math.Log(float64(n))
 	}
-	return n
-}
+	return t
+}()

@@ -1,9 +1,6 @@
 package rules
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // widen shows more of the chosen fragments where room is left, the least clipped first, and says how many
 // characters that took.
@@ -36,7 +33,7 @@ func (c *chooser) widenOne(p *pick, room int) int {
 // ones, or of a command's output the last, which say how it began and ended. What is left then is for the
 // first lines in order, also short ones, and those that a loop prints.
 func (c *chooser) fill(picks []pick, room int) []pick {
-	shown := make(map[int]bool, len(picks))
+	shown := make([]bool, len(c.doc.lines))
 	for _, p := range picks {
 		shown[p.line] = true
 	}
@@ -90,11 +87,13 @@ func (c *chooser) fillers(picks []pick) []int {
 	return list
 }
 
+var draws = setOf("=-_*#~+ ")
+
 // isRule tells a line that is mostly drawn: "==== FAILURES ====".
 func isRule(text string) bool {
 	drawn := 0
 	for i := 0; i < len(text); i++ {
-		if strings.IndexByte("=-_*#~+ ", text[i]) >= 0 {
+		if draws[text[i]] {
 			drawn++
 		}
 	}

@@ -47,43 +47,39 @@ func (v *vocabulary) focusOf(doc *document, m *memory) *focus {
 }
 
 // saidIn marks the identifiers and subwords that the talk has.
-func (v *vocabulary) saidIn(talk []string) (words, subs []bool) {
-	words, subs = make([]bool, len(v.words)), make([]bool, len(v.lexicon.ids))
-	for _, text := range talk {
-		eachWord(text, func(start, end int) {
-			if id, ok := v.index[text[start:end]]; ok {
-				words[id] = true
-			}
-		})
-		eachSubword(text, func(start, end int) {
-			if id := v.lexicon.find(text[start:end]); id >= 0 {
-				subs[id] = true
-			}
-		})
+func (v *vocabulary) saidIn(talk []said) (words, subs []bool) {
+	words, subs = make([]bool, len(v.words)), make([]bool, len(v.lexicon.subwords))
+	for _, t := range talk {
+		for _, id := range t.words {
+			words[id] = true
+		}
+		for _, id := range t.subs {
+			subs[id] = true
+		}
 	}
 	return words, subs
 }
 
 // weighSaid gives every subword said its weight: by how lately, and by how rare it is in the thread and here.
 func (v *vocabulary) weighSaid(m *memory) []float64 {
-	weight := make([]float64, len(v.lexicon.ids))
-	here := make([]int32, len(v.lexicon.ids))
+	weight := make([]float64, len(v.lexicon.subwords))
+	here := make([]int32, len(v.lexicon.subwords))
 	for _, id := range v.lineSubs {
 		here[id]++
 	}
-	for k, text := range m.talk {
+	for k, t := range m.talk {
 		decay := math.Exp(-float64(k) / focusDecay)
-		eachSubword(text, func(start, end int) {
-			if id := v.lexicon.find(text[start:end]); id >= 0 && weight[id] == 0 {
+		for _, id := range t.subs {
+			if weight[id] == 0 {
 				weight[id] = decay / math.Log(3+float64(m.subs[id].count)+float64(here[id]))
 			}
-		})
+		}
 	}
 	return weight
 }
 
 func (f *focus) readLines(doc *document, v *vocabulary, words, subs []bool) {
-	lastLine := make([]int32, len(v.lexicon.ids)) // by subword: the last line + 1 that it was counted in
+	lastLine := make([]int32, len(v.lexicon.subwords)) // by subword: the last line + 1 that it was counted in
 	var open block
 	for i := range doc.lines {
 		in := 0

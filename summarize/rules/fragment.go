@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 const (
 	// lineCost is charged to every fragment beyond what it takes, in characters: a few long ones read
@@ -28,7 +31,7 @@ const (
 // already or brings nothing.
 func (c *chooser) offer(i int) offer {
 	best := offer{choice: choice{line: i}}
-	if _, ok := c.chosen[i]; ok {
+	if c.chosen[i] {
 		return best
 	}
 	mentions := c.words.of(i)
@@ -49,16 +52,31 @@ func (c *chooser) offer(i int) offer {
 	if !c.doc.enters(&c.doc.lines[i]) {
 		return best
 	}
-	base += startCost
+	c.enter(&best, text, mentions, gains[:], base+startCost)
+	return best
+}
+
+// enter tries the fragments that begin within the line, at an identifier that may bring more than the best so far.
+func (c *chooser) enter(best *offer, text string, mentions []mention, gains []float64, base int) {
+	// From start a to end k the gain is before[k+1]-before[a], for at least mentions[k].end-mentions[a].start+base
+	// characters: better than the best rate only if before[k+1]-rate*end is more than before[a]-rate*(start-base).
+	var before, most [mostMentions + 1]float64
+	for k := range mentions {
+		before[k+1] = before[k] + gains[k]
+	}
+	most[len(mentions)] = math.Inf(-1)
+	for k := len(mentions) - 1; k >= 0; k-- {
+		most[k] = max(most[k+1], before[k+1]-best.rate*float64(mentions[k].end))
+	}
+	const rounding = 1e-9
 	for a, m := range mentions {
-		if gains[a] == 0 || int(m.start) < tail {
+		if gains[a] == 0 || int(m.start) < tail || most[a]+rounding < before[a]-best.rate*float64(int(m.start)-base) {
 			continue
 		}
 		if start := naturalStart(text, int(m.start)); start > 0 {
-			c.grow(&best, text, mentions, gains[:], a, start, base)
+			c.grow(best, text, mentions, gains, a, start, base)
 		}
 	}
-	return best
 }
 
 // remark offers the whole line, or the head of a record, for what it says beside its identifiers.
@@ -88,7 +106,7 @@ const recordHead = 60
 // gains are what the mentions of a line would add, each identifier once.
 func (c *chooser) gains(mentions []mention, gains []float64) (any bool) {
 	for k, m := range mentions {
-		if c.covered[m.id] || mentionedIn(mentions[:k], m.id) {
+		if c.covered[m.id] || m.again {
 			continue
 		}
 		gains[k] = c.value[m.id]
@@ -97,27 +115,19 @@ func (c *chooser) gains(mentions []mention, gains []float64) (any bool) {
 	return any
 }
 
-func mentionedIn(before []mention, id int32) bool {
-	for _, m := range before {
-		if m.id == id {
-			return true
-		}
-	}
-	return false
-}
-
 // grow tries the ends for a fragment from start on, of which mentions[a] is the first identifier.
 func (c *chooser) grow(best *offer, text string, mentions []mention, gains []float64, a, start, base int) {
 	gain, reached := 0.0, 0
+	whole := c.doc.listing || len(text) <= shortLine
 	for k := a; k < len(mentions); k++ {
 		gain += gains[k]
 		if k+1 < len(mentions) && mentions[k+1].end <= mentions[k].end || gains[k] == 0 && int(mentions[k].end) > reached {
 			continue // the parts of a whole come with it; a fragment does not end on what adds nothing
 		}
-		end := c.doc.end(text, max(int(mentions[k].end), start+shortest))
-		end = undangled(text, end, max(int(mentions[k].end), start+countedLine))
-		if c.doc.listing || len(text) <= shortLine {
-			end = len(text)
+		end := len(text)
+		if !whole {
+			end = c.doc.end(text, max(int(mentions[k].end), start+shortest))
+			end = undangled(text, end, max(int(mentions[k].end), start+countedLine))
 		}
 		if start > 0 && end-start < countedLine {
 			return
@@ -175,7 +185,7 @@ func undangled(text string, end, least int) int {
 			before = text[end-2]
 		}
 		quote := c == '"' || c == '\'' || c == '`'
-		if strings.IndexByte(" ,;:([{=<|&+", c) < 0 && (!quote || strings.IndexByte(" ,:([{=", before) < 0) {
+		if !opens[c] && (!quote || !precedes[before]) {
 			break
 		}
 		end--
@@ -192,13 +202,29 @@ func naturalEnd(text string, i int) int {
 			i++
 		}
 	}
-	for i < len(text) && strings.IndexByte(`)]}"'`+"`;,:", text[i]) >= 0 {
+	for i < len(text) && closes[text[i]] {
 		i++
 	}
 	if len(text)-i < tail {
 		return len(text)
 	}
 	return i
+}
+
+// Characters around words.
+var (
+	opens    = setOf(" ,;:([{=<|&+")
+	precedes = setOf(" ,:([{=") // an opening quote
+	closes   = setOf(")]}\"'`;,:")
+	begins   = setOf("\"'`([{<*&$@#!-./~\\")
+)
+
+// setOf is a set of bytes.
+func setOf(chars string) (t [256]bool) {
+	for i := range len(chars) {
+		t[chars[i]] = true
+	}
+	return t
 }
 
 // joined tells a joint at i that a path or a dotted name goes on behind.
@@ -221,7 +247,7 @@ func naturalStart(text string, i int) int {
 			i--
 		}
 	}
-	for n := 0; i > 0 && n < 4 && strings.IndexByte("\"'`([{<*&$@#!-./~\\", text[i-1]) >= 0; n++ {
+	for n := 0; i > 0 && n < 4 && begins[text[i-1]]; n++ {
 		i--
 	}
 	return i

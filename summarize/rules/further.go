@@ -7,65 +7,73 @@ import (
 
 // further is the list of identifiers that no chosen line has, and what is gained by it and the lines.
 type further struct {
-	text string
+	ids  []int32
 	gain float64
 	rate float64 // of the last one taken
 }
 
 const furtherHead = "Also: "
 
-// further lists identifiers behind the given lines: `Also: a b c`. A whole brings its parts with it.
+// further lists identifiers behind the given lines. A whole brings its parts with it.
 func (c *chooser) further(picks []pick, room int) further {
-	clear(c.covered)
+	c.uncover()
 	for _, p := range picks {
-		c.cover(p.choice)
+		c.coverFragment(p.choice)
 	}
 	f := further{gain: c.shownWorth()}
-	queue := slices.Clone(c.list)
-	queue.init()
-	var list []int32
-	for room -= len(furtherHead) + 1; len(queue) > 0; {
-		now := queue[0]
-		now.rate = c.furtherRate(int32(now.line))
-		word := &c.words.words[now.line]
-		if now.rate <= 0 || len(word.text)+1 > room {
+	c.left = append(c.left[:0], c.list...)
+	queue := c.left
+	for room -= len(furtherHead) + 1; len(queue) > 0 && room > shortestSubword; {
+		id := queue[0].of
+		word := &c.words.words[id]
+		rate := c.furtherRate(id)
+		if rate <= 0 || len(word.text)+1 > room {
 			queue.pop()
 			continue
 		}
-		if now.rate < queue[0].rate {
-			queue.lower(now)
+		if rate < queue[0].rate {
+			queue.lower(rate)
 			continue
 		}
 		queue.pop()
-		f.gain += c.gain(int32(now.line))
-		f.rate = now.rate
-		c.coverWord(int32(now.line))
-		list = slices.DeleteFunc(list, func(id int32) bool {
-			if !slices.Contains(word.parts, id) {
+		f.gain += c.gain(id)
+		f.rate = rate
+		c.coverWord(id)
+		f.ids = slices.DeleteFunc(f.ids, func(other int32) bool {
+			if !slices.Contains(c.words.partsOf(word), other) {
 				return false
 			}
-			room += len(c.words.words[id].text) + 1
+			room += len(c.words.words[other].text) + 1
 			return true
 		})
-		list = append(list, int32(now.line))
+		f.ids = append(f.ids, id)
 		room -= len(word.text) + 1
-	}
-	for _, id := range list {
-		f.text += " " + c.words.words[id].text
-	}
-	if f.text != "" {
-		f.text = furtherHead + f.text[1:]
 	}
 	return f
 }
 
+// listing writes identifiers: `Also: a b c`.
+func (c *chooser) listing(ids []int32) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(furtherHead)
+	for i, id := range ids {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(c.words.words[id].text)
+	}
+	return b.String()
+}
+
 // shownWorth is the worth of what is covered.
 func (c *chooser) shownWorth() float64 {
+	slices.Sort(c.shown) // sums of the same numbers differ by their order
 	sum := 0.0
-	for id, ok := range c.covered {
-		if ok {
-			sum += c.words.words[id].worth
-		}
+	for _, id := range c.shown {
+		sum += c.words.words[id].worth
 	}
 	return sum
 }
@@ -74,22 +82,22 @@ func (c *chooser) shownWorth() float64 {
 const mostListed = 400
 
 // listed are the identifiers that bring most per character where nothing else is shown.
-func (c *chooser) listed() offers {
-	var all offers
+func (c *chooser) listed() bids {
+	var all bids
 	for id := range c.words.words {
 		w := &c.words.words[id]
 		if w.seen && w.how&isName == 0 || !c.listable(w) {
 			continue
 		}
 		if r := c.furtherRate(int32(id)); r > 0 {
-			all = append(all, offer{choice: choice{line: id}, rate: r})
+			all = append(all, bid{int32(id), r})
 		}
 	}
+	all.init()
 	if len(all) <= mostListed {
 		return all
 	}
-	all.init()
-	best := make(offers, 0, mostListed)
+	best := make(bids, 0, mostListed)
 	for len(best) < mostListed {
 		best = append(best, all[0])
 		all.pop()
@@ -107,7 +115,7 @@ func (c *chooser) gain(id int32) float64 {
 	if !c.covered[id] {
 		gain = c.words.words[id].worth
 	}
-	for _, p := range c.words.words[id].parts {
+	for _, p := range c.words.partsOf(&c.words.words[id]) {
 		if !c.covered[p] {
 			gain += c.words.words[p].worth
 		}
@@ -116,9 +124,9 @@ func (c *chooser) gain(id int32) float64 {
 }
 
 func (c *chooser) coverWord(id int32) {
-	c.covered[id] = true
-	for _, p := range c.words.words[id].parts {
-		c.covered[p] = true
+	c.cover(id)
+	for _, p := range c.words.partsOf(&c.words.words[id]) {
+		c.cover(p)
 	}
 }
 
@@ -131,10 +139,8 @@ func (c *chooser) listable(w *word) bool {
 	if c.doc.listing && strings.IndexByte(w.text, '/') >= 0 {
 		return false // whole paths are lines
 	}
-	var x vector
-	form(w.text, &x)
 	if c.doc.shape == shapeJSON {
-		return x[fDate] == 0 || len(w.text) >= len("00:00:00") // "12T09" is a piece of a time
+		return w.look&isDate == 0 || len(w.text) >= len("00:00:00") // "12T09" is a piece of a time
 	}
-	return x[fDigits] == 0 && x[fDate] == 0
+	return w.look&(isDigits|isDate) == 0
 }

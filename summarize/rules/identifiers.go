@@ -3,35 +3,35 @@ package rules
 // An identifier, a path or a number: letters, digits and underscores, joined by single . / : -
 // Both the whole and its parts are of use: a path's last name is what people write again.
 
-// mention is one place where an identifier stands in a line's text.
-type mention struct {
-	id         int32 // in vocabulary
-	start, end int32 // bytes
+// nextWord finds the first whole in s from byte i on, and whether it is joined of parts; start is end where
+// there is none.
+func nextWord(s string, i int) (start, end int, joined bool) {
+	for i < len(s) && !wordByte[s[i]] {
+		i++
+	}
+	for start = i; ; i++ {
+		for i < len(s) && wordByte[s[i]] {
+			i++
+		}
+		if i+1 >= len(s) || !joint(s[i]) || !wordByte[s[i+1]] {
+			return start, i, joined
+		}
+		joined = true
+	}
 }
 
 // eachWord calls found for every identifier in s, wholes before their parts.
 func eachWord(s string, found func(start, end int)) {
-	for i := 0; i < len(s); {
-		if !wordByte[s[i]] {
-			i++
-			continue
+	for at := 0; ; {
+		start, end, joined := nextWord(s, at)
+		if start == end {
+			return
 		}
-		start, parts := i, 0
-		for {
-			for i < len(s) && wordByte[s[i]] {
-				i++
-			}
-			if i+1 < len(s) && joint(s[i]) && wordByte[s[i+1]] {
-				i++
-				parts++
-				continue
-			}
-			break
+		found(start, end)
+		if joined {
+			eachPart(s, start, end, found)
 		}
-		found(start, i)
-		if parts > 0 {
-			eachPart(s, start, i, found)
-		}
+		at = end
 	}
 }
 
@@ -59,7 +59,7 @@ var wordByte = func() (t [256]bool) {
 // specific tells an identifier from a word of prose: four characters or more, and a change of case, a
 // digit, an underscore or a joint inside, or all digits, or all capitals.
 func specific(w string) bool {
-	if len(w) < 4 || len(w) > maxWord {
+	if len(w) < shortestWord || len(w) > maxWord {
 		return false
 	}
 	var lower, upper, digit, inner bool
@@ -81,6 +81,6 @@ func specific(w string) bool {
 	return inner || digit || letters && !lower
 }
 
-// maxWord bounds what is weighed as one identifier, in bytes: a longer one (a hash, base64, a digit
-// string) would eat the budget alone.
-const maxWord = 160
+// What is weighed as one identifier, in bytes: a longer one (a hash, base64, a digit string) would eat the
+// budget alone.
+const shortestWord, maxWord = 4, 160

@@ -5,7 +5,7 @@ package rules
 type memory struct {
 	subs  []trace
 	pairs []trace
-	talk  []string // the newest short messages, newest first
+	talk  []said // the newest short messages, newest first
 }
 
 // trace is one subword's or pair's history.
@@ -14,6 +14,9 @@ type trace struct {
 	age   int32 // messages ago, from 1; 0 is never
 	talk  bool  // stood in a short message
 }
+
+// said is what a short message has of a document's words, in order.
+type said struct{ words, subs []int32 }
 
 const (
 	// talkChars is the length up to which a message counts as something said (a request, a thought, a call)
@@ -26,46 +29,99 @@ const (
 
 // recall reads the earlier messages, newest first, for the words of the document, and marks those seen.
 func (v *vocabulary) recall(earlier []string, seen *Seen) *memory {
-	m := &memory{subs: make([]trace, len(v.lexicon.ids)), pairs: make([]trace, len(v.lexicon.pairs))}
+	m := &memory{subs: make([]trace, len(v.lexicon.subwords)), pairs: make([]trace, len(v.lexicon.pairs))}
 	for i := range v.words {
 		v.words[i].seen = seen.Has(v.words[i].text)
 	}
 	for i := len(earlier) - 1; i >= 0; i-- {
-		text := earlier[i]
-		age := int32(len(earlier) - i)
-		short := len(text) <= talkChars
-		if short && len(m.talk) < talkTexts {
-			m.talk = append(m.talk, text)
+		r := reading{v: v, m: m, age: int32(len(earlier) - i), short: len(earlier[i]) <= talkChars, last: none}
+		if r.short && len(m.talk) < talkTexts {
+			m.talk = append(m.talk, said{})
+			r.said = &m.talk[len(m.talk)-1]
 		}
-		v.recallWords(text)
-		v.recallSubwords(m, text, age, short)
+		r.read(earlier[i])
 	}
 	return m
 }
 
-func (v *vocabulary) recallWords(text string) {
-	eachWord(text, func(start, end int) {
-		if end-start < 4 || end-start > maxWord {
-			return
-		}
-		if id, ok := v.index[text[start:end]]; ok {
-			v.words[id].seen = true
-		}
-	})
+// reading is an earlier message as it is read.
+type reading struct {
+	v     *vocabulary
+	m     *memory
+	age   int32
+	short bool
+	said  *said // what is kept of it; may be nil
+	last  int32 // the subword before
 }
 
-func (v *vocabulary) recallSubwords(m *memory, text string, age int32, short bool) {
-	last := int32(-1)
-	eachSubword(text, func(start, end int) {
-		id := v.lexicon.find(text[start:end])
-		if id >= 0 {
-			m.subs[id].mark(age, short)
+func (r *reading) read(text string) {
+	for at := 0; ; {
+		start, end, joined := nextWord(text, at)
+		if start == end {
+			return
 		}
-		if pair := v.lexicon.findPair(last, id); pair >= 0 {
-			m.pairs[pair].mark(age, short)
+		at = end
+		if end-start < shortestSubword || r.know(text[start:end]) {
+			continue
 		}
-		last = id
-	})
+		if !joined {
+			r.cut(text[start:end])
+			continue
+		}
+		eachPart(text, start, end, func(start, end int) {
+			if end-start >= shortestSubword && !r.know(text[start:end]) {
+				r.cut(text[start:end])
+			}
+		})
+	}
+}
+
+// know marks what a term of the document has, if the text is one.
+func (r *reading) know(text string) bool {
+	n := r.v.terms.find(text)
+	if n == none {
+		return false
+	}
+	r.word(n)
+	for _, p := range r.v.terms.partsOf(n) {
+		r.word(p.term)
+	}
+	for _, id := range r.v.terms.subsOf(n) {
+		r.sub(id)
+	}
+	return true
+}
+
+// cut marks the subwords of a text that is no term.
+func (r *reading) cut(text string) {
+	eachSubword(text, func(start, end int) { r.sub(r.v.lexicon.find(text[start:end])) })
+}
+
+func (r *reading) word(n int32) {
+	t := &r.v.terms.list[n]
+	if t.word == none {
+		return
+	}
+	if len(t.text) >= shortestWord {
+		r.v.words[t.word].seen = true
+	}
+	if r.said != nil {
+		r.said.words = append(r.said.words, t.word)
+	}
+}
+
+// sub marks a subword, and the pair that it makes with the one before it.
+func (r *reading) sub(id int32) {
+	if id != none {
+		r.m.subs[id].mark(r.age, r.short)
+		if r.said != nil {
+			r.said.subs = append(r.said.subs, id)
+		}
+	}
+	if pair := r.v.lexicon.findPair(r.last, id); pair != none {
+		r.m.pairs[pair].mark(r.age, r.short)
+	}
+	r.last = id
 }
 
 func (t *trace) mark(age int32, short bool) {

@@ -58,11 +58,11 @@ func (s *Seen) Len() int { return len(s.young) + len(s.old) }
 
 // fingerprint is FNV-1a, folded to 32 bits.
 func fingerprint(w string) uint32 {
-	h := uint64(14695981039346656037)
+	h := uint64(fnvOffset)
 	for i := 0; i < len(w); i++ {
-		h = (h ^ uint64(w[i])) * 1099511628211
+		h = (h ^ uint64(w[i])) * fnvPrime
 	}
-	return uint32(h>>32) ^ uint32(h)
+	return folded(h)
 }
 
 // MarshalBinary writes both generations as sorted, delta-coded fingerprints: two to four bytes each.

@@ -32,21 +32,7 @@ func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// lexicon numbers the subwords of a document, case folded, and remembers the pairs that its identifiers are made of.
-type lexicon struct {
-	ids    map[string]int32
-	pairs  map[uint64]int32
-	filter [filterBits / 64]uint64
-	lower  []byte
-}
-
-// filterBits is the size of a bitmap over length, first and last letter, which spares most look-ups.
-const filterBits = 1 << 12
-
-func newLexicon() *lexicon {
-	return &lexicon{ids: make(map[string]int32, 256), pairs: make(map[uint64]int32, 256)}
-}
-
+// fold lowers a letter.
 func fold(c byte) byte {
 	if isUpper(c) {
 		return c + 'a' - 'A'
@@ -54,62 +40,94 @@ func fold(c byte) byte {
 	return c
 }
 
-func filterBit(s string) uint {
-	return (uint(fold(s[0]))*37 + uint(fold(s[len(s)-1]))*7 + uint(len(s))*401) % filterBits
+// lexicon numbers the subwords of a document, case folded, and remembers the pairs that its identifiers are made of.
+type lexicon struct {
+	index     table
+	subwords  []string // in any case
+	pairIndex table
+	pairs     []pair
+}
+
+// pair is two neighbouring subwords.
+type pair struct{ first, second int32 }
+
+func newLexicon(size int) *lexicon {
+	return &lexicon{index: newTable(size), pairIndex: newTable(size)}
+}
+
+// find is the number of a subword; none where the document does not have it.
+func (x *lexicon) find(s string) int32 {
+	id, _ := x.look(s)
+	return id
+}
+
+// look finds a subword, and the key that it has or would have.
+func (x *lexicon) look(s string) (id int32, key uint32) {
+	for key = foldedHash(s); ; key++ {
+		id = x.index.find(key)
+		if id == none || sameFolded(x.subwords[id], s) {
+			return id, key
+		}
+	}
 }
 
 // add is the number of a subword, a new one where it was not there.
 func (x *lexicon) add(s string) int32 {
-	x.fold(s)
-	id, ok := x.ids[string(x.lower)]
-	if !ok {
-		id = int32(len(x.ids))
-		x.ids[string(x.lower)] = id
-		bit := filterBit(s)
-		x.filter[bit/64] |= 1 << (bit % 64)
+	id, key := x.look(s)
+	if id == none {
+		id = int32(len(x.subwords))
+		x.subwords = append(x.subwords, s)
+		x.index.add(key, id)
 	}
 	return id
 }
 
-// find is the number of a subword; -1 where the document does not have it.
-func (x *lexicon) find(s string) int32 {
-	bit := filterBit(s)
-	if x.filter[bit/64]&(1<<(bit%64)) == 0 {
-		return -1
-	}
-	x.fold(s)
-	if id, ok := x.ids[string(x.lower)]; ok {
-		return id
-	}
-	return -1
-}
-
-func (x *lexicon) fold(s string) {
-	x.lower = x.lower[:0]
+// foldedHash is FNV-1a over a subword in lower case: letters have the bit that digits have all.
+func foldedHash(s string) uint32 {
+	h := uint64(fnvOffset)
 	for i := 0; i < len(s); i++ {
-		x.lower = append(x.lower, fold(s[i]))
+		h = (h ^ uint64(s[i]|0x20)) * fnvPrime
 	}
+	return folded(h)
 }
 
-func pairKey(a, b int32) uint64 { return uint64(uint32(a))<<32 | uint64(uint32(b)) }
+func sameFolded(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := 0; i < len(a); i++ {
+		if a[i]|0x20 != b[i]|0x20 {
+			return false
+		}
+	}
+	return true
+}
 
-// addPair is the number of a pair of neighbouring subwords.
-func (x *lexicon) addPair(a, b int32) int32 {
-	key := pairKey(a, b)
-	id, ok := x.pairs[key]
-	if !ok {
+// addPair is the number of a pair, a new one where it was not there.
+func (x *lexicon) addPair(first, second int32) int32 {
+	id, key := x.lookPair(pair{first, second})
+	if id == none {
 		id = int32(len(x.pairs))
-		x.pairs[key] = id
+		x.pairs = append(x.pairs, pair{first, second})
+		x.pairIndex.add(key, id)
 	}
 	return id
 }
 
-func (x *lexicon) findPair(a, b int32) int32 {
-	if a < 0 || b < 0 {
-		return -1
+// findPair is the number of a pair; none where the document's identifiers do not have it.
+func (x *lexicon) findPair(first, second int32) int32 {
+	if first < 0 || second < 0 {
+		return none
 	}
-	if id, ok := x.pairs[pairKey(a, b)]; ok {
-		return id
+	id, _ := x.lookPair(pair{first, second})
+	return id
+}
+
+func (x *lexicon) lookPair(p pair) (id int32, key uint32) {
+	for key = uint32(p.first)*0x85EBCA6B + uint32(p.second); ; key++ {
+		id = x.pairIndex.find(key)
+		if id == none || x.pairs[id] == p {
+			return id, key
+		}
 	}
-	return -1
 }

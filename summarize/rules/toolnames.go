@@ -3,6 +3,7 @@ package rules
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // toolCategories: the names that agents in the field use, lower case, without separators.
@@ -78,6 +79,21 @@ func squeeze(name string) string {
 		}
 		return unicode.ToLower(r)
 	}, name)
+}
+
+// appendSqueezed appends a squeezed name.
+func appendSqueezed(b []byte, name string) []byte {
+	from := len(b)
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c >= utf8.RuneSelf:
+			return append(b[:from], squeeze(name)...)
+		case c == '_' || c == '-' || c == ' ' || c == '.':
+		default:
+			b = append(b, fold(c))
+		}
+	}
+	return b
 }
 
 // commandName is the first program a shell command runs whose output is seen: what stands before it

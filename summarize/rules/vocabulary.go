@@ -7,19 +7,30 @@ type word struct {
 	text  string
 	count int32 // how often it stands in the source
 	first int32 // the line (index) in which it stands first
+	last  int32 // the line in which it stood last
 	how   uint32
+	look  uint32
 	seen  bool // in an earlier message of the thread
 	worth float64
 
-	subs  []int32 // its subwords, in order
-	pairs []int32 // its pairs of neighbouring subwords
-	parts []int32 // the identifiers that are its parts
+	term  int32
+	pairs span // of vocabulary.pairs: its pairs of neighbouring subwords
+	parts span // of vocabulary.parts: the identifiers that are its parts
+}
+
+// mention is one place where an identifier stands in a line's text.
+type mention struct {
+	id         int32 // in vocabulary
+	start, end int32 // bytes
+	again      bool  // it stands further before in the line
 }
 
 // vocabulary holds the identifiers of a document: how each stands there, and what it is worth.
 type vocabulary struct {
+	terms    *terms
 	words    []word
-	index    map[string]int32
+	pairs    []int32   // in lexicon
+	parts    []int32   // in words
 	mentions []mention // by line
 	from     []int32   // line i has mentions[from[i]:from[i+1]]
 
@@ -31,11 +42,17 @@ type vocabulary struct {
 }
 
 func newVocabulary(doc *document) *vocabulary {
-	n := len(doc.lines)
-	v := &vocabulary{
-		index: make(map[string]int32, 256), from: make([]int32, 0, n+1), subFrom: make([]int32, 0, n+1),
-		kinds: make([]lineKind, n), lexicon: newLexicon(), listing: doc.listing,
+	n, size := len(doc.lines), 0
+	for i := range doc.lines {
+		size += len(doc.lines[i].text)
 	}
+	// What code has of each for its size; other texts let them grow.
+	v := &vocabulary{
+		terms: newTerms(min(size/40, maxWords)), words: make([]word, 0, min(size/50, maxWords)),
+		mentions: make([]mention, 0, size/10), lineSubs: make([]int32, 0, size/8),
+		from: make([]int32, 0, n+1), subFrom: make([]int32, 0, n+1), kinds: make([]lineKind, n), listing: doc.listing,
+	}
+	v.lexicon = v.terms.lexicon
 	for i := range doc.lines {
 		v.from = append(v.from, int32(len(v.mentions)))
 		v.subFrom = append(v.subFrom, int32(len(v.lineSubs)))
@@ -53,17 +70,32 @@ func newVocabulary(doc *document) *vocabulary {
 func (v *vocabulary) read(i int, l *line, s shape) {
 	kind := kindOf(l.text, s)
 	v.kinds[i] = kind
-	eachWord(l.text, func(start, end int) {
-		if w := l.text[start:end]; specific(w) && strings.Trim(w, "_") != "" {
-			v.mention(w, i, start, 1+l.repeat, contextOf(l.text, start, end, kind))
+	for at := 0; ; {
+		start, end, _ := nextWord(l.text, at)
+		if start == end {
+			break
 		}
-	})
+		if at = end; end-start >= shortestSubword {
+			v.readTerm(i, l, v.terms.add(l.text[start:end]), start, kind)
+		}
+	}
 	if v.listing {
 		v.readName(i, l)
 	}
-	eachSubword(l.text, func(start, end int) {
-		v.lineSubs = append(v.lineSubs, v.lexicon.add(l.text[start:end]))
-	})
+}
+
+// readTerm adds what stands at byte start of a line: a whole, then its parts.
+func (v *vocabulary) readTerm(i int, l *line, n int32, start int, kind lineKind) {
+	if v.terms.list[n].specific {
+		v.mention(n, i, start, 1+l.repeat, contextOf(l.text, start, start+len(v.terms.list[n].text), kind))
+	}
+	for _, p := range v.terms.partsOf(n) {
+		if t := &v.terms.list[p.term]; t.specific {
+			from := start + int(p.start)
+			v.mention(p.term, i, from, 1+l.repeat, contextOf(l.text, from, from+len(t.text), kind))
+		}
+	}
+	v.lineSubs = append(v.lineSubs, v.terms.subsOf(n)...)
 }
 
 // readName adds an entry's own name to those of a listing, whatever it looks like: a listing that is cut
@@ -72,19 +104,27 @@ func (v *vocabulary) readName(i int, l *line) {
 	path := strings.TrimRight(l.text, "/")
 	start := strings.LastIndexAny(path, "/ ") + 1
 	name := path[start:]
-	if len(name) < 3 || len(name) > maxWord || !wordByte[name[len(name)-1]] {
+	if len(name) < shortestSubword || len(name) > maxWord || !wordByte[name[len(name)-1]] {
 		return
 	}
-	if id, ok := v.index[name]; ok && v.mentioned(id, int32(start)) {
+	if id := v.find(name); id != none && v.mentioned(id, int32(start)) {
 		v.words[id].how |= isName
 	} else {
-		v.mention(name, i, start, 1, isName)
+		v.mention(v.terms.add(name), i, start, 1, isName)
 	}
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
-		if id, ok := v.index[name[:dot]]; ok {
+		if id := v.find(name[:dot]); id != none {
 			v.words[id].how |= isStem
 		}
 	}
+}
+
+// find is the number of an identifier; none where the document does not have it.
+func (v *vocabulary) find(text string) int32 {
+	if n := v.terms.find(text); n != none {
+		return v.terms.list[n].word
+	}
+	return none
 }
 
 // mentioned tells that the line being read has the word at start already.
@@ -100,40 +140,47 @@ func (v *vocabulary) mentioned(id, start int32) bool {
 // maxWords bounds the identifiers weighed; 300 KB of code have some 5,000.
 const maxWords = 20000
 
-func (v *vocabulary) mention(text string, line, start, times int, how uint32) {
-	id, ok := v.index[text]
-	if !ok && len(v.words) >= maxWords {
-		return
+func (v *vocabulary) mention(n int32, line, start, times int, how uint32) {
+	t := &v.terms.list[n]
+	if t.word == none {
+		if len(v.words) >= maxWords {
+			return
+		}
+		t.word = int32(len(v.words))
+		v.words = append(v.words, word{text: t.text, first: int32(line), last: none, look: lookOf(t.text), term: n})
 	}
-	if !ok {
-		id = int32(len(v.words))
-		v.index[text] = id
-		v.words = append(v.words, word{text: text, first: int32(line)})
-	}
-	w := &v.words[id]
+	w := &v.words[t.word]
 	w.count += int32(times)
 	w.how |= how
-	v.mentions = append(v.mentions, mention{id: id, start: int32(start), end: int32(start + len(text))})
+	v.mentions = append(v.mentions, mention{id: t.word, start: int32(start), end: int32(start + len(t.text)), again: w.last == int32(line)})
+	w.last = int32(line)
 }
 
-// take cuts a word into its subwords and its parts.
+// take finds a word's pairs of subwords and its parts.
 func (v *vocabulary) take(w *word) {
-	last := int32(-1)
-	eachSubword(w.text, func(start, end int) {
-		id := v.lexicon.add(w.text[start:end])
-		w.subs = append(w.subs, id)
-		if last >= 0 {
-			w.pairs = append(w.pairs, v.lexicon.addPair(last, id))
+	from := len(v.pairs)
+	subs := v.terms.subsOf(w.term)
+	for k := 1; k < len(subs); k++ {
+		v.pairs = append(v.pairs, v.lexicon.addPair(subs[k-1], subs[k]))
+	}
+	w.pairs = span{int32(from), int32(len(v.pairs))}
+	from = len(v.parts)
+	for _, p := range v.terms.partsOf(w.term) {
+		if id := v.terms.list[p.term].word; id != none {
+			v.parts = append(v.parts, id)
 		}
-		last = id
-	})
-	eachPart(w.text, 0, len(w.text), func(start, end int) {
-		if p, ok := v.index[w.text[start:end]]; ok && end-start < len(w.text) {
-			w.parts = append(w.parts, p)
-		}
-	})
+	}
+	w.parts = span{int32(from), int32(len(v.parts))}
 }
 
 func (v *vocabulary) of(line int) []mention { return v.mentions[v.from[line]:v.from[line+1]] }
 
+// subs are the subwords of a line.
 func (v *vocabulary) subs(line int) []int32 { return v.lineSubs[v.subFrom[line]:v.subFrom[line+1]] }
+
+// subsOf are the subwords of an identifier, in order.
+func (v *vocabulary) subsOf(w *word) []int32 { return v.terms.subsOf(w.term) }
+
+func (v *vocabulary) pairsOf(w *word) []int32 { return v.pairs[w.pairs.from:w.pairs.to] }
+
+func (v *vocabulary) partsOf(w *word) []int32 { return v.parts[w.parts.from:w.parts.to] }

@@ -63,7 +63,8 @@ func (v *vocabulary) weigh(doc *document, in Input) {
 	s := newScene(doc, v, v.recall(in.Earlier, in.Seen))
 	for id := range v.words {
 		w := &v.words[id]
-		w.worth = probability(s.vector(int32(id)))
+		x := s.vector(int32(id))
+		w.worth = probability(&x)
 		switch {
 		case w.how&isName != 0 && !specific(w.text):
 			w.worth = nameWorth
@@ -73,7 +74,7 @@ func (v *vocabulary) weigh(doc *document, in Input) {
 	}
 }
 
-func probability(x vector) float64 {
+func probability(x *vector) float64 {
 	sum := 0.0
 	for i := range x {
 		sum += x[i] * weights[i]

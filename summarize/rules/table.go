@@ -1,0 +1,64 @@
+package rules
+
+import "math/bits"
+
+// table is a hash table of numbers from 0 on. It does what a map does for them in half the time and room: a
+// large output looks up some hundred thousand words. Whoever uses it holds what the numbers stand for: where
+// two things have the same key, the second one goes to the next key that is free.
+type table struct {
+	slots []slot // a power of two, at most half of them used
+	shift uint8  // of a spread key, so that its highest bits number a slot
+	used  int
+}
+
+type slot struct {
+	key   uint32
+	value int32 // plus one; 0: the slot is free
+}
+
+// none is the number of what is not there.
+const none = -1
+
+// newTable has room for a number of keys before it grows.
+func newTable(keys int) table {
+	n := bits.Len(uint(max(keys, 16)*2 - 1))
+	return table{slots: make([]slot, 1<<n), shift: uint8(32 - n)}
+}
+
+// at is the slot of a key, or the free one where it goes. Keys in a row, and those that end alike, are spread
+// by the golden ratio.
+func (t *table) at(key uint32) *slot {
+	mask := uint(len(t.slots) - 1)
+	for i := uint(key * 0x9E3779B1 >> t.shift); ; i++ {
+		if s := &t.slots[i&mask]; s.value == 0 || s.key == key {
+			return s
+		}
+	}
+}
+
+// find is the number of a key; none where it is free.
+func (t *table) find(key uint32) int32 { return t.at(key).value - 1 }
+
+// add gives a free key its number.
+func (t *table) add(key uint32, number int32) {
+	if t.used++; t.used*2 > len(t.slots) {
+		t.grow()
+	}
+	*t.at(key) = slot{key, number + 1}
+}
+
+func (t *table) grow() {
+	old := t.slots
+	t.slots, t.shift = make([]slot, 2*len(old)), t.shift-1
+	for _, s := range old {
+		if s.value != 0 {
+			*t.at(s.key) = s
+		}
+	}
+}
+
+// FNV-1a's constants.
+const fnvOffset, fnvPrime = 14695981039346656037, 1099511628211
+
+// folded is a hash in 32 bits.
+func folded(hash uint64) uint32 { return uint32(hash>>32) ^ uint32(hash) }

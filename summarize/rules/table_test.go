@@ -1,0 +1,38 @@
+package rules
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestTable: every number is found by what it stands for, however many have the same key, and nothing else is.
+func TestTable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		keys := rapid.Uint32Range(0, rapid.Uint32Range(0, 1<<20).Draw(t, "range"))
+		held := newTable(0)
+		var things []int
+		key := map[int]uint32{}
+		look := func(thing int) (int32, uint32) {
+			for k := key[thing]; ; k++ {
+				if n := held.find(k); n == none || things[n] == thing {
+					return n, k
+				}
+			}
+		}
+		for thing := range rapid.IntRange(0, 300).Draw(t, "things") {
+			key[thing] = keys.Draw(t, "key")
+			n, free := look(thing)
+			if n != none {
+				t.Fatalf("%d is there as %d before it is added", thing, n)
+			}
+			held.add(free, int32(len(things)))
+			things = append(things, thing)
+		}
+		for want, thing := range things {
+			if n, _ := look(thing); n != int32(want) {
+				t.Fatalf("%d is %d, want %d", thing, n, want)
+			}
+		}
+	})
+}

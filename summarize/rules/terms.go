@@ -1,0 +1,91 @@
+package rules
+
+import (
+	"hash/maphash"
+	"strings"
+)
+
+// term is a word of a document: a whole as nextWord finds it, a part of one, or a listing's name. It is cut
+// up once, however often it stands there.
+type term struct {
+	text     string
+	word     int32 // its number among the identifiers; none where it is not among them
+	specific bool  // an identifier by its looks
+	subs     span  // of terms.subs: its subwords, in order
+	parts    span  // of terms.parts
+}
+
+// span is a stretch of a list.
+type span struct{ from, to int32 }
+
+// part is a part of a term that is long enough to say something.
+type part struct {
+	term  int32
+	start int32 // byte of the whole
+}
+
+// terms numbers the words of a document.
+type terms struct {
+	seed    maphash.Seed
+	index   table
+	list    []term
+	subs    []int32 // in lexicon
+	parts   []part
+	lexicon *lexicon
+}
+
+func newTerms(size int) *terms {
+	return &terms{seed: maphash.MakeSeed(), index: newTable(size), lexicon: newLexicon(size)}
+}
+
+func (t *terms) subsOf(n int32) []int32 { return t.subs[t.list[n].subs.from:t.list[n].subs.to] }
+
+func (t *terms) partsOf(n int32) []part { return t.parts[t.list[n].parts.from:t.list[n].parts.to] }
+
+// find is the number of a term; none where the document does not have it.
+func (t *terms) find(text string) int32 {
+	n, _ := t.look(text)
+	return n
+}
+
+// look finds a term, and the key that it has or would have.
+func (t *terms) look(text string) (n int32, key uint32) {
+	for key = uint32(maphash.String(t.seed, text)); ; key++ {
+		n = t.index.find(key)
+		if n == none || t.list[n].text == text {
+			return n, key
+		}
+	}
+}
+
+// add is the number of a term, a new one where it was not there.
+func (t *terms) add(text string) int32 {
+	n, key := t.look(text)
+	if n == none {
+		n = int32(len(t.list))
+		t.list = append(t.list, term{text: text, word: none, specific: specific(text) && strings.Trim(text, "_") != ""})
+		t.index.add(key, n)
+		t.cut(n, text)
+	}
+	return n
+}
+
+// cut finds a new term's parts and subwords.
+func (t *terms) cut(n int32, text string) {
+	parts := len(t.parts)
+	joints := 0
+	eachPart(text, 0, len(text), func(start, end int) {
+		if joints++; end-start < len(text) && end-start >= shortestSubword {
+			t.parts = append(t.parts, part{t.add(text[start:end]), int32(start)})
+		}
+	})
+	t.list[n].parts = span{int32(parts), int32(len(t.parts))}
+	subs := len(t.subs)
+	if joints == 1 {
+		eachSubword(text, func(start, end int) { t.subs = append(t.subs, t.lexicon.add(text[start:end])) })
+	}
+	for _, p := range t.partsOf(n) { // no subword goes beyond a part
+		t.subs = append(t.subs, t.subsOf(p.term)...)
+	}
+	t.list[n].subs = span{int32(subs), int32(len(t.subs))}
+}
