@@ -2,20 +2,13 @@ package jobs
 
 import (
 	"context"
-	"fmt"
-	"strings"
-
-	"github.com/go-json-experiment/json"
 
 	"precis/events"
-	"precis/internal/contents"
 	"precis/internal/fold"
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
 	"precis/summarize/ledger"
-	"precis/summarize/llm"
-	"precis/summarize/tokens"
 )
 
 // proseShare is the part of a compaction's tokens that a model's prose may take, in percent. The rest is
@@ -26,15 +19,10 @@ const proseShare = 40
 // has taken up, and of what lies further back what the rules say. So a message is read as it is, by a
 // model, while its leaf is one of the last, and no model ever reads a model's text.
 func (r *Runner) compactionWork(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (*work, error) {
-	counter, err := tokens.For(p.Tokenizer)
+	s, err := r.sources(view, p, job)
 	if err != nil {
 		return nil, err
 	}
-	prompts, err := llm.NewPrompts(p.Prompts)
-	if err != nil {
-		return nil, err
-	}
-	s := &sources{view: view, log: contents.Uncached{Log: r.Log}, thread: *job.Started.ThreadID, most: p.ToolOutput.MaxInputChars}
 	held, err := s.held(job.Started.Slot)
 	if err != nil {
 		return nil, err
@@ -46,25 +34,11 @@ func (r *Runner) compactionWork(ctx context.Context, view state.View, p *summari
 	budget := fold.NewBudget(p.Compaction, held.TokenCountBefore)
 	w := &work{instead: held.Content}
 	w.finish = func(prose string) string {
-		return r.Ladder.Mask(budget.Fit(func(chars int) string { return ledger.Render(merged, prose, chars) }, counter.Count))
+		return r.Ladder.Mask(budget.Fit(func(chars int) string { return ledger.Render(merged, prose, chars) }, s.count))
 	}
-	w.job = llm.Job{
-		Kind: job.Started.Kind, Content: s.text.String(),
-		MaxTokens: max(1, budget.Tokens*proseShare/100), MaxChars: max(1, budget.Chars*proseShare/100),
-		MaxInputChars: p.ToolOutput.MaxInputChars, Prompts: prompts,
-		Providers: []string{p.Provider, mainProvider}, Tokens: counter.Count,
-		FailWithoutModel: p.OnFailure == "fail",
-	}
+	w.job = s.job(p, max(1, budget.Tokens*proseShare/100))
+	w.job.MaxChars = max(1, budget.Chars*proseShare/100)
 	return w, nil
-}
-
-// sources gathers what summaries stand for.
-type sources struct {
-	view   state.View
-	log    fold.Log
-	thread string
-	most   int // characters of one call
-	text   strings.Builder
 }
 
 // held is the summary by rules that the model's is to take the place of.
@@ -75,98 +49,4 @@ func (s *sources) held(name string) (*events.Summary, error) {
 	}
 	_, rec, err := s.summary(slot.Holder)
 	return rec, err
-}
-
-func (s *sources) summary(id string) (*thread.Summary, *events.Summary, error) {
-	sum, err := s.view.Summary(s.thread, id)
-	if err != nil {
-		return nil, nil, err
-	}
-	if sum == nil {
-		return nil, nil, fmt.Errorf("%w: summary %q of thread %q has no row", state.ErrDamaged, id, s.thread)
-	}
-	rec := &events.Summary{}
-	if err := json.Unmarshal(sum.Record, rec); err != nil {
-		return nil, nil, fmt.Errorf("%w: record of %s: %w", state.ErrDamaged, id, err)
-	}
-	return sum, rec, nil
-}
-
-// read writes what the summaries stand for, oldest first, and merges their ledgers.
-func (s *sources) read(ctx context.Context, ids []string) (merged ledger.Ledger, err error) {
-	var leaves []ledger.Ledger
-	for _, id := range ids {
-		sum, rec, err := s.summary(id)
-		if err != nil {
-			return merged, err
-		}
-		if sum.Level > 0 {
-			s.further(rec.Content)
-		} else if err := s.messages(ctx, sum); err != nil {
-			return merged, err
-		}
-		l, err := fold.LedgerOf(ctx, s.view, s.log, s.thread, id)
-		if err != nil {
-			return merged, err
-		}
-		leaves = append(leaves, l)
-	}
-	return ledger.Join(leaves), nil
-}
-
-// Marks of what a summary further back lost to its share of the input: a tenth, and none where that is too
-// little to say anything (seed 2).
-const (
-	furtherShare = 10
-	leastChars   = 200
-	markCut      = "\n[Summary truncated]"
-	markOmitted  = "[Summary omitted: insufficient budget]"
-)
-
-// further writes what the rules say of messages further back.
-func (s *sources) further(text string) {
-	if room := s.most / furtherShare; s.most > 0 && len([]rune(text)) > room {
-		if room < leastChars {
-			text = markOmitted
-		} else {
-			text = string([]rune(text)[:room-len(markCut)]) + markCut
-		}
-	}
-	s.text.WriteString("[summary of earlier messages]\n  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n")
-}
-
-// messages writes a leaf's messages; of a large tool output what its summary says.
-func (s *sources) messages(ctx context.Context, sum *thread.Summary) error {
-	list, err := fold.MessagesOf(ctx, s.view, s.log, s.thread, sum)
-	if err != nil {
-		return err
-	}
-	var turns []llm.Turn
-	for _, m := range list {
-		turn := llm.Turn{MessageID: m.MessageID, Role: m.Role, Text: m.Content.Text(), Tool: m.ToolName}
-		if m.Role == events.RoleTool {
-			if turn.Text, err = s.output(m.MessageID, turn.Text); err != nil {
-				return err
-			}
-		}
-		for _, call := range m.ToolCalls {
-			turn.Calls = append(turn.Calls, call.Name+" "+call.ArgumentsText())
-		}
-		turns = append(turns, turn)
-	}
-	s.text.WriteString(llm.Transcript(turns) + "\n")
-	return nil
-}
-
-// output is a tool's output as prompts have it.
-func (s *sources) output(message, text string) (string, error) {
-	slot, err := s.view.Slot(s.thread, "tool:"+message)
-	if err != nil || slot.Holder == "" {
-		return text, err
-	}
-	sum, rec, err := s.summary(slot.Holder)
-	if err != nil || sum.Status != thread.Active {
-		return text, err
-	}
-	return rec.Content, nil
 }

@@ -4,28 +4,21 @@ import (
 	"context"
 
 	"precis/events"
-	"precis/internal/contents"
 	"precis/internal/fold"
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
 	"precis/summarize/ledger"
 	"precis/summarize/llm"
-	"precis/summarize/tokens"
 )
 
 // historyWork reads what a history is made from: the thread's compactions, as compactions do, and the
 // messages behind them.
 func (r *Runner) historyWork(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (*work, error) {
-	counter, err := tokens.For(p.Tokenizer)
+	s, err := r.sources(view, p, job)
 	if err != nil {
 		return nil, err
 	}
-	prompts, err := llm.NewPrompts(p.Prompts)
-	if err != nil {
-		return nil, err
-	}
-	s := &sources{view: view, log: contents.Uncached{Log: r.Log}, thread: *job.Started.ThreadID, most: p.ToolOutput.MaxInputChars}
 	l, err := s.read(ctx, job.Started.SourceSummaryIDs)
 	if err != nil {
 		return nil, err
@@ -44,14 +37,10 @@ func (r *Runner) historyWork(ctx context.Context, view state.View, p *summarize.
 		return nil, err
 	}
 	budget := fold.HistoryBudget(p, before)
-	byRules := func(string) string { return budget.Fit(ledger.Renderer(l, nil), counter.Count) }
-	return &work{tokens: before, job: llm.Job{
-		Kind: job.Started.Kind, Content: s.text.String(), MaxTokens: max(1, budget.Tokens),
-		MaxInputChars: p.ToolOutput.MaxInputChars, Prompts: prompts,
-		Providers: []string{p.Provider, mainProvider}, Tokens: counter.Count,
-		Facts: func(string) []string { return llm.Facts(byRules("")) }, Rules: byRules,
-		FailWithoutModel: p.OnFailure == "fail",
-	}}, nil
+	byRules := func(string) string { return budget.Fit(ledger.Renderer(l, nil), s.count) }
+	call := s.job(p, max(1, budget.Tokens))
+	call.Facts, call.Rules = func(string) []string { return llm.Facts(byRules("")) }, byRules
+	return &work{tokens: before, job: call}, nil
 }
 
 // weight is what a job's sources stand for in tokens.

@@ -1,0 +1,149 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/contents"
+	"precis/internal/fold"
+	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize"
+	"precis/summarize/ledger"
+	"precis/summarize/llm"
+	"precis/summarize/tokens"
+)
+
+// sources gathers what a job's summaries and messages stand for, as a model is to read it.
+type sources struct {
+	view   state.View
+	log    fold.Log
+	thread string
+	kind   string
+	most   int // characters of one call
+	text   strings.Builder
+
+	count   func(string) int
+	prompts llm.Prompts
+}
+
+func (r *Runner) sources(view state.View, p *summarize.Policy, job *thread.Job) (*sources, error) {
+	counter, err := tokens.For(p.Tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	prompts, err := llm.NewPrompts(p.Prompts)
+	if err != nil {
+		return nil, err
+	}
+	return &sources{
+		view: view, log: contents.Uncached{Log: r.Log}, thread: *job.Started.ThreadID, kind: job.Started.Kind,
+		most: p.ToolOutput.MaxInputChars, count: counter.Count, prompts: prompts,
+	}, nil
+}
+
+// job is the call to a model about what was gathered.
+func (s *sources) job(p *summarize.Policy, maxTokens int) llm.Job {
+	return llm.Job{
+		Kind: s.kind, Content: s.text.String(), MaxTokens: maxTokens, MaxInputChars: s.most, Prompts: s.prompts,
+		Providers: []string{p.Provider, mainProvider}, Tokens: s.count, FailWithoutModel: p.OnFailure == "fail",
+	}
+}
+
+func (s *sources) summary(id string) (*thread.Summary, *events.Summary, error) {
+	sum, err := s.view.Summary(s.thread, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if sum == nil {
+		return nil, nil, fmt.Errorf("%w: summary %q of thread %q has no row", state.ErrDamaged, id, s.thread)
+	}
+	rec := &events.Summary{}
+	if err := json.Unmarshal(sum.Record, rec); err != nil {
+		return nil, nil, fmt.Errorf("%w: record of %s: %w", state.ErrDamaged, id, err)
+	}
+	return sum, rec, nil
+}
+
+// read writes what the summaries stand for, oldest first, and merges their ledgers.
+func (s *sources) read(ctx context.Context, ids []string) (merged ledger.Ledger, err error) {
+	var leaves []ledger.Ledger
+	for _, id := range ids {
+		sum, rec, err := s.summary(id)
+		if err != nil {
+			return merged, err
+		}
+		if sum.Level > 0 {
+			s.further(rec.Content)
+		} else if err := s.messages(ctx, sum); err != nil {
+			return merged, err
+		}
+		l, err := fold.LedgerOf(ctx, s.view, s.log, s.thread, id)
+		if err != nil {
+			return merged, err
+		}
+		leaves = append(leaves, l)
+	}
+	return ledger.Join(leaves), nil
+}
+
+// Marks of what a summary further back lost to its share of the input: a tenth, and none where that is too
+// little to say anything (seed 2).
+const (
+	furtherShare = 10
+	leastChars   = 200
+	markCut      = "\n[Summary truncated]"
+	markOmitted  = "[Summary omitted: insufficient budget]"
+)
+
+// further writes what the rules say of messages further back.
+func (s *sources) further(text string) {
+	if room := s.most / furtherShare; s.most > 0 && len([]rune(text)) > room {
+		if room < leastChars {
+			text = markOmitted
+		} else {
+			text = string([]rune(text)[:room-len(markCut)]) + markCut
+		}
+	}
+	s.text.WriteString("[summary of earlier messages]\n  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n")
+}
+
+// messages writes a leaf's messages; of a large tool output what its summary says.
+func (s *sources) messages(ctx context.Context, sum *thread.Summary) error {
+	list, err := fold.MessagesOf(ctx, s.view, s.log, s.thread, sum)
+	if err != nil {
+		return err
+	}
+	var turns []llm.Turn
+	for _, m := range list {
+		turn := llm.Turn{MessageID: m.MessageID, Role: m.Role, Text: m.Content.Text(), Tool: m.ToolName}
+		if m.Role == events.RoleTool {
+			if turn.Text, err = s.output(m.MessageID, turn.Text); err != nil {
+				return err
+			}
+		}
+		for _, call := range m.ToolCalls {
+			turn.Calls = append(turn.Calls, call.Name+" "+call.ArgumentsText())
+		}
+		turns = append(turns, turn)
+	}
+	s.text.WriteString(llm.Transcript(turns) + "\n")
+	return nil
+}
+
+// output is a tool's output as prompts have it.
+func (s *sources) output(message, text string) (string, error) {
+	slot, err := s.view.Slot(s.thread, "tool:"+message)
+	if err != nil || slot.Holder == "" {
+		return text, err
+	}
+	sum, rec, err := s.summary(slot.Holder)
+	if err != nil || sum.Status != thread.Active {
+		return text, err
+	}
+	return rec.Content, nil
+}
