@@ -49,6 +49,8 @@ type world struct {
 	t      testing.TB
 	broker *broker.Broker
 	config *config.Config
+	// bulkFrom is how far behind the log a start takes it in bulk; 0: the processor's own.
+	bulkFrom uint64
 }
 
 // newWorld starts a server, with a configuration of two policies: by rules, and by a model.
@@ -92,7 +94,7 @@ func newModel(t testing.TB) *httptest.Server {
 // run has a processor work until work returns and everything is settled.
 func (w *world) run(work func(*processor.Processor)) {
 	w.t.Helper()
-	p, err := processor.Open(w.t.Context(), processor.Options{Config: w.config, Logger: logger(w.t), Broker: w.broker})
+	p, err := processor.Open(w.t.Context(), processor.Options{Config: w.config, Logger: logger(w.t), Broker: w.broker, BulkFrom: w.bulkFrom})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -222,5 +224,19 @@ func clean(t testing.TB, rep *audit.Report) {
 	t.Helper()
 	for _, f := range rep.Findings {
 		t.Errorf("%+v", f)
+	}
+}
+
+// line is a message of a thread "long", of some 30 tokens.
+func line(i int, role string) [2]string {
+	return [2]string{"thread.message.long", say(fmt.Sprintf("l%d", i), role,
+		fmt.Sprintf("Line %d of a long talk is about main_%d.go, which TestTotal%d holds to error E%d, and about nothing else at all.", i, i, i, i))}
+}
+
+// proved holds the log against itself, with the rules run again and without, and against the store.
+func (w *world) proved() {
+	w.t.Helper()
+	for _, rules := range []bool{true, false} {
+		clean(w.t, w.replay(func(o *audit.Options) { o.Rules = rules }))
 	}
 }

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize/ledger"
 )
 
 // LedgerOf is the ledger of a leaf or a node: the stored one, or, where a recovery has adopted the summary
-// from its record, made again from its sources.
+// from its record, made again from its sources as they were.
 func LedgerOf(ctx context.Context, view state.View, log Log, name, id string) (ledger.Ledger, error) {
 	var l ledger.Ledger
 	data, err := view.Ledger(name, id)
@@ -31,7 +34,7 @@ func LedgerOf(ctx context.Context, view state.View, log Log, name, id string) (l
 	if len(sum.SourceSums) > 0 {
 		return mergedOf(ctx, view, log, name, sum.SourceSums)
 	}
-	messages, err := MessagesOf(ctx, view, log, name, sum)
+	messages, err := messagesThen(ctx, view, log, name, sum)
 	return ledger.Collect(messages).Trim(ledger.DefaultLimits()), err
 }
 
@@ -53,9 +56,47 @@ func MessagesOf(ctx context.Context, view state.View, log Log, name string, sum 
 	if err != nil {
 		return nil, err
 	}
+	return readAll(ctx, log, rows)
+}
+
+// messagesThen are the messages that a summary was made from, as they were then: where a policy does not heed
+// edits it goes on standing for that, and so does its ledger.
+func messagesThen(ctx context.Context, view state.View, log Log, name string, sum *thread.Summary) ([]ledger.Message, error) {
+	var made events.Head
+	if err := json.Unmarshal(sum.Record, &made); err != nil {
+		return nil, fmt.Errorf("%w: record of %s: %w", state.ErrDamaged, sum.ID, err)
+	}
+	rows, err := view.MessagesOf(name, sum.Sources)
+	for i := 0; err == nil && i < len(rows); i++ {
+		rows[i], err = asOf(view, name, rows[i], made.EventSeq)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readAll(ctx, log, rows)
+}
+
+// asOf is a message that was not deleted at an event, at the revision that it had behind that.
+func asOf(view state.View, name string, m *thread.Message, event uint64) (*thread.Message, error) {
+	if m.Seq <= event {
+		return m, nil
+	}
+	then := *m
+	for then.Deleted = false; then.Seq > event && then.Revision > 0; {
+		var err error
+		then.Revision--
+		if then.Seq, err = view.RevisionSeq(name, m, then.Revision); err != nil {
+			return nil, err
+		}
+	}
+	return &then, nil
+}
+
+// readAll reads what rows say that are not deleted.
+func readAll(ctx context.Context, log Log, rows []*thread.Message) ([]ledger.Message, error) {
 	rows = slices.DeleteFunc(rows, func(m *thread.Message) bool { return m.Deleted })
 	var list []ledger.Message
-	err = eachRead(ctx, log, rows, func(m *thread.Message) error {
+	err := eachRead(ctx, log, rows, func(m *thread.Message) error {
 		msg, err := CurrentMessage(ctx, log, m)
 		if err == nil {
 			list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: msg})
