@@ -97,6 +97,8 @@ func (a *auditor) end(ctx context.Context, out fold.Outcome) error {
 	return a.remake(ctx)
 }
 
+func (a *auditor) between(ctx context.Context) error { return a.remake(ctx) }
+
 // done looks at what is left when everything is folded in.
 func (a *auditor) done(ctx context.Context) error {
 	if err := a.remake(ctx); err != nil {

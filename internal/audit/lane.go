@@ -33,6 +33,8 @@ type watch interface {
 	fold.Watch
 	begin(m broker.Stored)
 	end(ctx context.Context, out fold.Outcome) error
+	// between is called when what took effect between two events is adopted.
+	between(ctx context.Context) error
 	// done is called when the lane has folded everything.
 	done(ctx context.Context) error
 }
@@ -66,6 +68,10 @@ func (l *lane) take(ctx context.Context, m broker.Stored) error {
 		return nil
 	}
 	if l.watch != nil {
+		// What took effect behind the event before is looked at before this one changes its sources.
+		if err := l.between(ctx, m.Seq-1); err != nil {
+			return fmt.Errorf("before event %d: %w", m.Seq, err)
+		}
 		l.watch.begin(m)
 	}
 	out, err := l.fold.Step(ctx, fold.Delivery{
@@ -83,6 +89,14 @@ func (l *lane) take(ctx context.Context, m broker.Stored) error {
 		return nil
 	}
 	return l.commit()
+}
+
+// between adopts what took effect up to a sequence that is behind the last event.
+func (l *lane) between(ctx context.Context, seq uint64) error {
+	if err := l.fold.AdoptUpTo(seq); err != nil {
+		return err
+	}
+	return l.watch.between(ctx)
 }
 
 func (l *lane) commit() error {

@@ -31,7 +31,7 @@ func (a *auditor) leaf(at scope, st *thread.State, r *onRecord, rec *events.Summ
 
 // leafMissed notes a compaction that a thread is still due behind its event.
 func (a *auditor) leafMissed(at scope, s fold.Stepped) error {
-	if s.Turned {
+	if s.Turned || s.Cut {
 		return nil
 	}
 	due, err := a.lane.fold.DueLeaf(s.State, s.Delivery)

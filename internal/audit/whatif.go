@@ -165,6 +165,8 @@ func (i *imagined) end(ctx context.Context, _ fold.Outcome) error {
 	return nil
 }
 
+func (*imagined) between(context.Context) error { return nil }
+
 func (*imagined) done(context.Context) error { return nil }
 
 // job ends a job with what the rules say, as if a model had said it.

@@ -78,8 +78,9 @@ func (w *compaction) weigh(rows []*thread.Message) (tokens int64, err error) {
 }
 
 // mend makes what a thread's record ends in the middle of: records of one event are stored one after the
-// other, and the last of them may be missing. Then it goes on as compactions does.
-func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string) error {
+// other, and the last of them may be missing. Then it goes on as compactions does; cut says that the event has
+// cut the thread.
+func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string, cut bool) error {
 	if st.Compaction == nil {
 		return nil
 	}
@@ -98,8 +99,13 @@ func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []
 	if err := w.whole(ctx); err != nil {
 		return err
 	}
-	if err := f.compactions(ctx, st, d, nil, p, waiting); err != nil {
+	if err := w.renew(ctx, waiting); err != nil {
 		return err
+	}
+	if !cut {
+		if err := w.cut(ctx); err != nil {
+			return err
+		}
 	}
 	if err := errors.Join(f.part.LoadSlot(st, events.SlotCurrent), f.part.LoadJobs(st)); err != nil {
 		return err

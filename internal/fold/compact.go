@@ -35,11 +35,15 @@ func (f *Fold) compactions(ctx context.Context, st *thread.State, d Delivery, dr
 	if err := w.renew(ctx, waiting); err != nil {
 		return err
 	}
-	if st.Header.RenewCompactions > 0 || !p.Enabled {
+	return w.cut(ctx)
+}
+
+// cut makes the leaf that the policy's condition calls for, and what follows from it.
+func (w *compaction) cut(ctx context.Context) error {
+	if w.st.Header.RenewCompactions > 0 || !w.p.Enabled {
 		return nil // what a compaction would stand on is stale
 	}
-	facts := st.Compaction.Cut.Facts(p.Compaction)
-	trigger, ok := cut.Fires(p.Compaction.Trigger, facts)
+	trigger, ok := cut.Fires(w.p.Compaction.Trigger, w.st.Compaction.Cut.Facts(w.p.Compaction))
 	if !ok {
 		return nil
 	}

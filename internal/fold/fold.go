@@ -85,8 +85,9 @@ type Fold struct {
 
 	config      *Config
 	fingerprint string
-	configSeq   uint64 // chain_seq of the config.applied in force
-	turn        bool   // the record that was adopted last can't have been decided at its event
+	configSeq   uint64    // chain_seq of the config.applied in force
+	how         stands    // the record that was adopted last
+	at          time.Time // of the event whose records are adopted
 }
 
 // New makes the fold of a partition, under the configuration that the partition has on record; under
@@ -271,7 +272,7 @@ func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thr
 		return err
 	}
 	if f.watch != nil {
-		if err := f.stepped(ctx, st, d, res, decided{drafts: dec.drafts, whole: f.emitted()}, false); err != nil {
+		if err := f.stepped(ctx, st, d, res, decided{drafts: dec.drafts, whole: f.emitted()}, stands{}); err != nil {
 			return err
 		}
 	}

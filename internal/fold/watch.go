@@ -38,22 +38,25 @@ type Stepped struct {
 	// Turned says that something was decided for the thread behind the event, or that the configuration has
 	// changed: what State is due now, the event did not call for.
 	Turned bool
+	// Cut says that a leaf on record cut the thread at the event, which cuts once.
+	Cut bool
 }
 
 func (f *Fold) adopting(st *thread.State, s *state.Staged, rec events.Record) {
-	f.turn = byTurn(rec)
+	f.how = stands{turned: f.byTurn(rec)}
+	f.how.cut = !f.how.turned && newLeaf(rec)
 	if f.watch != nil {
 		f.watch.Adopting(st, s, rec)
 	}
 }
 
 // stepped tells the watch what was decided.
-func (f *Fold) stepped(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, turned bool) error {
+func (f *Fold) stepped(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, how stands) error {
 	if f.watch == nil {
 		return nil
 	}
 	p, _ := f.policy(st, nil)
-	s := Stepped{Delivery: d, State: st, Result: res, Policy: p.Name, Decided: dec.whole, Whole: dec.whole != nil || f.rehearses, Turned: turned}
+	s := Stepped{Delivery: d, State: st, Result: res, Policy: p.Name, Decided: dec.whole, Whole: dec.whole != nil || f.rehearses, Turned: how.turned, Cut: how.cut}
 	if !s.Whole {
 		for _, dr := range dec.drafts {
 			s.Decided = append(s.Decided, dr.record())
