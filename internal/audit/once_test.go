@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/state"
 	"precis/summarize"
 )
 
@@ -193,5 +195,66 @@ func TestJobThatEndsBetweenTwoEvents(t *testing.T) {
 	w.run(func(*processor.Processor) {
 		put("message.edited", "long", `{"message_id":"r1","content":"never mind"}`)
 	})
+	w.proved()
+}
+
+// What SUMMARIES holds ends behind a leaf, and the store is lost: what follows from the leaf is made for the
+// leaf's own reason.
+func TestRecordEndsBehindALeaf(t *testing.T) {
+	w := newWorld(t)
+	w.run(func(*processor.Processor) {
+		for i := range 14 {
+			w.put(line(i, []string{"user", "assistant"}[i%2]))
+		}
+	})
+	list := w.messages(broker.StreamSummaries)
+	end := slices.IndexFunc(list, func(m broker.Stored) bool { return strings.Contains(string(m.Data), `"slot":"leaf:`) })
+	if end < 0 || end == len(list)-1 {
+		t.Fatalf("record %d of %d is a leaf", end, len(list))
+	}
+	w.rewrite(broker.StreamSummaries, list[:end+1])
+	if err := os.RemoveAll(processor.StoreDir(w.config.DataDir)); err != nil {
+		t.Fatal(err)
+	}
+	w.run(func(*processor.Processor) {})
+	if again := w.messages(broker.StreamSummaries); len(again) != len(list) {
+		t.Errorf("%d records, want %d as before", len(again), len(list))
+	}
+	w.proved()
+}
+
+// The current summary is stale for good, and a leaf under it is made again later: an event that makes the leaf
+// does not make the current one, and neither does a fold of what is on record.
+func TestLeafUnderAStaleCurrent(t *testing.T) {
+	w := newWorld(t)
+	w.config.Policies[0].Staleness.Action = events.ActionFail
+	w.run(func(p *processor.Processor) {
+		for i := range 26 {
+			w.put(line(i, []string{"user", "assistant"}[i%2]))
+		}
+		w.put([2]string{"message.edited.long", `{"message_id":"l1","content":"other words"}`})
+		if err := p.Settled(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		next := *w.config
+		next.Policies = slices.Clone(next.Policies)
+		next.Policies[0].Staleness.Action = events.ActionRegenerate
+		w.config = &next
+		if err := p.Reload(within(t), &next); err != nil {
+			t.Fatal(err)
+		}
+		w.put([2]string{"message.edited.long", `{"message_id":"l14","content":"other words"}`})
+	})
+	store := w.store()
+	err := audit.Compare(within(t), store, audit.Against{Broker: w.broker, Partitions: w.config.Partitions, Logger: logger(t)}, func(p state.Problem) {
+		t.Errorf("%+v", p)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := w.rows(audit.Filter{Thread: "long"}, events.SummaryCreated)
+	if last := made[len(made)-1].Record.(*events.Summary); last.Level > 0 || last.Trigger.Reason != events.TriggerRegenerated {
+		t.Fatalf("%s by %s is the last one made, want a leaf made again", last.Slot, last.Trigger.Reason)
+	}
 	w.proved()
 }

@@ -34,12 +34,12 @@ func (f *Fold) recoverEvent(ctx context.Context, st *thread.State, d Delivery, r
 	if err := f.save(st, d, res); err != nil {
 		return err
 	}
-	f.at = d.Time
+	f.at, f.cut = d.Time, nil
 	adopted, err := f.adoptUpTo(d.Seq, d.Seq)
 	// Behind a record of a turn, and behind a configuration, nothing of the event's can be missing.
 	whole := adopted[behind(st.Header.Thread)] || adopted[reconfigured]
 	if err == nil {
-		err = f.stepped(ctx, st, d, res, dec, stands{turned: whole, cut: adopted[cutIn(st.Header.Thread)]})
+		err = f.stepped(ctx, st, d, res, dec, whole)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrHalfDone, err)
@@ -69,7 +69,7 @@ func (f *Fold) recoverEvent(ctx context.Context, st *thread.State, d Delivery, r
 			return fmt.Errorf("%w: %w", ErrHalfDone, err)
 		}
 	}
-	if err := f.mend(ctx, st, d, drafts, p, dec.waiting, adopted[cutIn(name)]); err != nil {
+	if err := f.mend(ctx, st, d, drafts, p, dec.waiting); err != nil {
 		return fmt.Errorf("%w: %w", ErrHalfDone, err)
 	}
 	if !adopted[place{name, events.SummaryCreated, events.SlotHistory}] {
@@ -121,14 +121,13 @@ var reconfigured = place{typ: events.ConfigApplied}
 // missing, and what the turn has changed is the next event's to act on.
 func behind(thread string) place { return place{thread: thread, what: "turn"} }
 
-// cutIn marks a thread that an event has cut: one event cuts once, though the thread may be due again behind
-// that. A cut before a user message is preferred, and what is left before the next safe one may be enough.
-func cutIn(thread string) place { return place{thread: thread, what: "cut"} }
-
-// newLeaf says whether a record is a leaf that cut its thread.
-func newLeaf(rec events.Record) bool {
+// newLeaf is a record that is a leaf which cut its thread; nil for any other.
+func newLeaf(rec events.Record) *events.Summary {
 	sum, ok := rec.(*events.Summary)
-	return ok && sum.Kind == events.KindCompaction && sum.Level == 0 && sum.Version == 1 && sum.Slot != events.SlotCurrent
+	if !ok || sum.Kind != events.KindCompaction || sum.Level > 0 || sum.Version > 1 {
+		return nil
+	}
+	return sum
 }
 
 // byTurn says whether a record can only have been decided behind its event, and not at it. What an event calls
@@ -199,16 +198,13 @@ func (f *Fold) adoptUpTo(seq, configured uint64) (map[place]bool, error) {
 				f.next, places[reconfigured] = s.EffectiveSeq, true
 				return places, nil
 			}
-			at, how, err := f.adopt(s)
+			at, turn, err := f.adopt(s)
 			if err != nil {
 				return nil, fmt.Errorf("adopt record %d of SUMMARIES: %w", s.Seq, err)
 			}
 			places[at] = true
-			if how.turned {
+			if turn {
 				places[behind(s.Thread)] = true
-			}
-			if how.cut {
-				places[cutIn(s.Thread)] = true
 			}
 			f.part.Adopted(s)
 			f.next = s.EffectiveSeq
@@ -230,25 +226,22 @@ func (f *Fold) seekNext() error {
 	return err
 }
 
-// stands is what records say of how they were made: that one can't have been decided at its event, and that
-// one is a leaf that its event called for.
-type stands struct{ turned, cut bool }
-
-// adopt folds one record in as it stands, whatever would be decided today.
-func (f *Fold) adopt(s *state.Staged) (at place, how stands, err error) {
+// adopt folds one record in as it stands, whatever would be decided today. turn says that it can't have been
+// decided at its event.
+func (f *Fold) adopt(s *state.Staged) (at place, turn bool, err error) {
 	st, err := f.part.LoadThread(s.Thread)
 	if err != nil {
-		return at, how, err
+		return at, false, err
 	}
 	if s.ChainSeq != st.Header.ChainSeq+1 {
 		f.logger.Warn().Str("thread_id", s.Thread).Uint64("seq", s.Seq).
 			Uint64("chain_seq", s.ChainSeq).Uint64("want", st.Header.ChainSeq+1).
 			Msg("SUMMARIES has a gap in the thread's chain; run processor check")
 	}
-	at.thread, at.typ, f.how = s.Thread, s.Type, stands{}
+	at.thread, at.typ, f.turn = s.Thread, s.Type, false
 	if at.what, err = f.fold(st, s); err != nil {
 		if st, err = f.leaveOut(s, err); err != nil {
-			return at, how, err
+			return at, false, err
 		}
 	}
 	if at.typ == events.SummaryStarted {
@@ -256,7 +249,7 @@ func (f *Fold) adopt(s *state.Staged) (at place, how stands, err error) {
 	}
 	st.Header.SummariesSeq = max(st.Header.SummariesSeq, s.Seq)
 	f.part.Save(st)
-	return at, f.how, nil
+	return at, f.turn, nil
 }
 
 // leaveOut passes over a record that can't be folded in, where a watch says so: only its place in the

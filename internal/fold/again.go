@@ -78,9 +78,8 @@ func (w *compaction) weigh(rows []*thread.Message) (tokens int64, err error) {
 }
 
 // mend makes what a thread's record ends in the middle of: records of one event are stored one after the
-// other, and the last of them may be missing. Then it goes on as compactions does; cut says that the event has
-// cut the thread.
-func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string, cut bool) error {
+// other, and the last of them may be missing.
+func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string) error {
 	if st.Compaction == nil {
 		return nil
 	}
@@ -96,16 +95,15 @@ func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []
 	if err := w.again(ctx, drafts); err != nil {
 		return err
 	}
-	if err := w.whole(ctx); err != nil {
-		return err
-	}
 	if err := w.renew(ctx, waiting); err != nil {
 		return err
 	}
-	if !cut {
-		if err := w.cut(ctx); err != nil {
-			return err
-		}
+	goOn := w.cut
+	if f.cut != nil {
+		goOn = w.whole
+	}
+	if err := goOn(ctx); err != nil {
+		return err
 	}
 	if err := errors.Join(f.part.LoadSlot(st, events.SlotCurrent), f.part.LoadJobs(st)); err != nil {
 		return err
@@ -113,23 +111,19 @@ func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []
 	return f.askAgain(st, p, d)
 }
 
-// whole sees to it that the current summary stands for every leaf.
+// whole makes what follows from the leaf that the event has cut the thread with.
 func (w *compaction) whole(ctx context.Context) error {
-	if len(w.st.Compaction.Tops) == 0 || w.st.Header.RenewCompactions > 0 {
-		return nil
+	if err := w.condense(ctx, *w.f.cut); err != nil {
+		return err
 	}
 	if err := w.f.part.LoadSlot(w.st, events.SlotCurrent); err != nil {
 		return err
 	}
 	holder := w.st.Summary(w.st.Slot(events.SlotCurrent).Holder)
-	trigger := events.Trigger{Reason: events.TriggerRegenerated}
-	if err := w.condense(ctx, trigger); err != nil {
-		return err
-	}
 	if holder != nil && slices.Equal(holder.SourceSums, ids(w.st.Compaction.Tops)) {
 		return nil
 	}
-	return w.current(ctx, trigger)
+	return w.current(ctx, *w.f.cut)
 }
 
 // staleCompactions are the compactions that the drafts make stale and the policy makes again, each

@@ -86,8 +86,12 @@ type Fold struct {
 	config      *Config
 	fingerprint string
 	configSeq   uint64    // chain_seq of the config.applied in force
-	how         stands    // the record that was adopted last
+	turn        bool      // the record that was adopted last can't have been decided at its event
 	at          time.Time // of the event whose records are adopted
+	// cut is why the event whose records are adopted has cut its thread; nil where no record says that it has. One
+	// event cuts once, though the thread may be due again behind that: a cut before a user message is preferred,
+	// and what is left before the next safe one may be enough.
+	cut *events.Trigger
 }
 
 // New makes the fold of a partition, under the configuration that the partition has on record; under
@@ -272,7 +276,7 @@ func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thr
 		return err
 	}
 	if f.watch != nil {
-		if err := f.stepped(ctx, st, d, res, decided{drafts: dec.drafts, whole: f.emitted()}, stands{}); err != nil {
+		if err := f.stepped(ctx, st, d, res, decided{drafts: dec.drafts, whole: f.emitted()}, false); err != nil {
 			return err
 		}
 	}

@@ -43,20 +43,22 @@ type Stepped struct {
 }
 
 func (f *Fold) adopting(st *thread.State, s *state.Staged, rec events.Record) {
-	f.how = stands{turned: f.byTurn(rec)}
-	f.how.cut = !f.how.turned && newLeaf(rec)
+	f.turn = f.byTurn(rec)
+	if leaf := newLeaf(rec); leaf != nil && !f.turn {
+		f.cut = &leaf.Trigger
+	}
 	if f.watch != nil {
 		f.watch.Adopting(st, s, rec)
 	}
 }
 
 // stepped tells the watch what was decided.
-func (f *Fold) stepped(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, how stands) error {
+func (f *Fold) stepped(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, turned bool) error {
 	if f.watch == nil {
 		return nil
 	}
 	p, _ := f.policy(st, nil)
-	s := Stepped{Delivery: d, State: st, Result: res, Policy: p.Name, Decided: dec.whole, Whole: dec.whole != nil || f.rehearses, Turned: how.turned, Cut: how.cut}
+	s := Stepped{Delivery: d, State: st, Result: res, Policy: p.Name, Decided: dec.whole, Whole: dec.whole != nil || f.rehearses, Turned: turned, Cut: f.cut != nil}
 	if !s.Whole {
 		for _, dr := range dec.drafts {
 			s.Decided = append(s.Decided, dr.record())
