@@ -75,6 +75,8 @@ type schedule struct {
 	// what else the machine does.
 	restless bool
 	clock    clockAhead
+	// lost: the store is being made again from the streams, and knows less than these until it has caught up.
+	lost bool
 }
 
 func TestCrashSchedules(t *testing.T) {
@@ -120,6 +122,9 @@ func (s *schedule) run() {
 		points = 500
 	}
 	for range 2 + s.rng.IntN(4) {
+		if s.restless && s.rng.IntN(6) == 0 {
+			s.fs, s.lost = vfs.NewCrashableMem(), true
+		}
 		s.life(load, 1+s.rng.IntN(points))
 	}
 	s.life(load, 1<<30)
@@ -160,6 +165,7 @@ func (s *schedule) life(load *load, failAt int) {
 	case err = <-settled:
 		settled <- err
 		if err == nil {
+			s.lost = false
 			stop()
 			err = <-ran
 		}
@@ -181,7 +187,9 @@ func (s *schedule) life(load *load, failAt int) {
 	if c.clone != nil {
 		s.t.Logf("crashed %s", c.where)
 		s.fs = c.clone
-		s.verifyDurable()
+		if !s.lost {
+			s.verifyDurable()
+		}
 	}
 }
 

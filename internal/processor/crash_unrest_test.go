@@ -24,7 +24,7 @@ func (s *schedule) unrest(alive context.Context, p *processor.Processor, load *l
 // request. What comes of it is on record, and may not depend on where the processor crashes. It ends with ctx,
 // and what fails by that fails.
 func (s *schedule) disturb(ctx context.Context, p *processor.Processor) {
-	switch n := s.rng.IntN(10); {
+	switch n := s.rng.IntN(12); {
 	case n < 4:
 		next := *s.config
 		next.Policies = slices.Clone(next.Policies)
@@ -36,12 +36,22 @@ func (s *schedule) disturb(ctx context.Context, p *processor.Processor) {
 		_ = p.Tended(ctx)
 	case n < 7:
 		_ = p.Tended(ctx)
+	case n < 9: // somebody asks for a prompt
+		s.ask(p, func(id int, name string) {
+			p.Renew(id, name)
+			_ = p.Tended(ctx)
+		})
 	default:
 		kind := []string{events.KindCompaction, events.KindHistory}[s.rng.IntN(2)]
-		name := newLoad(s.rng).thread(s.rng.IntN(4))
-		if id, ok := partitionOf(s.t, p, s.config.Partitions, name); ok {
-			_, _ = p.Summarize(ctx, id, name, kind)
-		}
+		s.ask(p, func(id int, name string) { _, _ = p.Summarize(ctx, id, name, kind) })
+	}
+}
+
+// ask asks for a thread, where something was accepted of it.
+func (s *schedule) ask(p *processor.Processor, what func(partition int, name string)) {
+	name := newLoad(s.rng).thread(s.rng.IntN(4))
+	if id, ok := partitionOf(s.t, p, s.config.Partitions, name); ok {
+		what(id, name)
 	}
 }
 
