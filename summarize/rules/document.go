@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"precis/events"
@@ -15,17 +16,18 @@ type line struct {
 	repeat   int    // how many equal lines follow it that are not shown
 	frag     bool   // a part of a longer line
 	starts   bool   // the first part of its line
-	declares bool   // begins a declaration
-	context  bool   // stands around a match, is none itself
-	indent   int    // columns
-	alike    int32  // how many lines differ from it in digits only
-	stamped  bool   // its beginning is left out: a time, what all lines of a log begin with
-	altered  bool   // its source has control sequences inside, so that it does not stand there as it is here
+	kind     lineKind
+	declares bool  // begins a declaration
+	context  bool  // stands around a match, is none itself
+	indent   int   // columns
+	alike    int32 // how many lines differ from it in digits only
+	stamped  bool  // its beginning is left out: a time, what all lines of a log begin with
+	altered  bool  // its source has control sequences inside, so that it does not stand there as it is here
 }
 
 // document is a cleaned source, cut into lines.
 type document struct {
-	altered  map[int]bool // numbers of the lines that cleaning changed
+	altered  []bool // by number: the lines that cleaning changed; may be nil
 	shape    shape
 	lines    []line
 	groups   []string
@@ -65,6 +67,7 @@ func newDocument(content string, category Category, args arguments) document {
 	}
 	number, text = d.unwrapped(text, number)
 	head, tail, between := middleOut(text)
+	d.lines = slices.Grow(d.lines, strings.Count(head, "\n")+strings.Count(tail, "\n")+(len(head)+len(tail))/longest+2)
 	number = d.addAll(head, number)
 	if tail != "" {
 		d.total += between
@@ -76,18 +79,17 @@ func newDocument(content string, category Category, args arguments) document {
 	return d
 }
 
-// alteredLines are the numbers, from 1, of the lines that cleaning changed. It drops no line breaks.
-func alteredLines(content, cleaned string) map[int]bool {
+// alteredLines tells by their numbers, from 1, which lines cleaning changed; nil where it changed none. It
+// drops no line breaks.
+func alteredLines(content, cleaned string) []bool {
 	if len(content) == len(cleaned) {
 		return nil
 	}
-	altered := map[int]bool{}
-	for number := 1; content != "" || cleaned != ""; number++ {
+	altered := make([]bool, 1, strings.Count(content, "\n")+2)
+	for content != "" || cleaned != "" {
 		was, restWas, _ := strings.Cut(content, "\n")
 		is, restIs, _ := strings.Cut(cleaned, "\n")
-		if strings.TrimSuffix(was, "\r") != is {
-			altered[number] = true
-		}
+		altered = append(altered, strings.TrimSuffix(was, "\r") != is)
 		content, cleaned = restWas, restIs
 	}
 	return altered
@@ -101,7 +103,7 @@ func (d *document) addAll(text string, number int) int {
 		d.total++
 		before := len(d.lines)
 		d.add(strings.TrimRight(raw, " \t"), number)
-		if d.altered[d.total] {
+		if d.total < len(d.altered) && d.altered[d.total] {
 			for i := before; i < len(d.lines); i++ {
 				d.lines[i].altered = true
 			}
@@ -188,7 +190,8 @@ func (d *document) add(raw string, number int) {
 	}
 	l.indent = indentOf(l.text)
 	l.text = squash(strings.TrimSpace(l.text))
-	l.declares = kindOf(l.text, d.shape) == declarationLine && len(l.text) < longest/2
+	l.kind = kindOf(l.text, d.shape)
+	l.declares = l.kind == declarationLine && len(l.text) < longest/2
 	if d.noisy && isNoise(l.text) {
 		d.dropped++
 		return

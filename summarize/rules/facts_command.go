@@ -54,7 +54,8 @@ func (d *document) tests() string {
 		}
 	}
 	passed, failed := 0, 0
-	for _, l := range d.lines {
+	for i := range d.lines {
+		l := &d.lines[i]
 		if !strings.HasPrefix(l.text, "--- ") {
 			continue
 		}
@@ -72,7 +73,8 @@ func (d *document) tests() string {
 
 // changes counts what a diff in git's form changes.
 func (d *document) changes() (files, added, removed int) {
-	for _, l := range d.lines {
+	for i := range d.lines {
+		l := &d.lines[i]
 		switch {
 		case strings.HasPrefix(l.text, "diff --git "):
 			files++

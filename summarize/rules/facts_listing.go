@@ -35,8 +35,9 @@ var treeTotal = regexp.MustCompile(`^\d+ director(?:y|ies)(?:, \d+ files?)?$`)
 // kinds counts a listing's entries by ending: "12 .go, 3 .md, 2 directories".
 func (d *document) kinds() (text string, entries int) {
 	count := map[string]int{}
-	for _, l := range d.lines {
-		if l.text == "" || !l.starts || foundNothing(l.text) || treeTotal.MatchString(l.text) {
+	for i := range d.lines {
+		l := &d.lines[i]
+		if l.text == "" || !l.starts || foundNothing(l.text) || isDigit(l.text[0]) && treeTotal.MatchString(l.text) {
 			continue
 		}
 		entries++
@@ -55,9 +56,8 @@ func (d *document) kinds() (text string, entries int) {
 
 // entryKind is the ending of a listing's entry, or that it is a directory; empty where neither shows.
 func entryKind(entry string) string {
-	fields := strings.Fields(entry)
-	name := fields[len(fields)-1]
-	if strings.HasSuffix(name, "/") || strings.HasPrefix(entry, "d") && len(fields) > 6 {
+	name := entry[strings.LastIndexFunc(entry, unicode.IsSpace)+1:]
+	if strings.HasSuffix(name, "/") || entry[0] == 'd' && len(strings.Fields(entry)) > 6 {
 		return "directories"
 	}
 	base := name[strings.LastIndexByte(name, '/')+1:]

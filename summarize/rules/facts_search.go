@@ -27,7 +27,8 @@ func (f *facts) search(args arguments, doc *document) {
 
 // found counts the matches of a search, without the lines of context, and the files they are in.
 func (d *document) found() (matches int, files []string) {
-	for _, l := range d.lines {
+	for i := range d.lines {
+		l := &d.lines[i]
 		if !l.starts || l.text == "" && l.number == 0 || l.context {
 			continue
 		}
@@ -49,6 +50,9 @@ func (d *document) found() (matches int, files []string) {
 
 // foundNothing tells a tool's remark from a match.
 func foundNothing(text string) bool {
+	if text == "" || strings.IndexByte("nNfF", text[0]) < 0 {
+		return false
+	}
 	low := strings.ToLower(text[:min(len(text), 40)])
 	return strings.HasPrefix(low, "no matches") || strings.HasPrefix(low, "no files") || strings.HasPrefix(low, "no results") || strings.HasPrefix(low, "found 0")
 }

@@ -40,7 +40,8 @@ func (d *document) snapshot() {
 
 // page finds a page's title (its first heading) and counts its headings and links.
 func (d *document) page() (title string, headings, links int) {
-	for _, l := range d.lines {
+	for i := range d.lines {
+		l := &d.lines[i]
 		if strings.HasPrefix(l.text, "#") {
 			if text := strings.TrimSpace(strings.TrimLeft(l.text, "#")); text != "" && len(l.text)-len(text) < 9 {
 				headings++
@@ -49,7 +50,9 @@ func (d *document) page() (title string, headings, links int) {
 				}
 			}
 		}
-		links += strings.Count(l.text, "http://") + strings.Count(l.text, "https://")
+		if strings.Contains(l.text, "://") {
+			links += strings.Count(l.text, "http://") + strings.Count(l.text, "https://")
+		}
 	}
 	if d.title != "" {
 		title = d.title

@@ -6,15 +6,20 @@ import (
 	"strings"
 )
 
-// strongError: a line that tells of a failure, not one that only speaks of errors (0 errors, error.go, onError).
-var strongError = regexp.MustCompile(`^(?:\S{0,60}\s){0,2}?(?:panic:|fatal:|FATAL|FAIL\b|FAILED\b|--- FAIL|E\s{1,8}\S|ERROR\b|[Ee]rror:|error\[|error TS\d+|[A-Z]\w*(?:Error|Exception)\b(?::|$)|Traceback \(most|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|undefined reference|Segmentation fault|AssertionError|Unhandled|✗|✖|×\s)` +
-	`|\bpanicked at |^assertion .{1,80} failed|\.\.\. FAILED$|(?:: (?:fatal )?error(?: [A-Z]+\d+)?:)|(?:command not found|No such file or directory|[Pp]ermission denied|cannot find (?:module|package)|ModuleNotFoundError)`)
-
-// errorWords are a cheap test before the expression: one of them stands in every line that it matches.
-var errorWords = []string{"rror", "RROR", "FAIL", "atal", "FATAL", "panic", "xception", "Traceback", "ERR!", "***", "fault", "panicked", "assertion", "not found", "No such", "ermission denied", "cannot find", "undefined ref", "Unhandled", "✗", "✖", "×", "E "}
-
 // diagnostic is what compilers, linters and test runners print of a place: "path/x.go:12:3: message".
 var diagnostic = regexp.MustCompile(`^(?:\S{0,40}\s)?[\w./\\@-]{1,200}\.\w{1,6}[:(]\d{1,6}(?:[:,]\d{1,4})?\)?:? \S`)
+
+func isDiagnostic(text string) bool { return hasPlace(text) && diagnostic.MatchString(text) }
+
+// hasPlace is a cheap test before it: a line's number behind a name.
+func hasPlace(text string) bool {
+	for i := 1; i+1 < len(text); i++ {
+		if (text[i] == ':' || text[i] == '(') && isDigit(text[i+1]) && wordByte[text[i-1]] {
+			return true
+		}
+	}
+	return false
+}
 
 // errorLines are the lines that tell of failures, where the output is one that can: a file or a page that
 // is read may speak of errors without any having happened.
@@ -53,12 +58,7 @@ func tellsError(text string) bool {
 	if len(text) == 0 || strings.HasPrefix(text, "0 error") {
 		return false
 	}
-	for _, w := range errorWords {
-		if strings.Contains(text, w) {
-			return strongError.MatchString(text)
-		}
-	}
-	return false
+	return errorWords.in(text) && isFailure(text)
 }
 
 // Bounds on what is urgent, in lines.
@@ -108,7 +108,7 @@ func traceOf(doc *document, at int) []int {
 	var lines []int
 	for i := at + 1; i < len(doc.lines) && len(lines) < traceLines; i++ {
 		l := &doc.lines[i]
-		if l.text == "" || l.indent <= doc.lines[at].indent && !diagnostic.MatchString(l.text) && !boxed(doc.lines[at].text, l.text) {
+		if l.text == "" || l.indent <= doc.lines[at].indent && !isDiagnostic(l.text) && !boxed(doc.lines[at].text, l.text) {
 			break
 		}
 		if len(l.text) < shortestTrace {
@@ -132,7 +132,7 @@ func boxed(first, line string) bool {
 func messagesOf(doc *document, at int) []int {
 	var lines []int
 	for i := at - 1; i >= max(0, at-messageLines); i-- {
-		if diagnostic.MatchString(doc.lines[i].text) || strings.HasPrefix(doc.lines[i].text, "File \"") {
+		if isDiagnostic(doc.lines[i].text) || strings.HasPrefix(doc.lines[i].text, "File \"") {
 			lines = append(lines, i)
 		}
 	}
@@ -163,9 +163,13 @@ func exitCode(in Input, category Category, doc *document) (code int, known bool)
 		return 0, false
 	}
 	const ends = 3
-	for i, l := range doc.lines {
+	for i := range doc.lines {
+		l := &doc.lines[i]
 		if i >= ends && i < len(doc.lines)-ends || len(l.text) > 200 {
 			continue
+		}
+		if !strings.Contains(strings.ToLower(l.text), "exit") {
+			continue // cheaper than the expression
 		}
 		if m := exitLine.FindStringSubmatch(l.text); m != nil {
 			n := atoi(strings.TrimPrefix(m[1], "-"))

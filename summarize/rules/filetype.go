@@ -35,6 +35,25 @@ var (
 	importLine = regexp.MustCompile(`^(?:import\s|from\s+\S+\s+import\s|use\s+[\w:]+|#include\s|const\s+.*=\s*require\(|require(?:_once)?[\s(])`)
 )
 
+// mayImport is a cheap test before importLine.
+func mayImport(text string) bool {
+	switch text[0] {
+	case 'i':
+		return strings.HasPrefix(text, "import")
+	case 'f':
+		return strings.HasPrefix(text, "from") && strings.Contains(text, "import")
+	case 'u':
+		return strings.HasPrefix(text, "use")
+	case '#':
+		return strings.HasPrefix(text, "#include")
+	case 'c':
+		return strings.HasPrefix(text, "const") && strings.Contains(text, "require(")
+	case 'r':
+		return strings.HasPrefix(text, "require")
+	}
+	return false
+}
+
 func (f *facts) file(args arguments, doc *document) {
 	path := args.path()
 	if path == "" {
@@ -59,19 +78,17 @@ func (f *facts) file(args arguments, doc *document) {
 func (f *facts) modules(doc *document) {
 	var exports []string
 	imports := 0
-	for _, l := range doc.lines {
+	for i := range doc.lines {
+		l := &doc.lines[i]
 		if len(l.text) < 4 || len(l.text) > 400 {
 			continue
 		}
-		switch l.text[0] {
-		case 'e':
+		if strings.HasPrefix(l.text, "export") {
 			if m := exportLine.FindStringSubmatch(l.text); m != nil {
 				exports = append(exports, m[1])
 			}
-		case 'i', 'f', 'u', '#', 'c', 'r':
-			if importLine.MatchString(l.text) {
-				imports++
-			}
+		} else if mayImport(l.text) && importLine.MatchString(l.text) {
+			imports++
 		}
 	}
 	f.note("has_exports", len(exports) > 0)
@@ -98,7 +115,8 @@ func (d *document) namedPath() string {
 // extent is how many lines there are, with their numbers where the view begins further down.
 func (d *document) extent() string {
 	first, last, n := 0, 0, 0
-	for _, l := range d.lines {
+	for i := range d.lines {
+		l := &d.lines[i]
 		if l.number == 0 || !l.starts {
 			continue
 		}

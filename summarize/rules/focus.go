@@ -96,7 +96,7 @@ func (f *focus) readLines(doc *document, v *vocabulary, words, subs []bool) {
 		for _, m := range v.of(i) {
 			f.said[i] = f.said[i] || words[m.id]
 		}
-		if v.kinds[i] == declarationLine && doc.lines[i].indent <= outermost {
+		if doc.lines[i].kind == declarationLine && doc.lines[i].indent <= outermost {
 			open = block{said: f.said[i], share: float64(in) / float64(max(1, len(all)))}
 		}
 		f.block[i] = open

@@ -14,19 +14,25 @@ const (
 	changedLine // of a diff
 )
 
-// declarators begin declarations in the languages that agents read most.
-var declarators = map[string]bool{
-	"func": true, "function": true, "def": true, "class": true, "type": true, "interface": true, "struct": true, "enum": true,
-	"fn": true, "trait": true, "impl": true, "const": true, "var": true, "let": true, "module": true, "mod": true, "record": true,
-	"namespace": true, "macro_rules!": true, "object": true, "protocol": true, "extension": true, "typedef": true, "union": true, "val": true,
-	"CREATE": true, "message": true, "service": true, "rpc": true, "resource": true, "data": true, "variable": true, "#define": true,
+// declares tells the words that begin declarations in the languages that agents read most.
+func declares(word string) bool {
+	switch word {
+	case "func", "function", "def", "class", "type", "interface", "struct", "enum", "fn", "trait", "impl", "const", "var", "let",
+		"module", "mod", "record", "namespace", "macro_rules!", "object", "protocol", "extension", "typedef", "union", "val",
+		"CREATE", "message", "service", "rpc", "resource", "data", "variable", "#define":
+		return true
+	}
+	return false
 }
 
-// modifiers stand before declarators.
-var modifiers = map[string]bool{
-	"export": true, "default": true, "async": true, "public": true, "private": true, "protected": true, "static": true, "final": true,
-	"abstract": true, "pub": true, "pub(crate)": true, "unsafe": true, "extern": true, "inline": true, "virtual": true, "override": true,
-	"declare": true, "readonly": true, "sealed": true, "partial": true, "internal": true, "open": true, "suspend": true,
+// modifies tells those that stand before them.
+func modifies(word string) bool {
+	switch word {
+	case "export", "default", "async", "public", "private", "protected", "static", "final", "abstract", "pub", "pub(crate)", "unsafe",
+		"extern", "inline", "virtual", "override", "declare", "readonly", "sealed", "partial", "internal", "open", "suspend":
+		return true
+	}
+	return false
 }
 
 func kindOf(text string, s shape) lineKind {
@@ -36,13 +42,17 @@ func kindOf(text string, s shape) lineKind {
 	if s == shapeDiff && (text[0] == '+' || text[0] == '-') {
 		return changedLine
 	}
-	switch {
-	case strings.HasPrefix(text, "//"), strings.HasPrefix(text, "/*"), strings.HasPrefix(text, "* "), strings.HasPrefix(text, `"""`), strings.HasPrefix(text, "--"):
-		return commentLine
-	case text[0] == '#':
+	switch text[0] {
+	case '/', '*', '"', '-':
+		if strings.HasPrefix(text, "//") || strings.HasPrefix(text, "/*") || strings.HasPrefix(text, "* ") || strings.HasPrefix(text, `"""`) || strings.HasPrefix(text, "--") {
+			return commentLine
+		}
+	case '#':
 		return hashLine(text)
-	case strings.HasPrefix(text, "import "), strings.HasPrefix(text, "from ") && strings.Contains(text, " import "), strings.HasPrefix(text, "use ") && strings.HasSuffix(text, ";"), strings.HasPrefix(text, "require"):
-		return importLine_
+	case 'i', 'f', 'u', 'r':
+		if strings.HasPrefix(text, "import ") || strings.HasPrefix(text, "from ") && strings.Contains(text, " import ") || strings.HasPrefix(text, "use ") && strings.HasSuffix(text, ";") || strings.HasPrefix(text, "require") {
+			return importLine_
+		}
 	}
 	return declaration(text)
 }
@@ -66,9 +76,9 @@ func declaration(text string) lineKind {
 		switch {
 		case !ok || word == "":
 			return plainLine
-		case declarators[word]:
+		case declares(word):
 			return declarationLine
-		case !modifiers[word]:
+		case !modifies(word):
 			return plainLine
 		}
 		text = rest

@@ -16,12 +16,14 @@ func isNoise(text string) bool {
 			return isNoise(rest)
 		}
 	}
-	for _, begin := range fetching {
-		if strings.HasPrefix(text, begin) {
-			return true
+	if beginsFetching[text[0]] {
+		for _, begin := range fetching {
+			if strings.HasPrefix(text, begin) {
+				return true
+			}
 		}
 	}
-	return isBar(text) || isPercentage(text) || isMeter(text)
+	return isBar(text) || strings.IndexByte(text, '%') >= 0 && (isPercentage(text) || isMeter(text))
 }
 
 // fetching is what package managers print for every package they get or build.
@@ -30,8 +32,13 @@ var fetching = []string{
 	"Fetching ", "Get:", "Unpacking ", "Selecting previously unselected", "Preparing to unpack ", "Processing triggers for ",
 }
 
+var beginsFetching = setOf("gDRCUFGSP")
+
 // isBar tells a line that is half drawing.
 func isBar(text string) bool {
+	if strings.IndexByte(text, "━"[0]) < 0 { // all of them begin with this byte
+		return false
+	}
 	drawn, all := 0, 0
 	for _, r := range text {
 		all++

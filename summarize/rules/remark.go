@@ -3,6 +3,7 @@ package rules
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // What a line is worth beside its identifiers, on the scale of theirs: a good one has some 0.3. Words of
@@ -18,6 +19,24 @@ var (
 	commitLine = regexp.MustCompile(`^commit [0-9a-f]{7,40}\b`)
 )
 
+// mayState is a cheap test before stateLine: by the letters behind what such a line may begin with. Those
+// beyond ASCII can be the same in another case.
+func mayState(text string) bool {
+	i := len(text) - len(strings.TrimLeft(text, "-*\"\\{ "))
+	start := i
+	for i < len(text) && (isLower(text[i]) || isUpper(text[i])) {
+		i++
+	}
+	if i < len(text) && text[i] >= utf8.RuneSelf {
+		return true
+	}
+	switch strings.ToLower(text[start:i]) {
+	case "status", "state", "reason", "message", "error", "result", "title", "summary", "subject", "exit", "exitcode", "warning", "conclusion":
+		return true
+	}
+	return false
+}
+
 // remarks are the worths of all lines.
 func (d *document) remarks() []float64 {
 	worth := make([]float64, len(d.lines))
@@ -29,7 +48,7 @@ func (d *document) remarks() []float64 {
 		l := &d.lines[i]
 		switch {
 		case len(l.text) < countedLine || len(l.text) > longest:
-		case strings.ContainsAny(l.text[:min(len(l.text), 28)], ":=") && stateLine.MatchString(l.text):
+		case mayState(l.text) && stateLine.MatchString(l.text):
 			worth[i] = stateWorth
 		case d.shape == shapeJSON && (l.text[0] == '{' || strings.HasPrefix(l.text, "[{")):
 			worth[i] = recordWorth

@@ -15,6 +15,14 @@ func (d *document) split(l line) {
 	for len(l.text) > longest {
 		l = d.cut(l, d.border(l.text))
 	}
+	d.append(l)
+}
+
+// append adds a line, or a part of one, which is of a kind of its own.
+func (d *document) append(l line) {
+	if l.frag {
+		l.kind = kindOf(l.text, d.shape)
+	}
 	d.lines = append(d.lines, l)
 }
 
@@ -23,7 +31,7 @@ func (d *document) cut(l line, at int) line {
 	part := l
 	part.text, part.frag = strings.TrimSpace(l.text[:at]), true
 	if part.text != "" {
-		d.lines = append(d.lines, part)
+		d.append(part)
 		l.starts = false
 	}
 	l.text, l.frag = strings.TrimSpace(l.text[at:]), true
@@ -72,7 +80,7 @@ func border(s string, lo, hi int) int {
 // breaks inside its strings, and what is still too long between members.
 func (d *document) splitRecords(l line) {
 	if len(l.text) <= longest {
-		d.lines = append(d.lines, l)
+		d.append(l)
 		return
 	}
 	for {
@@ -82,7 +90,7 @@ func (d *document) splitRecords(l line) {
 		}
 		switch {
 		case at == 0 && len(l.text) <= longest:
-			d.lines = append(d.lines, l)
+			d.append(l)
 			return
 		case at == 0 || at > longest:
 			at = member(l.text)

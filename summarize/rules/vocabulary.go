@@ -38,7 +38,6 @@ type vocabulary struct {
 	lexicon  *lexicon
 	lineSubs []int32 // by line, in order
 	subFrom  []int32 // line i has lineSubs[subFrom[i]:subFrom[i+1]]
-	kinds    []lineKind
 }
 
 func newVocabulary(doc *document) *vocabulary {
@@ -50,13 +49,13 @@ func newVocabulary(doc *document) *vocabulary {
 	v := &vocabulary{
 		terms: newTerms(min(size/40, maxWords)), words: make([]word, 0, min(size/50, maxWords)),
 		mentions: make([]mention, 0, size/10), lineSubs: make([]int32, 0, size/8),
-		from: make([]int32, 0, n+1), subFrom: make([]int32, 0, n+1), kinds: make([]lineKind, n), listing: doc.listing,
+		from: make([]int32, 0, n+1), subFrom: make([]int32, 0, n+1), listing: doc.listing,
 	}
 	v.lexicon = v.terms.lexicon
 	for i := range doc.lines {
 		v.from = append(v.from, int32(len(v.mentions)))
 		v.subFrom = append(v.subFrom, int32(len(v.lineSubs)))
-		v.read(i, &doc.lines[i], doc.shape)
+		v.read(i, &doc.lines[i])
 	}
 	v.from = append(v.from, int32(len(v.mentions)))
 	v.subFrom = append(v.subFrom, int32(len(v.lineSubs)))
@@ -67,16 +66,14 @@ func newVocabulary(doc *document) *vocabulary {
 }
 
 // read collects the identifiers and the subwords of a line.
-func (v *vocabulary) read(i int, l *line, s shape) {
-	kind := kindOf(l.text, s)
-	v.kinds[i] = kind
+func (v *vocabulary) read(i int, l *line) {
 	for at := 0; ; {
 		start, end, _ := nextWord(l.text, at)
 		if start == end {
 			break
 		}
 		if at = end; end-start >= shortestSubword {
-			v.readTerm(i, l, v.terms.add(l.text[start:end]), start, kind)
+			v.readTerm(i, l, v.terms.add(l.text[start:end]), start)
 		}
 	}
 	if v.listing {
@@ -85,14 +82,14 @@ func (v *vocabulary) read(i int, l *line, s shape) {
 }
 
 // readTerm adds what stands at byte start of a line: a whole, then its parts.
-func (v *vocabulary) readTerm(i int, l *line, n int32, start int, kind lineKind) {
+func (v *vocabulary) readTerm(i int, l *line, n int32, start int) {
 	if v.terms.list[n].specific {
-		v.mention(n, i, start, 1+l.repeat, contextOf(l.text, start, start+len(v.terms.list[n].text), kind))
+		v.mention(n, i, start, 1+l.repeat, contextOf(l.text, start, start+len(v.terms.list[n].text), l.kind))
 	}
 	for _, p := range v.terms.partsOf(n) {
 		if t := &v.terms.list[p.term]; t.specific {
 			from := start + int(p.start)
-			v.mention(p.term, i, from, 1+l.repeat, contextOf(l.text, from, from+len(t.text), kind))
+			v.mention(p.term, i, from, 1+l.repeat, contextOf(l.text, from, from+len(t.text), l.kind))
 		}
 	}
 	v.lineSubs = append(v.lineSubs, v.terms.subsOf(n)...)

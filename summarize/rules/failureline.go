@@ -1,0 +1,190 @@
+package rules
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// A line tells of a failure by what it begins with, behind two words at most (a file, a time), or by what stands
+// anywhere in it: not one that only speaks of errors (0 errors, error.go, onError). The test has all of it
+// as a regular expression, which took more time than everything else where each line is an error.
+
+// errorWords are a cheap test before: one of them stands in every line that tells of a failure.
+var errorWords = newFinder([]anchored{
+	{"rror", 0}, {"RROR", 0}, {"FAIL", 0}, {"atal", 1}, {"FATAL", 0}, {"panic", 0}, {"xception", 0}, {"Traceback", 0}, {"ERR!", 2},
+	{"***", 0}, {"fault", 1}, {"assertion", 1}, {"not found", 4}, {"No such", 0}, {"ermission denied", 1}, {"cannot find", 2},
+	{"undefined ref", 3}, {"Unhandled", 0}, {"✗", 1}, {"✖", 1}, {"×", 0}, {"E ", 0},
+})
+
+func isFailure(text string) bool {
+	rest, ok := text, true
+	for n := 0; ok && n < 3; n++ {
+		if beginsFailure(rest) {
+			return true
+		}
+		rest, ok = behindField(rest)
+	}
+	return holdsFailure(text)
+}
+
+const spaces = " \t\n\f\r"
+
+// behindField is what follows the first word of a text and one space behind it, if the word is no longer than 60
+// characters.
+func behindField(text string) (rest string, ok bool) {
+	end := strings.IndexAny(text, spaces)
+	if end < 0 || runes(text[:end]) > 60 {
+		return "", false
+	}
+	return text[end+1:], true
+}
+
+var failureBegins = []string{
+	"panic:", "fatal:", "FATAL", "--- FAIL", "Error:", "error:", "error[", "Traceback (most", "npm ERR!", "npm error",
+	"undefined reference", "Segmentation fault", "AssertionError", "Unhandled", "✗", "✖",
+}
+
+func beginsFailure(text string) bool {
+	if slices.ContainsFunc(failureBegins, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
+		return true
+	}
+	for _, verdict := range []string{"FAIL", "FAILED", "ERROR"} {
+		if rest, ok := strings.CutPrefix(text, verdict); ok && (rest == "" || !wordByte[rest[0]]) {
+			return true
+		}
+	}
+	if rest, ok := strings.CutPrefix(text, "error TS"); ok && rest != "" && isDigit(rest[0]) {
+		return true
+	}
+	if rest, ok := strings.CutPrefix(text, "×"); ok && rest != "" && strings.IndexByte(spaces, rest[0]) >= 0 {
+		return true
+	}
+	return marksFailure(text) || makeFails(text) || namesError(text)
+}
+
+// marksFailure tells pytest's lines: "E   assert 1 == 2".
+func marksFailure(text string) bool {
+	rest, ok := strings.CutPrefix(text, "E")
+	message := strings.TrimLeft(rest, spaces)
+	columns := len(rest) - len(message)
+	return ok && columns >= 1 && columns <= 8 && message != ""
+}
+
+// makeFails tells "make: *** " and "make[2]: *** ".
+func makeFails(text string) bool {
+	rest, ok := strings.CutPrefix(text, "make")
+	if inner, nested := strings.CutPrefix(rest, "["); nested {
+		level := strings.TrimLeft(inner, "0123456789")
+		rest, nested = strings.CutPrefix(level, "]")
+		ok = ok && nested && len(level) < len(inner)
+	}
+	return ok && strings.HasPrefix(rest, ": ***")
+}
+
+// namesError tells "TypeError: x" and a "KeyError" alone.
+func namesError(text string) bool {
+	if text == "" || !isUpper(text[0]) {
+		return false
+	}
+	end := 1
+	for end < len(text) && wordByte[text[end]] {
+		end++
+	}
+	name := text[1:end]
+	return (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception")) && (end == len(text) || text[end] == ':')
+}
+
+var failureTold = []string{
+	"command not found", "No such file or directory", "Permission denied", "permission denied", "cannot find module", "cannot find package",
+	"ModuleNotFoundError",
+}
+
+// holdsFailure looks anywhere in a line.
+func holdsFailure(text string) bool {
+	if slices.ContainsFunc(failureTold, func(told string) bool { return strings.Contains(text, told) }) {
+		return true
+	}
+	for at := strings.Index(text, "panicked at "); at >= 0; at = next(text, "panicked at ", at) {
+		if at == 0 || !wordByte[text[at-1]] {
+			return true
+		}
+	}
+	return strings.HasSuffix(text, "... FAILED") || assertionFails(text) || statesError(text)
+}
+
+// next is where a word stands again behind byte at; -1 where it does not.
+func next(text, word string, at int) int {
+	if i := strings.Index(text[at+1:], word); i >= 0 {
+		return at + 1 + i
+	}
+	return -1
+}
+
+// assertionFails tells Rust's: "assertion `left == right` failed".
+func assertionFails(text string) bool {
+	said, ok := strings.CutPrefix(text, "assertion ")
+	if !ok {
+		return false
+	}
+	for at := strings.Index(said, " failed"); at >= 0; at = next(said, " failed", at) {
+		if n := runes(said[:at]); n >= 1 && n <= 80 && strings.IndexByte(said[:at], '\n') < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// statesError tells what compilers print behind a place: ": error:", ": fatal error C1083:".
+func statesError(text string) bool {
+	for _, state := range []string{": error", ": fatal error"} {
+		for at := strings.Index(text, state); at >= 0; at = next(text, state, at) {
+			rest := text[at+len(state):]
+			if code, ok := strings.CutPrefix(rest, " "); ok {
+				digits := strings.TrimLeft(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+				rest = strings.TrimLeft(digits, "0123456789")
+				if len(digits) == len(code) || len(rest) == len(digits) {
+					continue
+				}
+			}
+			if strings.HasPrefix(rest, ":") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// finder looks for many words at once, each by two bytes of it that are seldom side by side.
+type finder struct {
+	words         []anchored
+	first, second [256]uint32 // the words that have this byte as the first or the second of the two
+}
+
+// anchored is a word, and where in it the two bytes begin.
+type anchored struct {
+	text string
+	at   int
+}
+
+func newFinder(words []anchored) *finder {
+	f := &finder{words: words}
+	for i, w := range words {
+		f.first[w.text[w.at]] |= 1 << i
+		f.second[w.text[w.at+1]] |= 1 << i
+	}
+	return f
+}
+
+// in tells whether one of the words stands in a text.
+func (f *finder) in(text string) bool {
+	for i := 1; i < len(text); i++ {
+		for left := f.first[text[i-1]] & f.second[text[i]]; left != 0; left &= left - 1 {
+			w := f.words[bits.TrailingZeros32(left)]
+			if from := i - 1 - w.at; from >= 0 && strings.HasPrefix(text[from:], w.text) {
+				return true
+			}
+		}
+	}
+	return false
+}
