@@ -48,7 +48,7 @@ func (r *LogReader) Get(ctx context.Context, seq uint64) (Stored, error) {
 	if err != nil {
 		return Stored{}, err
 	}
-	m, err := directMessage(reply)
+	m, err := directMessage(reply, false)
 	if err == nil && m.Seq == seq {
 		return m, nil
 	}
@@ -84,12 +84,14 @@ const (
 	headerSubject  = "Nats-Subject"
 	headerSequence = "Nats-Sequence"
 	headerTime     = "Nats-Time-Stamp"
+	headerPending  = "Nats-Num-Pending" // these two where many were asked for
+	headerBefore   = "Nats-Last-Sequence"
 )
 
 // directMessage reads a direct get's answer. What the server says stands behind
 // what the publisher wrote under the same names: only the last value is the
-// server's (nats.go takes the first, which anybody can forge).
-func directMessage(m *nats.Msg) (Stored, error) {
+// server's (nats.go takes the first, which anybody can forge). many: it is one of several.
+func directMessage(m *nats.Msg, many bool) (Stored, error) {
 	seq, err := strconv.ParseUint(takeLast(m.Header, headerSequence), 10, 64)
 	if err != nil {
 		return Stored{}, fmt.Errorf("%w: %s", ErrGone, m.Header.Get("Description"))
@@ -99,6 +101,10 @@ func directMessage(m *nats.Msg) (Stored, error) {
 		return Stored{}, fmt.Errorf("read time of message %d: %w", seq, err)
 	}
 	takeLast(m.Header, headerStream)
+	if many {
+		takeLast(m.Header, headerPending)
+		takeLast(m.Header, headerBefore)
+	}
 	return Stored{Subject: takeLast(m.Header, headerSubject), Header: m.Header, Data: m.Data, Seq: seq, Time: at}, nil
 }
 

@@ -25,6 +25,7 @@ func TestGetReturnsWhatWasPublished(t *testing.T) {
 		"forged": {Data: []byte("x"), Header: nats.Header{
 			"Nats-Sequence": {"999"}, "Nats-Subject": {"9.tool.result.other"},
 			"Nats-Stream": {"OTHER"}, "Nats-Time-Stamp": {"1999-01-01T00:00:00Z"},
+			"Nats-Num-Pending": {"7"}, "Nats-Last-Sequence": {"1", "2"},
 		}},
 		"forged subject":   {Header: nats.Header{"Nats-Subject": {"9.tool.result.other"}, "Nats-Time-Stamp": {"1999-01-01T00:00:00Z"}}},
 		"forged, twice":    {Header: nats.Header{"Nats-Sequence": {"998", "999"}}},
@@ -37,6 +38,9 @@ func TestGetReturnsWhatWasPublished(t *testing.T) {
 			for how, get := range map[string]func() (Stored, error){
 				"get":  func() (Stored, error) { return r.Get(testContext(t), ack.Sequence) },
 				"last": func() (Stored, error) { return r.Last(testContext(t), "*.tool.result.t") },
+				"next of": func() (s Stored, err error) {
+					return s, errors.Join(r.NextOf(testContext(t), "*.tool.result.t", ack.Sequence, 2, func(m Stored) { s = m }), err)
+				},
 				"scan": func() (s Stored, err error) {
 					return s, errors.Join(r.Scan(testContext(t), ack.Sequence, nil, func(m Stored) error { s = m; return nil }, nil), err)
 				},
@@ -74,6 +78,31 @@ func TestGone(t *testing.T) {
 	_, err = NewLogReader(b.JetStream(), "NOWHERE").Get(testContext(t), 1)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, ErrGone, "a missing stream is no missing message")
+}
+
+func TestNextOf(t *testing.T) {
+	b := provisioned(t, 1)
+	r := NewLogReader(b.JetStream(), StreamEvents)
+	var mine []uint64
+	for range 10 {
+		mine = append(mine, publish(t, b, "tool.result.t", "x"))
+		publish(t, b, "tool.result.u", "y")
+		mine = append(mine, publish(t, b, "message.edited.t", "z"))
+	}
+	s, err := b.JetStream().Stream(testContext(t), StreamEvents)
+	require.NoError(t, err)
+	require.NoError(t, s.DeleteMsg(testContext(t), mine[7]))
+	read := func(from uint64, n int) (seqs []uint64) {
+		require.NoError(t, r.NextOf(testContext(t), "0.*.*.t", from, n, func(m Stored) { seqs = append(seqs, m.Seq) }))
+		return seqs
+	}
+	require.Equal(t, mine[2:7], read(mine[1]+1, 5))
+	require.Equal(t, append(mine[5:7:7], mine[8:]...), read(mine[5], 100), "without the deleted one, to the end")
+	require.Empty(t, read(mine[len(mine)-1]+1, 3))
+	require.ErrorIs(t, NewLogReader(b.JetStream(), "NOWHERE").NextOf(testContext(t), "a", 1, 1, nil), nats.ErrNoResponders)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.ErrorIs(t, r.NextOf(ended, "0.*.*.t", 1, 1, func(Stored) {}), context.Canceled)
 }
 
 func TestScan(t *testing.T) {

@@ -79,10 +79,15 @@ func Read(ctx context.Context, log *broker.LogReader, seq uint64) (*events.Event
 	if err != nil {
 		return nil, fmt.Errorf("read event %d: %w", seq, err)
 	}
-	raw := events.Raw{Subject: stored.Subject, Header: stored.Header, Body: stored.Data}
+	return decode(stored)
+}
+
+// decode reads an event that was accepted, whatever the limits are by now.
+func decode(m broker.Stored) (*events.Event, error) {
+	raw := events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data}
 	ev, why := events.Decode(raw, events.Limits{EventBytes: len(raw.Body)})
 	if why != nil {
-		return nil, fmt.Errorf("read event %d: %w", seq, why)
+		return nil, fmt.Errorf("read event %d: %w", m.Seq, why)
 	}
 	return &ev, nil
 }

@@ -65,7 +65,7 @@ func (s *Service) context(ctx context.Context, token string, body []byte) (any, 
 		return nil, fault(codeBadRequest, "thread: %v", err)
 	}
 	reply, err := ReadContext(ctx, Reading{
-		View: snapshot.View, Log: s.contents, Policies: s.backend.Policies(), Counts: s.counts,
+		View: snapshot.View, Log: s.contents.Of(storedUnder(partition, token)), Policies: s.backend.Policies(), Counts: s.counts,
 	}, name, req)
 	if h, herr := snapshot.Header(name); herr == nil && h != nil && h.Renewals > 0 {
 		s.backend.Renew(partition, name)
@@ -188,8 +188,10 @@ func (r *reading) messages(ctx context.Context, c *thread.Compaction, current *p
 	if err != nil {
 		return nil, err
 	}
+	rows = append(rows, more...)
+	r.ahead(ctx, rows)
 	var list []prompt.Message
-	for _, m := range append(rows, more...) {
+	for _, m := range rows {
 		if m.Deleted && !m.Tool {
 			continue
 		}
@@ -200,6 +202,21 @@ func (r *reading) messages(ctx context.Context, c *thread.Compaction, current *p
 		list = append(list, msg)
 	}
 	return list, nil
+}
+
+// ahead has the messages' events read at once where they are not in memory.
+func (r *reading) ahead(ctx context.Context, rows []*thread.Message) {
+	var seqs []uint64
+	for _, m := range rows {
+		if m.Deleted && !m.Tool {
+			continue
+		}
+		seqs = append(seqs, m.FirstSeq)
+		if m.Seq != m.FirstSeq {
+			seqs = append(seqs, m.Seq)
+		}
+	}
+	r.log.Ahead(ctx, seqs)
 }
 
 // message is one message, or what stands for it.

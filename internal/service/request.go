@@ -30,7 +30,10 @@ func (s *Service) handler(running context.Context, answer answerer) micro.Handle
 		case <-running.Done():
 			return
 		}
-		quick, late := make(chan reply), make(chan struct{})
+		quick, late, wait := make(chan reply), make(chan struct{}), grace
+		if len(s.slots) > 1 {
+			wait = graceAmong // where one takes long, others wait behind this one: they must not add up
+		}
 		s.wg.Go(func() {
 			defer func() { <-s.slots }()
 			ctx, cancel := context.WithTimeout(running, requestTimeout)
@@ -42,7 +45,7 @@ func (s *Service) handler(running context.Context, answer answerer) micro.Handle
 				s.sendLate(req.Reply(), r)
 			}
 		})
-		timer := time.NewTimer(grace)
+		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
 		case r := <-quick:

@@ -30,6 +30,8 @@ const (
 	requestTimeout = 10 * time.Second
 	// grace is how long a request may hold up the ones behind it.
 	grace = 5 * time.Millisecond
+	// graceAmong is the same where others are under way already.
+	graceAmong = 500 * time.Microsecond
 	// maxConcurrent bounds the requests that are answered at once; more wait in the subscription.
 	maxConcurrent = 64
 )
@@ -127,6 +129,11 @@ func partitionOf(token string, partitions int) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(token)) // never fails
 	return int(h.Sum32() % uint32(partitions))
+}
+
+// storedUnder matches what the events of the thread that a token names are stored under, and no other subjects.
+func storedUnder(partition int, token string) string {
+	return fmt.Sprintf("%d.*.*.%s", partition, token)
 }
 
 // view reads the partition of the thread that a token names.
