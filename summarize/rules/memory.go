@@ -64,16 +64,21 @@ func (r *reading) read(text string) {
 		if end-start < shortestSubword || r.know(text[start:end]) {
 			continue
 		}
-		if !joined {
+		if joined {
+			r.readParts(text[start:end])
+		} else {
 			r.cut(text[start:end])
-			continue
 		}
-		eachPart(text, start, end, func(start, end int) {
-			if end-start >= shortestSubword && !r.know(text[start:end]) {
-				r.cut(text[start:end])
-			}
-		})
 	}
+}
+
+// readParts reads a whole that is no term.
+func (r *reading) readParts(text string) {
+	eachPart(text, 0, len(text), func(start, end int) {
+		if end-start >= shortestSubword && !r.know(text[start:end]) {
+			r.cut(text[start:end])
+		}
+	})
 }
 
 // know marks what a term of the document has, if the text is one.
@@ -94,7 +99,9 @@ func (r *reading) know(text string) bool {
 
 // cut marks the subwords of a text that is no term.
 func (r *reading) cut(text string) {
-	eachSubword(text, func(start, end int) { r.sub(r.v.lexicon.find(text[start:end])) })
+	for start, end := nextSubword(text, 0); start < end; start, end = nextSubword(text, end) {
+		r.sub(r.v.lexicon.find(text[start:end]))
+	}
 }
 
 func (r *reading) word(n int32) {

@@ -1,30 +1,31 @@
 package rules
 
-// eachSubword cuts text into words at everything that is no letter or digit, and at changes of case:
-// getHTTPServer_name gives get, HTTP, Server, name. Words under three characters say nothing.
-func eachSubword(text string, found func(start, end int)) {
-	start := -1
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case !wordByte[c] || c == '_':
-			if start >= 0 && i-start >= shortestSubword {
-				found(start, i)
-			}
-			start = -1
-		case start < 0:
-			start = i
-		case isUpper(c) && (!isUpper(text[i-1]) || i+1 < len(text) && isLower(text[i+1])):
-			if i-start >= shortestSubword {
-				found(start, i)
-			}
-			start = i
+// nextSubword finds the first subword in text from byte i on; start is end where there is none. Text is cut into
+// words at everything that is no letter or digit, and at changes of case: getHTTPServer_name gives get, HTTP,
+// Server, name. Words under three characters say nothing.
+func nextSubword(text string, i int) (start, end int) {
+	for i < len(text) {
+		if !alphanumeric[text[i]] {
+			i++
+			continue
+		}
+		start = i
+		for i++; i < len(text) && alphanumeric[text[i]] && !(isUpper(text[i]) && beginsSubword(text, i)); {
+			i++
+		}
+		if i-start >= shortestSubword {
+			return start, i
 		}
 	}
-	if start >= 0 && len(text)-start >= shortestSubword {
-		found(start, len(text))
-	}
+	return len(text), len(text)
 }
+
+// beginsSubword tells of a capital that the word before it ends, or whose own word follows.
+func beginsSubword(text string, i int) bool {
+	return !isUpper(text[i-1]) || i+1 < len(text) && isLower(text[i+1])
+}
+
+var alphanumeric = setOf("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 const shortestSubword = 3
 
@@ -43,6 +44,7 @@ func fold(c byte) byte {
 // lexicon numbers the subwords of a document, case folded, and remembers the pairs that its identifiers are made of.
 type lexicon struct {
 	index     table
+	filter    filter
 	subwords  []string // in any case
 	pairIndex table
 	pairs     []pair
@@ -57,6 +59,9 @@ func newLexicon(size int) *lexicon {
 
 // find is the number of a subword; none where the document does not have it.
 func (x *lexicon) find(s string) int32 {
+	if !x.filter.has(s) {
+		return none
+	}
 	id, _ := x.look(s)
 	return id
 }
@@ -78,6 +83,7 @@ func (x *lexicon) add(s string) int32 {
 		id = int32(len(x.subwords))
 		x.subwords = append(x.subwords, s)
 		x.index.add(key, id)
+		x.filter.add(s)
 	}
 	return id
 }

@@ -57,6 +57,25 @@ func (t *table) grow() {
 	}
 }
 
+// filter is a bitmap over the length, the first and the last character of texts: it spares most look-ups of those
+// that a small document does not have.
+type filter [64]uint64
+
+func (f *filter) add(s string) {
+	bit := filterBit(s)
+	f[bit/64] |= 1 << (bit % 64)
+}
+
+func (f *filter) has(s string) bool {
+	bit := filterBit(s)
+	return f[bit/64]&(1<<(bit%64)) != 0
+}
+
+// filterBit is the same in every case.
+func filterBit(s string) uint {
+	return (uint(s[0]|0x20)*37 + uint(s[len(s)-1]|0x20)*7 + uint(len(s))*401) % (64 * 64)
+}
+
 // FNV-1a's constants.
 const fnvOffset, fnvPrime = 14695981039346656037, 1099511628211
 

@@ -28,6 +28,7 @@ type part struct {
 type terms struct {
 	seed    maphash.Seed
 	index   table
+	filter  filter
 	list    []term
 	subs    []int32 // in lexicon
 	parts   []part
@@ -35,7 +36,10 @@ type terms struct {
 }
 
 func newTerms(size int) *terms {
-	return &terms{seed: maphash.MakeSeed(), index: newTable(size), lexicon: newLexicon(size)}
+	return &terms{
+		seed: maphash.MakeSeed(), index: newTable(size), list: make([]term, 0, size), subs: make([]int32, 0, 2*size),
+		parts: make([]part, 0, size), lexicon: newLexicon(size),
+	}
 }
 
 func (t *terms) subsOf(n int32) []int32 { return t.subs[t.list[n].subs.from:t.list[n].subs.to] }
@@ -44,6 +48,9 @@ func (t *terms) partsOf(n int32) []part { return t.parts[t.list[n].parts.from:t.
 
 // find is the number of a term; none where the document does not have it.
 func (t *terms) find(text string) int32 {
+	if !t.filter.has(text) {
+		return none
+	}
 	n, _ := t.look(text)
 	return n
 }
@@ -65,6 +72,7 @@ func (t *terms) add(text string) int32 {
 		n = int32(len(t.list))
 		t.list = append(t.list, term{text: text, word: none, specific: specific(text) && strings.Trim(text, "_") != ""})
 		t.index.add(key, n)
+		t.filter.add(text)
 		t.cut(n, text)
 	}
 	return n
@@ -82,7 +90,9 @@ func (t *terms) cut(n int32, text string) {
 	t.list[n].parts = span{int32(parts), int32(len(t.parts))}
 	subs := len(t.subs)
 	if joints == 1 {
-		eachSubword(text, func(start, end int) { t.subs = append(t.subs, t.lexicon.add(text[start:end])) })
+		for start, end := nextSubword(text, 0); start < end; start, end = nextSubword(text, end) {
+			t.subs = append(t.subs, t.lexicon.add(text[start:end]))
+		}
 	}
 	for _, p := range t.partsOf(n) { // no subword goes beyond a part
 		t.subs = append(t.subs, t.subsOf(p.term)...)
