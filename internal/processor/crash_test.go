@@ -28,9 +28,8 @@ import (
 )
 
 var (
-	crashSeeds    = flag.Int("crash.seeds", 50, "how many crash schedules TestCrashSchedules runs")
-	crashRestless = flag.Bool("crash.restless", false, "with reloads, sweeps, idle threads and requests; a replay still finds texts that it makes otherwise in a few of a hundred")
-	crashFirst    = flag.Uint64("crash.first", 1, "the first seed")
+	crashSeeds = flag.Int("crash.seeds", 50, "how many crash schedules TestCrashSchedules runs")
+	crashFirst = flag.Uint64("crash.first", 1, "the first seed")
 )
 
 var errCrash = errors.New("crashed by the schedule")
@@ -80,39 +79,44 @@ type schedule struct {
 }
 
 func TestCrashSchedules(t *testing.T) {
-	for seed := *crashFirst; seed < *crashFirst+uint64(*crashSeeds); seed++ {
+	runSchedules(t, *crashSeeds, func(*schedule) {})
+}
+
+// runSchedules runs schedules that prepare has a last look at.
+func runSchedules(t *testing.T, seeds int, prepare func(*schedule)) {
+	for seed := *crashFirst; seed < *crashFirst+uint64(seeds); seed++ {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
-			s := &schedule{
-				t: t, rng: rand.New(rand.NewPCG(seed, 0)), broker: openBroker(t, t.TempDir()),
-				config: settings(t), fs: vfs.NewCrashableMem(),
-			}
-			s.byModel = seed%3 == 0
-			if s.byModel {
-				s.config = byModel(t, newModel(t, func(call int64, w http.ResponseWriter, _ *http.Request) {
-					if call%7 == 0 { // no use in another try: the rules serve, or nothing
-						w.WriteHeader(http.StatusUnauthorized)
-						return
-					}
-					says(w, fmt.Sprintf("Compiled, as call %d says.", call), 500, 10)
-				}))
-				s.config.Policies[0].OnFailure = []string{"fallback", "fail"}[seed%2]
-			}
-			s.config.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 5}
-			s.config.Policies[0].Compaction.Keep = summarize.Keep{Messages: 3}
-			if seed%4 < 2 {
-				tells(&s.config.Policies[0])
-			}
-			if s.restless = *crashRestless; s.restless {
-				other := s.config.Policies[0]
-				other.Name, other.ToolOutput.MaxSummaryChars, other.Compaction.MaxSummaryTokens = "other", 700, 250
-				s.config.Policies = append(s.config.Policies, other)
-			}
-			s.config.Partitions = 3
-			s.config.Limits.PendingEditEvents = 6
+			s := newSchedule(t, seed)
+			prepare(s)
 			s.run()
 		})
 	}
+}
+
+func newSchedule(t *testing.T, seed uint64) *schedule {
+	s := &schedule{
+		t: t, rng: rand.New(rand.NewPCG(seed, 0)), broker: openBroker(t, t.TempDir()),
+		config: settings(t), fs: vfs.NewCrashableMem(),
+	}
+	if s.byModel = seed%3 == 0; s.byModel {
+		s.config = byModel(t, newModel(t, func(call int64, w http.ResponseWriter, _ *http.Request) {
+			if call%7 == 0 { // no use in another try: the rules serve, or nothing
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			says(w, fmt.Sprintf("Compiled, as call %d says.", call), 500, 10)
+		}))
+		s.config.Policies[0].OnFailure = []string{"fallback", "fail"}[seed%2]
+	}
+	s.config.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 5}
+	s.config.Policies[0].Compaction.Keep = summarize.Keep{Messages: 3}
+	if seed%4 < 2 {
+		tells(&s.config.Policies[0])
+	}
+	s.config.Partitions = 3
+	s.config.Limits.PendingEditEvents = 6
+	return s
 }
 
 func (s *schedule) run() {

@@ -2,6 +2,7 @@ package processor_test
 
 import (
 	"context"
+	"flag"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +12,18 @@ import (
 	"precis/internal/processor"
 	"precis/summarize"
 )
+
+var restlessSeeds = flag.Int("crash.restless", 12, "how many schedules TestRestlessCrashSchedules runs")
+
+// Beside the events there are reloads, sweeps, idle threads, requests, and stores that are lost.
+func TestRestlessCrashSchedules(t *testing.T) {
+	runSchedules(t, *restlessSeeds, func(s *schedule) {
+		s.restless = true
+		other := s.config.Policies[0]
+		other.Name, other.ToolOutput.MaxSummaryChars, other.Compaction.MaxSummaryTokens = "other", 700, 250
+		s.config.Policies = append(s.config.Policies, other)
+	})
+}
 
 // unrest goes on until it is enough, or the processor has crashed.
 func (s *schedule) unrest(alive context.Context, p *processor.Processor, load *load) {
