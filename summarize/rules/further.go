@@ -83,14 +83,14 @@ const mostListed = 400
 
 // listed are the identifiers that bring most per character where nothing else is shown.
 func (c *chooser) listed() bids {
-	var all bids
+	all := make(bids, 0, min(len(c.words.words), 4*mostListed))
 	for id := range c.words.words {
 		w := &c.words.words[id]
 		if w.seen && w.how&isName == 0 || !c.listable(w) {
 			continue
 		}
 		if r := c.furtherRate(int32(id)); r > 0 {
-			all = append(all, bid{int32(id), r})
+			all = append(roomy(all), bid{int32(id), r})
 		}
 	}
 	all.init()

@@ -81,7 +81,7 @@ func (x *lexicon) add(s string) int32 {
 	id, key := x.look(s)
 	if id == none {
 		id = int32(len(x.subwords))
-		x.subwords = append(x.subwords, s)
+		x.subwords = append(roomy(x.subwords), s)
 		x.index.add(key, id)
 		x.filter.add(s)
 	}
@@ -114,7 +114,7 @@ func (x *lexicon) addPair(first, second int32) int32 {
 	id, key := x.lookPair(pair{first, second})
 	if id == none {
 		id = int32(len(x.pairs))
-		x.pairs = append(x.pairs, pair{first, second})
+		x.pairs = append(roomy(x.pairs), pair{first, second})
 		x.pairIndex.add(key, id)
 	}
 	return id

@@ -1,6 +1,9 @@
 package rules
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // table is a hash table of numbers from 0 on. It does what a map does for them in half the time and room: a
 // large output looks up some hundred thousand words. Whoever uses it holds what the numbers stand for: where
@@ -74,6 +77,15 @@ func (f *filter) has(s string) bool {
 // filterBit is the same in every case.
 func filterBit(s string) uint {
 	return (uint(s[0]|0x20)*37 + uint(s[len(s)-1]|0x20)*7 + uint(len(s))*401) % (64 * 64)
+}
+
+// roomy is a list with room for one more. Where it is full it grows to twice its length: append makes a long one a
+// quarter longer, and so copies it five times until all of a large output is in it.
+func roomy[T any](list []T) []T {
+	if len(list) == cap(list) {
+		return slices.Grow(list, max(len(list), 16))
+	}
+	return list
 }
 
 // FNV-1a's constants.

@@ -70,7 +70,7 @@ func (t *terms) add(text string) int32 {
 	n, key := t.look(text)
 	if n == none {
 		n = int32(len(t.list))
-		t.list = append(t.list, term{text: text, word: none, specific: specific(text) && strings.Trim(text, "_") != ""})
+		t.list = append(roomy(t.list), term{text: text, word: none, specific: specific(text) && strings.Trim(text, "_") != ""})
 		t.index.add(key, n)
 		t.filter.add(text)
 		t.cut(n, text)
@@ -80,22 +80,33 @@ func (t *terms) add(text string) int32 {
 
 // cut finds a new term's parts and subwords.
 func (t *terms) cut(n int32, text string) {
-	parts := len(t.parts)
-	joints := 0
+	if !hasJoint(text) {
+		from := len(t.subs)
+		for start, end := nextSubword(text, 0); start < end; start, end = nextSubword(text, end) {
+			t.subs = append(roomy(t.subs), t.lexicon.add(text[start:end]))
+		}
+		t.list[n].subs = span{int32(from), int32(len(t.subs))}
+		return
+	}
+	from := len(t.parts)
 	eachPart(text, 0, len(text), func(start, end int) {
-		if joints++; end-start < len(text) && end-start >= shortestSubword {
+		if end-start >= shortestSubword {
 			t.parts = append(t.parts, part{t.add(text[start:end]), int32(start)})
 		}
 	})
-	t.list[n].parts = span{int32(parts), int32(len(t.parts))}
-	subs := len(t.subs)
-	if joints == 1 {
-		for start, end := nextSubword(text, 0); start < end; start, end = nextSubword(text, end) {
-			t.subs = append(t.subs, t.lexicon.add(text[start:end]))
-		}
-	}
+	t.list[n].parts = span{int32(from), int32(len(t.parts))}
+	from = len(t.subs)
 	for _, p := range t.partsOf(n) { // no subword goes beyond a part
 		t.subs = append(t.subs, t.subsOf(p.term)...)
 	}
-	t.list[n].subs = span{int32(subs), int32(len(t.subs))}
+	t.list[n].subs = span{int32(from), int32(len(t.subs))}
+}
+
+func hasJoint(text string) bool {
+	for i := range len(text) {
+		if joint(text[i]) {
+			return true
+		}
+	}
+	return false
 }

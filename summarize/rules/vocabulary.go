@@ -47,7 +47,7 @@ func newVocabulary(doc *document) *vocabulary {
 	}
 	// What code has of each for its size; other texts let them grow.
 	v := &vocabulary{
-		terms: newTerms(min(size/40, maxWords)), words: make([]word, 0, min(size/50, maxWords)),
+		terms: newTerms(min(size/40, maxWords)), words: make([]word, 0, min(size/40, maxWords)),
 		mentions: make([]mention, 0, size/10), lineSubs: make([]int32, 0, size/8),
 		from: make([]int32, 0, n+1), subFrom: make([]int32, 0, n+1), listing: doc.listing,
 	}
@@ -144,12 +144,12 @@ func (v *vocabulary) mention(n int32, line, start, times int, how uint32) {
 			return
 		}
 		t.word = int32(len(v.words))
-		v.words = append(v.words, word{text: t.text, first: int32(line), last: none, look: lookOf(t.text), term: n})
+		v.words = append(roomy(v.words), word{text: t.text, first: int32(line), last: none, look: lookOf(t.text), term: n})
 	}
 	w := &v.words[t.word]
 	w.count += int32(times)
 	w.how |= how
-	v.mentions = append(v.mentions, mention{id: t.word, start: int32(start), end: int32(start + len(t.text)), again: w.last == int32(line)})
+	v.mentions = append(roomy(v.mentions), mention{id: t.word, start: int32(start), end: int32(start + len(t.text)), again: w.last == int32(line)})
 	w.last = int32(line)
 }
 
@@ -158,7 +158,7 @@ func (v *vocabulary) take(w *word) {
 	from := len(v.pairs)
 	subs := v.terms.subsOf(w.term)
 	for k := 1; k < len(subs); k++ {
-		v.pairs = append(v.pairs, v.lexicon.addPair(subs[k-1], subs[k]))
+		v.pairs = append(roomy(v.pairs), v.lexicon.addPair(subs[k-1], subs[k]))
 	}
 	w.pairs = span{int32(from), int32(len(v.pairs))}
 	from = len(v.parts)
