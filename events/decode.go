@@ -29,6 +29,7 @@ func Decode(raw Raw, lim Limits) (Event, *RejectError) {
 	if rej != nil {
 		return Event{}, rej
 	}
+	defer data.done()
 	if rej := at.agree(env, data); rej != nil {
 		return Event{}, rej
 	}

@@ -1,0 +1,116 @@
+package events
+
+import "unicode/utf8"
+
+// plain reads a body that is written as most are: an object of members that mean something, each once, and each a
+// text, a truth value or null. It says no to whatever else there is, and to all that is broken: that is read, and told,
+// by walk, which knows all of JSON and takes five times as long.
+func (m *members) plain(body []byte) bool {
+	i := skipBlank(body, 0)
+	if i == len(body) || body[i] != '{' {
+		return false
+	}
+	for {
+		name, next := plainText(body, skipBlank(body, i+1))
+		f := fieldOf(name)
+		if f == fieldUnknown || m[f] != nil {
+			return false
+		}
+		if next = skipBlank(body, next); next == len(body) || body[next] != ':' {
+			return false
+		}
+		at := skipBlank(body, next+1)
+		end := plainValue(body, at)
+		if end == 0 {
+			return false
+		}
+		m[f] = body[at:end:end]
+		if i = skipBlank(body, end); i == len(body) {
+			return false
+		}
+		switch body[i] {
+		case ',':
+		case '}':
+			return skipBlank(body, i+1) == len(body)
+		default:
+			return false
+		}
+	}
+}
+
+func skipBlank(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// plainText is what stands between the quotes at i, and where it goes on behind them; nil where that is not sure.
+func plainText(b []byte, i int) (text []byte, next int) {
+	if i >= len(b) || b[i] != '"' {
+		return nil, i
+	}
+	wide := false
+	for j := i + 1; j < len(b); j++ {
+		switch kind := plainBytes[b[j]]; kind {
+		case plainByte:
+		case plainQuote:
+			text = b[i+1 : j]
+			if wide && !utf8.Valid(text) {
+				return nil, i
+			}
+			return text, j + 1
+		case plainEscape:
+			if j++; j == len(b) || !plainEscapes[b[j]] {
+				return nil, i
+			}
+		case plainWide:
+			wide = true
+		default:
+			return nil, i
+		}
+	}
+	return nil, i
+}
+
+// plainValue is where the value at i ends; 0 where it is not a plain one.
+func plainValue(b []byte, i int) (end int) {
+	if i == len(b) {
+		return 0
+	}
+	if b[i] == '"' {
+		if text, next := plainText(b, i); text != nil {
+			return next
+		}
+		return 0
+	}
+	for _, word := range []string{"true", "false", "null"} {
+		if len(b)-i > len(word) && string(b[i:i+len(word)]) == word {
+			return i + len(word)
+		}
+	}
+	return 0
+}
+
+// What a byte is within a JSON string.
+const (
+	plainNot = iota // a control character
+	plainByte
+	plainQuote
+	plainEscape
+	plainWide // of a character beyond ASCII
+)
+
+var plainBytes = func() (kinds [256]uint8) {
+	for b := ' '; b < 256; b++ {
+		kinds[b] = plainByte
+		if b >= utf8.RuneSelf {
+			kinds[b] = plainWide
+		}
+	}
+	kinds['"'], kinds['\\'] = plainQuote, plainEscape
+	return kinds
+}()
+
+// plainEscapes may stand behind a backslash; \u needs a closer look.
+var plainEscapes = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
