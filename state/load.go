@@ -153,7 +153,7 @@ func (p *Partition) LoadCompaction(st *thread.State) error {
 		st.Compaction = p.copied(t.compaction)
 		return nil
 	}
-	c, err := p.Compaction(st.Header.Thread)
+	c, err := p.committed().Compaction(st.Header.Thread)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 type Partition struct {
 	View
 	store *Store
-	batch *pebble.Batch
+	open  *openBatch
 
 	meta    Meta
 	changed bool
@@ -45,8 +45,8 @@ func (s *Store) Partition(id int) (*Partition, error) {
 }
 
 func (p *Partition) begin() {
-	p.batch = p.store.db.NewIndexedBatch()
-	p.r = p.batch
+	p.open = newOpenBatch(p.store.db)
+	p.r = p.open
 	p.headers = make(map[string]*thread.Header)
 	p.outgoing, p.jobs = nil, nil
 	p.compactions = make(map[string]*thread.Compaction)
@@ -73,14 +73,17 @@ func (p *Partition) Header(name string) (*thread.Header, error) {
 	if t := p.hot.get(name); t.header != nil {
 		return t.header, nil
 	}
-	return p.View.Header(name)
+	return p.committed().Header(name) // the open batch has none but those above
 }
+
+// committed reads behind the open batch.
+func (p *Partition) committed() View { return p.store.View(int(p.id)) }
 
 // Changed says that the open batch holds something.
 func (p *Partition) Changed() bool { return p.changed }
 
 // Size is what the open batch holds, in bytes, but for the threads' headers.
-func (p *Partition) Size() int { return p.batch.Len() }
+func (p *Partition) Size() int { return p.open.batch.Len() }
 
 // Decided says that the open batch holds outbox rows: what may be lost without a sync is none of these.
 func (p *Partition) Decided() bool { return len(p.outgoing) > 0 }
@@ -113,7 +116,7 @@ func (p *Partition) Apply(opts *CommitOptions) (*Applied, error) {
 	if opts.Sync {
 		opts = p.store.durably()
 	}
-	a := &Applied{Decided: p.outgoing, Jobs: p.jobs, partition: p.id, batch: p.batch, sync: opts.Sync}
+	a := &Applied{Decided: p.outgoing, Jobs: p.jobs, partition: p.id, batch: p.open.batch, sync: opts.Sync}
 	err := p.apply(opts)
 	if err != nil {
 		p.hot = newHot() // what the store has of this batch nobody knows
@@ -128,9 +131,9 @@ func (p *Partition) Apply(opts *CommitOptions) (*Applied, error) {
 
 func (p *Partition) apply(opts *CommitOptions) error {
 	if opts.Sync {
-		return p.store.db.ApplyNoSyncWait(p.batch, opts)
+		return p.store.db.ApplyNoSyncWait(p.open.batch, opts)
 	}
-	return p.store.db.Apply(p.batch, opts)
+	return p.store.db.Apply(p.open.batch, opts)
 }
 
 // end writes what the open batch has kept back.
@@ -175,15 +178,15 @@ var (
 )
 
 // Close gives up the open batch.
-func (p *Partition) Close() error { return p.batch.Close() }
+func (p *Partition) Close() error { return p.open.Close() }
 
 // set and remove can't fail but by misuse: a batch only grows in memory until it is committed.
 func (p *Partition) set(k key, value []byte) {
-	p.must(p.batch.Set(k, value, nil))
+	p.must(p.open.batch.Set(k, value, nil))
 }
 
 func (p *Partition) remove(k key) {
-	p.must(p.batch.Delete(k, nil))
+	p.must(p.open.batch.Delete(k, nil))
 }
 
 func (p *Partition) must(err error) {

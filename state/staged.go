@@ -34,7 +34,7 @@ func (p *Partition) Adopted(s *Staged) {
 	p.meta.Staged--
 	if p.meta.Staged == 0 {
 		k := p.key(kindStagedTo)
-		p.must(p.batch.DeleteRange(k, k.end(), nil))
+		p.must(p.open.batch.DeleteRange(k, k.end(), nil))
 	}
 }
 

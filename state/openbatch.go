@@ -1,0 +1,61 @@
+package state
+
+import (
+	"context"
+	"io"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// openBatch is a batch that can be read while it grows, and that nobody may have to read: the rows that nearly every
+// event reads are in memory. Pebble's index of what is in a batch is made when somebody asks, and kept from there
+// on.
+type openBatch struct {
+	db      *pebble.DB
+	batch   *pebble.Batch
+	indexed bool
+}
+
+func newOpenBatch(db *pebble.DB) *openBatch { return &openBatch{db: db, batch: db.NewBatch()} }
+
+// read is the batch over what the store holds.
+func (o *openBatch) read() (*pebble.Batch, error) {
+	if o.indexed {
+		return o.batch, nil
+	}
+	with := o.db.NewIndexedBatch()
+	if !o.batch.Empty() {
+		if err := with.Apply(o.batch, nil); err != nil {
+			return nil, err
+		}
+	}
+	plain := o.batch
+	o.batch, o.indexed = with, true
+	return with, plain.Close()
+}
+
+// Get implements pebble.Reader.
+func (o *openBatch) Get(key []byte) (value []byte, closer io.Closer, err error) {
+	b, err := o.read()
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.Get(key)
+}
+
+// NewIter implements pebble.Reader.
+func (o *openBatch) NewIter(opts *pebble.IterOptions) (*pebble.Iterator, error) {
+	return o.NewIterWithContext(context.Background(), opts)
+}
+
+// NewIterWithContext implements pebble.Reader.
+func (o *openBatch) NewIterWithContext(ctx context.Context, opts *pebble.IterOptions) (*pebble.Iterator, error) {
+	b, err := o.read()
+	if err != nil {
+		return nil, err
+	}
+	return b.NewIterWithContext(ctx, opts)
+}
+
+// Close gives the batch up.
+func (o *openBatch) Close() error { return o.batch.Close() }
