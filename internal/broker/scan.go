@@ -72,6 +72,7 @@ type scan struct {
 	count    int
 	pending  uint64   // what the server counted behind the last message
 	whole    unbroken // of a scan without filters
+	silence  *time.Timer
 }
 
 func (s *scan) run(ctx context.Context) error {
@@ -139,14 +140,18 @@ func (s *scan) receive(ctx context.Context) (*nats.Msg, error) {
 		return m, nil
 	default:
 	}
-	timer := time.NewTimer(2 * pullHeartbeat)
-	defer timer.Stop()
+	if s.silence == nil {
+		s.silence = time.NewTimer(2 * pullHeartbeat)
+	} else {
+		s.silence.Reset(2 * pullHeartbeat)
+	}
+	defer s.silence.Stop()
 	select {
 	case m := <-s.pull.in:
 		return m, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-timer.C:
+	case <-s.silence.C:
 		return nil, nil
 	}
 }
