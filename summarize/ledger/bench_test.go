@@ -17,6 +17,21 @@ func BenchmarkLeaf(b *testing.B) {
 	}
 }
 
+// A line without an end costs what as many characters in lines do.
+func BenchmarkGiantLine(b *testing.B) {
+	const size = 1 << 20
+	for name, unit := range map[string]string{"one line": "x y ", "lines": strings.Repeat("x y ", 30) + "\n"} {
+		text := strings.Repeat(unit, size/len(unit))
+		messages := []Message{{Ordinal: 1, Message: &events.Message{MessageID: "m", Role: events.RoleUser, Content: events.TextContent(text)}}}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Leaf(messages, 2000)
+			}
+		})
+	}
+}
+
 func BenchmarkRollUp(b *testing.B) {
 	var leaves []Ledger
 	for range 16 {

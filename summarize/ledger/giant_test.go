@@ -39,6 +39,7 @@ func TestGiantMessages(t *testing.T) {
 	failed := true
 	tests := map[string]*events.Message{
 		"one line":         {Role: events.RoleUser, Content: events.TextContent(long)},
+		"short words":      {Role: events.RoleUser, Content: events.TextContent(strings.Repeat("x y ", 8*size/4))}, // quadratic, it takes minutes
 		"one word":         {Role: events.RoleUser, Content: events.TextContent(strings.Repeat("A", size))},
 		"a sentence":       {Role: events.RoleAssistant, Content: events.TextContent(strings.Repeat("Never touch file_1. ", size/20))},
 		"instructions":     {Role: events.RoleUser, Content: events.TextContent(lines("Never touch file_%d.go of part %d.\n"))},

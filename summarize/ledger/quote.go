@@ -95,7 +95,7 @@ func parts(line string) []string {
 	}
 	var list []string
 	for len(line) > maxLine && len(list) < 50 {
-		i := stop(line)
+		i := stop(line[:min(len(line), maxLine+2)]) // no further: a line of a megabyte has thousands of parts
 		if i > maxLine {
 			if i = strings.LastIndexByte(line[:maxLine], ' ') + 1; i == 0 {
 				return list // one word longer than any line: base64, minified code
