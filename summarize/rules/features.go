@@ -87,11 +87,18 @@ func newScene(doc *document, v *vocabulary, m *memory) *scene {
 		nearMax: make([]float64, len(v.words)), wideMax: make([]float64, len(v.words)),
 		variants: v.variants(), pairs: make([]int32, len(v.lexicon.pairs)), size: math.Log(float64(len(v.words) + 1)),
 	}
+	seen := make([]bool, len(v.words)) // by themselves they stay in the processor's cache
+	for id := range v.words {
+		seen[id] = v.words[id].seen
+	}
 	for i := range doc.lines {
+		near, wide := s.focus.near[i], s.focus.wide[i]
 		for _, m := range v.of(i) {
-			s.nearMax[m.id] = max(s.nearMax[m.id], s.focus.near[i])
-			s.wideMax[m.id] = max(s.wideMax[m.id], s.focus.wide[i])
-			if !v.words[m.id].seen {
+			if near > 0 || wide > 0 {
+				s.nearMax[m.id] = max(s.nearMax[m.id], near)
+				s.wideMax[m.id] = max(s.wideMax[m.id], wide)
+			}
+			if !seen[m.id] {
 				s.lineNew[i]++
 			}
 		}

@@ -18,55 +18,58 @@ type bid struct {
 	rate float64
 }
 
-// bids is a heap: the best rate first, the earlier line where rates are equal. It is container/heap's
-// algorithm without its interfaces, which took a third of the time of a large file.
+// before tells which of two bids comes first: the one with the better rate, or the earlier line.
+func (b bid) before(other bid) bool {
+	return b.rate > other.rate || b.rate == other.rate && b.of < other.of
+}
+
+// bids is a heap, the first one on top. It is container/heap's algorithm without its interfaces, which took a third
+// of the time of a large file, and with four below each, which lie in one line of the processor's cache.
 type bids []bid
 
-func (b bids) better(i, j int) bool {
-	if b[i].rate != b[j].rate {
-		return b[i].rate > b[j].rate
-	}
-	return b[i].of < b[j].of
-}
+const fan = 4
 
 // init makes a heap of what is there.
 func (b bids) init() {
-	for i := len(b)/2 - 1; i >= 0; i-- {
+	for i := (len(b) - 2) / fan; i >= 0; i-- {
 		b.down(i)
 	}
 }
 
+// down moves a bid below those that come before it.
 func (b bids) down(i int) {
-	for {
-		best := 2*i + 1
-		if best >= len(b) {
-			return
-		}
-		if r := best + 1; r < len(b) && b.better(r, best) {
-			best = r
-		}
-		if !b.better(best, i) {
-			return
-		}
-		b[i], b[best] = b[best], b[i]
-		i = best
+	if i >= len(b) {
+		return
 	}
+	moved := b[i]
+	for i*fan+1 < len(b) {
+		first := i*fan + 1
+		for k := first + 1; k < min(i*fan+1+fan, len(b)); k++ {
+			if b[k].before(b[first]) {
+				first = k
+			}
+		}
+		if !b[first].before(moved) {
+			break
+		}
+		b[i] = b[first]
+		i = first
+	}
+	b[i] = moved
 }
 
 func (b *bids) push(x bid) {
 	*b = append(*b, x)
 	h := *b
-	for i := len(h) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !h.better(i, parent) {
-			return
-		}
-		h[i], h[parent] = h[parent], h[i]
-		i = parent
+	i := len(h) - 1
+	for i > 0 && x.before(h[(i-1)/fan]) {
+		h[i] = h[(i-1)/fan]
+		i = (i - 1) / fan
 	}
+	h[i] = x
 }
 
-// pop drops the best.
+// pop drops the first.
 func (b *bids) pop() {
 	h := *b
 	last := len(h) - 1
@@ -75,7 +78,7 @@ func (b *bids) pop() {
 	b.down(0)
 }
 
-// lower sets the best one's rate to what it is now.
+// lower sets the first one's rate to what it is now.
 func (b bids) lower(rate float64) {
 	b[0].rate = rate
 	b.down(0)
