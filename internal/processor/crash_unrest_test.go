@@ -13,7 +13,15 @@ import (
 	"precis/summarize"
 )
 
-var restlessSeeds = flag.Int("crash.restless", 12, "how many schedules TestRestlessCrashSchedules runs")
+var restlessSeeds = flag.Int("crash.restless", fewRestless(), "how many schedules TestRestlessCrashSchedules runs")
+
+// fewRestless take some 30 s of processor time; with the race detector each takes four times as long or more.
+func fewRestless() int {
+	if underRace {
+		return 4
+	}
+	return 12
+}
 
 // Beside the events there are reloads, sweeps, idle threads, requests, and stores that are lost.
 func TestRestlessCrashSchedules(t *testing.T) {
