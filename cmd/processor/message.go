@@ -11,10 +11,11 @@ import (
 // messageCmd shows what a message said before anybody summarized it.
 type messageCmd struct {
 	serverFlags
-	Thread   string `arg:"" help:"The thread's id."`
-	Message  string `arg:"" help:"The message's id."`
-	Revision *int   `placeholder:"N" help:"The text after N edits; 0 is the first. Without: the current one."`
-	Lines    string `placeholder:"A-B" help:"Only lines A to B, counted from 1."`
+	Thread      string `arg:"" help:"The thread's id."`
+	Message     string `arg:"" help:"The message's id."`
+	Revision    *int   `placeholder:"N" help:"The text after N edits; 0 is the first. Without: the current one."`
+	Lines       string `placeholder:"A-B" help:"Only lines A to B, counted from 1."`
+	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until this event, a publish ack's sequence, is in it."`
 }
 
 // Help shows the command used.
@@ -28,9 +29,10 @@ Example:
 
 // messageRequest is what precis.message.get is asked.
 type messageRequest struct {
-	MessageID string  `json:"message_id"`
-	Revision  *int    `json:"revision,omitempty"`
-	Lines     *[2]int `json:"lines,omitempty"`
+	MessageID   string  `json:"message_id"`
+	Revision    *int    `json:"revision,omitempty"`
+	Lines       *[2]int `json:"lines,omitempty"`
+	MinEventSeq uint64  `json:"min_event_seq,omitzero"`
 }
 
 // messageReply is what it answers.
@@ -41,7 +43,7 @@ type messageReply struct {
 
 // Run prints the text alone, so that it can be piped on.
 func (c *messageCmd) Run(ctx context.Context, a *app) error {
-	request := messageRequest{MessageID: c.Message, Revision: c.Revision}
+	request := messageRequest{MessageID: c.Message, Revision: c.Revision, MinEventSeq: c.MinEventSeq}
 	if c.Lines != "" {
 		lines, err := lineRange(c.Lines)
 		if err != nil {

@@ -65,6 +65,18 @@ func (r *LogReader) Last(ctx context.Context, filter string) (Stored, error) {
 	return r.fromLeader(ctx, body)
 }
 
+// Next returns the first message with sequence from or behind it whose stored subject matches filter, or ErrGone. The
+// leader answers: whatever is acked is known to it.
+func (r *LogReader) Next(ctx context.Context, filter string, from uint64) (Stored, error) {
+	return r.fromLeader(ctx, fmt.Appendf(nil, `{"seq":%d,"next_by_subj":%q}`, from, filter))
+}
+
+// LastSeq is the last sequence that the stream has given out.
+func (r *LogReader) LastSeq(ctx context.Context) (uint64, error) {
+	state, err := StateOf(ctx, r.js, r.stream)
+	return state.Last, err
+}
+
 func (r *LogReader) request(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc

@@ -300,7 +300,7 @@ func writeAndRead(t *testing.T, nc *nats.Conn, thread, id string) error {
 	if code := m.Header.Get(micro.ErrorCodeHeader); code != "" {
 		return fmt.Errorf("thread %s: %s %s", thread, code, m.Header.Get(micro.ErrorHeader))
 	}
-	if m, err = nc.RequestWithContext(ctx, "precis.message.get."+token(thread), encode(t, object{"message_id": id})); err != nil {
+	if m, err = nc.RequestWithContext(ctx, "precis.message.get."+token(thread), encode(t, object{"message_id": id, "min_event_seq": stored.Seq})); err != nil {
 		return err
 	}
 	var got struct{ Content string }

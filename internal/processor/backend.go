@@ -30,7 +30,7 @@ func (p *Processor) CaughtUp() bool { return p.ready.ready() }
 
 // Wait implements service.Backend.
 func (p *Processor) Wait(ctx context.Context, partition int, seq uint64) error {
-	return p.parts[partition].position.wait(ctx, seq)
+	return p.wait(ctx, p.parts[partition], seq)
 }
 
 // Durable implements service.Backend.

@@ -17,6 +17,8 @@ type messageRequest struct {
 	MessageID string  `json:"message_id"`
 	Revision  *uint64 `json:"revision"` // null: the current one; 0: as first published
 	Lines     []int   `json:"lines"`    // [from, to], 1-based, both included
+	// MinEventSeq is a publish ack's sequence: the answer waits until that event is in it.
+	MinEventSeq uint64 `json:"min_event_seq"`
 }
 
 // messageReply is the answer of precis.message.get: the original text, which every omission mark
@@ -50,6 +52,9 @@ func (s *Service) message(ctx context.Context, token string, body []byte) (any, 
 	}
 	view, name, partition, err := s.view(token)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.backend.Wait(ctx, partition, req.MinEventSeq); err != nil {
 		return nil, err
 	}
 	m, err := view.Message(name, req.MessageID)

@@ -54,7 +54,8 @@ type Backend interface {
 	Log() *broker.LogReader
 	// CaughtUp says whether everything that the log held at the start is applied.
 	CaughtUp() bool
-	// Wait returns when everything up to an EVENTS sequence is durable in a partition, or ctx ends.
+	// Wait returns when everything of a partition up to an EVENTS sequence is durable, also where the event at
+	// that sequence is another partition's, or ctx ends.
 	Wait(ctx context.Context, partition int, seq uint64) error
 	// Durable returns when all that was read from a partition before the call is durable, or ctx ends.
 	Durable(ctx context.Context, partition int) error

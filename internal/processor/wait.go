@@ -1,0 +1,53 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"precis/internal/broker"
+)
+
+// askLogAfter is how long a request waits for its own write before the log is asked: most are durable by then.
+const askLogAfter = 10 * time.Millisecond
+
+// wait returns when all that EVENTS holds for a partition up to a sequence is durable, or ctx ends. While only other
+// partitions have events a position stands still: the log says what there is to wait for.
+func (p *Processor) wait(ctx context.Context, part *partition, seq uint64) error {
+	soon, cancel := context.WithTimeout(ctx, askLogAfter)
+	defer cancel()
+	if part.position.wait(soon, seq) == nil {
+		return nil
+	}
+	for at := part.position.now(); at < seq; at = part.position.now() {
+		next, err := p.nextOf(ctx, part, at, seq)
+		if err != nil || next > seq {
+			return err
+		}
+		if err := part.position.wait(ctx, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextOf is the next event that EVENTS holds for a partition behind a position, beyond all sequences where there is
+// none up to the one asked for; that one itself where the log has yet to reach it.
+func (p *Processor) nextOf(ctx context.Context, part *partition, at, seq uint64) (uint64, error) {
+	// The end comes first: whatever is stored up to there is seen by what is asked behind it.
+	last, err := p.events.LastSeq(ctx)
+	if err != nil || last < seq {
+		return seq, err
+	}
+	// What was published to a literal wildcard subject is stored past the partitions, and is of no thread in them.
+	m, err := p.events.Next(ctx, broker.PartitionLane(part.id).Filters[0], at+1)
+	if errors.Is(err, broker.ErrGone) {
+		return math.MaxUint64, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("wait for event %d: %w", seq, err)
+	}
+	return m.Seq, nil
+}
