@@ -177,7 +177,11 @@ func (a *auditor) unended() error {
 		if err != nil {
 			return err
 		}
-		if held || a.lane.partial || a.now.Sub(a.startedAt[started.SummaryID]) < underWay {
+		since, known := a.startedAt[started.SummaryID]
+		if !known {
+			continue // the fold decided it just now: its start is late, or missed, and counted as that
+		}
+		if held || a.lane.partial || a.now.Sub(since) < underWay {
 			a.tally.late(at)
 			continue
 		}
