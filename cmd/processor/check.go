@@ -137,7 +137,15 @@ func (r checked) print(a *app, asJSON bool) error {
 		return wrong("the log is wrong: restore it from a backup, if there is one; the store may be right")
 	}
 	if len(r.Problems) > 0 {
-		return &exitError{status: exitWrong, err: errors.New("the store is wrong: " + moveAway)}
+		return wrong("%s", r.advice())
 	}
 	return nil
+}
+
+// advice is what to do about a store with problems. One that differs from the log may be right, and the log not.
+func (r checked) advice() string {
+	if r.Log == "" {
+		return "the store is wrong: " + moveAway
+	}
+	return "the store is wrong, or the log has been tampered with: run processor replay first, and where it finds nothing, " + moveAway
 }

@@ -126,7 +126,7 @@ func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record)
 	case *events.Failed:
 		a.failed(at, st, rec)
 	case *events.UsageRecord:
-		a.usage(at, rec, s.Time)
+		a.usage(at, st, rec, s.Time)
 	case *events.Config:
 		a.prices.apply(rec)
 	}

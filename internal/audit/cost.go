@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"precis/events"
+	"precis/internal/thread"
 	"precis/summarize/pricing"
 )
 
@@ -25,9 +26,22 @@ func (p *prices) apply(rec *events.Config) {
 	p.tables[table.Name()] = table
 }
 
-// usage holds a call's cost against its usage, by the model and the price table that it names.
-func (a *auditor) usage(at scope, rec *events.UsageRecord, when time.Time) {
-	a.calls[rec.SummaryID] = append(a.calls[rec.SummaryID], rec)
+// usage holds a call against its job, which is on record before it and ends behind it also where its answer came
+// too late, and its cost against its usage.
+func (a *auditor) usage(at scope, st *thread.State, rec *events.UsageRecord, when time.Time) {
+	if job := st.Job(rec.SummaryID); job == nil {
+		a.tally.find(at, a.finding(rec, CheckJob, "a summary.started of that id before it, which has not ended", "none"))
+	} else {
+		a.calls[rec.SummaryID] = append(a.calls[rec.SummaryID], rec)
+		if want := job.Attempts + 1; rec.Attempt != want {
+			a.tally.find(at, a.finding(rec, CheckJob, fmt.Sprintf("call %d of its job", want), fmt.Sprintf("call %d", rec.Attempt)))
+		}
+	}
+	a.priced(at, rec, when)
+}
+
+// priced holds a call's cost against its usage, by the model and the price table that it names.
+func (a *auditor) priced(at scope, rec *events.UsageRecord, when time.Time) {
 	name := string(rec.Cost.PriceTable)
 	if name == "" {
 		if rec.Cost.AmountMicroUSD != nil && *rec.Cost.AmountMicroUSD != 0 {

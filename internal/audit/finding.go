@@ -38,7 +38,7 @@ const (
 	CheckSources = "sources"
 	// CheckRemade: a summary by rules says what its rules say.
 	CheckRemade = "summary_remade"
-	// CheckJob: a summary that took its time is the one that was started.
+	// CheckJob: a summary that took its time is the one that was started, and so is what a call was made for.
 	CheckJob = "started"
 	// CheckEnded: what is started has ended.
 	CheckEnded = "started_ended"

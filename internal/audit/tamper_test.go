@@ -90,6 +90,7 @@ func TestTamperedRecords(t *testing.T) {
 	tool := nth(t, original, events.SummaryCreated, "rules", 0)
 	leaf := nth(t, original, events.SummaryCreated, "long", 0)
 	paid := nth(t, original, events.UsageRecorded, "model", 0)
+	late := nth(t, original, events.UsageRecorded, "model", 1)
 	byModel := nth(t, original, events.SummaryCreated, "model", 0)
 	stale := nth(t, original, events.SummaryInvalidated, "rules", 0)
 	began := nth(t, original, events.SummaryStarted, "model", 1)
@@ -137,6 +138,19 @@ func TestTamperedRecords(t *testing.T) {
 			l[paid].Data = set(t, l[paid].Data, map[string]any{"usage.input_tokens": 1})
 			return l
 		}, true, paid, audit.CheckCost},
+		{"a call forged for a summary that nobody started", func(l []broker.Stored) []broker.Stored {
+			return append(l, forged(t, l[late], "sum_forged", 1))
+		}, true, -1, audit.CheckJob},
+		{"a call forged in the middle for a summary that nobody started", func(l []broker.Stored) []broker.Stored {
+			return slices.Insert(l, paid, forged(t, l[paid], "sum_forged", 1))
+		}, true, -1, audit.CheckJob},
+		{"a call forged for a summary that is there", func(l []broker.Stored) []broker.Stored {
+			return append(l, forged(t, l[late], summaryIn(l, paid), 2))
+		}, true, paid, audit.CheckJob},
+		{"a call's number altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[paid] = forged(t, l[paid], summaryIn(l, paid), 2)
+			return l
+		}, true, paid, audit.CheckJob},
 		{"an invalidation's cause altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
 			l[stale].Data = set(t, l[stale].Data, map[string]any{"cause.message_id": "u1"})
 			return l
@@ -204,6 +218,13 @@ func TestTamperedRecords(t *testing.T) {
 	}
 	w.rewrite(broker.StreamSummaries, original)
 	clean(t, w.replay())
+}
+
+// forged is a call's record as one of another call.
+func forged(t testing.TB, m broker.Stored, summary string, attempt int) broker.Stored {
+	m.Data = set(t, m.Data, map[string]any{"summary_id": summary, "attempt": attempt})
+	m.Header = clone(m.Header, events.UsageEventID(summary, attempt))
+	return m
 }
 
 func clone(h map[string][]string, id string) map[string][]string {
