@@ -52,7 +52,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"publish", "no-such-file.jsonl"}, "no-such-file.jsonl"},
 		{[]string{"publish", "."}, ". is a directory"},
 		{[]string{"--config", "no-such-file.yaml"}, "no-such-file.yaml"},
-		{[]string{"run", "--config", configured(t, "nats: {creds: no-such.creds}")}, "no-such.creds"},
+		{[]string{"run", "--data", t.TempDir(), "--config", configured(t, "nats: {creds: no-such.creds}")}, "no-such.creds"},
 		{[]string{"config", "--config", configured(t, "pricing: {file: no-such-prices.json}")}, "pricing.file: open no-such-prices.json"},
 		{[]string{"config", "--config", configured(t, "nats: {url: \"nats://ann:s3cret@:4222\"}")}, `nats.url: "nats://ann:xxxxx@:4222" is no server's address`},
 		{[]string{"run", "--nats-listen", "nowhere"}, "flag --nats-listen: nats.listen: \"nowhere\" is no address"},
