@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"precis/events"
+	"precis/internal/broker"
 	"precis/internal/fold"
 	"precis/internal/thread"
 )
@@ -66,6 +67,16 @@ func (m *metrics) makeFlow() {
 	m.missing = m.counters("precis_log_missing_total", "Messages that a stream should have given out and did not, met while reading.", "stream")
 	m.holes = m.gauges("precis_log_holes", "Messages between the first and the last of a stream that the server knew to be gone at the start.", "stream")
 	m.registry.MustRegister(m.records)
+	// From 0 on: whoever looks at the increase would not see the first.
+	for _, code := range []string{
+		events.CodeInvalidJSON, events.CodeSchema, events.CodeThreadMismatch, events.CodeTypeMismatch,
+		events.CodeMessageConflict, events.CodeUnknownMessage, events.CodeTooLarge,
+	} {
+		m.rejections.WithLabelValues(code)
+	}
+	for _, stream := range []string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected} {
+		m.missing.WithLabelValues(stream)
+	}
 }
 
 // makeSummaries is what comes out.
@@ -118,6 +129,10 @@ func (m *metrics) decided(d fold.Decided) {
 		m.tokens.WithLabelValues(rec.Kind, d.Policy, "after").Add(float64(rec.TokenCountAfter))
 	case *events.Invalidated:
 		m.stale.WithLabelValues(rec.Kind, rec.Reason).Inc()
+	case *events.Started:
+		if rec.Model != nil { // from 0 on, before its call may cost what nobody knows
+			m.unknownCost.WithLabelValues(d.Agent, d.Policy, *rec.Model)
+		}
 	case *events.Failed:
 		m.failures.WithLabelValues(rec.Kind, rec.Code, d.Policy).Inc()
 	case *events.UsageRecord:

@@ -34,6 +34,29 @@ func TestCostsInMetrics(t *testing.T) {
 	}
 }
 
+// What an alarm looks at is there with 0 before it first counts: the increase from nothing to 1 is none.
+func TestAlarmsBeginAtZero(t *testing.T) {
+	m := newMetrics()
+	model := "llama"
+	m.decided(fold.Decided{Record: &events.Started{Model: &model}, Agent: "coder", Policy: "local"})
+	for word, want := range map[string]map[string]float64{
+		"rejected": {
+			"precis_rejected_events_total code=invalid_json": 0, "precis_rejected_events_total code=schema": 0,
+			"precis_rejected_events_total code=thread_mismatch": 0, "precis_rejected_events_total code=type_mismatch": 0,
+			"precis_rejected_events_total code=message_conflict": 0, "precis_rejected_events_total code=unknown_message": 0,
+			"precis_rejected_events_total code=too_large": 0,
+		},
+		"log_missing": {
+			"precis_log_missing_total stream=EVENTS": 0, "precis_log_missing_total stream=SUMMARIES": 0, "precis_log_missing_total stream=REJECTED": 0,
+		},
+		"unknown_cost": {"precis_model_calls_of_unknown_cost_total agent=coder model=llama policy=local": 0},
+	} {
+		if got := gathered(t, m, word); !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+}
+
 // gathered are the counters whose name holds a word, by name and labels.
 func gathered(t *testing.T, m *metrics, word string) map[string]float64 {
 	t.Helper()
