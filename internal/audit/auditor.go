@@ -28,8 +28,8 @@ type auditor struct {
 	// inStore says whether the store that was given holds a job; false where none was.
 	inStore      func(thread, id string) (bool, error)
 	rulesVersion string
-	// rejections are the codes that REJECTED holds, by event, until the fold meets them.
-	rejections map[uint64]string
+	// rejections are what REJECTED holds, by event, until the fold meets them.
+	rejections map[uint64]rejection
 	// again are the slots whose jobs a configuration has overtaken: what they were to do is decided again.
 	again map[place]bool
 	// waiting are the edits, by event, whose message has not come.
@@ -69,7 +69,9 @@ func (a *auditor) Stepped(_ context.Context, s fold.Stepped) error {
 	a.tally.event(at, s.Result.Outcome.String())
 	a.held(s)
 	for _, r := range s.Result.Rejections {
-		a.rejected(at, r.Seq, r.Reason.Code)
+		if err := a.rejected(at, r); err != nil {
+			return err
+		}
 	}
 	for _, d := range s.Decided {
 		if err := a.decided(at, s, d); err != nil {
@@ -87,7 +89,11 @@ func (a *auditor) end(ctx context.Context, out fold.Outcome) error {
 	if !a.seen {
 		at := scope{at: a.current.Time}
 		a.tally.event(at, out.String())
-		a.rejected(at, a.current.Seq, out.Code)
+		raw := a.delivery().Raw
+		_, why := events.Decode(raw, events.Limits{}) // its subject names no thread: nothing else is looked at
+		if err := a.rejected(at, thread.Rejection{Seq: a.current.Seq, Reason: why, Raw: raw}); err != nil {
+			return err
+		}
 	}
 	for _, r := range a.here {
 		if !r.met {
@@ -104,8 +110,8 @@ func (a *auditor) done(ctx context.Context) error {
 	if err := a.remake(ctx); err != nil {
 		return err
 	}
-	for seq, code := range a.rejections {
-		a.unrejected(seq, code)
+	for seq, r := range a.rejections {
+		a.unrejected(seq, r.code)
 	}
 	return a.unended()
 }

@@ -19,5 +19,6 @@
 //
 // A message that was altered before anything was made from it leaves no trace in SUMMARIES; the live
 // store knows its digest. Memory is bounded by partitions, batches and kept findings, not by the log: the
-// scratch store is on disk. What is held in memory of the log's length is the code of each rejection.
+// scratch store is on disk. What is held in memory of the log's length is the code and
+// the digest of each rejection.
 package audit

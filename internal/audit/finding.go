@@ -16,7 +16,7 @@ type Finding struct {
 const (
 	// CheckEvents: EVENTS has no gap.
 	CheckEvents = "events_unbroken"
-	// CheckRejection: what can't be accepted stands in REJECTED with its code, and nothing else does.
+	// CheckRejection: what can't be accepted stands in REJECTED as it came, with its code, and nothing else does.
 	CheckRejection = "rejection"
 	// CheckSummaries: SUMMARIES has no gap.
 	CheckSummaries = "summaries_unbroken"

@@ -1,32 +1,80 @@
 package audit
 
 import (
+	"crypto/sha256"
 	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
 	"precis/internal/fold"
 	"precis/internal/thread"
 )
 
-// rejected notes that the fold rejects an event, and whether REJECTED says so too.
-func (a *auditor) rejected(at scope, seq uint64, code string) {
+// rejection is what REJECTED says of an event, as short as it can be held.
+type rejection struct {
+	code   string
+	body   bool     // it holds the event's body, and not its hash
+	digest [32]byte // of all that it says
+}
+
+// rejectionOf reads the data of an event.rejected, and the event that it is about.
+func rejectionOf(data []byte) (r rejection, seq uint64, err error) {
+	var rec events.Rejected
+	if err := json.Unmarshal(data, &rec); err != nil {
+		return r, 0, err
+	}
+	r.code, r.body = rec.Code, rec.BodyBase64 != nil
+	r.digest, err = canonicalDigest(data)
+	return r, rec.StreamSeq, err
+}
+
+func canonicalDigest(data []byte) ([32]byte, error) {
+	value := jsontext.Value(data).Clone()
+	err := value.Canonicalize()
+	return sha256.Sum256(value), err
+}
+
+// says tells whether it says what the fold says of the event, byte for byte. How large a message the server took
+// then nobody knows: with the body and without it are both right.
+func (r rejection) says(want thread.Rejection) (bool, error) {
+	data, err := json.Marshal(fold.Rejected(want, r.body))
+	if err != nil {
+		return false, err
+	}
+	digest, err := canonicalDigest(data)
+	return digest == r.digest, err
+}
+
+// rejected notes that the fold rejects an event, and whether REJECTED says so too, in the same words.
+func (a *auditor) rejected(at scope, r thread.Rejection) error {
+	seq, code := r.Seq, r.Reason.Code
 	on, known := a.rejections[seq]
 	delete(a.rejections, seq)
 	f := Finding{Thread: events.OrNull(at.thread), Check: CheckRejection, EventSeq: seq, Want: "rejected as " + code, Got: "not in REJECTED"}
 	switch {
-	case known && on == code:
-		a.tally.holds(at, CheckRejection)
-		return
+	case known && on.code == code:
+		same, err := on.says(r)
+		if err != nil {
+			return fmt.Errorf("compare rejection of event %d: %w", seq, err)
+		}
+		if same {
+			a.tally.holds(at, CheckRejection)
+			return nil
+		}
+		f.Want, f.Got = "the event as it stands in EVENTS: "+r.Reason.Message, "other words, headers, subject or body in REJECTED"
 	case known:
-		f.Got = "rejected as " + on
+		f.Got = "rejected as " + on.code
 	case a.tally.retained.rejects(at.thread, code):
 		a.tally.doubt(at, beginningGone)
-		return
+		return nil
 	case !a.endsBefore() && a.now.Sub(at.at) < grace:
 		a.tally.late(at)
-		return
+		return nil
 	}
 	a.tally.find(at, f)
+	return nil
 }
 
 // unrejected notes a rejection that the fold does not come to.

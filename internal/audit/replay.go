@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -66,7 +65,7 @@ type replay struct {
 	source  Source
 	rules   *jobs.Runner // nil where the rules are not run again
 	// rejections are what REJECTED holds, by partition and event.
-	rejections []map[uint64]string
+	rejections []map[uint64]rejection
 	extent     Extent
 }
 
@@ -80,7 +79,7 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 	r.tally.retained = &retained{first: max(l.events.First, 1), store: o.Store, partitions: l.partitions + 1}
 	r.extent = Extent{FirstSeq: l.events.First, LastSeq: l.events.Last, Whole: l.events.First <= 1}
 	for range l.partitions + 1 {
-		r.rejections = append(r.rejections, map[uint64]string{})
+		r.rejections = append(r.rejections, map[uint64]rejection{})
 	}
 	r.source = Source{
 		Events:    broker.NewLogReader(o.JetStream, broker.StreamEvents).Watch(r.missing),
@@ -145,20 +144,20 @@ func (r *replay) saw(m broker.Stored) {
 
 // rejection notes what REJECTED holds.
 func (r *replay) rejection(m broker.Stored) {
-	var rec events.Rejected
-	if err := json.Unmarshal(m.Data, &rec); err != nil {
+	said, about, err := rejectionOf(m.Data)
+	if err != nil {
 		r.tally.find(scope{at: m.Time}, Finding{Check: CheckReadable, Want: "a rejection", Got: fmt.Sprintf("REJECTED %d: %v", m.Seq, err)})
 		return
 	}
 	partition, seq, ok := recovery.RejectedEvent(m.Header.Get(nats.MsgIdHdr))
-	if !ok || partition >= len(r.rejections) || seq != rec.StreamSeq {
+	if !ok || partition >= len(r.rejections) || seq != about {
 		r.tally.find(scope{at: m.Time}, Finding{
-			Check: CheckReadable, EventSeq: rec.StreamSeq, Want: "the id of a rejection of that event",
+			Check: CheckReadable, EventSeq: about, Want: "the id of a rejection of that event",
 			Got: fmt.Sprintf("REJECTED %d: %s", m.Seq, m.Header.Get(nats.MsgIdHdr)),
 		})
 		return
 	}
-	r.rejections[partition][seq] = rec.Code
+	r.rejections[partition][seq] = said
 }
 
 // missing notes a gap in a stream: its sequences go on by one, so that somebody has deleted what is not there, or the

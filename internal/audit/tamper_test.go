@@ -337,10 +337,21 @@ func TestTamperedRejections(t *testing.T) {
 	}
 	w.rewrite(broker.StreamRejected, original[1:])
 	named(t, w.replay(), audit.CheckRejection, "")
-	altered := slices.Clone(original)
-	altered[0].Data = set(t, altered[0].Data, map[string]any{"code": "too_large"})
-	w.rewrite(broker.StreamRejected, altered)
-	named(t, w.replay(), audit.CheckRejection, "")
+	for i := range original {
+		for member, value := range map[string]any{
+			"code": "too_large", "message": "no", "field": "no", "subject": "tool.result.other",
+			"headers": map[string]any{"A": []string{"b"}}, "body_base64": "e30=", "invented": true,
+		} {
+			altered := slices.Clone(original)
+			altered[i].Data = set(t, altered[i].Data, map[string]any{member: value})
+			w.rewrite(broker.StreamRejected, altered)
+			rep := w.replay(func(o *audit.Options) { o.Rules = false })
+			named(t, rep, audit.CheckRejection, "")
+			if len(rep.Findings) != 1 {
+				t.Errorf("%s of rejection %d: %+v", member, i, rep.Findings)
+			}
+		}
+	}
 }
 
 func TestTamperedStore(t *testing.T) {

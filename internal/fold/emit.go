@@ -96,12 +96,20 @@ func (f *Fold) reject(name string, r thread.Rejection, d Delivery) error {
 // rejection is the data of an event.rejected. The body goes with it where the server takes a message
 // that large.
 func rejection(r thread.Rejection, maxPayload int) []byte {
-	raw := r.Raw
-	raw.Subject = publishedSubject(raw.Subject)
-	if data := encodeRejected(events.NewRejected(raw, r.Seq, r.Reason, len(raw.Body))); len(data)+envelopeBytes <= maxPayload {
+	if data := encodeRejected(Rejected(r, true)); len(data)+envelopeBytes <= maxPayload {
 		return data
 	}
-	return encodeRejected(events.NewRejected(raw, r.Seq, r.Reason, -1))
+	return encodeRejected(Rejected(r, false))
+}
+
+// Rejected is what event.rejected says of an event, with its body or with the body's hash.
+func Rejected(r thread.Rejection, body bool) events.Rejected {
+	raw, maxBody := r.Raw, -1
+	if body {
+		maxBody = len(raw.Body)
+	}
+	raw.Subject = publishedSubject(raw.Subject)
+	return events.NewRejected(raw, r.Seq, r.Reason, maxBody)
 }
 
 // envelopeBytes is room for our own headers, which count into a message's size: at most a subject
