@@ -25,6 +25,7 @@ func (a *auditor) created(at scope, st *thread.State, s *state.Staged, rec *even
 		return
 	}
 	a.asStarted(at, job, rec)
+	a.byModel(at, st, job, rec)
 	a.owed(at, st, job)
 	a.spent(at, rec, rec.ID, rec.Usage, rec.Cost)
 	delete(a.startedAt, rec.ID)
@@ -140,6 +141,7 @@ func (a *auditor) failed(at scope, st *thread.State, rec *events.Failed) {
 	if job := st.Job(rec.SummaryID); job != nil {
 		a.owed(at, st, job)
 	}
+	a.withoutText(at, rec)
 	a.spent(at, rec, rec.SummaryID, rec.Usage, rec.Cost)
 	delete(a.startedAt, rec.SummaryID)
 }

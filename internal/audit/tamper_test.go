@@ -151,6 +151,38 @@ func TestTamperedRecords(t *testing.T) {
 			l[paid] = forged(t, l[paid], summaryIn(l, paid), 2)
 			return l
 		}, true, paid, audit.CheckJob},
+		{"a model altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"model": "gpt-4.1"})
+			return l
+		}, true, byModel, audit.CheckJob},
+		{"a provider altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"provider": "main"})
+			return l
+		}, true, byModel, audit.CheckJob},
+		{"a prompt's version altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"prompt_version": "mine"})
+			return l
+		}, true, byModel, audit.CheckJob},
+		{"a model's text said to be the rules', the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"method": "rules"})
+			return l
+		}, true, byModel, audit.CheckJob},
+		{"a model's text said to be the rules' throughout, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"method": "rules", "provider": nil, "model": nil, "prompt_version": nil, "rules_version": "rules-1"})
+			return l
+		}, true, byModel, audit.CheckJob},
+		{"a summary taken out of prompts, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"current": false})
+			return l
+		}, true, byModel, audit.CheckTrigger},
+		{"a call's outcome altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[paid].Data = set(t, l[paid].Data, map[string]any{"outcome": "refused"})
+			return l
+		}, true, byModel, audit.CheckJob},
+		{"a call's provider altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[paid].Data = set(t, l[paid].Data, map[string]any{"provider": "main"})
+			return l
+		}, true, byModel, audit.CheckJob},
 		{"an invalidation's cause altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
 			l[stale].Data = set(t, l[stale].Data, map[string]any{"cause.message_id": "u1"})
 			return l

@@ -179,7 +179,7 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 	}
 	s := job.Started
 	rec := &events.Summary{
-		ID: job.ID(), Kind: s.Kind, Slot: s.Slot, Current: prompted(st), Version: s.Version,
+		ID: job.ID(), Kind: s.Kind, Slot: s.Slot, Current: CurrentOf(st, &s), Version: s.Version,
 		Replaces:         holderOf(st.Slot(s.Slot)),
 		SourceMessageIDs: s.SourceMessageIDs, SourceSummaryIDs: s.SourceSummaryIDs, SourceDigest: s.SourceDigest,
 		Content: r.Text, ToolSummary: r.Tool,
@@ -198,7 +198,6 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 		rec.RulesVersion = &f.config.RulesVersion
 	}
 	if s.Slot == events.SlotCurrent {
-		rec.Current = true
 		if held := st.Summary(st.Slot(s.Slot).Holder); held != nil { // by rules, over the same tops
 			rec.Level, rec.TokenCountBefore, rec.CharsBefore = held.Level, held.TokensBefore, held.CharsBefore
 			if st.Compaction != nil { // one that expired meanwhile no longer follows what it stands for
@@ -207,7 +206,6 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 		}
 	}
 	if s.Kind == events.KindHistory {
-		rec.Current = false
 		if rec.Level, rec.CharsBefore, err = f.standsOn(st, s); err != nil {
 			return err
 		}
@@ -219,6 +217,17 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 	f.created(st, rec, data)
 	f.send(st, rec, job.Started.Policy, events.SummaryEventID(events.SummaryCreated, rec.ID), data, now)
 	return nil
+}
+
+// CurrentOf says whether a job's summary stands in prompts when it is made. What its slot stands for must be loaded.
+func CurrentOf(st *thread.State, job *events.Started) bool {
+	switch {
+	case job.Kind == events.KindHistory:
+		return false
+	case job.Slot == events.SlotCurrent:
+		return true
+	}
+	return prompted(st)
 }
 
 // standsOn is the level above a job's sources, 0 where they are messages, and how many code points they hold.
