@@ -45,6 +45,9 @@ func (c *auditCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.MaxTokens != 0 && c.At == "" {
+		return usage("--max-tokens goes with --at: without it, no prompt is shown")
+	}
 	return c.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
 		if l.store != nil {
 			return usage("audit tells what the log says: hold a store against it with processor replay --data")
@@ -67,7 +70,7 @@ func (c *auditCmd) tell(ctx context.Context, l *logAtHand, at audit.Moment, bar 
 	}
 	o.Rules = true
 	story, err := audit.Tell(ctx, o, c.Thread, at)
-	if errors.Is(err, audit.ErrNoThread) {
+	if errors.Is(err, audit.ErrNoThread) || errors.Is(err, audit.ErrNotYet) {
 		return nil, wrong("%w", err)
 	}
 	if err != nil || c.At == "" {

@@ -23,7 +23,12 @@ func TestReplayAndAudit(t *testing.T) {
 
 	p.do(t, "", "replay").wants(t, exitDone, "Nothing found: the log bears out everything on record.", "")
 	p.do(t, "", "replay", "--thread", "t 1", "--no-rules").wants(t, exitDone, "of 1 threads", "")
-	p.do(t, "", "replay", "--agent", "nobody").wants(t, exitDone, "of 0 threads", "")
+	p.do(t, "", "replay", "--agent", "nobody").wants(t, exitWrong, "Nothing matched", `the log knows no agent that began a thread: "nobody"`)
+	p.do(t, "", "replay", "--policy-name", "none", "--json").wants(t, exitWrong, `"findings":[]`, "the log knows no policy")
+	p.do(t, "", "replay", "--policy-name", "default").wants(t, exitDone, "Nothing found", "")
+	p.do(t, "", "replay", "--thread", "t 1", "--from", "2099-01-01").wants(t, exitDone, "Nothing matched", "")
+	p.do(t, "", "replay", "--from", "2099-01-01").wants(t, exitDone, "Nothing matched", "")
+	p.do(t, "", "replay", "--from", "2026-01-02", "--to", "2026-01-01").wants(t, exitUsage, "", "--from 2026-01-02 is later than --to 2026-01-01")
 	var rep audit.Report
 	if err := json.Unmarshal([]byte(p.do(t, "", "replay", "--json").stdout), &rep); err != nil {
 		t.Fatal(err)
@@ -44,6 +49,8 @@ func TestReplayAndAudit(t *testing.T) {
 	p.do(t, "", "audit", "t 1", "--at", "5").wants(t, exitDone, "THE CONTEXT AT EVENT 5", "")
 	p.do(t, "", "audit", "t 1", "--at", "2099-01-01", "--format", "openai", "--json").wants(t, exitDone, `"tool_call_id":"c1"`, "")
 	p.do(t, "", "audit", "t 2").wants(t, exitWrong, "", "no event of the thread is in the log")
+	p.do(t, "", "audit", "t 1", "--at", "2001-01-01").wants(t, exitWrong, "", `no event of the thread had come by then: "t 1" begins with event 1, of 2`)
+	p.do(t, "", "audit", "t 1", "--max-tokens", "100").wants(t, exitUsage, "", "--max-tokens goes with --at")
 	p.do(t, "", "audit", "t 1", "--at", "soon").wants(t, exitUsage, "", "--at \"soon\" is no time")
 
 	page := filepath.Join(t.TempDir(), "t1.html")
@@ -83,8 +90,8 @@ func TestReplayFinds(t *testing.T) {
 			t.Errorf("a finding has %v", got)
 		}
 	}
-	p.do(t, "", "replay", "--thread", "t 2").wants(t, exitDone, "Nothing found", "")
-	p.do(t, "", "replay", "--to", "2001-01-01", "--thread", "t 2").wants(t, exitDone, "Nothing found", "")
+	p.do(t, "", "replay", "--thread", "t 2").wants(t, exitWrong, "Nothing matched", `the log knows no thread: "t 2"`)
+	p.do(t, "", "replay", "--to", "2001-01-01", "--thread", "t 1").wants(t, exitWrong, "Nothing matched", "up to 2001-01-01")
 }
 
 // remove takes a message out of a stream.

@@ -65,7 +65,7 @@ func (c *replayCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		return printReplay(a, rep, c.JSON)
+		return printReplay(a, rep, filter, c.JSON)
 	})
 }
 
@@ -74,8 +74,13 @@ func (c *replayCmd) filter() (f audit.Filter, err error) {
 	if f.From, err = timeFlag("--from", c.From); err != nil {
 		return f, err
 	}
-	f.To, err = timeFlag("--to", c.To)
-	return f, err
+	if f.To, err = timeFlag("--to", c.To); err != nil {
+		return f, err
+	}
+	if !f.To.IsZero() && f.From.After(f.To) {
+		return f, usage("--from %s is later than --to %s", c.From, c.To)
+	}
+	return f, nil
 }
 
 // timeFlag reads a time, or a day, which is its first moment.

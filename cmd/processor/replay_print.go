@@ -11,13 +11,17 @@ import (
 	"precis/internal/audit"
 )
 
-// printReplay prints what a replay found; a finding is an error.
-func printReplay(a *app, r *audit.Report, asJSON bool) error {
+// printReplay prints what a replay found; a finding is an error, and so is a name that the log does not know.
+func printReplay(a *app, r *audit.Report, f audit.Filter, asJSON bool) error {
 	if asJSON {
 		a.json(r)
 	} else {
 		printFindings(a, r)
 		printProofs(a, r)
+		printVerdict(a, r, f)
+	}
+	if r.Clean() && f.Named() && !r.Known {
+		return wrong("the log knows no %s", asked(f))
 	}
 	if r.Clean() {
 		return nil
@@ -76,9 +80,32 @@ func printProofs(a *app, r *audit.Report) {
 	}
 	t.add("speed", fmt.Sprintf("%s events in %s: %s a second", grouped(int64(r.Log.Read)), r.Took.Round(time.Millisecond), grouped(int64(r.EventsPerSecond))))
 	a.printf("%s", &t)
-	if r.Clean() {
+}
+
+// printVerdict says so where nothing is wrong, unless nothing was looked at.
+func printVerdict(a *app, r *audit.Report, f audit.Filter) {
+	switch narrowed := f.Named() || !f.From.IsZero() || !f.To.IsZero(); {
+	case !r.Clean():
+	case narrowed && !r.Matched():
+		a.printf("\nNothing matched: nothing in the log is what was asked for.\n")
+	default:
 		a.printf("\nNothing found: the log bears out everything on record.\n")
 	}
+}
+
+// asked is what a filter names, in words.
+func asked(f audit.Filter) string {
+	var parts []string
+	for _, p := range [][2]string{{"thread", f.Thread}, {"agent that began a thread", f.Agent}, {"policy that decided anything", f.Policy}} {
+		if p[1] != "" {
+			parts = append(parts, fmt.Sprintf("%s: %q", p[0], p[1]))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if !f.To.IsZero() {
+		text += " up to " + f.To.UTC().Format(time.RFC3339)
+	}
+	return text
 }
 
 // cutText says whose state can't be proved.

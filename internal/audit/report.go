@@ -11,6 +11,8 @@ type Report struct {
 	Totals   Totals            `json:"totals"`       // of what is on record
 	Proved   map[string]uint64 `json:"proved"`       // how often each check held
 	Unproved []Unproved        `json:"not_provable"` // what could be neither borne out nor contradicted
+	// Known says that the log holds what the filter names, whenever it was.
+	Known bool `json:"-"`
 	// Pending is how much was decided at the log's end and is not on record yet.
 	Pending  uint64    `json:"pending"`
 	Findings []Finding `json:"findings"`
@@ -43,6 +45,9 @@ type Unproved struct {
 	Reason string `json:"reason"`
 	Count  uint64 `json:"count"`
 }
+
+// Matched says that something in the log is what the filter asks for.
+func (r *Report) Matched() bool { return r.Known && len(r.Events)+len(r.Records) > 0 }
 
 // Clean says that nothing was found.
 func (r *Report) Clean() bool { return len(r.Findings) == 0 }

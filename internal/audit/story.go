@@ -9,13 +9,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
+	"precis/internal/broker"
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
 )
 
-// ErrNoThread: the log holds nothing of that thread.
-var ErrNoThread = errors.New("no event of the thread is in the log")
+// Errors of a story that there is none of.
+var (
+	// ErrNoThread: the log holds nothing of that thread.
+	ErrNoThread = errors.New("no event of the thread is in the log")
+	// ErrNotYet: it holds something, which came later.
+	ErrNotYet = errors.New("no event of the thread had come by then")
+)
 
 // Story is what happened to one thread, in order, and how it stands at the end.
 type Story struct {
@@ -142,7 +148,23 @@ func Tell(ctx context.Context, o Options, name string, m Moment) (*Story, error)
 		return nil, err
 	}
 	s.Log, s.Totals, s.Findings, s.Unproved = rep.Log, rep.Totals, rep.Findings, rep.Unproved
-	return s, s.end(o.Scratch, tellers)
+	if err := s.end(o.Scratch, tellers); !errors.Is(err, ErrNoThread) || m == (Moment{}) {
+		return s, err
+	}
+	return nil, r.notYet(ctx, name)
+}
+
+// notYet says when a thread begins of which there is nothing up to the moment.
+func (r *replay) notYet(ctx context.Context, name string) error {
+	why := fmt.Errorf("%w: %q", ErrNoThread, name)
+	err := r.source.Events.Scan(ctx, 1, r.source.Filters, func(m broker.Stored) error {
+		why = fmt.Errorf("%w: %q begins with event %d, of %s", ErrNotYet, name, m.Seq, m.Time.UTC().Format(time.RFC3339Nano))
+		return errEnough
+	}, nil)
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	return why
 }
 
 // end says how the thread stands.

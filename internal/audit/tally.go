@@ -29,6 +29,14 @@ type scope struct {
 	at                    time.Time
 }
 
+// Named says that the filter asks for something by its name.
+func (f Filter) Named() bool { return f.Thread != "" || f.Agent != "" || f.Policy != "" }
+
+// names says that a step or a record is of what the filter asks for, whenever it was.
+func (f Filter) names(s scope) bool {
+	return (f.Thread == "" || f.Thread == s.thread) && (f.Agent == "" || f.Agent == s.agent) && (f.Policy == "" || f.Policy == s.policy)
+}
+
 func (f Filter) takes(s scope) bool {
 	return (f.Thread == "" || f.Thread == s.thread) && (f.Agent == "" || f.Agent == s.agent) &&
 		(f.Policy == "" || s.policy == "" || f.Policy == s.policy) &&
@@ -41,6 +49,7 @@ type tally struct {
 	retained *retained
 
 	mu       sync.Mutex
+	known    bool // the log holds what the filter names
 	events   map[string]uint64
 	records  map[string]uint64
 	proved   map[string]uint64
@@ -68,12 +77,27 @@ func (t *tally) add(to map[string]uint64, s scope, name string) {
 	to[name]++
 }
 
-func (t *tally) event(s scope, outcome string) { t.add(t.events, s, outcome) }
-func (t *tally) holds(s scope, check string)   { t.add(t.proved, s, check) }
-func (t *tally) doubt(s scope, reason string)  { t.add(t.unproved, s, reason) }
+func (t *tally) event(s scope, outcome string) {
+	t.met(s)
+	t.add(t.events, s, outcome)
+}
+
+func (t *tally) holds(s scope, check string)  { t.add(t.proved, s, check) }
+func (t *tally) doubt(s scope, reason string) { t.add(t.unproved, s, reason) }
+
+// met notes that the log holds what the filter names.
+func (t *tally) met(s scope) {
+	if !t.filter.names(s) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.known = true
+}
 
 // record takes in a record that is adopted; rec is nil for one of no known type.
 func (t *tally) record(s scope, typ string, rec events.Record) {
+	t.met(s)
 	if !t.filter.takes(s) {
 		return
 	}
@@ -128,6 +152,7 @@ func (t *tally) fill(r *Report) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r.Events, r.Records, r.Proved, r.Threads = t.events, t.records, t.proved, t.threads
+	r.Known = t.known
 	r.Pending, r.More, r.Totals = t.pending, t.more, t.totals
 	r.Unproved = []Unproved{}
 	for _, reason := range slices.Sorted(maps.Keys(t.unproved)) {
