@@ -48,20 +48,43 @@ func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) 
 		}
 		return id, err
 	}
-	if w.p.Enabled && w.st.Compaction.Cut.Facts(w.p.Compaction).Worthwhile() {
-		if err := w.run(ctx, events.Trigger{Reason: events.TriggerRequested}); err != nil {
-			return "", err
-		}
+	if err := w.compact(ctx); err != nil {
+		return "", err
 	}
 	id, err = w.standing(events.SlotCurrent)
 	f.done(w)
 	return id, err
 }
 
-// tell makes the thread's history, unless the one that stands is of the same sources.
+// compact cuts the thread where that is worth it. Where it is not, and what was made before is stale for good, since the
+// policy trims or fails, that is made again.
+func (w *compaction) compact(ctx context.Context) error {
+	if !w.p.Enabled {
+		return nil
+	}
+	trigger := events.Trigger{Reason: events.TriggerRequested}
+	if w.st.Compaction.Cut.Facts(w.p.Compaction).Worthwhile() {
+		if err := w.run(ctx, trigger); err != nil {
+			return err
+		}
+	}
+	if err := w.f.part.LoadSlot(w.st, events.SlotCurrent); err != nil {
+		return err
+	}
+	if sum := w.st.Summary(w.st.Slot(events.SlotCurrent).Holder); sum == nil || sum.Status != thread.Stale {
+		return nil
+	}
+	return w.current(ctx, trigger)
+}
+
+// tell makes the thread's history, unless the one that stands is of the same sources. What it would stand on and is
+// stale is made again before.
 func (w *compaction) tell(ctx context.Context) (string, error) {
 	if !w.p.Enabled {
 		return w.standing(events.SlotHistory)
+	}
+	if err := w.fresh(ctx, events.Trigger{Reason: events.TriggerRequested}); err != nil {
+		return "", err
 	}
 	src, ok, err := w.f.historySources(w.st, w.p)
 	if err != nil {
