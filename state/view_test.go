@@ -13,16 +13,7 @@ import (
 
 // Rows are found by id and by ordinal, in the order in which they were asked for, in the open batch and behind it.
 func TestMessagesOf(t *testing.T) {
-	store, err := state.Open("store", state.Options{FS: state.Memory(), Logger: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	part, err := store.Partition(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer part.Close()
+	part := newPartition(t)
 	for n := range uint64(300) {
 		part.Save(newMessage(n)) // thread-7 has 7, 107, 207
 		if n == 150 {
@@ -46,16 +37,7 @@ func TestMessagesOf(t *testing.T) {
 
 // An ordinal whose message has no row is damage.
 func TestMessagesWithoutRows(t *testing.T) {
-	store, err := state.Open("store", state.Options{FS: state.Memory(), Logger: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	part, err := store.Partition(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer part.Close()
+	part := newPartition(t)
 	st := newMessage(1)
 	st.Changes.MessagePut = false
 	part.Save(st)
@@ -73,4 +55,20 @@ func wantOrdinals(t *testing.T, rows []*thread.Message, err error, want ...uint6
 	if err != nil || !slices.Equal(have, want) {
 		t.Fatalf("%v, %v; want %v", have, err, want)
 	}
+}
+
+// newPartition is an empty one, of a store in memory.
+func newPartition(t *testing.T) *state.Partition {
+	t.Helper()
+	store, err := state.Open("store", state.Options{FS: state.Memory(), Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	part, err := store.Partition(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { part.Close() })
+	return part
 }
