@@ -34,9 +34,9 @@ func (r *Runner) compactionWork(ctx context.Context, view state.View, p *summari
 	budget := fold.NewBudget(p.Compaction, held.TokenCountBefore)
 	w := &work{instead: held.Content}
 	w.finish = func(prose string) string {
-		return r.Ladder.Mask(budget.Fit(func(chars int) string { return ledger.Render(merged, prose, chars) }, s.count))
+		return r.Ladder.Mask(budget.Fit(func(chars int) string { return ledger.Render(merged, prose, chars) }, s.call.Tokens))
 	}
-	w.job = s.job(p, max(1, budget.Tokens*proseShare/100))
+	w.job = s.job(max(1, budget.Tokens*proseShare/100))
 	w.job.MaxChars = max(1, budget.Chars*proseShare/100)
 	return w, nil
 }

@@ -13,7 +13,6 @@ import (
 	"precis/summarize"
 	"precis/summarize/llm"
 	"precis/summarize/rules"
-	"precis/summarize/tokens"
 )
 
 // Runner makes the summaries that jobs ask for. It is safe for concurrent use; the ladder holds the
@@ -60,11 +59,7 @@ type work struct {
 
 // toolWork reads a tool output and what stands before it.
 func (r *Runner) toolWork(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (*work, error) {
-	counter, err := tokens.For(p.Tokenizer)
-	if err != nil {
-		return nil, err
-	}
-	prompts, err := llm.NewPrompts(p.Prompts)
+	call, err := callFor(p, job.Started.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -72,20 +67,17 @@ func (r *Runner) toolWork(ctx context.Context, view state.View, p *summarize.Pol
 	if err != nil {
 		return nil, err
 	}
-	w := &work{input: in, tokens: int64(counter.Count(in.Content))}
+	w := &work{input: in, tokens: int64(call.Tokens(in.Content))}
 	category := rules.CategoryOf(in.ToolName, in.Arguments, in.Content)
-	w.job = llm.Job{
-		Kind: job.Started.Kind, Category: string(category), ToolName: in.ToolName, Content: in.Content,
-		Relevant: in.Relevant, MaxChars: in.MaxChars, MaxInputChars: p.ToolOutput.MaxInputChars,
-		Prompts: prompts, Providers: []string{p.Provider, mainProvider}, Tokens: counter.Count,
-		Facts: func(content string) []string { return llm.Facts(w.byRules(content)) },
-		Rules: w.byRules,
-		Truncate: func(content string) string {
-			w.tool = nil
-			return rules.HeadTail(content, category, in.MaxChars, in.MessageID)
-		},
-		FailWithoutModel: p.OnFailure == "fail",
+	call.Category, call.ToolName, call.Content = string(category), in.ToolName, in.Content
+	call.Relevant, call.MaxChars = in.Relevant, in.MaxChars
+	call.Facts = func(content string) []string { return llm.Facts(w.byRules(content)) }
+	call.Rules = w.byRules
+	call.Truncate = func(content string) string {
+		w.tool = nil
+		return rules.HeadTail(content, category, in.MaxChars, in.MessageID)
 	}
+	w.job = call
 	return w, nil
 }
 

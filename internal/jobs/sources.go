@@ -18,40 +18,44 @@ import (
 	"precis/summarize/tokens"
 )
 
+// callFor is what the calls of every job under a policy have in common.
+func callFor(p *summarize.Policy, kind string) (llm.Job, error) {
+	counter, err := tokens.For(p.Tokenizer)
+	if err != nil {
+		return llm.Job{}, err
+	}
+	prompts, err := llm.NewPrompts(p.Prompts)
+	if err != nil {
+		return llm.Job{}, err
+	}
+	return llm.Job{
+		Kind: kind, MaxInputChars: p.ToolOutput.MaxInputChars, Prompts: prompts, Tokens: counter.Count,
+		Providers: []string{p.Provider, mainProvider}, FailWithoutModel: p.OnFailure == "fail",
+	}, nil
+}
+
 // sources gathers what a job's summaries and messages stand for, as a model is to read it.
 type sources struct {
 	view   state.View
 	log    fold.Log
 	thread string
-	kind   string
-	most   int // characters of one call
+	call   llm.Job
 	text   strings.Builder
-
-	count   func(string) int
-	prompts llm.Prompts
 }
 
 func (r *Runner) sources(view state.View, p *summarize.Policy, job *thread.Job) (*sources, error) {
-	counter, err := tokens.For(p.Tokenizer)
+	call, err := callFor(p, job.Started.Kind)
 	if err != nil {
 		return nil, err
 	}
-	prompts, err := llm.NewPrompts(p.Prompts)
-	if err != nil {
-		return nil, err
-	}
-	return &sources{
-		view: view, log: contents.Uncached{Log: r.Log}, thread: *job.Started.ThreadID, kind: job.Started.Kind,
-		most: p.ToolOutput.MaxInputChars, count: counter.Count, prompts: prompts,
-	}, nil
+	return &sources{view: view, log: contents.Uncached{Log: r.Log}, thread: *job.Started.ThreadID, call: call}, nil
 }
 
-// job is the call to a model about what was gathered.
-func (s *sources) job(p *summarize.Policy, maxTokens int) llm.Job {
-	return llm.Job{
-		Kind: s.kind, Content: s.text.String(), MaxTokens: maxTokens, MaxInputChars: s.most, Prompts: s.prompts,
-		Providers: []string{p.Provider, mainProvider}, Tokens: s.count, FailWithoutModel: p.OnFailure == "fail",
-	}
+// job is the call about what was gathered.
+func (s *sources) job(maxTokens int) llm.Job {
+	call := s.call
+	call.Content, call.MaxTokens = s.text.String(), maxTokens
+	return call
 }
 
 func (s *sources) summary(id string) (*thread.Summary, *events.Summary, error) {
@@ -102,7 +106,7 @@ const (
 
 // further writes what the rules say of messages further back.
 func (s *sources) further(text string) {
-	if room := s.most / furtherShare; s.most > 0 && len([]rune(text)) > room {
+	if room := s.call.MaxInputChars / furtherShare; s.call.MaxInputChars > 0 && len([]rune(text)) > room {
 		if room < leastChars {
 			text = markOmitted
 		} else {
