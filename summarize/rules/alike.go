@@ -25,21 +25,41 @@ func (d *document) countAlike() {
 	}
 }
 
-// maskedHash is FNV-1a over a text with every number in it taken for the same.
+// maskedHash is FNV-1a over a text with every number in it taken for the same, of eight characters at a time where no
+// digit is among them: texts that differ in digits only have those at the same places behind each number.
 func maskedHash(s string) uint64 {
-	h, inNumber := uint64(fnvOffset), false
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if isDigit(c) {
-			if inNumber {
+	h := uint64(fnvOffset)
+	for i := 0; i < len(s); {
+		if i+8 <= len(s) {
+			if w := eightBytes(s[i : i+8]); !hasDigit(w) {
+				h = (h ^ w) * fnvPrime
+				h ^= h >> 32 // a product moves its bits up only
+				i += 8
 				continue
 			}
+		}
+		c := s[i]
+		for i++; isDigit(c) && i < len(s) && isDigit(s[i]); i++ {
+		}
+		if isDigit(c) {
 			c = '0'
 		}
-		inNumber = c == '0'
 		h = (h ^ uint64(c)) * fnvPrime
 	}
 	return h
+}
+
+func eightBytes(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// hasDigit tells that there may be a digit among eight characters: one of them has a digit's upper half.
+func hasDigit(w uint64) bool {
+	const low, high = 0x0101010101010101, 0x8080808080808080
+	x := w&(low*0xF0) ^ low*'0' // 0 where the upper half is a digit's
+	return (x-low)&^x&high != 0
 }
 
 // oftenAlike is from how many lines alike on one of them tells nothing more.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"slices"
 )
 
 // chooser picks fragments by the worth of the identifiers they add, per character they cost: greedy
@@ -14,18 +15,23 @@ type chooser struct {
 	chosen  []bool  // by line
 	groups  []bool  // files of matches that have a line chosen
 	queue   bids
+	opening bids      // what open has offered: no line ever brings more
+	lowered int       // how often the queue's first has turned out to be out of date
 	value   []float64 // by identifier: what showing it in a line is worth
 	alone   []float64 // by identifier: what showing it adds where nothing else is shown
 	list    bids      // the identifiers that are worth listing
 	left    bids      // those of them that are not listed yet
 	remarks []float64 // by line: what it is worth beside its identifiers
+
+	gains        [mostMentions]float64 // of the line being offered: what each mention would add
+	before, most [mostMentions + 1]float64
 }
 
 func newChooser(doc *document, words *vocabulary) *chooser {
 	n := len(words.words)
 	c := &chooser{
 		doc: doc, words: words, covered: make([]bool, n), chosen: make([]bool, len(doc.lines)), groups: make([]bool, len(doc.groups)),
-		queue: make(bids, 0, len(doc.lines)), value: make([]float64, n), alone: make([]float64, n),
+		value: make([]float64, n), alone: make([]float64, n),
 	}
 	for id := range words.words {
 		c.value[id] = words.words[id].worth
@@ -36,18 +42,26 @@ func newChooser(doc *document, words *vocabulary) *chooser {
 	return c
 }
 
-// open offers every line.
+// open offers every line. Identifiers lose worth between two openings and gain none, so that what the first one has
+// offered will do for the second, unless most lines are of the same words: all of them would be found out of date then.
 func (c *chooser) open() {
 	c.uncover()
 	clear(c.chosen)
 	clear(c.groups)
-	c.queue = c.queue[:0]
+	if c.opening == nil || c.lowered > len(c.opening)/4 {
+		c.offerAll()
+	}
+	c.queue = append(c.queue[:0], c.opening...)
+}
+
+func (c *chooser) offerAll() {
+	c.opening = slices.Grow(c.opening[:0], len(c.doc.lines))
 	for i := range c.doc.lines {
 		if o := c.offer(i); o.rate > 0 {
-			c.queue = append(c.queue, bid{int32(i), o.rate})
+			c.opening = append(c.opening, bid{int32(i), o.rate})
 		}
 	}
-	c.queue.init()
+	c.opening.init()
 }
 
 // pick is a chosen fragment and the characters it takes in the summary, with its number and newline.
@@ -80,11 +94,12 @@ func (c *chooser) next(room int) (best choice, ok bool) {
 		switch {
 		case now.rate <= 0:
 			c.queue.pop()
+		case now.rate < c.queue[0].rate:
+			c.queue.lower(now.rate)
+			c.lowered++
 		case c.cost(now.choice) > room:
 			tooLong++
 			c.queue.pop()
-		case now.rate < c.queue[0].rate:
-			c.queue.lower(now.rate)
 		default:
 			c.queue.pop()
 			return now.choice, true

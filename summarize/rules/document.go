@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"precis/events"
 )
@@ -265,11 +266,35 @@ func isProse(category Category, args arguments) bool {
 
 // squash makes runs of white space inside a line one space: columns and tables are wider than what they say.
 func squash(s string) string {
-	if !strings.Contains(s, "  ") && strings.IndexByte(s, '\t') < 0 {
+	if !squashable(s) {
 		return s
 	}
-	return strings.Join(strings.Fields(s), " ")
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf:
+			return strings.Join(strings.Fields(s), " ")
+		case !blank[c]:
+			out = append(out, c)
+		case len(out) > 0 && out[len(out)-1] != ' ':
+			out = append(out, ' ')
+		}
+	}
+	return strings.TrimSuffix(string(out), " ")
 }
+
+// squashable tells a tab, or a run of spaces.
+func squashable(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\t' || s[i] == ' ' && i+1 < len(s) && s[i+1] == ' ' {
+			return true
+		}
+	}
+	return false
+}
+
+// blank are ASCII's characters of white space.
+var blank = setOf(" \t\n\v\f\r")
 
 func atoi(s string) int {
 	n := 0

@@ -36,8 +36,8 @@ func (c *chooser) offer(i int) offer {
 	}
 	mentions := c.words.of(i)
 	mentions = mentions[:min(len(mentions), mostMentions)]
-	var gains [mostMentions]float64
-	if !c.gains(mentions, gains[:]) && c.remarks[i] == 0 {
+	gains := c.gains[:len(mentions)]
+	if !c.adds(mentions, gains) && c.remarks[i] == 0 {
 		return best
 	}
 	if f := c.doc.favour(i); f != 1 {
@@ -47,12 +47,12 @@ func (c *chooser) offer(i int) offer {
 	}
 	text := c.doc.lines[i].text
 	base := c.overhead(i) + lineCost
-	c.grow(&best, text, mentions, gains[:], 0, 0, base)
-	c.remark(&best, i, mentions, gains[:], base)
+	c.grow(&best, text, mentions, gains, 0, 0, base)
+	c.remark(&best, i, mentions, gains, base)
 	if !c.doc.enters(&c.doc.lines[i]) {
 		return best
 	}
-	c.enter(&best, text, mentions, gains[:], base+startCost)
+	c.enter(&best, text, mentions, gains, base+startCost)
 	return best
 }
 
@@ -60,7 +60,7 @@ func (c *chooser) offer(i int) offer {
 func (c *chooser) enter(best *offer, text string, mentions []mention, gains []float64, base int) {
 	// From start a to end k the gain is before[k+1]-before[a], for at least mentions[k].end-mentions[a].start+base
 	// characters: better than the best rate only if before[k+1]-rate*end is more than before[a]-rate*(start-base).
-	var before, most [mostMentions + 1]float64
+	before, most := &c.before, &c.most
 	for k := range mentions {
 		before[k+1] = before[k] + gains[k]
 	}
@@ -103,10 +103,11 @@ func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64
 // recordHead is how much of a record in data says which one it is, in bytes.
 const recordHead = 60
 
-// gains are what the mentions of a line would add, each identifier once.
-func (c *chooser) gains(mentions []mention, gains []float64) (any bool) {
+// adds reckons what the mentions of a line would add, each identifier once, and whether that is anything.
+func (c *chooser) adds(mentions []mention, gains []float64) (any bool) {
 	for k, m := range mentions {
 		if c.covered[m.id] || m.again {
+			gains[k] = 0
 			continue
 		}
 		gains[k] = c.value[m.id]
@@ -117,22 +118,25 @@ func (c *chooser) gains(mentions []mention, gains []float64) (any bool) {
 
 // grow tries the ends for a fragment from start on, of which mentions[a] is the first identifier.
 func (c *chooser) grow(best *offer, text string, mentions []mention, gains []float64, a, start, base int) {
-	gain, reached := 0.0, 0
+	gain, tried := 0.0, 0.0
 	whole := c.doc.listing || len(text) <= shortLine
+	if start > 0 && len(text)-start < countedLine {
+		return
+	}
 	for k := a; k < len(mentions); k++ {
 		gain += gains[k]
-		if k+1 < len(mentions) && mentions[k+1].end <= mentions[k].end || gains[k] == 0 && int(mentions[k].end) > reached {
+		if k+1 < len(mentions) && mentions[k+1].end <= mentions[k].end || gain == tried {
 			continue // the parts of a whole come with it; a fragment does not end on what adds nothing
 		}
+		tried = gain
 		end := len(text)
 		if !whole {
-			end = c.doc.end(text, max(int(mentions[k].end), start+shortest))
-			end = undangled(text, end, max(int(mentions[k].end), start+countedLine))
+			least := max(int(mentions[k].end), start+countedLine)
+			if gain/float64(least-start+base) <= best.rate {
+				continue // where exactly it would end does not matter
+			}
+			end = undangled(text, c.doc.end(text, max(int(mentions[k].end), start+shortest)), least)
 		}
-		if start > 0 && end-start < countedLine {
-			return
-		}
-		reached = end
 		cost := end - start + base
 		if end < len(text) {
 			cost += endCost

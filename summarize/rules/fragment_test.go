@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEnterTriesWhatMayWin: the beginnings that enter passes over within a line are none that a better fragment has.
-func TestEnterTriesWhatMayWin(t *testing.T) {
+// TestOfferTriesWhatMayWin: the beginnings and ends that an offer passes over are none that a better fragment has.
+func TestOfferTriesWhatMayWin(t *testing.T) {
 	entered := 0
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.OneOf(
@@ -32,12 +32,15 @@ func TestEnterTriesWhatMayWin(t *testing.T) {
 			entered++
 			best := c.offer(i)
 			mentions := v.of(i)[:min(len(v.of(i)), mostMentions)]
-			var gains [mostMentions]float64
-			c.gains(mentions, gains[:])
-			every := best
+			gains := make([]float64, len(mentions))
+			c.adds(mentions, gains)
+			every := offer{choice: choice{line: i}}
+			base := c.overhead(i) + lineCost
+			c.growAll(&every, mentions, gains, 0, 0, base)
+			c.remark(&every, i, mentions, gains, base)
 			for a, m := range mentions {
 				if start := naturalStart(doc.lines[i].text, int(m.start)); gains[a] > 0 && int(m.start) >= tail && start > 0 {
-					c.grow(&every, doc.lines[i].text, mentions, gains[:], a, start, c.overhead(i)+lineCost+startCost)
+					c.growAll(&every, mentions, gains, a, start, base+startCost)
 				}
 			}
 			if every != best {
@@ -47,5 +50,32 @@ func TestEnterTriesWhatMayWin(t *testing.T) {
 	})
 	if entered == 0 {
 		t.Error("no line was entered")
+	}
+}
+
+// growAll is grow that tries every end.
+func (c *chooser) growAll(best *offer, mentions []mention, gains []float64, a, start, base int) {
+	text := c.doc.lines[best.line].text
+	gain, before := 0.0, 0.0
+	for k := a; k < len(mentions); k++ {
+		gain += gains[k]
+		if k+1 < len(mentions) && mentions[k+1].end <= mentions[k].end || gain == before {
+			continue
+		}
+		before = gain
+		end, cost := len(text), 0
+		if len(text) > shortLine {
+			end = c.doc.end(text, max(int(mentions[k].end), start+shortest))
+			end = undangled(text, end, max(int(mentions[k].end), start+countedLine))
+		}
+		if end < len(text) {
+			cost = endCost
+		}
+		if start > 0 && end-start < countedLine {
+			continue
+		}
+		if rate := gain / float64(end-start+base+cost); rate > best.rate {
+			best.rate, best.start, best.end = rate, start, end
+		}
 	}
 }

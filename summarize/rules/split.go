@@ -8,6 +8,10 @@ const longest = 220
 // split cuts a long line where its kind of text has borders: data before each record, prose behind its
 // sentences, anything behind a bracket, a comma or a space.
 func (d *document) split(l line) {
+	if len(l.text) <= longest {
+		d.append(l)
+		return
+	}
 	if d.shape == shapeJSON || strings.Contains(l.text[:min(len(l.text), 60)], `{"`) {
 		d.splitRecords(l)
 		return

@@ -47,6 +47,7 @@ type lexicon struct {
 	filter    filter
 	subwords  []string // in any case
 	pairIndex table
+	pairBits  pairFilter
 	pairs     []pair
 }
 
@@ -116,24 +117,42 @@ func (x *lexicon) addPair(first, second int32) int32 {
 		id = int32(len(x.pairs))
 		x.pairs = append(roomy(x.pairs), pair{first, second})
 		x.pairIndex.add(key, id)
+		x.pairBits.add(pairKey(pair{first, second}))
 	}
 	return id
 }
 
 // findPair is the number of a pair; none where the document's identifiers do not have it.
 func (x *lexicon) findPair(first, second int32) int32 {
-	if first < 0 || second < 0 {
+	p := pair{first, second}
+	if first < 0 || second < 0 || !x.pairBits.has(pairKey(p)) {
 		return none
 	}
-	id, _ := x.lookPair(pair{first, second})
+	id, _ := x.lookPair(p)
 	return id
 }
 
 func (x *lexicon) lookPair(p pair) (id int32, key uint32) {
-	for key = uint32(p.first)*0x85EBCA6B + uint32(p.second); ; key++ {
+	for key = pairKey(p); ; key++ {
 		id = x.pairIndex.find(key)
 		if id == none || x.pairs[id] == p {
 			return id, key
 		}
 	}
+}
+
+func pairKey(p pair) uint32 { return uint32(p.first)*0x85EBCA6B + uint32(p.second) }
+
+// pairFilter is a bitmap over keys of pairs. Few of the pairs that a text goes through are within an identifier, and
+// the bitmap stays in the processor's cache where a table does not.
+type pairFilter [1024]uint64
+
+func (f *pairFilter) add(key uint32) {
+	bit := spread(key) >> 16
+	f[bit/64] |= 1 << (bit % 64)
+}
+
+func (f *pairFilter) has(key uint32) bool {
+	bit := spread(key) >> 16
+	return f[bit/64]&(1<<(bit%64)) != 0
 }

@@ -28,11 +28,13 @@ func newTable(keys int) table {
 	return table{slots: make([]slot, 1<<n), shift: uint8(32 - n)}
 }
 
-// at is the slot of a key, or the free one where it goes. Keys in a row, and those that end alike, are spread
-// by the golden ratio.
+// spread takes keys in a row, and those that end alike, far from each other, by the golden ratio.
+func spread(key uint32) uint32 { return key * 0x9E3779B1 }
+
+// at is the slot of a key, or the free one where it goes.
 func (t *table) at(key uint32) *slot {
 	mask := uint(len(t.slots) - 1)
-	for i := uint(key * 0x9E3779B1 >> t.shift); ; i++ {
+	for i := uint(spread(key) >> t.shift); ; i++ {
 		if s := &t.slots[i&mask]; s.value == 0 || s.key == key {
 			return s
 		}
