@@ -13,7 +13,8 @@
 // Invariants, held by tests and fuzzing:
 //   - masking never lengthens a text, in characters or in bytes, and leaves no more lines than it had;
 //   - a masked text is left as it is;
-//   - time grows linearly with the text.
+//   - what expressions read of a text is bounded by its length. Where names stand so densely that it is not
+//     enough (`password=password=…`), what could not be looked at is masked whole: `[masked:unread]`.
 //
 // Limits: a secret that looks like nothing (a short word without a name beside it) is not found. Rules
 // that need a file's name are left out. Text that is encoded (base64 of a whole file) is not decoded.

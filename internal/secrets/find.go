@@ -31,66 +31,69 @@ type Finding struct {
 // window is a stretch of text in which a rule's expression is run.
 type window struct{ start, end int }
 
-// around is the window of a keyword.
-func (r *rule) around(at, end, length int) window {
-	if r.anchored {
-		return window{at, min(length, end+r.reach)}
+// Find gives the secrets in a text in order; none overlap.
+func (m *Masker) Find(text string) []Finding { return merged(m.search(text).found) }
+
+func (m *Masker) search(text string) *search {
+	s := &search{
+		rules: m.rules, text: text, folded: fold(text), behind: make([]int, len(m.rules)), around: make(map[int][]window),
 	}
-	return window{max(0, at-r.reach), min(length, end+r.reach)}
+	m.index.each(s.folded, s.keyword)
+	for i := range m.rules { // in their order: what is left unread must not depend on chance
+		for _, w := range s.around[i] {
+			s.look(&m.rules[i], w)
+		}
+	}
+	return s
 }
 
-// Find gives the secrets in a text in order; none overlap.
-func (m *Masker) Find(text string) []Finding {
-	windows := make(map[int][]window)
-	m.index.each(fold(text), func(at, end int, rules []int) {
-		for _, i := range rules {
-			w := m.rules[i].around(at, end, len(text))
-			if m.rules[i].anchored {
-				windows[i] = append(windows[i], w)
-			} else {
-				windows[i] = widened(windows[i], w)
-			}
-		}
-	})
-	var found []Finding
-	for i, ws := range windows {
-		for _, w := range ws {
-			found = m.rules[i].in(text, w, found)
-		}
+// around is the window of a keyword.
+func (r *rule) around(at, end, length int) window {
+	w := window{max(0, at-r.reach), min(length, end+r.reach)}
+	if r.first {
+		w.start = at
 	}
-	return merged(found)
+	return w
 }
 
 // widened adds a window to those before it; keywords come in order, so only the last can meet it.
-func widened(ws []window, w window) []window {
+func (r *rule) widened(ws []window, w window) []window {
 	if n := len(ws); n > 0 && w.start <= ws[n-1].end {
-		ws[n-1].end = max(ws[n-1].end, w.end)
-		return ws
+		if !r.apart {
+			ws[n-1].end = max(ws[n-1].end, w.end)
+			return ws
+		}
+		ws[n-1].end = w.start
 	}
 	return append(ws, w)
 }
 
-func (r *rule) in(text string, w window, found []Finding) []Finding {
+// match is where an expression matched, and the secret in it.
+type match struct{ from, to, start, end int }
+
+// in gives a rule's matches in a window that may be secrets.
+func (r *rule) in(text string, w window) []match {
+	var out []match
 	part := text[w.start:w.end]
 	for _, loc := range r.regex.FindAllStringSubmatchIndex(part, -1) {
 		start, end := r.secretIn(loc)
 		if end == len(part) && w.end < len(text) {
 			end += runLength(text[w.end:])
 		}
-		start, end = w.start+start, w.start+end
-		secret := text[start:end]
-		if secret == "" || (r.entropy > 0 && entropyOf(secret) <= r.entropy) {
-			continue
-		}
-		from := w.start + loc[0]
-		if r.anchored {
-			from = nameStart(text, from)
-		}
-		if !r.allowed(secret, text[from:w.start+loc[1]], lineAround(text, start, end)) {
-			found = append(found, Finding{r.id, start, end})
+		m := match{w.start + loc[0], w.start + loc[1], w.start + start, w.start + end}
+		if secret := text[m.start:m.end]; secret != "" && (r.entropy == 0 || entropyOf(secret) > r.entropy) {
+			out = append(out, m)
 		}
 	}
-	return found
+	return out
+}
+
+// allows says whether an allow list lets a match go.
+func (r *rule) allows(text string, m match) bool {
+	if r.named {
+		m.from = nameStart(text, m.from)
+	}
+	return r.allowed(text[m.start:m.end], text[m.from:m.to], lineAround(text, m.start, m.end))
 }
 
 // runLength is how much longer a secret is that was cut by its window: all that tokens are made of.

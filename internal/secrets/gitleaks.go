@@ -2,7 +2,6 @@ package secrets
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -25,26 +24,33 @@ func gitleaksRules() ([]rule, error) {
 		if r.Regex == nil || r.Path != nil || r.SkipReport || len(r.Keywords) == 0 || len(r.RequiredRules) > 0 {
 			continue
 		}
-		expression, anchored := strings.CutPrefix(r.Regex.String(), namePrefix)
-		regex := r.Regex
-		if anchored {
-			regex = regexp.MustCompile(`(?i)\A` + expression)
-		}
-		out = append(out, rule{
-			id: id, keywords: r.Keywords, regex: regex, anchored: anchored, group: r.SecretGroup, entropy: r.Entropy,
-			reach: reachOf(id, expression), allowed: allowedBy(c.Allowlists, r.Allowlists),
-		})
+		out = append(out, ruleOf(r, allowedBy(c.Allowlists, r.Allowlists)))
 	}
 	return out, nil
 }
 
-// namePrefix is how gitleaks's rules of the kind `name = value` begin: with what may stand before the
-// keyword in the name. Looked for in all of a text, it makes up nine tenths of the work; it matters to
-// allow lists only, so it is looked for once a match is found (nameStart).
-const (
-	namePrefix = `(?i)[\w.-]{0,50}?`
-	nameLength = 50
-)
+// named are the beginnings of gitleaks's rules of the kind `name = value`: what may stand before the keyword in
+// the name. Looked for in all of a text, it makes up nine tenths of the work; it matters to allow lists only, so
+// it is looked for once a match is found (nameStart).
+var named = []struct{ prefix, flags string }{
+	{`(?i)[\w.-]{0,50}?`, `(?i)`},
+	{`[\w.-]{0,50}?(?i:[\w.-]{0,50}?`, `(?i:`},
+}
+
+const nameLength = 50
+
+func ruleOf(r config.Rule, allowed func(secret, match, line string) bool) rule {
+	out := rule{id: r.RuleID, keywords: r.Keywords, group: r.SecretGroup, entropy: r.Entropy, allowed: allowed}
+	for _, n := range named {
+		if rest, is := strings.CutPrefix(r.Regex.String(), n.prefix); is {
+			out.named, out.assigns = true, !strings.Contains(rest, `|\b`)
+			out.looksFor(n.flags + rest)
+			return out
+		}
+	}
+	out.looksFor(r.Regex.String())
+	return out
+}
 
 func nameStart(text string, at int) int {
 	start := at

@@ -9,25 +9,27 @@ import (
 func ownRules() []rule {
 	return []rule{
 		own("url-password", `[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@'"]{0,100}:([^\s/@'"]{3,200})@`, "://"),
-		own("password", `(?i)(?:password|passwd|passphrase|pwd)["']?[ \t]{0,3}(?::|=|=>|:=)[ \t]{0,3}["'\x60]([^"'\x60\s]{6,200})["'\x60]`,
+		own("password", `(?i)(?:password|passwd|passphrase|pwd)["']?`+assignment+`["'\x60]([^"'\x60\s]{6,200})["'\x60]`,
 			"password", "passwd", "passphrase", "pwd"),
 		own("passphrase", `(?i)(?:password|passphrase)["']?[ \t]{0,3}=[ \t]{0,3}["']([^"'\n]{10,200})["']`, "password", "passphrase"),
-		chosen("bare-password", `(?i)(?:password|passwd|passphrase|pwd)["']?[ \t]{0,3}(?::|=|=>|:=)[ \t]{0,3}(`+bare+`{6,200})`+behind,
+		chosen("bare-password", `(?i)(?:password|passwd|passphrase|pwd)["']?`+assignment+`(`+bare+`{6,200})`+behind,
 			"password", "passwd", "passphrase", "pwd"),
-		chosen("named-secret", `(?i)(?:secret|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key|access[_-]?token|auth[_-]?token)["']?[ \t]{0,3}(?::|=|=>|:=)[ \t]{0,3}["'\x60]?(`+bare+`{12,200})`+behind,
+		chosen("named-secret", `(?i)(?:secret|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key|access[_-]?token|auth[_-]?token)["']?`+assignment+`["'\x60]?(`+bare+`{12,200})`+behind,
 			"secret", "apikey", "api_key", "api-key", "accesskey", "access_key", "access-key", "privatekey", "private_key", "private-key",
 			"secretkey", "secret_key", "secret-key", "accesstoken", "access_token", "access-token", "authtoken", "auth_token", "auth-token"),
 		chosen("password-option", `(?i)-(?:password|passwd|passphrase|pass)[ \t]{1,3}["']?(`+bare+`{6,200})`+behind, "-pass"),
 		own("sshpass", `sshpass[ \t]{1,3}-p[ \t]{0,3}["']?([^\s"']{4,200})`, "sshpass"),
 		own("mysql-password", `(?:mysql|mysqldump|mysqladmin|mariadb)(?:[ \t][^\n|;]{0,120})?[ \t]-p["']?([^\s"']{4,200})`, "mysql", "mariadb"),
 		own("netrc", `(?:login|user)\s{1,8}\S{1,100}\s{1,8}password[ \t]{1,8}(\S{4,200})`, "password"),
-		own("env-secret", `(?:^|[\s;"'])(?:[A-Z0-9]+_)*(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_KEY|PRIVATE_KEY)(?:_[A-Z0-9]+)*=["']?([^\s"'$<{(&|;]{8,})`,
+		variable("env-secret", `(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_KEY|PRIVATE_KEY)(?:_[A-Z0-9_]{0,50})?=["']?([^\s"'$<{(&|;]{8,})`,
 			"password", "passwd", "secret", "token", "apikey", "api_key", "access_key", "private_key"),
 		own("authorization", `(?i)authorization["']?[ \t]{0,3}[:=][ \t]{0,3}["']?(?:bearer|basic|token)[ \t]{1,3}([A-Za-z0-9+/=._~-]{8,})`,
 			"authorization"),
 		own("private-key-part", `-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----((?:(?:\s|\\n|\\r)*[A-Za-z0-9+/=]{24,})+)`, "-----begin"),
 	}
 }
+
+const assignment = `[ \t]{0,3}(?::|=|=>|:=)[ \t]{0,3}`
 
 // A value that stands in no quotes ends at what can't be a part of one; what goes on with a bracket is code.
 const (
@@ -42,6 +44,16 @@ func chosen(id, expression string, keywords ...string) rule {
 	r.allowed = func(secret, _, _ string) bool { return isPlaceholder(secret) || !looksChosen(secret) }
 	return r
 }
+
+// variable is a rule for a value that the environment is given, whose name may begin before the keyword.
+func variable(id, expression string, keywords ...string) rule {
+	r := own(id, expression, keywords...)
+	r.named, r.assigns = true, true
+	r.allowed = func(secret, match, _ string) bool { return isPlaceholder(secret) || !inCapitals.MatchString(match) }
+	return r
+}
+
+var inCapitals = regexp.MustCompile(`^(?:[A-Z0-9]+_)*(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_KEY|PRIVATE_KEY)`)
 
 var dotted = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.\w+)+$`)
 
@@ -58,7 +70,8 @@ func looksChosen(s string) bool {
 }
 
 func own(id, expression string, keywords ...string) rule {
-	r := rule{id: id, keywords: keywords, regex: regexp.MustCompile(expression), group: 1, reach: reachOf(id, expression)}
+	r := rule{id: id, keywords: keywords, group: 1, assigns: strings.Contains(expression, assignment)}
+	r.looksFor(expression)
 	r.allowed = func(secret, _, _ string) bool { return isPlaceholder(secret) }
 	return r
 }

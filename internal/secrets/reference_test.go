@@ -50,7 +50,11 @@ func wholeText(c config.Config, text string) []Finding {
 			continue
 		}
 		reference := rule{id: id, regex: r.Regex, group: r.SecretGroup, entropy: r.Entropy, allowed: allowedBy(c.Allowlists, r.Allowlists)}
-		found = reference.in(text, window{0, len(text)}, found)
+		for _, f := range reference.in(text, window{0, len(text)}) {
+			if !reference.allows(text, f) {
+				found = append(found, Finding{id, f.start, f.end})
+			}
+		}
 	}
 	return found
 }

@@ -1,21 +1,31 @@
 package secrets
 
 import (
+	"bytes"
 	"math"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 )
 
 // rule is one kind of secret.
 type rule struct {
-	id       string
-	keywords []string // lower case; one of them stands in or beside every match
-	regex    *regexp.Regexp
-	anchored bool    // the expression begins with the keyword, and is run there alone
-	group    int     // the secret's; 0: the first that matched, else all of it
-	entropy  float64 // bits a byte that the secret must exceed
-	reach    int     // how far a match goes from its keyword, in bytes
-	allowed  func(secret, match, line string) bool
+	id        string
+	keywords  []string // lower case; one of them stands in or beside every match
+	regex     *regexp.Regexp
+	first     bool                     // a match begins with a keyword
+	anchored  bool                     // … and the expression is run there alone
+	bounded   bool                     // … which no letter, digit or underscore stands before
+	named     bool                     // … and may be the end of a longer name, which allow lists are shown
+	spaceless bool                     // … and no match has a space in it, but at its end
+	assigns   bool                     // … and has an operator between it and the secret
+	group     int                      // the secret's; 0: the first that matched, else all of it
+	entropy   float64                  // bits a byte that the secret must exceed
+	reach     int                      // how far a match goes from its keyword, in bytes
+	apart     bool                     // a match over the next keyword begins there as well: windows end there
+	follows   func(folded []byte) bool // whether what is behind a keyword can belong to a match; nil: it can
+	weight    int                      // what a byte of a window costs, in those of a plain expression
+	allowed   func(secret, match, line string) bool
 }
 
 // How far around a keyword an expression is run: as far as its longest match, within these bounds. A run
@@ -29,13 +39,52 @@ const (
 // a document.
 var wideReach = map[string]int{"private-key": 16 << 10, "private-key-part": 16 << 10, "jwt": 8 << 10}
 
-func reachOf(id, expression string) int {
-	if n, ok := wideReach[id]; ok {
-		return n
-	}
+// follows tells from what is behind a keyword whether it is worth running an expression that costs much.
+var follows = map[string]func(folded []byte) bool{
+	"private-key": announcesKey, "private-key-part": announcesKey,
+	"mysql-password": func(folded []byte) bool { return bytes.Contains(folded[:min(len(folded), 130)], []byte("-p")) },
+	"netrc":          func(folded []byte) bool { return len(folded) > 0 && (folded[0] == ' ' || folded[0] == '\t') },
+	"url-password":   hasUser,
+}
+
+func announcesKey(folded []byte) bool {
+	return bytes.Contains(folded[:min(len(folded), 120)], []byte("private key"))
+}
+
+// hasUser says whether a URL goes on with a user.
+func hasUser(folded []byte) bool {
+	i := bytes.IndexAny(folded[:min(len(folded), 310)], " \t\n\v\f\r/@'\"")
+	return i >= 0 && folded[i] == '@'
+}
+
+// looksFor sets the expression, and what can be told from it.
+func (r *rule) looksFor(expression string) {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
-		return mostReach
+		panic(err) // one of ours; gitleaks compiles its own
+	}
+	if r.named {
+		r.keywords = namesOf(tree, r.keywords)
+	}
+	r.reach, r.follows, r.apart = reachOf(r.id, tree), follows[r.id], strings.HasPrefix(r.id, "curl-")
+	r.first, r.spaceless = beginsWithAny(tree, r.keywords), isSpaceless(tree)
+	r.anchored, r.weight = r.first && (r.reach < mostReach || r.spaceless), 1
+	switch {
+	case r.anchored:
+		r.regex = regexp.MustCompile(`\A(?:` + expression + `)`)
+		r.bounded = strings.HasPrefix(strings.TrimPrefix(expression, `(?i)`), `\b`)
+		return
+	case r.reach >= mostReach:
+		r.weight = 3
+	default:
+		r.weight = 2
+	}
+	r.regex = regexp.MustCompile(expression)
+}
+
+func reachOf(id string, tree *syntax.Regexp) int {
+	if n, ok := wideReach[id]; ok {
+		return n
 	}
 	return max(leastReach, min(longest(tree), mostReach))
 }
