@@ -44,9 +44,13 @@ func (f *Fold) histories(ctx context.Context, st *thread.State, d Delivery, draf
 	return f.history(ctx, st, d, p, trigger)
 }
 
+// historyTrigger says what was compared: a threshold is passed by more than its value, and every fourth message is
+// the first that is more than three behind the last one that brought a history. A model that is still writing that
+// one lets more of them come.
 func historyTrigger(st *thread.State, p *summarize.Policy) events.Trigger {
-	every, now := float64(p.History.EveryMessages), float64(st.Header.Ordinals)
-	return events.Trigger{Reason: events.TriggerThreadMessages, Threshold: &every, Value: &now}
+	every := uint64(p.History.EveryMessages)
+	threshold, value := float64(every-1), float64(every+st.Header.Ordinals%every)
+	return events.Trigger{Reason: events.TriggerThreadMessages, Threshold: &threshold, Value: &value}
 }
 
 // history makes what people read of a thread: by rules at once, or the start of a job.

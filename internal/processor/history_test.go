@@ -32,6 +32,11 @@ func TestHistoryByRules(t *testing.T) {
 	if want := []string{"m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8"}; !slices.Equal(second.SourceMessageIDs, want) {
 		t.Errorf("made from %v", second.SourceMessageIDs)
 	}
+	for _, rec := range []record{first, second} {
+		if t1 := rec.Trigger; t1.Threshold == nil || *t1.Threshold != 3 || *t1.Value != 4 {
+			t.Errorf("trigger %+v", t1)
+		}
+	}
 	if second.Content == "" || second.Current {
 		t.Errorf("%+v", second)
 	}

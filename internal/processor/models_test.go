@@ -67,21 +67,22 @@ func byModel(t testing.TB, m *model) *config.Config {
 // record is what tests look at of any record.
 type record struct {
 	Type             string
-	ID               string       `json:"id"`
-	SummaryID        string       `json:"summary_id"`
-	Slot             string       `json:"slot"`
-	SourceSummaryIDs []string     `json:"source_summary_ids"`
-	SourceMessageIDs []string     `json:"source_message_ids"`
-	Replaces         *string      `json:"replaces"`
-	Current          bool         `json:"current"`
-	Method           string       `json:"method"`
-	Outcome          string       `json:"outcome"`
-	Code             string       `json:"code"`
-	Content          string       `json:"content"`
-	FallbackReason   *string      `json:"fallback_reason"`
-	Version          uint64       `json:"version"`
-	Usage            events.Usage `json:"usage"`
-	Cost             events.Cost  `json:"cost"`
+	ID               string         `json:"id"`
+	SummaryID        string         `json:"summary_id"`
+	Slot             string         `json:"slot"`
+	Trigger          events.Trigger `json:"trigger"`
+	SourceSummaryIDs []string       `json:"source_summary_ids"`
+	SourceMessageIDs []string       `json:"source_message_ids"`
+	Replaces         *string        `json:"replaces"`
+	Current          bool           `json:"current"`
+	Method           string         `json:"method"`
+	Outcome          string         `json:"outcome"`
+	Code             string         `json:"code"`
+	Content          string         `json:"content"`
+	FallbackReason   *string        `json:"fallback_reason"`
+	Version          uint64         `json:"version"`
+	Usage            events.Usage   `json:"usage"`
+	Cost             events.Cost    `json:"cost"`
 }
 
 // story is a thread's records, in order.
