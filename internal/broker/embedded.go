@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -117,7 +118,7 @@ func serverOptions(o Options) (*server.Options, error) {
 		DontListen:        o.Listen == "",
 		JetStream:         true,
 		StoreDir:          o.StoreDir,
-		JetStreamMaxStore: storeLimit(o.StoreDir),
+		JetStreamMaxStore: cmp.Or(o.MaxStore, storeLimit(o.StoreDir)),
 		SyncAlways:        always,
 		SyncInterval:      interval,
 		MaxPayload:        MaxPayload,

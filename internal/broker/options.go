@@ -35,6 +35,8 @@ type Options struct {
 	Sync string
 	// StoreDir is the embedded server's directory.
 	StoreDir string
+	// MaxStore is how many bytes the embedded server may store. Default: what its disk has, less a reserve.
+	MaxStore int64
 	// Name of the connection and of the embedded server. Default "precis".
 	Name string
 	// ConnectTimeout bounds the first connection. Default 5s.

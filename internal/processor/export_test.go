@@ -1,6 +1,8 @@
 package processor
 
 import (
+	"net/http"
+
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 )
@@ -26,3 +28,9 @@ func (p *Processor) Commits() uint64 {
 	}
 	return m.GetHistogram().GetSampleCount()
 }
+
+// Readyz answers the probe.
+func (p *Processor) Readyz(w http.ResponseWriter, r *http.Request) { p.readyz(w, r) }
+
+// Registry has the metrics.
+func (p *Processor) Registry() *prometheus.Registry { return p.metrics.registry }

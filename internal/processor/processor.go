@@ -72,6 +72,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	if err := p.connect(ctx); err != nil {
 		return nil, err
 	}
+	p.metrics.registry.MustRegister(newStorageMetrics(p.storage))
 	if err := p.models(); err != nil {
 		return nil, err
 	}

@@ -90,6 +90,18 @@ func (p *Processor) readyz(w http.ResponseWriter, _ *http.Request) {
 	case !p.room():
 		say(w, http.StatusServiceUnavailable, "the disk is full")
 	default:
+		p.readyIfStored(w)
+	}
+}
+
+// readyIfStored says ready where the server can store what comes, with a word where that will soon be over.
+func (p *Processor) readyIfStored(w http.ResponseWriter) {
+	switch full, warning := p.stored(); {
+	case full:
+		say(w, http.StatusServiceUnavailable, warning)
+	case warning != "":
+		say(w, http.StatusOK, "ready; "+warning)
+	default:
 		say(w, http.StatusOK, "ready")
 	}
 }
