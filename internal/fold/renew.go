@@ -158,30 +158,49 @@ func (w *compaction) freshen(ctx context.Context, id string, trigger events.Trig
 // toolAgain makes the summary of a tool output that has come before. Where the log no longer holds it,
 // nothing is made, and nothing waits for that any more.
 func (f *Fold) toolAgain(ctx context.Context, st *thread.State, m *thread.Message, d Delivery, p *summarize.Policy, trigger events.Trigger) error {
+	src, err := f.readTool(ctx, st, m, p)
+	if err != nil {
+		return err
+	}
+	return f.toolFrom(st, m, src, d, p, trigger)
+}
+
+// toolSource is what a tool output's summary is made from when it is made again; the zero value: none is asked for.
+type toolSource struct {
+	msg    *events.Message
+	before past
+}
+
+// readTool reads the log, and changes nothing.
+func (f *Fold) readTool(ctx context.Context, st *thread.State, m *thread.Message, p *summarize.Policy) (src toolSource, err error) {
 	if !asked(p, m) {
+		return src, nil
+	}
+	if src.msg, err = CurrentMessage(ctx, f.log, m); err == nil && src.msg.Content.Text() != "" {
+		src.before, err = f.past(ctx, st.Header.Thread, m.Ordinal, true)
+	}
+	return src, err
+}
+
+// toolFrom makes the summary of what was read.
+func (f *Fold) toolFrom(st *thread.State, m *thread.Message, src toolSource, d Delivery, p *summarize.Policy, trigger events.Trigger) error {
+	if src.msg == nil {
 		return nil
 	}
-	msg, err := CurrentMessage(ctx, f.log, m)
-	if err != nil {
-		return err
-	}
-	if msg.Content.Text() == "" {
+	if src.msg.Content.Text() == "" {
 		return f.giveUp(st, m)
-	}
-	before, err := f.past(ctx, st.Header.Thread, m.Ordinal, true)
-	if err != nil {
-		return err
 	}
 	if err := errors.Join(f.part.LoadSlot(st, toolSlot(m.ID)), f.loadOver(st, m)); err != nil {
 		return err
 	}
 	in := thread.Input{Seq: d.Seq, Time: d.Time}
+	var err error
 	if in.Measure, err = measure(p.Tokenizer); err != nil {
 		return err
 	}
 	own := st.Message
 	st.Message = m
-	dr := f.toolDecision(st, in, thread.Result{Content: msg.Content}, p, facts{origin: msg, past: before}, trigger)
+	dr := f.toolDecision(st, in, thread.Result{Content: src.msg.Content}, p, facts{origin: src.msg, past: src.before}, trigger)
 	f.emit(st, dr, d)
 	st.Message = own
 	return nil

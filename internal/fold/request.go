@@ -124,31 +124,45 @@ func (f *Fold) Renew(ctx context.Context, name string, now time.Time) (more bool
 }
 
 // Settle folds a job's result in, as Finish does. Where the configuration has changed since the job began,
-// and its answer is not used, what it was to do is decided again.
+// and its answer is not used, what it was to do is decided again. That reads the log first: where it fails for
+// a while nothing is changed, and the caller tries again.
 func (f *Fold) Settle(ctx context.Context, name, id string, r Result, now time.Time) error {
 	st, job, err := f.loadJob(name, id)
 	if err != nil || job == nil {
 		return err
 	}
-	outdated := !job.Superseded && f.JobPolicy(st, job) == nil
-	if err := f.Finish(name, id, r, now); err != nil || !outdated || job.Started.Kind != events.KindToolResult {
-		return err
-	}
-	w, err := f.ask(name, now)
-	if err != nil {
-		return err
+	if job.Superseded || f.JobPolicy(st, job) != nil || job.Started.Kind != events.KindToolResult {
+		return halfDone(f.Finish(name, id, r, now))
 	}
 	m, err := f.part.Message(name, job.Started.SourceMessageIDs[0])
 	if err != nil {
 		return err
 	}
-	if err := f.toolAgain(ctx, w.st, m, w.d, w.p, job.Started.Trigger); err != nil {
-		// The tool output stands in prompts as it is until it changes.
-		f.logger.Warn().Err(err).Str("thread_id", name).Str("summary_id", id).Msg("a summary is not decided again")
-		return nil
+	p, _ := f.policy(st, nil)
+	src, err := f.readTool(ctx, st, m, p)
+	if err != nil {
+		return fmt.Errorf("decide again what %s was to do: %w", id, err)
+	}
+	if err := f.Finish(name, id, r, now); err != nil {
+		return halfDone(err)
+	}
+	w, err := f.ask(name, now)
+	if err == nil {
+		err = f.toolFrom(w.st, m, src, w.d, w.p, job.Started.Trigger)
+	}
+	if err != nil {
+		return halfDone(err)
 	}
 	f.done(w)
 	return nil
+}
+
+// halfDone marks an error behind which some of a step may be in the open batch.
+func halfDone(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrHalfDone, err)
 }
 
 // LookIdle compacts a thread that has been idle for as long as its policy says. It notes when somebody

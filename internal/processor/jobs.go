@@ -2,6 +2,8 @@ package processor
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -138,11 +140,41 @@ func (d *desk) run(ctx context.Context, name, id string) {
 	if !job.Superseded && p != nil {
 		res = d.do(ctx, p, job)
 	}
-	d.part.turn(func() error {
+	d.settle(ctx, name, id, res)
+}
+
+// settle gives a job's result to the partition, and again where what follows from it can't be read for a while. A
+// processor that is stopped meanwhile leaves the job to its next life.
+func (d *desk) settle(ctx context.Context, name, id string, res fold.Result) {
+	for pause := retryMin; ; pause = min(2*pause, retryMax) {
+		err := d.part.call(ctx, func() error { return d.settled(ctx, name, id, res) })
+		if err == nil || fatal(err) || ctx.Err() != nil || errors.Is(err, errEnding) {
+			return
+		}
+		d.log.Warn().Err(err).Str("thread_id", name).Str("summary_id", id).Dur("retry_in", pause).Msg("job's end can't be decided now")
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// settled is settle's turn. Where the log can't be read for good the job ends, and nothing is decided again: the
+// tool output stands in prompts as it is until it changes.
+func (d *desk) settled(ctx context.Context, name, id string, res fold.Result) error {
+	d.part.mustSync()
+	err := d.part.fold.Settle(context.WithoutCancel(ctx), name, id, res, d.part.now())
+	if err != nil && !fatal(err) && !jobs.Transient(err) {
+		d.log.Warn().Err(err).Str("thread_id", name).Str("summary_id", id).Msg("a summary is not decided again")
+		if err = d.part.fold.Finish(name, id, res, d.part.now()); err != nil {
+			err = fmt.Errorf("%w: %w", fold.ErrHalfDone, err)
+		}
+	}
+	if err == nil {
 		d.ended(id)
-		d.part.mustSync()
-		return d.part.fold.Settle(context.WithoutCancel(ctx), name, id, res, d.part.now())
-	})
+	}
+	return err
 }
 
 // do does a job, and again where its sources can't be read for a while.

@@ -48,6 +48,8 @@ type Options struct {
 	// Failpoint is called between the steps that a crash may fall between; an error is a crash there.
 	// nil never fails.
 	Failpoint func(point string, partition int) error
+	// Reads stands between a fold and the log that it reads: a test's way to have a read fail. nil: nothing does.
+	Reads func(fold.Log) fold.Log
 }
 
 // Failpoints, in the order in which a batch meets them.
@@ -79,6 +81,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Failpoint == nil {
 		o.Failpoint = func(string, int) error { return nil }
+	}
+	if o.Reads == nil {
+		o.Reads = func(log fold.Log) fold.Log { return log }
 	}
 	if o.Version == "" {
 		o.Version = "dev"

@@ -1,13 +1,18 @@
 package processor_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"precis/events"
 	"precis/internal/config"
+	"precis/internal/fold"
+	"precis/summarize"
 )
 
 // holding is a model that holds its first answer back until it is released.
@@ -96,6 +101,46 @@ func TestAnotherPolicyDuringAJob(t *testing.T) {
 	s.settled()
 	s.saw("t", 0, "started tool:a v1 tool_output_chars", "paid tool:a superseded", "failed tool:a superseded",
 		"started tool:a v2 tool_output_chars", "paid tool:a used", "created tool:a v2 llm tool_output_chars")
+}
+
+// failing is a log that some reads fail of.
+type failing struct {
+	fold.Log
+	left *atomic.Int64
+}
+
+func (l failing) Event(ctx context.Context, seq uint64) (*events.Event, error) {
+	if l.left.Add(-1) >= 0 {
+		return nil, errors.New("the server does not answer")
+	}
+	return l.Log.Event(ctx, seq)
+}
+
+// What a job was to do is decided again under the policy that serves its thread by then, also where the log can't be
+// read at once.
+func TestAnotherPolicyDuringAJobThatCantBeReadAgain(t *testing.T) {
+	m, atWork, release := holding(t)
+	c := byModel(t, m)
+	other := c.Policies[0]
+	other.Name, other.Mode, other.ToolOutput.MaxSummaryChars = "other", summarize.ModeRules, 600
+	c.Policies = append(c.Policies, other)
+	var left atomic.Int64
+	s := stageWith(t, c, func(log fold.Log) fold.Log { return failing{log, &left} })
+	defer s.finish()
+	put(t, s.schedule.broker.Conn(), "tool.result.t", large("a"))
+	<-atWork
+	s.reloaded(func(c *config.Config) { slices.Reverse(c.Policies) })
+	if err := s.Tended(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	left.Store(2)
+	close(release)
+	s.settled()
+	if n := left.Load(); n > 0 {
+		t.Fatalf("%d reads have yet to fail", n)
+	}
+	s.saw("t", 0, "started tool:a v1 tool_output_chars", "paid tool:a superseded", "failed tool:a superseded",
+		"created tool:a v2 rules tool_output_chars")
 }
 
 // What falls due while a history is being written is written behind it, once.

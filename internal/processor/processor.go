@@ -190,7 +190,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		return nil, err
 	}
 	f, err := fold.New(st, fold.Options{
-		Log: cache, MaxPayload: int(p.broker.Conn().MaxPayload()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc,
+		Log: p.opts.Reads(cache), MaxPayload: int(p.broker.Conn().MaxPayload()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc,
 		Logger: log,
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
+	"precis/internal/fold"
 	"precis/internal/processor"
 	"precis/state"
 	"precis/summarize"
@@ -41,6 +42,7 @@ func (c *clockAhead) forward(d time.Duration) {
 
 // scene is a processor that a test changes the circumstances of.
 type scene struct {
+	reads func(fold.Log) fold.Log // nil: nothing stands between
 	*schedule
 	*running
 	clock *clockAhead
@@ -49,8 +51,15 @@ type scene struct {
 // stage starts a processor; finish verifies its log and its store.
 func stage(t *testing.T, c *config.Config) *scene {
 	t.Helper()
+	return stageWith(t, c, nil)
+}
+
+// stageWith has something stand between folds and the log.
+func stageWith(t *testing.T, c *config.Config, reads func(fold.Log) fold.Log) *scene {
+	t.Helper()
 	c.Partitions = 2
 	s := &scene{
+		reads:    reads,
 		schedule: &schedule{t: t, broker: openBroker(t, t.TempDir()), config: c, fs: vfs.NewCrashableMem()},
 		clock:    &clockAhead{},
 	}
@@ -66,7 +75,7 @@ func (s *scene) finish() {
 
 func (s *scene) open() {
 	s.running = start(s.schedule.t, processor.Options{
-		Config: s.config, Logger: logger(s.schedule.t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1,
+		Config: s.config, Logger: logger(s.schedule.t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1, Reads: s.reads,
 	})
 	select {
 	case <-s.Ready():
