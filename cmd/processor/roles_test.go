@@ -31,6 +31,29 @@ func TestTailAsAuditor(t *testing.T) {
 	v.stop(t)
 }
 
+// An agent may read SUMMARIES alone. It sees what is there, and is told at once what it may not see: the server leaves
+// such a request without an answer.
+func TestTailAsAgent(t *testing.T) {
+	for _, role := range []string{"PROCESSOR", "AGENT", "AUDITOR", "ADMIN"} {
+		t.Setenv("NATS_"+role+"_PASSWORD", "word")
+	}
+	s := roleServer(t)
+	v := newVictim(t, build(t))
+	v.env = append(os.Environ(), "PRECIS_NATS_USER=processor", "PRECIS_NATS_PASSWORD_ENV=NATS_PROCESSOR_PASSWORD")
+	v.args = []string{"--nats", s}
+	v.start(t)
+	v.awaitRunning(t)
+	agent := []string{"--nats", s, "--user", "agent", "--password", "word"}
+	got := program(t, "", append([]string{"tail", "--from", "start", "--until-caught-up"}, agent...)...)
+	got.wants(t, exitDone, "config.applied", "may not read EVENTS: left out")
+	if !strings.Contains(got.stderr, "may not read REJECTED: left out") || strings.Contains(got.stderr, "ermissions") {
+		t.Errorf("it says %q", got.stderr)
+	}
+	got = program(t, "", append([]string{"tail", "--type", "tool.result"}, agent...)...)
+	got.wants(t, exitUnreachable, "", "read EVENTS: this user may not")
+	v.stop(t)
+}
+
 // roleServer runs the server of deploy/nats.
 func roleServer(t *testing.T) string {
 	t.Helper()

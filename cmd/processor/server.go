@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,11 +36,13 @@ type server struct {
 	url  string
 	conn *nats.Conn
 	js   jetstream.JetStream
+	may  *rights
 }
 
 // connect reaches the server, or says why it can't. The caller closes the connection.
 func (f serverFlags) connect(a *app) (*server, error) {
-	conn, err := nats.Connect(f.NATS, append(f.options(), watch(a)...)...)
+	may := &rights{}
+	conn, err := nats.Connect(f.NATS, append(f.options(), watch(a, may)...)...)
 	if err != nil {
 		return nil, f.connectError(err)
 	}
@@ -50,14 +51,14 @@ func (f serverFlags) connect(a *app) (*server, error) {
 		conn.Close()
 		return nil, unreachable("connect to %s: %w", f.shown(), err)
 	}
-	return &server{url: f.shown(), conn: conn, js: js}, nil
+	return &server{url: f.shown(), conn: conn, js: js, may: may}, nil
 }
 
 // watch tells what becomes of the connection.
-func watch(a *app) []nats.Option {
+func watch(a *app, may *rights) []nats.Option {
 	return []nats.Option{
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if !leftBehind(err) {
+			if !leftBehind(err) && !may.refused(err) {
 				a.note("processor: server: %v", err)
 			}
 		}),
@@ -68,12 +69,6 @@ func watch(a *app) []nats.Option {
 			}
 		}),
 	}
-}
-
-// leftBehind tells the server's word that this user may not take its own ephemeral consumer away, as an auditor may
-// not: that is no fault, for the server drops what nobody asks any more.
-func leftBehind(err error) bool {
-	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `"$JS.API.CONSUMER.DELETE.`)
 }
 
 func (f serverFlags) options() []nats.Option {

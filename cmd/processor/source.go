@@ -40,7 +40,11 @@ type source struct {
 func (s *server) read(ctx context.Context, stream string, filters []string, from jetstream.DeliverPolicy) (*source, error) {
 	ctx, stop := context.WithCancel(ctx)
 	src := &source{js: s.js, stream: stream, filters: filters, past: make(chan entry), stop: stop}
-	state, err := broker.StateOf(ctx, s.js, stream)
+	var state broker.StreamState
+	err := s.may.ask(ctx, func(ctx context.Context) (err error) {
+		state, err = broker.StateOf(ctx, s.js, stream)
+		return err
+	})
 	if err != nil {
 		stop()
 		return nil, serverError("read "+stream, err)

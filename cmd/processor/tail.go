@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/events"
@@ -24,7 +25,7 @@ type tailCmd struct {
 
 // Help shows the command used.
 func (tailCmd) Help() string {
-	return `One line an event: when, what, which thread, and what matters of it. With --json, an event file.
+	return `One line an event: when, what, which thread, and what matters of it. With --json, an event file. Streams that the user may not read are left out, and named; those of a --type must be readable.
 
 Examples:
 
@@ -124,13 +125,22 @@ func (c *tailCmd) tail(ctx context.Context, a *app, s *server, plan []reading) e
 		from = jetstream.DeliverAllPolicy
 	}
 	var sources []*source
+	var refused error // the last stream's that somebody who named none may not read
 	for _, r := range plan {
 		opened, err := s.read(ctx, r.stream, r.filters, from)
+		if len(c.Type) == 0 && errors.Is(err, nats.ErrPermissionViolation) {
+			a.note("processor: this user may not read %s: left out", r.stream)
+			refused = err
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		defer opened.close()
 		sources = append(sources, opened)
+	}
+	if len(sources) == 0 {
+		return refused
 	}
 	out := newTailWriter(a, c.JSON)
 	if err := errors.Join(mergeRest(ctx, sources, out.write), out.flush()); err != nil {
