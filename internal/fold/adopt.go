@@ -34,7 +34,7 @@ func (f *Fold) recoverEvent(ctx context.Context, st *thread.State, d Delivery, r
 	if err := f.save(st, d, res); err != nil {
 		return err
 	}
-	f.at, f.cut = d.Time, nil
+	f.at, f.cut, f.remade = d.Time, nil, nil
 	adopted, err := f.adoptUpTo(d.Seq, d.Seq)
 	// Behind a record of a turn, and behind a configuration, nothing of the event's can be missing.
 	whole := adopted[behind(st.Header.Thread)] || adopted[reconfigured]
@@ -125,6 +125,15 @@ func behind(thread string) place { return place{thread: thread, what: "turn"} }
 func newLeaf(rec events.Record) *events.Summary {
 	sum, ok := rec.(*events.Summary)
 	if !ok || sum.Kind != events.KindCompaction || sum.Level > 0 || sum.Version > 1 {
+		return nil
+	}
+	return sum
+}
+
+// madeAgain is a record of a leaf or node that was there before; nil for any other.
+func madeAgain(rec events.Record) *events.Summary {
+	sum, ok := rec.(*events.Summary)
+	if !ok || sum.Kind != events.KindCompaction || sum.Slot == events.SlotCurrent || sum.Version == 1 {
 		return nil
 	}
 	return sum

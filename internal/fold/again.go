@@ -92,6 +92,9 @@ func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []
 		}
 	}
 	w := &compaction{f: f, st: st, d: d, p: p}
+	if err := w.adopted(drafts, waiting); err != nil {
+		return err
+	}
 	if err := w.again(ctx, drafts); err != nil {
 		return err
 	}
@@ -129,16 +132,22 @@ func (w *compaction) whole(ctx context.Context) error {
 // staleCompactions are the compactions that the drafts make stale and the policy makes again, each
 // before what was made from it.
 func staleCompactions(st *thread.State, drafts []draft) []*thread.Summary {
+	list := slices.DeleteFunc(staleOf(st, drafts), func(sum *thread.Summary) bool { return sum.Status != thread.Stale })
+	slices.SortStableFunc(list, func(a, b *thread.Summary) int { return rank(a) - rank(b) })
+	return list
+}
+
+// staleOf are the compactions that the drafts make stale and the policy makes again, also those that were by now.
+func staleOf(st *thread.State, drafts []draft) []*thread.Summary {
 	var list []*thread.Summary
 	for _, d := range drafts {
 		if d.invalidated == nil || d.invalidated.Kind != events.KindCompaction || d.invalidated.Action != events.ActionRegenerate {
 			continue
 		}
-		if sum := st.Summary(d.invalidated.SummaryID); sum != nil && sum.Status == thread.Stale {
+		if sum := st.Summary(d.invalidated.SummaryID); sum != nil {
 			list = append(list, sum)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *thread.Summary) int { return rank(a) - rank(b) })
 	return list
 }
 

@@ -56,6 +56,10 @@ type compaction struct {
 	st *thread.State
 	d  Delivery
 	p  *summarize.Policy
+
+	freshened  int  // stale ones that were made again to stand a new one on
+	unfinished bool // … and some are left
+	patient    bool // somebody waits for all of them
 }
 
 // span is what a cut would replace now.
@@ -99,7 +103,7 @@ func (w *compaction) run(ctx context.Context, trigger events.Trigger) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	if err := w.fresh(ctx, trigger); err != nil {
+	if done, err := w.fresh(ctx, trigger); err != nil || !done {
 		return err
 	}
 	removed, _ := w.removable()
@@ -205,7 +209,7 @@ func (w *compaction) node(ctx context.Context, slot string, level int, children 
 // current makes the thread's current summary from its tops.
 func (w *compaction) current(ctx context.Context, trigger events.Trigger) error {
 	c := w.st.Compaction
-	if err := w.fresh(ctx, trigger); err != nil {
+	if done, err := w.fresh(ctx, trigger); err != nil || !done {
 		return err
 	}
 	merged, _, err := w.merge(ctx, ids(c.Tops))

@@ -92,6 +92,8 @@ type Fold struct {
 	// event cuts once, though the thread may be due again behind that: a cut before a user message is preferred,
 	// and what is left before the next safe one may be enough.
 	cut *events.Trigger
+	// remade are the leaves and nodes that the event has made again, as far as they are on record.
+	remade []*events.Summary
 }
 
 // New makes the fold of a partition, under the configuration that the partition has on record; under

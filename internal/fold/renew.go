@@ -120,39 +120,74 @@ func (w *compaction) replacedBy(ids []string) ([]string, error) {
 }
 
 // fresh makes again what the next compaction would stand on and is stale: what a policy trims is stale for
-// good, and a new summary may not be made of it.
-func (w *compaction) fresh(ctx context.Context, trigger events.Trigger) error {
+// good, and a new summary may not be made of it. done is false where an event has made as many as it may: the
+// next one goes on, and nothing is made of them before.
+func (w *compaction) fresh(ctx context.Context, trigger events.Trigger) (done bool, err error) {
 	for _, top := range slices.Clone(w.st.Compaction.Tops) {
-		if _, err := w.freshen(ctx, top.Summary, trigger); err != nil {
-			return err
+		if done, err := w.freshen(ctx, top.Summary, trigger); err != nil || !done {
+			w.unfinished = err == nil
+			return false, err
 		}
 	}
-	return nil
+	return true, nil
 }
 
-// freshen makes a stale leaf or node again, after what it is made from. It returns the one that holds its
-// place.
-func (w *compaction) freshen(ctx context.Context, id string, trigger events.Trigger) (string, error) {
+// freshen makes a stale leaf or node again, after what it is made from.
+func (w *compaction) freshen(ctx context.Context, id string, trigger events.Trigger) (done bool, err error) {
 	sum, err := w.summary(id)
 	if err != nil {
-		return "", err
+		return false, err
 	}
-	slot := sum.Slot
-	if holder := w.st.Slot(slot).Holder; holder != id {
+	if holder := w.st.Slot(sum.Slot).Holder; holder != id {
 		if sum, err = w.summary(holder); err != nil {
-			return "", err
+			return false, err
 		}
 	}
 	if sum.Status == thread.Active {
-		return sum.ID, nil
+		return true, nil
 	}
 	for _, child := range sum.SourceSums {
-		if _, err := w.freshen(ctx, child, trigger); err != nil {
-			return "", err
+		if done, err := w.freshen(ctx, child, trigger); err != nil || !done {
+			return false, err
 		}
 	}
-	err = w.remake(ctx, sum, trigger)
-	return w.st.Slot(slot).Holder, err
+	if w.freshened >= renewAtOnce && !w.patient {
+		return false, nil
+	}
+	w.freshened++
+	return true, w.remake(ctx, sum, trigger)
+}
+
+// freshenedOnRecord is how many the event has made again, as far as is on record, since it was to cut the thread.
+func (f *Fold) freshenedOnRecord() (n int) {
+	for _, sum := range f.remade {
+		if sum.Trigger.Reason != events.TriggerRegenerated {
+			n++
+		}
+	}
+	return n
+}
+
+// adopted counts what the event has made again to stand a new one on and is on record, so that what is missing
+// ends where it would have: all but what it has made stale itself, and what waited for it.
+func (w *compaction) adopted(drafts []draft, waiting []string) error {
+	own := map[string]bool{}
+	for _, sum := range staleOf(w.st, drafts) {
+		own[sum.Slot] = true
+	}
+	for _, id := range waiting {
+		sum, err := w.summary(id)
+		if err != nil {
+			return err
+		}
+		own[sum.Slot] = true
+	}
+	for _, sum := range w.f.remade {
+		if !own[sum.Slot] {
+			w.freshened++
+		}
+	}
+	return nil
 }
 
 // toolAgain makes the summary of a tool output that has come before. Where the log no longer holds it,

@@ -35,6 +35,7 @@ func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) 
 	if err != nil {
 		return "", err
 	}
+	w.patient = true
 	waiting, err := w.waits()
 	if err != nil {
 		return "", err
@@ -83,7 +84,7 @@ func (w *compaction) tell(ctx context.Context) (string, error) {
 	if !w.p.Enabled {
 		return w.standing(events.SlotHistory)
 	}
-	if err := w.fresh(ctx, events.Trigger{Reason: events.TriggerRequested}); err != nil {
+	if _, err := w.fresh(ctx, events.Trigger{Reason: events.TriggerRequested}); err != nil {
 		return "", err
 	}
 	src, ok, err := w.f.historySources(w.st, w.p)
@@ -121,6 +122,20 @@ func (f *Fold) Renew(ctx context.Context, name string, now time.Time) (more bool
 	f.done(w)
 	left := w.st.Header.Renewals
 	return left > 0 && left < before, nil
+}
+
+// Freshen makes again what a summary that somebody asks for would stand on and is stale for good; limited, as an
+// event does. more says that some are left. Where it fails nothing is changed.
+func (f *Fold) Freshen(ctx context.Context, name string, now time.Time) (more bool, err error) {
+	w, err := f.ask(name, now)
+	if err != nil || !w.p.Enabled {
+		return false, err
+	}
+	if _, err := w.fresh(ctx, events.Trigger{Reason: events.TriggerRequested}); err != nil {
+		return false, err
+	}
+	f.done(w)
+	return w.unfinished, nil
 }
 
 // Settle folds a job's result in, as Finish does. Where the configuration has changed since the job began,
@@ -190,7 +205,11 @@ func (f *Fold) LookIdle(ctx context.Context, name string, now time.Time) (fired 
 	}
 	fired = len(f.out) > 0
 	f.done(w)
-	f.part.LookAt(name, was, nextLook(w.p, w.st.Header.LastAt, idle))
+	next := nextLook(w.p, w.st.Header.LastAt, idle)
+	if w.unfinished {
+		next = now // what it would stand on is stale, and was made again in part
+	}
+	f.part.LookAt(name, was, next)
 	return fired, nil
 }
 

@@ -38,7 +38,8 @@ type Stepped struct {
 	// Turned says that something was decided for the thread behind the event, or that the configuration has
 	// changed: what State is due now, the event did not call for.
 	Turned bool
-	// Cut says that a leaf on record cut the thread at the event, which cuts once.
+	// Cut says that a leaf on record cut the thread at the event, which cuts once; or that the event has made as many
+	// stale ones again as it may, and leaves the cut to a later one.
 	Cut bool
 }
 
@@ -46,6 +47,9 @@ func (f *Fold) adopting(st *thread.State, s *state.Staged, rec events.Record) {
 	f.turn = f.byTurn(rec)
 	if leaf := newLeaf(rec); leaf != nil && !f.turn {
 		f.cut = &leaf.Trigger
+	}
+	if sum := madeAgain(rec); sum != nil && !f.turn {
+		f.remade = append(f.remade, sum)
 	}
 	if f.watch != nil {
 		f.watch.Adopting(st, s, rec)
@@ -58,7 +62,7 @@ func (f *Fold) stepped(ctx context.Context, st *thread.State, d Delivery, res th
 		return nil
 	}
 	p, _ := f.policy(st, nil)
-	s := Stepped{Delivery: d, State: st, Result: res, Policy: p.Name, Decided: dec.whole, Whole: dec.whole != nil || f.rehearses, Turned: turned, Cut: f.cut != nil}
+	s := Stepped{Delivery: d, State: st, Result: res, Policy: p.Name, Decided: dec.whole, Whole: dec.whole != nil || f.rehearses, Turned: turned, Cut: f.cut != nil || f.freshenedOnRecord() >= renewAtOnce}
 	if !s.Whole {
 		for _, dr := range dec.drafts {
 			s.Decided = append(s.Decided, dr.record())

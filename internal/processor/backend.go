@@ -41,9 +41,15 @@ func (p *Processor) Durable(ctx context.Context, partition int) error {
 // Summarize implements service.Backend.
 func (p *Processor) Summarize(ctx context.Context, partition int, name, kind string) (id string, err error) {
 	part := p.parts[partition]
-	// What waits to be made again comes first, a few at a time: a lane may not stand still for all of it.
+	// What waits to be made again comes first, and what the summary would stand on and is stale, a few at a time: a lane
+	// may not stand still for all of it.
 	for more := true; more; {
 		if more, err = part.renew(ctx, name); err != nil {
+			return "", err
+		}
+	}
+	for more := true; more; {
+		if more, err = part.inPart(ctx, func() (bool, error) { return part.fold.Freshen(ctx, name, part.now()) }); err != nil {
 			return "", err
 		}
 	}

@@ -81,6 +81,7 @@ type record struct {
 	Content          string         `json:"content"`
 	FallbackReason   *string        `json:"fallback_reason"`
 	Version          uint64         `json:"version"`
+	EventSeq         uint64         `json:"event_seq"`
 	Usage            events.Usage   `json:"usage"`
 	Cost             events.Cost    `json:"cost"`
 }

@@ -3,11 +3,15 @@ package processor_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/summarize"
@@ -25,6 +29,157 @@ func TestACopyOfAStaleOutput(t *testing.T) {
 	s.publish("tool.result.t", large("a"))
 	s.publish("thread.message.t", asked(0))
 	s.saw("t", 3)
+}
+
+// trimmedThread is a thread with many leaves and nodes that a changed policy has made stale for good.
+func trimmedThread(t *testing.T) (s *scene, stale int) {
+	c := settings(t)
+	p := &c.Policies[0]
+	p.Compaction.Trigger, p.Compaction.Keep, p.Staleness.Action = summarize.Condition{Messages: 4}, summarize.Keep{Messages: 2}, events.ActionTrim
+	s = stage(t, c)
+	for i := range 110 {
+		s.publish("thread.message.t", asked(i))
+	}
+	s.reload(func(c *config.Config) { c.Policies[0].Compaction.MaxSummaryTokens += 100 })
+	for _, line := range s.told("t") {
+		if strings.HasPrefix(line, "stale leaf:") || strings.HasPrefix(line, "stale node:") {
+			stale++
+		}
+	}
+	if stale < 20 {
+		t.Fatalf("%d leaves and nodes are stale, want more than two events make again", stale)
+	}
+	return s, stale
+}
+
+// madeAgain are the leaves and nodes behind the first records that were made again, by the event that did, and how many
+// records there are.
+func madeAgain(s *scene, from int) (byEvent map[uint64]int, made, records int) {
+	byEvent = map[uint64]int{}
+	list := story(s.schedule.t, s.schedule.broker, "t")
+	for _, rec := range list[from:] {
+		if rec.Type == "summary.created" && rec.Version > 1 && rec.Slot != events.SlotCurrent {
+			byEvent[rec.EventSeq]++
+			made++
+		}
+	}
+	return byEvent, made, len(list)
+}
+
+// What a new compaction would stand on and was trimmed is made again a few at an event, and nothing is made of them
+// before the last: no event holds up those behind it for all of a long thread.
+func TestTrimmedOnesAreMadeAgainAFewAtAnEvent(t *testing.T) {
+	s, stale := trimmedThread(t)
+	defer s.finish()
+	before := len(story(t, s.schedule.broker, "t"))
+	for i := range 12 {
+		s.publish("thread.message.t", asked(110+i))
+	}
+	byEvent, made, records := madeAgain(s, before)
+	for seq, n := range byEvent {
+		if n > 8 {
+			t.Errorf("event %d made %d again", seq, n)
+		}
+	}
+	if made != stale {
+		t.Errorf("%d of %d were made again", made, stale)
+	}
+	last := uint64(0)
+	for seq := range byEvent {
+		last = max(last, seq)
+	}
+	for _, rec := range story(t, s.schedule.broker, "t")[before:] {
+		if fresh := rec.Version == 1 || rec.Slot == events.SlotCurrent; fresh && rec.Type == "summary.created" && rec.EventSeq < last {
+			t.Errorf("%s was made at event %d, before what it stands on at event %d", rec.Slot, rec.EventSeq, last)
+		}
+	}
+	// A store that is lost comes back with nothing made twice.
+	s.end()
+	s.schedule.fs = vfs.NewCrashableMem()
+	s.open()
+	s.settled()
+	if now := len(story(t, s.schedule.broker, "t")); now != records {
+		t.Errorf("%d records behind a recovery, %d before", now, records)
+	}
+}
+
+// Where the record ends in the middle of what an event has made again, the rest is made that it would have made, and
+// no more.
+func TestTrimmedOnesAreMadeAgainBehindALostTail(t *testing.T) {
+	s, _ := trimmedThread(t)
+	before := len(placed(s))
+	for i := range 8 {
+		s.publish("thread.message.t", asked(110+i))
+	}
+	s.end()
+	want := placed(s)
+	for lost := len(want) - before - 1; lost > 0; lost -= 5 {
+		loseTail(t, s.schedule.broker, lost)
+		s.schedule.fs = vfs.NewCrashableMem()
+		s.open()
+		s.settled()
+		s.finish()
+		if got := placed(s); !slices.Equal(got, want) {
+			t.Fatalf("without the last %d records: %q behind a recovery, %q before", lost, got[before:], want[before:])
+		}
+	}
+}
+
+// placed are the thread's records, each with the event that it was decided at.
+func placed(s *scene) (list []string) {
+	for _, rec := range story(s.schedule.t, s.schedule.broker, "t") {
+		list = append(list, fmt.Sprintf("%d: %s %s%s v%d", rec.EventSeq, rec.Slot, rec.ID, rec.SummaryID, rec.Version))
+	}
+	return list
+}
+
+// loseTail makes SUMMARIES anew, without its last records.
+func loseTail(t *testing.T, b *broker.Broker, lost int) {
+	t.Helper()
+	ctx := within(t)
+	var kept []*nats.Msg
+	err := broker.NewLogReader(b.JetStream(), broker.StreamSummaries).Scan(ctx, 1, nil, func(m broker.Stored) error {
+		msg := &nats.Msg{Subject: m.Subject, Header: nats.Header{}, Data: slices.Clone(m.Data)}
+		for key, values := range m.Header {
+			if !strings.HasPrefix(key, "Nats-Expected") {
+				msg.Header[key] = values
+			}
+		}
+		kept = append(kept, msg)
+		return nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := b.JetStream().Stream(ctx, broker.StreamSummaries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := stream.CachedInfo().Config
+	if err := b.JetStream().DeleteStream(ctx, broker.StreamSummaries); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.JetStream().CreateStream(ctx, settings); err != nil {
+		t.Fatal(err)
+	}
+	for _, msg := range kept[:len(kept)-lost] {
+		if _, err := b.JetStream().PublishMsg(ctx, msg); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Whoever asks waits for all of them.
+func TestARequestMakesAllTrimmedOnesAgain(t *testing.T) {
+	s, stale := trimmedThread(t)
+	defer s.finish()
+	before := len(story(t, s.schedule.broker, "t"))
+	if id := s.summarize("t"); id == "" {
+		t.Fatal("nothing stands for the thread")
+	}
+	if _, made, _ := madeAgain(s, before); made != stale {
+		t.Errorf("%d of %d were made again", made, stale)
+	}
 }
 
 // Threads of which nothing is accepted have nothing to compact, and keep nobody else from being compacted.

@@ -139,9 +139,14 @@ func (p *Processor) renew(ctx context.Context, part *partition) error {
 
 // renew makes again some of what waits in a thread, and says whether more of it is left.
 func (p *partition) renew(ctx context.Context, name string) (more bool, err error) {
+	return p.inPart(ctx, func() (bool, error) { return p.fold.Renew(ctx, name, p.now()) })
+}
+
+// inPart has a part of some work done; more says that some is left.
+func (p *partition) inPart(ctx context.Context, work func() (more bool, err error)) (more bool, err error) {
 	answer := make(chan bool, 1) // the lane may still work on it when ctx ends
 	err = p.call(ctx, func() error {
-		more, err := p.fold.Renew(ctx, name, p.now())
+		more, err := work()
 		answer <- more
 		return err
 	})
