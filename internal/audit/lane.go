@@ -40,19 +40,16 @@ type watch interface {
 }
 
 func (l *lane) open(src Source) error {
-	cache, err := contents.New(src.Events)
-	if err != nil {
-		return err
-	}
 	if src.open != nil {
 		if err := src.open(l); err != nil {
 			return err
 		}
 	}
-	o := fold.Options{Log: cache, MaxPayload: broker.MaxPayload, Mask: src.Mask, Observe: l.observe, Logger: src.Logger}
+	o := fold.Options{Log: contents.New(src.Events), MaxPayload: broker.MaxPayload, Mask: src.Mask, Observe: l.observe, Logger: src.Logger}
 	if l.watch != nil {
 		o.Watch, o.Rehearse = l.watch, src.Rehearse
 	}
+	var err error
 	if l.fold, err = fold.New(l.part, o); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ const readers = 16
 func (c *Cache) Ahead(ctx context.Context, seqs []uint64) {
 	var missing []uint64
 	for _, seq := range seqs {
-		if !c.cache.Contains(seq) {
+		if !c.has(seq) {
 			missing = append(missing, seq)
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/fold"
@@ -17,26 +15,27 @@ import (
 const cacheBytes = 4 << 20
 
 // Cache reads events by sequence, the last ones from memory. It implements fold.Log, and has one owner.
+//
+// Every event of the log goes through it, and few are asked for again: a list in the order of use costs more than it
+// saves. There are the young ones, and when they weigh half of what may be held, they become the old ones, and
+// those are forgotten. What is asked for is young again.
 type Cache struct {
-	log   *broker.LogReader
-	cache *simplelru.LRU[uint64, *events.Event]
-	bytes int
-	limit int
+	log        *broker.LogReader
+	young, old map[uint64]*events.Event
+	bytes      int // of the young
+	limit      int
 }
 
 // New makes a cache over EVENTS.
-func New(log *broker.LogReader) (*Cache, error) { return sized(log, cacheBytes) }
+func New(log *broker.LogReader) *Cache { return sized(log, cacheBytes) }
 
-func sized(log *broker.LogReader, limit int) (*Cache, error) {
-	c := &Cache{log: log, limit: limit}
-	cache, err := simplelru.NewLRU(1<<16, func(_ uint64, ev *events.Event) { c.bytes -= weight(ev) })
-	c.cache = cache
-	return c, err
+func sized(log *broker.LogReader, limit int) *Cache {
+	return &Cache{log: log, young: map[uint64]*events.Event{}, old: map[uint64]*events.Event{}, limit: limit}
 }
 
 // Event implements fold.Log.
 func (c *Cache) Event(ctx context.Context, seq uint64) (*events.Event, error) {
-	if ev, ok := c.cache.Get(seq); ok {
+	if ev, ok := c.get(seq); ok {
 		return ev, nil
 	}
 	ev, err := Read(ctx, c.log, seq)
@@ -47,15 +46,38 @@ func (c *Cache) Event(ctx context.Context, seq uint64) (*events.Event, error) {
 	return ev, nil
 }
 
+func (c *Cache) get(seq uint64) (*events.Event, bool) {
+	if ev, ok := c.young[seq]; ok {
+		return ev, true
+	}
+	ev, ok := c.old[seq]
+	if ok {
+		delete(c.old, seq)
+		c.add(seq, ev)
+	}
+	return ev, ok
+}
+
+func (c *Cache) has(seq uint64) bool {
+	return c.young[seq] != nil || c.old[seq] != nil
+}
+
 // Keep implements fold.Log.
 func (c *Cache) Keep(seq uint64, ev *events.Event) {
-	if c.cache.Contains(seq) {
-		return
+	if !c.has(seq) {
+		c.add(seq, ev)
 	}
-	c.cache.Add(seq, ev)
-	for c.bytes += weight(ev); c.bytes > c.limit && c.cache.Len() > 1; {
-		c.cache.RemoveOldest()
+}
+
+// add makes an event young, the one alone that is heavier than all others may be together too.
+func (c *Cache) add(seq uint64, ev *events.Event) {
+	w := weight(ev)
+	if c.bytes+w > c.limit/2 {
+		clear(c.old)
+		c.young, c.old, c.bytes = c.old, c.young, 0
 	}
+	c.young[seq] = ev
+	c.bytes += w
 }
 
 func weight(ev *events.Event) int {

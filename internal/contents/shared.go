@@ -23,9 +23,8 @@ type Shared struct {
 }
 
 // NewShared makes one over EVENTS.
-func NewShared(log *broker.LogReader) (*Shared, error) {
-	cache, err := sized(log, sharedBytes)
-	return &Shared{log: log, cache: cache}, err
+func NewShared(log *broker.LogReader) *Shared {
+	return &Shared{log: log, cache: sized(log, sharedBytes)}
 }
 
 // Of reads one thread's events, which are stored under subjects that match filter.
@@ -47,7 +46,7 @@ func (s *Shared) Event(ctx context.Context, seq uint64) (*events.Event, error) {
 func (s *Shared) get(seq uint64) (*events.Event, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cache.cache.Get(seq)
+	return s.cache.get(seq)
 }
 
 // Keep implements fold.Log.
@@ -61,7 +60,7 @@ func (s *Shared) missing(seqs []uint64) (missing []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, seq := range seqs {
-		if !s.cache.cache.Contains(seq) {
+		if !s.cache.has(seq) {
 			missing = append(missing, seq)
 		}
 	}

@@ -37,10 +37,7 @@ func TestAheadOfOneThread(t *testing.T) {
 	}
 	asked = append(asked, unasked[len(unasked)-1], 1<<40) // an edit that stands, and what is not there
 
-	shared, err := NewShared(broker.NewLogReader(b.JetStream(), broker.StreamEvents))
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared := NewShared(broker.NewLogReader(b.JetStream(), broker.StreamEvents))
 	shared.Of("0.*.*.t").Ahead(t.Context(), asked)
 	if missing := shared.missing(asked); len(missing) != 1 || missing[0] != 1<<40 {
 		t.Fatalf("missing of %d: %v", len(asked), missing)

@@ -185,12 +185,8 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	meta.EventsCreated, meta.SummariesCreated = at.events.Created, at.summaries.Created
 	st.SetMeta(meta)
 	log := p.log.With().Int("partition", id).Logger()
-	cache, err := contents.New(p.events)
-	if err != nil {
-		return nil, err
-	}
 	f, err := fold.New(st, fold.Options{
-		Log: p.opts.Reads(cache), MaxPayload: int(p.broker.Conn().MaxPayload()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc,
+		Log: p.opts.Reads(contents.New(p.events)), MaxPayload: int(p.broker.Conn().MaxPayload()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc,
 		Logger: log,
 	})
 	if err != nil {

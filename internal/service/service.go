@@ -83,17 +83,13 @@ type Service struct {
 
 // Start registers the service on a connection.
 func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
-	shared, err := contents.NewShared(backend.Log())
-	if err != nil {
-		return nil, fmt.Errorf("start service: %w", err)
-	}
 	counts, err := tokens.NewMemo()
 	if err != nil {
 		return nil, fmt.Errorf("start service: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Service{
-		backend: backend, contents: shared, counts: counts, log: o.Logger, conn: nc, max: int(nc.MaxPayload()),
+		backend: backend, contents: contents.NewShared(backend.Log()), counts: counts, log: o.Logger, conn: nc, max: int(nc.MaxPayload()),
 		cancel: cancel, slots: make(chan struct{}, maxConcurrent),
 	}
 	svc, err := micro.AddService(nc, micro.Config{Name: Name, Version: semantic(o.Version), Description: "summaries of agents' threads"})
