@@ -47,6 +47,10 @@
 // server has confirmed it. That deletion is not synced: when it is lost, the tail of SUMMARIES, read
 // at start from Meta.SummariesSeq, says that the row was stored.
 //
+// A large batch may become a table of the store instead (Ingest): written, synced, and part of the store with one
+// synced entry in Pebble's manifest. Every batch has the partition's Meta, so that Pebble never puts a table before
+// an earlier batch that is still in memory: it makes that one durable first.
+//
 // A full disk makes Pebble call its logger's Fatalf, and if that returned, Commit would return nil
 // and reads would serve what was lost; ours ends the process.
 //

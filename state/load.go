@@ -34,11 +34,20 @@ func (p *Partition) LoadThread(name string) (*thread.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h == nil {
-		return &thread.State{Header: thread.Header{Thread: name}}, nil
+	st := p.idle
+	if p.idle = nil; st == nil {
+		st = &thread.State{}
 	}
-	return &thread.State{Header: *h}, nil
+	if h == nil {
+		*st = thread.State{Header: thread.Header{Thread: name}}
+	} else {
+		*st = thread.State{Header: *h}
+	}
+	return st, nil
 }
+
+// Done says that nobody looks at a state any more: the next one is loaded into it.
+func (p *Partition) Done(st *thread.State) { p.idle = st }
 
 func (p *Partition) loadMessage(st *thread.State, id string) (err error) {
 	isNew, err := p.newID(st.Header.Thread, id, st.Header.Ordinals)

@@ -20,6 +20,7 @@ type Partition struct {
 
 	meta    Meta
 	changed bool
+	ranged  bool // the open batch removes a range of rows
 	// headers of the open batch: a thread's header is rewritten with every event, and only its last
 	// version has to be encoded.
 	headers  map[string]*thread.Header
@@ -28,12 +29,15 @@ type Partition struct {
 	// compactions of the open batch, for the same reason as headers.
 	compactions map[string]*thread.Compaction
 	spare       *thread.Compaction // of an earlier event, for the next one to be copied into
+	row         []byte             // the last one encoded, for the next one to be written over
+	idle        *thread.State      // of an earlier step, for the next one to be loaded into
 	hot         *hot
 	ids         *ids
 }
 
 // Partition opens a partition for writing.
 func (s *Store) Partition(id int) (*Partition, error) {
+	_ = s.opts.FS.Remove(s.tableFile(uint16(id))) // there is none, as a rule
 	p := &Partition{store: s, View: View{id: uint16(id)}, hot: newHot(), ids: newIDs()}
 	p.begin()
 	meta, err := p.View.Meta()
@@ -50,7 +54,7 @@ func (p *Partition) begin() {
 	p.headers = make(map[string]*thread.Header)
 	p.outgoing, p.jobs = nil, nil
 	p.compactions = make(map[string]*thread.Compaction)
-	p.changed = false
+	p.changed, p.ranged = false, false
 }
 
 // ID is the partition's number.
@@ -117,16 +121,20 @@ func (p *Partition) Apply(opts *CommitOptions) (*Applied, error) {
 		opts = p.store.durably()
 	}
 	a := &Applied{Decided: p.outgoing, Jobs: p.jobs, partition: p.id, batch: p.open.batch, sync: opts.Sync}
-	err := p.apply(opts)
+	return a, p.ended(p.apply(opts))
+}
+
+// ended begins another batch where the one before it is applied.
+func (p *Partition) ended(err error) error {
 	if err != nil {
 		p.hot = newHot() // what the store has of this batch nobody knows
-		return nil, fmt.Errorf("commit partition %d: %w", p.id, err)
+		return fmt.Errorf("commit partition %d: %w", p.id, err)
 	}
 	for name, h := range p.headers {
 		p.hot.put(name, h, p.compactions[name])
 	}
 	p.begin()
-	return a, nil
+	return nil
 }
 
 func (p *Partition) apply(opts *CommitOptions) error {
@@ -139,7 +147,8 @@ func (p *Partition) apply(opts *CommitOptions) error {
 // end writes what the open batch has kept back.
 func (p *Partition) end() {
 	for _, h := range p.headers {
-		p.set(p.key(kindHeader).rest(h.Thread), encodeHeader(h))
+		p.row = encodeHeader(p.row[:0], h)
+		p.set(p.key(kindHeader).rest(h.Thread), p.row)
 	}
 	for name, c := range p.compactions {
 		p.set(p.key(kindCut).rest(name), encodeCompaction(c))

@@ -51,8 +51,8 @@ type Staged struct {
 	Data     []byte
 }
 
-func encodeHeader(h *thread.Header) []byte {
-	e := encoder{b: make([]byte, 0, 192)}
+func encodeHeader(to []byte, h *thread.Header) []byte {
+	e := encoder{b: to}
 	for _, v := range []uint64{h.Events, h.Messages, h.ToolResults, h.Edits, h.Duplicates, h.Ignored, h.Rejected, h.Ordinals} {
 		e.u(v)
 	}
@@ -97,8 +97,8 @@ func decodeHeader(name string, b []byte) (*thread.Header, error) {
 	return h, rowError("header", name, d.err)
 }
 
-func encodeMessage(m *thread.Message) []byte {
-	e := encoder{b: make([]byte, 0, 160)}
+func encodeMessage(to []byte, m *thread.Message) []byte {
+	e := encoder{b: to}
 	e.u(m.Ordinal)
 	e.flag(m.Tool)
 	e.s(m.Role)

@@ -38,7 +38,8 @@ func (p *Partition) Save(st *thread.State) {
 
 func (p *Partition) saveMessage(name string, m *thread.Message, c *thread.Changes) {
 	if c.MessagePut {
-		p.set(p.key(kindMessage).part(name).rest(m.ID), encodeMessage(m))
+		p.row = encodeMessage(p.row[:0], m)
+		p.set(p.key(kindMessage).part(name).rest(m.ID), p.row)
 	}
 	if c.MessageNew {
 		p.set(p.key(kindOrder).part(name).number(m.Ordinal), []byte(m.ID))

@@ -35,6 +35,7 @@ func (p *Partition) Adopted(s *Staged) {
 	if p.meta.Staged == 0 {
 		k := p.key(kindStagedTo)
 		p.must(p.open.batch.DeleteRange(k, k.end(), nil))
+		p.ranged = true
 	}
 }
 

@@ -42,9 +42,10 @@ type Options struct {
 
 // Store is one data directory.
 type Store struct {
-	db   *pebble.DB
-	opts Options
-	dir  string
+	db     *pebble.DB
+	pebble *pebble.Options
+	opts   Options
+	dir    string
 }
 
 // Open opens the store in dir, making it where there is none. It fails with an *OwnedError where
@@ -56,11 +57,13 @@ func Open(dir string, opts Options) (*Store, error) {
 	}
 	cache := pebble.NewCache(opts.CacheBytes)
 	defer cache.Unref() // the store holds its own reference
-	db, err := pebble.Open(dir, pebbleOptions(opts, cache))
+	with := pebbleOptions(opts, cache)
+	with.EnsureDefaults()
+	db, err := pebble.Open(dir, with)
 	if err != nil {
 		return nil, openError(opts.FS, dir, err)
 	}
-	s := &Store{db: db, opts: opts, dir: dir}
+	s := &Store{db: db, pebble: with, opts: opts, dir: dir}
 	if err := s.begin(dir); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

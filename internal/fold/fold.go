@@ -206,6 +206,9 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 		return Outcome{}, err
 	}
 	f.applied = d.Seq
+	if f.watch == nil { // who watches may look at it later
+		f.part.Done(st)
+	}
 	return outcomeOf(res), nil
 }
 

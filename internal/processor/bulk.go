@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// bulkEvents is how many events go into one batch of a bulk: a thread's header is written once a batch.
-	bulkEvents = 4096
+	// bulkEvents is how many events go into one batch of a bulk: a thread's header is written once a batch, and
+	// each becomes a table. 16 partitions then hold some 60 MiB.
+	bulkEvents = 16384
 	// bulkEvery is how long a turn may wait for its batch to fill.
 	bulkEvery = time.Second
 )
@@ -30,6 +31,9 @@ func (p *Processor) bulk(ctx context.Context) error {
 		return nil
 	}
 	defer collectLess()()
+	if err := p.store.Flush(); err != nil { // of what the start has written
+		return err
+	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { // also where an outbox has failed
@@ -97,6 +101,8 @@ func (p *Processor) bulkEnded(err error) error {
 
 // bulk takes events in hands, and turns between them, in the place of the lane.
 func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored) error {
+	p.ingests = true
+	defer func() { p.ingests = false }()
 	every := time.NewTicker(bulkEvery)
 	defer every.Stop()
 	for {

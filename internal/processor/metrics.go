@@ -17,7 +17,7 @@ type metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
 
-	events      *prometheus.CounterVec
+	events      []prometheus.Counter // by outcome
 	rejections  *prometheus.CounterVec
 	batch       prometheus.Histogram
 	commits     prometheus.Histogram
@@ -53,7 +53,10 @@ func newMetrics() *metrics {
 
 // makeFlow is how events go through.
 func (m *metrics) makeFlow() {
-	m.events = m.counters("precis_events_total", "Events applied, by outcome: accepted, duplicate, ignored, held or rejected.", "outcome")
+	outcomes := m.counters("precis_events_total", "Events applied, by outcome: accepted, duplicate, ignored, held or rejected.", "outcome")
+	for o := thread.Accepted; o <= thread.Rejected; o++ {
+		m.events = append(m.events, outcomes.WithLabelValues(o.String()))
+	}
 	m.rejections = m.counters("precis_rejected_events_total", "Events rejected, by code.", "code")
 	m.batch = m.histogram("precis_commit_events", "Events in one commit.", 1, 11)
 	m.commits = m.histogram("precis_commit_seconds", "Time of one commit, the disk's sync included.", 0.0001, 16)
@@ -155,7 +158,7 @@ func (m *metrics) called(d fold.Decided, rec *events.UsageRecord) {
 }
 
 func (m *metrics) event(d fold.Delivery, out fold.Outcome) {
-	m.events.WithLabelValues(out.String()).Inc()
+	m.events[out.Outcome].Inc()
 	if out.Outcome == thread.Rejected {
 		m.rejections.WithLabelValues(out.Code).Inc()
 	}

@@ -47,6 +47,7 @@ type partition struct {
 	sync      bool     // the open batch holds more than may be lost
 	committed []func() // called when the open batch is durable
 	failure   error
+	ingests   bool // batches are large, and become tables of the store
 	position  position
 
 	worker  worker
@@ -169,7 +170,12 @@ func (p *partition) commit(last uint64) error {
 	c := commit{last: last, events: p.applied, tell: p.committed, began: p.now()}
 	p.position.ahead()
 	var err error
-	if c.applied, err = p.part.Apply(opts); err != nil {
+	if p.ingests && opts == state.Sync {
+		c.applied, err = p.part.Ingest()
+	} else {
+		c.applied, err = p.part.Apply(opts)
+	}
+	if err != nil {
 		return err
 	}
 	if p.configured {
