@@ -18,8 +18,9 @@ func TestFormat(t *testing.T) {
 		{dollars(new(int64)), "$0"},
 		{clip("héllo", 5), "héllo"},
 		{clip("héllo!", 5), "héll…"},
-		{triggerGist(events.Trigger{Reason: "thread_messages", Value: new(201.0), Threshold: new(200.0)}), "thread_messages 201 > 200"},
-		{triggerGist(events.Trigger{Reason: "requested"}), "requested"},
+		{triggerGist("compaction", events.Trigger{Reason: "thread_messages", Value: new(201.0), Threshold: new(200.0)}), "thread_messages 201 > 200"},
+		{triggerGist("history", events.Trigger{Reason: "thread_messages", Value: new(10.0), Threshold: new(5.0)}), "thread_messages 10, every 5"},
+		{triggerGist("history", events.Trigger{Reason: "requested"}), "requested"},
 		{printable("a\nb\x1b[2J\u202Ec"), "a b\uFFFD[2J\uFFFDc"},
 		{printableLines("a\n\tb\r\x00"), "a\n\tb\uFFFD\uFFFD"},
 	} {

@@ -98,7 +98,7 @@ func createdGist(s events.Summary) string {
 	if s.ToolSummary != nil {
 		parts = append(parts, s.ToolSummary.ToolName)
 	}
-	parts = append(parts, change(s.TokenCountBefore, s.TokenCountAfter, "tokens"), method(s.Method, s.FallbackReason), triggerGist(s.Trigger))
+	parts = append(parts, change(s.TokenCountBefore, s.TokenCountAfter, "tokens"), method(s.Method, s.FallbackReason), triggerGist(s.Kind, s.Trigger))
 	if s.Cost.AmountMicroUSD == nil || *s.Cost.AmountMicroUSD > 0 {
 		parts = append(parts, dollars(s.Cost.AmountMicroUSD))
 	}
@@ -112,16 +112,19 @@ func method(name string, fallback *string) string {
 	return name + " (" + *fallback + ")"
 }
 
-// triggerGist says what made a summary due, and the threshold that was passed.
-func triggerGist(t events.Trigger) string {
+// triggerGist says what made a summary due: a threshold that was passed, or, for a history, another so many messages.
+func triggerGist(kind string, t events.Trigger) string {
 	if t.Threshold == nil || t.Value == nil {
 		return t.Reason
+	}
+	if kind == events.KindHistory {
+		return fmt.Sprintf("%s %.6g, every %.6g", t.Reason, *t.Value, *t.Threshold)
 	}
 	return fmt.Sprintf("%s %.6g > %.6g", t.Reason, *t.Value, *t.Threshold)
 }
 
 func startedGist(s events.Started) string {
-	return joined([]string{s.Kind, s.Slot, triggerGist(s.Trigger), s.SummaryID})
+	return joined([]string{s.Kind, s.Slot, triggerGist(s.Kind, s.Trigger), s.SummaryID})
 }
 
 func invalidatedGist(i events.Invalidated) string {

@@ -64,7 +64,7 @@ func (r summaryReply) table() *table {
 	t.add("Made from", r.sources())
 	t.add("Method", printable(r.made()))
 	t.add("Policy", printable(r.policy()))
-	t.add("Trigger", printable(triggerGist(r.Trigger)))
+	t.add("Trigger", printable(triggerGist(r.Kind, r.Trigger)))
 	t.add("Tokens", change(r.TokenCountBefore, r.TokenCountAfter, "tokens")+", "+printable(r.Tokenizer))
 	t.add("Size", change(r.CharsBefore, r.CharsAfter, "characters"))
 	t.add("Cost", dollars(r.Cost.AmountMicroUSD))

@@ -86,7 +86,7 @@ func showTrigger(t events.Trigger) string {
 		}
 		return fmt.Sprintf("%g", *v)
 	}
-	return t.Reason + " " + show(t.Value) + " > " + show(t.Threshold)
+	return t.Reason + " " + show(t.Value) + ", threshold " + show(t.Threshold)
 }
 
 // sources checks that everything a summary was made from is there, with the digest that it had.

@@ -44,12 +44,11 @@ func (f *Fold) histories(ctx context.Context, st *thread.State, d Delivery, draf
 	return f.history(ctx, st, d, p, trigger)
 }
 
-// historyTrigger says what was compared: a threshold is passed by more than its value, and every fourth message is
-// the first that is more than three behind the last one that brought a history. A model that is still writing that
-// one lets more of them come.
+// historyTrigger says after how many messages the last history is followed by another, and how many have come: as
+// many, or more where a model was still writing that one.
 func historyTrigger(st *thread.State, p *summarize.Policy) events.Trigger {
 	every := uint64(p.History.EveryMessages)
-	threshold, value := float64(every-1), float64(every+st.Header.Ordinals%every)
+	threshold, value := float64(every), float64(every+st.Header.Ordinals%every)
 	return events.Trigger{Reason: events.TriggerThreadMessages, Threshold: &threshold, Value: &value}
 }
 

@@ -33,7 +33,7 @@ func TestHistoryByRules(t *testing.T) {
 		t.Errorf("made from %v", second.SourceMessageIDs)
 	}
 	for _, rec := range []record{first, second} {
-		if t1 := rec.Trigger; t1.Threshold == nil || *t1.Threshold != 3 || *t1.Value != 4 {
+		if t1 := rec.Trigger; t1.Threshold == nil || *t1.Threshold != 4 || *t1.Value != 4 {
 			t.Errorf("trigger %+v", t1)
 		}
 	}
