@@ -219,6 +219,9 @@ func (f *Fold) adoptUpTo(seq, configured uint64) (map[place]bool, error) {
 			f.next = s.EffectiveSeq
 			// What is decided from here on stands behind it, also where no event of the partition's own does.
 			f.applied = max(f.applied, s.EffectiveSeq)
+			if err := f.wholeTurn(s); err != nil {
+				return nil, err
+			}
 		}
 		if len(rows) < adoptRecords {
 			return places, f.seekNext()

@@ -7,6 +7,7 @@ import (
 
 	"precis/events"
 	"precis/internal/thread"
+	"precis/state"
 	"precis/summarize"
 )
 
@@ -101,11 +102,13 @@ func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []
 	if err := w.renew(ctx, waiting); err != nil {
 		return err
 	}
-	goOn := w.cut
+	var err error
 	if f.cut != nil {
-		goOn = w.whole
+		err = w.whole(ctx, *f.cut)
+	} else {
+		err = w.cut(ctx)
 	}
-	if err := goOn(ctx); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := errors.Join(f.part.LoadSlot(st, events.SlotCurrent), f.part.LoadJobs(st)); err != nil {
@@ -114,9 +117,9 @@ func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []
 	return f.askAgain(st, p, d)
 }
 
-// whole makes what follows from the leaf that the event has cut the thread with.
-func (w *compaction) whole(ctx context.Context) error {
-	if err := w.condense(ctx, *w.f.cut); err != nil {
+// whole makes what follows from the leaf that has cut the thread.
+func (w *compaction) whole(ctx context.Context, trigger events.Trigger) error {
+	if err := w.condense(ctx, trigger); err != nil {
 		return err
 	}
 	if err := w.f.part.LoadSlot(w.st, events.SlotCurrent); err != nil {
@@ -126,7 +129,51 @@ func (w *compaction) whole(ctx context.Context) error {
 	if holder != nil && slices.Equal(holder.SourceSums, ids(w.st.Compaction.Tops)) {
 		return nil
 	}
-	return w.current(ctx, *w.f.cut)
+	return w.current(ctx, trigger)
+}
+
+// askedLeaf is a leaf that a request or the clock has cut its thread with, while records are adopted.
+type askedLeaf struct {
+	at      Delivery
+	trigger events.Trigger
+}
+
+// wholeTurn makes what a thread's record ends in the middle of, where it ends with what a request or the clock called
+// for: no event makes that. It is decided where the leaf was, before anything that comes behind it.
+func (f *Fold) wholeTurn(s *state.Staged) error {
+	due, found := f.asked[s.Thread]
+	if !found {
+		return nil
+	}
+	if due.at.Seq != s.EffectiveSeq || s.Type != events.SummaryCreated && s.Type != events.SummaryStarted {
+		delete(f.asked, s.Thread) // more was decided behind it, so that all of it is on record
+		return nil
+	}
+	to, err := f.part.StagedTo(s.Thread)
+	if err != nil {
+		return err
+	}
+	st, err := f.part.LoadThread(s.Thread)
+	if err != nil || to > st.Header.ChainSeq {
+		return err
+	}
+	delete(f.asked, s.Thread)
+	p, _ := f.policy(st, nil)
+	if !compacts(p) {
+		return nil
+	}
+	if err := errors.Join(f.part.LoadCompaction(st), f.part.LoadJobs(st)); err != nil {
+		return err
+	}
+	w := &compaction{f: f, st: st, d: due.at, p: p, patient: true}
+	if err := w.whole(context.Background(), due.trigger); err != nil { // a recovery is not given up in the middle
+		return err
+	}
+	if err := f.askAgain(st, p, due.at); err != nil {
+		return err
+	}
+	f.done(w)
+	return nil
 }
 
 // staleCompactions are the compactions that the drafts make stale and the policy makes again, each

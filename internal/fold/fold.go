@@ -92,6 +92,8 @@ type Fold struct {
 	// event cuts once, though the thread may be due again behind that: a cut before a user message is preferred,
 	// and what is left before the next safe one may be enough.
 	cut *events.Trigger
+	// asked are the leaves of turns whose records are adopted, by thread.
+	asked map[string]askedLeaf
 	// remade are the leaves and nodes that the event has made again, as far as they are on record.
 	remade []*events.Summary
 }
@@ -100,7 +102,7 @@ type Fold struct {
 // none where it has never run: Configure comes first then.
 func New(part *state.Partition, o Options) (*Fold, error) {
 	f := &Fold{
-		part: part, log: o.Log, maxPayload: o.MaxPayload, secrets: o.Mask, watch: o.Watch, rehearses: o.Watch != nil && o.Rehearse, logger: o.Logger,
+		part: part, log: o.Log, asked: map[string]askedLeaf{}, maxPayload: o.MaxPayload, secrets: o.Mask, watch: o.Watch, rehearses: o.Watch != nil && o.Rehearse, logger: o.Logger,
 		config: &Config{}, applied: part.Meta().Position,
 	}
 	if f.observe = o.Observe; f.observe == nil {

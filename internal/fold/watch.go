@@ -47,6 +47,8 @@ func (f *Fold) adopting(st *thread.State, s *state.Staged, rec events.Record) {
 	f.turn = f.byTurn(rec)
 	if leaf := newLeaf(rec); leaf != nil && !f.turn {
 		f.cut = &leaf.Trigger
+	} else if leaf != nil {
+		f.asked[s.Thread] = askedLeaf{Delivery{Seq: s.EffectiveSeq, Time: leaf.CreatedAt}, leaf.Trigger}
 	}
 	if sum := madeAgain(rec); sum != nil && !f.turn {
 		f.remade = append(f.remade, sum)

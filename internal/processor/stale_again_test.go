@@ -125,6 +125,46 @@ func TestTrimmedOnesAreMadeAgainBehindALostTail(t *testing.T) {
 	}
 }
 
+// Where the record ends behind a leaf that somebody has asked for, or that the clock called for, what stands on it is
+// made as it was: no event of the thread has to come for that.
+func TestACompactionNoEventCalledForIsMadeWhole(t *testing.T) {
+	for name, ask := range map[string]func(*scene){
+		"requested": func(s *scene) { s.summarize("t") },
+		"idle": func(s *scene) {
+			s.clock.forward(2 * time.Hour)
+			s.tended()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := requested(t)
+			c.Policies[0].Compaction.Trigger = summarize.Condition{Idle: time.Hour}
+			s := stage(t, c)
+			for i := range 60 {
+				s.publish("thread.message.t", asked(i))
+				if i%12 == 11 && i > 12 { // the last leaf completes a node
+					ask(s)
+				}
+			}
+			s.publish("thread.message.other", asked(0))
+			s.end()
+			want := placed(s)
+			if !strings.Contains(want[len(want)-2], "node:1:") {
+				t.Fatalf("the last of %q is no node", want[:len(want)-1])
+			}
+			for lost := 1; lost <= 2; lost++ {
+				loseTail(t, s.schedule.broker, lost)
+				s.schedule.fs = vfs.NewCrashableMem()
+				s.open()
+				s.settled()
+				s.finish()
+				if got := placed(s); !slices.Equal(got, want) {
+					t.Fatalf("without the last %d: %q behind a recovery, %q before", lost, got, want)
+				}
+			}
+		})
+	}
+}
+
 // placed are the thread's records, each with the event that it was decided at.
 func placed(s *scene) (list []string) {
 	for _, rec := range story(s.schedule.t, s.schedule.broker, "t") {
