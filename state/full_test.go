@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -42,6 +43,49 @@ func TestOpenOnFullDisk(t *testing.T) {
 		ended <- "open returned: " + fmt.Sprint(err)
 	}()
 	if why := <-ended; !strings.Contains(why, syscall.ENOSPC.Error()) || strings.HasPrefix(why, "open returned") {
+		t.Fatal(why)
+	}
+}
+
+// A disk that becomes full under a running store ends the process with the reason, also where a write has failed
+// behind the writer that nobody waited for: Pebble panics at the next one.
+func TestWriteOnFullDisk(t *testing.T) {
+	var full atomic.Bool
+	failing := errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && strings.HasSuffix(op.Path, ".log") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	ended := make(chan string, 16) // by the writer and behind it
+	s, err := Open("d", Options{FS: errorfs.Wrap(vfs.NewMem(), failing), Logger: zerolog.Nop(), Fatal: func(why string) {
+		ended <- why
+		select {} // the process is gone
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := s.Partition(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	go func() {
+		defer func() {
+			if why := recover(); why != nil {
+				ended <- fmt.Sprint("panicked: ", why)
+			}
+		}()
+		for i := uint64(1); ; i++ {
+			meta := part.Meta()
+			meta.Position = i
+			part.SetMeta(meta)
+			if _, err := part.Apply(NoSync); err != nil {
+				ended <- "applied: " + err.Error()
+			}
+		}
+	}()
+	if why := <-ended; !strings.Contains(why, syscall.ENOSPC.Error()) || strings.HasPrefix(why, "panicked") {
 		t.Fatal(why)
 	}
 }

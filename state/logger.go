@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/rs/zerolog"
@@ -36,4 +37,18 @@ func (l pebbleLogger) background(err error) {
 		l.Fatalf("%v", err)
 	}
 	l.Errorf("background error: %v", err)
+}
+
+// unwritten ends the process in order where Pebble panics since its log can't be written any more, as on a full
+// disk: the write before has failed behind the writer, and this one is told.
+func (s *Store) unwritten() {
+	why := recover()
+	if why == nil {
+		return
+	}
+	err, ok := why.(error)
+	if _, bug := why.(runtime.Error); !ok || bug {
+		panic(why)
+	}
+	pebbleLogger{log: s.opts.Logger, fatal: s.opts.Fatal}.Fatalf("%v", err)
 }

@@ -138,6 +138,7 @@ func (p *Partition) ended(err error) error {
 }
 
 func (p *Partition) apply(opts *CommitOptions) error {
+	defer p.store.unwritten()
 	if opts.Sync {
 		return p.store.db.ApplyNoSyncWait(p.open.batch, opts)
 	}
