@@ -28,6 +28,7 @@ func (p *Partition) Ingest() (*Applied, error) {
 }
 
 func (p *Partition) ingest() error {
+	defer p.store.unwritten()
 	rows, err := sorted(p.open.batch)
 	if err != nil {
 		return err
