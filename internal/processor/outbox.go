@@ -44,8 +44,9 @@ type outbox struct {
 
 	mu      sync.Mutex
 	rows    []*state.Outgoing
-	bytes   int           // of their data
-	changed chan struct{} // closed and made anew when rows are added or taken
+	queued  map[string]int // how many of them a thread has
+	bytes   int            // of their data
+	changed chan struct{}  // closed and made anew when rows are added or taken
 	// after is the last SUMMARIES sequence of threads that have rows whose After was read before the
 	// store had noted their last delivery.
 	after map[string]uint64
@@ -68,6 +69,7 @@ func (o *outbox) add(rows []*state.Outgoing) {
 	defer o.mu.Unlock()
 	o.rows = append(o.rows, rows...)
 	for _, row := range rows {
+		o.queued[row.Thread]++
 		o.bytes += len(row.Data)
 	}
 	o.signal()
@@ -195,29 +197,42 @@ func (o *outbox) take(w wave) {
 			o.after[row.Thread] = w.seqs[i]
 		}
 	}
-	rest := o.rows[:0]
-	for _, row := range o.rows {
+	o.remove(stored)
+	o.signal()
+}
+
+// remove takes rows out of the queue. They stand at its beginning, as pick found them: thousands may wait behind
+// them, and of a thread there is a wave for each.
+func (o *outbox) remove(stored map[uint64]bool) {
+	seen, found := 0, 0
+	for ; found < len(stored) && seen < len(o.rows); seen++ {
+		if stored[o.rows[seen].Number] {
+			found++
+		}
+	}
+	to := seen
+	for i := seen - 1; i >= 0; i-- {
+		row := o.rows[i]
 		if !stored[row.Number] {
-			rest = append(rest, row)
+			to--
+			o.rows[to] = row
 			continue
 		}
 		o.bytes -= len(row.Data)
+		if o.queued[row.Thread]--; o.queued[row.Thread] == 0 {
+			delete(o.queued, row.Thread)
+		}
 	}
-	clear(o.rows[len(rest):])
-	o.rows = rest
-	o.signal()
+	clear(o.rows[:to])
+	o.rows = o.rows[to:]
 }
 
 // settle forgets what the store has noted now: rows that are decided from here on know it from there.
 func (o *outbox) settle(w wave) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	queued := make(map[string]bool, len(o.rows))
-	for _, row := range o.rows {
-		queued[row.Thread] = true
-	}
 	for i, row := range w.rows {
-		if !queued[row.Thread] && o.after[row.Thread] == w.seqs[i] {
+		if o.queued[row.Thread] == 0 && o.after[row.Thread] == w.seqs[i] {
 			delete(o.after, row.Thread)
 		}
 	}

@@ -204,7 +204,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	part.outbox = &outbox{
 		partition: id, pub: p.publisher, summaries: p.summaries, failpoint: p.opts.Failpoint,
 		log: log, metrics: p.metrics,
-		changed: make(chan struct{}), after: map[string]uint64{},
+		changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{},
 	}
 	return part, nil
 }

@@ -1,0 +1,65 @@
+package processor
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"precis/events"
+	"precis/state"
+)
+
+// Whatever waits, each wave takes the first row of each thread, and what is counted of the rest is true.
+func TestOutboxTakesWaves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := &outbox{changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{}, metrics: newMetrics()}
+		var want []*state.Outgoing
+		number, seq := uint64(0), uint64(0)
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			var rows []*state.Outgoing
+			for range rapid.IntRange(0, 8).Draw(t, "rows") {
+				number++
+				thread := rapid.SampledFrom([]string{"t1", "t2", "t3", ""}).Draw(t, "thread")
+				rows = append(rows, &state.Outgoing{
+					Number: number, Type: events.SummaryCreated, Thread: thread,
+					Data: make([]byte, rapid.IntRange(0, 9).Draw(t, "bytes")), Guarded: thread != "",
+				})
+			}
+			o.add(rows)
+			want = append(want, rows...)
+			w := wave{rows: o.pick()}
+			if n := len(w.rows); n > 0 {
+				w.rows = w.rows[:rapid.IntRange(1, n).Draw(t, "stored")]
+			}
+			for range w.rows {
+				seq++
+				w.seqs = append(w.seqs, seq)
+			}
+			o.take(w)
+			o.settle(w)
+			want = slices.DeleteFunc(want, func(row *state.Outgoing) bool { return slices.Contains(w.rows, row) })
+			holds(t, o, want)
+		}
+	})
+}
+
+func holds(t *rapid.T, o *outbox, want []*state.Outgoing) {
+	if !slices.Equal(o.rows, want) {
+		t.Fatalf("%d rows wait, want %d", len(o.rows), len(want))
+	}
+	bytes, queued := 0, map[string]int{}
+	for _, row := range want {
+		bytes += len(row.Data)
+		queued[row.Thread]++
+	}
+	if bytes != o.bytes || fmt.Sprint(queued) != fmt.Sprint(o.queued) {
+		t.Fatalf("%d bytes, %v, want %d, %v", o.bytes, o.queued, bytes, queued)
+	}
+	for thread := range o.after {
+		if queued[thread] == 0 {
+			t.Fatalf("%s is remembered and has nothing that waits", thread)
+		}
+	}
+}
