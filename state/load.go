@@ -140,6 +140,20 @@ func (p *Partition) LoadSlot(st *thread.State, name string) error {
 	return p.loadSummary(st, slot.Holder)
 }
 
+// Holder is the summary that holds a slot, as the step has it, without loading either.
+func (p *Partition) Holder(st *thread.State, slot string) (string, error) {
+	for _, have := range st.Slots {
+		if have.Name == slot {
+			return have.Holder, nil
+		}
+	}
+	s, err := p.Slot(st.Header.Thread, slot)
+	if err != nil {
+		return "", err
+	}
+	return s.Holder, nil
+}
+
 // LoadSummary loads a summary of the thread and its slot.
 func (p *Partition) LoadSummary(st *thread.State, id string) error {
 	if st.Summary(id) != nil {

@@ -163,8 +163,10 @@ func (w *compaction) leafRecord(slot string, rows []*thread.Message, before int6
 		sources = append(sources, summarize.Source{ID: m.ID, Revision: m.Revision, Digest: m.Digest})
 	}
 	rec.SourceDigest = summarize.SourceDigest(sources)
-	rec.CharsBefore, err = w.chars(rows, nil)
-	return rec, err
+	for _, m := range rows {
+		rec.CharsBefore += m.Size().Chars
+	}
+	return rec, nil
 }
 
 // condense makes a node of the last tops while fanIn of them have one level.
@@ -189,7 +191,7 @@ func (w *compaction) condense(ctx context.Context, trigger events.Trigger) error
 
 // node makes a summary of summaries.
 func (w *compaction) node(ctx context.Context, slot string, level int, children []string, trigger events.Trigger) error {
-	merged, before, err := w.merge(ctx, children)
+	ledgers, before, chars, err := w.parts(ctx, children)
 	if err != nil {
 		return err
 	}
@@ -199,10 +201,8 @@ func (w *compaction) node(ctx context.Context, slot string, level int, children 
 	}
 	rec.SourceSummaryIDs = children
 	rec.SourceDigest = summarize.SourceDigest(summarySources(children))
-	if rec.CharsBefore, err = w.chars(nil, children); err != nil {
-		return err
-	}
-	l, write := ledger.Condense(merged, nil)
+	rec.CharsBefore = chars
+	l, write := w.f.condenser.Merged(ledgers, nil)
 	return w.emit(rec, l, write)
 }
 
@@ -212,7 +212,7 @@ func (w *compaction) current(ctx context.Context, trigger events.Trigger) error 
 	if done, err := w.fresh(ctx, trigger); err != nil || !done {
 		return err
 	}
-	merged, _, err := w.merge(ctx, ids(c.Tops))
+	ledgers, _, chars, err := w.parts(ctx, ids(c.Tops))
 	if err != nil {
 		return err
 	}
@@ -236,13 +236,11 @@ func (w *compaction) current(ctx context.Context, trigger events.Trigger) error 
 	}
 	rec.SourceSummaryIDs = ids(c.Tops)
 	rec.SourceDigest = summarize.SourceDigest(summarySources(rec.SourceSummaryIDs))
-	if rec.CharsBefore, err = w.chars(nil, rec.SourceSummaryIDs); err != nil {
-		return err
-	}
+	rec.CharsBefore = chars
 	if err := w.f.part.LoadJobs(w.st); err != nil {
 		return err
 	}
-	_, write := ledger.Condense(merged, kept)
+	_, write := w.f.condenser.Merged(ledgers, kept)
 	err = w.emit(rec, ledger.Ledger{}, write)
 	if err == nil {
 		w.f.askModel(w.st, w.p, trigger, w.d)
@@ -289,37 +287,16 @@ func (w *compaction) messages(ctx context.Context, rows []*thread.Message) ([]le
 	return list, err
 }
 
-// merge joins the ledgers of summaries, and says what they stand for weighed.
-func (w *compaction) merge(ctx context.Context, children []string) (merged ledger.Ledger, before int64, err error) {
-	var ledgers []ledger.Ledger
+// parts reads what summaries bring into another one, and adds up what they stand for.
+func (w *compaction) parts(ctx context.Context, children []string) (ledgers []ledger.Ledger, tokens, chars int64, err error) {
 	for _, id := range children {
-		l, err := w.ledger(ctx, id)
+		p, err := w.part(ctx, id)
 		if err != nil {
-			return merged, 0, err
+			return nil, 0, 0, err
 		}
-		sum, err := w.summary(id)
-		if err != nil {
-			return merged, 0, err
-		}
-		before += sum.TokensBefore
-		ledgers = append(ledgers, l)
+		ledgers, tokens, chars = append(ledgers, p.ledger), tokens+p.tokens, chars+p.chars
 	}
-	return ledger.Merge(ledgers...), before, nil
-}
-
-// chars is how many code points messages hold, and those that summaries stand for.
-func (w *compaction) chars(rows []*thread.Message, summaries []string) (n int64, err error) {
-	for _, m := range rows {
-		n += m.Size().Chars
-	}
-	for _, id := range summaries {
-		sum, err := w.summary(id)
-		if err != nil {
-			return 0, err
-		}
-		n += sum.CharsBefore
-	}
-	return n, nil
+	return ledgers, tokens, chars, nil
 }
 
 func (w *compaction) summary(id string) (*thread.Summary, error) {

@@ -13,6 +13,7 @@ import (
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
+	"precis/summarize/ledger"
 	"precis/summarize/tokens"
 )
 
@@ -76,8 +77,9 @@ type Fold struct {
 	// next is where the first staged record took effect; 0 where that is not known.
 	next uint64
 	seen *seenCache
-	// ledgers are the ones used last.
-	ledgers *ledgers
+	// ledgers are the ones used last, and condenser makes new ones of them.
+	ledgers   *ledgers
+	condenser ledger.Condenser
 	// out is what the step has decided, and is sent when nothing can fail any more.
 	out []emission
 	// applied is the partition's last EVENTS sequence that is in the state, the open batch included.

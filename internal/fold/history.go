@@ -201,13 +201,9 @@ func (w *compaction) historyText(ctx context.Context, src historySource, before 
 	if err != nil {
 		return "", err
 	}
-	leaves := make([]ledger.Ledger, 0, len(src.tops)+1)
-	for _, id := range src.summaries() {
-		l, err := w.ledger(ctx, id)
-		if err != nil {
-			return "", err
-		}
-		leaves = append(leaves, l)
+	leaves, _, _, err := w.parts(ctx, src.summaries())
+	if err != nil {
+		return "", err
 	}
 	messages, err := w.messages(ctx, src.rows)
 	if err != nil {

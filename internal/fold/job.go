@@ -242,10 +242,12 @@ func (f *Fold) standsOn(st *thread.State, s events.Started) (level int, chars in
 		if err != nil {
 			return 0, 0, err
 		}
-		level = max(level, sum.Level+1)
+		level, chars = max(level, sum.Level+1), chars+sum.CharsBefore
 	}
-	chars, err = w.chars(rows, s.SourceSummaryIDs)
-	return level, chars, err
+	for _, m := range rows {
+		chars += m.Size().Chars
+	}
+	return level, chars, nil
 }
 
 func free() events.Cost { return events.Cost{AmountMicroUSD: new(int64), Currency: "USD"} }

@@ -14,30 +14,44 @@ import (
 // events), and what an edit in its middle needs besides. Of each some 100 KiB at most.
 const ledgersKept = 48
 
-// ledgers keeps ledgers by the summary that they are of. A summary's id says what it was made from and by
-// which rules, so that its ledger is always the same.
-type ledgers = simplelru.LRU[string, ledger.Ledger]
+// ledgers keeps what summaries bring into others, by summary. A summary's id says what it was made from and by
+// which rules, so that this is always the same.
+type ledgers = simplelru.LRU[string, part]
 
-func newLedgers() (*ledgers, error) { return simplelru.NewLRU[string, ledger.Ledger](ledgersKept, nil) }
+// part is what a leaf or a node brings into what is made from it.
+type part struct {
+	slot          string
+	tokens, chars int64 // what it stands for
+	ledger        ledger.Ledger
+}
 
-// ledger is the ledger of a summary: the stored one, or made again from its sources. It may not be changed.
-func (w *compaction) ledger(ctx context.Context, id string) (l ledger.Ledger, err error) {
-	if l, ok := w.f.ledgers.Get(id); ok {
-		return l, nil
+func newLedgers() (*ledgers, error) { return simplelru.NewLRU[string, part](ledgersKept, nil) }
+
+// part reads what a summary brings into others: its counters, and its ledger, the stored one, or made again from
+// its sources. It may not be changed.
+func (w *compaction) part(ctx context.Context, id string) (part, error) {
+	if p, ok := w.f.ledgers.Get(id); ok {
+		return p, nil
 	}
+	sum, err := w.summary(id)
+	if err != nil {
+		return part{}, err
+	}
+	p := part{slot: sum.Slot, tokens: sum.TokensBefore, chars: sum.CharsBefore}
 	data := w.st.Changes.Ledgers[id]
 	if data == nil {
 		if data, err = w.f.part.Ledger(w.st.Header.Thread, id); err != nil {
-			return l, err
+			return part{}, err
 		}
 	}
 	if data == nil {
-		return LedgerOf(ctx, w.f.part.View, w.f.log, w.st.Header.Thread, id)
+		p.ledger, err = LedgerOf(ctx, w.f.part.View, w.f.log, w.st.Header.Thread, id)
+		return p, err
 	}
-	if l, err = storedLedger(id, data); err == nil {
-		w.f.ledgers.Add(id, l)
+	if p.ledger, err = storedLedger(id, data); err == nil {
+		w.f.ledgers.Add(id, p)
 	}
-	return l, err
+	return p, err
 }
 
 func storedLedger(id string, data []byte) (l ledger.Ledger, err error) {

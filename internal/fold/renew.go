@@ -110,20 +110,37 @@ func (w *compaction) waits() ([]string, error) {
 func (w *compaction) replacedBy(ids []string) ([]string, error) {
 	ids = slices.Clone(ids)
 	for i, id := range ids {
-		sum, err := w.summary(id)
+		slot, err := w.slotOf(id)
 		if err != nil {
 			return nil, err
 		}
-		ids[i] = w.st.Slot(sum.Slot).Holder
+		if ids[i], err = w.f.part.Holder(w.st, slot); err != nil {
+			return nil, err
+		}
 	}
 	return ids, nil
 }
 
+func (w *compaction) slotOf(id string) (string, error) {
+	if p, ok := w.f.ledgers.Peek(id); ok {
+		return p.slot, nil
+	}
+	sum, err := w.summary(id)
+	if err != nil {
+		return "", err
+	}
+	return sum.Slot, nil
+}
+
 // fresh makes again what the next compaction would stand on and is stale: what a policy trims is stale for
-// good, and a new summary may not be made of it. done is false where an event has made as many as it may: the
+// good, and a new summary may not be made of it. A thread says how much in it is stale: where all of that is
+// loaded, tops that are not need not be looked at. done is false where an event has made as many as it may: the
 // next one goes on, and nothing is made of them before.
 func (w *compaction) fresh(ctx context.Context, trigger events.Trigger) (done bool, err error) {
 	for _, top := range slices.Clone(w.st.Compaction.Tops) {
+		if w.st.Summary(top.Summary) == nil && w.st.StaleLoaded() {
+			continue
+		}
 		if done, err := w.freshen(ctx, top.Summary, trigger); err != nil || !done {
 			w.unfinished = err == nil
 			return false, err

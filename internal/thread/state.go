@@ -114,6 +114,17 @@ func (s *State) Summary(id string) *Summary {
 	return nil
 }
 
+// StaleLoaded says that every summary of the thread that is stale is loaded.
+func (s *State) StaleLoaded() bool {
+	var n uint64
+	for _, sum := range s.Summaries {
+		if sum.Status == Stale {
+			n++
+		}
+	}
+	return n == s.Header.SummariesStale
+}
+
 // Slot returns the row of a slot, an empty one where nothing has held it yet.
 func (s *State) Slot(name string) *Slot {
 	for _, slot := range s.Slots {

@@ -8,6 +8,8 @@ import (
 // mention is where an identifier that would add something stands in a line.
 type mention struct {
 	start, end int
+	from, to   int // of the text between two spaces that it is in
+	at         int // among the stretches of all lines
 	gain       float64
 }
 
@@ -27,14 +29,14 @@ type excerpt struct {
 	rate       float64 // gain per character
 }
 
-// best finds a line's excerpt: all of a sentence, and of code or output the stretch between two spaces
+// excerpt finds a line's best: all of a sentence, and of code or output the stretch between two spaces
 // that is densest in what is still to be said.
-func (p *picker) best(l Line, words []stretch) excerpt {
-	found := p.mentions(words)
+func (p *picker) excerpt(l *Line, at reach) excerpt {
+	found := p.mentions(at)
 	if len(found) == 0 {
 		return excerpt{}
 	}
-	worth, extra := readability(l), overhead+p.heading(l)
+	worth, extra := readability(l), overhead+p.cost[at.place]
 	whole := excerpt{end: len(l.Text), rate: sum(found) * worth / float64(len(l.Text)+extra)}
 	if l.Kind == KindSaid || l.Kind == KindUser {
 		return whole // half a sentence says less than it seems to
@@ -44,7 +46,7 @@ func (p *picker) best(l Line, words []stretch) excerpt {
 		gain := 0.0
 		for j := i; j < len(found); j++ {
 			gain += found[j].gain
-			start, end := tidy(l.Text, found[i].start, found[j].end)
+			start, end := p.between(l.Text, &found[i], &found[j])
 			rate := gain * worth / float64(end-start+extra)
 			if rate > top.rate {
 				top = excerpt{start, end, rate}
@@ -55,6 +57,24 @@ func (p *picker) best(l Line, words []stretch) excerpt {
 		return whole
 	}
 	return top
+}
+
+// between is the stretch of a line from one mention to another. Where it can be quoted from space to space, which
+// a look at their places says, there is nothing to tidy. Around a single one it is always the same.
+func (p *picker) between(line string, first, last *mention) (start, end int) {
+	start, end = first.from, last.to
+	if end-start == len(line) || end-start >= leastExcerpt && first.to < end {
+		return start, end
+	}
+	if first != last {
+		return tidy(line, first.start, last.end)
+	}
+	s := &p.of.found[first.at]
+	if s.alone.to == 0 {
+		start, end = tidy(line, first.start, last.end)
+		s.alone.from, s.alone.to = int32(start), int32(end)
+	}
+	return int(s.alone.from), int(s.alone.to)
 }
 
 // quotable says that a stretch of a line can stand alone: it is all of it, or several words of it.
@@ -107,19 +127,20 @@ func spaceAfter(s string, i int) int {
 
 // mentions are the identifiers of a line that are not said yet, in order; a part of a path or a name is
 // counted to the whole. They stand until the next line is looked at.
-func (p *picker) mentions(words []stretch) []mention {
+func (p *picker) mentions(at reach) []mention {
 	found, seen := p.found[:0], p.seen[:0] // a line has few, so no map
-	for _, s := range words {
-		gain := 0.0
-		if !p.said(s.name) && !slices.Contains(seen, s.name) {
-			gain, seen = s.name.chance, append(seen, s.name)
+	for i := at.from; i < at.to; i++ {
+		s, gain := &p.of.found[i], 0.0
+		if n := &p.of.all[s.name]; !p.said(n) && !slices.Contains(seen, s.name) {
+			gain, seen = n.chance, append(seen, s.name)
 		}
-		if n := len(found); n > 0 && s.start >= found[n-1].start && s.end <= found[n-1].end {
+		start, end := int(s.start), int(s.end)
+		if n := len(found); n > 0 && start >= found[n-1].start && end <= found[n-1].end {
 			found[n-1].gain += gain
 			continue
 		}
 		if gain > 0 {
-			found = append(found, mention{s.start, s.end, gain})
+			found = append(found, mention{start, end, int(s.from), int(s.to), int(i), gain})
 		}
 	}
 	p.found, p.seen = found, seen

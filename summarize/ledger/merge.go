@@ -7,30 +7,72 @@ import (
 
 // Merge joins the ledgers of adjoining spans, older first. It is associative, and drops nothing but what a
 // later span made obsolete: an older whole list of tasks. The arguments are not changed.
-func Merge(spans ...Ledger) (merged Ledger) {
+func Merge(spans ...Ledger) Ledger { return new(merger).merge(spans) }
+
+// merger merges into lists of its own, which the next merge uses again: of what is merged a fan-in's part is
+// kept.
+type merger struct {
+	at       index // of the words that were merged last
+	files    []File
+	commands []Command
+	errors   []Error
+	requests []Request
+	lines    []Line
+	words    []Word
+}
+
+// merge is what Merge says; what it returns holds until the next one.
+func (m *merger) merge(spans []Ledger) (merged Ledger) {
 	spans = slices.DeleteFunc(slices.Clone(spans), func(l Ledger) bool { return l.Messages == 0 })
 	if len(spans) < 2 {
-		return slices.Concat(spans, []Ledger{{}})[0]
+		merged = slices.Concat(spans, []Ledger{{}})[0]
+		m.of(merged.Words)
+		return merged
 	}
+	x := &m.at
 	merged = Ledger{
 		From: spans[0].From, To: spans[len(spans)-1].To,
-		Files:    union(spans, func(l *Ledger) []File { return l.Files }, func(f *File) string { return f.Path }, joinFiles),
-		Commands: union(spans, func(l *Ledger) []Command { return l.Commands }, func(c *Command) string { return c.Line }, joinCommands),
-		Errors:   union(spans, func(l *Ledger) []Error { return l.Errors }, func(e *Error) string { return e.Form }, joinErrors),
-		Tasks:    mergeTasks(spans),
-		Requests: union(spans, func(l *Ledger) []Request { return l.Requests }, func(r *Request) string { return r.Text }, joinRequests),
-		Words:    union(spans, func(l *Ledger) []Word { return l.Words }, func(w *Word) string { return w.Text }, joinWords),
+		Files:    union(x, &m.files, spans, func(l *Ledger) []File { return l.Files }, func(f *File) string { return f.Path }, (*File).join),
+		Commands: union(x, &m.commands, spans, func(l *Ledger) []Command { return l.Commands }, func(c *Command) string { return c.Line }, (*Command).join),
+		Errors:   union(x, &m.errors, spans, func(l *Ledger) []Error { return l.Errors }, func(e *Error) string { return e.Form }, (*Error).join),
+		Tasks:    mergeTasks(x, spans),
+		Requests: union(x, &m.requests, spans, func(l *Ledger) []Request { return l.Requests }, func(r *Request) string { return r.Text }, (*Request).join),
+		Lines:    m.allLines(spans),
+	}
+	merged.Words = union(x, &m.words, spans, func(l *Ledger) []Word { return l.Words }, func(w *Word) string { return w.Text }, (*Word).join)
+	if len(merged.Words) == 0 {
+		m.of(nil)
 	}
 	for _, l := range spans {
 		merged.Messages, merged.Calls = merged.Messages+l.Messages, merged.Calls+l.Calls
-		merged.Lines = append(merged.Lines, l.Lines...)
 		merged.Omitted = merged.Omitted.plus(l.Omitted)
 	}
 	return merged
 }
 
-// union joins the lists of spans, whose entries have a name; those with one name are joined, older first.
-func union[T any](spans []Ledger, of func(*Ledger) []T, name func(*T) string, join func(a, b T) T) []T {
+// of notes where words stand.
+func (m *merger) of(words []Word) {
+	m.at.reset(len(words))
+	for i := range words {
+		m.at.add(words[i].Text)
+	}
+}
+
+func (m *merger) allLines(spans []Ledger) []Line {
+	n := 0
+	for i := range spans {
+		n += len(spans[i].Lines)
+	}
+	m.lines = grown(m.lines, n)
+	for i := range spans {
+		m.lines = append(m.lines, spans[i].Lines...)
+	}
+	return m.lines
+}
+
+// union joins the lists of spans, whose entries have a name; those with one name are joined, older first. It
+// leaves in x where each name stands, and the list in *all.
+func union[T any](x *index, all *[]T, spans []Ledger, of func(*Ledger) []T, name func(*T) string, join func(a, b *T)) []T {
 	n := 0
 	for i := range spans {
 		n += len(of(&spans[i]))
@@ -38,70 +80,75 @@ func union[T any](spans []Ledger, of func(*Ledger) []T, name func(*T) string, jo
 	if n == 0 {
 		return nil
 	}
-	at := make(map[string]int, n)
-	all := make([]T, 0, n)
+	x.reset(n)
+	to := grown(*all, n)
 	for i := range spans {
 		list := of(&spans[i])
 		for j := range list {
-			e := &list[j]
-			if k, ok := at[name(e)]; ok {
-				all[k] = join(all[k], *e)
+			at, fresh := x.add(name(&list[j]))
+			if fresh {
+				to = append(to, list[j])
 				continue
 			}
-			at[name(e)] = len(all)
-			all = append(all, *e)
+			join(&to[at], &list[j])
 		}
 	}
-	return all
+	*all = to
+	return to
 }
 
 // mergeTasks goes span by span: what a whole list made obsolete does not come back with a later span's word of it.
-func mergeTasks(spans []Ledger) (tasks []Task) {
+func mergeTasks(x *index, spans []Ledger) (tasks []Task) {
 	for i := range spans {
+		var all []Task
 		two := []Ledger{{Tasks: tasks}, {Tasks: spans[i].Tasks}}
-		tasks = latestList(union(two, func(l *Ledger) []Task { return l.Tasks }, func(t *Task) string { return t.ID }, joinTasks))
+		tasks = latestList(union(x, &all, two, func(l *Ledger) []Task { return l.Tasks }, func(t *Task) string { return t.ID }, (*Task).join))
 	}
 	return tasks
 }
 
-func joinFiles(a, b File) File {
-	a.Read, a.Written, a.Failed = a.Read+b.Read, a.Written+b.Written, a.Failed+b.Failed
-	a.Created, a.Viewed = a.Created || b.Created, a.Viewed || b.Viewed
-	a.Deleted, a.Touched, a.Changed = max(a.Deleted, b.Deleted), max(a.Touched, b.Touched), max(a.Changed, b.Changed)
-	return a
+// An entry takes in a later one of its name.
+
+func (f *File) join(b *File) {
+	f.Read, f.Written, f.Failed = f.Read+b.Read, f.Written+b.Written, f.Failed+b.Failed
+	f.Created, f.Viewed = f.Created || b.Created, f.Viewed || b.Viewed
+	f.Deleted, f.Touched, f.Changed = max(f.Deleted, b.Deleted), max(f.Touched, b.Touched), max(f.Changed, b.Changed)
 }
 
-func joinCommands(a, b Command) Command {
-	b.Runs, b.Failed = a.Runs+b.Runs, a.Failed+b.Failed
-	return b
+func (c *Command) join(b *Command) {
+	runs, failed := c.Runs+b.Runs, c.Failed+b.Failed
+	*c = *b
+	c.Runs, c.Failed = runs, failed
 }
 
-func joinErrors(a, b Error) Error {
-	b.Seen, b.First = a.Seen+b.Seen, a.First
-	return b
+func (e *Error) join(b *Error) {
+	seen, first := e.Seen+b.Seen, e.First
+	*e = *b
+	e.Seen, e.First = seen, first
 }
 
-func joinTasks(a, b Task) Task {
-	b.Title, b.Status = cmp.Or(b.Title, a.Title), cmp.Or(b.Status, a.Status)
-	return b
+func (t *Task) join(b *Task) {
+	title, status := cmp.Or(b.Title, t.Title), cmp.Or(b.Status, t.Status)
+	*t = *b
+	t.Title, t.Status = title, status
 }
 
-func joinRequests(a, b Request) Request {
-	b.Standing = a.Standing || b.Standing
-	return b
+func (r *Request) join(b *Request) {
+	standing := r.Standing || b.Standing
+	*r = *b
+	r.Standing = standing
 }
 
-func joinWords(a, b Word) Word {
+func (w *Word) join(b *Word) {
 	near, n := b.Near, 0
 	for n < len(near) && near[n] != 0 {
 		n++
 	}
-	copy(near[n:], a.Near[:])
-	a.Near = near
-	a.Seen, a.Said, a.Results = a.Seen+b.Seen, a.Said+b.Said, a.Results+b.Results
-	a.Written = a.Written || b.Written
-	a.Last, a.SaidAt = max(a.Last, b.Last), max(a.SaidAt, b.SaidAt)
-	return a
+	copy(near[n:], w.Near[:])
+	w.Near = near
+	w.Seen, w.Said, w.Results = w.Seen+b.Seen, w.Said+b.Said, w.Results+b.Results
+	w.Written = w.Written || b.Written
+	w.Last, w.SaidAt = max(w.Last, b.Last), max(w.SaidAt, b.SaidAt)
 }
 
 // latestList drops the entries of whole lists that a later whole list replaced.

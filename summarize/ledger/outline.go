@@ -67,7 +67,7 @@ func (o outline) line(d directory) string {
 	var plain, quoted []string
 	for _, f := range d.files {
 		if q := o.under[placeOf(f.Path)]; len(q) > 0 {
-			quoted = append(quoted, o.name(f)+": "+strings.Join(q, between))
+			quoted = append(quoted, o.name(f)+": "+strings.Join(q, parted))
 			continue
 		}
 		plain = append(plain, o.name(f))

@@ -52,7 +52,7 @@ func (c *collector) noteRequest(r Request) {
 		*e = r
 		return
 	}
-	*e = joinRequests(*e, r)
+	e.join(&r)
 }
 
 // sentences splits prose at line ends and behind full stops.

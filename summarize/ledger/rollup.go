@@ -17,7 +17,26 @@ func RollUp(leaves []Ledger, kept []Message, maxChars int) (string, Ledger) {
 // Condense trims a ledger to the default limits, and gives what writes that with kept behind it: the same as
 // Trim and then Renderer, but that the identifiers are looked for once.
 func Condense(l Ledger, kept []Message) (Ledger, func(maxChars int) string) {
-	l, w := l.trim(DefaultLimits())
+	var c Condenser
+	c.m.of(l.Words)
+	return c.condense(l, kept)
+}
+
+// Condenser condenses ledgers one after the other. What only the work needs, and is most of what it needs, it
+// has once.
+type Condenser struct {
+	m merger
+	w weigher
+}
+
+// Merged condenses the Merge of ledgers. What it returns for writing holds until it is called again.
+func (c *Condenser) Merged(spans []Ledger, kept []Message) (Ledger, func(maxChars int) string) {
+	return c.condense(c.m.merge(spans), kept)
+}
+
+func (c *Condenser) condense(l Ledger, kept []Message) (Ledger, func(maxChars int) string) {
+	w := &c.w
+	l = l.trim(DefaultLimits(), &c.m.at, w)
 	if len(kept) > 0 {
 		w.weigh(l, hintOf(kept))
 	}

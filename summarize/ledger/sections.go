@@ -19,20 +19,37 @@ const leastRequest = 60
 // asked says what the user wants: the newest request whole, older ones by their beginning, and the
 // instructions that go on to hold.
 func (t *text) asked(l Ledger) {
-	var requests, instructions []string
-	for _, r := range highestFirst(l.Requests, Request.rank) {
-		if r.Standing {
-			instructions = append(instructions, "- "+strings.TrimLeft(r.Text, "-* "))
-			continue
-		}
+	w := t.pick.of
+	if w.asked == nil {
+		w.asked = highestFirst(l.Requests, Request.rank)
+	}
+	standing := 0
+	for standing < len(w.asked) && w.asked[standing].Standing { // they rank before all others
+		standing++
+	}
+	requests, instructions := w.asked[standing:], w.asked[:standing]
+	t.add("The user asked:", t.first(len(requests), func(i int) string {
 		limit := max(t.share(shareAsked)-40, leastRequest)
-		if len(requests) > 0 {
+		if i > 0 {
 			limit = leastRequest * t.wide
 		}
-		requests = append(requests, "- "+clip(r.Text, limit))
+		return "- " + clip(requests[i].Text, limit)
+	}), l.Omitted.Requests, shareAsked)
+	t.add("Standing instructions:", t.first(len(instructions), func(i int) string {
+		return "- " + strings.TrimLeft(instructions[i].Text, "-* ")
+	}), 0, shareStanding)
+}
+
+// first writes the first of n entries, as many as could find room in the whole text; the others are empty.
+func (t *text) first(n int, entry func(i int) string) []string {
+	list, written := make([]string, n), 0
+	for i := 0; i < n && written <= t.max; i++ {
+		list[i] = entry(i)
+		if i > 0 { // the first may be clipped
+			written += runes(list[i])
+		}
 	}
-	t.add("The user asked:", requests, l.Omitted.Requests, shareAsked)
-	t.add("Standing instructions:", instructions, 0, shareStanding)
+	return list
 }
 
 func (t *text) tasks(l Ledger) {
@@ -57,27 +74,25 @@ func (t *text) tasks(l Ledger) {
 
 // errors lists those seen last first, and says of each whether it came back.
 func (t *text) errors(l Ledger) {
-	var lines []string
-	for _, e := range highestFirst(l.Errors, func(e Error) uint64 { return e.Last }) {
-		line := "- " + clip(e.Text, 120)
-		if e.Seen > 1 {
-			line += fmt.Sprintf(" (came back, %d×)", e.Seen)
-		}
-		lines = append(lines, line)
+	w := t.pick.of
+	if w.errors == nil {
+		w.errors = highestFirst(l.Errors, func(e Error) uint64 { return e.Last })
 	}
-	t.add("Errors:", lines, l.Omitted.Errors, shareErrors)
+	t.add("Errors:", t.first(len(w.errors), func(i int) string {
+		e := &w.errors[i]
+		if e.Seen > 1 {
+			return fmt.Sprintf("- %s (came back, %d×)", clip(e.Text, 120), e.Seen)
+		}
+		return "- " + clip(e.Text, 120)
+	}), l.Omitted.Errors, shareErrors)
 }
 
 func (t *text) commands(l Ledger) {
-	var lines []string
 	w := t.pick.of
 	if w.commands == nil {
 		w.commands = highestFirst(l.Commands, Command.rank)
 	}
-	for _, c := range w.commands {
-		lines = append(lines, c.line())
-	}
-	t.add("Commands:", lines, l.Omitted.Commands, shareCommands)
+	t.add("Commands:", t.first(len(w.commands), func(i int) string { return w.commands[i].line() }), l.Omitted.Commands, shareCommands)
 }
 
 // rank puts what ended badly before the rest, and commands that only look last.
@@ -109,8 +124,8 @@ func (c Command) line() string {
 	return line + " → " + end
 }
 
-// between parts two stretches of one file's or one output's lines.
-const between = " … "
+// parted parts two stretches of one file's or one output's lines.
+const parted = " … "
 
 // quotes gives what was said, and under each file or command what was written or read there: with the
 // files changed for those, and else in a section of its own.
@@ -123,8 +138,8 @@ func (t *text) quotes(l Ledger) {
 	var order []string
 	under := map[string][]string{}
 	for _, c := range t.pick.choose(l.Lines, room) {
-		line := l.Lines[c.index]
-		part := line.Text[c.start:c.end]
+		line, e := &l.Lines[c.line], t.pick.best[c.line]
+		part := line.Text[e.start:e.end]
 		switch {
 		case t.pick.listed[line.In]:
 			t.files.under[line.In] = append(t.files.under[line.In], part)
@@ -139,7 +154,7 @@ func (t *text) quotes(l Ledger) {
 	}
 	for i, in := range order {
 		if parts := under[in]; parts != nil {
-			order[i] = "- " + in + ": " + strings.Join(parts, between)
+			order[i] = "- " + in + ": " + strings.Join(parts, parted)
 		}
 	}
 	t.unfold()
@@ -166,13 +181,13 @@ func (t *text) names(l Ledger, w *weigher) {
 	room := min(t.max*shareNames/100, t.left-1) - len(title)
 	if w.words == nil {
 		w.words = byRank(l.Words, func(i int) float64 {
-			return w.chance(&l.Words[i]) / float64(len(l.Words[i].Text)+1)
+			return w.of(i).chance / float64(len(l.Words[i].Text)+1)
 		})
 	}
 	var names []string
 	for _, i := range w.words {
-		word := &l.Words[i]
-		if t.pick.said(w.names[word.Text]) || w.chance(word) == 0 || len(word.Text)+1 > room {
+		word, n := &l.Words[i], w.of(int(i))
+		if t.pick.said(n) || n.chance == 0 || len(word.Text)+1 > room {
 			continue
 		}
 		names, room = append(names, word.Text), room-len(word.Text)-1
@@ -194,23 +209,64 @@ func highestFirst[T any, R cmp.Ordered](list []T, rank func(T) R) []T {
 
 // byRank is where the entries of a list stand, by rank, the highest first; of equals the first stays first.
 func byRank[T any, R cmp.Ordered](list []T, rank func(i int) R) []int32 {
-	type ranked struct {
-		rank R // looked at more often than there are entries, and it may be a search
-		at   int32
-	}
-	all := make([]ranked, len(list))
+	all := make([]ranked[R], len(list))
 	for i := range list {
-		all[i] = ranked{rank(i), int32(i)}
+		all[i] = ranked[R]{rank(i), int32(i)}
 	}
-	slices.SortFunc(all, func(a, b ranked) int {
-		if a.rank != b.rank {
-			return cmp.Compare(b.rank, a.rank)
-		}
-		return int(a.at - b.at)
-	})
+	slices.SortFunc(all, ranked[R].compare)
+	return places(all)
+}
+
+// ranked is an entry of a list by its rank, which is looked at more often than there are entries, and may be a search.
+type ranked[R cmp.Ordered] struct {
+	rank R
+	at   int32
+}
+
+// compare puts the highest first, and of equals the first.
+func (a ranked[R]) compare(b ranked[R]) int {
+	switch {
+	case a.rank > b.rank:
+		return -1
+	case a.rank < b.rank:
+		return 1
+	}
+	return int(a.at - b.at)
+}
+
+func places[R cmp.Ordered](all []ranked[R]) []int32 {
 	at := make([]int32, len(all))
 	for i, r := range all {
 		at[i] = r.at
 	}
+	return at
+}
+
+// first brings the n that compare as the least to the list's beginning, in any order: of what a merge brings
+// together most is let go, and need not be sorted.
+func first[R cmp.Ordered](all []ranked[R], n int) {
+	from, to := 0, len(all)
+	for from < n && n < to {
+		mid := partition(all[from:to]) + from
+		if mid < n {
+			from = mid + 1
+			continue
+		}
+		to = mid
+	}
+}
+
+// partition puts one entry in its place, those before it to its left, the others to its right. It says where.
+func partition[R cmp.Ordered](all []ranked[R]) int {
+	last := len(all) - 1
+	all[last/2], all[last] = all[last], all[last/2]
+	at := 0
+	for i := range last {
+		if all[i].compare(all[last]) < 0 {
+			all[i], all[at] = all[at], all[i]
+			at++
+		}
+	}
+	all[at], all[last] = all[last], all[at]
 	return at
 }

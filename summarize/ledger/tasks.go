@@ -64,7 +64,7 @@ func (c *collector) task(t Task) {
 		*e = t
 		return
 	}
-	*e = joinTasks(*e, t)
+	e.join(&t)
 }
 
 // number is an id that may be given as a string or a number.

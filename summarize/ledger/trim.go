@@ -22,13 +22,14 @@ func DefaultLimits() Limits {
 // Trim gives a ledger within the limits: written files before read ones, then the newest of everything,
 // the identifiers most likely to be used again, and the lines that carry them. It counts what it drops.
 func (l Ledger) Trim(lim Limits) Ledger {
-	l, _ = l.trim(lim)
-	return l
+	var m merger
+	m.of(l.Words)
+	return l.trim(lim, &m.at, &weigher{})
 }
 
-// trim returns also what knows the identifiers of the ledger that is left.
-func (l Ledger) trim(lim Limits) (Ledger, *weigher) {
-	w := newWeigher(l, hint{})
+// trim gives the ledger that is left, with lists of its own, and has w know its identifiers. at finds those of l.
+func (l Ledger) trim(lim Limits, at *index, w *weigher) Ledger {
+	w.begin(l, at, hint{})
 	l.Lines = trimLines(l, w, lim.Lines)
 	l.Words = trimWords(l.Words, w, lim.Words)
 	l.Files = newest(l.Files, lim.Files, &l.Omitted.Files, File.rank)
@@ -36,7 +37,7 @@ func (l Ledger) trim(lim Limits) (Ledger, *weigher) {
 	l.Errors = newest(l.Errors, lim.Errors, &l.Omitted.Errors, func(e Error) uint64 { return e.Last })
 	l.Tasks = newest(l.Tasks, lim.Tasks, &l.Omitted.Tasks, Task.rank)
 	l.Requests = newest(l.Requests, lim.Requests, &l.Omitted.Requests, Request.rank)
-	return l, w
+	return l
 }
 
 // Ranks put one class of entries before another, and within a class the newest first.
@@ -72,7 +73,7 @@ func (r Request) rank() uint64 {
 // newest keeps the n entries of the highest rank, in their order, and counts the others.
 func newest[T any](list []T, n int, dropped *int, rank func(T) uint64) []T {
 	if len(list) <= n {
-		return list
+		return append([]T(nil), list...)
 	}
 	ranks := make([]uint64, len(list))
 	for i, e := range list {
@@ -91,30 +92,32 @@ func newest[T any](list []T, n int, dropped *int, rank func(T) uint64) []T {
 }
 
 func trimLines(l Ledger, w *weigher, room int) []Line {
-	var kept []Line
-	words := make([][]stretch, 0, len(l.Lines))
-	for _, c := range newPicker(w).choose(l.Lines, room) {
-		kept, words = append(kept, l.Lines[c.index]), append(words, w.lines[c.index])
+	taken := newPicker(w).choose(l.Lines, room)
+	kept, lines := make([]Line, len(taken)), make([]reach, len(taken))
+	for i, c := range taken {
+		kept[i], lines[i] = l.Lines[c.line], w.lines[c.line]
 	}
-	w.lines = words
+	w.lines = lines
 	return kept
 }
 
 func trimWords(words []Word, w *weigher, room int) []Word {
-	kept := make([]Word, 0, min(len(words), room))
-	for i, at := range byRank(words, func(i int) float64 { return w.all[i].chance }) {
-		if i >= room {
-			w.all[at].chance = 0 // the ledger no longer has it
-			continue
-		}
-		kept = append(kept, words[at])
+	room = min(len(words), room)
+	order := w.order(len(words), room, func(i int) float64 { return w.all[i].chance })
+	for _, r := range order[room:] {
+		w.all[r.at].chance = 0 // the ledger no longer has it
+	}
+	w.left = places(order[:room])
+	kept := make([]Word, room)
+	for i, at := range w.left {
+		kept[i] = words[at]
 	}
 	return kept
 }
 
 // readability is how much a line is worth beside what it names: what was said is easier to make sense
 // of than a line out of an output.
-func readability(l Line) float64 {
+func readability(l *Line) float64 {
 	switch l.Kind {
 	case KindSaid:
 		return 1.15

@@ -1,6 +1,9 @@
 package ledger
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // weights of a logistic model for the chance that the assistant writes an identifier again after the
 // compaction, though it stands in none of the messages kept. Fitted on half of the threads of real
@@ -26,35 +29,55 @@ const (
 )
 
 // weigher knows what stands behind the summary, and how much of it each older message shares. One ledger is
-// written at many lengths: its identifiers are reckoned, and found in its lines, once.
+// written at many lengths: its identifiers are reckoned, and found in its lines, once. It may be made for one
+// ledger after the other, and takes no room of its own for the next then.
 type weigher struct {
 	to       uint64
 	messages float64
 	kept     map[string]bool // identifiers of the messages kept, which need not be said again
 	near     map[uint64]float64
 	kin      kinship
-	all      []name           // of the identifiers of the ledger that it was made for, in their order
-	names    map[string]*name // the same, by what they are
-	lines    [][]stretch      // where they stand in the ledger's lines; nil where nobody has looked yet
-	commands []Command        // the ledger's, the foremost first; nil where nobody has looked yet
-	words    []int32          // where the ledger's stand, those most worth their length first; nil as well
-	pickers  int              // how many there have been
+	at       *index    // finds the identifiers of the ledger that it was made for
+	all      []name    // these, in their order
+	left     []int32   // where those of the ledger stand that Trim has left of it; nil before
+	lines    []reach   // of where identifiers stand in the ledger's lines; nil where nobody has looked yet
+	found    []stretch // those, line by line
+	places   index     // what the lines belong to
+	asked    []Request // the ledger's, the foremost first; nil where nobody has looked yet
+	errors   []Error   // so are these
+	commands []Command // and these
+	words    []int32   // where the ledger's stand, those most worth their length first; nil as well
+	ranks    []ranked[float64]
+	pick     picker
+	faded    [256]struct {
+		n     int
+		value float64
+	}
 }
 
 // name is an identifier of a ledger.
 type name struct {
 	chance float64
-	said   int // the last picker to which it was said
+	said   int32 // the last picker to which it was said
+	when   int32 // how many excerpts that had taken then
 }
 
 // newWeigher looks at a ledger's identifiers against those of the messages kept after it.
 func newWeigher(l Ledger, kept hint) *weigher {
-	w := &weigher{all: make([]name, len(l.Words)), names: make(map[string]*name, len(l.Words))}
-	for i := range l.Words {
-		w.names[l.Words[i].Text] = &w.all[i]
-	}
-	w.weigh(l, kept)
+	m, w := merger{}, &weigher{}
+	m.of(l.Words)
+	w.begin(l, &m.at, kept)
 	return w
+}
+
+// begin makes it a ledger's, whose identifiers at finds.
+func (w *weigher) begin(l Ledger, at *index, kept hint) {
+	w.at, w.all = at, grown(w.all, len(l.Words))[:len(l.Words)]
+	clear(w.all)
+	w.left, w.lines, w.words = nil, nil, nil
+	w.asked, w.errors, w.commands = nil, nil, nil
+	w.pick.number = 0
+	w.weigh(l, kept)
 }
 
 // weigh reckons the chance of each identifier of a ledger.
@@ -65,8 +88,27 @@ func (w *weigher) weigh(l Ledger, kept hint) {
 		w.near = w.shared(l.Words, kept.said)
 	}
 	for i := range l.Words {
-		w.names[l.Words[i].Text].chance = w.reckon(&l.Words[i])
+		w.of(i).chance = w.reckon(&l.Words[i])
 	}
+}
+
+// order ranks the ledger's identifiers; the first room of them are in order.
+func (w *weigher) order(n, room int, rank func(i int) float64) []ranked[float64] {
+	w.ranks = grown(w.ranks, n)
+	for i := range n {
+		w.ranks = append(w.ranks, ranked[float64]{rank(i), int32(i)})
+	}
+	first(w.ranks, room)
+	slices.SortFunc(w.ranks[:room], ranked[float64].compare)
+	return w.ranks
+}
+
+// of is what is known of the ledger's i-th identifier.
+func (w *weigher) of(i int) *name {
+	if w.left != nil {
+		i = int(w.left[i])
+	}
+	return &w.all[i]
 }
 
 // shared is how much of what stands in each message the assistant says in the messages kept.
@@ -95,10 +137,8 @@ func (w *weigher) rarity(word *Word) float64 {
 	return math.Max(0, math.Log(w.messages/float64(max(word.Seen, 1))))
 }
 
-// chance is how likely a word of the ledger is to be written again and to be missed if the summary does not
+// reckon says how likely a word of the ledger is to be written again and to be missed if the summary does not
 // have it.
-func (w *weigher) chance(word *Word) float64 { return w.names[word.Text].chance }
-
 func (w *weigher) reckon(word *Word) float64 {
 	if w.kept[word.Text] {
 		return 0
@@ -118,7 +158,16 @@ func (w *weigher) freshness(word *Word) float64 {
 }
 
 func (w *weigher) fresh(at uint64) float64 {
-	return fades.of(int(w.to - min(at, w.to)))
+	n := int(w.to - min(at, w.to))
+	if n < len(fades.known) {
+		return fades.known[n]
+	}
+	// What stands in one message is as fresh, and a message has many.
+	last := &w.faded[n%len(w.faded)]
+	if last.n != n {
+		last.n, last.value = n, fades.f(float64(n))
+	}
+	return last.value
 }
 
 // A function of small numbers, mostly: looked up, it takes a tenth of the time.

@@ -7,6 +7,27 @@ package ledger
 // budget alone.
 const maxWord = 120
 
+// leastWord is what an identifier has at least, in bytes.
+const leastWord = 4
+
+// class is what a byte is to an identifier: in it, between two parts of it, or neither.
+var class = func() (of [256]byte) {
+	for c := range of {
+		switch {
+		case wordByte(byte(c)):
+			of[c] = inWord
+		case joint(byte(c)):
+			of[c] = joins
+		}
+	}
+	return of
+}()
+
+const (
+	inWord = 1 + iota
+	joins
+)
+
 // eachWord calls found for the identifiers in s, in order, wholes before their parts; the same one
 // each time it stands there.
 func eachWord(s string, found func(w string)) {
@@ -15,26 +36,63 @@ func eachWord(s string, found func(w string)) {
 
 // eachWordAt is eachWord by position.
 func eachWordAt(s string, found func(start, end int)) {
+	eachCandidate(s, func(start, end int) {
+		if specific(s[start:end]) {
+			found(start, end)
+		}
+	})
+}
+
+// eachCandidate calls found for what may be an identifier by its length. Who looks for what is known to be one
+// need not ask more.
+func eachCandidate(s string, found func(start, end int)) {
+	var room [16]extent
 	for i := 0; i < len(s); {
-		if !wordByte(s[i]) {
-			i++
-			continue
+		list := room[:0]
+		list, i = candidates(list, s, i)
+		for _, c := range list {
+			found(c.start, c.end)
 		}
-		end, parts := wordEnd(s, i)
-		accept(s, i, end, found)
-		if parts {
-			eachPart(s, i, end, found)
-		}
-		i = end
 	}
+}
+
+// extent is a part of a text.
+type extent struct{ start, end int }
+
+// candidates appends what may be identifiers of the first run of words in s at i or behind it, the whole before
+// its parts, and says where that ends.
+func candidates(list []extent, s string, i int) (_ []extent, end int) {
+	for i < len(s) && class[s[i]] != inWord {
+		i++
+	}
+	end, parts := wordEnd(s, i)
+	list = candidate(list, i, end)
+	if !parts {
+		return list, end
+	}
+	from := i
+	for ; i < end; i++ {
+		if class[s[i]] == joins {
+			list = candidate(list, from, i)
+			from = i + 1
+		}
+	}
+	return candidate(list, from, end), end
+}
+
+func candidate(list []extent, start, end int) []extent {
+	if n := end - start; n < leastWord || n > maxWord {
+		return list
+	}
+	return append(list, extent{start, end})
 }
 
 func wordEnd(s string, i int) (end int, parts bool) {
 	for {
-		for i < len(s) && wordByte(s[i]) {
+		for i < len(s) && class[s[i]] == inWord {
 			i++
 		}
-		if i+1 >= len(s) || !joint(s[i]) || !wordByte(s[i+1]) {
+		if i+1 >= len(s) || class[s[i]] != joins || class[s[i+1]] != inWord {
 			return i, parts
 		}
 		i++
@@ -42,26 +100,10 @@ func wordEnd(s string, i int) (end int, parts bool) {
 	}
 }
 
-func eachPart(s string, from, end int, found func(start, end int)) {
-	for i := from; i < end; i++ {
-		if joint(s[i]) {
-			accept(s, from, i, found)
-			from = i + 1
-		}
-	}
-	accept(s, from, end, found)
-}
-
-func accept(s string, start, end int, found func(start, end int)) {
-	if specific(s[start:end]) {
-		found(start, end)
-	}
-}
-
 // specific tells an identifier from a word of prose: four bytes or more, with a change of case, a
 // digit, an underscore or a joint inside, or all capitals.
 func specific(w string) bool {
-	if len(w) < 4 || len(w) > maxWord {
+	if len(w) < leastWord || len(w) > maxWord {
 		return false
 	}
 	k := kindOf(w)
@@ -74,23 +116,52 @@ type kind struct {
 	letters                                       int
 }
 
-func kindOf(w string) (k kind) {
-	for i := range len(w) {
-		switch c := w[i]; {
+// What a byte brings into an identifier.
+const (
+	hasLower = 1 << iota
+	hasUpper
+	hasDigit
+	hasInner
+	hasSlash
+	hasDot
+	hasUnder
+)
+
+// brings is that for each byte.
+var brings = func() (of [256]uint8) {
+	for c := range of {
+		switch c := byte(c); {
 		case c >= 'a' && c <= 'z':
-			k.lower = true
-			k.letters++
+			of[c] = hasLower
 		case c >= 'A' && c <= 'Z':
-			k.inner = k.inner || i > 0 && w[i-1] >= 'a' && w[i-1] <= 'z'
-			k.upper = true
-			k.letters++
+			of[c] = hasUpper
 		case c >= '0' && c <= '9':
-			k.digit = true
+			of[c] = hasDigit
 		default:
-			k.inner = true
-			k.slash, k.dot, k.under = k.slash || c == '/', k.dot || c == '.', k.under || c == '_'
+			of[c] = hasInner
 		}
 	}
+	of['/'] |= hasSlash
+	of['.'] |= hasDot
+	of['_'] |= hasUnder
+	return of
+}()
+
+func kindOf(w string) (k kind) {
+	var all, before uint8
+	for i := range len(w) {
+		b := brings[w[i]]
+		if b == hasUpper && before == hasLower {
+			all |= hasInner
+		}
+		if b <= hasUpper {
+			k.letters++
+		}
+		all, before = all|b, b
+	}
+	has := func(b uint8) bool { return all&b != 0 }
+	k.lower, k.upper, k.digit, k.inner = has(hasLower), has(hasUpper), has(hasDigit), has(hasInner)
+	k.slash, k.dot, k.under = has(hasSlash), has(hasDot), has(hasUnder)
 	return k
 }
 
