@@ -128,6 +128,13 @@ func (d *differ) show(k, v []byte) string {
 		}
 		return fmt.Sprintf("%+v", *m)
 	}
+	if d.kind == kindSummary {
+		sum, err := decodeSummary(v)
+		if err != nil {
+			return err.Error()
+		}
+		return string(encodeJSON(sum))
+	}
 	if d.kind == kindCut {
 		c, err := decodeCompaction("", v)
 		if err != nil {

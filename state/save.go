@@ -18,6 +18,9 @@ func (p *Partition) Save(st *thread.State) {
 	c := &st.Changes
 	p.saveMessage(name, st.Message, c)
 	p.saveWaiting(name, c)
+	for id, ledger := range c.Ledgers {
+		p.set(p.key(kindLedger).part(name).rest(id), ledger)
+	}
 	for _, sum := range c.SummaryPuts {
 		p.saveSummary(name, sum)
 	}
@@ -30,9 +33,6 @@ func (p *Partition) Save(st *thread.State) {
 			p.spare = old
 		}
 		p.compactions[name] = st.Compaction
-	}
-	for id, ledger := range c.Ledgers {
-		p.set(p.key(kindLedger).part(name).rest(id), ledger)
 	}
 }
 
@@ -89,7 +89,7 @@ func (p *Partition) saveWaiting(name string, c *thread.Changes) {
 
 // saveSummary writes a summary with its index rows: only an active one is found by its sources.
 func (p *Partition) saveSummary(name string, sum *thread.Summary) {
-	p.set(p.key(kindSummary).part(name).rest(sum.ID), encodeJSON(sum))
+	p.set(p.key(kindSummary).part(name).rest(sum.ID), encodeSummary(sum))
 	p.set(p.key(kindOwner).rest(sum.ID), []byte(name))
 	for _, id := range sum.Sources {
 		p.saveSource(name, messageSource(id), sum)

@@ -209,11 +209,11 @@ func (v View) RevisionSeq(name string, m *thread.Message, revision uint64) (uint
 
 // Summary is the row of a summary of a thread; nil where there is none.
 func (v View) Summary(name, id string) (*thread.Summary, error) {
-	sum := &thread.Summary{}
-	found, err := v.get(v.key(kindSummary).part(name).rest(id), jsonInto(sum))
-	if !found {
-		return nil, err
-	}
+	var sum *thread.Summary
+	_, err := v.get(v.key(kindSummary).part(name).rest(id), func(b []byte) (err error) {
+		sum, err = decodeSummary(b)
+		return err
+	})
 	return sum, err
 }
 
@@ -230,8 +230,8 @@ func (v View) SummaryThread(id string) (name string, found bool, err error) {
 func (v View) Summaries(name string, each func(*thread.Summary) (bool, error)) error {
 	prefix := v.key(kindSummary).part(name)
 	return v.scan(prefix, prefix, func(_, b []byte) (bool, error) {
-		sum := &thread.Summary{}
-		if err := jsonInto(sum)(b); err != nil {
+		sum, err := decodeSummary(b)
+		if err != nil {
 			return false, err
 		}
 		return each(sum)
