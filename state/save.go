@@ -1,6 +1,7 @@
 package state
 
 import (
+	"precis/events"
 	"precis/internal/thread"
 )
 
@@ -98,6 +99,10 @@ func (p *Partition) saveSummary(name string, sum *thread.Summary) {
 		p.saveSource(name, summarySource(id), sum)
 	}
 	p.saveTimes(name, sum)
+	if sum.Status == thread.Replaced && sum.Kind == events.KindCompaction {
+		// What comes next is made from what has taken its place; it can be made again from its sources.
+		p.remove(p.key(kindLedger).part(name).rest(sum.ID))
+	}
 }
 
 func (p *Partition) saveSource(name, source string, sum *thread.Summary) {
