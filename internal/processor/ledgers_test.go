@@ -2,7 +2,6 @@ package processor_test
 
 import (
 	"bytes"
-	"fmt"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -31,7 +30,10 @@ func TestReplacedLedgersGo(t *testing.T) {
 	send(editOf("t", 20, 0))
 	after := ledgersOf(t, s)
 	replaced := 0
-	for sum := range summaries(s.View(s.partition("t")), "t") {
+	for sum, err := range summaries(s.View(s.partition("t")), "t") {
+		if err != nil {
+			t.Fatal(err)
+		}
 		if sum.Kind != events.KindCompaction || sum.Slot == events.SlotCurrent {
 			continue
 		}
@@ -55,7 +57,7 @@ func TestReplacedLedgersGo(t *testing.T) {
 		}
 	}
 	if replaced < 2 {
-		t.Fatal(fmt.Sprint(replaced, " were replaced: the edit touched no node"))
+		t.Fatalf("%d were replaced: the edit touched no node", replaced)
 	}
 }
 
@@ -63,7 +65,10 @@ func TestReplacedLedgersGo(t *testing.T) {
 func ledgersOf(t *testing.T, s *scene) map[string][]byte {
 	stored := map[string][]byte{}
 	v := s.View(s.partition("t"))
-	for sum := range summaries(v, "t") {
+	for sum, err := range summaries(v, "t") {
+		if err != nil {
+			t.Fatal(err)
+		}
 		data, err := v.Ledger("t", sum.ID)
 		if err != nil {
 			t.Fatal(err)
