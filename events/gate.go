@@ -18,6 +18,9 @@ const (
 	DefaultGateWait = 30 * time.Second
 	// gatePause is the pause before the log is followed again after a fault.
 	gatePause = 50 * time.Millisecond
+	// gateRequest bounds what is asked of the server before the log is followed: a request that a server took with it
+	// when it went away is never answered, and is made again.
+	gateRequest = 2 * time.Second
 	// gateMemory is how many threads a gate remembers; beyond it, it forgets all and reads again.
 	gateMemory = 10_000
 )
@@ -81,11 +84,13 @@ func (g *Gate) Wait(ctx context.Context, thread string) error {
 
 // follow reads the thread's log from where all was settled until all is settled again.
 func (g *Gate) follow(ctx context.Context, token string) error {
-	stream, err := g.js.Stream(ctx, StreamSummaries)
+	asking, cancel := context.WithTimeout(ctx, gateRequest)
+	defer cancel()
+	stream, err := g.js.Stream(asking, StreamSummaries)
 	if err != nil {
 		return err
 	}
-	last, err := stream.GetLastMsgForSubject(ctx, string(SummaryStarted)+"."+token)
+	last, err := stream.GetLastMsgForSubject(asking, string(SummaryStarted)+"."+token)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil
 	}
@@ -96,7 +101,7 @@ func (g *Gate) follow(ctx context.Context, token string) error {
 	if last.Sequence <= from {
 		return nil
 	}
-	consumer, err := stream.CreateConsumer(ctx, gateConsumer(token, from+1))
+	consumer, err := stream.CreateConsumer(asking, gateConsumer(token, from+1))
 	if err != nil {
 		return err
 	}
