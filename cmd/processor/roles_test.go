@@ -11,15 +11,7 @@ import (
 
 // An auditor reads everything, and is told of no right that it does not need.
 func TestTailAsAuditor(t *testing.T) {
-	for _, role := range []string{"PROCESSOR", "AGENT", "AUDITOR", "ADMIN"} {
-		t.Setenv("NATS_"+role+"_PASSWORD", "word")
-	}
-	s := roleServer(t)
-	v := newVictim(t, build(t))
-	v.env = append(os.Environ(), "PRECIS_NATS_USER=processor", "PRECIS_NATS_PASSWORD_ENV=NATS_PROCESSOR_PASSWORD")
-	v.args = []string{"--nats", s}
-	v.start(t)
-	v.awaitRunning(t)
+	s, v := roleProcessor(t)
 	program(t, sampleThread(), "publish", "-", "--nats", s, "--user", "agent", "--password", "word").wants(t, exitDone, "7 events", "")
 	for _, command := range [][]string{{"tail", "--from", "start", "--until-caught-up"}, {"export", "t 1"}, {"replay"}} {
 		got := program(t, "", append(command, "--nats", s, "--user", "auditor", "--password", "word")...)
@@ -34,15 +26,7 @@ func TestTailAsAuditor(t *testing.T) {
 // An agent may read SUMMARIES alone. It sees what is there, and is told at once what it may not see: the server leaves
 // such a request without an answer.
 func TestTailAsAgent(t *testing.T) {
-	for _, role := range []string{"PROCESSOR", "AGENT", "AUDITOR", "ADMIN"} {
-		t.Setenv("NATS_"+role+"_PASSWORD", "word")
-	}
-	s := roleServer(t)
-	v := newVictim(t, build(t))
-	v.env = append(os.Environ(), "PRECIS_NATS_USER=processor", "PRECIS_NATS_PASSWORD_ENV=NATS_PROCESSOR_PASSWORD")
-	v.args = []string{"--nats", s}
-	v.start(t)
-	v.awaitRunning(t)
+	s, v := roleProcessor(t)
 	agent := []string{"--nats", s, "--user", "agent", "--password", "word"}
 	got := program(t, "", append([]string{"tail", "--from", "start", "--until-caught-up"}, agent...)...)
 	got.wants(t, exitDone, "config.applied", "may not read EVENTS: left out")
@@ -52,6 +36,21 @@ func TestTailAsAgent(t *testing.T) {
 	got = program(t, "", append([]string{"tail", "--type", "tool.result"}, agent...)...)
 	got.wants(t, exitUnreachable, "", "read EVENTS: this user may not")
 	v.stop(t)
+}
+
+// roleProcessor runs a processor on such a server, where each user's password is word.
+func roleProcessor(t *testing.T) (server string, v *victim) {
+	t.Helper()
+	for _, role := range []string{"PROCESSOR", "AGENT", "AUDITOR", "ADMIN"} {
+		t.Setenv("NATS_"+role+"_PASSWORD", "word")
+	}
+	server = roleServer(t)
+	v = newVictim(t, build(t))
+	v.env = append(os.Environ(), "PRECIS_NATS_USER=processor", "PRECIS_NATS_PASSWORD_ENV=NATS_PROCESSOR_PASSWORD")
+	v.args = []string{"--nats", server}
+	v.start(t)
+	v.awaitRunning(t)
+	return server, v
 }
 
 // roleServer runs the server of deploy/nats.
