@@ -30,8 +30,8 @@ type chooser struct {
 func newChooser(doc *document, words *vocabulary) *chooser {
 	n := len(words.words)
 	c := &chooser{
-		doc: doc, words: words, covered: make([]bool, n), chosen: make([]bool, len(doc.lines)), groups: make([]bool, len(doc.groups)),
-		value: make([]float64, n), alone: make([]float64, n),
+		doc: doc, words: words, covered: words.flags.take(n), chosen: words.flags.take(len(doc.lines)), groups: make([]bool, len(doc.groups)),
+		value: words.floats.take(n), alone: words.floats.take(n),
 	}
 	for id := range words.words {
 		c.value[id] = words.words[id].worth
@@ -58,7 +58,7 @@ func (c *chooser) offerAll() {
 	c.opening = slices.Grow(c.opening[:0], len(c.doc.lines))
 	for i := range c.doc.lines {
 		if o := c.offer(i); o.rate > 0 {
-			c.opening = append(c.opening, bid{int32(i), o.rate})
+			c.opening = append(c.opening, newBid(i, o.rate))
 		}
 	}
 	c.opening.init()
@@ -90,12 +90,13 @@ func (c *chooser) picks(room int) []pick {
 func (c *chooser) next(room int) (best choice, ok bool) {
 	tooLong := 0
 	for len(c.queue) > 0 && room > countedLine && tooLong < mostTooLong {
-		now := c.offer(int(c.queue[0].of))
+		now := c.offer(int(c.queue[0].of()))
+		bid := newBid(now.line, now.rate)
 		switch {
 		case now.rate <= 0:
 			c.queue.pop()
-		case now.rate < c.queue[0].rate:
-			c.queue.lower(now.rate)
+		case bid < c.queue[0]:
+			c.queue.lower(bid)
 			c.lowered++
 		case c.cost(now.choice) > room:
 			tooLong++
@@ -123,7 +124,7 @@ func (c *chooser) choose(p choice) {
 			continue
 		}
 		if o := c.offer(i); o.rate > 0 {
-			c.queue.push(bid{int32(i), o.rate})
+			c.queue.push(newBid(i, o.rate))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"precis/events"
@@ -270,15 +271,20 @@ func squash(s string) string {
 		return s
 	}
 	out := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c >= utf8.RuneSelf:
-			return strings.Join(strings.Fields(s), " ")
-		case !blank[c]:
-			out = append(out, c)
-		case len(out) > 0 && out[len(out)-1] != ' ':
+	for i := 0; i < len(s); {
+		size := 1
+		space := blank[s[i]]
+		if s[i] >= utf8.RuneSelf {
+			var r rune
+			r, size = utf8.DecodeRuneInString(s[i:])
+			space = unicode.IsSpace(r)
+		}
+		if !space {
+			out = append(out, s[i:i+size]...)
+		} else if len(out) > 0 && out[len(out)-1] != ' ' {
 			out = append(out, ' ')
 		}
+		i += size
 	}
 	return strings.TrimSuffix(string(out), " ")
 }

@@ -83,11 +83,11 @@ type scene struct {
 
 func newScene(doc *document, v *vocabulary, m *memory) *scene {
 	s := &scene{
-		doc: doc, words: v, memory: m, focus: v.focusOf(doc, m), lineNew: make([]int32, len(doc.lines)),
-		nearMax: make([]float64, len(v.words)), wideMax: make([]float64, len(v.words)),
-		variants: v.variants(), pairs: make([]int32, len(v.lexicon.pairs)), size: math.Log(float64(len(v.words) + 1)),
+		doc: doc, words: v, memory: m, focus: v.focusOf(doc, m), lineNew: v.ints.take(len(doc.lines)),
+		nearMax: v.floats.take(len(v.words)), wideMax: v.floats.take(len(v.words)),
+		variants: v.variants(), pairs: v.ints.take(len(v.lexicon.pairs)), size: math.Log(float64(len(v.words) + 1)),
 	}
-	seen := make([]bool, len(v.words)) // by themselves they stay in the processor's cache
+	seen := v.flags.take(len(v.words)) // by themselves they stay in the processor's cache
 	for id := range v.words {
 		seen[id] = v.words[id].seen
 	}
@@ -117,8 +117,9 @@ func (s *scene) countPairs(subs []int32) {
 
 // variants finds the identifiers that another one differs from in case or separators only.
 func (v *vocabulary) variants() []bool {
-	same := make([]bool, len(v.words))
-	index := newTable(len(v.words))
+	same := v.flags.take(len(v.words))
+	index := &v.squeezed
+	index.reset(len(v.words))
 	var own, other []byte
 	for id := range v.words {
 		own = appendSqueezed(own[:0], v.words[id].text)

@@ -31,8 +31,8 @@ const (
 func (v *vocabulary) focusOf(doc *document, m *memory) *focus {
 	n := len(doc.lines)
 	f := &focus{
-		line: make([]float64, n), near: make([]float64, n), wide: make([]float64, n),
-		said: make([]bool, n), toSaid: make([]float64, n), block: make([]block, n),
+		line: v.floats.take(n), near: v.floats.take(n), wide: v.floats.take(n),
+		said: v.flags.take(n), toSaid: v.floats.take(n), block: v.blocks.take(n),
 	}
 	words, subs := v.saidIn(m.talk)
 	f.sub = v.weighSaid(m)
@@ -48,7 +48,7 @@ func (v *vocabulary) focusOf(doc *document, m *memory) *focus {
 
 // saidIn marks the identifiers and subwords that the talk has.
 func (v *vocabulary) saidIn(talk []said) (words, subs []bool) {
-	words, subs = make([]bool, len(v.words)), make([]bool, len(v.lexicon.subwords))
+	words, subs = v.flags.take(len(v.words)), v.flags.take(len(v.lexicon.subwords))
 	for _, t := range talk {
 		for _, id := range t.words {
 			words[id] = true
@@ -62,8 +62,8 @@ func (v *vocabulary) saidIn(talk []said) (words, subs []bool) {
 
 // weighSaid gives every subword said its weight: by how lately, and by how rare it is in the thread and here.
 func (v *vocabulary) weighSaid(m *memory) []float64 {
-	weight := make([]float64, len(v.lexicon.subwords))
-	here := make([]int32, len(v.lexicon.subwords))
+	weight := v.floats.take(len(v.lexicon.subwords))
+	here := v.ints.take(len(v.lexicon.subwords))
 	for _, id := range v.lineSubs {
 		here[id]++
 	}
@@ -79,7 +79,7 @@ func (v *vocabulary) weighSaid(m *memory) []float64 {
 }
 
 func (f *focus) readLines(doc *document, v *vocabulary, words, subs []bool) {
-	lastLine := make([]int32, len(v.lexicon.subwords)) // by subword: the last line + 1 that it was counted in
+	lastLine := v.ints.take(len(v.lexicon.subwords)) // by subword: the last line + 1 that it was counted in
 	var open block
 	for i := range doc.lines {
 		in := 0
@@ -108,15 +108,24 @@ func (f *focus) smooth(out []float64, length float64) {
 	decay := math.Exp(-1 / length)
 	sum := 0.0
 	for i := range out {
-		sum = sum*decay + f.line[i]
+		sum = faded(sum*decay) + f.line[i]
 		out[i] = sum
 	}
 	sum = 0
 	for i := len(out) - 1; i >= 0; i-- {
-		sum *= decay
+		sum = faded(sum * decay)
 		out[i] += sum
 		sum += f.line[i]
 	}
+}
+
+// faded is 0 for what is next to nothing: left to decay on, it would end as a denormal number, with which a processor
+// takes a hundred times as long.
+func faded(x float64) float64 {
+	if x < 1e-30 {
+		return 0
+	}
+	return x
 }
 
 func normalize(x []float64) {

@@ -87,7 +87,8 @@ func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64
 	text := c.doc.lines[i].text
 	size := len(text)
 	if c.doc.shape == shapeJSON && size > recordHead {
-		size = c.doc.end(text, recordHead)
+		ends := ends{doc: c.doc, text: text}
+		size = ends.end(recordHead)
 	}
 	gain := c.remarks[i]
 	for k, m := range mentions {
@@ -119,6 +120,7 @@ func (c *chooser) adds(mentions []mention, gains []float64) (any bool) {
 // grow tries the ends for a fragment from start on, of which mentions[a] is the first identifier.
 func (c *chooser) grow(best *offer, text string, mentions []mention, gains []float64, a, start, base int) {
 	gain, tried := 0.0, 0.0
+	ends := ends{doc: c.doc, text: text}
 	whole := c.doc.listing || len(text) <= shortLine
 	if start > 0 && len(text)-start < countedLine {
 		return
@@ -135,7 +137,7 @@ func (c *chooser) grow(best *offer, text string, mentions []mention, gains []flo
 			if gain/float64(least-start+base) <= best.rate {
 				continue // where exactly it would end does not matter
 			}
-			end = undangled(text, c.doc.end(text, max(int(mentions[k].end), start+shortest)), least)
+			end = undangled(text, ends.end(max(int(mentions[k].end), start+shortest)), least)
 		}
 		cost := end - start + base
 		if end < len(text) {
@@ -147,31 +149,50 @@ func (c *chooser) grow(best *offer, text string, mentions []mention, gains []flo
 	}
 }
 
-// end is where a fragment may end at or behind i: in data, behind the value.
-func (d *document) end(text string, i int) int {
-	if d.shape == shapeJSON {
-		i = valueEnd(text, i)
+// ends finds where fragments of a line may end, from its beginning on.
+type ends struct {
+	doc    *document
+	text   string
+	at     int
+	quoted bool // what stands at at is within a string
+}
+
+// end is where a fragment may end at or behind i: in data, behind the value. No i is before the one asked last.
+func (e *ends) end(i int) int {
+	if e.doc.shape == shapeJSON {
+		i = e.valueEnd(i)
 	}
-	return naturalEnd(text, i)
+	return naturalEnd(e.text, i)
 }
 
 // valueEnd is behind the closing quote where i is within a string that soon ends; else i.
-func valueEnd(text string, i int) int {
-	if i >= len(text) {
+func (e *ends) valueEnd(i int) int {
+	if i >= len(e.text) {
 		return i
 	}
-	quoted := false
-	for k := 0; k < min(len(text), i+longestValue); k++ {
-		switch text[k] {
+	for ; e.at < i; e.at++ {
+		switch e.text[e.at] {
+		case '\\':
+			e.at++
+		case '"':
+			e.quoted = !e.quoted
+		}
+	}
+	if e.at > i && !e.quoted {
+		return i
+	}
+	quoted := e.quoted
+	for k := e.at; k < min(len(e.text), i+longestValue); k++ {
+		switch e.text[k] {
 		case '\\':
 			k++
 		case '"':
 			quoted = !quoted
-			if !quoted && k >= i {
+			if !quoted {
 				return k + 1
 			}
 		}
-		if k >= i && !quoted {
+		if !quoted {
 			return i
 		}
 	}

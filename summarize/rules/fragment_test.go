@@ -65,7 +65,8 @@ func (c *chooser) growAll(best *offer, mentions []mention, gains []float64, a, s
 		before = gain
 		end, cost := len(text), 0
 		if len(text) > shortLine {
-			end = c.doc.end(text, max(int(mentions[k].end), start+shortest))
+			e := ends{doc: c.doc, text: text}
+			end = e.end(max(int(mentions[k].end), start+shortest))
 			end = undangled(text, end, max(int(mentions[k].end), start+countedLine))
 		}
 		if end < len(text) {

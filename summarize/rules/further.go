@@ -24,15 +24,15 @@ func (c *chooser) further(picks []pick, room int) further {
 	c.left = append(c.left[:0], c.list...)
 	queue := c.left
 	for room -= len(furtherHead) + 1; len(queue) > 0 && room > shortestSubword; {
-		id := queue[0].of
+		id := queue[0].of()
 		word := &c.words.words[id]
 		rate := c.furtherRate(id)
 		if rate <= 0 || len(word.text)+1 > room {
 			queue.pop()
 			continue
 		}
-		if rate < queue[0].rate {
-			queue.lower(rate)
+		if now := newBid(int(id), rate); now < queue[0] {
+			queue.lower(now)
 			continue
 		}
 		queue.pop()
@@ -90,7 +90,7 @@ func (c *chooser) listed() bids {
 			continue
 		}
 		if r := c.furtherRate(int32(id)); r > 0 {
-			all = append(roomy(all), bid{int32(id), r})
+			all = append(roomy(all), newBid(id, r))
 		}
 	}
 	all.init()

@@ -62,24 +62,39 @@ func specific(w string) bool {
 	if len(w) < shortestWord || len(w) > maxWord {
 		return false
 	}
-	var lower, upper, digit, inner bool
+	var kinds, before, change uint8
 	for i := 0; i < len(w); i++ {
-		c := w[i]
-		switch {
-		case c >= 'a' && c <= 'z':
-			lower = true
-		case c >= 'A' && c <= 'Z':
-			inner = inner || i > 0 && w[i-1] >= 'a' && w[i-1] <= 'z'
-			upper = true
-		case c >= '0' && c <= '9':
-			digit = true
+		kind := wordKinds[w[i]]
+		kinds |= kind
+		change |= before & (kind >> 1) // a capital behind a small letter
+		before = kind
+	}
+	return change&smallKind != 0 || kinds&(digitKind|otherKind) != 0 || kinds&(smallKind|capitalKind) == capitalKind
+}
+
+// Kinds of bytes in a word, as bits.
+const (
+	smallKind uint8 = 1 << iota
+	capitalKind
+	digitKind
+	otherKind
+)
+
+var wordKinds = func() (t [256]uint8) {
+	for c := range t {
+		switch c := byte(c); {
+		case isLower(c):
+			t[c] = smallKind
+		case isUpper(c):
+			t[c] = capitalKind
+		case isDigit(c):
+			t[c] = digitKind
 		default:
-			inner = true
+			t[c] = otherKind
 		}
 	}
-	letters := lower || upper
-	return inner || digit || letters && !lower
-}
+	return t
+}()
 
 // What is weighed as one identifier, in bytes: a longer one (a hash, base64, a digit string) would eat the
 // budget alone.

@@ -42,8 +42,11 @@ func lookOf(w string) (look uint32) {
 	}
 	at := 0
 	if n.dots+n.slashes > 0 {
-		if i := strings.IndexAny(w, "./"); i > 0 {
-			at = min(i+1, len(w)-1)
+		for w[at] != '.' && w[at] != '/' {
+			at++
+		}
+		if at > 0 {
+			at = min(at+1, len(w)-1)
 		}
 	}
 	if isUpper(w[at]) {

@@ -29,7 +29,7 @@ const (
 
 // recall reads the earlier messages, newest first, for the words of the document, and marks those seen.
 func (v *vocabulary) recall(earlier []string, seen *Seen) *memory {
-	m := &memory{subs: make([]trace, len(v.lexicon.subwords)), pairs: make([]trace, len(v.lexicon.pairs))}
+	m := &memory{subs: v.traces.take(len(v.lexicon.subwords)), pairs: v.traces.take(len(v.lexicon.pairs))}
 	for i := range v.words {
 		v.words[i].seen = seen.Has(v.words[i].text)
 	}

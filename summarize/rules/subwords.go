@@ -54,8 +54,12 @@ type lexicon struct {
 // pair is two neighbouring subwords.
 type pair struct{ first, second int32 }
 
-func newLexicon(size int) *lexicon {
-	return &lexicon{index: newTable(size), pairIndex: newTable(size)}
+// reset empties the lexicon, for a number of subwords.
+func (x *lexicon) reset(size int) {
+	x.index.reset(size)
+	x.pairIndex.reset(size)
+	x.subwords, x.pairs = x.subwords[:0], x.pairs[:0]
+	x.filter, x.pairBits = filter{}, pairFilter{}
 }
 
 // find is the number of a subword; none where the document does not have it.

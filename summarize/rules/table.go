@@ -24,8 +24,17 @@ const none = -1
 
 // newTable has room for a number of keys before it grows.
 func newTable(keys int) table {
+	var t table
+	t.reset(keys)
+	return t
+}
+
+// reset empties the table, for a number of keys.
+func (t *table) reset(keys int) {
 	n := bits.Len(uint(max(keys, 16)*2 - 1))
-	return table{slots: make([]slot, 1<<n), shift: uint8(32 - n)}
+	t.slots = slices.Grow(t.slots[:0], 1<<n)[:1<<n]
+	clear(t.slots)
+	t.shift, t.used = uint8(32-n), 0
 }
 
 // spread takes keys in a row, and those that end alike, far from each other, by the golden ratio.

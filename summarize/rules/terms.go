@@ -2,6 +2,7 @@ package rules
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 )
 
@@ -35,11 +36,12 @@ type terms struct {
 	lexicon *lexicon
 }
 
-func newTerms(size int) *terms {
-	return &terms{
-		seed: maphash.MakeSeed(), index: newTable(size), list: make([]term, 0, size), subs: make([]int32, 0, 2*size),
-		parts: make([]part, 0, size), lexicon: newLexicon(size),
-	}
+// reset empties the list, for a number of terms.
+func (t *terms) reset(size int) {
+	t.index.reset(size)
+	t.lexicon.reset(size)
+	t.filter = filter{}
+	t.list, t.subs, t.parts = slices.Grow(t.list[:0], size), slices.Grow(t.subs[:0], 2*size), slices.Grow(t.parts[:0], size)
 }
 
 func (t *terms) subsOf(n int32) []int32 { return t.subs[t.list[n].subs.from:t.list[n].subs.to] }

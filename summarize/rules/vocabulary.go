@@ -1,6 +1,11 @@
 package rules
 
-import "strings"
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync"
+)
 
 // word is one identifier of a document.
 type word struct {
@@ -38,20 +43,31 @@ type vocabulary struct {
 	lexicon  *lexicon
 	lineSubs []int32 // by line, in order
 	subFrom  []int32 // line i has lineSubs[subFrom[i]:subFrom[i+1]]
+
+	squeezed table // words without case and separators
+	// Room for what is reckoned by line and by word.
+	floats arena[float64]
+	ints   arena[int32]
+	flags  arena[bool]
+	traces arena[trace]
+	blocks arena[block]
 }
 
+// vocabularies are used again: that of a large output takes megabytes, to be cleared and collected each time.
+var vocabularies = sync.Pool{New: func() any {
+	terms := &terms{seed: maphash.MakeSeed(), lexicon: new(lexicon)}
+	return &vocabulary{terms: terms, lexicon: terms.lexicon}
+}}
+
+// newVocabulary reads a document; who asked for it releases it.
 func newVocabulary(doc *document) *vocabulary {
 	n, size := len(doc.lines), 0
 	for i := range doc.lines {
 		size += len(doc.lines[i].text)
 	}
-	// What code has of each for its size; other texts let them grow.
-	v := &vocabulary{
-		terms: newTerms(min(size/40, maxWords)), words: make([]word, 0, min(size/40, maxWords)),
-		mentions: make([]mention, 0, size/10), lineSubs: make([]int32, 0, size/8),
-		from: make([]int32, 0, n+1), subFrom: make([]int32, 0, n+1), listing: doc.listing,
-	}
-	v.lexicon = v.terms.lexicon
+	v := vocabularies.Get().(*vocabulary)
+	v.listing = doc.listing
+	v.reset(n, size)
 	for i := range doc.lines {
 		v.from = append(v.from, int32(len(v.mentions)))
 		v.subFrom = append(v.subFrom, int32(len(v.lineSubs)))
@@ -65,8 +81,36 @@ func newVocabulary(doc *document) *vocabulary {
 	return v
 }
 
-// read collects the identifiers and the subwords of a line.
+// reset empties the vocabulary, for a document of a number of lines and bytes: room for what code has of each for its size.
+func (v *vocabulary) reset(lines, size int) {
+	words := min(size/40, maxWords)
+	v.terms.reset(words)
+	v.words = slices.Grow(v.words[:0], words)
+	v.pairs, v.parts = v.pairs[:0], v.parts[:0]
+	v.mentions = slices.Grow(v.mentions[:0], size/10)
+	v.from = slices.Grow(v.from[:0], lines+1)
+	v.lineSubs = slices.Grow(v.lineSubs[:0], size/8)
+	v.subFrom = slices.Grow(v.subFrom[:0], lines+1)
+	v.floats.reset()
+	v.ints.reset()
+	v.flags.reset()
+	v.traces.reset()
+	v.blocks.reset()
+}
+
+// release gives the vocabulary back, without the text that its words are cut from.
+func (v *vocabulary) release() {
+	clear(v.words)
+	clear(v.terms.list)
+	clear(v.lexicon.subwords)
+	vocabularies.Put(v)
+}
+
+// read collects the identifiers and the subwords of a line; encoded data has none.
 func (v *vocabulary) read(i int, l *line) {
+	if isBlob(l.text) {
+		return
+	}
 	for at := 0; ; {
 		start, end, _ := nextWord(l.text, at)
 		if start == end {
