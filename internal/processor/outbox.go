@@ -37,7 +37,7 @@ type outbox struct {
 	partition int
 	pub       *broker.Publisher
 	summaries *broker.LogReader
-	turn      func(wave)
+	stored    func(wave) // may not wait for the lane, which waits for the outbox
 	failpoint func(string, int) error
 	log       zerolog.Logger
 	metrics   *metrics
@@ -122,7 +122,7 @@ func (o *outbox) Run(ctx context.Context) error {
 		w, err := o.publish(ctx, rows)
 		if len(w.rows) > 0 {
 			o.take(w)
-			o.turn(w)
+			o.stored(w)
 		}
 		switch {
 		case err == nil:

@@ -49,6 +49,7 @@ type partition struct {
 	failure   error
 	ingests   bool // batches are large, and become tables of the store
 	position  position
+	delivered delivered
 
 	worker  worker
 	commits chan commit           // to the goroutine that waits for the disk; nil where none runs
@@ -188,14 +189,16 @@ func (p *partition) commit(last uint64) error {
 // turn has work done in the lane's goroutine, between two events. It may be dropped when the processor
 // ends.
 func (p *partition) turn(work func() error) {
-	run := func() {
-		if p.failure == nil {
-			p.failure = p.taken(work)
-		}
-	}
 	select {
-	case p.turns <- run:
+	case p.turns <- func() { p.do(work) }:
 	case <-p.ended:
+	}
+}
+
+// do does work in the lane's goroutine, unless something there has failed.
+func (p *partition) do(work func() error) {
+	if p.failure == nil {
+		p.failure = p.taken(work)
 	}
 }
 
@@ -232,26 +235,6 @@ func (p *partition) configure(last uint64) error {
 	return err
 }
 
-// deliver is the turn that the outbox takes when the server has stored rows of a wave.
-func (p *partition) deliver(w wave) error {
-	if err := p.failpoint(FailPublished, p.id); err != nil {
-		return err
-	}
-	for i, row := range w.rows {
-		if err := p.part.Delivered(row, w.seqs[i]); err != nil {
-			return err
-		}
-	}
-	// Rows of the batches before this one know no better than what the outbox remembers: it may forget when
-	// they are all in it.
-	p.onCommit(func() { p.outbox.settle(w) })
-	meta := p.part.Meta()
-	meta.SummariesSeq = max(meta.SummariesSeq, w.summariesSeq)
-	meta.RejectedSeq = max(meta.RejectedSeq, w.rejectedSeq)
-	p.part.SetMeta(meta)
-	return p.failpoint(FailDelivered, p.id)
-}
-
 // drain ends the partition in the place of the lane, which has ended: it takes the last results of the
 // jobs, and then waits until the server has stored what was decided, or ctx ends.
 func (p *partition) drain(ctx context.Context) error {
@@ -266,6 +249,7 @@ func (p *partition) drain(ctx context.Context) error {
 		_ = p.outbox.drained(ctx) // or out of time: what is left waits in the store
 	}()
 	p.takeTurns(empty)
+	p.do(p.deliverAll)
 	return p.settle()
 }
 

@@ -118,9 +118,7 @@ func (p *Processor) publish(ctx context.Context) func() error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(p.parts))
 	for i, part := range p.parts {
-		part.outbox.turn = func(w wave) {
-			part.turn(func() error { return part.deliver(w) })
-		}
+		part.outbox.stored = part.stored
 		wg.Go(func() {
 			if err := part.outbox.Run(ctx); err != nil {
 				errs[i] = fmt.Errorf("publish records of partition %d: %w", part.id, err)
