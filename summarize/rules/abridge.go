@@ -7,7 +7,7 @@ import (
 
 // abridge writes the facts, the chosen lines, further identifiers, and the mark of what is missing.
 func abridge(in Input, doc *document, f *facts, header string, limit int) string {
-	words := newVocabulary(doc)
+	words := newVocabulary(doc, in.Earlier)
 	defer words.release()
 	words.weigh(doc, in)
 	return abridgeWith(in, doc, words, f, header, limit)

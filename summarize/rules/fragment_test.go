@@ -19,7 +19,7 @@ func TestOfferTriesWhatMayWin(t *testing.T) {
 		in := Input{ToolName: "read_file", Arguments: []byte(`{"path":"/a.go"}`), Content: text, MaxChars: 800}
 		doc := newDocument(in.Content, FileContent, parseArguments(in.Arguments))
 		doc.countAlike()
-		v := newVocabulary(&doc)
+		v := newVocabulary(&doc, nil)
 		v.weigh(&doc, in)
 		c := newChooser(&doc, v)
 		for id := range c.value {

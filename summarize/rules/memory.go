@@ -44,6 +44,30 @@ func (v *vocabulary) recall(earlier []string, seen *Seen) *memory {
 	return m
 }
 
+// talkOf are the texts of the newest short messages, newest first.
+func talkOf(earlier []string) []string {
+	var talk []string
+	for i := len(earlier) - 1; i >= 0 && len(talk) < talkTexts; i-- {
+		if len(earlier[i]) <= talkChars {
+			talk = append(talk, earlier[i])
+		}
+	}
+	return talk
+}
+
+// wordsOf are the identifiers in some texts.
+func wordsOf(texts []string) map[string]struct{} {
+	words := map[string]struct{}{}
+	for _, text := range texts {
+		eachWord(text, func(start, end int) {
+			if w := text[start:end]; specific(w) {
+				words[w] = struct{}{}
+			}
+		})
+	}
+	return words
+}
+
 // reading is an earlier message as it is read.
 type reading struct {
 	v     *vocabulary

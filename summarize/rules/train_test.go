@@ -106,7 +106,7 @@ func samplesOf(c *scored) []sample {
 	args := parseArguments(in.Arguments)
 	doc := newDocument(in.Content, categoryOf(in.ToolName, args, in.Content), args)
 	doc.countAlike()
-	v := newVocabulary(&doc)
+	v := newVocabulary(&doc, nil)
 	s := newScene(&doc, v, v.recall(in.Earlier, in.Seen))
 	var list []sample
 	for id := range v.words {

@@ -39,6 +39,10 @@ type vocabulary struct {
 	mentions []mention // by line
 	from     []int32   // line i has mentions[from[i]:from[i+1]]
 
+	numbers  int                 // identifiers that are numbers, dates and hashes
+	earlier  []string            // Input.Earlier
+	talk     map[string]struct{} // identifiers of the newest short ones; nil until somebody asks
+	asked    int                 // the last line that has one of them
 	listing  bool
 	lexicon  *lexicon
 	lineSubs []int32 // by line, in order
@@ -60,13 +64,13 @@ var vocabularies = sync.Pool{New: func() any {
 }}
 
 // newVocabulary reads a document; who asked for it releases it.
-func newVocabulary(doc *document) *vocabulary {
+func newVocabulary(doc *document, earlier []string) *vocabulary {
 	n, size := len(doc.lines), 0
 	for i := range doc.lines {
 		size += len(doc.lines[i].text)
 	}
 	v := vocabularies.Get().(*vocabulary)
-	v.listing = doc.listing
+	v.listing, v.earlier = doc.listing, earlier
 	v.reset(n, size)
 	for i := range doc.lines {
 		v.from = append(v.from, int32(len(v.mentions)))
@@ -86,7 +90,7 @@ func (v *vocabulary) reset(lines, size int) {
 	words := min(size/40, maxWords)
 	v.terms.reset(words)
 	v.words = slices.Grow(v.words[:0], words)
-	v.pairs, v.parts = v.pairs[:0], v.parts[:0]
+	v.pairs, v.parts, v.numbers, v.asked = v.pairs[:0], v.parts[:0], 0, none
 	v.mentions = slices.Grow(v.mentions[:0], size/10)
 	v.from = slices.Grow(v.from[:0], lines+1)
 	v.lineSubs = slices.Grow(v.lineSubs[:0], size/8)
@@ -98,11 +102,12 @@ func (v *vocabulary) reset(lines, size int) {
 	v.blocks.reset()
 }
 
-// release gives the vocabulary back, without the text that its words are cut from.
+// release gives the vocabulary back, without the texts that it was made of.
 func (v *vocabulary) release() {
 	clear(v.words)
 	clear(v.terms.list)
 	clear(v.lexicon.subwords)
+	v.earlier, v.talk = nil, nil
 	vocabularies.Put(v)
 }
 
@@ -178,23 +183,51 @@ func (v *vocabulary) mentioned(id, start int32) bool {
 	return false
 }
 
-// maxWords bounds the identifiers weighed; 300 KB of code have some 5,000.
-const maxWords = 20000
+const (
+	// maxWords bounds the identifiers weighed; 300 KB of code have some 5,000.
+	maxWords = 20000
+	// maxNumbers bounds those of them that are numbers, dates and hashes. What has more is data, of which only few
+	// records are shown whatever they are worth; real outputs of 300 KB have some hundred.
+	maxNumbers = 4000
+)
 
 func (v *vocabulary) mention(n int32, line, start, times int, how uint32) {
 	t := &v.terms.list[n]
 	if t.word == none {
-		if len(v.words) >= maxWords {
+		look := lookOf(t.text)
+		if !v.admits(t.text, look, line) {
+			t.specific = false // it is not asked about again
 			return
 		}
 		t.word = int32(len(v.words))
-		v.words = append(roomy(v.words), word{text: t.text, first: int32(line), last: none, look: lookOf(t.text), term: n})
+		v.words = append(roomy(v.words), word{text: t.text, first: int32(line), last: none, look: look, term: n})
 	}
 	w := &v.words[t.word]
 	w.count += int32(times)
 	w.how |= how
 	v.mentions = append(roomy(v.mentions), mention{id: t.word, start: int32(start), end: int32(start + len(t.text)), again: w.last == int32(line)})
 	w.last = int32(line)
+}
+
+// admits tells whether there is room for another identifier. A number that was talked about has it always, and what
+// stands behind it in its line.
+func (v *vocabulary) admits(text string, look uint32, line int) bool {
+	switch {
+	case len(v.words) >= maxWords:
+		return false
+	case look&(isDigits|isDate|isHex) == 0:
+		return true
+	case v.numbers < maxNumbers:
+		v.numbers++
+		return true
+	}
+	if v.talk == nil {
+		v.talk = wordsOf(talkOf(v.earlier))
+	}
+	if _, ok := v.talk[text]; ok {
+		v.asked = line
+	}
+	return v.asked == line
 }
 
 // take finds a word's pairs of subwords and its parts.
