@@ -1,15 +1,18 @@
 package rules
 
+import "strings"
+
 // leastBlob is the length from which a text may be encoded data, in bytes; base64 is mostly printed in lines of 64 or 76.
 // Ids that agents use are shorter, or hexadecimal.
 const leastBlob = 60
 
-// isBlob tells base64 and its like: one run of small letters, capitals and digits, in which every other character or more
-// is of another kind than the one before. In names and paths most are of the same.
+// isBlob tells base64 and its like: one run of small letters, capitals and digits, in which two of five characters or more
+// are of another kind than the one before (of random ones two of three are). In names and paths most are of the same.
 func isBlob(text string) bool {
 	if len(text) < leastBlob {
 		return false
 	}
+	text = strings.TrimRight(text, "\"}]),") // where data ends
 	var kinds, before uint8
 	changes := 0
 	for i := 0; i < len(text); i++ {
@@ -26,7 +29,7 @@ func isBlob(text string) bool {
 		kinds |= kind
 		before = kind
 	}
-	return kinds == smallKind|capitalKind|digitKind && changes*2 >= len(text)
+	return kinds == smallKind|capitalKind|digitKind && changes*5 >= 2*len(text)
 }
 
 // blobSigns stand in base64 beside letters and digits.

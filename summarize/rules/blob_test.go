@@ -30,3 +30,38 @@ func TestIsBlob(t *testing.T) {
 		}
 	}
 }
+
+// TestBlobsAreNotShown: encoded data does not fill a summary, and what stands around it is shown.
+func TestBlobsAreNotShown(t *testing.T) {
+	data := make([]byte, 6000)
+	for i, sum := 0, sha512.Sum512(nil); i < len(data); i, sum = i+len(sum), sha512.Sum512(sum[:]) {
+		copy(data[i:], sum[:])
+	}
+	encoded := base64.StdEncoding.EncodeToString(data)
+	var lines strings.Builder
+	for i := 0; i < len(encoded); i += 76 {
+		lines.WriteString(encoded[i:min(len(encoded), i+76)] + "\n")
+	}
+	for _, c := range []struct {
+		name, content string
+		want          []string
+	}{
+		{"lines", lines.String(), nil},
+		{"one line", encoded, nil},
+		{"a certificate", "-----BEGIN CERTIFICATE-----\n" + lines.String() + "-----END CERTIFICATE-----\n", []string{"BEGIN CERTIFICATE", "END CERTIFICATE"}},
+		{
+			"a screenshot", `[{"type":"text","text":"Screenshot of https://shop.example.com/cart"},{"type":"image","mimeType":"image/png","data":"` + encoded + `"}]`,
+			[]string{"https://shop.example.com/cart", "image/png"},
+		},
+	} {
+		got := ToolOutput(Input{MessageID: "m1", ToolName: "bash", Content: c.content, MaxChars: 800}).Text
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in:\n%s", c.name, want, got)
+			}
+		}
+		if runes(got) > 640 {
+			t.Errorf("%s: %d characters:\n%s", c.name, runes(got), got)
+		}
+	}
+}

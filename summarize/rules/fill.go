@@ -37,6 +37,7 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 	for _, p := range picks {
 		shown[p.line] = true
 	}
+	blobs := fillBlobs
 	take := func(i int) {
 		l := &c.doc.lines[i]
 		if room < fillRoom || shown[i] || l.text == "" || isRule(l.text) {
@@ -47,10 +48,13 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 			p.end = naturalEnd(l.text, len(prefix(l.text, room-20)))
 			p.size = c.cost(p.choice)
 		}
-		if p.size > room {
+		if p.size > room || isBlob(l.text) && p.size > blobs {
 			return
 		}
 		room -= p.size
+		if isBlob(l.text) {
+			blobs -= p.size
+		}
 		shown[i] = true
 		picks = append(picks, p)
 	}
@@ -104,6 +108,7 @@ const (
 	fillRoom  = 24  // characters under which no line is added
 	fillTries = 400 // lines looked at
 	fillClip  = 60  // characters from which a line is clipped to fit
+	fillBlobs = 240 // characters of encoded data: enough to see what it is
 )
 
 // urgent takes lines that come before all others, each whole or clipped, for at most room characters.

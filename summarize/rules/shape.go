@@ -177,7 +177,7 @@ func isPath(line string) bool {
 		return false
 	}
 	if strings.Contains(line, "/") {
-		return true
+		return !isBlob(line)
 	}
 	dot := strings.LastIndexByte(line, '.')
 	return dot >= 0 && dot < len(line)-1 && len(line)-dot <= 8 && !strings.HasSuffix(line, ".")
