@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -21,14 +22,17 @@ type file struct {
 	Prices []Row  `yaml:"prices"`
 }
 
-// Builtin is the table that comes with the program.
-func Builtin() *Table {
+// Builtin is the table that comes with the program. Tables are only read, so that all have the same one.
+func Builtin() *Table { return loadBuiltin() }
+
+// loadBuiltin parses it once: a start asks for it several times, and it takes tens of milliseconds.
+var loadBuiltin = sync.OnceValue(func() *Table {
 	f, err := parse(builtin)
 	if err != nil {
 		panic(err) // a test reads it; it can't change after the build
 	}
 	return &Table{name: f.Date, rows: index(f.Prices)}
-}
+})
 
 // With lays own prices over the table: a model that the file names costs what the file says, on every
 // day. Errors wrap ErrTable and name the row.
