@@ -87,6 +87,7 @@ type Fold struct {
 
 	config      *Config
 	fingerprint string
+	sizes       sizes     // by the tokenizer used last
 	configSeq   uint64    // chain_seq of the config.applied in force
 	turn        bool      // the record that was adopted last can't have been decided at its event
 	at          time.Time // of the event whose records are adopted
@@ -191,7 +192,7 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 	if err := f.remember(ctx, st.Header); err != nil {
 		return Outcome{}, err
 	}
-	in.Measure, err = measure(p.Tokenizer)
+	in.Measure, err = f.measure(p.Tokenizer)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -371,15 +372,23 @@ func (f *Fold) policy(st *thread.State, ev *events.Event) (*summarize.Policy, st
 	return summarize.Resolve(f.config.Policies, requested, agent, st.Header.Thread)
 }
 
-func measure(tokenizer string) (func(string) thread.Size, error) {
+// measure is how texts are measured by a tokenizer. Nearly all threads have the same one.
+func (f *Fold) measure(tokenizer string) (func(string) thread.Size, error) {
+	if f.sizes.of != nil && f.sizes.tokenizer == tokenizer {
+		return f.sizes.of, nil
+	}
 	counter, err := tokens.For(tokenizer)
 	if err != nil {
 		return nil, fmt.Errorf("count tokens: %w", err)
 	}
-	return func(text string) thread.Size {
-		return thread.Size{
-			Chars: int64(utf8.RuneCountInString(text)), Bytes: int64(len(text)),
-			Tokens: int64(counter.Count(text)),
-		}
-	}, nil
+	f.sizes = sizes{tokenizer: tokenizer, of: func(text string) thread.Size {
+		return thread.Size{Chars: runes(text), Bytes: int64(len(text)), Tokens: int64(counter.Count(text))}
+	}}
+	return f.sizes.of, nil
+}
+
+// sizes are a tokenizer's.
+type sizes struct {
+	tokenizer string
+	of        func(text string) thread.Size
 }

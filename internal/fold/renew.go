@@ -247,7 +247,7 @@ func (f *Fold) toolFrom(st *thread.State, m *thread.Message, src toolSource, d D
 	}
 	in := thread.Input{Seq: d.Seq, Time: d.Time}
 	var err error
-	if in.Measure, err = measure(p.Tokenizer); err != nil {
+	if in.Measure, err = f.measure(p.Tokenizer); err != nil {
 		return err
 	}
 	own := st.Message

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"context"
+	"encoding/binary"
 	"time"
 	"unicode/utf8"
 
@@ -154,7 +155,15 @@ func expiry(at time.Time, ttl time.Duration) *time.Time {
 	return &t
 }
 
-func runes(text string) int64 { return int64(utf8.RuneCountInString(text)) }
+// runes counts characters, eight at once for as long as they are ASCII.
+func runes(text string) int64 {
+	const wide = 0x8080808080808080
+	i := 0
+	for i+8 <= len(text) && binary.LittleEndian.Uint64([]byte(text[i:i+8]))&wide == 0 {
+		i += 8
+	}
+	return int64(i + utf8.RuneCountInString(text[i:]))
+}
 
 // prompted says whether the event's message stands in prompts: a compaction may have replaced it.
 func prompted(st *thread.State) bool {

@@ -82,5 +82,6 @@ func passed(reason string, threshold, value float64, progress bool) (events.Trig
 	if !progress || value <= threshold {
 		return events.Trigger{}, false
 	}
-	return events.Trigger{Reason: reason, Threshold: &threshold, Value: &value}, true
+	at, have := threshold, value // the parameters would go to the heap also where nothing fires
+	return events.Trigger{Reason: reason, Threshold: &at, Value: &have}, true
 }
