@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
@@ -29,15 +30,22 @@ func (p *Partition) Ingest() (*Applied, error) {
 
 func (p *Partition) ingest() error {
 	defer p.store.unwritten()
-	rows, err := sorted(p.open.batch)
-	if err != nil {
-		return err
-	}
 	path := p.store.tableFile(p.id)
-	if err := p.store.writeTable(path, rows); err != nil {
+	if err := p.store.writeTable(path, p.open.batch); err != nil {
 		return fmt.Errorf("write table: %w", err)
 	}
 	return p.store.db.Ingest(context.Background(), []string{path})
+}
+
+// Expect has batches begin with room for so many bytes, 0 for as much as usual: a large one that grows into its size
+// is copied over and over.
+func (p *Partition) Expect(bytes int) {
+	p.room = bytes
+	if empty := p.open; empty.batch.Empty() {
+		p.open = newOpenBatch(p.store.db, p.room)
+		p.r = p.open
+		p.must(empty.Close())
+	}
 }
 
 // Flush writes out what is in memory. Ingest would have to wait for each row of the same partition there.
@@ -67,33 +75,62 @@ type place struct {
 	nth  uint32
 }
 
-// sorted are the rows of a batch in the order of their keys, the last one of each.
-func sorted(b *pebble.Batch) ([]row, error) {
-	rows, places := make([]row, 0, b.Count()), make([]place, 0, b.Count())
+// sorter brings the rows of a batch in order.
+type sorter struct {
+	rows   []row
+	places []place
+}
+
+// sorters are used again: each holds as much as its batch.
+var sorters = sync.Pool{New: func() any { return new(sorter) }}
+
+// done gives the sorter back, without what it has sorted.
+func (s *sorter) done() {
+	clear(s.rows)
+	s.rows, s.places = s.rows[:0], s.places[:0]
+	sorters.Put(s)
+}
+
+func (s *sorter) read(b *pebble.Batch) error {
+	s.rows, s.places = slices.Grow(s.rows, int(b.Count())), slices.Grow(s.places, int(b.Count()))
 	for r := b.Reader(); ; {
 		kind, k, value, more, err := r.Next()
-		if err != nil {
-			return nil, err
+		if err != nil || !more {
+			return err
 		}
-		if !more {
-			break
-		}
-		places = append(places, place{headOf(k), uint32(len(rows))})
-		rows = append(rows, row{kind, k, value})
+		s.places = append(s.places, place{headOf(k), uint32(len(s.rows))})
+		s.rows = append(s.rows, row{kind, k, value})
 	}
-	slices.SortFunc(places, func(a, b place) int {
-		if a.head != b.head {
-			return cmp.Compare(a.head, b.head)
+}
+
+// sort orders rows by their heads, and then, a few at once, those that share one: a thread's rows of a kind mostly come
+// in the order of their keys, which costs a look at each.
+func (s *sorter) sort() {
+	slices.SortFunc(s.places, func(a, b place) int { return cmp.Or(cmp.Compare(a.head, b.head), cmp.Compare(a.nth, b.nth)) })
+	for rest := s.places; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].head == rest[0].head {
+			n++
 		}
-		return cmp.Or(bytes.Compare(rows[a.nth].key, rows[b.nth].key), cmp.Compare(b.nth, a.nth)) // the last one first
-	})
-	list := make([]row, 0, len(rows))
-	for _, at := range places {
-		if n := len(list); n == 0 || !bytes.Equal(list[n-1].key, rows[at.nth].key) {
-			list = append(list, rows[at.nth])
+		slices.SortFunc(rest[:n], func(a, b place) int {
+			return cmp.Or(bytes.Compare(s.rows[a.nth].key, s.rows[b.nth].key), cmp.Compare(a.nth, b.nth))
+		})
+		rest = rest[n:]
+	}
+}
+
+// each calls fn for the last row of each key, in order.
+func (s *sorter) each(fn func(row) error) error {
+	for i, at := range s.places {
+		r := s.rows[at.nth]
+		if i+1 < len(s.places) && bytes.Equal(r.key, s.rows[s.places[i+1].nth].key) {
+			continue
+		}
+		if err := fn(r); err != nil {
+			return err
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // headOf is of what follows the partition, which all keys of a batch share.
@@ -103,18 +140,20 @@ func headOf(k []byte) uint64 {
 	return binary.BigEndian.Uint64(head[:])
 }
 
-// writeTable writes rows to a file, and syncs it.
-func (s *Store) writeTable(path string, rows []row) error {
+// writeTable writes the rows of a batch to a file, and syncs it.
+func (s *Store) writeTable(path string, b *pebble.Batch) error {
+	rows := sorters.Get().(*sorter)
+	defer rows.done()
+	if err := rows.read(b); err != nil {
+		return err
+	}
+	rows.sort()
 	f, err := s.opts.FS.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
 	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), s.pebble.MakeWriterOptions(0, s.db.TableFormat()))
-	for _, r := range rows {
-		if err = writeRow(w, r); err != nil {
-			break
-		}
-	}
+	err = rows.each(func(r row) error { return writeRow(w, r) })
 	return errors.Join(err, w.Close())
 }
 

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"precis/internal/thread"
@@ -118,7 +117,7 @@ func TestIngestLeavesNothingBehind(t *testing.T) {
 	disk := vfs.NewMem()
 	store := openOn(t, disk, "d")
 	defer store.closes(t)
-	if err := store.writeTable(store.tableFile(3), []row{{pebble.InternalKeyKindSet, newKey(3, kindMeta), nil}}); err != nil {
+	if err := store.writeTable(store.tableFile(3), store.db.NewBatch()); err != nil {
 		t.Fatal(err)
 	}
 	p, err := store.Partition(3)

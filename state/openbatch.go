@@ -16,7 +16,16 @@ type openBatch struct {
 	indexed bool
 }
 
-func newOpenBatch(db *pebble.DB) *openBatch { return &openBatch{db: db, batch: db.NewBatch()} }
+// newOpenBatch begins with room for so many bytes, 0 for as much as usual.
+func newOpenBatch(db *pebble.DB, room int) *openBatch {
+	o := &openBatch{db: db}
+	if room == 0 {
+		o.batch = db.NewBatch()
+	} else {
+		o.batch = db.NewBatch(pebble.WithInitialSizeBytes(room), pebble.WithMaxRetainedSizeBytes(room))
+	}
+	return o
+}
 
 // read is the batch over what the store holds.
 func (o *openBatch) read() (*pebble.Batch, error) {

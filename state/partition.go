@@ -21,6 +21,7 @@ type Partition struct {
 	meta    Meta
 	changed bool
 	ranged  bool // the open batch removes a range of rows
+	room    int  // for the batches to come; 0: as much as usual
 	// headers of the open batch: a thread's header is rewritten with every event, and only its last
 	// version has to be encoded.
 	headers  map[string]*thread.Header
@@ -49,7 +50,7 @@ func (s *Store) Partition(id int) (*Partition, error) {
 }
 
 func (p *Partition) begin() {
-	p.open = newOpenBatch(p.store.db)
+	p.open = newOpenBatch(p.store.db, p.room)
 	p.r = p.open
 	p.headers = make(map[string]*thread.Header)
 	p.outgoing, p.jobs = nil, nil

@@ -18,6 +18,8 @@ const (
 	// bulkEvents is how many events go into one batch of a bulk: a thread's header is written once a batch, and
 	// each becomes a table. 16 partitions then hold some 60 MiB.
 	bulkEvents = 16384
+	// bulkBatchBytes is room for their rows, where messages are short.
+	bulkBatchBytes = 200 * bulkEvents
 	// bulkEvery is how long a turn may wait for its batch to fill.
 	bulkEvery = time.Second
 )
@@ -102,7 +104,11 @@ func (p *Processor) bulkEnded(err error) error {
 // bulk takes events in hands, and turns between them, in the place of the lane.
 func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored) error {
 	p.ingests = true
-	defer func() { p.ingests = false }()
+	p.part.Expect(bulkBatchBytes)
+	defer func() {
+		p.ingests = false
+		p.part.Expect(0)
+	}()
 	every := time.NewTicker(bulkEvery)
 	defer every.Stop()
 	for {
