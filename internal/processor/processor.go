@@ -247,12 +247,15 @@ func (p *Processor) Close(ctx context.Context) error {
 // Settled returns when everything that the log held when it was called is applied, what was started has
 // ended, and all of it is published.
 func (p *Processor) Settled(ctx context.Context) error {
-	for _, part := range p.parts {
-		last, err := p.lastOf(ctx, part)
-		if err != nil {
+	last := make([]uint64, len(p.parts))
+	for i, part := range p.parts {
+		var err error
+		if last[i], err = p.lastOf(ctx, part); err != nil {
 			return err
 		}
-		if err := part.position.wait(ctx, last); err != nil {
+	}
+	for i, part := range p.parts {
+		if err := part.position.wait(ctx, last[i]); err != nil {
 			return fmt.Errorf("wait for partition %d: %w", part.id, err)
 		}
 		if err := part.position.until(ctx, part.desk.idle); err != nil {
