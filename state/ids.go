@@ -23,6 +23,7 @@ type ids struct {
 // idSet is the ids of one thread. Until it is whole it only counts how often it was missed.
 type idSet struct {
 	whole   bool
+	gone    bool // there was no room for it; whoever has it asks for another one
 	misses  uint64
 	n       int
 	entries []uint32 // open addressing; 0 is an empty place
@@ -30,7 +31,10 @@ type idSet struct {
 
 func newIDs() *ids {
 	s := &ids{seed: maphash.MakeSeed()}
-	lru, err := simplelru.NewLRU(idsBytes/minIDBytes, func(_ string, set *idSet) { s.bytes -= set.weight() })
+	lru, err := simplelru.NewLRU(idsBytes/minIDBytes, func(_ string, set *idSet) {
+		s.bytes -= set.weight()
+		*set = idSet{gone: true}
+	})
 	if err != nil {
 		panic(fmt.Sprintf("keep ids: %v", err)) // its size is a constant
 	}
@@ -66,10 +70,9 @@ func (s *ids) grown(name string, by int) {
 	}
 }
 
-// add notes that a thread has a message. A thread that is not here stays out: its other ids are not known.
-func (s *ids) add(name, id string) {
-	set, ok := s.lru.Peek(name)
-	if !ok || !set.whole {
+// add notes that a thread has a message, where its other ids are known.
+func (s *ids) add(name string, set *idSet, id string) {
+	if !set.whole {
 		return
 	}
 	before := set.weight()
@@ -130,13 +133,37 @@ func (s *idSet) missing(messages uint64) bool {
 
 // newID says that a thread can't have a message of that id.
 func (p *Partition) newID(name, id string, messages uint64) (bool, error) {
-	set := p.ids.of(name, messages)
+	set := p.idsOf(name, messages)
 	if !set.whole && set.missing(messages) {
 		if err := p.readIDs(name, set); err != nil {
 			return false, err
 		}
 	}
 	return !set.may(p.ids.hash(id)), nil
+}
+
+// idsOf are a thread's, which the open batch has at hand where it writes the thread.
+func (p *Partition) idsOf(name string, messages uint64) *idSet {
+	w := p.written(name)
+	if w != nil && w.ids != nil && !w.ids.gone {
+		return w.ids
+	}
+	set := p.ids.of(name, messages)
+	if w != nil {
+		w.ids = set
+	}
+	return set
+}
+
+// addID notes a message of a thread that the open batch writes. A thread whose ids are not here stays out: the others
+// are not known.
+func (p *Partition) addID(w *written, name, id string) {
+	if w.ids == nil || w.ids.gone {
+		w.ids, _ = p.ids.lru.Peek(name)
+	}
+	if w.ids != nil {
+		p.ids.add(name, w.ids, id)
+	}
 }
 
 func (p *Partition) readIDs(name string, set *idSet) error {

@@ -70,8 +70,7 @@ func TestIDsAreBounded(t *testing.T) {
 		if i >= 200_000 {
 			name = "long"
 		}
-		s.of(name, 0)
-		s.add(name, fmt.Sprint(i))
+		s.add(name, s.of(name, 0), fmt.Sprint(i))
 		if s.bytes > idsBytes {
 			t.Fatalf("%d bytes", s.bytes)
 		}

@@ -106,7 +106,12 @@ func (s *sorter) read(b *pebble.Batch) error {
 // sort orders rows by their heads, and then, a few at once, those that share one: a thread's rows of a kind mostly come
 // in the order of their keys, which costs a look at each.
 func (s *sorter) sort() {
-	slices.SortFunc(s.places, func(a, b place) int { return cmp.Or(cmp.Compare(a.head, b.head), cmp.Compare(a.nth, b.nth)) })
+	slices.SortFunc(s.places, func(a, b place) int {
+		if a.head != b.head {
+			return cmp.Compare(a.head, b.head)
+		}
+		return cmp.Compare(a.nth, b.nth)
+	})
 	for rest := s.places; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].head == rest[0].head {
@@ -122,15 +127,19 @@ func (s *sorter) sort() {
 // each calls fn for the last row of each key, in order.
 func (s *sorter) each(fn func(row) error) error {
 	for i, at := range s.places {
-		r := s.rows[at.nth]
-		if i+1 < len(s.places) && bytes.Equal(r.key, s.rows[s.places[i+1].nth].key) {
+		if i+1 < len(s.places) && s.same(at, s.places[i+1]) {
 			continue
 		}
-		if err := fn(r); err != nil {
+		if err := fn(s.rows[at.nth]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// same says whether two rows have the same key.
+func (s *sorter) same(a, b place) bool {
+	return a.head == b.head && bytes.Equal(s.rows[a.nth].key, s.rows[b.nth].key)
 }
 
 // headOf is of what follows the partition, which all keys of a batch share.

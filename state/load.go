@@ -167,8 +167,8 @@ func (p *Partition) LoadCompaction(st *thread.State) error {
 	if st.Compaction != nil {
 		return nil
 	}
-	if c := p.compactions[st.Header.Thread]; c != nil {
-		st.Compaction = p.copied(c)
+	if w := p.written(st.Header.Thread); w != nil && w.compaction != nil {
+		st.Compaction = p.copied(w.compaction)
 		return nil
 	}
 	t := p.hot.get(st.Header.Thread)

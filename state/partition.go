@@ -18,22 +18,33 @@ type Partition struct {
 	store *Store
 	open  *openBatch
 
-	meta    Meta
-	changed bool
-	ranged  bool // the open batch removes a range of rows
-	room    int  // for the batches to come; 0: as much as usual
-	// headers of the open batch: a thread's header is rewritten with every event, and only its last
-	// version has to be encoded.
-	headers  map[string]*thread.Header
+	meta     Meta
+	changed  bool
+	ranged   bool                // the open batch removes a range of rows
+	room     int                 // for the batches to come; 0: as much as usual
+	threads  map[string]*written // of the open batch
+	last     lastWritten
 	outgoing []*Outgoing
 	jobs     []*thread.Job
-	// compactions of the open batch, for the same reason as headers.
-	compactions map[string]*thread.Compaction
-	spare       *thread.Compaction // of an earlier event, for the next one to be copied into
-	row         []byte             // the last one encoded, for the next one to be written over
-	idle        *thread.State      // of an earlier step, for the next one to be loaded into
-	hot         *hot
-	ids         *ids
+	spare    *thread.Compaction // of an earlier event, for the next one to be copied into
+	row      []byte             // the last one encoded, for the next one to be written over
+	idle     *thread.State      // of an earlier step, for the next one to be loaded into
+	hot      *hot
+	ids      *ids
+}
+
+// written is a thread in the open batch. Header and compaction are rewritten with nearly every event, and only their
+// last version has to be encoded.
+type written struct {
+	header     *thread.Header
+	compaction *thread.Compaction // nil where the batch does not change it
+	ids        *idSet             // nil where they were not asked for since
+}
+
+// lastWritten is the thread that was asked for last: a step asks for the same one several times.
+type lastWritten struct {
+	name   string
+	thread *written // nil: the open batch has not written it
 }
 
 // Partition opens a partition for writing.
@@ -52,9 +63,8 @@ func (s *Store) Partition(id int) (*Partition, error) {
 func (p *Partition) begin() {
 	p.open = newOpenBatch(p.store.db, p.room)
 	p.r = p.open
-	p.headers = make(map[string]*thread.Header)
+	p.threads, p.last = make(map[string]*written), lastWritten{}
 	p.outgoing, p.jobs = nil, nil
-	p.compactions = make(map[string]*thread.Compaction)
 	p.changed, p.ranged = false, false
 }
 
@@ -70,10 +80,28 @@ func (p *Partition) SetMeta(m Meta) {
 	p.changed = true
 }
 
+// written is what the open batch has of a thread; nil where it has not written it.
+func (p *Partition) written(name string) *written {
+	if p.last.name != name {
+		p.last = lastWritten{name, p.threads[name]}
+	}
+	return p.last.thread
+}
+
+// writes notes that the open batch writes a thread.
+func (p *Partition) writes(name string) *written {
+	w := p.written(name)
+	if w == nil {
+		w = &written{header: &thread.Header{}}
+		p.threads[name], p.last.thread = w, w
+	}
+	return w
+}
+
 // Header is the header of a thread; nil where the thread is not known.
 func (p *Partition) Header(name string) (*thread.Header, error) {
-	if h, ok := p.headers[name]; ok {
-		return h, nil
+	if w := p.written(name); w != nil {
+		return w.header, nil
 	}
 	if t := p.hot.get(name); t.header != nil {
 		return t.header, nil
@@ -131,8 +159,8 @@ func (p *Partition) ended(err error) error {
 		p.hot = newHot() // what the store has of this batch nobody knows
 		return fmt.Errorf("commit partition %d: %w", p.id, err)
 	}
-	for name, h := range p.headers {
-		p.hot.put(name, h, p.compactions[name])
+	for name, w := range p.threads {
+		p.hot.put(name, w.header, w.compaction)
 	}
 	p.begin()
 	return nil
@@ -148,17 +176,17 @@ func (p *Partition) apply(opts *CommitOptions) error {
 
 // end writes what the open batch has kept back.
 func (p *Partition) end() {
-	for _, h := range p.headers {
-		p.row = encodeHeader(p.row[:0], h)
-		p.set(p.key(kindHeader).rest(h.Thread), p.row)
-	}
-	for name, c := range p.compactions {
-		p.set(p.key(kindCut).rest(name), encodeCompaction(c))
+	for name, w := range p.threads {
+		p.row = encodeHeader(p.row[:0], w.header)
+		p.set(p.key(kindHeader).rest(name), p.row)
+		if w.compaction != nil {
+			p.set(p.key(kindCut).rest(name), encodeCompaction(w.compaction))
+		}
 	}
 	p.set(p.key(kindMeta), encodeJSON(p.meta))
 	for _, o := range p.outgoing {
-		if h := p.headers[o.Thread]; o.Guarded && h != nil {
-			o.After = h.SummariesSeq
+		if w := p.threads[o.Thread]; o.Guarded && w != nil {
+			o.After = w.header.SummariesSeq
 		}
 	}
 }

@@ -9,15 +9,11 @@ import (
 // has happened before, so a step is in the batch whole or not at all.
 func (p *Partition) Save(st *thread.State) {
 	name := st.Header.Thread
-	if h := p.headers[name]; h != nil {
-		*h = st.Header
-	} else {
-		h := st.Header
-		p.headers[name] = &h
-	}
+	w := p.writes(name)
+	*w.header = st.Header
 	p.changed = true
 	c := &st.Changes
-	p.saveMessage(name, st.Message, c)
+	p.saveMessage(w, name, st.Message, c)
 	p.saveWaiting(name, c)
 	for id, ledger := range c.Ledgers {
 		p.set(p.key(kindLedger).part(name).rest(id), ledger)
@@ -30,21 +26,21 @@ func (p *Partition) Save(st *thread.State) {
 	}
 	p.saveJobs(name, c)
 	if c.Compacted {
-		if old := p.compactions[name]; old != st.Compaction {
-			p.spare = old
+		if w.compaction != st.Compaction {
+			p.spare = w.compaction
 		}
-		p.compactions[name] = st.Compaction
+		w.compaction = st.Compaction
 	}
 }
 
-func (p *Partition) saveMessage(name string, m *thread.Message, c *thread.Changes) {
+func (p *Partition) saveMessage(w *written, name string, m *thread.Message, c *thread.Changes) {
 	if c.MessagePut {
 		p.row = encodeMessage(p.row[:0], m)
 		p.set(p.key(kindMessage).part(name).rest(m.ID), p.row)
 	}
 	if c.MessageNew {
 		p.set(p.key(kindOrder).part(name).number(m.Ordinal), []byte(m.ID))
-		p.ids.add(name, m.ID)
+		p.addID(w, name, m.ID)
 	}
 	for _, r := range c.Revisions {
 		var e encoder
