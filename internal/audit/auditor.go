@@ -22,7 +22,7 @@ type auditor struct {
 	now   time.Time    // when the replay began
 	first uint64       // the first sequence that EVENTS holds
 	prices
-	calls map[string][]*events.UsageRecord // of summaries that have not ended
+	calls map[string][]*call // of summaries that have not ended
 	// startedAt says since when a job is under way.
 	startedAt map[string]time.Time
 	// inStore says whether the store that was given holds a job; false where none was.

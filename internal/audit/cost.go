@@ -32,12 +32,23 @@ func (a *auditor) usage(at scope, st *thread.State, rec *events.UsageRecord, whe
 	if job := st.Job(rec.SummaryID); job == nil {
 		a.tally.find(at, a.finding(rec, CheckJob, "a summary.started of that id before it, which has not ended", "none"))
 	} else {
-		a.calls[rec.SummaryID] = append(a.calls[rec.SummaryID], rec)
+		a.calls[rec.SummaryID] = append(a.calls[rec.SummaryID], &call{UsageRecord: rec, inTime: a.stands(st, job)})
 		if want := job.Attempts + 1; rec.Attempt != want {
 			a.tally.find(at, a.finding(rec, CheckJob, fmt.Sprintf("call %d of its job", want), fmt.Sprintf("call %d", rec.Attempt)))
 		}
 	}
 	a.priced(at, rec, when)
+}
+
+// call is a paid call on record.
+type call struct {
+	*events.UsageRecord
+	inTime bool // its answer fitted what its job was to make when it was recorded
+}
+
+// stands says whether a job's answer can be used.
+func (a *auditor) stands(st *thread.State, job *thread.Job) bool {
+	return !job.Superseded && a.lane.fold.JobPolicy(st, job) != nil
 }
 
 // priced holds a call's cost against its usage, by the model and the price table that it names.
@@ -99,7 +110,7 @@ func (a *auditor) spent(at scope, rec events.Record, id string, usage events.Usa
 			a.tally.find(at, a.finding(rec, CheckCost, sum.String()+" by its calls", said.String()))
 			return
 		}
-		sum = sum.with(calls[len(calls)-1-n])
+		sum = sum.with(calls[len(calls)-1-n].UsageRecord)
 	}
 }
 

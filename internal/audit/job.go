@@ -141,7 +141,7 @@ func (a *auditor) failed(at scope, st *thread.State, rec *events.Failed) {
 	if job := st.Job(rec.SummaryID); job != nil {
 		a.owed(at, st, job)
 	}
-	a.withoutText(at, rec)
+	a.withoutText(at, st, rec)
 	a.spent(at, rec, rec.SummaryID, rec.Usage, rec.Cost)
 	delete(a.startedAt, rec.SummaryID)
 }

@@ -43,20 +43,26 @@ func (a *auditor) byModel(at scope, st *thread.State, job *thread.Job, rec *even
 	}
 }
 
-// pricedAs says that a call names the model that was asked for. It names another one only where that has a price
+// pricedAs says that the last call names the model that was asked for. It names another one only where that has a price
 // and the one that was asked for has none.
-func (a *auditor) pricedAs(call *events.UsageRecord, rec *events.Summary) bool {
-	if call.Cost.AmountMicroUSD == nil {
+func (a *auditor) pricedAs(last *call, rec *events.Summary) bool {
+	if last.Cost.AmountMicroUSD == nil {
 		return true
 	}
-	table := a.tables[string(call.Cost.PriceTable)]
+	table := a.tables[string(last.Cost.PriceTable)]
 	return table != nil && table.Cost(pricing.Tokens{}, rec.CreatedAt, orNone(rec.Model)) != nil
 }
 
 // withoutText holds a failure against the calls on record for it: no text of theirs was used.
-func (a *auditor) withoutText(at scope, rec *events.Failed) {
-	last := a.lastCall(rec.SummaryID)
+func (a *auditor) withoutText(at scope, st *thread.State, rec *events.Failed) {
+	last, job := a.lastCall(rec.SummaryID), st.Job(rec.SummaryID)
 	if last == nil {
+		return
+	}
+	// A call and the summary of its text are decided as one: between the two nothing can supersede a job, unless the
+	// summary, and the store with it, were lost before it was on record.
+	if last.Outcome == callUsed && last.inTime && rec.Code == codeSuperseded && job != nil && !a.stands(st, job) {
+		a.tally.doubt(at, "a model's text was lost with its store before it was on record")
 		return
 	}
 	a.agrees(at, rec, "the last call's text was used", false, last.Outcome == callUsed)
@@ -66,7 +72,7 @@ func (a *auditor) withoutText(at scope, rec *events.Failed) {
 }
 
 // lastCall is the last call on record of a job that has not ended; nil where there is none.
-func (a *auditor) lastCall(id string) *events.UsageRecord {
+func (a *auditor) lastCall(id string) *call {
 	calls := a.calls[id]
 	if len(calls) == 0 {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
-	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/jobs"
 	"precis/internal/recovery"
@@ -117,7 +116,7 @@ func rulesRunner(log *broker.LogReader, mask func(string) string) (*jobs.Runner,
 func (r *replay) watch(l *lane) error {
 	l.watch = &auditor{
 		lane: l, tally: r.tally, rules: r.rules, now: r.began, first: max(r.log.First, 1),
-		calls: map[string][]*events.UsageRecord{}, startedAt: map[string]time.Time{}, inStore: r.jobsOf(l.id),
+		calls: map[string][]*call{}, startedAt: map[string]time.Time{}, inStore: r.jobsOf(l.id),
 		rulesVersion: rules.Version, rejections: r.rejections[l.id], waiting: map[uint64]bool{}, again: map[place]bool{},
 	}
 	return nil
