@@ -56,7 +56,7 @@ func (c *chooser) open() {
 
 func (c *chooser) offerAll() {
 	c.opening = slices.Grow(c.opening[:0], len(c.doc.lines))
-	for i := range c.doc.lines {
+	for i := range min(len(c.doc.lines), mostBids) {
 		if o := c.offer(i); o.rate > 0 {
 			c.opening = append(c.opening, newBid(i, o.rate))
 		}
@@ -120,7 +120,7 @@ func (c *chooser) choose(p choice) {
 		c.groups[g] = true
 	}
 	for _, i := range []int{p.line - 1, p.line + 1} {
-		if i < 0 || i >= len(c.doc.lines) {
+		if i < 0 || i >= min(len(c.doc.lines), mostBids) {
 			continue
 		}
 		if o := c.offer(i); o.rate > 0 {

@@ -18,8 +18,11 @@ type offer struct {
 // positive rates do, without their last ones (a ten-billionth of it); behind them is the line, the earlier the greater.
 type bid uint64
 
-// bidNumber are the bits of a bid that hold its line or identifier.
-const bidNumber = 1<<20 - 1
+// mostBids bounds the lines that are offered: a bid's last bits hold its line. Only data in megabytes is cut into more.
+const (
+	mostBids  = 1 << 20
+	bidNumber = mostBids - 1
+)
 
 func newBid(of int, rate float64) bid {
 	return bid(math.Float64bits(rate))<<1&^bidNumber | bid(^of)&bidNumber
