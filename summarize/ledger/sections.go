@@ -28,22 +28,22 @@ func (t *text) asked(l Ledger) {
 		standing++
 	}
 	requests, instructions := w.asked[standing:], w.asked[:standing]
-	t.add("The user asked:", t.first(len(requests), func(i int) string {
+	t.add("The user asked:", t.first(len(requests), shareAsked, func(i int) string {
 		limit := max(t.share(shareAsked)-40, leastRequest)
 		if i > 0 {
 			limit = leastRequest * t.wide
 		}
 		return "- " + clip(requests[i].Text, limit)
 	}), l.Omitted.Requests, shareAsked)
-	t.add("Standing instructions:", t.first(len(instructions), func(i int) string {
+	t.add("Standing instructions:", t.first(len(instructions), shareStanding, func(i int) string {
 		return "- " + strings.TrimLeft(instructions[i].Text, "-* ")
 	}), 0, shareStanding)
 }
 
-// first writes the first of n entries, as many as could find room in the whole text; the others are empty.
-func (t *text) first(n int, entry func(i int) string) []string {
-	list, written := make([]string, n), 0
-	for i := 0; i < n && written <= t.max; i++ {
+// first writes the first of n entries, as many as could find room in their section's share; the others are empty.
+func (t *text) first(n, share int, entry func(i int) string) []string {
+	list, written, room := make([]string, n), 0, t.share(share)
+	for i := 0; i < n && written <= room; i++ {
 		list[i] = entry(i)
 		if i > 0 { // the first may be clipped
 			written += runes(list[i])
@@ -78,7 +78,7 @@ func (t *text) errors(l Ledger) {
 	if w.errors == nil {
 		w.errors = highestFirst(l.Errors, func(e Error) uint64 { return e.Last })
 	}
-	t.add("Errors:", t.first(len(w.errors), func(i int) string {
+	t.add("Errors:", t.first(len(w.errors), shareErrors, func(i int) string {
 		e := &w.errors[i]
 		if e.Seen > 1 {
 			return fmt.Sprintf("- %s (came back, %d×)", clip(e.Text, 120), e.Seen)
@@ -92,7 +92,7 @@ func (t *text) commands(l Ledger) {
 	if w.commands == nil {
 		w.commands = highestFirst(l.Commands, Command.rank)
 	}
-	t.add("Commands:", t.first(len(w.commands), func(i int) string { return w.commands[i].line() }), l.Omitted.Commands, shareCommands)
+	t.add("Commands:", t.first(len(w.commands), shareCommands, func(i int) string { return w.commands[i].line() }), l.Omitted.Commands, shareCommands)
 }
 
 // rank puts what ended badly before the rest, and commands that only look last.
