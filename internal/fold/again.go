@@ -20,22 +20,23 @@ func (w *compaction) again(ctx context.Context, drafts []draft) error {
 	}
 	trigger := events.Trigger{Reason: events.TriggerRegenerated}
 	for _, sum := range stale {
-		if err := w.remake(ctx, sum, trigger); err != nil {
+		if err := w.remake(ctx, sum, trigger, true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// remake makes a stale summary again; stale ones come before what was made from them.
-func (w *compaction) remake(ctx context.Context, sum *thread.Summary, trigger events.Trigger) error {
+// remake makes a stale summary again; stale ones come before what was made from them. own says that the event has made
+// it stale.
+func (w *compaction) remake(ctx context.Context, sum *thread.Summary, trigger events.Trigger, own bool) error {
 	var err error
 	switch {
 	case sum.Slot == events.SlotCurrent:
 		return w.current(ctx, trigger)
 	case len(sum.SourceSums) > 0:
 		var children []string
-		if children, err = w.replacedBy(sum.SourceSums); err != nil {
+		if children, err = w.replacedBy(sum.SourceSums, own); err != nil {
 			return err
 		}
 		err = w.node(ctx, sum.Slot, sum.Level, children, trigger)

@@ -82,7 +82,7 @@ func (w *compaction) renewOne(ctx context.Context, sum *thread.Summary) error {
 	trigger := events.Trigger{Reason: events.TriggerRegenerated}
 	switch sum.Kind {
 	case events.KindCompaction:
-		return w.remake(ctx, sum, trigger)
+		return w.remake(ctx, sum, trigger, false)
 	case events.KindHistory:
 		if !tellsHistory(w.p) || historyDue(w.st, w.p) {
 			return nil // nobody wants it, or the event makes the next one
@@ -106,10 +106,14 @@ func (w *compaction) waits() ([]string, error) {
 	return w.f.part.Renewals(w.st.Header.Thread, int(w.st.Header.RenewCompactions)) // they come first
 }
 
-// replacedBy are the summaries that hold the places of those that a node was made from now.
-func (w *compaction) replacedBy(ids []string) ([]string, error) {
+// replacedBy are the summaries that hold the places of those that a node was made from now. Where the event has made
+// it stale, all held theirs until then, and those that no longer do are loaded.
+func (w *compaction) replacedBy(ids []string, own bool) ([]string, error) {
 	ids = slices.Clone(ids)
 	for i, id := range ids {
+		if own && w.st.Summary(id) == nil {
+			continue
+		}
 		slot, err := w.slotOf(id)
 		if err != nil {
 			return nil, err
@@ -172,7 +176,7 @@ func (w *compaction) freshen(ctx context.Context, id string, trigger events.Trig
 		return false, nil
 	}
 	w.freshened++
-	return true, w.remake(ctx, sum, trigger)
+	return true, w.remake(ctx, sum, trigger, false)
 }
 
 // freshenedOnRecord is how many the event has made again, as far as is on record, since it was to cut the thread.
