@@ -1,6 +1,10 @@
 package events
 
-import "unicode/utf8"
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
 
 // plain reads a body that is written as most are: an object of members that mean something, each once, and each a
 // text, a truth value or null. It says no to whatever else there is, and to all that is broken: that is read, and told,
@@ -51,9 +55,8 @@ func plainText(b []byte, i int) (text []byte, next int) {
 		return nil, i
 	}
 	wide := false
-	for j := i + 1; j < len(b); j++ {
-		switch kind := plainBytes[b[j]]; kind {
-		case plainByte:
+	for j := plainEnd(b, i+1); j < len(b); j = plainEnd(b, j+1) {
+		switch plainBytes[b[j]] {
 		case plainQuote:
 			text = b[i+1 : j]
 			if wide && !utf8.Valid(text) {
@@ -65,12 +68,32 @@ func plainText(b []byte, i int) (text []byte, next int) {
 				return nil, i
 			}
 		case plainWide:
-			wide = true
+			for wide = true; j+1 < len(b) && b[j+1] >= utf8.RuneSelf; {
+				j++
+			}
 		default:
 			return nil, i
 		}
 	}
 	return nil, i
+}
+
+// plainEnd is where the bytes from i on end that stand for themselves, looked at eight at once: nearly all do. The
+// lowest high bit that is set among eight is that of the first byte that is below a blank, a quote, a backslash or beyond
+// ASCII; a borrow may set others above it.
+func plainEnd(b []byte, i int) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		quote, escape := x^ones*'"', x^ones*'\\'
+		if ends := (x | (x - ones*' ') | (quote - ones) | (escape - ones)) & high; ends != 0 {
+			return i + bits.TrailingZeros64(ends)/8
+		}
+	}
+	for i < len(b) && plainBytes[b[i]] == plainByte {
+		i++
+	}
+	return i
 }
 
 // plainValue is where the value at i ends; 0 where it is not a plain one.

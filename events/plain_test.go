@@ -61,3 +61,28 @@ func TestPlain(t *testing.T) {
 		}
 	}
 }
+
+// Eight at once end where one after the other would: every byte, at each place of the eight, behind plain ones and before
+// any other.
+func TestPlainEnd(t *testing.T) {
+	for length := range 20 {
+		for at := range length {
+			for c := range 256 {
+				for _, behind := range []byte{'a', '"', 0xff, 0} {
+					b := bytes.Repeat([]byte{'!'}, length)
+					for i := at + 1; i < length; i++ {
+						b[i] = behind
+					}
+					b[at] = byte(c)
+					want := 0
+					for want < length && plainBytes[b[want]] == plainByte {
+						want++
+					}
+					if got := plainEnd(b, 0); got != want {
+						t.Fatalf("plain bytes of %q end at %d, want %d", b, got, want)
+					}
+				}
+			}
+		}
+	}
+}
