@@ -7,8 +7,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
@@ -81,14 +81,30 @@ type sorter struct {
 	places []place
 }
 
-// sorters are used again: each holds as much as its batch.
-var sorters = sync.Pool{New: func() any { return new(sorter) }}
+// newSorters are as many as there are processors: each takes as much memory as its batch, and more at once would not end
+// earlier.
+func newSorters() chan *sorter {
+	n := runtime.GOMAXPROCS(0)
+	sorters := make(chan *sorter, n)
+	for range n {
+		sorters <- new(sorter)
+	}
+	return sorters
+}
 
-// done gives the sorter back, without what it has sorted.
-func (s *sorter) done() {
-	clear(s.rows)
-	s.rows, s.places = s.rows[:0], s.places[:0]
-	sorters.Put(s)
+// sorted calls fn for the last row of each key of a batch, in order.
+func (s *Store) sorted(b *pebble.Batch, fn func(row) error) error {
+	rows := <-s.sorters
+	defer func() {
+		clear(rows.rows) // they are the batch's
+		rows.rows, rows.places = rows.rows[:0], rows.places[:0]
+		s.sorters <- rows
+	}()
+	if err := rows.read(b); err != nil {
+		return err
+	}
+	rows.sort()
+	return rows.each(fn)
 }
 
 func (s *sorter) read(b *pebble.Batch) error {
@@ -151,18 +167,12 @@ func headOf(k []byte) uint64 {
 
 // writeTable writes the rows of a batch to a file, and syncs it.
 func (s *Store) writeTable(path string, b *pebble.Batch) error {
-	rows := sorters.Get().(*sorter)
-	defer rows.done()
-	if err := rows.read(b); err != nil {
-		return err
-	}
-	rows.sort()
 	f, err := s.opts.FS.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
 	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), s.pebble.MakeWriterOptions(0, s.db.TableFormat()))
-	err = rows.each(func(r row) error { return writeRow(w, r) })
+	err = s.sorted(b, func(r row) error { return writeRow(w, r) })
 	return errors.Join(err, w.Close())
 }
 

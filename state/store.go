@@ -46,6 +46,8 @@ type Store struct {
 	pebble *pebble.Options
 	opts   Options
 	dir    string
+	// sorters bring the rows of tables in order.
+	sorters chan *sorter
 }
 
 // Open opens the store in dir, making it where there is none. It fails with an *OwnedError where
@@ -63,7 +65,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, openError(opts.FS, dir, err)
 	}
-	s := &Store{db: db, pebble: with, opts: opts, dir: dir}
+	s := &Store{db: db, pebble: with, opts: opts, dir: dir, sorters: newSorters()}
 	if err := s.begin(dir); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
