@@ -142,10 +142,16 @@ func (p *Partition) newID(name, id string, messages uint64) (bool, error) {
 	return !set.may(p.ids.hash(id)), nil
 }
 
+// idsTouch is after how many questions a thread that the open batch has at hand counts as used again.
+const idsTouch = 32
+
 // idsOf are a thread's, which the open batch has at hand where it writes the thread.
 func (p *Partition) idsOf(name string, messages uint64) *idSet {
 	w := p.written(name)
 	if w != nil && w.ids != nil && !w.ids.gone {
+		if w.asked++; w.asked%idsTouch == 0 {
+			p.ids.lru.Get(name)
+		}
 		return w.ids
 	}
 	set := p.ids.of(name, messages)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
 	"precis/internal/thread"
@@ -81,5 +82,29 @@ func TestIDsAreBounded(t *testing.T) {
 	}
 	if bytes != s.bytes {
 		t.Fatalf("counted %d bytes, there are %d", s.bytes, bytes)
+	}
+}
+
+// TestIDsOfABusyThreadStay: a thread that one large batch asks for all the time is not taken for one that nobody uses.
+func TestIDsOfABusyThreadStay(t *testing.T) {
+	store := openOn(t, vfs.NewMem(), "d")
+	defer store.closes(t)
+	p, err := store.Partition(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	p.writes("busy").ids = p.ids.of("busy", 0)
+	for i := range 16384 {
+		name := fmt.Sprint("t", i/4)
+		other := p.ids.of(name, 0)
+		for k := range 40 {
+			p.ids.add(name, other, fmt.Sprint(i, k))
+		}
+		set := p.idsOf("busy", uint64(i))
+		if !set.whole {
+			t.Fatalf("its ids are gone at event %d", i)
+		}
+		p.ids.add("busy", set, fmt.Sprint(i))
 	}
 }

@@ -162,3 +162,40 @@ func rowsOf(t *testing.T, store *Store) map[string]string {
 	}
 	return rows
 }
+
+// TestExpect: a bulk's large batches are gone behind it, and an empty one that is exchanged holds nothing to write.
+func TestExpect(t *testing.T) {
+	store := openOn(t, vfs.NewMem(), "d")
+	defer store.closes(t)
+	p, err := store.Partition(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	const room = 3 << 20
+	p.Expect(room)
+	if p.Changed() {
+		t.Error("an empty batch counts as changed")
+	}
+	for range 3 {
+		p.set(newKey(3, kindOrder), make([]byte, 2*mostRoom))
+		applied, err := p.Ingest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := applied.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Expect(0)
+	for range 20 {
+		p.set(newKey(3, kindOrder), nil)
+		if _, err := p.Commit(NoSync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.set(newKey(3, kindOrder), nil)
+	if size := cap(p.open.batch.Repr()); size > mostRoom {
+		t.Errorf("behind a bulk, a batch has room for %d bytes", size)
+	}
+}

@@ -16,16 +16,18 @@ type openBatch struct {
 	indexed bool
 }
 
-// newOpenBatch begins with room for so many bytes, 0 for as much as usual.
+// newOpenBatch begins with room for so many bytes, 0 for as much as usual. The sizes are given then too: Pebble uses
+// batches again, with those that they had.
 func newOpenBatch(db *pebble.DB, room int) *openBatch {
-	o := &openBatch{db: db}
-	if room == 0 {
-		o.batch = db.NewBatch()
-	} else {
-		o.batch = db.NewBatch(pebble.WithInitialSizeBytes(room), pebble.WithMaxRetainedSizeBytes(room))
+	first, most := usualRoom, mostRoom
+	if room > 0 {
+		first, most = room, room
 	}
-	return o
+	return &openBatch{db: db, batch: db.NewBatch(pebble.WithInitialSizeBytes(first), pebble.WithMaxRetainedSizeBytes(most))}
 }
+
+// Pebble's own sizes, in bytes: with which a batch begins, and up to which it is used again.
+const usualRoom, mostRoom = 1 << 10, 1 << 20
 
 // read is the batch over what the store holds.
 func (o *openBatch) read() (*pebble.Batch, error) {

@@ -39,6 +39,7 @@ type written struct {
 	header     *thread.Header
 	compaction *thread.Compaction // nil where the batch does not change it
 	ids        *idSet             // nil where they were not asked for since
+	asked      uint32             // how often they were
 }
 
 // lastWritten is the thread that was asked for last: a step asks for the same one several times.

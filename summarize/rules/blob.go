@@ -7,29 +7,27 @@ import "strings"
 const leastBlob = 60
 
 // isBlob tells base64 and its like: one run of small letters, capitals and digits, in which two of five characters or more
-// are of another kind than the one before (of random ones two of three are). In names and paths most are of the same.
+// are of another kind than the one before (of random ones two of three are). In names and between joints most are of the same.
 func isBlob(text string) bool {
 	if len(text) < leastBlob {
 		return false
 	}
-	text = strings.TrimRight(text, "\"}]),") // where data ends
-	var kinds, before uint8
-	changes := 0
+	text = strings.Trim(text, "\"'`[]{}(),;+ ") // as it is quoted
+	kinds, before, changes := uint8(0), otherKind, 0
 	for i := 0; i < len(text); i++ {
 		kind := wordKinds[text[i]]
 		if kind == otherKind {
 			if !blobSigns[text[i]] {
 				return false
 			}
-			continue
-		}
-		if kind != before {
+		} else if before != otherKind && kind != before {
 			changes++
 		}
 		kinds |= kind
 		before = kind
 	}
-	return kinds == smallKind|capitalKind|digitKind && changes*5 >= 2*len(text)
+	const all = smallKind | capitalKind | digitKind
+	return kinds&all == all && changes*5 >= 2*len(text)
 }
 
 // blobSigns stand in base64 beside letters and digits.

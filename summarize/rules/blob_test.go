@@ -20,6 +20,8 @@ func TestIsBlob(t *testing.T) {
 		{"base64 in a sentence", "key " + base64.StdEncoding.EncodeToString(sum[:]), false},
 		{"hexadecimal", hex.EncodeToString(sum[:]), false},
 		{"a path", "src/main/java/com/example/Project42/internal/HttpServerFactory/ConnectionHandlerTest9", false},
+		{"a path of short names", "/home/Bob/A1/B2/C3/D4/E5/F6/G7/H8/I9/J10/K11/L12/M13/N14/O15/P16", false},
+		{"base64 in quotes", `"` + base64.StdEncoding.EncodeToString(sum[:]) + `" +`, true},
 		{"a long name", "TestThatTheHttpServerClosesIdleConnectionsAfter30SecondsWithoutAnyRequest", false},
 		{"a line drawn", strings.Repeat("=-", 40), false},
 		{"one letter", strings.Repeat("a", 80), false},
@@ -31,8 +33,8 @@ func TestIsBlob(t *testing.T) {
 	}
 }
 
-// TestBlobsAreNotShown: encoded data does not fill a summary, and what stands around it is shown.
-func TestBlobsAreNotShown(t *testing.T) {
+// TestBlobsDoNotFill: of encoded data a little is shown, and what stands around it.
+func TestBlobsDoNotFill(t *testing.T) {
 	data := make([]byte, 6000)
 	for i, sum := 0, sha512.Sum512(nil); i < len(data); i, sum = i+len(sum), sha512.Sum512(sum[:]) {
 		copy(data[i:], sum[:])

@@ -6,26 +6,29 @@ import (
 	"testing"
 )
 
-// TestNumbersOfData: of data with more numbers than are weighed, the record that was asked for is shown, and names count
-// to the end.
+// TestNumbersOfData: of data with more numbers than are weighed, the record that was asked for is shown, whatever its
+// number stands in, and names count to the end.
 func TestNumbersOfData(t *testing.T) {
-	var rows strings.Builder
-	rows.WriteString("id,amount,note\n")
-	for i := range 3 * maxNumbers {
-		note := "paid"
-		if i == 3*maxNumbers-100 {
-			note = "heldByComplianceTeam"
+	const rows = 3 * maxNumbers
+	var text strings.Builder
+	text.WriteString("id,amount,state\n")
+	for i := range rows {
+		state := "paid"
+		if i == rows-100 {
+			state = "heldByComplianceTeam"
 		}
-		fmt.Fprintf(&rows, "%d,%d,%s\n", 500000+i, 7000000+13*i, note)
+		fmt.Fprintf(&text, "%d,%d,%s\n", 500000+i, 7000000+13*i, state)
 	}
-	asked := fmt.Sprint(500000 + 3*maxNumbers - 2000)
-	got := ToolOutput(Input{
-		MessageID: "m1", ToolName: "run_query", Content: rows.String(), MaxChars: 800,
-		Earlier: []string{"What became of payment " + asked + "?"},
-	}).Text
-	for _, want := range []string{"\n" + asked + ",", "heldByComplianceTeam"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in:\n%s", want, got)
+	const asked = rows - 2000
+	for name, number := range map[string]int{"first column": 500000 + asked, "second column": 7000000 + 13*asked} {
+		got := ToolOutput(Input{
+			MessageID: "m1", ToolName: "run_query", Content: text.String(), MaxChars: 800,
+			Earlier: []string{fmt.Sprintf("What became of payment %d?", number)},
+		}).Text
+		for _, want := range []string{fmt.Sprintf("\n%d,%d,paid", 500000+asked, 7000000+13*asked), "heldByComplianceTeam"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in:\n%s", name, want, got)
+			}
 		}
 	}
 }

@@ -12,6 +12,7 @@ type term struct {
 	text     string
 	word     int32 // its number among the identifiers; none where it is not among them
 	specific bool  // an identifier by its looks
+	refused  bool  // there was no room for it among the identifiers
 	subs     span  // of terms.subs: its subwords, in order
 	parts    span  // of terms.parts
 }

@@ -116,6 +116,9 @@ func (v *vocabulary) read(i int, l *line) {
 	if isBlob(l.text) {
 		return
 	}
+	if v.numbers >= maxNumbers && v.speaksOf(l.text) {
+		v.asked = i
+	}
 	for at := 0; ; {
 		start, end, _ := nextWord(l.text, at)
 		if start == end {
@@ -194,9 +197,11 @@ const (
 func (v *vocabulary) mention(n int32, line, start, times int, how uint32) {
 	t := &v.terms.list[n]
 	if t.word == none {
+		if t.refused && v.asked != line {
+			return
+		}
 		look := lookOf(t.text)
-		if !v.admits(t.text, look, line) {
-			t.specific = false // it is not asked about again
+		if t.refused = !v.admits(look, line); t.refused {
 			return
 		}
 		t.word = int32(len(v.words))
@@ -209,25 +214,34 @@ func (v *vocabulary) mention(n int32, line, start, times int, how uint32) {
 	w.last = int32(line)
 }
 
-// admits tells whether there is room for another identifier. A number that was talked about has it always, and what
-// stands behind it in its line.
-func (v *vocabulary) admits(text string, look uint32, line int) bool {
+// admits tells whether there is room for another identifier. In a line that has what was talked about all numbers have it.
+func (v *vocabulary) admits(look uint32, line int) bool {
 	switch {
 	case len(v.words) >= maxWords:
 		return false
-	case look&(isDigits|isDate|isHex) == 0:
+	case look&(isDigits|isDate|isHex) == 0 || v.asked == line:
 		return true
 	case v.numbers < maxNumbers:
 		v.numbers++
 		return true
 	}
+	return false
+}
+
+// speaksOf tells that a line has an identifier that was talked about.
+func (v *vocabulary) speaksOf(text string) (found bool) {
 	if v.talk == nil {
 		v.talk = wordsOf(talkOf(v.earlier))
 	}
-	if _, ok := v.talk[text]; ok {
-		v.asked = line
+	if len(v.talk) == 0 {
+		return false
 	}
-	return v.asked == line
+	eachWord(text, func(start, end int) {
+		if !found && end-start >= shortestWord {
+			_, found = v.talk[text[start:end]]
+		}
+	})
+	return found
 }
 
 // take finds a word's pairs of subwords and its parts.
