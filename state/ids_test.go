@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
 	"precis/internal/thread"
@@ -87,13 +86,7 @@ func TestIDsAreBounded(t *testing.T) {
 
 // TestIDsOfABusyThreadStay: a thread that one large batch asks for all the time is not taken for one that nobody uses.
 func TestIDsOfABusyThreadStay(t *testing.T) {
-	store := openOn(t, vfs.NewMem(), "d")
-	defer store.closes(t)
-	p, err := store.Partition(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	p := inMemory(t)
 	p.writes("busy").ids = p.ids.of("busy", 0)
 	for i := range 16384 {
 		name := fmt.Sprint("t", i/4)

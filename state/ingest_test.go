@@ -165,13 +165,7 @@ func rowsOf(t *testing.T, store *Store) map[string]string {
 
 // TestExpect: a bulk's large batches are gone behind it, and an empty one that is exchanged holds nothing to write.
 func TestExpect(t *testing.T) {
-	store := openOn(t, vfs.NewMem(), "d")
-	defer store.closes(t)
-	p, err := store.Partition(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	p := inMemory(t)
 	const room = 3 << 20
 	p.Expect(room)
 	if p.Changed() {
@@ -198,4 +192,16 @@ func TestExpect(t *testing.T) {
 	if size := cap(p.open.batch.Repr()); size > mostRoom {
 		t.Errorf("behind a bulk, a batch has room for %d bytes", size)
 	}
+}
+
+// inMemory is a partition of a store of its own.
+func inMemory(t *testing.T) *Partition {
+	store := openOn(t, vfs.NewMem(), "d")
+	t.Cleanup(func() { store.closes(t) })
+	p, err := store.Partition(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
 }

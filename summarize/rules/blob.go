@@ -12,7 +12,9 @@ func isBlob(text string) bool {
 	if len(text) < leastBlob {
 		return false
 	}
-	text = strings.Trim(text, "\"'`[]{}(),;+ ") // as it is quoted
+	if text = strings.Trim(text, "\"'`[]{}(),;+ "); len(text) < leastBlob { // without what quotes it
+		return false
+	}
 	kinds, before, changes := uint8(0), otherKind, 0
 	for i := 0; i < len(text); i++ {
 		kind := wordKinds[text[i]]

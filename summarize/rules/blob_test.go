@@ -25,6 +25,7 @@ func TestIsBlob(t *testing.T) {
 		{"a long name", "TestThatTheHttpServerClosesIdleConnectionsAfter30SecondsWithoutAnyRequest", false},
 		{"a line drawn", strings.Repeat("=-", 40), false},
 		{"one letter", strings.Repeat("a", 80), false},
+		{"brackets", strings.Repeat("[", 60) + "aB1", false},
 		{"nothing", "", false},
 	} {
 		if got := isBlob(c.text); got != c.want {

@@ -48,11 +48,12 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 			p.end = naturalEnd(l.text, len(prefix(l.text, room-20)))
 			p.size = c.cost(p.choice)
 		}
-		if p.size > room || isBlob(l.text) && p.size > blobs {
+		blob := isBlob(l.text)
+		if p.size > room || blob && p.size > blobs {
 			return
 		}
 		room -= p.size
-		if isBlob(l.text) {
+		if blob {
 			blobs -= p.size
 		}
 		shown[i] = true
