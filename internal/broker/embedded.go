@@ -62,19 +62,15 @@ func runServer(ctx context.Context, log *serverLog, o Options) (*server.Server, 
 	return srv, nil
 }
 
-// awaitServer starts srv and says precisely why it does not serve.
+// awaitServer starts srv and says precisely why it does not serve. A start that is cancelled ends once the server
+// has started: its Shutdown races with its Start, and does not cut the recovery of its files short either.
 func awaitServer(ctx context.Context, srv *server.Server, log *serverLog, o Options) error {
-	started := make(chan struct{})
-	go func() {
-		defer close(started)
-		srv.Start()
-	}()
-	select {
-	case <-started:
-	case <-ctx.Done():
-		srv.Shutdown()
-		<-started
-		return fmt.Errorf("start embedded server: %w", ctx.Err())
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("start embedded server: %w", err)
+	}
+	srv.Start()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("start embedded server: %w", err)
 	}
 	if line := log.fatalLine(); line != "" {
 		return fatalError(line, o)

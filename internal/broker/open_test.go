@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -119,6 +120,15 @@ func TestCancelledStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(testContext(t))
 	cancel()
 	_, err := Open(ctx, Options{StoreDir: t.TempDir(), Logger: zerolog.Nop()})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Cancelled at the server's first line, which it writes before it counts its goroutines: nothing races with it, and
+// nothing of it stays (TestMain).
+func TestStartCancelledOnTheWay(t *testing.T) {
+	ctx, cancel := context.WithCancel(testContext(t))
+	log := zerolog.New(io.Discard).Hook(zerolog.HookFunc(func(*zerolog.Event, zerolog.Level, string) { cancel() }))
+	_, err := Open(ctx, Options{StoreDir: t.TempDir(), Logger: log})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
