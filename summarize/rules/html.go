@@ -6,37 +6,47 @@ import "strings"
 // Scripts and styles say nothing to a reader.
 func (d *document) addHTML(text string) {
 	d.total = strings.Count(text, "\n") + 1
-	skip := ""  // the element whose content is passed over
 	title := "" // text inside <title>
 	for text != "" {
 		open := strings.IndexByte(text, '<')
 		if open < 0 {
 			open = len(text)
 		}
-		if skip == "" {
-			d.addRun(text[:open])
-		}
+		d.addRun(text[:open])
 		if text = text[open:]; text == "" {
 			break
 		}
 		end := tagEnd(text)
 		name := tagName(text[:end])
-		switch {
-		case skip != "":
-			if name == "/"+skip {
-				skip = ""
+		switch name {
+		case "script", "style", "svg":
+			if !strings.HasSuffix(text[:end], "/>") {
+				end += closing(text[end:], name)
 			}
-		case name == "script" || name == "style" || name == "svg":
-			skip = name
-		case name == "title":
+		case "title":
 			title, _, _ = strings.Cut(text[end:], "<")
-		case name == "a":
+		case "a":
 			d.addRun(attribute(text[:end], "href"))
 		}
 		text = text[end:]
 	}
 	if d.title == "" {
 		d.title = oneLine(title)
+	}
+}
+
+// closing is where the end tag of an element is in s; where it has none, behind s. What stands before it is no markup:
+// "a<b" of a script opens no tag, and must not swallow the end.
+func closing(s, name string) int {
+	for at := 0; ; at += 2 {
+		i := strings.Index(s[at:], "</")
+		if i < 0 {
+			return len(s)
+		}
+		at += i
+		if tag := s[at+2:]; len(tag) >= len(name) && strings.EqualFold(tag[:len(name)], name) {
+			return at
+		}
 	}
 }
 
