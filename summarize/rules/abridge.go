@@ -33,7 +33,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 		text := joinLines(header, body.text, d.further, mark)
 		size := runes(text)
 		switch {
-		case size <= limit && (2*body.source >= size || d.further == "" && !c.dropUncounted(&d, limit)):
+		case size <= limit && (2*body.source >= size || d.further == "" && !c.swapUncounted(&d, limit, limit-size)):
 			return text
 		case size <= limit && d.further == "":
 			body = doc.write(d.picks)
@@ -49,19 +49,36 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	}
 }
 
-// dropUncounted takes away the last fragment that is too short to count as a line of the source, where the
-// source has enough of others.
-func (c *chooser) dropUncounted(d *draft, limit int) bool {
+// swapUncounted takes away the last fragment that is too short to count as a line of the source, where the
+// source has enough of others, and shows one of those for it: a file of short lines must not end up with none.
+func (c *chooser) swapUncounted(d *draft, limit, room int) bool {
 	if c.doc.listing || c.countable(limit/2) < limit/2 {
 		return false
 	}
 	for i := len(d.picks) - 1; i >= 0 && len(d.picks) > 1; i-- {
-		if c.sourceChars(d.picks[i]) == 0 {
+		if p := d.picks[i]; c.sourceChars(p) == 0 {
 			d.picks = slices.Delete(d.picks, i, i+1)
+			c.addCounted(d, room+p.size)
 			return true
 		}
 	}
 	return false
+}
+
+// addCounted shows the next line that counts as one of the source, once there is room for it.
+func (c *chooser) addCounted(d *draft, room int) {
+	for ; d.next < len(c.doc.lines); d.next++ {
+		p := pick{choice: choice{line: d.next, end: len(c.doc.lines[d.next].text)}}
+		p.size = c.cost(p.choice)
+		if c.sourceChars(p) == 0 || slices.ContainsFunc(d.picks, func(q pick) bool { return q.line == p.line }) {
+			continue
+		}
+		if p.size <= room {
+			d.picks = append(d.picks, p)
+			d.next++
+		}
+		return
+	}
 }
 
 // countable is how many characters the source has in lines that count, at least most where it has as many.
@@ -89,6 +106,7 @@ type draft struct {
 	gain    float64 // the worth of all identifiers in it
 	rate    float64 // the worth per character of the last further identifier
 	left    int     // characters to spare
+	next    int     // the first line that addCounted has not settled
 }
 
 // draft chooses twice: what the first choice leaves to the list of further identifiers says what a
