@@ -3,6 +3,7 @@ package rules
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -94,11 +95,36 @@ func prefix(s string, n int) string {
 	}
 	for i := range s {
 		if n == 0 {
-			return s[:i]
+			return s[:between(s, i)]
 		}
 		n--
 	}
 	return s
+}
+
+// between is byte i of s, which begins a code point, or what is before it where a reader sees one character: a letter
+// with its marks, a picture with its colour or with what is joined to it.
+func between(s string, i int) int {
+	const most = 40 // bytes; families and flags of regions are shorter, and a text of nothing but marks is cut somewhere
+	for at := i; i-at < most; {
+		if at == 0 {
+			return 0
+		}
+		r, _ := utf8.DecodeRuneInString(s[at:])
+		before, n := utf8.DecodeLastRuneInString(s[:at])
+		if !continues(r) && before != joiner {
+			return at
+		}
+		at -= n
+	}
+	return i
+}
+
+const joiner = '\u200d'
+
+// continues tells a code point that is drawn on the one before it (UAX #29: extenders, spacing marks, skin tones).
+func continues(r rune) bool {
+	return r == joiner || unicode.Is(unicode.M, r) || 0x1f3fb <= r && r <= 0x1f3ff
 }
 
 func runes(s string) int { return utf8.RuneCountInString(s) }

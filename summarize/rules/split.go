@@ -77,7 +77,7 @@ func border(s string, lo, hi int) int {
 	for hi > lo && s[hi]&0xC0 == 0x80 {
 		hi--
 	}
-	return hi
+	return max(lo, between(s, hi))
 }
 
 // splitRecords cuts a line of JSON before every object or array that follows another one, at the line

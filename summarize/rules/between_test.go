@@ -1,0 +1,34 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCharactersStayWhole cuts lines without any border, and clips them at every length.
+func TestCharactersStayWhole(t *testing.T) {
+	for _, character := range []string{"ก\u0e34\u0e48", "ष\u094d\u200dक\u093f", "e\u0301", "👩\u200d👩\u200d👧\u200d👦", "👍🏽", "❤\ufe0f", "漢"} {
+		text := strings.Repeat(character, 400)
+		d := document{}
+		d.split(line{text: text})
+		if len(d.lines) < 2 {
+			t.Errorf("%s: %d lines", character, len(d.lines))
+		}
+		for _, l := range d.lines {
+			if rest := strings.ReplaceAll(l.text, character, ""); rest != "" {
+				t.Errorf("%s: a line has %q of one", character, rest)
+			}
+		}
+		for n := range 40 {
+			if rest := strings.ReplaceAll(prefix(text, n), character, ""); rest != "" {
+				t.Errorf("%s: clipped at %d it has %q of one", character, n, rest)
+			}
+		}
+	}
+	if prefix("\u0301\u0301", 0) != "" {
+		t.Error("no character has a text")
+	}
+	if marks := strings.Repeat("\u0301", 200); runes(prefix(marks, 100)) != 100 {
+		t.Error("what is nothing but marks is not cut")
+	}
+}
