@@ -203,3 +203,12 @@ func TestOtherCalls(t *testing.T) {
 		t.Errorf("got\n%s", s)
 	}
 }
+
+// TestColouredWords: a terminal's colours are no part of the words that they stand before.
+func TestColouredWords(t *testing.T) {
+	var words []string
+	eachWord("\x1b[1mPlan_a:\x1b[0m \x1b[38;5;12mlib/http.go\x1b[?25l9_dots \x1b[12 \x1b", func(w string) { words = append(words, w) })
+	if got, want := strings.Join(words, " "), "Plan_a lib/http.go 9_dots"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -56,6 +56,19 @@ func eachCandidate(s string, found func(start, end int)) {
 	}
 }
 
+// controlEnd is behind the terminal control at i (ECMA-48, CSI): "\x1b[1mPlan" has the word Plan, not 1mPlan.
+func controlEnd(s string, i int) int {
+	if i++; i == len(s) || s[i] != '[' {
+		return i
+	}
+	for i++; i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == ';' || s[i] == '?'); i++ {
+	}
+	if i < len(s) && (s[i] >= 'A' && s[i] <= 'Z' || s[i] >= 'a' && s[i] <= 'z') {
+		i++
+	}
+	return i
+}
+
 // extent is a part of a text.
 type extent struct{ start, end int }
 
@@ -63,6 +76,10 @@ type extent struct{ start, end int }
 // its parts, and says where that ends.
 func candidates(list []extent, s string, i int) (_ []extent, end int) {
 	for i < len(s) && class[s[i]] != inWord {
+		if s[i] == '\x1b' {
+			i = controlEnd(s, i)
+			continue
+		}
 		i++
 	}
 	end, parts := wordEnd(s, i)
