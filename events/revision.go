@@ -13,6 +13,24 @@ import (
 // ShapeDigest is the digest of what an edit of a message leaves alone: type, role, tool calls and tool call id.
 // It is kept with the message, so that the digest of an edit's content can be told without the original.
 func ShapeDigest(t Type, role string, calls []ToolCall, callID string) [32]byte {
+	if t == ThreadMessage && len(calls) == 0 && callID == "" {
+		if shape, ok := bareShapes[role]; ok {
+			return shape
+		}
+	}
+	return shapeDigest(t, role, calls, callID)
+}
+
+// bareShapes are the shapes of messages that are nothing but text, by role.
+var bareShapes = func() map[string][32]byte {
+	shapes := map[string][32]byte{}
+	for _, role := range []string{RoleSystem, RoleDeveloper, RoleUser, RoleAssistant} {
+		shapes[role] = shapeDigest(ThreadMessage, role, nil, "")
+	}
+	return shapes
+}()
+
+func shapeDigest(t Type, role string, calls []ToolCall, callID string) [32]byte {
 	var small [256]byte
 	d := digester(small[:0]).text(string(t)).text(role).number(len(calls))
 	for _, call := range calls {

@@ -120,7 +120,7 @@ func (s *sorter) read(b *pebble.Batch) error {
 }
 
 // sort orders rows by their heads, and then, a few at once, those that share one: a thread's rows of a kind mostly come
-// in the order of their keys, which costs a look at each.
+// in the order of their keys, which costs a look at each. Of rows with the same key the last one stays.
 func (s *sorter) sort() {
 	slices.SortFunc(s.places, func(a, b place) int {
 		if a.head != b.head {
@@ -128,34 +128,44 @@ func (s *sorter) sort() {
 		}
 		return cmp.Compare(a.nth, b.nth)
 	})
+	kept := s.places[:0]
 	for rest := s.places; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].head == rest[0].head {
 			n++
 		}
-		slices.SortFunc(rest[:n], func(a, b place) int {
-			return cmp.Or(bytes.Compare(s.rows[a.nth].key, s.rows[b.nth].key), cmp.Compare(a.nth, b.nth))
-		})
+		kept = append(kept, s.byKey(rest[:n])...)
 		rest = rest[n:]
 	}
+	s.places = kept
 }
 
-// each calls fn for the last row of each key, in order.
-func (s *sorter) each(fn func(row) error) error {
-	for i, at := range s.places {
-		if i+1 < len(s.places) && s.same(at, s.places[i+1]) {
-			continue
+// byKey orders rows by their keys. Those with the same one are compared at some time, since they come to stand side by
+// side, so that nobody has to look for them again.
+func (s *sorter) byKey(places []place) []place {
+	twice := false
+	slices.SortFunc(places, func(a, b place) int {
+		c := bytes.Compare(s.rows[a.nth].key, s.rows[b.nth].key)
+		if c == 0 {
+			twice = true
+			return cmp.Compare(b.nth, a.nth)
 		}
+		return c
+	})
+	if !twice {
+		return places
+	}
+	return slices.CompactFunc(places, func(a, b place) bool { return bytes.Equal(s.rows[a.nth].key, s.rows[b.nth].key) })
+}
+
+// each calls fn for the rows in order.
+func (s *sorter) each(fn func(row) error) error {
+	for _, at := range s.places {
 		if err := fn(s.rows[at.nth]); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// same says whether two rows have the same key.
-func (s *sorter) same(a, b place) bool {
-	return a.head == b.head && bytes.Equal(s.rows[a.nth].key, s.rows[b.nth].key)
 }
 
 // headOf is of what follows the partition, which all keys of a batch share.

@@ -176,6 +176,10 @@ func (p *Partition) LoadCompaction(st *thread.State) error {
 		st.Compaction = p.copied(t.compaction)
 		return nil
 	}
+	if st.Header == (thread.Header{Thread: st.Header.Thread}) { // and where there is no header there is nothing else
+		st.Compaction = &thread.Compaction{}
+		return nil
+	}
 	c, err := p.committed().Compaction(st.Header.Thread)
 	if err != nil {
 		return err

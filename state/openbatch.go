@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
 )
 
 // openBatch is a batch that can be read while it grows, and that nobody may have to read: the rows that nearly every
@@ -23,7 +24,11 @@ func newOpenBatch(db *pebble.DB, room int) *openBatch {
 	if room > 0 {
 		first, most = room, room
 	}
-	return &openBatch{db: db, batch: db.NewBatch(pebble.WithInitialSizeBytes(first), pebble.WithMaxRetainedSizeBytes(most))}
+	b := db.NewBatch(pebble.WithInitialSizeBytes(first), pebble.WithMaxRetainedSizeBytes(most))
+	if room > 0 && cap(b.Repr()) < room { // Pebble has used it before, and it has as much room as then
+		_ = b.SetRepr(make([]byte, batchrepr.HeaderLen, room)) // an empty one can't be wrong
+	}
+	return &openBatch{db: db, batch: b}
 }
 
 // Pebble's own sizes, in bytes: with which a batch begins, and up to which it is used again.

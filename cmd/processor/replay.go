@@ -98,7 +98,7 @@ func timeFlag(name, text string) (time.Time, error) {
 
 // options of a replay over the log at hand.
 func (l *logAtHand) options(bar *progress) (audit.Options, error) {
-	masker, err := secrets.New()
+	masker, err := secrets.Load()
 	if err != nil {
 		return audit.Options{}, fmt.Errorf("load rules for secrets: %w", err)
 	}

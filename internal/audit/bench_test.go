@@ -75,7 +75,7 @@ func benchEvent(n int) *nats.Msg {
 // BenchmarkReplay reads the whole log and checks every step; -replay.events says how long it is.
 func BenchmarkReplay(b *testing.B) {
 	w := benchLog(b)
-	masker, err := secrets.New()
+	masker, err := secrets.Load()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func (w *world) scratch(work func(audit.Options) error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	masker, err := secrets.New()
+	masker, err := secrets.Load()
 	if err != nil {
 		w.t.Fatal(err)
 	}

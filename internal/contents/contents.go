@@ -24,6 +24,7 @@ type Cache struct {
 	young, old map[uint64]*events.Event
 	bytes      int // of the young
 	limit      int
+	newest     uint64 // the last one kept: what is behind it has not been
 }
 
 // New makes a cache over EVENTS.
@@ -64,7 +65,7 @@ func (c *Cache) has(seq uint64) bool {
 
 // Keep implements fold.Log.
 func (c *Cache) Keep(seq uint64, ev *events.Event) {
-	if !c.has(seq) {
+	if seq > c.newest || !c.has(seq) {
 		c.add(seq, ev)
 	}
 }
@@ -78,6 +79,7 @@ func (c *Cache) add(seq uint64, ev *events.Event) {
 	}
 	c.young[seq] = ev
 	c.bytes += w
+	c.newest = max(c.newest, seq)
 }
 
 func weight(ev *events.Event) int {

@@ -100,24 +100,20 @@ func fingerprint(rec *events.Config) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// configOf reads a config.applied back, with its place among the partition's.
-func configOf(data []byte) (c *Config, fingerprint string, seq uint64, err error) {
-	var rec events.Config
-	if err := json.Unmarshal(data, &rec); err != nil {
-		return nil, "", 0, fmt.Errorf("read configuration record: %w", err)
-	}
-	c = &Config{
+// configOf reads a configuration back from its record.
+func configOf(rec *events.Config) (*Config, error) {
+	c := &Config{
 		Prompts: rec.Prompts, PriceTable: rec.PriceTable,
 		ProgramVersion: rec.ProgramVersion, RulesVersion: rec.RulesVersion,
 	}
 	if err := json.Unmarshal(rec.Policies, &c.Policies, durationsIn); err != nil {
-		return nil, "", 0, fmt.Errorf("read configuration record: policies: %w", err)
+		return nil, fmt.Errorf("read configuration record: policies: %w", err)
 	}
 	if err := json.Unmarshal(rec.Providers, &c.Providers); err != nil {
-		return nil, "", 0, fmt.Errorf("read configuration record: providers: %w", err)
+		return nil, fmt.Errorf("read configuration record: providers: %w", err)
 	}
 	if err := json.Unmarshal(rec.Limits, &c.Limits); err != nil {
-		return nil, "", 0, fmt.Errorf("read configuration record: limits: %w", err)
+		return nil, fmt.Errorf("read configuration record: limits: %w", err)
 	}
-	return c, rec.Fingerprint, rec.ChainSeq, nil
+	return c, nil
 }

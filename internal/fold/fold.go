@@ -128,11 +128,17 @@ func New(part *state.Partition, o Options) (*Fold, error) {
 	if err != nil || data == nil {
 		return f, err
 	}
-	return f, f.use(data)
+	rec, err := read[events.Config](data)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.use(rec)
 }
 
-func (f *Fold) use(data []byte) (err error) {
-	f.config, f.fingerprint, f.configSeq, err = configOf(data)
+// use puts a configuration in force, as it stands on record.
+func (f *Fold) use(rec *events.Config) (err error) {
+	f.fingerprint, f.configSeq = rec.Fingerprint, rec.ChainSeq
+	f.config, err = configOf(rec)
 	return err
 }
 
@@ -164,21 +170,17 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 	if err := f.AdoptUpTo(d.Seq - 1); err != nil {
 		return Outcome{}, err
 	}
-	name, ok := threadOf(d.Raw.Subject)
+	in := f.input(d)
+	name, ok := threadOf(in)
 	if !ok {
-		_, why := events.Decode(d.Raw, f.limits())
-		if err := f.reject("", thread.Rejection{Seq: d.Seq, Reason: why, Raw: d.Raw}, d); err != nil {
+		if err := f.reject("", thread.Rejection{Seq: d.Seq, Reason: in.Reject, Raw: d.Raw}, d); err != nil {
 			return Outcome{}, err
 		}
 		f.applied = d.Seq // what a turn decides next takes effect behind it, as a configuration does
 		if err := f.AdoptUpTo(d.Seq); err != nil {
 			return Outcome{}, fmt.Errorf("%w: %w", ErrHalfDone, err)
 		}
-		return Outcome{Outcome: thread.Rejected, Code: why.Code}, nil
-	}
-	in, err := f.input(d)
-	if err != nil {
-		return Outcome{}, err
+		return Outcome{Outcome: thread.Rejected, Code: in.Reject.Code}, nil
 	}
 	st, err := f.load(name, in.Event)
 	if err != nil {
@@ -330,7 +332,7 @@ type emission struct {
 }
 
 // input decodes the event.
-func (f *Fold) input(d Delivery) (thread.Input, error) {
+func (f *Fold) input(d Delivery) thread.Input {
 	in := thread.Input{
 		Seq: d.Seq, Time: d.Time, Raw: d.Raw,
 		PendingEditEvents: f.config.Limits.PendingEditEvents,
@@ -338,18 +340,21 @@ func (f *Fold) input(d Delivery) (thread.Input, error) {
 	ev, why := events.Decode(d.Raw, f.limits())
 	if why != nil {
 		in.Reject = why
-		return in, nil
+		return in
 	}
 	in.Event = &ev
 	f.log.Keep(d.Seq, &ev)
-	return in, nil
+	return in
 }
 
 func (f *Fold) limits() events.Limits { return events.Limits{EventBytes: f.config.Limits.EventBytes} }
 
-// threadOf is the thread that a subject names; an event whose thread can't be told has no state.
-func threadOf(subject string) (string, bool) {
-	_, token, ok := events.ParseSubject(subject)
+// threadOf is the thread that an event's subject names; an event whose thread can't be told has no state.
+func threadOf(in thread.Input) (string, bool) {
+	if in.Event != nil {
+		return in.Event.Thread, true
+	}
+	_, token, ok := events.ParseSubject(in.Raw.Subject)
 	if !ok {
 		return "", false
 	}

@@ -133,6 +133,8 @@ func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored) error
 }
 
 func (p *partition) hand(ctx context.Context, list []broker.Stored) error {
+	began := p.now()
+	clock := func() time.Time { return began } // what is days late is so to the millisecond
 	for _, m := range list {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -140,9 +142,9 @@ func (p *partition) hand(ctx context.Context, list []broker.Stored) error {
 		for len(p.turns) > 0 {
 			(<-p.turns)()
 		}
-		_, err := p.step(ctx, fold.Delivery{
+		_, err := p.stepBy(ctx, fold.Delivery{
 			Seq: m.Seq, Time: m.Time, Raw: events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data},
-		})
+		}, clock)
 		if err == nil && p.applied >= bulkEvents {
 			err = p.flush(m.Seq)
 		}

@@ -263,7 +263,7 @@ func (s *schedule) compare(store *state.Store) {
 
 // replay audits the log, beside the store: after any crashes it bears out everything on record.
 func (s *schedule) replay(store *state.Store) {
-	masker, err := secrets.New()
+	masker, err := secrets.Load()
 	if err != nil {
 		s.t.Fatal(err)
 	}

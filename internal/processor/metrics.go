@@ -15,7 +15,6 @@ import (
 // metrics are what an operator watches. Names follow Prometheus: base units, _total for counters.
 type metrics struct {
 	registry *prometheus.Registry
-	now      func() time.Time
 
 	events      []prometheus.Counter // by outcome
 	rejections  *prometheus.CounterVec
@@ -44,7 +43,7 @@ type metrics struct {
 }
 
 func newMetrics() *metrics {
-	m := &metrics{registry: prometheus.NewRegistry(), now: time.Now}
+	m := &metrics{registry: prometheus.NewRegistry()}
 	m.makeFlow()
 	m.makeSummaries()
 	m.makeCalls()
@@ -157,7 +156,7 @@ func (m *metrics) called(d fold.Decided, rec *events.UsageRecord) {
 	m.unknownCost.WithLabelValues(d.Agent, d.Policy, rec.Model).Inc()
 }
 
-func (m *metrics) event(d fold.Delivery, out fold.Outcome) {
+func (m *metrics) event(d fold.Delivery, out fold.Outcome, now time.Time) {
 	m.events[out.Outcome].Inc()
 	if out.Outcome == thread.Rejected {
 		m.rejections.WithLabelValues(out.Code).Inc()
@@ -165,7 +164,7 @@ func (m *metrics) event(d fold.Delivery, out fold.Outcome) {
 	for _, code := range out.GivenUp {
 		m.rejections.WithLabelValues(code).Inc()
 	}
-	m.lag.Observe(m.now().Sub(d.Time).Seconds())
+	m.lag.Observe(now.Sub(d.Time).Seconds())
 }
 
 func (m *metrics) commit(partition, events int, took time.Duration, last uint64) {

@@ -14,7 +14,7 @@ import (
 // models makes the ladder, with what was spent before, and the mask that everything published goes
 // through.
 func (p *Processor) models() error {
-	masker, err := secrets.New()
+	masker, err := secrets.Load()
 	if err != nil {
 		return fmt.Errorf("load rules for secrets: %w", err)
 	}

@@ -65,6 +65,11 @@ const batchBytes = 8 << 20
 // step takes one event through the fold. What fails in the middle, or panics, leaves a batch that may not
 // be committed any more: it becomes the partition's failure, and ends the processor.
 func (p *partition) step(ctx context.Context, d fold.Delivery) (out fold.Outcome, err error) {
+	return p.stepBy(ctx, d, p.now)
+}
+
+// stepBy is step with a clock of its own, which says how late the event is.
+func (p *partition) stepBy(ctx context.Context, d fold.Delivery, clock func() time.Time) (out fold.Outcome, err error) {
 	if p.failure != nil {
 		return out, p.failure
 	}
@@ -91,7 +96,7 @@ func (p *partition) step(ctx context.Context, d fold.Delivery) (out fold.Outcome
 		p.failure = err
 		return out, err
 	}
-	p.metrics.event(d, out)
+	p.metrics.event(d, out, clock())
 	if p.part.Size() >= batchBytes {
 		return out, p.flush(d.Seq)
 	}

@@ -96,10 +96,15 @@ func scan(ctx context.Context, log Scanner, from uint64, each func(broker.Stored
 	return last, err
 }
 
-// commit writes what was found so far. The rows that Commit returns are none: nothing is decided here.
+// commit writes what was found so far: a batch that is durable has those before it made durable too. The rows that
+// Commit returns are none: nothing is decided here.
 func (t *Tail) commit(how *state.CommitOptions) error {
-	for _, part := range t.parts {
-		if _, err := part.Commit(how); err != nil {
+	for i, part := range t.parts {
+		opts := state.NoSync
+		if i == len(t.parts)-1 {
+			opts = how
+		}
+		if _, err := part.Commit(opts); err != nil {
 			return err
 		}
 	}

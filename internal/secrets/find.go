@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Masker finds and masks secrets.
@@ -12,8 +13,11 @@ type Masker struct {
 	index *index
 }
 
-// New reads the rules. It fails only where gitleaks's configuration does not read, which a test would see.
-func New() (*Masker, error) {
+// Load reads the rules, once a process (some 40 ms): all have the same masker. It fails only where gitleaks's
+// configuration does not read, which a test would see.
+var Load = sync.OnceValues(load)
+
+func load() (*Masker, error) {
 	rules, err := gitleaksRules()
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 
 func masker(t testing.TB) *Masker {
 	t.Helper()
-	m, err := New()
+	m, err := Load()
 	if err != nil {
 		t.Fatal(err)
 	}

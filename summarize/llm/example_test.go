@@ -11,7 +11,7 @@ import (
 // A processor makes one ladder, and runs each job of its pool on it. Here nothing has a model, so the
 // rules serve, and the outcome says why.
 func Example() {
-	masker, err := secrets.New()
+	masker, err := secrets.Load()
 	if err != nil {
 		panic(err)
 	}
