@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
-
 	"precis/internal/fold"
 )
 
@@ -50,15 +48,4 @@ func asFault(err error) *Fault {
 		return fault(codeUnavailable, "not reached in time: ask again soon")
 	}
 	return fault(codeInternal, "%v", err)
-}
-
-// decode reads a request's body; an empty one is an empty object.
-func decode(body []byte, to any) error {
-	if len(body) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(body, to); err != nil {
-		return fault(codeBadRequest, "request: %v", err)
-	}
-	return nil
 }
