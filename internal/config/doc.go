@@ -15,7 +15,7 @@
 // # What replaces and what merges
 //
 // Each policy in the file starts from summarize.Default, and each provider from the defaults of its
-// kind; the lists themselves replace the built-in ones. Within a policy, trigger, keep and staleness.on
+// kind (main and summarizer have one by themselves); the lists themselves replace the built-in ones. Within a policy, trigger, keep and staleness.on
 // replace their default whole: a condition merged out of two would be one that nobody wrote.
 //
 // # Limits

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -144,7 +145,7 @@ func (d *decoder) decodeMap(node ast.Node, v reflect.Value, path string) {
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, pair := range pairs {
 		element := reflect.New(v.Type().Elem()).Elem()
-		d.seed(element, pair.value)
+		d.seed(element, pair.value, pair.key)
 		d.decode(pair.value, element, join(path, pair.key))
 		v.SetMapIndex(reflect.ValueOf(pair.key), element)
 	}
@@ -161,18 +162,18 @@ func (d *decoder) decodeSlice(node ast.Node, v reflect.Value, path string) {
 		d.cfg.Origins[path] = d.origin(node)
 	}
 	for i, value := range list.Values {
-		d.seed(v.Index(i), value)
+		d.seed(v.Index(i), value, "")
 		d.decode(value, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
 	}
 }
 
-// seed puts the defaults under a policy or provider before what the file says of it.
-func (d *decoder) seed(v reflect.Value, node ast.Node) {
+// seed puts the defaults under a policy or provider before what the file says of it; name is a provider's.
+func (d *decoder) seed(v reflect.Value, node ast.Node, name string) {
 	switch into := v.Addr().Interface().(type) {
 	case *summarize.Policy:
 		*into = summarize.Default()
 	case *Provider:
-		*into = DefaultProvider(d.kindIn(node))
+		*into = DefaultProvider(cmp.Or(d.kindIn(node), builtInKinds[name]))
 	}
 }
 

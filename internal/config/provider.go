@@ -14,6 +14,9 @@ const (
 	ProviderSummarizer = "summarizer"
 )
 
+// builtInKinds are the kinds of these two, where a file names none.
+var builtInKinds = map[string]string{ProviderMain: KindOpenAI, ProviderSummarizer: KindAnthropic}
+
 // DefaultProvider is what a provider of a kind starts from; the models are seed 0's.
 func DefaultProvider(kind string) Provider {
 	p := Provider{Kind: kind, Timeout: 30 * time.Second, MaxConcurrency: 4, MaxAttempts: 3}

@@ -34,6 +34,18 @@ func TestProviders(t *testing.T) {
 			name: "a kind's defaults", file: "policies: [{mode: rules}]\nproviders: {summarizer: {kind: anthropic}}",
 			wantName: "summarizer", want: config.DefaultProvider(config.KindAnthropic),
 		},
+		{
+			name: "main without its kind", file: "policies: [{mode: llm}]\nproviders: {main: {model: m}}",
+			wantName: "main", want: withModel(config.DefaultProvider(config.KindOpenAI), "m"), keyOfProvider: "o",
+		},
+		{
+			name: "summarizer without its kind", file: "policies: [{mode: rules}]\nproviders: {summarizer: {model: m}}",
+			wantName: "summarizer", want: withModel(config.DefaultProvider(config.KindAnthropic), "m"),
+		},
+		{
+			name: "main of another kind", file: "policies: [{mode: rules}]\nproviders: {main: {kind: anthropic}}",
+			wantName: "main", want: config.DefaultProvider(config.KindAnthropic),
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := load(t, config.Sources{File: write(t, c.file), Env: []string{keys}})
