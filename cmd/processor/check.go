@@ -16,12 +16,10 @@ import (
 
 // checkCmd checks a store at rest.
 type checkCmd struct {
-	Data     string `default:"./data" type:"path" placeholder:"DIR" help:"The data directory (${default})."`
-	NATS     string `name:"nats" placeholder:"URL" help:"The server whose log the store was made from; without one, the log in the data directory, where there is one."`
-	Creds    string `env:"NATS_CREDS" type:"existingfile" placeholder:"FILE" help:"A credentials file."`
-	User     string `env:"NATS_USER" placeholder:"NAME" help:"A user."`
-	Password string `env:"NATS_PASSWORD" placeholder:"WORD" help:"The user's password; better in $$NATS_PASSWORD."`
-	JSON     bool   `name:"json" help:"Print JSON."`
+	Data string `default:"./data" type:"path" placeholder:"DIR" help:"The data directory (${default})."`
+	NATS string `name:"nats" placeholder:"URL" group:"Server" help:"The server whose log the store was made from; without one, the log in the data directory, where there is one."`
+	loginFlags
+	JSON bool `name:"json" group:"Server" help:"Print JSON."`
 }
 
 // Help shows the command used.
@@ -104,14 +102,17 @@ func (c *checkCmd) compare(ctx context.Context, a *app, store *state.Store, b *b
 
 // broker opens the log: a server's, or the one in the data directory; nil where there is none.
 func (c *checkCmd) broker(ctx context.Context, log zerolog.Logger) (*broker.Broker, error) {
-	o := broker.Options{URL: c.NATS, Creds: c.Creds, User: c.User, Password: c.Password, Logger: log}
-	if c.NATS == "" {
-		o.StoreDir = processor.BrokerDir(c.Data)
-		if _, err := os.Stat(o.StoreDir); err != nil {
-			return nil, nil
-		}
+	if c.NATS != "" {
+		return broker.Open(ctx, broker.Options{
+			URL: c.NATS, Creds: c.Creds, User: c.User, Password: c.Password, Token: c.Token,
+			TLS: broker.TLS{CA: c.TLSCA, Cert: c.TLSCert, Key: c.TLSKey}, Logger: log,
+		})
 	}
-	return broker.Open(ctx, o)
+	dir := processor.BrokerDir(c.Data)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, nil
+	}
+	return broker.Open(ctx, broker.Options{StoreDir: dir, Logger: log})
 }
 
 func (r checked) print(a *app, asJSON bool) error {

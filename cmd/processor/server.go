@@ -14,7 +14,13 @@ import (
 // serverFlags are the flags of every command that talks to a server; the names and variables are the nats
 // tool's.
 type serverFlags struct {
-	NATS     string `name:"nats" env:"NATS_URL" default:"nats://127.0.0.1:4222" placeholder:"URL" group:"Server" help:"The NATS server (${default})."`
+	NATS string `name:"nats" env:"NATS_URL" default:"nats://127.0.0.1:4222" placeholder:"URL" group:"Server" help:"The NATS server (${default})."`
+	loginFlags
+	JSON bool `name:"json" group:"Server" help:"Print JSON."`
+}
+
+// loginFlags say who asks, and whom to trust.
+type loginFlags struct {
 	Creds    string `env:"NATS_CREDS" type:"existingfile" placeholder:"FILE" group:"Server" help:"A credentials file."`
 	User     string `env:"NATS_USER" placeholder:"NAME" group:"Server" help:"A user."`
 	Password string `env:"NATS_PASSWORD" placeholder:"WORD" group:"Server" help:"The user's password; better in $$NATS_PASSWORD."`
@@ -22,7 +28,14 @@ type serverFlags struct {
 	TLSCA    string `name:"tlsca" env:"NATS_CA" type:"existingfile" placeholder:"FILE" group:"Server" help:"The authority that the server's certificate is from."`
 	TLSCert  string `name:"tlscert" env:"NATS_CERT" type:"existingfile" placeholder:"FILE" group:"Server" help:"A client certificate."`
 	TLSKey   string `name:"tlskey" env:"NATS_KEY" type:"existingfile" placeholder:"FILE" group:"Server" help:"The client certificate's key."`
-	JSON     bool   `name:"json" group:"Server" help:"Print JSON."`
+}
+
+// Validate is asked by kong for every command that has these flags.
+func (f loginFlags) Validate() error {
+	if (f.TLSCert == "") != (f.TLSKey == "") {
+		return errors.New("--tlscert and --tlskey come together")
+	}
+	return nil
 }
 
 // connectTimeout bounds the first connection: somebody waits for it.
