@@ -139,7 +139,7 @@ func cellText(v any) string {
 		if v == nil {
 			return ""
 		}
-		return strconv.FormatFloat(*v, 'g', -1, 64)
+		return number(*v)
 	case *time.Time:
 		if v == nil {
 			return ""

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -58,6 +59,12 @@ func grouped(n int64) string {
 	}
 	return sign + digits
 }
+
+// number writes what a trigger counted or measured: never as 1e+06, which would be a threshold and what passed it alike.
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// measured is a number for people: a fraction of a window has six places at most.
+func measured(n float64) string { return number(math.Round(n*1e6) / 1e6) }
 
 // change writes what became of a number of units: 4,120 → 310 tokens (-92 %).
 func change(before, after int64, unit string) string {

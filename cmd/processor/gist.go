@@ -118,9 +118,9 @@ func triggerGist(kind string, t events.Trigger) string {
 		return t.Reason
 	}
 	if kind == events.KindHistory {
-		return fmt.Sprintf("%s %.6g, every %.6g", t.Reason, *t.Value, *t.Threshold)
+		return fmt.Sprintf("%s %s, every %s", t.Reason, measured(*t.Value), measured(*t.Threshold))
 	}
-	return fmt.Sprintf("%s %.6g > %.6g", t.Reason, *t.Value, *t.Threshold)
+	return fmt.Sprintf("%s %s > %s", t.Reason, measured(*t.Value), measured(*t.Threshold))
 }
 
 func startedGist(s events.Started) string {

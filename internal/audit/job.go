@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"precis/events"
@@ -84,7 +85,7 @@ func showTrigger(t events.Trigger) string {
 		if v == nil {
 			return "null"
 		}
-		return fmt.Sprintf("%g", *v)
+		return strconv.FormatFloat(*v, 'f', -1, 64)
 	}
 	return t.Reason + " " + show(t.Value) + ", threshold " + show(t.Threshold)
 }
