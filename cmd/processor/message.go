@@ -37,8 +37,9 @@ type messageRequest struct {
 
 // messageReply is what it answers.
 type messageReply struct {
-	Content string `json:"content"`
-	Deleted bool   `json:"deleted"`
+	Content    string `json:"content"`
+	Deleted    bool   `json:"deleted"`
+	LinesTotal int    `json:"lines_total"`
 }
 
 // Run prints the text alone, so that it can be piped on.
@@ -56,11 +57,11 @@ func (c *messageCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		return c.print(a, reply)
+		return c.print(a, reply, request.Lines)
 	})
 }
 
-func (c *messageCmd) print(a *app, reply []byte) error {
+func (c *messageCmd) print(a *app, reply []byte, lines *[2]int) error {
 	if c.JSON {
 		a.printf("%s\n", reply)
 		return nil
@@ -71,6 +72,9 @@ func (c *messageCmd) print(a *app, reply []byte) error {
 	}
 	if m.Deleted {
 		return wrong("the message %q is deleted; --revision N shows what it said", printable(c.Message))
+	}
+	if lines != nil && m.LinesTotal > 0 && lines[0] > m.LinesTotal {
+		return wrong("the message %q ends with line %d", printable(c.Message), m.LinesTotal)
 	}
 	text := m.Content
 	if isTerminal(a.stdout) {
