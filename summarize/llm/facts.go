@@ -11,13 +11,15 @@ import (
 // the source already: what they kept is what the agent is likely to need.
 func Facts(byRules string) []string {
 	var errors, paths, names, numbers []string
+	failed, quoted := strings.HasPrefix(byRules, "[❌ "), false
 	for _, line := range strings.Split(byRules, "\n") {
 		if strings.HasPrefix(line, "[… ") {
 			continue // what was left out is no fact
 		}
 		text, numbered := withoutNumber(line)
-		if !numbered { // a line of a program only speaks of errors
-			errors = append(errors, errorsIn(line)...)
+		quoted = numbered || quoted && strings.HasPrefix(line, " ")
+		if !quoted || failed { // a line of a program only speaks of errors
+			errors = append(errors, errorsIn(text)...)
 		}
 		for _, word := range strings.FieldsFunc(text, separatesWords) {
 			switch word = strings.TrimLeft(strings.TrimRight(word, ".:!?"), "!&*+:-"); {
@@ -33,12 +35,17 @@ func Facts(byRules string) []string {
 	return unique(errors[:min(len(errors), maxErrors)], paths, names, numbers)
 }
 
-// withoutNumber takes off the number of a line that is quoted from a file, as readers and grep write it
-// (`12: x`, `12:x`, `12- x`), and no part of a time or a date.
+// withoutNumber takes off the number of a line that is quoted from a file, as the rules (`12|x`, `12→x`) and as readers
+// and grep write it (`12: x`, `12:x`, `12- x`), and no part of a time or a date.
 func withoutNumber(line string) (text string, numbered bool) {
 	rest := strings.TrimLeft(strings.TrimLeft(line, " "), "0123456789")
 	if rest == "" || len(rest) == len(strings.TrimLeft(line, " ")) {
 		return line, false
+	}
+	for _, mark := range []string{"|", "→"} {
+		if strings.HasPrefix(rest, mark) {
+			return rest[len(mark):], true
+		}
 	}
 	next := rest[min(1, len(rest)-1)]
 	if rest[0] == ':' && (next < '0' || next > '9') || rest[0] == '-' && (next == ' ' || next == '\t') {

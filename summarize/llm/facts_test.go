@@ -41,7 +41,7 @@ func TestWords(t *testing.T) {
 	for word, want := range map[string]string{
 		"/etc": "path", "main.go": "path", "internal/store/open.go:41": "path", "./bin/run": "path", "a/b/c": "path", "Makefile.txt": "path",
 		"https://example.com/a": "path", "t.Run": "name", "sess.ID": "name", "checkpoint_id": "name", "NewStateStore": "name", "7f3d2a91": "name",
-		"yes/no": "", "3/4": "", "45.96it/s": "", "**/*.md": "", "the": "", "README": "", "error": "", "i.e": "",
+		"yes/no": "", "3/4": "", "45.96it/s": "", "**/*.md": "", "the": "", "README": "", "error": "", "......F...sss": "", "i.e": "",
 		"1204": "number", "2026-11-20": "number", "1.234": "number", "42": "",
 	} {
 		got := ""
@@ -61,7 +61,7 @@ func TestWords(t *testing.T) {
 
 func TestWithoutNumber(t *testing.T) {
 	for line, want := range map[string]string{
-		"12: x": " x", "1269:func f()": "func f()", "1288-\treturn": "\treturn", "  7: y": " y", "12:": "",
+		"12: x": " x", "12|x": "x", "12→.x": ".x", "1 | x": "", "1269:func f()": "func f()", "1288-\treturn": "\treturn", "  7: y": " y", "12:": "",
 		"12:30:01 error": "", "2026-11-20 error": "", "12 errors": "", "error: x": "", "": "", "12": "",
 	} {
 		if got, numbered := withoutNumber(line); numbered != (want != "" || line == "12:") || numbered && got != want {
@@ -73,6 +73,17 @@ func TestWithoutNumber(t *testing.T) {
 func TestFactsOfAFile(t *testing.T) {
 	got := Facts("[✓ Read: File: /app/store.go | Lines: 740]\n120: return fmt.Errorf(\"error: %w\", err)\n[… 738 lines, 31,099 chars omitted; message be169862]")
 	if want := []string{"/app/store.go", "fmt.Errorf", "740"}; !slices.Equal(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	got = Facts("[✓ Read: File: /app/store.go]\n120|if err == nil {\n panic(\"no error\")\n130→fatal(err)")
+	if want := []string{"/app/store.go"}; !slices.Equal(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+}
+
+func TestFactsOfAFailureByFile(t *testing.T) {
+	got := Facts("[❌ Bash: Command: mypy src | Exit: 1]\nsrc/m1.py\n3|error: wrong type [arg-type]\n error: unused ignore")
+	if want := []string{"Exit: 1", "error: wrong type [arg-type]", "error: unused ignore", "src/m1.py"}; !slices.Equal(got, want) {
 		t.Fatalf("got %q, want %q", got, want)
 	}
 }
