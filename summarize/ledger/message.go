@@ -3,6 +3,7 @@ package ledger
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -86,7 +87,25 @@ func eachString(name string, v any, found func(name, s string)) {
 }
 
 // oneLine folds white space, so that a quotation takes one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func oneLine(s string) string {
+	if spaced(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// spaced says that a text is plain ASCII with single spaces between its words, as most lines are.
+func spaced(s string) bool {
+	before := byte(' ')
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c >= utf8.RuneSelf || c == ' ' && before == ' ' {
+			return false
+		}
+		before = c
+	}
+	return s == "" || before != ' '
+}
 
 // clip shortens s to at most n code points, visibly.
 func clip(s string, n int) string {

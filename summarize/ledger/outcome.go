@@ -15,13 +15,17 @@ type outcome struct {
 
 var (
 	// exitCode as harnesses write it at the beginning or the end of an output.
-	exitCode = regexp.MustCompile(`(?i)(?:exit(?:ed)?(?: with)?(?: code| status)|exit code)\W{0,3}(-?\d+)`)
+	exitCode = marked(`(?i)(?:exit(?:ed)?(?: with)?(?: code| status)|exit code)\W{0,3}(-?\d+)`, "exit")
 	// failing is how a line begins that reports a failure, whatever the tool.
-	failing = regexp.MustCompile(`^\W{0,3}(?:Traceback|panic:|fatal\b|[Ee]rror\b|ERROR\b|FAIL|--- FAIL|[A-Za-z.]*(?:Error|Exception)\b)|\b(?:error(?:\[\w+\])?:|[Ee]rror:)`)
+	failing = marked(`^\W{0,3}(?:Traceback|panic:|fatal\b|[Ee]rror\b|ERROR\b|FAIL|--- FAIL|[A-Za-z.]*(?:Error|Exception)\b)|\b(?:error(?:\[\w+\])?:|[Ee]rror:)`,
+		"traceback", "panic:", "fatal", "error", "fail", "exception")
 	// telling is a line worth quoting for how a command ended.
-	telling = regexp.MustCompile(`(?i)\b(?:\d+ (?:tests? )?(?:passed|failed|failures|errors?)|fail(?:ed|ures?)?|pass(?:ed)?|ok|errors?|success\w*|built|done|committed|warnings?)\b`)
+	telling = marked(`(?i)\b(?:\d+ (?:tests? )?(?:passed|failed|failures|errors?)|fail(?:ed|ures?)?|pass(?:ed)?|ok|errors?|success\w*|built|done|committed|warnings?)\b`,
+		"fail", "pass", "ok", "error", "success", "built", "done", "committed", "warning")
 	// complaint is a line in a failed output that says why.
-	complaint = regexp.MustCompile(`(?i)error|exception|fail|fatal|panic|not found|no such|denied|cannot|can't|undefined|invalid|unexpected|missing|unable|refused|timed? ?out`)
+	complaint = marked(`(?i)error|exception|fail|fatal|panic|not found|no such|denied|cannot|can't|undefined|invalid|unexpected|missing|unable|refused|timed? ?out`,
+		"error", "exception", "fail", "fatal", "panic", "not found", "no such", "denied", "cannot", "can't", "undefined", "invalid",
+		"unexpected", "missing", "unable", "refused", "time")
 )
 
 // outcomeOf reads how a call ended from its result.
@@ -73,7 +77,7 @@ func statedExit(text string) int {
 const maxScan = 64 << 10
 
 // firstLine is the first line that matches, else the first that says anything.
-func firstLine(text string, want *regexp.Regexp) string {
+func firstLine(text string, want *pattern) string {
 	fallback := ""
 	for line := range strings.SplitSeq(text[:min(len(text), maxScan)], "\n") {
 		line = oneLine(plain(line))
@@ -91,7 +95,7 @@ func firstLine(text string, want *regexp.Regexp) string {
 }
 
 // lastLine is the last line that matches; empty where none does.
-func lastLine(text string, want *regexp.Regexp) string {
+func lastLine(text string, want *pattern) string {
 	text = text[max(0, len(text)-maxScan):]
 	for text != "" {
 		i := strings.LastIndexByte(text, '\n')

@@ -79,12 +79,20 @@ func placeOf(path string) string { return clip(base(oneLine(path)), 40) }
 func (c *collector) text(m Message, like Line, text string, seen map[string]bool) {
 	c.count(m, text, seen)
 	for line := range strings.SplitSeq(text, "\n") {
-		line = oneLine(plain(numbered.ReplaceAllString(line, "")))
+		line = oneLine(plain(unnumbered(line)))
 		for _, part := range parts(line) {
 			like.Text, like.At = part, m.Ordinal
 			c.lines = append(c.lines, like)
 		}
 	}
+}
+
+// unnumbered is a line without the number that a tool has printed before it.
+func unnumbered(line string) string {
+	if text := strings.TrimLeft(line, " \t\n\f\r"); text == "" || text[0] < '0' || text[0] > '9' {
+		return line
+	}
+	return numbered.ReplaceAllString(line, "")
 }
 
 // parts cuts a long line into pieces of a quotable length, at sentence ends and else at spaces, and

@@ -18,7 +18,9 @@ var (
 	// injected are blocks that harnesses put into the user's turns: they are nobody's words.
 	injected = regexp.MustCompile(`(?s)<([a-zA-Z][\w-]*)[^<>]*>.*?</([a-zA-Z][\w-]*)>`)
 	// standing is how an instruction sounds that goes on to hold after its own request is done.
-	standing = regexp.MustCompile(`(?i)\b(?:always|never|don't|do not|must(?: not)?|should(?:n't| not)?|prefer|make sure|ensure|only use|instead of|avoid|remember|from now on|no need to|keep in mind|only ever|not allowed|stick to|please use)\b`)
+	standing = marked(`(?i)\b(?:always|never|don't|do not|must(?: not)?|should(?:n't| not)?|prefer|make sure|ensure|only use|instead of|avoid|remember|from now on|no need to|keep in mind|only ever|not allowed|stick to|please use)\b`,
+		"always", "never", "don't", "do not", "must", "should", "prefer", "make sure", "ensure", "only use", "instead of", "avoid",
+		"remember", "from now on", "no need to", "keep in mind", "only ever", "not allowed", "stick to", "please use")
 )
 
 // request notes what the user asked for: how the message begins, and each standing instruction in it.
