@@ -28,7 +28,7 @@ func Memory() FS { return vfs.NewMem() }
 type Options struct {
 	// FS is the file system; nil is the operating system's.
 	FS FS
-	// CacheBytes is the size of the block cache; 0 means 64 MiB.
+	// CacheBytes is the size of the block cache, beside the memtables; 0 means 64 MiB.
 	CacheBytes int64
 	// ReadOnly opens a store at rest; nothing is written.
 	ReadOnly bool
@@ -57,7 +57,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err := makeDir(opts.FS, dir); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	cache := pebble.NewCache(opts.CacheBytes)
+	cache := pebble.NewCache(opts.CacheBytes + memTables*memTableBytes)
 	defer cache.Unref() // the store holds its own reference
 	with := pebbleOptions(opts, cache)
 	with.EnsureDefaults()
@@ -85,6 +85,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// memTableBytes is large enough that a burst of threads is not compacted over and over. memTables of them are held, and
+// Pebble takes them out of the block cache's size: a cache that is no larger holds nothing.
+const memTableBytes, memTables = 32 << 20, 2
+
 func pebbleOptions(o Options, cache *pebble.Cache) *pebble.Options {
 	logger := pebbleLogger{log: o.Logger, fatal: o.Fatal}
 	p := &pebble.Options{
@@ -96,11 +100,15 @@ func pebbleOptions(o Options, cache *pebble.Cache) *pebble.Options {
 			},
 			BackgroundError: logger.background,
 		},
-		// Large enough that a burst of threads is not compacted over and over; two of them are held.
-		MemTableSize:       32 << 20,
-		DisableWAL:         o.Scratch,
-		FormatMajorVersion: pebble.FormatNewest,
+		MemTableSize: memTableBytes,
+		// Four flushes are compacted at once where it were two: each compaction writes again what it meets below,
+		// which for edits in a long thread is most of the store. Reads of one row look into the filters of four.
+		L0CompactionThreshold: 8,
+		DisableWAL:            o.Scratch,
+		FormatMajorVersion:    pebble.FormatNewest,
 	}
+	// Nor are tables compacted for having many deletions: with what edits replace that is nearly every flush.
+	p.Experimental.TombstoneDenseCompactionThreshold = -1
 	if o.Scratch {
 		// It is gone before sorting its files together would have paid: of a million events' replay that was a
 		// seventh. Beyond some 1 GiB reads would look into too many of them.
