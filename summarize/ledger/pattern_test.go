@@ -23,7 +23,7 @@ func TestShortcuts(t *testing.T) {
 	const seed = 20
 	r := rand.New(rand.NewPCG(seed, seed))
 	matched := map[string]int{}
-	for range 100_000 {
+	for range 20_000 {
 		text := ""
 		for range r.IntN(6) {
 			piece := pieces[r.IntN(len(pieces))]
@@ -49,7 +49,7 @@ func TestShortcuts(t *testing.T) {
 		}
 	}
 	for name := range patterns {
-		if matched[name] < 1000 {
+		if matched[name] < 200 {
 			t.Errorf("%s matched %d texts: the test says little of it", name, matched[name])
 		}
 	}
