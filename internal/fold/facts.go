@@ -13,7 +13,8 @@ import (
 
 // facts is what deciding needs beside the state: loaded before anything changes, since it may fail.
 type facts struct {
-	// origin is the event that brought the message: an edit has no tool name and no arguments.
+	// origin is the event that brought the message, and what its call tells of it: an edit has no tool name and no
+	// arguments.
 	origin *events.Message
 	// past is what stands before it; not read where late is set.
 	past past
@@ -42,10 +43,11 @@ func (f *Fold) facts(ctx context.Context, st *thread.State, ev *events.Event, p 
 			fs.origin = origin.Message
 		}
 	}
-	if fs.late = f.recovering(); fs.late {
-		return fs, nil
-	}
 	var err error
+	fs.origin, err = Called(ctx, f.part.View, f.log, st.Header.Thread, ordinal, fs.origin)
+	if fs.late = f.recovering(); err != nil || fs.late {
+		return fs, err
+	}
 	fs.past, err = f.past(ctx, st.Header.Thread, ordinal, ev.Edit != nil)
 	return fs, err
 }

@@ -103,10 +103,15 @@ func (r *Runner) input(ctx context.Context, view state.View, p *summarize.Policy
 	if err != nil {
 		return rules.Input{}, err
 	}
+	log := contents.Uncached{Log: r.Log}
+	msg, err := fold.Called(ctx, view, log, name, m.Ordinal, origin.Message)
+	if err != nil {
+		return rules.Input{}, err
+	}
 	in := rules.Input{
-		MessageID: id, ToolName: origin.Message.ToolName, Arguments: origin.Message.Arguments,
-		Content: origin.Message.Content.Text(), IsError: origin.Message.IsError, ExitCode: origin.Message.ExitCode,
-		Relevant: origin.Message.RelevantRange, MaxChars: p.ToolOutput.MaxSummaryChars,
+		MessageID: id, ToolName: msg.ToolName, Arguments: msg.Arguments,
+		Content: msg.Content.Text(), IsError: msg.IsError, ExitCode: msg.ExitCode,
+		Relevant: msg.RelevantRange, MaxChars: p.ToolOutput.MaxSummaryChars,
 		PreserveErrors: p.ToolOutput.PreserveErrors, IncludeMetadata: p.ToolOutput.IncludeMetadata,
 	}
 	if m.Seq != m.FirstSeq {
@@ -116,7 +121,7 @@ func (r *Runner) input(ctx context.Context, view state.View, p *summarize.Policy
 		}
 		in.Content = edit.Edit.Content.Text()
 	}
-	in.Earlier, err = fold.Earlier(ctx, view, contents.Uncached{Log: r.Log}, name, m.Ordinal, fold.EarlierAlone)
+	in.Earlier, err = fold.Earlier(ctx, view, log, name, m.Ordinal, fold.EarlierAlone)
 	return in, err
 }
 

@@ -31,6 +31,22 @@ func TestACopyOfAStaleOutput(t *testing.T) {
 	s.saw("t", 3)
 }
 
+// A result that does not name its tool has the one of its call, also when its summary is made again.
+func TestStaleOutputOfACall(t *testing.T) {
+	s := stage(t, requested(t))
+	defer s.finish()
+	s.publish("thread.message.t", `{"message_id":"m","role":"assistant","content":"","tool_calls":[{"id":"c","name":"Grep","arguments":{"pattern":"a"}}]}`)
+	s.publish("thread.message.t", fmt.Sprintf(`{"message_id":"a","role":"tool","tool_call_id":"c","content":%q}`, strings.Repeat("a.go:1:	a line\n", 200)))
+	s.reload(func(c *config.Config) { c.Policies[0].ToolOutput.MaxSummaryChars = 500 })
+	s.publish("thread.message.t", asked(0))
+	s.saw("t", 0, "created tool:a v1 rules tool_output_chars", "stale tool:a policy_changed regenerate", "created tool:a v2 rules regenerated")
+	for _, rec := range story(t, s.schedule.broker, "t") {
+		if rec.Type == "summary.created" && !strings.HasPrefix(rec.Content, "[✓ Grep: ") {
+			t.Errorf("version %d begins %.40q", rec.Version, rec.Content)
+		}
+	}
+}
+
 // trimmedThread is a thread with many leaves and nodes that a changed policy has made stale for good.
 func trimmedThread(t *testing.T) (s *scene, stale int) {
 	c := settings(t)
