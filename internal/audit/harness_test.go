@@ -55,7 +55,7 @@ type world struct {
 
 // newWorld starts a server, with a configuration of two policies: by rules, and by a model.
 func newWorld(t testing.TB) *world {
-	b, err := broker.Open(t.Context(), broker.Options{StoreDir: t.TempDir(), Sync: "2m", Logger: logger(t)})
+	b, err := broker.Open(t.Context(), broker.Options{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Sync: "2m", Logger: logger(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (b *Broker) open(ctx context.Context, o Options) (err error) {
 		if b.server, err = startEmbedded(ctx, o); err != nil {
 			return err
 		}
-		extra = append(extra, nats.InProcessServer(b.server.srv))
+		o.URL, extra = b.server.reach()
 	} else {
 		extra = clientTLS(o.TLS)
 	}

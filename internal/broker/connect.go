@@ -74,7 +74,7 @@ func checkFiles(o Options) error {
 	return nil
 }
 
-// clientTLS is for an external server alone: the in-process pipe needs none.
+// clientTLS is for an external server alone: of the one inside only others ask for it (embedded.reach).
 func clientTLS(t TLS) []nats.Option {
 	var opts []nats.Option
 	if t.CA != "" {

@@ -23,6 +23,7 @@ func TestEmbeddedServesInProcessAndOverItsListener(t *testing.T) {
 	require.NoError(t, err)
 	defer nc.Close()
 	require.Regexp(t, `^nats://127\.0\.0\.1:\d+$`, b.URL())
+	require.Equal(t, nc.ConnectedAddr(), b.Conn().ConnectedAddr(), "the program's own connection")
 	require.NoError(t, nc.Publish("tool.result.t", []byte("x")))
 	require.NoError(t, nc.Flush())
 	require.EqualValues(t, MaxPayload, nc.MaxPayload())
