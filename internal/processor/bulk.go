@@ -3,8 +3,6 @@ package processor
 import (
 	"context"
 	"errors"
-	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -32,7 +30,7 @@ func (p *Processor) bulk(ctx context.Context) error {
 	if p.catching.to-p.catching.from < p.opts.BulkFrom {
 		return nil
 	}
-	defer collectLess()()
+	defer recovery.CollectLess()()
 	if err := p.store.Flush(); err != nil { // of what the start has written
 		return err
 	}
@@ -70,18 +68,6 @@ func (p *Processor) bulk(ctx context.Context) error {
 	wg.Wait()
 	errs[len(p.parts)] = err
 	return p.bulkEnded(errors.Join(errs...))
-}
-
-// collectLess has garbage collected half as often until the function it returns is called: a bulk makes a lot of
-// it while little else is kept, and takes a fifth longer otherwise. What the operator has set with GOGC stays, and
-// GOMEMLIMIT holds all the same.
-func collectLess() (undo func()) {
-	const less, usual = 200, 100
-	if os.Getenv("GOGC") != "" {
-		return func() {}
-	}
-	debug.SetGCPercent(less)
-	return func() { debug.SetGCPercent(usual) }
 }
 
 // bulkEnded is why the processor can't go on; nil where it can.
