@@ -22,6 +22,14 @@ type checkCmd struct {
 	JSON bool `name:"json" group:"Server" help:"Print JSON."`
 }
 
+// Validate leaves out what only a server is asked with.
+func (c checkCmd) Validate() error {
+	if c.NATS == "" {
+		return nil
+	}
+	return c.loginFlags.Validate()
+}
+
 // Help shows the command used.
 func (checkCmd) Help() string {
 	return `Reads everything in the store and reports what does not fit together. Where the log is at hand, it is folded again from the start, and every row in which the store differs is reported too. The processor must not be running.

@@ -25,7 +25,7 @@ func calls(message, thread string, named ...[3]string) [2]string {
 
 // answer is a result that says nothing of its call but its id.
 func answer(message, thread, call, text string) [2]string {
-	return [2]string{"thread.message." + thread, fmt.Sprintf(`{"message_id":%q,"role":"tool","tool_call_id":%q,"content":%q}`, message, call, strings.Repeat(text+"\n", 90))}
+	return [2]string{"thread.message." + thread, fmt.Sprintf(`{"message_id":%q,"role":"tool","tool_call_id":%q,"content":%q}`, message, call, strings.Repeat(text+"\n", 1+1800/len(text)))}
 }
 
 // A result with nothing but its call's id is summarized as what it is: its tool is the one that was called, the last
@@ -41,7 +41,10 @@ func TestResultsKnowTheirCalls(t *testing.T) {
 			w.put([2]string{"thread.message.bare", say(fmt.Sprintf("between%d", i), "user", "And?")})
 		}
 		w.put(answer("r2", "bare", "a", "state/store.go:14:	return ErrStale"),
-			calls("m2", "bare", [3]string{"a", "Bash", `{"command":"make build"}`}), answer("r3", "bare", "a", "compiled one more part"))
+			calls("m2", "bare", [3]string{"a", "Bash", `{"command":"make build"}`}, [3]string{"a", "Glob", `{"pattern":"*.go"}`}),
+			answer("r3", "bare", "a", "compiled one more part"), answer("r3b", "bare", "a", "part.go"),
+			calls("m3", "bare", [3]string{"d", "Bash", `{"command":"login --password of-mine"}`}), [2]string{"message.edited.bare", `{"message_id":"m3","deleted":true}`},
+			answer("gone", "bare", "d", "welcome"))
 		for i := range 100 {
 			w.put([2]string{"thread.message.bare", say(fmt.Sprintf("after%d", i), "user", "And?")})
 		}
@@ -51,7 +54,7 @@ func TestResultsKnowTheirCalls(t *testing.T) {
 		}
 		w.put([2]string{"message.edited.bare", fmt.Sprintf(`{"message_id":"r2","content":%q}`, strings.Repeat("state/view.go:80:	return ErrStale\n", 80))})
 	})
-	want := []string{"r0 ", "r1 Read", "r2 grep", "r3 Bash", "r4 ", "r2 grep"}
+	want := []string{"r0 ", "r1 Read", "r2 grep", "r3 Bash", "r3b Glob", "gone ", "r4 ", "r2 grep"}
 	if got := w.tools("bare"); !slices.Equal(got, want) {
 		t.Fatalf("tools: got %q, want %q", got, want)
 	}
@@ -84,9 +87,11 @@ func TestResultsKnowTheirCallsWithoutTheModel(t *testing.T) {
 	w.config.Providers[config.ProviderSummarizer] = summarizer
 	w.run(func(*processor.Processor) {
 		w.put([2]string{"thread.message.bare", `{"message_id":"u","role":"user","content":"Look.","policy":"by-model"}`},
-			calls("m1", "bare", [3]string{"a", "Read", `{"file_path":"/src/main.go"}`}), answer("r1", "bare", "a", "    12→func main() {}"))
+			calls("m1", "bare", [3]string{"a", "Read", `{"file_path":"/src/main.go"}`}), answer("r1", "bare", "a", "    12→func main() {}"),
+			calls("m2", "bare", [3]string{"b", "Bash", `{"command":"make"}`}), [2]string{"message.edited.bare", `{"message_id":"m2","deleted":true}`},
+			answer("r2", "bare", "b", "welcome"))
 	})
-	if got, want := w.tools("bare"), []string{"r1 Read"}; !slices.Equal(got, want) {
+	if got, want := slices.Sorted(slices.Values(w.tools("bare"))), []string{"r1 Read", "r2 "}; !slices.Equal(got, want) {
 		t.Fatalf("tools: got %q, want %q", got, want)
 	}
 	w.proved()

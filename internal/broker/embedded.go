@@ -43,14 +43,22 @@ func startEmbedded(ctx context.Context, o Options) (*embedded, error) {
 	return &embedded{srv: srv, log: log, lock: lock, tls: o.TLS.Cert != ""}, nil
 }
 
-// reach is how this process connects: over the listener where there is a plain one, else through a pipe. A pipe hands
-// over 512 bytes at a time, each of which wakes the other side: a store is made again from the log a fifth faster over
-// the listener.
+// reach is how this process connects: over the listener where that is a plain one on this machine's own addresses, else
+// through a pipe. A pipe hands over 512 bytes at a time, each of which wakes the other side: a store is made again from the
+// log a fifth faster over the listener. An address of a network may go away, or become another machine's.
 func (e *embedded) reach() (url string, opts []nats.Option) {
-	if e.srv.Addr() == nil || e.tls {
-		return "", []nats.Option{nats.InProcessServer(e.srv)}
+	addr, listens := e.srv.Addr().(*net.TCPAddr)
+	if listens && !e.tls {
+		switch {
+		case addr.IP.IsLoopback():
+			return "nats://" + addr.String(), nil
+		case addr.IP.IsUnspecified() && addr.IP.To4() != nil:
+			return fmt.Sprintf("nats://127.0.0.1:%d", addr.Port), nil
+		case addr.IP.IsUnspecified():
+			return fmt.Sprintf("nats://[::1]:%d", addr.Port), nil
+		}
 	}
-	return e.srv.ClientURL(), nil
+	return "", []nats.Option{nats.InProcessServer(e.srv)}
 }
 
 func runServer(ctx context.Context, log *serverLog, o Options) (*server.Server, error) {

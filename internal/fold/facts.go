@@ -44,7 +44,7 @@ func (f *Fold) facts(ctx context.Context, st *thread.State, ev *events.Event, p 
 		}
 	}
 	var err error
-	fs.origin, err = Called(ctx, f.part.View, f.log, st.Header.Thread, ordinal, fs.origin)
+	fs.origin, err = Called(ctx, f.part.View, f.log, st.Header.Thread, ordinal, Now, fs.origin)
 	if fs.late = f.recovering(); err != nil || fs.late {
 		return fs, err
 	}

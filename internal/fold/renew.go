@@ -235,7 +235,7 @@ func (f *Fold) readTool(ctx context.Context, st *thread.State, m *thread.Message
 	if src.msg, err = CurrentMessage(ctx, f.log, m); err != nil || src.msg.Content.Text() == "" {
 		return src, err
 	}
-	if src.msg, err = Called(ctx, f.part.View, f.log, st.Header.Thread, m.Ordinal, src.msg); err != nil {
+	if src.msg, err = Called(ctx, f.part.View, f.log, st.Header.Thread, m.Ordinal, Now, src.msg); err != nil {
 		return src, err
 	}
 	src.before, err = f.past(ctx, st.Header.Thread, m.Ordinal, true)

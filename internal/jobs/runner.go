@@ -63,7 +63,7 @@ func (r *Runner) toolWork(ctx context.Context, view state.View, p *summarize.Pol
 	if err != nil {
 		return nil, err
 	}
-	in, err := r.input(ctx, view, p, *job.Started.ThreadID, job.Started.SourceMessageIDs[0])
+	in, err := r.input(ctx, view, p, job)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,8 @@ func (w *work) byRules(content string) string {
 }
 
 // input is what the rules take: the message at its current revision, and what the thread saw before it.
-func (r *Runner) input(ctx context.Context, view state.View, p *summarize.Policy, name, id string) (rules.Input, error) {
+func (r *Runner) input(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (rules.Input, error) {
+	name, id := *job.Started.ThreadID, job.Started.SourceMessageIDs[0]
 	m, err := view.Message(name, id)
 	if err != nil {
 		return rules.Input{}, err
@@ -104,7 +105,7 @@ func (r *Runner) input(ctx context.Context, view state.View, p *summarize.Policy
 		return rules.Input{}, err
 	}
 	log := contents.Uncached{Log: r.Log}
-	msg, err := fold.Called(ctx, view, log, name, m.Ordinal, origin.Message)
+	msg, err := fold.Called(ctx, view, log, name, m.Ordinal, job.Started.EventSeq, origin.Message)
 	if err != nil {
 		return rules.Input{}, err
 	}

@@ -75,7 +75,7 @@ func number[T int | uint64](d *jsontext.Decoder, to *T, least float64, plain fun
 		return nil
 	}
 	f, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || f != math.Trunc(f) || f < least || f > exact {
+	if err != nil || f != math.Trunc(f) || f < least || f >= exact {
 		return errNoInteger
 	}
 	*to = T(f)

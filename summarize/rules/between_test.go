@@ -7,7 +7,7 @@ import (
 
 // TestCharactersStayWhole cuts lines without any border, and clips them at every length.
 func TestCharactersStayWhole(t *testing.T) {
-	for _, character := range []string{"ก\u0e34\u0e48", "ष\u094d\u200dक\u093f", "e\u0301", "👩\u200d👩\u200d👧\u200d👦", "👍🏽", "❤\ufe0f", "漢"} {
+	for _, character := range []string{"ก\u0e34\u0e48", "ष\u094d\u200dक\u093f", "e\u0301", "👩\u200d👩\u200d👧\u200d👦", "👍🏽", "❤\ufe0f", "漢", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"} {
 		text := strings.Repeat(character, 400)
 		d := document{}
 		d.split(line{text: text})
@@ -17,6 +17,11 @@ func TestCharactersStayWhole(t *testing.T) {
 		for _, l := range d.lines {
 			if rest := strings.ReplaceAll(l.text, character, ""); rest != "" {
 				t.Errorf("%s: a line has %q of one", character, rest)
+			}
+		}
+		for n := 60; n < 900; n += 7 {
+			if got := HeadTail(text+text+text, "", n, "m"); runes(got) > n {
+				t.Errorf("%s: %d code points, at most %d are asked for", character, runes(got), n)
 			}
 		}
 		for n := range 40 {

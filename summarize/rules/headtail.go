@@ -21,9 +21,9 @@ func HeadTail(content string, category Category, maxChars int, messageID string)
 	if room < 2 {
 		return clip(text, maxChars)
 	}
-	head := int(float64(room) * category.HeadRatio())
-	first := wholeLines(prefix(text, head))
-	last := wholeTail(suffix(text, room-head))
+	ahead := int(float64(room) * category.HeadRatio())
+	first := wholeLines(prefix(text, ahead))
+	last := wholeTail(suffix(text, room-ahead))
 	middle := text[len(first) : len(text)-len(last)]
 	mark := omission(strings.Count(strings.Trim(middle, "\n"), "\n")+1, runes(middle), messageID)
 	return joinLines(strings.TrimRight(first, "\n"), mark, strings.TrimLeft(last, "\n"))
@@ -44,13 +44,13 @@ func wholeTail(s string) string {
 	return s
 }
 
-// suffix is the last n code points of s.
+// suffix is the last n code points of s, less those of a character that begins before them.
 func suffix(s string, n int) string {
 	skip := runes(s) - n
 	if skip <= 0 {
 		return s
 	}
-	return s[len(prefix(s, skip)):]
+	return s[behind(s, len(head(s, skip))):]
 }
 
 // joinLines puts the parts that are not empty on lines of their own.

@@ -20,7 +20,7 @@ func (d *document) addHTML(text string) {
 		name := tagName(text[:end])
 		switch name {
 		case "script", "style", "svg":
-			if !strings.HasSuffix(text[:end], "/>") {
+			if name != "svg" || !strings.HasSuffix(text[:end], "/>") { // the others can't close themselves
 				end += closing(text[end:], name)
 			}
 		case "title":
@@ -44,7 +44,7 @@ func closing(s, name string) int {
 			return len(s)
 		}
 		at += i
-		if tag := s[at+2:]; len(tag) >= len(name) && strings.EqualFold(tag[:len(name)], name) {
+		if tag := s[at:]; len(tag) > 2+len(name) && strings.EqualFold(tag[2:2+len(name)], name) && strings.IndexByte(" \t\r\n\f/>", tag[2+len(name)]) >= 0 {
 			return at
 		}
 	}

@@ -88,43 +88,71 @@ func clipLeft(s string, n int) string {
 	return clipMark
 }
 
-// prefix is the first n code points of s.
+// prefix is the first n code points of s, less those of a character that they would break.
 func prefix(s string, n int) string {
+	first := head(s, n)
+	return s[:between(s, len(first))]
+}
+
+// head is the first n code points of s.
+func head(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
 	for i := range s {
 		if n == 0 {
-			return s[:between(s, i)]
+			return s[:i]
 		}
 		n--
 	}
 	return s
 }
 
+// mostMarks bounds a character in bytes: families are shorter, and a text of nothing but marks is cut somewhere.
+const mostMarks = 40
+
 // between is byte i of s, which begins a code point, or what is before it where a reader sees one character: a letter
 // with its marks, a picture with its colour or with what is joined to it.
 func between(s string, i int) int {
-	const most = 40 // bytes; families and flags of regions are shorter, and a text of nothing but marks is cut somewhere
-	for at := i; i-at < most; {
-		if at == 0 {
-			return 0
-		}
-		r, _ := utf8.DecodeRuneInString(s[at:])
-		before, n := utf8.DecodeLastRuneInString(s[:at])
-		if !continues(r) && before != joiner {
+	for at := i; i-at < mostMarks; {
+		if parted(s, at) {
 			return at
 		}
+		_, n := utf8.DecodeLastRuneInString(s[:at])
 		at -= n
 	}
 	return i
 }
 
+// behind is byte i of s, or what is behind it where a reader sees one character.
+func behind(s string, i int) int {
+	for at := i; at-i < mostMarks; {
+		if parted(s, at) {
+			return at
+		}
+		_, n := utf8.DecodeRuneInString(s[at:])
+		at += n
+	}
+	return i
+}
+
+// parted says whether no character goes on at byte i of s.
+func parted(s string, i int) bool {
+	if i == 0 || i == len(s) {
+		return true
+	}
+	r, _ := utf8.DecodeRuneInString(s[i:])
+	before, _ := utf8.DecodeLastRuneInString(s[:i])
+	return !continues(r) && before != joiner
+}
+
 const joiner = '\u200d'
 
-// continues tells a code point that is drawn on the one before it (UAX #29: extenders, spacing marks, skin tones).
+// continues tells a code point that is drawn on the one before it (of UAX #29: marks, joiners, skin tones, tags), but for
+// the second letter of a country's flag.
 func continues(r rune) bool {
-	return r == joiner || unicode.Is(unicode.M, r) || 0x1f3fb <= r && r <= 0x1f3ff
+	const nonJoiner = '\u200c'
+	return r == joiner || r == nonJoiner || unicode.Is(unicode.M, r) || 0x1f3fb <= r && r <= 0x1f3ff || 0xe0020 <= r && r <= 0xe007f
 }
 
 func runes(s string) int { return utf8.RuneCountInString(s) }
