@@ -56,7 +56,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"config", "--config", configured(t, "pricing: {file: no-such-prices.json}")}, "pricing.file: open no-such-prices.json"},
 		{[]string{"config", "--config", configured(t, "nats: {url: \"nats://ann:s3cret@:4222\"}")}, `nats.url: "nats://ann:xxxxx@:4222" is no server's address`},
 		{[]string{"thread", "t", "--tlscert", "cli_test.go"}, "--tlscert and --tlskey come together\nSee processor thread --help."},
-		{[]string{"check", "--tlskey", "cli_test.go"}, "--tlscert and --tlskey come together"},
+		{[]string{"check", "--nats", "nats://127.0.0.1:1", "--tlskey", "cli_test.go"}, "--tlscert and --tlskey come together"},
 		{[]string{"run", "--nats-listen", "nowhere"}, "flag --nats-listen: nats.listen: \"nowhere\" is no address"},
 		{[]string{"run", "--log-level", "loud"}, "--log-level must be one of"},
 	} {
