@@ -96,6 +96,7 @@ func TestFileWriter(t *testing.T) {
 		{"t", `{"message_id":"m","type":"tool.result"}`, `{"thread_id":"t","message_id":"m","type":"tool.result"}`},
 		{"t", `{"thread_id":null,"a":1.0,"type":null}`, `{"type":"tool.result","thread_id":"t","a":1.0}`},
 		{"", `{"a":1}`, `{"type":"tool.result","a":1}`},
+		{"", `{"thread_id":null,"type":null,"a":1}`, `{"type":"tool.result","thread_id":null,"a":1}`},
 		{"é\"", `{}`, `{"type":"tool.result","thread_id":"é\""}`},
 		{"t", "{\n  \"a\": 1e2,\r\n  \"b\": \"\\u0041\"\n}\n", `{"type":"tool.result","thread_id":"t","a":1e2,"b":"\u0041"}`},
 		{"t", `{"type":"tool.result","thread_id":"t"}`, `{"type":"tool.result","thread_id":"t"}`},

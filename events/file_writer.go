@@ -31,7 +31,7 @@ func fileLine(t Type, thread string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	hasType, hasThread, body, err := hints(body)
+	hasType, hasThread, body, err := hints(body, thread)
 	if err != nil {
 		return nil, err
 	}
@@ -49,16 +49,17 @@ func fileLine(t Type, thread string, data []byte) ([]byte, error) {
 	return append(append(members, rest...), '\n'), nil
 }
 
-// hints says which of type and thread_id the data holds, and takes them out where they are null: null counts as
-// absent, and a name may stand only once.
-func hints(data []byte) (hasType, hasThread bool, rest []byte, err error) {
+// hints says which of type and thread_id the data holds, and takes them out where they are null and a value takes their
+// place: null counts as absent, and a name may stand only once. A record of no thread keeps its null, which its chain
+// covers.
+func hints(data []byte, thread string) (hasType, hasThread bool, rest []byte, err error) {
 	w := walker{src: data}
 	var cut [2]int
 	w.visit = func(name, value []byte) {
 		isType, isThread := string(name) == "type", string(name) == "thread_id"
 		switch {
 		case !isType && !isThread:
-		case isNull(value):
+		case isNull(value) && (isType || thread != ""):
 			cut = [2]int{w.start, w.end}
 		default:
 			hasType, hasThread = hasType || isType, hasThread || isThread
@@ -71,7 +72,7 @@ func hints(data []byte) (hasType, hasThread bool, rest []byte, err error) {
 		return false, false, nil, schemaError("", "must be an object")
 	}
 	if cut[1] > 0 {
-		return hints(cutMember(data, cut[0], cut[1]))
+		return hints(cutMember(data, cut[0], cut[1]), thread)
 	}
 	return hasType, hasThread, data, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"precis/events"
 	"precis/internal/broker"
 )
 
@@ -79,6 +80,31 @@ func TestTailJSON(t *testing.T) {
 	summaries := command(t, b, "", "tail", "--from", "start", "--until-caught-up", "--json", "--type", "summary.created")
 	if !strings.HasPrefix(summaries.stdout, `{"type":"summary.created","thread_id":"t1","id":"sum_1"`) || strings.Count(summaries.stdout, "\n") != 1 {
 		t.Errorf("got %s", summaries.stdout)
+	}
+}
+
+// An auditor checks the chains from the file alone: a line without its type is the record as it was published.
+func TestTailJSONKeepsTheChain(t *testing.T) {
+	b := newServer(t)
+	subjects := []string{"config.applied.=p3", "summary.started.t1"}
+	for i, record := range []map[string]any{{"thread_id": nil, "partition": 3}, {"thread_id": "t1", "partition": 3}} {
+		data, _, err := events.Seal("", record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		publish(t, b.JetStream(), subjects[i], string(data))
+	}
+	got := command(t, b, "", "tail", "--from", "start", "--until-caught-up", "--json")
+	got.wants(t, exitDone, "", "")
+	lines := events.NewFileReader(strings.NewReader(got.stdout))
+	for range subjects {
+		line, err := lines.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := events.VerifyChain("", line.Data); err != nil {
+			t.Errorf("%s: %v", line.Data, err)
+		}
 	}
 }
 
