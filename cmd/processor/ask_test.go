@@ -65,12 +65,14 @@ func TestThread(t *testing.T) {
 
 func TestMessage(t *testing.T) {
 	b := newServer(t)
-	asked := answers(t, b, map[string]string{"precis.message.get.t1": `{"content":"line 1\nline 2"}`, "precis.message.get.gone": `{"content":"","deleted":true}`, "precis.message.get.short": `{"content":"","lines":[3,2],"lines_total":2}`})
+	asked := answers(t, b, map[string]string{"precis.message.get.t1": `{"content":"line 1\nline 2"}`, "precis.message.get.gone": `{"content":"","deleted":true}`, "precis.message.get.short": `{"content":"","lines":[],"lines_total":2}`})
 	command(t, b, "", "message", "t1", "m1").wants(t, exitDone, "line 1\nline 2\n", "")
 	command(t, b, "", "message", "t1", "m1", "--revision", "0", "--lines", "2-3").wants(t, exitDone, "line 1", "")
 	command(t, b, "", "message", "t1", "m1", "--lines", "7").wants(t, exitDone, "line 1", "")
 	command(t, b, "", "message", "gone", "m1").wants(t, exitWrong, "", "is deleted; --revision N shows what it said")
 	command(t, b, "", "message", "short", "m1", "--lines", "3-9").wants(t, exitWrong, "", "ends with line 2")
+	command(t, b, "", "message", "gone", "m1", "--json").wants(t, exitWrong, `"deleted":true`, "is deleted")
+	command(t, b, "", "message", "short", "m1", "--lines", "3-9", "--json").wants(t, exitWrong, `"lines_total":2`, "ends with line 2")
 	want := []string{
 		`precis.message.get.t1 {"message_id":"m1"}`,
 		`precis.message.get.t1 {"message_id":"m1","revision":0,"lines":[2,3]}`,

@@ -61,14 +61,14 @@ func (c *messageCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
+// print shows the text, or the answer; what is not there is something wrong, in either form.
 func (c *messageCmd) print(a *app, reply []byte, lines *[2]int) error {
-	if c.JSON {
-		a.printf("%s\n", reply)
-		return nil
-	}
 	var m messageReply
 	if err := json.Unmarshal(reply, &m); err != nil {
 		return unreachable("read the answer: %w", err)
+	}
+	if c.JSON {
+		a.printf("%s\n", reply)
 	}
 	if m.Deleted {
 		return wrong("the message %q is deleted; --revision N shows what it said", printable(c.Message))
@@ -76,6 +76,13 @@ func (c *messageCmd) print(a *app, reply []byte, lines *[2]int) error {
 	if lines != nil && m.LinesTotal > 0 && lines[0] > m.LinesTotal {
 		return wrong("the message %q ends with line %d", printable(c.Message), m.LinesTotal)
 	}
+	if !c.JSON {
+		m.print(a)
+	}
+	return nil
+}
+
+func (m messageReply) print(a *app) {
 	text := m.Content
 	if isTerminal(a.stdout) {
 		text = printableLines(text)
@@ -84,7 +91,6 @@ func (c *messageCmd) print(a *app, reply []byte, lines *[2]int) error {
 		text += "\n"
 	}
 	a.printf("%s", text)
-	return nil
 }
 
 // lineRange reads "A-B", or "A" for one line.

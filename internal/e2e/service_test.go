@@ -113,20 +113,21 @@ func TestMessageLinesAndRevisions(t *testing.T) {
 		content  string
 		from, to int
 		want     string
+		lines    string
 		total    int64
 	}{
-		{"one\ntwo\nthree", 1, 1, "one\n", 3},
-		{"one\ntwo\nthree", 2, 3, "two\nthree", 3},
-		{"one\ntwo\nthree\n", 3, 99, "three\n", 3},
-		{"one\r\ntwo", 1, 1, "one\r\n", 2},
-		{"one", 2, 3, "", 1},
-		{"", 1, 1, "", 1},
-		{"\n\n", 2, 2, "\n", 2},
+		{"one\ntwo\nthree", 1, 1, "one\n", "[1 1]", 3},
+		{"one\ntwo\nthree", 2, 3, "two\nthree", "[2 3]", 3},
+		{"one\ntwo\nthree\n", 3, 99, "three\n", "[3 3]", 3},
+		{"one\r\ntwo", 1, 1, "one\r\n", "[1 1]", 2},
+		{"one", 2, 3, "", "[]", 1},
+		{"", 1, 1, "", "[1 1]", 1},
+		{"\n\n", 2, 2, "\n", "[2 2]", 2},
 	} {
 		name := fmt.Sprint("lines ", i)
 		w.thread(name, w.message(name, "m", c.content))
 		got := w.answer("precis.message.get."+token(name), object{"message_id": "m", "lines": []int{c.from, c.to}})
-		if got["content"] != c.want || number(t, got, "lines_total") != c.total {
+		if got["content"] != c.want || fmt.Sprint(got["lines"]) != c.lines || number(t, got, "lines_total") != c.total {
 			t.Errorf("lines %d to %d of %q: %v", c.from, c.to, c.content, got)
 		}
 	}

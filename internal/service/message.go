@@ -34,7 +34,7 @@ type messageReply struct {
 	Content    *string           `json:"content"`
 	ToolCalls  []events.ToolCall `json:"tool_calls"`
 	OtherParts map[string]int    `json:"other_parts"` // content parts that are no text, by type
-	Lines      []int             `json:"lines"`       // what of the text this is
+	Lines      []int             `json:"lines"`       // what of the text this is; empty: no line of it
 	LinesTotal int               `json:"lines_total"`
 	EventSeq   uint64            `json:"event_seq"` // of the revision
 }
@@ -133,17 +133,22 @@ func (r *messageReply) take(ev *events.Event) events.Content {
 	return ev.Message.Content
 }
 
-// cut keeps the lines that were asked for.
+// cut keeps the lines that were asked for, as many of them as there are.
 func (r *messageReply) cut(text string, lines []int) {
 	all := strings.SplitAfter(text, "\n")
 	if n := len(all); all[n-1] == "" && n > 1 {
 		all = all[:n-1] // a newline at the end begins no line
 	}
 	r.LinesTotal = len(all)
-	from, to := 1, len(all)
+	r.Lines = []int{1, len(all)}
 	if len(lines) == 2 {
-		from, to = min(lines[0], len(all)+1), min(lines[1], len(all))
+		r.Lines = []int{lines[0], min(lines[1], len(all))}
 	}
-	part := strings.Join(all[from-1:to], "")
-	r.Content, r.Lines = &part, []int{from, to}
+	part := ""
+	if from, to := r.Lines[0], r.Lines[1]; from <= to {
+		part = strings.Join(all[from-1:to], "")
+	} else {
+		r.Lines = nil // all of them are behind its end
+	}
+	r.Content = &part
 }
