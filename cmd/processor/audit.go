@@ -16,12 +16,12 @@ import (
 
 // auditCmd tells a thread's story.
 type auditCmd struct {
-	logFlags
-	Thread    string `arg:"" help:"The thread's id."`
-	At        string `placeholder:"TIME|SEQ" help:"Tell the story up to a time or an event, and show the prompt that an agent would have been given then."`
-	HTML      string `name:"html" type:"path" placeholder:"FILE" help:"Write the story as one page for a browser, with everything in it."`
-	MaxTokens int    `name:"max-tokens" placeholder:"N" help:"With --at: the most tokens that the prompt may have."`
-	Format    string `enum:"openai,anthropic,messages" default:"messages" help:"With --at: openai, anthropic or messages (${default})."`
+	serverFlags
+	Thread    string  `arg:"" help:"The thread's id."`
+	At        string  `placeholder:"TIME|SEQ" help:"Tell the story up to a time or an event, and show the prompt that an agent would have been given then."`
+	HTML      string  `name:"html" type:"path" placeholder:"FILE" help:"Write the story as one page for a browser, with everything in it."`
+	MaxTokens *int    `name:"max-tokens" placeholder:"N" help:"With --at: the most tokens that the prompt may have; 0, or without it, no limit."`
+	Format    *string `enum:"openai,anthropic,messages" placeholder:"F" help:"With --at: openai, anthropic or messages (messages)."`
 }
 
 // Help shows the command used.
@@ -45,16 +45,14 @@ func (c *auditCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.MaxTokens != 0 && c.At == "" {
-		return usage("--max-tokens goes with --at: without it, no prompt is shown")
+	prompt, err := c.prompt()
+	if err != nil {
+		return err
 	}
-	return c.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
-		if l.store != nil {
-			return usage("audit tells what the log says: hold a store against it with processor replay --data")
-		}
+	return logFlags{serverFlags: c.serverFlags}.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
 		bar := newLogProgress(a, "folding the log")
 		defer bar.done()
-		story, err := c.tell(ctx, l, at, bar)
+		story, err := c.tell(ctx, l, at, prompt, bar)
 		bar.clear()
 		if err != nil {
 			return err
@@ -63,7 +61,7 @@ func (c *auditCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-func (c *auditCmd) tell(ctx context.Context, l *logAtHand, at audit.Moment, bar *progress) (*audit.Story, error) {
+func (c *auditCmd) tell(ctx context.Context, l *logAtHand, at audit.Moment, prompt service.ContextRequest, bar *progress) (*audit.Story, error) {
 	o, err := l.options(bar)
 	if err != nil {
 		return nil, err
@@ -80,12 +78,30 @@ func (c *auditCmd) tell(ctx context.Context, l *logAtHand, at audit.Moment, bar 
 		View: l.scratch.View(story.Partition), Policies: story.Policies,
 		Log: contents.Uncached{Log: broker.NewLogReader(l.js, broker.StreamEvents)},
 	}
-	reply, err := service.ReadContext(ctx, from, c.Thread, service.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format})
+	reply, err := service.ReadContext(ctx, from, c.Thread, prompt)
 	if err != nil {
 		return nil, wrong("make the context: %w", err)
 	}
 	story.Context = reply
 	return story, nil
+}
+
+// prompt is what the flags ask of the prompt that --at shows.
+func (c *auditCmd) prompt() (service.ContextRequest, error) {
+	r := service.ContextRequest{Format: "messages"}
+	if c.At == "" && (c.MaxTokens != nil || c.Format != nil) {
+		return r, usage("--max-tokens and --format go with --at: without it, no prompt is shown")
+	}
+	if c.Format != nil {
+		r.Format = *c.Format
+	}
+	if c.MaxTokens != nil {
+		r.MaxTokens = *c.MaxTokens
+	}
+	if r.MaxTokens < 0 {
+		return r, usage("--max-tokens %d: give a number of tokens, or 0 for no limit", r.MaxTokens)
+	}
+	return r, nil
 }
 
 // momentFlag reads a sequence of EVENTS, or a time.
@@ -101,15 +117,15 @@ func momentFlag(text string) (audit.Moment, error) {
 }
 
 func (c *auditCmd) show(a *app, s *audit.Story) (err error) {
-	switch {
-	case c.HTML != "":
+	if c.HTML != "" {
 		if err := writePage(c.HTML, s); err != nil {
 			return err
 		}
 		a.note("%s written: open it in a browser", c.HTML)
-	case c.JSON:
+	}
+	if c.JSON {
 		a.json(s)
-	default:
+	} else if c.HTML == "" {
 		printStory(a, s)
 	}
 	if len(s.Findings) > 0 {

@@ -50,11 +50,15 @@ func TestReplayAndAudit(t *testing.T) {
 	p.do(t, "", "audit", "t 1", "--at", "2099-01-01", "--format", "openai", "--json").wants(t, exitDone, `"tool_call_id":"c1"`, "")
 	p.do(t, "", "audit", "t 2").wants(t, exitWrong, "", "no event of the thread is in the log")
 	p.do(t, "", "audit", "t 1", "--at", "2001-01-01").wants(t, exitWrong, "", `no event of the thread had come by then: "t 1" begins with event 1, of 2`)
-	p.do(t, "", "audit", "t 1", "--max-tokens", "100").wants(t, exitUsage, "", "--max-tokens goes with --at")
+	p.do(t, "", "audit", "t 1", "--max-tokens", "100").wants(t, exitUsage, "", "--max-tokens and --format go with --at")
 	p.do(t, "", "audit", "t 1", "--at", "soon").wants(t, exitUsage, "", "--at \"soon\" is no time")
 
 	page := filepath.Join(t.TempDir(), "t1.html")
 	p.do(t, "", "audit", "t 1", "--html", page).wants(t, exitDone, "", "open it in a browser")
+	if err := os.Remove(page); err != nil {
+		t.Fatal(err)
+	}
+	p.do(t, "", "audit", "t 1", "--html", page, "--json").wants(t, exitDone, `"findings":[]`, "open it in a browser")
 	text, err := os.ReadFile(page)
 	if err != nil || !strings.Contains(string(text), "find all handlers") {
 		t.Errorf("the page: %v", err)
@@ -64,6 +68,8 @@ func TestReplayAndAudit(t *testing.T) {
 		t.Fatalf("the processor ended with %d", status)
 	}
 	program(t, "", "replay", "--data", dir).wants(t, exitDone, "held against the log", "")
+	// A server that is named is asked, also where it is the one that is asked otherwise.
+	program(t, "", "replay", "--data", dir, "--nats", "nats://127.0.0.1:4222", "--tlsca", "audit_test.go").wants(t, exitUnreachable, "", "connect to nats://127.0.0.1:4222")
 	program(t, "", "replay", "--data", t.TempDir()).wants(t, exitUsage, "", "give the directory that the processor ran with")
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
 
 	"precis/internal/audit"
@@ -22,12 +23,18 @@ type checkCmd struct {
 	JSON bool `name:"json" group:"Server" help:"Print JSON."`
 }
 
-// Validate leaves out what only a server is asked with.
-func (c checkCmd) Validate() error {
-	if c.NATS == "" {
-		return nil
+// Validate is asked by kong. What only a server is asked with may stand in the environment for the other commands, but
+// not on the command line, where somebody expects it to be used.
+func (c checkCmd) Validate(given *kong.Context) error {
+	if c.NATS != "" {
+		return c.loginFlags.Validate()
 	}
-	return c.loginFlags.Validate()
+	for _, part := range given.Path {
+		if f := part.Flag; f != nil && f.Group != nil && f.Name != "nats" && f.Name != "json" {
+			return fmt.Errorf("--%s goes with --nats: without it, no server is asked", f.Name)
+		}
+	}
+	return nil
 }
 
 // Help shows the command used.

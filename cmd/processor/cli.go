@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 
 	"github.com/alecthomas/kong"
@@ -60,10 +61,25 @@ func parse(a *app, args []string) (command runner, status int, done bool) {
 		panic(fmt.Sprintf("the command line is broken: %v", err))
 	}
 	parsed, err := parser.Parse(args)
+	if err == nil {
+		err = emptyFlag(parsed)
+	}
 	if err != nil {
 		return nil, a.usageError(args, err), true
 	}
 	return parsed.Selected().Target.Addr().Interface().(runner), 0, false
+}
+
+// emptyFlag finds a flag that is given and says nothing, as a script's unset variable does: what it was to narrow would
+// not be narrowed. Where empty means something, the flag is a pointer; who asks which server may be nobody.
+func emptyFlag(parsed *kong.Context) error {
+	for _, part := range parsed.Path {
+		f := part.Flag
+		if f != nil && f.Group == nil && f.Target.Kind() == reflect.String && f.Target.Len() == 0 {
+			return fmt.Errorf("--%s is empty", f.Name)
+		}
+	}
+	return nil
 }
 
 type exitCode int

@@ -11,7 +11,7 @@ import (
 type contextCmd struct {
 	serverFlags
 	Thread      string `arg:"" help:"The thread's id."`
-	MaxTokens   int    `name:"max-tokens" placeholder:"N" help:"The most tokens it may have; without it, no limit."`
+	MaxTokens   int    `name:"max-tokens" placeholder:"N" help:"The most tokens it may have; 0, or without it, no limit."`
 	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until this event, a publish ack's sequence, is in it."`
 	Format      string `enum:"openai,anthropic,messages" default:"messages" help:"openai, anthropic or messages (${default})."`
 }
@@ -37,6 +37,9 @@ type contextReply struct {
 
 // Run asks the processor.
 func (c *contextCmd) Run(ctx context.Context, a *app) error {
+	if c.MaxTokens < 0 {
+		return usage("--max-tokens %d: give a number of tokens, or 0 for no limit", c.MaxTokens)
+	}
 	request := map[string]any{"max_tokens": c.MaxTokens, "format": c.Format, "min_event_seq": c.MinEventSeq}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
 		reply, err := s.ask(ctx, contextEndpoint, c.Thread, request)

@@ -32,13 +32,16 @@ var exportTypes = map[string]events.Type{
 
 // records replays the log and writes the records that the flags take.
 func (c *exportCmd) records(ctx context.Context, a *app) error {
-	o := audit.Options{Filter: audit.Filter{Thread: c.Thread, Agent: c.Agent, Policy: c.Only}}
+	filter := audit.Filter{Thread: c.Thread, Agent: c.Agent, Policy: c.Only}
 	var err error
-	if o.Filter.From, err = timeFlag("--from", c.From); err != nil {
+	if filter.From, filter.To, err = spanFlags(c.From, c.To); err != nil {
 		return err
 	}
-	if o.Filter.To, err = timeFlag("--to", c.To); err != nil {
-		return err
+	if c.CSV && c.JSON {
+		return usage("give --csv or --json, not both")
+	}
+	if c.Model != "" && c.Records == "invalidations" {
+		return usage("--model goes with summaries and usage: an invalidation names no model")
 	}
 	out := bufio.NewWriterSize(a.stdout, 1<<16)
 	rows, err := c.writer(out)
@@ -46,7 +49,7 @@ func (c *exportCmd) records(ctx context.Context, a *app) error {
 		return err
 	}
 	return logFlags{serverFlags: c.serverFlags}.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
-		rep, err := c.pass(ctx, a, l, o.Filter, rows)
+		rep, err := c.pass(ctx, a, l, filter, rows)
 		if err == nil {
 			err = out.Flush()
 		}

@@ -16,7 +16,7 @@ import (
 // rejectedCmd lists what was rejected, or publishes one of it again.
 type rejectedCmd struct {
 	serverFlags
-	Retry uint64 `placeholder:"SEQ" help:"Publish the event of this number again, byte for byte, where it was published first."`
+	Retry *uint64 `placeholder:"SEQ" help:"Publish the event of this number again, byte for byte, where it was published first."`
 }
 
 // Help shows the command used.
@@ -31,9 +31,12 @@ Examples:
 
 // Run lists or retries.
 func (c *rejectedCmd) Run(ctx context.Context, a *app) error {
+	if c.Retry != nil && *c.Retry == 0 {
+		return usage("--retry 0: rejections count from 1; \"processor rejected\" lists them with their numbers")
+	}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		if c.Retry != 0 {
-			return c.retry(ctx, a, s)
+		if c.Retry != nil {
+			return c.retry(ctx, a, s, *c.Retry)
 		}
 		return c.list(ctx, a, s)
 	})

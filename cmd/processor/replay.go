@@ -71,16 +71,22 @@ func (c *replayCmd) Run(ctx context.Context, a *app) error {
 
 func (c *replayCmd) filter() (f audit.Filter, err error) {
 	f = audit.Filter{Thread: c.Thread, Agent: c.Agent, Policy: c.Only}
-	if f.From, err = timeFlag("--from", c.From); err != nil {
-		return f, err
+	f.From, f.To, err = spanFlags(c.From, c.To)
+	return f, err
+}
+
+// spanFlags reads --from and --to; what is not given is zero.
+func spanFlags(first, last string) (from, to time.Time, err error) {
+	if from, err = timeFlag("--from", first); err != nil {
+		return from, to, err
 	}
-	if f.To, err = timeFlag("--to", c.To); err != nil {
-		return f, err
+	if to, err = timeFlag("--to", last); err != nil {
+		return from, to, err
 	}
-	if !f.To.IsZero() && f.From.After(f.To) {
-		return f, usage("--from %s is later than --to %s", c.From, c.To)
+	if !to.IsZero() && from.After(to) {
+		return from, to, usage("--from %s is later than --to %s", first, last)
 	}
-	return f, nil
+	return from, to, nil
 }
 
 // timeFlag reads a time, or a day, which is its first moment.

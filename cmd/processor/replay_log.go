@@ -19,9 +19,6 @@ type logFlags struct {
 	Data string `type:"path" placeholder:"DIR" help:"The data directory of a processor that is not running: its store is held against the log, which is its own unless --nats names a server."`
 }
 
-// defaultNATS is what --nats says where nobody says anything.
-const defaultNATS = "nats://127.0.0.1:4222"
-
 // logAtHand is an opened log with a scratch store to fold it into.
 type logAtHand struct {
 	js        jetstream.JetStream
@@ -56,7 +53,7 @@ func (f logFlags) withLog(ctx context.Context, a *app, work func(context.Context
 // open reaches the server, or starts one over the data directory's own log.
 func (f logFlags) open(ctx context.Context, a *app) (jetstream.JetStream, func(), error) {
 	dir := processor.BrokerDir(f.Data)
-	if _, err := os.Stat(dir); f.Data == "" || f.NATS != defaultNATS || err != nil {
+	if _, err := os.Stat(dir); f.Data == "" || f.NATS != "" || err != nil {
 		s, err := f.connect(a)
 		if err != nil {
 			return nil, nil, err

@@ -22,8 +22,8 @@ type retried struct {
 }
 
 // retry publishes a rejected event again: the same bytes and headers on the same subject.
-func (c *rejectedCmd) retry(ctx context.Context, a *app, s *server) error {
-	rejection, err := s.rejection(ctx, c.Retry)
+func (c *rejectedCmd) retry(ctx context.Context, a *app, s *server, seq uint64) error {
+	rejection, err := s.rejection(ctx, seq)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,7 +15,7 @@ import (
 // serverFlags are the flags of every command that talks to a server; the names and variables are the nats
 // tool's.
 type serverFlags struct {
-	NATS string `name:"nats" env:"NATS_URL" default:"nats://127.0.0.1:4222" placeholder:"URL" group:"Server" help:"The NATS server (${default})."`
+	NATS string `name:"nats" env:"NATS_URL" placeholder:"URL" group:"Server" help:"The NATS server (nats://127.0.0.1:4222)."`
 	loginFlags
 	JSON bool `name:"json" group:"Server" help:"Print JSON."`
 }
@@ -55,7 +56,7 @@ type server struct {
 // connect reaches the server, or says why it can't. The caller closes the connection.
 func (f serverFlags) connect(a *app) (*server, error) {
 	may := &rights{}
-	conn, err := nats.Connect(f.NATS, append(f.options(), watch(a, may)...)...)
+	conn, err := nats.Connect(f.url(), append(f.options(), watch(a, may)...)...)
 	if err != nil {
 		return nil, f.connectError(err)
 	}
@@ -118,8 +119,11 @@ func (f serverFlags) connectError(err error) error {
 	}
 }
 
+// url is the server's address; one on this machine where nobody names any.
+func (f serverFlags) url() string { return cmp.Or(f.NATS, nats.DefaultURL) }
+
 // shown is the address as it may stand in a message.
-func (f serverFlags) shown() string { return natsurl.Redacted(f.NATS) }
+func (f serverFlags) shown() string { return natsurl.Redacted(f.url()) }
 
 func (s *server) close() { s.conn.Close() }
 

@@ -20,7 +20,7 @@ type tailCmd struct {
 	Thread        *string  `placeholder:"T" help:"Only this thread."`
 	Type          []string `placeholder:"T" help:"Only these types, such as summary.created; several with commas."`
 	From          string   `enum:"start,now" default:"now" help:"Begin with the log's start, or now (${default})."`
-	UntilCaughtUp bool     `name:"until-caught-up" help:"Stop at the end of what is there."`
+	UntilCaughtUp bool     `name:"until-caught-up" help:"With --from start: stop at the end of what is there."`
 }
 
 // Help shows the command used.
@@ -35,6 +35,9 @@ Examples:
 
 // Run prints until it is told to stop, which is no error.
 func (c *tailCmd) Run(ctx context.Context, a *app) error {
+	if c.UntilCaughtUp && c.From != "start" {
+		return usage("--until-caught-up goes with --from start: there is nothing up to now, from now on")
+	}
 	plan, err := c.plan()
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func (s *Service) context(ctx context.Context, token string, body []byte) (any, 
 		return nil, fault(codeBadRequest, "format is openai, anthropic or messages, not %q", req.Format)
 	}
 	if req.MaxTokens < 0 {
-		return nil, fault(codeBadRequest, "max_tokens is %d", req.MaxTokens)
+		return nil, fault(codeBadRequest, "max_tokens must be an integer of at least 0, which is no limit, not %d", req.MaxTokens)
 	}
 	_, _, partition, err := s.view(token)
 	if err != nil {
