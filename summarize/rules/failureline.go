@@ -11,11 +11,28 @@ import (
 // as a regular expression, which took more time than everything else where each line is an error.
 
 // errorWords are a cheap test before: one of them stands in every line that tells of a failure.
-var errorWords = newFinder([]anchored{
-	{"rror", 0}, {"RROR", 0}, {"FAIL", 0}, {"atal", 1}, {"FATAL", 0}, {"panic", 0}, {"xception", 0}, {"Traceback", 0}, {"ERR!", 2},
-	{"***", 0}, {"fault", 1}, {"assertion", 1}, {"not found", 4}, {"No such", 0}, {"ermission denied", 1}, {"cannot find", 2},
-	{"undefined ref", 3}, {"Unhandled", 0}, {"✗", 1}, {"✖", 1}, {"×", 0}, {"E ", 0},
-})
+var errorWords = newFinder(append([]anchored{
+	{"rror", 0, wordHere}, {"RROR", 0, wordHere}, {"FAIL", 0, wordHere}, {"atal", 1, wordHere}, {"FATAL", 0, wordHere}, {"panic", 0, wordHere},
+	{"xception", 0, wordHere}, {"Traceback", 0, wordHere}, {"ERR!", 2, wordHere}, {"***", 0, wordHere}, {"fault", 1, wordHere},
+	{"assertion", 1, wordHere}, {"not found", 4, wordHere}, {"No such", 0, wordHere}, {"ermission denied", 1, wordHere},
+	{"cannot find", 2, wordHere}, {"undefined ref", 3, wordHere}, {"Unhandled", 0, wordHere}, {"✗", 1, wordHere}, {"✖", 1, wordHere},
+	{"×", 0, wordHere}, {"E ", 0, wordHere},
+}, wordsAbroad()...))
+
+// What a line with one of the words may be.
+const (
+	wordHere      uint8 = 1 << iota // an error in English, if isFailure says so
+	wordAbroad                      // one in another language, if isFailureAbroad says so
+	messageAbroad                   // one in another language
+)
+
+func tellsError(text string) bool {
+	if len(text) == 0 || strings.HasPrefix(text, "0 error") || strings.HasSuffix(text, "....") { // make waits for its other jobs
+		return false
+	}
+	found := errorWords.in(text)
+	return found&wordHere != 0 && isFailure(text) || found&messageAbroad != 0 || found&wordAbroad != 0 && isFailureAbroad(text)
+}
 
 func isFailure(text string) bool {
 	rest, ok := text, true
@@ -158,33 +175,39 @@ func statesError(text string) bool {
 // finder looks for many words at once, each by two bytes of it that are seldom side by side.
 type finder struct {
 	words         []anchored
-	first, second [256]uint32 // the words that have this byte as the first or the second of the two
+	first, second [256]uint64 // the words that have this byte as the first or the second of the two, by their number
 }
 
-// anchored is a word, and where in it the two bytes begin.
+// finderBits are the bits for words; more of them share theirs.
+const finderBits = 64
+
+// anchored is a word, where in it the two bytes begin, and what it tells.
 type anchored struct {
-	text string
-	at   int
+	text  string
+	at    int
+	tells uint8
 }
 
 func newFinder(words []anchored) *finder {
 	f := &finder{words: words}
 	for i, w := range words {
-		f.first[w.text[w.at]] |= 1 << i
-		f.second[w.text[w.at+1]] |= 1 << i
+		f.first[w.text[w.at]] |= 1 << (i % finderBits)
+		f.second[w.text[w.at+1]] |= 1 << (i % finderBits)
 	}
 	return f
 }
 
-// in tells whether one of the words stands in a text.
-func (f *finder) in(text string) bool {
+// in is all that the words in a text tell.
+func (f *finder) in(text string) (tells uint8) {
 	for i := 1; i < len(text); i++ {
 		for left := f.first[text[i-1]] & f.second[text[i]]; left != 0; left &= left - 1 {
-			w := f.words[bits.TrailingZeros32(left)]
-			if from := i - 1 - w.at; from >= 0 && strings.HasPrefix(text[from:], w.text) {
-				return true
+			for n := bits.TrailingZeros64(left); n < len(f.words); n += finderBits {
+				w := &f.words[n]
+				if from := i - 1 - w.at; from >= 0 && strings.HasPrefix(text[from:], w.text) {
+					tells |= w.tells
+				}
 			}
 		}
 	}
-	return false
+	return tells
 }

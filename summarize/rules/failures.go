@@ -54,13 +54,6 @@ func raised(doc *document, at int) int {
 	return at
 }
 
-func tellsError(text string) bool {
-	if len(text) == 0 || strings.HasPrefix(text, "0 error") {
-		return false
-	}
-	return errorWords.in(text) && isFailure(text)
-}
-
 // Bounds on what is urgent, in lines.
 const (
 	mostUrgent   = 60
@@ -111,12 +104,22 @@ func traceOf(doc *document, at int) []int {
 		if l.text == "" || l.indent <= doc.lines[at].indent && !isDiagnostic(l.text) && !boxed(doc.lines[at].text, l.text) {
 			break
 		}
-		if len(l.text) < shortestTrace {
-			continue // a caret, a bar
+		if len(l.text) < shortestTrace || strings.Trim(l.text, "|^~-. ") == "" || saidAbove(doc, i) {
+			continue // a caret, a bar; a second one under the same line of code
 		}
 		lines = append(lines, i)
 	}
 	return lines
+}
+
+// saidAbove tells a line of code that stands under another error of it just above.
+func saidAbove(doc *document, at int) bool {
+	for i := at - 1; i >= max(0, at-messageLines); i-- {
+		if doc.lines[i].text == doc.lines[at].text {
+			return true
+		}
+	}
+	return false
 }
 
 // shortestTrace is the length up to which a line under an error only points at something, in bytes.
