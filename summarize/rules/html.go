@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"html"
+	"strings"
+	"unicode"
+)
 
 // addHTML adds what a page says: every run of text between tags, and the addresses that it links to.
 // Scripts and styles say nothing to a reader.
@@ -26,12 +30,13 @@ func (d *document) addHTML(text string) {
 		case "title":
 			title, _, _ = strings.Cut(text[end:], "<")
 		case "a":
-			d.addRun(attribute(text[:end], "href"))
+			url := oneLine(attribute(text[:end], "href"))
+			d.addText(url, strings.ReplaceAll(url, "&amp;", "&")) // "&region=" is no "®ion=" there
 		}
 		text = text[end:]
 	}
 	if d.title == "" {
-		d.title = oneLine(title)
+		d.title = oneLine(unescaped(title))
 	}
 }
 
@@ -50,13 +55,40 @@ func closing(s, name string) int {
 	}
 }
 
-// addRun adds text in lines as the source has them.
+// addRun adds text in lines as the source has them, their entities as the characters that they stand for: what is
+// looked for tags is the source, so that a '<' of the text is never one.
 func (d *document) addRun(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		if strings.TrimSpace(line) != "" {
-			d.add(strings.TrimRight(line, " \t"), 0)
-		}
+		d.addText(line, unescaped(line))
 	}
+}
+
+// addText adds a line of a page as its reader sees it. Where that is not what the source has, it is none of its lines.
+func (d *document) addText(source, text string) {
+	text = strings.TrimRight(text, " \t")
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	before := len(d.lines)
+	d.add(text, 0)
+	for i := before; i < len(d.lines); i++ {
+		d.lines[i].altered = !strings.HasPrefix(source, text)
+	}
+}
+
+// unescaped is text of a page as a reader sees it, in one line: spaces that don't break are spaces, and control
+// characters are none.
+func unescaped(text string) string {
+	plain := html.UnescapeString(text)
+	if plain == text {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, plain)
 }
 
 // tagEnd is behind the tag, comment or declaration that s begins with; one that does not close is a character.

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -20,5 +21,35 @@ func TestScriptsEndWhereTheyEnd(t *testing.T) {
 		if strings.ContainsAny(out.Text, "<{") {
 			t.Errorf("of %s something is left:\n%s", before, out.Text)
 		}
+	}
+}
+
+// TestEntities: a page's text is shown as its reader sees it, and a '<' in it is no tag.
+func TestEntities(t *testing.T) {
+	text := "<p>Write &lt;script&gt; in&nbsp;render_page(), don&#39;t nest it.</p>\n<p>Twice: &amp;lt;b&amp;gt;&#27;[31m; caf&eacute; &amp; bar&#10;next</p>\n" +
+		`<p><a href="/docs?page=1&amp;copy=2&region=3">Docs</a></p><p>Behind all of it stands end_marker.</p>`
+	page := "<html><head><title>Tom &amp; Jerry&#39;s | Cartoons</title></head><body>" + text + "</body></html>" + strings.Repeat("<br>", 200)
+	out := ToolOutput(Input{MessageID: "m1", ToolName: "web_fetch", Content: page, MaxChars: 800}).Text + "\n"
+	for _, want := range []string{
+		"Title: Tom & Jerry's", "\nWrite <script> in render_page(), don't nest it.\n", "\nTwice: &lt;b&gt; [31m; café & bar next\n", "\n/docs?page=1&copy=2&region=3\n",
+		"\nBehind all of it stands end_marker.\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+// TestEntitiesCountAsWhatTheyAre: a line that does not stand in the source as it is shown is not counted as one of it.
+func TestEntitiesCountAsWhatTheyAre(t *testing.T) {
+	var page strings.Builder
+	page.WriteString("<html><head><title>Notes</title></head><body>\n")
+	for i := range 40 {
+		fmt.Fprintf(&page, "<p>The method run_job%d() doesn&#39;t wait for queue_%d.</p>\n<p>Nothing else waits for anything in the %d-th of them.</p>\n", i, i, i)
+	}
+	in := Input{MessageID: "m1", ToolName: "web_fetch", Content: page.String() + "</body></html>", MaxChars: 800}
+	out := ToolOutput(in).Text
+	if _, got := sourceLines(out, in.Content); 2*got < runes(out) {
+		t.Errorf("%d of %d characters are lines of the source:\n%s", got, runes(out), out)
 	}
 }
