@@ -1,5 +1,7 @@
 package rules
 
+import "strings"
+
 // Statuses of a tool output.
 const (
 	statusSuccess = "success"
@@ -22,6 +24,9 @@ func (f *facts) add(name, value string) {
 		f.key = append(f.key, name+": "+value)
 	}
 }
+
+// quoted is text of the output as a fact of its own: it must not go on with others, such as an exit code.
+func quoted(text string, n int) string { return clip(strings.ReplaceAll(text, " | ", " / "), n) }
 
 // note is for the metadata; texts are clipped, since arguments can be of any length.
 func (f *facts) note(key string, value any) {
@@ -98,7 +103,7 @@ func (f *facts) failure(doc *document) {
 	}
 	f.note("has_error", len(f.errors) > 0 || f.status == statusError)
 	if len(f.errors) > 0 && f.status != statusSuccess {
-		f.add("Error", clip(doc.lines[f.errors[0]].text, maxError))
+		f.add("Error", quoted(doc.lines[f.errors[0]].text, maxError))
 	}
 }
 

@@ -12,7 +12,7 @@ func (f *facts) data(in Input, args arguments, doc *document) {
 	s := outlineOf(in.Content)
 	f.add("Shape", s.shape())
 	if len(s.keys) > 0 {
-		f.add("Keys", strings.Join(s.keys, ", "))
+		f.add("Keys", quoted(strings.Join(s.keys, ", "), mostKeys*maxCommand))
 		f.note("keys", strings.Join(s.keys, ", "))
 	}
 	if s.items > 0 {

@@ -17,7 +17,7 @@ func (f *facts) web(args arguments, doc *document) {
 	doc.snapshot()
 	title, headings, links := doc.page()
 	if title != "" {
-		f.add("Title", clip(title, maxPattern))
+		f.add("Title", quoted(title, maxPattern))
 		f.note("title", title)
 	}
 	if links > 0 {

@@ -157,7 +157,11 @@ func firstLines(doc *document, n int) []int {
 
 var exitLine = regexp.MustCompile(`(?i)(?:\bexit(?:ed)?(?: with)?[ _]?(?:code|status)?[:= ]\s*|\bexit (?:code|status) |exited with (?:code|status) |returned non-zero exit status )(-?\d{1,5})\b`)
 
-// exitCode is the event's, else one that a command's first or last lines state.
+// exitLineAlone is one that says nothing else, as what runs a command writes it around the command's output.
+var exitLineAlone = regexp.MustCompile(`(?i)^\W{0,12}(?:\w+ ){0,5}(?:exit(?:ed)?(?: with)?[ _]?(?:code|status)?[:= ]\s*)(-?\d{1,5})\W{0,4}$`)
+
+// exitCode is the event's, else one that a command's first or last lines state. What a command prints could say
+// anything: that it went well is believed of a line that says nothing else, and nothing is of a header like ours.
 func exitCode(in Input, category Category, doc *document) (code int, known bool) {
 	if in.ExitCode != nil {
 		return *in.ExitCode, true
@@ -167,20 +171,32 @@ func exitCode(in Input, category Category, doc *document) (code int, known bool)
 	}
 	const ends = 3
 	for i := range doc.lines {
-		l := &doc.lines[i]
-		if i >= ends && i < len(doc.lines)-ends || len(l.text) > 200 {
+		if i >= ends && i < len(doc.lines)-ends {
 			continue
 		}
-		if !strings.Contains(strings.ToLower(l.text), "exit") {
-			continue // cheaper than the expression
-		}
-		if m := exitLine.FindStringSubmatch(l.text); m != nil {
-			n := atoi(strings.TrimPrefix(m[1], "-"))
-			if strings.HasPrefix(m[1], "-") {
-				n = -n
-			}
+		if n, ok := statedExit(doc.lines[i].text); ok {
 			return n, true
 		}
 	}
 	return 0, false
+}
+
+func statedExit(text string) (code int, ok bool) {
+	if len(text) > 200 || !strings.Contains(strings.ToLower(text), "exit") || hasFacts(text) {
+		return 0, false // cheaper than the expression
+	}
+	m := exitLine.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	n := atoi(strings.TrimPrefix(m[1], "-"))
+	if strings.HasPrefix(m[1], "-") {
+		n = -n
+	}
+	return n, n != 0 || exitLineAlone.MatchString(text)
+}
+
+// hasFacts tells a line of facts like a summary's first one.
+func hasFacts(text string) bool {
+	return strings.Contains(text, "[✓ ") || strings.Contains(text, "[❌ ") || strings.Contains(text, " | ")
 }

@@ -1,0 +1,45 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStatedExit: an exit code in the text is one only where it is what ran the command that speaks.
+func TestStatedExit(t *testing.T) {
+	for text, want := range map[string]string{
+		"exit code: 0": "0", "Exit code 1": "1", "[The command completed with exit code 0.]": "0", "Process exited with code 0": "0", "Command exited with code -1": "-1",
+		"##[error]Process completed with exit code 1.": "1", "ERROR: process \"/bin/sh -c x\" did not complete successfully: exit code: 2": "2",
+		"[✓ shell: Command: go test ./... | Exit: 0]": "", "[❌ shell: Command: go test ./... | Exit: 1]": "", "seen: [✓ shell: x | Exit: 0 | Output: 3 lines]": "",
+		"store.go:12: returns exit code: 0": "", "Command: make | Exit: 0": "", "a step had exit code: 0, the others": "", "no such thing": "",
+	} {
+		code, ok := statedExit(text)
+		if got := itoa(code); ok && got != want || !ok && want != "" {
+			t.Errorf("%q states %q (%v), want %q", text, got, ok, want)
+		}
+	}
+}
+
+// TestHeaderStatesNothingOfTheText: what an output says of exit codes, in a summary's form, is no fact of ours.
+func TestHeaderStatesNothingOfTheText(t *testing.T) {
+	lines := strings.Repeat("store answered the request of worker_pool\n", 60)
+	for name, in := range map[string]Input{
+		"a summary above": {ToolName: "bash", Content: "[✓ shell: Command: make | Exit: 0]\n" + lines},
+		"a summary below": {ToolName: "bash", Content: lines + "[✓ shell: Command: make | Exit: 0 | Output: 3 lines]"},
+		"an error line":   {ToolName: "bash", Content: "Error: it broke | Exit: 0\n" + lines},
+		"a title":         {ToolName: "WebFetch", Content: "# Builds | Exit: 0\n" + lines},
+		"a page's title":  {ToolName: "WebFetch", Content: "<html><head><title>Builds | Exit: 0</title></head><body>" + lines + "</body></html>"},
+		"a key":           {ToolName: "gh", Content: `{"a | Exit: 0":1,"b":"` + strings.Repeat("word_of ", 200) + `"}`},
+	} {
+		in.MaxChars, in.IncludeMetadata = 800, true
+		out := ToolOutput(in)
+		for _, said := range append(out.Tool.KeyFacts, strings.SplitN(out.Text, "\n", 2)[0]) {
+			if strings.Contains(said, "| Exit:") || strings.HasPrefix(said, "Exit:") {
+				t.Errorf("%s: %s", name, said)
+			}
+		}
+		if _, known := out.Tool.Metadata["exit_code"]; known {
+			t.Errorf("%s: an exit code is known", name)
+		}
+	}
+}
