@@ -23,6 +23,7 @@ type line struct {
 	context  bool  // stands around a match, is none itself
 	indent   int   // columns
 	alike    int32 // how many lines differ from it in digits only
+	record   uint8 // what it is of a structured log's record
 	stamped  bool  // its beginning is left out: a time, what all lines of a log begin with
 	altered  bool  // its source has control sequences inside, so that it does not stand there as it is here
 }

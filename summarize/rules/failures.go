@@ -33,6 +33,8 @@ func errorLines(in Input, category Category, doc *document) []int {
 	for i := range doc.lines {
 		l := &doc.lines[i]
 		switch {
+		case l.record == recordFailed:
+			found = append(found, i)
 		case !l.starts || !tellsError(l.text):
 		case strings.HasPrefix(l.text, "Traceback (most recent"):
 			found = append(found, raised(doc, i))

@@ -86,7 +86,7 @@ func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64
 	}
 	text := c.doc.lines[i].text
 	size := len(text)
-	if c.doc.shape == shapeJSON && size > recordHead {
+	if c.doc.shape == shapeJSON && size > recordHead && c.doc.lines[i].record == noRecord {
 		ends := ends{doc: c.doc, text: text}
 		size = ends.end(recordHead)
 	}

@@ -10,6 +10,7 @@ import (
 // prose are not weighed, but some lines are read for them.
 const (
 	stateWorth  = 0.2 // how something stands: "Reason: OOMKilled"
+	failedWorth = 0.6 // that a log's record tells of an error
 	recordWorth = 0.1 // the beginning of a record: its id, its name
 	lastWorth   = 0.1 // how a command ended
 )
@@ -48,6 +49,11 @@ func (d *document) remarks() []float64 {
 		l := &d.lines[i]
 		switch {
 		case len(l.text) < countedLine || len(l.text) > longest:
+		case l.record == recordFailed:
+			worth[i] = failedWorth
+		case l.record == recordText && l.alike < oftenAlike:
+			worth[i] = recordWorth
+		case l.record != noRecord:
 		case mayState(l.text) && stateLine.MatchString(l.text):
 			worth[i] = stateWorth
 		case d.shape == shapeJSON && (l.text[0] == '{' || strings.HasPrefix(l.text, "[{")):

@@ -8,6 +8,12 @@ const longest = 220
 // split cuts a long line where its kind of text has borders: data before each record, prose behind its
 // sentences, anything behind a bracket, a comma or a space.
 func (d *document) split(l line) {
+	if d.shape == shapeJSON || d.noisy {
+		if r, ok := recordOf(l.text); ok {
+			d.splitLog(l, r)
+			return
+		}
+	}
 	if len(l.text) <= longest {
 		d.append(l)
 		return
@@ -37,6 +43,9 @@ func (d *document) cut(l line, at int) line {
 	if part.text != "" {
 		d.append(part)
 		l.starts = false
+		if l.record != recordLead {
+			l.record = noRecord // its message is above
+		}
 	}
 	l.text, l.frag = strings.TrimSpace(l.text[at:]), true
 	return l

@@ -1,0 +1,171 @@
+package rules
+
+import "strings"
+
+// A structured log has an object a line, whose first members (a time, a logger, a caller, a trace) are long and alike.
+// It is read for its message, and for the error behind that: the line is cut before them, and an error's are shown.
+
+// What a line, or a part of one, is of such a record.
+const (
+	noRecord     uint8 = iota
+	recordLead         // what stands before its message
+	recordText         // its message
+	recordFailed       // the message or the error of one that tells of an error
+)
+
+const (
+	shortRecord   = 120     // bytes up to which one is not cut
+	longestRecord = 8 << 10 // bytes that are looked at
+)
+
+// logRecord is where in a line a log's record has what it says, in bytes.
+type logRecord struct {
+	message, err int // where the members begin; 0 where there is none
+	failed       bool
+}
+
+// splitLog cuts a record before its message and its error.
+func (d *document) splitLog(l line, r logRecord) {
+	says := recordText
+	if r.failed {
+		says = recordFailed
+	}
+	first, second := min(r.message, r.err), max(r.message, r.err)
+	if first == 0 {
+		first, second = second, 0
+	}
+	if len(l.text) <= shortRecord {
+		l.record = says
+		d.append(l)
+		return
+	}
+	if first >= shortest {
+		l.record = recordLead
+		l = d.cutRecords(l, first)
+		second -= first
+	}
+	l.record = says
+	if second >= shortest {
+		l = d.cutRecords(l, second)
+		l.record = says
+	}
+	d.splitRecords(l)
+}
+
+// cutRecords adds what stands before byte at, cut further where it is long, and gives the rest.
+func (d *document) cutRecords(l line, at int) line {
+	part := l
+	part.text, part.frag = strings.TrimSpace(l.text[:at]), true
+	d.splitRecords(part)
+	l.text, l.frag, l.starts = l.text[at:], true, false
+	return l
+}
+
+// recordOf reads the members of the object that begins in a line's first bytes; ok is false where it is no log's.
+func recordOf(text string) (r logRecord, ok bool) {
+	const lead = 60
+	from := strings.Index(text[:min(len(text), lead)], `{"`)
+	if from < 0 {
+		return r, false
+	}
+	leveled := false
+	members(text[:min(len(text), longestRecord)], from+1, func(at int, key, value string) {
+		switch strings.ToLower(key) {
+		case "level", "severity", "lvl", "loglevel", "log.level", "levelname", "@l":
+			leveled = true
+			r.failed = r.failed || isErrorLevel(value)
+		case "msg", "message", "@m", "@message":
+			r.message = at
+		case "error", "err", "exception", "exc_info", "error.message":
+			if value != "null" && value != `""` && value != "{}" && value != "false" {
+				r.err = at
+			}
+		}
+	})
+	return r, leveled && r.message+r.err > 0
+}
+
+// isErrorLevel tells the value of a level, as loggers write it.
+func isErrorLevel(value string) bool {
+	switch strings.ToLower(strings.Trim(value, `"`)) {
+	case "error", "err", "fatal", "panic", "critical", "crit", "dpanic", "alert", "emergency", "emerg", "severe",
+		"50", "60": // pino's and bunyan's error and fatal
+		return true
+	}
+	return false
+}
+
+// members calls back for each member of an object, from behind its bracket on, as far as it is one: where it begins, its
+// key and its value.
+func members(s string, i int, found func(at int, key, value string)) {
+	for i < len(s) {
+		i = skip(s, i, " ,")
+		at := i
+		end := stringEnd(s, i)
+		if end < 0 {
+			return
+		}
+		key := s[i+1 : end-1]
+		if i = skip(s, end, " "); i >= len(s) || s[i] != ':' {
+			return
+		}
+		i = skip(s, i+1, " ")
+		end = valueEndAt(s, i)
+		found(at, key, s[i:end])
+		i = end
+	}
+}
+
+func skip(s string, i int, blanks string) int {
+	for i < len(s) && strings.IndexByte(blanks, s[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// stringEnd is behind the string that begins at i; -1 where none does.
+func stringEnd(s string, i int) int {
+	if i >= len(s) || s[i] != '"' {
+		return -1
+	}
+	for i++; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// valueEndAt is behind the value that begins at i, the end of s where it does not end.
+func valueEndAt(s string, i int) int {
+	for depth := 0; i < len(s); {
+		switch s[i] {
+		case '"':
+			end := stringEnd(s, i)
+			if end < 0 {
+				return len(s)
+			}
+			i = end
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			depth--
+			i++
+		case ',':
+			if depth == 0 {
+				return i
+			}
+			i++
+		default:
+			i++
+		}
+	}
+	return len(s)
+}
