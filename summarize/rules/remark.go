@@ -10,6 +10,7 @@ import (
 // prose are not weighed, but some lines are read for them.
 const (
 	stateWorth  = 0.2 // how something stands: "Reason: OOMKilled"
+	tallyWorth  = 0.4 // what was done, in numbers
 	failedWorth = 0.6 // that a log's record tells of an error
 	recordWorth = 0.1 // the beginning of a record: its id, its name
 	lastWorth   = 0.1 // how a command ended
@@ -65,9 +66,27 @@ func (d *document) remarks() []float64 {
 		}
 	}
 	if d.endFirst {
+		d.remarkTally(worth)
 		d.remarkLast(worth)
 	}
 	return worth
+}
+
+// remarkTally is for the line that sums up what was done, the last one where each part has its own.
+func (d *document) remarkTally(worth []float64) {
+	const few = 2
+	var found []int
+	for i := range d.lines {
+		if d.lines[i].starts && tallies(d.lines[i].text) {
+			found = append(found, i)
+		}
+	}
+	if len(found) > few {
+		found = found[len(found)-1:]
+	}
+	for _, i := range found {
+		worth[i] = tallyWorth
+	}
 }
 
 // remarkLast is for the last line that says something.
