@@ -61,6 +61,31 @@ func TestResultsKnowTheirCalls(t *testing.T) {
 	w.proved()
 }
 
+// Where each message of a turn numbers its calls anew, results have them in turn; what an earlier turn never had is no
+// reason to tell a later result as its own.
+func TestResultsOfCallsWithOneID(t *testing.T) {
+	w := newWorld(t)
+	w.config.Policies[0].Compaction.Trigger.Messages = 1000
+	w.run(func(p *processor.Processor) {
+		w.put(calls("m1", "bare", [3]string{"call_1", "grep", `{"pattern":"ErrStale"}`}),
+			calls("m2", "bare", [3]string{"call_0", "Glob", `{"pattern":"*.go"}`}, [3]string{"call_1", "Read", `{"file_path":"/src/main.go"}`}),
+			answer("r1", "bare", "call_1", "state/store.go:14:	return ErrStale"), answer("r2", "bare", "call_1", "    12→func main() {}"),
+			answer("r2 again", "bare", "call_1", "    12→func main() {}"),
+			[2]string{"thread.message.bare", say("u1", "user", "Build it.")}, calls("m3", "bare", [3]string{"call_1", "Task", `{"prompt":"build"}`}),
+			[2]string{"thread.message.bare", say("u2", "user", "No, by yourself.")}, calls("m4", "bare", [3]string{"call_1", "Bash", `{"command":"make build"}`}),
+			answer("r3", "bare", "call_1", "compiled one more part"))
+		if err := p.Settled(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		w.put([2]string{"message.edited.bare", fmt.Sprintf(`{"message_id":"r1","content":%q}`, strings.Repeat("state/view.go:80:	return ErrStale\n", 80))})
+	})
+	want := []string{"r1 grep", "r2 Read", "r2 again Read", "r3 Bash", "r1 grep"}
+	if got := w.tools("bare"); !slices.Equal(got, want) {
+		t.Fatalf("tools: got %q, want %q", got, want)
+	}
+	w.proved()
+}
+
 // tools are the messages of a thread's summaries by rules, each with its tool, in their order.
 func (w *world) tools(thread string) (named []string) {
 	w.t.Helper()
