@@ -9,9 +9,11 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"precis/events"
+	"precis/internal/audit"
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/state"
 )
 
 // calls is an assistant's message in the shape of OpenAI's: ids, names, and arguments as strings.
@@ -83,6 +85,17 @@ func TestResultsOfCallsWithOneID(t *testing.T) {
 	if got := w.tools("bare"); !slices.Equal(got, want) {
 		t.Fatalf("tools: got %q, want %q", got, want)
 	}
+	w.tell("bare", audit.Moment{}, func(s *audit.Story, _ *state.Store) {
+		var told []string
+		for _, e := range s.Entries {
+			if e.Role == events.RoleTool {
+				told = append(told, e.MessageID+" "+e.Tool)
+			}
+		}
+		if !slices.Equal(told, want[:4]) {
+			t.Errorf("the story tells of %q, want %q", told, want[:4])
+		}
+	})
 	w.proved()
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/contents"
+	"precis/internal/fold"
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
@@ -91,6 +93,8 @@ type Entry struct {
 
 	// Raw is the event as it stands in the log.
 	Raw events.Raw `json:"-"`
+
+	unnamed *events.Message // a result with nothing but its call's id
 }
 
 // Call is a tool call that a message makes.
@@ -148,7 +152,7 @@ func Tell(ctx context.Context, o Options, name string, m Moment) (*Story, error)
 		return nil, err
 	}
 	s.Log, s.Totals, s.Findings, s.Unproved = rep.Log, rep.Totals, rep.Findings, rep.Unproved
-	if err := s.end(o.Scratch, tellers); !errors.Is(err, ErrNoThread) || m == (Moment{}) {
+	if err := s.end(ctx, o.Scratch, contents.Uncached{Log: r.source.Events}, tellers); !errors.Is(err, ErrNoThread) || m == (Moment{}) {
 		return s, err
 	}
 	return nil, r.notYet(ctx, name)
@@ -168,7 +172,7 @@ func (r *replay) notYet(ctx context.Context, name string) error {
 }
 
 // end says how the thread stands.
-func (s *Story) end(scratch *state.Store, tellers []*teller) error {
+func (s *Story) end(ctx context.Context, scratch *state.Store, log fold.Log, tellers []*teller) error {
 	for id, t := range tellers {
 		if len(t.entries) == 0 {
 			continue
@@ -184,9 +188,31 @@ func (s *Story) end(scratch *state.Store, tellers []*teller) error {
 		s.Partition, s.Entries, s.Policy = id, t.entries, t.policy
 		s.Policies = t.policies()
 		s.header(h)
-		return s.standings(view)
+		return errors.Join(s.tools(ctx, view, log), s.standings(view))
 	}
 	return fmt.Errorf("%w: %q", ErrNoThread, s.Thread)
+}
+
+// tools names the tools of results that have nothing but their call's id.
+func (s *Story) tools(ctx context.Context, view state.View, log fold.Log) error {
+	for _, e := range s.Entries {
+		if e.unnamed == nil {
+			continue
+		}
+		m, err := view.Message(s.Thread, e.MessageID)
+		if err != nil {
+			return err
+		}
+		if m == nil {
+			continue // rejected
+		}
+		called, err := fold.Called(ctx, view, log, s.Thread, m.Ordinal, fold.Now, e.unnamed)
+		if err != nil {
+			return err
+		}
+		e.Tool = called.ToolName
+	}
+	return nil
 }
 
 func (s *Story) header(h *thread.Header) {

@@ -47,6 +47,9 @@ func (e *Entry) read() {
 		e.Text = ev.Edit.Content.Text()
 	default:
 		m := ev.Message
+		if m.ToolName == "" && m.ToolCallID != "" {
+			e.unnamed = m
+		}
 		e.MessageID, e.Role, e.Tool, e.Agent, e.Text = m.MessageID, m.Role, m.ToolName, m.AgentID, m.Content.Text()
 		e.IsError = m.IsError != nil && *m.IsError || m.ExitCode != nil && *m.ExitCode != 0
 		for _, call := range m.ToolCalls {

@@ -148,7 +148,9 @@ func TestEditedMessageKeepsItsCalls(t *testing.T) {
 	w := begin(t, "partitions: 2\n")
 	w.say("thread.message", "c", object{"message_id": "m", "role": "assistant", "content": "calling", "tool_calls": []object{{"id": "c1", "name": "ls", "arguments": object{}}}})
 	w.say("tool.result", "c", object{"message_id": "r", "tool_call_id": "c1", "tool_name": "ls", "content": "a b"})
+	w.say("thread.message", "c", object{"message_id": "bare", "role": "tool", "tool_call_id": "c1", "content": "a b"})
 	w.edit("c", "m", "calling now")
+	w.edit("c", "bare", "a")
 	w.thread("c", w.edit("c", "r", "a"))
 	called := w.answer("precis.message.get.c", object{"message_id": "m", "revision": 0})
 	if got := w.answer("precis.message.get.c", object{"message_id": "m"}); string(encode(t, got["tool_calls"])) != string(encode(t, called["tool_calls"])) || got["content"] != "calling now" {
@@ -156,6 +158,11 @@ func TestEditedMessageKeepsItsCalls(t *testing.T) {
 	}
 	if got := w.answer("precis.message.get.c", object{"message_id": "r"}); got["tool_name"] != "ls" || got["content"] != "a" {
 		t.Errorf("edited: %v", got)
+	}
+	for _, revision := range []any{0, nil} {
+		if got := w.answer("precis.message.get.c", object{"message_id": "bare", "revision": revision}); got["tool_name"] != "ls" {
+			t.Errorf("a result that names no tool itself, revision %v: %v", revision, got)
+		}
 	}
 	w.say("message.edited", "c", object{"message_id": "r", "deleted": true})
 	w.thread("c", w.say("message.edited", "c", object{"message_id": "m", "deleted": true}))

@@ -85,17 +85,23 @@ func calledBy(ctx context.Context, log Log, row *thread.Message, nth int, m *eve
 	if err != nil || ev == nil {
 		return m, err
 	}
-	told := *m
-	for _, call := range ev.Message.ToolCalls {
-		if call.ID != m.ToolCallID {
-			continue
-		}
-		if told.ToolName = call.Name; len(m.Arguments) == 0 {
-			told.Arguments = call.Arguments
-		}
-		if nth--; nth < 0 {
-			break
-		}
+	told, call := *m, nthCall(ev.Message.ToolCalls, m.ToolCallID, nth)
+	if told.ToolName = call.Name; len(m.Arguments) == 0 {
+		told.Arguments = call.Arguments
 	}
 	return &told, nil
+}
+
+// nthCall is the nth of the calls with an id.
+func nthCall(calls []events.ToolCall, id string, nth int) (call events.ToolCall) {
+	for _, c := range calls {
+		if c.ID != id {
+			continue
+		}
+		if call = c; nth == 0 {
+			break
+		}
+		nth--
+	}
+	return call
 }

@@ -43,6 +43,32 @@ func what(r record) string {
 	return strings.Join(strings.Fields(strings.TrimPrefix(r.Type, "summary.")+" "+slot+" "+r.Method+r.Code+r.Outcome), " ")
 }
 
+// A result that has nothing but its call's id is read by the model as what was called.
+func TestModelIsToldWhatWasCalled(t *testing.T) {
+	asked := make(chan string, 1)
+	m := newModelReading(t, func(_ int64, body string, w http.ResponseWriter) {
+		select {
+		case asked <- body:
+		default: // the first will do
+		}
+		says(w, "The store was searched.", 900, 20)
+	})
+	b := openBroker(t, t.TempDir())
+	serving(t, processor.Options{Config: compactsByModel(t, m), Logger: logger(t), Broker: b})
+	talk(t, b, 1, 1)
+	put(t, b.Conn(), "thread.message.t1", `{"message_id":"m2","role":"assistant","content":null,"tool_calls":[{"id":"c","name":"grep","arguments":"{\"pattern\":\"ErrStale\"}"}]}`)
+	put(t, b.Conn(), "thread.message.t1", `{"message_id":"m3","role":"tool","tool_call_id":"c","content":"`+strings.Repeat("state/store.go:14: return ErrStale, ", 12)+`"}`)
+	talk(t, b, 4, 9)
+	select {
+	case body := <-asked:
+		if !strings.Contains(body, "[tool grep m3]") {
+			t.Errorf("the model was asked %s", body)
+		}
+	case <-within(t).Done():
+		t.Fatal("the model was not asked")
+	}
+}
+
 func story1(t testing.TB, p *running, n int) (names []string, records []record) {
 	records = ended(t, p, "t1", n)
 	for _, r := range records {

@@ -27,7 +27,7 @@ type messageReply struct {
 	ThreadID   string            `json:"thread_id"`
 	MessageID  string            `json:"message_id"`
 	Role       string            `json:"role"`
-	ToolName   *string           `json:"tool_name"`
+	ToolName   *string           `json:"tool_name"` // as the message says it, or its call
 	Revision   uint64            `json:"revision"`
 	Revisions  uint64            `json:"revisions"` // edits so far
 	Deleted    bool              `json:"deleted"`   // this revision is a deletion; its content is null
@@ -89,9 +89,19 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 		OtherParts: map[string]int{}, EventSeq: seq,
 	}
 	content := r.take(ev)
+	origin := ev.Message
 	if ev.Edit != nil {
-		if err := s.first(ctx, &r, m); err != nil {
+		if origin, err = s.first(ctx, &r, m); err != nil {
 			return nil, err
+		}
+	}
+	if origin != nil {
+		log := contents.Uncached{Log: s.backend.Log()}
+		if origin, err = fold.Called(ctx, view, log, name, m.Ordinal, fold.Now, origin); err != nil {
+			return nil, err
+		}
+		if origin.ToolName != "" {
+			r.ToolName = &origin.ToolName
 		}
 	}
 	if !r.Deleted {
@@ -105,19 +115,19 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 
 // first fills in what an edit does not say, and does not change: a deletion takes the calls with it. Where retention has
 // taken the message as it was published, nobody knows.
-func (s *Service) first(ctx context.Context, r *messageReply, m *thread.Message) error {
+func (s *Service) first(ctx context.Context, r *messageReply, m *thread.Message) (*events.Message, error) {
 	ev, err := contents.Read(ctx, s.backend.Log(), m.FirstSeq)
 	if errors.Is(err, fold.ErrGone) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.take(ev)
 	if r.Deleted {
 		r.ToolCalls = nil
 	}
-	return nil
+	return ev.Message, nil
 }
 
 // take fills in what the event of the revision says, and returns its content.
@@ -125,9 +135,6 @@ func (r *messageReply) take(ev *events.Event) events.Content {
 	if ev.Edit != nil {
 		r.Deleted = ev.Edit.Deleted
 		return ev.Edit.Content
-	}
-	if ev.Message.ToolName != "" {
-		r.ToolName = &ev.Message.ToolName
 	}
 	r.ToolCalls = ev.Message.ToolCalls
 	return ev.Message.Content
