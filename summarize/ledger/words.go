@@ -36,8 +36,9 @@ func eachWord(s string, found func(w string)) {
 
 // eachWordAt is eachWord by position.
 func eachWordAt(s string, found func(start, end int)) {
+	data := encodings{text: s}
 	eachCandidate(s, func(start, end int) {
-		if specific(s[start:end]) {
+		if w := s[start:end]; specific(w) && !hashed(w) && !data.hold(start) {
 			found(start, end)
 		}
 	})
