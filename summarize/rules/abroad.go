@@ -92,12 +92,8 @@ func isFailureAbroad(text string) bool {
 	if strings.HasPrefix(text, "0 ") {
 		return false
 	}
-	rest, ok := text, true
-	for n := 0; ok && n < 3; n++ {
-		if beginsFailureAbroad(rest) {
-			return true
-		}
-		rest, ok = behindField(rest)
+	if startsWith(text, beginsFailureAbroad) {
+		return true
 	}
 	for at := strings.Index(text, ": "); at >= 0; at = next(text, ": ", at) {
 		clause := text[at+2:]

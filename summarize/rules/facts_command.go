@@ -42,14 +42,14 @@ func (f *facts) write(args arguments, doc *document) {
 }
 
 // testSummary is how pytest, jest, mocha, cargo and their like sum up: "3 failed, 12 passed in 1.2s".
-var testSummary = regexp.MustCompile(`\b\d+ (?:failed|passed|failing|passing)\b(?:[,;] ?\d+ \w+){0,5}`)
+var testSummary = regexp.MustCompile(`(?:^|[^=\w.])(\d+ (?:failed|passed|failing|passing)(?:[,;] ?\d+ \w+){0,5})(?:[^=\w]|$)`)
 
 // tests says how many tests passed and failed: as the runner sums up, else as counted from Go's lines.
 func (d *document) tests() string {
 	for i := len(d.lines) - 1; i >= max(0, len(d.lines)-30); i-- {
 		if l := d.lines[i].text; len(l) < 300 && (strings.Contains(l, "pass") || strings.Contains(l, "fail")) {
-			if m := testSummary.FindString(l); m != "" {
-				return m
+			if m := testSummary.FindStringSubmatch(l); m != nil {
+				return m[1]
 			}
 		}
 	}

@@ -16,7 +16,8 @@ var errorWords = newFinder(append([]anchored{
 	{"xception", 0, wordHere}, {"Traceback", 0, wordHere}, {"ERR!", 2, wordHere}, {"***", 0, wordHere}, {"fault", 1, wordHere},
 	{"assertion", 1, wordHere}, {"not found", 4, wordHere}, {"No such", 0, wordHere}, {"ermission denied", 1, wordHere},
 	{"cannot find", 2, wordHere}, {"undefined ref", 3, wordHere}, {"Unhandled", 0, wordHere}, {"✗", 1, wordHere}, {"✖", 1, wordHere},
-	{"×", 0, wordHere}, {"E ", 0, wordHere},
+	{"×", 0, wordHere}, {"E ", 0, wordHere}, {"CONFLICT (", 5, wordHere}, {"ailed ", 1, wordHere}, {"used by: ", 4, wordHere}, {"CRITICAL", 0, wordHere},
+	{"e: file:", 0, wordHere}, {"went wrong", 3, wordHere}, {"E0", 0, wordHere}, {"E1", 0, wordHere}, {"F0", 0, wordHere}, {"F1", 0, wordHere},
 }, wordsAbroad()...))
 
 // What a line with one of the words may be.
@@ -31,18 +32,44 @@ func tellsError(text string) bool {
 		return false
 	}
 	found := errorWords.in(text)
-	return found&wordHere != 0 && isFailure(text) || found&messageAbroad != 0 || found&wordAbroad != 0 && isFailureAbroad(text)
+	return found&wordHere != 0 && isFailure(text) && !measuresError(text) || found&messageAbroad != 0 || found&wordAbroad != 0 && isFailureAbroad(text)
 }
 
 func isFailure(text string) bool {
+	if rest, ok := strings.CutPrefix(text, "Failed "); ok && rest != "" && (isLower(rest[0]) || isUpper(rest[0])) {
+		return true
+	}
+	return startsWith(text, beginsFailure) || holdsFailure(text)
+}
+
+// measuresError tells what statistics print: "Residual standard error: 14.21".
+func measuresError(text string) bool {
+	before, value, ok := strings.Cut(text, "error: ")
+	if !ok || value == "" || !isDigit(value[0]) {
+		return false
+	}
+	before = strings.TrimSpace(before)
+	word := before[strings.LastIndexByte(before, ' ')+1:]
+	switch strings.ToLower(word) {
+	case "standard", "squared", "square", "absolute", "percentage", "relative", "mean", "rounding", "prediction", "test", "training", "validation":
+		return true
+	}
+	return false
+}
+
+// startsWith asks of a text, and of what follows its first two words. The dashes between a log's columns are no words.
+func startsWith(text string, begins func(string) bool) bool {
 	rest, ok := text, true
 	for n := 0; ok && n < 3; n++ {
-		if beginsFailure(rest) {
+		for strings.HasPrefix(rest, "- ") {
+			rest = rest[2:]
+		}
+		if begins(rest) {
 			return true
 		}
 		rest, ok = behindField(rest)
 	}
-	return holdsFailure(text)
+	return false
 }
 
 const spaces = " \t\n\f\r"
@@ -60,13 +87,30 @@ func behindField(text string) (rest string, ok bool) {
 var failureBegins = []string{
 	"panic:", "fatal:", "FATAL", "--- FAIL", "Error:", "error:", "error[", "Traceback (most", "npm ERR!", "npm error",
 	"undefined reference", "Segmentation fault", "AssertionError", "Unhandled", "✗", "✖",
+	"Error in ", "Error using ", "Error Message:", "Exception in thread ", "Caused by: ", "Failure/Error:", "Failed to ", "failed to ", "CONFLICT (", "* What went wrong",
+	"[ERROR]", "[error]", "##[error]", "[FATAL]", "[fatal]", "[CRITICAL]", "[crit]", "e: file:",
 }
 
-func beginsFailure(text string) bool {
-	if slices.ContainsFunc(failureBegins, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
-		return true
+// failureBy are they by their first byte.
+var failureBy = func() (t [256][]string) {
+	for _, begin := range failureBegins {
+		t[begin[0]] = append(t[begin[0]], begin)
 	}
-	for _, verdict := range []string{"FAIL", "FAILED", "ERROR"} {
+	return t
+}()
+
+var failureVerdicts = []string{"FAIL", "FAILED", "FAILURE", "ERROR", "CRITICAL"}
+
+func beginsFailure(text string) bool {
+	if text == "" {
+		return false
+	}
+	for _, begin := range failureBy[text[0]] {
+		if strings.HasPrefix(text, begin) {
+			return true
+		}
+	}
+	for _, verdict := range failureVerdicts {
 		if rest, ok := strings.CutPrefix(text, verdict); ok && (rest == "" || !wordByte[rest[0]]) {
 			return true
 		}
@@ -77,7 +121,7 @@ func beginsFailure(text string) bool {
 	if rest, ok := strings.CutPrefix(text, "×"); ok && rest != "" && strings.IndexByte(spaces, rest[0]) >= 0 {
 		return true
 	}
-	return marksFailure(text) || makeFails(text) || namesError(text)
+	return marksFailure(text) || logsFailure(text) || makeFails(text) || namesError(text)
 }
 
 // marksFailure tells pytest's lines: "E   assert 1 == 2".
@@ -99,17 +143,26 @@ func makeFails(text string) bool {
 	return ok && strings.HasPrefix(rest, ": ***")
 }
 
-// namesError tells "TypeError: x" and a "KeyError" alone.
+// logsFailure tells what Kubernetes' programs log: "E0302 10:12:01.123456 1 file.go:12] message".
+func logsFailure(text string) bool {
+	const head = "E0302 10:"
+	return len(text) > len(head) && (text[0] == 'E' || text[0] == 'F') && strings.Trim(text[1:5], "0123456789") == "" &&
+		text[5] == ' ' && isDigit(text[6]) && isDigit(text[7]) && text[8] == ':'
+}
+
+// namesError tells "TypeError: x", "java.io.IOException: x" and a "KeyError" alone.
 func namesError(text string) bool {
-	if text == "" || !isUpper(text[0]) {
+	end, base := 0, 0
+	for ; end < len(text) && (wordByte[text[end]] || text[end] == '.' || text[end] == '$'); end++ {
+		if !wordByte[text[end]] {
+			base = end + 1
+		}
+	}
+	if base >= end || !isUpper(text[base]) || end < len(text) && text[end] != ':' {
 		return false
 	}
-	end := 1
-	for end < len(text) && wordByte[text[end]] {
-		end++
-	}
-	name := text[1:end]
-	return (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception")) && (end == len(text) || text[end] == ':')
+	name := text[base+1 : end]
+	return strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception")
 }
 
 var failureTold = []string{
@@ -127,7 +180,7 @@ func holdsFailure(text string) bool {
 			return true
 		}
 	}
-	return strings.HasSuffix(text, "... FAILED") || assertionFails(text) || statesError(text)
+	return strings.HasSuffix(text, "... FAILED") || strings.HasSuffix(text, "[FAIL]") || assertionFails(text) || statesError(text)
 }
 
 // next is where a word stands again behind byte at; -1 where it does not.

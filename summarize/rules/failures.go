@@ -35,7 +35,7 @@ func errorLines(in Input, category Category, doc *document) []int {
 		switch {
 		case l.record == recordFailed:
 			found = append(found, i)
-		case !l.starts || !tellsError(l.text):
+		case !l.starts || len(l.text) < shortestError && strings.HasPrefix(l.text, "[") || !tellsError(l.text):
 		case strings.HasPrefix(l.text, "Traceback (most recent"):
 			found = append(found, raised(doc, i))
 		default:
@@ -44,6 +44,9 @@ func errorLines(in Input, category Category, doc *document) []int {
 	}
 	return slices.Compact(found)
 }
+
+// shortestError is the length under which a line has a level in brackets and nothing behind it, in bytes.
+const shortestError = 12
 
 // raised is the line that says what a Python traceback is about: the first behind its frames.
 func raised(doc *document, at int) int {
@@ -58,10 +61,14 @@ func raised(doc *document, at int) int {
 
 // Bounds on what is urgent, in lines.
 const (
-	mostUrgent   = 60
-	mostPartial  = 8 // of a call that went well, though what it ran did not
+	mostUrgent    = 60
+	mostPartial   = 8    // of a call that went well, though what it ran did not
+	mostDiagnosed = 1000 // looked at
+
 	messageLines = 6 // above a verdict that may hold its messages
 	traceLines   = 4 // that follow an error line and belong to it
+
+	announcedLines = 2 // under one that ends with a colon
 )
 
 // urgentLines orders the error text of an output that failed: the last error line (in most languages it
@@ -72,17 +79,18 @@ func urgentLines(f *facts, doc *document) []int {
 		return nil
 	}
 	if len(f.errors) == 0 {
-		return firstLines(doc, 3)
+		return append(diagnosed(doc), firstLines(doc, 3)...)
 	}
 	first, last := f.errors[0], f.errors[len(f.errors)-1]
 	lines := append([]int{last, first}, messagesOf(doc, first)...)
 	lines = append(lines, traceOf(doc, first)...)
+	lines = append(lines, traceOf(doc, last)...)
 	seen := map[string]bool{doc.lines[first].text: true, doc.lines[last].text: true}
 	most := mostUrgent
 	if f.status == statusPartial {
 		most = mostPartial
 	}
-	for _, i := range f.errors {
+	for _, i := range doc.varied(f.errors) {
 		if len(lines) >= most {
 			break
 		}
@@ -98,20 +106,74 @@ func urgentLines(f *facts, doc *document) []int {
 	return lines
 }
 
-// traceOf are the lines under an error line that belong to it: deeper ones, and places.
+// varied puts behind the others those of the lines that differ in digits only from several before them.
+func (d *document) varied(lines []int) []int {
+	var first, others []int
+	count := map[uint64]int{}
+	for _, i := range lines {
+		kind := maskedHash(d.lines[i].text)
+		if count[kind]++; count[kind] <= oftenAlike {
+			first = append(first, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return append(first, others...)
+}
+
+// diagnosed are the findings of a linter that calls none of them an error.
+func diagnosed(doc *document) []int {
+	var lines []int
+	for i := range doc.lines {
+		l := &doc.lines[i]
+		if len(lines) < mostDiagnosed && l.starts && isDiagnostic(l.text) && !warns(l.text) {
+			lines = append(lines, i)
+		}
+	}
+	lines = doc.varied(lines)
+	return lines[:min(len(lines), mostPartial)]
+}
+
+// traceOf are the lines under an error line that belong to it: deeper ones, places, and what a colon announces.
 func traceOf(doc *document, at int) []int {
 	var lines []int
+	announced := 0
+	if text := doc.lines[at].text; strings.HasSuffix(text, ":") || strings.HasPrefix(text, "Error using ") {
+		announced = at + announcedLines
+	}
 	for i := at + 1; i < len(doc.lines) && len(lines) < traceLines; i++ {
 		l := &doc.lines[i]
-		if l.text == "" || l.indent <= doc.lines[at].indent && !isDiagnostic(l.text) && !boxed(doc.lines[at].text, l.text) {
+		deeper := l.indent > doc.lines[at].indent || i <= announced
+		if l.text == "" || !deeper && !isDiagnostic(l.text) && !boxed(doc.lines[at].text, l.text) && !compares(l.text) {
 			break
 		}
-		if len(l.text) < shortestTrace || strings.Trim(l.text, "|^~-. ") == "" || saidAbove(doc, i) {
+		if len(l.text) < shortestTrace || strings.Trim(l.text, "=-_~^|+. ") == "" || saidAbove(doc, i) || isLibraryFrame(l.text) {
 			continue // a caret, a bar; a second one under the same line of code
 		}
 		lines = append(lines, i)
 	}
 	return lines
+}
+
+// isLibraryFrame tells a frame of a stack that is the language's own or its test runner's, and says nothing of the cause.
+func isLibraryFrame(text string) bool {
+	frame, ok := strings.CutPrefix(text, "at ")
+	return ok && slices.ContainsFunc(libraries, func(l string) bool { return strings.HasPrefix(frame, l) })
+}
+
+var libraries = []string{"java.", "java.base/", "jdk.", "sun.", "org.junit.", "System.", "Microsoft.", "node:", "Module._", "Object.Module._"}
+
+// compares tells what a test compared: "Expected: 3", "got: 4".
+func compares(text string) bool {
+	word, rest, ok := strings.Cut(text, ":")
+	if !ok || rest == "" {
+		return false
+	}
+	switch strings.ToLower(word) {
+	case "expected", "actual", "got", "want", "wanted", "received", "left", "right", "but was":
+		return true
+	}
+	return false
 }
 
 // saidAbove tells a line of code that stands under another error of it just above.
@@ -137,11 +199,16 @@ func boxed(first, line string) bool {
 func messagesOf(doc *document, at int) []int {
 	var lines []int
 	for i := at - 1; i >= max(0, at-messageLines); i-- {
-		if isDiagnostic(doc.lines[i].text) || strings.HasPrefix(doc.lines[i].text, "File \"") {
+		if isDiagnostic(doc.lines[i].text) && !warns(doc.lines[i].text) || strings.HasPrefix(doc.lines[i].text, "File \"") {
 			lines = append(lines, i)
 		}
 	}
 	return lines
+}
+
+// warns tells a diagnostic of less than an error.
+func warns(text string) bool {
+	return strings.Contains(text, "warning") || strings.Contains(text, ": note:")
 }
 
 func firstLines(doc *document, n int) []int {

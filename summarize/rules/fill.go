@@ -92,7 +92,7 @@ func (c *chooser) fillers(picks []pick) []int {
 	return list
 }
 
-var draws = setOf("=-_*#~+ ")
+var draws = setOf("=-_*#~+^| ")
 
 // isRule tells a line that is mostly drawn: "==== FAILURES ====".
 func isRule(text string) bool {

@@ -61,22 +61,31 @@ func (d *document) cutRecords(l line, at int) line {
 	return l
 }
 
-// recordOf reads the members of the object that begins in a line's first bytes; ok is false where it is no log's.
+// recordOf reads the members of the object that begins in a line's first bytes, or the pairs of a line in logfmt; ok is
+// false where it is no log's. An object behind an error's first words is one too: `fatal: [db1]: FAILED! => {"msg":…`.
 func recordOf(text string) (r logRecord, ok bool) {
 	const lead = 60
-	from := strings.Index(text[:min(len(text), lead)], `{"`)
-	if from < 0 {
+	head := text[:min(len(text), lead)]
+	from, each := -1, members
+	switch {
+	case strings.IndexByte(head, '{') >= 0 && strings.Contains(head, `{"`):
+		if from = strings.Index(head, `{"`); from > 0 {
+			r.failed = tellsError(text[:from])
+		}
+	case strings.IndexByte(head, '=') > 0 && (strings.Contains(head, "level=") || strings.Contains(head, "lvl=")):
+		each = pairs
+	default:
 		return r, false
 	}
-	leveled := false
-	members(text[:min(len(text), longestRecord)], from+1, func(at int, key, value string) {
+	leveled := r.failed
+	each(text[:min(len(text), longestRecord)], from+1, func(at int, key, value string) {
 		switch strings.ToLower(key) {
 		case "level", "severity", "lvl", "loglevel", "log.level", "levelname", "@l":
 			leveled = true
 			r.failed = r.failed || isErrorLevel(value)
 		case "msg", "message", "@m", "@message":
 			r.message = at
-		case "error", "err", "exception", "exc_info", "error.message":
+		case "error", "err", "exception", "exc_info", "error.message", "stderr":
 			if value != "null" && value != `""` && value != "{}" && value != "false" {
 				r.err = at
 			}
@@ -113,6 +122,24 @@ func members(s string, i int, found func(at int, key, value string)) {
 		end = valueEndAt(s, i)
 		found(at, key, s[i:end])
 		i = end
+	}
+}
+
+// pairs does the same for a line of key=value.
+func pairs(s string, i int, found func(at int, key, value string)) {
+	for i = skip(s, i, " "); i < len(s); i = skip(s, i, " ") {
+		at := i
+		for i < len(s) && s[i] != '=' && s[i] != ' ' {
+			i++
+		}
+		if i >= len(s) || s[i] != '=' {
+			continue // a word
+		}
+		key, from := s[at:i], i+1
+		if i = stringEnd(s, from); i < 0 {
+			i = from + strings.IndexByte(s[from:]+" ", ' ')
+		}
+		found(at, key, s[from:i])
 	}
 }
 

@@ -16,6 +16,9 @@ const (
 	lastWorth   = 0.1 // how a command ended
 )
 
+// mostAlikeStates is how often one and the same state is worth showing.
+const mostAlikeStates = 3
+
 var (
 	stateLine  = regexp.MustCompile(`(?i)^[-*"\\{ ]{0,4}(?:status|state|reason|message|error|result|title|summary|subject|exit[ _]?code|warning|conclusion)\\?"?\s?[:=]\s?\S`)
 	commitLine = regexp.MustCompile(`^commit [0-9a-f]{7,40}\b`)
@@ -42,10 +45,14 @@ func mayState(text string) bool {
 // remarks are the worths of all lines.
 func (d *document) remarks() []float64 {
 	worth := make([]float64, len(d.lines))
+	if len(d.lines) > 1 && !d.lines[0].frag && isHead(d.lines[0].text, d.lines[1].text) {
+		worth[0] = stateWorth
+	}
 	if !d.endFirst && d.shape != shapeJSON {
 		return worth
 	}
 	commit := false
+	states := map[string]int{}
 	for i := range d.lines {
 		l := &d.lines[i]
 		switch {
@@ -56,7 +63,9 @@ func (d *document) remarks() []float64 {
 			worth[i] = recordWorth
 		case l.record != noRecord:
 		case mayState(l.text) && stateLine.MatchString(l.text):
-			worth[i] = stateWorth
+			if states[l.text]++; states[l.text] <= mostAlikeStates {
+				worth[i] = stateWorth
+			}
 		case d.shape == shapeJSON && (l.text[0] == '{' || strings.HasPrefix(l.text, "[{")):
 			worth[i] = recordWorth
 		case l.text[0] == 'c' && commitLine.MatchString(l.text):
@@ -70,6 +79,13 @@ func (d *document) remarks() []float64 {
 		d.remarkLast(worth)
 	}
 	return worth
+}
+
+// isHead tells the names of a table's columns from the first two lines of comma-separated values: as many of them, in words.
+func isHead(first, second string) bool {
+	const least = 3
+	commas := strings.Count(first, ",")
+	return commas >= least && strings.Count(second, ",") == commas && !strings.ContainsAny(first, "0123456789(){}[];=") && len(first) <= longest
 }
 
 // remarkTally is for the line that sums up what was done, the last one where each part has its own.

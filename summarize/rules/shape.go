@@ -131,7 +131,7 @@ func cutMatch(line string) (path string, number int, text string, ok bool) {
 	limit := min(len(line), 400)
 	for i := 1; i < limit; i++ {
 		c := line[i]
-		if c == ' ' || c == '\t' || c == '"' || c == '(' {
+		if c == ' ' || c == '\t' || c == '"' || c == '(' || c == ',' { // a record's columns are no path
 			return "", 0, "", false
 		}
 		if c != ':' && c != '-' {

@@ -52,8 +52,11 @@ func commonLen(a, b string) int {
 	return n
 }
 
-// cutStamp drops an ISO 8601 date and time, in brackets or not, from the beginning of a line.
+// cutStamp drops an ISO 8601 date and time, in brackets or not, or syslog's, from the beginning of a line.
 func cutStamp(line string) string {
+	if rest, ok := cutSyslog(line); ok {
+		return rest
+	}
 	s := strings.TrimPrefix(strings.TrimLeft(line, " \t"), "[")
 	const shape = "0000-00-00T00:00:00"
 	if len(s) <= len(shape) {
@@ -76,5 +79,19 @@ func cutStamp(line string) string {
 		}
 	}
 	s = strings.TrimLeft(s[len(shape):], "0123456789.,Z+:-")
-	return strings.TrimPrefix(s, "]")
+	return strings.TrimPrefix(strings.TrimPrefix(s, "]"), " - ")
+}
+
+// cutSyslog drops "Mar  2 10:16:01 ".
+func cutSyslog(line string) (rest string, ok bool) {
+	const shape = "Mar  2 10:16:01 "
+	if len(line) <= len(shape) || !isUpper(line[0]) || !isLower(line[1]) || !isLower(line[2]) || !isDigit(line[5]) {
+		return "", false
+	}
+	for i := 3; i < len(shape); i++ {
+		if c := shape[i]; (c == ' ' || c == ':') && line[i] != c && i != 4 || isDigit(c) && !isDigit(line[i]) {
+			return "", false
+		}
+	}
+	return line[len(shape):], true
 }

@@ -35,7 +35,7 @@ func isCount(clause string) bool {
 	if at := strings.LastIndexByte(clause, ':'); at > 0 {
 		label, value := clause[:at], strings.TrimSpace(clause[at+1:])
 		if isNumber(value) {
-			return wordsOnly(label, 3) && !strings.ContainsAny(label, "0123456789")
+			return wordsOnly(label[strings.LastIndexByte(label, '-')+1:], 3) && !strings.ContainsAny(label, "0123456789")
 		}
 		clause = value
 	}
