@@ -18,14 +18,21 @@ var (
 	writers  = regexp.MustCompile(`(?i)write|edit|create|str_replace|patch|insert`)
 )
 
-// identifiersOf is the measure's own idea of an identifier, apart from the code that is measured.
-func identifiersOf(text string, into map[string]bool) {
+// bag is how often each identifier stands somewhere.
+type bag map[string]int
+
+// add counts a text's identifiers: the measure's own idea of one, apart from the code that is measured.
+func (b bag) add(text string) {
 	for _, whole := range measured.FindAllString(text, -1) {
-		for _, w := range append([]string{whole}, joints.Split(whole, -1)...) {
+		list := []string{whole}
+		if joints.MatchString(whole) {
+			list = append(list, joints.Split(whole, -1)...)
+		}
+		for _, w := range list {
 			_, err := strconv.Atoi(w)
 			upper := strings.ToUpper(w) == w && strings.ToLower(w) != w
 			if len(w) >= 4 && (inner.MatchString(w) || err == nil || upper) {
-				into[w] = true
+				b[w]++
 			}
 		}
 	}
@@ -38,9 +45,9 @@ type result struct {
 	chars, listed int
 }
 
-func score(p pass, cache map[string][]map[string]bool) result {
+func score(p pass, cache map[string][]bag) result {
 	words := wordsOf(p.thread, cache)
-	replaced, kept, later := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	replaced, kept, later := bag{}, bag{}, bag{}
 	in := map[int]bool{}
 	for _, i := range p.replaced {
 		in[i] = true
@@ -49,21 +56,21 @@ func score(p pass, cache map[string][]map[string]bool) result {
 	for i, m := range p.thread.messages {
 		switch {
 		case in[i]:
-			merge(replaced, words[i])
+			replaced.merge(words[i])
 			writtenPaths(m, paths)
 		case i <= p.asOf:
-			merge(kept, words[i])
+			kept.merge(words[i])
 		case m.Role == events.RoleAssistant:
-			merge(later, words[i])
+			later.merge(words[i])
 		}
 	}
-	have := map[string]bool{}
-	identifiersOf(p.text, have)
+	have := bag{}
+	have.add(p.text)
 	r := result{paths: len(paths), chars: runes(p.text), listed: bare(p.text)}
 	for w := range replaced {
-		if later[w] && !kept[w] {
+		if later[w] > 0 && kept[w] == 0 {
 			r.used++
-			if have[w] {
+			if have[w] > 0 {
 				r.kept++
 			}
 		}
@@ -76,23 +83,23 @@ func score(p pass, cache map[string][]map[string]bool) result {
 	return r
 }
 
-func wordsOf(th thread, cache map[string][]map[string]bool) []map[string]bool {
+func wordsOf(th thread, cache map[string][]bag) []bag {
 	if w, ok := cache[th.id]; ok {
 		return w
 	}
-	var list []map[string]bool
+	var list []bag
 	for _, m := range th.messages {
-		set := map[string]bool{}
-		identifiersOf(fullText(m), set)
-		list = append(list, set)
+		b := bag{}
+		b.add(fullText(m))
+		list = append(list, b)
 	}
 	cache[th.id] = list
 	return list
 }
 
-func merge(into, from map[string]bool) {
-	for w := range from {
-		into[w] = true
+func (b bag) merge(from bag) {
+	for w, n := range from {
+		b[w] += n
 	}
 }
 
@@ -150,21 +157,30 @@ func (f figures) report(t *testing.T, label string) {
 
 func (f figures) mean(sum float64, n int) float64 { return sum / float64(max(n, 1)) }
 
-// yardsticks measure two plain ways in the same passes: the head and tail of what is replaced, and a bare
-// list of the identifiers that stand in most messages.
-func yardsticks(t *testing.T, all []pass, cache map[string][]map[string]bool) {
-	by := map[string]*figures{"head and tail": {}, "bare list": {}, "first: list": {}}
+// yardsticks measure plain ways in the same passes: the head and tail of what is replaced, and bare lists of the
+// identifiers that stand in most of those messages, or there most often and in none of the kept.
+func yardsticks(t *testing.T, all []pass, cache map[string][]bag) {
+	by := map[string]*figures{"head and tail": {}, "bare list": {}, "first: list": {}, "list, not kept": {}}
 	for _, p := range all {
 		var texts []string
-		seen := map[string]int{}
+		seen, often := bag{}, bag{}
+		words := wordsOf(p.thread, cache)
 		for _, i := range p.replaced {
 			texts = append(texts, fullText(p.thread.messages[i]))
-			for w := range wordsOf(p.thread, cache)[i] {
+			for w := range words[i] {
 				seen[w]++
+			}
+			often.merge(words[i])
+		}
+		for _, i := range p.kept {
+			for w := range words[i] {
+				delete(often, w)
 			}
 		}
 		p.text = headTail(strings.Join(texts, "\n"))
 		by["head and tail"].add(score(p, cache))
+		p.text = mostSeen(often)
+		by["list, not kept"].add(score(p, cache))
 		p.text = mostSeen(seen)
 		r := score(p, cache)
 		by["bare list"].add(r)
@@ -172,7 +188,7 @@ func yardsticks(t *testing.T, all []pass, cache map[string][]map[string]bool) {
 			by["first: list"].add(r)
 		}
 	}
-	for _, l := range []string{"head and tail", "bare list", "first: list"} {
+	for _, l := range []string{"head and tail", "bare list", "first: list", "list, not kept"} {
 		by[l].report(t, l)
 	}
 }
@@ -186,7 +202,7 @@ func headTail(text string) string {
 	return string(r[:head]) + "\n" + string(r[len(r)-(measureChars-head-1):])
 }
 
-func mostSeen(seen map[string]int) string {
+func mostSeen(seen bag) string {
 	words := slices.Sorted(maps.Keys(seen))
 	slices.SortStableFunc(words, func(a, b string) int { return seen[b] - seen[a] })
 	var out strings.Builder
