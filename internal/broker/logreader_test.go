@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,8 +39,8 @@ func TestGetReturnsWhatWasPublished(t *testing.T) {
 			for how, get := range map[string]func() (Stored, error){
 				"get":  func() (Stored, error) { return r.Get(testContext(t), ack.Sequence) },
 				"last": func() (Stored, error) { return r.Last(testContext(t), "*.tool.result.t") },
-				"next of": func() (s Stored, err error) {
-					return s, errors.Join(r.NextOf(testContext(t), "*.tool.result.t", ack.Sequence, 2, func(m Stored) { s = m }), err)
+				"several": func() (s Stored, err error) {
+					return s, errors.Join(r.Several(testContext(t), ack.Sequence, 2, func(m Stored) { s = m }), err)
 				},
 				"scan": func() (s Stored, err error) {
 					return s, errors.Join(r.Scan(testContext(t), ack.Sequence, nil, func(m Stored) error { s = m; return nil }, nil), err)
@@ -80,29 +81,43 @@ func TestGone(t *testing.T) {
 	require.NotErrorIs(t, err, ErrGone, "a missing stream is no missing message")
 }
 
-func TestNextOf(t *testing.T) {
+func TestSeveral(t *testing.T) {
 	b := provisioned(t, 1)
 	r := NewLogReader(b.JetStream(), StreamEvents)
-	var mine []uint64
+	var all []uint64
 	for range 10 {
-		mine = append(mine, publish(t, b, "tool.result.t", "x"))
-		publish(t, b, "tool.result.u", "y")
-		mine = append(mine, publish(t, b, "message.edited.t", "z"))
+		all = append(all, publish(t, b, "tool.result.t", "x"), publish(t, b, "message.edited.u", "y"))
 	}
 	s, err := b.JetStream().Stream(testContext(t), StreamEvents)
 	require.NoError(t, err)
-	require.NoError(t, s.DeleteMsg(testContext(t), mine[7]))
+	require.NoError(t, s.DeleteMsg(testContext(t), all[7]))
 	read := func(from uint64, n int) (seqs []uint64) {
-		require.NoError(t, r.NextOf(testContext(t), "0.*.*.t", from, n, func(m Stored) { seqs = append(seqs, m.Seq) }))
+		require.NoError(t, r.Several(testContext(t), from, n, func(m Stored) { seqs = append(seqs, m.Seq) }))
 		return seqs
 	}
-	require.Equal(t, mine[2:7], read(mine[1]+1, 5))
-	require.Equal(t, append(mine[5:7:7], mine[8:]...), read(mine[5], 100), "without the deleted one, to the end")
-	require.Empty(t, read(mine[len(mine)-1]+1, 3))
-	require.ErrorIs(t, NewLogReader(b.JetStream(), "NOWHERE").NextOf(testContext(t), "a", 1, 1, nil), nats.ErrNoResponders)
+	require.Equal(t, all[2:7], read(all[2], 5))
+	require.Equal(t, append(all[5:7:7], all[8:]...), read(all[5], 100), "without the deleted one, to the end")
+	require.Empty(t, read(all[len(all)-1]+1, 3))
+	require.ErrorIs(t, NewLogReader(b.JetStream(), "NOWHERE").Several(testContext(t), 1, 1, nil), nats.ErrNoResponders)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	require.ErrorIs(t, r.NextOf(ended, "0.*.*.t", 1, 1, func(Stored) {}), context.Canceled)
+	require.ErrorIs(t, r.Several(ended, 1, 1, func(Stored) {}), context.Canceled)
+}
+
+// Where messages are large a request brings some of them.
+func TestSeveralIsBounded(t *testing.T) {
+	b := provisioned(t, 1)
+	r := NewLogReader(b.JetStream(), StreamEvents)
+	large := strings.Repeat("x", 1<<20-1000)
+	const published = 2 * severalBytes >> 20
+	for range published {
+		publish(t, b, "tool.result.t", large)
+	}
+	var got []uint64
+	require.NoError(t, r.Several(testContext(t), 1, published, func(m Stored) { got = append(got, m.Seq) }))
+	require.Less(t, len(got), published)
+	require.Greater(t, len(got), published/4)
+	require.EqualValues(t, len(got), got[len(got)-1], "in order, from the first")
 }
 
 func TestScan(t *testing.T) {

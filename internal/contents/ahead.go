@@ -2,14 +2,24 @@ package contents
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"precis/events"
+	"precis/internal/broker"
 )
 
-// readers is how many events are read at once: a read is a round trip to the server, and waits more than
-// it works.
+// readers is how many requests are under way at once: each is a round trip to the server, and waits more than it
+// works.
 const readers = 16
+
+const (
+	// apart is how far apart events may stand that are read with one request, all between them too: to read one along
+	// takes a third of what a request of its own does.
+	apart = 3
+	// together is how many events are worth such a request: it has a subscription of its own.
+	together = 4
+)
 
 // Ahead implements fold.Log.
 func (c *Cache) Ahead(ctx context.Context, seqs []uint64) {
@@ -19,29 +29,78 @@ func (c *Cache) Ahead(ctx context.Context, seqs []uint64) {
 			missing = append(missing, seq)
 		}
 	}
-	if len(missing) < 2 {
-		return
-	}
-	for i, ev := range c.readAll(ctx, missing) {
-		if ev != nil {
-			c.Keep(missing[i], ev)
-		}
+	if len(missing) > 1 {
+		readAll(ctx, c.log, missing, c.Keep)
 	}
 }
 
-// readAll reads events at once; those that can't be read are nil: whoever asks for them is told why.
-func (c *Cache) readAll(ctx context.Context, seqs []uint64) []*events.Event {
+// readAll reads events at once and gives those that it can read, in order; whoever asks for the others is told why.
+func readAll(ctx context.Context, log *broker.LogReader, seqs []uint64, keep func(uint64, *events.Event)) {
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
 	list := make([]*events.Event, len(seqs))
+	spans := spansOf(seqs)
 	var wg sync.WaitGroup
-	for first := range min(readers, len(seqs)) {
+	for first := range min(readers, len(spans)) {
 		wg.Go(func() {
-			for i := first; i < len(seqs); i += readers {
-				if ev, err := Read(ctx, c.log, seqs[i]); err == nil {
-					list[i] = ev
-				}
+			for i := first; i < len(spans); i += readers {
+				s := spans[i]
+				readSpan(ctx, log, seqs[s.from:s.to], list[s.from:s.to])
 			}
 		})
 	}
 	wg.Wait()
-	return list
+	for i, ev := range list {
+		if ev != nil {
+			keep(seqs[i], ev)
+		}
+	}
+}
+
+// span is a part of a list.
+type span struct{ from, to int }
+
+// spansOf parts ascending sequences into those that are read with one request each.
+func spansOf(seqs []uint64) (spans []span) {
+	for from := 0; from < len(seqs); {
+		to := from + 1
+		for to < len(seqs) && seqs[to]-seqs[to-1] <= apart {
+			to++
+		}
+		if to-from < together {
+			to = from + 1
+		}
+		spans = append(spans, span{from, to})
+		from = to
+	}
+	return spans
+}
+
+// readSpan reads events that stand close to each other.
+func readSpan(ctx context.Context, log *broker.LogReader, seqs []uint64, list []*events.Event) {
+	if len(seqs) == 1 {
+		if ev, err := Read(ctx, log, seqs[0]); err == nil {
+			list[0] = ev
+		}
+		return
+	}
+	for len(seqs) > 0 {
+		last := uint64(0)
+		n := int(seqs[len(seqs)-1]-seqs[0]) + 1
+		_ = log.Several(ctx, seqs[0], n, func(m broker.Stored) {
+			last = m.Seq
+			at, wanted := slices.BinarySearch(seqs, m.Seq)
+			if !wanted {
+				return
+			}
+			if ev, err := decode(m); err == nil {
+				list[at] = ev
+			}
+		})
+		if last == 0 {
+			return
+		}
+		behind, _ := slices.BinarySearch(seqs, last+1)
+		seqs, list = seqs[behind:], list[behind:]
+	}
 }

@@ -2,6 +2,8 @@ package contents
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -9,9 +11,8 @@ import (
 	"precis/internal/broker"
 )
 
-// What a reader of a thread has asked for ahead is in memory, edits between it and beyond one request's room too;
-// what it has not asked for, and other threads' events, are not.
-func TestAheadOfOneThread(t *testing.T) {
+// What is asked for ahead is in memory, whether it stands close together or far apart; what stands between it is not.
+func TestAhead(t *testing.T) {
 	b, err := broker.Open(t.Context(), broker.Options{StoreDir: t.TempDir(), Sync: "2m", Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
@@ -27,28 +28,48 @@ func TestAheadOfOneThread(t *testing.T) {
 		}
 		return ack.Sequence
 	}
-	var asked, unasked []uint64
-	for i := range 40 {
-		asked = append(asked, publish("thread.message.t", fmt.Sprintf(`{"message_id":"m%d","role":"user","content":"%d"}`, i, i)))
-		unasked = append(unasked, publish("thread.message.u", `{"message_id":"m","role":"user","content":""}`))
-		for range 2 {
-			unasked = append(unasked, publish("message.edited.t", `{"message_id":"m0","content":"x"}`))
+	var said, asked, unasked []uint64
+	for i := range 80 {
+		said = append(said, publish("thread.message.t", fmt.Sprintf(`{"message_id":"m%d","role":"user","content":"%d"}`, i, i)))
+		for range 1 + i/40*apart { // the second half is far apart
+			unasked = append(unasked, publish("thread.message.u", `{"message_id":"m","role":"user","content":""}`))
 		}
 	}
-	asked = append(asked, unasked[len(unasked)-1], 1<<40) // an edit that stands, and what is not there
+	for _, i := range rand.Perm(len(said)) {
+		asked = append(asked, said[i])
+	}
+	asked = append(asked, asked[0], 1<<40) // once more, and what is not there
 
 	shared := NewShared(broker.NewLogReader(b.JetStream(), broker.StreamEvents))
-	shared.Of("0.*.*.t").Ahead(t.Context(), asked)
+	shared.Ahead(t.Context(), asked)
 	if missing := shared.missing(asked); len(missing) != 1 || missing[0] != 1<<40 {
 		t.Fatalf("missing of %d: %v", len(asked), missing)
 	}
-	if n := len(shared.missing(unasked)); n != len(unasked)-1 {
+	if n := len(shared.missing(unasked)); n != len(unasked) {
 		t.Fatalf("%d of %d events are missing that nobody asked for", n, len(unasked))
 	}
-	for i, seq := range asked[:40] {
+	for i, seq := range said {
 		ev, err := shared.Event(t.Context(), seq)
 		if err != nil || ev.Message.Content.Text() != fmt.Sprint(i) {
 			t.Fatalf("event %d: %+v, %v", seq, ev, err)
+		}
+	}
+}
+
+func TestSpans(t *testing.T) {
+	for _, tt := range []struct {
+		seqs []uint64
+		want []span
+	}{
+		{nil, nil},
+		{[]uint64{7}, []span{{0, 1}}},
+		{[]uint64{1, 2, 3}, []span{{0, 1}, {1, 2}, {2, 3}}},
+		{[]uint64{1, 2, 3, 6}, []span{{0, 4}}},
+		{[]uint64{1, 2, 3, 7}, []span{{0, 1}, {1, 2}, {2, 3}, {3, 4}}},
+		{[]uint64{5, 10, 11, 14, 16, 20}, []span{{0, 1}, {1, 5}, {5, 6}}},
+	} {
+		if got := spansOf(tt.seqs); !slices.Equal(got, tt.want) {
+			t.Errorf("%v: %v", tt.seqs, got)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (s *Service) context(ctx context.Context, token string, body []byte) (any, 
 		return nil, fault(codeBadRequest, "thread: %v", err)
 	}
 	reply, err := ReadContext(ctx, Reading{
-		View: snapshot.View, Log: s.contents.Of(storedUnder(partition, token)), Policies: s.backend.Policies(), Counts: s.counts,
+		View: snapshot.View, Log: s.contents, Policies: s.backend.Policies(), Counts: s.counts,
 	}, name, req)
 	if h, herr := snapshot.Header(name); herr == nil && h != nil && h.Renewals > 0 {
 		s.backend.Renew(partition, name)

@@ -128,11 +128,6 @@ func partitionOf(token string, partitions int) int {
 	return int(h.Sum32() % uint32(partitions))
 }
 
-// storedUnder matches what the events of the thread that a token names are stored under, and no other subjects.
-func storedUnder(partition int, token string) string {
-	return fmt.Sprintf("%d.*.*.%s", partition, token)
-}
-
 // view reads the partition of the thread that a token names.
 func (s *Service) view(token string) (state.View, string, int, error) {
 	name, err := events.ThreadOf(token)

@@ -8,13 +8,19 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// nextOfWait is how long NextOf waits for each message.
-const nextOfWait = time.Second
+// severalWait is how long Several waits for each message.
+const severalWait = time.Second
 
-// NextOf calls fn for up to n messages with sequence from and on whose stored subject matches filter, in order: one
-// request, where Get takes one for each. It may end early, without an error (a replica that lags, a server that
-// knows no such request, many bytes): who needs one that did not come asks for it by itself.
-func (r *LogReader) NextOf(ctx context.Context, filter string, from uint64, n int, fn func(Stored)) error {
+// severalBytes bounds what one request brings: a subscription holds 64 MiB before it loses messages.
+const severalBytes = 16 << 20
+
+// Several calls fn for up to n messages with sequence from and on, in order: one request, where Get takes one for each,
+// and a third of the work. It may end early, without an error (a replica that lags, a server that knows no such
+// request, many bytes): who needs one that did not come asks for it by itself.
+//
+// It reads every subject. With a filter that has a wildcard the server walks all subjects of a block for each message:
+// among 10,000 threads 1.7 ms, where Get takes 0.03.
+func (r *LogReader) Several(ctx context.Context, from uint64, n int, fn func(Stored)) error {
 	nc := r.js.Conn()
 	inbox := nc.NewInbox()
 	sub, err := nc.SubscribeSync(inbox)
@@ -22,7 +28,7 @@ func (r *LogReader) NextOf(ctx context.Context, filter string, from uint64, n in
 		return fmt.Errorf("read from stream %s: %w", r.stream, err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // fails where the connection is closed
-	body := fmt.Appendf(nil, `{"seq":%d,"batch":%d,"next_by_subj":%q}`, from, n, filter)
+	body := fmt.Appendf(nil, `{"seq":%d,"batch":%d,"max_bytes":%d}`, from, n, severalBytes)
 	if err := nc.PublishRequest(r.prefix+"DIRECT.GET."+r.stream, inbox, body); err != nil {
 		return fmt.Errorf("read from stream %s: %w", r.stream, err)
 	}
@@ -46,7 +52,7 @@ func (r *LogReader) NextOf(ctx context.Context, filter string, from uint64, n in
 
 // oneOf is the next message of a batch; nil where it does not come.
 func (r *LogReader) oneOf(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
-	wait, cancel := context.WithTimeout(ctx, nextOfWait)
+	wait, cancel := context.WithTimeout(ctx, severalWait)
 	defer cancel()
 	m, err := sub.NextMsgWithContext(wait)
 	if err == nil || ctx.Err() != nil {
