@@ -61,7 +61,7 @@ func BenchmarkContextAmongAgents(b *testing.B) {
 	slices.Sort(first)
 	report := meter(b)
 	took := askAmong(b, br, b.N)
-	report()
+	report(b.N)
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")

@@ -21,11 +21,13 @@ var threadLength = flag.Int("thread.length", 10_000, "how long the long thread o
 //
 //	go test -run '^$' -bench Length -benchtime 1000x ./internal/processor -thread.length 100000
 //
-// An append goes to the thread's end, an edit to a message of its first half, which a summary stands for:
-// each time another one, whose other messages have to be read from the log.
+// Whole is threads from their first event to their last, each with an edit in its middle behind that, so many events in
+// all as the long one has. An append goes to the thread's end, an edit to a message of its first half, which a summary
+// stands for: each time another one, whose other messages have to be read from the log.
 func BenchmarkLength(b *testing.B) {
 	const short = 100
 	for _, length := range []int{short, *threadLength} {
+		b.Run(fmt.Sprint("whole/", length), func(b *testing.B) { benchWhole(b, *threadLength/length, length) })
 		for _, way := range []struct {
 			name  string
 			event func(thread string, i int) *nats.Msg
@@ -44,13 +46,35 @@ func BenchmarkLength(b *testing.B) {
 	}
 }
 
+// benchWhole measures threads of one length, and an edit in the middle of each.
+func benchWhole(b *testing.B, threads, length int) {
+	br, settled := lengthProcessor(b)
+	report := meter(b)
+	publishAll(b, br, threads*length, func(i int) *nats.Msg { return turnOf(fmt.Sprint("t", i%threads), i/threads) })
+	settled()
+	publishAll(b, br, threads, func(i int) *nats.Msg { return editOf(fmt.Sprint("t", i), length/2, i) })
+	settled()
+	report(threads * (length + 1))
+}
+
 // benchThreads measures b.N events behind threads that have so many.
 func benchThreads(b *testing.B, threads, length int, event func(i int) *nats.Msg) {
+	br, settled := lengthProcessor(b)
+	publishAll(b, br, threads*length, func(i int) *nats.Msg { return turnOf(fmt.Sprint("t", i%threads), i/threads) })
+	settled()
+	report := meter(b)
+	publishAll(b, br, b.N, event)
+	settled()
+	report(b.N)
+}
+
+// lengthProcessor is one that makes a leaf of 50 messages; settled waits until it has done what was published.
+func lengthProcessor(b *testing.B) (br *broker.Broker, settled func()) {
 	c := settings(b)
 	c.Partitions = 1
 	c.Policies[0].Tokenizer = "estimate"
 	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 50}
-	br := openBroker(b, b.TempDir())
+	br = openBroker(b, b.TempDir())
 	p, err := processor.Open(b.Context(), processor.Options{Config: c, Logger: zerolog.Nop(), Broker: br})
 	if err != nil {
 		b.Fatal(err)
@@ -67,16 +91,11 @@ func benchThreads(b *testing.B, threads, length int, event func(i int) *nats.Msg
 			b.Error(err)
 		}
 	})
-	publishAll(b, br, threads*length, func(i int) *nats.Msg { return turnOf(fmt.Sprint("t", i%threads), i/threads) })
-	if err := p.Settled(ctx); err != nil {
-		b.Fatal(err)
+	return br, func() {
+		if err := p.Settled(ctx); err != nil {
+			b.Fatal(err)
+		}
 	}
-	report := meter(b)
-	publishAll(b, br, b.N, event)
-	if err := p.Settled(ctx); err != nil {
-		b.Fatal(err)
-	}
-	report()
 }
 
 func publishAll(b *testing.B, br *broker.Broker, n int, event func(i int) *nats.Msg) {
