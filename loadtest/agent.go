@@ -15,6 +15,7 @@ type agent struct {
 	threads []*thread
 	queued  []event // go before anything new
 	recent  []event // what a duplicate is drawn from
+	left    int     // events still to be drawn
 	n       int     // events drawn, for message ids and times
 	ids     int     // CloudEvents ids given
 }
@@ -48,6 +49,7 @@ func newAgents(o options) []*agent {
 		agents[i] = &agent{
 			name: fmt.Sprintf("loader-%d", i),
 			rng:  rand.New(rand.NewPCG(o.Seed, uint64(i))),
+			left: share(o.Events, o.Agents, i),
 		}
 	}
 	for i := range o.Threads {
@@ -69,6 +71,7 @@ func threadID(run string, i int) string {
 
 // next is the agent's next event.
 func (a *agent) next() event {
+	a.left--
 	if len(a.queued) > 0 {
 		e := a.queued[0]
 		a.queued = a.queued[1:]
@@ -124,7 +127,7 @@ func (a *agent) says(t *thread, role string) event {
 		"message_id": m.id, "role": role, "content": a.content(text), "agent_id": a.name, "created_at": a.createdAt(),
 	})
 	t.keep(a.rng, m)
-	if a.rng.IntN(200) == 0 {
+	if a.rng.IntN(200) == 0 && a.left > 0 { // an edit without its message would wait for good
 		a.queued = append(a.queued, e)
 		return a.change(t, m, prose(a.rng, 1+a.rng.IntN(300)))
 	}
