@@ -16,7 +16,7 @@ var errorWords = newFinder(append([]anchored{
 	{"xception", 0, wordHere}, {"Traceback", 0, wordHere}, {"ERR!", 2, wordHere}, {"***", 0, wordHere}, {"fault", 1, wordHere},
 	{"assertion", 1, wordHere}, {"not found", 4, wordHere}, {"No such", 0, wordHere}, {"ermission denied", 1, wordHere},
 	{"cannot find", 2, wordHere}, {"undefined ref", 3, wordHere}, {"Unhandled", 0, wordHere}, {"✗", 1, wordHere}, {"✖", 1, wordHere},
-	{"×", 0, wordHere}, {"E ", 0, wordHere}, {"CONFLICT (", 5, wordHere}, {"ailed ", 1, wordHere}, {"used by: ", 4, wordHere}, {"CRITICAL", 0, wordHere},
+	{"×", 0, wordHere}, {"E ", 0, wordHere}, {"CONFLICT (", 5, wordHere}, {"DATA RACE", 4, wordHere}, {"ailed ", 1, wordHere}, {"used by: ", 4, wordHere}, {"CRITICAL", 0, wordHere},
 	{"e: file:", 0, wordHere}, {"went wrong", 3, wordHere}, {"E0", 0, wordHere}, {"E1", 0, wordHere}, {"F0", 0, wordHere}, {"F1", 0, wordHere},
 }, wordsAbroad()...))
 
@@ -32,6 +32,10 @@ func tellsError(text string) bool {
 		return false
 	}
 	found := errorWords.in(text)
+	if found == 0 {
+		return false
+	}
+	text = behindService(text)
 	return found&wordHere != 0 && isFailure(text) && !measuresError(text) || found&messageAbroad != 0 || found&wordAbroad != 0 && isFailureAbroad(text)
 }
 
@@ -40,6 +44,16 @@ func isFailure(text string) bool {
 		return true
 	}
 	return startsWith(text, beginsFailure) || holdsFailure(text)
+}
+
+// behindService drops what docker compose puts before each line: "worker-1  | ".
+func behindService(text string) string {
+	const longestName = 40
+	name, rest, ok := strings.Cut(text[:min(len(text), longestName)], " | ")
+	if !ok || rest == "" || strings.ContainsAny(strings.TrimRight(name, " "), " \t:") {
+		return text
+	}
+	return strings.TrimSpace(cutStamp(text[len(name)+len(" | "):]))
 }
 
 // measuresError tells what statistics print: "Residual standard error: 14.21".
@@ -87,7 +101,7 @@ func behindField(text string) (rest string, ok bool) {
 var failureBegins = []string{
 	"panic:", "fatal:", "FATAL", "--- FAIL", "Error:", "error:", "error[", "Traceback (most", "npm ERR!", "npm error",
 	"undefined reference", "Segmentation fault", "AssertionError", "Unhandled", "✗", "✖",
-	"Error in ", "Error using ", "Error Message:", "Exception in thread ", "Caused by: ", "Failure/Error:", "Failed to ", "failed to ", "CONFLICT (", "* What went wrong",
+	"Error in ", "Error using ", "Error Message:", "Exception in thread ", "Caused by: ", "Failure/Error:", "Failed to ", "failed to ", "CONFLICT (", "* What went wrong", "WARNING: DATA RACE",
 	"[ERROR]", "[error]", "##[error]", "[FATAL]", "[fatal]", "[CRITICAL]", "[crit]", "e: file:",
 }
 
@@ -110,6 +124,7 @@ func beginsFailure(text string) bool {
 			return true
 		}
 	}
+	text = behindProcess(text)
 	for _, verdict := range failureVerdicts {
 		if rest, ok := strings.CutPrefix(text, verdict); ok && (rest == "" || !wordByte[rest[0]]) {
 			return true
@@ -122,6 +137,16 @@ func beginsFailure(text string) bool {
 		return true
 	}
 	return marksFailure(text) || logsFailure(text) || makeFails(text) || namesError(text)
+}
+
+// behindProcess drops what sanitizers begin with: "==4211==ERROR: AddressSanitizer".
+func behindProcess(text string) string {
+	if rest, ok := strings.CutPrefix(text, "=="); ok {
+		if message, ok := strings.CutPrefix(strings.TrimLeft(rest, "0123456789"), "=="); ok {
+			return message
+		}
+	}
+	return text
 }
 
 // marksFailure tells pytest's lines: "E   assert 1 == 2".

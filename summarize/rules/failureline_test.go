@@ -9,7 +9,7 @@ import (
 )
 
 // strongError is what isFailure does, as an expression.
-var strongError = regexp.MustCompile(`^Failed [A-Za-z]|^(?:(?:- )*\S{0,60}\s){0,2}?(?:- )*(?:panic:|fatal:|FATAL|FAIL\b|FAILED\b|FAILURE\b|CRITICAL\b|--- FAIL|E\s{1,8}\S|[EF]\d{4} \d\d:(?s:.)|ERROR\b|Error (?:in|using) |Error Message:|Exception in thread |Caused by: |Failure/Error:|[Ff]ailed to |CONFLICT \(|\* What went wrong|\[(?:ERROR|error|FATAL|fatal|CRITICAL|crit)\]|##\[error\]|e: file:|[Ee]rror:|error\[|error TS\d+|(?:[\w.$]*[.$])?[A-Z]\w*(?:Error|Exception)(?::|$)|Traceback \(most|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|undefined reference|Segmentation fault|AssertionError|Unhandled|✗|✖|×\s)` +
+var strongError = regexp.MustCompile(`^Failed [A-Za-z]|^(?:(?:- )*\S{0,60}\s){0,2}?(?:- )*(?:panic:|fatal:|FATAL|(?:==\d*==)?(?:FAIL\b|FAILED\b|FAILURE\b|CRITICAL\b|ERROR\b)|WARNING: DATA RACE|--- FAIL|E\s{1,8}\S|[EF]\d{4} \d\d:(?s:.)|ERROR\b|Error (?:in|using) |Error Message:|Exception in thread |Caused by: |Failure/Error:|[Ff]ailed to |CONFLICT \(|\* What went wrong|\[(?:ERROR|error|FATAL|fatal|CRITICAL|crit)\]|##\[error\]|e: file:|[Ee]rror:|error\[|error TS\d+|(?:[\w.$]*[.$])?[A-Z]\w*(?:Error|Exception)(?::|$)|Traceback \(most|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|undefined reference|Segmentation fault|AssertionError|Unhandled|✗|✖|×\s)` +
 	`|\bpanicked at |^assertion .{1,80} failed|\.\.\. FAILED$|\[FAIL\]$|(?:: (?:fatal )?error(?: [A-Z]+\d+)?:)|(?:command not found|No such file or directory|[Pp]ermission denied|cannot find (?:module|package)|ModuleNotFoundError)`)
 
 // failurePieces are what such lines are made of, and what looks like it.
@@ -19,7 +19,7 @@ var failurePieces = []string{
 	"Unhandled", "✗", "✖", "×", "panicked at ", "assertion ", " failed", "... FAILED", ": error", ": fatal error", "C", ":", "command not found",
 	"No such file or directory", "ermission denied", "P", "p", "cannot find ", "module", "package", "ModuleNotFoundError", "x_y", "é", " ", "  ", "\t",
 	"\f", "\n", "        ", strings.Repeat("w", 59), strings.Repeat("漢", 80), "a.go:12:3", "(", "", "- ", "FAILURE", "CRITICAL", "E0302", " 10:", "12:", " in ", " using ", "Exception in thread ", "Caused by: ", "Failure/Error:", " Message",
-	"Failed ", "failed ", "to ", "CONFLICT (", "* What went wrong", "[ERROR]", "[error]", "##", "[FATAL]", "[crit]", "e: file:", "java.io.", "$", ".", "[FAIL]",
+	"Failed ", "failed ", "to ", "==", "WARNING: DATA RACE", "CONFLICT (", "* What went wrong", "[ERROR]", "[error]", "##", "[FATAL]", "[crit]", "e: file:", "java.io.", "$", ".", "[FAIL]",
 	"Fehler", "ERREUR", "ошибка", "错误", "Отказано в доступе", "error fatal",
 }
 
@@ -57,6 +57,7 @@ func TestErrorsOfTools(t *testing.T) {
 		"requests.exceptions.ConnectionError: refused", "[ERROR] Failed to execute goal", "2026/03/02 10:11:01 [error] 3121#3121: *4 connect() failed", "##[error]Process completed with exit code 1.",
 		"- app - ERROR - connection refused", "host-7 ledgerd[902]: panic: runtime error", "E0302 10:12:01.123456       1 reflector.go:147] failed to list", "FAILURE: Build failed with an exception.",
 		"Error in predict.lm(fit) :", "Error using  *", "Failure/Error: expect(x).to eq(y)", "Failed asserting that two strings are identical.", "  Failed to pull image"[2:],
+		"==4211==ERROR: AddressSanitizer: heap-buffer-overflow", "worker-1  | 2026-03-02 10:12:01.731 UTC [77] ERROR:  duplicate key", "WARNING: DATA RACE",
 		"CONFLICT (content): Merge conflict in a.go", "e: file:///src/Pricing.kt:48:22 Unresolved reference: x", "Orders.Tests.RoundsHalfUp(amount: 1) [FAIL]", "* What went wrong:",
 	} {
 		if !tellsError(text) {
@@ -65,7 +66,7 @@ func TestErrorsOfTools(t *testing.T) {
 	}
 	for _, text := range []string{
 		"Residual standard error: 14.21 on 996 degrees of freedom", "mean squared error: 0.03", "Failed: 0", "[INFO] no errors", "see java.io.FileNotFoundException, which", "E030 colour",
-		"make: *** Waiting for unfinished jobs....", "resolved conflicts (2)", "F0: fundamental",
+		"make: *** Waiting for unfinished jobs....", "resolved conflicts (2)", "F0: fundamental", "==4211== ERRORS of 2", "| error | count |",
 	} {
 		if tellsError(text) {
 			t.Errorf("%q is an error", text)

@@ -33,6 +33,8 @@ func errorLines(in Input, category Category, doc *document) []int {
 	for i := range doc.lines {
 		l := &doc.lines[i]
 		switch {
+		case told && doc.comparesAt(i):
+			found = append(found, i)
 		case l.record == recordFailed:
 			found = append(found, i)
 		case !l.starts || len(l.text) < shortestError && strings.HasPrefix(l.text, "[") || !tellsError(l.text):
@@ -138,13 +140,13 @@ func diagnosed(doc *document) []int {
 func traceOf(doc *document, at int) []int {
 	var lines []int
 	announced := 0
-	if text := doc.lines[at].text; strings.HasSuffix(text, ":") || strings.HasPrefix(text, "Error using ") {
+	if announces(doc.lines[at].text) {
 		announced = at + announcedLines
 	}
 	for i := at + 1; i < len(doc.lines) && len(lines) < traceLines; i++ {
 		l := &doc.lines[i]
 		deeper := l.indent > doc.lines[at].indent || i <= announced
-		if l.text == "" || !deeper && !isDiagnostic(l.text) && !boxed(doc.lines[at].text, l.text) && !compares(l.text) {
+		if l.text == "" || !deeper && !(isDiagnostic(l.text) && !warns(l.text)) && !boxed(doc.lines[at].text, l.text) && !compares(l.text) {
 			break
 		}
 		if len(l.text) < shortestTrace || strings.Trim(l.text, "=-_~^|+. ") == "" || saidAbove(doc, i) || isLibraryFrame(l.text) {
@@ -155,17 +157,31 @@ func traceOf(doc *document, at int) []int {
 	return lines
 }
 
+// announces tells an error line whose message stands under it.
+func announces(text string) bool {
+	return strings.HasSuffix(text, ":") || strings.HasPrefix(text, "Error using ") || strings.HasPrefix(text, "ERROR in ") || text == "WARNING: DATA RACE"
+}
+
+// comparesAt tells one of two lines of which one says what a test expected and the other what it got.
+func (d *document) comparesAt(i int) bool {
+	if !compares(d.lines[i].text) {
+		return false
+	}
+	return i > 0 && compares(d.lines[i-1].text) || i+1 < len(d.lines) && compares(d.lines[i+1].text)
+}
+
 // isLibraryFrame tells a frame of a stack that is the language's own or its test runner's, and says nothing of the cause.
 func isLibraryFrame(text string) bool {
 	frame, ok := strings.CutPrefix(text, "at ")
-	return ok && slices.ContainsFunc(libraries, func(l string) bool { return strings.HasPrefix(frame, l) })
+	return ok && strings.Contains(frame, "node_modules/") || ok && slices.ContainsFunc(libraries, func(l string) bool { return strings.HasPrefix(frame, l) })
 }
 
 var libraries = []string{"java.", "java.base/", "jdk.", "sun.", "org.junit.", "System.", "Microsoft.", "node:", "Module._", "Object.Module._"}
 
 // compares tells what a test compared: "Expected: 3", "got: 4".
 func compares(text string) bool {
-	word, rest, ok := strings.Cut(text, ":")
+	const longestWord = 8
+	word, rest, ok := strings.Cut(text[:min(len(text), longestWord+2)], ":")
 	if !ok || rest == "" {
 		return false
 	}
