@@ -1,7 +1,9 @@
 package events
 
 import (
+	"errors"
 	"fmt"
+	neturl "net/url"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,8 +20,12 @@ func Connect(url string, opts ...nats.Option) (*nats.Conn, error) {
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
 	}, opts...)
 	nc, err := nats.Connect(url, all...)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", url, err)
+	var malformed *neturl.Error
+	switch {
+	case errors.As(err, &malformed): // it shows the address, in which a password may stand
+		return nil, errors.New("connect: not a server's address")
+	case err != nil:
+		return nil, fmt.Errorf("connect: %w", err)
 	}
 	return nc, nil
 }

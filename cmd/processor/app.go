@@ -18,16 +18,17 @@ import (
 
 // app is what every command is given of the world.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	env            []string
+	stdin  io.Reader
+	stdout *results
+	stderr io.Writer
+	env    []string
 	// watched is true where standard error is a terminal: somebody may be shown progress.
 	watched bool
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
 	return &app{
-		stdin: stdin, stdout: stdout, stderr: &lockedWriter{to: stderr},
+		stdin: stdin, stdout: &results{Writer: stdout}, stderr: &lockedWriter{to: stderr},
 		env: os.Environ(), watched: isTerminal(stderr),
 	}
 }
@@ -40,6 +41,20 @@ type runner interface {
 // printf prints a result.
 func (a *app) printf(format string, args ...any) {
 	fmt.Fprintf(a.stdout, format, args...)
+}
+
+// results is standard output. It remembers what could not be written: what nobody was told is not done.
+type results struct {
+	io.Writer
+	err error
+}
+
+func (r *results) Write(p []byte) (int, error) {
+	n, err := r.Writer.Write(p)
+	if r.err == nil {
+		r.err = err
+	}
+	return n, err
 }
 
 // lockedWriter lets the connection's callbacks write beside the command.
@@ -72,6 +87,9 @@ func (a *app) warnOnce() func(error) {
 
 // report tells an error and returns the exit status.
 func (a *app) report(err error) int {
+	if unwritten := a.stdout.err; unwritten != nil && (err == nil || errors.Is(err, unwritten)) {
+		err = unreachable("write: %w", unwritten)
+	}
 	if err == nil {
 		return exitDone
 	}

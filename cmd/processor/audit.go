@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 
@@ -140,7 +139,7 @@ func writePage(name string, s *audit.Story) error {
 		return usage("--html: %w", err)
 	}
 	if err := errors.Join(audit.WritePage(f, s), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		return unreachable("write %s: %w", name, err)
 	}
 	return nil
 }

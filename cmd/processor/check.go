@@ -27,7 +27,7 @@ type checkCmd struct {
 // not on the command line, where somebody expects it to be used.
 func (c checkCmd) Validate(given *kong.Context) error {
 	if c.NATS != "" {
-		return c.loginFlags.Validate()
+		return c.loginFlags.Validate(given)
 	}
 	for _, part := range given.Path {
 		if f := part.Flag; f != nil && f.Group != nil && f.Name != "nats" && f.Name != "json" {
@@ -118,6 +118,9 @@ func (c *checkCmd) compare(ctx context.Context, a *app, store *state.Store, b *b
 // broker opens the log: a server's, or the one in the data directory; nil where there is none.
 func (c *checkCmd) broker(ctx context.Context, log zerolog.Logger) (*broker.Broker, error) {
 	if c.NATS != "" {
+		if err := serverAddress(c.NATS); err != nil {
+			return nil, err
+		}
 		return broker.Open(ctx, broker.Options{
 			URL: c.NATS, Creds: c.Creds, User: c.User, Password: c.Password, Token: c.Token,
 			TLS: broker.TLS{CA: c.TLSCA, Cert: c.TLSCert, Key: c.TLSKey}, Logger: log,

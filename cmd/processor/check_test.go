@@ -17,6 +17,7 @@ func TestCheckWithToken(t *testing.T) {
 	program(t, "", "demo", "--keep", dir).wants(t, exitDone, "", "")
 	t.Setenv("NATS_TOKEN", "s3cret")
 	program(t, "", "check", "--data", dir).wants(t, exitDone, "0 problems", "")
+	program(t, "", "check", "--data", dir, "--nats", "nats://ann:s3cret@[h").wants(t, exitUsage, "", `"nats://ann:xxxxx@[h" is no server's address`)
 	t.Setenv("NATS_TOKEN", "")
 
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)

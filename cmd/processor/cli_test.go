@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +60,9 @@ func TestUsage(t *testing.T) {
 		{[]string{"thread", "t", "--tlscert", "cli_test.go"}, "--tlscert and --tlskey come together\nSee processor thread --help."},
 		{[]string{"check", "--nats", "nats://127.0.0.1:1", "--tlskey", "cli_test.go"}, "--tlscert and --tlskey come together"},
 		{[]string{"check", "--user", "ann"}, "--user goes with --nats"},
+		{[]string{"thread", "t", "--password", "word"}, "--password goes with --user"},
+		{[]string{"thread", "t", "--nats", "nats://ann:s3cret@[h"}, `--nats: "nats://ann:xxxxx@[h" is no server's address`},
+		{[]string{"summary", ""}, "give a summary's id"},
 		{[]string{"rejected", "--retry", "0"}, "--retry 0: rejections count from 1"},
 		{[]string{"context", "t", "--max-tokens=-1"}, "--max-tokens -1: give a number of tokens, or 0 for no limit"},
 		{[]string{"audit", "t", "--at", "5", "--max-tokens=-1"}, "--max-tokens -1: give a number of tokens, or 0 for no limit"},
@@ -79,6 +84,21 @@ func TestUsage(t *testing.T) {
 		})
 	}
 }
+
+// What can't be written is told, also where the command has done all else.
+func TestResultsThatCannotBeWritten(t *testing.T) {
+	for _, args := range [][]string{{"config"}, {"config", "--json"}, {"demo"}, {"demo", "--json"}} {
+		var stderr bytes.Buffer
+		if status := run(t.Context(), args, strings.NewReader(""), full{}, &stderr); status != exitUnreachable || !strings.Contains(stderr.String(), "processor: write: disk full") {
+			t.Errorf("%v: status %d, %s", args, status, stderr.String())
+		}
+	}
+}
+
+// full takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 // configured writes a configuration file.
 func configured(t *testing.T, text string) string {

@@ -26,11 +26,11 @@ const (
 
 func newPage(a *app) *page {
 	p := &page{out: a.stdout, width: pageWidth}
-	if !isTerminal(a.stdout) {
+	if !isTerminal(a.stdout.Writer) {
 		return p
 	}
 	p.color = a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
-	if width, _, err := term.GetSize(int(a.stdout.(*os.File).Fd())); err == nil {
+	if width, _, err := term.GetSize(int(a.stdout.Writer.(*os.File).Fd())); err == nil {
 		p.width = min(max(width, minPageWidth), maxPageWidth)
 	}
 	return p

@@ -76,7 +76,7 @@ func (c *exportCmd) export(ctx context.Context, a *app, log *source) error {
 		return err
 	}
 	if err := buffer.Flush(); err != nil {
-		return fmt.Errorf("write: %w", err)
+		return err
 	}
 	if written+unreadable == 0 {
 		return wrong("no event of the thread %q is in the log", printable(c.Thread))

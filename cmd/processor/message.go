@@ -84,7 +84,7 @@ func (c *messageCmd) print(a *app, reply []byte, lines *[2]int) error {
 
 func (m messageReply) print(a *app) {
 	text := m.Content
-	if isTerminal(a.stdout) {
+	if isTerminal(a.stdout.Writer) {
 		text = printableLines(text)
 	}
 	if !strings.HasSuffix(text, "\n") {

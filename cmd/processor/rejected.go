@@ -58,7 +58,7 @@ func (c *rejectedCmd) list(ctx context.Context, a *app, s *server) error {
 		return err
 	}
 	if err := buffer.Flush(); err != nil {
-		return fmt.Errorf("write: %w", err)
+		return err
 	}
 	if !c.JSON {
 		a.note("%s rejected", grouped(int64(count)))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -32,9 +33,14 @@ type loginFlags struct {
 }
 
 // Validate is asked by kong for every command that has these flags.
-func (f loginFlags) Validate() error {
+func (f loginFlags) Validate(given *kong.Context) error {
 	if (f.TLSCert == "") != (f.TLSKey == "") {
 		return errors.New("--tlscert and --tlskey come together")
+	}
+	for _, part := range given.Path {
+		if part.Flag != nil && part.Flag.Name == "password" && f.User == "" {
+			return errors.New("--password goes with --user")
+		}
 	}
 	return nil
 }
@@ -55,6 +61,9 @@ type server struct {
 
 // connect reaches the server, or says why it can't. The caller closes the connection.
 func (f serverFlags) connect(a *app) (*server, error) {
+	if err := serverAddress(f.url()); err != nil {
+		return nil, err
+	}
 	may := &rights{}
 	conn, err := nats.Connect(f.url(), append(f.options(), watch(a, may)...)...)
 	if err != nil {
@@ -121,6 +130,14 @@ func (f serverFlags) connectError(err error) error {
 
 // url is the server's address; one on this machine where nobody names any.
 func (f serverFlags) url() string { return cmp.Or(f.NATS, nats.DefaultURL) }
+
+// serverAddress refuses what is no address before anything shows it.
+func serverAddress(list string) error {
+	if server, wrong := natsurl.Wrong(list); wrong {
+		return usage("--nats: %q is no server's address; allowed: nats://host:port, tls://…, ws://…, wss://…, several with commas", natsurl.Redacted(server))
+	}
+	return nil
+}
 
 // shown is the address as it may stand in a message.
 func (f serverFlags) shown() string { return natsurl.Redacted(f.url()) }

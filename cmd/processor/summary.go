@@ -36,6 +36,9 @@ type summaryReply struct {
 
 // Run asks the processor.
 func (c *summaryCmd) Run(ctx context.Context, a *app) error {
+	if c.Summary == "" {
+		return usage("give a summary's id")
+	}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
 		reply, err := s.ask(ctx, summaryEndpoint, c.Summary, struct{}{})
 		if err != nil {

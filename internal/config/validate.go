@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,10 +52,8 @@ func (j *judge) oneOf(key, value string, allowed ...string) {
 
 func (j *judge) nats() {
 	n := j.cfg.NATS
-	for _, server := range strings.Split(n.URL, ",") {
-		if n.URL != "" && !isServerURL(strings.TrimSpace(server)) {
-			j.wrong("nats.url", "%q is no server's address; allowed: nats://host:port, tls://…, ws://…, wss://…, several with commas, or nothing for an embedded server", natsurl.Redacted(server))
-		}
+	if server, wrong := natsurl.Wrong(n.URL); wrong && n.URL != "" {
+		j.wrong("nats.url", "%q is no server's address; allowed: nats://host:port, tls://…, ws://…, wss://…, several with commas, or nothing for an embedded server", natsurl.Redacted(server))
 	}
 	if n.URL == "" && !isAddress(n.Listen) {
 		j.wrong("nats.listen", "%q is no address to listen on; allowed: host:port, such as 127.0.0.1:4222", n.Listen)
@@ -92,18 +89,6 @@ func (j *judge) pricing() {
 	if _, err := j.cfg.Pricing.Table(); err != nil {
 		j.wrong("pricing.file", "%s", err)
 	}
-}
-
-// isServerURL takes what nats.go takes; a bare host or host:port means nats://.
-func isServerURL(text string) bool {
-	if !strings.Contains(text, "://") {
-		text = "nats://" + text
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" {
-		return false
-	}
-	return slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme)
 }
 
 func isAddress(text string) bool {

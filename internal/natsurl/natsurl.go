@@ -1,10 +1,34 @@
-// Package natsurl writes server addresses so that they can be shown.
+// Package natsurl tells server addresses from what is none, and writes them so that they can be shown.
 package natsurl
 
 import (
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
+
+// Wrong finds the first of a list of servers, parted by commas as nats.go takes them, that is no server's address; ok is
+// false where there is none. A bare host or host:port means nats://.
+func Wrong(list string) (server string, ok bool) {
+	for server := range strings.SplitSeq(list, ",") {
+		if !isServer(strings.TrimSpace(server)) {
+			return server, true
+		}
+	}
+	return "", false
+}
+
+func isServer(text string) bool {
+	if !strings.Contains(text, "://") {
+		text = "nats://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" {
+		return false
+	}
+	return slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme)
+}
 
 // userInfo is what stands before a host: a user and a password, or a token alone. The last @ parts them.
 var userInfo = regexp.MustCompile(`^((?:[a-zA-Z][a-zA-Z0-9+.-]*://)?)([^/?#]*)@`)

@@ -6,6 +6,17 @@ import (
 	"precis/internal/natsurl"
 )
 
+func TestWrong(t *testing.T) {
+	for _, c := range []struct{ list, wrong string }{
+		{"nats://127.0.0.1:4222", ""}, {"localhost", ""}, {"host:4222, tls://b,ws://c,wss://d:1", ""}, {"s3cret@host", ""},
+		{"", ""}, {"nats://", "nats://"}, {"http://host", "http://host"}, {"nats://a,nats://[b", "nats://[b"}, {"nats://ann:p/w@host", "nats://ann:p/w@host"},
+	} {
+		if got, wrong := natsurl.Wrong(c.list); got != c.wrong || wrong != (c.wrong != "" || c.list == "") {
+			t.Errorf("Wrong(%q) = %q, %v, want %q", c.list, got, wrong, c.wrong)
+		}
+	}
+}
+
 func TestRedacted(t *testing.T) {
 	for _, c := range []struct{ list, want string }{
 		{"", ""},
