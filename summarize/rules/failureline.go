@@ -43,6 +43,9 @@ func isFailure(text string) bool {
 	if rest, ok := strings.CutPrefix(text, "Failed "); ok && rest != "" && (isLower(rest[0]) || isUpper(rest[0])) {
 		return true
 	}
+	if slices.ContainsFunc(failureFirst, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
+		return true
+	}
 	return startsWith(text, beginsFailure) || holdsFailure(text)
 }
 
@@ -101,11 +104,16 @@ func behindField(text string) (rest string, ok bool) {
 var failureBegins = []string{
 	"panic:", "fatal:", "FATAL", "--- FAIL", "Error:", "error:", "error[", "Traceback (most", "npm ERR!", "npm error",
 	"undefined reference", "Segmentation fault", "AssertionError", "Unhandled", "✗", "✖",
-	"Error in ", "Error using ", "Error Message:", "Exception in thread ", "Caused by: ", "Failure/Error:", "Failed to ", "failed to ", "CONFLICT (", "* What went wrong", "WARNING: DATA RACE",
-	"[ERROR]", "[error]", "##[error]", "[FATAL]", "[fatal]", "[CRITICAL]", "[crit]", "e: file:",
+	"[ERROR]", "[error]", "##[error]", "[FATAL]", "[fatal]", "[CRITICAL]", "[crit]",
 }
 
-// failureBy are they by their first byte.
+// failureFirst tell of one only at the beginning of a line: code speaks of them too.
+var failureFirst = []string{
+	"failed to ", "Error in ", "Error using ", "Error Message:", "Exception in thread ", "Caused by: ", "Failure/Error:", "CONFLICT (", "* What went wrong",
+	"WARNING: DATA RACE", "e: file:",
+}
+
+// failureBy are failureBegins by their first byte.
 var failureBy = func() (t [256][]string) {
 	for _, begin := range failureBegins {
 		t[begin[0]] = append(t[begin[0]], begin)

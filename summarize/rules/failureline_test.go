@@ -9,7 +9,7 @@ import (
 )
 
 // strongError is what isFailure does, as an expression.
-var strongError = regexp.MustCompile(`^Failed [A-Za-z]|^(?:(?:- )*\S{0,60}\s){0,2}?(?:- )*(?:panic:|fatal:|FATAL|(?:==\d*==)?(?:FAIL\b|FAILED\b|FAILURE\b|CRITICAL\b|ERROR\b)|WARNING: DATA RACE|--- FAIL|E\s{1,8}\S|[EF]\d{4} \d\d:(?s:.)|ERROR\b|Error (?:in|using) |Error Message:|Exception in thread |Caused by: |Failure/Error:|[Ff]ailed to |CONFLICT \(|\* What went wrong|\[(?:ERROR|error|FATAL|fatal|CRITICAL|crit)\]|##\[error\]|e: file:|[Ee]rror:|error\[|error TS\d+|(?:[\w.$]*[.$])?[A-Z]\w*(?:Error|Exception)(?::|$)|Traceback \(most|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|undefined reference|Segmentation fault|AssertionError|Unhandled|✗|✖|×\s)` +
+var strongError = regexp.MustCompile(`^(?:Failed [A-Za-z]|failed to |Error (?:in|using) |Error Message:|Exception in thread |Caused by: |Failure/Error:|CONFLICT \(|\* What went wrong|WARNING: DATA RACE|e: file:)|^(?:(?:- )*\S{0,60}\s){0,2}?(?:- )*(?:panic:|fatal:|FATAL|(?:==\d*==)?(?:FAIL\b|FAILED\b|FAILURE\b|CRITICAL\b|ERROR\b)|--- FAIL|E\s{1,8}\S|[EF]\d{4} \d\d:(?s:.)|\[(?:ERROR|error|FATAL|fatal|CRITICAL|crit)\]|##\[error\]|[Ee]rror:|error\[|error TS\d+|(?:[\w.$]*[.$])?[A-Z]\w*(?:Error|Exception)(?::|$)|Traceback \(most|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|undefined reference|Segmentation fault|AssertionError|Unhandled|✗|✖|×\s)` +
 	`|\bpanicked at |^assertion .{1,80} failed|\.\.\. FAILED$|\[FAIL\]$|(?:: (?:fatal )?error(?: [A-Z]+\d+)?:)|(?:command not found|No such file or directory|[Pp]ermission denied|cannot find (?:module|package)|ModuleNotFoundError)`)
 
 // failurePieces are what such lines are made of, and what looks like it.
@@ -66,7 +66,7 @@ func TestErrorsOfTools(t *testing.T) {
 	}
 	for _, text := range []string{
 		"Residual standard error: 14.21 on 996 degrees of freedom", "mean squared error: 0.03", "Failed: 0", "[INFO] no errors", "see java.io.FileNotFoundException, which", "E030 colour",
-		"make: *** Waiting for unfinished jobs....", "resolved conflicts (2)", "F0: fundamental", "==4211== ERRORS of 2", "| error | count |",
+		"make: *** Waiting for unfinished jobs....", "resolved conflicts (2)", "F0: fundamental", "==4211== ERRORS of 2", "| error | count |", "+ // Failed to load", "+ // Error in handlers", `return "failed to load"`,
 	} {
 		if tellsError(text) {
 			t.Errorf("%q is an error", text)
