@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"precis/summarize/rules"
 )
 
 // Facts reads out of a summary by rules what must not get lost in one by a model, the most important
@@ -73,7 +75,11 @@ var errorWords = []string{"error", "fail", "failed", "failure", "fatal", "panic"
 // exitWords go before an exit status.
 var exitWords = []string{"exit code", "exit status", "exit:"}
 
+// tellsError asks for these words, and the rules, which know those of other languages.
 func tellsError(line string) bool {
+	if rules.TellsError(line) {
+		return true
+	}
 	folded := strings.ToLower(line)
 	for _, w := range exitWords {
 		if strings.Contains(folded, w) {

@@ -27,6 +27,9 @@ const (
 	messageAbroad                   // one in another language
 )
 
+// TellsError tells a line of a tool's output, or of its summary, that says what went wrong.
+func TellsError(line string) bool { return tellsError(strings.TrimPrefix(line, innerMark)) }
+
 func tellsError(text string) bool {
 	if len(text) == 0 || strings.HasPrefix(text, "0 error") || strings.HasSuffix(text, "....") { // make waits for its other jobs
 		return false
