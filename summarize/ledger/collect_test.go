@@ -204,6 +204,16 @@ func TestOtherCalls(t *testing.T) {
 	}
 }
 
+// The letter of an escaped line end or tab is no part of a word, a path's is.
+func TestEscapedWords(t *testing.T) {
+	var words []string
+	eachWord(`"\n\tEndedAt \tSetUp\nnewName C:\temp_a C:\tools\New_b \n`, func(w string) { words = append(words, w) })
+	want := []string{"EndedAt", "SetUp", "nnewName", "temp_a", "New_b"}
+	if !slices.Equal(words, want) {
+		t.Errorf("%q, want %q", words, want)
+	}
+}
+
 // TestColouredWords: a terminal's colours are no part of the words that they stand before.
 func TestColouredWords(t *testing.T) {
 	var words []string

@@ -70,6 +70,18 @@ func controlEnd(s string, i int) int {
 	return i
 }
 
+// escapeEnd is behind the letter at i of a line end or tab as programs write it: "\\n\\tPhase" has the word Phase. A small
+// letter behind that may be a path's, and goes on the word: C:\temp.
+func escapeEnd(s string, i int) int {
+	if i == 0 || i+1 >= len(s) || s[i-1] != '\\' || s[i+1] < 'A' || s[i+1] > 'Z' {
+		return i
+	}
+	if c := s[i]; c == 'n' || c == 'r' || c == 't' {
+		return i + 1
+	}
+	return i
+}
+
 // extent is a part of a text.
 type extent struct{ start, end int }
 
@@ -83,6 +95,7 @@ func candidates(list []extent, s string, i int) (_ []extent, end int) {
 		}
 		i++
 	}
+	i = escapeEnd(s, i)
 	end, parts := wordEnd(s, i)
 	list = candidate(list, i, end)
 	if !parts {
