@@ -61,11 +61,15 @@ func parse(a *app, args []string) (command runner, status int, done bool) {
 		panic(fmt.Sprintf("the command line is broken: %v", err))
 	}
 	parsed, err := parser.Parse(args)
-	if err == nil {
+	var parseErr *kong.ParseError
+	switch {
+	case errors.As(err, &parseErr):
+		parsed = parseErr.Context
+	case err == nil:
 		err = emptyFlag(parsed)
 	}
 	if err != nil {
-		return nil, a.usageError(args, err), true
+		return nil, a.usageError(args, parsed, err), true
 	}
 	return parsed.Selected().Target.Addr().Interface().(runner), 0, false
 }
@@ -75,7 +79,10 @@ func parse(a *app, args []string) (command runner, status int, done bool) {
 func emptyFlag(parsed *kong.Context) error {
 	for _, part := range parsed.Path {
 		f := part.Flag
-		if f != nil && f.Group == nil && f.Target.Kind() == reflect.String && f.Target.Len() == 0 {
+		if f == nil || f.Group != nil {
+			continue
+		}
+		if kind := f.Target.Kind(); (kind == reflect.String || kind == reflect.Slice) && f.Target.Len() == 0 {
 			return fmt.Errorf("--%s is empty", f.Name)
 		}
 	}
@@ -85,11 +92,10 @@ func emptyFlag(parsed *kong.Context) error {
 type exitCode int
 
 // usageError tells what is wrong with the command line and where to look.
-func (a *app) usageError(args []string, err error) int {
+func (a *app) usageError(args []string, parsed *kong.Context, err error) int {
 	hint := "processor --help"
-	var parseErr *kong.ParseError
-	if errors.As(err, &parseErr) && parseErr.Context != nil {
-		if command := parseErr.Context.Selected(); command != nil && len(args) > 0 && args[0] == command.Name {
+	if parsed != nil {
+		if command := parsed.Selected(); command != nil && len(args) > 0 && args[0] == command.Name {
 			hint = "processor " + command.Name + " --help"
 		}
 	}

@@ -56,8 +56,11 @@ func (c *exportCmd) records(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if !rep.Clean() {
+		switch {
+		case !rep.Clean():
 			return wrong("%d findings: the log does not bear out what is on record; see processor replay", len(rep.Findings))
+		case filter.Named() && !rep.Known:
+			return wrong("the log knows no %s", asked(filter))
 		}
 		return nil
 	})

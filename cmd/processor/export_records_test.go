@@ -29,6 +29,8 @@ func TestExportRecords(t *testing.T) {
 	p.do(t, "", "export", "t 1", "--records", "invalidations", "--csv").wants(t, exitDone, "source_edited,m3", "")
 	p.do(t, "", "export", "--records", "summaries", "--to", "2001-01-01").wants(t, exitDone, "", "0 summaries")
 	p.do(t, "", "export", "--records", "usage", "--by", "day,agent,model,policy", "--csv").wants(t, exitDone, "day,agent,model,policy,calls,input_tokens", "0 usage")
+	p.do(t, "", "export", "--records", "summaries", "--agent", "nobody").wants(t, exitWrong, "", `the log knows no agent that began a thread: "nobody"`)
+	p.do(t, "", "export", "t 2", "--records", "summaries").wants(t, exitWrong, "", `the log knows no thread: "t 2"`)
 	p.do(t, "", "export", "--records", "usage", "--by", "week").wants(t, exitUsage, "", `--by: "week" is not known`)
 	p.do(t, "", "export", "--records", "summaries", "--by", "day").wants(t, exitUsage, "", "--by goes with --records usage")
 	p.do(t, "", "export").wants(t, exitUsage, "", "give a thread, or --records")

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +30,40 @@ func TestPublish(t *testing.T) {
 	}
 	if events := stored(t, b, broker.StreamEvents); !slices.Equal(events, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(events, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Who is told to stop does not wait for a pipe that says nothing, and leaves nothing on the way.
+func TestPublishStops(t *testing.T) {
+	b := newServer(t)
+	seen, err := b.Conn().SubscribeSync("tool.result.a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("NATS_URL", b.URL())
+	ctx, stop := context.WithCancel(t.Context())
+	in, agent := io.Pipe()
+	defer agent.Close()
+	ended := make(chan outcome, 1)
+	go func() {
+		var stdout, stderr bytes.Buffer
+		status := run(ctx, []string{"publish", "-"}, in, &stdout, &stderr)
+		ended <- outcome{status: status, stdout: stdout.String(), stderr: stderr.String()}
+	}()
+	if _, err := io.WriteString(agent, `{"type":"tool.result","thread_id":"a","message_id":"1","content":"x"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	waits, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	if _, err := seen.NextMsgWithContext(waits); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	select {
+	case got := <-ended:
+		got.wants(t, exitUnreachable, "1 events of 1 threads", "told to stop before the end of -")
+	case <-waits.Done():
+		t.Fatal("it waits for its input")
 	}
 }
 

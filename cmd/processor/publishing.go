@@ -14,6 +14,9 @@ import (
 // publishPatience is how long the server may take no event at all before it is given up.
 const publishPatience = 2 * time.Minute
 
+// stopPatience is how long it may take for what is on the way when the program is told to stop.
+const stopPatience = 5 * time.Second
+
 // publishing is one run over the files.
 type publishing struct {
 	app      *app
@@ -42,7 +45,7 @@ func (p *publishing) files(ctx context.Context, names []string) error {
 }
 
 func (p *publishing) file(ctx context.Context, name string) error {
-	in, err := p.open(name)
+	in, err := p.open(ctx, name)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
@@ -53,6 +56,8 @@ func (p *publishing) file(ctx context.Context, name string) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("told to stop before the end of %s", name)
 		case isReadError(err):
 			return fmt.Errorf("read %s: %w", name, err)
 		case err != nil:
@@ -65,11 +70,24 @@ func (p *publishing) file(ctx context.Context, name string) error {
 	}
 }
 
-func (p *publishing) open(name string) (io.ReadCloser, error) {
+func (p *publishing) open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if name == "-" {
-		return io.NopCloser(p.app.stdin), nil
+		return untilStopped(ctx, p.app.stdin), nil
 	}
 	return os.Open(name)
+}
+
+// untilStopped reads in until ctx ends: who writes to standard input may say nothing for hours. A read that waits then
+// is left behind, and ends with its input or with the program.
+func untilStopped(ctx context.Context, in io.Reader) io.ReadCloser {
+	from, to := io.Pipe()
+	stopped := context.AfterFunc(ctx, func() { _ = to.CloseWithError(ctx.Err()) })
+	go func() {
+		defer stopped()
+		_, err := io.Copy(to, in)
+		_ = to.CloseWithError(err)
+	}()
+	return from
 }
 
 // isReadError tells a failing disk, after which nothing more comes, from a line that is wrong.
@@ -139,7 +157,11 @@ func (p *publishing) count(o outgoing) {
 // close waits until everything is stored. An event that the server won't take is a broken line, not the
 // end; what is given up is told.
 func (p *publishing) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, publishPatience)
+	patience := publishPatience
+	if ctx.Err() != nil {
+		ctx, patience = context.WithoutCancel(ctx), stopPatience
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err := p.out.Close(ctx)
 	p.settle()
