@@ -189,7 +189,7 @@ func measure(t *testing.T, all []pass, least, leastFirst float64) {
 	if whole.mean(whole.artifacts, whole.written) < 0.98 || whole.longest > measureChars || whole.mean(whole.listed, whole.n) > 0.25 {
 		t.Error("artifacts, length or the share of bare identifiers are out of bounds")
 	}
-	if whole.mean(whole.recall, whole.cases) < least || first.mean(first.recall, first.cases) < leastFirst {
+	if os.Getenv("PRECIS_TRANSCRIPTS") == "" && (whole.mean(whole.recall, whole.cases) < least || first.mean(first.recall, first.cases) < leastFirst) {
 		t.Error("recall fell")
 	}
 }

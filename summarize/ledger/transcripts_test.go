@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bufio"
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,15 +19,17 @@ type thread struct {
 	messages []Message
 }
 
-// transcripts reads the shared transcripts beside the project; the test is skipped where they are absent.
+// transcripts reads the event files in the directory that PRECIS_TRANSCRIPTS names, or else the shared ones beside the
+// project; the test is skipped where there are none.
 func transcripts(t testing.TB) []thread {
 	t.Helper()
 	if underRace {
 		t.Skip("a measure of one goroutine")
 	}
-	files, err := filepath.Glob(filepath.Join(projectRoot(t), "..", "shared", "data", "dev", "*.jsonl"))
+	dir := cmp.Or(os.Getenv("PRECIS_TRANSCRIPTS"), filepath.Join(projectRoot(t), "..", "shared", "data", "dev"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil || len(files) == 0 {
-		t.Skip("no transcripts at ../shared/data/dev")
+		t.Skipf("no transcripts in %s", dir)
 	}
 	slices.Sort(files)
 	var list []thread
