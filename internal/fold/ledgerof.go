@@ -10,7 +10,6 @@ import (
 	"precis/events"
 	"precis/internal/thread"
 	"precis/state"
-	"precis/summarize/cut"
 	"precis/summarize/ledger"
 )
 
@@ -52,16 +51,24 @@ func mergedOf(ctx context.Context, view state.View, log Log, name string, summar
 }
 
 // MessagesOf are the messages that a summary was made from, at their current revisions, without deleted ones, each
-// result with its tool's name where its call is among them.
+// result with its tool's name where its call has it.
 func MessagesOf(ctx context.Context, view state.View, log Log, name string, sum *thread.Summary) ([]ledger.Message, error) {
 	rows, err := view.MessagesOf(name, sum.Sources)
 	if err != nil {
 		return nil, err
 	}
-	rows = slices.DeleteFunc(rows, func(m *thread.Message) bool { return m.Deleted })
 	list, err := readAll(ctx, log, rows)
-	nameResults(rows, list)
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range list {
+		called, err := Called(ctx, view, log, name, m.Ordinal, Now, m.Message)
+		if err != nil {
+			return nil, err
+		}
+		m.Message.ToolName = called.ToolName // its own copy
+	}
+	return list, nil
 }
 
 // messagesThen are the messages that a summary was made from, as they were then: where a policy does not heed
@@ -109,22 +116,4 @@ func readAll(ctx context.Context, log Log, rows []*thread.Message) ([]ledger.Mes
 		return err
 	})
 	return list, err
-}
-
-// nameResults gives results that say nothing of their tool the name of what was called.
-func nameResults(rows []*thread.Message, list []ledger.Message) {
-	for i, said := range list {
-		m := said.Message
-		if m.ToolName != "" || m.ToolCallID == "" {
-			continue
-		}
-		t := turn{id: m.ToolCallID}
-		for at := i - 1; at >= max(0, i-cut.Patience) && !t.whole; at-- {
-			t.before(rows[at])
-		}
-		if row, nth := t.caller(); row != nil {
-			caller := list[slices.Index(rows[:i], row)].Message
-			m.ToolName = nthCall(caller.ToolCalls, m.ToolCallID, nth).Name
-		}
-	}
 }

@@ -43,7 +43,8 @@ func what(r record) string {
 	return strings.Join(strings.Fields(strings.TrimPrefix(r.Type, "summary.")+" "+slot+" "+r.Method+r.Code+r.Outcome), " ")
 }
 
-// A result that has nothing but its call's id is read by the model as what was called.
+// A result that has nothing but its call's id is read by the model as what was called, here the second of two calls:
+// the first one's result was deleted.
 func TestModelIsToldWhatWasCalled(t *testing.T) {
 	asked := make(chan string, 1)
 	m := newModelReading(t, func(_ int64, body string, w http.ResponseWriter) {
@@ -56,12 +57,15 @@ func TestModelIsToldWhatWasCalled(t *testing.T) {
 	b := openBroker(t, t.TempDir())
 	serving(t, processor.Options{Config: compactsByModel(t, m), Logger: logger(t), Broker: b})
 	talk(t, b, 1, 1)
-	put(t, b.Conn(), "thread.message.t1", `{"message_id":"m2","role":"assistant","content":null,"tool_calls":[{"id":"c","name":"grep","arguments":"{\"pattern\":\"ErrStale\"}"}]}`)
-	put(t, b.Conn(), "thread.message.t1", `{"message_id":"m3","role":"tool","tool_call_id":"c","content":"`+strings.Repeat("state/store.go:14: return ErrStale, ", 12)+`"}`)
-	talk(t, b, 4, 9)
+	calls := `{"message_id":"m2","role":"assistant","content":null,"tool_calls":[{"id":"c","name":"grep","arguments":"{}"},{"id":"c","name":"Read","arguments":"{}"}]}`
+	result := `{"message_id":"%s","role":"tool","tool_call_id":"c","content":"` + strings.Repeat("state/store.go:14: return ErrStale, ", 12) + `"}`
+	put(t, b.Conn(), "thread.message.t1", calls, fmt.Sprintf(result, "m3"))
+	put(t, b.Conn(), "message.edited.t1", `{"message_id":"m3","deleted":true}`)
+	put(t, b.Conn(), "thread.message.t1", fmt.Sprintf(result, "m4"))
+	talk(t, b, 5, 14)
 	select {
 	case body := <-asked:
-		if !strings.Contains(body, "[tool grep m3]") {
+		if !strings.Contains(body, "[tool Read m4]") {
 			t.Errorf("the model was asked %s", body)
 		}
 	case <-within(t).Done():
