@@ -108,16 +108,12 @@ func TestSeveral(t *testing.T) {
 func TestSeveralIsBounded(t *testing.T) {
 	b := provisioned(t, 1)
 	r := NewLogReader(b.JetStream(), StreamEvents)
-	large := strings.Repeat("x", 1<<20-1000)
-	const published = 2 * severalBytes >> 20
-	for range published {
-		publish(t, b, "tool.result.t", large)
+	for range 5 {
+		publish(t, b, "tool.result.t", strings.Repeat("x", severalBytes*2/3))
 	}
 	var got []uint64
-	require.NoError(t, r.Several(testContext(t), 1, published, func(m Stored) { got = append(got, m.Seq) }))
-	require.Less(t, len(got), published)
-	require.Greater(t, len(got), published/4)
-	require.EqualValues(t, len(got), got[len(got)-1], "in order, from the first")
+	require.NoError(t, r.Several(testContext(t), 1, 5, func(m Stored) { got = append(got, m.Seq) }))
+	require.Equal(t, []uint64{1, 2}, got)
 }
 
 func TestScan(t *testing.T) {

@@ -11,15 +11,16 @@ import (
 // severalWait is how long Several waits for each message.
 const severalWait = time.Second
 
-// severalBytes bounds what one request brings: a subscription holds 64 MiB before it loses messages.
-const severalBytes = 16 << 20
+// severalBytes is how many bytes one request brings, the message that reaches them whole: a server ends a connection that
+// has 64 MiB to come, and many may ask over one.
+const severalBytes = 1 << 20
 
 // Several calls fn for up to n messages with sequence from and on, in order: one request, where Get takes one for each,
 // and a third of the work. It may end early, without an error (a replica that lags, a server that knows no such
 // request, many bytes): who needs one that did not come asks for it by itself.
 //
 // It reads every subject. With a filter that has a wildcard the server walks all subjects of a block for each message:
-// among 10,000 threads 1.7 ms, where Get takes 0.03.
+// among 10,000 threads 1.7 ms, where Get takes 0.04.
 func (r *LogReader) Several(ctx context.Context, from uint64, n int, fn func(Stored)) error {
 	nc := r.js.Conn()
 	inbox := nc.NewInbox()

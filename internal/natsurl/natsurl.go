@@ -9,14 +9,17 @@ import (
 )
 
 // Wrong finds the first of a list of servers, parted by commas as nats.go takes them, that is no server's address; ok is
-// false where there is none. A bare host or host:port means nats://.
+// false where there is none. A bare host or host:port means nats://; empty ones are skipped, but a list needs one that is not.
 func Wrong(list string) (server string, ok bool) {
+	some := false
 	for server := range strings.SplitSeq(list, ",") {
-		if !isServer(strings.TrimSpace(server)) {
+		trimmed := strings.TrimSpace(server)
+		if trimmed != "" && !isServer(trimmed) {
 			return server, true
 		}
+		some = some || trimmed != ""
 	}
-	return "", false
+	return "", !some
 }
 
 func isServer(text string) bool {

@@ -1,6 +1,7 @@
 package natsurl_test
 
 import (
+	"strings"
 	"testing"
 
 	"precis/internal/natsurl"
@@ -9,9 +10,9 @@ import (
 func TestWrong(t *testing.T) {
 	for _, c := range []struct{ list, wrong string }{
 		{"nats://127.0.0.1:4222", ""}, {"localhost", ""}, {"host:4222, tls://b,ws://c,wss://d:1", ""}, {"s3cret@host", ""},
-		{"", ""}, {"nats://", "nats://"}, {"http://host", "http://host"}, {"nats://a,nats://[b", "nats://[b"}, {"nats://ann:p/w@host", "nats://ann:p/w@host"},
+		{"", ""}, {" , ", ""}, {"nats://a:4222,", ""}, {",a, ,b", ""}, {"nats://", "nats://"}, {"http://host", "http://host"}, {"nats://a,nats://[b", "nats://[b"}, {"nats://ann:p/w@host", "nats://ann:p/w@host"},
 	} {
-		if got, wrong := natsurl.Wrong(c.list); got != c.wrong || wrong != (c.wrong != "" || c.list == "") {
+		if got, wrong := natsurl.Wrong(c.list); got != c.wrong || wrong != (c.wrong != "" || strings.Trim(c.list, " ,") == "") {
 			t.Errorf("Wrong(%q) = %q, %v, want %q", c.list, got, wrong, c.wrong)
 		}
 	}

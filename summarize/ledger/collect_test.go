@@ -207,8 +207,8 @@ func TestOtherCalls(t *testing.T) {
 // The letter of an escaped line end or tab is no part of a word, a path's is.
 func TestEscapedWords(t *testing.T) {
 	var words []string
-	eachWord(`"\n\tEndedAt \tSetUp\nnewName C:\temp_a C:\tools\New_b \n`, func(w string) { words = append(words, w) })
-	want := []string{"EndedAt", "SetUp", "nnewName", "temp_a", "New_b"}
+	eachWord(`"\n\tEndedAt \tSetUp\nnewName done\nTheEnd C:\temp_a C:\nProject D:\tools\New_b src\tRPC_c \n`, func(w string) { words = append(words, w) })
+	want := []string{"EndedAt", "SetUp", "nnewName", "TheEnd", "temp_a", "nProject", "New_b", "tRPC_c"}
 	if !slices.Equal(words, want) {
 		t.Errorf("%q, want %q", words, want)
 	}

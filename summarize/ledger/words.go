@@ -70,14 +70,23 @@ func controlEnd(s string, i int) int {
 	return i
 }
 
-// escapeEnd is behind the letter at i of a line end or tab as programs write it: "\\n\\tPhase" has the word Phase. A small
-// letter behind that may be a path's, and goes on the word: C:\temp.
+// escapeEnd is behind the letter at i of a line end or tab as programs write it: "\n\tPhase" has the word Phase. Before a
+// small letter, and behind a drive, it may be a path's: C:\temp; a tab's behind a word too: src\tRPC.
 func escapeEnd(s string, i int) int {
-	if i == 0 || i+1 >= len(s) || s[i-1] != '\\' || s[i+1] < 'A' || s[i+1] > 'Z' {
+	slash := i - 1
+	if slash < 0 || s[slash] != '\\' || i+1 >= len(s) || s[i+1] < 'A' || s[i+1] > 'Z' {
 		return i
 	}
-	if c := s[i]; c == 'n' || c == 'r' || c == 't' {
-		return i + 1
+	switch s[i] {
+	case 'n':
+		if slash == 0 || s[slash-1] != ':' {
+			return i + 1
+		}
+	case 'r', 't':
+		escaped := slash > 1 && s[slash-2] == '\\' // behind another one
+		if slash == 0 || class[s[slash-1]] == 0 || escaped {
+			return i + 1
+		}
 	}
 	return i
 }
