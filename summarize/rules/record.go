@@ -137,7 +137,10 @@ func pairs(s string, i int, found func(at int, key, value string)) {
 		}
 		key, from := s[at:i], i+1
 		if i = stringEnd(s, from); i < 0 {
-			i = from + strings.IndexByte(s[from:]+" ", ' ')
+			i = len(s)
+			if n := strings.IndexByte(s[from:], ' '); n >= 0 {
+				i = from + n
+			}
 		}
 		found(at, key, s[from:i])
 	}

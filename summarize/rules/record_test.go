@@ -70,3 +70,20 @@ func TestRecordsShowWhatTheySay(t *testing.T) {
 		}
 	}
 }
+
+// TestPairsCopyNothing: a value is a part of the line, whatever stands behind it.
+func TestPairsCopyNothing(t *testing.T) {
+	line, found := "level=error msg=\"a b\" x= y=1"+strings.Repeat(" =", 500), 0
+	allocs := testing.AllocsPerRun(1, func() {
+		found = 0
+		pairs(line, 0, func(int, string, string) { found++ })
+	})
+	if found != 504 || allocs > 0 {
+		t.Errorf("%d pairs, %v allocations", found, allocs)
+	}
+	var last string
+	pairs("a=1 b=2", 0, func(_ int, key, value string) { last = key + value })
+	if last != "b2" {
+		t.Errorf("the last pair is %q", last)
+	}
+}
