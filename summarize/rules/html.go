@@ -4,6 +4,7 @@ import (
 	"html"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // addHTML adds what a page says: every run of text between tags, and the addresses that it links to.
@@ -76,12 +77,15 @@ func (d *document) addText(source, text string) {
 	}
 }
 
-// unescaped is text of a page as a reader sees it, in one line: spaces that don't break are spaces, and control
-// characters are none.
+// unescaped is text of a page as a reader sees it, in one line: spaces that don't break are spaces, control
+// characters are none, and no entity is one that can't be seen.
 func unescaped(text string) string {
 	plain := html.UnescapeString(text)
 	if plain == text {
 		return text
+	}
+	if strings.ContainsFunc(plain, isFormat) {
+		plain = withoutFormat(text)
 	}
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) {
@@ -90,6 +94,25 @@ func unescaped(text string) string {
 		return r
 	}, plain)
 }
+
+// withoutFormat is unescaped text less the characters that its entities hide in it: what turns the direction of what
+// follows, or separates without a space.
+func withoutFormat(text string) string {
+	var b strings.Builder
+	for i, part := range strings.Split(text, "&") {
+		if i > 0 { // an entity begins it, if there is one
+			part = html.UnescapeString("&" + part)
+			if r, n := utf8.DecodeRuneInString(part); isFormat(r) {
+				part = part[n:]
+			}
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// isFormat tells a character that is not drawn, but for those that join letters or keep them apart.
+func isFormat(r rune) bool { return unicode.Is(unicode.Cf, r) && r != joiner && r != nonJoiner }
 
 // tagEnd is behind the tag, comment or declaration that s begins with; one that does not close is a character.
 func tagEnd(s string) int {

@@ -53,3 +53,21 @@ func TestEntitiesCountAsWhatTheyAre(t *testing.T) {
 		t.Errorf("%d of %d characters are lines of the source:\n%s", got, runes(out), out)
 	}
 }
+
+// TestEntitiesHideNothing: an entity is no character that can't be seen, but for what joins letters or keeps them apart.
+func TestEntitiesHideNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		"a&#8238;b&#x200b;c": "abc", "pass&shy;word &lrm;&rlm;&#xFEFF;": "password ", "&#xe0041;x": "x", "&amp;#8238;": "&#8238;", "&#8238;&#8238;": "",
+		"می&zwnj;خواهم &#x1f469;&#x200d;&#x1f4bb;": "می\u200cخواهم 👩\u200d💻", "ab\u200fc &amp; d&rlm;": "ab\u200fc & d", "&\u200fx &lt;&rlm;": "&\u200fx <",
+		"ab\u200fc": "ab\u200fc", "a & b": "a & b",
+	} {
+		if got := unescaped(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+	page := "<html><head><title>safe&#8238;exe.txt</title></head><body><p>Open&#x200b;it.</p></body></html>" + strings.Repeat("<br>", 200)
+	out := ToolOutput(Input{MessageID: "m1", ToolName: "web_fetch", Content: page, MaxChars: 800}).Text
+	if !strings.Contains(out, "Title: safeexe.txt") || !strings.Contains(out, "\nOpenit.") {
+		t.Error(out)
+	}
+}

@@ -146,12 +146,14 @@ func parted(s string, i int) bool {
 	return !continues(r) && before != joiner
 }
 
-const joiner = '\u200d'
+const (
+	joiner    = '\u200d'
+	nonJoiner = '\u200c'
+)
 
 // continues tells a code point that is drawn on the one before it (of UAX #29: marks, joiners, skin tones, tags), but for
 // the second letter of a country's flag.
 func continues(r rune) bool {
-	const nonJoiner = '\u200c'
 	return r == joiner || r == nonJoiner || unicode.Is(unicode.M, r) || 0x1f3fb <= r && r <= 0x1f3ff || 0xe0020 <= r && r <= 0xe007f
 }
 
