@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Statuses of a tool output.
 const (
@@ -25,8 +28,20 @@ func (f *facts) add(name, value string) {
 	}
 }
 
-// quoted is text of the output as a fact of its own: it must not go on with others, such as an exit code.
-func quoted(text string, n int) string { return clip(strings.ReplaceAll(text, " | ", " / "), n) }
+// quoted is text of the output as a fact of its own: it must not go on with others, such as an exit code, nor with a
+// summary of another output.
+func quoted(text string, n int) string {
+	said := []rune(clip(text, n))
+	blank := func(i int) bool { return i < 0 || i == len(said) || said[i] == ' ' || !unicode.IsPrint(said[i]) }
+	for i, r := range said {
+		if r == '|' && (blank(i-1) || blank(i+1)) {
+			said[i] = '/'
+		}
+	}
+	return noMarks.Replace(string(said))
+}
+
+var noMarks = strings.NewReplacer("[✓", "(✓", "[❌", "(❌")
 
 // note is for the metadata; texts are clipped, since arguments can be of any length.
 func (f *facts) note(key string, value any) {

@@ -18,7 +18,7 @@ func (f *facts) search(args arguments, doc *document) {
 	f.note("file_count", len(files))
 	if len(files) > 0 {
 		f.add("Files", itoa(len(files)))
-		f.add("Top files", strings.Join(files[:min(3, len(files))], ", "))
+		f.add("Top files", quoted(strings.Join(files[:min(3, len(files))], ", "), maxNote))
 	}
 	if matches == 0 {
 		f.nothing()
