@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -92,15 +93,18 @@ func isFailureAbroad(text string) bool {
 	if strings.HasPrefix(text, "0 ") {
 		return false
 	}
-	if startsWith(text, beginsFailureAbroad) {
+	begins := func(rest string) bool {
+		return beginsFailureAbroad(rest) && !endsWithNone(text[:len(text)-len(rest)], 2) // "keine anderen Fehler"
+	}
+	if startsWith(text, begins) {
 		return true
 	}
 	for at := strings.Index(text, ": "); at >= 0; at = next(text, ": ", at) {
 		clause := text[at+2:]
-		if beginsFailureAbroad(clause) {
+		if begins(clause) {
 			return true
 		}
-		if rest, ok := behindField(clause); ok && beginsFailureAbroad(rest) { // "schwerwiegender Fehler:"
+		if rest, ok := behindField(clause); ok && begins(rest) { // "schwerwiegender Fehler:"
 			return true
 		}
 	}
@@ -122,7 +126,7 @@ func beginsFailureAbroad(text string) bool {
 		return slices.ContainsFunc(errorPhrases, func(p string) bool { return len(bare) > len(p) && strings.EqualFold(bare[:len(p)], p) }) && leadsToMessage(rest)
 	case strings.EqualFold(word, "fatal"):
 		return strings.HasPrefix(strings.TrimLeftFunc(rest, unicode.IsSpace), ":")
-	case !isErrorName(word):
+	case !isErrorName(word), saysNone(strings.TrimLeftFunc(rest, isColon)), isDeclared(word, rest, len(bare) < len(text)):
 		return false
 	case len(bare) < len(text) && strings.IndexAny(rest, "])>*】」") == 0:
 		return true
@@ -134,6 +138,9 @@ func beginsFailureAbroad(text string) bool {
 
 func isErrorName(word string) bool {
 	low := strings.ToLower(word)
+	if slices.ContainsFunc(noSigns, func(no string) bool { return strings.Contains(low, no) }) {
+		return false
+	}
 	return slices.Contains(errorNames, low) ||
 		slices.ContainsFunc(errorEnds, func(end string) bool { return strings.HasSuffix(low, end) }) ||
 		slices.ContainsFunc(errorSigns, func(sign string) bool { return strings.Contains(word, sign) })
@@ -151,7 +158,8 @@ func leadsToMessage(rest string) bool {
 		case strings.ContainsRune(",.;?!。，、", r) && (i+1 == len(rest) || rest[i+1] == ' ' || r >= utf8.RuneSelf):
 			return false
 		case r == '：', r == ':' && (i+1 == len(rest) || strings.IndexByte(spaces, rest[i+1]) >= 0):
-			return !isMeasured(rest[i+utf8.RuneLen(r):])
+			message := rest[i+utf8.RuneLen(r):]
+			return !isMeasured(message) && !saysNone(message) && !endsWithNone(rest[:i], 1) // "hata yok: …"
 		}
 		if n > words || i > longest/2 {
 			return false
@@ -160,8 +168,62 @@ func leadsToMessage(rest string) bool {
 	return false
 }
 
-// isMeasured tells a number alone: "0", "0,03 %".
+// isMeasured tells a number alone, or several: "0", "0,03 %", "1.2e-05", "12 (2.4%)", "0/12".
 func isMeasured(text string) bool {
+	const longestMeasure = 100
 	text = strings.TrimSpace(text)
-	return text != "" && isDigit(text[0]) && strings.Trim(text, "0123456789.,%+- ") == ""
+	return text != "" && len(text) <= longestMeasure && (isDigit(text[0]) || len(text) > 1 && text[0] == '-' && isDigit(text[1])) && strings.Trim(text, "0123456789.,:%+-/()eE ") == ""
 }
+
+// noneWords say that there is none, in the languages above and in English, in lower case.
+var noneWords = []string{
+	"none", "nothing", "nil", "null", "undefined", "false", "n/a", "zero", "0", "0%", "{}", "[]", "keine", "kein", "keiner", "keinen", "aucune", "aucun", "nessuno", "nessuna",
+	"nessun", "ninguno", "ninguna", "ningún", "nenhum", "nenhuma", "geen", "yok", "brak", "нет", "なし", "無し", "ありません", "无", "無", "没有", "沒有", "없음", "없습니다",
+}
+
+// noSigns are the same where nothing parts them from the word.
+var noSigns = []string{
+	"エラーなし", "エラー無し", "エラーはありません", "失敗なし", "无错误", "無錯誤", "没有错误", "沒有錯誤", "无致命", "无失败", "没有失败", "沒有失敗", "오류없음", "에러없음", "실패없음",
+}
+
+// saysNone tells a text that says nothing else.
+func saysNone(text string) bool {
+	const longestNone = 40
+	if len(text) > longestNone {
+		return false
+	}
+	text = strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("()<>|.!。！-\"'`", r) })
+	return text != "" && slices.Contains(noneWords, strings.ToLower(text))
+}
+
+// endsWithNone tells such a word, no number, among the last n of a text.
+func endsWithNone(text string, n int) bool {
+	for range n {
+		text = strings.TrimRight(text, spaces)
+		at := strings.LastIndexAny(text, spaces) + 1
+		word := text[at:]
+		switch {
+		case word == "" || isDigit(word[0]) || strings.ContainsAny(word[len(word)-1:], ",;.:!?"):
+			return false
+		case saysNone(word):
+			return true
+		}
+		text = text[:at]
+	}
+	return false
+}
+
+// isColon tells what parts an error's name from its message.
+func isColon(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(":：])>*】」", r) }
+
+// isDeclared tells a name that code declares, in Portuguese or Italian: "erro: string;", "errore: any)"; none that stands
+// in brackets with what it says: "(errore: timeout)".
+func isDeclared(word, rest string, bracketed bool) bool {
+	if bracketed {
+		rest = strings.TrimSuffix(rest, ")")
+	}
+	first, _ := utf8.DecodeRuneInString(word)
+	return unicode.IsLower(first) && declared.MatchString(rest)
+}
+
+var declared = regexp.MustCompile(`^\??: ?[\w.$<>\[\]]+(?: ?[|=] ?[\w.$<>\[\]'"]+)*(?:[;,{]$|\)$|\) ?(?:[{:;]|=>))`)

@@ -22,7 +22,8 @@ func TestErrorsAbroad(t *testing.T) {
 		"오류: 파일이 없습니다", "치명적 오류: 중단", "[에러] 연결 실패", "bash: foo: 명령어를 찾을 수 없음",
 		"BŁĄD: relacja nie istnieje", "a.c:5:3: błąd: oczekiwano ;", "Błąd krytyczny: brak pliku", "ls: x: Nie ma takiego pliku ani katalogu",
 		"FOUT: tabel bestaat niet", "Fatale fout: geen geheugen", "syntaxfout: onverwacht einde", "cat: x: Toegang geweigerd",
-		"hata: dosya yok", "HATA: bağlantı", "ölümcül: bir git deposu değil", "sözdizim hatası: x", "ls: x: Böyle bir dosya ya da dizin yok",
+		"Fehler: keine Verbindung", "Fehler 3: kein Platz", "Erreur : aucun fichier", "Erro no servidor: tempo esgotado", "Ошибка: нет соединения", "Erro: arquivo.txt", "Errore: timeout (30 s)",
+		"Keine Sorge, Fehler: x", "avvio fallito (errore: timeout)", "Erro: timeout;", "错误：没有权限", "無效錯誤：參數", "エラー: 権限なし", "fallo: x; y", "hata: dosya yok", "HATA: bağlantı", "ölümcül: bir git deposu değil", "sözdizim hatası: x", "ls: x: Böyle bir dosya ya da dizin yok",
 	} {
 		if !tellsError(text) {
 			t.Errorf("%q is no error", text)
@@ -30,6 +31,10 @@ func TestErrorsAbroad(t *testing.T) {
 	}
 	for _, text := range []string{
 		"Keine", "0 Fehler, 3 Warnungen", "Erreur quadratique moyenne : 0,03", "Fehler: 0", "Warnung: veraltet", "avertissement : variable inutilisée",
+		"Fehler: keine", "Fehler: Keine.", "Keine Fehler: alle Tests bestanden", "Keine anderen Fehler: gut", "FEHLER: 0", "FEHLER: keine", "[Fehler] 0", "errore: nessuno", "Nessun errore: bene",
+		"erreur : aucune", "ERREUR\u00a0: aucune", "Aucune erreur : tout va bien", "hata: yok", "Hata yok: bütün testler geçti", "Erro: nenhum", "Fallo: ninguno", "fout: geen", "Geen fout: klaar",
+		"błąd: brak", "Ошибка: нет", "エラー: なし", "エラーなし: 成功", "错误：无", "没有错误：全部通过", "오류: 없음", "오류 없음: 통과", "erro: null", "Fehler gefunden: keine",
+		"erro: string;", "errore: any)", "errore: any) {", "private erro: Error | null = null;", "catch (erro: unknown) {", "fout: boolean,", "then((erro: any) => {",
 		"Aviso: obsoleto", "警告: 未使用の変数", "Предупреждение: устарело", "uyarı: eski", "ostrzeżenie: stare", "Hatay: bir il", "chatarra: x",
 		"Fehler passieren allen, aber eines ist klar: man lernt", "// behandelt den Fehler", "fehlerfrei: ja", "func onErro(x int) {", "without fout, go on",
 		"errors in other places: none", "error rate by host: low", "fallout: none", "fatalities: 3", "zero erro", "コンパイル完了: 成功", "编译完成：没有问题",

@@ -31,7 +31,7 @@ const (
 func TellsError(line string) bool { return tellsError(strings.TrimPrefix(line, innerMark)) }
 
 func tellsError(text string) bool {
-	if len(text) == 0 || strings.HasPrefix(text, "0 error") || strings.HasSuffix(text, "....") { // make waits for its other jobs
+	if len(text) == 0 || strings.HasPrefix(text, "0 error") || makeWaits(text) {
 		return false
 	}
 	found := errorWords.in(text)
@@ -43,7 +43,7 @@ func tellsError(text string) bool {
 }
 
 func isFailure(text string) bool {
-	if rest, ok := strings.CutPrefix(text, "Failed "); ok && rest != "" && (isLower(rest[0]) || isUpper(rest[0])) {
+	if failsTo(text) {
 		return true
 	}
 	if slices.ContainsFunc(failureFirst, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
@@ -62,19 +62,66 @@ func behindService(text string) string {
 	return strings.TrimSpace(cutStamp(text[len(name)+len(" | "):]))
 }
 
-// measuresError tells what statistics print: "Residual standard error: 14.21".
-func measuresError(text string) bool {
-	before, value, ok := strings.Cut(text, "error: ")
-	if !ok || value == "" || !isDigit(value[0]) {
+// failsTo tells "Failed to pull image", "Failed building wheel" and "Failed checks: lint", but no count ("Failed requests: 0")
+// and no sentence ("Failed builds are kept").
+func failsTo(text string) bool {
+	rest, ok := strings.CutPrefix(text, "Failed ")
+	if !ok || strings.HasPrefix(rest, "over ") {
 		return false
 	}
+	if strings.HasPrefix(rest, "to ") {
+		return true
+	}
+	word := len(rest) - len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+	if word == 0 {
+		return false
+	}
+	if at := strings.LastIndex(rest, ": "); at >= 0 {
+		return !saysNone(rest[at+1:]) && !isMeasured(rest[at+1:])
+	}
+	return strings.HasSuffix(rest[:word], "ing") && strings.HasPrefix(rest[word:], " ")
+}
+
+// makeWaits tells "make: *** Waiting for unfinished jobs....", whose last bytes are the same in all languages.
+func makeWaits(text string) bool {
+	return (strings.HasSuffix(text, "...") || strings.HasSuffix(text, "…")) && strings.Contains(text, "make") && strings.Contains(text, ": *** ")
+}
+
+// measuresError tells what statistics print: "Residual standard error: 14.21". What follows must be the measure alone,
+// or others: "training error: 0.12, test error: 0.15".
+func measuresError(text string) bool {
+	if !strings.Contains(text, "error: ") || beginsFailure(text) {
+		return false
+	}
+	measured := false
+	for part := range strings.SplitSeq(text, ", ") {
+		before, value, ok := strings.Cut(part, "error: ")
+		switch {
+		case ok && (!namesMeasure(before) || !isMeasured(withoutFreedom(value))):
+			return false
+		case ok:
+			measured = true
+		case measured && !isMeasured(part[strings.LastIndexByte(part, ' ')+1:]): // "loss: 0.2"
+			return false
+		}
+	}
+	return measured
+}
+
+// namesMeasure tells by the last word before it an error that statistics measure.
+func namesMeasure(before string) bool {
 	before = strings.TrimSpace(before)
-	word := before[strings.LastIndexByte(before, ' ')+1:]
-	switch strings.ToLower(word) {
+	switch strings.ToLower(before[strings.LastIndexByte(before, ' ')+1:]) {
 	case "standard", "squared", "square", "absolute", "percentage", "relative", "mean", "rounding", "prediction", "test", "training", "validation":
 		return true
 	}
 	return false
+}
+
+// withoutFreedom drops what R says behind a measure: "14.21 on 996 degrees of freedom".
+func withoutFreedom(value string) string {
+	value = strings.TrimSuffix(value, " degrees of freedom")
+	return strings.Replace(value, " on ", " ", 1)
 }
 
 // startsWith asks of a text, and of what follows its first two words. The dashes between a log's columns are no words.
@@ -138,7 +185,7 @@ func beginsFailure(text string) bool {
 	text = behindProcess(text)
 	for _, verdict := range failureVerdicts {
 		if rest, ok := strings.CutPrefix(text, verdict); ok && (rest == "" || !wordByte[rest[0]]) {
-			return true
+			return !countsNone(verdict, rest)
 		}
 	}
 	if rest, ok := strings.CutPrefix(text, "error TS"); ok && rest != "" && isDigit(rest[0]) {
@@ -148,6 +195,15 @@ func beginsFailure(text string) bool {
 		return true
 	}
 	return marksFailure(text) || logsFailure(text) || makeFails(text) || namesError(text)
+}
+
+// countsNone tells what follows a verdict that is only a count: "FAIL: 0", "CRITICAL: 0, HIGH: 3".
+func countsNone(verdict, rest string) bool {
+	count, others, _ := strings.Cut(strings.TrimLeft(rest, " \t:=|"), ", ")
+	if saysNone(count) {
+		return others == "" || isMeasured(others[strings.LastIndexByte(others, ' ')+1:])
+	}
+	return verdict == "CRITICAL" && isMeasured(strings.Trim(count, "| ")) && (others == "" || isMeasured(others[strings.LastIndexByte(others, ' ')+1:]))
 }
 
 // behindProcess drops what sanitizers begin with: "==4211==ERROR: AddressSanitizer".
