@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-
-	"precis/internal/natsurl"
 )
 
 // Connect connects to a server as the clients here need it: it waits for a server that is not there yet, and
@@ -27,7 +25,7 @@ func Connect(url string, opts ...nats.Option) (*nats.Conn, error) {
 	case errors.As(err, &malformed): // it shows the address, in which a password may stand
 		return nil, errors.New("connect: not a server's address")
 	case err != nil:
-		return nil, fmt.Errorf("connect to %s: %w", natsurl.Redacted(url), err)
+		return nil, fmt.Errorf("connect: %w", err)
 	}
 	return nc, nil
 }
