@@ -75,24 +75,10 @@ func lengthProcessor(b *testing.B) (br *broker.Broker, settled func()) {
 	c.Policies[0].Tokenizer = "estimate"
 	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 50}
 	br = openBroker(b, b.TempDir())
-	p, err := processor.Open(b.Context(), processor.Options{Config: c, Logger: zerolog.Nop(), Broker: br})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(b.Context())
-	ran := make(chan error, 1)
-	go func() { ran <- p.Run(ctx) }()
-	b.Cleanup(func() {
-		stop()
-		if err := <-ran; err != nil {
-			b.Error(err)
-		}
-		if err := p.Close(context.Background()); err != nil {
-			b.Error(err)
-		}
-	})
+	p := start(b, processor.Options{Config: c, Logger: zerolog.Nop(), Broker: br})
+	b.Cleanup(p.end)
 	return br, func() {
-		if err := p.Settled(ctx); err != nil {
+		if err := p.Settled(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

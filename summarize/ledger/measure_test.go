@@ -139,7 +139,7 @@ type figures struct {
 func (f *figures) add(r result) {
 	f.n++
 	f.longest = max(f.longest, r.chars)
-	f.listed += float64(r.listed) / float64(r.chars)
+	f.listed += float64(r.listed) / float64(max(r.chars, 1))
 	if r.used > 0 {
 		f.cases++
 		f.recall += float64(r.kept) / float64(r.used)
