@@ -106,9 +106,9 @@ func (p *Partition) LookAt(name string, was, at time.Time) {
 
 // Sweep is how far the configuration in force was held against the partition's summaries.
 type Sweep struct {
-	ConfigSeq uint64 `json:"config_seq"` // of the config.applied
-	After     []byte `json:"after"`      // the last summary's key; nil before the first
-	Done      bool   `json:"done"`
+	Judges string `json:"judges"` // digest of what summaries are held against
+	After  []byte `json:"after"`  // the last summary's key; nil before the first
+	Done   bool   `json:"done"`
 }
 
 // Sweep is how far the last sweep came.
@@ -124,7 +124,7 @@ func (p *Partition) SaveSweep(s Sweep) { p.set(p.key(kindSweep), encodeJSON(s)) 
 func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, err error) {
 	prefix := v.key(kindSummary)
 	from := prefix
-	if after != nil {
+	if len(after) > 0 {
 		from = append(key(after[:len(after):len(after)]), 0)
 	}
 	last = after
@@ -143,7 +143,7 @@ func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, e
 func (v View) CountSummaries(after []byte) (n int, err error) {
 	prefix := v.key(kindSummary)
 	from := prefix
-	if after != nil {
+	if len(after) > 0 {
 		from = append(key(after[:len(after):len(after)]), 0)
 	}
 	err = v.scan(prefix, from, func(_, _ []byte) (bool, error) {

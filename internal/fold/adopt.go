@@ -370,7 +370,7 @@ func (f *Fold) adoptConfig(st *thread.State, s *state.Staged) error {
 	st.Noted(rec.Head)
 	st.Header.EventSeq = rec.EventSeq
 	f.part.SaveConfig(s.Data)
-	return f.use(rec)
+	return f.replace(rec)
 }
 
 func read[T any](data []byte) (*T, error) {

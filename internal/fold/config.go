@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -86,18 +87,56 @@ func (c *Config) record() (*events.Config, error) {
 	if rec.Providers, err = json.Marshal(c.Providers, json.Deterministic(true)); err != nil {
 		return nil, fmt.Errorf("record configuration: %w", err)
 	}
-	rec.Fingerprint, err = fingerprint(rec)
+	rec.Fingerprint, err = fingerprint(*rec)
 	return rec, err
 }
 
-// fingerprint tells whether two configurations are the same.
-func fingerprint(rec *events.Config) (string, error) {
-	b, err := json.Marshal(rec, json.Deterministic(true))
+// fingerprint is a digest of all that can change what is decided. The program's version is not part of it: another
+// build with the same rules decides the same.
+func fingerprint(rec events.Config) (string, error) {
+	rec.ProgramVersion = ""
+	return digest(rec)
+}
+
+func digest(v any) (string, error) {
+	b, err := json.Marshal(v, json.Deterministic(true), durationsOut)
 	if err != nil {
 		return "", fmt.Errorf("record configuration: %w", err)
 	}
 	sum := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// judges is a digest of what a sweep holds summaries against: under two configurations with the same one the same
+// summaries are stale, so that no sweep is needed between them. Another build of the program may have other built-in
+// prompts, which are part of it.
+func (c *Config) judges() (string, error) {
+	type judge struct {
+		Name         string
+		Enabled      bool
+		Match        summarize.Match
+		On           []string
+		Fingerprints []string
+		Provider     string
+		Prompts      []string
+	}
+	policies := make([]judge, 0, len(c.Policies))
+	for _, p := range c.Policies {
+		j := judge{Name: p.Name, Enabled: p.Enabled, Match: p.Match, On: slices.Sorted(slices.Values(p.Staleness.On)), Provider: p.Provider}
+		for _, kind := range []string{events.KindToolResult, events.KindCompaction, events.KindHistory} {
+			j.Fingerprints = append(j.Fingerprints, summarize.KindFingerprint(p, kind))
+		}
+		j.Prompts = promptsOf(&p).Versions()
+		policies = append(policies, j)
+	}
+	models := map[string]string{}
+	for name, p := range c.Providers {
+		models[name] = p.Model
+	}
+	return digest(struct {
+		Policies []judge
+		Models   map[string]string
+	}{policies, models})
 }
 
 // configOf reads a configuration back from its record.

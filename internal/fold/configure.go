@@ -18,7 +18,7 @@ func (f *Fold) Configure(c *Config, now time.Time) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if rec.Fingerprint == f.fingerprint {
+	if rec.Fingerprint == f.fingerprint && rec.ProgramVersion == f.config.ProgramVersion {
 		return true, nil
 	}
 	st, err := f.part.LoadThread("")
@@ -42,5 +42,5 @@ func (f *Fold) Configure(c *Config, now time.Time) (done bool, err error) {
 	f.part.SaveConfig(data)
 	// What turns decide from now on is decided under this configuration: a rebuild has to meet it first.
 	f.applied = max(f.applied, position)
-	return true, f.use(rec)
+	return true, f.replace(rec)
 }

@@ -88,7 +88,7 @@ type Fold struct {
 	config      *Config
 	fingerprint string
 	sizes       sizes     // by the tokenizer used last
-	configSeq   uint64    // chain_seq of the config.applied in force
+	judges      string    // of the configuration in force
 	turn        bool      // the record that was adopted last can't have been decided at its event
 	at          time.Time // of the event whose records are adopted
 	// cut is why the event whose records are adopted has cut its thread; nil where no record says that it has. One
@@ -137,8 +137,22 @@ func New(part *state.Partition, o Options) (*Fold, error) {
 
 // use puts a configuration in force, as it stands on record.
 func (f *Fold) use(rec *events.Config) (err error) {
-	f.fingerprint, f.configSeq = rec.Fingerprint, rec.ChainSeq
-	f.config, err = configOf(rec)
+	f.fingerprint = rec.Fingerprint
+	if f.config, err = configOf(rec); err != nil {
+		return err
+	}
+	f.judges, err = f.config.judges()
+	return err
+}
+
+// replace puts a configuration in force in the place of another. Where they judge differently the next sweep begins
+// anew, also where the one before them comes back: what was made in between is judged by neither.
+func (f *Fold) replace(rec *events.Config) error {
+	was := f.judges
+	err := f.use(rec)
+	if err == nil && f.judges != was {
+		f.part.SaveSweep(state.Sweep{Judges: f.judges})
+	}
 	return err
 }
 

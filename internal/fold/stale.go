@@ -31,8 +31,8 @@ func (f *Fold) Sweep(limit int, now time.Time) (Swept, error) {
 	if err != nil || f.recovering() {
 		return Swept{Done: f.recovering()}, err
 	}
-	if s.ConfigSeq != f.configSeq {
-		s = state.Sweep{ConfigSeq: f.configSeq}
+	if s.Judges != f.judges {
+		s = state.Sweep{Judges: f.judges}
 	}
 	if s.Done {
 		return Swept{Done: true}, nil
@@ -171,11 +171,16 @@ func (f *Fold) modelOf(p *summarize.Policy, provider *string) (name, model strin
 
 // promptServes says whether a prompt's version is still one of the policy's, and which it is now.
 func promptServes(p *summarize.Policy, kind, version string) (now string, ok bool) {
+	return promptsOf(p).Serves(kind, version)
+}
+
+// promptsOf are a policy's prompts, which were checked when the configuration was read.
+func promptsOf(p *summarize.Policy) llm.Prompts {
 	prompts, err := llm.NewPrompts(p.Prompts)
 	if err != nil {
-		prompts = llm.Prompts{}
+		return llm.Prompts{}
 	}
-	return prompts.Serves(kind, version)
+	return prompts
 }
 
 // modelFits says whether a job's model and prompt are still those that its policy asks for.

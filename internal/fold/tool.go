@@ -9,7 +9,6 @@ import (
 	"precis/events"
 	"precis/internal/thread"
 	"precis/summarize"
-	"precis/summarize/llm"
 	"precis/summarize/rules"
 )
 
@@ -93,14 +92,9 @@ func (f *Fold) toolJob(st *thread.State, res thread.Result, p *summarize.Policy,
 	return job
 }
 
-// promptVersion is the version of the prompt that a policy has for such work. Its prompts were checked
-// when the configuration was read.
+// promptVersion is the version of the prompt that a policy has for such work.
 func promptVersion(p *summarize.Policy, kind, category string) string {
-	prompts, err := llm.NewPrompts(p.Prompts)
-	if err != nil {
-		prompts = llm.Prompts{}
-	}
-	return prompts.For(kind, category).Version()
+	return promptsOf(p).For(kind, category).Version()
 }
 
 func sourceDigest(m *thread.Message) string {

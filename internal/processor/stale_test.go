@@ -2,6 +2,7 @@ package processor_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,7 +46,8 @@ type scene struct {
 	reads func(fold.Log) fold.Log // nil: nothing stands between
 	*schedule
 	*running
-	clock *clockAhead
+	clock   *clockAhead
+	version string // of the program
 }
 
 // stage starts a processor; finish verifies its log and its store.
@@ -75,7 +77,7 @@ func (s *scene) finish() {
 
 func (s *scene) open() {
 	s.running = start(s.schedule.t, processor.Options{
-		Config: s.config, Logger: logger(s.schedule.t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1, Reads: s.reads,
+		Config: s.config, Logger: logger(s.schedule.t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1, Reads: s.reads, Version: s.version,
 	})
 	select {
 	case <-s.Ready():
@@ -120,16 +122,24 @@ func (s *scene) tended() {
 	s.settled()
 }
 
+// reload puts another configuration in force, and waits for what it makes stale.
 func (s *scene) reload(change func(*config.Config)) {
+	s.schedule.t.Helper()
+	s.alter(change)
+	s.tended()
+}
+
+// alter puts another configuration in force, and does not wait for what it makes stale.
+func (s *scene) alter(change func(*config.Config)) {
 	s.schedule.t.Helper()
 	next := *s.config
 	next.Policies = slices.Clone(next.Policies)
+	next.Providers = maps.Clone(next.Providers)
 	change(&next)
 	if err := s.Reload(within(s.schedule.t), &next); err != nil {
 		s.schedule.t.Fatal(err)
 	}
 	s.config = &next
-	s.tended()
 }
 
 func (s *scene) publish(subject string, bodies ...string) {

@@ -2,7 +2,6 @@ package processor_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -151,19 +150,6 @@ func (s *staleness) expiring(list []cell, ttl time.Duration) {
 			}
 		}
 	})
-}
-
-// alter puts another configuration in force, and does not wait for what it makes stale.
-func (s *staleness) alter(change func(*config.Config)) {
-	s.schedule.t.Helper()
-	next := *s.config
-	next.Policies = slices.Clone(next.Policies)
-	next.Providers = maps.Clone(next.Providers)
-	change(&next)
-	if err := s.Reload(within(s.schedule.t), &next); err != nil {
-		s.schedule.t.Fatal(err)
-	}
-	s.config = &next
 }
 
 // block takes up every place that jobs have, so that those that come are not taken up.

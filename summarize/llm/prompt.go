@@ -85,6 +85,19 @@ func (p Prompts) Serves(kind, version string) (now string, serves bool) {
 	return now, false
 }
 
+// Versions are those of all prompts, whatever the kind and the category, in a fixed order.
+func (p Prompts) Versions() []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(builtinPrompts)) {
+		kind := promptToolResult
+		if name == promptCompaction || name == promptHistory {
+			kind = name
+		}
+		list = append(list, p.For(kind, name).Version())
+	}
+	return list
+}
+
 // cutLast cuts a version into its prompt's name and its hash.
 func cutLast(version string) (name, hash string, ok bool) {
 	i := strings.LastIndexByte(version, '-')
