@@ -9,12 +9,13 @@ import (
 
 // Head stands on every record in the SUMMARIES stream.
 type Head struct {
-	ThreadID     *string `json:"thread_id"` // null on config.applied, which belongs to a partition
-	Partition    int     `json:"partition"`
-	EventSeq     uint64  `json:"event_seq"`     // the EVENTS sequence at which it was decided
-	EffectiveSeq uint64  `json:"effective_seq"` // the partition's last applied EVENTS sequence when it took effect
-	ChainSeq     uint64  `json:"chain_seq"`     // counts up from 1 per thread
-	Chain        string  `json:"chain,omitzero"`
+	ThreadID      *string `json:"thread_id"` // null on config.applied, which belongs to a partition
+	Partition     int     `json:"partition"`
+	FirstEventSeq uint64  `json:"first_event_seq"` // the EVENTS sequence of the thread's first event; 0 on config.applied
+	EventSeq      uint64  `json:"event_seq"`       // the EVENTS sequence at which it was decided
+	EffectiveSeq  uint64  `json:"effective_seq"`   // the partition's last applied EVENTS sequence when it took effect
+	ChainSeq      uint64  `json:"chain_seq"`       // counts up from 1 per thread
+	Chain         string  `json:"chain,omitzero"`
 }
 
 // Summary kinds.
@@ -221,12 +222,19 @@ type Config struct {
 	Head
 	Policies       jsontext.Value    `json:"policies"`
 	Limits         jsontext.Value    `json:"limits"`
+	Retention      Retention         `json:"retention"`
 	Prompts        map[string]string `json:"prompts"`
 	PriceTable     jsontext.Value    `json:"price_table"`
 	Providers      jsontext.Value    `json:"providers"` // kind and model of each, by name
 	ProgramVersion string            `json:"program_version"`
 	RulesVersion   string            `json:"rules_version"`
 	Fingerprint    string            `json:"fingerprint"`
+	AppliedAt      time.Time         `json:"applied_at"` // the same in every partition that applies it
+}
+
+// Retention is how long a stream keeps what it holds, as the stream itself had it when the record was made.
+type Retention struct {
+	Events string `json:"events"` // a Go duration; "0s": for good
 }
 
 // Rejection codes.

@@ -78,6 +78,7 @@ func encodeHeader(to []byte, h *thread.Header) []byte {
 	e.i(h.LastAt)
 	e.u(h.Renewals)
 	e.u(h.RenewCompactions)
+	e.u(h.FirstSeq)
 	return e.b
 }
 
@@ -93,7 +94,7 @@ func decodeHeader(name string, b []byte) (*thread.Header, error) {
 	h.EventSeq, h.ChainSeq, h.Chain, h.SummariesSeq = d.u(), d.u(), d.s(), d.u()
 	h.FirstAgentID, h.Policy, h.LastMessageID = d.s(), d.s(), d.s()
 	h.Waiting, h.NextDeadline, h.Jobs = d.u(), d.u(), d.u()
-	h.LastAt, h.Renewals, h.RenewCompactions = d.i(), d.u(), d.u()
+	h.LastAt, h.Renewals, h.RenewCompactions, h.FirstSeq = d.i(), d.u(), d.u(), d.u()
 	return h, rowError("header", name, d.err)
 }
 

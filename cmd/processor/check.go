@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
@@ -109,7 +110,7 @@ func (c *checkCmd) compare(ctx context.Context, a *app, store *state.Store, b *b
 	bar := newLogProgress(a, "folding the log")
 	defer bar.done()
 	return audit.Compare(ctx, store, audit.Against{
-		Broker: b, Partitions: res.Partitions, Dir: dir, Logger: zerolog.Nop(), Progress: bar.reached,
+		Broker: b, Partitions: res.Partitions, Now: time.Now(), Dir: dir, Logger: zerolog.Nop(), Progress: bar.reached,
 		Retained: func(first, threads uint64) { res.EventsFrom, res.ThreadsCut = first, threads },
 		Missing:  func(m broker.Missing) { res.Missing = append(res.Missing, m.String()) },
 	}, report)

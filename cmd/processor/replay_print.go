@@ -110,10 +110,14 @@ func asked(f audit.Filter) string {
 
 // cutText says whose state can't be proved.
 func cutText(r *audit.Report) string {
-	if r.Store == "" {
-		return fmt.Sprintf(": %s threads or more began before; with --data the store says which", grouped(int64(r.Log.Cut)))
+	if r.Log.Excused == 0 {
+		return ", and no retention on record accounts for that"
 	}
-	return fmt.Sprintf(": %s threads began before, their counters and decisions are not provable; all others are", grouped(int64(r.Log.Cut)))
+	text := fmt.Sprintf(", by retention up to %s: %s threads began before, their counters and decisions are not provable; all others are", grouped(int64(r.Log.Excused)), grouped(int64(r.Log.Cut)))
+	if r.Store == "" {
+		text += ", but for threads without a record: --data tells when these began"
+	}
+	return text
 }
 
 func between(from, to time.Time) string {

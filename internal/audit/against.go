@@ -73,9 +73,6 @@ func (r *replay) counters(want, got state.View) error {
 	return got.Headers(func(b *thread.Header) (bool, error) {
 		a, err := want.Header(b.Thread)
 		if err == nil && a == nil {
-			if r.tally.retained.cut(b.Thread) {
-				r.extent.Cut++
-			}
 			r.tally.find(scopeOfHeader(b), Finding{Thread: events.OrNull(b.Thread), Check: CheckCounter, Want: "no such thread in the log", Got: "a thread"})
 		}
 		return true, err
@@ -87,9 +84,6 @@ func scopeOfHeader(h *thread.Header) scope { return scope{thread: h.Thread, agen
 // counter compares one thread's counters, and everything else that is kept once per thread.
 func (r *replay) counter(a, b *thread.Header) {
 	at := scopeOfHeader(a)
-	if a.Thread != "" && r.tally.retained.cut(a.Thread) {
-		r.extent.Cut++
-	}
 	if b == nil {
 		r.tally.find(at, Finding{Thread: events.OrNull(a.Thread), Check: CheckCounter, Want: "a thread", Got: "not in the store"})
 		return
@@ -103,7 +97,7 @@ func (r *replay) counter(a, b *thread.Header) {
 		}
 		same = false
 		if r.tally.retained.cut(a.Thread) {
-			r.tally.doubt(at, beginningGone) // once, not for each counter
+			r.tally.doubt(at, removedByRetention) // once, not for each counter
 			return
 		}
 		r.tally.find(at, Finding{

@@ -111,7 +111,7 @@ func (a *auditor) done(ctx context.Context) error {
 		return err
 	}
 	for seq, r := range a.rejections {
-		a.unrejected(seq, r.code)
+		a.unrejected(seq, r)
 	}
 	return a.unended()
 }
@@ -121,6 +121,9 @@ func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record)
 	at := scopeOf(st, policyAt(a.lane.part, st, rec), s.Time)
 	a.tally.record(at, string(s.Type), rec)
 	a.chain(at, &st.Header, s)
+	if rec != nil {
+		a.began(at, &st.Header, rec)
+	}
 	switch rec := rec.(type) {
 	case *events.Summary:
 		a.created(at, st, s, rec)

@@ -25,6 +25,22 @@ func (a *auditor) chain(at scope, h *thread.Header, s *state.Staged) {
 	a.tally.holds(at, CheckChain)
 }
 
+// began holds where a record says that its thread began against the log, or, where retention has removed that,
+// against the records before it.
+func (a *auditor) began(at scope, h *thread.Header, rec events.Record) {
+	said := rec.Common().FirstEventSeq
+	switch gone := a.tally.retained; {
+	case said == h.FirstSeq:
+		a.tally.holds(at, CheckBegan)
+	case said > 0 && said <= gone.to() && gone.cut(h.Thread) && (h.FirstSeq == 0 || said < h.FirstSeq):
+		a.tally.doubt(at, removedByRetention)
+	case h.FirstSeq == 0:
+		a.tally.find(at, a.finding(rec, CheckBegan, fmt.Sprintf("event %d of the thread", said), "not in EVENTS"))
+	default:
+		a.tally.find(at, a.finding(rec, CheckBegan, fmt.Sprintf("event %d is the thread's first", h.FirstSeq), fmt.Sprintf("event %d is said to be", said)))
+	}
+}
+
 func orNothing(chain string) string {
 	if chain == "" {
 		return "nothing: it is the thread's first"

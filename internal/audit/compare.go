@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -15,6 +16,8 @@ import (
 type Against struct {
 	Broker     *broker.Broker
 	Partitions int
+	// Now is when it is done: a retention on record has removed what was too old by then.
+	Now time.Time
 	// Dir is where the scratch store is made; empty makes it in memory.
 	Dir      string
 	Logger   zerolog.Logger
@@ -31,11 +34,11 @@ type Against struct {
 // row in which the store differs from what comes out. Nobody may write the store meanwhile.
 func Compare(ctx context.Context, store *state.Store, a Against, report func(state.Problem)) error {
 	js := a.Broker.JetStream()
+	summaries := broker.NewLogReader(js, broker.StreamSummaries)
 	src := Source{
-		Events:    broker.NewLogReader(js, broker.StreamEvents).Watch(a.Missing),
-		Summaries: broker.NewLogReader(js, broker.StreamSummaries).Watch(a.Missing),
-		Rejected:  broker.NewLogReader(js, broker.StreamRejected).Watch(a.Missing),
-		Strays:    a.Partitions, Logger: a.Logger, Progress: a.Progress,
+		Events:   broker.NewLogReader(js, broker.StreamEvents).Watch(a.Missing),
+		Rejected: broker.NewLogReader(js, broker.StreamRejected).Watch(a.Missing),
+		Strays:   a.Partitions, Logger: a.Logger, Progress: a.Progress,
 	}
 	log, err := broker.StateOf(ctx, js, broker.StreamEvents)
 	if err != nil {
@@ -56,6 +59,12 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 		}
 		src.UpTo, src.Decided = append(src.UpTo, meta.Position), append(src.Decided, rows...)
 	}
+	configs, err := readConfigs(ctx, summaries, src.Decided)
+	if err != nil {
+		return err
+	}
+	gone := newRetained(log, configs.cutoff(a.Now), store, a.Partitions+1)
+	src.Summaries = tap{Scanner: summaries.Watch(a.Missing), each: gone.record}
 	opts := state.Options{Scratch: true, Logger: a.Logger}
 	if a.Dir == "" {
 		opts.FS = state.Memory()
@@ -68,15 +77,10 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 	if err := Rebuild(ctx, scratch, src); err != nil {
 		return err
 	}
-	gone := &retained{first: max(log.First, 1), store: store, partitions: a.Partitions + 1}
-	report = gone.without(report)
-	if a.Retained != nil && gone.first > 1 {
-		cut, err := gone.count()
-		if err != nil {
-			return err
-		}
-		a.Retained(gone.first, cut)
+	if err := a.removed(gone); err != nil {
+		return err
 	}
+	report = gone.without(report)
 	for id := range a.Partitions + 1 {
 		if err := store.Diff(scratch, id, report); err != nil {
 			return fmt.Errorf("compare: %w", err)
@@ -86,6 +90,21 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 		}
 	}
 	return nil
+}
+
+// removed tells what is missing at the start of EVENTS.
+func (a Against) removed(gone *retained) error {
+	if err := gone.stored(); err != nil {
+		return err
+	}
+	if m, why := gone.unexcused(); why != "" && a.Missing != nil {
+		a.Missing(m)
+	}
+	cut, err := gone.count()
+	if err == nil && a.Retained != nil && gone.first > 1 {
+		a.Retained(gone.first, cut)
+	}
+	return err
 }
 
 // missing reports what the fold had to decide again: the store holds it, or differs by it, and

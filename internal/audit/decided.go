@@ -45,8 +45,8 @@ func (a *auditor) elsewhere(at scope, s *state.Staged, rec events.Record) {
 		return
 	}
 	head := rec.Common()
-	if head.EventSeq < a.first {
-		a.tally.doubt(at, "decided at an event that retention has taken")
+	if head.EventSeq <= a.tally.retained.to() {
+		a.tally.doubt(at, "removed by retention: the event that a record was decided at")
 		return
 	}
 	a.tally.find(at, Finding{

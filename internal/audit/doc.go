@@ -20,5 +20,6 @@
 // A message that was altered before anything was made from it leaves no trace in SUMMARIES; the live
 // store knows its digest. Memory is bounded by partitions, batches and kept findings, not by the log: the
 // scratch store is on disk. What is held in memory of the log's length is the code and
-// the digest of each rejection.
+// the digest of each rejection, and, where EVENTS has lost its beginning and there is no store, 16 bytes for each
+// thread that has a record.
 package audit

@@ -26,6 +26,8 @@ const (
 	CheckOrder = "chain_order"
 	// CheckChain: every record follows on the one before it, unaltered.
 	CheckChain = "chain"
+	// CheckBegan: a record knows where its thread began.
+	CheckBegan = "thread_began"
 	// CheckTrigger: what was decided follows from its event under the configuration in force then.
 	CheckTrigger = "trigger"
 	// CheckMissed: what follows from an event was decided.

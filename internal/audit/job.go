@@ -96,8 +96,8 @@ func (a *auditor) sources(at scope, st *thread.State, rec *events.Summary) {
 	for _, id := range rec.SourceMessageIDs {
 		m, err := a.lane.part.Message(st.Header.Thread, id)
 		switch {
-		case err != nil || m == nil && a.first > 1:
-			a.tally.doubt(at, "its sources are no longer in the log")
+		case err != nil:
+			a.tally.doubt(at, "its sources can't be read")
 			return
 		case m == nil:
 			a.tally.find(at, a.finding(rec, CheckSources, "message "+id+" in the log", "missing"))

@@ -28,9 +28,7 @@ func openLog(ctx context.Context, js jetstream.JetStream, thread string) (*opene
 		return nil, fmt.Errorf("look at stream %s: %w", broker.StreamEvents, err)
 	}
 	info := stream.CachedInfo()
-	l := &openedLog{events: broker.StreamState{
-		First: info.State.FirstSeq, Last: info.State.LastSeq, Msgs: info.State.Msgs, Created: info.Created,
-	}}
+	l := &openedLog{events: broker.StateIn(info)}
 	if l.partitions, err = partitionsOf(info.Config); err != nil || thread == "" {
 		return l, err
 	}

@@ -43,6 +43,8 @@ type Source struct {
 	each func(broker.Stored)
 	// staging is told of the partitions before what is on record is staged in them; it may be nil.
 	staging func([]*state.Partition)
+	// staged is called when everything that is on record is staged; it may be nil.
+	staged func() error
 	// open prepares a lane when its partition holds what is on record, before anything is folded; it may be nil.
 	open func(*lane) error
 	// opened is called in the place of the first adoption, with the lane's fold; it may be nil.
@@ -87,6 +89,11 @@ func openLanes(ctx context.Context, scratch *state.Store, src Source) ([]*lane, 
 	}
 	if err := stage(ctx, parts, src); err != nil {
 		return nil, err
+	}
+	if src.staged != nil {
+		if err := src.staged(); err != nil {
+			return nil, err
+		}
 	}
 	for _, l := range lanes {
 		if err := l.open(src); err != nil {

@@ -14,6 +14,7 @@ import (
 
 // rejection is what REJECTED says of an event, as short as it can be held.
 type rejection struct {
+	thread string // that its subject names
 	code   string
 	body   bool     // it holds the event's body, and not its hash
 	digest [32]byte // of all that it says
@@ -67,7 +68,7 @@ func (a *auditor) rejected(at scope, r thread.Rejection) error {
 	case known:
 		f.Got = "rejected as " + on.code
 	case a.tally.retained.rejects(at.thread, code):
-		a.tally.doubt(at, beginningGone)
+		a.tally.doubt(at, removedByRetention)
 		return nil
 	case !a.endsBefore() && a.now.Sub(at.at) < grace:
 		a.tally.late(at)
@@ -78,20 +79,20 @@ func (a *auditor) rejected(at scope, r thread.Rejection) error {
 }
 
 // unrejected notes a rejection that the fold does not come to.
-func (a *auditor) unrejected(seq uint64, code string) {
+func (a *auditor) unrejected(seq uint64, r rejection) {
 	switch {
 	case seq > a.lane.last || a.waiting[seq] && a.endsBefore():
 		return // behind what was folded: an edit that waits there is rejected at a later event
 	case seq < a.first:
-		a.tally.doubt(scope{}, "a rejection of an event that retention has taken")
+		a.tally.doubt(scope{}, "removed: the event that a rejection is about")
 		return
-	case a.tally.retained.rejects("", code):
-		a.tally.doubt(scope{}, beginningGone)
+	case a.tally.retained.rejects(r.thread, r.code):
+		a.tally.doubt(scope{}, removedByRetention)
 		return
 	}
 	a.tally.find(scope{}, Finding{
 		Check: CheckRejection, EventSeq: seq,
-		Want: "an event that can't be accepted", Got: fmt.Sprintf("REJECTED says %s of one that can, or of none", code),
+		Want: "an event that can't be accepted", Got: fmt.Sprintf("REJECTED says %s of one that can, or of none", r.code),
 	})
 }
 

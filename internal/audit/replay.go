@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
+	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/jobs"
 	"precis/internal/recovery"
@@ -60,6 +61,7 @@ type replay struct {
 	tally   *tally
 	began   time.Time
 	log     broker.StreamState
+	configs configs
 	records *records // looks at SUMMARIES as it is read
 	source  Source
 	rules   *jobs.Runner // nil where the rules are not run again
@@ -74,19 +76,20 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.log, r.records = l.events, &records{tally: r.tally, first: max(l.events.First, 1), events: l.events.Last}
-	r.tally.retained = &retained{first: max(l.events.First, 1), store: o.Store, partitions: l.partitions + 1}
+	summaries := broker.NewLogReader(o.JetStream, broker.StreamSummaries)
+	r.log, r.records = l.events, &records{tally: r.tally, events: l.events.Last}
 	r.extent = Extent{FirstSeq: l.events.First, LastSeq: l.events.Last, Whole: l.events.First <= 1}
 	for range l.partitions + 1 {
 		r.rejections = append(r.rejections, map[uint64]rejection{})
 	}
 	r.source = Source{
 		Events:    broker.NewLogReader(o.JetStream, broker.StreamEvents).Watch(r.missing),
-		Summaries: tap{Scanner: broker.NewLogReader(o.JetStream, broker.StreamSummaries).Watch(r.missing), filters: l.summaryFilters, each: r.records.saw},
+		Summaries: tap{Scanner: summaries.Watch(r.missing), filters: l.summaryFilters, each: r.records.saw},
 		Rejected:  tap{Scanner: broker.NewLogReader(o.JetStream, broker.StreamRejected), filters: l.rejectedFilters, each: r.rejection},
 		Strays:    l.partitions, Filters: l.eventFilters,
 		Mask: o.Mask, Rehearse: o.Rules, Workers: o.Workers, Logger: o.Logger, Progress: o.Progress,
 		each: r.saw, open: r.watch, staging: func(parts []*state.Partition) { r.records.parts = parts },
+		staged: r.removed,
 	}
 	switch {
 	case o.Store != nil:
@@ -97,6 +100,10 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.configs, err = readConfigs(ctx, summaries, r.source.Decided); err != nil {
+		return nil, err
+	}
+	r.tally.retained = newRetained(l.events, r.configs.cutoff(r.began), o.Store, l.partitions+1)
 	if o.Rules {
 		r.rules, err = rulesRunner(r.source.Events, o.Mask)
 	}
@@ -156,6 +163,8 @@ func (r *replay) rejection(m broker.Stored) {
 		})
 		return
 	}
+	_, token, _ := events.ParseSubject(m.Subject)
+	said.thread, _ = events.ThreadOf(token) // empty where the subject names none
 	r.rejections[partition][seq] = said
 }
 
@@ -173,10 +182,28 @@ func (r *replay) missing(m broker.Missing) {
 	r.tally.find(scope{}, f)
 }
 
-func (r *replay) report() (*Report, error) {
-	if r.o.Store == nil {
-		r.extent.Cut = r.records.cut
+// removed judges what is missing at the start of EVENTS, when everything on record has been seen.
+func (r *replay) removed() (err error) {
+	gone := r.tally.retained
+	if err := gone.stored(); err != nil {
+		return err
 	}
+	if m, why := gone.unexcused(); why != "" {
+		r.tally.find(scope{}, Finding{Check: CheckEvents, Want: eventsText(m), Got: why, EventSeq: m.From})
+	}
+	r.extent.Excused = gone.to()
+	r.extent.Cut, err = gone.count()
+	return err
+}
+
+func eventsText(m broker.Missing) string {
+	if m.From == m.To {
+		return fmt.Sprintf("event %d", m.From)
+	}
+	return fmt.Sprintf("event %d to %d", m.From, m.To)
+}
+
+func (r *replay) report() (*Report, error) {
 	rep := &Report{Log: r.extent, Store: r.o.StoreName}
 	r.tally.fill(rep)
 	if err := endTotals(r.o.Scratch, r.source.Strays, r.o.Filter, &rep.Totals); err != nil {

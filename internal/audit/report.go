@@ -28,15 +28,17 @@ type Report struct {
 
 // Extent is what was read of EVENTS.
 type Extent struct {
-	FirstSeq uint64    `json:"first_seq"` // 1, unless retention or somebody else has taken what was before
+	FirstSeq uint64    `json:"first_seq"` // 1, unless what was before is gone
 	LastSeq  uint64    `json:"last_seq"`
 	From     time.Time `json:"from,omitzero"`
 	To       time.Time `json:"to,omitzero"`
 	Read     uint64    `json:"events_read"`
 	// Whole says that nothing is missing at the start: every state can be proved.
 	Whole bool `json:"whole"`
-	// Cut counts the threads that are known to have begun before: by the store, where one is held against the
-	// log, else by a record of a decision before it.
+	// Excused is the last sequence that a retention on record may have removed; 0: none.
+	Excused uint64 `json:"excused_seq"`
+	// Cut counts the threads that are known to have lost their beginning so: by the store, where one is held against
+	// the log, else by their records.
 	Cut uint64 `json:"threads_cut"`
 }
 

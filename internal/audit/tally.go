@@ -125,8 +125,8 @@ func (t *tally) late(s scope) {
 	t.pending++
 }
 
-// beginningGone is why what depends on a thread's state can't be proved where retention has taken events.
-const beginningGone = "the log no longer holds the beginning of its thread, or may not"
+// removedByRetention is why what depends on a thread's state can't be proved.
+const removedByRetention = "removed by retention: the log no longer holds the beginning of the thread"
 
 // find notes a finding within its scope.
 func (t *tally) find(s scope, f Finding) {
@@ -134,7 +134,7 @@ func (t *tally) find(s scope, f Finding) {
 		return
 	}
 	if t.retained.excuses(f) {
-		t.doubt(s, beginningGone)
+		t.doubt(s, removedByRetention)
 		return
 	}
 	f.Want, f.Got = short(f.Want), short(f.Got)

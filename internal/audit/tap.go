@@ -36,9 +36,7 @@ func (t tap) Scan(ctx context.Context, from uint64, _ []string, each func(broker
 type records struct {
 	tally  *tally
 	parts  []*state.Partition // by their numbers
-	first  uint64             // the first sequence of EVENTS
-	events uint64             // the last one
-	cut    uint64             // threads whose first record was decided before the first event
+	events uint64             // the last sequence of EVENTS
 }
 
 func (r *records) saw(m broker.Stored) {
@@ -66,9 +64,7 @@ func (r *records) saw(m broker.Stored) {
 	if head.EffectiveSeq > r.events {
 		r.wrong(m, name, CheckReadable, head.EventSeq, fmt.Sprintf("an effective_seq that EVENTS has (it ends at %d)", r.events), fmt.Sprint(head.EffectiveSeq))
 	}
-	if head.ThreadID != nil && head.ChainSeq == 1 && head.EventSeq < r.first {
-		r.cut++
-	}
+	r.tally.retained.saw(m, t, head)
 	r.order(m, name, head)
 }
 

@@ -14,6 +14,10 @@ type StreamState struct {
 	Last    uint64 // last sequence given out, also when its message is gone
 	Msgs    uint64
 	Created time.Time
+	// LastTime is when Last was stored, also when its message is gone.
+	LastTime time.Time
+	// MaxAge is how long the stream keeps a message; 0 keeps all.
+	MaxAge time.Duration
 }
 
 // Holes is how many messages between the first and the last the server knows to be gone.
@@ -30,9 +34,13 @@ func StateOf(ctx context.Context, js jetstream.JetStream, stream string) (Stream
 	if err != nil {
 		return StreamState{}, fmt.Errorf("read state of stream %s: %w", stream, err)
 	}
-	info := s.CachedInfo()
+	return StateIn(s.CachedInfo()), nil
+}
+
+// StateIn is the state that a server's answer holds.
+func StateIn(info *jetstream.StreamInfo) StreamState {
 	return StreamState{
 		First: info.State.FirstSeq, Last: info.State.LastSeq,
-		Msgs: info.State.Msgs, Created: info.Created,
-	}, nil
+		Msgs: info.State.Msgs, Created: info.Created, LastTime: info.State.LastTime, MaxAge: info.Config.MaxAge,
+	}
 }

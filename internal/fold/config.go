@@ -17,8 +17,11 @@ import (
 // Config is what the fold works under. It is recorded in config.applied, so that a replay knows what
 // was in force.
 type Config struct {
-	Policies   []summarize.Policy
-	Limits     Limits
+	Policies []summarize.Policy
+	Limits   Limits
+	// Retention is how long EVENTS keeps an event; 0 keeps all. Only what a retention on record may have removed
+	// is excused in an audit.
+	Retention  time.Duration
 	Prompts    map[string]string
 	PriceTable jsontext.Value
 	// Providers are the models that summaries may be made by, by provider.
@@ -77,6 +80,7 @@ func (c *Config) record() (*events.Config, error) {
 	rec := &events.Config{
 		Policies: policies, Limits: limits, Prompts: c.Prompts, PriceTable: c.PriceTable,
 		ProgramVersion: c.ProgramVersion, RulesVersion: c.RulesVersion,
+		Retention: events.Retention{Events: c.Retention.String()},
 	}
 	if rec.Prompts == nil {
 		rec.Prompts = map[string]string{}
@@ -153,6 +157,10 @@ func configOf(rec *events.Config) (*Config, error) {
 	}
 	if err := json.Unmarshal(rec.Limits, &c.Limits); err != nil {
 		return nil, fmt.Errorf("read configuration record: limits: %w", err)
+	}
+	var err error
+	if c.Retention, err = time.ParseDuration(rec.Retention.Events); err != nil {
+		return nil, fmt.Errorf("read configuration record: retention: %w", err)
 	}
 	return c, nil
 }

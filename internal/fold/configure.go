@@ -8,9 +8,9 @@ import (
 )
 
 // Configure puts a configuration in force from the partition's position on, and records it where it is
-// not the one in force already. While records are being adopted the configuration on record stands, and
+// not the one in force already, with the time since when it is to be. While records are being adopted the configuration on record stands, and
 // done is false: the caller comes again when the recovery is over.
-func (f *Fold) Configure(c *Config, now time.Time) (done bool, err error) {
+func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 	if f.part.Meta().Staged > 0 {
 		return false, nil
 	}
@@ -33,10 +33,11 @@ func (f *Fold) Configure(c *Config, now time.Time) (done bool, err error) {
 		// duplicate of the first.
 		id = fmt.Sprintf("%s/%d", id, st.Header.ChainSeq+1)
 	}
+	rec.AppliedAt = since.UTC()
 	data := f.seal(st, rec, position)
 	st.Noted(*rec.Common())
 	st.Header.EventSeq = position
-	f.send(st, rec, "", id, data, now)
+	f.send(st, rec, "", id, data, since)
 	f.part.Save(st)
 	f.flush()
 	f.part.SaveConfig(data)

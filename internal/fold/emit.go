@@ -38,7 +38,7 @@ func (f *Fold) seal(st *thread.State, rec events.Record, seq uint64) []byte {
 		name := st.Header.Thread
 		h.ThreadID = &name
 	}
-	h.Partition, h.EventSeq, h.EffectiveSeq = f.part.ID(), seq, max(seq, f.applied)
+	h.Partition, h.FirstEventSeq, h.EventSeq, h.EffectiveSeq = f.part.ID(), st.Header.FirstSeq, seq, max(seq, f.applied)
 	h.ChainSeq = st.Header.ChainSeq + 1
 	data, chain, err := events.Seal(st.Header.Chain, rec)
 	if err != nil {

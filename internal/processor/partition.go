@@ -33,8 +33,10 @@ type partition struct {
 	failpoint func(string, int) error
 	log       zerolog.Logger
 	now       func() time.Time
-	// config is what shall be in force; it waits while a recovery adopts what is on record.
+	// config is what shall be in force, since the time that it was read; it waits while a recovery adopts what is on
+	// record.
 	config     *fold.Config
+	since      time.Time
 	configured bool
 	resumed    bool // the jobs of a former life are under way
 	// unswept says that the configuration has yet to be held against the summaries; asked are threads that
@@ -225,7 +227,7 @@ func (p *partition) configure(last uint64) error {
 	meta := p.part.Meta()
 	meta.Position = last
 	p.part.SetMeta(meta)
-	done, err := p.fold.Configure(p.config, p.now())
+	done, err := p.fold.Configure(p.config, p.since)
 	if err != nil || !done {
 		return err
 	}

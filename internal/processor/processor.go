@@ -115,12 +115,15 @@ func (p *Processor) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	config.Retention = at.events.MaxAge
+	since := p.opts.Now()
 	var parts []*state.Partition
 	for _, lane := range p.List() {
 		part, err := p.open(lane.Name, len(p.parts), at, config)
 		if err != nil {
 			return err
 		}
+		part.since = since
 		p.parts, p.byLane[lane.Name] = append(p.parts, part), part
 		parts = append(parts, part.part)
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
+	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/fold"
 )
@@ -19,14 +21,20 @@ func (p *Processor) Reload(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("reload configuration: %w", err)
 	}
+	log, err := broker.StateOf(ctx, p.broker.JetStream(), broker.StreamEvents)
+	if err != nil {
+		return fmt.Errorf("reload configuration: %w", err)
+	}
+	next.Retention = log.MaxAge // as the stream has it now
 	runner, err := p.newRunner(fixed)
 	if err != nil {
 		return fmt.Errorf("reload configuration: %w", err)
 	}
 	p.use(runner)
 	p.config.Store(fixed)
+	since := p.opts.Now()
 	for _, part := range p.parts {
-		if err := part.call(ctx, func() error { return part.reconfigure(next) }); err != nil {
+		if err := part.call(ctx, func() error { return part.reconfigure(next, since) }); err != nil {
 			return fmt.Errorf("reload configuration in partition %d: %w", part.id, err)
 		}
 	}
@@ -35,8 +43,8 @@ func (p *Processor) Reload(ctx context.Context, c *config.Config) error {
 }
 
 // reconfigure puts a configuration in force behind the last event; in a recovery, when that is over.
-func (p *partition) reconfigure(c *fold.Config) error {
-	p.config, p.configured = c, false
+func (p *partition) reconfigure(c *fold.Config, since time.Time) error {
+	p.config, p.since, p.configured = c, since, false
 	return p.configure(p.last)
 }
 

@@ -79,8 +79,14 @@ func (s *State) Usage(rec *events.UsageRecord) {
 // Noted folds a record that changes nothing but the chain.
 func (s *State) Noted(head events.Head) { s.link(head) }
 
+// link notes a record's place in the chain, and where the thread began: a log that has lost its beginning does not
+// hold that any more.
 func (s *State) link(head events.Head) {
-	s.Header.ChainSeq, s.Header.Chain = head.ChainSeq, head.Chain
+	h := &s.Header
+	h.ChainSeq, h.Chain = head.ChainSeq, head.Chain
+	if first := head.FirstEventSeq; first > 0 && (h.FirstSeq == 0 || first < h.FirstSeq) {
+		h.FirstSeq = first
+	}
 }
 
 // standFor has the active summary of a tool output follow its size: it goes on standing for it until it

@@ -7,7 +7,9 @@ import (
 // Apply folds one event into the state of its thread. It can't fail: whatever does not fit is a
 // rejection, and the same event after the same events always has the same outcome.
 func Apply(s *State, in Input) Result {
-	s.Header.Events++
+	if s.Header.Events++; s.Header.FirstSeq == 0 {
+		s.Header.FirstSeq = in.Seq
+	}
 	s.Header.EventSeq = in.Seq
 	s.Header.LastAt = in.Time.UnixNano()
 	res := apply(s, in)

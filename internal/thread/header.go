@@ -46,6 +46,8 @@ type Header struct {
 
 	Jobs uint64 // summaries that are started and have not ended
 
+	FirstSeq uint64 // the EVENTS sequence of the first event, as far as it is known
+
 	LastAt int64 // stream time of the last event, Unix nanoseconds; 0 where it was not noted
 	// Renewals are the stale summaries that wait to be made again, RenewCompactions those of them that are
 	// compactions.

@@ -180,7 +180,7 @@ func TestInterleavingChangesNothing(t *testing.T) {
 // placeless is what a book says, without sequences.
 func placeless(b *book) string {
 	h := b.header
-	h.EventSeq = 0
+	h.EventSeq, h.FirstSeq = 0, 0
 	rows := map[string]thread.Message{}
 	for id, m := range b.messages {
 		m.Seq, m.FirstSeq = 0, 0
