@@ -20,6 +20,17 @@ type Meta struct {
 	RejectedSeq      uint64    `json:"rejected_seq"` // the same for REJECTED
 	NextOutgoing     uint64    `json:"next_outgoing"`
 	Staged           uint64    `json:"staged"` // records staged and not adopted yet
+	// The last message of each stream up to there. A sequence alone does not tell a stream that was rolled back and
+	// has grown again from the one that the store was made from.
+	EventsMark    Mark `json:"events_mark,omitzero"`
+	SummariesMark Mark `json:"summaries_mark,omitzero"`
+	RejectedMark  Mark `json:"rejected_mark,omitzero"`
+}
+
+// Mark names a message of a stream by what it is.
+type Mark struct {
+	Seq    uint64   `json:"seq"`
+	Digest [16]byte `json:"digest"`
 }
 
 // Outgoing is one outbox row: decided, durable with the decision, and not confirmed by the server.

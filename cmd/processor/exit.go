@@ -54,7 +54,7 @@ func statusOf(err error) int {
 	case errors.Is(err, config.ErrInvalid), errors.Is(err, broker.ErrInvalidOptions):
 		return exitUsage
 	case errors.Is(err, state.ErrDamaged), errors.Is(err, state.ErrMissing), errors.Is(err, recovery.ErrRolledBack),
-		errors.Is(err, recovery.ErrOtherStream), errors.Is(err, recovery.ErrStreamGone), errors.Is(err, processor.ErrOtherWriter):
+		errors.Is(err, recovery.ErrRewritten), errors.Is(err, recovery.ErrOtherStream), errors.Is(err, recovery.ErrStreamGone), errors.Is(err, processor.ErrOtherWriter):
 		return exitWrong
 	default:
 		return exitUnreachable

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -12,7 +13,8 @@ import (
 )
 
 // against has the fold stop where the store stands, with what the store has decided.
-func (r *replay) against() error {
+func (r *replay) against(ctx context.Context) error {
+	var metas []state.Meta
 	for id := range r.source.Strays + 1 {
 		view := r.o.Store.View(id)
 		meta, err := view.Meta()
@@ -22,6 +24,7 @@ func (r *replay) against() error {
 		if err := recovery.CheckLog(meta, r.log); err != nil {
 			return err
 		}
+		metas = append(metas, meta)
 		rows, err := view.Outbox()
 		if err != nil {
 			return err
@@ -29,7 +32,7 @@ func (r *replay) against() error {
 		r.source.UpTo = append(r.source.UpTo, meta.Position)
 		r.source.Decided = append(r.source.Decided, rows...)
 	}
-	return nil
+	return recovery.CheckMarks(ctx, metas, recovery.ReadersOf(r.o.JetStream))
 }
 
 // compare holds the store against what the log makes.

@@ -44,6 +44,7 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 	if err != nil {
 		return err
 	}
+	var metas []state.Meta
 	for id := range a.Partitions + 1 {
 		view := store.View(id)
 		meta, err := view.Meta()
@@ -53,11 +54,15 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 		if err := recovery.CheckLog(meta, log); err != nil {
 			return err
 		}
+		metas = append(metas, meta)
 		rows, err := view.Outbox()
 		if err != nil {
 			return err
 		}
 		src.UpTo, src.Decided = append(src.UpTo, meta.Position), append(src.Decided, rows...)
+	}
+	if err := recovery.CheckMarks(ctx, metas, recovery.ReadersOf(js)); err != nil {
+		return err
 	}
 	configs, err := readConfigs(ctx, summaries, src.Decided)
 	if err != nil {

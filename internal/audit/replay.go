@@ -93,7 +93,7 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 	}
 	switch {
 	case o.Store != nil:
-		err = r.against()
+		err = r.against(ctx)
 	case !o.Filter.To.IsZero():
 		err = r.source.upToTime(ctx, o.Filter.To, l)
 	}

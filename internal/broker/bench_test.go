@@ -94,11 +94,11 @@ type benchLanes struct {
 	flushes atomic.Int64
 }
 
-func (l *benchLanes) List() []Lane                                { return l.list }
-func (l *benchLanes) Position(string) (uint64, error)             { return 0, nil }
-func (l *benchLanes) Flush(context.Context, string, uint64) error { l.flushes.Add(1); return nil }
-func (l *benchLanes) Turns(string) <-chan func()                  { return nil }
-func (l *benchLanes) Reached(string)                              {}
+func (l *benchLanes) List() []Lane                                      { return l.list }
+func (l *benchLanes) Position(string) (uint64, Mark, error)             { return 0, Mark{}, nil }
+func (l *benchLanes) Flush(context.Context, string, uint64, Mark) error { l.flushes.Add(1); return nil }
+func (l *benchLanes) Turns(string) <-chan func()                        { return nil }
+func (l *benchLanes) Reached(string, uint64, Mark)                      {}
 
 // The subscriber without the Router.
 func BenchmarkConsumeSubscriber(b *testing.B) {

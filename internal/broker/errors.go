@@ -38,7 +38,7 @@ var ErrBroken = errors.New("embedded server can't write any more")
 var (
 	// ErrClosed: the Subscriber or Publisher is closed.
 	ErrClosed = errors.New("closed")
-	// ErrStreamLost: the stream was deleted or made anew under a running Subscriber.
+	// ErrStreamLost: the stream was deleted, made anew or rolled back since it was read.
 	ErrStreamLost = errors.New("stream lost")
 	// ErrHandlerStuck: a handler did not finish within CloseTimeout; its lane's open batch was not flushed.
 	ErrHandlerStuck = errors.New("handler still running at close")

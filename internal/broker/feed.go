@@ -40,10 +40,16 @@ type feed struct {
 	opened bool             // the consumer was made once
 	whole  unbroken         // of a feed without filters
 
-	seq      atomic.Uint64 // all up to here has been dealt out
-	buffered atomic.Int64  // bytes in the lanes' queues
-	room     chan struct{} // capacity 1: buffered has shrunk
-	told     uint64        // seq when the lanes were last told
+	seq      uint64                // all up to here has been dealt out
+	reached  atomic.Pointer[reach] // what the lanes were last told of that
+	buffered atomic.Int64          // bytes in the lanes' queues
+	room     chan struct{}         // capacity 1: buffered has shrunk
+}
+
+// reach is how far the stream was dealt out, and the mark of the last message up to there.
+type reach struct {
+	seq uint64
+	by  Mark
 }
 
 // item is one message on its way to its lane.
@@ -57,22 +63,29 @@ func newFeed(s *Subscriber, lanes []*lane, stream StreamState) *feed {
 		sub: s, cfg: s.cfg, lanes: lanes, demux: newDemux(lanes), log: s.cfg.Logger,
 		target: stream.Last, room: make(chan struct{}, 1),
 	}
-	start := lanes[0].last
+	least, furthest := lanes[0], lanes[0]
 	var filters []string
 	for _, l := range lanes {
 		l.feed = f
-		start = min(start, l.last)
+		if l.last < least.last {
+			least = l
+		}
+		if l.last > furthest.last {
+			furthest = l
+		}
 		filters = append(filters, l.Filters...)
 	}
 	if len(filters) > 1 {
 		filters = nil
 	}
 	if filters == nil {
-		f.whole = unbroken{stream: s.cfg.Stream, next: max(start+1, stream.First), tell: s.cfg.Missing}
+		f.whole = unbroken{stream: s.cfg.Stream, next: max(least.last+1, stream.First), tell: s.cfg.Missing}
 	}
-	f.seq.Store(start)
-	f.told = start
-	f.pull = newPuller(s.js, pullerConfig{stream: s.cfg.Stream, filters: filters, after: start, window: feedWindow, bytes: feedBytes})
+	f.seq = least.last
+	f.reached.Store(&reach{least.last, least.by})
+	f.pull = newPuller(s.js, pullerConfig{
+		stream: s.cfg.Stream, filters: filters, after: least.last, known: furthest.by, through: furthest.last, window: feedWindow, bytes: feedBytes,
+	})
 	return f
 }
 
@@ -166,18 +179,19 @@ func (f *feed) release(n int) {
 // progress notes that everything up to seq has been dealt out, and tells the
 // lanes at the target and every so often.
 func (f *feed) progress(seq uint64) {
-	before := f.seq.Load()
+	before := f.seq
 	if seq <= before && before != 0 {
 		return
 	}
-	f.seq.Store(seq)
-	if before < f.target && seq >= f.target || seq-f.told >= progressEvery {
+	f.seq = seq
+	f.pull.through = max(f.pull.through, seq)
+	if before < f.target && seq >= f.target || seq-f.reached.Load().seq >= progressEvery {
 		f.tell()
 	}
 }
 
 func (f *feed) tell() {
-	f.told = f.seq.Load()
+	f.reached.Store(&reach{seq: f.seq, by: f.pull.mark()})
 	for _, l := range f.lanes {
 		select {
 		case l.poke <- struct{}{}:
@@ -248,6 +262,9 @@ func (f *feed) tryOpen(ctx context.Context) error {
 	err := f.pull.open(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("%w: %s was deleted", ErrStreamLost, f.cfg.Stream)
+	}
+	if err == nil && f.opened && f.cfg.Resumed != nil {
+		err = f.cfg.Resumed(ctx)
 	}
 	f.opened = f.opened || err == nil
 	return err

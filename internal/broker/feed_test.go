@@ -48,16 +48,16 @@ func TestMarkFollowsTheQueue(t *testing.T) {
 	f := unstarted(t, b, lanes, func(c *SubscriberConfig) { c.PrefetchMessages = 1 })
 	m := &nats.Msg{Subject: "0.tool.result.t"}
 	require.NoError(t, f.deal(testContext(t), m, ackReply{streamSeq: 1, pending: 1}))
-	require.EqualValues(t, 1, f.seq.Load())
+	require.EqualValues(t, 1, f.seq)
 
 	ctx, cancel := context.WithCancel(testContext(t))
 	cancel()
 	require.Error(t, f.deal(ctx, m, ackReply{streamSeq: 2, pending: 1}), "the queue is full")
-	require.EqualValues(t, 1, f.seq.Load())
+	require.EqualValues(t, 1, f.seq)
 
 	// The lane looks at the mark first, then at its queue.
-	f.seq.Store(5 * progressEvery)
-	it, got, err := f.lanes[0].idle(testContext(t), 0)
+	f.reached.Store(&reach{seq: 5 * progressEvery})
+	it, got, err := f.lanes[0].idle(testContext(t), reach{})
 	require.NoError(t, err)
 	require.True(t, got)
 	require.EqualValues(t, 1, it.ack.streamSeq)
@@ -133,9 +133,9 @@ type slowLanes struct {
 	release chan struct{}
 }
 
-func (l *slowLanes) Flush(ctx context.Context, lane string, last uint64) error {
+func (l *slowLanes) Flush(ctx context.Context, lane string, last uint64, by Mark) error {
 	<-l.release
-	return l.memoryLanes.Flush(ctx, lane, last)
+	return l.memoryLanes.Flush(ctx, lane, last, by)
 }
 
 // A message whose arrival made us ask for more, in vain, must not be lost with the consumer.

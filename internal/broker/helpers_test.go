@@ -78,6 +78,7 @@ type memoryLanes struct {
 
 	mu        sync.Mutex
 	positions map[string]uint64
+	marks     map[string]Mark
 	flushes   []string // "<lane>@<last>"
 	flushErr  error
 	reached   map[string]int
@@ -86,7 +87,7 @@ type memoryLanes struct {
 
 func newMemoryLanes(lanes ...Lane) *memoryLanes {
 	return &memoryLanes{
-		lanes: lanes, turns: make(chan func()), positions: map[string]uint64{},
+		lanes: lanes, turns: make(chan func()), positions: map[string]uint64{}, marks: map[string]Mark{},
 		reached: map[string]int{}, changed: make(chan struct{}),
 	}
 }
@@ -102,13 +103,13 @@ func allLanes(partitions int) []Lane {
 
 func (m *memoryLanes) List() []Lane { return m.lanes }
 
-func (m *memoryLanes) Position(lane string) (uint64, error) {
+func (m *memoryLanes) Position(lane string) (uint64, Mark, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.positions[lane], nil
+	return m.positions[lane], m.marks[lane], nil
 }
 
-func (m *memoryLanes) Flush(ctx context.Context, lane string, last uint64) error {
+func (m *memoryLanes) Flush(ctx context.Context, lane string, last uint64, by Mark) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -120,7 +121,7 @@ func (m *memoryLanes) Flush(ctx context.Context, lane string, last uint64) error
 	if last < m.positions[lane] {
 		return fmt.Errorf("flush of lane %s goes back from %d to %d", lane, m.positions[lane], last)
 	}
-	m.positions[lane] = last
+	m.positions[lane], m.marks[lane] = last, by
 	m.flushes = append(m.flushes, fmt.Sprintf("%s@%d", lane, last))
 	m.notify()
 	return nil
@@ -128,7 +129,7 @@ func (m *memoryLanes) Flush(ctx context.Context, lane string, last uint64) error
 
 func (m *memoryLanes) Turns(string) <-chan func() { return m.turns }
 
-func (m *memoryLanes) Reached(lane string) {
+func (m *memoryLanes) Reached(lane string, _ uint64, _ Mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reached[lane]++

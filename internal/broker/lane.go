@@ -24,6 +24,8 @@ type lane struct {
 	start  uint64        // position when consuming started
 
 	last     uint64    // complete up to here: the last acked message, or further where the lane is idle
+	by       Mark      // of last, but for what is in read
+	read     item      // the last acked message, until a Flush has taken its mark
 	batch    int       // acked messages and turns since the last Flush
 	since    time.Time // when this batch began
 	pending  uint64    // what the stream still held when it sent the last message
@@ -32,7 +34,7 @@ type lane struct {
 }
 
 func newLane(s *Subscriber, l Lane) (*lane, error) {
-	position, err := s.cfg.Lanes.Position(l.Name)
+	position, by, err := s.cfg.Lanes.Position(l.Name)
 	if err != nil {
 		return nil, fmt.Errorf("read position of lane %s: %w", l.Name, err)
 	}
@@ -43,7 +45,7 @@ func newLane(s *Subscriber, l Lane) (*lane, error) {
 		log:   s.cfg.Logger.With().Str("lane", l.Name).Logger(),
 		turns: s.cfg.Lanes.Turns(l.Name),
 		queue: make(chan item, s.cfg.PrefetchMessages), poke: make(chan struct{}, 1),
-		start: position, last: position,
+		start: position, last: position, by: by,
 	}, nil
 }
 
@@ -66,7 +68,7 @@ func (l *lane) loop(ctx context.Context) error {
 		if err := l.deliver(ctx, it); err != nil {
 			return err
 		}
-		l.last = it.ack.streamSeq
+		l.last, l.read = it.ack.streamSeq, it
 		l.pending = it.ack.pending
 		l.count()
 		if err := l.flushFull(ctx); err != nil {
@@ -93,19 +95,22 @@ func (l *lane) flushFull(ctx context.Context) error {
 
 func (l *lane) commit(ctx context.Context) error {
 	// Durability must not depend on being closed: no cancellation here.
-	if err := l.cfg.Lanes.Flush(context.WithoutCancel(ctx), l.Name, l.last); err != nil {
+	if l.read.msg != nil {
+		l.by, l.read = MarkOf(received(l.read.msg, l.read.ack)), item{}
+	}
+	if err := l.cfg.Lanes.Flush(context.WithoutCancel(ctx), l.Name, l.last, l.by); err != nil {
 		return fmt.Errorf("flush lane %s: %w", l.Name, err)
 	}
 	l.batch = 0
-	l.report(l.last)
+	l.report(reach{l.last, l.by})
 	return nil
 }
 
 // report says, once, that everything is durable that the stream held at the start.
-func (l *lane) report(seq uint64) {
-	if seq >= l.feed.target && !l.reached {
+func (l *lane) report(at reach) {
+	if at.seq >= l.feed.target && !l.reached {
 		l.reached = true
-		l.cfg.Lanes.Reached(l.Name)
+		l.cfg.Lanes.Reached(l.Name, at.seq, at.by)
 	}
 }
 
@@ -151,9 +156,9 @@ func (l *lane) oldAge() time.Duration { return 50 * l.cfg.BatchWait }
 // advance takes note, in an idle lane, of how far the feed has come. seen is
 // where it was before the queue was found empty, so that nothing up to there can
 // still be on its way.
-func (l *lane) advance(ctx context.Context, seen uint64) error {
-	if seen >= l.last+progressEvery {
-		l.last = seen
+func (l *lane) advance(ctx context.Context, seen reach) error {
+	if seen.seq >= l.last+progressEvery {
+		l.last, l.by = seen.seq, seen.by
 		if err := l.commit(ctx); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ func (l *lane) next(ctx context.Context) (item, error) {
 		if ctx.Err() != nil { // select would choose at random between this and a message
 			return item{}, errStopping
 		}
-		seen := l.feed.seq.Load()
+		seen := *l.feed.reached.Load()
 		select {
 		case it := <-l.queue:
 			return it, nil
@@ -32,7 +32,7 @@ func (l *lane) next(ctx context.Context) (item, error) {
 
 // idle is a pause: it ends the batch when its grace is over. got is false where
 // something else than a message ended the pause.
-func (l *lane) idle(ctx context.Context, seen uint64) (it item, got bool, err error) {
+func (l *lane) idle(ctx context.Context, seen reach) (it item, got bool, err error) {
 	var expired <-chan time.Time
 	if grace := l.grace(); grace > 0 {
 		l.timer.Reset(grace)
@@ -58,7 +58,7 @@ func (l *lane) idle(ctx context.Context, seen uint64) (it item, got bool, err er
 }
 
 // settle makes durable what there is.
-func (l *lane) settle(ctx context.Context, seen uint64) error {
+func (l *lane) settle(ctx context.Context, seen reach) error {
 	if err := l.flush(ctx); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type modelLanes struct {
 	acked    map[string]uint64 // last, by lane
 }
 
-func (m *modelLanes) Flush(ctx context.Context, lane string, last uint64) error {
+func (m *modelLanes) Flush(ctx context.Context, lane string, last uint64, by Mark) error {
 	m.mu.Lock()
 	if m.inFlight[lane] != 0 {
 		m.fault("flush of lane %s with a message in flight", lane)
@@ -37,7 +37,7 @@ func (m *modelLanes) Flush(ctx context.Context, lane string, last uint64) error 
 		m.fault("flush of lane %s at %d, though %d was acked", lane, last, m.acked[lane])
 	}
 	m.mu.Unlock()
-	return m.memoryLanes.Flush(ctx, lane, last)
+	return m.memoryLanes.Flush(ctx, lane, last, by)
 }
 
 func (m *modelLanes) begin(d Delivery) {

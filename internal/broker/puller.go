@@ -41,6 +41,9 @@ type puller struct {
 	bytes   int
 
 	last     uint64 // stream sequence of the last message handed out
+	read     item   // that message; none where this puller has handed out none
+	known    Mark   // of the last message that was read before
+	through  uint64 // nothing stands between the last message that was read and here
 	sub      *nats.Subscription
 	in       chan *nats.Msg
 	consumer string
@@ -59,6 +62,8 @@ type pullerConfig struct {
 	stream  string
 	filters []string
 	after   uint64 // stream sequence to start behind
+	known   Mark   // of a message that was read before; none where it is zero
+	through uint64 // nothing stands between that message and here
 	window  int    // messages
 	bytes   int
 }
@@ -66,12 +71,20 @@ type pullerConfig struct {
 func newPuller(js jetstream.JetStream, c pullerConfig) *puller {
 	return &puller{
 		js: js, nc: js.Conn(), stream: c.stream, filters: c.filters,
-		window: c.window, bytes: c.bytes, last: c.after,
+		window: c.window, bytes: c.bytes, last: c.after, known: c.known, through: c.through,
 	}
 }
 
-// open makes a consumer behind the last message handed out, and asks it for
-// messages. ctx should have a deadline of about openTimeout.
+// mark is that of the furthest message that is known to have been read.
+func (p *puller) mark() Mark {
+	if p.read.msg == nil || p.read.ack.streamSeq < p.known.Seq {
+		return p.known
+	}
+	return MarkOf(received(p.read.msg, p.read.ack))
+}
+
+// open makes a consumer behind the last message handed out, makes sure that the stream still holds what was read,
+// and asks for messages. ctx should have a deadline of about openTimeout.
 func (p *puller) open(ctx context.Context) error {
 	p.drop()
 	c, err := p.js.CreateConsumer(ctx, p.stream, p.consumerConfig())
@@ -80,6 +93,14 @@ func (p *puller) open(ctx context.Context) error {
 	}
 	info := c.CachedInfo()
 	p.consumer, p.pending = info.Name, info.NumPending
+	// Behind the consumer, which does not outlive its server: what it delivers comes from the stream that is looked at.
+	through := p.through
+	if len(p.filters) > 0 {
+		through = 0 // messages that don't match stand in between
+	}
+	if err := NewLogReader(p.js, p.stream).Holds(ctx, p.mark(), through); err != nil {
+		return err
+	}
 	p.subject = apiPrefix(p.js) + "CONSUMER.MSG.NEXT." + p.stream + "." + p.consumer
 	p.inbox = p.nc.NewInbox()
 	p.in = make(chan *nats.Msg, p.window+statusRoom)
@@ -165,7 +186,7 @@ func (p *puller) accept(m *nats.Msg) (a ackReply, ok bool, broken error) {
 	if a.streamSeq <= p.last { // never hand out twice, whatever the server does
 		return a, false, p.ask()
 	}
-	p.last = a.streamSeq
+	p.last, p.read = a.streamSeq, item{m, a}
 	return a, true, p.ask()
 }
 

@@ -121,7 +121,7 @@ func (s *scan) take(m *nats.Msg, a ackReply) (done bool, err error) {
 	}
 	s.whole.saw(a.streamSeq)
 	s.pending = a.pending
-	if err := s.fn(Stored{Subject: m.Subject, Header: m.Header, Data: m.Data, Seq: a.streamSeq, Time: a.time()}); err != nil {
+	if err := s.fn(received(m, a)); err != nil {
 		return true, err
 	}
 	if s.count++; s.count%8192 == 0 {
@@ -161,7 +161,7 @@ func (s *scan) open(ctx context.Context) error {
 	wait := scanRetryWait
 	for attempt := 1; ; attempt++ {
 		err := s.tryOpen(ctx)
-		if err == nil || attempt == scanRetryAttempts || errors.Is(err, jetstream.ErrStreamNotFound) {
+		if err == nil || attempt == scanRetryAttempts || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, ErrStreamLost) {
 			return err
 		}
 		select {

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -35,6 +36,9 @@ type SubscriberConfig struct {
 	// Missing is told of what the stream should give out and does not; nil: nobody wants to know. It is called only
 	// where there is more than one lane: one alone is filtered, and can't tell.
 	Missing func(Missing)
+	// Resumed is called when delivery was interrupted, before anything more is handed out; nil: not at all. An error that
+	// is ErrStreamLost ends consuming, any other has it called again.
+	Resumed func(context.Context) error
 	// Logger for reconnects and retries.
 	Logger zerolog.Logger
 }

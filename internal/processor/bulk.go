@@ -10,6 +10,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/fold"
 	"precis/internal/recovery"
+	"precis/state"
 )
 
 const (
@@ -45,7 +46,7 @@ func (p *Processor) bulk(ctx context.Context) error {
 	}()
 	deal := recovery.NewDeal(len(p.parts), func(subject string) int { return recovery.PartitionOf(subject, len(p.parts)-1) })
 	var wg sync.WaitGroup
-	var reached uint64 // all up to here has been dealt
+	var reached place // all up to here has been dealt
 	errs := make([]error, len(p.parts)+1)
 	for i, part := range p.parts {
 		wg.Go(func() {
@@ -53,16 +54,20 @@ func (p *Processor) bulk(ctx context.Context) error {
 				stop()
 				return
 			}
-			if reached > part.last { // else the lanes would have all since then read again
+			if reached.last > part.last { // else the lanes would have all since then read again
 				errs[i] = part.flush(reached)
 			}
 		})
 	}
-	give := func(m broker.Stored) error { return deal.Give(reading, m) }
+	var read broker.Stored
+	give := func(m broker.Stored) error {
+		read = m
+		return deal.Give(reading, m)
+	}
 	last := uint64(0)
 	err := p.events.Watch(p.missing).Scan(reading, p.catching.from+1, nil, give, func(_, end uint64) { last = end })
-	if err == nil {
-		reached = last
+	if err == nil && read.Seq > 0 {
+		reached = place{last, state.Mark(broker.MarkOf(read))}
 	}
 	deal.End(reading)
 	wg.Wait()
@@ -102,18 +107,18 @@ func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored) error
 		select {
 		case list, more := <-from:
 			if !more {
-				return p.flush(p.last)
+				return p.flush(p.here())
 			}
 			err = p.hand(ctx, list)
 		case turn := <-p.turns:
 			turn()
 		case <-every.C:
 			if len(p.committed) > 0 { // somebody waits
-				err = p.flush(p.last)
+				err = p.flush(p.here())
 			}
 		}
 		if err != nil {
-			return errors.Join(err, p.flush(p.last)) // what is applied stays so
+			return errors.Join(err, p.flush(p.here())) // what is applied stays so
 		}
 	}
 }
@@ -132,7 +137,7 @@ func (p *partition) hand(ctx context.Context, list []broker.Stored) error {
 			Seq: m.Seq, Time: m.Time, Raw: events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data},
 		}, clock)
 		if err == nil && p.applied >= bulkEvents {
-			err = p.flush(m.Seq)
+			err = p.flush(p.here())
 		}
 		if err != nil {
 			return err

@@ -55,8 +55,12 @@ func (p *partition) deliver(w wave) error {
 	// they are all in it.
 	p.onCommit(func() { p.outbox.settle(w) })
 	meta := p.part.Meta()
-	meta.SummariesSeq = max(meta.SummariesSeq, w.summariesSeq)
-	meta.RejectedSeq = max(meta.RejectedSeq, w.rejectedSeq)
+	if w.summaries.Seq > meta.SummariesSeq {
+		meta.SummariesSeq, meta.SummariesMark = w.summaries.Seq, w.summaries
+	}
+	if w.rejected.Seq > meta.RejectedSeq {
+		meta.RejectedSeq, meta.RejectedMark = w.rejected.Seq, w.rejected
+	}
 	p.part.SetMeta(meta)
 	return p.failpoint(FailDelivered, p.id)
 }

@@ -32,7 +32,7 @@ func TestOutboxWaitsForNoLane(t *testing.T) {
 	lane := &partition{turns: make(chan func(), 1), ended: make(chan struct{})}
 	t.Cleanup(func() { close(lane.ended) })
 	o := &outbox{
-		pub: pub, stored: lane.stored, failpoint: func(string, int) error { return nil }, metrics: newMetrics(),
+		pub: pub, connections: func() uint64 { return 0 }, stored: lane.stored, failpoint: func(string, int) error { return nil }, metrics: newMetrics(),
 		changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{},
 	}
 	var rows []*state.Outgoing

@@ -16,7 +16,7 @@ const commitsAhead = 4
 type commit struct {
 	applied *state.Applied
 	jobs    []*thread.Job
-	last    uint64
+	meta    state.Meta
 	events  int
 	tell    []func()
 	began   time.Time
@@ -81,12 +81,13 @@ func (p *partition) lost() error {
 // durable does what may be done only now: what is decided leaves the process, jobs are begun, and those who
 // wait are told.
 func (p *partition) durable(c commit) error {
-	p.metrics.commit(p.id, c.events, p.now().Sub(c.began), c.last)
+	p.metrics.commit(p.id, c.events, p.now().Sub(c.began), c.meta.Position)
 	if err := p.failpoint(FailCommitted, p.id); err != nil {
 		return err
 	}
 	p.outbox.add(c.applied.Decided) // before the position: who waits for that finds the rows
-	p.position.set(c.last)
+	p.stands.Store(&c.meta)
+	p.position.set(c.meta.Position)
 	p.desk.take(c.jobs) // before their goroutines are told: they may end them at once
 	for _, tell := range c.tell {
 		tell()

@@ -6,6 +6,7 @@ import (
 
 	"precis/internal/broker"
 	"precis/internal/fold"
+	"precis/state"
 )
 
 // The processor is the far side of the Subscriber's lanes, and takes the handlers' steps.
@@ -21,21 +22,22 @@ func (p *Processor) List() []broker.Lane {
 }
 
 // Position implements broker.Lanes.
-func (p *Processor) Position(lane string) (uint64, error) {
+func (p *Processor) Position(lane string) (uint64, broker.Mark, error) {
 	part, err := p.lane(lane)
 	if err != nil {
-		return 0, err
+		return 0, broker.Mark{}, err
 	}
-	return part.part.Meta().Position, nil
+	meta := part.part.Meta()
+	return meta.Position, broker.Mark(meta.EventsMark), nil
 }
 
 // Flush implements broker.Lanes.
-func (p *Processor) Flush(_ context.Context, lane string, last uint64) error {
+func (p *Processor) Flush(_ context.Context, lane string, last uint64, by broker.Mark) error {
 	part, err := p.lane(lane)
 	if err != nil {
 		return err
 	}
-	return part.flush(last)
+	return part.flush(place{last, state.Mark(by)})
 }
 
 // Turns implements broker.Lanes.
@@ -48,9 +50,9 @@ func (p *Processor) Turns(lane string) <-chan func() {
 }
 
 // Reached implements broker.Lanes.
-func (p *Processor) Reached(lane string) {
+func (p *Processor) Reached(lane string, last uint64, by broker.Mark) {
 	if part, err := p.lane(lane); err == nil {
-		if err := part.caughtUp(); err != nil {
+		if err := part.caughtUp(place{last, state.Mark(by)}); err != nil {
 			p.fail(err)
 			return
 		}

@@ -38,9 +38,13 @@ type outbox struct {
 	pub       *broker.Publisher
 	summaries *broker.LogReader
 	stored    func(wave) // may not wait for the lane, which waits for the outbox
-	failpoint func(string, int) error
-	log       zerolog.Logger
-	metrics   *metrics
+	// verify holds the store against the streams; verified is what connections said when it last did.
+	verify      func(context.Context) error
+	connections func() uint64
+	verified    uint64
+	failpoint   func(string, int) error
+	log         zerolog.Logger
+	metrics     *metrics
 
 	mu      sync.Mutex
 	rows    []*state.Outgoing
@@ -56,8 +60,8 @@ type outbox struct {
 type wave struct {
 	rows []*state.Outgoing
 	seqs []uint64
-	// Up to here SUMMARIES and REJECTED hold nothing of this partition that is not confirmed; 0: not told.
-	summariesSeq, rejectedSeq uint64
+	// Up to these SUMMARIES and REJECTED hold nothing of this partition that is not confirmed; zero: not told.
+	summaries, rejected state.Mark
 }
 
 // add queues durable rows; it never blocks.
@@ -249,6 +253,9 @@ func (o *outbox) publish(ctx context.Context, rows []*state.Outgoing) (wave, err
 	if err := o.failpoint(FailSending, o.partition); err != nil {
 		return wave{}, err
 	}
+	if err := o.sameStreams(ctx); err != nil {
+		return wave{}, err
+	}
 	msgs := make([]*nats.Msg, len(rows))
 	for i, row := range rows {
 		msgs[i] = o.message(row)
@@ -278,15 +285,44 @@ func (o *outbox) publish(ctx context.Context, rows []*state.Outgoing) (wave, err
 	return w, failed
 }
 
+// sameStreams makes sure, where the connection is another one than before, that the server has lost nothing meanwhile:
+// what was decided from lost events may not be published.
+func (o *outbox) sameStreams(ctx context.Context) error {
+	now := o.connections()
+	if now == o.verified {
+		return nil
+	}
+	err := o.verify(ctx)
+	if err == nil {
+		o.verified = now
+	} else if !errors.Is(err, recovery.ErrRewritten) {
+		err = fmt.Errorf("%w: %w", broker.ErrTransient, err)
+	}
+	return err
+}
+
 // confirm says how far the streams are known, now that no row's fate is open.
 func (w *wave) confirm() {
+	summaries, rejected := -1, -1
 	for i, row := range w.rows {
+		last := &rejected
 		if row.Guarded {
-			w.summariesSeq = max(w.summariesSeq, w.seqs[i])
-		} else {
-			w.rejectedSeq = max(w.rejectedSeq, w.seqs[i])
+			last = &summaries
+		}
+		if *last < 0 || w.seqs[i] > w.seqs[*last] {
+			*last = i
 		}
 	}
+	w.summaries, w.rejected = w.mark(summaries), w.mark(rejected)
+}
+
+// mark is that of a row as it is stored, but for the time, which the server has not told; negative: of none.
+func (w *wave) mark(row int) state.Mark {
+	if row < 0 {
+		return state.Mark{}
+	}
+	r := w.rows[row]
+	return state.Mark(broker.MarkOf(broker.Stored{Subject: r.Subject, Data: r.Data, Seq: w.seqs[row]}))
 }
 
 // message is the row as it is published: behind the thread's last record, and nowhere else.

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"precis/handlers"
+	"precis/internal/broker"
 	"precis/internal/fold"
 	"precis/state"
 )
@@ -44,13 +45,15 @@ type partition struct {
 	unswept atomic.Bool
 	asked   chan string
 
-	last      uint64   // the last event that was applied, or the position behind it
-	applied   int      // events in the open batch
-	sync      bool     // the open batch holds more than may be lost
-	committed []func() // called when the open batch is durable
+	last      uint64        // the last event that was applied, or the position behind it
+	event     fold.Delivery // that event, until a batch is committed with its mark
+	applied   int           // events in the open batch
+	sync      bool          // the open batch holds more than may be lost
+	committed []func()      // called when the open batch is durable
 	failure   error
 	ingests   bool // batches are large, and become tables of the store
 	position  position
+	stands    atomic.Pointer[state.Meta] // as far as it is durable
 	delivered delivered
 
 	worker  worker
@@ -92,7 +95,7 @@ func (p *partition) stepBy(ctx context.Context, d fold.Delivery, clock func() ti
 		}
 		return out, err
 	}
-	p.last = d.Seq
+	p.last, p.event = d.Seq, d
 	p.applied++
 	if err := p.failpoint(FailApplied, p.id); err != nil {
 		p.failure = err
@@ -100,7 +103,7 @@ func (p *partition) stepBy(ctx context.Context, d fold.Delivery, clock func() ti
 	}
 	p.metrics.event(d, out, clock())
 	if p.part.Size() >= batchBytes {
-		return out, p.flush(d.Seq)
+		return out, p.flush(p.here())
 	}
 	return out, nil
 }
@@ -121,18 +124,33 @@ func (p *partition) caught(doing string, seq uint64, err *error) {
 	*err = p.failure
 }
 
+// place is a position in EVENTS, with the mark of the last event, of any partition, up to there.
+type place struct {
+	last uint64
+	by   state.Mark
+}
+
+// here is where the partition stands, the open batch included.
+func (p *partition) here() place {
+	if meta := p.part.Meta(); p.event.Seq == 0 {
+		return place{meta.Position, meta.EventsMark}
+	}
+	d := p.event
+	return place{d.Seq, state.Mark(broker.MarkOf(broker.Stored{Subject: d.Raw.Subject, Data: d.Raw.Body, Seq: d.Seq, Time: d.Time}))}
+}
+
 // flush ends the open batch with the position it was made from; when that is durable, what it decided goes
 // to the outbox. A batch that fails here is given up, and may not be committed later at another position.
-func (p *partition) flush(last uint64) error {
+func (p *partition) flush(at place) error {
 	if p.failure == nil {
-		p.failure = p.flushed(last)
+		p.failure = p.flushed(at)
 	}
 	return p.failure
 }
 
 // caughtUp adopts what took effect behind the last event that the log held for the partition: what was
 // decided by a request, the clock or a configuration while only other partitions had events.
-func (p *partition) caughtUp() error {
+func (p *partition) caughtUp(at place) error {
 	if p.failure != nil || p.part.Meta().Staged == 0 {
 		return p.failure
 	}
@@ -140,24 +158,26 @@ func (p *partition) caughtUp() error {
 		p.failure = err
 		return err
 	}
-	return p.flush(p.fold.Applied())
+	return p.flush(at)
 }
 
-func (p *partition) flushed(last uint64) error {
-	last = max(last, p.last)
+func (p *partition) flushed(at place) error {
+	if at.last < p.last {
+		at = p.here()
+	}
 	if err := p.lost(); err != nil {
 		return err
 	}
-	if err := p.configure(last); err != nil {
+	if err := p.configure(at.last); err != nil {
 		return err
 	}
-	if !p.part.Changed() && p.applied == 0 && p.part.Meta().Position == last {
+	if !p.part.Changed() && p.applied == 0 && p.part.Meta().Position == at.last {
 		return nil
 	}
 	if err := p.failpoint(FailFlush, p.id); err != nil {
 		return err
 	}
-	if err := p.commit(last); err != nil {
+	if err := p.commit(at); err != nil {
 		return err
 	}
 	p.outbox.wait(p.stopping)
@@ -165,17 +185,17 @@ func (p *partition) flushed(last uint64) error {
 }
 
 // commit ends the open batch; what follows from it waits for the disk.
-func (p *partition) commit(last uint64) error {
+func (p *partition) commit(at place) error {
 	meta := p.part.Meta()
-	meta.Position = last
+	meta.Position, meta.EventsMark = at.last, at.by
 	p.part.SetMeta(meta)
-	p.last = max(p.last, last)
+	p.last, p.event = max(p.last, at.last), fold.Delivery{}
 	// A batch that holds nothing but deletions of confirmed rows may be lost: SUMMARIES has them.
 	opts := state.NoSync
 	if p.sync || p.applied > 0 || p.part.Decided() {
 		opts = state.Sync
 	}
-	c := commit{last: last, events: p.applied, tell: p.committed, began: p.now()}
+	c := commit{meta: meta, events: p.applied, tell: p.committed, began: p.now()}
 	p.position.ahead()
 	var err error
 	if p.ingests && opts == state.Sync {
@@ -286,7 +306,7 @@ func (p *partition) settle() error {
 		p.failure = p.lost() // of the lane's last batches, which nobody has asked for since
 	}
 	if p.failure == nil && p.part.Changed() {
-		p.failure = p.commit(p.part.Meta().Position)
+		p.failure = p.commit(p.here())
 	}
 	return p.failure
 }

@@ -109,6 +109,9 @@ func (p *Processor) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := p.checkMarks(ctx); err != nil {
+		return err
+	}
 	p.holes(broker.StreamEvents, at.events)
 	p.holes(broker.StreamSummaries, at.summaries)
 	config, err := p.opts.foldConfig()
@@ -169,7 +172,7 @@ func (p *Processor) begin(part *partition, log broker.StreamState) error {
 	if err := part.configure(position); err != nil {
 		return err
 	}
-	return part.commit(position)
+	return part.commit(part.here())
 }
 
 func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (*partition, error) {
@@ -200,6 +203,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		worker: newWorker(), turns: make(chan func(), 16), asked: make(chan string, 64), ended: make(chan struct{}), stopping: p.stopping, last: meta.Position,
 		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, fail: p.fail,
 	}
+	part.stands.Store(&meta)
 	part.desk = &desk{
 		part: part, runner: p.runner.Load, slots: p.slots, view: p.store.View(id), running: map[string]bool{}, more: make(chan struct{}, 1),
 		log: log,
@@ -207,6 +211,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	part.outbox = &outbox{
 		partition: id, pub: p.publisher, summaries: p.summaries, failpoint: p.opts.Failpoint,
 		log: log, metrics: p.metrics,
+		verify: p.sameStreams, connections: p.connections, verified: p.connections(),
 		changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{},
 	}
 	return part, nil

@@ -26,7 +26,7 @@ func TestProgress(t *testing.T) {
 	part.position.set(150)
 	ticks <- began
 	ticks <- began // taken: the first is told
-	p.Reached("lane")
+	p.Reached("lane", 300, broker.Mark{})
 	ended()
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
 	for i, want := range map[int]string{

@@ -12,6 +12,7 @@ import (
 
 	"precis/handlers"
 	"precis/internal/broker"
+	"precis/internal/recovery"
 )
 
 // Run consumes until ctx ends, and then finishes what it began: what is applied is made durable, and
@@ -49,6 +50,7 @@ func (p *Processor) Run(ctx context.Context) error {
 		case cause = <-p.broker.Broken():
 		}
 	}
+	cause = recovery.Explain(cause)
 	p.beginEnd()
 	// The subscriber first: its lanes end their batches, and only then do the router's handlers end.
 	err = errors.Join(sub.Close(), routed())
@@ -86,7 +88,7 @@ func route(ctx context.Context, router *message.Router) (end func() error, err e
 func (p *Processor) consumer() (*broker.Subscriber, *message.Router, error) {
 	sub, err := broker.NewSubscriber(p.broker.JetStream(), broker.SubscriberConfig{
 		Stream: broker.StreamEvents, Topic: handlers.Topic, Lanes: p, CloseTimeout: p.opts.CloseTimeout,
-		Missing: p.missing, Logger: p.log,
+		Missing: p.missing, Resumed: p.sameStreams, Logger: p.log,
 	})
 	if err != nil {
 		return nil, nil, err

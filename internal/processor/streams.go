@@ -9,6 +9,7 @@ import (
 
 	"precis/internal/broker"
 	"precis/internal/recovery"
+	"precis/state"
 )
 
 // streams is what a store has to fit to.
@@ -22,6 +23,34 @@ func (p *Processor) streams(ctx context.Context) (s streams, err error) {
 	s.summaries, err = broker.StateOf(ctx, js, broker.StreamSummaries)
 	return s, err
 }
+
+// checkMarks makes sure, before anything is read, that the streams hold what each partition has read.
+func (p *Processor) checkMarks(ctx context.Context) error {
+	metas := make([]state.Meta, len(p.List()))
+	for i := range metas {
+		var err error
+		if metas[i], err = p.store.View(i).Meta(); err != nil {
+			return err
+		}
+	}
+	return recovery.CheckMarks(ctx, metas, p.readers())
+}
+
+// sameStreams makes sure that the server has not lost, while it was away, what the store was made from.
+func (p *Processor) sameStreams(ctx context.Context) error {
+	metas := make([]state.Meta, len(p.parts))
+	for i, part := range p.parts {
+		metas[i] = *part.stands.Load()
+	}
+	return recovery.CheckMarks(ctx, []state.Meta{recovery.Furthest(metas)}, p.readers())
+}
+
+func (p *Processor) readers() recovery.Readers {
+	return recovery.Readers{Events: p.events, Summaries: p.summaries, Rejected: p.rejected}
+}
+
+// connections is how often the connection was made anew.
+func (p *Processor) connections() uint64 { return p.broker.Conn().Stats().Reconnects }
 
 // missing tells of a gap that was met in a stream. What is gone can't be waited for: the work goes on behind it.
 func (p *Processor) missing(m broker.Missing) {

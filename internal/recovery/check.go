@@ -1,8 +1,11 @@
 package recovery
 
 import (
+	"context"
 	"errors"
 	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/internal/broker"
 	"precis/state"
@@ -14,6 +17,8 @@ var (
 	ErrRolledBack = errors.New("the log is behind the store")
 	// ErrStreamGone: a stream is missing that the store was made from.
 	ErrStreamGone = errors.New("a stream is gone that the store was made from")
+	// ErrRewritten: a stream was rolled back, and has grown again behind the place where that was.
+	ErrRewritten = errors.New("the log is not the one that the store was made from")
 	// ErrOtherStream: a stream was made anew since the store was written.
 	ErrOtherStream = errors.New("not the stream that the store was made from")
 )
@@ -53,6 +58,71 @@ func CheckRecords(meta state.Meta, records broker.StreamState) error {
 			ErrRolledBack, meta.SummariesSeq, records.Msgs, records.Last, Advice)
 	}
 	return nil
+}
+
+// Readers read the three streams.
+type Readers struct{ Events, Summaries, Rejected *broker.LogReader }
+
+// ReadersOf are those of a server.
+func ReadersOf(js jetstream.JetStream) Readers {
+	return Readers{
+		Events: broker.NewLogReader(js, broker.StreamEvents), Summaries: broker.NewLogReader(js, broker.StreamSummaries),
+		Rejected: broker.NewLogReader(js, broker.StreamRejected),
+	}
+}
+
+// CheckMarks makes sure that the streams still hold the messages that partitions stand at, and fails with ErrRewritten
+// where one does not.
+func CheckMarks(ctx context.Context, metas []state.Meta, log Readers) error {
+	type place struct {
+		mark    state.Mark
+		through uint64
+	}
+	for _, s := range []struct {
+		log *broker.LogReader
+		at  func(state.Meta) place
+	}{
+		{log.Events, func(m state.Meta) place { return place{m.EventsMark, m.Position} }},
+		{log.Summaries, func(m state.Meta) place { return place{m.SummariesMark, m.SummariesSeq} }},
+		{log.Rejected, func(m state.Meta) place { return place{m.RejectedMark, m.RejectedSeq} }},
+	} {
+		held := map[place]bool{} // partitions that were idle stand at one place
+		for _, m := range metas {
+			at := s.at(m)
+			if held[at] {
+				continue
+			}
+			held[at] = true
+			if err := s.log.Holds(ctx, broker.Mark(at.mark), at.through); err != nil {
+				return Explain(err)
+			}
+		}
+	}
+	return nil
+}
+
+// Explain says what to do about a stream that is not the one any more that was read.
+func Explain(err error) error {
+	if !errors.Is(err, broker.ErrStreamLost) || errors.Is(err, ErrRewritten) {
+		return err
+	}
+	return fmt.Errorf("%w: %w: %s", ErrRewritten, err, Advice)
+}
+
+// Furthest is how far any of the partitions has come in each stream.
+func Furthest(metas []state.Meta) (to state.Meta) {
+	for _, m := range metas {
+		if m.EventsMark.Seq > to.EventsMark.Seq {
+			to.EventsMark, to.Position = m.EventsMark, m.Position
+		}
+		if m.SummariesMark.Seq > to.SummariesMark.Seq {
+			to.SummariesMark, to.SummariesSeq = m.SummariesMark, m.SummariesSeq
+		}
+		if m.RejectedMark.Seq > to.RejectedMark.Seq {
+			to.RejectedMark, to.RejectedSeq = m.RejectedMark, m.RejectedSeq
+		}
+	}
+	return to
 }
 
 // CheckStaged refuses to go on where SUMMARIES speaks of events that the log does not hold.

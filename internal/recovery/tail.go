@@ -74,26 +74,40 @@ func (t *Tail) Read(ctx context.Context, summaries, rejected Scanner) error {
 		}
 		return first + 1
 	}
-	last, err := scan(ctx, summaries, from(func(m state.Meta) uint64 { return m.SummariesSeq }), t.Record)
+	last, mark, err := scan(ctx, summaries, from(func(m state.Meta) uint64 { return m.SummariesSeq }), t.Record)
 	if err != nil {
 		return fmt.Errorf("read SUMMARIES: %w", err)
 	}
-	lastRejected, err := scan(ctx, rejected, from(func(m state.Meta) uint64 { return m.RejectedSeq }), t.rejection)
+	lastRejected, markRejected, err := scan(ctx, rejected, from(func(m state.Meta) uint64 { return m.RejectedSeq }), t.rejection)
 	if err != nil {
 		return fmt.Errorf("read REJECTED: %w", err)
 	}
 	for _, part := range t.parts {
 		meta := part.Meta()
 		meta.SummariesSeq, meta.RejectedSeq = max(meta.SummariesSeq, last), max(meta.RejectedSeq, lastRejected)
+		if mark.Seq > meta.SummariesMark.Seq {
+			meta.SummariesMark = state.Mark(mark)
+		}
+		if markRejected.Seq > meta.RejectedMark.Seq {
+			meta.RejectedMark = state.Mark(markRejected)
+		}
 		part.SetMeta(meta)
 	}
 	return t.commit(state.Sync)
 }
 
-// scan reads a stream from a sequence to its end, and returns the last sequence it has.
-func scan(ctx context.Context, log Scanner, from uint64, each func(broker.Stored) error) (last uint64, err error) {
-	err = log.Scan(ctx, from, nil, each, func(_, end uint64) { last = end })
-	return last, err
+// scan reads a stream from a sequence to its end, and returns the last sequence it has, with the mark of the last
+// message that it gave out.
+func scan(ctx context.Context, log Scanner, from uint64, each func(broker.Stored) error) (last uint64, mark broker.Mark, err error) {
+	var read broker.Stored
+	err = log.Scan(ctx, from, nil, func(m broker.Stored) error {
+		read = m
+		return each(m)
+	}, func(_, end uint64) { last = end })
+	if read.Seq > 0 {
+		mark = broker.MarkOf(read)
+	}
+	return last, mark, err
 }
 
 // commit writes what was found so far: a batch that is durable has those before it made durable too. The rows that
