@@ -2,28 +2,32 @@ package events
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// StreamSummaries is the stream that the processor publishes its records to.
-const StreamSummaries = "SUMMARIES"
+// The streams that the processor publishes to.
+const (
+	StreamSummaries = "SUMMARIES"
+	StreamRejected  = "REJECTED"
+)
 
-// Delivery is one record as it stands in SUMMARIES.
+// Delivery is one record as it stands in SUMMARIES, or a rejection as it stands in REJECTED.
 type Delivery struct {
 	Type    Type
-	Thread  string    // empty for config.applied
+	Thread  string    // empty for config.applied, and for a rejection that belongs to no thread
 	ID      string    // the ce-id: the same for the same record, however often it is delivered
-	Seq     uint64    // its sequence in SUMMARIES
-	Time    time.Time // when SUMMARIES stored it
+	Seq     uint64    // its sequence in its stream
+	Time    time.Time // when its stream stored it
 	Attempt uint64    // 1 for the first delivery to this subscription
 	Data    []byte
 }
 
 // Record reads the data: a *Started, *Summary, *Invalidated, *Failed, *UsageRecord or *Config. It fails with
-// ErrType for any other type.
+// ErrType for any other type; Rejected reads an event.rejected.
 func (d Delivery) Record() (Record, error) {
 	record := newRecord(d.Type)
 	if record == nil {
@@ -33,6 +37,18 @@ func (d Delivery) Record() (Record, error) {
 		return nil, fmt.Errorf("read record: %w", err)
 	}
 	return record, nil
+}
+
+// Rejected reads the data of an event.rejected. It fails with ErrType for any other type.
+func (d Delivery) Rejected() (*Rejected, error) {
+	if d.Type != EventRejected {
+		return nil, fmt.Errorf("read rejection: %w: %q", ErrType, string(d.Type))
+	}
+	rejected := &Rejected{}
+	if err := json.Unmarshal(d.Data, rejected); err != nil {
+		return nil, fmt.Errorf("read rejection: %w", err)
+	}
+	return rejected, nil
 }
 
 func newRecord(t Type) Record {
@@ -72,8 +88,8 @@ func deliveryOf(msg jetstream.Msg) (Delivery, error) {
 	return d, nil
 }
 
-// summaryFilters are the subjects of some types of records, of one thread or, where it is empty, of all.
-func summaryFilters(thread string, types []Type) ([]string, error) {
+// recordFilters are the subjects of some types of records by stream, of one thread or, where it is empty, of all.
+func recordFilters(thread string, types []Type) (map[string][]string, error) {
 	token := "*"
 	if thread != "" {
 		var err error
@@ -81,12 +97,18 @@ func summaryFilters(thread string, types []Type) ([]string, error) {
 			return nil, err
 		}
 	}
-	var filters []string
+	filters := map[string][]string{}
 	for _, t := range types {
-		if newRecord(t) == nil {
-			return nil, fmt.Errorf("%w: %q is not in %s", ErrType, string(t), StreamSummaries)
+		stream := StreamSummaries
+		switch {
+		case t == EventRejected:
+			stream = StreamRejected
+		case newRecord(t) == nil:
+			return nil, fmt.Errorf("%w: %q is neither in %s nor in %s", ErrType, string(t), StreamSummaries, StreamRejected)
 		}
-		filters = append(filters, string(t)+"."+token)
+		if subject := string(t) + "." + token; !slices.Contains(filters[stream], subject) {
+			filters[stream] = append(filters[stream], subject)
+		}
 	}
 	return filters, nil
 }

@@ -45,5 +45,9 @@ var (
 	ErrUnsent = errors.New("events given up")
 )
 
-// ErrGateTimeout is a summary that was still on its way when the gate's bound was reached.
-var ErrGateTimeout = errors.New("a summary is still in the making")
+// ErrDurableInUse is a durable name whose subscription follows other records than those asked for.
+var ErrDurableInUse = errors.New("the durable name is in use for other records")
+
+// ErrGateTimeout is a summary that was still being made, or an event that was not decided, when the gate's bound was
+// reached.
+var ErrGateTimeout = errors.New("a summary is still being made")

@@ -4,25 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
 	// DefaultGateWait is how long a Gate holds at most. A cheap model summarizes 50,000 characters in a few
 	// seconds; the processor's own timeout for a call is 30s.
 	DefaultGateWait = 30 * time.Second
-	// gatePause is the pause before the log is followed again after a fault.
+	// gatePause is the pause before the processor is asked again after a fault.
 	gatePause = 50 * time.Millisecond
-	// gateRequest bounds what is asked of the server before the log is followed: a request that a server took with it
-	// when it went away is never answered, and is made again.
-	gateRequest = 2 * time.Second
-	// gateMemory is how many threads a gate remembers; beyond it, it forgets all and reads again.
-	gateMemory = 10_000
+	// gateAgain bounds how long a summary's end can go unnoticed: a message on a plain subscription may be lost
+	// with its connection.
+	gateAgain = time.Second
+	// gateRequest bounds one request. It is longer than the processor lets a request wait for its event (10s), so
+	// that one that waits is not asked twice.
+	gateRequest = 12 * time.Second
+)
+
+// Codes of the service's errors, as in the contract.
+const (
+	serviceErrorHeader     = "Nats-Service-Error"
+	serviceErrorCodeHeader = "Nats-Service-Error-Code"
+	serviceNotFound        = "404"
+	serviceUnavailable     = "503"
 )
 
 // GateOptions are a Gate's settings; a zero field takes its default.
@@ -31,18 +38,13 @@ type GateOptions struct {
 	MaxWait time.Duration
 }
 
-// Gate holds a session's user while summaries of its thread are in the making, so that the next prompt is built
-// on them. It reads the log: an agent that has just come up waits for what others have started. What was not
-// yet started when Wait is called is not waited for.
+// Gate holds a session's user while summaries of its thread are being made, so that the next prompt is built
+// on them. It asks the processor: an agent that has just started waits for summaries that others have caused.
 //
-// It is safe for concurrent use and starts nothing of its own.
+// It is safe for concurrent use, and runs nothing in the background between calls of Wait.
 type Gate struct {
-	js      jetstream.JetStream
+	nc      *nats.Conn
 	maxWait time.Duration
-
-	mu      sync.Mutex
-	made    time.Time         // when the stream was made that settled is of
-	settled map[string]uint64 // thread's token → the sequence up to which every summary that was started has ended
 }
 
 // NewGate returns a gate over a connection.
@@ -50,135 +52,132 @@ func NewGate(nc *nats.Conn, opts GateOptions) (*Gate, error) {
 	if opts.MaxWait < 0 {
 		return nil, errors.New("gate options: negative wait")
 	}
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return nil, fmt.Errorf("make gate: %w", err)
-	}
-	return &Gate{js: js, maxWait: orDefault(opts.MaxWait, DefaultGateWait), settled: map[string]uint64{}}, nil
+	return &Gate{nc: nc, maxWait: orDefault(opts.MaxWait, DefaultGateWait)}, nil
 }
 
-// Wait holds while a summary of the thread is started and neither created nor failed, and returns at once where
-// there is none. It fails with ErrGateTimeout when the gate's bound is reached, and with the context's error when
-// that ends first: in both cases a summary may still be on its way, and the log goes on without it.
-func (g *Gate) Wait(ctx context.Context, thread string) error {
+// Wait holds until the processor has decided what the event at seq leads to and no summary of the thread is being
+// made. seq is the sequence of the newest publish, as Receipt.Wait or Publisher.LastSeq returns it, of whatever
+// thread; 0 waits for no event, only for summaries that are started already.
+//
+// It fails with ErrGateTimeout when the gate's bound is reached, and with the context's error when that ends first:
+// in both cases a summary may still be on its way, and the log goes on without it. It fails with
+// nats.ErrConnectionClosed on a closed connection, and with what the service says of a request that it refuses.
+func (g *Gate) Wait(ctx context.Context, thread string, seq uint64) error {
 	token, err := Token(thread)
 	if err != nil {
 		return fmt.Errorf("wait for summaries: %w", err)
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, g.maxWait, ErrGateTimeout)
 	defer cancel()
-	for {
-		err := g.follow(bounded, token)
-		if err == nil {
-			return nil
-		}
+	if err := g.untilIdle(bounded, token, seq); err != nil {
 		if bounded.Err() != nil {
-			return fmt.Errorf("wait for summaries: %w", context.Cause(bounded))
+			err = context.Cause(bounded)
 		}
-		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, nats.ErrConnectionClosed) {
-			return fmt.Errorf("wait for summaries: %w", err)
+		return fmt.Errorf("wait for summaries: %w", err)
+	}
+	return nil
+}
+
+// untilIdle asks until no summary is being made. Records of the thread are hints to ask again: they are published
+// after what they say is committed, which is what the answer is read from.
+func (g *Gate) untilIdle(ctx context.Context, token string, seq uint64) error {
+	hints := make(chan *nats.Msg, 64)
+	sub, err := g.nc.ChanSubscribe("summary.*."+token, hints)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	for {
+		started, err := g.started(ctx, token, seq)
+		switch {
+		case err == nil && started == 0:
+			return nil
+		case err == nil:
+			awaitHint(ctx, hints)
+		case !g.passing(err):
+			return err
+		default:
+			pause(ctx, gatePause)
 		}
-		pause(bounded, gatePause)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
 }
 
-// follow reads the thread's log from where all was settled until all is settled again.
-func (g *Gate) follow(ctx context.Context, token string) error {
-	asking, cancel := context.WithTimeout(ctx, gateRequest)
-	defer cancel()
-	stream, err := g.js.Stream(asking, StreamSummaries)
-	if err != nil {
-		return err
+// awaitHint returns when the thread has a new record, or after gateAgain.
+func awaitHint(ctx context.Context, hints <-chan *nats.Msg) {
+	again := time.NewTimer(gateAgain)
+	defer again.Stop()
+	select {
+	case <-hints:
+	case <-again.C:
+	case <-ctx.Done():
 	}
-	last, err := stream.GetLastMsgForSubject(asking, string(SummaryStarted)+"."+token)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	from := g.settledAt(token, stream.CachedInfo().Created)
-	if last.Sequence <= from {
-		return nil
-	}
-	consumer, err := stream.CreateConsumer(asking, gateConsumer(token, from+1))
-	if err != nil {
-		return err
-	}
-	defer g.forget(stream, consumer)
-	upTo, err := untilSettled(ctx, consumer, last.Sequence)
-	if err == nil {
-		g.settle(token, upTo)
-	}
-	return err
-}
-
-// gateConsumer reads the headers of what starts and ends summaries.
-func gateConsumer(token string, from uint64) jetstream.ConsumerConfig {
-	return jetstream.ConsumerConfig{
-		FilterSubjects: []string{
-			string(SummaryStarted) + "." + token, string(SummaryCreated) + "." + token, string(SummaryFailed) + "." + token,
-		},
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
-		AckPolicy: jetstream.AckNonePolicy, HeadersOnly: true, MemoryStorage: true, Replicas: 1,
-		InactiveThreshold: 10 * time.Second, // where deleting it fails
+	for len(hints) > 0 { // one answer covers them all
+		<-hints
 	}
 }
 
-// untilSettled reads until all that was started has ended, at least up to a sequence that is known to be there.
-func untilSettled(ctx context.Context, consumer jetstream.Consumer, atLeast uint64) (upTo uint64, err error) {
-	// Short pulls, so that a server that was started anew, and has forgotten the consumer, is noticed.
-	records, err := consumer.Messages(jetstream.PullExpiry(2*time.Second), jetstream.PullHeartbeat(500*time.Millisecond))
+// started is how many summaries of the thread are started and have not ended, once the event at seq is decided.
+func (g *Gate) started(ctx context.Context, token string, seq uint64) (uint64, error) {
+	body, err := json.Marshal(struct {
+		MinEventSeq uint64 `json:"min_event_seq,omitzero"`
+	}{seq})
 	if err != nil {
 		return 0, err
 	}
-	defer records.Stop()
-	open := map[string]bool{}
-	for {
-		msg, err := records.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return 0, err
-		}
-		d, err := deliveryOf(msg)
-		if err != nil {
-			return 0, err
-		}
-		if id := strings.TrimPrefix(d.ID, string(d.Type)+"/"); d.Type == SummaryStarted {
-			open[id] = true
-		} else {
-			delete(open, id)
-		}
-		if len(open) == 0 && d.Seq >= atLeast {
-			return d.Seq, nil
-		}
+	reply, err := g.request(ctx, "precis.thread.get."+token, body)
+	if err != nil {
+		return 0, err
 	}
+	switch code := reply.Header.Get(serviceErrorCodeHeader); code {
+	case "":
+	case serviceNotFound: // every event of the thread is decided, and none has made anything
+		return 0, nil
+	case serviceUnavailable:
+		return 0, errUnavailable
+	default:
+		return 0, fmt.Errorf("%s: %s", code, reply.Header.Get(serviceErrorHeader))
+	}
+	var counters struct {
+		SummariesStarted uint64 `json:"summaries_started"`
+	}
+	if err := json.Unmarshal(reply.Data, &counters); err != nil {
+		return 0, fmt.Errorf("read the processor's answer: %w", err)
+	}
+	return counters.SummariesStarted, nil
 }
 
-// forget takes the consumer away, also when the wait was ended by its context.
-func (g *Gate) forget(stream jetstream.Stream, consumer jetstream.Consumer) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+// errUnavailable is a processor that can't answer now: it is catching up, or the event has not reached it yet.
+var errUnavailable = errors.New("the processor is not ready to answer")
+
+// request asks once. The answer is lost with the connection: a change of its status ends the request.
+func (g *Gate) request(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, gateRequest)
 	defer cancel()
-	_ = stream.DeleteConsumer(ctx, consumer.CachedInfo().Name)
+	status := g.nc.StatusChanged(nats.RECONNECTING, nats.CONNECTED, nats.CLOSED)
+	defer g.nc.RemoveStatusListener(status)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-status:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	reply, err := g.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: subject, Data: body})
+	cancel()
+	<-watched
+	return reply, err
 }
 
-// settledAt forgets what it knows of another stream of the name, whose sequences mean nothing in this one.
-func (g *Gate) settledAt(token string, made time.Time) uint64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !made.Equal(g.made) {
-		g.made = made
-		clear(g.settled)
-	}
-	return g.settled[token]
-}
-
-func (g *Gate) settle(token string, seq uint64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.settled) >= gateMemory {
-		clear(g.settled)
-	}
-	g.settled[token] = max(g.settled[token], seq)
+// passing says whether asking again may help.
+func (g *Gate) passing(err error) bool {
+	return !g.nc.IsClosed() && (errors.Is(err, errUnavailable) || errors.Is(err, nats.ErrNoResponders) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, nats.ErrTimeout) ||
+		errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrReconnectBufExceeded))
 }
 
 // pause waits, unless the context ends.

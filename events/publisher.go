@@ -33,8 +33,9 @@ type Publisher struct {
 	stopped chan struct{}
 
 	mu      sync.Mutex
-	lastErr error // why the events in the buffer are still there
-	refused error // the first event that the server won't take
+	lastErr error  // why the events in the buffer are still there
+	refused error  // the first event that the server won't take
+	lastSeq uint64 // the highest sequence of a stored event
 }
 
 // NewPublisher returns a publisher over a connection, which should reconnect without end (Connect makes one
@@ -93,10 +94,12 @@ func (p *Publisher) marshal(ctx context.Context, t Type, thread string, value an
 	return p.Publish(ctx, t, thread, data)
 }
 
-// Publish accepts an event whose data is written already, as it stands; whether it holds to the schema is for
-// the processor to say. While the buffer is full it waits for the context, and fails with ErrBufferFull when
-// that ends first. It fails with ErrTooLarge where neither buffer nor server would ever take the event, and
-// with ErrPublisherClosed after Close.
+// Publish accepts an event whose data is written already, as it stands. It fails with a *RejectError where the
+// processor would reject the event whatever its thread holds (PublisherOptions.Unchecked leaves that to the
+// processor); a conflict with an earlier event is found by the processor alone, and published to REJECTED.
+// While the buffer is full it waits for the context, and fails with ErrBufferFull when that ends first. It fails
+// with ErrTooLarge where neither buffer nor server would ever take the event, and with ErrPublisherClosed after
+// Close.
 func (p *Publisher) Publish(ctx context.Context, t Type, thread string, data []byte) (*Receipt, error) {
 	if !t.Incoming() {
 		return nil, fmt.Errorf("publish event: %w: %q", ErrType, string(t))
@@ -110,6 +113,11 @@ func (p *Publisher) Publish(ctx context.Context, t Type, thread string, data []b
 	}
 	if limit := p.limit(); len(data) > limit {
 		return nil, fmt.Errorf("publish event: %w: %d bytes, at most %d", ErrTooLarge, len(data), limit)
+	}
+	if !p.opts.Unchecked {
+		if _, reject := Decode(Raw{Subject: subject, Body: data}, Limits{EventBytes: p.opts.EventBytes}); reject != nil {
+			return nil, fmt.Errorf("publish event: %w", reject)
+		}
 	}
 	if err := p.reserve(ctx, len(data)); err != nil {
 		return nil, fmt.Errorf("publish event: %w", err)
@@ -171,6 +179,14 @@ func (p *Publisher) Flush(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.refused
+}
+
+// LastSeq is the highest EVENTS sequence of an event that this publisher has stored; 0 before the first. After Flush
+// it covers everything accepted before: Gate.Wait and a request's min_event_seq take it.
+func (p *Publisher) LastSeq() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lastSeq
 }
 
 // Close flushes and ends the publisher, and returns when all that it started has ended. What is not stored when

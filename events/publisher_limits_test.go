@@ -135,7 +135,7 @@ func TestPublisherClose(t *testing.T) {
 	if _, err := r.Wait(within(t)); !errors.Is(err, events.ErrPublisherClosed) {
 		t.Errorf("receipt: %v", err)
 	}
-	if _, err := p.Publish(within(t), events.ToolResult, "t", nil); !errors.Is(err, events.ErrPublisherClosed) {
+	if _, err := p.Publish(within(t), events.ToolResult, "t", []byte(`{"message_id":"late","content":""}`)); !errors.Is(err, events.ErrPublisherClosed) {
 		t.Errorf("publish: %v", err)
 	}
 	if err := p.Close(within(t)); !errors.Is(err, events.ErrUnsent) {

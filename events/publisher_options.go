@@ -27,7 +27,12 @@ type PublisherOptions struct {
 	AckWait time.Duration
 	// RetryWait is the pause before sending again after a refusal; it doubles up to 32 times that. Default 50ms.
 	RetryWait time.Duration
-	// Warn is told of attempts that failed and are repeated; it must not block. Default: nobody is told.
+	// EventBytes is the processor's limits.event_bytes, where it is known: a longer event is refused before it is
+	// sent. Default 0: not checked.
+	EventBytes int
+	// Unchecked sends events without decoding them first. The processor rejects what is wrong with them.
+	Unchecked bool
+	// Warn is called with the error of an attempt that is repeated; it must not block. Default: no call.
 	Warn func(error)
 }
 
@@ -51,6 +56,8 @@ func (o PublisherOptions) Validate() error {
 		return fmt.Errorf("publisher options: buffer of %d events and %d bytes", o.BufferEvents, o.BufferBytes)
 	case o.BatchEvents < 0 || o.BatchEvents > maxBatchEvents:
 		return fmt.Errorf("publisher options: batches of %d events, at most %d", o.BatchEvents, maxBatchEvents)
+	case o.EventBytes < 0:
+		return fmt.Errorf("publisher options: events of %d bytes", o.EventBytes)
 	case o.AckWait < 0 || o.RetryWait < 0:
 		return fmt.Errorf("publisher options: negative wait")
 	}

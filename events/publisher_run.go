@@ -50,6 +50,11 @@ func (p *Publisher) deliver(ctx context.Context, batch []*pending) error {
 
 // settle tells a batch's receipts. The server stores a batch in one piece, so that its last sequence tells all.
 func (p *Publisher) settle(batch []*pending, last uint64, err error) {
+	if err == nil {
+		p.mu.Lock()
+		p.lastSeq = max(p.lastSeq, last)
+		p.mu.Unlock()
+	}
 	for i, ev := range batch {
 		p.release(ev)
 		ev.data = nil // the queue remembers its newest event

@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -224,5 +225,49 @@ func TestPublisherSwallowsNothing(t *testing.T) {
 	closePublisher(t, p)
 	if n := len(stored(t, stream)); n != 10 {
 		t.Errorf("%d of 10 are stored", n)
+	}
+}
+
+// What the processor would reject whatever its thread holds is refused before it is sent.
+func TestPublisherChecks(t *testing.T) {
+	checkLeaks(t)
+	s := startServer(t)
+	stream := s.stream(s.connect(), eventsStream())
+	p := newPublisher(t, s, events.PublisherOptions{EventBytes: 100})
+	for code, c := range map[string]struct {
+		typ  events.Type
+		data string
+	}{
+		events.CodeInvalidJSON:    {events.ThreadMessage, `{"message_id":`},
+		events.CodeSchema:         {events.ThreadMessage, `{"message_id":"m1","content":"no role"}`},
+		events.CodeThreadMismatch: {events.ToolResult, `{"message_id":"m1","thread_id":"other","content":""}`},
+		events.CodeTypeMismatch:   {events.ToolResult, `{"message_id":"m1","type":"message.edited","content":""}`},
+		events.CodeTooLarge:       {events.ToolResult, `{"message_id":"m1","content":"` + strings.Repeat("x", 100) + `"}`},
+	} {
+		_, err := p.Publish(within(t), c.typ, "t", []byte(c.data))
+		var reject *events.RejectError
+		if !errors.As(err, &reject) || reject.Code != code {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+	if err := p.Flush(within(t)); err != nil || p.LastSeq() != 0 {
+		t.Errorf("flush: %v, last sequence %d", err, p.LastSeq())
+	}
+	publish(t, p, "t", 1)
+	if err := p.Flush(within(t)); err != nil || p.LastSeq() != 1 {
+		t.Errorf("flush: %v, last sequence %d, want 1", err, p.LastSeq())
+	}
+	raw := newPublisher(t, s, events.PublisherOptions{Unchecked: true})
+	if _, err := raw.Publish(within(t), events.ThreadMessage, "t", []byte("{}")); err != nil {
+		t.Errorf("unchecked: %v", err)
+	}
+	if err := raw.Flush(within(t)); err != nil || raw.LastSeq() != 2 {
+		t.Errorf("flush: %v, last sequence %d, want 2", err, raw.LastSeq())
+	}
+	if got := stored(t, stream); len(got) != 2 {
+		t.Errorf("%d events are stored, want 2", len(got))
+	}
+	if err := errors.Join(p.Close(within(t)), raw.Close(within(t))); err != nil {
+		t.Error(err)
 	}
 }

@@ -89,6 +89,10 @@ func summariesStream() jetstream.StreamConfig {
 	}}
 }
 
+func rejectedStream() jetstream.StreamConfig {
+	return jetstream.StreamConfig{Name: "REJECTED", AllowDirect: true, Subjects: []string{"event.rejected.*"}}
+}
+
 func (s *testServer) stream(nc *nats.Conn, config jetstream.StreamConfig) jetstream.Stream {
 	s.t.Helper()
 	return makeStream(s.t, nc, config)

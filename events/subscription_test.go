@@ -61,7 +61,8 @@ func TestSubscriptionResumes(t *testing.T) {
 	for n := range 4 {
 		r.created(fmt.Sprintf("t.%d", n), fmt.Sprintf("sum_%d", n))
 	}
-	opts := events.SubscriptionOptions{Durable: "mine"}
+	// A restarted server has forgotten what was given back, and delivers it again after the ack wait.
+	opts := events.SubscriptionOptions{Durable: "mine", AckWait: time.Second}
 	want(t, follow(t, s, opts, 2, always), "summary.created/sum_0", "summary.created/sum_1")
 	s.stop()
 	s.start()
@@ -188,7 +189,6 @@ func TestDeliveryRecord(t *testing.T) {
 func TestSubscriptionWrongUse(t *testing.T) {
 	_, r := startSubscription(t)
 	for name, bad := range map[string]events.SubscriptionOptions{
-		"no name":  {},
 		"from":     {Durable: "d", From: "yesterday"},
 		"ack wait": {Durable: "d", AckWait: time.Millisecond},
 		"type":     {Durable: "d", Types: []events.Type{events.ToolResult}},
@@ -196,6 +196,117 @@ func TestSubscriptionWrongUse(t *testing.T) {
 	} {
 		if _, err := events.Subscribe(within(t), r.nc, bad); err == nil {
 			t.Errorf("%s is accepted", name)
+		}
+	}
+}
+
+// Two sessions that share a durable name by mistake are told; the first one keeps what it follows.
+func TestDurableNameInUse(t *testing.T) {
+	s, r := startSubscription(t)
+	first := events.SubscriptionOptions{Durable: "agent", Thread: "a"}
+	sub, err := events.Subscribe(within(t), r.nc, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, other := range map[string]events.SubscriptionOptions{
+		"thread": {Durable: "agent", Thread: "b"},
+		"all":    {Durable: "agent"},
+		"types":  {Durable: "agent", Thread: "a", Types: []events.Type{events.SummaryCreated}},
+	} {
+		_, err := events.Subscribe(within(t), r.nc, other)
+		if !errors.Is(err, events.ErrDurableInUse) || !strings.Contains(err.Error(), "summary.created.a") {
+			t.Errorf("another %s: %v", name, err)
+		}
+	}
+	if _, err := events.Subscribe(within(t), r.nc, first); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+	r.created("b", "sum_b")
+	r.created("a", "sum_a")
+	ctx, stop := context.WithCancel(within(t))
+	var got []string
+	err = sub.Run(ctx, func(_ context.Context, d events.Delivery) error {
+		got = append(got, d.ID)
+		stop()
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	want(t, got, "summary.created/sum_a")
+	if err := events.Unsubscribe(within(t), r.nc, "agent"); err != nil {
+		t.Error(err)
+	}
+	want(t, follow(t, s, events.SubscriptionOptions{Durable: "agent", Thread: "b"}, 1, always), "summary.created/sum_b")
+	if err := events.Unsubscribe(within(t), r.nc, "unknown"); err != nil {
+		t.Errorf("unsubscribe of an unknown name: %v", err)
+	}
+}
+
+// Without a durable name nothing is left on the server, a failed record comes again, and a restart of the server
+// neither loses nor repeats one.
+func TestSubscriptionOfASession(t *testing.T) {
+	s, r := startSubscription(t)
+	r.created("t", "sum_0")
+	sub, err := events.Subscribe(within(t), r.nc, events.SubscriptionOptions{Thread: "t", From: events.FromNow, RetryWait: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.created("t", "sum_1") // before Run, and after Subscribe
+	r.created("other", "sum_x")
+	ctx, stop := context.WithCancel(within(t))
+	defer stop()
+	var got []string
+	attempts := 0
+	err = sub.Run(ctx, func(_ context.Context, d events.Delivery) error {
+		if attempts++; attempts < 3 {
+			return errors.New("not yet")
+		}
+		got = append(got, d.ID)
+		switch len(got) {
+		case 1:
+			s.stop()
+			s.start()
+			go r.created("t", "sum_2")
+		case 2:
+			stop()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	want(t, got, "summary.created/sum_1", "summary.created/sum_2")
+	want(t, follow(t, s, events.SubscriptionOptions{Thread: "t"}, 3, always), "summary.created/sum_0", "summary.created/sum_1", "summary.created/sum_2")
+}
+
+// A subscription that is asked for rejections has them from REJECTED, beside the records of SUMMARIES.
+func TestSubscriptionOfRejections(t *testing.T) {
+	s, r := startSubscription(t)
+	s.stream(r.nc, rejectedStream())
+	r.created("t", "sum_1")
+	r.rejected("t", 7)
+	r.rejected("other", 8)
+	for _, durable := range []string{"", "mine"} {
+		opts := events.SubscriptionOptions{Durable: durable, Thread: "t", Types: []events.Type{events.SummaryCreated, events.EventRejected}}
+		var refused []uint64
+		got := follow(t, s, opts, 2, func(d events.Delivery) error {
+			if d.Type != events.EventRejected {
+				_, err := d.Rejected()
+				if !errors.Is(err, events.ErrType) {
+					t.Errorf("a record read as a rejection: %v", err)
+				}
+				return nil
+			}
+			rejected, err := d.Rejected()
+			if err != nil || d.Thread != "t" {
+				return fmt.Errorf("thread %q: %w", d.Thread, err)
+			}
+			refused = append(refused, rejected.StreamSeq)
+			return nil
+		})
+		if len(got) != 2 || len(refused) != 1 || refused[0] != 7 {
+			t.Errorf("durable %q: records %v, rejections of %v", durable, got, refused)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 
 	"precis/events"
@@ -23,6 +24,21 @@ func (r records) publish(typ events.Type, thread, id string, record events.Recor
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.send(typ, thread, id, data)
+}
+
+func (r records) rejected(thread string, seq uint64) {
+	r.t.Helper()
+	why := &events.RejectError{Code: events.CodeSchema, Message: "required", Field: "role"}
+	data, err := json.Marshal(events.NewRejected(events.Raw{Subject: "thread.message." + thread, Body: []byte("{}")}, seq, why, 1000))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.send(events.EventRejected, thread, itoa(int(seq)), data)
+}
+
+func (r records) send(typ events.Type, thread, id string, data []byte) {
+	r.t.Helper()
 	subject, err := events.Subject(typ, thread)
 	if err != nil {
 		r.t.Fatal(err)
@@ -41,12 +57,12 @@ func (r records) publish(typ events.Type, thread, id string, record events.Recor
 	}
 }
 
-func (r records) started(thread, id string) {
-	r.publish(events.SummaryStarted, thread, id, &events.Started{SummaryID: id})
-}
-
 func (r records) created(thread, id string) {
 	r.publish(events.SummaryCreated, thread, id, &events.Summary{ID: id})
+}
+
+func (r records) started(thread, id string) {
+	r.publish(events.SummaryStarted, thread, id, &events.Started{SummaryID: id})
 }
 
 func (r records) failed(thread, id string) {

@@ -50,7 +50,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("tail wrote\n%s\nwant\n%s", tailed.stdout, got.stdout)
 	}
 	again := newServer(t)
-	command(t, again, got.stdout, "publish", "-").wants(t, exitDone, "6 events of 1 threads", "")
+	command(t, again, got.stdout, "publish", "-").wants(t, exitDone, "6 events of 1 thread", "")
 	second := command(t, again, "", "export", "t x")
 	if second.stdout != got.stdout {
 		t.Errorf("the second export differs:\n%s\nwant\n%s", second.stdout, got.stdout)

@@ -47,6 +47,14 @@ func clip(text string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
+// counted is a number with its noun, in the singular or with an s.
+func counted(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return grouped(n) + " " + noun
+}
+
 // grouped writes a number with its thousands apart: 12,345.
 func grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)

@@ -16,16 +16,21 @@ import (
 // publishCmd publishes event files.
 type publishCmd struct {
 	serverFlags
-	Files []string `arg:"" name:"file" help:"Event files; - is standard input."`
+	Files   []string `arg:"" name:"file" help:"Event files; - is standard input."`
+	Wait    bool     `help:"Wait until the processor has decided every event, and report what it rejects."`
+	NoCheck bool     `name:"no-check" help:"Send events that are not valid, too: the processor rejects them."`
 }
 
 // Help shows the command used.
 func (publishCmd) Help() string {
-	return `An event file has one event a line: its type and its data's fields in one object. A line that can't be published is told with its place and left out, the rest goes on, and the exit status is 1. What precis publishes itself (summaries, invalidations, usage, rejections), as "tail --json" writes it too, is skipped and counted. To publish a file again is safe: the processor knows what it has seen.
+	return `An event file has one event per line: its type and its data's fields in one object. Each event is checked before it is sent. A line that is not valid is reported with its place and skipped, the rest goes on, and the exit status is 1. Records that precis itself publishes (summaries, invalidations, usage, rejections), which "tail --json" writes too, are skipped and counted. Publishing a file again is safe: the processor ignores events that it has seen.
+
+A valid event can still be rejected for what its thread holds (another message under the same id, an edit of no message). With --wait the command reports these with their lines and exits with 1. An edit that waits for its message is not decided yet.
 
 Examples:
 
     processor publish session.jsonl
+    processor publish session.jsonl --wait
     my-agent --events | processor publish -
     processor tail --json --from start --until-caught-up | processor publish - --nats nats://other:4222`
 }
@@ -37,6 +42,8 @@ type publishCounts struct {
 	Skipped   int64   `json:"skipped"` // records of precis itself, as "tail --json" writes them
 	Broken    int64   `json:"broken"`
 	Unsent    int64   `json:"unsent"`
+	Rejected  *int64  `json:"rejected"` // null without --wait: not known
+	LastSeq   uint64  `json:"last_seq"` // the last event's sequence in EVENTS; 0: none was published
 	Threads   int     `json:"threads"`
 	Seconds   float64 `json:"seconds"`
 }
@@ -50,22 +57,31 @@ func (c *publishCmd) Run(ctx context.Context, a *app) error {
 		if err := s.hasStreams(ctx); err != nil {
 			return err
 		}
-		out, err := events.NewPublisher(s.conn, events.PublisherOptions{Warn: a.warnOnce()})
+		out, err := events.NewPublisher(s.conn, events.PublisherOptions{Warn: a.warnOnce(), Unchecked: c.NoCheck})
 		if err != nil {
 			return unreachable("publish: %w", err)
 		}
 		job := &publishing{app: a, out: out, threads: map[string]bool{}, progress: newProgress(a, c.Files)}
+		if c.Wait {
+			if job.verdicts, err = followVerdicts(ctx, s); err != nil {
+				return errors.Join(err, out.Close(ctx))
+			}
+			defer job.verdicts.close()
+		}
 		begun := time.Now()
 		err = job.files(ctx, c.Files)
 		err = errors.Join(err, job.close(ctx))
+		if err == nil {
+			err = job.decided(ctx)
+		}
 		job.progress.done()
 		job.counts.Seconds = time.Since(begun).Seconds()
 		return c.finish(a, job, err)
 	})
 }
 
-// hasStreams tells early that nobody listens. SUMMARIES is asked for first: it stands where EVENTS does as a
-// rule, and agents may ask about it.
+// hasStreams finds out early that no stream takes events. It asks for SUMMARIES first: it is where EVENTS is, and
+// agents may ask about it.
 func (s *server) hasStreams(ctx context.Context) error {
 	_, err := s.js.Stream(ctx, broker.StreamSummaries)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -105,12 +121,37 @@ func (c *publishCmd) finish(a *app, job *publishing, err error) error {
 	case err != nil:
 		return unreachable("%w\nPublish the files again to go on: what has arrived is not counted twice", err)
 	case job.counts.Broken > 0:
-		return wrong("%s lines could not be published", grouped(job.counts.Broken))
+		return wrong("%s could not be published", counted(job.counts.Broken, "line"))
+	case job.counts.Rejected != nil && *job.counts.Rejected > 0:
+		return wrong("the processor rejected %s", counted(*job.counts.Rejected, "event"))
 	}
 	return nil
 }
 
 func (n publishCounts) String() string {
-	return fmt.Sprintf("%s events of %s threads from %d files published in %.1fs, %s records of precis skipped, %s broken lines",
-		grouped(n.Published), grouped(int64(n.Threads)), n.Files, n.Seconds, grouped(n.Skipped), grouped(n.Broken))
+	text := fmt.Sprintf("%s of %s from %s published in %.1fs", counted(n.Published, "event"), counted(int64(n.Threads), "thread"),
+		counted(int64(n.Files), "file"), n.Seconds)
+	if n.LastSeq > 0 {
+		text += fmt.Sprintf(", the last as EVENTS %d", n.LastSeq)
+	}
+	for _, part := range []struct {
+		n    int64
+		text string
+	}{
+		{n.Skipped, counted(n.Skipped, "record") + " of precis skipped"},
+		{n.Broken, counted(n.Broken, "broken line")},
+		{n.rejected(), counted(n.rejected(), "event") + " rejected"},
+	} {
+		if part.n > 0 {
+			text += ", " + part.text
+		}
+	}
+	return text
+}
+
+func (n publishCounts) rejected() int64 {
+	if n.Rejected == nil {
+		return 0
+	}
+	return *n.Rejected
 }

@@ -61,7 +61,7 @@ func TestPublishStops(t *testing.T) {
 	stop()
 	select {
 	case got := <-ended:
-		got.wants(t, exitUnreachable, "1 events of 1 threads", "told to stop before the end of -")
+		got.wants(t, exitUnreachable, "1 event of 1 thread", "told to stop before the end of -")
 	case <-waits.Done():
 		t.Fatal("it waits for its input")
 	}
@@ -77,7 +77,7 @@ no JSON
 {"type":"thread.message","thread_id":"a","message_id":"3","role":"user","content":"the rest goes on"}
 `)
 	got := command(t, b, "", "publish", name, "--json")
-	got.wants(t, exitWrong, `{"files":1,"published":2,"skipped":0,"broken":4,"unsent":0,"threads":1,"seconds":`, "4 lines could not be published")
+	got.wants(t, exitWrong, `{"files":1,"published":2,"skipped":0,"broken":4,"unsent":0,"rejected":null,"last_seq":2,"threads":1,"seconds":`, "4 lines could not be published")
 	for _, place := range []string{name + ": line 2: ", name + ": line 3: ", name + ": line 4: ", name + ": line 5: "} {
 		if !strings.Contains(got.stderr, place) {
 			t.Errorf("%q is not told in\n%s", place, got.stderr)
@@ -86,6 +86,27 @@ no JSON
 	if events := stored(t, b, broker.StreamEvents); len(events) != 2 {
 		t.Errorf("stored %q", events)
 	}
+}
+
+// Events that are not valid are refused before they are sent, or sent as they are where that is asked for; with
+// --wait what the processor rejects is reported with its line.
+func TestPublishReportsRejections(t *testing.T) {
+	p := startProcessor(t, t.TempDir())
+	name := file(t, `{"type":"thread.message","thread_id":"a","message_id":"1","role":"user","content":"hi"}
+{"type":"thread.message","thread_id":"a","message_id":"2","content":"no role"}
+{"type":"thread.message","thread_id":"a","message_id":"1","role":"user","content":"another"}
+{"type":"tool.result","thread_id":"b","message_id":"1","content":"x"}
+`)
+	p.do(t, "", "publish", name).wants(t, exitWrong, "3 events of 2 threads from 1 file published", name+": line 2: publish event: schema: role: required")
+	got := p.do(t, "", "publish", name, "--wait", "--json")
+	got.wants(t, exitWrong, `"broken":1,"unsent":0,"rejected":1,"last_seq":6,`, name+": line 3: rejected: message_conflict: ")
+	got = p.do(t, "", "publish", name, "--wait", "--no-check")
+	got.wants(t, exitWrong, "4 events of 2 threads from 1 file published", name+": line 2: rejected: schema: role: required")
+	if !strings.Contains(got.stdout, ", the last as EVENTS 10, 2 events rejected\n") || !strings.Contains(got.stderr, "line 3: rejected: message_conflict") {
+		t.Errorf("got %q and %q", got.stdout, got.stderr)
+	}
+	p.do(t, `{"type":"tool.result","thread_id":"new","message_id":"1","content":"x"}`, "publish", "-", "--wait", "--json").
+		wants(t, exitDone, `"rejected":0,"last_seq":11,`, "")
 }
 
 // What precis publishes itself stands in what tail --json writes, and is made again from the events: it is no fault
@@ -99,7 +120,7 @@ func TestPublishSkipsRecordsOfPrecis(t *testing.T) {
 {"type":"event.rejected","code":"invalid_json"}
 {"type":"thread.message","thread_id":"a","message_id":"1","role":"user","content":"hi"}
 `
-	command(t, b, lines, "publish", "-").wants(t, exitDone, "1 events of 1 threads from 1 files published", "")
+	command(t, b, lines, "publish", "-").wants(t, exitDone, "1 event of 1 thread from 1 file published", "")
 	command(t, b, lines, "publish", "-", "--json").wants(t, exitDone, `"published":1,"skipped":5,"broken":0,`, "")
 	if events := stored(t, b, broker.StreamEvents); len(events) != 2 {
 		t.Errorf("stored %q", events)
@@ -112,7 +133,7 @@ func TestPublishKeepsOrder(t *testing.T) {
 	var text strings.Builder
 	var want []string
 	for i := range 3000 {
-		thread, data := string(rune('a'+i%7)), `{"message_id":"`+strings.Repeat("m", 1+i%50)+`"`
+		thread, data := string(rune('a'+i%7)), `{"content":"","message_id":"`+strings.Repeat("m", 1+i%50)+`"`
 		text.WriteString(`{"type":"tool.result","thread_id":"` + thread + `",` + data[1:] + "}\n")
 		want = append(want, `tool.result.`+thread+` {"thread_id":"`+thread+`",`+data[1:]+"}")
 	}

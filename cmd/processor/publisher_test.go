@@ -64,7 +64,7 @@ func TestPublishOutlivesTheServer(t *testing.T) {
 func TestPublishWithoutBatches(t *testing.T) {
 	b := newBareServer(t)
 	makeEvents(t, b, jetstream.StreamConfig{})
-	command(t, b, eventLine(1)+eventLine(2)+eventLine(3), "publish", "-").wants(t, exitDone, "3 events of 1 threads", "")
+	command(t, b, eventLine(1)+eventLine(2)+eventLine(3), "publish", "-").wants(t, exitDone, "3 events of 1 thread", "")
 	if got := stored(t, b, broker.StreamEvents); len(got) != 3 || !strings.Contains(got[2], `"m3"`) {
 		t.Errorf("stored %q", got)
 	}
@@ -77,7 +77,7 @@ func TestPublishRefused(t *testing.T) {
 		makeEvents(t, b, jetstream.StreamConfig{MaxMsgSize: 1000, AllowAtomicPublish: atomic})
 		long := strings.Replace(eventLine(2), `""`, `"`+strings.Repeat("x", 2000)+`"`, 1)
 		got := command(t, b, eventLine(1)+long+eventLine(3), "publish", "-")
-		got.wants(t, exitWrong, "2 events of 1 threads from 1 files published", "-: line 2: ")
+		got.wants(t, exitWrong, "2 events of 1 thread from 1 file published", "-: line 2: ")
 		if events := stored(t, b, broker.StreamEvents); len(events) != 2 || !strings.Contains(events[1], `"m3"`) {
 			t.Errorf("stored %q", events)
 		}
@@ -87,7 +87,7 @@ func TestPublishRefused(t *testing.T) {
 func TestPublishTooLong(t *testing.T) {
 	b := newServer(t)
 	long := fmt.Sprintf(`{"type":"tool.result","thread_id":"t","message_id":"m","content":"%s"}`+"\n", strings.Repeat("x", broker.MaxPayload))
-	command(t, b, long+eventLine(2), "publish", "-").wants(t, exitWrong, "1 events of 1 threads", "-: line 1: ")
+	command(t, b, long+eventLine(2), "publish", "-").wants(t, exitWrong, "1 event of 1 thread", "-: line 1: ")
 }
 
 func makeEvents(t *testing.T, b *broker.Broker, cfg jetstream.StreamConfig) {

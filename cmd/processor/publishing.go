@@ -25,6 +25,15 @@ type publishing struct {
 	threads  map[string]bool
 	progress *progress
 	counts   publishCounts
+	verdicts *verdicts // nil: nothing waits for the processor
+	stored   []storedLine
+}
+
+// storedLine is a line whose event stands in EVENTS.
+type storedLine struct {
+	name string
+	line int
+	seq  uint64
 }
 
 // outgoing is a line whose event the publisher has accepted.
@@ -108,6 +117,11 @@ func (p *publishing) publish(ctx context.Context, name string, event events.File
 	}
 	patient, cancel := context.WithTimeout(ctx, publishPatience)
 	defer cancel()
+	if p.verdicts != nil {
+		if err := p.verdicts.begin(patient, event.Thread); err != nil {
+			return err
+		}
+	}
 	receipt, err := p.out.Publish(patient, event.Type, event.Thread, event.Data)
 	switch {
 	case isLinesFault(err):
@@ -121,9 +135,10 @@ func (p *publishing) publish(ctx context.Context, name string, event events.File
 	return nil
 }
 
-// isLinesFault tells what is wrong with one line from what ends the run.
+// isLinesFault says whether err is about one line, and not the end of the run.
 func isLinesFault(err error) bool {
-	return errors.Is(err, events.ErrType) || errors.Is(err, events.ErrThreadID) || errors.Is(err, events.ErrTooLarge)
+	var reject *events.RejectError
+	return errors.As(err, &reject) || errors.Is(err, events.ErrType) || errors.Is(err, events.ErrThreadID) || errors.Is(err, events.ErrTooLarge)
 }
 
 // settle counts the oldest events whose fate is known.
@@ -143,10 +158,14 @@ func (p *publishing) settle() {
 }
 
 func (p *publishing) count(o outgoing) {
-	_, err := o.receipt.Wait(context.Background()) // it is done
+	seq, err := o.receipt.Wait(context.Background()) // it is done
 	switch {
 	case err == nil:
 		p.counts.Published++
+		p.counts.LastSeq = max(p.counts.LastSeq, seq)
+		if p.verdicts != nil {
+			p.stored = append(p.stored, storedLine{name: o.name, line: o.line, seq: seq})
+		}
 	case errors.Is(err, events.ErrRefused):
 		p.broken(o.name, fmt.Errorf("line %d: %w", o.line, err))
 	default:
@@ -171,7 +190,26 @@ func (p *publishing) close(ctx context.Context) error {
 	return err
 }
 
-// broken tells a line that is published nowhere.
+// decided waits for the processor where that is asked for, and reports what it rejected.
+func (p *publishing) decided(ctx context.Context) error {
+	if p.verdicts == nil {
+		return nil
+	}
+	if err := p.verdicts.until(ctx, p.counts.LastSeq); err != nil {
+		return err
+	}
+	p.counts.Rejected = new(int64)
+	for _, line := range p.stored {
+		if rejected := p.verdicts.of(line.seq); rejected != nil {
+			*p.counts.Rejected++
+			p.progress.clear()
+			p.app.note("%s: line %d: rejected: %s: %s", line.name, line.line, rejected.Code, why(*rejected))
+		}
+	}
+	return nil
+}
+
+// broken reports a line that is not published.
 func (p *publishing) broken(name string, err error) {
 	p.counts.Broken++
 	p.progress.clear()

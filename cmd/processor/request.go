@@ -45,6 +45,9 @@ func (s *server) ask(ctx context.Context, endpoint, id string, request any) ([]b
 	return reply.Data, replyError(reply)
 }
 
+// errNotReady is an answer that a later request can have.
+var errNotReady = errors.New("the processor has not caught up or does not own this thread")
+
 // replyError turns the service's error headers into an error with its exit status.
 func replyError(reply *nats.Msg) error {
 	code, message := reply.Header.Get(micro.ErrorCodeHeader), reply.Header.Get(micro.ErrorHeader)
@@ -58,7 +61,7 @@ func replyError(reply *nats.Msg) error {
 	case "413":
 		return unreachable("%s: the answer is larger than the server lets through; ask for less (--lines, --max-tokens), or raise its max_payload", message)
 	case "503":
-		return unreachable("%s: the processor has not caught up or does not own this thread; try again in a moment", message)
+		return unreachable("%s: %w; try again in a moment", message, errNotReady)
 	default:
 		return unreachable("the processor answers %s: %s", code, message)
 	}

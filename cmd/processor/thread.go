@@ -35,6 +35,7 @@ type threadReply struct {
 	TokensLive      int64   `json:"tokens_live"`
 	SummariesActive int64   `json:"summaries_active"`
 	SummariesStale  int64   `json:"summaries_stale"`
+	SummariesMade   int64   `json:"summaries_started"`
 	LLMInputTokens  int64   `json:"llm_input_tokens"`
 	LLMOutputTokens int64   `json:"llm_output_tokens"`
 	CostMicroUSD    *int64  `json:"cost_microusd"`
@@ -71,7 +72,7 @@ func (t threadReply) table(thread string) *table {
 		grouped(t.Duplicates), grouped(t.Rejected), grouped(t.WaitingEdits)))
 	out.add("Size", fmt.Sprintf("%s bytes, %s tokens", grouped(t.Bytes), grouped(t.TokensTotal)))
 	out.add("In a prompt", change(t.TokensTotal, t.TokensLive, "tokens"))
-	out.add("Summaries", fmt.Sprintf("%s active, %s stale", grouped(t.SummariesActive), grouped(t.SummariesStale)))
+	out.add("Summaries", fmt.Sprintf("%s active, %s stale, %s being made", grouped(t.SummariesActive), grouped(t.SummariesStale), grouped(t.SummariesMade)))
 	out.add("Model calls", fmt.Sprintf("%s tokens in, %s out, %s", grouped(t.LLMInputTokens), grouped(t.LLMOutputTokens), t.cost()))
 	out.add("Log", fmt.Sprintf("up to event %d", t.EventSeq))
 	out.addIf("Chain", t.ChainHead)

@@ -90,7 +90,7 @@ func sampleThread() string {
 
 func TestTheWholeWay(t *testing.T) {
 	p := startProcessor(t, t.TempDir())
-	p.do(t, sampleThread(), "publish", "-").wants(t, exitDone, "7 events of 1 threads", "")
+	p.do(t, sampleThread(), "publish", "-").wants(t, exitDone, "7 events of 1 thread", "")
 	p.awaits(t, "summary.invalidated", 1)
 
 	var record struct {

@@ -33,12 +33,9 @@ func newSession(ctx context.Context, nc *nats.Conn, thread string, out io.Writer
 	if err != nil {
 		return nil, err
 	}
-	name, err := events.Token(thread) // a thread's id may hold what a durable name may not
-	if err != nil {
-		return nil, err
-	}
+	// Without a durable name the subscription lives as long as the session, and no other session can share it.
 	subscription, err := events.Subscribe(ctx, nc, events.SubscriptionOptions{
-		Durable: name, Thread: thread, Types: []events.Type{events.SummaryCreated, events.SummaryInvalidated},
+		Thread: thread, Types: []events.Type{events.SummaryCreated, events.SummaryInvalidated},
 	})
 	if err != nil {
 		return nil, err
@@ -52,7 +49,7 @@ func newSession(ctx context.Context, nc *nats.Conn, thread string, out io.Writer
 	return s, nil
 }
 
-// remember takes a record; it is done when this returns, and comes again after a crash before that.
+// remember takes a record over; the next one comes when this returns.
 func (s *session) remember(ctx context.Context, d events.Delivery) error {
 	record, err := d.Record()
 	if err != nil {
@@ -76,12 +73,12 @@ func (s *session) call(ctx context.Context, call events.ToolCall) error {
 	return err
 }
 
-// settled waits until everything published is stored, and no summary of the thread is in the making.
+// settled waits until everything published is stored and decided, and no summary of the thread is being made.
 func (s *session) settled(ctx context.Context) error {
 	if err := s.publisher.Flush(ctx); err != nil {
 		return err
 	}
-	return s.gate.Wait(ctx, s.thread)
+	return s.gate.Wait(ctx, s.thread, s.publisher.LastSeq())
 }
 
 // summaryOf waits for the summary of one message.

@@ -59,19 +59,26 @@ func promptOf(t testing.TB, b *broker.Broker, thread string, request string) (pr
 // serving is a running processor that answers requests.
 func serving(t testing.TB, o processor.Options) *running {
 	t.Helper()
-	p := start(t, o)
+	p, stop := servingUntil(t, o)
+	t.Cleanup(stop)
+	return p
+}
+
+// servingUntil is a processor that answers until stop is called.
+func servingUntil(t testing.TB, o processor.Options) (p *running, stop func()) {
+	t.Helper()
+	p = start(t, o)
 	svc, err := service.Start(o.Broker.Conn(), p, service.Options{Logger: logger(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	<-p.Ready()
+	return p, func() {
 		if err := svc.Stop(); err != nil {
 			t.Errorf("stop service: %v", err)
 		}
 		p.end()
-	})
-	<-p.Ready()
-	return p
+	}
 }
 
 func TestContextOfALongThread(t *testing.T) {

@@ -14,26 +14,28 @@ type threadRequest struct {
 
 // threadReply is the answer of precis.thread.get.
 type threadReply struct {
-	ThreadID        string  `json:"thread_id"`
-	Partition       int     `json:"partition"`
-	Messages        uint64  `json:"messages"`
-	ToolResults     uint64  `json:"tool_results"`
-	Edits           uint64  `json:"edits"`
-	Duplicates      uint64  `json:"duplicates"`
-	Rejected        uint64  `json:"rejected"`
-	WaitingEdits    uint64  `json:"waiting_edits"`
-	TokensTotal     int64   `json:"tokens_total"`
-	Bytes           int64   `json:"bytes"`
-	TokensLive      int64   `json:"tokens_live"`
-	SummariesActive uint64  `json:"summaries_active"`
-	SummariesStale  uint64  `json:"summaries_stale"`
-	LLMInput        int64   `json:"llm_input_tokens"`
-	LLMOutput       int64   `json:"llm_output_tokens"`
-	CostMicroUSD    int64   `json:"cost_microusd"`
-	CostUnknown     uint64  `json:"calls_of_unknown_cost"`
-	EventSeq        uint64  `json:"event_seq"`
-	ChainSeq        uint64  `json:"chain_seq"`
-	ChainHead       *string `json:"chain_head"`
+	ThreadID        string `json:"thread_id"`
+	Partition       int    `json:"partition"`
+	Messages        uint64 `json:"messages"`
+	ToolResults     uint64 `json:"tool_results"`
+	Edits           uint64 `json:"edits"`
+	Duplicates      uint64 `json:"duplicates"`
+	Rejected        uint64 `json:"rejected"`
+	WaitingEdits    uint64 `json:"waiting_edits"`
+	TokensTotal     int64  `json:"tokens_total"`
+	Bytes           int64  `json:"bytes"`
+	TokensLive      int64  `json:"tokens_live"`
+	SummariesActive uint64 `json:"summaries_active"`
+	SummariesStale  uint64 `json:"summaries_stale"`
+	// SummariesStarted counts those that are being made: summary.started without its end.
+	SummariesStarted uint64  `json:"summaries_started"`
+	LLMInput         int64   `json:"llm_input_tokens"`
+	LLMOutput        int64   `json:"llm_output_tokens"`
+	CostMicroUSD     int64   `json:"cost_microusd"`
+	CostUnknown      uint64  `json:"calls_of_unknown_cost"`
+	EventSeq         uint64  `json:"event_seq"`
+	ChainSeq         uint64  `json:"chain_seq"`
+	ChainHead        *string `json:"chain_head"`
 }
 
 func (s *Service) thread(ctx context.Context, token string, body []byte) (any, error) {
@@ -64,7 +66,7 @@ func replyOf(h *thread.Header, partition int) threadReply {
 		Messages: h.Messages, ToolResults: h.ToolResults, Edits: h.Edits,
 		Duplicates: h.Duplicates + h.Ignored, Rejected: h.Rejected, WaitingEdits: h.Waiting,
 		TokensTotal: h.Tokens, Bytes: h.Bytes, TokensLive: h.TokensLive,
-		SummariesActive: h.SummariesActive, SummariesStale: h.SummariesStale,
+		SummariesActive: h.SummariesActive, SummariesStale: h.SummariesStale, SummariesStarted: h.Jobs,
 		LLMInput: h.LLMInput, LLMOutput: h.LLMOutput, CostMicroUSD: h.CostMicroUSD, CostUnknown: h.CostUnknown,
 		EventSeq: h.EventSeq, ChainSeq: h.ChainSeq,
 	}
