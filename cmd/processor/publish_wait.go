@@ -51,7 +51,7 @@ func followVerdicts(ctx context.Context, s *server) (*verdicts, error) {
 
 func (v *verdicts) close() {
 	v.stop()
-	<-v.ended
+	_ = <-v.ended // arrived has reported what ended it early
 }
 
 func (v *verdicts) add(_ context.Context, d events.Delivery) error {
