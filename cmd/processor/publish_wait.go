@@ -23,7 +23,8 @@ const decidedPatience = 2 * time.Minute
 type verdicts struct {
 	server *server
 	stop   context.CancelFunc
-	ended  chan error
+	ended  chan struct{} // closed with err set when the subscription has ended
+	err    error
 
 	mu       sync.Mutex
 	changed  chan struct{}               // closed and made anew with each rejection
@@ -35,7 +36,7 @@ type verdicts struct {
 // followVerdicts begins to listen.
 func followVerdicts(ctx context.Context, s *server) (*verdicts, error) {
 	v := &verdicts{
-		server: s, ended: make(chan error, 1), changed: make(chan struct{}),
+		server: s, ended: make(chan struct{}), changed: make(chan struct{}),
 		rejected: map[uint64]*events.Rejected{}, seen: map[string]uint64{}, before: map[string]uint64{},
 	}
 	rejections, err := events.Subscribe(ctx, s.conn, events.SubscriptionOptions{
@@ -45,13 +46,16 @@ func followVerdicts(ctx context.Context, s *server) (*verdicts, error) {
 		return nil, serverError("follow REJECTED", err)
 	}
 	ctx, v.stop = context.WithCancel(ctx)
-	go func() { v.ended <- rejections.Run(ctx, v.add) }()
+	go func() {
+		defer close(v.ended)
+		v.err = rejections.Run(ctx, v.add)
+	}()
 	return v, nil
 }
 
 func (v *verdicts) close() {
 	v.stop()
-	_ = <-v.ended // arrived has reported what ended it early
+	<-v.ended
 }
 
 func (v *verdicts) add(_ context.Context, d events.Delivery) error {
@@ -146,9 +150,8 @@ func (v *verdicts) arrived(ctx context.Context, thread string, n uint64) error {
 		}
 		select {
 		case <-changed:
-		case err := <-v.ended:
-			v.ended <- err
-			return serverError("follow REJECTED", errors.Join(err, errors.New("the subscription ended")))
+		case <-v.ended:
+			return serverError("follow REJECTED", errors.Join(v.err, errors.New("the subscription ended")))
 		case <-ctx.Done():
 			return unreachable("%d of %d rejections of thread %q are in REJECTED: %w", seen, n, printable(thread), ctx.Err())
 		}
