@@ -15,6 +15,11 @@ type Broker struct {
 	js     jetstream.JetStream
 	server *embedded // nil: external
 	closed chan struct{}
+
+	opts    Options       // as connected with
+	extra   []nats.Option // of every connection
+	service *nats.Conn    // nil: nobody asked for it
+	served  chan struct{} // closed with it
 }
 
 // Open starts the embedded server or connects to the external one. It fails
@@ -35,22 +40,44 @@ func Open(ctx context.Context, o Options) (*Broker, error) {
 }
 
 func (b *Broker) open(ctx context.Context, o Options) (err error) {
-	var extra []nats.Option
 	if o.URL == "" {
 		if b.server, err = startEmbedded(ctx, o); err != nil {
 			return err
 		}
-		o.URL, extra = b.server.reach()
+		o.URL, b.extra = b.server.reach()
+		o.Service = b.server.service
 	} else {
-		extra = clientTLS(o.TLS)
+		b.extra = clientTLS(o.TLS)
 	}
-	if b.nc, err = connect(o, b.closed, extra...); err != nil {
+	b.opts = o
+	if b.nc, err = connect(o, b.closed, b.extra...); err != nil {
 		return err
 	}
 	if b.js, err = jetstream.New(b.nc); err != nil {
 		return fmt.Errorf("set up JetStream: %w", err)
 	}
 	return checkJetStream(ctx, b.js, o.ConnectTimeout)
+}
+
+// OpenService makes the connection that requests are answered on: as a user who may publish replies and nothing else,
+// where there is one. It belongs to the Broker: don't close it.
+func (b *Broker) OpenService() (*nats.Conn, error) {
+	if b.service != nil {
+		return b.service, nil
+	}
+	o := b.opts
+	o.Name += " service"
+	if o.Service != (Login{}) {
+		o.forService = true
+		o.Creds, o.User, o.Password, o.Token = o.Service.Creds, o.Service.User, o.Service.Password, o.Service.Token
+	}
+	served := make(chan struct{})
+	nc, err := connect(o, served, b.extra...)
+	if err != nil {
+		return nil, fmt.Errorf("open the service's connection: %w", err)
+	}
+	b.service, b.served = nc, served
+	return nc, nil
 }
 
 // Conn is the shared connection. It belongs to the Broker: don't close it.
@@ -86,7 +113,7 @@ func (b *Broker) Broken() <-chan error {
 // connection and, if embedded, shuts the server down and waits for its files.
 // It is not safe for concurrent use; a second call does nothing.
 func (b *Broker) Close(ctx context.Context) error {
-	err := b.closeConn(ctx)
+	err := errors.Join(drain(ctx, b.service, b.served), drain(ctx, b.nc, b.closed))
 	if b.server != nil {
 		err = errors.Join(err, b.server.stop(ctx))
 		b.server = nil
@@ -94,18 +121,18 @@ func (b *Broker) Close(ctx context.Context) error {
 	return err
 }
 
-func (b *Broker) closeConn(ctx context.Context) error {
-	if b.nc == nil || b.nc.IsClosed() {
+func drain(ctx context.Context, nc *nats.Conn, closed <-chan struct{}) error {
+	if nc == nil || nc.IsClosed() {
 		return nil
 	}
-	if err := b.nc.Drain(); err != nil { // not connected: nothing can be drained
-		b.nc.Close()
+	if err := nc.Drain(); err != nil { // not connected: nothing can be drained
+		nc.Close()
 	}
 	select {
-	case <-b.closed:
+	case <-closed:
 		return nil
 	case <-ctx.Done():
-		b.nc.Close()
+		nc.Close()
 		return fmt.Errorf("drain broker connection: %w", ctx.Err())
 	}
 }

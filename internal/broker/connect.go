@@ -27,7 +27,7 @@ func connect(o Options, closed chan<- struct{}, extra ...nats.Option) (*nats.Con
 	opts = append(opts, nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
 	nc, err := nats.Connect(o.URL, opts...)
 	if err != nil {
-		return nil, connectError(o.URL, err)
+		return nil, connectError(o, err)
 	}
 	return nc, nil
 }
@@ -63,7 +63,7 @@ func credentials(o Options) []nats.Option {
 
 // checkFiles finds a wrong path before it looks like an unreachable server.
 func checkFiles(o Options) error {
-	for _, path := range []string{o.Creds, o.TLS.CA, o.TLS.Cert, o.TLS.Key} {
+	for _, path := range []string{o.Creds, o.Service.Creds, o.TLS.CA, o.TLS.Cert, o.TLS.Key} {
 		if path == "" {
 			continue
 		}
@@ -106,15 +106,33 @@ func logging(log zerolog.Logger) []nats.Option {
 	}
 }
 
-func connectError(url string, err error) error {
-	url = natsurl.Redacted(url)
+func connectError(o Options, err error) error {
+	url := natsurl.Redacted(o.URL)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired),
 		errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrAccountAuthExpired):
-		return fmt.Errorf("connect to %s: %w: %w", url, ErrAuth, err)
+		return fmt.Errorf("connect to %s: %w: %s (%w)", url, ErrAuth, o.refused(), err)
 	default:
 		return fmt.Errorf("connect to %s: %w: %w", url, ErrUnreachable, err)
 	}
+}
+
+// refused says as whom the server refuses us, and what to set.
+func (o Options) refused() string {
+	keys, flags := "nats.", " (--user and --password-env, --creds, --token-env)"
+	if o.forService {
+		keys, flags = "nats.service.", ""
+	}
+	who := "it asks for credentials, and none are given"
+	switch {
+	case o.Creds != "":
+		who = "it does not take the user of " + o.Creds
+	case o.User != "":
+		who = fmt.Sprintf("it does not take user %q with that password", o.User)
+	case o.Token != "":
+		who = "it does not take the token"
+	}
+	return fmt.Sprintf("%s; set %suser and %[2]spassword_env, %[2]screds or %[2]stoken_env%s", who, keys, flags)
 }
 
 // checkJetStream asks the server for our account, so that a server without

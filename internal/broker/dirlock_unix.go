@@ -16,7 +16,7 @@ import (
 type dirLock struct{ file *os.File }
 
 func lockDir(path string) (*dirLock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o640)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)
 	}

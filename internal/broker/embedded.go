@@ -27,6 +27,8 @@ type embedded struct {
 	log  *serverLog
 	lock *dirLock
 	tls  bool // its clients have to speak TLS
+	// service is its user for the service's connection.
+	service Login
 }
 
 func startEmbedded(ctx context.Context, o Options) (*embedded, error) {
@@ -34,13 +36,14 @@ func startEmbedded(ctx context.Context, o Options) (*embedded, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := newServerLog(o.Logger)
-	srv, err := runServer(ctx, log, o)
+	log, door := newServerLog(o.Logger), newDoor(o)
+	srv, err := runServer(ctx, log, door, o)
 	if err != nil {
 		lock.release()
 		return nil, err
 	}
-	return &embedded{srv: srv, log: log, lock: lock, tls: o.TLS.Cert != ""}, nil
+	service := Login{User: door.service.Username, Password: door.service.Password}
+	return &embedded{srv: srv, log: log, lock: lock, tls: o.TLS.Cert != "", service: service}, nil
 }
 
 // reach is how this process connects: over the listener where that is a plain one on this machine's own addresses, else
@@ -61,11 +64,12 @@ func (e *embedded) reach() (url string, opts []nats.Option) {
 	return "", []nats.Option{nats.InProcessServer(e.srv)}
 }
 
-func runServer(ctx context.Context, log *serverLog, o Options) (*server.Server, error) {
+func runServer(ctx context.Context, log *serverLog, door *door, o Options) (*server.Server, error) {
 	opts, err := serverOptions(o)
 	if err != nil {
 		return nil, err
 	}
+	opts.CustomClientAuthentication = door
 	if err := probePort(o.Listen); err != nil {
 		return nil, err
 	}
@@ -138,9 +142,6 @@ func serverOptions(o Options) (*server.Options, error) {
 		SyncAlways:        always,
 		SyncInterval:      interval,
 		MaxPayload:        MaxPayload,
-		Username:          o.User,
-		Password:          o.Password,
-		Authorization:     o.Token,
 		NoSigs:            true, // signals belong to the program
 		NoLog:             true,
 	}
@@ -176,7 +177,7 @@ func probePort(addr string) error {
 
 // prepareStoreDir makes, tries and locks the directory.
 func prepareStoreDir(dir string) (*dirLock, error) {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)
 	}
 	probe, err := os.CreateTemp(dir, ".probe-*")

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 )
 
@@ -28,6 +30,11 @@ type Options struct {
 	// User, Password, Token authenticate against an external server; with an
 	// embedded one they are what its listener asks for.
 	User, Password, Token string
+	// Service is who the connection of OpenService is made as; the zero value is as above. An embedded server has a
+	// user of its own for it.
+	Service Login
+	// ReplyPrefixes are what the embedded server's user for the service may publish under. Default "_INBOX".
+	ReplyPrefixes []string
 	// TLS of the connection; with an embedded server Cert and Key are its own.
 	TLS TLS
 	// Sync of the embedded server: SyncAlways (default), or an interval such as
@@ -41,9 +48,13 @@ type Options struct {
 	Name string
 	// ConnectTimeout bounds the first connection. Default 5s.
 	ConnectTimeout time.Duration
+	forService     bool // the connection is the service's, by Service
 	// Logger for the connection's and the embedded server's events.
 	Logger zerolog.Logger
 }
+
+// Login is one user's credentials.
+type Login struct{ Creds, User, Password, Token string }
 
 // TLS names PEM files. CA alone verifies the server against it; Cert and Key
 // present a certificate.
@@ -56,6 +67,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Name == "" {
 		o.Name = "precis"
+	}
+	if len(o.ReplyPrefixes) == 0 {
+		o.ReplyPrefixes = []string{strings.TrimSuffix(nats.InboxPrefix, ".")}
 	}
 	if o.ConnectTimeout <= 0 {
 		o.ConnectTimeout = 5 * time.Second

@@ -31,9 +31,27 @@ type NATS struct {
 	PasswordEnv string `yaml:"password_env"`
 	TokenEnv    string `yaml:"token_env"`
 	TLS         TLS    `yaml:"tls"`
+	// Service is who the service answers as: a user who may publish replies and nothing else. Empty: as the rest.
+	Service Login `yaml:"service"`
+	// InboxPrefixes are the prefixes of the reply subjects that the service answers to.
+	InboxPrefixes []string `yaml:"inbox_prefixes"`
+	// Insecure lets the embedded server listen beyond this machine without credentials.
+	Insecure bool `yaml:"insecure"`
 	// Sync is when the embedded server's streams reach the disk: "always", or an interval such as 2m,
 	// within which a power cut loses what was acknowledged.
 	Sync string `yaml:"sync"`
+
+	// Password and Token are the values of PasswordEnv and TokenEnv.
+	Password string `yaml:"-"`
+	Token    string `yaml:"-"`
+}
+
+// Login is a user of an external server.
+type Login struct {
+	Creds       string `yaml:"creds"` // a credentials file
+	User        string `yaml:"user"`
+	PasswordEnv string `yaml:"password_env"`
+	TokenEnv    string `yaml:"token_env"`
 
 	// Password and Token are the values of PasswordEnv and TokenEnv.
 	Password string `yaml:"-"`
@@ -50,6 +68,8 @@ type TLS struct {
 // HTTP is where /healthz, /readyz and /metrics are served; an empty Listen is nowhere.
 type HTTP struct {
 	Listen string `yaml:"listen"`
+	// Insecure lets it listen beyond this machine: it knows no credentials.
+	Insecure bool `yaml:"insecure"`
 }
 
 // Limits are what an event may be; one beyond them is rejected.
@@ -90,7 +110,7 @@ const MaxEventBytes = 8 << 20
 // Default is the configuration where nothing is given.
 func Default() *Config {
 	return &Config{
-		NATS:       NATS{Listen: "127.0.0.1:4222", Sync: "always"},
+		NATS:       NATS{Listen: "127.0.0.1:4222", InboxPrefixes: []string{"_INBOX"}, Sync: "always"},
 		DataDir:    "./data",
 		HTTP:       HTTP{Listen: "127.0.0.1:8080"},
 		Partitions: 16,

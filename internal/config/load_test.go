@@ -89,6 +89,21 @@ func TestVariablesThatAreNoKeysButAllowed(t *testing.T) {
 	}
 }
 
+// What listens beyond this machine has credentials, or is said to have none.
+func TestOpenAddresses(t *testing.T) {
+	for _, src := range []config.Sources{
+		{Env: []string{"PRECIS_NATS_LISTEN=0.0.0.0:4222", "PRECIS_NATS_USER=me", "PRECIS_NATS_PASSWORD_ENV=WORD", "WORD=secret"}},
+		{Env: []string{"PRECIS_NATS_LISTEN=0.0.0.0:4222", "PRECIS_NATS_TOKEN_ENV=WORD", "WORD=secret"}},
+		{Env: []string{"PRECIS_NATS_LISTEN=0.0.0.0:4222", "PRECIS_NATS_INSECURE=true"}},
+		{Env: []string{"PRECIS_NATS_LISTEN=0.0.0.0:4222", "PRECIS_NATS_URL=nats://nats:4222"}}, // listens nowhere
+		{Env: []string{"PRECIS_NATS_LISTEN=localhost:4222", "PRECIS_HTTP_LISTEN=[::1]:8080"}},
+		{Env: []string{"PRECIS_HTTP_LISTEN=10.0.0.1:8080", "PRECIS_HTTP_INSECURE=true"}},
+		{File: write(t, "http: {listen: ''}\n")},
+	} {
+		load(t, src)
+	}
+}
+
 func TestPolicyStartsFromDefault(t *testing.T) {
 	cfg := load(t, config.Sources{File: write(t, `
 policies:

@@ -4,7 +4,7 @@ import "fmt"
 
 // secretVariables lists the variables that the configuration names as holders of secrets.
 func secretVariables(cfg *Config) []string {
-	names := []string{cfg.NATS.PasswordEnv, cfg.NATS.TokenEnv}
+	names := []string{cfg.NATS.PasswordEnv, cfg.NATS.TokenEnv, cfg.NATS.Service.PasswordEnv, cfg.NATS.Service.TokenEnv}
 	for _, p := range cfg.Providers {
 		names = append(names, p.APIKeyEnv)
 	}
@@ -28,6 +28,8 @@ func resolveSecrets(cfg *Config, env map[string]string) []Problem {
 	}
 	need("nats.password_env", cfg.NATS.PasswordEnv, &cfg.NATS.Password)
 	need("nats.token_env", cfg.NATS.TokenEnv, &cfg.NATS.Token)
+	need("nats.service.password_env", cfg.NATS.Service.PasswordEnv, &cfg.NATS.Service.Password)
+	need("nats.service.token_env", cfg.NATS.Service.TokenEnv, &cfg.NATS.Service.Token)
 	for _, name := range usedProviders(cfg) {
 		p := cfg.Providers[name]
 		need("providers."+name+".api_key_env", p.APIKeyEnv, &p.APIKey)

@@ -67,6 +67,50 @@ func (j *judge) nats() {
 	if n.PasswordEnv != "" && n.User == "" {
 		j.wrong("nats.user", "is needed where nats.password_env is given")
 	}
+	if n.Service.PasswordEnv != "" && n.Service.User == "" {
+		j.wrong("nats.service.user", "is needed where nats.service.password_env is given")
+	}
+	if n.Service != (Login{}) && n.URL == "" {
+		j.wrong("nats.service", "is for an external server (nats.url): the embedded one has a user of its own for the service")
+	}
+	j.inboxes()
+	j.open()
+}
+
+// inboxes checks what replies are sent to: a prefix that an API listens on would give clients the service's rights.
+func (j *judge) inboxes() {
+	prefixes := j.cfg.NATS.InboxPrefixes
+	if len(prefixes) == 0 {
+		j.wrong("nats.inbox_prefixes", "is empty, so that no request could be answered; allowed: subject prefixes, such as _INBOX")
+	}
+	for _, prefix := range prefixes {
+		for token := range strings.SplitSeq(prefix, ".") {
+			if token == "" || strings.ContainsAny(token, "*> \t\r\n") || strings.HasPrefix(prefix, "$") {
+				j.wrong("nats.inbox_prefixes", "%q is not a prefix of inboxes; allowed: tokens without wildcards, such as _INBOX or _INBOX.agents", prefix)
+				break
+			}
+		}
+	}
+}
+
+// open refuses an address that other machines reach where nobody has to say who they are.
+func (j *judge) open() {
+	n, h := j.cfg.NATS, j.cfg.HTTP
+	credentials := n.PasswordEnv != "" || n.TokenEnv != ""
+	if n.URL == "" && isAddress(n.Listen) && !isLocal(n.Listen) && !credentials && !n.Insecure {
+		j.wrong("nats.listen", "%s is open to other machines, and the embedded server asks for no credentials; "+
+			"set nats.user and nats.password_env (or nats.token_env), listen on 127.0.0.1, or allow it with --insecure (nats.insecure)", n.Listen)
+	}
+	if isAddress(h.Listen) && !isLocal(h.Listen) && !h.Insecure {
+		j.wrong("http.listen", "%s is open to other machines, and HTTP (probes, metrics) asks for no credentials; "+
+			"listen on 127.0.0.1, or allow it with --insecure (http.insecure)", h.Listen)
+	}
+}
+
+// isLocal reports whether an address is one that this machine alone reaches.
+func isLocal(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
 func (j *judge) server() {

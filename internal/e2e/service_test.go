@@ -98,12 +98,27 @@ func TestServiceErrors(t *testing.T) {
 	}
 }
 
-func TestServiceIgnoresWhatItDoesNotKnow(t *testing.T) {
+// A typo must not read as "no limit".
+func TestServiceRefusesWhatItDoesNotKnow(t *testing.T) {
 	w := begin(t, "partitions: 2\n")
 	seq := w.message("t", "m1", "x")
 	w.thread("t", seq)
-	if got := w.answer("precis.message.get.t", object{"message_id": "m1", "new_option": true, "revision": nil, "lines": nil}); got["content"] != "x" {
+	if got := w.answer("precis.message.get.t", object{"message_id": "m1", "revision": nil, "lines": nil}); got["content"] != "x" {
 		t.Errorf("answer %v", got)
+	}
+	for subject, c := range map[string]struct {
+		body object
+		why  string
+	}{
+		"precis.message.get.t":      {object{"message_id": "m1", "line": []int{1, 1}}, `unknown member "line": did you mean "lines"?`},
+		"precis.thread.context.t":   {object{"max_token": 3}, `unknown member "max_token": did you mean "max_tokens"?`},
+		"precis.thread.get.t":       {object{"min_event_sq": 3}, `unknown member "min_event_sq": did you mean "min_event_seq"?`},
+		"precis.thread.summarize.t": {object{"knd": "history"}, `unknown member "knd": did you mean "kind"?`},
+		"precis.summary.get.sum_x":  {object{"text": true}, `unknown member "text": the request has none`},
+	} {
+		if r := w.ask(subject, c.body); r.code != "400" || r.why != c.why {
+			t.Errorf("%s: %s %s", subject, r.code, r.why)
+		}
 	}
 }
 

@@ -28,6 +28,11 @@ func (p *Processor) Log() *broker.LogReader { return p.events }
 // CaughtUp implements service.Backend.
 func (p *Processor) CaughtUp() bool { return p.ready.ready() }
 
+// Holds implements service.Backend.
+func (p *Processor) Holds(partition int, seq uint64) bool {
+	return p.parts[partition].position.now() >= seq
+}
+
 // Wait implements service.Backend.
 func (p *Processor) Wait(ctx context.Context, partition int, seq uint64) error {
 	return p.wait(ctx, p.parts[partition], seq)

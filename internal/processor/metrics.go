@@ -9,6 +9,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/fold"
+	"precis/internal/service"
 	"precis/internal/thread"
 )
 
@@ -26,6 +27,7 @@ type metrics struct {
 	waiting     *prometheus.GaugeVec
 	missing     *prometheus.CounterVec
 	holes       *prometheus.GaugeVec
+	refused     *prometheus.CounterVec
 	lag         prometheus.Histogram
 	summaries   *prometheus.CounterVec
 	tokens      *prometheus.CounterVec
@@ -68,6 +70,7 @@ func (m *metrics) makeFlow() {
 	m.waiting = m.gauges("precis_outbox_rows", "Records decided and not yet confirmed by the server, by partition.", "partition")
 	m.missing = m.counters("precis_log_missing_total", "Messages that a stream should have given out and did not, met while reading.", "stream")
 	m.holes = m.gauges("precis_log_holes", "Messages between the first and the last of a stream that the server knew to be gone at the start.", "stream")
+	m.refused = m.counters("precis_requests_refused_total", "Requests to the service that were not worked on: reply_subject (no inbox to answer to) or waiting (too many wait for a min_event_seq).", "reason")
 	m.registry.MustRegister(m.records)
 	// From 0 on: whoever looks at the increase would not see the first.
 	for _, code := range []string{
@@ -75,6 +78,9 @@ func (m *metrics) makeFlow() {
 		events.CodeMessageConflict, events.CodeUnknownMessage, events.CodeTooLarge,
 	} {
 		m.rejections.WithLabelValues(code)
+	}
+	for _, reason := range []string{service.RefusedReply, service.RefusedWaiting} {
+		m.refused.WithLabelValues(reason)
 	}
 	for _, stream := range []string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected} {
 		m.missing.WithLabelValues(stream)

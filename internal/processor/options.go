@@ -100,8 +100,10 @@ func (o Options) brokerOptions() broker.Options {
 	n := o.Config.NATS
 	return broker.Options{
 		URL: n.URL, Listen: n.Listen, Creds: n.Creds, User: n.User, Password: n.Password, Token: n.Token,
-		TLS:  broker.TLS{CA: n.TLS.CA, Cert: n.TLS.Cert, Key: n.TLS.Key},
-		Sync: n.Sync, StoreDir: BrokerDir(o.Config.DataDir), Logger: o.Logger,
+		Service:       broker.Login{Creds: n.Service.Creds, User: n.Service.User, Password: n.Service.Password, Token: n.Service.Token},
+		ReplyPrefixes: n.InboxPrefixes,
+		TLS:           broker.TLS{CA: n.TLS.CA, Cert: n.TLS.Cert, Key: n.TLS.Key},
+		Sync:          n.Sync, StoreDir: BrokerDir(o.Config.DataDir), Logger: o.Logger,
 	}
 }
 

@@ -27,7 +27,7 @@ func Serve(ctx context.Context, opts Options, started func(*Processor)) error {
 		return errors.Join(err, closeListener(listener))
 	}
 	web := p.serveHTTP(listener)
-	svc, err := service.Start(p.broker.Conn(), p, service.Options{Version: opts.Version, Logger: opts.Logger})
+	svc, err := p.answer()
 	if err == nil {
 		if started != nil {
 			started(p)
@@ -37,6 +37,18 @@ func Serve(ctx context.Context, opts Options, started func(*Processor)) error {
 	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), opts.CloseTimeout)
 	defer cancel()
 	return errors.Join(err, web(done), p.Close(done))
+}
+
+// answer starts the service, on a connection of its own.
+func (p *Processor) answer() (*service.Service, error) {
+	nc, err := p.broker.OpenService()
+	if err != nil {
+		return nil, err
+	}
+	return service.Start(nc, p, service.Options{
+		Version: p.opts.Version, Logger: p.log, Inboxes: p.opts.Config.NATS.InboxPrefixes,
+		Refused: func(reason string) { p.metrics.refused.WithLabelValues(reason).Inc() },
+	})
 }
 
 // listen takes the HTTP address before anything else is begun; nil where none is configured.

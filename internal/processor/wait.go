@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"precis/internal/broker"
+	"precis/internal/service"
 )
 
 // askLogAfter is how long a request waits for its own write before the log is asked: most are durable by then.
@@ -34,12 +35,15 @@ func (p *Processor) wait(ctx context.Context, part *partition, seq uint64) error
 }
 
 // nextOf is the next event that EVENTS holds for a partition behind a position, beyond all sequences where there is
-// none up to the one asked for; that one itself where the log has yet to reach it.
+// none up to the one asked for. Where the log does not reach that one, nobody has an ack of it.
 func (p *Processor) nextOf(ctx context.Context, part *partition, at, seq uint64) (uint64, error) {
 	// The end comes first: whatever is stored up to there is seen by what is asked behind it.
 	last, err := p.events.LastSeq(ctx)
-	if err != nil || last < seq {
-		return seq, err
+	if err != nil {
+		return 0, fmt.Errorf("wait for event %d: %w", seq, err)
+	}
+	if last < seq {
+		return 0, &service.BeyondEnd{Seq: seq, Last: last}
 	}
 	// What was published to a literal wildcard subject is stored past the partitions, and is of no thread in them.
 	m, err := p.events.Next(ctx, broker.PartitionLane(part.id).Filters[0], at+1)

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"precis/internal/processor"
+	"precis/internal/service"
 )
 
 // served asks an endpoint of a thread and returns its answer.
@@ -57,12 +58,15 @@ func TestMinEventSeqIsAnyThreads(t *testing.T) {
 		}
 	}
 	last := put(t, b.Conn(), "thread.message.t0", `{"message_id":"last","role":"user","content":"Go."}`)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
 	for partition := range p.Partitions() {
-		if err := p.Wait(ctx, partition, last+1); !errors.Is(err, context.DeadlineExceeded) {
+		var beyond *service.BeyondEnd
+		if err := p.Wait(within(t), partition, last+1); !errors.As(err, &beyond) || beyond.Last != last {
 			t.Errorf("an event that nobody has published is waited for in partition %d: %v", partition, err)
 		}
+	}
+	m, err := b.Conn().RequestWithContext(within(t), "precis.thread.get.t0", fmt.Appendf(nil, `{"min_event_seq":%d}`, last+1))
+	if err != nil || m.Header.Get("Nats-Service-Error-Code") != "400" || !strings.Contains(m.Header.Get("Nats-Service-Error"), fmt.Sprint("the last event, ", last)) {
+		t.Errorf("asked for one: %v, %v", m, err)
 	}
 }
 
@@ -90,5 +94,64 @@ func TestMinEventSeqWaitsForWhatIsBefore(t *testing.T) {
 	close(release)
 	if got := served(t, b.Conn(), "thread.get", "t", fmt.Sprintf(`{"min_event_seq":%d}`, last)); !strings.Contains(got, `"messages":1`) {
 		t.Error(got)
+	}
+}
+
+// Requests that wait for their own writes take nothing from those that do not, and are bounded themselves.
+func TestWaitingRequestsHoldUpNobody(t *testing.T) {
+	c := settings(t)
+	c.Partitions = 1
+	var held atomic.Bool
+	release := make(chan struct{})
+	b := openBroker(t, t.TempDir())
+	serving(t, processor.Options{Config: c, Logger: logger(t), Broker: b, Failpoint: func(at string, partition int) error {
+		if at == processor.FailFlush && partition == 0 && held.Load() {
+			<-release
+		}
+		return nil
+	}})
+	const threads, each, bound = 4, 70, 64
+	for i := range threads {
+		served(t, b.Conn(), "thread.get", fmt.Sprint("t", i), fmt.Sprintf(`{"min_event_seq":%d}`,
+			put(t, b.Conn(), fmt.Sprint("thread.message.t", i), `{"message_id":"m","role":"user","content":"Go."}`)))
+	}
+	held.Store(true)
+	last := put(t, b.Conn(), "thread.message.t0", `{"message_id":"m2","role":"user","content":"Go."}`)
+	answers, err := b.Conn().SubscribeSync("_INBOX.waits.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(thread, client string) {
+		err := b.Conn().PublishRequest("precis.thread.get."+thread, "_INBOX.waits."+client, fmt.Appendf(nil, `{"min_event_seq":%d}`, last))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range threads {
+		for range each {
+			ask(fmt.Sprint("t", i), "x")
+		}
+	}
+	codes := map[string]int{}
+	read := func(n int) {
+		for range n {
+			m, err := answers.NextMsgWithContext(within(t))
+			if err != nil {
+				t.Fatalf("after %v: %v", codes, err)
+			}
+			codes[m.Header.Get("Nats-Service-Error-Code")]++
+		}
+	}
+	read(threads*each - 4*bound) // those beyond the bound of a thread, and of the client: at once
+	if codes["503"] != threads*each-4*bound {
+		t.Errorf("beyond the bounds: %v", codes)
+	}
+	for i := range threads { // which would wait behind them
+		served(t, b.Conn(), "thread.get", fmt.Sprint("t", i), "")
+	}
+	close(release)
+	read(4 * bound)
+	if codes[""] != 4*bound {
+		t.Errorf("in the end: %v", codes)
 	}
 }

@@ -38,9 +38,9 @@ type ContextReply struct {
 	EventSeq          uint64         `json:"event_seq"`
 }
 
-func (s *Service) context(ctx context.Context, token string, body []byte) (any, error) {
+func (s *Service) context(ctx context.Context, r *request) (any, error) {
 	var req ContextRequest
-	if err := decode(body, &req); err != nil {
+	if err := decode(r.body, &req); err != nil {
 		return nil, err
 	}
 	req.Format = cmp.Or(req.Format, prompt.FormatMessages)
@@ -50,17 +50,17 @@ func (s *Service) context(ctx context.Context, token string, body []byte) (any, 
 	if req.MaxTokens < 0 {
 		return nil, fault(codeBadRequest, "max_tokens must be an integer of at least 0, which is no limit, not %d", req.MaxTokens)
 	}
-	_, _, partition, err := s.view(token)
+	_, _, partition, err := s.view(r.token)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.backend.Wait(ctx, partition, req.MinEventSeq); err != nil {
+	if err := s.wait(ctx, r, partition, req.MinEventSeq); err != nil {
 		return nil, err
 	}
 	// One state of the store for the whole answer: no message without the events before it.
 	snapshot := s.backend.Snapshot(partition)
 	defer snapshot.Close()
-	name, err := events.ThreadOf(token)
+	name, err := events.ThreadOf(r.token)
 	if err != nil {
 		return nil, fault(codeBadRequest, "thread: %v", err)
 	}

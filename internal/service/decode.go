@@ -16,8 +16,11 @@ func decode(body []byte, to any) error {
 	if len(body) == 0 {
 		return nil
 	}
-	err := json.Unmarshal(body, to, numbers)
+	err := json.Unmarshal(body, to, numbers, json.RejectUnknownMembers(true))
 	var wrong *json.SemanticError
+	if errors.As(err, &wrong) && errors.Is(err, json.ErrUnknownName) {
+		return unknown(wrong.JSONPointer.LastToken(), reflect.TypeOf(to).Elem())
+	}
 	if errors.As(err, &wrong) {
 		if name := strings.TrimPrefix(string(wrong.JSONPointer), "/"); name != "" {
 			return fault(codeBadRequest, "%s must be %s", name, wanted(wrong.GoType))
@@ -25,9 +28,45 @@ func decode(body []byte, to any) error {
 		return fault(codeBadRequest, "request must be an object")
 	}
 	if err != nil {
-		return fault(codeBadRequest, "request is no JSON: %s", strings.TrimPrefix(err.Error(), "jsontext: "))
+		return fault(codeBadRequest, "request is not valid JSON: %s", strings.TrimPrefix(err.Error(), "jsontext: "))
 	}
 	return nil
+}
+
+// unknown says which member a request does not have, and which one may be meant.
+func unknown(name string, request reflect.Type) error {
+	var known []string
+	for i := range request.NumField() {
+		member, _, _ := strings.Cut(request.Field(i).Tag.Get("json"), ",")
+		if distance(strings.ToLower(name), member) <= max(1, len(member)/3) {
+			return fault(codeBadRequest, "unknown member %q: did you mean %q?", name, member)
+		}
+		known = append(known, member)
+	}
+	if len(known) == 0 {
+		return fault(codeBadRequest, "unknown member %q: the request has none", name)
+	}
+	return fault(codeBadRequest, "unknown member %q: known are %s", name, strings.Join(known, ", "))
+}
+
+// distance is how many bytes have to be put in, taken out or changed to make one word of the other (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change++
+			}
+			before, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // wanted says what a member is, to somebody who knows JSON and not Go.

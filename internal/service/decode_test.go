@@ -22,10 +22,15 @@ func TestDecode(t *testing.T) {
 		{body: `{"min_event_seq":-1.0}`, want: "400: min_event_seq must be an integer of at least 0"},
 		{body: `{"min_event_seq":{}}`, want: "400: min_event_seq must be an integer of at least 0"},
 		{body: `{"format":1}`, want: "400: format must be a string"},
+		{body: `{"max_token":3}`, want: `400: unknown member "max_token": did you mean "max_tokens"?`},
+		{body: `{"maxTokens":3}`, want: `400: unknown member "maxTokens": did you mean "max_tokens"?`},
+		{body: `{"budget":3}`, want: `400: unknown member "budget": known are max_tokens, format, min_event_seq`},
+		{body: `{"a/b~":3}`, want: `400: unknown member "a/b~": known are max_tokens, format, min_event_seq`},
+		{body: `{"":3}`, want: `400: unknown member "": known are max_tokens, format, min_event_seq`},
 		{body: `[]`, want: "400: request must be an object"},
 		{body: `"x"`, want: "400: request must be an object"},
-		{body: `{`, want: "400: request is no JSON: unexpected EOF after offset 1"},
-		{body: `{"format":"a","format":"b"}`, want: `400: request is no JSON: duplicate object member name "format"`},
+		{body: `{`, want: "400: request is not valid JSON: unexpected EOF after offset 1"},
+		{body: `{"format":"a","format":"b"}`, want: `400: request is not valid JSON: duplicate object member name "format"`},
 	} {
 		var req ContextRequest
 		got := ""

@@ -30,12 +30,23 @@ func fault(code, format string, args ...any) *Fault {
 	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// BeyondEnd is a min_event_seq that EVENTS does not reach, as its leader says: no publish ack has given it, so that
+// waiting is of no use.
+type BeyondEnd struct{ Seq, Last uint64 }
+
+func (e *BeyondEnd) Error() string {
+	return fmt.Sprintf("min_event_seq %d is beyond the last event, %d: give the sequence of a publish ack", e.Seq, e.Last)
+}
+
 // asFault gives every error a code.
 func asFault(err error) *Fault {
 	var f *Fault
+	var beyond *BeyondEnd
 	switch {
 	case errors.As(err, &f):
 		return f
+	case errors.As(err, &beyond):
+		return fault(codeBadRequest, "%v", beyond)
 	case errors.Is(err, fold.ErrGone):
 		return fault(codeNotFound, "the log no longer holds it: it is beyond retention.events, or was lost")
 	case errors.Is(err, fold.ErrNoThread):

@@ -39,9 +39,9 @@ type messageReply struct {
 	EventSeq   uint64            `json:"event_seq"` // of the revision
 }
 
-func (s *Service) message(ctx context.Context, token string, body []byte) (any, error) {
+func (s *Service) message(ctx context.Context, r *request) (any, error) {
 	var req messageRequest
-	if err := decode(body, &req); err != nil {
+	if err := decode(r.body, &req); err != nil {
 		return nil, err
 	}
 	if req.MessageID == "" {
@@ -50,11 +50,11 @@ func (s *Service) message(ctx context.Context, token string, body []byte) (any, 
 	if len(req.Lines) != 0 && (len(req.Lines) != 2 || req.Lines[0] < 1 || req.Lines[1] < req.Lines[0]) {
 		return nil, fault(codeBadRequest, "lines is [from, to], 1-based, from not behind to")
 	}
-	view, name, partition, err := s.view(token)
+	view, name, partition, err := s.view(r.token)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.backend.Wait(ctx, partition, req.MinEventSeq); err != nil {
+	if err := s.wait(ctx, r, partition, req.MinEventSeq); err != nil {
 		return nil, err
 	}
 	m, err := view.Message(name, req.MessageID)

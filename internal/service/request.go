@@ -11,8 +11,37 @@ import (
 	"github.com/nats-io/nats.go/micro"
 )
 
-// answerer answers one request; token is the subject's last token.
-type answerer func(ctx context.Context, token string, body []byte) (any, error)
+// answerer answers one request.
+type answerer func(ctx context.Context, r *request) (any, error)
+
+// request is one request. It holds a slot while it is worked on, and none while it waits.
+type request struct {
+	subject string
+	token   string // the subject's last
+	body    []byte
+	client  string // see clientOf
+	slots   chan struct{}
+	working bool
+}
+
+// work takes a slot, or gives up when ctx ends.
+func (r *request) work(ctx context.Context) error {
+	select {
+	case r.slots <- struct{}{}:
+		r.working = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// rest gives the slot back.
+func (r *request) rest() {
+	if r.working {
+		<-r.slots
+		r.working = false
+	}
+}
 
 // reply is an answer's body, or why there is none.
 type reply struct {
@@ -20,44 +49,56 @@ type reply struct {
 	fault *Fault
 }
 
-// handler answers each request in a goroutine of its own: one that waits for its own writes must not hold
-// up the rest. What is quick is sent before the handler returns, since micro counts errors and time only
-// until then, and nobody may touch its request later; what takes longer is sent past it.
-func (s *Service) handler(running context.Context, answer answerer) micro.Handler {
-	return micro.HandlerFunc(func(req micro.Request) {
-		select {
-		case s.slots <- struct{}{}:
-		case <-running.Done():
+// handler answers each request in a goroutine of its own, as many at once as there are slots: more wait in the
+// subscription. A request that could not be answered is not worked on.
+func (s *Service) handler(running context.Context, e *endpoint) nats.MsgHandler {
+	return func(m *nats.Msg) {
+		if !s.answerable(m) {
 			return
 		}
-		quick, late, wait := make(chan reply), make(chan struct{}), grace
-		if len(s.slots) > 1 {
-			wait = graceAmong // where one takes long, others wait behind this one: they must not add up
+		r := &request{
+			subject: m.Subject, token: m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], body: m.Data,
+			client: clientOf(m.Reply), slots: s.slots,
 		}
-		s.wg.Go(func() {
-			defer func() { <-s.slots }()
+		if r.work(running) != nil {
+			return
+		}
+		begun := s.begin(func() {
+			defer r.rest()
 			ctx, cancel := context.WithTimeout(running, requestTimeout)
 			defer cancel()
-			r := s.answer(ctx, req.Subject(), req.Data(), answer)
-			select {
-			case quick <- r:
-			case <-late:
-				s.sendLate(req.Reply(), r)
-			}
+			start := time.Now()
+			reply := s.answer(ctx, r, e.answer)
+			e.count(time.Since(start), reply.fault)
+			s.send(m.Reply, reply)
 		})
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case r := <-quick:
-			s.send(req, r)
-		case <-timer.C:
-			close(late)
+		if !begun {
+			r.rest()
 		}
-	})
+	}
 }
 
-func (s *Service) answer(ctx context.Context, subject string, body []byte, answer answerer) reply {
-	out, err := answer(ctx, subject[strings.LastIndexByte(subject, '.')+1:], body)
+// wait returns when everything of a partition up to an EVENTS sequence is durable. Others are answered meanwhile.
+func (s *Service) wait(ctx context.Context, r *request, partition int, seq uint64) error {
+	if s.backend.Holds(partition, seq) {
+		return nil
+	}
+	leave := s.waiting.enter(r.client, r.token)
+	if leave == nil {
+		s.refused(RefusedWaiting)
+		return fault(codeUnavailable, "too many requests wait for their min_event_seq: ask again in a second")
+	}
+	defer leave()
+	r.rest()
+	if err := s.backend.Wait(ctx, partition, seq); err != nil {
+		return err
+	}
+	return r.work(ctx)
+}
+
+func (s *Service) answer(ctx context.Context, r *request, answer answerer) reply {
+	out, err := answer(ctx, r)
+	var body []byte
 	if err == nil {
 		body, err = s.encode(out)
 	}
@@ -66,7 +107,7 @@ func (s *Service) answer(ctx context.Context, subject string, body []byte, answe
 	}
 	fault := asFault(err)
 	if fault.Code == codeInternal {
-		s.log.Error().Err(err).Str("subject", subject).Msg("request failed")
+		s.log.Error().Err(err).Str("subject", r.subject).Msg("request failed")
 	}
 	return reply{fault: fault}
 }
@@ -82,24 +123,24 @@ func (s *Service) encode(out any) ([]byte, error) {
 	return body, nil
 }
 
-func (s *Service) send(req micro.Request, r reply) {
-	if r.fault != nil {
-		s.unsent(req.Error(r.fault.Code, r.fault.Message, nil))
-		return
+// answerable reports whether a request names an inbox to answer to.
+func (s *Service) answerable(m *nats.Msg) bool {
+	if s.inboxes.allow(m.Reply) {
+		return true
 	}
-	s.unsent(req.Respond(r.body))
+	s.refused(RefusedReply)
+	s.odd.Warn().Str("subject", m.Subject).Str("reply", m.Reply).
+		Msg("request ignored: its reply subject is not under nats.inbox_prefixes")
+	return false
 }
 
-func (s *Service) sendLate(to string, r reply) {
+// send is the only way out: to is an inbox.
+func (s *Service) send(to string, r reply) {
 	m := &nats.Msg{Subject: to, Data: r.body}
 	if r.fault != nil {
 		m.Header = nats.Header{micro.ErrorCodeHeader: {r.fault.Code}, micro.ErrorHeader: {r.fault.Message}}
 	}
-	s.unsent(s.conn.PublishMsg(m))
-}
-
-func (s *Service) unsent(err error) {
-	if err != nil {
+	if err := s.conn.PublishMsg(m); err != nil {
 		s.log.Warn().Err(err).Msg("answer not sent")
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+	"github.com/nats-io/nuid"
 	"github.com/rs/zerolog"
 
 	"precis/events"
@@ -28,12 +28,16 @@ const Name = "precis"
 const (
 	// requestTimeout bounds one request, waiting for a min_event_seq included.
 	requestTimeout = 10 * time.Second
-	// grace is how long a request may hold up the ones behind it.
-	grace = 5 * time.Millisecond
-	// graceAmong is the same where others are under way already.
-	graceAmong = 500 * time.Microsecond
-	// maxConcurrent bounds the requests that are answered at once; more wait in the subscription.
+	// maxConcurrent bounds the requests that are worked on at once; more wait in the subscription.
 	maxConcurrent = 64
+	// tellEvery is how often the log tells of requests that are ignored.
+	tellEvery = 10 * time.Second
+)
+
+// Reasons why a request is refused whatever it asks for.
+const (
+	RefusedReply   = "reply_subject" // it names no inbox to answer to
+	RefusedWaiting = "waiting"       // too many wait already
 )
 
 // Backend is what answers are read from.
@@ -54,8 +58,11 @@ type Backend interface {
 	Log() *broker.LogReader
 	// CaughtUp says whether everything that the log held at the start is applied.
 	CaughtUp() bool
+	// Holds reports whether the partition's position has reached an EVENTS sequence: then everything up to there is
+	// durable. Where it has not, that may hold nevertheless: Wait finds out.
+	Holds(partition int, seq uint64) bool
 	// Wait returns when everything of a partition up to an EVENTS sequence is durable, also where the event at
-	// that sequence is another partition's, or ctx ends.
+	// that sequence is another partition's, or ctx ends. It is a *BeyondEnd where EVENTS does not reach that sequence.
 	Wait(ctx context.Context, partition int, seq uint64) error
 	// Durable returns when all that was read from a partition before the call is durable, or ctx ends.
 	Durable(ctx context.Context, partition int) error
@@ -65,6 +72,10 @@ type Backend interface {
 type Options struct {
 	Version string
 	Logger  zerolog.Logger
+	// Inboxes are the prefixes of the reply subjects that are answered. Default: nats.InboxPrefix, without its dot.
+	Inboxes Inboxes
+	// Refused counts a request that is refused, by reason; nil counts none.
+	Refused func(reason string)
 }
 
 // Service answers requests until it is stopped.
@@ -73,15 +84,26 @@ type Service struct {
 	contents *contents.Shared
 	counts   *tokens.Memo
 	log      zerolog.Logger
+	odd      zerolog.Logger // of what any client can cause: now and then
 	conn     *nats.Conn
-	micro    micro.Service
+	inboxes  Inboxes
+	refused  func(reason string)
 	max      int // bytes of an answer
 	cancel   context.CancelFunc
 	slots    chan struct{}
-	wg       sync.WaitGroup
+	waiting  waiting
+
+	identity  micro.ServiceIdentity
+	started   time.Time
+	endpoints []*endpoint
+	subs      []*nats.Subscription
+
+	mu      sync.Mutex
+	stopped bool
+	wg      sync.WaitGroup
 }
 
-// Start registers the service on a connection.
+// Start answers on a connection. All that is published there are replies to inboxes, so that it needs no other right.
 func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 	counts, err := tokens.NewMemo()
 	if err != nil {
@@ -89,36 +111,57 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Service{
-		backend: backend, contents: contents.NewShared(backend.Log()), counts: counts, log: o.Logger, conn: nc, max: int(nc.MaxPayload()),
+		backend: backend, contents: contents.NewShared(backend.Log()), counts: counts,
+		log: o.Logger, odd: o.Logger.Sample(&zerolog.BurstSampler{Burst: 1, Period: tellEvery}),
+		conn: nc, inboxes: o.Inboxes, refused: o.Refused, max: int(nc.MaxPayload()),
 		cancel: cancel, slots: make(chan struct{}, maxConcurrent),
+		identity: micro.ServiceIdentity{Name: Name, ID: nuid.Next(), Version: semantic(o.Version), Metadata: map[string]string{}},
+		started:  time.Now().UTC(),
 	}
-	svc, err := micro.AddService(nc, micro.Config{Name: Name, Version: semantic(o.Version), Description: "summaries of agents' threads"})
-	if err != nil {
-		cancel()
-		return nil, fmt.Errorf("start service: %w", err)
+	if s.inboxes == nil {
+		s.inboxes = Inboxes{strings.TrimSuffix(nats.InboxPrefix, ".")}
 	}
-	s.micro = svc
-	for subject, answer := range map[string]answerer{
-		"precis.thread.get.*":       s.thread,
-		"precis.thread.context.*":   s.context,
-		"precis.thread.summarize.*": s.summarize,
-		"precis.message.get.*":      s.message,
-		"precis.summary.get.*":      s.summary,
-	} {
-		name := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(subject, "precis."), ".*"), ".", "-")
-		if err := svc.AddEndpoint(name, s.handler(ctx, answer), micro.WithEndpointSubject(subject)); err != nil {
-			return nil, errors.Join(fmt.Errorf("start service: %w", err), s.Stop())
-		}
+	if s.refused == nil {
+		s.refused = func(string) {}
+	}
+	s.endpoints = []*endpoint{
+		newEndpoint("precis.thread.get.*", s.thread),
+		newEndpoint("precis.thread.context.*", s.context),
+		newEndpoint("precis.thread.summarize.*", s.summarize),
+		newEndpoint("precis.message.get.*", s.message),
+		newEndpoint("precis.summary.get.*", s.summary),
+	}
+	if err := s.subscribe(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start service: %w", err), s.Stop())
 	}
 	return s, nil
 }
 
+// begin runs work that Stop waits for; false where it is over.
+func (s *Service) begin(work func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return false
+	}
+	s.wg.Go(work)
+	return true
+}
+
 // Stop takes no more requests and waits for those under way.
 func (s *Service) Stop() error {
-	err := s.micro.Stop()
+	var errs []error
+	for _, sub := range s.subs {
+		if err := sub.Drain(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+			errs = append(errs, fmt.Errorf("stop service: %w", err))
+		}
+	}
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
 	s.cancel()
 	s.wg.Wait()
-	return err
+	return errors.Join(errs...)
 }
 
 // partitionOf is the partition of a thread's token, as the server's subject transform has it.
@@ -150,16 +193,4 @@ func (s *Service) told(ctx context.Context, partition int, answer any, err error
 		return nil, err
 	}
 	return answer, nil
-}
-
-// semanticVersion is what the micro protocol takes for a version (semver.org, with the leading v taken off).
-var semanticVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-
-// semantic is the part of the program's version that micro takes, 0.0.0 where there is none.
-func semantic(version string) string {
-	head, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), " ")
-	if !semanticVersion.MatchString(head) {
-		return "0.0.0"
-	}
-	return head
 }

@@ -35,20 +35,20 @@ const (
 	reasonTooLittle = "too_little" // what a summary could stand for is not worth one
 )
 
-func (s *Service) summarize(ctx context.Context, token string, body []byte) (any, error) {
+func (s *Service) summarize(ctx context.Context, r *request) (any, error) {
 	var req summarizeRequest
-	if err := decode(body, &req); err != nil {
+	if err := decode(r.body, &req); err != nil {
 		return nil, err
 	}
 	req.Kind = cmp.Or(req.Kind, events.KindCompaction)
 	if req.Kind != events.KindCompaction && req.Kind != events.KindHistory {
 		return nil, fault(codeBadRequest, "kind is compaction or history, not %q", req.Kind)
 	}
-	view, name, partition, err := s.view(token)
+	view, name, partition, err := s.view(r.token)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.backend.Wait(ctx, partition, req.MinEventSeq); err != nil {
+	if err := s.wait(ctx, r, partition, req.MinEventSeq); err != nil {
 		return nil, err
 	}
 	id, err := s.backend.Summarize(ctx, partition, name, req.Kind)

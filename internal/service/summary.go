@@ -11,7 +11,11 @@ import (
 
 // summary answers precis.summary.get: the record itself, and beside its fields `status`, `replaced_by`
 // and `invalidated` (the data of its summary.invalidated, or null).
-func (s *Service) summary(ctx context.Context, id string, _ []byte) (any, error) {
+func (s *Service) summary(ctx context.Context, r *request) (any, error) {
+	if err := decode(r.body, &struct{}{}); err != nil {
+		return nil, err
+	}
+	id := r.token
 	if !s.backend.CaughtUp() {
 		return nil, fault(codeUnavailable, "not caught up with the log yet: ask again soon")
 	}

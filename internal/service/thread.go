@@ -38,16 +38,16 @@ type threadReply struct {
 	ChainHead        *string `json:"chain_head"`
 }
 
-func (s *Service) thread(ctx context.Context, token string, body []byte) (any, error) {
+func (s *Service) thread(ctx context.Context, r *request) (any, error) {
 	var req threadRequest
-	if err := decode(body, &req); err != nil {
+	if err := decode(r.body, &req); err != nil {
 		return nil, err
 	}
-	view, name, partition, err := s.view(token)
+	view, name, partition, err := s.view(r.token)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.backend.Wait(ctx, partition, req.MinEventSeq); err != nil {
+	if err := s.wait(ctx, r, partition, req.MinEventSeq); err != nil {
 		return nil, err
 	}
 	h, err := view.Header(name)
