@@ -23,7 +23,7 @@ func makeDir(fsys FS, dir string) error {
 	if err := makeDir(fsys, parent); err != nil {
 		return err
 	}
-	if err := fsys.MkdirAll(dir, 0o755); err != nil {
+	if err := fsys.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	f, err := fsys.OpenDir(parent)

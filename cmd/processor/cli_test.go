@@ -12,7 +12,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
+		removeBuilt()
+		os.Exit(status) //nolint:forbidigo // as goleak does without a cleanup
+	}))
+}
 
 func TestHelp(t *testing.T) {
 	parser, err := kong.New(&cli{}, kong.Vars{"version": "v0"})

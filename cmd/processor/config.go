@@ -14,22 +14,48 @@ type configFlags struct {
 	NATS       *string `name:"nats" placeholder:"URL" help:"An external NATS server (nats.url, $$PRECIS_NATS_URL). Without: one inside this process."`
 	NATSListen *string `name:"nats-listen" placeholder:"ADDR" help:"Where the inner server listens (nats.listen, $$PRECIS_NATS_LISTEN; 127.0.0.1:4222)."`
 	HTTP       *string `name:"http" placeholder:"ADDR" help:"Where /healthz, /readyz and /metrics are (http.listen, $$PRECIS_HTTP_LISTEN; 127.0.0.1:8080)."`
+	Insecure   bool    `name:"insecure" help:"Let the inner server and HTTP listen beyond this machine without credentials (nats.insecure, http.insecure)."`
+
+	Creds       *string `placeholder:"FILE" group:"Server" help:"A credentials file (nats.creds)."`
+	User        *string `placeholder:"NAME" group:"Server" help:"A user; with an inner server, the one that it asks for (nats.user)."`
+	PasswordEnv *string `name:"password-env" placeholder:"VAR" group:"Server" help:"The variable that holds the user's password (nats.password_env)."`
+	TokenEnv    *string `name:"token-env" placeholder:"VAR" group:"Server" help:"The variable that holds a token (nats.token_env)."`
+	TLSCA       *string `name:"tlsca" placeholder:"FILE" group:"Server" help:"The authority that the server's certificate is from (nats.tls.ca)."`
+	TLSCert     *string `name:"tlscert" placeholder:"FILE" group:"Server" help:"A client certificate; with an inner server, its own (nats.tls.cert)."`
+	TLSKey      *string `name:"tlskey" placeholder:"FILE" group:"Server" help:"The certificate's key (nats.tls.key)."`
+}
+
+// setFlag is a flag that sets a key, and its value; nil where it is not given.
+type setFlag struct {
+	name  string
+	value *string
+}
+
+// keys are the keys that flags set, with the flags' names.
+func (f configFlags) keys() map[string]setFlag {
+	keys := map[string]setFlag{
+		"data_dir": {"--data", f.Data}, "nats.url": {"--nats", f.NATS}, "nats.listen": {"--nats-listen", f.NATSListen}, "http.listen": {"--http", f.HTTP},
+		"nats.creds": {"--creds", f.Creds}, "nats.user": {"--user", f.User}, "nats.password_env": {"--password-env", f.PasswordEnv},
+		"nats.token_env": {"--token-env", f.TokenEnv},
+		"nats.tls.ca":    {"--tlsca", f.TLSCA}, "nats.tls.cert": {"--tlscert", f.TLSCert}, "nats.tls.key": {"--tlskey", f.TLSKey},
+	}
+	if f.Insecure {
+		yes := "true"
+		keys["nats.insecure"], keys["http.insecure"] = setFlag{"--insecure", &yes}, setFlag{"--insecure", &yes}
+	}
+	return keys
 }
 
 // load makes the configuration in force.
 func (f configFlags) load(a *app) (*config.Config, error) {
-	src := config.Sources{
-		File: f.Config, Env: a.env, Flags: map[string]string{},
-		FlagNames: map[string]string{"data_dir": "--data", "nats.url": "--nats", "nats.listen": "--nats-listen", "http.listen": "--http"},
-	}
+	src := config.Sources{File: f.Config, Env: a.env, Flags: map[string]string{}, FlagNames: map[string]string{}}
 	if src.File == "" {
 		src.File = a.getenv(config.ConfigFileVariable)
 	}
-	for key, value := range map[string]*string{
-		"data_dir": f.Data, "nats.url": f.NATS, "nats.listen": f.NATSListen, "http.listen": f.HTTP,
-	} {
-		if value != nil {
-			src.Flags[key] = *value
+	for key, given := range f.keys() {
+		src.FlagNames[key] = given.name
+		if given.value != nil {
+			src.Flags[key] = *given.value
 		}
 	}
 	cfg, err := config.Load(src)

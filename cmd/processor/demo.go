@@ -64,7 +64,7 @@ func (c *demoCmd) dir() (string, func() error, error) {
 	if entries, err := os.ReadDir(c.Keep); err == nil && len(entries) > 0 {
 		return "", nil, usage("--keep %s: it is not empty; name a new directory", c.Keep)
 	}
-	if err := os.MkdirAll(c.Keep, 0o755); err != nil {
+	if err := os.MkdirAll(c.Keep, 0o700); err != nil {
 		return "", nil, usage("--keep: %w", err)
 	}
 	return c.Keep, func() error { return nil }, nil

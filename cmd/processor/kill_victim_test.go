@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -24,13 +27,38 @@ type victim struct {
 	ended                 chan struct{}
 }
 
+// built is the program, linked once for all tests; removeBuilt takes it away.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "precis-test-")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "processor")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		return program, fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
+var isBuilt atomic.Bool
+
 func build(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "processor")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	isBuilt.Store(true)
+	program, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return program
+}
+
+func removeBuilt() {
+	if !isBuilt.Load() {
+		return
+	}
+	if program, _ := built(); program != "" {
+		os.RemoveAll(filepath.Dir(program))
+	}
 }
 
 func freeAddress(t *testing.T) string {

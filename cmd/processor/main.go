@@ -9,6 +9,7 @@ import (
 )
 
 func main() {
+	private()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once, should stopping in order hang.
 	context.AfterFunc(ctx, stop)

@@ -69,6 +69,11 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger}); err != nil {
 		return nil, err
 	}
+	if opts.FS == nil {
+		if err := keepPrivate(opts.Config.DataDir, opts.Logger); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.connect(ctx); err != nil {
 		return nil, err
 	}
