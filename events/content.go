@@ -112,3 +112,11 @@ func parseParts(field string, v []byte) (Content, *RejectError) {
 	list.text = strings.Join(texts, "\n")
 	return list, nil
 }
+
+// Masked returns the content with its text masked. A list of parts becomes its text.
+func (c Content) Masked(mask func(string) string) Content {
+	if c.kind == contentNull {
+		return c
+	}
+	return Content{kind: contentText, text: mask(c.text), other: c.other}
+}

@@ -61,10 +61,7 @@ func (c *auditCmd) Run(ctx context.Context, a *app) error {
 }
 
 func (c *auditCmd) tell(ctx context.Context, l *logAtHand, at audit.Moment, prompt service.ContextRequest, bar *progress) (*audit.Story, error) {
-	o, err := l.options(bar)
-	if err != nil {
-		return nil, err
-	}
+	o := l.options(bar)
 	o.Rules = true
 	story, err := audit.Tell(ctx, o, c.Thread, at)
 	if errors.Is(err, audit.ErrNoThread) || errors.Is(err, audit.ErrNotYet) {

@@ -153,11 +153,12 @@ func (c *culprit) replay(t *testing.T, set func(*audit.Options)) *audit.Report {
 		t.Fatal(err)
 	}
 	defer func() { _ = drop() }()
-	l := &logAtHand{js: c.broker.JetStream(), scratch: scratch}
-	o, err := l.options(&progress{})
+	mask, err := logFlags{}.mask(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := &logAtHand{js: c.broker.JetStream(), scratch: scratch, mask: mask}
+	o := l.options(&progress{})
 	set(&o)
 	rep, err := audit.Replay(t.Context(), o)
 	if err != nil {

@@ -70,10 +70,7 @@ func (c *exportCmd) records(ctx context.Context, a *app) error {
 func (c *exportCmd) pass(ctx context.Context, a *app, l *logAtHand, filter audit.Filter, rows rowWriter) (*audit.Report, error) {
 	bar := newLogProgress(a, "folding the log")
 	defer bar.done()
-	o, err := l.options(bar)
-	if err != nil {
-		return nil, err
-	}
+	o := l.options(bar)
 	o.Filter = filter
 	count := 0
 	rep, err := audit.Export(ctx, o, []events.Type{exportTypes[c.Records]}, func(r audit.Row) error {

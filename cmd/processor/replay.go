@@ -12,7 +12,6 @@ import (
 
 	"precis/internal/audit"
 	"precis/internal/processor"
-	"precis/internal/secrets"
 	"precis/state"
 )
 
@@ -52,10 +51,7 @@ func (c *replayCmd) Run(ctx context.Context, a *app) error {
 	return c.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
 		bar := newLogProgress(a, "folding the log")
 		defer bar.done()
-		o, err := l.options(bar)
-		if err != nil {
-			return err
-		}
+		o := l.options(bar)
 		o.Filter, o.Rules = filter, !c.NoRules
 		if c.Policy != "" {
 			return c.whatIf(ctx, a, o, bar)
@@ -103,15 +99,11 @@ func timeFlag(name, text string) (time.Time, error) {
 }
 
 // options of a replay over the log at hand.
-func (l *logAtHand) options(bar *progress) (audit.Options, error) {
-	masker, err := secrets.Load()
-	if err != nil {
-		return audit.Options{}, fmt.Errorf("load rules for secrets: %w", err)
-	}
+func (l *logAtHand) options(bar *progress) audit.Options {
 	return audit.Options{
-		JetStream: l.js, Scratch: l.scratch, Store: l.store, StoreName: l.storeName, Mask: masker.Mask,
+		JetStream: l.js, Scratch: l.scratch, Store: l.store, StoreName: l.storeName, Mask: l.mask,
 		Workers: runtime.GOMAXPROCS(0), Now: time.Now, Logger: zerolog.Nop(), Progress: bar.reached,
-	}, nil
+	}
 }
 
 // scratchStore is a store that is thrown away.

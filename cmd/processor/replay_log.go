@@ -3,20 +3,24 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
 	"precis/internal/broker"
+	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/internal/secrets"
 	"precis/state"
 )
 
 // logFlags are the flags of the commands that fold the log: a server's, or a data directory's own.
 type logFlags struct {
 	serverFlags
-	Data string `type:"path" placeholder:"DIR" help:"The data directory of a processor that is not running: its store is held against the log, which is its own unless --nats names a server."`
+	Data   string `type:"path" placeholder:"DIR" help:"The data directory of a processor that is not running: its store is held against the log, which is its own unless --nats names a server."`
+	Config string `type:"existingfile" env:"PRECIS_CONFIG" placeholder:"FILE" help:"The configuration that the processor runs with. The secrets that it names are masked by their values, so what is made again from a text with one in it needs them."`
 }
 
 // logAtHand is an opened log with a scratch store to fold it into.
@@ -25,11 +29,15 @@ type logAtHand struct {
 	scratch   *state.Store
 	store     *state.Store // nil where none is held against the log
 	storeName string
+	mask      func(string) string
 }
 
 // withLog opens what the flags name, does the work and closes it.
 func (f logFlags) withLog(ctx context.Context, a *app, work func(context.Context, *logAtHand) error) (err error) {
 	l := &logAtHand{storeName: f.Data}
+	if l.mask, err = f.mask(a); err != nil {
+		return err
+	}
 	if f.Data != "" {
 		if l.store, err = storeAtRest(f.Data); err != nil {
 			return err
@@ -48,6 +56,26 @@ func (f logFlags) withLog(ctx context.Context, a *app, work func(context.Context
 	defer func() { err = errors.Join(err, drop()) }()
 	l.js, l.scratch = js, scratch
 	return logError(work(ctx, l))
+}
+
+// mask takes secrets out of texts as the processor does.
+func (f logFlags) mask(a *app) (func(string) string, error) {
+	masker, err := secrets.Load()
+	if err != nil {
+		return nil, fmt.Errorf("load rules for secrets: %w", err)
+	}
+	if f.Config == "" {
+		return masker.Mask, nil
+	}
+	cfg, err := config.LoadWithoutSecrets(config.Sources{File: f.Config, Env: a.env})
+	if err != nil {
+		return nil, &exitError{status: exitUsage, err: err}
+	}
+	values, err := cfg.Secrets()
+	if err != nil {
+		return nil, err
+	}
+	return masker.With(values...).Mask, nil
 }
 
 // open reaches the server, or starts one over the data directory's own log.

@@ -20,6 +20,8 @@ type Config struct {
 
 	// Origins says where each scalar value came from, by key.
 	Origins Origins `yaml:"-"`
+	// values are those of the variables that are named as holders of secrets.
+	values []string
 }
 
 // NATS says which server to use: an external one where URL is set, else one in this process.

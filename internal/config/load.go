@@ -46,6 +46,7 @@ func load(src Sources) (*Config, map[string]string, error) {
 	if err := asError(validate(cfg)); err != nil {
 		return nil, nil, err
 	}
+	cfg.keepValues(env)
 	return cfg, env, nil
 }
 

@@ -1,6 +1,12 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"precis/internal/natsurl"
+)
 
 // secretVariables lists the variables that the configuration names as holders of secrets.
 func secretVariables(cfg *Config) []string {
@@ -9,6 +15,33 @@ func secretVariables(cfg *Config) []string {
 		names = append(names, p.APIKeyEnv)
 	}
 	return names
+}
+
+// Secrets are the values that the configuration and what it names hold, in no order: keys, passwords and tokens,
+// whoever needs them, and what a credentials file says. They are to be masked wherever they stand.
+func (c *Config) Secrets() ([]string, error) {
+	list := append(slices.Clone(c.values), c.NATS.Password, c.NATS.Token)
+	list = append(list, natsurl.Secrets(c.NATS.URL)...)
+	for _, p := range c.Providers {
+		list = append(list, p.APIKey)
+	}
+	if c.NATS.Creds != "" {
+		text, err := os.ReadFile(c.NATS.Creds)
+		if err != nil {
+			return nil, fmt.Errorf("read nats.creds: %w", err)
+		}
+		list = append(list, string(text))
+	}
+	return list, nil
+}
+
+// keepValues notes what the variables hold that are named as holders of secrets.
+func (c *Config) keepValues(env map[string]string) {
+	for _, name := range secretVariables(c) {
+		if value := env[name]; value != "" {
+			c.values = append(c.values, value)
+		}
+	}
 }
 
 // resolveSecrets reads the secrets that are needed: the server's wherever they are named, a provider's

@@ -274,11 +274,11 @@ func (w *compaction) kept(ctx context.Context) ([]ledger.Message, error) {
 // messages reads what messages say at their current revisions.
 func (w *compaction) messages(ctx context.Context, rows []*thread.Message) ([]ledger.Message, error) {
 	var list []ledger.Message
-	err := eachRead(ctx, w.f.log, rows, func(m *thread.Message) error {
+	err := eachRead(ctx, w.f.masked, rows, func(m *thread.Message) error {
 		if m = asItIs(w.st, m); m.Deleted {
 			return nil
 		}
-		msg, err := CurrentMessage(ctx, w.f.log, m)
+		msg, err := CurrentMessage(ctx, w.f.masked, m)
 		if err == nil {
 			list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: msg})
 		}

@@ -41,7 +41,7 @@ type Options struct {
 	// MaxPayload is the largest message that the server takes, in bytes: a rejected event's body goes
 	// into its rejection where it fits.
 	MaxPayload int
-	// Mask takes secrets out of what is published; nil takes none out.
+	// Mask takes secrets out of what summaries are made from, and out of what is published; nil takes none out.
 	Mask func(text string) string
 	// Observe is told of every record that is decided (not of those that are adopted); it may be nil.
 	Observe func(Decided)
@@ -67,6 +67,7 @@ type Decided struct {
 type Fold struct {
 	part       *state.Partition
 	log        Log
+	masked     Log // what summaries are made from
 	maxPayload int
 	secrets    func(string) string
 	observe    func(Decided)
@@ -117,6 +118,7 @@ func New(part *state.Partition, o Options) (*Fold, error) {
 	if f.secrets == nil {
 		f.secrets = func(text string) string { return text }
 	}
+	f.masked = Masked(f.log, f.secrets)
 	var err error
 	if f.seen, err = newSeenCache(); err != nil {
 		return nil, err

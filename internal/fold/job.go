@@ -163,7 +163,7 @@ func (f *Fold) spend(rec *events.UsageRecord, at time.Time) error {
 
 func (f *Fold) fail(st *thread.State, job *thread.Job, r Result, now time.Time) error {
 	rec := &events.Failed{
-		SummaryID: job.ID(), Kind: job.Started.Kind, Code: r.Failure.Code, Message: r.Failure.Message,
+		SummaryID: job.ID(), Kind: job.Started.Kind, Code: r.Failure.Code, Message: f.secrets(r.Failure.Message),
 		Action: r.Failure.Action, Usage: r.Usage, Cost: r.Cost,
 	}
 	data := f.sealJob(st, job, rec)
@@ -178,11 +178,12 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 		return fmt.Errorf("count tokens: %w", err)
 	}
 	s := job.Started
+	r.Text, r.FallbackReason = f.secrets(r.Text), f.secrets(r.FallbackReason)
 	rec := &events.Summary{
 		ID: job.ID(), Kind: s.Kind, Slot: s.Slot, Current: CurrentOf(st, &s), Version: s.Version,
 		Replaces:         holderOf(st.Slot(s.Slot)),
 		SourceMessageIDs: s.SourceMessageIDs, SourceSummaryIDs: s.SourceSummaryIDs, SourceDigest: s.SourceDigest,
-		Content: r.Text, ToolSummary: r.Tool,
+		Content: r.Text, ToolSummary: f.maskTool(r.Tool),
 		TokenCountBefore: r.Tokens, TokenCountAfter: int64(counter.Count(r.Text)), Tokenizer: p.Tokenizer,
 		CharsBefore: r.Chars, CharsAfter: runes(r.Text),
 		Method: r.Method, FallbackReason: orNull(r.FallbackReason),

@@ -45,7 +45,7 @@ func (w *compaction) part(ctx context.Context, id string) (part, error) {
 		}
 	}
 	if data == nil {
-		p.ledger, err = LedgerOf(ctx, w.f.part.View, w.f.log, w.st.Header.Thread, id)
+		p.ledger, err = LedgerOf(ctx, w.f.part.View, w.f.masked, w.st.Header.Thread, id)
 		return p, err
 	}
 	if p.ledger, err = storedLedger(id, data); err == nil {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"precis/events"
+	"precis/internal/secrets"
 	"precis/internal/thread"
 	"precis/summarize"
 	"precis/summarize/rules"
@@ -41,8 +42,8 @@ func (f *Fold) toolDraft(st *thread.State, in thread.Input, res thread.Result, p
 
 // fill writes what the rules make of a tool output into its record.
 func (f *Fold) fill(rec *events.Summary, in rules.Input, measure func(string) thread.Size) {
-	out, method, why := byRules(in)
-	out = f.mask(out)
+	out, method, why := byRules(MaskedInput(in, f.secrets))
+	out.Text, out.Tool = f.secrets(out.Text), *f.maskTool(&out.Tool)
 	after := measure(out.Text)
 	rec.Content, rec.ToolSummary = out.Text, &out.Tool
 	rec.Method, rec.FallbackReason = method, why
@@ -80,7 +81,7 @@ func (f *Fold) toolRecord(st *thread.State, in thread.Input, p *summarize.Policy
 // toolJob makes the job of a tool output's summary by a model.
 func (f *Fold) toolJob(st *thread.State, res thread.Result, p *summarize.Policy, fs facts) *thread.Job {
 	m, model := st.Message, f.config.model(p)
-	category := rules.CategoryOf(fs.origin.ToolName, fs.origin.Arguments, res.Content.Text())
+	category := CategoryOf(fs.origin.ToolName, fs.origin.Arguments, res.Content.Text(), f.secrets)
 	prompt := promptVersion(p, events.KindToolResult, string(category))
 	job := &thread.Job{AsOf: st.Header.LastMessageID, Started: events.Started{
 		Kind: events.KindToolResult, Slot: toolSlot(m.ID), Version: st.Slot(toolSlot(m.ID)).Version + 1,
@@ -90,6 +91,12 @@ func (f *Fold) toolJob(st *thread.State, res thread.Result, p *summarize.Policy,
 	}}
 	job.Started.SummaryID = jobID(st, job, prompt, model)
 	return job
+}
+
+// CategoryOf is the category of a tool output without its secrets, as whoever summarizes it sees it.
+func CategoryOf(tool string, arguments []byte, content string, mask func(string) string) rules.Category {
+	in := MaskedInput(rules.Input{ToolName: tool, Arguments: arguments, Content: content}, mask)
+	return rules.CategoryOf(in.ToolName, in.Arguments, in.Content)
 }
 
 // promptVersion is the version of the prompt that a policy has for such work.
@@ -109,18 +116,37 @@ func holderOf(slot *thread.Slot) *string {
 	return &holder
 }
 
-// mask takes secrets out of what is published.
-func (f *Fold) mask(out rules.Output) rules.Output {
-	out.Text = f.secrets(out.Text)
-	for i, fact := range out.Tool.KeyFacts {
-		out.Tool.KeyFacts[i] = f.secrets(fact)
+// MaskedInput is a tool output and its call without secrets. What stands before it only weighs it, and is not shown.
+func MaskedInput(in rules.Input, mask func(string) string) rules.Input {
+	in.Content, in.ToolName, in.Arguments = mask(in.Content), mask(in.ToolName), secrets.MaskJSON(in.Arguments, mask)
+	return in
+}
+
+// maskTool takes secrets out of the structured form of a summary that is published.
+func (f *Fold) maskTool(tool *events.ToolSummary) *events.ToolSummary {
+	if tool == nil {
+		return nil
 	}
-	for key, value := range out.Tool.Metadata {
-		if text, ok := value.(string); ok {
-			out.Tool.Metadata[key] = f.secrets(text)
+	tool.ToolName = f.secrets(tool.ToolName)
+	for i, fact := range tool.KeyFacts {
+		tool.KeyFacts[i] = f.secrets(fact)
+	}
+	for key, value := range tool.Metadata {
+		tool.Metadata[key] = f.maskValue(value)
+	}
+	return tool
+}
+
+func (f *Fold) maskValue(value any) any {
+	switch v := value.(type) {
+	case string:
+		return f.secrets(v)
+	case []string:
+		for i, text := range v {
+			v[i] = f.secrets(text)
 		}
 	}
-	return out
+	return value
 }
 
 // byRules runs the rules, and falls to truncation where they panic: a tool output must not be able to

@@ -48,7 +48,7 @@ func (r *Runner) sources(view state.View, p *summarize.Policy, job *thread.Job) 
 	if err != nil {
 		return nil, err
 	}
-	return &sources{view: view, log: contents.Uncached{Log: r.Log}, thread: *job.Started.ThreadID, call: call}, nil
+	return &sources{view: view, log: fold.Masked(contents.Uncached{Log: r.Log}, r.Ladder.Mask), thread: *job.Started.ThreadID, call: call}, nil
 }
 
 // job is the call about what was gathered.

@@ -57,3 +57,22 @@ func Redacted(list string) string {
 	}
 	return strings.Join(servers, ",")
 }
+
+// Secrets are the passwords and tokens in a list of servers' addresses.
+func Secrets(list string) (secrets []string) {
+	for server := range strings.SplitSeq(list, ",") {
+		m := userInfo.FindStringSubmatch(strings.TrimLeft(server, " "))
+		if m == nil {
+			continue
+		}
+		_, secret, hasPassword := strings.Cut(m[2], ":")
+		if !hasPassword {
+			secret = m[2] // a token
+		}
+		secrets = append(secrets, secret)
+		if plain, err := url.PathUnescape(secret); err == nil && plain != secret {
+			secrets = append(secrets, plain)
+		}
+	}
+	return secrets
+}

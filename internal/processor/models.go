@@ -18,7 +18,10 @@ func (p *Processor) models() error {
 	if err != nil {
 		return fmt.Errorf("load rules for secrets: %w", err)
 	}
-	p.mask = masker.Mask
+	p.masker.Store(masker)
+	if err := p.know(p.opts.Config); err != nil {
+		return err
+	}
 	if p.spending, err = p.spent(); err != nil {
 		return err
 	}
@@ -29,6 +32,19 @@ func (p *Processor) models() error {
 	p.use(runner)
 	return nil
 }
+
+// know masks a configuration's secrets by their values from here on, beside those of the configurations before it.
+func (p *Processor) know(c *config.Config) error {
+	values, err := c.Secrets()
+	if err != nil {
+		return err
+	}
+	p.masker.Store(p.masker.Load().With(values...))
+	return nil
+}
+
+// mask takes secrets out of a text.
+func (p *Processor) mask(text string) string { return p.masker.Load().Mask(text) }
 
 // newRunner makes the ladder of a configuration. What was spent counts whatever the configuration.
 func (p *Processor) newRunner(c *config.Config) (*jobs.Runner, error) {

@@ -15,6 +15,7 @@ import (
 	"precis/internal/fold"
 	"precis/internal/jobs"
 	"precis/internal/recovery"
+	"precis/internal/secrets"
 	"precis/state"
 	"precis/summarize/llm"
 )
@@ -33,7 +34,7 @@ type Processor struct {
 	ready     *readiness
 	catching  catching
 	rounds    *rounds
-	mask      func(string) string
+	masker    atomic.Pointer[secrets.Masker]
 	runner    atomic.Pointer[jobs.Runner]
 	ladders   []*llm.Ladder // of all configurations so far
 	spending  *llm.Spending

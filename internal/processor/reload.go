@@ -26,6 +26,9 @@ func (p *Processor) Reload(ctx context.Context, c *config.Config) error {
 		return fmt.Errorf("reload configuration: %w", err)
 	}
 	next.Retention = log.MaxAge // as the stream has it now
+	if err := p.know(fixed); err != nil {
+		return fmt.Errorf("reload configuration: %w", err)
+	}
 	runner, err := p.newRunner(fixed)
 	if err != nil {
 		return fmt.Errorf("reload configuration: %w", err)

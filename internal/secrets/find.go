@@ -9,8 +9,9 @@ import (
 
 // Masker finds and masks secrets.
 type Masker struct {
-	rules []rule
-	index *index
+	rules  []rule
+	index  *index
+	values []string // of known secrets
 }
 
 // Load reads the rules, once a process (some 40 ms): all have the same masker. It fails only where gitleaks's
@@ -48,6 +49,9 @@ func (m *Masker) search(text string) *search {
 			s.look(&m.rules[i], w)
 		}
 	}
+	for _, value := range m.values {
+		s.exact(value)
+	}
 	return s
 }
 
@@ -84,6 +88,9 @@ func (r *rule) in(text string, w window) []match {
 		if end == len(part) && w.end < len(text) {
 			end += runLength(text[w.end:])
 		}
+		if r.ends != nil {
+			end = start + r.ends(text[w.start+start:w.start+end], isQuote(part, start-1))
+		}
 		m := match{w.start + loc[0], w.start + loc[1], w.start + start, w.start + end}
 		if secret := text[m.start:m.end]; secret != "" && (r.entropy == 0 || entropyOf(secret) > r.entropy) {
 			out = append(out, m)
@@ -102,7 +109,11 @@ func (r *rule) allows(text string, m match) bool {
 
 // runLength is how much longer a secret is that was cut by its window: all that tokens are made of.
 func runLength(rest string) int {
-	return len(rest) - len(strings.TrimLeft(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_.-"))
+	return len(rest) - len(strings.TrimLeft(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_.-%~"))
+}
+
+func isQuote(text string, at int) bool {
+	return at >= 0 && strings.IndexByte("\"'`", text[at]) >= 0
 }
 
 // maxLine bounds what of a line an allow list sees, or one endless line would be read for each finding.

@@ -48,8 +48,22 @@ func ruleOf(r config.Rule, allowed func(secret, match, line string) bool) rule {
 			return out
 		}
 	}
-	out.looksFor(r.Regex.String())
+	out.looksFor(unended(r.Regex.String()))
 	return out
+}
+
+// gitleaks's rules end with what may stand behind a token in a source file. In tool outputs and in what was cut off
+// anything may: a token that betrays itself by how it begins ends where no more of its characters follow.
+const (
+	ending    = "(?:[\\x60'\"\\s;]|\\\\[nr]|$)"
+	anyEnding = `(?:[^0-9A-Za-z_]|$)`
+)
+
+func unended(expression string) string {
+	if head, is := strings.CutSuffix(expression, ending); is {
+		return head + anyEnding
+	}
+	return expression
 }
 
 func nameStart(text string, at int) int {

@@ -21,6 +21,10 @@ func (m *Masker) Mask(text string) string {
 }
 
 func markFor(rule, secret string) string {
+	if lines := strings.Count(secret, "\n"); lines > 0 {
+		// What stands behind it keeps the numbers of its lines.
+		return markFor(rule, strings.ReplaceAll(secret, "\n", "")) + strings.Repeat("\n", lines)
+	}
 	room := len([]rune(secret))
 	for _, mark := range []string{"[masked:" + rule + "]", "[masked]", "***"} {
 		if len(mark) <= room {

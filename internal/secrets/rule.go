@@ -19,13 +19,17 @@ type rule struct {
 	named     bool                     // … and may be the end of a longer name, which allow lists are shown
 	spaceless bool                     // … and no match has a space in it, but at its end
 	assigns   bool                     // … and has an operator between it and the secret
+	quotes    bool                     // … which may have quotes and blanks in it
+	until     string                   // a match ends at one of these at the latest; none: as tokens do
 	group     int                      // the secret's; 0: the first that matched, else all of it
 	entropy   float64                  // bits a byte that the secret must exceed
 	reach     int                      // how far a match goes from its keyword, in bytes
 	apart     bool                     // a match over the next keyword begins there as well: windows end there
 	follows   func(folded []byte) bool // whether what is behind a keyword can belong to a match; nil: it can
-	weight    int                      // what a byte of a window costs, in those of a plain expression
-	allowed   func(secret, match, line string) bool
+	// ends is where the secret ends in what the expression took for it; nil: it is that
+	ends    func(secret string, quoted bool) int
+	weight  int // what a byte of a window costs, in those of a plain expression
+	allowed func(secret, match, line string) bool
 }
 
 // How far around a keyword an expression is run: as far as its longest match, within these bounds. A run
@@ -37,14 +41,14 @@ const (
 
 // wideReach is for what has no short form: a private key of 8,192 bits with headers, a token that carries
 // a document.
-var wideReach = map[string]int{"private-key": 16 << 10, "private-key-part": 16 << 10, "jwt": 8 << 10}
+var wideReach = map[string]int{"private-key": 16 << 10, "private-key-part": 16 << 10, "private-key-end": 8 << 10, "jwt": 8 << 10}
 
 // follows tells from what is behind a keyword whether it is worth running an expression that costs much.
 var follows = map[string]func(folded []byte) bool{
 	"private-key": announcesKey, "private-key-part": announcesKey,
 	"mysql-password": func(folded []byte) bool { return bytes.Contains(folded[:min(len(folded), 130)], []byte("-p")) },
 	"netrc":          func(folded []byte) bool { return len(folded) > 0 && (folded[0] == ' ' || folded[0] == '\t') },
-	"url-password":   hasUser,
+	"url-password":   hasUser, "url-token": hasUser,
 }
 
 func announcesKey(folded []byte) bool {
@@ -67,7 +71,10 @@ func (r *rule) looksFor(expression string) {
 		r.keywords = namesOf(tree, r.keywords)
 	}
 	r.reach, r.follows, r.apart = reachOf(r.id, tree), follows[r.id], strings.HasPrefix(r.id, "curl-")
-	r.first, r.spaceless = beginsWithAny(tree, r.keywords), isSpaceless(tree)
+	r.first, r.spaceless = beginsWithAny(tree, r.keywords), isWithout(tree, ' ')
+	if isWithout(tree, '\n') {
+		r.until = line
+	}
 	r.anchored, r.weight = r.first && (r.reach < mostReach || r.spaceless), 1
 	switch {
 	case r.anchored:

@@ -1,6 +1,9 @@
 package secrets
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // search is one text's: the keywords come in order, and each rule looks where they are.
 type search struct {
@@ -13,19 +16,31 @@ type search struct {
 	around map[int][]window // by rule that is not anchored
 	found  []Finding
 
-	name         int // where the name ends that a keyword stands in, as it was looked for last
-	space, quote stop
+	name                      int // where the name ends that a keyword stands in, as it was looked for last
+	space, quote, blank, line stop
 }
+
+// What a value ends at that may have quotes in it, and one that may have blanks too.
+const (
+	blank = " \t\n\v\f\r"
+	line  = "\n"
+)
 
 // keyword has the rules look that it belongs to: an anchored one at once, since it begins there.
 func (s *search) keyword(at, end int, rules []int) {
-	value := s.valueBehind(end)
+	value, looked := -1, false
 	for _, i := range rules {
 		switch r := &s.rules[i]; {
 		case r.follows != nil && !r.follows(s.folded[end:]):
 		case !r.anchored:
 			s.around[i] = r.widened(s.around[i], r.around(at, end, len(s.text)))
-		case at >= s.behind[i] && (value >= 0 || !r.assigns) && !(r.bounded && at > 0 && isWordByte(s.text[at-1])):
+		case at >= s.behind[i] && !(r.bounded && goesOn(s.text, at)):
+			if r.assigns && !looked {
+				value, looked = s.valueBehind(end), true
+			}
+			if r.assigns && value < 0 {
+				continue
+			}
 			n := len(s.found)
 			s.look(r, window{at, min(s.endOf(r, end, value), end+r.reach)})
 			s.behind[i] = s.endOfFinding(n)
@@ -44,10 +59,14 @@ func (s *search) endOfFinding(were int) int {
 // endOf is where at the latest a match ends whose keyword ends at end.
 func (s *search) endOf(r *rule, end, value int) int {
 	switch {
-	case r.assigns:
+	case r.until == blank:
+		return s.blank.behind(s.text, max(end, value), blank)
+	case r.assigns && !r.quotes:
 		return s.quote.behind(s.text, value, " \t\n\v\f\r'\"`")
 	case r.spaceless:
 		return s.space.behind(s.text, end, " ")
+	case r.until == line:
+		return s.line.behind(s.text, end, line)
 	default:
 		return len(s.text)
 	}
@@ -138,6 +157,17 @@ func isName(c byte) bool { return isNameByte(c) || c >= 0x80 || isQuoting(c) }
 
 func isOperator(c byte) bool { return strings.IndexByte("=:>|?,", c) >= 0 }
 
-func isQuoting(c byte) bool { return strings.IndexByte(" \t\n\v\f\r'\"`", c) >= 0 }
+func isQuoting(c byte) bool { return strings.IndexByte(" \t\n\v\f\r'\"`\\", c) >= 0 }
 
 func isWordByte(c byte) bool { return isNameByte(c) && c != '.' && c != '-' }
+
+// goesOn says whether a word that began before a place goes on there. What an escape stands for is no part of a word,
+// though its last character looks like one: `\n`, `\u003d` and `%3D` are what other formats make of signs.
+func goesOn(text string, at int) bool {
+	if at == 0 || !isWordByte(text[at-1]) {
+		return false
+	}
+	return !escape.MatchString(text[max(0, at-6):at])
+}
+
+var escape = regexp.MustCompile(`(?:\\[nrtfbv0]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*m)$`)

@@ -119,6 +119,7 @@ func (r *run) ask(ctx context.Context, e *endpoint, q question) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	reply.Text = r.options.Mask(reply.Text) // it may go to a model again, as a part of a whole
 	text, err := checked(reply, q.limits, r.quotes)
 	if err != nil {
 		r.refuse(err)

@@ -1,0 +1,111 @@
+package secrets
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+)
+
+// MaskEvent returns an event without its secrets, as summaries are made from it: in the content, in the calls'
+// arguments and in tools' names. The event itself stays as it is.
+func MaskEvent(ev *events.Event, mask func(string) string) *events.Event {
+	masked := *ev
+	if ev.Edit != nil {
+		edit := *ev.Edit
+		edit.Content = edit.Content.Masked(mask)
+		masked.Edit = &edit
+	}
+	if ev.Message != nil {
+		m := *ev.Message
+		m.Content, m.ToolName, m.Arguments = m.Content.Masked(mask), mask(m.ToolName), MaskJSON(m.Arguments, mask)
+		m.ToolCalls = make([]events.ToolCall, len(ev.Message.ToolCalls))
+		for i, call := range ev.Message.ToolCalls {
+			m.ToolCalls[i] = events.ToolCall{ID: call.ID, Name: mask(call.Name), Arguments: MaskJSON(call.Arguments, mask)}
+		}
+		masked.Message = &m
+	}
+	return &masked
+}
+
+// MaskJSON masks the strings of a JSON value: each by itself, without JSON's escapes, beside its name, and beside the
+// string before it in an array, as commands have their arguments. A string that holds JSON is masked as what it holds.
+// What is not JSON is masked as text.
+func MaskJSON(v jsontext.Value, mask func(string) string) jsontext.Value {
+	if len(bytes.TrimSpace(v)) == 0 {
+		return v
+	}
+	var out bytes.Buffer
+	w := jsonMask{dec: jsontext.NewDecoder(bytes.NewReader(v), jsontext.AllowDuplicateNames(true)), enc: jsontext.NewEncoder(&out, jsontext.AllowDuplicateNames(true)), mask: mask}
+	if err := w.all(); err != nil {
+		return jsontext.Value(mask(string(v)))
+	}
+	return jsontext.Value(bytes.TrimSuffix(out.Bytes(), []byte("\n")))
+}
+
+type jsonMask struct {
+	dec  *jsontext.Decoder
+	enc  *jsontext.Encoder
+	mask func(string) string
+	// before is the name that the next string belongs to, or the string before it in an array.
+	before string
+}
+
+func (w *jsonMask) all() error {
+	for {
+		t, err := w.dec.ReadToken()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		kind, length := w.dec.StackIndex(w.dec.StackDepth())
+		switch isName := kind == '{' && length%2 == 1; {
+		case t.Kind() != '"':
+			w.before = ""
+		case isName:
+			w.before = t.String()
+			t = jsontext.String(w.mask(w.before))
+		default:
+			text := t.String()
+			t = jsontext.String(w.text(text, kind == '['))
+			w.before = ""
+			if kind == '[' {
+				w.before = text
+			}
+		}
+		if err := w.enc.WriteToken(t); err != nil {
+			return err
+		}
+	}
+}
+
+// text masks a string.
+func (w *jsonMask) text(s string, inArray bool) string {
+	if trimmed := strings.TrimSpace(s); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
+		if v := jsontext.Value(trimmed); v.IsValid() {
+			return string(MaskJSON(v, w.mask))
+		}
+	}
+	s = w.mask(s)
+	if w.before == "" {
+		return s
+	}
+	// The name or the option decides what some values are.
+	head, tail := w.before+`="`, `"`
+	if inArray {
+		head, tail = w.before+" ", ""
+	} else if strings.ContainsAny(s, "\"\n") {
+		head, tail = w.before+": ", ""
+	}
+	beside := w.mask(head + s + tail)
+	if value, ok := strings.CutPrefix(beside, head); ok {
+		return strings.TrimSuffix(value, tail)
+	}
+	return s
+}

@@ -1,0 +1,128 @@
+package secrets
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// valueEnd is where a value without quotes ends: before what closes what it stands in, and before the next pair of
+// a list, a query or a connection string. One in quotes ends with them.
+func valueEnd(s string, quoted bool) int {
+	if quoted {
+		return len(s)
+	}
+	if i := nextPair.FindStringIndex(s); i != nil {
+		s = s[:i[0]]
+	}
+	return len(strings.TrimRight(s, ",;.)]}>\\…"))
+}
+
+var nextPair = regexp.MustCompile(`[,;|][A-Za-z][a-z_. -]{2,40}[=:]|(?:\\u0026|&(?:amp;)?)[A-Za-z]\w*=|</|\\[nrt"']`)
+
+// isPlaceholder says whether documentation, a template or a program writes this where a secret would stand.
+func isPlaceholder(s string) bool {
+	if reference.MatchString(s) {
+		return true
+	}
+	folded := strings.ToLower(s)
+	for _, p := range placeholders {
+		if strings.Contains(folded, p) && len(s) < len(p)+8 {
+			return true
+		}
+	}
+	return false
+}
+
+var placeholders = []string{"password", "passwd", "secret", "changeme", "example", "placeholder", "redacted", "masked", "your-", "your_", "xxxx", "****", "..."}
+
+// reference is a value that stands somewhere else: a variable, a command's output, a template's field, a mark.
+var reference = regexp.MustCompile(`^(?:\$\{|\{\{|<%|%\{|\$\([A-Za-z_./]+(?:\)|$)|\$[A-Za-z_]\w*$|<[^<>]*>?$|\{[\w.]*\}?$|%[A-Za-z_]\w*%?$|%\(\w+\)s|\[[\w: .-]*\]?$|\[masked|\*+$|@[\w./]+$)`)
+
+// describing are the words that stand for a value where one is described.
+var describing = strings.Fields("string strings str text varchar boolean number integer required optional hidden disabled enabled unknown invalid incorrect missing undefined nullable default input field value values false true none null nil")
+
+// saysWhatItIs says whether a value is the description of one: `password: "string"`, `required|min:8`.
+func saysWhatItIs(s string) bool {
+	word := s
+	if i := strings.IndexAny(s, "|,:;?!()[] "); i > 0 {
+		word = s[:i]
+	}
+	return slices.Contains(describing, strings.ToLower(strings.TrimRight(word, ".")))
+}
+
+var dotted = regexp.MustCompile(`^[A-Za-z_]\w*(?:\??\.\w+)+[,;)]*$`)
+
+// looksChosen: a letter beside a digit or a sign that no name has, and neither a path nor a field of something.
+func looksChosen(s string) bool {
+	folded := strings.ToLower(s)
+	switch {
+	case isPath(s) || strings.Contains(s, "://"):
+		return false
+	case strings.Contains(folded, "example") || dotted.MatchString(s):
+		return false
+	}
+	return strings.ContainsAny(folded, "abcdefghijklmnopqrstuvwxyz") && strings.ContainsAny(s, "0123456789!@#%^*~+?")
+}
+
+// code is a name that is called, indexed or looked up, and what follows it.
+var code = regexp.MustCompile(`^[!&*]?[A-Za-z_][\w.]*(?:\((?:[\w.,"' *&\[\]-]*\)[.\w()\[\]]*|[\w.,]*,|)|\[(?:\w*\](?:[.(].*)?)?|::\w.*|->\w.*)[,;:)}]*$`)
+
+// isCode says whether a value without quotes is code, seen with what stands behind it.
+func isCode(secret, match string) bool {
+	i := strings.Index(match, secret)
+	return i > 0 && strings.IndexByte("\"'`", match[i-1]) < 0 && code.MatchString(match[i:])
+}
+
+// phraseEnd is where a phrase ends that may go on into the text behind it: of a mnemonic's words, as many as one can
+// have and none that sentences have; else the line.
+func phraseEnd(s string, _ bool) int {
+	ends := wordEnd.FindAllStringIndex(s, 24)
+	if len(ends) < 12 {
+		if i := strings.IndexByte(s, '\n'); i >= 0 {
+			return i
+		}
+		return len(s)
+	}
+	for n := len(ends) / 3 * 3; n > 12; n -= 3 {
+		if end := ends[n-1][1]; !isProse(s[:end]) {
+			return end
+		}
+	}
+	return ends[11][1]
+}
+
+var wordEnd = regexp.MustCompile(`[A-Za-z'-]+`)
+
+// isProse says whether words are a sentence rather than a passphrase: one has words that hold sentences together.
+func isProse(s string) bool {
+	words := strings.Fields(strings.ToLower(s))
+	if len(words) < 3 {
+		return true
+	}
+	for _, w := range words {
+		if slices.Contains(joining, strings.Trim(w, `"',.0123456789)\`)) {
+			return true
+		}
+	}
+	return false
+}
+
+var joining = strings.Fields("a an the is are was be been for to of in on at by with without and or not no if when that this it its your you must may can will from as has have used enter leave empty set file key passphrase password")
+
+// isPath says whether a value is a file's path. So begins one in 64 base64 texts as well; those have other signs, or
+// a longer run of both cases and digits than a name has.
+func isPath(s string) bool {
+	if !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "./") && !strings.HasPrefix(s, "../") && !strings.HasPrefix(s, "~/") {
+		return false
+	}
+	if strings.ContainsAny(s, "+=") {
+		return false
+	}
+	for part := range strings.SplitSeq(s, "/") {
+		if len(part) >= 16 && strings.ContainsAny(part, "0123456789") && strings.ToLower(part) != part && strings.ToUpper(part) != part {
+			return false
+		}
+	}
+	return true
+}
