@@ -30,6 +30,8 @@ type cli struct {
 	Audit  auditCmd  `cmd:"" help:"Tell a thread's story: what was summarized, from what, by what, for how much."`
 	Replay replayCmd `cmd:"" help:"Fold the log again and check every step."`
 
+	Streams streamsCmd `cmd:"" help:"Show the streams as they are and as the configuration wants them, or change them."`
+
 	Config configCmd `cmd:"" help:"Print the configuration in force and where each value came from."`
 }
 

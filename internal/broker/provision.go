@@ -9,12 +9,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Streams says when each stream was made. A stored position is worth something
-// only together with the stream it was taken from.
+// Streams says when each stream was made, since a stored position means nothing
+// without the stream it was taken from, and where it differs from the configuration.
 type Streams struct {
 	EventsCreated    time.Time
 	SummariesCreated time.Time
 	RejectedCreated  time.Time
+	// Differences lose nothing, or Provision would have refused the stream; by stream name.
+	Differences map[string][]StreamDifference
 }
 
 // Provision makes the streams that are missing and checks those that are there.
@@ -33,10 +35,13 @@ func Provision(ctx context.Context, js jetstream.JetStream, spec StreamSpec) (St
 		found[i], err = findStream(ctx, js, want, spec)
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(errs...); errors.Is(err, ErrStreamSettings) {
+		return Streams{}, fmt.Errorf("%w\n\"processor streams\" shows each difference, \"processor streams --apply\" changes what can be changed", err)
+	} else if err != nil {
 		return Streams{}, err
 	}
 	var made [3]time.Time
+	differing := map[string][]StreamDifference{}
 	for i, want := range wants {
 		if found[i] == nil {
 			var err error
@@ -45,8 +50,9 @@ func Provision(ctx context.Context, js jetstream.JetStream, spec StreamSpec) (St
 			}
 		}
 		made[i] = found[i].CachedInfo().Created
+		differing[want.Name] = differences(found[i].CachedInfo().Config, want)
 	}
-	return Streams{EventsCreated: made[0], SummariesCreated: made[1], RejectedCreated: made[2]}, nil
+	return Streams{EventsCreated: made[0], SummariesCreated: made[1], RejectedCreated: made[2], Differences: differing}, nil
 }
 
 // findStream returns an existing stream that is as it must be; nil where it is missing and may be made.

@@ -18,24 +18,27 @@ type finding struct {
 	want    string
 }
 
-// checkSettings compares an existing stream with what precis would make, as far
-// as a difference could lose, alter or hide an event.
+// checkSettings refuses an existing stream whose settings could lose, alter or hide an event.
 func checkSettings(got, want jetstream.StreamConfig, spec StreamSpec) error {
-	findings := slices.Concat(limitFindings(got), storageFindings(got), feedFindings(got, want))
-	if got.Name == StreamEvents {
-		findings = append(findings, eventsFindings(got, want, spec)...)
-	} else {
-		findings = append(findings,
-			finding{"max_age", got.MaxAge != 0, got.MaxAge, "set it to 0: what precis published must stay"},
-			finding{"subject_transform", got.SubjectTransform != nil, transformOf(got), "make the stream anew without one: its readers would not find what it holds"})
-	}
 	var errs []error
-	for _, f := range findings {
+	for _, f := range losses(got, want, spec) {
 		if f.bad {
 			errs = append(errs, &SettingError{Stream: got.Name, Setting: f.setting, Value: fmt.Sprint(f.value), Want: f.want})
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// losses compares an existing stream with what precis would make, as far as a difference could lose, alter or hide
+// an event.
+func losses(got, want jetstream.StreamConfig, spec StreamSpec) []finding {
+	findings := slices.Concat(limitFindings(got), storageFindings(got), feedFindings(got, want))
+	if got.Name == StreamEvents {
+		return append(findings, eventsFindings(got, want, spec)...)
+	}
+	return append(findings,
+		finding{"max_age", got.MaxAge != 0, got.MaxAge, "set it to 0: what precis published must stay"},
+		finding{"subject_transform", got.SubjectTransform != nil, transformOf(got), "make the stream anew without one: its readers would not find what it holds"})
 }
 
 // limitFindings: whatever makes the server drop old messages or refuse new ones.

@@ -95,18 +95,30 @@ func (p *Processor) connect(ctx context.Context) (err error) {
 	if err := p.expectStreams(ctx); err != nil {
 		return err
 	}
-	_, err = broker.Provision(ctx, p.broker.JetStream(), broker.StreamSpec{
+	streams, err := broker.Provision(ctx, p.broker.JetStream(), broker.StreamSpec{
 		Partitions: p.opts.Config.Partitions, MaxAge: p.opts.Config.Retention.Events, CheckOnly: p.opts.CheckOnly,
 	})
 	if err != nil {
 		return err
 	}
+	p.warnDiffering(streams)
 	js := p.broker.JetStream()
 	p.events = broker.NewLogReader(js, broker.StreamEvents)
 	p.summaries = broker.NewLogReader(js, broker.StreamSummaries).Watch(p.missing)
 	p.rejected = broker.NewLogReader(js, broker.StreamRejected).Watch(p.missing)
 	p.publisher, err = broker.NewPublisher(p.broker.Conn(), broker.PublisherConfig{})
 	return err
+}
+
+// warnDiffering reports settings of streams that lose nothing but are not what the configuration asks for: an existing
+// stream is never changed by a start.
+func (p *Processor) warnDiffering(streams broker.Streams) {
+	for name, differences := range streams.Differences {
+		for _, d := range differences {
+			p.log.Warn().Str("stream", name).Str("setting", d.Setting).Str("value", d.Value).Str("want", d.Want).
+				Msg("stream differs from the configuration; \"processor streams --apply\" changes it")
+		}
+	}
 }
 
 // recover opens the partitions where they stand and stages what they have yet to reach.

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/rs/zerolog"
+
+	"precis/internal/broker"
+	"precis/internal/config"
+	"precis/internal/processor"
+)
+
+// streamsCmd shows the streams, or brings them in line with the configuration.
+type streamsCmd struct {
+	configFlags
+	loginFlags
+	Apply bool `help:"Make missing streams, and change the settings that can be changed. A shorter retention deletes events at once."`
+	JSON  bool `name:"json" help:"Print JSON."`
+}
+
+// Help shows the command used.
+func (streamsCmd) Help() string {
+	return `Shows each stream as it is, and each setting that differs from the configuration. A start of the processor never changes a stream that exists. With an embedded server that is not running, the command opens its directory itself.
+
+The exit status is 1 while a stream is missing or differs.
+
+Examples:
+
+    processor streams --config precis.yaml
+    processor streams --config precis.yaml --apply
+    processor streams --nats nats://nats.internal:4222 --user operator`
+}
+
+// Run compares, and applies where that is asked for.
+func (c *streamsCmd) Run(ctx context.Context, a *app) (err error) {
+	cfg, err := c.load(a)
+	if err != nil {
+		return err
+	}
+	b, err := c.open(ctx, a, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close(context.WithoutCancel(ctx))) }()
+	work := broker.CompareStreams
+	if c.Apply {
+		work = broker.ApplyStreams
+	}
+	reports, err := work(ctx, b.JetStream(), broker.StreamSpec{Partitions: cfg.Partitions, MaxAge: cfg.Retention.Events})
+	if err != nil {
+		return serverError("read the streams", err)
+	}
+	if c.JSON {
+		a.json(reports)
+	} else {
+		a.printf("%s", streamsTable(reports))
+	}
+	return streamsVerdict(reports)
+}
+
+// open reaches the server that the configuration names: another one, the one inside a processor that runs, or the
+// directory of one that does not.
+func (c *streamsCmd) open(ctx context.Context, a *app, cfg *config.Config) (*broker.Broker, error) {
+	login := broker.Options{
+		URL: cfg.NATS.URL, Creds: cfg.NATS.Creds, User: cfg.NATS.User, Password: cfg.NATS.Password, Token: cfg.NATS.Token,
+		TLS:    broker.TLS{CA: cfg.NATS.TLS.CA, Cert: cfg.NATS.TLS.Cert, Key: cfg.NATS.TLS.Key},
+		Logger: zerolog.New(a.stderr).Level(zerolog.ErrorLevel),
+	}
+	c.override(&login)
+	if login.URL != "" {
+		return broker.Open(ctx, login)
+	}
+	dir := processor.BrokerDir(cfg.DataDir)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, unreachable("no streams in %s: \"processor run\" makes them, and --nats names another server", cfg.DataDir)
+	}
+	b, err := broker.Open(ctx, broker.Options{StoreDir: dir, Sync: cfg.NATS.Sync, Logger: login.Logger})
+	if !errors.Is(err, broker.ErrStoreInUse) {
+		return b, err
+	}
+	login.URL = "nats://" + cfg.NATS.Listen
+	return broker.Open(ctx, login)
+}
+
+// override takes the login from the command line where it is given there.
+func (f loginFlags) override(o *broker.Options) {
+	if f.Creds != "" || f.User != "" || f.Token != "" {
+		o.Creds, o.User, o.Password, o.Token = f.Creds, f.User, f.Password, f.Token
+	}
+	if f.TLSCA != "" {
+		o.TLS.CA = f.TLSCA
+	}
+	if f.TLSCert != "" {
+		o.TLS.Cert, o.TLS.Key = f.TLSCert, f.TLSKey
+	}
+}
+
+func streamsTable(reports []broker.StreamReport) *table {
+	out := &table{}
+	for _, r := range reports {
+		if !r.Exists {
+			out.add(r.Name, "missing; --apply makes it")
+			continue
+		}
+		out.add(r.Name, fmt.Sprintf("%s, %s bytes, sequences %d to %d, %s, made %s", counted(int64(r.Messages), "message"),
+			grouped(int64(r.Bytes)), r.FirstSeq, r.LastSeq, counted(int64(r.Replicas), "replica"), r.Created.Local().Format("2006-01-02 15:04:05")))
+		for _, d := range r.Differences {
+			out.add("", differenceLine(d))
+		}
+		if len(r.Differences) == 0 {
+			out.add("", "as configured")
+		}
+	}
+	return out
+}
+
+func differenceLine(d broker.StreamDifference) string {
+	text := fmt.Sprintf("%s is %s; configured: %s", d.Setting, printable(d.Value), d.Want)
+	if !d.Applies {
+		text = fmt.Sprintf("%s is %s: %s", d.Setting, printable(d.Value), d.Want)
+	}
+	if d.Loses {
+		text += " (events could be lost; the processor does not start)"
+	}
+	if d.Applies {
+		text += " (--apply changes it)"
+	}
+	return text
+}
+
+// streamsVerdict is an error while anything is missing or differs.
+func streamsVerdict(reports []broker.StreamReport) error {
+	missing, differing := 0, 0
+	for _, r := range reports {
+		if !r.Exists {
+			missing++
+		}
+		differing += len(r.Differences)
+	}
+	if missing == 0 && differing == 0 {
+		return nil
+	}
+	return wrong("%s missing, %s from the configuration", counted(int64(missing), "stream"), differ(differing))
+}
+
+func differ(n int) string {
+	if n == 1 {
+		return "1 setting differs"
+	}
+	return grouped(int64(n)) + " settings differ"
+}
