@@ -16,7 +16,6 @@ import (
 // streamsCmd shows the streams, or brings them in line with the configuration.
 type streamsCmd struct {
 	configFlags
-	loginFlags
 	Apply bool `help:"Make missing streams, and change the settings that can be changed. A shorter retention deletes events at once."`
 	JSON  bool `name:"json" help:"Print JSON."`
 }
@@ -69,7 +68,6 @@ func (c *streamsCmd) open(ctx context.Context, a *app, cfg *config.Config) (*bro
 		TLS:    broker.TLS{CA: cfg.NATS.TLS.CA, Cert: cfg.NATS.TLS.Cert, Key: cfg.NATS.TLS.Key},
 		Logger: zerolog.New(a.stderr).Level(zerolog.ErrorLevel),
 	}
-	c.override(&login)
 	if login.URL != "" {
 		return broker.Open(ctx, login)
 	}
@@ -83,19 +81,6 @@ func (c *streamsCmd) open(ctx context.Context, a *app, cfg *config.Config) (*bro
 	}
 	login.URL = "nats://" + cfg.NATS.Listen
 	return broker.Open(ctx, login)
-}
-
-// override takes the login from the command line where it is given there.
-func (f loginFlags) override(o *broker.Options) {
-	if f.Creds != "" || f.User != "" || f.Token != "" {
-		o.Creds, o.User, o.Password, o.Token = f.Creds, f.User, f.Password, f.Token
-	}
-	if f.TLSCA != "" {
-		o.TLS.CA = f.TLSCA
-	}
-	if f.TLSCert != "" {
-		o.TLS.Cert, o.TLS.Key = f.TLSCert, f.TLSKey
-	}
 }
 
 func streamsTable(reports []broker.StreamReport) *table {
