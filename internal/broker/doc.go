@@ -48,6 +48,15 @@
 // can't bound its memory for large messages, and waits out its timeouts where
 // Close should return (see puller).
 //
+// The consumer lives on any of a stream's replicas. One that lags has nothing to
+// deliver and nothing pending, and what it lacks comes later. So an end (of the
+// log as it was at the start, of a scan) is reached when a delivered sequence
+// reaches it, or when the stream's leader confirms that it holds nothing for the
+// reader up to there (see ending). In between the reader waits; a replica that
+// does not deliver within a heartbeat what the leader holds is given up for a
+// consumer made anew. A leader is asked at most once a rest, and never while
+// messages flow. LogReader answers ErrGone only where the leader does.
+//
 // Memory: at most 2,048 messages and 4 MiB, or one larger message, on their way from the
 // server; PrefetchBytes of bodies (or one larger) in the queues of all lanes
 // together; and one message in flight in each lane.

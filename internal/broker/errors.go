@@ -42,6 +42,8 @@ var (
 	ErrStreamLost = errors.New("stream lost")
 	// ErrHandlerStuck: a handler did not finish within CloseTimeout; its lane's open batch was not flushed.
 	ErrHandlerStuck = errors.New("handler still running at close")
+	// ErrNoLeader: the stream's replicas have no leader now, so that nobody knows where the stream ends.
+	ErrNoLeader = errors.New("stream has no leader")
 	// ErrGone: the stream no longer holds the message (deleted, or past its retention).
 	ErrGone = errors.New("message gone")
 )
@@ -65,6 +67,7 @@ var (
 	errGap          = errors.New("gap in delivery")
 	errSilent       = errors.New("no heartbeat")
 	errBroken       = errors.New("consumer gone")
+	errLags         = errors.New("replica lags behind the stream's leader")
 	errReconnected  = errors.New("connection changed") // requests that waited at the old one's server are lost
 	errNotJetStream = errors.New("message carries no JetStream reply subject")
 	errStopping     = errors.New("stopping") // ends a lane's loop at Close

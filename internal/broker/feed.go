@@ -37,6 +37,7 @@ type feed struct {
 	log    zerolog.Logger
 	online chan nats.Status // the connection went or came back: what was under way is lost
 	target uint64           // the stream's last sequence when consuming started
+	end    ending           // what has to be reached: target, or what the stream held at the last heartbeat
 	opened bool             // the consumer was made once
 	whole  unbroken         // of a feed without filters
 
@@ -83,6 +84,7 @@ func newFeed(s *Subscriber, lanes []*lane, stream StreamState) *feed {
 	}
 	f.seq = least.last
 	f.reached.Store(&reach{least.last, least.by})
+	f.end = ending{log: NewLogReader(s.js, s.cfg.Stream), filters: filters, at: stream}
 	f.pull = newPuller(s.js, pullerConfig{
 		stream: s.cfg.Stream, filters: filters, after: least.last, known: furthest.by, through: furthest.last, window: feedWindow, bytes: feedBytes,
 	})
@@ -119,11 +121,60 @@ func (f *feed) step(ctx context.Context) error {
 	if broken != nil {
 		return f.reopen(ctx, broken)
 	}
-	if f.pull.resting { // the server has nothing to deliver
-		f.whole.upTo(f.target)
-		f.progress(f.target)
+	switch {
+	case f.pull.resting:
+		return f.heartbeat(ctx)
+	case ok && a.pending == 0:
+		f.rest(ctx)
 	}
 	return nil
+}
+
+// rest: the replica that delivers has nothing more. Before the target that is
+// the end only where the leader says so.
+func (f *feed) rest(ctx context.Context) {
+	if f.seq >= f.target || f.end.owed > 0 { // the leader was asked: what it holds comes, or the next heartbeat does
+		return
+	}
+	if err := f.confirm(ctx); err != nil {
+		f.log.Info().Err(err).Uint64("seq", f.pull.last).Msg("delivery rests before the log's end, waiting")
+	}
+}
+
+// heartbeat: nothing was delivered for as long as pullHeartbeat. A replica that
+// owes since the last one what the leader holds is given up: a consumer made anew
+// may be placed on another.
+func (f *feed) heartbeat(ctx context.Context) error {
+	if f.end.overdue(f.pull.last) {
+		return f.reopen(ctx, fmt.Errorf("%w: it holds sequence %d", errLags, f.end.owed))
+	}
+	asking, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	now, err := StateOf(asking, f.sub.js, f.cfg.Stream)
+	if err == nil {
+		f.end.owed = 0
+		f.end.at.Last = max(now.Last, f.target)
+		if f.seq < f.end.at.Last {
+			err = f.confirm(ctx)
+		}
+	}
+	if errors.Is(err, ErrStreamLost) {
+		return f.reopen(ctx, err)
+	}
+	if err != nil {
+		f.log.Debug().Err(err).Uint64("seq", f.pull.last).Msg("delivery rests before the log's end, waiting")
+	}
+	return nil
+}
+
+// confirm has the leader say that nothing more comes before the end.
+func (f *feed) confirm(ctx context.Context) error {
+	err := f.end.confirm(ctx, f.pull.last)
+	if err == nil {
+		f.whole.upTo(f.end.at.Last)
+		f.progress(f.end.at.Last)
+	}
+	return err
 }
 
 // deal puts a message into its lane's queue, and waits for room there.
@@ -143,11 +194,7 @@ func (f *feed) deal(ctx context.Context, m *nats.Msg, a ackReply) error {
 			}
 		}
 	}
-	reached := a.streamSeq
-	if a.pending == 0 {
-		reached = max(reached, f.target)
-	}
-	f.progress(reached)
+	f.progress(a.streamSeq)
 	return nil
 }
 
@@ -230,7 +277,7 @@ func (f *feed) reopen(ctx context.Context, cause error) error {
 	for wait := f.cfg.RetryWait; ; wait = min(2*wait, f.cfg.RetryMaxWait) {
 		err := f.tryOpen(ctx)
 		if err == nil && f.pull.pending == 0 {
-			f.progress(f.target)
+			f.rest(ctx)
 		}
 		if err == nil || errors.Is(err, ErrStreamLost) {
 			return err
@@ -259,6 +306,7 @@ func (f *feed) tryOpen(ctx context.Context) error {
 			return err
 		}
 	}
+	f.end.owed = 0
 	err := f.pull.open(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("%w: %s was deleted", ErrStreamLost, f.cfg.Stream)

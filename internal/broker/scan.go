@@ -16,6 +16,8 @@ const (
 	scanRetryWait     = 50 * time.Millisecond
 	scanRetryMaxWait  = 2 * time.Second
 	scanRetryAttempts = 10
+	// scanLagAttempts is how many consumers in a row may rest for two heartbeats before the end without delivering anything.
+	scanLagAttempts = 6
 )
 
 // Scan calls fn for every message from sequence from (0 and 1: the first) on, in
@@ -34,10 +36,13 @@ func (r *LogReader) Scan(ctx context.Context, from uint64, filters []string, fn 
 	if r.stream == StreamEvents {
 		from = max(from, state.First) // what a retention has dropped at its start is no gap
 	}
-	s := scan{last: state.Last, fn: fn, progress: progress, pull: newPuller(r.js, pullerConfig{
-		stream: r.stream, filters: filters, after: from - 1,
-		window: scanWindow, bytes: scanBytes,
-	})}
+	s := scan{
+		end: ending{log: r, filters: filters, at: state}, last: state.Last, fn: fn, progress: progress,
+		pull: newPuller(r.js, pullerConfig{
+			stream: r.stream, filters: filters, after: from - 1,
+			window: scanWindow, bytes: scanBytes,
+		}),
+	}
 	defer s.pull.drop()
 	if len(filters) == 0 {
 		s.whole = unbroken{stream: r.stream, next: from, tell: r.missing}
@@ -66,11 +71,13 @@ func (r *LogReader) searchMissing(ctx context.Context, from uint64, suspected bo
 // scan is one run of Scan.
 type scan struct {
 	pull     *puller
+	end      ending
 	last     uint64
 	fn       func(Stored) error
 	progress func(seq, last uint64)
 	count    int
 	pending  uint64   // what the server counted behind the last message
+	lagging  int      // consumers given up since the last message
 	whole    unbroken // of a scan without filters
 	silence  *time.Timer
 }
@@ -79,55 +86,84 @@ func (s *scan) run(ctx context.Context) error {
 	if s.pull.last >= s.last {
 		return nil
 	}
-	if err := s.open(ctx); err != nil || s.pull.pending == 0 {
-		return err
+	done, err := s.open(ctx)
+	for !done && err == nil {
+		done, err = s.next(ctx)
 	}
-	for {
-		m, err := s.receive(ctx)
-		if err != nil {
-			return err
-		}
-		done, broken, err := s.step(m)
-		if done || err != nil {
-			return err
-		}
-		if broken == nil {
-			continue
-		}
-		if err := s.open(ctx); err != nil || s.pull.pending == 0 {
-			return err
-		}
-	}
+	return err
 }
 
-// step handles what the server sent; nil: it has been silent for too long.
-func (s *scan) step(m *nats.Msg) (done bool, broken, err error) {
+// next handles the next thing that the server sends.
+func (s *scan) next(ctx context.Context) (done bool, err error) {
+	m, err := s.receive(ctx)
+	if err != nil {
+		return false, err
+	}
 	if m == nil {
-		return false, errSilent, nil
+		return s.open(ctx) // the server has been silent for too long
 	}
 	a, ok, broken := s.pull.accept(m)
-	if !ok {
-		// Resting: nothing is left, what was to come has been deleted meanwhile.
-		return broken == nil && s.pull.resting, broken, nil
+	if ok {
+		if done, err = s.take(m, a); done || err != nil {
+			return done, err
+		}
 	}
-	done, err = s.take(m, a)
-	return done, broken, err
+	switch {
+	case broken != nil:
+		return s.open(ctx)
+	case s.pull.resting:
+		return s.heartbeat(ctx)
+	case ok && a.pending == 0:
+		return s.rest(ctx)
+	}
+	return false, nil
 }
 
-// take passes one message on, and tells whether it was the last.
+// rest: the replica that delivers has nothing more. That is the end where the
+// leader says so; else what it holds comes, or the next heartbeat does.
+func (s *scan) rest(ctx context.Context) (done bool, err error) {
+	if s.end.owed > 0 {
+		return false, nil
+	}
+	err = s.end.confirm(ctx, s.pull.last)
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, ErrStreamLost):
+		return false, err
+	default:
+		return false, ctx.Err() // a leader that does not answer is asked again
+	}
+}
+
+// heartbeat: nothing was delivered for as long as pullHeartbeat. A replica that
+// owes since the last one what the leader holds is given up: a consumer made anew
+// may be placed on another.
+func (s *scan) heartbeat(ctx context.Context) (done bool, err error) {
+	if !s.end.overdue(s.pull.last) {
+		s.end.owed = 0
+		return s.rest(ctx)
+	}
+	if s.lagging++; s.lagging == scanLagAttempts {
+		return false, fmt.Errorf("%w: it holds sequence %d, nothing was delivered behind %d", errLags, s.end.owed, s.pull.last)
+	}
+	return s.open(ctx)
+}
+
+// take passes one message on, and tells whether it reached the end.
 func (s *scan) take(m *nats.Msg, a ackReply) (done bool, err error) {
 	if a.streamSeq > s.last {
 		return true, nil
 	}
 	s.whole.saw(a.streamSeq)
-	s.pending = a.pending
+	s.pending, s.lagging = a.pending, 0
 	if err := s.fn(received(m, a)); err != nil {
 		return true, err
 	}
 	if s.count++; s.count%8192 == 0 {
 		s.progress(a.streamSeq, s.last)
 	}
-	return a.streamSeq == s.last || a.pending == 0, nil
+	return a.streamSeq == s.last, nil
 }
 
 // receive returns nil when the server has been silent for too long.
@@ -156,17 +192,21 @@ func (s *scan) receive(ctx context.Context) (*nats.Msg, error) {
 	}
 }
 
-// open makes the consumer (anew), with patience.
-func (s *scan) open(ctx context.Context) error {
+// open makes the consumer (anew), with patience. done: nothing is left.
+func (s *scan) open(ctx context.Context) (done bool, err error) {
+	s.end.owed = 0
 	wait := scanRetryWait
 	for attempt := 1; ; attempt++ {
 		err := s.tryOpen(ctx)
+		if err == nil && s.pull.pending == 0 {
+			return s.rest(ctx)
+		}
 		if err == nil || attempt == scanRetryAttempts || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, ErrStreamLost) {
-			return err
+			return false, err
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, scanRetryMaxWait)

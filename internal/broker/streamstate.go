@@ -28,13 +28,18 @@ func (s StreamState) Holes() uint64 {
 	return s.Last - s.First + 1 - s.Msgs
 }
 
-// StateOf asks the server for the stream's state now.
+// StateOf asks the stream's leader for the stream's state now. Where a stream has
+// no leader any replica may answer, also one that lags: that is ErrNoLeader.
 func StateOf(ctx context.Context, js jetstream.JetStream, stream string) (StreamState, error) {
 	s, err := js.Stream(ctx, stream)
 	if err != nil {
 		return StreamState{}, fmt.Errorf("read state of stream %s: %w", stream, err)
 	}
-	return StateIn(s.CachedInfo()), nil
+	info := s.CachedInfo()
+	if info.Cluster != nil && info.Cluster.Leader == "" {
+		return StreamState{}, fmt.Errorf("read state of stream %s: %w", stream, ErrNoLeader)
+	}
+	return StateIn(info), nil
 }
 
 // StateIn is the state that a server's answer holds.
