@@ -55,12 +55,7 @@ func (p *partition) deliver(w wave) error {
 	// they are all in it.
 	p.onCommit(func() { p.outbox.settle(w) })
 	meta := p.part.Meta()
-	if w.summaries.Seq > meta.SummariesSeq {
-		meta.SummariesSeq, meta.SummariesMark = w.summaries.Seq, w.summaries
-	}
-	if w.rejected.Seq > meta.RejectedSeq {
-		meta.RejectedSeq, meta.RejectedMark = w.rejected.Seq, w.rejected
-	}
-	p.part.SetMeta(meta)
+	p.reached(&meta, w.summaries, w.rejected)
+	p.outbox.noted(len(w.rows))
 	return p.failpoint(FailDelivered, p.id)
 }

@@ -45,6 +45,9 @@ type Options struct {
 	// BulkFrom is how many events behind the log a start must be to read them in bulk, and not one by one
 	// through the router. Default 10,000.
 	BulkFrom uint64
+	// KeepUp is how many records may be stored before partitions that have none of their own note it; a start after a
+	// kill reads at most about so many. Default 10,000.
+	KeepUp uint64
 	// Failpoint is called between the steps that a crash may fall between; an error is a crash there.
 	// nil never fails.
 	Failpoint func(point string, partition int) error
@@ -75,6 +78,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BulkFrom == 0 {
 		o.BulkFrom = 10_000
+	}
+	if o.KeepUp == 0 {
+		o.KeepUp = 10_000
 	}
 	if o.Now == nil {
 		o.Now = time.Now

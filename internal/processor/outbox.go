@@ -48,6 +48,7 @@ type outbox struct {
 
 	mu      sync.Mutex
 	rows    []*state.Outgoing
+	open    int            // rows that the lane has yet to note as stored, those in rows and others
 	queued  map[string]int // how many of them a thread has
 	bytes   int            // of their data
 	changed chan struct{}  // closed and made anew when rows are added or taken
@@ -72,6 +73,7 @@ func (o *outbox) add(rows []*state.Outgoing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.rows = append(o.rows, rows...)
+	o.open += len(rows)
 	for _, row := range rows {
 		o.queued[row.Thread]++
 		o.bytes += len(row.Data)
@@ -229,6 +231,20 @@ func (o *outbox) remove(stored map[uint64]bool) {
 	}
 	clear(o.rows[:to])
 	o.rows = o.rows[to:]
+}
+
+// noted says that the lane has noted so many rows as stored.
+func (o *outbox) noted(rows int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open -= rows
+}
+
+// underWay says whether rows were given to the outbox that the lane has not noted as stored.
+func (o *outbox) underWay() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.open > 0
 }
 
 // settle forgets what the store has noted now: rows that are decided from here on know it from there.

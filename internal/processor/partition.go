@@ -55,6 +55,7 @@ type partition struct {
 	position  position
 	stands    atomic.Pointer[state.Meta] // as far as it is durable
 	delivered delivered
+	confirmed *confirmed // of all partitions
 
 	worker  worker
 	commits chan commit           // to the goroutine that waits for the disk; nil where none runs

@@ -34,6 +34,7 @@ type Processor struct {
 	ready     *readiness
 	catching  catching
 	rounds    *rounds
+	confirmed confirmed
 	masker    atomic.Pointer[secrets.Masker]
 	runner    atomic.Pointer[jobs.Runner]
 	ladders   []*llm.Ladder // of all configurations so far
@@ -59,7 +60,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	p := &Processor{
 		opts: opts, log: opts.Logger, metrics: newMetrics(),
 		byLane: map[string]*partition{}, failed: make(chan error, 1), slots: make(chan struct{}, maxJobs),
-		stopping: make(chan struct{}), rounds: newRounds(),
+		stopping: make(chan struct{}), rounds: newRounds(), confirmed: confirmed{every: opts.KeepUp},
 	}
 	p.config.Store(opts.Config)
 	defer func() {
@@ -222,6 +223,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, fail: p.fail,
 	}
 	part.stands.Store(&meta)
+	part.confirmed = &p.confirmed
 	part.desk = &desk{
 		part: part, runner: p.runner.Load, slots: p.slots, view: p.store.View(id), running: map[string]bool{}, more: make(chan struct{}, 1),
 		log: log,

@@ -120,7 +120,7 @@ func (p *Processor) publish(ctx context.Context) func() error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(p.parts))
 	for i, part := range p.parts {
-		part.outbox.stored = part.stored
+		part.outbox.stored = func(w wave) { p.keepNote(part, w) }
 		wg.Go(func() {
 			if err := part.outbox.Run(ctx); err != nil {
 				errs[i] = fmt.Errorf("publish records of partition %d: %w", part.id, err)
@@ -148,6 +148,12 @@ func (p *Processor) drain(orderly bool) error {
 		wg.Go(func() { errs[i] = part.drain(ctx) })
 	}
 	wg.Wait()
+	for i, part := range p.parts {
+		if orderly && errs[i] == nil { // now that all have published what they had
+			part.do(part.keepUp)
+			errs[i] = part.settle()
+		}
+	}
 	for _, part := range p.parts {
 		<-part.desk.stopped()
 	}
