@@ -74,6 +74,8 @@ type schedule struct {
 	// what else the machine does.
 	restless bool
 	clock    clockAhead
+	// rolledBack is the server whose streams fall back to an earlier day between lives; nil: none do.
+	rolledBack *server
 	// lost: the store is being made again from the streams, and knows less than these until it has caught up.
 	lost bool
 }
@@ -121,6 +123,12 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 
 func (s *schedule) run() {
 	load := newLoad(s.rng)
+	var early backup
+	if s.rolledBack != nil {
+		s.broker = s.rolledBack.Broker
+		s.life(load, 1<<30)
+		early = s.backup()
+	}
 	points := 120
 	if s.restless {
 		points = 500
@@ -130,6 +138,9 @@ func (s *schedule) run() {
 			s.fs, s.lost = vfs.NewCrashableMem(), true
 		}
 		s.life(load, 1+s.rng.IntN(points))
+	}
+	if s.rolledBack != nil {
+		s.rollBack(load, early)
 	}
 	s.life(load, 1<<30)
 	s.verify()
@@ -141,6 +152,7 @@ func (s *schedule) life(load *load, failAt int) {
 	p, err := processor.Open(s.t.Context(), processor.Options{
 		Config: s.config, Logger: logger(s.t), Broker: s.broker, FS: s.fs, Failpoint: c.point,
 		BulkFrom: []uint64{1, math.MaxUint64}[s.rng.IntN(2)],
+		KeepUp:   1 + s.rng.Uint64N(30),
 		Now:      s.clock.now, Tend: time.Hour, SweepPause: 1,
 	})
 	if errors.Is(err, errCrash) {

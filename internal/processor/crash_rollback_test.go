@@ -1,0 +1,160 @@
+package processor_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"precis/internal/broker"
+	"precis/internal/processor"
+	"precis/internal/recovery"
+	"precis/state"
+)
+
+var rollbackSeeds = flag.Int("crash.rollbacks", 4, "how many schedules each of TestRollbackCrashSchedules and TestTailLossCrashSchedules runs")
+
+// Between two lives the streams, or one of them, fall back to an earlier day, and grow again: a processor whose store
+// knows more than that day may not start, and one whose store does not goes on.
+func TestRollbackCrashSchedules(t *testing.T) {
+	runSchedules(t, *rollbackSeeds, func(s *schedule) { s.rolledBack = newServer(s.t) })
+}
+
+// backup is a server's files, and where its streams ended then.
+type backup struct {
+	dir  string
+	ends map[string]uint64
+}
+
+func (s *schedule) backup() (b backup) {
+	b.ends = map[string]uint64{}
+	for _, name := range []string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected} {
+		state, err := broker.StateOf(within(s.t), s.rolledBack.JetStream(), name)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		b.ends[name] = state.Last
+	}
+	b.dir = s.rolledBack.copied()
+	s.broker = s.rolledBack.Broker
+	return b
+}
+
+func (s *schedule) restore(b backup, streams ...string) {
+	s.rolledBack.stop()
+	s.rolledBack.restore(b.dir, streams...)
+	s.rolledBack.start(s.rolledBack.listen)
+	s.broker = s.rolledBack.Broker
+}
+
+// rollBack has some streams fall back to a backup and grow, and holds the next start to what the store knows.
+func (s *schedule) rollBack(load *load, early backup) {
+	var streams []string
+	if n := s.rng.IntN(4); n > 0 {
+		streams = []string{[]string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected}[n-1]}
+	}
+	whole := s.backup()
+	known := s.known(early, streams)
+	s.restore(early, streams...)
+	load.publish(s.t, s.broker.Conn(), int(whole.ends[broker.StreamEvents]-early.ends[broker.StreamEvents])+s.rng.IntN(20))
+	for _, name := range []string{broker.StreamSummaries, broker.StreamRejected} {
+		if n := whole.ends[name] - early.ends[name]; n > 0 {
+			subject := map[string]string{broker.StreamSummaries: "summary.created.other", broker.StreamRejected: "event.rejected.other"}[name]
+			put(s.t, s.broker.Conn(), subject, manyOf(`{"by":"hand"}`, int(n)+s.rng.IntN(20))...)
+		}
+	}
+	fs := s.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(s.rng.Uint64(), 0))}) // what follows is no part of the story
+	p, err := processor.Open(s.t.Context(), processor.Options{Config: s.config, Logger: logger(s.t), Broker: s.broker, FS: fs, BulkFrom: math.MaxUint64})
+	if err == nil {
+		err = p.Close(context.Background())
+	}
+	if refused := errors.Is(err, recovery.ErrRewritten); refused != known {
+		s.t.Errorf("%v rolled back from %v to %v, beyond which the store knows something: %v; start: %v", streams, whole.ends, early.ends, known, err)
+	}
+	s.restore(whole)
+}
+
+// known says whether the store has seen more of the streams, all without a name, than a backup holds.
+func (s *schedule) known(b backup, streams []string) (more bool) {
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer store.Close()
+	if streams == nil {
+		streams = []string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected}
+	}
+	for id := range s.config.Partitions + 1 {
+		m, err := store.View(id).Meta()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		at := map[string]uint64{broker.StreamEvents: m.Position, broker.StreamSummaries: m.SummariesSeq, broker.StreamRejected: m.RejectedSeq}
+		for _, name := range streams {
+			more = more || at[name] > b.ends[name]
+		}
+	}
+	return more
+}
+
+// A server loses its last writes while a processor runs, and agents are there first when it comes back: the processor
+// ends, and none of what came after is applied.
+func TestTailLossCrashSchedules(t *testing.T) {
+	for seed := *crashFirst; seed < *crashFirst+uint64(*rollbackSeeds); seed++ {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			s, c := newServer(t), settings(t)
+			rng := rand.New(rand.NewPCG(seed, 1))
+			load := newLoad(rng)
+			c.Partitions, c.NATS.URL = 3, "nats://"+s.listen
+			lived(t, processor.Options{Config: c, Logger: logger(t)}) // makes the streams
+			load.publish(t, s.Conn(), 1+rng.IntN(100))
+			lived(t, processor.Options{Config: c, Logger: logger(t)})
+			early := s.copied()
+
+			p := openAlone(t, processor.Options{Config: c, Logger: logger(t), BulkFrom: []uint64{1, math.MaxUint64}[rng.IntN(2)]})
+			ran := make(chan error, 1)
+			go func() { ran <- p.Run(t.Context()) }()
+			lost := 1 + rng.IntN(50)
+			load.publish(t, s.Conn(), lost)
+			if err := p.Settled(within(t)); err != nil {
+				t.Fatal(err)
+			}
+			was, err := broker.StateOf(within(t), s.JetStream(), broker.StreamEvents)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.stop()
+			whole := filepath.Join(t.TempDir(), "whole")
+			if err := os.CopyFS(whole, os.DirFS(s.dir)); err != nil {
+				t.Fatal(err)
+			}
+			s.restore(early)
+			s.start("127.0.0.1:0") // where agents reach it, and the processor does not yet
+			if n := rng.IntN(2*lost) - lost/2; n > 0 {
+				load.publish(t, s.Conn(), n)
+			}
+			s.stop()
+			s.start(s.listen)
+			if err := ends(t, ran); !errors.Is(err, recovery.ErrRewritten) {
+				t.Errorf("run: %v", err)
+			}
+			p.close()
+
+			s.stop()
+			s.restore(whole)
+			s.start(s.listen)
+			lived(t, processor.Options{Config: c, Logger: logger(t)})
+			if n := eventsOf(t, verifyStore(t, c, s.Broker), c.Partitions); n > was.Last {
+				t.Errorf("%d events counted, the log had %d", n, was.Last)
+			}
+		})
+	}
+}
