@@ -32,6 +32,13 @@ const (
 
 func decodeFile(cfg *Config, name string, text []byte) []Problem {
 	d := &decoder{cfg: cfg, file: name, anchors: map[string]ast.Node{}}
+	if line := tooDeep(text); line > 0 {
+		d.problems = append(d.problems, Problem{
+			Origin:  Origin{Kind: FromFile, Name: name, Line: line},
+			Message: fmt.Sprintf("more than %d values are nested here; a configuration needs fewer than ten", maxDepth),
+		})
+		return d.problems
+	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		d.syntax(err)

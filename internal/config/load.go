@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"os"
 )
 
 // Sources is where Load looks.
@@ -54,7 +53,7 @@ func loadFile(cfg *Config, name string) ([]Problem, error) {
 	if name == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(name)
+	text, err := readBounded(name)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}

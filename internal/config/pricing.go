@@ -1,8 +1,6 @@
 package config
 
 import (
-	"os"
-
 	"precis/summarize/pricing"
 )
 
@@ -12,7 +10,7 @@ func (p Pricing) Table() (*pricing.Table, error) {
 	if p.File == "" {
 		return table, nil
 	}
-	own, err := os.ReadFile(p.File)
+	own, err := readBounded(p.File)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"slices"
 
 	"precis/internal/natsurl"
@@ -26,7 +25,7 @@ func (c *Config) Secrets() ([]string, error) {
 		list = append(list, p.APIKey)
 	}
 	if c.NATS.Creds != "" {
-		text, err := os.ReadFile(c.NATS.Creds)
+		text, err := readBounded(c.NATS.Creds)
 		if err != nil {
 			return nil, fmt.Errorf("read nats.creds: %w", err)
 		}
