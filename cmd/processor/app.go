@@ -43,18 +43,28 @@ func (a *app) printf(format string, args ...any) {
 	fmt.Fprintf(a.stdout, format, args...)
 }
 
-// results is standard output. It remembers what could not be written: what nobody was told is not done.
+// results is standard output. Everything that a command prints goes through it: what could act on a terminal is
+// escaped, whoever wrote it. It remembers what could not be written: what nobody was told is not done.
 type results struct {
 	io.Writer
-	err error
+	raw  bool   // the command writes control characters of its own, or bytes that are not for a terminal
+	tail []byte // the beginning of a character whose end has not been written yet
+	err  error
 }
 
 func (r *results) Write(p []byte) (int, error) {
-	n, err := r.Writer.Write(p)
+	safe := p
+	if !r.raw {
+		safe, r.tail = inert(append(r.tail, p...))
+	}
+	_, err := r.Writer.Write(safe)
 	if r.err == nil {
 		r.err = err
 	}
-	return n, err
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // lockedWriter lets the connection's callbacks write beside the command.

@@ -29,6 +29,7 @@ func newPage(a *app) *page {
 	if !isTerminal(a.stdout.Writer) {
 		return p
 	}
+	a.stdout.raw = true // it draws with escapes of its own, around texts that are printable
 	p.color = a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
 	if width, _, err := term.GetSize(int(a.stdout.Writer.(*os.File).Fd())); err == nil {
 		p.width = min(max(width, minPageWidth), maxPageWidth)

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // printable makes a text safe for one line of a terminal: control characters become spaces, or their
@@ -34,8 +36,32 @@ func printableLines(text string) string {
 	}, text)
 }
 
+// isControl says whether a character acts on a terminal or on the direction of a text.
 func isControl(r rune) bool {
-	return unicode.IsControl(r) || (r >= 0x202A && r <= 0x202E) || (r >= 0x2066 && r <= 0x2069)
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// inert escapes what could act on a terminal as JSON does, `\u009b`: in JSON, where such a character only stands in
+// strings, the value stays the same. Line ends and tabs stay, and what is not UTF-8 becomes U+FFFD. The tail is the
+// beginning of a character, or a carriage return, that what follows decides on.
+func inert(text []byte) (safe, tail []byte) {
+	safe = make([]byte, 0, len(text))
+	for len(text) > 0 {
+		if !utf8.FullRune(text) || len(text) == 1 && text[0] == '\r' {
+			return safe, bytes.Clone(text)
+		}
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case r == '\n' || r == '\t' || r == '\r' && text[1] == '\n':
+			safe = append(safe, text[:n]...)
+		case isControl(r):
+			safe = fmt.Appendf(safe, `\u%04x`, r)
+		default:
+			safe = utf8.AppendRune(safe, r)
+		}
+		text = text[n:]
+	}
+	return safe, nil
 }
 
 // clip cuts a text to n characters, visibly.

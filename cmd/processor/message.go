@@ -86,6 +86,8 @@ func (m messageReply) print(a *app) {
 	text := m.Content
 	if isTerminal(a.stdout.Writer) {
 		text = printableLines(text)
+	} else {
+		a.stdout.raw = true // a file gets what the agent published, byte for byte
 	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
