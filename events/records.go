@@ -197,13 +197,25 @@ type Cause struct {
 // Invalidated is the data of summary.invalidated.
 type Invalidated struct {
 	Head
-	SummaryID     string    `json:"summary_id"`
-	Kind          string    `json:"kind"`
-	Reason        string    `json:"reason"`
-	Cause         Cause     `json:"cause"`
-	Action        string    `json:"action"`
+	SummaryID string `json:"summary_id"`
+	Kind      string `json:"kind"`
+	Reason    string `json:"reason"`
+	Cause     Cause  `json:"cause"`
+	Action    string `json:"action"`
+	// Meanwhile says what stands in prompts until the summary is made again: the summary itself (MeanwhileServe), or
+	// what it was made from (MeanwhileRaw).
+	Meanwhile     string    `json:"meanwhile"`
 	InvalidatedAt time.Time `json:"invalidated_at"`
 }
+
+// FailedSuperseded is the code of a summary.failed whose source, policy, prompt or model changed meanwhile.
+const FailedSuperseded = "superseded"
+
+// What stands in prompts until a stale summary is made again.
+const (
+	MeanwhileServe = "serve"
+	MeanwhileRaw   = "raw"
+)
 
 // UsageRecord is the data of usage.recorded: one paid call.
 type UsageRecord struct {

@@ -162,16 +162,18 @@ func (c *checker) messages(h *thread.Header, saved int64) error {
 	return nil
 }
 
-// summaries checks a thread's summaries and returns what the active ones save.
+// summaries checks a thread's summaries and returns what those that stand save.
 func (c *checker) summaries(h *thread.Header) (saved int64, err error) {
 	var active, stale uint64
 	err = c.v.Summaries(h.Thread, func(sum *thread.Summary) (bool, error) {
 		switch sum.Status {
 		case thread.Active:
 			active++
-			saved += sum.Saved()
 		case thread.Stale:
 			stale++
+		}
+		if sum.Stands() {
+			saved += sum.Saved()
 		}
 		return true, c.summary(h, sum)
 	})
@@ -193,7 +195,9 @@ func (c *checker) summary(h *thread.Header, sum *thread.Summary) error {
 	if sum.Version > slot.Version {
 		c.expect("slot "+sum.Slot+" knows its versions", sum.Version, slot.Version)
 	}
-	if sum.Status != thread.Replaced {
+	if sum.Status == thread.Replaced {
+		c.expect("replaced summary "+sum.ID+" serves its slot alone", sum.Serves, slot.Serving == sum.ID)
+	} else {
 		c.expect("slot "+sum.Slot+" is held by its last summary", sum.ID, slot.Holder)
 	}
 	for _, id := range sum.Sources {

@@ -122,7 +122,7 @@ func (p *Partition) loadSummary(st *thread.State, id string) error {
 	return p.LoadSlot(st, sum.Slot)
 }
 
-// LoadSlot loads a slot and the summary that holds it.
+// LoadSlot loads a slot, the summary that holds it, and one that serves beside it.
 func (p *Partition) LoadSlot(st *thread.State, name string) error {
 	for _, have := range st.Slots {
 		if have.Name == name {
@@ -134,10 +134,15 @@ func (p *Partition) LoadSlot(st *thread.State, name string) error {
 		return err
 	}
 	st.Slots = append(st.Slots, slot)
-	if slot.Holder == "" || st.Summary(slot.Holder) != nil {
-		return nil
+	for _, id := range []string{slot.Holder, slot.Serving} {
+		if id == "" || st.Summary(id) != nil {
+			continue
+		}
+		if err := p.loadSummary(st, id); err != nil {
+			return err
+		}
 	}
-	return p.loadSummary(st, slot.Holder)
+	return nil
 }
 
 // Holder is the summary that holds a slot, as the step has it, without loading either.

@@ -9,7 +9,7 @@ import (
 // summaryVersion begins the row of a thread.Summary. An edit in a long thread reads dozens of them for their
 // counters, and each has its record in it, which JSON reads through to its end. Rows from before this form are
 // JSON, and begin with a brace.
-const summaryVersion = 1
+const summaryVersion = 2
 
 func encodeSummary(s *thread.Summary) []byte {
 	e := encoder{b: make([]byte, 0, 512+len(s.Record)+len(s.Invalidated)+40*(len(s.Sources)+len(s.SourceSums)))}
@@ -30,6 +30,7 @@ func encodeSummary(s *thread.Summary) []byte {
 	if !s.ExpiresAt.IsZero() {
 		e.i(s.ExpiresAt.UnixNano())
 	}
+	e.flag(s.Serves)
 	e.bytes(s.Record)
 	e.bytes(s.Invalidated)
 	return e.b
@@ -53,7 +54,7 @@ func decodeSummary(b []byte) (*thread.Summary, error) {
 	if d.flag() {
 		s.ExpiresAt = time.Unix(0, d.i()).UTC()
 	}
-	s.Record, s.Invalidated = d.bytes(), d.bytes()
+	s.Serves, s.Record, s.Invalidated = d.flag(), d.bytes(), d.bytes()
 	d.end()
 	return s, rowError("summary", s.ID, d.err)
 }

@@ -42,6 +42,7 @@ var changes = map[string]struct {
 	"staleness.on":                  {func(p *summarize.Policy) { p.Staleness.On = nil }, ""},
 	"staleness.ttl":                 {func(p *summarize.Policy) { p.Staleness.TTL = time.Hour }, ""},
 	"staleness.action":              {func(p *summarize.Policy) { p.Staleness.Action = summarize.ActionFail }, ""},
+	"staleness.meanwhile":           {func(p *summarize.Policy) { p.Staleness.Meanwhile = summarize.MeanwhileRaw }, ""},
 	"on_failure":                    {func(p *summarize.Policy) { p.OnFailure = "fail" }, ""}, // with rules; with a model see below
 	"provider":                      {func(p *summarize.Policy) { p.Provider = "x" }, ""},
 	"prompts":                       {func(p *summarize.Policy) { p.Prompts = map[string]string{"history": "x"} }, ""},

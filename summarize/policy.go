@@ -94,6 +94,9 @@ type Staleness struct {
 	On     []string      `yaml:"on" json:"on"` // of source, policy, prompt, model, ttl
 	TTL    time.Duration `yaml:"ttl" json:"ttl"`
 	Action string        `yaml:"action" json:"action"` // regenerate, trim or fail
+	// Meanwhile says what stands in prompts until a summary is made again that a policy, a prompt, a model or its age
+	// has made stale: the summary itself (serve), or what it was made from (raw). A changed source never serves.
+	Meanwhile string `yaml:"meanwhile" json:"meanwhile"`
 }
 
 // Default is the policy that is in force where nothing is configured.
@@ -116,11 +119,17 @@ func Default() Policy {
 		},
 		History:   History{EveryMessages: 50, MaxSummaryTokens: 200},
 		Context:   Context{SummaryRole: "user", SummaryHeading: "[Previous Conversation Summary]"},
-		Staleness: Staleness{On: []string{"source", "policy", "prompt", "model", "ttl"}, Action: ActionRegenerate},
+		Staleness: Staleness{On: []string{"source", "policy", "prompt", "model", "ttl"}, Action: ActionRegenerate, Meanwhile: MeanwhileServe},
 		OnFailure: "fallback",
 		Provider:  "summarizer",
 	}
 }
+
+// What stands in prompts until a stale summary is made again.
+const (
+	MeanwhileServe = "serve"
+	MeanwhileRaw   = "raw"
+)
 
 // Actions on a stale summary.
 const (

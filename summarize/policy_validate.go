@@ -185,6 +185,7 @@ func (v *policyJudge) staleness(s Staleness) {
 	}
 	v.duration("staleness.ttl", s.TTL)
 	v.oneOf("staleness.action", s.Action, ActionRegenerate, ActionTrim, ActionFail)
+	v.oneOf("staleness.meanwhile", s.Meanwhile, MeanwhileServe, MeanwhileRaw)
 }
 
 func (v *policyJudge) duration(key string, d time.Duration) {

@@ -71,7 +71,7 @@ func (c *auditCmd) tell(ctx context.Context, l *logAtHand, at audit.Moment, prom
 		return story, err
 	}
 	from := service.Reading{
-		View: l.scratch.View(story.Partition), Policies: story.Policies,
+		View: l.scratch.View(story.Partition), Policies: story.Policies, Now: story.Until,
 		Log: contents.Uncached{Log: broker.NewLogReader(l.js, broker.StreamEvents)},
 	}
 	reply, err := service.ReadContext(ctx, from, c.Thread, prompt)

@@ -32,6 +32,7 @@ type contextReply struct {
 	TokenCount        int            `json:"token_count"`
 	WithinBudget      bool           `json:"within_budget"`
 	DroppedMessageIDs []string       `json:"dropped_message_ids"`
+	Renewing          []string       `json:"renewing_summary_ids"`
 	SummaryIDs        []string       `json:"summary_ids"`
 }
 

@@ -181,7 +181,8 @@ func invalidationColumns() []column {
 		of("cause_message", func(i i) any { return i.Cause.MessageID }), of("cause_summary", func(i i) any { return i.Cause.SummaryID }),
 		of("cause_setting", func(i i) any { return i.Cause.Setting }),
 		of("cause_old", func(i i) any { return i.Cause.Old }), of("cause_new", func(i i) any { return i.Cause.New }),
-		of("action", func(i i) any { return i.Action }), of("invalidated_at", func(i i) any { return i.InvalidatedAt }),
+		of("action", func(i i) any { return i.Action }), of("meanwhile", func(i i) any { return i.Meanwhile }),
+		of("invalidated_at", func(i i) any { return i.InvalidatedAt }),
 	}
 }
 

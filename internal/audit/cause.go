@@ -23,6 +23,9 @@ func (a *auditor) invalidated(at scope, st *thread.State, s *state.Staged, rec *
 	} else {
 		a.tally.holds(at, CheckCause)
 	}
+	if want, err := a.lane.fold.MeanwhileOf(st, sum, rec); err == nil && want != rec.Meanwhile {
+		a.tally.find(at, a.finding(rec, CheckCause, "meanwhile "+want, "meanwhile "+rec.Meanwhile))
+	}
 	a.atEvent(at, st, s, rec)
 }
 

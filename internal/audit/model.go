@@ -16,7 +16,7 @@ const (
 )
 
 // codeSuperseded is the failure of a job whose answer came too late.
-const codeSuperseded = "superseded"
+const codeSuperseded = events.FailedSuperseded
 
 // byModel holds what a summary says of who made it against its job and the calls on record for it. A model's
 // text was in the last of them: the attempts that came to nothing before it are told apart.

@@ -102,7 +102,7 @@ func TestRenewalBehindItsEvent(t *testing.T) {
 		if err != nil || h.RenewCompactions == 0 {
 			t.Fatalf("%+v, %v: nothing is left to be made again", h, err)
 		}
-		p.Renew(id, "long")
+		p.Renew(id, "long", nil)
 		if err := p.Tended(within(t)); err != nil {
 			t.Fatal(err)
 		}

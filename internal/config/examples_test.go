@@ -33,6 +33,7 @@ var presets = map[string]func(*summarize.Policy){
 		p.History.Enabled, p.History.EveryMessages = true, 50
 		p.Compaction.SummarizeSystem = false
 		p.Staleness.TTL, p.Staleness.Action = 30*24*time.Hour, summarize.ActionRegenerate
+		p.Staleness.Meanwhile = summarize.MeanwhileRaw
 	},
 	"strict-model.yaml": func(p *summarize.Policy) {
 		p.Mode, p.OnFailure = summarize.ModeLLM, "fail"

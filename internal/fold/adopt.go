@@ -318,8 +318,13 @@ func (f *Fold) fold(st *thread.State, s *state.Staged) (what string, err error) 
 		if err := f.part.LoadJobs(st); err != nil {
 			return "", err
 		}
+		if job := st.Job(rec.SummaryID); job != nil {
+			if err := f.loadSlot(st, job.Started.Kind, job.Started.Slot, job.Started.SourceMessageIDs); err != nil {
+				return "", err
+			}
+		}
 		f.adopting(st, s, rec)
-		st.Failed(rec)
+		f.failed(st, rec)
 		return rec.SummaryID, nil
 	case events.SummaryInvalidated:
 		rec, err := read[events.Invalidated](s.Data)

@@ -36,6 +36,7 @@ func (f *Fold) decide(st *thread.State, in thread.Input, res thread.Result, p *s
 	action := p.Staleness.Action
 	stale := false
 	if res.Edited && p.Stale("source") {
+		f.retire(st)
 		drafts, stale = invalidate(st, in, action), true
 	}
 	if !res.Revised || !st.Message.Tool || st.Message.Deleted || fs.origin == nil {
@@ -66,7 +67,7 @@ func invalidate(st *thread.State, in thread.Input, action string) []draft {
 	of := madeFrom(st, func(sum *thread.Summary) bool { return slices.Contains(sum.Sources, st.Message.ID) })
 	for _, sum := range of {
 		inv := &events.Invalidated{
-			SummaryID: sum.ID, Kind: sum.Kind, Reason: reason, Action: action,
+			SummaryID: sum.ID, Kind: sum.Kind, Reason: reason, Action: action, Meanwhile: events.MeanwhileRaw,
 			Cause: events.Cause{MessageID: &st.Message.ID}, InvalidatedAt: in.Time,
 		}
 		if in.Event.Edit.Deleted && sum.Kind == events.KindToolResult {

@@ -266,8 +266,16 @@ func (f *Fold) load(name string, ev *events.Event) (*thread.State, error) {
 			return nil, err
 		}
 	}
-	if err := f.loadOver(st, st.Message); err != nil || st.Message == nil || !st.Message.Tool {
+	if err := f.loadOver(st, st.Message); err != nil || st.Message == nil {
 		return st, err
+	}
+	if ev.Edit != nil && st.Compaction == nil { // it may stand for the message, and serve though it is stale
+		if err := f.part.LoadSlot(st, events.SlotCurrent); err != nil {
+			return nil, err
+		}
+	}
+	if !st.Message.Tool {
+		return st, nil
 	}
 	// Also where no summary is active now: the next one's version goes on behind the last one's. And also for
 	// a copy: the slot is looked at to weigh the message, and what may be made again goes on behind it.

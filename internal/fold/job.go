@@ -34,9 +34,6 @@ type Failure struct {
 	Action  string
 }
 
-// codeSuperseded: a source or the policy changed while the model was at work; the answer is not used.
-const codeSuperseded = "superseded"
-
 // outcomes of calls that are not the ladder's to say.
 const (
 	outcomeUsed       = "used"
@@ -105,7 +102,7 @@ func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
 	}
 	switch {
 	case superseded:
-		r.Failure = &Failure{Code: codeSuperseded, Message: "a source or the policy changed while the summary was made, or a newer one took its place", Action: events.ActionTrim}
+		r.Failure = &Failure{Code: events.FailedSuperseded, Message: "a source or the policy changed while the summary was made, or a newer one took its place", Action: events.ActionTrim}
 		err = f.fail(st, job, r, now)
 	case r.Failure != nil:
 		err = f.fail(st, job, r, now)
@@ -167,7 +164,7 @@ func (f *Fold) fail(st *thread.State, job *thread.Job, r Result, now time.Time) 
 		Action: r.Failure.Action, Usage: r.Usage, Cost: r.Cost,
 	}
 	data := f.sealJob(st, job, rec)
-	st.Failed(rec)
+	f.failed(st, rec)
 	f.send(st, rec, job.Started.Policy, events.SummaryEventID(events.SummaryFailed, rec.SummaryID), data, now)
 	return nil
 }

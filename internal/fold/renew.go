@@ -33,7 +33,9 @@ func (f *Fold) waive(st *thread.State, p *summarize.Policy) (waiting []string, e
 		}
 		sum := st.Summary(id)
 		if sum.Renew && sum.Kind == events.KindHistory && !tellsHistory(p) {
-			st.Waive(sum)
+			if err := f.waiveOne(st, sum, nil); err != nil {
+				return nil, err
+			}
 		}
 		if !sum.Renew || sum.Kind != events.KindToolResult {
 			continue
@@ -43,7 +45,9 @@ func (f *Fold) waive(st *thread.State, p *summarize.Policy) (waiting []string, e
 			return nil, err
 		}
 		if m = asItIs(st, m); !asked(p, m) {
-			st.Waive(sum)
+			if err := f.waiveOne(st, sum, m); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return ids, nil
@@ -276,7 +280,9 @@ func (f *Fold) giveUp(st *thread.State, m *thread.Message) error {
 	if sum == nil || !sum.Renew {
 		return nil
 	}
-	st.Waive(sum)
+	if err := f.waiveOne(st, sum, m); err != nil {
+		return err
+	}
 	f.givenUp()
 	f.logger.Info().Str("thread_id", st.Header.Thread).Str("summary_id", sum.ID).
 		Msg("a stale summary is not made again: the log no longer holds its source")

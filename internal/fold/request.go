@@ -9,6 +9,7 @@ import (
 
 	"precis/events"
 	"precis/internal/thread"
+	"precis/state"
 	"precis/summarize"
 	"precis/summarize/cut"
 )
@@ -105,8 +106,16 @@ func (w *compaction) tell(ctx context.Context) (string, error) {
 }
 
 // Renew makes again what of a thread waits for that, since somebody asks for the thread; limited, as an event
-// does. more says that some are left. Where it fails nothing is changed.
-func (f *Fold) Renew(ctx context.Context, name string, now time.Time) (more bool, err error) {
+// does; the summaries named as expired are made stale before. more says that some are left.
+func (f *Fold) Renew(ctx context.Context, name string, expired []string, now time.Time) (more bool, err error) {
+	if f.recovering() {
+		return false, ErrNotReady
+	}
+	for _, id := range expired {
+		if _, err := f.Expire(state.Ref{Thread: name, Summary: id}, now); err != nil {
+			return false, err
+		}
+	}
 	w, err := f.ask(name, now)
 	if err != nil {
 		return false, err

@@ -104,12 +104,40 @@ func (f *Fold) outdate(ref state.Ref, now time.Time, judge func(*thread.State, *
 			inv = &events.Invalidated{Reason: events.ReasonSourceInvalidated, Cause: events.Cause{SummaryID: &from}}
 		}
 		inv.SummaryID, inv.Kind, inv.Action, inv.InvalidatedAt = made.ID, made.Kind, p.Staleness.Action, now.UTC()
+		inv.Meanwhile = Meanwhile(p, made.Kind)
 		f.emit(st, draft{invalidated: inv}, Delivery{Seq: f.applied, Time: now})
 		stale++
 	}
 	f.part.Save(st)
 	f.flush()
 	return stale, nil
+}
+
+// Meanwhile says what stands in prompts until a summary is made again that no source has made stale. Histories never
+// do, and what a policy trims or fails is not made again by itself.
+func Meanwhile(p *summarize.Policy, kind string) string {
+	if p.Staleness.Action != summarize.ActionRegenerate || kind == events.KindHistory {
+		return events.MeanwhileRaw
+	}
+	return p.Staleness.Meanwhile
+}
+
+// MeanwhileOf is what an invalidation says of the time until the summary is made again. An audit holds one against it.
+func (f *Fold) MeanwhileOf(st *thread.State, sum *thread.Summary, rec *events.Invalidated) (string, error) {
+	switch rec.Reason {
+	case events.ReasonSourceEdited, events.ReasonSourceDeleted:
+		return events.MeanwhileRaw, nil
+	case events.ReasonSourceInvalidated:
+		if rec.Cause.SummaryID == nil {
+			return events.MeanwhileRaw, nil
+		}
+		from, err := f.part.Summary(st.Header.Thread, *rec.Cause.SummaryID)
+		if err != nil || from == nil || !from.Serves {
+			return events.MeanwhileRaw, err
+		}
+	}
+	p, _ := f.policy(st, nil)
+	return Meanwhile(p, sum.Kind), nil
 }
 
 // made is what a summary's record says of how it was made.

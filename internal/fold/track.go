@@ -31,7 +31,7 @@ func weightOf(st *thread.State, m *thread.Message) int64 {
 	if !m.Tool {
 		return m.Tokens()
 	}
-	if sum := st.Summary(st.Slot(toolSlot(m.ID)).Holder); sum != nil && sum.Status == thread.Active {
+	if sum := st.Summary(st.Slot(toolSlot(m.ID)).Holder); sum != nil && sum.Stands() {
 		return m.Tokens() - sum.Saved()
 	}
 	return m.Tokens()
@@ -80,6 +80,36 @@ func (f *Fold) created(st *thread.State, rec *events.Summary, data []byte) {
 func (f *Fold) invalidated(st *thread.State, rec *events.Invalidated, data []byte) {
 	f.reweigh(st, rec.Kind, func() { st.Invalidated(rec, data) })
 	outdate(st, func(j *thread.Job) bool { return slices.Contains(j.Started.SourceSummaryIDs, rec.SummaryID) })
+}
+
+// failed folds a summary.failed in: what served until the job was done may serve no longer.
+func (f *Fold) failed(st *thread.State, rec *events.Failed) {
+	f.reweigh(st, rec.Kind, func() { st.Failed(rec) })
+}
+
+// retire ends the service of what a change of the event's message makes untrue: the message's own summary, and the
+// compaction that stands for it. Both slots must be loaded.
+func (f *Fold) retire(st *thread.State) {
+	if st.Message.Tool {
+		f.reweigh(st, events.KindToolResult, func() { st.Retire(toolSlot(st.Message.ID)) })
+	}
+	if st.Compaction == nil || st.Compaction.Replaced(st.Message.Ordinal) {
+		st.Retire(events.SlotCurrent)
+	}
+}
+
+// waiveOne gives up making a summary again; m is the message of a tool output's.
+func (f *Fold) waiveOne(st *thread.State, sum *thread.Summary, m *thread.Message) error {
+	own := st.Message
+	if m != nil {
+		st.Message = m
+	}
+	err := f.loadOver(st, m)
+	if err == nil {
+		f.reweigh(st, sum.Kind, func() { st.Waive(sum) })
+	}
+	st.Message = own
+	return err
 }
 
 // reweigh folds a record in that can change what its message holds in a prompt. The message must be

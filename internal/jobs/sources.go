@@ -146,7 +146,7 @@ func (s *sources) output(message, text string) (string, error) {
 		return text, err
 	}
 	sum, rec, err := s.summary(slot.Holder)
-	if err != nil || sum.Status != thread.Active {
+	if err != nil || !sum.Stands() {
 		return text, err
 	}
 	return rec.Content, nil

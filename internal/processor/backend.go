@@ -2,6 +2,7 @@ package processor
 
 import (
 	"context"
+	"time"
 
 	"precis/internal/broker"
 	"precis/state"
@@ -49,7 +50,7 @@ func (p *Processor) Summarize(ctx context.Context, partition int, name, kind str
 	// What waits to be made again comes first, and what the summary would stand on and is stale, a few at a time: a lane
 	// may not stand still for all of it.
 	for more := true; more; {
-		if more, err = part.renew(ctx, name); err != nil {
+		if more, err = part.renew(ctx, renewal{thread: name}); err != nil {
 			return "", err
 		}
 	}
@@ -70,10 +71,13 @@ func (p *Processor) Summarize(ctx context.Context, partition int, name, kind str
 	return <-answer, nil
 }
 
+// Now implements service.Backend.
+func (p *Processor) Now() time.Time { return p.opts.Now() }
+
 // Renew implements service.Backend.
-func (p *Processor) Renew(partition int, name string) {
+func (p *Processor) Renew(partition int, name string, expired []string) {
 	select {
-	case p.parts[partition].asked <- name:
+	case p.parts[partition].asked <- renewal{name, expired}:
 	default: // others wait before it: who asks again is heard later
 	}
 }

@@ -59,7 +59,7 @@ func (s *schedule) disturb(ctx context.Context, p *processor.Processor) {
 		_ = p.Tended(ctx)
 	case n < 9: // somebody asks for a prompt
 		s.ask(p, func(id int, name string) {
-			p.Renew(id, name)
+			p.Renew(id, name, nil)
 			_ = p.Tended(ctx)
 		})
 	default:
@@ -79,7 +79,9 @@ func (s *schedule) ask(p *processor.Processor, what func(partition int, name str
 // change makes another configuration.
 func (s *schedule) change(c *config.Config) {
 	p, n := &c.Policies[0], s.rng.IntN(4)
-	switch s.rng.IntN(10) {
+	switch s.rng.IntN(11) {
+	case 9:
+		p.Staleness.Meanwhile = []string{summarize.MeanwhileServe, summarize.MeanwhileRaw}[n%2]
 	case 0:
 		p.ToolOutput.MaxSummaryChars = 400 + 200*n
 	case 1:

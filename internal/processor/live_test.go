@@ -20,6 +20,7 @@ import (
 func TestLiveTokensAreWhatStandsInThePrompt(t *testing.T) {
 	for name, change := range map[string]func(*summarize.Policy){
 		"made again":           func(*summarize.Policy) {},
+		"raw meanwhile":        func(p *summarize.Policy) { p.Staleness.Meanwhile = summarize.MeanwhileRaw },
 		"trimmed":              func(p *summarize.Policy) { p.Staleness.Action = events.ActionTrim },
 		"edits nobody follows": func(p *summarize.Policy) { p.Staleness.On = []string{"policy"} },
 	} {
@@ -120,8 +121,12 @@ func holder(v state.View, name, slot string) (*thread.Summary, *events.Summary, 
 	if err != nil || s.Holder == "" {
 		return nil, nil, err
 	}
-	sum, err := v.Summary(name, s.Holder)
-	if err != nil || sum.Status != thread.Active {
+	id := s.Holder
+	if s.Serving != "" {
+		id = s.Serving
+	}
+	sum, err := v.Summary(name, id)
+	if err != nil || sum.Status != thread.Active && !sum.Serves {
 		return nil, nil, err
 	}
 	rec := new(events.Summary)

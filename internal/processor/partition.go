@@ -43,7 +43,7 @@ type partition struct {
 	// unswept says that the configuration has yet to be held against the summaries; asked are threads that
 	// somebody has asked for while something in them waits to be made again.
 	unswept atomic.Bool
-	asked   chan string
+	asked   chan renewal
 
 	last      uint64        // the last event that was applied, or the position behind it
 	event     fold.Delivery // that event, until a batch is committed with its mark

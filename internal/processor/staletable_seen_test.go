@@ -50,6 +50,7 @@ func (s *staleness) shows(c cell) string {
 		return code
 	}
 	var p struct {
+		Renewing []string `json:"renewing_summary_ids"`
 		Messages []struct {
 			MessageID string `json:"message_id"`
 			SummaryID string `json:"summary_id"`
@@ -67,8 +68,12 @@ func (s *staleness) shows(c cell) string {
 		switch {
 		case m.SummaryID != "":
 			sum := s.summary(m.SummaryID)
-			if sum.Status != "active" || !strings.HasSuffix(m.Content, sum.Content) {
-				s.schedule.t.Errorf("%v: a prompt holds %q for summary %s, which is %s", c, m.Content, sum.ID, sum.Status)
+			if !strings.HasSuffix(m.Content, sum.Content) {
+				s.schedule.t.Errorf("%v: a prompt holds %q for summary %s", c, m.Content, sum.ID)
+			}
+			serves := sum.Invalidated != nil && sum.Invalidated.Meanwhile == events.MeanwhileServe
+			if renewing := slices.Contains(p.Renewing, sum.ID); renewing != (sum.Status != "active") || renewing && !serves {
+				s.schedule.t.Errorf("%v: a prompt holds summary %s, which is %s; renewing: %v", c, sum.ID, sum.Status, renewing)
 			}
 			said = fmt.Sprintf("v%d %s", sum.Version, sum.Method)
 		case strings.HasPrefix(m.Content, "[truncated - "):

@@ -123,13 +123,19 @@ func (p *Processor) lookIdle(ctx context.Context, part *partition) error {
 	return errors.Join(errs...)
 }
 
+// renewal is a thread whose stale summaries somebody needs. Those that have expired may not be known to be stale yet.
+type renewal struct {
+	thread  string
+	expired []string
+}
+
 // renew makes again what waits in the threads that somebody has asked for.
 func (p *Processor) renew(ctx context.Context, part *partition) error {
 	for range len(part.asked) {
-		name := <-part.asked
+		asked := <-part.asked
 		for more := true; more; {
 			var err error
-			if more, err = part.renew(ctx, name); err != nil {
+			if more, err = part.renew(ctx, asked); err != nil {
 				return err
 			}
 		}
@@ -138,8 +144,8 @@ func (p *Processor) renew(ctx context.Context, part *partition) error {
 }
 
 // renew makes again some of what waits in a thread, and says whether more of it is left.
-func (p *partition) renew(ctx context.Context, name string) (more bool, err error) {
-	return p.inPart(ctx, func() (bool, error) { return p.fold.Renew(ctx, name, p.now()) })
+func (p *partition) renew(ctx context.Context, r renewal) (more bool, err error) {
+	return p.inPart(ctx, func() (bool, error) { return p.fold.Renew(ctx, r.thread, r.expired, p.now()) })
 }
 
 // inPart has a part of some work done; more says that some is left.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,8 +35,11 @@ type ContextReply struct {
 	WithinBudget      bool           `json:"within_budget"`
 	DroppedMessageIDs []string       `json:"dropped_message_ids"`
 	SummaryIDs        []string       `json:"summary_ids"`
-	WaitingMessageIDs []string       `json:"waiting_message_ids"` // held back until their calls' results are there
-	EventSeq          uint64         `json:"event_seq"`
+	// RenewingSummaryIDs are those of SummaryIDs that are stale by a policy, a prompt, a model or their age, and serve
+	// until they are made again.
+	RenewingSummaryIDs []string `json:"renewing_summary_ids"`
+	WaitingMessageIDs  []string `json:"waiting_message_ids"` // held back until their calls' results are there
+	EventSeq           uint64   `json:"event_seq"`
 }
 
 func (s *Service) context(ctx context.Context, r *request) (any, error) {
@@ -64,11 +68,16 @@ func (s *Service) context(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, fault(codeBadRequest, "thread: %v", err)
 	}
-	reply, err := ReadContext(ctx, Reading{
-		View: snapshot.View, Log: s.contents, Policies: s.backend.Policies(), Counts: s.counts,
-	}, name, req)
-	if h, herr := snapshot.Header(name); herr == nil && h != nil && h.Renewals > 0 {
-		s.backend.Renew(partition, name)
+	from := Reading{
+		View: snapshot.View, Log: s.contents, Policies: s.backend.Policies(), Counts: s.counts, Now: s.backend.Now(),
+	}
+	of, err := from.thread(name)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := of.reply(ctx, req)
+	if of.header.Renewals > 0 || len(of.expired) > 0 {
+		s.backend.Renew(partition, name, of.expired)
 	}
 	return s.told(ctx, partition, reply, err)
 }
@@ -80,21 +89,34 @@ type Reading struct {
 	Log      fold.Log // its events are shared, and not changed
 	Policies []summarize.Policy
 	Counts   *tokens.Memo // nil where nobody asks again
+	Now      time.Time    // by which summaries expire; zero: the thread's last event's
 }
 
 // ReadContext makes the context of a thread from one state of a store: the running one's, or that of a
 // replay. MinEventSeq is not waited for.
 func ReadContext(ctx context.Context, from Reading, name string, req ContextRequest) (ContextReply, error) {
-	h, err := from.View.Header(name)
+	r, err := from.thread(name)
 	if err != nil {
 		return ContextReply{}, err
 	}
-	if h == nil || h.Ordinals == 0 {
-		return ContextReply{}, fault(codeNotFound, "no thread %q", name)
-	}
-	r := reading{log: from.Log, view: from.View, header: h, counts: from.Counts}
-	r.policy, _ = summarize.Resolve(from.Policies, h.Policy, h.FirstAgentID, name)
 	return r.reply(ctx, req)
+}
+
+// thread begins to read one.
+func (from Reading) thread(name string) (*reading, error) {
+	h, err := from.View.Header(name)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil || h.Ordinals == 0 {
+		return nil, fault(codeNotFound, "no thread %q", name)
+	}
+	r := &reading{log: from.Log, view: from.View, header: h, counts: from.Counts, now: from.Now, renewing: map[string]bool{}}
+	if r.now.IsZero() {
+		r.now = time.Unix(0, h.LastAt)
+	}
+	r.policy, _ = summarize.Resolve(from.Policies, h.Policy, h.FirstAgentID, name)
+	return r, nil
 }
 
 // reading makes one context from one state of the store.
@@ -104,6 +126,10 @@ type reading struct {
 	header *thread.Header
 	policy *summarize.Policy
 	counts *tokens.Memo
+	now    time.Time
+
+	renewing map[string]bool // summaries that were read, stand in prompts and are stale
+	expired  []string        // of those that were read, the active ones whose time is over
 }
 
 func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, error) {
@@ -130,7 +156,8 @@ func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, 
 		System: orNull(built.System), Messages: built.Messages,
 		TokenCount: built.TokenCount, WithinBudget: built.WithinBudget,
 		DroppedMessageIDs: orEmpty(built.DroppedMessageIDs), SummaryIDs: orEmpty(built.SummaryIDs),
-		WaitingMessageIDs: orEmpty(built.WaitingMessageIDs), EventSeq: r.header.EventSeq,
+		RenewingSummaryIDs: orEmpty(slices.DeleteFunc(slices.Clone(built.SummaryIDs), func(id string) bool { return !r.renewing[id] })),
+		WaitingMessageIDs:  orEmpty(built.WaitingMessageIDs), EventSeq: r.header.EventSeq,
 	}, nil
 }
 
@@ -141,7 +168,11 @@ func (r *reading) compaction() (*thread.Compaction, *prompt.Summary, error) {
 	if err != nil || slot.Holder == "" {
 		return &thread.Compaction{}, nil, err
 	}
-	sum, err := r.active(slot.Holder)
+	id := slot.Holder
+	if slot.Serving != "" {
+		id = slot.Serving // the holder keeps the place of a model's
+	}
+	sum, err := r.standing(id)
 	if err != nil || sum == nil {
 		return &thread.Compaction{}, nil, err
 	}
@@ -149,8 +180,8 @@ func (r *reading) compaction() (*thread.Compaction, *prompt.Summary, error) {
 	return c, sum, err
 }
 
-// active is a summary that may stand in a prompt; nil where it may not.
-func (r *reading) active(id string) (*prompt.Summary, error) {
+// standing is a summary that may stand in a prompt; nil where it may not.
+func (r *reading) standing(id string) (*prompt.Summary, error) {
 	sum, err := r.view.Summary(r.header.Thread, id)
 	if err != nil || sum == nil {
 		return nil, err
@@ -158,17 +189,30 @@ func (r *reading) active(id string) (*prompt.Summary, error) {
 	if sum.Kind == events.KindCompaction && !sum.Current {
 		return nil, nil // it keeps the place of a model's, and nothing else may serve
 	}
-	if sum.Status != thread.Active {
-		if r.policy.Staleness.Action == events.ActionFail {
-			return nil, fault(codeStale, "stale_summary: summary %s is stale, and policy %q says fail", id, r.policy.Name)
-		}
+	stale := sum.Status != thread.Active || r.over(sum)
+	if stale && r.policy.Staleness.Action == events.ActionFail {
+		return nil, fault(codeStale, "stale_summary: summary %s is stale, and policy %q says fail", id, r.policy.Name)
+	}
+	if stale && !sum.Serves && (sum.Status != thread.Active || fold.Meanwhile(r.policy, sum.Kind) != events.MeanwhileServe) {
 		return nil, nil
+	}
+	if stale {
+		r.renewing[id] = true
 	}
 	var rec events.Summary
 	if err := json.Unmarshal(sum.Record, &rec); err != nil {
 		return nil, fmt.Errorf("read record of %s: %w", id, err)
 	}
 	return &prompt.Summary{ID: id, Content: rec.Content}, nil
+}
+
+// over notes an active summary whose time is over: until a tick of the clock makes it stale, it is so here.
+func (r *reading) over(sum *thread.Summary) bool {
+	if sum.Status != thread.Active || sum.ExpiresAt.IsZero() || sum.ExpiresAt.After(r.now) {
+		return false
+	}
+	r.expired = append(r.expired, sum.ID)
+	return true
 }
 
 // messages are those that no compaction replaces, in order.
@@ -237,7 +281,7 @@ func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Messag
 	if err != nil || slot.Holder == "" {
 		return msg, err
 	}
-	if msg.Summary, err = r.active(slot.Holder); err != nil || msg.Summary != nil {
+	if msg.Summary, err = r.standing(slot.Holder); err != nil || msg.Summary != nil {
 		return msg, err
 	}
 	_, large := r.policy.ToolTrigger(m.Text.Chars, m.Text.Tokens)

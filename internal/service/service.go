@@ -52,8 +52,11 @@ type Backend interface {
 	// Summarize makes a summary of a thread now and returns its id, empty where there is nothing to summarize,
 	// when that is durable.
 	Summarize(ctx context.Context, partition int, thread, kind string) (id string, err error)
-	// Renew has made again, soon, what of a thread is stale and waits for somebody to ask for it.
-	Renew(partition int, thread string)
+	// Renew has made again, soon, what of a thread is stale and waits for a request; the summaries named as expired
+	// are stale by now.
+	Renew(partition int, thread string, expired []string)
+	// Now is the clock by which summaries expire.
+	Now() time.Time
 	// Log reads EVENTS.
 	Log() *broker.LogReader
 	// CaughtUp says whether everything that the log held at the start is applied.

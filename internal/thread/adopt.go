@@ -11,6 +11,7 @@ import (
 func (s *State) Created(rec *events.Summary, data []byte) {
 	s.link(rec.Head)
 	slot := s.Slot(rec.Slot)
+	s.succeed(slot, rec)
 	if old := s.Summary(slot.Holder); old != nil {
 		s.replace(old, rec.ID)
 	}
@@ -56,7 +57,9 @@ func (s *State) Invalidated(rec *events.Invalidated, data []byte) {
 	s.waits(sum, rec.Action == events.ActionRegenerate)
 	s.Header.SummariesActive--
 	s.Header.SummariesStale++
-	s.Header.TokensLive += sum.Saved()
+	if sum.Serves = rec.Meanwhile == events.MeanwhileServe; !sum.Serves {
+		s.Header.TokensLive += sum.Saved()
+	}
 	s.putSummary(sum)
 }
 
@@ -107,14 +110,17 @@ func (s *State) standFor(m *Message) {
 // Under has the current compaction follow what it stands for, where a message under it has come to weigh more
 // or less: then that is no change of the prompt. The slot of the current summary must be loaded.
 func (s *State) Under(grown int64) {
-	if sum := s.Summary(s.Slot(events.SlotCurrent).Holder); sum != nil {
-		s.follow(sum, grown)
+	slot := s.Slot(events.SlotCurrent)
+	for _, id := range []string{slot.Holder, slot.Serving} {
+		if sum := s.Summary(id); sum != nil {
+			s.follow(sum, grown)
+		}
 	}
 }
 
-// follow has an active summary stand for more, or less, than it did.
+// follow has a summary that prompts may have stand for more, or less, than it did.
 func (s *State) follow(sum *Summary, grown int64) {
-	if sum.Status != Active || grown == 0 {
+	if !sum.Stands() || grown == 0 {
 		return
 	}
 	saved := sum.Saved()
@@ -123,7 +129,7 @@ func (s *State) follow(sum *Summary, grown int64) {
 	s.putSummary(sum)
 }
 
-// Saved is by how many tokens an active summary makes smaller what it stands in: the prompt, or, for a tool
+// Saved is by how many tokens a summary that stands makes smaller what it stands in: the prompt, or, for a tool
 // output that a compaction has replaced, what the compaction stands for. Histories never stand in a prompt.
 func (sum *Summary) Saved() int64 {
 	if sum.Kind == events.KindHistory || sum.Kind == events.KindCompaction && !sum.Current {

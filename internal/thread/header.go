@@ -120,7 +120,8 @@ type Summary struct {
 	CharsBefore  int64          `json:"chars_before"`
 	Status       Status         `json:"status"`
 	ReplacedBy   string         `json:"replaced_by,omitzero"`
-	Renew        bool           `json:"renew,omitzero"` // stale, and waits to be made again
+	Serves       bool           `json:"serves,omitzero"` // not active, and stands in prompts until it is made again
+	Renew        bool           `json:"renew,omitzero"`  // stale, and waits to be made again
 	ExpiresAt    time.Time      `json:"expires_at,omitzero"`
 	Record       jsontext.Value `json:"record"`                // the data of its summary.created
 	Invalidated  jsontext.Value `json:"invalidated,omitempty"` // the data of its summary.invalidated
@@ -131,6 +132,8 @@ type Slot struct {
 	Name    string `json:"name"`
 	Version uint64 `json:"version"` // the last one taken
 	Holder  string `json:"holder"`  // the summary that was put there last
+	// Serving is the summary that serves while the holder, which no prompt may have, keeps the place of a model's.
+	Serving string `json:"serving,omitzero"`
 }
 
 // Waiting is an edit whose message has not come yet, kept whole: it may have to be rejected byte for

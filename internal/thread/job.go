@@ -50,10 +50,26 @@ func (s *State) Start(job *Job) {
 	s.PutJob(job)
 }
 
-// Failed folds a summary.failed into the state. The job must be loaded.
+// Failed folds a summary.failed into the state. The job and its slot must be loaded.
 func (s *State) Failed(rec *events.Failed) {
 	s.link(rec.Head)
+	if j := s.Job(rec.SummaryID); j != nil {
+		s.unmade(j, rec.Code == events.FailedSuperseded)
+	}
 	s.endJob(rec.SummaryID)
+}
+
+// unmade has what served until a job was done serve no longer, since nothing comes of it. Where the job was
+// superseded, what serves waits again: the next job may be another's to start.
+func (s *State) unmade(j *Job, superseded bool) {
+	if !superseded {
+		s.Retire(j.Started.Slot)
+		return
+	}
+	if held := s.Summary(s.Slot(j.Started.Slot).Holder); held != nil && held.Status == Stale && held.Serves {
+		s.waits(held, true)
+		s.putSummary(held)
+	}
 }
 
 // endJob removes a job, where there is one.
