@@ -74,6 +74,11 @@ func (c *checker) partition() error {
 		return err
 	}
 	c.expect("staged records", meta.Staged, staged)
+	summaries, err := c.count(c.v.key(kindSummary))
+	if err != nil {
+		return err
+	}
+	c.expect("rows of summaries", summaries, meta.Summaries)
 	return c.sources()
 }
 

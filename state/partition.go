@@ -31,6 +31,8 @@ type Partition struct {
 	idle     *thread.State      // of an earlier step, for the next one to be loaded into
 	hot      *hot
 	ids      *ids
+	expiry   due // of active summaries
+	look     due // at threads that are idle
 }
 
 // written is a thread in the open batch. Header and compaction are rewritten with nearly every event, and only their

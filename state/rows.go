@@ -19,7 +19,8 @@ type Meta struct {
 	SummariesCreated time.Time `json:"summaries_created,omitzero"`
 	RejectedSeq      uint64    `json:"rejected_seq"` // the same for REJECTED
 	NextOutgoing     uint64    `json:"next_outgoing"`
-	Staged           uint64    `json:"staged"` // records staged and not adopted yet
+	Summaries        uint64    `json:"summaries"` // rows of summaries, whatever became of them
+	Staged           uint64    `json:"staged"`    // records staged and not adopted yet
 	// The last message of each stream up to there. A sequence alone does not tell a stream that was rolled back and
 	// has grown again from the one that the store was made from.
 	EventsMark    Mark `json:"events_mark,omitzero"`

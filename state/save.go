@@ -18,6 +18,7 @@ func (p *Partition) Save(st *thread.State) {
 	for id, ledger := range c.Ledgers {
 		p.set(p.key(kindLedger).part(name).rest(id), ledger)
 	}
+	p.meta.Summaries += c.SummariesMade
 	for _, sum := range c.SummaryPuts {
 		p.saveSummary(name, sum)
 	}

@@ -20,6 +20,7 @@ func (p *Partition) saveTimes(name string, sum *thread.Summary) {
 	}
 	k = p.key(kindExpiry).number(instant(sum.ExpiresAt)).part(name).rest(sum.ID)
 	if sum.Status == thread.Active {
+		p.expiry.add(instant(sum.ExpiresAt))
 		p.set(k, nil)
 		return
 	}
@@ -50,37 +51,6 @@ func (v View) Renewals(name string, limit int) ([]string, error) {
 // Ref names a summary.
 type Ref struct{ Thread, Summary string }
 
-// Expired are the active summaries whose time is over, limit at most, the oldest first.
-func (v View) Expired(now time.Time, limit int) ([]Ref, error) {
-	prefix := v.key(kindExpiry)
-	var refs []Ref
-	err := v.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
-		if len(k) < len(prefix)+8 || binary.BigEndian.Uint64(k[len(prefix):]) > instant(now) {
-			return false, nil
-		}
-		name, id, ok := cutPart(k[len(prefix)+8:])
-		if ok {
-			refs = append(refs, Ref{name, string(id)})
-		}
-		return len(refs) < limit, nil
-	})
-	return refs, err
-}
-
-// IdleDue are the threads that somebody shall look at by now, limit at most, the first due first.
-func (v View) IdleDue(now time.Time, limit int) ([]string, error) {
-	prefix := v.key(kindIdleDue)
-	var names []string
-	err := v.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
-		if len(k) < len(prefix)+8 || binary.BigEndian.Uint64(k[len(prefix):]) > instant(now) {
-			return false, nil
-		}
-		names = append(names, string(k[len(prefix)+8:]))
-		return len(names) < limit, nil
-	})
-	return names, err
-}
-
 // IdleAt is when somebody looks whether a thread is idle; false where nobody will.
 func (v View) IdleAt(name string) (at time.Time, found bool, err error) {
 	found, err = v.get(v.key(kindIdle).rest(name), func(b []byte) error {
@@ -100,6 +70,7 @@ func (p *Partition) LookAt(name string, was, at time.Time) {
 		p.remove(p.key(kindIdle).rest(name))
 		return
 	}
+	p.look.add(instant(at))
 	p.set(p.key(kindIdleDue).number(instant(at)).rest(name), nil)
 	p.set(p.key(kindIdle).rest(name), binary.BigEndian.AppendUint64(nil, instant(at)))
 }
@@ -108,6 +79,7 @@ func (p *Partition) LookAt(name string, was, at time.Time) {
 type Sweep struct {
 	Judges string `json:"judges"` // digest of what summaries are held against
 	After  []byte `json:"after"`  // the last summary's key; nil before the first
+	Left   uint64 `json:"left"`   // summaries, as far as that is known
 	Done   bool   `json:"done"`
 }
 
@@ -137,20 +109,6 @@ func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, e
 		return len(refs) < limit, nil
 	})
 	return refs, last, err
-}
-
-// CountSummaries is how many summaries there are behind a key.
-func (v View) CountSummaries(after []byte) (n int, err error) {
-	prefix := v.key(kindSummary)
-	from := prefix
-	if len(after) > 0 {
-		from = append(key(after[:len(after):len(after)]), 0)
-	}
-	err = v.scan(prefix, from, func(_, _ []byte) (bool, error) {
-		n++
-		return true, nil
-	})
-	return n, err
 }
 
 // LoadMadeFrom loads the active summaries that were made from a summary, those made from them, and so

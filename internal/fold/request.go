@@ -189,8 +189,28 @@ func halfDone(err error) error {
 	return fmt.Errorf("%w: %w", ErrHalfDone, err)
 }
 
-// LookIdle compacts a thread that has been idle for as long as its policy says. It notes when somebody
-// shall look again. Where it fails nothing is changed.
+// idleAgain is when a thread is looked at again that could not be compacted: others that are idle come first.
+const idleAgain = time.Second
+
+// LookIdleDue looks at one of the threads that are due for having been idle; found is false where there is none.
+func (f *Fold) LookIdleDue(ctx context.Context, now time.Time) (found, fired bool, err error) {
+	names, err := f.part.Idle(now, 1)
+	if err != nil || len(names) == 0 {
+		return false, false, err
+	}
+	fired, err = f.LookIdle(ctx, names[0], now)
+	if err != nil && !errors.Is(err, ErrNotReady) {
+		was, _, lerr := f.part.IdleAt(names[0])
+		if lerr != nil {
+			return true, fired, errors.Join(err, lerr)
+		}
+		f.part.LookAt(names[0], was, now.Add(idleAgain))
+	}
+	return true, fired, err
+}
+
+// LookIdle compacts a thread that has been idle for as long as its policy says, and notes when it is to be looked at
+// again. Where it fails nothing is changed.
 func (f *Fold) LookIdle(ctx context.Context, name string, now time.Time) (fired bool, err error) {
 	was, _, err := f.part.IdleAt(name)
 	if err != nil {

@@ -37,11 +37,14 @@ func (f *Fold) Sweep(limit int, now time.Time) (Swept, error) {
 	if s.Done {
 		return Swept{Done: true}, nil
 	}
+	if len(s.After) == 0 {
+		s.Left = f.part.Meta().Summaries
+	}
 	refs, last, err := f.part.NextSummaries(s.After, limit)
 	if err != nil {
 		return Swept{}, err
 	}
-	out := Swept{Looked: len(refs), After: last}
+	out := Swept{Looked: len(refs)}
 	for _, ref := range refs {
 		stale, err := f.outdate(ref, now, f.outdated)
 		if err != nil {
@@ -50,7 +53,11 @@ func (f *Fold) Sweep(limit int, now time.Time) (Swept, error) {
 		out.Stale += stale
 	}
 	s.After, s.Done = last, len(refs) < limit
-	out.Done = s.Done
+	s.Left -= min(s.Left, uint64(len(refs)))
+	if s.Done {
+		s.Left = 0 // others were made meanwhile, under the configuration in force
+	}
+	out.Done, out.Left = s.Done, s.Left
 	f.part.SaveSweep(s)
 	return out, nil
 }
@@ -59,8 +66,22 @@ func (f *Fold) Sweep(limit int, now time.Time) (Swept, error) {
 type Swept struct {
 	Looked int // summaries
 	Stale  int // of these, and of what was made from them, those that are stale now
+	Left   uint64
 	Done   bool
-	After  []byte // the last summary's key
+}
+
+// ExpireDue makes stale some of the summaries whose time is over, with what was made from them.
+func (f *Fold) ExpireDue(limit int, now time.Time) error {
+	refs, err := f.part.Expired(now, limit)
+	if err != nil || f.recovering() {
+		return err
+	}
+	for _, ref := range refs {
+		if _, err := f.Expire(ref, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Expire makes a summary stale whose time is over, with what was made from it.

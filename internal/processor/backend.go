@@ -76,8 +76,5 @@ func (p *Processor) Now() time.Time { return p.opts.Now() }
 
 // Renew implements service.Backend.
 func (p *Processor) Renew(partition int, name string, expired []string) {
-	select {
-	case p.parts[partition].asked <- renewal{name, expired}:
-	default: // others wait before it: who asks again is heard later
-	}
+	p.parts[partition].renewals.add(renewal{name, expired})
 }

@@ -29,6 +29,15 @@ func (p *Processor) Commits() uint64 {
 	return m.GetHistogram().GetSampleCount()
 }
 
+// LookedAt is how many summaries sweeps have looked at so far.
+func (p *Processor) LookedAt() float64 {
+	var m dto.Metric
+	if err := p.metrics.swept.WithLabelValues("looked_at").Write(&m); err != nil {
+		panic(err)
+	}
+	return m.GetCounter().GetValue()
+}
+
 // Readyz answers the probe.
 func (p *Processor) Readyz(w http.ResponseWriter, r *http.Request) { p.readyz(w, r) }
 

@@ -77,6 +77,8 @@ type record struct {
 	Current          bool           `json:"current"`
 	Method           string         `json:"method"`
 	Outcome          string         `json:"outcome"`
+	Reason           string         `json:"reason"`
+	InvalidatedAt    time.Time      `json:"invalidated_at"`
 	Code             string         `json:"code"`
 	Content          string         `json:"content"`
 	FallbackReason   *string        `json:"fallback_reason"`

@@ -37,10 +37,11 @@ type Options struct {
 	// Reload is told when the configuration is to be read again, with Load; nil never is.
 	Reload <-chan os.Signal
 	Load   func() (*config.Config, error)
-	// Tend is how often the clock is asked what expired and who is idle. Default 1s.
+	// Tend is how often the clock is asked what expired and who is idle. Default 100ms: where nothing is due, that is a
+	// comparison for each partition.
 	Tend time.Duration
-	// SweepPause is the pause between two turns of a sweep, each of 64 summaries. Default 10ms: a million in
-	// three minutes, at a tenth of a core.
+	// SweepPause is the pause between two rounds of background work, in which a sweep looks at 64 summaries. Default
+	// 10ms: a million in three minutes, at a tenth of a core.
 	SweepPause time.Duration
 	// BulkFrom is how many events behind the log a start must be to read them in bulk, and not one by one
 	// through the router. Default 10,000.
@@ -71,7 +72,7 @@ func (o Options) withDefaults() Options {
 		o.CloseTimeout = 15 * time.Second
 	}
 	if o.Tend == 0 {
-		o.Tend = time.Second
+		o.Tend = 100 * time.Millisecond
 	}
 	if o.SweepPause == 0 {
 		o.SweepPause = 10 * time.Millisecond

@@ -40,10 +40,9 @@ type partition struct {
 	since      time.Time
 	configured bool
 	resumed    bool // the jobs of a former life are under way
-	// unswept says that the configuration has yet to be held against the summaries; asked are threads that
-	// somebody has asked for while something in them waits to be made again.
-	unswept atomic.Bool
-	asked   chan renewal
+	// unswept says that the configuration has yet to be held against the summaries.
+	unswept  atomic.Bool
+	renewals renewals
 
 	last      uint64        // the last event that was applied, or the position behind it
 	event     fold.Delivery // that event, until a batch is committed with its mark

@@ -219,7 +219,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	}
 	part := &partition{
 		id: id, lane: lane, part: st, fold: f, config: config,
-		worker: newWorker(), turns: make(chan func(), 16), asked: make(chan renewal, 64), ended: make(chan struct{}), stopping: p.stopping, last: meta.Position,
+		worker: newWorker(), turns: make(chan func(), 16), ended: make(chan struct{}), stopping: p.stopping, last: meta.Position,
 		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, fail: p.fail,
 	}
 	part.stands.Store(&meta)

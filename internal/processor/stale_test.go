@@ -27,11 +27,31 @@ import (
 type clockAhead struct {
 	mu    sync.Mutex
 	ahead time.Duration
+	when  func() bool // it jumps by that much then; nil: never
+	jump  time.Duration
+	at    time.Time // the jump
+}
+
+// jumpWhen has the clock jump once when something is so, which is asked whenever the clock is. jumped is what it showed
+// then; zero where it has not.
+func (c *clockAhead) jumpWhen(when func() bool, d time.Duration) (jumped func() time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.when, c.jump, c.at = when, d, time.Time{}
+	return func() time.Time {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.at
+	}
 }
 
 func (c *clockAhead) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.when != nil && c.when() {
+		c.when, c.ahead = nil, c.ahead+c.jump
+		c.at = time.Now().Add(c.ahead)
+	}
 	return time.Now().Add(c.ahead)
 }
 

@@ -4,22 +4,42 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"time"
 
 	"precis/internal/fold"
-	"precis/state"
 )
 
-// Bounds of one turn that no event called for: what comes behind it waits for it.
+// Bounds of one slice of background work in a lane: events and other work wait behind it.
 const (
-	sweepRows   = 64 // a millisecond where nothing is stale
-	expireRows  = 64
-	idleThreads = 64
+	sweepRows  = 64 // a millisecond where nothing is stale
+	expireRows = 64
+	// workAtOnce is how many partitions compact idle threads, or renew summaries, at once: each slice may take as long
+	// as a compaction.
+	workAtOnce = 4
 )
 
-// tend does what no event calls for, one partition after the other so that all of them together keep to one
-// rate: it holds a changed configuration against what was made, and asks the clock what expired and who is
-// idle. It ends with ctx.
+// chore is one kind of work that no event calls for. Chores take turns: one slice of each, in the partitions whose turn
+// it is, and then the next, so that none waits for the end of another.
+type chore struct {
+	due    func(part *partition, now time.Time) bool // costs nothing where nothing is due
+	slice  func(ctx context.Context, part *partition) error
+	atOnce int // partitions; 0: all
+	next   int // the partition whose turn it is
+}
+
+// chores are what there is to do. Expiry comes first: an agent may not be given what is too old.
+func (p *Processor) chores() []*chore {
+	return []*chore{
+		{due: func(part *partition, now time.Time) bool { return part.part.ExpiryDue(now) }, slice: p.expire},
+		{due: func(part *partition, _ time.Time) bool { return part.renewals.waiting() }, slice: p.renew, atOnce: workAtOnce},
+		{due: func(part *partition, now time.Time) bool { return part.part.IdleDue(now) }, slice: p.lookIdle, atOnce: workAtOnce},
+		{due: func(part *partition, _ time.Time) bool { return part.unswept.Load() }, slice: p.sweep, atOnce: 1},
+	}
+}
+
+// tend does what no event calls for: it holds a changed configuration against what was made, makes stale what has
+// expired, compacts the idle, and makes again what somebody needs. It ends with ctx.
 func (p *Processor) tend(ctx context.Context) {
 	tick := time.NewTicker(p.opts.Tend)
 	defer tick.Stop()
@@ -28,12 +48,9 @@ func (p *Processor) tend(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
+	chores := p.chores()
 	for {
-		for _, part := range p.parts {
-			if err := p.tendTo(ctx, part); err != nil && ctx.Err() == nil && !errors.Is(err, errEnding) {
-				part.log.Warn().Err(err).Msg("what is stale or idle is looked for again")
-			}
-		}
+		p.tendAll(ctx, chores)
 		p.rounds.done()
 		select {
 		case <-tick.C:
@@ -44,103 +61,102 @@ func (p *Processor) tend(ctx context.Context) {
 	}
 }
 
-func (p *Processor) tendTo(ctx context.Context, part *partition) error {
-	// One kind of work that fails may not keep the others from being done.
-	return errors.Join(p.sweep(ctx, part), p.expire(ctx, part), p.lookIdle(ctx, part), p.renew(ctx, part))
+// tendAll has the chores take turns until nothing is due any more. What fails in a partition waits for the next round.
+func (p *Processor) tendAll(ctx context.Context, chores []*chore) {
+	failed := make([]map[*partition]bool, len(chores))
+	for i := range failed {
+		failed[i] = map[*partition]bool{}
+	}
+	for busy := true; busy && ctx.Err() == nil; {
+		busy = false
+		for i, c := range chores {
+			if parts := c.turn(p.parts, p.opts.Now(), failed[i]); len(parts) > 0 {
+				busy = true
+				p.slices(ctx, c, parts, failed[i])
+			}
+		}
+		if busy && pause(ctx, p.opts.SweepPause) != nil {
+			return
+		}
+	}
 }
 
-// sweep holds the configuration in force against the partition's summaries, until that is done.
+// turn are the partitions that a chore works on next, in turns.
+func (c *chore) turn(parts []*partition, now time.Time, failed map[*partition]bool) (list []*partition) {
+	for n := range parts {
+		at := (c.next + n) % len(parts)
+		if part := parts[at]; !failed[part] && c.due(part, now) {
+			list = append(list, part)
+		}
+		if len(list) == c.atOnce && c.atOnce > 0 {
+			c.next = at + 1
+			break
+		}
+	}
+	return list
+}
+
+// slices does one slice of a chore in each of some partitions, and returns when all are done.
+func (p *Processor) slices(ctx context.Context, c *chore, parts []*partition, failed map[*partition]bool) {
+	errs := make([]error, len(parts))
+	var wg sync.WaitGroup
+	for i, part := range parts {
+		wg.Go(func() { errs[i] = c.slice(ctx, part) })
+	}
+	wg.Wait()
+	for i, part := range parts {
+		if errs[i] == nil {
+			continue
+		}
+		failed[part] = true
+		if ctx.Err() == nil && !errors.Is(errs[i], errEnding) {
+			part.log.Warn().Err(errs[i]).Msg("background work failed, and is tried again")
+		}
+	}
+}
+
+// sweep holds the configuration in force against some of the partition's summaries.
 func (p *Processor) sweep(ctx context.Context, part *partition) error {
-	view, left := p.store.View(part.id), -1
-	for part.unswept.Load() {
-		var swept fold.Swept
-		err := part.call(ctx, func() (err error) {
-			if swept, err = part.fold.Sweep(sweepRows, part.now()); err == nil && swept.Done {
-				part.unswept.Store(false)
-			}
-			return err
-		})
+	return part.call(ctx, func() error {
+		swept, err := part.fold.Sweep(sweepRows, part.now())
 		if err != nil {
 			return err
 		}
-		if left < 0 && !swept.Done {
-			if left, err = view.CountSummaries(swept.After); err != nil {
-				return err
-			}
-			left += swept.Looked
-		}
-		left = max(left-swept.Looked, 0)
-		p.metrics.sweep(part.id, swept, left)
+		p.metrics.sweep(part.id, swept)
 		if swept.Done {
-			return nil
+			part.unswept.Store(false)
 		}
-		if err := pause(ctx, p.opts.SweepPause); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// expire makes stale what is older than its policy allows.
+// expire makes stale some of what is older than its policy allows.
 func (p *Processor) expire(ctx context.Context, part *partition) error {
-	for {
-		refs, err := p.store.View(part.id).Expired(part.now(), expireRows)
-		if err != nil || len(refs) == 0 {
-			return err
-		}
-		if err := part.call(ctx, func() error { return part.expire(refs) }); err != nil {
-			return err
-		}
-		if err := pause(ctx, p.opts.SweepPause); err != nil {
-			return err
-		}
-	}
+	return part.call(ctx, func() error { return part.fold.ExpireDue(expireRows, part.now()) })
 }
 
-func (p *partition) expire(refs []state.Ref) error {
-	for _, ref := range refs {
-		if _, err := p.fold.Expire(ref, p.now()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// lookIdle compacts the threads that have been idle for long enough.
+// lookIdle looks at one thread that may have been idle for long enough to be compacted.
 func (p *Processor) lookIdle(ctx context.Context, part *partition) error {
-	names, err := p.store.View(part.id).IdleDue(part.now(), idleThreads)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, name := range names {
-		errs = append(errs, part.call(ctx, func() error { // what fails is looked at again
-			fired, err := part.fold.LookIdle(ctx, name, part.now())
+	return part.call(ctx, func() error {
+		found, fired, err := part.fold.LookIdleDue(ctx, part.now())
+		if found {
 			p.metrics.idleLook(fired, err)
-			return err
-		}))
-	}
-	return errors.Join(errs...)
-}
-
-// renewal is a thread whose stale summaries somebody needs. Those that have expired may not be known to be stale yet.
-type renewal struct {
-	thread  string
-	expired []string
-}
-
-// renew makes again what waits in the threads that somebody has asked for.
-func (p *Processor) renew(ctx context.Context, part *partition) error {
-	for range len(part.asked) {
-		asked := <-part.asked
-		for more := true; more; {
-			var err error
-			if more, err = part.renew(ctx, asked); err != nil {
-				return err
-			}
 		}
+		return err
+	})
+}
+
+// renew makes again some of what waits in a thread that somebody has asked for.
+func (p *Processor) renew(ctx context.Context, part *partition) error {
+	r, ok := part.renewals.take()
+	if !ok {
+		return nil
 	}
-	return nil
+	more, err := part.renew(ctx, r)
+	if more {
+		part.renewals.add(renewal{thread: r.thread}) // behind the others
+	}
+	return err
 }
 
 // renew makes again some of what waits in a thread, and says whether more of it is left.
@@ -173,10 +189,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (m *metrics) sweep(partition int, s fold.Swept, left int) {
+func (m *metrics) sweep(partition int, s fold.Swept) {
 	m.swept.WithLabelValues("looked_at").Add(float64(s.Looked))
 	m.swept.WithLabelValues("stale").Add(float64(s.Stale))
-	m.sweepLeft.WithLabelValues(strconv.Itoa(partition)).Set(float64(left))
+	m.sweepLeft.WithLabelValues(strconv.Itoa(partition)).Set(float64(s.Left))
 }
 
 func (m *metrics) idleLook(fired bool, err error) {

@@ -28,6 +28,7 @@ func (s *State) Created(rec *events.Summary, data []byte) {
 	s.endJob(rec.ID)
 	s.Header.SummariesActive++
 	s.Header.TokensLive -= sum.Saved()
+	s.Changes.SummariesMade++
 	s.Summaries = append(s.Summaries, sum)
 	s.putSummary(sum)
 	s.putSlot(slot)

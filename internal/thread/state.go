@@ -44,11 +44,13 @@ type Changes struct {
 	Hold        *Waiting
 	Release     []*Waiting // no longer waiting
 	SummaryPuts []*Summary
-	SlotPuts    []*Slot
-	Compacted   bool              // Compaction is changed
-	Ledgers     map[string][]byte // of new leaves and nodes, by summary
-	JobPuts     []*Job
-	JobEnds     []string // summary ids
+	// SummariesMade are those of them that are new.
+	SummariesMade uint64
+	SlotPuts      []*Slot
+	Compacted     bool              // Compaction is changed
+	Ledgers       map[string][]byte // of new leaves and nodes, by summary
+	JobPuts       []*Job
+	JobEnds       []string // summary ids
 }
 
 // Revision says where a revision of a message stands in the log.
