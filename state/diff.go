@@ -102,7 +102,11 @@ func (d *differ) note(k []byte, want, got string) {
 		if name = want; want == absent {
 			name = got
 		}
-	case kindConfig, kindExpiry:
+	case kindExpiry:
+		if part, r, ok := cutPart(rest[min(8, len(rest)):]); ok { // behind the time
+			name, rest = part, r
+		}
+	case kindConfig:
 	default:
 		if part, r, ok := cutPart(rest); ok {
 			name, rest = part, r

@@ -193,6 +193,12 @@ func (a *auditor) unended() error {
 	return nil
 }
 
+// sourcesThere says whether the log holds the messages that a summary was made from.
+func (a *auditor) sourcesThere(r remake) (bool, error) {
+	rows, err := a.lane.part.MessagesOf(r.at.thread, r.rec.SourceMessageIDs)
+	return len(rows) == len(r.rec.SourceMessageIDs), err
+}
+
 // remake is a summary by rules that a job made.
 type remake struct {
 	at  scope
@@ -216,6 +222,13 @@ func (a *auditor) remake(ctx context.Context) error {
 		if r.rec.RulesVersion != nil && *r.rec.RulesVersion != a.rulesVersion {
 			a.tally.doubt(r.at, "made by rules "+*r.rec.RulesVersion+", this program has "+a.rulesVersion)
 			continue
+		}
+		whole, err := a.sourcesThere(r)
+		if err != nil {
+			return err
+		}
+		if !whole {
+			continue // that they are missing is a finding of its own, or retention's doing
 		}
 		policy := *p
 		policy.OnFailure = "fallback"

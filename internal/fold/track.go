@@ -66,13 +66,25 @@ func adjust(st *thread.State, before, after cut.Item, p summarize.Compaction) {
 
 // created folds a summary.created in, and what it changes about the next cut.
 func (f *Fold) created(st *thread.State, rec *events.Summary, data []byte) {
-	f.reweigh(st, rec.Kind, func() { st.Created(rec, data) })
+	f.reweigh(st, rec.Kind, func() { st.Created(rec, data, standsFor(st, rec)) })
 	if rec.Slot == events.SlotCurrent {
 		outdate(st, func(j *thread.Job) bool { return j.Started.Slot == events.SlotCurrent })
 	}
 	if st.Compaction != nil && rec.Kind == events.KindCompaction {
 		f.placed(st, rec)
 	}
+}
+
+// standsFor is how many of the thread's tokens a summary stands for. As a rule the record says so; what retention has
+// removed of its sources is in no counter, and nothing can be saved of it.
+func standsFor(st *thread.State, rec *events.Summary) int64 {
+	switch {
+	case rec.Kind == events.KindToolResult && st.Message == nil:
+		return rec.TokenCountAfter
+	case rec.Slot == events.SlotCurrent && st.Compaction != nil:
+		return st.Compaction.Cut.Gone.Tokens
+	}
+	return rec.TokenCountBefore
 }
 
 // invalidated folds a summary.invalidated in, and what it changes about the next cut. What is made from

@@ -7,8 +7,9 @@ import (
 )
 
 // Created folds a summary.created into the state: the summary takes its slot, and what held the
-// slot before is replaced. Its slot, that slot's holder and the job that made it must be loaded.
-func (s *State) Created(rec *events.Summary, data []byte) {
+// slot before is replaced. Its slot, that slot's holder and the job that made it must be loaded. before is how many
+// tokens of the thread it stands for, as far as the state has them.
+func (s *State) Created(rec *events.Summary, data []byte, before int64) {
 	s.link(rec.Head)
 	slot := s.Slot(rec.Slot)
 	s.succeed(slot, rec)
@@ -18,7 +19,7 @@ func (s *State) Created(rec *events.Summary, data []byte) {
 	sum := &Summary{
 		ID: rec.ID, Kind: rec.Kind, Slot: rec.Slot, Level: rec.Level, Current: rec.Current, Version: rec.Version,
 		Sources: rec.SourceMessageIDs, SourceSums: rec.SourceSummaryIDs,
-		TokensBefore: rec.TokenCountBefore, TokensAfter: rec.TokenCountAfter, CharsBefore: rec.CharsBefore,
+		TokensBefore: before, TokensAfter: rec.TokenCountAfter, CharsBefore: rec.CharsBefore,
 		Status: Active, Record: data,
 	}
 	if rec.ExpiresAt != nil {

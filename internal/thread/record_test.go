@@ -28,7 +28,7 @@ func (b *book) record(verb, id string, o map[string]string) error {
 		st.Created(&events.Summary{
 			Head: head, ID: id, Kind: kind, Slot: o["slot"], Current: true, Version: uint64(number("version")),
 			SourceMessageIDs: []string{o["source"]}, TokenCountBefore: number("before"), TokenCountAfter: number("after"),
-		}, []byte(`{}`))
+		}, []byte(`{}`), number("before"))
 	case "invalidated":
 		st.Invalidated(&events.Invalidated{Head: head, SummaryID: id}, []byte(`{}`))
 	case "started":
