@@ -68,6 +68,7 @@ func printProofs(a *app, r *audit.Report) {
 	}
 	t.add("events", counts(r.Events)+fmt.Sprintf(", of %s threads", grouped(int64(r.Threads))))
 	t.add("records", counts(r.Records))
+	t.add("tokens", promptTokens(r.Totals.Tokens)+" in prompts")
 	t.add("proved", counts(r.Proved))
 	for i, u := range r.Unproved {
 		t.add(map[bool]string{true: "not provable"}[i == 0], grouped(int64(u.Count))+" × "+u.Reason)

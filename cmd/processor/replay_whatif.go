@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -51,13 +52,10 @@ func printWhatIf(a *app, w *audit.WhatIf, file string) {
 	fmt.Fprintf(out, "\tWHAT HAPPENED\tUNDER %s\n", printable(file))
 	for _, kind := range kinds(w) {
 		row(kind+" summaries", func(t *audit.Totals) string { return madeText(t.Summaries[kind]) })
-		row("  tokens before → after", func(t *audit.Totals) string { return madeTokens(t.Summaries[kind]) })
 	}
 	row("invalidated", func(t *audit.Totals) string { return grouped(int64(t.Invalidated)) })
-	row("tokens in the threads", func(t *audit.Totals) string { return grouped(t.TokensTotal) })
-	row("tokens in their prompts", func(t *audit.Totals) string {
-		return strings.Replace(change(t.TokensTotal, t.TokensLive, ""), "  (", " (", 1)
-	})
+	row("tokens of messages → prompts", func(t *audit.Totals) string { return promptTokens(t.Tokens) })
+	rowsOfThreads(out, w)
 	row("tokens saved", func(t *audit.Totals) string { return grouped(t.Saved()) })
 	row("model calls", func(t *audit.Totals) string {
 		return fmt.Sprintf("%s (%s in, %s out)", grouped(int64(t.ModelCalls)), grouped(t.InputTokens), grouped(t.OutputTokens))
@@ -92,11 +90,23 @@ func madeText(m *audit.Made) string {
 	return fmt.Sprintf("%s (%s)", grouped(int64(m.Count)), strings.Join(by, ", "))
 }
 
-func madeTokens(m *audit.Made) string {
-	if m == nil {
-		return "-"
+// promptTokens is what messages hold, and what prompts hold of them.
+func promptTokens(t audit.Tokens) string {
+	return strings.Replace(change(t.Total, t.Live, ""), "  (", " (", 1)
+}
+
+// shownThreads is how many threads a table shows; --json lists more.
+const shownThreads = 10
+
+// rowsOfThreads compares the largest threads' prompts.
+func rowsOfThreads(out io.Writer, w *audit.WhatIf) {
+	imagined := map[string]audit.Tokens{}
+	for _, t := range w.Imagined.Threads {
+		imagined[t.Thread] = t.Tokens
 	}
-	return strings.Replace(change(m.TokensBefore, m.TokensAfter, ""), "  (", " (", 1)
+	for _, t := range w.Happened.Threads[:min(len(w.Happened.Threads), shownThreads)] {
+		fmt.Fprintf(out, "  %s\t%s\t%s\n", printable(t.Thread), promptTokens(t.Tokens), promptTokens(imagined[t.Thread]))
+	}
 }
 
 func totalCost(t *audit.Totals) string {

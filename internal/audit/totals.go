@@ -1,6 +1,9 @@
 package audit
 
 import (
+	"cmp"
+	"slices"
+
 	"precis/events"
 	"precis/internal/thread"
 	"precis/state"
@@ -18,21 +21,36 @@ type Totals struct {
 	CostMicroUSD int64  `json:"cost_microusd"`
 	CostUnknown  uint64 `json:"calls_of_unknown_cost"`
 
-	// At the end: what the threads hold, and what a prompt of each would hold with its summaries.
-	TokensTotal int64 `json:"tokens_total"`
-	TokensLive  int64 `json:"tokens_live"`
+	// At the end, over all threads: the tokens of their live messages, and what a compacted prompt of each holds.
+	Tokens
+	// Threads are the same of each thread, the largest first; the smallest beyond maxThreads are left out.
+	Threads []ThreadTokens `json:"threads"`
 }
 
-// Made is what summaries of one kind came to, each version counted.
+// Tokens of live messages, and of the prompts that summaries make of them. A summary stands in a prompt once, however
+// many versions it had and whatever was made above it: what prompts hold can't be added up from the records.
+type Tokens struct {
+	Total int64 `json:"tokens_total"`
+	Live  int64 `json:"tokens_live"`
+}
+
+// ThreadTokens are one thread's.
+type ThreadTokens struct {
+	Thread string `json:"thread"`
+	Tokens
+}
+
+// maxThreads is how many threads' tokens are listed.
+const maxThreads = 1000
+
+// Made is how many summaries of one kind were made, each version counted, and by which methods.
 type Made struct {
-	Count        uint64            `json:"count"`
-	Methods      map[string]uint64 `json:"methods"`
-	TokensBefore int64             `json:"tokens_before"`
-	TokensAfter  int64             `json:"tokens_after"`
+	Count   uint64            `json:"count"`
+	Methods map[string]uint64 `json:"methods"`
 }
 
 // Saved is by how much summaries make the threads' prompts smaller.
-func (t *Totals) Saved() int64 { return t.TokensTotal - t.TokensLive }
+func (t *Totals) Saved() int64 { return t.Total - t.Live }
 
 // add takes in one record.
 func (t *Totals) add(rec events.Record) {
@@ -66,14 +84,24 @@ func (t *Totals) made(rec *events.Summary) {
 	}
 	m.Count++
 	m.Methods[rec.Method]++
-	m.TokensBefore += rec.TokenCountBefore
-	m.TokensAfter += rec.TokenCountAfter
 }
 
 // end takes in a thread as the fold leaves it.
 func (t *Totals) end(h *thread.Header) {
-	t.TokensTotal += h.Tokens
-	t.TokensLive += h.TokensLive
+	t.Total += h.Tokens
+	t.Live += h.TokensLive
+	t.Threads = append(t.Threads, ThreadTokens{h.Thread, Tokens{h.Tokens, h.TokensLive}})
+	if len(t.Threads) > 2*maxThreads {
+		t.largest()
+	}
+}
+
+// largest keeps the largest threads, in order.
+func (t *Totals) largest() {
+	slices.SortFunc(t.Threads, func(a, b ThreadTokens) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Thread, b.Thread))
+	})
+	t.Threads = t.Threads[:min(len(t.Threads), maxThreads)]
 }
 
 // plus adds what another part of the log came to.
@@ -98,8 +126,6 @@ func (t *Totals) plus(more *Totals) {
 
 func (m *Made) plus(more *Made) {
 	m.Count += more.Count
-	m.TokensBefore += more.TokensBefore
-	m.TokensAfter += more.TokensAfter
 	for method, n := range more.Methods {
 		m.Methods[method] += n
 	}
@@ -107,6 +133,7 @@ func (m *Made) plus(more *Made) {
 
 // endTotals adds what the threads that a filter takes hold at the end.
 func endTotals(scratch *state.Store, strays int, f Filter, sum *Totals) error {
+	sum.Threads = []ThreadTokens{}
 	for id := range strays + 1 {
 		err := scratch.View(id).Headers(func(h *thread.Header) (bool, error) {
 			if h.Thread != "" && f.takes(scopeOfHeader(h)) {
@@ -118,5 +145,6 @@ func endTotals(scratch *state.Store, strays int, f Filter, sum *Totals) error {
 			return err
 		}
 	}
+	sum.largest()
 	return nil
 }
