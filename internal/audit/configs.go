@@ -20,8 +20,10 @@ type configs map[int][]applied
 
 // applied is what an audit needs of a config.applied before it reads anything else.
 type applied struct {
-	at     time.Time
-	events time.Duration // retention of EVENTS; 0 keeps all
+	at      time.Time
+	events  time.Duration // retention of EVENTS; 0 keeps all
+	content [32]byte      // digest of all that is the same in every partition
+	seq     uint64        // its chain_seq
 }
 
 // readConfigs reads every config.applied, which are few, also those that a store has decided and the server has not
@@ -50,7 +52,39 @@ func (c configs) add(data []byte) {
 		return
 	}
 	if keep, err := time.ParseDuration(rec.Retention.Events); err == nil {
-		c[rec.Partition] = append(c[rec.Partition], applied{at: rec.AppliedAt, events: keep})
+		a, partition := applied{at: rec.AppliedAt, events: keep, seq: rec.ChainSeq}, rec.Partition
+		rec.Head = events.Head{}
+		if content, err := json.Marshal(&rec, json.Deterministic(true)); err == nil {
+			a.content, _ = canonicalDigest(content)
+		}
+		c[partition] = append(c[partition], a)
+	}
+}
+
+// apart calls found with every record that says something else than those of most other partitions that were made
+// when it was: a processor reads its configuration once, and applies it to every partition.
+func (c configs) apart(found func(partition int, a applied)) {
+	said := map[int64]map[[32]byte]int{}
+	for _, list := range c {
+		for _, a := range list {
+			at := a.at.UnixNano()
+			if said[at] == nil {
+				said[at] = map[[32]byte]int{}
+			}
+			said[at][a.content]++
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(c)) {
+		for _, a := range c[id] {
+			most := 0
+			for _, n := range said[a.at.UnixNano()] {
+				most = max(most, n)
+			}
+			same := said[a.at.UnixNano()]
+			if same[a.content] < most || len(same) > 1 && most == 1 {
+				found(id, a)
+			}
+		}
 	}
 }
 

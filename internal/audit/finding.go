@@ -28,6 +28,8 @@ const (
 	CheckChain = "chain"
 	// CheckBegan: a record knows where its thread began.
 	CheckBegan = "thread_began"
+	// CheckConfig: every partition works under the same configuration.
+	CheckConfig = "configuration"
 	// CheckTrigger: what was decided follows from its event under the configuration in force then.
 	CheckTrigger = "trigger"
 	// CheckMissed: what follows from an event was decided.

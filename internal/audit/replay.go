@@ -89,7 +89,7 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 		Strays:    l.partitions, Filters: l.eventFilters,
 		Mask: o.Mask, Rehearse: o.Rules, Workers: o.Workers, Logger: o.Logger, Progress: o.Progress,
 		each: r.saw, open: r.watch, staging: func(parts []*state.Partition) { r.records.parts = parts },
-		staged: r.removed,
+		staged: r.recorded,
 	}
 	switch {
 	case o.Store != nil:
@@ -182,8 +182,15 @@ func (r *replay) missing(m broker.Missing) {
 	r.tally.find(scope{}, f)
 }
 
-// removed judges what is missing at the start of EVENTS, when everything on record has been seen.
-func (r *replay) removed() (err error) {
+// recorded judges the configurations on record, and what is missing at the start of EVENTS, when everything on record has
+// been seen.
+func (r *replay) recorded() (err error) {
+	r.configs.apart(func(partition int, a applied) {
+		r.tally.find(scope{at: a.at}, Finding{
+			Check: CheckConfig, Want: "the configuration of " + a.at.Format(time.RFC3339Nano) + " as other partitions have it",
+			Got: fmt.Sprintf("another one in config.applied %d of partition %d", a.seq, partition),
+		})
+	})
 	gone := r.tally.retained
 	if err := gone.stored(); err != nil {
 		return err
