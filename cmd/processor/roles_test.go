@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // An auditor reads everything, and is told of no right that it does not need.
@@ -41,16 +44,41 @@ func TestTailAsAgent(t *testing.T) {
 // roleProcessor runs a processor on such a server, where each user's password is word.
 func roleProcessor(t *testing.T) (server string, v *victim) {
 	t.Helper()
-	for _, role := range []string{"PROCESSOR", "AGENT", "AUDITOR", "ADMIN"} {
+	for _, role := range []string{"PROCESSOR", "SERVICE", "AGENT", "AUDITOR", "ADMIN"} {
 		t.Setenv("NATS_"+role+"_PASSWORD", "word")
 	}
 	server = roleServer(t)
 	v = newVictim(t, build(t))
-	v.env = append(os.Environ(), "PRECIS_NATS_USER=processor", "PRECIS_NATS_PASSWORD_ENV=NATS_PROCESSOR_PASSWORD")
+	v.env = append(os.Environ(), "PRECIS_NATS_USER=processor", "PRECIS_NATS_PASSWORD_ENV=NATS_PROCESSOR_PASSWORD",
+		"PRECIS_NATS_SERVICE_USER=service", "PRECIS_NATS_SERVICE_PASSWORD_ENV=NATS_SERVICE_PASSWORD", "PRECIS_NATS_INBOX_PREFIXES=_INBOX,_R_")
 	v.args = []string{"--nats", server}
 	v.start(t)
 	v.awaitRunning(t)
+	awaitRecords(t, server)
 	return server, v
+}
+
+// awaitRecords waits until the processor has published what it runs with.
+func awaitRecords(t *testing.T, server string) {
+	t.Helper()
+	nc, err := nats.Connect(server, nats.UserInfo("admin", "word"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	c, err := js.OrderedConsumer(ctx, "SUMMARIES", jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Next(jetstream.FetchMaxWait(testTimeout)); err != nil {
+		t.Fatalf("no record of the processor: %v", err)
+	}
 }
 
 // roleServer runs the server of deploy/nats.

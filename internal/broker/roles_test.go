@@ -16,13 +16,14 @@ import (
 // it listens and stores.
 func deployed(t *testing.T) (url string) {
 	t.Helper()
-	for _, role := range []string{"PROCESSOR", "AGENT", "AUDITOR", "ADMIN"} {
+	for _, role := range []string{"PROCESSOR", "SERVICE", "AGENT", "AUDITOR", "ADMIN"} {
 		t.Setenv("NATS_"+role+"_PASSWORD", strings.ToLower(role)+"-secret")
 	}
 	opts, err := server.ProcessConfigFile("../../deploy/nats/nats.conf")
 	require.NoError(t, err)
 	require.EqualValues(t, MaxPayload, opts.MaxPayload)
 	require.True(t, opts.SyncAlways)
+	opts.SyncAlways = false // what is tried here does not depend on it
 	opts.Host, opts.Port, opts.HTTPPort = "127.0.0.1", server.RANDOM_PORT, 0
 	opts.StoreDir, opts.NoSigs, opts.NoLog = t.TempDir(), true, true
 	srv, err := server.NewServer(opts)
@@ -36,7 +37,10 @@ func deployed(t *testing.T) (url string) {
 func as(t *testing.T, url, role string) *Broker {
 	t.Helper()
 	return openBroker(t, func(o *Options) {
-		*o = Options{URL: url, User: role, Password: role + "-secret", Logger: zerolog.Nop()}
+		*o = Options{
+			URL: url, User: role, Password: role + "-secret", Logger: zerolog.Nop(),
+			Service: Login{User: "service", Password: "service-secret"},
+		}
 	})
 }
 
@@ -60,7 +64,9 @@ func TestRolesCanDoTheirWork(t *testing.T) {
 	processor := as(t, url, "processor")
 	_, err := Provision(ctx, processor.JetStream(), StreamSpec{Partitions: 4})
 	require.NoError(t, err)
-	svc, err := micro.AddService(processor.Conn(), micro.Config{Name: "precis", Version: "1.0.0"})
+	answering, err := processor.OpenService()
+	require.NoError(t, err)
+	svc, err := micro.AddService(answering, micro.Config{Name: "precis", Version: "1.0.0"})
 	require.NoError(t, err)
 	defer svc.Stop()
 	require.NoError(t, svc.AddEndpoint("get", micro.HandlerFunc(func(r micro.Request) { _ = r.Respond([]byte("state")) }), micro.WithEndpointSubject("precis.thread.get.*")))
@@ -85,6 +91,15 @@ func TestRolesCanDoTheirWork(t *testing.T) {
 	require.Equal(t, "summary", string(m.Data()))
 	require.NoError(t, m.DoubleAck(ctx))
 
+	// Its threads' rejections, and an event that nobody confirms.
+	c, err = agent.JetStream().CreateOrUpdateConsumer(ctx, StreamRejected, jetstream.ConsumerConfig{FilterSubject: "event.rejected.t"})
+	require.NoError(t, err)
+	m, err = c.Next()
+	require.NoError(t, err)
+	require.Equal(t, "event.rejected.t", m.Subject())
+	require.NoError(t, agent.Conn().Publish("tool.result.plain", []byte("output")))
+	publish(t, agent, "tool.result.t", "output") // behind it
+
 	auditor := as(t, url, "auditor")
 	for _, stream := range []string{StreamEvents, StreamSummaries, StreamRejected} {
 		r := NewLogReader(auditor.JetStream(), stream)
@@ -94,7 +109,7 @@ func TestRolesCanDoTheirWork(t *testing.T) {
 		require.NoError(t, err)
 		n := 0
 		require.NoError(t, r.Scan(ctx, 1, nil, func(Stored) error { n++; return nil }, nil))
-		require.Equal(t, 1, n)
+		require.Equal(t, map[string]int{StreamEvents: 3, StreamSummaries: 1, StreamRejected: 1}[stream], n)
 		ordered, err := auditor.JetStream().OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{})
 		require.NoError(t, err)
 		_, err = ordered.Next()

@@ -26,9 +26,16 @@ func literal(subject string) bool {
 	return true
 }
 
+// otherAccount begins the reply subjects that the server makes for requests out of other accounts; what follows says
+// nothing of the client.
+const otherAccount = "_R_."
+
 // clientOf is as much as a reply subject says of the client behind it: clients that ask more than once give each
 // request a token of its own behind a prefix of their connection's.
 func clientOf(reply string) string {
+	if strings.HasPrefix(reply, otherAccount) {
+		return reply
+	}
 	if at := strings.LastIndexByte(reply, '.'); at > 0 && strings.IndexByte(reply, '.') != at {
 		return reply[:at]
 	}

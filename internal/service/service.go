@@ -30,6 +30,8 @@ const (
 	requestTimeout = 10 * time.Second
 	// maxConcurrent bounds the requests that are worked on at once; more wait in the subscription.
 	maxConcurrent = 64
+	// flushTimeout bounds the wait for the server's word on the subscriptions.
+	flushTimeout = 2 * time.Second
 	// tellEvery is how often the log tells of requests that are ignored.
 	tellEvery = 10 * time.Second
 )
@@ -134,10 +136,22 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 		newEndpoint("precis.message.get.*", s.message),
 		newEndpoint("precis.summary.get.*", s.summary),
 	}
-	if err := s.subscribe(ctx); err != nil {
+	if err := errors.Join(s.subscribe(ctx), heard(nc)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start service: %w", err), s.Stop())
 	}
 	return s, nil
+}
+
+// heard reports a user who may not subscribe what the service listens to: nothing would ever reach it. A server that is
+// away takes the subscriptions when it comes back.
+func heard(nc *nats.Conn) error {
+	if err := nc.FlushTimeout(flushTimeout); err != nil {
+		return nil
+	}
+	if err := nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
+		return fmt.Errorf("give it a user who may subscribe precis.> and $SRV.> (nats.service.user and nats.service.password_env): %w", err)
+	}
+	return nil
 }
 
 // begin runs work that Stop waits for; false where it is over.
