@@ -32,4 +32,7 @@ var (
 	// ErrDamaged: what is on the disk is not what was written, or a row does not decode; processor check
 	// tells more.
 	ErrDamaged = errors.New("damaged store")
+	// ErrNoRow: a row that another one names is not there. In a recovery the record that made it may be missing in
+	// SUMMARIES.
+	ErrNoRow = errors.New("has no row")
 )

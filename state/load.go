@@ -111,7 +111,7 @@ func (p *Partition) loadSummary(st *thread.State, id string) error {
 		return err
 	}
 	if sum == nil {
-		return fmt.Errorf("%w: summary %q of thread %q has no row", ErrDamaged, id, st.Header.Thread)
+		return fmt.Errorf("%w: summary %q of thread %q: %w", ErrDamaged, id, st.Header.Thread, ErrNoRow)
 	}
 	st.Summaries = append(st.Summaries, sum)
 	return p.LoadSlot(st, sum.Slot)

@@ -45,12 +45,26 @@ type Outgoing struct {
 	Data    []byte
 	// Guarded rows go to SUMMARIES: one in flight per thread, each behind the one before it.
 	Guarded bool
+	// Prev is the chain value that a guarded row follows on; empty for a thread's first record.
+	Prev string
 	// After is the thread's last SUMMARIES sequence known when the row was read; not stored.
 	After uint64
 }
 
-// Staged is a record of SUMMARIES that the fold has not reached yet.
+// Link is the end of a thread's chain.
+type Link struct {
+	ChainSeq uint64
+	Chain    string
+	// Gap says that records are missing before it.
+	Gap bool
+}
+
+// Staged is a record of SUMMARIES that the fold has not reached yet. Chain and Gap are not in its own row: they
+// are kept of the thread's last one.
 type Staged struct {
+	Chain string
+	Gap   bool // records are missing before it
+
 	Thread       string
 	EffectiveSeq uint64
 	// Under is the chain sequence of the partition's config.applied that was in force: what an event led to
@@ -162,6 +176,7 @@ func encodeOutgoing(o *Outgoing) []byte {
 	e.s(o.Subject)
 	e.i(o.Time.UnixNano())
 	e.flag(o.Guarded)
+	e.s(o.Prev)
 	e.bytes(o.Data)
 	return e.b
 }
@@ -169,7 +184,7 @@ func encodeOutgoing(o *Outgoing) []byte {
 func decodeOutgoing(number uint64, b []byte) (*Outgoing, error) {
 	d := decoder{b: b}
 	o := &Outgoing{Number: number, Type: events.Type(d.s()), ID: d.s(), Thread: d.s(), Subject: d.s()}
-	o.Time, o.Guarded, o.Data = time.Unix(0, d.i()).UTC(), d.flag(), d.bytes()
+	o.Time, o.Guarded, o.Prev, o.Data = time.Unix(0, d.i()).UTC(), d.flag(), d.s(), d.bytes()
 	return o, rowError("outbox row", o.ID, d.err)
 }
 

@@ -12,9 +12,11 @@ func (p *Partition) Stage(s *Staged) error {
 	if err != nil {
 		return err
 	}
-	if s.ChainSeq > to {
+	if s.ChainSeq > to.ChainSeq {
 		var e encoder
 		e.u(s.ChainSeq)
+		e.s(s.Chain)
+		e.flag(to.Gap || s.Gap)
 		p.set(p.key(kindStagedTo).rest(s.Thread), e.b)
 	}
 	p.meta.Staged++
@@ -39,12 +41,12 @@ func (p *Partition) Adopted(s *Staged) {
 	}
 }
 
-// StagedTo is the last chain sequence that SUMMARIES holds of a thread whose records are still being
-// adopted; 0 where none are.
-func (v View) StagedTo(name string) (to uint64, err error) {
+// StagedTo is the last record that SUMMARIES holds of a thread whose records are still being adopted; the zero
+// Link where none are.
+func (v View) StagedTo(name string) (to Link, err error) {
 	_, err = v.get(v.key(kindStagedTo).rest(name), func(b []byte) error {
 		d := decoder{b: b}
-		to = d.u()
+		to.ChainSeq, to.Chain, to.Gap = d.u(), d.s(), d.flag()
 		return rowError("staged mark", name, d.err)
 	})
 	return to, err

@@ -217,6 +217,11 @@ func (v View) Summary(name, id string) (*thread.Summary, error) {
 	return sum, err
 }
 
+// HasSummary says whether a thread has a summary, whatever became of it.
+func (v View) HasSummary(name, id string) (bool, error) {
+	return v.get(v.key(kindSummary).part(name).rest(id), func([]byte) error { return nil })
+}
+
 // SummaryThread is the thread that a summary belongs to.
 func (v View) SummaryThread(id string) (name string, found bool, err error) {
 	found, err = v.get(v.key(kindOwner).rest(id), func(b []byte) error {

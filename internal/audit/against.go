@@ -31,7 +31,7 @@ func (r *replay) against(ctx context.Context) error {
 			return err
 		}
 		r.source.UpTo = append(r.source.UpTo, meta.Position)
-		r.source.Decided = append(r.source.Decided, rows...)
+		r.source.Decided = append(r.source.Decided, rows)
 	}
 	err := recovery.CheckMarks(ctx, metas, recovery.ReadersOf(r.o.JetStream))
 	if errors.Is(err, recovery.ErrRewritten) { // what was altered is looked for all the same

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -143,9 +142,6 @@ func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record)
 
 // Refused implements fold.Watch: a record that makes no sense is a finding, and the fold goes on.
 func (a *auditor) Refused(s *state.Staged, why error) error {
-	if !errors.Is(why, fold.ErrRecord) && !errors.Is(why, state.ErrDamaged) {
-		return why
-	}
 	at := scope{thread: s.Thread, at: s.Time}
 	h, err := a.lane.part.Header(s.Thread)
 	if err != nil {

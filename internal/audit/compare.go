@@ -59,7 +59,7 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 		if err != nil {
 			return err
 		}
-		src.UpTo, src.Decided = append(src.UpTo, meta.Position), append(src.Decided, rows...)
+		src.UpTo, src.Decided = append(src.UpTo, meta.Position), append(src.Decided, rows)
 	}
 	if err := recovery.CheckMarks(ctx, metas, recovery.ReadersOf(js)); err != nil {
 		return err
@@ -69,7 +69,7 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 		return err
 	}
 	gone := newRetained(log, configs.cutoff(a.Now), store, a.Partitions+1)
-	src.Summaries = tap{Scanner: summaries.Watch(a.Missing), each: gone.record}
+	src.Summaries = tap{Log: summaries.Watch(a.Missing), each: gone.record}
 	opts := state.Options{Scratch: true, Logger: a.Logger}
 	if a.Dir == "" {
 		opts.FS = state.Memory()

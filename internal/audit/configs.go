@@ -28,7 +28,7 @@ type applied struct {
 
 // readConfigs reads every config.applied, which are few, also those that a store has decided and the server has not
 // confirmed.
-func readConfigs(ctx context.Context, log recovery.Scanner, decided []*state.Outgoing) (configs, error) {
+func readConfigs(ctx context.Context, log recovery.Log, decided [][]*state.Outgoing) (configs, error) {
 	list := configs{}
 	err := log.Scan(ctx, 1, []string{string(events.ConfigApplied) + ".*"}, func(m broker.Stored) error {
 		list.add(m.Data)
@@ -37,7 +37,7 @@ func readConfigs(ctx context.Context, log recovery.Scanner, decided []*state.Out
 	if err != nil {
 		return nil, fmt.Errorf("read configurations on record: %w", err)
 	}
-	for _, row := range decided {
+	for _, row := range slices.Concat(decided...) {
 		if row.Type == events.ConfigApplied {
 			list.add(row.Data)
 		}

@@ -130,11 +130,11 @@ func (a *auditor) missed(at scope, s fold.Stepped, d events.Record) error {
 // goesOn says whether a thread's record holds more than was adopted.
 func (a *auditor) goesOn(name string) (bool, error) {
 	to, err := a.lane.part.StagedTo(name)
-	if err != nil || to == 0 {
+	if err != nil || to.ChainSeq == 0 {
 		return false, err
 	}
 	h, err := a.lane.part.Header(name)
-	return h != nil && to > h.ChainSeq, err
+	return h != nil && to.ChainSeq > h.ChainSeq, err
 }
 
 // uncalled notes a record that its event does not call for.

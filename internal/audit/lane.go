@@ -39,7 +39,7 @@ type watch interface {
 	done(ctx context.Context) error
 }
 
-func (l *lane) open(src Source) error {
+func (l *lane) open(src Source, config []byte) error {
 	if src.open != nil {
 		if err := src.open(l); err != nil {
 			return err
@@ -52,6 +52,11 @@ func (l *lane) open(src Source) error {
 	var err error
 	if l.fold, err = fold.New(l.part, o); err != nil {
 		return err
+	}
+	if config != nil {
+		if err := l.fold.Assume(config, nil); err != nil {
+			return err
+		}
 	}
 	if src.opened != nil {
 		return src.opened(l)

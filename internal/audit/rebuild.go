@@ -17,7 +17,7 @@ import (
 type Source struct {
 	Events *broker.LogReader
 	// Summaries and Rejected are nil where what is on record is not to be taken over.
-	Summaries, Rejected recovery.Scanner
+	Summaries, Rejected recovery.Log
 	// Strays is the number of the partition of events that the partition transform did not match; the
 	// others are 0 to Strays-1.
 	Strays int
@@ -27,8 +27,10 @@ type Source struct {
 	UpTo []uint64
 	// Partial says that UpTo is somewhere in the log: what is behind it is not missing.
 	Partial bool
-	// Decided are records that a store holds and the server has not confirmed yet: they are on record too.
-	Decided []*state.Outgoing
+	// Decided are records that a store holds and the server has not confirmed yet, by partition: they are on record too.
+	Decided [][]*state.Outgoing
+	// Foreign is told of every message of Summaries that is passed over; it may be nil.
+	Foreign func(recovery.Foreign)
 	// Mask takes secrets out of what the fold decides; nil takes none out.
 	Mask func(string) string
 	// Rehearse has every lane's watch told what would be decided, with what the rules say.
@@ -41,8 +43,6 @@ type Source struct {
 
 	// each sees every event before it is folded, in the log's order; nil where nobody looks.
 	each func(broker.Stored)
-	// staging is told of the partitions before what is on record is staged in them; it may be nil.
-	staging func([]*state.Partition)
 	// staged is called when everything that is on record is staged; it may be nil.
 	staged func() error
 	// open prepares a lane when its partition holds what is on record, before anything is folded; it may be nil.
@@ -87,7 +87,8 @@ func openLanes(ctx context.Context, scratch *state.Store, src Source) ([]*lane, 
 			lanes[id].upTo = src.UpTo[id]
 		}
 	}
-	if err := stage(ctx, parts, src); err != nil {
+	config, err := stage(ctx, parts, src)
+	if err != nil {
 		return nil, err
 	}
 	if src.staged != nil {
@@ -96,36 +97,33 @@ func openLanes(ctx context.Context, scratch *state.Store, src Source) ([]*lane, 
 		}
 	}
 	for _, l := range lanes {
-		if err := l.open(src); err != nil {
+		if err := l.open(src, config); err != nil {
 			return nil, err
 		}
 	}
 	return lanes, nil
 }
 
-// stage puts everything that is on record before the fold.
-func stage(ctx context.Context, parts []*state.Partition, src Source) error {
-	if src.staging != nil {
-		src.staging(parts)
-	}
+// stage puts everything that is on record before the fold, and returns the first configuration.
+func stage(ctx context.Context, parts []*state.Partition, src Source) (config []byte, err error) {
 	t, err := recovery.NewTail(parts)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if src.Foreign != nil {
+		t.Foreign = src.Foreign
 	}
 	if src.Summaries != nil {
 		if err := t.Read(ctx, src.Summaries, src.Rejected); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	for _, row := range src.Decided {
-		if !row.Guarded {
-			continue // a rejection is decided by the event again
-		}
-		if err := t.Record(broker.Stored{Subject: row.Subject, Data: row.Data, Seq: ^uint64(0), Time: row.Time}); err != nil {
-			return err
+	for id, rows := range src.Decided {
+		if err := t.Decided(id, rows); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return t.Config, nil
 }
 
 // end is the last sequence of EVENTS that any partition's fold takes.

@@ -84,12 +84,12 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 	}
 	r.source = Source{
 		Events:    broker.NewLogReader(o.JetStream, broker.StreamEvents).Watch(r.missing),
-		Summaries: tap{Scanner: summaries.Watch(r.missing), filters: l.summaryFilters, each: r.records.saw},
-		Rejected:  tap{Scanner: broker.NewLogReader(o.JetStream, broker.StreamRejected), filters: l.rejectedFilters, each: r.rejection},
+		Summaries: tap{Log: summaries.Watch(r.missing), filters: l.summaryFilters, each: r.records.saw},
+		Rejected:  tap{Log: broker.NewLogReader(o.JetStream, broker.StreamRejected), filters: l.rejectedFilters, each: r.rejection},
 		Strays:    l.partitions, Filters: l.eventFilters,
 		Mask: o.Mask, Rehearse: o.Rules, Workers: o.Workers, Logger: o.Logger, Progress: o.Progress,
 		each: r.saw, open: r.watch, staging: func(parts []*state.Partition) { r.records.parts = parts },
-		staged: r.recorded,
+		staged: r.recorded, Foreign: r.records.foreign,
 	}
 	switch {
 	case o.Store != nil:

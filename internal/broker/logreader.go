@@ -71,6 +71,11 @@ func (r *LogReader) Next(ctx context.Context, filter string, from uint64) (Store
 	return r.fromLeader(ctx, fmt.Appendf(nil, `{"seq":%d,"next_by_subj":%q}`, from, filter))
 }
 
+// State is the stream's, as its leader has it.
+func (r *LogReader) State(ctx context.Context) (StreamState, error) {
+	return StateOf(ctx, r.js, r.stream)
+}
+
 // LastSeq is the last sequence that the stream has given out.
 func (r *LogReader) LastSeq(ctx context.Context) (uint64, error) {
 	state, err := StateOf(ctx, r.js, r.stream)

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -41,6 +42,13 @@ func summarySubjects() []string {
 // transformTarget is where an event is stored: <partition>.<type>.<thread>.
 func transformTarget(partitions int) string {
 	return fmt.Sprintf("{{partition(%d,3)}}.{{wildcard(1)}}.{{wildcard(2)}}.{{wildcard(3)}}", partitions)
+}
+
+// PartitionOf is the partition that the server's transform stores a thread's token under.
+func PartitionOf(token string, partitions int) int {
+	h := fnv.New32a()
+	h.Write([]byte(token))
+	return int(h.Sum32() % uint32(partitions))
 }
 
 // PartitionLane is the lane of one partition of EVENTS.

@@ -44,6 +44,9 @@ func (f *Fold) recoverEvent(ctx context.Context, st *thread.State, d Delivery, r
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrHalfDone, err)
 	}
+	if err := f.unrecorded(st.Header.Thread, missing(st.Header.Thread, drafts, adopted), d.Seq); err != nil {
+		return fmt.Errorf("%w: %w", ErrHalfDone, err)
+	}
 	due := historyDue(st, p)
 	if len(drafts) == 0 && st.Compaction == nil && !due || whole {
 		return nil
@@ -56,7 +59,7 @@ func (f *Fold) recoverEvent(ctx context.Context, st *thread.State, d Delivery, r
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrHalfDone, err)
 	}
-	if to > st.Header.ChainSeq {
+	if to.ChainSeq > st.Header.ChainSeq {
 		return nil
 	}
 	if err := f.part.LoadCompaction(st); err != nil {
@@ -217,7 +220,7 @@ func (f *Fold) adoptUpTo(seq, configured uint64) (map[place]bool, error) {
 			f.next = s.EffectiveSeq
 			// What is decided from here on stands behind it, also where no event of the partition's own does.
 			f.applied = max(f.applied, s.EffectiveSeq)
-			if err := f.wholeTurn(s); err != nil {
+			if err := errors.Join(f.wholeTurn(s), f.closeGap(s)); err != nil {
 				return nil, err
 			}
 		}
@@ -262,15 +265,20 @@ func (f *Fold) adopt(s *state.Staged) (at place, turn bool, err error) {
 	return at, f.turn, nil
 }
 
-// leaveOut passes over a record that can't be folded in, where a watch says so: only its place in the
-// chain is noted.
+// leaveOut passes over a record that can't be folded in: only its place in the chain is noted. It says nothing that
+// can be read, or something of what it refers to is missing in SUMMARIES; a damaged store is another matter.
 func (f *Fold) leaveOut(s *state.Staged, why error) (*thread.State, error) {
-	if f.watch == nil {
+	if !errors.Is(why, ErrRecord) && !errors.Is(why, state.ErrNoRow) && !errors.Is(why, errNotThere) {
 		return nil, why
 	}
-	if err := f.watch.Refused(s, why); err != nil {
-		return nil, err
+	if f.watch != nil {
+		if err := f.watch.Refused(s, why); err != nil {
+			return nil, err
+		}
 	}
+	f.leftOut()
+	f.logger.Error().Err(why).Str("thread_id", s.Thread).Uint64("seq", s.Seq).
+		Msg("a record of SUMMARIES can't be taken over, and is passed: processor replay says what it touches")
 	head, err := read[events.Head](s.Data)
 	if err != nil {
 		return nil, err
@@ -293,6 +301,9 @@ func (f *Fold) fold(st *thread.State, s *state.Staged) (what string, err error) 
 		if err := errors.Join(f.loadSlot(st, rec.Kind, rec.Slot, rec.SourceMessageIDs), f.part.LoadJobs(st)); err != nil {
 			return "", err
 		}
+		if err := f.stands(st, rec); err != nil {
+			return "", err
+		}
 		letGo, err := f.letGo(st, rec)
 		if err != nil {
 			return "", err
@@ -306,6 +317,9 @@ func (f *Fold) fold(st *thread.State, s *state.Staged) (what string, err error) 
 			return "", err
 		}
 		if err := f.part.LoadSlot(st, rec.Slot); err != nil {
+			return "", err
+		}
+		if err := f.sourcesThere(st, rec.SourceSummaryIDs); err != nil {
 			return "", err
 		}
 		f.adopting(st, s, rec)
@@ -372,6 +386,9 @@ func (f *Fold) adoptConfig(st *thread.State, s *state.Staged) error {
 	rec, err := read[events.Config](s.Data)
 	if err != nil {
 		return err
+	}
+	if _, err := configOf(rec); err != nil {
+		return fmt.Errorf("%w: %w", ErrRecord, err)
 	}
 	f.adopting(st, s, rec)
 	st.Noted(rec.Head)

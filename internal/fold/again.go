@@ -161,7 +161,7 @@ func (f *Fold) wholeTurn(s *state.Staged) error {
 		return err
 	}
 	st, err := f.part.LoadThread(s.Thread)
-	if err != nil || to > st.Header.ChainSeq {
+	if err != nil || to.ChainSeq > st.Header.ChainSeq {
 		return err
 	}
 	delete(f.asked, s.Thread)

@@ -40,7 +40,8 @@ func (f *Fold) seal(st *thread.State, rec events.Record, seq uint64) []byte {
 	}
 	h.Partition, h.FirstEventSeq, h.EventSeq, h.EffectiveSeq = f.part.ID(), st.Header.FirstSeq, seq, max(seq, f.applied)
 	h.ChainSeq = st.Header.ChainSeq + 1
-	data, chain, err := events.Seal(st.Header.Chain, rec)
+	f.prev = st.Header.Chain
+	data, chain, err := events.Seal(f.prev, rec)
 	if err != nil {
 		panic(fmt.Sprintf("seal record: %v", err)) // our own types, and ids that decoded as UTF-8
 	}
@@ -53,7 +54,7 @@ func (f *Fold) send(st *thread.State, rec events.Record, policy, id string, data
 	f.out = append(f.out, emission{
 		row: &state.Outgoing{
 			Type: t, ID: id, Thread: st.Header.Thread, Subject: recordSubject(t, st.Header.Thread, f.part.ID()),
-			Time: at, Data: data, Guarded: true,
+			Time: at, Data: data, Guarded: true, Prev: f.prev,
 		},
 		decided: Decided{Record: rec, Agent: st.Header.FirstAgentID, Policy: policy},
 	})

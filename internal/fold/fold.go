@@ -48,6 +48,8 @@ type Options struct {
 	// GivenUp is told of every stale summary that will not be made again since the log no longer holds what
 	// it was made from; it may be nil.
 	GivenUp func()
+	// LeftOut is told of every record that can't be taken over; it may be nil.
+	LeftOut func()
 	// Watch sees a fold over records from inside; nil where nobody does.
 	Watch Watch
 	// Rehearse has the watch told all that would be decided, with what the rules say: every summary by
@@ -72,6 +74,7 @@ type Fold struct {
 	secrets    func(string) string
 	observe    func(Decided)
 	givenUp    func()
+	leftOut    func()
 	watch      Watch
 	rehearses  bool
 	logger     zerolog.Logger
@@ -83,6 +86,8 @@ type Fold struct {
 	condenser ledger.Condenser
 	// out is what the step has decided, and is sent when nothing can fail any more.
 	out []emission
+	// prev is what the record that was sealed last follows on.
+	prev string
 	// applied is the partition's last EVENTS sequence that is in the state, the open batch included.
 	applied uint64
 
@@ -117,6 +122,9 @@ func New(part *state.Partition, o Options) (*Fold, error) {
 	}
 	if f.givenUp = o.GivenUp; f.givenUp == nil {
 		f.givenUp = func() {}
+	}
+	if f.leftOut = o.LeftOut; f.leftOut == nil {
+		f.leftOut = func() {}
 	}
 	if f.secrets == nil {
 		f.secrets = func(text string) string { return text }

@@ -17,8 +17,7 @@ type Watch interface {
 	// Adopting is called before a record changes its thread, whose state is as it was before, with what
 	// the record touches loaded. rec is nil for a record of no known type.
 	Adopting(st *thread.State, s *state.Staged, rec events.Record)
-	// Refused is told of a record that can't be folded in (ErrRecord, state.ErrDamaged); nil passes over
-	// the record, an error ends the fold with it.
+	// Refused is told of a record that can't be folded in and is passed over; an error ends the fold with it.
 	Refused(s *state.Staged, why error) error
 	// Stepped is called with every event of a thread, behind the records that took effect at it.
 	Stepped(ctx context.Context, s Stepped) error

@@ -76,6 +76,8 @@ type schedule struct {
 	clock    clockAhead
 	// rolledBack is the server whose streams fall back to an earlier day between lives; nil: none do.
 	rolledBack *server
+	// rivals: a second processor writes to the same streams for a while.
+	rivals bool
 	// lost: the store is being made again from the streams, and knows less than these until it has caught up.
 	lost bool
 }
@@ -148,6 +150,10 @@ func (s *schedule) run() {
 
 // life runs a processor until it crashes, or until it has nothing left to do.
 func (s *schedule) life(load *load, failAt int) {
+	if last := failAt == 1<<30; s.rivals && !last && s.rng.IntN(2) == 0 {
+		s.lost = true // what the second one publishes this one's store need not hold
+		defer s.rival()()
+	}
 	c := &crasher{left: failAt, fs: s.fs, rng: rand.New(rand.NewPCG(s.rng.Uint64(), 0))}
 	p, err := processor.Open(s.t.Context(), processor.Options{
 		Config: s.config, Logger: logger(s.t), Broker: s.broker, FS: s.fs, Failpoint: c.point,
@@ -157,6 +163,10 @@ func (s *schedule) life(load *load, failAt int) {
 	})
 	if errors.Is(err, errCrash) {
 		s.fs = c.clone
+		return
+	}
+	if s.overtaken(err) {
+		s.life(load, failAt)
 		return
 	}
 	if err != nil {
@@ -188,11 +198,15 @@ func (s *schedule) life(load *load, failAt int) {
 	}
 	stop()
 	unsettled := <-settled // Settled reads the store, so Close has to wait for it
-	if err != nil && !errors.Is(err, errCrash) {
+	taken := s.overtaken(err)
+	if err != nil && !errors.Is(err, errCrash) && !taken {
 		s.t.Fatalf("run: %v", err)
 	}
 	if unsettled != nil {
 		s.t.Logf("not settled: %v", unsettled)
+	}
+	if n := p.Foreign(); n > 0 && !s.rivals {
+		s.t.Errorf("%v records are taken for foreign, and nobody else writes", n)
 	}
 	if herr := p.CheckHot(); herr != nil {
 		s.t.Error(herr)
@@ -200,7 +214,7 @@ func (s *schedule) life(load *load, failAt int) {
 	if cerr := p.Close(context.Background()); cerr != nil {
 		s.t.Fatalf("close: %v", cerr)
 	}
-	if c.clone != nil {
+	if c.clone != nil && !taken {
 		s.t.Logf("crashed %s", c.where)
 		s.fs = c.clone
 		if !s.lost {

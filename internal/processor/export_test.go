@@ -38,6 +38,15 @@ func (p *Processor) LookedAt() float64 {
 	return m.GetCounter().GetValue()
 }
 
+// Foreign is how many foreign records were met.
+func (p *Processor) Foreign() float64 {
+	var m dto.Metric
+	if err := p.metrics.foreign.Write(&m); err != nil {
+		panic(err)
+	}
+	return m.GetCounter().GetValue()
+}
+
 // Readyz answers the probe.
 func (p *Processor) Readyz(w http.ResponseWriter, r *http.Request) { p.readyz(w, r) }
 

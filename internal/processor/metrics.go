@@ -28,6 +28,8 @@ type metrics struct {
 	missing     *prometheus.CounterVec
 	holes       *prometheus.GaugeVec
 	refused     *prometheus.CounterVec
+	foreign     prometheus.Counter
+	leftOut     prometheus.Counter
 	lag         prometheus.Histogram
 	summaries   *prometheus.CounterVec
 	tokens      *prometheus.CounterVec
@@ -71,7 +73,13 @@ func (m *metrics) makeFlow() {
 	m.missing = m.counters("precis_log_missing_total", "Messages that a stream should have given out and did not, met while reading.", "stream")
 	m.holes = m.gauges("precis_log_holes", "Messages between the first and the last of a stream that the server knew to be gone at the start.", "stream")
 	m.refused = m.counters("precis_requests_refused_total", "Requests to the service that were not worked on: reply_subject (no inbox to answer to) or waiting (too many wait for a min_event_seq).", "reason")
-	m.registry.MustRegister(m.records)
+	m.foreign = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "precis_foreign_records_total", Help: "Messages of SUMMARIES that are no record of a processor of these streams, or not in their place; met while reading.",
+	})
+	m.leftOut = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "precis_records_left_out_total", Help: "Records of SUMMARIES that a recovery could not take over: unreadable, or what they refer to is missing.",
+	})
+	m.registry.MustRegister(m.records, m.foreign, m.leftOut)
 	// From 0 on: whoever looks at the increase would not see the first.
 	for _, code := range []string{
 		events.CodeInvalidJSON, events.CodeSchema, events.CodeThreadMismatch, events.CodeTypeMismatch,

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
@@ -29,15 +30,24 @@ const (
 	retryMin, retryMax = 50 * time.Millisecond, 5 * time.Second
 )
 
-// ErrOtherWriter: somebody else writes this thread's records; two processors may not share the streams.
-var ErrOtherWriter = errors.New("another writer's record stands in SUMMARIES")
+// ErrOtherWriter: another processor writes to these streams.
+var ErrOtherWriter = recovery.ErrOtherWriter
+
+// errPassed: foreign records stood where a row was to go; it goes behind them.
+var errPassed = errors.New("foreign records passed")
+
+// errSwallowed: the server calls a row a duplicate of a message that is not it.
+var errSwallowed = errors.New("that is another message, or gone")
 
 // outbox publishes one partition's decided rows, in order within each thread.
 type outbox struct {
-	partition int
-	pub       *broker.Publisher
-	summaries *broker.LogReader
-	stored    func(wave) // may not wait for the lane, which waits for the outbox
+	partition  int
+	partitions int // of the log
+	pub        *broker.Publisher
+	summaries  *broker.LogReader
+	rejected   *broker.LogReader
+	foreign    func(recovery.Foreign)
+	stored     func(wave) // may not wait for the lane, which waits for the outbox
 	// verify holds the store against the streams; verified is what connections said when it last did.
 	verify      func(context.Context) error
 	connections func() uint64
@@ -55,6 +65,9 @@ type outbox struct {
 	// after is the last SUMMARIES sequence of threads that have rows whose After was read before the
 	// store had noted their last delivery.
 	after map[string]uint64
+	// anew are rows, by number, that go without a Nats-Msg-Id: the server remembers theirs of a message that is
+	// another one, or gone. What guards them keeps them from being stored twice.
+	anew map[uint64]bool
 }
 
 // wave is rows that the server has stored, and the sequences it gave them.
@@ -281,21 +294,19 @@ func (o *outbox) publish(ctx context.Context, rows []*state.Outgoing) (wave, err
 	o.metrics.published(len(rows), time.Since(began))
 	var w wave
 	var failed error
+	open := false // the fate of a row is
 	for i, ack := range acks {
-		seq, err := ack.Seq, ack.Err
-		if errors.Is(err, broker.ErrWrongLastSequence) {
-			seq, err = o.resolve(ctx, rows[i])
-		}
-		if err == nil && ack.Duplicate && rows[i].Guarded {
-			err = o.stands(ctx, rows[i], seq)
-		}
-		if err != nil {
+		seq, err := o.fate(ctx, rows[i], ack)
+		switch {
+		case err == nil:
+			w.rows, w.seqs = append(w.rows, rows[i]), append(w.seqs, seq)
+		case errors.Is(err, errPassed):
+			open = true
+		default:
 			failed = err
-			continue
 		}
-		w.rows, w.seqs = append(w.rows, rows[i]), append(w.seqs, seq)
 	}
-	if failed == nil {
+	if failed == nil && !open {
 		w.confirm()
 	}
 	return w, failed
@@ -315,6 +326,22 @@ func (o *outbox) sameStreams(ctx context.Context) error {
 		err = fmt.Errorf("%w: %w", broker.ErrTransient, err)
 	}
 	return err
+}
+
+// fate is the sequence at which a row is stored.
+func (o *outbox) fate(ctx context.Context, row *state.Outgoing, ack broker.Ack) (uint64, error) {
+	switch {
+	case errors.Is(ack.Err, broker.ErrWrongLastSequence):
+		return o.resolve(ctx, row)
+	case ack.Err == nil && ack.Duplicate:
+		err := o.stands(ctx, row, ack.Seq)
+		if errors.Is(err, errSwallowed) && row.Guarded {
+			o.anew[row.Number], err = true, errPassed
+		}
+		return ack.Seq, err
+	}
+	delete(o.anew, row.Number)
+	return ack.Seq, ack.Err
 }
 
 // confirm says how far the streams are known, now that no row's fate is open.
@@ -343,55 +370,82 @@ func (w *wave) mark(row int) state.Mark {
 
 // message is the row as it is published: behind the thread's last record, and nowhere else.
 func (o *outbox) message(row *state.Outgoing) *nats.Msg {
-	subject := row.Thread
-	if subject == "" {
-		subject = events.PartitionToken(o.partition)
-	}
-	msg := &nats.Msg{
-		Subject: row.Subject, Data: row.Data,
-		Header: events.Encode(row.Type, row.ID, subject, "precis", row.Time),
+	msg := &nats.Msg{Subject: row.Subject, Data: row.Data, Header: recovery.Header(o.partition, row)}
+	if o.anew[row.Number] {
+		msg.Header.Del(nats.MsgIdHdr)
 	}
 	if row.Guarded {
 		msg.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(o.afterOf(row), 10))
-		msg.Header.Set("Nats-Expected-Last-Subject-Sequence-Subject", threadRecords(row.Subject))
+		msg.Header.Set("Nats-Expected-Last-Subject-Sequence-Subject", recovery.ThreadRecords(row.Subject))
 	}
 	return msg
 }
 
-// resolve finds out whose record stands where ours was to go: our own, whose confirmation was lost, or
-// another writer's.
+// resolve finds out what stands where a row was to go: the row itself, whose confirmation was lost; another
+// writer's record; or foreign ones, which the row goes behind. The stream's leader answers: a replica may lag.
 func (o *outbox) resolve(ctx context.Context, row *state.Outgoing) (uint64, error) {
-	last, err := o.summaries.Last(ctx, threadRecords(row.Subject))
-	if err != nil && !errors.Is(err, broker.ErrGone) {
-		return 0, fmt.Errorf("%w: look up last record of thread: %w", broker.ErrTransient, err)
+	after, filter := o.afterOf(row), recovery.ThreadRecords(row.Subject)
+	last := uint64(0)
+	for from := uint64(1); ; from = last + 1 {
+		m, err := o.summaries.Next(ctx, filter, max(from, after))
+		if errors.Is(err, broker.ErrGone) {
+			break
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%w: look up records of thread: %w", broker.ErrTransient, err)
+		}
+		if last = m.Seq; m.Seq <= after {
+			continue
+		}
+		if recovery.Same(m, o.partition, row) {
+			return m.Seq, nil
+		}
+		if err := o.pass(m, row); err != nil {
+			return 0, err
+		}
 	}
-	if err == nil && last.Header.Get(nats.MsgIdHdr) == row.ID {
-		return last.Seq, nil
-	}
-	if after := o.afterOf(row); last.Seq < after {
+	if last < after {
 		return 0, fmt.Errorf("%w: SUMMARIES has lost record %d, behind which %s was to go: %s",
 			recovery.ErrRolledBack, after, row.ID, recovery.Advice)
 	}
-	return 0, fmt.Errorf("%w: record %d where %s was to go: stop the other processor, or give this one streams of its own",
-		ErrOtherWriter, last.Seq, row.ID)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.after[row.Thread] = last
+	return 0, errPassed
 }
 
-// stands makes sure of a record that the server calls a duplicate: the server remembers ids for a while
-// also where SUMMARIES was purged meanwhile, and what it drops then stands nowhere.
-func (o *outbox) stands(ctx context.Context, row *state.Outgoing, seq uint64) error {
-	_, err := o.summaries.Get(ctx, seq)
-	if err != nil {
-		return fmt.Errorf("%w: the server takes %s for a duplicate of record %d: %w", broker.ErrTransient, row.ID, seq, err)
+// pass looks at a record that stands where a row was to go. One that continues the thread's chain is another
+// writer's: nothing else does.
+func (o *outbox) pass(m broker.Stored, row *state.Outgoing) error {
+	var head events.Head
+	if err := json.Unmarshal(row.Data, &head); err != nil {
+		return fmt.Errorf("read outbox row %s: %w", row.ID, err)
 	}
+	claim, err := recovery.Recognize(m, o.partitions)
+	if err == nil && claim.Follows(state.Link{ChainSeq: head.ChainSeq - 1, Chain: row.Prev}, m.Data) {
+		return fmt.Errorf("%w: record %d where %s was to go: stop the other processor, or give this one streams of its own",
+			ErrOtherWriter, m.Seq, row.ID)
+	}
+	if err == nil {
+		err = recovery.ErrPlace
+	}
+	o.foreign(recovery.Foreign{Stored: m, Claim: claim, Why: err})
 	return nil
 }
 
-// threadRecords is the subject filter of all records of the thread that a record's subject names.
-func threadRecords(subject string) string {
-	for i := len(subject) - 1; i >= 0; i-- {
-		if subject[i] == '.' {
-			return "*.*" + subject[i:]
-		}
+// stands makes sure of a row that the server calls a duplicate. The server remembers ids for a while, also where the
+// stream was purged meanwhile, and whoever used them first: what it drops may stand nowhere.
+func (o *outbox) stands(ctx context.Context, row *state.Outgoing, seq uint64) error {
+	log := o.rejected
+	if row.Guarded {
+		log = o.summaries
 	}
-	return subject
+	m, err := log.Next(ctx, row.Subject, seq)
+	if err == nil && m.Seq == seq && recovery.Same(m, o.partition, row) {
+		return nil
+	}
+	if err == nil || errors.Is(err, broker.ErrGone) {
+		err = errSwallowed
+	}
+	return fmt.Errorf("%w: the server takes %s for a duplicate of message %d: %w", broker.ErrTransient, row.ID, seq, err)
 }

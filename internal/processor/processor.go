@@ -157,6 +157,7 @@ func (p *Processor) catchUp(ctx context.Context, parts []*state.Partition, log b
 	if err != nil {
 		return err
 	}
+	t.Foreign = p.foreign
 	if err := t.Read(ctx, p.summaries, p.rejected); err != nil {
 		return err
 	}
@@ -165,6 +166,9 @@ func (p *Processor) catchUp(ctx context.Context, parts []*state.Partition, log b
 	}
 	var lanes []string
 	for _, part := range p.parts {
+		if err := part.fold.Assume(t.Config, part.config); err != nil {
+			return fmt.Errorf("recover partition %d: %w", part.id, err)
+		}
 		if err := p.begin(part, log); err != nil {
 			return fmt.Errorf("recover partition %d: %w", part.id, err)
 		}
@@ -211,7 +215,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	st.SetMeta(meta)
 	log := p.log.With().Int("partition", id).Logger()
 	f, err := fold.New(st, fold.Options{
-		Log: p.opts.Reads(contents.New(p.events)), MaxPayload: int(p.broker.Conn().MaxPayload()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc,
+		Log: p.opts.Reads(contents.New(p.events)), MaxPayload: int(p.broker.Conn().MaxPayload()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
 		Logger: log,
 	})
 	if err != nil {
@@ -229,10 +233,10 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		log: log,
 	}
 	part.outbox = &outbox{
-		partition: id, pub: p.publisher, summaries: p.summaries, failpoint: p.opts.Failpoint,
+		partition: id, partitions: p.opts.Config.Partitions, pub: p.publisher, summaries: p.summaries, rejected: p.rejected, foreign: p.foreign, failpoint: p.opts.Failpoint,
 		log: log, metrics: p.metrics,
 		verify: p.sameStreams, connections: p.connections, verified: p.connections(),
-		changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{},
+		changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{}, anew: map[uint64]bool{},
 	}
 	return part, nil
 }

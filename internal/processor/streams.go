@@ -59,6 +59,13 @@ func (p *Processor) missing(m broker.Missing) {
 		Msg("the log has a gap: what stood there was deleted or can't be read, and is in no counter and no summary; processor replay says what it touches")
 }
 
+// foreign reports a message of SUMMARIES that no processor of these streams has written, or not there.
+func (p *Processor) foreign(f recovery.Foreign) {
+	p.metrics.foreign.Inc()
+	p.log.Error().Err(f.Why).Uint64("seq", f.Stored.Seq).Str("subject", f.Stored.Subject).
+		Msg("SUMMARIES holds a foreign record: it is passed over; find out who can publish there, and see processor replay")
+}
+
 // holes tells of the gaps that the server knows of, which may lie before everything that is read at a start.
 func (p *Processor) holes(name string, s broker.StreamState) {
 	if n := s.Holes(); n > 0 {

@@ -63,16 +63,22 @@ func ends(t *testing.T, ran <-chan error) error {
 // verifyStore holds a store at rest against itself and its log.
 func verifyStore(t *testing.T, c *config.Config, b *broker.Broker) *state.Store {
 	t.Helper()
-	store, err := state.Open(processor.StoreDir(c.DataDir), state.Options{Logger: logger(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := openStore(t, c)
 	t.Cleanup(func() { _ = store.Close() })
 	report := func(p state.Problem) { t.Errorf("%+v", p) }
-	err = errors.Join(store.Check(c.Partitions+1, report),
+	err := errors.Join(store.Check(c.Partitions+1, report),
 		audit.Compare(within(t), store, audit.Against{Broker: b, Partitions: c.Partitions, Logger: logger(t)}, report))
 	if err != nil {
 		t.Error(err)
+	}
+	return store
+}
+
+func openStore(t testing.TB, c *config.Config) *state.Store {
+	t.Helper()
+	store, err := state.Open(processor.StoreDir(c.DataDir), state.Options{Logger: logger(t)})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return store
 }
@@ -216,20 +222,6 @@ func TestStopWithAFullOutbox(t *testing.T) {
 		t.Errorf("%d rejections, %v", stream.Msgs, err)
 	}
 	verifyStore(t, c, b)
-}
-
-// Somebody else's record where ours is to go ends the processor, however full its outbox is.
-func TestAnotherWriterEndsTheProcessor(t *testing.T) {
-	b, c := openBroker(t, t.TempDir()), settings(t)
-	c.Partitions = 1
-	p := openAlone(t, processor.Options{Config: c, Logger: logger(t), Broker: b})
-	put(t, b.Conn(), "summary.created.t1", `{"by":"hand"}`)
-	ran := make(chan error, 1)
-	go func() { ran <- p.Run(t.Context()) }()
-	put(t, b.Conn(), "tool.result.t1", toolResult("m1", 100))
-	if err := ends(t, ran); !errors.Is(err, processor.ErrOtherWriter) {
-		t.Errorf("run: %v", err)
-	}
 }
 
 // Events pour in while the processor is stopped and started again; each counts once.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 
 	"precis/events"
@@ -18,27 +18,53 @@ import (
 // commitRecords is how many records of SUMMARIES go into one batch while their tail is read.
 const commitRecords = 4096
 
-// Scanner reads a stream in order; a *broker.LogReader is one.
-type Scanner interface {
+// Log reads a stream; a *broker.LogReader does.
+type Log interface {
+	// Scan reads it in order, Next the first message behind a sequence that matches a filter (broker.ErrGone: none).
 	Scan(ctx context.Context, from uint64, filters []string, each func(broker.Stored) error, progress func(seq, last uint64)) error
+	Next(ctx context.Context, filter string, from uint64) (broker.Stored, error)
+	State(ctx context.Context) (broker.StreamState, error)
 }
 
-// Tail reads what SUMMARIES and REJECTED hold beyond what the partitions know. Three things can stand
+// ErrOtherWriter: another processor has written to a thread's chain. Two processors may not share the streams.
+var ErrOtherWriter = errors.New("another writer's record stands in SUMMARIES")
+
+// Tail reads what SUMMARIES and REJECTED hold beyond what the partitions know. Four things can stand
 // there: rows of the outbox that were stored, and the process ended before it noted that; records that
-// the state has already; and records that it has yet to reach, because the store is empty or older than
-// the stream. The first are delivered, the last staged.
+// the state has already; records that it has yet to reach, because the store is empty or older than
+// the stream; and what is no record at all. The first are delivered, the third staged, the last passed over.
 type Tail struct {
-	parts   []*state.Partition
-	pending []map[string]*state.Outgoing // the outbox by id, of each partition
-	under   []uint64                     // the last config.applied seen, by its place in its chain, of each partition
-	dirty   int
+	parts     []*state.Partition
+	pending   []pending // the outbox, of each partition
+	under     []uint64  // the last config.applied seen, by its place in its chain, of each partition
+	dirty     int
+	summaries Log
+	stream    broker.StreamState // of SUMMARIES
+	// claimed are the ends of chains that foreign records claim to be, by the filter of their thread: one that was
+	// altered is foreign, and what was decided behind it is not. goesOn is where the chain of a thread goes on that
+	// seemed to have a gap.
+	claimed map[string][]state.Link
+	goesOn  map[string]uint64
 
 	Staged int // records that the fold has yet to reach
+	// Config is the data of the first config.applied that was staged; nil: none was.
+	Config []byte
+	// Foreign is told of every record that is passed over; it may be nil.
+	Foreign func(Foreign)
+}
+
+// pending is the outbox of a partition.
+type pending struct {
+	threads    map[string][]*state.Outgoing // guarded rows, in order
+	rejections map[string]*state.Outgoing   // by id
 }
 
 // NewTail prepares to read for partitions; the number of one is its index.
 func NewTail(parts []*state.Partition) (t *Tail, err error) {
-	t = &Tail{parts: parts, pending: make([]map[string]*state.Outgoing, len(parts)), under: make([]uint64, len(parts))}
+	t = &Tail{
+		parts: parts, pending: make([]pending, len(parts)), under: make([]uint64, len(parts)),
+		claimed: map[string][]state.Link{}, goesOn: map[string]uint64{}, Foreign: func(Foreign) {},
+	}
 	for i, part := range parts {
 		if t.under[i], err = inForce(part); err != nil {
 			return nil, err
@@ -47,26 +73,37 @@ func NewTail(parts []*state.Partition) (t *Tail, err error) {
 		if err != nil {
 			return nil, err
 		}
-		t.pending[i] = make(map[string]*state.Outgoing, len(rows))
+		t.pending[i] = pending{threads: map[string][]*state.Outgoing{}, rejections: map[string]*state.Outgoing{}}
 		for _, row := range rows {
-			t.pending[i][row.ID] = row
+			if row.Guarded {
+				t.pending[i].threads[row.Thread] = append(t.pending[i].threads[row.Thread], row)
+			} else {
+				t.pending[i].rejections[row.ID] = row
+			}
 		}
 	}
 	return t, nil
 }
 
-// inForce is the place in its chain of the config.applied that a partition works under. What is staged does
-// not count: read again after a crash in the middle, every record must come to its place again.
+// inForce is the place in its chain of the last config.applied that a partition has on record.
 func inForce(part *state.Partition) (uint64, error) {
 	h, err := part.Header("")
-	if err != nil || h == nil {
+	if err != nil {
 		return 0, err
 	}
-	return h.ChainSeq, nil
+	staged, err := part.StagedTo("")
+	if h == nil {
+		return staged.ChainSeq, err
+	}
+	return max(h.ChainSeq, staged.ChainSeq), err
 }
 
 // Read goes through both streams and commits what it finds.
-func (t *Tail) Read(ctx context.Context, summaries, rejected Scanner) error {
+func (t *Tail) Read(ctx context.Context, summaries, rejected Log) (err error) {
+	t.summaries = summaries
+	if t.stream, err = summaries.State(ctx); err != nil {
+		return fmt.Errorf("read SUMMARIES: %w", err)
+	}
 	from := func(seq func(state.Meta) uint64) uint64 {
 		first := ^uint64(0)
 		for _, part := range t.parts {
@@ -74,7 +111,8 @@ func (t *Tail) Read(ctx context.Context, summaries, rejected Scanner) error {
 		}
 		return first + 1
 	}
-	last, mark, err := scan(ctx, summaries, from(func(m state.Meta) uint64 { return m.SummariesSeq }), t.Record)
+	record := func(m broker.Stored) error { return t.record(ctx, m) }
+	last, mark, err := scan(ctx, summaries, from(func(m state.Meta) uint64 { return m.SummariesSeq }), record)
 	if err != nil {
 		return fmt.Errorf("read SUMMARIES: %w", err)
 	}
@@ -82,9 +120,9 @@ func (t *Tail) Read(ctx context.Context, summaries, rejected Scanner) error {
 	if err != nil {
 		return fmt.Errorf("read REJECTED: %w", err)
 	}
+	t.reached(last, lastRejected)
 	for _, part := range t.parts {
 		meta := part.Meta()
-		meta.SummariesSeq, meta.RejectedSeq = max(meta.SummariesSeq, last), max(meta.RejectedSeq, lastRejected)
 		if mark.Seq > meta.SummariesMark.Seq {
 			meta.SummariesMark = state.Mark(mark)
 		}
@@ -98,7 +136,7 @@ func (t *Tail) Read(ctx context.Context, summaries, rejected Scanner) error {
 
 // scan reads a stream from a sequence to its end, and returns the last sequence it has, with the mark of the last
 // message that it gave out.
-func scan(ctx context.Context, log Scanner, from uint64, each func(broker.Stored) error) (last uint64, mark broker.Mark, err error) {
+func scan(ctx context.Context, log Log, from uint64, each func(broker.Stored) error) (last uint64, mark broker.Mark, err error) {
 	var read broker.Stored
 	err = log.Scan(ctx, from, nil, func(m broker.Stored) error {
 		read = m
@@ -108,6 +146,15 @@ func scan(ctx context.Context, log Scanner, from uint64, each func(broker.Stored
 		mark = broker.MarkOf(read)
 	}
 	return last, mark, err
+}
+
+// reached notes up to where the streams hold nothing unknown.
+func (t *Tail) reached(summaries, rejected uint64) {
+	for _, part := range t.parts {
+		meta := part.Meta()
+		meta.SummariesSeq, meta.RejectedSeq = max(meta.SummariesSeq, summaries), max(meta.RejectedSeq, rejected)
+		part.SetMeta(meta)
+	}
 }
 
 // commit writes what was found so far: a batch that is durable has those before it made durable too. The rows that
@@ -126,55 +173,173 @@ func (t *Tail) commit(how *state.CommitOptions) error {
 	return nil
 }
 
-func (t *Tail) changed() error {
+// changed says how far the streams are read into the open batches, and commits them now and then.
+func (t *Tail) changed(summaries, rejected uint64) error {
 	if t.dirty++; t.dirty < commitRecords {
 		return nil
 	}
+	t.reached(summaries, rejected)
 	return t.commit(state.NoSync)
 }
 
-// Record takes one record of SUMMARIES.
-func (t *Tail) Record(m broker.Stored) error {
-	var head events.Head
-	if err := json.Unmarshal(m.Data, &head); err != nil || head.Partition < 0 || head.Partition >= len(t.parts) {
-		// Not ours, or tampered with: the audit names it, and nothing can be adopted from it.
-		return nil
+// record takes one message of SUMMARIES.
+func (t *Tail) record(ctx context.Context, m broker.Stored) error {
+	c, err := Recognize(m, len(t.parts)-1)
+	if err != nil {
+		return t.foreign(m, c, err)
 	}
-	part := t.parts[head.Partition]
+	part := t.parts[c.Partition]
 	if m.Seq <= part.Meta().SummariesSeq {
 		return nil
 	}
-	if head.ThreadID == nil {
-		t.under[head.Partition] = max(t.under[head.Partition], head.ChainSeq)
-	}
-	id := m.Header.Get(nats.MsgIdHdr)
-	if row := t.pending[head.Partition][id]; row != nil {
-		delete(t.pending[head.Partition], id)
-		return errors.Join(part.Delivered(row, m.Seq), t.changed())
-	}
-	name := ""
-	if head.ThreadID != nil {
-		name = *head.ThreadID
-	}
-	h, err := part.Header(name)
+	h, err := part.Header(c.Thread)
 	if err != nil {
 		return err
 	}
-	if h != nil && h.ChainSeq >= head.ChainSeq {
-		return errors.Join(part.SawRecord(name, m.Seq), t.changed())
+	if h != nil && m.Seq <= h.SummariesSeq {
+		return nil // noted as the state came to it, or behind it
 	}
-	t.Staged++
-	err = part.Stage(&state.Staged{
-		Thread: name, EffectiveSeq: head.EffectiveSeq, Under: t.under[head.Partition], ChainSeq: head.ChainSeq, Seq: m.Seq,
-		Time: m.Time, Type: typeOf(m.Subject), Data: m.Data,
-	})
-	return errors.Join(err, t.changed())
+	rows := t.pending[c.Partition].threads[c.Thread]
+	for i, row := range rows {
+		if Same(m, c.Partition, row) {
+			return errors.Join(t.delivered(c, rows[:i+1], m.Seq), t.changed(m.Seq, 0))
+		}
+	}
+	end, err := t.end(part, c.Thread, uint64(len(rows)))
+	if err != nil {
+		return err
+	}
+	follows := c.Follows(end, m.Data)
+	if follows && len(rows) > 0 {
+		return fmt.Errorf("%w: record %d where %s was to go: stop the other processor; then move the store (state in the data directory) away: it is rebuilt from the log",
+			ErrOtherWriter, m.Seq, rows[0].ID)
+	}
+	gap := false
+	if !follows && len(rows) == 0 && (h == nil || h.ChainSeq < end.ChainSeq || t.lost()) {
+		if gap, err = t.gap(ctx, m, c, end); err != nil {
+			return err
+		}
+	}
+	if !follows && !gap {
+		return t.foreign(m, c, c.against(end))
+	}
+	return errors.Join(t.stage(part, m, c, gap), t.changed(m.Seq, 0))
 }
 
-// typeOf is the type of a record by its subject.
-func typeOf(subject string) events.Type {
-	t, _, _ := events.ParseSubject(subject)
-	return t
+// delivered notes rows that the server has stored: the last of them as it was read, those before it although they
+// are gone by now.
+func (t *Tail) delivered(c Claim, rows []*state.Outgoing, seq uint64) error {
+	left := t.pending[c.Partition].threads
+	left[c.Thread] = left[c.Thread][len(rows):]
+	for _, row := range rows {
+		if err := t.parts[c.Partition].Delivered(row, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end is the end of a thread's chain in SUMMARIES, as far as that is read. The outbox holds as many of its records.
+func (t *Tail) end(part *state.Partition, name string, waiting uint64) (state.Link, error) {
+	staged, err := part.StagedTo(name)
+	if err != nil {
+		return staged, err
+	}
+	h, err := part.Header(name)
+	if err != nil || h == nil || staged.ChainSeq > h.ChainSeq {
+		return staged, err
+	}
+	if waiting > 0 {
+		return state.Link{ChainSeq: h.ChainSeq - waiting, Chain: t.pending[part.ID()].threads[name][0].Prev}, nil
+	}
+	return state.Link{ChainSeq: h.ChainSeq, Chain: h.Chain}, nil
+}
+
+// maxClaimed bounds what is remembered of a thread's foreign records; the newest count.
+const maxClaimed = 16
+
+// gap says whether a record stands behind others of its thread that are gone: the stream has lost messages, or a
+// foreign one stands in their place that this one follows, and no record goes on where the chain ends.
+func (t *Tail) gap(ctx context.Context, m broker.Stored, c Claim, end state.Link) (bool, error) {
+	filter := ThreadRecords(m.Subject)
+	follows := slices.ContainsFunc(t.claimed[filter], func(l state.Link) bool {
+		return l.ChainSeq > end.ChainSeq && c.Follows(l, m.Data)
+	})
+	if c.ChainSeq <= end.ChainSeq+1 || m.Seq < t.goesOn[filter] || !t.lost() && !follows {
+		return false, nil
+	}
+	if end.ChainSeq == 0 && t.stream.First > 1 && len(t.claimed[filter]) == 0 {
+		return true, nil // the beginning of the stream is gone: so it is with every thread of that time
+	}
+	for from := m.Seq + 1; ; {
+		next, err := t.summaries.Next(ctx, filter, from)
+		if errors.Is(err, broker.ErrGone) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if later, err := Recognize(next, len(t.parts)-1); err == nil && later.Follows(end, next.Data) {
+			t.goesOn[filter] = next.Seq
+			return false, nil
+		}
+		from = next.Seq + 1
+	}
+}
+
+// lost says whether SUMMARIES has lost messages: else a chain that the store knows the end of has no gap.
+func (t *Tail) lost() bool { return t.stream.First > 1 || t.stream.Holes() > 0 }
+
+// foreign passes over a message.
+func (t *Tail) foreign(m broker.Stored, c Claim, why error) error {
+	if c.ChainSeq > 0 {
+		filter := ThreadRecords(m.Subject)
+		list := append(t.claimed[filter], state.Link{ChainSeq: c.ChainSeq, Chain: c.Chain})
+		t.claimed[filter] = list[max(0, len(list)-maxClaimed):]
+	}
+	t.Foreign(Foreign{Stored: m, Claim: c, Why: why})
+	return nil
+}
+
+// stage keeps a record until the fold reaches the event it took effect at.
+func (t *Tail) stage(part *state.Partition, m broker.Stored, c Claim, gap bool) error {
+	if c.Thread == "" {
+		t.under[c.Partition] = max(t.under[c.Partition], c.ChainSeq)
+		if t.Config == nil {
+			t.Config = m.Data
+		}
+	}
+	t.Staged++
+	return part.Stage(&state.Staged{
+		Thread: c.Thread, EffectiveSeq: c.EffectiveSeq, Under: t.under[c.Partition], ChainSeq: c.ChainSeq, Chain: c.Chain, Gap: gap,
+		Seq: m.Seq, Time: m.Time, Type: c.Type, Data: m.Data,
+	})
+}
+
+// Decided stages what a store has decided, and SUMMARIES may not hold yet: it is on record too.
+func (t *Tail) Decided(partition int, rows []*state.Outgoing) error {
+	part := t.parts[partition]
+	for _, row := range rows {
+		if !row.Guarded {
+			continue // a rejection is decided by the event again
+		}
+		m := broker.Stored{Subject: row.Subject, Header: Header(partition, row), Data: row.Data, Seq: ^uint64(0), Time: row.Time}
+		c, err := Recognize(m, len(t.parts)-1)
+		if err != nil {
+			return fmt.Errorf("read outbox of partition %d: %w", partition, err)
+		}
+		end, err := t.end(part, row.Thread, 0)
+		if err != nil {
+			return err
+		}
+		if c.ChainSeq <= end.ChainSeq {
+			continue
+		}
+		if err := t.stage(part, m, c, c.ChainSeq > end.ChainSeq+1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rejection takes one record of REJECTED; its id says which event it is about.
@@ -188,13 +353,16 @@ func (t *Tail) rejection(m broker.Stored) error {
 	if m.Seq <= part.Meta().RejectedSeq {
 		return nil
 	}
-	if row := t.pending[partition][id]; row != nil {
-		delete(t.pending[partition], id)
-		return errors.Join(part.Delivered(row, m.Seq), t.changed())
+	if row := t.pending[partition].rejections[id]; row != nil {
+		if !Same(m, partition, row) {
+			return nil
+		}
+		delete(t.pending[partition].rejections, id)
+		return errors.Join(part.Delivered(row, m.Seq), t.changed(0, m.Seq))
 	}
 	if seq > part.Meta().Position {
 		part.StageRejection(seq)
-		return t.changed()
+		return t.changed(0, m.Seq)
 	}
 	return nil
 }

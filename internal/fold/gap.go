@@ -1,0 +1,139 @@
+package fold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/state"
+)
+
+// What SUMMARIES has lost of a thread is known when its records are staged. It costs what it held: what was made
+// from it is passed over (Fold.leaveOut), and the thread compacts again from where its record is whole.
+
+// errNotThere: what a record was made from, or stands for, is not what SUMMARIES has left of it.
+var errNotThere = errors.New("what the record was made from is missing")
+
+// Assume puts a configuration in force where the partition has none on record, although it has other records: the
+// first that any partition has, or else own. It is not noted as applied.
+func (f *Fold) Assume(first []byte, own *Config) error {
+	if f.fingerprint != "" {
+		return nil
+	}
+	f.config = own
+	if first == nil {
+		return nil
+	}
+	rec, err := read[events.Config](first)
+	if err != nil {
+		return err
+	}
+	f.config, err = configOf(rec)
+	return err
+}
+
+// stands says whether all is there that a summary stands on: behind a gap in the chain of its thread other summaries
+// may be missing, and what is made from a missing one can't be kept true.
+func (f *Fold) stands(st *thread.State, rec *events.Summary) error {
+	if err := f.sourcesThere(st, rec.SourceSummaryIDs); err != nil {
+		return err
+	}
+	if newLeaf(rec) == nil || st.Compaction == nil {
+		return nil
+	}
+	to, err := f.part.StagedTo(st.Header.Thread)
+	if err != nil || !to.Gap {
+		return err
+	}
+	p, _ := f.policy(st, nil)
+	due, err := (&compaction{f: f, st: st, p: p}).due()
+	if err != nil {
+		return err
+	}
+	same := len(due) == len(rec.SourceMessageIDs)
+	for i := 0; same && i < len(due); i++ {
+		same = due[i].ID == rec.SourceMessageIDs[i]
+	}
+	if !same {
+		return fmt.Errorf("%w: leaf %s does not follow on the one before it", errNotThere, rec.ID)
+	}
+	return nil
+}
+
+// sourcesThere fails with errNotThere where one of the summaries has no row.
+func (f *Fold) sourcesThere(st *thread.State, ids []string) error {
+	for _, id := range ids {
+		there, err := f.part.HasSummary(st.Header.Thread, id)
+		if err != nil {
+			return err
+		}
+		if !there {
+			return fmt.Errorf("%w: summary %s", errNotThere, id)
+		}
+	}
+	return nil
+}
+
+// unrecorded invalidates what an event has made stale where the record of that is missing, and others stand behind
+// it: what a message said before may not be told on.
+func (f *Fold) unrecorded(name string, drafts []draft, seq uint64) error {
+	to, err := f.part.StagedTo(name)
+	if err != nil || !to.Gap {
+		return err
+	}
+	st, err := f.part.LoadThread(name)
+	if err != nil || to.ChainSeq <= st.Header.ChainSeq {
+		return err // what is decided now is put on record
+	}
+	for _, dr := range drafts {
+		if dr.invalidated == nil {
+			continue
+		}
+		if err := f.loadStale(st, dr.invalidated.SummaryID); err != nil {
+			return err
+		}
+		rec := *dr.invalidated
+		rec.Head = events.Head{
+			ThreadID: &name, Partition: f.part.ID(), EventSeq: seq, EffectiveSeq: seq,
+			ChainSeq: st.Header.ChainSeq, Chain: st.Header.Chain, // it takes no place in the chain
+		}
+		data, err := json.Marshal(rec, json.Deterministic(true))
+		if err != nil {
+			return err
+		}
+		f.invalidated(st, &rec, data)
+	}
+	f.part.Save(st)
+	return nil
+}
+
+// closeGap makes the current summary of a thread, behind the last of its records, where that is not made of what
+// the thread's compaction is now: the record of one may be missing, or was passed over.
+func (f *Fold) closeGap(s *state.Staged) error {
+	to, err := f.part.StagedTo(s.Thread)
+	if err != nil || !to.Gap || s.Thread == "" {
+		return err
+	}
+	st, err := f.part.LoadThread(s.Thread)
+	if err != nil || to.ChainSeq > st.Header.ChainSeq {
+		return err
+	}
+	p, _ := f.policy(st, nil)
+	if !p.Enabled {
+		return nil
+	}
+	if err := errors.Join(f.part.LoadCompaction(st), f.part.LoadJobs(st)); err != nil || len(st.Compaction.Tops) == 0 {
+		return err
+	}
+	f.out = f.out[:0]
+	w := &compaction{f: f, st: st, d: Delivery{Seq: s.EffectiveSeq, Time: s.Time}, p: p, patient: true}
+	if err := w.whole(context.Background(), events.Trigger{Reason: events.TriggerRegenerated}); err != nil { // a recovery is not given up in the middle
+		return err
+	}
+	f.done(w)
+	return nil
+}

@@ -1,0 +1,167 @@
+package recovery
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/state"
+)
+
+// source is the ce-source of everything that a processor publishes.
+const source = "precis"
+
+// Why a record of SUMMARIES is foreign.
+var (
+	// ErrNoRecord: it is not a record that a processor of these streams publishes under that subject.
+	ErrNoRecord = errors.New("not a processor's record")
+	// ErrPlace: its thread's chain has another record in its place.
+	ErrPlace = errors.New("out of the chain's order")
+	// ErrLink: it does not follow on the record before it.
+	ErrLink = errors.New("does not continue the chain")
+)
+
+// Foreign is a message of SUMMARIES that is not part of any thread's chain. It changes nothing, and the chain goes
+// on behind it.
+type Foreign struct {
+	Stored broker.Stored
+	Claim  Claim
+	Why    error // ErrNoRecord, ErrPlace or ErrLink
+}
+
+// Claim is what a message of SUMMARIES says it is.
+type Claim struct {
+	events.Head
+	Type    events.Type
+	Thread  string // empty: the partition itself
+	Summary string // empty where it is about none
+}
+
+// Recognize reads a message of SUMMARIES as the record that its subject, envelope and data agree on. It fails with
+// ErrNoRecord where they don't, or where no processor with so many partitions writes such a record. Whether it
+// continues its thread's chain is for Follows.
+func Recognize(m broker.Stored, partitions int) (Claim, error) {
+	var body struct {
+		events.Head
+		ID        string `json:"id"`
+		SummaryID string `json:"summary_id"`
+		Attempt   int    `json:"attempt"`
+	}
+	t, token, ok := events.ParseSubject(m.Subject)
+	c := Claim{Type: t}
+	if !ok || t.Incoming() || t == events.EventRejected {
+		return c, fmt.Errorf("%w: subject %q", ErrNoRecord, m.Subject)
+	}
+	c.Thread, _ = events.ThreadOf(token)
+	if err := json.Unmarshal(m.Data, &body); err != nil {
+		return c, fmt.Errorf("%w: %w", ErrNoRecord, err)
+	}
+	c.Head, c.Summary = body.Head, body.ID+body.SummaryID
+	if want := tokenOf(c.Head); token != want {
+		return c, fmt.Errorf("%w: it is about %q, its subject about %q", ErrNoRecord, want, token)
+	}
+	if at := home(c.Head, token, partitions); c.Partition != at {
+		return c, fmt.Errorf("%w: partition %d, its thread is in %d", ErrNoRecord, c.Partition, at)
+	}
+	for name, want := range map[string]string{"ce-type": string(t), "ce-source": source} {
+		if got := m.Header.Get(name); got != want {
+			return c, fmt.Errorf("%w: %s %q, not %q", ErrNoRecord, name, got, want)
+		}
+	}
+	for _, name := range []string{"ce-id", nats.MsgIdHdr} {
+		if got := m.Header.Get(name); (got != "" || name == "ce-id") && !slices.Contains(idsOf(c, body.Attempt), got) {
+			return c, fmt.Errorf("%w: %s %q", ErrNoRecord, name, got)
+		}
+	}
+	return c, nil
+}
+
+// tokenOf is the last token of the subject that a record belongs under.
+func tokenOf(head events.Head) string {
+	if head.ThreadID == nil {
+		return events.PartitionToken(head.Partition)
+	}
+	token, err := events.Token(*head.ThreadID)
+	if err != nil {
+		return ""
+	}
+	return token
+}
+
+// home is the partition that a record belongs to; -1: none.
+func home(head events.Head, token string, partitions int) int {
+	switch {
+	case head.ThreadID != nil:
+		return broker.PartitionOf(token, partitions)
+	case head.Partition >= 0 && head.Partition <= partitions: // the last one is that of strays
+		return head.Partition
+	}
+	return -1
+}
+
+// idsOf are the ids that a record of that content can have.
+func idsOf(c Claim, attempt int) []string {
+	switch c.Type {
+	case events.UsageRecorded:
+		return []string{events.UsageEventID(c.Summary, attempt)}
+	case events.ConfigApplied:
+		id := events.PositionEventID(c.Type, c.Partition, c.EventSeq)
+		return []string{id, fmt.Sprintf("%s/%d", id, c.ChainSeq)}
+	}
+	return []string{events.SummaryEventID(c.Type, c.Summary)}
+}
+
+// Follows says whether the record is the one behind the end of its thread's chain.
+func (c Claim) Follows(end state.Link, data []byte) bool {
+	if c.ChainSeq != end.ChainSeq+1 {
+		return false
+	}
+	_, err := events.VerifyChain(end.Chain, data)
+	return err == nil
+}
+
+// against says why a record is foreign that does not follow on the end of its thread's chain.
+func (c Claim) against(end state.Link) error {
+	if c.ChainSeq == end.ChainSeq+1 {
+		return fmt.Errorf("%w: record %d of its thread", ErrLink, c.ChainSeq)
+	}
+	return fmt.Errorf("%w: it claims to be record %d of its thread, the next one is %d", ErrPlace, c.ChainSeq, end.ChainSeq+1)
+}
+
+// Header is the envelope that an outbox row is published in.
+func Header(partition int, row *state.Outgoing) nats.Header {
+	subject := row.Thread
+	if subject == "" {
+		subject = events.PartitionToken(partition)
+	}
+	return events.Encode(row.Type, row.ID, subject, source, row.Time)
+}
+
+// Same says whether a stored message is an outbox row, byte for byte. An id proves nothing: it is a function of the
+// log, and what a record says (times, a model's text, usage) is not.
+func Same(m broker.Stored, partition int, row *state.Outgoing) bool {
+	if m.Subject != row.Subject || !bytes.Equal(m.Data, row.Data) {
+		return false
+	}
+	for name, values := range Header(partition, row) {
+		if name == nats.MsgIdHdr && m.Header.Get(name) == "" {
+			continue // published anew while the server remembered the id
+		}
+		if !slices.Equal(m.Header[name], values) {
+			return false
+		}
+	}
+	return true
+}
+
+// ThreadRecords is the subject filter of all records of the thread that a record's subject names.
+func ThreadRecords(subject string) string {
+	return "*.*" + subject[strings.LastIndexByte(subject, '.'):]
+}
