@@ -41,7 +41,7 @@ func (w *world) varied(lines int) {
 }
 
 // rebuilt has a processor make its store anew from the streams, and returns it at rest.
-func (w *world) rebuilt(work func(*processor.Processor)) *state.Store {
+func (w *world) rebuiltStore(work func(*processor.Processor)) *state.Store {
 	w.t.Helper()
 	w.config.DataDir = w.t.TempDir()
 	w.run(work)
@@ -58,7 +58,7 @@ func TestAnyRecordMissing(t *testing.T) {
 	w := newWorld(t)
 	w.varied(16)
 	original := w.messages(broker.StreamSummaries)
-	untouched := w.rebuilt(func(*processor.Processor) {})
+	untouched := w.rebuiltStore(func(*processor.Processor) {})
 	defer untouched.Close()
 	for i, m := range original {
 		w.rewrite(broker.StreamSummaries, original)
@@ -72,7 +72,7 @@ func TestAnyRecordMissing(t *testing.T) {
 		}
 		what := fmt.Sprintf("without record %d (%s)", i+1, m.Header.Get("ce-id"))
 		named(t, w.replay(func(o *audit.Options) { o.Rules = false }), audit.CheckSummaries, "")
-		store := w.rebuilt(func(*processor.Processor) {})
+		store := w.rebuiltStore(func(*processor.Processor) {})
 		for id := range w.config.Partitions + 1 {
 			err := untouched.Diff(store, id, func(p state.Problem) {
 				if p.Thread != thread {
@@ -109,7 +109,7 @@ func TestWorkGoesOnBehindAGap(t *testing.T) {
 			if err := w.stream(broker.StreamSummaries).DeleteMsg(within(t), list[find(list)].Seq); err != nil {
 				t.Fatal(err)
 			}
-			w.rebuilt(func(p *processor.Processor) {
+			w.rebuiltStore(func(p *processor.Processor) {
 				for i := range 24 {
 					w.put([2]string{"message.edited.long", fmt.Sprintf(`{"message_id":"l%d","edit_id":"again","content":"changed %d"}`, i, i)}, line(100+i, "user"))
 				}
