@@ -9,9 +9,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
 
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/broker/brokertest"
 )
 
 // reject stores a rejection as a processor writes it.
@@ -73,6 +75,25 @@ func TestRejectedRetryOfALongBody(t *testing.T) {
 	}
 	command(t, b, "", "rejected", "--retry", "2").wants(t, exitWrong, "", "its hash differs")
 	command(t, b, "", "rejected", "--retry", "3").wants(t, exitWrong, "", "no longer in the log")
+}
+
+// The replica that is asked first may lag behind the stream's leader: its no is none.
+func TestRejectedRetryOnAReplicaThatLags(t *testing.T) {
+	cluster := brokertest.StartCluster(t)
+	b, err := broker.Open(t.Context(), broker.Options{URL: cluster.URL(), Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { shut(t, b) })
+	if _, err := broker.Provision(t.Context(), b.JetStream(), broker.StreamSpec{Partitions: 1, Replicas: 3}); err != nil {
+		t.Fatal(err)
+	}
+	cluster.HoldBack(t, b.Conn(), broker.StreamEvents, broker.StreamRejected)
+	body := fmt.Sprintf(`{"content":"%0100d"}`, 0)
+	seq := publish(t, b.JetStream(), "tool.result.t1", body)
+	reject(t, b, events.Raw{Subject: "0.tool.result.t1", Body: []byte(body)}, seq, 10)
+	t.Setenv("NATS_URL", cluster.HeldURL())
+	program(t, "", "rejected", "--retry", "1").wants(t, exitDone, "now EVENTS 2", "")
 }
 
 func lastEvent(t *testing.T, b *broker.Broker) *jetstream.RawStreamMsg {

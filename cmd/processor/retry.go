@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/events"
 	"precis/internal/broker"
@@ -47,12 +46,8 @@ func (c *rejectedCmd) retry(ctx context.Context, a *app, s *server, seq uint64) 
 
 func (s *server) rejection(ctx context.Context, seq uint64) (events.Rejected, error) {
 	var r events.Rejected
-	stream, err := s.js.Stream(ctx, broker.StreamRejected)
-	if err != nil {
-		return r, serverError("open REJECTED", err)
-	}
-	msg, err := stream.GetMsg(ctx, seq)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
+	msg, err := broker.NewLogReader(s.js, broker.StreamRejected).Get(ctx, seq)
+	if errors.Is(err, broker.ErrGone) {
 		return r, wrong("REJECTED has no event %d; \"processor rejected\" lists them", seq)
 	}
 	if err != nil {
@@ -74,12 +69,8 @@ func (s *server) original(ctx context.Context, r events.Rejected) (events.Raw, e
 	if !errors.Is(err, events.ErrBodyGone) {
 		return raw, wrong("the rejection is not readable: %w", err)
 	}
-	stream, err := s.js.Stream(ctx, broker.StreamEvents)
-	if err != nil {
-		return raw, serverError("open EVENTS", err)
-	}
-	msg, err := stream.GetMsg(ctx, r.StreamSeq)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
+	msg, err := broker.NewLogReader(s.js, broker.StreamEvents).Get(ctx, r.StreamSeq)
+	if errors.Is(err, broker.ErrGone) {
 		return raw, wrong("the event itself (EVENTS %d) is no longer in the log", r.StreamSeq)
 	}
 	if err != nil {

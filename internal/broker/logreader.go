@@ -44,7 +44,11 @@ func (r *LogReader) Watch(missing func(Missing)) *LogReader {
 
 // Get returns the message with sequence seq, or ErrGone.
 func (r *LogReader) Get(ctx context.Context, seq uint64) (Stored, error) {
-	reply, err := r.request(ctx, "DIRECT.GET."+r.stream, fmt.Appendf(nil, `{"seq":%d}`, seq))
+	body := fmt.Appendf(nil, `{"seq":%d}`, seq)
+	reply, err := r.request(ctx, "DIRECT.GET."+r.stream, body)
+	if errors.Is(err, nats.ErrNoResponders) { // allow_direct is off, or there is no such stream
+		return r.fromLeader(ctx, body)
+	}
 	if err != nil {
 		return Stored{}, err
 	}
@@ -53,7 +57,7 @@ func (r *LogReader) Get(ctx context.Context, seq uint64) (Stored, error) {
 		return m, nil
 	}
 	// Any replica may have answered, also one that lags: only the leader's no is a no.
-	return r.fromLeader(ctx, fmt.Appendf(nil, `{"seq":%d}`, seq))
+	return r.fromLeader(ctx, body)
 }
 
 // Last returns the newest message whose stored subject matches filter, or ErrGone.

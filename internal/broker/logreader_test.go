@@ -220,3 +220,23 @@ func TestScanSurvivesALostConsumer(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, events, n)
 }
+
+// A stream may be without direct gets. Only its leader answers then.
+func TestGetWithoutDirectGets(t *testing.T) {
+	b := provisioned(t, 1)
+	s, err := b.JetStream().Stream(testContext(t), StreamRejected)
+	require.NoError(t, err)
+	c := s.CachedInfo().Config
+	c.AllowDirect = false
+	_, err = b.JetStream().UpdateStream(testContext(t), c)
+	require.NoError(t, err)
+	seq := publish(t, b, "event.rejected.t", "why")
+	r := NewLogReader(b.JetStream(), StreamRejected)
+	m, err := r.Get(testContext(t), seq)
+	require.NoError(t, err)
+	require.Equal(t, "why", string(m.Data))
+	_, err = r.Get(testContext(t), seq+1)
+	require.ErrorIs(t, err, ErrGone)
+	_, err = NewLogReader(b.JetStream(), "NONE").Get(testContext(t), 1)
+	require.ErrorIs(t, err, jetstream.ErrStreamNotFound)
+}

@@ -105,8 +105,11 @@ func catchingUp(f frame) bool {
 // URL is where clients reach the cluster: not Held.
 func (c *Cluster) URL() string { return c.servers[0].ClientURL() }
 
+// HeldURL is where clients reach Held, whose replicas answer their direct gets.
+func (c *Cluster) HeldURL() string { return c.servers[2].ClientURL() }
+
 // HoldBack keeps from Held what the streams store from now on, until Release. Held is the leader of none of them then,
-// and holds what they held before.
+// holds what they held before, and answers direct gets from that.
 func (c *Cluster) HoldBack(t testing.TB, nc *nats.Conn, streams ...string) {
 	t.Helper()
 	for _, stream := range streams {
@@ -114,7 +117,7 @@ func (c *Cluster) HoldBack(t testing.TB, nc *nats.Conn, streams ...string) {
 			if c.servers[2].JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream) {
 				_, _ = nc.Request("$JS.API.STREAM.LEADER.STEPDOWN."+stream, []byte(`{"placement":{"preferred":"first"}}`), time.Second)
 			}
-			return c.led(stream) && c.servers[2].JetStreamIsStreamCurrent(server.DEFAULT_GLOBAL_ACCOUNT, stream)
+			return c.led(stream) && c.servers[2].JetStreamIsStreamCurrent(server.DEFAULT_GLOBAL_ACCOUNT, stream) && c.direct(stream)
 		})
 	}
 	c.holding.Store(true)
@@ -128,6 +131,12 @@ func (c *Cluster) led(stream string) bool {
 		}
 	}
 	return false
+}
+
+// direct: Held answers direct gets of a stream; a follower begins to some seconds after it is current.
+func (c *Cluster) direct(stream string) bool {
+	found, err := c.servers[2].Subsz(&server.SubszOptions{Subscriptions: true, Test: "$JS.API.DIRECT.GET." + stream})
+	return err == nil && found.Total > 0
 }
 
 // Release lets Held catch up.
