@@ -12,9 +12,8 @@ import (
 // Streams says when each stream was made, since a stored position means nothing
 // without the stream it was taken from, and where it differs from the configuration.
 type Streams struct {
-	EventsCreated    time.Time
-	SummariesCreated time.Time
-	RejectedCreated  time.Time
+	// Created is when the server made each stream, by stream name.
+	Created map[string]time.Time
 	// Differences lose nothing, or Provision would have refused the stream; by stream name.
 	Differences map[string][]StreamDifference
 }
@@ -35,13 +34,10 @@ func Provision(ctx context.Context, js jetstream.JetStream, spec StreamSpec) (St
 		found[i], err = findStream(ctx, js, want, spec)
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); errors.Is(err, ErrStreamSettings) {
-		return Streams{}, fmt.Errorf("%w\n\"processor streams\" shows each difference, \"processor streams --apply\" changes what can be changed", err)
-	} else if err != nil {
+	if err := adviseOnSettings(errors.Join(errs...)); err != nil {
 		return Streams{}, err
 	}
-	var made [3]time.Time
-	differing := map[string][]StreamDifference{}
+	streams := Streams{Created: map[string]time.Time{}, Differences: map[string][]StreamDifference{}}
 	for i, want := range wants {
 		if found[i] == nil {
 			var err error
@@ -49,10 +45,11 @@ func Provision(ctx context.Context, js jetstream.JetStream, spec StreamSpec) (St
 				return Streams{}, err
 			}
 		}
-		made[i] = found[i].CachedInfo().Created
-		differing[want.Name] = differences(found[i].CachedInfo().Config, want)
+		info := found[i].CachedInfo()
+		streams.Created[want.Name] = info.Created
+		streams.Differences[want.Name] = differences(info.Config, want)
 	}
-	return Streams{EventsCreated: made[0], SummariesCreated: made[1], RejectedCreated: made[2], Differences: differing}, nil
+	return streams, nil
 }
 
 // findStream returns an existing stream that is as it must be; nil where it is missing and may be made.

@@ -18,7 +18,7 @@ func TestProvisionMakesTheStreams(t *testing.T) {
 
 	made, err := Provision(ctx, b.JetStream(), spec)
 	require.NoError(t, err)
-	require.WithinDuration(t, time.Now(), made.EventsCreated, time.Minute)
+	require.WithinDuration(t, time.Now(), made.Created[StreamEvents], time.Minute)
 
 	again, err := Provision(ctx, b.JetStream(), StreamSpec{Partitions: 16, CheckOnly: true})
 	require.NoError(t, err)

@@ -29,6 +29,14 @@ func checkSettings(got, want jetstream.StreamConfig, spec StreamSpec) error {
 	return errors.Join(errs...)
 }
 
+// adviseOnSettings adds to ErrStreamSettings how to see and to change them.
+func adviseOnSettings(err error) error {
+	if !errors.Is(err, ErrStreamSettings) {
+		return err
+	}
+	return fmt.Errorf("%w\n\"processor streams\" shows each difference, \"processor streams --apply\" changes what can be changed", err)
+}
+
 // losses compares an existing stream with what precis would make, as far as a difference could lose, alter or hide
 // an event.
 func losses(got, want jetstream.StreamConfig, spec StreamSpec) []finding {

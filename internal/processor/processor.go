@@ -32,6 +32,7 @@ type Processor struct {
 	publisher *broker.Publisher
 	metrics   *metrics
 	ready     *readiness
+	writes    *writes
 	catching  catching
 	rounds    *rounds
 	confirmed confirmed
@@ -96,14 +97,18 @@ func (p *Processor) connect(ctx context.Context) (err error) {
 	if err := p.expectStreams(ctx); err != nil {
 		return err
 	}
-	streams, err := broker.Provision(ctx, p.broker.JetStream(), broker.StreamSpec{
+	js := p.broker.JetStream()
+	spec := broker.StreamSpec{
 		Partitions: p.opts.Config.Partitions, MaxAge: p.opts.Config.Retention.Events, CheckOnly: p.opts.CheckOnly,
-	})
+	}
+	streams, err := broker.Provision(ctx, js, spec)
 	if err != nil {
 		return err
 	}
 	p.warnDiffering(streams)
-	js := p.broker.JetStream()
+	p.writes = &writes{
+		check: func(ctx context.Context) error { return broker.Check(ctx, js, spec, streams) }, now: p.opts.Now, log: p.log,
+	}
 	p.events = broker.NewLogReader(js, broker.StreamEvents)
 	p.summaries = broker.NewLogReader(js, broker.StreamSummaries).Watch(p.missing)
 	p.rejected = broker.NewLogReader(js, broker.StreamRejected).Watch(p.missing)

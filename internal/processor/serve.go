@@ -106,11 +106,17 @@ func (p *Processor) readyz(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// readyIfStored says ready where the server can store what comes, with a word where that will soon be over.
+// readyIfStored says ready where the streams take what is to be stored, with a warning where the server's store is
+// nearly full.
 func (p *Processor) readyIfStored(w http.ResponseWriter) {
-	switch full, warning := p.stored(); {
-	case full:
+	full, warning := p.stored()
+	if full {
 		say(w, http.StatusServiceUnavailable, warning)
+		return
+	}
+	switch err := p.writes.ask(); {
+	case err != nil:
+		say(w, http.StatusServiceUnavailable, err.Error())
 	case warning != "":
 		say(w, http.StatusOK, "ready; "+warning)
 	default:
