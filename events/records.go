@@ -95,12 +95,14 @@ type Record interface{ Common() *Head }
 
 // Usage is what a summary's calls consumed.
 type Usage struct {
-	InputTokens       int64  `json:"input_tokens"`
-	OutputTokens      int64  `json:"output_tokens"`
-	CachedInputTokens int64  `json:"cached_input_tokens"`
-	Attempts          int    `json:"attempts"`
-	LatencyMS         int64  `json:"latency_ms"`
-	Source            OrNull `json:"source"` // "provider" or "estimate"; null where nothing was called, or nobody answered
+	InputTokens       int64 `json:"input_tokens"`
+	OutputTokens      int64 `json:"output_tokens"`
+	CachedInputTokens int64 `json:"cached_input_tokens"` // the part of the input that a provider's cache held
+	// CacheCreationInputTokens is the part of the input that was written to a provider's cache, at a price of its own.
+	CacheCreationInputTokens int64  `json:"cache_creation_input_tokens"`
+	Attempts                 int    `json:"attempts"`
+	LatencyMS                int64  `json:"latency_ms"`
+	Source                   OrNull `json:"source"` // "provider" or "estimate"; null where nothing was called, or nobody answered
 }
 
 // Cost is what calls cost; a null amount is unknown, 0 is free.

@@ -194,6 +194,7 @@ func usageColumns() []column {
 		of("outcome", func(u u) any { return u.Outcome }),
 		of("input_tokens", func(u u) any { return u.Usage.InputTokens }), of("output_tokens", func(u u) any { return u.Usage.OutputTokens }),
 		of("cached_input_tokens", func(u u) any { return u.Usage.CachedInputTokens }),
+		of("cache_creation_input_tokens", func(u u) any { return u.Usage.CacheCreationInputTokens }),
 		of("latency_ms", func(u u) any { return u.Usage.LatencyMS }), of("usage_source", func(u u) any { return u.Usage.Source }),
 		of("cost_microusd", func(u u) any { return u.Cost.AmountMicroUSD }), of("price_table", func(u u) any { return u.Cost.PriceTable }),
 	}

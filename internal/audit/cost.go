@@ -66,7 +66,8 @@ func (a *auditor) priced(at scope, rec *events.UsageRecord, when time.Time) {
 		return
 	}
 	tokens := pricing.Tokens{
-		Input: rec.Usage.InputTokens, CachedInput: rec.Usage.CachedInputTokens, Output: rec.Usage.OutputTokens,
+		Input: rec.Usage.InputTokens, CachedInput: rec.Usage.CachedInputTokens,
+		CacheWrite: rec.Usage.CacheCreationInputTokens, Output: rec.Usage.OutputTokens,
 	}
 	var want *int64
 	// The call's day is the one it began on, and the record comes when its job ends.

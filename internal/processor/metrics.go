@@ -160,6 +160,7 @@ func (m *metrics) called(d fold.Decided, rec *events.UsageRecord) {
 	m.calls.WithLabelValues(rec.Outcome, d.Agent, d.Policy, rec.Model).Inc()
 	for direction, n := range map[string]int64{
 		"input": rec.Usage.InputTokens, "output": rec.Usage.OutputTokens, "cached_input": rec.Usage.CachedInputTokens,
+		"cache_creation_input": rec.Usage.CacheCreationInputTokens,
 	} {
 		m.callTokens.WithLabelValues(direction, d.Agent, d.Policy, rec.Model).Add(float64(n))
 	}

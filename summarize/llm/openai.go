@@ -55,7 +55,11 @@ func (p *openAI) Complete(ctx context.Context, req Request) (Reply, error) {
 	start := p.now()
 	var w wire
 	answer, err := p.client.CreateChatCompletion(observed(ctx, &w), p.request(req))
+	usage := openAIUsage(answer.Usage)
 	if err == nil && len(answer.Choices) == 0 {
+		if usage.known() { // an answer that is charged and has no text: it is refused, not asked for again
+			return Reply{FinishReason: FinishOther, Usage: usage, Model: answer.Model, Latency: p.now().Sub(start)}, nil
+		}
 		err = errNoChoice
 	}
 	if err != nil {
@@ -65,7 +69,7 @@ func (p *openAI) Complete(ctx context.Context, req Request) (Reply, error) {
 	return Reply{
 		Text:         choice.Message.Content,
 		FinishReason: openAIFinish(choice),
-		Usage:        openAIUsage(answer.Usage),
+		Usage:        usage,
 		Model:        answer.Model,
 		Latency:      p.now().Sub(start),
 	}, nil

@@ -57,6 +57,7 @@ func (o Outcome) Usage() events.Usage {
 		sum.InputTokens += c.Usage.InputTokens
 		sum.OutputTokens += c.Usage.OutputTokens
 		sum.CachedInputTokens += c.Usage.CachedInputTokens
+		sum.CacheCreationInputTokens += c.Usage.CacheWriteTokens
 		sum.LatencyMS += c.Latency.Milliseconds()
 		if c.Usage.Source != "" && sum.Source != FromEstimate {
 			sum.Source = events.OrNull(c.Usage.Source)
@@ -87,7 +88,8 @@ func (o Outcome) Cost() events.Cost {
 func (c Call) Record(priceTable string) (events.Usage, events.Cost) {
 	u := events.Usage{
 		InputTokens: c.Usage.InputTokens, OutputTokens: c.Usage.OutputTokens, CachedInputTokens: c.Usage.CachedInputTokens,
-		Attempts: 1, LatencyMS: c.Latency.Milliseconds(), Source: events.OrNull(c.Usage.Source),
+		CacheCreationInputTokens: c.Usage.CacheWriteTokens,
+		Attempts:                 1, LatencyMS: c.Latency.Milliseconds(), Source: events.OrNull(c.Usage.Source),
 	}
 	return u, events.Cost{AmountMicroUSD: c.Cost, Currency: "USD", PriceTable: events.OrNull(priceTable)}
 }

@@ -54,7 +54,8 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	w.status, w.header = resp.StatusCode, resp.Header
 	if resp.StatusCode < http.StatusBadRequest {
-		resp.Body = &bounded{body: resp.Body, left: maxAnswerBytes}
+		answer, err := io.ReadAll(&bounded{body: resp.Body, left: maxAnswerBytes})
+		resp.Body = rest{Reader: io.MultiReader(bytes.NewReader(wholeUsage(answer)), failing{err}), Closer: resp.Body}
 		return resp, nil
 	}
 	w.errorBody, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
@@ -78,9 +79,19 @@ type rest struct {
 	io.Closer
 }
 
+// failing ends a body as the connection ended it.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
+}
+
 // bounded fails where io.LimitReader would end: a cut answer must not look like a whole one.
 type bounded struct {
-	body io.ReadCloser
+	body io.Reader
 	left int
 }
 
@@ -91,5 +102,3 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-func (b *bounded) Close() error { return b.body.Close() }
