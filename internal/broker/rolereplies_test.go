@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -163,7 +164,7 @@ func publishAs(t *testing.T, nc *nats.Conn, subject string) error {
 	before := nc.LastError()
 	require.NoError(t, nc.PublishRequest(subject, "_INBOX.nobody.x", nil))
 	require.NoError(t, nc.FlushWithContext(testContext(t)))
-	if err := nc.LastError(); err != before {
+	if err := nc.LastError(); !errors.Is(err, before) {
 		return err
 	}
 	return nil

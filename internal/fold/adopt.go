@@ -290,6 +290,23 @@ func (f *Fold) leaveOut(s *state.Staged, why error) (*thread.State, error) {
 	return st, err
 }
 
+// foldSummary folds a summary.created.
+func (f *Fold) foldSummary(st *thread.State, s *state.Staged, rec *events.Summary) error {
+	if err := errors.Join(f.loadSlot(st, rec.Kind, rec.Slot, rec.SourceMessageIDs), f.part.LoadJobs(st)); err != nil {
+		return err
+	}
+	if err := f.stands(st, rec); err != nil {
+		return err
+	}
+	letGo, err := f.letGo(st, rec)
+	if err != nil {
+		return err
+	}
+	f.adopting(st, s, rec)
+	f.created(st, rec, s.Data, letGo)
+	return nil
+}
+
 // fold returns what the record is about, as place names it.
 func (f *Fold) fold(st *thread.State, s *state.Staged) (what string, err error) {
 	switch s.Type {
@@ -298,19 +315,7 @@ func (f *Fold) fold(st *thread.State, s *state.Staged) (what string, err error) 
 		if err != nil {
 			return "", err
 		}
-		if err := errors.Join(f.loadSlot(st, rec.Kind, rec.Slot, rec.SourceMessageIDs), f.part.LoadJobs(st)); err != nil {
-			return "", err
-		}
-		if err := f.stands(st, rec); err != nil {
-			return "", err
-		}
-		letGo, err := f.letGo(st, rec)
-		if err != nil {
-			return "", err
-		}
-		f.adopting(st, s, rec)
-		f.created(st, rec, s.Data, letGo)
-		return rec.Slot, nil
+		return rec.Slot, f.foldSummary(st, s, rec)
 	case events.SummaryStarted:
 		rec, err := read[events.Started](s.Data)
 		if err != nil {
