@@ -96,16 +96,18 @@ func (w *jsonMask) text(s string, inArray bool) string {
 	if w.before == "" {
 		return s
 	}
-	// The name or the option decides what some values are.
-	head, tail := w.before+`="`, `"`
+	// The name or the option decides what some values are: as JSON has them, and as an assignment or a command has them.
+	forms := [][2]string{{`"` + w.before + `":"`, `"`}, {w.before + `="`, `"`}}
 	if inArray {
-		head, tail = w.before+" ", ""
+		forms = [][2]string{{w.before + " ", ""}}
 	} else if strings.ContainsAny(s, "\"\n") {
-		head, tail = w.before+": ", ""
+		forms = [][2]string{{w.before + ": ", ""}}
 	}
-	beside := w.mask(head + s + tail)
-	if value, ok := strings.CutPrefix(beside, head); ok {
-		return strings.TrimSuffix(value, tail)
+	for _, form := range forms {
+		value, ok := strings.CutPrefix(w.mask(form[0]+s+form[1]), form[0])
+		if value = strings.TrimSuffix(value, form[1]); ok && value != s {
+			return value
+		}
 	}
 	return s
 }
