@@ -274,11 +274,6 @@ func (f *Fold) letGo(st *thread.State, rec *events.Summary) ([]cut.Item, error) 
 			live = append(live, m)
 		}
 	}
-	if len(live) > 0 { // created ends the service of a stale compaction that still stands for them
-		if err := f.part.LoadSlot(st, events.SlotCurrent); err != nil {
-			return nil, err
-		}
-	}
 	return f.items(st, live)
 }
 

@@ -70,9 +70,6 @@ func adjust(st *thread.State, before, after cut.Item, p summarize.Compaction) {
 // letGo are the messages that it no longer stands for, of a leaf.
 func (f *Fold) created(st *thread.State, rec *events.Summary, data []byte, letGo []cut.Item) {
 	f.reweigh(st, rec.Kind, func() { st.Created(rec, data, standsFor(st, rec)) })
-	if len(letGo) > 0 { // they stand verbatim from here on, and not in an older text beside that
-		st.Retire(events.SlotCurrent)
-	}
 	if rec.Replaces != nil {
 		outdate(st, func(j *thread.Job) bool { return slices.Contains(j.Started.SourceSummaryIDs, *rec.Replaces) })
 	}

@@ -125,7 +125,7 @@ func TestKeepThatGrows(t *testing.T) {
 	defer s.finish()
 	s.reload(func(c *config.Config) { c.Policies[0].Compaction.Keep.Messages = 25 })
 	id, _ := partitionOf(t, s.Processor, s.config.Partitions, "t")
-	s.Renew(id, "t", nil)
+	s.Renew(id, "t")
 	s.tended()
 	if at := s.places("t"); !slices.Equal(at["m15"], []string{whole.Verbatim}) {
 		t.Errorf("behind a request m15 stands %q", at["m15"])
