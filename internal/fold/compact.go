@@ -21,21 +21,18 @@ const fanIn = 4
 const maxLeft = 40
 
 // compactions makes what the thread is due: first what an edit has made stale, then what waits to be made
-// again, then what stands for messages that have to stand verbatim, then, where nothing waits any more and the
-// policy's condition holds, a leaf of the messages that it lets go, and the current summary over all leaves. It
+// again, then, where nothing waits any more and the policy's condition holds, a leaf of the
+// messages that it lets go, and the current summary over all leaves. It
 // reads the log and may fail; nothing is saved then.
-func (f *Fold) compactions(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) error {
+func (f *Fold) compactions(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string) error {
 	if st.Compaction == nil {
 		return nil
 	}
-	w := &compaction{f: f, st: st, d: d, p: p, pinned: dec.pinned}
-	if err := w.again(ctx, dec.drafts); err != nil {
+	w := &compaction{f: f, st: st, d: d, p: p}
+	if err := w.again(ctx, drafts); err != nil {
 		return err
 	}
-	if err := w.renew(ctx, dec.waiting); err != nil {
-		return err
-	}
-	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRegenerated}, nil); err != nil {
+	if err := w.renew(ctx, waiting); err != nil {
 		return err
 	}
 	return w.cut(ctx)
@@ -63,8 +60,6 @@ type compaction struct {
 	freshened  int  // stale ones that were made again to stand a new one on
 	unfinished bool // … and some are left
 	patient    bool // somebody waits for all of them
-
-	pinned *thread.Message // by the event; nil where it pins none
 }
 
 // span is what a cut would replace now.
@@ -111,12 +106,8 @@ func (w *compaction) run(ctx context.Context, trigger events.Trigger) error {
 	if done, err := w.fresh(ctx, trigger); err != nil || !done {
 		return err
 	}
-	slot, err := w.leafSlot(rows)
-	if err != nil || slot == "" {
-		return err
-	}
 	removed, _ := w.removable()
-	if err := w.leaf(ctx, slot, rows, removed, trigger); err != nil {
+	if err := w.leaf(ctx, leafSlot(rows), rows, removed, trigger); err != nil {
 		return err
 	}
 	if err := w.condense(ctx, trigger); err != nil {
@@ -138,22 +129,7 @@ func (w *compaction) due() ([]*thread.Message, error) {
 	return rows, nil
 }
 
-// leafSlot is the place of a new leaf: it has the name of the first of its messages that no leaf has had before, since
-// a compaction may have given some back. It is empty where there is none.
-func (w *compaction) leafSlot(rows []*thread.Message) (string, error) {
-	for _, m := range rows {
-		slot := leafSlot(m.ID)
-		if err := w.f.part.LoadSlot(w.st, slot); err != nil {
-			return "", err
-		}
-		if w.st.Slot(slot).Version == 0 {
-			return slot, nil
-		}
-	}
-	return "", nil
-}
-
-func leafSlot(message string) string { return "leaf:" + message }
+func leafSlot(rows []*thread.Message) string { return "leaf:" + rows[0].ID }
 
 // removable is what the next cut replaces, as it weighs in the prompt.
 func (w *compaction) removable() (tokens, messages int64) {

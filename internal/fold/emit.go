@@ -22,7 +22,7 @@ func (f *Fold) emit(st *thread.State, d draft, at Delivery) {
 		f.send(st, &d.started.Started, d.started.Started.Policy, events.SummaryEventID(events.SummaryStarted, d.started.ID()), data, at.Time)
 	case d.created != nil:
 		data := f.seal(st, d.created, at.Seq)
-		f.created(st, d.created, data, d.letGo)
+		f.created(st, d.created, data)
 		f.send(st, d.created, d.created.Policy, events.SummaryEventID(events.SummaryCreated, d.created.ID), data, at.Time)
 	case d.invalidated != nil:
 		data := f.seal(st, d.invalidated, at.Seq)

@@ -105,9 +105,6 @@ type Fold struct {
 	asked map[string]askedLeaf
 	// remade are the leaves and nodes that the event has made again, as far as they are on record.
 	remade []*events.Summary
-	// displaced are the leaves and nodes that the event has replaced though they were not stale, as far as that is on
-	// record.
-	displaced []string
 }
 
 // New makes the fold of a partition, under the configuration that the partition has on record; under
@@ -225,23 +222,18 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	res, drafts, err := f.apply(st, in, p, facts)
-	if err != nil {
-		return Outcome{}, err
-	}
+	res, drafts := f.apply(st, in, p, facts)
 	var whole []events.Record
-	if f.rehearses && f.recovering() && f.mayDecide(st, res, drafts, p) {
-		if whole, err = f.rehearse(ctx, st, d, decided{drafts: drafts, pinned: pinnedAt(st, res)}, p); err != nil {
+	if f.rehearses && f.recovering() && mayDecide(st, drafts, p) {
+		if whole, err = f.rehearse(ctx, st, d, drafts, p); err != nil {
 			return Outcome{}, err
 		}
 		if st, err = f.load(name, in.Event); err != nil {
 			return Outcome{}, err
 		}
-		if res, drafts, err = f.apply(st, in, p, facts); err != nil {
-			return Outcome{}, err
-		}
+		res, drafts = f.apply(st, in, p, facts)
 	}
-	if err := f.finish(ctx, st, d, res, decided{drafts: drafts, whole: whole, pinned: pinnedAt(st, res)}, p); err != nil {
+	if err := f.finish(ctx, st, d, res, decided{drafts: drafts, whole: whole}, p); err != nil {
 		return Outcome{}, err
 	}
 	f.applied = d.Seq
@@ -252,23 +244,11 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 }
 
 // apply folds the event into its thread and says what follows from it.
-func (f *Fold) apply(st *thread.State, in thread.Input, p *summarize.Policy, fs facts) (thread.Result, []draft, error) {
+func (f *Fold) apply(st *thread.State, in thread.Input, p *summarize.Policy, fs facts) (thread.Result, []draft) {
 	before := weighed(st)
 	res := thread.Apply(st, in)
 	track(st, res, before, p)
-	if err := f.settle(st, res, before, p); err != nil {
-		return res, nil, err
-	}
-	return res, f.decide(st, in, res, p, fs), nil
-}
-
-// pinnedAt is the message that an event has pinned; nil where it has not.
-func pinnedAt(st *thread.State, res thread.Result) *thread.Message {
-	if !res.Pinned || !st.Message.Pinned {
-		return nil
-	}
-	m := *st.Message
-	return &m
+	return res, f.decide(st, in, res, p, fs)
 }
 
 // recovering says that records are staged: what is on record comes before what is decided now.
@@ -281,8 +261,6 @@ type decided struct {
 	whole  []events.Record
 	// waiting are the stale summaries that the event makes again.
 	waiting []string
-	// pinned is the message that the event has pinned; nil where it has not.
-	pinned *thread.Message
 }
 
 // load loads what the event and what follows from it can touch.
@@ -291,8 +269,10 @@ func (f *Fold) load(name string, ev *events.Event) (*thread.State, error) {
 	if err != nil || ev == nil {
 		return st, err
 	}
-	if err := f.part.LoadCompaction(st); err != nil {
-		return nil, err
+	if p, _ := f.policy(st, ev); compacts(p) {
+		if err := f.part.LoadCompaction(st); err != nil {
+			return nil, err
+		}
 	}
 	if err := f.loadOver(st, st.Message); err != nil || st.Message == nil {
 		return st, err
@@ -336,7 +316,7 @@ func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thr
 	for _, dr := range dec.drafts {
 		f.emit(st, dr, d)
 	}
-	if err := f.follow(ctx, st, d, dec, p); err != nil {
+	if err := f.follow(ctx, st, d, dec.drafts, p, dec.waiting); err != nil {
 		return err
 	}
 	if f.watch != nil {
@@ -348,11 +328,11 @@ func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thr
 }
 
 // follow makes what an event calls for beside what is drafted: compactions, and then what is told of them.
-func (f *Fold) follow(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) error {
-	if err := f.compactions(ctx, st, d, dec, p); err != nil {
+func (f *Fold) follow(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string) error {
+	if err := f.compactions(ctx, st, d, drafts, p, waiting); err != nil {
 		return err
 	}
-	return f.histories(ctx, st, d, dec.drafts, historyDue(st, p), p)
+	return f.histories(ctx, st, d, drafts, historyDue(st, p), p)
 }
 
 // save writes a step to the open batch: from here on nothing may fail.

@@ -212,7 +212,7 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 		rec.ExpiresAt = expiry(now.UTC(), p.Staleness.TTL)
 	}
 	data := f.sealJob(st, job, rec)
-	f.created(st, rec, data, nil)
+	f.created(st, rec, data)
 	f.send(st, rec, job.Started.Policy, events.SummaryEventID(events.SummaryCreated, rec.ID), data, now)
 	return nil
 }

@@ -20,7 +20,7 @@ const renewAtOnce = 8
 // waive gives up what waits and has no reason to be made again. It depends on the thread's rows alone, so
 // that it needs no record: a recovery does the same at the same event. It returns what the event makes again.
 func (f *Fold) waive(st *thread.State, p *summarize.Policy) (waiting []string, err error) {
-	if st.Header.Renewals == 0 || st.Compaction == nil || !p.Enabled {
+	if st.Header.Renewals == 0 || st.Compaction == nil {
 		return nil, nil
 	}
 	ids, err := f.part.Renewals(st.Header.Thread, renewAtOnce)

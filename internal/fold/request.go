@@ -44,9 +44,6 @@ func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) 
 	if err := w.renew(ctx, waiting); err != nil {
 		return "", err
 	}
-	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRequested}, nil); err != nil {
-		return "", err
-	}
 	if kind == events.KindHistory {
 		if id, err = w.tell(ctx); err == nil {
 			f.done(w)
@@ -129,9 +126,6 @@ func (f *Fold) Renew(ctx context.Context, name string, expired []string, now tim
 		return false, err
 	}
 	if err := w.renew(ctx, waiting); err != nil {
-		return false, err
-	}
-	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRequested}, nil); err != nil {
 		return false, err
 	}
 	f.done(w)

@@ -13,8 +13,10 @@ func (s *State) Apply(it Item, c summarize.Compaction) {
 	s.LastAt, s.Last = it.Ordinal, w
 	s.Count++
 	s.Seen = s.Seen.plus(w)
-	s.Behind = s.Behind.plus(w)
-	free := it.free(c)
+	free := w
+	if it.fixed(c.SummarizeSystem) {
+		free = weight{}
+	}
 	s.Free = s.Free.plus(free)
 	s.latest(it, free)
 	s.pair(it, free)

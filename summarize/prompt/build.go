@@ -73,11 +73,8 @@ func droppedIDs(units []unit) []string {
 			ids = append(ids, u.ids()...)
 			continue
 		}
-		if u.message != nil && u.message.trimmed() {
-			ids = append(ids, u.message.MessageID)
-		}
 		for _, c := range u.calls {
-			if c.result != nil && !c.result.Deleted && (c.cut || c.result.trimmed()) {
+			if c.cut {
 				ids = append(ids, c.result.MessageID)
 			}
 		}
