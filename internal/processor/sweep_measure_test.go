@@ -127,7 +127,7 @@ func fillThread(t *testing.T, part *state.Partition, name, policy, fingerprint s
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.Created(rec, data)
+		st.Created(rec, data, rec.TokenCountBefore)
 	}
 	st.Header.Ordinals = 10
 	part.Save(st)
