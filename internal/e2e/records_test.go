@@ -79,7 +79,7 @@ func TestTheRecordOfAToolOutput(t *testing.T) {
 		"policy": "default", "policy_unresolved": nil, "expires_at": nil,
 	})
 	equal(t, "trigger", got["trigger"].(object), object{"reason": "tool_output_chars", "threshold": 1500, "value": utf8.RuneCountInString(out)})
-	equal(t, "usage", got["usage"].(object), object{"input_tokens": 0, "output_tokens": 0, "cached_input_tokens": 0, "attempts": 0, "latency_ms": 0, "source": nil})
+	equal(t, "usage", got["usage"].(object), object{"input_tokens": 0, "output_tokens": 0, "cached_input_tokens": 0, "cache_creation_input_tokens": 0, "attempts": 0, "latency_ms": 0, "source": nil})
 	equal(t, "cost", got["cost"].(object), object{"amount_microusd": 0, "currency": "USD"})
 	tool := got["tool_summary"].(object)
 	equal(t, "tool_summary", tool, object{"tool_name": "grep", "status": "success"})

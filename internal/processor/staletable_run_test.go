@@ -87,10 +87,7 @@ func (s *staleness) moment(moment string, ttl time.Duration) {
 
 // lead brings the work on each cell's summary to its moment; models don't answer from there on.
 func (s *staleness) lead(list []cell, moment string) {
-	for _, c := range list {
-		s.send(c, 1, c.earlier())
-	}
-	s.settled()
+	s.sendEarlier(list)
 	var holds []*hold
 	switch moment {
 	case before:
@@ -109,6 +106,22 @@ func (s *staleness) lead(list []cell, moment string) {
 		s.settled()
 		s.holdAll(list)
 	}
+}
+
+// sendEarlier sends one message at a time: whether a model answers before the next one decides how many versions of the
+// current summary there are.
+func (s *staleness) sendEarlier(list []cell) {
+	for n := 1; ; n++ {
+		left := slices.DeleteFunc(slices.Clone(list), func(c cell) bool { return c.earlier() < n })
+		if len(left) == 0 {
+			break
+		}
+		for _, c := range left {
+			s.send(c, n, n)
+		}
+		s.settled()
+	}
+	s.settled()
 }
 
 // awaits returns when a model has been asked.
