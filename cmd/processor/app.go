@@ -44,7 +44,7 @@ func (a *app) printf(format string, args ...any) {
 }
 
 // results is standard output. Everything that a command prints goes through it: what could act on a terminal is
-// escaped, whoever wrote it. It remembers what could not be written: what nobody was told is not done.
+// escaped, whatever its origin. It remembers a failed write: a result that was not printed is not a success.
 type results struct {
 	io.Writer
 	raw  bool   // the command writes control characters of its own, or bytes that are not for a terminal
