@@ -260,7 +260,7 @@ func insertRecord(c *culprit, l []broker.Stored) ([]broker.Stored, string) {
 	return slices.Insert(l, at+1, extra), "sum_forged"
 }
 
-// exchange puts a record before the one that it follows on in its thread.
+// exchange puts a record before the one that it follows on in its thread: it is the one that is out of order.
 func exchange(c *culprit, l []broker.Stored) ([]broker.Stored, string) {
 	later := c.pick(l, func(m broker.Stored) bool {
 		seq, _ := fields(m.Data)["chain_seq"].(float64)
@@ -272,7 +272,7 @@ func exchange(c *culprit, l []broker.Stored) ([]broker.Stored, string) {
 	thread := fields(l[later].Data)["thread_id"]
 	for earlier := later - 1; earlier >= 0; earlier-- {
 		if fields(l[earlier].Data)["thread_id"] == thread {
-			about := aboutWhat(l[earlier])
+			about := aboutWhat(l[later])
 			l[earlier], l[later] = l[later], l[earlier]
 			return l, about
 		}
