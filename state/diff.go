@@ -151,7 +151,7 @@ func (d *differ) show(k, v []byte) string {
 		if err := jsonInto(&job)(v); err != nil {
 			return err.Error()
 		}
-		job.Begun = false // a matter of the process, not of the log
+		job.Calls = nil // a matter of the process, not of the log
 		return string(encodeJSON(job))
 	}
 	return string(v)

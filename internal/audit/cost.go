@@ -70,8 +70,9 @@ func (a *auditor) priced(at scope, rec *events.UsageRecord, when time.Time) {
 		CacheWrite: rec.Usage.CacheCreationInputTokens, Output: rec.Usage.OutputTokens,
 	}
 	var want *int64
-	// The call's day is the one it began on, and the record comes when its job ends.
-	for _, day := range []time.Time{when.AddDate(0, 0, -1), when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when} {
+	// The call's day is the one it began on, and the record comes when its job ends, or when the processor starts that
+	// finds its answer lost.
+	for _, day := range []time.Time{a.startedAt[rec.SummaryID], when.AddDate(0, 0, -1), when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when} {
 		if want = table.Cost(tokens, day, rec.Model); equal(want, rec.Cost.AmountMicroUSD) {
 			a.tally.holds(at, CheckCost)
 			return

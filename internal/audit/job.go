@@ -232,7 +232,7 @@ func (a *auditor) remake(ctx context.Context) error {
 		}
 		policy := *p
 		policy.OnFailure = "fallback"
-		res, err := a.rules.Run(ctx, a.lane.part.View, &policy, r.job)
+		res, err := a.rules.Run(ctx, a.lane.part.View, &policy, r.job, nil)
 		if err != nil {
 			return fmt.Errorf("make %s again: %w", r.rec.ID, err)
 		}

@@ -186,7 +186,7 @@ func (i *imagined) job(ctx context.Context, job *thread.Job) error {
 	}
 	policy := *p
 	policy.OnFailure = "fallback"
-	res, err := i.im.runner.Run(ctx, i.lane.part.View, &policy, job)
+	res, err := i.im.runner.Run(ctx, i.lane.part.View, &policy, job, nil)
 	if err != nil {
 		return fmt.Errorf("imagine %s: %w", job.ID(), err)
 	}

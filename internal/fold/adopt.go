@@ -326,8 +326,7 @@ func (f *Fold) fold(st *thread.State, s *state.Staged) (what string, err error) 
 			return "", err
 		}
 		f.adopting(st, s, rec)
-		// Whether a call was under way when the record was made nobody knows any more.
-		st.Start(&thread.Job{Started: *rec, AsOf: st.Header.LastMessageID, Unresolved: f.unresolved(st), Begun: true})
+		st.Start(&thread.Job{Started: *rec, AsOf: st.Header.LastMessageID, Unresolved: f.unresolved(st)})
 		return rec.Slot, nil
 	case events.SummaryFailed:
 		rec, err := read[events.Failed](s.Data)
@@ -366,6 +365,7 @@ func (f *Fold) fold(st *thread.State, s *state.Staged) (what string, err error) 
 		}
 		f.adopting(st, s, rec)
 		st.Usage(rec)
+		f.spentBefore(rec, s.Time)
 		return "", f.spend(rec, s.Time)
 	case events.ConfigApplied:
 		return "", f.adoptConfig(st, s)

@@ -48,6 +48,9 @@ type Options struct {
 	// GivenUp is told of every stale summary that will not be made again since the log no longer holds what
 	// it was made from; it may be nil.
 	GivenUp func()
+	// Spent is told what each call has cost that this process has not made: one that a former life lost, or that is taken
+	// over from the record; day is 2006-01-02, UTC. It may be nil.
+	Spent func(provider, day string, microUSD int64)
 	// LeftOut is told of every record that can't be taken over; it may be nil.
 	LeftOut func()
 	// Watch sees a fold over records from inside; nil where nobody does.
@@ -75,6 +78,7 @@ type Fold struct {
 	observe    func(Decided)
 	givenUp    func()
 	leftOut    func()
+	spent      func(provider, day string, microUSD int64)
 	watch      Watch
 	rehearses  bool
 	logger     zerolog.Logger
@@ -122,6 +126,9 @@ func New(part *state.Partition, o Options) (*Fold, error) {
 	}
 	if f.leftOut = o.LeftOut; f.leftOut == nil {
 		f.leftOut = func() {}
+	}
+	if f.spent = o.Spent; f.spent == nil {
+		f.spent = func(string, string, int64) {}
 	}
 	if f.secrets == nil {
 		f.secrets = func(text string) string { return text }

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,43 +39,52 @@ type Failure struct {
 const (
 	outcomeUsed       = "used"
 	outcomeSuperseded = "superseded"
-	outcomeUnknown    = "unknown"
 )
 
-// Begin notes that a call of a job may be under way from here on. It returns the job as it stands, nil
-// where it has ended, and the policy that it is done under, as JobPolicy has it.
-func (f *Fold) Begin(name, id string) (*thread.Job, *summarize.Policy, error) {
+// ErrOvertaken: nothing that a job makes can be used any more.
+var ErrOvertaken = errors.New("job was overtaken")
+
+// Job returns a job as it stands, nil where it has ended, and the policy that it is done under, as JobPolicy has it.
+func (f *Fold) Job(name, id string) (*thread.Job, *summarize.Policy, error) {
 	st, job, err := f.loadJob(name, id)
 	if err != nil || job == nil {
 		return nil, nil, err
 	}
-	job.Begun = true
-	st.PutJob(job)
-	f.part.Save(st)
 	return job, f.JobPolicy(st, job), nil
 }
 
-// Lost records the call of a job that was under way when the process ended, and whose answer nobody
-// has: it may have been charged.
-func (f *Fold) Lost(name, id string, now time.Time) error {
+// Call notes the calls of a job's run, the last of which is about to be made, as they are to be recorded if the process
+// ends now. ErrOvertaken: its answer would not be used, so that there is nothing to pay for.
+func (f *Fold) Call(name, id string, calls []events.UsageRecord) error {
 	st, job, err := f.loadJob(name, id)
-	if err != nil || job == nil || !job.Begun {
+	if err != nil {
 		return err
 	}
-	rec := events.UsageRecord{
-		Outcome: outcomeUnknown, Attempt: 1,
-		Usage: events.Usage{Attempts: 1, Source: "estimate"}, Cost: events.Cost{Currency: "USD"},
+	if job == nil || job.Superseded || f.JobPolicy(st, job) == nil {
+		return ErrOvertaken
 	}
-	if p := f.JobPolicy(st, job); p != nil {
-		rec.Provider = p.Provider
+	job.Calls = calls
+	st.PutJob(job)
+	f.part.Save(st)
+	return nil
+}
+
+// Lost records the calls of a job's run that the end of the process cut short. The answer of the last one is lost: it may
+// have been charged, and its usage is an estimate.
+func (f *Fold) Lost(name, id string, now time.Time) error {
+	st, job, err := f.loadJob(name, id)
+	if err != nil || job == nil {
+		return err
 	}
-	if job.Started.Model != nil {
-		rec.Model = *job.Started.Model
+	for _, call := range job.Calls {
+		if err := f.usage(st, job, call, now); err != nil {
+			return err
+		}
+		f.spentBefore(&call, now)
 	}
-	err = f.usage(st, job, rec, now)
 	f.part.Save(st)
 	f.flush()
-	return err
+	return nil
 }
 
 // Finish folds a job's result in, as far as it still fits: where a source or the policy has changed
@@ -109,7 +119,7 @@ func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
 	case r.Text != "":
 		err = f.create(st, job, p, r, now)
 	default:
-		job.Begun = false // interrupted: every call that was made is on record
+		job.Calls = nil // interrupted: every call that was made is on record
 		st.PutJob(job)
 	}
 	if err == nil && st.Job(id) == nil {
@@ -156,6 +166,13 @@ func (f *Fold) spend(rec *events.UsageRecord, at time.Time) error {
 		return nil
 	}
 	return f.part.Spend(rec.Provider, at.UTC().Format(time.DateOnly), *rec.Cost.AmountMicroUSD)
+}
+
+// spentBefore reports what a call cost that this process has not made.
+func (f *Fold) spentBefore(rec *events.UsageRecord, at time.Time) {
+	if rec.Cost.AmountMicroUSD != nil && rec.Provider != "" {
+		f.spent(rec.Provider, at.UTC().Format(time.DateOnly), *rec.Cost.AmountMicroUSD)
+	}
 }
 
 func (f *Fold) fail(st *thread.State, job *thread.Job, r Result, now time.Time) error {

@@ -10,6 +10,9 @@ import (
 	"precis/summarize/tokens"
 )
 
+// ErrInterrupted: the job was not done, and calls may have been made for it.
+var ErrInterrupted = errors.New("job interrupted")
+
 // Transient says whether a job that could not be done may be done later: not where the log no longer holds
 // its source, or a row or a setting is broken.
 func Transient(err error) bool {

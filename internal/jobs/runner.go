@@ -25,10 +25,14 @@ type Runner struct {
 // mainProvider serves where a policy's own fails.
 const mainProvider = "main"
 
-// Run does a job. An error says that it was not done: ctx ended, and the calls that were made until then are
-// in the result all the same; or what it is made from could not be read, and nothing was called. Transient
-// tells whether trying again can help.
-func (r *Runner) Run(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (fold.Result, error) {
+// Begin has calls of a job noted, the last of which is about to be made, as they are to be recorded if the process
+// ends now. It returns when that is durable; with an error the call is not made.
+type Begin func(ctx context.Context, calls []events.UsageRecord) error
+
+// Run does a job. An error says that it was not done: ErrInterrupted, where ctx ended or begin refused a call, and the calls
+// that were made until then are in the result all the same; or what it is made from could not be read, and nothing was
+// called: Transient tells whether trying again can help. begin may be nil.
+func (r *Runner) Run(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job, begin Begin) (fold.Result, error) {
 	prepare := r.toolWork
 	switch job.Started.Kind {
 	case events.KindCompaction:
@@ -40,8 +44,16 @@ func (r *Runner) Run(ctx context.Context, view state.View, p *summarize.Policy, 
 	if err != nil {
 		return fold.Result{}, fmt.Errorf("read sources of %s: %w", job.ID(), err)
 	}
+	if begin != nil {
+		w.job.Begin = func(ctx context.Context, calls []llm.Call) error {
+			return begin(ctx, records(calls, r.Ladder.PriceTable()))
+		}
+	}
 	out := r.Ladder.Run(ctx, w.job)
-	return w.result(out), out.Err
+	if out.Err != nil {
+		return w.result(out), fmt.Errorf("%w: %w", ErrInterrupted, out.Err)
+	}
+	return w.result(out), nil
 }
 
 // work is a job made ready for the ladder.
@@ -145,17 +157,23 @@ func (w *work) result(out llm.Outcome) fold.Result {
 	if out.Method == events.MethodRules {
 		r.Tool = w.tool
 	}
-	for _, call := range out.Calls {
-		if !call.Billed {
-			continue // an error status costs nothing, and is no paid call
-		}
-		usage, cost := call.Record(out.PriceTable)
-		r.Calls = append(r.Calls, events.UsageRecord{
-			Provider: call.Provider, Model: call.Model, Outcome: call.Outcome, Usage: usage, Cost: cost,
-		})
-	}
+	r.Calls = records(out.Calls, out.PriceTable)
 	if out.Failure != nil {
 		r.Failure = &fold.Failure{Code: out.Failure.Code, Message: out.Failure.Message, Action: events.ActionFail}
 	}
 	return r
+}
+
+// records are the paid calls: an error status costs nothing, and is no paid call.
+func records(calls []llm.Call, priceTable string) (list []events.UsageRecord) {
+	for _, call := range calls {
+		if !call.Billed {
+			continue
+		}
+		usage, cost := call.Record(priceTable)
+		list = append(list, events.UsageRecord{
+			Provider: call.Provider, Model: call.Model, Outcome: call.Outcome, Usage: usage, Cost: cost,
+		})
+	}
+	return list
 }

@@ -54,9 +54,22 @@ func (c *crasher) point(name string, partition int) error {
 	if c.left--; c.left > 0 {
 		return nil
 	}
-	c.clone = c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: c.rng.IntN(101), RNG: c.rng})
-	c.where = fmt.Sprintf("%s in partition %d", name, partition)
+	c.cut(fmt.Sprintf("%s in partition %d", name, partition))
 	return errCrash
+}
+
+// crash cuts the power now.
+func (c *crasher) crash(where string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.clone == nil {
+		c.cut(where)
+	}
+}
+
+func (c *crasher) cut(where string) {
+	c.clone = c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: c.rng.IntN(101), RNG: c.rng})
+	c.where = where
 }
 
 // schedule is one seeded story: agents publish, the processor crashes and starts again, several times.
@@ -70,6 +83,10 @@ type schedule struct {
 	// counts the compactions that it made.
 	byModel   bool
 	compacted int
+	model     *model
+	crashes   int
+	// forgot: a store was lost, and with it which calls were under way.
+	forgot bool
 	// restless: there are reloads, sweeps, idle threads and requests beside the events; when they come depends on
 	// what else the machine does.
 	restless bool
@@ -98,19 +115,27 @@ func runSchedules(t *testing.T, seeds int, prepare func(*schedule)) {
 	}
 }
 
+// The model of a schedule refuses every freeCalls-th call, which costs nothing; the usage of any other one is its number
+// above callTokens.
+const (
+	freeCalls  = 7
+	callTokens = 500
+)
+
 func newSchedule(t *testing.T, seed uint64) *schedule {
 	s := &schedule{
 		t: t, rng: rand.New(rand.NewPCG(seed, 0)), broker: openBroker(t, t.TempDir()),
 		config: settings(t), fs: vfs.NewCrashableMem(),
 	}
 	if s.byModel = seed%3 == 0; s.byModel {
-		s.config = byModel(t, newModel(t, func(call int64, w http.ResponseWriter, _ *http.Request) {
-			if call%7 == 0 { // no use in another try: the rules serve, or nothing
+		s.model = newModel(t, func(call int64, w http.ResponseWriter, _ *http.Request) {
+			if call%freeCalls == 0 { // no use in another try: the rules serve, or nothing
 				w.WriteHeader(http.StatusUnauthorized)
 				return
 			}
-			says(w, fmt.Sprintf("Compiled, as call %d says.", call), 500, 10)
-		}))
+			says(w, fmt.Sprintf("Compiled, as call %d says.", call), callTokens+int(call), 10)
+		})
+		s.config = byModel(t, s.model)
 		s.config.Policies[0].OnFailure = []string{"fallback", "fail"}[seed%2]
 	}
 	s.config.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 5}
@@ -137,7 +162,7 @@ func (s *schedule) run() {
 	}
 	for range 2 + s.rng.IntN(4) {
 		if s.restless && s.rng.IntN(6) == 0 {
-			s.fs, s.lost = vfs.NewCrashableMem(), true
+			s.fs, s.lost, s.forgot = vfs.NewCrashableMem(), true, true
 		}
 		s.life(load, 1+s.rng.IntN(points))
 	}
@@ -163,6 +188,7 @@ func (s *schedule) life(load *load, failAt int) {
 	})
 	if errors.Is(err, errCrash) {
 		s.fs = c.clone
+		s.crashes++
 		return
 	}
 	if s.overtaken(err) {
@@ -217,6 +243,7 @@ func (s *schedule) life(load *load, failAt int) {
 	if c.clone != nil && !taken {
 		s.t.Logf("crashed %s", c.where)
 		s.fs = c.clone
+		s.crashes++
 		if !s.lost {
 			s.verifyDurable()
 		}
@@ -268,6 +295,9 @@ func (s *schedule) verify() {
 	}
 	if s.byModel {
 		s.verifyJobs()
+		if s.rolledBack == nil && !s.rivals {
+			s.verifyCalls()
+		}
 	}
 	if s.byModel || s.restless { // what they say can't be told from the events alone
 		return
@@ -348,6 +378,50 @@ func (s *schedule) verifyJobs() {
 		}
 	}
 	s.t.Logf("%d compactions by a model", s.compacted)
+}
+
+// verifyCalls holds the calls on record against those that the model's server has received: each is recorded once, with
+// its usage, or as unknown where a crash has lost its answer. A crash loses no more calls than there are places for.
+func (s *schedule) verifyCalls() {
+	recorded, unknown := map[int64]int{}, 0
+	err := broker.NewLogReader(s.broker.JetStream(), broker.StreamSummaries).Scan(within(s.t), 1, []string{"usage.recorded.*"}, func(m broker.Stored) error {
+		rec := events.UsageRecord{}
+		if err := json.Unmarshal(m.Data, &rec); err != nil {
+			return err
+		}
+		switch {
+		case rec.Outcome != "unknown":
+			recorded[rec.Usage.InputTokens-callTokens]++
+		case rec.Usage.InputTokens == 0 || rec.Cost.AmountMicroUSD == nil:
+			s.t.Errorf("a lost call without an estimate: %+v", rec)
+		default:
+			unknown++
+		}
+		return nil
+	}, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	unrecorded, received := 0, s.model.calls.Load()
+	for call := int64(1); call <= received; call++ {
+		if n := recorded[call]; n > 1 {
+			s.t.Errorf("call %d is on record %d times", call, n)
+		} else if n == 0 && call%freeCalls != 0 {
+			unrecorded++
+		}
+		delete(recorded, call)
+	}
+	if len(recorded) > 0 {
+		s.t.Errorf("on record are calls that nobody has received: %v", recorded)
+	}
+	if unrecorded > unknown && !s.forgot {
+		s.t.Errorf("%d calls were received and are not on record, %d are recorded as unknown", unrecorded, unknown)
+	}
+	places := s.config.Providers[config.ProviderSummarizer].MaxConcurrency
+	if !s.restless && unknown > s.crashes*places { // a reload begins with places of its own
+		s.t.Errorf("%d calls are recorded as unknown: %d crashes lose %d calls each at most", unknown, s.crashes, places)
+	}
+	s.t.Logf("%d calls received, %d lost, %d recorded as unknown", received, unrecorded, unknown)
 }
 
 // undisturbed is what a processor that never crashes publishes for the same log, in streams of its own.

@@ -132,7 +132,7 @@ func (d *desk) stopped() <-chan struct{} {
 
 // run takes one job from its beginning to its end.
 func (d *desk) run(ctx context.Context, name, id string) {
-	job, p := d.begin(ctx, name, id)
+	job, p := d.find(ctx, name, id)
 	if job == nil {
 		return
 	}
@@ -180,8 +180,8 @@ func (d *desk) settled(ctx context.Context, name, id string, res fold.Result) er
 // do does a job, and again where its sources can't be read for a while.
 func (d *desk) do(ctx context.Context, p *summarize.Policy, job *thread.Job) fold.Result {
 	for pause := retryMin; ; pause = min(2*pause, retryMax) {
-		res, err := d.runner().Run(ctx, d.view, p, job)
-		if err == nil || ctx.Err() != nil {
+		res, err := d.runner().Run(ctx, d.view, p, job, d.begin(*job.Started.ThreadID, job.ID()))
+		if err == nil || ctx.Err() != nil || errors.Is(err, jobs.ErrInterrupted) {
 			return res
 		}
 		log := d.log.Warn().Err(err).Str("thread_id", *job.Started.ThreadID).Str("summary_id", job.ID())
@@ -199,28 +199,40 @@ func (d *desk) do(ctx context.Context, p *summarize.Policy, job *thread.Job) fol
 	}
 }
 
-// begin makes it durable that a call may be under way, before there is one.
-func (d *desk) begin(ctx context.Context, name, id string) (*thread.Job, *summarize.Policy) {
-	type begun struct {
+// find reads a job as it stands. What is done for it is committed only if it still fits then.
+func (d *desk) find(ctx context.Context, name, id string) (job *thread.Job, p *summarize.Policy) {
+	type found struct {
 		job *thread.Job
 		p   *summarize.Policy
 	}
-	durable := make(chan begun, 1) // the turn may come when nobody waits any more
+	answer := make(chan found, 1) // the turn may come when nobody waits any more
 	d.part.turn(func() error {
-		job, p, err := d.part.fold.Begin(name, id)
+		job, p, err := d.part.fold.Job(name, id)
 		if job == nil {
 			d.ended(id)
-			durable <- begun{}
-			return err
 		}
-		d.part.mustSync()
-		d.part.onCommit(func() { durable <- begun{job, p} })
-		return nil
+		answer <- found{job, p}
+		return err
 	})
 	select {
-	case b := <-durable:
-		return b.job, b.p
+	case f := <-answer:
+		return f.job, f.p
 	case <-ctx.Done():
 		return nil, nil
+	}
+}
+
+// begin makes the calls of a job durable before the last of them leaves: one commit of the lane, for all calls and
+// events that are there by then.
+func (d *desk) begin(name, id string) jobs.Begin {
+	return func(ctx context.Context, calls []events.UsageRecord) error {
+		err := d.part.call(ctx, func() error {
+			d.part.mustSync()
+			return d.part.fold.Call(name, id, calls)
+		})
+		if err == nil {
+			err = d.part.failpoint(FailCalling, d.part.id)
+		}
+		return err
 	}
 }

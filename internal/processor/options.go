@@ -62,6 +62,7 @@ const (
 	FailFlush     = "flush"     // the batch is full, and not committed
 	FailSeen      = "seen"      // readers see it, and the disk may not have it
 	FailCommitted = "committed" // durable, and nothing published
+	FailCalling   = "calling"   // a call is noted, and its request has not left
 	FailSending   = "sending"   // about to publish
 	FailPublished = "published" // stored by the server, and the rows not deleted
 	FailDelivered = "delivered" // the rows deleted in the open batch, and that not committed

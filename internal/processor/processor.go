@@ -221,6 +221,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	log := p.log.With().Int("partition", id).Logger()
 	f, err := fold.New(st, fold.Options{
 		Log: p.opts.Reads(contents.New(p.events)), MaxPayload: int(p.broker.Conn().MaxPayload()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
+		Spent:  p.spending.Add,
 		Logger: log,
 	})
 	if err != nil {

@@ -69,7 +69,7 @@ func (s *State) Invalidated(rec *events.Invalidated, data []byte) {
 func (s *State) Usage(rec *events.UsageRecord) {
 	s.link(rec.Head)
 	if j := s.Job(rec.SummaryID); j != nil {
-		j.Attempts, j.Begun = max(j.Attempts, rec.Attempt), false
+		j.Attempts, j.Calls = max(j.Attempts, rec.Attempt), nil
 		s.PutJob(j)
 	}
 	s.Header.LLMInput += rec.Usage.InputTokens

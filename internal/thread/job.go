@@ -15,8 +15,9 @@ type Job struct {
 	Unresolved string `json:"unresolved,omitzero"`
 	// Attempts counts the paid calls that are on record; a call's number is never used twice.
 	Attempts int `json:"attempts"`
-	// Begun says that a call may be under way, whose answer a crash would lose.
-	Begun bool `json:"begun"`
+	// Calls are those of the run that is under way, as they are to be recorded if the process ends now. The last one has
+	// no answer yet.
+	Calls []events.UsageRecord `json:"calls,omitzero"`
 	// Superseded says that a source has changed since: the answer will not be used.
 	Superseded bool `json:"superseded"`
 }

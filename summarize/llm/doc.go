@@ -10,7 +10,8 @@
 //
 // Every call is told, with its usage and cost, also the failed and the refused ones: an Outcome's Calls
 // are what usage.recorded events are made from. Whoever persists them gives back what was spent through
-// a Ledger, so that a daily budget survives a restart.
+// a Ledger, so that a daily budget survives a restart. A Job's Begin is told of each call before it leaves, so
+// that one whose answer a crash loses can be recorded too.
 //
 // Invariants, held by tests against a server that speaks both wire formats and misbehaves:
 //   - a job always ends, within its context, its attempts and their timeouts, in exactly one Outcome;

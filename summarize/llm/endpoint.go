@@ -74,16 +74,12 @@ func askedToWait(err error) time.Duration {
 	return 0
 }
 
-// do makes attempts until one succeeds or there is no use in another. Each attempt has its own timeout.
+// do makes attempts until one succeeds or there is no use in another.
 func (e *endpoint) do(ctx context.Context, attempt func(context.Context) (Reply, error)) (Reply, error) {
 	if e.breaker.IsOpen() && e.breaker.RemainingDelay() > 0 {
 		return Reply{}, circuitbreaker.ErrOpen // without waiting for a turn first
 	}
-	return e.executor.WithContext(ctx).Get(func() (Reply, error) {
-		one, cancel := context.WithTimeout(ctx, e.config.Timeout)
-		defer cancel()
-		return attempt(one)
-	})
+	return e.executor.WithContext(ctx).Get(func() (Reply, error) { return attempt(ctx) })
 }
 
 // reasonOf names in one word why a rung did not hold.

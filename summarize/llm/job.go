@@ -1,6 +1,10 @@
 package llm
 
-import "precis/events"
+import (
+	"context"
+
+	"precis/events"
+)
 
 // Job is one summary to be made. Its functions are called from the goroutine that runs it.
 type Job struct {
@@ -24,6 +28,11 @@ type Job struct {
 	// text and one that is over the budget are passed over.
 	Rules    func(content string) string
 	Truncate func(content string) string
+	// Begin is called for each call when it has its place and its turn, just before the request leaves, with all calls of
+	// the job as they are to be recorded if the process ends now: those before it with their usage, and the new one as
+	// unknown, with an estimate of its input. An error keeps the call from being made and ends the job. May be nil.
+	Begin func(ctx context.Context, calls []Call) error
+
 	// FailWithoutModel: no rules, no truncation (the policy's on_failure: fail).
 	FailWithoutModel bool
 }

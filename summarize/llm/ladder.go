@@ -45,7 +45,10 @@ func (l *Ladder) Run(ctx context.Context, job Job) Outcome {
 		}
 		r.discard()
 		if ctx.Err() != nil {
-			return Outcome{Calls: r.calls, PriceTable: l.options.Prices.Name(), Err: ctx.Err()}
+			return r.interrupted(ctx.Err())
+		}
+		if r.stopped != nil {
+			return r.interrupted(r.stopped)
 		}
 		r.fell(e, err)
 	}
@@ -61,6 +64,9 @@ func (l *Ladder) rungs(names []string) []*endpoint {
 	}
 	return out
 }
+
+// PriceTable names the prices that calls are costed by.
+func (l *Ladder) PriceTable() string { return l.options.Prices.Name() }
 
 // Mask takes secrets out of a text, as it is done with all that a job makes.
 func (l *Ladder) Mask(text string) string { return l.options.Mask(text) }

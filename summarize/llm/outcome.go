@@ -29,8 +29,8 @@ type Call struct {
 	Day      string // the UTC day of the budget that it counts for
 }
 
-// Outcome is how a job ended: with a Text, or with a Failure, or, where the context ended first, with
-// its Err, and then it is to be run again.
+// Outcome is how a job ended: with a Text, or with a Failure, or, where the context ended first or the job's
+// Begin refused a call, with that error.
 type Outcome struct {
 	Text           string
 	Method         string // events.MethodLLM, MethodRules or MethodTruncation

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type run struct {
 	reserved int      // calls before this one belong to rungs that did not hold
 	reasons  []string // "summarizer: overloaded"
 	last     string   // the last reason's word
+	stopped  error    // the job's Begin refused a call
 }
 
 func newRun(o Options, job Job) *run {
@@ -68,9 +70,13 @@ func (r *run) fell(e *endpoint, err error) {
 // discard takes back what the rung's calls were marked as when it seemed to hold.
 func (r *run) discard() {
 	for i := range r.calls {
-		if r.calls[i].Outcome == CallUsed {
-			r.calls[i].Outcome, r.calls[i].Why = CallFailed, "not_used"
-		}
+		r.calls[i].discard()
+	}
+}
+
+func (c *Call) discard() {
+	if c.Outcome == CallUsed {
+		c.Outcome, c.Why = CallFailed, "not_used"
 	}
 }
 
@@ -106,6 +112,10 @@ func (r *run) failed() Outcome {
 	return o
 }
 
+func (r *run) interrupted(err error) Outcome {
+	return Outcome{Calls: r.calls, PriceTable: r.options.Prices.Name(), Err: err}
+}
+
 func (r *run) outcome(text, method string) Outcome {
 	return Outcome{
 		Text: text, Method: method, FallbackReason: strings.Join(r.reasons, "; "),
@@ -120,39 +130,66 @@ func (r *run) call(ctx context.Context, e *endpoint, req Request) (Reply, error)
 }
 
 func (r *run) attempt(ctx context.Context, e *endpoint, req Request, guess Usage) (Reply, error) {
-	start := r.options.Now()
-	day := dayOf(start)
+	at := r.options.Now()
+	day := dayOf(at)
 	most := Usage{InputTokens: guess.InputTokens, OutputTokens: int64(req.MaxTokens + thinkingRoom(req.Model))}
-	_, held := r.price(e, start, most, "")
+	_, held := r.price(e, at, most, "")
 	if held == nil && e.config.BudgetMicroUSDPerDay > 0 {
 		return Reply{}, errNoPrice
 	}
 	if !e.purse.hold(day, amount(held)) {
 		return Reply{}, errBudget
 	}
-	reply, err := e.provider.Complete(ctx, req)
-	call := Call{
-		Provider: e.name, Attempt: len(r.calls) + 1, Day: day,
-		Latency: r.options.Now().Sub(start),
+	call := Call{Provider: e.name, Attempt: len(r.calls) + 1, Day: day}
+	call.unanswered(guess)
+	call.Model, call.Cost = r.price(e, at, call.Usage, "")
+	if err := r.begin(ctx, call); err != nil {
+		e.purse.settle(day, amount(held), 0)
+		return Reply{}, err
 	}
+	start := r.options.Now()
+	one, cancel := context.WithTimeout(ctx, e.config.Timeout)
+	defer cancel()
+	reply, err := e.provider.Complete(one, req)
+	call.Latency = r.options.Now().Sub(start)
 	if err != nil {
 		call.failed(err, guess)
 	} else {
 		call.answered(&reply, guess, r.limits.count)
 	}
-	call.Model, call.Cost = r.price(e, start, call.Usage, reply.Model)
+	call.Model, call.Cost = r.price(e, at, call.Usage, reply.Model)
 	r.calls = append(r.calls, call)
 	e.purse.settle(day, amount(held), amount(call.Cost))
 	return reply, err
 }
 
-// failed: an error status is not billed, and nobody has said what was used; what may have been answered counts
-// with what was sent.
-func (c *Call) failed(err error, guess Usage) {
-	c.Outcome, c.Why = CallFailed, reasonOf(err)
-	if e, ok := errors.AsType[*Error](err); ok && e.lost() {
-		c.Outcome, c.Billed, c.Usage = CallUnknown, true, guess
+// begin reports a call that is about to leave to the job's owner, behind the calls before it as they are to be
+// recorded if the process ends now: a text of theirs is used by nothing then.
+func (r *run) begin(ctx context.Context, next Call) error {
+	if r.job.Begin == nil {
+		return nil
 	}
+	calls := append(slices.Clone(r.calls), next)
+	for i := range calls {
+		calls[i].discard()
+	}
+	r.stopped = r.job.Begin(ctx, calls)
+	return r.stopped
+}
+
+// unanswered: the call may be billed, and its usage is at least what was sent.
+func (c *Call) unanswered(guess Usage) {
+	c.Outcome, c.Billed, c.Usage = CallUnknown, true, guess
+}
+
+// failed: an error status is not billed, and nobody has said what was used.
+func (c *Call) failed(err error, guess Usage) {
+	c.Why = reasonOf(err)
+	if e, ok := errors.AsType[*Error](err); ok && e.lost() {
+		c.unanswered(guess)
+		return
+	}
+	c.Outcome, c.Billed, c.Usage = CallFailed, false, Usage{}
 }
 
 func (c *Call) answered(reply *Reply, guess Usage, count func(string) int) {
