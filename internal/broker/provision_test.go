@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
@@ -60,9 +61,36 @@ func TestEventsDuplicateWindowIsTheShortest(t *testing.T) {
 	require.NoError(t, err)
 	c := info.CachedInfo().Config
 	require.Equal(t, 100*time.Millisecond, c.Duplicates)
-	c.Duplicates = 99 * time.Millisecond
-	_, err = b.JetStream().UpdateStream(testContext(t), c)
-	require.Error(t, err, "the server allows a shorter window: use it")
+	for _, window := range []time.Duration{99 * time.Millisecond, 1, -1} {
+		c.Duplicates = window
+		_, err = b.JetStream().UpdateStream(testContext(t), c)
+		require.Error(t, err, "the server allows a window of %s: use it", window)
+	}
+	c.Duplicates = 0
+	info, err = b.JetStream().UpdateStream(testContext(t), c)
+	require.NoError(t, err)
+	require.Equal(t, 2*time.Minute, info.CachedInfo().Config.Duplicates, "0 turns the window off: use it")
+}
+
+// A reused Nats-Msg-Id costs an event for as long as the window, and no longer.
+func TestAReusedMsgIDIsStoredBehindTheWindow(t *testing.T) {
+	b := provisioned(t, 1)
+	send := func(body string) *jetstream.PubAck {
+		msg := nats.NewMsg("tool.result.t1")
+		msg.Header.Set(nats.MsgIdHdr, "mine")
+		msg.Data = []byte(body)
+		ack, err := b.JetStream().PublishMsg(testContext(t), msg)
+		require.NoError(t, err)
+		return ack
+	}
+	first, ctx := send("1"), testContext(t)
+	for second := send("2"); second.Sequence == first.Sequence; second = send("2") {
+		require.True(t, second.Duplicate)
+		require.NoError(t, ctx.Err())
+	}
+	m, err := NewLogReader(b.JetStream(), StreamEvents).Get(ctx, first.Sequence+1)
+	require.NoError(t, err)
+	require.Equal(t, "2", string(m.Data))
 }
 
 func TestProvisionRefusesWhatWouldLoseEvents(t *testing.T) {
