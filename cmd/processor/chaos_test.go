@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"precis/internal/processor"
+	"precis/internal/race"
 )
 
 var (
@@ -42,6 +43,7 @@ providers: {summarizer: {kind: anthropic, base_url: "%s", model: claude-haiku-4-
 //
 //	go test ./cmd/processor -run Chaos -v -timeout 60m -chaos.events 20000
 func TestAuditOfChaos(t *testing.T) {
+	race.Slow(t)
 	if testing.Short() {
 		t.Skip("kills the program for many seconds")
 	}

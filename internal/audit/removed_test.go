@@ -13,6 +13,7 @@ import (
 	"precis/internal/audit"
 	"precis/internal/broker"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/state"
 )
 
@@ -69,6 +70,7 @@ func gone(t *testing.T, rep *audit.Report, first uint64) {
 // What is missing at the start of EVENTS is a finding that names the sequences, unless a retention on record may have
 // removed it: without one, and with one that is younger than what is missing.
 func TestRemovedEvents(t *testing.T) {
+	race.Slow(t)
 	for _, c := range []struct {
 		name    string
 		keep    time.Duration // retention on record
@@ -148,6 +150,7 @@ func forge(typ events.Type, change map[string]any) func(*testing.T, []broker.Sto
 
 // Whatever is missing, of another thread than those that retention has cut everything is still checked.
 func TestForgedBehindRemovedEvents(t *testing.T) {
+	race.Slow(t)
 	for _, keep := range []time.Duration{0, 30 * time.Minute} {
 		for _, r := range removals[:2] {
 			t.Run(fmt.Sprintf("retention %s, %s", keep, r.name), func(t *testing.T) {

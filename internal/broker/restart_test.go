@@ -13,6 +13,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/pubsub/tests"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+
+	"precis/internal/race"
 )
 
 // restartable is an embedded server on a fixed port that can go away and come
@@ -76,8 +78,9 @@ func TestRestartCommand(t *testing.T) {
 }
 
 func TestWatermillSuiteReconnect(t *testing.T) {
-	if testing.Short() || raceEnabled {
-		t.Skip("takes ten seconds, and races with itself (its recorder appends while it compares)")
+	race.Slow(t) // and it races with itself: its recorder appends while it compares
+	if testing.Short() {
+		t.Skip("takes ten seconds")
 	}
 	r := newRestartable(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

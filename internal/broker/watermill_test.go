@@ -13,6 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+
+	"precis/internal/race"
 )
 
 // suite gives each test of Watermill's suite a stream of its own, made when its
@@ -86,7 +88,7 @@ func (s *suite) stream(t *testing.T) (string, *memoryLanes) {
 func (s *suite) run(t *testing.T, f tests.Features) {
 	f.GuaranteedOrder = true
 	f.Persistent = true
-	f.ForceShort = testing.Short() || raceEnabled // thousands of messages more find nothing more
+	f.ForceShort = testing.Short() || race.Enabled // thousands of messages more find nothing more
 	tests.TestPubSub(t, f, s.pair, func(t *testing.T, _ string) (message.Publisher, message.Subscriber) { return s.pair(t) })
 }
 

@@ -15,6 +15,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/internal/service"
 	"precis/summarize"
 	"precis/summarize/prompt"
@@ -34,7 +35,7 @@ const every = 20
 // running service: within the budget, valid for the provider, no orphan, what must stand verbatim verbatim;
 // the same again byte for byte, and its beginning as it was while messages are appended.
 func TestContextOfRealTranscripts(t *testing.T) {
-	slow(t)
+	race.Slow(t)
 	threads := readTranscripts(t)
 	c := settings(t)
 	c.Policies[0].Compaction.Trigger = summarize.Condition{Tokens: 12000}

@@ -1,6 +1,7 @@
 package processor_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -15,16 +16,17 @@ import (
 
 	"precis/internal/broker"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/internal/recovery"
 	"precis/state"
 )
 
-var rollbackSeeds = flag.Int("crash.rollbacks", 4, "how many schedules each of TestRollbackCrashSchedules and TestTailLossCrashSchedules runs")
+var rollbackSeeds = flag.Int("crash.rollbacks", 0, "how many schedules each of TestRollbackCrashSchedules and TestTailLossCrashSchedules runs; 0: 4, and 1 with the race detector")
 
 // Between two lives the streams, or one of them, fall back to an earlier day, and grow again: a processor whose store
 // knows more than that day may not start, and one whose store does not goes on.
 func TestRollbackCrashSchedules(t *testing.T) {
-	runSchedules(t, *rollbackSeeds, func(s *schedule) { s.rolledBack = newServer(s.t) })
+	runSchedules(t, cmp.Or(*rollbackSeeds, race.Fewer(1, 4)), func(s *schedule) { s.rolledBack = newServer(s.t) })
 }
 
 // backup is a server's files, and where its streams ended then.
@@ -107,7 +109,8 @@ func (s *schedule) known(b backup, streams []string) (more bool) {
 // A server loses its last writes while a processor runs, and agents are there first when it comes back: the processor
 // ends, and none of what came after is applied.
 func TestTailLossCrashSchedules(t *testing.T) {
-	for seed := *crashFirst; seed < *crashFirst+uint64(*rollbackSeeds); seed++ {
+	seeds := cmp.Or(*rollbackSeeds, race.Fewer(1, 4))
+	for seed := *crashFirst; seed < *crashFirst+uint64(seeds); seed++ {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
 			s, c := newServer(t), settings(t)

@@ -1,6 +1,7 @@
 package processor_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -22,13 +23,14 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/internal/secrets"
 	"precis/state"
 	"precis/summarize"
 )
 
 var (
-	crashSeeds = flag.Int("crash.seeds", 50, "how many crash schedules TestCrashSchedules runs")
+	crashSeeds = flag.Int("crash.seeds", 0, "how many crash schedules TestCrashSchedules runs; 0: 50, and 12 with the race detector")
 	crashFirst = flag.Uint64("crash.first", 1, "the first seed")
 )
 
@@ -100,7 +102,7 @@ type schedule struct {
 }
 
 func TestCrashSchedules(t *testing.T) {
-	runSchedules(t, *crashSeeds, func(*schedule) {})
+	runSchedules(t, cmp.Or(*crashSeeds, race.Fewer(12, 50)), func(*schedule) {})
 }
 
 // runSchedules runs schedules that prepare has a last look at.

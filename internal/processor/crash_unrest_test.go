@@ -1,6 +1,7 @@
 package processor_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"slices"
@@ -10,22 +11,15 @@ import (
 	"precis/events"
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/summarize"
 )
 
-var restlessSeeds = flag.Int("crash.restless", fewRestless(), "how many schedules TestRestlessCrashSchedules runs")
-
-// fewRestless take some 30 s of processor time; with the race detector each takes four times as long or more.
-func fewRestless() int {
-	if underRace {
-		return 4
-	}
-	return 12
-}
+var restlessSeeds = flag.Int("crash.restless", 0, "how many schedules TestRestlessCrashSchedules runs; 0: 12, and 4 with the race detector")
 
 // Beside the events there are reloads, sweeps, idle threads, requests, and stores that are lost.
 func TestRestlessCrashSchedules(t *testing.T) {
-	runSchedules(t, *restlessSeeds, func(s *schedule) {
+	runSchedules(t, cmp.Or(*restlessSeeds, race.Fewer(4, 12)), func(s *schedule) {
 		s.restless = true
 		other := s.config.Policies[0]
 		other.Name, other.ToolOutput.MaxSummaryChars, other.Compaction.MaxSummaryTokens = "other", 700, 250

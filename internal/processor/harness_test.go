@@ -22,14 +22,6 @@ import (
 // patience bounds what a test waits for; nothing here takes a hundredth of it.
 const patience = 60 * time.Second
 
-// slow is for tests that take a minute, and many with the race detector.
-func slow(t *testing.T) {
-	t.Helper()
-	if underRace {
-		t.Skip("takes many minutes with the race detector: go test without -race runs it, and .ci/run does")
-	}
-}
-
 func within(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -10,6 +10,7 @@ import (
 
 	"precis/events"
 	"precis/internal/config"
+	"precis/internal/race"
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
@@ -18,6 +19,7 @@ import (
 // What tokens_live says is what stands in the prompt, and what a current compaction stands for is what would
 // stand there without it: whatever was edited or deleted under it, and whatever became stale.
 func TestLiveTokensAreWhatStandsInThePrompt(t *testing.T) {
+	race.Slow(t)
 	for name, change := range map[string]func(*summarize.Policy){
 		"made again":           func(*summarize.Policy) {},
 		"raw meanwhile":        func(p *summarize.Policy) { p.Staleness.Meanwhile = summarize.MeanwhileRaw },

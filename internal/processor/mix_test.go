@@ -10,6 +10,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
+	"precis/internal/race"
 	"precis/state"
 	"precis/summarize"
 )
@@ -18,7 +19,7 @@ import (
 // has a source whose content differs from what it was made from. The walk over the log that says so knows
 // nothing of the fold.
 func TestNoActiveSummaryOfAChangedSource(t *testing.T) {
-	slow(t)
+	race.Slow(t)
 	c := settings(t)
 	c.Policies[0].Tokenizer = "estimate"
 	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 12}

@@ -9,13 +9,14 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/summarize"
 )
 
 // TestCompactionsOfRealTranscripts runs a processor on the real transcripts, with a compaction at 20,000 tokens
 // that keeps 20 messages, and measures every compaction that it makes, by its pass over the thread.
 func TestCompactionsOfRealTranscripts(t *testing.T) {
-	slow(t)
+	race.Slow(t)
 	for _, tt := range []struct {
 		name          string
 		tokens, chars int

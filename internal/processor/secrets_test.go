@@ -15,6 +15,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/internal/secrets/samples"
 	"precis/summarize"
 )
@@ -51,6 +52,7 @@ const echoKey = "plain words for a key"
 // Nothing that a processor publishes, shows as a summary or sends to a model has a piece of a secret in it that an
 // agent, a tool or a model has brought, or that its configuration names.
 func TestNoSecretLeavesTheProcessor(t *testing.T) {
+	race.Slow(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	for _, mode := range []string{summarize.ModeRules, summarize.ModeLLM} {

@@ -14,6 +14,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
+	"precis/internal/race"
 	"precis/summarize"
 )
 
@@ -122,6 +123,7 @@ func TestTrimmedOnesAreMadeAgainAFewAtAnEvent(t *testing.T) {
 // Where the record ends in the middle of what an event has made again, the rest is made that it would have made, and
 // no more.
 func TestTrimmedOnesAreMadeAgainBehindALostTail(t *testing.T) {
+	race.Slow(t)
 	s, _ := trimmedThread(t)
 	before := len(placed(s))
 	for i := range 8 {

@@ -10,6 +10,7 @@ import (
 	"precis/events"
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/internal/service"
 	"precis/summarize"
 )
@@ -20,7 +21,7 @@ const blocker = "blocker"
 // What becomes of a summary that goes stale: testdata/staleness.txt says it of every kind, reason, action and
 // moment, and this holds a running processor to it. What is on record is borne out by a replay.
 func TestStaleness(t *testing.T) {
-	slow(t)
+	race.Slow(t)
 	table, models, c := readTable(t), newHeldModels(t), settings(t)
 	p := &c.Policies[0]
 	p.Name, p.Match, p.Mode, p.Provider = blocker, summarize.Match{ThreadID: blocker + "*"}, summarize.ModeLLM, blocker

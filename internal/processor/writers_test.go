@@ -1,6 +1,7 @@
 package processor_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -15,11 +16,12 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/internal/secrets"
 	"precis/state"
 )
 
-var rivalSeeds = flag.Int("crash.rivals", 4, "how many schedules TestSecondWriterCrashSchedules runs")
+var rivalSeeds = flag.Int("crash.rivals", 0, "how many schedules TestSecondWriterCrashSchedules runs; 0: 4, and 1 with the race detector")
 
 // replayed audits the streams alone.
 func replayed(t *testing.T, b *broker.Broker) []audit.Finding {
@@ -123,7 +125,7 @@ func TestTwoWriters(t *testing.T) {
 
 // A second processor writes to the same streams for a while, with a store of its own.
 func TestSecondWriterCrashSchedules(t *testing.T) {
-	runSchedules(t, *rivalSeeds, func(s *schedule) {
+	runSchedules(t, cmp.Or(*rivalSeeds, race.Fewer(1, 4)), func(s *schedule) {
 		if s.rivals = true; !s.byModel { // what rules say is the same, byte for byte
 			s.byModel, s.config = true, withModel(t, s.config)
 		}

@@ -3,6 +3,8 @@ package secrets
 import (
 	"strings"
 	"testing"
+
+	"precis/internal/race"
 )
 
 // dense are pieces that cost much to look at where nothing else stands in a text.
@@ -22,6 +24,7 @@ func repeated(piece string, length int) string {
 // Nobody can make a partition wait with a text: what expressions read of it is bounded by its length, and so is
 // what they find.
 func TestWorkIsBoundedByTheText(t *testing.T) {
+	race.Slow(t)
 	m := masker(t)
 	most := 0
 	for _, piece := range dense {
@@ -42,6 +45,7 @@ func TestWorkIsBoundedByTheText(t *testing.T) {
 
 // What there was no budget for is masked: a secret can't be hidden behind a wall of names.
 func TestASecretBehindAWallIsMasked(t *testing.T) {
+	race.Slow(t)
 	m := masker(t)
 	secret := made("gh", "p_", letters(36, alnum))
 	for _, piece := range dense {

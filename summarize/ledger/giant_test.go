@@ -9,14 +9,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
+	"precis/internal/race"
 )
 
 // A leaf is small whatever stands in its messages: the most that an event can bring is brought in every
 // place that a ledger takes something from.
 func TestGiantMessages(t *testing.T) {
-	if underRace {
-		t.Skip("a measure of one goroutine")
-	}
+	race.Slow(t)
 	const size = 1 << 20
 	long := strings.Repeat("x_1/", size/4)
 	lines := func(form string) string {

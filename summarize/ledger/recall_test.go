@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"precis/events"
+	"precis/internal/race"
 	"precis/summarize"
 	"precis/summarize/cut"
 	"precis/summarize/tokens"
@@ -145,12 +146,14 @@ func rollEachTurn(th thread) []pass {
 
 // TestRecall holds the figures on the real transcripts; half of the threads were used to choose weights.
 func TestRecall(t *testing.T) {
+	race.Slow(t)
 	measure(t, passes(t, transcripts(t)), 0.37, 0.475)
 }
 
 // TestRecallEachTurn measures where plain ways do best: most of the passes have little to stand for, or the newest
 // messages are so large that they are what is written about next.
 func TestRecallEachTurn(t *testing.T) {
+	race.Slow(t)
 	var all []pass
 	for _, th := range transcripts(t) {
 		all = append(all, rollEachTurn(th)...)

@@ -23,9 +23,6 @@ type thread struct {
 // project; the test is skipped where there are none.
 func transcripts(t testing.TB) []thread {
 	t.Helper()
-	if underRace {
-		t.Skip("a measure of one goroutine")
-	}
 	dir := cmp.Or(os.Getenv("PRECIS_TRANSCRIPTS"), filepath.Join(projectRoot(t), "..", "shared", "data", "dev"))
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil || len(files) == 0 {

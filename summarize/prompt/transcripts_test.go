@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"precis/events"
+	"precis/internal/race"
 	"precis/summarize"
 	"precis/summarize/cut"
 	"precis/summarize/ledger"
@@ -20,6 +21,7 @@ import (
 // TestTranscripts makes the prompt of every real thread at every 20th event, for three limits and in three
 // formats, with the thread's tool outputs and older messages summarized as they would be.
 func TestTranscripts(t *testing.T) {
+	race.Slow(t)
 	count, err := tokens.For(tokens.Estimate)
 	if err != nil {
 		t.Fatal(err)
@@ -213,9 +215,6 @@ func (s *session) prefixStands(t *testing.T, format string, before, now Prompt) 
 }
 
 func transcripts(t *testing.T) [][]*events.Message {
-	if underRace {
-		t.Skip("a check in one goroutine")
-	}
 	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+
+	"precis/internal/race"
 )
 
 // This measures what recall.py measures, on the same transcripts: of the identifiers that a tool output
@@ -229,6 +231,7 @@ const (
 // (a number of texts, without the identifiers before them), PRECIS_RULES_DUMP a file to write the
 // summaries of all outputs to, for recall.py itself.
 func TestRecall(t *testing.T) {
+	race.Slow(t)
 	threads := transcripts(t)
 	win := standard
 	if s := os.Getenv("PRECIS_RULES_WINDOW"); s != "" {

@@ -8,6 +8,8 @@ import (
 	"github.com/dlclark/regexp2/v2"
 	"github.com/tiktoken-go/tokenizer/codec"
 	"pgregory.net/rapid"
+
+	"precis/internal/race"
 )
 
 // reference counts by the book: the published pattern in a backtracking engine, then the textbook
@@ -85,6 +87,7 @@ func (r reference) check(t fataler, text string) {
 
 // TestCountsAsTheReference draws words, runs of one part, and any bytes.
 func TestCountsAsTheReference(t *testing.T) {
+	race.Slow(t)
 	part := rapid.OneOf(
 		rapid.SampledFrom([]string{" the", "Foo", "bar", "_", "(", ");\n", "\t\t", "    ", "==", "a", "b", "ab", "\n", "\n \n", "42", "中", "文", "🙂", "é", "\xff", "\xe4\xb8", "<|endoftext|>"}),
 		rapid.String(),

@@ -1,6 +1,10 @@
 package tokens
 
-import "testing"
+import (
+	"testing"
+
+	"precis/internal/race"
+)
 
 // sampled is how many messages of a file are compared: the reference takes seconds a megabyte.
 const sampled = 300
@@ -8,6 +12,7 @@ const sampled = 300
 // TestTranscriptsCountAsTheReference: on contents and calls' arguments, the same as the
 // reference and, where it follows the pattern, the library.
 func TestTranscriptsCountAsTheReference(t *testing.T) {
+	race.Slow(t)
 	if testing.Short() {
 		t.Skip("short: the reference is slow")
 	}

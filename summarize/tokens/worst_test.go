@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"precis/internal/race"
 )
 
 // worst are the texts whose pieces don't end, or whose runs a backtracking pattern goes through
@@ -55,6 +57,7 @@ func TestMergingGrowsAlmostLinearly(t *testing.T) {
 
 // TestWorstCaseTimes prints what the worst texts cost; no time is asserted, since machines differ.
 func TestWorstCaseTimes(t *testing.T) {
+	race.Slow(t)
 	if testing.Short() {
 		t.Skip("short: prints only")
 	}

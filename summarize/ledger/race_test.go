@@ -1,7 +1,0 @@
-//go:build race
-
-package ledger
-
-// underRace: measures over all transcripts run in one goroutine, so the race detector has nothing to find
-// there, and takes minutes.
-const underRace = true
