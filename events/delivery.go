@@ -78,7 +78,7 @@ func deliveryOf(msg jetstream.Msg) (Delivery, error) {
 	d := Delivery{Seq: meta.Sequence.Stream, Time: meta.Timestamp, Attempt: meta.NumDelivered, Data: msg.Data()}
 	t, token, ok := ParseSubject(msg.Subject())
 	if !ok {
-		return Delivery{}, fmt.Errorf("read delivery: subject %q is no record's", msg.Subject())
+		return Delivery{}, fmt.Errorf("read delivery: subject %q is not a record's", msg.Subject())
 	}
 	d.Type = t
 	if thread, err := ThreadOf(token); err == nil {

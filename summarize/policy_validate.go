@@ -102,7 +102,7 @@ func (v *policyJudge) prompt(use, text string) {
 
 func (v *policyJudge) glob(key, pattern string) {
 	if _, err := path.Match(pattern, ""); err != nil {
-		v.wrong(key, "%q is no glob; allowed: *, ?, [a-z], and \\ before a literal one of them", pattern)
+		v.wrong(key, "%q is not a glob; allowed: *, ?, [a-z], and \\ before a literal one of them", pattern)
 	}
 }
 

@@ -131,17 +131,17 @@ func TestContext(t *testing.T) {
 		"precis.thread.context.s1": "409 stale_summary: sum_1",
 	})
 	got := command(t, b, "", "context", "t1", "--max-tokens", "8000", "--format", "openai")
-	got.wants(t, exitDone, "", "3 tokens, 0 summaries, 1 messages left out")
+	got.wants(t, exitDone, "", "3 tokens, 1 message dropped")
 	if want := "[\n\t{\n\t\t\"role\": \"user\",\n\t\t\"content\": \"hi\"\n\t}\n]\n"; got.stdout != want {
 		t.Errorf("printed %q, want %q", got.stdout, want)
 	}
 	if got := <-asked; !strings.Contains(got, `"format":"openai"`) || !strings.Contains(got, `"max_tokens":8000`) {
 		t.Errorf("asked %s", got)
 	}
-	command(t, b, "", "context", "a1", "--max-tokens", "2", "--json").wants(t, exitWrong, `"within_budget":false`, "does not fit into 2 tokens")
+	command(t, b, "", "context", "a1", "--max-tokens", "2", "--json").wants(t, exitWrong, `"within_budget":false`, "do not fit into 2 tokens")
 	<-asked
 	got = command(t, b, "", "context", "a1", "--max-tokens", "2", "--format", "anthropic")
-	got.wants(t, exitWrong, "", "does not fit into 2 tokens")
+	got.wants(t, exitWrong, "", "do not fit into 2 tokens")
 	var body map[string][]any
 	if err := json.Unmarshal([]byte(got.stdout), &body); err != nil || len(body["system"]) != 1 || body["messages"] == nil {
 		t.Errorf("anthropic: %v\n%s", err, got.stdout)

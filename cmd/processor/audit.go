@@ -17,15 +17,15 @@ import (
 type auditCmd struct {
 	serverFlags
 	Thread    string  `arg:"" help:"The thread's id."`
-	At        string  `placeholder:"TIME|SEQ" help:"Tell the story up to a time or an event, and show the prompt that an agent would have been given then."`
-	HTML      string  `name:"html" type:"path" placeholder:"FILE" help:"Write the story as one page for a browser, with everything in it."`
-	MaxTokens *int    `name:"max-tokens" placeholder:"N" help:"With --at: the most tokens that the prompt may have; 0, or without it, no limit."`
-	Format    *string `enum:"openai,anthropic,messages" placeholder:"F" help:"With --at: openai, anthropic or messages (messages)."`
+	At        string  `placeholder:"TIME|SEQ" help:"Stop at a time or an event, and show the prompt that an agent would have got then."`
+	HTML      string  `name:"html" type:"path" placeholder:"FILE" help:"Write the story as a self-contained HTML page."`
+	MaxTokens *int    `name:"max-tokens" placeholder:"N" help:"With --at: the prompt's limit in tokens; 0: no limit (0)."`
+	Format    *string `enum:"openai,anthropic,messages" placeholder:"F" help:"With --at: format of the prompt: openai, anthropic or messages (messages)."`
 }
 
 // Help shows the command used.
 func (auditCmd) Help() string {
-	return `Folds the thread's log again, with every check of replay, and tells what happened in order: messages, tool outputs, summaries with what they replaced, invalidations with their causes, usage and cost. With --at, it stops at a moment and shows exactly the context of that moment; a model's text is taken from the record.
+	return `Folds the thread's log again with every check of replay and lists what happened in order: messages, tool outputs, summaries and what they replaced, invalidations and their causes, usage and cost. With --at it stops at that moment and shows exactly the context of that moment; a model's text is taken from the record.
 
 Examples:
 
@@ -117,7 +117,7 @@ func (c *auditCmd) show(a *app, s *audit.Story) (err error) {
 		if err := writePage(c.HTML, s); err != nil {
 			return err
 		}
-		a.note("%s written: open it in a browser", c.HTML)
+		a.note("wrote %s; open it in a browser", c.HTML)
 	}
 	if c.JSON {
 		a.json(s)
@@ -125,7 +125,7 @@ func (c *auditCmd) show(a *app, s *audit.Story) (err error) {
 		printStory(a, s)
 	}
 	if len(s.Findings) > 0 {
-		return wrong("%s findings: the log does not bear out what is on record", grouped(int64(len(s.Findings))))
+		return wrong("%s: the log contradicts the records", counted(len(s.Findings), "discrepancy"))
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 func printStory(a *app, s *audit.Story) {
 	printHead(a, s)
 	if !s.Log.Whole {
-		a.printf("\nThe log begins at event %s: what was before is gone, and the story may begin in its middle.\n", grouped(int64(s.Log.FirstSeq)))
+		a.printf("\nThe log begins at event %s. Earlier events are gone, so the history may be incomplete.\n", grouped(s.Log.FirstSeq))
 	}
 	a.printf("\nWHAT HAPPENED\n")
 	for _, e := range s.Entries {
@@ -36,9 +36,9 @@ func printStory(a *app, s *audit.Story) {
 		printFindings(a, &audit.Report{Findings: s.Findings})
 		return
 	}
-	a.printf("Every step was checked against the log: nothing found.\n")
+	a.printf("Every step was checked against the log. No discrepancies.\n")
 	for _, u := range s.Unproved {
-		a.printf("Not provable: %s × %s\n", grouped(int64(u.Count)), u.Reason)
+		a.printf("Not provable: %s × %s\n", grouped(u.Count), u.Reason)
 	}
 }
 
@@ -49,14 +49,19 @@ func printHead(a *app, s *audit.Story) {
 	t.add("agent", orDash(s.Agent))
 	t.add("policy", orDash(s.Policy))
 	t.add("up to", fmt.Sprintf("event %d", s.EventSeq))
-	t.add("events", fmt.Sprintf("%d messages, %d tool results, %d edits, %d duplicates, %d rejected", c.Messages, c.ToolResults, c.Edits, c.Duplicates, c.Rejected))
+	t.add("events", list(counted(c.Messages, "message"), counted(c.ToolResults, "tool result"), counted(c.Edits, "edit"),
+		counted(c.Duplicates, "duplicate"), grouped(c.Rejected)+" rejected"))
 	t.add("tokens", strings.Replace(change(c.TokensTotal, c.TokensLive, "in its prompt"), "  ", " ", 1))
-	t.add("summaries", fmt.Sprintf("%d active, %d stale", c.SummariesActive, c.SummariesStale))
+	t.add("summaries", list(grouped(c.SummariesActive)+" active", grouped(c.SummariesStale)+" stale"))
+	if s.Totals.ModelCalls == 0 {
+		a.printf("%s", &t)
+		return
+	}
 	cost := dollars(&c.CostMicroUSD)
 	if c.CostUnknown > 0 {
-		cost += fmt.Sprintf(", and %d calls of unknown price", c.CostUnknown)
+		cost += fmt.Sprintf(", and %s of unknown price", counted(c.CostUnknown, "call"))
 	}
-	t.add("models", fmt.Sprintf("%d calls, %s tokens in, %s out, %s", s.Totals.ModelCalls, grouped(c.LLMInput), grouped(c.LLMOutput), cost))
+	t.add("models", fmt.Sprintf("%s, %s tokens in, %s out, %s", counted(s.Totals.ModelCalls, "call"), grouped(c.LLMInput), grouped(c.LLMOutput), cost))
 	a.printf("%s", &t)
 }
 
@@ -97,7 +102,7 @@ func standingLine(s *audit.Standing) string {
 
 // printMoment shows the prompt of the moment.
 func printMoment(a *app, s *audit.Story, r service.ContextReply) {
-	a.printf("\nTHE CONTEXT AT EVENT %d: %s tokens, %d summaries\n", s.EventSeq, grouped(int64(r.TokenCount)), len(r.SummaryIDs))
+	a.printf("\nTHE CONTEXT AT EVENT %d: %s tokens, %d summaries\n", s.EventSeq, grouped(r.TokenCount), len(r.SummaryIDs))
 	for _, part := range []jsontext.Value{r.System, r.Messages} {
 		if len(part) == 0 || part.Kind() == 'n' {
 			continue

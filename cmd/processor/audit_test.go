@@ -21,13 +21,13 @@ func TestReplayAndAudit(t *testing.T) {
 	p.do(t, sampleThread(), "publish", "-").wants(t, exitDone, "7 events", "")
 	p.awaits(t, "summary.invalidated", 1)
 
-	p.do(t, "", "replay").wants(t, exitDone, "Nothing found: the log bears out everything on record.", "")
-	p.do(t, "", "replay", "--thread", "t 1", "--no-rules").wants(t, exitDone, "of 1 threads", "")
-	p.do(t, "", "replay", "--agent", "nobody").wants(t, exitWrong, "Nothing matched", `the log knows no agent that began a thread: "nobody"`)
-	p.do(t, "", "replay", "--policy-name", "none", "--json").wants(t, exitWrong, `"findings":[]`, "the log knows no policy")
-	p.do(t, "", "replay", "--policy-name", "default").wants(t, exitDone, "Nothing found", "")
-	p.do(t, "", "replay", "--thread", "t 1", "--from", "2099-01-01").wants(t, exitDone, "Nothing matched", "")
-	p.do(t, "", "replay", "--from", "2099-01-01").wants(t, exitDone, "Nothing matched", "")
+	p.do(t, "", "replay").wants(t, exitDone, "No discrepancies: the log proves everything on record.", "")
+	p.do(t, "", "replay", "--thread", "t 1", "--no-rules").wants(t, exitDone, "of 1 thread", "")
+	p.do(t, "", "replay", "--agent", "nobody").wants(t, exitWrong, "Nothing in the log matches", `the log has no thread started by agent "nobody"`)
+	p.do(t, "", "replay", "--policy-name", "none", "--json").wants(t, exitWrong, `"findings":[]`, "the log has no decision of policy")
+	p.do(t, "", "replay", "--policy-name", "default").wants(t, exitDone, "No discrepancies", "")
+	p.do(t, "", "replay", "--thread", "t 1", "--from", "2099-01-01").wants(t, exitDone, "Nothing in the log matches", "")
+	p.do(t, "", "replay", "--from", "2099-01-01").wants(t, exitDone, "Nothing in the log matches", "")
 	p.do(t, "", "replay", "--from", "2026-01-02", "--to", "2026-01-01").wants(t, exitUsage, "", "--from 2026-01-02 is later than --to 2026-01-01")
 	var rep audit.Report
 	if err := json.Unmarshal([]byte(p.do(t, "", "replay", "--json").stdout), &rep); err != nil {
@@ -51,7 +51,7 @@ func TestReplayAndAudit(t *testing.T) {
 	p.do(t, "", "audit", "t 2").wants(t, exitWrong, "", "no event of the thread is in the log")
 	p.do(t, "", "audit", "t 1", "--at", "2001-01-01").wants(t, exitWrong, "", `no event of the thread had come by then: "t 1" begins with event 1, of 2`)
 	p.do(t, "", "audit", "t 1", "--max-tokens", "100").wants(t, exitUsage, "", "--max-tokens and --format go with --at")
-	p.do(t, "", "audit", "t 1", "--at", "soon").wants(t, exitUsage, "", "--at \"soon\" is no time")
+	p.do(t, "", "audit", "t 1", "--at", "soon").wants(t, exitUsage, "", "--at \"soon\" is not a time")
 
 	page := filepath.Join(t.TempDir(), "t1.html")
 	p.do(t, "", "audit", "t 1", "--html", page).wants(t, exitDone, "", "open it in a browser")
@@ -67,7 +67,7 @@ func TestReplayAndAudit(t *testing.T) {
 	if status := p.stop(); status != exitDone {
 		t.Fatalf("the processor ended with %d", status)
 	}
-	program(t, "", "replay", "--data", dir).wants(t, exitDone, "held against the log", "")
+	program(t, "", "replay", "--data", dir).wants(t, exitDone, "compared with the log", "")
 	// A server that is named is asked, also where it is the one that is asked otherwise.
 	program(t, "", "replay", "--data", dir, "--nats", "nats://127.0.0.1:4222", "--tlsca", "audit_test.go").wants(t, exitUnreachable, "", "connect to nats://127.0.0.1:4222")
 	program(t, "", "replay", "--data", t.TempDir()).wants(t, exitUsage, "", "give the directory that the processor ran with")
@@ -80,9 +80,9 @@ func TestReplayFinds(t *testing.T) {
 	p.awaits(t, "summary.invalidated", 1)
 	p.remove(t, "SUMMARIES", 18) // behind 17 partitions' config.applied
 	got := p.do(t, "", "replay")
-	got.wants(t, exitWrong, "summaries_unbroken", "findings: the log does not bear out what is on record")
+	got.wants(t, exitWrong, "summaries_unbroken", "discrepancies: the log contradicts the records")
 	got.wants(t, exitWrong, "chain", "")
-	p.do(t, "", "audit", "t 1").wants(t, exitWrong, "chain", "findings")
+	p.do(t, "", "audit", "t 1").wants(t, exitWrong, "chain", "discrepancies")
 
 	var rep struct {
 		Findings []map[string]any `json:"findings"`
@@ -96,8 +96,8 @@ func TestReplayFinds(t *testing.T) {
 			t.Errorf("a finding has %v", got)
 		}
 	}
-	p.do(t, "", "replay", "--thread", "t 2").wants(t, exitWrong, "Nothing matched", `the log knows no thread: "t 2"`)
-	p.do(t, "", "replay", "--to", "2001-01-01", "--thread", "t 1").wants(t, exitWrong, "Nothing matched", "up to 2001-01-01")
+	p.do(t, "", "replay", "--thread", "t 2").wants(t, exitWrong, "Nothing in the log matches", `the log has no thread "t 2"`)
+	p.do(t, "", "replay", "--to", "2001-01-01", "--thread", "t 1").wants(t, exitWrong, "Nothing in the log matches", "up to 2001-01-01")
 }
 
 // remove takes a message out of a stream.

@@ -19,7 +19,7 @@ import (
 // checkCmd checks a store at rest.
 type checkCmd struct {
 	Data string `default:"./data" type:"path" placeholder:"DIR" help:"The data directory (${default})."`
-	NATS string `name:"nats" placeholder:"URL" group:"Server" help:"The server whose log the store was made from; without one, the log in the data directory, where there is one."`
+	NATS string `name:"nats" placeholder:"URL" group:"Server" help:"Server with the log that the store was made from. Default: the log in the data directory, if there is one."`
 	loginFlags
 	JSON bool `name:"json" group:"Server" help:"Print JSON."`
 }
@@ -40,7 +40,7 @@ func (c checkCmd) Validate(given *kong.Context) error {
 
 // Help shows the command used.
 func (checkCmd) Help() string {
-	return `Reads everything in the store and reports what does not fit together. Where the log is at hand, it is folded again from the start, and every row in which the store differs is reported too. The processor must not be running.
+	return `Reads every row of the store and reports inconsistencies. If the log is available, folds it from the start and reports every row that differs. The processor must be stopped.
 
 Examples:
 
@@ -141,20 +141,20 @@ func (r checked) print(a *app, asJSON bool) error {
 		for _, p := range r.Problems {
 			a.printf("partition %d  thread %q  %s: want %s, got %s\n", p.Partition, p.Thread, p.Check, p.Want, p.Got)
 		}
-		held := "not held against a log"
+		compared := "not compared with a log"
 		if r.Log != "" {
-			held = "held against the log in " + r.Log
+			compared = "compared with the log in " + r.Log
 		}
 		if r.EventsFrom > 1 {
-			a.printf("EVENTS begins at %s: %s threads began before that, and are checked by themselves alone\n", grouped(int64(r.EventsFrom)), grouped(int64(r.ThreadsCut)))
+			a.printf("EVENTS begins at %s: %s began before that and not compared with it\n", grouped(r.EventsFrom), counted(r.ThreadsCut, "thread"))
 		}
 		for _, m := range r.Missing {
-			a.printf("the log has a gap: %s was deleted, or can't be read\n", m)
+			a.printf("the log has a gap: %s is deleted or unreadable\n", m)
 		}
-		a.printf("%d partitions checked, %s: %d problems\n", r.Partitions, held, len(r.Problems))
+		a.printf("checked %s, %s: %s\n", counted(r.Partitions, "partition"), compared, counted(len(r.Problems), "problem"))
 	}
 	if len(r.Missing) > 0 { // what differs may follow from that, and a store made again would be no better
-		return wrong("the log is wrong: restore it from a backup, if there is one; the store may be right")
+		return wrong("the log is damaged: restore it from a backup if there is one; the store may be correct")
 	}
 	if len(r.Problems) > 0 {
 		return wrong("%s", r.advice())
@@ -165,7 +165,7 @@ func (r checked) print(a *app, asJSON bool) error {
 // advice is what to do about a store with problems. One that differs from the log may be right, and the log not.
 func (r checked) advice() string {
 	if r.Log == "" {
-		return "the store is wrong: " + moveAway
+		return "the store is damaged: " + moveAway
 	}
-	return "the store is wrong, or the log has been tampered with: run processor replay first, and where it finds nothing, " + moveAway
+	return "the store is damaged, or the log was tampered with: run processor replay first, and if it finds no discrepancy, " + moveAway
 }

@@ -17,7 +17,7 @@ func TestCheckWithToken(t *testing.T) {
 	program(t, "", "demo", "--keep", dir).wants(t, exitDone, "", "")
 	t.Setenv("NATS_TOKEN", "s3cret")
 	program(t, "", "check", "--data", dir).wants(t, exitDone, "0 problems", "")
-	program(t, "", "check", "--data", dir, "--nats", "nats://ann:s3cret@[h").wants(t, exitUsage, "", `"nats://ann:xxxxx@[h" is no server's address`)
+	program(t, "", "check", "--data", dir, "--nats", "nats://ann:s3cret@[h").wants(t, exitUsage, "", `"nats://ann:xxxxx@[h" is not a server address`)
 	t.Setenv("NATS_TOKEN", "")
 
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
@@ -31,5 +31,5 @@ func TestCheckWithToken(t *testing.T) {
 	t.Cleanup(func() { shut(t, b) })
 	check := []string{"check", "--data", dir, "--nats", b.URL()}
 	program(t, "", check...).wants(t, exitUnreachable, "", "Authorization Violation")
-	program(t, "", append(check, "--token", "s3cret")...).wants(t, exitDone, "held against the log in nats://", "")
+	program(t, "", append(check, "--token", "s3cret")...).wants(t, exitDone, "compared with the log in nats://", "")
 }

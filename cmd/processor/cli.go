@@ -13,31 +13,31 @@ import (
 type cli struct {
 	Version kong.VersionFlag `help:"Print the version."`
 
-	Run  runCmd  `cmd:"" default:"withargs" help:"Run the processor (also with no command)."`
-	Demo demoCmd `cmd:"" help:"Run the main job on a sample, and tell what happens."`
+	Run  runCmd  `cmd:"" default:"withargs" help:"Run the processor (the default command)."`
+	Demo demoCmd `cmd:"" help:"Run the whole path on samples and explain each step."`
 
 	Publish publishCmd `cmd:"" help:"Publish event files."`
 	Tail    tailCmd    `cmd:"" help:"Follow events, summaries and rejections."`
 	Export  exportCmd  `cmd:"" help:"Write a thread's events as an event file."`
 
 	Thread   threadCmd   `cmd:"" help:"Show a thread's counters."`
-	Context  contextCmd  `cmd:"" help:"Show the prompt that an agent would be given."`
+	Context  contextCmd  `cmd:"" help:"Show the prompt that an agent would get."`
 	Message  messageCmd  `cmd:"" help:"Show a message's original text."`
-	Summary  summaryCmd  `cmd:"" help:"Show a summary and where it came from."`
+	Summary  summaryCmd  `cmd:"" help:"Show a summary and its sources."`
 	Rejected rejectedCmd `cmd:"" help:"List rejected events, or publish one again."`
-	Check    checkCmd    `cmd:"" help:"Check a store at rest, and hold it against the log."`
+	Check    checkCmd    `cmd:"" help:"Check a store at rest and compare it with the log."`
 
-	Audit  auditCmd  `cmd:"" help:"Tell a thread's story: what was summarized, from what, by what, for how much."`
-	Replay replayCmd `cmd:"" help:"Fold the log again and check every step."`
+	Audit  auditCmd  `cmd:"" help:"Show a thread's history: what was summarized, from what, how and at what cost."`
+	Replay replayCmd `cmd:"" help:"Fold the log again and verify every decision."`
 
-	Streams streamsCmd `cmd:"" help:"Show the streams as they are and as the configuration wants them, or change them."`
+	Streams streamsCmd `cmd:"" help:"Compare the streams with the configuration, or change them."`
 
-	Config configCmd `cmd:"" help:"Print the configuration in force and where each value came from."`
+	Config configCmd `cmd:"" help:"Print the configuration in force and the origin of each value."`
 }
 
-const description = `precis summarizes agents' tool outputs and threads beside the agents: events go in over NATS, summaries come out, and the log proves both.
+const description = `precis summarizes what AI agents read: events go in over NATS, summaries come out, and the log proves both.
 
-Exit status: 0 done, 1 it found something wrong, 2 wrong usage or configuration, 3 it can't reach what it needs.`
+Exit status: 0 done, 1 found something wrong, 2 wrong usage or configuration, 3 can't reach what it needs.`
 
 // helpWidth keeps help the same on every terminal.
 const helpWidth = 100
@@ -93,7 +93,7 @@ func emptyFlag(parsed *kong.Context) error {
 
 type exitCode int
 
-// usageError tells what is wrong with the command line and where to look.
+// usageError says what is wrong with the command line and where to look.
 func (a *app) usageError(args []string, parsed *kong.Context, err error) int {
 	hint := "processor --help"
 	if parsed != nil {
@@ -101,7 +101,7 @@ func (a *app) usageError(args []string, parsed *kong.Context, err error) int {
 			hint = "processor " + command.Name + " --help"
 		}
 	}
-	a.note("processor: %v\nSee %s.", err, hint)
+	a.note("processor: %s\nSee %s.", mistake(parsed, args, err), hint)
 	return exitUsage
 }
 

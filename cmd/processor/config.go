@@ -9,20 +9,20 @@ import (
 // configFlags are the flags that set configuration keys; what is not given leaves the key to the layers
 // below.
 type configFlags struct {
-	Config     string  `type:"path" placeholder:"FILE" help:"The configuration file ($$PRECIS_CONFIG)."`
-	Data       *string `placeholder:"DIR" help:"The data directory (data_dir, $$PRECIS_DATA_DIR; ./data)."`
-	NATS       *string `name:"nats" placeholder:"URL" help:"An external NATS server (nats.url, $$PRECIS_NATS_URL). Without: one inside this process."`
-	NATSListen *string `name:"nats-listen" placeholder:"ADDR" help:"Where the inner server listens (nats.listen, $$PRECIS_NATS_LISTEN; 127.0.0.1:4222)."`
-	HTTP       *string `name:"http" placeholder:"ADDR" help:"Where /healthz, /readyz and /metrics are (http.listen, $$PRECIS_HTTP_LISTEN; 127.0.0.1:8080)."`
-	Insecure   bool    `name:"insecure" help:"Let the inner server and HTTP listen beyond this machine without credentials (nats.insecure, http.insecure)."`
+	Config     string  `type:"path" placeholder:"FILE" help:"Configuration file ($$PRECIS_CONFIG)."`
+	Data       *string `placeholder:"DIR" help:"Data directory (data_dir, $$PRECIS_DATA_DIR; ./data)."`
+	NATS       *string `name:"nats" placeholder:"URL" help:"External NATS server (nats.url, $$PRECIS_NATS_URL). Default: a server inside this process."`
+	NATSListen *string `name:"nats-listen" placeholder:"ADDR" help:"Address of the embedded server (nats.listen, $$PRECIS_NATS_LISTEN; 127.0.0.1:4222)."`
+	HTTP       *string `name:"http" placeholder:"ADDR" help:"Address of /healthz, /readyz and /metrics (http.listen, $$PRECIS_HTTP_LISTEN; 127.0.0.1:8080)."`
+	Insecure   bool    `name:"insecure" help:"Let the embedded server and HTTP listen beyond this machine without credentials (nats.insecure, http.insecure)."`
 
-	Creds       *string `placeholder:"FILE" group:"Server" help:"A credentials file (nats.creds)."`
-	User        *string `placeholder:"NAME" group:"Server" help:"A user; with an inner server, the one that it asks for (nats.user)."`
-	PasswordEnv *string `name:"password-env" placeholder:"VAR" group:"Server" help:"The variable that holds the user's password (nats.password_env)."`
-	TokenEnv    *string `name:"token-env" placeholder:"VAR" group:"Server" help:"The variable that holds a token (nats.token_env)."`
-	TLSCA       *string `name:"tlsca" placeholder:"FILE" group:"Server" help:"The authority that the server's certificate is from (nats.tls.ca)."`
-	TLSCert     *string `name:"tlscert" placeholder:"FILE" group:"Server" help:"A client certificate; with an inner server, its own (nats.tls.cert)."`
-	TLSKey      *string `name:"tlskey" placeholder:"FILE" group:"Server" help:"The certificate's key (nats.tls.key)."`
+	Creds       *string `placeholder:"FILE" group:"Server" help:"Credentials file (nats.creds)."`
+	User        *string `placeholder:"NAME" group:"Server" help:"User; for the embedded server, the user that its clients present (nats.user)."`
+	PasswordEnv *string `name:"password-env" placeholder:"VAR" group:"Server" help:"Variable that holds the user's password (nats.password_env)."`
+	TokenEnv    *string `name:"token-env" placeholder:"VAR" group:"Server" help:"Variable that holds a token (nats.token_env)."`
+	TLSCA       *string `name:"tlsca" placeholder:"FILE" group:"Server" help:"Certificate authority of the server (nats.tls.ca)."`
+	TLSCert     *string `name:"tlscert" placeholder:"FILE" group:"Server" help:"Client certificate; for the embedded server, its own (nats.tls.cert)."`
+	TLSKey      *string `name:"tlskey" placeholder:"FILE" group:"Server" help:"Key of the certificate (nats.tls.key)."`
 }
 
 // setFlag is a flag that sets a key, and its value; nil where it is not given.
@@ -68,12 +68,12 @@ func (f configFlags) load(a *app) (*config.Config, error) {
 // configCmd prints what is in force.
 type configCmd struct {
 	configFlags
-	JSON bool `name:"json" help:"Print one value a line, as JSON."`
+	JSON bool `name:"json" help:"Print one value per line as JSON."`
 }
 
 // Help shows the command used.
 func (configCmd) Help() string {
-	return `A configuration file again, each value with where it came from: its default, the file and line, a variable or a flag. It takes the flags of run; secrets are not printed.
+	return `The output is a configuration file. Each value has its origin as a comment: default, file and line, variable or flag. Takes the flags of run. Secrets are not printed.
 
 Example:
 

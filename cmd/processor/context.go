@@ -11,14 +11,14 @@ import (
 type contextCmd struct {
 	serverFlags
 	Thread      string `arg:"" help:"The thread's id."`
-	MaxTokens   int    `name:"max-tokens" placeholder:"N" help:"The most tokens it may have; 0, or without it, no limit."`
-	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until this event, a publish ack's sequence, is in it."`
-	Format      string `enum:"openai,anthropic,messages" default:"messages" help:"openai, anthropic or messages (${default})."`
+	MaxTokens   int    `name:"max-tokens" placeholder:"N" help:"Limit in tokens; 0: no limit (0)."`
+	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until the event with this sequence (of a publish ack) is applied."`
+	Format      string `enum:"openai,anthropic,messages" default:"messages" help:"Format: openai, anthropic or messages (${default})."`
 }
 
 // Help shows the command used.
 func (contextCmd) Help() string {
-	return `Prints the compacted prompt of a thread as JSON, in the shape of a provider (for anthropic an object, since system stands beside the messages there): system messages, the current summary, what stays verbatim, tool outputs as their summaries. What had to be left out is told on standard error.
+	return `Prints the compacted prompt of a thread as JSON in a provider's format: system messages, the current summary, the messages that stay verbatim, tool outputs as their summaries. For anthropic it is an object, since system stands beside the messages. What had to be left out is reported on standard error.
 
 Example:
 
@@ -73,7 +73,7 @@ func (r *contextReply) print(a *app) error {
 		return err
 	}
 	a.printf("%s\n", body)
-	a.note("%d tokens, %d summaries, %d messages left out", r.TokenCount, len(r.SummaryIDs), len(r.DroppedMessageIDs))
+	a.note("%s", list(counted(r.TokenCount, "token"), counted(len(r.SummaryIDs), "summary"), counted(len(r.DroppedMessageIDs), "message")+" dropped"))
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (c *contextCmd) show(a *app, reply []byte) error {
 		return unreachable("read the answer: %w", err)
 	}
 	if !r.WithinBudget {
-		return wrong("what has to stay does not fit into %d tokens", c.MaxTokens)
+		return wrong("the messages that must stay do not fit into %d tokens", c.MaxTokens)
 	}
 	return nil
 }

@@ -24,10 +24,10 @@ func TestDamagedLog(t *testing.T) {
 	p.awaits(t, "summary.invalidated", 30)
 	p.stop()
 	seq := overwrite(t, dir, broker.StreamSummaries)
-	gap := fmt.Sprintf("the log has a gap: SUMMARIES %d was deleted, or can't be read", seq)
+	gap := fmt.Sprintf("the log has a gap: SUMMARIES %d is deleted or unreadable", seq)
 
 	check := program(t, "", "check", "--data", dir)
-	check.wants(t, exitWrong, gap, "the log is wrong: restore it")
+	check.wants(t, exitWrong, gap, "the log is damaged: restore it")
 	if strings.Contains(check.stderr, "state in the data directory") {
 		t.Errorf("the store is blamed:\n%s", check.stderr)
 	}

@@ -13,13 +13,13 @@ import (
 
 // demoCmd runs the main job on samples and tells what happens.
 type demoCmd struct {
-	Keep string `placeholder:"DIR" help:"Keep the data in this directory, for the other commands."`
-	JSON bool   `name:"json" help:"Print JSON: one fact a line."`
+	Keep string `placeholder:"DIR" help:"Keep the data in this directory for the other commands."`
+	JSON bool   `name:"json" help:"Print one JSON object per line."`
 }
 
 // Help shows the command used.
 func (demoCmd) Help() string {
-	return `Three agents publish a session each to a processor that is started for it, with a NATS server inside, on a free port: summaries of their large tool outputs come back, an edit and a deletion make two of them stale, and what is broken is rejected. Takes a second or two, needs nothing, and leaves nothing behind.
+	return `Starts a processor with an embedded NATS server on a free port. Three agents publish a session each: summaries of their large tool outputs come back, an edit and a deletion invalidate two of them, and broken events are rejected. Takes a second or two, needs nothing and leaves nothing behind.
 
 Examples:
 

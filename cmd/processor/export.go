@@ -22,9 +22,9 @@ type exportCmd struct {
 
 // Help shows the command used.
 func (exportCmd) Help() string {
-	return `Every event that the log holds of the thread and that can be read, in the log's order, duplicates and conflicts too: publishing the file into an empty server gives the same thread. What can't be read was rejected as it came, and never was part of the thread.
+	return `Writes every readable event of the thread in log order, duplicates and conflicts included: publishing the file into an empty server gives the same thread. Unreadable events were rejected when they came and were never part of the thread.
 
-With --records, what precis made instead, for auditors: summaries, invalidations or usage, of one thread or of all, with the agent and the policy of each, as JSON lines or CSV. The log is replayed for that; status 1 says that it does not bear out what is on record. In CSV, text that a spreadsheet would take for a formula has ' before it.
+With --records it writes what precis recorded instead: summaries, invalidations or usage of one thread or of all, with agent and policy, as JSON lines or CSV. The log is replayed for that; the exit status is 1 if the replay contradicts the records. In CSV, a cell that a spreadsheet would take for a formula begins with '.
 
 Examples:
 
@@ -81,7 +81,7 @@ func (c *exportCmd) export(ctx context.Context, a *app, log *source) error {
 	if written+unreadable == 0 {
 		return wrong("no event of the thread %q is in the log", printable(c.Thread))
 	}
-	a.note("%s events, %s left out", grouped(int64(written)), grouped(int64(unreadable)))
+	a.note("%s events, %s left out", grouped(written), grouped(unreadable))
 	return nil
 }
 

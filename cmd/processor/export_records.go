@@ -13,10 +13,10 @@ import (
 type exportRecords struct {
 	Records string `enum:",summaries,invalidations,usage" default:"" placeholder:"WHAT" help:"Write summaries, invalidations or usage instead of events."`
 	CSV     bool   `name:"csv" help:"With --records: CSV instead of JSON lines."`
-	By      string `placeholder:"KEYS" help:"With --records usage: add up by these: day or hour, agent, model, provider, policy, thread, outcome."`
-	From    string `placeholder:"TIME" help:"With --records: from this time on."`
+	By      string `placeholder:"KEYS" help:"With --records usage: group by day or hour, agent, model, provider, policy, thread, outcome."`
+	From    string `placeholder:"TIME" help:"With --records: from this time."`
 	To      string `placeholder:"TIME" help:"With --records: up to this time."`
-	Agent   string `placeholder:"ID" help:"With --records: of threads that this agent began."`
+	Agent   string `placeholder:"ID" help:"With --records: threads that this agent started."`
 	Model   string `placeholder:"NAME" help:"With --records: made by this model."`
 	Only    string `name:"policy-name" placeholder:"NAME" help:"With --records: decided under this policy."`
 }
@@ -58,9 +58,9 @@ func (c *exportCmd) records(ctx context.Context, a *app) error {
 		}
 		switch {
 		case !rep.Clean():
-			return wrong("%d findings: the log does not bear out what is on record; see processor replay", len(rep.Findings))
+			return wrong("%s: the log contradicts the records; see processor replay", counted(len(rep.Findings), "discrepancy"))
 		case filter.Named() && !rep.Known:
-			return wrong("the log knows no %s", asked(filter))
+			return wrong("the log has no %s", asked(filter))
 		}
 		return nil
 	})
@@ -87,7 +87,7 @@ func (c *exportCmd) pass(ctx context.Context, a *app, l *logAtHand, filter audit
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	a.note("%s %s", grouped(int64(count)), c.Records)
+	a.note("%s %s", grouped(count), c.Records)
 	return rep, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -74,16 +75,30 @@ func clip(text string, n int) string {
 }
 
 // counted is a number with its noun, in the singular or with an s.
-func counted(n int64, noun string) string {
-	if n != 1 {
+func counted[N int | int64 | uint64](n N, noun string) string {
+	stem, y := strings.CutSuffix(noun, "y")
+	switch {
+	case n == 1:
+	case y:
+		noun = stem + "ies"
+	default:
 		noun += "s"
 	}
 	return grouped(n) + " " + noun
 }
 
+// list joins what a count of things comes to; those of zero are left out, and nothing at all is "none".
+func list(counts ...string) string {
+	counts = slices.DeleteFunc(counts, func(text string) bool { return strings.HasPrefix(text, "0 ") })
+	if len(counts) == 0 {
+		return "none"
+	}
+	return strings.Join(counts, ", ")
+}
+
 // grouped writes a number with its thousands apart: 12,345.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
+func grouped[N int | int64 | uint64](n N) string {
+	digits := strconv.FormatInt(int64(n), 10)
 	sign := ""
 	if n < 0 {
 		sign, digits = "-", digits[1:]

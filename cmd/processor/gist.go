@@ -69,7 +69,7 @@ func messageGist(t events.Type, m *events.Message) string {
 	text := m.Content.Text()
 	parts := []string{m.MessageID}
 	if t == events.ToolResult {
-		parts = append(parts, m.ToolName, grouped(int64(utf8.RuneCountInString(text)))+" chars")
+		parts = append(parts, m.ToolName, grouped(utf8.RuneCountInString(text))+" chars")
 		if m.IsError != nil && *m.IsError || m.ExitCode != nil && *m.ExitCode != 0 {
 			parts = append(parts, "error")
 		}
@@ -90,7 +90,7 @@ func editGist(e *events.Edit) string {
 		return e.MessageID + " · deleted"
 	}
 	text := e.Content.Text()
-	return fmt.Sprintf("%s · %s chars · %q", e.MessageID, grouped(int64(utf8.RuneCountInString(text))), clip(text, gistChars))
+	return fmt.Sprintf("%s · %s chars · %q", e.MessageID, grouped(utf8.RuneCountInString(text)), clip(text, gistChars))
 }
 
 func createdGist(s events.Summary) string {

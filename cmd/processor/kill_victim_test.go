@@ -157,8 +157,8 @@ func (v *victim) check(t *testing.T) {
 		want string
 	}{
 		{[]string{"check"}, " 0 problems"},
-		{[]string{"replay"}, "Nothing found"},
-		{[]string{"replay", "--no-rules"}, "Nothing found"},
+		{[]string{"replay"}, "No discrepancies"},
+		{[]string{"replay", "--no-rules"}, "No discrepancies"},
 	} {
 		out, err := exec.CommandContext(t.Context(), v.program, append(step.args, "--data", v.dir)...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), step.want) {

@@ -13,14 +13,14 @@ type messageCmd struct {
 	serverFlags
 	Thread      string `arg:"" help:"The thread's id."`
 	Message     string `arg:"" help:"The message's id."`
-	Revision    *int   `placeholder:"N" help:"The text after N edits; 0 is the first. Without: the current one."`
+	Revision    *int   `placeholder:"N" help:"Text after N edits; 0 is the original. Default: the current one."`
 	Lines       string `placeholder:"A-B" help:"Only lines A to B, counted from 1."`
-	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until this event, a publish ack's sequence, is in it."`
+	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until the event with this sequence (of a publish ack) is applied."`
 }
 
 // Help shows the command used.
 func (messageCmd) Help() string {
-	return `The original text, which every omission mark in a summary points to.
+	return `Prints the original text. Omission marks in summaries name the message to ask for.
 
 Example:
 

@@ -16,16 +16,16 @@ import (
 // publishCmd publishes event files.
 type publishCmd struct {
 	serverFlags
-	Files   []string `arg:"" name:"file" help:"Event files; - is standard input."`
-	Wait    bool     `help:"Wait until the processor has decided every event, and report what it rejects."`
-	NoCheck bool     `name:"no-check" help:"Send events that are not valid, too: the processor rejects them."`
+	Files   []string `arg:"" name:"file" help:"Event files; - reads standard input."`
+	Wait    bool     `help:"Wait until the processor has decided every event, and report rejections."`
+	NoCheck bool     `name:"no-check" help:"Also send invalid events; the processor rejects them."`
 }
 
 // Help shows the command used.
 func (publishCmd) Help() string {
-	return `An event file has one event per line: its type and its data's fields in one object. Each event is checked before it is sent. A line that is not valid is reported with its place and skipped, the rest goes on, and the exit status is 1. Records that precis itself publishes (summaries, invalidations, usage, rejections), which "tail --json" writes too, are skipped and counted. Publishing a file again is safe: the processor ignores events that it has seen.
+	return `An event file has one event per line: an object with the type and the fields of its data. Each event is checked before it is sent. An invalid line is reported with its position and skipped, and the exit status is 1. Records that precis itself publishes (summaries, invalidations, usage, rejections; "tail --json" writes them too) are skipped and counted. Publishing a file again is safe: the processor ignores events that it knows.
 
-A valid event can still be rejected for what its thread holds (another message under the same id, an edit of no message). With --wait the command reports these with their lines and exits with 1. An edit that waits for its message is not decided yet.
+A valid event can still be rejected because of its thread's state (another message with the same id, an edit of an unknown message). With --wait the command reports these with their lines and exits with 1. An edit that still waits for its message is not decided.
 
 Examples:
 
@@ -129,8 +129,8 @@ func (c *publishCmd) finish(a *app, job *publishing, err error) error {
 }
 
 func (n publishCounts) String() string {
-	text := fmt.Sprintf("%s of %s from %s published in %.1fs", counted(n.Published, "event"), counted(int64(n.Threads), "thread"),
-		counted(int64(n.Files), "file"), n.Seconds)
+	text := fmt.Sprintf("%s of %s from %s published in %.1fs", counted(n.Published, "event"), counted(n.Threads, "thread"),
+		counted(n.Files, "file"), n.Seconds)
 	if n.LastSeq > 0 {
 		text += fmt.Sprintf(", the last as EVENTS %d", n.LastSeq)
 	}

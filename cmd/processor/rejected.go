@@ -16,12 +16,12 @@ import (
 // rejectedCmd lists what was rejected, or publishes one of it again.
 type rejectedCmd struct {
 	serverFlags
-	Retry *uint64 `placeholder:"SEQ" help:"Publish the event of this number again, byte for byte, where it was published first."`
+	Retry *uint64 `placeholder:"SEQ" help:"Publish the event of this rejection again, byte for byte, on its original subject."`
 }
 
 // Help shows the command used.
 func (rejectedCmd) Help() string {
-	return `Each rejection with its number, why, where, and how the event begins. A retry makes sense when the limit was raised, or the message that an edit waited for has come.
+	return `Lists each rejection with its number, the reason, the subject and the beginning of the event. Retry an event once the reason is gone: a limit was raised, or the message of an edit has arrived.
 
 Examples:
 
@@ -61,7 +61,7 @@ func (c *rejectedCmd) list(ctx context.Context, a *app, s *server) error {
 		return err
 	}
 	if !c.JSON {
-		a.note("%s rejected", grouped(int64(count)))
+		a.note("%s rejected", grouped(count))
 	}
 	return nil
 }

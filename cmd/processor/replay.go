@@ -18,20 +18,20 @@ import (
 // replayCmd folds the log again and checks every step.
 type replayCmd struct {
 	logFlags
-	Thread  string `placeholder:"ID" help:"Report on one thread; only that is read."`
-	Agent   string `placeholder:"ID" help:"Report on the threads that this agent began."`
-	Only    string `name:"policy-name" placeholder:"NAME" help:"Report on what this policy decided."`
-	From    string `placeholder:"TIME" help:"Report from this time on (2026-01-02T15:04:05Z, or a day)."`
+	Thread  string `placeholder:"ID" help:"Report on one thread; read no other."`
+	Agent   string `placeholder:"ID" help:"Report on the threads that this agent started."`
+	Only    string `name:"policy-name" placeholder:"NAME" help:"Report on decisions of this policy."`
+	From    string `placeholder:"TIME" help:"Report from this time (2026-01-02T15:04:05Z, or a day)."`
 	To      string `placeholder:"TIME" help:"Fold up to this time."`
-	Policy  string `type:"existingfile" placeholder:"FILE" help:"What if: fold the same log under this configuration file too, and show both side by side. Nothing is called or published."`
-	NoRules bool   `name:"no-rules" help:"Do not have the rules make every summary again: faster, and proves all but what the texts say."`
+	Policy  string `type:"existingfile" placeholder:"FILE" help:"What if: fold the same log under this configuration too, and compare. Calls and publishes nothing."`
+	NoRules bool   `name:"no-rules" help:"Do not recompute summaries by rules: faster, and proves everything but their texts."`
 }
 
 // Help shows the command used.
 func (replayCmd) Help() string {
-	return `Folds EVENTS and SUMMARIES from the start with the code that runs live, and checks each step: every event accounted for, every summary by rules made again byte for byte, its sources and their digest, every trigger and none missed under the configuration in force then, every edit followed by its invalidations, every cost by the prices on record, every chain unbroken. Nothing is published, and the processor may be running. With --data, a store at rest is held against the log too.
+	return `Folds EVENTS and SUMMARIES from the start with the code that runs live, and verifies each step: every event is accounted for, every summary by rules is recomputed byte for byte with its sources and their digest, every trigger fired and none was missed under the configuration of that time, every edit was followed by its invalidations, every cost follows from the prices on record, every chain is unbroken. Publishes nothing; the processor may be running. With --data it also compares a store at rest with the log.
 
-Prints what it found, and ends with status 1 if that is anything.
+Lists discrepancies; the exit status is 1 if there are any.
 
 Examples:
 
@@ -95,7 +95,7 @@ func timeFlag(name, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usage("%s %q is no time; write 2026-01-02T15:04:05Z, or a day: 2026-01-02 (UTC)", name, text)
+	return time.Time{}, usage("%s %q is not a time; write 2026-01-02T15:04:05Z, or a day: 2026-01-02 (UTC)", name, text)
 }
 
 // options of a replay over the log at hand.

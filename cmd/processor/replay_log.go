@@ -19,8 +19,8 @@ import (
 // logFlags are the flags of the commands that fold the log: a server's, or a data directory's own.
 type logFlags struct {
 	serverFlags
-	Data   string `type:"path" placeholder:"DIR" help:"The data directory of a processor that is not running: its store is held against the log, which is its own unless --nats names a server."`
-	Config string `type:"existingfile" env:"PRECIS_CONFIG" placeholder:"FILE" help:"The configuration that the processor runs with. The secrets that it names are masked by their values, so what is made again from a text with one in it needs them."`
+	Data   string `type:"path" placeholder:"DIR" help:"Data directory of a stopped processor: compare its store with the log, which is its own unless --nats names a server."`
+	Config string `type:"existingfile" env:"PRECIS_CONFIG" placeholder:"FILE" help:"Configuration of the processor. Its secrets are masked by value, so recomputing a text that contains one needs them."`
 }
 
 // logAtHand is an opened log with a scratch store to fold it into.

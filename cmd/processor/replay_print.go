@@ -11,7 +11,7 @@ import (
 	"precis/internal/audit"
 )
 
-// printReplay prints what a replay found; a finding is an error, and so is a name that the log does not know.
+// printReplay prints a report; a finding is an error, and so is a name that the log does not have.
 func printReplay(a *app, r *audit.Report, f audit.Filter, asJSON bool) error {
 	if asJSON {
 		a.json(r)
@@ -21,12 +21,12 @@ func printReplay(a *app, r *audit.Report, f audit.Filter, asJSON bool) error {
 		printVerdict(a, r, f)
 	}
 	if r.Clean() && f.Named() && !r.Known {
-		return wrong("the log knows no %s", asked(f))
+		return wrong("the log has no %s", asked(f))
 	}
 	if r.Clean() {
 		return nil
 	}
-	return wrong("%s findings: the log does not bear out what is on record", grouped(int64(len(r.Findings))+int64(r.More)))
+	return wrong("%s: the log contradicts the records", counted(uint64(len(r.Findings))+r.More, "discrepancy"))
 }
 
 // findingChars is how much of a text a finding's cell shows.
@@ -47,7 +47,7 @@ func printFindings(a *app, r *audit.Report) {
 	}
 	_ = w.Flush()
 	if r.More > 0 {
-		a.printf("… and %s more\n", grouped(int64(r.More)))
+		a.printf("… and %s more\n", grouped(r.More))
 	}
 	a.printf("\n")
 }
@@ -61,25 +61,25 @@ func tableCell(text string) string {
 
 func printProofs(a *app, r *audit.Report) {
 	var t table
-	t.add("log", fmt.Sprintf("EVENTS %s to %s%s", grouped(int64(r.Log.FirstSeq)), grouped(int64(r.Log.LastSeq)), between(r.Log.From, r.Log.To)))
+	t.add("log", fmt.Sprintf("EVENTS %s to %s%s", grouped(r.Log.FirstSeq), grouped(r.Log.LastSeq), between(r.Log.From, r.Log.To)))
 	if !r.Log.Whole {
 		t.add("", "events before that are gone"+cutText(r))
-		t.add("", "provable all the same: chains and their order, costs, causes, what was started and ended")
+		t.add("", "still provable: chains and their order, costs, causes, what was started and ended")
 	}
-	t.add("events", counts(r.Events)+fmt.Sprintf(", of %s threads", grouped(int64(r.Threads))))
+	t.add("events", counts(r.Events)+" of "+counted(r.Threads, "thread"))
 	t.add("records", counts(r.Records))
 	t.add("tokens", promptTokens(r.Totals.Tokens)+" in prompts")
 	t.add("proved", counts(r.Proved))
 	for i, u := range r.Unproved {
-		t.add(map[bool]string{true: "not provable"}[i == 0], grouped(int64(u.Count))+" × "+u.Reason)
+		t.add(map[bool]string{true: "not provable"}[i == 0], grouped(u.Count)+" × "+u.Reason)
 	}
 	if r.Pending > 0 {
-		t.add("under way", grouped(int64(r.Pending))+" decided or started just now, not on record yet")
+		t.add("under way", grouped(r.Pending)+" decided or started just now, not yet on record")
 	}
 	if r.Store != "" {
-		t.add("store", "held against the log: "+r.Store)
+		t.add("store", "compared with the log: "+r.Store)
 	}
-	t.add("speed", fmt.Sprintf("%s events in %s: %s a second", grouped(int64(r.Log.Read)), r.Took.Round(time.Millisecond), grouped(int64(r.EventsPerSecond))))
+	t.add("speed", fmt.Sprintf("%s events in %s: %s a second", grouped(r.Log.Read), r.Took.Round(time.Millisecond), grouped(int64(r.EventsPerSecond))))
 	a.printf("%s", &t)
 }
 
@@ -88,18 +88,18 @@ func printVerdict(a *app, r *audit.Report, f audit.Filter) {
 	switch narrowed := f.Named() || !f.From.IsZero() || !f.To.IsZero(); {
 	case !r.Clean():
 	case narrowed && !r.Matched():
-		a.printf("\nNothing matched: nothing in the log is what was asked for.\n")
+		a.printf("\nNothing in the log matches.\n")
 	default:
-		a.printf("\nNothing found: the log bears out everything on record.\n")
+		a.printf("\nNo discrepancies: the log proves everything on record.\n")
 	}
 }
 
 // asked is what a filter names, in words.
 func asked(f audit.Filter) string {
 	var parts []string
-	for _, p := range [][2]string{{"thread", f.Thread}, {"agent that began a thread", f.Agent}, {"policy that decided anything", f.Policy}} {
+	for _, p := range [][2]string{{"thread %q", f.Thread}, {"thread started by agent %q", f.Agent}, {"decision of policy %q", f.Policy}} {
 		if p[1] != "" {
-			parts = append(parts, fmt.Sprintf("%s: %q", p[0], p[1]))
+			parts = append(parts, fmt.Sprintf(p[0], p[1]))
 		}
 	}
 	text := strings.Join(parts, ", ")
@@ -114,9 +114,9 @@ func cutText(r *audit.Report) string {
 	if r.Log.Excused == 0 {
 		return ", and no retention on record accounts for that"
 	}
-	text := fmt.Sprintf(", by retention up to %s: %s threads began before, their counters and decisions are not provable; all others are", grouped(int64(r.Log.Excused)), grouped(int64(r.Log.Cut)))
+	text := fmt.Sprintf(", by retention up to %s: counters and decisions of %s that began earlier are not provable; all others are", grouped(r.Log.Excused), counted(r.Log.Cut, "thread"))
 	if r.Store == "" {
-		text += ", but for threads without a record: --data tells when these began"
+		text += "; --data also tells when threads without a record began"
 	}
 	return text
 }
@@ -134,7 +134,7 @@ func counts(by map[string]uint64) string {
 	slices.SortStableFunc(names, func(a, b string) int { return int(by[b]) - int(by[a]) })
 	var parts []string
 	for _, name := range names {
-		parts = append(parts, grouped(int64(by[name]))+" "+name)
+		parts = append(parts, grouped(by[name])+" "+name)
 	}
 	if len(parts) == 0 {
 		return "none"

@@ -44,7 +44,7 @@ func (c *replayCmd) whatIf(ctx context.Context, a *app, o audit.Options, bar *pr
 }
 
 func printWhatIf(a *app, w *audit.WhatIf, file string) {
-	a.printf("%s events of %s threads\n\n", grouped(int64(w.Log.Read)), grouped(int64(w.Threads)))
+	a.printf("%s of %s\n\n", counted(w.Log.Read, "event"), counted(w.Threads, "thread"))
 	out := tabwriter.NewWriter(a.stdout, 0, 0, 3, ' ', 0)
 	row := func(name string, of func(*audit.Totals) string) {
 		fmt.Fprintf(out, "%s\t%s\t%s\n", name, of(&w.Happened), of(&w.Imagined))
@@ -53,18 +53,18 @@ func printWhatIf(a *app, w *audit.WhatIf, file string) {
 	for _, kind := range kinds(w) {
 		row(kind+" summaries", func(t *audit.Totals) string { return madeText(t.Summaries[kind]) })
 	}
-	row("invalidated", func(t *audit.Totals) string { return grouped(int64(t.Invalidated)) })
+	row("invalidated", func(t *audit.Totals) string { return grouped(t.Invalidated) })
 	row("tokens of messages → prompts", func(t *audit.Totals) string { return promptTokens(t.Tokens) })
 	rowsOfThreads(out, w)
 	row("tokens saved", func(t *audit.Totals) string { return grouped(t.Saved()) })
 	row("model calls", func(t *audit.Totals) string {
-		return fmt.Sprintf("%s (%s in, %s out)", grouped(int64(t.ModelCalls)), grouped(t.InputTokens), grouped(t.OutputTokens))
+		return fmt.Sprintf("%s (%s in, %s out)", grouped(t.ModelCalls), grouped(t.InputTokens), grouped(t.OutputTokens))
 	})
 	row("cost", totalCost)
 	_ = out.Flush()
 	printBills(a, w)
 	if w.Findings > 0 {
-		a.printf("\nWhat happened has %s findings: see processor replay.\n", grouped(int64(w.Findings)))
+		a.printf("\nThe log has %s: see processor replay.\n", counted(w.Findings, "discrepancy"))
 	}
 }
 
@@ -85,9 +85,9 @@ func madeText(m *audit.Made) string {
 	}
 	var by []string
 	for _, method := range slices.Sorted(maps.Keys(m.Methods)) {
-		by = append(by, fmt.Sprintf("%s %s", grouped(int64(m.Methods[method])), method))
+		by = append(by, fmt.Sprintf("%s %s", grouped(m.Methods[method]), method))
 	}
-	return fmt.Sprintf("%s (%s)", grouped(int64(m.Count)), strings.Join(by, ", "))
+	return fmt.Sprintf("%s (%s)", grouped(m.Count), strings.Join(by, ", "))
 }
 
 // promptTokens is what messages hold, and what prompts hold of them.
@@ -112,7 +112,7 @@ func rowsOfThreads(out io.Writer, w *audit.WhatIf) {
 func totalCost(t *audit.Totals) string {
 	text := dollars(&t.CostMicroUSD)
 	if t.CostUnknown > 0 {
-		text += fmt.Sprintf(" and %s calls of unknown price", grouped(int64(t.CostUnknown)))
+		text += fmt.Sprintf(" and %s of unknown price", counted(t.CostUnknown, "call"))
 	}
 	return text
 }
@@ -125,6 +125,6 @@ func printBills(a *app, w *audit.WhatIf) {
 	a.printf("\nIf a model made the summaries that the rules make there (estimated, list prices):\n")
 	for _, b := range w.Estimates {
 		a.printf("  %s %s: %s for %s calls (%s tokens in, %s out)\n", printable(b.Provider), printable(b.Model),
-			dollars(b.CostMicroUSD), grouped(int64(b.Calls)), grouped(b.InputTokens), grouped(b.OutputTokens))
+			dollars(b.CostMicroUSD), grouped(b.Calls), grouped(b.InputTokens), grouped(b.OutputTokens))
 	}
 }

@@ -40,7 +40,7 @@ func (c *rejectedCmd) retry(ctx context.Context, a *app, s *server, seq uint64) 
 		return nil
 	}
 	a.printf("Published %d bytes again on %s, now EVENTS %d.\n", len(msg.Data), printable(msg.Subject), ack.Sequence)
-	a.note("Should it be rejected once more, \"processor rejected\" says why.")
+	a.note("If it is rejected again, \"processor rejected\" has the reason.")
 	return nil
 }
 

@@ -16,14 +16,14 @@ import (
 // runCmd runs the processor until it is told to stop.
 type runCmd struct {
 	configFlags
-	NoProvision bool   `name:"no-provision" help:"Do not make missing streams, only check the ones there are."`
-	LogLevel    string `name:"log-level" enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error (${default})."`
-	LogFormat   string `name:"log-format" enum:"auto,text,json" default:"auto" help:"text, json, or auto: text on a terminal (${default})."`
+	NoProvision bool   `name:"no-provision" help:"Check the streams; do not create missing ones."`
+	LogLevel    string `name:"log-level" enum:"debug,info,warn,error" default:"info" help:"Log level: debug, info, warn or error (${default})."`
+	LogFormat   string `name:"log-format" enum:"auto,text,json" default:"auto" help:"Log format: text, json, or auto: text on a terminal (${default})."`
 }
 
 // Help shows the command used.
 func (runCmd) Help() string {
-	return `Without --nats, a NATS server runs inside the process and keeps its log in the data directory; nothing else is needed. NATS_URL is for the other commands: it does not make run use another server.
+	return `Without --nats, a NATS server runs inside the process and keeps its log in the data directory; nothing else is needed. NATS_URL is for the other commands and has no effect on run.
 
 Examples:
 

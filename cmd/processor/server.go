@@ -16,20 +16,20 @@ import (
 // serverFlags are the flags of every command that talks to a server; the names and variables are the nats
 // tool's.
 type serverFlags struct {
-	NATS string `name:"nats" env:"NATS_URL" placeholder:"URL" group:"Server" help:"The NATS server (nats://127.0.0.1:4222)."`
+	NATS string `name:"nats" env:"NATS_URL" placeholder:"URL" group:"Server" help:"NATS server (nats://127.0.0.1:4222)."`
 	loginFlags
 	JSON bool `name:"json" group:"Server" help:"Print JSON."`
 }
 
 // loginFlags say who asks, and whom to trust.
 type loginFlags struct {
-	Creds    string `env:"NATS_CREDS" type:"existingfile" placeholder:"FILE" group:"Server" help:"A credentials file."`
-	User     string `env:"NATS_USER" placeholder:"NAME" group:"Server" help:"A user."`
-	Password string `env:"NATS_PASSWORD" placeholder:"WORD" group:"Server" help:"The user's password; better in $$NATS_PASSWORD."`
-	Token    string `env:"NATS_TOKEN" placeholder:"WORD" group:"Server" help:"A token; better in $$NATS_TOKEN."`
-	TLSCA    string `name:"tlsca" env:"NATS_CA" type:"existingfile" placeholder:"FILE" group:"Server" help:"The authority that the server's certificate is from."`
-	TLSCert  string `name:"tlscert" env:"NATS_CERT" type:"existingfile" placeholder:"FILE" group:"Server" help:"A client certificate."`
-	TLSKey   string `name:"tlskey" env:"NATS_KEY" type:"existingfile" placeholder:"FILE" group:"Server" help:"The client certificate's key."`
+	Creds    string `env:"NATS_CREDS" type:"existingfile" placeholder:"FILE" group:"Server" help:"Credentials file."`
+	User     string `env:"NATS_USER" placeholder:"NAME" group:"Server" help:"User."`
+	Password string `env:"NATS_PASSWORD" placeholder:"WORD" group:"Server" help:"Password of the user; prefer $$NATS_PASSWORD."`
+	Token    string `env:"NATS_TOKEN" placeholder:"WORD" group:"Server" help:"Token; prefer $$NATS_TOKEN."`
+	TLSCA    string `name:"tlsca" env:"NATS_CA" type:"existingfile" placeholder:"FILE" group:"Server" help:"Certificate authority of the server."`
+	TLSCert  string `name:"tlscert" env:"NATS_CERT" type:"existingfile" placeholder:"FILE" group:"Server" help:"Client certificate."`
+	TLSKey   string `name:"tlskey" env:"NATS_KEY" type:"existingfile" placeholder:"FILE" group:"Server" help:"Key of the client certificate."`
 }
 
 // Validate is asked by kong for every command that has these flags.
@@ -131,10 +131,10 @@ func (f serverFlags) connectError(err error) error {
 // url is the server's address; one on this machine where nobody names any.
 func (f serverFlags) url() string { return cmp.Or(f.NATS, nats.DefaultURL) }
 
-// serverAddress refuses what is no address before anything shows it.
+// serverAddress refuses what is not an address before anything shows it.
 func serverAddress(list string) error {
 	if server, wrong := natsurl.Wrong(list); wrong {
-		return usage("--nats: %q is no server's address; allowed: nats://host:port, tls://…, ws://…, wss://…, several with commas", natsurl.Redacted(server))
+		return usage("--nats: %q is not a server address; allowed: nats://host:port, tls://…, ws://…, wss://…, several with commas", natsurl.Redacted(server))
 	}
 	return nil
 }

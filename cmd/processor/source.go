@@ -154,7 +154,7 @@ func (s *source) rest(ctx context.Context, visit func(entry) error) error {
 func (s *source) gaps() error {
 	var errs []error
 	for _, m := range s.missing {
-		errs = append(errs, wrong("the log has a gap: %s was deleted, or can't be read", m))
+		errs = append(errs, wrong("the log has a gap: %s is deleted or unreadable", m))
 	}
 	return errors.Join(errs...)
 }

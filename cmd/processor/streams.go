@@ -16,15 +16,15 @@ import (
 // streamsCmd shows the streams, or brings them in line with the configuration.
 type streamsCmd struct {
 	configFlags
-	Apply bool `help:"Make missing streams, and change the settings that can be changed. A shorter retention deletes events at once."`
+	Apply bool `help:"Create missing streams and change the settings that can be changed. A shorter retention deletes events at once."`
 	JSON  bool `name:"json" help:"Print JSON."`
 }
 
 // Help shows the command used.
 func (streamsCmd) Help() string {
-	return `Shows each stream as it is, and each setting that differs from the configuration. A start of the processor never changes a stream that exists. With an embedded server that is not running, the command opens its directory itself.
+	return `Shows each stream and each setting that differs from the configuration. The processor never changes an existing stream when it starts. If the embedded server is not running, the command opens its directory itself.
 
-The exit status is 1 while a stream is missing or differs.
+The exit status is 1 if a stream is missing or differs.
 
 Examples:
 
@@ -90,8 +90,8 @@ func streamsTable(reports []broker.StreamReport) *table {
 			out.add(r.Name, "missing; --apply makes it")
 			continue
 		}
-		out.add(r.Name, fmt.Sprintf("%s, %s bytes, sequences %d to %d, %s, made %s", counted(int64(r.Messages), "message"),
-			grouped(int64(r.Bytes)), r.FirstSeq, r.LastSeq, counted(int64(r.Replicas), "replica"), r.Created.Local().Format("2006-01-02 15:04:05")))
+		out.add(r.Name, fmt.Sprintf("%s, %s bytes, sequences %d to %d, %s, made %s", counted(r.Messages, "message"),
+			grouped(r.Bytes), r.FirstSeq, r.LastSeq, counted(r.Replicas, "replica"), r.Created.Local().Format("2006-01-02 15:04:05")))
 		for _, d := range r.Differences {
 			out.add("", differenceLine(d))
 		}
@@ -128,12 +128,12 @@ func streamsVerdict(reports []broker.StreamReport) error {
 	if missing == 0 && differing == 0 {
 		return nil
 	}
-	return wrong("%s missing, %s from the configuration", counted(int64(missing), "stream"), differ(differing))
+	return wrong("%s missing, %s from the configuration", counted(missing, "stream"), differ(differing))
 }
 
 func differ(n int) string {
 	if n == 1 {
 		return "1 setting differs"
 	}
-	return grouped(int64(n)) + " settings differ"
+	return grouped(n) + " settings differ"
 }

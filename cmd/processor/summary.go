@@ -19,7 +19,7 @@ type summaryCmd struct {
 
 // Help shows the command used.
 func (summaryCmd) Help() string {
-	return `The text, what it was made from and how, what it saved and whether it still holds.
+	return `Prints the text, its sources, how it was made, what it saved, and whether it is active.
 
 Example:
 
@@ -118,5 +118,5 @@ func (r summaryReply) policy() string {
 	if r.PolicyUnresolved == nil {
 		return r.Policy
 	}
-	return fmt.Sprintf("%s (the event asked for %q, which nobody knows)", r.Policy, *r.PolicyUnresolved)
+	return fmt.Sprintf("%s (the event asked for %q, which is not configured)", r.Policy, *r.PolicyUnresolved)
 }

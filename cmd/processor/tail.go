@@ -18,14 +18,14 @@ import (
 type tailCmd struct {
 	serverFlags
 	Thread        *string  `placeholder:"T" help:"Only this thread."`
-	Type          []string `placeholder:"T" help:"Only these types, such as summary.created; several with commas."`
-	From          string   `enum:"start,now" default:"now" help:"Begin with the log's start, or now (${default})."`
-	UntilCaughtUp bool     `name:"until-caught-up" help:"With --from start: stop at the end of what is there."`
+	Type          []string `placeholder:"T" help:"Only these types, such as summary.created, separated by commas."`
+	From          string   `enum:"start,now" default:"now" help:"Start of the output: start (of the log) or now (${default})."`
+	UntilCaughtUp bool     `name:"until-caught-up" help:"With --from start: stop at the current end of the log."`
 }
 
 // Help shows the command used.
 func (tailCmd) Help() string {
-	return `One line an event: when, what, which thread, and what matters of it. With --json, an event file. Streams that the user may not read are left out, and named; those of a --type must be readable.
+	return `Prints one line per event: time, type, thread and a short description. With --json it writes an event file. Streams that the user may not read are named and left out; the streams of a --type must be readable.
 
 Examples:
 
@@ -36,7 +36,7 @@ Examples:
 // Run prints until it is told to stop, which is no error.
 func (c *tailCmd) Run(ctx context.Context, a *app) error {
 	if c.UntilCaughtUp && c.From != "start" {
-		return usage("--until-caught-up goes with --from start: there is nothing up to now, from now on")
+		return usage("--until-caught-up needs --from start")
 	}
 	plan, err := c.plan()
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *tailCmd) tail(ctx context.Context, a *app, s *server, plan []reading) e
 	for _, r := range plan {
 		opened, err := s.read(ctx, r.stream, r.filters, from)
 		if len(c.Type) == 0 && errors.Is(err, nats.ErrPermissionViolation) {
-			a.note("processor: this user may not read %s: left out", r.stream)
+			a.note("processor: this user may not read %s: skipped", r.stream)
 			refused = err
 			continue
 		}
@@ -198,6 +198,6 @@ func (w *tailWriter) write(e entry) error {
 		}
 	}
 	// Not silently: its rejection stands in REJECTED, byte for byte.
-	w.app.note("processor: EVENTS %d on %s is no JSON object, left out", e.seq, printable(e.raw.Subject))
+	w.app.note("processor: EVENTS %d on %s is not a JSON object, skipped", e.seq, printable(e.raw.Subject))
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 type threadCmd struct {
 	serverFlags
 	Thread      string `arg:"" help:"The thread's id."`
-	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until this event, a publish ack's sequence, is counted."`
+	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until the event with this sequence (of a publish ack) is counted."`
 }
 
 // Help shows the command used.
@@ -19,7 +19,7 @@ func (threadCmd) Help() string {
 	return `Example:
 
     processor thread demo-1
-    processor thread demo-1 --min-event-seq 42   # right after a publish: as soon as that event is counted`
+    processor thread demo-1 --min-event-seq 42   # after a publish: wait until that event is counted`
 }
 
 // threadReply is what of precis.thread.get's answer is shown.
@@ -67,13 +67,14 @@ func (c *threadCmd) Run(ctx context.Context, a *app) error {
 func (t threadReply) table(thread string) *table {
 	out := &table{}
 	out.add("Thread", printable(thread))
-	out.add("Events", fmt.Sprintf("%s messages, %s tool results, %s edits", grouped(t.Messages), grouped(t.ToolResults), grouped(t.Edits)))
-	out.add("Not counted", fmt.Sprintf("%s duplicates, %s rejected, %s edits that wait for their message",
-		grouped(t.Duplicates), grouped(t.Rejected), grouped(t.WaitingEdits)))
-	out.add("Size", fmt.Sprintf("%s bytes, %s tokens", grouped(t.Bytes), grouped(t.TokensTotal)))
+	out.add("Events", list(counted(t.Messages, "message"), counted(t.ToolResults, "tool result"), counted(t.Edits, "edit")))
+	out.add("Not counted", list(counted(t.Duplicates, "duplicate"), grouped(t.Rejected)+" rejected", counted(t.WaitingEdits, "pending edit")))
+	out.add("Size", counted(t.Bytes, "byte")+", "+counted(t.TokensTotal, "token"))
 	out.add("In a prompt", change(t.TokensTotal, t.TokensLive, "tokens"))
-	out.add("Summaries", fmt.Sprintf("%s active, %s stale, %s being made", grouped(t.SummariesActive), grouped(t.SummariesStale), grouped(t.SummariesMade)))
-	out.add("Model calls", fmt.Sprintf("%s tokens in, %s out, %s", grouped(t.LLMInputTokens), grouped(t.LLMOutputTokens), t.cost()))
+	out.add("Summaries", list(grouped(t.SummariesActive)+" active", grouped(t.SummariesStale)+" stale", grouped(t.SummariesMade)+" in progress"))
+	if t.LLMInputTokens+t.LLMOutputTokens+t.CostUnknown > 0 {
+		out.add("Model calls", fmt.Sprintf("%s tokens in, %s out, %s", grouped(t.LLMInputTokens), grouped(t.LLMOutputTokens), t.cost()))
+	}
 	out.add("Log", fmt.Sprintf("up to event %d", t.EventSeq))
 	out.addIf("Chain", t.ChainHead)
 	return out
@@ -84,5 +85,5 @@ func (t threadReply) cost() string {
 	if t.CostUnknown == 0 {
 		return dollars(t.CostMicroUSD)
 	}
-	return fmt.Sprintf("%s and %s calls of unknown cost", dollars(t.CostMicroUSD), grouped(t.CostUnknown))
+	return fmt.Sprintf("%s and %s of unknown cost", dollars(t.CostMicroUSD), counted(t.CostUnknown, "call"))
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"precis/events"
@@ -153,7 +154,9 @@ func (a *auditor) Refused(s *state.Staged, why error) error {
 	a.chain(at, h, s)
 	a.tally.find(at, Finding{
 		Thread: events.OrNull(s.Thread), Summary: events.OrNull(idOf(s.Data)), Check: CheckReadable, EventSeq: s.EffectiveSeq,
-		Want: "a record that can be folded in", Got: fmt.Sprintf("SUMMARIES %d: %v", s.Seq, why),
+		Want: "a record that can be folded in",
+		// The scratch store is not damaged: what the record refers to was never made in it.
+		Got: fmt.Sprintf("SUMMARIES %d: %s", s.Seq, strings.TrimPrefix(why.Error(), state.ErrDamaged.Error()+": ")),
 	})
 	return nil
 }

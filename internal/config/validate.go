@@ -53,10 +53,10 @@ func (j *judge) oneOf(key, value string, allowed ...string) {
 func (j *judge) nats() {
 	n := j.cfg.NATS
 	if server, wrong := natsurl.Wrong(n.URL); wrong && n.URL != "" {
-		j.wrong("nats.url", "%q is no server's address; allowed: nats://host:port, tls://…, ws://…, wss://…, several with commas, or nothing for an embedded server", natsurl.Redacted(server))
+		j.wrong("nats.url", "%q is not a server address; allowed: nats://host:port, tls://…, ws://…, wss://…, several with commas, or nothing for an embedded server", natsurl.Redacted(server))
 	}
 	if n.URL == "" && !isAddress(n.Listen) {
-		j.wrong("nats.listen", "%q is no address to listen on; allowed: host:port, such as 127.0.0.1:4222", n.Listen)
+		j.wrong("nats.listen", "%q is not an address to listen on; allowed: host:port, such as 127.0.0.1:4222", n.Listen)
 	}
 	if !isSync(n.Sync) {
 		j.wrong("nats.sync", "%q is not known; allowed: always, or an interval such as 2m (what was acknowledged within it is lost in a power cut)", n.Sync)
@@ -119,7 +119,7 @@ func (j *judge) server() {
 		j.wrong("data_dir", "must name a directory")
 	}
 	if c.HTTP.Listen != "" && !isAddress(c.HTTP.Listen) {
-		j.wrong("http.listen", "%q is no address to listen on; allowed: host:port, such as 127.0.0.1:8080, or nothing for none", c.HTTP.Listen)
+		j.wrong("http.listen", "%q is not an address to listen on; allowed: host:port, such as 127.0.0.1:8080, or nothing for none", c.HTTP.Listen)
 	}
 	j.within("partitions", c.Partitions, 1, MaxPartitions)
 	j.within("limits.event_bytes", c.Limits.EventBytes, 1, MaxEventBytes)

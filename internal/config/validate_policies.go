@@ -51,7 +51,7 @@ func (j *judge) provider(key string, p Provider) {
 		j.wrong(key+".model", "must name a model")
 	}
 	if u, err := url.Parse(p.BaseURL); p.BaseURL != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
-		j.wrong(key+".base_url", "%q is no address; allowed: http://… or https://…, or nothing for the provider's own", p.BaseURL)
+		j.wrong(key+".base_url", "%q is not an address; allowed: http://… or https://…, or nothing for the provider's own", p.BaseURL)
 	}
 	if p.Timeout <= 0 {
 		j.wrong(key+".timeout", "%s is out of range; allowed: more than 0s", p.Timeout)

@@ -158,7 +158,7 @@ func (d *daemon) read(logs io.Reader, url chan<- string) {
 	for {
 		var line struct{ Message, NATS string }
 		if err := lines.Decode(&line); err != nil {
-			_, _ = io.Copy(d.stderr, io.MultiReader(lines.Buffered(), logs)) // what it says last is no JSON
+			_, _ = io.Copy(d.stderr, io.MultiReader(lines.Buffered(), logs)) // what it says last is not valid JSON
 			return
 		}
 		if line.Message == "running" {

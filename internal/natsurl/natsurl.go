@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Wrong finds the first of a list of servers, parted by commas as nats.go takes them, that is no server's address; ok is
+// Wrong finds the first of a list of servers, parted by commas as nats.go takes them, that is not a server address; ok is
 // false where there is none. A bare host or host:port means nats://; empty ones are skipped, but a list needs one that is not.
 func Wrong(list string) (server string, ok bool) {
 	some := false
@@ -37,7 +37,7 @@ func isServer(text string) bool {
 var userInfo = regexp.MustCompile(`^((?:[a-zA-Z][a-zA-Z0-9+.-]*://)?)([^/?#]*)@`)
 
 // Redacted gives a list of servers' addresses, parted by commas as nats.go takes them, without passwords and
-// tokens. It also takes what is no address: that is when it is shown.
+// tokens. It also takes what is not an address: that is when it is shown.
 func Redacted(list string) string {
 	servers := strings.Split(list, ",")
 	for i, server := range servers {

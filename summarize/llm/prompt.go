@@ -32,7 +32,7 @@ func NewPrompts(own map[string]string) (Prompts, error) {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if _, ok := builtinPrompts[name]; !ok && name != promptToolResult {
 			known := slices.Sorted(maps.Keys(builtinPrompts))
-			return Prompts{}, fmt.Errorf("%w: %q is no category or kind; there are %s, %s", ErrPrompt, name, promptToolResult, strings.Join(known, ", "))
+			return Prompts{}, fmt.Errorf("%w: %q is not a category or kind; there are %s, %s", ErrPrompt, name, promptToolResult, strings.Join(known, ", "))
 		}
 		if strings.TrimSpace(own[name]) == "" {
 			return Prompts{}, fmt.Errorf("%w: %s is empty", ErrPrompt, name)

@@ -24,7 +24,7 @@ func (f *facts) data(in Input, args arguments, doc *document) {
 
 // outline is what a JSON text is made of.
 type outline struct {
-	kind   jsontext.Kind // of the first value: '{', '[' or a scalar's; 0 where it is no JSON
+	kind   jsontext.Kind // of the first value: '{', '[' or a scalar's; 0 where it is not valid JSON
 	inner  jsontext.Kind // of an array's first element
 	items  int           // elements of the array, members of the object
 	values int           // values in the text, one after the other
