@@ -213,6 +213,9 @@ type Invalidated struct {
 // FailedSuperseded is the code of a summary.failed whose source, policy, prompt or model changed meanwhile.
 const FailedSuperseded = "superseded"
 
+// FailedTooLarge is the code of a summary.failed whose summary.created would be larger than a record may be.
+const FailedTooLarge = "too_large"
+
 // What stands in prompts until a stale summary is made again.
 const (
 	MeanwhileServe = "serve"

@@ -28,14 +28,27 @@ func NewRejected(raw Raw, streamSeq uint64, why *RejectError, maxBody int) Rejec
 		r.SubjectBase64 = base64Of([]byte(raw.Subject))
 	}
 	r.setHeaders(raw.Header)
-	if len(raw.Body) <= maxBody {
-		r.BodyBase64 = base64Of(raw.Body)
-		return r
+	r.BodyBase64 = base64Of(raw.Body)
+	if len(raw.Body) > maxBody {
+		r.Shorten()
 	}
-	sum := sha256.Sum256(raw.Body)
-	digest := hex.EncodeToString(sum[:])
-	r.BodySHA256 = &digest
 	return r
+}
+
+// Shorten leaves the body out, for a server that takes no message so large, and gives its sha256 instead. It is false where
+// that is done: JetStream stores no headers of more than 64 KiB, so that nothing else is large.
+func (r *Rejected) Shorten() bool {
+	if r.BodyBase64 == nil {
+		return false
+	}
+	body, err := base64.StdEncoding.DecodeString(*r.BodyBase64)
+	if err != nil {
+		body = []byte(*r.BodyBase64) // not of NewRejected's making
+	}
+	sum := sha256.Sum256(body)
+	digest := hex.EncodeToString(sum[:])
+	r.BodyBase64, r.BodySHA256 = nil, &digest
+	return true
 }
 
 // setHeaders takes the headers over; where one is not valid UTF-8, which no JSON can hold, they stand in base64

@@ -56,7 +56,7 @@ func (a *auditor) pricedAs(last *call, rec *events.Summary) bool {
 // withoutText holds a failure against the calls on record for it: no text of theirs was used.
 func (a *auditor) withoutText(at scope, st *thread.State, rec *events.Failed) {
 	last, job := a.lastCall(rec.SummaryID), st.Job(rec.SummaryID)
-	if last == nil {
+	if last == nil || rec.Code == events.FailedTooLarge {
 		return
 	}
 	// A call and the summary of its text are decided as one: between the two nothing can supersede a job, unless the

@@ -40,7 +40,11 @@ func canonicalDigest(data []byte) ([32]byte, error) {
 // says tells whether it says what the fold says of the event, byte for byte. How large a message the server took
 // then nobody knows: with the body and without it are both right.
 func (r rejection) says(want thread.Rejection) (bool, error) {
-	data, err := json.Marshal(fold.Rejected(want, r.body))
+	rec := fold.Rejected(want)
+	if !r.body {
+		rec.Shorten()
+	}
+	data, err := json.Marshal(rec)
 	if err != nil {
 		return false, err
 	}

@@ -19,6 +19,10 @@ func (a *auditor) same(at scope, r *onRecord, d events.Record, whole bool) error
 		if got, ok := r.rec.(*events.Summary); ok {
 			return a.sameSummary(at, r, *want, got, whole)
 		}
+		if got, ok := r.rec.(*events.Started); ok && got.Model == nil && want.ID == got.SummaryID && !whole {
+			a.tally.doubt(at, "a summary too large to publish, since the rules are not run again")
+			return nil
+		}
 	case *events.Started:
 		if got, ok := r.rec.(*events.Started); ok {
 			return a.sameStarted(at, r, *want, got)

@@ -19,6 +19,8 @@ var (
 	ErrAuth = errors.New("credentials refused")
 	// ErrNoJetStream: the server, or the account, has JetStream off.
 	ErrNoJetStream = errors.New("JetStream not enabled")
+	// ErrPayload: the server takes no messages as large as records may be.
+	ErrPayload = errors.New("max_payload too small")
 	// ErrInvalidOptions: an option can't be used as given.
 	ErrInvalidOptions = errors.New("invalid broker options")
 )

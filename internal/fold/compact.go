@@ -20,6 +20,10 @@ const fanIn = 4
 // pins without end would be read whole with each compaction. The newest count.
 const maxLeft = 40
 
+// maxBehind bounds those behind the cut in the same way: a thread that is cut in several leaves, one after the other, has
+// most of its messages there at first.
+const maxBehind = 256
+
 // compactions makes what the thread is due: first what an edit has made stale, then what waits to be made
 // again, then, where nothing waits any more and the policy's condition holds, a leaf of the
 // messages that it lets go, and the current summary over all leaves. It
@@ -60,82 +64,114 @@ type compaction struct {
 	freshened  int  // stale ones that were made again to stand a new one on
 	unfinished bool // … and some are left
 	patient    bool // somebody waits for all of them
+	short      bool // a leaf was made that did not take all that a cut could remove
 }
 
 // span is what a cut would replace now.
 type span struct {
-	cut  cut.Cut
-	rows map[uint64]*thread.Message
+	cut   cut.Cut
+	rows  []*thread.Message // what is replaced
+	short bool              // one leaf does not take all that the next one may
+	// removed is what the rows weigh in the prompt, in tokens.
+	removed int64
 }
 
-// span finds the cut. It depends on the thread's counters alone, so that a recovery that adopts the
-// leaf cuts at the same place.
-func (f *Fold) span(st *thread.State, p *summarize.Policy) (span, bool, error) {
+// readAtOnce is how many messages of a thread are looked at before it is known that a leaf takes more.
+const readAtOnce = 512
+
+// span finds the cut. It depends on the thread's counters and rows alone, so that a recovery that adopts the
+// leaf cuts at the same place. ok is false where there is no place to cut.
+func (f *Fold) span(st *thread.State, p *summarize.Policy) (s span, ok bool, err error) {
 	c := st.Compaction
 	pos, ok := c.Cut.Choose(p.Compaction.Keep)
 	if !ok {
 		return span{}, false, nil
 	}
+	all, err := f.stretch(st, p, pos.At)
+	if err != nil {
+		return span{}, false, err
+	}
+	if all.limit > 0 {
+		return f.shortSpan(st, p, all)
+	}
+	s.cut = c.Cut.Split(pos, all.items, p.Compaction)
+	s.removed = c.Cut.Facts(p.Compaction).RemovableTokens
+	s.replaced(all)
+	return s, len(s.rows) > 0, nil
+}
+
+// stretch reads what a cut at a position would be made of.
+func (f *Fold) stretch(st *thread.State, p *summarize.Policy, at uint64) (*stretch, error) {
+	s := &stretch{rows: map[uint64]*thread.Message{}, room: newRoom()}
 	name := st.Header.Thread
-	rows, err := f.part.MessagesAt(name, c.Held)
+	held, err := f.part.MessagesAt(name, st.Compaction.Held)
 	if err != nil {
-		return span{}, false, err
+		return nil, err
 	}
-	more, err := f.part.Messages(name, c.To()+1, pos.At)
-	if err != nil {
-		return span{}, false, err
+	more := s.add(st, held, p)
+	for from := st.Compaction.To() + 1; more && from < at; from += readAtOnce {
+		rows, err := f.part.Messages(name, from, min(from+readAtOnce, at))
+		if err != nil {
+			return nil, err
+		}
+		more = s.add(st, rows, p)
 	}
-	s := span{rows: map[uint64]*thread.Message{}}
+	return s, nil
+}
+
+// shortSpan is a cut that replaces no more than one leaf takes. Where what earlier cuts have held alone is more, the
+// cut stays where it is, and the rest is held.
+func (f *Fold) shortSpan(st *thread.State, p *summarize.Policy, all *stretch) (s span, ok bool, err error) {
+	c := st.Compaction
+	at := c.To() + 1
+	if all.limit > at {
+		at = c.Cut.Short(all.items, c.To(), all.limit, p.Compaction)
+	}
+	s.short = true
+	s.cut = c.Cut.Split(cut.Position{At: at}, all.items, p.Compaction).Hold(all.limit)
+	s.replaced(all)
+	w := &compaction{f: f, st: st, p: p}
 	var items []cut.Item
-	for _, m := range append(rows, more...) {
-		m = asItIs(st, m)
-		s.rows[m.Ordinal] = m
-		items = append(items, m.Item(m.Tokens()))
+	for _, m := range s.rows {
+		before := s.removed
+		tokens, err := w.weigh([]*thread.Message{m})
+		if err != nil {
+			return s, false, err
+		}
+		items, s.removed = append(items, m.Item(tokens)), before+tokens
 	}
-	s.cut = c.Cut.Split(pos, items, p.Compaction)
+	s.cut.Position = c.Cut.Before(at, items)
+	return s, true, nil
+}
+
+// replaced notes the rows of what the cut replaces.
+func (s *span) replaced(all *stretch) {
 	s.cut.Replaced = slices.DeleteFunc(s.cut.Replaced, func(it cut.Item) bool { return it.Deleted })
-	return s, len(s.cut.Replaced) > 0, nil
+	for _, it := range s.cut.Replaced {
+		s.rows = append(s.rows, all.rows[it.Ordinal])
+	}
 }
 
 // run makes a leaf, the nodes that it completes, and the current summary.
 func (w *compaction) run(ctx context.Context, trigger events.Trigger) error {
-	rows, err := w.due()
-	if err != nil || len(rows) == 0 {
+	s, ok, err := w.f.span(w.st, w.p)
+	if err != nil || !ok {
 		return err
 	}
 	if done, err := w.fresh(ctx, trigger); err != nil || !done {
 		return err
 	}
-	removed, _ := w.removable()
-	if err := w.leaf(ctx, leafSlot(rows), rows, removed, trigger); err != nil {
+	if err := w.leaf(ctx, leafSlot(s.rows), s.rows, s.removed, trigger); err != nil {
 		return err
 	}
+	w.short = s.short
 	if err := w.condense(ctx, trigger); err != nil {
 		return err
 	}
 	return w.current(ctx, trigger)
 }
 
-// due are the messages that a cut would replace now; none where there is no place to cut.
-func (w *compaction) due() ([]*thread.Message, error) {
-	s, ok, err := w.f.span(w.st, w.p)
-	if err != nil || !ok {
-		return nil, err
-	}
-	var rows []*thread.Message
-	for _, it := range s.cut.Replaced {
-		rows = append(rows, s.rows[it.Ordinal])
-	}
-	return rows, nil
-}
-
 func leafSlot(rows []*thread.Message) string { return "leaf:" + rows[0].ID }
-
-// removable is what the next cut replaces, as it weighs in the prompt.
-func (w *compaction) removable() (tokens, messages int64) {
-	facts := w.st.Compaction.Cut.Facts(w.p.Compaction)
-	return facts.RemovableTokens, facts.RemovableMessages
-}
 
 // leaf makes the summary of a span of messages.
 func (w *compaction) leaf(ctx context.Context, slot string, rows []*thread.Message, before int64, trigger events.Trigger) error {
@@ -260,7 +296,7 @@ func (w *compaction) kept(ctx context.Context) ([]ledger.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	behind, err := w.f.part.Messages(name, c.To()+1, w.st.Header.Ordinals+1)
+	behind, err := w.f.part.Messages(name, max(c.To(), w.st.Header.Ordinals-min(w.st.Header.Ordinals, maxBehind))+1, w.st.Header.Ordinals+1)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +304,7 @@ func (w *compaction) kept(ctx context.Context) ([]ledger.Message, error) {
 	if m := w.st.Message; m != nil && (len(rows) == 0 || rows[len(rows)-1].Ordinal < m.Ordinal) {
 		rows = append(rows, m) // the event's own message is not in the store yet
 	}
-	return w.messages(ctx, rows)
+	return w.messages(ctx, newest(rows))
 }
 
 // messages reads what messages say at their current revisions.
@@ -280,11 +316,18 @@ func (w *compaction) messages(ctx context.Context, rows []*thread.Message) ([]le
 		}
 		msg, err := CurrentMessage(ctx, w.f.masked, m)
 		if err == nil {
-			list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: msg})
+			list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: spoken(msg)})
 		}
 		return err
 	})
 	return list, err
+}
+
+// spoken is a message of which nothing is kept but what it says: parts that are no text may be as large as the event.
+func spoken(m *events.Message) *events.Message {
+	only := *m
+	only.Content, only.Metadata = events.TextContent(m.Content.Text()), nil
+	return &only
 }
 
 // parts reads what summaries bring into another one, and adds up what they stand for.

@@ -3,6 +3,7 @@ package fold
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -94,6 +95,25 @@ func (c *Config) record() (*events.Config, error) {
 	rec.Fingerprint, err = fingerprint(*rec)
 	return rec, err
 }
+
+// ErrConfigTooLarge: the record of a configuration would be larger than a record may be.
+var ErrConfigTooLarge = errors.New("configuration too large to be put on record")
+
+// Fits refuses a configuration that no record can hold: prompts and prices are part of it.
+func (c *Config) Fits() error {
+	rec, err := c.record()
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(rec, json.Deterministic(true))
+	if err == nil && len(data) > recordBytes-headBytes {
+		err = fmt.Errorf("%w: %d bytes of %d, with all prompts and prices: shorten them", ErrConfigTooLarge, len(data), recordBytes-headBytes)
+	}
+	return err
+}
+
+// headBytes is room for what only a record in its place has: its chain, and sequences.
+const headBytes = 1 << 10
 
 // fingerprint is a digest of all that can change what is decided. The program's version is not part of it: another
 // build with the same rules decides the same.

@@ -22,12 +22,38 @@ func (f *Fold) emit(st *thread.State, d draft, at Delivery) {
 		f.send(st, &d.started.Started, d.started.Started.Policy, events.SummaryEventID(events.SummaryStarted, d.started.ID()), data, at.Time)
 	case d.created != nil:
 		data := f.seal(st, d.created, at.Seq)
+		if len(data) > recordBytes {
+			f.unmade(st, d.created, len(data), at)
+			return
+		}
 		f.created(st, d.created, data)
 		f.send(st, d.created, d.created.Policy, events.SummaryEventID(events.SummaryCreated, d.created.ID), data, at.Time)
 	case d.invalidated != nil:
 		data := f.seal(st, d.invalidated, at.Seq)
 		f.invalidated(st, d.invalidated, data)
 		f.send(st, d.invalidated, "", events.SummaryEventID(events.SummaryInvalidated, d.invalidated.SummaryID), data, at.Time)
+	}
+}
+
+// unmade puts on record that a summary by rules is larger than a record may be: the start of a job without a model, and its
+// end.
+func (f *Fold) unmade(st *thread.State, rec *events.Summary, size int, at Delivery) {
+	job := &thread.Job{AsOf: st.Header.LastMessageID, Started: events.Started{
+		SummaryID: rec.ID, Kind: rec.Kind, Slot: rec.Slot, Version: rec.Version, Trigger: rec.Trigger,
+		SourceMessageIDs: rec.SourceMessageIDs, SourceSummaryIDs: rec.SourceSummaryIDs, SourceDigest: rec.SourceDigest,
+		Policy: rec.Policy, PolicyFingerprint: rec.PolicyFingerprint,
+	}}
+	f.emit(st, draft{started: job}, at)
+	f.fail(st, job, Result{Failure: f.tooLarge(rec, size), Usage: rec.Usage, Cost: rec.Cost}, at.Time)
+}
+
+// tooLarge is why a summary is not made, and logs it.
+func (f *Fold) tooLarge(rec *events.Summary, size int) *Failure {
+	f.logger.Error().Str("summary_id", rec.ID).Str("kind", rec.Kind).Str("slot", rec.Slot).Int("bytes", size).
+		Msg("a summary is too large to publish and is not made: lower the policy's max_summary_chars or max_summary_tokens")
+	return &Failure{
+		Code: events.FailedTooLarge, Action: events.ActionTrim,
+		Message: fmt.Sprintf("the record has %d bytes, and may have %d", size, recordBytes),
 	}
 }
 
@@ -97,20 +123,19 @@ func (f *Fold) reject(name string, r thread.Rejection, d Delivery) error {
 // rejection is the data of an event.rejected. The body goes with it where the server takes a message
 // that large.
 func rejection(r thread.Rejection, maxPayload int) []byte {
-	if data := encodeRejected(Rejected(r, true)); len(data)+envelopeBytes <= maxPayload {
-		return data
+	rec := Rejected(r)
+	data := encodeRejected(rec)
+	if len(data)+envelopeBytes > maxPayload && rec.Shorten() {
+		data = encodeRejected(rec)
 	}
-	return encodeRejected(Rejected(r, false))
+	return data
 }
 
-// Rejected is what event.rejected says of an event, with its body or with the body's hash.
-func Rejected(r thread.Rejection, body bool) events.Rejected {
-	raw, maxBody := r.Raw, -1
-	if body {
-		maxBody = len(raw.Body)
-	}
+// Rejected is what event.rejected says of an event, byte for byte.
+func Rejected(r thread.Rejection) events.Rejected {
+	raw := r.Raw
 	raw.Subject = publishedSubject(raw.Subject)
-	return events.NewRejected(raw, r.Seq, r.Reason, maxBody)
+	return events.NewRejected(raw, r.Seq, r.Reason, len(raw.Body))
 }
 
 // envelopeBytes is room for our own headers, which count into a message's size: at most a subject

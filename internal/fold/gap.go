@@ -50,13 +50,13 @@ func (f *Fold) stands(st *thread.State, rec *events.Summary) error {
 		return err
 	}
 	p, _ := f.policy(st, nil)
-	due, err := (&compaction{f: f, st: st, p: p}).due()
+	due, _, err := f.span(st, p)
 	if err != nil {
 		return err
 	}
-	same := len(due) == len(rec.SourceMessageIDs)
-	for i := 0; same && i < len(due); i++ {
-		same = due[i].ID == rec.SourceMessageIDs[i]
+	same := len(due.rows) == len(rec.SourceMessageIDs)
+	for i := 0; same && i < len(due.rows); i++ {
+		same = due.rows[i].ID == rec.SourceMessageIDs[i]
 	}
 	if !same {
 		return fmt.Errorf("%w: leaf %s does not follow on the one before it", errNotThere, rec.ID)

@@ -168,7 +168,7 @@ func (f *Fold) historySources(st *thread.State, p *summarize.Policy) (src histor
 	if m := st.Message; m != nil && st.Changes.MessageNew {
 		rows = append(rows, m) // it is not in the store yet
 	}
-	src.rows = w.live(rows)
+	src.rows = newest(w.live(rows))
 	return src, len(src.rows)+len(src.tops) > 0, nil
 }
 
@@ -216,7 +216,7 @@ func (w *compaction) historyText(ctx context.Context, src historySource, before 
 // HistoryBudget is how long a history may be: no prompt has to hold it, so that the window does not matter.
 func HistoryBudget(p *summarize.Policy, before int64) Budget {
 	n := int(min(int64(p.History.MaxSummaryTokens), max(before/2, 1)))
-	return Budget{Tokens: n, Chars: n * charsPerToken}
+	return Budget{Tokens: n, Chars: min(n*charsPerToken, textChars)}
 }
 
 // historyJob is the job of a history by a model.

@@ -113,9 +113,9 @@ func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
 	switch {
 	case superseded:
 		r.Failure = &Failure{Code: events.FailedSuperseded, Message: "a source or the policy changed while the summary was made, or a newer one took its place", Action: events.ActionTrim}
-		err = f.fail(st, job, r, now)
+		f.fail(st, job, r, now)
 	case r.Failure != nil:
-		err = f.fail(st, job, r, now)
+		f.fail(st, job, r, now)
 	case r.Text != "":
 		err = f.create(st, job, p, r, now)
 	default:
@@ -175,15 +175,24 @@ func (f *Fold) spentBefore(rec *events.UsageRecord, at time.Time) {
 	}
 }
 
-func (f *Fold) fail(st *thread.State, job *thread.Job, r Result, now time.Time) error {
+func (f *Fold) fail(st *thread.State, job *thread.Job, r Result, now time.Time) {
 	rec := &events.Failed{
-		SummaryID: job.ID(), Kind: job.Started.Kind, Code: r.Failure.Code, Message: f.secrets(r.Failure.Message),
+		SummaryID: job.ID(), Kind: job.Started.Kind, Code: r.Failure.Code, Message: clip(f.secrets(r.Failure.Message)),
 		Action: r.Failure.Action, Usage: r.Usage, Cost: r.Cost,
 	}
 	data := f.sealJob(st, job, rec)
 	f.failed(st, rec)
 	f.send(st, rec, job.Started.Policy, events.SummaryEventID(events.SummaryFailed, rec.SummaryID), data, now)
-	return nil
+}
+
+// reasonChars bounds what a record says of why something failed, in code points: a hundred attempts at a few dozen each.
+const reasonChars = 4096
+
+func clip(reason string) string {
+	if text := []rune(reason); len(text) > reasonChars {
+		return string(text[:reasonChars-1]) + "…"
+	}
+	return reason
 }
 
 func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r Result, now time.Time) error {
@@ -192,7 +201,7 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 		return fmt.Errorf("count tokens: %w", err)
 	}
 	s := job.Started
-	r.Text, r.FallbackReason = f.secrets(r.Text), f.secrets(r.FallbackReason)
+	r.Text, r.FallbackReason = f.secrets(r.Text), clip(f.secrets(r.FallbackReason))
 	rec := &events.Summary{
 		ID: job.ID(), Kind: s.Kind, Slot: s.Slot, Current: CurrentOf(st, &s), Version: s.Version,
 		Replaces:         holderOf(st.Slot(s.Slot)),
@@ -229,6 +238,11 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 		rec.ExpiresAt = expiry(now.UTC(), p.Staleness.TTL)
 	}
 	data := f.sealJob(st, job, rec)
+	if len(data) > recordBytes {
+		r.Failure = f.tooLarge(rec, len(data))
+		f.fail(st, job, r, now)
+		return nil
+	}
 	f.created(st, rec, data)
 	f.send(st, rec, job.Started.Policy, events.SummaryEventID(events.SummaryCreated, rec.ID), data, now)
 	return nil

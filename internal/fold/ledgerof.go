@@ -111,7 +111,7 @@ func readAll(ctx context.Context, log Log, rows []*thread.Message) ([]ledger.Mes
 	err := eachRead(ctx, log, rows, func(m *thread.Message) error {
 		msg, err := CurrentMessage(ctx, log, m)
 		if err == nil {
-			list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: msg})
+			list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: spoken(msg)})
 		}
 		return err
 	})

@@ -26,36 +26,36 @@ var (
 
 // Summarize makes a thread's summary of a kind now, whatever its triggers say: what is stale is made again,
 // and what a cut could remove is summarized, where that is worth it. It returns the id of the summary that
-// stands for the thread then, or of the one that is being made; empty where there is nothing to summarize.
-// Where it fails nothing is changed.
-func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) (id string, err error) {
+// stands for the thread then, or of the one that is being made; empty where there is nothing to summarize. more says that
+// one leaf did not take all of that: it is to be asked again. Where it fails nothing is changed.
+func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) (id string, more bool, err error) {
 	if kind != events.KindCompaction && kind != events.KindHistory {
-		return "", fmt.Errorf("%w: %q", ErrKind, kind)
+		return "", false, fmt.Errorf("%w: %q", ErrKind, kind)
 	}
 	w, err := f.ask(name, now)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	w.patient = true
 	waiting, err := w.waits()
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if err := w.renew(ctx, waiting); err != nil {
-		return "", err
+		return "", false, err
 	}
 	if kind == events.KindHistory {
 		if id, err = w.tell(ctx); err == nil {
 			f.done(w)
 		}
-		return id, err
+		return id, false, err
 	}
 	if err := w.compact(ctx); err != nil {
-		return "", err
+		return "", false, err
 	}
 	id, err = w.standing(events.SlotCurrent)
 	f.done(w)
-	return id, err
+	return id, w.short, err
 }
 
 // compact cuts the thread where that is worth it. Where it is not, and what was made before is stale for good, since the
@@ -235,8 +235,8 @@ func (f *Fold) LookIdle(ctx context.Context, name string, now time.Time) (fired 
 	fired = len(f.out) > 0
 	f.done(w)
 	next := nextLook(w.p, w.st.Header.LastAt, idle)
-	if w.unfinished {
-		next = now // what it would stand on is stale, and was made again in part
+	if w.unfinished || w.short {
+		next = now // what it would stand on is stale, and was made again in part; or more is left than one leaf takes
 	}
 	f.part.LookAt(name, was, next)
 	return fired, nil

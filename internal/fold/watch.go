@@ -86,7 +86,9 @@ func (d draft) record() events.Record {
 func (f *Fold) emitted() []events.Record {
 	list := make([]events.Record, 0, len(f.out))
 	for _, e := range f.out {
-		list = append(list, e.decided.Record)
+		if _, ended := e.decided.Record.(*events.Failed); !ended { // its start says what was decided
+			list = append(list, e.decided.Record)
+		}
 	}
 	return list
 }
@@ -171,10 +173,9 @@ func (f *Fold) AskedLeaf(st *thread.State, at Delivery, trigger events.Trigger) 
 
 func (f *Fold) dueLeaf(st *thread.State, at Delivery, p *summarize.Policy, trigger events.Trigger) (*events.Summary, error) {
 	w := &compaction{f: f, st: st, d: at, p: p}
-	rows, err := w.due()
-	if err != nil || len(rows) == 0 {
+	s, ok, err := f.span(st, p)
+	if err != nil || !ok {
 		return nil, err
 	}
-	removed, _ := w.removable()
-	return w.leafRecord(leafSlot(rows), rows, removed, trigger)
+	return w.leafRecord(leafSlot(s.rows), s.rows, s.removed, trigger)
 }

@@ -60,15 +60,17 @@ func (p *Processor) Summarize(ctx context.Context, partition int, name, kind str
 		}
 	}
 	answer := make(chan string, 1) // the lane may still work on it when ctx ends
-	err = part.call(ctx, func() error {
-		id, err := part.fold.Summarize(ctx, name, kind, part.now())
-		answer <- id
-		return err
-	})
-	if err != nil {
-		return "", err
+	for more := true; more; id = <-answer {
+		more, err = part.inPart(ctx, func() (bool, error) {
+			id, more, err := part.fold.Summarize(ctx, name, kind, part.now())
+			answer <- id
+			return more, err
+		})
+		if err != nil {
+			return "", err
+		}
 	}
-	return <-answer, nil
+	return id, nil
 }
 
 // Now implements service.Backend.

@@ -30,6 +30,7 @@ type metrics struct {
 	refused     *prometheus.CounterVec
 	foreign     prometheus.Counter
 	leftOut     prometheus.Counter
+	unpublished prometheus.Counter
 	lag         prometheus.Histogram
 	summaries   *prometheus.CounterVec
 	tokens      *prometheus.CounterVec
@@ -79,7 +80,10 @@ func (m *metrics) makeFlow() {
 	m.leftOut = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "precis_records_left_out_total", Help: "Records of SUMMARIES that a recovery could not take over: unreadable, or what they refer to is missing.",
 	})
-	m.registry.MustRegister(m.records, m.foreign, m.leftOut)
+	m.unpublished = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "precis_unpublished_records_total", Help: "Records given up since they are larger than the server takes.",
+	})
+	m.registry.MustRegister(m.records, m.foreign, m.leftOut, m.unpublished)
 	// From 0 on: whoever looks at the increase would not see the first.
 	for _, code := range []string{
 		events.CodeInvalidJSON, events.CodeSchema, events.CodeThreadMismatch, events.CodeTypeMismatch,

@@ -130,7 +130,7 @@ func FoldConfig(c *config.Config, version string) (*fold.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fold.Config{
+	next := &fold.Config{
 		Policies: c.Policies, PriceTable: prices,
 		Limits: fold.Limits{
 			EventBytes:        c.Limits.EventBytes,
@@ -138,5 +138,9 @@ func FoldConfig(c *config.Config, version string) (*fold.Config, error) {
 		},
 		Providers:      foldProviders(c),
 		ProgramVersion: version, RulesVersion: rules.Version,
-	}, nil
+	}
+	if err := next.Fits(); err != nil {
+		return nil, fmt.Errorf("%w: %w", config.ErrInvalid, err)
+	}
+	return next, nil
 }

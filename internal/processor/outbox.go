@@ -36,6 +36,9 @@ var ErrOtherWriter = recovery.ErrOtherWriter
 // errPassed: foreign records stood where a row was to go; it goes behind them.
 var errPassed = errors.New("foreign records passed")
 
+// errUnpublished: no server takes the row, and the partition goes on without it.
+var errUnpublished = errors.New("too large to publish")
+
 // errSwallowed: the server calls a row a duplicate of a message that is not it.
 var errSwallowed = errors.New("that is another message, or gone")
 
@@ -52,6 +55,7 @@ type outbox struct {
 	verify      func(context.Context) error
 	connections func() uint64
 	verified    uint64
+	maxPayload  func() int64 // of the connection, in bytes
 	failpoint   func(string, int) error
 	log         zerolog.Logger
 	metrics     *metrics
@@ -212,7 +216,7 @@ func (o *outbox) take(w wave) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, row := range w.rows {
-		if row.Guarded {
+		if row.Guarded && w.seqs[i] > 0 {
 			o.after[row.Thread] = w.seqs[i]
 		}
 	}
@@ -300,6 +304,8 @@ func (o *outbox) publish(ctx context.Context, rows []*state.Outgoing) (wave, err
 		switch {
 		case err == nil:
 			w.rows, w.seqs = append(w.rows, rows[i]), append(w.seqs, seq)
+		case errors.Is(err, errUnpublished):
+			w.rows, w.seqs = append(w.rows, rows[i]), append(w.seqs, 0)
 		case errors.Is(err, errPassed):
 			open = true
 		default:
@@ -333,6 +339,8 @@ func (o *outbox) fate(ctx context.Context, row *state.Outgoing, ack broker.Ack) 
 	switch {
 	case errors.Is(ack.Err, broker.ErrWrongLastSequence):
 		return o.resolve(ctx, row)
+	case errors.Is(ack.Err, broker.ErrTooLarge):
+		return 0, o.tooLarge(row, ack.Err)
 	case ack.Err == nil && ack.Duplicate:
 		err := o.stands(ctx, row, ack.Seq)
 		if errors.Is(err, errSwallowed) && row.Guarded {
@@ -342,6 +350,39 @@ func (o *outbox) fate(ctx context.Context, row *state.Outgoing, ack broker.Ack) 
 	}
 	delete(o.anew, row.Number)
 	return ack.Seq, ack.Err
+}
+
+// tooLarge is what follows where the server does not take a row. It may have been decided for another one that takes
+// more: a rejection then goes without its event's body. Nothing else is decided that any server refuses; if it
+// stands here all the same it is given up, since whatever comes behind it would wait for ever.
+func (o *outbox) tooLarge(row *state.Outgoing, why error) error {
+	if err := enoughPayload(o.maxPayload()); err != nil {
+		return err
+	}
+	if data := shorter(row); data != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.bytes += len(data) - len(row.Data)
+		row.Data = data
+		return errPassed
+	}
+	o.metrics.unpublished.Inc()
+	o.log.Error().Err(why).Str("thread_id", row.Thread).Str("id", row.ID).Int("bytes", len(row.Data)).
+		Msg("a record is larger than the server takes, and is not published: processor replay shows the gap")
+	return errUnpublished
+}
+
+// shorter is the data of a rejection without the event's body; nil where there is none to leave out.
+func shorter(row *state.Outgoing) []byte {
+	var rec events.Rejected
+	if row.Type != events.EventRejected || json.Unmarshal(row.Data, &rec) != nil || !rec.Shorten() {
+		return nil
+	}
+	data, err := json.Marshal(rec, json.Deterministic(true))
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 // confirm says how far the streams are known, now that no row's fate is open.

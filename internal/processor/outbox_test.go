@@ -1,13 +1,16 @@
 package processor
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"pgregory.net/rapid"
 
 	"precis/events"
+	"precis/internal/broker"
 	"precis/state"
 )
 
@@ -43,6 +46,39 @@ func TestOutboxTakesWaves(t *testing.T) {
 			holds(t, o, want)
 		}
 	})
+}
+
+// What a server does not take goes shorter where it can, and is given up where it can't: nothing waits behind it for ever.
+func TestOutboxPassesWhatIsTooLarge(t *testing.T) {
+	most := int64(1 << 20)
+	o := &outbox{changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{"t": 7}, metrics: newMetrics(), maxPayload: func() int64 { return most }}
+	rejected, err := json.Marshal(events.NewRejected(events.Raw{
+		Subject: "thread.message.t", Header: map[string][]string{"Note": {"long"}}, Body: make([]byte, 2<<20),
+	}, 1, &events.RejectError{Code: events.CodeSchema}, 4<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []*state.Outgoing{
+		{Number: 1, Type: events.EventRejected, Thread: "t", Data: rejected},
+		{Number: 2, Type: events.SummaryCreated, Thread: "t", Data: make([]byte, 2<<20), Guarded: true},
+	}
+	o.add(rows)
+	for _, want := range []error{errPassed, errUnpublished} {
+		if err := o.tooLarge(rows[0], broker.ErrTooLarge); !errors.Is(err, want) || len(rows[0].Data) > 1000 {
+			t.Fatalf("%d bytes: %v, want %v", len(rows[0].Data), err, want)
+		}
+	}
+	if err := o.tooLarge(rows[1], broker.ErrTooLarge); !errors.Is(err, errUnpublished) {
+		t.Fatal(err)
+	}
+	o.take(wave{rows: rows, seqs: []uint64{0, 0}})
+	if o.bytes != 0 || len(o.rows) != 0 || o.after["t"] != 7 {
+		t.Errorf("%d bytes in %d rows wait, behind %d", o.bytes, len(o.rows), o.after["t"])
+	}
+	most--
+	if err := o.tooLarge(rows[1], broker.ErrTooLarge); !errors.Is(err, broker.ErrPayload) {
+		t.Error("a server that takes less than a record may have is not refused")
+	}
 }
 
 func holds(t *rapid.T, o *outbox, want []*state.Outgoing) {

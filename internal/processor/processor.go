@@ -94,6 +94,9 @@ func (p *Processor) connect(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := enoughPayload(p.broker.Conn().MaxPayload()); err != nil {
+		return err
+	}
 	if err := p.expectStreams(ctx); err != nil {
 		return err
 	}
@@ -114,6 +117,15 @@ func (p *Processor) connect(ctx context.Context) (err error) {
 	p.rejected = broker.NewLogReader(js, broker.StreamRejected).Watch(p.missing)
 	p.publisher, err = broker.NewPublisher(p.broker.Conn(), broker.PublisherConfig{})
 	return err
+}
+
+// enoughPayload refuses a server that takes less than what may be decided.
+func enoughPayload(most int64) error {
+	if most >= fold.LeastPayload {
+		return nil
+	}
+	return fmt.Errorf("%w: the server takes messages of %d bytes, and records may have %d: raise max_payload in the server's configuration to 1MB, its default, or more",
+		broker.ErrPayload, most, fold.LeastPayload)
 }
 
 // warnDiffering reports settings of streams that lose nothing but are not what the configuration asks for: an existing
@@ -241,7 +253,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	part.outbox = &outbox{
 		partition: id, partitions: p.opts.Config.Partitions, pub: p.publisher, summaries: p.summaries, rejected: p.rejected, foreign: p.foreign, failpoint: p.opts.Failpoint,
 		log: log, metrics: p.metrics,
-		verify: p.sameStreams, connections: p.connections, verified: p.connections(),
+		verify: p.sameStreams, connections: p.connections, verified: p.connections(), maxPayload: p.broker.Conn().MaxPayload,
 		changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{}, anew: map[uint64]bool{},
 	}
 	return part, nil

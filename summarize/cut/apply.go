@@ -38,6 +38,14 @@ func (s *State) latest(it Item, free weight) {
 
 // propose notes the position before it where a cut there would be safe.
 func (s *State) propose(it Item) {
+	s.offer(it)
+	if len(s.Pending) > maxPending {
+		s.Pending = thin(s.Pending)
+	}
+}
+
+// offer does so however many are noted.
+func (s *State) offer(it Item) {
 	user := it.Role == events.RoleUser
 	if it.Deleted || !user && it.Role != events.RoleAssistant || len(s.Open) > 0 {
 		return
@@ -46,9 +54,6 @@ func (s *State) propose(it Item) {
 		At: it.Ordinal, Prev: s.LastAt, User: user,
 		Before: s.Seen, Tail: s.Seen.minus(s.Last), Free: s.Free,
 	})
-	if len(s.Pending) > maxPending {
-		s.Pending = thin(s.Pending)
-	}
 }
 
 // thin halves a list of positions, those before assistant messages first.

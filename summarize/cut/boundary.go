@@ -1,6 +1,7 @@
 package cut
 
 import (
+	"cmp"
 	"slices"
 
 	"precis/summarize"
@@ -21,6 +22,18 @@ func (c Cut) Removed() (tokens, messages int64) {
 		tokens, messages = tokens+w.Tokens, messages+w.Messages
 	}
 	return tokens, messages
+}
+
+// Hold is c where nothing is replaced from an item on, by its ordinal: what lies before the position is held.
+func (c Cut) Hold(from uint64) Cut {
+	i := slices.IndexFunc(c.Replaced, func(it Item) bool { return it.Ordinal >= from })
+	if i < 0 {
+		return c
+	}
+	c.Held = append(c.Held, c.Replaced[i:]...)
+	slices.SortFunc(c.Held, func(a, b Item) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	c.Replaced = c.Replaced[:i]
+	return c
 }
 
 // Boundary cuts the messages of a thread that no summary has replaced yet, in order.

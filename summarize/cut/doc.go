@@ -31,6 +31,9 @@
 // An edit changes a message's weight: [State.Adjust]. Callers give in Item.Tokens what the message
 // weighs in the prompt: where a tool output's summary stands in for it, the summary's tokens.
 //
+// A caller that can't replace so much at once asks [State.Short] for an earlier place, and [State.Before] for the
+// position there.
+//
 // # Limits
 //
 // Where calls overlap without a gap (many tools always in flight), no position is safe until one of
