@@ -14,7 +14,7 @@ type Content struct {
 	kind  contentKind
 	text  string         // Text(); for a list, its parts joined
 	parts jsontext.Value // a list as it was given
-	other []string       // the types of a list's parts that are not text, in order
+	other []OtherPart    // a list's parts that are not text, in order
 }
 
 type contentKind uint8
@@ -35,17 +35,14 @@ func (c Content) IsNull() bool { return c.kind == contentNull }
 // as "[image_url part]", so that nothing is dropped in silence.
 func (c Content) Text() string { return c.text }
 
-// OtherParts counts the parts that are not text by their type; nil where there are none.
-func (c Content) OtherParts() map[string]int {
-	if len(c.other) == 0 {
-		return nil
-	}
-	counts := make(map[string]int)
-	for _, t := range c.other {
-		counts[t]++
-	}
-	return counts
+// OtherPart is a part of a list that is not text: its index in the list, from 0, and its type, the publisher's own word.
+type OtherPart struct {
+	Index int
+	Type  string
 }
+
+// OtherParts returns the parts that are not text, in order; nil where there are none.
+func (c Content) OtherParts() []OtherPart { return c.other }
 
 // MarshalJSON implements json.Marshaler.
 func (c Content) MarshalJSON() ([]byte, error) {
@@ -97,11 +94,11 @@ func parseParts(field string, v []byte) (Content, *RejectError) {
 		if p, rej = parsePart(fmt.Sprintf("%s[%d]", field, index), element); rej != nil {
 			return
 		}
-		index++
 		texts = append(texts, p.text)
 		if p.kind != partText {
-			list.other = append(list.other, p.kind)
+			list.other = append(list.other, OtherPart{Index: index, Type: p.kind})
 		}
+		index++
 	})
 	if err != nil {
 		return Content{}, invalidJSON(field, err)

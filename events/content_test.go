@@ -1,7 +1,7 @@
 package events_test
 
 import (
-	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +13,7 @@ import (
 func TestContent(t *testing.T) {
 	for _, c := range []struct {
 		json, text string
-		other      map[string]int
+		other      []events.OtherPart
 	}{
 		{`null`, "", nil},
 		{`""`, "", nil},
@@ -24,17 +24,17 @@ func TestContent(t *testing.T) {
 		{
 			`[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"…"}},{"type":"image_url"},{"type":"input_audio"}]`,
 			"see\n[image_url part]\n[image_url part]\n[input_audio part]",
-			map[string]int{"image_url": 2, "input_audio": 1},
+			[]events.OtherPart{{1, "image_url"}, {2, "image_url"}, {3, "input_audio"}},
 		},
-		{`[{"type":"x]\n[y"}]`, "[x___y part]", map[string]int{"x]\n[y": 1}},
-		{`[{"type":""}]`, "[unnamed part]", map[string]int{"": 1}},
+		{`[{"type":"x]\n[y"}]`, "[x___y part]", []events.OtherPart{{0, "x]\n[y"}}},
+		{`[{"type":""}]`, "[unnamed part]", []events.OtherPart{{0, ""}}},
 	} {
 		var got events.Content
 		if err := json.Unmarshal([]byte(c.json), &got); err != nil {
 			t.Errorf("%s: %v", c.json, err)
 			continue
 		}
-		if got.Text() != c.text || !maps.Equal(got.OtherParts(), c.other) {
+		if got.Text() != c.text || !slices.Equal(got.OtherParts(), c.other) {
 			t.Errorf("%s: text %q, other parts %v", c.json, got.Text(), got.OtherParts())
 		}
 		if got.IsNull() != (c.json == "null") {

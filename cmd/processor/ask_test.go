@@ -126,7 +126,7 @@ func TestErrorsOfTheService(t *testing.T) {
 func TestContext(t *testing.T) {
 	b := newServer(t)
 	asked := answers(t, b, map[string]string{
-		"precis.thread.context.t1": `{"system":null,"messages":[{"role":"user","content":"hi"}],"token_count":3,"within_budget":true,"dropped_message_ids":["m1"],"summary_ids":[]}`,
+		"precis.thread.context.t1": `{"system":null,"messages":[{"role":"user","content":"hi"}],"token_count":3,"within_budget":true,"dropped_count":1,"dropped_message_ids":["m1"],"summary_ids":[]}`,
 		"precis.thread.context.a1": `{"system":[{"type":"text","text":"be kind"}],"messages":[],"token_count":3,"within_budget":false,"dropped_message_ids":[],"summary_ids":[]}`,
 		"precis.thread.context.s1": "409 stale_summary: sum_1",
 	})

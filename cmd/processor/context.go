@@ -27,13 +27,13 @@ Example:
 
 // contextReply is what of precis.thread.context's answer is told beside the messages.
 type contextReply struct {
-	System            jsontext.Value `json:"system"`
-	Messages          jsontext.Value `json:"messages"`
-	TokenCount        int            `json:"token_count"`
-	WithinBudget      bool           `json:"within_budget"`
-	DroppedMessageIDs []string       `json:"dropped_message_ids"`
-	Renewing          []string       `json:"renewing_summary_ids"`
-	SummaryIDs        []string       `json:"summary_ids"`
+	System       jsontext.Value `json:"system"`
+	Messages     jsontext.Value `json:"messages"`
+	TokenCount   int            `json:"token_count"`
+	WithinBudget bool           `json:"within_budget"`
+	Dropped      int            `json:"dropped_count"`
+	Renewing     []string       `json:"renewing_summary_ids"`
+	SummaryIDs   []string       `json:"summary_ids"`
 }
 
 // Run asks the processor.
@@ -73,7 +73,7 @@ func (r *contextReply) print(a *app) error {
 		return err
 	}
 	a.printf("%s\n", body)
-	a.note("%s", list(counted(r.TokenCount, "token"), counted(len(r.SummaryIDs), "summary"), counted(len(r.DroppedMessageIDs), "message")+" dropped"))
+	a.note("%s", list(counted(r.TokenCount, "token"), counted(len(r.SummaryIDs), "summary"), counted(r.Dropped, "message")+" dropped"))
 	return nil
 }
 

@@ -29,18 +29,31 @@ type ContextRequest struct {
 
 // ContextReply is the answer: the compacted prompt, and what it is made of.
 type ContextReply struct {
-	System            jsontext.Value `json:"system"` // Anthropic's list of system blocks; null in other formats
-	Messages          jsontext.Value `json:"messages"`
-	TokenCount        int            `json:"token_count"`
-	WithinBudget      bool           `json:"within_budget"`
-	DroppedMessageIDs []string       `json:"dropped_message_ids"`
-	SummaryIDs        []string       `json:"summary_ids"`
+	System       jsontext.Value `json:"system"` // Anthropic's list of system blocks; null in other formats
+	Messages     jsontext.Value `json:"messages"`
+	TokenCount   int            `json:"token_count"`
+	WithinBudget bool           `json:"within_budget"`
+	Dropped
+	SummaryIDs []string `json:"summary_ids"`
 	// RenewingSummaryIDs are those of SummaryIDs that are stale by a policy, a prompt, a model or their age, and serve
 	// until they are made again.
 	RenewingSummaryIDs []string `json:"renewing_summary_ids"`
 	WaitingMessageIDs  []string `json:"waiting_message_ids"` // held back until their calls' results are there
-	EventSeq           uint64   `json:"event_seq"`
+	// OmittedParts are parts of the messages in the prompt that are not text: a mark stands there instead.
+	OmittedParts []OmittedPart `json:"omitted_parts"`
+	EventSeq     uint64        `json:"event_seq"`
 }
+
+// OmittedPart is a part of a message's content that the prompt does not hold.
+type OmittedPart struct {
+	MessageID string `json:"message_id"`
+	Index     int    `json:"index"` // in the message's list of parts, from 0
+	Type      string `json:"type"`
+	Reason    string `json:"reason"`
+}
+
+// reasonNotText is why a part is omitted: prompts hold text.
+const reasonNotText = "not_text"
 
 func (s *Service) context(ctx context.Context, r *request) (any, error) {
 	var req ContextRequest
@@ -152,13 +165,25 @@ func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, 
 	if err != nil {
 		return ContextReply{}, err
 	}
+	dropped, err := r.dropped(messages, built, compaction)
+	if err != nil {
+		return ContextReply{}, err
+	}
 	return ContextReply{
 		System: orNull(built.System), Messages: built.Messages,
 		TokenCount: built.TokenCount, WithinBudget: built.WithinBudget,
-		DroppedMessageIDs: orEmpty(built.DroppedMessageIDs), SummaryIDs: orEmpty(built.SummaryIDs),
+		Dropped: dropped, SummaryIDs: orEmpty(built.SummaryIDs),
 		RenewingSummaryIDs: orEmpty(slices.DeleteFunc(slices.Clone(built.SummaryIDs), func(id string) bool { return !r.renewing[id] })),
-		WaitingMessageIDs:  orEmpty(built.WaitingMessageIDs), EventSeq: r.header.EventSeq,
+		WaitingMessageIDs:  orEmpty(built.WaitingMessageIDs), OmittedParts: omitted(built.OmittedParts), EventSeq: r.header.EventSeq,
 	}, nil
+}
+
+func omitted(parts []prompt.OmittedPart) []OmittedPart {
+	list := []OmittedPart{}
+	for _, p := range parts {
+		list = append(list, OmittedPart{MessageID: p.MessageID, Index: p.Index, Type: p.Type, Reason: reasonNotText})
+	}
+	return list
 }
 
 // compaction is how far the thread is compacted, and its current summary; nil where there is none, or

@@ -107,8 +107,8 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 	if !r.Deleted {
 		r.cut(content.Text(), req.Lines)
 	}
-	for kind, n := range content.OtherParts() {
-		r.OtherParts[kind] = n
+	for _, part := range content.OtherParts() {
+		r.OtherParts[part.Type]++
 	}
 	return r, nil
 }

@@ -19,14 +19,15 @@ const description = "summaries of agents' threads"
 // endpoint is one subject that requests come to.
 type endpoint struct {
 	answer answerer
+	advice string // what to do about an answer over the server's limit
 
 	mu    sync.Mutex
 	stats micro.EndpointStats
 }
 
-func newEndpoint(subject string, answer answerer) *endpoint {
+func newEndpoint(subject string, answer answerer, advice string) *endpoint {
 	name := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(subject, "precis."), ".*"), ".", "-")
-	return &endpoint{answer: answer, stats: micro.EndpointStats{Name: name, Subject: subject, QueueGroup: micro.DefaultQueueGroup}}
+	return &endpoint{answer: answer, advice: advice, stats: micro.EndpointStats{Name: name, Subject: subject, QueueGroup: micro.DefaultQueueGroup}}
 }
 
 // count enters an answer before it is sent: a client that asks for the figures afterwards finds its own request there.

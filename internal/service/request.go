@@ -68,7 +68,7 @@ func (s *Service) handler(running context.Context, e *endpoint) nats.MsgHandler 
 			ctx, cancel := context.WithTimeout(running, requestTimeout)
 			defer cancel()
 			start := time.Now()
-			reply := s.answer(ctx, r, e.answer)
+			reply := s.answer(ctx, r, e)
 			e.count(time.Since(start), reply.fault)
 			s.send(m.Reply, reply)
 		})
@@ -96,11 +96,11 @@ func (s *Service) wait(ctx context.Context, r *request, partition int, seq uint6
 	return r.work(ctx)
 }
 
-func (s *Service) answer(ctx context.Context, r *request, answer answerer) reply {
-	out, err := answer(ctx, r)
+func (s *Service) answer(ctx context.Context, r *request, e *endpoint) reply {
+	out, err := e.answer(ctx, r)
 	var body []byte
 	if err == nil {
-		body, err = s.encode(out)
+		body, err = s.encode(out, e.advice)
 	}
 	if err == nil {
 		return reply{body: body}
@@ -112,13 +112,13 @@ func (s *Service) answer(ctx context.Context, r *request, answer answerer) reply
 	return reply{fault: fault}
 }
 
-func (s *Service) encode(out any) ([]byte, error) {
+func (s *Service) encode(out any, advice string) ([]byte, error) {
 	body, err := json.Marshal(out, json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("encode answer: %w", err)
 	}
 	if len(body) > s.max {
-		return nil, fault(codeTooLarge, "the answer has %d bytes, the server allows %d: ask for part of it", len(body), s.max)
+		return nil, fault(codeTooLarge, "the answer has %d bytes, the server allows %d: %s", len(body), s.max, advice)
 	}
 	return body, nil
 }

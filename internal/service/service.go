@@ -108,6 +108,9 @@ type Service struct {
 	wg      sync.WaitGroup
 }
 
+// adviceServer is for answers of which no part can be asked for.
+const adviceServer = "raise the server's max_payload"
+
 // Start answers on a connection. All that is published there are replies to inboxes, so that it needs no other right.
 func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 	counts, err := tokens.NewMemo()
@@ -130,11 +133,11 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 		s.refused = func(string) {}
 	}
 	s.endpoints = []*endpoint{
-		newEndpoint("precis.thread.get.*", s.thread),
-		newEndpoint("precis.thread.context.*", s.context),
-		newEndpoint("precis.thread.summarize.*", s.summarize),
-		newEndpoint("precis.message.get.*", s.message),
-		newEndpoint("precis.summary.get.*", s.summary),
+		newEndpoint("precis.thread.get.*", s.thread, adviceServer),
+		newEndpoint("precis.thread.context.*", s.context, "give max_tokens, or a smaller one (a token has 3 to 4 bytes)"),
+		newEndpoint("precis.thread.summarize.*", s.summarize, adviceServer),
+		newEndpoint("precis.message.get.*", s.message, "give lines, as [from, to], or fewer of them"),
+		newEndpoint("precis.summary.get.*", s.summary, adviceServer),
 	}
 	if err := errors.Join(s.subscribe(ctx), heard(nc)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start service: %w", err), s.Stop())

@@ -26,18 +26,14 @@ type anthropicMessage struct {
 	Content []block `json:"content"`
 }
 
-// What opens a prompt whose first message would be the assistant's, since the user has to begin: where something was
-// left out before it, and where nothing was.
-const (
-	unseen   = "[earlier messages are not shown]"
-	noneSeen = "[no earlier messages]"
-)
-
 // writeAnthropic writes messages of alternating roles, each a list of blocks: a text that is appended
 // makes a new block, so that the ones before stay as they were. Results stand in the user's message
 // right behind the call, before any text.
 func writeAnthropic(p *Prompt, d draft) error {
 	a := &anthropicWriter{system: []block{}}
+	if d.opens != "" {
+		a.text(events.RoleUser, d.opens)
+	}
 	for i, opening := 0, d.opening(); i <= len(d.units); i++ {
 		if i == opening && d.summary != "" {
 			a.text(d.role, d.summary)
@@ -45,14 +41,9 @@ func writeAnthropic(p *Prompt, d draft) error {
 		if i == len(d.units) {
 			break
 		}
-		if d.units[i].dropped {
-			a.hidden = true
-			continue
+		if !d.units[i].dropped {
+			a.unit(d.units[i])
 		}
-		a.unit(d.units[i])
-	}
-	if len(a.messages) == 0 {
-		a.text(events.RoleUser, a.before()) // the API takes no empty list
 	}
 	var err error
 	if p.System, err = json.Marshal(a.system); err != nil {
@@ -65,15 +56,6 @@ func writeAnthropic(p *Prompt, d draft) error {
 type anthropicWriter struct {
 	system   []block
 	messages []anthropicMessage
-	hidden   bool // something was left out so far
-}
-
-// before says what came before the first message that is shown.
-func (a *anthropicWriter) before() string {
-	if a.hidden {
-		return unseen
-	}
-	return noneSeen
 }
 
 func (a *anthropicWriter) unit(u unit) {
@@ -111,10 +93,6 @@ func visible(text string) string {
 
 func (a *anthropicWriter) add(role string, b block) {
 	n := len(a.messages)
-	if n == 0 && role != events.RoleUser {
-		a.text(events.RoleUser, a.before())
-		n++
-	}
 	if n > 0 && a.messages[n-1].Role == role {
 		a.messages[n-1].Content = append(a.messages[n-1].Content, b)
 		return

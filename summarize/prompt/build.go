@@ -18,11 +18,17 @@ func Build(r Request) (Prompt, error) {
 	if r.Compaction != nil {
 		d.id = r.Compaction.ID
 	}
-	total := fit(units, promptFrame+compactionCost(d.summary, r.Count), r.MaxTokens, r.Count)
-	total = d.shrink(total, r)
+	// Whether an opening is needed shows when everything else is chosen: room for one is kept.
+	opening := openingCost(r)
+	total := fit(units, promptFrame+compactionCost(d.summary, r.Count)+opening, r.MaxTokens, r.Count)
+	total = d.shrink(total, r) - opening
+	if d.opens = d.opener(r.Format); d.opens != "" {
+		total += messageFrame + r.Count(d.opens)
+	}
 	p := Prompt{
 		TokenCount: total, WithinBudget: r.MaxTokens <= 0 || total <= r.MaxTokens,
 		DroppedMessageIDs: droppedIDs(units), SummaryIDs: d.summaryIDs(), WaitingMessageIDs: waiting,
+		SummaryLeftOut: r.Compaction != nil && !d.summarized(), OmittedParts: omittedParts(units),
 	}
 	err := write(&p, d)
 	return p, err
@@ -34,6 +40,7 @@ type draft struct {
 	summary string // the compaction under its heading; empty for none
 	role    string // its role
 	id      string // its id
+	opens   string // what is said in the user's name before everything else; empty for nothing
 }
 
 var writers = map[string]func(*Prompt, draft) error{
@@ -82,10 +89,38 @@ func droppedIDs(units []unit) []string {
 	return ids
 }
 
+// summarized says that the compaction stands in the prompt, whole or cut short.
+func (d draft) summarized() bool { return d.summary != "" && d.summary != omittedSummary }
+
+// omittedParts are those of the contents that are shown.
+func omittedParts(units []unit) []OmittedPart {
+	list := []OmittedPart{}
+	note := func(m *Message) {
+		for _, p := range m.Content.OtherParts() {
+			list = append(list, OmittedPart{MessageID: m.MessageID, Index: p.Index, Type: p.Type})
+		}
+	}
+	for i := range units {
+		u := &units[i]
+		if u.dropped {
+			continue
+		}
+		if u.message != nil && u.message.shown() {
+			note(u.message)
+		}
+		for _, c := range u.calls {
+			if c.result != nil && !c.cut && c.result.shown() {
+				note(c.result)
+			}
+		}
+	}
+	return list
+}
+
 // summaryIDs are the summaries that stand in the prompt, the compaction first.
 func (d draft) summaryIDs() []string {
 	ids := []string{}
-	if d.summary != "" && d.summary != omittedSummary {
+	if d.summarized() {
 		ids = append(ids, d.id)
 	}
 	for _, u := range d.units {

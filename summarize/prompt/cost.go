@@ -1,7 +1,8 @@
 package prompt
 
-// Framing in tokens: what a provider adds to the texts. OpenAI documents 3 a message and 3 for the reply
-// it primes; a call takes its JSON around name and arguments, a result the call's id.
+// Framing in tokens: what a provider adds to the texts. OpenAI's cookbook ("How to count tokens with tiktoken") counts 3
+// a message, 1 for its role and 3 for the reply that the prompt primes; a call takes its JSON around name and arguments,
+// a result the call's id. Other providers don't publish theirs, and are taken to add as much.
 const (
 	messageFrame = 4
 	callFrame    = 12
@@ -11,12 +12,15 @@ const (
 // costOf is what a unit takes.
 func costOf(u *unit, count func(string) int) int {
 	n := messageFrame
-	if u.text != "" {
+	switch {
+	case u.text != "":
 		n += count(u.text)
+	case len(u.calls) == 0:
+		n += count(noText) // what Anthropic is given for an empty text
 	}
 	for _, c := range u.calls {
 		n += callFrame + count(c.Name) + count(string(c.Arguments))
-		n += messageFrame + callFrame + count(c.shown)
+		n += messageFrame + callFrame + count(visible(c.shown))
 	}
 	return n
 }

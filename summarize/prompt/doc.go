@@ -36,6 +36,12 @@
 // latest turn's outputs and the turn itself, the length of the compaction (below 50 tokens it is left
 // out, with a mark). What is left is what must stay: system, pinned, the newest user message. Where that
 // does not fit, it is given all the same with WithinBudget false. All that was given up is in
-// DroppedMessageIDs, and beside it what the log no longer holds, which no prompt can have. Counts are of the texts, names and arguments, and a few tokens for each message and
-// call (cost.go), on the safe side.
+// DroppedMessageIDs, and beside it what the log no longer holds, which no prompt can have; SummaryLeftOut says that the
+// messages of the compaction are given up too. Counts are of the texts, names and arguments, and a few tokens for each
+// message and call (cost.go), not of a provider's JSON.
+//
+// # Openings
+//
+// No provider takes an empty list of messages, and Anthropic's user has to begin. Where it does not, a line in the
+// user's name opens the prompt; room for it is kept, so that it changes nothing of what is given up.
 package prompt

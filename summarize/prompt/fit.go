@@ -81,7 +81,7 @@ func (f *fitter) shorten(j, now int) {
 	size := f.count(mark)
 	for n := range u.calls {
 		c := &u.calls[n]
-		if saved := f.count(c.shown) - size; saved > 0 && c.result != nil && !c.cut {
+		if saved := f.count(visible(c.shown)) - size; saved > 0 && c.result != nil && !c.cut {
 			c.shown, c.cut = mark, true
 			u.cost, f.total = u.cost-saved, f.total-saved
 		}

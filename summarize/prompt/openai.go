@@ -28,6 +28,9 @@ type openAIFunction struct {
 // writeOpenAI writes chat completion messages: results follow their call one by one.
 func writeOpenAI(p *Prompt, d draft) error {
 	list := []openAIMessage{}
+	if d.opens != "" {
+		list = append(list, openAIMessage{Role: events.RoleUser, Content: &d.opens})
+	}
 	for i, opening := 0, d.opening(); i <= len(d.units); i++ {
 		if i == opening && d.summary != "" {
 			list = append(list, openAIMessage{Role: d.role, Content: &d.summary})

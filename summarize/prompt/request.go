@@ -53,4 +53,14 @@ type Prompt struct {
 	DroppedMessageIDs []string // their contents had to go to hold the limit, or are gone
 	SummaryIDs        []string // summaries that stand in the prompt
 	WaitingMessageIDs []string // held back until the results of their calls are there
+	// SummaryLeftOut says that there was no room for the compaction: the messages that it stands for are dropped too.
+	SummaryLeftOut bool
+	OmittedParts   []OmittedPart // of the messages that stand in the prompt, in its order
+}
+
+// OmittedPart is a part of a content that a prompt has no place for: a mark stands there instead.
+type OmittedPart struct {
+	MessageID string
+	Index     int    // in the message's list of parts, from 0
+	Type      string // the publisher's word
 }

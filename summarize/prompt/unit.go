@@ -91,6 +91,9 @@ func newUnit(m *Message, p pairs, messages []Message, i int) unit {
 	return u
 }
 
+// shown says that the content itself stands in the prompt, where the message does.
+func (m *Message) shown() bool { return m.Summary == nil && m.TrimmedAt == 0 }
+
 func isSystem(role string) bool {
 	return role == events.RoleSystem || role == events.RoleDeveloper
 }
