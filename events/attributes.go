@@ -7,26 +7,26 @@ import (
 )
 
 const (
-	// attrPrefix heads the CloudEvents attributes among a message's headers (CloudEvents NATS binding, 3.1.3.1).
+	// attrPrefix starts the names of CloudEvents attributes in a message's headers (CloudEvents NATS binding, 3.1.3.1).
 	attrPrefix = "ce-"
-	// specVersion is the one CloudEvents version that is spoken here.
+	// specVersion is the only supported CloudEvents version.
 	specVersion = "1.0"
-	// structuredType is the media type of a structured event; the format after it says how it is written.
+	// structuredType is the media type of a structured event; its suffix names the format.
 	structuredType = "application/cloudevents"
 )
 
-// attr is one attribute that may not be there.
+// attr is one optional attribute.
 type attr struct {
 	value string
 	set   bool
 }
 
-// attributes are the CloudEvents attributes that mean something here.
+// attributes are the CloudEvents attributes that Decode interprets.
 type attributes struct {
 	specversion, id, source, typ, subject attr
 }
 
-// by returns the place of the attribute of that name, nil for one that is only carried.
+// by returns a pointer to the attribute of that name; nil for an attribute that is not interpreted.
 func (a *attributes) by(name string) *attr {
 	switch name {
 	case "specversion":
@@ -43,7 +43,7 @@ func (a *attributes) by(name string) *attr {
 	return nil
 }
 
-// require says which of the attributes that CloudEvents requires is missing; prefix is how the form writes them.
+// require reports the first required CloudEvents attribute that is missing; prefix is the envelope form's name prefix.
 func (a *attributes) require(prefix string) *RejectError {
 	for _, name := range []string{"specversion", "id", "source", "type"} {
 		if at := a.by(name); !at.set || at.value == "" {
@@ -56,14 +56,14 @@ func (a *attributes) require(prefix string) *RejectError {
 	return nil
 }
 
-// header is what a message's headers say.
+// header is the content of a message's headers.
 type header struct {
 	attributes
 	contentType string
 }
 
-// readHeader collects the attributes among the headers, whose names are the same in any case. Of several faults
-// the one first by name is told, since a Go map has no order and a rejection must not depend on it.
+// readHeader collects the attributes from the headers, whose names are case-insensitive. Of several faults it reports
+// the first by name: a Go map has no order, and a rejection must be deterministic.
 func readHeader(h map[string][]string) (header, *RejectError) {
 	var got header
 	if len(h) == 0 {
@@ -84,7 +84,7 @@ func readHeader(h map[string][]string) (header, *RejectError) {
 	return got, first
 }
 
-// take reads one header. A Content-Type given twice with different values can't be obeyed either.
+// take reads one header. A Content-Type given twice with different values is ambiguous and is rejected too.
 func (h *header) take(name string, values []string) *RejectError {
 	if len(values) == 0 {
 		return nil
@@ -108,8 +108,8 @@ func (h *header) take(name string, values []string) *RejectError {
 	return nil
 }
 
-// structured says whether the headers announce a structured event; batches and other formats are refused
-// rather than taken for bare data.
+// structured reports whether the headers announce a structured event. It rejects batches and other formats, which
+// would otherwise pass as bare data.
 func (h *header) structured() (bool, *RejectError) {
 	media, _, _ := strings.Cut(h.contentType, ";")
 	media = strings.ToLower(strings.TrimSpace(media))
@@ -122,8 +122,8 @@ func (h *header) structured() (bool, *RejectError) {
 	return true, nil
 }
 
-// percentDecode undoes the encoding of header values (CloudEvents NATS binding, 3.1.3.2): a quoted string is
-// taken out of its quotes first, as older publishers wrote them.
+// percentDecode decodes a header value (CloudEvents NATS binding, 3.1.3.2). It first strips the quotes of a quoted
+// string, which older publishers write.
 func percentDecode(s string) (string, bool) {
 	s = unquoteHeader(strings.TrimSpace(s))
 	if strings.IndexByte(s, '%') < 0 {
@@ -160,7 +160,7 @@ func hexValue(c byte) int {
 	return -1
 }
 
-// unquoteHeader takes a value out of its double quotes (RFC 7230, 3.2.6).
+// unquoteHeader strips a value's double quotes (RFC 7230, 3.2.6).
 func unquoteHeader(s string) string {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return s

@@ -11,10 +11,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Seal links a record to the one before it in its thread. It returns the record's data, in RFC 8785 form with
-// the chain among its members, and the chain value: the lower-case hex of the sha256 over prev, as text, and
-// the RFC 8785 form of the data without the chain. The first record of a thread follows on prev "".
-// It fails with ErrChainSet where the record already has a chain value.
+// Seal links a record to the previous one of its thread. It returns the record's data in RFC 8785 form with the
+// chain member added, and the chain value: the lower-case hex sha256 of prev, as text, followed by the RFC 8785 form
+// of the data without the chain. The first record of a thread has prev "".
+// It fails with ErrChainSet if the record already has a chain value.
 func Seal(prev string, record any) (data []byte, chain string, err error) {
 	canonical, err := json.Marshal(record, json.Deterministic(true))
 	if err != nil {
@@ -28,8 +28,8 @@ func Seal(prev string, record any) (data []byte, chain string, err error) {
 	return data, chain, err
 }
 
-// VerifyChain checks that a record follows on prev and returns its chain value. The record's layout does not
-// matter, only what it says; ErrChain is a record that was altered, removed before, inserted or moved.
+// VerifyChain checks that a record follows prev and returns its chain value. Only the record's values matter, not
+// its layout; ErrChain means that a record was altered, removed, inserted or moved.
 func VerifyChain(prev string, data []byte) (chain string, err error) {
 	if chain, ok := verifyCanonical(prev, data); ok {
 		return chain, nil
@@ -56,8 +56,8 @@ func VerifyChain(prev string, data []byte) (chain string, err error) {
 	return chain, nil
 }
 
-// verifyCanonical verifies a record that is laid out as Seal leaves it, without decoding it: taking the member
-// out leaves the canonical form. A record laid out otherwise has another hash, and is decoded.
+// verifyCanonical verifies a record in Seal's layout without decoding it: without the chain member the bytes are the
+// canonical form. A record in any other layout has another hash and is decoded by the caller.
 func verifyCanonical(prev string, data []byte) (chain string, ok bool) {
 	const name, size = `"chain":"`, 2 * sha256.Size
 	at := bytes.Index(data, []byte(name))
@@ -84,7 +84,7 @@ func link(prev string, canonical []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// withChain adds the chain to a canonical object where its name belongs.
+// withChain inserts the chain into a canonical object at its sorted place.
 func withChain(object []byte, chain string) ([]byte, error) {
 	if len(object) <= len("{}") || object[0] != '{' {
 		return nil, errors.New("seal record: it must be an object with members")

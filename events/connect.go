@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Connect connects to a server as the clients here need it: it waits for a server that is not there yet, and
-// reconnects without end. The caller's options come after these and may change them.
+// Connect connects with the options that the clients of this package need: it waits for a server that is not up yet
+// and reconnects without limit. The caller's options come last and may override these.
 func Connect(url string, opts ...nats.Option) (*nats.Conn, error) {
 	all := append([]nats.Option{
 		nats.Name("precis client"),
@@ -22,7 +22,7 @@ func Connect(url string, opts ...nats.Option) (*nats.Conn, error) {
 	nc, err := nats.Connect(url, all...)
 	var malformed *neturl.Error
 	switch {
-	case errors.As(err, &malformed): // it shows the address, in which a password may stand
+	case errors.As(err, &malformed): // its text contains the address, and with it any password
 		return nil, errors.New("connect: not a server's address")
 	case err != nil:
 		return nil, fmt.Errorf("connect: %w", err)

@@ -7,7 +7,7 @@ import (
 	"precis/events"
 )
 
-// Errors end in logs, where no password belongs.
+// Errors end up in logs, which must not contain passwords.
 func TestConnectErrorsKeepPasswords(t *testing.T) {
 	for _, address := range []string{"nats://ann:s3cret@[h", "nats://ann:s3cret %zz@h"} {
 		nc, err := events.Connect(address)

@@ -8,13 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Content is what a message says: a text, nothing (null), or a list of parts. The zero Content is null.
-// Going through JSON keeps the form it was given in.
+// Content is the content of a message: a text, null, or a list of parts. The zero Content is null.
+// A round trip through JSON keeps the form.
 type Content struct {
 	kind  contentKind
 	text  string         // Text(); for a list, its parts joined
-	parts jsontext.Value // a list as it was given
-	other []OtherPart    // a list's parts that are not text, in order
+	parts jsontext.Value // a list as received
+	other []OtherPart    // a list's non-text parts, in order
 }
 
 type contentKind uint8
@@ -25,23 +25,23 @@ const (
 	contentParts
 )
 
-// TextContent returns the content that is the text s.
+// TextContent returns the text s as content.
 func TextContent(s string) Content { return Content{kind: contentText, text: s} }
 
-// IsNull says whether the content is null: neither a text, however empty, nor a list.
+// IsNull reports whether the content is null: neither a text (not even an empty one) nor a list.
 func (c Content) IsNull() bool { return c.kind == contentNull }
 
 // Text returns the content as text: text parts joined by line breaks, every other part as a visible mark such
-// as "[image_url part]", so that nothing is dropped in silence.
+// as "[image_url part]", so that nothing is dropped silently.
 func (c Content) Text() string { return c.text }
 
-// OtherPart is a part of a list that is not text: its index in the list, from 0, and its type, the publisher's own word.
+// OtherPart is a non-text part of a list: its 0-based index in the list and its type, which the publisher chooses.
 type OtherPart struct {
 	Index int
 	Type  string
 }
 
-// OtherParts returns the parts that are not text, in order; nil where there are none.
+// OtherParts returns the non-text parts in order; nil if there are none.
 func (c Content) OtherParts() []OtherPart { return c.other }
 
 // MarshalJSON implements json.Marshaler.
@@ -68,7 +68,7 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// parseContent reads a content of valid JSON; field is the path to it.
+// parseContent reads a content from valid JSON; field is the path to it.
 func parseContent(field string, v []byte) (Content, *RejectError) {
 	switch jsontext.Value(v).Kind() {
 	case jsontext.KindNull:

@@ -2,21 +2,21 @@ package events
 
 import "unicode/utf8"
 
-// Raw is an event as it came: a NATS message in EVENTS.
+// Raw is an event as received: a NATS message in EVENTS.
 type Raw struct {
 	Subject string              // as published or as stored
 	Header  map[string][]string // names in any case
 	Body    []byte
 }
 
-// Limits are the limits in force that an event's acceptance depends on.
+// Limits are the configured limits on which an event's acceptance depends.
 type Limits struct {
-	EventBytes int // the longest body, in bytes; 0 is no limit
+	EventBytes int // the longest body, in bytes; 0: no limit
 }
 
-// Decode makes an event of a message, or says why it can't be accepted. It depends on raw and lim alone, so
-// that every replay decides the same. What is checked first decides the code: the subject, the size, the JSON,
-// the envelope against subject and body, the data.
+// Decode turns a message into an event, or says why it is rejected. It depends on raw and lim alone, so that every
+// replay decides the same. The first failing check decides the code; the order is the subject, the size, the JSON, the
+// envelope against subject and body, the data.
 func Decode(raw Raw, lim Limits) (Event, *RejectError) {
 	at, rej := decodeSubject(raw.Subject)
 	if rej != nil {
@@ -36,7 +36,7 @@ func Decode(raw Raw, lim Limits) (Event, *RejectError) {
 	return at.event(env.id.value, data)
 }
 
-// address is what a subject says of its event.
+// address is the type and thread that the subject names.
 type address struct {
 	typ    Type
 	thread string
@@ -57,7 +57,7 @@ func decodeSubject(subject string) (address, *RejectError) {
 	return address{typ: t, thread: thread}, nil
 }
 
-// event reads the data as what the subject says it is.
+// event reads the data according to the type in the subject.
 func (a address) event(id string, data *members) (Event, *RejectError) {
 	r := &reader{members: data}
 	ev := Event{Type: a.typ, Thread: a.thread, CloudEventID: id}

@@ -9,8 +9,8 @@ import (
 	"precis/events"
 )
 
-// FuzzDecode throws subjects, one header and a body at Decode: it must never panic, always name a code, and
-// accept only what can be written as JSON again.
+// FuzzDecode feeds subjects, one header and a body to Decode: it must never panic, always return a code, and accept
+// only events that can be written as JSON again.
 func FuzzDecode(f *testing.F) {
 	for _, c := range readDecodeCases(f) {
 		name, value := "", ""

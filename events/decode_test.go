@@ -58,7 +58,7 @@ func parseDecodeCase(t testing.TB, block string) decodeCase {
 	return c
 }
 
-// outcome writes a result as the script does.
+// outcome formats a result as the script does.
 func outcome(ev events.Event, rej *events.RejectError) string {
 	orDash := func(s string) string {
 		if s == "" {
@@ -156,7 +156,7 @@ func TestDecodeDeepNesting(t *testing.T) {
 	}
 }
 
-// A decoded event must not change when the buffer it was read from is used again.
+// A decoded event must not change when its input buffer is reused.
 func TestDecodeSharesNoMemory(t *testing.T) {
 	body := []byte(`{"message_id":"m","role":"user","content":[{"type":"text","text":"abc"}],"tool_calls":[{"id":"i","name":"n","arguments":{"k":"v"}}],"metadata":{"k":"v"}}`)
 	ev, rej := events.Decode(events.Raw{Subject: "thread.message.t", Body: body}, events.Limits{})
@@ -173,7 +173,7 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 	}
 }
 
-// Go's maps have no order, and a replay must tell the same fault.
+// Go's maps have no order, and a replay must report the same fault.
 func TestDecodeTellsTheSameFault(t *testing.T) {
 	header := map[string][]string{}
 	for _, name := range []string{"ce-e", "ce-d", "ce-b", "ce-c", "ce-a"} {

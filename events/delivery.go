@@ -15,11 +15,11 @@ const (
 	StreamRejected  = "REJECTED"
 )
 
-// Delivery is one record as it stands in SUMMARIES, or a rejection as it stands in REJECTED.
+// Delivery is one record from SUMMARIES, or a rejection from REJECTED.
 type Delivery struct {
 	Type    Type
 	Thread  string    // empty for config.applied, and for a rejection that belongs to no thread
-	ID      string    // the ce-id: the same for the same record, however often it is delivered
+	ID      string    // the ce-id: the same on every delivery of the record
 	Seq     uint64    // its sequence in its stream
 	Time    time.Time // when its stream stored it
 	Attempt uint64    // 1 for the first delivery to this subscription
@@ -69,7 +69,7 @@ func newRecord(t Type) Record {
 	return nil
 }
 
-// deliveryOf takes a message out of JetStream's terms.
+// deliveryOf converts a JetStream message.
 func deliveryOf(msg jetstream.Msg) (Delivery, error) {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -88,7 +88,7 @@ func deliveryOf(msg jetstream.Msg) (Delivery, error) {
 	return d, nil
 }
 
-// recordFilters are the subjects of some types of records by stream, of one thread or, where it is empty, of all.
+// recordFilters returns the subjects of record types by stream, for one thread or, if it is empty, for all.
 func recordFilters(thread string, types []Type) (map[string][]string, error) {
 	token := "*"
 	if thread != "" {

@@ -9,24 +9,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ContentDigest is the digest of what the message says, the same for the same content however its JSON was laid
-// out: of its type, role, content, tool calls and tool call id, and of nothing else.
+// ContentDigest is the digest of a message's type, role, content, tool calls and tool call id. It does not depend on
+// the layout of the JSON, nor on any other member.
 func (m *Message) ContentDigest(t Type) [32]byte {
 	return DigestOf(t, m.Role, m.Content, m.ToolCalls, m.ToolCallID)
 }
 
-// DigestOf is ContentDigest over its parts; an edit replaces the content alone. A content's form counts: a
-// text, a list that holds the same text, null and the empty text are four contents.
+// DigestOf is ContentDigest of separate parts; an edit replaces only the content. The form of the content counts: a
+// text, a list that contains the same text, null and the empty text are four different contents.
 //
-// It is sha256 over length-prefixed fields, so that no two different inputs give the same bytes. Objects go in
-// as RFC 8785 has them, but with integers as they were written: that form rounds what exceeds 53 bits, and two
-// calls that differ in such an id are not the same call.
+// The digest is sha256 over length-prefixed fields, so that different inputs never give the same bytes. Objects are
+// hashed in RFC 8785 form, but with integers as written: RFC 8785 rounds integers beyond 53 bits, and two calls that
+// differ in such an id are different calls.
 func DigestOf(t Type, role string, c Content, calls []ToolCall, callID string) [32]byte {
 	return RevisionDigest(ShapeDigest(t, role, calls, callID), c)
 }
 
-// digester is the bytes that are hashed. Its methods return it grown, as append does: through a pointer, what
-// it begins with would go to the heap for every message.
+// digester holds the bytes to hash. Its methods return the grown slice, as append does: a pointer receiver would
+// move the initial buffer to the heap for every message.
 type digester []byte
 
 func (d digester) number(n int) digester { return binary.AppendUvarint(d, uint64(n)) }
@@ -44,8 +44,7 @@ func (d digester) content(c Content) digester {
 	return d
 }
 
-// json writes a value in canonical form; a value that can't be brought into it, which no decoded event has, is
-// written as it stands.
+// json writes a value in canonical form; a value without one, which no decoded event has, is written unchanged.
 func (d digester) json(v jsontext.Value) digester {
 	canonical := v.Clone()
 	if len(canonical) > 0 {
@@ -54,8 +53,8 @@ func (d digester) json(v jsontext.Value) digester {
 	return append(d.number(len(canonical)), canonical...)
 }
 
-// Key identifies an edit within its message: by its edit id, else by the event's id, else by what it says and
-// when. An event's id is an edit id like one that was given: an exported edit has it as that, and is the same.
+// Key identifies an edit within its message: by its edit id, else by the event id, else by its content and time. An
+// event id counts as an edit id: an export writes it as the edit id, and the import must find the same edit.
 func (e *Edit) Key(ceID string) string {
 	switch {
 	case e.EditID != "":

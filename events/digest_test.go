@@ -21,7 +21,7 @@ func digest(t testing.TB, subject, body string) [32]byte {
 	return ev.Message.ContentDigest(ev.Type)
 }
 
-// Bodies that say the same have one digest.
+// Bodies with the same meaning have one digest.
 func TestDigestSame(t *testing.T) {
 	const subject = "thread.message.t"
 	for _, group := range [][]string{
@@ -52,7 +52,7 @@ func TestDigestSame(t *testing.T) {
 	}
 }
 
-// Bodies that say different things have different digests.
+// Bodies with different meanings have different digests.
 func TestDigestDiffers(t *testing.T) {
 	seen := map[[32]byte]string{}
 	for _, body := range []string{
@@ -88,7 +88,7 @@ func TestDigestDiffers(t *testing.T) {
 // goldenDigest is the digest of the text "hello" as a user's message.
 const goldenDigest = "6ef9c54fab5c0f7aad973b439f4b7a6f253db621d2a7b11313c42cf579dd0604"
 
-// The digest stands in every store: a change of it must be on purpose.
+// Every store contains digests: a change must be deliberate.
 func TestDigestGolden(t *testing.T) {
 	got := events.DigestOf(events.ThreadMessage, events.RoleUser, events.TextContent("hello"), nil, "")
 	if hexOf(got[:]) != goldenDigest {

@@ -8,10 +8,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Encode returns the headers of an event in CloudEvents binary mode; the message's body is the data alone.
-// The thread is the thread id itself (for config.applied, PartitionToken), the source a URI reference. The id is
-// also the
-// Nats-Msg-Id, so that the server drops what is published twice: use one of the EventID functions.
+// Encode returns the headers of an event in CloudEvents binary mode; the message body is the data alone.
+// thread is the unescaped thread id (for config.applied, PartitionToken), source a URI reference. The id is also the
+// Nats-Msg-Id, so that the server drops duplicates: use one of the EventID functions.
 func Encode(t Type, id, thread, source string, at time.Time) nats.Header {
 	return nats.Header{
 		nats.MsgIdHdr:        {percentEncode(id)},
@@ -25,25 +24,25 @@ func Encode(t Type, id, thread, source string, at time.Time) nats.Header {
 	}
 }
 
-// SummaryEventID is the id of an event about a summary, of which there is one of its type.
+// SummaryEventID is the id of an event about a summary, unique per type.
 func SummaryEventID(t Type, summaryID string) string { return string(t) + "/" + summaryID }
 
-// UsageEventID is the id of a usage.recorded: a summary's calls are told apart by their attempt.
+// UsageEventID is the id of a usage.recorded: the attempt distinguishes a summary's calls.
 func UsageEventID(summaryID string, attempt int) string {
 	return fmt.Sprintf("%s/%s/%d", UsageRecorded, summaryID, attempt)
 }
 
-// PositionEventID is the id of an event that no summary stands behind: where in the log it was decided.
+// PositionEventID is the id of an event without a summary: the log position at which it was decided.
 func PositionEventID(t Type, partition int, eventSeq uint64) string {
 	return fmt.Sprintf("%s/%d/%d", t, partition, eventSeq)
 }
 
-// PartitionToken stands where the thread's token would in the subject of an event that belongs to a
-// partition: it is no thread's token, since p never needs an escape.
+// PartitionToken replaces the thread token in the subject of an event that belongs to a partition: it is never a
+// valid thread token, since p needs no escape.
 func PartitionToken(partition int) string { return fmt.Sprintf("=p%d", partition) }
 
-// percentEncode writes an attribute as a header value (CloudEvents NATS binding, 3.1.3.2): everything outside
-// printable ASCII, and space, double quote and percent, byte by byte.
+// percentEncode encodes an attribute as a header value (CloudEvents NATS binding, 3.1.3.2): it escapes every byte
+// outside printable ASCII, and space, double quote and percent.
 func percentEncode(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return !asItIs(r) }) < 0 {
 		return s

@@ -41,7 +41,7 @@ func TestEventIDs(t *testing.T) {
 	}
 }
 
-// What Encode writes, Decode reads, for any thread and id.
+// Decode reads what Encode writes, for any thread and id.
 func TestEncodeDecode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		thread := rapid.StringN(1, 64, 256).Draw(t, "thread")

@@ -8,7 +8,7 @@ var (
 	ErrThreadID = errors.New("thread id must be 1 to 256 bytes")
 	// ErrToken is a subject token that is not the canonical form of any thread id.
 	ErrToken = errors.New("not a canonical thread token")
-	// ErrType is an event type that has no place where it was given.
+	// ErrType is an event type that is unknown or not allowed in its context.
 	ErrType = errors.New("unknown event type")
 )
 
@@ -20,34 +20,33 @@ var (
 	ErrChainSet = errors.New("chain is already set")
 )
 
-// ErrBodyGone is a rejected event whose body was too long to be kept.
+// ErrBodyGone is a rejected event whose body was too long to keep.
 var ErrBodyGone = errors.New("the body was not kept")
 
 // Errors of event files.
 var (
 	// ErrLineTooLong is a line of more than MaxLineBytes.
 	ErrLineTooLong = errors.New("line too long")
-	// ErrNoThread is an event that says nowhere which thread it belongs to.
+	// ErrNoThread is an event that names no thread.
 	ErrNoThread = errors.New("no thread_id")
 )
 
 // Errors of a Publisher.
 var (
-	// ErrBufferFull is an event that was not accepted, for want of room before its context ended.
+	// ErrBufferFull is an event that was not accepted because the buffer stayed full until the context ended.
 	ErrBufferFull = errors.New("buffer is full")
-	// ErrTooLarge is an event that neither buffer nor server would ever take.
+	// ErrTooLarge is an event that exceeds the buffer or the server's maximum payload.
 	ErrTooLarge = errors.New("event is too large")
-	// ErrRefused is an event that was accepted and that the server won't ever take.
+	// ErrRefused is an accepted event that the server refuses permanently.
 	ErrRefused = errors.New("refused by the server")
-	// ErrPublisherClosed is an event given to a closed publisher, or given up by it.
+	// ErrPublisherClosed is an event that a closed publisher did not accept, or dropped.
 	ErrPublisherClosed = errors.New("publisher is closed")
 	// ErrUnsent is a publisher that was closed before all its events were stored.
 	ErrUnsent = errors.New("events given up")
 )
 
-// ErrDurableInUse is a durable name whose subscription follows other records than those asked for.
+// ErrDurableInUse is a durable name whose subscription follows records other than those requested.
 var ErrDurableInUse = errors.New("the durable name is in use for other records")
 
-// ErrGateTimeout is a summary that was still being made, or an event that was not decided, when the gate's bound was
-// reached.
+// ErrGateTimeout is a summary still in progress, or an event not yet decided, when the gate's wait limit expired.
 var ErrGateTimeout = errors.New("a summary is still being made")

@@ -15,11 +15,11 @@ const MaxLineBytes = 64 << 20
 type FileEvent struct {
 	Line   int // 1-based
 	Type   Type
-	Thread string // empty where the line names none, or null
-	Data   []byte // the data's JSON: the line without its type, every other byte as it stood
+	Thread string // empty if the line has none, or null
+	Data   []byte // the data's JSON: the line without its type, otherwise unchanged
 }
 
-// Subject returns where the event is published.
+// Subject returns the subject on which the event is published.
 func (e FileEvent) Subject() (string, error) {
 	if e.Thread == "" {
 		return "", fmt.Errorf("line %d: %w", e.Line, ErrNoThread)
@@ -31,14 +31,14 @@ func (e FileEvent) Subject() (string, error) {
 	return subject, nil
 }
 
-// lineReader takes a line apart.
+// lineReader parses one line.
 type lineReader struct {
 	walker
 	event FileEvent
 	fault *RejectError
 }
 
-// parseLine reads one line; its errors don't say which.
+// parseLine reads one line; its errors don't include the line number.
 func parseLine(line []byte) (FileEvent, error) {
 	r := &lineReader{walker: walker{src: line}, event: FileEvent{Data: line}}
 	r.visit = r.member
@@ -74,8 +74,8 @@ func (r *lineReader) member(name, value []byte) {
 	r.event.Data = cutMember(r.src, r.start, r.end)
 }
 
-// cutMember returns an object without the member at src[start:end], and without the comma that is one too many
-// then. Every other byte stays: numbers and unknown members are the publisher's.
+// cutMember returns an object without the member at src[start:end] and without its comma. Every other byte stays:
+// numbers and unknown members keep the publisher's spelling.
 func cutMember(src []byte, start, end int) []byte {
 	rest := bytes.TrimLeft(src[end:], " \t\r\n")
 	head := src[:start]

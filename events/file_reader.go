@@ -19,8 +19,8 @@ func NewFileReader(in io.Reader) *FileReader {
 	return &FileReader{in: bufio.NewReaderSize(in, 256<<10)}
 }
 
-// Next returns the next line's event; empty lines are passed over. It returns io.EOF at the end. An error names
-// its line, and the next call goes on behind it, so that a caller may count bad lines instead of stopping.
+// Next returns the next line's event and skips empty lines. It returns io.EOF at the end. An error contains the line
+// number, and the next call continues with the following line, so that a caller may count bad lines and go on.
 func (r *FileReader) Next() (FileEvent, error) {
 	for {
 		line, err := r.readLine()
@@ -42,8 +42,8 @@ func (r *FileReader) Next() (FileEvent, error) {
 	}
 }
 
-// readLine returns the next line without white space around it, in memory of its own. A line that is too long
-// is read to its end, so that the next one is found.
+// readLine returns the next line, newly allocated and without surrounding white space. It reads an overlong line to
+// its end, so that the next call finds the next line.
 func (r *FileReader) readLine() ([]byte, error) {
 	r.line++
 	var line []byte
@@ -66,7 +66,7 @@ func (r *FileReader) readLine() ([]byte, error) {
 	}
 }
 
-// trim drops white space, and the byte order mark that some editors put before the first line.
+// trim removes white space, and the byte order mark that some editors put at the start of a file.
 func (r *FileReader) trim(line []byte) []byte {
 	if r.line == 1 {
 		line = bytes.TrimPrefix(line, []byte("\uFEFF"))

@@ -116,7 +116,7 @@ func TestFileWriter(t *testing.T) {
 	}
 }
 
-// What is read and written again says the same.
+// An event that is read and written again is unchanged.
 func FuzzFileReader(f *testing.F) {
 	f.Add([]byte(`{"type":"tool.result","thread_id":"t","message_id":"m","content":"x"}` + "\n\n" + `{"a":1,"type":"message.edited"}`))
 	f.Add([]byte("\uFEFF{ \"type\" : \"thread.message\" }\r\n{\"type\":\"tool.result\""))

@@ -9,14 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// FileWriter writes an event file, one event a line.
+// FileWriter writes an event file, one event per line.
 type FileWriter struct{ out io.Writer }
 
 // NewFileWriter writes events to out, each in one Write.
 func NewFileWriter(out io.Writer) *FileWriter { return &FileWriter{out: out} }
 
-// Write writes one event: its type and, where the data does not say it, its thread, before the data's own
-// members, which stay as they are. An empty thread is left out. The data must be a JSON object.
+// Write writes one event: its type and, unless the data contains it, its thread, followed by the data's own members
+// unchanged. It omits an empty thread. The data must be a JSON object.
 func (w *FileWriter) Write(t Type, thread string, data []byte) error {
 	line, err := fileLine(t, thread, data)
 	if err != nil {
@@ -49,9 +49,9 @@ func fileLine(t Type, thread string, data []byte) ([]byte, error) {
 	return append(append(members, rest...), '\n'), nil
 }
 
-// hints says which of type and thread_id the data holds, and takes them out where they are null and a value takes their
-// place: null counts as absent, and a name may stand only once. A record of no thread keeps its null, which its chain
-// covers.
+// hints reports which of type and thread_id the data contains. It removes one that is null and is about to get a value:
+// null counts as absent, and a name may occur only once. A record without a thread keeps its null, because the chain
+// covers it.
 func hints(data []byte, thread string) (hasType, hasThread bool, rest []byte, err error) {
 	w := walker{src: data}
 	var cut [2]int
@@ -77,7 +77,7 @@ func hints(data []byte, thread string) (hasType, hasThread bool, rest []byte, er
 	return hasType, hasThread, data, nil
 }
 
-// oneLine takes the line breaks out of a JSON value; they can only be white space.
+// oneLine removes the line breaks from a JSON value; they can only be white space.
 func oneLine(data []byte) (jsontext.Value, error) {
 	body := jsontext.Value(bytes.TrimSpace(data)).Clone()
 	if bytes.IndexByte(body, '\n') < 0 && bytes.IndexByte(body, '\r') < 0 {
@@ -91,6 +91,6 @@ func appendMember(b []byte, name, value string) []byte {
 	b = append(b, '"')
 	b = append(b, name...)
 	b = append(b, `":`...)
-	b, _ = jsontext.AppendQuote(b, value) // invalid UTF-8 is made valid; no accepted event has it
+	b, _ = jsontext.AppendQuote(b, value) // replaces invalid UTF-8, which no accepted event has
 	return append(b, ',')
 }

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// DefaultGateWait is how long a Gate holds at most. A cheap model summarizes 50,000 characters in a few
+	// DefaultGateWait is the default limit of a Gate's Wait. A cheap model summarizes 50,000 characters in a few
 	// seconds; the processor's own timeout for a call is 30s.
 	DefaultGateWait = 30 * time.Second
-	// gatePause is the pause before the processor is asked again after a fault.
+	// gatePause is the pause before the next request to the processor after a fault.
 	gatePause = 50 * time.Millisecond
-	// gateAgain bounds how long a summary's end can go unnoticed: a message on a plain subscription may be lost
+	// gateAgain bounds how long the end of a summary can go unnoticed: a message on a plain subscription may be lost
 	// with its connection.
 	gateAgain = time.Second
-	// gateRequest bounds one request. It is longer than the processor lets a request wait for its event (10s), so
-	// that one that waits is not asked twice.
+	// gateRequest bounds one request. It exceeds the time that the processor holds a request until it reaches the
+	// event (10s), so that a held request is not sent twice.
 	gateRequest = 12 * time.Second
 )
 
@@ -38,10 +38,10 @@ type GateOptions struct {
 	MaxWait time.Duration
 }
 
-// Gate holds a session's user while summaries of its thread are being made, so that the next prompt is built
-// on them. It asks the processor: an agent that has just started waits for summaries that others have caused.
+// Gate blocks a session while summaries of its thread are in progress, so that the next prompt contains them. It asks
+// the processor, so that an agent that has just started also waits for summaries that other sessions triggered.
 //
-// It is safe for concurrent use, and runs nothing in the background between calls of Wait.
+// It is safe for concurrent use, and runs nothing in the background between calls to Wait.
 type Gate struct {
 	nc      *nats.Conn
 	maxWait time.Duration
@@ -55,13 +55,13 @@ func NewGate(nc *nats.Conn, opts GateOptions) (*Gate, error) {
 	return &Gate{nc: nc, maxWait: orDefault(opts.MaxWait, DefaultGateWait)}, nil
 }
 
-// Wait holds until the processor has decided what the event at seq leads to and no summary of the thread is being
-// made. seq is the sequence of the newest publish, as Receipt.Wait or Publisher.LastSeq returns it, of whatever
-// thread; 0 waits for no event, only for summaries that are started already.
+// Wait blocks until the processor has decided the event at seq and no summary of the thread is in progress. seq is the
+// sequence of the newest publish, as Receipt.Wait or Publisher.LastSeq returns it, of any thread; with 0 Wait only
+// waits for summaries that have already started.
 //
-// It fails with ErrGateTimeout when the gate's bound is reached, and with the context's error when that ends first:
-// in both cases a summary may still be on its way, and the log goes on without it. It fails with
-// nats.ErrConnectionClosed on a closed connection, and with what the service says of a request that it refuses.
+// It fails with ErrGateTimeout when the wait limit expires, and with the context's error when the context ends first:
+// in both cases a summary may still be in progress, and the log proceeds without it. It fails with
+// nats.ErrConnectionClosed on a closed connection, and with the service's error if the service refuses the request.
 func (g *Gate) Wait(ctx context.Context, thread string, seq uint64) error {
 	token, err := Token(thread)
 	if err != nil {
@@ -78,8 +78,8 @@ func (g *Gate) Wait(ctx context.Context, thread string, seq uint64) error {
 	return nil
 }
 
-// untilIdle asks until no summary is being made. Records of the thread are hints to ask again: they are published
-// after what they say is committed, which is what the answer is read from.
+// untilIdle polls until no summary is in progress. Records of the thread are hints to poll again: they are published
+// after the commit that the answer is read from.
 func (g *Gate) untilIdle(ctx context.Context, token string, seq uint64) error {
 	hints := make(chan *nats.Msg, 64)
 	sub, err := g.nc.ChanSubscribe("summary.*."+token, hints)
@@ -114,12 +114,12 @@ func awaitHint(ctx context.Context, hints <-chan *nats.Msg) {
 	case <-again.C:
 	case <-ctx.Done():
 	}
-	for len(hints) > 0 { // one answer covers them all
+	for len(hints) > 0 { // one request covers them all
 		<-hints
 	}
 }
 
-// started is how many summaries of the thread are started and have not ended, once the event at seq is decided.
+// started returns the number of the thread's summaries in progress, once the event at seq is decided.
 func (g *Gate) started(ctx context.Context, token string, seq uint64) (uint64, error) {
 	body, err := json.Marshal(struct {
 		MinEventSeq uint64 `json:"min_event_seq,omitzero"`
@@ -133,7 +133,7 @@ func (g *Gate) started(ctx context.Context, token string, seq uint64) (uint64, e
 	}
 	switch code := reply.Header.Get(serviceErrorCodeHeader); code {
 	case "":
-	case serviceNotFound: // every event of the thread is decided, and none has made anything
+	case serviceNotFound: // every event of the thread is decided, and none has created anything
 		return 0, nil
 	case serviceUnavailable:
 		return 0, errUnavailable
@@ -149,10 +149,10 @@ func (g *Gate) started(ctx context.Context, token string, seq uint64) (uint64, e
 	return counters.SummariesStarted, nil
 }
 
-// errUnavailable is a processor that can't answer now: it is catching up, or the event has not reached it yet.
+// errUnavailable is a processor that can't answer yet: it is catching up, or has not reached the event.
 var errUnavailable = errors.New("the processor is not ready to answer")
 
-// request asks once. The answer is lost with the connection: a change of its status ends the request.
+// request sends one request. A change of the connection's status ends it, since its answer is then lost.
 func (g *Gate) request(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, gateRequest)
 	defer cancel()
@@ -173,7 +173,7 @@ func (g *Gate) request(ctx context.Context, subject string, body []byte) (*nats.
 	return reply, err
 }
 
-// passing says whether asking again may help.
+// passing reports whether a retry may help.
 func (g *Gate) passing(err error) bool {
 	return !g.nc.IsClosed() && (errors.Is(err, errUnavailable) || errors.Is(err, nats.ErrNoResponders) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, nats.ErrTimeout) ||

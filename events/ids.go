@@ -2,8 +2,8 @@ package events
 
 import "crypto/rand"
 
-// NewMessageID returns an id that no other message has: 26 random characters, of 130 bits.
+// NewMessageID returns a unique message id: 26 random characters, 130 bits.
 func NewMessageID() string { return "msg_" + rand.Text() }
 
-// NewEditID returns an id that no other edit has.
+// NewEditID returns a unique edit id.
 func NewEditID() string { return "edit_" + rand.Text() }

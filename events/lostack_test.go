@@ -14,8 +14,8 @@ import (
 	"precis/events"
 )
 
-// ackEater is a line to a server that breaks just when the server has stored something and says so, as often as
-// cuts allows.
+// ackEater is a proxy that breaks the connection just when the server has stored an event and acknowledges it, as often
+// as cuts allows.
 type ackEater struct {
 	listener net.Listener
 	target   string
@@ -52,7 +52,7 @@ func (e *ackEater) accept() {
 	}
 }
 
-// answers carries what the server says until the ack that is eaten.
+// answers forwards the server's output up to the ack to be dropped.
 func (e *ackEater) answers(client, srv net.Conn) {
 	defer func() { _ = srv.Close(); _ = client.Close() }()
 	buf := make([]byte, 64<<10)
@@ -74,7 +74,7 @@ func (e *ackEater) cut() bool {
 	return e.cuts >= 0
 }
 
-// An event whose ack is lost is sent again: stored twice, counted once, and never out of order.
+// An event whose ack is lost is resent: stored twice, counted once, and never out of order.
 func TestPublisherLosesAcks(t *testing.T) {
 	checkLeaks(t)
 	s := startServer(t)

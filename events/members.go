@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// field is a member of an event's data that means something to some type of event.
+// field is a known member of an event's data, of any event type.
 type field uint8
 
 const (
@@ -34,7 +34,7 @@ const (
 	fieldCount
 )
 
-// fieldNames are the fields as the data spells them.
+// String returns the member name in the data.
 func (f field) String() string {
 	return [fieldCount]string{
 		fieldType: "type", fieldThreadID: "thread_id", fieldMessageID: "message_id", fieldRole: "role",
@@ -46,7 +46,7 @@ func (f field) String() string {
 	}[f]
 }
 
-// fieldOf finds a member's field; the compiler makes a search of the switch, and no string of the name.
+// fieldOf returns a member's field. The compiler turns the switch into a search and allocates no string for name.
 func fieldOf(name []byte) field {
 	switch string(name) {
 	case "type":
@@ -93,12 +93,12 @@ func fieldOf(name []byte) field {
 	return fieldUnknown
 }
 
-// members are an event's data, not yet interpreted: each known member's JSON as it stands in the body. Reading
-// them apart from interpreting them lets broken JSON and a contradicting envelope be told before a wrong field,
-// wherever in the body they stand.
+// members are an event's data before interpretation: the JSON of each known member as it stands in the body. Because
+// reading and interpreting are separate, invalid JSON and a contradicting envelope are reported before a wrong field,
+// wherever they stand in the body.
 type members [fieldCount][]byte
 
-// readMembers checks the whole of body as JSON; field is what a fault of it is booked to.
+// readMembers checks the whole body as JSON; field is the field that its errors name.
 func readMembers(field string, body []byte) (*members, *RejectError) {
 	m := spare.Get().(*members)
 	if m.plain(body) {
@@ -115,14 +115,14 @@ func readMembers(field string, body []byte) (*members, *RejectError) {
 	return m, nil
 }
 
-// spare has members that nobody reads any more: half a kilobyte for each event otherwise.
+// spare pools members that are no longer in use: otherwise each event allocates half a kilobyte.
 var spare = sync.Pool{New: func() any { return new(members) }}
 
-// done gives the members back; what was made of them holds copies.
+// done returns the members to the pool; values made from them are copies.
 func (m *members) done() {
 	*m = members{}
 	spare.Put(m)
 }
 
-// present says whether a member stands and is not null.
+// present reports whether a member exists and is not null.
 func (m *members) present(f field) bool { return len(m[f]) > 0 && !isNull(m[f]) }

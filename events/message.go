@@ -20,8 +20,7 @@ func (r *reader) common() *Message {
 	}
 }
 
-// hints checks the kind of the members that may repeat what the subject says; that they agree with it is
-// checked before.
+// hints checks the kind of the members that may repeat the subject; agree has already checked that they match it.
 func (r *reader) hints() {
 	r.get(fieldType, "a string", jsontext.KindString)
 	r.get(fieldThreadID, "a string", jsontext.KindString)
@@ -48,7 +47,7 @@ func (r *reader) toolResult() *Message {
 	return m
 }
 
-// result reads what only a tool's result has; a message of role tool may carry it too.
+// result reads the members of a tool result; a message with role tool may have them too.
 func (r *reader) result(m *Message) {
 	m.ToolName = r.text(fieldToolName)
 	m.Arguments = r.arguments(fieldArguments)
@@ -129,7 +128,7 @@ func (r *reader) toolCall(path string, v []byte) ToolCall {
 	return ToolCall{}
 }
 
-// walk visits a value inside the data, until a fault.
+// walk visits a value inside the data, up to the first fault.
 func (r *reader) walk(v []byte, path string, visit func(name, value []byte)) {
 	_, err := walk(v, func(name, value []byte) {
 		if r.rej == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Data returns an accepted event's data out of its envelope, its bytes as they stand there. It fails as Decode
-// does where there is no such thing.
+// Data returns an accepted event's data without its envelope, byte for byte. It fails as Decode does if the envelope
+// can't be read.
 func Data(raw Raw) ([]byte, *RejectError) {
 	head, rej := readHeader(raw.Header)
 	if rej != nil {
@@ -24,8 +24,8 @@ func Data(raw Raw) ([]byte, *RejectError) {
 	return data, rej
 }
 
-// open takes an event out of its envelope: structured where the content type says so, binary where the headers
-// carry a specversion, else bare, where single attributes are hints that must not contradict the rest.
+// open removes the envelope: structured if the content type says so, binary if the headers carry a specversion, else
+// bare, where individual attributes are hints that must not contradict the rest.
 func open(raw Raw) (attributes, *members, *RejectError) {
 	head, headFault := readHeader(raw.Header)
 	structured, formFault := head.structured()
@@ -98,7 +98,7 @@ func (e *envelope) member(name, value []byte) {
 	*place = attr{value: unquote(value), set: true}
 }
 
-// hints holds what the headers say besides against the envelope.
+// hints checks the headers against the envelope.
 func (e *envelope) hints(head header) *RejectError {
 	if head.typ.set && head.typ.value != e.typ.value {
 		return reject(CodeTypeMismatch, "ce-type", "differs from the envelope's type")
@@ -115,7 +115,7 @@ func (e *envelope) hints(head header) *RejectError {
 	return nil
 }
 
-// payload finds the envelope's data, which stands in it as JSON or as base64 of JSON, and the member it is in.
+// payload returns the envelope's data, either JSON or base64 of JSON, and the member that contains it.
 func (e *envelope) payload() (field string, data []byte, rej *RejectError) {
 	inline, encoded := len(e.data) > 0 && !isNull(e.data), len(e.base64) > 0 && !isNull(e.base64)
 	switch {
@@ -135,8 +135,8 @@ func (e *envelope) payload() (field string, data []byte, rej *RejectError) {
 	return "data_base64", body, nil
 }
 
-// agree holds subject, envelope and body against each other: whatever names the event's type or thread must
-// name the same one.
+// agree checks subject, envelope and body against each other: wherever the event's type or thread is named, it must be
+// the same.
 func (a address) agree(env attributes, data *members) *RejectError {
 	if env.typ.set && env.typ.value != string(a.typ) {
 		return reject(CodeTypeMismatch, "ce-type", "differs from the subject's type")

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// partText is the type of the parts that are read; every other type is counted and named.
+// partText is the type of the parts that are read; all other types are counted and named.
 const partText = "text"
 
 // maxMarkType bounds a part's type in its mark, in bytes; real ones ("input_audio") are short.
@@ -43,8 +43,8 @@ func parsePart(field string, v []byte) (part, *RejectError) {
 	return part{kind: partText, text: unquote(text)}, nil
 }
 
-// mark names a part that can't be shown. The type is the publisher's own word and may end up in a prompt, so
-// that only what a type is made of gets through.
+// mark names a part that can't be shown. The publisher chooses the type and it may end up in a prompt, so only
+// the characters of a type name pass.
 func mark(kind string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < 0x80 && plain(byte(r)) || r == '.' || r == '/' {

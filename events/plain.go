@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// plain reads a body that is written as most are: an object of members that mean something, each once, and each a
-// text, a truth value or null. It says no to whatever else there is, and to all that is broken: that is read, and told,
-// by walk, which knows all of JSON and takes five times as long.
+// plain reads the common kind of body: an object of known members, each once, and each a text, a boolean or null.
+// It returns false for everything else, invalid bodies included: walk reads and reports those. walk handles all of JSON
+// and takes five times as long.
 func (m *members) plain(body []byte) bool {
 	i := skipBlank(body, 0)
 	if i == len(body) || body[i] != '{' {
@@ -49,7 +49,7 @@ func skipBlank(b []byte, i int) int {
 	return i
 }
 
-// plainText is what stands between the quotes at i, and where it goes on behind them; nil where that is not sure.
+// plainText returns the bytes between the quotes at i and the index behind them; nil if plain can't decide.
 func plainText(b []byte, i int) (text []byte, next int) {
 	if i >= len(b) || b[i] != '"' {
 		return nil, i
@@ -78,9 +78,9 @@ func plainText(b []byte, i int) (text []byte, next int) {
 	return nil, i
 }
 
-// plainEnd is where the bytes from i on end that stand for themselves, looked at eight at once: nearly all do. The
-// lowest high bit that is set among eight is that of the first byte that is below a blank, a quote, a backslash or beyond
-// ASCII; a borrow may set others above it.
+// plainEnd returns where the bytes from i on that stand for themselves end. It examines eight bytes at once, since nearly
+// all do. The lowest high bit set among the eight belongs to the first byte that is below a blank, a quote, a backslash or
+// beyond ASCII; a borrow may set others above it.
 func plainEnd(b []byte, i int) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(b); i += 8 {
@@ -96,7 +96,7 @@ func plainEnd(b []byte, i int) int {
 	return i
 }
 
-// plainValue is where the value at i ends; 0 where it is not a plain one.
+// plainValue returns the end of the value at i; 0 if the value is not plain.
 func plainValue(b []byte, i int) (end int) {
 	if i == len(b) {
 		return 0
@@ -115,13 +115,13 @@ func plainValue(b []byte, i int) (end int) {
 	return 0
 }
 
-// What a byte is within a JSON string.
+// Classes of a byte within a JSON string.
 const (
 	plainNot = iota // a control character
 	plainByte
 	plainQuote
 	plainEscape
-	plainWide // of a character beyond ASCII
+	plainWide // part of a character beyond ASCII
 )
 
 var plainBytes = func() (kinds [256]uint8) {
@@ -135,5 +135,5 @@ var plainBytes = func() (kinds [256]uint8) {
 	return kinds
 }()
 
-// plainEscapes may stand behind a backslash; \u needs a closer look.
+// plainEscapes may follow a backslash; \u needs a further check.
 var plainEscapes = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What plain reads, walk reads the same; what walk refuses, plain does not take.
+// walk reads whatever plain reads, with the same result; plain refuses whatever walk refuses.
 func FuzzPlain(f *testing.F) {
 	for _, seed := range plainBodies {
 		f.Add([]byte(seed))
@@ -39,7 +39,7 @@ var plainBodies = []string{
 	`{"content":"a\\"}`,
 }
 
-// otherBodies are for walk: they hold something else, or are broken.
+// otherBodies are left to walk: they contain other JSON, or are invalid.
 var otherBodies = []string{
 	``, ` `, `{}`, `{`, `"`, `[]`, `null`, `{"content":"a"`, `{"content":"a"}}`, `{"content":"a"},`, `{"content":"a",}`, `{,"content":"a"}`,
 	`{"content":"a" "role":"b"}`, `{"content" "a"}`, `{"content":}`, `{"content"`, `{"content":`, `{"content":"a`, `{"content":"a\`, `{"content":"a\"}`,
@@ -62,8 +62,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Eight at once end where one after the other would: every byte, at each place of the eight, behind plain ones and before
-// any other.
+// Scanning eight bytes at once ends where scanning byte by byte would: for every byte, at each of the eight places,
+// behind plain ones and before any other.
 func TestPlainEnd(t *testing.T) {
 	for length := range 20 {
 		for at := range length {

@@ -12,13 +12,14 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Publisher publishes events for an agent. What it has accepted it keeps in memory until the server has stored
-// it, and sends it again through lost connections and restarts of the server; what is in memory is lost with
-// the process. Events reach the log in the order in which they were accepted, whatever is sent again: one
-// write is on its way at a time, and the events that come meanwhile make up the next one.
+// Publisher publishes events for an agent. It keeps accepted events in memory until the server has stored them, and
+// resends them across lost connections and server restarts; events in memory are lost with the process. Events reach
+// the log in the order in which they were accepted, retries included: only one write is in flight at a time, and
+// events accepted meanwhile form the next one.
 //
-// An event may reach the log twice when the server's word is lost. precis tells copies by message id and content,
-// and edits by edit id, and counts them once. No Nats-Msg-Id is set: nothing may be taken for a copy but a copy.
+// An event may reach the log twice when the server's ack is lost. precis identifies duplicates by message id and
+// content, and duplicate edits by edit id, and counts them once. The publisher sets no Nats-Msg-Id: the server must
+// not drop an event that is not a duplicate.
 //
 // It is safe for concurrent use. It does not own its connection.
 type Publisher struct {
@@ -33,13 +34,13 @@ type Publisher struct {
 	stopped chan struct{}
 
 	mu      sync.Mutex
-	lastErr error  // why the events in the buffer are still there
-	refused error  // the first event that the server won't take
+	lastErr error  // why the events in the buffer are not stored yet
+	refused error  // the first refusal by the server
 	lastSeq uint64 // the highest sequence of a stored event
 }
 
-// NewPublisher returns a publisher over a connection, which should reconnect without end (Connect makes one
-// that does): a connection that is closed can't be resumed. Close it to end what it started.
+// NewPublisher returns a publisher over a connection that should reconnect without limit, as one from Connect does:
+// a closed connection can't be resumed. Close the publisher to stop its goroutines.
 func NewPublisher(nc *nats.Conn, opts PublisherOptions) (*Publisher, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -60,12 +61,12 @@ func NewPublisher(nc *nats.Conn, opts PublisherOptions) (*Publisher, error) {
 	return p, nil
 }
 
-// Message publishes a thread.message. A message without an id is given one.
+// Message publishes a thread.message. It sets a missing message id.
 func (p *Publisher) Message(ctx context.Context, thread string, m *Message) (*Receipt, error) {
 	return p.publishMessage(ctx, ThreadMessage, thread, m)
 }
 
-// ToolResult publishes a tool.result. A result without an id is given one.
+// ToolResult publishes a tool.result. It sets a missing message id.
 func (p *Publisher) ToolResult(ctx context.Context, thread string, m *Message) (*Receipt, error) {
 	return p.publishMessage(ctx, ToolResult, thread, m)
 }
@@ -77,8 +78,8 @@ func (p *Publisher) publishMessage(ctx context.Context, t Type, thread string, m
 	return p.marshal(ctx, t, thread, m)
 }
 
-// Edit publishes a message.edited. An edit without an id is given one, so that the same change made twice is
-// two edits and one change sent twice is one.
+// Edit publishes a message.edited. It sets a missing edit id, so that two equal changes are two edits, and a resent
+// change is one.
 func (p *Publisher) Edit(ctx context.Context, thread string, e *Edit) (*Receipt, error) {
 	if e.EditID == "" {
 		e.EditID = NewEditID()
@@ -94,12 +95,11 @@ func (p *Publisher) marshal(ctx context.Context, t Type, thread string, value an
 	return p.Publish(ctx, t, thread, data)
 }
 
-// Publish accepts an event whose data is written already, as it stands. It fails with a *RejectError where the
-// processor would reject the event whatever its thread holds (PublisherOptions.Unchecked leaves that to the
-// processor); a conflict with an earlier event is found by the processor alone, and published to REJECTED.
-// While the buffer is full it waits for the context, and fails with ErrBufferFull when that ends first. It fails
-// with ErrTooLarge where neither buffer nor server would ever take the event, and with ErrPublisherClosed after
-// Close.
+// Publish accepts an event whose data is already marshaled. It fails with a *RejectError if the processor would reject
+// the event regardless of its thread (PublisherOptions.Unchecked leaves that check to the processor); only the processor
+// detects a conflict with an earlier event, and publishes it to REJECTED. While the buffer is full, Publish blocks, and
+// fails with ErrBufferFull when the context ends. It fails with ErrTooLarge if the event exceeds the buffer or the
+// server's maximum payload, and with ErrPublisherClosed after Close.
 func (p *Publisher) Publish(ctx context.Context, t Type, thread string, data []byte) (*Receipt, error) {
 	if !t.Incoming() {
 		return nil, fmt.Errorf("publish event: %w: %q", ErrType, string(t))
@@ -130,7 +130,7 @@ func (p *Publisher) Publish(ctx context.Context, t Type, thread string, data []b
 	return &ev.Receipt, nil
 }
 
-// limit is the longest data that can get through: the server counts headers in, which a batch needs.
+// limit is the maximum length of data: headers, which a batch needs, count toward the server's limit.
 func (p *Publisher) limit() int {
 	limit := p.opts.BufferBytes
 	if most := int(p.nc.MaxPayload()); most > 0 { // 0 before the first connection
@@ -150,7 +150,7 @@ func (p *Publisher) reserve(ctx context.Context, size int) error {
 	return nil
 }
 
-// acquire takes room that is there also for a context that has ended.
+// acquire takes available room even if the context has ended.
 func acquire(ctx context.Context, room *semaphore.Weighted, n int64) error {
 	if room.TryAcquire(n) {
 		return nil
@@ -166,8 +166,8 @@ func (p *Publisher) release(ev *pending) {
 	p.events.Release(1)
 }
 
-// Flush waits until everything accepted before it is stored. It fails with ErrRefused if, ever, an event was one
-// the server won't take, and with the context's error and the reason for the delay if that ends first.
+// Flush waits until all events accepted before it are stored. It fails with ErrRefused if the server has refused any
+// event so far, and with the context's error and the reason for the delay if the context ends first.
 func (p *Publisher) Flush(ctx context.Context) error {
 	if last := p.queue.newest(); last != nil {
 		select {
@@ -182,15 +182,15 @@ func (p *Publisher) Flush(ctx context.Context) error {
 }
 
 // LastSeq is the highest EVENTS sequence of an event that this publisher has stored; 0 before the first. After Flush
-// it covers everything accepted before: Gate.Wait and a request's min_event_seq take it.
+// it covers every event accepted before: pass it to Gate.Wait or as a request's min_event_seq.
 func (p *Publisher) LastSeq() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lastSeq
 }
 
-// Close flushes and ends the publisher, and returns when all that it started has ended. What is not stored when
-// the context ends is given up: that is ErrUnsent, and the events' receipts say which.
+// Close flushes and stops the publisher, and returns when its goroutines have ended. It drops events that are not
+// stored when the context ends: it then fails with ErrUnsent, and the receipts identify the events.
 func (p *Publisher) Close(ctx context.Context) error {
 	p.queue.close()
 	err := p.Flush(ctx)

@@ -38,7 +38,7 @@ func BenchmarkPublisher(b *testing.B) {
 			}
 			ctx := within(b)
 			b.ResetTimer()
-			for range b.N { // not Loop: what is accepted must count as done only when it is stored
+			for range b.N { // not Loop: an event counts only once it is stored
 				if _, err := p.Publish(ctx, events.ToolResult, "t", data); err != nil {
 					b.Fatal(err)
 				}

@@ -51,7 +51,7 @@ func TestPublisherBufferFull(t *testing.T) {
 	}
 }
 
-// What the server won't ever take is told, and holds up nobody else.
+// A permanent refusal is reported and does not block other events.
 func TestPublisherRefusals(t *testing.T) {
 	checkLeaks(t)
 	s := startServer(t)
@@ -98,7 +98,7 @@ func TestPublisherWithoutBatches(t *testing.T) {
 	wantInOrder(t, firstSeen(t, stored(t, stream)), 1, 300)
 }
 
-// A stream that is not there yet is waited for.
+// The publisher waits for a stream that does not exist yet.
 func TestPublisherWaitsForItsStream(t *testing.T) {
 	checkLeaks(t)
 	s := startServer(t)
@@ -151,7 +151,7 @@ func TestPublisherOnAClosedConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := publish(t, p, "t", 0) // no stream takes it, so that it is on its way when the connection goes
+	r := publish(t, p, "t", 0) // no stream takes it, so it is in flight when the connection closes
 	nc.Close()
 	if _, err := r.Wait(within(t)); !errors.Is(err, events.ErrPublisherClosed) {
 		t.Errorf("receipt: %v", err)
@@ -204,7 +204,7 @@ func TestPublisherConcurrently(t *testing.T) {
 	wantInOrder(t, firstSeen(t, stored(t, stream)), 16, 100)
 }
 
-// An agent may come up before its server.
+// An agent may start before its server.
 func TestPublisherBeforeItsServer(t *testing.T) {
 	checkLeaks(t)
 	s := startServer(t)

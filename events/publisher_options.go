@@ -7,32 +7,32 @@ import (
 
 // Bounds of one write to the server.
 const (
-	// maxBatchEvents is what nats-server takes in one atomic batch (2.12 and later).
+	// maxBatchEvents is nats-server's limit for one atomic batch (2.12 and later).
 	maxBatchEvents = 1000
-	// batchBytes keeps a batch's way to the server short against PublisherOptions.AckWait.
+	// batchBytes keeps the transfer of a batch short compared with PublisherOptions.AckWait.
 	batchBytes = 4 << 20
 )
 
 // PublisherOptions are a Publisher's settings; a zero field takes its default.
 type PublisherOptions struct {
-	// BufferEvents is how many accepted events may wait for the server's word. Default 10,000.
+	// BufferEvents is how many accepted events may wait for the server's ack. Default 10,000.
 	BufferEvents int
-	// BufferBytes is how many bytes of data they may have. Default 64 MiB.
+	// BufferBytes is the total size of their data. Default 64 MiB.
 	BufferBytes int
-	// BatchEvents is how many waiting events are written at once, so that the server syncs its disk once for
-	// all of them; at most 1000. 1 writes one by one. Default 256. A stream that does not allow atomic batches is
-	// written to one by one.
+	// BatchEvents is the maximum number of events per write, so that the server syncs its disk once for all of
+	// them; at most 1000. 1 disables batches. Default 256. A stream that does not allow atomic batches gets single
+	// writes.
 	BatchEvents int
-	// AckWait is how long to wait for the server's word before sending again. Default 5s.
+	// AckWait is how long to wait for the server's ack before resending. Default 5s.
 	AckWait time.Duration
-	// RetryWait is the pause before sending again after a refusal; it doubles up to 32 times that. Default 50ms.
+	// RetryWait is the pause before resending after a refusal; it doubles up to 32 times its value. Default 50ms.
 	RetryWait time.Duration
-	// EventBytes is the processor's limits.event_bytes, where it is known: a longer event is refused before it is
-	// sent. Default 0: not checked.
+	// EventBytes is the processor's limits.event_bytes, if known: Publish refuses a longer event. Default 0: not
+	// checked.
 	EventBytes int
-	// Unchecked sends events without decoding them first. The processor rejects what is wrong with them.
+	// Unchecked skips decoding before sending. The processor still rejects invalid events.
 	Unchecked bool
-	// Warn is called with the error of an attempt that is repeated; it must not block. Default: no call.
+	// Warn is called with the error of an attempt that will be retried; it must not block. Default: no call.
 	Warn func(error)
 }
 
@@ -49,7 +49,7 @@ func (o PublisherOptions) WithDefaults() PublisherOptions {
 	return o
 }
 
-// Validate says which option is out of range.
+// Validate reports the first option that is out of range.
 func (o PublisherOptions) Validate() error {
 	switch {
 	case o.BufferEvents < 0 || o.BufferBytes < 0:

@@ -15,7 +15,7 @@ const (
 	codeBatchesDisabled = 10174 // the stream does not allow atomic batches
 )
 
-// run sends what is accepted, one write at a time, until the context ends; then it gives up the rest.
+// run sends accepted events, one write at a time, until the context ends; then it drops the rest.
 func (p *Publisher) run(ctx context.Context) {
 	defer close(p.stopped)
 	defer p.sender.close()
@@ -29,16 +29,15 @@ func (p *Publisher) run(ctx context.Context) {
 			most = 1
 		}
 	}
-	// Nobody adds any more: Close has closed the queue, or the connection is gone.
+	// No more events arrive: Close has closed the queue, or the connection is closed.
 	p.settle(p.queue.drop(), 0, ErrPublisherClosed)
 }
 
-// deliver sends a batch until every event in it is settled. It returns what the server had against the batch as
-// such.
+// deliver sends a batch until every event in it is settled. It returns the server's error for the batch as a whole.
 func (p *Publisher) deliver(ctx context.Context, batch []*pending) error {
 	last, err := p.untilAnswered(ctx, batch)
 	if err != nil && len(batch) > 1 && ctx.Err() == nil {
-		// Whatever it is, it is the matter of a batch, or of one event in it: then each is told its own.
+		// The error may concern the batch or a single event in it: sent alone, each event gets its own answer.
 		for i := range batch {
 			_ = p.deliver(ctx, batch[i:i+1])
 		}
@@ -48,7 +47,7 @@ func (p *Publisher) deliver(ctx context.Context, batch []*pending) error {
 	return err
 }
 
-// settle tells a batch's receipts. The server stores a batch in one piece, so that its last sequence tells all.
+// settle completes a batch's receipts. The server stores a batch contiguously, so its last sequence gives them all.
 func (p *Publisher) settle(batch []*pending, last uint64, err error) {
 	if err == nil {
 		p.mu.Lock()
@@ -69,8 +68,8 @@ func (p *Publisher) settle(batch []*pending, last uint64, err error) {
 	}
 }
 
-// untilAnswered sends a batch until the server has stored it or won't ever take it. It fails with ErrRefused, with
-// ErrPublisherClosed, or, for more than one event, with any answer that may be one event's fault.
+// untilAnswered sends a batch until the server stores it or refuses it permanently. It fails with ErrRefused, with
+// ErrPublisherClosed, or, for more than one event, with any answer that a single event may have caused.
 func (p *Publisher) untilAnswered(ctx context.Context, batch []*pending) (last uint64, err error) {
 	for attempt := 0; ; attempt++ {
 		if err := p.sender.connected(ctx); err != nil {
@@ -93,7 +92,7 @@ func (p *Publisher) untilAnswered(ctx context.Context, batch []*pending) (last u
 			return 0, p.refuse(err)
 		}
 		p.note(err)
-		if !errors.Is(err, errLost) { // a lost connection is waited for, not paused for
+		if !errors.Is(err, errLost) { // after a lost connection, connected waits
 			pause(ctx, p.opts.RetryWait<<min(attempt, 5))
 		}
 	}
@@ -109,7 +108,7 @@ func (p *Publisher) refuse(err error) error {
 	return err
 }
 
-// note keeps why the buffer does not drain; nil when it does.
+// note records why the buffer does not drain; nil when it does.
 func (p *Publisher) note(err error) {
 	p.mu.Lock()
 	p.lastErr = err

@@ -31,7 +31,7 @@ func splitAddr(clientURL string) (host string, port int, err error) {
 	return host, port, err
 }
 
-// checkLeaks fails the test if it leaves goroutines behind. It must be called first, so that it runs last.
+// checkLeaks fails the test if it leaks goroutines. Call it first, so that it runs last.
 func checkLeaks(t *testing.T) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
@@ -41,8 +41,8 @@ func checkLeaks(t *testing.T) {
 	})
 }
 
-// serversOwn are goroutines that the server does not wait for when it shuts down, nor end where a request comes
-// meanwhile that opens a stream's files again.
+// serversOwn ignores goroutines that the server does not wait for on shutdown, and that don't end if a request
+// reopens a stream's files meanwhile.
 func serversOwn(function string) goleak.Option {
 	return goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/" + function)
 }
@@ -74,7 +74,7 @@ func publish(t *testing.T, p *events.Publisher, thread string, n int) *events.Re
 	return r
 }
 
-// firstSeen is the order in which a stream holds each thread's events, copies left out.
+// firstSeen returns the order in which a stream holds each thread's events, without duplicates.
 func firstSeen(t *testing.T, all []*jetstream.RawStreamMsg) map[string][]string {
 	t.Helper()
 	order, seen := map[string][]string{}, map[string]bool{}
@@ -108,7 +108,7 @@ func wantInOrder(t *testing.T, got map[string][]string, threads, each int) {
 	}
 }
 
-// Whatever happens to the server, nothing accepted is lost, and every thread's order is kept.
+// No accepted event is lost and every thread keeps its order, whatever happens to the server.
 func TestPublisherThroughRestarts(t *testing.T) {
 	checkLeaks(t)
 	s := startServer(t)
@@ -122,7 +122,7 @@ func TestPublisherThroughRestarts(t *testing.T) {
 			const threads, each = 20, 100
 			marks := make(chan *events.Receipt, each)
 			restarted := make(chan struct{})
-			go func() { // while events are on their way, and while nobody is there to take them
+			go func() { // while events are in flight, and while the server is down
 				defer close(restarted)
 				for mark := range marks {
 					if _, err := mark.Wait(within(t)); err != nil {
@@ -150,13 +150,13 @@ func TestPublisherThroughRestarts(t *testing.T) {
 	}
 }
 
-// A receipt's sequence is where the event stands, also within a batch.
+// A receipt's sequence is the event's position, also within a batch.
 func TestPublisherReceipts(t *testing.T) {
 	checkLeaks(t)
 	s := startServer(t)
 	stream := s.stream(s.connect(), eventsStream())
 	p := newPublisher(t, s, events.PublisherOptions{})
-	s.stop() // so that all of them wait, and go out as batches
+	s.stop() // so that all events wait, and go out in batches
 	var receipts []*events.Receipt
 	for n := range 1000 {
 		receipts = append(receipts, publish(t, p, "t", n))
@@ -213,7 +213,7 @@ func TestPublisherTyped(t *testing.T) {
 	}
 }
 
-// Equal events are two events: nothing may be swallowed.
+// Equal events are two events: none is dropped.
 func TestPublisherSwallowsNothing(t *testing.T) {
 	checkLeaks(t)
 	s := startServer(t)
@@ -228,7 +228,7 @@ func TestPublisherSwallowsNothing(t *testing.T) {
 	}
 }
 
-// What the processor would reject whatever its thread holds is refused before it is sent.
+// The publisher refuses an event that the processor would reject regardless of its thread.
 func TestPublisherChecks(t *testing.T) {
 	checkLeaks(t)
 	s := startServer(t)

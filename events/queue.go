@@ -7,18 +7,18 @@ import (
 
 // queue holds accepted events in order, until they are settled.
 type queue struct {
-	wake chan struct{} // holds one token while something waits
+	wake chan struct{} // holds one token while events wait
 
 	mu      sync.Mutex
 	closed  bool
 	waiting []*pending
 	last    *pending // the newest ever accepted
-	lost    int      // given up by drop
+	lost    int      // dropped by drop
 }
 
 func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
 
-// put adds an event, and says whether the queue still takes any.
+// put adds an event and reports whether the queue is still open.
 func (q *queue) put(ev *pending) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -33,8 +33,8 @@ func (q *queue) put(ev *pending) bool {
 	return true
 }
 
-// take removes the oldest events, up to most of them and about batchBytes, as soon as there is one. It returns
-// nil when the context ends.
+// take removes the oldest events, at most most of them and about batchBytes, once there is one. It returns nil when
+// the context ends.
 func (q *queue) take(ctx context.Context, most int) []*pending {
 	for {
 		if batch := q.head(most); len(batch) > 0 {
@@ -59,12 +59,12 @@ func (q *queue) head(most int) []*pending {
 	batch := q.waiting[:n:n]
 	q.waiting = q.waiting[n:]
 	if len(q.waiting) == 0 {
-		q.waiting = nil // what is settled may be freed
+		q.waiting = nil // lets settled events be freed
 	}
 	return batch
 }
 
-// drop gives up what waits.
+// drop discards the waiting events.
 func (q *queue) drop() []*pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -7,12 +7,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxSafeInt is the largest integer that every JSON reader takes exactly (RFC 7493, 2.2).
+// maxSafeInt is the largest integer that every JSON reader represents exactly (RFC 7493, 2.2).
 const maxSafeInt = 1<<53 - 1
 
-// reader interprets members. Its first fault sticks and the rest is read as if absent, so that the functions
-// that build an event read top down; fields are asked for in a fixed order, which makes the fault told a
-// function of the event alone.
+// reader interprets members. Its first fault sticks, and later members read as absent, so that the functions that
+// build an event need no error checks. They read fields in a fixed order, so that the reported fault depends on the
+// event alone.
 type reader struct {
 	*members
 	rej *RejectError
@@ -24,7 +24,7 @@ func (r *reader) fail(field, format string, args ...any) {
 	}
 }
 
-// get returns a member's JSON, nil where it is absent, null, or not of the kind asked for.
+// get returns a member's JSON; nil if it is absent, null or not of one of the kinds.
 func (r *reader) get(f field, what string, kinds ...jsontext.Kind) []byte {
 	if r.rej != nil || !r.present(f) {
 		return nil
@@ -62,7 +62,7 @@ func (r *reader) arguments(f field) jsontext.Value {
 	return jsontext.Value(r.get(f, "an object or a string", jsontext.KindBeginObject, jsontext.KindString)).Clone()
 }
 
-// integer reads a whole number that a double holds exactly.
+// integer reads an integer that a double represents exactly.
 func (r *reader) integer(f field) *int64 {
 	v := r.get(f, "an integer", jsontext.KindNumber)
 	if v == nil {
@@ -88,7 +88,7 @@ func (r *reader) time(f field) time.Time {
 	return t
 }
 
-// messageID reads the one id that every event has.
+// messageID reads the message id, which every event has.
 func (r *reader) messageID() string {
 	if r.rej == nil && !r.present(fieldMessageID) {
 		r.fail("message_id", "required")
@@ -100,7 +100,7 @@ func (r *reader) messageID() string {
 	return id
 }
 
-// content reads the content, for which null is a value and not an absence.
+// content reads the content, where null is a value and does not mean absent.
 func (r *reader) content() Content {
 	if r.rej != nil {
 		return Content{}

@@ -7,12 +7,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Head stands on every record in the SUMMARIES stream.
+// Head is common to all records in the SUMMARIES stream.
 type Head struct {
 	ThreadID      *string `json:"thread_id"` // null on config.applied, which belongs to a partition
 	Partition     int     `json:"partition"`
 	FirstEventSeq uint64  `json:"first_event_seq"` // the EVENTS sequence of the thread's first event; 0 on config.applied
-	EventSeq      uint64  `json:"event_seq"`       // the EVENTS sequence at which it was decided
+	EventSeq      uint64  `json:"event_seq"`       // the EVENTS sequence at which the record was decided
 	EffectiveSeq  uint64  `json:"effective_seq"`   // the partition's last applied EVENTS sequence when it took effect
 	ChainSeq      uint64  `json:"chain_seq"`       // counts up from 1 per thread
 	Chain         string  `json:"chain,omitzero"`
@@ -25,7 +25,7 @@ const (
 	KindHistory    = "history"
 )
 
-// Slots, the places that summaries hold one after another. The others are `tool:<message>`,
+// Slots: each holds one current summary. The others are `tool:<message>`,
 // `leaf:<first message>` and `node:<level>:<first message>`.
 const (
 	SlotCurrent = "current"
@@ -69,14 +69,14 @@ const (
 	ActionFail       = "fail"
 )
 
-// Trigger says why work was decided: a threshold is passed by more than its value.
+// Trigger says why work was decided: the value exceeds the threshold.
 type Trigger struct {
 	Reason    string   `json:"reason"`
 	Threshold *float64 `json:"threshold"`
 	Value     *float64 `json:"value"`
 }
 
-// OrNull is a string that JSON writes as null where it is empty: what does not apply is null.
+// OrNull is a string that is null in JSON if it is empty (not applicable).
 type OrNull string
 
 // MarshalJSON writes the string, or null.
@@ -87,32 +87,32 @@ func (s OrNull) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(s))
 }
 
-// Common is the part that every record has.
+// Common returns the head of a record.
 func (h *Head) Common() *Head { return h }
 
 // Record is one record of the SUMMARIES stream.
 type Record interface{ Common() *Head }
 
-// Usage is what a summary's calls consumed.
+// Usage is the consumption of a summary's calls.
 type Usage struct {
 	InputTokens       int64 `json:"input_tokens"`
 	OutputTokens      int64 `json:"output_tokens"`
-	CachedInputTokens int64 `json:"cached_input_tokens"` // the part of the input that a provider's cache held
-	// CacheCreationInputTokens is the part of the input that was written to a provider's cache, at a price of its own.
+	CachedInputTokens int64 `json:"cached_input_tokens"` // the part of the input read from a provider's cache
+	// CacheCreationInputTokens is the part of the input written to a provider's cache, which has its own price.
 	CacheCreationInputTokens int64  `json:"cache_creation_input_tokens"`
 	Attempts                 int    `json:"attempts"`
 	LatencyMS                int64  `json:"latency_ms"`
-	Source                   OrNull `json:"source"` // "provider" or "estimate"; null where nothing was called, or nobody answered
+	Source                   OrNull `json:"source"` // "provider" or "estimate"; null if no call was made or none got an answer
 }
 
-// Cost is what calls cost; a null amount is unknown, 0 is free.
+// Cost is the cost of calls; a null amount is unknown, 0 is free.
 type Cost struct {
 	AmountMicroUSD *int64 `json:"amount_microusd"`
 	Currency       string `json:"currency"`
-	PriceTable     OrNull `json:"price_table"` // null where nothing was called
+	PriceTable     OrNull `json:"price_table"` // null if no call was made
 }
 
-// ToolSummary is the structured form of a tool output's summary by rules.
+// ToolSummary is the structured form of a rule summary of a tool output.
 type ToolSummary struct {
 	ToolName string         `json:"tool_name"`
 	Category string         `json:"category"`
@@ -150,7 +150,7 @@ type Summary struct {
 	RulesVersion      *string      `json:"rules_version"`
 	Policy            string       `json:"policy"`
 	PolicyFingerprint string       `json:"policy_fingerprint"`
-	PolicyUnresolved  *string      `json:"policy_unresolved"` // the name an event asked for that no policy has
+	PolicyUnresolved  *string      `json:"policy_unresolved"` // the name that an event requested and no policy has
 	Trigger           Trigger      `json:"trigger"`
 	Usage             Usage        `json:"usage"`
 	Cost              Cost         `json:"cost"`
@@ -158,7 +158,7 @@ type Summary struct {
 	ExpiresAt         *time.Time   `json:"expires_at"`
 }
 
-// Started is the data of summary.started: a job whole.
+// Started is the data of summary.started: a complete job.
 type Started struct {
 	Head
 	SummaryID         string   `json:"summary_id"`
@@ -187,7 +187,7 @@ type Failed struct {
 	Cost      Cost   `json:"cost"`
 }
 
-// Cause names what made a summary stale; the field that applies is set.
+// Cause names what made a summary stale; only the field that applies is set.
 type Cause struct {
 	MessageID *string `json:"message_id"`
 	SummaryID *string `json:"summary_id"`
@@ -204,19 +204,19 @@ type Invalidated struct {
 	Reason    string `json:"reason"`
 	Cause     Cause  `json:"cause"`
 	Action    string `json:"action"`
-	// Meanwhile says what stands in prompts until the summary is made again: the summary itself (MeanwhileServe), or
-	// what it was made from (MeanwhileRaw).
+	// Meanwhile says what prompts contain until the summary is recomputed: the stale summary (MeanwhileServe), or its
+	// sources (MeanwhileRaw).
 	Meanwhile     string    `json:"meanwhile"`
 	InvalidatedAt time.Time `json:"invalidated_at"`
 }
 
-// FailedSuperseded is the code of a summary.failed whose source, policy, prompt or model changed meanwhile.
+// FailedSuperseded is the code of a summary.failed whose source, policy, prompt or model changed during the call.
 const FailedSuperseded = "superseded"
 
-// FailedTooLarge is the code of a summary.failed whose summary.created would be larger than a record may be.
+// FailedTooLarge is the code of a summary.failed whose summary.created would exceed the maximum record size.
 const FailedTooLarge = "too_large"
 
-// What stands in prompts until a stale summary is made again.
+// What prompts contain until a stale summary is recomputed.
 const (
 	MeanwhileServe = "serve"
 	MeanwhileRaw   = "raw"
@@ -234,7 +234,7 @@ type UsageRecord struct {
 	Cost      Cost   `json:"cost"`
 }
 
-// Config is the data of config.applied: what is in force behind EffectiveSeq.
+// Config is the data of config.applied: the configuration in force after EffectiveSeq.
 type Config struct {
 	Head
 	Policies       jsontext.Value    `json:"policies"`
@@ -249,9 +249,9 @@ type Config struct {
 	AppliedAt      time.Time         `json:"applied_at"` // the same in every partition that applies it
 }
 
-// Retention is how long a stream keeps what it holds, as the stream itself had it when the record was made.
+// Retention is how long a stream keeps its messages, as configured on the stream when the record was made.
 type Retention struct {
-	Events string `json:"events"` // a Go duration; "0s": for good
+	Events string `json:"events"` // a Go duration; "0s": no limit
 }
 
 // Rejection codes.
@@ -265,7 +265,7 @@ const (
 	CodeTooLarge        = "too_large"
 )
 
-// Rejected is the data of event.rejected: an event that can't be accepted, byte for byte, and why.
+// Rejected is the data of event.rejected: the rejected event, byte for byte, and the reason.
 type Rejected struct {
 	Code       string              `json:"code"`
 	Message    string              `json:"message"`
@@ -273,10 +273,10 @@ type Rejected struct {
 	Subject    string              `json:"subject"`
 	StreamSeq  uint64              `json:"stream_seq"`
 	Headers    map[string][]string `json:"headers"`
-	BodyBase64 *string             `json:"body_base64"` // null, with BodySHA256, where the body does not fit
+	BodyBase64 *string             `json:"body_base64"` // null, with BodySHA256 set, if the body does not fit
 	BodySHA256 *string             `json:"body_sha256"`
 
-	// What is not valid UTF-8 can't stand in JSON as it came: then it stands here as well, names and values in base64.
+	// JSON can't hold invalid UTF-8: such names and values are repeated here in base64.
 	SubjectBase64 *string             `json:"subject_base64,omitzero"`
 	HeadersBase64 map[string][]string `json:"headers_base64,omitzero"`
 }

@@ -2,12 +2,12 @@ package events
 
 import "fmt"
 
-// RejectError says why an event can't be accepted. Decode returns it as a pointer of its own type: compare
-// it with nil before handing it on as an error, since a nil *RejectError in an error is not nil.
+// RejectError says why an event was rejected. Decode returns it as a concrete pointer type: compare it with nil
+// before converting it to error, since an error that holds a nil *RejectError is not nil.
 type RejectError struct {
 	Code    string // one of the Code constants
-	Message string // for people; never holds the event's content
-	Field   string // where: a member's path, a header's name or "subject"; empty for the event as a whole
+	Message string // for people; never contains the event's content
+	Field   string // a member's path, a header's name or "subject"; empty for the event as a whole
 }
 
 func (e *RejectError) Error() string {

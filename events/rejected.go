@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// NoThreadToken stands for the thread in event.rejected where an event's subject tells none; no thread's token
-// looks like it.
+// NoThreadToken replaces the thread token in event.rejected if the event's subject names no thread; it is never a
+// valid thread token.
 const NoThreadToken = "="
 
-// NewRejected writes down an event that can't be accepted, byte for byte. A body longer than maxBody bytes is
-// left out and its sha256 given instead; in base64 it takes a third more room than maxBody.
+// NewRejected records a rejected event byte for byte. It replaces a body longer than maxBody bytes by its sha256; a
+// body in base64 takes a third more room than maxBody.
 func NewRejected(raw Raw, streamSeq uint64, why *RejectError, maxBody int) Rejected {
 	r := Rejected{
 		Code: why.Code, Message: why.Message, StreamSeq: streamSeq,
@@ -35,15 +35,15 @@ func NewRejected(raw Raw, streamSeq uint64, why *RejectError, maxBody int) Rejec
 	return r
 }
 
-// Shorten leaves the body out, for a server that takes no message so large, and gives its sha256 instead. It is false where
-// that is done: JetStream stores no headers of more than 64 KiB, so that nothing else is large.
+// Shorten replaces the body by its sha256, for a server whose maximum payload is too small for it. It returns false if
+// the body is already gone: JetStream stores no headers of more than 64 KiB, so nothing else is large.
 func (r *Rejected) Shorten() bool {
 	if r.BodyBase64 == nil {
 		return false
 	}
 	body, err := base64.StdEncoding.DecodeString(*r.BodyBase64)
 	if err != nil {
-		body = []byte(*r.BodyBase64) // not of NewRejected's making
+		body = []byte(*r.BodyBase64) // not written by NewRejected
 	}
 	sum := sha256.Sum256(body)
 	digest := hex.EncodeToString(sum[:])
@@ -51,8 +51,7 @@ func (r *Rejected) Shorten() bool {
 	return true
 }
 
-// setHeaders takes the headers over; where one is not valid UTF-8, which no JSON can hold, they stand in base64
-// beside.
+// setHeaders copies the headers. If one is not valid UTF-8, which JSON can't hold, it also adds them in base64.
 func (r *Rejected) setHeaders(h map[string][]string) {
 	exact := true
 	encoded := make(map[string][]string, len(h))
@@ -70,8 +69,7 @@ func (r *Rejected) setHeaders(h map[string][]string) {
 	}
 }
 
-// Raw returns the event as it came, to be published again. It fails with ErrBodyGone where the body was too
-// long to be kept.
+// Raw returns the original event, ready to publish again. It fails with ErrBodyGone if the body was too long to keep.
 func (r *Rejected) Raw() (Raw, error) {
 	if r.BodyBase64 == nil {
 		return Raw{}, ErrBodyGone
@@ -114,7 +112,7 @@ func decodeHeaders(encoded map[string][]string) (map[string][]string, error) {
 	return h, nil
 }
 
-// RejectedToken returns the thread's token in event.rejected for an event that came on subject.
+// RejectedToken returns the thread token for the event.rejected of an event received on subject.
 func RejectedToken(subject string) string {
 	_, token, ok := ParseSubject(subject)
 	if !ok {

@@ -2,7 +2,7 @@ package events
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// usage reads what a provider reported for the call behind a message; a count that is absent is 0.
+// usage reads the provider's usage for the call behind a message; an absent count is 0.
 func (r *reader) usage() *TokenUsage {
 	v := r.get(fieldUsage, "an object", jsontext.KindBeginObject)
 	if v == nil {
@@ -20,7 +20,7 @@ func (r *reader) usage() *TokenUsage {
 	return u
 }
 
-// lineRange reads which lines of a tool's output its caller is after; both ends must stand.
+// lineRange reads the lines of a tool output that are relevant to the caller; both ends are required.
 func (r *reader) lineRange() *LineRange {
 	v := r.get(fieldRelevantRange, "an object", jsontext.KindBeginObject)
 	if v == nil {
@@ -44,7 +44,7 @@ func (r *reader) lineRange() *LineRange {
 	return lines
 }
 
-// count reads an integer of at least least inside a member; null counts as absent.
+// count reads an integer member that is not below least; null counts as absent.
 func (r *reader) count(path string, v []byte, least int64) int64 {
 	if isNull(v) {
 		return 0

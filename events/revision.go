@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ShapeDigest is the digest of what an edit of a message leaves alone: type, role, tool calls and tool call id.
-// It is kept with the message, so that the digest of an edit's content can be told without the original.
+// ShapeDigest is the digest of what an edit does not change: type, role, tool calls and tool call id. It is stored
+// with the message, so that the digest of an edit's content is computed without the original.
 func ShapeDigest(t Type, role string, calls []ToolCall, callID string) [32]byte {
 	if t == ThreadMessage && len(calls) == 0 && callID == "" {
 		if shape, ok := bareShapes[role]; ok {
@@ -21,7 +21,7 @@ func ShapeDigest(t Type, role string, calls []ToolCall, callID string) [32]byte 
 	return shapeDigest(t, role, calls, callID)
 }
 
-// bareShapes are the shapes of messages that are nothing but text, by role.
+// bareShapes are the shapes of text-only messages, by role.
 var bareShapes = func() map[string][32]byte {
 	shapes := map[string][32]byte{}
 	for _, role := range []string{RoleSystem, RoleDeveloper, RoleUser, RoleAssistant} {
@@ -41,25 +41,25 @@ func shapeDigest(t Type, role string, calls []ToolCall, callID string) [32]byte 
 
 // RevisionDigest is the content digest of a revision: of its message's shape and its own content.
 func RevisionDigest(shape [32]byte, c Content) [32]byte {
-	var small [512]byte // most messages are hashed without touching the heap
+	var small [512]byte // most messages hash without a heap allocation
 	return sha256.Sum256(digester(append(small[:0], shape[:]...)).content(c))
 }
 
-// ArgumentsText is the arguments as they count: a JSON string's text as it is, an object in RFC 8785 form.
+// ArgumentsText returns the canonical arguments: a JSON string's text unchanged, an object in RFC 8785 form.
 func (c ToolCall) ArgumentsText() string { return argumentsText(c.Arguments) }
 
-// ArgumentsValues is the values of the arguments, one a line, without their names and without JSON's escapes,
-// which would run into words: "\n" before a name makes another name of it.
+// ArgumentsValues returns the values of the arguments, one per line, without names and JSON escapes: an escape such as
+// "\n" before a name would run into the word and change it.
 func (c ToolCall) ArgumentsValues() string {
 	text := c.ArgumentsText()
 	values, err := leaves([]byte(text))
 	if err != nil {
-		return text // a string that holds no JSON
+		return text // a string that contains no JSON
 	}
 	return strings.Join(values, "\n")
 }
 
-// leaves are the strings and numbers of a JSON value, in its order.
+// leaves returns the strings and numbers of a JSON value, in order.
 func leaves(v jsontext.Value) (values []string, err error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(v))
 	for {
@@ -86,7 +86,7 @@ func argumentsText(v jsontext.Value) string {
 		return unquote(v)
 	}
 	canonical := v.Clone()
-	// A decoded event's arguments are valid JSON; whatever else comes here counts as it stands.
+	// A decoded event's arguments are valid JSON; anything else is kept unchanged.
 	_ = canonical.Canonicalize(jsontext.CanonicalizeRawInts(false))
 	return string(canonical)
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// parseInteger reads a JSON number whose value is whole, however it is written ("1e2", "3.0"), without going
-// through a float (which would round) or a big number (whose exponent a publisher could choose).
+// parseInteger reads a JSON number with an integer value in any notation ("1e2", "3.0"), without going through a
+// float (which would round) or a big number (whose exponent the publisher could choose).
 func parseInteger(s string) (int64, bool) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n, true
@@ -44,9 +44,9 @@ func exponentOf(s string) (int, error) {
 	return int(n), err
 }
 
-// parseTime reads an RFC 3339 time. Go's own reader refuses two things the RFC allows: lower-case letters and a
-// leap second, which is read as the second after it; and it allows two that the RFC does not and Go itself won't
-// write again: a comma before the fraction and an offset of 24 hours.
+// parseTime reads an RFC 3339 time. Go's parser refuses two forms that the RFC allows: lower-case letters, and a leap
+// second, which parseTime reads as the following second. It also accepts two that the RFC does not allow and that Go
+// won't format: a comma before the fraction and an offset of 24 hours.
 func parseTime(s string) (time.Time, bool) {
 	if len(s) < len("2006-01-02T15:04:05Z") || strings.Contains(s, ",") || strings.HasPrefix(s[len(s)-5:], "24:") {
 		return time.Time{}, false

@@ -19,23 +19,22 @@ const (
 	batchSeqHeader    = "Nats-Batch-Sequence"
 	batchCommitHeader = "Nats-Batch-Commit"
 
-	// batchHeaderBytes is more than these headers take in a message, whose size they count into.
+	// batchHeaderBytes exceeds the size of these headers, which counts toward the message size.
 	batchHeaderBytes = 256
 )
 
-// errLost is a write whose answer can't come any more, since the connection it went over is gone.
+// errLost is a write whose answer can't arrive, because its connection is gone.
 var errLost = errors.New("connection lost")
 
-// errNoStream is a subject that no stream listens to, now: none was made, or the server has just started and
-// has not opened it yet.
+// errNoStream is a subject without a stream, possibly for now: EVENTS does not exist, or the server has just
+// started and has not opened it yet.
 var errNoStream = errors.New("no stream takes the event now: there is no EVENTS, or the server is still opening it")
 
-// errNoAnswer is an answer that did not come in time.
+// errNoAnswer is an answer that did not arrive in time.
 var errNoAnswer = errors.New("no answer from the server")
 
-// sender writes events to the server and waits for its word, one write at a time. It is not safe for
-// concurrent use. It does what nats.go's own publish does, but knows at once when a connection is lost, and
-// writes batches.
+// sender writes events to the server and waits for its ack, one write at a time. It is not safe for concurrent use.
+// Unlike nats.go's publish it detects a lost connection at once, and writes batches.
 type sender struct {
 	nc      *nats.Conn
 	ackWait time.Duration
@@ -62,13 +61,13 @@ func (s *sender) close() {
 	s.nc.RemoveStatusListener(s.status)
 }
 
-// connected waits for a connection. It fails when there never will be one, or when the context ends.
+// connected waits for a connection. It fails when the connection is closed or the context ends.
 func (s *sender) connected(ctx context.Context) error {
 	for !s.nc.IsConnected() {
 		if s.nc.IsClosed() {
 			return nats.ErrConnectionClosed
 		}
-		again := time.NewTimer(time.Second) // nats.go drops changes of status that come too fast
+		again := time.NewTimer(time.Second) // nats.go drops status changes that come too fast
 		select {
 		case <-s.status:
 		case <-again.C:
@@ -81,7 +80,7 @@ func (s *sender) connected(ctx context.Context) error {
 	return nil
 }
 
-// send writes events, as one atomic batch if they are several, and returns the last one's sequence.
+// send writes events, as one atomic batch if there are several, and returns the last one's sequence.
 func (s *sender) send(ctx context.Context, batch []*pending) (uint64, error) {
 	s.drain()
 	s.writes++
@@ -105,7 +104,7 @@ func (s *sender) send(ctx context.Context, batch []*pending) (uint64, error) {
 	return s.answer(ctx, reply)
 }
 
-// drain forgets changes of status and answers that belong to earlier writes.
+// drain discards status changes and answers of earlier writes.
 func (s *sender) drain() {
 	for {
 		select {
@@ -136,7 +135,7 @@ func (s *sender) answer(ctx context.Context, reply string) (uint64, error) {
 	}
 }
 
-// readAnswer reads the server's word on a write.
+// readAnswer reads the server's answer to a write.
 func readAnswer(msg *nats.Msg) (uint64, error) {
 	if len(msg.Data) == 0 && msg.Header.Get("Status") == "503" {
 		return 0, errNoStream

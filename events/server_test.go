@@ -16,7 +16,7 @@ import (
 // patience bounds every wait in these tests; none should come near it.
 const patience = 30 * time.Second
 
-// testServer is a real nats-server with JetStream that can be stopped and started again where it was.
+// testServer is a real nats-server with JetStream that can be stopped and restarted with its data.
 type testServer struct {
 	t    *testing.T
 	dir  string
@@ -62,7 +62,7 @@ func (s *testServer) stop() {
 
 func (s *testServer) url() string { return "nats://127.0.0.1:" + itoa(s.port) }
 
-// connect is a client's connection that comes back soon after a restart.
+// connect returns a client connection that recovers soon after a restart.
 func (s *testServer) connect() *nats.Conn {
 	s.t.Helper()
 	nc, err := events.Connect(s.url(), nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0))
@@ -73,7 +73,7 @@ func (s *testServer) connect() *nats.Conn {
 	return nc
 }
 
-// eventsStream is EVENTS as the processor makes it.
+// eventsStream is EVENTS as the processor creates it.
 func eventsStream() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "EVENTS", Subjects: []string{"thread.message.*", "tool.result.*", "message.edited.*"},
@@ -111,14 +111,14 @@ func makeStream(t testing.TB, nc *nats.Conn, config jetstream.StreamConfig) jets
 	return stream
 }
 
-// within is a context that ends with the test, or when patience does.
+// within returns a context that ends with the test, or after patience.
 func within(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// stored is everything in a stream, in order.
+// stored returns all messages of a stream, in order.
 func stored(t *testing.T, stream jetstream.Stream) []*jetstream.RawStreamMsg {
 	t.Helper()
 	info, err := stream.Info(within(t))

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// MaxIDBytes bounds thread and message ids. An escaped token is three times as long at most, far below
-// what a NATS subject may have.
+// MaxIDBytes bounds thread and message ids. An escaped token is at most three times as long, far below the
+// limit of a NATS subject.
 const MaxIDBytes = 256
 
 const upperHex = "0123456789ABCDEF"
 
-// plain says whether a byte stands for itself in a token.
+// plain reports whether a byte needs no escape in a token.
 func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
 }
 
-// firstEscaped returns the index of the first byte that does not stand for itself, or len(s).
+// firstEscaped returns the index of the first byte that needs an escape, or len(s).
 func firstEscaped(s string) int {
 	for i := range len(s) {
 		if !plain(s[i]) {
@@ -26,8 +26,8 @@ func firstEscaped(s string) int {
 	return len(s)
 }
 
-// Token returns the subject token of a thread id: bytes that could mean something in a subject are
-// written =HH. It fails with ErrThreadID where the id is not 1 to MaxIDBytes bytes long.
+// Token returns the subject token of a thread id; bytes with a meaning in subjects are escaped as =HH. It fails
+// with ErrThreadID unless the id is 1 to MaxIDBytes bytes long.
 func Token(thread string) (string, error) {
 	if len(thread) == 0 || len(thread) > MaxIDBytes {
 		return "", fmt.Errorf("%w: got %d", ErrThreadID, len(thread))
@@ -47,8 +47,8 @@ func Token(thread string) (string, error) {
 	return string(b), nil
 }
 
-// ThreadOf returns the thread id that a token stands for. Only the token that Token would make is
-// accepted, so that a thread has exactly one subject; anything else is ErrToken or ErrThreadID.
+// ThreadOf returns the thread id of a token. It accepts only the canonical token, so that a thread has exactly one
+// subject; for anything else it fails with ErrToken or ErrThreadID.
 func ThreadOf(token string) (string, error) {
 	head := firstEscaped(token)
 	if head == len(token) {
@@ -76,7 +76,7 @@ func checkThread(thread string) (string, error) {
 	return thread, nil
 }
 
-// unescape reads the =HH at the head of s; an escape of a plain byte is not canonical.
+// unescape reads the =HH at the start of s; an escape of a plain byte is not canonical.
 func unescape(s string) (byte, bool) {
 	if len(s) < 3 || s[0] != '=' {
 		return 0, false
@@ -89,8 +89,8 @@ func unescape(s string) (byte, bool) {
 	return c, !plain(c)
 }
 
-// Subject returns the subject an event of type t is published to. It fails as Token does, and with
-// ErrType where t is none of this package's types.
+// Subject returns the subject for an event of type t. It fails as Token does, and with ErrType if t is not one of
+// this package's types.
 func Subject(t Type, thread string) (string, error) {
 	if !t.Known() {
 		return "", fmt.Errorf("%w: %q", ErrType, string(t))
@@ -102,8 +102,8 @@ func Subject(t Type, thread string) (string, error) {
 	return string(t) + "." + token, nil
 }
 
-// ParseSubject takes a subject apart, as published (<type>.<token>) or as EVENTS stores it
-// (<partition>.<type>.<token>). The token may be one that ThreadOf refuses.
+// ParseSubject splits a subject, as published (<type>.<token>) or as stored in EVENTS
+// (<partition>.<type>.<token>). ThreadOf may still refuse the token.
 func ParseSubject(subject string) (t Type, token string, ok bool) {
 	rest := trimPartition(subject)
 	family := strings.IndexByte(rest, '.')

@@ -66,7 +66,7 @@ func TestTokenErrors(t *testing.T) {
 	}
 }
 
-// Every id has one token, which is one plain subject token, and the way back finds the id.
+// Every id has one token, a single subject token, from which ThreadOf returns the id.
 func TestTokenRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		thread := string(rapid.SliceOfN(rapid.Byte(), 1, 256).Draw(t, "thread"))

@@ -14,31 +14,31 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// From says where a subscription begins that the server does not know yet.
+// From is the starting point of a subscription that the server does not know yet.
 type From string
 
-// Where a subscription begins.
+// Starting points of a subscription.
 const (
-	FromStart From = "start" // with the oldest record there is
-	FromNow   From = "now"   // with the next record that comes
+	FromStart From = "start" // the oldest stored record
+	FromNow   From = "now"   // the next new record
 )
 
 // SubscriptionOptions are a Subscription's settings; a zero field takes its default.
 type SubscriptionOptions struct {
-	// Durable is the name under which the server keeps how far the subscription has come. Two that run at once under
-	// one name share its records, and must ask for the same ones. Default: none. Such a subscription lives as long as
-	// its Run: it begins where From says and repeats nothing afterwards, which is what one session of an agent wants.
+	// Durable is the name under which the server keeps the subscription's position. Two subscriptions that run at once
+	// under one name share its records, and must request the same ones. Default: none. A subscription without a name
+	// lasts as long as its Run: it begins at From and leaves no position behind, which suits one session of an agent.
 	Durable string
-	// Thread is the only thread whose records are wanted. Default: all.
+	// Thread limits the records to one thread. Default: all.
 	Thread string
-	// Types are the records wanted, EventRejected among them. Default: all but EventRejected.
+	// Types are the record types to follow; EventRejected is allowed. Default: all but EventRejected.
 	Types []Type
-	// From is where to begin. Default: FromStart. It has no effect on a durable name that the server knows.
+	// From is the starting point. Default: FromStart. It has no effect on a durable name that the server knows.
 	From From
-	// AckWait is how long the server waits for a handler that has died. A handler that lives may take longer.
+	// AckWait is how long the server waits for a dead handler. A live handler may take longer.
 	// Default 30s. It has no effect without a durable name.
 	AckWait time.Duration
-	// RetryWait is the pause before a record whose handler failed comes again; it doubles up to 32 times that.
+	// RetryWait is the pause before a record is redelivered after its handler failed; it doubles up to 32 times that.
 	// Default 1s.
 	RetryWait time.Duration
 }
@@ -59,7 +59,7 @@ func (o SubscriptionOptions) WithDefaults() SubscriptionOptions {
 	return o
 }
 
-// Validate says which option is out of range.
+// Validate reports the first option that is out of range.
 func (o SubscriptionOptions) Validate() error {
 	switch {
 	case o.From != FromStart && o.From != FromNow:
@@ -70,18 +70,18 @@ func (o SubscriptionOptions) Validate() error {
 	return nil
 }
 
-// Subscription follows the processor's records. Records come one at a time, and in order within a stream: SUMMARIES,
-// and REJECTED where rejections are wanted. With a durable name, one that was handled may come again after a crash or
-// a lost connection, so that a handler should know a record by its ID.
+// Subscription follows the processor's records. Records arrive one at a time, in order within each stream: SUMMARIES,
+// and REJECTED if EventRejected is among the types. With a durable name, a handled record may be redelivered after a crash
+// or a lost connection, so a handler should deduplicate by ID.
 type Subscription struct {
 	opts    SubscriptionOptions
 	nc      *nats.Conn
-	sources []jetstream.Consumer // one a stream
+	sources []jetstream.Consumer // one per stream
 
 	handling sync.Mutex // one record at a time
 }
 
-// Subscribe makes or finds the subscription. It fails with ErrDurableInUse where the durable name follows other
+// Subscribe creates or finds the subscription. It fails with ErrDurableInUse if the durable name follows other
 // records.
 func Subscribe(ctx context.Context, nc *nats.Conn, opts SubscriptionOptions) (*Subscription, error) {
 	opts = opts.WithDefaults()
@@ -110,8 +110,7 @@ func Subscribe(ctx context.Context, nc *nats.Conn, opts SubscriptionOptions) (*S
 	return s, nil
 }
 
-// Unsubscribe deletes a durable name, and with it how far its subscription has come. It returns nil where there is no
-// such name.
+// Unsubscribe deletes a durable name and its position. It returns nil if the name does not exist.
 func Unsubscribe(ctx context.Context, nc *nats.Conn, durable string) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -126,7 +125,7 @@ func Unsubscribe(ctx context.Context, nc *nats.Conn, durable string) error {
 	return nil
 }
 
-// source makes or finds the consumer of one stream.
+// source creates or finds the consumer of one stream.
 func (s *Subscription) source(ctx context.Context, js jetstream.JetStream, stream string, filters []string) (jetstream.Consumer, error) {
 	if s.opts.Durable == "" {
 		return s.orderedSource(ctx, js, stream, filters)
@@ -138,12 +137,12 @@ func (s *Subscription) source(ctx context.Context, js jetstream.JetStream, strea
 	return durableSource(ctx, js, stream, jetstream.ConsumerConfig{
 		Durable: s.opts.Durable, FilterSubjects: filters, DeliverPolicy: deliver,
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.opts.AckWait,
-		MaxAckPending: 1, // nothing overtakes a record that is still to be handled
+		MaxAckPending: 1, // no record overtakes one that is not handled yet
 	})
 }
 
-// orderedSource reads without leaving anything on the server. FromNow is settled here, as a sequence: a consumer that
-// is made again before its first record would otherwise begin later.
+// orderedSource leaves no state on the server. It resolves FromNow to a sequence here: a consumer that is recreated
+// before its first record would otherwise begin later.
 func (s *Subscription) orderedSource(ctx context.Context, js jetstream.JetStream, stream string, filters []string) (jetstream.Consumer, error) {
 	config := jetstream.OrderedConsumerConfig{
 		FilterSubjects: filters, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: 1,
@@ -158,8 +157,8 @@ func (s *Subscription) orderedSource(ctx context.Context, js jetstream.JetStream
 	return js.OrderedConsumer(ctx, stream, config)
 }
 
-// durableSource makes the consumer, or brings one that is there up to date; where that began can't change, and what it
-// follows must not: another session may be using the name.
+// durableSource creates the consumer or updates an existing one. Its starting point can't change, and its filters
+// must not: another session may be using the name.
 func durableSource(ctx context.Context, js jetstream.JetStream, stream string, config jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	known, err := js.Consumer(ctx, stream, config.Durable)
 	switch {
@@ -176,7 +175,7 @@ func durableSource(ctx context.Context, js jetstream.JetStream, stream string, c
 	return js.CreateOrUpdateConsumer(ctx, stream, config)
 }
 
-// filtersOf are a consumer's filters, sorted; the server keeps a single one apart.
+// filtersOf returns a consumer's filters, sorted; the server keeps a single one in a separate field.
 func filtersOf(config jetstream.ConsumerConfig) []string {
 	if config.FilterSubject != "" {
 		return []string{config.FilterSubject}
@@ -184,15 +183,15 @@ func filtersOf(config jetstream.ConsumerConfig) []string {
 	return slices.Sorted(slices.Values(config.FilterSubjects))
 }
 
-// askedAhead is how many records are asked for at once. MaxAckPending has the server send them one at a time all
-// the same. It is far above one, because the iterator leaves out a request where the one before is still being
-// sent: a record handled that fast would be the last until a heartbeat is missed, 30 seconds later.
+// askedAhead is how many records a pull requests at once; MaxAckPending still has the server send them one at a time. It
+// is far above one because the iterator skips a request while the previous one is still being sent: after a record
+// handled that fast, no other would arrive until a heartbeat is missed, 30 seconds later.
 const askedAhead = 256
 
-// Run hands records to handle, one after another, until the context ends; then it returns nil. A record is done
-// when handle returns nil; after an error the same record comes again, as often as it takes, and the next ones
-// of its stream wait. It fails where the subscription was deleted or the connection closed. Without a durable name it
-// may be called once.
+// Run passes records to handle, one after another, until the context ends; then it returns nil. A record is done when
+// handle returns nil; after an error the same record is redelivered until it succeeds, and the following ones of its
+// stream wait. Run fails if the subscription is deleted or the connection closed. Without a durable name it may be
+// called only once.
 func (s *Subscription) Run(ctx context.Context, handle func(context.Context, Delivery) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, source := range s.sources {
@@ -204,14 +203,14 @@ func (s *Subscription) Run(ctx context.Context, handle func(context.Context, Del
 	return nil
 }
 
-// follow hands on the records of one stream.
+// follow passes on the records of one stream.
 func (s *Subscription) follow(ctx context.Context, source jetstream.Consumer, handle func(context.Context, Delivery) error) error {
 	records, err := source.Messages(jetstream.PullMaxMessages(askedAhead))
 	if err != nil {
 		return err
 	}
 	if s.opts.Durable == "" {
-		defer context.AfterFunc(ctx, records.Stop)() // it makes consumers again whatever the context says
+		defer context.AfterFunc(ctx, records.Stop)() // the iterator recreates consumers even after the context has ended
 		defer records.Stop()
 	} else {
 		defer s.giveBack(records)
@@ -219,7 +218,7 @@ func (s *Subscription) follow(ctx context.Context, source jetstream.Consumer, ha
 	for ctx.Err() == nil {
 		msg, err := records.Next(jetstream.NextContext(ctx))
 		if ctx.Err() != nil && err != nil || errors.Is(err, jetstream.ErrNoHeartbeat) {
-			continue // at the end; or the server is away, and the iterator asks again when it is back
+			continue // the end; or the server is away, and the iterator requests again when it is back
 		}
 		if err == nil {
 			err = s.one(ctx, msg, handle)
@@ -231,14 +230,14 @@ func (s *Subscription) follow(ctx context.Context, source jetstream.Consumer, ha
 	return nil
 }
 
-// giveBackWait bounds the way of what is to be given back, where the connection is lost meanwhile.
+// giveBackWait bounds the wait for records to return, in case the connection is lost meanwhile.
 const giveBackWait = 2 * time.Second
 
-// giveBack ends the iterator, and has the server deliver at once to whom comes next what was on its way here.
+// giveBack stops the iterator and naks records in flight, so that the server redelivers them to the next session at once.
 func (s *Subscription) giveBack(records jetstream.MessagesContext) {
 	defer records.Stop()
 	if !s.nc.IsConnected() {
-		return // nothing can be on its way, and draining would wait for the server
+		return // nothing can be in flight, and draining would wait for the server
 	}
 	records.Drain()
 	for {
@@ -251,8 +250,7 @@ func (s *Subscription) giveBack(records jetstream.MessagesContext) {
 	_ = s.nc.FlushTimeout(giveBackWait)
 }
 
-// one has a record handled and tells the server. What the server is not told, for want of a connection, it
-// sends again.
+// one handles a record and acknowledges it. If the ack does not reach the server, the server redelivers the record.
 func (s *Subscription) one(ctx context.Context, msg jetstream.Msg, handle func(context.Context, Delivery) error) error {
 	d, err := deliveryOf(msg)
 	if err != nil {
@@ -273,8 +271,8 @@ func (s *Subscription) one(ctx context.Context, msg jetstream.Msg, handle func(c
 	return nil
 }
 
-// untilHandled has a record handled until that works or the context ends: nothing is acknowledged, so that the server
-// does not send it again.
+// untilHandled retries a record until it is handled or the context ends: an ordered consumer has no acks, so the
+// server does not redeliver.
 func (s *Subscription) untilHandled(ctx context.Context, d Delivery, handle func(context.Context, Delivery) error) {
 	for ; ctx.Err() == nil; d.Attempt++ {
 		if s.handle(ctx, d, handle) == nil {
@@ -288,20 +286,20 @@ func (s *Subscription) retryWait(d Delivery) time.Duration {
 	return s.opts.RetryWait << min(d.Attempt-1, 5)
 }
 
-// attend handles a record, and keeps the server from sending it again meanwhile.
+// attend handles a record, and keeps the server from redelivering it meanwhile.
 func (s *Subscription) attend(ctx context.Context, msg jetstream.Msg, d Delivery, handle func(context.Context, Delivery) error) error {
 	defer s.keepAlive(msg)()
 	return s.handle(ctx, d, handle)
 }
 
-// handle hands over one record at a time, of whatever stream.
+// handle calls the handler for one record at a time, across streams.
 func (s *Subscription) handle(ctx context.Context, d Delivery, handle func(context.Context, Delivery) error) error {
 	s.handling.Lock()
 	defer s.handling.Unlock()
 	return handle(ctx, d)
 }
 
-// ack waits for the server's word, also when the context has ended meanwhile: what is done should not come again.
+// ack waits for the server's confirmation even after the context has ended: a handled record should not be redelivered.
 func (s *Subscription) ack(ctx context.Context, msg jetstream.Msg) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.AckWait/3)
 	defer cancel()

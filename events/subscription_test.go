@@ -61,12 +61,12 @@ func TestSubscriptionResumes(t *testing.T) {
 	for n := range 4 {
 		r.created(fmt.Sprintf("t.%d", n), fmt.Sprintf("sum_%d", n))
 	}
-	// A restarted server has forgotten what was given back, and delivers it again after the ack wait.
+	// A restarted server has forgotten the naks, and redelivers after the ack wait.
 	opts := events.SubscriptionOptions{Durable: "mine", AckWait: time.Second}
 	want(t, follow(t, s, opts, 2, always), "summary.created/sum_0", "summary.created/sum_1")
 	s.stop()
 	s.start()
-	opts.From = events.FromNow // of no effect: the server knows the name
+	opts.From = events.FromNow // has no effect: the server knows the name
 	want(t, follow(t, s, opts, 2, always), "summary.created/sum_2", "summary.created/sum_3")
 }
 
@@ -100,7 +100,7 @@ func TestSubscriptionFromNow(t *testing.T) {
 	want(t, follow(t, s, opts, 1, always), "summary.created/sum_new")
 }
 
-// A record that can't be handled comes again, and none overtakes it.
+// A record whose handler fails is redelivered, and none overtakes it.
 func TestSubscriptionRetries(t *testing.T) {
 	s, r := startSubscription(t)
 	for n := range 3 {
@@ -122,7 +122,7 @@ func TestSubscriptionRetries(t *testing.T) {
 	}
 }
 
-// What a handler was at when its context ended comes again at once.
+// A record whose handling the context interrupted is redelivered at once.
 func TestSubscriptionInterrupted(t *testing.T) {
 	s, r := startSubscription(t)
 	r.created("t", "sum_1")
@@ -152,7 +152,7 @@ func TestSubscriptionThroughRestart(t *testing.T) {
 		}
 		return nil
 	})
-	// The first one's ack may have been lost with the server: then it comes twice, as it may.
+	// The first ack may have been lost with the server: then the record may arrive twice.
 	if got[0] != "summary.created/sum_0" || got[1] != "summary.created/sum_0" && got[1] != "summary.created/sum_1" {
 		t.Errorf("got %v", got)
 	}
@@ -200,7 +200,7 @@ func TestSubscriptionWrongUse(t *testing.T) {
 	}
 }
 
-// Two sessions that share a durable name by mistake are told; the first one keeps what it follows.
+// A second session that shares a durable name by mistake gets an error; the first one keeps its filters.
 func TestDurableNameInUse(t *testing.T) {
 	s, r := startSubscription(t)
 	first := events.SubscriptionOptions{Durable: "agent", Thread: "a"}
@@ -243,8 +243,8 @@ func TestDurableNameInUse(t *testing.T) {
 	}
 }
 
-// Without a durable name nothing is left on the server, a failed record comes again, and a restart of the server
-// neither loses nor repeats one.
+// Without a durable name nothing stays on the server, a failed record is retried, and a server restart neither loses
+// nor repeats one.
 func TestSubscriptionOfASession(t *testing.T) {
 	s, r := startSubscription(t)
 	r.created("t", "sum_0")
@@ -280,7 +280,7 @@ func TestSubscriptionOfASession(t *testing.T) {
 	want(t, follow(t, s, events.SubscriptionOptions{Thread: "t"}, 3, always), "summary.created/sum_0", "summary.created/sum_1", "summary.created/sum_2")
 }
 
-// A subscription that is asked for rejections has them from REJECTED, beside the records of SUMMARIES.
+// A subscription that includes rejections gets them from REJECTED, beside the records of SUMMARIES.
 func TestSubscriptionOfRejections(t *testing.T) {
 	s, r := startSubscription(t)
 	s.stream(r.nc, rejectedStream())
@@ -311,7 +311,7 @@ func TestSubscriptionOfRejections(t *testing.T) {
 	}
 }
 
-// A handler may take longer than the server would wait for a dead one: nobody else is given its record.
+// A handler may take longer than the server waits for a dead one: no other consumer gets its record.
 func TestSubscriptionSlowHandler(t *testing.T) {
 	s, r := startSubscription(t)
 	r.created("t", "sum_1")
@@ -343,7 +343,7 @@ func TestSubscriptionSlowHandler(t *testing.T) {
 	running.Wait()
 }
 
-// Run ends when it is told to, also while there is no server.
+// Run ends with its context even while there is no server.
 func TestSubscriptionEndsWithoutServer(t *testing.T) {
 	s, _ := startSubscription(t)
 	sub, err := events.Subscribe(within(t), s.connect(), events.SubscriptionOptions{Durable: "mine"})

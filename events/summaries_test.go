@@ -44,7 +44,7 @@ func (r records) send(typ events.Type, thread, id string, data []byte) {
 		r.t.Fatal(err)
 	}
 	msg := &nats.Msg{Subject: subject, Header: events.Encode(typ, events.SummaryEventID(typ, id), thread, "/precis", time.Unix(0, 0)), Data: data}
-	for ctx := within(r.t); ; { // a server that was just started may lose one
+	for ctx := within(r.t); ; { // a server that has just started may lose one
 		attempt, cancel := context.WithTimeout(ctx, time.Second)
 		_, err := r.nc.RequestMsgWithContext(attempt, msg)
 		cancel()

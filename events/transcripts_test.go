@@ -10,7 +10,7 @@ import (
 	"precis/events"
 )
 
-// transcripts returns the real event files beside the project, or skips.
+// transcripts returns the real event files next to the project, or skips.
 func transcripts(t testing.TB) []string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -33,7 +33,7 @@ func transcripts(t testing.TB) []string {
 	return files
 }
 
-// Every event of the real transcripts is accepted as it would be published.
+// Every event of the real transcripts is accepted as an agent would publish it.
 func TestTranscriptsAreAccepted(t *testing.T) {
 	n := 0
 	for _, path := range transcripts(t) {

@@ -1,6 +1,6 @@
 package events
 
-// Incoming says whether agents publish events of this type.
+// Incoming reports whether agents publish events of this type.
 func (t Type) Incoming() bool {
 	switch t {
 	case ThreadMessage, ToolResult, MessageEdited:
@@ -9,7 +9,7 @@ func (t Type) Incoming() bool {
 	return false
 }
 
-// Known says whether t is one of this package's types.
+// Known reports whether t is one of this package's types.
 func (t Type) Known() bool {
 	switch t {
 	case SummaryStarted, SummaryCreated, SummaryInvalidated, SummaryFailed, UsageRecorded, ConfigApplied, EventRejected:

@@ -36,10 +36,10 @@ const (
 	RoleTool      = "tool"
 )
 
-// Event is one accepted event: what Decode makes of a NATS message.
+// Event is one accepted event, as Decode returns it.
 // Exactly one of Message and Edit is set.
 type Event struct {
-	// Type is what the event is treated as: a thread.message with role tool is a ToolResult here.
+	// Type is the effective type: a thread.message with role tool is a ToolResult here.
 	Type Type
 	// Thread is the thread id itself, not its subject token.
 	Thread string
@@ -59,7 +59,7 @@ type Message struct {
 
 	ToolCallID    string         `json:"tool_call_id,omitempty"`
 	ToolName      string         `json:"tool_name,omitempty"`
-	Arguments     jsontext.Value `json:"arguments,omitempty"` // of the tool result's call: an object or a JSON string
+	Arguments     jsontext.Value `json:"arguments,omitempty"` // of the tool call: an object or a JSON string
 	IsError       *bool          `json:"is_error,omitempty"`
 	ExitCode      *int           `json:"exit_code,omitempty"`
 	RelevantRange *LineRange     `json:"relevant_range,omitempty"`
@@ -76,16 +76,16 @@ type Message struct {
 type ToolCall struct {
 	ID        string         `json:"id"`
 	Name      string         `json:"name"`
-	Arguments jsontext.Value `json:"arguments,omitempty"` // an object, or a JSON string that holds one
+	Arguments jsontext.Value `json:"arguments,omitempty"` // an object, or a JSON string that contains one
 }
 
-// LineRange is a range of lines, 1-based, both ends included.
+// LineRange is a range of lines, 1-based and inclusive.
 type LineRange struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
 }
 
-// TokenUsage is what the provider reported for the call that made a message.
+// TokenUsage is the usage that the provider reported for the call that produced a message.
 type TokenUsage struct {
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`

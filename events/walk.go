@@ -10,11 +10,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// walk checks the whole of src as RFC 7493 JSON in one pass and hands out the top value's members (or, with a
-// nil name, its elements) as slices of src. It returns the top value's kind. A scalar has neither.
+// walk checks all of src as RFC 7493 JSON in one pass and passes the top value's members (or, with a nil name, its
+// elements) to visit as slices of src. It returns the top value's kind. A scalar has neither.
 func walk(src []byte, visit func(name, value []byte)) (jsontext.Kind, error) {
 	w := walker{src: src, visit: visit}
-	// Unmarshal keeps a pool of decoders; one made by hand costs more than a small event takes to read.
+	// Unmarshal pools decoders; creating one costs more than reading a small event.
 	err := json.Unmarshal(src, &w)
 	return w.kind, err
 }
@@ -24,7 +24,7 @@ type walker struct {
 	visit func(name, value []byte)
 	kind  jsontext.Kind
 
-	start, end int // where in src the member stands that is being visited, its name included
+	start, end int // position in src of the member being visited, including its name
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -71,7 +71,7 @@ func (w *walker) elements(dec *jsontext.Decoder) error {
 	return err
 }
 
-// next returns the next value as a slice of src: the decoder's own slice lives only until its next read.
+// next returns the next value as a slice of src: the decoder's own slice is valid only until its next read.
 func (w *walker) next(dec *jsontext.Decoder) ([]byte, error) {
 	value, err := dec.ReadValue()
 	if err != nil {
@@ -81,7 +81,7 @@ func (w *walker) next(dec *jsontext.Decoder) ([]byte, error) {
 	return w.src[w.end-len(value) : w.end : w.end], nil
 }
 
-// memberName returns a name without its quotes; an escaped name ("message\u005fid") is the same name.
+// memberName returns a name without quotes and escapes: "message\u005fid" is the same name as message_id.
 func memberName(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
@@ -103,7 +103,7 @@ func isString(v []byte) bool { return len(v) > 0 && v[0] == '"' }
 
 func isNull(v []byte) bool { return len(v) > 0 && v[0] == 'n' }
 
-// invalidJSON tells a decoder's error without the pointer that it carries, which can be as long as the event.
+// invalidJSON reports a decoder's error without its JSON pointer, which can be as long as the event.
 func invalidJSON(field string, err error) *RejectError {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
