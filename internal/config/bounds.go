@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Bounds on what is read before a parser sees it: a parser's work grows with the square of the nesting, and a device
-// has no end. The largest configuration that people write has some 10 KB.
+// Bounds that are checked before parsing: a parser's work grows with the square of the nesting, and a device has no
+// end. Real configurations reach some 10 KB.
 const (
 	maxFileBytes = 1 << 20
 	maxDepth     = 64
@@ -31,9 +31,9 @@ func readBounded(name string) ([]byte, error) {
 	return text, nil
 }
 
-// tooDeep is the first line on which values are nested deeper than maxDepth, and 0 where none are: by brackets that
-// are open, by columns of indentation, and by what begins a block on the same line (`- - -`). Brackets in quotes and
-// comments count only until their line ends.
+// tooDeep returns the first line on which values are nested deeper than maxDepth, or 0: by open brackets, by columns of
+// indentation, and by blocks that begin on the same line (`- - -`). Brackets in quotes and comments count only until
+// their line ends.
 func tooDeep(text []byte) int {
 	open, number := 0, 0
 	for line := range bytes.Lines(text) {
@@ -70,7 +70,7 @@ func tooDeep(text []byte) int {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// blocks counts what a line begins one inside the other.
+// blocks counts the nested blocks that a line begins.
 func blocks(line []byte) (n int) {
 	for len(line) > 1 && bytes.IndexByte([]byte("-?:"), line[0]) >= 0 && (line[1] == ' ' || line[1] == '\t') {
 		line = bytes.TrimLeft(line[1:], " \t")

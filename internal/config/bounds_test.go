@@ -9,7 +9,7 @@ import (
 	"precis/internal/config"
 )
 
-// A file that no configuration can be is refused before a parser works on it.
+// A file that can't be a configuration is refused before it is parsed.
 func TestFilesAreBounded(t *testing.T) {
 	for name, text := range map[string]string{
 		"brackets":       strings.Repeat("[", 100<<10),

@@ -6,25 +6,25 @@ import (
 	"precis/summarize"
 )
 
-// Config is what is in force. Its yaml tags are the configuration's keys.
+// Config is the configuration in force. Its yaml tags are the configuration's keys.
 type Config struct {
 	NATS       NATS                `yaml:"nats"`
 	DataDir    string              `yaml:"data_dir"`
 	HTTP       HTTP                `yaml:"http"`
-	Partitions int                 `yaml:"partitions"` // fixed when the EVENTS stream is made
+	Partitions int                 `yaml:"partitions"` // fixed when the EVENTS stream is created
 	Limits     Limits              `yaml:"limits"`
 	Retention  Retention           `yaml:"retention"`
-	Policies   []summarize.Policy  `yaml:"policies"` // in order; the first that matches serves
+	Policies   []summarize.Policy  `yaml:"policies"` // in order; the first match applies
 	Providers  map[string]Provider `yaml:"providers"`
 	Pricing    Pricing             `yaml:"pricing"`
 
 	// Origins says where each scalar value came from, by key.
 	Origins Origins `yaml:"-"`
-	// values are those of the variables that are named as holders of secrets.
+	// values are the values of the variables that hold secrets.
 	values []string
 }
 
-// NATS says which server to use: an external one where URL is set, else one in this process.
+// NATS selects the server: an external one if URL is set, else one embedded in this process.
 type NATS struct {
 	URL         string `yaml:"url"`
 	Listen      string `yaml:"listen"` // of the embedded server
@@ -33,14 +33,14 @@ type NATS struct {
 	PasswordEnv string `yaml:"password_env"`
 	TokenEnv    string `yaml:"token_env"`
 	TLS         TLS    `yaml:"tls"`
-	// Service is who the service answers as: a user who may publish replies and nothing else. Empty: as the rest.
+	// Service is the user for the service's connection, who may only publish replies. Empty: the main user.
 	Service Login `yaml:"service"`
 	// InboxPrefixes are the prefixes of the reply subjects that the service answers to.
 	InboxPrefixes []string `yaml:"inbox_prefixes"`
-	// Insecure lets the embedded server listen beyond this machine without credentials.
+	// Insecure lets the embedded server listen on non-local addresses without credentials.
 	Insecure bool `yaml:"insecure"`
-	// Sync is when the embedded server's streams reach the disk: "always", or an interval such as 2m,
-	// within which a power cut loses what was acknowledged.
+	// Sync is when the embedded server's streams are synced to disk: "always", or an interval such as 2m; a power
+	// failure may then lose acknowledged events of the last interval.
 	Sync string `yaml:"sync"`
 
 	// Password and Token are the values of PasswordEnv and TokenEnv.
@@ -60,32 +60,32 @@ type Login struct {
 	Token    string `yaml:"-"`
 }
 
-// TLS names PEM files; an empty CA is the system's.
+// TLS names PEM files; an empty CA means the system's.
 type TLS struct {
 	CA   string `yaml:"ca"`
 	Cert string `yaml:"cert"`
 	Key  string `yaml:"key"`
 }
 
-// HTTP is where /healthz, /readyz and /metrics are served; an empty Listen is nowhere.
+// HTTP is the address that serves /healthz, /readyz and /metrics; an empty Listen turns it off.
 type HTTP struct {
 	Listen string `yaml:"listen"`
-	// Insecure lets it listen beyond this machine: it knows no credentials.
+	// Insecure lets it listen on non-local addresses: HTTP has no authentication.
 	Insecure bool `yaml:"insecure"`
 }
 
-// Limits are what an event may be; one beyond them is rejected.
+// Limits bound events; an event beyond them is rejected.
 type Limits struct {
 	EventBytes        int `yaml:"event_bytes"`         // of an event's body
 	PendingEditEvents int `yaml:"pending_edit_events"` // how many later events of its thread an edit waits for its message
 }
 
-// Retention says how long the log is kept; 0 keeps all.
+// Retention says how long the log is kept; 0 means no limit.
 type Retention struct {
 	Events time.Duration `yaml:"events"`
 }
 
-// Provider is a model's API and how it is used.
+// Provider is a model API and its limits.
 type Provider struct {
 	Kind              string        `yaml:"kind"` // openai or anthropic
 	BaseURL           string        `yaml:"base_url"`
@@ -101,7 +101,7 @@ type Provider struct {
 	APIKey string `yaml:"-"`
 }
 
-// Pricing names a file of own prices, laid over the built-in table; see [Pricing.Table].
+// Pricing names a price file that overrides the built-in table; see [Pricing.Table].
 type Pricing struct {
 	File string `yaml:"file"`
 }
@@ -109,7 +109,7 @@ type Pricing struct {
 // MaxEventBytes is the largest limits.event_bytes: the embedded server's max_payload.
 const MaxEventBytes = 8 << 20
 
-// Default is the configuration where nothing is given.
+// Default is the configuration without file, variables and flags.
 func Default() *Config {
 	return &Config{
 		NATS:       NATS{Listen: "127.0.0.1:4222", InboxPrefixes: []string{"_INBOX"}, Sync: "always"},

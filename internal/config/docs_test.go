@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// row is one of the tables' rows in docs/configuration.md.
+// row is one table row in docs/configuration.md.
 type row struct{ section, key, byDefault, example string }
 
 var cells = regexp.MustCompile("^\\| `([a-z_.]+)` \\| (?:`(.*?)`)? ?\\| .* \\| (?:`(.*)`)? ?\\|$")
@@ -37,7 +37,7 @@ func documented(t *testing.T) (rows []row) {
 	return rows
 }
 
-// in puts a fragment of a section where it belongs in a file.
+// in places a fragment of a section in a file.
 func (r row) in(fragment string) string {
 	switch r.section {
 	case "A policy":
@@ -102,7 +102,7 @@ func TestDocumentedKeys(t *testing.T) {
 	}
 }
 
-// Every example is one that can be loaded.
+// Every documented example loads.
 func TestDocumentedExamples(t *testing.T) {
 	env := []string{
 		"NATS_PASSWORD=p", "NATS_TOKEN=t", "SERVICE_PASSWORD=p", "SERVICE_TOKEN=t", "TEAM_KEY=k", "ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o",

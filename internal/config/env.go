@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// Prefix stands before every variable that sets a key.
+// Prefix starts the name of every variable that sets a key.
 const Prefix = "PRECIS_"
 
-// ConfigFileVariable names the configuration file, for programs that take no --config.
+// ConfigFileVariable names the configuration file, for programs without --config.
 const ConfigFileVariable = Prefix + "CONFIG"
 
-// serviceLink matches the variables that Kubernetes sets in every pod beside a service whose name
-// begins with "precis": nobody wrote those, so they are no unknown keys.
+// serviceLink matches the variables that Kubernetes sets in every pod for a service whose name begins with "precis".
+// They don't count as unknown keys.
 var serviceLink = regexp.MustCompile(`^PRECIS_(.*_)?(SERVICE_(HOST|PORT(_.*)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)$`)
 
 var separators = strings.NewReplacer(".", "_", "[", "_", "]", "", "-", "_", " ", "_")
 
-// Variable is the name of the variable that sets a key.
+// Variable returns the name of the variable that sets a key.
 func Variable(key string) string { return Prefix + strings.ToUpper(separators.Replace(key)) }
 
-// environment turns os.Environ's form into a map without the empty ones.
+// environment converts os.Environ's form to a map without the empty variables.
 func environment(list []string) map[string]string {
 	env := map[string]string{}
 	for _, entry := range list {
@@ -35,8 +35,8 @@ func environment(list []string) map[string]string {
 	return env
 }
 
-// applyEnv sets what variables set, and refuses one that is no key: a misspelt setting that is silently
-// without effect is worse than a start that fails.
+// applyEnv applies the variables. It refuses one that matches no key: a failing start is better than a misspelt setting
+// that is silently ignored.
 func applyEnv(cfg *Config, env map[string]string) []Problem {
 	var problems []Problem
 	left := ours(env)
@@ -61,7 +61,7 @@ func applyEnv(cfg *Config, env map[string]string) []Problem {
 	return problems
 }
 
-// ours picks the variables that can only be meant for precis.
+// ours selects the variables that are addressed to precis.
 func ours(env map[string]string) map[string]string {
 	left := map[string]string{}
 	for name, value := range env {
@@ -72,7 +72,7 @@ func ours(env map[string]string) map[string]string {
 	return left
 }
 
-// applyFlags sets what flags set; an unknown key there is a mistake of the program, told like any other.
+// applyFlags applies the flags; an unknown key is a bug in the program, reported as any other problem.
 func applyFlags(cfg *Config, src Sources) []Problem {
 	var problems []Problem
 	left := maps.Clone(src.Flags)

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// ErrInvalid is wrapped by every error that the configuration itself is the cause of.
+// ErrInvalid is wrapped by every error that the configuration itself causes.
 var ErrInvalid = errors.New("invalid configuration")
 
-// Problem is one thing that is wrong.
+// Problem is one error in the configuration.
 type Problem struct {
 	Key     string
 	Origin  Origin
 	Message string // what is wrong and what is allowed
 }
 
-// String is the problem in one line: place, key, what is wrong.
+// String formats the problem on one line: origin, key, message.
 func (p Problem) String() string {
 	line := p.Key + ": " + p.Message
 	if p.Key == "" {
@@ -27,7 +27,7 @@ func (p Problem) String() string {
 	return p.Origin.String() + ": " + line
 }
 
-// Error holds all that is wrong, so that nobody has to start five times to find five mistakes.
+// Error lists all problems, so that one start reports them all.
 type Error struct {
 	Problems []Problem
 }

@@ -10,7 +10,7 @@ import (
 	"precis/summarize"
 )
 
-// presets are what each example among the policies is there for, as differences from the default.
+// presets are the purposes of the policy examples, as differences from the default.
 var presets = map[string]func(*summarize.Policy){
 	"tool-outputs.yaml": func(p *summarize.Policy) {
 		p.Mode, p.OnFailure, p.Provider = summarize.ModeLLM, "fallback", "summarizer"
@@ -43,7 +43,7 @@ var presets = map[string]func(*summarize.Policy){
 	},
 }
 
-// The configurations among the examples are valid as they stand, and say what they are there for.
+// The example configurations are valid and do what they are for.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob("../../examples/policies/*.yaml")
 	if err != nil || len(files) < len(presets) {
@@ -64,7 +64,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// The models that the examples name are the ones that were asked for, and their keys are not in the file.
+// The examples name the expected models, and the files contain no keys.
 func TestExampleProviders(t *testing.T) {
 	env := []string{"ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o"}
 	c := load(t, config.Sources{File: "../../examples/policies/tool-outputs.yaml", Env: env})

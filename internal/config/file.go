@@ -14,8 +14,8 @@ import (
 	"precis/summarize"
 )
 
-// decoder lays a YAML document over a configuration. It walks the syntax tree itself, and not through
-// the library's decoder, because every value's line is wanted: for messages, and as its origin.
+// decoder applies a YAML document to a configuration. It walks the syntax tree itself instead of using the library's
+// decoder, because messages and origins need the line of every value.
 type decoder struct {
 	cfg      *Config
 	file     string
@@ -24,7 +24,7 @@ type decoder struct {
 	problems []Problem
 }
 
-// Bounds on a document, against an alias inside its own anchor: far beyond any that people write.
+// Bounds on a document, against an alias inside its own anchor: far beyond any real configuration.
 const (
 	maxNodes   = 10_000
 	maxKeySize = 512
@@ -54,7 +54,7 @@ func decodeFile(cfg *Config, name string, text []byte) []Problem {
 	return d.problems
 }
 
-// syntax reports what the parser refused, with its line.
+// syntax reports a parser error with its line.
 func (d *decoder) syntax(err error) {
 	origin := Origin{Kind: FromFile, Name: d.file}
 	message := err.Error()
@@ -86,7 +86,7 @@ func (d *decoder) origin(node ast.Node) Origin {
 func (d *decoder) decode(node ast.Node, v reflect.Value, path string) {
 	node = d.resolve(node)
 	if node == nil || node.Type() == ast.NullType {
-		return // a section whose every line is commented out is one that was not given
+		return // a section with only commented lines counts as absent
 	}
 	if d.visited++; d.visited > maxNodes || len(path) > maxKeySize {
 		d.tooMuch(node)
@@ -104,7 +104,7 @@ func (d *decoder) decode(node ast.Node, v reflect.Value, path string) {
 	}
 }
 
-// tooMuch reports once that the document does not end within its bounds.
+// tooMuch reports once that the document exceeds its bounds.
 func (d *decoder) tooMuch(node ast.Node) {
 	const message = "nested too deep or too long; is an alias inside its own anchor?"
 	for _, p := range d.problems {
@@ -117,7 +117,7 @@ func (d *decoder) tooMuch(node ast.Node) {
 
 func (d *decoder) decodeStruct(node ast.Node, v reflect.Value, path string) {
 	if v.Type() == reflect.TypeFor[summarize.Condition]() || v.Type() == reflect.TypeFor[summarize.Keep]() {
-		v.SetZero() // a condition merged with its default would be one that nobody wrote
+		v.SetZero() // merging a condition with its default would give one that is in neither
 	}
 	pairs, ok := d.pairs(node, path)
 	if !ok {
@@ -174,7 +174,7 @@ func (d *decoder) decodeSlice(node ast.Node, v reflect.Value, path string) {
 	}
 }
 
-// seed puts the defaults under a policy or provider before what the file says of it; name is a provider's.
+// seed sets the defaults of a policy or provider before the file's values; name is the provider's.
 func (d *decoder) seed(v reflect.Value, node ast.Node, name string) {
 	switch into := v.Addr().Interface().(type) {
 	case *summarize.Policy:

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever a file holds, it is refused with a problem or gives a configuration; and what that prints is a
-// file again.
+// Any file is either refused with a problem or gives a configuration, whose printed form loads again.
 func FuzzFile(f *testing.F) {
 	for _, name := range []string{"testdata/refused.txt", "../../examples/policies/precis.yaml"} {
 		text, err := os.ReadFile(name)

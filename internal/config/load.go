@@ -4,17 +4,17 @@ import (
 	"fmt"
 )
 
-// Sources is where Load looks.
+// Sources are the inputs of Load.
 type Sources struct {
 	File  string            // a YAML file; empty for none
 	Env   []string          // as os.Environ gives it
 	Flags map[string]string // what flags set, by key
-	// FlagNames are the names that people know the flags by ("data_dir" → "--data"), for messages.
+	// FlagNames are the flags as the command line spells them ("data_dir" → "--data"), for messages.
 	FlagNames map[string]string
 }
 
-// Load makes the configuration: flags beat variables beat the file beat the defaults. What is wrong is
-// an *Error that names every key in question; only an unreadable file is another one.
+// Load builds the configuration: flags override variables, variables the file, the file the defaults. An invalid
+// configuration is an *Error that names every key at fault; any other error means that the file can't be read.
 func Load(src Sources) (*Config, error) {
 	cfg, env, err := load(src)
 	if err != nil {
@@ -23,7 +23,7 @@ func Load(src Sources) (*Config, error) {
 	return cfg, asError(resolveSecrets(cfg, env))
 }
 
-// LoadWithoutSecrets is Load for who calls nobody: it needs no key.
+// LoadWithoutSecrets is Load for programs that call no provider and no server: it needs no secrets.
 func LoadWithoutSecrets(src Sources) (*Config, error) {
 	cfg, _, err := load(src)
 	return cfg, err
@@ -39,7 +39,7 @@ func load(src Sources) (*Config, map[string]string, error) {
 	problems = append(problems, applyEnv(cfg, env)...)
 	problems = append(problems, applyFlags(cfg, src)...)
 	if len(problems) > 0 {
-		// A value that could not be read left its default in place: judging that one would mislead.
+		// A value that could not be parsed left its default in place: validating that would mislead.
 		return nil, nil, asError(problems)
 	}
 	if err := asError(validate(cfg)); err != nil {

@@ -89,13 +89,13 @@ func TestVariablesThatAreNoKeysButAllowed(t *testing.T) {
 	}
 }
 
-// What listens beyond this machine has credentials, or is said to have none.
+// A non-local listener needs credentials, or an explicit opt-out.
 func TestOpenAddresses(t *testing.T) {
 	for _, src := range []config.Sources{
 		{Env: []string{"PRECIS_NATS_LISTEN=0.0.0.0:4222", "PRECIS_NATS_USER=me", "PRECIS_NATS_PASSWORD_ENV=WORD", "WORD=secret"}},
 		{Env: []string{"PRECIS_NATS_LISTEN=0.0.0.0:4222", "PRECIS_NATS_TOKEN_ENV=WORD", "WORD=secret"}},
 		{Env: []string{"PRECIS_NATS_LISTEN=0.0.0.0:4222", "PRECIS_NATS_INSECURE=true"}},
-		{Env: []string{"PRECIS_NATS_LISTEN=0.0.0.0:4222", "PRECIS_NATS_URL=nats://nats:4222"}}, // listens nowhere
+		{Env: []string{"PRECIS_NATS_LISTEN=0.0.0.0:4222", "PRECIS_NATS_URL=nats://nats:4222"}}, // no listener
 		{Env: []string{"PRECIS_NATS_LISTEN=localhost:4222", "PRECIS_HTTP_LISTEN=[::1]:8080"}},
 		{Env: []string{"PRECIS_HTTP_LISTEN=10.0.0.1:8080", "PRECIS_HTTP_INSECURE=true"}},
 		{File: write(t, "http: {listen: ''}\n")},
@@ -142,7 +142,7 @@ policies:
 	if other.Name != "other" || !other.History.Enabled {
 		t.Errorf("got %+v", other)
 	}
-	// A merge key replaces whole values, as YAML has it: over_tokens is the default's again.
+	// A merge key replaces whole values, as in YAML: over_tokens has its default again.
 	if other.ToolOutput.OverChars != 10 || other.ToolOutput.OverTokens != 0 {
 		t.Errorf("got %+v", other.ToolOutput)
 	}

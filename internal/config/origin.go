@@ -5,7 +5,7 @@ import "fmt"
 // OriginKind is a layer of the configuration, weakest first.
 type OriginKind int
 
-// The layers; a later one beats an earlier.
+// The layers, in ascending precedence.
 const (
 	FromDefault OriginKind = iota
 	FromFile
@@ -20,7 +20,7 @@ type Origin struct {
 	Line int    // in the file, 1-based
 }
 
-// String is the origin as people write it: "default", "precis.yaml:12", "env PRECIS_DATA_DIR", "flag --data".
+// String formats the origin: "default", "precis.yaml:12", "env PRECIS_DATA_DIR", "flag --data".
 func (o Origin) String() string {
 	switch o.Kind {
 	case FromFile:
@@ -37,7 +37,7 @@ func (o Origin) String() string {
 // Origins holds the origin of every value that is not its default, by key.
 type Origins map[string]Origin
 
-// Of is the origin of a key, or of the nearest thing above it that was given whole.
+// Of returns the origin of a key, or of its nearest ancestor that was set as a whole.
 func (o Origins) Of(key string) Origin {
 	for key != "" {
 		if origin, ok := o[key]; ok {
@@ -48,7 +48,7 @@ func (o Origins) Of(key string) Origin {
 	return Origin{}
 }
 
-// parentKey cuts the last member or index off a key.
+// parentKey removes the last member or index from a key.
 func parentKey(key string) string {
 	for i := len(key) - 1; i > 0; i-- {
 		if key[i] == '.' || key[i] == '[' {

@@ -4,7 +4,7 @@ import (
 	"precis/summarize/pricing"
 )
 
-// Table is the built-in price table, with the file's prices over it.
+// Table returns the built-in price table, overridden by the file's prices.
 func (p Pricing) Table() (*pricing.Table, error) {
 	table := pricing.Builtin()
 	if p.File == "" {

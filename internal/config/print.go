@@ -14,9 +14,8 @@ import (
 	"precis/internal/natsurl"
 )
 
-// WriteYAML prints what is in force as a configuration file that Load takes, each value with its origin
-// behind it. Secrets are no part of it, only the names of the variables that hold them; a password in
-// nats.url is masked.
+// WriteYAML prints the configuration in force as a file that Load accepts, each value followed by its origin. It prints
+// no secrets, only the names of the variables that hold them, and masks a password in nats.url.
 func (c *Config) WriteYAML(w io.Writer) error {
 	p := &printer{origins: c.Origins}
 	p.fields(reflect.ValueOf(c).Elem(), "", 0)
@@ -29,7 +28,7 @@ type printer struct {
 	origins Origins
 }
 
-// originColumn is where the origins stand, wide enough for most values.
+// originColumn is the column of the origins, wide enough for most values.
 const originColumn = 56
 
 func (p *printer) line(depth int, text, key string) {
@@ -67,7 +66,7 @@ func (p *printer) value(label string, v reflect.Value, path string, depth int) {
 	}
 }
 
-// shown is a value as it may be printed.
+// shown returns a value in its printable form.
 func shown(key string, v reflect.Value) reflect.Value {
 	if key == "nats.url" {
 		return reflect.ValueOf(natsurl.Redacted(v.String()))
@@ -80,7 +79,7 @@ func (p *printer) list(label string, v reflect.Value, path string, depth int) {
 	for i := range v.Len() {
 		mark := p.out.Len()
 		p.fields(v.Index(i), fmt.Sprintf("%s[%d]", path, i), depth+2)
-		// The first key of an element stands beside its dash.
+		// The first key of an element follows its dash.
 		copy(p.out.Bytes()[mark+2*(depth+1):], "- ")
 	}
 }
@@ -109,13 +108,13 @@ func scalarYAML(v reflect.Value) string {
 	case string:
 		return quoteYAML(value)
 	case float64:
-		return strconv.FormatFloat(value, 'f', -1, 64) // without a dot, 1e-9 is no number to the parser
+		return strconv.FormatFloat(value, 'f', -1, 64) // the parser does not read 1e-9, without a dot, as a number
 	default:
 		return fmt.Sprint(value)
 	}
 }
 
-// quoteYAML quotes a text unless it is a word that YAML can only read as text.
+// quoteYAML quotes a text unless it is a word that YAML always reads as text.
 func quoteYAML(text string) string {
 	if text == "" || strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") != "" ||
 		strings.ContainsAny(text[:1], "0123456789-.") || isYAMLKeyword(text) {
@@ -132,7 +131,7 @@ func isYAMLKeyword(text string) bool {
 	return false
 }
 
-// Setting is one value in force, for programs that read them.
+// Setting is one value in force, for programs.
 type Setting struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value"`
@@ -155,7 +154,7 @@ func (c *Config) Settings() []Setting {
 	return list
 }
 
-// WriteJSON prints Settings, one a line.
+// WriteJSON prints Settings, one per line.
 func (c *Config) WriteJSON(w io.Writer) error {
 	for _, setting := range c.Settings() {
 		data, err := json.Marshal(setting)

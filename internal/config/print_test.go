@@ -13,7 +13,7 @@ import (
 	"precis/summarize"
 )
 
-// What is printed is a configuration file again, and gives the same configuration.
+// The printed configuration loads and gives the same configuration.
 func TestPrintedIsLoadable(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -2,22 +2,22 @@ package config
 
 import "time"
 
-// Kinds of provider: whose wire format its API speaks.
+// Kinds of provider: the wire format of its API.
 const (
 	KindOpenAI    = "openai"
 	KindAnthropic = "anthropic"
 )
 
-// Names that providers have by default. A policy's summarizer that is not configured is main.
+// Names of the default providers. If a policy's summarizer is not configured, main is used.
 const (
 	ProviderMain       = "main"
 	ProviderSummarizer = "summarizer"
 )
 
-// builtInKinds are the kinds of these two, where a file names none.
+// builtInKinds are the kinds of the default providers, unless a file sets one.
 var builtInKinds = map[string]string{ProviderMain: KindOpenAI, ProviderSummarizer: KindAnthropic}
 
-// DefaultProvider is what a provider of a kind starts from; the models are seed 0's.
+// DefaultProvider returns the defaults of a provider kind; the models are seed 0's.
 func DefaultProvider(kind string) Provider {
 	p := Provider{Kind: kind, Timeout: 30 * time.Second, MaxConcurrency: 4, MaxAttempts: 3}
 	switch kind {
@@ -29,7 +29,7 @@ func DefaultProvider(kind string) Provider {
 	return p
 }
 
-// ProviderFor resolves the provider that a policy names: where there is none of that name, main serves.
+// ProviderFor returns the provider that a policy names, or main if there is none of that name.
 func (c *Config) ProviderFor(name string) (string, Provider, bool) {
 	if p, ok := c.Providers[name]; ok {
 		return name, p, true

@@ -13,7 +13,7 @@ var (
 	wordsType    = reflect.TypeFor[[]string]()
 )
 
-// setScalar parses text into a value of the configuration. Its error says what is allowed.
+// setScalar parses text into a value of the configuration. Its error names what is allowed.
 func setScalar(v reflect.Value, text string) error {
 	switch {
 	case v.Type() == durationType:

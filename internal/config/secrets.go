@@ -7,7 +7,7 @@ import (
 	"precis/internal/natsurl"
 )
 
-// secretVariables lists the variables that the configuration names as holders of secrets.
+// secretVariables lists the variables that the configuration names for secrets.
 func secretVariables(cfg *Config) []string {
 	names := []string{cfg.NATS.PasswordEnv, cfg.NATS.TokenEnv, cfg.NATS.Service.PasswordEnv, cfg.NATS.Service.TokenEnv}
 	for _, p := range cfg.Providers {
@@ -16,8 +16,8 @@ func secretVariables(cfg *Config) []string {
 	return names
 }
 
-// Secrets are the values that the configuration and what it names hold, in no order: keys, passwords and tokens,
-// whoever needs them, and what a credentials file says. They are to be masked wherever they stand.
+// Secrets returns the secret values of the configuration and of the files and variables that it names, in no order: keys,
+// passwords, tokens and the contents of credentials files, used or not. Mask them wherever they occur.
 func (c *Config) Secrets() ([]string, error) {
 	list := append(slices.Clone(c.values), c.NATS.Password, c.NATS.Token)
 	list = append(list, natsurl.Secrets(c.NATS.URL)...)
@@ -34,7 +34,7 @@ func (c *Config) Secrets() ([]string, error) {
 	return list, nil
 }
 
-// keepValues notes what the variables hold that are named as holders of secrets.
+// keepValues keeps the values of the variables that are named for secrets.
 func (c *Config) keepValues(env map[string]string) {
 	for _, name := range secretVariables(c) {
 		if value := env[name]; value != "" {
@@ -43,8 +43,8 @@ func (c *Config) keepValues(env map[string]string) {
 	}
 }
 
-// resolveSecrets reads the secrets that are needed: the server's wherever they are named, a provider's
-// only where a policy in force uses it, so that nobody needs a key for a model that nobody calls.
+// resolveSecrets reads the required secrets: the server's whenever named, a provider's only if a policy in force uses
+// it, so that an unused model needs no key.
 func resolveSecrets(cfg *Config, env map[string]string) []Problem {
 	var problems []Problem
 	need := func(key, variable string, into *string) {
@@ -67,7 +67,7 @@ func resolveSecrets(cfg *Config, env map[string]string) []Problem {
 		need("providers."+name+".api_key_env", p.APIKeyEnv, &p.APIKey)
 		cfg.Providers[name] = p
 	}
-	// main serves where another fails, if it has its key: nobody has to have one for that.
+	// main is the fallback of other providers if its key is set, but the key is optional.
 	if p, ok := cfg.Providers[ProviderMain]; ok && p.APIKey == "" && len(usedProviders(cfg)) > 0 {
 		p.APIKey = env[p.APIKeyEnv]
 		cfg.Providers[ProviderMain] = p

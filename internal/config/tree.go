@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// keyOf is a struct field's key: the name in its yaml tag; empty for one that is not configuration.
+// keyOf returns a struct field's key, the name in its yaml tag; empty if the field is not configuration.
 func keyOf(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 	if name == "-" {
@@ -16,13 +16,13 @@ func keyOf(field reflect.StructField) string {
 	return name
 }
 
-// omitsEmpty tells a field that stands only where it is used, such as the leaves of a condition.
+// omitsEmpty reports whether a field is printed only if set, such as the leaves of a condition.
 func omitsEmpty(field reflect.StructField) bool {
 	_, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 	return options == "omitempty"
 }
 
-// keysOf lists the keys that a struct has, in order.
+// keysOf lists the keys of a struct, in order.
 func keysOf(t reflect.Type) []string {
 	var keys []string
 	for i := range t.NumField() {
@@ -43,14 +43,14 @@ func join(path, key string) string {
 // leaf is one settable value of a configuration.
 type leaf struct {
 	key string
-	// set stores what change made of a settable copy: values in maps can't be changed in place.
+	// set applies change to a settable copy and stores it: values in maps can't be changed in place.
 	set   func(change func(reflect.Value) error) error
 	value reflect.Value
-	// unused is true for an empty value of a key that stands only where it is used.
+	// unused is true for an empty value of a key that is printed only if set.
 	unused bool
 }
 
-// leaves lists every value there is in a configuration, in the order of its types; map keys are sorted.
+// leaves lists all values of a configuration in the order of its types; map keys are sorted.
 func leaves(cfg *Config) []leaf {
 	var found []leaf
 	walk(reflect.ValueOf(cfg).Elem(), "", false, inPlace, func(l leaf) { found = append(found, l) })
@@ -86,7 +86,7 @@ func walkStruct(v reflect.Value, path string, store setter, visit func(leaf)) {
 	}
 }
 
-// walkMap visits copies of a map's values, and stores a copy back when one of its leaves is set.
+// walkMap visits copies of a map's values, and stores a copy when one of its leaves is set.
 func walkMap(m reflect.Value, path string, visit func(leaf)) {
 	for _, name := range sortedKeys(m) {
 		copied := reflect.New(m.Type().Elem()).Elem()

@@ -11,14 +11,14 @@ import (
 	"precis/internal/natsurl"
 )
 
-// MaxPartitions bounds partitions: each costs a consumer and an open batch, and a thread never moves, so
-// there is no use in many more than a cluster has cores.
+// MaxPartitions bounds partitions: each costs a consumer and an open batch, and a thread never changes its partition,
+// so more partitions than a cluster has cores bring little.
 const MaxPartitions = 1024
 
-// minRetention is the shortest retention.events that is not a slip of the unit.
+// minRetention is the shortest accepted retention.events; anything shorter is taken for a wrong unit.
 const minRetention = time.Minute
 
-// judge collects what is wrong with a configuration.
+// judge collects the problems of a configuration.
 type judge struct {
 	cfg      *Config
 	problems []Problem
@@ -77,7 +77,7 @@ func (j *judge) nats() {
 	j.open()
 }
 
-// inboxes checks what replies are sent to: a prefix that an API listens on would give clients the service's rights.
+// inboxes checks the reply prefixes: a prefix that an API listens on would give clients the service's rights.
 func (j *judge) inboxes() {
 	prefixes := j.cfg.NATS.InboxPrefixes
 	if len(prefixes) == 0 {
@@ -93,7 +93,7 @@ func (j *judge) inboxes() {
 	}
 }
 
-// open refuses an address that other machines reach where nobody has to say who they are.
+// open refuses non-local addresses without authentication.
 func (j *judge) open() {
 	n, h := j.cfg.NATS, j.cfg.HTTP
 	credentials := n.PasswordEnv != "" || n.TokenEnv != ""
@@ -107,7 +107,7 @@ func (j *judge) open() {
 	}
 }
 
-// isLocal reports whether an address is one that this machine alone reaches.
+// isLocal reports whether an address is reachable from this machine only.
 func isLocal(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())

@@ -64,7 +64,7 @@ func (j *judge) provider(key string, p Provider) {
 	}
 }
 
-// usesModel tells whether a policy in force calls a provider.
+// usesModel reports whether a policy calls a provider while in force.
 func usesModel(p summarize.Policy) bool { return p.Enabled && p.Mode == summarize.ModeLLM }
 
 // usedProviders lists the providers that the policies in force call, sorted.

@@ -15,8 +15,8 @@ type pair struct {
 	value ast.Node
 }
 
-// resolve follows aliases, remembers anchors and drops tags. An alias can only name an anchor above it
-// that is complete, so following one ends.
+// resolve follows aliases, records anchors and strips tags. An alias can only refer to a complete anchor before it,
+// so following aliases terminates.
 func (d *decoder) resolve(node ast.Node) ast.Node {
 	for {
 		switch n := node.(type) {
@@ -38,7 +38,7 @@ func (d *decoder) resolve(node ast.Node) ast.Node {
 	}
 }
 
-// pairs lists a map's keys, with those that a merge key ("<<") brings and the map does not have itself.
+// pairs lists a map's own keys, and those that a merge key ("<<") adds.
 func (d *decoder) pairs(node ast.Node, path string) ([]pair, bool) {
 	var values []*ast.MappingValueNode
 	switch n := node.(type) {
@@ -60,7 +60,7 @@ func (d *decoder) pairs(node ast.Node, path string) ([]pair, bool) {
 	return append(without(merged, own), own...), true
 }
 
-// without drops the pairs whose keys stand among others.
+// without drops the pairs whose keys occur in others.
 func without(pairs, others []pair) []pair {
 	var left []pair
 	for _, p := range pairs {
@@ -71,7 +71,7 @@ func without(pairs, others []pair) []pair {
 	return left
 }
 
-// merge lists what a merge key brings: a map's keys, or those of several, of which the first wins.
+// merge lists the keys of a merge key: those of one map, or of several, where the first map takes precedence.
 func (d *decoder) merge(node ast.Node, path string) []pair {
 	node = d.resolve(node)
 	if list, ok := node.(*ast.SequenceNode); ok {
@@ -108,8 +108,8 @@ func (d *decoder) decodeScalar(node ast.Node, v reflect.Value, path string) {
 	d.cfg.Origins[path] = d.origin(node)
 }
 
-// scalarText is a node's value as text, where the node's type goes with the value's: a number is no
-// string and a string no number, so that a quoted "0" where a number belongs is seen.
+// scalarText returns a node's value as text if the node's type matches the value's: a quoted "0" is not a number, and
+// a number is not a string.
 func scalarText(node ast.Node, v reflect.Value) (string, bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
