@@ -11,13 +11,13 @@ import (
 	"precis/summarize/ledger"
 )
 
-// proseShare is the part of a compaction's tokens that a model's prose may take, in percent. The rest is
-// the ledger's, which stands below it whatever the model leaves out.
+// proseShare is the maximum share of a compaction's tokens for the model's prose, in percent. The rest is reserved for
+// the ledger, which follows the prose and holds whatever the model omits.
 const proseShare = 40
 
-// compactionWork reads what a thread's current summary stands for: the messages of the leaves that no node
-// has taken up, and of what lies further back what the rules say. So a message is read as it is, by a
-// model, while its leaf is one of the last, and no model ever reads a model's text.
+// compactionWork reads the sources of a thread's current summary: the messages of the leaves that no node covers yet,
+// and the rule summaries of what lies further back. So a model reads a message itself while its leaf is recent, and a
+// model never reads another model's text.
 func (r *Runner) compactionWork(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (*work, error) {
 	s, err := r.sources(view, p, job)
 	if err != nil {
@@ -41,7 +41,7 @@ func (r *Runner) compactionWork(ctx context.Context, view state.View, p *summari
 	return w, nil
 }
 
-// held is the summary by rules that the model's is to take the place of.
+// held returns the rule summary that the model's summary replaces.
 func (s *sources) held(name string) (*events.Summary, error) {
 	slot, err := s.view.Slot(s.thread, name)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"precis/summarize/tokens"
 )
 
-// ErrInterrupted: the job was not done, and calls may have been made for it.
+// ErrInterrupted is a job that was not done, although calls may have been made for it.
 var ErrInterrupted = errors.New("job interrupted")
 
-// Transient says whether a job that could not be done may be done later: not where the log no longer holds
-// its source, or a row or a setting is broken.
+// Transient reports whether a retry of a failed job may succeed: not if the log no longer holds its source, or a row
+// or a setting is invalid.
 func Transient(err error) bool {
 	if _, rejected := errors.AsType[*events.RejectError](err); rejected {
 		return false

@@ -12,8 +12,8 @@ import (
 	"precis/summarize/llm"
 )
 
-// historyWork reads what a history is made from: the thread's compactions, as compactions do, and the
-// messages behind them.
+// historyWork reads the sources of a history: the thread's compactions, and the messages behind them, as compactions
+// read them.
 func (r *Runner) historyWork(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (*work, error) {
 	s, err := r.sources(view, p, job)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *Runner) historyWork(ctx context.Context, view state.View, p *summarize.
 	return &work{tokens: before, job: call}, nil
 }
 
-// weight is what a job's sources stand for in tokens.
+// weight returns the tokens of a job's sources.
 func (s *sources) weight(started events.Started) (before int64, err error) {
 	for _, id := range started.SourceMessageIDs {
 		m, err := s.view.Message(s.thread, id)

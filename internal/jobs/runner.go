@@ -15,23 +15,23 @@ import (
 	"precis/summarize/rules"
 )
 
-// Runner makes the summaries that jobs ask for. It is safe for concurrent use; the ladder holds the
-// limits of each provider.
+// Runner computes the summaries of jobs. It is safe for concurrent use; the ladder enforces the limits of each
+// provider.
 type Runner struct {
 	Ladder *llm.Ladder
 	Log    *broker.LogReader
 }
 
-// mainProvider serves where a policy's own fails.
+// mainProvider is the fallback of a policy's own provider.
 const mainProvider = "main"
 
-// Begin has calls of a job noted, the last of which is about to be made, as they are to be recorded if the process
-// ends now. It returns when that is durable; with an error the call is not made.
+// Begin records the calls of a job, of which the last is about to be made, in the form in which they count if the
+// process ends now. It returns when they are durable; on an error the call is not made.
 type Begin func(ctx context.Context, calls []events.UsageRecord) error
 
-// Run does a job. An error says that it was not done: ErrInterrupted, where ctx ended or begin refused a call, and the calls
-// that were made until then are in the result all the same; or what it is made from could not be read, and nothing was
-// called: Transient tells whether trying again can help. begin may be nil.
+// Run does a job. An error means that the job was not done. With ErrInterrupted, ctx ended or begin refused a call, and
+// the result still holds the calls made so far. With any other error the sources could not be read and no call was made;
+// Transient reports whether a retry may succeed. begin may be nil.
 func (r *Runner) Run(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job, begin Begin) (fold.Result, error) {
 	prepare := r.toolWork
 	switch job.Started.Kind {
@@ -56,20 +56,20 @@ func (r *Runner) Run(ctx context.Context, view state.View, p *summarize.Policy, 
 	return w.result(out), nil
 }
 
-// work is a job made ready for the ladder.
+// work is a job that is ready for the ladder.
 type work struct {
 	job    llm.Job
 	input  rules.Input
 	tokens int64
-	tool   *events.ToolSummary // of the rules, where they made the text
+	tool   *events.ToolSummary // of the rules, if they made the text
 
-	// finish makes the summary of what a model said; nil where that is the summary.
+	// finish builds the summary from a model's answer; nil if the answer is the summary.
 	finish func(text string) string
-	// instead is what the rules have said already, for where no model answers and the ladder has no rules.
+	// instead is the rules' result, for the case that no model answers and the ladder has no rules.
 	instead string
 }
 
-// toolWork reads a tool output and what stands before it.
+// toolWork reads a tool output and the messages before it.
 func (r *Runner) toolWork(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (*work, error) {
 	call, err := callFor(p, job.Started.Kind)
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *Runner) toolWork(ctx context.Context, view state.View, p *summarize.Pol
 	return w, nil
 }
 
-// byRules is the rules' summary of the content, secrets taken out.
+// byRules returns the rules' summary of the content, with secrets masked.
 func (w *work) byRules(content string) string {
 	in := w.input
 	in.Content = content
@@ -104,7 +104,7 @@ func (w *work) byRules(content string) string {
 	return out.Text
 }
 
-// input is what the rules take: the message at its current revision, and what the thread saw before it.
+// input returns the rules' input: the message at its current revision, and what the thread contained before it.
 func (r *Runner) input(ctx context.Context, view state.View, p *summarize.Policy, job *thread.Job) (rules.Input, error) {
 	name, id := *job.Started.ThreadID, job.Started.SourceMessageIDs[0]
 	m, err := view.Message(name, id)
@@ -140,7 +140,7 @@ func (r *Runner) input(ctx context.Context, view state.View, p *summarize.Policy
 	return in, err
 }
 
-// result says how the job ended, as the fold takes it.
+// result converts the outcome of a job for the fold.
 func (w *work) result(out llm.Outcome) fold.Result {
 	r := fold.Result{
 		Text: out.Text, Method: out.Method, FallbackReason: out.FallbackReason,
@@ -164,7 +164,7 @@ func (w *work) result(out llm.Outcome) fold.Result {
 	return r
 }
 
-// records are the paid calls: an error status costs nothing, and is no paid call.
+// records returns the paid calls: a call that ended in an error status costs nothing and is left out.
 func records(calls []llm.Call, priceTable string) (list []events.UsageRecord) {
 	for _, call := range calls {
 		if !call.Billed {

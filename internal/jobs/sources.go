@@ -18,7 +18,7 @@ import (
 	"precis/summarize/tokens"
 )
 
-// callFor is what the calls of every job under a policy have in common.
+// callFor returns the settings common to the calls of every job under a policy.
 func callFor(p *summarize.Policy, kind string) (llm.Job, error) {
 	counter, err := tokens.For(p.Tokenizer)
 	if err != nil {
@@ -34,7 +34,7 @@ func callFor(p *summarize.Policy, kind string) (llm.Job, error) {
 	}, nil
 }
 
-// sources gathers what a job's summaries and messages stand for, as a model is to read it.
+// sources collects the text behind a job's summaries and messages for a model to read.
 type sources struct {
 	view   state.View
 	log    fold.Log
@@ -51,7 +51,7 @@ func (r *Runner) sources(view state.View, p *summarize.Policy, job *thread.Job) 
 	return &sources{view: view, log: fold.Masked(contents.Uncached{Log: r.Log}, r.Ladder.Mask), thread: *job.Started.ThreadID, call: call}, nil
 }
 
-// job is the call about what was gathered.
+// job returns the call for the collected sources.
 func (s *sources) job(maxTokens int) llm.Job {
 	call := s.call
 	call.Content, call.MaxTokens = s.text.String(), maxTokens
@@ -73,7 +73,7 @@ func (s *sources) summary(id string) (*thread.Summary, *events.Summary, error) {
 	return sum, rec, nil
 }
 
-// read writes what the summaries stand for, oldest first, and merges their ledgers.
+// read writes the text behind the summaries, oldest first, and merges their ledgers.
 func (s *sources) read(ctx context.Context, ids []string) (merged ledger.Ledger, err error) {
 	var leaves []ledger.Ledger
 	for _, id := range ids {
@@ -95,8 +95,8 @@ func (s *sources) read(ctx context.Context, ids []string) (merged ledger.Ledger,
 	return ledger.Join(leaves), nil
 }
 
-// Marks of what a summary further back lost to its share of the input: a tenth, and none where that is too
-// little to say anything (seed 2).
+// Limits and marks of a summary further back: it gets a tenth of the input, or nothing if that is too little to be
+// useful (seed 2).
 const (
 	furtherShare = 10
 	leastChars   = 200
@@ -104,7 +104,7 @@ const (
 	markOmitted  = "[Summary omitted: insufficient budget]"
 )
 
-// further writes what the rules say of messages further back.
+// further writes what the rules say about messages further back.
 func (s *sources) further(text string) {
 	if room := s.call.MaxInputChars / furtherShare; s.call.MaxInputChars > 0 && len([]rune(text)) > room {
 		if room < leastChars {
@@ -116,7 +116,7 @@ func (s *sources) further(text string) {
 	s.text.WriteString("[summary of earlier messages]\n  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n")
 }
 
-// messages writes a leaf's messages; of a large tool output what its summary says.
+// messages writes a leaf's messages, with the summary in place of a large tool output.
 func (s *sources) messages(ctx context.Context, sum *thread.Summary) error {
 	list, err := fold.MessagesOf(ctx, s.view, s.log, s.thread, sum)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *sources) messages(ctx context.Context, sum *thread.Summary) error {
 	return nil
 }
 
-// output is a tool's output as prompts have it.
+// output returns a tool output as it stands in prompts.
 func (s *sources) output(message, text string) (string, error) {
 	slot, err := s.view.Slot(s.thread, "tool:"+message)
 	if err != nil || slot.Holder == "" {
