@@ -9,15 +9,14 @@ import (
 	"precis/internal/broker"
 )
 
-// readers is how many requests are under way at once: each is a round trip to the server, and waits more than it
-// works.
+// readers is the number of concurrent requests: each is a round trip to the server and mostly waits.
 const readers = 16
 
 const (
-	// apart is how far apart events may stand that are read with one request, all between them too: to read one along
-	// takes a third of what a request of its own does.
+	// apart is the maximum distance of events that one request reads, including all events in between: reading one
+	// along takes a third of the time of a separate request.
 	apart = 3
-	// together is how many events are worth such a request: it has a subscription of its own.
+	// together is the minimum number of events for such a request, which needs its own subscription.
 	together = 4
 )
 
@@ -34,7 +33,8 @@ func (c *Cache) Ahead(ctx context.Context, seqs []uint64) {
 	}
 }
 
-// readAll reads events at once and gives those that it can read, in order; whoever asks for the others is told why.
+// readAll reads events concurrently and passes on those that it can read, in order; a later Event reports the error of
+// the others.
 func readAll(ctx context.Context, log *broker.LogReader, seqs []uint64, keep func(uint64, *events.Event)) {
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
@@ -57,10 +57,10 @@ func readAll(ctx context.Context, log *broker.LogReader, seqs []uint64, keep fun
 	}
 }
 
-// span is a part of a list.
+// span is a range of a list.
 type span struct{ from, to int }
 
-// spansOf parts ascending sequences into those that are read with one request each.
+// spansOf splits ascending sequences into ranges that one request reads each.
 func spansOf(seqs []uint64) (spans []span) {
 	for from := 0; from < len(seqs); {
 		to := from + 1
@@ -76,7 +76,7 @@ func spansOf(seqs []uint64) (spans []span) {
 	return spans
 }
 
-// readSpan reads events that stand close to each other.
+// readSpan reads events that are close together.
 func readSpan(ctx context.Context, log *broker.LogReader, seqs []uint64, list []*events.Event) {
 	if len(seqs) == 1 {
 		if ev, err := Read(ctx, log, seqs[0]); err == nil {

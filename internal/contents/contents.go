@@ -10,24 +10,23 @@ import (
 	"precis/internal/fold"
 )
 
-// cacheBytes bounds what one cache holds: with 16 partitions 64 MiB. What is not there is read from the
-// log.
+// cacheBytes bounds one cache: 64 MiB with 16 partitions. Anything else is read from the log.
 const cacheBytes = 4 << 20
 
-// Cache reads events by sequence, the last ones from memory. It implements fold.Log, and has one owner.
+// Cache reads events by sequence, recent ones from memory. It implements fold.Log, and has one owner.
 //
-// Every event of the log goes through it, and few are asked for again: a list in the order of use costs more than it
-// saves. There are the young ones, and when they weigh half of what may be held, they become the old ones, and
-// those are forgotten. What is asked for is young again.
+// Every event of the log passes through it and few are read again, so an LRU list costs more than it saves. Instead
+// there are two generations: when the young events reach half of the limit they become the old ones, and the previous
+// old ones are dropped. An event that is read becomes young again.
 type Cache struct {
 	log        *broker.LogReader
 	young, old map[uint64]*events.Event
-	bytes      int // of the young
+	bytes      int // of the young events
 	limit      int
-	newest     uint64 // the last one kept: what is behind it has not been
+	newest     uint64 // the last sequence kept: no later one has been
 }
 
-// New makes a cache over EVENTS.
+// New returns a cache over EVENTS.
 func New(log *broker.LogReader) *Cache { return sized(log, cacheBytes) }
 
 func sized(log *broker.LogReader, limit int) *Cache {
@@ -70,7 +69,7 @@ func (c *Cache) Keep(seq uint64, ev *events.Event) {
 	}
 }
 
-// add makes an event young, the one alone that is heavier than all others may be together too.
+// add makes an event young, even a single one that exceeds the limit of all others together.
 func (c *Cache) add(seq uint64, ev *events.Event) {
 	w := weight(ev)
 	if c.bytes+w > c.limit/2 {
@@ -106,7 +105,7 @@ func Read(ctx context.Context, log *broker.LogReader, seq uint64) (*events.Event
 	return decode(stored)
 }
 
-// decode reads an event that was accepted, whatever the limits are by now.
+// decode reads an event that was accepted, regardless of the current limits.
 func decode(m broker.Stored) (*events.Event, error) {
 	raw := events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data}
 	ev, why := events.Decode(raw, events.Limits{EventBytes: len(raw.Body)})

@@ -7,7 +7,7 @@ import (
 	"precis/events"
 )
 
-// The last events are held, and what is asked for again and again; never more than the limit.
+// The cache holds the last events and those read repeatedly, and never exceeds its limit.
 func TestCacheIsBounded(t *testing.T) {
 	const limit = 100 << 10
 	c := sized(nil, limit)

@@ -1,3 +1,3 @@
-// Package contents reads what messages say. Their texts stay in the log, which is read by sequence; a
-// small cache keeps what has just gone by, since a tool output is judged by what stands before it.
+// Package contents reads the contents of messages. They stay in the log, which is read by sequence; a small cache
+// keeps recent ones, since the messages before a tool output influence its summary.
 package contents

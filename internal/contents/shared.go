@@ -8,25 +8,24 @@ import (
 	"precis/internal/broker"
 )
 
-// sharedBytes bounds what readers share. 50 agents' prompts of 100 messages take a third of it.
+// sharedBytes bounds the shared cache. The prompts of 50 agents with 100 messages each take a third of it.
 const sharedBytes = 32 << 20
 
-// Shared reads events by sequence for many readers at once, the last ones from memory: an agent asks for
-// its prompt every turn, and all but the newest messages of it are those of the turn before. It is safe for
-// concurrent use; what it returns is not to be changed. What is removed from the log by hand is served until it
-// has gone by here too.
+// Shared reads events by sequence for concurrent readers, recent ones from memory: an agent requests its prompt every
+// turn, and all but its newest messages are those of the previous turn. It is safe for concurrent use; callers must not
+// modify the events. It still returns an event that was deleted from the log by hand until the cache drops it.
 type Shared struct {
 	log   *broker.LogReader
 	mu    sync.Mutex
 	cache *Cache
 }
 
-// NewShared makes one over EVENTS.
+// NewShared returns a shared cache over EVENTS.
 func NewShared(log *broker.LogReader) *Shared {
 	return &Shared{log: log, cache: sized(log, sharedBytes)}
 }
 
-// Event implements fold.Log. Two readers that miss the same event both read it.
+// Event implements fold.Log. Two readers that miss the same event both read it from the log.
 func (s *Shared) Event(ctx context.Context, seq uint64) (*events.Event, error) {
 	if ev, ok := s.get(seq); ok {
 		return ev, nil

@@ -11,7 +11,7 @@ import (
 	"precis/internal/broker"
 )
 
-// What is asked for ahead is in memory, whether it stands close together or far apart; what stands between it is not.
+// Events that Ahead reads are in memory, whether close together or far apart; events between them are not.
 func TestAhead(t *testing.T) {
 	b, err := broker.Open(t.Context(), broker.Options{StoreDir: t.TempDir(), Sync: "2m", Logger: zerolog.Nop()})
 	if err != nil {
@@ -38,7 +38,7 @@ func TestAhead(t *testing.T) {
 	for _, i := range rand.Perm(len(said)) {
 		asked = append(asked, said[i])
 	}
-	asked = append(asked, asked[0], 1<<40) // once more, and what is not there
+	asked = append(asked, asked[0], 1<<40) // a duplicate, and a sequence that does not exist
 
 	shared := NewShared(broker.NewLogReader(b.JetStream(), broker.StreamEvents))
 	shared.Ahead(t.Context(), asked)

@@ -7,8 +7,7 @@ import (
 	"precis/internal/broker"
 )
 
-// Uncached reads events by sequence, each from the log: for readers that are many at once and share
-// nothing. It implements fold.Log.
+// Uncached reads every event from the log, for many concurrent readers that share nothing. It implements fold.Log.
 type Uncached struct{ Log *broker.LogReader }
 
 // Event implements fold.Log.
