@@ -1,4 +1,4 @@
-// Package natsurl tells server addresses from what is none, and writes them so that they can be shown.
+// Package natsurl validates server addresses and redacts them for display.
 package natsurl
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Wrong finds the first of a list of servers, parted by commas as nats.go takes them, that is not a server address; ok is
-// false where there is none. A bare host or host:port means nats://; empty ones are skipped, but a list needs one that is not.
+// Wrong returns the first invalid address in a comma-separated list of servers, as nats.go takes it; ok is false if
+// there is none. A bare host or host:port means nats://; empty entries are skipped, but at least one must not be empty.
 func Wrong(list string) (server string, ok bool) {
 	some := false
 	for server := range strings.SplitSeq(list, ",") {
@@ -33,11 +33,11 @@ func isServer(text string) bool {
 	return slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme)
 }
 
-// userInfo is what stands before a host: a user and a password, or a token alone. The last @ parts them.
+// userInfo is the part before a host: a user and a password, or a token alone. It ends at the last @.
 var userInfo = regexp.MustCompile(`^((?:[a-zA-Z][a-zA-Z0-9+.-]*://)?)([^/?#]*)@`)
 
-// Redacted gives a list of servers' addresses, parted by commas as nats.go takes them, without passwords and
-// tokens. It also takes what is not an address: that is when it is shown.
+// Redacted returns a comma-separated list of servers, as nats.go takes it, without passwords and tokens. It also
+// accepts invalid addresses, since error messages show them.
 func Redacted(list string) string {
 	servers := strings.Split(list, ",")
 	for i, server := range servers {
@@ -58,7 +58,7 @@ func Redacted(list string) string {
 	return strings.Join(servers, ",")
 }
 
-// Secrets are the passwords and tokens in a list of servers' addresses.
+// Secrets returns the passwords and tokens in a list of servers.
 func Secrets(list string) (secrets []string) {
 	for server := range strings.SplitSeq(list, ",") {
 		m := userInfo.FindStringSubmatch(strings.TrimLeft(server, " "))
