@@ -11,21 +11,21 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Ack is what became of one published message.
+// Ack is the result of publishing one message.
 type Ack struct {
 	Seq       uint64 // stream sequence; of the first copy if Duplicate
 	Duplicate bool   // its Nats-Msg-Id was stored before, within the duplicate window
 	Err       error  // ErrWrongLastSequence, ErrTooLarge, ErrRefused or ErrTransient
 }
 
-// JetStream error codes (server/errors.json) that a publisher meets.
+// JetStream error codes (server/errors.json) that a publisher can get.
 const (
 	codeMessageTooLarge = 10054 // JSStreamMessageExceedsMaximumErr
 	codeHeaderTooLarge  = 10097 // JSStreamHeaderExceedsMaximumErr
 	codeWrongLastMsgID  = 10070 // JSStreamWrongLastMsgIDErrF
 	codeWrongLastSeq    = 10071 // JSStreamWrongLastSequenceErrF
 	codeWrongLastSeqC   = 10164 // JSStreamWrongLastSequenceConstantErr
-	codeRollup          = 10111 // JSStreamRollupFailedF: comes as a 500, and is for good
+	codeRollup          = 10111 // JSStreamRollupFailedF: sent with code 500, yet permanent
 )
 
 // ackReplyBody is a publish acknowledgement on the wire.
@@ -57,7 +57,7 @@ func parseAck(m *nats.Msg) Ack {
 	return Ack{Seq: body.Seq, Duplicate: body.Duplicate}
 }
 
-// kindOf says permanent or transient: the one place that decides.
+// kindOf classifies an error as permanent or transient; no other place decides that.
 func kindOf(code, errCode int) error {
 	switch errCode {
 	case codeWrongLastSeq, codeWrongLastSeqC, codeWrongLastMsgID:
@@ -90,14 +90,14 @@ type ackSet struct {
 	acks     []Ack
 	have     []bool
 	missing  int
-	progress chan struct{} // capacity 1: something came
+	progress chan struct{} // capacity 1: an answer arrived
 }
 
 func newAckSet(n int) *ackSet {
 	return &ackSet{acks: make([]Ack, n), have: make([]bool, n), missing: n, progress: make(chan struct{}, 1)}
 }
 
-// put takes the first answer for message i; a retransmitted one changes nothing.
+// put records the first answer to message i and ignores a retransmitted one.
 func (s *ackSet) put(i int, a Ack) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,8 +112,8 @@ func (s *ackSet) put(i int, a Ack) {
 	}
 }
 
-// wait returns when all have come, ctx ends, the connection is lost, or nothing came for timeout. What was under way on
-// a connection that is lost is not answered any more.
+// wait returns when all answers have arrived, ctx ends, the connection is lost, or no answer arrived for timeout.
+// Answers in flight are lost with their connection.
 func (s *ackSet) wait(ctx context.Context, lost <-chan nats.Status, timeout time.Duration) []Ack {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -138,7 +138,7 @@ func (s *ackSet) complete() bool {
 	return s.missing == 0
 }
 
-// giveUp fails what is missing, and lets nothing in any more.
+// giveUp fails the missing answers and ignores later ones.
 func (s *ackSet) giveUp(err error) []Ack {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// ackReply is what JetStream says about a delivered message, in its reply subject:
+// ackReply is JetStream's metadata of a delivered message, from its reply subject:
 //
 //	$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>
 //	$JS.ACK.<domain>.<account>.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>[.<token>]
 //
-// nats.go parses the same, with an allocation for each message; this one has none.
+// nats.go parses the same with an allocation per message; this parser has none.
 type ackReply struct {
 	streamSeq   uint64
 	consumerSeq uint64

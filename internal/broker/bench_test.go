@@ -38,9 +38,8 @@ func benchBroker(b *testing.B) *Broker {
 	return broker
 }
 
-// meter starts the clock. What it reports at the end includes the processor time
-// of the whole process, broker too, for each event: unlike events/s that figure
-// holds on a machine that is busy with something else.
+// meter starts the clock. The report includes the CPU time of the whole process, broker included, per event: unlike
+// events/s that figure holds on a busy machine.
 func meter(b *testing.B) (report func()) {
 	b.ResetTimer()
 	before := processorTime(b)
@@ -60,8 +59,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// The product's way: Router, three no-op handlers, 17 lanes, deferred durability
-// (without the disk: Flush only notes the position).
+// The production setup: Router, three no-op handlers, 17 lanes, deferred durability
+// (without the disk: Flush only records the position).
 func BenchmarkConsumeRouter(b *testing.B) {
 	broker := benchBroker(b)
 	lanes := &benchLanes{list: allLanes(16)}
@@ -88,7 +87,7 @@ func BenchmarkConsumeRouter(b *testing.B) {
 	require.NoError(b, sub.Close())
 }
 
-// benchLanes is a store that costs nothing.
+// benchLanes is a store without cost.
 type benchLanes struct {
 	list    []Lane
 	flushes atomic.Int64
@@ -126,7 +125,7 @@ func BenchmarkConsumeSubscriber(b *testing.B) {
 	require.NoError(b, sub.Close())
 }
 
-// Reading the log by Scan: what a rebuild costs at least.
+// Reading the log with Scan: the lower bound for a rebuild.
 func BenchmarkConsumeScan(b *testing.B) {
 	broker := benchBroker(b)
 	n := 0
@@ -198,8 +197,7 @@ func BenchmarkConsumeSyncAck(b *testing.B) {
 	it.Stop()
 }
 
-// Publishing with every write synced, as the embedded server does by default:
-// what an outbox can reach on this disk.
+// Publishing with every write synced, the embedded server's default: the upper bound for an outbox on this disk.
 func BenchmarkPublishSynced(b *testing.B) {
 	publishSynced(b, func(p *Publisher, msgs []*nats.Msg) []Ack { return p.PublishBatch(context.Background(), msgs) })
 }

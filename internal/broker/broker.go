@@ -9,17 +9,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Broker is an open connection, and the embedded server behind it if there is one.
+// Broker is an open connection, and the embedded server if there is one.
 type Broker struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	server *embedded // nil: external
 	closed chan struct{}
 
-	opts    Options       // as connected with
-	extra   []nats.Option // of every connection
-	service *nats.Conn    // nil: nobody asked for it
-	served  chan struct{} // closed with it
+	opts    Options       // of the main connection
+	extra   []nats.Option // for every connection
+	service *nats.Conn    // nil: not opened
+	served  chan struct{} // closed with service
 }
 
 // Open starts the embedded server or connects to the external one. It fails
@@ -59,8 +59,8 @@ func (b *Broker) open(ctx context.Context, o Options) (err error) {
 	return checkJetStream(ctx, b.js, o.ConnectTimeout)
 }
 
-// OpenService makes the connection that requests are answered on: as a user who may publish replies and nothing else,
-// where there is one. It belongs to the Broker: don't close it.
+// OpenService opens the connection on which requests are answered. If a service user is configured, it connects as that
+// user, who may only publish replies. The Broker owns the connection: don't close it.
 func (b *Broker) OpenService() (*nats.Conn, error) {
 	if b.service != nil {
 		return b.service, nil
@@ -80,7 +80,7 @@ func (b *Broker) OpenService() (*nats.Conn, error) {
 	return nc, nil
 }
 
-// Conn is the shared connection. It belongs to the Broker: don't close it.
+// Conn is the shared connection. The Broker owns it: don't close it.
 func (b *Broker) Conn() *nats.Conn { return b.nc }
 
 // JetStream is the API on Conn.
@@ -100,8 +100,7 @@ func (b *Broker) URL() string {
 	return b.server.srv.ClientURL()
 }
 
-// Broken gives out ErrBroken when the embedded server can't write any more. An
-// external one has its own keeper.
+// Broken yields ErrBroken when the embedded server can't write any more. An external server has its own monitoring.
 func (b *Broker) Broken() <-chan error {
 	if b.server == nil {
 		return nil

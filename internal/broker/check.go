@@ -13,10 +13,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Check holds the streams against what Provision found, and asks those that the processor writes to whether they take
-// a message. It stores and changes nothing. Its errors name the stream: ErrStreamMissing, ErrStreamLost (it was made
-// anew), ErrStreamSettings (see SettingError), ErrNoLeader, or why a write is not taken. ctx bounds it: a server that
-// does not answer, or that drops a message which this user may not publish, is waited for until then.
+// Check compares the streams with what Provision found, and verifies that those the processor writes to accept messages.
+// It stores and changes nothing. Its errors name the stream: ErrStreamMissing, ErrStreamLost (it was recreated),
+// ErrStreamSettings (see SettingError), ErrNoLeader, or why a write is refused. ctx bounds it: Check waits that long for
+// a server that does not answer, or that drops a message because this user may not publish it.
 func Check(ctx context.Context, js jetstream.JetStream, spec StreamSpec, found Streams) error {
 	wants := spec.configs()
 	errs := make([]error, len(wants))
@@ -51,16 +51,16 @@ func checkStream(ctx context.Context, js jetstream.JetStream, want jetstream.Str
 	return checkSettings(info.Config, want, spec)
 }
 
-// writeProbes are the streams that the processor writes to, and the subject to ask them on. No thread and no partition
-// has such a token: what agents publish is escaped, and two hexadecimal digits follow each "=".
+// writeProbes are the streams that the processor writes to, each with a probe subject. Its token is never that of a
+// thread or a partition: in escaped thread tokens two hexadecimal digits follow each "=".
 var writeProbes = map[string]string{
 	StreamSummaries: "config.applied.=ready",
 	StreamRejected:  "event.rejected.=ready",
 }
 
-// checkWrite publishes a message that the stream must refuse because of the last sequence that it expects. Only the
-// stream's leader refuses so, and only where it takes messages at all. A single server looks at the stream's limits
-// after that (nats-server 2.15): they are among the settings.
+// checkWrite publishes a message that the stream must refuse because of its expected last sequence. Only the stream's
+// leader gives that refusal, and only if it accepts messages at all. A single server checks the stream's limits
+// later (nats-server 2.15): the settings cover them.
 func checkWrite(ctx context.Context, nc *nats.Conn, stream, subject string) error {
 	probe := nats.NewMsg(subject)
 	probe.Header.Set(jetstream.ExpectedStreamHeader, stream)

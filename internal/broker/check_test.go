@@ -60,7 +60,7 @@ func TestCheckFindsStreamsThatChanged(t *testing.T) {
 	}
 }
 
-// A check leaves nothing behind.
+// A check stores nothing.
 func TestCheckStoresNothing(t *testing.T) {
 	b := openBroker(t)
 	ctx, spec := testContext(t), StreamSpec{Partitions: 1}
@@ -81,7 +81,7 @@ func TestCheckStoresNothing(t *testing.T) {
 	require.Equal(t, before, states())
 }
 
-// The streams may be in order, and yet not take what this user writes: the server drops that without an answer.
+// The streams may be valid and this user's writes still forbidden: the server drops those without an answer.
 func TestCheckNeedsTheRightToWrite(t *testing.T) {
 	url := deployed(t)
 	processor, auditor := as(t, url, "processor"), as(t, url, "auditor")

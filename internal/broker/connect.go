@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// drainTimeout bounds what Close waits for unsent messages and running callbacks.
+	// drainTimeout bounds how long Close waits for unsent messages and running callbacks.
 	drainTimeout = 5 * time.Second
 	// reconnectWait is the pause between two rounds of attempts, per server.
 	reconnectWait = 500 * time.Millisecond
 )
 
-// connect opens the connection that never gives up once it was established.
+// connect opens a connection that, once established, reconnects without limit.
 func connect(o Options, closed chan<- struct{}, extra ...nats.Option) (*nats.Conn, error) {
 	opts := append(connectionOptions(o), extra...)
 	opts = append(opts, nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
@@ -38,8 +38,8 @@ func connectionOptions(o Options) []nats.Option {
 		nats.Timeout(o.ConnectTimeout),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait),
-		// A server that comes back before its accounts do refuses us for a
-		// moment; nats.go would give up for good after the second refusal.
+		// A server that comes back before its accounts refuses us for a
+		// moment; nats.go would give up permanently after the second refusal.
 		nats.IgnoreAuthErrorAbort(),
 		nats.DrainTimeout(drainTimeout),
 	}
@@ -61,7 +61,7 @@ func credentials(o Options) []nats.Option {
 	return opts
 }
 
-// checkFiles finds a wrong path before it looks like an unreachable server.
+// checkFiles reports a wrong path, which would otherwise look like an unreachable server.
 func checkFiles(o Options) error {
 	for _, path := range []string{o.Creds, o.Service.Creds, o.TLS.CA, o.TLS.Cert, o.TLS.Key} {
 		if path == "" {
@@ -74,7 +74,7 @@ func checkFiles(o Options) error {
 	return nil
 }
 
-// clientTLS is for an external server alone: of the one inside only others ask for it (embedded.reach).
+// clientTLS is only for an external server: the embedded one requires TLS of other clients alone (embedded.reach).
 func clientTLS(t TLS) []nats.Option {
 	var opts []nats.Option
 	if t.CA != "" {
@@ -117,7 +117,7 @@ func connectError(o Options, err error) error {
 	}
 }
 
-// refused says as whom the server refuses us, and what to set.
+// refused says which user the server refuses, and what to configure.
 func (o Options) refused() string {
 	keys, flags := "nats.", " (--user and --password-env, --creds, --token-env)"
 	if o.forService {

@@ -29,7 +29,7 @@ func TestParseAckReply(t *testing.T) {
 	}
 }
 
-// It reads what nats.go reads, wherever both read something.
+// The parser agrees with nats.go on all input that both accept.
 func FuzzParseAckReply(f *testing.F) {
 	f.Add("$JS.ACK.EVENTS.c.1.10.3.1700000000000000000.7")
 	f.Add("$JS.ACK._.ACCHASH.EVENTS.c.1.10.3.1700000000000000000.7.xy")
@@ -37,7 +37,7 @@ func FuzzParseAckReply(f *testing.F) {
 		got, err := parseAckReply(reply)
 		theirs, theirErr := (&nats.Msg{Reply: reply, Sub: &nats.Subscription{}}).Metadata()
 		if err != nil || theirErr != nil {
-			return // nats.go takes a negative or empty number for something; we don't
+			return // nats.go accepts negative and empty numbers; this parser does not
 		}
 		require.Equal(t, theirs.Sequence.Stream, got.streamSeq)
 		require.Equal(t, theirs.Sequence.Consumer, got.consumerSeq)
@@ -87,7 +87,7 @@ func TestStatusOf(t *testing.T) {
 	}
 }
 
-// Demultiplexing agrees with matching every filter by the server's rules.
+// The demultiplexer agrees with matching every filter by the server's rules.
 func TestDemuxFindsTheLaneOfTheFilter(t *testing.T) {
 	lanes := make([]*lane, 0, 17)
 	for _, l := range allLanes(16) {
@@ -110,7 +110,7 @@ func TestDemuxFindsTheLaneOfTheFilter(t *testing.T) {
 	})
 }
 
-// slowMatch is subjectMatches, written the other way.
+// slowMatch is an independent implementation of subjectMatches.
 func slowMatch(filter, subject []string) bool {
 	if len(filter) == 1 && filter[0] == ">" {
 		return len(subject) > 0

@@ -8,15 +8,15 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Delivery is where a message came from, and what Watermill's message can't
+// Delivery is the origin of a message, and what Watermill's message can't
 // hold: headers with all their values.
 type Delivery struct {
 	Lane    string
-	Subject string // as stored: <partition>.<type>.<thread>, or a stray's own
+	Subject string // as stored: <partition>.<type>.<thread>, or the unprefixed subject of a stray
 	Seq     uint64 // stream sequence
 	Time    time.Time
 	Header  nats.Header // as published; read only
-	Pending uint64      // messages behind this one in the lane when it was sent
+	Pending uint64      // messages after this one in the lane when it was sent
 }
 
 type deliveryKey struct{}
@@ -34,8 +34,8 @@ func (c *deliveryContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// DeliveryOf returns the delivery of a message that a Subscriber handed out, as
-// long as its context descends from the original; else the zero Delivery.
+// DeliveryOf returns the delivery of a message from a Subscriber, as long as the message's context descends from the
+// original; else the zero Delivery.
 func DeliveryOf(msg *message.Message) Delivery {
 	if d, ok := msg.Context().Value(deliveryKey{}).(*Delivery); ok {
 		return *d

@@ -3,7 +3,7 @@ package broker
 import "strings"
 
 // demux finds the lane of a stored subject. Partition filters ("3.>") are looked
-// up by their first token; whatever else is compared one by one.
+// up by their first token; other filters are compared one by one.
 type demux struct {
 	byFirst  map[string]*lane
 	patterns []pattern
@@ -29,7 +29,7 @@ func newDemux(lanes []*lane) *demux {
 	return d
 }
 
-// laneOf returns nil for a subject of none of the lanes.
+// laneOf returns nil if no lane matches the subject.
 func (d *demux) laneOf(subject string) *lane {
 	if first, _, more := strings.Cut(subject, "."); more {
 		if l := d.byFirst[first]; l != nil {
@@ -44,8 +44,8 @@ func (d *demux) laneOf(subject string) *lane {
 	return nil
 }
 
-// subjectMatches reports whether the server would let subject through filter. A
-// stored subject may hold "*" and ">" as literal tokens.
+// subjectMatches reports whether filter matches subject by the server's rules. A
+// stored subject may contain "*" and ">" as literal tokens.
 func subjectMatches(filter, subject string) bool {
 	for {
 		f, restF, moreF := strings.Cut(filter, ".")

@@ -2,7 +2,7 @@
 
 package broker
 
-// dirLock does nothing where there is no flock: the port is the only guard there.
+// dirLock does nothing on systems without flock: there only the port guards the directory.
 type dirLock struct{}
 
 func lockDir(string) (*dirLock, error) { return &dirLock{}, nil }

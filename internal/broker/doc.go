@@ -1,12 +1,12 @@
-// Package broker is everything precis knows about NATS: a server in this process
-// or a connection to another one, the three streams, reading and publishing.
+// Package broker contains everything that precis knows about NATS: the embedded server
+// or a connection to an external one, the three streams, reading and publishing.
 //
 // # Types
 //
 //   - Broker: a connection, and the embedded nats-server behind it if there is one.
-//   - Provision: makes the streams of the contract, and refuses those that would lose events.
+//   - Provision: creates the streams of the contract, and refuses existing ones that would lose events.
 //   - Subscriber: a Watermill Subscriber with order in lanes and deferred durability.
-//   - Lanes: what the Subscriber asks of whoever keeps the positions.
+//   - Lanes: the interface through which the Subscriber reads and advances positions.
 //   - Publisher: a Watermill Publisher on top of PublishBatch; PublishAtomic where
 //     one sync for many messages matters.
 //   - LogReader: single messages by sequence or subject, and fast scans.
@@ -14,82 +14,81 @@
 // # Order and durability
 //
 // A lane is one totally ordered sequence: a partition of EVENTS, or the strays
-// (events published to literal wildcard subjects, which the server stores past
-// the partition transform). One goroutine owns a lane and takes turns between its
-// messages, the processor's own work (Lanes.Turns) and Lanes.Flush. The next
-// message is handed out when the one before it was acked, whichever of the three
-// topics it is on, and never while a handler runs: there is no ack timeout. An
-// ack means applied. Durable is what a Flush has covered; the server is told
-// nothing, since the position in the store is the only truth, and the stream
-// keeps what was read.
+// (events published to literal wildcard subjects, which the server stores without
+// the partition transform). One goroutine owns a lane and alternates between its
+// messages, the processor's own work (Lanes.Turns) and Lanes.Flush. The lane hands out
+// its next message when the previous one is acked, across all three topics, and
+// never while a handler runs: there is no ack timeout. An
+// ack means applied. Durable means covered by a Flush; the server gets no
+// acks, since the position in the store is the only truth, and the stream
+// keeps messages after they are read.
 //
-// A batch ends when it is full, and in a pause: at once where the stream held
-// nothing more, so that a single event waits for nothing; after BatchWait where
-// it did. Flush never runs under a message in flight, and its context is not
-// cancelled by Close.
+// A batch ends when it is full, and in a pause: at once if the stream held
+// no more, so that a single event is not delayed; after BatchWait
+// otherwise. Flush never runs while a message is in flight, and Close does not
+// cancel its context.
 //
-// What a Subscriber guarantees, given Lanes that keep what Flush was called for:
-// every message behind a lane's position is handed out until it is acked once, in
-// the stream's order, through nacks, lost consumers, lost connections, restarts of
-// the server and closes. What was acked but not flushed when the process died is
-// handed out again. A stream that was deleted, made anew or rolled back under us
+// A Subscriber guarantees, given Lanes that keep what Flush covers:
+// every message after a lane's position is handed out until it is acked once, in
+// stream order, across nacks, lost consumers, lost connections, server restarts
+// and closes. Messages that were acked but not flushed when the process died are
+// handed out again. A stream that is deleted, recreated or rolled back while consumed
 // ends consuming (ErrStreamLost); so do a Flush error and, at Close, a handler
 // that does not return (ErrHandlerStuck): nothing is flushed then.
 //
 // The position of an idle lane follows the stream every 10,000 messages, so that
-// a restart does not read again what the other lanes have passed. Flush's last may
-// therefore lie behind the lane's last own message.
+// a restart does not reread what the other lanes have passed. Flush's last may
+// therefore be ahead of the lane's last own message.
 //
 // # Reading
 //
-// One unfiltered consumer reads for all lanes (see feed for the figures that say
-// why), as a pull consumer without acks that is made anew behind the last message
-// whenever anything is missing. nats.go's OrderedConsumer does the same, but
-// can't bound its memory for large messages, and waits out its timeouts where
+// One unfiltered consumer reads for all lanes (see feed for the measurements behind
+// that). It is a pull consumer without acks that is recreated after the last message
+// whenever one is missing. nats.go's OrderedConsumer does the same, but
+// can't bound its memory for large messages, and waits out its timeouts when
 // Close should return (see puller).
 //
-// The consumer lives on any of a stream's replicas. One that lags has nothing to
-// deliver and nothing pending, and what it lacks comes later. So an end (of the
+// The server places the consumer on any of a stream's replicas. A lagging replica has nothing to
+// deliver and nothing pending, and delivers the rest later. So an end (of the
 // log as it was at the start, of a scan) is reached when a delivered sequence
-// reaches it, or when the stream's leader confirms that it holds nothing for the
-// reader up to there (see ending). In between the reader waits; a replica that
-// does not deliver within a heartbeat what the leader holds is given up for a
-// consumer made anew. A leader is asked at most once a rest, and never while
-// messages flow. LogReader answers ErrGone only where the leader does.
+// reaches it, or when the stream's leader confirms that it holds nothing more for the
+// reader up to there (see ending). In between the reader waits; if a replica does
+// not deliver within a heartbeat what the leader holds, the reader recreates
+// the consumer. It asks the leader at most once per rest, and never while
+// messages flow. LogReader returns ErrGone only if the leader does.
 //
-// Memory: at most 2,048 messages and 4 MiB, or one larger message, on their way from the
-// server; PrefetchBytes of bodies (or one larger) in the queues of all lanes
-// together; and one message in flight in each lane.
+// Memory: at most 2,048 messages and 4 MiB, or one larger message, in flight from the
+// server; PrefetchBytes of bodies (or one larger body) in the queues of all lanes
+// together; and one message in flight per lane.
 //
 // # Watermill's suite
 //
 // Subscriber and Publisher pass pubsub/tests with these features:
 //
 //   - GuaranteedOrder, Persistent: yes.
-//   - NewSubscriberReceivesOldMessages: yes where the lanes start at 0; tested in a
-//     second run, with positions shared between subscribers, as not.
+//   - NewSubscriberReceivesOldMessages: yes if the lanes start at 0; a second run,
+//     with positions shared between subscribers, tests the opposite.
 //   - RestartServiceCommand: yes; the suite restarts a real server under it.
-//   - ConsumerGroups: no. A group is whoever shares positions; there is one, the
-//     processor that owns the partition.
-//   - ExactlyOnceDelivery: no. A crash hands out again what was not flushed.
-//     What makes it effectively once is the position in the same commit as the
-//     state, which is the store's, not the transport's.
+//   - ConsumerGroups: no. A group is the set of subscribers that share positions; there is
+//     only one, the processor that owns the partition.
+//   - ExactlyOnceDelivery: no. After a crash, messages that were not flushed are handed out again.
+//     Committing the position together with the state makes it effectively
+//     once, which is up to the store, not the transport.
 //   - ContextPreserved: no. A context does not travel through a server.
 //   - RequireSingleInstance: not needed.
 //
-// A message's UUID is its Nats-Msg-Id where there is one (Watermill-UUID goes
-// before it), else its stream sequence. It is for logs: two agents may use one id.
-// Metadata holds the first value of each header; DeliveryOf has them all.
+// A message's UUID is its Watermill-UUID header, else its Nats-Msg-Id, else its stream sequence. It is for logs:
+// two agents may use the same id. Metadata holds the first value of each header; DeliveryOf has them all.
 //
 // # Limits
 //
-//   - A lane that stands still (a handler that hangs, a message nacked for ever, a
-//     topic that nobody subscribed) holds up the others when its queue is full.
+//   - A blocked lane (a handler that hangs, a message nacked forever, a
+//     topic without a subscriber) blocks the others once its queue is full.
 //   - Lanes are fixed while a Subscriber runs.
 //   - A Router whose context ends returns without closing its subscribers: call
 //     Subscriber.Close afterwards, before closing the store.
 //   - The server checks an expected last sequence before its duplicate window: a
 //     retry after a lost acknowledgement fails with ErrWrongLastSequence, and
-//     LogReader.Last tells whether its first copy is there.
-//   - Headers that don't parse are delivered by nats.go as none.
+//     LogReader.Last shows whether the first copy was stored.
+//   - nats.go drops headers that don't parse.
 package broker

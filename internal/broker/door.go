@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// door lets clients in to the embedded server: those with its credentials, where it has any, and the service, whose
-// user may publish replies and nothing else.
+// door authenticates clients of the embedded server: those with its credentials, if it has any, and the service, whose
+// user may only publish replies.
 type door struct {
 	user, password, token string
 	service               *server.User
@@ -45,7 +45,7 @@ func (d *door) Check(c server.ClientAuthentication) bool {
 	}
 }
 
-// same compares secrets in a time that says nothing of them.
+// same compares secrets in constant time.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

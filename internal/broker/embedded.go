@@ -18,7 +18,7 @@ import (
 )
 
 // readyTimeout bounds the wait for the listener after Start has returned
-// (recovery of the streams happens inside Start, and takes what it takes).
+// (the streams are recovered inside Start, which has no time limit).
 const readyTimeout = 10 * time.Second
 
 // embedded is a nats-server in this process and the lock on its directory.
@@ -26,8 +26,8 @@ type embedded struct {
 	srv  *server.Server
 	log  *serverLog
 	lock *dirLock
-	tls  bool // its clients have to speak TLS
-	// service is its user for the service's connection.
+	tls  bool // clients must use TLS
+	// service is the user of the service's connection.
 	service Login
 }
 
@@ -46,9 +46,9 @@ func startEmbedded(ctx context.Context, o Options) (*embedded, error) {
 	return &embedded{srv: srv, log: log, lock: lock, tls: o.TLS.Cert != "", service: service}, nil
 }
 
-// reach is how this process connects: over the listener where that is a plain one on this machine's own addresses, else
-// through a pipe. A pipe hands over 512 bytes at a time, each of which wakes the other side: a store is made again from the
-// log a fifth faster over the listener. An address of a network may go away, or become another machine's.
+// reach is how this process connects: over the listener if that is a plain one on a loopback address, else through a
+// pipe. A pipe transfers 512 bytes at a time, and each wakes the other side: a rebuild from the log is a fifth faster
+// over the listener. A network address may go away, or move to another machine.
 func (e *embedded) reach() (url string, opts []nats.Option) {
 	addr, listens := e.srv.Addr().(*net.TCPAddr)
 	if listens && !e.tls {
@@ -86,8 +86,8 @@ func runServer(ctx context.Context, log *serverLog, door *door, o Options) (*ser
 	return srv, nil
 }
 
-// awaitServer starts srv and says precisely why it does not serve. A start that is cancelled ends once the server
-// has started: its Shutdown races with its Start, and does not cut the recovery of its files short either.
+// awaitServer starts srv and reports exactly why it does not serve. A cancelled start returns only once the server has
+// started: its Shutdown races with its Start, and would not shorten the recovery of its files.
 func awaitServer(ctx context.Context, srv *server.Server, log *serverLog, o Options) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("start embedded server: %w", err)
@@ -160,7 +160,7 @@ func serverTLS(opts *server.Options, t TLS) error {
 	return nil
 }
 
-// probePort tries the address first, because the server only logs that it could not.
+// probePort tries the address first, because the server only logs the failure.
 func probePort(addr string) error {
 	if addr == "" {
 		return nil
@@ -175,7 +175,7 @@ func probePort(addr string) error {
 	return l.Close()
 }
 
-// prepareStoreDir makes, tries and locks the directory.
+// prepareStoreDir creates, checks and locks the directory.
 func prepareStoreDir(dir string) (*dirLock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// endTimeout bounds one question about a stream's end. Messages wait meanwhile.
+// endTimeout bounds one request about a stream's end. Messages wait meanwhile.
 const endTimeout = 2 * time.Second
 
-// ending knows where a reader of a stream has to come to, and when it is there.
+// ending knows where a reader of a stream ends, and when it has arrived.
 //
-// The consumer that delivers lives on any of the stream's replicas. One that lags
-// behind the leader has nothing to deliver and nothing pending, and what it lacks
-// comes later. So a rest alone is no end: a delivered sequence has to reach it, or
-// the leader has to confirm that it holds nothing for the reader up to there.
-// STREAM.MSG.GET and STREAM.INFO are answered by the stream's leader alone, which
+// The consumer may be on any of the stream's replicas. One that lags
+// behind the leader has nothing to deliver and nothing pending, and delivers the
+// rest later. So a rest alone is not the end: a delivered sequence must reach it, or
+// the leader must confirm that it holds nothing more for the reader up to there.
+// Only the stream's leader answers STREAM.MSG.GET and STREAM.INFO, and it
 // has applied everything that was ever acknowledged (nats-server 2.15).
 //
-// There is no way to pin a consumer to the leader: its placement is drawn at
+// A consumer can't be pinned to the leader: the server places it at
 // random among the stream's replicas, and the leader moves.
 type ending struct {
 	log     *LogReader
 	filters []string    // none: all
 	at      StreamState // the stream when reading began
-	owed    uint64      // what the leader holds that was not delivered when it was asked; 0: nothing is known
+	owed    uint64      // what the leader held beyond the delivered messages at the last request; 0: unknown
 }
 
-// confirm returns nil where the leader holds nothing for the reader behind last
-// and up to e.at.Last, errLags where it does.
+// confirm returns nil if the leader holds nothing for the reader after last
+// and up to e.at.Last, errLags if it does.
 func (e *ending) confirm(ctx context.Context, last uint64) error {
 	e.owed = 0
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
@@ -52,8 +52,8 @@ func (e *ending) confirm(ctx context.Context, last uint64) error {
 	return e.stands(ctx)
 }
 
-// stands makes sure that the leader's log reaches the end: one that was rolled
-// back holds nothing up to there, and gives the same sequences to other messages.
+// stands verifies that the leader's log reaches the end: a log that was rolled
+// back holds nothing up to there, and reuses the sequences for other messages.
 func (e *ending) stands(ctx context.Context) error {
 	now, err := StateOf(ctx, e.log.js, e.log.stream)
 	if err != nil {
@@ -65,6 +65,6 @@ func (e *ending) stands(ctx context.Context) error {
 	return nil
 }
 
-// overdue reports a replica that was given a heartbeat's time to deliver what the
+// overdue reports whether the replica had a heartbeat's time to deliver what the
 // leader holds, and did not.
 func (e *ending) overdue(last uint64) bool { return e.owed > last }

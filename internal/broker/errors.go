@@ -19,7 +19,7 @@ var (
 	ErrAuth = errors.New("credentials refused")
 	// ErrNoJetStream: the server, or the account, has JetStream off.
 	ErrNoJetStream = errors.New("JetStream not enabled")
-	// ErrPayload: the server takes no messages as large as records may be.
+	// ErrPayload: the server's max_payload is smaller than the largest record.
 	ErrPayload = errors.New("max_payload too small")
 	// ErrInvalidOptions: an option can't be used as given.
 	ErrInvalidOptions = errors.New("invalid broker options")
@@ -27,50 +27,50 @@ var (
 
 // Errors of provisioning.
 var (
-	// ErrStreamMissing: a stream of the contract is not there and may not be made.
+	// ErrStreamMissing: a stream of the contract does not exist and may not be created.
 	ErrStreamMissing = errors.New("stream missing")
-	// ErrStreamSettings: a stream is there, but would lose events; see SettingError.
+	// ErrStreamSettings: a stream exists, but would lose events; see SettingError.
 	ErrStreamSettings = errors.New("stream settings would lose events")
 )
 
-// ErrBroken: the embedded server could not write, and stores nothing more until it is started again.
+// ErrBroken: the embedded server could not write, and stores nothing more until it is restarted.
 var ErrBroken = errors.New("embedded server can't write any more")
 
 // Errors while consuming.
 var (
 	// ErrClosed: the Subscriber or Publisher is closed.
 	ErrClosed = errors.New("closed")
-	// ErrStreamLost: the stream was deleted, made anew or rolled back since it was read.
+	// ErrStreamLost: the stream was deleted, recreated or rolled back since it was read.
 	ErrStreamLost = errors.New("stream lost")
 	// ErrHandlerStuck: a handler did not finish within CloseTimeout; its lane's open batch was not flushed.
 	ErrHandlerStuck = errors.New("handler still running at close")
-	// ErrNoLeader: the stream's replicas have no leader now, so that nobody knows where the stream ends.
+	// ErrNoLeader: the stream has no leader now, so its end is unknown.
 	ErrNoLeader = errors.New("stream has no leader")
 	// ErrGone: the stream no longer holds the message (deleted, or past its retention).
 	ErrGone = errors.New("message gone")
 )
 
-// Errors of publishing. Everything that is neither ErrWrongLastSequence nor
-// ErrTooLarge nor ErrRefused is wrapped in ErrTransient: the same message may be
-// published again under the same id.
+// Errors of publishing. Every error other than ErrWrongLastSequence, ErrTooLarge and
+// ErrRefused wraps ErrTransient: the same message may be published again under the
+// same id.
 var (
-	// ErrWrongLastSequence: the expected last sequence did not hold (JetStream error 10071 and its kin).
+	// ErrWrongLastSequence: the expected last sequence did not match (JetStream error 10071 and related).
 	ErrWrongLastSequence = errors.New("wrong last sequence")
 	// ErrTooLarge: the message exceeds the server's or the stream's limit.
 	ErrTooLarge = errors.New("message too large")
-	// ErrRefused: the server will refuse this message however often it comes.
+	// ErrRefused: the server refuses this message permanently.
 	ErrRefused = errors.New("publish refused")
-	// ErrTransient: nothing is known to be wrong with the message.
+	// ErrTransient: the message itself is not known to be at fault.
 	ErrTransient = errors.New("publish not acknowledged")
 )
 
-// Reasons why a consumer has to be made anew, and other news between our own parts.
+// Reasons to recreate a consumer, and other internal signals.
 var (
 	errGap          = errors.New("gap in delivery")
 	errSilent       = errors.New("no heartbeat")
 	errBroken       = errors.New("consumer gone")
 	errLags         = errors.New("replica lags behind the stream's leader")
-	errReconnected  = errors.New("connection changed") // requests that waited at the old one's server are lost
+	errReconnected  = errors.New("connection changed") // requests pending at the previous server are lost
 	errNotJetStream = errors.New("message carries no JetStream reply subject")
 	errStopping     = errors.New("stopping") // ends a lane's loop at Close
 )
@@ -90,9 +90,9 @@ func (e *PortInUseError) Unwrap() []error { return []error{ErrPortInUse, e.Err} 
 // SettingError names the setting of an existing stream that would lose events.
 type SettingError struct {
 	Stream  string // stream name
-	Setting string // name as in the server's stream configuration JSON
-	Value   string // what it is
-	Want    string // what it has to be, and what to do
+	Setting string // name in the server's stream configuration JSON
+	Value   string // the current value
+	Want    string // the required value, and what to do
 }
 
 func (e *SettingError) Error() string {

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	feedWindow = 2048    // messages asked for ahead
+	feedWindow = 2048    // messages requested ahead
 	feedBytes  = 2 << 20 // and bytes
 	// progressEvery is how many messages of other lanes may pass before an idle
-	// lane is told: its durable position would otherwise stay behind, and a
-	// restart would read everything since then again.
+	// lane advances: its durable position would otherwise stay behind, and a
+	// restart would reread everything since then.
 	progressEvery = 10_000
 )
 
-// feed reads the stream once, in order, and deals its messages out to the lanes.
+// feed reads the stream once, in order, and distributes its messages to the lanes.
 //
-// One unfiltered consumer for all lanes, because the server's filtered reads are
-// dear (2.15, 256-byte events, processor time an event, broker and subscriber
+// It uses one unfiltered consumer for all lanes, because the server's filtered reads are
+// expensive (2.15, 256-byte events, CPU time per event, broker and subscriber
 // together): 6.5 µs unfiltered, 11.5 µs with 16 consumers of one filter each,
-// 260 µs with one consumer of 16 filters. The price: a lane that stands still for
-// longer than its queue lasts holds up the others.
+// 260 µs with one consumer of 16 filters. The price: a lane that is blocked for
+// longer than its queue lasts blocks the others.
 type feed struct {
 	sub    *Subscriber
 	cfg    SubscriberConfig
@@ -35,19 +35,19 @@ type feed struct {
 	demux  *demux
 	pull   *puller
 	log    zerolog.Logger
-	online chan nats.Status // the connection went or came back: what was under way is lost
+	online chan nats.Status // status changes of the connection: each loses the requests in flight
 	target uint64           // the stream's last sequence when consuming started
-	end    ending           // what has to be reached: target, or what the stream held at the last heartbeat
-	opened bool             // the consumer was made once
-	whole  unbroken         // of a feed without filters
+	end    ending           // the end to reach: target, or the stream's last sequence at the last heartbeat
+	opened bool             // the consumer has been created before
+	whole  unbroken         // for a feed without filters
 
-	seq      uint64                // all up to here has been dealt out
-	reached  atomic.Pointer[reach] // what the lanes were last told of that
+	seq      uint64                // all up to here has been distributed
+	reached  atomic.Pointer[reach] // the last progress announced to the lanes
 	buffered atomic.Int64          // bytes in the lanes' queues
 	room     chan struct{}         // capacity 1: buffered has shrunk
 }
 
-// reach is how far the stream was dealt out, and the mark of the last message up to there.
+// reach is how far the stream has been distributed, and the mark of the last message up to there.
 type reach struct {
 	seq uint64
 	by  Mark
@@ -91,7 +91,7 @@ func newFeed(s *Subscriber, lanes []*lane, stream StreamState) *feed {
 	return f
 }
 
-// run deals out until ctx ends or the stream is lost.
+// run distributes messages until ctx ends or the stream is lost.
 func (f *feed) run(ctx context.Context) error {
 	f.online = f.sub.js.Conn().StatusChanged(nats.RECONNECTING, nats.CONNECTED)
 	defer f.sub.js.Conn().RemoveStatusListener(f.online)
@@ -113,7 +113,7 @@ func (f *feed) step(ctx context.Context) error {
 		return f.reopen(ctx, err)
 	}
 	a, ok, broken := f.pull.accept(m)
-	if ok { // also where asking for more failed: this one will not come again
+	if ok { // even if requesting more failed: this message will not come again
 		if err := f.deal(ctx, m, a); err != nil {
 			return err
 		}
@@ -130,10 +130,10 @@ func (f *feed) step(ctx context.Context) error {
 	return nil
 }
 
-// rest: the replica that delivers has nothing more. Before the target that is
-// the end only where the leader says so.
+// rest handles a replica with nothing more to deliver. Before the target that is
+// the end only if the leader confirms it.
 func (f *feed) rest(ctx context.Context) {
-	if f.seq >= f.target || f.end.owed > 0 { // the leader was asked: what it holds comes, or the next heartbeat does
+	if f.seq >= f.target || f.end.owed > 0 { // already confirmed with the leader: wait for its messages or the next heartbeat
 		return
 	}
 	if err := f.confirm(ctx); err != nil {
@@ -141,9 +141,9 @@ func (f *feed) rest(ctx context.Context) {
 	}
 }
 
-// heartbeat: nothing was delivered for as long as pullHeartbeat. A replica that
-// owes since the last one what the leader holds is given up: a consumer made anew
-// may be placed on another.
+// heartbeat handles pullHeartbeat without a delivery. If the replica has not
+// delivered since the last heartbeat what the leader holds, the consumer is
+// recreated and may be placed on another replica.
 func (f *feed) heartbeat(ctx context.Context) error {
 	if f.end.overdue(f.pull.last) {
 		return f.reopen(ctx, fmt.Errorf("%w: it holds sequence %d", errLags, f.end.owed))
@@ -167,7 +167,7 @@ func (f *feed) heartbeat(ctx context.Context) error {
 	return nil
 }
 
-// confirm has the leader say that nothing more comes before the end.
+// confirm asks the leader whether nothing more comes before the end.
 func (f *feed) confirm(ctx context.Context) error {
 	err := f.end.confirm(ctx, f.pull.last)
 	if err == nil {
@@ -177,7 +177,7 @@ func (f *feed) confirm(ctx context.Context) error {
 	return err
 }
 
-// deal puts a message into its lane's queue, and waits for room there.
+// deal adds a message to its lane's queue, and waits for room there.
 func (f *feed) deal(ctx context.Context, m *nats.Msg, a ackReply) error {
 	f.whole.saw(a.streamSeq)
 	if l := f.demux.laneOf(m.Subject); l != nil && a.streamSeq > l.start {
@@ -198,7 +198,7 @@ func (f *feed) deal(ctx context.Context, m *nats.Msg, a ackReply) error {
 	return nil
 }
 
-// reserve waits until the queues have room for n bytes. One message always has.
+// reserve waits until the queues have room for n bytes. A single message always has room.
 func (f *feed) reserve(ctx context.Context, n int64) error {
 	for {
 		now := f.buffered.Add(n)
@@ -214,7 +214,7 @@ func (f *feed) reserve(ctx context.Context, n int64) error {
 	}
 }
 
-// release gives back what reserve took. Called by the lanes.
+// release returns what reserve took. The lanes call it.
 func (f *feed) release(n int) {
 	f.buffered.Add(-int64(n))
 	select {
@@ -223,8 +223,8 @@ func (f *feed) release(n int) {
 	}
 }
 
-// progress notes that everything up to seq has been dealt out, and tells the
-// lanes at the target and every so often.
+// progress records that everything up to seq has been distributed, and announces it to
+// the lanes at the target and every progressEvery messages.
 func (f *feed) progress(seq uint64) {
 	before := f.seq
 	if seq <= before && before != 0 {
@@ -247,7 +247,7 @@ func (f *feed) tell() {
 	}
 }
 
-// receive waits for the next message, as long as the server shows it is there.
+// receive waits for the next message, as long as heartbeats arrive.
 func (f *feed) receive(ctx context.Context) (*nats.Msg, error) {
 	select {
 	case m := <-f.pull.in:
@@ -268,8 +268,8 @@ func (f *feed) receive(ctx context.Context) (*nats.Msg, error) {
 	}
 }
 
-// reopen makes the consumer (anew) until that works, ctx ends, or the stream turns
-// out to be another one. cause is nil the first time.
+// reopen (re)creates the consumer, and retries until that succeeds, ctx ends, or the stream
+// turns out to be a different one. cause is nil the first time.
 func (f *feed) reopen(ctx context.Context, cause error) error {
 	if cause != nil && ctx.Err() == nil {
 		f.log.Warn().Err(cause).Uint64("seq", f.pull.last).Msg("delivery interrupted, resuming")
@@ -297,7 +297,7 @@ func (f *feed) reopen(ctx context.Context, cause error) error {
 
 func (f *feed) tryOpen(ctx context.Context) error {
 	if !f.sub.js.Conn().IsConnected() {
-		return nats.ErrDisconnected // a request would only sit in the reconnect buffer
+		return nats.ErrDisconnected // a request would only wait in the reconnect buffer
 	}
 	ctx, end := f.attempt(ctx)
 	defer end()
@@ -318,8 +318,8 @@ func (f *feed) tryOpen(ctx context.Context) error {
 	return err
 }
 
-// attempt bounds requests by time, and by the connection: nats.go lets a request
-// whose connection broke wait for its whole timeout.
+// attempt bounds requests by time and by the connection: in nats.go a request on a
+// broken connection waits for its whole timeout.
 func (f *feed) attempt(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	watcher := make(chan struct{})
@@ -337,7 +337,7 @@ func (f *feed) attempt(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// sameStream makes sure that sequences still mean what they meant.
+// sameStream verifies that sequences still refer to the same messages.
 func (f *feed) sameStream(ctx context.Context) error {
 	state, err := StateOf(ctx, f.sub.js, f.cfg.Stream)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unstarted is a Subscriber whose goroutines don't run, to look at one step.
+// unstarted returns a Subscriber whose goroutines don't run, to test single steps.
 func unstarted(t *testing.T, b *Broker, lanes Lanes, edit ...func(*SubscriberConfig)) *feed {
 	t.Helper()
 	s := newSubscriber(t, b, lanes, edit...)
@@ -32,7 +32,7 @@ func TestFeedKnowsItsStream(t *testing.T) {
 
 	f.pull.last = 1
 	require.NoError(t, f.sameStream(testContext(t)))
-	f.pull.last = 2 // the server lost what we have applied
+	f.pull.last = 2 // the server lost messages that are applied
 	require.ErrorIs(t, f.sameStream(testContext(t)), ErrStreamLost)
 	f.pull.last = 0
 
@@ -40,8 +40,8 @@ func TestFeedKnowsItsStream(t *testing.T) {
 	require.ErrorIs(t, f.sameStream(testContext(t)), ErrStreamLost)
 }
 
-// The feed's mark stands for what is in the queues: a lane that finds its queue
-// empty behind the mark takes everything up to there for done.
+// The feed's mark covers what is in the queues: a lane that finds its queue
+// empty after reading the mark considers everything up to it done.
 func TestMarkFollowsTheQueue(t *testing.T) {
 	b := provisioned(t, 1)
 	lanes := newMemoryLanes(PartitionLane(0))
@@ -55,7 +55,7 @@ func TestMarkFollowsTheQueue(t *testing.T) {
 	require.Error(t, f.deal(ctx, m, ackReply{streamSeq: 2, pending: 1}), "the queue is full")
 	require.EqualValues(t, 1, f.seq)
 
-	// The lane looks at the mark first, then at its queue.
+	// The lane reads the mark first, then its queue.
 	f.reached.Store(&reach{seq: 5 * progressEvery})
 	it, got, err := f.lanes[0].idle(testContext(t), reach{})
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestMarkFollowsTheQueue(t *testing.T) {
 	require.Empty(t, lanes.flushes)
 }
 
-// The buffer of nats.go overflowed, or the server skipped: never go on behind a gap.
+// The buffer of nats.go overflowed, or the server skipped: never continue after a gap.
 func TestPullerNoticesGaps(t *testing.T) {
 	b := provisioned(t, 1)
 	p := newPuller(b.JetStream(), pullerConfig{stream: StreamEvents, window: 10, bytes: 1000, after: 5})
@@ -88,7 +88,7 @@ func TestPullerNoticesGaps(t *testing.T) {
 	require.ErrorIs(t, err, errNotJetStream)
 }
 
-// Whoever sees an output closed may rely on everything acked being durable.
+// When an output is closed, everything acked is durable.
 func TestOutputsCloseAfterTheLastFlush(t *testing.T) {
 	b := provisioned(t, 2)
 	first, second := threadIn(t, b, "0"), threadIn(t, b, "1")
@@ -119,7 +119,7 @@ func TestOutputsCloseAfterTheLastFlush(t *testing.T) {
 			t.Errorf("output closed at positions %v", lanes.positions)
 		}
 	}()
-	for range 10_000 { // the chance to do it wrong
+	for range 10_000 { // a chance to fail
 		runtime.Gosched()
 	}
 	close(lanes.release)
@@ -138,7 +138,7 @@ func (l *slowLanes) Flush(ctx context.Context, lane string, last uint64, by Mark
 	return l.memoryLanes.Flush(ctx, lane, last, by)
 }
 
-// A message whose arrival made us ask for more, in vain, must not be lost with the consumer.
+// A message whose arrival triggered a failing request must not be lost with the consumer.
 func TestMessageBeforeABrokenRequest(t *testing.T) {
 	b := provisioned(t, 1)
 	publish(t, b, "tool.result.t", "x")

@@ -16,10 +16,10 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
-		// Watermill's suite leaves its own fan-in blocked after its subscribers have closed.
+		// Watermill's suite leaves its own fan-in blocked after closing its subscribers.
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/internal/subscriber.(*multiplier).Subscribe.func2"),
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/internal/subscriber.(*multiplier).Subscribe.func3"),
-		// And the recorder of one test waiting for a channel that nobody closes.
+		// And the recorder of one test waits for a channel that is never closed.
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/pubsub/tests.TestReconnect.func2"))
 }
 
@@ -34,7 +34,7 @@ func testContext(t testing.TB) context.Context {
 }
 
 // openBroker runs an embedded server in a fresh directory. Writes are not
-// synced: what is tested here does not depend on it.
+// synced, which these tests don't depend on.
 func openBroker(t testing.TB, edit ...func(*Options)) *Broker {
 	t.Helper()
 	o := Options{StoreDir: t.TempDir(), Sync: "1m", Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}
@@ -51,7 +51,7 @@ func openBroker(t testing.TB, edit ...func(*Options)) *Broker {
 	return b
 }
 
-// provisioned also has the contract's streams, with that many partitions.
+// provisioned also creates the contract's streams, with that many partitions.
 func provisioned(t testing.TB, partitions int, edit ...func(*Options)) *Broker {
 	t.Helper()
 	b := openBroker(t, edit...)
@@ -60,7 +60,7 @@ func provisioned(t testing.TB, partitions int, edit ...func(*Options)) *Broker {
 	return b
 }
 
-// eventTopic is what a processor would use: the type, for strays too.
+// eventTopic maps as a processor does: to the type, for strays too.
 func eventTopic(subject string) string {
 	t := strings.Split(subject, ".")
 	if len(t) == 4 {
@@ -71,7 +71,7 @@ func eventTopic(subject string) string {
 
 var eventTopics = []string{"tool.result", "thread.message", "message.edited"}
 
-// memoryLanes keeps positions in memory: what a store would do, without the disk.
+// memoryLanes keeps positions in memory, like a store without the disk.
 type memoryLanes struct {
 	lanes []Lane
 	turns chan func()

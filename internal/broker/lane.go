@@ -9,8 +9,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// lane hands out and flushes one ordered sequence. One goroutine owns it, except
-// for the queue's sending end and start, which are the feed's.
+// lane hands out and flushes one ordered sequence. One goroutine owns it; the
+// feed owns start and the sending end of the queue.
 type lane struct {
 	Lane
 	cfg    SubscriberConfig
@@ -20,12 +20,12 @@ type lane struct {
 	log    zerolog.Logger
 	timer  *time.Timer   // for pauses; stopped between them
 	queue  chan item     // from the feed
-	poke   chan struct{} // capacity 1: the feed has passed a mark
+	poke   chan struct{} // capacity 1: the feed has announced progress
 	start  uint64        // position when consuming started
 
-	last     uint64    // complete up to here: the last acked message, or further where the lane is idle
-	by       Mark      // of last, but for what is in read
-	read     item      // the last acked message, until a Flush has taken its mark
+	last     uint64    // complete up to here: the last acked message, or further if the lane is idle
+	by       Mark      // of last, unless read holds that message
+	read     item      // the last acked message, until a Flush takes its mark
 	batch    int       // acked messages and turns since the last Flush
 	since    time.Time // when this batch began
 	pending  uint64    // what the stream still held when it sent the last message
@@ -49,7 +49,7 @@ func newLane(s *Subscriber, l Lane) (*lane, error) {
 	}, nil
 }
 
-// run consumes until ctx ends or something fatal happens, which it returns.
+// run consumes until ctx ends or a fatal error occurs, which it returns.
 func (l *lane) run(ctx context.Context) error {
 	err := l.loop(ctx)
 	if !errors.Is(err, errStopping) {
@@ -94,7 +94,7 @@ func (l *lane) flushFull(ctx context.Context) error {
 }
 
 func (l *lane) commit(ctx context.Context) error {
-	// Durability must not depend on being closed: no cancellation here.
+	// Durability must not depend on Close: no cancellation here.
 	if l.read.msg != nil {
 		l.by, l.read = MarkOf(received(l.read.msg, l.read.ack)), item{}
 	}
@@ -106,7 +106,7 @@ func (l *lane) commit(ctx context.Context) error {
 	return nil
 }
 
-// report says, once, that everything is durable that the stream held at the start.
+// report announces, once, that everything the stream held at the start is durable.
 func (l *lane) report(at reach) {
 	if at.seq >= l.feed.target && !l.reached {
 		l.reached = true
@@ -114,7 +114,7 @@ func (l *lane) report(at reach) {
 	}
 }
 
-// turn runs one piece of the processor's own work.
+// turn runs one unit of the processor's own work.
 func (l *lane) turn(fn func()) {
 	fn()
 	l.count()
@@ -128,11 +128,11 @@ func (l *lane) count() {
 	l.batch++
 }
 
-// grace is how long a batch may wait for more in a pause. Where nothing is known
-// to come: not at all, so that one event alone is durable at once. In a backlog
-// that fills every lane's batch, until the batch is old: nobody waits for the
-// single event there, and the pause says more of the machine than of the log.
-// Between these: until the batch is BatchWait old.
+// grace is how long a batch may wait for more in a pause. If no message is known
+// to follow: not at all, so that a single event is durable at once. In a backlog
+// that fills every lane's batch: until the batch is old, since no single event is
+// urgent there, and the pause says more about the machine than about the log.
+// Otherwise: until the batch is BatchWait old.
 func (l *lane) grace() time.Duration {
 	switch {
 	case l.batch == 0 || l.pending == 0:
@@ -144,18 +144,18 @@ func (l *lane) grace() time.Duration {
 	}
 }
 
-// backlog says that the stream held a full batch for every lane when it sent the
+// backlog reports whether the stream held a full batch for every lane when it sent the
 // last message.
 func (l *lane) backlog() bool {
 	return l.pending >= uint64(l.cfg.BatchMessages*len(l.feed.lanes))
 }
 
-// oldAge is how old a batch may become in a backlog.
+// oldAge is the maximum age of a batch in a backlog.
 func (l *lane) oldAge() time.Duration { return 50 * l.cfg.BatchWait }
 
-// advance takes note, in an idle lane, of how far the feed has come. seen is
-// where it was before the queue was found empty, so that nothing up to there can
-// still be on its way.
+// advance records, in an idle lane, how far the feed has come. seen is the feed's
+// progress from before the queue was found empty, so that no message up to there can
+// still be in the queue.
 func (l *lane) advance(ctx context.Context, seen reach) error {
 	if seen.seq >= l.last+progressEvery {
 		l.last, l.by = seen.seq, seen.by

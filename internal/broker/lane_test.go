@@ -31,7 +31,7 @@ func TestReachedOncePerLane(t *testing.T) {
 	}
 }
 
-// Nothing of the backlog may be open when a lane says that it has caught up.
+// When a lane reports that it has caught up, all of the backlog is flushed.
 func TestReachedComesAfterTheFlush(t *testing.T) {
 	b := provisioned(t, 1)
 	var last uint64
@@ -63,7 +63,7 @@ func TestBatchesAreBoundedAndFewUnderLoad(t *testing.T) {
 	require.Less(t, len(lanes.flushes), events/4, "flushed nearly one by one")
 }
 
-// A nacked message comes again, before any other, until it is acked.
+// A nacked message is handed out again, before any other, until it is acked.
 func TestNackHandsOutTheSameMessage(t *testing.T) {
 	b := provisioned(t, 1)
 	for i := range 3 {
@@ -88,7 +88,7 @@ func TestNackHandsOutTheSameMessage(t *testing.T) {
 	require.Equal(t, []string{"0", "0", "1", "2", "2", "2"}, got)
 }
 
-// A message on a topic that nobody subscribed holds its lane until somebody does.
+// A message on a topic without a subscriber blocks its lane until one subscribes.
 func TestMessageWaitsForItsSubscriber(t *testing.T) {
 	b := provisioned(t, 1)
 	publish(t, b, "tool.result.t", "first")
@@ -107,8 +107,8 @@ func TestMessageWaitsForItsSubscriber(t *testing.T) {
 	lanes.await(t, "the second is durable", func() bool { return lanes.positions["p0"] == 2 })
 }
 
-// Turns run when a lane is idle, between messages, and never under a handler;
-// what they did is flushed.
+// Turns run when a lane is idle or between messages, never during a handler; their
+// effects are flushed.
 func TestTurnsRunBetweenMessages(t *testing.T) {
 	b := provisioned(t, 1)
 	lanes := newMemoryLanes(PartitionLane(0))
@@ -138,7 +138,7 @@ func TestTurnsRunBetweenMessages(t *testing.T) {
 	require.EqualValues(t, 201, turns.Load())
 }
 
-// Turns also run while a lane waits: for a subscriber, and for its next try.
+// Turns also run while a lane waits for a subscriber or for a retry.
 func TestTurnsRunWhileWaiting(t *testing.T) {
 	b := provisioned(t, 1)
 	publish(t, b, "tool.result.t", "x")
@@ -148,17 +148,17 @@ func TestTurnsRunWhileWaiting(t *testing.T) {
 	require.NoError(t, err)
 	ran := make(chan struct{})
 	turn := func() { ran <- struct{}{} }
-	lanes.turns <- turn // nobody takes tool.result yet
+	lanes.turns <- turn // tool.result has no subscriber yet
 	<-ran
 	ch, err := s.Subscribe(context.Background(), "tool.result")
 	require.NoError(t, err)
 	(<-ch).Nack()
-	lanes.turns <- turn // the next try is half a minute away
+	lanes.turns <- turn // the retry is half a minute away
 	<-ran
 }
 
-// An idle lane's position follows the stream, or a restart would read again all
-// that the others have passed.
+// An idle lane's position follows the stream, so that a restart does not reread what
+// the others have passed.
 func TestIdleLanesAdvance(t *testing.T) {
 	b := provisioned(t, 1)
 	p, err := NewPublisher(b.Conn(), PublisherConfig{})
@@ -174,7 +174,7 @@ func TestIdleLanesAdvance(t *testing.T) {
 	require.LessOrEqual(t, lanes.positions["strays"], lanes.positions["p0"])
 }
 
-// Lanes start behind their own positions, though one feed reads for all.
+// Lanes start after their own positions, although one feed reads for all.
 func TestEachLaneStartsBehindItsPosition(t *testing.T) {
 	b := provisioned(t, 4)
 	const events = 200
@@ -195,7 +195,7 @@ func TestEachLaneStartsBehindItsPosition(t *testing.T) {
 	}
 }
 
-// What waits in memory is bounded by bytes, and a message larger than any bound still comes.
+// Queued messages are bounded by bytes, and a message larger than any bound still arrives.
 func TestLargeMessagesAreBounded(t *testing.T) {
 	b := provisioned(t, 2)
 	const size, events = 1 << 20, 30

@@ -30,7 +30,7 @@ func (l *lane) deliver(ctx context.Context, it item) error {
 	}
 }
 
-// hand gives a message to an output of topic, and waits for one where there is none.
+// hand passes a message to an output of topic, and waits if there is none.
 func (l *lane) hand(ctx context.Context, topic string, it item) (*message.Message, context.CancelFunc, error) {
 	for {
 		now := l.topics.current.Load()
@@ -55,7 +55,7 @@ func (l *lane) hand(ctx context.Context, topic string, it item) (*message.Messag
 	}
 }
 
-// awaitOutput waits until another snapshot of the outputs stands.
+// awaitOutput waits until the outputs change.
 func (l *lane) awaitOutput(ctx context.Context, now *outputs) error {
 	if err := l.flush(ctx); err != nil {
 		return err
@@ -63,18 +63,18 @@ func (l *lane) awaitOutput(ctx context.Context, now *outputs) error {
 	return l.waitFor(ctx, now.changed, 0)
 }
 
-// offered is how an attempt to hand out a message ended.
+// offered is the result of one attempt to hand out a message.
 type offered int
 
 const (
 	offerTaken   offered = iota
 	offerGone            // the output has closed
 	offerTurn            // a turn came first
-	offerPause           // nobody took it within BatchWait
-	offerStopped         // the lane has to end
+	offerPause           // no output took it within BatchWait
+	offerStopped         // the lane must end
 )
 
-// offer tries to hand msg to o. The output can't close meanwhile.
+// offer tries to send msg to o. The output can't close meanwhile.
 func (l *lane) offer(ctx context.Context, o *output, msg *message.Message) (offered, func()) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -102,7 +102,7 @@ func (l *lane) offer(ctx context.Context, o *output, msg *message.Message) (offe
 	}
 }
 
-// declined does what has to be done before a message is offered again.
+// declined does what is needed before the message is offered again.
 func (l *lane) declined(ctx context.Context, now *outputs, why offered, fn func()) error {
 	switch {
 	case why == offerTurn:
@@ -113,14 +113,14 @@ func (l *lane) declined(ctx context.Context, now *outputs, why offered, fn func(
 	case why == offerStopped:
 		return errStopping
 	case l.backlog() && time.Since(l.since) < l.oldAge():
-		return nil // the handlers are busy, not the lane idle
+		return nil // the handlers are busy; the lane is not idle
 	default:
 		return l.flush(ctx)
 	}
 }
 
-// outcome waits for the handler. It waits on when the lane is to stop: a handler
-// that runs may still apply its message, so nothing may be flushed under it.
+// outcome waits for the handler, even when the lane is stopping: a running handler
+// may still apply its message, so nothing may be flushed meanwhile.
 func (l *lane) outcome(ctx context.Context, msg *message.Message) (acked bool, err error) {
 	select {
 	case <-msg.Acked():
@@ -141,8 +141,8 @@ func (l *lane) outcome(ctx context.Context, msg *message.Message) (acked bool, e
 	}
 }
 
-// message makes a fresh Watermill message: one that was acked or nacked can't be
-// used again, and a retry must not see what a handler wrote into the last one.
+// message creates a new Watermill message: an acked or nacked one can't be
+// reused, and a retry must not see a handler's changes to the previous one.
 func (l *lane) message(parent context.Context, it item) (*message.Message, context.CancelFunc) {
 	m, a := it.msg, it.ack
 	ctx, cancel := context.WithCancel(parent)
@@ -158,7 +158,7 @@ func (l *lane) message(parent context.Context, it item) (*message.Message, conte
 	return msg, cancel
 }
 
-// uuidOf names a message for logs; it is no identity (two agents may use one id).
+// uuidOf names a message for logs; it does not identify it (two agents may use one id).
 func uuidOf(h nats.Header, seq uint64) string {
 	if id := h.Get(headerUUID); id != "" {
 		return id

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// next returns the lane's next message. Between two messages it runs turns, and
-// flushes what a pause ends.
+// next returns the lane's next message. Between messages it runs turns, and
+// flushes when a pause ends the batch.
 func (l *lane) next(ctx context.Context) (item, error) {
 	for {
 		if ctx.Err() != nil { // select would choose at random between this and a message
@@ -30,8 +30,8 @@ func (l *lane) next(ctx context.Context) (item, error) {
 	}
 }
 
-// idle is a pause: it ends the batch when its grace is over. got is false where
-// something else than a message ended the pause.
+// idle is a pause: it ends the batch when its grace expires. got is false if
+// something other than a message ended the pause.
 func (l *lane) idle(ctx context.Context, seen reach) (it item, got bool, err error) {
 	var expired <-chan time.Time
 	if grace := l.grace(); grace > 0 {
@@ -52,12 +52,12 @@ func (l *lane) idle(ctx context.Context, seen reach) (it item, got bool, err err
 	case <-ctx.Done():
 		return it, false, errStopping
 	case <-expired:
-		l.pending = 0 // what was known to come did not: don't wait for it again
+		l.pending = 0 // the expected message did not come: don't wait for it again
 		return it, false, nil
 	}
 }
 
-// settle makes durable what there is.
+// settle flushes the open batch.
 func (l *lane) settle(ctx context.Context, seen reach) error {
 	if err := l.flush(ctx); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (l *lane) pause(ctx context.Context, d time.Duration) error {
 	return l.waitFor(ctx, nil, d)
 }
 
-// waitFor waits for wake, or for d (0: for ever), running turns and flushing them.
+// waitFor waits for wake, or for d (0: no limit), running turns and flushing them.
 func (l *lane) waitFor(ctx context.Context, wake <-chan struct{}, d time.Duration) error {
 	if d > 0 {
 		l.timer.Reset(d)

@@ -35,7 +35,7 @@ func NewLogReader(js jetstream.JetStream, stream string) *LogReader {
 	return &LogReader{js: js, stream: stream, prefix: apiPrefix(js)}
 }
 
-// Watch returns a reader that tells what the stream should give out to a Scan and does not.
+// Watch returns a reader that reports messages that are missing from a Scan.
 func (r *LogReader) Watch(missing func(Missing)) *LogReader {
 	watching := *r
 	watching.missing = missing
@@ -56,7 +56,7 @@ func (r *LogReader) Get(ctx context.Context, seq uint64) (Stored, error) {
 	if err == nil && m.Seq == seq {
 		return m, nil
 	}
-	// Any replica may have answered, also one that lags: only the leader's no is a no.
+	// The answer may come from a lagging replica: only the leader's "not found" counts.
 	return r.fromLeader(ctx, body)
 }
 
@@ -69,18 +69,18 @@ func (r *LogReader) Last(ctx context.Context, filter string) (Stored, error) {
 	return r.fromLeader(ctx, body)
 }
 
-// Next returns the first message with sequence from or behind it whose stored subject matches filter, or ErrGone. The
-// leader answers: whatever is acked is known to it.
+// Next returns the first message at or after sequence from whose stored subject matches filter, or ErrGone. The leader
+// answers, which knows every acknowledged message.
 func (r *LogReader) Next(ctx context.Context, filter string, from uint64) (Stored, error) {
 	return r.fromLeader(ctx, fmt.Appendf(nil, `{"seq":%d,"next_by_subj":%q}`, from, filter))
 }
 
-// State is the stream's, as its leader has it.
+// State returns the stream's state from its leader.
 func (r *LogReader) State(ctx context.Context) (StreamState, error) {
 	return StateOf(ctx, r.js, r.stream)
 }
 
-// LastSeq is the last sequence that the stream has given out.
+// LastSeq is the last sequence that the stream has assigned.
 func (r *LogReader) LastSeq(ctx context.Context) (uint64, error) {
 	state, err := StateOf(ctx, r.js, r.stream)
 	return state.Last, err
@@ -99,19 +99,19 @@ func (r *LogReader) request(ctx context.Context, subject string, body []byte) (*
 	return reply, nil
 }
 
-// Headers that a direct get adds behind the publisher's own.
+// Headers that a direct get appends to the publisher's own.
 const (
 	headerStream   = "Nats-Stream"
 	headerSubject  = "Nats-Subject"
 	headerSequence = "Nats-Sequence"
 	headerTime     = "Nats-Time-Stamp"
-	headerPending  = "Nats-Num-Pending" // these two where many were asked for
+	headerPending  = "Nats-Num-Pending" // these two only in multi-message answers
 	headerBefore   = "Nats-Last-Sequence"
 )
 
-// directMessage reads a direct get's answer. What the server says stands behind
-// what the publisher wrote under the same names: only the last value is the
-// server's (nats.go takes the first, which anybody can forge). many: it is one of several.
+// directMessage reads the answer to a direct get. The server appends its headers to
+// the publisher's of the same name: only the last value is the server's (nats.go takes
+// the first, which a publisher can forge). many: the answer is one of several.
 func directMessage(m *nats.Msg, many bool) (Stored, error) {
 	seq, err := strconv.ParseUint(takeLast(m.Header, headerSequence), 10, 64)
 	if err != nil {
@@ -186,7 +186,7 @@ func (s storedReply) stored() (Stored, error) {
 	}
 	out := Stored{Subject: m.Subject, Data: data, Seq: m.Seq, Time: m.Time}
 	if header, err := nats.DecodeHeadersMsg(raw); err == nil {
-		// A header block that is none counts as absent: so the message is delivered, and so it was decided upon.
+		// An invalid header block counts as absent: the message is delivered and decided that way, too.
 		out.Header = header
 	}
 	return out, nil

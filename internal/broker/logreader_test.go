@@ -22,7 +22,7 @@ func TestGetReturnsWhatWasPublished(t *testing.T) {
 		"binary":        {Data: []byte{0, 255, '\n'}},
 		"header":        {Data: []byte("x"), Header: nats.Header{"A": {"1", "2"}, "a": {"3"}}},
 		"header, empty": {Header: nats.Header{"A": {""}}},
-		// A publisher may write what a direct get's answer says about itself.
+		// A publisher may forge the headers of a direct get's answer.
 		"forged": {Data: []byte("x"), Header: nats.Header{
 			"Nats-Sequence": {"999"}, "Nats-Subject": {"9.tool.result.other"},
 			"Nats-Stream": {"OTHER"}, "Nats-Time-Stamp": {"1999-01-01T00:00:00Z"},
@@ -104,7 +104,7 @@ func TestSeveral(t *testing.T) {
 	require.ErrorIs(t, r.Several(ended, 1, 1, func(Stored) {}), context.Canceled)
 }
 
-// Where messages are large a request brings some of them.
+// A request for large messages returns only some of them.
 func TestSeveralIsBounded(t *testing.T) {
 	b := provisioned(t, 1)
 	r := NewLogReader(b.JetStream(), StreamEvents)
@@ -155,7 +155,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// What is published while a scan runs is not part of it.
+// A scan does not include messages that are published while it runs.
 func TestScanEndsWhereTheStreamEnded(t *testing.T) {
 	b := provisioned(t, 1)
 	for i := range 100 {
@@ -194,7 +194,7 @@ func TestScanStops(t *testing.T) {
 	require.ErrorIs(t, NewLogReader(b.JetStream(), "NOWHERE").Scan(testContext(t), 1, nil, nil, nil), jetstream.ErrStreamNotFound)
 }
 
-// A consumer that vanishes in the middle costs neither a message nor a second copy.
+// A consumer that vanishes during a scan neither loses nor repeats a message.
 func TestScanSurvivesALostConsumer(t *testing.T) {
 	b := provisioned(t, 1)
 	p, err := NewPublisher(b.Conn(), PublisherConfig{})
@@ -221,7 +221,7 @@ func TestScanSurvivesALostConsumer(t *testing.T) {
 	require.EqualValues(t, events, n)
 }
 
-// A stream may be without direct gets. Only its leader answers then.
+// A stream may have direct gets off. Then only its leader answers.
 func TestGetWithoutDirectGets(t *testing.T) {
 	b := provisioned(t, 1)
 	s, err := b.JetStream().Stream(testContext(t), StreamRejected)

@@ -10,14 +10,14 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Mark names a message by what it is. A sequence alone does not: a stream that is restored from an older backup keeps
-// its name and the time when it was made, and gives the sequences it has lost to other messages.
+// Mark identifies a message by its content. A sequence alone does not: a stream that is restored from an older backup
+// keeps its name and creation time, and reuses the lost sequences for other messages.
 type Mark struct {
 	Seq    uint64 // 0: no message
 	Digest [16]byte
 }
 
-// MarkOf is a message's mark. A message whose time is not known (an ack does not tell it) has one as well, by its
+// MarkOf returns a message's mark. A message whose time is unknown (an ack does not include it) gets a mark of its
 // subject and data alone.
 func MarkOf(m Stored) Mark {
 	h := sha256.New()
@@ -35,7 +35,7 @@ func MarkOf(m Stored) Mark {
 	return mark
 }
 
-// names says whether a stored message is the one that was marked, with its time or without.
+// names reports whether k is the mark of m, with its time or without.
 func (k Mark) names(m Stored) bool {
 	if MarkOf(m) == k {
 		return true
@@ -44,11 +44,10 @@ func (k Mark) names(m Stored) bool {
 	return MarkOf(m) == k
 }
 
-// Holds makes sure that the stream still holds what somebody has read: the marked message, and nothing else up to
-// through. It fails with ErrStreamLost where that is not so. The stream's leader answers, so that a replica that lags
-// proves nothing. A marked message that is not there any more is no contradiction: a retention takes a stream's first
-// messages, a damaged file any, and both leave the sequence empty. A stream that was rolled back and has grown again
-// has another message there.
+// Holds verifies that the stream still holds what a reader has read: the marked message, and nothing else up to
+// through. If not, it fails with ErrStreamLost. The stream's leader answers, because a lagging replica proves nothing. A
+// missing marked message is not a contradiction: retention removes a stream's first messages, a damaged file any, and
+// both leave the sequence empty. A stream that was rolled back and has grown again holds a different message there.
 func (r *LogReader) Holds(ctx context.Context, mark Mark, through uint64) error {
 	if mark.Seq == 0 {
 		return nil
@@ -82,7 +81,7 @@ func (r *LogReader) Holds(ctx context.Context, mark Mark, through uint64) error 
 	return nil
 }
 
-// received is a message of a consumer as it is stored.
+// received converts a consumer's message to its stored form.
 func received(m *nats.Msg, a ackReply) Stored {
 	return Stored{Subject: m.Subject, Header: m.Header, Data: m.Data, Seq: a.streamSeq, Time: a.time()}
 }

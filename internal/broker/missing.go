@@ -2,15 +2,15 @@ package broker
 
 import "fmt"
 
-// Missing are sequences between a stream's first and its last that it does not give out: somebody has deleted
-// them, or the server can't read them. A server that finds a message damaged in its files passes it over and says
-// nothing to whoever reads (2.15); what it finds when it starts it counts as deleted, and lost.
+// Missing are sequences between a stream's first and last that it does not return: they were deleted, or the server
+// can't read them. A running server silently skips a message that is damaged in its files (2.15); at startup it counts
+// such a message as deleted, and lost.
 type Missing struct {
 	Stream   string
 	From, To uint64
 }
 
-// Messages is how many they are.
+// Messages returns their number.
 func (m Missing) Messages() uint64 { return m.To - m.From + 1 }
 
 func (m Missing) String() string {
@@ -20,20 +20,20 @@ func (m Missing) String() string {
 	return fmt.Sprintf("%s %d to %d", m.Stream, m.From, m.To)
 }
 
-// unbroken looks for what is missing in a stream that is read whole, and in order.
+// unbroken detects missing messages in a stream that is read completely and in order.
 type unbroken struct {
 	stream string
 	next   uint64
-	tell   func(Missing) // nil: nobody wants to know
+	tell   func(Missing) // nil: don't report
 }
 
-// saw notes a message: everything before it has been seen, or does not come any more.
+// saw records a message: anything before it has been seen, or will not come.
 func (u *unbroken) saw(seq uint64) {
 	u.upTo(seq - 1)
 	u.next = max(u.next, seq+1)
 }
 
-// upTo notes that nothing more comes up to a sequence.
+// upTo records that nothing more comes up to last.
 func (u *unbroken) upTo(last uint64) {
 	if last < u.next {
 		return

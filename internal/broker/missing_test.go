@@ -12,7 +12,7 @@ import (
 
 const damagedRecords = 200
 
-// damaged is a server whose SUMMARIES were written, and overwritten in its files while it was down.
+// damaged returns a server whose SUMMARIES files were overwritten while it was down.
 func damaged(t *testing.T, junk []byte, place func(size int64) int64) *Broker {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,8 +43,8 @@ func damaged(t *testing.T, junk []byte, place func(size int64) int64) *Broker {
 
 func middle(size int64) int64 { return size / 2 }
 
-// What a server can't read it passes over in silence: a scan says so, whether it reads everything or one thread, and
-// ends.
+// The server silently skips what it can't read: a scan reports it, whether it reads everything or one thread, and
+// still ends.
 func TestScanTellsWhatIsMissing(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -72,7 +72,7 @@ func TestScanTellsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// What somebody deletes is missing as well; what a retention has dropped at the start of EVENTS is not.
+// Deleted messages are missing too; those that retention has dropped at the start of EVENTS are not.
 func TestScanTellsWhatWasDeleted(t *testing.T) {
 	b := provisioned(t, 2)
 	for n := range 10 {
@@ -97,7 +97,7 @@ func TestScanTellsWhatWasDeleted(t *testing.T) {
 	}
 }
 
-// What a server knows to be gone is counted, and nothing is where nothing was.
+// Holes counts what the server knows to be gone, and is zero if nothing is.
 func TestHoles(t *testing.T) {
 	b := provisioned(t, 2)
 	holes := func() uint64 {
@@ -118,7 +118,7 @@ func TestHoles(t *testing.T) {
 	require.Zero(t, holes(), "of an emptied stream")
 }
 
-// A consumer that reads on behind a gap says what it did not get, once.
+// A consumer that continues after a gap reports it, once.
 func TestSubscriberTellsWhatIsMissing(t *testing.T) {
 	b := provisioned(t, 2)
 	for n := range 6 {

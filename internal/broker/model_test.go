@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// modelLanes checks, from the store's side, what the Subscriber promises it: one
-// message in flight a lane, Flush and turns never under it, positions that grow,
+// modelLanes checks, from the store's side, the Subscriber's promises: one
+// message in flight per lane, no Flush or turn meanwhile, growing positions,
 // and a Flush that covers exactly what was acked.
 type modelLanes struct {
 	*memoryLanes
@@ -52,7 +52,7 @@ func (m *modelLanes) begin(d Delivery) {
 	}
 }
 
-// end is called before the ack: afterwards the next message may already be here.
+// end is called before the ack: afterwards the next message may already be handed out.
 func (m *modelLanes) end(d Delivery, ack bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,9 +62,8 @@ func (m *modelLanes) end(d Delivery, ack bool) {
 	}
 }
 
-// Whatever is nacked, however large batches and queues are, whatever runs
-// between, and however often the subscriber is closed and another one goes on:
-// every message is acked once, in the order of its lane.
+// Every message is acked once, in the order of its lane, whatever is nacked, however large batches and queues are,
+// whatever turns run in between, and however often the subscriber is closed and replaced.
 func TestEveryMessageOnceInOrder(t *testing.T) {
 	b := openBroker(t)
 	p, err := NewPublisher(b.Conn(), PublisherConfig{})

@@ -38,7 +38,7 @@ func TestEmbeddedWithoutAListener(t *testing.T) {
 func TestEmbeddedKeepsItsStreams(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 {
-		b, err := Open(testContext(t), Options{StoreDir: dir, Logger: zerolog.Nop()}) // synced, as by default
+		b, err := Open(testContext(t), Options{StoreDir: dir, Logger: zerolog.Nop()}) // synced, the default
 		require.NoError(t, err)
 		_, err = Provision(testContext(t), b.JetStream(), StreamSpec{Partitions: 4})
 		require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A store that the server itself can't use: its fatal line becomes the error.
+// The server can't use its store: its fatal line becomes the error.
 func TestUnusableJetStreamDirectory(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "jetstream"), nil, 0o600))
@@ -104,7 +104,7 @@ func TestUnusableJetStreamDirectory(t *testing.T) {
 	require.ErrorContains(t, err, dir)
 }
 
-// What fails to open leaves nothing behind: neither port nor directory nor goroutines.
+// A failed Open leaves no port, directory lock or goroutine behind.
 func TestOpenCanBeTriedAgain(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -124,8 +124,8 @@ func TestCancelledStart(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Cancelled at the server's first line, which it writes before it counts its goroutines: nothing races with it, and
-// nothing of it stays (TestMain).
+// The start is cancelled at the server's first log line, which precedes its goroutine accounting: nothing races with
+// it, and it leaves nothing behind (TestMain).
 func TestStartCancelledOnTheWay(t *testing.T) {
 	ctx, cancel := context.WithCancel(testContext(t))
 	log := zerolog.New(io.Discard).Hook(zerolog.HookFunc(func(*zerolog.Event, zerolog.Level, string) { cancel() }))
@@ -133,7 +133,7 @@ func TestStartCancelledOnTheWay(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// The connection survives what would make nats.go give up: refusals, for longer than two tries.
+// The connection survives what makes nats.go give up: refusals beyond the second attempt.
 func TestReconnectsForEver(t *testing.T) {
 	r := newRestartable(t)
 	b := r.client(t)
@@ -182,6 +182,6 @@ func TestCloseIsBounded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Nanosecond)
 	defer cancel()
 	srv := b.server.srv
-	_ = b.Close(ctx) // whether it was in time or not, it returns
+	_ = b.Close(ctx) // it returns, in time or not
 	srv.WaitForShutdown()
 }

@@ -14,10 +14,10 @@ import (
 // MaxPayload is the embedded server's max_payload in bytes (the contract's 8 MiB).
 const MaxPayload = 8 << 20
 
-// SyncAlways is the Sync value that makes the embedded server call fsync for every write.
+// SyncAlways is the Sync value for an fsync after every write of the embedded server.
 const SyncAlways = "always"
 
-// Options says which broker to use. The zero value is an embedded server
+// Options select the broker. The zero value is an embedded server
 // without a listener, which needs StoreDir.
 type Options struct {
 	// URL of an external server (comma-separated for several). Empty: embedded.
@@ -27,28 +27,28 @@ type Options struct {
 	Listen string
 	// Creds is a .creds file for an external server.
 	Creds string
-	// User, Password, Token authenticate against an external server; with an
-	// embedded one they are what its listener asks for.
+	// User, Password, Token authenticate against an external server; an
+	// embedded one requires them of its clients.
 	User, Password, Token string
-	// Service is who the connection of OpenService is made as; the zero value is as above. An embedded server has a
-	// user of its own for it.
+	// Service is the user of OpenService's connection; the zero value means the user above. An embedded server has a
+	// separate user for it.
 	Service Login
-	// ReplyPrefixes are what the embedded server's user for the service may publish under. Default "_INBOX".
+	// ReplyPrefixes are the subject prefixes under which the embedded server's service user may publish. Default "_INBOX".
 	ReplyPrefixes []string
 	// TLS of the connection; with an embedded server Cert and Key are its own.
 	TLS TLS
 	// Sync of the embedded server: SyncAlways (default), or an interval such as
-	// "2m": a power cut may then lose acknowledged events of the last interval.
+	// "2m": a power failure may then lose acknowledged events of the last interval.
 	Sync string
 	// StoreDir is the embedded server's directory.
 	StoreDir string
-	// MaxStore is how many bytes the embedded server may store. Default: what its disk has, less a reserve.
+	// MaxStore is how many bytes the embedded server may store. Default: the free disk space, less a reserve.
 	MaxStore int64
 	// Name of the connection and of the embedded server. Default "precis".
 	Name string
 	// ConnectTimeout bounds the first connection. Default 5s.
 	ConnectTimeout time.Duration
-	forService     bool // the connection is the service's, by Service
+	forService     bool // the connection is the service's and uses Service
 	// Logger for the connection's and the embedded server's events.
 	Logger zerolog.Logger
 }

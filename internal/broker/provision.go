@@ -9,23 +9,23 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Streams says when each stream was made, since a stored position means nothing
-// without the stream it was taken from, and where it differs from the configuration.
+// Streams says when each stream was created, since a stored position is only valid
+// for the stream it was taken from, and how it differs from the configuration.
 type Streams struct {
-	// Created is when the server made each stream, by stream name.
+	// Created is the server's creation time of each stream, by stream name.
 	Created map[string]time.Time
-	// Differences lose nothing, or Provision would have refused the stream; by stream name.
+	// Differences are harmless, or Provision would have refused the stream; by stream name.
 	Differences map[string][]StreamDifference
 }
 
-// Provision makes the streams that are missing and checks those that are there.
+// Provision creates the missing streams and checks the existing ones.
 // An existing stream is never changed: one that would lose events is an error
 // (ErrStreamSettings, with a *SettingError for each setting).
 func Provision(ctx context.Context, js jetstream.JetStream, spec StreamSpec) (Streams, error) {
 	if spec.Partitions < 1 || spec.Partitions > 1024 {
 		return Streams{}, fmt.Errorf("%w: partitions %d is not within 1 to 1024", ErrInvalidOptions, spec.Partitions)
 	}
-	// All are looked at before any is made: a refused start leaves nothing behind.
+	// Check all before creating any: a refused start leaves nothing behind.
 	wants := spec.configs()
 	var found [3]jetstream.Stream
 	var errs []error
@@ -52,7 +52,7 @@ func Provision(ctx context.Context, js jetstream.JetStream, spec StreamSpec) (St
 	return streams, nil
 }
 
-// findStream returns an existing stream that is as it must be; nil where it is missing and may be made.
+// findStream returns an existing stream with valid settings; nil if it is missing and may be created.
 func findStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, spec StreamSpec) (jetstream.Stream, error) {
 	s, err := js.Stream(ctx, want.Name)
 	switch {

@@ -72,7 +72,7 @@ func TestEventsDuplicateWindowIsTheShortest(t *testing.T) {
 	require.Equal(t, 2*time.Minute, info.CachedInfo().Config.Duplicates, "0 turns the window off: use it")
 }
 
-// A reused Nats-Msg-Id costs an event for as long as the window, and no longer.
+// A reused Nats-Msg-Id costs an event only within the duplicate window.
 func TestAReusedMsgIDIsStoredBehindTheWindow(t *testing.T) {
 	b := provisioned(t, 1)
 	send := func(body string) *jetstream.PubAck {
@@ -152,7 +152,7 @@ func TestProvisionRefusesWhatWouldLoseEvents(t *testing.T) {
 	}
 }
 
-// create makes a stream whatever its settings: a stream can be sealed only afterwards.
+// create creates a stream with any settings: a stream can be sealed only afterwards.
 func create(t *testing.T, js jetstream.JetStream, c jetstream.StreamConfig) {
 	t.Helper()
 	sealed := c.Sealed

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// MaxAtomic is the most messages that the server takes as one atomic batch.
+// MaxAtomic is the server's limit of messages per atomic batch.
 const MaxAtomic = 1000
 
 // Headers of an atomic batch (ADR-50).
@@ -21,11 +21,11 @@ const (
 )
 
 // PublishAtomic publishes 1 to MaxAtomic messages of one stream so that all are
-// stored, one behind the other, or none: with one sync for all of them, where
+// stored, contiguously, or none: with one sync for all of them, if
 // the server syncs every write. On failure every Ack holds the same error. The
-// server refuses a batch with a Nats-Msg-Id that it knows, and one for a stream
+// server refuses a batch with a known Nats-Msg-Id, and one for a stream
 // that does not allow batches (ErrRefused): fall back to PublishBatch then, which
-// tells message by message. A guard by subject must be the only one for that
+// reports each message. A guard by subject must be the only one for that
 // subject in the batch.
 func (p *Publisher) PublishAtomic(ctx context.Context, msgs []*nats.Msg) []Ack {
 	if len(msgs) == 1 {
@@ -43,14 +43,14 @@ func (p *Publisher) PublishAtomic(ctx context.Context, msgs []*nats.Msg) []Ack {
 	defer p.nc.RemoveStatusListener(lost)
 	for i, m := range batchOf(msgs, prefix+"0") {
 		if err := p.nc.PublishMsg(m); err != nil {
-			// The server forgets the batch that never gets its end.
+			// The server discards a batch that never ends.
 			return failAll(len(msgs), fmt.Errorf("message %d: %w", i, classifySend(err)))
 		}
 	}
 	return spread(set.wait(ctx, lost, p.cfg.AckTimeout)[0], len(msgs))
 }
 
-// batchOf marks copies of msgs as one batch; only its last message is answered.
+// batchOf marks copies of msgs as one batch; the server answers only its last message.
 func batchOf(msgs []*nats.Msg, reply string) []*nats.Msg {
 	id := nuid.Next()
 	batch := make([]*nats.Msg, len(msgs))
@@ -67,8 +67,8 @@ func batchOf(msgs []*nats.Msg, reply string) []*nats.Msg {
 	return batch
 }
 
-// spread turns the answer to the batch into one for each message: their
-// sequences follow each other, and the answer holds the last.
+// spread turns the answer to the batch into one per message: their
+// sequences are contiguous, and the answer holds the last.
 func spread(a Ack, n int) []Ack {
 	acks := make([]Ack, n)
 	for i := range acks {

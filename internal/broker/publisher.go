@@ -17,7 +17,7 @@ import (
 type PublisherConfig struct {
 	// Subject maps a Watermill topic and message to a subject. Default: the topic.
 	Subject func(topic string, msg *message.Message) string
-	// AckTimeout is how long without any acknowledgement a batch waits. Default 10s.
+	// AckTimeout is how long a batch waits without any acknowledgement. Default 10s.
 	AckTimeout time.Duration
 }
 
@@ -50,7 +50,7 @@ func NewPublisher(nc *nats.Conn, cfg PublisherConfig) (*Publisher, error) {
 	return p, nil
 }
 
-// reply hands an acknowledgement to the batch that waits for it.
+// reply passes an acknowledgement to its batch.
 func (p *Publisher) reply(m *nats.Msg) {
 	set, index, ok := strings.Cut(strings.TrimPrefix(m.Subject, p.inbox), ".")
 	i, err := strconv.Atoi(index)
@@ -60,15 +60,15 @@ func (p *Publisher) reply(m *nats.Msg) {
 	p.mu.Lock()
 	acks := p.pending[set]
 	p.mu.Unlock()
-	if acks != nil { // else it came after its timeout
+	if acks != nil { // else it arrived after its timeout
 		acks.put(i, parseAck(m))
 	}
 }
 
 // Publish publishes messages in order and waits until all are stored. The
-// message UUID becomes Nats-Msg-Id, which has to be unique in the whole stream;
-// metadata of that name goes before it. After an error some of the messages may be stored; publishing them again within the
-// stream's duplicate window stores none twice.
+// message UUID becomes Nats-Msg-Id, which must be unique in the whole stream;
+// metadata of that name takes precedence. After an error some of the messages may be stored; publishing them again
+// within the stream's duplicate window stores none twice.
 func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 func outgoing(subject string, m *message.Message) *nats.Msg {
 	out := &nats.Msg{Subject: subject, Data: m.Payload, Header: make(nats.Header, len(m.Metadata)+1)}
 	for k, v := range m.Metadata {
-		out.Header[k] = []string{v} // not Set: names keep their spelling
+		out.Header[k] = []string{v} // not Set, which would canonicalize the name
 	}
 	if m.UUID == "" {
 		return out
@@ -104,10 +104,10 @@ func outgoing(subject string, m *message.Message) *nats.Msg {
 	return out
 }
 
-// headerUUID carries a message's UUID where Nats-Msg-Id is something else.
+// headerUUID carries a message's UUID if Nats-Msg-Id differs.
 const headerUUID = "Watermill-UUID"
 
-// Close waits for nothing: Publish and PublishBatch return only when they are done.
+// Close does not wait: Publish and PublishBatch return only when they are done.
 func (p *Publisher) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,15 +140,15 @@ func (p *Publisher) register(n int) (set *ackSet, prefix string, release func(),
 	return set, p.inbox + key + ".", release, nil
 }
 
-// PublishBatch publishes msgs in order, many at a time, and returns one Ack for
-// each. It waits for all of them, until ctx ends, the connection is lost, or none came for AckTimeout.
-// The messages' Reply field is overwritten.
+// PublishBatch publishes msgs in order, with many in flight, and returns one Ack for
+// each. It waits for all of them, until ctx ends, the connection is lost, or no ack arrived for AckTimeout.
+// It overwrites the messages' Reply field.
 //
-// Order is that of sending: where one fails and later ones do not, publishing it
-// again puts it behind them. Whoever needs more guards with an expected last
-// sequence, or has one message under way. The server (2.15) looks at that guard
+// Order is that of sending: if one fails and later ones do not, publishing it
+// again stores it after them. A caller that needs more must guard with an expected last
+// sequence, or keep one message in flight. The server (2.15) checks that guard
 // before the duplicate window: a retry whose first copy was stored fails with
-// ErrWrongLastSequence, and LogReader.Last tells whether that copy is there.
+// ErrWrongLastSequence, and LogReader.Last shows whether that copy exists.
 func (p *Publisher) PublishBatch(ctx context.Context, msgs []*nats.Msg) []Ack {
 	acks := make([]Ack, 0, len(msgs))
 	for len(msgs) > 0 {
@@ -163,13 +163,13 @@ func (p *Publisher) PublishBatch(ctx context.Context, msgs []*nats.Msg) []Ack {
 }
 
 const (
-	// windowMessages and windowBytes bound what one batch has under way: the
-	// server refuses what exceeds its ingest queue (10,000 messages or 128 MiB a stream).
+	// windowMessages and windowBytes bound what one batch has in flight: the
+	// server refuses what exceeds its ingest queue (10,000 messages or 128 MiB per stream).
 	windowMessages = 512
 	windowBytes    = 8 << 20
 )
 
-// windowOf is how many of msgs, at least one, go out before waiting.
+// windowOf returns how many of msgs, at least one, to send before waiting.
 func windowOf(msgs []*nats.Msg) int {
 	size := 0
 	for i, m := range msgs {

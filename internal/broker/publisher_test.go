@@ -78,9 +78,9 @@ func TestPublishErrorsAreClassified(t *testing.T) {
 	}
 }
 
-// The server looks at the guard first: a retry after a lost acknowledgement fails
+// The server checks the guard first: a retry after a lost acknowledgement fails
 // with a wrong last sequence, although the message is stored and its id within
-// the duplicate window. Whoever guards must then look whether the last message is its own.
+// the duplicate window. A guarded publisher must then check whether the last message is its own.
 func TestGuardGoesBeforeTheDuplicate(t *testing.T) {
 	b := provisioned(t, 1)
 	p := newTestPublisher(t, b, PublisherConfig{})
@@ -188,7 +188,7 @@ func TestPublishAtomic(t *testing.T) {
 	}
 }
 
-// What is under way on a connection that is lost is given up at once: its answers are lost with it.
+// Messages in flight on a lost connection fail at once: their answers are lost with it.
 func TestPublishGivesUpWithTheConnection(t *testing.T) {
 	b := provisioned(t, 1)
 	p := newTestPublisher(t, b, PublisherConfig{AckTimeout: time.Hour})

@@ -12,24 +12,24 @@ import (
 const (
 	// consumerIdle is after how long without a request the server drops a consumer.
 	consumerIdle = 5 * time.Minute
-	// statusRoom is what the channel holds beyond messages: heartbeats and ends of requests.
+	// statusRoom is the channel's room for status messages: heartbeats and ends of requests.
 	statusRoom = 64
-	// openTimeout bounds one attempt to make a consumer.
+	// openTimeout bounds one attempt to create a consumer.
 	openTimeout = 5 * time.Second
 )
 
 // puller reads one filtered, ordered sequence of a stream: an ephemeral
-// consumer without acks, made anew behind the last message read whenever
-// anything went missing (reconnect, gap, silence, a deleted consumer).
+// consumer without acks, recreated after the last message read whenever
+// messages may be missing (reconnect, gap, silence, a deleted consumer).
 //
-// It stands in for nats.go's OrderedConsumer, which (1.55) bounds its buffer by
-// bytes or by messages, but not by both: with both options it asks for another
-// max_bytes as long as half its message count is free, 17 lanes of 8 MiB
-// messages being gigabytes; which holds a lock over every attempt to come back,
-// so that Stop waits for an unreachable server; and which arms a timer a message.
+// It replaces nats.go's OrderedConsumer, which (1.55) bounds its buffer by
+// bytes or by messages, but not by both: with both options it requests another
+// max_bytes while half its message count is free, and 17 lanes of 8 MiB
+// messages take gigabytes; it holds a lock during every reconnect attempt,
+// so that Stop waits for an unreachable server; and it arms a timer per message.
 //
 // Memory: at most window messages, and at most 2 × maxBytes of them, are
-// buffered; a message larger than maxBytes is asked for alone.
+// buffered; a message larger than maxBytes is requested alone.
 //
 // One goroutine owns a puller.
 type puller struct {
@@ -41,29 +41,29 @@ type puller struct {
 	bytes   int
 
 	last     uint64 // stream sequence of the last message handed out
-	read     item   // that message; none where this puller has handed out none
+	read     item   // that message; none if this puller has handed out none
 	known    Mark   // of the last message that was read before
-	through  uint64 // nothing stands between the last message that was read and here
+	through  uint64 // no message lies between the last message read and this sequence
 	sub      *nats.Subscription
 	in       chan *nats.Msg
 	consumer string
 	inbox    string
-	subject  string // where requests go
-	requests int    // made on this consumer
+	subject  string // the subject of requests
+	requests int    // sent for this consumer
 	seq      uint64 // consumer sequence of the last message read
-	credit   int    // messages asked for and not read
+	credit   int    // messages requested and not read
 	batch    int    // of the last request
 	alone    bool   // the next message is larger than bytes
 	resting  bool   // the last thing read was a heartbeat: the server has nothing to deliver
-	pending  uint64 // at the server, when this consumer was made
+	pending  uint64 // at the server, when this consumer was created
 }
 
 type pullerConfig struct {
 	stream  string
 	filters []string
-	after   uint64 // stream sequence to start behind
-	known   Mark   // of a message that was read before; none where it is zero
-	through uint64 // nothing stands between that message and here
+	after   uint64 // stream sequence to start after
+	known   Mark   // of a message that was read before; zero: none
+	through uint64 // no message lies between that message and this sequence
 	window  int    // messages
 	bytes   int
 }
@@ -75,7 +75,7 @@ func newPuller(js jetstream.JetStream, c pullerConfig) *puller {
 	}
 }
 
-// mark is that of the furthest message that is known to have been read.
+// mark returns the mark of the furthest message known to have been read.
 func (p *puller) mark() Mark {
 	if p.read.msg == nil || p.read.ack.streamSeq < p.known.Seq {
 		return p.known
@@ -83,8 +83,8 @@ func (p *puller) mark() Mark {
 	return MarkOf(received(p.read.msg, p.read.ack))
 }
 
-// open makes a consumer behind the last message handed out, makes sure that the stream still holds what was read,
-// and asks for messages. ctx should have a deadline of about openTimeout.
+// open creates a consumer after the last message handed out, verifies that the stream still holds what was read,
+// and requests messages. ctx should have a deadline of about openTimeout.
 func (p *puller) open(ctx context.Context) error {
 	p.drop()
 	c, err := p.js.CreateConsumer(ctx, p.stream, p.consumerConfig())
@@ -93,10 +93,10 @@ func (p *puller) open(ctx context.Context) error {
 	}
 	info := c.CachedInfo()
 	p.consumer, p.pending = info.Name, info.NumPending
-	// Behind the consumer, which does not outlive its server: what it delivers comes from the stream that is looked at.
+	// After creating the consumer, which does not outlive its server: so it delivers from the stream that is checked here.
 	through := p.through
 	if len(p.filters) > 0 {
-		through = 0 // messages that don't match stand in between
+		through = 0 // messages that don't match lie in between
 	}
 	if err := NewLogReader(p.js, p.stream).Holds(ctx, p.mark(), through); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (p *puller) consumerConfig() jetstream.ConsumerConfig {
 	return c
 }
 
-// apiPrefix is where the JetStream API listens for this client.
+// apiPrefix is the subject prefix of the JetStream API for this client.
 func apiPrefix(js jetstream.JetStream) string {
 	o := js.Options()
 	if o.Domain != "" {
@@ -143,8 +143,8 @@ func apiPrefix(js jetstream.JetStream) string {
 	return o.APIPrefix
 }
 
-// ask requests more when all that was asked for has arrived and half the window
-// is free, so that the next messages travel while these are worked on.
+// ask requests more when everything requested has arrived and half the window
+// is free, so that the next messages travel while these are processed.
 func (p *puller) ask() error {
 	waiting := len(p.in)
 	if p.credit > waiting || waiting > p.window/2 {
@@ -164,9 +164,9 @@ func (p *puller) ask() error {
 	return nil
 }
 
-// accept takes what came out of p.in. ok: it is the next message of the
-// sequence; broken: the consumer has to be opened again. Both may be: a message
-// whose arrival made us ask for more, in vain.
+// accept interprets a message from p.in. ok: it is the next message of the
+// sequence; broken: the consumer must be reopened. Both are possible: a message
+// whose arrival triggered a request that failed.
 func (p *puller) accept(m *nats.Msg) (a ackReply, ok bool, broken error) {
 	status, left := statusOf(m)
 	p.resting = status == statusHeartbeat
@@ -195,8 +195,8 @@ func (p *puller) acceptStatus(status pullStatus, left int, m *nats.Msg) error {
 	case statusHeartbeat:
 		return nil
 	case statusTooSmall:
-		// The next message did not fit into what this request had left. Only a
-		// request that delivered nothing proves it larger than a whole one.
+		// The next message exceeded the remaining bytes of this request. Only a
+		// request that delivered nothing proves that it exceeds a whole one.
 		p.credit -= left
 		p.alone = left >= p.batch
 		return p.ask()
@@ -208,7 +208,7 @@ func (p *puller) acceptStatus(status pullStatus, left int, m *nats.Msg) error {
 	}
 }
 
-// drop forgets the consumer, and tells the server so without waiting for it.
+// drop deletes the consumer, and notifies the server without waiting for it.
 func (p *puller) drop() {
 	if p.sub != nil {
 		_ = p.sub.Unsubscribe() // fails only when the connection is gone, and the subscription with it

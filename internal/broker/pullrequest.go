@@ -11,12 +11,12 @@ import (
 const (
 	// pullExpires is how long a request for messages waits at the server.
 	pullExpires = 30 * time.Second
-	// pullHeartbeat is how often the server must show that it still holds the
-	// request; two missed ones and the consumer is made anew.
+	// pullHeartbeat is how often the server must confirm that it still holds the
+	// request; after two missed heartbeats the consumer is recreated.
 	pullHeartbeat = 5 * time.Second
 )
 
-// pullRequest asks for messages. maxBytes 0: no limit.
+// pullRequest requests messages. maxBytes 0: no limit.
 type pullRequest struct{ batch, maxBytes int }
 
 func (r pullRequest) encode() []byte {
@@ -34,18 +34,18 @@ func (r pullRequest) encode() []byte {
 	return append(b, '}')
 }
 
-// pullStatus is what a message without a body says about a request.
+// pullStatus is what an empty message says about a request.
 type pullStatus int
 
 const (
 	statusNone      pullStatus = iota // an ordinary message
-	statusHeartbeat                   // the request waits, there is nothing to deliver
-	statusExpired                     // the request is over; what was left of it is not coming
+	statusHeartbeat                   // the request waits; there is nothing to deliver
+	statusExpired                     // the request is over; its remainder will not come
 	statusTooSmall                    // the next message is larger than the request's max_bytes
 	statusBroken                      // the consumer or its server is gone
 )
 
-// statusOf classifies m and says how many messages of its request are not coming.
+// statusOf classifies m and returns how many messages of its request will not come.
 func statusOf(m *nats.Msg) (pullStatus, int) {
 	if len(m.Data) > 0 || m.Reply != "" && strings.HasPrefix(m.Reply, ackPrefix) {
 		return statusNone, 0
@@ -65,7 +65,7 @@ func statusOf(m *nats.Msg) (pullStatus, int) {
 	}
 }
 
-// conflict tells the 409s apart by their description, as nats.go does.
+// conflict distinguishes 409s by their description, as nats.go does.
 func conflict(description string) pullStatus {
 	switch strings.ToLower(description) {
 	case "message size exceeds maxbytes":

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	heldMessages = 100                 // what the replica that is held back has
-	heldBehind   = progressEvery + 100 // and what it lacks: idle lanes flush when that much has passed
+	heldMessages = 100                 // what the lagging replica has
+	heldBehind   = progressEvery + 100 // and what it lacks: idle lanes flush after that many
 )
 
-// Of three replicas one lags. A reader whose consumer is placed on it has nothing
-// pending and nothing to deliver, while what it lacks is in the log: that is no end.
+// One of three replicas lags. A reader whose consumer is placed on it has nothing
+// pending and nothing to deliver, although the log holds more: that is not the end.
 func TestReplicaThatLags(t *testing.T) {
 	c := brokertest.StartCluster(t)
 	b := openBroker(t, func(o *Options) { o.URL = c.URL() })
@@ -65,9 +65,9 @@ type reading struct {
 	mu     sync.Mutex
 	read   int
 	known  chan struct{} // closed when it has read what the replica holds
-	all    chan struct{} // and all there is
-	rested chan struct{} // it says that it waits
-	failed chan struct{} // closed when it has taken a rest for the end
+	all    chan struct{} // and everything
+	rested chan struct{} // it reports that it waits
+	failed chan struct{} // closed when it has mistaken a rest for the end
 	once   sync.Once
 	stop   func()
 }
@@ -110,12 +110,12 @@ func (r *reading) waitFor(t *testing.T, what <-chan struct{}) {
 	case <-what:
 	case <-r.failed:
 		t.FailNow()
-	case <-time.After(4 * patience): // three servers and their logs, on a machine that may do other things
+	case <-time.After(4 * patience): // three servers and their logs, on a machine that may be busy
 		t.Fatalf("timed out after %d messages", r.count())
 	}
 }
 
-// onHeld starts readers until the consumer of one is placed on the replica that lags.
+// onHeld starts readers until the server places the consumer of one on the lagging replica.
 func onHeld(t *testing.T, b *Broker, start func(t *testing.T) *reading) *reading {
 	t.Helper()
 	for range 50 {
@@ -163,7 +163,7 @@ func consuming(t *testing.T, b *Broker) *reading {
 	return r
 }
 
-// heldLanes notices a position beyond what the replica has delivered.
+// heldLanes detects a position beyond what the replica has delivered.
 type heldLanes struct {
 	*memoryLanes
 	t       *testing.T

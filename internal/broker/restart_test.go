@@ -17,8 +17,8 @@ import (
 	"precis/internal/race"
 )
 
-// restartable is an embedded server on a fixed port that can go away and come
-// back with the same files, as an external one does.
+// restartable is an embedded server on a fixed port that can stop and restart
+// with the same files, as an external one does.
 type restartable struct {
 	opts   Options
 	server *Broker
@@ -52,7 +52,7 @@ func (r *restartable) stop(t *testing.T) {
 	require.NoError(t, r.server.Close(ctx))
 }
 
-// client is a broker that uses the server from outside.
+// client is a broker that connects to the server as an external one.
 func (r *restartable) client(t *testing.T) *Broker {
 	t.Helper()
 	return openBroker(t, func(o *Options) {
@@ -63,7 +63,7 @@ func (r *restartable) client(t *testing.T) *Broker {
 const restartEnv = "PRECIS_TEST_RESTART"
 
 // TestRestartCommand is not a test: it is the command with which Watermill's
-// suite restarts the broker, this binary run once more. It asks the first one to do it.
+// suite restarts the broker, a second run of this binary. It asks the first one to restart it.
 func TestRestartCommand(t *testing.T) {
 	addr := os.Getenv(restartEnv)
 	if addr == "" {
@@ -113,8 +113,8 @@ func TestWatermillSuiteReconnect(t *testing.T) {
 // reconnectMessages is how many messages the suite's TestReconnect publishes.
 const reconnectMessages = 10_000
 
-// The suite compares what came with what its recorder has noted by then, which is
-// less where the last messages come as soon as they are published. So their last
+// The suite compares the received messages with what its recorder has noted so far,
+// which is less if the last messages arrive as soon as they are published. So their last
 // tenth is held back until all publishing is done.
 type countedPublisher struct {
 	message.Publisher

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// apiSubjects is every request of JetStream's API about the three streams, their consumer c and a message subject.
+// apiSubjects are all requests of JetStream's API about the three streams, their consumer c and a message subject.
 func apiSubjects() []string {
 	list := []string{
 		server.JSApiAccountInfo, server.JSApiStreams, server.JSApiStreamList,
@@ -87,8 +87,8 @@ func TestRolesAndEveryRequest(t *testing.T) {
 	}
 }
 
-// JetStream answers with the server's rights to any subject: no request with any reply subject, and no consumer with any
-// delivery subject, stores, changes or deletes what its role may not.
+// JetStream replies with the server's rights to any subject: no request with any reply subject, and no consumer with any
+// delivery subject, may store, change or delete what its role may not.
 func TestRolesAndEveryReply(t *testing.T) {
 	url := deployed(t)
 	ctx := testContext(t)
@@ -110,7 +110,7 @@ func TestRolesAndEveryReply(t *testing.T) {
 			defer nc.Close()
 			before := held(t, processor)
 			requests := append([]string{"precis.thread.get.t", "$SRV.PING", "thread.message.t", "_INBOX.x.y"}, allowed...)
-			barrier := func() { // behind all of it in the queues of the API
+			barrier := func() { // after all of it in the API's queues
 				require.NoError(t, nc.FlushWithContext(ctx))
 				_, _ = processor.JetStream().CreateStream(ctx, jetstream.StreamConfig{Name: StreamEvents, Subjects: []string{"other"}})
 				_ = held(t, processor)
@@ -141,7 +141,7 @@ func TestRolesAndEveryReply(t *testing.T) {
 				barrier()
 			}
 			after := held(t, processor)
-			if role == "agent" { // which may publish events, with what body it likes
+			if role == "agent" { // which may publish events with any body
 				require.GreaterOrEqual(t, after[StreamEvents].Msgs, before[StreamEvents].Msgs)
 				delete(after, StreamEvents)
 				delete(before, StreamEvents)
@@ -151,7 +151,7 @@ func TestRolesAndEveryReply(t *testing.T) {
 	}
 }
 
-// login is a plain connection of a role, whose violations are its last error.
+// login opens a plain connection for a role; a permission violation is its last error.
 func login(t *testing.T, url, role string) *nats.Conn {
 	t.Helper()
 	nc, err := nats.Connect(url, nats.UserInfo(role, role+"-secret"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
@@ -170,7 +170,7 @@ func publishAs(t *testing.T, nc *nats.Conn, subject string) error {
 	return nil
 }
 
-// held is the state of each stream, holes included.
+// held returns the state of each stream, including holes.
 func held(t *testing.T, b *Broker) map[string]StreamState {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

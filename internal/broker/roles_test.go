@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// deployed runs a server from deploy/nats/nats.conf as it stands, but for where
-// it listens and stores.
+// deployed runs a server from deploy/nats/nats.conf unchanged, except for its
+// addresses and store directory.
 func deployed(t *testing.T) (url string) {
 	t.Helper()
 	for _, role := range []string{"PROCESSOR", "SERVICE", "AGENT", "AUDITOR", "ADMIN"} {
@@ -23,7 +23,7 @@ func deployed(t *testing.T) (url string) {
 	require.NoError(t, err)
 	require.EqualValues(t, MaxPayload, opts.MaxPayload)
 	require.True(t, opts.SyncAlways)
-	opts.SyncAlways = false // what is tried here does not depend on it
+	opts.SyncAlways = false // these tests don't depend on it
 	opts.Host, opts.Port, opts.HTTPPort = "127.0.0.1", server.RANDOM_PORT, 0
 	opts.StoreDir, opts.NoSigs, opts.NoLog = t.TempDir(), true, true
 	srv, err := server.NewServer(opts)
@@ -57,7 +57,7 @@ func TestWrongPasswordIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, ErrAuth)
 }
 
-// The whole way, each step by the role that does it.
+// The whole workflow, each step by its role.
 func TestRolesCanDoTheirWork(t *testing.T) {
 	url := deployed(t)
 	ctx := testContext(t)
@@ -91,7 +91,7 @@ func TestRolesCanDoTheirWork(t *testing.T) {
 	require.Equal(t, "summary", string(m.Data()))
 	require.NoError(t, m.DoubleAck(ctx))
 
-	// Its threads' rejections, and an event that nobody confirms.
+	// Its threads' rejections, and an event that nothing acknowledges.
 	c, err = agent.JetStream().CreateOrUpdateConsumer(ctx, StreamRejected, jetstream.ConsumerConfig{FilterSubject: "event.rejected.t"})
 	require.NoError(t, err)
 	m, err = c.Next()
@@ -160,7 +160,7 @@ func TestRolesCanDoNoMore(t *testing.T) {
 	}
 }
 
-// tryPublish returns what the server said about it: its error is here before its pong.
+// tryPublish returns the server's error, which arrives before its pong.
 func tryPublish(t *testing.T, b *Broker, subject string) error {
 	t.Helper()
 	require.NoError(t, b.Conn().Publish(subject, nil))

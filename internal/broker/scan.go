@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	scanWindow        = 4096    // messages asked for ahead
+	scanWindow        = 4096    // messages requested ahead
 	scanBytes         = 4 << 20 // and bytes
 	scanRetryWait     = 50 * time.Millisecond
 	scanRetryMaxWait  = 2 * time.Second
 	scanRetryAttempts = 10
-	// scanLagAttempts is how many consumers in a row may rest for two heartbeats before the end without delivering anything.
+	// scanLagAttempts is how many consecutive consumers may rest for two heartbeats before the end without a delivery.
 	scanLagAttempts = 6
 )
 
 // Scan calls fn for every message from sequence from (0 and 1: the first) on, in
 // order, up to the last one that the stream holds when Scan is called. filters
 // are stored subjects; none: all. An error of fn ends the scan and is returned. progress, if not nil, is
-// called now and then with the sequence reached and the last one, and at the end.
+// called periodically and at the end, with the sequence reached and the last one.
 func (r *LogReader) Scan(ctx context.Context, from uint64, filters []string, fn func(Stored) error, progress func(seq, last uint64)) error {
 	state, err := StateOf(ctx, r.js, r.stream)
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *LogReader) Scan(ctx context.Context, from uint64, filters []string, fn 
 	}
 	from = max(from, 1)
 	if r.stream == StreamEvents {
-		from = max(from, state.First) // what a retention has dropped at its start is no gap
+		from = max(from, state.First) // messages dropped by retention at the start are not a gap
 	}
 	s := scan{
 		end: ending{log: r, filters: filters, at: state}, last: state.Last, fn: fn, progress: progress,
@@ -59,8 +59,8 @@ func (r *LogReader) Scan(ctx context.Context, from uint64, filters []string, fn 
 	return nil
 }
 
-// searchMissing reads the whole stream where a filtered scan may have missed something: only so a sequence that does
-// not come is known from one that does not match.
+// searchMissing reads the whole stream if a filtered scan may have missed messages: only an unfiltered read
+// distinguishes a missing sequence from one that does not match.
 func (r *LogReader) searchMissing(ctx context.Context, from uint64, suspected bool) error {
 	if r.missing == nil || !suspected {
 		return nil
@@ -76,9 +76,9 @@ type scan struct {
 	fn       func(Stored) error
 	progress func(seq, last uint64)
 	count    int
-	pending  uint64   // what the server counted behind the last message
-	lagging  int      // consumers given up since the last message
-	whole    unbroken // of a scan without filters
+	pending  uint64   // the server's count of messages after the last one
+	lagging  int      // consumers dropped since the last message
+	whole    unbroken // for a scan without filters
 	silence  *time.Timer
 }
 
@@ -119,8 +119,8 @@ func (s *scan) next(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// rest: the replica that delivers has nothing more. That is the end where the
-// leader says so; else what it holds comes, or the next heartbeat does.
+// rest handles a replica with nothing more to deliver. That is the end if the
+// leader confirms it; else the scan waits for the leader's messages or the next heartbeat.
 func (s *scan) rest(ctx context.Context) (done bool, err error) {
 	if s.end.owed > 0 {
 		return false, nil
@@ -132,13 +132,13 @@ func (s *scan) rest(ctx context.Context) (done bool, err error) {
 	case errors.Is(err, ErrStreamLost):
 		return false, err
 	default:
-		return false, ctx.Err() // a leader that does not answer is asked again
+		return false, ctx.Err() // retry a leader that does not answer
 	}
 }
 
-// heartbeat: nothing was delivered for as long as pullHeartbeat. A replica that
-// owes since the last one what the leader holds is given up: a consumer made anew
-// may be placed on another.
+// heartbeat handles pullHeartbeat without a delivery. If the replica has not
+// delivered since the last heartbeat what the leader holds, the consumer is
+// recreated and may be placed on another replica.
 func (s *scan) heartbeat(ctx context.Context) (done bool, err error) {
 	if !s.end.overdue(s.pull.last) {
 		s.end.owed = 0
@@ -150,7 +150,7 @@ func (s *scan) heartbeat(ctx context.Context) (done bool, err error) {
 	return s.open(ctx)
 }
 
-// take passes one message on, and tells whether it reached the end.
+// take passes one message on, and reports whether it reached the end.
 func (s *scan) take(m *nats.Msg, a ackReply) (done bool, err error) {
 	if a.streamSeq > s.last {
 		return true, nil
@@ -168,7 +168,7 @@ func (s *scan) take(m *nats.Msg, a ackReply) (done bool, err error) {
 
 // receive returns nil when the server has been silent for too long.
 func (s *scan) receive(ctx context.Context) (*nats.Msg, error) {
-	if err := ctx.Err(); err != nil { // there may always be a message
+	if err := ctx.Err(); err != nil { // select might prefer messages forever
 		return nil, err
 	}
 	select {
@@ -192,7 +192,7 @@ func (s *scan) receive(ctx context.Context) (*nats.Msg, error) {
 	}
 }
 
-// open makes the consumer (anew), with patience. done: nothing is left.
+// open (re)creates the consumer, with retries. done: nothing is left.
 func (s *scan) open(ctx context.Context) (done bool, err error) {
 	s.end.owed = 0
 	wait := scanRetryWait

@@ -8,26 +8,26 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// serverLog hands the embedded server's log to zerolog, and keeps its first
+// serverLog forwards the embedded server's log to zerolog, and keeps its first
 // fatal line: nats-server logs a fatal error and carries on half started, so
-// that line is the only place where the reason stands. A stream whose write has
-// failed (a full disk) refuses all others until the server is started again,
-// and that too only the log tells.
+// only that line contains the reason. A stream whose write has
+// failed (a full disk) refuses all others until the server is restarted,
+// and only the log reports that, too.
 type serverLog struct {
 	log    zerolog.Logger
 	mu     sync.Mutex
 	fatal  string
-	broken chan error // holds the first
+	broken chan error // holds the first write error
 }
 
-// criticalWrite is how the server calls a failed write of a stream's.
+// criticalWrite is the server's log message for a stream's failed write.
 const criticalWrite = "Critical write error"
 
 func newServerLog(log zerolog.Logger) *serverLog {
 	return &serverLog{log: log.With().Str("component", "nats-server").Logger(), broken: make(chan error, 1)}
 }
 
-// Noticef is the server telling about itself (banners, "Server is ready"): debug, for us.
+// Noticef logs the server's own notices (banners, "Server is ready") at debug level.
 func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
 
 // Warnf implements server.Logger.
@@ -51,7 +51,7 @@ func (l *serverLog) Debugf(format string, v ...any) { l.log.Trace().Msgf(format,
 // Tracef implements server.Logger.
 func (l *serverLog) Tracef(format string, v ...any) { l.log.Trace().Msgf(format, v...) }
 
-// Fatalf must not end the process: Open turns the line into its error.
+// Fatalf must not end the process: Open returns the line as its error.
 func (l *serverLog) Fatalf(format string, v ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

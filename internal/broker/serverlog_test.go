@@ -9,7 +9,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// A stream whose write failed takes nothing more until the server is started again; only its log says so.
+// A stream whose write failed stores nothing more until the server is restarted; only its log says so.
 func TestBrokenServerIsHeard(t *testing.T) {
 	log := newServerLog(zerolog.Nop())
 	b := &Broker{server: &embedded{log: log}}
@@ -19,7 +19,7 @@ func TestBrokenServerIsHeard(t *testing.T) {
 		t.Fatalf("broken by %v", err)
 	default:
 	}
-	for range 2 { // nobody may listen
+	for range 2 { // there may be no receiver
 		log.Errorf("Filestore [EVENTS] Critical write error: %v", syscall.ENOSPC)
 	}
 	select {

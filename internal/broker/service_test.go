@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever else goes wrong, the service's connection can write nothing but replies.
+// The service's connection can only publish replies, whatever else goes wrong.
 func TestServiceConnectionMayOnlyReply(t *testing.T) {
 	for name, edit := range map[string]func(*Options){
 		"open":        func(*Options) {},
@@ -46,7 +46,7 @@ func TestServiceConnectionMayOnlyReply(t *testing.T) {
 	}
 }
 
-// The embedded server asks for what it is configured with, and nothing else opens it.
+// The embedded server requires its configured credentials, and accepts no others.
 func TestEmbeddedServerAsksForCredentials(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit    func(*Options)

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// finding is one setting that is not as it has to be.
+// finding is one setting with a wrong value.
 type finding struct {
 	setting string
 	bad     bool
@@ -29,7 +29,7 @@ func checkSettings(got, want jetstream.StreamConfig, spec StreamSpec) error {
 	return errors.Join(errs...)
 }
 
-// adviseOnSettings adds to ErrStreamSettings how to see and to change them.
+// adviseOnSettings adds to ErrStreamSettings how to inspect and change them.
 func adviseOnSettings(err error) error {
 	if !errors.Is(err, ErrStreamSettings) {
 		return err
@@ -37,7 +37,7 @@ func adviseOnSettings(err error) error {
 	return fmt.Errorf("%w\n\"processor streams\" shows each difference, \"processor streams --apply\" changes what can be changed", err)
 }
 
-// losses compares an existing stream with what precis would make, as far as a difference could lose, alter or hide
+// losses compares an existing stream with what precis would create, as far as a difference could lose, alter or hide
 // an event.
 func losses(got, want jetstream.StreamConfig, spec StreamSpec) []finding {
 	findings := slices.Concat(limitFindings(got), storageFindings(got), feedFindings(got, want))
@@ -49,7 +49,7 @@ func losses(got, want jetstream.StreamConfig, spec StreamSpec) []finding {
 		finding{"subject_transform", got.SubjectTransform != nil, transformOf(got), "make the stream anew without one: its readers would not find what it holds"})
 }
 
-// limitFindings: whatever makes the server drop old messages or refuse new ones.
+// limitFindings are settings that make the server drop old messages or refuse new ones.
 func limitFindings(c jetstream.StreamConfig) []finding {
 	const remove = "remove the limit (-1)"
 	return []finding{
@@ -64,7 +64,7 @@ func limitFindings(c jetstream.StreamConfig) []finding {
 	}
 }
 
-// storageFindings: whatever makes an acknowledged message not durable.
+// storageFindings are settings that make an acknowledged message not durable.
 func storageFindings(c jetstream.StreamConfig) []finding {
 	return []finding{
 		{"storage", c.Storage != jetstream.FileStorage, c.Storage, "make the stream anew with file storage"},
@@ -74,7 +74,7 @@ func storageFindings(c jetstream.StreamConfig) []finding {
 	}
 }
 
-// feedFindings: whatever else than its publishers decides what the stream holds.
+// feedFindings are settings that add to, alter or remove what publishers send.
 func feedFindings(got, want jetstream.StreamConfig) []finding {
 	subjects := slices.Clone(want.Subjects)
 	slices.Sort(subjects)

@@ -7,19 +7,19 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Storage is what streams take of the server's disk, and may, in bytes.
+// Storage is the disk space that the server's streams use and may use, in bytes.
 type Storage struct {
 	Used  uint64
-	Limit uint64 // 0: none that is known
+	Limit uint64 // 0: unknown
 }
 
-// Left is how much may still be stored; known is false where nobody says.
+// Left is the remaining space; known is false if the limit is unknown.
 func (s Storage) Left() (bytes uint64, known bool) {
 	return s.Limit - min(s.Used, s.Limit), s.Limit > 0
 }
 
-// Storage asks the server: an embedded one for its own limit, an external one for the account's. What an external
-// server's disk or max_file_store leaves is told to nobody but its keeper.
+// Storage returns the space used and allowed: by an embedded server as a whole, or by the account on an external one. An
+// external server does not report its free disk space or max_file_store to clients.
 func (b *Broker) Storage(ctx context.Context) (Storage, error) {
 	if b.server == nil {
 		info, err := b.js.AccountInfo(ctx)

@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// storeLimit is the embedded server's max_store in bytes: what its directory
-// holds now and what is still free, less a reserve. The server's own default is
-// three quarters of what is free at start: a restart on a filled disk would then
+// storeLimit is the embedded server's max_store in bytes: the size of its directory
+// plus the free space, less a reserve. The server's own default is
+// three quarters of the space free at start: a restart on a filled disk would then
 // set a limit below what is stored and refuse every event. No limit at all would
-// be no better: on a full disk the server switches JetStream off for good.
+// be no better: on a full disk the server turns JetStream off permanently.
 func storeLimit(dir string) int64 {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
@@ -27,7 +27,7 @@ func dirBytes(dir string) int64 {
 	var sum int64
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return nil // a file that vanished meanwhile counts for nothing
+			return nil // a file that vanished meanwhile counts as empty
 		}
 		if info, err := d.Info(); err == nil {
 			sum += info.Size()

@@ -12,18 +12,18 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// StreamDifference is a setting of a stream that differs from what the configuration asks for.
+// StreamDifference is a stream setting that differs from the configuration.
 type StreamDifference struct {
-	Setting string `json:"setting"` // name as in the server's stream configuration
-	Value   string `json:"value"`   // what it is
-	Want    string `json:"want"`    // what the configuration asks for
+	Setting string `json:"setting"` // name in the server's stream configuration
+	Value   string `json:"value"`   // the current value
+	Want    string `json:"want"`    // the configured value
 	// Loses: events could be lost, altered or hidden. A processor does not start on such a stream.
 	Loses bool `json:"loses_events"`
-	// Applies: ApplyStreams can change it. What it can't change needs a new stream.
+	// Applies: ApplyStreams can change it. Any other setting needs a new stream.
 	Applies bool `json:"can_be_applied"`
 }
 
-// StreamReport is a stream as it is, held against what the configuration asks for.
+// StreamReport compares a stream with the configuration.
 type StreamReport struct {
 	Name        string             `json:"name"`
 	Exists      bool               `json:"exists"`
@@ -66,9 +66,8 @@ func compareStream(ctx context.Context, js jetstream.JetStream, want jetstream.S
 	return report, info.Config, nil
 }
 
-// ApplyStreams makes the streams that are missing and changes the settings that can be changed to what the
-// configuration asks for: events that a new retention does not cover are deleted by the server at once. It returns
-// the streams as they are then.
+// ApplyStreams creates the missing streams and sets the settings that can be changed to the configured values. The
+// server deletes events beyond a new, shorter retention at once. ApplyStreams returns the resulting streams.
 func ApplyStreams(ctx context.Context, js jetstream.JetStream, spec StreamSpec) ([]StreamReport, error) {
 	for _, want := range spec.configs() {
 		report, config, err := compareStream(ctx, js, want)
@@ -94,7 +93,7 @@ type streamSetting struct {
 	set  func(to *jetstream.StreamConfig, want jetstream.StreamConfig)
 }
 
-// streamSettings are those that the server lets an existing stream change without touching what it holds.
+// streamSettings are the settings that the server can change without touching stored messages.
 var streamSettings = []streamSetting{
 	{"subjects", func(c jetstream.StreamConfig) string {
 		return strings.Join(slices.Sorted(slices.Values(c.Subjects)), " ")
@@ -131,7 +130,7 @@ var streamSettings = []streamSetting{
 		func(to *jetstream.StreamConfig, want jetstream.StreamConfig) { to.Sources = want.Sources }},
 }
 
-// differences are the settings that differ, those that could lose events among them.
+// differences returns the settings that differ, including those that could lose events.
 func differences(got, want jetstream.StreamConfig) []StreamDifference {
 	found := []StreamDifference{}
 	spec := StreamSpec{MaxAge: want.MaxAge}
@@ -154,7 +153,7 @@ func differences(got, want jetstream.StreamConfig) []StreamDifference {
 	return found
 }
 
-// apply sets what differs and can be changed, and says whether anything did.
+// apply sets the differing settings that can be changed, and reports whether any changed.
 func apply(config *jetstream.StreamConfig, want jetstream.StreamConfig, found []StreamDifference) bool {
 	changed := false
 	for _, s := range streamSettings {
@@ -166,7 +165,7 @@ func apply(config *jetstream.StreamConfig, want jetstream.StreamConfig, found []
 	return changed
 }
 
-// limitOf shows a limit; the server takes 0 and -1 for none.
+// limitOf formats a limit; 0 and -1 mean none to the server.
 func limitOf(n int64) string {
 	if n <= 0 {
 		return "unlimited"

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each setting that can be changed is: shown as it is, changed to what is asked for, and gone from the report.
+// Each changeable setting is reported, changed to the configured value, and then no longer reported.
 func TestApplyStreams(t *testing.T) {
 	for name, edit := range map[string]func(*jetstream.StreamConfig){
 		"max_age":              func(c *jetstream.StreamConfig) { c.MaxAge = 2 * time.Hour },
@@ -51,7 +51,7 @@ func TestApplyStreams(t *testing.T) {
 	}
 }
 
-// What can't be changed without touching what a stream holds is reported and left as it is.
+// A setting that can't change without touching stored messages is reported and not changed.
 func TestApplyStreamsLeavesWhatIsFixed(t *testing.T) {
 	b := openBroker(t)
 	ctx := testContext(t)
@@ -67,7 +67,7 @@ func TestApplyStreamsLeavesWhatIsFixed(t *testing.T) {
 	require.NoError(t, err, "the stream was changed")
 }
 
-// A retention that is asked for later is no silent no-op: a start reports the difference, in either direction.
+// A retention configured later is not silently ignored: a start reports the difference, in either direction.
 func TestProvisionReportsDifferences(t *testing.T) {
 	b := openBroker(t)
 	ctx := testContext(t)

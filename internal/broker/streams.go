@@ -19,15 +19,15 @@ const (
 	// eventsDuplicates is the shortest duplicate window nats-server allows
 	// (2.15 refuses less than 100ms, and takes 0 for its default of 2 minutes).
 	eventsDuplicates = 100 * time.Millisecond
-	// outboxDuplicates covers a crash between a publish and its ack; what comes
-	// later is guarded by the expected last sequence.
+	// outboxDuplicates covers a crash between a publish and its ack; the expected last
+	// sequence guards against later duplicates.
 	outboxDuplicates = 2 * time.Minute
-	// transformSource matches every event subject; literal wildcard subjects
-	// are the ones the server stores past it.
+	// transformSource matches every event subject except literal wildcard subjects,
+	// which the server stores without transforming them.
 	transformSource = "*.*.*"
 )
 
-// eventSubjects are what agents publish, untransformed.
+// eventSubjects are the subjects on which agents publish, untransformed.
 func eventSubjects() []string {
 	return []string{"thread.message.*", "tool.result.*", "message.edited.*"}
 }
@@ -39,12 +39,12 @@ func summarySubjects() []string {
 	}
 }
 
-// transformTarget is where an event is stored: <partition>.<type>.<thread>.
+// transformTarget is the subject under which an event is stored: <partition>.<type>.<thread>.
 func transformTarget(partitions int) string {
 	return fmt.Sprintf("{{partition(%d,3)}}.{{wildcard(1)}}.{{wildcard(2)}}.{{wildcard(3)}}", partitions)
 }
 
-// PartitionOf is the partition that the server's transform stores a thread's token under.
+// PartitionOf returns the partition to which the server's transform maps a thread's token.
 func PartitionOf(token string, partitions int) int {
 	h := fnv.New32a()
 	h.Write([]byte(token))
@@ -57,23 +57,23 @@ func PartitionLane(partition int) Lane {
 }
 
 // StrayLane is the lane of the events that were published to literal wildcard
-// subjects, which the server stores past the partition transform.
+// subjects, which the server stores without the partition transform.
 func StrayLane() Lane { return Lane{Name: "strays", Filters: eventSubjects()} }
 
-// StreamSpec is what Provision makes and checks.
+// StreamSpec is what Provision creates and checks.
 type StreamSpec struct {
-	// Partitions of EVENTS, 1 to 1024. Fixed once the stream is made.
+	// Partitions of EVENTS, 1 to 1024. Fixed once the stream exists.
 	Partitions int
-	// MaxAge of events (the configuration's retention.events). 0 keeps all.
+	// MaxAge of events (the configuration's retention.events). 0: no limit.
 	MaxAge time.Duration
-	// Replicas of a stream that is made. Default 1.
+	// Replicas of a stream that is created. Default 1.
 	Replicas int
-	// CheckOnly makes nothing: a missing stream is an error.
+	// CheckOnly creates nothing: a missing stream is an error.
 	CheckOnly bool
 }
 
-// configs are the three streams as Provision makes them. Deletes and purges stay
-// possible: whoever audits must be able to try tampering, and the chain shows it.
+// configs are the three streams as Provision creates them. Deletes and purges stay
+// possible: an auditor must be able to try tampering, which the chain reveals.
 func (s StreamSpec) configs() []jetstream.StreamConfig {
 	events := s.base(StreamEvents, eventSubjects(), eventsDuplicates)
 	events.Description = "what agents publish: the log of truth"
@@ -94,7 +94,7 @@ func (s StreamSpec) base(name string, subjects []string, duplicates time.Duratio
 		Subjects:           subjects,
 		Retention:          jetstream.LimitsPolicy,
 		Storage:            jetstream.FileStorage,
-		Discard:            jetstream.DiscardOld, // never comes to it: there is no limit but MaxAge
+		Discard:            jetstream.DiscardOld, // never applies: there is no limit but MaxAge
 		MaxMsgs:            -1,
 		MaxBytes:           -1,
 		MaxMsgsPerSubject:  -1,

@@ -11,11 +11,11 @@ import (
 )
 
 // Subscriber is a Watermill Subscriber whose acks mean applied, not durable:
-// see Lanes for how durability follows. Each lane has one goroutine and one
-// message in flight; the next is handed out when that one was acked.
+// Lanes describes how durability follows. Each lane has one goroutine and one
+// message in flight; the next is handed out when that one is acked.
 //
 // Consuming starts with the first Subscribe and ends with Close: cancelling the
-// context of a Subscribe closes that output alone. Close does not touch the
+// context of a Subscribe closes only that output. Close does not touch the
 // connection.
 type Subscriber struct {
 	js     jetstream.JetStream
@@ -32,7 +32,7 @@ type Subscriber struct {
 	created time.Time // of the stream, when consuming started
 }
 
-// NewSubscriber checks cfg; it does not talk to the server yet.
+// NewSubscriber checks cfg; it does not contact the server yet.
 func NewSubscriber(js jetstream.JetStream, cfg SubscriberConfig) (*Subscriber, error) {
 	cfg = cfg.WithDefaults()
 	if err := cfg.validate(); err != nil {
@@ -44,8 +44,8 @@ func NewSubscriber(js jetstream.JetStream, cfg SubscriberConfig) (*Subscriber, e
 	}, nil
 }
 
-// Subscribe returns the output for topic. The output is closed when ctx ends,
-// on Close, and when consuming failed (see Failed). Several outputs for one
+// Subscribe returns the output for topic. It is closed when ctx ends,
+// on Close, and when consuming fails (see Failed). Several outputs for one
 // topic share its messages.
 func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	s.mu.Lock()
@@ -61,7 +61,7 @@ func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	return s.topics.add(ctx, topic), nil
 }
 
-// start begins consuming. ctx bounds the questions at the start only: the lanes
+// start begins consuming. ctx bounds only the requests at the start: the lanes
 // outlive the Subscribe that started them.
 func (s *Subscriber) start(ctx context.Context) error {
 	state, err := StateOf(ctx, s.js, s.cfg.Stream)
@@ -96,8 +96,8 @@ func (s *Subscriber) lanes() ([]*lane, error) {
 	return lanes, nil
 }
 
-// run owns the goroutines of the feed and the lanes. Outputs close only after the last Flush, so
-// that whoever sees them closed sees everything durable that will be.
+// run owns the goroutines of the feed and the lanes. Outputs close only after the last Flush: when an output is closed,
+// durability has reached its final state.
 func (s *Subscriber) run(ctx context.Context, f *feed) {
 	defer close(s.done)
 	var wg sync.WaitGroup
@@ -118,7 +118,7 @@ func (s *Subscriber) run(ctx context.Context, f *feed) {
 	s.topics.close()
 }
 
-// fail stops all lanes and reports err, the first time.
+// fail stops all lanes and reports the first error.
 func (s *Subscriber) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +143,8 @@ func (s *Subscriber) Err() error {
 
 // Close stops handing out messages, cancels the contexts of those in flight,
 // waits until their handlers are done (CloseTimeout at most), flushes every
-// lane, closes the outputs and returns. Call it also when a Router has closed
-// its outputs already: only its return says that everything acked is durable.
+// lane, closes the outputs and returns. Call it even if a Router has already closed
+// its outputs: only its return guarantees that everything acked is durable.
 func (s *Subscriber) Close() error {
 	s.mu.Lock()
 	s.closed = true

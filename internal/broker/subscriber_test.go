@@ -26,7 +26,7 @@ func newSubscriber(t testing.TB, b *Broker, lanes Lanes, edit ...func(*Subscribe
 	return s
 }
 
-// collector subscribes the three topics and records what comes, in order.
+// collector subscribes to the three topics and records messages in order.
 type collector struct {
 	mu      sync.Mutex
 	got     []Delivery
@@ -141,7 +141,7 @@ func TestRepeatedHeadersKeepAllValues(t *testing.T) {
 func TestEverythingAckedIsFlushedWhenIdle(t *testing.T) {
 	b := provisioned(t, 1)
 	lanes := newMemoryLanes(allLanes(1)...)
-	s := newSubscriber(t, b, lanes, func(c *SubscriberConfig) { c.BatchWait = time.Hour }) // nothing waits for company
+	s := newSubscriber(t, b, lanes, func(c *SubscriberConfig) { c.BatchWait = time.Hour }) // a single event does not wait for a batch
 	collect(t, s, nil)
 	for i := range 5 {
 		seq := publish(t, b, "tool.result.t", fmt.Sprint(i))

@@ -13,31 +13,31 @@ type SubscriberConfig struct {
 	// Stream to consume.
 	Stream string
 	// Topic maps a stored subject to the Watermill topic it is delivered on. It
-	// must map every subject that a lane's filters let through: a message on a
-	// topic that is never subscribed holds up its lane.
+	// must map every subject that matches a lane's filters: a message on a
+	// topic without a subscriber blocks its lane.
 	Topic func(subject string) string
-	// Lanes to consume, and where each stands.
+	// Lanes to consume, and their positions.
 	Lanes Lanes
 	// BatchMessages is how many acked messages (and turns) make a batch full. Default 512.
 	BatchMessages int
-	// BatchWait is how old a batch may become in a pause where the stream is
-	// known to hold more; where it is not, a pause ends the batch at once. Default 5ms.
+	// BatchWait is the maximum age of a batch in a pause if the stream is
+	// known to hold more; otherwise a pause ends the batch at once. Default 5ms.
 	BatchWait time.Duration
 	// PrefetchMessages is how many messages may wait in one lane. Default 512.
 	PrefetchMessages int
 	// PrefetchBytes is how many bytes of message bodies may wait in all lanes
-	// together; one message always may. Default 16 MiB.
+	// together; a single message always may. Default 16 MiB.
 	PrefetchBytes int
 	// RetryWait is the pause before a nacked message is handed out again; it
 	// doubles up to RetryMaxWait. Defaults 10ms and 1s.
 	RetryWait, RetryMaxWait time.Duration
 	// CloseTimeout bounds how long Close waits for a handler. Default 30s.
 	CloseTimeout time.Duration
-	// Missing is told of what the stream should give out and does not; nil: nobody wants to know. It is called only
-	// where there is more than one lane: one alone is filtered, and can't tell.
+	// Missing is called for messages that the stream should return and does not; nil: no reports. It is called only with
+	// more than one lane: a single lane reads with a filter, which hides gaps.
 	Missing func(Missing)
-	// Resumed is called when delivery was interrupted, before anything more is handed out; nil: not at all. An error that
-	// is ErrStreamLost ends consuming, any other has it called again.
+	// Resumed is called after an interrupted delivery, before another message is handed out; nil: no call. If its error
+	// is ErrStreamLost, consuming ends; any other error makes it a retry.
 	Resumed func(context.Context) error
 	// Logger for reconnects and retries.
 	Logger zerolog.Logger

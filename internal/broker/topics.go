@@ -9,8 +9,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// topics are the outputs that lanes hand messages to. Lanes read a snapshot
-// without a lock; changes are rare and copy it.
+// topics are the outputs to which lanes send messages. Lanes read a snapshot
+// without a lock; a change, which is rare, copies it.
 type topics struct {
 	mu       sync.Mutex // for changes
 	stopping bool
@@ -20,11 +20,10 @@ type topics struct {
 // outputs is one immutable snapshot.
 type outputs struct {
 	byTopic map[string][]*output
-	changed chan struct{} // closed when a newer snapshot stands
+	changed chan struct{} // closed when a newer snapshot exists
 }
 
-// output is what one Subscribe returned. Its context is kept because Watermill
-// wants every message's context to descend from the one given to Subscribe.
+// output is the result of one Subscribe.
 type output struct {
 	ctx    context.Context //nolint:containedctx // Watermill wants each message's context to descend from it
 	cancel context.CancelFunc
@@ -62,8 +61,8 @@ func (t *topics) change(edit func(map[string][]*output)) {
 	close(old.changed)
 }
 
-// remove closes an output whose context has ended. Once the lanes are being
-// stopped that is left to close, which comes after the last Flush.
+// remove closes an output whose context has ended. Once the lanes are
+// stopping, close does that, after the last Flush.
 func (t *topics) remove(topic string, o *output) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +94,7 @@ func (t *topics) each(do func(*output)) {
 	}
 }
 
-// close waits for senders, which give up because the context has ended.
+// close waits for senders, which return because the context has ended.
 func (o *output) close() {
 	o.cancel()
 	o.mu.Lock()

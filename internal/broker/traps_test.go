@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each test here is a way in which a Watermill subscriber for NATS has been seen to fail.
+// Each test here reproduces a known failure of Watermill subscribers for NATS.
 
-// threadIn returns a thread id that the server puts into the partition.
+// threadIn returns a thread id that the server maps to the partition.
 func threadIn(t testing.TB, b *Broker, partition string) string {
 	t.Helper()
 	r := NewLogReader(b.JetStream(), StreamEvents)
@@ -33,8 +33,8 @@ func threadIn(t testing.TB, b *Broker, partition string) string {
 	return ""
 }
 
-// A watermill-nats handler that outlasts the ack timeout gets company: the next
-// message is handed out while it runs. Here lane p0 stands still, while 300
+// A watermill-nats handler that outlasts the ack timeout runs concurrently with
+// the next message's. Here lane p0 is blocked while 300
 // events of lane p1 pass.
 func TestNothingIsHandedOutBehindARunningHandler(t *testing.T) {
 	b := provisioned(t, 2)
@@ -43,7 +43,7 @@ func TestNothingIsHandedOutBehindARunningHandler(t *testing.T) {
 	require.NoError(t, err)
 	lanes := newMemoryLanes(allLanes(2)...)
 	for _, l := range lanes.lanes {
-		lanes.positions[l.Name] = state.Last // behind the probes
+		lanes.positions[l.Name] = state.Last // after the probes
 	}
 	for i := range 300 {
 		publish(t, b, eventTopics[i%3]+"."+slow, "x")
@@ -124,7 +124,7 @@ func TestCloseWhileSending(t *testing.T) {
 	}
 }
 
-// watermill-nats closes a connection that it was given.
+// watermill-nats closes a connection that it does not own.
 func TestTheConnectionIsNotOurs(t *testing.T) {
 	b := provisioned(t, 1)
 	s := newSubscriber(t, b, newMemoryLanes(allLanes(1)...))
@@ -167,8 +167,8 @@ func TestEqualPayloadsAreTwoMessages(t *testing.T) {
 	require.Equal(t, []uint64{first, second}, []uint64{got[0].Seq, got[1].Seq})
 }
 
-// The Router cancels message contexts when it closes, and returns without having
-// closed the subscriber when its own context ends. Neither may cost a Flush.
+// The Router cancels message contexts when it closes, and returns without closing
+// the subscriber when its own context ends. Neither may lose a Flush.
 func TestRouterCloseLosesNoFlush(t *testing.T) {
 	b := provisioned(t, 4)
 	const events = 600
@@ -193,8 +193,8 @@ func TestRouterCloseLosesNoFlush(t *testing.T) {
 	}
 }
 
-// runRouter runs a Router until it has handled stopAfter events (0: all there
-// are) and ends it by its context.
+// runRouter runs a Router until it has handled stopAfter events (0: all of
+// them) and ends it through its context.
 func runRouter(t *testing.T, b *Broker, lanes *memoryLanes, stopAfter int64, handle func(seq uint64)) {
 	t.Helper()
 	lanes.mu.Lock()
@@ -265,7 +265,7 @@ func requireOnceInOrder(t *testing.T, got []Delivery, n int) {
 	require.Len(t, seen, n)
 }
 
-// A server that goes away and comes back, with the same streams.
+// A server stops and restarts with the same streams.
 func TestServerRestartInTheMiddle(t *testing.T) {
 	r := newRestartable(t)
 	b := r.client(t)
@@ -318,8 +318,8 @@ func reconnected(t *testing.T, b *Broker) error {
 	}
 }
 
-// A stream that is deleted, or deleted and made anew, is not the stream that the
-// positions were taken from.
+// A stream that is deleted, or deleted and recreated, is not the stream that the
+// positions refer to.
 func TestLostStreamIsFatal(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		t.Run(fmt.Sprintf("made anew %t", again), func(t *testing.T) {

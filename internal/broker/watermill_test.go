@@ -17,8 +17,8 @@ import (
 	"precis/internal/race"
 )
 
-// suite gives each test of Watermill's suite a stream of its own, made when its
-// first pair is: a lane is the whole stream, so tests must not share one.
+// suite gives each test of Watermill's suite its own stream, created with its
+// first pair: a lane is the whole stream, so tests must not share one.
 type suite struct {
 	broker *Broker
 	// shared: all subscribers of one test resume from one durable position, as
@@ -32,7 +32,7 @@ type suite struct {
 
 func (s *suite) pair(t *testing.T) (message.Publisher, message.Subscriber) {
 	name, lanes := s.stream(t)
-	// No close at the end of the test: the suite closes what it wants closed.
+	// No close at the end of the test: the suite closes what it needs closed.
 	p, err := NewPublisher(s.broker.Conn(), PublisherConfig{
 		Subject:    func(topic string, _ *message.Message) string { return name + "." + topic },
 		AckTimeout: time.Second,
@@ -41,7 +41,7 @@ func (s *suite) pair(t *testing.T) (message.Publisher, message.Subscriber) {
 	sub, err := NewSubscriber(s.broker.JetStream(), SubscriberConfig{
 		Stream: name, Lanes: lanes,
 		Topic: func(subject string) string { _, topic, _ := strings.Cut(subject, "."); return topic },
-		// The suite nacks hundreds of times, and closes with a message unacked.
+		// The suite nacks hundreds of times, and closes with an unacked message.
 		RetryWait: time.Millisecond, RetryMaxWait: time.Millisecond, CloseTimeout: 100 * time.Millisecond,
 	})
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func (s *suite) pair(t *testing.T) (message.Publisher, message.Subscriber) {
 }
 
 // topicIDs makes message ids unique in the stream: the suite publishes the same
-// UUIDs on several topics, and JetStream's duplicate window knows no topics.
+// UUIDs on several topics, and JetStream's duplicate window ignores topics.
 type topicIDs struct{ message.Publisher }
 
 func (p topicIDs) Publish(topic string, messages ...*message.Message) error {
