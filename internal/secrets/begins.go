@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// beginsWithAny says whether each match of an expression begins with a keyword.
+// beginsWithAny reports whether every match of an expression begins with one of the keywords.
 func beginsWithAny(re *syntax.Regexp, keywords []string) bool {
 	texts, _ := beginnings(re)
 	for _, text := range texts {
@@ -16,8 +16,8 @@ func beginsWithAny(re *syntax.Regexp, keywords []string) bool {
 	return true
 }
 
-// namesOf are the keywords of a rule for `name = value`: gitleaks's where a name begins with each of them, else the
-// names. Some of its rules have what values begin with for keywords.
+// namesOf returns the keywords of a rule for `name = value`: gitleaks's if each begins a name, else the names
+// themselves. Some of its rules use the beginnings of values as keywords.
 func namesOf(re *syntax.Regexp, keywords []string) []string {
 	if beginsWithAny(re, keywords) {
 		return keywords
@@ -35,14 +35,14 @@ func hasAnyPrefix(text string, prefixes []string) bool {
 	return false
 }
 
-// Beginnings are followed as long as they are few.
+// beginnings stops once there are too many.
 const (
 	mostBeginnings = 64
 	mostOfAClass   = 4
 )
 
-// beginnings are what the matches of an expression can begin with, in lower case, and whether these are the matches
-// to their end.
+// beginnings returns what the matches of an expression can begin with, in lower case, and whether these are complete
+// matches.
 func beginnings(re *syntax.Regexp) (texts []string, whole bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -68,7 +68,7 @@ func beginnings(re *syntax.Regexp) (texts []string, whole bool) {
 	}
 }
 
-// membersOf lists a small class, given as pairs of first and last.
+// membersOf lists a small class, given as pairs of first and last rune.
 func membersOf(pairs []rune) (texts []string, whole bool) {
 	seen := map[string]bool{}
 	for i := 0; i < len(pairs); i += 2 {

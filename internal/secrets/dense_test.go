@@ -7,7 +7,7 @@ import (
 	"precis/internal/race"
 )
 
-// dense are pieces that cost much to look at where nothing else stands in a text.
+// dense are pieces that are expensive to search in a text made of nothing else.
 var dense = []string{
 	"password=", "passwd=passwd=", "token:", "secret=", "api_key=", "access_key=", "key", "key=", "key = ", "PASSWORD=", "A_PASSWORD=",
 	"password='", "password = ", "password=s3cr3t99\n", "passphrase=\"s3cret word\"", "-password ", "login a password ",
@@ -21,8 +21,7 @@ func repeated(piece string, length int) string {
 	return strings.Repeat(piece, length/len(piece)+1)[:length]
 }
 
-// Nobody can make a partition wait with a text: what expressions read of it is bounded by its length, and so is
-// what they find.
+// No text can block a partition: the work of expressions is bounded by its length, and so is what they find.
 func TestWorkIsBoundedByTheText(t *testing.T) {
 	race.Slow(t)
 	m := masker(t)
@@ -43,7 +42,7 @@ func TestWorkIsBoundedByTheText(t *testing.T) {
 	}
 }
 
-// What there was no budget for is masked: a secret can't be hidden behind a wall of names.
+// Text beyond the budget is masked: a secret can't hide behind a wall of names.
 func TestASecretBehindAWallIsMasked(t *testing.T) {
 	race.Slow(t)
 	m := masker(t)
@@ -59,7 +58,7 @@ func TestASecretBehindAWallIsMasked(t *testing.T) {
 	}
 }
 
-// A configuration of nothing but secrets is read to its end, and only they are masked.
+// A configuration of nothing but secrets is read to its end, and only the secrets are masked.
 func TestARealFileOfSecretsIsRead(t *testing.T) {
 	m := masker(t)
 	line := "export SERVICE_API_KEY=" + letters(32, alnum) + " # from https://vault.local/secret/key token: none\n" +
@@ -73,7 +72,7 @@ func TestARealFileOfSecretsIsRead(t *testing.T) {
 	}
 }
 
-// Rules whose keyword is no part of the name that their expression begins with are looked for around it.
+// A rule whose keyword is not part of the name at the start of its expression is searched around the keyword.
 func TestAKeywordInTheValue(t *testing.T) {
 	m := masker(t)
 	for _, text := range []string{

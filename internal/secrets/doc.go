@@ -1,23 +1,22 @@
 // Package secrets finds keys, tokens and passwords in text, and masks them.
 //
-// What a secret looks like is gitleaks's knowledge: its rules, keywords, entropy limits and allow lists
-// are taken from its configuration package, so that a newer version brings newer rules. What is done with
-// them is ours. gitleaks's own detector is made for files in repositories: it runs each expression over
-// the whole text (1.7 MB/s on tool outputs), skips what is marked "gitleaks:allow" by whoever wrote the
-// text, wants a quote, a blank or a line end behind a token, and links decompressors for a dozen archive
-// formats. Here an expression is run only around its keywords, and a token ends where no more of its
-// characters follow. Three kinds of rules are ours: tokens known by how they begin, however much of them is
-// left (tokens.go), values known by their name or place (own.go), and known secrets by their value (values.go).
+// The knowledge of what secrets look like is gitleaks's: rules, keywords, entropy limits and allow lists come from its
+// configuration package, so that a newer version brings newer rules. The search is our own. gitleaks's detector is
+// made for files in repositories: it runs each expression over the whole text (1.7 MB/s on tool outputs), skips
+// text that its author marks "gitleaks:allow", requires a quote, a blank or a line end after a token, and links
+// decompressors for a dozen archive formats. Here an expression runs only around its keywords, and a token ends at the
+// first character that can't be part of it. Three kinds of rules are our own: tokens known by their beginning, even if
+// truncated (tokens.go), values known by their name or place (own.go), and known secrets by their value (values.go).
 //
-// A Masker is made once, in 20 ms, and is safe for concurrent use.
+// A Masker is built once, in 20 ms, and is safe for concurrent use.
 //
 // Invariants, held by tests and fuzzing:
-//   - masking never lengthens a text, in characters or in bytes, and leaves no more lines than it had;
-//   - a masked text is left as it is;
+//   - masking never lengthens a text, in characters or in bytes, and never adds lines;
+//   - masking a masked text changes nothing;
 //   - no kind in package samples leaks 8 characters, and none of its look-alikes is masked;
-//   - what expressions read of a text is bounded by its length. Where names stand so densely that it is not
-//     enough (`secret=secret=…`), what could not be looked at is masked whole: `[masked:unread]`.
+//   - the text that expressions read is bounded by the text's length. If names are so dense that the budget runs out
+//     (`secret=secret=…`), the unread rest is masked whole: `[masked:unread]`.
 //
-// Limits: a secret that looks like nothing (a short word without a name beside it, the middle of a private key)
-// is not found. Rules that need a file's name are left out. Text that is encoded (base64 of a whole file) is not decoded.
+// Limits: a secret without any mark (a short word without a name beside it, the middle of a private key) is not found.
+// Rules that need a file name are left out. Encoded text (base64 of a whole file) is not decoded.
 package secrets

@@ -11,8 +11,8 @@ import (
 	"precis/events"
 )
 
-// MaskEvent returns an event without its secrets, as summaries are made from it: in the content, in the calls'
-// arguments and in tools' names. The event itself stays as it is.
+// MaskEvent returns a copy of an event for summaries, with secrets masked in the content, in the calls' arguments and in
+// tool names. It does not change the event itself.
 func MaskEvent(ev *events.Event, mask func(string) string) *events.Event {
 	masked := *ev
 	if ev.Edit != nil {
@@ -32,9 +32,9 @@ func MaskEvent(ev *events.Event, mask func(string) string) *events.Event {
 	return &masked
 }
 
-// MaskJSON masks the strings of a JSON value: each by itself, without JSON's escapes, beside its name, and beside the
-// string before it in an array, as commands have their arguments. A string that holds JSON is masked as what it holds.
-// What is not JSON is masked as text.
+// MaskJSON masks the strings of a JSON value: each one separately and without JSON's escapes, together with its name, or
+// with the previous string of an array, as in a command's arguments. A string that contains JSON is masked as that JSON.
+// Text that is not valid JSON is masked as text.
 func MaskJSON(v jsontext.Value, mask func(string) string) jsontext.Value {
 	if len(bytes.TrimSpace(v)) == 0 {
 		return v
@@ -51,7 +51,7 @@ type jsonMask struct {
 	dec  *jsontext.Decoder
 	enc  *jsontext.Encoder
 	mask func(string) string
-	// before is the name that the next string belongs to, or the string before it in an array.
+	// before is the name of the next string, or the previous string in an array.
 	before string
 }
 
@@ -96,7 +96,7 @@ func (w *jsonMask) text(s string, inArray bool) string {
 	if w.before == "" {
 		return s
 	}
-	// The name or the option decides what some values are: as JSON has them, and as an assignment or a command has them.
+	// Some values are secrets only by their name or option: try the JSON form, and the form of an assignment or command.
 	forms := [][2]string{{`"` + w.before + `":"`, `"`}, {w.before + `="`, `"`}}
 	if inArray {
 		forms = [][2]string{{w.before + " ", ""}}

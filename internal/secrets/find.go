@@ -14,8 +14,8 @@ type Masker struct {
 	values []string // of known secrets
 }
 
-// Load reads the rules, once a process (some 40 ms): all have the same masker. It fails only where gitleaks's
-// configuration does not read, which a test would see.
+// Load reads the rules once per process (some 40 ms); all callers share the masker. It fails only if gitleaks's
+// configuration can't be read, which tests would reveal.
 var Load = sync.OnceValues(load)
 
 func load() (*Masker, error) {
@@ -27,16 +27,16 @@ func load() (*Masker, error) {
 	return &Masker{rules: rules, index: indexOf(rules)}, nil
 }
 
-// Finding is a secret in a text, by bytes.
+// Finding is a secret in a text, in byte offsets.
 type Finding struct {
 	Rule       string
 	Start, End int
 }
 
-// window is a stretch of text in which a rule's expression is run.
+// window is a range of text in which a rule's expression runs.
 type window struct{ start, end int }
 
-// Find gives the secrets in a text in order; none overlap.
+// Find returns the secrets in a text, in order and without overlaps.
 func (m *Masker) Find(text string) []Finding { return merged(m.search(text).found) }
 
 func (m *Masker) search(text string) *search {
@@ -44,7 +44,7 @@ func (m *Masker) search(text string) *search {
 		rules: m.rules, text: text, folded: fold(text), behind: make([]int, len(m.rules)), around: make(map[int][]window),
 	}
 	m.index.each(s.folded, s.keyword)
-	for i := range m.rules { // in their order: what is left unread must not depend on chance
+	for i := range m.rules { // in order: what remains unread must be deterministic
 		for _, w := range s.around[i] {
 			s.look(&m.rules[i], w)
 		}
@@ -55,7 +55,7 @@ func (m *Masker) search(text string) *search {
 	return s
 }
 
-// around is the window of a keyword.
+// around returns the window of a keyword.
 func (r *rule) around(at, end, length int) window {
 	w := window{max(0, at-r.reach), min(length, end+r.reach)}
 	if r.first {
@@ -64,7 +64,7 @@ func (r *rule) around(at, end, length int) window {
 	return w
 }
 
-// widened adds a window to those before it; keywords come in order, so only the last can meet it.
+// widened adds a window; keywords come in order, so it can only overlap the last one.
 func (r *rule) widened(ws []window, w window) []window {
 	if n := len(ws); n > 0 && w.start <= ws[n-1].end {
 		if !r.apart {
@@ -76,10 +76,10 @@ func (r *rule) widened(ws []window, w window) []window {
 	return append(ws, w)
 }
 
-// match is where an expression matched, and the secret in it.
+// match is the range of an expression's match, and that of the secret in it.
 type match struct{ from, to, start, end int }
 
-// in gives a rule's matches in a window that may be secrets.
+// in returns a rule's matches in a window that may be secrets.
 func (r *rule) in(text string, w window) []match {
 	var out []match
 	part := text[w.start:w.end]
@@ -99,7 +99,7 @@ func (r *rule) in(text string, w window) []match {
 	return out
 }
 
-// allows says whether an allow list lets a match go.
+// allows reports whether an allow list excludes a match.
 func (r *rule) allows(text string, m match) bool {
 	if r.named {
 		m.from = nameStart(text, m.from)
@@ -107,7 +107,7 @@ func (r *rule) allows(text string, m match) bool {
 	return r.allowed(text[m.start:m.end], text[m.from:m.to], lineAround(text, m.start, m.end))
 }
 
-// runLength is how much longer a secret is that was cut by its window: all that tokens are made of.
+// runLength returns by how much a secret continues beyond its window: all following characters that tokens consist of.
 func runLength(rest string) int {
 	return len(rest) - len(strings.TrimLeft(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_.-%~"))
 }
@@ -116,7 +116,7 @@ func isQuote(text string, at int) bool {
 	return at >= 0 && strings.IndexByte("\"'`", text[at]) >= 0
 }
 
-// maxLine bounds what of a line an allow list sees, or one endless line would be read for each finding.
+// maxLine bounds the part of a line that allow lists see; otherwise an endless line would be read for each finding.
 const maxLine = 512
 
 func lineAround(text string, start, end int) string {
@@ -130,8 +130,8 @@ func lineAround(text string, start, end int) string {
 	return before + text[start:end] + after
 }
 
-// merged sorts findings and joins those that overlap. The name of the more telling rule stays: a generic
-// one says least.
+// merged sorts findings and joins overlapping ones. The more specific rule's name stays: a generic one is the least
+// specific.
 func merged(found []Finding) []Finding {
 	slices.SortFunc(found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(a.Rule, b.Rule))

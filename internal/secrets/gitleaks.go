@@ -8,7 +8,7 @@ import (
 	"github.com/zricethezav/gitleaks/v8/config"
 )
 
-// gitleaksRules are gitleaks's, without those that ask for a file's name or for a second finding nearby.
+// gitleaksRules are gitleaks's rules, except those that need a file name or a second finding nearby.
 func gitleaksRules() ([]rule, error) {
 	var raw config.ViperConfig
 	if err := toml.Unmarshal([]byte(config.DefaultConfig), &raw); err != nil {
@@ -29,9 +29,9 @@ func gitleaksRules() ([]rule, error) {
 	return out, nil
 }
 
-// named are the beginnings of gitleaks's rules of the kind `name = value`: what may stand before the keyword in
-// the name. Looked for in all of a text, it makes up nine tenths of the work; it matters to allow lists only, so
-// it is looked for once a match is found (nameStart).
+// named are the prefixes of gitleaks's `name = value` rules: what may precede the keyword in the name. Searching
+// them in the whole text is nine tenths of the work, and only allow lists use them, so they are matched after
+// a finding (nameStart).
 var named = []struct{ prefix, flags string }{
 	{`(?i)[\w.-]{0,50}?`, `(?i)`},
 	{`[\w.-]{0,50}?(?i:[\w.-]{0,50}?`, `(?i:`},
@@ -52,8 +52,8 @@ func ruleOf(r config.Rule, allowed func(secret, match, line string) bool) rule {
 	return out
 }
 
-// gitleaks's rules end with what may stand behind a token in a source file. In tool outputs and in what was cut off
-// anything may: a token that betrays itself by how it begins ends where no more of its characters follow.
+// gitleaks's rules end with what may follow a token in a source file. In tool outputs and truncated text anything may
+// follow: a token known by its beginning ends at the first character that can't be part of it.
 const (
 	ending    = "(?:[\\x60'\"\\s;]|\\\\[nr]|$)"
 	anyEnding = `(?:[^0-9A-Za-z_]|$)`
@@ -78,7 +78,7 @@ func isNameByte(c byte) bool {
 	return c == '.' || c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// allowedBy applies allow lists as gitleaks does where there is neither a commit nor a path.
+// allowedBy applies allow lists as gitleaks does without a commit and a path.
 func allowedBy(lists ...[]*config.Allowlist) func(secret, match, line string) bool {
 	return func(secret, match, line string) bool {
 		for _, some := range lists {
@@ -106,7 +106,7 @@ func allows(a *config.Allowlist, secret, match, line string) bool {
 		return byRegex || byWord
 	}
 	if len(a.Paths) > 0 || len(a.Commits) > 0 {
-		return false // it asks for what there is not
+		return false // it requires a commit or a path
 	}
 	return (byRegex || len(a.Regexes) == 0) && (byWord || len(a.StopWords) == 0)
 }

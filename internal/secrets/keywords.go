@@ -2,14 +2,14 @@ package secrets
 
 import "slices"
 
-// index finds all rules' keywords in one pass: by a hash of their first three bytes, then by comparing.
+// index finds the keywords of all rules in one pass: by a hash of their first three bytes, then by comparison.
 type index struct {
 	first   [1 << hashBits]uint16 // bucket + 1
 	buckets [][]keyword
 }
 
-// hashBits makes a table that stays in a processor's cache and is nearly empty, so that most places of a text cost
-// one look.
+// hashBits gives a table that fits a CPU cache and is nearly empty, so that most positions of a text need one
+// lookup.
 const hashBits = 16
 
 func hashOf(a, b, c byte) uint32 {
@@ -42,7 +42,7 @@ func indexOf(rules []rule) *index {
 			x.add(hashOf(text[0], text[1], text[2]), k)
 			continue
 		}
-		for c := range 256 { // what may come third
+		for c := range 256 { // any third byte
 			x.add(hashOf(text[0], text[1], byte(c)), k)
 		}
 	}
@@ -61,7 +61,7 @@ func (x *index) add(hash uint32, k keyword) {
 	}
 }
 
-// each calls found for every keyword in the text, which is in lower case. One of two bytes at its very end can't
+// each calls found for every keyword in the text, which is in lower case. A two-byte keyword at the very end can't
 // begin a secret.
 func (x *index) each(folded []byte, found func(at, end int, rules []int)) {
 	for i := 0; i+2 < len(folded); i++ {
@@ -77,7 +77,7 @@ func (x *index) each(folded []byte, found func(at, end int, rules []int)) {
 	}
 }
 
-// fold is the text in lower case, ASCII alone, so that positions stay what they are.
+// fold returns the text in lower case; it changes only ASCII, so that offsets stay the same.
 func fold(text string) []byte {
 	b := []byte(text)
 	for i, c := range b {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// valueEnd is where a value without quotes ends: before what closes what it stands in, and before the next pair of
-// a list, a query or a connection string. One in quotes ends with them.
+// valueEnd returns the end of an unquoted value: before a closing bracket of its surroundings, and before the next pair
+// of a list, a query or a connection string. A quoted value ends with its quotes.
 func valueEnd(s string, quoted bool) int {
 	if quoted {
 		return len(s)
@@ -20,7 +20,7 @@ func valueEnd(s string, quoted bool) int {
 
 var nextPair = regexp.MustCompile(`[,;|][A-Za-z][a-z_. -]{2,40}[=:]|(?:\\u0026|&(?:amp;)?)[A-Za-z]\w*=|</|\\[nrt"']`)
 
-// isPlaceholder says whether documentation, a template or a program writes this where a secret would stand.
+// isPlaceholder reports whether a value is what documentation, templates or programs write in place of a secret.
 func isPlaceholder(s string) bool {
 	if reference.MatchString(s) {
 		return true
@@ -36,13 +36,13 @@ func isPlaceholder(s string) bool {
 
 var placeholders = []string{"password", "passwd", "secret", "changeme", "example", "placeholder", "redacted", "masked", "your-", "your_", "xxxx", "****", "..."}
 
-// reference is a value that stands somewhere else: a variable, a command's output, a template's field, a mark.
+// reference is a value that refers elsewhere: a variable, a command's output, a template's field, a mark.
 var reference = regexp.MustCompile(`^(?:\$\{|\{\{|<%|%\{|\$\([A-Za-z_./]+(?:\)|$)|\$[A-Za-z_]\w*$|<[^<>]*>?$|\{[\w.]*\}?$|%[A-Za-z_]\w*%?$|%\(\w+\)s|\[[\w: .-]*\]?$|\[masked|\*+$|@[\w./]+$)`)
 
-// describing are the words that stand for a value where one is described.
+// describing are words that describe a value instead of giving it.
 var describing = strings.Fields("string strings str text varchar boolean number integer required optional hidden disabled enabled unknown invalid incorrect missing undefined nullable default input field value values false true none null nil")
 
-// saysWhatItIs says whether a value is the description of one: `password: "string"`, `required|min:8`.
+// saysWhatItIs reports whether a value is a description: `password: "string"`, `required|min:8`.
 func saysWhatItIs(s string) bool {
 	word := s
 	if i := strings.IndexAny(s, "|,:;?!()[] "); i > 0 {
@@ -53,7 +53,8 @@ func saysWhatItIs(s string) bool {
 
 var dotted = regexp.MustCompile(`^[A-Za-z_]\w*(?:\??\.\w+)+[,;)]*$`)
 
-// looksChosen: a letter beside a digit or a sign that no name has, and neither a path nor a field of something.
+// looksChosen reports whether a value has a letter and a digit or a sign that no name has, and is neither a path nor a
+// field reference.
 func looksChosen(s string) bool {
 	folded := strings.ToLower(s)
 	switch {
@@ -65,17 +66,17 @@ func looksChosen(s string) bool {
 	return strings.ContainsAny(folded, "abcdefghijklmnopqrstuvwxyz") && strings.ContainsAny(s, "0123456789!@#%^*~+?")
 }
 
-// code is a name that is called, indexed or looked up, and what follows it.
+// code is a name that is called, indexed or dereferenced, and what follows it.
 var code = regexp.MustCompile(`^[!&*]?[A-Za-z_][\w.]*(?:\((?:[\w.,"' *&\[\]-]*\)[.\w()\[\]]*|[\w.,]*,|)|\[(?:\w*\](?:[.(].*)?)?|::\w.*|->\w.*)[,;:)}]*$`)
 
-// isCode says whether a value without quotes is code, seen with what stands behind it.
+// isCode reports whether an unquoted value is code, judged with the text that follows it.
 func isCode(secret, match string) bool {
 	i := strings.Index(match, secret)
 	return i > 0 && strings.IndexByte("\"'`", match[i-1]) < 0 && code.MatchString(match[i:])
 }
 
-// phraseEnd is where a phrase ends that may go on into the text behind it: of a mnemonic's words, as many as one can
-// have and none that sentences have; else the line.
+// phraseEnd returns the end of a phrase that may run on into the following text: for a mnemonic, at most its maximum
+// number of words and none that occur in sentences; else the end of the line.
 func phraseEnd(s string, _ bool) int {
 	ends := wordEnd.FindAllStringIndex(s, 24)
 	if len(ends) < 12 {
@@ -94,7 +95,7 @@ func phraseEnd(s string, _ bool) int {
 
 var wordEnd = regexp.MustCompile(`[A-Za-z'-]+`)
 
-// isProse says whether words are a sentence rather than a passphrase: one has words that hold sentences together.
+// isProse reports whether words are a sentence rather than a passphrase: a sentence contains function words.
 func isProse(s string) bool {
 	words := strings.Fields(strings.ToLower(s))
 	if len(words) < 3 {
@@ -110,7 +111,7 @@ func isProse(s string) bool {
 
 var joining = strings.Fields("a an the is are was be been for to of in on at by with without and or not no if when that this it its your you must may can will from as has have used enter leave empty set file key passphrase password")
 
-// isPath says whether a value is a file's path. So begins one in 64 base64 texts as well; those have other signs, or
+// isPath reports whether a value is a file path. One in 64 base64 texts also begins like one; those have other signs, or
 // a longer run of both cases and digits than a name has.
 func isPath(s string) bool {
 	if !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "./") && !strings.HasPrefix(s, "../") && !strings.HasPrefix(s, "~/") {

@@ -2,8 +2,7 @@ package secrets
 
 import "strings"
 
-// Mask puts a mark in the place of every secret: `[masked:github-pat]`, or a shorter one where the
-// secret is shorter than that.
+// Mask replaces every secret by a mark: `[masked:github-pat]`, or a shorter one if the secret is shorter than that.
 func (m *Masker) Mask(text string) string {
 	found := m.Find(text)
 	if len(found) == 0 {
@@ -22,7 +21,7 @@ func (m *Masker) Mask(text string) string {
 
 func markFor(rule, secret string) string {
 	if lines := strings.Count(secret, "\n"); lines > 0 {
-		// What stands behind it keeps the numbers of its lines.
+		// Keeps the line numbers of the following text.
 		return markFor(rule, strings.ReplaceAll(secret, "\n", "")) + strings.Repeat("\n", lines)
 	}
 	room := len([]rune(secret))

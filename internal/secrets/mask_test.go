@@ -18,10 +18,10 @@ func masker(t testing.TB) *Masker {
 	return m
 }
 
-// made puts a sample together when it runs, so that no file of ours looks like a leak to a scanner.
+// made assembles a sample at run time, so that no source file looks like a leak to a scanner.
 func made(parts ...string) string { return strings.Join(parts, "") }
 
-// letters is a run that has the entropy of a key.
+// letters returns a run with the entropy of a key.
 func letters(n int, alphabet string) string {
 	r := rand.New(rand.NewPCG(7, 7))
 	b := make([]byte, n)
@@ -122,7 +122,7 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	}
 }
 
-// Marks that gitleaks gives a repository's owner are not for whoever wrote a tool's output.
+// gitleaks's allow marks are for a repository's owner, not for the author of a tool output.
 func TestTheTextCantAllowItself(t *testing.T) {
 	text := made("AK", "IA", letters(16, upper)) + " gitleaks:allow"
 	if got := masker(t).Mask(text); got == text {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Pieces of expressions. A quote may be escaped, as it is in JSON within JSON.
+// Parts of expressions. A quote may be escaped, as in JSON within JSON.
 const (
 	quote      = `\\{0,3}["'\x60]`
 	assignment = `[ \t]{0,3}(?::|=|=>|:=)[ \t]{0,3}`
-	// quoted is a value in quotes, which goes on to the quote that it began with.
+	// quoted is a quoted value, which ends at a quote of the same kind.
 	quoted = `(?:\\{0,3}"([^"\s\\]{6,})|\\{0,3}'([^'\s\\]{6,})|\x60([^\x60\s]{6,}))`
-	// bare is a value without quotes: to the next blank, and then as far as its form says (valueEnd).
+	// bare is an unquoted value: up to the next blank, cut to its form (valueEnd).
 	bare = `([^\s"'\x60]{6,})`
 )
 
-// ownRules find what betrays itself by its name or place, whatever its entropy.
+// ownRules find secrets by their name or place, regardless of entropy.
 func ownRules() []rule {
 	rules := tokenRules()
 	for _, some := range [][]rule{passwordRules(), secretRules(), urlRules(), headerRules(), fileRules(), commandRules()} {
@@ -44,7 +44,7 @@ func passwordRules() []rule {
 	}
 }
 
-// secretNames are what values are called that are drawn rather than chosen.
+// secretNames are names of generated secrets, as opposed to chosen ones.
 const secretNames = `(?:secret(?:[_-]?key)?(?:[_-]?base)?|(?:api|access|private|master|encryption|signing|auth|preshared|account|storage)[_-]?key|(?:access|auth|refresh|session|secret|private|security|bearer)[_-]?token)`
 
 var secretKeywords = func() []string {
@@ -109,7 +109,7 @@ func headerRules() []rule {
 	}
 }
 
-// encodedKey is how a private key begins that was encoded as base64 as a whole: RSA, EC, OpenSSH, and without a kind.
+// encodedKey is the beginning of a private key that is base64-encoded as a whole: RSA, EC, OpenSSH, and unspecified.
 const encodedKey = `LS0tLS1CRUdJTiB(?:SU0EgUFJJVkFUR|FQyBQUklWQVRF|PUEVOU1NIIFBSSVZBVE|QUklWQVRF)`
 
 func fileRules() []rule {
@@ -136,7 +136,7 @@ func commandRules() []rule {
 	}
 }
 
-// value is a rule for what is assigned to a name that says that it is a secret.
+// value returns a rule for the value of a name that marks it as a secret.
 func value(id, expression string, keywords ...string) rule {
 	r := own(id, expression, keywords...)
 	r.quotes = true
@@ -144,8 +144,8 @@ func value(id, expression string, keywords ...string) rule {
 	return r
 }
 
-// chosen is a rule for a value that a name alone makes no secret: code has names there, which have no digits in
-// them, and paths.
+// chosen returns a rule for a value whose name alone does not make it a secret: in code the same names have other names,
+// without digits, and paths as values.
 func chosen(id, expression string, keywords ...string) rule {
 	r := own(id, expression, keywords...)
 	if r.assigns {
@@ -158,7 +158,7 @@ func chosen(id, expression string, keywords ...string) rule {
 	return r
 }
 
-// drawn is a rule for what is long and drawn at random, behind a word that also stands before other things.
+// drawn returns a rule for long random values after a word that also precedes other things.
 func drawn(id, expression string, keywords ...string) rule {
 	r := chosen(id, expression, keywords...)
 	r.allowed = func(secret, match, _ string) bool {
@@ -167,7 +167,7 @@ func drawn(id, expression string, keywords ...string) rule {
 	return r
 }
 
-// phrase is a rule for words.
+// phrase returns a rule for a secret of several words.
 func phrase(id, expression string, keywords ...string) rule {
 	r := own(id, expression, keywords...)
 	r.ends = phraseEnd
@@ -175,7 +175,7 @@ func phrase(id, expression string, keywords ...string) rule {
 	return r
 }
 
-// variable is a rule for a value that the environment is given, whose name may begin before the keyword.
+// variable returns a rule for the value of an environment variable, whose name may begin before the keyword.
 func variable(id, expression string, keywords ...string) rule {
 	r := own(id, expression, keywords...)
 	r.named, r.assigns, r.quotes, r.ends = true, true, true, valueEnd

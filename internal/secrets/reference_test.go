@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Running expressions around their keywords alone loses nothing that gitleaks's way, each over the whole
-// text, would find.
+// Running expressions only around their keywords finds everything that running them over the whole text, as gitleaks
+// does, would find.
 func TestWindowsFindWhatTheWholeTextHolds(t *testing.T) {
 	m := masker(t)
 	var raw config.ViperConfig

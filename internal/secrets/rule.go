@@ -11,39 +11,39 @@ import (
 // rule is one kind of secret.
 type rule struct {
 	id        string
-	keywords  []string // lower case; one of them stands in or beside every match
+	keywords  []string // lower case; every match contains one or has one beside it
 	regex     *regexp.Regexp
 	first     bool                     // a match begins with a keyword
-	anchored  bool                     // … and the expression is run there alone
-	bounded   bool                     // … which no letter, digit or underscore stands before
+	anchored  bool                     // … and the expression runs only there
+	bounded   bool                     // … which no letter, digit or underscore precedes
 	named     bool                     // … and may be the end of a longer name, which allow lists are shown
 	spaceless bool                     // … and no match has a space in it, but at its end
 	assigns   bool                     // … and has an operator between it and the secret
 	quotes    bool                     // … which may have quotes and blanks in it
-	until     string                   // a match ends at one of these at the latest; none: as tokens do
-	group     int                      // the secret's; 0: the first that matched, else all of it
+	until     string                   // a match ends before one of these at the latest; empty: at the end of the token
+	group     int                      // the secret's group; 0: the first that matched, else the whole match
 	entropy   float64                  // bits a byte that the secret must exceed
-	reach     int                      // how far a match goes from its keyword, in bytes
-	apart     bool                     // a match over the next keyword begins there as well: windows end there
-	follows   func(folded []byte) bool // whether what is behind a keyword can belong to a match; nil: it can
-	// ends is where the secret ends in what the expression took for it; nil: it is that
+	reach     int                      // how far a match extends from its keyword, in bytes
+	apart     bool                     // windows end at the next keyword, where another match may begin
+	follows   func(folded []byte) bool // whether the text after a keyword can belong to a match; nil: always
+	// ends returns the end of the secret within the matched text; nil: all of it
 	ends    func(secret string, quoted bool) int
-	weight  int // what a byte of a window costs, in those of a plain expression
+	weight  int // cost of a window's byte, relative to a plain expression
 	allowed func(secret, match, line string) bool
 }
 
-// How far around a keyword an expression is run: as far as its longest match, within these bounds. A run
-// of a token's characters that the end of this reach cuts is followed to its own end.
+// How far around a keyword an expression runs: as far as its longest match, within these bounds. A token
+// that is cut at the end of the window is followed to its own end.
 const (
 	leastReach = 256
 	mostReach  = 2048
 )
 
-// wideReach is for what has no short form: a private key of 8,192 bits with headers, a token that carries
+// wideReach is for kinds without a short form: a private key of 8,192 bits with headers, a token that contains
 // a document.
 var wideReach = map[string]int{"private-key": 16 << 10, "private-key-part": 16 << 10, "private-key-end": 8 << 10, "jwt": 8 << 10}
 
-// follows tells from what is behind a keyword whether it is worth running an expression that costs much.
+// follows decides by the text after a keyword whether to run an expensive expression.
 var follows = map[string]func(folded []byte) bool{
 	"private-key": announcesKey, "private-key-part": announcesKey,
 	"mysql-password": func(folded []byte) bool { return bytes.Contains(folded[:min(len(folded), 130)], []byte("-p")) },
@@ -55,17 +55,17 @@ func announcesKey(folded []byte) bool {
 	return bytes.Contains(folded[:min(len(folded), 120)], []byte("private key"))
 }
 
-// hasUser says whether a URL goes on with a user.
+// hasUser reports whether a URL continues with a user.
 func hasUser(folded []byte) bool {
 	i := bytes.IndexAny(folded[:min(len(folded), 310)], " \t\n\v\f\r/@'\"")
 	return i >= 0 && folded[i] == '@'
 }
 
-// looksFor sets the expression, and what can be told from it.
+// looksFor sets the expression, and the properties derived from it.
 func (r *rule) looksFor(expression string) {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
-		panic(err) // one of ours; gitleaks compiles its own
+		panic(err) // one of our own; gitleaks compiles its rules
 	}
 	if r.named {
 		r.keywords = namesOf(tree, r.keywords)
@@ -96,7 +96,7 @@ func reachOf(id string, tree *syntax.Regexp) int {
 	return max(leastReach, min(longest(tree), mostReach))
 }
 
-// longest is the length in bytes of an expression's longest match; more than mostReach where it has none.
+// longest returns the length in bytes of an expression's longest match; more than mostReach if it is unlimited.
 func longest(re *syntax.Regexp) int {
 	n := 0
 	switch re.Op {
@@ -124,7 +124,7 @@ func longest(re *syntax.Regexp) int {
 	return min(n, mostReach)
 }
 
-// openEnd is how much of an unlimited run is enough to know it by.
+// openEnd is how much of an unlimited run suffices to recognize it.
 func openEnd(of *syntax.Regexp) int {
 	if of.Op == syntax.OpCharClass {
 		return leastReach
@@ -132,7 +132,7 @@ func openEnd(of *syntax.Regexp) int {
 	return mostReach
 }
 
-// secretIn is where in a match the secret stands.
+// secretIn returns the range of the secret in a match.
 func (r *rule) secretIn(loc []int) (start, end int) {
 	if r.group > 0 && 2*r.group+1 < len(loc) && loc[2*r.group] >= 0 {
 		return loc[2*r.group], loc[2*r.group+1]
@@ -145,7 +145,7 @@ func (r *rule) secretIn(loc []int) (start, end int) {
 	return loc[0], loc[1]
 }
 
-// entropyOf is Shannon's, in bits a byte, as gitleaks's limits mean it.
+// entropyOf returns the Shannon entropy in bits per byte, the unit of gitleaks's limits.
 func entropyOf(s string) float64 {
 	var count [256]int
 	for i := range len(s) {

@@ -11,7 +11,7 @@ import (
 
 var draws = flag.Int("draws", 5, "how often each kind of secret is drawn; 200 before a release")
 
-// leastLeak is the length from which a piece of a secret counts as one.
+// leastLeak is the length from which a part of a secret counts as leaked.
 const leastLeak = 8
 
 func TestNoKindLeaks(t *testing.T) {

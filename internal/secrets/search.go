@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// search is one text's: the keywords come in order, and each rule looks where they are.
+// search is the search of one text: keywords arrive in order, and each rule runs at its keywords.
 type search struct {
 	rules  []rule
 	text   string
 	folded []byte           // the text in lower case
 	spent  int              // of the budget
 	read   int              // by expressions, in bytes
-	behind []int            // by rule: where its last finding ended
+	behind []int            // by rule: the end of its last finding
 	around map[int][]window // by rule that is not anchored
 	found  []Finding
 
-	name                      int // where the name ends that a keyword stands in, as it was looked for last
+	name                      int // the last computed end of a name that contains a keyword
 	space, quote, blank, line stop
 }
 
-// What a value ends at that may have quotes in it, and one that may have blanks too.
+// What ends a value that may contain quotes, and one that may also contain blanks.
 const (
 	blank = " \t\n\v\f\r"
 	line  = "\n"
 )
 
-// keyword has the rules look that it belongs to: an anchored one at once, since it begins there.
+// keyword runs the rules of a keyword: an anchored one at once, since its matches begin there.
 func (s *search) keyword(at, end int, rules []int) {
 	value, looked := -1, false
 	for _, i := range rules {
@@ -48,7 +48,7 @@ func (s *search) keyword(at, end int, rules []int) {
 	}
 }
 
-// endOfFinding is where the last finding ends, where there is one more than there were.
+// endOfFinding returns the end of the last finding if there are more than before.
 func (s *search) endOfFinding(were int) int {
 	if len(s.found) == were {
 		return 0
@@ -56,7 +56,7 @@ func (s *search) endOfFinding(were int) int {
 	return s.found[len(s.found)-1].End
 }
 
-// endOf is where at the latest a match ends whose keyword ends at end.
+// endOf returns the latest end of a match whose keyword ends at end.
 func (s *search) endOf(r *rule, end, value int) int {
 	switch {
 	case r.until == blank:
@@ -72,7 +72,7 @@ func (s *search) endOf(r *rule, end, value int) int {
 	}
 }
 
-// stop is where one of some characters stands, as it was looked for last: a long text without any is read once.
+// stop caches the position of the next of some characters: a long text without any is scanned once.
 type stop struct{ from, at int }
 
 func (s *stop) behind(text string, from int, chars string) int {
@@ -85,20 +85,20 @@ func (s *stop) behind(text string, from int, chars string) int {
 	return min(len(text), s.at+1)
 }
 
-// What a text may cost, in bytes that an expression reads: so many for each of its own, and some more. What people and
-// programs write takes a fraction of it. Where names stand on top of each other there is no end to what could be
-// looked at, and a partition waits.
+// The budget of a text, in bytes that expressions read: a multiple of its length, plus a constant. Real text takes
+// a fraction of it. Where names overlap densely the work would be unbounded, and would block a
+// partition.
 const (
 	budgetPerByte = 1
 	leastBudget   = 1 << 20
-	runCost       = 32 // for an expression to begin at all
-	allowCost     = 6  // for each byte that is held against the allow lists
+	runCost       = 32 // to start an expression
+	allowCost     = 6  // per byte that is checked against the allow lists
 )
 
-// unread is the rule of what nobody looked at.
+// unread is the rule name for text that was not searched.
 const unread = "unread"
 
-// afford says whether the budget has room for some work, which is then taken from it.
+// afford reports whether the budget covers some work, and then deducts it.
 func (s *search) afford(cost int) bool {
 	if s.spent+cost > leastBudget+budgetPerByte*len(s.text) {
 		return false
@@ -107,8 +107,8 @@ func (s *search) afford(cost int) bool {
 	return true
 }
 
-// look runs a rule's expression in a window. What there is no budget for is a finding: nobody can say that it holds
-// no secret, or that a list lets it go.
+// look runs a rule's expression in a window. A window beyond the budget is a finding: it may contain a secret, and no
+// allow list has been checked.
 func (s *search) look(r *rule, w window) {
 	if !s.afford((runCost + w.end - w.start) * r.weight) {
 		s.pass(w)
@@ -130,12 +130,12 @@ func (s *search) pass(w window) {
 	s.found = append(s.found, Finding{unread, w.start, w.end})
 }
 
-// mostName is how far an operator stands from a keyword in a rule of the kind `name = value`, behind the rest of
-// the name, blanks and quotes, and how far from there the value.
+// mostName is the maximum distance of an operator from a keyword in a `name = value` rule (the rest of
+// the name, blanks and quotes), and of the value from the operator.
 const mostName = 64
 
-// valueBehind is where the value of an assignment begins whose name has a keyword in it that ends here, and negative
-// where nothing is assigned. Most names are none, and looking for a value takes a hundred times as long.
+// valueBehind returns the start of the value assigned to the name that contains the keyword ending at end, or a negative
+// number if nothing is assigned. Most names have no value, and searching for one takes a hundred times as long.
 func (s *search) valueBehind(end int) int {
 	if s.name < end {
 		s.name = end
@@ -161,8 +161,8 @@ func isQuoting(c byte) bool { return strings.IndexByte(" \t\n\v\f\r'\"`\\", c) >
 
 func isWordByte(c byte) bool { return isNameByte(c) && c != '.' && c != '-' }
 
-// goesOn says whether a word that began before a place goes on there. What an escape stands for is no part of a word,
-// though its last character looks like one: `\n`, `\u003d` and `%3D` are what other formats make of signs.
+// goesOn reports whether a word that began before a position continues there. An escape is not part of a word,
+// although its last character may look like one: other formats write signs as `\n`, `\u003d` and `%3D`.
 func goesOn(text string, at int) bool {
 	if at == 0 || !isWordByte(text[at-1]) {
 		return false

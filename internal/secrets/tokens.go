@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// tokenKinds are tokens that announce themselves by how they begin, as their issuers document them. They are found
-// wherever they stand and however much of them is left: a piece that a terminal, a log or a model has cut off is
-// as much of the secret as is needed to look for the rest.
+// tokenKinds are tokens with a distinctive beginning, as their issuers document them. They are found anywhere, even if
+// truncated: the part that a terminal, a log or a model has left may be
+// enough of the secret to search for the rest.
 var tokenKinds = []struct{ id, begins, rest string }{
 	{"aws-access-key", "AKIA|ASIA|ABIA|ACCA", `[A-Z2-7]{10,}`},
 	{"github-token", "ghp_|gho_|ghu_|ghs_|ghr_", `[0-9A-Za-z]{10,}`},
@@ -53,7 +53,7 @@ var tokenKinds = []struct{ id, begins, rest string }{
 	{"jwt", "eyJ", `[\w-]{14,}\.eyJ[\w-]{10,}(?:\.[\w-]*)?`},
 }
 
-// tokenRules makes a rule of each kind.
+// tokenRules returns a rule for each kind.
 func tokenRules() []rule {
 	var rules []rule
 	for _, k := range tokenKinds {
@@ -74,12 +74,12 @@ func tokenRules() []rule {
 	return rules
 }
 
-// leastEntropy is what tells drawn characters from a word that is written over and over, in bits a character: ten
-// hexadecimal digits drawn at random have less than 2 of them once in ten thousand times.
+// leastEntropy separates random characters from a repeated word, in bits per character: ten random
+// hexadecimal digits are below 2 once in ten thousand times.
 const leastEntropy = 1.9
 
-// isDrawn says whether characters look drawn at random rather than written by people: with a digit among them, or
-// in both cases, and not a few of them repeated.
+// isDrawn reports whether characters look random rather than written by people: with a digit among them, or
+// in both cases, and without much repetition.
 func isDrawn(s string) bool {
 	if isPlaceholder(s) || strings.Contains(strings.ToLower(s), "example") || entropyOf(s) < leastEntropy {
 		return false

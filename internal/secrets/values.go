@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// LeastValue is the length in bytes from which a known secret is masked by its value: shorter ones stand in texts
-// that have nothing to do with them.
+// LeastValue is the minimum length in bytes of a known secret that is masked by value: shorter ones also occur in
+// unrelated text.
 const LeastValue = 8
 
-// known is the rule of what is masked by its value.
+// known is the rule name of secrets that are masked by value.
 const known = "known-secret"
 
-// With returns a Masker that also masks known secrets wherever their values stand, whatever they look like: as they
-// are, and as URLs and JSON write them. Of a value of several lines each line is a secret, but for those that only
-// frame it (`-----BEGIN …`). Values shorter than LeastValue are left out.
+// With returns a Masker that also masks known secrets wherever their values occur, regardless of their form: verbatim,
+// and as URLs and JSON encode them. Each line of a multi-line value is a secret, except for its frame lines
+// (`-----BEGIN …`). It ignores values shorter than LeastValue.
 func (m *Masker) With(values ...string) *Masker {
 	with := *m
 	with.values = slices.Clone(m.values)
@@ -28,7 +28,7 @@ func (m *Masker) With(values ...string) *Masker {
 			with.values = append(with.values, line, url.QueryEscape(line), url.PathEscape(line), inJSON(line))
 		}
 	}
-	// The longest first: one may be a part of another.
+	// The longest first: one may contain another.
 	slices.SortFunc(with.values, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(b) - len(a)

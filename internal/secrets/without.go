@@ -2,8 +2,8 @@ package secrets
 
 import "regexp/syntax"
 
-// isWithout says whether no match has a character in it, but as its last one: tokens have no blanks, and where the
-// next one stands their expression need not be run any further.
+// isWithout reports whether no match contains a character, except as its last one: tokens contain no blanks, so
+// their expression need not run beyond the next blank.
 func isWithout(re *syntax.Regexp, char rune) bool {
 	if re.Op != syntax.OpConcat {
 		return !has(re, char)
