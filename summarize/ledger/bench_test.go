@@ -8,7 +8,7 @@ import (
 	"precis/events"
 )
 
-// A span of the default trigger's size, some 100,000 tokens, and a roll-up of 16 such.
+// A span of the default trigger's size, some 100,000 tokens, and a roll-up of 16 of them.
 func BenchmarkLeaf(b *testing.B) {
 	messages := longSpan(200)
 	b.SetBytes(int64(200 * 2000))
@@ -17,7 +17,7 @@ func BenchmarkLeaf(b *testing.B) {
 	}
 }
 
-// A line without an end costs what as many characters in lines do.
+// An endless line costs as much as the same characters on separate lines.
 func BenchmarkGiantLine(b *testing.B) {
 	const size = 1 << 20
 	for name, unit := range map[string]string{"one line": "x y ", "lines": strings.Repeat("x y ", 30) + "\n"} {

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// formatVersion begins a stored ledger. An edit in a long thread reads dozens of them and writes a handful: as
-// JSON that took a third of its time.
+// formatVersion is the first byte of a stored ledger. An edit in a long thread reads dozens of ledgers and writes a few:
+// with JSON that took a third of its time.
 const formatVersion = 1
 
-// ErrFormat: bytes that are no stored ledger.
+// ErrFormat is data that is not a stored ledger.
 var ErrFormat = errors.New("not a stored ledger")
 
-// AppendBinary appends the ledger as it is stored: fields in order, numbers as varints, strings with their
-// length before them.
+// AppendBinary appends the ledger in its stored form: fields in order, numbers as varints, strings prefixed with
+// their length.
 func (l Ledger) AppendBinary(b []byte) ([]byte, error) {
 	w := writer(append(b, formatVersion))
 	w.n(l.From, l.To)
@@ -30,7 +30,7 @@ func (l Ledger) AppendBinary(b []byte) ([]byte, error) {
 	return w, nil
 }
 
-// MarshalBinary gives the ledger as it is stored.
+// MarshalBinary returns the ledger in its stored form.
 func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
 // UnmarshalBinary reads a stored ledger.
@@ -38,7 +38,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	if len(data) == 0 || data[0] != formatVersion {
 		return ErrFormat
 	}
-	r := &reader{s: string(data[1:])} // one copy, that all its strings stand in
+	r := &reader{s: string(data[1:])} // one copy, shared by all its strings
 	*l = Ledger{From: r.n(), To: r.n(), Messages: r.int(), Calls: r.int()}
 	l.Files = entries(r, (*reader).file)
 	l.Commands = entries(r, (*reader).command)
@@ -54,7 +54,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	return r.err
 }
 
-// writer is a stored ledger in the making.
+// writer builds a stored ledger.
 type writer []byte
 
 func list[T any](w *writer, l []T, each func(*writer, *T)) {
@@ -83,7 +83,7 @@ func (w *writer) text(list ...string) {
 	}
 }
 
-// flags packs up to eight of them.
+// flags packs up to eight flags into a byte.
 func (w *writer) flags(list ...bool) {
 	var all byte
 	for i, set := range list {
@@ -138,7 +138,7 @@ func (w *writer) word(v *Word) {
 	w.n(v.Near[:]...)
 }
 
-// reader is what is left of a stored ledger. After an error it reads zeros.
+// reader is the unread rest of a stored ledger. After an error it returns zeros.
 type reader struct {
 	s   string
 	err error
@@ -146,7 +146,7 @@ type reader struct {
 
 func entries[T any](r *reader, each func(*reader) T) []T {
 	n := r.n()
-	if n > uint64(len(r.s)) { // an entry has a byte at least: what can't be there is not made room for
+	if n > uint64(len(r.s)) { // an entry takes at least a byte: don't allocate for an impossible length
 		r.fail("a list")
 	}
 	if n == 0 || r.err != nil {

@@ -6,7 +6,7 @@ import (
 	"precis/events"
 )
 
-// Collect reads a span's messages, in order, and gives its whole ledger; nothing is trimmed.
+// Collect reads a span's messages, in order, and returns its untrimmed ledger.
 func Collect(messages []Message) Ledger {
 	c := collector{
 		results: results(messages), asked: asked(messages),
@@ -19,11 +19,11 @@ func Collect(messages []Message) Ledger {
 	return c.ledger(messages)
 }
 
-// collector gathers a ledger by name; the maps' values are in order in the slices beside them.
+// collector builds a ledger by name; the slices beside the maps keep the order of their values.
 type collector struct {
 	results map[string]Message         // by call id
-	asked   map[string]events.ToolCall // the calls that stand in the span, by id
-	open    string                     // the file that an editor without a path argument works on
+	asked   map[string]events.ToolCall // the calls in the span, by id
+	open    string                     // the current file of an editor whose calls name no path
 
 	files    map[string]*File
 	commands map[string]*Command
@@ -36,12 +36,12 @@ type collector struct {
 	calls    int
 }
 
-// order remembers what came when, so that the same messages give the same ledger.
+// order records the order of first occurrence, so that the same messages give the same ledger.
 type order struct {
 	files, commands, errors, tasks, requests, words []string
 }
 
-// results finds the result of every call by its id.
+// results maps call ids to results.
 func results(messages []Message) map[string]Message {
 	byCall := map[string]Message{}
 	for _, m := range messages {
@@ -52,7 +52,7 @@ func results(messages []Message) map[string]Message {
 	return byCall
 }
 
-// asked finds the calls that stand in the span.
+// asked maps call ids to the calls in the span.
 func asked(messages []Message) map[string]events.ToolCall {
 	ids := map[string]events.ToolCall{}
 	for _, m := range messages {
@@ -78,16 +78,16 @@ func (c *collector) message(m Message) {
 	c.quote(m)
 }
 
-// orphan reads the call out of a result whose own call does not stand in the span.
+// orphan reconstructs the call of a result whose call is outside the span.
 func (c *collector) orphan(m Message) {
 	if _, called := c.asked[m.ToolCallID]; m.ToolName == "" || called {
-		return // without a name there is nothing to say; else it is accounted for where the call stands
+		return // no name, so nothing is known; or the call itself accounts for the result
 	}
 	c.calls++
 	c.call(m.Ordinal, events.ToolCall{ID: m.ToolCallID, Name: m.ToolName, Arguments: m.Arguments}, m)
 }
 
-// call takes in one call; result has no Message where none stands in the span.
+// call records one call; result has no Message if the span contains none.
 func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 	args := parseArguments(call.Arguments)
 	end := outcomeOf(result)
@@ -124,7 +124,7 @@ func listed[T any](order []string, byName map[string]*T) []T {
 	return slices.Clip(list)
 }
 
-// entry finds or makes the entry with a name.
+// entry finds or creates the entry of a name.
 func entry[T any](byName map[string]*T, order *[]string, name string) (e *T, fresh bool) {
 	if e, ok := byName[name]; ok {
 		return e, false

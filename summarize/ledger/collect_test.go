@@ -12,8 +12,8 @@ import (
 	"precis/events"
 )
 
-// script makes messages of lines: "user: text", "assistant: text", "call NAME {arguments}", "ok: output",
-// "fail: output" (of the call before; \n in an output is a line break).
+// script builds messages from lines: "user: text", "assistant: text", "call NAME {arguments}", "ok: output",
+// "fail: output" (of the previous call; \n in an output is a line break).
 func script(lines string) []Message {
 	var list []Message
 	var last events.ToolCall
@@ -41,7 +41,7 @@ func script(lines string) []Message {
 	return list
 }
 
-// TestFiles: what tools of many makers do with files.
+// TestFiles covers the file tools of many vendors.
 func TestFiles(t *testing.T) {
 	tests := []struct{ name, script, want string }{
 		{"claude code", `
@@ -169,7 +169,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// A result whose call stands elsewhere is read for what it says about it; one whose call is here once.
+// A result whose call is outside the span is read on its own; one whose call is inside counts once.
 func TestResultWithoutItsCall(t *testing.T) {
 	lone := script(`
 		call Write {"file_path":"a.go","content":"x"}
@@ -187,7 +187,7 @@ func TestResultWithoutItsCall(t *testing.T) {
 	}
 }
 
-// Calls of tools that are neither a shell nor work on files are told by what they were given.
+// Calls of tools that neither run a shell nor work on files are described by their arguments.
 func TestOtherCalls(t *testing.T) {
 	l := Collect(script(`
 		call book_reservation {"user_id":"mia_li_3668","flights":[{"number":"HAT136"}],"bags":2}
@@ -204,7 +204,7 @@ func TestOtherCalls(t *testing.T) {
 	}
 }
 
-// The letter of an escaped line end or tab is no part of a word, a path's is.
+// The letter of an escaped line end or tab is not part of a word; the letter in a path is.
 func TestEscapedWords(t *testing.T) {
 	var words []string
 	eachWord(`"\n\tEndedAt \tSetUp\nnewName done\nTheEnd C:\temp_a C:\nProject D:\tools\New_b src\tRPC_c \n`, func(w string) { words = append(words, w) })
@@ -214,7 +214,7 @@ func TestEscapedWords(t *testing.T) {
 	}
 }
 
-// TestColouredWords: a terminal's colours are no part of the words that they stand before.
+// TestColouredWords: a terminal's colour codes are not part of the words after them.
 func TestColouredWords(t *testing.T) {
 	var words []string
 	eachWord("\x1b[1mPlan_a:\x1b[0m \x1b[38;5;12mlib/http.go\x1b[?25l9_dots \x1b[12 \x1b", func(w string) { words = append(words, w) })

@@ -1,21 +1,21 @@
 package ledger
 
-// leastEncoded is the length from which a run may be encoded data, in bytes; base64 is mostly printed in lines of 64 or
-// 76, or whole. Ids that agents use are shorter.
+// leastEncoded is the minimum length of a run of encoded data, in bytes; base64 usually comes in lines of 64 or
+// 76, or unwrapped. Ids that agents use are shorter.
 const leastEncoded = 60
 
-// longestHash is the longest hash that is an identifier, in hexadecimal digits: a commit's (SHA-1). Longer ones are
-// checksums, which nobody writes again.
+// longestHash is the longest hash that counts as an identifier, in hexadecimal digits: a commit's (SHA-1). Longer ones
+// are checksums, which are not written again.
 const longestHash = 40
 
-// encodings finds the encoded data in a text, forwards: what stands between its signs looks like identifiers.
+// encodings finds the encoded data in a text, from left to right: the parts between its signs look like identifiers.
 type encodings struct {
 	text  string
-	end   int // of the last that was found
-	known int // none begins before it
+	end   int // of the last run found
+	known int // no run begins before it
 }
 
-// hold says that an identifier, which begins behind those that were asked for or with them, is a piece of encoded data.
+// hold reports whether an identifier is part of encoded data. Calls must be in ascending order of start.
 func (e *encodings) hold(start int) bool {
 	if start < e.end || start < e.known {
 		return start < e.end
@@ -30,8 +30,8 @@ func (e *encodings) hold(start int) bool {
 	return start < e.end
 }
 
-// isEncoded tells base64 and its like: small letters, capitals and digits, in which two of five characters or more are of
-// another kind than the one before (of random ones two of three are). In names and paths most are of the same.
+// isEncoded recognizes base64 and similar: lower case, upper case and digits, in which at least two of five characters
+// differ in kind from the one before (two of three if random). In names and paths most don't.
 func isEncoded(run string) bool {
 	if len(run) < leastEncoded {
 		return false
@@ -49,7 +49,7 @@ func isEncoded(run string) bool {
 	return all == kinds && changes*5 >= 2*len(run)
 }
 
-// hashed says that a longer hash than a commit's stands in an identifier.
+// hashed reports whether an identifier contains a hash longer than a commit's.
 func hashed(w string) bool {
 	if len(w) <= longestHash {
 		return false

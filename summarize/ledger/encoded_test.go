@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Encoded data and checksums are no identifiers, whatever stands between their signs; names, paths and commits are.
+// Encoded data and checksums are not identifiers, whatever lies between their signs; names, paths and commits are.
 func TestEncodedDataHasNoNames(t *testing.T) {
 	commit, sum, long := sha1.Sum([]byte("commit")), sha256.Sum256([]byte("x")), sha512.Sum512([]byte("x"))
 	sha, checksum := hex.EncodeToString(commit[:]), hex.EncodeToString(sum[:])

@@ -5,32 +5,32 @@ import (
 	"strings"
 )
 
-// mention is where an identifier that would add something stands in a line.
+// mention is the place in a line of an identifier that would add something.
 type mention struct {
 	start, end int
-	from, to   int // of the text between two spaces that it is in
-	at         int // among the stretches of all lines
+	from, to   int // of the space-delimited text around it
+	at         int // index in the stretches of all lines
 	gain       float64
 }
 
 const (
-	// overhead is what an excerpt costs beside its own characters: what parts it from its neighbour.
+	// overhead is the cost of an excerpt beyond its own characters: its separator.
 	overhead = len(" … ") - 2
-	// leastExcerpt is the shortest part of a line that is quoted: less is a name without its use.
+	// leastExcerpt is the shortest part of a line that is quoted: anything shorter is a name without context.
 	// Measured: 20 and 24 keep as much of what is used later, 32 keeps less.
 	leastExcerpt = 24
-	// wholeShare is how much of the best part's rate a whole line needs to be quoted whole.
+	// wholeShare is the share of the best part's rate at which the whole line is quoted instead.
 	wholeShare = 0.85
 )
 
-// excerpt is the part of a line that adds most for what it costs.
+// excerpt is the part of a line with the best gain for its cost.
 type excerpt struct {
 	start, end int
 	rate       float64 // gain per character
 }
 
-// excerpt finds a line's best: all of a sentence, and of code or output the stretch between two spaces
-// that is densest in what is still to be said.
+// excerpt returns a line's best part: the whole of a sentence; of code or output the stretch between two spaces
+// with the highest density of identifiers not yet mentioned.
 func (p *picker) excerpt(l *Line, at reach) excerpt {
 	found := p.mentions(at)
 	if len(found) == 0 {
@@ -39,7 +39,7 @@ func (p *picker) excerpt(l *Line, at reach) excerpt {
 	worth, extra := readability(l), overhead+p.cost[at.place]
 	whole := excerpt{end: len(l.Text), rate: sum(found) * worth / float64(len(l.Text)+extra)}
 	if l.Kind == KindSaid || l.Kind == KindUser {
-		return whole // half a sentence says less than it seems to
+		return whole // half a sentence is misleading
 	}
 	var top excerpt
 	for i := range found {
@@ -59,8 +59,8 @@ func (p *picker) excerpt(l *Line, at reach) excerpt {
 	return top
 }
 
-// between is the stretch of a line from one mention to another. Where it can be quoted from space to space, which
-// a look at their places says, there is nothing to tidy. Around a single one it is always the same.
+// between returns the stretch of a line from one mention to another. If it can be quoted from space to space, which
+// their positions show, it needs no tidying. Around a single mention it never changes.
 func (p *picker) between(line string, first, last *mention) (start, end int) {
 	start, end = first.from, last.to
 	if end-start == len(line) || end-start >= leastExcerpt && first.to < end {
@@ -77,12 +77,12 @@ func (p *picker) between(line string, first, last *mention) (start, end int) {
 	return int(s.alone.from), int(s.alone.to)
 }
 
-// quotable says that a stretch of a line can stand alone: it is all of it, or several words of it.
+// quotable reports whether a part of a line can stand alone: it is the whole line, or several words.
 func quotable(part, line string) bool {
 	return len(part) == len(line) || len(part) >= leastExcerpt && strings.IndexByte(part, ' ') > 0
 }
 
-// tidy rounds a stretch out, and leaves out the operators that it would begin or end with.
+// tidy expands a stretch to whole words, and removes operators at its ends.
 func tidy(s string, start, end int) (from, to int) {
 	from, to = roundOut(s, start, end)
 	for next := spaceAfter(s, from); next < start && wordless(s[from:next]); next = spaceAfter(s, from) {
@@ -103,7 +103,7 @@ func wordless(s string) bool {
 	return true
 }
 
-// roundOut widens a stretch to the spaces around it, and on until it can be quoted.
+// roundOut widens a stretch to the surrounding spaces, and further until it can be quoted.
 func roundOut(s string, start, end int) (from, to int) {
 	from, to = spaceBefore(s, start), spaceAfter(s, end)
 	for !quotable(s[from:to], s) {
@@ -125,10 +125,10 @@ func spaceAfter(s string, i int) int {
 	return len(s)
 }
 
-// mentions are the identifiers of a line that are not said yet, in order; a part of a path or a name is
-// counted to the whole. They stand until the next line is looked at.
+// mentions returns a line's identifiers that are not yet mentioned, in order; a part of a path or a name counts
+// toward the whole. The result is valid until the next call.
 func (p *picker) mentions(at reach) []mention {
-	found, seen := p.found[:0], p.seen[:0] // a line has few, so no map
+	found, seen := p.found[:0], p.seen[:0] // few per line, so no map
 	for i := at.from; i < at.to; i++ {
 		s, gain := &p.of.found[i], 0.0
 		if n := &p.of.all[s.name]; !p.said(n) && !slices.Contains(seen, s.name) {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// digits differ between two reports of one error: line numbers, addresses, times.
+// digits are the parts in which two reports of one error differ: line numbers, addresses, times.
 var digits = regexp.MustCompile(`0x[0-9a-fA-F]+|\d+(?:\.\d+)?`)
 
-// failure notes the error that a result reports, if it does.
+// failure records the error that a result reports, if any.
 func (c *collector) failure(m Message) {
 	text := m.Content.Text()
 	if !failed(m, text) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// changed lists the files written, created and deleted, by directory, the newest first.
+// changed lists the files written, created and deleted, by directory, newest first.
 func (t *text) changed(l Ledger) {
 	files := t.touched(l, func(f File) bool { return f.Written > 0 || f.Deleted > 0 })
 	o := newOutline(files)
@@ -22,7 +22,7 @@ func (t *text) changed(l Ledger) {
 	t.pick.listed = o.once()
 }
 
-// read lists the files that were only looked at, each by its last names.
+// read lists the files that were only read, each by its last two path elements.
 func (t *text) read(l Ledger) {
 	files := t.touched(l, func(f File) bool { return f.Written == 0 && f.Deleted == 0 })
 	room := t.share(shareRead) - len("Read: ") - markRoom
@@ -52,7 +52,7 @@ func (t *text) touched(l Ledger, want func(File) bool) []File {
 	return files
 }
 
-// brief says what became of a file.
+// brief describes what happened to a file.
 func (f File) brief() string {
 	name := base(f.Path)
 	switch {
@@ -66,7 +66,7 @@ func (f File) brief() string {
 	return name
 }
 
-// commonRoot is the directory that at least two files and most of them lie in; empty for none.
+// commonRoot returns the directory that contains most of the files, at least two; empty if there is none.
 func commonRoot(files []File) string {
 	best, gain := "", 0
 	seen := map[string]int{}
@@ -77,7 +77,7 @@ func commonRoot(files []File) string {
 			}
 		}
 	}
-	for _, f := range files { // in order, so that ties fall the same way each time
+	for _, f := range files { // in order, so that ties are deterministic
 		for i := 1; i < len(f.Path); i++ {
 			dir := f.Path[:i+1]
 			if n := seen[dir]; f.Path[i] == '/' && n > 1 && 2*n > len(files) && (n-1)*len(dir) > gain {
@@ -92,7 +92,7 @@ func base(path string) string {
 	return path[strings.LastIndexByte(strings.TrimRight(path, "/"), '/')+1:]
 }
 
-// lastNames is a path's name with its directory's.
+// lastNames returns the last two elements of a path.
 func lastNames(path string) string {
 	dir := strings.TrimSuffix(path[:len(path)-len(base(path))], "/")
 	if base(dir) == "" {

@@ -12,8 +12,8 @@ import (
 	"precis/internal/race"
 )
 
-// A leaf is small whatever stands in its messages: the most that an event can bring is brought in every
-// place that a ledger takes something from.
+// A leaf is small whatever its messages contain: each place that a ledger reads gets the largest content that an event
+// can have.
 func TestGiantMessages(t *testing.T) {
 	race.Slow(t)
 	const size = 1 << 20

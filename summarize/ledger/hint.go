@@ -2,10 +2,10 @@ package ledger
 
 import "precis/events"
 
-// hint is what stands verbatim behind a summary.
+// hint describes the messages that stay verbatim after a summary.
 type hint struct {
 	words map[string]bool // all identifiers
-	said  map[string]bool // those in the assistant's messages: what it works on now
+	said  map[string]bool // those in the assistant's messages: its current work
 }
 
 func hintOf(kept []Message) hint {

@@ -5,22 +5,22 @@ import (
 	"math/bits"
 )
 
-// index finds the names of a list's entries: where each stands. It is a hash table without pointers but the
-// names, that is used again: a map for each list of each merge took a fifth of the time, half of it to be
-// allocated and collected.
+// index maps the names of a list's entries to their positions. It is a reusable hash table whose only pointers are the
+// names: a map per list and merge took a fifth of the time, half of it for allocation and
+// garbage collection.
 type index struct {
-	slots []slot // a power of two, at most half of them taken
+	slots []slot // a power of two, at most half full
 	names []string
 }
 
 type slot struct {
 	hash uint32
-	at   int32 // 1 and more; 0 where nothing stands
+	at   int32 // 1-based; 0: empty
 }
 
-var seed = maphash.MakeSeed() // nothing that is found depends on it
+var seed = maphash.MakeSeed() // results don't depend on it
 
-// reset forgets all names, and makes room for n.
+// reset removes all names, and makes room for n.
 func (x *index) reset(n int) {
 	x.names = grown(x.names, n)
 	size := 1 << bits.Len(uint(2*n))
@@ -32,7 +32,7 @@ func (x *index) reset(n int) {
 	clear(x.slots)
 }
 
-// add finds a name, or gives it the next place.
+// add finds a name, or assigns it the next position.
 func (x *index) add(name string) (at int, fresh bool) {
 	s := x.seek(name)
 	if s.at == 0 {
@@ -42,10 +42,10 @@ func (x *index) add(name string) (at int, fresh bool) {
 	return int(s.at) - 1, fresh
 }
 
-// find says where a name stands; -1 for nowhere.
+// find returns the position of a name, or -1.
 func (x *index) find(name string) int { return int(x.seek(name).at) - 1 }
 
-// seek is the slot that a name is in, or the one where it would be.
+// seek returns the slot of a name, or the empty one for it.
 func (x *index) seek(name string) *slot {
 	hash, mask := uint32(maphash.String(seed, name)), len(x.slots)-1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
@@ -60,7 +60,7 @@ func (x *index) seek(name string) *slot {
 	}
 }
 
-// grown is an empty list with room for n, the old one's where that is enough.
+// grown returns an empty list with room for n, reusing the old one if it is large enough.
 func grown[T any](list []T, n int) []T {
 	if cap(list) < n {
 		return make([]T, 0, n)

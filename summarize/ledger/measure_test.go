@@ -18,10 +18,10 @@ var (
 	writers  = regexp.MustCompile(`(?i)write|edit|create|str_replace|patch|insert`)
 )
 
-// bag is how often each identifier stands somewhere.
+// bag counts identifiers.
 type bag map[string]int
 
-// add counts a text's identifiers: the measure's own idea of one, apart from the code that is measured.
+// add counts a text's identifiers, by a definition that is independent of the code under measurement.
 func (b bag) add(text string) {
 	for _, whole := range measured.FindAllString(text, -1) {
 		list := []string{whole}
@@ -157,8 +157,8 @@ func (f figures) report(t *testing.T, label string) {
 
 func (f figures) mean(sum float64, n int) float64 { return sum / float64(max(n, 1)) }
 
-// yardsticks measure plain ways in the same passes: the head and tail of what is replaced, and bare lists of the
-// identifiers that stand in most of those messages, or there most often and in none of the kept.
+// yardsticks measure simple methods in the same passes: head and tail of the replaced messages, and bare lists of the
+// identifiers that occur in most of those messages, or most often there and in none of the kept ones.
 func yardsticks(t *testing.T, all []pass, cache map[string][]bag) {
 	by := map[string]*figures{"head and tail": {}, "bare list": {}, "first: list": {}, "list, not kept": {}}
 	for _, p := range all {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Merge joins the ledgers of adjoining spans, older first. It is associative, and drops nothing but what a
-// later span made obsolete: an older whole list of tasks. The arguments are not changed.
+// Merge joins the ledgers of adjoining spans, older first. It is associative, and drops only what a
+// later span supersedes: an older complete task list. It does not change its arguments.
 func Merge(spans ...Ledger) Ledger { return new(merger).merge(spans) }
 
-// merger merges into lists of its own, which the next merge uses again: of what is merged a fan-in's part is
-// kept.
+// merger merges into its own lists, which the next merge reuses: only a fraction, about one over the fan-in, of what it
+// merges is kept.
 type merger struct {
 	at       index // of the words that were merged last
 	files    []File
@@ -21,7 +21,7 @@ type merger struct {
 	words    []Word
 }
 
-// merge is what Merge says; what it returns holds until the next one.
+// merge implements Merge; its result is valid until the next call.
 func (m *merger) merge(spans []Ledger) (merged Ledger) {
 	spans = slices.DeleteFunc(slices.Clone(spans), func(l Ledger) bool { return l.Messages == 0 })
 	if len(spans) < 2 {
@@ -50,7 +50,7 @@ func (m *merger) merge(spans []Ledger) (merged Ledger) {
 	return merged
 }
 
-// of notes where words stand.
+// of indexes the positions of words.
 func (m *merger) of(words []Word) {
 	m.at.reset(len(words))
 	for i := range words {
@@ -70,8 +70,8 @@ func (m *merger) allLines(spans []Ledger) []Line {
 	return m.lines
 }
 
-// union joins the lists of spans, whose entries have a name; those with one name are joined, older first. It
-// leaves in x where each name stands, and the list in *all.
+// union joins the named entries of the spans' lists; entries with the same name are joined, older first. It
+// leaves the positions of the names in x, and the list in *all.
 func union[T any](x *index, all *[]T, spans []Ledger, of func(*Ledger) []T, name func(*T) string, join func(a, b *T)) []T {
 	n := 0
 	for i := range spans {
@@ -97,7 +97,7 @@ func union[T any](x *index, all *[]T, spans []Ledger, of func(*Ledger) []T, name
 	return to
 }
 
-// mergeTasks goes span by span: what a whole list made obsolete does not come back with a later span's word of it.
+// mergeTasks merges span by span: a task that a complete list superseded does not return with a later update.
 func mergeTasks(x *index, spans []Ledger) (tasks []Task) {
 	for i := range spans {
 		var all []Task
@@ -107,7 +107,7 @@ func mergeTasks(x *index, spans []Ledger) (tasks []Task) {
 	return tasks
 }
 
-// An entry takes in a later one of its name.
+// The join functions add a later entry to an earlier one with the same name.
 
 func (f *File) join(b *File) {
 	f.Read, f.Written, f.Failed = f.Read+b.Read, f.Written+b.Written, f.Failed+b.Failed
@@ -151,7 +151,7 @@ func (w *Word) join(b *Word) {
 	w.Last, w.SaidAt = max(w.Last, b.Last), max(w.SaidAt, b.SaidAt)
 }
 
-// latestList drops the entries of whole lists that a later whole list replaced.
+// latestList drops the entries of complete lists that a later complete list superseded.
 func latestList(tasks []Task) []Task {
 	newest := uint64(0)
 	for _, t := range tasks {

@@ -74,7 +74,7 @@ func TestMergeIsAssociative(t *testing.T) {
 	})
 }
 
-// Making one ledger of two spans at once, or of each and then merging, gives the same artifacts.
+// Collecting two spans as one, or each separately and then merging, gives the same artifacts.
 func TestMergeIsCollecting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var merged Ledger
@@ -96,7 +96,7 @@ func encoded(t *rapid.T, l Ledger) string {
 	return string(data)
 }
 
-// A stored ledger comes back as it was.
+// A stored ledger is read back unchanged.
 func TestLedgerIsStored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := Collect(slices.Concat(spans().Draw(t, "spans")...))
@@ -132,7 +132,7 @@ func TestNoFieldOfLedgerIsForgotten(t *testing.T) {
 	}
 }
 
-// fill gives every field a value of its own.
+// fill gives every field a distinct value.
 func fill(v reflect.Value, n *int64) {
 	switch *n++; v.Kind() {
 	case reflect.Struct:
@@ -159,7 +159,7 @@ func fill(v reflect.Value, n *int64) {
 	}
 }
 
-// Bytes that are no ledger are refused, and never more is made of them than they could hold.
+// Data that is not a ledger is refused, and allocates no more than its own size allows.
 func FuzzUnmarshalBinary(f *testing.F) {
 	data, err := Collect(longSpan(2)).Trim(Limits{Lines: 200, Words: 3}).MarshalBinary()
 	if err != nil {
@@ -182,7 +182,7 @@ func FuzzUnmarshalBinary(f *testing.F) {
 	})
 }
 
-// Condense says and keeps what Trim and then Renderer do, at any length.
+// Condense is equivalent to Trim followed by Renderer, at any length.
 func TestCondense(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := spans().Draw(t, "spans")
@@ -208,7 +208,7 @@ func TestCondense(t *testing.T) {
 	})
 }
 
-// Many spans at once become what they become one by one.
+// Merging many spans at once equals merging them one by one.
 func TestMergeOfMany(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var spansOf []Ledger
@@ -223,7 +223,7 @@ func TestMergeOfMany(t *testing.T) {
 	})
 }
 
-// Trim holds its limits and says what it gave up; written files are the last to go.
+// Trim keeps its limits and counts what it drops; written files go last.
 func TestTrim(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := Collect(slices.Concat(spans().Draw(t, "spans")...))
@@ -254,8 +254,8 @@ func TestTrim(t *testing.T) {
 	})
 }
 
-// Every written file stands in the text, through any number of passes, as long as the names fit at all;
-// and the text keeps its length.
+// Every written file is named in the text, through any number of passes, as long as the names fit at all;
+// and the text keeps its length limit.
 func TestRollUpNamesWrittenFiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l Ledger

@@ -13,17 +13,17 @@ import (
 
 // Message is one message of a thread, at its current revision.
 type Message struct {
-	Ordinal uint64 // its place in the thread; grows
+	Ordinal uint64 // its position in the thread; ascending
 	*events.Message
 }
 
-// arguments is what a call was given: names to values, or a text alone where it was no object.
+// arguments are the arguments of a call: names to values, or a text alone if they are not an object.
 type arguments struct {
 	fields map[string]any
 	raw    string
 }
 
-// parseArguments reads an object, or a JSON string that holds one; what is neither stays text.
+// parseArguments reads an object, or a JSON string that contains one; anything else stays text.
 func parseArguments(v jsontext.Value) arguments {
 	text := string(v)
 	var s string
@@ -37,7 +37,7 @@ func parseArguments(v jsontext.Value) arguments {
 	return arguments{fields: fields}
 }
 
-// text is the string under the first of the names that has one.
+// text returns the string under the first of the names that has one.
 func (a arguments) text(names ...string) string {
 	for _, n := range names {
 		if s, ok := a.fields[n].(string); ok && s != "" {
@@ -47,7 +47,7 @@ func (a arguments) text(names ...string) string {
 	return ""
 }
 
-// brief is a call in one line: the tool, and what its arguments say.
+// brief describes a call in one line: the tool and its arguments.
 func (a arguments) brief(tool string) string {
 	out := oneLine(tool)
 	a.strings(func(_, s string) {
@@ -58,7 +58,7 @@ func (a arguments) brief(tool string) string {
 	return out
 }
 
-// strings gives every text in the arguments with the name it stands under, in the order of the names.
+// strings calls found for every text in the arguments with its name, in the order of the names.
 func (a arguments) strings(found func(name, s string)) {
 	if a.fields == nil && a.raw != "" {
 		found("", a.raw)
@@ -86,7 +86,7 @@ func eachString(name string, v any, found func(name, s string)) {
 	}
 }
 
-// oneLine folds white space, so that a quotation takes one line.
+// oneLine folds white space, so that a quote takes one line.
 func oneLine(s string) string {
 	if spaced(s) {
 		return s
@@ -94,7 +94,7 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// spaced says that a text is plain ASCII with single spaces between its words, as most lines are.
+// spaced reports whether a text is plain ASCII with single spaces between words, as most lines are.
 func spaced(s string) bool {
 	before := byte(' ')
 	for i := range len(s) {

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// outcome is how a call ended.
+// outcome is the result of a call.
 type outcome struct {
-	known  bool // a result stands in the span
+	known  bool // the span contains a result
 	failed bool
-	line   string // the line of the output that says most about it
+	line   string // the most informative line of the output
 }
 
 var (
-	// exitCode as harnesses write it at the beginning or the end of an output.
+	// exitCode is the exit code that harnesses write at the beginning or the end of an output.
 	exitCode = marked(`(?i)(?:exit(?:ed)?(?: with)?(?: code| status)|exit code)\W{0,3}(-?\d+)`, "exit")
-	// failing is how a line begins that reports a failure, whatever the tool.
+	// failing is the beginning of a line that reports a failure, of any tool.
 	failing = marked(`^\W{0,3}(?:Traceback|panic:|fatal\b|[Ee]rror\b|ERROR\b|FAIL|--- FAIL|[A-Za-z.]*(?:Error|Exception)\b)|\b(?:error(?:\[\w+\])?:|[Ee]rror:)`,
 		"traceback", "panic:", "fatal", "error", "fail", "exception")
-	// telling is a line worth quoting for how a command ended.
+	// telling is a line worth quoting for the outcome of a command.
 	telling = marked(`(?i)\b(?:\d+ (?:tests? )?(?:passed|failed|failures|errors?)|fail(?:ed|ures?)?|pass(?:ed)?|ok|errors?|success\w*|built|done|committed|warnings?)\b`,
 		"fail", "pass", "ok", "error", "success", "built", "done", "committed", "warning")
-	// complaint is a line in a failed output that says why.
+	// complaint is a line with the reason in a failed output.
 	complaint = marked(`(?i)error|exception|fail|fatal|panic|not found|no such|denied|cannot|can't|undefined|invalid|unexpected|missing|unable|refused|timed? ?out`,
 		"error", "exception", "fail", "fatal", "panic", "not found", "no such", "denied", "cannot", "can't", "undefined", "invalid",
 		"unexpected", "missing", "unable", "refused", "time")
 )
 
-// outcomeOf reads how a call ended from its result.
+// outcomeOf derives a call's outcome from its result.
 func outcomeOf(m Message) outcome {
 	if m.Message == nil {
 		return outcome{}
@@ -56,7 +56,7 @@ func failed(m Message, text string) bool {
 	return statedExit(text) > 0 || failing.MatchString(firstLine(text, nil))
 }
 
-// statedExit is the exit code that the first or last line of an output states; 0 where none does.
+// statedExit returns the exit code in the first or last line of an output; 0 if there is none.
 func statedExit(text string) int {
 	text = strings.TrimSpace(text)
 	first, _, _ := strings.Cut(text, "\n")
@@ -73,10 +73,10 @@ func statedExit(text string) int {
 	return 0
 }
 
-// maxScan bounds how much of an output is searched for a line, in bytes from either end.
+// maxScan bounds the part of an output that is searched for a line, in bytes from either end.
 const maxScan = 64 << 10
 
-// firstLine is the first line that matches, else the first that says anything.
+// firstLine returns the first matching line, else the first that has content.
 func firstLine(text string, want *pattern) string {
 	fallback := ""
 	for line := range strings.SplitSeq(text[:min(len(text), maxScan)], "\n") {
@@ -94,7 +94,7 @@ func firstLine(text string, want *pattern) string {
 	return fallback
 }
 
-// lastLine is the last line that matches; empty where none does.
+// lastLine returns the last matching line; empty if there is none.
 func lastLine(text string, want *pattern) string {
 	text = text[max(0, len(text)-maxScan):]
 	for text != "" {
@@ -111,7 +111,7 @@ func lastLine(text string, want *pattern) string {
 // escapes are terminal controls and markup that tools wrap around their output.
 var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|</?(?:tool_use_error|system-reminder|error|output|stdout|stderr)>")
 
-// plain strips what a person would not read.
+// plain strips what is not for people to read.
 func plain(line string) string {
 	if !strings.ContainsAny(line, "\x1b<") {
 		return line

@@ -2,8 +2,8 @@ package ledger
 
 import "strings"
 
-// outline is the files that were changed, by directory, and under each what is quoted of it: its name has
-// to stand there anyway.
+// outline lists the changed files by directory, with the quotes from each file under its name, which
+// has to be there anyway.
 type outline struct {
 	root  string
 	dirs  []directory
@@ -41,7 +41,7 @@ func (o outline) title() string {
 	return "Files changed in " + o.root + ":"
 }
 
-// once are the names that one file of the list has: what is quoted of it can stand with it.
+// once returns the names that only one file of the list has: quotes can stand with such a file.
 func (o outline) once() map[string]bool {
 	names := map[string]bool{}
 	for _, d := range o.dirs {
@@ -62,7 +62,7 @@ func (o outline) lines() []string {
 	return lines
 }
 
-// line is a directory's line; a file that something is quoted of has one of its own below it.
+// line is a directory's line; a file with quotes has its own line below it.
 func (o outline) line(d directory) string {
 	var plain, quoted []string
 	for _, f := range d.files {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// pattern is a regular expression that is asked for only where it can match: most lines hold none of its marks,
-// and looking for those takes a tenth of the time.
+// pattern is a regular expression that runs only if it can match: most lines contain none of its marks,
+// and searching for those takes a tenth of the time.
 type pattern struct {
 	*regexp.Regexp
 	marks [256][]string // by their first byte, in either case
 }
 
-// What regular expressions take for an s and a k where case is of no matter.
+// Characters that regular expressions match as s and k when case is ignored.
 const longS, kelvin = "\u017F", "\u212A"
 
-// marked compiles a pattern. Whatever it matches holds one of the marks, in any case.
+// marked compiles a pattern. Every match must contain one of the marks, in any case.
 func marked(expr string, marks ...string) *pattern {
 	p := &pattern{Regexp: regexp.MustCompile(expr)}
 	for _, mark := range marks {
@@ -26,7 +26,7 @@ func marked(expr string, marks ...string) *pattern {
 	return p
 }
 
-// may says whether a text can match at all.
+// may reports whether a text can match at all.
 func (p *pattern) may(text string) bool {
 	for i := range len(text) {
 		for _, mark := range p.marks[text[i]] {
@@ -38,10 +38,10 @@ func (p *pattern) may(text string) bool {
 	return strings.Contains(text, longS) || strings.Contains(text, kelvin)
 }
 
-// MatchString says whether a text matches.
+// MatchString reports whether a text matches.
 func (p *pattern) MatchString(text string) bool { return p.may(text) && p.Regexp.MatchString(text) }
 
-// FindStringIndex is where a text matches first; nil where it does nowhere.
+// FindStringIndex returns the position of a text's first match, or nil.
 func (p *pattern) FindStringIndex(text string) []int {
 	if !p.may(text) {
 		return nil
@@ -49,7 +49,7 @@ func (p *pattern) FindStringIndex(text string) []int {
 	return p.Regexp.FindStringIndex(text)
 }
 
-// FindStringSubmatch is what a text matches first, with its groups; nil where it does nowhere.
+// FindStringSubmatch returns a text's first match with its groups, or nil.
 func (p *pattern) FindStringSubmatch(text string) []string {
 	if !p.may(text) {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is skipped for the sake of speed would not have matched, and what is taken as it is would not have been changed.
+// The shortcuts never skip text that would match, nor leave text that would be changed.
 func TestShortcuts(t *testing.T) {
 	patterns := map[string]*pattern{
 		"exitCode": exitCode, "failing": failing, "telling": telling, "complaint": complaint, "standing": standing,

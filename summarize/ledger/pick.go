@@ -2,33 +2,33 @@ package ledger
 
 import "slices"
 
-// picker takes excerpts by what they add per character, and remembers what is said already.
+// picker selects excerpts by their gain per character, and tracks what is already mentioned.
 type picker struct {
 	of     *weigher
-	number int32           // which of the weigher's
+	number int32           // this picker's number at the weigher
 	listed map[string]bool // places that are named anyway
-	cost   []int           // what naming a place costs now
-	opened []int32         // when the first excerpt came to stand under it; 0 where none does
-	now    int32           // how many excerpts were taken
+	cost   []int           // the current cost of naming a place
+	opened []int32         // when its first excerpt was added; 0: none yet
+	now    int32           // the number of excerpts taken
 
-	found []mention // of the line that was looked at last
+	found []mention // of the line examined last
 	seen  []int32
-	best  []excerpt // of each line, as it was when it was looked at last
+	best  []excerpt // of each line, when it was examined last
 	as    []int32   // and when that was
 	heap  choiceHeap
 	taken []choice
 }
 
-// stretch is where an identifier stands in a line, and where the text between two spaces that it is in.
+// stretch is the position of an identifier in a line, and that of the space-delimited text around it.
 type stretch struct {
 	start, end, name, from, to int32
-	alone                      struct{ from, to int32 } // what is quoted for it alone; zero where nobody has asked yet
+	alone                      struct{ from, to int32 } // the quote for it alone; zero if not computed yet
 }
 
-// reach is a line's part of a list of stretches, and its place.
+// reach is a line's range in a list of stretches, and its place.
 type reach struct{ from, to, place int32 }
 
-// newPicker begins a text: nothing is said in it yet. The one before it is over then.
+// newPicker begins a text in which nothing is mentioned yet. It invalidates the previous picker.
 func newPicker(w *weigher) *picker {
 	p := &w.pick
 	p.of, p.listed, p.now = w, nil, 0
@@ -36,7 +36,7 @@ func newPicker(w *weigher) *picker {
 	return p
 }
 
-// look finds the ledger's identifiers in each of its lines; nothing is gained by others.
+// look finds the ledger's identifiers in each of its lines; only those bring a gain.
 func (w *weigher) look(lines []Line) {
 	if w.lines != nil {
 		return
@@ -73,7 +73,7 @@ func (w *weigher) lookAt(text string) {
 	}
 }
 
-// say notes that a text is in the summary, and that nothing is gained by saying it again.
+// say records that a text is in the summary, and that repeating it gains nothing.
 func (p *picker) say(text string) {
 	eachCandidate(text, func(start, end int) {
 		if n := p.of.at.find(text[start:end]); n >= 0 {
@@ -82,14 +82,14 @@ func (p *picker) say(text string) {
 	})
 }
 
-// note notes that an identifier is said from now on.
+// note marks an identifier as mentioned.
 func (p *picker) note(n int32) {
 	p.of.all[n].said, p.of.all[n].when = p.number, p.now
 }
 
 func (p *picker) said(n *name) bool { return n.said == p.number }
 
-// headings reckons what naming each place of the lines costs: nothing is opened yet.
+// headings computes the cost of naming each place of the lines, none of which is open yet.
 func (p *picker) headings() {
 	n := len(p.of.places.names)
 	p.cost, p.opened = grown(p.cost, n), grown(p.opened, n)[:n]
@@ -106,17 +106,17 @@ func (p *picker) headings() {
 	}
 }
 
-// choice is a line of a list, and what its excerpt is worth.
+// choice is a line of a list, and the rate of its excerpt.
 type choice struct {
 	rate float64
 	line int32
 }
 
-// choose takes the best excerpts of the ledger's lines for room characters, and gives them in their order. They
-// hold until it chooses again.
+// choose returns the best excerpts of the ledger's lines for room characters, in line order. They are valid
+// until the next call.
 func (p *picker) choose(list []Line, room int) []choice {
 	w := p.of
-	w.look(list) // a line is looked at again each time that another one was taken
+	w.look(list) // a line is examined again each time another one was taken
 	p.headings()
 	p.best, p.as = grown(p.best, len(list))[:len(list)], grown(p.as, len(list))[:len(list)]
 	clear(p.as)
@@ -155,7 +155,7 @@ func (p *picker) choose(list []Line, room int) []choice {
 	return taken
 }
 
-// changed says that something in a line was said, or its place named, since it was looked at.
+// changed reports whether something in a line was mentioned, or its place named, since it was examined.
 func (p *picker) changed(at reach, since int32) bool {
 	if p.opened[at.place] > since {
 		return true
@@ -168,7 +168,7 @@ func (p *picker) changed(at reach, since int32) bool {
 	return false
 }
 
-// take notes that an excerpt is in the summary, under its place.
+// take records that an excerpt is in the summary, under its place.
 func (p *picker) take(e excerpt, at reach) {
 	for _, s := range p.of.found[at.from:at.to] {
 		if int(s.start) >= e.start && int(s.end) <= e.end {
@@ -181,8 +181,8 @@ func (p *picker) take(e excerpt, at reach) {
 	}
 }
 
-// choiceHeap has the best choice on top; of equals the newest. It is asked for its top for each line of each
-// text, and only ever sinks it: container/heap takes twice as long.
+// choiceHeap has the best choice on top; of equals the newest. Its top is read for each line of each
+// text, and only ever moved down: container/heap takes twice as long.
 type choiceHeap []choice
 
 func (h choiceHeap) before(i, j int) bool {
@@ -192,7 +192,7 @@ func (h choiceHeap) before(i, j int) bool {
 	return h[i].line > h[j].line
 }
 
-// order makes a heap of choices in any order.
+// order builds a heap from choices in any order.
 func (h choiceHeap) order() {
 	for i := len(h)/2 - 1; i >= 0; i-- {
 		h.sink(i)
@@ -213,7 +213,7 @@ func (h choiceHeap) sink(i int) {
 	}
 }
 
-// pop takes the top away.
+// pop removes the top.
 func (h *choiceHeap) pop() {
 	last := len(*h) - 1
 	(*h)[0] = (*h)[last]
@@ -221,7 +221,7 @@ func (h *choiceHeap) pop() {
 	h.sink(0)
 }
 
-// settle gives the top what it is worth by now; a line that adds nothing any more goes.
+// settle updates the top's rate; it removes a line that adds nothing any more.
 func (h *choiceHeap) settle(rate float64) {
 	if rate <= 0 {
 		h.pop()

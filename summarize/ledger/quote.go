@@ -17,7 +17,7 @@ const (
 // numbered is the line number that tools print before a line.
 var numbered = regexp.MustCompile(`^\s*\d+(?:→|\t|:\s|\|\s?|-\s)`)
 
-// quote notes the message's lines and the identifiers in it.
+// quote records the message's lines and their identifiers.
 func (c *collector) quote(m Message) {
 	seen := map[string]bool{}
 	c.text(m, Line{Kind: kindOfRole(m.Role), In: c.place(m)}, m.Content.Text(), seen)
@@ -34,8 +34,8 @@ func (c *collector) quote(m Message) {
 	}
 }
 
-// unquoted says that an argument's text is nothing to quote: what an edit took away, and the path, which
-// stands among the files.
+// unquoted reports whether an argument is not worth quoting: the text that an edit removed, and the path, which
+// is listed among the files.
 func unquoted(name string) bool {
 	return strings.HasPrefix(strings.ToLower(name), "old") || slices.Contains(pathNames, name)
 }
@@ -50,7 +50,7 @@ func kindOfRole(role string) string {
 	return KindUser
 }
 
-// place is what a message's own lines belong to: for a result, what its call was about.
+// place returns the subject of a message's own lines: for a result, that of its call.
 func (c *collector) place(m Message) string {
 	if m.Role != events.RoleTool {
 		return ""
@@ -61,7 +61,7 @@ func (c *collector) place(m Message) string {
 	return parseArguments(m.Arguments).place(m.ToolName)
 }
 
-// place names what a call is about: its file, its command, or else the tool.
+// place names the subject of a call: its file, its command, or else the tool.
 func (a arguments) place(tool string) string {
 	if path := a.text(pathNames...); path != "" {
 		return placeOf(path)
@@ -72,10 +72,10 @@ func (a arguments) place(tool string) string {
 	return clip(oneLine(tool), 40)
 }
 
-// placeOf names a file as a place.
+// placeOf returns a file's name as a place.
 func placeOf(path string) string { return clip(base(oneLine(path)), 40) }
 
-// text notes the lines of a text; like says what they have in common.
+// text records the lines of a text; like holds their common fields.
 func (c *collector) text(m Message, like Line, text string, seen map[string]bool) {
 	c.count(m, text, seen)
 	for line := range strings.SplitSeq(text, "\n") {
@@ -87,7 +87,7 @@ func (c *collector) text(m Message, like Line, text string, seen map[string]bool
 	}
 }
 
-// unnumbered is a line without the number that a tool has printed before it.
+// unnumbered returns a line without the number that a tool printed before it.
 func unnumbered(line string) string {
 	if text := strings.TrimLeft(line, " \t\n\f\r"); text == "" || text[0] < '0' || text[0] > '9' {
 		return line
@@ -95,18 +95,18 @@ func unnumbered(line string) string {
 	return numbered.ReplaceAllString(line, "")
 }
 
-// parts cuts a long line into pieces of a quotable length, at sentence ends and else at spaces, and
-// leaves out what says nothing.
+// parts splits a long line into pieces of quotable length, at sentence ends or else at spaces, and
+// drops those without content.
 func parts(line string) []string {
 	if len(line) <= maxLine {
 		return worthwhile(nil, line)
 	}
 	var list []string
 	for len(line) > maxLine && len(list) < 50 {
-		i := stop(line[:min(len(line), maxLine+2)]) // no further: a line of a megabyte has thousands of parts
+		i := stop(line[:min(len(line), maxLine+2)]) // bounded: a line of a megabyte has thousands of parts
 		if i > maxLine {
 			if i = strings.LastIndexByte(line[:maxLine], ' ') + 1; i == 0 {
-				return list // one word longer than any line: base64, minified code
+				return list // a word longer than any line: base64, minified code
 			}
 		}
 		list = worthwhile(list, strings.TrimSpace(line[:i]))
@@ -117,7 +117,7 @@ func parts(line string) []string {
 
 func worthwhile(list []string, line string) []string {
 	if len(line) < minLine || len(line) > maxLine || !strings.ContainsAny(line, " (=") || !hasWord(line) {
-		return list // a name alone is a matter for the list of names
+		return list // a name alone belongs in the list of names
 	}
 	return append(list, strings.ToValidUTF8(line, ""))
 }
@@ -128,7 +128,7 @@ func hasWord(line string) bool {
 	return found
 }
 
-// count notes the identifiers of a text, once a message each.
+// count records the identifiers of a text, once per message.
 func (c *collector) count(m Message, text string, seen map[string]bool) {
 	eachWord(text, func(w string) {
 		if seen[w] {
@@ -157,7 +157,7 @@ func (w *Word) count(m Message) {
 	}
 }
 
-// markWritten notes that the identifiers of a path belong to a file that was written to.
+// markWritten records that the identifiers of a path belong to a written file.
 func (c *collector) markWritten(path string) {
 	eachWord(path, func(w string) {
 		e, fresh := entry(c.words, &c.order.words, w)

@@ -16,16 +16,16 @@ import (
 	"precis/summarize/tokens"
 )
 
-// The measure: of the identifiers that stand in the replaced messages, not in those kept, and that the
+// The measure: of the identifiers that occur in the replaced messages, not in the kept ones, and that the
 // assistant writes later, how many does a summary name; and how many of the paths that were written to.
 
 const (
-	measureTokens = 20000 // compaction over so many removable tokens
+	measureTokens = 20000 // compact at this many removable tokens
 	measureKeep   = 20    // messages
 	measureChars  = 2000
 )
 
-// pass is one compaction of a thread that is compacted as it grows.
+// pass is one compaction of a growing thread.
 type pass struct {
 	thread   thread
 	number   int // from 1
@@ -35,7 +35,7 @@ type pass struct {
 	text     string
 }
 
-// passes rolls all threads and makes every compaction.
+// passes rolls up all threads and computes every compaction.
 func passes(t testing.TB, threads []thread) []pass {
 	count, err := tokens.For(tokens.O200k)
 	if err != nil {
@@ -111,10 +111,10 @@ func fullText(m Message) string {
 	return strings.Join(parts, "\n")
 }
 
-// rollEachTurn compacts a thread without minding progress: as soon as all that is in the prompt, the kept messages
-// too, is over the threshold at four characters a token, everything but the newest messages is replaced, whatever
-// that parts. Behind a tail that is large itself each message is a pass. The yardsticks that others give for
-// compactions (head and tail 0.14, lists of frequent identifiers 0.51 to 0.56) come out in this way alone.
+// rollEachTurn compacts a thread regardless of progress: as soon as the whole prompt, including the kept messages,
+// exceeds the threshold at four characters per token, it replaces everything but the newest messages, whatever
+// that separates. After a large tail each message is a pass. Only this method reproduces the yardsticks that others
+// report for compactions (head and tail 0.14, lists of frequent identifiers 0.51 to 0.56).
 func rollEachTurn(th thread) []pass {
 	const charsPerToken, fanIn, most = 4, 4, 16
 	var (
@@ -122,7 +122,7 @@ func rollEachTurn(th thread) []pass {
 		made   []pass
 		all    []int
 		live   int // characters
-		from   int // the first message that no leaf stands for
+		from   int // the first message that no leaf covers
 	)
 	chars := func(i int) int { return runes(fullText(th.messages[i])) }
 	for i := range th.messages {
@@ -144,14 +144,14 @@ func rollEachTurn(th thread) []pass {
 	return made
 }
 
-// TestRecall holds the figures on the real transcripts; half of the threads were used to choose weights.
+// TestRecall checks the figures on the real transcripts; half of the threads were used to choose weights.
 func TestRecall(t *testing.T) {
 	race.Slow(t)
 	measure(t, passes(t, transcripts(t)), 0.37, 0.475)
 }
 
-// TestRecallEachTurn measures where plain ways do best: most of the passes have little to stand for, or the newest
-// messages are so large that they are what is written about next.
+// TestRecallEachTurn measures where simple methods do best: most passes replace little, or the newest
+// messages are so large that the next ones are about them.
 func TestRecallEachTurn(t *testing.T) {
 	race.Slow(t)
 	var all []pass
@@ -161,7 +161,7 @@ func TestRecallEachTurn(t *testing.T) {
 	measure(t, all, 0.475, 0.74)
 }
 
-// measure reports passes and holds them to the least recall, of all and of the first ones.
+// measure reports passes and requires a minimum recall, of all and of the first ones.
 func measure(t *testing.T, all []pass, least, leastFirst float64) {
 	t.Helper()
 	dump(t, all)

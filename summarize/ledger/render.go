@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Shares of a text's characters, in percent. What a section leaves goes to the quoted lines.
+// Shares of a text's characters, in percent. What sections don't use goes to the quoted lines.
 const (
 	shareAsked    = 8
 	shareStanding = 5
@@ -17,26 +17,26 @@ const (
 	shareNames    = 24
 	shareProse    = 60
 
-	// widest is how many times their shares sections may take of a text that nothing else fills.
+	// widest is the factor by which sections may exceed their shares in a text that nothing else fills.
 	widest = 8
 )
 
-// Render writes a ledger as a text of at most maxChars code points. Prose, where there is any (a
-// model's), stands first and takes the place of the quoted lines; it never pushes the ledger out.
+// Render writes a ledger as a text of at most maxChars code points. Prose, if any (a
+// model's), comes first and replaces the quoted lines; it never displaces the ledger.
 func Render(l Ledger, prose string, maxChars int) string {
 	return render(l, newWeigher(l, hint{}), prose, maxChars)
 }
 
-// Renderer writes one ledger at several lengths, in front of messages that stay verbatim behind it:
-// identifiers that they name are left to them (files changed, the user's words, tasks and errors are told
-// all the same).
+// Renderer writes one ledger at several lengths, for use before messages that stay verbatim:
+// it omits identifiers that they name (but not files changed, the user's words, tasks and
+// errors).
 func Renderer(l Ledger, kept []Message) func(maxChars int) string {
 	w := newWeigher(l, hintOf(kept))
 	return func(maxChars int) string { return render(l, w, "", maxChars) }
 }
 
-// render writes the text again with wider shares while a quarter of it stays empty: a thread without files and
-// outputs has few lines worth quoting, and what its user said should not make room for none.
+// render repeats the text with wider shares while a quarter of it stays empty: a thread without files and
+// outputs has few lines worth quoting, and the user's words should use the room.
 func render(l Ledger, w *weigher, prose string, maxChars int) string {
 	written := write(l, w, prose, maxChars, 1)
 	for wide := 2; wide <= widest && runes(written) < maxChars*3/4; wide *= 2 {
@@ -62,22 +62,22 @@ func write(l Ledger, w *weigher, prose string, maxChars, wide int) string {
 	return clip(strings.Join(t.out, "\n"), maxChars)
 }
 
-// text is a summary in the making: sections in the order in which they will stand.
+// text is a summary under construction: sections in their final order.
 type text struct {
 	max, left int
-	wide      int // how many times its share a section may take
+	wide      int // factor by which a section may exceed its share
 	pick      *picker
 	out       []string
 
-	files   outline // the files changed, and where in out they stand
+	files   outline // the files changed, and their index in out
 	filesAt int
 }
 
-// share is a section's part of the text in characters.
+// share returns a section's part of the text in characters.
 func (t *text) share(percent int) int { return min(t.max, t.max*percent*t.wide/100) }
 
-// add writes a section: the entries that fit into its share, and how many more there are. The first is
-// clipped rather than left out. It says how many stand there whole.
+// add writes a section: the entries that fit into its share, and how many more there are. It
+// clips the first entry rather than omit it. It returns how many are complete.
 func (t *text) add(title string, entries []string, more, share int) (whole int) {
 	room := min(t.share(share), t.left-1)
 	if title != "" {
@@ -97,7 +97,7 @@ func (t *text) add(title string, entries []string, more, share int) (whole int) 
 	return whole
 }
 
-// section is a title and its entries, with what they leave out; a single one stands behind its title.
+// section formats a title, its entries and the number omitted; a single entry follows its title on the same line.
 func section(title string, entries []string, more int) string {
 	block := strings.Join(entries, "\n")
 	switch {
@@ -113,10 +113,10 @@ func section(title string, entries []string, more int) string {
 	return block
 }
 
-// markRoom is what " (+123 more)" takes.
+// markRoom is the length of " (+123 more)".
 const markRoom = 12
 
-// shortest is what an entry has at least to show to be worth its line.
+// shortest is the minimum length of a clipped entry.
 const shortest = 30
 
 func (t *text) fitting(entries []string, more, room int) []string {

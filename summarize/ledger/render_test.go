@@ -12,7 +12,7 @@ import (
 	"precis/events"
 )
 
-// A text is never longer than asked, valid UTF-8, and the same each time.
+// A text is never longer than requested, valid UTF-8, and deterministic.
 func TestRenderHoldsItsLength(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		messages := slices.Concat(spans().Draw(t, "spans")...)
@@ -29,7 +29,7 @@ func TestRenderHoldsItsLength(t *testing.T) {
 	})
 }
 
-// Whatever bytes a tool gives back, a leaf comes out.
+// A leaf can be computed from any bytes of a tool output.
 func FuzzLeaf(f *testing.F) {
 	f.Add("plain", `{"file_path":"a.go","content":"x"}`)
 	f.Add("\x1b[31merror:\x00 é"+strings.Repeat("A", 5000), `"rm -rf 'x"`)
@@ -49,7 +49,7 @@ func FuzzLeaf(f *testing.F) {
 	})
 }
 
-// What a person reads: the whole text of a small thread.
+// The complete text of a small thread, as people read it.
 func TestRenderReads(t *testing.T) {
 	messages := script(`
 		user: Make the parser accept tabs. Never edit generated files.
@@ -81,7 +81,7 @@ Also named: w/src/parser.go w/src/parser_test.go in_progress`
 	}
 }
 
-// Where there are neither files nor outputs, what the user said has the room that these would have had.
+// Without files and outputs, the user's words get the room of these sections.
 func TestRenderOfTalkAlone(t *testing.T) {
 	messages := script(`
 		user: I'm moving our bakery's order system off spreadsheets. Never email customers on Sundays.

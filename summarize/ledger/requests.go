@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// Bounds on what is noted of one user message, in code points, bytes and entries.
+// Bounds on the entries for one user message, in code points, bytes and number.
 const (
 	maxRequest    = 240
 	maxStanding   = 6
-	instructionAt = 24   // where its telling word stands at the latest: "And please, for tests, never …"
+	instructionAt = 24   // the latest position of its keyword: "And please, for tests, never …"
 	shortRequest  = 16   // "yes, go on"
-	longRequest   = 2000 // a pasted document, or a conversation handed over: its beginning says little
+	longRequest   = 2000 // a pasted document or conversation: its beginning says little
 )
 
 var (
-	// injected are blocks that harnesses put into the user's turns: they are nobody's words.
+	// injected are blocks that harnesses insert into the user's turns: the user did not write them.
 	injected = regexp.MustCompile(`(?s)<([a-zA-Z][\w-]*)[^<>]*>.*?</([a-zA-Z][\w-]*)>`)
-	// standing is how an instruction sounds that goes on to hold after its own request is done.
+	// standing is the wording of an instruction that remains in force after its own request is done.
 	standing = marked(`(?i)\b(?:always|never|don't|do not|must(?: not)?|should(?:n't| not)?|prefer|make sure|ensure|only use|instead of|avoid|remember|from now on|no need to|keep in mind|only ever|not allowed|stick to|please use)\b`,
 		"always", "never", "don't", "do not", "must", "should", "prefer", "make sure", "ensure", "only use", "instead of", "avoid",
 		"remember", "from now on", "no need to", "keep in mind", "only ever", "not allowed", "stick to", "please use")
 )
 
-// request notes what the user asked for: how the message begins, and each standing instruction in it.
+// request records the user's request: the beginning of the message, and each standing instruction in it.
 func (c *collector) request(m Message) {
 	text := strings.TrimSpace(injected.ReplaceAllString(m.Content.Text(), ""))
 	text = text[:min(len(text), maxScan)]
@@ -41,8 +41,8 @@ func (c *collector) request(m Message) {
 	}
 }
 
-// instructs says that a sentence begins like a standing instruction; one that has such a word further on
-// is as a rule a remark.
+// instructs reports whether a sentence begins like a standing instruction; a sentence with such a word further on
+// is usually a remark.
 func instructs(sentence string) bool {
 	at := standing.FindStringIndex(sentence)
 	return at != nil && at[0] <= instructionAt
@@ -57,7 +57,7 @@ func (c *collector) noteRequest(r Request) {
 	e.join(&r)
 }
 
-// sentences splits prose at line ends and behind full stops.
+// sentences splits prose at line ends and after full stops.
 func sentences(text string) []string {
 	var list []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -73,7 +73,7 @@ func sentences(text string) []string {
 	return list
 }
 
-// stop is where the first sentence of a line ends.
+// stop returns the end of a line's first sentence.
 func stop(line string) int {
 	for i := 0; i+1 < len(line); i++ {
 		if (line[i] == '.' || line[i] == '!' || line[i] == '?') && line[i+1] == ' ' && i > 2 {

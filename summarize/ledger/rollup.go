@@ -1,35 +1,35 @@
 package ledger
 
-// Leaf makes the summary of a span by rules: its text of at most maxChars code points, and its ledger,
+// Leaf computes the rule summary of a span: its text of at most maxChars code points, and its ledger,
 // trimmed to the default limits.
 func Leaf(messages []Message, maxChars int) (string, Ledger) {
 	l, write := Condense(Collect(messages), nil)
 	return write(maxChars), l
 }
 
-// RollUp makes one summary of adjoining spans' ledgers, older first, with kept behind it (see [Renderer]).
-// Its ledger may stand for the leaves from now on; it does not depend on kept.
+// RollUp computes one summary from adjoining spans' ledgers, older first, for use before kept (see [Renderer]).
+// Its ledger may replace the leaves; it does not depend on kept.
 func RollUp(leaves []Ledger, kept []Message, maxChars int) (string, Ledger) {
 	l, write := Condense(Merge(leaves...), kept)
 	return write(maxChars), l
 }
 
-// Condense trims a ledger to the default limits, and gives what writes that with kept behind it: the same as
-// Trim and then Renderer, but that the identifiers are looked for once.
+// Condense trims a ledger to the default limits, and returns a function that writes it for use before kept: equivalent
+// to Trim followed by Renderer, but it looks up the identifiers once.
 func Condense(l Ledger, kept []Message) (Ledger, func(maxChars int) string) {
 	var c Condenser
 	c.m.of(l.Words)
 	return c.condense(l, kept)
 }
 
-// Condenser condenses ledgers one after the other. What only the work needs, and is most of what it needs, it
-// has once.
+// Condenser condenses ledgers one after another. It reuses its working memory, which is most of the memory
+// needed.
 type Condenser struct {
 	m merger
 	w weigher
 }
 
-// Merged condenses the Merge of ledgers. What it returns for writing holds until it is called again.
+// Merged condenses the Merge of ledgers. The returned function is valid until the next call.
 func (c *Condenser) Merged(spans []Ledger, kept []Message) (Ledger, func(maxChars int) string) {
 	return c.condense(c.m.merge(spans), kept)
 }
@@ -43,7 +43,7 @@ func (c *Condenser) condense(l Ledger, kept []Message) (Ledger, func(maxChars in
 	return l, func(maxChars int) string { return render(l, w, "", maxChars) }
 }
 
-// Join makes one ledger of adjoining spans', older first, trimmed to the default limits.
+// Join merges adjoining spans' ledgers into one, older first, trimmed to the default limits.
 func Join(leaves []Ledger) Ledger {
 	return Merge(leaves...).Trim(DefaultLimits())
 }

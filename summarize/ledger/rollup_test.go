@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What a Condenser has kept from other work changes nothing, and what it has returned stays as it is.
+// A Condenser's reuse of memory changes no result, neither the next nor earlier ones.
 func TestCondenserIsCondense(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c Condenser
@@ -38,7 +38,7 @@ func TestCondenserIsCondense(t *testing.T) {
 	})
 }
 
-// A text is the same whatever was written before it from the same ledger.
+// A text is the same whatever was written from the same ledger before.
 func TestWritingAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := Collect(slices.Concat(spans().Draw(t, "spans")...))
@@ -75,7 +75,7 @@ func TestIndex(t *testing.T) {
 	})
 }
 
-// Choosing the first and sorting those is sorting all and taking the first.
+// Selecting the first n and sorting them equals sorting all and taking the first n.
 func TestFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOf(rapid.IntRange(0, 9)).Draw(t, "list")

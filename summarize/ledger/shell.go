@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// commandNames are the arguments under which a tool takes a command line.
+// commandNames are the names of arguments that hold a command line.
 var commandNames = []string{"command", "cmd", "script", "bash_command"}
 
-// commandLine is the command that a call runs; empty where it runs none. A tool that edits files may
-// take its own verb under the same name.
+// commandLine returns the command that a call runs; empty if none. A tool that edits files may
+// have its own verb under the same name.
 func (a arguments) commandLine(tool string) string {
 	if list, ok := a.fields["command"].([]any); ok {
 		return joinWordsOf(list)
@@ -21,7 +21,7 @@ func (a arguments) commandLine(tool string) string {
 	return line
 }
 
-// joinWordsOf makes a line of an argument vector; of ["bash","-lc","…"] the last.
+// joinWordsOf joins an argument vector to a line; of ["bash","-lc","…"] it returns the last element.
 func joinWordsOf(list []any) string {
 	words := make([]string, 0, len(list))
 	for _, e := range list {
@@ -40,7 +40,7 @@ var (
 	heredoc   = regexp.MustCompile(`<<-?\s*['"]?(\w+)['"]?`)
 )
 
-// What commands and tools begin with that change nothing and whose outcome says little: tools in any case,
+// Prefixes of read-only commands and tools whose outcome says little: tools in any case,
 // commands as whole words.
 var (
 	lookingTools = []string{
@@ -52,7 +52,7 @@ var (
 	}
 )
 
-// looks says that a command or a call does nothing but look.
+// looks reports whether a command or a call is read-only.
 func looks(line string) bool {
 	for _, tool := range lookingTools {
 		if len(line) >= len(tool) && strings.EqualFold(line[:len(tool)], tool) {
@@ -67,7 +67,7 @@ func looks(line string) bool {
 	return false
 }
 
-// command notes a run; where it stands is of no interest, so that two runs of one command meet.
+// command records a run without its working directory, so that runs of the same command are joined.
 func (c *collector) command(at uint64, line string, end outcome) {
 	line = changeDir.ReplaceAllString(line, "")
 	head, rest, more := strings.Cut(strings.TrimSpace(line), "\n")
@@ -86,7 +86,7 @@ func (c *collector) command(at uint64, line string, end outcome) {
 	}
 }
 
-// shell notes what a command line does with files, as far as its words tell.
+// shell records what a command line does with files, as far as its words show.
 func (c *collector) shell(at uint64, line string, end outcome) {
 	if len(line) > maxScan {
 		line = line[:maxScan]
@@ -97,7 +97,7 @@ func (c *collector) shell(at uint64, line string, end outcome) {
 	}
 }
 
-// simpleCommands splits a line at its operators, leaving out the bodies of here-documents.
+// simpleCommands splits a line at its operators, without the bodies of here-documents.
 func simpleCommands(line string) [][]string {
 	var cmds [][]string
 	until := ""
@@ -116,8 +116,8 @@ func simpleCommands(line string) [][]string {
 	return cmds
 }
 
-// operators splits at && || ; and |, outside quotes, and then into words. It is no shell's grammar: what
-// it takes wrongly is not a path.
+// operators splits at && || ; and |, outside quotes, and then into words. It is not a shell grammar: what
+// it splits wrongly does not look like a path.
 func operators(l string) [][]string {
 	var cmds [][]string
 	var words []string
@@ -148,7 +148,7 @@ func operators(l string) [][]string {
 	return append(cmds, words)
 }
 
-// simple notes what one simple command does with files.
+// simple records what one simple command does with files.
 func (c *collector) simple(at uint64, words []string, end outcome) {
 	words = c.redirected(at, words, end)
 	if len(words) == 0 {
@@ -213,7 +213,7 @@ func (c *collector) sed(at uint64, words, paths []string, end outcome) {
 	c.file(at, paths[len(paths)-1], o, end)
 }
 
-// redirected notes the files that output goes to, and gives the words without them.
+// redirected records the files that output is redirected to, and returns the words without them.
 func (c *collector) redirected(at uint64, words []string, end outcome) []string {
 	for i := 0; i < len(words); i++ {
 		rest, ok := strings.CutPrefix(strings.TrimPrefix(words[i], "1"), ">")
@@ -233,7 +233,7 @@ func (c *collector) redirected(at uint64, words []string, end outcome) []string 
 	return words
 }
 
-// operands are the words of a command that look like paths.
+// operands returns the words of a command that look like paths.
 func operands(words []string) []string {
 	var paths []string
 	for _, w := range words {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// eachSubword calls found for the words that an identifier is made of (GetSessionLog: get, session,
+// eachSubword calls found for the words of an identifier (GetSessionLog: get, session,
 // log), in lower case, of three letters or more.
 func eachSubword(w string, found func(s string)) {
 	for i := 0; i < len(w); {
@@ -17,8 +17,8 @@ func eachSubword(w string, found func(s string)) {
 	}
 }
 
-// subwordEnd is where the subword that begins at i ends; i where none begins there. A run of capitals
-// leaves its last to the word that follows (HTTPServer: http, server).
+// subwordEnd returns the end of the subword that begins at i; i if none does. The last letter of a run of capitals
+// belongs to the following word (HTTPServer: http, server).
 func subwordEnd(w string, i int) int {
 	is := func(j int, from, to byte) bool { return j < len(w) && w[j] >= from && w[j] <= to }
 	end := i
@@ -44,8 +44,8 @@ func subwordEnd(w string, i int) int {
 	return end
 }
 
-// kinship is how much of what an identifier is made of stands in the kept messages too, 0 to 1: who
-// works on ParseHeader will want parseHeaderLine.
+// kinship measures how many of an identifier's subwords also occur in the kept messages, 0 to 1: an agent that
+// works on ParseHeader will need parseHeaderLine.
 type kinship struct {
 	rarity map[string]float64 // of the span's subwords
 	kept   map[string]bool
@@ -54,7 +54,7 @@ type kinship struct {
 func newKinship(words []Word, kept hint) kinship {
 	k := kinship{rarity: map[string]float64{}, kept: map[string]bool{}}
 	if len(kept.words) == 0 {
-		return k // nothing is kin to nothing
+		return k // an empty kinship is 0 for every identifier
 	}
 	for w := range kept.words {
 		eachSubword(w, func(s string) { k.kept[s] = true })

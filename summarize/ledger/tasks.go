@@ -11,15 +11,15 @@ var (
 	taskNumber = regexp.MustCompile(`(?i)(?:task|todo|item)?\s*#(\d+)`)
 )
 
-// Names under which agents' lists keep an entry's title, status and number.
+// Names of an entry's title, status and number in agents' task lists.
 var (
 	titleNames  = []string{"content", "title", "subject", "step", "task", "text", "name", "description"}
 	statusNames = []string{"status", "state"}
 	idNames     = []string{"taskId", "task_id", "id", "todoId", "todo_id"}
 )
 
-// taskCall notes what a call does to the agent's own list: it gives the whole list, or adds one entry,
-// or changes one. It is false for a call that does none of this.
+// taskCall records a call's effect on the agent's own task list: it sets the whole list, adds an entry,
+// or changes one. It returns false for any other call.
 func (c *collector) taskCall(at uint64, tool string, args arguments, result Message) bool {
 	if c.wholeList(at, args) {
 		return true
@@ -67,7 +67,7 @@ func (c *collector) task(t Task) {
 	e.join(&t)
 }
 
-// number is an id that may be given as a string or a number.
+// number returns an id that is a string or a number.
 func (a arguments) number(names ...string) string {
 	for _, n := range names {
 		switch v := a.fields[n].(type) {
@@ -82,7 +82,7 @@ func (a arguments) number(names ...string) string {
 	return ""
 }
 
-// givenNumber is the number that the tool's answer gave a new entry.
+// givenNumber returns the number that the tool's result assigned to a new entry.
 func givenNumber(result Message, fallback string) string {
 	if result.Message == nil {
 		return fallback
@@ -93,7 +93,7 @@ func givenNumber(result Message, fallback string) string {
 	return fallback
 }
 
-// done says whether a status means that nothing is left to do.
+// done reports whether the status means that the task is finished.
 func (t Task) done() bool {
 	switch strings.ToLower(t.Status) {
 	case "completed", "complete", "done", "finished", "closed", "resolved", "cancelled", "canceled", "deleted", "skipped":

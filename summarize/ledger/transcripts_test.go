@@ -19,8 +19,8 @@ type thread struct {
 	messages []Message
 }
 
-// transcripts reads the event files in the directory that PRECIS_TRANSCRIPTS names, or else the shared ones beside the
-// project; the test is skipped where there are none.
+// transcripts reads the event files in the directory that PRECIS_TRANSCRIPTS names, or else the shared ones next to the
+// project; it skips the test if there are none.
 func transcripts(t testing.TB) []thread {
 	t.Helper()
 	dir := cmp.Or(os.Getenv("PRECIS_TRANSCRIPTS"), filepath.Join(projectRoot(t), "..", "shared", "data", "dev"))

@@ -13,21 +13,21 @@ type Limits struct {
 	Words    int // entries
 }
 
-// DefaultLimits keep a ledger at some 16 KiB, 36 at most on real threads. More lines or
-// words were measured to gain nothing for a text of 2,000 characters.
+// DefaultLimits keep a ledger at some 16 KiB, and at most 36 KiB on real threads. In measurements, more lines or
+// words gained nothing for a text of 2,000 characters.
 func DefaultLimits() Limits {
 	return Limits{Files: 300, Commands: 60, Errors: 40, Tasks: 60, Requests: 40, Lines: 5000, Words: 300}
 }
 
-// Trim gives a ledger within the limits: written files before read ones, then the newest of everything,
-// the identifiers most likely to be used again, and the lines that carry them. It counts what it drops.
+// Trim returns a ledger within the limits. It keeps written files before read ones, then the newest of everything,
+// the identifiers most likely to be used again, and the lines that contain them. It counts what it drops.
 func (l Ledger) Trim(lim Limits) Ledger {
 	var m merger
 	m.of(l.Words)
 	return l.trim(lim, &m.at, &weigher{})
 }
 
-// trim gives the ledger that is left, with lists of its own, and has w know its identifiers. at finds those of l.
+// trim returns the trimmed ledger with its own lists, and sets its identifiers in w. at finds those of l.
 func (l Ledger) trim(lim Limits, at *index, w *weigher) Ledger {
 	w.begin(l, at, hint{})
 	l.Lines = trimLines(l, w, lim.Lines)
@@ -70,7 +70,7 @@ func (r Request) rank() uint64 {
 	return ahead + r.At
 }
 
-// newest keeps the n entries of the highest rank, in their order, and counts the others.
+// newest keeps the n entries of the highest rank, in list order, and counts the others.
 func newest[T any](list []T, n int, dropped *int, rank func(T) uint64) []T {
 	if len(list) <= n {
 		return append([]T(nil), list...)
@@ -105,7 +105,7 @@ func trimWords(words []Word, w *weigher, room int) []Word {
 	room = min(len(words), room)
 	order := w.order(len(words), room, func(i int) float64 { return w.all[i].chance })
 	for _, r := range order[room:] {
-		w.all[r.at].chance = 0 // the ledger no longer has it
+		w.all[r.at].chance = 0 // no longer in the ledger
 	}
 	w.left = places(order[:room])
 	kept := make([]Word, room)
@@ -115,8 +115,8 @@ func trimWords(words []Word, w *weigher, room int) []Word {
 	return kept
 }
 
-// readability is how much a line is worth beside what it names: what was said is easier to make sense
-// of than a line out of an output.
+// readability weighs a line apart from the identifiers in it: prose is easier to understand
+// than a line of an output.
 func readability(l *Line) float64 {
 	switch l.Kind {
 	case KindSaid:

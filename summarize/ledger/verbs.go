@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What a tool does with the file it is given, told from its name: agents name their tools in a few ways
+// What a tool does with its file, inferred from its name: agents name their tools in a few ways
 // (Write, write_file, str_replace_editor, fs.edit, apply_patch, NotebookEdit, mcp__files__create_file).
 var (
 	writes  = regexp.MustCompile(`(?i)write|edit|create|replace|patch|insert|append|save|update|modify`)
@@ -14,13 +14,13 @@ var (
 	reads   = regexp.MustCompile(`(?i)read|open|view|cat|show|load|fetch|get`)
 )
 
-// pathNames are the arguments that name the file, in the order of how sure they are.
+// pathNames are the arguments that name the file, most reliable first.
 var pathNames = []string{
 	"file_path", "path", "filename", "file", "filepath", "file_name", "notebook_path", "target_file",
 	"relative_path", "absolute_path", "relative_workspace_path",
 }
 
-// fileCall notes what a call of a file tool did; it is false for a call of another tool.
+// fileCall records a call of a file tool; it returns false for any other tool.
 func (c *collector) fileCall(at uint64, tool string, args arguments, end outcome) bool {
 	patched := c.patches(at, args, end)
 	path := args.text(pathNames...)
@@ -46,8 +46,8 @@ const (
 	opDelete
 )
 
-// opOf tells what a tool does. One tool with several commands (view, create, str_replace …) says in an
-// argument which.
+// opOf returns what a tool does. A tool with several commands (view, create, str_replace …) names the command in an
+// argument.
 func opOf(tool string, args arguments) op {
 	sub := args.text("command", "action", "mode", "operation")
 	if writes.MatchString(tool) && (sub == "view" || sub == "read" || sub == "open") {
@@ -69,10 +69,10 @@ func opOf(tool string, args arguments) op {
 	return opNone
 }
 
-// patched are the headings under which patches name files.
+// patched are the headings with which patches name files.
 var patched = regexp.MustCompile(`(?m)^(?:\*\*\* (Add|Update|Delete) File: |(\+\+\+) b/)(\S.*)$`)
 
-// patches notes the files that a patch among the arguments changes.
+// patches records the files that a patch in the arguments changes.
 func (c *collector) patches(at uint64, args arguments, end outcome) (found bool) {
 	args.strings(func(_, s string) {
 		if !strings.Contains(s, "*** ") && !strings.Contains(s, "+++ b/") {
@@ -87,7 +87,7 @@ func (c *collector) patches(at uint64, args arguments, end outcome) (found bool)
 	return found
 }
 
-// file notes one thing done with a file.
+// file records one operation on a file.
 func (c *collector) file(at uint64, path string, o op, end outcome) {
 	f, _ := entry(c.files, &c.order.files, path)
 	f.Path, f.Touched = path, at

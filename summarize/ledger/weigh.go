@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// weights of a logistic model for the chance that the assistant writes an identifier again after the
-// compaction, though it stands in none of the messages kept. Fitted on half of the threads of real
-// coding agents and held against the other half (docs/threads.md); no feature knows the word itself.
+// weights of a logistic model for the probability that the assistant writes an identifier again after the
+// compaction, although it occurs in none of the kept messages. Fitted on half of the threads of real
+// coding agents and validated on the other half (docs/threads.md); no feature depends on the word itself.
 const (
 	wBias      = -3.27
-	wSeen      = 2.00  // ln messages it stands in; the fit says 1.40, texts keep more with 2 (in either half)
+	wSeen      = 2.00  // ln of the messages that contain it; the fit gives 1.40, but texts retain more with 2 (in either half)
 	wSaid      = -0.13 // ln 1 + the assistant's messages
-	wResults   = -1.01 // ln 1 + tool results: what is everywhere in outputs is noise
-	wLast      = 0.65  // how fresh its last mention is, 1 to 0
+	wResults   = -1.01 // ln 1 + tool results: an identifier in all outputs is noise
+	wLast      = 0.65  // recency of its last mention, 1 to 0
 	wSaidLast  = 1.24  // … and the assistant's last
 	wWritten   = 1.70
 	wSlash     = 0.16
@@ -21,32 +21,32 @@ const (
 	wLength    = -0.64 // per 20 bytes
 	wCamel     = 0.48
 	wSaidOnly  = -0.40
-	wFirst     = 0.73 // how new it is
-	wNearBest  = 0.88 // how much the messages around it have in common with the kept ones, at best
-	wNearMean  = 0.50 // … and on average
-	wKin       = 0.56 // how much of what it is made of stands in the kept messages
+	wFirst     = 0.73 // recency of its first mention
+	wNearBest  = 0.88 // overlap of the messages around it with the kept ones, maximum
+	wNearMean  = 0.50 // … and mean
+	wKin       = 0.56 // share of its subwords that occur in the kept messages
 	freshScale = 60   // messages over which freshness falls to 1/e
 )
 
-// weigher knows what stands behind the summary, and how much of it each older message shares. One ledger is
-// written at many lengths: its identifiers are reckoned, and found in its lines, once. It may be made for one
-// ledger after the other, and takes no room of its own for the next then.
+// weigher knows the messages after the summary, and how much each older message has in common with them. One ledger is
+// written at many lengths: its identifiers are weighed, and located in its lines, once. A weigher can be reused for
+// one ledger after another, and then allocates nothing new.
 type weigher struct {
 	to       uint64
 	messages float64
-	kept     map[string]bool // identifiers of the messages kept, which need not be said again
+	kept     map[string]bool // identifiers of the kept messages, which need no repetition
 	near     map[uint64]float64
 	kin      kinship
-	at       *index    // finds the identifiers of the ledger that it was made for
-	all      []name    // these, in their order
-	left     []int32   // where those of the ledger stand that Trim has left of it; nil before
-	lines    []reach   // of where identifiers stand in the ledger's lines; nil where nobody has looked yet
-	found    []stretch // those, line by line
-	places   index     // what the lines belong to
-	asked    []Request // the ledger's, the foremost first; nil where nobody has looked yet
-	errors   []Error   // so are these
-	commands []Command // and these
-	words    []int32   // where the ledger's stand, those most worth their length first; nil as well
+	at       *index    // finds the identifiers of the current ledger
+	all      []name    // those identifiers, in order
+	left     []int32   // positions of those that Trim has kept; nil before
+	lines    []reach   // ranges of identifiers in the ledger's lines; nil if not computed yet
+	found    []stretch // those identifiers, line by line
+	places   index     // the places of the lines
+	asked    []Request // the ledger's requests by rank; nil if not computed yet
+	errors   []Error   // likewise
+	commands []Command // likewise
+	words    []int32   // positions of the ledger's words, best value for their length first; nil if not computed yet
 	ranks    []ranked[float64]
 	pick     picker
 	faded    [256]struct {
@@ -58,11 +58,11 @@ type weigher struct {
 // name is an identifier of a ledger.
 type name struct {
 	chance float64
-	said   int32 // the last picker to which it was said
-	when   int32 // how many excerpts that had taken then
+	said   int32 // the last picker that mentioned it
+	when   int32 // that picker's number of excerpts at the time
 }
 
-// newWeigher looks at a ledger's identifiers against those of the messages kept after it.
+// newWeigher compares a ledger's identifiers with those of the messages kept after it.
 func newWeigher(l Ledger, kept hint) *weigher {
 	m, w := merger{}, &weigher{}
 	m.of(l.Words)
@@ -70,7 +70,7 @@ func newWeigher(l Ledger, kept hint) *weigher {
 	return w
 }
 
-// begin makes it a ledger's, whose identifiers at finds.
+// begin switches to a ledger, whose identifiers at finds.
 func (w *weigher) begin(l Ledger, at *index, kept hint) {
 	w.at, w.all = at, grown(w.all, len(l.Words))[:len(l.Words)]
 	clear(w.all)
@@ -80,7 +80,7 @@ func (w *weigher) begin(l Ledger, at *index, kept hint) {
 	w.weigh(l, kept)
 }
 
-// weigh reckons the chance of each identifier of a ledger.
+// weigh computes the probability of each identifier of a ledger.
 func (w *weigher) weigh(l Ledger, kept hint) {
 	w.to, w.messages = l.To, float64(max(l.Messages, 2))
 	w.kept, w.kin, w.near = kept.words, newKinship(l.Words, kept), nil
@@ -92,7 +92,7 @@ func (w *weigher) weigh(l Ledger, kept hint) {
 	}
 }
 
-// order ranks the ledger's identifiers; the first room of them are in order.
+// order ranks the ledger's identifiers; only the first room of them are sorted.
 func (w *weigher) order(n, room int, rank func(i int) float64) []ranked[float64] {
 	w.ranks = grown(w.ranks, n)
 	for i := range n {
@@ -103,7 +103,7 @@ func (w *weigher) order(n, room int, rank func(i int) float64) []ranked[float64]
 	return w.ranks
 }
 
-// of is what is known of the ledger's i-th identifier.
+// of returns the data of the ledger's i-th identifier.
 func (w *weigher) of(i int) *name {
 	if w.left != nil {
 		i = int(w.left[i])
@@ -111,7 +111,7 @@ func (w *weigher) of(i int) *name {
 	return &w.all[i]
 }
 
-// shared is how much of what stands in each message the assistant says in the messages kept.
+// shared computes the share of each message's content that the assistant also says in the kept messages.
 func (w *weigher) shared(words []Word, said map[string]bool) map[uint64]float64 {
 	near, common, all := map[uint64]float64{}, map[uint64]float64{}, map[uint64]float64{}
 	for i := range words {
@@ -137,8 +137,8 @@ func (w *weigher) rarity(word *Word) float64 {
 	return math.Max(0, math.Log(w.messages/float64(max(word.Seen, 1))))
 }
 
-// reckon says how likely a word of the ledger is to be written again and to be missed if the summary does not
-// have it.
+// reckon returns the probability that a word of the ledger is written again and is missed if the summary does not
+// contain it.
 func (w *weigher) reckon(word *Word) float64 {
 	if w.kept[word.Text] {
 		return 0
@@ -162,7 +162,7 @@ func (w *weigher) fresh(at uint64) float64 {
 	if n < len(fades.known) {
 		return fades.known[n]
 	}
-	// What stands in one message is as fresh, and a message has many.
+	// All words of one message have the same recency, and a message has many.
 	last := &w.faded[n%len(w.faded)]
 	if last.n != n {
 		last.n, last.value = n, fades.f(float64(n))
@@ -170,7 +170,7 @@ func (w *weigher) fresh(at uint64) float64 {
 	return last.value
 }
 
-// A function of small numbers, mostly: looked up, it takes a tenth of the time.
+// table caches a function of mostly small numbers: a lookup takes a tenth of the time.
 type table struct {
 	f     func(float64) float64
 	known [1024]float64

@@ -1,16 +1,16 @@
 package ledger
 
 // An identifier, a path or a number: ASCII letters, digits and underscores, joined by single . / : -
-// Both the whole and its parts count: a path's last name is what people write again.
+// Both the whole and its parts count: people repeat the last name of a path.
 
-// maxWord bounds what counts as one identifier, in bytes: a longer one (a hash, base64) would eat a
+// maxWord bounds an identifier, in bytes: a longer one (a hash, base64) would use up a
 // budget alone.
 const maxWord = 120
 
-// leastWord is what an identifier has at least, in bytes.
+// leastWord is the minimum length of an identifier, in bytes.
 const leastWord = 4
 
-// class is what a byte is to an identifier: in it, between two parts of it, or neither.
+// class is the role of a byte in an identifier: in it, a joint between two parts, or neither.
 var class = func() (of [256]byte) {
 	for c := range of {
 		switch {
@@ -28,13 +28,13 @@ const (
 	joins
 )
 
-// eachWord calls found for the identifiers in s, in order, wholes before their parts; the same one
-// each time it stands there.
+// eachWord calls found for the identifiers in s, in order, wholes before their parts, and again
+// for each occurrence.
 func eachWord(s string, found func(w string)) {
 	eachWordAt(s, func(start, end int) { found(s[start:end]) })
 }
 
-// eachWordAt is eachWord by position.
+// eachWordAt is eachWord with positions.
 func eachWordAt(s string, found func(start, end int)) {
 	data := encodings{text: s}
 	eachCandidate(s, func(start, end int) {
@@ -44,8 +44,8 @@ func eachWordAt(s string, found func(start, end int)) {
 	})
 }
 
-// eachCandidate calls found for what may be an identifier by its length. Who looks for what is known to be one
-// need not ask more.
+// eachCandidate calls found for everything that has the length of an identifier. A caller that looks for known
+// identifiers need not check more.
 func eachCandidate(s string, found func(start, end int)) {
 	var room [16]extent
 	for i := 0; i < len(s); {
@@ -57,7 +57,7 @@ func eachCandidate(s string, found func(start, end int)) {
 	}
 }
 
-// controlEnd is behind the terminal control at i (ECMA-48, CSI): "\x1b[1mPlan" has the word Plan, not 1mPlan.
+// controlEnd returns the end of the terminal control at i (ECMA-48, CSI): "\x1b[1mPlan" has the word Plan, not 1mPlan.
 func controlEnd(s string, i int) int {
 	if i++; i == len(s) || s[i] != '[' {
 		return i
@@ -70,8 +70,8 @@ func controlEnd(s string, i int) int {
 	return i
 }
 
-// escapeEnd is behind the letter at i of a line end or tab as programs write it: "\n\tPhase" has the word Phase. Before a
-// small letter, and behind a drive, it may be a path's: C:\temp; a tab's behind a word too: src\tRPC.
+// escapeEnd returns the end of the escaped line end or tab at i, as programs write it: "\n\tPhase" has the word Phase.
+// Before a lower-case letter, and after a drive, it may be part of a path: C:\temp; a tab also after a word: src\tRPC.
 func escapeEnd(s string, i int) int {
 	slash := i - 1
 	if slash < 0 || s[slash] != '\\' || i+1 >= len(s) || s[i+1] < 'A' || s[i+1] > 'Z' {
@@ -83,7 +83,7 @@ func escapeEnd(s string, i int) int {
 			return i + 1
 		}
 	case 'r', 't':
-		escaped := slash > 1 && s[slash-2] == '\\' // behind another one
+		escaped := slash > 1 && s[slash-2] == '\\' // preceded by another one
 		if slash == 0 || class[s[slash-1]] == 0 || escaped {
 			return i + 1
 		}
@@ -91,11 +91,11 @@ func escapeEnd(s string, i int) int {
 	return i
 }
 
-// extent is a part of a text.
+// extent is a range of a text.
 type extent struct{ start, end int }
 
-// candidates appends what may be identifiers of the first run of words in s at i or behind it, the whole before
-// its parts, and says where that ends.
+// candidates appends the potential identifiers of the first run of words in s at or after i, the whole before
+// its parts, and returns the end of the run.
 func candidates(list []extent, s string, i int) (_ []extent, end int) {
 	for i < len(s) && class[s[i]] != inWord {
 		if s[i] == '\x1b' {
@@ -140,7 +140,7 @@ func wordEnd(s string, i int) (end int, parts bool) {
 	}
 }
 
-// specific tells an identifier from a word of prose: four bytes or more, with a change of case, a
+// specific distinguishes an identifier from a word of prose: four bytes or more, with a change of case, a
 // digit, an underscore or a joint inside, or all capitals.
 func specific(w string) bool {
 	if len(w) < leastWord || len(w) > maxWord {
@@ -150,13 +150,13 @@ func specific(w string) bool {
 	return k.inner || k.digit || k.upper && !k.lower
 }
 
-// kind is what an identifier is made of.
+// kind is the kinds of characters in an identifier.
 type kind struct {
 	lower, upper, digit, inner, slash, dot, under bool
 	letters                                       int
 }
 
-// What a byte brings into an identifier.
+// What a byte contributes to an identifier.
 const (
 	hasLower = 1 << iota
 	hasUpper
@@ -167,7 +167,7 @@ const (
 	hasUnder
 )
 
-// brings is that for each byte.
+// brings maps each byte to its contribution.
 var brings = func() (of [256]uint8) {
 	for c := range of {
 		switch c := byte(c); {
@@ -205,7 +205,7 @@ func kindOf(w string) (k kind) {
 	return k
 }
 
-// number says that nothing but digits and joints are in it, and at most a unit: 1.4k, 112s.
+// number reports whether it consists of digits and joints, and at most a unit: 1.4k, 112s.
 func (k kind) number() bool { return k.digit && k.letters < 2 && !k.under }
 
 func joint(c byte) bool { return c == '.' || c == '/' || c == ':' || c == '-' }
