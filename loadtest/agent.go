@@ -7,34 +7,34 @@ import (
 	"unicode/utf8"
 )
 
-// agent draws the events of one agent, in the order in which it publishes them. The same options
+// agent generates the events of one agent, in publishing order. The same options
 // and number give the same events.
 type agent struct {
 	name    string
 	rng     *rand.Rand
 	threads []*thread
 	queued  []event // go before anything new
-	recent  []event // what a duplicate is drawn from
-	left    int     // events still to be drawn
-	n       int     // events drawn, for message ids and times
-	ids     int     // CloudEvents ids given
+	recent  []event // candidates for duplicates
+	left    int     // events still to generate
+	n       int     // events generated, for message ids and times
+	ids     int     // CloudEvents ids assigned
 }
 
 // thread is one of an agent's conversations.
 type thread struct {
 	*expectation
 	last     string // role of the last message
-	call     string // the call that waits for its result
+	call     string // the call that awaits its result
 	tool     string
 	editable []*editable
 }
 
-// editable is a message that an edit may still change.
+// editable is a message that a later edit may change.
 type editable struct {
 	id     string
 	result bool
 	bytes  int
-	output *output // nil where the content is small
+	output *output // nil if the content is small
 }
 
 const (
@@ -42,7 +42,7 @@ const (
 	keepEditable = 32 // messages of a thread
 )
 
-// newAgents spreads the threads over the agents.
+// newAgents distributes the threads among the agents.
 func newAgents(o options) []*agent {
 	agents := make([]*agent, o.Agents)
 	for i := range agents {
@@ -61,7 +61,7 @@ func newAgents(o options) []*agent {
 	return agents
 }
 
-// threadID has every eighth id need escaping as a subject token.
+// threadID makes every eighth id one that needs escaping as a subject token.
 func threadID(run string, i int) string {
 	if i%8 == 7 {
 		return fmt.Sprintf("load.%s thread/%d ü*>", run, i)
@@ -69,7 +69,7 @@ func threadID(run string, i int) string {
 	return fmt.Sprintf("load-%s-%d", run, i)
 }
 
-// next is the agent's next event.
+// next returns the agent's next event.
 func (a *agent) next() event {
 	a.left--
 	if len(a.queued) > 0 {
@@ -99,7 +99,7 @@ func (a *agent) remember(e event) event {
 	return e
 }
 
-// turn is the next message of a conversation: a user asks, the assistant calls a tool or answers, a
+// turn returns the next message of a conversation: a user asks, the assistant calls a tool or answers, a
 // call gets its result.
 func (a *agent) turn(t *thread) event {
 	switch {
@@ -116,7 +116,7 @@ func (a *agent) turn(t *thread) event {
 	return a.says(t, "user")
 }
 
-// says is a message of text. Now and then an edit overtakes it, and has to wait for it.
+// says returns a text message. Occasionally an edit precedes it, and has to wait for it.
 func (a *agent) says(t *thread, role string) event {
 	text := prose(a.rng, a.rng.IntN(400))
 	t.last = role
@@ -127,17 +127,17 @@ func (a *agent) says(t *thread, role string) event {
 		"message_id": m.id, "role": role, "content": a.content(text), "agent_id": a.name, "created_at": a.createdAt(),
 	})
 	t.keep(a.rng, m)
-	if a.rng.IntN(200) == 0 && a.left > 0 { // an edit without its message would wait for good
+	if a.rng.IntN(200) == 0 && a.left > 0 { // an edit without its message would wait forever
 		a.queued = append(a.queued, e)
 		return a.change(t, m, prose(a.rng, 1+a.rng.IntN(300)))
 	}
 	return e
 }
 
-// calls is an assistant's message that calls a tool.
+// calls returns an assistant message that calls a tool.
 func (a *agent) calls(t *thread) event {
 	t.last, t.call, t.tool = "assistant", fmt.Sprintf("call_%d", a.n), tools[a.rng.IntN(len(tools))]
-	// In RFC 8785 form, so that it has as many bytes however it is counted.
+	// In RFC 8785 form, so that every method of counting gives the same bytes.
 	arguments := fmt.Sprintf(`{"command":"%s --limit %d","path":"src/%s.go"}`, t.tool, a.rng.IntN(100), words[a.rng.IntN(8)])
 	text := prose(a.rng, a.rng.IntN(120))
 	t.Messages++
@@ -149,7 +149,7 @@ func (a *agent) calls(t *thread) event {
 	})
 }
 
-// result is the answer to the open call.
+// result returns the result of the open call.
 func (a *agent) result(t *thread) event {
 	text := toolText(a.rng, t.tool, toolChars(a.rng))
 	m := &editable{id: a.messageID(), result: true, bytes: len(text)}
@@ -169,7 +169,7 @@ func (a *agent) result(t *thread) event {
 	return e
 }
 
-// content is a text in one of the forms that content may have.
+// content returns a text in one of the forms that content may have.
 func (a *agent) content(text string) any {
 	switch p := a.rng.IntN(10); {
 	case p == 0 && text == "":
@@ -194,8 +194,8 @@ func (a *agent) event(t *thread, typ string, data map[string]any) event {
 
 func (a *agent) messageID() string { return fmt.Sprintf("%s-%d", a.name, a.n) }
 
-// createdAt is a second later with every event, from a fixed time on: no clock may get into what
-// is published.
+// createdAt advances by a second per event from a fixed time: published data must not depend
+// on a clock.
 func (a *agent) createdAt() string {
 	return time.Unix(1_750_000_000+int64(a.n), 0).UTC().Format(time.RFC3339)
 }

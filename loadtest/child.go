@@ -17,13 +17,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// child is a processor that lives as long as the run, on a data directory of its own.
+// child is a processor for one run, with its own data directory.
 type child struct {
 	url    string
 	dir    string
 	cmd    *exec.Cmd
 	log    *os.File
-	exited chan struct{} // closed once it has, with ended set
+	exited chan struct{} // closed after the exit, with ended set
 	ended  error
 }
 
@@ -69,7 +69,7 @@ func startProcessor(ctx context.Context, progress io.Writer) (c *child, err erro
 	return c, c.ready(ctx)
 }
 
-// errEnded: the processor came to an end before it was of any use.
+// errEnded: the processor exited before it was ready.
 var errEnded = errors.New("it ended")
 
 func freeAddress() (string, error) {
@@ -81,7 +81,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// ready waits until the streams are there and the service answers.
+// ready waits until the streams exist and the service answers.
 func (c *child) ready(ctx context.Context) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -115,7 +115,7 @@ func answers(ctx context.Context, url string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_, err = nc.RequestWithContext(ctx, "precis.thread.get.none", nil)
-	return err == nil // a 404 is an answer
+	return err == nil // a 404 is also an answer
 }
 
 func (c *child) tail() string {
@@ -127,7 +127,7 @@ func (c *child) tail() string {
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
-// stop ends the processor in order, or after a while without, and removes its data.
+// stop shuts the processor down, kills it after a timeout, and removes its data.
 func (c *child) stop() {
 	if c.cmd != nil {
 		if err := c.cmd.Process.Signal(os.Interrupt); err == nil || errors.Is(err, os.ErrProcessDone) {

@@ -9,9 +9,9 @@ import (
 
 func rawJSON(s string) jsontext.Value { return jsontext.Value(s) }
 
-// edit changes or deletes one of a thread's messages. What was large stays large and what was small
-// stays small, or is deleted for good: whether an edit across the threshold makes a summary is the
-// policy's business, and not what is measured here.
+// edit changes or deletes one of a thread's messages. Large content stays large and small content
+// stays small, or is deleted permanently: whether an edit across the threshold triggers a summary is up to the
+// policy and not measured here.
 func (a *agent) edit(t *thread) event {
 	i := a.rng.IntN(len(t.editable))
 	m := t.editable[i]
@@ -28,7 +28,7 @@ func (a *agent) edit(t *thread) event {
 	return a.change(t, m, prose(a.rng, 1+a.rng.IntN(300)))
 }
 
-// change gives a message another content. The edit's number in the text makes sure that it is one.
+// change replaces a message's content. The edit's number in the text makes sure that it differs.
 func (a *agent) change(t *thread, m *editable, text string) event {
 	mark := fmt.Sprintf("(edit %d) ", a.n)
 	runes := []rune(text)

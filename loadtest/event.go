@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Types of events, which are also the heads of their subjects.
+// Event types, which also begin the subjects.
 const (
 	typeMessage = "thread.message"
 	typeResult  = "tool.result"
@@ -25,18 +25,18 @@ const (
 	structured
 )
 
-// event is what is published once, or again on purpose.
+// event is one event, published once or deliberately again.
 type event struct {
 	typ    string
 	thread string
-	id     string // the CloudEvents id, where the form has one
+	id     string // the CloudEvents id, if the form has one
 	form   form
 	data   any
-	// What the first send of it brings about, for latencies; nil for most and for duplicates.
+	// The effects of its first publish, for latencies; nil for most events and for duplicates.
 	makes, retires *output
 }
 
-// message is the event as NATS carries it.
+// message returns the event as a NATS message.
 func (e event) message() (*nats.Msg, error) {
 	data, err := json.Marshal(e.data, json.Deterministic(true))
 	if err != nil {
@@ -65,11 +65,11 @@ func (e event) message() (*nats.Msg, error) {
 	return m, nil
 }
 
-// source is the CloudEvents source of everything we publish.
+// source is the CloudEvents source of all published events.
 const source = "urn:precis:loadtest"
 
-// percentEncode makes a header's value as the CloudEvents protocol bindings ask: space, quote,
-// percent and all that is not printable ASCII as %HH, byte by byte.
+// percentEncode encodes a header value according to the CloudEvents protocol bindings: space, quote,
+// percent and everything outside printable ASCII as %HH, byte by byte.
 func percentEncode(value string) string {
 	var b strings.Builder
 	for i := range len(value) {

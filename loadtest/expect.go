@@ -2,12 +2,12 @@ package main
 
 import "time"
 
-// largeChars is what a tool output has to have more of to be summarized: tool_output.over_chars of
+// largeChars is the length that a tool output must exceed to be summarized: tool_output.over_chars of
 // the default policy, in Unicode code points.
 const largeChars = 1500
 
-// expectation is what a thread must come to. One agent's goroutine tallies it; others read it only
-// when that has ended.
+// expectation is the expected state of a thread. One agent's goroutine tallies it; other goroutines read it only
+// after that has ended.
 type expectation struct {
 	Thread      string
 	Messages    int
@@ -19,8 +19,8 @@ type expectation struct {
 
 // output is one large tool output.
 type output struct {
-	made    []time.Time // when each revision that has to be summarized was sent first
-	retired []time.Time // when each edit was that makes a summary stale
+	made    []time.Time // first publish of each revision that must be summarized
+	retired []time.Time // first publish of each edit that makes a summary stale
 }
 
 // totals are the sums over all threads.

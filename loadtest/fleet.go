@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// launchAll lets all agents publish at once and returns when all have ended, with how long it took.
+// launchAll runs all agents concurrently and returns the duration when all have ended.
 func launchAll(ctx context.Context, url string, o options, agents []*agent, count *published) (time.Duration, error) {
 	conns, err := connectAll(url, o)
 	defer func() {
@@ -35,7 +35,7 @@ func launchAll(ctx context.Context, url string, o options, agents []*agent, coun
 	return time.Since(start), err
 }
 
-// share is what the ith of n gets of a total.
+// share returns the ith of n shares of a total.
 func share(total, n, i int) int { return (total*(i+1))/n - total*i/n }
 
 type connection struct {
@@ -45,7 +45,7 @@ type connection struct {
 
 func connectAll(url string, o options) ([]connection, error) {
 	var all []connection
-	// Windows bound what is on its way; the client's own bound must not come first.
+	// Windows bound what is in flight; the client's own limit must not be reached first.
 	pending := o.Window * (o.Agents/o.Connections + 2)
 	for range o.Connections {
 		nc, err := connect(url)

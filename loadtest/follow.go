@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// record is the part of a summary event that matters here.
+// record is the relevant part of a summary event.
 type record struct {
 	ThreadID  string         `json:"thread_id"`
 	ID        string         `json:"id"`
@@ -29,21 +29,21 @@ type record struct {
 	at        time.Time
 }
 
-// follower collects what the processor says of our threads, as it comes.
+// follower collects the processor's records about our threads as they arrive.
 type follower struct {
 	tokens map[string]bool // of our threads
 
 	consuming []jetstream.ConsumeContext
 
 	mu          sync.Mutex
-	created     []record // of kind tool_result, as are those below
+	created     []record // of kind tool_result, as are the ones below
 	invalidated []record
 	others      int // records of other kinds
 	rejected    []record
 	unreadable  []string
 }
 
-// follow begins where the streams end; all is true for a run whose events may be there already.
+// follow starts at the end of the streams; all is true for a run whose events may already be there.
 func follow(ctx context.Context, nc *nats.Conn, threads []*expectation, all bool) (*follower, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -72,7 +72,7 @@ func (f *follower) consume(ctx context.Context, js jetstream.JetStream, name str
 	}
 	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: subjects, DeliverPolicy: jetstream.DeliverAllPolicy}
 	if !all {
-		// A sequence, not "new": new is whenever the server gets to it.
+		// A sequence, not "new": "new" begins whenever the server handles the request.
 		cfg.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
 		cfg.OptStartSeq = stream.CachedInfo().State.LastSeq + 1
 	}
@@ -122,10 +122,10 @@ func (f *follower) take(m jetstream.Msg) {
 	}
 }
 
-// kindToolResult is the kind of summary that this program can foretell.
+// kindToolResult is the kind of summary that this program can predict.
 const kindToolResult = "tool_result"
 
-// tally is how much has come.
+// tally counts the records that have arrived.
 type tally struct{ created, invalidated, others, rejected int }
 
 func (f *follower) tally() tally {

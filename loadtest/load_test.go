@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestAgainstAProcessor runs a small load against a processor built from this tree, and the very
-// same again: nothing but duplicates, which must change nothing.
+// TestAgainstAProcessor runs a small load against a processor built from this tree, and then the
+// same load again: only duplicates, which must change nothing.
 func TestAgainstAProcessor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: builds and starts a processor")

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// Exit statuses, as the processor's commands have them.
+// Exit statuses, the same as those of the processor's commands.
 const (
-	exitWrong       = 1 // it ran, and found something wrong
+	exitWrong       = 1 // the run found errors
 	exitUsage       = 2
-	exitUnreachable = 3 // no server, or no processor beside it
+	exitUnreachable = 3 // no server, or no processor on it
 )
 
 func main() {
@@ -24,7 +24,7 @@ func main() {
 	os.Exit(status) //nolint:forbidigo // this is main
 }
 
-// run is the whole program: the report goes to stdout, all else to stderr.
+// run is the whole program: the report goes to stdout, everything else to stderr.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	opts, err := parse(args, stderr)
 	if errors.Is(err, errHelp) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// measure is one run. An error says that it could not be made; what it finds wrong is in the report.
+// measure is one run. An error means that the run failed; errors of the processor are in the report.
 func measure(ctx context.Context, o options, progress io.Writer) (r *report, err error) {
 	url := o.NATS
 	if url == "" {
@@ -52,7 +52,7 @@ func measure(ctx context.Context, o options, progress io.Writer) (r *report, err
 	if err != nil {
 		return nil, err
 	}
-	// Only now: what is published twice may come late.
+	// Only now: duplicate records may arrive late.
 	r.judge(verify(all, follower), follower.tally(), wrong)
 	return r, nil
 }

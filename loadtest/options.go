@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// options say what is published. Together they determine every byte of it.
+// options determine every byte that is published.
 type options struct {
 	NATS        string        `name:"nats" placeholder:"URL" help:"The server that the processor works on. Without it, a fresh processor is built and started for the run, and stopped behind it."`
 	Agents      int           `default:"200" help:"Agents that publish at once (${default})."`
@@ -24,10 +24,10 @@ type options struct {
 	Timeout     time.Duration `default:"60s" help:"How long to wait with nothing coming any more (${default})."`
 	JSON        bool          `name:"json" help:"Print the report as JSON."`
 
-	named bool // Run was given: its events may have been published before
+	named bool // Run is set: its events may have been published before
 }
 
-// errHelp ends a run that only asked for help.
+// errHelp ends a run that only requested help.
 var errHelp = errors.New("help")
 
 func parse(args []string, out io.Writer) (opts options, err error) {

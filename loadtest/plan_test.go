@@ -15,7 +15,7 @@ func planOptions(seed uint64) options {
 	return options{Agents: 3, Threads: 7, Events: 3000, Seed: seed, Run: "t"}
 }
 
-// drain draws every event of a plan.
+// drain generates every event of a plan.
 func drain(o options) (agents []*agent, all []event) {
 	agents = newAgents(o)
 	for i, a := range agents {
@@ -48,7 +48,7 @@ func TestSameOptionsSameBytes(t *testing.T) {
 	}
 }
 
-// fold is what a thread comes to by a reading of the contract that shares nothing with the plan.
+// fold is the state of a thread by an implementation of the contract that shares nothing with the plan.
 type fold struct {
 	counters
 	content   map[string]string
@@ -130,7 +130,7 @@ func text(t *testing.T, content any) string {
 	return ""
 }
 
-// Where many agents publish a few events each, none ends with an edit whose message is not published any more.
+// Even if many agents publish a few events each, no edit is left without its message.
 func TestPlanEndsWhole(t *testing.T) {
 	o := planOptions(1)
 	o.Agents, o.Threads, o.Events = 5000, 5000, 20_000
@@ -145,7 +145,7 @@ func TestPlanEndsWhole(t *testing.T) {
 	}
 }
 
-// TestTallyIsTheFold: what the plan expects of each thread is what a fold of the very messages gives.
+// TestTallyIsTheFold: the plan's expectation for each thread equals the fold of its messages.
 func TestTallyIsTheFold(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		o := planOptions(rapid.Uint64().Draw(rt, "seed"))
@@ -198,7 +198,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// published1 is the data of an event as it goes over the wire.
+// published1 returns the data of an event as published.
 func published1(t *testing.T, e event) map[string]any {
 	t.Helper()
 	m, err := e.message()

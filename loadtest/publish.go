@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// published counts what all agents together have published.
+// published counts what all agents have published.
 type published struct {
 	acked, bytes, retried atomic.Int64
 }
@@ -19,12 +19,12 @@ type published struct {
 type sender struct {
 	js     jetstream.JetStream
 	window int
-	every  time.Duration // between two events; 0 is without pause
-	first  time.Time     // when it begins: agents with a pause don't go in step
+	every  time.Duration // interval between events; 0: no pause
+	first  time.Time     // start time: staggered, so that agents with a pause don't run in step
 	count  *published
 }
 
-// flight is an event on its way.
+// flight is an event in flight.
 type flight struct {
 	msg    *nats.Msg
 	future jetstream.PubAckFuture
@@ -76,7 +76,7 @@ func (s sender) launch(ctx context.Context, a *agent, n int, flights chan<- flig
 	return nil
 }
 
-// sent notes when an event that brings something about went out.
+// sent records when an event with an expected effect was published.
 func (e event) sent(at time.Time) {
 	if e.makes != nil {
 		e.makes.made = append(e.makes.made, at)
@@ -102,15 +102,15 @@ func (s sender) collect(ctx context.Context, flights <-chan flight) error {
 	return nil
 }
 
-// attempts is how often an event is published before the run is given up.
+// attempts is how often an event is published before the run fails.
 const attempts = 5
 
-// again publishes an event whose ack did not come, for the reason err. It may be in the log already: the processor has
-// to see that it is the same.
+// again republishes an event whose ack is missing because of err. It may already be in the log: the processor has
+// to recognize the duplicate.
 func (s sender) again(ctx context.Context, m *nats.Msg, err error) error {
 	for range attempts {
 		s.count.retried.Add(1)
-		// A fresh message: the client writes its reply subject into the one it was given.
+		// A new message: the client sets the reply subject of the one it gets.
 		if _, err = s.js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err == nil {
 			return nil
 		}

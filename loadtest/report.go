@@ -9,18 +9,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// report is the outcome of a run.
+// report is the result of a run.
 type report struct {
 	Run     string `json:"run"`
 	Agents  int    `json:"agents"`
 	Threads int    `json:"threads"`
 
-	Events         int64   `json:"events"` // published, duplicates too
+	Events         int64   `json:"events"` // published, including duplicates
 	Bytes          int64   `json:"bytes"`
 	Retried        int64   `json:"retried"`
 	PublishSeconds float64 `json:"publish_seconds"`
 	EventsPerSec   float64 `json:"events_per_second"`
-	SettledSeconds float64 `json:"settled_seconds"` // from the first publish until all had come
+	SettledSeconds float64 `json:"settled_seconds"` // from the first publish until all records had arrived
 	SettledPerSec  float64 `json:"settled_events_per_second"`
 
 	Want        totals  `json:"want"`
@@ -35,7 +35,7 @@ type report struct {
 	Problems     []string `json:"problems"`
 }
 
-// newReport takes the times of publishing and of settling, both since the first publish.
+// newReport takes the durations of publishing and of settling, both since the first publish.
 func newReport(o options, c *published, publishing, settling time.Duration) *report {
 	r := &report{
 		Run: o.Run, Agents: o.Agents, Threads: o.Threads,
@@ -47,7 +47,7 @@ func newReport(o options, c *published, publishing, settling time.Duration) *rep
 	return r
 }
 
-// shown is how many problems a person gets to see; the JSON has all.
+// shown is the number of problems in the text report; the JSON report has all.
 const shown = 20
 
 func (r *report) write(w io.Writer, asJSON bool) error {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// counters are what the service says of a thread, as far as it can be foretold.
+// counters are the predictable part of the service's answer about a thread.
 type counters struct {
 	Messages    int `json:"messages"`
 	ToolResults int `json:"tool_results"`
@@ -27,8 +27,8 @@ func (e *expectation) counters() counters {
 // errUnreachable: no processor answers.
 var errUnreachable = errors.New("no answer from the service precis")
 
-// compareThreads asks for every thread's counters until they are what they must be, or have not
-// changed for the timeout, and gives the threads where they are not.
+// compareThreads polls every thread's counters until they match, or have not
+// changed for the timeout, and returns the threads that differ.
 func compareThreads(ctx context.Context, nc *nats.Conn, all []*expectation, timeout time.Duration) ([]string, error) {
 	var mu sync.Mutex
 	var wrong []string
@@ -36,7 +36,7 @@ func compareThreads(ctx context.Context, nc *nats.Conn, all []*expectation, time
 	group.SetLimit(16)
 	for _, e := range all {
 		if e.counters() == (counters{}) {
-			continue // drew no event
+			continue // has no events
 		}
 		group.Go(func() error {
 			got, err := await(ctx, nc, e, timeout)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// settle waits until as much has come as must, or nothing more has for the timeout.
+// settle waits until all expected records have arrived, or none has for the timeout.
 func settle(ctx context.Context, f *follower, want totals, timeout time.Duration, progress io.Writer) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -21,7 +21,7 @@ func settle(ctx context.Context, f *follower, want totals, timeout time.Duration
 			last, since = now, time.Now()
 		}
 		if time.Since(since) > timeout {
-			return nil // the verdict says what is missing
+			return nil // the verdict reports what is missing
 		}
 		if time.Since(told) > 5*time.Second {
 			told = time.Now()

@@ -13,12 +13,12 @@ var words = strings.Fields(`the agent reads file returns error config value serv
 
 var tools = []string{"read_file", "grep", "ls", "bash", "gh", "web_fetch"}
 
-// prose is text of exactly chars code points.
+// prose returns text of exactly chars code points.
 func prose(rng *rand.Rand, chars int) string {
 	return exactly(chars, func() string { return words[rng.IntN(len(words))] + " " })
 }
 
-// toolText is what tool could have said, of exactly chars code points.
+// toolText returns a plausible output of tool, of exactly chars code points.
 func toolText(rng *rand.Rand, tool string, chars int) string {
 	n := 0
 	return exactly(chars, func() string {
@@ -59,7 +59,7 @@ func exactly(chars int, part func() string) string {
 }
 
 // toolChars draws the length of a tool output: mostly small, a third large, some very large, and
-// the threshold itself and its neighbour more often than chance would have them.
+// the threshold and its successor more often than by chance.
 func toolChars(rng *rand.Rand) int {
 	switch p := rng.IntN(100); {
 	case p < 3:

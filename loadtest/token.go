@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// token writes a thread id as one subject token, as the contract says: A-Z a-z 0-9 _ - stand as
-// they are, every other byte is =HH.
+// token encodes a thread id as one subject token, according to the contract: A-Z a-z 0-9 _ - stay,
+// every other byte becomes =HH.
 func token(thread string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder

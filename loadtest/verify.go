@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// verdict holds what came against what had to.
+// verdict compares the records with the expectations.
 type verdict struct {
 	Created     latency
 	Invalidated latency
@@ -16,8 +16,8 @@ type verdict struct {
 	problems    []string
 }
 
-// verify matches records with outputs: an output's nth summary is of its nth large revision, and
-// its nth invalidation of its nth edit, since a thread's order is kept.
+// verify matches records with outputs: an output's nth summary belongs to its nth large revision, and
+// its nth invalidation to its nth edit, since a thread's order is kept.
 func verify(all []*expectation, f *follower) verdict {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +45,7 @@ func (v *verdict) problem(format string, args ...any) {
 	v.problems = append(v.problems, fmt.Sprintf(format, args...))
 }
 
-// summaries gives the slot that each summary holds.
+// summaries returns the slot of each summary.
 func (v *verdict) summaries(outputs map[string]*output, created []record) map[string]string {
 	slots, came := map[string]string{}, map[string]int{}
 	var waits []time.Duration
@@ -114,7 +114,7 @@ func (v *verdict) invalidations(outputs map[string]*output, slots map[string]str
 	v.Invalidated = quantiles(waits)
 }
 
-// latency is the spread of waits, in milliseconds.
+// latency is the distribution of latencies, in milliseconds.
 type latency struct {
 	N   int     `json:"n"`
 	P50 float64 `json:"p50_ms"`

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestVerify plants one fault each into what a faultless processor would have said.
+// TestVerify plants one error at a time into otherwise correct records.
 func TestVerify(t *testing.T) {
 	sent := time.Unix(1000, 0)
 	after := func(ms int) time.Time { return sent.Add(time.Duration(ms) * time.Millisecond) }

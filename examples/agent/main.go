@@ -1,6 +1,6 @@
-// Command agent is a session of an agent that keeps its prompt small with precis: it publishes what
-// happens, holds its user while a summary is being made, and uses summaries in the place of large tool
-// outputs, until an edit makes one stale.
+// Command agent is an agent session that keeps its prompt small with precis: it publishes its events,
+// blocks the user's input while a summary is in progress, and replaces large tool outputs by their
+// summaries, until an edit makes one stale.
 //
 // Start "processor run" first, then: go run ./examples/agent
 package main
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// patience bounds everything that the session waits for.
+// patience bounds every wait of the session.
 const patience = 30 * time.Second
 
 // run is one session.
@@ -51,7 +51,7 @@ func run(ctx context.Context, url, thread string, out io.Writer) error {
 	return s.work(ctx)
 }
 
-// work is what an agent does: a request, a call, its result, and later a correction.
+// work is a typical sequence: a request, a call, its result, and later a correction.
 func (s *session) work(ctx context.Context) error {
 	output := testRun()
 	call := events.ToolCall{ID: "call_1", Name: "bash", Arguments: jsontext.Value(`{"command":"go test ./..."}`)}
@@ -68,7 +68,7 @@ func (s *session) work(ctx context.Context) error {
 	if _, err := s.publisher.ToolResult(ctx, s.thread, result); err != nil {
 		return err
 	}
-	// The next request to the model wants what has been published in it: until then the user's input is held.
+	// The next model request must include what has been published: until then the user's input is blocked.
 	if err := s.settled(ctx); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *session) work(ctx context.Context) error {
 	return s.correct(ctx, result.MessageID, output)
 }
 
-// correct edits the tool output: the summary that was made from it is stale from then on.
+// correct edits the tool output, which makes its summary stale.
 func (s *session) correct(ctx context.Context, message, output string) error {
 	edit := &events.Edit{MessageID: message, Content: events.TextContent(strings.ReplaceAll(output, "want 3, got 2", "want 4, got 2"))}
 	if _, err := s.publisher.Edit(ctx, s.thread, edit); err != nil {
@@ -99,7 +99,7 @@ func (s *session) correct(ctx context.Context, message, output string) error {
 	return s.close(ctx)
 }
 
-// testRun is the output of a test run that is too long for a prompt.
+// testRun returns the output of a test run that is too long for a prompt.
 func testRun() string {
 	var b strings.Builder
 	for i := range 100 {

@@ -12,7 +12,7 @@ import (
 	"precis/internal/processor"
 )
 
-// The session works against a real processor as it stands.
+// The unmodified session works against a real processor.
 func TestSession(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()

@@ -23,7 +23,7 @@ type session struct {
 	stop      context.CancelFunc
 }
 
-// newSession listens before anything is published, so that no summary is missed.
+// newSession subscribes before anything is published, so that no summary is missed.
 func newSession(ctx context.Context, nc *nats.Conn, thread string, out io.Writer) (*session, error) {
 	publisher, err := events.NewPublisher(nc, events.PublisherOptions{})
 	if err != nil {
@@ -33,7 +33,7 @@ func newSession(ctx context.Context, nc *nats.Conn, thread string, out io.Writer
 	if err != nil {
 		return nil, err
 	}
-	// Without a durable name the subscription lives as long as the session, and no other session can share it.
+	// Without a durable name the subscription ends with the session, and no other session can share it.
 	subscription, err := events.Subscribe(ctx, nc, events.SubscriptionOptions{
 		Thread: thread, Types: []events.Type{events.SummaryCreated, events.SummaryInvalidated},
 	})
@@ -49,7 +49,7 @@ func newSession(ctx context.Context, nc *nats.Conn, thread string, out io.Writer
 	return s, nil
 }
 
-// remember takes a record over; the next one comes when this returns.
+// remember records one delivery; the next one arrives when it returns.
 func (s *session) remember(ctx context.Context, d events.Delivery) error {
 	record, err := d.Record()
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *session) call(ctx context.Context, call events.ToolCall) error {
 	return err
 }
 
-// settled waits until everything published is stored and decided, and no summary of the thread is being made.
+// settled waits until everything published is stored and decided, and no summary of the thread is in progress.
 func (s *session) settled(ctx context.Context) error {
 	if err := s.publisher.Flush(ctx); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *session) summaryOf(ctx context.Context, message string) (*events.Summar
 	}
 }
 
-// invalidated waits for a summary to turn stale.
+// invalidated waits until a summary is invalidated.
 func (s *session) invalidated(ctx context.Context) (*events.Invalidated, error) {
 	for {
 		record, err := s.next(ctx)
@@ -118,7 +118,7 @@ func (s *session) next(ctx context.Context) (events.Record, error) {
 	}
 }
 
-// close stores what is left and stops listening.
+// close flushes the publisher and ends the subscription.
 func (s *session) close(ctx context.Context) error {
 	err := s.publisher.Close(ctx)
 	s.stop()
