@@ -7,7 +7,7 @@ import (
 	"precis/summarize"
 )
 
-// What it costs to find a thread's policy among a hundred and hold a tool output against it.
+// The cost of finding a thread's policy among a hundred and checking a tool output against it.
 func BenchmarkDecide(b *testing.B) {
 	var policies []summarize.Policy
 	for i := range 100 {

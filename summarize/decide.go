@@ -6,8 +6,8 @@ import (
 	"precis/events"
 )
 
-// ToolTrigger says whether a tool output of this size is summarized, and why. A threshold is passed by
-// more than its value; 0 is off.
+// ToolTrigger reports whether a tool output of this size is summarized, and why. The size must exceed a
+// threshold; 0 turns it off.
 func (p *Policy) ToolTrigger(chars, tokens int64) (events.Trigger, bool) {
 	if !p.Enabled {
 		return events.Trigger{}, false
@@ -22,8 +22,8 @@ func (p *Policy) ToolTrigger(chars, tokens int64) (events.Trigger, bool) {
 	return events.Trigger{}, false
 }
 
-// Stale says whether a policy takes a cause ("source", "policy", "prompt", "model", "ttl") as one that
-// makes its summaries stale.
+// Stale reports whether a cause ("source", "policy", "prompt", "model", "ttl") makes the policy's summaries
+// stale.
 func (p *Policy) Stale(cause string) bool { return slices.Contains(p.Staleness.On, cause) }
 
 func passed(reason string, threshold int, value int64) events.Trigger {

@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// PolicyFingerprint hashes the settings of a policy that can change what a summary of given sources says
-// or counts. Two policies with the same fingerprint make the same summaries, whatever they are called.
+// PolicyFingerprint hashes the settings of a policy that can change the text or the counts of a summary of given
+// sources. Two policies with the same fingerprint compute the same summaries, whatever their names.
 //
-// Not in it, so that changing them makes nothing stale: name, enabled and match (whom it serves),
-// thresholds, triggers and keep (when, and from which sources: those have a digest of their own), the
-// context's role and heading (they stand around a summary, not in it), staleness itself. Provider, model
-// and prompts are stale by their own reasons and stand beside the fingerprint in a summary's id.
+// Not included, so that changing them makes nothing stale: name, enabled and match (which threads),
+// thresholds, triggers and keep (when, and from which sources: those have their own digest), the
+// context's role and heading (they surround a summary), staleness itself. Provider, model
+// and prompts have their own staleness reasons and enter a summary's id separately.
 func PolicyFingerprint(p Policy) string {
 	return hashOf(slices.Concat(shared(p), toolSettings(p), compactionSettings(p), historySettings(p)))
 }
 
 // KindFingerprint is PolicyFingerprint for the summaries of one kind ("tool_result", "compaction" or
-// "history") alone: another budget for histories does not make a million tool outputs stale.
+// "history"): a new budget for histories does not make a million tool outputs stale.
 func KindFingerprint(p Policy, kind string) string {
 	settings := shared(p)
 	switch kind {
@@ -33,7 +33,7 @@ func KindFingerprint(p Policy, kind string) string {
 	return hashOf(settings)
 }
 
-// shared are the settings that every kind depends on. With rules nothing fails, so on_failure only counts
+// shared are the settings that every kind depends on. Rules don't fail, so on_failure only counts
 // with a model.
 func shared(p Policy) []string {
 	settings := []string{setting("mode", p.Mode), setting("tokenizer", p.Tokenizer)}
@@ -58,7 +58,7 @@ func compactionSettings(p Policy) []string {
 		setting("compaction.max_summary_tokens", min(p.Compaction.MaxSummaryTokens, p.Compaction.ContextWindow/10)),
 		setting("compaction.summarize_system", p.Compaction.SummarizeSystem),
 	}
-	if n := p.Compaction.MaxSummaryChars; n > 0 { // unset it hashes as before there was such a key
+	if n := p.Compaction.MaxSummaryChars; n > 0 { // if unset, the hash is that from before the key existed
 		settings = append(settings, setting("compaction.max_summary_chars", n))
 	}
 	return settings
@@ -70,7 +70,7 @@ func historySettings(p Policy) []string {
 
 func setting(key string, value any) string { return fmt.Sprintf("%s=%#v", key, value) }
 
-// hashOf is sha256 over the settings, each ended by a newline: %#v quotes one in a text.
+// hashOf is sha256 over the settings, each terminated by a newline: %#v escapes newlines in a text.
 func hashOf(settings []string) string {
 	h := sha256.New()
 	for _, s := range settings {

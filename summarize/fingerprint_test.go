@@ -9,7 +9,7 @@ import (
 	"precis/summarize"
 )
 
-// Every setting of a policy is named here with the kinds whose summaries it can change, so that a new
+// changes lists every setting of a policy with the kinds whose summaries it can change, so that a new
 // setting can't be forgotten in the fingerprint.
 var changes = map[string]struct {
 	change func(*summarize.Policy)
@@ -80,7 +80,7 @@ func TestFingerprintOfAModelCountsOnFailure(t *testing.T) {
 	}
 }
 
-// A stored fingerprint must hold across program versions, or every summary would turn stale.
+// A stored fingerprint must be stable across program versions, or every summary would become stale.
 func TestFingerprintIsStable(t *testing.T) {
 	const want = "sha256:1ac89c1ccf990d8a85da9530fbaeb506735cb77879ee43bb1ed4a7f543c3de25"
 	got := summarize.PolicyFingerprint(summarize.Default())

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Source is one source of a summary as its digest sees it.
+// Source is one source of a summary, as it enters the digest.
 type Source struct {
 	ID       string
 	Revision uint64   // edits so far
@@ -26,8 +26,8 @@ func SourceDigest(sources []Source) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Identity is what makes a summary that summary: the same work at the same place in the log has the
-// same identity wherever and however often it is done.
+// Identity identifies a summary: the same work at the same place in the log has the
+// same identity, wherever and however often it is done.
 type Identity struct {
 	Thread            string
 	Kind              string
@@ -39,7 +39,7 @@ type Identity struct {
 	Model             string // empty for rules
 }
 
-// ID is `sum_` and the first 16 bytes, in hex, of the hash of the identity's fields in their order, in
+// ID is `sum_` and the first 16 bytes, in hex, of the hash of the identity's fields in order, in
 // RFC 8785 form.
 func (i Identity) ID() string {
 	sum := sha256.Sum256(canonical([]any{
@@ -51,7 +51,7 @@ func (i Identity) ID() string {
 func canonical(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // strings and numbers of ours; ids that events brought are valid UTF-8
+		panic(err) // our own strings and numbers; ids from events are valid UTF-8
 	}
 	c := jsontext.Value(b)
 	if err := c.Canonicalize(); err != nil {

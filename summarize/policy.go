@@ -2,14 +2,14 @@ package summarize
 
 import "time"
 
-// Modes of making summaries.
+// Modes of summarizing.
 const (
 	ModeRules = "rules"
 	ModeLLM   = "llm"
 )
 
 // Policy is one named set of rules for when and how threads are summarized. Its YAML keys are the
-// configuration's; Default gives every default.
+// configuration's; Default sets every default.
 type Policy struct {
 	Name       string            `yaml:"name" json:"name"`
 	Enabled    bool              `yaml:"enabled" json:"enabled"`
@@ -26,13 +26,13 @@ type Policy struct {
 	Prompts    map[string]string `yaml:"prompts" json:"prompts"`
 }
 
-// Match selects threads by globs (path.Match syntax, but that * and ? take slashes too) on their first event; an empty glob matches all.
+// Match selects threads by globs on their first event (path.Match syntax, except that * and ? also match slashes); an empty glob matches all.
 type Match struct {
 	AgentID  string `yaml:"agent_id" json:"agent_id"`
 	ThreadID string `yaml:"thread_id" json:"thread_id"`
 }
 
-// ToolOutput says when one tool output is summarized, and how small. A threshold of 0 is off.
+// ToolOutput says when a tool output is summarized, and to which size. A threshold of 0 is off.
 // Characters are Unicode code points.
 type ToolOutput struct {
 	OverChars       int  `yaml:"over_chars" json:"over_chars"`
@@ -49,7 +49,7 @@ type Compaction struct {
 	ContextWindow    int       `yaml:"context_window" json:"context_window"` // tokens
 	Keep             Keep      `yaml:"keep" json:"keep"`
 	MaxSummaryTokens int       `yaml:"max_summary_tokens" json:"max_summary_tokens"`
-	// MaxSummaryChars bounds a summary in code points beside its tokens; 0: four for each token.
+	// MaxSummaryChars bounds a summary in code points, in addition to its tokens; 0: four per token.
 	MaxSummaryChars int  `yaml:"max_summary_chars" json:"max_summary_chars,omitzero"`
 	SummarizeSystem bool `yaml:"summarize_system" json:"summarize_system"`
 }
@@ -65,7 +65,7 @@ type Condition struct {
 	Idle     time.Duration `yaml:"idle,omitempty" json:"idle,omitzero"`
 }
 
-// never says that it is the zero Condition; a list that is there and empty is no such thing.
+// never reports whether it is the zero Condition; an empty but present list is not.
 func (c Condition) never() bool {
 	return c.Any == nil && c.All == nil && len(setKeys(c)) == 0
 }
@@ -76,7 +76,7 @@ type Keep struct {
 	Tokens   int `yaml:"tokens,omitempty" json:"tokens,omitempty"`
 }
 
-// History says when a summary for people is made.
+// History says when a history, a summary for people, is computed.
 type History struct {
 	Enabled          bool `yaml:"enabled" json:"enabled"`
 	EveryMessages    int  `yaml:"every_messages" json:"every_messages"`
@@ -89,17 +89,17 @@ type Context struct {
 	SummaryHeading string `yaml:"summary_heading" json:"summary_heading"`
 }
 
-// Staleness says what makes a summary stale and what is done then.
+// Staleness says what makes a summary stale and what happens then.
 type Staleness struct {
 	On     []string      `yaml:"on" json:"on"` // of source, policy, prompt, model, ttl
 	TTL    time.Duration `yaml:"ttl" json:"ttl"`
 	Action string        `yaml:"action" json:"action"` // regenerate, trim or fail
-	// Meanwhile says what stands in prompts until a summary is made again that a policy, a prompt, a model or its age
-	// has made stale: the summary itself (serve), or what it was made from (raw). A changed source never serves.
+	// Meanwhile says what prompts contain until a summary is recomputed that a policy, a prompt, a model or its age
+	// has made stale: the stale summary (serve), or its sources (raw). With a changed source it is never served.
 	Meanwhile string `yaml:"meanwhile" json:"meanwhile"`
 }
 
-// Default is the policy that is in force where nothing is configured.
+// Default is the policy in force without configuration.
 func Default() Policy {
 	return Policy{
 		Name:      "default",
@@ -125,7 +125,7 @@ func Default() Policy {
 	}
 }
 
-// What stands in prompts until a stale summary is made again.
+// What prompts contain until a stale summary is recomputed.
 const (
 	MeanwhileServe = "serve"
 	MeanwhileRaw   = "raw"

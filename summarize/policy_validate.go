@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Tokenizers that a policy can name.
+// Tokenizers of a policy.
 const (
 	TokenizerO200k    = "o200k_base"
 	TokenizerCL100k   = "cl100k_base"
@@ -17,7 +17,7 @@ const (
 	TokenizerEstimate = "estimate" // from bytes, fast
 )
 
-// What a policy does when its way of summarizing fails.
+// What a policy does when its summarizer fails.
 const (
 	OnFailureFallback = "fallback"
 	OnFailureFail     = "fail"
@@ -26,16 +26,16 @@ const (
 // maxConditionDepth bounds a trigger's tree.
 const maxConditionDepth = 8
 
-// most bounds the settings that count characters, tokens and messages: beyond it a figure is a slip.
+// most bounds the settings that count characters, tokens and messages: anything larger is a mistake.
 const most = 1 << 30
 
-// PolicyProblem is one setting that can't be. Its Key is relative to the policy ("compaction.keep").
+// PolicyProblem is one invalid setting. Its Key is relative to the policy ("compaction.keep").
 type PolicyProblem struct {
 	Key     string
 	Message string // what is wrong and what is allowed
 }
 
-// Validate finds what is wrong with a policy; nil is a valid one.
+// Validate returns a policy's problems; nil if it is valid.
 func (p Policy) Validate() []PolicyProblem {
 	v := &policyJudge{}
 	v.names(p)
@@ -75,8 +75,8 @@ func (v *policyJudge) names(p Policy) {
 	v.oneOf("mode", p.Mode, ModeRules, ModeLLM)
 	v.oneOf("tokenizer", p.Tokenizer, TokenizerO200k, TokenizerCL100k, TokenizerClaude, TokenizerEstimate)
 	v.oneOf("on_failure", p.OnFailure, OnFailureFallback, OnFailureFail)
-	// system and developer are some harnesses' reading; by default a summary gains no higher role than the
-	// conversation it stands for.
+	// Some harnesses read summaries as system or developer messages; by default a summary gets no higher role than the
+	// conversation that it replaces.
 	v.oneOf("context.summary_role", p.Context.SummaryRole, "user", "assistant", "system", "developer")
 	if p.Mode == ModeLLM && p.Provider == "" {
 		v.wrong("provider", "must be given where mode is llm")
@@ -86,7 +86,7 @@ func (v *policyJudge) names(p Policy) {
 	}
 }
 
-// prompt checks one own prompt: whose it is, and that it says anything.
+// prompt checks one custom prompt: its key, and that it is not empty.
 func (v *policyJudge) prompt(use, text string) {
 	allowed := []string{
 		"file_content", "search_results", "directory_listing", "command_output", "structured_data", "web_content",
@@ -127,7 +127,7 @@ func (v *policyJudge) compaction(c Compaction) {
 	}
 }
 
-// condition checks one node: what it sets must be exactly one thing, or nobody could say when it holds.
+// condition checks one node: it must set exactly one field, or its meaning would be undefined.
 func (v *policyJudge) condition(key string, c Condition, depth int) {
 	if depth > maxConditionDepth {
 		v.wrong(key, "is nested deeper than %d", maxConditionDepth)

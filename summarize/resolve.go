@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Resolve finds the policy that serves a thread: the one of the requested name, else the first whose
-// globs match the thread's first event. unresolved is the requested name where no policy has it. Where
-// nothing matches, the policy is one that is not enabled.
+// Resolve returns the policy of a thread: the one with the requested name, else the first whose
+// globs match the thread's first event. unresolved is the requested name if no policy has it. If
+// none matches, it returns a disabled policy.
 func Resolve(policies []Policy, requested, agent, thread string) (p *Policy, unresolved string) {
 	if requested != "" {
 		for i := range policies {
@@ -27,8 +27,8 @@ func Resolve(policies []Policy, requested, agent, thread string) (p *Policy, unr
 	return &off, requested
 }
 
-// matches is path.Match, but that "*" and "?" take slashes too, since ids are no paths, and that an empty glob
-// takes everything.
+// matches is path.Match, except that "*" and "?" also match slashes, since ids are not paths, and that an empty glob
+// matches everything.
 func matches(glob, id string) bool {
 	if glob == "" || glob == "*" {
 		return true
@@ -37,5 +37,5 @@ func matches(glob, id string) bool {
 	return err == nil && ok
 }
 
-// unslashed puts a byte that no id has a use for where path.Match would see a separator.
+// unslashed replaces the separator of path.Match by a byte that ids don't contain.
 func unslashed(s string) string { return strings.ReplaceAll(s, "/", "\x00") }

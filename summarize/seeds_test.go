@@ -10,8 +10,8 @@ import (
 	"precis/summarize/rules"
 )
 
-// The facts of the documents that the product was asked for in, as a table: numbers, names, formats and
-// test cases. What a policy or a provider starts from must stay what they say.
+// The facts from the product's original requirements, as a table: numbers, names, formats and
+// test cases. The defaults of policies and providers must stay the same.
 
 func TestSeedThresholds(t *testing.T) {
 	p := summarize.Default()
@@ -48,8 +48,8 @@ func TestSeedProviders(t *testing.T) {
 	}
 }
 
-// seedCategories are the six categories: their tools, the share of the head in a truncation, and what
-// their prompts are after.
+// seedCategories are the six categories: their tools, the share of the head in a truncation, and the
+// subjects of their prompts.
 var seedCategories = []struct {
 	category rules.Category
 	tools    []string

@@ -20,11 +20,11 @@ import (
 	"precis/summarize/tokens"
 )
 
-// versionsFile pairs each version of the rules with a digest of what they make of a fixed corpus.
+// versionsFile pairs each version of the rules with a digest of their results on a fixed corpus.
 const versionsFile = "testdata/rules_versions.txt"
 
-// A version of the rules stands for the bytes that they make: a replay trusts it. So bytes can't change under one:
-// not those of summaries, nor what secrets are masked as, nor how tokens are counted, nor what a model is asked.
+// A version of the rules stands for their exact bytes, which a replay relies on. So bytes must not change within one:
+// neither summaries, nor masks of secrets, nor token counts, nor requests to models.
 func TestRulesVersionFollowsTheBytes(t *testing.T) {
 	text, err := os.ReadFile(versionsFile)
 	if err != nil {
@@ -117,7 +117,7 @@ func corpusDigest(t *testing.T) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// put writes texts with their lengths, so that none runs into the next.
+// put writes texts with their lengths, so that no two run together.
 func put(sum hash.Hash, texts ...string) {
 	for _, text := range texts {
 		fmt.Fprintf(sum, "%d:%s", len(text), text)
@@ -131,7 +131,7 @@ var categories = []string{
 
 type output struct{ tool, content string }
 
-// outputs are tool outputs of every category, made for this.
+// outputs are synthetic tool outputs of every category.
 func outputs() []output {
 	lines := func(n int, line func(i int) string) string {
 		var b strings.Builder

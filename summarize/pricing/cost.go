@@ -5,11 +5,11 @@ import (
 	"math/bits"
 )
 
-// tokensPerPrice is the number of tokens that a listed price is for.
+// tokensPerPrice is the number of tokens that a listed price covers.
 const tokensPerPrice = 1_000_000
 
-// cost adds up a call and rounds it half up, once. 128 bits, so that no count and no price overflows;
-// a cost beyond what fits is the largest that fits, which a budget reads rightly.
+// cost sums up a call and rounds it half up, once. It uses 128 bits, so that no count and no price overflows;
+// a larger cost saturates, which a budget handles correctly.
 func (r Rates) cost(t Tokens) MicroUSD {
 	cached := max(0, min(t.CachedInput, t.Input))
 	written := max(0, min(t.CacheWrite, t.Input-cached))

@@ -16,16 +16,16 @@ import (
 //go:embed prices.yaml
 var builtin []byte
 
-// file is the form of prices.yaml and of a file of own prices.
+// file is the form of prices.yaml and of a user's price file.
 type file struct {
 	Date   string `yaml:"date,omitempty"` // the day the prices were read
 	Prices []Row  `yaml:"prices"`
 }
 
-// Builtin is the table that comes with the program. Tables are only read, so that all have the same one.
+// Builtin is the table that comes with the program. Tables are read-only, so all callers share it.
 func Builtin() *Table { return loadBuiltin() }
 
-// loadBuiltin parses it once: a start asks for it several times, and it takes tens of milliseconds.
+// loadBuiltin parses it once: a start needs it several times, and parsing takes tens of milliseconds.
 var loadBuiltin = sync.OnceValue(func() *Table {
 	f, err := parse(builtin)
 	if err != nil {
@@ -34,7 +34,7 @@ var loadBuiltin = sync.OnceValue(func() *Table {
 	return &Table{name: f.Date, rows: index(f.Prices)}
 })
 
-// With lays own prices over the table: a model that the file names costs what the file says, on every
+// With overrides the table with own prices: a model in the file has the file's price on every
 // day. Errors wrap ErrTable and name the row.
 func (t *Table) With(own []byte) (*Table, error) {
 	f, err := parse(own)

@@ -10,13 +10,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// recorded is a table as config.applied states it: a price is in micro-dollars per million tokens.
+// recorded is a table in the form of config.applied: prices in micro-dollars per million tokens.
 type recorded struct {
 	Name   string `json:"name"`
 	Prices []Row  `json:"prices"`
 }
 
-// Record is the table whole, as config.applied states it, so that a replay prices a call as it was priced.
+// Record returns the complete table in the form of config.applied, so that a replay prices a call as before.
 func (t *Table) Record() (jsontext.Value, error) {
 	r := recorded{Name: t.name, Prices: []Row{}}
 	for _, model := range slices.Sorted(maps.Keys(t.rows)) {
@@ -29,7 +29,7 @@ func (t *Table) Record() (jsontext.Value, error) {
 	return b, nil
 }
 
-// Parse reads a recorded table back; nil where none is recorded. Errors wrap ErrTable.
+// Parse reads a recorded table; nil if none is recorded. Errors wrap ErrTable.
 func Parse(record jsontext.Value) (*Table, error) {
 	if len(record) == 0 || bytes.Equal(record, []byte("null")) {
 		return nil, nil

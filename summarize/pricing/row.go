@@ -8,22 +8,22 @@ type Rates struct {
 	Output      *MicroUSD `yaml:"output" json:"output"`
 }
 
-// Row is what one model costs from one day on.
+// Row is the price of one model from a given day on.
 type Row struct {
 	Model  string `yaml:"model" json:"model"`
-	From   string `yaml:"from,omitempty" json:"from,omitzero"`     // UTC day, 2006-01-02; empty: since ever
+	From   string `yaml:"from,omitempty" json:"from,omitzero"`     // UTC day, 2006-01-02; empty: no start
 	Source string `yaml:"source,omitempty" json:"source,omitzero"` // where the price was read
 	Rates  `yaml:",inline" json:",inline"`
 	Long   *Long `yaml:"long,omitempty" json:"long,omitzero"`
 }
 
-// Long is what a whole call costs when its input passes a number of tokens.
+// Long is the rate for a whole call whose input exceeds a number of tokens.
 type Long struct {
 	OverInputTokens int64 `yaml:"over_input_tokens" json:"over_input_tokens"`
 	Rates           `yaml:",inline" json:",inline"`
 }
 
-// Tokens is what a call consumed. Input counts all of it; CachedInput and CacheWrite are the parts of
+// Tokens is the consumption of a call. Input includes everything; CachedInput and CacheWrite are the parts of
 // Input that were read from and written to the provider's prompt cache.
 type Tokens struct {
 	Input       int64

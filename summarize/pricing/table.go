@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Table prices calls. It does not change after it is made.
+// Table prices calls. It is immutable.
 type Table struct {
 	name string
 	rows map[string][]Row // by model; latest From first
 }
 
-// snapshot is the date that providers append to a model's name: -20251001, -2025-04-14.
+// snapshot is the date that providers append to a model name: -20251001, -2025-04-14.
 var snapshot = regexp.MustCompile(`-(\d{8}|\d{4}-\d{2}-\d{2})$`)
 
-// Name is what a cost record states as its price table: the built-in table's date, and where own prices
-// lie over it, a digest of their file: 2026-11-20+1f2e3d4c.
+// Name is the price table's name in a cost record: the built-in table's date, and with own prices
+// a digest of their file: 2026-11-20+1f2e3d4c.
 func (t *Table) Name() string { return t.name }
 
-// Cost prices a call at the first of models that has a price on that day, and nil where none has. The
-// name that was asked for goes first, then the one that the provider said it used.
+// Cost prices a call by the first of models that has a price on that day; nil if none has. Pass the
+// requested name first, then the one that the provider reported.
 func (t *Table) Cost(tokens Tokens, day time.Time, models ...string) *int64 {
 	row, ok := t.Lookup(day, models...)
 	if !ok {
@@ -29,7 +29,7 @@ func (t *Table) Cost(tokens Tokens, day time.Time, models ...string) *int64 {
 	return &micro
 }
 
-// Lookup finds the row in force: the model's own, else that of its name without the snapshot's date.
+// Lookup returns the row in force: the model's own, else that of its name without the snapshot date.
 func (t *Table) Lookup(day time.Time, models ...string) (Row, bool) {
 	on := day.UTC().Format(time.DateOnly)
 	for _, model := range models {

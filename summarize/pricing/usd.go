@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// microPerUSD is what the prefix micro means.
+// microPerUSD is the number of micro-dollars per dollar.
 const microPerUSD = 1_000_000
 
 // MicroUSD is an amount of money in millionths of a US dollar. As a price it is per million tokens.
 type MicroUSD int64
 
-// ParseUSD reads a decimal amount of dollars, such as "0.075", exactly: more than six decimals, a sign
-// and an exponent are refused rather than rounded.
+// ParseUSD reads a decimal amount of dollars, such as "0.075", exactly: it refuses more than six decimals, a sign
+// and an exponent instead of rounding.
 func ParseUSD(s string) (MicroUSD, error) {
 	whole, frac, _ := strings.Cut(s, ".")
 	if len(frac) > 6 {
@@ -32,13 +32,13 @@ func ParseUSD(s string) (MicroUSD, error) {
 	return n, nil
 }
 
-// String writes the amount as ParseUSD reads it, without trailing zeros.
+// String formats the amount as ParseUSD reads it, without trailing zeros.
 func (m MicroUSD) String() string {
 	s := fmt.Sprintf("%d.%06d", m/microPerUSD, m%microPerUSD)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// UnmarshalYAML reads the number's own digits, so that 0.075 never becomes a binary fraction.
+// UnmarshalYAML reads the number's digits, so that 0.075 never becomes a binary fraction.
 func (m *MicroUSD) UnmarshalYAML(text []byte) error {
 	n, err := ParseUSD(strings.Trim(strings.TrimSpace(string(text)), `"'`))
 	*m = n
