@@ -13,9 +13,12 @@ type Head struct {
 	Partition     int     `json:"partition"`
 	FirstEventSeq uint64  `json:"first_event_seq"` // the EVENTS sequence of the thread's first event; 0 on config.applied
 	EventSeq      uint64  `json:"event_seq"`       // the EVENTS sequence at which the record was decided
-	EffectiveSeq  uint64  `json:"effective_seq"`   // the partition's last applied EVENTS sequence when it took effect
-	ChainSeq      uint64  `json:"chain_seq"`       // counts up from 1 per thread
-	Chain         string  `json:"chain,omitzero"`
+	// EventAt is when EventSeq was stored, by the stream's clock: a sequence alone does not name an event, since a log
+	// that is restored from an older backup gives it to another. Null on config.applied, and where it is not known.
+	EventAt      *time.Time `json:"event_at"`
+	EffectiveSeq uint64     `json:"effective_seq"` // the partition's last applied EVENTS sequence when it took effect
+	ChainSeq     uint64     `json:"chain_seq"`     // counts up from 1 per thread
+	Chain        string     `json:"chain,omitzero"`
 }
 
 // Summary kinds.
@@ -61,6 +64,10 @@ const (
 	ReasonTTLExpired        = "ttl_expired"
 	ReasonSourceInvalidated = "source_summary_invalidated"
 )
+
+// SettingAcceptedLoss is the setting that the cause of an invalidation names where the summary rests on lost events:
+// its reason is ReasonSourceDeleted, old is the sequence at which it was decided, new AcceptedLoss.EventsSeq.
+const SettingAcceptedLoss = "accepted_loss"
 
 // Actions that a policy takes on a stale or failed summary.
 const (
@@ -247,6 +254,19 @@ type Config struct {
 	RulesVersion   string            `json:"rules_version"`
 	Fingerprint    string            `json:"fingerprint"`
 	AppliedAt      time.Time         `json:"applied_at"` // the same in every partition that applies it
+	// AcceptedLoss is set where an operator goes on from an EVENTS that lacks events which were applied.
+	AcceptedLoss *AcceptedLoss `json:"accepted_loss"`
+}
+
+// AcceptedLoss voids the partition's records before it that took effect behind EventsSeq: they rest on events that
+// EVENTS no longer holds. They keep their places in their chains, and are part of no state.
+type AcceptedLoss struct {
+	EventsSeq     uint64    `json:"events_seq"`     // the last EVENTS sequence that holds what was applied
+	EventsDigest  OrNull    `json:"events_digest"`  // of the message there; null where it is gone
+	AppliedSeq    uint64    `json:"applied_seq"`    // the last EVENTS sequence that the partition is known to have applied
+	RejectedSeq   uint64    `json:"rejected_seq"`   // where REJECTED ended: up to there, what is about later events is void too
+	RecordsVoided uint64    `json:"records_voided"` // of the partition, those of the acceptance itself included
+	AcceptedAt    time.Time `json:"accepted_at"`    // the same in every partition
 }
 
 // Retention is how long a stream keeps its messages, as configured on the stream when the record was made.

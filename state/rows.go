@@ -26,6 +26,16 @@ type Meta struct {
 	EventsMark    Mark `json:"events_mark,omitzero"`
 	SummariesMark Mark `json:"summaries_mark,omitzero"`
 	RejectedMark  Mark `json:"rejected_mark,omitzero"`
+	// Losses are the accepted losses of events that SUMMARIES has on record for the partition, in order.
+	Losses []Loss `json:"losses,omitempty"`
+}
+
+// Loss is an accepted loss of events, as far as it decides what of the streams is void: what took effect behind Events,
+// and what REJECTED says up to Rejected of events behind that.
+type Loss struct {
+	Events   uint64    `json:"events"`
+	Rejected uint64    `json:"rejected"`
+	At       time.Time `json:"at"`
 }
 
 // Mark names a message of a stream by what it is.
@@ -65,6 +75,8 @@ type Staged struct {
 	Chain string
 	Gap   bool // records are missing before it
 
+	// Void says that it rests on events whose loss was accepted: it only keeps its place in the chain.
+	Void         bool
 	Thread       string
 	EffectiveSeq uint64
 	// Under is the chain sequence of the partition's config.applied that was in force: what an event led to
@@ -194,6 +206,7 @@ func encodeStaged(s *Staged) []byte {
 	e.s(string(s.Type))
 	e.bytes(s.Data)
 	e.i(s.Time.UnixNano())
+	e.flag(s.Void)
 	return e.b
 }
 
@@ -208,6 +221,7 @@ func decodeStaged(k, b []byte) (*Staged, error) {
 	d := decoder{b: b}
 	s.Seq, s.Type, s.Data = d.u(), events.Type(d.s()), d.bytes()
 	s.Time = time.Unix(0, d.i()).UTC()
+	s.Void = d.flag()
 	return s, rowError("staged record", s.Thread, d.err)
 }
 

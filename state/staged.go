@@ -30,6 +30,44 @@ func (p *Partition) stagedKey(s *Staged) key {
 	return p.key(kindStaged).number(s.EffectiveSeq).number(s.Under).part(s.Thread).number(s.ChainSeq)
 }
 
+// Void has the staged records that took effect behind an EVENTS sequence take effect at it, as void ones: limit at most.
+// It returns how many there were.
+func (p *Partition) Void(behind uint64, limit int) (int, error) {
+	rows, err := p.StagedFrom(behind+1, ^uint64(0), limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range rows {
+		p.remove(p.stagedKey(s))
+		s.EffectiveSeq, s.Void = behind, true
+		p.set(p.stagedKey(s), encodeStaged(s))
+	}
+	return len(rows), nil
+}
+
+// EachStaged calls each with the staged records that took effect at or behind an EVENTS sequence, in order, until it
+// returns false. None may be staged, voided or adopted meanwhile.
+func (v View) EachStaged(from uint64, each func(*Staged) (bool, error)) error {
+	return v.scan(v.key(kindStaged), v.key(kindStaged).number(from), func(k, b []byte) (bool, error) {
+		s, err := decodeStaged(k, b)
+		if err != nil {
+			return false, err
+		}
+		return each(s)
+	})
+}
+
+// EachStagedBack is EachStaged from the last one back.
+func (v View) EachStagedBack(each func(*Staged) (bool, error)) error {
+	return v.scanBack(v.key(kindStaged), func(k, b []byte) (bool, error) {
+		s, err := decodeStaged(k, b)
+		if err != nil {
+			return false, err
+		}
+		return each(s)
+	})
+}
+
 // Adopted removes a staged record that is part of the state now.
 func (p *Partition) Adopted(s *Staged) {
 	p.remove(p.stagedKey(s))
@@ -56,12 +94,10 @@ func (v View) StagedTo(name string) (to Link, err error) {
 // another, both included, in order. Adopted records leave marks of deletion behind: where from is the
 // sequence of the first that is left, a scan does not go through all of them again.
 func (v View) StagedFrom(from, to uint64, limit int) ([]*Staged, error) {
-	prefix := v.key(kindStaged)
 	var rows []*Staged
-	err := v.scan(prefix, v.key(kindStaged).number(from), func(k, b []byte) (bool, error) {
-		s, err := decodeStaged(k, b)
-		if err != nil || s.EffectiveSeq > to {
-			return false, err
+	err := v.EachStaged(from, func(s *Staged) (bool, error) {
+		if s.EffectiveSeq > to {
+			return false, nil
 		}
 		rows = append(rows, s)
 		return len(rows) < limit, nil

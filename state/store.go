@@ -16,7 +16,7 @@ import (
 )
 
 // format is the version of the rows; another one is refused.
-const format = "precis-4"
+const format = "precis-5"
 
 // FS is a file system that a store can live in.
 type FS = vfs.FS

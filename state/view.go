@@ -60,6 +60,27 @@ func (v View) scan(prefix, from key, each func(k, value []byte) (bool, error)) e
 	return nil
 }
 
+// scanBack calls each with every key that starts with prefix, the last one first, until it returns false.
+func (v View) scanBack(prefix key, each func(k, value []byte) (bool, error)) error {
+	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
+	if err != nil {
+		return readError(err)
+	}
+	for ok := it.Last(); ok; ok = it.Prev() {
+		more, err := each(it.Key(), it.Value())
+		if err != nil {
+			return errors.Join(err, it.Close())
+		}
+		if !more {
+			break
+		}
+	}
+	if err := it.Close(); err != nil {
+		return readError(err)
+	}
+	return nil
+}
+
 // last is the last key that starts with prefix; nil where there is none.
 func (v View) last(prefix key) (key, error) {
 	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})

@@ -78,6 +78,9 @@ func storyLine(e *audit.Entry) string {
 	as := entry{typ: e.Type, raw: e.Raw}
 	if e.Record != nil {
 		as.raw = events.Raw{Body: e.Record}
+		if e.Outcome != "" {
+			return fmt.Sprintf("%8s  %s    └ %s (%s)  %s", "", when, e.Type, e.Outcome, as.gist())
+		}
 		return fmt.Sprintf("%8s  %s    └ %s  %s", "", when, e.Type, as.gist())
 	}
 	outcome := ""

@@ -56,6 +56,8 @@ type checked struct {
 	// held against it.
 	EventsFrom uint64 `json:"events_from"`
 	ThreadsCut uint64 `json:"threads_cut"`
+	// RecordsVoid are on record and void: they rest on events whose loss was accepted.
+	RecordsVoid uint64 `json:"records_void"`
 	// Missing is what the log should give out and does not.
 	Missing  []string        `json:"missing"`
 	Problems []state.Problem `json:"problems"`
@@ -112,6 +114,7 @@ func (c *checkCmd) compare(ctx context.Context, a *app, store *state.Store, b *b
 	return audit.Compare(ctx, store, audit.Against{
 		Broker: b, Partitions: res.Partitions, Now: time.Now(), Dir: dir, Logger: zerolog.Nop(), Progress: bar.reached,
 		Retained: func(first, threads uint64) { res.EventsFrom, res.ThreadsCut = first, threads },
+		Voided:   func(records uint64) { res.RecordsVoid = records },
 		Missing:  func(m broker.Missing) { res.Missing = append(res.Missing, m.String()) },
 	}, report)
 }
@@ -147,6 +150,9 @@ func (r checked) print(a *app, asJSON bool) error {
 		}
 		if r.EventsFrom > 1 {
 			a.printf("EVENTS begins at %s: %s began before that and not compared with it\n", grouped(r.EventsFrom), counted(r.ThreadsCut, "thread"))
+		}
+		if r.RecordsVoid > 0 {
+			a.printf("%s void: they depend on events whose loss was accepted\n", counted(int64(r.RecordsVoid), "record"))
 		}
 		for _, m := range r.Missing {
 			a.printf("the log has a gap: %s is deleted or unreadable\n", m)

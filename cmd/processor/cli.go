@@ -30,6 +30,7 @@ type cli struct {
 	Audit  auditCmd  `cmd:"" help:"Show a thread's history: what was summarized, from what, how and at what cost."`
 	Replay replayCmd `cmd:"" help:"Fold the log again and verify every decision."`
 
+	Recover recoverCmd `cmd:"" help:"Report applied events that EVENTS has lost, and continue without them."`
 	Streams streamsCmd `cmd:"" help:"Compare the streams with the configuration, or change them."`
 
 	Config configCmd `cmd:"" help:"Print the configuration in force and the origin of each value."`

@@ -73,6 +73,13 @@ func printProofs(a *app, r *audit.Report) {
 	for i, u := range r.Unproved {
 		t.add(map[bool]string{true: "not provable"}[i == 0], grouped(u.Count)+" × "+u.Reason)
 	}
+	for i, l := range r.Losses {
+		t.add(map[bool]string{true: "losses"}[i == 0], fmt.Sprintf("accepted %s: EVENTS holds the applied events up to %s, of %s",
+			l.AcceptedAt.UTC().Format(time.RFC3339), grouped(int64(l.EventsSeq)), grouped(int64(l.AppliedSeq))))
+	}
+	if len(r.Voided) > 0 {
+		t.add("void by them", counts(r.Voided))
+	}
 	if r.Pending > 0 {
 		t.add("under way", grouped(r.Pending)+" decided or started just now, not yet on record")
 	}

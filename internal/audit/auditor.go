@@ -32,6 +32,8 @@ type auditor struct {
 	rejections map[uint64]rejection
 	// again are the slots whose jobs a configuration has overtaken: what they were to do is decided again.
 	again map[place]bool
+	// voided are the summaries that void records are about.
+	voided map[string]bool
 	// waiting are the edits, by event, whose message has not come.
 	waiting map[uint64]bool
 
@@ -158,6 +160,22 @@ func (a *auditor) Refused(s *state.Staged, why error) error {
 		// The scratch store is not damaged: what the record refers to was never made in it.
 		Got: fmt.Sprintf("SUMMARIES %d: %s", s.Seq, strings.TrimPrefix(why.Error(), state.ErrDamaged.Error()+": ")),
 	})
+	return nil
+}
+
+// Voided implements fold.Watch.
+func (a *auditor) Voided(s *state.Staged) error {
+	at := scope{thread: s.Thread, at: s.Time}
+	h, err := a.lane.part.Header(s.Thread)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		h = &thread.Header{Thread: s.Thread}
+	}
+	a.chain(at, h, s)
+	a.tally.void(at, string(s.Type))
+	a.voided[idOf(s.Data)] = true
 	return nil
 }
 

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"time"
 
 	"precis/events"
 	"precis/internal/thread"
@@ -28,7 +29,12 @@ func (a *auditor) chain(at scope, h *thread.Header, s *state.Staged) {
 // began holds where a record says that its thread began against the log, or, where retention has removed that,
 // against the records before it.
 func (a *auditor) began(at scope, h *thread.Header, rec events.Record) {
-	said := rec.Common().FirstEventSeq
+	head := rec.Common()
+	if head.EventAt != nil && head.EventSeq == h.EventSeq && h.LastAt != 0 && head.EventAt.UnixNano() != h.LastAt {
+		a.tally.find(at, a.finding(rec, CheckEvent, fmt.Sprintf("event %d, stored at %s", head.EventSeq, head.EventAt.Format(time.RFC3339Nano)),
+			"another event there, stored at "+time.Unix(0, h.LastAt).UTC().Format(time.RFC3339Nano)))
+	}
+	said := head.FirstEventSeq
 	switch gone := a.tally.retained; {
 	case said == h.FirstSeq:
 		a.tally.holds(at, CheckBegan)

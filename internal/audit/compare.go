@@ -28,6 +28,9 @@ type Against struct {
 	// Missing is told of gaps in the log, from which differences follow that are no fault of the store; nil: nobody
 	// wants to know.
 	Missing func(broker.Missing)
+	// Voided is told how many records on record are void, since they rest on events whose loss was accepted; it may be
+	// nil, and is called only where there are any, or a loss is on record.
+	Voided func(records uint64)
 }
 
 // Compare folds the log from zero, up to where each partition of the store stands, and reports every
@@ -68,7 +71,7 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 	if err != nil {
 		return err
 	}
-	gone := newRetained(log, configs.cutoff(a.Now), store, a.Partitions+1)
+	gone := newRetained(log, configs, a.Now, store, a.Partitions+1)
 	src.Summaries = tap{Log: summaries.Watch(a.Missing), each: gone.record}
 	opts := state.Options{Scratch: true, Logger: a.Logger}
 	if a.Dir == "" {
@@ -79,6 +82,7 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 		return err
 	}
 	defer func() { _ = scratch.Close() }() // it is thrown away
+	src.voided = a.Voided
 	if err := Rebuild(ctx, scratch, src); err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ type applied struct {
 	events  time.Duration // retention of EVENTS; 0 keeps all
 	content [32]byte      // digest of all that is the same in every partition
 	seq     uint64        // its chain_seq
+	stored  uint64        // its sequence in SUMMARIES
+	loss    *events.AcceptedLoss
 }
 
 // readConfigs reads every config.applied, which are few, also those that a store has decided and the server has not
@@ -31,7 +33,7 @@ type applied struct {
 func readConfigs(ctx context.Context, log recovery.Log, decided [][]*state.Outgoing) (configs, error) {
 	list := configs{}
 	err := log.Scan(ctx, 1, []string{string(events.ConfigApplied) + ".*"}, func(m broker.Stored) error {
-		list.add(m.Data)
+		list.add(m.Data, m.Seq)
 		return nil
 	}, nil)
 	if err != nil {
@@ -39,26 +41,66 @@ func readConfigs(ctx context.Context, log recovery.Log, decided [][]*state.Outgo
 	}
 	for _, row := range slices.Concat(decided...) {
 		if row.Type == events.ConfigApplied {
-			list.add(row.Data)
+			list.add(row.Data, ^uint64(0))
 		}
 	}
 	return list, nil
 }
 
 // add takes a record. What does not decode is a finding when it is adopted.
-func (c configs) add(data []byte) {
+func (c configs) add(data []byte, stored uint64) {
 	var rec events.Config
 	if json.Unmarshal(data, &rec) != nil {
 		return
 	}
 	if keep, err := time.ParseDuration(rec.Retention.Events); err == nil {
-		a, partition := applied{at: rec.AppliedAt, events: keep, seq: rec.ChainSeq}, rec.Partition
-		rec.Head = events.Head{}
+		a, partition := applied{at: rec.AppliedAt, events: keep, seq: rec.ChainSeq, stored: stored, loss: rec.AcceptedLoss}, rec.Partition
+		rec.Head, rec.AcceptedLoss = events.Head{}, nil // which differ from partition to partition
 		if content, err := json.Marshal(&rec, json.Deterministic(true)); err == nil {
 			a.content, _ = canonicalDigest(content)
 		}
 		c[partition] = append(c[partition], a)
 	}
+}
+
+// void says whether a record, at a sequence of SUMMARIES, rests on events whose loss was accepted behind it.
+func (c configs) void(seq uint64, head events.Head) bool {
+	for _, a := range c[head.Partition] {
+		if a.loss != nil && seq < a.stored && head.EffectiveSeq > a.loss.EventsSeq {
+			return true
+		}
+	}
+	return false
+}
+
+// voidRejection says the same of what REJECTED says of an event, at a sequence of its own.
+func (c configs) voidRejection(partition int, event, seq uint64) bool {
+	for _, a := range c[partition] {
+		if a.loss != nil && seq <= a.loss.RejectedSeq && event > a.loss.EventsSeq {
+			return true
+		}
+	}
+	return false
+}
+
+// lossAfter says whether a loss was accepted behind a record of REJECTED.
+func (c configs) lossAfter(partition int, seq uint64) bool {
+	return slices.ContainsFunc(c[partition], func(a applied) bool { return a.loss != nil && seq <= a.loss.RejectedSeq })
+}
+
+// losses calls each with every accepted loss on record, as one partition has it.
+func (c configs) losses(each func(applied) error) error {
+	for _, id := range slices.Sorted(maps.Keys(c)) {
+		for _, a := range c[id] {
+			if a.loss == nil {
+				continue
+			}
+			if err := each(a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // apart calls found with every record that says something else than those of most other partitions that were made

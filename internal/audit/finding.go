@@ -28,6 +28,8 @@ const (
 	CheckChain = "chain"
 	// CheckBegan: a record knows where its thread began.
 	CheckBegan = "thread_began"
+	// CheckEvent: the event that a record was decided at is the one that stood there then.
+	CheckEvent = "event_at"
 	// CheckConfig: every partition works under the same configuration.
 	CheckConfig = "configuration"
 	// CheckTrigger: what was decided follows from its event under the configuration in force then.

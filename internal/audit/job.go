@@ -184,7 +184,8 @@ func (a *auditor) unended() error {
 		if !known {
 			continue // the fold decided it just now: its start is late, or missed, and counted as that
 		}
-		if held || a.lane.partial || a.now.Sub(since) < underWay {
+		// What has ended in a record that is void goes on when the processor runs again.
+		if held || a.voided[started.SummaryID] || a.lane.partial || a.now.Sub(since) < underWay {
 			a.tally.late(at)
 			continue
 		}

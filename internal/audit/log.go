@@ -42,6 +42,15 @@ func openLog(ctx context.Context, js jetstream.JetStream, thread string) (*opene
 	return l, nil
 }
 
+// Partitions is how many partitions EVENTS has, without that of strays.
+func Partitions(ctx context.Context, js jetstream.JetStream) (int, error) {
+	l, err := openLog(ctx, js, "")
+	if err != nil {
+		return 0, err
+	}
+	return l.partitions, nil
+}
+
 var partitionCount = regexp.MustCompile(`\{\{partition\((\d+),`)
 
 // partitionsOf reads how many partitions a stream has from its subject transform.

@@ -43,6 +43,8 @@ type Source struct {
 
 	// each sees every event before it is folded, in the log's order; nil where nobody looks.
 	each func(broker.Stored)
+	// voided is told how many records an accepted loss voids, where one is on record; it may be nil.
+	voided func(records uint64)
 	// staged is called when everything that is on record is staged; it may be nil.
 	staged func() error
 	// open prepares a lane when its partition holds what is on record, before anything is folded; it may be nil.
@@ -122,6 +124,9 @@ func stage(ctx context.Context, parts []*state.Partition, src Source) (config []
 		if err := t.Decided(id, rows); err != nil {
 			return nil, err
 		}
+	}
+	if src.voided != nil && len(parts[0].Meta().Losses) > 0 {
+		src.voided(t.Voided)
 	}
 	return t.Config, nil
 }

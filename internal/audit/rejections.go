@@ -15,6 +15,7 @@ import (
 // rejection is what REJECTED says of an event, as short as it can be held.
 type rejection struct {
 	thread string // that its subject names
+	early  bool   // a loss was accepted behind it
 	code   string
 	body   bool     // it holds the event's body, and not its hash
 	digest [32]byte // of all that it says
@@ -93,6 +94,9 @@ func (a *auditor) unrejected(seq uint64, r rejection) {
 	case a.tally.retained.rejects(r.thread, r.code):
 		a.tally.doubt(scope{}, removedByRetention)
 		return
+	case r.early && r.code == events.CodeUnknownMessage:
+		a.tally.void(scope{thread: r.thread}, string(events.EventRejected))
+		return // at a later event, which is lost
 	}
 	a.tally.find(scope{}, Finding{
 		Check: CheckRejection, EventSeq: seq,

@@ -187,7 +187,7 @@ func TestRemovedTooYoung(t *testing.T) {
 	w.story()
 	list := w.messages(broker.StreamSummaries)
 	made := nth(t, list, events.SummaryCreated, "rules", 0)
-	list[made].Data = set(t, list[made].Data, map[string]any{"created_at": muchLater().UTC().Format(time.RFC3339Nano)})
+	list[made].Data = set(t, list[made].Data, map[string]any{"event_at": muchLater().UTC().Format(time.RFC3339Nano)})
 	reseal(t, list)
 	w.rewrite(broker.StreamSummaries, list)
 	seq := uint64(member(t, list[made].Data, "event_seq").(float64))

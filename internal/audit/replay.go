@@ -2,10 +2,10 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
@@ -68,6 +68,7 @@ type replay struct {
 	// rejections are what REJECTED holds, by partition and event.
 	rejections []map[uint64]rejection
 	extent     Extent
+	losses     []AcceptedLoss
 }
 
 func newReplay(ctx context.Context, o Options) (*replay, error) {
@@ -102,7 +103,11 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 	if r.configs, err = readConfigs(ctx, summaries, r.source.Decided); err != nil {
 		return nil, err
 	}
-	r.tally.retained = newRetained(l.events, r.configs.cutoff(r.began), o.Store, l.partitions+1)
+	r.records.configs = r.configs
+	r.tally.retained = newRetained(l.events, r.configs, r.began, o.Store, l.partitions+1)
+	if err := r.configs.losses(func(a applied) error { return r.loss(ctx, a.loss) }); err != nil {
+		return nil, err
+	}
 	if o.Rules {
 		r.rules, err = rulesRunner(r.source.Events, o.Mask)
 	}
@@ -123,7 +128,7 @@ func (r *replay) watch(l *lane) error {
 	l.watch = &auditor{
 		lane: l, tally: r.tally, rules: r.rules, now: r.began, first: max(r.log.First, 1),
 		calls: map[string][]*call{}, startedAt: map[string]time.Time{}, inStore: r.jobsOf(l.id),
-		rulesVersion: rules.Version, rejections: r.rejections[l.id], waiting: map[uint64]bool{}, again: map[place]bool{},
+		rulesVersion: rules.Version, rejections: r.rejections[l.id], waiting: map[uint64]bool{}, again: map[place]bool{}, voided: map[string]bool{},
 	}
 	return nil
 }
@@ -154,15 +159,20 @@ func (r *replay) rejection(m broker.Stored) {
 		r.tally.find(scope{at: m.Time}, Finding{Check: CheckReadable, Want: "a rejection", Got: fmt.Sprintf("REJECTED %d: %v", m.Seq, err)})
 		return
 	}
-	partition, seq, ok := recovery.RejectedEvent(m.Header.Get(nats.MsgIdHdr))
+	partition, seq, ok := recovery.RejectedEvent(m.Header.Get("ce-id"))
 	if !ok || partition >= len(r.rejections) || seq != about {
 		r.tally.find(scope{at: m.Time}, Finding{
 			Check: CheckReadable, EventSeq: about, Want: "the id of a rejection of that event",
-			Got: fmt.Sprintf("REJECTED %d: %s", m.Seq, m.Header.Get(nats.MsgIdHdr)),
+			Got: fmt.Sprintf("REJECTED %d: %s", m.Seq, m.Header.Get("ce-id")),
 		})
 		return
 	}
+	if r.configs.voidRejection(partition, seq, m.Seq) {
+		r.tally.void(scope{at: m.Time}, string(events.EventRejected))
+		return
+	}
 	_, token, _ := events.ParseSubject(m.Subject)
+	said.early = r.configs.lossAfter(partition, m.Seq)
 	said.thread, _ = events.ThreadOf(token) // empty where the subject names none
 	r.rejections[partition][seq] = said
 }
@@ -202,6 +212,33 @@ func (r *replay) recorded() (err error) {
 	return err
 }
 
+// loss notes an accepted loss, and holds what it says of the log against the log.
+func (r *replay) loss(ctx context.Context, rec *events.AcceptedLoss) error {
+	for i := range r.losses {
+		if l := &r.losses[i]; l.AcceptedAt.Equal(rec.AcceptedAt) {
+			l.AppliedSeq = max(l.AppliedSeq, rec.AppliedSeq)
+			return nil
+		}
+	}
+	r.losses = append(r.losses, AcceptedLoss{EventsSeq: rec.EventsSeq, AppliedSeq: rec.AppliedSeq, AcceptedAt: rec.AcceptedAt})
+	if rec.EventsDigest == "" {
+		return nil
+	}
+	m, err := r.source.Events.Get(ctx, rec.EventsSeq)
+	if errors.Is(err, broker.ErrGone) {
+		return nil // that it is gone shows elsewhere
+	}
+	if err != nil {
+		return err
+	}
+	if got := recovery.DigestOf(m); got != string(rec.EventsDigest) {
+		r.tally.find(scope{}, Finding{
+			Check: CheckEvents, EventSeq: m.Seq, Want: "the event behind which a loss was accepted: " + string(rec.EventsDigest), Got: got,
+		})
+	}
+	return nil
+}
+
 func eventsText(m broker.Missing) string {
 	if m.From == m.To {
 		return fmt.Sprintf("event %d", m.From)
@@ -210,7 +247,7 @@ func eventsText(m broker.Missing) string {
 }
 
 func (r *replay) report() (*Report, error) {
-	rep := &Report{Log: r.extent, Store: r.o.StoreName}
+	rep := &Report{Log: r.extent, Store: r.o.StoreName, Losses: append([]AcceptedLoss{}, r.losses...)}
 	r.tally.fill(rep)
 	if err := endTotals(r.o.Scratch, r.source.Strays, r.o.Filter, &rep.Totals); err != nil {
 		return nil, err

@@ -11,6 +11,10 @@ type Report struct {
 	Totals   Totals            `json:"totals"`       // of what is on record
 	Proved   map[string]uint64 `json:"proved"`       // how often each check held
 	Unproved []Unproved        `json:"not_provable"` // what could be neither borne out nor contradicted
+	// Losses are the accepted losses of events on record, and Voided what is on record and void by them: records by
+	// type, which keep their places in their chains and are part of no state.
+	Losses []AcceptedLoss    `json:"accepted_losses"`
+	Voided map[string]uint64 `json:"voided"`
 	// Known says that the log holds what the filter names, whenever it was.
 	Known bool `json:"-"`
 	// Pending is how much was decided at the log's end and is not on record yet.
@@ -24,6 +28,13 @@ type Report struct {
 	Seconds float64       `json:"seconds"`
 	// EventsPerSecond counts what was read, all of the log.
 	EventsPerSecond float64 `json:"events_per_second"`
+}
+
+// AcceptedLoss is a loss of events that an operator has accepted.
+type AcceptedLoss struct {
+	EventsSeq  uint64    `json:"events_seq"`  // the last event that was kept
+	AppliedSeq uint64    `json:"applied_seq"` // the last one that was applied before
+	AcceptedAt time.Time `json:"accepted_at"`
 }
 
 // Extent is what was read of EVENTS.

@@ -28,8 +28,9 @@ type retained struct {
 	partitions int          // of the store, the strays' included
 	// began says where threads that have a record began, by a hash of their names. It is filled while SUMMARIES is
 	// read, where no store is at hand.
-	began map[uint64]uint64
-	seed  maphash.Seed
+	began   map[uint64]uint64
+	seed    maphash.Seed
+	configs configs
 
 	mu   sync.Mutex
 	last struct { // one thread's findings come together
@@ -38,9 +39,9 @@ type retained struct {
 	}
 }
 
-func newRetained(log broker.StreamState, cutoff time.Time, store *state.Store, partitions int) *retained {
+func newRetained(log broker.StreamState, c configs, now time.Time, store *state.Store, partitions int) *retained {
 	r := &retained{
-		first: max(log.First, 1), cutoff: cutoff, store: store, partitions: partitions,
+		first: max(log.First, 1), cutoff: c.cutoff(now), configs: c, store: store, partitions: partitions,
 		began: map[uint64]uint64{}, seed: maphash.MakeSeed(),
 	}
 	r.known(1, log.Created) // no event is older than its stream
@@ -61,12 +62,12 @@ func (r *retained) known(seq uint64, at time.Time) {
 }
 
 // saw looks at a record of SUMMARIES for what it says of events that are gone.
-func (r *retained) saw(m broker.Stored, t events.Type, head events.Head) {
+func (r *retained) saw(head events.Head) {
 	if r.first <= 1 || head.ThreadID == nil {
 		return
 	}
-	if head.EventSeq < r.first {
-		r.known(head.EventSeq, storedAt(t, m.Data))
+	if head.EventAt != nil {
+		r.known(head.EventSeq, *head.EventAt)
 	}
 	if r.store == nil {
 		key := maphash.String(r.seed, *head.ThreadID)
@@ -78,31 +79,10 @@ func (r *retained) saw(m broker.Stored, t events.Type, head events.Head) {
 
 // record is saw for a message as it was read.
 func (r *retained) record(m broker.Stored) {
-	t, _, _ := events.ParseSubject(m.Subject)
 	var head events.Head
-	if json.Unmarshal(m.Data, &head) == nil { // what does not decode is reported where it is adopted
-		r.saw(m, t, head)
+	if json.Unmarshal(m.Data, &head) == nil && !r.configs.void(m.Seq, head) { // what does not decode is reported where it is adopted
+		r.saw(head)
 	}
-}
-
-// storedAt is when the event was stored that a record was decided at; zero where the record does not say. What an
-// event calls for at once is made at the event's own time.
-func storedAt(t events.Type, data []byte) (at time.Time) {
-	switch t {
-	case events.SummaryCreated:
-		rec := new(events.Summary)
-		if json.Unmarshal(data, rec) == nil && rec.EventSeq == rec.EffectiveSeq && rec.Usage.Attempts == 0 && eventTrigger(rec.Trigger.Reason) {
-			at = rec.CreatedAt
-		}
-	case events.SummaryInvalidated:
-		rec := new(events.Invalidated)
-		if json.Unmarshal(data, rec) == nil && rec.EventSeq == rec.EffectiveSeq {
-			if _, byEvent := reasonOf(rec); byEvent {
-				at = rec.InvalidatedAt
-			}
-		}
-	}
-	return at
 }
 
 // stored looks at the store for what it says of events that are gone.

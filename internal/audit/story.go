@@ -229,7 +229,7 @@ func (s *Story) header(h *thread.Header) {
 // standings lists the summaries in the order in which they were made.
 func (s *Story) standings(view state.View) error {
 	for _, e := range s.Entries {
-		if e.Type != events.SummaryCreated {
+		if e.Type != events.SummaryCreated || e.Outcome != "" {
 			continue
 		}
 		sum, err := view.Summary(s.Thread, e.Summary)

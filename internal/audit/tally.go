@@ -54,6 +54,7 @@ type tally struct {
 	records  map[string]uint64
 	proved   map[string]uint64
 	unproved map[string]uint64
+	voided   map[string]uint64
 	totals   Totals
 	threads  uint64
 	pending  uint64
@@ -64,7 +65,7 @@ type tally struct {
 func newTally(f Filter) *tally {
 	return &tally{
 		filter: f, retained: &retained{}, events: map[string]uint64{}, records: map[string]uint64{},
-		proved: map[string]uint64{}, unproved: map[string]uint64{},
+		proved: map[string]uint64{}, unproved: map[string]uint64{}, voided: map[string]uint64{},
 	}
 }
 
@@ -83,6 +84,7 @@ func (t *tally) event(s scope, outcome string) {
 }
 
 func (t *tally) holds(s scope, check string)  { t.add(t.proved, s, check) }
+func (t *tally) void(s scope, typ string)     { t.add(t.voided, s, typ) }
 func (t *tally) doubt(s scope, reason string) { t.add(t.unproved, s, reason) }
 
 // met notes that the log holds what the filter names.
@@ -152,7 +154,7 @@ func (t *tally) fill(r *Report) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r.Events, r.Records, r.Proved, r.Threads = t.events, t.records, t.proved, t.threads
-	r.Known = t.known
+	r.Known, r.Voided = t.known, t.voided
 	r.Pending, r.More, r.Totals = t.pending, t.more, t.totals
 	r.Unproved = []Unproved{}
 	for _, reason := range slices.Sorted(maps.Keys(t.unproved)) {

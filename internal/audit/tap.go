@@ -33,20 +33,20 @@ func (t tap) Scan(ctx context.Context, from uint64, _ []string, each func(broker
 
 // records looks at SUMMARIES as it stands, before anything is adopted from it.
 type records struct {
-	tally  *tally
-	events uint64 // the last sequence of EVENTS
+	tally   *tally
+	events  uint64 // the last sequence of EVENTS
+	configs configs
 }
 
 func (r *records) saw(m broker.Stored) {
 	var head events.Head
-	if err := json.Unmarshal(m.Data, &head); err != nil || head.ThreadID == nil {
+	if err := json.Unmarshal(m.Data, &head); err != nil || head.ThreadID == nil || r.configs.void(m.Seq, head) {
 		return
 	}
 	if head.EffectiveSeq > r.events {
 		r.wrong(m, *head.ThreadID, CheckReadable, head.EventSeq, fmt.Sprintf("an effective_seq that EVENTS has (it ends at %d)", r.events), fmt.Sprint(head.EffectiveSeq))
 	}
-	t, _, _ := events.ParseSubject(m.Subject)
-	r.tally.retained.saw(m, t, head)
+	r.tally.retained.saw(head)
 }
 
 // foreign names what is passed over.

@@ -99,6 +99,16 @@ func (t *teller) Refused(s *state.Staged, why error) error {
 	return t.watch.Refused(s, why)
 }
 
+// Voided implements fold.Watch.
+func (t *teller) Voided(s *state.Staged) error {
+	if s.Thread == t.name {
+		t.entries = append(t.entries, &Entry{
+			EventSeq: s.EffectiveSeq, Time: s.Time, Type: s.Type, Summary: idOf(s.Data), Record: s.Data, Outcome: "void",
+		})
+	}
+	return t.watch.Voided(s)
+}
+
 // policies are those in force at the end.
 func (t *teller) policies() []summarize.Policy {
 	if a, ok := t.watch.(*auditor); ok {

@@ -149,6 +149,9 @@ func (*imagined) Adopting(*thread.State, *state.Staged, events.Record) {}
 // Refused implements fold.Watch.
 func (*imagined) Refused(_ *state.Staged, why error) error { return why }
 
+// Voided implements fold.Watch; nothing is adopted.
+func (*imagined) Voided(*state.Staged) error { return nil }
+
 // Stepped implements fold.Watch.
 func (*imagined) Stepped(context.Context, fold.Stepped) error { return nil }
 

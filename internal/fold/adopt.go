@@ -39,7 +39,7 @@ func (f *Fold) recoverEvent(ctx context.Context, st *thread.State, d Delivery, r
 	// Behind a record of a turn, and behind a configuration, nothing of the event's can be missing.
 	whole := adopted[behind(st.Header.Thread)] || adopted[reconfigured]
 	if err == nil {
-		err = f.stepped(ctx, st, d, res, dec, whole)
+		err = f.stepped(ctx, st, d, res, dec, whole || adopted[accepted])
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrHalfDone, err)
@@ -118,6 +118,10 @@ func missing(thread string, drafts []draft, adopted map[place]bool) []draft {
 
 // reconfigured stands for a configuration that took effect behind the event.
 var reconfigured = place{typ: events.ConfigApplied}
+
+// accepted stands for an accepted loss of what came behind the event. The command that puts it on record publishes
+// nothing that was decided before it, so that something of the event's may be missing.
+var accepted = place{typ: events.ConfigApplied, what: events.SettingAcceptedLoss}
 
 // behind marks a thread that has records of a turn behind the event's own. Records are stored in the order of
 // their chain, and a configuration behind all that was decided before it: then nothing of the event's is
@@ -207,8 +211,10 @@ func (f *Fold) adoptUpTo(seq, configured uint64) (map[place]bool, error) {
 		}
 		for _, s := range rows {
 			if s.Type == events.ConfigApplied && s.EffectiveSeq == configured {
-				f.next, places[reconfigured] = s.EffectiveSeq, true
-				return places, nil
+				f.next = s.EffectiveSeq
+				at, err := configPlace(s)
+				places[at] = true
+				return places, err
 			}
 			at, turn, err := f.adopt(s)
 			if err != nil {
@@ -230,6 +236,17 @@ func (f *Fold) adoptUpTo(seq, configured uint64) (map[place]bool, error) {
 			return places, f.seekNext()
 		}
 	}
+}
+
+func configPlace(s *state.Staged) (place, error) {
+	rec, err := read[events.Config](s.Data)
+	if err == nil && rec.AcceptedLoss != nil && !s.Void {
+		return accepted, nil
+	}
+	if errors.Is(err, ErrRecord) { // it is passed over when it is adopted
+		err = nil
+	}
+	return reconfigured, err
 }
 
 // seekNext notes where the next staged record took effect, so that the events before it need not look.
@@ -254,6 +271,9 @@ func (f *Fold) adopt(s *state.Staged) (at place, turn bool, err error) {
 			Msg("SUMMARIES has a gap in the thread's chain; run processor check")
 	}
 	at.thread, at.typ, f.turn = s.Thread, s.Type, false
+	if s.Void {
+		return place{thread: s.Thread}, true, f.void(st, s)
+	}
 	if at.what, err = f.fold(st, s); err != nil {
 		if st, err = f.leaveOut(s, err); err != nil {
 			return at, false, err
@@ -265,6 +285,25 @@ func (f *Fold) adopt(s *state.Staged) (at place, turn bool, err error) {
 	st.Header.SummariesSeq = max(st.Header.SummariesSeq, s.Seq)
 	f.part.Save(st)
 	return at, f.turn, nil
+}
+
+// void passes over a record that rests on events whose loss was accepted: only its place in the chain is noted. What its
+// thread's events up to there led to is on record before it.
+func (f *Fold) void(st *thread.State, s *state.Staged) error {
+	head, err := read[events.Head](s.Data)
+	if err != nil {
+		return err
+	}
+	if f.watch != nil {
+		if err := f.watch.Voided(s); err != nil {
+			return err
+		}
+	}
+	delete(f.asked, s.Thread)
+	st.Voided(*head)
+	st.Header.SummariesSeq = max(st.Header.SummariesSeq, s.Seq)
+	f.part.Save(st)
+	return nil
 }
 
 // leaveOut passes over a record that can't be folded in: only its place in the chain is noted. It says nothing that

@@ -34,7 +34,7 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 		id = fmt.Sprintf("%s/%d", id, st.Header.ChainSeq+1)
 	}
 	rec.AppliedAt = since.UTC()
-	data := f.seal(st, rec, position)
+	data := f.seal(st, rec, position, nil)
 	st.Noted(*rec.Common())
 	st.Header.EventSeq = position
 	f.send(st, rec, "", id, data, since)

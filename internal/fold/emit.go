@@ -17,11 +17,11 @@ import (
 func (f *Fold) emit(st *thread.State, d draft, at Delivery) {
 	switch {
 	case d.started != nil:
-		data := f.seal(st, &d.started.Started, at.Seq)
+		data := f.seal(st, &d.started.Started, at.Seq, eventAt(st, at.Seq))
 		st.Start(d.started)
 		f.send(st, &d.started.Started, d.started.Started.Policy, events.SummaryEventID(events.SummaryStarted, d.started.ID()), data, at.Time)
 	case d.created != nil:
-		data := f.seal(st, d.created, at.Seq)
+		data := f.seal(st, d.created, at.Seq, eventAt(st, at.Seq))
 		if len(data) > recordBytes {
 			f.unmade(st, d.created, len(data), at)
 			return
@@ -29,7 +29,7 @@ func (f *Fold) emit(st *thread.State, d draft, at Delivery) {
 		f.created(st, d.created, data)
 		f.send(st, d.created, d.created.Policy, events.SummaryEventID(events.SummaryCreated, d.created.ID), data, at.Time)
 	case d.invalidated != nil:
-		data := f.seal(st, d.invalidated, at.Seq)
+		data := f.seal(st, d.invalidated, at.Seq, eventAt(st, at.Seq))
 		f.invalidated(st, d.invalidated, data)
 		f.send(st, d.invalidated, "", events.SummaryEventID(events.SummaryInvalidated, d.invalidated.SummaryID), data, at.Time)
 	}
@@ -57,14 +57,25 @@ func (f *Fold) tooLarge(rec *events.Summary, size int) *Failure {
 	}
 }
 
-// seal fills in what all records share, and chains the record behind the thread's last one.
-func (f *Fold) seal(st *thread.State, rec events.Record, seq uint64) []byte {
+// eventAt is when an event of the thread was stored; nil where it is not the thread's last.
+func eventAt(st *thread.State, seq uint64) *time.Time {
+	if seq != st.Header.EventSeq || st.Header.LastAt == 0 {
+		return nil
+	}
+	at := time.Unix(0, st.Header.LastAt).UTC()
+	return &at
+}
+
+// seal fills in what all records share, and chains the record behind the thread's last one. at is when the event seq
+// was stored.
+func (f *Fold) seal(st *thread.State, rec events.Record, seq uint64, at *time.Time) []byte {
 	h := rec.Common()
 	if st.Header.Thread != "" {
 		name := st.Header.Thread
 		h.ThreadID = &name
 	}
 	h.Partition, h.FirstEventSeq, h.EventSeq, h.EffectiveSeq = f.part.ID(), st.Header.FirstSeq, seq, max(seq, f.applied)
+	h.EventAt = at
 	h.ChainSeq = st.Header.ChainSeq + 1
 	f.prev = st.Header.Chain
 	data, chain, err := events.Seal(f.prev, rec)

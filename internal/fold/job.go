@@ -283,7 +283,7 @@ func free() events.Cost { return events.Cost{AmountMicroUSD: new(int64), Currenc
 
 // sealJob chains a record that was decided at the job's event and takes effect now.
 func (f *Fold) sealJob(st *thread.State, job *thread.Job, rec events.Record) []byte {
-	return f.seal(st, rec, job.Started.EventSeq)
+	return f.seal(st, rec, job.Started.EventSeq, job.Started.EventAt)
 }
 
 func orNull(s string) *string {

@@ -19,6 +19,8 @@ type Watch interface {
 	Adopting(st *thread.State, s *state.Staged, rec events.Record)
 	// Refused is told of a record that can't be folded in and is passed over; an error ends the fold with it.
 	Refused(s *state.Staged, why error) error
+	// Voided is told of a record that rests on events whose loss was accepted, before it takes its place in the chain.
+	Voided(s *state.Staged) error
 	// Stepped is called with every event of a thread, behind the records that took effect at it.
 	Stepped(ctx context.Context, s Stepped) error
 }

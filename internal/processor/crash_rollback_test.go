@@ -10,10 +10,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"precis/internal/audit"
 	"precis/internal/broker"
 	"precis/internal/processor"
 	"precis/internal/race"
@@ -80,7 +83,46 @@ func (s *schedule) rollBack(load *load, early backup) {
 	if refused := errors.Is(err, recovery.ErrRewritten); refused != known {
 		s.t.Errorf("%v rolled back from %v to %v, beyond which the store knows something: %v; start: %v", streams, whole.ends, early.ends, known, err)
 	}
+	if slices.Equal(streams, []string{broker.StreamEvents}) {
+		s.acceptLoss(early.ends[broker.StreamEvents])
+	}
 	s.restore(whole)
+}
+
+// acceptLoss goes on from streams whose EVENTS fell back to a sequence, without a store: a processor that has nothing
+// but them refuses where a record rests on what is lost, and once that is accepted the store is what the log makes.
+func (s *schedule) acceptLoss(kept uint64) {
+	loss := lossIn(s.t, s.broker, s.config, nil)
+	options := processor.Options{Config: s.config, Logger: logger(s.t), Broker: s.broker, FS: state.Memory()}
+	p, err := processor.Open(s.t.Context(), options)
+	if err == nil {
+		err = p.Close(context.Background())
+	}
+	if refused := errors.Is(err, recovery.ErrRewritten); refused != loss.Found {
+		s.t.Errorf("a loss is found: %v; start without a store: %v", loss.Found, err)
+	}
+	if loss.Found && loss.EventsSeq != kept {
+		s.t.Errorf("EVENTS is said to hold what was applied up to %d, it fell back to %d", loss.EventsSeq, kept)
+	}
+	if err := loss.Accept(within(s.t), s.broker.JetStream(), time.Now(), func(uint64) {}); err != nil {
+		s.t.Fatal(err)
+	}
+	options.FS = state.Memory()
+	lived(s.t, options)
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: options.FS, Logger: logger(s.t)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer store.Close()
+	problem := func(p state.Problem) { s.t.Errorf("%+v", p) }
+	if err := audit.Compare(within(s.t), store, audit.Against{Broker: s.broker, Partitions: s.config.Partitions, Logger: logger(s.t)}, problem); err != nil {
+		s.t.Error(err)
+	}
+	for _, f := range report(s.t, s.broker).Findings {
+		if f.Check != audit.CheckReadable { // of which there is much, put there to grow
+			s.t.Errorf("replay: %+v", f)
+		}
+	}
 }
 
 // known says whether the store has seen more of the streams, all without a name, than a backup holds.

@@ -72,6 +72,8 @@ type outbox struct {
 	// anew are rows, by number, that go without a Nats-Msg-Id: the server remembers theirs of a message that is
 	// another one, or gone. What guards them keeps them from being stored twice.
 	anew map[uint64]bool
+	// behind are the rejections among them, and the last sequence of their subject, which guards them.
+	behind map[uint64]uint64
 }
 
 // wave is rows that the server has stored, and the sequences it gave them.
@@ -337,18 +339,26 @@ func (o *outbox) sameStreams(ctx context.Context) error {
 // fate is the sequence at which a row is stored.
 func (o *outbox) fate(ctx context.Context, row *state.Outgoing, ack broker.Ack) (uint64, error) {
 	switch {
-	case errors.Is(ack.Err, broker.ErrWrongLastSequence):
+	case errors.Is(ack.Err, broker.ErrWrongLastSequence) && row.Guarded:
 		return o.resolve(ctx, row)
+	case errors.Is(ack.Err, broker.ErrWrongLastSequence):
+		return o.rejectAnew(ctx, row, o.behind[row.Number])
 	case errors.Is(ack.Err, broker.ErrTooLarge):
 		return 0, o.tooLarge(row, ack.Err)
 	case ack.Err == nil && ack.Duplicate:
 		err := o.stands(ctx, row, ack.Seq)
-		if errors.Is(err, errSwallowed) && row.Guarded {
+		if errors.Is(err, errSwallowed) && !row.Guarded {
+			return o.rejectAnew(ctx, row, ack.Seq)
+		}
+		if errors.Is(err, errSwallowed) {
 			o.anew[row.Number], err = true, errPassed
 		}
 		return ack.Seq, err
 	}
-	delete(o.anew, row.Number)
+	if ack.Err == nil {
+		delete(o.anew, row.Number)
+		delete(o.behind, row.Number)
+	}
 	return ack.Seq, ack.Err
 }
 
@@ -385,6 +395,30 @@ func shorter(row *state.Outgoing) []byte {
 	return data
 }
 
+// rejectAnew is the sequence behind from at which a rejection is stored whose id the server remembers of another message.
+// Where it is not, it goes without the id next, behind the last message of its subject.
+func (o *outbox) rejectAnew(ctx context.Context, row *state.Outgoing, from uint64) (uint64, error) {
+	for {
+		m, err := o.rejected.Next(ctx, row.Subject, from+1)
+		if errors.Is(err, broker.ErrGone) {
+			break
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%w: look up rejection: %w", broker.ErrTransient, err)
+		}
+		if recovery.Same(m, o.partition, row) {
+			return m.Seq, nil
+		}
+		from = m.Seq
+	}
+	m, err := o.rejected.Last(ctx, row.Subject)
+	if err != nil && !errors.Is(err, broker.ErrGone) {
+		return 0, fmt.Errorf("%w: look up rejection: %w", broker.ErrTransient, err)
+	}
+	o.anew[row.Number], o.behind[row.Number] = true, m.Seq
+	return 0, errPassed
+}
+
 // confirm says how far the streams are known, now that no row's fate is open.
 func (w *wave) confirm() {
 	summaries, rejected := -1, -1
@@ -414,6 +448,9 @@ func (o *outbox) message(row *state.Outgoing) *nats.Msg {
 	msg := &nats.Msg{Subject: row.Subject, Data: row.Data, Header: recovery.Header(o.partition, row)}
 	if o.anew[row.Number] {
 		msg.Header.Del(nats.MsgIdHdr)
+	}
+	if after, anew := o.behind[row.Number]; anew {
+		msg.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(after, 10))
 	}
 	if row.Guarded {
 		msg.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(o.afterOf(row), 10))

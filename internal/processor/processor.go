@@ -178,6 +178,9 @@ func (p *Processor) catchUp(ctx context.Context, parts []*state.Partition, log b
 	if err := t.Read(ctx, p.summaries, p.rejected); err != nil {
 		return err
 	}
+	if err := recovery.CheckBasis(ctx, parts, p.events); err != nil {
+		return err
+	}
 	if t.Staged > 0 {
 		p.log.Info().Int("records", t.Staged).Uint64("events", log.Msgs).Msg("rebuilding from the log: adopting what is on record")
 	}
@@ -186,7 +189,7 @@ func (p *Processor) catchUp(ctx context.Context, parts []*state.Partition, log b
 		if err := part.fold.Assume(t.Config, part.config); err != nil {
 			return fmt.Errorf("recover partition %d: %w", part.id, err)
 		}
-		if err := p.begin(part, log); err != nil {
+		if err := p.begin(part); err != nil {
 			return fmt.Errorf("recover partition %d: %w", part.id, err)
 		}
 		lanes = append(lanes, part.lane)
@@ -196,10 +199,7 @@ func (p *Processor) catchUp(ctx context.Context, parts []*state.Partition, log b
 }
 
 // begin adopts what took effect before the partition's position, and configures it.
-func (p *Processor) begin(part *partition, log broker.StreamState) error {
-	if err := recovery.CheckStaged(part.part, log); err != nil {
-		return err
-	}
+func (p *Processor) begin(part *partition) error {
 	position := part.part.Meta().Position
 	if err := part.fold.AdoptUpTo(position); err != nil {
 		return err
@@ -254,7 +254,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		partition: id, partitions: p.opts.Config.Partitions, pub: p.publisher, summaries: p.summaries, rejected: p.rejected, foreign: p.foreign, failpoint: p.opts.Failpoint,
 		log: log, metrics: p.metrics,
 		verify: p.sameStreams, connections: p.connections, verified: p.connections(), maxPayload: p.broker.Conn().MaxPayload,
-		changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{}, anew: map[uint64]bool{},
+		changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{}, anew: map[uint64]bool{}, behind: map[uint64]uint64{},
 	}
 	return part, nil
 }

@@ -84,7 +84,7 @@ func openStore(t testing.TB, c *config.Config) *state.Store {
 }
 
 // events adds up the events of all threads.
-func eventsOf(t *testing.T, s *state.Store, partitions int) (n uint64) {
+func eventsOf(t testing.TB, s *state.Store, partitions int) (n uint64) {
 	t.Helper()
 	for id := range partitions + 1 {
 		for h, err := range headers(s.View(id)) {

@@ -25,7 +25,7 @@ var (
 
 // Advice is what to do then. The rest of a data directory may hold the log itself: nobody is told to start
 // with an empty one.
-const Advice = "restore the stream, or move the store (state in the data directory) away: it is rebuilt from the log"
+const Advice = "restore the stream from a newer backup; where there is none, \"processor recover\" says what is lost, and with --accept-loss goes on from what is there"
 
 // CheckLog holds a partition's position against the stream.
 func CheckLog(meta state.Meta, log broker.StreamState) error {
@@ -123,13 +123,4 @@ func Furthest(metas []state.Meta) (to state.Meta) {
 		}
 	}
 	return to
-}
-
-// CheckStaged refuses to go on where SUMMARIES speaks of events that the log does not hold.
-func CheckStaged(part *state.Partition, log broker.StreamState) error {
-	last, err := part.LastStaged()
-	if err != nil || last <= log.Last {
-		return err
-	}
-	return fmt.Errorf("%w: SUMMARIES holds a record made at event %d, EVENTS ends at %d: restore EVENTS", ErrRolledBack, last, log.Last)
 }

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nats-io/nats.go"
-
 	"precis/events"
 	"precis/internal/broker"
 	"precis/state"
@@ -46,7 +44,10 @@ type Tail struct {
 	claimed map[string][]state.Link
 	goesOn  map[string]uint64
 
-	Staged int // records that the fold has yet to reach
+	// Unfinished has the tail read although an accepted loss is on record for some partitions alone.
+	Unfinished bool
+	Staged     int    // records that the fold has yet to reach
+	Voided     uint64 // those of them that rest on events whose loss was accepted
 	// Config is the data of the first config.applied that was staged; nil: none was.
 	Config []byte
 	// Foreign is told of every record that is passed over; it may be nil.
@@ -119,6 +120,9 @@ func (t *Tail) Read(ctx context.Context, summaries, rejected Log) (err error) {
 	lastRejected, markRejected, err := scan(ctx, rejected, from(func(m state.Meta) uint64 { return m.RejectedSeq }), t.rejection)
 	if err != nil {
 		return fmt.Errorf("read REJECTED: %w", err)
+	}
+	if err := t.accepted(); err != nil {
+		return err
 	}
 	t.reached(last, lastRejected)
 	for _, part := range t.parts {
@@ -309,6 +313,11 @@ func (t *Tail) stage(part *state.Partition, m broker.Stored, c Claim, gap bool) 
 			t.Config = m.Data
 		}
 	}
+	if c.Type == events.ConfigApplied {
+		if err := t.void(part, m); err != nil {
+			return err
+		}
+	}
 	t.Staged++
 	return part.Stage(&state.Staged{
 		Thread: c.Thread, EffectiveSeq: c.EffectiveSeq, Under: t.under[c.Partition], ChainSeq: c.ChainSeq, Chain: c.Chain, Gap: gap,
@@ -344,7 +353,7 @@ func (t *Tail) Decided(partition int, rows []*state.Outgoing) error {
 
 // rejection takes one record of REJECTED; its id says which event it is about.
 func (t *Tail) rejection(m broker.Stored) error {
-	id := m.Header.Get(nats.MsgIdHdr)
+	id := m.Header.Get("ce-id") // the server may have remembered the other one of a message that is gone
 	partition, seq, ok := RejectedEvent(id)
 	if !ok || partition >= len(t.parts) {
 		return nil
@@ -360,7 +369,7 @@ func (t *Tail) rejection(m broker.Stored) error {
 		delete(t.pending[partition].rejections, id)
 		return errors.Join(part.Delivered(row, m.Seq), t.changed(0, m.Seq))
 	}
-	if seq > part.Meta().Position {
+	if seq > part.Meta().Position && !lost(part.Meta().Losses, seq, m.Seq) {
 		part.StageRejection(seq)
 		return t.changed(0, m.Seq)
 	}

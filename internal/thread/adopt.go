@@ -84,6 +84,12 @@ func (s *State) Usage(rec *events.UsageRecord) {
 // Noted folds a record that changes nothing but the chain.
 func (s *State) Noted(head events.Head) { s.link(head) }
 
+// Voided notes the place in the chain of a record that rests on events whose loss was accepted. Nothing that it says is
+// taken over, not even where the thread began.
+func (s *State) Voided(head events.Head) {
+	s.Header.ChainSeq, s.Header.Chain = head.ChainSeq, head.Chain
+}
+
 // link notes a record's place in the chain, and where the thread began: a log that has lost its beginning does not
 // hold that any more.
 func (s *State) link(head events.Head) {

@@ -1,0 +1,144 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/state"
+)
+
+// ErrDisturbed: something else has written to SUMMARIES while a loss was put on record.
+var ErrDisturbed = errors.New("something else writes to SUMMARIES")
+
+// Accept puts a loss on record. First, behind each thread's last record, what agents have to know of what is void, then
+// a config.applied for each partition, in the order of their numbers; each message is guarded by the last one's sequence.
+// Where it ends before all is stored, the next FindLoss says what is left. It does nothing where no loss was found.
+// stored is told how many messages are.
+func (l *Loss) Accept(ctx context.Context, js jetstream.JetStream, now time.Time, stored func(n uint64)) error {
+	if !l.Found {
+		return nil
+	}
+	if l.config == nil {
+		return nil // no partition has anything on record, so that nothing can be void
+	}
+	pub, err := broker.NewPublisher(js.Conn(), broker.PublisherConfig{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = pub.Close() }()
+	log, err := broker.StateOf(ctx, js, broker.StreamSummaries)
+	if err != nil {
+		return err
+	}
+	w := &acceptance{Loss: l, pub: pub, last: log.Last, now: now.UTC(), at: now.UTC(), stored: stored}
+	if l.accepted != nil {
+		w.at, l.rejected = l.accepted.AcceptedAt, l.accepted.RejectedSeq
+	}
+	for id, voids := range l.voids {
+		for _, v := range voids {
+			if err := w.tell(ctx, id, v); err != nil {
+				return fmt.Errorf("put loss on record: %w", err)
+			}
+		}
+	}
+	for id := range l.Partitions {
+		if l.configs[id] {
+			continue
+		}
+		if err := w.loss(ctx, id); err != nil {
+			return fmt.Errorf("put loss on record: %w", err)
+		}
+	}
+	return nil
+}
+
+// acceptance writes records behind the ends of their chains.
+type acceptance struct {
+	*Loss
+	pub     *broker.Publisher
+	last    uint64 // of SUMMARIES
+	n       uint64
+	stored  func(uint64)
+	now, at time.Time
+}
+
+// tell says of a void record what agents have to know. It takes effect where the void record did, so that it is void
+// like that, and no state ever depends on it.
+func (w *acceptance) tell(ctx context.Context, partition int, v voidRecord) error {
+	own := &w.Partitions[partition]
+	var rec events.Record
+	typ := events.SummaryInvalidated
+	if v.ended {
+		typ = events.SummaryFailed
+		rec = &events.Failed{
+			SummaryID: v.id, Kind: v.kind, Code: events.FailedSuperseded, Action: events.ActionTrim, Cost: events.Cost{AmountMicroUSD: new(int64), Currency: "USD"},
+			Message: fmt.Sprintf("it rests on events that are lost: EVENTS holds what was applied up to event %d", w.EventsSeq),
+		}
+	} else {
+		setting, from, to := events.SettingAcceptedLoss, strconv.FormatUint(v.head.EventSeq, 10), strconv.FormatUint(w.EventsSeq, 10)
+		rec = &events.Invalidated{
+			SummaryID: v.id, Kind: v.kind, Reason: events.ReasonSourceDeleted, Cause: events.Cause{Setting: &setting, Old: &from, New: &to},
+			Action: events.ActionTrim, Meanwhile: events.MeanwhileRaw, InvalidatedAt: w.now,
+		}
+	}
+	*rec.Common() = v.head
+	own.Records[string(typ)]++
+	return w.publish(ctx, partition, v.thread, typ, events.SummaryEventID(typ, v.id), rec)
+}
+
+// loss puts the loss on record for a partition, under the configuration that is in force.
+func (w *acceptance) loss(ctx context.Context, partition int) error {
+	own := w.Partitions[partition]
+	rec := *w.config
+	rec.AppliedAt = w.at
+	rec.AcceptedLoss = &events.AcceptedLoss{
+		EventsSeq: w.EventsSeq, EventsDigest: events.OrNull(w.digest), AppliedSeq: own.AppliedSeq, RejectedSeq: w.rejected, AcceptedAt: w.at,
+	}
+	for _, n := range own.Records {
+		rec.AcceptedLoss.RecordsVoided += n
+	}
+	rec.Head = events.Head{EventSeq: w.EventsSeq, EffectiveSeq: w.EventsSeq}
+	id := fmt.Sprintf("%s/%d", events.PositionEventID(events.ConfigApplied, partition, w.EventsSeq), w.chains[partition][""].ChainSeq+1)
+	return w.publish(ctx, partition, "", events.ConfigApplied, id, &rec)
+}
+
+// publish chains a record behind its thread's last one and stores it behind the stream's.
+func (w *acceptance) publish(ctx context.Context, partition int, name string, typ events.Type, id string, rec events.Record) error {
+	end := w.chains[partition][name]
+	h := rec.Common()
+	h.Partition, h.ChainSeq, h.Chain = partition, end.ChainSeq+1, ""
+	token := events.PartitionToken(partition)
+	if name != "" {
+		var err error
+		if token, err = events.Token(name); err != nil {
+			return err
+		}
+	}
+	data, chain, err := events.Seal(end.Chain, rec)
+	if err != nil {
+		return err
+	}
+	m := &nats.Msg{Subject: string(typ) + "." + token, Data: data}
+	m.Header = Header(partition, &state.Outgoing{Type: typ, ID: id, Thread: name, Time: w.now})
+	m.Header.Del(nats.MsgIdHdr) // the stream's last sequence guards it
+	m.Header.Set(jetstream.ExpectedLastSeqHeader, strconv.FormatUint(w.last, 10))
+	ack := w.pub.PublishBatch(ctx, []*nats.Msg{m})[0]
+	if errors.Is(ack.Err, broker.ErrWrongLastSequence) {
+		return fmt.Errorf("%w: stop every processor of these streams, then run this again", ErrDisturbed)
+	}
+	if ack.Err != nil {
+		return ack.Err
+	}
+	w.n++
+	w.stored(w.n)
+	w.last, w.chains[partition][name] = ack.Seq, state.Link{ChainSeq: h.ChainSeq, Chain: chain}
+	return nil
+}
