@@ -23,7 +23,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	c := newChooser(doc, words)
 	d := c.draft(f.urgent, room, limit)
 	body := doc.write(d.picks)
-	// What filled the last gaps may show what was on the list.
+	// The lines that filled the last gaps may show identifiers from the list.
 	d.further = c.listing(c.further(d.picks, room-runes(body.text)-1).ids)
 	for {
 		mark := ""
@@ -40,7 +40,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 		case d.further != "":
 			d.further = dropWord(d.further)
 		case len(d.picks) > 0:
-			// What a fragment takes is known only now: its number went where the line above it is shown too.
+			// A fragment's final size: its number is not printed if the line above is shown too.
 			d.picks = d.picks[:len(d.picks)-1]
 			body = doc.write(d.picks)
 		default:
@@ -49,8 +49,8 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	}
 }
 
-// swapUncounted takes away the last fragment that is too short to count as a line of the source, where the
-// source has enough of others, and shows one of those for it: a file of short lines must not end up with none.
+// swapUncounted replaces the last fragment that is too short to count as a source line by one that counts, if the
+// source has enough of those: a file of short lines must not end up with none.
 func (c *chooser) swapUncounted(d *draft, limit, room int) bool {
 	if c.doc.listing || c.countable(limit/2) < limit/2 {
 		return false
@@ -65,7 +65,7 @@ func (c *chooser) swapUncounted(d *draft, limit, room int) bool {
 	return false
 }
 
-// addCounted shows the next line that counts as one of the source, once there is room for it.
+// addCounted shows the next line that counts as a source line and fits.
 func (c *chooser) addCounted(d *draft, room int) {
 	for ; d.next < len(c.doc.lines); d.next++ {
 		p := pick{choice: choice{line: d.next, end: len(c.doc.lines[d.next].text)}}
@@ -81,7 +81,7 @@ func (c *chooser) addCounted(d *draft, room int) {
 	}
 }
 
-// countable is how many characters the source has in lines that count, at least most where it has as many.
+// countable returns how many characters the source has in lines that count; it stops once it reaches most.
 func (c *chooser) countable(most int) int {
 	n := 0
 	for i := 0; i < len(c.doc.lines) && n < most; i++ {
@@ -90,7 +90,7 @@ func (c *chooser) countable(most int) int {
 	return n
 }
 
-// dropWord takes the last identifier from the list; with the last one goes the list.
+// dropWord removes the last identifier from the list, and the list with its only identifier.
 func dropWord(list string) string {
 	i := strings.LastIndexByte(list, ' ')
 	if i < len(furtherHead) {
@@ -99,18 +99,18 @@ func dropWord(list string) string {
 	return list[:i]
 }
 
-// draft is what stands between the facts and the mark.
+// draft is the content between the facts and the mark.
 type draft struct {
 	picks   []pick
 	further string
 	gain    float64 // the worth of all identifiers in it
 	rate    float64 // the worth per character of the last further identifier
-	left    int     // characters to spare
-	next    int     // the first line that addCounted has not settled
+	left    int     // unused characters
+	next    int     // the first line that addCounted has not decided
 }
 
-// draft chooses twice: what the first choice leaves to the list of further identifiers says what a
-// character is worth there, and so which identifiers a line need not be taken for. What is urgent comes first.
+// draft chooses twice: the list of further identifiers after the first choice gives the worth of a
+// character there, and so the identifiers that a line need not be chosen for. Urgent lines come first.
 func (c *chooser) draft(urgent []int, room, limit int) draft {
 	c.open()
 	d := c.attempt(urgent, room, limit)
@@ -126,8 +126,8 @@ func (c *chooser) draft(urgent []int, room, limit int) draft {
 	return d
 }
 
-// attempt takes fragments, and decides how many of them to leave out for further identifiers: as many as
-// make the whole worth most, while lines of the source fill half of the summary.
+// attempt chooses fragments, and drops as many of them for further identifiers as
+// maximize the total worth, while source lines fill half of the summary.
 func (c *chooser) attempt(urgent []int, room, limit int) draft {
 	picks := c.urgent(urgent, room)
 	must := len(picks)
@@ -158,7 +158,7 @@ func (c *chooser) attempt(urgent []int, room, limit int) draft {
 	return draft{picks: slices.Clone(chosen), further: text, gain: best.gain, rate: best.rate, left: left - runes(text)}
 }
 
-// enough is how many of the picks it takes to fill the least share of lines.
+// enough returns how many picks fill the minimum share of lines.
 func (c *chooser) enough(picks []pick, limit int) int {
 	lines := 0
 	for n, p := range picks {
@@ -169,7 +169,7 @@ func (c *chooser) enough(picks []pick, limit int) int {
 	return len(picks)
 }
 
-// trimmed is the first n picks with the last of them replaced by a later one that is just large enough.
+// trimmed returns the first n picks, with the last of them replaced by a later one that is just large enough.
 func (c *chooser) trimmed(picks []pick, n, limit int) []pick {
 	if n == 0 {
 		return picks
@@ -187,10 +187,10 @@ func (c *chooser) trimmed(picks []pick, n, limit int) []pick {
 	return append(slices.Clone(picks[:n-1]), picks[last])
 }
 
-// leastLines is the share of a summary, in percent, that lines of the source have at least.
+// leastLines is the minimum share of source lines in a summary, in percent.
 const leastLines = 50
 
-// sourceChars is how many of a fragment's characters count as a line of the source.
+// sourceChars returns how many of a fragment's characters count as a source line.
 func (c *chooser) sourceChars(p pick) int {
 	if c.doc.lines[p.line].altered {
 		return 0
@@ -201,7 +201,7 @@ func (c *chooser) sourceChars(p pick) int {
 	return p.size - 1
 }
 
-// countedLine is the length under which nobody would take a fragment for a line of the source.
+// countedLine is the minimum length of a fragment that counts as a source line.
 const countedLine = 12
 
 func sizeOf(picks []pick) int {

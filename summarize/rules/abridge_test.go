@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFileOfShortLines: most lines are too short to count as lines of the source, and those that count fill half of
+// TestFileOfShortLines: most lines are too short to count as source lines, and those that count fill half of
 // the summary; it must not be emptied for them.
 func TestFileOfShortLines(t *testing.T) {
 	var file strings.Builder

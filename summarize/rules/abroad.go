@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Tools speak their user's language: this knows failures in those that gettext's catalogues are translated to most
-// often (de, es, fr, it, ja, ko, nl, pl, pt, ru, tr, zh). Warnings are none, as in English.
+// Tools speak their user's language: these tables cover failures in the languages with the most gettext translations
+// (de, es, fr, it, ja, ko, nl, pl, pt, ru, tr, zh). Warnings don't count, as in English.
 
 // errorNames are the words for an error, a fatal one, a failure, in lower case.
 var errorNames = []string{
@@ -17,10 +17,10 @@ var errorNames = []string{
 	"ошибка", "сбой", "błąd", "fout", "mislukt", "hata", "hatası", "onulmaz", "ölümcül", "başarısız",
 }
 
-// errorEnds end compounds of them: "Syntaxfehler".
+// errorEnds are endings of compounds: "Syntaxfehler".
 var errorEnds = []string{"fehler", "fout"}
 
-// errorSigns are such words of scripts without spaces, where others stand right beside them: "致命错误".
+// errorSigns are such words in scripts without spaces, where other words adjoin them: "致命错误".
 var errorSigns = []string{"エラー", "失敗", "致命", "错误", "錯誤", "失败", "오류", "에러", "실패"}
 
 // errorPhrases are for languages that share "error" with English.
@@ -28,7 +28,7 @@ var errorPhrases = []string{
 	"error fatal", "error grave", "error interno", "error crítico", "error sintáctico", "error de ", "error del ", "error al ", "error en ",
 }
 
-// fatalForms are how French sets the colon.
+// fatalForms are the French spacings before the colon.
 var fatalForms = []string{"fatal :", "fatal\u00a0:", "fatal\u202f:"}
 
 // systemErrors are the commonest messages of the system and the shell: no such file, no permission, no such command.
@@ -47,7 +47,7 @@ var systemErrors = []string{
 	"Böyle bir dosya ya da dizin yok", "Erişim engellendi", "komut yok", "komut bulunamadı",
 }
 
-// wordsAbroad are the words of all these, for errorWords: names and phrases as they are, with a capital and in capitals.
+// wordsAbroad returns all these words for errorWords: names and phrases as given, capitalized and in upper case.
 func wordsAbroad() []anchored {
 	var words []anchored
 	add := func(word string, tells uint8) { words = append(words, anchored{word, rarest(word), tells}) }
@@ -69,9 +69,9 @@ func wordsAbroad() []anchored {
 	return words
 }
 
-// rarest is where the two neighbours in a word begin that are the rarest in texts.
+// rarest returns the start of the two adjacent bytes of a word that are the rarest in texts.
 func rarest(word string) int {
-	const common = " etaoinsrhldcumfpgwybvkxjqz" // the commonest first
+	const common = " etaoinsrhldcumfpgwybvkxjqz" // most common first
 	rarity := func(c byte) int {
 		if i := strings.IndexByte(common, c); i >= 0 {
 			return i
@@ -87,8 +87,8 @@ func rarest(word string) int {
 	return best
 }
 
-// isFailureAbroad is isFailure for other languages: the word begins the line behind two others at most, or what
-// follows a colon.
+// isFailureAbroad is isFailure for other languages: the word begins the line after at most two other words, or the part
+// after a colon.
 func isFailureAbroad(text string) bool {
 	if strings.HasPrefix(text, "0 ") {
 		return false
@@ -111,7 +111,7 @@ func isFailureAbroad(text string) bool {
 	return false
 }
 
-// beginsFailureAbroad tells "Fehler: x", "erreur fatale : x", "[エラー] x" and "ОШИБКА x".
+// beginsFailureAbroad matches "Fehler: x", "erreur fatale : x", "[エラー] x" and "ОШИБКА x".
 func beginsFailureAbroad(text string) bool {
 	bare := strings.TrimLeft(text, "[(<*【「")
 	end := strings.IndexFunc(bare, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -146,8 +146,8 @@ func isErrorName(word string) bool {
 		slices.ContainsFunc(errorSigns, func(sign string) bool { return strings.Contains(word, sign) })
 }
 
-// leadsToMessage tells what follows such a word where it states an error: a few words at most, a colon, and a
-// message; a measure of errors has a number there.
+// leadsToMessage reports whether such a word is followed by an error message: at most a few words, a colon, and a
+// message; an error measure has a number there.
 func leadsToMessage(rest string) bool {
 	const words = 6
 	n := 0
@@ -168,25 +168,25 @@ func leadsToMessage(rest string) bool {
 	return false
 }
 
-// isMeasured tells a number alone, or several: "0", "0,03 %", "1.2e-05", "12 (2.4%)", "0/12".
+// isMeasured matches one or several numbers: "0", "0,03 %", "1.2e-05", "12 (2.4%)", "0/12".
 func isMeasured(text string) bool {
 	const longestMeasure = 100
 	text = strings.TrimSpace(text)
 	return text != "" && len(text) <= longestMeasure && (isDigit(text[0]) || len(text) > 1 && text[0] == '-' && isDigit(text[1])) && strings.Trim(text, "0123456789.,:%+-/()eE ") == ""
 }
 
-// noneWords say that there is none, in the languages above and in English, in lower case.
+// noneWords mean "none" in the languages above and in English, in lower case.
 var noneWords = []string{
 	"none", "nothing", "nil", "null", "undefined", "false", "n/a", "zero", "0", "0%", "{}", "[]", "keine", "kein", "keiner", "keinen", "aucune", "aucun", "nessuno", "nessuna",
 	"nessun", "ninguno", "ninguna", "ningún", "nenhum", "nenhuma", "geen", "yok", "brak", "нет", "なし", "無し", "ありません", "无", "無", "没有", "沒有", "없음", "없습니다",
 }
 
-// noSigns are the same where nothing parts them from the word.
+// noSigns are the same in scripts that don't separate words.
 var noSigns = []string{
 	"エラーなし", "エラー無し", "エラーはありません", "失敗なし", "无错误", "無錯誤", "没有错误", "沒有錯誤", "无致命", "无失败", "没有失败", "沒有失敗", "오류없음", "에러없음", "실패없음",
 }
 
-// saysNone tells a text that says nothing else.
+// saysNone reports whether a text means only "none".
 func saysNone(text string) bool {
 	const longestNone = 40
 	if len(text) > longestNone {
@@ -196,7 +196,7 @@ func saysNone(text string) bool {
 	return text != "" && slices.Contains(noneWords, strings.ToLower(text))
 }
 
-// endsWithNone tells such a word, no number, among the last n of a text.
+// endsWithNone reports whether such a word, other than a number, is among the last n of a text.
 func endsWithNone(text string, n int) bool {
 	for range n {
 		text = strings.TrimRight(text, spaces)
@@ -213,11 +213,11 @@ func endsWithNone(text string, n int) bool {
 	return false
 }
 
-// isColon tells what parts an error's name from its message.
+// isColon matches what separates an error's name from its message.
 func isColon(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(":：])>*】」", r) }
 
-// isDeclared tells a name that code declares, in Portuguese or Italian: "erro: string;", "errore: any)"; none that stands
-// in brackets with what it says: "(errore: timeout)".
+// isDeclared matches a name that code declares, in Portuguese or Italian: "erro: string;", "errore: any)"; but not one
+// in brackets together with its message: "(errore: timeout)".
 func isDeclared(word, rest string, bracketed bool) bool {
 	if bracketed {
 		rest = strings.TrimSuffix(rest, ")")

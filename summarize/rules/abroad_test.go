@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestErrorsAbroad: tools that speak their user's language tell of failures too.
+// TestErrorsAbroad: failures are recognized in other languages too.
 func TestErrorsAbroad(t *testing.T) {
 	for _, text := range []string{
 		"ERREUR : connexion refusée", "posting.c:9:48: erreur : « missing_total » non déclaré", "x.c:1:10: erreur fatale\u00a0: x.h", "fatal\u00a0: ceci n'est pas un dépôt git",
@@ -45,7 +45,7 @@ func TestErrorsAbroad(t *testing.T) {
 	}
 }
 
-// TestWordsAbroadAreFound: each word of the tables is one that the finder knows, in each of its forms.
+// TestWordsAbroadAreFound: the finder knows every word of the tables in each of its forms.
 func TestWordsAbroadAreFound(t *testing.T) {
 	for _, word := range slices.Concat(errorNames, errorEnds, errorPhrases, errorSigns, systemErrors) {
 		for _, form := range []string{word, "x " + word + " y"} {

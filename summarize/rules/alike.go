@@ -1,9 +1,9 @@
 package rules
 
-// countAlike counts for every line those that differ from it in digits only: the lines that a loop prints.
+// countAlike counts for every line those that differ from it only in digits: lines that a loop prints.
 func (d *document) countAlike() {
 	hashes := make([]uint64, len(d.lines))
-	first := make([]int32, len(d.lines)) // of those alike, which counts for all
+	first := make([]int32, len(d.lines)) // the first of a set of alike lines, which holds the count
 	index := newTable(len(d.lines) / 2)
 	for i := range d.lines {
 		hashes[i] = maskedHash(d.lines[i].text)
@@ -25,15 +25,15 @@ func (d *document) countAlike() {
 	}
 }
 
-// maskedHash is FNV-1a over a text with every number in it taken for the same, of eight characters at a time where no
-// digit is among them: texts that differ in digits only have those at the same places behind each number.
+// maskedHash is FNV-1a over a text with all numbers replaced by the same one, eight characters at a time if they
+// contain no digit: texts that differ only in digits have such groups at the same places after each number.
 func maskedHash(s string) uint64 {
 	h := uint64(fnvOffset)
 	for i := 0; i < len(s); {
 		if i+8 <= len(s) {
 			if w := eightBytes(s[i : i+8]); !hasDigit(w) {
 				h = (h ^ w) * fnvPrime
-				h ^= h >> 32 // a product moves its bits up only
+				h ^= h >> 32 // multiplication only moves bits up
 				i += 8
 				continue
 			}
@@ -55,12 +55,12 @@ func eightBytes(s string) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// hasDigit tells that there may be a digit among eight characters: one of them has a digit's upper half.
+// hasDigit reports whether eight characters may contain a digit: one of them has a digit's upper half.
 func hasDigit(w uint64) bool {
 	const low, high = 0x0101010101010101, 0x8080808080808080
-	x := w&(low*0xF0) ^ low*'0' // 0 where the upper half is a digit's
+	x := w&(low*0xF0) ^ low*'0' // 0 if the upper half is a digit's
 	return (x-low)&^x&high != 0
 }
 
-// oftenAlike is from how many lines alike on one of them tells nothing more.
+// oftenAlike is the number of alike lines from which another one adds no information.
 const oftenAlike = 3

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// loop is what a loop prints: the line with every number from 0 up to n.
+// loop returns a loop's output: the line with every number from 0 to n.
 func loop(line string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -15,7 +15,7 @@ func loop(line string, n int) string {
 	return b.String()
 }
 
-// TestAlike: of lines that are all alike each shown one is whole or marked, equal ones are one with their
+// TestAlike: if all lines are alike, each shown one is whole or marked, equal ones are merged with their
 // count, and the room is used.
 func TestAlike(t *testing.T) {
 	failed := 1
@@ -24,7 +24,7 @@ func TestAlike(t *testing.T) {
 		content string
 		exit    *int
 		want    []string // lines of the summary
-		chars   int      // that it has at least
+		chars   int      // its minimum length
 	}{
 		{strings.Repeat("rm: cannot remove /var/lib/thing: Permission denied\n", 50), &failed,
 			[]string{"rm: cannot remove /var/lib/thing: Permission denied [… ×50]"}, 0},

@@ -1,13 +1,13 @@
 package rules
 
-// arena hands out lists of zeros, that are all given back at once.
+// arena allocates zeroed slices that are all released at once.
 type arena[T any] struct {
-	room []T // what is handed out stands in front, up to its length
+	room []T // the allocated part is in front, up to its length
 }
 
-// take is a list of n zeros.
+// take returns a slice of n zeros.
 func (a *arena[T]) take(n int) []T {
-	if len(a.room)+n > cap(a.room) { // those handed out keep the old room
+	if len(a.room)+n > cap(a.room) { // earlier slices keep the old array
 		a.room = make([]T, 0, 2*(cap(a.room)+n))
 	}
 	from := len(a.room)
@@ -17,5 +17,5 @@ func (a *arena[T]) take(n int) []T {
 	return list
 }
 
-// reset takes all lists back.
+// reset releases all slices.
 func (a *arena[T]) reset() { a.room = a.room[:0] }

@@ -25,7 +25,7 @@ func TestArena(t *testing.T) {
 	}
 }
 
-// TestVocabularyUsedAgain makes summaries of many sizes and kinds at once, each as a vocabulary of its own gives it.
+// TestVocabularyUsedAgain computes summaries of many sizes and kinds concurrently; each equals that of a new vocabulary.
 func TestVocabularyUsedAgain(t *testing.T) {
 	inputs := make([]Input, 0, 40)
 	for i := range 20 {
@@ -35,7 +35,7 @@ func TestVocabularyUsedAgain(t *testing.T) {
 	}
 	want := make([]string, len(inputs))
 	for i, in := range inputs {
-		vocabularies = sync.Pool{New: vocabularies.New} // nothing to be used again
+		vocabularies = sync.Pool{New: vocabularies.New} // nothing to reuse
 		want[i] = ToolOutput(in).Text
 	}
 	var group sync.WaitGroup

@@ -9,14 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// arguments are a call's arguments by name. Values are decoded only when asked for: a write's content
+// arguments are a call's arguments by name. Values are decoded only when needed: the content of a write
 // can be as large as a file.
 type arguments map[string]jsontext.Value
 
-// lenient: arguments are a model's own writing, and a repeated name or a bad byte in them must not cost the facts.
+// lenient: a model writes the arguments, and a repeated name or an invalid byte must not cost the facts.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// parseArguments takes an object, or a JSON string that holds one; anything else gives no arguments.
+// parseArguments takes an object, or a JSON string that contains one; anything else gives no arguments.
 func parseArguments(raw []byte) arguments {
 	var args arguments
 	if len(raw) == 0 {
@@ -35,7 +35,7 @@ func parseArguments(raw []byte) arguments {
 	return args
 }
 
-// text is the first of the named arguments that is a string (or a number, as it is written).
+// text returns the first of the named arguments that is a string (or a number, as written).
 func (a arguments) text(names ...string) string {
 	for _, name := range names {
 		raw, ok := a.named(name)
@@ -55,7 +55,7 @@ func (a arguments) text(names ...string) string {
 	return ""
 }
 
-// named finds an argument by its name, however the agent writes it: file_path, filePath, FilePath.
+// named finds an argument by its name in any spelling: file_path, filePath, FilePath.
 func (a arguments) named(name string) (jsontext.Value, bool) {
 	if raw, ok := a[name]; ok {
 		return raw, true
@@ -79,7 +79,7 @@ func (a arguments) pattern() string {
 
 func (a arguments) url() string { return a.text("url", "uri", "link") }
 
-// command is the shell command; some agents give a list of words (["bash","-lc","…"]), of which the last is it.
+// command returns the shell command; some agents give a list of words (["bash","-lc","…"]), of which it is the last.
 func (a arguments) command() string {
 	if s := a.text("command", "cmd", "script", "bash_command", "command_line", "code"); s != "" {
 		return s
@@ -97,10 +97,10 @@ func (a arguments) command() string {
 	return ""
 }
 
-// titles are arguments that say by themselves what a call is about.
+// titles are arguments that describe a call on their own.
 var titles = []string{"description", "title", "subject", "name", "query", "url", "prompt", "question", "task", "message", "input"}
 
-// brief says what a call without path, command or pattern is about: its title, else its short arguments,
+// brief describes a call without path, command or pattern: by its title, else its short arguments,
 // "origin=JFK, date=2024-05-20".
 func (a arguments) brief() (name, text string) {
 	if title := a.text(titles...); title != "" {

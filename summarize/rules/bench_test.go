@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// source is code of about n bytes, no two functions the same.
+// source returns about n bytes of code without duplicate functions.
 func source(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -27,7 +27,7 @@ func BenchmarkToolOutput(b *testing.B) {
 	}
 }
 
-// BenchmarkEarlier shows what a window of earlier messages adds.
+// BenchmarkEarlier measures the cost of a window of earlier messages.
 func BenchmarkEarlier(b *testing.B) {
 	for _, messages := range []int{0, 20, 100} {
 		in := Input{MessageID: "m1", ToolName: "read_file", Arguments: []byte(`{"path":"/src/server.go"}`), Content: source(4 << 10), MaxChars: 800}
@@ -42,7 +42,7 @@ func BenchmarkEarlier(b *testing.B) {
 	}
 }
 
-// BenchmarkWorst is a megabyte of what could be slow.
+// BenchmarkWorst takes a megabyte of potentially slow input.
 func BenchmarkWorst(b *testing.B) {
 	for name, text := range worst() {
 		in := Input{MessageID: "m1", ToolName: "bash", Content: text, MaxChars: 800, PreserveErrors: true}
@@ -54,7 +54,7 @@ func BenchmarkWorst(b *testing.B) {
 	}
 }
 
-// worst are megabytes that trip quadratic code.
+// worst are megabytes of input that quadratic code would fail on.
 func worst() map[string]string {
 	const mb = 1 << 20
 	repeat := func(s string) string { return strings.Repeat(s, mb/len(s)) }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestShortNames: short names of a listing stand side by side, as they do in the source but for the line breaks.
+// TestShortNames: short names of a listing are joined on one line, otherwise as in the source.
 func TestShortNames(t *testing.T) {
 	var b strings.Builder
 	for i := range 200 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCharactersStayWhole cuts lines without any border, and clips them at every length.
+// TestCharactersStayWhole cuts lines without boundaries, and clips them at every length.
 func TestCharactersStayWhole(t *testing.T) {
 	for _, character := range []string{"ก\u0e34\u0e48", "ष\u094d\u200dक\u093f", "e\u0301", "👩\u200d👩\u200d👧\u200d👦", "👍🏽", "❤\ufe0f", "漢", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"} {
 		text := strings.Repeat(character, 400)

@@ -2,17 +2,17 @@ package rules
 
 import "strings"
 
-// leastBlob is the length from which a text may be encoded data, in bytes; base64 is mostly printed in lines of 64 or 76.
+// leastBlob is the minimum length of encoded data, in bytes; base64 usually comes in lines of 64 or 76.
 // Ids that agents use are shorter, or hexadecimal.
 const leastBlob = 60
 
-// isBlob tells base64 and its like: one run of small letters, capitals and digits, in which two of five characters or more
-// are of another kind than the one before (of random ones two of three are). In names and between joints most are of the same.
+// isBlob recognizes base64 and similar: one run of lower case, upper case and digits, in which at least two of five
+// characters differ in kind from the one before (two of three if random). In names and between joints most don't.
 func isBlob(text string) bool {
 	if len(text) < leastBlob {
 		return false
 	}
-	if text = strings.Trim(text, "\"'`[]{}(),;+ "); len(text) < leastBlob { // without what quotes it
+	if text = strings.Trim(text, "\"'`[]{}(),;+ "); len(text) < leastBlob { // without its quotes
 		return false
 	}
 	kinds, before, changes := uint8(0), otherKind, 0
@@ -32,5 +32,5 @@ func isBlob(text string) bool {
 	return kinds&all == all && changes*5 >= 2*len(text)
 }
 
-// blobSigns stand in base64 beside letters and digits.
+// blobSigns occur in base64 beside letters and digits.
 var blobSigns = setOf("+/=-_")

@@ -34,7 +34,7 @@ func TestIsBlob(t *testing.T) {
 	}
 }
 
-// TestBlobsDoNotFill: of encoded data a little is shown, and what stands around it.
+// TestBlobsDoNotFill: only a little of encoded data is shown, and the text around it.
 func TestBlobsDoNotFill(t *testing.T) {
 	data := make([]byte, 6000)
 	for i, sum := 0, sha512.Sum512(nil); i < len(data); i, sum = i+len(sum), sha512.Sum512(sum[:]) {

@@ -2,7 +2,7 @@ package rules
 
 import "strings"
 
-// Category is what kind of output a tool gave; it decides the facts, the grouping and the head ratio.
+// Category is the kind of a tool's output; it decides the facts, the grouping and the head ratio.
 type Category string
 
 // The categories: six of tool outputs worth reading, acknowledgements of writes, and the rest.
@@ -17,8 +17,8 @@ const (
 	Other            Category = "other"
 )
 
-// HeadRatio is the share of a truncated text that its beginning gets. A file's beginning says what it is,
-// the end of a listing or a build says how it ended.
+// HeadRatio is the beginning's share of a truncated text. The beginning of a file identifies it; the end of a listing
+// or a build gives its result.
 func (c Category) HeadRatio() float64 {
 	switch c {
 	case FileContent:
@@ -44,7 +44,7 @@ func categoryOf(toolName string, args arguments, content string) Category {
 		return categoryByCommand(args.command(), content)
 	case WriteResult:
 		if strings.EqualFold(args.text("command"), "view") {
-			return FileContent // str_replace_editor and its kin read and write by the same name
+			return FileContent // str_replace_editor and similar tools read and write under one name
 		}
 		return c
 	case WebContent:
@@ -58,7 +58,7 @@ func categoryOf(toolName string, args arguments, content string) Category {
 	return c
 }
 
-// categoryByCommand refines a shell's output: what a command prints is of the command's kind.
+// categoryByCommand refines a shell's output: it gets the category of its command.
 func categoryByCommand(command, content string) Category {
 	c, known := commandCategories[commandName(command)]
 	if !known {

@@ -25,14 +25,14 @@ func TestCategoryOf(t *testing.T) {
 		// Seeds 1 and 2.
 		{"read_file", "", prose, FileContent}, {"execute_bash", "", prose, CommandOutput}, {"search_files", "", prose, SearchResults},
 		{"create_file", "", prose, WriteResult}, {"edit_file", "", prose, WriteResult},
-		// Names in the field.
+		// Names in actual use.
 		{"Read", `{"file_path":"/a.go"}`, prose, FileContent}, {"Grep", "", prose, SearchResults}, {"Glob", "", prose, DirectoryListing},
 		{"Edit", "", prose, WriteResult}, {"Write", "", prose, WriteResult}, {"MultiEdit", "", prose, WriteResult},
 		{"WebFetch", "", prose, WebContent}, {"WebSearch", "", prose, WebContent}, {"Task", `{"description":"x"}`, prose, Other},
 		{"open", `{"command":"open a.py"}`, prose, FileContent}, {"find_file", "", prose, DirectoryListing}, {"search_dir", "", prose, SearchResults},
 		{"mcp__fs__read_file", "", prose, FileContent}, {"mcp__my_server__list_directory", "", prose, DirectoryListing},
 		{"functions.shell", `{"command":["bash","-lc","go vet ./..."]}`, prose, CommandOutput},
-		// What an argument says.
+		// Recognized by an argument.
 		{"str_replace_editor", `{"command":"view","path":"/a.go"}`, prose, FileContent},
 		{"str_replace_editor", `{"command":"create","path":"/a.go"}`, prose, WriteResult},
 		{"bash", `{"command":"cd /src && cat a.go"}`, prose, FileContent},
@@ -44,13 +44,13 @@ func TestCategoryOf(t *testing.T) {
 		{"bash", `"{\"command\":\"ls\"}"`, prose, DirectoryListing},
 		{"shell", `{"command":["bash","-lc","rg -n x"]}`, prose, SearchResults},
 		{"fetcher", `{"url":"https://example.org"}`, prose, WebContent},
-		// What the content looks like.
+		// Recognized by the content.
 		{"whatever", "", numbered, FileContent}, {"whatever", "", matches, SearchResults}, {"whatever", "", paths, DirectoryListing},
 		{"whatever", "", object, StructuredData}, {"whatever", "", html, WebContent}, {"whatever", "", prose, Other}, {"", "", "", Other},
 		{"whatever", "", "[12] link \"x\"\n[13] text", Other}, {"whatever", "", "[1, 2]", StructuredData},
 		{"bash", `{"command":"curl -s https://example.org/api"}`, object, StructuredData},
 		{"bash", `{"command":"curl -s https://example.org"}`, html, WebContent},
-		// Broken arguments are no arguments.
+		// Invalid arguments count as none.
 		{"bash", `{"command":`, prose, CommandOutput}, {"bash", `[1]`, prose, CommandOutput},
 	} {
 		if got := CategoryOf(c.tool, []byte(c.args), c.content); got != c.want {

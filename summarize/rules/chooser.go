@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// chooser picks fragments by the worth of the identifiers they add, per character they cost: greedy
-// weighted cover, with lazy evaluation, since what a fragment adds only falls as others are chosen.
+// chooser selects fragments by the worth of the identifiers they add, per character of cost: greedy
+// weighted cover, with lazy evaluation, since a fragment's gain only falls as others are chosen.
 type chooser struct {
 	doc     *document
 	words   *vocabulary
 	covered []bool  // by identifier: a chosen fragment shows it
 	shown   []int32 // the covered ones
 	chosen  []bool  // by line
-	groups  []bool  // files of matches that have a line chosen
+	groups  []bool  // files of matches with a chosen line
 	queue   bids
-	opening bids      // what open has offered: no line ever brings more
-	lowered int       // how often the queue's first has turned out to be out of date
-	value   []float64 // by identifier: what showing it in a line is worth
-	alone   []float64 // by identifier: what showing it adds where nothing else is shown
+	opening bids      // the offers of open: upper bounds for every line
+	lowered int       // how often the queue's first was out of date
+	value   []float64 // by identifier: its worth in a line
+	alone   []float64 // by identifier: its gain if nothing else is shown
 	list    bids      // the identifiers that are worth listing
 	left    bids      // those of them that are not listed yet
-	remarks []float64 // by line: what it is worth beside its identifiers
+	remarks []float64 // by line: its worth apart from its identifiers
 
-	gains        [mostMentions]float64 // of the line being offered: what each mention would add
+	gains        [mostMentions]float64 // of the line being offered: the gain of each mention
 	before, most [mostMentions + 1]float64
 }
 
@@ -42,8 +42,8 @@ func newChooser(doc *document, words *vocabulary) *chooser {
 	return c
 }
 
-// open offers every line. Identifiers lose worth between two openings and gain none, so that what the first one has
-// offered will do for the second, unless most lines are of the same words: all of them would be found out of date then.
+// open offers every line. Between two openings identifiers only lose worth, so the offers of the first serve the second,
+// unless most lines have the same words: then all offers would be out of date.
 func (c *chooser) open() {
 	c.uncover()
 	clear(c.chosen)
@@ -64,13 +64,13 @@ func (c *chooser) offerAll() {
 	c.opening.init()
 }
 
-// pick is a chosen fragment and the characters it takes in the summary, with its number and newline.
+// pick is a chosen fragment and its size in the summary in characters, including its number and newline.
 type pick struct {
 	choice
 	size int
 }
 
-// picks takes the best fragments, one after the other, for at most room characters.
+// picks chooses the best fragments, one after another, for at most room characters.
 func (c *chooser) picks(room int) []pick {
 	var list []pick
 	for room > 0 {
@@ -86,7 +86,7 @@ func (c *chooser) picks(room int) []pick {
 	return list
 }
 
-// next is the best fragment left that costs at most room; ok is false where none brings anything.
+// next returns the best remaining fragment that costs at most room; ok is false if none has a gain.
 func (c *chooser) next(room int) (best choice, ok bool) {
 	tooLong := 0
 	for len(c.queue) > 0 && room > countedLine && tooLong < mostTooLong {
@@ -109,10 +109,10 @@ func (c *chooser) next(room int) (best choice, ok bool) {
 	return choice{}, false
 }
 
-// mostTooLong is after how many fragments that do not fit no more are looked at.
+// mostTooLong is the number of fragments that don't fit after which the search stops.
 const mostTooLong = 100
 
-// choose takes a fragment. Its neighbours get cheaper by it (they need no number), so they are offered again.
+// choose takes a fragment. Its neighbours become cheaper (they need no number), so they are offered again.
 func (c *chooser) choose(p choice) {
 	c.coverFragment(p)
 	c.chosen[p.line] = true
@@ -129,7 +129,7 @@ func (c *chooser) choose(p choice) {
 	}
 }
 
-// coverFragment counts a fragment's identifiers as shown.
+// coverFragment marks a fragment's identifiers as shown.
 func (c *chooser) coverFragment(p choice) {
 	for _, m := range c.words.of(p.line) {
 		if int(m.start) >= p.start && int(m.end) <= p.end {
@@ -145,7 +145,7 @@ func (c *chooser) cover(id int32) {
 	}
 }
 
-// uncover counts nothing as shown.
+// uncover marks nothing as shown.
 func (c *chooser) uncover() {
 	for _, id := range c.shown {
 		c.covered[id] = false
@@ -153,7 +153,7 @@ func (c *chooser) uncover() {
 	c.shown = c.shown[:0]
 }
 
-// cost is what a fragment takes in the summary, in characters.
+// cost returns a fragment's size in the summary, in characters.
 func (c *chooser) cost(p choice) int {
 	l := &c.doc.lines[p.line]
 	n := runes(l.text[p.start:p.end]) + c.overhead(p.line)
@@ -169,7 +169,7 @@ func (c *chooser) cost(p choice) int {
 	return n
 }
 
-// overhead is what a line of the summary has beside its text: a newline, a number, its file's own line.
+// overhead returns what a summary line needs beside its text: a newline, a number, a line for its file.
 func (c *chooser) overhead(i int) int {
 	l := &c.doc.lines[i]
 	n := 1
@@ -193,8 +193,8 @@ func digits(n int) int {
 	return d
 }
 
-// discount lowers what an identifier is worth in a line to what it would cost in the list of further
-// identifiers, at the list's going rate: lines are for what the list can't say cheaply.
+// discount caps an identifier's worth in a line at its cost in the list of further
+// identifiers, at the list's current rate: lines are for what the list can't say cheaply.
 func (c *chooser) discount(rate float64) {
 	for id := range c.words.words {
 		w := &c.words.words[id]

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// clean makes a tool's raw bytes readable: valid UTF-8, no terminal control, and of a line that a
-// progress display overwrote (carriage returns) only what stood there last.
+// clean makes a tool's raw bytes readable: valid UTF-8, no terminal controls, and of a line that a
+// progress display overwrote (carriage returns) only its final text.
 func clean(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -20,7 +20,7 @@ func clean(s string) string {
 	return s
 }
 
-// stripControl drops ANSI escape sequences (ECMA-48: CSI, OSC, and two-byte ones) and backspaced characters.
+// stripControl removes ANSI escape sequences (ECMA-48: CSI, OSC, and two-byte ones) and backspaced characters.
 func stripControl(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
@@ -46,7 +46,7 @@ func dropLastRune(b []byte) []byte {
 	return b[:len(b)-n]
 }
 
-// escapeLen is the length of the escape sequence that s begins with.
+// escapeLen returns the length of the escape sequence at the start of s.
 func escapeLen(s string) int {
 	if len(s) < 2 {
 		return len(s)
@@ -82,7 +82,7 @@ func escapeLen(s string) int {
 	}
 }
 
-// trailing guards a three-byte escape against cutting a rune: 0 where its third byte is ASCII.
+// trailing keeps a three-byte escape from cutting a rune: 0 if its third byte is ASCII.
 func trailing(s string) int {
 	if len(s) > 2 && s[2] >= utf8.RuneSelf {
 		return len(s) - 2
@@ -90,7 +90,7 @@ func trailing(s string) int {
 	return 0
 }
 
-// overwrite keeps of every line what a terminal would show last.
+// overwrite keeps what a terminal would finally show of every line.
 func overwrite(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))

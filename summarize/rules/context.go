@@ -1,19 +1,19 @@
 package rules
 
-// How an identifier stands in its text; a word has the union over its mentions.
+// How an identifier occurs in its text; a word has the union over its mentions.
 const (
 	isCalled   uint32 = 1 << iota // an opening bracket follows
 	isAssigned                    // := or = follows
-	isQuoted                      // stands in quotes or backticks
+	isQuoted                      // in quotes or backticks
 	inComment                     // in a comment
 	inImport                      // in an import
 	inHeading                     // in a heading
-	isEscaped                     // its first letter is an escape's
-	isName                        // a path's last name, with its ending, in a listing
-	isStem                        // the same without its ending
+	isEscaped                     // its first letter belongs to an escape
+	isName                        // the last name of a path, with its extension, in a listing
+	isStem                        // the same without its extension
 )
 
-// contextOf tells how text[start:end] stands in its line.
+// contextOf returns how text[start:end] occurs in its line.
 func contextOf(text string, start, end int, kind lineKind) uint32 {
 	var f uint32
 	switch kind {

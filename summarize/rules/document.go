@@ -10,25 +10,25 @@ import (
 	"precis/events"
 )
 
-// line is one line of a source, as it may be shown.
+// line is one line of a source, in the form in which it may be shown.
 type line struct {
 	text     string // without its number, path and indentation
-	number   int    // in its file; 0 where none is known
-	group    int    // index into document.groups (the file of a match); -1 for none
-	repeat   int    // how many equal lines follow it that are not shown
+	number   int    // in its file; 0: unknown
+	group    int    // index into document.groups (the file of a match); -1: none
+	repeat   int    // how many equal lines after it are not shown
 	frag     bool   // a part of a longer line
 	starts   bool   // the first part of its line
 	kind     lineKind
 	declares bool  // begins a declaration
-	context  bool  // stands around a match, is none itself
+	context  bool  // surrounds a match
 	indent   int   // columns
-	alike    int32 // how many lines differ from it in digits only
-	record   uint8 // what it is of a structured log's record
-	stamped  bool  // its beginning is left out: a time, what all lines of a log begin with
-	altered  bool  // its source has control sequences inside, so that it does not stand there as it is here
+	alike    int32 // how many lines differ from it only in digits
+	record   uint8 // its part of a structured log's record
+	stamped  bool  // its beginning is omitted: a time, or a prefix common to all lines of a log
+	altered  bool  // its source contains control sequences, so that it differs from the shown text
 }
 
-// document is a cleaned source, cut into lines.
+// document is a cleaned source, split into lines.
 type document struct {
 	altered  []bool // by number: the lines that cleaning changed; may be nil
 	shape    shape
@@ -36,19 +36,19 @@ type document struct {
 	groups   []string
 	grouped  map[string]int
 	title    string            // of an HTML page
-	dropped  int               // lines of noise, that lines does not hold
+	dropped  int               // noise lines, not in lines
 	total    int               // lines of the source
 	chars    int               // code points of the source, before cleaning
-	prefix   string            // that all lines of a log share
+	prefix   string            // common to all lines of a log
 	noisy    bool              // may hold progress noise
-	endFirst bool              // its end says more than its beginning
+	endFirst bool              // its end is more informative than its beginning
 	relevant *events.LineRange // may be nil
-	listing  bool              // names of files and directories, one a line
-	prose    bool              // text for people rather than code or data
+	listing  bool              // names of files and directories, one per line
+	prose    bool              // text for people, as opposed to code or data
 }
 
-// maxLines bounds what is weighed of a source; what lies between the first and the last of these lines
-// of a longer one is passed over (and counted as omitted).
+// maxLines bounds how much of a source is weighed; the middle of a longer one is skipped
+// (and counted as omitted).
 const maxLines = 30000
 
 func newDocument(content string, category Category, args arguments) document {
@@ -82,8 +82,8 @@ func newDocument(content string, category Category, args arguments) document {
 	return d
 }
 
-// alteredLines tells by their numbers, from 1, which lines cleaning changed; nil where it changed none. It
-// drops no line breaks.
+// alteredLines returns which lines cleaning changed, by their 1-based numbers; nil if none. Cleaning
+// removes no line breaks.
 func alteredLines(content, cleaned string) []bool {
 	if len(content) == len(cleaned) {
 		return nil
@@ -98,7 +98,7 @@ func alteredLines(content, cleaned string) []bool {
 	return altered
 }
 
-// addAll adds every line of text, and gives the number of the line behind it.
+// addAll adds every line of text, and returns the number after the last one.
 func (d *document) addAll(text string, number int) int {
 	for text != "" {
 		raw, rest, _ := strings.Cut(text, "\n")
@@ -118,7 +118,7 @@ func (d *document) addAll(text string, number int) int {
 	return number
 }
 
-// middleOut splits a text of too many lines: its first and its last ones, and how many stand between.
+// middleOut splits a text of too many lines into its first and its last ones, and counts those in between.
 func middleOut(text string) (head, tail string, between int) {
 	count := strings.Count(text, "\n")
 	if count <= maxLines {
@@ -135,12 +135,12 @@ func middleOut(text string) (head, tail string, between int) {
 	return text[:first], text[last+1:], strings.Count(text[first:last+1], "\n")
 }
 
-// wrapper is a line that agents put around a file: <file path="a.ts">, <lines range="12-40">, a fence.
+// wrapper is a line with which agents surround a file: <file path="a.ts">, <lines range="12-40">, a fence.
 var wrapper = regexp.MustCompile(`^(?:<(?:file|files|file_content|content|contents|path|lines|document|source|code)\b[^<>]*>|` + "```" + `\w*)$`)
 
 var wrapperRange = regexp.MustCompile(`\b(?:range|lines|start|start_line)="(\d{1,8})`)
 
-// unwrapped is a view's first number, behind the lines that wrap it: those have none.
+// unwrapped returns a view's first number, after the wrapper lines, which have none.
 func (d *document) unwrapped(text string, number int) (int, string) {
 	for number > 0 {
 		line, rest, ok := strings.Cut(text, "\n")
@@ -157,7 +157,7 @@ func (d *document) unwrapped(text string, number int) (int, string) {
 	return number, text
 }
 
-// firstLine is the number of a file view's first line where the view does not say; 0 where it is no such view.
+// firstLine returns the number of a file view's first line if the view itself has none; 0 for other outputs.
 func firstLine(category Category, args arguments) int {
 	if category != FileContent || args.path() == "" {
 		return 0
@@ -205,7 +205,7 @@ func (d *document) add(raw string, number int) {
 	d.split(l)
 }
 
-// collapse counts a line that repeats the one before it.
+// collapse counts a line that repeats the previous one.
 func (d *document) collapse(l line) bool {
 	if len(d.lines) == 0 {
 		return false
@@ -220,7 +220,7 @@ func (d *document) collapse(l line) bool {
 	return true
 }
 
-// group is the index of a match's file.
+// group returns the index of a match's file.
 func (d *document) group(path string) int {
 	if i, ok := d.grouped[path]; ok {
 		return i
@@ -237,8 +237,8 @@ func (d *document) group(path string) int {
 	return i
 }
 
-// sameFile finds a file among the last ones that goes by a longer or a shorter path (searches print
-// lines of context by the one and matches by the other); the shorter one stays. -1 is none.
+// sameFile finds a recent file with a longer or a shorter path (searches print context lines with one
+// and matches with the other); the shorter one is kept. -1 is none.
 func (d *document) sameFile(path string) int {
 	for i := len(d.groups) - 1; i >= max(0, len(d.groups)-8); i-- {
 		switch g := d.groups[i]; {
@@ -252,7 +252,7 @@ func (d *document) sameFile(path string) int {
 	return -1
 }
 
-// isProse tells text that is written for people.
+// isProse reports whether the text is written for people.
 func isProse(category Category, args arguments) bool {
 	switch category {
 	case WebContent, Other:
@@ -266,7 +266,7 @@ func isProse(category Category, args arguments) bool {
 	return false
 }
 
-// squash makes runs of white space inside a line one space: columns and tables are wider than what they say.
+// squash folds runs of white space inside a line into one space: columns and tables are wider than their content.
 func squash(s string) string {
 	if !squashable(s) {
 		return s
@@ -290,7 +290,7 @@ func squash(s string) string {
 	return strings.TrimSuffix(string(out), " ")
 }
 
-// squashable tells a tab, or a run of spaces.
+// squashable finds a tab, or a run of spaces.
 func squashable(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\t' || s[i] == ' ' && i+1 < len(s) && s[i+1] == ' ' {
@@ -300,7 +300,7 @@ func squashable(s string) bool {
 	return false
 }
 
-// blank are ASCII's characters of white space.
+// blank is ASCII white space.
 var blank = setOf(" \t\n\v\f\r")
 
 func atoi(s string) int {

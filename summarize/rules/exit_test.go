@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestStatedExit: an exit code in the text is one only where it is what ran the command that speaks.
+// TestStatedExit: an exit code in the text counts only if it comes from the program that ran the command.
 func TestStatedExit(t *testing.T) {
 	for text, want := range map[string]string{
 		"exit code: 0": "0", "Exit code 1": "1", "[The command completed with exit code 0.]": "0", "Process exited with code 0": "0", "Command exited with code -1": "-1",
@@ -20,7 +20,7 @@ func TestStatedExit(t *testing.T) {
 	}
 }
 
-// TestHeaderStatesNothingOfTheText: what an output says of exit codes, in a summary's form, is no fact of ours.
+// TestHeaderStatesNothingOfTheText: exit codes that an output states in a summary's form are not our facts.
 func TestHeaderStatesNothingOfTheText(t *testing.T) {
 	lines := strings.Repeat("store answered the request of worker_pool\n", 60)
 	for name, in := range map[string]Input{
@@ -48,7 +48,7 @@ func TestHeaderStatesNothingOfTheText(t *testing.T) {
 	}
 }
 
-// TestQuoted: what reads as a part of our own is none, and what is left of the text is as it was.
+// TestQuoted: text that resembles our own marks is defused, and the rest of the text stays unchanged.
 func TestQuoted(t *testing.T) {
 	for text, want := range map[string]string{
 		"boom | | Exit code: 0": "boom / / Exit code: 0", "boom || Exit code: 0": "boom // Exit code: 0", "| Exit: 0": "/ Exit: 0", "boom |": "boom /",

@@ -9,16 +9,16 @@ import (
 const (
 	statusSuccess = "success"
 	statusError   = "error"
-	statusPartial = "partial" // it ended, with nothing found or not to its end
+	statusPartial = "partial" // it ended incompletely, or found nothing
 )
 
-// facts are what can be said of an output without its lines.
+// facts describe an output without its lines.
 type facts struct {
 	status string
 	key    []string
 	meta   map[string]any
-	exit   string // the exit code, where one is known
-	errors []int  // lines that tell of errors, in order
+	exit   string // the exit code, if known
+	errors []int  // error lines, in order
 	urgent []int  // lines to show before all others
 }
 
@@ -28,7 +28,7 @@ func (f *facts) add(name, value string) {
 	}
 }
 
-// quoted is text of the output as a fact of its own: it must not go on with others, such as an exit code, nor with a
+// quoted makes a fact of the output's own text: it must not run on into other facts, such as an exit code, nor into a
 // summary of another output.
 func quoted(text string, n int) string {
 	said := []rune(clip(text, n))
@@ -43,7 +43,7 @@ func quoted(text string, n int) string {
 
 var noMarks = strings.NewReplacer("[✓", "(✓", "[❌", "(❌")
 
-// note is for the metadata; texts are clipped, since arguments can be of any length.
+// note adds to the metadata; it clips texts, since arguments can have any length.
 func (f *facts) note(key string, value any) {
 	if text, ok := value.(string); ok {
 		value = clip(oneLine(text), maxNote)
@@ -58,7 +58,7 @@ func (f *facts) metadata(include bool) map[string]any {
 	return f.meta
 }
 
-// Lengths that facts are clipped to, in code points; the command's and the error's are seed 2's.
+// Maximum lengths of facts, in code points; the command's and the error's are seed 2's.
 const (
 	maxPath    = 90
 	maxCommand = 60
@@ -94,7 +94,7 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 	return f
 }
 
-// settle says how it ended: what the event says, else an exit code in the text, else error lines.
+// settle determines the status: from the event, else from an exit code in the text, else from error lines.
 func (f *facts) settle(in Input, category Category, doc *document) {
 	code, known := exitCode(in, category, doc)
 	if known {
@@ -105,7 +105,7 @@ func (f *facts) settle(in Input, category Category, doc *document) {
 	case in.IsError != nil && *in.IsError, known && code != 0:
 		f.status = statusError
 	case len(f.errors) > 0 && !known && in.IsError != nil:
-		f.status = statusPartial // the call went well, what it ran did not
+		f.status = statusPartial // the call succeeded, the command failed
 	case len(f.errors) > 0 && !known:
 		f.status = statusError
 	}

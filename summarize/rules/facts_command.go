@@ -8,7 +8,7 @@ import (
 func (f *facts) command(args arguments, doc *document) {
 	f.asked(args)
 	f.add("Exit", f.exit)
-	if !doc.prose { // a report speaks of tests that others ran
+	if !doc.prose { // a report mentions tests that others ran
 		f.add("Tests", doc.tests())
 	}
 	if files, added, removed := doc.changes(); files > 0 {
@@ -18,7 +18,7 @@ func (f *facts) command(args arguments, doc *document) {
 	f.note("output_lines", doc.total)
 }
 
-// asked says what was called for: the command, else what the other arguments say.
+// asked returns the request: the command, else the other arguments.
 func (f *facts) asked(args arguments) {
 	command := args.command()
 	if command == "" {
@@ -41,10 +41,10 @@ func (f *facts) write(args arguments, doc *document) {
 	f.note("output_lines", doc.total)
 }
 
-// testSummary is how pytest, jest, mocha, cargo and their like sum up: "3 failed, 12 passed in 1.2s".
+// testSummary is the summary of pytest, jest, mocha, cargo and similar: "3 failed, 12 passed in 1.2s".
 var testSummary = regexp.MustCompile(`(?:^|[^=\w.])(\d+ (?:failed|passed|failing|passing)(?:[,;] ?\d+ \w+){0,5})(?:[^=\w]|$)`)
 
-// tests says how many tests passed and failed: as the runner sums up, else as counted from Go's lines.
+// tests returns how many tests passed and failed: from the runner's summary, else counted from Go's lines.
 func (d *document) tests() string {
 	for i := len(d.lines) - 1; i >= max(0, len(d.lines)-30); i-- {
 		if l := d.lines[i].text; len(l) < 300 && (strings.Contains(l, "pass") || strings.Contains(l, "fail")) {

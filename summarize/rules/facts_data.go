@@ -22,12 +22,12 @@ func (f *facts) data(in Input, args arguments, doc *document) {
 	f.note("lines", doc.total)
 }
 
-// outline is what a JSON text is made of.
+// outline is the structure of a JSON text.
 type outline struct {
-	kind   jsontext.Kind // of the first value: '{', '[' or a scalar's; 0 where it is not valid JSON
+	kind   jsontext.Kind // of the first value: '{', '[' or a scalar's; 0: not valid JSON
 	inner  jsontext.Kind // of an array's first element
 	items  int           // elements of the array, members of the object
-	values int           // values in the text, one after the other
+	values int           // values in the text, in sequence
 	keys   []string      // of the first object, at most mostKeys
 	broken bool          // it ends before it is complete
 	depth  int           // of the first object's members while it is open
@@ -35,7 +35,7 @@ type outline struct {
 
 const mostKeys = 8
 
-// outlineOf reads the tokens of a text, up to where it breaks.
+// outlineOf reads the tokens of a text, up to the first error.
 func outlineOf(content string) outline {
 	var o outline
 	d := jsontext.NewDecoder(strings.NewReader(content), lenient)
@@ -74,11 +74,11 @@ func (o *outline) read(kind jsontext.Kind, depth int, isKey bool) {
 	case kind == '{' && o.depth == 0:
 		o.depth = depth + 1
 	case kind == '}' && depth == o.depth:
-		o.depth = -1 // the first object is closed; no other is looked at
+		o.depth = -1 // the first object is closed; no other is examined
 	}
 }
 
-// shape puts it in words: "array of 12 objects", "object with 5 keys", "40 JSON lines".
+// shape describes it: "array of 12 objects", "object with 5 keys", "40 JSON lines".
 func (o outline) shape() string {
 	text := ""
 	switch {

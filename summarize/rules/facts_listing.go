@@ -32,7 +32,7 @@ func (f *facts) listing(args arguments, doc *document) {
 // treeTotal is tree's last line, "16 directories, 11 files".
 var treeTotal = regexp.MustCompile(`^\d+ director(?:y|ies)(?:, \d+ files?)?$`)
 
-// kinds counts a listing's entries by ending: "12 .go, 3 .md, 2 directories".
+// kinds counts a listing's entries by extension: "12 .go, 3 .md, 2 directories".
 func (d *document) kinds() (text string, entries int) {
 	count := map[string]int{}
 	for i := range d.lines {
@@ -54,7 +54,7 @@ func (d *document) kinds() (text string, entries int) {
 	return strings.Join(kinds[:min(4, len(kinds))], ", "), entries
 }
 
-// entryKind is the ending of a listing's entry, or that it is a directory; empty where neither shows.
+// entryKind returns the extension of a listing's entry, or that it is a directory; empty if unknown.
 func entryKind(entry string) string {
 	name := entry[strings.LastIndexFunc(entry, unicode.IsSpace)+1:]
 	if strings.HasSuffix(name, "/") || entry[0] == 'd' && len(strings.Fields(entry)) > 6 {

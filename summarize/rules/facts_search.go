@@ -25,7 +25,7 @@ func (f *facts) search(args arguments, doc *document) {
 	}
 }
 
-// found counts the matches of a search, without the lines of context, and the files they are in.
+// found counts the matches of a search, without the context lines, and their files.
 func (d *document) found() (matches int, files []string) {
 	for i := range d.lines {
 		l := &d.lines[i]
@@ -48,7 +48,7 @@ func (d *document) found() (matches int, files []string) {
 	return matches, slices.Clip(files)
 }
 
-// foundNothing tells a tool's remark from a match.
+// foundNothing distinguishes a tool's remark from a match.
 func foundNothing(text string) bool {
 	if text == "" || strings.IndexByte("nNfF", text[0]) < 0 {
 		return false

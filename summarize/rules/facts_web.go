@@ -29,7 +29,7 @@ func (f *facts) web(args arguments, doc *document) {
 	f.note("lines", doc.total)
 }
 
-// snapshot finds the page's title where a browser's driver states it.
+// snapshot finds the page's title in a browser driver's output.
 func (d *document) snapshot() {
 	for _, l := range d.lines[:min(len(d.lines), sampled)] {
 		if title, ok := strings.CutPrefix(l.text, "- Page Title: "); ok && d.title == "" {

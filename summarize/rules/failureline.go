@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A line tells of a failure by what it begins with, behind two words at most (a file, a time), or by what stands
-// anywhere in it: not one that only speaks of errors (0 errors, error.go, onError). The test has all of it
-// as a regular expression, which took more time than everything else where each line is an error.
+// A line reports a failure by its beginning, after at most two words (a file, a time), or by a phrase anywhere in it; a
+// line that only mentions errors (0 errors, error.go, onError) does not. The test has the whole rule
+// as a regular expression, which took more time than everything else if each line is an error.
 
-// errorWords are a cheap test before: one of them stands in every line that tells of a failure.
+// errorWords are a cheap pretest: every line that reports a failure contains one of them.
 var errorWords = newFinder(append([]anchored{
 	{"rror", 0, wordHere}, {"RROR", 0, wordHere}, {"FAIL", 0, wordHere}, {"atal", 1, wordHere}, {"FATAL", 0, wordHere}, {"panic", 0, wordHere},
 	{"xception", 0, wordHere}, {"Traceback", 0, wordHere}, {"ERR!", 2, wordHere}, {"***", 0, wordHere}, {"fault", 1, wordHere},
@@ -20,14 +20,14 @@ var errorWords = newFinder(append([]anchored{
 	{"e: file:", 0, wordHere}, {"went wrong", 3, wordHere}, {"E0", 0, wordHere}, {"E1", 0, wordHere}, {"F0", 0, wordHere}, {"F1", 0, wordHere},
 }, wordsAbroad()...))
 
-// What a line with one of the words may be.
+// What a line with one of the words may report.
 const (
-	wordHere      uint8 = 1 << iota // an error in English, if isFailure says so
+	wordHere      uint8 = 1 << iota // an error in English, subject to isFailure
 	wordAbroad                      // one in another language, if isFailureAbroad says so
 	messageAbroad                   // one in another language
 )
 
-// TellsError tells a line of a tool's output, or of its summary, that says what went wrong.
+// TellsError reports whether a line of a tool's output, or of its summary, says what failed.
 func TellsError(line string) bool { return tellsError(strings.TrimPrefix(line, innerMark)) }
 
 func tellsError(text string) bool {
@@ -52,7 +52,7 @@ func isFailure(text string) bool {
 	return startsWith(text, beginsFailure) || holdsFailure(text)
 }
 
-// behindService drops what docker compose puts before each line: "worker-1  | ".
+// behindService removes the prefix that docker compose puts before each line: "worker-1  | ".
 func behindService(text string) string {
 	const longestName = 40
 	name, rest, ok := strings.Cut(text[:min(len(text), longestName)], " | ")
@@ -62,8 +62,8 @@ func behindService(text string) string {
 	return strings.TrimSpace(cutStamp(text[len(name)+len(" | "):]))
 }
 
-// failsTo tells "Failed to pull image", "Failed building wheel" and "Failed checks: lint", but no count ("Failed requests: 0")
-// and no sentence ("Failed builds are kept").
+// failsTo matches "Failed to pull image", "Failed building wheel" and "Failed checks: lint", but no count ("Failed
+// requests: 0") and no sentence ("Failed builds are kept").
 func failsTo(text string) bool {
 	rest, ok := strings.CutPrefix(text, "Failed ")
 	if !ok || strings.HasPrefix(rest, "over ") {
@@ -82,13 +82,13 @@ func failsTo(text string) bool {
 	return strings.HasSuffix(rest[:word], "ing") && strings.HasPrefix(rest[word:], " ")
 }
 
-// makeWaits tells "make: *** Waiting for unfinished jobs....", whose last bytes are the same in all languages.
+// makeWaits matches "make: *** Waiting for unfinished jobs....", whose last bytes are the same in all languages.
 func makeWaits(text string) bool {
 	return (strings.HasSuffix(text, "...") || strings.HasSuffix(text, "…")) && strings.Contains(text, "make") && strings.Contains(text, ": *** ")
 }
 
-// measuresError tells what statistics print: "Residual standard error: 14.21". What follows must be the measure alone,
-// or others: "training error: 0.12, test error: 0.15".
+// measuresError matches statistics: "Residual standard error: 14.21". Only measures may follow:
+// "training error: 0.12, test error: 0.15".
 func measuresError(text string) bool {
 	if !strings.Contains(text, "error: ") || beginsFailure(text) {
 		return false
@@ -108,7 +108,7 @@ func measuresError(text string) bool {
 	return measured
 }
 
-// namesMeasure tells by the last word before it an error that statistics measure.
+// namesMeasure recognizes an error measure by the word before it.
 func namesMeasure(before string) bool {
 	before = strings.TrimSpace(before)
 	switch strings.ToLower(before[strings.LastIndexByte(before, ' ')+1:]) {
@@ -118,13 +118,13 @@ func namesMeasure(before string) bool {
 	return false
 }
 
-// withoutFreedom drops what R says behind a measure: "14.21 on 996 degrees of freedom".
+// withoutFreedom removes what R appends to a measure: "14.21 on 996 degrees of freedom".
 func withoutFreedom(value string) string {
 	value = strings.TrimSuffix(value, " degrees of freedom")
 	return strings.Replace(value, " on ", " ", 1)
 }
 
-// startsWith asks of a text, and of what follows its first two words. The dashes between a log's columns are no words.
+// startsWith tests a text, and what follows its first and its second word. Dashes between a log's columns are not words.
 func startsWith(text string, begins func(string) bool) bool {
 	rest, ok := text, true
 	for n := 0; ok && n < 3; n++ {
@@ -141,7 +141,7 @@ func startsWith(text string, begins func(string) bool) bool {
 
 const spaces = " \t\n\f\r"
 
-// behindField is what follows the first word of a text and one space behind it, if the word is no longer than 60
+// behindField returns what follows the first word of a text and one space, if the word has at most 60
 // characters.
 func behindField(text string) (rest string, ok bool) {
 	end := strings.IndexAny(text, spaces)
@@ -157,7 +157,7 @@ var failureBegins = []string{
 	"[ERROR]", "[error]", "##[error]", "[FATAL]", "[fatal]", "[CRITICAL]", "[crit]",
 }
 
-// failureFirst tell of one only at the beginning of a line: code speaks of them too.
+// failureFirst report a failure only at the beginning of a line: code mentions them too.
 var failureFirst = []string{
 	"failed to ", "Error in ", "Error using ", "Error Message:", "Exception in thread ", "Caused by: ", "Failure/Error:", "CONFLICT (", "* What went wrong",
 	"WARNING: DATA RACE", "e: file:",
@@ -197,7 +197,7 @@ func beginsFailure(text string) bool {
 	return marksFailure(text) || logsFailure(text) || makeFails(text) || namesError(text)
 }
 
-// countsNone tells what follows a verdict that is only a count: "FAIL: 0", "CRITICAL: 0, HIGH: 3".
+// countsNone matches what follows a verdict that is only a count: "FAIL: 0", "CRITICAL: 0, HIGH: 3".
 func countsNone(verdict, rest string) bool {
 	count, others, _ := strings.Cut(strings.TrimLeft(rest, " \t:=|"), ", ")
 	if saysNone(count) {
@@ -206,7 +206,7 @@ func countsNone(verdict, rest string) bool {
 	return verdict == "CRITICAL" && isMeasured(strings.Trim(count, "| ")) && (others == "" || isMeasured(others[strings.LastIndexByte(others, ' ')+1:]))
 }
 
-// behindProcess drops what sanitizers begin with: "==4211==ERROR: AddressSanitizer".
+// behindProcess removes the prefix of sanitizers: "==4211==ERROR: AddressSanitizer".
 func behindProcess(text string) string {
 	if rest, ok := strings.CutPrefix(text, "=="); ok {
 		if message, ok := strings.CutPrefix(strings.TrimLeft(rest, "0123456789"), "=="); ok {
@@ -216,7 +216,7 @@ func behindProcess(text string) string {
 	return text
 }
 
-// marksFailure tells pytest's lines: "E   assert 1 == 2".
+// marksFailure matches pytest's lines: "E   assert 1 == 2".
 func marksFailure(text string) bool {
 	rest, ok := strings.CutPrefix(text, "E")
 	message := strings.TrimLeft(rest, spaces)
@@ -224,7 +224,7 @@ func marksFailure(text string) bool {
 	return ok && columns >= 1 && columns <= 8 && message != ""
 }
 
-// makeFails tells "make: *** " and "make[2]: *** ".
+// makeFails matches "make: *** " and "make[2]: *** ".
 func makeFails(text string) bool {
 	rest, ok := strings.CutPrefix(text, "make")
 	if inner, nested := strings.CutPrefix(rest, "["); nested {
@@ -235,14 +235,14 @@ func makeFails(text string) bool {
 	return ok && strings.HasPrefix(rest, ": ***")
 }
 
-// logsFailure tells what Kubernetes' programs log: "E0302 10:12:01.123456 1 file.go:12] message".
+// logsFailure matches the log lines of Kubernetes programs: "E0302 10:12:01.123456 1 file.go:12] message".
 func logsFailure(text string) bool {
 	const head = "E0302 10:"
 	return len(text) > len(head) && (text[0] == 'E' || text[0] == 'F') && strings.Trim(text[1:5], "0123456789") == "" &&
 		text[5] == ' ' && isDigit(text[6]) && isDigit(text[7]) && text[8] == ':'
 }
 
-// namesError tells "TypeError: x", "java.io.IOException: x" and a "KeyError" alone.
+// namesError matches "TypeError: x", "java.io.IOException: x" and a "KeyError" alone.
 func namesError(text string) bool {
 	end, base := 0, 0
 	for ; end < len(text) && (wordByte[text[end]] || text[end] == '.' || text[end] == '$'); end++ {
@@ -262,7 +262,7 @@ var failureTold = []string{
 	"ModuleNotFoundError",
 }
 
-// holdsFailure looks anywhere in a line.
+// holdsFailure searches anywhere in a line.
 func holdsFailure(text string) bool {
 	if slices.ContainsFunc(failureTold, func(told string) bool { return strings.Contains(text, told) }) {
 		return true
@@ -275,7 +275,7 @@ func holdsFailure(text string) bool {
 	return strings.HasSuffix(text, "... FAILED") || strings.HasSuffix(text, "[FAIL]") || assertionFails(text) || statesError(text)
 }
 
-// next is where a word stands again behind byte at; -1 where it does not.
+// next returns the next occurrence of a word after byte at, or -1.
 func next(text, word string, at int) int {
 	if i := strings.Index(text[at+1:], word); i >= 0 {
 		return at + 1 + i
@@ -283,7 +283,7 @@ func next(text, word string, at int) int {
 	return -1
 }
 
-// assertionFails tells Rust's: "assertion `left == right` failed".
+// assertionFails matches Rust's "assertion `left == right` failed".
 func assertionFails(text string) bool {
 	said, ok := strings.CutPrefix(text, "assertion ")
 	if !ok {
@@ -297,7 +297,7 @@ func assertionFails(text string) bool {
 	return false
 }
 
-// statesError tells what compilers print behind a place: ": error:", ": fatal error C1083:".
+// statesError matches what compilers print after a place: ": error:", ": fatal error C1083:".
 func statesError(text string) bool {
 	for _, state := range []string{": error", ": fatal error"} {
 		for at := strings.Index(text, state); at >= 0; at = next(text, state, at) {
@@ -317,16 +317,16 @@ func statesError(text string) bool {
 	return false
 }
 
-// finder looks for many words at once, each by two bytes of it that are seldom side by side.
+// finder searches for many words at once, each by two of its bytes that are rarely adjacent.
 type finder struct {
 	words         []anchored
-	first, second [256]uint64 // the words that have this byte as the first or the second of the two, by their number
+	first, second [256]uint64 // the words that have this byte as the first or the second of the two, by number
 }
 
 // finderBits are the bits for words; more of them share theirs.
 const finderBits = 64
 
-// anchored is a word, where in it the two bytes begin, and what it tells.
+// anchored is a word, the position of its two bytes, and what it reports.
 type anchored struct {
 	text  string
 	at    int
@@ -342,7 +342,7 @@ func newFinder(words []anchored) *finder {
 	return f
 }
 
-// in is all that the words in a text tell.
+// in returns everything that the words in a text report.
 func (f *finder) in(text string) (tells uint8) {
 	for i := 1; i < len(text); i++ {
 		for left := f.first[text[i-1]] & f.second[text[i]]; left != 0; left &= left - 1 {

@@ -8,18 +8,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// strongError is what isFailure does, as an expression.
+// strongError is isFailure as a regular expression.
 var strongError = regexp.MustCompile(`^(?:Failed to |failed to |Error (?:in|using) |Error Message:|Exception in thread |Caused by: |Failure/Error:|CONFLICT \(|\* What went wrong|WARNING: DATA RACE|e: file:)|^(?:(?:- )*\S{0,60}\s){0,2}?(?:- )*(?:panic:|fatal:|FATAL|(?:==\d*==)?(?:FAIL\b|FAILED\b|FAILURE\b|CRITICAL\b|ERROR\b)|--- FAIL|E\s{1,8}\S|[EF]\d{4} \d\d:(?s:.)|\[(?:ERROR|error|FATAL|fatal|CRITICAL|crit)\]|##\[error\]|[Ee]rror:|error\[|error TS\d+|(?:[\w.$]*[.$])?[A-Z]\w*(?:Error|Exception)(?::|$)|Traceback \(most|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|undefined reference|Segmentation fault|AssertionError|Unhandled|✗|✖|×\s)` +
 	`|\bpanicked at |^assertion .{1,80} failed|\.\.\. FAILED$|\[FAIL\]$|(?:: (?:fatal )?error(?: [A-Z]+\d+)?:)|(?:command not found|No such file or directory|[Pp]ermission denied|cannot find (?:module|package)|ModuleNotFoundError)`)
 
-// What is none for a count behind it, and what is one if it has none.
+// Exceptions because of a count after it, and failures only without one.
 var (
 	countAlone  = regexp.MustCompile(`CRITICAL([ \t:=|]*-?\d[\d.,:%+\-/()eE ]*\s*)$`)
 	failedWhat  = regexp.MustCompile(`^Failed (?:[A-Za-z]+ing |[A-Za-z](?s:.*): )`)
 	failedCount = regexp.MustCompile(`^Failed (?s:.*): \s*(?:none|-?\d[\d.,:%+\-/()eE ]*)\s*$`)
 )
 
-// failurePieces are what such lines are made of, and what looks like it.
+// failurePieces are the parts of such lines, and similar text.
 var failurePieces = []string{
 	"panic:", "fatal:", "FATAL", "FAIL", "FAILED", "--- FAIL", "E", "ERROR", "Error:", "error:", "error[", "error TS", "Error", "Exception", "Type",
 	"Traceback (most", "npm ERR!", "npm error", "make", "[", "12", "]", ": ***", "undefined reference", "Segmentation fault", "AssertionError",
@@ -30,7 +30,7 @@ var failurePieces = []string{
 	"Fehler", "ERREUR", "ошибка", "错误", "Отказано в доступе", "error fatal",
 }
 
-// TestIsFailure holds it to the expression.
+// TestIsFailure compares it with the expression.
 func TestIsFailure(t *testing.T) {
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -57,7 +57,7 @@ func TestIsFailure(t *testing.T) {
 	}
 }
 
-// TestErrorsOfTools: lines that say what went wrong, as tools print them, and some that don't.
+// TestErrorsOfTools: error lines as tools print them, and lines that are not errors.
 func TestErrorsOfTools(t *testing.T) {
 	for _, text := range []string{
 		`Exception in thread "main" java.lang.IllegalStateException: no rates`, "java.io.FileNotFoundException: rates.csv", "Caused by: a.b.NoSuchKeyException: no key",

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// diagnostic is what compilers, linters and test runners print of a place: "path/x.go:12:3: message".
+// diagnostic is a compiler's, linter's or test runner's message about a place: "path/x.go:12:3: message".
 var diagnostic = regexp.MustCompile(`^(?:\S{0,40}\s)?[\w./\\@-]{1,200}\.\w{1,6}[:(]\d{1,6}(?:[:,]\d{1,4})?\)?:? \S`)
 
 func isDiagnostic(text string) bool { return hasPlace(text) && diagnostic.MatchString(text) }
 
-// hasPlace is a cheap test before it: a line's number behind a name.
+// hasPlace is a cheap pretest: a line number after a name.
 func hasPlace(text string) bool {
 	for i := 1; i+1 < len(text); i++ {
 		if (text[i] == ':' || text[i] == '(') && isDigit(text[i+1]) && wordByte[text[i-1]] {
@@ -21,8 +21,8 @@ func hasPlace(text string) bool {
 	return false
 }
 
-// errorLines are the lines that tell of failures, where the output is one that can: a file or a page that
-// is read may speak of errors without any having happened.
+// errorLines returns the lines that report failures, if the kind of output can fail: a file or a page may mention
+// errors without any having occurred.
 func errorLines(in Input, category Category, doc *document) []int {
 	told := in.IsError != nil && *in.IsError || in.ExitCode != nil && *in.ExitCode != 0
 	mayFail := category == CommandOutput || category == Other && in.IsError == nil
@@ -47,10 +47,10 @@ func errorLines(in Input, category Category, doc *document) []int {
 	return slices.Compact(found)
 }
 
-// shortestError is the length under which a line has a level in brackets and nothing behind it, in bytes.
+// shortestError is the length, in bytes, below which a line has only a level in brackets.
 const shortestError = 12
 
-// raised is the line that says what a Python traceback is about: the first behind its frames.
+// raised returns the line with a Python traceback's exception: the first after its frames.
 func raised(doc *document, at int) int {
 	const mostFrames = 100
 	for i := at + 1; i < min(len(doc.lines), at+mostFrames); i++ {
@@ -64,17 +64,17 @@ func raised(doc *document, at int) int {
 // Bounds on what is urgent, in lines.
 const (
 	mostUrgent    = 60
-	mostPartial   = 8    // of a call that went well, though what it ran did not
-	mostDiagnosed = 1000 // looked at
+	mostPartial   = 8    // of a call that succeeded although its command failed
+	mostDiagnosed = 1000 // examined
 
-	messageLines = 6 // above a verdict that may hold its messages
-	traceLines   = 4 // that follow an error line and belong to it
+	messageLines = 6 // above a verdict, which may hold its messages
+	traceLines   = 4 // after an error line, which belong to it
 
-	announcedLines = 2 // under one that ends with a colon
+	announcedLines = 2 // after one that ends with a colon
 )
 
-// urgentLines orders the error text of an output that failed: the last error line (in most languages it
-// names the cause), the first, then the others with what belongs to them. A failed output without any
+// urgentLines orders the error text of a failed output: the last error line (in most languages it
+// names the cause), the first, then the others, each with its context. A failed output without a
 // recognized error line begins with its message.
 func urgentLines(f *facts, doc *document) []int {
 	if f.status == statusSuccess || len(doc.lines) == 0 {
@@ -108,7 +108,7 @@ func urgentLines(f *facts, doc *document) []int {
 	return lines
 }
 
-// varied puts behind the others those of the lines that differ in digits only from several before them.
+// varied moves lines that differ only in digits from several earlier ones to the end.
 func (d *document) varied(lines []int) []int {
 	var first, others []int
 	count := map[uint64]int{}
@@ -123,7 +123,7 @@ func (d *document) varied(lines []int) []int {
 	return append(first, others...)
 }
 
-// diagnosed are the findings of a linter that calls none of them an error.
+// diagnosed returns the findings of a linter that labels none of them an error.
 func diagnosed(doc *document) []int {
 	var lines []int
 	for i := range doc.lines {
@@ -136,7 +136,7 @@ func diagnosed(doc *document) []int {
 	return lines[:min(len(lines), mostPartial)]
 }
 
-// traceOf are the lines under an error line that belong to it: deeper ones, places, and what a colon announces.
+// traceOf returns the lines after an error line that belong to it: deeper ones, places, and what a colon announces.
 func traceOf(doc *document, at int) []int {
 	var lines []int
 	announced := 0
@@ -150,19 +150,19 @@ func traceOf(doc *document, at int) []int {
 			break
 		}
 		if len(l.text) < shortestTrace || strings.Trim(l.text, "=-_~^|+. ") == "" || saidAbove(doc, i) || isLibraryFrame(l.text) {
-			continue // a caret, a bar; a second one under the same line of code
+			continue // a caret, a bar; a second one below the same line of code
 		}
 		lines = append(lines, i)
 	}
 	return lines
 }
 
-// announces tells an error line whose message stands under it.
+// announces reports whether an error line's message is on the following lines.
 func announces(text string) bool {
 	return strings.HasSuffix(text, ":") || strings.HasPrefix(text, "Error using ") || strings.HasPrefix(text, "ERROR in ") || text == "WARNING: DATA RACE"
 }
 
-// comparesAt tells one of two lines of which one says what a test expected and the other what it got.
+// comparesAt recognizes two lines of which one has a test's expected value and the other the actual one.
 func (d *document) comparesAt(i int) bool {
 	if !compares(d.lines[i].text) {
 		return false
@@ -170,7 +170,7 @@ func (d *document) comparesAt(i int) bool {
 	return i > 0 && compares(d.lines[i-1].text) || i+1 < len(d.lines) && compares(d.lines[i+1].text)
 }
 
-// isLibraryFrame tells a frame of a stack that is the language's own or its test runner's, and says nothing of the cause.
+// isLibraryFrame matches a stack frame of the language's library or test runner, which does not help to find the cause.
 func isLibraryFrame(text string) bool {
 	frame, ok := strings.CutPrefix(text, "at ")
 	return ok && strings.Contains(frame, "node_modules/") || ok && slices.ContainsFunc(libraries, func(l string) bool { return strings.HasPrefix(frame, l) })
@@ -178,7 +178,7 @@ func isLibraryFrame(text string) bool {
 
 var libraries = []string{"java.", "java.base/", "jdk.", "sun.", "org.junit.", "System.", "Microsoft.", "node:", "Module._", "Object.Module._"}
 
-// compares tells what a test compared: "Expected: 3", "got: 4".
+// compares matches the values that a test compared: "Expected: 3", "got: 4".
 func compares(text string) bool {
 	const longestWord = 8
 	word, rest, ok := strings.Cut(text[:min(len(text), longestWord+2)], ":")
@@ -192,7 +192,7 @@ func compares(text string) bool {
 	return false
 }
 
-// saidAbove tells a line of code that stands under another error of it just above.
+// saidAbove reports whether a line of code already appeared with another error just above.
 func saidAbove(doc *document, at int) bool {
 	for i := at - 1; i >= max(0, at-messageLines); i-- {
 		if doc.lines[i].text == doc.lines[at].text {
@@ -202,15 +202,15 @@ func saidAbove(doc *document, at int) bool {
 	return false
 }
 
-// shortestTrace is the length up to which a line under an error only points at something, in bytes.
+// shortestTrace is the length, in bytes, up to which a line below an error only points at something.
 const shortestTrace = 5
 
-// boxed tells a line of the box that an error line stands in (Terraform's, Rich's).
+// boxed reports whether a line belongs to the box around an error line (Terraform's, Rich's).
 func boxed(first, line string) bool {
 	return strings.HasPrefix(first, "│") && strings.HasPrefix(line, "│")
 }
 
-// messagesOf are the messages right above a verdict: what a test printed before it failed, the innermost
+// messagesOf returns the messages right above a verdict: what a test printed before it failed, the innermost
 // frames of a traceback.
 func messagesOf(doc *document, at int) []int {
 	var lines []int
@@ -222,7 +222,7 @@ func messagesOf(doc *document, at int) []int {
 	return lines
 }
 
-// warns tells a diagnostic of less than an error.
+// warns reports whether a diagnostic is less than an error.
 func warns(text string) bool {
 	return strings.Contains(text, "warning") || strings.Contains(text, ": note:")
 }
@@ -242,11 +242,11 @@ func firstLines(doc *document, n int) []int {
 
 var exitLine = regexp.MustCompile(`(?i)(?:\bexit(?:ed)?(?: with)?[ _]?(?:code|status)?[:= ]\s*|\bexit (?:code|status) |exited with (?:code|status) |returned non-zero exit status )(-?\d{1,5})\b`)
 
-// exitLineAlone is one that says nothing else, as what runs a command writes it around the command's output.
+// exitLineAlone is a line with only an exit code, as the program that runs a command prints around its output.
 var exitLineAlone = regexp.MustCompile(`(?i)^\W{0,12}(?:\w+ ){0,5}(?:exit(?:ed)?(?: with)?[ _]?(?:code|status)?[:= ]\s*)(-?\d{1,5})\W{0,4}$`)
 
-// exitCode is the event's, else one that a command's first or last lines state. What a command prints could say
-// anything: that it went well is believed of a line that says nothing else, and nothing is of a header like ours.
+// exitCode is the event's, else one that a command's first or last lines state. A command can print anything: success
+// is accepted only from a line with nothing else, and nothing from a header like ours.
 func exitCode(in Input, category Category, doc *document) (code int, known bool) {
 	if in.ExitCode != nil {
 		return *in.ExitCode, true
@@ -281,7 +281,7 @@ func statedExit(text string) (code int, ok bool) {
 	return n, n != 0 || exitLineAlone.MatchString(text)
 }
 
-// hasFacts tells a line of facts like a summary's first one.
+// hasFacts reports whether a line resembles the first line of a summary.
 func hasFacts(text string) bool {
 	return strings.Contains(text, "[✓ ") || strings.Contains(text, "[❌ ") || strings.Contains(text, " | ")
 }

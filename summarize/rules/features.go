@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// feature is one thing that can be said of an identifier in its text and its thread.
+// feature is one property of an identifier in its text and its thread.
 type feature int
 
 const (
 	fBias feature = iota
-	// How often and where it stands.
+	// How often and where it occurs.
 	fCount      // log of the count
 	fCountInBig // the same, more the larger the document
 	fOnce
@@ -34,24 +34,24 @@ const (
 	fExported
 	fSingle // of one subword
 	fPathInListing
-	// How it stands.
+	// How it occurs.
 	fCalled
 	fAssigned
 	fQuoted
 	fComment
 	fImport
 	fHeading
-	// What it has to do with the rest of the document.
+	// Its relation to the rest of the document.
 	fVariant // another identifier differs in case or separators only
 	fPairHere
-	// What it has to do with the thread.
+	// Its relation to the thread.
 	fThreadWords // mean log count of its subwords
-	fRecentAll   // all of its subwords stand in the newest messages
+	fRecentAll   // all of its subwords occur in the newest messages
 	fSubAge
 	fPairAge
 	fPairRecent
 	fPairTalk
-	// What it has to do with what was said last.
+	// Its relation to the most recent talk.
 	fFocusWord
 	fFocusLine
 	fFocusWide
@@ -67,7 +67,7 @@ const (
 // vector holds a value, or a weight, for each feature.
 type vector [numFeatures]float64
 
-// scene is what the features of a document's identifiers are read from.
+// scene is the data from which the features of a document's identifiers are computed.
 type scene struct {
 	doc      *document
 	words    *vocabulary
@@ -87,7 +87,7 @@ func newScene(doc *document, v *vocabulary, m *memory) *scene {
 		nearMax: v.floats.take(len(v.words)), wideMax: v.floats.take(len(v.words)),
 		variants: v.variants(), pairs: v.ints.take(len(v.lexicon.pairs)), size: math.Log(float64(len(v.words) + 1)),
 	}
-	seen := v.flags.take(len(v.words)) // by themselves they stay in the processor's cache
+	seen := v.flags.take(len(v.words)) // a separate slice stays in the CPU cache
 	for id := range v.words {
 		seen[id] = v.words[id].seen
 	}
@@ -115,7 +115,7 @@ func (s *scene) countPairs(subs []int32) {
 	}
 }
 
-// variants finds the identifiers that another one differs from in case or separators only.
+// variants marks the identifiers from which another one differs only in case or separators.
 func (v *vocabulary) variants() []bool {
 	same := v.flags.take(len(v.words))
 	index := &v.squeezed
@@ -158,7 +158,7 @@ func (s *scene) vector(id int32) (x vector) {
 	return x
 }
 
-// place says how often and where.
+// place sets how often and where it occurs.
 func (s *scene) place(w *word, x *vector) {
 	lines := len(s.doc.lines)
 	x[fCount] = logOf(w.count)
@@ -175,7 +175,7 @@ func (s *scene) place(w *word, x *vector) {
 	x[fLineNew] = logOf(1 + s.lineNew[w.first])
 }
 
-// oneScreen is the number of lines up to which a view is one that was aimed at its middle.
+// oneScreen is the number of lines up to which a view is assumed to be centered on its target.
 const oneScreen = 150
 
 func standing(how uint32, x *vector) {
@@ -187,7 +187,7 @@ func standing(how uint32, x *vector) {
 	x[fHeading] = flag(how&inHeading != 0)
 }
 
-// relate compares its subwords and their pairs with the thread and the document.
+// relate compares a word's subwords and their pairs with the thread and the document.
 func (s *scene) relate(w *word, x *vector) {
 	subs, pairs := s.words.subsOf(w), s.words.pairsOf(w)
 	x[fSingle] = flag(len(pairs) == 0)
@@ -236,7 +236,7 @@ func (s *scene) said(id int32, w *word, x *vector) {
 	x[fBlockShare] = f.block[w.first].share
 }
 
-// logOf is the logarithm of a count; most are small.
+// logOf returns the logarithm of a count; most are small.
 func logOf(n int32) float64 {
 	if uint32(n) < uint32(len(smallLogs)) {
 		return smallLogs[n]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fileTypes: what a path's ending says, by the names of seed 2 where it has them.
+// fileTypes are the types by a path's extension, with the names of seed 2 where it has them.
 var fileTypes = map[string]string{
 	"go": "Go", "ts": "TypeScript", "tsx": "TypeScript", "js": "JavaScript", "jsx": "JavaScript", "mjs": "JavaScript", "cjs": "JavaScript",
 	"py": "Python", "rs": "Rust", "java": "Java", "kt": "Kotlin", "c": "C", "h": "C", "cc": "C++", "cpp": "C++", "hpp": "C++",
@@ -17,7 +17,7 @@ var fileTypes = map[string]string{
 	"vue": "Vue", "svelte": "Svelte", "tf": "Terraform", "ipynb": "notebook", "csv": "CSV", "log": "log", "mod": "Go module", "lock": "lock file",
 }
 
-// fileType is the type of the file at path; empty where its ending says nothing.
+// fileType returns the type of the file at path; empty if its extension is unknown.
 func fileType(path string) string {
 	base := path[strings.LastIndexByte(path, '/')+1:]
 	switch strings.ToLower(base) {
@@ -29,13 +29,13 @@ func fileType(path string) string {
 	return fileTypes[strings.ToLower(base[strings.LastIndexByte(base, '.')+1:])]
 }
 
-// Seed 2's extractors for TypeScript and JavaScript, and their like elsewhere.
+// Seed 2's extractors for TypeScript and JavaScript, and equivalents for other languages.
 var (
 	exportLine = regexp.MustCompile(`^export\s+(?:default\s+)?(?:async\s+)?(?:abstract\s+)?(?:const|let|var|function\*?|class|interface|type|enum)\s+(\w+)`)
 	importLine = regexp.MustCompile(`^(?:import\s|from\s+\S+\s+import\s|use\s+[\w:]+|#include\s|const\s+.*=\s*require\(|require(?:_once)?[\s(])`)
 )
 
-// mayImport is a cheap test before importLine.
+// mayImport is a cheap pretest for importLine.
 func mayImport(text string) bool {
 	switch text[0] {
 	case 'i':
@@ -101,7 +101,7 @@ func (f *facts) modules(doc *document) {
 	}
 }
 
-// namedPath is the path that a viewer prints over a file ("[File: /a/b.py (1997 lines total)]").
+// namedPath returns the path that a viewer prints above a file ("[File: /a/b.py (1997 lines total)]").
 func (d *document) namedPath() string {
 	for _, l := range d.lines[:min(3, len(d.lines))] {
 		if rest, ok := strings.CutPrefix(l.text, "[File: "); ok {
@@ -112,7 +112,7 @@ func (d *document) namedPath() string {
 	return ""
 }
 
-// extent is how many lines there are, with their numbers where the view begins further down.
+// extent returns the number of lines, with their range if the view begins further down.
 func (d *document) extent() string {
 	first, last, n := 0, 0, 0
 	for i := range d.lines {
@@ -141,7 +141,7 @@ func (d *document) extent() string {
 
 var linesTotal = regexp.MustCompile(`\((\d{1,8}) lines total\)`)
 
-// stated is how many lines a viewer says that the file has; 0 where it does not.
+// stated returns a viewer's statement of how many lines the file has; 0 if none.
 func (d *document) stated() int {
 	for _, l := range d.lines[:min(3, len(d.lines))] {
 		if m := linesTotal.FindStringSubmatch(l.text); m != nil {

@@ -2,7 +2,7 @@ package rules
 
 import "slices"
 
-// widen shows more of the chosen fragments where room is left, the least clipped first, and says how many
+// widen extends the chosen fragments if there is room, the least clipped first, and returns how many
 // characters that took.
 func (c *chooser) widen(picks []pick, room int) int {
 	left := room
@@ -14,7 +14,7 @@ func (c *chooser) widen(picks []pick, room int) int {
 	return room - left
 }
 
-// widenOne completes a fragment to its whole line, if that takes at most room characters.
+// widenOne extends a fragment to its whole line, if that takes at most room characters.
 func (c *chooser) widenOne(p *pick, room int) int {
 	whole := pick{choice: choice{line: p.line, end: len(c.doc.lines[p.line].text)}}
 	if whole.choice == p.choice {
@@ -29,9 +29,9 @@ func (c *chooser) widenOne(p *pick, room int) int {
 	return more
 }
 
-// fill adds lines that bring nothing new, where there is room: those around the chosen ones, then the first
-// ones, or of a command's output the last, which say how it began and ended. What is left then is for the
-// first lines in order, also short ones, and those that a loop prints.
+// fill adds lines without new identifiers if there is room: those around the chosen ones, then the first
+// ones, or the last of a command's output, which show the beginning and the end. What remains is for the
+// first lines in order, including short ones and those that a loop prints.
 func (c *chooser) fill(picks []pick, room int) []pick {
 	shown := make([]bool, len(c.doc.lines))
 	for _, p := range picks {
@@ -71,7 +71,7 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 	return picks
 }
 
-// fillers are the lines that fill considers, in order.
+// fillers returns the lines that fill considers, in order.
 func (c *chooser) fillers(picks []pick) []int {
 	n := len(c.doc.lines)
 	list := make([]int, 0, 2*len(picks)+fillTries)
@@ -94,7 +94,7 @@ func (c *chooser) fillers(picks []pick) []int {
 
 var draws = setOf("=-_*#~+^| ")
 
-// isRule tells a line that is mostly drawn: "==== FAILURES ====".
+// isRule matches a line that is mostly drawn: "==== FAILURES ====".
 func isRule(text string) bool {
 	drawn := 0
 	for i := 0; i < len(text); i++ {
@@ -106,13 +106,13 @@ func isRule(text string) bool {
 }
 
 const (
-	fillRoom  = 24  // characters under which no line is added
-	fillTries = 400 // lines looked at
-	fillClip  = 60  // characters from which a line is clipped to fit
-	fillBlobs = 240 // characters of encoded data: enough to see what it is
+	fillRoom  = 24  // minimum of characters for another line
+	fillTries = 400 // lines considered
+	fillClip  = 60  // minimum length of a line that is clipped to fit
+	fillBlobs = 240 // characters of encoded data: enough to recognize it
 )
 
-// urgent takes lines that come before all others, each whole or clipped, for at most room characters.
+// urgent chooses the lines that precede all others, each whole or clipped, for at most room characters.
 func (c *chooser) urgent(lines []int, room int) []pick {
 	var picks []pick
 	for _, i := range lines {

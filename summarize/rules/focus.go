@@ -2,30 +2,30 @@ package rules
 
 import "math"
 
-// focus says how near each line is to what the thread is talking about just now: the words of its newest
-// short messages (a request, a thought, a call), the rarer the more. An agent that reads a file goes on
+// focus measures how close each line is to the current subject of the thread: the words of its newest
+// short messages (a request, a thought, a call), weighted by rarity. An agent that reads a file continues
 // with the part that it was looking for.
 type focus struct {
 	line   []float64 // of the line itself, 0 to 1
 	near   []float64 // smoothed over a few lines, 0 to 1
 	wide   []float64 // smoothed over a screenful, 0 to 1
-	said   []bool    // the line has an identifier that was said
-	toSaid []float64 // lines to the nearest such line
-	block  []block   // the declaration that the line stands under
+	said   []bool    // the line has an identifier from the talk
+	toSaid []float64 // distance in lines to the nearest such line
+	block  []block   // the declaration that contains the line
 	sub    []float64 // by subword
 }
 
-// block is what a declaration's own line has to do with what was said.
+// block is the relation of a declaration's own line to the talk.
 type block struct {
 	said  bool
 	share float64 // of its words
 }
 
 const (
-	focusDecay = 5.0  // messages over which a word said loses two thirds of its weight
+	focusDecay = 5.0  // messages over which a word's weight falls by two thirds
 	nearLines  = 3.0  // e-folding lengths of the smoothing
 	wideLines  = 15.0 //
-	outermost  = 7    // columns of indentation up to which a declaration opens a block
+	outermost  = 7    // maximum indentation, in columns, of a declaration that opens a block
 )
 
 func (v *vocabulary) focusOf(doc *document, m *memory) *focus {
@@ -46,7 +46,7 @@ func (v *vocabulary) focusOf(doc *document, m *memory) *focus {
 	return f
 }
 
-// saidIn marks the identifiers and subwords that the talk has.
+// saidIn marks the identifiers and subwords of the talk.
 func (v *vocabulary) saidIn(talk []said) (words, subs []bool) {
 	words, subs = v.flags.take(len(v.words)), v.flags.take(len(v.lexicon.subwords))
 	for _, t := range talk {
@@ -60,7 +60,7 @@ func (v *vocabulary) saidIn(talk []said) (words, subs []bool) {
 	return words, subs
 }
 
-// weighSaid gives every subword said its weight: by how lately, and by how rare it is in the thread and here.
+// weighSaid weighs every subword of the talk by recency and by its rarity in the thread and the document.
 func (v *vocabulary) weighSaid(m *memory) []float64 {
 	weight := v.floats.take(len(v.lexicon.subwords))
 	here := v.ints.take(len(v.lexicon.subwords))
@@ -103,7 +103,7 @@ func (f *focus) readLines(doc *document, v *vocabulary, words, subs []bool) {
 	}
 }
 
-// smooth adds to every line what the lines around it have, less with their distance.
+// smooth adds to every line the values of the lines around it, decreasing with distance.
 func (f *focus) smooth(out []float64, length float64) {
 	decay := math.Exp(-1 / length)
 	sum := 0.0
@@ -119,8 +119,8 @@ func (f *focus) smooth(out []float64, length float64) {
 	}
 }
 
-// faded is 0 for what is next to nothing: left to decay on, it would end as a denormal number, with which a processor
-// takes a hundred times as long.
+// faded returns 0 for negligible values: they would decay to denormal numbers, on which a CPU takes a hundred times as
+// long.
 func faded(x float64) float64 {
 	if x < 1e-30 {
 		return 0

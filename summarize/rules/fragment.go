@@ -6,29 +6,29 @@ import (
 )
 
 const (
-	// lineCost is charged to every fragment beyond what it takes, in characters: a few long ones read
-	// better than many short ones, and the figures do not suffer.
+	// lineCost is added to every fragment's cost, in characters: a few long ones read
+	// better than many short ones, at no loss in the figures.
 	lineCost = 4
-	// shortest is the least that is shown of a longer line, in bytes.
+	// shortest is the minimum shown of a longer line, in bytes.
 	shortest = 26
-	// tail is what is not worth cutting off, in bytes.
+	// tail is the remainder that is not worth cutting off, in bytes.
 	tail = 4
-	// endCost is charged for a cut at the end of a line, startCost for one at its beginning: whole lines read
-	// better. The dearer, the fewer are cut: a half of the shown lines with 4 and 2, a third with these, a
+	// endCost is the cost of a cut at the end of a line, startCost that at its beginning: whole lines read
+	// better. Higher costs cut fewer lines: half of the shown lines with 4 and 2, a third with these, a
 	// quarter with 16 and 10, which costs 0.004 of the recall.
 	endCost, startCost = 10, 6
-	// shortLine is the length up to which a line is not cut, in bytes.
+	// shortLine is the length up to which a line is never cut, in bytes.
 	shortLine = 50
-	// enterable is the length from which a line of code may be entered in its middle, in bytes.
+	// enterable is the minimum length of a code line whose fragments may begin in the middle, in bytes.
 	enterable = 30
-	// longOutput is the length from which a command's line may be entered in its middle, in bytes.
+	// longOutput is the same for a command's line, in bytes.
 	longOutput = 90
 	// mostMentions bounds the work for one fragment.
 	mostMentions = 64
 )
 
-// offer is the part of a line that brings most per character; its rate is 0 where the line is chosen
-// already or brings nothing.
+// offer returns the part of a line with the highest gain per character; its rate is 0 if the line is already
+// chosen or has no gain.
 func (c *chooser) offer(i int) offer {
 	best := offer{choice: choice{line: i}}
 	if c.chosen[i] {
@@ -56,7 +56,7 @@ func (c *chooser) offer(i int) offer {
 	return best
 }
 
-// enter tries the fragments that begin within the line, at an identifier that may bring more than the best so far.
+// enter tries the fragments that begin within the line, at an identifier that may beat the best so far.
 func (c *chooser) enter(best *offer, text string, mentions []mention, gains []float64, base int) {
 	// From start a to end k the gain is before[k+1]-before[a], for at least mentions[k].end-mentions[a].start+base
 	// characters: better than the best rate only if before[k+1]-rate*end is more than before[a]-rate*(start-base).
@@ -79,7 +79,7 @@ func (c *chooser) enter(best *offer, text string, mentions []mention, gains []fl
 	}
 }
 
-// remark offers the whole line, or the head of a record, for what it says beside its identifiers.
+// remark offers the whole line, or the head of a record, for its worth apart from its identifiers.
 func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64, base int) {
 	if c.remarks[i] == 0 {
 		return
@@ -101,10 +101,10 @@ func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64
 	}
 }
 
-// recordHead is how much of a record in data says which one it is, in bytes.
+// recordHead is how much of a data record identifies it, in bytes.
 const recordHead = 60
 
-// adds reckons what the mentions of a line would add, each identifier once, and whether that is anything.
+// adds computes the gain of a line's mentions, each identifier once, and reports whether there is any.
 func (c *chooser) adds(mentions []mention, gains []float64) (any bool) {
 	for k, m := range mentions {
 		if c.covered[m.id] || m.again {
@@ -117,7 +117,7 @@ func (c *chooser) adds(mentions []mention, gains []float64) (any bool) {
 	return any
 }
 
-// grow tries the ends for a fragment from start on, of which mentions[a] is the first identifier.
+// grow tries the ends of a fragment from start on, whose first identifier is mentions[a].
 func (c *chooser) grow(best *offer, text string, mentions []mention, gains []float64, a, start, base int) {
 	gain, tried := 0.0, 0.0
 	ends := ends{doc: c.doc, text: text}
@@ -128,14 +128,14 @@ func (c *chooser) grow(best *offer, text string, mentions []mention, gains []flo
 	for k := a; k < len(mentions); k++ {
 		gain += gains[k]
 		if k+1 < len(mentions) && mentions[k+1].end <= mentions[k].end || gain == tried {
-			continue // the parts of a whole come with it; a fragment does not end on what adds nothing
+			continue // the parts of a whole come with it; a fragment does not end on a mention without gain
 		}
 		tried = gain
 		end := len(text)
 		if !whole {
 			least := max(int(mentions[k].end), start+countedLine)
 			if gain/float64(least-start+base) <= best.rate {
-				continue // where exactly it would end does not matter
+				continue // its exact end does not matter
 			}
 			end = undangled(text, ends.end(max(int(mentions[k].end), start+shortest)), least)
 		}
@@ -149,15 +149,15 @@ func (c *chooser) grow(best *offer, text string, mentions []mention, gains []flo
 	}
 }
 
-// ends finds where fragments of a line may end, from its beginning on.
+// ends finds the possible ends of a line's fragments, from left to right.
 type ends struct {
 	doc    *document
 	text   string
 	at     int
-	quoted bool // what stands at at is within a string
+	quoted bool // position at is within a string
 }
 
-// end is where a fragment may end at or behind i: in data, behind the value. No i is before the one asked last.
+// end returns a possible end at or after i: in data, after the value. Calls must not decrease i.
 func (e *ends) end(i int) int {
 	if e.doc.shape == shapeJSON {
 		i = e.valueEnd(i)
@@ -165,7 +165,7 @@ func (e *ends) end(i int) int {
 	return naturalEnd(e.text, i)
 }
 
-// valueEnd is behind the closing quote where i is within a string that soon ends; else i.
+// valueEnd returns the position after the closing quote if i is within a string that ends soon; else i.
 func (e *ends) valueEnd(i int) int {
 	if i >= len(e.text) {
 		return i
@@ -199,10 +199,10 @@ func (e *ends) valueEnd(i int) int {
 	return i
 }
 
-// longestValue is how far a cut in data moves to show a value whole, in bytes.
+// longestValue is how far a cut in data moves to show a whole value, in bytes.
 const longestValue = 40
 
-// undangled moves the end of a fragment back before what only opens something: a bracket, a quote, a comma.
+// undangled moves the end of a fragment back before a trailing opener: a bracket, a quote, a comma.
 func undangled(text string, end, least int) int {
 	for end > least && end < len(text) {
 		c, before := text[end-1], byte(' ')
@@ -218,8 +218,8 @@ func undangled(text string, end, least int) int {
 	return end
 }
 
-// naturalEnd is the first place at or behind i where a cut does not hurt: behind a word and the brackets
-// that it closes, or the end where little is left.
+// naturalEnd returns the first good place for a cut at or after i: after a word and the brackets
+// that it closes, or the end if little is left.
 func naturalEnd(text string, i int) int {
 	for i < len(text) && (text[i] >= 0x80 || i > 0 && wordByte[text[i-1]] && (wordByte[text[i]] || joined(text, i))) {
 		i++
@@ -244,7 +244,7 @@ var (
 	begins   = setOf("\"'`([{<*&$@#!-./~\\")
 )
 
-// setOf is a set of bytes.
+// setOf returns a set of bytes.
 func setOf(chars string) (t [256]bool) {
 	for i := range len(chars) {
 		t[chars[i]] = true
@@ -252,13 +252,13 @@ func setOf(chars string) (t [256]bool) {
 	return t
 }
 
-// joined tells a joint at i that a path or a dotted name goes on behind.
+// joined reports whether a joint at i continues a path or a dotted name.
 func joined(text string, i int) bool {
 	return joint(text[i]) && i+1 < len(text) && wordByte[text[i+1]]
 }
 
-// naturalStart is the place at or before i where a fragment may begin: with the scheme, quote, bracket or
-// sign that belongs to its first word. Within a joined word only a path's last names are a beginning; 0 is none.
+// naturalStart returns the place at or before i where a fragment may begin: with the scheme, quote, bracket or
+// sign of its first word. Within a joined word only a path's last names may begin a fragment; 0 is none.
 func naturalStart(text string, i int) int {
 	if i > 1 && joint(text[i-1]) && wordByte[text[i-2]] {
 		if text[i-1] != '/' {
@@ -278,8 +278,8 @@ func naturalStart(text string, i int) int {
 	return i
 }
 
-// enters tells the lines that a fragment may begin within: long ones of code and commands. Prose and data
-// lose their meaning by it.
+// enters reports whether a fragment may begin within a line: long ones of code and commands. Prose and data
+// would lose their meaning.
 func (d *document) enters(l *line) bool {
 	switch {
 	case len(l.text) < enterable || d.listing || d.prose || d.shape == shapeJSON:
@@ -291,17 +291,17 @@ func (d *document) enters(l *line) bool {
 	case d.shape == shapeDiff:
 		return true
 	}
-	return l.number > 0 // the rest is tables, and what a tool says of its own
+	return l.number > 0 // the rest is tables, and a tool's own remarks
 }
 
 const (
-	// relevantWorth is how much more a line counts that the event names as one the agent was after.
+	// relevantWorth is the factor for a line in the event's relevant range.
 	relevantWorth = 8
-	// alteredWorth is how much less one does that is not shown as it stands in the source.
+	// alteredWorth is the factor for a line that is not shown exactly as in the source.
 	alteredWorth = 0.5
 )
 
-// favour is what a line's worth is multiplied by.
+// favour returns the factor on a line's worth.
 func (d *document) favour(i int) float64 {
 	l := &d.lines[i]
 	f := 1.0

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOfferTriesWhatMayWin: the beginnings and ends that an offer passes over are none that a better fragment has.
+// TestOfferTriesWhatMayWin: no better fragment has one of the beginnings and ends that an offer skips.
 func TestOfferTriesWhatMayWin(t *testing.T) {
 	entered := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -53,7 +53,7 @@ func TestOfferTriesWhatMayWin(t *testing.T) {
 	}
 }
 
-// growAll is grow that tries every end.
+// growAll is grow without skipping any end.
 func (c *chooser) growAll(best *offer, mentions []mention, gains []float64, a, start, base int) {
 	text := c.doc.lines[best.line].text
 	gain, before := 0.0, 0.0
