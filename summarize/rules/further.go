@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// further is the list of identifiers that no chosen line has, and what is gained by it and the lines.
+// further is the list of identifiers that no chosen line contains, and the gain of the list and the lines.
 type further struct {
 	ids  []int32
 	gain float64
@@ -14,7 +14,7 @@ type further struct {
 
 const furtherHead = "Also: "
 
-// further lists identifiers behind the given lines. A whole brings its parts with it.
+// further lists identifiers to follow the given lines. A whole includes its parts.
 func (c *chooser) further(picks []pick, room int) further {
 	c.uncover()
 	for _, p := range picks {
@@ -52,7 +52,7 @@ func (c *chooser) further(picks []pick, room int) further {
 	return f
 }
 
-// listing writes identifiers: `Also: a b c`.
+// listing formats identifiers: `Also: a b c`.
 func (c *chooser) listing(ids []int32) string {
 	if len(ids) == 0 {
 		return ""
@@ -68,9 +68,9 @@ func (c *chooser) listing(ids []int32) string {
 	return b.String()
 }
 
-// shownWorth is the worth of what is covered.
+// shownWorth returns the worth of everything that is covered.
 func (c *chooser) shownWorth() float64 {
-	slices.Sort(c.shown) // sums of the same numbers differ by their order
+	slices.Sort(c.shown) // a sum of floats depends on the order
 	sum := 0.0
 	for _, id := range c.shown {
 		sum += c.words.words[id].worth
@@ -78,10 +78,10 @@ func (c *chooser) shownWorth() float64 {
 	return sum
 }
 
-// mostListed bounds the identifiers that are considered for the list: a multiple of what it has room for.
+// mostListed bounds the identifiers considered for the list: a multiple of what fits.
 const mostListed = 400
 
-// listed are the identifiers that bring most per character where nothing else is shown.
+// listed returns the identifiers with the highest gain per character if nothing else is shown.
 func (c *chooser) listed() bids {
 	all := make(bids, 0, min(len(c.words.words), 4*mostListed))
 	for id := range c.words.words {
@@ -109,7 +109,7 @@ func (c *chooser) furtherRate(id int32) float64 {
 	return c.gain(id) / float64(len(c.words.words[id].text)+1)
 }
 
-// gain is what showing an identifier, and so its parts, adds.
+// gain returns the gain of showing an identifier, and with it its parts.
 func (c *chooser) gain(id int32) float64 {
 	gain := 0.0
 	if !c.covered[id] {
@@ -130,8 +130,8 @@ func (c *chooser) coverWord(id int32) {
 	}
 }
 
-// listable tells what says something outside its line: a number, a time or a date does so in data only, the rest of an
-// escape ("\nError" gives nError) nowhere.
+// listable reports whether an identifier is useful outside its line: a number, a time or a date only in data, the rest of
+// an escape ("\nError" gives nError) never.
 func (c *chooser) listable(w *word) bool {
 	if w.how&(isEscaped|isStem) != 0 {
 		return false
@@ -140,7 +140,7 @@ func (c *chooser) listable(w *word) bool {
 		return false // whole paths are lines
 	}
 	if c.doc.shape == shapeJSON {
-		return w.look&isDate == 0 || len(w.text) >= len("00:00:00") // "12T09" is a piece of a time
+		return w.look&isDate == 0 || len(w.text) >= len("00:00:00") // "12T09" is part of a time
 	}
 	return w.look&(isDigits|isDate) == 0
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestGolden holds the summaries of testdata's outputs to what stands in the files; PRECIS_RULES_UPDATE
-// writes them anew. A change in them changes Version.
+// TestGolden compares the summaries of testdata's outputs with the files; PRECIS_RULES_UPDATE
+// rewrites them. A change in them changes Version.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -47,7 +47,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// sampleInput reads a sample's head, and what its summary must have in it.
+// sampleInput reads a sample's head, and the required content of its summary.
 func sampleInput(t *testing.T, head, content string) (in Input, must []string) {
 	in = Input{Content: content, PreserveErrors: true, IncludeMetadata: true}
 	for _, l := range strings.Split(strings.TrimSpace(head), "\n") {

@@ -2,9 +2,9 @@ package rules
 
 import "strings"
 
-// header is the line of facts: `[✓ read_file: File: /app.ts | Lines: 100]`. Where it is longer than limit,
-// the first fact (the path, command or pattern, which stands in the call too) is shortened, and facts are
-// dropped from the end.
+// header is the line of facts: `[✓ read_file: File: /app.ts | Lines: 100]`. If it is longer than limit,
+// it shortens the first fact (the path, command or pattern, which the call contains too) and drops facts
+// from the end.
 func (f *facts) header(tool string, limit int) string {
 	mark := "✓"
 	if f.status == statusError {
@@ -33,7 +33,7 @@ func (f *facts) header(tool string, limit int) string {
 	}
 }
 
-// What the first fact keeps at least, in code points: more for the sake of a third fact than for a second.
+// Minimum lengths of the first fact, in code points: it keeps more when a third fact competes than a second.
 const (
 	firstFact = 28
 	leastFact = 18
@@ -48,7 +48,7 @@ func shorten(fact string, n int) string {
 	return clip(fact, n)
 }
 
-// shortPath keeps the end of a path, from a slash on where that is possible.
+// shortPath keeps the end of a path, beginning at a slash if possible.
 func shortPath(path string, n int) string {
 	cut := clipLeft(path, n)
 	if i := strings.IndexByte(cut, '/'); i > 0 && cut != path && i < len(cut)*2/3 {

@@ -5,8 +5,8 @@ import (
 )
 
 // HeadTail keeps the beginning and the end of content, with a mark between them that says what is missing:
-// the last rung, which needs no understanding. The category gives the beginning's share. It cuts at
-// line borders where that costs less than half of a side; no result has more than maxChars code points.
+// the last resort, which needs no understanding. The category sets the beginning's share. It cuts at
+// line ends if that costs less than half of a side; no result has more than maxChars code points.
 func HeadTail(content string, category Category, maxChars int, messageID string) string {
 	text := strings.ToValidUTF8(content, "\uFFFD")
 	total := runes(text)
@@ -16,7 +16,7 @@ func HeadTail(content string, category Category, maxChars int, messageID string)
 	if maxChars <= 0 {
 		return ""
 	}
-	// The mark's own length depends on what it says: the largest it can get is set aside.
+	// The length of the mark depends on its content: reserve its maximum.
 	room := maxChars - runes(omission(strings.Count(text, "\n")+1, total, messageID)) - 2
 	if room < 2 {
 		return clip(text, maxChars)
@@ -29,7 +29,7 @@ func HeadTail(content string, category Category, maxChars int, messageID string)
 	return joinLines(strings.TrimRight(first, "\n"), mark, strings.TrimLeft(last, "\n"))
 }
 
-// wholeLines drops a broken last line, unless that would drop more than half.
+// wholeLines drops an incomplete last line, unless that would drop more than half.
 func wholeLines(s string) string {
 	if i := strings.LastIndexByte(s, '\n'); i+1 > len(s)/2 {
 		return s[:i+1]
@@ -44,7 +44,7 @@ func wholeTail(s string) string {
 	return s
 }
 
-// suffix is the last n code points of s, less those of a character that begins before them.
+// suffix returns the last n code points of s, without those of a character that begins earlier.
 func suffix(s string, n int) string {
 	skip := runes(s) - n
 	if skip <= 0 {
@@ -53,7 +53,7 @@ func suffix(s string, n int) string {
 	return s[behind(s, len(head(s, skip))):]
 }
 
-// joinLines puts the parts that are not empty on lines of their own.
+// joinLines puts the non-empty parts on separate lines.
 func joinLines(parts ...string) string {
 	kept := parts[:0]
 	for _, p := range parts {

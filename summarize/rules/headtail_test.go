@@ -15,7 +15,7 @@ func numberedLines(n int) string {
 }
 
 func TestHeadTail(t *testing.T) {
-	text := numberedLines(100) // 21 characters a line
+	text := numberedLines(100) // 21 characters per line
 	got := HeadTail(text, FileContent, 400, "m1")
 	want := strings.Join([]string{
 		"line 001 of the text", "line 002 of the text", "line 003 of the text", "line 004 of the text", "line 005 of the text",

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// addHTML adds what a page says: every run of text between tags, and the addresses that it links to.
-// Scripts and styles say nothing to a reader.
+// addHTML adds the content of a page: every run of text between tags, and the addresses of its links.
+// It skips scripts and styles.
 func (d *document) addHTML(text string) {
 	d.total = strings.Count(text, "\n") + 1
 	title := "" // text inside <title>
@@ -25,7 +25,7 @@ func (d *document) addHTML(text string) {
 		name := tagName(text[:end])
 		switch name {
 		case "script", "style", "svg":
-			if name != "svg" || !strings.HasSuffix(text[:end], "/>") { // the others can't close themselves
+			if name != "svg" || !strings.HasSuffix(text[:end], "/>") { // the others can't be self-closing
 				end += closing(text[end:], name)
 			}
 		case "title":
@@ -41,8 +41,8 @@ func (d *document) addHTML(text string) {
 	}
 }
 
-// closing is where the end tag of an element is in s; where it has none, behind s. What stands before it is no markup:
-// "a<b" of a script opens no tag, and must not swallow the end.
+// closing returns the position of an element's end tag in s, or the end of s. The text before it is not markup:
+// "a<b" in a script opens no tag, and must not swallow the end.
 func closing(s, name string) int {
 	for at := 0; ; at += 2 {
 		i := strings.Index(s[at:], "</")
@@ -56,15 +56,15 @@ func closing(s, name string) int {
 	}
 }
 
-// addRun adds text in lines as the source has them, their entities as the characters that they stand for: what is
-// looked for tags is the source, so that a '<' of the text is never one.
+// addRun adds text in the source's lines, with its entities decoded: tags are searched in the source, so
+// that a decoded '<' never is one.
 func (d *document) addRun(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		d.addText(line, unescaped(line))
 	}
 }
 
-// addText adds a line of a page as its reader sees it. Where that is not what the source has, it is none of its lines.
+// addText adds a line of a page as its reader sees it. If that differs from the source, it does not count as a source line.
 func (d *document) addText(source, text string) {
 	text = strings.TrimRight(text, " \t")
 	if strings.TrimSpace(text) == "" {
@@ -77,8 +77,8 @@ func (d *document) addText(source, text string) {
 	}
 }
 
-// unescaped is text of a page as a reader sees it, in one line: spaces that don't break are spaces, control
-// characters are none, and no entity is one that can't be seen.
+// unescaped returns a page's text as a reader sees it, on one line: non-breaking spaces become spaces, and control
+// characters and invisible entities are removed.
 func unescaped(text string) string {
 	plain := html.UnescapeString(text)
 	if plain == text {
@@ -95,12 +95,12 @@ func unescaped(text string) string {
 	}, plain)
 }
 
-// withoutFormat is unescaped text less the characters that its entities hide in it: what turns the direction of what
-// follows, or separates without a space.
+// withoutFormat is unescaped text without the invisible characters of its entities: those that change the direction of
+// the following text, or separate without a space.
 func withoutFormat(text string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "&") {
-		if i > 0 { // an entity begins it, if there is one
+		if i > 0 { // an entity may begin here
 			part = html.UnescapeString("&" + part)
 			if r, n := utf8.DecodeRuneInString(part); isFormat(r) {
 				part = part[n:]
@@ -111,10 +111,10 @@ func withoutFormat(text string) string {
 	return b.String()
 }
 
-// isFormat tells a character that is not drawn, but for those that join letters or keep them apart.
+// isFormat reports whether a character is invisible, except for those that join letters or keep them apart.
 func isFormat(r rune) bool { return unicode.Is(unicode.Cf, r) && r != joiner && r != nonJoiner }
 
-// tagEnd is behind the tag, comment or declaration that s begins with; one that does not close is a character.
+// tagEnd returns the end of the tag, comment or declaration at the start of s; one that does not close is a character.
 func tagEnd(s string) int {
 	if strings.HasPrefix(s, "<!--") {
 		if i := strings.Index(s, "-->"); i > 0 {
@@ -137,7 +137,7 @@ func tagName(tag string) string {
 	return strings.ToLower(name[:min(len(name), 12)])
 }
 
-// attribute is the value of a tag's quoted attribute, if it is an address worth showing.
+// attribute returns the value of a tag's quoted attribute, if it is an address worth showing.
 func attribute(tag, name string) string {
 	i := strings.Index(tag, name+"=")
 	if i < 0 || i+len(name)+2 >= len(tag) {

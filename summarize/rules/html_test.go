@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestScriptsEndWhereTheyEnd: a '<' of a script is no tag, whose end would be the script's end tag.
+// TestScriptsEndWhereTheyEnd: a '<' in a script opens no tag, which would swallow the script's end tag.
 func TestScriptsEndWhereTheyEnd(t *testing.T) {
 	for _, before := range []string{
 		"<script>for(i=0;i<n;i++){}</script>", "<script>if(a<2}</SCRIPT >", "<style>a<b{}</style>", "<script><!-- a </script>",
@@ -24,7 +24,7 @@ func TestScriptsEndWhereTheyEnd(t *testing.T) {
 	}
 }
 
-// TestEntities: a page's text is shown as its reader sees it, and a '<' in it is no tag.
+// TestEntities: a page's text is shown as its reader sees it, and a '<' in it is not a tag.
 func TestEntities(t *testing.T) {
 	text := "<p>Write &lt;script&gt; in&nbsp;render_page(), don&#39;t nest it.</p>\n<p>Twice: &amp;lt;b&amp;gt;&#27;[31m; caf&eacute; &amp; bar&#10;next</p>\n" +
 		`<p><a href="/docs?page=1&amp;copy=2&region=3">Docs</a></p><p>Behind all of it stands end_marker.</p>`
@@ -40,7 +40,7 @@ func TestEntities(t *testing.T) {
 	}
 }
 
-// TestEntitiesCountAsWhatTheyAre: a line that does not stand in the source as it is shown is not counted as one of it.
+// TestEntitiesCountAsWhatTheyAre: a line that is not shown as it is in the source does not count as a source line.
 func TestEntitiesCountAsWhatTheyAre(t *testing.T) {
 	var page strings.Builder
 	page.WriteString("<html><head><title>Notes</title></head><body>\n")
@@ -54,7 +54,7 @@ func TestEntitiesCountAsWhatTheyAre(t *testing.T) {
 	}
 }
 
-// TestEntitiesHideNothing: an entity is no character that can't be seen, but for what joins letters or keeps them apart.
+// TestEntitiesHideNothing: no entity becomes an invisible character, except for those that join letters or keep them apart.
 func TestEntitiesHideNothing(t *testing.T) {
 	for text, want := range map[string]string{
 		"a&#8238;b&#x200b;c": "abc", "pass&shy;word &lrm;&rlm;&#xFEFF;": "password ", "&#xe0041;x": "x", "&amp;#8238;": "&#8238;", "&#8238;&#8238;": "",

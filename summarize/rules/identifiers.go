@@ -1,10 +1,10 @@
 package rules
 
 // An identifier, a path or a number: letters, digits and underscores, joined by single . / : -
-// Both the whole and its parts are of use: a path's last name is what people write again.
+// Both the whole and its parts count: people repeat the last name of a path.
 
-// nextWord finds the first whole in s from byte i on, and whether it is joined of parts; start is end where
-// there is none.
+// nextWord finds the first whole in s from byte i on, and whether it has several parts; start is end if there is
+// none.
 func nextWord(s string, i int) (start, end int, joined bool) {
 	for i < len(s) && !wordByte[s[i]] {
 		i++
@@ -56,7 +56,7 @@ var wordByte = func() (t [256]bool) {
 	return t
 }()
 
-// specific tells an identifier from a word of prose: four characters or more, and a change of case, a
+// specific distinguishes an identifier from a word of prose: four characters or more, and a change of case, a
 // digit, an underscore or a joint inside, or all digits, or all capitals.
 func specific(w string) bool {
 	if len(w) < shortestWord || len(w) > maxWord {
@@ -66,7 +66,7 @@ func specific(w string) bool {
 	for i := 0; i < len(w); i++ {
 		kind := wordKinds[w[i]]
 		kinds |= kind
-		change |= before & (kind >> 1) // a capital behind a small letter
+		change |= before & (kind >> 1) // a capital after a lower-case letter
 		before = kind
 	}
 	return change&smallKind != 0 || kinds&(digitKind|otherKind) != 0 || kinds&(smallKind|capitalKind) == capitalKind
@@ -96,6 +96,6 @@ var wordKinds = func() (t [256]uint8) {
 	return t
 }()
 
-// What is weighed as one identifier, in bytes: a longer one (a hash, base64, a digit string) would eat the
+// Length limits of an identifier, in bytes: a longer one (a hash, base64, a digit string) would use up the
 // budget alone.
 const shortestWord, maxWord = 4, 160

@@ -2,7 +2,7 @@ package rules
 
 import "strings"
 
-// lineKind is what part a line plays in its text, told from how it begins; it holds across languages.
+// lineKind is the role of a line in its text, inferred from its beginning; it applies across languages.
 type lineKind uint8
 
 const (
@@ -14,7 +14,7 @@ const (
 	changedLine // of a diff
 )
 
-// declares tells the words that begin declarations in the languages that agents read most.
+// declares matches words that begin declarations in the languages that agents read most.
 func declares(word string) bool {
 	switch word {
 	case "func", "function", "def", "class", "type", "interface", "struct", "enum", "fn", "trait", "impl", "const", "var", "let",
@@ -25,7 +25,7 @@ func declares(word string) bool {
 	return false
 }
 
-// modifies tells those that stand before them.
+// modifies matches words that precede those.
 func modifies(word string) bool {
 	switch word {
 	case "export", "default", "async", "public", "private", "protected", "static", "final", "abstract", "pub", "pub(crate)", "unsafe",
@@ -57,7 +57,7 @@ func kindOf(text string, s shape) lineKind {
 	return declaration(text)
 }
 
-// hashLine tells headings, comments and the C preprocessor apart.
+// hashLine distinguishes headings, comments and the C preprocessor.
 func hashLine(text string) lineKind {
 	switch {
 	case strings.HasPrefix(text, "#include"):

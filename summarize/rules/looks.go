@@ -2,7 +2,7 @@ package rules
 
 import "strings"
 
-// What an identifier looks like.
+// Properties of an identifier's spelling.
 const (
 	isDigits uint32 = 1 << iota
 	isDate
@@ -15,7 +15,7 @@ const (
 	isExported
 )
 
-// lookOf says what an identifier looks like.
+// lookOf returns the properties of an identifier's spelling.
 func lookOf(w string) (look uint32) {
 	n := countLetters(w)
 	switch {
@@ -55,7 +55,7 @@ func lookOf(w string) (look uint32) {
 	return look
 }
 
-// looks puts it into features.
+// looks sets the features of a spelling.
 func looks(look uint32, x *vector) {
 	x[fDigits] = flag(look&isDigits != 0)
 	x[fDate] = flag(look&isDate != 0)
@@ -68,7 +68,7 @@ func looks(look uint32, x *vector) {
 	x[fExported] = flag(look&isExported != 0)
 }
 
-// isMeasure tells "3.98s", "418ms" and "10KB" from "0o644" and "v1.2".
+// isMeasure distinguishes "3.98s", "418ms" and "10KB" from "0o644" and "v1.2".
 func isMeasure(w string, n letters) bool {
 	few := n.upper+n.lower <= 2
 	return few && n.digits >= 4 || few && isDigit(w[0]) && n.dots+n.slashes+n.dashes <= 1 && strings.IndexByte("xob", w[1]) < 0

@@ -9,11 +9,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// clipMark stands where a line was cut short.
+// clipMark marks the end of a clipped line.
 const clipMark = "…"
 
-// omission says what is missing, and by the message id where the original stands:
-// `[… 212 lines, 9,410 chars omitted; message m17]`. precis.message.get and `processor message` answer for it.
+// omission says what is missing, and names the message of the original:
+// `[… 212 lines, 9,410 chars omitted; message m17]`. precis.message.get and `processor message` return it.
 func omission(lines, chars int, messageID string) string {
 	var b strings.Builder
 	b.WriteString("[… ")
@@ -31,7 +31,7 @@ func omission(lines, chars int, messageID string) string {
 	return b.String()
 }
 
-// named is a message's id as it can be asked for: quoted as in JSON where it would not stand in a line as it is.
+// named formats a message's id for requests: quoted as in JSON unless it can stand in a line unchanged.
 func named(id string) string {
 	if oneLine(id) == id {
 		return id
@@ -43,7 +43,7 @@ func named(id string) string {
 	return string(quoted)
 }
 
-// counted writes "1 line", "9,410 chars".
+// counted formats "1 line", "9,410 chars".
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -59,7 +59,7 @@ func thousands(n int) string {
 	return s
 }
 
-// clip shortens s to at most n code points, the last of which is then the clip mark.
+// clip shortens s to at most n code points, of which the last is then the clip mark.
 func clip(s string, n int) string {
 	if n <= 0 {
 		return ""
@@ -70,7 +70,7 @@ func clip(s string, n int) string {
 	return strings.TrimRight(prefix(s, n-1), " \t,;") + clipMark
 }
 
-// clipLeft keeps the end: a path's end says more than its beginning.
+// clipLeft keeps the end: the end of a path is more informative than its beginning.
 func clipLeft(s string, n int) string {
 	if runes(s) <= n {
 		return s
@@ -88,13 +88,13 @@ func clipLeft(s string, n int) string {
 	return clipMark
 }
 
-// prefix is the first n code points of s, less those of a character that they would break.
+// prefix returns the first n code points of s, without those of a character that continues after them.
 func prefix(s string, n int) string {
 	first := head(s, n)
 	return s[:between(s, len(first))]
 }
 
-// head is the first n code points of s.
+// head returns the first n code points of s.
 func head(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -108,11 +108,11 @@ func head(s string, n int) string {
 	return s
 }
 
-// mostMarks bounds a character in bytes: families are shorter, and a text of nothing but marks is cut somewhere.
+// mostMarks bounds a character in bytes: family emoji are shorter, and a text of combining marks alone must be cut somewhere.
 const mostMarks = 40
 
-// between is byte i of s, which begins a code point, or what is before it where a reader sees one character: a letter
-// with its marks, a picture with its colour or with what is joined to it.
+// between returns i, which begins a code point, or the start of the user-perceived character that contains it: a letter
+// with its marks, an emoji with its colour or joined ones.
 func between(s string, i int) int {
 	for at := i; i-at < mostMarks; {
 		if parted(s, at) {
@@ -124,7 +124,7 @@ func between(s string, i int) int {
 	return i
 }
 
-// behind is byte i of s, or what is behind it where a reader sees one character.
+// behind returns i, or the end of the user-perceived character that contains it.
 func behind(s string, i int) int {
 	for at := i; at-i < mostMarks; {
 		if parted(s, at) {
@@ -136,7 +136,7 @@ func behind(s string, i int) int {
 	return i
 }
 
-// parted says whether no character goes on at byte i of s.
+// parted reports whether no character continues across byte i of s.
 func parted(s string, i int) bool {
 	if i == 0 || i == len(s) {
 		return true
@@ -151,15 +151,15 @@ const (
 	nonJoiner = '\u200c'
 )
 
-// continues tells a code point that is drawn on the one before it (of UAX #29: marks, joiners, skin tones, tags), but for
-// the second letter of a country's flag.
+// continues reports whether a code point attaches to the previous one (per UAX #29: marks, joiners, skin tones, tags),
+// except for the second letter of a country's flag.
 func continues(r rune) bool {
 	return r == joiner || r == nonJoiner || unicode.Is(unicode.M, r) || 0x1f3fb <= r && r <= 0x1f3ff || 0xe0020 <= r && r <= 0xe007f
 }
 
 func runes(s string) int { return utf8.RuneCountInString(s) }
 
-// oneLine makes text fit to stand in a line of ours: control characters and runs of spaces become a space.
+// oneLine makes text fit on a line of a summary: control characters and runs of spaces become a space.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
 }

@@ -1,7 +1,7 @@
 package rules
 
-// memory is what the thread's earlier messages have of a document's words: when last (1 is the newest
-// message, 0 never), how often, and in which kind of message.
+// memory is the occurrence of a document's words in the thread's earlier messages: the last one (1 is the newest
+// message, 0 never), the count, and the kind of message.
 type memory struct {
 	subs  []trace
 	pairs []trace
@@ -12,22 +12,22 @@ type memory struct {
 type trace struct {
 	count int32
 	age   int32 // messages ago, from 1; 0 is never
-	talk  bool  // stood in a short message
+	talk  bool  // occurred in a short message
 }
 
-// said is what a short message has of a document's words, in order.
+// said are the document's words in a short message, in order.
 type said struct{ words, subs []int32 }
 
 const (
-	// talkChars is the length up to which a message counts as something said (a request, a thought, a call)
-	// rather than as material (a file, an output), in bytes; talkTexts how many of the newest are the focus.
+	// talkChars is the maximum length of a message that counts as talk (a request, a thought, a call)
+	// rather than material (a file, an output), in bytes; talkTexts is how many of the newest are the focus.
 	talkChars = 2000
 	talkTexts = 8
 	// recentTexts is how many of the newest messages of any length count as recent.
 	recentTexts = 6
 )
 
-// recall reads the earlier messages, newest first, for the words of the document, and marks those seen.
+// recall searches the earlier messages, newest first, for the words of the document, and marks those seen.
 func (v *vocabulary) recall(earlier []string, seen *Seen) *memory {
 	m := &memory{subs: v.traces.take(len(v.lexicon.subwords)), pairs: v.traces.take(len(v.lexicon.pairs))}
 	for i := range v.words {
@@ -44,7 +44,7 @@ func (v *vocabulary) recall(earlier []string, seen *Seen) *memory {
 	return m
 }
 
-// talkOf are the texts of the newest short messages, newest first.
+// talkOf returns the texts of the newest short messages, newest first.
 func talkOf(earlier []string) []string {
 	var talk []string
 	for i := len(earlier) - 1; i >= 0 && len(talk) < talkTexts; i-- {
@@ -55,7 +55,7 @@ func talkOf(earlier []string) []string {
 	return talk
 }
 
-// wordsOf are the identifiers in some texts.
+// wordsOf returns the identifiers in some texts.
 func wordsOf(texts []string) map[string]struct{} {
 	words := map[string]struct{}{}
 	for _, text := range texts {
@@ -68,14 +68,14 @@ func wordsOf(texts []string) map[string]struct{} {
 	return words
 }
 
-// reading is an earlier message as it is read.
+// reading is the state of reading an earlier message.
 type reading struct {
 	v     *vocabulary
 	m     *memory
 	age   int32
 	short bool
 	said  *said // what is kept of it; may be nil
-	last  int32 // the subword before
+	last  int32 // the previous subword
 }
 
 func (r *reading) read(text string) {
@@ -96,7 +96,7 @@ func (r *reading) read(text string) {
 	}
 }
 
-// readParts reads a whole that is no term.
+// readParts reads a whole that is not a term.
 func (r *reading) readParts(text string) {
 	eachPart(text, 0, len(text), func(start, end int) {
 		if end-start >= shortestSubword && !r.know(text[start:end]) {
@@ -105,7 +105,7 @@ func (r *reading) readParts(text string) {
 	})
 }
 
-// know marks what a term of the document has, if the text is one.
+// know marks the words of a term of the document, if the text is one.
 func (r *reading) know(text string) bool {
 	n := r.v.terms.find(text)
 	if n == none {
@@ -121,7 +121,7 @@ func (r *reading) know(text string) bool {
 	return true
 }
 
-// cut marks the subwords of a text that is no term.
+// cut marks the subwords of a text that is not a term.
 func (r *reading) cut(text string) {
 	for start, end := nextSubword(text, 0); start < end; start, end = nextSubword(text, end) {
 		r.sub(r.v.lexicon.find(text[start:end]))
@@ -141,7 +141,7 @@ func (r *reading) word(n int32) {
 	}
 }
 
-// sub marks a subword, and the pair that it makes with the one before it.
+// sub marks a subword, and its pair with the previous one.
 func (r *reading) sub(id int32) {
 	if id != none {
 		r.m.subs[id].mark(r.age, r.short)

@@ -2,8 +2,8 @@ package rules
 
 import "strings"
 
-// isNoise tells lines that show progress and say nothing afterwards: test runners' starts, download bars,
-// percentages. They are passed over, and counted as omitted.
+// isNoise matches progress lines, which are of no use afterwards: test runners' starts, download bars,
+// percentages. They are skipped, and counted as omitted.
 func isNoise(text string) bool {
 	if text == "" || len(text) > 300 {
 		return false
@@ -26,7 +26,7 @@ func isNoise(text string) bool {
 	return isBar(text) || strings.IndexByte(text, '%') >= 0 && (isPercentage(text) || isMeter(text))
 }
 
-// fetching is what package managers print for every package they get or build.
+// fetching is what package managers print for every package that they download or build.
 var fetching = []string{
 	"go: downloading ", "Downloading ", "Downloaded ", "Collecting ", "Requirement already satisfied", "Using cached ", "Compiling ",
 	"Fetching ", "Get:", "Unpacking ", "Selecting previously unselected", "Preparing to unpack ", "Processing triggers for ",
@@ -34,7 +34,7 @@ var fetching = []string{
 
 var beginsFetching = setOf("gDRCUFGSP")
 
-// isBar tells a line that is half drawing.
+// isBar matches a line that is half drawing.
 func isBar(text string) bool {
 	if strings.IndexByte(text, "━"[0]) < 0 { // all of them begin with this byte
 		return false
@@ -50,13 +50,13 @@ func isBar(text string) bool {
 	return drawn >= 3 && drawn*4 >= all
 }
 
-// isMeter tells tqdm's lines, " 80%|████ | 640/800 [00:20<00:05, 31.8it/s]", but for the last of each.
+// isMeter matches tqdm's lines, " 80%|████ | 640/800 [00:20<00:05, 31.8it/s]", except for the last of each.
 func isMeter(text string) bool {
 	at := strings.Index(text, "%|")
 	return at > 0 && isDigit(text[at-1]) && !strings.HasSuffix(text[:at], "100") && (strings.Contains(text, "it/s") || strings.Contains(text, "s/it") || strings.Contains(text, "B/s"))
 }
 
-// isPercentage tells "Counting objects:  12% (3/25)" and its like: a percentage, with little else than what is counted.
+// isPercentage matches "Counting objects:  12% (3/25)" and similar: a percentage, with little beside what is counted.
 func isPercentage(text string) bool {
 	at := strings.IndexByte(text, '%')
 	if at <= 0 || !isDigit(text[at-1]) || strings.HasPrefix(text[at:], "100%") || len(text) > 80 {

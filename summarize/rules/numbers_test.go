@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNumbersOfData: of data with more numbers than are weighed, the record that was asked for is shown, whatever its
-// number stands in, and names count to the end.
+// TestNumbersOfData: of data with more numbers than are weighed, the requested record is shown, wherever its
+// number occurs, and names count to the end.
 func TestNumbersOfData(t *testing.T) {
 	const rows = 3 * maxNumbers
 	var text strings.Builder

@@ -7,18 +7,18 @@ type choice struct {
 	line, start, end int
 }
 
-// offer is a fragment with the gain per character that it brings.
+// offer is a fragment with its gain per character.
 type offer struct {
 	choice
 	rate float64
 }
 
-// bid is a line (or, for further identifiers, an identifier by its number) with the gain per character that it would
-// bring when last looked at, as one number: the greater comes first. In front are the bits of the rate, which order as
-// positive rates do, without their last ones (a ten-billionth of it); behind them is the line, the earlier the greater.
+// bid is a line (or, for further identifiers, an identifier by number) with its gain per character when last computed,
+// packed into one number: the greater comes first. The high bits are those of the rate, which order as
+// positive floats do, without the last ones (a ten-billionth of it); the low bits are the line, greater for earlier ones.
 type bid uint64
 
-// mostBids bounds the lines that are offered: a bid's last bits hold its line. Only data in megabytes is cut into more.
+// mostBids bounds the lines that are offered: a bid's low bits hold its line. Only megabytes of data have more.
 const (
 	mostBids  = 1 << 20
 	bidNumber = mostBids - 1
@@ -30,20 +30,20 @@ func newBid(of int, rate float64) bid {
 
 func (b bid) of() int32 { return int32(^b & bidNumber) }
 
-// bids is a heap, the first one on top. It is container/heap's algorithm without its interfaces, which took a third
-// of the time of a large file, and with four below each, which lie next to each other in memory.
+// bids is a heap with the first bid on top. It is container/heap's algorithm without its interfaces, which took a third
+// of the time of a large file, and with four children per node, which are adjacent in memory.
 type bids []bid
 
 const fan = 4
 
-// init makes a heap of what is there.
+// init establishes the heap order.
 func (b bids) init() {
 	for i := (len(b) - 2) / fan; i >= 0; i-- {
 		b.down(i)
 	}
 }
 
-// down moves a bid below those that come before it.
+// down moves a bid below those that precede it.
 func (b bids) down(i int) {
 	if i >= len(b) {
 		return
@@ -55,7 +55,7 @@ func (b bids) down(i int) {
 			b.downLast(i, moved)
 			return
 		}
-		// Without jumps that depend on the bids, which nobody can foresee.
+		// No branches that depend on the bids: they would be unpredictable.
 		below := b[at : at+fan : at+fan]
 		left, right := 0, 2
 		if below[1] > below[0] {
@@ -77,7 +77,7 @@ func (b bids) down(i int) {
 	}
 }
 
-// downLast moves a bid below the last ones, which are fewer than four.
+// downLast moves a bid below the last children, which are fewer than four.
 func (b bids) downLast(i int, moved bid) {
 	at := i*fan + 1
 	for k := at + 1; k < len(b); k++ {
@@ -103,7 +103,7 @@ func (b *bids) push(x bid) {
 	h[i] = x
 }
 
-// pop drops the first.
+// pop removes the first bid.
 func (b *bids) pop() {
 	h := *b
 	last := len(h) - 1
@@ -112,7 +112,7 @@ func (b *bids) pop() {
 	b.down(0)
 }
 
-// lower sets the first one to what it would bring now.
+// lower updates the first bid to its current gain.
 func (b bids) lower(now bid) {
 	b[0] = now
 	b.down(0)

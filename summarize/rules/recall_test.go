@@ -18,18 +18,18 @@ import (
 	"precis/internal/race"
 )
 
-// This measures what recall.py measures, on the same transcripts: of the identifiers that a tool output
-// brought into its thread and that the assistant writes later, how many does the summary keep?
+// This computes the same measure as recall.py, on the same transcripts: of the identifiers that a tool output
+// introduced to its thread and that the assistant writes later, how many does the summary keep?
 
 const over = 1500 // characters; outputs up to this are not summarized
 
-// scored is one tool output with something used of it.
+// scored is one tool output of which something was used.
 type scored struct {
 	thread     *transcript
 	at         int
 	used       map[string]bool
 	text       string
-	kept, only int // identifiers kept by the summary; by its first line and its lines of the source
+	kept, only int // identifiers kept by the summary; by its first line and its source lines
 	lineChars  int
 }
 
@@ -50,7 +50,7 @@ func identifiersOf(text string) map[string]bool {
 	return found
 }
 
-// countable is recall.py's own rule, without our bound on the length.
+// countable is recall.py's own rule, without our length limit.
 func countable(w string) bool {
 	if len(w) <= maxWord {
 		return specific(w)
@@ -58,7 +58,7 @@ func countable(w string) bool {
 	return specific(w[:maxWord]) || specific(w[len(w)-maxWord:])
 }
 
-// cases finds the outputs that count, without summaries.
+// cases returns the outputs that count, without summaries.
 func cases(threads []transcript) []scored {
 	var list []scored
 	for t := range threads {
@@ -101,17 +101,17 @@ func casesOf(t *transcript) []scored {
 	return list
 }
 
-// window is how much of its thread a summary is given: the texts of the newest messages, and whether the
-// identifiers of all those before them.
+// window is how much of its thread a summary gets: the texts of the newest messages, and whether the
+// identifiers of all earlier ones.
 type window struct {
 	texts int // -1: all
 	seen  bool
 }
 
-// standard is the window that the figures are for.
+// standard is the window of the documented figures.
 var standard = window{texts: 20, seen: true}
 
-// inputOf is the event as the processor would hand it over.
+// inputOf returns the input that the processor would pass for an event.
 func inputOf(t *transcript, at int, w window) Input {
 	e := t.events[at]
 	from := 0
@@ -149,7 +149,7 @@ func (s *scored) score(text string) {
 	}
 }
 
-// sourceLines are the lines of the summary that stand in the source.
+// sourceLines returns the lines of the summary that occur in the source.
 func sourceLines(summary, source string) (found []string, chars int) {
 	flat := strings.Join(strings.Fields(source), " ")
 	for _, l := range strings.Split(summary, "\n") {
@@ -162,11 +162,11 @@ func sourceLines(summary, source string) (found []string, chars int) {
 	return found, chars
 }
 
-// tally adds cases up.
+// tally sums up cases.
 type tally struct {
 	cases, kept, only, used int
 	macro, macroOnly, share float64
-	under                   int // summaries of which less than half is lines of the source
+	under                   int // summaries of which less than half is source lines
 	chars                   int
 }
 
@@ -215,21 +215,21 @@ func measure(list []scored, win window) []scored {
 	return out
 }
 
-// heldOut splits threads in two halves by their id: one for tuning, one to be believed.
+// heldOut splits threads into two halves by id: one for tuning, one for validation.
 func heldOut(thread string) bool {
 	h := fnv.New32a()
 	h.Write([]byte(thread))
 	return h.Sum32()>>8&1 == 1
 }
 
-// The least that the figures may be, on the transcripts that docs/rules.md measures.
+// The minimum figures, on the transcripts that docs/rules.md measures.
 const (
 	leastMacro, leastMicro, leastMacroLines = 0.82, 0.675, 0.60
 )
 
-// TestRecall measures, and holds the figures that docs/rules.md states. PRECIS_RULES_WINDOW sets another window
-// (a number of texts, without the identifiers before them), PRECIS_RULES_DUMP a file to write the
-// summaries of all outputs to, for recall.py itself.
+// TestRecall measures, and checks the figures that docs/rules.md states. PRECIS_RULES_WINDOW sets another window
+// (a number of texts, without the identifiers before them), PRECIS_RULES_DUMP a file to which the
+// summaries of all outputs are written, for recall.py itself.
 func TestRecall(t *testing.T) {
 	race.Slow(t)
 	threads := transcripts(t)
@@ -266,7 +266,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// groups are the names under which a case is counted.
+// groups returns the names under which a case is counted.
 func (s scored) groups() []string {
 	half := "half tuned on"
 	if heldOut(s.thread.id) {
@@ -275,7 +275,7 @@ func (s scored) groups() []string {
 	return []string{"all", half, "file " + s.thread.file, "tool " + s.event().ToolName}
 }
 
-// dump writes summary.created data, one a line, as far as recall.py reads it.
+// dump writes summary.created data, one per line, as far as recall.py reads it.
 func dump(tb testing.TB, threads []transcript, file string, win window) {
 	f, err := os.Create(file)
 	if err != nil {

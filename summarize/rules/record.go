@@ -2,25 +2,25 @@ package rules
 
 import "strings"
 
-// A structured log has an object a line, whose first members (a time, a logger, a caller, a trace) are long and alike.
-// It is read for its message, and for the error behind that: the line is cut before them, and an error's are shown.
+// A structured log has one object per line, whose first members (a time, a logger, a caller, a trace) are long and alike.
+// The message and the error are what matters: the line is cut before them, and an error's are shown.
 
-// What a line, or a part of one, is of such a record.
+// The part of such a record that a line, or a fragment of one, is.
 const (
 	noRecord     uint8 = iota
-	recordLead         // what stands before its message
+	recordLead         // the part before its message
 	recordText         // its message
-	recordFailed       // the message or the error of one that tells of an error
+	recordFailed       // the message or the error of a record that reports an error
 )
 
 const (
-	shortRecord   = 120     // bytes up to which one is not cut
-	longestRecord = 8 << 10 // bytes that are looked at
+	shortRecord   = 120     // bytes up to which a record is not cut
+	longestRecord = 8 << 10 // bytes that are examined
 )
 
-// logRecord is where in a line a log's record has what it says, in bytes.
+// logRecord is the position of a log record's content in its line, in bytes.
 type logRecord struct {
-	message, err int // where the members begin; 0 where there is none
+	message, err int // where the members begin; 0: none
 	failed       bool
 }
 
@@ -52,7 +52,7 @@ func (d *document) splitLog(l line, r logRecord) {
 	d.splitRecords(l)
 }
 
-// cutRecords adds what stands before byte at, cut further where it is long, and gives the rest.
+// cutRecords adds the text before byte at, cut further if it is long, and returns the rest.
 func (d *document) cutRecords(l line, at int) line {
 	part := l
 	part.text, part.frag = strings.TrimSpace(l.text[:at]), true
@@ -62,7 +62,7 @@ func (d *document) cutRecords(l line, at int) line {
 }
 
 // recordOf reads the members of the object that begins in a line's first bytes, or the pairs of a line in logfmt; ok is
-// false where it is no log's. An object behind an error's first words is one too: `fatal: [db1]: FAILED! => {"msg":…`.
+// false if it is not a log record. An object after an error's first words counts: `fatal: [db1]: FAILED! => {"msg":…`.
 func recordOf(text string) (r logRecord, ok bool) {
 	const lead = 60
 	head := text[:min(len(text), lead)]
@@ -94,7 +94,7 @@ func recordOf(text string) (r logRecord, ok bool) {
 	return r, leveled && r.message+r.err > 0
 }
 
-// isErrorLevel tells the value of a level, as loggers write it.
+// isErrorLevel matches the value of a level, as loggers write it.
 func isErrorLevel(value string) bool {
 	switch strings.ToLower(strings.Trim(value, `"`)) {
 	case "error", "err", "fatal", "panic", "critical", "crit", "dpanic", "alert", "emergency", "emerg", "severe",
@@ -104,7 +104,7 @@ func isErrorLevel(value string) bool {
 	return false
 }
 
-// members calls back for each member of an object, from behind its bracket on, as far as it is one: where it begins, its
+// members calls found for each valid member of an object, from after its bracket on, with its position, its
 // key and its value.
 func members(s string, i int, found func(at int, key, value string)) {
 	for i < len(s) {
@@ -125,7 +125,7 @@ func members(s string, i int, found func(at int, key, value string)) {
 	}
 }
 
-// pairs does the same for a line of key=value.
+// pairs is members for a line of key=value.
 func pairs(s string, i int, found func(at int, key, value string)) {
 	for i = skip(s, i, " "); i < len(s); i = skip(s, i, " ") {
 		at := i
@@ -153,7 +153,7 @@ func skip(s string, i int, blanks string) int {
 	return i
 }
 
-// stringEnd is behind the string that begins at i; -1 where none does.
+// stringEnd returns the end of the string that begins at i; -1 if none does.
 func stringEnd(s string, i int) int {
 	if i >= len(s) || s[i] != '"' {
 		return -1
@@ -169,7 +169,7 @@ func stringEnd(s string, i int) int {
 	return -1
 }
 
-// valueEndAt is behind the value that begins at i, the end of s where it does not end.
+// valueEndAt returns the end of the value that begins at i, or the end of s if it does not end.
 func valueEndAt(s string, i int) int {
 	for depth := 0; i < len(s); {
 		switch s[i] {

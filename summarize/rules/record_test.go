@@ -39,7 +39,7 @@ func TestLogRecords(t *testing.T) {
 	}
 }
 
-// TestRecordsShowWhatTheySay: of an error's record in a long log stand its message and its error, wherever they are in it.
+// TestRecordsShowWhatTheySay: an error record in a long log is shown with its message and its error, wherever they are in it.
 func TestRecordsShowWhatTheySay(t *testing.T) {
 	line := func(n int, level, more string) string {
 		return fmt.Sprintf(`{"level":"%s","ts":"2026-03-02T10:1%d:22.731Z","logger":"worker.consumer","caller":"consumer/loop.go:131","request_id":"req-%08x","region":"eu-west-1","pod":"orders-worker-5f6d9c8b7-c5r7x",%s}`+"\n", level, n%6, n*7919, more)
@@ -71,7 +71,7 @@ func TestRecordsShowWhatTheySay(t *testing.T) {
 	}
 }
 
-// TestPairsCopyNothing: a value is a part of the line, whatever stands behind it.
+// TestPairsCopyNothing: a value is a slice of the line, whatever follows it.
 func TestPairsCopyNothing(t *testing.T) {
 	line, found := "level=error msg=\"a b\" x= y=1"+strings.Repeat(" =", 500), 0
 	allocs := testing.AllocsPerRun(1, func() {

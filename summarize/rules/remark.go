@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// What a line is worth beside its identifiers, on the scale of theirs: a good one has some 0.3. Words of
+// The worth of a line apart from its identifiers, on their scale: a good one has some 0.3. Words of
 // prose are not weighed, but some lines are read for them.
 const (
-	stateWorth  = 0.2 // how something stands: "Reason: OOMKilled"
-	tallyWorth  = 0.4 // what was done, in numbers
-	failedWorth = 0.6 // that a log's record tells of an error
+	stateWorth  = 0.2 // the state of something: "Reason: OOMKilled"
+	tallyWorth  = 0.4 // the results in numbers
+	failedWorth = 0.6 // an error in a log record
 	recordWorth = 0.1 // the beginning of a record: its id, its name
-	lastWorth   = 0.1 // how a command ended
+	lastWorth   = 0.1 // the end of a command
 )
 
-// mostAlikeStates is how often one and the same state is worth showing.
+// mostAlikeStates is how often the same state is worth showing.
 const mostAlikeStates = 3
 
 var (
@@ -24,8 +24,8 @@ var (
 	commitLine = regexp.MustCompile(`^commit [0-9a-f]{7,40}\b`)
 )
 
-// mayState is a cheap test before stateLine: by the letters behind what such a line may begin with. Those
-// beyond ASCII can be the same in another case.
+// mayState is a cheap pretest for stateLine: by the letters with which such a line may begin, after a prefix. Those
+// beyond ASCII can be case variants.
 func mayState(text string) bool {
 	i := len(text) - len(strings.TrimLeft(text, "-*\"\\{ "))
 	start := i
@@ -42,7 +42,7 @@ func mayState(text string) bool {
 	return false
 }
 
-// remarks are the worths of all lines.
+// remarks returns the worth of each line.
 func (d *document) remarks() []float64 {
 	worth := make([]float64, len(d.lines))
 	if len(d.lines) > 1 && !d.lines[0].frag && isHead(d.lines[0].text, d.lines[1].text) {
@@ -81,14 +81,14 @@ func (d *document) remarks() []float64 {
 	return worth
 }
 
-// isHead tells the names of a table's columns from the first two lines of comma-separated values: as many of them, in words.
+// isHead recognizes the column names of a table by the first two lines of comma-separated values: the same number, in words.
 func isHead(first, second string) bool {
 	const least = 3
 	commas := strings.Count(first, ",")
 	return commas >= least && strings.Count(second, ",") == commas && !strings.ContainsAny(first, "0123456789(){}[];=") && len(first) <= longest
 }
 
-// remarkTally is for the line that sums up what was done, the last one where each part has its own.
+// remarkTally weighs the line that sums up the results, the last one if each part has its own.
 func (d *document) remarkTally(worth []float64) {
 	const few = 2
 	var found []int
@@ -105,7 +105,7 @@ func (d *document) remarkTally(worth []float64) {
 	}
 }
 
-// remarkLast is for the last line that says something.
+// remarkLast weighs the last line that has content.
 func (d *document) remarkLast(worth []float64) {
 	for i := len(d.lines) - 1; i >= 0; i-- {
 		if text := d.lines[i].text; len(text) >= countedLine && len(text) <= longest && !isRule(text) && text[0] != '[' {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestHeadOfTable: the names of columns are shown with the rows, and a row with a price and a time is no match of a search.
+// TestHeadOfTable: column names are shown with the rows, and a row with a price and a time is not a search match.
 func TestHeadOfTable(t *testing.T) {
 	var rows strings.Builder
 	rows.WriteString("order_id,customer,region,amount_eur,created_at,status\n")
@@ -21,7 +21,7 @@ func TestHeadOfTable(t *testing.T) {
 	}
 }
 
-// TestStateOnce: one and the same state in every record leaves room for the records.
+// TestStateOnce: the same state in every record leaves room for the records.
 func TestStateOnce(t *testing.T) {
 	var text strings.Builder
 	for n := range 40 {
@@ -33,7 +33,7 @@ func TestStateOnce(t *testing.T) {
 	}
 }
 
-// TestTestsOfACommand: counts of tests are words, no pairs of a name and a number.
+// TestTestsOfACommand: counts of tests are words, not pairs of a name and a number.
 func TestTestsOfACommand(t *testing.T) {
 	for line, want := range map[string]string{
 		"=== 2 failed, 12 passed in 3.1s ===": "2 failed, 12 passed", "test result: ok. 8 passed; 1 failed; 0 ignored": "8 passed; 1 failed; 0 ignored", "12 passing": "12 passing",

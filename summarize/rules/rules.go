@@ -7,23 +7,23 @@ import (
 // Version names the rules; it changes when the bytes of an output can change.
 const Version = "rules-8"
 
-// Input is one tool output and what is known of its call.
+// Input is one tool output and the known facts of its call.
 type Input struct {
 	MessageID string // for omission marks; may be empty
-	ToolName  string // as the event gives it
-	Arguments []byte // a JSON object, or a JSON string that holds one; may be empty
-	Content   string // any bytes; what is no UTF-8 is replaced
+	ToolName  string // as in the event
+	Arguments []byte // a JSON object, or a JSON string that contains one; may be empty
+	Content   string // any bytes; invalid UTF-8 is replaced
 	IsError   *bool
 	ExitCode  *int
-	// Relevant is the range of lines that the agent was after; they are worth more.
+	// Relevant is the range of lines that the agent requested; they are worth more.
 	Relevant *events.LineRange
 	// MaxChars is the hard limit of the text, in Unicode code points.
 	MaxChars        int
-	PreserveErrors  bool // error text first, clipped visibly where it does not fit
+	PreserveErrors  bool // error text first, visibly clipped if it does not fit
 	IncludeMetadata bool // fill Output.Tool.Metadata
 	// Earlier holds the texts of the messages before this one, newest last, each with the arguments of its
-	// calls: what stands there the thread has seen already, and what its newest short ones speak of is what
-	// the agent is after. Twenty will do where Seen is given, else two hundred (docs/rules.md has the figures).
+	// calls: the thread has already seen their identifiers, and the newest short ones show what the agent
+	// is looking for. Twenty suffice if Seen is set, else two hundred (docs/rules.md has the figures).
 	Earlier []string
 	// Seen holds the identifiers of all earlier messages; may be nil.
 	Seen *Seen
@@ -54,7 +54,7 @@ func ToolOutput(in Input) Output {
 	return Output{Text: compose(in, category, &doc, f), Tool: tool}
 }
 
-// compose takes the fullest form that fits: facts and all lines; the source as it stands; facts and a choice.
+// compose chooses the fullest form that fits: facts and all lines; the unchanged source; facts and a choice of lines.
 func compose(in Input, category Category, doc *document, f *facts) string {
 	limit := min(in.MaxChars, doc.chars)
 	if limit <= 0 {
@@ -73,7 +73,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	return abridge(in, doc, f, header, limit)
 }
 
-// complete is the facts with all lines, where they fit; noise that was dropped is marked.
+// complete returns the facts with all lines, if they fit; it marks noise that was dropped.
 func (d *document) complete(in Input, header string, limit int) (text string, ok bool) {
 	mark := ""
 	if d.dropped > 0 {
@@ -88,8 +88,8 @@ func (d *document) complete(in Input, header string, limit int) (text string, ok
 	return text, ok && runes(text) <= limit
 }
 
-// headerRoom is how long the line of facts may be, in code points. What names a file or a pattern can be
-// short: the call stands before it, and every ten characters cost 0.3 % of the recall.
+// headerRoom is the maximum length of the line of facts, in code points. The name of a file or a pattern can be
+// short: the call precedes it, and every ten characters cost 0.3 % of the recall.
 func headerRoom(c Category, limit int) int {
 	share, least := 10, 72
 	switch c {
@@ -99,5 +99,5 @@ func headerRoom(c Category, limit int) int {
 	return max(1, min(max(limit*share/100, least), limit/4))
 }
 
-// smallest is the limit under which nothing but the facts is worth showing.
+// smallest is the limit below which only the facts are worth showing.
 const smallest = 80

@@ -11,7 +11,7 @@ import (
 )
 
 // TestInvariants: for any bytes and any limit, the text is valid, short enough, no longer than its
-// source, and the same again.
+// source, and deterministic.
 func TestInvariants(t *testing.T) {
 	names := rapid.SampledFrom([]string{"read_file", "bash", "Grep", "Glob", "gh", "WebFetch", "edit", "my_tool", ""})
 	content := rapid.OneOf(
@@ -52,7 +52,7 @@ func checkOutput(t failer, in Input) {
 	}
 }
 
-// TestSmallLimits: every limit works, also those that nothing fits into.
+// TestSmallLimits: every limit works, even one into which nothing fits.
 func TestSmallLimits(t *testing.T) {
 	texts := worst()
 	texts["code"] = source(5000)
@@ -67,7 +67,7 @@ func TestSmallLimits(t *testing.T) {
 	}
 }
 
-// TestSourceThatFits: nothing is taken from what is no larger than the limit.
+// TestSourceThatFits: a source within the limit is not shortened.
 func TestSourceThatFits(t *testing.T) {
 	for _, text := range []string{"x", "one line", "a\nb\nc", "漢字"} {
 		if got := ToolOutput(Input{ToolName: "bash", Content: text, MaxChars: 100}).Text; got != text {
@@ -76,7 +76,7 @@ func TestSourceThatFits(t *testing.T) {
 	}
 }
 
-// TestErrorsComeFirst: of a failed command the error text is there, verbatim, however much else there is.
+// TestErrorsComeFirst: the error text of a failed command is included verbatim, however much other output there is.
 func TestErrorsComeFirst(t *testing.T) {
 	const cause = "store_test.go:45: connect to postgres_ci: connection refused"
 	text := source(20000) + "\n" + cause + "\n--- FAIL: TestStore (0.01s)\n" + source(20000)
@@ -91,7 +91,7 @@ func TestErrorsComeFirst(t *testing.T) {
 	}
 }
 
-// TestNewBeforeSeen: what the thread has seen gives way to what is new.
+// TestNewBeforeSeen: new identifiers take precedence over those that the thread has seen.
 func TestNewBeforeSeen(t *testing.T) {
 	lines := []string{"first := loadAlphaConfig(alphaPath)", "second := loadBetaConfig(betaPath)", "third := loadGammaConfig(gammaPath)"}
 	text := strings.Repeat(strings.Repeat("filler words without names ", 3)+"\n", 40) + strings.Join(lines, "\n")
@@ -115,7 +115,7 @@ func TestRelevantRange(t *testing.T) {
 	for _, l := range strings.Split(ToolOutput(in).Text, "\n") {
 		if n, _, ok := cutNumber(l); ok {
 			last = n
-		} else if strings.HasPrefix(l, " ") { // the line under it
+		} else if strings.HasPrefix(l, " ") { // the following line
 			last++
 		}
 		if last >= 301 && last <= 320 {

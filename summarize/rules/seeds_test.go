@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The seeds' own cases: what the documents that the product was asked for in say a summary is.
+// The seeds' own cases: what the product's original requirements say about a summary.
 
 func summarize(tool, args, content string) Output {
 	return ToolOutput(Input{ToolName: tool, Arguments: []byte(args), Content: content, MaxChars: 800, PreserveErrors: true, IncludeMetadata: true})
@@ -70,7 +70,7 @@ func TestSeedMetadataIsOptional(t *testing.T) {
 	}
 }
 
-// TestStatus: what the event says counts before what the text says.
+// TestStatus: the event takes precedence over the text.
 func TestStatus(t *testing.T) {
 	yes, no, zero, two := true, false, 0, 2
 	for _, c := range []struct {

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Seen remembers which identifiers a thread has had, so that a summary can tell new ones without the
-// thread's whole text: a caller adds every message's text once, and hands over only the newest texts in
-// Input.Earlier. It holds 32-bit fingerprints (one in some hundred thousand is mistaken for another), in
-// two generations of at most seenGeneration each; the older one is forgotten when the younger is full.
-// The zero value is empty and ready. It is a pure fold over the texts added, in their order.
+// Seen remembers which identifiers a thread has had, so that a summary can recognize new ones without the
+// thread's whole text: a caller adds every message's text once, and passes only the newest texts in
+// Input.Earlier. It holds 32-bit fingerprints (one in some hundred thousand collides), in
+// two generations of at most seenGeneration each; the older one is dropped when the younger is full.
+// The zero value is empty and ready. It is a pure fold over the added texts, in order.
 type Seen struct {
 	young, old map[uint32]struct{}
 }
 
-// seenGeneration bounds one generation: 32,768 identifiers are those of a thread of some megabytes.
+// seenGeneration bounds one generation: 32,768 identifiers cover a thread of some megabytes.
 const seenGeneration = 1 << 15
 
-// Add takes in a message's text: its content and the arguments of its calls.
+// Add adds a message's text: its content and the arguments of its calls.
 func (s *Seen) Add(text string) {
 	eachWord(text, func(start, end int) {
 		if w := text[start:end]; specific(w) {
@@ -40,7 +40,7 @@ func (s *Seen) add(mark uint32) {
 	s.young[mark] = struct{}{}
 }
 
-// Has tells whether an identifier was added and is not forgotten.
+// Has reports whether an identifier was added and not dropped since.
 func (s *Seen) Has(word string) bool {
 	if s == nil {
 		return false

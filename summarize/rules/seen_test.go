@@ -27,7 +27,7 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestSeenIsBounded: the older generation goes when the younger is full, and what is new always stays.
+// TestSeenIsBounded: the older generation goes when the younger is full, and new identifiers always stay.
 func TestSeenIsBounded(t *testing.T) {
 	var s Seen
 	for i := range 3 * seenGeneration {

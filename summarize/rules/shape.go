@@ -4,24 +4,24 @@ import (
 	"strings"
 )
 
-// shape is what a text looks like, whatever tool it came from.
+// shape is the form of a text, whatever tool it came from.
 type shape int
 
 const (
 	shapePlain    shape = iota
 	shapeNumbered       // "12→text", "12: text": a numbered view of a file
-	shapeMatches        // "path:12:text" and "path-12-text": what grep prints
-	shapeOneFile        // "12:text" and "12-text": what grep prints of one file
-	shapePaths          // a path a line
-	shapeJSON           // one JSON value, or one a line
+	shapeMatches        // "path:12:text" and "path-12-text": grep's output
+	shapeOneFile        // "12:text" and "12-text": grep's output for one file
+	shapePaths          // one path per line
+	shapeJSON           // one JSON value, or one per line
 	shapeHTML
 	shapeDiff
 )
 
-// sampled is how many lines are looked at to tell the shape: enough to pass a preamble, and cheap.
+// sampled is how many lines determine the shape: enough to pass a preamble, and cheap.
 const sampled = 80
 
-// shapeOf tells the shape of a text by the majority of its first lines.
+// shapeOf determines the shape of a text by the majority of its first lines.
 func shapeOf(content string) shape {
 	head := strings.TrimSpace(content[:min(len(content), 4096)])
 	switch {
@@ -69,13 +69,13 @@ func shapeByLines(content string) shape {
 	return shapePlain
 }
 
-// isTableRule tells the line under a table's head: "-----+-----", "|---|---|".
+// isTableRule matches the line below a table's head: "-----+-----", "|---|---|".
 func isTableRule(line string) bool {
 	line = strings.TrimSpace(line)
 	return len(line) >= 3 && strings.Trim(line, "-+|:= ") == "" && strings.Contains(line, "--") && strings.ContainsAny(line, "+|")
 }
 
-// looksJSON wants more than a bracket: "[INFO] …" and "{{template}}" are no JSON.
+// looksJSON requires more than a bracket: "[INFO] …" and "{{template}}" are not JSON.
 func looksJSON(head string) bool {
 	if head[0] != '{' && head[0] != '[' {
 		return false
@@ -91,7 +91,7 @@ func looksJSON(head string) bool {
 		return head[0] == '[' || strings.Contains(inner, "\":") || strings.Contains(inner, "\" :")
 	}
 	number := strings.TrimLeft(inner, "0123456789.-eE \t\r\n")
-	return head[0] == '[' && len(number) < len(inner) && strings.HasPrefix(number, ",") // "[12] link" is none
+	return head[0] == '[' && len(number) < len(inner) && strings.HasPrefix(number, ",") // "[12] link" is not JSON
 }
 
 func looksHTML(head string) bool {
@@ -123,7 +123,7 @@ func cutNumber(line string) (number int, text string, ok bool) {
 }
 
 // cutMatch splits a grep line, "path:12:text" or "path-12-text" (context). A path has a dot or a slash
-// and no spaces, so that "Note: 12: x" and times are none.
+// and no spaces, so that "Note: 12: x" and times don't match.
 func cutMatch(line string) (path string, number int, text string, ok bool) {
 	if len(line) == 0 || line[0] == ' ' || line[0] == '\t' {
 		return "", 0, "", false
@@ -131,7 +131,7 @@ func cutMatch(line string) (path string, number int, text string, ok bool) {
 	limit := min(len(line), 400)
 	for i := 1; i < limit; i++ {
 		c := line[i]
-		if c == ' ' || c == '\t' || c == '"' || c == '(' || c == ',' { // a record's columns are no path
+		if c == ' ' || c == '\t' || c == '"' || c == '(' || c == ',' { // columns of a record are not a path
 			return "", 0, "", false
 		}
 		if c != ':' && c != '-' {
@@ -144,8 +144,8 @@ func cutMatch(line string) (path string, number int, text string, ok bool) {
 	return "", 0, "", false
 }
 
-// namesFile tells a path before a line number. Dashes stand in paths too ("issue-108-fix/a.go"), so before
-// one the path must end like a file's.
+// namesFile recognizes a path before a line number. Paths may contain dashes ("issue-108-fix/a.go"), so before
+// a dash the path must end like a file's.
 func namesFile(path string, sep byte) bool {
 	if sep == ':' {
 		return strings.ContainsAny(path, "./")
@@ -155,7 +155,7 @@ func namesFile(path string, sep byte) bool {
 	return dot >= 0 && len(base)-dot <= 8
 }
 
-// digitsThen reads digits from i on, up to the separator that the line's first one was.
+// digitsThen reads digits from i on, up to the line's first separator.
 func digitsThen(line string, i int, sep byte) (n, end int, ok bool) {
 	start := i
 	for i < len(line) && line[i] >= '0' && line[i] <= '9' && i-start < 8 {
@@ -168,7 +168,7 @@ func digitsThen(line string, i int, sep byte) (n, end int, ok bool) {
 	return n, i + 1, true
 }
 
-// isPath tells a line that is nothing but a path.
+// isPath matches a line that is only a path.
 func isPath(line string) bool {
 	if line == "" || len(line) > 400 || strings.ContainsAny(line, " \t\"'()<>{}=;,|*`") {
 		return false
@@ -193,7 +193,7 @@ func cutContext(line string) (number int, text string, ok bool) {
 	return 0, "", false
 }
 
-// looksNumbered tells a search in one file from its first lines.
+// looksNumbered recognizes a search in one file by its first lines.
 func looksNumbered(content string) bool {
 	lines, numbered := 0, 0
 	for n := 0; n < sampled && content != ""; n++ {

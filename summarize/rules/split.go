@@ -2,11 +2,11 @@ package rules
 
 import "strings"
 
-// longest is the length in bytes over which a line is cut into fragments that are chosen one by one.
+// longest is the length in bytes above which a line is split into fragments that are chosen separately.
 const longest = 220
 
-// split cuts a long line where its kind of text has borders: data before each record, prose behind its
-// sentences, anything behind a bracket, a comma or a space.
+// split splits a long line at the boundaries of its kind of text: data before each record, prose after
+// sentences, anything after a bracket, a comma or a space.
 func (d *document) split(l line) {
 	if d.shape == shapeJSON || d.noisy {
 		if r, ok := recordOf(l.text); ok {
@@ -28,7 +28,7 @@ func (d *document) split(l line) {
 	d.append(l)
 }
 
-// append adds a line, or a part of one, which is of a kind of its own.
+// append adds a line, or a part of one, and determines its kind.
 func (d *document) append(l line) {
 	if l.frag {
 		l.kind = kindOf(l.text, d.shape)
@@ -36,7 +36,7 @@ func (d *document) append(l line) {
 	d.lines = append(d.lines, l)
 }
 
-// cut adds what stands before byte at, and gives the rest.
+// cut adds the text before byte at, and returns the rest.
 func (d *document) cut(l line, at int) line {
 	part := l
 	part.text, part.frag = strings.TrimSpace(l.text[:at]), true
@@ -58,7 +58,7 @@ func (d *document) border(s string) int {
 	return border(s, longest/2, longest)
 }
 
-// sentence is the place behind the first sentence of s that is not too short, else a border before hi.
+// sentence returns the end of the first sentence of s that is not too short, else a border before hi.
 func sentence(s string, hi int) int {
 	const least = 40
 	for i := least; i < hi; i++ {
@@ -69,7 +69,7 @@ func sentence(s string, hi int) int {
 	return border(s, hi/2, hi)
 }
 
-// border is a place to cut s between lo and hi: behind a bracket or a clause, else a comma, else a space,
+// border returns a place to cut s between lo and hi: after a bracket or a clause, else a comma, else a space,
 // else at hi; never inside a rune.
 func border(s string, lo, hi int) int {
 	for _, marks := range []string{"}]", ".;", ",", " "} {
@@ -89,7 +89,7 @@ func border(s string, lo, hi int) int {
 	return max(lo, between(s, hi))
 }
 
-// splitRecords cuts a line of JSON before every object or array that follows another one, at the line
+// splitRecords splits a line of JSON before every object or array that follows another one, at the line
 // breaks inside its strings, and what is still too long between members.
 func (d *document) splitRecords(l line) {
 	if len(l.text) <= longest {
@@ -113,7 +113,7 @@ func (d *document) splitRecords(l line) {
 	}
 }
 
-// escapedBreak is where the first escaped line break is, if soon; 0 where none is.
+// escapedBreak returns the position of the first escaped line break, if it is near; 0 if there is none.
 func escapedBreak(s string) int {
 	s = s[:min(len(s), 2*longest)]
 	for i := 1; i+1 < len(s); i++ {
@@ -127,7 +127,7 @@ func escapedBreak(s string) int {
 	return 0
 }
 
-// trimBreaks drops the escaped line breaks and the indentation that s begins with.
+// trimBreaks removes the escaped line breaks and the indentation at the start of s.
 func trimBreaks(s string) string {
 	for {
 		s = strings.TrimLeft(s, " ")
@@ -138,7 +138,7 @@ func trimBreaks(s string) string {
 	}
 }
 
-// nextRecord is where the next bracket opens behind a comma, outside of strings; 0 where none does.
+// nextRecord returns the position of the next bracket that opens after a comma, outside of strings; 0 if there is none.
 func nextRecord(s string) int {
 	quoted, comma := false, false
 	for i := 0; i < len(s); i++ {
@@ -161,13 +161,13 @@ func nextRecord(s string) int {
 			comma = false
 		}
 		if i > 2*longest {
-			return i // further on, only that it is too long matters
+			return i // further on, only the length matters
 		}
 	}
 	return 0
 }
 
-// member is a place behind a comma that another member follows, before longest; else a border.
+// member returns a place after a comma before another member, before longest; else a border.
 func member(s string) int {
 	for i := longest - 1; i > longest/4; i-- {
 		if s[i-1] == ',' && (s[i] == ' ' && i+1 < len(s) && s[i+1] == '"' || s[i] == '"') {

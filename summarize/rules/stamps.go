@@ -2,15 +2,15 @@ package rules
 
 import "strings"
 
-// A log's lines all begin alike: with a job's name, a time, a level. What is the same in all of them, and
-// the times, say little and cost much; what follows is kept.
+// All lines of a log begin alike: with a job's name, a time, a level. Their common prefix and
+// the times say little and cost much; what follows is kept.
 
-// stampedLines is how many lines are looked at for what they share.
+// stampedLines is how many lines are searched for a common prefix.
 const stampedLines = 40
 
-// logPrefix is what the first lines of a log begin with, up to the last border of its columns; empty where
-// they share too little, or too few lines are there. Words alone are no columns: lines that are all alike
-// say with them what they say.
+// logPrefix returns the common prefix of a log's first lines, up to the last border of its columns; empty if
+// they share too little, or are too few. Words alone are not columns: in lines that are all alike they are
+// the content.
 func logPrefix(content string) string {
 	shared, lines := "", 0
 	for lines < stampedLines && content != "" {
@@ -32,7 +32,7 @@ func logPrefix(content string) string {
 	return shared
 }
 
-// columnsEnd is behind the last tab, or the last bar or bracket with a space behind it.
+// columnsEnd returns the end of the last tab, or of the last bar or bracket with a space after it.
 func columnsEnd(s string) int {
 	for i := len(s) - 1; i >= 0; i-- {
 		if s[i] == '\t' || s[i] == ' ' && i > 0 && strings.IndexByte("|]", s[i-1]) >= 0 {
@@ -52,7 +52,7 @@ func commonLen(a, b string) int {
 	return n
 }
 
-// cutStamp drops an ISO 8601 date and time, in brackets or not, or syslog's, from the beginning of a line.
+// cutStamp removes an ISO 8601 date and time, with or without brackets, or syslog's, from the beginning of a line.
 func cutStamp(line string) string {
 	if rest, ok := cutSyslog(line); ok {
 		return rest
@@ -82,7 +82,7 @@ func cutStamp(line string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(s, "]"), " - ")
 }
 
-// cutSyslog drops "Mar  2 10:16:01 ".
+// cutSyslog removes "Mar  2 10:16:01 ".
 func cutSyslog(line string) (rest string, ok bool) {
 	const shape = "Mar  2 10:16:01 "
 	if len(line) <= len(shape) || !isUpper(line[0]) || !isLower(line[1]) || !isLower(line[2]) || !isDigit(line[5]) {

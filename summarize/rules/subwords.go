@@ -1,8 +1,8 @@
 package rules
 
-// nextSubword finds the first subword in text from byte i on; start is end where there is none. Text is cut into
-// words at everything that is no letter or digit, and at changes of case: getHTTPServer_name gives get, HTTP,
-// Server, name. Words under three characters say nothing.
+// nextSubword finds the first subword in text from byte i on; start is end if there is none. It splits text into
+// words at everything that is not a letter or digit, and at changes of case: getHTTPServer_name gives get, HTTP,
+// Server, name. It skips words under three characters.
 func nextSubword(text string, i int) (start, end int) {
 	for i < len(text) {
 		if !alphanumeric[text[i]] {
@@ -20,7 +20,7 @@ func nextSubword(text string, i int) (start, end int) {
 	return len(text), len(text)
 }
 
-// beginsSubword tells of a capital that the word before it ends, or whose own word follows.
+// beginsSubword reports whether a capital begins a word: the previous one ends there, or a lower-case letter follows.
 func beginsSubword(text string, i int) bool {
 	return !isUpper(text[i-1]) || i+1 < len(text) && isLower(text[i+1])
 }
@@ -33,7 +33,7 @@ func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// fold lowers a letter.
+// fold returns a letter in lower case.
 func fold(c byte) byte {
 	if isUpper(c) {
 		return c + 'a' - 'A'
@@ -41,7 +41,7 @@ func fold(c byte) byte {
 	return c
 }
 
-// lexicon numbers the subwords of a document, case folded, and remembers the pairs that its identifiers are made of.
+// lexicon numbers the case-folded subwords of a document, and holds the pairs of which its identifiers consist.
 type lexicon struct {
 	index     table
 	filter    filter
@@ -51,10 +51,10 @@ type lexicon struct {
 	pairs     []pair
 }
 
-// pair is two neighbouring subwords.
+// pair is two adjacent subwords.
 type pair struct{ first, second int32 }
 
-// reset empties the lexicon, for a number of subwords.
+// reset empties the lexicon, with room for a number of subwords.
 func (x *lexicon) reset(size int) {
 	x.index.reset(size)
 	x.pairIndex.reset(size)
@@ -62,7 +62,7 @@ func (x *lexicon) reset(size int) {
 	x.filter, x.pairBits = filter{}, pairFilter{}
 }
 
-// find is the number of a subword; none where the document does not have it.
+// find returns the number of a subword, or none if the document does not contain it.
 func (x *lexicon) find(s string) int32 {
 	if !x.filter.has(s) {
 		return none
@@ -81,7 +81,7 @@ func (x *lexicon) look(s string) (id int32, key uint32) {
 	}
 }
 
-// add is the number of a subword, a new one where it was not there.
+// add returns the number of a subword, a new one if it is unknown.
 func (x *lexicon) add(s string) int32 {
 	id, key := x.look(s)
 	if id == none {
@@ -93,7 +93,7 @@ func (x *lexicon) add(s string) int32 {
 	return id
 }
 
-// foldedHash is FNV-1a over a subword in lower case: letters have the bit that digits have all.
+// foldedHash is FNV-1a over a subword in lower case: the bit that it sets for letters is already set in digits.
 func foldedHash(s string) uint32 {
 	h := uint64(fnvOffset)
 	for i := 0; i < len(s); i++ {
@@ -114,7 +114,7 @@ func sameFolded(a, b string) bool {
 	return true
 }
 
-// addPair is the number of a pair, a new one where it was not there.
+// addPair returns the number of a pair, a new one if it is unknown.
 func (x *lexicon) addPair(first, second int32) int32 {
 	id, key := x.lookPair(pair{first, second})
 	if id == none {
@@ -126,7 +126,7 @@ func (x *lexicon) addPair(first, second int32) int32 {
 	return id
 }
 
-// findPair is the number of a pair; none where the document's identifiers do not have it.
+// findPair returns the number of a pair, or none if no identifier of the document has it.
 func (x *lexicon) findPair(first, second int32) int32 {
 	p := pair{first, second}
 	if first < 0 || second < 0 || !x.pairBits.has(pairKey(p)) {
@@ -147,8 +147,8 @@ func (x *lexicon) lookPair(p pair) (id int32, key uint32) {
 
 func pairKey(p pair) uint32 { return uint32(p.first)*0x85EBCA6B + uint32(p.second) }
 
-// pairFilter is a bitmap over keys of pairs. Few of the pairs that a text goes through are within an identifier, and
-// the bitmap stays in the processor's cache where a table does not.
+// pairFilter is a bitmap over keys of pairs. Few of the pairs that a text goes through occur within an identifier, and
+// the bitmap stays in the CPU cache, unlike a table.
 type pairFilter [1024]uint64
 
 func (f *pairFilter) add(key uint32) {

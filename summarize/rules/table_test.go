@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTable: every number is found by what it stands for, however many have the same key, and nothing else is.
+// TestTable: every number is found by what it stands for, even with equal keys, and nothing else is found.
 func TestTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.Uint32Range(0, rapid.Uint32Range(0, 1<<20).Draw(t, "range"))

@@ -2,8 +2,8 @@ package rules
 
 import "strings"
 
-// tallies tells a line that sums up what was done: "Plan: 3 to add, 1 to change, 0 to destroy.", "2 failed, 12 passed in
-// 3.1s", "Tests run: 4, Failures: 1": of its clauses at least two, and nearly all, are a number and a word or two.
+// tallies matches a line that sums up results: "Plan: 3 to add, 1 to change, 0 to destroy.", "2 failed, 12 passed in
+// 3.1s", "Tests run: 4, Failures: 1": at least two and nearly all of its clauses are a number and a word or two.
 func tallies(text string) bool {
 	if len(text) > longestTally || !strings.Contains(text, ", ") && !strings.Contains(text, "; ") {
 		return false
@@ -26,10 +26,10 @@ func tallies(text string) bool {
 	return counts >= 2 && others <= 1
 }
 
-// longestTally bounds a line that sums up, in bytes.
+// longestTally bounds such a line, in bytes.
 const longestTally = 140
 
-// isCount tells "3 to add", "Plan: 3 to add", "Failures: 1" and "12 passed in 3.1s".
+// isCount matches "3 to add", "Plan: 3 to add", "Failures: 1" and "12 passed in 3.1s".
 func isCount(clause string) bool {
 	clause = strings.Trim(clause, " .=!)✓✗✖")
 	if at := strings.LastIndexByte(clause, ':'); at > 0 {
@@ -48,7 +48,7 @@ func isCount(clause string) bool {
 
 func isNumber(s string) bool { return s != "" && len(s) < 10 && strings.Trim(s, "0123456789") == "" }
 
-// wordsOnly tells one to most words of small letters, the first of which may have a capital; the last may be a time.
+// wordsOnly matches one to most lower-case words, of which the first may be capitalized; the last may be a time.
 func wordsOnly(s string, most int) bool {
 	words := strings.Fields(s)
 	if len(words) == 0 || len(words) > most {

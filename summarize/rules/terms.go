@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// term is a word of a document: a whole as nextWord finds it, a part of one, or a listing's name. It is cut
-// up once, however often it stands there.
+// term is a word of a document: a whole as nextWord finds it, a part of one, or a listing's name. It is split
+// once, however often it occurs.
 type term struct {
 	text     string
-	word     int32 // its number among the identifiers; none where it is not among them
-	specific bool  // an identifier by its looks
-	refused  bool  // there was no room for it among the identifiers
+	word     int32 // its number among the identifiers; none if it is not one
+	specific bool  // spelled like an identifier
+	refused  bool  // did not fit among the identifiers
 	subs     span  // of terms.subs: its subwords, in order
 	parts    span  // of terms.parts
 }
 
-// span is a stretch of a list.
+// span is a range of a list.
 type span struct{ from, to int32 }
 
-// part is a part of a term that is long enough to say something.
+// part is a part of a term that is long enough to count.
 type part struct {
 	term  int32
-	start int32 // byte of the whole
+	start int32 // byte offset in the whole
 }
 
 // terms numbers the words of a document.
@@ -37,7 +37,7 @@ type terms struct {
 	lexicon *lexicon
 }
 
-// reset empties the list, for a number of terms.
+// reset empties the list, with room for a number of terms.
 func (t *terms) reset(size int) {
 	t.index.reset(size)
 	t.lexicon.reset(size)
@@ -49,7 +49,7 @@ func (t *terms) subsOf(n int32) []int32 { return t.subs[t.list[n].subs.from:t.li
 
 func (t *terms) partsOf(n int32) []part { return t.parts[t.list[n].parts.from:t.list[n].parts.to] }
 
-// find is the number of a term; none where the document does not have it.
+// find returns the number of a term, or none if the document does not contain it.
 func (t *terms) find(text string) int32 {
 	if !t.filter.has(text) {
 		return none
@@ -68,7 +68,7 @@ func (t *terms) look(text string) (n int32, key uint32) {
 	}
 }
 
-// add is the number of a term, a new one where it was not there.
+// add returns the number of a term, a new one if it is unknown.
 func (t *terms) add(text string) int32 {
 	n, key := t.look(text)
 	if n == none {
@@ -99,7 +99,7 @@ func (t *terms) cut(n int32, text string) {
 	})
 	t.list[n].parts = span{int32(from), int32(len(t.parts))}
 	from = len(t.subs)
-	for _, p := range t.partsOf(n) { // no subword goes beyond a part
+	for _, p := range t.partsOf(n) { // no subword extends beyond a part
 		t.subs = append(t.subs, t.subsOf(p.term)...)
 	}
 	t.list[n].subs = span{int32(from), int32(len(t.subs))}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// toolCategories: the names that agents in the field use, lower case, without separators.
+// toolCategories are the names that agents use, in lower case, without separators.
 var toolCategories = map[string]Category{
 	"read": FileContent, "readfile": FileContent, "cat": FileContent, "open": FileContent, "view": FileContent,
 	"viewfile": FileContent, "openfile": FileContent, "fileread": FileContent, "readmanyfiles": FileContent,
@@ -41,7 +41,7 @@ var toolCategories = map[string]Category{
 	"replaceinfile": WriteResult, "writetofile": WriteResult, "applydiff": WriteResult, "searchreplace": WriteResult,
 }
 
-// commandCategories: what a shell command's first program prints.
+// commandCategories are the categories of a shell command's first program.
 var commandCategories = map[string]Category{
 	"cat": FileContent, "head": FileContent, "tail": FileContent, "sed": FileContent, "nl": FileContent,
 	"bat": FileContent, "less": FileContent, "more": FileContent, "awk": FileContent,
@@ -52,7 +52,7 @@ var commandCategories = map[string]Category{
 	"jq":           StructuredData,
 }
 
-// categoryByName takes the whole name first, then an MCP tool's own name, then the words in it.
+// categoryByName tries the whole name first, then an MCP tool's own name, then the words in it.
 func categoryByName(name string) Category {
 	if i := strings.LastIndex(name, "__"); strings.HasPrefix(name, "mcp__") && i > 4 {
 		name = name[i+2:]
@@ -71,7 +71,7 @@ func categoryByName(name string) Category {
 	return Other
 }
 
-// squeeze lowers a name and drops its separators, so that readFile, read_file and Read-File are one.
+// squeeze removes case and separators from a name, so that readFile, read_file and Read-File are equal.
 func squeeze(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == ' ' || r == '.' {
@@ -96,8 +96,8 @@ func appendSqueezed(b []byte, name string) []byte {
 	return b
 }
 
-// commandName is the first program a shell command runs whose output is seen: what stands before it
-// (cd, environment, sudo, timeouts) is skipped, and what only filters behind a pipe does not count.
+// commandName returns the first program of a shell command whose output is visible: it skips what precedes it
+// (cd, environment, sudo, timeouts), and filters after a pipe don't count.
 func commandName(command string) string {
 	for _, part := range strings.FieldsFunc(firstPipeline(command), func(r rune) bool { return r == ';' || r == '\n' }) {
 		for _, step := range strings.Split(part, "&&") {
@@ -110,7 +110,7 @@ func commandName(command string) string {
 }
 
 func firstPipeline(command string) string {
-	const enough = 2000 // a script's later steps do not tell what its output begins with
+	const enough = 2000 // later steps of a script don't determine the beginning of its output
 	if len(command) > enough {
 		command = command[:enough]
 	}

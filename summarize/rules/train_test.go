@@ -12,23 +12,23 @@ import (
 	"testing"
 )
 
-// sample is one identifier that an output brought, and whether the assistant wrote it later.
+// sample is one identifier that an output introduced, and whether the assistant wrote it later.
 type sample struct {
 	x    vector
 	used bool
 	w    float64
 }
 
-// Chosen by what they do for files and tools left out of the fit, not for those in it: a ridge of 1 and a
-// weight of 0.5 are as good on all cases, and 0.02 worse on the largest file where it is left out.
+// Chosen by their effect on files and tools left out of the fit, not on those in it: a ridge of 1 and a
+// weight of 0.5 are as good on all cases, and 0.02 worse on the largest file when it is left out.
 const (
 	ridge = 30.0
-	// caseWeight: 0 counts every identifier the same, 1 every case.
+	// caseWeight: 0 weighs every identifier equally, 1 every case.
 	caseWeight = 0.9
 )
 
-// prior is what the ridge draws the weights to, where that is not 0: measures, dates and what a loop prints are
-// seldom in the transcripts, but nobody goes on to write how long a step took.
+// prior is the target of the ridge, if not 0: measures, dates and a loop's output are
+// rare in the transcripts, but an agent seldom repeats how long a step took.
 var prior = vector{fDate: -0.5, fDigits: -0.3, fHex: -0.3, fAlike: -0.2}
 
 // TestTrain fits the weights by logistic regression and writes them to weight.go, with PRECIS_RULES_TRAIN set.
@@ -58,7 +58,7 @@ func TestTrain(t *testing.T) {
 }
 
 // TestCross measures every group of cases with weights fitted on all others, with PRECIS_RULES_CROSS set:
-// what can be hoped for on agents, tools and projects that nobody has seen.
+// an estimate for unseen agents, tools and projects.
 func TestCross(t *testing.T) {
 	if os.Getenv("PRECIS_RULES_CROSS") == "" {
 		t.Skip("PRECIS_RULES_CROSS is not set")

@@ -34,11 +34,11 @@ type record struct {
 type transcript struct {
 	id, file string
 	events   []record
-	texts    []string // what recall.py takes as the text of each event
+	texts    []string // each event's text by recall.py's definition
 	contents []string // the content, where it is a string
 }
 
-// transcripts reads the real ones, or skips the test where they are absent.
+// transcripts reads the real ones, or skips the test if they are absent.
 func transcripts(tb testing.TB) []transcript {
 	tb.Helper()
 	dir := dataDir(tb)

@@ -10,9 +10,9 @@ import (
 // word is one identifier of a document.
 type word struct {
 	text  string
-	count int32 // how often it stands in the source
-	first int32 // the line (index) in which it stands first
-	last  int32 // the line in which it stood last
+	count int32 // occurrences in the source
+	first int32 // the line (index) of its first occurrence
+	last  int32 // the line of its last occurrence
 	how   uint32
 	look  uint32
 	seen  bool // in an earlier message of the thread
@@ -23,14 +23,14 @@ type word struct {
 	parts span // of vocabulary.parts: the identifiers that are its parts
 }
 
-// mention is one place where an identifier stands in a line's text.
+// mention is one occurrence of an identifier in a line's text.
 type mention struct {
 	id         int32 // in vocabulary
 	start, end int32 // bytes
-	again      bool  // it stands further before in the line
+	again      bool  // it also occurs earlier in the line
 }
 
-// vocabulary holds the identifiers of a document: how each stands there, and what it is worth.
+// vocabulary holds the identifiers of a document, their occurrences and their worth.
 type vocabulary struct {
 	terms    *terms
 	words    []word
@@ -41,7 +41,7 @@ type vocabulary struct {
 
 	numbers  int                 // identifiers that are numbers, dates and hashes
 	earlier  []string            // Input.Earlier
-	talk     map[string]struct{} // identifiers of the newest short ones; nil until somebody asks
+	talk     map[string]struct{} // identifiers of the newest short ones; nil until needed
 	asked    int                 // the last line that has one of them
 	listing  bool
 	lexicon  *lexicon
@@ -49,7 +49,7 @@ type vocabulary struct {
 	subFrom  []int32 // line i has lineSubs[subFrom[i]:subFrom[i+1]]
 
 	squeezed table // words without case and separators
-	// Room for what is reckoned by line and by word.
+	// Memory for computations by line and by word.
 	floats arena[float64]
 	ints   arena[int32]
 	flags  arena[bool]
@@ -57,13 +57,13 @@ type vocabulary struct {
 	blocks arena[block]
 }
 
-// vocabularies are used again: that of a large output takes megabytes, to be cleared and collected each time.
+// vocabularies are reused: that of a large output takes megabytes, which would be cleared and collected each time.
 var vocabularies = sync.Pool{New: func() any {
 	terms := &terms{seed: maphash.MakeSeed(), lexicon: new(lexicon)}
 	return &vocabulary{terms: terms, lexicon: terms.lexicon}
 }}
 
-// newVocabulary reads a document; who asked for it releases it.
+// newVocabulary reads a document; the caller must release the vocabulary.
 func newVocabulary(doc *document, earlier []string) *vocabulary {
 	n, size := len(doc.lines), 0
 	for i := range doc.lines {
@@ -85,7 +85,7 @@ func newVocabulary(doc *document, earlier []string) *vocabulary {
 	return v
 }
 
-// reset empties the vocabulary, for a document of a number of lines and bytes: room for what code has of each for its size.
+// reset empties the vocabulary for a document of a number of lines and bytes, with the room that code of that size needs.
 func (v *vocabulary) reset(lines, size int) {
 	words := min(size/40, maxWords)
 	v.terms.reset(words)
@@ -102,7 +102,7 @@ func (v *vocabulary) reset(lines, size int) {
 	v.blocks.reset()
 }
 
-// release gives the vocabulary back, without the texts that it was made of.
+// release returns the vocabulary to the pool, without the texts it was built from.
 func (v *vocabulary) release() {
 	clear(v.words)
 	clear(v.terms.list)
@@ -133,7 +133,7 @@ func (v *vocabulary) read(i int, l *line) {
 	}
 }
 
-// readTerm adds what stands at byte start of a line: a whole, then its parts.
+// readTerm adds the term at byte start of a line: a whole, then its parts.
 func (v *vocabulary) readTerm(i int, l *line, n int32, start int) {
 	if v.terms.list[n].specific {
 		v.mention(n, i, start, 1+l.repeat, contextOf(l.text, start, start+len(v.terms.list[n].text), l.kind))
@@ -147,8 +147,8 @@ func (v *vocabulary) readTerm(i int, l *line, n int32, start int) {
 	v.lineSubs = append(v.lineSubs, v.terms.subsOf(n)...)
 }
 
-// readName adds an entry's own name to those of a listing, whatever it looks like: a listing that is cut
-// still says what else is there.
+// readName adds an entry's own name to those of a listing, whatever its spelling: a truncated listing
+// still names other entries.
 func (v *vocabulary) readName(i int, l *line) {
 	path := strings.TrimRight(l.text, "/")
 	start := strings.LastIndexAny(path, "/ ") + 1
@@ -168,7 +168,7 @@ func (v *vocabulary) readName(i int, l *line) {
 	}
 }
 
-// find is the number of an identifier; none where the document does not have it.
+// find returns the number of an identifier, or none if the document does not contain it.
 func (v *vocabulary) find(text string) int32 {
 	if n := v.terms.find(text); n != none {
 		return v.terms.list[n].word
@@ -176,7 +176,7 @@ func (v *vocabulary) find(text string) int32 {
 	return none
 }
 
-// mentioned tells that the line being read has the word at start already.
+// mentioned reports whether the line being read already contains the word at start.
 func (v *vocabulary) mentioned(id, start int32) bool {
 	for _, m := range v.mentions[v.from[len(v.from)-1]:] {
 		if m.id == id && m.start == start {
@@ -189,8 +189,8 @@ func (v *vocabulary) mentioned(id, start int32) bool {
 const (
 	// maxWords bounds the identifiers weighed; 300 KB of code have some 5,000.
 	maxWords = 20000
-	// maxNumbers bounds those of them that are numbers, dates and hashes. What has more is data, of which only few
-	// records are shown whatever they are worth; real outputs of 300 KB have some hundred.
+	// maxNumbers bounds how many of them are numbers, dates and hashes. A text with more is data, of which only a few
+	// records are shown regardless of worth; real outputs of 300 KB have some hundred.
 	maxNumbers = 4000
 )
 
@@ -214,7 +214,7 @@ func (v *vocabulary) mention(n int32, line, start, times int, how uint32) {
 	w.last = int32(line)
 }
 
-// admits tells whether there is room for another identifier. In a line that has what was talked about all numbers have it.
+// admits reports whether there is room for another identifier. On a line with identifiers from the talk all numbers fit.
 func (v *vocabulary) admits(look uint32, line int) bool {
 	switch {
 	case len(v.words) >= maxWords:
@@ -228,7 +228,7 @@ func (v *vocabulary) admits(look uint32, line int) bool {
 	return false
 }
 
-// speaksOf tells that a line has an identifier that was talked about.
+// speaksOf reports whether a line has an identifier from the talk.
 func (v *vocabulary) speaksOf(text string) (found bool) {
 	if v.talk == nil {
 		v.talk = wordsOf(talkOf(v.earlier))
@@ -244,7 +244,7 @@ func (v *vocabulary) speaksOf(text string) (found bool) {
 	return found
 }
 
-// take finds a word's pairs of subwords and its parts.
+// take sets a word's pairs of subwords and its parts.
 func (v *vocabulary) take(w *word) {
 	from := len(v.pairs)
 	subs := v.terms.subsOf(w.term)
@@ -263,10 +263,10 @@ func (v *vocabulary) take(w *word) {
 
 func (v *vocabulary) of(line int) []mention { return v.mentions[v.from[line]:v.from[line+1]] }
 
-// subs are the subwords of a line.
+// subs returns the subwords of a line.
 func (v *vocabulary) subs(line int) []int32 { return v.lineSubs[v.subFrom[line]:v.subFrom[line+1]] }
 
-// subsOf are the subwords of an identifier, in order.
+// subsOf returns the subwords of an identifier, in order.
 func (v *vocabulary) subsOf(w *word) []int32 { return v.terms.subsOf(w.term) }
 
 func (v *vocabulary) pairsOf(w *word) []int32 { return v.pairs[w.pairs.from:w.pairs.to] }

@@ -52,13 +52,13 @@ var weights = vector{
 	fBlockShare:    0.36,
 }
 
-// seenWorth is what an identifier that the thread has seen is worth, against a new one.
+// seenWorth is the worth of an identifier that the thread has seen, relative to a new one.
 const seenWorth = 0.01
 
-// nameWorth is what a listing's entry is worth that is nothing to be told from a word.
+// nameWorth is the worth of a listing's entry that is spelled like an ordinary word.
 const nameWorth = 0.02
 
-// weigh sets the worth of every identifier: how likely the thread goes on to use it.
+// weigh sets the worth of every identifier: the probability that the thread uses it again.
 func (v *vocabulary) weigh(doc *document, in Input) {
 	s := newScene(doc, v, v.recall(in.Earlier, in.Seen))
 	for id := range v.words {

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// body is what write made of fragments.
+// body is the text that write builds from fragments.
 type body struct {
 	text   string
 	kept   int // characters of the source in it
-	shown  int // lines of the source that it shows, wholly or in part
-	source int // its own characters that are lines of the source
+	shown  int // source lines that it shows, completely or in part
+	source int // its own characters in source lines
 }
 
-// write puts fragments in the order of the source: numbered where it is a file, under their file's name
-// where they are matches.
+// write puts fragments in source order: numbered if it is a file, under their file's name
+// if they are matches.
 func (d *document) write(picks []pick) body {
 	picks = slices.Clone(picks)
 	slices.SortFunc(picks, func(a, b pick) int {
@@ -24,7 +24,7 @@ func (d *document) write(picks []pick) body {
 	var b strings.Builder
 	var out body
 	group := -1
-	row, rowChars, rowSource := 0, 0, 0 // of short names that stand side by side
+	row, rowChars, rowSource := 0, 0, 0 // of short names on one line
 	for n, p := range picks {
 		l := &d.lines[p.line]
 		if n > 0 && row+len(l.text) < rowWidth && d.beside(p.choice, picks[n-1].choice) {
@@ -66,10 +66,10 @@ func (d *document) write(picks []pick) body {
 	return out
 }
 
-// rowWidth is up to where names of a listing are put side by side, in bytes.
+// rowWidth is the maximum width of a row of names of a listing, in bytes.
 const rowWidth = 72
 
-// beside tells two short names of a listing, one right under the other in the source: they are put side by side.
+// beside reports whether two short names of a listing, adjacent in the source, go on one line.
 func (d *document) beside(p, last choice) bool {
 	const short = 24
 	l, above := &d.lines[p.line], &d.lines[last.line]
@@ -78,7 +78,7 @@ func (d *document) beside(p, last choice) bool {
 		len(l.text) < short && len(above.text) < short && !strings.ContainsAny(l.text+above.text, " /│├└─")
 }
 
-// shown is a fragment's text with the marks behind it; above tells that the next fragment stands under it.
+// shown returns a fragment's text with the marks after it; above: the next fragment follows directly.
 func (d *document) shown(p choice, above bool) string {
 	l := &d.lines[p.line]
 	text := l.text[p.start:p.end]
@@ -91,12 +91,12 @@ func (d *document) shown(p choice, above bool) string {
 	return text
 }
 
-// clipped tells a fragment behind which its line goes on, other than in the next one shown.
+// clipped reports whether a fragment's line continues after it, other than in the next fragment shown.
 func (d *document) clipped(p choice, above bool) bool {
 	return p.end < len(d.lines[p.line].text) || !above && p.line+1 < len(d.lines) && !d.lines[p.line+1].starts
 }
 
-// sourceLine is the length of a line of the summary if enough of it stands in the source, else 0.
+// sourceLine returns the length of a summary line if enough of it occurs in the source, else 0.
 func sourceLine(line, inSource string) int {
 	if runes(withoutBullet(inSource)) < countedLine {
 		return 0
@@ -104,7 +104,7 @@ func sourceLine(line, inSource string) int {
 	return runes(line)
 }
 
-// withoutBullet drops what a list's item or a numbered line begins with.
+// withoutBullet removes the marker of a list item or a numbered line.
 func withoutBullet(s string) string {
 	if len(s) > 2 && strings.IndexByte("-*>", s[0]) >= 0 && s[1] == ' ' {
 		s = strings.TrimLeft(s[2:], " ")
@@ -115,15 +115,15 @@ func withoutBullet(s string) string {
 	return s
 }
 
-// lead is what stands before a fragment: `12|` before a whole line of a file, `12→` before a part from
-// within it, a space before the line that follows the one above, `• ` before a part of a line without number, also
-// where only a log's stamp is missing.
+// lead returns what precedes a fragment: `12|` before a whole line of a file, `12→` before a part from
+// within it, a space before the line that follows the one above, `• ` before a part of a line without a number, even
+// if only a log's stamp is missing.
 func (d *document) lead(p, last choice) string {
 	number, within := d.lines[p.line].number, d.within(p)
 	below := last.line == p.line-1
 	switch {
 	case below && !d.lines[p.line].starts && p.start == 0 && last.end == len(d.lines[last.line].text):
-		return " " // goes on where the fragment above ends
+		return " " // continues the fragment above
 	case number == 0 && within:
 		return innerMark
 	case number == 0:
@@ -138,21 +138,21 @@ func (d *document) lead(p, last choice) string {
 
 const innerMark = "• "
 
-// within tells a fragment that does not begin where its line begins.
+// within reports whether a fragment does not begin at the start of its line.
 func (d *document) within(p choice) bool {
 	l := &d.lines[p.line]
 	return p.start > 0 || !l.starts || l.stamped
 }
 
-// repeatMark says how often a line stood there.
+// repeatMark says how often a line occurred.
 func repeatMark(repeat int) string { return " [… ×" + itoa(repeat+1) + "]" }
 
-// follows tells a line that stands right under the one before it in its file.
+// follows reports whether a line directly follows the previous one in its file.
 func (d *document) follows(i int) bool {
 	return i > 0 && d.lines[i].number == d.lines[i-1].number+1 && d.lines[i].group == d.lines[i-1].group
 }
 
-// whole is every line, where all of them take at most limit characters; ok is false where they take more.
+// whole returns all lines if they take at most limit characters; otherwise ok is false.
 func (d *document) whole(limit int) (text string, ok bool) {
 	picks := make([]pick, 0, min(len(d.lines), limit+1))
 	size := 0
