@@ -18,6 +18,10 @@ import (
 // format is the version of the rows; another one is refused.
 const format = "precis-5"
 
+// pebbleFormat is the version of Pebble's own files. It is raised here and with format, never by a newer Pebble alone:
+// an older program could not open the store again.
+const pebbleFormat = pebble.FormatValueSeparation
+
 // FS is a file system that a store can live in.
 type FS = vfs.FS
 
@@ -105,7 +109,7 @@ func pebbleOptions(o Options, cache *pebble.Cache) *pebble.Options {
 		// which for edits in a long thread is most of the store. Reads of one row look into the filters of four.
 		L0CompactionThreshold: 8,
 		DisableWAL:            o.Scratch,
-		FormatMajorVersion:    pebble.FormatNewest,
+		FormatMajorVersion:    pebbleFormat,
 	}
 	// Nor are tables compacted for having many deletions: with what edits replace that is nearly every flush.
 	p.Experimental.TombstoneDenseCompactionThreshold = -1
@@ -141,7 +145,8 @@ func (s *Store) begin(dir string) error {
 			return fmt.Errorf("open store: %w", err)
 		}
 		if found != format {
-			return fmt.Errorf("%w: %q, this version reads %q", ErrFormat, found, format)
+			return fmt.Errorf("open store in %s: %w: its format is %q, and this program reads %q: run the program that wrote it, or move the store (state in the data directory) away: it is rebuilt from the log",
+				dir, ErrFormat, found, format)
 		}
 	}
 	if s.opts.ReadOnly {

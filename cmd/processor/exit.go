@@ -53,7 +53,7 @@ func statusOf(err error) int {
 		return exit.status
 	case errors.Is(err, config.ErrInvalid), errors.Is(err, broker.ErrInvalidOptions), errors.Is(err, broker.ErrPayload):
 		return exitUsage
-	case errors.Is(err, state.ErrDamaged), errors.Is(err, state.ErrMissing), errors.Is(err, recovery.ErrRolledBack),
+	case errors.Is(err, state.ErrDamaged), errors.Is(err, state.ErrMissing), errors.Is(err, state.ErrFormat), errors.Is(err, recovery.ErrRolledBack),
 		errors.Is(err, recovery.ErrRewritten), errors.Is(err, recovery.ErrOtherStream), errors.Is(err, recovery.ErrStreamGone), errors.Is(err, processor.ErrOtherWriter),
 		errors.Is(err, recovery.ErrUnfinished), errors.Is(err, recovery.ErrDisturbed):
 		return exitWrong
