@@ -114,6 +114,10 @@ func (a *auditor) missed(at scope, s fold.Stepped, d events.Record) error {
 		a.tally.late(at)
 		return nil
 	}
+	if t, ok := triggerOf(d); ok && a.underOthers() && counted(t) {
+		a.tally.doubt(at, doubtCounted)
+		return nil
+	}
 	f := Finding{
 		Thread: events.OrNull(at.thread), Summary: summaryOf(d), Check: CheckMissed, EventSeq: s.Delivery.Seq,
 		Want: placeOf(d), Got: "not on record",
@@ -149,6 +153,10 @@ func (a *auditor) uncalled(r *onRecord) {
 	}
 	if !byEvent && reason != events.TriggerRegenerated {
 		a.tally.doubt(at, "decided by what no log holds: "+reason)
+		return
+	}
+	if t, ok := triggerOf(r.rec); ok && a.underOthers() && counted(t) {
+		a.tally.doubt(at, doubtCounted)
 		return
 	}
 	a.tally.find(at, Finding{

@@ -17,8 +17,14 @@ func (a *auditor) leaf(at scope, st *thread.State, r *onRecord, rec *events.Summ
 	case err != nil:
 		a.tally.doubt(at, "a compaction whose messages can't be read")
 		return
+	case want == nil && a.byOthers(rec) && counted(rec.Trigger):
+		a.tally.doubt(at, doubtCounted)
+		return
 	case want == nil:
 		a.tally.find(at, a.finding(rec, CheckTrigger, "no compaction: the thread is not due", rec.Slot+" by "+showTrigger(rec.Trigger)))
+		return
+	}
+	if a.byOthers(rec) && !a.sameSources(at, want, rec) {
 		return
 	}
 	asSaid(want, rec)

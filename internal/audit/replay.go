@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ type Options struct {
 	Filter    Filter
 	// Rules has every summary by rules made again, which takes most of a replay's time.
 	Rules bool
+	// RulesVersion is that of the rules and tokenizers that records are held against; empty is this program's.
+	RulesVersion string
 	// Mask takes secrets out of what the fold decides, as it does live; nil takes none out.
 	Mask func(string) string
 	// Workers fold side by side; less than 1 means 1.
@@ -128,7 +131,7 @@ func (r *replay) watch(l *lane) error {
 	l.watch = &auditor{
 		lane: l, tally: r.tally, rules: r.rules, now: r.began, first: max(r.log.First, 1),
 		calls: map[string][]*call{}, startedAt: map[string]time.Time{}, inStore: r.jobsOf(l.id),
-		rulesVersion: rules.Version, rejections: r.rejections[l.id], waiting: map[uint64]bool{}, again: map[place]bool{}, voided: map[string]bool{},
+		rulesVersion: cmp.Or(r.o.RulesVersion, rules.Version), rejections: r.rejections[l.id], waiting: map[uint64]bool{}, again: map[place]bool{}, voided: map[string]bool{},
 	}
 	return nil
 }

@@ -45,9 +45,12 @@ func (a *auditor) same(at scope, r *onRecord, d events.Record, whole bool) error
 // rules said can't be made again, but what it was made from, and why, can.
 func (a *auditor) sameSummary(at scope, r *onRecord, want events.Summary, got *events.Summary, whole bool) error {
 	check := CheckRemade
-	if got.RulesVersion == nil || *got.RulesVersion != a.rulesVersion {
+	if a.byOthers(got) {
 		a.tally.doubt(at, "made by rules "+orNone(got.RulesVersion)+", this program has "+a.rulesVersion)
 		whole = false
+		if !a.sameSources(at, &want, got) {
+			return nil
+		}
 	}
 	if !whole {
 		check = CheckTrigger
@@ -67,6 +70,9 @@ func asSaid(want, got *events.Summary) {
 
 // sameStarted leaves the prompt's version to the record: its text comes with the program.
 func (a *auditor) sameStarted(at scope, r *onRecord, want events.Started, got *events.Started) error {
+	if a.underOthers() && counted(got.Trigger) {
+		want.Trigger.Value = got.Trigger.Value
+	}
 	want.Head = got.Head
 	if orNone(got.PromptVersion) != orNone(want.PromptVersion) {
 		a.tally.doubt(at, "started with another program's prompt")

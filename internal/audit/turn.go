@@ -77,8 +77,14 @@ func (a *auditor) asked(at scope, st *thread.State, s *state.Staged, rec *events
 	case err != nil:
 		a.tally.doubt(at, "a compaction whose messages can't be read")
 		return true
+	case want == nil && a.byOthers(rec):
+		a.tally.doubt(at, doubtCounted)
+		return true
 	case want == nil:
 		a.tally.find(at, a.finding(rec, CheckTrigger, "no compaction: there is not enough to summarize, or it has not been idle for so long", rec.Slot+" by "+showTrigger(rec.Trigger)))
+		return true
+	}
+	if a.byOthers(rec) && !a.sameSources(at, want, rec) {
 		return true
 	}
 	r := &onRecord{thread: s.Thread, rec: rec, staged: s}
