@@ -3,6 +3,8 @@ package state
 import (
 	"fmt"
 	"testing"
+
+	"precis/internal/thread"
 )
 
 // Pebble takes its memtables out of the block cache: what has been read is in it all the same when both are there.
@@ -44,5 +46,33 @@ func TestBlockCacheBesideMemtables(t *testing.T) {
 	}
 	if c := s.db.Metrics().BlockCache; c.Size < int64(len(ledger)) {
 		t.Errorf("the block cache holds %d bytes of a ledger of %d", c.Size, len(ledger))
+	}
+}
+
+// What partitions keep in memory is bounded for all of them together, however many they are.
+func TestPartitionsShareMemory(t *testing.T) {
+	for _, n := range []int{1, 16, 1024} {
+		s, err := Open("state", Options{FS: Memory(), Partitions: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Partition(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 40_000 {
+			name := fmt.Sprint("t", i)
+			p.hot.put(name, &thread.Header{Thread: name}, nil)
+			p.ids.add(name, p.ids.of(name, 0), "m")
+		}
+		if n*p.hot.bytes > hotBytes || n*p.ids.bytes > idsBytes {
+			t.Errorf("%d partitions would keep %d and %d bytes", n, n*p.hot.bytes, n*p.ids.bytes)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -57,10 +57,10 @@
 // # In memory
 //
 // A Partition keeps the headers and compactions of the threads that it has written last, decoded, as the
-// store has them ([hotBytes] at most); the open batch's own stand apart until it is applied. Nobody else
+// store has them ([hotBytes] at most in all partitions together); the open batch's own stand apart until it is applied. Nobody else
 // writes these rows, so there is nothing to invalidate; the crash schedules hold them against the store.
 // Of the same threads it knows which message ids they have, so that a new one costs no look into the
-// store ([idsBytes]). Pebble has two memtables of 32 MiB beside these, and a block cache of 64 MiB.
+// store ([idsBytes] in all). Pebble has two memtables of 32 MiB beside these, and a block cache of 64 MiB.
 //
 // # Limits
 //

@@ -9,8 +9,8 @@ import (
 	"precis/internal/thread"
 )
 
-// hotBytes bounds what a partition keeps decoded, as it weighs: with 16 partitions 64 MiB.
-const hotBytes = 4 << 20
+// hotBytes bounds what all partitions together keep decoded, as it weighs.
+const hotBytes = 24 << 20
 
 // hot is the rows of the threads that a partition has written last, as the store has them: what an agent
 // does comes in bursts, and each of its events reads them. Nothing of the open batch is in it, which may be
@@ -18,6 +18,7 @@ const hotBytes = 4 << 20
 type hot struct {
 	lru   *simplelru.LRU[string, hotThread]
 	bytes int
+	most  int
 }
 
 // hotThread is a thread's rows; they are shared, and never changed.
@@ -26,11 +27,11 @@ type hotThread struct {
 	compaction *thread.Compaction // nil where it was not read or written since the thread is here
 }
 
-func newHot() *hot {
-	h := &hot{}
-	lru, err := simplelru.NewLRU(hotBytes/minHotBytes, func(_ string, t hotThread) { h.bytes -= t.weight() })
+func newHot(most int) *hot {
+	h := &hot{most: most}
+	lru, err := simplelru.NewLRU(1+most/minHotBytes, func(_ string, t hotThread) { h.bytes -= t.weight() })
 	if err != nil {
-		panic(fmt.Sprintf("keep threads: %v", err)) // its size is a constant
+		panic(fmt.Sprintf("keep threads: %v", err)) // its size is more than 0
 	}
 	h.lru = lru
 	return h
@@ -61,7 +62,7 @@ func (h *hot) put(name string, header *thread.Header, compaction *thread.Compact
 	h.lru.Remove(name) // it is weighed anew
 	t := hotThread{header, compaction}
 	h.lru.Add(name, t)
-	for h.bytes += t.weight(); h.bytes > hotBytes && h.lru.Len() > 1; {
+	for h.bytes += t.weight(); h.bytes > h.most && h.lru.Len() > 1; {
 		h.lru.RemoveOldest()
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// idsBytes bounds what a partition remembers of message ids: with 16 partitions 64 MiB, some 8 million ids.
-const idsBytes = 4 << 20
+// idsBytes bounds what all partitions together remember of message ids: some 3 million.
+const idsBytes = 24 << 20
 
 // ids knows, of the threads that had messages last, which message ids can't be in the store: nearly every
 // event brings a new one, and to look for a row that is not there is the dearest way to read a store. What
@@ -17,6 +17,7 @@ const idsBytes = 4 << 20
 type ids struct {
 	lru   *simplelru.LRU[string, *idSet]
 	bytes int
+	most  int
 	seed  maphash.Seed
 }
 
@@ -29,14 +30,14 @@ type idSet struct {
 	entries []uint32 // open addressing; 0 is an empty place
 }
 
-func newIDs() *ids {
-	s := &ids{seed: maphash.MakeSeed()}
-	lru, err := simplelru.NewLRU(idsBytes/minIDBytes, func(_ string, set *idSet) {
+func newIDs(most int) *ids {
+	s := &ids{seed: maphash.MakeSeed(), most: most}
+	lru, err := simplelru.NewLRU(1+most/minIDBytes, func(_ string, set *idSet) {
 		s.bytes -= set.weight()
 		*set = idSet{gone: true}
 	})
 	if err != nil {
-		panic(fmt.Sprintf("keep ids: %v", err)) // its size is a constant
+		panic(fmt.Sprintf("keep ids: %v", err)) // its size is more than 0
 	}
 	s.lru = lru
 	return s
@@ -61,8 +62,8 @@ func (s *ids) of(name string, messages uint64) *idSet {
 // grown makes room for a thread that weighs more by so much; the thread goes itself where it alone is too
 // heavy.
 func (s *ids) grown(name string, by int) {
-	for s.bytes += by; s.bytes > idsBytes && s.lru.Len() > 0; {
-		if set, ok := s.lru.Peek(name); ok && set.weight() > idsBytes/2 {
+	for s.bytes += by; s.bytes > s.most && s.lru.Len() > 0; {
+		if set, ok := s.lru.Peek(name); ok && set.weight() > s.most/2 {
 			s.lru.Remove(name)
 			continue
 		}
@@ -126,15 +127,15 @@ func (s *idSet) may(h uint32) bool {
 
 // missing says that a thread's ids are worth reading: it was missed so often that its share of the reading
 // is small beside the looks that it saves.
-func (s *idSet) missing(messages uint64) bool {
+func (s *idSet) missing(messages uint64, most int) bool {
 	s.misses++
-	return s.misses > 8+messages/16 && messages < idsBytes/32
+	return s.misses > 8+messages/16 && messages < uint64(most)/32
 }
 
 // newID says that a thread can't have a message of that id.
 func (p *Partition) newID(name, id string, messages uint64) (bool, error) {
 	set := p.idsOf(name, messages)
-	if !set.whole && set.missing(messages) {
+	if !set.whole && set.missing(messages, p.ids.most) {
 		if err := p.readIDs(name, set); err != nil {
 			return false, err
 		}

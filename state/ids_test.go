@@ -64,14 +64,14 @@ func open(t *rapid.T, store *Store) *Partition {
 
 // What is remembered stays within its bound, and a thread of any length has its place or none.
 func TestIDsAreBounded(t *testing.T) {
-	s := newIDs()
+	s := newIDs(idsBytes / 16)
 	for i := range 400_000 {
 		name := fmt.Sprint("t", i%2000)
 		if i >= 200_000 {
 			name = "long"
 		}
 		s.add(name, s.of(name, 0), fmt.Sprint(i))
-		if s.bytes > idsBytes {
+		if s.bytes > s.most {
 			t.Fatalf("%d bytes", s.bytes)
 		}
 	}

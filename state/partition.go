@@ -53,7 +53,7 @@ type lastWritten struct {
 // Partition opens a partition for writing.
 func (s *Store) Partition(id int) (*Partition, error) {
 	_ = s.opts.FS.Remove(s.tableFile(uint16(id))) // there is none, as a rule
-	p := &Partition{store: s, View: View{id: uint16(id)}, hot: newHot(), ids: newIDs()}
+	p := &Partition{store: s, View: View{id: uint16(id)}, hot: newHot(s.share(hotBytes)), ids: newIDs(s.share(idsBytes))}
 	p.begin()
 	meta, err := p.View.Meta()
 	if err != nil {
@@ -121,6 +121,14 @@ func (p *Partition) Changed() bool { return p.changed }
 // Size is what the open batch holds, in bytes, but for the threads' headers.
 func (p *Partition) Size() int { return p.open.batch.Len() }
 
+// Weight is what the open batch takes of memory, in bytes: its rows, and the threads whose headers and compactions are
+// written with its end, twice.
+func (p *Partition) Weight() int { return p.open.batch.Len() + len(p.threads)*writtenBytes }
+
+// writtenBytes is what a thread weighs in the open batch: decoded 1.3 KB where it has a message or two, and its two rows
+// 0.5 KB.
+const writtenBytes = 1800
+
 // Decided says that the open batch holds outbox rows: what may be lost without a sync is none of these.
 func (p *Partition) Decided() bool { return len(p.outgoing) > 0 }
 
@@ -159,7 +167,7 @@ func (p *Partition) Apply(opts *CommitOptions) (*Applied, error) {
 // ended begins another batch where the one before it is applied.
 func (p *Partition) ended(err error) error {
 	if err != nil {
-		p.hot = newHot() // what the store has of this batch nobody knows
+		p.hot = newHot(p.hot.most) // what the store has of this batch nobody knows
 		return fmt.Errorf("commit partition %d: %w", p.id, err)
 	}
 	for name, w := range p.threads {

@@ -32,6 +32,8 @@ func Memory() FS { return vfs.NewMem() }
 type Options struct {
 	// FS is the file system; nil is the operating system's.
 	FS FS
+	// Partitions is how many share what is kept in memory; 0 and less than 16: 16.
+	Partitions int
 	// CacheBytes is the size of the block cache, beside the memtables; 0 means 64 MiB.
 	CacheBytes int64
 	// ReadOnly opens a store at rest; nothing is written.
@@ -154,6 +156,9 @@ func (s *Store) begin(dir string) error {
 	}
 	return writeOwner(s.opts.FS, dir)
 }
+
+// share is a partition's part of what all may keep in memory together.
+func (s *Store) share(bytes int) int { return bytes / max(s.opts.Partitions, 16) }
 
 // durably is how what must not be lost is written.
 func (s *Store) durably() *CommitOptions {

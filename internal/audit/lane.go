@@ -45,7 +45,7 @@ func (l *lane) open(src Source, config []byte) error {
 			return err
 		}
 	}
-	o := fold.Options{Log: contents.New(src.Events), MaxPayload: broker.MaxPayload, Mask: src.Mask, Observe: l.observe, Logger: src.Logger}
+	o := fold.Options{Log: contents.New(src.Events, 0), MaxPayload: broker.MaxPayload, Mask: src.Mask, Observe: l.observe, Logger: src.Logger}
 	if l.watch != nil {
 		o.Watch, o.Rehearse = l.watch, src.Rehearse
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/rs/zerolog"
@@ -59,7 +60,7 @@ var errEnough = errors.New("read enough")
 // Rebuild folds the log into an empty store. Nothing is published: what the fold decides and is not on
 // record stays in the scratch store's outbox.
 func Rebuild(ctx context.Context, scratch *state.Store, src Source) error {
-	defer recovery.CollectLess()()
+	defer recovery.CollectLess(math.MaxInt64)()
 	lanes, err := openLanes(ctx, scratch, src)
 	if err != nil {
 		return err

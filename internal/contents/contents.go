@@ -10,8 +10,8 @@ import (
 	"precis/internal/fold"
 )
 
-// cacheBytes bounds one cache: 64 MiB with 16 partitions. Anything else is read from the log.
-const cacheBytes = 4 << 20
+// cacheBytes bounds the caches of all partitions together. Anything else is read from the log.
+const cacheBytes = 24 << 20
 
 // Cache reads events by sequence, recent ones from memory. It implements fold.Log, and has one owner.
 //
@@ -26,8 +26,8 @@ type Cache struct {
 	newest     uint64 // the last sequence kept: no later one has been
 }
 
-// New returns a cache over EVENTS.
-func New(log *broker.LogReader) *Cache { return sized(log, cacheBytes) }
+// New returns a cache over EVENTS, one of caches that share cacheBytes; fewer than 16 count as 16.
+func New(log *broker.LogReader, caches int) *Cache { return sized(log, cacheBytes/max(caches, 16)) }
 
 func sized(log *broker.LogReader, limit int) *Cache {
 	return &Cache{log: log, young: map[uint64]*events.Event{}, old: map[uint64]*events.Event{}, limit: limit}

@@ -41,6 +41,8 @@ type Options struct {
 	// MaxPayload is the largest message that the server takes, in bytes: a rejected event's body goes
 	// into its rejection where it fits.
 	MaxPayload int
+	// Partitions is how many share what is kept in memory; 0 and less than 16: 16.
+	Partitions int
 	// Mask takes secrets out of what summaries are made from, and out of what is published; nil takes none out.
 	Mask func(text string) string
 	// Observe is told of every record that is decided (not of those that are adopted); it may be nil.
@@ -135,10 +137,10 @@ func New(part *state.Partition, o Options) (*Fold, error) {
 	}
 	f.masked = Masked(f.log, f.secrets)
 	var err error
-	if f.seen, err = newSeenCache(); err != nil {
+	if f.seen, err = newSeenCache(o.Partitions); err != nil {
 		return nil, err
 	}
-	if f.ledgers, err = newLedgers(); err != nil {
+	if f.ledgers, err = newLedgers(o.Partitions); err != nil {
 		return nil, err
 	}
 	data, err := part.Config()

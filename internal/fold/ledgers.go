@@ -14,6 +14,9 @@ import (
 // events), and what an edit in its middle needs besides. Of each some 100 KiB at most.
 const ledgersKept = 48
 
+// leastLedgers is how many it keeps where there are more: what one node is made from, and the next.
+const leastLedgers = 2 * fanIn
+
 // ledgers keeps what summaries bring into others, by summary. A summary's id says what it was made from and by
 // which rules, so that this is always the same.
 type ledgers = simplelru.LRU[string, part]
@@ -25,7 +28,9 @@ type part struct {
 	ledger        ledger.Ledger
 }
 
-func newLedgers() (*ledgers, error) { return simplelru.NewLRU[string, part](ledgersKept, nil) }
+func newLedgers(partitions int) (*ledgers, error) {
+	return simplelru.NewLRU[string, part](max(leastLedgers, 16*ledgersKept/max(partitions, 16)), nil)
+}
 
 // part reads what a summary brings into others: its counters, and its ledger, the stored one, or made again from
 // its sources. It may not be changed.

@@ -21,8 +21,8 @@ const (
 	// seenEvery is how many messages a thread's stored identifiers may be behind: what a restart reads
 	// again of a thread, at most, and how seldom they are written.
 	seenEvery = 256
-	// seenCached bounds the identifiers that one partition holds in memory: some 5 MB.
-	seenCached = 100_000
+	// seenCached bounds the identifiers that all partitions together hold in memory: some 40 MB.
+	seenCached = 800_000
 )
 
 // past is what stands before a tool output in its thread.
@@ -59,11 +59,12 @@ type seenThread struct {
 type seenCache struct {
 	lru   *simplelru.LRU[string, *seenThread]
 	marks int
+	most  int
 }
 
-func newSeenCache() (*seenCache, error) {
-	c := &seenCache{}
-	lru, err := simplelru.NewLRU(seenCached, func(_ string, t *seenThread) { c.marks -= t.seen.Len() })
+func newSeenCache(partitions int) (*seenCache, error) {
+	c := &seenCache{most: seenCached / max(partitions, 16)}
+	lru, err := simplelru.NewLRU(c.most, func(_ string, t *seenThread) { c.marks -= t.seen.Len() })
 	c.lru = lru
 	return c, err
 }
@@ -71,7 +72,7 @@ func newSeenCache() (*seenCache, error) {
 func (c *seenCache) put(name string, t *seenThread) {
 	c.lru.Remove(name)
 	c.lru.Add(name, t)
-	for c.marks += t.seen.Len(); c.marks > seenCached && c.lru.Len() > 1; {
+	for c.marks += t.seen.Len(); c.marks > c.most && c.lru.Len() > 1; {
 		c.lru.RemoveOldest()
 	}
 }

@@ -3,6 +3,7 @@ package processor
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -15,9 +16,13 @@ import (
 
 const (
 	// bulkEvents is how many events go into one batch of a bulk: a thread's header is written once a batch, and
-	// each becomes a table. 16 partitions then hold some 60 MiB.
+	// each becomes a table.
 	bulkEvents = 16384
-	// bulkBatchBytes is room for their rows, where messages are short.
+	// bulkMemory is what the process may hold meanwhile beside Pebble's memtables and block cache, which are no part of
+	// the heap: above it garbage is collected more often. With a server in the process there is no such bound, since
+	// what the server holds is not known.
+	bulkMemory = 416 << 20
+	// bulkBatchBytes is room for the rows of a batch, where messages are short.
 	bulkBatchBytes = 200 * bulkEvents
 	// bulkEvery is how long a turn may wait for its batch to fill.
 	bulkEvery = time.Second
@@ -31,7 +36,11 @@ func (p *Processor) bulk(ctx context.Context) error {
 	if p.catching.to-p.catching.from < p.opts.BulkFrom {
 		return nil
 	}
-	defer recovery.CollectLess()()
+	atMost := int64(math.MaxInt64)
+	if p.opts.Config.NATS.URL != "" {
+		atMost = bulkMemory
+	}
+	defer recovery.CollectLess(atMost)()
 	if err := p.store.Flush(); err != nil { // of what the start has written
 		return err
 	}
@@ -95,7 +104,7 @@ func (p *Processor) bulkEnded(err error) error {
 // bulk takes events in hands, and turns between them, in the place of the lane.
 func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored) error {
 	p.ingests = true
-	p.part.Expect(bulkBatchBytes)
+	p.part.Expect(min(bulkBatchBytes, p.bulkBytes))
 	defer func() {
 		p.ingests = false
 		p.part.Expect(0)
@@ -136,7 +145,7 @@ func (p *partition) hand(ctx context.Context, list []broker.Stored) error {
 		_, err := p.stepBy(ctx, fold.Delivery{
 			Seq: m.Seq, Time: m.Time, Raw: events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data},
 		}, clock)
-		if err == nil && p.applied >= bulkEvents {
+		if err == nil && (p.applied >= bulkEvents || p.part.Weight() >= p.bulkBytes) {
 			err = p.flush(p.here())
 		}
 		if err != nil {

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
 	"precis/handlers"
@@ -153,4 +156,44 @@ func behind(t *testing.T, o processor.Options, subject string, bodies ...string)
 	p := openAlone(t, o)
 	defer p.close()
 	return put(t, o.Broker.Conn(), subject, bodies...)
+}
+
+// Where each event is another thread's, a batch ends when what it holds of them is its share of what all may hold.
+func TestBulkOfManyThreads(t *testing.T) {
+	const threads, bytes = 2000, 512 << 10
+	b, c := openBroker(t, t.TempDir()), settings(t)
+	c.Partitions = 3
+	c.Policies[0].Tokenizer = "estimate"
+	o := processor.Options{Config: c, Logger: logger(t), Broker: b, BulkFrom: 1, BulkBytes: bytes}
+	behind(t, o, "thread.message.t0")
+	publishAll(t, b, threads, func(i int) *nats.Msg {
+		return &nats.Msg{Subject: fmt.Sprint("thread.message.t", i), Data: []byte(message("m1"))}
+	})
+	var mu sync.Mutex
+	largest, open := 0, map[int]int{}
+	o.Failpoint = func(point string, partition int) error {
+		mu.Lock()
+		defer mu.Unlock()
+		switch point {
+		case processor.FailApplied:
+			open[partition]++
+			largest = max(largest, open[partition])
+		case processor.FailFlush:
+			open[partition] = 0
+		}
+		return nil
+	}
+	p := start(t, o)
+	if err := p.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	p.end()
+	mu.Lock()
+	defer mu.Unlock()
+	if most := bytes / 4 / 1000; largest > most || largest == 0 { // each takes more than 1,000 bytes
+		t.Errorf("a batch of %d threads, want %d at most", largest, most)
+	}
+	if n := eventsOf(t, verifyStore(t, c, b), c.Partitions); n != threads {
+		t.Errorf("%d events counted, %d are there", n, threads)
+	}
 }

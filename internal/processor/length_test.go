@@ -84,7 +84,7 @@ func lengthProcessor(b *testing.B) (br *broker.Broker, settled func()) {
 	}
 }
 
-func publishAll(b *testing.B, br *broker.Broker, n int, event func(i int) *nats.Msg) {
+func publishAll(b testing.TB, br *broker.Broker, n int, event func(i int) *nats.Msg) {
 	b.Helper()
 	pub, err := broker.NewPublisher(br.Conn(), broker.PublisherConfig{})
 	if err != nil {

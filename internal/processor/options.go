@@ -46,6 +46,9 @@ type Options struct {
 	// BulkFrom is how many events behind the log a start must be to read them in bulk, and not one by one
 	// through the router. Default 10,000.
 	BulkFrom uint64
+	// BulkBytes bounds what the batches of all partitions take of memory then, together. Where each event is another
+	// thread's, a batch of one of 17 partitions is full with some 1,500. Default 64 MiB.
+	BulkBytes int
 	// KeepUp is how many records may be stored before partitions that have none of their own note it; a start after a
 	// kill reads at most about so many. Default 10,000.
 	KeepUp uint64
@@ -80,6 +83,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BulkFrom == 0 {
 		o.BulkFrom = 10_000
+	}
+	if o.BulkBytes == 0 {
+		o.BulkBytes = 64 << 20
 	}
 	if o.KeepUp == 0 {
 		o.KeepUp = 10_000

@@ -51,6 +51,7 @@ type partition struct {
 	committed []func()      // called when the open batch is durable
 	failure   error
 	ingests   bool // batches are large, and become tables of the store
+	bulkBytes int  // how large they may become in memory
 	position  position
 	stands    atomic.Pointer[state.Meta] // as far as it is durable
 	delivered delivered

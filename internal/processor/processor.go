@@ -69,7 +69,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 			err = errors.Join(err, p.Close(context.WithoutCancel(ctx)))
 		}
 	}()
-	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger}); err != nil {
+	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions}); err != nil {
 		return nil, err
 	}
 	if opts.FS == nil {
@@ -232,7 +232,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	st.SetMeta(meta)
 	log := p.log.With().Int("partition", id).Logger()
 	f, err := fold.New(st, fold.Options{
-		Log: p.opts.Reads(contents.New(p.events)), MaxPayload: int(p.broker.Conn().MaxPayload()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
+		Log: p.opts.Reads(contents.New(p.events, len(p.List()))), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: len(p.List()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
 		Spent:  p.spending.Add,
 		Logger: log,
 	})
@@ -245,7 +245,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, fail: p.fail,
 	}
 	part.stands.Store(&meta)
-	part.confirmed = &p.confirmed
+	part.confirmed, part.bulkBytes = &p.confirmed, p.opts.BulkBytes/len(p.List())
 	part.desk = &desk{
 		part: part, runner: p.runner.Load, slots: p.slots, view: p.store.View(id), running: map[string]bool{}, more: make(chan struct{}, 1),
 		log: log,

@@ -8,10 +8,13 @@ import (
 	"precis/internal/broker"
 )
 
-// A hand is dealt when it holds that much; what waits is at most three times that for each pile.
+// A hand is dealt when it holds that much; what waits is at most three times that for each pile, and three times
+// dealtBytes, or the least of hands, for all.
 const (
 	handEvents = 256
 	handBytes  = 1 << 20
+	dealtBytes = 32 << 20
+	leastBytes = 64 << 10
 )
 
 // Deal gives the messages of a scan to piles, in hands: who works on a pile has it in the log's order, and
@@ -19,6 +22,7 @@ const (
 type Deal struct {
 	of    func(subject string) int
 	hands []hand
+	bytes int // of a hand
 }
 
 // hand is what a pile gets next.
@@ -30,7 +34,7 @@ type hand struct {
 
 // NewDeal deals to so many piles; of is a stored subject's.
 func NewDeal(piles int, of func(subject string) int) *Deal {
-	d := &Deal{of: of, hands: make([]hand, piles)}
+	d := &Deal{of: of, hands: make([]hand, piles), bytes: max(leastBytes, min(handBytes, dealtBytes/piles))}
 	for i := range d.hands {
 		d.hands[i].to = make(chan []broker.Stored, 1)
 	}
@@ -43,16 +47,29 @@ func (d *Deal) Pile(i int) <-chan []broker.Stored { return d.hands[i].to }
 // Give takes a message. It waits for the pile where that has enough, until ctx ends.
 func (d *Deal) Give(ctx context.Context, m broker.Stored) error {
 	h := &d.hands[d.of(m.Subject)]
-	h.events, h.bytes = append(h.events, m), h.bytes+len(m.Data)
-	if len(h.events) < handEvents && h.bytes < handBytes {
+	h.events, h.bytes = append(h.events, m), h.bytes+weight(m)
+	if len(h.events) < handEvents && h.bytes < d.bytes {
 		return nil
 	}
 	return h.deal(ctx)
 }
 
+// weight is what a message takes of memory, in bytes; headers may be most of it.
+func weight(m broker.Stored) int {
+	const fixed = 128 // the structure itself
+	n := fixed + len(m.Data) + len(m.Subject)
+	for name, values := range m.Header {
+		n += len(name)
+		for _, v := range values {
+			n += len(v)
+		}
+	}
+	return n
+}
+
 func (h *hand) deal(ctx context.Context) error {
 	list := h.events
-	h.events, h.bytes = make([]broker.Stored, 0, handEvents), 0
+	h.events, h.bytes = make([]broker.Stored, 0, len(list)), 0
 	select {
 	case h.to <- list:
 		return nil
