@@ -67,7 +67,7 @@ func looksChosen(s string) bool {
 }
 
 // code is a name that is called, indexed or dereferenced, and what follows it.
-var code = regexp.MustCompile(`^[!&*]?[A-Za-z_][\w.]*(?:\((?:[\w.,"' *&\[\]-]*\)[.\w()\[\]]*|[\w.,]*,|)|\[(?:\w*\](?:[.(].*)?)?|::\w.*|->\w.*)[,;:)}]*$`)
+var code = regexp.MustCompile(`^[!&*]?[A-Za-z_][\w.]*(?:\((?:[\w.,"' *&\[\]-]*\)(?:[.(\[][.\w()\[\]]*)?|[\w.,]*,|)|\[(?:\w*\](?:[.(].*)?)?|::\w.*|->\w.*)[,;:)}]*$`)
 
 // isCode reports whether an unquoted value is code, judged with the text that follows it.
 func isCode(secret, match string) bool {

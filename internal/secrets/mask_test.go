@@ -55,6 +55,7 @@ func TestSecretsAreMasked(t *testing.T) {
 		{"password in YAML", "passphrase: '", "open sesame"[:4] + "sesame", "'"},
 		{"bare password", "password=", "qp93hfk2lsm", "\n"},
 		{"bare password in YAML", "  db_password: ", "qp93hfk2lsm", "\n"},
+		{"bare password in YAML with brackets", "  db_password: ", "iAEoTH2KY0(,G1YqD)VG(Xn", "\n"},
 		{"bare password in a query", "GET /login?user=a&pwd=", "qp93hfk2lsm", "&next=/ HTTP/1.1"},
 		{"libpq", "PGPASSWORD=", "qp93hfk2", " psql"},
 		{"a sentence", `password = '`, "correct horse battery", `'`},
