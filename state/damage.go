@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/record"
@@ -15,6 +17,34 @@ func readError(err error) error {
 		return fmt.Errorf("read store: %w: %w", ErrDamaged, err)
 	}
 	return fmt.Errorf("read store: %w", err)
+}
+
+// nameless fails where tables are in a directory that no marker says the manifest of: Pebble would take it for empty, and
+// begin a store with what its last log holds.
+func nameless(fsys FS, dir string) error {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return err
+	}
+	manifest := ""
+	for _, name := range names {
+		if strings.HasPrefix(name, "marker.manifest.") {
+			return nil
+		}
+		if strings.HasPrefix(name, "MANIFEST-") || strings.HasSuffix(name, ".sst") {
+			manifest = name
+		}
+	}
+	if manifest == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is there, and no marker.manifest file", ErrDamaged, manifest)
+}
+
+// incomplete says whether Pebble misses files that its manifest names, its manifest, or its format marker, or
+// found one of another size. Only some of these errors have a type.
+func incomplete(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, pebble.ErrDBNotPristine) || strings.Contains(err.Error(), "object size mismatch")
 }
 
 // damaged says whether Pebble met such bytes: in a table or its own log, which it marks, or in the log of

@@ -14,7 +14,7 @@ import (
 var folded = []byte{
 	kindHeader, kindMessage, kindOrder, kindRevision, kindEdit, kindWaiting, kindDeadline,
 	kindSummary, kindOwner, kindSlot, kindSource, kindJob, kindCut, kindConfig,
-	kindRenewal, kindExpiry,
+	kindRenewal, kindExpiry, kindSpent,
 }
 
 // Diff holds a partition of this store (got) against the same of another (want), row by row.
@@ -25,7 +25,35 @@ func (s *Store) Diff(want *Store, partition int, report func(Problem)) error {
 			return fmt.Errorf("compare partition %d: %w", partition, err)
 		}
 	}
+	if err := s.diffMeta(want, partition, report); err != nil {
+		return fmt.Errorf("compare partition %d: %w", partition, err)
+	}
 	return nil
+}
+
+// diffMeta holds what a partition says of where it stands against a store that has read all of SUMMARIES and REJECTED:
+// what this one says that it has read, and has not reached yet, it must have staged, or it will decide it again.
+func (s *Store) diffMeta(want *Store, partition int, report func(Problem)) error {
+	v, all := s.View(partition), want.View(partition)
+	meta, err := v.Meta()
+	if err != nil {
+		return err
+	}
+	staged := all.key(kindStaged)
+	return all.scan(staged, staged, func(k, b []byte) (bool, error) {
+		rec, err := decodeStaged(k, b)
+		if err != nil || rec.Seq == 0 || rec.Seq > meta.SummariesSeq {
+			return err == nil, err
+		}
+		found, err := v.get(k, func([]byte) error { return nil })
+		if err == nil && !found {
+			report(Problem{
+				Partition: partition, Thread: rec.Thread, Check: fmt.Sprintf("row m: SUMMARIES is read up to %d", meta.SummariesSeq),
+				Want: fmt.Sprintf("record %d is staged", rec.Seq), Got: absent,
+			})
+		}
+		return true, err
+	})
 }
 
 // absent stands for a row that is not there.
@@ -106,7 +134,7 @@ func (d *differ) note(k []byte, want, got string) {
 		if part, r, ok := cutPart(rest[min(8, len(rest)):]); ok { // behind the time
 			name, rest = part, r
 		}
-	case kindConfig:
+	case kindConfig, kindSpent:
 	default:
 		if part, r, ok := cutPart(rest); ok {
 			name, rest = part, r
@@ -145,6 +173,10 @@ func (d *differ) show(k, v []byte) string {
 			return err.Error()
 		}
 		return fmt.Sprintf("%+v", *c)
+	}
+	if d.kind == kindSpent {
+		spent := decoder{b: v}
+		return fmt.Sprintf("%d micro-dollars", spent.i())
 	}
 	if d.kind == kindJob {
 		job := thread.Job{}

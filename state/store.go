@@ -57,11 +57,15 @@ type Store struct {
 }
 
 // Open opens the store in dir, making it where there is none. It fails with an *OwnedError where
-// another process holds it and with ErrFormat where another version made it.
+// another process holds it, with ErrFormat where another version made it, and with ErrDamaged where files are missing or
+// hold something else.
 func Open(dir string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	if err := makeDir(opts.FS, dir); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
+	}
+	if err := nameless(opts.FS, dir); err != nil {
+		return nil, fmt.Errorf("open store in %s: %w", dir, err)
 	}
 	cache := pebble.NewCache(opts.CacheBytes + memTables*memTableBytes)
 	defer cache.Unref() // the store holds its own reference
@@ -201,8 +205,11 @@ func openError(fsys vfs.FS, dir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("open store in %s: %w: give this user the right to write there, or another --data", dir, err)
 	}
-	if damaged(err) {
+	if damaged(err) || incomplete(err) {
 		return fmt.Errorf("open store in %s: %w: %w", dir, ErrDamaged, err)
+	}
+	if strings.Contains(err.Error(), "unknown format major version") {
+		return fmt.Errorf("open store in %s: %w: %w", dir, ErrFormat, err)
 	}
 	return fmt.Errorf("open store in %s: %w", dir, err)
 }

@@ -104,8 +104,11 @@ func (a *app) report(err error) int {
 		return exitDone
 	}
 	a.note("processor: %v", err)
-	if errors.Is(err, state.ErrDamaged) {
+	switch {
+	case errors.Is(err, state.ErrDamaged):
 		a.note("The store is damaged: %s.", moveAway)
+	case errors.Is(err, state.ErrFormat):
+		a.note("The store was made by another version of precis: start that one, or %s.", moveAway)
 	}
 	return statusOf(err)
 }

@@ -63,7 +63,8 @@ func statusOf(err error) int {
 }
 
 // moveAway is what to do with a store that is wrong; beside it may stand the log itself.
-const moveAway = "move it (state in the data directory) away and start again, it is rebuilt from the log"
+const moveAway = "stop the processor, move the store (state in the data directory) away and start again: it is rebuilt from the log, " +
+	"which takes about a minute for each million events, and answers 503 until then"
 
 // serverError explains an error of a server that was reached.
 func serverError(doing string, err error) error {
