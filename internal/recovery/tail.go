@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"precis/events"
 	"precis/internal/broker"
@@ -321,7 +322,7 @@ func (t *Tail) stage(part *state.Partition, m broker.Stored, c Claim, gap bool) 
 	t.Staged++
 	return part.Stage(&state.Staged{
 		Thread: c.Thread, EffectiveSeq: c.EffectiveSeq, Under: t.under[c.Partition], ChainSeq: c.ChainSeq, Chain: c.Chain, Gap: gap,
-		Seq: m.Seq, Time: m.Time, Type: c.Type, Data: m.Data,
+		Seq: m.Seq, Time: decidedAt(c.Type, m), Type: c.Type, Data: m.Data,
 	})
 }
 
@@ -388,4 +389,17 @@ func RejectedEvent(id string) (partition int, seq uint64, ok bool) {
 	}
 	seq, err = strconv.ParseUint(parts[2], 10, 64)
 	return partition, seq, err == nil
+}
+
+// decidedAt is when a record was stored, and of a call when it was paid for: a record that waited for the server belongs to
+// the day, and the budget, on which it was made.
+func decidedAt(t events.Type, m broker.Stored) time.Time {
+	if t != events.UsageRecorded {
+		return m.Time
+	}
+	at, err := time.Parse(time.RFC3339Nano, m.Header.Get("ce-time"))
+	if err != nil {
+		return m.Time
+	}
+	return at
 }
