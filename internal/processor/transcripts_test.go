@@ -11,6 +11,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/processor"
+	"precis/internal/race"
 )
 
 // publishFiles publishes event files as they stand and returns how many events they hold.
@@ -69,6 +70,7 @@ func eachEvent(t testing.TB, files []string, each func(events.FileEvent)) {
 }
 
 func TestRealTranscripts(t *testing.T) {
+	race.Slow(t)
 	files := transcripts(t)
 	c := settings(t)
 	b := openBroker(t, t.TempDir())
