@@ -20,15 +20,19 @@ import (
 type app struct {
 	stdin  io.Reader
 	stdout *results
-	stderr io.Writer
-	env    []string
+	stderr io.Writer // what could act on a terminal is escaped
+	// terminal is standard error as it is: for what writes control characters of its own, a progress bar or colours, and lets none
+	// of another origin pass.
+	terminal io.Writer
+	env      []string
 	// watched is true where standard error is a terminal: somebody may be shown progress.
 	watched bool
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
+	terminal := &lockedWriter{to: stderr}
 	return &app{
-		stdin: stdin, stdout: &results{Writer: stdout}, stderr: &lockedWriter{to: stderr},
+		stdin: stdin, stdout: &results{Writer: stdout}, stderr: inertWriter{terminal}, terminal: terminal,
 		env: os.Environ(), watched: isTerminal(stderr),
 	}
 }
@@ -62,6 +66,20 @@ func (r *results) Write(p []byte) (int, error) {
 		r.err = err
 	}
 	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// inertWriter escapes what could act on a terminal. What is written at once is whole: a note, or a line of a log.
+type inertWriter struct{ to io.Writer }
+
+func (w inertWriter) Write(p []byte) (int, error) {
+	safe, tail := inert(p)
+	for _, b := range tail {
+		safe = fmt.Appendf(safe, `\x%02x`, b)
+	}
+	if _, err := w.to.Write(safe); err != nil {
 		return 0, err
 	}
 	return len(p), nil

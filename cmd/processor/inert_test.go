@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -46,4 +48,38 @@ func TestOutputIsInert(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Nor does what goes to standard error: notes and errors, and logs in either format.
+func TestNotesAndLogsAreInert(t *testing.T) {
+	for name, tell := range map[string]func(a *app){
+		"note":  func(a *app) { a.note("thread %s", hostile) },
+		"error": func(a *app) { a.report(errors.New(hostile)) },
+		"text":  func(a *app) { logged(a, "text") },
+		"json":  func(a *app) { logged(a, "json") },
+	} {
+		for _, watched := range []bool{false, true} {
+			var out bytes.Buffer
+			a := newApp(strings.NewReader(""), &bytes.Buffer{}, &out)
+			a.watched = watched
+			tell(a)
+			text := colours.ReplaceAllString(out.String(), "")
+			for _, r := range text {
+				if r != '\n' && isControl(r) {
+					t.Errorf("%s: %U is in %q", name, r, text)
+				}
+			}
+			if !strings.Contains(text, "title") {
+				t.Errorf("%s: nothing is told: %q", name, text)
+			}
+		}
+	}
+}
+
+// colours are what the console writer puts around the parts of a line.
+var colours = regexp.MustCompile("\x1b\\[[0-9]{1,2}m")
+
+func logged(a *app, format string) {
+	log := (&runCmd{LogLevel: "info", LogFormat: format}).logger(a)
+	log.Error().Err(errors.New(hostile)).Str("thread_id", hostile).Strs("list", []string{hostile}).Msg(hostile)
 }

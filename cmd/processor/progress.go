@@ -18,7 +18,7 @@ func newProgress(a *app, files []string) *progress {
 		return &progress{}
 	}
 	return &progress{bar: progressbar.NewOptions64(totalSize(files),
-		progressbar.OptionSetWriter(a.stderr), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetWriter(a.terminal), progressbar.OptionShowBytes(true),
 		progressbar.OptionSetDescription("publishing"), progressbar.OptionClearOnFinish())}
 }
 
@@ -60,7 +60,7 @@ func newLogProgress(a *app, what string) *progress {
 	if !a.watched {
 		return &progress{}
 	}
-	return &progress{bar: progressbar.NewOptions64(-1, progressbar.OptionSetWriter(a.stderr),
+	return &progress{bar: progressbar.NewOptions64(-1, progressbar.OptionSetWriter(a.terminal),
 		progressbar.OptionShowCount(), progressbar.OptionSetItsString("events"),
 		progressbar.OptionSetDescription(what), progressbar.OptionClearOnFinish())}
 }

@@ -45,6 +45,23 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
+// printableEntry takes out of a log line what could act on a terminal: the colours are put around it later.
+func printableEntry(entry map[string]any) error {
+	for name, value := range entry {
+		switch value := value.(type) {
+		case string:
+			entry[name] = printable(value)
+		case []any:
+			for i := range value {
+				if text, ok := value[i].(string); ok {
+					value[i] = printable(text)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // logger writes to standard error: text for people, JSON for collectors.
 func (c *runCmd) logger(a *app) zerolog.Logger {
 	level, err := zerolog.ParseLevel(c.LogLevel)
@@ -53,7 +70,7 @@ func (c *runCmd) logger(a *app) zerolog.Logger {
 	}
 	out := a.stderr
 	if c.LogFormat == "text" || (c.LogFormat == "auto" && a.watched) {
-		out = zerolog.ConsoleWriter{Out: a.stderr, TimeFormat: time.TimeOnly, NoColor: !a.watched}
+		out = zerolog.ConsoleWriter{Out: a.terminal, TimeFormat: time.TimeOnly, NoColor: !a.watched, FormatPrepare: printableEntry}
 	}
 	return zerolog.New(out).Level(level).With().Timestamp().Logger()
 }
