@@ -1,14 +1,22 @@
 package schemas_test
 
 import (
+	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nkeys"
 
 	"precis/events"
+	"precis/internal/audit"
+	"precis/state"
 	"precis/summarize"
 )
 
@@ -59,8 +67,38 @@ func TestRecipes(t *testing.T) {
 	if want := fmt.Sprintf("%x", sha256.Sum256([]byte(`{"chain_seq":1,"thread_id":"t1"}`))); chain != want {
 		t.Errorf("chain %s, by the recipe %s", chain, want)
 	}
+	ends := map[string]state.Link{"t1": {ChainSeq: 1, Chain: chain}}
+	ended := "t1 1 " + chain
+	head := audit.Head{
+		Stream: "SUMMARIES", StreamCreated: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), LastSeq: 1, Time: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC),
+		Chains: 1, Records: 1, Digest: audit.ChainsDigest(ends),
+	}
+	if want := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(ended+"\n"))); head.Digest != want {
+		t.Errorf("head digest %s, by the recipe %s", head.Digest, want)
+	}
+	seed, err := nkeys.EncodeSeed(nkeys.PrefixByteUser, make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := head.Sign(seed); err != nil {
+		t.Fatal(err)
+	}
+	signed, err := json.Marshal(head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := audit.ParseHead(signed)
+	if err != nil || len(parsed.CheckSignature(head.Signer)) > 0 {
+		t.Errorf("the head of the example does not verify: %v", err)
+	}
+	covered := fmt.Sprintf(`{"chains":1,"digest":"%s","last_seq":1,"records":1,"signer":"%s","stream":"SUMMARIES",`+
+		`"stream_created":"2026-01-02T03:04:05Z","time":"2026-01-03T00:00:00Z"}`, head.Digest, head.Signer)
+	key := ed25519.NewKeyFromSeed(make([]byte, 32))
+	if want := base64.StdEncoding.EncodeToString(ed25519.Sign(key, []byte(covered))); head.Signature != want {
+		t.Errorf("signature %s, by the recipe %s", head.Signature, want)
+	}
 	for name, want := range map[string]string{
-		"shape input": input, "shape": hex.EncodeToString(shape[:]), "content digest": hex.EncodeToString(content[:]),
+		"chain's end": ended, "head": string(signed), "head without signature": covered, "shape input": input, "shape": hex.EncodeToString(shape[:]), "content digest": hex.EncodeToString(content[:]),
 		"sources": row, "source digest": sources, "settings": strings.TrimSpace(lines), "fingerprint": policy,
 		"identity": fields, "id": id, "record": string(data),
 	} {

@@ -13,30 +13,45 @@ import (
 	"precis/internal/service"
 )
 
-// auditCmd tells a thread's story.
+// auditCmd tells a thread's story, or reads or verifies the chain head of all threads.
 type auditCmd struct {
 	serverFlags
-	Thread    string  `arg:"" help:"The thread's id."`
+	Thread    string  `arg:"" optional:"" help:"The thread's id; not with --head or --verify-head."`
 	At        string  `placeholder:"TIME|SEQ" help:"Stop at a time or an event, and show the prompt that an agent would have got then."`
 	HTML      string  `name:"html" type:"path" placeholder:"FILE" help:"Write the story as a self-contained HTML page."`
 	MaxTokens *int    `name:"max-tokens" placeholder:"N" help:"With --at: the prompt's limit in tokens; 0: no limit (0)."`
 	Format    *string `enum:"openai,anthropic,messages" placeholder:"F" help:"With --at: format of the prompt: openai, anthropic or messages (messages)."`
+
+	Head       bool   `help:"Print the chain head of SUMMARIES as JSON: a digest over the chains of all threads, to keep outside the server."`
+	Sign       string `type:"existingfile" placeholder:"FILE" help:"With --head: sign it with this nkey seed, as made by nk -gen user."`
+	VerifyHead string `name:"verify-head" type:"existingfile" placeholder:"FILE" help:"Check that the log holds the head in this file."`
+	Signer     string `placeholder:"KEY" help:"With --verify-head: require a signature by this public nkey."`
 }
 
 // Help shows the command used.
 func (auditCmd) Help() string {
 	return `Folds the thread's log again with every check of replay and lists what happened in order: messages, tool outputs, summaries and what they replaced, invalidations and their causes, usage and cost. With --at it stops at that moment and shows exactly the context of that moment; a model's text is taken from the record.
 
+--head prints a digest over the chains of all threads. Keep it where those who administer the server cannot change it: --verify-head then reports when SUMMARIES up to that head was rewritten, even with consistent chains. The exit status is 1 if the log does not hold the head.
+
 Examples:
 
     processor audit demo-1
     processor audit demo-1 --html demo-1.html
     processor audit demo-1 --at 2026-11-17T09:30:00Z --format openai
-    processor audit demo-1 --at 1234 --json`
+    processor audit demo-1 --at 1234 --json
+    processor audit --head --sign auditor.nk > head.json
+    processor audit --verify-head head.json --signer UAH42UG6PV552P5SWLWTBP3H3S5BHAVCO2IEKEXUANJXR75J63RQ5WM6`
 }
 
 // Run tells the story, and ends with status 1 where the log does not bear it out.
 func (c *auditCmd) Run(ctx context.Context, a *app) error {
+	if c.ofHead() {
+		return c.runHead(ctx, a)
+	}
+	if c.Thread == "" {
+		return usage("missing argument: <thread>, --head or --verify-head")
+	}
 	if _, err := events.Token(c.Thread); err != nil {
 		return usage("thread: %w", err)
 	}

@@ -1,0 +1,188 @@
+package audit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/nats-io/nkeys"
+
+	"precis/internal/broker"
+	"precis/state"
+)
+
+// ErrHead means that a file does not contain a head.
+var ErrHead = errors.New("not a head")
+
+// Head pins every chain of SUMMARIES up to a sequence. Kept where the log's owner cannot change it, it reveals a tail
+// of SUMMARIES that was rewritten with new chains.
+type Head struct {
+	Stream        string    `json:"stream"`
+	StreamCreated time.Time `json:"stream_created"`
+	LastSeq       uint64    `json:"last_seq"` // of the stream; the head covers nothing behind it
+	Time          time.Time `json:"time"`     // when the head was read, by the reader's clock
+	Chains        uint64    `json:"chains"`
+	Records       uint64    `json:"records"` // in those chains; foreign messages do not count
+	Digest        string    `json:"digest"`  // ChainsDigest of the ends of the chains
+	Signer        string    `json:"signer,omitzero"`
+	Signature     string    `json:"signature,omitzero"`
+
+	signed []byte // what the signature of a head that was read covers
+}
+
+// HeadDifference is one property in which a log differs from a head.
+type HeadDifference struct {
+	What string `json:"what"` // the head's member
+	Want string `json:"want"` // in the head
+	Got  string `json:"got"`
+}
+
+// ChainsDigest is "sha256:" and the hex digest over one line per chain, "<token> <chain_seq> <chain>\n", sorted by
+// token: the last token of the subject of the chain's records.
+func ChainsDigest(ends map[string]state.Link) string {
+	h := sha256.New()
+	for _, token := range slices.Sorted(maps.Keys(ends)) {
+		fmt.Fprintf(h, "%s %d %s\n", token, ends[token].ChainSeq, ends[token].Chain)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// ReadHead reads SUMMARIES to its current end. It uses JetStream, Scratch, Now and Progress of the options. Memory
+// grows with the number of chains, by some 200 bytes each.
+func ReadHead(ctx context.Context, o Options) (*Head, error) {
+	at, err := broker.StateOf(ctx, o.JetStream, broker.StreamSummaries)
+	if err != nil {
+		return nil, err
+	}
+	ends, records, err := readChains(ctx, o, at)
+	if err != nil {
+		return nil, err
+	}
+	return &Head{
+		Stream: broker.StreamSummaries, StreamCreated: at.Created.UTC(), LastSeq: at.Last, Time: o.Now().UTC(),
+		Chains: uint64(len(ends)), Records: records, Digest: ChainsDigest(ends),
+	}, nil
+}
+
+// VerifyHead compares the log with a head, up to the head's last sequence. It returns nothing if the log holds the
+// head. Options are as for ReadHead. The signature is not checked.
+func VerifyHead(ctx context.Context, o Options, h *Head) (differ []HeadDifference, err error) {
+	differs := func(what, want, got string) {
+		if want != got {
+			differ = append(differ, HeadDifference{what, want, got})
+		}
+	}
+	differs("stream", h.Stream, broker.StreamSummaries)
+	log, err := broker.StateOf(ctx, o.JetStream, broker.StreamSummaries)
+	if err != nil {
+		return nil, err
+	}
+	differs("stream_created", stamp(h.StreamCreated), stamp(log.Created))
+	if log.Last < h.LastSeq {
+		differs("last_seq", strconv.FormatUint(h.LastSeq, 10), fmt.Sprintf("the stream ends at %d", log.Last))
+	}
+	at, err := stateAt(ctx, o.JetStream, log, h.LastSeq)
+	if err != nil {
+		return nil, err
+	}
+	ends, records, err := readChains(ctx, o, at)
+	if err != nil {
+		return nil, err
+	}
+	differs("chains", strconv.FormatUint(h.Chains, 10), strconv.Itoa(len(ends)))
+	differs("records", strconv.FormatUint(h.Records, 10), strconv.FormatUint(records, 10))
+	differs("digest", h.Digest, ChainsDigest(ends))
+	return differ, nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// ParseHead reads a head from JSON. It fails with ErrHead.
+func ParseHead(data []byte) (*Head, error) {
+	h := &Head{}
+	if err := json.Unmarshal(data, h); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrHead, err)
+	}
+	if h.Stream == "" || h.StreamCreated.IsZero() || !strings.HasPrefix(h.Digest, "sha256:") {
+		return nil, fmt.Errorf("%w: it needs stream, stream_created, last_seq, chains, records and digest", ErrHead)
+	}
+	members := map[string]jsontext.Value{}
+	if err := json.Unmarshal(data, &members); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrHead, err)
+	}
+	delete(members, "signature")
+	var err error
+	if h.signed, err = canonical(members); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrHead, err)
+	}
+	return h, nil
+}
+
+// Sign adds the public key of an nkey seed (or of a credentials file) and the signature over the RFC 8785 form of the
+// head without the signature.
+func (h *Head) Sign(seed []byte) error {
+	pair, err := nkeys.ParseDecoratedNKey(seed)
+	if err != nil {
+		return fmt.Errorf("read nkey seed: %w", err)
+	}
+	defer pair.Wipe()
+	if h.Signer, err = pair.PublicKey(); err != nil {
+		return fmt.Errorf("sign head: %w", err)
+	}
+	h.Signature = ""
+	if h.signed, err = canonical(h); err != nil {
+		return fmt.Errorf("sign head: %w", err)
+	}
+	sig, err := pair.Sign(h.signed)
+	if err != nil {
+		return fmt.Errorf("sign head: %w", err)
+	}
+	h.Signature = base64.StdEncoding.EncodeToString(sig)
+	return nil
+}
+
+// CheckSignature returns what is wrong with the signature of a head that was parsed: nothing for an unsigned head,
+// unless a signer is required.
+func (h *Head) CheckSignature(signer string) []HeadDifference {
+	if signer != "" && h.Signer != signer {
+		got := h.Signer
+		if got == "" {
+			got = "unsigned"
+		}
+		return []HeadDifference{{"signer", signer, got}}
+	}
+	if h.Signer == "" && h.Signature == "" {
+		return nil
+	}
+	key, err := nkeys.FromPublicKey(h.Signer)
+	if err != nil {
+		return []HeadDifference{{"signer", "a public nkey", strconv.Quote(h.Signer)}}
+	}
+	sig, err := base64.StdEncoding.DecodeString(h.Signature)
+	if err == nil {
+		err = key.Verify(h.signed, sig)
+	}
+	if err != nil {
+		return []HeadDifference{{"signature", "a signature of this head by " + h.Signer, err.Error()}}
+	}
+	return nil
+}
+
+func canonical(v any) (jsontext.Value, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	c := jsontext.Value(data)
+	return c, c.Canonicalize()
+}
