@@ -64,6 +64,9 @@ func (e *Edit) Key(ceID string) string {
 	}
 	var d digester
 	d = d.content(e.Content).text(strconv.FormatBool(e.Deleted))
+	if e.Pinned != nil {
+		d = d.text("pinned").text(strconv.FormatBool(*e.Pinned))
+	}
 	if !e.CreatedAt.IsZero() {
 		at := e.CreatedAt.UTC()
 		d = d.text(strconv.FormatInt(at.Unix(), 10)).number(at.Nanosecond())

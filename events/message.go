@@ -17,6 +17,7 @@ func (r *reader) common() *Message {
 		Policy:     r.text(fieldPolicy),
 		CreatedAt:  r.time(fieldCreatedAt),
 		Metadata:   r.object(fieldMetadata),
+		Pinned:     r.flag(fieldPinned),
 	}
 }
 
@@ -30,9 +31,6 @@ func (r *reader) message() *Message {
 	m := r.common()
 	m.Role = r.role()
 	m.ToolCalls = r.toolCalls()
-	if pinned := r.boolean(fieldPinned); pinned != nil {
-		m.Pinned = *pinned
-	}
 	m.Usage = r.usage()
 	if m.Role == RoleTool {
 		r.result(m)
@@ -62,10 +60,13 @@ func (r *reader) result(m *Message) {
 func (r *reader) edit() *Edit {
 	r.hints()
 	e := &Edit{MessageID: r.messageID()}
-	if deleted := r.boolean(fieldDeleted); deleted != nil {
-		e.Deleted = *deleted
-	}
-	if !e.Deleted || len(r.members[fieldContent]) > 0 {
+	e.Deleted = r.flag(fieldDeleted)
+	e.Pinned = r.boolean(fieldPinned)
+	stands := len(r.members[fieldContent]) > 0
+	switch {
+	case e.Pinned != nil && (stands || e.Deleted):
+		r.fail("pinned", "must stand alone: a content or a deletion is an edit of its own")
+	case stands || e.Pinned == nil && !e.Deleted:
 		e.Content = r.content()
 	}
 	e.EditID = r.text(fieldEditID)

@@ -54,6 +54,12 @@ func (r *reader) boolean(f field) *bool {
 	return &b
 }
 
+// flag is false where the member is absent.
+func (r *reader) flag(f field) bool {
+	b := r.boolean(f)
+	return b != nil && *b
+}
+
 func (r *reader) object(f field) jsontext.Value {
 	return jsontext.Value(r.get(f, "an object", jsontext.KindBeginObject)).Clone()
 }

@@ -3,6 +3,7 @@ package events
 import (
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -91,12 +92,29 @@ type TokenUsage struct {
 	OutputTokens int64 `json:"output_tokens"`
 }
 
-// Edit is the data of a message.edited.
+// Edit is the data of a message.edited: another content, a deletion, or a pin. Where Pinned is set, Content and
+// Deleted are not.
 type Edit struct {
 	MessageID string    `json:"message_id"`
 	Content   Content   `json:"content"`
 	Deleted   bool      `json:"deleted,omitempty"`
+	Pinned    *bool     `json:"pinned,omitempty"` // pins the message, or unpins it; its content stays
 	EditID    string    `json:"edit_id,omitempty"`
 	AgentID   string    `json:"agent_id,omitempty"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
+}
+
+// MarshalJSON leaves the content out of an edit that pins: null would be a content.
+func (e Edit) MarshalJSON() ([]byte, error) {
+	type plain Edit
+	if e.Pinned == nil {
+		return json.Marshal(plain(e))
+	}
+	return json.Marshal(struct {
+		MessageID string    `json:"message_id"`
+		Pinned    bool      `json:"pinned"`
+		EditID    string    `json:"edit_id,omitempty"`
+		AgentID   string    `json:"agent_id,omitempty"`
+		CreatedAt time.Time `json:"created_at,omitzero"`
+	}{e.MessageID, *e.Pinned, e.EditID, e.AgentID, e.CreatedAt})
 }

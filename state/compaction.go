@@ -9,13 +9,15 @@ import (
 
 // compactionVersion begins the row of a thread.Compaction. Every event of a thread can change that row, so
 // it has a binary form; being whole or not is no matter of taste there, so nothing in it may be missing.
-const compactionVersion = 1
+const compactionVersion = 2
 
 func encodeCompaction(c *thread.Compaction) []byte {
 	e := encoder{b: make([]byte, 0, 128+16*len(c.Cut.Pending)+48*(len(c.Cut.Open)+len(c.Cut.Early)+2*len(c.Tops)))}
 	e.u(compactionVersion)
 	e.ints(c.Cut.Seen.Tokens, c.Cut.Seen.Messages, c.Cut.Free.Tokens, c.Cut.Free.Messages, c.Cut.Gone.Tokens, c.Cut.Gone.Messages)
 	e.u(c.Cut.Count)
+	e.u(c.Cut.Edge.At)
+	e.ints(c.Cut.Edge.Weight.Tokens, c.Cut.Edge.Weight.Messages, c.Cut.Behind.Tokens, c.Cut.Behind.Messages)
 	for _, t := range []*cut.Turn{&c.Cut.User, &c.Cut.Assistant} {
 		e.u(t.At)
 		e.ints(t.Weight.Tokens, t.Weight.Messages)
@@ -83,6 +85,8 @@ func decodeCompaction(name string, b []byte) (*thread.Compaction, error) {
 	}
 	d.ints(&c.Cut.Seen.Tokens, &c.Cut.Seen.Messages, &c.Cut.Free.Tokens, &c.Cut.Free.Messages, &c.Cut.Gone.Tokens, &c.Cut.Gone.Messages)
 	c.Cut.Count = d.u()
+	c.Cut.Edge.At = d.u()
+	d.ints(&c.Cut.Edge.Weight.Tokens, &c.Cut.Edge.Weight.Messages, &c.Cut.Behind.Tokens, &c.Cut.Behind.Messages)
 	for _, t := range []*cut.Turn{&c.Cut.User, &c.Cut.Assistant} {
 		t.At = d.u()
 		d.ints(&t.Weight.Tokens, &t.Weight.Messages)

@@ -87,12 +87,7 @@ func (p *Partition) loadEdit(st *thread.State, ev *events.Event) (err error) {
 // before what was made from it.
 func (p *Partition) loadMadeFrom(st *thread.State, source string) error {
 	name := st.Header.Thread
-	prefix := p.key(kindSource).part(name).part(source)
-	var ids []string
-	err := p.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
-		ids = append(ids, string(k[len(prefix):]))
-		return true, nil
-	})
+	ids, err := p.madeFrom(name, source)
 	if err != nil {
 		return err
 	}

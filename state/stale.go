@@ -111,6 +111,25 @@ func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, e
 	return refs, last, err
 }
 
+// MadeFrom are the active summaries that were made from a summary.
+func (v View) MadeFrom(name, summary string) ([]string, error) {
+	return v.madeFrom(name, summarySource(summary))
+}
+
+// MadeFromMessage are the active summaries that were made from a message.
+func (v View) MadeFromMessage(name, message string) ([]string, error) {
+	return v.madeFrom(name, messageSource(message))
+}
+
+func (v View) madeFrom(name, source string) (ids []string, err error) {
+	prefix := v.key(kindSource).part(name).part(source)
+	err = v.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
+		ids = append(ids, string(k[len(prefix):]))
+		return true, nil
+	})
+	return ids, err
+}
+
 // LoadMadeFrom loads the active summaries that were made from a summary, those made from them, and so
 // on, each before what was made from it.
 func (p *Partition) LoadMadeFrom(st *thread.State, summary string) error {

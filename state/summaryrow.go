@@ -26,6 +26,7 @@ func encodeSummary(s *thread.Summary) []byte {
 	e.s(string(s.Status))
 	e.s(s.ReplacedBy)
 	e.flag(s.Renew)
+	e.flag(s.Aside)
 	e.flag(!s.ExpiresAt.IsZero())
 	if !s.ExpiresAt.IsZero() {
 		e.i(s.ExpiresAt.UnixNano())
@@ -50,7 +51,7 @@ func decodeSummary(b []byte) (*thread.Summary, error) {
 	s.Current, s.Version = d.flag(), d.u()
 	s.Sources, s.SourceSums = d.strings(), d.strings()
 	d.ints(&s.TokensBefore, &s.TokensAfter, &s.CharsBefore)
-	s.Status, s.ReplacedBy, s.Renew = thread.Status(d.s()), d.s(), d.flag()
+	s.Status, s.ReplacedBy, s.Renew, s.Aside = thread.Status(d.s()), d.s(), d.flag(), d.flag()
 	if d.flag() {
 		s.ExpiresAt = time.Unix(0, d.i()).UTC()
 	}

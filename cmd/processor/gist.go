@@ -89,6 +89,9 @@ func editGist(e *events.Edit) string {
 	if e.Deleted {
 		return e.MessageID + " · deleted"
 	}
+	if e.Pinned != nil {
+		return e.MessageID + map[bool]string{true: " · pinned", false: " · unpinned"}[*e.Pinned]
+	}
 	text := e.Content.Text()
 	return fmt.Sprintf("%s · %s chars · %q", e.MessageID, grouped(utf8.RuneCountInString(text)), clip(text, gistChars))
 }

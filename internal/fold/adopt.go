@@ -34,7 +34,7 @@ func (f *Fold) recoverEvent(ctx context.Context, st *thread.State, d Delivery, r
 	if err := f.save(st, d, res); err != nil {
 		return err
 	}
-	f.at, f.cut, f.remade = d.Time, nil, nil
+	f.at, f.cut, f.remade, f.displaced = d.Time, nil, nil, nil
 	adopted, err := f.adoptUpTo(d.Seq, d.Seq)
 	// Behind a record of a turn, and behind a configuration, nothing of the event's can be missing.
 	whole := adopted[behind(st.Header.Thread)] || adopted[reconfigured]
@@ -62,17 +62,15 @@ func (f *Fold) recoverEvent(ctx context.Context, st *thread.State, d Delivery, r
 	if to.ChainSeq > st.Header.ChainSeq {
 		return nil
 	}
-	if compacts(p) {
-		if err := f.part.LoadCompaction(st); err != nil {
-			return fmt.Errorf("%w: %w", ErrHalfDone, err)
-		}
+	if err := f.part.LoadCompaction(st); err != nil {
+		return fmt.Errorf("%w: %w", ErrHalfDone, err)
 	}
 	for _, dr := range missing(name, drafts, adopted) {
 		if err := f.emitAgain(ctx, st, dr, d); err != nil {
 			return fmt.Errorf("%w: %w", ErrHalfDone, err)
 		}
 	}
-	if err := f.mend(ctx, st, d, drafts, p, dec.waiting); err != nil {
+	if err := f.mend(ctx, st, d, dec, p); err != nil {
 		return fmt.Errorf("%w: %w", ErrHalfDone, err)
 	}
 	if !adopted[place{name, events.SummaryCreated, events.SlotHistory}] {
@@ -339,8 +337,12 @@ func (f *Fold) foldSummary(st *thread.State, s *state.Staged, rec *events.Summar
 	if err := f.stands(st, rec); err != nil {
 		return err
 	}
+	letGo, err := f.letGo(st, rec)
+	if err != nil {
+		return err
+	}
 	f.adopting(st, s, rec)
-	f.created(st, rec, s.Data)
+	f.created(st, rec, s.Data, letGo)
 	return nil
 }
 

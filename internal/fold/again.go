@@ -15,7 +15,7 @@ import (
 // the current summary. Other leaves stay as they are, byte for byte.
 func (w *compaction) again(ctx context.Context, drafts []draft) error {
 	stale := staleCompactions(w.st, drafts)
-	if len(stale) == 0 {
+	if len(stale) == 0 || !w.p.Enabled {
 		return nil
 	}
 	trigger := events.Trigger{Reason: events.TriggerRegenerated}
@@ -45,7 +45,7 @@ func (w *compaction) remake(ctx context.Context, sum *thread.Summary, trigger ev
 		if rows, err = w.f.part.MessagesOf(w.st.Header.Thread, sum.Sources); err != nil {
 			return err
 		}
-		rows = w.live(rows)
+		rows = w.inside(rows)
 		var before int64
 		if before, err = w.weigh(rows); err != nil {
 			return err
@@ -81,11 +81,11 @@ func (w *compaction) weigh(rows []*thread.Message) (tokens int64, err error) {
 
 // mend makes what a thread's record ends in the middle of: records of one event are stored one after the
 // other, and the last of them may be missing.
-func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string) error {
+func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) error {
 	if st.Compaction == nil {
 		return nil
 	}
-	for _, dr := range drafts {
+	for _, dr := range dec.drafts {
 		if dr.invalidated == nil || dr.invalidated.Kind != events.KindCompaction {
 			continue
 		}
@@ -93,17 +93,14 @@ func (f *Fold) mend(ctx context.Context, st *thread.State, d Delivery, drafts []
 			return err
 		}
 	}
-	w := &compaction{f: f, st: st, d: d, p: p}
-	if err := w.adopted(drafts, waiting); err != nil {
+	w := &compaction{f: f, st: st, d: d, p: p, pinned: dec.pinned}
+	err := w.adopted(dec.drafts, dec.waiting)
+	if err == nil && f.cut == nil && f.freshenedOnRecord() == 0 { // else the cut had begun, behind all of this
+		err = w.before(ctx, dec, f.displaced)
+	}
+	if err != nil {
 		return err
 	}
-	if err := w.again(ctx, drafts); err != nil {
-		return err
-	}
-	if err := w.renew(ctx, waiting); err != nil {
-		return err
-	}
-	var err error
 	if f.cut != nil {
 		err = w.whole(ctx, *f.cut)
 	} else {
@@ -133,10 +130,13 @@ func (w *compaction) whole(ctx context.Context, trigger events.Trigger) error {
 	return w.current(ctx, trigger)
 }
 
-// askedLeaf is a leaf that a request or the clock has cut its thread with, while records are adopted.
+// askedLeaf is what a request or the clock has begun with, while records are adopted: a leaf that has cut its thread,
+// leaves and nodes that were replaced though they were not stale, or both.
 type askedLeaf struct {
-	at      Delivery
-	trigger events.Trigger
+	at        Delivery
+	trigger   events.Trigger
+	cuts      bool
+	displaced []string
 }
 
 // wholeTurn makes what a thread's record ends in the middle of, where it ends with what a request or the clock called
@@ -160,15 +160,18 @@ func (f *Fold) wholeTurn(s *state.Staged) error {
 	}
 	delete(f.asked, s.Thread)
 	p, _ := f.policy(st, nil)
-	if !compacts(p) {
-		return nil
-	}
 	if err := errors.Join(f.part.LoadCompaction(st), f.part.LoadJobs(st)); err != nil {
 		return err
 	}
 	w := &compaction{f: f, st: st, d: due.at, p: p, patient: true}
-	if err := w.whole(context.Background(), due.trigger); err != nil { // a recovery is not given up in the middle
+	ctx := context.Background() // a recovery is not given up in the middle
+	if err := errors.Join(f.part.LoadSlot(st, events.SlotCurrent), w.above(ctx, due.displaced, due.trigger)); err != nil {
 		return err
+	}
+	if due.cuts {
+		if err := w.whole(ctx, due.trigger); err != nil {
+			return err
+		}
 	}
 	if err := f.askAgain(st, p, due.at); err != nil {
 		return err

@@ -25,21 +25,30 @@ const maxLeft = 40
 const maxBehind = 256
 
 // compactions makes what the thread is due: first what an edit has made stale, then what waits to be made
-// again, then, where nothing waits any more and the policy's condition holds, a leaf of the
-// messages that it lets go, and the current summary over all leaves. It
+// again, then what stands for messages that have to stand verbatim, then, where nothing waits any more and the
+// policy's condition holds, a leaf of the messages that it lets go, and the current summary over all leaves. It
 // reads the log and may fail; nothing is saved then.
-func (f *Fold) compactions(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string) error {
+func (f *Fold) compactions(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) error {
 	if st.Compaction == nil {
 		return nil
 	}
-	w := &compaction{f: f, st: st, d: d, p: p}
-	if err := w.again(ctx, drafts); err != nil {
-		return err
-	}
-	if err := w.renew(ctx, waiting); err != nil {
+	w := &compaction{f: f, st: st, d: d, p: p, pinned: dec.pinned}
+	if err := w.before(ctx, dec, nil); err != nil {
 		return err
 	}
 	return w.cut(ctx)
+}
+
+// before makes what comes before a cut. begun are summaries that were replaced to give messages back, as far as is on
+// record of a step that goes on.
+func (w *compaction) before(ctx context.Context, dec decided, begun []string) error {
+	if err := w.again(ctx, dec.drafts); err != nil {
+		return err
+	}
+	if err := w.renew(ctx, dec.waiting); err != nil {
+		return err
+	}
+	return w.stand(ctx, events.Trigger{Reason: events.TriggerRegenerated}, begun)
 }
 
 // cut makes the leaf that the policy's condition calls for, and what follows from it.
@@ -47,11 +56,23 @@ func (w *compaction) cut(ctx context.Context) error {
 	if w.st.Header.RenewCompactions > 0 || !w.p.Enabled {
 		return nil // what a compaction would stand on is stale
 	}
-	trigger, ok := cut.Fires(w.p.Compaction.Trigger, w.st.Compaction.Cut.Facts(w.p.Compaction))
-	if !ok {
+	due := func() (events.Trigger, bool) {
+		return cut.Fires(w.p.Compaction.Trigger, w.st.Compaction.Cut.Facts(w.p.Compaction))
+	}
+	if _, ok := due(); !ok {
 		return nil
 	}
-	return w.run(ctx, trigger)
+	return w.run(ctx, due)
+}
+
+// reason says why a thread is cut, as its state has it now; false where it is not to be cut any more. It is asked
+// again for each record: a stale leaf that is made again before the cut may give messages back, which the cut then
+// counts and takes.
+type reason func() (events.Trigger, bool)
+
+// always is a reason that no state changes.
+func always(trigger events.Trigger) reason {
+	return func() (events.Trigger, bool) { return trigger, true }
 }
 
 // compaction is one piece of work on a thread's compaction.
@@ -65,6 +86,8 @@ type compaction struct {
 	unfinished bool // … and some are left
 	patient    bool // somebody waits for all of them
 	short      bool // a leaf was made that did not take all that a cut could remove
+
+	pinned *thread.Message // by the event; nil where it pins none
 }
 
 // span is what a cut would replace now.
@@ -131,17 +154,31 @@ func (f *Fold) shortSpan(st *thread.State, p *summarize.Policy, all *stretch) (s
 	s.cut = c.Cut.Split(cut.Position{At: at}, all.items, p.Compaction).Hold(all.limit)
 	s.replaced(all)
 	w := &compaction{f: f, st: st, p: p}
-	var items []cut.Item
-	for _, m := range s.rows {
-		before := s.removed
-		tokens, err := w.weigh([]*thread.Message{m})
-		if err != nil {
-			return s, false, err
-		}
-		items, s.removed = append(items, m.Item(tokens)), before+tokens
+	if s.removed, err = w.weigh(s.rows); err != nil {
+		return s, false, err
 	}
-	s.cut.Position = c.Cut.Before(at, items)
+	replaced, err := f.items(st, s.rows)
+	if err != nil {
+		return s, false, err
+	}
+	passed, err := f.passed(st, at)
+	if err != nil {
+		return s, false, err
+	}
+	s.cut.Position = c.Cut.Before(at, replaced, passed)
 	return s, true, nil
+}
+
+// passed are the messages that a cut at an ordinal takes the edge of what compactions stand for past.
+func (f *Fold) passed(st *thread.State, at uint64) ([]cut.Item, error) {
+	rows, err := f.part.Messages(st.Header.Thread, st.Compaction.Cut.Edge.At+1, at)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range rows {
+		rows[i] = asItIs(st, m)
+	}
+	return f.items(st, rows)
 }
 
 // replaced notes the rows of what the cut replaces.
@@ -152,16 +189,24 @@ func (s *span) replaced(all *stretch) {
 	}
 }
 
-// run makes a leaf, the nodes that it completes, and the current summary.
-func (w *compaction) run(ctx context.Context, trigger events.Trigger) error {
+// run makes again what is stale, then a leaf, the nodes that it completes, and the current summary.
+func (w *compaction) run(ctx context.Context, why reason) error {
+	if done, err := w.fresh(ctx, why); err != nil || !done {
+		return err
+	}
+	trigger, ok := why()
+	if !ok {
+		return nil
+	}
 	s, ok, err := w.f.span(w.st, w.p)
 	if err != nil || !ok {
 		return err
 	}
-	if done, err := w.fresh(ctx, trigger); err != nil || !done {
+	slot, err := w.leafSlot(s.rows)
+	if err != nil || slot == "" {
 		return err
 	}
-	if err := w.leaf(ctx, leafSlot(s.rows), s.rows, s.removed, trigger); err != nil {
+	if err := w.leaf(ctx, slot, s.rows, s.removed, trigger); err != nil {
 		return err
 	}
 	w.short = s.short
@@ -171,7 +216,22 @@ func (w *compaction) run(ctx context.Context, trigger events.Trigger) error {
 	return w.current(ctx, trigger)
 }
 
-func leafSlot(rows []*thread.Message) string { return "leaf:" + rows[0].ID }
+// leafSlot is the place of a new leaf: it has the name of the first of its messages that no leaf has had before, since
+// a compaction may have given some back. It is empty where there is none.
+func (w *compaction) leafSlot(rows []*thread.Message) (string, error) {
+	for _, m := range rows {
+		slot := leafSlot(m.ID)
+		if err := w.f.part.LoadSlot(w.st, slot); err != nil {
+			return "", err
+		}
+		if w.st.Slot(slot).Version == 0 {
+			return slot, nil
+		}
+	}
+	return "", nil
+}
+
+func leafSlot(message string) string { return "leaf:" + message }
 
 // leaf makes the summary of a span of messages.
 func (w *compaction) leaf(ctx context.Context, slot string, rows []*thread.Message, before int64, trigger events.Trigger) error {
@@ -245,7 +305,7 @@ func (w *compaction) node(ctx context.Context, slot string, level int, children 
 // current makes the thread's current summary from its tops.
 func (w *compaction) current(ctx context.Context, trigger events.Trigger) error {
 	c := w.st.Compaction
-	if done, err := w.fresh(ctx, trigger); err != nil || !done {
+	if done, err := w.fresh(ctx, always(trigger)); err != nil || !done {
 		return err
 	}
 	ledgers, _, chars, err := w.parts(ctx, ids(c.Tops))

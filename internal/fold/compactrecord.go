@@ -65,15 +65,20 @@ func (w *compaction) emit(rec *events.Summary, l ledger.Ledger, render func(char
 		}
 		w.st.Changes.Ledgers[rec.ID] = data
 	}
-	w.f.emit(w.st, draft{created: rec}, w.d)
-	return nil
+	letGo, err := w.f.letGo(w.st, rec)
+	if err == nil {
+		w.f.emit(w.st, draft{created: rec, letGo: letGo}, w.d)
+	}
+	return err
 }
 
 // placed takes a leaf or a node that was created to its place among the tops. A leaf that is new moves
 // the cut.
-func (f *Fold) placed(st *thread.State, rec *events.Summary) {
+func (f *Fold) placed(st *thread.State, rec *events.Summary, letGo []cut.Item) {
 	c := st.Compaction
 	st.Changes.Compacted = true
+	p, _ := f.policy(st, nil)
+	giveBack(c, letGo, p.Compaction)
 	switch {
 	case rec.Slot == events.SlotCurrent:
 	case slices.ContainsFunc(c.Tops, func(t thread.Top) bool { return t.Slot == rec.Slot }):
@@ -102,7 +107,8 @@ func (f *Fold) placeNode(c *thread.Compaction, rec *events.Summary) {
 func (f *Fold) placeLeaf(st *thread.State, rec *events.Summary) {
 	p, _ := f.policy(st, nil)
 	s, ok, err := f.span(st, p)
-	if err != nil || !ok {
+	first := slices.IndexFunc(s.cut.Replaced, func(it cut.Item) bool { return leafSlot(it.MessageID) == rec.Slot })
+	if err != nil || !ok || first < 0 {
 		f.logger.Warn().Err(err).Str("thread_id", st.Header.Thread).Str("summary_id", rec.ID).
 			Msg("a leaf on record has no span; run processor check")
 		return
@@ -110,19 +116,14 @@ func (f *Fold) placeLeaf(st *thread.State, rec *events.Summary) {
 	c := st.Compaction
 	c.Held, c.Fixed = nil, append([]uint64(nil), c.Fixed...)
 	for _, it := range s.cut.Held {
-		if fixed(it, p.Compaction.SummarizeSystem) {
-			c.Fixed = append(c.Fixed, it.Ordinal)
+		if it.Fixed(p.Compaction) {
+			c.Fix(it.Ordinal)
 		} else {
-			c.Held = append(c.Held, it.Ordinal)
+			c.Hold(it.Ordinal)
 		}
 	}
 	c.Tops = append(c.Tops, thread.Top{
-		Summary: rec.ID, Slot: rec.Slot, From: s.cut.Replaced[0].Ordinal, To: s.cut.At - 1,
+		Summary: rec.ID, Slot: rec.Slot, From: s.cut.Replaced[first].Ordinal, To: s.cut.At - 1,
 	})
 	c.Cut.Replace(s.cut.Position)
-}
-
-func fixed(it cut.Item, summarizeSystem bool) bool {
-	system := it.Role == events.RoleSystem || it.Role == events.RoleDeveloper
-	return it.Pinned || system && !summarizeSystem
 }

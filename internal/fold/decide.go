@@ -7,6 +7,7 @@ import (
 	"precis/events"
 	"precis/internal/thread"
 	"precis/summarize"
+	"precis/summarize/cut"
 )
 
 // draft is a decided record before it has its place in the chain; one of the first three is set.
@@ -14,6 +15,8 @@ type draft struct {
 	created     *events.Summary
 	invalidated *events.Invalidated
 	started     *thread.Job
+	// letGo are the messages that created, a leaf, no longer stands for.
+	letGo []cut.Item
 	// fill makes what the rules say in created; nil where that is done.
 	fill func(context.Context) error
 }

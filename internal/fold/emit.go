@@ -26,7 +26,7 @@ func (f *Fold) emit(st *thread.State, d draft, at Delivery) {
 			f.unmade(st, d.created, len(data), at)
 			return
 		}
-		f.created(st, d.created, data)
+		f.created(st, d.created, data, d.letGo)
 		f.send(st, d.created, d.created.Policy, events.SummaryEventID(events.SummaryCreated, d.created.ID), data, at.Time)
 	case d.invalidated != nil:
 		data := f.seal(st, d.invalidated, at.Seq, eventAt(st, at.Seq))

@@ -3,6 +3,7 @@ package fold
 import (
 	"context"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"precis/events"
@@ -57,12 +58,13 @@ func toolContent(st *thread.State, ev *events.Event) (events.Content, bool) {
 	switch {
 	case ev == nil:
 	case ev.Message != nil && ev.Type == events.ToolResult && st.Message == nil:
-		if n := len(st.Held); n > 0 {
-			last := st.Held[n-1].Edit
-			return last.Content, !last.Deleted
+		for _, held := range slices.Backward(st.Held) {
+			if held.Edit.Pinned == nil {
+				return held.Edit.Content, !held.Edit.Deleted
+			}
 		}
 		return ev.Message.Content, true
-	case ev.Edit != nil && st.Message != nil && st.Message.Tool && !st.EditSeen:
+	case ev.Edit != nil && ev.Edit.Pinned == nil && st.Message != nil && st.Message.Tool && !st.EditSeen:
 		return ev.Edit.Content, !ev.Edit.Deleted
 	}
 	return events.Content{}, false
@@ -114,7 +116,7 @@ func CurrentMessage(ctx context.Context, log Log, m *thread.Message) (*events.Me
 	if origin != nil && origin.Message != nil {
 		msg = *origin.Message
 	}
-	if m.Seq == m.FirstSeq {
+	if msg.Pinned = m.Pinned; m.Seq == m.FirstSeq {
 		return &msg, nil
 	}
 	edit, err := eventOf(ctx, log, m.Seq)

@@ -111,6 +111,9 @@ type Fold struct {
 	asked map[string]askedLeaf
 	// remade are the leaves and nodes that the event has made again, as far as they are on record.
 	remade []*events.Summary
+	// displaced are the leaves and nodes that the event has replaced though they were not stale, as far as that is on
+	// record.
+	displaced []string
 }
 
 // New makes the fold of a partition, under the configuration that the partition has on record; under
@@ -231,18 +234,23 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	res, drafts := f.apply(st, in, p, facts)
+	res, drafts, err := f.apply(st, in, p, facts)
+	if err != nil {
+		return Outcome{}, err
+	}
 	var whole []events.Record
-	if f.rehearses && f.recovering() && mayDecide(st, drafts, p) {
-		if whole, err = f.rehearse(ctx, st, d, drafts, p); err != nil {
+	if f.rehearses && f.recovering() && f.mayDecide(st, res, drafts, p) {
+		if whole, err = f.rehearse(ctx, st, d, decided{drafts: drafts, pinned: pinnedAt(st, res)}, p); err != nil {
 			return Outcome{}, err
 		}
 		if st, err = f.load(name, in.Event); err != nil {
 			return Outcome{}, err
 		}
-		res, drafts = f.apply(st, in, p, facts)
+		if res, drafts, err = f.apply(st, in, p, facts); err != nil {
+			return Outcome{}, err
+		}
 	}
-	if err := f.finish(ctx, st, d, res, decided{drafts: drafts, whole: whole}, p); err != nil {
+	if err := f.finish(ctx, st, d, res, decided{drafts: drafts, whole: whole, pinned: pinnedAt(st, res)}, p); err != nil {
 		return Outcome{}, err
 	}
 	f.applied = d.Seq
@@ -253,11 +261,23 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 }
 
 // apply folds the event into its thread and says what follows from it.
-func (f *Fold) apply(st *thread.State, in thread.Input, p *summarize.Policy, fs facts) (thread.Result, []draft) {
+func (f *Fold) apply(st *thread.State, in thread.Input, p *summarize.Policy, fs facts) (thread.Result, []draft, error) {
 	before := weighed(st)
 	res := thread.Apply(st, in)
 	track(st, res, before, p)
-	return res, f.decide(st, in, res, p, fs)
+	if err := f.settle(st, res, before, p); err != nil {
+		return res, nil, err
+	}
+	return res, f.decide(st, in, res, p, fs), nil
+}
+
+// pinnedAt is the message that an event has pinned; nil where it has not.
+func pinnedAt(st *thread.State, res thread.Result) *thread.Message {
+	if !res.Pinned || !st.Message.Pinned {
+		return nil
+	}
+	m := *st.Message
+	return &m
 }
 
 // recovering says that records are staged: what is on record comes before what is decided now.
@@ -270,6 +290,8 @@ type decided struct {
 	whole  []events.Record
 	// waiting are the stale summaries that the event makes again.
 	waiting []string
+	// pinned is the message that the event has pinned; nil where it has not.
+	pinned *thread.Message
 }
 
 // load loads what the event and what follows from it can touch.
@@ -278,10 +300,8 @@ func (f *Fold) load(name string, ev *events.Event) (*thread.State, error) {
 	if err != nil || ev == nil {
 		return st, err
 	}
-	if p, _ := f.policy(st, ev); compacts(p) {
-		if err := f.part.LoadCompaction(st); err != nil {
-			return nil, err
-		}
+	if err := f.part.LoadCompaction(st); err != nil {
+		return nil, err
 	}
 	if err := f.loadOver(st, st.Message); err != nil || st.Message == nil {
 		return st, err
@@ -325,7 +345,7 @@ func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thr
 	for _, dr := range dec.drafts {
 		f.emit(st, dr, d)
 	}
-	if err := f.follow(ctx, st, d, dec.drafts, p, dec.waiting); err != nil {
+	if err := f.follow(ctx, st, d, dec, p); err != nil {
 		return err
 	}
 	if f.watch != nil {
@@ -337,11 +357,11 @@ func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thr
 }
 
 // follow makes what an event calls for beside what is drafted: compactions, and then what is told of them.
-func (f *Fold) follow(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy, waiting []string) error {
-	if err := f.compactions(ctx, st, d, drafts, p, waiting); err != nil {
+func (f *Fold) follow(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) error {
+	if err := f.compactions(ctx, st, d, dec, p); err != nil {
 		return err
 	}
-	return f.histories(ctx, st, d, drafts, historyDue(st, p), p)
+	return f.histories(ctx, st, d, dec.drafts, historyDue(st, p), p)
 }
 
 // save writes a step to the open batch: from here on nothing may fail.

@@ -123,7 +123,7 @@ func (f *Fold) closeGap(s *state.Staged) error {
 		return err
 	}
 	p, _ := f.policy(st, nil)
-	if !compacts(p) {
+	if !p.Enabled {
 		return nil
 	}
 	if err := errors.Join(f.part.LoadCompaction(st), f.part.LoadJobs(st)); err != nil || len(st.Compaction.Tops) == 0 {

@@ -137,13 +137,10 @@ func (s historySource) weight() (before, chars int64, level int) {
 // historySources is false where there is nothing to tell, or where a compaction is stale and nothing has
 // taken its place.
 func (f *Fold) historySources(st *thread.State, p *summarize.Policy) (src historySource, ok bool, err error) {
-	c := &thread.Compaction{}
-	if compacts(p) {
-		if err := f.part.LoadCompaction(st); err != nil {
-			return src, false, err
-		}
-		c = st.Compaction
+	if err := f.part.LoadCompaction(st); err != nil {
+		return src, false, err
 	}
+	c := st.Compaction
 	w := &compaction{f: f, st: st, p: p}
 	for _, id := range ids(c.Tops) {
 		sum, err := w.summary(id)

@@ -243,7 +243,7 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 		f.fail(st, job, r, now)
 		return nil
 	}
-	f.created(st, rec, data)
+	f.created(st, rec, data, nil)
 	f.send(st, rec, job.Started.Policy, events.SummaryEventID(events.SummaryCreated, rec.ID), data, now)
 	return nil
 }

@@ -20,7 +20,7 @@ const renewAtOnce = 8
 // waive gives up what waits and has no reason to be made again. It depends on the thread's rows alone, so
 // that it needs no record: a recovery does the same at the same event. It returns what the event makes again.
 func (f *Fold) waive(st *thread.State, p *summarize.Policy) (waiting []string, err error) {
-	if st.Header.Renewals == 0 || st.Compaction == nil {
+	if st.Header.Renewals == 0 || st.Compaction == nil || !p.Enabled {
 		return nil, nil
 	}
 	ids, err := f.part.Renewals(st.Header.Thread, renewAtOnce)
@@ -144,12 +144,12 @@ func (w *compaction) slotOf(id string) (string, error) {
 // good, and a new summary may not be made of it. A thread says how much in it is stale: where all of that is
 // loaded, tops that are not need not be looked at. done is false where an event has made as many as it may: the
 // next one goes on, and nothing is made of them before.
-func (w *compaction) fresh(ctx context.Context, trigger events.Trigger) (done bool, err error) {
+func (w *compaction) fresh(ctx context.Context, why reason) (done bool, err error) {
 	for _, top := range slices.Clone(w.st.Compaction.Tops) {
 		if w.st.Summary(top.Summary) == nil && w.st.StaleLoaded() {
 			continue
 		}
-		if done, err := w.freshen(ctx, top.Summary, trigger); err != nil || !done {
+		if done, err := w.freshen(ctx, top.Summary, why); err != nil || !done {
 			w.unfinished = err == nil
 			return false, err
 		}
@@ -158,7 +158,7 @@ func (w *compaction) fresh(ctx context.Context, trigger events.Trigger) (done bo
 }
 
 // freshen makes a stale leaf or node again, after what it is made from.
-func (w *compaction) freshen(ctx context.Context, id string, trigger events.Trigger) (done bool, err error) {
+func (w *compaction) freshen(ctx context.Context, id string, why reason) (done bool, err error) {
 	sum, err := w.summary(id)
 	if err != nil {
 		return false, err
@@ -172,11 +172,15 @@ func (w *compaction) freshen(ctx context.Context, id string, trigger events.Trig
 		return true, nil
 	}
 	for _, child := range sum.SourceSums {
-		if done, err := w.freshen(ctx, child, trigger); err != nil || !done {
+		if done, err := w.freshen(ctx, child, why); err != nil || !done {
 			return false, err
 		}
 	}
 	if w.freshened >= renewAtOnce && !w.patient {
+		return false, nil
+	}
+	trigger, ok := why()
+	if !ok {
 		return false, nil
 	}
 	w.freshened++

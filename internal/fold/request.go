@@ -44,6 +44,9 @@ func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) 
 	if err := w.renew(ctx, waiting); err != nil {
 		return "", false, err
 	}
+	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRequested}, nil); err != nil {
+		return "", false, err
+	}
 	if kind == events.KindHistory {
 		if id, err = w.tell(ctx); err == nil {
 			f.done(w)
@@ -66,7 +69,7 @@ func (w *compaction) compact(ctx context.Context) error {
 	}
 	trigger := events.Trigger{Reason: events.TriggerRequested}
 	if w.st.Compaction.Cut.Facts(w.p.Compaction).Worthwhile() {
-		if err := w.run(ctx, trigger); err != nil {
+		if err := w.run(ctx, always(trigger)); err != nil {
 			return err
 		}
 	}
@@ -85,7 +88,7 @@ func (w *compaction) tell(ctx context.Context) (string, error) {
 	if !w.p.Enabled {
 		return w.standing(events.SlotHistory)
 	}
-	if _, err := w.fresh(ctx, events.Trigger{Reason: events.TriggerRequested}); err != nil {
+	if _, err := w.fresh(ctx, always(events.Trigger{Reason: events.TriggerRequested})); err != nil {
 		return "", err
 	}
 	src, ok, err := w.f.historySources(w.st, w.p)
@@ -128,6 +131,9 @@ func (f *Fold) Renew(ctx context.Context, name string, expired []string, now tim
 	if err := w.renew(ctx, waiting); err != nil {
 		return false, err
 	}
+	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRequested}, nil); err != nil {
+		return false, err
+	}
 	f.done(w)
 	left := w.st.Header.Renewals
 	return left > 0 && left < before, nil
@@ -140,7 +146,7 @@ func (f *Fold) Freshen(ctx context.Context, name string, now time.Time) (more bo
 	if err != nil || !w.p.Enabled {
 		return false, err
 	}
-	if _, err := w.fresh(ctx, events.Trigger{Reason: events.TriggerRequested}); err != nil {
+	if _, err := w.fresh(ctx, always(events.Trigger{Reason: events.TriggerRequested})); err != nil {
 		return false, err
 	}
 	f.done(w)
@@ -226,8 +232,10 @@ func (f *Fold) LookIdle(ctx context.Context, name string, now time.Time) (fired 
 	}
 	idle := now.Sub(time.Unix(0, w.st.Header.LastAt))
 	if w.p.Enabled && w.st.Header.LastAt > 0 {
-		if trigger, ok := idleTrigger(w.p, w.st.Compaction.Cut.Facts(w.p.Compaction), idle); ok {
-			if err := w.run(ctx, trigger); err != nil {
+		facts := w.st.Compaction.Cut.Facts(w.p.Compaction)
+		_, anyway := cut.Fires(w.p.Compaction.Trigger, facts) // the next event cuts it
+		if trigger, ok := idleTrigger(w.p, facts, idle); ok && !anyway {
+			if err := w.run(ctx, always(trigger)); err != nil {
 				return false, err
 			}
 		}
@@ -242,11 +250,8 @@ func (f *Fold) LookIdle(ctx context.Context, name string, now time.Time) (fired 
 	return fired, nil
 }
 
-// idleTrigger says whether a thread is due for having been idle, and not anyway.
+// idleTrigger says whether a thread that has been idle for some time is due.
 func idleTrigger(p *summarize.Policy, facts cut.Facts, idle time.Duration) (events.Trigger, bool) {
-	if _, anyway := cut.Fires(p.Compaction.Trigger, facts); anyway {
-		return events.Trigger{}, false
-	}
 	facts.Idle = idle
 	if _, ok := cut.Fires(p.Compaction.Trigger, facts); !ok {
 		return events.Trigger{}, false
@@ -257,7 +262,7 @@ func idleTrigger(p *summarize.Policy, facts cut.Facts, idle time.Duration) (even
 			threshold = max(threshold, d.Seconds())
 		}
 	}
-	return events.Trigger{Reason: events.TriggerIdle, Threshold: &threshold, Value: &value}, true
+	return events.Trigger{Reason: events.TriggerIdle, Threshold: &threshold, Value: &value}, threshold > 0
 }
 
 // idleTimes are the times in a condition that a thread may be idle for.

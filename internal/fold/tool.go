@@ -187,5 +187,8 @@ func runes(text string) int64 {
 
 // prompted says whether the event's message stands in prompts: a compaction may have replaced it.
 func prompted(st *thread.State) bool {
+	if st.Message != nil && st.Message.Pinned {
+		return false // it stands itself
+	}
 	return st.Compaction == nil || st.Message == nil || !st.Compaction.Replaced(st.Message.Ordinal)
 }

@@ -10,10 +10,6 @@ import (
 	"precis/summarize/cut"
 )
 
-// compacts says whether a policy compacts, by itself or when it is asked to: its threads' cuts are kept
-// track of from their first message on.
-func compacts(p *summarize.Policy) bool { return p.Enabled }
-
 // weighed is the event's message as cuts see it before the event; nil where there is none yet.
 func weighed(st *thread.State) *cut.Item {
 	if st.Message == nil || st.Compaction == nil {
@@ -28,7 +24,7 @@ func weight(st *thread.State) int64 { return weightOf(st, st.Message) }
 
 // weightOf is what a message holds there: its own tokens, or its summary's. Its slot must be loaded.
 func weightOf(st *thread.State, m *thread.Message) int64 {
-	if !m.Tool {
+	if !m.Tool || m.Pinned {
 		return m.Tokens()
 	}
 	if sum := st.Summary(st.Slot(toolSlot(m.ID)).Holder); sum != nil && sum.Stands() {
@@ -40,15 +36,21 @@ func weightOf(st *thread.State, m *thread.Message) int64 {
 // track keeps the counters that decide about the next cut true after an event.
 func track(st *thread.State, res thread.Result, before *cut.Item, p *summarize.Policy) {
 	c := st.Compaction
-	if c == nil || !res.Revised {
+	if c == nil || !res.Revised && !res.Pinned {
 		return
 	}
-	if st.Changes.MessageNew {
-		c.Cut.Apply(st.Message.Item(weight(st)), p.Compaction)
-	} else {
-		adjust(st, *before, st.Message.Item(weight(st)), p.Compaction)
-	}
 	st.Changes.Compacted = true
+	it := st.Message.Item(weight(st))
+	if st.Changes.MessageNew {
+		c.Cut.Apply(it, p.Compaction)
+		return
+	}
+	restored := before.Deleted && !it.Deleted && c.Replaced(it.Ordinal) && leafOf(st, it.MessageID) == nil
+	unpinned := before.Fixed(p.Compaction) && !it.Fixed(p.Compaction) && slices.Contains(c.Fixed, it.Ordinal)
+	if restored || unpinned {
+		c.Hold(it.Ordinal)
+	}
+	adjust(st, *before, it, p.Compaction)
 }
 
 // adjust takes in a message's changed weight, also of one that a compaction stands for: then the compaction
@@ -65,13 +67,20 @@ func adjust(st *thread.State, before, after cut.Item, p summarize.Compaction) {
 }
 
 // created folds a summary.created in, and what it changes about the next cut.
-func (f *Fold) created(st *thread.State, rec *events.Summary, data []byte) {
+// letGo are the messages that it no longer stands for, of a leaf.
+func (f *Fold) created(st *thread.State, rec *events.Summary, data []byte, letGo []cut.Item) {
 	f.reweigh(st, rec.Kind, func() { st.Created(rec, data, standsFor(st, rec)) })
+	if len(letGo) > 0 { // they stand verbatim from here on, and not in an older text beside that
+		st.Retire(events.SlotCurrent)
+	}
+	if rec.Replaces != nil {
+		outdate(st, func(j *thread.Job) bool { return slices.Contains(j.Started.SourceSummaryIDs, *rec.Replaces) })
+	}
 	if rec.Slot == events.SlotCurrent {
 		outdate(st, func(j *thread.Job) bool { return j.Started.Slot == events.SlotCurrent })
 	}
 	if st.Compaction != nil && rec.Kind == events.KindCompaction {
-		f.placed(st, rec)
+		f.placed(st, rec, letGo)
 	}
 }
 
@@ -142,10 +151,8 @@ func (f *Fold) loadSlot(st *thread.State, kind, slot string, sources []string) (
 	if err = f.part.LoadSlot(st, slot); err != nil {
 		return err
 	}
-	if p, _ := f.policy(st, nil); compacts(p) {
-		if err = f.part.LoadCompaction(st); err != nil {
-			return err
-		}
+	if err = f.part.LoadCompaction(st); err != nil {
+		return err
 	}
 	if kind == events.KindToolResult && len(sources) > 0 && (st.Message == nil || st.Message.ID != sources[0]) {
 		st.Message, err = f.part.Message(st.Header.Thread, sources[0])

@@ -49,14 +49,40 @@ func (f *Fold) adopting(st *thread.State, s *state.Staged, rec events.Record) {
 	if leaf := newLeaf(rec); leaf != nil && !f.turn {
 		f.cut = &leaf.Trigger
 	} else if leaf != nil {
-		f.asked[s.Thread] = askedLeaf{Delivery{Seq: s.EffectiveSeq, Time: leaf.CreatedAt}, leaf.Trigger}
+		due := f.turnOf(s, leaf)
+		due.cuts = true
+		f.asked[s.Thread] = due
 	}
-	if sum := madeAgain(rec); sum != nil && !f.turn {
-		f.remade = append(f.remade, sum)
+	if sum := madeAgain(rec); sum != nil {
+		f.adoptingAgain(st, s, sum)
 	}
 	if f.watch != nil {
 		f.watch.Adopting(st, s, rec)
 	}
+}
+
+// adoptingAgain notes a leaf or node that takes the place of one that was there before.
+func (f *Fold) adoptingAgain(st *thread.State, s *state.Staged, sum *events.Summary) {
+	old := st.Summary(st.Slot(sum.Slot).Holder)
+	displaces := old != nil && old.Status == thread.Active
+	switch {
+	case displaces && f.turn:
+		due := f.turnOf(s, sum)
+		due.displaced = append(due.displaced, old.ID)
+		f.asked[s.Thread] = due
+	case displaces:
+		f.displaced = append(f.displaced, old.ID)
+	case !f.turn:
+		f.remade = append(f.remade, sum)
+	}
+}
+
+// turnOf is what a request or the clock calls for, as far as is on record.
+func (f *Fold) turnOf(s *state.Staged, sum *events.Summary) askedLeaf {
+	if due, found := f.asked[s.Thread]; found && due.at.Seq == s.EffectiveSeq {
+		return due
+	}
+	return askedLeaf{at: Delivery{Seq: s.EffectiveSeq, Time: sum.CreatedAt}, trigger: sum.Trigger}
 }
 
 // stepped tells the watch what was decided.
@@ -96,11 +122,11 @@ func (f *Fold) emitted() []events.Record {
 }
 
 // mayDecide says whether anything can follow from an event.
-func mayDecide(st *thread.State, drafts []draft, p *summarize.Policy) bool {
-	if len(drafts) > 0 || historyDue(st, p) {
+func (f *Fold) mayDecide(st *thread.State, res thread.Result, drafts []draft, p *summarize.Policy) bool {
+	if len(drafts) > 0 || historyDue(st, p) || f.mustStand(st, p, pinnedAt(st, res)) {
 		return true
 	}
-	if st.Compaction == nil {
+	if st.Compaction == nil || !p.Enabled {
 		return false
 	}
 	if st.Header.Renewals > 0 {
@@ -112,31 +138,30 @@ func mayDecide(st *thread.State, drafts []draft, p *summarize.Policy) bool {
 
 // rehearse does what would be done live, in a state that is given up after it, and returns the records
 // that come out.
-func (f *Fold) rehearse(ctx context.Context, st *thread.State, d Delivery, drafts []draft, p *summarize.Policy) ([]events.Record, error) {
+func (f *Fold) rehearse(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) (list []events.Record, err error) {
 	f.out = f.out[:0]
-	waiting, err := f.waive(st, p)
-	if err != nil {
+	if dec.waiting, err = f.waive(st, p); err != nil {
 		return nil, err
 	}
-	for _, dr := range drafts {
+	for _, dr := range dec.drafts {
 		if err := dr.make(ctx); err != nil {
 			return nil, err
 		}
 		f.emit(st, dr, d)
 	}
-	if err := f.follow(ctx, st, d, drafts, p, waiting); err != nil {
+	if err := f.follow(ctx, st, d, dec, p); err != nil {
 		return nil, err
 	}
-	decided := f.emitted()
+	list = f.emitted()
 	f.out = f.out[:0]
-	return decided, nil
+	return list, nil
 }
 
 // DueLeaf is the compaction that a thread is due in a state, without its text: the leaf that would be
 // made now. It is nil where none is due.
 func (f *Fold) DueLeaf(st *thread.State, at Delivery) (*events.Summary, error) {
 	p, _ := f.policy(st, nil)
-	if st.Compaction == nil || !compacts(p) || st.Header.RenewCompactions > 0 {
+	if st.Compaction == nil || !p.Enabled || st.Header.RenewCompactions > 0 {
 		return nil, nil
 	}
 	trigger, fires := cut.Fires(p.Compaction.Trigger, st.Compaction.Cut.Facts(p.Compaction))
@@ -179,5 +204,9 @@ func (f *Fold) dueLeaf(st *thread.State, at Delivery, p *summarize.Policy, trigg
 	if err != nil || !ok {
 		return nil, err
 	}
-	return w.leafRecord(leafSlot(s.rows), s.rows, s.removed, trigger)
+	slot, err := w.leafSlot(s.rows)
+	if err != nil || slot == "" {
+		return nil, err
+	}
+	return w.leafRecord(slot, s.rows, s.removed, trigger)
 }

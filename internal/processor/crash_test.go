@@ -290,6 +290,7 @@ func (s *schedule) verify() {
 		s.t.Error(err)
 	}
 	s.checkLive(store.View)
+	s.checkPrompts(store.View)
 	s.compare(store)
 	s.replay(store)
 	if err := store.Close(); err != nil {

@@ -107,8 +107,8 @@ func live(v state.View, h *thread.Header) error {
 
 // inPrompt is what a message holds in a prompt that no compaction shortens.
 func inPrompt(v state.View, name string, m *thread.Message) (int64, error) {
-	if m.Deleted {
-		return 0, nil
+	if m.Deleted || m.Pinned {
+		return m.Tokens(), nil
 	}
 	_, rec, err := holder(v, name, "tool:"+m.ID)
 	if err != nil || rec == nil {

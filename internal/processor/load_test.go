@@ -97,9 +97,19 @@ func (l *load) output() string {
 	return b.String()
 }
 
+// edit is of some message, or of one of a few, so that what was deleted is restored and what was pinned let go.
 func (l *load) edit(message int) sent {
+	if l.rng.IntN(3) == 0 {
+		message %= 12
+	}
 	subject := "message.edited." + l.thread(message)
-	switch l.rng.IntN(5) {
+	switch l.rng.IntN(7) {
+	case 5:
+		return sent{subject, fmt.Sprintf(`{"message_id":"m%d","pinned":%t,"edit_id":"p%d"}`, message, l.rng.IntN(3) > 0, l.rng.IntN(1000))}
+	case 6:
+		message = max(l.next-l.rng.IntN(8), 0) // as a rewind deletes
+		subject = "message.edited." + l.thread(message)
+		return sent{subject, fmt.Sprintf(`{"message_id":"m%d","deleted":true,"edit_id":"r%d"}`, message, l.rng.IntN(1000))}
 	case 0:
 		return sent{subject, fmt.Sprintf(`{"message_id":"m%d","deleted":true,"edit_id":"d%d"}`, message, l.rng.IntN(1000))}
 	case 1:

@@ -111,6 +111,9 @@ func (w *wrote) take(ev *events.Event) {
 }
 
 func (w *wrote) edit(e *events.Edit) {
+	if e.Pinned != nil {
+		return
+	}
 	var digest [32]byte // of a deleted message nothing is left
 	if !e.Deleted {
 		digest = events.RevisionDigest(w.shape[e.MessageID], e.Content)

@@ -89,10 +89,26 @@ func (s *Service) context(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	reply, err := of.reply(ctx, req)
-	if of.header.Renewals > 0 || len(of.expired) > 0 {
+	due, dueErr := dueAgain(snapshot.View, s.backend.Policies(), name)
+	if len(of.expired) > 0 || dueErr == nil && due {
 		s.backend.Renew(partition, name, of.expired)
 	}
 	return s.told(ctx, partition, reply, err)
+}
+
+// dueAgain says whether something of a thread waits to be made again, or a compaction stands for messages that the
+// policy has come to keep.
+func dueAgain(view state.View, policies []summarize.Policy, name string) (bool, error) {
+	h, err := view.Header(name)
+	if err != nil || h == nil || h.Renewals > 0 {
+		return h != nil, err
+	}
+	c, err := view.Compaction(name)
+	if err != nil {
+		return false, err
+	}
+	p, _ := summarize.Resolve(policies, h.Policy, h.FirstAgentID, name)
+	return c.Cut.Lacks(p.Compaction.Keep), nil
 }
 
 // Reading is what a context is made from: one state of a store, the log behind it, and the policies in
@@ -202,7 +218,10 @@ func (r *reading) compaction() (*thread.Compaction, *prompt.Summary, error) {
 		return &thread.Compaction{}, nil, err
 	}
 	c, err := r.view.Compaction(r.header.Thread)
-	return c, sum, err
+	if err != nil || c.Cut.Gone.Messages <= 0 { // what it stood for was deleted, or is verbatim again
+		return &thread.Compaction{}, nil, err
+	}
+	return c, sum, nil
 }
 
 // standing is a summary that may stand in a prompt; nil where it may not.
@@ -298,8 +317,11 @@ func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Messag
 	if msg.Gone, err = r.gone(ctx, m, body); err != nil || !m.Tool {
 		return msg, err
 	}
-	if m.Deleted {
+	if msg.Deleted = m.Deleted; m.Deleted {
 		msg.TrimmedAt = m.Ordinal + 1 // a number that goes on counting would change every prompt's middle
+		return msg, nil
+	}
+	if m.Pinned {
 		return msg, nil
 	}
 	slot, err := r.view.Slot(r.header.Thread, "tool:"+m.ID)

@@ -7,8 +7,8 @@ import (
 )
 
 // Created folds a summary.created into the state: the summary takes its slot, and what held the
-// slot before is replaced. Its slot, that slot's holder and the job that made it must be loaded. before is how many
-// tokens of the thread it stands for, as far as the state has them.
+// slot before is replaced. Its slot, that slot's holder, the job that made it and, for a tool output's, the message
+// must be loaded. before is how many tokens of the thread it stands for, as far as the state has them.
 func (s *State) Created(rec *events.Summary, data []byte, before int64) {
 	s.link(rec.Head)
 	slot := s.Slot(rec.Slot)
@@ -24,6 +24,9 @@ func (s *State) Created(rec *events.Summary, data []byte, before int64) {
 	}
 	if rec.ExpiresAt != nil {
 		sum.ExpiresAt = *rec.ExpiresAt
+	}
+	if m := s.Message; m != nil && rec.Slot == toolSlot(m.ID) {
+		sum.Aside = m.Pinned
 	}
 	slot.Holder, slot.Version = rec.ID, max(slot.Version, rec.Version)
 	s.endJob(rec.ID)
@@ -59,7 +62,7 @@ func (s *State) Invalidated(rec *events.Invalidated, data []byte) {
 	s.waits(sum, rec.Action == events.ActionRegenerate)
 	s.Header.SummariesActive--
 	s.Header.SummariesStale++
-	if sum.Serves = rec.Meanwhile == events.MeanwhileServe; !sum.Serves {
+	if sum.Serves = rec.Meanwhile == events.MeanwhileServe && !sum.placeholder(); !sum.Serves {
 		s.Header.TokensLive += sum.Saved()
 	}
 	s.putSummary(sum)
@@ -137,10 +140,22 @@ func (s *State) follow(sum *Summary, grown int64) {
 	s.putSummary(sum)
 }
 
+// setAside has a prompt do without a summary, or use it again.
+func (s *State) setAside(sum *Summary, aside bool) {
+	saved := sum.Saved()
+	sum.Aside = aside
+	if sum.Stands() {
+		s.Header.TokensLive -= sum.Saved() - saved
+	}
+	s.putSummary(sum)
+}
+
+func toolSlot(message string) string { return "tool:" + message }
+
 // Saved is by how many tokens a summary that stands makes smaller what it stands in: the prompt, or, for a tool
 // output that a compaction has replaced, what the compaction stands for. Histories never stand in a prompt.
 func (sum *Summary) Saved() int64 {
-	if sum.Kind == events.KindHistory || sum.Kind == events.KindCompaction && !sum.Current {
+	if sum.Aside || sum.Kind == events.KindHistory || sum.Kind == events.KindCompaction && !sum.Current {
 		return 0
 	}
 	return sum.TokensBefore - sum.TokensAfter

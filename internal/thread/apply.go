@@ -1,6 +1,8 @@
 package thread
 
 import (
+	"slices"
+
 	"precis/events"
 )
 
@@ -91,10 +93,13 @@ func (s *State) release(in Input, res *Result) {
 	for _, w := range s.Held {
 		s.Changes.Release = append(s.Changes.Release, w)
 		s.Header.Waiting--
-		if s.revise(w.Edit, w.Seq, in) {
+		switch {
+		case w.Edit.Pinned != nil && s.pin(*w.Edit.Pinned):
+			s.Header.Edits++
+		case w.Edit.Pinned == nil && s.revise(w.Edit, w.Seq, in):
 			res.Content = w.Edit.Content
 			s.Header.Edits++
-		} else {
+		default:
 			s.Header.Ignored++
 		}
 	}
@@ -113,6 +118,9 @@ func (s *State) edit(in Input) Result {
 	}
 	// Known even where it changes nothing: sent again after another edit it would undo that one.
 	s.Changes.EditKeys = append(s.Changes.EditKeys, key)
+	if e.Pinned != nil {
+		return s.pinned(*e.Pinned)
+	}
 	if !s.revise(e, in.Seq, in) {
 		s.Header.Ignored++
 		return Result{Outcome: Ignored}
@@ -120,6 +128,33 @@ func (s *State) edit(in Input) Result {
 	s.Header.Edits++
 	s.supersede(s.Message.ID)
 	return Result{Outcome: Accepted, Revised: true, Content: e.Content, Edited: true}
+}
+
+// pinned applies an edit that pins the message or unpins it.
+func (s *State) pinned(to bool) Result {
+	if !s.pin(to) {
+		s.Header.Ignored++
+		return Result{Outcome: Ignored}
+	}
+	s.Header.Edits++
+	return Result{Outcome: Accepted, Pinned: true}
+}
+
+// pin pins the message or unpins it; false where it was so before. The content keeps its revision: what was made
+// from it stays true. The summary of a tool output stands in prompts only while the output is not pinned.
+func (s *State) pin(to bool) bool {
+	m := s.Message
+	if m.Pinned == to {
+		return false
+	}
+	m.Pinned = to
+	s.Changes.MessagePut = true
+	for _, sum := range s.Summaries {
+		if sum.Kind == events.KindToolResult && slices.Contains(sum.Sources, m.ID) {
+			s.setAside(sum, to)
+		}
+	}
+	return true
 }
 
 // revise gives the message a new revision; false where the edit changes nothing.

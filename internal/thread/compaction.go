@@ -12,8 +12,9 @@ type Compaction struct {
 	Cut cut.State `json:"cut"`
 	// Tops are the summaries that the current one is made from, oldest first.
 	Tops []Top `json:"tops,omitempty"`
-	// Held are the messages before the last cut that it left for being the latest of their role: the next
-	// one takes them. Fixed are those that stay for good: pinned and system messages. Ordinals, in order.
+	// Held are the messages before the last cut that are verbatim until the next one takes them: it left them for
+	// being the latest of their role, or a compaction has given them back. Fixed are those that stay for good: pinned
+	// and system messages. Ordinals, in order. What is deleted of the others is in neither.
 	Held  []uint64 `json:"held,omitempty"`
 	Fixed []uint64 `json:"fixed,omitempty"`
 }
@@ -53,6 +54,30 @@ func (c *Compaction) To() uint64 {
 // Replaced says whether a summary stands for the message at an ordinal.
 func (c *Compaction) Replaced(ordinal uint64) bool {
 	return ordinal <= c.To() && !slices.Contains(c.Held, ordinal) && !slices.Contains(c.Fixed, ordinal)
+}
+
+// Hold has a message before the last cut stand verbatim until the next one.
+func (c *Compaction) Hold(ordinal uint64) {
+	c.Fixed = without(c.Fixed, ordinal)
+	c.Held = with(c.Held, ordinal)
+}
+
+// Fix has a message before the last cut stand verbatim for good.
+func (c *Compaction) Fix(ordinal uint64) {
+	c.Held = without(c.Held, ordinal)
+	c.Fixed = with(c.Fixed, ordinal)
+}
+
+func with(list []uint64, n uint64) []uint64 {
+	at, found := slices.BinarySearch(list, n)
+	if found {
+		return list
+	}
+	return slices.Insert(list, at, n)
+}
+
+func without(list []uint64, n uint64) []uint64 {
+	return slices.DeleteFunc(list, func(have uint64) bool { return have == n })
 }
 
 // Put notes that a summary has taken its slot among the tops.

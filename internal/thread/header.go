@@ -122,6 +122,7 @@ type Summary struct {
 	ReplacedBy   string         `json:"replaced_by,omitzero"`
 	Serves       bool           `json:"serves,omitzero"` // not active, and stands in prompts until it is made again
 	Renew        bool           `json:"renew,omitzero"`  // stale, and waits to be made again
+	Aside        bool           `json:"aside,omitzero"`  // of a pinned tool output, which stands in its place itself
 	ExpiresAt    time.Time      `json:"expires_at,omitzero"`
 	Record       jsontext.Value `json:"record"`                // the data of its summary.created
 	Invalidated  jsontext.Value `json:"invalidated,omitempty"` // the data of its summary.invalidated

@@ -35,6 +35,9 @@ func (s *State) Waive(sum *Summary) {
 // Stands says whether prompts may have the summary: it is active, or it serves until it is made again.
 func (sum *Summary) Stands() bool { return sum.Status == Active || sum.Serves }
 
+// placeholder says that a summary only keeps the place of a model's text: no prompt has it.
+func (sum *Summary) placeholder() bool { return sum.Slot == events.SlotCurrent && !sum.Current }
+
 // serving is the summary that serves in a slot though it is not active; nil where none does. The slot must be loaded.
 func (s *State) serving(slot *Slot) *Summary {
 	for _, id := range []string{slot.Holder, slot.Serving} {
@@ -70,8 +73,8 @@ func (s *State) retire(sum *Summary) {
 // succeed ends the service of what has served in a slot, since its successor is there. One that only keeps the place
 // of a model's text is no successor, unless it stands for more than the old one.
 func (s *State) succeed(slot *Slot, rec *events.Summary) {
-	placeholder := rec.Kind == events.KindCompaction && rec.Slot == events.SlotCurrent && !rec.Current
-	if old := s.serving(slot); old != nil && placeholder && rec.Trigger.Reason == events.TriggerRegenerated {
+	keepsPlace := rec.Kind == events.KindCompaction && rec.Slot == events.SlotCurrent && !rec.Current
+	if old := s.serving(slot); old != nil && keepsPlace && rec.Trigger.Reason == events.TriggerRegenerated {
 		slot.Serving = old.ID
 		return
 	}

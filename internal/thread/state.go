@@ -97,6 +97,8 @@ type Result struct {
 	Content events.Content
 	// Edited says that the content was another before: what was made from it is no longer true.
 	Edited bool
+	// Pinned says that Message was pinned or unpinned; its content is what it was.
+	Pinned bool
 }
 
 // Rejection is an event that can't be accepted.

@@ -13,10 +13,8 @@ func (s *State) Apply(it Item, c summarize.Compaction) {
 	s.LastAt, s.Last = it.Ordinal, w
 	s.Count++
 	s.Seen = s.Seen.plus(w)
-	free := w
-	if it.fixed(c.SummarizeSystem) {
-		free = weight{}
-	}
+	s.Behind = s.Behind.plus(w)
+	free := it.free(c)
 	s.Free = s.Free.plus(free)
 	s.latest(it, free)
 	s.pair(it, free)

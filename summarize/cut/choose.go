@@ -49,6 +49,7 @@ func (s *State) held(at uint64) weight {
 // Replace records that a compaction at p has replaced what was removable before it.
 func (s *State) Replace(p Position) {
 	s.Gone = s.Gone.plus(s.removable(p))
+	s.Edge, s.Behind = Edge{At: p.Prev, Weight: p.Before.minus(p.Tail)}, s.Seen.minus(p.Before)
 	s.Pending = slices.DeleteFunc(s.Pending, func(q Position) bool { return q.At <= p.At })
 	if s.BestAny.At <= p.At {
 		s.BestAny = Position{}
@@ -63,15 +64,17 @@ func (s *State) Replace(p Position) {
 	}
 }
 
-// Adjust takes in a changed weight of a message that is not replaced: an edit, a deletion (before is
+// Adjust takes in a changed weight of a message that is not replaced: an edit, a deletion, a pin (before is
 // the item as it was, after as it is now), or a tool summary that takes the place of the output.
 func (s *State) Adjust(before, after Item, c summarize.Compaction) {
-	d := after.weight().minus(before.weight())
-	free := d
-	if before.fixed(c.SummarizeSystem) {
-		free = weight{}
-	}
+	d, free := after.weight().minus(before.weight()), after.free(c).minus(before.free(c))
 	s.Seen, s.Free = s.Seen.plus(d), s.Free.plus(free)
+	switch {
+	case before.Ordinal > s.Edge.At:
+		s.Behind = s.Behind.plus(d)
+	case before.Ordinal == s.Edge.At:
+		s.Edge.Weight = s.Edge.Weight.plus(d)
+	}
 	if before.Ordinal == s.LastAt {
 		s.Last = after.weight()
 	}

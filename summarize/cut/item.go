@@ -1,6 +1,9 @@
 package cut
 
-import "precis/events"
+import (
+	"precis/events"
+	"precis/summarize"
+)
 
 // Item is one message as far as a cut needs to know it.
 type Item struct {
@@ -23,12 +26,23 @@ func (it Item) fixed(summarizeSystem bool) bool {
 	return system && !summarizeSystem
 }
 
+// Fixed says that a policy has an item stay verbatim whatever else happens: it is pinned, or a system message.
+func (it Item) Fixed(c summarize.Compaction) bool { return it.fixed(c.SummarizeSystem) }
+
 // weight is what an item adds to the counters: a deleted one keeps its place, and nothing else.
 func (it Item) weight() weight {
 	if it.Deleted {
 		return weight{}
 	}
 	return weight{Tokens: it.Tokens, Messages: 1}
+}
+
+// free is what an item adds to what is not fixed.
+func (it Item) free(c summarize.Compaction) weight {
+	if it.fixed(c.SummarizeSystem) {
+		return weight{}
+	}
+	return it.weight()
 }
 
 // weight is an amount of messages and of the tokens in them.

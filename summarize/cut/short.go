@@ -36,10 +36,16 @@ func (s *State) Short(items []Item, to, limit uint64, c summarize.Compaction) (a
 	return limit
 }
 
-// Before is the position at an ordinal where a cut would replace these items. It lies before the one that Choose has
-// found, so that it keeps enough.
-func (s *State) Before(at uint64, replaced []Item) Position {
-	p := Position{At: at, Free: s.Gone.plus(s.held(at))}
+// Before is the position at an ordinal where a cut would replace some items. It lies before the one that Choose has
+// found, so that it keeps enough. passed are the thread's items from the edge of what compactions stand for up to the
+// ordinal, in order.
+func (s *State) Before(at uint64, replaced, passed []Item) Position {
+	p := Position{At: at, Prev: s.Edge.At, Before: s.Seen.minus(s.Behind), Free: s.Gone.plus(s.held(at))}
+	p.Tail = p.Before.minus(s.Edge.Weight)
+	for _, it := range passed {
+		p.Prev, p.Tail = it.Ordinal, p.Before
+		p.Before = p.Before.plus(it.weight())
+	}
 	for _, it := range replaced {
 		p.Free = p.Free.plus(it.weight())
 	}

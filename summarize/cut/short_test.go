@@ -35,8 +35,20 @@ func TestShort(t *testing.T) {
 			}
 		}
 		short := s.Split(Position{At: at}, items, c)
-		s.Replace(s.Before(at, short.Replaced))
+		var passed []Item
+		var behind weight
+		for _, it := range items {
+			if it.Ordinal < at {
+				passed = append(passed, it)
+			} else {
+				behind = behind.plus(it.weight())
+			}
+		}
+		s.Replace(s.Before(at, short.Replaced, passed))
 		agree(t, s.Facts(c), append(short.Held, short.Kept...))
+		if last := passed[len(passed)-1]; s.Behind != behind || s.Edge != (Edge{At: last.Ordinal, Weight: last.weight()}) {
+			t.Fatalf("edge %+v, %+v behind it, want %+v and %+v", s.Edge, s.Behind, last, behind)
+		}
 	})
 }
 

@@ -19,6 +19,9 @@ type State struct {
 	Gone  weight `json:"gone"`  // of these, what compactions have replaced
 	Count uint64 `json:"count"` // items so far, deleted ones too: the clock of Patience
 
+	Edge   Edge   `json:"edge,omitzero"`   // of what compactions stand for; the zero Edge: of nothing
+	Behind weight `json:"behind,omitzero"` // what stands behind it
+
 	User      Turn `json:"user"`      // the latest user message
 	Assistant Turn `json:"assistant"` // the latest assistant message and its results
 
@@ -30,6 +33,13 @@ type State struct {
 	BestUser Position   `json:"best_user"`         // the newest position before a user message that keeps enough
 	BestAny  Position   `json:"best_any"`          // the newest position of any kind that does
 	Pending  []Position `json:"pending,omitempty"` // positions inside the part to keep, oldest first
+}
+
+// Edge is an item behind which every one that is not deleted stands verbatim: the one before the last cut, or the
+// newest of those before it that a compaction stands for.
+type Edge struct {
+	At     uint64 `json:"at"`     // ordinal
+	Weight weight `json:"weight"` // of that item alone
 }
 
 // Turn is a message that stays verbatim for being the latest of its role.

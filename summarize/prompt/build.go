@@ -80,8 +80,11 @@ func droppedIDs(units []unit) []string {
 			ids = append(ids, u.ids()...)
 			continue
 		}
+		if u.message != nil && u.message.trimmed() {
+			ids = append(ids, u.message.MessageID)
+		}
 		for _, c := range u.calls {
-			if c.cut {
+			if c.result != nil && !c.result.Deleted && (c.cut || c.result.trimmed()) {
 				ids = append(ids, c.result.MessageID)
 			}
 		}

@@ -33,9 +33,14 @@ type Message struct {
 	// TrimmedAt is the ordinal at which the content went without a summary: its summary went stale
 	// under the action trim, or it was deleted. 0: it did not. A Summary takes precedence.
 	TrimmedAt uint64
+	// Deleted is a tool result that only a mark stands for, since its call needs one.
+	Deleted bool
 	// Gone is a message that the log no longer holds: without a Summary nothing stands for it.
 	Gone bool
 }
+
+// trimmed says that only a mark stands for the message.
+func (m *Message) trimmed() bool { return m.TrimmedAt > 0 && m.Summary == nil }
 
 // Summary is an active summary.
 type Summary struct {
@@ -50,7 +55,7 @@ type Prompt struct {
 	TokenCount int
 	// WithinBudget is false where not even system, pinned and the newest user message fit.
 	WithinBudget      bool
-	DroppedMessageIDs []string // their contents had to go to hold the limit, or are gone
+	DroppedMessageIDs []string // their contents had to go to hold the limit, or are gone; deleted ones are not named
 	SummaryIDs        []string // summaries that stand in the prompt
 	WaitingMessageIDs []string // held back until the results of their calls are there
 	// SummaryLeftOut says that there was no room for the compaction: the messages that it stands for are dropped too.

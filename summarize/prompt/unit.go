@@ -82,7 +82,7 @@ func newUnit(m *Message, p pairs, messages []Message, i int) unit {
 			u.calls = append(u.calls, next)
 		}
 	}
-	if m.Summary == nil && m.TrimmedAt > 0 && m.Role != events.RoleTool {
+	if m.trimmed() && m.Role != events.RoleTool {
 		u.text = truncated(messages, m.Ordinal, m.TrimmedAt)
 	}
 	for n := range u.calls {
@@ -121,14 +121,14 @@ func (u *unit) open() bool {
 	return false
 }
 
-// ids are the messages that a unit is made of.
+// ids are the messages that a unit is made of, without deleted ones.
 func (u *unit) ids() []string {
 	var ids []string
 	if u.message != nil {
 		ids = append(ids, u.message.MessageID)
 	}
 	for _, c := range u.calls {
-		if c.result != nil {
+		if c.result != nil && !c.result.Deleted {
 			ids = append(ids, c.result.MessageID)
 		}
 	}

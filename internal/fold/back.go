@@ -1,0 +1,295 @@
+package fold
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/summarize"
+	"precis/summarize/cut"
+)
+
+// A compaction gives messages back: what the policy keeps, the latest turns and what is pinned stand verbatim, also
+// where a cut has passed them. Messages behind it were deleted, the policy keeps more, an edit has pinned one. The
+// leaf is made again without them and takes its own place, and so do the nodes above it and the current summary.
+// Nothing in them has become untrue, so that nothing is invalidated, and it does not matter what the policy does about
+// staleness. A leaf's sources on record say what it stands for: what it lets go is verbatim from the record on, live
+// and in a recovery.
+//
+// A stale leaf is left as it is: made again it leaves them out, and until then no old text serves (settle).
+
+// stand gives back what has to stand verbatim. begun are summaries that were replaced for that, as far as is on record
+// of a step that goes on.
+func (w *compaction) stand(ctx context.Context, trigger events.Trigger, begun []string) error {
+	if len(begun) == 0 && !w.f.mustStand(w.st, w.p, w.pinned) {
+		return nil
+	}
+	// What jobs make from the replaced comes too late.
+	if err := errors.Join(w.f.part.LoadSlot(w.st, events.SlotCurrent), w.f.part.LoadJobs(w.st)); err != nil {
+		return err
+	}
+	replaced := begun
+	for {
+		leaf, rows, err := w.tooFar()
+		if err != nil {
+			return err
+		}
+		if leaf == nil || slices.Contains(replaced, leaf.ID) {
+			break
+		}
+		before, err := w.weigh(rows)
+		if err != nil {
+			return err
+		}
+		if err := w.leaf(ctx, leaf.Slot, rows, max(before, 1), trigger); err != nil {
+			return err
+		}
+		replaced = append(replaced, leaf.ID)
+	}
+	return w.above(ctx, replaced, trigger)
+}
+
+// mustStand says whether something that has to stand verbatim may not.
+func (f *Fold) mustStand(st *thread.State, p *summarize.Policy, pinned *thread.Message) bool {
+	c := st.Compaction
+	if c == nil || c.To() == 0 {
+		return false
+	}
+	return c.Cut.Lacks(p.Compaction.Keep) || slices.ContainsFunc(latest(c, pinned), c.Replaced)
+}
+
+// latest are the ordinals of the latest turns, and of a message that was pinned.
+func latest(c *thread.Compaction, pinned *thread.Message) []uint64 {
+	list := append([]uint64{c.Cut.User.At, c.Cut.Assistant.At}, c.Cut.Assistant.Members...)
+	if pinned != nil && pinned.Pinned {
+		list = append(list, pinned.Ordinal)
+	}
+	return slices.DeleteFunc(list, func(at uint64) bool { return at == 0 })
+}
+
+// tooFar is a leaf that stands for what has to stand verbatim, and the messages that it may go on standing for; nil
+// where there is none.
+func (w *compaction) tooFar() (leaf *thread.Summary, rows []*thread.Message, err error) {
+	c := w.st.Compaction
+	inside, err := w.f.part.MessagesAt(w.st.Header.Thread, slices.DeleteFunc(latest(c, w.pinned), func(at uint64) bool { return !c.Replaced(at) }))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range w.live(inside) {
+		if leaf, rows, err = w.holding(m); err != nil || leaf != nil {
+			return leaf, rows, err
+		}
+	}
+	if !c.Cut.Lacks(w.p.Compaction.Keep) {
+		return nil, nil, nil
+	}
+	state := c.Cut.Clone()
+	newest, err := w.f.lower(w.st, &state)
+	if err != nil || newest == nil || !state.Lacks(w.p.Compaction.Keep) {
+		return nil, nil, err
+	}
+	if leaf, rows, err = w.holding(newest); err != nil || leaf == nil {
+		return nil, nil, err
+	}
+	items, err := w.f.items(w.st, rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := state.Back(items, w.p.Compaction)
+	return leaf, slices.DeleteFunc(rows, func(m *thread.Message) bool { return m.Ordinal >= at }), nil
+}
+
+// holding is the active leaf that a message is a source of, and what of its sources it may stand for.
+func (w *compaction) holding(m *thread.Message) (*thread.Summary, []*thread.Message, error) {
+	name := w.st.Header.Thread
+	made, err := w.f.part.MadeFromMessage(name, m.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range made {
+		if err := w.f.part.LoadSummary(w.st, id); err != nil {
+			return nil, nil, err
+		}
+	}
+	leaf := leafOf(w.st, m.ID)
+	if leaf == nil {
+		return nil, nil, nil
+	}
+	rows, err := w.f.part.MessagesOf(name, leaf.Sources)
+	return leaf, w.inside(rows), err
+}
+
+// leafOf is the active leaf among the loaded summaries that a message is a source of; nil where there is none.
+func leafOf(st *thread.State, message string) *thread.Summary {
+	for _, sum := range st.Summaries {
+		if sum.Status == thread.Active && sum.Kind == events.KindCompaction && slices.Contains(sum.Sources, message) {
+			return sum
+		}
+	}
+	return nil
+}
+
+// inside are those of a leaf's messages that it may stand for.
+func (w *compaction) inside(rows []*thread.Message) []*thread.Message {
+	c := w.st.Compaction
+	out := latest(c, nil)
+	return slices.DeleteFunc(w.live(rows), func(m *thread.Message) bool {
+		return !c.Replaced(m.Ordinal) || slices.Contains(out, m.Ordinal) || m.Item(0).Fixed(w.p.Compaction)
+	})
+}
+
+// above makes again what was made from replaced summaries: nodes, each behind what it is made from, and the current
+// one. A history of them is stale: an edit would not find it by its sources any more.
+func (w *compaction) above(ctx context.Context, replaced []string, trigger events.Trigger) error {
+	if len(replaced) == 0 {
+		return nil
+	}
+	made, err := w.madeFrom(replaced)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(made, func(a, b *thread.Summary) int { return a.Level - b.Level })
+	for _, sum := range made {
+		if sum.Kind == events.KindCompaction && sum.Slot != events.SlotCurrent {
+			if err := w.remake(ctx, sum, trigger, false); err != nil {
+				return err
+			}
+		}
+	}
+	holder := w.st.Summary(w.st.Slot(events.SlotCurrent).Holder)
+	if holder != nil && holder.Status == thread.Active && !slices.Equal(holder.SourceSums, ids(w.st.Compaction.Tops)) {
+		if err := w.current(ctx, trigger); err != nil {
+			return err
+		}
+	}
+	for _, sum := range made {
+		if sum.Kind == events.KindHistory {
+			w.outdateHistory(sum)
+		}
+	}
+	return nil
+}
+
+// outdateHistory invalidates a history of which a source has been replaced.
+func (w *compaction) outdateHistory(sum *thread.Summary) {
+	for _, id := range sum.SourceSums {
+		from := w.st.Summary(id)
+		if from == nil || from.Status != thread.Replaced {
+			continue
+		}
+		w.f.emit(w.st, draft{invalidated: &events.Invalidated{
+			SummaryID: sum.ID, Kind: sum.Kind, Reason: events.ReasonSourceInvalidated, Cause: events.Cause{SummaryID: &id},
+			Action: w.p.Staleness.Action, Meanwhile: events.MeanwhileRaw, InvalidatedAt: w.d.Time,
+		}}, w.d)
+		return
+	}
+}
+
+// madeFrom are the active summaries made from some, and those made from these, and so on.
+func (w *compaction) madeFrom(from []string) (list []*thread.Summary, err error) {
+	for queue := slices.Clone(from); len(queue) > 0; queue = queue[1:] {
+		made, err := w.f.part.MadeFrom(w.st.Header.Thread, queue[0])
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range append(made, queue[0]) {
+			if err := w.f.part.LoadSummary(w.st, id); err != nil {
+				return nil, err
+			}
+		}
+		for _, sum := range w.st.Summaries {
+			if sum.Status == thread.Active && slices.Contains(sum.SourceSums, queue[0]) && !slices.Contains(list, sum) {
+				list, queue = append(list, sum), append(queue, sum.ID)
+			}
+		}
+	}
+	return list, nil
+}
+
+// lower finds the newest message that a compaction stands for and has a state count what stands behind it; nil where
+// no compaction stands for any.
+func (f *Fold) lower(st *thread.State, s *cut.State) (*thread.Message, error) {
+	var verbatim []cut.Item
+	for to, n := s.Edge.At+1, uint64(8); to > 1; n = min(4*n, 512) {
+		from := max(to, n+1) - n
+		rows, err := f.part.Messages(st.Header.Thread, from, to)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range slices.Backward(rows) {
+			if m = asItIs(st, m); m.Deleted {
+				continue
+			}
+			items, err := f.items(st, []*thread.Message{m})
+			if err != nil {
+				return nil, err
+			}
+			if st.Compaction.Replaced(m.Ordinal) {
+				s.Lower(&items[0], verbatim)
+				return m, nil
+			}
+			verbatim = append(verbatim, items[0])
+		}
+		to = from
+	}
+	s.Lower(nil, verbatim)
+	return nil, nil
+}
+
+// items are messages as cuts see them.
+func (f *Fold) items(st *thread.State, rows []*thread.Message) ([]cut.Item, error) {
+	items := make([]cut.Item, len(rows))
+	for i, m := range rows {
+		if m.Tool {
+			if err := f.part.LoadSlot(st, toolSlot(m.ID)); err != nil {
+				return nil, err
+			}
+		}
+		items[i] = m.Item(weightOf(st, m))
+	}
+	return items, nil
+}
+
+// letGo are the messages that a leaf's record no longer stands for and the leaf before it did; none for any other
+// record. Deleted ones are gone, and not verbatim. The leaf's slot must be loaded.
+func (f *Fold) letGo(st *thread.State, rec *events.Summary) ([]cut.Item, error) {
+	old := st.Summary(st.Slot(rec.Slot).Holder)
+	if rec.Kind != events.KindCompaction || rec.Level > 0 || old == nil || st.Compaction == nil {
+		return nil, nil
+	}
+	still := map[string]bool{}
+	for _, id := range rec.SourceMessageIDs {
+		still[id] = true
+	}
+	gone := slices.DeleteFunc(slices.Clone(old.Sources), func(id string) bool { return still[id] })
+	rows, err := f.part.MessagesOf(st.Header.Thread, gone)
+	if err != nil {
+		return nil, err
+	}
+	var live []*thread.Message
+	for _, m := range rows {
+		if m = asItIs(st, m); !m.Deleted && st.Compaction.Replaced(m.Ordinal) {
+			live = append(live, m)
+		}
+	}
+	if len(live) > 0 { // created ends the service of a stale compaction that still stands for them
+		if err := f.part.LoadSlot(st, events.SlotCurrent); err != nil {
+			return nil, err
+		}
+	}
+	return f.items(st, live)
+}
+
+// giveBack has messages stand verbatim that a compaction stood for.
+func giveBack(c *thread.Compaction, items []cut.Item, p summarize.Compaction) {
+	c.Cut.Return(items)
+	for _, it := range items {
+		if it.Fixed(p) {
+			c.Fix(it.Ordinal)
+		} else {
+			c.Hold(it.Ordinal)
+		}
+	}
+}

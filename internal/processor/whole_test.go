@@ -1,0 +1,405 @@
+package processor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/config"
+	"precis/internal/contents"
+	"precis/internal/service"
+	"precis/state"
+	"precis/summarize"
+	"precis/summarize/prompt"
+	"precis/summarize/prompt/whole"
+)
+
+// script makes up one thread as an agent has it: turns with calls and results, some late or never there, some large,
+// some pinned; edits, deletions, restores, pins, and rewinds from the newest message on. It knows what lives.
+type script struct {
+	rng   *rand.Rand
+	name  string
+	next  int
+	edits int
+	all   []said
+	calls []string // that wait
+}
+
+type said struct {
+	id, role, text string
+	deleted        bool
+	pinned         bool
+}
+
+// words is a content that no other message has.
+func (k *script) words() string {
+	k.next++
+	text := fmt.Sprintf("unique%s%d about part%d.go", k.name, k.next, k.rng.IntN(30))
+	if k.rng.IntN(4) == 0 {
+		text += strings.Repeat(fmt.Sprintf(" step %d took %d ms;", k.next, k.rng.IntN(9999)), 20+k.rng.IntN(80))
+	}
+	return text
+}
+
+func (k *script) live() (ids []string) {
+	for _, m := range k.all {
+		if !m.deleted {
+			ids = append(ids, m.id)
+		}
+	}
+	return ids
+}
+
+// event is what happens next.
+func (k *script) event() []sent {
+	switch n := k.rng.IntN(30); {
+	case n < 6:
+		return []sent{k.say(events.RoleUser)}
+	case n < 13:
+		return []sent{k.say(events.RoleAssistant)}
+	case n < 18 && len(k.calls) > 0:
+		return []sent{k.answer()}
+	case n < 19:
+		return []sent{k.say(events.RoleSystem)}
+	case n < 23:
+		return []sent{k.edit(k.rng.IntN(len(k.all)+1), "deleted")}
+	case n < 26:
+		return []sent{k.edit(k.rng.IntN(len(k.all)+1), "content")}
+	case n < 29:
+		return []sent{k.edit(k.rng.IntN(len(k.all)+1), "pinned")}
+	}
+	return k.rewind(k.rng.IntN(25))
+}
+
+func (k *script) say(role string) sent {
+	m := said{id: fmt.Sprintf("m%d", len(k.all)), role: role, text: k.words(), pinned: k.rng.IntN(20) == 0}
+	k.all = append(k.all, m)
+	calls := []string{}
+	if role == events.RoleAssistant {
+		for range k.rng.IntN(3) {
+			id := fmt.Sprintf("c%d", k.rng.IntN(40)) // ids come again
+			k.calls = append(k.calls, id)
+			calls = append(calls, fmt.Sprintf(`{"id":%q,"name":"bash","arguments":{"command":"make"}}`, id))
+		}
+	}
+	return sent{"thread.message." + k.name, fmt.Sprintf(`{"message_id":%q,"role":%q,"content":%q,"pinned":%t,"tool_calls":[%s]}`,
+		m.id, role, m.text, m.pinned, strings.Join(calls, ","))}
+}
+
+func (k *script) answer() sent {
+	i := k.rng.IntN(len(k.calls))
+	m := said{id: fmt.Sprintf("m%d", len(k.all)), role: events.RoleTool, text: k.words(), pinned: k.rng.IntN(10) == 0}
+	call := k.calls[i]
+	k.calls, k.all = slices.Delete(k.calls, i, i+1), append(k.all, m)
+	return sent{"tool.result." + k.name, fmt.Sprintf(`{"message_id":%q,"tool_call_id":%q,"tool_name":"bash","content":%q,"pinned":%t}`, m.id, call, m.text, m.pinned)}
+}
+
+// edit changes a message; behind the last one it is the next one's, and comes before its message.
+func (k *script) edit(at int, what string) sent {
+	if at == len(k.all) {
+		if at == 0 {
+			return k.say(events.RoleUser)
+		}
+		at--
+	}
+	m := &k.all[at]
+	k.edits++
+	body := fmt.Sprintf(`{"message_id":%q,"edit_id":"e%d",`, m.id, k.edits)
+	switch what {
+	case "deleted":
+		m.deleted = true
+		body += `"deleted":true}`
+	case "pinned":
+		m.pinned = !m.pinned
+		body += fmt.Sprintf(`"pinned":%t}`, m.pinned)
+	default:
+		m.deleted, m.text = false, k.words()
+		body += fmt.Sprintf(`"content":%q}`, m.text)
+	}
+	return sent{"message.edited." + k.name, body}
+}
+
+// rewind deletes the newest n messages, the last one first.
+func (k *script) rewind(n int) (list []sent) {
+	for at := len(k.all) - 1; at >= max(len(k.all)-n, 0); at-- {
+		if !k.all[at].deleted {
+			list = append(list, k.edit(at, "deleted"))
+		}
+	}
+	return list
+}
+
+// Every message that is not deleted is, in every prompt, exactly one of verbatim, inside a summary that is named,
+// dropped, waiting; whatever was deleted, restored, pinned and compacted, in which order, and under which policy. And
+// what has to stand verbatim does.
+func TestEveryPromptIsWhole(t *testing.T) {
+	for name, change := range map[string]func(*summarize.Policy){
+		"regenerate": func(*summarize.Policy) {},
+		"trim":       func(p *summarize.Policy) { p.Staleness.Action = events.ActionTrim },
+		"fail":       func(p *summarize.Policy) { p.Staleness.Action = events.ActionFail },
+		"unheeded":   func(p *summarize.Policy) { p.Staleness.On = []string{"policy"} },
+		"renewed":    func(*summarize.Policy) {},
+		"by tokens": func(p *summarize.Policy) {
+			p.Compaction.Trigger, p.Compaction.Keep = summarize.Condition{Tokens: 400}, summarize.Keep{Tokens: 150}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := settings(t)
+			p := &c.Policies[0]
+			p.Tokenizer = "estimate"
+			p.Compaction.Trigger = summarize.Condition{Messages: 8}
+			p.Compaction.Keep = summarize.Keep{Messages: 4}
+			change(p)
+			s := stage(t, c)
+			defer s.finish()
+			for seed := range uint64(4) {
+				k := &script{rng: rand.New(rand.NewPCG(seed, 0)), name: fmt.Sprintf("t%d", seed)}
+				for i := range 30 {
+					for range 8 {
+						for _, e := range k.event() {
+							put(t, s.schedule.broker.Conn(), e.subject, e.body)
+						}
+					}
+					if name == "renewed" && i%4 == 3 {
+						s.reload(func(c *config.Config) { c.Policies[0].Compaction.MaxSummaryTokens = 200 + 10*i })
+						s.checkScript(k)
+					}
+					if seed == 3 && i%10 == 9 {
+						s.reload(func(c *config.Config) { c.Policies[0].Compaction.Keep.Messages = 3 + i/5 })
+					}
+					s.settled()
+					s.checkScript(k)
+					if t.Failed() {
+						t.Fatalf("seed %d, behind %d messages and %d edits", seed, len(k.all), k.edits)
+					}
+				}
+			}
+			s.checkLive(s.View)
+		})
+	}
+}
+
+// checkScript holds the thread's prompts against what the script knows to live.
+func (s *scene) checkScript(k *script) {
+	t := s.schedule.t
+	id, ok := partitionOf(t, s.Processor, s.config.Partitions, k.name)
+	if !ok {
+		return
+	}
+	view, log := s.View(id), contents.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents))
+	places, err := checkWhole(t.Context(), view, log, s.config.Policies, k.name, k.live())
+	if err != nil {
+		t.Errorf("thread %s: %v", k.name, err)
+	}
+	if places == nil {
+		return
+	}
+	for _, m := range k.all {
+		if m.pinned && !m.deleted && !slices.Equal(places[m.id], []string{whole.Verbatim}) {
+			t.Errorf("thread %s: %s is pinned, and stands %q", k.name, m.id, places[m.id])
+		}
+	}
+	if keep := s.config.Policies[0].Compaction.Keep; keep.Messages > 0 {
+		newest := k.live()
+		for _, id := range newest[max(0, len(newest)-keep.Messages):] {
+			if slices.Contains(places[id], whole.Inside) && s.compacted(view, k.name, id) {
+				t.Errorf("thread %s: %s is one of the newest %d, and in a compaction", k.name, id, keep.Messages)
+			}
+		}
+	}
+	for _, role := range []string{events.RoleUser, events.RoleAssistant} {
+		for _, m := range slices.Backward(k.all) {
+			if m.role == role && !m.deleted {
+				if slices.Contains(places[m.id], whole.Inside) {
+					t.Errorf("thread %s: %s is the latest of the %s's, and in a compaction", k.name, m.id, role)
+				}
+				break
+			}
+		}
+	}
+}
+
+// compacted says that a message is under a compaction, and not only under the summary of its output.
+func (s *scene) compacted(view state.View, name, id string) bool {
+	m, err := view.Message(name, id)
+	if err != nil {
+		s.schedule.t.Fatal(err)
+	}
+	c, err := view.Compaction(name)
+	if err != nil {
+		s.schedule.t.Fatal(err)
+	}
+	return c.Replaced(m.Ordinal)
+}
+
+// checkWhole holds a thread's prompts, in every format and within several limits, against the messages that live. It
+// returns where each stands without a limit; nil where a stale summary keeps the thread from having a prompt.
+func checkWhole(ctx context.Context, view state.View, log *contents.Cache, policies []summarize.Policy, name string, live []string) (map[string][]string, error) {
+	ask := func(format string, limit int) (service.ContextReply, error) {
+		return service.ReadContext(ctx, service.Reading{View: view, Log: log, Policies: policies}, name, service.ContextRequest{Format: format, MaxTokens: limit})
+	}
+	of := summaryFrom(view, name)
+	free, err := ask(prompt.FormatMessages, 0)
+	if err != nil {
+		if strings.Contains(err.Error(), "stale_summary") {
+			return nil, nil
+		}
+		return nil, err
+	}
+	var places map[string][]string
+	for _, limit := range []int{0, free.TokenCount * 9 / 10, free.TokenCount / 2, free.TokenCount / 8} {
+		plain, err := ask(prompt.FormatMessages, limit)
+		if err != nil {
+			return nil, err
+		}
+		if len(free.SummaryIDs) > 0 && !slices.Contains(plain.SummaryIDs, free.SummaryIDs[0]) && strings.HasPrefix(free.SummaryIDs[0], "sum_") && compactionOf(of, free.SummaryIDs[0]) {
+			continue // there was no room even for the compaction
+		}
+		p := whole.Prompt{Messages: plain.Messages, SummaryIDs: plain.SummaryIDs, DroppedMessageIDs: plain.DroppedMessageIDs, WaitingMessageIDs: plain.WaitingMessageIDs}
+		if err := errors.Join(allStand(view, name, plain.SummaryIDs), whole.Check(live, p, of)); err != nil {
+			return nil, fmt.Errorf("within %d tokens: %w", limit, err)
+		}
+		at, err := whole.Places(p, of)
+		if err != nil {
+			return nil, err
+		}
+		if limit == 0 {
+			places = at
+		}
+		for _, format := range []string{prompt.FormatOpenAI, prompt.FormatAnthropic} {
+			other, err := ask(format, limit)
+			if err == nil {
+				err = standIn(view, log, name, live, other, of)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s within %d tokens: %w", format, limit, err)
+			}
+		}
+	}
+	return places, nil
+}
+
+func compactionOf(of func(string) (whole.Summary, error), id string) bool {
+	sum, err := of(id)
+	return err == nil && sum.Kind == events.KindCompaction
+}
+
+// standIn holds a prompt in a provider's format to the same: each message is named once as dropped, waiting or under a
+// summary, or its text stands there. Limits count a format's framing, so that formats may drop others.
+func standIn(view state.View, log *contents.Cache, name string, live []string, other service.ContextReply, of func(string) (whole.Summary, error)) error {
+	at := map[string]int{}
+	for _, id := range slices.Concat(other.DroppedMessageIDs, other.WaitingMessageIDs) {
+		at[id]++
+	}
+	for _, id := range other.SummaryIDs {
+		sum, err := of(id)
+		if err != nil {
+			return err
+		}
+		under, err := whole.Under(id, of)
+		if err != nil {
+			return err
+		}
+		if sum.Kind != events.KindCompaction {
+			under = sum.SourceMessageIDs
+		}
+		for _, m := range under {
+			at[m]++
+		}
+	}
+	text := string(other.Messages) + string(other.System)
+	for _, id := range live {
+		if at[id] > 1 {
+			return fmt.Errorf("%s is named %d times", id, at[id])
+		}
+		if at[id] == 1 {
+			continue
+		}
+		m, err := view.Message(name, id)
+		if err != nil {
+			return err
+		}
+		ev, err := log.Event(context.Background(), m.Seq)
+		if err != nil {
+			return err
+		}
+		said := ""
+		if ev.Edit != nil {
+			said = ev.Edit.Content.Text()
+		} else {
+			said = ev.Message.Content.Text()
+		}
+		first, _, _ := strings.Cut(said, " ")
+		if !m.Deleted && !strings.Contains(text, first) {
+			return fmt.Errorf("%s (%q) is not there", id, first)
+		}
+	}
+	return nil
+}
+
+// summaryFrom finds what a thread's summaries were made from. Those that one was made from may be replaced by now,
+// while it serves until it is made again itself.
+func summaryFrom(view state.View, name string) func(id string) (whole.Summary, error) {
+	return func(id string) (sum whole.Summary, err error) {
+		row, err := view.Summary(name, id)
+		if err == nil && row == nil {
+			err = fmt.Errorf("no summary %q", id)
+		}
+		if err != nil {
+			return sum, err
+		}
+		return sum, json.Unmarshal(row.Record, &sum)
+	}
+}
+
+// allStand says that prompts may have each of some summaries.
+func allStand(view state.View, name string, ids []string) error {
+	for _, id := range ids {
+		row, err := view.Summary(name, id)
+		if err != nil {
+			return err
+		}
+		if row == nil || !row.Stands() {
+			return fmt.Errorf("summary %q is in the prompt, and does not stand", id)
+		}
+	}
+	return nil
+}
+
+// checkPrompts holds the prompts of all threads of a store against its rows.
+func (s *schedule) checkPrompts(view func(partition int) state.View) {
+	s.t.Helper()
+	log := contents.New(broker.NewLogReader(s.broker.JetStream(), broker.StreamEvents))
+	for id := range s.config.Partitions {
+		v := view(id)
+		for h, err := range headers(v) {
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			rows, err := v.Messages(h.Thread, 1, h.Ordinals+1)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			var live []string
+			for _, m := range rows {
+				if !m.Deleted {
+					live = append(live, m.ID)
+				}
+			}
+			if h.Ordinals == 0 {
+				continue
+			}
+			if _, err := checkWhole(context.WithoutCancel(s.t.Context()), v, log, s.config.Policies, h.Thread, live); err != nil {
+				s.t.Errorf("thread %s: %v", h.Thread, err)
+			}
+		}
+	}
+}

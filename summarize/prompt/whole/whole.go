@@ -1,0 +1,113 @@
+// Package whole holds a prompt to the promise that nothing vanishes: each message of a thread that is not deleted is,
+// in every prompt, exactly one of verbatim, inside a summary that the prompt names, named as dropped, named as waiting.
+// It is used by tests and by the load test; it knows replies alone.
+package whole
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Prompt is what precis.thread.context answers in the format messages, which names what stands where. The lists are
+// the same in every format.
+type Prompt struct {
+	Messages          jsontext.Value `json:"messages"`
+	SummaryIDs        []string       `json:"summary_ids"`
+	DroppedMessageIDs []string       `json:"dropped_message_ids"`
+	WaitingMessageIDs []string       `json:"waiting_message_ids"`
+}
+
+// Summary is what a summary was made from.
+type Summary struct {
+	Kind             string   `json:"kind"`
+	SourceMessageIDs []string `json:"source_message_ids"`
+	SourceSummaryIDs []string `json:"source_summary_ids"`
+}
+
+// Places of a message.
+const (
+	Verbatim = "verbatim"
+	Inside   = "inside"
+	Dropped  = "dropped"
+	Waiting  = "waiting"
+)
+
+// Places says where each message stands that the prompt has or names; of finds a summary.
+func Places(p Prompt, of func(id string) (Summary, error)) (map[string][]string, error) {
+	places := map[string][]string{}
+	var list []struct {
+		MessageID string `json:"message_id"`
+		SummaryID string `json:"summary_id"`
+	}
+	if err := json.Unmarshal(p.Messages, &list); err != nil {
+		return nil, fmt.Errorf("read messages: %w", err)
+	}
+	for _, m := range list {
+		named := slices.Contains(p.SummaryIDs, m.SummaryID)
+		switch {
+		case m.SummaryID != "" && !named:
+			return nil, fmt.Errorf("summary %q stands in the prompt and is not named", m.SummaryID)
+		case m.MessageID == "" || slices.Contains(p.DroppedMessageIDs, m.MessageID): // of the dropped a mark stands
+		case named:
+			places[m.MessageID] = append(places[m.MessageID], Inside)
+		default:
+			places[m.MessageID] = append(places[m.MessageID], Verbatim)
+		}
+	}
+	for place, ids := range map[string][]string{Dropped: p.DroppedMessageIDs, Waiting: p.WaitingMessageIDs} {
+		for _, id := range ids {
+			places[id] = append(places[id], place)
+		}
+	}
+	for _, id := range p.SummaryIDs {
+		if err := inside(places, id, of, true); err != nil {
+			return nil, err
+		}
+	}
+	return places, nil
+}
+
+// inside notes the messages that a compaction stands for. Other summaries stand in their message's place.
+func inside(places map[string][]string, id string, of func(id string) (Summary, error), top bool) error {
+	sum, err := of(id)
+	if err != nil {
+		return fmt.Errorf("summary %q: %w", id, err)
+	}
+	if top && sum.Kind != "compaction" {
+		return nil
+	}
+	for _, m := range sum.SourceMessageIDs {
+		places[m] = append(places[m], Inside)
+	}
+	for _, from := range sum.SourceSummaryIDs {
+		if err := inside(places, from, of, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check holds a prompt against the messages of its thread that are not deleted. The error names each that vanished, and
+// each that stands in more than one place.
+func Check(live []string, p Prompt, of func(id string) (Summary, error)) error {
+	places, err := Places(p, of)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range live {
+		if at := places[id]; len(at) != 1 {
+			errs = append(errs, fmt.Errorf("message %q stands in %d places: %q", id, len(at), at))
+		}
+	}
+	for _, id := range slices.Concat(p.DroppedMessageIDs, p.WaitingMessageIDs) {
+		if !slices.Contains(live, id) {
+			errs = append(errs, fmt.Errorf("message %q is named, and is not there any more", id))
+		}
+	}
+	return errors.Join(errs...)
+}
