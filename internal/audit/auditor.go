@@ -41,6 +41,7 @@ type auditor struct {
 	seen    bool          // it was a thread's
 	here    []*onRecord   // what was decided at it, by the record
 	remakes []remake
+	was     compacted // the thread of the compaction that is adopted, before it
 }
 
 // onRecord is a record that was decided at the event that is folded now.
@@ -115,7 +116,10 @@ func (a *auditor) done(ctx context.Context) error {
 	for seq, r := range a.rejections {
 		a.unrejected(seq, r)
 	}
-	return a.unended()
+	if err := a.unended(); err != nil {
+		return err
+	}
+	return a.places()
 }
 
 // Adopting implements fold.Watch.
@@ -129,6 +133,7 @@ func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record)
 	switch rec := rec.(type) {
 	case *events.Summary:
 		a.created(at, st, s, rec)
+		a.was = compactedIn(st, rec)
 	case *events.Started:
 		a.startedAt[rec.SummaryID] = s.Time
 		a.atEvent(at, st, s, rec)

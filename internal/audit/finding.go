@@ -42,6 +42,9 @@ const (
 	CheckCause = "invalidation_cause"
 	// CheckSources: every source is there, with the digest that it had.
 	CheckSources = "sources"
+	// CheckPlaces: every message that is not deleted stands verbatim, or inside exactly one of the leaves that the
+	// prompt's compaction was made from.
+	CheckPlaces = "message_places"
 	// CheckRemade: a summary by rules says what its rules say.
 	CheckRemade = "summary_remade"
 	// CheckJob: a summary that took its time is the one that was started, and so is what a call was made for.

@@ -115,13 +115,13 @@ func (l *lane) end(ctx context.Context) error {
 	if err := l.fold.AdoptUpTo(l.upTo); err != nil {
 		return err
 	}
+	if err := l.commit(); err != nil {
+		return err
+	}
 	if l.watch != nil {
 		if err := l.watch.done(ctx); err != nil {
 			return err
 		}
-	}
-	if err := l.commit(); err != nil {
-		return err
 	}
 	return l.part.Close()
 }

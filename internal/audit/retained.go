@@ -131,7 +131,7 @@ func (r *retained) unexcused() (gone broker.Missing, why string) {
 // byState are the checks that hold a record or a row against the state of its thread: what was there
 // before it must all have been folded. The others hold records against each other.
 var byState = []string{
-	CheckTrigger, CheckMissed, CheckInvalidations, CheckSources, CheckRemade, CheckCounter, CheckStore,
+	CheckTrigger, CheckMissed, CheckInvalidations, CheckSources, CheckPlaces, CheckRemade, CheckCounter, CheckStore,
 }
 
 // excuses says that a finding may come from what retention has removed.

@@ -146,6 +146,9 @@ type imagined struct {
 // Adopting implements fold.Watch; nothing is adopted.
 func (*imagined) Adopting(*thread.State, *state.Staged, events.Record) {}
 
+// Adopted implements fold.Watch; nothing is adopted.
+func (*imagined) Adopted(*thread.State, *events.Summary) {}
+
 // Refused implements fold.Watch.
 func (*imagined) Refused(_ *state.Staged, why error) error { return why }
 

@@ -343,6 +343,9 @@ func (f *Fold) foldSummary(st *thread.State, s *state.Staged, rec *events.Summar
 	}
 	f.adopting(st, s, rec)
 	f.created(st, rec, s.Data, letGo)
+	if f.watch != nil {
+		f.watch.Adopted(st, rec)
+	}
 	return nil
 }
 

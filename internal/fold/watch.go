@@ -17,6 +17,8 @@ type Watch interface {
 	// Adopting is called before a record changes its thread, whose state is as it was before, with what
 	// the record touches loaded. rec is nil for a record of no known type.
 	Adopting(st *thread.State, s *state.Staged, rec events.Record)
+	// Adopted is called when a summary.created has changed its thread, which is not saved yet.
+	Adopted(st *thread.State, rec *events.Summary)
 	// Refused is told of a record that can't be folded in and is passed over; an error ends the fold with it.
 	Refused(s *state.Staged, why error) error
 	// Voided is told of a record that rests on events whose loss was accepted, before it takes its place in the chain.

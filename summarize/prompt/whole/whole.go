@@ -1,6 +1,6 @@
 // Package whole holds a prompt to the promise that nothing vanishes: each message of a thread that is not deleted is,
 // in every prompt, exactly one of verbatim, inside a summary that the prompt names, named as dropped, named as waiting.
-// It is used by tests and by the load test; it knows replies alone.
+// Tests and the load test hold replies against it, a replay holds the state that prompts are made from.
 package whole
 
 import (
@@ -64,31 +64,36 @@ func Places(p Prompt, of func(id string) (Summary, error)) (map[string][]string,
 		}
 	}
 	for _, id := range p.SummaryIDs {
-		if err := inside(places, id, of, true); err != nil {
+		messages, err := Under(id, of)
+		if err != nil {
 			return nil, err
+		}
+		for _, m := range messages {
+			places[m] = append(places[m], Inside)
 		}
 	}
 	return places, nil
 }
 
-// inside notes the messages that a compaction stands for. Other summaries stand in their message's place.
-func inside(places map[string][]string, id string, of func(id string) (Summary, error), top bool) error {
+// Under lists the messages that a compaction stands for, by the summaries that it was made from; each as often as it
+// is there. It is empty for other kinds: their summaries stand in their message's place. of finds a summary.
+func Under(id string, of func(id string) (Summary, error)) ([]string, error) {
 	sum, err := of(id)
 	if err != nil {
-		return fmt.Errorf("summary %q: %w", id, err)
+		return nil, fmt.Errorf("summary %q: %w", id, err)
 	}
-	if top && sum.Kind != "compaction" {
-		return nil
+	if sum.Kind != "compaction" {
+		return nil, nil
 	}
-	for _, m := range sum.SourceMessageIDs {
-		places[m] = append(places[m], Inside)
-	}
+	messages := slices.Clone(sum.SourceMessageIDs)
 	for _, from := range sum.SourceSummaryIDs {
-		if err := inside(places, from, of, false); err != nil {
-			return err
+		more, err := Under(from, of)
+		if err != nil {
+			return nil, err
 		}
+		messages = append(messages, more...)
 	}
-	return nil
+	return messages, nil
 }
 
 // Check holds a prompt against the messages of its thread that are not deleted. The error names each that vanished, and
@@ -98,16 +103,21 @@ func Check(live []string, p Prompt, of func(id string) (Summary, error)) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, id := range live {
-		if at := places[id]; len(at) != 1 {
-			errs = append(errs, fmt.Errorf("message %q stands in %d places: %q", id, len(at), at))
-		}
-	}
+	errs := Astray(live, places)
 	for _, id := range slices.Concat(p.DroppedMessageIDs, p.WaitingMessageIDs) {
 		if !slices.Contains(live, id) {
 			errs = append(errs, fmt.Errorf("message %q is named, and is not there any more", id))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Astray names each of some messages that stands in no place, or in more than one.
+func Astray(live []string, places map[string][]string) (errs []error) {
+	for _, id := range live {
+		if at := places[id]; len(at) != 1 {
+			errs = append(errs, fmt.Errorf("message %q stands in %d places: %q", id, len(at), at))
+		}
+	}
+	return errs
 }

@@ -1,0 +1,218 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/summarize/prompt/whole"
+)
+
+// No message vanishes: what is not deleted stands verbatim in a thread's prompts, or inside one of the leaves that their
+// compaction was made from, and in one of them alone. Dropped and waiting are of the verbatim ones: what a prompt has no
+// room for, and what it holds back. Each record of a compaction is held to its part in that when it is adopted, which
+// costs as much as the record is long: a leaf to the messages that it or its cut passed, the current summary to the
+// leaves and nodes that are there. At the end each thread is held to it whole.
+
+// compacted is what a compaction's record finds.
+type compacted struct {
+	to      uint64   // the last ordinal before the last cut
+	held    []uint64 // what is verbatim before that until the next one
+	sources []string // of the leaf whose place is taken
+}
+
+func compactedIn(st *thread.State, rec *events.Summary) compacted {
+	if rec.Kind != events.KindCompaction || st.Compaction == nil {
+		return compacted{}
+	}
+	was := compacted{to: st.Compaction.To(), held: slices.Clone(st.Compaction.Held)}
+	if old := st.Summary(st.Slot(rec.Slot).Holder); old != nil {
+		was.sources = old.Sources
+	}
+	return was
+}
+
+// Adopted implements fold.Watch.
+func (a *auditor) Adopted(st *thread.State, rec *events.Summary) {
+	if rec.Kind != events.KindCompaction || st.Compaction == nil {
+		return
+	}
+	at := scopeOf(st, rec.Policy, time.Unix(0, st.Header.LastAt))
+	astray, err := a.astray(st, rec)
+	switch {
+	case err != nil:
+		a.tally.doubt(at, "a compaction whose messages can't be read")
+	case astray != "":
+		a.tally.find(at, a.finding(rec, CheckPlaces, "each message verbatim, or inside one leaf", astray))
+	default:
+		a.tally.holds(at, CheckPlaces)
+	}
+}
+
+// astray says what a compaction that was adopted leaves without a place; empty where there is nothing.
+func (a *auditor) astray(st *thread.State, rec *events.Summary) (string, error) {
+	switch {
+	case rec.Slot == events.SlotCurrent:
+		var tops []string
+		for _, top := range st.Compaction.Tops {
+			tops = append(tops, top.Summary)
+		}
+		if !slices.Equal(tops, rec.SourceSummaryIDs) {
+			return fmt.Sprintf("made from %q, the thread is compacted in %q", rec.SourceSummaryIDs, tops), nil
+		}
+		return "", nil
+	case rec.Level > 0:
+		return "", nil
+	}
+	rows, err := a.passed(st, rec)
+	if err != nil {
+		return "", err
+	}
+	places := map[string][]string{}
+	for _, id := range rec.SourceMessageIDs {
+		places[id] = append(places[id], whole.Inside)
+	}
+	var live []string
+	for _, m := range rows {
+		if verbatim(st.Compaction, m) {
+			places[m.ID] = append(places[m.ID], whole.Verbatim)
+		}
+		if m.Deleted {
+			continue
+		}
+		if len(places[m.ID]) == 0 {
+			elsewhere, err := a.lane.part.MadeFromMessage(st.Header.Thread, m.ID)
+			if err != nil {
+				return "", err
+			}
+			if slices.ContainsFunc(elsewhere, func(id string) bool { return id != orNone(rec.Replaces) && a.leafOn(st, id) }) {
+				continue // it was restored, and a later cut has taken it
+			}
+		}
+		live = append(live, m.ID)
+	}
+	return shownErrors(whole.Astray(live, places)), nil
+}
+
+// leafOn says that a summary is a leaf.
+func (a *auditor) leafOn(st *thread.State, id string) bool {
+	sum, err := a.lane.part.Summary(st.Header.Thread, id)
+	return err == nil && sum != nil && sum.Kind == events.KindCompaction
+}
+
+// passed are the messages that a leaf decides about: those that its cut passed, or those of the leaf before it in its
+// place; and its own.
+func (a *auditor) passed(st *thread.State, rec *events.Summary) ([]*thread.Message, error) {
+	part, name := a.lane.part, st.Header.Thread
+	rows, err := part.MessagesOf(name, rec.SourceMessageIDs)
+	if err != nil {
+		return nil, err
+	}
+	more, err := part.MessagesOf(name, a.was.sources)
+	if err != nil {
+		return nil, err
+	}
+	rows = append(rows, more...)
+	if rec.Version == 1 { // it cuts the thread
+		if more, err = part.Messages(name, a.was.to+1, st.Compaction.To()+1); err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+		if more, err = part.MessagesAt(name, a.was.held); err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	slices.SortFunc(rows, func(a, b *thread.Message) int { return int(a.Ordinal) - int(b.Ordinal) })
+	return slices.CompactFunc(rows, func(a, b *thread.Message) bool { return a.Ordinal == b.Ordinal }), nil
+}
+
+// verbatim says that a message is not under the thread's compaction.
+func verbatim(c *thread.Compaction, m *thread.Message) bool {
+	return m.Ordinal > c.To() || slices.Contains(c.Held, m.Ordinal) || slices.Contains(c.Fixed, m.Ordinal)
+}
+
+// places holds each thread's messages to the summary that its prompts have now. Without one all are verbatim.
+func (a *auditor) places() error {
+	return a.lane.part.Headers(func(h *thread.Header) (bool, error) { return true, a.placesOf(h) })
+}
+
+func (a *auditor) placesOf(h *thread.Header) error {
+	part, name := a.lane.part, h.Thread
+	slot, err := part.Slot(name, events.SlotCurrent)
+	if err != nil || slot.Holder == "" {
+		return err
+	}
+	id := slot.Holder
+	if slot.Serving != "" {
+		id = slot.Serving
+	}
+	sum, err := part.Summary(name, id)
+	if err != nil || sum == nil || !sum.Current || !sum.Stands() {
+		return err
+	}
+	c, err := part.Compaction(name)
+	if err != nil || c.Cut.Gone.Messages <= 0 {
+		return err
+	}
+	at := scope{thread: name, agent: h.FirstAgentID, at: time.Unix(0, h.LastAt)}
+	f := Finding{Thread: events.OrNull(name), Summary: events.OrNull(id), Check: CheckPlaces, EventSeq: h.EventSeq, Want: "each message verbatim, or inside one leaf"}
+	under, err := whole.Under(id, a.madeFrom(name))
+	if err != nil {
+		f.Got = err.Error()
+		a.tally.find(at, f)
+		return nil
+	}
+	places := map[string][]string{}
+	for _, m := range under {
+		places[m] = append(places[m], whole.Inside)
+	}
+	rows, err := part.Messages(name, 1, h.Ordinals+1)
+	if err != nil {
+		return err
+	}
+	var live []string
+	for _, m := range rows {
+		if m.Deleted {
+			continue
+		}
+		live = append(live, m.ID)
+		if verbatim(c, m) {
+			places[m.ID] = append(places[m.ID], whole.Verbatim)
+		}
+	}
+	if f.Got = shownErrors(whole.Astray(live, places)); f.Got != "" {
+		a.tally.find(at, f)
+		return nil
+	}
+	a.tally.holds(at, CheckPlaces)
+	return nil
+}
+
+// madeFrom finds what a thread's summaries were made from.
+func (a *auditor) madeFrom(name string) func(id string) (whole.Summary, error) {
+	return func(id string) (sum whole.Summary, err error) {
+		row, err := a.lane.part.Summary(name, id)
+		if err == nil && row == nil {
+			err = fmt.Errorf("not on record")
+		}
+		if err != nil {
+			return sum, err
+		}
+		return sum, json.Unmarshal(row.Record, &sum)
+	}
+}
+
+// shownErrors puts errors into one line, as far as a finding shows them.
+func shownErrors(errs []error) string {
+	var list []string
+	for _, err := range errs {
+		list = append(list, err.Error())
+	}
+	return strings.Join(list, "; ")
+}
