@@ -83,8 +83,9 @@ type Staged struct {
 	// comes before a configuration that took effect behind that same event.
 	Under    uint64
 	ChainSeq uint64
-	Seq      uint64 // in SUMMARIES
-	Time     time.Time
+	Seq      uint64    // in SUMMARIES
+	Time     time.Time // when SUMMARIES stored it
+	Made     time.Time // when it was decided: a record may wait for the server
 	Type     events.Type
 	Data     []byte
 }
@@ -206,6 +207,7 @@ func encodeStaged(s *Staged) []byte {
 	e.s(string(s.Type))
 	e.bytes(s.Data)
 	e.i(s.Time.UnixNano())
+	e.i(s.Made.UnixNano())
 	e.flag(s.Void)
 	return e.b
 }
@@ -220,7 +222,7 @@ func decodeStaged(k, b []byte) (*Staged, error) {
 	s.ChainSeq = lastNumber(k)
 	d := decoder{b: b}
 	s.Seq, s.Type, s.Data = d.u(), events.Type(d.s()), d.bytes()
-	s.Time = time.Unix(0, d.i()).UTC()
+	s.Time, s.Made = time.Unix(0, d.i()).UTC(), time.Unix(0, d.i()).UTC()
 	s.Void = d.flag()
 	return s, rowError("staged record", s.Thread, d.err)
 }

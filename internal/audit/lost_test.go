@@ -1,6 +1,8 @@
 package audit_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/config"
 	"precis/internal/processor"
 )
 
@@ -18,6 +21,7 @@ const byModel = `,"policy":"by-model"`
 // on record.
 func paidFor(t *testing.T) *world {
 	w := newWorld(t)
+	w.config.Policies[1].OnFailure = "fail"
 	w.run(func(*processor.Processor) { w.put([2]string{"tool.result.model", output("m1", 80, byModel)}) })
 	list := w.messages(broker.StreamSummaries)
 	made := nth(t, list, events.SummaryCreated, "model", 0)
@@ -26,10 +30,17 @@ func paidFor(t *testing.T) *world {
 	return w
 }
 
-// What is lost so is no answer that was made away with: whatever supersedes its job before a model is asked again.
+// A text that is lost so was not removed: its job may be superseded before a model is asked again, or that call may fail.
 func TestLostText(t *testing.T) {
 	for name, overtake := range map[string]func(*world){
-		"nothing":       func(*world) {},
+		"nothing": func(*world) {},
+		"refusal": func(w *world) { // the model is asked again, and there is nothing after it
+			refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
+			w.t.Cleanup(refuses.Close)
+			summarizer := w.config.Providers[config.ProviderSummarizer]
+			summarizer.BaseURL = refuses.URL
+			w.config.Providers[config.ProviderSummarizer] = summarizer
+		},
 		"configuration": func(w *world) { w.config.Policies[1].ToolOutput.MaxSummaryChars = 500 },
 		"edit": func(w *world) {
 			w.put([2]string{"message.edited.model", `{"message_id":"m1","edit_id":"e1","content":"short"}`})

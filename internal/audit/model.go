@@ -60,8 +60,11 @@ func (a *auditor) withoutText(at scope, st *thread.State, rec *events.Failed) {
 		return
 	}
 	// A call and the summary of its text are decided as one: between the two nothing can supersede a job, unless the
-	// summary, and the store with it, were lost before it was on record.
-	if last.Outcome == callUsed && last.inTime && rec.Code == codeSuperseded && job != nil && !a.stands(st, job) {
+	// summary, and the store with it, were lost before it was on record. Nor can the run that made the call fail: a
+	// failure whose usage lacks the call is that of a later run, which a lost store began again.
+	superseded := rec.Code == codeSuperseded && job != nil && !a.stands(st, job)
+	later := rec.Code != codeSuperseded && rec.Usage.Attempts > 0 && rec.Usage.InputTokens < last.Usage.InputTokens
+	if last.Outcome == callUsed && last.inTime && (superseded || later) {
 		a.tally.doubt(at, "a model's text was lost with its store before it was on record")
 		return
 	}

@@ -409,8 +409,9 @@ func (f *Fold) fold(st *thread.State, s *state.Staged) (what string, err error) 
 		}
 		f.adopting(st, s, rec)
 		st.Usage(rec)
-		f.spentBefore(rec, s.Time)
-		return "", f.spend(rec, s.Time)
+		// A call counts in the budget of the day on which it was made.
+		f.spentBefore(rec, s.Made)
+		return "", f.spend(rec, s.Made)
 	case events.ConfigApplied:
 		return "", f.adoptConfig(st, s)
 	}

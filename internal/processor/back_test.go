@@ -51,7 +51,7 @@ func (s *scene) places(name string) map[string][]string {
 			live = append(live, m.ID)
 		}
 	}
-	log := contents.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents))
+	log := contents.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents), 0)
 	places, err := checkWhole(t.Context(), view, log, s.config.Policies, name, live)
 	if err != nil {
 		t.Fatal(err)

@@ -194,7 +194,7 @@ func (s *scene) checkScript(k *script) {
 	if !ok {
 		return
 	}
-	view, log := s.View(id), contents.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents))
+	view, log := s.View(id), contents.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents), 0)
 	places, err := checkWhole(t.Context(), view, log, s.config.Policies, k.name, k.live())
 	if err != nil {
 		t.Errorf("thread %s: %v", k.name, err)
@@ -377,7 +377,7 @@ func allStand(view state.View, name string, ids []string) error {
 // checkPrompts holds the prompts of all threads of a store against its rows.
 func (s *schedule) checkPrompts(view func(partition int) state.View) {
 	s.t.Helper()
-	log := contents.New(broker.NewLogReader(s.broker.JetStream(), broker.StreamEvents))
+	log := contents.New(broker.NewLogReader(s.broker.JetStream(), broker.StreamEvents), 0)
 	for id := range s.config.Partitions {
 		v := view(id)
 		for h, err := range headers(v) {

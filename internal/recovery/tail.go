@@ -322,7 +322,7 @@ func (t *Tail) stage(part *state.Partition, m broker.Stored, c Claim, gap bool) 
 	t.Staged++
 	return part.Stage(&state.Staged{
 		Thread: c.Thread, EffectiveSeq: c.EffectiveSeq, Under: t.under[c.Partition], ChainSeq: c.ChainSeq, Chain: c.Chain, Gap: gap,
-		Seq: m.Seq, Time: decidedAt(c.Type, m), Type: c.Type, Data: m.Data,
+		Seq: m.Seq, Time: m.Time, Made: madeAt(m), Type: c.Type, Data: m.Data,
 	})
 }
 
@@ -391,12 +391,8 @@ func RejectedEvent(id string) (partition int, seq uint64, ok bool) {
 	return partition, seq, err == nil
 }
 
-// decidedAt is when a record was stored, and of a call when it was paid for: a record that waited for the server belongs to
-// the day, and the budget, on which it was made.
-func decidedAt(t events.Type, m broker.Stored) time.Time {
-	if t != events.UsageRecorded {
-		return m.Time
-	}
+// madeAt is when a record was decided.
+func madeAt(m broker.Stored) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, m.Header.Get("ce-time"))
 	if err != nil {
 		return m.Time
