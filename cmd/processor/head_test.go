@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -55,4 +57,35 @@ func TestAuditHead(t *testing.T) {
 	other := startProcessor(t, t.TempDir())
 	other.do(t, "", "audit", "--verify-head", head).wants(t, exitWrong, "\nstream_created ", "")
 	other.do(t, "", "audit", "--verify-head", head).wants(t, exitWrong, "the stream ends at ", "")
+}
+
+// The verifier among the examples reads what tail prints, and names a record that was altered in it.
+func TestVerifyTail(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skipf("no python3: %v", err)
+	}
+	p := startProcessor(t, t.TempDir())
+	p.do(t, sampleThread(), "publish", "-").wants(t, exitDone, "7 events", "")
+	p.awaits(t, "summary.invalidated", 1)
+	log := p.do(t, "", "tail", "--from", "start", "--until-caught-up", "--json").stdout
+	for _, c := range []struct {
+		log    string
+		status int
+		want   string
+	}{
+		{log, exitDone, "1 of 1 summaries match their sources, 0 not checked for missing or ambiguous sources; problems: 0"},
+		{strings.Replace(log, "Matches: 120", "Matches: 12", 1), exitWrong, "summary.created of thread 't 1': record 1 ("},
+	} {
+		run := exec.CommandContext(t.Context(), python, "../../examples/wire/verify.py")
+		run.Stdin = strings.NewReader(c.log)
+		out, err := run.CombinedOutput()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		if status := run.ProcessState.ExitCode(); status != c.status || !strings.Contains(string(out), c.want) {
+			t.Errorf("status %d, want %d and %q:\n%s", status, c.status, c.want, out)
+		}
+	}
 }
