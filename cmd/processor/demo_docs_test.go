@@ -93,7 +93,7 @@ func TestShownEventsAreAccepted(t *testing.T) {
 	}
 	p := startProcessor(t, t.TempDir())
 	p.do(t, block[1], "publish", "-").wants(t, exitDone, fmt.Sprintf("%d events", strings.Count(block[1], "\n")), "")
-	p.awaitThread(t, "t1", "1 messages, 1 tool results, 1 edits")
+	p.awaitThread(t, "t1", "1 message, 1 tool result, 1 edit")
 	p.do(t, "", "rejected").wants(t, exitDone, "", "0 rejected")
 }
 

@@ -86,7 +86,7 @@ func TestDemoKeeps(t *testing.T) {
 	program(t, "", "demo", "--keep", dir).wants(t, exitUsage, "", "is not empty")
 	program(t, "", "check", "--data", dir).wants(t, exitDone, "0 problems", "")
 	p := startProcessor(t, dir)
-	p.awaitThread(t, fixerThread, "4 messages, 3 tool results, 1 edits")
+	p.awaitThread(t, fixerThread, "4 messages, 3 tool results, 1 edit")
 	p.do(t, "", "message", fixerThread, "m5", "--revision", "0").wants(t, exitDone, "func (l Line) Tax() Money", "")
 	p.do(t, "", "rejected").wants(t, exitDone, "message_conflict", "3 rejected")
 }

@@ -87,7 +87,7 @@ func (c *exportCmd) pass(ctx context.Context, a *app, l *logAtHand, filter audit
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	a.note("%s %s", grouped(count), c.Records)
+	a.note("%s", counted(count, oneOf[c.Records]))
 	return rep, nil
 }
 
@@ -103,3 +103,6 @@ func modelOf(rec events.Record) string {
 	}
 	return ""
 }
+
+// oneOf is what a single record of a kind is called.
+var oneOf = map[string]string{"summaries": "summary", "invalidations": "invalidation", "usage": "usage record"}

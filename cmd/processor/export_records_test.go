@@ -17,7 +17,7 @@ func TestExportRecords(t *testing.T) {
 	p.awaits(t, "summary.invalidated", 1)
 
 	got := p.do(t, "", "export", "--records", "summaries", "--csv")
-	got.wants(t, exitDone, "tool_output_chars", "1 summaries")
+	got.wants(t, exitDone, "tool_output_chars", "1 summary")
 	rows, err := csv.NewReader(strings.NewReader(got.stdout)).ReadAll()
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%v: %q", err, rows)
@@ -25,7 +25,7 @@ func TestExportRecords(t *testing.T) {
 	if rows[0][2] != "thread_id" || rows[1][2] != "t 1" {
 		t.Errorf("%q", rows)
 	}
-	p.do(t, "", "export", "--records", "invalidations").wants(t, exitDone, `"reason":"source_edited"`, "1 invalidations")
+	p.do(t, "", "export", "--records", "invalidations").wants(t, exitDone, `"reason":"source_edited"`, "1 invalidation")
 	p.do(t, "", "export", "t 1", "--records", "invalidations", "--csv").wants(t, exitDone, "source_edited,m3", "")
 	p.do(t, "", "export", "--records", "summaries", "--to", "2001-01-01").wants(t, exitDone, "", "0 summaries")
 	p.do(t, "", "export", "--records", "usage", "--by", "day,agent,model,policy", "--csv").wants(t, exitDone, "day,agent,model,policy,calls,input_tokens", "0 usage")

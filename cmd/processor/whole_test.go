@@ -103,7 +103,7 @@ func TestTheWholeWay(t *testing.T) {
 	p.do(t, "", "summary", record.ID).wants(t, exitDone, "source_edited by m3", "")
 	p.do(t, "", "summary", "sum_none").wants(t, exitWrong, "", "sum_none")
 
-	p.do(t, "", "thread", "t 1").wants(t, exitDone, "2 messages, 1 tool results, 2 edits\nNot counted  1 duplicates, 1 rejected", "")
+	p.do(t, "", "thread", "t 1").wants(t, exitDone, "2 messages, 1 tool result, 2 edits\nNot counted  1 duplicate, 1 rejected", "")
 	p.do(t, "", "thread", "t 2").wants(t, exitWrong, "", "t 2")
 
 	p.do(t, "", "message", "t 1", "m3").wants(t, exitDone, "nothing found\n", "")
