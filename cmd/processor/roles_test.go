@@ -32,8 +32,8 @@ func TestTailAsAgent(t *testing.T) {
 	s, v := roleProcessor(t)
 	agent := []string{"--nats", s, "--user", "agent", "--password", "word"}
 	got := program(t, "", append([]string{"tail", "--from", "start", "--until-caught-up"}, agent...)...)
-	got.wants(t, exitDone, "config.applied", "may not read EVENTS: left out")
-	if !strings.Contains(got.stderr, "may not read REJECTED: left out") || strings.Contains(got.stderr, "ermissions") {
+	got.wants(t, exitDone, "config.applied", "may not read EVENTS: skipped")
+	if !strings.Contains(got.stderr, "may not read REJECTED: skipped") || strings.Contains(got.stderr, "ermissions") {
 		t.Errorf("it says %q", got.stderr)
 	}
 	got = program(t, "", append([]string{"tail", "--type", "tool.result"}, agent...)...)
