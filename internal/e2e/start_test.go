@@ -244,7 +244,7 @@ func TestRefusedLogs(t *testing.T) {
 			s, dir := used(t)
 			refuse := func() {
 				t.Helper()
-				refused(t, nil, "--data", dir, "--nats", s.url).wants(t, statusWrong, name, "restore", "state in the data directory")
+				refused(t, nil, "--data", dir, "--nats", s.url).wants(t, statusWrong, name, "restore", "move the state in the data directory away")
 			}
 			cfg := s.drop(t, name)
 			refuse()
@@ -268,7 +268,7 @@ func TestPurgedRecordsAreRefused(t *testing.T) {
 	if err := stream.Purge(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, nil, "--data", dir, "--nats", s.url).wants(t, statusWrong, "SUMMARIES", "restore", "state in the data directory")
+	refused(t, nil, "--data", dir, "--nats", s.url).wants(t, statusWrong, "SUMMARIES", "restore", "move the state in the data directory away")
 
 	again := launch(t, t.TempDir(), "--nats", s.url) // what it advises helps
 	holdChain(t, again.records("t", func(m stored) bool { return m.data(t)["as_of_message_id"] == "m4" }))

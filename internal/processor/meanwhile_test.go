@@ -113,7 +113,7 @@ func TestAnEditEndsTheServiceOfTheOldSummary(t *testing.T) {
 	}{
 		"under a compaction": {`{"message_id":"n3","content":"Never mind."}`, "internal/part3.go", 1},
 		"a deletion":         {`{"message_id":"n3","deleted":true}`, "internal/part3.go", 1},
-		"a tool's output":    {`{"message_id":"out","content":"ok"}`, "pkg/part0.go", 0}, // nobody keeps track of cuts either
+		"a tool's output":    {`{"message_id":"out","content":"ok"}`, "pkg/part0.go", 1}, // the compaction was not made from it
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := remembering(t, nil)

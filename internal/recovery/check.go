@@ -23,9 +23,10 @@ var (
 	ErrOtherStream = errors.New("not the stream that the store was made from")
 )
 
-// Advice is what to do then. The rest of a data directory may hold the log itself: nobody is told to start
-// with an empty one.
-const Advice = "restore the stream from a newer backup; where there is none, \"processor recover\" says what is lost, and with --accept-loss goes on from what is there"
+// Advice is what to do then. The rest of a data directory may hold the log itself, so the advice is never to start
+// with an empty directory.
+const Advice = "restore the stream from a newer backup; if there is none, run \"processor recover\", which reports what is lost and with --accept-loss continues without it; " +
+	"if EVENTS has lost nothing, move the state in the data directory away and start again"
 
 // CheckLog holds a partition's position against the stream.
 func CheckLog(meta state.Meta, log broker.StreamState) error {
