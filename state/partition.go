@@ -167,7 +167,7 @@ func (p *Partition) Apply(opts *CommitOptions) (*Applied, error) {
 // ended begins another batch where the one before it is applied.
 func (p *Partition) ended(err error) error {
 	if err != nil {
-		p.hot = newHot(p.hot.most) // what the store has of this batch nobody knows
+		p.hot = newHot(p.hot.most) // it is unknown how much of this batch the store has
 		return fmt.Errorf("commit partition %d: %w", p.id, err)
 	}
 	for name, w := range p.threads {

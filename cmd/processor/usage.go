@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"precis/internal/spelling"
 )
 
 // Kong's messages that say too little, or speak of the parser.
@@ -70,29 +71,9 @@ func nearest(model *kong.Application, word string) string {
 	const far = 3 // edits
 	best, at := "", far
 	for _, command := range model.Children {
-		if d := edits(word, command.Name); d < at || d == at && d < far && strings.HasPrefix(command.Name, word[:1]) {
+		if d := spelling.Distance(word, command.Name); d < at || d == at && d < far && strings.HasPrefix(command.Name, word[:1]) {
 			best, at = command.Name, d
 		}
 	}
 	return best
-}
-
-// edits is the Levenshtein distance.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before, row[j+1] = row[j+1], slices.Min([]int{change, row[j] + 1, row[j+1] + 1})
-		}
-	}
-	return row[len(b)]
 }

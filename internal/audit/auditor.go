@@ -150,15 +150,10 @@ func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record)
 
 // Refused implements fold.Watch: a record that makes no sense is a finding, and the fold goes on.
 func (a *auditor) Refused(s *state.Staged, why error) error {
-	at := scope{thread: s.Thread, at: s.Time}
-	h, err := a.lane.part.Header(s.Thread)
+	at, err := a.linked(s)
 	if err != nil {
 		return err
 	}
-	if h == nil {
-		h = &thread.Header{Thread: s.Thread}
-	}
-	a.chain(at, h, s)
 	a.tally.find(at, Finding{
 		Thread: events.OrNull(s.Thread), Summary: events.OrNull(idOf(s.Data)), Check: CheckReadable, EventSeq: s.EffectiveSeq,
 		Want: "a record that can be folded in",
@@ -168,17 +163,26 @@ func (a *auditor) Refused(s *state.Staged, why error) error {
 	return nil
 }
 
-// Voided implements fold.Watch.
-func (a *auditor) Voided(s *state.Staged) error {
+// linked checks the place in its chain of a record that is not folded in.
+func (a *auditor) linked(s *state.Staged) (scope, error) {
 	at := scope{thread: s.Thread, at: s.Time}
 	h, err := a.lane.part.Header(s.Thread)
 	if err != nil {
-		return err
+		return at, err
 	}
 	if h == nil {
 		h = &thread.Header{Thread: s.Thread}
 	}
 	a.chain(at, h, s)
+	return at, nil
+}
+
+// Voided implements fold.Watch.
+func (a *auditor) Voided(s *state.Staged) error {
+	at, err := a.linked(s)
+	if err != nil {
+		return err
+	}
 	a.tally.void(at, string(s.Type))
 	a.voided[idOf(s.Data)] = true
 	return nil

@@ -424,7 +424,7 @@ func (f *Fold) fold(st *thread.State, s *state.Staged) (what string, err error) 
 	return "", nil
 }
 
-// unresolved is the policy that the thread asks for and nobody knows.
+// unresolved is the policy that the thread names and the configuration lacks.
 func (f *Fold) unresolved(st *thread.State) string {
 	_, name := f.policy(st, nil)
 	return name

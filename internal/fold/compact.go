@@ -84,7 +84,7 @@ type compaction struct {
 
 	freshened  int  // stale ones that were made again to stand a new one on
 	unfinished bool // … and some are left
-	patient    bool // somebody waits for all of them
+	patient    bool // a request waits for all of them
 	short      bool // a leaf was made that did not take all that a cut could remove
 
 	pinned *thread.Message // by the event; nil where it pins none

@@ -234,7 +234,7 @@ func (s *schedule) life(load *load, failAt int) {
 		s.t.Logf("not settled: %v", unsettled)
 	}
 	if n := p.Foreign(); n > 0 && !s.rivals {
-		s.t.Errorf("%v records are taken for foreign, and nobody else writes", n)
+		s.t.Errorf("%v records are taken for foreign, and there is no other writer", n)
 	}
 	if herr := p.CheckHot(); herr != nil {
 		s.t.Error(herr)
@@ -415,7 +415,7 @@ func (s *schedule) verifyCalls() {
 		delete(recorded, call)
 	}
 	if len(recorded) > 0 {
-		s.t.Errorf("on record are calls that nobody has received: %v", recorded)
+		s.t.Errorf("on record are calls that the model has not received: %v", recorded)
 	}
 	if unrecorded > unknown && !s.forgot {
 		s.t.Errorf("%d calls were received and are not on record, %d are recorded as unknown", unrecorded, unknown)

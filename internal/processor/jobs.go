@@ -205,7 +205,7 @@ func (d *desk) find(ctx context.Context, name, id string) (job *thread.Job, p *s
 		job *thread.Job
 		p   *summarize.Policy
 	}
-	answer := make(chan found, 1) // the turn may come when nobody waits any more
+	answer := make(chan found, 1) // the turn may run after ctx has ended
 	d.part.turn(func() error {
 		job, p, err := d.part.fold.Job(name, id)
 		if job == nil {

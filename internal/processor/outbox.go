@@ -511,8 +511,8 @@ func (o *outbox) pass(m broker.Stored, row *state.Outgoing) error {
 	return nil
 }
 
-// stands makes sure of a row that the server calls a duplicate. The server remembers ids for a while, also where the
-// stream was purged meanwhile, and whoever used them first: what it drops may stand nowhere.
+// stands makes sure of a row that the server calls a duplicate. The server remembers an id for a while, even if the
+// stream was purged or another client used the id first, so a message that it drops may be stored nowhere.
 func (o *outbox) stands(ctx context.Context, row *state.Outgoing, seq uint64) error {
 	log := o.rejected
 	if row.Guarded {

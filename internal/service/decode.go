@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/internal/spelling"
 )
 
 // decode reads a request's body; an empty one is an empty object.
@@ -38,7 +40,7 @@ func unknown(name string, request reflect.Type) error {
 	var known []string
 	for i := range request.NumField() {
 		member, _, _ := strings.Cut(request.Field(i).Tag.Get("json"), ",")
-		if distance(strings.ToLower(name), member) <= max(1, len(member)/3) {
+		if spelling.Distance(strings.ToLower(name), member) <= max(1, len(member)/3) {
 			return fault(codeBadRequest, "unknown member %q: did you mean %q?", name, member)
 		}
 		known = append(known, member)
@@ -49,27 +51,7 @@ func unknown(name string, request reflect.Type) error {
 	return fault(codeBadRequest, "unknown member %q: known are %s", name, strings.Join(known, ", "))
 }
 
-// distance is how many bytes have to be put in, taken out or changed to make one word of the other (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
-// wanted says what a member is, to somebody who knows JSON and not Go.
+// wanted is the JSON name of a member's type.
 func wanted(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

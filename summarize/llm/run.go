@@ -182,7 +182,7 @@ func (c *Call) unanswered(guess Usage) {
 	c.Outcome, c.Billed, c.Usage = CallUnknown, true, guess
 }
 
-// failed: an error status is not billed, and nobody has said what was used.
+// failed: an error status is not billed, and reports no usage.
 func (c *Call) failed(err error, guess Usage) {
 	c.Why = reasonOf(err)
 	if e, ok := errors.AsType[*Error](err); ok && e.lost() {
