@@ -47,7 +47,7 @@ type Options struct {
 	// through the router. Default 10,000.
 	BulkFrom uint64
 	// BulkBytes bounds what the batches of all partitions take of memory then, together. Where each event is another
-	// thread's, a batch of one of 17 partitions is full with some 1,500. Default 64 MiB.
+	// thread's, a batch of one of 17 partitions is full with some 3,000. Default 128 MiB.
 	BulkBytes int
 	// KeepUp is how many records may be stored before partitions that have none of their own note it; a start after a
 	// kill reads at most about so many. Default 10,000.
@@ -85,7 +85,7 @@ func (o Options) withDefaults() Options {
 		o.BulkFrom = 10_000
 	}
 	if o.BulkBytes == 0 {
-		o.BulkBytes = 64 << 20
+		o.BulkBytes = 128 << 20
 	}
 	if o.KeepUp == 0 {
 		o.KeepUp = 10_000
