@@ -106,7 +106,10 @@ func (c *checker) ledgers() error {
 // sources checks that the reverse index names active summaries alone.
 func (c *checker) sources() error {
 	prefix := c.v.key(kindSource)
-	return c.v.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
+	return c.v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
+		if err := noValue(b); err != nil {
+			return false, err
+		}
 		name, rest, ok := cutPart(k[len(prefix):])
 		if !ok {
 			return false, fmt.Errorf("%w: key of a source", ErrDamaged)
@@ -228,7 +231,7 @@ func (c *checker) summary(h *thread.Header, sum *thread.Summary) error {
 	}
 	for _, id := range sum.Sources {
 		k := c.v.key(kindSource).part(h.Thread).part(messageSource(id)).rest(sum.ID)
-		indexed, err := c.v.get(k, func([]byte) error { return nil })
+		indexed, err := c.v.get(k, noValue)
 		if err != nil {
 			return err
 		}

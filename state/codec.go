@@ -2,13 +2,17 @@ package state
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
 )
 
 // The rows that every event reads and writes have a binary form: fields in order, numbers as varints,
-// strings with their length before them. A field is only ever appended; one that is not there reads
-// as zero, so that an older store stays readable. Rows that begin with a version are whole instead: they
-// have each of its fields, and nothing behind them.
+// strings with their length before them; the others are JSON. A row has each field of the store's format and nothing
+// else. A program that ignored a field it does not know would write the row back without it, and one that read a
+// missing field as zero would decide on a value that nobody wrote. A new field is therefore a new format.
 
 type encoder struct{ b []byte }
 
@@ -27,15 +31,11 @@ func (e *encoder) flag(v bool) {
 }
 
 type decoder struct {
-	b     []byte
-	err   error
-	whole bool // a field that is not there is damage
+	b   []byte
+	err error
 }
 
 func (d *decoder) u() uint64 {
-	if len(d.b) == 0 && !d.whole {
-		return 0
-	}
 	v, n := binary.Uvarint(d.b)
 	if n <= 0 {
 		d.fail("number")
@@ -46,9 +46,6 @@ func (d *decoder) u() uint64 {
 }
 
 func (d *decoder) i() int64 {
-	if len(d.b) == 0 && !d.whole {
-		return 0
-	}
 	v, n := binary.Varint(d.b)
 	if n <= 0 {
 		d.fail("number")
@@ -74,9 +71,6 @@ func (d *decoder) bytes() []byte { return append([]byte(nil), d.raw()...) }
 func (d *decoder) flag() bool    { return d.u() != 0 }
 
 func (d *decoder) sum(v *[32]byte) {
-	if len(d.b) == 0 {
-		return
-	}
 	if len(d.b) < len(v) {
 		d.fail("digest")
 		return
@@ -86,7 +80,7 @@ func (d *decoder) sum(v *[32]byte) {
 
 func (d *decoder) fail(what string) {
 	if d.err == nil {
-		d.err = fmt.Errorf("%w: %s cut short", ErrDamaged, what)
+		d.err = fmt.Errorf("%w: %s cut short, or written by another version", ErrDamaged, what)
 	}
 	d.b = nil
 }
@@ -102,9 +96,73 @@ func (d *decoder) count(atLeast int) int {
 	return int(n)
 }
 
-// end is the end of a whole row.
-func (d *decoder) end() {
-	if d.err == nil && len(d.b) > 0 {
-		d.err = fmt.Errorf("%w: %d bytes behind its end", ErrDamaged, len(d.b))
+// end is where a row of a kind must end. It returns the first error of the row.
+func (d *decoder) end(kind, id string) error {
+	if d.err == nil {
+		d.err = excess(d.b)
 	}
+	return rowError(kind, id, d.err)
+}
+
+// excess fails where bytes follow all that a row has.
+func excess(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %d bytes follow its last field: another version wrote it", ErrDamaged, len(b))
+}
+
+// version reads the version that a row begins with.
+func (d *decoder) version(want uint64) {
+	if v := d.u(); d.err == nil && v != want {
+		d.err = fmt.Errorf("%w: another version wrote it: row version %d, this program reads %d", ErrDamaged, v, want)
+		d.b = nil
+	}
+}
+
+func rowError(kind, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read %s %q: %w", kind, id, err)
+}
+
+func encodeJSON(v any) []byte {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		panic(fmt.Sprintf("encode %T: %v", v, err)) // only our own row types come here
+	}
+	return b
+}
+
+// decodeJSON reads a row of a kind that is JSON.
+func decodeJSON(to any, kind, id string) func([]byte) error {
+	return func(b []byte) error {
+		err := json.Unmarshal(b, to, json.RejectUnknownMembers(true))
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, json.ErrUnknownName):
+			return rowError(kind, id, fmt.Errorf("%w: another version wrote it: %w", ErrDamaged, err))
+		default:
+			return rowError(kind, id, fmt.Errorf("%w: %w", ErrDamaged, err))
+		}
+	}
+}
+
+// noValue reads a row that is all in its key.
+func noValue(b []byte) error {
+	if err := excess(b); err != nil {
+		return fmt.Errorf("read index row: %w", err)
+	}
+	return nil
+}
+
+// instantIn reads a time that is a row by itself.
+func instantIn(b []byte, kind, id string) (time.Time, error) {
+	if len(b) < 8 {
+		return time.Time{}, rowError(kind, id, fmt.Errorf("%w: time cut short, or written by another version", ErrDamaged))
+	}
+	at := time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC()
+	return at, rowError(kind, id, excess(b[8:]))
 }

@@ -1,14 +1,12 @@
 package state
 
 import (
-	"fmt"
-
 	"precis/internal/thread"
 	"precis/summarize/cut"
 )
 
 // compactionVersion begins the row of a thread.Compaction. Every event of a thread can change that row, so
-// it has a binary form; being whole or not is no matter of taste there, so nothing in it may be missing.
+// it has a binary form.
 const compactionVersion = 2
 
 func encodeCompaction(c *thread.Compaction) []byte {
@@ -78,11 +76,9 @@ func (e *encoder) position(p *cut.Position) {
 }
 
 func decodeCompaction(name string, b []byte) (*thread.Compaction, error) {
-	d := decoder{b: b, whole: true}
+	d := decoder{b: b}
 	c := &thread.Compaction{}
-	if v := d.u(); d.err == nil && v != compactionVersion {
-		return nil, fmt.Errorf("read compaction %q: %w: version %d, this program reads %d", name, ErrFormat, v, compactionVersion)
-	}
+	d.version(compactionVersion)
 	d.ints(&c.Cut.Seen.Tokens, &c.Cut.Seen.Messages, &c.Cut.Free.Tokens, &c.Cut.Free.Messages, &c.Cut.Gone.Tokens, &c.Cut.Gone.Messages)
 	c.Cut.Count = d.u()
 	c.Cut.Edge.At = d.u()
@@ -103,8 +99,7 @@ func decodeCompaction(name string, b []byte) (*thread.Compaction, error) {
 		c.Tops = append(c.Tops, thread.Top{Summary: d.s(), Slot: d.s(), Level: int(d.u()), From: d.u(), To: d.u()})
 	}
 	c.Held, c.Fixed = d.numbers(), d.numbers()
-	d.end()
-	return c, rowError("compaction", name, d.err)
+	return c, d.end("compaction", name)
 }
 
 func (d *decoder) ints(list ...*int64) {

@@ -175,12 +175,16 @@ func (d *differ) show(k, v []byte) string {
 		return fmt.Sprintf("%+v", *c)
 	}
 	if d.kind == kindSpent {
-		spent := decoder{b: v}
-		return fmt.Sprintf("%d micro-dollars", spent.i())
+		d := decoder{b: v}
+		spent := d.i()
+		if err := d.end("spending", ""); err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("%d micro-dollars", spent)
 	}
 	if d.kind == kindJob {
 		job := thread.Job{}
-		if err := jsonInto(&job)(v); err != nil {
+		if err := decodeJSON(&job, "job", "")(v); err != nil {
 			return err.Error()
 		}
 		job.Calls = nil // a matter of the process, not of the log

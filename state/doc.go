@@ -38,6 +38,12 @@
 //
 // Contents of messages stay in the log; a row holds sizes, digests and the sequences to fetch them by.
 //
+// # Format
+//
+// A store names the format of its rows, and only a program of the same format opens it: there are no conversions, since
+// a store is rebuilt from the log. Within a format, rows are read whole: bytes or members that this program does not
+// know, and fields that are missing, are ErrDamaged. testdata/layout has a row of each kind as the format writes it.
+//
 // # Crash safety
 //
 // A partition collects the effects of many events in one open batch and commits it with the position

@@ -49,7 +49,7 @@ func (p *Partition) Idle(now time.Time, limit int) (names []string, err error) {
 // dueRows takes what follows the time in each row that is due, and moves the bound to the first row that there is.
 func (p *Partition) dueRows(kind byte, d *due, now time.Time, limit int, take func(rest []byte)) error {
 	prefix, n, first := p.key(kind), 0, uint64(math.MaxUint64)
-	err := p.scan(prefix, p.key(kind).number(d.from.Load()), func(k, _ []byte) (bool, error) {
+	err := p.scan(prefix, p.key(kind).number(d.from.Load()), func(k, b []byte) (bool, error) {
 		if len(k) < len(prefix)+8 {
 			return true, nil
 		}
@@ -60,7 +60,7 @@ func (p *Partition) dueRows(kind byte, d *due, now time.Time, limit int, take fu
 		}
 		take(k[len(prefix)+8:])
 		n++
-		return n < limit, nil
+		return n < limit, noValue(b)
 	})
 	if err == nil {
 		d.from.Store(first)

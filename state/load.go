@@ -59,7 +59,7 @@ func (p *Partition) loadMessage(st *thread.State, id string) (err error) {
 	}
 	prefix := p.key(kindWaiting).part(st.Header.Thread).part(id)
 	return p.scan(prefix, prefix, func(_, b []byte) (bool, error) {
-		w, err := decodeWaiting(b)
+		w, err := decodeWaiting(st.Header.Thread, b)
 		st.Held = append(st.Held, w)
 		return true, err
 	})
@@ -71,7 +71,7 @@ func (p *Partition) loadEdit(st *thread.State, ev *events.Event) (err error) {
 		return err
 	}
 	k := p.key(kindEdit).part(name).part(id).editKey(ev.Edit.Key(ev.CloudEventID))
-	if st.EditSeen, err = p.get(k, func([]byte) error { return nil }); err != nil {
+	if st.EditSeen, err = p.get(k, noValue); err != nil {
 		return err
 	}
 	if st.Message == nil || st.EditSeen {
@@ -208,9 +208,9 @@ func (p *Partition) LoadJobs(st *thread.State) error {
 		return nil
 	}
 	prefix := p.key(kindJob).part(st.Header.Thread)
-	return p.scan(prefix, prefix, func(_, b []byte) (bool, error) {
+	return p.scan(prefix, prefix, func(k, b []byte) (bool, error) {
 		job := &thread.Job{}
-		err := jsonInto(job)(b)
+		err := decodeJSON(job, "job", string(k[len(prefix):]))(b)
 		if st.Job(job.ID()) == nil && !slices.Contains(st.Changes.JobEnds, job.ID()) {
 			st.Jobs = append(st.Jobs, job)
 		}
@@ -241,7 +241,7 @@ func (p *Partition) loadDue(st *thread.State) error {
 func (p *Partition) waiting(name, id string, seq uint64) (*thread.Waiting, error) {
 	var w *thread.Waiting
 	found, err := p.get(p.key(kindWaiting).part(name).part(id).number(seq), func(b []byte) (err error) {
-		w, err = decodeWaiting(b)
+		w, err = decodeWaiting(name, b)
 		return err
 	})
 	if err == nil && !found {
@@ -250,9 +250,9 @@ func (p *Partition) waiting(name, id string, seq uint64) (*thread.Waiting, error
 	return w, err
 }
 
-func decodeWaiting(b []byte) (*thread.Waiting, error) {
+func decodeWaiting(name string, b []byte) (*thread.Waiting, error) {
 	w := &thread.Waiting{}
-	if err := jsonInto(w)(b); err != nil {
+	if err := decodeJSON(w, "waiting edit of thread", name)(b); err != nil {
 		return nil, err
 	}
 	// It was accepted under the limits of its time: none are held against it again.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"precis/events"
 	"precis/internal/thread"
 )
@@ -15,7 +13,7 @@ type Meta struct {
 	Position      uint64    `json:"position"`       // the last EVENTS sequence applied
 	EventsCreated time.Time `json:"events_created"` // which EVENTS stream that was
 	SummariesSeq  uint64    `json:"summaries_seq"`  // up to here SUMMARIES holds nothing unknown
-	// SummariesCreated says which SUMMARIES stream that was; zero in a store from before it was noted.
+	// SummariesCreated says which SUMMARIES stream that was.
 	SummariesCreated time.Time `json:"summaries_created,omitzero"`
 	RejectedSeq      uint64    `json:"rejected_seq"` // the same for REJECTED
 	NextOutgoing     uint64    `json:"next_outgoing"`
@@ -134,7 +132,7 @@ func decodeHeader(name string, b []byte) (*thread.Header, error) {
 	h.FirstAgentID, h.Policy, h.LastMessageID = d.s(), d.s(), d.s()
 	h.Waiting, h.NextDeadline, h.Jobs = d.u(), d.u(), d.u()
 	h.LastAt, h.Renewals, h.RenewCompactions, h.FirstSeq = d.i(), d.u(), d.u(), d.u()
-	return h, rowError("header", name, d.err)
+	return h, d.end("header", name)
 }
 
 func encodeMessage(to []byte, m *thread.Message) []byte {
@@ -174,11 +172,11 @@ func decodeMessage(id string, b []byte) (*thread.Message, error) {
 	for _, size := range []*thread.Size{&m.Text, &m.Args} {
 		size.Chars, size.Bytes, size.Tokens = d.i(), d.i(), d.i()
 	}
-	for n := d.u(); n > 0 && d.err == nil; n-- {
+	for n := d.count(1); n > 0; n-- {
 		m.CallIDs = append(m.CallIDs, d.s())
 	}
 	m.CallID = d.s()
-	return m, rowError("message", id, d.err)
+	return m, d.end("message", id)
 }
 
 func encodeOutgoing(o *Outgoing) []byte {
@@ -198,7 +196,7 @@ func decodeOutgoing(number uint64, b []byte) (*Outgoing, error) {
 	d := decoder{b: b}
 	o := &Outgoing{Number: number, Type: events.Type(d.s()), ID: d.s(), Thread: d.s(), Subject: d.s()}
 	o.Time, o.Guarded, o.Prev, o.Data = time.Unix(0, d.i()).UTC(), d.flag(), d.s(), d.bytes()
-	return o, rowError("outbox row", o.ID, d.err)
+	return o, d.end("outbox row", o.ID)
 }
 
 func encodeStaged(s *Staged) []byte {
@@ -224,20 +222,5 @@ func decodeStaged(k, b []byte) (*Staged, error) {
 	s.Seq, s.Type, s.Data = d.u(), events.Type(d.s()), d.bytes()
 	s.Time, s.Made = time.Unix(0, d.i()).UTC(), time.Unix(0, d.i()).UTC()
 	s.Void = d.flag()
-	return s, rowError("staged record", s.Thread, d.err)
-}
-
-func encodeJSON(v any) []byte {
-	b, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		panic(fmt.Sprintf("encode %T: %v", v, err)) // only our own row types come here
-	}
-	return b
-}
-
-func rowError(kind, id string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("read %s %q: %w", kind, id, err)
+	return s, d.end("staged record", s.Thread)
 }

@@ -6,7 +6,7 @@ func (v View) Seen(name string) (upTo uint64, data []byte, err error) {
 	_, err = v.get(v.key(kindSeen).rest(name), func(b []byte) error {
 		d := decoder{b: b}
 		upTo, data = d.u(), d.bytes()
-		return rowError("seen identifiers", name, d.err)
+		return d.end("seen identifiers", name)
 	})
 	return upTo, data, err
 }

@@ -9,7 +9,7 @@ func (p *Partition) Spend(provider, day string, microUSD int64) error {
 	_, err := p.get(k, func(b []byte) error {
 		d := decoder{b: b}
 		sum = d.i()
-		return rowError("spending", provider, d.err)
+		return d.end("spending", provider)
 	})
 	if err != nil {
 		return err
@@ -29,7 +29,11 @@ func (v View) Spent(each func(provider, day string, microUSD int64)) error {
 			return false, fmt.Errorf("%w: key of spending", ErrDamaged)
 		}
 		d := decoder{b: b}
-		each(provider, string(day), d.i())
-		return true, rowError("spending", provider, d.err)
+		microUSD := d.i()
+		if err := d.end("spending", provider); err != nil {
+			return false, err
+		}
+		each(provider, string(day), microUSD)
+		return true, nil
 	})
 }

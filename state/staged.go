@@ -85,7 +85,7 @@ func (v View) StagedTo(name string) (to Link, err error) {
 	_, err = v.get(v.key(kindStagedTo).rest(name), func(b []byte) error {
 		d := decoder{b: b}
 		to.ChainSeq, to.Chain, to.Gap = d.u(), d.s(), d.flag()
-		return rowError("staged mark", name, d.err)
+		return d.end("staged mark", name)
 	})
 	return to, err
 }
@@ -133,7 +133,7 @@ func (p *Partition) StageRejection(eventSeq uint64) {
 // TakeRejection says whether REJECTED holds the rejection of an event already, and forgets it.
 func (p *Partition) TakeRejection(eventSeq uint64) (bool, error) {
 	k := p.key(kindRejected).number(eventSeq)
-	found, err := p.get(k, func([]byte) error { return nil })
+	found, err := p.get(k, noValue)
 	if found {
 		p.remove(k)
 	}

@@ -41,9 +41,9 @@ func instant(t time.Time) uint64 { return uint64(max(t.UnixNano(), 0)) }
 func (v View) Renewals(name string, limit int) ([]string, error) {
 	prefix := v.key(kindRenewal).part(name)
 	var ids []string
-	err := v.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
+	err := v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
 		ids = append(ids, string(k[len(prefix)+1:]))
-		return len(ids) < limit, nil
+		return len(ids) < limit, noValue(b)
 	})
 	return ids, err
 }
@@ -53,9 +53,9 @@ type Ref struct{ Thread, Summary string }
 
 // IdleAt is when somebody looks whether a thread is idle; false where nobody will.
 func (v View) IdleAt(name string) (at time.Time, found bool, err error) {
-	found, err = v.get(v.key(kindIdle).rest(name), func(b []byte) error {
-		at = time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC()
-		return nil
+	found, err = v.get(v.key(kindIdle).rest(name), func(b []byte) (err error) {
+		at, err = instantIn(b, "time of an idle thread", name)
+		return err
 	})
 	return at, found, err
 }
@@ -85,7 +85,7 @@ type Sweep struct {
 
 // Sweep is how far the last sweep came.
 func (v View) Sweep() (s Sweep, err error) {
-	_, err = v.get(v.key(kindSweep), jsonInto(&s))
+	_, err = v.get(v.key(kindSweep), decodeJSON(&s, "sweep", ""))
 	return s, err
 }
 
@@ -123,9 +123,9 @@ func (v View) MadeFromMessage(name, message string) ([]string, error) {
 
 func (v View) madeFrom(name, source string) (ids []string, err error) {
 	prefix := v.key(kindSource).part(name).part(source)
-	err = v.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
+	err = v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
 		ids = append(ids, string(k[len(prefix):]))
-		return true, nil
+		return true, noValue(b)
 	})
 	return ids, err
 }

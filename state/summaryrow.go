@@ -7,8 +7,7 @@ import (
 )
 
 // summaryVersion begins the row of a thread.Summary. An edit in a long thread reads dozens of them for their
-// counters, and each has its record in it, which JSON reads through to its end. Rows from before this form are
-// JSON, and begin with a brace.
+// counters, and each has its record in it, which JSON reads through to its end.
 const summaryVersion = 2
 
 func encodeSummary(s *thread.Summary) []byte {
@@ -40,13 +39,8 @@ func encodeSummary(s *thread.Summary) []byte {
 // decodeSummary copies what it keeps.
 func decodeSummary(b []byte) (*thread.Summary, error) {
 	s := &thread.Summary{}
-	if len(b) > 0 && b[0] == '{' {
-		return s, jsonInto(s)(b)
-	}
-	d := decoder{b: b, whole: true}
-	if v := d.u(); d.err == nil && v != summaryVersion {
-		d.fail("version")
-	}
+	d := decoder{b: b}
+	d.version(summaryVersion)
 	s.ID, s.Kind, s.Slot, s.Level = d.s(), d.s(), d.s(), int(d.u())
 	s.Current, s.Version = d.flag(), d.u()
 	s.Sources, s.SourceSums = d.strings(), d.strings()
@@ -56,8 +50,7 @@ func decodeSummary(b []byte) (*thread.Summary, error) {
 		s.ExpiresAt = time.Unix(0, d.i()).UTC()
 	}
 	s.Serves, s.Record, s.Invalidated = d.flag(), d.bytes(), d.bytes()
-	d.end()
-	return s, rowError("summary", s.ID, d.err)
+	return s, d.end("summary", s.ID)
 }
 
 func (e *encoder) strings(list []string) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/go-json-experiment/json"
 
 	"precis/internal/thread"
 )
@@ -102,7 +101,7 @@ func (v View) key(kind byte) key { return newKey(v.id, kind) }
 // Meta is where the partition stands; the zero Meta where it has never run.
 func (v View) Meta() (Meta, error) {
 	var m Meta
-	_, err := v.get(v.key(kindMeta), jsonInto(&m))
+	_, err := v.get(v.key(kindMeta), decodeJSON(&m, "meta", ""))
 	return m, err
 }
 
@@ -223,7 +222,7 @@ func (v View) RevisionSeq(name string, m *thread.Message, revision uint64) (uint
 	_, err := v.get(v.key(kindRevision).part(name).part(m.ID).number(revision), func(b []byte) error {
 		d := decoder{b: b}
 		seq = d.u()
-		return rowError("revision", m.ID, d.err)
+		return d.end("revision", m.ID)
 	})
 	return seq, err
 }
@@ -267,7 +266,7 @@ func (v View) Summaries(name string, each func(*thread.Summary) (bool, error)) e
 // Slot is the row of a slot; an empty one where nothing has held it yet.
 func (v View) Slot(name, slot string) (*thread.Slot, error) {
 	s := &thread.Slot{Name: slot}
-	_, err := v.get(v.key(kindSlot).part(name).rest(slot), jsonInto(s))
+	_, err := v.get(v.key(kindSlot).part(name).rest(slot), decodeJSON(s, "slot", slot))
 	return s, err
 }
 
@@ -275,9 +274,9 @@ func (v View) Slot(name, slot string) (*thread.Slot, error) {
 func (v View) Jobs() ([]*thread.Job, error) {
 	var jobs []*thread.Job
 	prefix := v.key(kindJob)
-	err := v.scan(prefix, prefix, func(_, b []byte) (bool, error) {
+	err := v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
 		job := &thread.Job{}
-		err := jsonInto(job)(b)
+		err := decodeJSON(job, "job", string(k[len(prefix):]))(b)
 		jobs = append(jobs, job)
 		return true, err
 	})
@@ -328,18 +327,9 @@ func (v View) MessagesAt(name string, ordinals []uint64) ([]*thread.Message, err
 // Job is a job of a thread; nil where it has ended.
 func (v View) Job(name, id string) (*thread.Job, error) {
 	job := &thread.Job{}
-	found, err := v.get(v.key(kindJob).part(name).rest(id), jsonInto(job))
+	found, err := v.get(v.key(kindJob).part(name).rest(id), decodeJSON(job, "job", id))
 	if !found {
 		return nil, err
 	}
 	return job, err
-}
-
-func jsonInto(to any) func([]byte) error {
-	return func(b []byte) error {
-		if err := json.Unmarshal(b, to); err != nil {
-			return fmt.Errorf("%w: %w", ErrDamaged, err)
-		}
-		return nil
-	}
 }

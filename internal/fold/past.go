@@ -2,10 +2,12 @@ package fold
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"precis/internal/thread"
+	"precis/state"
 	"precis/summarize/rules"
 )
 
@@ -123,7 +125,10 @@ func (f *Fold) seenThread(name string) (*seenThread, error) {
 	if err != nil || data == nil {
 		return t, err
 	}
-	return t, t.seen.UnmarshalBinary(data)
+	if err := t.seen.UnmarshalBinary(data); err != nil {
+		return nil, fmt.Errorf("%w: seen identifiers of thread %q: %w", state.ErrDamaged, name, err)
+	}
+	return t, nil
 }
 
 // firstTexts reads the messages with ordinals from (inclusive) to to (exclusive) as they were first

@@ -2,11 +2,13 @@ package service
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/internal/thread"
+	"precis/state"
 )
 
 // summary answers precis.summary.get: the record itself, and beside its fields `status`, `replaced_by`
@@ -32,6 +34,9 @@ func (s *Service) summary(ctx context.Context, r *request) (any, error) {
 		sum, err := view.Summary(name, id)
 		if err != nil {
 			return nil, err
+		}
+		if sum == nil {
+			return nil, fmt.Errorf("%w: summary %q of thread %q: %w", state.ErrDamaged, id, name, state.ErrNoRow)
 		}
 		reply, err := summaryReply(sum)
 		return s.told(ctx, partition, reply, err)
