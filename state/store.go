@@ -116,8 +116,8 @@ func pebbleOptions(o Options, cache *pebble.Cache) *pebble.Options {
 		// in a long thread, and for the tables of a bulk, is most of the store: with a threshold of 8 that took a sixth
 		// of the processor time of a bulk of 1,000,000 threads. A read of one row looks into the filters of eight.
 		L0CompactionThreshold: 16, L0StopWritesThreshold: 64,
-		DisableWAL:            o.Scratch,
-		FormatMajorVersion:    pebbleFormat,
+		DisableWAL:         o.Scratch,
+		FormatMajorVersion: pebbleFormat,
 	}
 	// Nor are tables compacted for having many deletions: with what edits replace that is nearly every flush.
 	p.Experimental.TombstoneDenseCompactionThreshold = -1
