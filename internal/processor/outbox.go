@@ -72,8 +72,11 @@ type outbox struct {
 	// anew are rows, by number, that go without a Nats-Msg-Id: the server remembers theirs of a message that is
 	// another one, or gone. What guards them keeps them from being stored twice.
 	anew map[uint64]bool
-	// behind are the rejections among them, and the last sequence of their subject, which guards them.
-	behind map[uint64]uint64
+	// unsure are rejections, by number, that may be stored although nothing says so, and the sequence of REJECTED behind
+	// which they are then. The server's memory of their ids ends, so each is looked for before it is sent again.
+	unsure map[uint64]uint64
+	// rejectedTo is a sequence of REJECTED behind which what is sent from now on is stored.
+	rejectedTo uint64
 }
 
 // wave is rows that the server has stored, and the sequences it gave them.
@@ -285,32 +288,40 @@ func (o *outbox) afterOf(row *state.Outgoing) uint64 {
 
 // publish sends rows and returns those that the server has stored.
 func (o *outbox) publish(ctx context.Context, rows []*state.Outgoing) (wave, error) {
+	all := len(rows)
 	if err := o.failpoint(FailSending, o.partition); err != nil {
 		return wave{}, err
 	}
 	if err := o.sameStreams(ctx); err != nil {
 		return wave{}, err
 	}
+	w, rows, err := o.unstored(ctx, rows)
+	if err != nil {
+		return wave{}, err
+	}
+	open := len(w.rows)+len(rows) < all // the fate of a row is
 	msgs := make([]*nats.Msg, len(rows))
 	for i, row := range rows {
 		msgs[i] = o.message(row)
 	}
-	began := time.Now()
+	began, before := time.Now(), o.rejectedTo
 	acks := o.pub.PublishBatch(ctx, msgs)
 	o.metrics.published(len(rows), time.Since(began))
-	var w wave
 	var failed error
-	open := false // the fate of a row is
 	for i, ack := range acks {
 		seq, err := o.fate(ctx, rows[i], ack)
 		switch {
 		case err == nil:
 			w.rows, w.seqs = append(w.rows, rows[i]), append(w.seqs, seq)
+			o.known(rows[i], seq)
 		case errors.Is(err, errUnpublished):
 			w.rows, w.seqs = append(w.rows, rows[i]), append(w.seqs, 0)
+			o.known(rows[i], 0)
 		case errors.Is(err, errPassed):
+			o.doubt(rows[i], ack, before)
 			open = true
 		default:
+			o.doubt(rows[i], ack, before)
 			failed = err
 		}
 	}
@@ -318,6 +329,96 @@ func (o *outbox) publish(ctx context.Context, rows []*state.Outgoing) (wave, err
 		w.confirm()
 	}
 	return w, failed
+}
+
+// doubt notes that a rejection may be stored: behind where REJECTED stood before it was sent, or where the server says.
+func (o *outbox) doubt(row *state.Outgoing, ack broker.Ack, before uint64) {
+	if row.Guarded {
+		return
+	}
+	if from, ok := o.unsure[row.Number]; ok {
+		before = from
+	}
+	if ack.Duplicate {
+		before = min(before, ack.Seq-1)
+	}
+	o.unsure[row.Number] = before
+}
+
+// known forgets what was open about a row's fate.
+func (o *outbox) known(row *state.Outgoing, seq uint64) {
+	delete(o.anew, row.Number)
+	delete(o.unsure, row.Number)
+	if !row.Guarded {
+		o.rejectedTo = max(o.rejectedTo, seq)
+	}
+}
+
+// unstored finds out which of the unsure rejections are stored, and returns the rows that are to be sent. Of unsure ones
+// that is one for each subject: the subject's last sequence guards it, so that a copy that is stored only now is not
+// joined by another.
+func (o *outbox) unstored(ctx context.Context, rows []*state.Outgoing) (found wave, send []*state.Outgoing, err error) {
+	unsure := map[string]map[string]*state.Outgoing{} // by subject and id
+	for _, row := range rows {
+		if _, ok := o.unsure[row.Number]; !ok {
+			continue
+		}
+		if unsure[row.Subject] == nil {
+			unsure[row.Subject] = map[string]*state.Outgoing{}
+		}
+		unsure[row.Subject][row.ID] = row
+	}
+	if len(unsure) == 0 {
+		return found, rows, nil
+	}
+	stored := map[uint64]uint64{} // sequences by row
+	for subject, rows := range unsure {
+		if err := o.lookFor(ctx, subject, rows, stored); err != nil {
+			return found, nil, fmt.Errorf("%w: look up rejections: %w", broker.ErrTransient, err)
+		}
+	}
+	taken := map[string]bool{}
+	for _, row := range rows {
+		_, ok := o.unsure[row.Number]
+		switch seq := stored[row.Number]; {
+		case seq > 0:
+			found.rows, found.seqs = append(found.rows, row), append(found.seqs, seq)
+			o.known(row, seq)
+		case !ok || !taken[row.Subject]:
+			send = append(send, row)
+			taken[row.Subject] = true
+		}
+	}
+	return found, send, nil
+}
+
+// lookFor notes which of a subject's rejections are stored, and that the others are not up to the subject's last message.
+func (o *outbox) lookFor(ctx context.Context, subject string, rows map[string]*state.Outgoing, stored map[uint64]uint64) error {
+	last, err := o.rejected.Last(ctx, subject)
+	if err != nil && !errors.Is(err, broker.ErrGone) {
+		return err
+	}
+	from := last.Seq
+	for _, row := range rows {
+		from = min(from, o.unsure[row.Number])
+	}
+	for from < last.Seq {
+		m, err := o.rejected.Next(ctx, subject, from+1)
+		if errors.Is(err, broker.ErrGone) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if row := rows[m.Header.Get("ce-id")]; row != nil && recovery.Same(m, o.partition, row) {
+			stored[row.Number] = m.Seq
+		}
+		from = m.Seq
+	}
+	for _, row := range rows {
+		o.unsure[row.Number] = last.Seq
+	}
+	return nil
 }
 
 // sameStreams makes sure, where the connection is another one than before, that the server has lost nothing meanwhile:
@@ -342,22 +443,15 @@ func (o *outbox) fate(ctx context.Context, row *state.Outgoing, ack broker.Ack) 
 	case errors.Is(ack.Err, broker.ErrWrongLastSequence) && row.Guarded:
 		return o.resolve(ctx, row)
 	case errors.Is(ack.Err, broker.ErrWrongLastSequence):
-		return o.rejectAnew(ctx, row, o.behind[row.Number])
+		return 0, errPassed
 	case errors.Is(ack.Err, broker.ErrTooLarge):
 		return 0, o.tooLarge(row, ack.Err)
 	case ack.Err == nil && ack.Duplicate:
 		err := o.stands(ctx, row, ack.Seq)
-		if errors.Is(err, errSwallowed) && !row.Guarded {
-			return o.rejectAnew(ctx, row, ack.Seq)
-		}
 		if errors.Is(err, errSwallowed) {
 			o.anew[row.Number], err = true, errPassed
 		}
 		return ack.Seq, err
-	}
-	if ack.Err == nil {
-		delete(o.anew, row.Number)
-		delete(o.behind, row.Number)
 	}
 	return ack.Seq, ack.Err
 }
@@ -395,30 +489,6 @@ func shorter(row *state.Outgoing) []byte {
 	return data
 }
 
-// rejectAnew is the sequence behind from at which a rejection is stored whose id the server remembers of another message.
-// Where it is not, it goes without the id next, behind the last message of its subject.
-func (o *outbox) rejectAnew(ctx context.Context, row *state.Outgoing, from uint64) (uint64, error) {
-	for {
-		m, err := o.rejected.Next(ctx, row.Subject, from+1)
-		if errors.Is(err, broker.ErrGone) {
-			break
-		}
-		if err != nil {
-			return 0, fmt.Errorf("%w: look up rejection: %w", broker.ErrTransient, err)
-		}
-		if recovery.Same(m, o.partition, row) {
-			return m.Seq, nil
-		}
-		from = m.Seq
-	}
-	m, err := o.rejected.Last(ctx, row.Subject)
-	if err != nil && !errors.Is(err, broker.ErrGone) {
-		return 0, fmt.Errorf("%w: look up rejection: %w", broker.ErrTransient, err)
-	}
-	o.anew[row.Number], o.behind[row.Number] = true, m.Seq
-	return 0, errPassed
-}
-
 // confirm says how far the streams are known, now that no row's fate is open.
 func (w *wave) confirm() {
 	summaries, rejected := -1, -1
@@ -449,7 +519,7 @@ func (o *outbox) message(row *state.Outgoing) *nats.Msg {
 	if o.anew[row.Number] {
 		msg.Header.Del(nats.MsgIdHdr)
 	}
-	if after, anew := o.behind[row.Number]; anew {
+	if after, ok := o.unsure[row.Number]; ok {
 		msg.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(after, 10))
 	}
 	if row.Guarded {

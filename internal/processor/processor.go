@@ -208,6 +208,7 @@ func (p *Processor) begin(part *partition) error {
 	if err != nil {
 		return err
 	}
+	part.outbox.rejectedTo = part.part.Meta().RejectedSeq
 	part.outbox.add(rows)
 	if err := part.configure(position); err != nil {
 		return err
@@ -254,7 +255,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		partition: id, partitions: p.opts.Config.Partitions, pub: p.publisher, summaries: p.summaries, rejected: p.rejected, foreign: p.foreign, failpoint: p.opts.Failpoint,
 		log: log, metrics: p.metrics,
 		verify: p.sameStreams, connections: p.connections, verified: p.connections(), maxPayload: p.broker.Conn().MaxPayload,
-		changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{}, anew: map[uint64]bool{}, behind: map[uint64]uint64{},
+		changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{}, anew: map[uint64]bool{}, unsure: map[uint64]uint64{},
 	}
 	return part, nil
 }

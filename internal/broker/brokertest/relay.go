@@ -111,11 +111,19 @@ func (r *relay) close() {
 	_ = r.listener.Close()
 	r.mu.Lock()
 	r.done = true
+	r.mu.Unlock()
+	r.cut()
+	r.wg.Wait()
+}
+
+// cut closes the connections that there are.
+func (r *relay) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, c := range r.conns {
 		_ = c.Close()
 	}
-	r.mu.Unlock()
-	r.wg.Wait()
+	r.conns = nil
 }
 
 // pass relays one direction until either end closes, and then closes both.
