@@ -47,6 +47,13 @@ func (p *Processor) Foreign() float64 {
 	return m.GetCounter().GetValue()
 }
 
+// Ladders is how many configurations have a ladder of models that is not closed.
+func (p *Processor) Ladders() int {
+	p.runners.mu.Lock()
+	defer p.runners.mu.Unlock()
+	return p.runners.open
+}
+
 // Readyz answers the probe.
 func (p *Processor) Readyz(w http.ResponseWriter, r *http.Request) { p.readyz(w, r) }
 

@@ -25,8 +25,8 @@ const maxJobs = 64
 // for its turn is no more than its id; the store has the rest.
 type desk struct {
 	part   *partition
-	runner func() *jobs.Runner // of the configuration in force
-	slots  chan struct{}       // of all partitions
+	runner func() (runner *jobs.Runner, done func()) // of the configuration in force
+	slots  chan struct{}                             // of all partitions
 	view   state.View
 	log    zerolog.Logger
 
@@ -180,7 +180,9 @@ func (d *desk) settled(ctx context.Context, name, id string, res fold.Result) er
 // do does a job, and again where its sources can't be read for a while.
 func (d *desk) do(ctx context.Context, p *summarize.Policy, job *thread.Job) fold.Result {
 	for pause := retryMin; ; pause = min(2*pause, retryMax) {
-		res, err := d.runner().Run(ctx, d.view, p, job, d.begin(*job.Started.ThreadID, job.ID()))
+		runner, done := d.runner()
+		res, err := runner.Run(ctx, d.view, p, job, d.begin(*job.Started.ThreadID, job.ID()))
+		done()
 		if err == nil || ctx.Err() != nil || errors.Is(err, jobs.ErrInterrupted) {
 			return res
 		}

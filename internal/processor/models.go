@@ -29,7 +29,7 @@ func (p *Processor) models() error {
 	if err != nil {
 		return err
 	}
-	p.use(runner)
+	p.runners.use(runner)
 	return nil
 }
 
@@ -59,12 +59,6 @@ func (p *Processor) newRunner(c *config.Config) (*jobs.Runner, error) {
 		return nil, fmt.Errorf("set up providers: %w", err)
 	}
 	return &jobs.Runner{Ladder: ladder, Log: p.events}, nil
-}
-
-// use has jobs done by a runner from here on; those that are under way go on with the one they have.
-func (p *Processor) use(r *jobs.Runner) {
-	p.runner.Store(r)
-	p.ladders = append(p.ladders, r.Ladder)
 }
 
 // spent restores what each provider has cost on each day.

@@ -13,7 +13,6 @@ import (
 	"precis/internal/config"
 	"precis/internal/contents"
 	"precis/internal/fold"
-	"precis/internal/jobs"
 	"precis/internal/recovery"
 	"precis/internal/secrets"
 	"precis/state"
@@ -37,8 +36,7 @@ type Processor struct {
 	rounds    *rounds
 	confirmed confirmed
 	masker    atomic.Pointer[secrets.Masker]
-	runner    atomic.Pointer[jobs.Runner]
-	ladders   []*llm.Ladder // of all configurations so far
+	runners   runners
 	spending  *llm.Spending
 	config    atomic.Pointer[config.Config] // in force
 	slots     chan struct{}
@@ -248,7 +246,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	part.stands.Store(&meta)
 	part.confirmed, part.bulkBytes = &p.confirmed, p.opts.BulkBytes/len(p.List())
 	part.desk = &desk{
-		part: part, runner: p.runner.Load, slots: p.slots, view: p.store.View(id), running: map[string]bool{}, more: make(chan struct{}, 1),
+		part: part, runner: p.runners.take, slots: p.slots, view: p.store.View(id), running: map[string]bool{}, more: make(chan struct{}, 1),
 		log: log,
 	}
 	part.outbox = &outbox{
@@ -280,9 +278,7 @@ func (p *Processor) Close(ctx context.Context) error {
 	for _, part := range p.parts {
 		errs = append(errs, part.part.Close())
 	}
-	for _, ladder := range p.ladders {
-		ladder.Close()
-	}
+	p.runners.close()
 	if p.publisher != nil {
 		errs = append(errs, p.publisher.Close())
 	}

@@ -33,7 +33,7 @@ func (p *Processor) Reload(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("reload configuration: %w", err)
 	}
-	p.use(runner)
+	p.runners.use(runner)
 	p.config.Store(fixed)
 	since := p.opts.Now()
 	for _, part := range p.parts {
