@@ -244,6 +244,7 @@ type UsageRecord struct {
 // Config is the data of config.applied: the configuration in force after EffectiveSeq.
 type Config struct {
 	Head
+	ConfigVersion  int               `json:"config_version"` // 0: a record from before versions, Version() is 1
 	Policies       jsontext.Value    `json:"policies"`
 	Limits         jsontext.Value    `json:"limits"`
 	Retention      Retention         `json:"retention"`

@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/processor"
@@ -55,7 +56,7 @@ func statusOf(err error) int {
 		return exitUsage
 	case errors.Is(err, state.ErrDamaged), errors.Is(err, state.ErrMissing), errors.Is(err, state.ErrFormat), errors.Is(err, recovery.ErrRolledBack),
 		errors.Is(err, recovery.ErrRewritten), errors.Is(err, recovery.ErrOtherStream), errors.Is(err, recovery.ErrStreamGone), errors.Is(err, processor.ErrOtherWriter),
-		errors.Is(err, recovery.ErrUnfinished), errors.Is(err, recovery.ErrDisturbed):
+		errors.Is(err, recovery.ErrUnfinished), errors.Is(err, recovery.ErrDisturbed), errors.Is(err, events.ErrNewerConfig):
 		return exitWrong
 	default:
 		return exitUnreachable

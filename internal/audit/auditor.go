@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -65,6 +66,7 @@ func (a *auditor) begin(m broker.Stored) {
 // Stepped implements fold.Watch.
 func (a *auditor) Stepped(_ context.Context, s fold.Stepped) error {
 	a.seen = true
+	a.folding(s.State.Header.Thread)
 	at := scopeOf(s.State, s.Policy, s.Delivery.Time)
 	if s.State.Header.Events == 1 {
 		a.tally.thread(at)
@@ -125,6 +127,7 @@ func (a *auditor) done(ctx context.Context) error {
 // Adopting implements fold.Watch.
 func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record) {
 	at := scopeOf(st, policyAt(a.lane.part, st, rec), s.Time)
+	a.folding(s.Thread)
 	a.tally.record(at, string(s.Type), rec)
 	a.chain(at, &st.Header, s)
 	if rec != nil {
@@ -145,6 +148,9 @@ func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record)
 		a.usage(at, st, rec, s.Time)
 	case *events.Config:
 		a.prices.apply(rec)
+		if fold.NewerConfig(s.Data) != nil {
+			a.tally.doubt(at, doubtNewer)
+		}
 	}
 }
 
@@ -153,6 +159,10 @@ func (a *auditor) Refused(s *state.Staged, why error) error {
 	at, err := a.linked(s)
 	if err != nil {
 		return err
+	}
+	if a.folding(s.Thread); a.tally.isNewer(s.Thread) && !errors.Is(why, fold.ErrRecord) {
+		a.tally.doubt(at, doubtNewer) // what it refers to may be missing in the state alone
+		return nil
 	}
 	a.tally.find(at, Finding{
 		Thread: events.OrNull(s.Thread), Summary: events.OrNull(idOf(s.Data)), Check: CheckReadable, EventSeq: s.EffectiveSeq,

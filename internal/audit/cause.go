@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -23,7 +24,7 @@ func (a *auditor) invalidated(at scope, st *thread.State, s *state.Staged, rec *
 	} else {
 		a.tally.holds(at, CheckCause)
 	}
-	if want, err := a.lane.fold.MeanwhileOf(st, sum, rec); err == nil && want != rec.Meanwhile {
+	if want, err := a.lane.fold.MeanwhileOf(st, sum, rec); err == nil && want != cmp.Or(rec.Meanwhile, events.MeanwhileRaw) {
 		a.tally.find(at, a.finding(rec, CheckCause, "meanwhile "+want, "meanwhile "+rec.Meanwhile))
 	}
 	a.atEvent(at, st, s, rec)

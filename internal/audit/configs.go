@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -53,7 +54,7 @@ func (c configs) add(data []byte, stored uint64) {
 	if json.Unmarshal(data, &rec) != nil {
 		return
 	}
-	if keep, err := time.ParseDuration(rec.Retention.Events); err == nil {
+	if keep, err := time.ParseDuration(cmp.Or(rec.Retention.Events, "0s")); err == nil {
 		a, partition := applied{at: rec.AppliedAt, events: keep, seq: rec.ChainSeq, stored: stored, loss: rec.AcceptedLoss}, rec.Partition
 		rec.Head, rec.AcceptedLoss = events.Head{}, nil // which differ from partition to partition
 		if content, err := json.Marshal(&rec, json.Deterministic(true)); err == nil {
@@ -109,6 +110,9 @@ func (c configs) apart(found func(partition int, a applied)) {
 	said := map[int64]map[[32]byte]int{}
 	for _, list := range c {
 		for _, a := range list {
+			if a.at.IsZero() {
+				continue // a record from before that was noted
+			}
 			at := a.at.UnixNano()
 			if said[at] == nil {
 				said[at] = map[[32]byte]int{}
@@ -118,6 +122,9 @@ func (c configs) apart(found func(partition int, a applied)) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(c)) {
 		for _, a := range c[id] {
+			if a.at.IsZero() {
+				continue
+			}
 			most := 0
 			for _, n := range said[a.at.UnixNano()] {
 				most = max(most, n)

@@ -57,6 +57,7 @@ type tally struct {
 	voided   map[string]uint64
 	totals   Totals
 	threads  uint64
+	newer    map[string]bool // threads that were folded under a configuration of a newer program
 	pending  uint64
 	findings []Finding
 	more     uint64
@@ -65,7 +66,7 @@ type tally struct {
 func newTally(f Filter) *tally {
 	return &tally{
 		filter: f, retained: &retained{}, events: map[string]uint64{}, records: map[string]uint64{},
-		proved: map[string]uint64{}, unproved: map[string]uint64{}, voided: map[string]uint64{},
+		proved: map[string]uint64{}, unproved: map[string]uint64{}, voided: map[string]uint64{}, newer: map[string]bool{},
 	}
 }
 
@@ -83,7 +84,15 @@ func (t *tally) event(s scope, outcome string) {
 	t.add(t.events, s, outcome)
 }
 
-func (t *tally) holds(s scope, check string)  { t.add(t.proved, s, check) }
+// holds notes that a check holds, where it could.
+func (t *tally) holds(s scope, check string) {
+	if t.underNewer(s.thread, check) {
+		t.doubt(s, doubtNewer)
+		return
+	}
+	t.add(t.proved, s, check)
+}
+
 func (t *tally) void(s scope, typ string)     { t.add(t.voided, s, typ) }
 func (t *tally) doubt(s scope, reason string) { t.add(t.unproved, s, reason) }
 
@@ -137,6 +146,10 @@ func (t *tally) find(s scope, f Finding) {
 	}
 	if t.retained.excuses(f) {
 		t.doubt(s, removedByRetention)
+		return
+	}
+	if t.underNewer(string(f.Thread), f.Check) {
+		t.doubt(s, doubtNewer)
 		return
 	}
 	f.Want, f.Got = short(f.Want), short(f.Got)

@@ -272,6 +272,11 @@ func (f *Fold) adopt(s *state.Staged) (at place, turn bool, err error) {
 	if s.Void {
 		return place{thread: s.Thread}, true, f.void(st, s)
 	}
+	if s.Type != events.ConfigApplied {
+		if err := f.known(); err != nil {
+			return at, false, err
+		}
+	}
 	if at.what, err = f.fold(st, s); err != nil {
 		if st, err = f.leaveOut(s, err); err != nil {
 			return at, false, err
@@ -431,18 +436,15 @@ func (f *Fold) unresolved(st *thread.State) string {
 }
 
 func (f *Fold) adoptConfig(st *thread.State, s *state.Staged) error {
-	rec, err := read[events.Config](s.Data)
+	rec, _, err := readConfig(s.Data)
 	if err != nil {
 		return err
-	}
-	if _, err := configOf(rec); err != nil {
-		return fmt.Errorf("%w: %w", ErrRecord, err)
 	}
 	f.adopting(st, s, rec)
 	st.Noted(rec.Head)
 	st.Header.EventSeq = rec.EventSeq
 	f.part.SaveConfig(s.Data)
-	return f.replace(rec)
+	return f.replace(s.Data)
 }
 
 func read[T any](data []byte) (*T, error) {

@@ -29,6 +29,8 @@ type Config struct {
 	Providers      map[string]Provider
 	ProgramVersion string
 	RulesVersion   string
+	// Newer says what of the record this program does not know, and that it is of a newer one; nil where it knows all.
+	Newer error
 }
 
 // Provider is what of a provider's settings can change a summary.
@@ -79,7 +81,7 @@ func (c *Config) record() (*events.Config, error) {
 		return nil, fmt.Errorf("record configuration: %w", err)
 	}
 	rec := &events.Config{
-		Policies: policies, Limits: limits, Prompts: c.Prompts, PriceTable: c.PriceTable,
+		ConfigVersion: events.ConfigVersion, Policies: policies, Limits: limits, Prompts: c.Prompts, PriceTable: c.PriceTable,
 		ProgramVersion: c.ProgramVersion, RulesVersion: c.RulesVersion,
 		Retention: events.Retention{Events: c.Retention.String()},
 	}
@@ -161,26 +163,4 @@ func (c *Config) judges() (string, error) {
 		Policies []judge
 		Models   map[string]string
 	}{policies, models})
-}
-
-// configOf reads a configuration back from its record.
-func configOf(rec *events.Config) (*Config, error) {
-	c := &Config{
-		Prompts: rec.Prompts, PriceTable: rec.PriceTable,
-		ProgramVersion: rec.ProgramVersion, RulesVersion: rec.RulesVersion,
-	}
-	if err := json.Unmarshal(rec.Policies, &c.Policies, durationsIn); err != nil {
-		return nil, fmt.Errorf("read configuration record: policies: %w", err)
-	}
-	if err := json.Unmarshal(rec.Providers, &c.Providers); err != nil {
-		return nil, fmt.Errorf("read configuration record: providers: %w", err)
-	}
-	if err := json.Unmarshal(rec.Limits, &c.Limits); err != nil {
-		return nil, fmt.Errorf("read configuration record: limits: %w", err)
-	}
-	var err error
-	if c.Retention, err = time.ParseDuration(rec.Retention.Events); err != nil {
-		return nil, fmt.Errorf("read configuration record: retention: %w", err)
-	}
-	return c, nil
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // Configure puts a configuration in force from the partition's position on, and records it where it is
-// not the one in force already, with the time since when it is to be. While records are being adopted the configuration on record stands, and
+// not the one in force already, with the time since when it is to be. It may take the place of a newer program's:
+// nothing behind it is folded under that one any more. While records are being adopted the configuration on record stands, and
 // done is false: the caller comes again when the recovery is over.
 func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 	if f.part.Meta().Staged > 0 {
@@ -18,8 +19,12 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if rec.Fingerprint == f.fingerprint && rec.ProgramVersion == f.config.ProgramVersion {
+	newer := f.config.Newer
+	if newer == nil && rec.Fingerprint == f.fingerprint && rec.ProgramVersion == f.config.ProgramVersion {
 		return true, nil
+	}
+	if newer != nil {
+		f.logger.Warn().Err(newer).Str("program", f.config.ProgramVersion).Msg("this program's own configuration is in force from here on")
 	}
 	st, err := f.part.LoadThread("")
 	if err != nil {
@@ -43,5 +48,5 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 	f.part.SaveConfig(data)
 	// What turns decide from now on is decided under this configuration: a rebuild has to meet it first.
 	f.applied = max(f.applied, position)
-	return true, f.replace(rec)
+	return true, f.replace(data)
 }

@@ -150,28 +150,25 @@ func New(part *state.Partition, o Options) (*Fold, error) {
 	if err != nil || data == nil {
 		return f, err
 	}
-	rec, err := read[events.Config](data)
-	if err != nil {
-		return nil, err
-	}
-	return f, f.use(rec)
+	return f, f.use(data)
 }
 
 // use puts a configuration in force, as it stands on record.
-func (f *Fold) use(rec *events.Config) (err error) {
-	f.fingerprint = rec.Fingerprint
-	if f.config, err = configOf(rec); err != nil {
+func (f *Fold) use(data []byte) error {
+	rec, c, err := readConfig(data)
+	if err != nil {
 		return err
 	}
-	f.judges, err = f.config.judges()
+	f.fingerprint, f.config = rec.Fingerprint, c
+	f.judges, err = c.judges()
 	return err
 }
 
 // replace puts a configuration in force in the place of another. Where they judge differently the next sweep begins
 // anew, also where the one before them comes back: what was made in between is judged by neither.
-func (f *Fold) replace(rec *events.Config) error {
+func (f *Fold) replace(data []byte) error {
 	was := f.judges
-	err := f.use(rec)
+	err := f.use(data)
 	if err == nil && f.judges != was {
 		f.part.SaveSweep(state.Sweep{Judges: f.judges})
 	}
@@ -204,6 +201,9 @@ type Outcome struct {
 func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 	// What took effect between the partition's last event and this one: a configuration, as a rule.
 	if err := f.AdoptUpTo(d.Seq - 1); err != nil {
+		return Outcome{}, err
+	}
+	if err := f.known(); err != nil {
 		return Outcome{}, err
 	}
 	in := f.input(d)

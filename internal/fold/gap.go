@@ -28,11 +28,10 @@ func (f *Fold) Assume(first []byte, own *Config) error {
 	if first == nil {
 		return nil
 	}
-	rec, err := read[events.Config](first)
-	if err != nil {
-		return err
+	_, c, err := readConfig(first)
+	if err == nil {
+		f.config = c
 	}
-	f.config, err = configOf(rec)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"precis/events"
 	"precis/handlers"
 	"precis/internal/broker"
 	"precis/internal/fold"
@@ -111,7 +112,8 @@ func (p *partition) stepBy(ctx context.Context, d fold.Delivery, clock func() ti
 
 // fatal says that trying again can't help, or may not be tried.
 func fatal(err error) bool {
-	return errors.Is(err, fold.ErrHalfDone) || errors.Is(err, fold.ErrRecord) || errors.Is(err, state.ErrDamaged)
+	return errors.Is(err, fold.ErrHalfDone) || errors.Is(err, fold.ErrRecord) || errors.Is(err, state.ErrDamaged) ||
+		errors.Is(err, events.ErrNewerConfig)
 }
 
 // caught makes a panic the partition's failure: what it has left in the open batch nobody knows.

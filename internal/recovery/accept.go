@@ -29,6 +29,10 @@ func (l *Loss) Accept(ctx context.Context, js jetstream.JetStream, now time.Time
 	if l.config == nil {
 		return nil // no partition has anything on record, so that nothing can be void
 	}
+	if l.newer != nil {
+		// It would be put on record again without what this program does not know.
+		return fmt.Errorf("accept loss: the configuration in force can't be put on record again: %w: run precis %s, or a newer one", l.newer, l.config.ProgramVersion)
+	}
 	pub, err := broker.NewPublisher(js.Conn(), broker.PublisherConfig{})
 	if err != nil {
 		return err
@@ -98,7 +102,7 @@ func (w *acceptance) tell(ctx context.Context, partition int, v voidRecord) erro
 func (w *acceptance) loss(ctx context.Context, partition int) error {
 	own := w.Partitions[partition]
 	rec := *w.config
-	rec.AppliedAt = w.at
+	rec.ConfigVersion, rec.AppliedAt = rec.Version(), w.at
 	rec.AcceptedLoss = &events.AcceptedLoss{
 		EventsSeq: w.EventsSeq, EventsDigest: events.OrNull(w.digest), AppliedSeq: own.AppliedSeq, RejectedSeq: w.rejected, AcceptedAt: w.at,
 	}

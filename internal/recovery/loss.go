@@ -36,6 +36,7 @@ type Loss struct {
 	chains   []map[string]state.Link // where the chains go on that something is added to
 	configs  []bool                  // which partitions have the acceptance on record
 	config   *events.Config          // the newest on record
+	newer    error                   // it has what this program does not know
 	voids    [][]voidRecord
 }
 
@@ -132,7 +133,10 @@ func (f *finder) gather(id int, part *state.Partition) error {
 		if s.Type == events.ConfigApplied {
 			rec := new(events.Config)
 			if json.Unmarshal(s.Data, rec) == nil && (f.loss.config == nil || rec.AppliedAt.After(f.loss.config.AppliedAt)) {
-				f.loss.config = rec
+				f.loss.config, f.loss.newer = rec, nil
+				if err := events.KnownConfig(s.Data); errors.Is(err, events.ErrNewerConfig) {
+					f.loss.newer = err
+				}
 			}
 		}
 		return true, nil
