@@ -86,18 +86,12 @@ func (c *checker) partition() error {
 	return c.sources()
 }
 
-// ledgers checks that stored ledgers can be read. What they hold comes from texts as they were masked, which no log
-// says; what is made from a wrong one shows in its record.
+// ledgers checks that stored ledgers can be read. What they hold is compared with the log.
 func (c *checker) ledgers() error {
-	prefix := c.v.key(kindLedger)
-	return c.v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
-		name, id, ok := cutPart(k[len(prefix):])
-		if !ok {
-			return false, fmt.Errorf("%w: key of a ledger", ErrDamaged)
-		}
+	return c.v.Ledgers(func(name, id string, data []byte) (bool, error) {
 		var l ledger.Ledger
-		if err := l.UnmarshalBinary(b); err != nil {
-			c.report(Problem{Partition: c.id, Thread: name, Check: "ledger of " + string(id), Want: "one that can be read", Got: err.Error()})
+		if err := l.UnmarshalBinary(data); err != nil {
+			c.report(Problem{Partition: c.id, Thread: name, Check: "ledger of " + id, Want: "one that can be read", Got: err.Error()})
 		}
 		return true, nil
 	})

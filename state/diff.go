@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/go-json-experiment/json"
 
 	"precis/internal/thread"
 )
@@ -45,15 +46,23 @@ func (s *Store) diffMeta(want *Store, partition int, report func(Problem)) error
 		if err != nil || rec.Seq == 0 || rec.Seq > meta.SummariesSeq {
 			return err == nil, err
 		}
-		found, err := v.get(k, func([]byte) error { return nil })
-		if err == nil && !found {
+		own, same := absent, false
+		_, err = v.get(k, func(b []byte) error { own, same = "another one", sameStaged(k, b, rec); return nil })
+		if err == nil && !same {
 			report(Problem{
 				Partition: partition, Thread: rec.Thread, Check: fmt.Sprintf("row m: SUMMARIES is read up to %d", meta.SummariesSeq),
-				Want: fmt.Sprintf("record %d is staged", rec.Seq), Got: absent,
+				Want: fmt.Sprintf("record %d is staged", rec.Seq), Got: own,
 			})
 		}
 		return true, err
 	})
+}
+
+// sameStaged says that a row holds the staged record rec.
+func sameStaged(k, row []byte, rec *Staged) bool {
+	own, err := decodeStaged(k, row)
+	return err == nil && own.Seq == rec.Seq && own.Type == rec.Type && own.Void == rec.Void && bytes.Equal(own.Data, rec.Data) &&
+		own.Time.Equal(rec.Time) && own.Made.Equal(rec.Made)
 }
 
 // absent stands for a row that is not there.
@@ -143,52 +152,49 @@ func (d *differ) note(k []byte, want, got string) {
 	d.report(Problem{Partition: d.id, Thread: name, Check: fmt.Sprintf("row %c %q", d.kind, rest), Want: want, Got: got})
 }
 
-// show is a row as it is compared: a header without what the server has confirmed.
+// show is a row as it is compared: a header without what the server has confirmed, a job without what is a matter of the
+// process.
 func (d *differ) show(k, v []byte) string {
 	switch d.kind {
 	case kindHeader:
 		h, err := decodeHeader(string(k[3:]), v)
-		if err != nil {
-			return err.Error()
+		if err == nil {
+			h.SummariesSeq = 0
 		}
-		h.SummariesSeq = 0
-		return fmt.Sprintf("%+v", *h)
+		return shown(h, err)
 	case kindMessage:
 		m, err := decodeMessage("", v)
-		if err != nil {
-			return err.Error()
-		}
-		return fmt.Sprintf("%+v", *m)
-	}
-	if d.kind == kindSummary {
+		return shown(m, err)
+	case kindSummary:
 		sum, err := decodeSummary(v)
-		if err != nil {
-			return err.Error()
-		}
-		return string(encodeJSON(sum))
-	}
-	if d.kind == kindCut {
+		return shown(sum, err)
+	case kindCut:
 		c, err := decodeCompaction("", v)
-		if err != nil {
-			return err.Error()
-		}
-		return fmt.Sprintf("%+v", *c)
-	}
-	if d.kind == kindSpent {
+		return shown(c, err)
+	case kindSpent:
 		d := decoder{b: v}
 		spent := d.i()
 		if err := d.end("spending", ""); err != nil {
 			return err.Error()
 		}
 		return fmt.Sprintf("%d micro-dollars", spent)
-	}
-	if d.kind == kindJob {
+	case kindJob:
 		job := thread.Job{}
-		if err := decodeJSON(&job, "job", "")(v); err != nil {
-			return err.Error()
-		}
-		job.Calls = nil // a matter of the process, not of the log
-		return string(encodeJSON(job))
+		err := decodeJSON(&job, "job", "")(v)
+		job.Calls = nil
+		return shown(job, err)
 	}
 	return string(v)
+}
+
+// shown is a decoded row. What is damaged may have no JSON.
+func shown(row any, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	data, err := json.Marshal(row, json.Deterministic(true))
+	if err != nil {
+		return fmt.Sprintf("%#v", row)
+	}
+	return string(data)
 }

@@ -302,6 +302,18 @@ func (v View) Ledger(name, summary string) (ledger []byte, err error) {
 	return ledger, err
 }
 
+// Ledgers calls each with every stored ledger, until it returns false.
+func (v View) Ledgers(each func(name, summary string, ledger []byte) (bool, error)) error {
+	prefix := v.key(kindLedger)
+	return v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
+		name, id, ok := cutPart(k[len(prefix):])
+		if !ok {
+			return false, fmt.Errorf("%w: key of a ledger", ErrDamaged)
+		}
+		return each(name, string(id), b)
+	})
+}
+
 // MessagesAt returns the rows of the messages at ordinals.
 func (v View) MessagesAt(name string, ordinals []uint64) ([]*thread.Message, error) {
 	if len(ordinals) == 0 {

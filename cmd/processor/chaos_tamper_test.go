@@ -153,7 +153,7 @@ func (c *culprit) replay(t *testing.T, set func(*audit.Options)) *audit.Report {
 		t.Fatal(err)
 	}
 	defer func() { _ = drop() }()
-	mask, err := logFlags{}.mask(nil)
+	mask, err := maskUnder(nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}

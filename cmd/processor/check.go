@@ -21,7 +21,8 @@ type checkCmd struct {
 	Data string `default:"./data" type:"path" placeholder:"DIR" help:"The data directory (${default})."`
 	NATS string `name:"nats" placeholder:"URL" group:"Server" help:"Server with the log that the store was made from. Default: the log in the data directory, if there is one."`
 	loginFlags
-	JSON bool `name:"json" group:"Server" help:"Print JSON."`
+	Config string `type:"existingfile" env:"PRECIS_CONFIG" placeholder:"FILE" help:"Configuration of the processor. Its secrets are masked by value, so recomputing a ledger that contains one needs them."`
+	JSON   bool   `name:"json" group:"Server" help:"Print JSON."`
 }
 
 // Validate is asked by kong. What only a server is asked with may stand in the environment for the other commands, but
@@ -58,6 +59,8 @@ type checked struct {
 	ThreadsCut uint64 `json:"threads_cut"`
 	// RecordsVoid are on record and void: they rest on events whose loss was accepted.
 	RecordsVoid uint64 `json:"records_void"`
+	// LedgersSkipped were not compared: they were made by other rules, or from messages that are gone.
+	LedgersSkipped uint64 `json:"ledgers_skipped"`
 	// Missing is what the log should give out and does not.
 	Missing  []string        `json:"missing"`
 	Problems []state.Problem `json:"problems"`
@@ -104,6 +107,10 @@ func (c *checkCmd) check(ctx context.Context, a *app, store *state.Store, res *c
 }
 
 func (c *checkCmd) compare(ctx context.Context, a *app, store *state.Store, b *broker.Broker, res *checked, report func(state.Problem)) (err error) {
+	mask, err := maskUnder(a, c.Config)
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "precis-check-")
 	if err != nil {
 		return fmt.Errorf("make scratch store: %w", err)
@@ -112,8 +119,9 @@ func (c *checkCmd) compare(ctx context.Context, a *app, store *state.Store, b *b
 	bar := newLogProgress(a, "folding the log")
 	defer bar.done()
 	return audit.Compare(ctx, store, audit.Against{
-		Broker: b, Partitions: res.Partitions, Now: time.Now(), Dir: dir, Logger: zerolog.Nop(), Progress: bar.reached,
+		Broker: b, Partitions: res.Partitions, Now: time.Now(), Dir: dir, Mask: mask, Logger: zerolog.Nop(), Progress: bar.reached,
 		Retained: func(first, threads uint64) { res.EventsFrom, res.ThreadsCut = first, threads },
+		Skipped:  func(ledgers uint64) { res.LedgersSkipped = ledgers },
 		Voided:   func(records uint64) { res.RecordsVoid = records },
 		Missing:  func(m broker.Missing) { res.Missing = append(res.Missing, m.String()) },
 	}, report)
@@ -153,6 +161,9 @@ func (r checked) print(a *app, asJSON bool) error {
 		}
 		if r.RecordsVoid > 0 {
 			a.printf("%s void: they depend on events whose loss was accepted\n", counted(int64(r.RecordsVoid), "record"))
+		}
+		if r.LedgersSkipped > 0 {
+			a.printf("%s not compared: made by other rules, or from messages that are gone\n", counted(r.LedgersSkipped, "ledger"))
 		}
 		for _, m := range r.Missing {
 			a.printf("the log has a gap: %s is deleted or unreadable\n", m)

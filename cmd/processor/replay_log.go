@@ -35,7 +35,7 @@ type logAtHand struct {
 // withLog opens what the flags name, does the work and closes it.
 func (f logFlags) withLog(ctx context.Context, a *app, work func(context.Context, *logAtHand) error) (err error) {
 	l := &logAtHand{storeName: f.Data}
-	if l.mask, err = f.mask(a); err != nil {
+	if l.mask, err = maskUnder(a, f.Config); err != nil {
 		return err
 	}
 	if f.Data != "" {
@@ -58,16 +58,16 @@ func (f logFlags) withLog(ctx context.Context, a *app, work func(context.Context
 	return logError(work(ctx, l))
 }
 
-// mask takes secrets out of texts as the processor does.
-func (f logFlags) mask(a *app) (func(string) string, error) {
+// maskUnder takes secrets out of texts as a processor does under the configuration in a file; empty: under none.
+func maskUnder(a *app, file string) (func(string) string, error) {
 	masker, err := secrets.Load()
 	if err != nil {
 		return nil, fmt.Errorf("load rules for secrets: %w", err)
 	}
-	if f.Config == "" {
+	if file == "" {
 		return masker.Mask, nil
 	}
-	cfg, err := config.LoadWithoutSecrets(config.Sources{File: f.Config, Env: a.env})
+	cfg, err := config.LoadWithoutSecrets(config.Sources{File: file, Env: a.env})
 	if err != nil {
 		return nil, &exitError{status: exitUsage, err: err}
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"precis/internal/recovery"
 	"precis/internal/thread"
 	"precis/state"
+	"precis/summarize/rules"
 )
 
 // against has the fold stop where the store stands, with what the store has decided.
@@ -42,26 +44,41 @@ func (r *replay) against(ctx context.Context) error {
 }
 
 // compare holds the store against what the log makes.
-func (r *replay) compare() error {
+func (r *replay) compare(ctx context.Context) error {
 	if r.o.Store == nil {
 		return nil
 	}
+	made := newLedgers(r.o.Store, r.o.Scratch, r.source.Events, r.o.Mask, cmp.Or(r.o.RulesVersion, rules.Version))
 	for id := range r.source.Strays + 1 {
 		if err := r.counters(r.o.Scratch.View(id), r.o.Store.View(id)); err != nil {
 			return fmt.Errorf("compare counters: %w", err)
 		}
-		err := r.o.Store.Diff(r.o.Scratch, id, func(p state.Problem) {
+		differs := func(p state.Problem) {
 			if strings.HasPrefix(p.Check, "row t ") {
 				return // a header: its counters are named one by one
 			}
 			want, got := apart(p.Want, p.Got)
 			r.tally.find(scope{thread: p.Thread}, Finding{Thread: events.OrNull(p.Thread), Check: CheckStore, Want: p.Check + ": " + want, Got: got})
-		})
-		if err != nil {
+		}
+		if err := r.o.Store.Diff(r.o.Scratch, id, differs); err != nil {
+			return err
+		}
+		if !r.o.Rules {
+			continue
+		}
+		if err := made.compare(ctx, id, r.comparable, differs); err != nil {
 			return err
 		}
 	}
+	for range made.skipped {
+		r.tally.doubt(scope{}, "a ledger by other rules, or of messages that are gone")
+	}
 	return nil
+}
+
+// comparable says that a thread is folded, from its beginning.
+func (r *replay) comparable(name string) bool {
+	return (r.o.Filter.Thread == "" || r.o.Filter.Thread == name) && !r.tally.retained.cut(name)
 }
 
 // counters compares the headers of a partition. Both views give them in the order of the threads' ids.

@@ -10,6 +10,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/recovery"
 	"precis/state"
+	"precis/summarize/rules"
 )
 
 // Against is the log that a store is held against.
@@ -19,7 +20,9 @@ type Against struct {
 	// Now is when it is done: a retention on record has removed what was too old by then.
 	Now time.Time
 	// Dir is where the scratch store is made; empty makes it in memory.
-	Dir      string
+	Dir string
+	// Mask takes secrets out of what ledgers are made from, as it does live; nil takes none out.
+	Mask     func(string) string
 	Logger   zerolog.Logger
 	Progress func(seq, last uint64)
 	// Retained is told where EVENTS begins, and how many threads of the store began before that and were not
@@ -31,6 +34,9 @@ type Against struct {
 	// Voided is told how many records on record are void, since they rest on events whose loss was accepted; it may be
 	// nil, and is called only where there are any, or a loss is on record.
 	Voided func(records uint64)
+	// Skipped is told how many ledgers can't be made again, by this program's rules or at all; it may be nil, and is called
+	// only where there are any.
+	Skipped func(ledgers uint64)
 }
 
 // Compare folds the log from zero, up to where each partition of the store stands, and reports every
@@ -90,13 +96,29 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 		return err
 	}
 	report = gone.without(report)
+	stands, err := standingOf(ctx, a.Broker, configs)
+	if err != nil {
+		return err
+	}
+	made := newLedgers(store, scratch, src.Events, a.Mask, rules.Version)
 	for id := range a.Partitions + 1 {
 		if err := store.Diff(scratch, id, report); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
+		folded, err := scratch.View(id).Meta()
+		if err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+		stands.compare(id, metas[id], folded, report)
 		if err := missing(scratch, id, report); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
+		if err := made.compare(ctx, id, func(name string) bool { return !gone.cut(name) }, report); err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+	}
+	if a.Skipped != nil && made.skipped > 0 {
+		a.Skipped(made.skipped)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func Replay(ctx context.Context, o Options) (*Report, error) {
 	if err := Rebuild(ctx, o.Scratch, r.source); err != nil {
 		return nil, err
 	}
-	if err := r.compare(); err != nil {
+	if err := r.compare(ctx); err != nil {
 		return nil, err
 	}
 	return r.report()

@@ -24,6 +24,12 @@ func LedgerOf(ctx context.Context, view state.View, log Log, name, id string) (l
 	if data != nil {
 		return storedLedger(id, data)
 	}
+	return LedgerAgain(ctx, view, log, name, id)
+}
+
+// LedgerAgain makes the ledger of a leaf or a node again from its sources, whatever is stored of it. Those of a node's
+// sources are as LedgerOf has them.
+func LedgerAgain(ctx context.Context, view state.View, log Log, name, id string) (l ledger.Ledger, err error) {
 	sum, err := view.Summary(name, id)
 	if err != nil {
 		return l, err

@@ -1,0 +1,125 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/contents"
+	"precis/internal/fold"
+	"precis/state"
+	"precis/summarize/ledger"
+)
+
+// ledgers compares the ledgers of a store with what their sources say. A fold of the log adopts summaries from their
+// records and stores no ledgers of them, so that there are no rows to compare: each is made again. A summary that was
+// replaced or adopted has none, which is no difference.
+type ledgers struct {
+	store, scratch *state.Store
+	log            fold.Log // without secrets, as the processor reads it
+	rules          string   // the version of this program's rules
+	skipped        uint64   // made by other rules, or from messages that are gone
+}
+
+func newLedgers(store, scratch *state.Store, events *broker.LogReader, mask func(string) string, rules string) *ledgers {
+	log := fold.Log(contents.New(events, 0))
+	if mask != nil {
+		log = fold.Masked(log, mask)
+	}
+	return &ledgers{store: store, scratch: scratch, log: log, rules: rules}
+}
+
+// compare reports each ledger of a partition that is not the one that its sources make. only says which threads to look at.
+func (l *ledgers) compare(ctx context.Context, partition int, only func(thread string) bool, report func(state.Problem)) error {
+	return l.store.View(partition).Ledgers(func(name, id string, stored []byte) (bool, error) {
+		if !only(name) {
+			return true, nil
+		}
+		got, err := l.problem(ctx, partition, name, id, stored)
+		if err != nil {
+			return false, fmt.Errorf("ledger of %s: %w", id, err)
+		}
+		if got != "" {
+			report(state.Problem{Partition: partition, Thread: name, Check: "row g: ledger of " + id, Want: "the one that its sources make", Got: got})
+		}
+		return true, nil
+	})
+}
+
+// problem says what is wrong with a ledger; it is empty where nothing is. It names no contents: without the
+// configuration's secrets, what is made again may hold one.
+func (l *ledgers) problem(ctx context.Context, partition int, name, id string, stored []byte) (string, error) {
+	scratch := l.scratch.View(partition)
+	sum, err := scratch.Summary(name, id)
+	if err != nil {
+		return "", err
+	}
+	if sum == nil {
+		return "one of a summary that is not on record", nil
+	}
+	var rec events.Summary
+	if err := json.Unmarshal(sum.Record, &rec); err != nil {
+		return "", fmt.Errorf("read record: %w", err)
+	}
+	if rec.Kind != events.KindCompaction || rec.Slot == events.SlotCurrent {
+		return "one of a summary that has none", nil
+	}
+	if orNone(rec.RulesVersion) != l.rules {
+		l.skipped++
+		return "", nil
+	}
+	// From the store's own rows first: they have the ledgers of a node's sources, which are compared themselves. Where that
+	// makes another one, one of them may be what is wrong, or another row, so that the log alone decides.
+	want, err := l.again(ctx, l.store.View(partition), name, id)
+	if err == nil && bytes.Equal(want, stored) {
+		return "", nil
+	}
+	want, err = l.again(ctx, scratch, name, id)
+	switch {
+	case errors.Is(err, fold.ErrGone):
+		l.skipped++
+		return "", nil
+	case err != nil:
+		return "", err
+	case bytes.Equal(want, stored):
+		return "", nil
+	}
+	return differingLedger(want, stored)
+}
+
+func (l *ledgers) again(ctx context.Context, view state.View, name, id string) ([]byte, error) {
+	made, err := fold.LedgerAgain(ctx, view, l.log, name, id)
+	if err != nil {
+		return nil, err
+	}
+	return made.MarshalBinary()
+}
+
+// differingLedger names the members in which ledgers differ.
+func differingLedger(want, got []byte) (string, error) {
+	var a, b ledger.Ledger
+	if err := a.UnmarshalBinary(want); err != nil {
+		return "", err
+	}
+	if err := b.UnmarshalBinary(got); err != nil {
+		return err.Error(), nil
+	}
+	var members []string
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	for i := range x.NumField() {
+		if !reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
+			members = append(members, snake(x.Type().Field(i).Name))
+		}
+	}
+	if len(members) == 0 {
+		return "the same in another encoding", nil
+	}
+	return "one with other " + strings.Join(members, ", "), nil
+}

@@ -1,0 +1,72 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"precis/internal/broker"
+	"precis/internal/recovery"
+	"precis/state"
+)
+
+// standing compares what partitions say of where they stand with the streams. CheckLog and CheckMarks have compared
+// EVENTS, and the messages at which the partitions stand; a store's own check counts summaries and staged records.
+type standing struct {
+	summaries, rejected broker.StreamState
+	configs             configs
+}
+
+func standingOf(ctx context.Context, b *broker.Broker, c configs) (s standing, err error) {
+	s.configs = c
+	if s.summaries, err = broker.StateOf(ctx, b.JetStream(), broker.StreamSummaries); err != nil {
+		return s, err
+	}
+	s.rejected, err = broker.StateOf(ctx, b.JetStream(), broker.StreamRejected)
+	return s, err
+}
+
+// compare reports what a partition's row has and the streams, or a fold of them, have not.
+func (s standing) compare(id int, meta, folded state.Meta, report func(state.Problem)) {
+	differs := func(what string, want, got any) {
+		report(state.Problem{Partition: id, Check: "row m: " + what, Want: fmt.Sprint(want), Got: fmt.Sprint(got)})
+	}
+	for _, at := range []struct {
+		stream     string
+		read, mark uint64
+		last       uint64
+	}{
+		{broker.StreamEvents, meta.Position, meta.EventsMark.Seq, meta.Position},
+		{broker.StreamSummaries, meta.SummariesSeq, meta.SummariesMark.Seq, s.summaries.Last},
+		{broker.StreamRejected, meta.RejectedSeq, meta.RejectedMark.Seq, s.rejected.Last},
+	} {
+		if at.read > at.last {
+			differs(at.stream+" is read up to", fmt.Sprintf("%d at most, where it ends", at.last), at.read)
+		}
+		if at.mark > at.read {
+			differs(at.stream+" is read up to", fmt.Sprintf("%d at least, the last message read", at.mark), at.read)
+		}
+	}
+	if made := meta.SummariesCreated; meta.SummariesSeq > 0 && !made.IsZero() && !made.Equal(s.summaries.Created) {
+		differs("SUMMARIES was made at", s.summaries.Created, made)
+	}
+	if want := s.losses(id, meta.SummariesSeq, folded.Losses); !slices.EqualFunc(want, meta.Losses, sameLoss) {
+		differs("accepted losses", want, meta.Losses)
+	}
+}
+
+// losses are those that are on record up to a sequence of SUMMARIES.
+func (s standing) losses(id int, upTo uint64, all []state.Loss) (list []state.Loss) {
+	for _, l := range all {
+		if slices.ContainsFunc(s.configs[id], func(a applied) bool {
+			return a.loss != nil && a.stored <= upTo && sameLoss(recovery.Lost(a.loss), l)
+		}) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+func sameLoss(a, b state.Loss) bool {
+	return a.Events == b.Events && a.Rejected == b.Rejected && a.At.Equal(b.At)
+}
