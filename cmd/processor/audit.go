@@ -150,7 +150,8 @@ func writePage(name string, s *audit.Story) error {
 	if err != nil {
 		return usage("--html: %w", err)
 	}
-	if err := errors.Join(audit.WritePage(f, s), f.Close()); err != nil {
+	// A page is read in editors and terminals too.
+	if err := errors.Join(audit.WritePage(&results{Writer: f}, s), f.Close()); err != nil {
 		return unreachable("write %s: %w", name, err)
 	}
 	return nil

@@ -66,7 +66,7 @@ func TestUsageAddsUp(t *testing.T) {
 }
 
 func TestCSVCells(t *testing.T) {
-	for text, want := range map[string]string{"": "", "plain": "plain", "-12": "-12", "=1+1": "'=1+1", "@x": "'@x", "-x": "'-x", "+x": "'+x", "\n=1": "'\n=1", "+5": "+5", `-1+cmd|" /C calc"!A0`: `'-1+cmd|" /C calc"!A0`} {
+	for text, want := range map[string]string{"": "", "plain": "plain", "-12": "-12", "=1+1": "'=1+1", "@x": "'@x", "-x": "'-x", "+x": "'+x", "\n=1": "'\n=1", "+5": "+5", " =1": "' =1", "\u200b=1": "'\u200b=1", "\uff1d1": "'\uff1d1", "a\r\nb": "a\nb", " ": " ", `-1+cmd|" /C calc"!A0`: `'-1+cmd|" /C calc"!A0`} {
 		if got := csvCell(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -86,12 +88,18 @@ func (w *csvRows) end() error {
 	return w.to.Error()
 }
 
-// csvCell keeps a spreadsheet from taking a text for a formula. A number is none.
+// csvCell keeps a spreadsheet from taking a text for a formula. A number is none. Some programs skip what can't be seen
+// before the sign, and some take its full-width form.
 func csvCell(text string) string {
-	if _, err := strconv.ParseFloat(text, 64); err == nil || text == "" || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		return text
 	}
-	return "'" + text
+	shown := strings.TrimLeftFunc(text, func(r rune) bool { return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zs, r) })
+	if first, _ := utf8.DecodeRuneInString(shown); shown != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
+		return "'" + text
+	}
+	return text
 }
 
 // columns of each export.
