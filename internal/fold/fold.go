@@ -306,11 +306,6 @@ func (f *Fold) load(name string, ev *events.Event) (*thread.State, error) {
 	if err := f.loadOver(st, st.Message); err != nil || st.Message == nil {
 		return st, err
 	}
-	if ev.Edit != nil && st.Compaction == nil { // it may stand for the message, and serve though it is stale
-		if err := f.part.LoadSlot(st, events.SlotCurrent); err != nil {
-			return nil, err
-		}
-	}
 	if !st.Message.Tool {
 		return st, nil
 	}
