@@ -260,9 +260,6 @@ func checkWhole(ctx context.Context, view state.View, log *contents.Cache, polic
 		if err != nil {
 			return nil, err
 		}
-		if len(free.SummaryIDs) > 0 && !slices.Contains(plain.SummaryIDs, free.SummaryIDs[0]) && strings.HasPrefix(free.SummaryIDs[0], "sum_") && compactionOf(of, free.SummaryIDs[0]) {
-			continue // there was no room even for the compaction
-		}
 		p := whole.Prompt{Messages: plain.Messages, SummaryIDs: plain.SummaryIDs, DroppedMessageIDs: plain.DroppedMessageIDs, WaitingMessageIDs: plain.WaitingMessageIDs}
 		if err := errors.Join(allStand(view, name, plain.SummaryIDs), whole.Check(live, p, of)); err != nil {
 			return nil, fmt.Errorf("within %d tokens: %w", limit, err)
@@ -285,11 +282,6 @@ func checkWhole(ctx context.Context, view state.View, log *contents.Cache, polic
 		}
 	}
 	return places, nil
-}
-
-func compactionOf(of func(string) (whole.Summary, error), id string) bool {
-	sum, err := of(id)
-	return err == nil && sum.Kind == events.KindCompaction
 }
 
 // standIn holds a prompt in a provider's format to the same: each message is named once as dropped, waiting or under a

@@ -23,7 +23,11 @@ func writePlain(p *Prompt, d draft) error {
 	list := []plainMessage{}
 	for i, opening := 0, d.opening(); i <= len(d.units); i++ {
 		if i == opening && d.summary != "" {
-			list = append(list, plainMessage{SummaryID: d.id, Role: d.role, Content: d.summary})
+			m := plainMessage{Role: d.role, Content: d.summary}
+			if d.summarized() { // else a mark stands there
+				m.SummaryID = d.id
+			}
+			list = append(list, m)
 		}
 		if i < len(d.units) && !d.units[i].dropped {
 			list = append(list, plainUnit(d.units[i])...)

@@ -18,7 +18,28 @@ type Prompt struct {
 	Messages          jsontext.Value `json:"messages"`
 	SummaryIDs        []string       `json:"summary_ids"`
 	DroppedMessageIDs []string       `json:"dropped_message_ids"`
+	DroppedRanges     []Range        `json:"dropped_ranges"` // instead of the ids where they are many
 	WaitingMessageIDs []string       `json:"waiting_message_ids"`
+}
+
+// Range is a run of dropped messages.
+type Range struct {
+	First string `json:"first_message_id"`
+	Last  string `json:"last_message_id"`
+	Count int    `json:"count"`
+}
+
+// named is the prompt with its dropped messages named one by one. live are those of the thread, in order.
+func (p Prompt) named(live []string) (Prompt, error) {
+	p.DroppedMessageIDs = slices.Clone(p.DroppedMessageIDs)
+	for _, r := range p.DroppedRanges {
+		first, last := slices.Index(live, r.First), slices.Index(live, r.Last)
+		if first < 0 || last < first || last-first+1 != r.Count {
+			return p, fmt.Errorf("range of %d dropped messages from %q to %q: the thread has no such run", r.Count, r.First, r.Last)
+		}
+		p.DroppedMessageIDs = append(p.DroppedMessageIDs, live[first:last+1]...)
+	}
+	return p, nil
 }
 
 // Summary is what a summary was made from.
@@ -51,9 +72,10 @@ func Places(p Prompt, of func(id string) (Summary, error)) (map[string][]string,
 		switch {
 		case m.SummaryID != "" && !named:
 			return nil, fmt.Errorf("summary %q stands in the prompt and is not named", m.SummaryID)
-		case m.MessageID == "" || slices.Contains(p.DroppedMessageIDs, m.MessageID): // of the dropped a mark stands
+		case m.MessageID == "":
 		case named:
 			places[m.MessageID] = append(places[m.MessageID], Inside)
+		case slices.Contains(p.DroppedMessageIDs, m.MessageID): // a mark stands for it
 		default:
 			places[m.MessageID] = append(places[m.MessageID], Verbatim)
 		}
@@ -96,9 +118,13 @@ func Under(id string, of func(id string) (Summary, error)) ([]string, error) {
 	return messages, nil
 }
 
-// Check holds a prompt against the messages of its thread that are not deleted. The error names each that vanished, and
-// each that stands in more than one place.
+// Check holds a prompt against the messages of its thread that are not deleted, in order. The error names each that
+// vanished, and each that stands in more than one place.
 func Check(live []string, p Prompt, of func(id string) (Summary, error)) error {
+	p, err := p.named(live)
+	if err != nil {
+		return err
+	}
 	places, err := Places(p, of)
 	if err != nil {
 		return err

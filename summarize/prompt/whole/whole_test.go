@@ -33,7 +33,20 @@ func TestCheck(t *testing.T) {
 	if err := whole.Check(live, prompt(messages, "d"), of); err != nil {
 		t.Error(err)
 	}
+	ranged := func(first, last string, count int) whole.Prompt {
+		p := prompt(`[{"summary_id":"tool","message_id":"c"}]`)
+		p.SummaryIDs, p.WaitingMessageIDs = []string{"tool"}, nil
+		p.DroppedRanges = []whole.Range{{First: "a", Last: "b", Count: 2}, {First: first, Last: last, Count: count}}
+		return p
+	}
+	if err := whole.Check(live, ranged("d", "f", 3), of); err != nil {
+		t.Error(err)
+	}
 	for what, p := range map[string]whole.Prompt{
+		"a range miscounts":           ranged("d", "f", 2),
+		"a range is too short":        ranged("d", "e", 2),
+		"a range overlaps":            ranged("c", "f", 4),
+		"a range of no messages":      ranged("x", "f", 3),
 		"one vanished":                prompt(`[{"summary_id":"current"},{"message_id":"c","summary_id":"tool"},{"message_id":"d"}]`, "d"),
 		"one twice":                   prompt(`[{"message_id":"c","summary_id":"tool"},{"message_id":"d"},{"message_id":"e"},{"message_id":"e"}]`, "d"),
 		"one inside and verbatim":     prompt(`[{"message_id":"a"},{"message_id":"c","summary_id":"tool"},{"message_id":"d"},{"message_id":"e"}]`, "d"),
