@@ -123,6 +123,7 @@ func (a *agent) says(t *thread, role string) event {
 	t.Messages++
 	m := &editable{id: a.messageID(), bytes: len(text)}
 	t.Bytes += m.bytes
+	t.live = append(t.live, m.id)
 	e := a.event(t, typeMessage, map[string]any{
 		"message_id": m.id, "role": role, "content": a.content(text), "agent_id": a.name, "created_at": a.createdAt(),
 	})
@@ -142,6 +143,7 @@ func (a *agent) calls(t *thread) event {
 	text := prose(a.rng, a.rng.IntN(120))
 	t.Messages++
 	t.Bytes += len(text) + len(arguments)
+	t.live = append(t.live, a.messageID())
 	return a.event(t, typeMessage, map[string]any{
 		"message_id": a.messageID(), "role": "assistant", "content": a.content(text), "agent_id": a.name, "created_at": a.createdAt(),
 		"tool_calls": []any{map[string]any{"id": t.call, "name": t.tool, "arguments": rawJSON(arguments)}},
@@ -163,6 +165,7 @@ func (a *agent) result(t *thread) event {
 		e.makes = m.output
 	}
 	t.ToolResults++
+	t.live = append(t.live, m.id)
 	t.Bytes += m.bytes
 	t.last, t.call = "result", ""
 	t.keep(a.rng, m)

@@ -50,6 +50,7 @@ func (a *agent) change(t *thread, m *editable, text string) event {
 func (a *agent) remove(t *thread, m *editable) event {
 	t.Edits++
 	t.Bytes -= m.bytes
+	t.live = slices.DeleteFunc(t.live, func(id string) bool { return id == m.id })
 	e := a.event(t, typeEdit, map[string]any{
 		"message_id": m.id, "deleted": true, "edit_id": a.editID(), "agent_id": a.name, "created_at": a.createdAt(),
 	})

@@ -15,6 +15,7 @@ type expectation struct {
 	Edits       int
 	Bytes       int // of the current revisions: text and arguments
 	outputs     map[string]*output
+	live        []string // messages that are not deleted, in order
 }
 
 // output is one large tool output.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -52,13 +53,18 @@ func measure(ctx context.Context, o options, progress io.Writer) (r *report, err
 	if err != nil {
 		return nil, err
 	}
+	astray, err := checkPrompts(ctx, nc, all)
+	if err != nil {
+		return nil, err
+	}
 	// Only now: duplicate records may arrive late.
-	r.judge(verify(all, follower), follower.tally(), wrong)
+	r.judge(verify(all, follower), follower.tally(), wrong, astray)
 	return r, nil
 }
 
-func (r *report) judge(v verdict, got tally, wrong []string) {
+func (r *report) judge(v verdict, got tally, wrong, astray []string) {
 	r.Created, r.Invalidated, r.Others = v.Created, v.Invalidated, got.others
-	r.Twice, r.Missing, r.Rejected, r.WrongThreads = v.Twice, v.Missing, got.rejected, len(wrong)
-	r.Problems = append(v.problems, wrong...)
+	r.Twice, r.Missing, r.Rejected = v.Twice, v.Missing, got.rejected
+	r.WrongThreads, r.WrongPrompts = len(wrong), len(astray)
+	r.Problems = slices.Concat(v.problems, wrong, astray)
 }

@@ -32,6 +32,7 @@ type report struct {
 	Missing      int      `json:"missing"`
 	Rejected     int      `json:"rejected"`
 	WrongThreads int      `json:"wrong_threads"`
+	WrongPrompts int      `json:"wrong_prompts"`
 	Problems     []string `json:"problems"`
 }
 
@@ -74,10 +75,10 @@ func (r *report) write(w io.Writer, asJSON bool) error {
 		}
 		fmt.Fprintf(w, "  %s\n", p)
 	}
-	verdict := "as it must be: every counter, every summary once, nothing rejected"
+	verdict := "as it must be: every counter, every summary once, every message in one place of each prompt, nothing rejected"
 	if len(r.Problems) > 0 {
-		verdict = fmt.Sprintf("WRONG: %d problems (%d missing, %d twice, %d rejected, %d threads with other counters)",
-			len(r.Problems), r.Missing, r.Twice, r.Rejected, r.WrongThreads)
+		verdict = fmt.Sprintf("WRONG: %d problems (%d missing, %d twice, %d rejected, %d threads with other counters, %d prompts with messages astray)",
+			len(r.Problems), r.Missing, r.Twice, r.Rejected, r.WrongThreads, r.WrongPrompts)
 	}
 	_, err := fmt.Fprintln(w, verdict)
 	return err

@@ -27,6 +27,9 @@ func (e *expectation) counters() counters {
 // errUnreachable: no processor answers.
 var errUnreachable = errors.New("no answer from the service precis")
 
+// errRefused: it answers with an error.
+var errRefused = errors.New("the service answers")
+
 // compareThreads polls every thread's counters until they match, or have not
 // changed for the timeout, and returns the threads that differ.
 func compareThreads(ctx context.Context, nc *nats.Conn, all []*expectation, timeout time.Duration) ([]string, error) {
@@ -78,18 +81,26 @@ func await(ctx context.Context, nc *nats.Conn, e *expectation, timeout time.Dura
 }
 
 func ask(ctx context.Context, nc *nats.Conn, thread string) (counters, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	reply, err := nc.RequestWithContext(ctx, "precis.thread.get."+token(thread), nil)
-	if err != nil {
-		return counters{}, fmt.Errorf("%w: %w", errUnreachable, err)
-	}
-	if code := reply.Header.Get("Nats-Service-Error-Code"); code != "" {
-		return counters{}, fmt.Errorf("thread %q: the service answers %s %s", thread, code, reply.Header.Get("Nats-Service-Error"))
-	}
 	var c counters
-	if err := json.Unmarshal(reply.Data, &c); err != nil {
-		return c, fmt.Errorf("thread %q: read counters: %w", thread, err)
+	if err := request(ctx, nc, "precis.thread.get."+token(thread), nil, &c); err != nil {
+		return c, fmt.Errorf("thread %q: %w", thread, err)
 	}
 	return c, nil
+}
+
+// request asks the service for what it reads into answer.
+func request(ctx context.Context, nc *nats.Conn, subject string, body []byte, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	reply, err := nc.RequestWithContext(ctx, subject, body)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	if code := reply.Header.Get("Nats-Service-Error-Code"); code != "" {
+		return fmt.Errorf("%s: %w %s %s", subject, errRefused, code, reply.Header.Get("Nats-Service-Error"))
+	}
+	if err := json.Unmarshal(reply.Data, answer); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return nil
 }

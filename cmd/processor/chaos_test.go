@@ -76,6 +76,7 @@ func TestAuditOfChaos(t *testing.T) {
 	v.start(t)
 	v.awaitRunning(t)
 	l.awaitApplied(t, v)
+	l.checkPrompts(t, v)
 	v.stop(t)
 	v.check(t)
 	t.Run("tampered with", func(t *testing.T) { tamperWith(t, v, random) })
@@ -120,6 +121,7 @@ func (l *load) live(t *testing.T, v *victim, random *rand.Rand) {
 	agents.await(t, len(l.events))
 	agents.done(t)
 	l.awaitApplied(t, v)
+	l.checkPrompts(t, v)
 	t.Logf("%d events of %d threads, %d kills", len(l.events), len(l.threads), *chaosKills)
 }
 
