@@ -99,3 +99,71 @@ func (w *world) digest(t *testing.T, thread string, ids []string) string {
 	}
 	return summarize.SourceDigest(sources)
 }
+
+// A fold that loses or doubles a message between two records decides nothing about it, so that every record is as it
+// would decide it again: only the state at the end shows it.
+func TestMessagesAstrayBetweenRecords(t *testing.T) {
+	w := newWorld(t)
+	w.run(func(*processor.Processor) {
+		for i := range 40 {
+			w.put(line(i, []string{events.RoleUser, events.RoleAssistant}[i%2]))
+		}
+		w.put([2]string{"message.edited.long", `{"message_id":"l3","pinned":true}`})
+	})
+	store, err := state.Open(processor.StoreDir(w.config.DataDir), state.Options{Logger: logger(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	part, err := store.Partition(broker.PartitionOf("long", w.config.Partitions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := part.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	c, err := part.Compaction("long")
+	if err != nil || len(c.Fixed) != 1 {
+		t.Fatalf("the pinned message is not kept: %+v, %v", c, err)
+	}
+	for _, step := range []struct {
+		name, got string
+		held      []uint64
+		fixed     []uint64
+	}{
+		{"as it is", "", c.Held, c.Fixed},
+		{"one lost", `message "l3" stands in 0 places: []`, c.Held, nil},
+		{"one doubled", `message "l0" stands in 2 places: ["inside" "verbatim"]`, append([]uint64{1}, c.Held...), c.Fixed},
+	} {
+		st, err := part.LoadThread("long")
+		if err == nil {
+			err = part.LoadCompaction(st)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.Compaction.Held, st.Compaction.Fixed = step.held, step.fixed
+		st.Changes.Compacted = true
+		part.Save(st)
+		if _, err := part.Commit(state.NoSync); err != nil {
+			t.Fatal(err)
+		}
+		found, err := audit.Places(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, f := range found {
+			got += f.Got
+		}
+		if got != step.got {
+			t.Errorf("%s: %q, want %q", step.name, got, step.got)
+		}
+	}
+}
