@@ -15,10 +15,6 @@ import (
 const (
 	feedWindow = 2048    // messages requested ahead
 	feedBytes  = 2 << 20 // and bytes
-	// progressEvery is how many messages of other lanes may pass before an idle
-	// lane advances: its durable position would otherwise stay behind, and a
-	// restart would reread everything since then.
-	progressEvery = 10_000
 )
 
 // feed reads the stream once, in order, and distributes its messages to the lanes.
@@ -224,7 +220,7 @@ func (f *feed) release(n int) {
 }
 
 // progress records that everything up to seq has been distributed, and announces it to
-// the lanes at the target and every progressEvery messages.
+// the lanes at the target and every AdvanceEvery messages.
 func (f *feed) progress(seq uint64) {
 	before := f.seq
 	if seq <= before && before != 0 {
@@ -232,7 +228,7 @@ func (f *feed) progress(seq uint64) {
 	}
 	f.seq = seq
 	f.pull.through = max(f.pull.through, seq)
-	if before < f.target && seq >= f.target || seq-f.reached.Load().seq >= progressEvery {
+	if before < f.target && seq >= f.target || seq-f.reached.Load().seq >= f.cfg.AdvanceEvery {
 		f.tell()
 	}
 }

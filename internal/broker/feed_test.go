@@ -56,7 +56,7 @@ func TestMarkFollowsTheQueue(t *testing.T) {
 	require.EqualValues(t, 1, f.seq)
 
 	// The lane reads the mark first, then its queue.
-	f.reached.Store(&reach{seq: 5 * progressEvery})
+	f.reached.Store(&reach{seq: 5 * advanceEvery})
 	it, got, err := f.lanes[0].idle(testContext(t), reach{})
 	require.NoError(t, err)
 	require.True(t, got)

@@ -157,7 +157,7 @@ func (l *lane) oldAge() time.Duration { return 50 * l.cfg.BatchWait }
 // progress from before the queue was found empty, so that no message up to there can
 // still be in the queue.
 func (l *lane) advance(ctx context.Context, seen reach) error {
-	if seen.seq >= l.last+progressEvery {
+	if seen.seq >= l.last+l.cfg.AdvanceEvery {
 		l.last, l.by = seen.seq, seen.by
 		if err := l.commit(ctx); err != nil {
 			return err

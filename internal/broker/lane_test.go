@@ -166,11 +166,11 @@ func TestIdleLanesAdvance(t *testing.T) {
 	defer p.Close()
 	lanes := newMemoryLanes(allLanes(1)...)
 	collect(t, newSubscriber(t, b, lanes), nil)
-	for _, a := range p.PublishBatch(testContext(t), eventBatch(progressEvery+100)) {
+	for _, a := range p.PublishBatch(testContext(t), eventBatch(advanceEvery+100)) {
 		require.NoError(t, a.Err)
 	}
-	lanes.await(t, "the strays have advanced", func() bool { return lanes.positions["strays"] >= progressEvery })
-	lanes.await(t, "p0 is done", func() bool { return lanes.positions["p0"] == progressEvery+100 })
+	lanes.await(t, "the strays have advanced", func() bool { return lanes.positions["strays"] >= advanceEvery })
+	lanes.await(t, "p0 is done", func() bool { return lanes.positions["p0"] == advanceEvery+100 })
 	require.LessOrEqual(t, lanes.positions["strays"], lanes.positions["p0"])
 }
 

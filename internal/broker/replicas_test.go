@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	heldMessages = 100                 // what the lagging replica has
-	heldBehind   = progressEvery + 100 // and what it lacks: idle lanes flush after that many
+	heldMessages = 100                // what the lagging replica has
+	heldBehind   = advanceEvery + 100 // and what it lacks: idle lanes flush after that many
 )
 
 // One of three replicas lags. A reader whose consumer is placed on it has nothing

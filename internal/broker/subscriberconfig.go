@@ -8,6 +8,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
+const advanceEvery = 10_000
+
 // SubscriberConfig says what to consume, and how much at a time.
 type SubscriberConfig struct {
 	// Stream to consume.
@@ -23,6 +25,9 @@ type SubscriberConfig struct {
 	// BatchWait is the maximum age of a batch in a pause if the stream is
 	// known to hold more; otherwise a pause ends the batch at once. Default 5ms.
 	BatchWait time.Duration
+	// AdvanceEvery is how many messages of other lanes may pass before an idle lane advances: its durable position
+	// would otherwise stay behind, and a restart would reread everything since then. Default 10,000.
+	AdvanceEvery uint64
 	// PrefetchMessages is how many messages may wait in one lane. Default 512.
 	PrefetchMessages int
 	// PrefetchBytes is how many bytes of message bodies may wait in all lanes
@@ -47,6 +52,7 @@ type SubscriberConfig struct {
 func (c SubscriberConfig) WithDefaults() SubscriberConfig {
 	c.BatchMessages = orDefault(c.BatchMessages, 512)
 	c.BatchWait = orDefault(c.BatchWait, 5*time.Millisecond)
+	c.AdvanceEvery = orDefault(c.AdvanceEvery, advanceEvery)
 	c.PrefetchMessages = orDefault(c.PrefetchMessages, 512)
 	c.PrefetchBytes = orDefault(c.PrefetchBytes, 16<<20)
 	c.RetryWait = orDefault(c.RetryWait, 10*time.Millisecond)
@@ -55,7 +61,7 @@ func (c SubscriberConfig) WithDefaults() SubscriberConfig {
 	return c
 }
 
-func orDefault[T int | time.Duration](v, d T) T {
+func orDefault[T int | uint64 | time.Duration](v, d T) T {
 	if v <= 0 {
 		return d
 	}

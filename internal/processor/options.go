@@ -52,6 +52,9 @@ type Options struct {
 	// KeepUp is how many records may be stored before partitions that have none of their own note it; a start after a
 	// kill reads at most about so many. Default 10,000.
 	KeepUp uint64
+	// AdvanceEvery is how many events of other partitions may pass before a partition that has none notes it; a restart
+	// reads at most about so many again. Default 10,000.
+	AdvanceEvery uint64
 	// Failpoint is called between the steps that a crash may fall between; an error is a crash there.
 	// nil never fails.
 	Failpoint func(point string, partition int) error
