@@ -31,7 +31,7 @@ func StartAcks(t testing.TB, server, stream string) *Acks {
 			return "" // no address
 		}
 		return a.to
-	}, a.passes)
+	}, func() edits { return dropping(a.passes) })
 	t.Cleanup(a.relay.close)
 	return a
 }

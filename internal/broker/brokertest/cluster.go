@@ -41,7 +41,7 @@ func StartCluster(t testing.TB) *Cluster {
 				return srv.ClusterAddr().String() // no address as long as the server does not listen
 			}
 			return ""
-		}, func(f frame) bool { return names[i] != Held || c.passes(f) })
+		}, func() edits { return dropping(func(f frame) bool { return names[i] != Held || c.passes(f) }) })
 		t.Cleanup(r.close)
 		routes[i] = &url.URL{Scheme: "nats-route", Host: r.addr()}
 	}

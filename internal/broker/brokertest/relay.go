@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -50,12 +52,38 @@ func readFrame(r *bufio.Reader) (f frame, err error) {
 	return f, err
 }
 
-// relay listens on an address of its own and passes each connection on to a server. Only frames that
-// pass are passed on; passes is called for all connections at once.
+// sized is f with other headers and payload, and their size as the line's last word.
+func (f frame) sized(body []byte) frame {
+	words := f.fields()
+	words[len(words)-1] = strconv.Itoa(len(body))
+	return frame{line: []byte(strings.Join(words, " ") + crlf), body: append(slices.Clone(body), crlf...)}
+}
+
+// content is a frame's headers and payload.
+func (f frame) content() []byte { return bytes.TrimSuffix(f.body, []byte(crlf)) }
+
+const crlf = "\r\n"
+
+// edits returns, for a frame of one connection, the frames to pass on in its place. The two directions are concurrent.
+type edits struct{ toServer, toClient func(frame) []frame }
+
+// dropping passes on the frames that pass, unchanged.
+func dropping(passes func(frame) bool) edits {
+	edit := func(f frame) []frame {
+		if !passes(f) {
+			return nil
+		}
+		return []frame{f}
+	}
+	return edits{edit, edit}
+}
+
+// relay listens on an address of its own and passes the frames of each connection on to a server, and back, as edited.
+// edit is called once for each connection.
 type relay struct {
 	listener net.Listener
 	to       func() string
-	passes   func(frame) bool
+	edit     func() edits
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -63,13 +91,13 @@ type relay struct {
 	wg    sync.WaitGroup
 }
 
-func newRelay(t testing.TB, to func() string, passes func(frame) bool) *relay {
+func newRelay(t testing.TB, to func() string, edit func() edits) *relay {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &relay{listener: l, to: to, passes: passes}
+	r := &relay{listener: l, to: to, edit: edit}
 	r.wg.Go(r.accept)
 	return r
 }
@@ -90,8 +118,9 @@ func (r *relay) accept() {
 		if !r.track(conn, server) {
 			return
 		}
-		r.wg.Go(func() { pass(conn, server, r.passes) })
-		r.wg.Go(func() { pass(server, conn, r.passes) })
+		e := r.edit()
+		r.wg.Go(func() { pass(conn, server, e.toServer) })
+		r.wg.Go(func() { pass(server, conn, e.toClient) })
 	}
 }
 
@@ -127,21 +156,25 @@ func (r *relay) cut() {
 }
 
 // pass relays one direction until either end closes, and then closes both.
-func pass(from, to net.Conn, passes func(frame) bool) {
+func pass(from, to net.Conn, edit func(frame) []frame) {
 	defer func() {
 		_ = from.Close()
 		_ = to.Close()
 	}()
-	r := bufio.NewReaderSize(from, 64<<10)
+	r, w := bufio.NewReaderSize(from, 64<<10), bufio.NewWriterSize(to, 64<<10)
 	for {
 		f, err := readFrame(r)
 		if err != nil {
 			return
 		}
-		if !passes(f) {
+		for _, f := range edit(f) { // a write that fails has the flush fail
+			_, _ = w.Write(f.line)
+			_, _ = w.Write(f.body)
+		}
+		if r.Buffered() > 0 {
 			continue
 		}
-		if _, err := to.Write(append(f.line, f.body...)); err != nil {
+		if err := w.Flush(); err != nil {
 			return
 		}
 	}
