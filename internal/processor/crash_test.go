@@ -21,6 +21,7 @@ import (
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/broker/brokertest"
 	"precis/internal/config"
 	"precis/internal/processor"
 	"precis/internal/race"
@@ -97,6 +98,9 @@ type schedule struct {
 	rolledBack *server
 	// rivals: a second processor writes to the same streams for a while.
 	rivals bool
+	// lag is between the server and the processor, which connects to it by through; nil: the log does not lag.
+	lag     *brokertest.Lag
+	through *broker.Broker
 	// lost: the store is being made again from the streams, and knows less than these until it has caught up.
 	lost bool
 }
@@ -126,8 +130,12 @@ const (
 
 func newSchedule(t *testing.T, seed uint64) *schedule {
 	s := &schedule{
-		t: t, rng: rand.New(rand.NewPCG(seed, 0)), broker: openBroker(t, t.TempDir()),
-		config: settings(t), fs: vfs.NewCrashableMem(),
+		t: t, rng: rand.New(rand.NewPCG(seed, 0)), config: settings(t), fs: vfs.NewCrashableMem(),
+	}
+	if seed%5 < 2 {
+		s.lags(seed)
+	} else {
+		s.broker = openBroker(t, t.TempDir())
 	}
 	if s.byModel = seed%3 == 0; s.byModel {
 		s.model = newModel(t, func(call int64, w http.ResponseWriter, _ *http.Request) {
@@ -148,6 +156,13 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	s.config.Partitions = 3
 	s.config.Limits.PendingEditEvents = 6
 	return s
+}
+
+// lags makes the processor, and nothing else, read its log from followers that lag.
+func (s *schedule) lags(seed uint64) {
+	s.broker = openBrokerWith(s.t, broker.Options{StoreDir: s.t.TempDir(), Sync: "2m", Listen: "127.0.0.1:0", Logger: logger(s.t)})
+	s.lag = brokertest.StartLag(s.t, s.broker.URL(), seed)
+	s.through = openBrokerWith(s.t, broker.Options{URL: s.lag.URL(), Logger: logger(s.t)})
 }
 
 func (s *schedule) run() {
@@ -172,7 +187,18 @@ func (s *schedule) run() {
 		s.rollBack(load, early)
 	}
 	s.life(load, 1<<30)
+	if s.lag != nil {
+		s.t.Logf("deliveries rested %d times before the log's end", s.lag.Rests())
+	}
 	s.verify()
+}
+
+// way is the processor's connection.
+func (s *schedule) way() *broker.Broker {
+	if s.through != nil && s.rolledBack == nil {
+		return s.through
+	}
+	return s.broker
 }
 
 // life runs a processor until it crashes, or until it has nothing left to do.
@@ -183,10 +209,11 @@ func (s *schedule) life(load *load, failAt int) {
 	}
 	c := &crasher{left: failAt, fs: s.fs, rng: rand.New(rand.NewPCG(s.rng.Uint64(), 0))}
 	p, err := processor.Open(s.t.Context(), processor.Options{
-		Config: s.config, Logger: logger(s.t), Broker: s.broker, FS: s.fs, Failpoint: c.point,
-		BulkFrom: []uint64{1, math.MaxUint64}[s.rng.IntN(2)],
-		KeepUp:   1 + s.rng.Uint64N(30),
-		Now:      s.clock.now, Tend: time.Hour, SweepPause: 1,
+		Config: s.config, Logger: logger(s.t), Broker: s.way(), FS: s.fs, Failpoint: c.point,
+		BulkFrom:     []uint64{1, math.MaxUint64}[s.rng.IntN(2)],
+		KeepUp:       1 + s.rng.Uint64N(30),
+		AdvanceEvery: 1 + s.rng.Uint64N(20),
+		Now:          s.clock.now, Tend: time.Hour, SweepPause: 1,
 	})
 	if errors.Is(err, errCrash) {
 		s.fs = c.clone
@@ -235,6 +262,9 @@ func (s *schedule) life(load *load, failAt int) {
 	}
 	if n := p.Foreign(); n > 0 && !s.rivals {
 		s.t.Errorf("%v records are taken for foreign, and there is no other writer", n)
+	}
+	if n := p.Missing(); n > 0 {
+		s.t.Errorf("%v messages are reported as missing, and the streams have no gap", n)
 	}
 	if herr := p.CheckHot(); herr != nil {
 		s.t.Error(herr)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+
+	"precis/internal/broker"
 )
 
 // MaxJobs is how many jobs are taken up at once.
@@ -52,6 +54,18 @@ func (p *Processor) Ladders() int {
 	p.runners.mu.Lock()
 	defer p.runners.mu.Unlock()
 	return p.runners.open
+}
+
+// Missing is how many messages were reported as missing.
+func (p *Processor) Missing() (n float64) {
+	for _, stream := range []string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected} {
+		var m dto.Metric
+		if err := p.metrics.missing.WithLabelValues(stream).Write(&m); err != nil {
+			panic(err)
+		}
+		n += m.GetCounter().GetValue()
+	}
+	return n
 }
 
 // Readyz answers the probe.

@@ -45,7 +45,12 @@ func settings(t testing.TB) *config.Config {
 // openBroker starts an embedded server that outlives processors.
 func openBroker(t testing.TB, dir string) *broker.Broker {
 	t.Helper()
-	b, err := broker.Open(t.Context(), broker.Options{StoreDir: dir, Sync: "2m", Logger: logger(t)})
+	return openBrokerWith(t, broker.Options{StoreDir: dir, Sync: "2m", Logger: logger(t)})
+}
+
+func openBrokerWith(t testing.TB, o broker.Options) *broker.Broker {
+	t.Helper()
+	b, err := broker.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
