@@ -51,8 +51,10 @@ type Outgoing struct {
 	Subject string
 	Time    time.Time
 	Data    []byte
-	// Guarded rows go to SUMMARIES: one in flight per thread, each behind the one before it.
+	// Guarded rows go to SUMMARIES: one step in flight per thread, each behind the one before it.
 	Guarded bool
+	// More says that the next row of the thread belongs to the same step: both are published together.
+	More bool
 	// Prev is the chain value that a guarded row follows on; empty for a thread's first record.
 	Prev string
 	// After is the thread's last SUMMARIES sequence known when the row was read; not stored.
@@ -187,6 +189,7 @@ func encodeOutgoing(o *Outgoing) []byte {
 	e.s(o.Subject)
 	e.i(o.Time.UnixNano())
 	e.flag(o.Guarded)
+	e.flag(o.More)
 	e.s(o.Prev)
 	e.bytes(o.Data)
 	return e.b
@@ -195,7 +198,7 @@ func encodeOutgoing(o *Outgoing) []byte {
 func decodeOutgoing(number uint64, b []byte) (*Outgoing, error) {
 	d := decoder{b: b}
 	o := &Outgoing{Number: number, Type: events.Type(d.s()), ID: d.s(), Thread: d.s(), Subject: d.s()}
-	o.Time, o.Guarded, o.Prev, o.Data = time.Unix(0, d.i()).UTC(), d.flag(), d.s(), d.bytes()
+	o.Time, o.Guarded, o.More, o.Prev, o.Data = time.Unix(0, d.i()).UTC(), d.flag(), d.flag(), d.s(), d.bytes()
 	return o, d.end("outbox row", o.ID)
 }
 

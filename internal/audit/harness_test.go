@@ -209,7 +209,7 @@ func (w *world) rewrite(stream string, list []broker.Stored) {
 	for _, m := range list {
 		h := nats.Header{}
 		for name, values := range m.Header {
-			if !strings.HasPrefix(name, "Nats-Expected") {
+			if !strings.HasPrefix(name, "Nats-Expected") && !strings.HasPrefix(name, "Nats-Batch") {
 				h[name] = values
 			}
 		}

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,177 +11,121 @@ import (
 	"precis/events"
 	"precis/internal/thread"
 	"precis/state"
-	"precis/summarize"
 )
 
-// recover ends a step while records are staged: the event's own changes first, then every record that
-// took effect up to it, and then what was decided now and is not on record, where the thread's record
-// has no more to say. Records are stored in the order of their chain, so that only the last ones of a
-// thread can be missing. A configuration that took effect behind the event comes last: nothing that follows
-// from the event may see it.
-func (f *Fold) recover(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, p *summarize.Policy) error {
-	if err := f.recoverEvent(ctx, st, d, res, dec, p); err != nil {
-		return err
+// A step's records are published together, a thread's steps in their order, and a configuration behind everything that was
+// decided before it. So where a thread's record goes on, all that follows from its event is on record, or nothing
+// does; where it ends, the step was never published, and is decided now as it would be live. A server that has lost what
+// it had not synced may hold the first records of a step alone: Fold.complete.
+
+// onRecord reports whether what follows from the thread's next event is on record.
+func (f *Fold) onRecord(st *thread.State, seq uint64) (bool, error) {
+	if !f.recovering() {
+		return false, nil
 	}
-	if err := f.AdoptUpTo(d.Seq); err != nil {
-		return fmt.Errorf("%w: %w", ErrHalfDone, err)
+	to, err := f.part.StagedTo(st.Header.Thread)
+	if err != nil || to.ChainSeq > st.Header.ChainSeq {
+		return err == nil, err
 	}
-	return nil
+	return f.reconfigured(seq)
 }
 
-// recoverEvent does all but what took effect under a configuration that came behind the event.
-func (f *Fold) recoverEvent(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, p *summarize.Policy) error {
-	drafts := dec.drafts
-	if err := f.save(st, d, res); err != nil {
-		return err
+// reconfigured reports whether a configuration took effect directly behind an event. An accepted loss does not
+// count: the command that records it publishes nothing of what was decided before.
+func (f *Fold) reconfigured(seq uint64) (found bool, err error) {
+	if f.next > seq {
+		return false, nil
 	}
-	f.at, f.cut, f.remade, f.displaced = d.Time, nil, nil, nil
-	adopted, err := f.adoptUpTo(d.Seq, d.Seq)
-	// Behind a record of a turn, and behind a configuration, nothing of the event's can be missing.
-	whole := adopted[behind(st.Header.Thread)] || adopted[reconfigured]
-	if err == nil {
-		err = f.stepped(ctx, st, d, res, dec, whole || adopted[accepted])
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrHalfDone, err)
-	}
-	if err := f.unrecorded(st.Header.Thread, missing(st.Header.Thread, drafts, adopted), d.Seq); err != nil {
-		return fmt.Errorf("%w: %w", ErrHalfDone, err)
-	}
-	due := historyDue(st, p)
-	if len(drafts) == 0 && st.Compaction == nil && !due || whole {
-		return nil
-	}
-	name := st.Header.Thread
-	if st, err = f.part.LoadThread(name); err != nil {
-		return fmt.Errorf("%w: %w", ErrHalfDone, err)
-	}
-	to, err := f.part.StagedTo(name)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrHalfDone, err)
-	}
-	if to.ChainSeq > st.Header.ChainSeq {
-		return nil
-	}
-	if err := f.part.LoadCompaction(st); err != nil {
-		return fmt.Errorf("%w: %w", ErrHalfDone, err)
-	}
-	for _, dr := range missing(name, drafts, adopted) {
-		if err := f.emitAgain(ctx, st, dr, d); err != nil {
-			return fmt.Errorf("%w: %w", ErrHalfDone, err)
+	err = f.part.EachStaged(seq, func(s *state.Staged) (more bool, err error) {
+		if s.EffectiveSeq != seq {
+			return false, nil
 		}
-	}
-	if err := f.mend(ctx, st, d, dec, p); err != nil {
-		return fmt.Errorf("%w: %w", ErrHalfDone, err)
-	}
-	if !adopted[place{name, events.SummaryCreated, events.SlotHistory}] {
-		if err := f.histories(ctx, st, d, drafts, due, p); err != nil {
-			return fmt.Errorf("%w: %w", ErrHalfDone, err)
+		if s.Type != events.ConfigApplied {
+			return true, nil
 		}
-	}
-	f.part.Save(st)
-	f.flush()
-	return nil
-}
-
-// emitAgain emits a draft into a state that was loaded anew.
-func (f *Fold) emitAgain(ctx context.Context, st *thread.State, dr draft, d Delivery) error {
-	if err := dr.make(ctx); err != nil {
-		return err
-	}
-	var err error
-	switch {
-	case dr.started != nil:
-		err = f.part.LoadSlot(st, dr.started.Started.Slot)
-	case dr.created != nil:
-		err = f.loadSlot(st, dr.created.Kind, dr.created.Slot, dr.created.SourceMessageIDs)
-	default:
-		err = f.loadStale(st, dr.invalidated.SummaryID)
-	}
-	if err == nil {
-		f.emit(st, dr, d)
-	}
-	return err
-}
-
-// missing are the drafts that no adopted record stands for.
-func missing(thread string, drafts []draft, adopted map[place]bool) []draft {
-	var rest []draft
-	for _, dr := range drafts {
-		if !adopted[dr.place(thread)] {
-			rest = append(rest, dr)
+		rec, err := read[events.Config](s.Data)
+		if err != nil { // it is passed over when it is adopted
+			return true, nil
 		}
-	}
-	return rest
+		found = rec.AcceptedLoss == nil || s.Void
+		return !found, nil
+	})
+	return found, err
 }
 
-// reconfigured stands for a configuration that took effect behind the event.
-var reconfigured = place{typ: events.ConfigApplied}
-
-// accepted stands for an accepted loss of what came behind the event. The command that puts it on record publishes
-// nothing that was decided before it, so that something of the event's may be missing.
-var accepted = place{typ: events.ConfigApplied, what: events.SettingAcceptedLoss}
-
-// behind marks a thread that has records of a turn behind the event's own. Records are stored in the order of
-// their chain, and a configuration behind all that was decided before it: then nothing of the event's is
-// missing, and what the turn has changed is the next event's to act on.
-func behind(thread string) place { return place{thread: thread, what: "turn"} }
-
-// newLeaf is a record that is a leaf which cut its thread; nil for any other.
-func newLeaf(rec events.Record) *events.Summary {
-	sum, ok := rec.(*events.Summary)
-	if !ok || sum.Kind != events.KindCompaction || sum.Level > 0 || sum.Version > 1 {
-		return nil
+// cutShort are the records of the thread's next event where the thread's record ends within that step; none where it does
+// not. Whether a step may end with a record is what the record says; what the step comes to then shows whether it does.
+func (f *Fold) cutShort(st *thread.State, seq uint64) (rows []*state.Staged, err error) {
+	to, err := f.part.StagedTo(st.Header.Thread)
+	if err != nil || to.Gap {
+		return nil, err
 	}
-	return sum
-}
-
-// madeAgain is a record of a leaf or node that was there before; nil for any other.
-func madeAgain(rec events.Record) *events.Summary {
-	sum, ok := rec.(*events.Summary)
-	if !ok || sum.Kind != events.KindCompaction || sum.Slot == events.SlotCurrent || sum.Version == 1 {
-		return nil
-	}
-	return sum
-}
-
-// byTurn says whether a record can only have been decided behind its event, and not at it. What an event calls
-// for is made at its time; a turn has the clock's, and a job ends when its event is durable.
-func (f *Fold) byTurn(rec events.Record) bool {
-	switch rec := rec.(type) {
-	case *events.Invalidated:
-		switch rec.Reason {
-		case events.ReasonPolicyChanged, events.ReasonPromptChanged, events.ReasonModelChanged, events.ReasonTTLExpired:
-			return true
+	err = f.part.EachStaged(seq, func(s *state.Staged) (bool, error) {
+		if s.EffectiveSeq == seq && s.Thread == st.Header.Thread && !s.Void {
+			rows = append(rows, s)
 		}
-	case *events.Summary:
-		reason := rec.Trigger.Reason
-		return reason == events.TriggerRequested || reason == events.TriggerIdle || rec.EventSeq < rec.EffectiveSeq ||
-			!rec.CreatedAt.Equal(f.at)
-	case *events.Started:
-		return rec.Trigger.Reason == events.TriggerRequested || rec.Trigger.Reason == events.TriggerIdle
-	case *events.Failed, *events.UsageRecord:
-		return true // a job is begun when its event is durable
+		return s.EffectiveSeq == seq, nil
+	})
+	n := uint64(len(rows))
+	if err != nil || n == 0 || to.ChainSeq != st.Header.ChainSeq+n || rows[0].ChainSeq != st.Header.ChainSeq+1 || !endsWithin(rows[n-1]) {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// endsWithin reports whether others of its step follow on a record, as a rule.
+func endsWithin(s *state.Staged) bool {
+	switch s.Type {
+	case events.SummaryInvalidated:
+		return true
+	case events.SummaryCreated:
+		rec, err := read[events.Summary](s.Data)
+		return err == nil && (rec.Trigger.Reason == events.TriggerRegenerated || rec.Kind == events.KindCompaction && rec.Slot != events.SlotCurrent ||
+			rec.FallbackReason != nil && *rec.FallbackReason == reasonPending)
 	}
 	return false
 }
 
-// place is what a record is about, whatever program made it: a slot of its thread that work is begun
-// for or that is filled, or the summary that is stale.
-type place struct {
-	thread string
-	typ    events.Type
-	what   string
+// begins reports whether what was decided begins with some records, byte for byte.
+func begins(decided []emission, rows []*state.Staged) bool {
+	if len(rows) == 0 || len(decided) < len(rows) {
+		return false
+	}
+	for i, s := range rows {
+		if s.Type != decided[i].row.Type || !bytes.Equal(s.Data, decided[i].row.Data) {
+			return false
+		}
+	}
+	return true
 }
 
-func (d draft) place(thread string) place {
-	switch {
-	case d.started != nil:
-		return place{thread, events.SummaryCreated, d.started.Started.Slot}
-	case d.created != nil:
-		return place{thread, events.SummaryCreated, d.created.Slot}
+// recover ends the step of an event whose decisions are on record: the event's own changes first, then every record that
+// took effect up to it. A configuration comes last: nothing that follows from the event may see it.
+func (f *Fold) recover(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided) error {
+	if err := f.save(st, d, res); err != nil {
+		return err
 	}
-	return place{thread, events.SummaryInvalidated, d.invalidated.SummaryID}
+	f.adopted = adopted{thread: st.Header.Thread, at: d}
+	err := f.adoptBehind(ctx, st, d, res, dec)
+	f.adopted = adopted{}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrHalfDone, err)
+	}
+	return nil
+}
+
+func (f *Fold) adoptBehind(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided) error {
+	reconfigured, err := f.adoptUpTo(d.Seq, d.Seq)
+	if err != nil {
+		return err
+	}
+	if err := f.stepped(ctx, st, d, res, dec, f.adopted.turned || reconfigured); err != nil {
+		return err
+	}
+	if err := f.unrecorded(st.Header.Thread, dec.drafts, d); err != nil {
+		return err
+	}
+	return f.AdoptUpTo(d.Seq)
 }
 
 // AdoptUpTo folds in the staged records that took effect at or before an EVENTS sequence.
@@ -195,56 +140,37 @@ const adoptRecords = 256
 // noEvent is no sequence of EVENTS; 0 is where a partition begins.
 const noEvent = ^uint64(0)
 
-// adoptUpTo also says which places the records are about. It stops before a config.applied that took effect
-// behind the event configured; noEvent: before none.
-func (f *Fold) adoptUpTo(seq, configured uint64) (map[place]bool, error) {
+// adoptUpTo stops before a config.applied that took effect directly behind the event configured, and reports whether it
+// did; noEvent: it stops before none.
+func (f *Fold) adoptUpTo(seq, configured uint64) (stopped bool, err error) {
 	if f.part.Meta().Staged == 0 || f.next > seq {
-		return nil, nil
+		return false, nil
 	}
-	places := map[place]bool{}
 	for {
 		rows, err := f.part.StagedFrom(f.next, seq, adoptRecords)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		for _, s := range rows {
 			if s.Type == events.ConfigApplied && s.EffectiveSeq == configured {
 				f.next = s.EffectiveSeq
-				at, err := configPlace(s)
-				places[at] = true
-				return places, err
+				return true, nil
 			}
-			at, turn, err := f.adopt(s)
-			if err != nil {
-				return nil, fmt.Errorf("adopt record %d of SUMMARIES: %w", s.Seq, err)
-			}
-			places[at] = true
-			if turn {
-				places[behind(s.Thread)] = true
+			if err := f.adopt(s); err != nil {
+				return false, fmt.Errorf("adopt record %d of SUMMARIES: %w", s.Seq, err)
 			}
 			f.part.Adopted(s)
 			f.next = s.EffectiveSeq
 			// What is decided from here on stands behind it, also where no event of the partition's own does.
 			f.applied = max(f.applied, s.EffectiveSeq)
-			if err := errors.Join(f.wholeTurn(s), f.closeGap(s)); err != nil {
-				return nil, err
+			if err := f.complete(s); err != nil {
+				return false, err
 			}
 		}
 		if len(rows) < adoptRecords {
-			return places, f.seekNext()
+			return false, f.seekNext()
 		}
 	}
-}
-
-func configPlace(s *state.Staged) (place, error) {
-	rec, err := read[events.Config](s.Data)
-	if err == nil && rec.AcceptedLoss != nil && !s.Void {
-		return accepted, nil
-	}
-	if errors.Is(err, ErrRecord) { // it is passed over when it is adopted
-		err = nil
-	}
-	return reconfigured, err
 }
 
 // seekNext notes where the next staged record took effect, so that the events before it need not look.
@@ -256,38 +182,34 @@ func (f *Fold) seekNext() error {
 	return err
 }
 
-// adopt folds one record in as it stands, whatever would be decided today. turn says that it can't have been
-// decided at its event.
-func (f *Fold) adopt(s *state.Staged) (at place, turn bool, err error) {
+// adopt folds one record in as it stands, whatever would be decided today.
+func (f *Fold) adopt(s *state.Staged) error {
 	st, err := f.part.LoadThread(s.Thread)
 	if err != nil {
-		return at, false, err
+		return err
 	}
 	if s.ChainSeq != st.Header.ChainSeq+1 {
 		f.logger.Warn().Str("thread_id", s.Thread).Uint64("seq", s.Seq).
 			Uint64("chain_seq", s.ChainSeq).Uint64("want", st.Header.ChainSeq+1).
 			Msg("SUMMARIES has a gap in the thread's chain; run processor check")
 	}
-	at.thread, at.typ, f.turn = s.Thread, s.Type, false
+	f.adopted.some = f.adopted.some || s.Thread == f.adopted.thread
 	if s.Void {
-		return place{thread: s.Thread}, true, f.void(st, s)
+		return f.void(st, s)
 	}
 	if s.Type != events.ConfigApplied {
 		if err := f.known(); err != nil {
-			return at, false, err
+			return err
 		}
 	}
-	if at.what, err = f.fold(st, s); err != nil {
+	if err := f.fold(st, s); err != nil {
 		if st, err = f.leaveOut(s, err); err != nil {
-			return at, false, err
+			return err
 		}
-	}
-	if at.typ == events.SummaryStarted {
-		at.typ = events.SummaryCreated
 	}
 	st.Header.SummariesSeq = max(st.Header.SummariesSeq, s.Seq)
 	f.part.Save(st)
-	return at, f.turn, nil
+	return nil
 }
 
 // void passes over a record that rests on events whose loss was accepted: only its place in the chain is noted. What its
@@ -302,7 +224,7 @@ func (f *Fold) void(st *thread.State, s *state.Staged) error {
 			return err
 		}
 	}
-	delete(f.asked, s.Thread)
+	f.adopted.turned = f.adopted.turned || f.adopted.thread == s.Thread
 	st.Voided(*head)
 	st.Header.SummariesSeq = max(st.Header.SummariesSeq, s.Seq)
 	f.part.Save(st)
@@ -354,79 +276,79 @@ func (f *Fold) foldSummary(st *thread.State, s *state.Staged, rec *events.Summar
 	return nil
 }
 
-// fold returns what the record is about, as place names it.
-func (f *Fold) fold(st *thread.State, s *state.Staged) (what string, err error) {
+// fold folds in one record.
+func (f *Fold) fold(st *thread.State, s *state.Staged) error {
 	switch s.Type {
 	case events.SummaryCreated:
 		rec, err := read[events.Summary](s.Data)
 		if err != nil {
-			return "", err
+			return err
 		}
-		return rec.Slot, f.foldSummary(st, s, rec)
+		return f.foldSummary(st, s, rec)
 	case events.SummaryStarted:
 		rec, err := read[events.Started](s.Data)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if err := f.part.LoadSlot(st, rec.Slot); err != nil {
-			return "", err
+			return err
 		}
 		if err := f.sourcesThere(st, rec.SourceSummaryIDs); err != nil {
-			return "", err
+			return err
 		}
 		f.adopting(st, s, rec)
 		st.Start(&thread.Job{Started: *rec, AsOf: st.Header.LastMessageID, Unresolved: f.unresolved(st)})
-		return rec.Slot, nil
+		return nil
 	case events.SummaryFailed:
 		rec, err := read[events.Failed](s.Data)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if err := f.part.LoadJobs(st); err != nil {
-			return "", err
+			return err
 		}
 		if job := st.Job(rec.SummaryID); job != nil {
 			if err := f.loadSlot(st, job.Started.Kind, job.Started.Slot, job.Started.SourceMessageIDs); err != nil {
-				return "", err
+				return err
 			}
 		}
 		f.adopting(st, s, rec)
 		f.failed(st, rec)
-		return rec.SummaryID, nil
+		return nil
 	case events.SummaryInvalidated:
 		rec, err := read[events.Invalidated](s.Data)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if err := f.loadStale(st, rec.SummaryID); err != nil {
-			return "", err
+			return err
 		}
 		f.adopting(st, s, rec)
 		f.invalidated(st, rec, s.Data)
-		return rec.SummaryID, nil
+		return nil
 	case events.UsageRecorded:
 		rec, err := read[events.UsageRecord](s.Data)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if err := f.part.LoadJobs(st); err != nil {
-			return "", err
+			return err
 		}
 		f.adopting(st, s, rec)
 		st.Usage(rec)
 		// A call counts in the budget of the day on which it was made.
 		f.spentBefore(rec, s.Made)
-		return "", f.spend(rec, s.Made)
+		return f.spend(rec, s.Made)
 	case events.ConfigApplied:
-		return "", f.adoptConfig(st, s)
+		return f.adoptConfig(st, s)
 	}
 	head, err := read[events.Head](s.Data)
 	if err != nil {
-		return "", err
+		return err
 	}
 	f.adopting(st, s, nil)
 	st.Noted(*head)
-	return "", nil
+	return nil
 }
 
 // unresolved is the policy that the thread names and the configuration lacks.

@@ -20,17 +20,16 @@ import (
 //
 // A stale leaf is left as it is: made again it leaves them out, and until then no old text serves (settle).
 
-// stand gives back what has to stand verbatim. begun are summaries that were replaced for that, as far as is on record
-// of a step that goes on.
-func (w *compaction) stand(ctx context.Context, trigger events.Trigger, begun []string) error {
-	if len(begun) == 0 && !w.f.mustStand(w.st, w.p, w.pinned) {
+// stand gives back what has to stand verbatim.
+func (w *compaction) stand(ctx context.Context, trigger events.Trigger) error {
+	if !w.f.mustStand(w.st, w.p, w.pinned) {
 		return nil
 	}
 	// What jobs make from the replaced comes too late.
 	if err := errors.Join(w.f.part.LoadSlot(w.st, events.SlotCurrent), w.f.part.LoadJobs(w.st)); err != nil {
 		return err
 	}
-	replaced := begun
+	var replaced []string
 	for {
 		leaf, rows, err := w.tooFar()
 		if err != nil {

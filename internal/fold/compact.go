@@ -33,22 +33,16 @@ func (f *Fold) compactions(ctx context.Context, st *thread.State, d Delivery, de
 		return nil
 	}
 	w := &compaction{f: f, st: st, d: d, p: p, pinned: dec.pinned}
-	if err := w.before(ctx, dec, nil); err != nil {
-		return err
-	}
-	return w.cut(ctx)
-}
-
-// before makes what comes before a cut. begun are summaries that were replaced to give messages back, as far as is on
-// record of a step that goes on.
-func (w *compaction) before(ctx context.Context, dec decided, begun []string) error {
 	if err := w.again(ctx, dec.drafts); err != nil {
 		return err
 	}
 	if err := w.renew(ctx, dec.waiting); err != nil {
 		return err
 	}
-	return w.stand(ctx, events.Trigger{Reason: events.TriggerRegenerated}, begun)
+	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRegenerated}); err != nil {
+		return err
+	}
+	return w.cut(ctx)
 }
 
 // cut makes the leaf that the policy's condition calls for, and what follows from it.

@@ -23,8 +23,9 @@ type facts struct {
 	late bool
 }
 
-// facts loads what a summary of the event's message would need; nothing where none will be made.
-func (f *Fold) facts(ctx context.Context, st *thread.State, ev *events.Event, p *summarize.Policy) (facts, error) {
+// facts loads what a summary of the event's message would need; nothing where none will be made. late: it is on record, and
+// the rules run only where an audit wants to know what they say.
+func (f *Fold) facts(ctx context.Context, st *thread.State, ev *events.Event, p *summarize.Policy, late bool) (facts, error) {
 	var fs facts
 	content, ok := toolContent(st, ev)
 	if !ok || !p.Enabled || !mayPass(p, content) {
@@ -46,7 +47,7 @@ func (f *Fold) facts(ctx context.Context, st *thread.State, ev *events.Event, p 
 	}
 	var err error
 	fs.origin, err = Called(ctx, f.part.View, f.log, st.Header.Thread, ordinal, Now, fs.origin)
-	if fs.late = f.recovering(); err != nil || fs.late {
+	if fs.late = late; err != nil || late {
 		return fs, err
 	}
 	fs.past, err = f.past(ctx, st.Header.Thread, ordinal, ev.Edit != nil)

@@ -99,28 +99,18 @@ type Fold struct {
 
 	config      *Config
 	fingerprint string
-	sizes       sizes     // by the tokenizer used last
-	judges      string    // of the configuration in force
-	turn        bool      // the record that was adopted last can't have been decided at its event
-	at          time.Time // of the event whose records are adopted
-	// cut is why the event whose records are adopted has cut its thread; nil where no record says that it has. One
-	// event cuts once, though the thread may be due again behind that: a cut before a user message is preferred,
-	// and what is left before the next safe one may be enough.
-	cut *events.Trigger
-	// asked are the leaves of turns whose records are adopted, by thread.
-	asked map[string]askedLeaf
-	// remade are the leaves and nodes that the event has made again, as far as they are on record.
-	remade []*events.Summary
-	// displaced are the leaves and nodes that the event has replaced though they were not stale, as far as that is on
-	// record.
-	displaced []string
+	sizes       sizes           // by the tokenizer used last
+	judges      string          // of the configuration in force
+	adopted     adopted         // of the event whose records are adopted
+	more        bool            // what is decided next belongs to the same step
+	stored      []*state.Staged // the first records of the step, which are on record
 }
 
 // New makes the fold of a partition, under the configuration that the partition has on record; under
 // none where it has never run: Configure comes first then.
 func New(part *state.Partition, o Options) (*Fold, error) {
 	f := &Fold{
-		part: part, log: o.Log, asked: map[string]askedLeaf{}, maxPayload: o.MaxPayload, secrets: o.Mask, watch: o.Watch, rehearses: o.Watch != nil && o.Rehearse, logger: o.Logger,
+		part: part, log: o.Log, maxPayload: o.MaxPayload, secrets: o.Mask, watch: o.Watch, rehearses: o.Watch != nil && o.Rehearse, logger: o.Logger,
 		config: &Config{}, applied: part.Meta().Position,
 	}
 	if f.observe = o.Observe; f.observe == nil {
@@ -223,7 +213,17 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 		return Outcome{}, err
 	}
 	p, _ := f.policy(st, in.Event)
-	facts, err := f.facts(ctx, st, in.Event, p)
+	known, err := f.onRecord(st, d.Seq)
+	if err != nil {
+		return Outcome{}, err
+	}
+	var cut []*state.Staged
+	if known && f.watch == nil { // an audit says what is missing
+		if cut, err = f.cutShort(st, d.Seq); err != nil {
+			return Outcome{}, err
+		}
+	}
+	facts, err := f.facts(ctx, st, in.Event, p, known && len(cut) == 0)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -239,10 +239,14 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 		return Outcome{}, err
 	}
 	var whole []events.Record
-	if f.rehearses && f.recovering() && f.mayDecide(st, res, drafts, p) {
+	if len(cut) > 0 || f.rehearses && known && f.mayDecide(st, res, drafts, p) {
 		if whole, err = f.rehearse(ctx, st, d, decided{drafts: drafts, pinned: pinnedAt(st, res)}, p); err != nil {
 			return Outcome{}, err
 		}
+		if begins(f.out, cut) {
+			known, f.stored = false, cut
+		}
+		f.out = f.out[:0]
 		if st, err = f.load(name, in.Event); err != nil {
 			return Outcome{}, err
 		}
@@ -250,7 +254,9 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 			return Outcome{}, err
 		}
 	}
-	if err := f.finish(ctx, st, d, res, decided{drafts: drafts, whole: whole, pinned: pinnedAt(st, res)}, p); err != nil {
+	err = f.finish(ctx, st, d, res, decided{drafts: drafts, whole: whole, pinned: pinnedAt(st, res), known: known}, p)
+	f.stored = nil
+	if err != nil {
 		return Outcome{}, err
 	}
 	f.applied = d.Seq
@@ -292,6 +298,8 @@ type decided struct {
 	waiting []string
 	// pinned is the message that the event has pinned; nil where it has not.
 	pinned *thread.Message
+	// known says that all of it is on record.
+	known bool
 }
 
 // load loads what the event and what follows from it can touch.
@@ -326,16 +334,15 @@ func outcomeOf(res thread.Result) Outcome {
 	return o
 }
 
-// finish saves what the event changed and emits what was decided. In recovery what is on record comes
-// first.
+// finish saves what the event changed, and emits what was decided or adopts what is on record of it.
 func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, p *summarize.Policy) error {
 	f.out = f.out[:0]
 	var err error
 	if dec.waiting, err = f.waive(st, p); err != nil {
 		return err
 	}
-	if f.recovering() {
-		return f.recover(ctx, st, d, res, dec, p)
+	if dec.known {
+		return f.recover(ctx, st, d, res, dec)
 	}
 	for _, dr := range dec.drafts {
 		f.emit(st, dr, d)
@@ -348,7 +355,16 @@ func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thr
 			return err
 		}
 	}
-	return f.save(st, d, res)
+	for _, s := range f.stored {
+		st.Header.SummariesSeq = max(st.Header.SummariesSeq, s.Seq)
+	}
+	if err := f.save(st, d, res); err != nil {
+		return err
+	}
+	if err := f.AdoptUpTo(d.Seq); err != nil { // of other threads, and a configuration
+		return fmt.Errorf("%w: %w", ErrHalfDone, err)
+	}
+	return nil
 }
 
 // follow makes what an event calls for beside what is drafted: compactions, and then what is told of them.
@@ -372,9 +388,14 @@ func (f *Fold) save(st *thread.State, d Delivery, res thread.Result) error {
 	return nil
 }
 
-// flush puts what was decided in the outbox.
+// flush puts what was decided in the outbox, as one step or the end of one.
 func (f *Fold) flush() {
-	for _, e := range f.out {
+	for i, e := range f.out {
+		if i < len(f.stored) {
+			f.part.Adopted(f.stored[i])
+			continue
+		}
+		e.row.More = f.more || i < len(f.out)-1
 		f.part.Send(e.row)
 		f.observe(e.decided)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -77,17 +78,25 @@ func (f *Fold) sourcesThere(st *thread.State, ids []string) error {
 	return nil
 }
 
-// unrecorded invalidates what an event has made stale where the record of that is missing, and others stand behind
-// it: what a message said before may not be told on.
-func (f *Fold) unrecorded(name string, drafts []draft, seq uint64) error {
+// unrecorded invalidates what an event has made stale where the record of that is missing: what a message said before
+// may not be told on. Where others stand behind it there is no place for it in the chain.
+func (f *Fold) unrecorded(name string, drafts []draft, d Delivery) error {
+	if !slices.ContainsFunc(drafts, func(dr draft) bool { return dr.invalidated != nil }) {
+		return nil
+	}
 	to, err := f.part.StagedTo(name)
-	if err != nil || !to.Gap {
+	if err != nil {
 		return err
 	}
 	st, err := f.part.LoadThread(name)
-	if err != nil || to.ChainSeq <= st.Header.ChainSeq {
-		return err // what is decided now is put on record
+	if err != nil {
+		return err
 	}
+	ended := to.ChainSeq <= st.Header.ChainSeq
+	if ended && !f.adopted.some || !ended && !to.Gap {
+		return nil
+	}
+	f.out = f.out[:0]
 	for _, dr := range drafts {
 		if dr.invalidated == nil {
 			continue
@@ -95,9 +104,16 @@ func (f *Fold) unrecorded(name string, drafts []draft, seq uint64) error {
 		if err := f.loadStale(st, dr.invalidated.SummaryID); err != nil {
 			return err
 		}
+		if sum := st.Summary(dr.invalidated.SummaryID); sum == nil || sum.Status != thread.Active {
+			continue // its record is there
+		}
+		if ended {
+			f.emit(st, dr, d)
+			continue
+		}
 		rec := *dr.invalidated
 		rec.Head = events.Head{
-			ThreadID: &name, Partition: f.part.ID(), EventSeq: seq, EffectiveSeq: seq,
+			ThreadID: &name, Partition: f.part.ID(), EventSeq: d.Seq, EffectiveSeq: d.Seq,
 			ChainSeq: st.Header.ChainSeq, Chain: st.Header.Chain, // it takes no place in the chain
 		}
 		data, err := json.Marshal(rec, json.Deterministic(true))
@@ -107,18 +123,26 @@ func (f *Fold) unrecorded(name string, drafts []draft, seq uint64) error {
 		f.invalidated(st, &rec, data)
 	}
 	f.part.Save(st)
+	f.flush()
 	return nil
 }
 
-// closeGap makes the current summary of a thread, behind the last of its records, where that is not made of what
-// the thread's compaction is now: the record of one may be missing, or was passed over.
-func (f *Fold) closeGap(s *state.Staged) error {
+// complete makes what a thread's record ends in front of: the current summary, where that is not made of what the
+// thread's compaction is now, and a model's job that was to follow it. The record of one may be missing, or was passed over;
+// or a request's or the clock's step was cut short.
+func (f *Fold) complete(s *state.Staged) error {
 	to, err := f.part.StagedTo(s.Thread)
-	if err != nil || !to.Gap || s.Thread == "" {
+	if err != nil || s.Thread == "" || to.ChainSeq > s.ChainSeq {
 		return err
 	}
+	if !to.Gap { // a current summary follows a new leaf or node; one that was made again may be a step's last
+		rec, err := read[events.Summary](s.Data)
+		if s.Type != events.SummaryCreated || err != nil || rec.Kind != events.KindCompaction || rec.Slot == events.SlotCurrent || rec.Version > 1 {
+			return nil
+		}
+	}
 	st, err := f.part.LoadThread(s.Thread)
-	if err != nil || to.ChainSeq > st.Header.ChainSeq {
+	if err != nil {
 		return err
 	}
 	p, _ := f.policy(st, nil)
@@ -128,11 +152,33 @@ func (f *Fold) closeGap(s *state.Staged) error {
 	if err := errors.Join(f.part.LoadCompaction(st), f.part.LoadJobs(st)); err != nil || len(st.Compaction.Tops) == 0 {
 		return err
 	}
+	at := Delivery{Seq: s.EffectiveSeq, Time: s.Time}
+	if f.adopted.thread == s.Thread && f.adopted.at.Seq == s.EffectiveSeq {
+		at = f.adopted.at
+	}
 	f.out = f.out[:0]
-	w := &compaction{f: f, st: st, d: Delivery{Seq: s.EffectiveSeq, Time: s.Time}, p: p, patient: true}
+	w := &compaction{f: f, st: st, d: at, p: p, patient: true}
 	if err := w.whole(context.Background(), events.Trigger{Reason: events.TriggerRegenerated}); err != nil { // a recovery is not given up in the middle
+		return err
+	}
+	if err := f.askAgain(st, p, at); err != nil {
 		return err
 	}
 	f.done(w)
 	return nil
+}
+
+// whole makes the nodes that the thread's tops complete, and the current summary where it is not made from the tops.
+func (w *compaction) whole(ctx context.Context, trigger events.Trigger) error {
+	if err := w.condense(ctx, trigger); err != nil {
+		return err
+	}
+	if err := w.f.part.LoadSlot(w.st, events.SlotCurrent); err != nil {
+		return err
+	}
+	holder := w.st.Summary(w.st.Slot(events.SlotCurrent).Holder)
+	if holder != nil && slices.Equal(holder.SourceSums, ids(w.st.Compaction.Tops)) {
+		return nil
+	}
+	return w.current(ctx, trigger)
 }

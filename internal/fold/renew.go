@@ -187,38 +187,6 @@ func (w *compaction) freshen(ctx context.Context, id string, why reason) (done b
 	return true, w.remake(ctx, sum, trigger, false)
 }
 
-// freshenedOnRecord is how many the event has made again, as far as is on record, since it was to cut the thread.
-func (f *Fold) freshenedOnRecord() (n int) {
-	for _, sum := range f.remade {
-		if sum.Trigger.Reason != events.TriggerRegenerated {
-			n++
-		}
-	}
-	return n
-}
-
-// adopted counts what the event has made again to stand a new one on and is on record, so that what is missing
-// ends where it would have: all but what it has made stale itself, and what waited for it.
-func (w *compaction) adopted(drafts []draft, waiting []string) error {
-	own := map[string]bool{}
-	for _, sum := range staleOf(w.st, drafts) {
-		own[sum.Slot] = true
-	}
-	for _, id := range waiting {
-		sum, err := w.summary(id)
-		if err != nil {
-			return err
-		}
-		own[sum.Slot] = true
-	}
-	for _, sum := range w.f.remade {
-		if !own[sum.Slot] {
-			w.freshened++
-		}
-	}
-	return nil
-}
-
 // toolAgain makes the summary of a tool output that has come before. Where the log no longer holds it,
 // nothing is made, and nothing waits for that any more.
 func (f *Fold) toolAgain(ctx context.Context, st *thread.State, m *thread.Message, d Delivery, p *summarize.Policy, trigger events.Trigger) error {

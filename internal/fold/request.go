@@ -44,7 +44,7 @@ func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) 
 	if err := w.renew(ctx, waiting); err != nil {
 		return "", false, err
 	}
-	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRequested}, nil); err != nil {
+	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRequested}); err != nil {
 		return "", false, err
 	}
 	if kind == events.KindHistory {
@@ -131,7 +131,7 @@ func (f *Fold) Renew(ctx context.Context, name string, expired []string, now tim
 	if err := w.renew(ctx, waiting); err != nil {
 		return false, err
 	}
-	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRequested}, nil); err != nil {
+	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRequested}); err != nil {
 		return false, err
 	}
 	f.done(w)
@@ -173,7 +173,10 @@ func (f *Fold) Settle(ctx context.Context, name, id string, r Result, now time.T
 	if err != nil {
 		return fmt.Errorf("decide again what %s was to do: %w", id, err)
 	}
-	if err := f.Finish(name, id, r, now); err != nil {
+	f.more = true
+	err = f.Finish(name, id, r, now)
+	f.more = false
+	if err != nil {
 		return halfDone(err)
 	}
 	w, err := f.ask(name, now)

@@ -46,45 +46,83 @@ type Stepped struct {
 	Cut bool
 }
 
+// adopted says what was adopted at an event of a thread. Only an audit asks for more than some.
+type adopted struct {
+	thread string
+	at     Delivery // the event
+	// some: there are any.
+	some bool
+	// turned: one of them can't have been decided at the event.
+	turned bool
+	// cut: one of them is a leaf that cut the thread. One event cuts once, though the thread may be due again behind
+	// that: a cut before a user message is preferred, and what is left before the next safe one may be enough.
+	cut bool
+	// freshened is how many stale summaries the event made again to stand a cut on.
+	freshened int
+}
+
 func (f *Fold) adopting(st *thread.State, s *state.Staged, rec events.Record) {
-	f.turn = f.byTurn(rec)
-	if leaf := newLeaf(rec); leaf != nil && !f.turn {
-		f.cut = &leaf.Trigger
-	} else if leaf != nil {
-		due := f.turnOf(s, leaf)
-		due.cuts = true
-		f.asked[s.Thread] = due
+	if f.watch == nil {
+		return
 	}
-	if sum := madeAgain(rec); sum != nil {
-		f.adoptingAgain(st, s, sum)
+	if s.Thread == f.adopted.thread {
+		f.adopted.note(st, rec)
 	}
-	if f.watch != nil {
-		f.watch.Adopting(st, s, rec)
+	f.watch.Adopting(st, s, rec)
+}
+
+func (a *adopted) note(st *thread.State, rec events.Record) {
+	if a.byTurn(rec) {
+		a.turned = true
+		return
+	}
+	if newLeaf(rec) != nil {
+		a.cut = true
+	}
+	if sum := madeAgain(rec); sum != nil && sum.Trigger.Reason != events.TriggerRegenerated {
+		if old := st.Summary(st.Slot(sum.Slot).Holder); old == nil || old.Status != thread.Active {
+			a.freshened++
+		}
 	}
 }
 
-// adoptingAgain notes a leaf or node that takes the place of one that was there before.
-func (f *Fold) adoptingAgain(st *thread.State, s *state.Staged, sum *events.Summary) {
-	old := st.Summary(st.Slot(sum.Slot).Holder)
-	displaces := old != nil && old.Status == thread.Active
-	switch {
-	case displaces && f.turn:
-		due := f.turnOf(s, sum)
-		due.displaced = append(due.displaced, old.ID)
-		f.asked[s.Thread] = due
-	case displaces:
-		f.displaced = append(f.displaced, old.ID)
-	case !f.turn:
-		f.remade = append(f.remade, sum)
+// newLeaf is a record that is a leaf which cut its thread; nil for any other.
+func newLeaf(rec events.Record) *events.Summary {
+	sum, ok := rec.(*events.Summary)
+	if !ok || sum.Kind != events.KindCompaction || sum.Level > 0 || sum.Version > 1 {
+		return nil
 	}
+	return sum
 }
 
-// turnOf is what a request or the clock calls for, as far as is on record.
-func (f *Fold) turnOf(s *state.Staged, sum *events.Summary) askedLeaf {
-	if due, found := f.asked[s.Thread]; found && due.at.Seq == s.EffectiveSeq {
-		return due
+// madeAgain is a record of a leaf or node that was there before; nil for any other.
+func madeAgain(rec events.Record) *events.Summary {
+	sum, ok := rec.(*events.Summary)
+	if !ok || sum.Kind != events.KindCompaction || sum.Slot == events.SlotCurrent || sum.Version == 1 {
+		return nil
 	}
-	return askedLeaf{at: Delivery{Seq: s.EffectiveSeq, Time: sum.CreatedAt}, trigger: sum.Trigger}
+	return sum
+}
+
+// byTurn says whether a record can only have been decided behind its event, and not at it. What an event calls
+// for is made at its time; a turn has the clock's, and a job ends when its event is durable.
+func (a *adopted) byTurn(rec events.Record) bool {
+	switch rec := rec.(type) {
+	case *events.Invalidated:
+		switch rec.Reason {
+		case events.ReasonPolicyChanged, events.ReasonPromptChanged, events.ReasonModelChanged, events.ReasonTTLExpired:
+			return true
+		}
+	case *events.Summary:
+		reason := rec.Trigger.Reason
+		return reason == events.TriggerRequested || reason == events.TriggerIdle || rec.EventSeq < rec.EffectiveSeq ||
+			!rec.CreatedAt.Equal(a.at.Time)
+	case *events.Started:
+		return rec.Trigger.Reason == events.TriggerRequested || rec.Trigger.Reason == events.TriggerIdle
+	case *events.Failed, *events.UsageRecord:
+		return true // a job is begun when its event is durable
+	}
+	return false
 }
 
 // stepped tells the watch what was decided.
@@ -93,7 +131,7 @@ func (f *Fold) stepped(ctx context.Context, st *thread.State, d Delivery, res th
 		return nil
 	}
 	p, _ := f.policy(st, nil)
-	s := Stepped{Delivery: d, State: st, Result: res, Policy: p.Name, Decided: dec.whole, Whole: dec.whole != nil || f.rehearses, Turned: turned, Cut: f.cut != nil || f.freshenedOnRecord() >= renewAtOnce}
+	s := Stepped{Delivery: d, State: st, Result: res, Policy: p.Name, Decided: dec.whole, Whole: dec.whole != nil || f.rehearses, Turned: turned, Cut: f.adopted.cut || f.adopted.freshened >= renewAtOnce}
 	if !s.Whole {
 		for _, dr := range dec.drafts {
 			s.Decided = append(s.Decided, dr.record())
@@ -139,7 +177,7 @@ func (f *Fold) mayDecide(st *thread.State, res thread.Result, drafts []draft, p 
 }
 
 // rehearse does what would be done live, in a state that is given up after it, and returns the records
-// that come out.
+// that come out. f.out holds them as they would be sent.
 func (f *Fold) rehearse(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) (list []events.Record, err error) {
 	f.out = f.out[:0]
 	if dec.waiting, err = f.waive(st, p); err != nil {
@@ -154,9 +192,7 @@ func (f *Fold) rehearse(ctx context.Context, st *thread.State, d Delivery, dec d
 	if err := f.follow(ctx, st, d, dec, p); err != nil {
 		return nil, err
 	}
-	list = f.emitted()
-	f.out = f.out[:0]
-	return list, nil
+	return f.emitted(), nil
 }
 
 // DueLeaf is the compaction that a thread is due in a state, without its text: the leaf that would be

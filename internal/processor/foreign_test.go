@@ -51,7 +51,7 @@ func altered(t testing.TB, m broker.Stored, prev string, change map[string]any) 
 	}
 	msg := &nats.Msg{Subject: m.Subject, Data: data, Header: nats.Header{}}
 	for name, values := range m.Header {
-		if !strings.HasPrefix(name, "Nats-Expected") {
+		if !strings.HasPrefix(name, "Nats-Expected") && !strings.HasPrefix(name, "Nats-Batch") {
 			msg.Header[name] = slices.Clone(values)
 		}
 	}

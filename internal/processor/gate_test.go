@@ -91,10 +91,13 @@ func TestGateHolds(t *testing.T) {
 	stop()
 	result := make(chan error, 1)
 	go func() { result <- gate.Wait(within(t), "t1", seq) }()
-	serving(t, options)
+	p = serving(t, options)
 	close(answer)
 	if err := <-result; err != nil {
 		t.Errorf("through a restart of the processor: %v", err)
+	}
+	if err := p.Settled(within(t)); err != nil { // what was decided is on its way
+		t.Fatal(err)
 	}
 	if got := types(story(t, b, "t1")); got[len(got)-1] != "summary.created" {
 		t.Errorf("the gate opened after %v", got)

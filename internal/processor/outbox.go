@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// waveRows is how many rows are in flight at once; of a thread it is never more than one.
+	// waveRows is how many rows are in flight at once; of a thread it is never more than one step.
 	waveRows = 256
 	// outboxRows is how many rows may wait before the partition stops taking events. Under fsync the
 	// server stores about 4,000 records a second, so that it is a few seconds' worth.
@@ -42,7 +42,8 @@ var errUnpublished = errors.New("too large to publish")
 // errSwallowed: the server calls a row a duplicate of a message that is not it.
 var errSwallowed = errors.New("that is another message, or gone")
 
-// outbox publishes one partition's decided rows, in order within each thread.
+// outbox publishes one partition's decided rows, in order within each thread. The rows of a step are stored together, or
+// none of them is: a recovery that finds one of them finds them all.
 type outbox struct {
 	partition  int
 	partitions int // of the log
@@ -85,6 +86,12 @@ type wave struct {
 	seqs []uint64
 	// Up to these SUMMARIES and REJECTED hold nothing of this partition that is not confirmed; zero: not told.
 	summaries, rejected state.Mark
+	// open says that the fate of a row is not known yet.
+	open bool
+}
+
+func (w *wave) stored(row *state.Outgoing, seq uint64) {
+	w.rows, w.seqs = append(w.rows, row), append(w.seqs, seq)
 }
 
 // add queues durable rows; it never blocks.
@@ -143,15 +150,11 @@ func (o *outbox) until(giveUp <-chan struct{}, holds func() bool) bool {
 func (o *outbox) Run(ctx context.Context) error {
 	pause := retryMin
 	for {
-		rows := o.next(ctx)
-		if rows == nil {
+		steps := o.next(ctx)
+		if steps == nil {
 			return nil
 		}
-		w, err := o.publish(ctx, rows)
-		if len(w.rows) > 0 {
-			o.take(w)
-			o.stored(w)
-		}
+		err := o.publish(ctx, steps)
 		switch {
 		case err == nil:
 			pause = retryMin
@@ -171,14 +174,17 @@ func (o *outbox) Run(ctx context.Context) error {
 	}
 }
 
-// next waits for rows and returns the first of each thread, waveRows at most; nil when ctx ends.
-func (o *outbox) next(ctx context.Context) []*state.Outgoing {
+// decision is the rows of one step. That is one row mostly.
+type decision []*state.Outgoing
+
+// next waits for rows and returns the first step of each thread, some waveRows rows in all; nil when ctx ends.
+func (o *outbox) next(ctx context.Context) []decision {
 	for {
 		o.mu.Lock()
-		rows, changed := o.pick(), o.changed
+		steps, changed := o.pick(), o.changed
 		o.mu.Unlock()
-		if len(rows) > 0 {
-			return rows
+		if len(steps) > 0 {
+			return steps
 		}
 		select {
 		case <-changed:
@@ -188,28 +194,55 @@ func (o *outbox) next(ctx context.Context) []*state.Outgoing {
 	}
 }
 
-func (o *outbox) pick() []*state.Outgoing {
-	var rows []*state.Outgoing
-	taken := map[string]bool{}
-	for i, row := range o.rows[:min(len(o.rows), 4*waveRows)] {
+func (o *outbox) pick() (steps []decision) {
+	of := map[string]int{} // where a thread's step is among them
+	ended := map[string]bool{}
+	most := min(len(o.rows), 4*waveRows)
+	for i, row := range o.rows[:most] {
 		if row.Type == events.ConfigApplied {
 			// What was decided under another configuration stands on its other side in SUMMARIES too: that is
 			// how a recovery tells records apart that took effect behind the same event.
 			if i == 0 {
-				rows = append(rows, row)
+				return []decision{{row}}
 			}
-			return rows
+			return steps
 		}
-		if row.Guarded && taken[row.Thread] {
+		at, begun := of[row.Thread]
+		switch {
+		case row.Guarded && begun && !ended[row.Thread]:
+			steps[at] = append(steps[at], row)
+		case len(steps) == waveRows || row.Guarded && begun:
 			continue
+		default:
+			steps = append(steps, decision{row})
 		}
-		taken[row.Thread] = taken[row.Thread] || row.Guarded
-		rows = append(rows, row)
-		if len(rows) == waveRows {
-			break
+		if row.Guarded {
+			if !begun {
+				at = len(steps) - 1
+				of[row.Thread] = at
+			}
+			ended[row.Thread] = !row.More || len(steps[at]) == broker.MaxAtomic
 		}
 	}
-	return rows
+	for thread, at := range of {
+		if !ended[thread] {
+			steps[at] = o.whole(steps[at], most)
+		}
+	}
+	return steps
+}
+
+// whole adds the rest of a step that goes on at or behind a place in the queue.
+func (o *outbox) whole(d decision, from int) decision {
+	for _, row := range o.rows[from:] {
+		if !d[len(d)-1].More || len(d) == broker.MaxAtomic || row.Type == events.ConfigApplied {
+			break
+		}
+		if row.Guarded && row.Thread == d[0].Thread {
+			d = append(d, row)
+		}
+	}
+	return d
 }
 
 // take forgets rows that are stored.
@@ -286,49 +319,148 @@ func (o *outbox) afterOf(row *state.Outgoing) uint64 {
 	return max(row.After, o.after[row.Thread])
 }
 
-// publish sends rows and returns those that the server has stored.
-func (o *outbox) publish(ctx context.Context, rows []*state.Outgoing) (wave, error) {
-	all := len(rows)
+// publish sends steps, and passes on what the server has stored.
+func (o *outbox) publish(ctx context.Context, steps []decision) error {
 	if err := o.failpoint(FailSending, o.partition); err != nil {
-		return wave{}, err
+		return err
 	}
 	if err := o.sameStreams(ctx); err != nil {
-		return wave{}, err
+		return err
 	}
-	w, rows, err := o.unstored(ctx, rows)
+	var single, several []decision
+	for _, d := range steps {
+		if len(d) == 1 {
+			single = append(single, d)
+		} else {
+			several = append(several, d)
+		}
+	}
+	// The server makes a store of its own for an atomic batch, which takes as long as some ten single messages: these do
+	// not wait for it.
+	var each, whole wave
+	err := o.timed(single, func() error { return o.publishEach(ctx, single, &each) })
+	each.confirm(err == nil && len(several) == 0)
+	o.pass(each)
 	if err != nil {
-		return wave{}, err
+		return err
 	}
-	open := len(w.rows)+len(rows) < all // the fate of a row is
+	err = o.timed(several, func() error { return o.publishWhole(ctx, several, &whole) })
+	whole.confirm(err == nil && !each.open)
+	o.pass(whole)
+	return err
+}
+
+func (o *outbox) timed(steps []decision, publish func() error) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	began, rows := time.Now(), 0
+	for _, d := range steps {
+		rows += len(d)
+	}
+	err := publish()
+	o.metrics.published(rows, time.Since(began))
+	return err
+}
+
+// pass passes on rows that are stored.
+func (o *outbox) pass(w wave) {
+	if len(w.rows) > 0 {
+		o.take(w)
+		o.stored(w)
+	}
+}
+
+// publishEach publishes the first row of each step.
+func (o *outbox) publishEach(ctx context.Context, steps []decision, w *wave) (failed error) {
+	first := make([]*state.Outgoing, len(steps))
+	for i, d := range steps {
+		first[i] = d[0]
+		w.open = w.open || len(d) > 1
+	}
+	found, rows, err := o.unstored(ctx, first)
+	if err != nil {
+		return err
+	}
+	w.rows, w.seqs = append(w.rows, found.rows...), append(w.seqs, found.seqs...)
+	w.open = w.open || len(found.rows)+len(rows) < len(first)
 	msgs := make([]*nats.Msg, len(rows))
 	for i, row := range rows {
 		msgs[i] = o.message(row)
 	}
-	began, before := time.Now(), o.rejectedTo
-	acks := o.pub.PublishBatch(ctx, msgs)
-	o.metrics.published(len(rows), time.Since(began))
-	var failed error
-	for i, ack := range acks {
+	before := o.rejectedTo
+	for i, ack := range o.pub.PublishBatch(ctx, msgs) {
 		seq, err := o.fate(ctx, rows[i], ack)
 		switch {
 		case err == nil:
-			w.rows, w.seqs = append(w.rows, rows[i]), append(w.seqs, seq)
+			w.stored(rows[i], seq)
 			o.known(rows[i], seq)
 		case errors.Is(err, errUnpublished):
-			w.rows, w.seqs = append(w.rows, rows[i]), append(w.seqs, 0)
+			w.stored(rows[i], 0)
 			o.known(rows[i], 0)
 		case errors.Is(err, errPassed):
 			o.doubt(rows[i], ack, before)
-			open = true
+			w.open = true
 		default:
 			o.doubt(rows[i], ack, before)
 			failed = err
 		}
 	}
-	if failed == nil && !open {
-		w.confirm()
+	return failed
+}
+
+// publishWhole publishes steps so that of each all rows are stored, or none.
+func (o *outbox) publishWhole(ctx context.Context, steps []decision, w *wave) error {
+	for len(steps) > 0 {
+		n, rows, bytes := 0, 0, 0
+		for n < len(steps) && (n == 0 || rows+len(steps[n]) <= broker.MaxAtomic && bytes < batchBytes) {
+			rows += len(steps[n])
+			for _, row := range steps[n] {
+				bytes += len(row.Data)
+			}
+			n++
+		}
+		if err := o.publishTogether(ctx, steps[:n], w); err != nil {
+			return err
+		}
+		steps = steps[n:]
 	}
-	return w, failed
+	return nil
+}
+
+// publishTogether publishes steps as one atomic batch. Where the server refuses it, each goes alone; and of one that is
+// refused alone the first row, whose fate says why: it is stored already, foreign records stand in its place, its id is
+// taken, or it is too large.
+func (o *outbox) publishTogether(ctx context.Context, steps []decision, w *wave) error {
+	var msgs []*nats.Msg
+	for _, s := range steps {
+		msgs = append(msgs, o.message(s[0]))
+		for _, row := range s[1:] {
+			msgs = append(msgs, o.follower(row)) // nothing can come between
+		}
+	}
+	acks := o.pub.PublishAtomic(ctx, msgs)
+	switch err := acks[0].Err; {
+	case err == nil:
+		for _, s := range steps {
+			for _, row := range s {
+				delete(o.anew, row.Number)
+				w.stored(row, acks[0].Seq)
+				acks = acks[1:]
+			}
+		}
+		return nil
+	case errors.Is(err, broker.ErrTransient):
+		return err
+	case len(steps) == 1:
+		return o.publishEach(ctx, steps, w)
+	}
+	for i := range steps {
+		if err := o.publishTogether(ctx, steps[i:i+1], w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // doubt notes that a rejection may be stored: behind where REJECTED stood before it was sent, or where the server says.
@@ -489,8 +621,11 @@ func shorter(row *state.Outgoing) []byte {
 	return data
 }
 
-// confirm says how far the streams are known, now that no row's fate is open.
-func (w *wave) confirm() {
+// confirm says how far the streams are known, unless the fate of a row is open.
+func (w *wave) confirm(known bool) {
+	if !known || w.open {
+		return
+	}
 	summaries, rejected := -1, -1
 	for i, row := range w.rows {
 		last := &rejected
@@ -513,12 +648,18 @@ func (w *wave) mark(row int) state.Mark {
 	return state.Mark(broker.MarkOf(broker.Stored{Subject: r.Subject, Data: r.Data, Seq: w.seqs[row]}))
 }
 
-// message is the row as it is published: behind the thread's last record, and nowhere else.
-func (o *outbox) message(row *state.Outgoing) *nats.Msg {
+// follower is a row that goes into a batch behind the one before it.
+func (o *outbox) follower(row *state.Outgoing) *nats.Msg {
 	msg := &nats.Msg{Subject: row.Subject, Data: row.Data, Header: recovery.Header(o.partition, row)}
 	if o.anew[row.Number] {
 		msg.Header.Del(nats.MsgIdHdr)
 	}
+	return msg
+}
+
+// message is the row as it is published: behind the thread's last record, and nowhere else.
+func (o *outbox) message(row *state.Outgoing) *nats.Msg {
+	msg := o.follower(row)
 	if after, ok := o.unsure[row.Number]; ok {
 		msg.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(after, 10))
 	}
@@ -548,7 +689,7 @@ func (o *outbox) resolve(ctx context.Context, row *state.Outgoing) (uint64, erro
 		if recovery.Same(m, o.partition, row) {
 			return m.Seq, nil
 		}
-		if err := o.pass(m, row); err != nil {
+		if err := o.passOver(m, row); err != nil {
 			return 0, err
 		}
 	}
@@ -562,9 +703,9 @@ func (o *outbox) resolve(ctx context.Context, row *state.Outgoing) (uint64, erro
 	return 0, errPassed
 }
 
-// pass looks at a record that stands where a row was to go. One that continues the thread's chain is another
+// passOver looks at a record that stands where a row was to go. One that continues the thread's chain is another
 // writer's: nothing else does.
-func (o *outbox) pass(m broker.Stored, row *state.Outgoing) error {
+func (o *outbox) passOver(m broker.Stored, row *state.Outgoing) error {
 	var head events.Head
 	if err := json.Unmarshal(row.Data, &head); err != nil {
 		return fmt.Errorf("read outbox row %s: %w", row.ID, err)

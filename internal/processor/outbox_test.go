@@ -30,11 +30,20 @@ func TestOutboxTakesWaves(t *testing.T) {
 					Data: make([]byte, rapid.IntRange(0, 9).Draw(t, "bytes")), Guarded: thread != "",
 				})
 			}
+			marked := map[string]*state.Outgoing{}
+			for _, row := range rows {
+				if last := marked[row.Thread]; last != nil && last.Guarded {
+					last.More = rapid.Bool().Draw(t, "more")
+				}
+				marked[row.Thread] = row
+			}
 			o.add(rows)
 			want = append(want, rows...)
-			w := wave{rows: o.pick()}
-			if n := len(w.rows); n > 0 {
-				w.rows = w.rows[:rapid.IntRange(1, n).Draw(t, "stored")]
+			var w wave
+			picked := o.pick()
+			holdsSteps(t, want, picked)
+			for _, d := range picked[:rapid.IntRange(min(1, len(picked)), len(picked)).Draw(t, "stored")] {
+				w.rows = append(w.rows, d...)
 			}
 			for range w.rows {
 				seq++
@@ -46,6 +55,29 @@ func TestOutboxTakesWaves(t *testing.T) {
 			holds(t, o, want)
 		}
 	})
+}
+
+// holdsSteps: of each thread that waits the first step is picked, from its first row to its last.
+func holdsSteps(t *rapid.T, waiting []*state.Outgoing, picked []decision) {
+	want := map[string]decision{}
+	ended := map[string]bool{}
+	for _, row := range waiting {
+		if row.Guarded && !ended[row.Thread] {
+			want[row.Thread] = append(want[row.Thread], row)
+			ended[row.Thread] = !row.More
+		}
+	}
+	for _, d := range picked {
+		if name := d[0].Thread; d[0].Guarded {
+			if !slices.Equal(d, want[name]) {
+				t.Fatalf("picked %d rows of %s, its first step has %d", len(d), name, len(want[name]))
+			}
+			delete(want, name)
+		}
+	}
+	if len(want) > 0 {
+		t.Fatalf("steps of %d threads are not picked", len(want))
+	}
 }
 
 // What a server does not take goes shorter where it can, and is given up where it can't: nothing waits behind it for ever.

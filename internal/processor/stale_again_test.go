@@ -199,7 +199,7 @@ func loseTail(t *testing.T, b *broker.Broker, lost int) {
 	err := broker.NewLogReader(b.JetStream(), broker.StreamSummaries).Scan(ctx, 1, nil, func(m broker.Stored) error {
 		msg := &nats.Msg{Subject: m.Subject, Header: nats.Header{}, Data: slices.Clone(m.Data)}
 		for key, values := range m.Header {
-			if !strings.HasPrefix(key, "Nats-Expected") {
+			if !strings.HasPrefix(key, "Nats-Expected") && !strings.HasPrefix(key, "Nats-Batch") {
 				msg.Header[key] = values
 			}
 		}
