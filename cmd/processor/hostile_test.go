@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -213,7 +214,7 @@ func valuesOf(t *testing.T, text string) (list []string) {
 	d := jsontext.NewDecoder(strings.NewReader(text))
 	for {
 		token, err := d.ReadToken()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if len(list) == 0 {
 				t.Errorf("no JSON: %q", text)
 			}
