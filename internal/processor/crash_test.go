@@ -272,6 +272,10 @@ func (s *schedule) life(load *load, failAt int) {
 	if cerr := p.Close(context.Background()); cerr != nil {
 		s.t.Fatalf("close: %v", cerr)
 	}
+	if taken && failAt == 1<<30 {
+		s.life(load, failAt) // from the streams, where this one is alone
+		return
+	}
 	if c.clone != nil && !taken {
 		s.t.Logf("crashed %s", c.where)
 		s.fs = c.clone

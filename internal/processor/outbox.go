@@ -66,6 +66,7 @@ type outbox struct {
 	open    int            // rows that the lane has yet to note as stored, those in rows and others
 	queued  map[string]int // how many of them a thread has
 	bytes   int            // of their data
+	failure error          // with which Run has ended
 	changed chan struct{}  // closed and made anew when rows are added or taken
 	// after is the last SUMMARIES sequence of threads that have rows whose After was read before the
 	// store had noted their last delivery.
@@ -122,12 +123,14 @@ func (o *outbox) wait(stopping <-chan struct{}) {
 	o.until(stopping, func() bool { return len(o.rows) < outboxRows && o.bytes < outboxBytes })
 }
 
-// drained returns when nothing is left to publish.
+// drained returns when nothing is left to publish, or nothing is published any more.
 func (o *outbox) drained(ctx context.Context) error {
-	if !o.until(ctx.Done(), func() bool { return len(o.rows) == 0 }) {
+	if !o.until(ctx.Done(), func() bool { return len(o.rows) == 0 || o.failure != nil }) {
 		return ctx.Err()
 	}
-	return nil
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.failure
 }
 
 func (o *outbox) until(giveUp <-chan struct{}, holds func() bool) bool {
@@ -147,7 +150,13 @@ func (o *outbox) until(giveUp <-chan struct{}, holds func() bool) bool {
 }
 
 // Run publishes until ctx ends. It returns an error only where publishing can't go on.
-func (o *outbox) Run(ctx context.Context) error {
+func (o *outbox) Run(ctx context.Context) (err error) {
+	defer func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.failure = err
+		o.signal()
+	}()
 	pause := retryMin
 	for {
 		steps := o.next(ctx)
