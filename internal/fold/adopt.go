@@ -13,10 +13,10 @@ import (
 	"precis/state"
 )
 
-// A step's records are published together, a thread's steps in their order, and a configuration behind everything that was
-// decided before it. So where a thread's record goes on, all that follows from its event is on record, or nothing
-// does; where it ends, the step was never published, and is decided now as it would be live. A server that has lost what
-// it had not synced may hold the first records of a step alone: Fold.complete.
+// A step's records are published together, a thread's steps in order, and a configuration after everything that was decided
+// before it. So if a thread has further staged records, either everything that follows from its next event is on record or
+// nothing follows from it; once they end, the step was never published and is decided now as it would be live. A server that
+// lost unsynced writes may hold only the first records of a step: see cutShort and Fold.complete.
 
 // onRecord reports whether what follows from the thread's next event is on record.
 func (f *Fold) onRecord(st *thread.State, seq uint64) (bool, error) {
@@ -30,8 +30,8 @@ func (f *Fold) onRecord(st *thread.State, seq uint64) (bool, error) {
 	return f.reconfigured(seq)
 }
 
-// reconfigured reports whether a configuration took effect directly behind an event. An accepted loss does not
-// count: the command that records it publishes nothing of what was decided before.
+// reconfigured reports whether a configuration took effect directly after the event at seq. An accepted loss does not count: the
+// command that records it publishes nothing of what was decided before it.
 func (f *Fold) reconfigured(seq uint64) (found bool, err error) {
 	if f.next > seq {
 		return false, nil
@@ -44,7 +44,7 @@ func (f *Fold) reconfigured(seq uint64) (found bool, err error) {
 			return true, nil
 		}
 		rec, err := read[events.Config](s.Data)
-		if err != nil { // it is passed over when it is adopted
+		if err != nil { // adopt skips it
 			return true, nil
 		}
 		found = rec.AcceptedLoss == nil || s.Void
@@ -53,8 +53,8 @@ func (f *Fold) reconfigured(seq uint64) (found bool, err error) {
 	return found, err
 }
 
-// cutShort are the records of the thread's next event where the thread's record ends within that step; none where it does
-// not. Whether a step may end with a record is what the record says; what the step comes to then shows whether it does.
+// cutShort returns the records of the thread's next event if the thread's staged records end within that step, else nil. It goes
+// by whether a step can end with the last record; Step then compares the records with what the step decides.
 func (f *Fold) cutShort(st *thread.State, seq uint64) (rows []*state.Staged, err error) {
 	to, err := f.part.StagedTo(st.Header.Thread)
 	if err != nil || to.Gap {
@@ -73,7 +73,7 @@ func (f *Fold) cutShort(st *thread.State, seq uint64) (rows []*state.Staged, err
 	return rows, nil
 }
 
-// endsWithin reports whether others of its step follow on a record, as a rule.
+// endsWithin reports whether a record is normally followed by others of its step.
 func endsWithin(s *state.Staged) bool {
 	switch s.Type {
 	case events.SummaryInvalidated:
@@ -86,7 +86,7 @@ func endsWithin(s *state.Staged) bool {
 	return false
 }
 
-// begins reports whether what was decided begins with some records, byte for byte.
+// begins reports whether what was decided begins with the records in rows, byte for byte.
 func begins(decided []emission, rows []*state.Staged) bool {
 	if len(rows) == 0 || len(decided) < len(rows) {
 		return false
@@ -99,8 +99,8 @@ func begins(decided []emission, rows []*state.Staged) bool {
 	return true
 }
 
-// recover ends the step of an event whose decisions are on record: the event's own changes first, then every record that
-// took effect up to it. A configuration comes last: nothing that follows from the event may see it.
+// recover finishes the step of an event whose decisions are on record: it saves the event's own changes, then adopts every
+// record that took effect up to it. A configuration comes last, since nothing that follows from the event may see it.
 func (f *Fold) recover(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided) error {
 	if err := f.save(st, d, res); err != nil {
 		return err
@@ -128,20 +128,20 @@ func (f *Fold) adoptBehind(ctx context.Context, st *thread.State, d Delivery, re
 	return f.AdoptUpTo(d.Seq)
 }
 
-// AdoptUpTo folds in the staged records that took effect at or before an EVENTS sequence.
+// AdoptUpTo adopts the staged records that took effect at or before an EVENTS sequence.
 func (f *Fold) AdoptUpTo(seq uint64) error {
 	_, err := f.adoptUpTo(seq, noEvent)
 	return err
 }
 
-// adoptRecords is how many staged records are held in memory at once.
+// adoptRecords bounds the staged records held in memory at once.
 const adoptRecords = 256
 
-// noEvent is no sequence of EVENTS; 0 is where a partition begins.
+// noEvent is not a sequence of EVENTS; 0 is where a partition begins.
 const noEvent = ^uint64(0)
 
-// adoptUpTo stops before a config.applied that took effect directly behind the event configured, and reports whether it
-// did; noEvent: it stops before none.
+// adoptUpTo stops before a config.applied that took effect directly after the event configured, and reports whether it did. With
+// noEvent it does not stop early.
 func (f *Fold) adoptUpTo(seq, configured uint64) (stopped bool, err error) {
 	if f.part.Meta().Staged == 0 || f.next > seq {
 		return false, nil
@@ -161,7 +161,7 @@ func (f *Fold) adoptUpTo(seq, configured uint64) (stopped bool, err error) {
 			}
 			f.part.Adopted(s)
 			f.next = s.EffectiveSeq
-			// What is decided from here on stands behind it, also where no event of the partition's own does.
+			// Later decisions must not take effect before it, even if its sequence is not an event of this partition.
 			f.applied = max(f.applied, s.EffectiveSeq)
 			if err := f.complete(s); err != nil {
 				return false, err
@@ -173,7 +173,7 @@ func (f *Fold) adoptUpTo(seq, configured uint64) (stopped bool, err error) {
 	}
 }
 
-// seekNext notes where the next staged record took effect, so that the events before it need not look.
+// seekNext notes where the next staged record took effect, so that events before it skip the lookup.
 func (f *Fold) seekNext() error {
 	next, found, err := f.part.NextStaged(f.next)
 	if f.next = next; !found {
@@ -182,7 +182,7 @@ func (f *Fold) seekNext() error {
 	return err
 }
 
-// adopt folds one record in as it stands, whatever would be decided today.
+// adopt folds in one record as it stands, even if the same step would be decided differently today.
 func (f *Fold) adopt(s *state.Staged) error {
 	st, err := f.part.LoadThread(s.Thread)
 	if err != nil {
@@ -212,8 +212,8 @@ func (f *Fold) adopt(s *state.Staged) error {
 	return nil
 }
 
-// void passes over a record that rests on events whose loss was accepted: only its place in the chain is noted. What its
-// thread's events up to there led to is on record before it.
+// void skips a record that rests on events whose loss was accepted; it notes only the record's place in the chain. What the
+// thread's earlier events led to is on record before it.
 func (f *Fold) void(st *thread.State, s *state.Staged) error {
 	head, err := read[events.Head](s.Data)
 	if err != nil {
@@ -231,8 +231,8 @@ func (f *Fold) void(st *thread.State, s *state.Staged) error {
 	return nil
 }
 
-// leaveOut passes over a record that can't be folded in: only its place in the chain is noted. It says nothing that
-// can be read, or something of what it refers to is missing in SUMMARIES; a damaged store is another matter.
+// leaveOut skips a record that can't be folded in and notes only its place in the chain: the record is unreadable, or SUMMARIES
+// lacks something it refers to. Any other error, such as a damaged store, is returned.
 func (f *Fold) leaveOut(s *state.Staged, why error) (*thread.State, error) {
 	if !errors.Is(why, ErrRecord) && !errors.Is(why, state.ErrNoRow) && !errors.Is(why, errNotThere) {
 		return nil, why
@@ -244,7 +244,7 @@ func (f *Fold) leaveOut(s *state.Staged, why error) (*thread.State, error) {
 	}
 	f.leftOut()
 	f.logger.Error().Err(why).Str("thread_id", s.Thread).Uint64("seq", s.Seq).
-		Msg("a record of SUMMARIES can't be taken over, and is passed: processor replay says what it touches")
+		Msg("a record of SUMMARIES can't be taken over and is skipped: run processor replay to see what it affects")
 	head, err := read[events.Head](s.Data)
 	if err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func (f *Fold) leaveOut(s *state.Staged, why error) (*thread.State, error) {
 	return st, err
 }
 
-// foldSummary folds a summary.created.
+// foldSummary folds in a summary.created.
 func (f *Fold) foldSummary(st *thread.State, s *state.Staged, rec *events.Summary) error {
 	if err := errors.Join(f.loadSlot(st, rec.Kind, rec.Slot, rec.SourceMessageIDs), f.part.LoadJobs(st)); err != nil {
 		return err
@@ -336,7 +336,7 @@ func (f *Fold) fold(st *thread.State, s *state.Staged) error {
 		}
 		f.adopting(st, s, rec)
 		st.Usage(rec)
-		// A call counts in the budget of the day on which it was made.
+		// A call counts toward the budget of the day it was made.
 		f.spentBefore(rec, s.Made)
 		return f.spend(rec, s.Made)
 	case events.ConfigApplied:
@@ -351,7 +351,7 @@ func (f *Fold) fold(st *thread.State, s *state.Staged) error {
 	return nil
 }
 
-// unresolved is the policy that the thread names and the configuration lacks.
+// unresolved returns the policy that the thread names and the configuration lacks; empty if there is none.
 func (f *Fold) unresolved(st *thread.State) string {
 	_, name := f.policy(st, nil)
 	return name

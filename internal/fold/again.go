@@ -8,8 +8,8 @@ import (
 	"precis/internal/thread"
 )
 
-// again makes what an edit has made stale: the leaf that the message stands in, the nodes above it and
-// the current summary. Other leaves stay as they are, byte for byte.
+// again recomputes what an edit made stale: the leaf that contains the message, the nodes above it and the current summary.
+// Other leaves stay the same, byte for byte.
 func (w *compaction) again(ctx context.Context, drafts []draft) error {
 	stale := staleCompactions(w.st, drafts)
 	if len(stale) == 0 || !w.p.Enabled {
@@ -24,8 +24,8 @@ func (w *compaction) again(ctx context.Context, drafts []draft) error {
 	return nil
 }
 
-// remake makes a stale summary again; stale ones come before what was made from them. own says that the event has made
-// it stale.
+// remake recomputes a stale summary; sources must be recomputed before what was made from them. own: the event itself made it
+// stale.
 func (w *compaction) remake(ctx context.Context, sum *thread.Summary, trigger events.Trigger, own bool) error {
 	var err error
 	switch {
@@ -52,7 +52,7 @@ func (w *compaction) remake(ctx context.Context, sum *thread.Summary, trigger ev
 	return err
 }
 
-// live are the rows as the event leaves them, without deleted messages.
+// live returns the rows as the event leaves them, without deleted messages.
 func (w *compaction) live(rows []*thread.Message) []*thread.Message {
 	var list []*thread.Message
 	for _, m := range rows {
@@ -63,7 +63,7 @@ func (w *compaction) live(rows []*thread.Message) []*thread.Message {
 	return list
 }
 
-// weigh is what messages hold now in a prompt that no compaction shortens.
+// weigh returns the tokens that messages take now in a prompt without compaction.
 func (w *compaction) weigh(rows []*thread.Message) (tokens int64, err error) {
 	for _, m := range rows {
 		if m.Tool {
@@ -76,8 +76,8 @@ func (w *compaction) weigh(rows []*thread.Message) (tokens int64, err error) {
 	return tokens, nil
 }
 
-// staleCompactions are the compactions that the drafts make stale and the policy makes again, each
-// before what was made from it.
+// staleCompactions returns the compactions that the drafts make stale and the policy recomputes, sources before what was made
+// from them.
 func staleCompactions(st *thread.State, drafts []draft) []*thread.Summary {
 	var list []*thread.Summary
 	for _, d := range drafts {

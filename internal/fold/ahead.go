@@ -7,11 +7,10 @@ import (
 	"precis/internal/thread"
 )
 
-// aheadOf is how many messages are read at once: a span's messages need not all have room in the log's
-// memory at one time.
+// aheadOf is how many messages are read at once: a whole span need not fit in the log's memory.
 const aheadOf = 64
 
-// eachRead calls each with rows whose events have been read ahead, in order.
+// eachRead calls each for every row, in order, and reads the events of the rows ahead in chunks.
 func eachRead(ctx context.Context, log Log, rows []*thread.Message, each func(*thread.Message) error) error {
 	for some := range slices.Chunk(rows, aheadOf) {
 		var seqs []uint64

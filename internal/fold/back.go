@@ -11,21 +11,20 @@ import (
 	"precis/summarize/cut"
 )
 
-// A compaction gives messages back: what the policy keeps, the latest turns and what is pinned stand verbatim, also
-// where a cut has passed them. Messages behind it were deleted, the policy keeps more, an edit has pinned one. The
-// leaf is made again without them and takes its own place, and so do the nodes above it and the current summary.
-// Nothing in them has become untrue, so that nothing is invalidated, and it does not matter what the policy does about
-// staleness. A leaf's sources on record say what it stands for: what it lets go is verbatim from the record on, live
-// and in a recovery.
+// A compaction gives messages back. What the policy keeps, the latest turns and pinned messages must stand verbatim, even if a
+// cut has passed them: messages after the cut were deleted, the policy keeps more, or an edit pinned one. The leaf is recomputed
+// without them in its own slot, and so are the nodes above it and the current summary. Nothing in them has become untrue, so
+// nothing is invalidated, and the policy's staleness action does not matter. A leaf's recorded sources define what it stands
+// for: what it lets go is verbatim from that record on, live and in recovery.
 //
-// A stale leaf is left as it is: made again it leaves them out, and until then no old text serves (settle).
+// A stale leaf is left alone: recomputing it leaves them out, and until then no old text serves (settle).
 
-// stand gives back what has to stand verbatim.
+// stand gives back the messages that must stand verbatim.
 func (w *compaction) stand(ctx context.Context, trigger events.Trigger) error {
 	if !w.f.mustStand(w.st, w.p, w.pinned) {
 		return nil
 	}
-	// What jobs make from the replaced comes too late.
+	// Jobs that use a replaced summary are superseded.
 	if err := errors.Join(w.f.part.LoadSlot(w.st, events.SlotCurrent), w.f.part.LoadJobs(w.st)); err != nil {
 		return err
 	}
@@ -50,7 +49,7 @@ func (w *compaction) stand(ctx context.Context, trigger events.Trigger) error {
 	return w.above(ctx, replaced, trigger)
 }
 
-// mustStand says whether something that has to stand verbatim may not.
+// mustStand reports whether a message that must stand verbatim may be replaced.
 func (f *Fold) mustStand(st *thread.State, p *summarize.Policy, pinned *thread.Message) bool {
 	c := st.Compaction
 	if c == nil || c.To() == 0 {
@@ -59,7 +58,7 @@ func (f *Fold) mustStand(st *thread.State, p *summarize.Policy, pinned *thread.M
 	return c.Cut.Lacks(p.Compaction.Keep) || slices.ContainsFunc(latest(c, pinned), c.Replaced)
 }
 
-// latest are the ordinals of the latest turns, and of a message that was pinned.
+// latest returns the ordinals of the latest turns and of a message just pinned.
 func latest(c *thread.Compaction, pinned *thread.Message) []uint64 {
 	list := append([]uint64{c.Cut.User.At, c.Cut.Assistant.At}, c.Cut.Assistant.Members...)
 	if pinned != nil && pinned.Pinned {
@@ -68,8 +67,7 @@ func latest(c *thread.Compaction, pinned *thread.Message) []uint64 {
 	return slices.DeleteFunc(list, func(at uint64) bool { return at == 0 })
 }
 
-// tooFar is a leaf that stands for what has to stand verbatim, and the messages that it may go on standing for; nil
-// where there is none.
+// tooFar returns a leaf that stands for messages that must stand verbatim, and the messages it may keep; nil if there is none.
 func (w *compaction) tooFar() (leaf *thread.Summary, rows []*thread.Message, err error) {
 	c := w.st.Compaction
 	inside, err := w.f.part.MessagesAt(w.st.Header.Thread, slices.DeleteFunc(latest(c, w.pinned), func(at uint64) bool { return !c.Replaced(at) }))
@@ -100,7 +98,7 @@ func (w *compaction) tooFar() (leaf *thread.Summary, rows []*thread.Message, err
 	return leaf, slices.DeleteFunc(rows, func(m *thread.Message) bool { return m.Ordinal >= at }), nil
 }
 
-// holding is the active leaf that a message is a source of, and what of its sources it may stand for.
+// holding returns the active leaf that a message is a source of, and the sources that the leaf may stand for.
 func (w *compaction) holding(m *thread.Message) (*thread.Summary, []*thread.Message, error) {
 	name := w.st.Header.Thread
 	made, err := w.f.part.MadeFromMessage(name, m.ID)
@@ -120,7 +118,7 @@ func (w *compaction) holding(m *thread.Message) (*thread.Summary, []*thread.Mess
 	return leaf, w.inside(rows), err
 }
 
-// leafOf is the active leaf among the loaded summaries that a message is a source of; nil where there is none.
+// leafOf returns the active leaf, among the loaded summaries, that a message is a source of; nil if there is none.
 func leafOf(st *thread.State, message string) *thread.Summary {
 	for _, sum := range st.Summaries {
 		if sum.Status == thread.Active && sum.Kind == events.KindCompaction && slices.Contains(sum.Sources, message) {
@@ -130,7 +128,7 @@ func leafOf(st *thread.State, message string) *thread.Summary {
 	return nil
 }
 
-// inside are those of a leaf's messages that it may stand for.
+// inside returns the messages of a leaf that it may stand for.
 func (w *compaction) inside(rows []*thread.Message) []*thread.Message {
 	c := w.st.Compaction
 	out := latest(c, nil)
@@ -139,8 +137,8 @@ func (w *compaction) inside(rows []*thread.Message) []*thread.Message {
 	})
 }
 
-// above makes again what was made from replaced summaries: nodes, each behind what it is made from, and the current
-// one. A history of them is stale: an edit would not find it by its sources any more.
+// above recomputes what was made from replaced summaries: nodes, lower levels first, and the current summary. Histories made
+// from them become stale: an edit would no longer find them by their sources.
 func (w *compaction) above(ctx context.Context, replaced []string, trigger events.Trigger) error {
 	if len(replaced) == 0 {
 		return nil
@@ -171,7 +169,7 @@ func (w *compaction) above(ctx context.Context, replaced []string, trigger event
 	return nil
 }
 
-// outdateHistory invalidates a history of which a source has been replaced.
+// outdateHistory invalidates a history if one of its sources has been replaced.
 func (w *compaction) outdateHistory(sum *thread.Summary) {
 	for _, id := range sum.SourceSums {
 		from := w.st.Summary(id)
@@ -186,7 +184,7 @@ func (w *compaction) outdateHistory(sum *thread.Summary) {
 	}
 }
 
-// madeFrom are the active summaries made from some, and those made from these, and so on.
+// madeFrom returns the active summaries made from the given ones, directly or indirectly.
 func (w *compaction) madeFrom(from []string) (list []*thread.Summary, err error) {
 	for queue := slices.Clone(from); len(queue) > 0; queue = queue[1:] {
 		made, err := w.f.part.MadeFrom(w.st.Header.Thread, queue[0])
@@ -207,8 +205,7 @@ func (w *compaction) madeFrom(from []string) (list []*thread.Summary, err error)
 	return list, nil
 }
 
-// lower finds the newest message that a compaction stands for and has a state count what stands behind it; nil where
-// no compaction stands for any.
+// lower returns the newest message that a compaction stands for, or nil if there is none, and has s count the messages after it.
 func (f *Fold) lower(st *thread.State, s *cut.State) (*thread.Message, error) {
 	var verbatim []cut.Item
 	for to, n := s.Edge.At+1, uint64(8); to > 1; n = min(4*n, 512) {
@@ -237,7 +234,7 @@ func (f *Fold) lower(st *thread.State, s *cut.State) (*thread.Message, error) {
 	return nil, nil
 }
 
-// items are messages as cuts see them.
+// items returns messages as the cut package sees them.
 func (f *Fold) items(st *thread.State, rows []*thread.Message) ([]cut.Item, error) {
 	items := make([]cut.Item, len(rows))
 	for i, m := range rows {
@@ -251,8 +248,8 @@ func (f *Fold) items(st *thread.State, rows []*thread.Message) ([]cut.Item, erro
 	return items, nil
 }
 
-// letGo are the messages that a leaf's record no longer stands for and the leaf before it did; none for any other
-// record. Deleted ones are gone, and not verbatim. The leaf's slot must be loaded.
+// letGo returns the messages that the previous version of a leaf stood for and this record does not; none for any other record.
+// Deleted messages are omitted, since they are not verbatim. The leaf's slot must be loaded.
 func (f *Fold) letGo(st *thread.State, rec *events.Summary) ([]cut.Item, error) {
 	old := st.Summary(st.Slot(rec.Slot).Holder)
 	if rec.Kind != events.KindCompaction || rec.Level > 0 || old == nil || st.Compaction == nil {
@@ -273,7 +270,7 @@ func (f *Fold) letGo(st *thread.State, rec *events.Summary) ([]cut.Item, error) 
 			live = append(live, m)
 		}
 	}
-	if len(live) > 0 { // created ends the service of a stale compaction that still stands for them
+	if len(live) > 0 { // created stops a stale compaction that still stands for them from serving
 		if err := f.part.LoadSlot(st, events.SlotCurrent); err != nil {
 			return nil, err
 		}
@@ -281,7 +278,7 @@ func (f *Fold) letGo(st *thread.State, rec *events.Summary) ([]cut.Item, error) 
 	return f.items(st, live)
 }
 
-// giveBack has messages stand verbatim that a compaction stood for.
+// giveBack makes messages verbatim again that a compaction stood for.
 func giveBack(c *thread.Compaction, items []cut.Item, p summarize.Compaction) {
 	c.Cut.Return(items)
 	for _, it := range items {

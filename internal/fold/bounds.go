@@ -10,39 +10,38 @@ import (
 	"precis/summarize/cut"
 )
 
-// LeastPayload is the least max_payload, in bytes, of a server that processors publish to: nats-server's default
-// (MAX_PAYLOAD_SIZE in its server/const.go). What is summarized, and what is told of it, fits there whatever the server
-// at hand takes: a rebuild on another one decides the same.
+// LeastPayload is the smallest max_payload, in bytes, of a server that processors publish to: nats-server's default
+// (MAX_PAYLOAD_SIZE in its server/const.go). Summaries and their records fit within it whatever the actual server allows, so
+// that a rebuild on another server decides the same.
 const LeastPayload = 1 << 20
 
-// recordBytes bounds the data of a record in SUMMARIES: room for its headers is left.
+// recordBytes bounds the data of a record in SUMMARIES and leaves room for its headers.
 const recordBytes = LeastPayload - envelopeBytes
 
-// What a summary is made from is bounded, so that no record can come near recordBytes and no step near the memory of
-// its process. The worst case, in which every byte of an id or a text is a control character that takes six in JSON, is
-// tried in bounds_test.go.
+// What a summary is made from is bounded, so that no record comes near recordBytes and no step near the memory of its process.
+// bounds_test.go tests the worst case: every byte of an id or text is a control character, which takes six bytes in JSON.
 const (
-	// sourceMessages bounds the messages of one summary: far above what thresholds let through, and a lane stands still
-	// for a second at most while they are read.
+	// sourceMessages bounds the messages of one summary: far more than thresholds let through, and reading them blocks a lane
+	// for at most a second.
 	sourceMessages = 4096
-	// sourceIDBytes bounds their ids as they stand in JSON, quotes and commas included: a quarter of a record is left to
-	// them. It is 880 ids of 220 bytes, or all 4,096 where they are UUIDs.
+	// sourceIDBytes bounds their ids as JSON, including quotes and commas, to a quarter of a record at most: 880 ids of 220
+	// bytes, or all 4,096 if they are UUIDs.
 	sourceIDBytes = 192 << 10
-	// sourceBytes bounds what they say, texts and arguments in UTF-8, which is read into memory at once: twice a
-	// window of a million tokens at four bytes each, the largest one that a provider sells.
+	// sourceBytes bounds their texts and arguments in UTF-8, which are read into memory at once: twice a window of a million
+	// tokens, the largest that a provider sells, at four bytes each.
 	sourceBytes = 8 << 20
-	// textChars bounds the text of a compaction or a history in code points, whatever a policy allows: 32,768 tokens at
-	// four each. Three quarters of a record are left to it.
+	// textChars bounds the text of a compaction or a history in code points, whatever a policy allows: 32,768 tokens at four
+	// each. Three quarters of a record are reserved for it.
 	textChars = 128 << 10
 )
 
-// room is how much more a summary may be made from.
+// room is how much more a summary can be made from.
 type room struct{ messages, ids, bytes int }
 
 func newRoom() room { return room{sourceMessages, sourceIDBytes, sourceBytes} }
 
-// take makes room smaller by a message; false where it does not fit. One alone always does: an event is bounded by
-// limits.event_bytes, and an id by 256 bytes.
+// take subtracts a message and reports whether it fits. The first message always fits: limits.event_bytes bounds an event, and
+// an id has at most 256 bytes.
 func (r *room) take(m *thread.Message) bool {
 	first := r.messages == sourceMessages
 	r.messages--
@@ -51,16 +50,16 @@ func (r *room) take(m *thread.Message) bool {
 	return first || r.messages >= 0 && r.ids >= 0 && r.bytes >= 0
 }
 
-// quotedBytes is how long a text is as a JSON string.
+// quotedBytes returns the length of text as a JSON string.
 func quotedBytes(text string) int {
 	quoted, err := jsontext.AppendQuote(make([]byte, 0, len(text)+2), text)
 	if err != nil {
-		return 6*len(text) + 2 // no id is invalid UTF-8; it would be replaced
+		return 6*len(text) + 2 // ids are valid UTF-8; this is an upper bound
 	}
 	return len(quoted)
 }
 
-// newest are the last of some messages, in order, as far as there is room for them.
+// newest returns the last messages of rows that fit, in order.
 func newest(rows []*thread.Message) []*thread.Message {
 	r := newRoom()
 	for i, m := range slices.Backward(rows) {
@@ -71,18 +70,18 @@ func newest(rows []*thread.Message) []*thread.Message {
 	return rows
 }
 
-// stretch is what a cut may replace: the messages before a position that no summary has replaced yet, as far as one leaf
-// takes them, and some behind those.
+// stretch is what a cut may replace: the messages before a position that no summary has replaced yet, as many as one leaf takes,
+// and some after those.
 type stretch struct {
 	items []cut.Item
 	rows  map[uint64]*thread.Message
 	room  room
-	// limit is the first one that the leaf does not take; 0 where it takes all.
+	// limit is the ordinal of the first message that the leaf does not take; 0 if it takes all.
 	limit  uint64
-	behind int // how many items lie behind that
+	behind int // items after limit
 }
 
-// add takes the next messages in; false where nothing further need be known.
+// add adds the next messages and reports whether more are needed.
 func (s *stretch) add(st *thread.State, rows []*thread.Message, p *summarize.Policy) bool {
 	for _, m := range rows {
 		m = asItIs(st, m)

@@ -3,26 +3,25 @@ package fold
 import "precis/summarize"
 
 const (
-	// charsPerToken is what a budget in tokens allows in characters at most, as seed 2 counts.
+	// charsPerToken is the most characters that a budget allows per token, as seed 2 counts.
 	charsPerToken = 4
-	// windowShare is the part of a context window that a summary may take at most, and leastTokens is what
-	// it must have to say anything (both seed 2): a summary is there to make room.
+	// windowShare limits a summary to a tenth of the context window, since its purpose is to make room; leastTokens is what it
+	// needs to say anything. Both are from seed 2.
 	windowShare = 10
 	leastTokens = 50
 )
 
-// omitted stands where a window is too small for any summary.
+// omitted is the text if a window is too small for any summary.
 const omitted = "[Summary omitted: the context window is too small for one; the messages are in the log]"
 
-// Budget is how long a compaction may be.
+// Budget limits the length of a compaction.
 type Budget struct {
 	Tokens, Chars int
 	omit          bool
 }
 
-// NewBudget is what a policy allows for a compaction of messages that hold so many tokens in a prompt: its
-// own limit, a tenth of the window, and never more than half of what it stands for, since a summary that
-// saves nothing is no progress.
+// NewBudget returns what a policy allows for a compaction of messages that take before tokens in a prompt: its own limit, a
+// tenth of the window, and at most half of what it stands for, since a summary that saves nothing is no progress.
 func NewBudget(c summarize.Compaction, before int64) Budget {
 	share := c.ContextWindow / windowShare
 	b := Budget{omit: share < leastTokens}
@@ -34,7 +33,7 @@ func NewBudget(c summarize.Compaction, before int64) Budget {
 	return b
 }
 
-// Fit renders a text of at most so many tokens and code points.
+// Fit renders a text within the budget.
 func (b Budget) Fit(render func(chars int) string, count func(string) int) string {
 	if b.omit {
 		return omitted

@@ -11,17 +11,17 @@ import (
 	"precis/summarize/cut"
 )
 
-// calledAtOnce is how many messages are read at a time while a call is looked for: nearly always it is in the first.
+// calledAtOnce is how many messages the search for a call reads at a time: the first batch nearly always has it.
 const calledAtOnce = 16
 
-// Now is the moment of whoever asks what the state says now.
+// Now stands for the current state, where an EVENTS sequence is expected.
 const Now = math.MaxUint64
 
-// Called is a tool result as its call tells it. In the shape of OpenAI's messages a result has the id of its call and
-// nothing else: its tool and arguments are then those of the last turn before it that makes this call, as that was
-// first published, among as many messages as a cut waits for a result. Where the turn makes it several times, as those
-// that number their calls anew in each message do, results have them in turn. What an earlier turn called by that id
-// and never had is taken for abandoned. A message that was deleted by the event at has no calls.
+// Called completes a tool result from its call. In OpenAI's message format a result has only the id of its call. Its tool and
+// arguments are then those of the last turn before it that makes this call, as first published, within as many messages as a cut
+// waits for a result. If the turn makes the call several times, as clients do that restart their numbering in each message,
+// results match calls in order. Calls of an earlier turn without a result count as abandoned. A message that was deleted at or
+// before the event at has no calls.
 func Called(ctx context.Context, view state.View, log Log, name string, ordinal, at uint64, m *events.Message) (*events.Message, error) {
 	if m.ToolName != "" || m.ToolCallID == "" {
 		return m, nil
@@ -45,15 +45,15 @@ func Called(ctx context.Context, view state.View, log Log, name string, ordinal,
 	return calledBy(ctx, log, row, nth, m)
 }
 
-// turn is what is known of the calls of one id before a result, read backwards.
+// turn collects the calls of one id before a result, reading backwards.
 type turn struct {
 	id       string
-	answered int               // results between the calls and this one
-	callers  []*thread.Message // one for each call, the last call first
-	whole    bool              // nothing more belongs to it
+	answered int               // results between the calls and the result in question
+	callers  []*thread.Message // one entry per call, last call first
+	whole    bool              // earlier messages do not belong to the turn
 }
 
-// before takes in the message before those that were taken in. A turn's messages with calls stand one behind the other.
+// before adds the next earlier message. The messages of a turn that have calls are adjacent.
 func (t *turn) before(row *thread.Message) {
 	if t.whole = t.whole || len(t.callers) > 0 && len(row.CallIDs) == 0; t.whole {
 		return
@@ -68,8 +68,8 @@ func (t *turn) before(row *thread.Message) {
 	}
 }
 
-// caller is the message that makes the first call without a result, or the last one, and which of its calls with the id
-// that is; nil where there is none.
+// caller returns the message that makes the first call without a result, or else the last call, and which of its calls with that
+// id it is; nil if there is none.
 func (t *turn) caller() (row *thread.Message, nth int) {
 	if len(t.callers) == 0 {
 		return nil, 0
@@ -79,7 +79,7 @@ func (t *turn) caller() (row *thread.Message, nth int) {
 	return t.callers[at], at - slices.Index(t.callers, t.callers[at])
 }
 
-// calledBy is m as the nth call of its id in a message tells it.
+// calledBy returns m with the tool and arguments of the nth call of its id in a message.
 func calledBy(ctx context.Context, log Log, row *thread.Message, nth int, m *events.Message) (*events.Message, error) {
 	ev, err := eventOf(ctx, log, row.FirstSeq)
 	if err != nil || ev == nil {
@@ -92,7 +92,7 @@ func calledBy(ctx context.Context, log Log, row *thread.Message, nth int, m *eve
 	return &told, nil
 }
 
-// nthCall is the nth of the calls with an id.
+// nthCall returns the nth call with an id.
 func nthCall(calls []events.ToolCall, id string, nth int) (call events.ToolCall) {
 	for _, c := range calls {
 		if c.ID != id {

@@ -12,22 +12,22 @@ import (
 	"precis/summarize/ledger"
 )
 
-// fanIn is how many leaves, or nodes of one level, are condensed into a node of the next: what a thread's
-// current summary is made from grows with the logarithm of its length.
+// fanIn is how many leaves, or nodes of one level, are condensed into a node of the next level, so that the sources of a
+// thread's current summary grow with the logarithm of the thread's length.
 const fanIn = 4
 
-// maxLeft bounds how many of the messages that cuts have left are read for what they say: a thread that
-// pins without end would be read whole with each compaction. The newest count.
+// maxLeft bounds how many of the messages that cuts left are read for their text: a thread that pins without limit would
+// otherwise be read in full at each compaction. The newest count.
 const maxLeft = 40
 
-// maxBehind bounds those behind the cut in the same way: a thread that is cut in several leaves, one after the other, has
-// most of its messages there at first.
+// maxBehind likewise bounds the messages after the cut: a thread that is cut into several leaves in a row has most of its
+// messages there at first.
 const maxBehind = 256
 
-// compactions makes what the thread is due: first what an edit has made stale, then what waits to be made
-// again, then what stands for messages that have to stand verbatim, then, where nothing waits any more and the
-// policy's condition holds, a leaf of the messages that it lets go, and the current summary over all leaves. It
-// reads the log and may fail; nothing is saved then.
+// compactions makes the compactions that are due, in this order: what an edit made stale; what waits to be recomputed; what
+// stands for messages that must stand verbatim; then, if nothing waits any more and the policy's condition holds, a leaf of the
+// messages that the policy lets go, and the current summary over all leaves. It reads the log and may fail; nothing is saved
+// then.
 func (f *Fold) compactions(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) error {
 	if st.Compaction == nil {
 		return nil
@@ -48,7 +48,7 @@ func (f *Fold) compactions(ctx context.Context, st *thread.State, d Delivery, de
 // cut makes the leaf that the policy's condition calls for, and what follows from it.
 func (w *compaction) cut(ctx context.Context) error {
 	if w.st.Header.RenewCompactions > 0 || !w.p.Enabled {
-		return nil // what a compaction would stand on is stale
+		return nil // its sources would be stale
 	}
 	due := func() (events.Trigger, bool) {
 		return cut.Fires(w.p.Compaction.Trigger, w.st.Compaction.Cut.Facts(w.p.Compaction))
@@ -59,45 +59,44 @@ func (w *compaction) cut(ctx context.Context) error {
 	return w.run(ctx, due)
 }
 
-// reason says why a thread is cut, as its state has it now; false where it is not to be cut any more. It is asked
-// again for each record: a stale leaf that is made again before the cut may give messages back, which the cut then
-// counts and takes.
+// reason returns why the thread is cut in its present state; false if it should no longer be cut. It is evaluated for each
+// record: a stale leaf that is recomputed before the cut may give messages back, which the cut then counts and takes.
 type reason func() (events.Trigger, bool)
 
-// always is a reason that no state changes.
+// always returns a reason that does not depend on the state.
 func always(trigger events.Trigger) reason {
 	return func() (events.Trigger, bool) { return trigger, true }
 }
 
-// compaction is one piece of work on a thread's compaction.
+// compaction is one unit of work on a thread's compaction.
 type compaction struct {
 	f  *Fold
 	st *thread.State
 	d  Delivery
 	p  *summarize.Policy
 
-	freshened  int  // stale ones that were made again to stand a new one on
-	unfinished bool // … and some are left
-	patient    bool // a request waits for all of them
-	short      bool // a leaf was made that did not take all that a cut could remove
+	freshened  int  // stale summaries recomputed as sources of a new one
+	unfinished bool // stale summaries are left
+	patient    bool // a request waits for all of them: no limit per event
+	short      bool // the new leaf did not take everything that a cut could remove
 
-	pinned *thread.Message // by the event; nil where it pins none
+	pinned *thread.Message // by the event; nil if it pins none
 }
 
 // span is what a cut would replace now.
 type span struct {
 	cut   cut.Cut
 	rows  []*thread.Message // what is replaced
-	short bool              // one leaf does not take all that the next one may
+	short bool              // one leaf does not take everything that could be removed
 	// removed is what the rows weigh in the prompt, in tokens.
 	removed int64
 }
 
-// readAtOnce is how many messages of a thread are looked at before it is known that a leaf takes more.
+// readAtOnce is how many messages of a thread are read at a time until a leaf is full.
 const readAtOnce = 512
 
-// span finds the cut. It depends on the thread's counters and rows alone, so that a recovery that adopts the
-// leaf cuts at the same place. ok is false where there is no place to cut.
+// span chooses the cut. It depends only on the thread's counters and rows, so that a recovery that adopts the leaf cuts at the
+// same place. ok is false if there is no place to cut.
 func (f *Fold) span(st *thread.State, p *summarize.Policy) (s span, ok bool, err error) {
 	c := st.Compaction
 	pos, ok := c.Cut.Choose(p.Compaction.Keep)
@@ -117,7 +116,7 @@ func (f *Fold) span(st *thread.State, p *summarize.Policy) (s span, ok bool, err
 	return s, len(s.rows) > 0, nil
 }
 
-// stretch reads what a cut at a position would be made of.
+// stretch reads the messages that a cut at a position can replace.
 func (f *Fold) stretch(st *thread.State, p *summarize.Policy, at uint64) (*stretch, error) {
 	s := &stretch{rows: map[uint64]*thread.Message{}, room: newRoom()}
 	name := st.Header.Thread
@@ -136,8 +135,8 @@ func (f *Fold) stretch(st *thread.State, p *summarize.Policy, at uint64) (*stret
 	return s, nil
 }
 
-// shortSpan is a cut that replaces no more than one leaf takes. Where what earlier cuts have held alone is more, the
-// cut stays where it is, and the rest is held.
+// shortSpan is a cut that replaces no more than one leaf takes. If the messages held by earlier cuts already exceed that, the
+// cut stays where it is and the rest stays held.
 func (f *Fold) shortSpan(st *thread.State, p *summarize.Policy, all *stretch) (s span, ok bool, err error) {
 	c := st.Compaction
 	at := c.To() + 1
@@ -163,7 +162,7 @@ func (f *Fold) shortSpan(st *thread.State, p *summarize.Policy, all *stretch) (s
 	return s, true, nil
 }
 
-// passed are the messages that a cut at an ordinal takes the edge of what compactions stand for past.
+// passed returns the messages that a cut at an ordinal moves the edge of the compactions past.
 func (f *Fold) passed(st *thread.State, at uint64) ([]cut.Item, error) {
 	rows, err := f.part.Messages(st.Header.Thread, st.Compaction.Cut.Edge.At+1, at)
 	if err != nil {
@@ -175,7 +174,7 @@ func (f *Fold) passed(st *thread.State, at uint64) ([]cut.Item, error) {
 	return f.items(st, rows)
 }
 
-// replaced notes the rows of what the cut replaces.
+// replaced records the rows that the cut replaces.
 func (s *span) replaced(all *stretch) {
 	s.cut.Replaced = slices.DeleteFunc(s.cut.Replaced, func(it cut.Item) bool { return it.Deleted })
 	for _, it := range s.cut.Replaced {
@@ -183,7 +182,7 @@ func (s *span) replaced(all *stretch) {
 	}
 }
 
-// run makes again what is stale, then a leaf, the nodes that it completes, and the current summary.
+// run recomputes what is stale, then makes a leaf, the nodes that it completes, and the current summary.
 func (w *compaction) run(ctx context.Context, why reason) error {
 	if done, err := w.fresh(ctx, why); err != nil || !done {
 		return err
@@ -210,8 +209,8 @@ func (w *compaction) run(ctx context.Context, why reason) error {
 	return w.current(ctx, trigger)
 }
 
-// leafSlot is the place of a new leaf: it has the name of the first of its messages that no leaf has had before, since
-// a compaction may have given some back. It is empty where there is none.
+// leafSlot returns the slot of a new leaf, named after the first of its messages that has not named a leaf before: a compaction
+// may have given some back. It is empty if there is none.
 func (w *compaction) leafSlot(rows []*thread.Message) (string, error) {
 	for _, m := range rows {
 		slot := leafSlot(m.ID)
@@ -241,7 +240,7 @@ func (w *compaction) leaf(ctx context.Context, slot string, rows []*thread.Messa
 	return w.emit(rec, l, write)
 }
 
-// leafRecord is a leaf's record without its text.
+// leafRecord returns a leaf's record without its text.
 func (w *compaction) leafRecord(slot string, rows []*thread.Message, before int64, trigger events.Trigger) (*events.Summary, error) {
 	rec, err := w.record(slot, 0, trigger, before)
 	if err != nil {
@@ -259,7 +258,7 @@ func (w *compaction) leafRecord(slot string, rows []*thread.Message, before int6
 	return rec, nil
 }
 
-// condense makes a node of the last tops while fanIn of them have one level.
+// condense makes a node of the last fanIn tops for as long as they have the same level.
 func (w *compaction) condense(ctx context.Context, trigger events.Trigger) error {
 	for {
 		tops := w.st.Compaction.Tops
@@ -321,7 +320,7 @@ func (w *compaction) current(ctx context.Context, trigger events.Trigger) error 
 	rec.Current = true
 	if w.p.Mode == summarize.ModeLLM {
 		reason := reasonPending
-		// Where nothing but the model's text may serve, this one only keeps the place: raw messages do.
+		// If only the model's text may serve, this summary only reserves the slot: prompts use the raw messages.
 		rec.FallbackReason, rec.Current = &reason, w.p.OnFailure != "fail"
 	}
 	rec.SourceSummaryIDs = ids(c.Tops)
@@ -338,8 +337,7 @@ func (w *compaction) current(ctx context.Context, trigger events.Trigger) error 
 	return err
 }
 
-// kept are the messages that stand in the prompt beside the summary: those behind the cut, and those
-// before it that it left.
+// kept returns the messages that stand in the prompt beside the summary: those after the cut, and those that it left.
 func (w *compaction) kept(ctx context.Context) ([]ledger.Message, error) {
 	c, name := w.st.Compaction, w.st.Header.Thread
 	left := slices.Sorted(slices.Values(slices.Concat(c.Fixed, c.Held)))
@@ -361,7 +359,7 @@ func (w *compaction) kept(ctx context.Context) ([]ledger.Message, error) {
 	return w.messages(ctx, newest(rows))
 }
 
-// messages reads what messages say at their current revisions.
+// messages reads messages at their current revisions.
 func (w *compaction) messages(ctx context.Context, rows []*thread.Message) ([]ledger.Message, error) {
 	var list []ledger.Message
 	err := eachRead(ctx, w.f.masked, rows, func(m *thread.Message) error {
@@ -377,14 +375,14 @@ func (w *compaction) messages(ctx context.Context, rows []*thread.Message) ([]le
 	return list, err
 }
 
-// spoken is a message of which nothing is kept but what it says: parts that are no text may be as large as the event.
+// spoken reduces a message to its text: non-text parts may be as large as the event.
 func spoken(m *events.Message) *events.Message {
 	only := *m
 	only.Content, only.Metadata = events.TextContent(m.Content.Text()), nil
 	return &only
 }
 
-// parts reads what summaries bring into another one, and adds up what they stand for.
+// parts reads what summaries contribute to another one, and adds up what they stand for.
 func (w *compaction) parts(ctx context.Context, children []string) (ledgers []ledger.Ledger, tokens, chars int64, err error) {
 	for _, id := range children {
 		p, err := w.part(ctx, id)
@@ -406,7 +404,7 @@ func (w *compaction) summary(id string) (*thread.Summary, error) {
 	return w.st.Summary(id), nil
 }
 
-// asItIs is a message's row with the revision that the event has made, which is not in the store yet.
+// asItIs returns the row of a message, with the revision that the event made, which is not in the store yet.
 func asItIs(st *thread.State, m *thread.Message) *thread.Message {
 	if own := st.Message; own != nil && m != nil && own.ID == m.ID {
 		return own
@@ -422,7 +420,7 @@ func ids(tops []thread.Top) []string {
 	return list
 }
 
-// summarySources are summaries as a source digest sees them: an id says everything, and has no revisions.
+// summarySources returns summaries as sources of a digest: an id identifies the content, and there are no revisions.
 func summarySources(ids []string) []summarize.Source {
 	list := make([]summarize.Source, len(ids))
 	for i, id := range ids {

@@ -12,8 +12,7 @@ import (
 	"precis/summarize/tokens"
 )
 
-// record begins the record of a leaf, a node or the current summary. before is what it stands for, as
-// that weighs in the prompt.
+// record begins the record of a leaf, a node or the current summary. before is what it stands for, in tokens of the prompt.
 func (w *compaction) record(slot string, level int, trigger events.Trigger, before int64) (*events.Summary, error) {
 	if err := w.f.part.LoadSlot(w.st, slot); err != nil {
 		return nil, err
@@ -43,7 +42,7 @@ func (w *compaction) record(slot string, level int, trigger events.Trigger, befo
 	return rec, nil
 }
 
-// emit finishes a record with a text that fits its budget, and folds it in with its ledger.
+// emit completes a record with a text that fits its budget, and folds it in with its ledger.
 func (w *compaction) emit(rec *events.Summary, l ledger.Ledger, render func(chars int) string) error {
 	counter, err := tokens.For(w.p.Tokenizer)
 	if err != nil {
@@ -72,8 +71,7 @@ func (w *compaction) emit(rec *events.Summary, l ledger.Ledger, render func(char
 	return err
 }
 
-// placed takes a leaf or a node that was created to its place among the tops. A leaf that is new moves
-// the cut.
+// placed puts a new leaf or node in its place among the tops. A new leaf moves the cut.
 func (f *Fold) placed(st *thread.State, rec *events.Summary, letGo []cut.Item) {
 	c := st.Compaction
 	st.Changes.Compacted = true
@@ -90,8 +88,7 @@ func (f *Fold) placed(st *thread.State, rec *events.Summary, letGo []cut.Item) {
 	}
 }
 
-// placeNode puts a node in the place of what it was made from; one that is made again below another
-// node has no place of its own.
+// placeNode puts a node in the place of its sources. A node that is recomputed below another node has no place of its own.
 func (f *Fold) placeNode(c *thread.Compaction, rec *events.Summary) {
 	at := slices.IndexFunc(c.Tops, func(t thread.Top) bool { return t.Summary == rec.SourceSummaryIDs[0] })
 	if at < 0 || at+len(rec.SourceSummaryIDs) > len(c.Tops) {

@@ -15,34 +15,33 @@ import (
 	"precis/summarize"
 )
 
-// Config is what the fold works under. It is recorded in config.applied, so that a replay knows what
-// was in force.
+// Config is what the fold works under. config.applied records it, so that a replay knows what was in force.
 type Config struct {
 	Policies []summarize.Policy
 	Limits   Limits
-	// Retention is how long EVENTS keeps an event; 0 keeps all. Only what a retention on record may have removed
-	// is excused in an audit.
+	// Retention is how long EVENTS keeps an event; 0 keeps all. An audit excuses only missing events that a recorded retention
+	// may have removed.
 	Retention  time.Duration
 	Prompts    map[string]string
 	PriceTable jsontext.Value
-	// Providers are the models that summaries may be made by, by provider.
+	// Providers are the models that may write summaries, by provider.
 	Providers      map[string]Provider
 	ProgramVersion string
 	RulesVersion   string
-	// Newer says what of the record this program does not know, and that it is of a newer one; nil where it knows all.
+	// Newer is not nil if only a newer program knows all of the record; it says what this program does not know.
 	Newer error
 }
 
-// Provider is what of a provider's settings can change a summary.
+// Provider holds the settings of a provider that can change a summary.
 type Provider struct {
 	Kind  string `json:"kind"`
 	Model string `json:"model"`
 }
 
-// mainProvider serves where a policy's own provider is not configured.
+// mainProvider is used if a policy's own provider is not configured.
 const mainProvider = "main"
 
-// model is the one that a policy's summaries are made by first; empty where none is configured.
+// model returns the model that a policy's summaries try first; empty if none is configured.
 func (c *Config) model(p *summarize.Policy) string {
 	if own, ok := c.Providers[p.Provider]; ok {
 		return own.Model
@@ -50,13 +49,13 @@ func (c *Config) model(p *summarize.Policy) string {
 	return c.Providers[mainProvider].Model
 }
 
-// Limits are what an event may be.
+// Limits bound events.
 type Limits struct {
 	EventBytes        int    `json:"event_bytes"`
 	PendingEditEvents uint64 `json:"pending_edit_events"`
 }
 
-// Durations are written as the configuration has them: 30s.
+// Durations have the same form as in the configuration: 30s.
 var (
 	durationsOut = json.WithMarshalers(json.MarshalFunc(func(d time.Duration) ([]byte, error) {
 		return json.Marshal(d.String())
@@ -70,7 +69,7 @@ var (
 	}))
 )
 
-// record is the config.applied of a configuration.
+// record returns the config.applied of a configuration.
 func (c *Config) record() (*events.Config, error) {
 	policies, err := json.Marshal(c.Policies, json.Deterministic(true), durationsOut)
 	if err != nil {
@@ -98,10 +97,10 @@ func (c *Config) record() (*events.Config, error) {
 	return rec, err
 }
 
-// ErrConfigTooLarge: the record of a configuration would be larger than a record may be.
+// ErrConfigTooLarge: the configuration does not fit in a record.
 var ErrConfigTooLarge = errors.New("configuration too large to be put on record")
 
-// Fits refuses a configuration that no record can hold: prompts and prices are part of it.
+// Fits returns ErrConfigTooLarge if the configuration, with its prompts and prices, does not fit in a record.
 func (c *Config) Fits() error {
 	rec, err := c.record()
 	if err != nil {
@@ -114,11 +113,11 @@ func (c *Config) Fits() error {
 	return err
 }
 
-// headBytes is room for what only a record in its place has: its chain, and sequences.
+// headBytes reserves room for the chain values and sequences that only a sealed record has.
 const headBytes = 1 << 10
 
-// fingerprint is a digest of all that can change what is decided. The program's version is not part of it: another
-// build with the same rules decides the same.
+// fingerprint is a digest of everything that can change a decision. It excludes the program's version: another build with the
+// same rules decides the same.
 func fingerprint(rec events.Config) (string, error) {
 	rec.ProgramVersion = ""
 	return digest(rec)
@@ -133,9 +132,9 @@ func digest(v any) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// judges is a digest of what a sweep holds summaries against: under two configurations with the same one the same
-// summaries are stale, so that no sweep is needed between them. Another build of the program may have other built-in
-// prompts, which are part of it.
+// judges is a digest of what a sweep compares summaries with: under two configurations with the same digest the same summaries
+// are stale, so that no sweep is needed between them. It includes the built-in prompts, since another build of the program may
+// have different ones.
 func (c *Config) judges() (string, error) {
 	type judge struct {
 		Name         string

@@ -13,21 +13,21 @@ import (
 	"precis/summarize"
 )
 
-// A config.applied is read as its program meant it. Keys came one by one, the first ones before records had a version, so
-// that an older record lacks some, and each has one meaning there: what the program did that did not know the key. Of
-// today's default, or of zero, it knew nothing.
+// A config.applied is read as the program that wrote it meant it. Keys were added over time, the first ones before records had a
+// version, so older records lack some. An absent key stands for what programs did that did not know the key, not for today's
+// default or zero.
 //
 //	since  key                              absent
 //	2      config_version                   1
 //	1      retention.events                 nothing is known to have been removed: 0s
 //	1      applied_at                       unknown: nothing is compared between partitions
-//	1      policies[].staleness.meanwhile   raw: what was stale stood in no prompt
+//	1      policies[].staleness.meanwhile   raw: stale summaries stood in no prompt
 //	1      accepted_loss                    none
-//	1      policies[].compaction.max_summary_chars  no bound but that of tokens (the key is left out for that today too)
+//	1      policies[].compaction.max_summary_chars  bounded by tokens only (today the key is omitted for that too)
 //
-// The other way around there is no meaning to take: a key, or a version, that this program does not know may change
-// any decision. Such a configuration is in force as far as it can be read, and Config.Newer says that it is not whole:
-// nothing that rests on it is decided here (Fold.known), and an audit proves nothing by it.
+// The reverse has no such meaning: a key or a version that this program does not know may change any decision. Such a
+// configuration is in force as far as it can be read, and Config.Newer says that it is incomplete: nothing that depends on it is
+// decided here (Fold.known), and an audit proves nothing with it.
 
 // readConfig reads a config.applied.
 func readConfig(data []byte) (*events.Config, *Config, error) {
@@ -37,7 +37,7 @@ func readConfig(data []byte) (*events.Config, *Config, error) {
 	}
 	rec, err := read[events.Config](data)
 	if err != nil && newer != nil {
-		// Its members have other types: it takes its place, and nothing of it is known.
+		// Its members have unknown types: it takes its place in the chain, and nothing else of it is known.
 		var named struct {
 			events.Head
 			ConfigVersion  int    `json:"config_version"`
@@ -71,7 +71,7 @@ func readConfig(data []byte) (*events.Config, *Config, error) {
 	return rec, c, nil
 }
 
-// member reads one member of a config.applied. Of a newer program's it takes what it can.
+// member reads one member of a config.applied; of a newer program's, as much as it can.
 func member[T any](c *Config, name string, data jsontext.Value, to *T) error {
 	err := json.Unmarshal(data, to, durationsIn, json.RejectUnknownMembers(true))
 	if at, ok := errors.AsType[*json.SemanticError](err); ok && errors.Is(err, json.ErrUnknownName) && c.Newer == nil {
@@ -91,23 +91,22 @@ func member[T any](c *Config, name string, data jsontext.Value, to *T) error {
 	return nil
 }
 
-// NewerConfig fails with events.ErrNewerConfig where a config.applied has what this program does not know.
+// NewerConfig returns events.ErrNewerConfig if a config.applied has content that this program does not know.
 func NewerConfig(data []byte) error {
 	_, c, err := readConfig(data)
 	if err != nil {
-		return nil // not readable at all, which is another matter
+		return nil // unreadable, which is a different error
 	}
 	return c.Newer
 }
 
-// known fails where what comes next would be folded under a configuration that this program can't read whole. A
-// processor may not guess: which of a thread's outputs are summarized, what they are counted as and what is rejected
-// would differ from what the program that wrote the configuration did, and from what is on record behind it. A fold
-// that is watched decides nothing: it goes on, and its watch knows.
+// known fails if the next record or event would be folded under a configuration that this program can't read completely. A
+// processor must not guess: what it summarizes, counts and rejects would differ from what the program that wrote the
+// configuration did, and from the records that follow. A watched fold decides nothing: it continues, and its watch knows.
 func (f *Fold) known() error {
 	if f.config.Newer == nil || f.watch != nil {
 		return nil
 	}
-	return fmt.Errorf("%w: precis %s wrote it for partition %d, and more of the log is to be folded under it: run that program, or a newer one",
+	return fmt.Errorf("%w: precis %s wrote it for partition %d, and more of the log depends on it: run that program, or a newer one",
 		f.config.Newer, cmp.Or(f.config.ProgramVersion, "(unknown)"), f.part.ID())
 }

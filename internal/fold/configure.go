@@ -7,10 +7,9 @@ import (
 	"precis/events"
 )
 
-// Configure puts a configuration in force from the partition's position on, and records it where it is
-// not the one in force already, with the time since when it is to be. It may take the place of a newer program's:
-// nothing behind it is folded under that one any more. While records are being adopted the configuration on record stands, and
-// done is false: the caller comes again when the recovery is over.
+// Configure puts a configuration in force from the partition's position on and, unless it is in force already, records it with
+// the time from which it applies. It may replace a newer program's: nothing after it is folded under that one. While records are
+// being adopted the configuration on record stands and done is false: call it again after the recovery.
 func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 	if f.part.Meta().Staged > 0 {
 		return false, nil
@@ -24,18 +23,17 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 		return true, nil
 	}
 	if newer != nil {
-		f.logger.Warn().Err(newer).Str("program", f.config.ProgramVersion).Msg("this program's own configuration is in force from here on")
+		f.logger.Warn().Err(newer).Str("program", f.config.ProgramVersion).Msg("a newer program's configuration is replaced by this program's")
 	}
 	st, err := f.part.LoadThread("")
 	if err != nil {
 		return false, err
 	}
 	position := f.part.Meta().Position
-	f.out = f.out[:0] // of a step that failed
+	f.out = f.out[:0] // left by a failed step
 	id := events.PositionEventID(events.ConfigApplied, f.part.ID(), position)
 	if st.Header.ChainSeq > 0 && st.Header.EventSeq == position {
-		// Two configurations at one position are two records: the second may not be taken for a
-		// duplicate of the first.
+		// Two configurations at one position are two records: the second must not be dropped as a duplicate of the first.
 		id = fmt.Sprintf("%s/%d", id, st.Header.ChainSeq+1)
 	}
 	rec.AppliedAt = since.UTC()
@@ -46,7 +44,7 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 	f.part.Save(st)
 	f.flush()
 	f.part.SaveConfig(data)
-	// What turns decide from now on is decided under this configuration: a rebuild has to meet it first.
+	// Later decisions of turns are made under this configuration: a rebuild must adopt it first.
 	f.applied = max(f.applied, position)
 	return true, f.replace(data)
 }

@@ -10,18 +10,18 @@ import (
 	"precis/summarize/cut"
 )
 
-// draft is a decided record before it has its place in the chain; one of the first three is set.
+// draft is a decided record without its place in the chain; one of the first three fields is set.
 type draft struct {
 	created     *events.Summary
 	invalidated *events.Invalidated
 	started     *thread.Job
 	// letGo are the messages that created, a leaf, no longer stands for.
 	letGo []cut.Item
-	// fill makes what the rules say in created; nil where that is done.
+	// fill runs the rules that complete created; nil once they have run.
 	fill func(context.Context) error
 }
 
-// make makes the draft whole.
+// make completes the draft.
 func (d *draft) make(ctx context.Context) error {
 	if d.fill == nil {
 		return nil
@@ -33,7 +33,7 @@ func (d *draft) make(ctx context.Context) error {
 	return err
 }
 
-// decide says what follows from an event: which summaries are no longer true, and which are made.
+// decide returns what follows from an event: the summaries that become stale, and those to be made.
 func (f *Fold) decide(st *thread.State, in thread.Input, res thread.Result, p *summarize.Policy, fs facts) []draft {
 	var drafts []draft
 	action := p.Staleness.Action
@@ -59,8 +59,8 @@ func (f *Fold) decide(st *thread.State, in thread.Input, res thread.Result, p *s
 	return append(drafts, f.toolDecision(st, in, res, p, fs, trigger))
 }
 
-// invalidate drafts the invalidation of every summary that the edited message is a source of, and of
-// what was made from those; each cause before its effects.
+// invalidate drafts the invalidation of every summary that the edited message is a source of, and of what was made from those,
+// causes before effects.
 func invalidate(st *thread.State, in thread.Input, action string) []draft {
 	reason := events.ReasonSourceEdited
 	if in.Event.Edit.Deleted {
@@ -74,7 +74,7 @@ func invalidate(st *thread.State, in thread.Input, action string) []draft {
 			Cause: events.Cause{MessageID: &st.Message.ID}, InvalidatedAt: in.Time,
 		}
 		if in.Event.Edit.Deleted && sum.Kind == events.KindToolResult {
-			inv.Action = events.ActionTrim // there is nothing to make a summary from
+			inv.Action = events.ActionTrim // a deleted message can't be summarized
 		}
 		if from := invalidSource(of, sum); from != "" {
 			inv.Reason = events.ReasonSourceInvalidated
@@ -85,8 +85,8 @@ func invalidate(st *thread.State, in thread.Input, action string) []draft {
 	return drafts
 }
 
-// madeFrom are the active ones among the loaded summaries that are made from something, and those made from
-// these; each stands before what was made from it, as it was loaded.
+// madeFrom returns the active loaded summaries for which something holds, and those made from these, in the order of loading:
+// sources come first.
 func madeFrom(st *thread.State, something func(*thread.Summary) bool) []*thread.Summary {
 	var list []*thread.Summary
 	for _, sum := range st.Summaries {
@@ -97,7 +97,7 @@ func madeFrom(st *thread.State, something func(*thread.Summary) bool) []*thread.
 	return list
 }
 
-// invalidSource is the one of some summaries that sum was made from; empty where there is none.
+// invalidSource returns the first source of sum that is among the given summaries; empty if there is none.
 func invalidSource(of []*thread.Summary, sum *thread.Summary) string {
 	for _, id := range sum.SourceSums {
 		if slices.ContainsFunc(of, func(s *thread.Summary) bool { return s.ID == id }) {

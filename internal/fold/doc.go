@@ -1,5 +1,5 @@
-// Package fold takes one event of the log, or one record that came back from SUMMARIES, through the
-// same steps wherever it is done: live, in recovery, when a partition is taken over, in an audit.
+// Package fold takes one event of the log, or one record read back from SUMMARIES, through the same steps in every context:
+// live, in recovery, when a partition is taken over, and in an audit.
 //
 //	load    what the event can touch, from the store and the log   may fail; nothing has changed yet
 //	apply   thread.Apply                                           pure
@@ -7,12 +7,10 @@
 //	emit    chain the records, fold them in, put them in the outbox
 //	save    into the partition's open batch                        can't fail
 //
-// A step that fails may be tried again: nothing of it is in the batch. The one exception is a step in
-// recovery that fails between saving the event and adopting its records; it says so with ErrHalfDone,
-// and the batch must be given up.
+// A failed step can be retried: none of it is in the batch. The one exception is a recovery step that fails between saving the
+// event and adopting its records; it returns ErrHalfDone, and the batch must be discarded.
 //
-// What can't be computed again (a model's text, a timer that ran out, the configuration in force) is a
-// record in SUMMARIES. Recovery stages those records and the fold adopts each at the event at which it
-// took effect; while a thread has staged records left, what is on record stands and nothing is decided
-// anew.
+// What can't be recomputed (a model's text, an expired timer, the configuration in force) is a record in SUMMARIES. Recovery
+// stages those records, and the fold adopts each one at the event at which it took effect. While a thread has staged records
+// left, the record stands and nothing is decided again.
 package fold

@@ -12,8 +12,8 @@ import (
 	"precis/state"
 )
 
-// emit gives a record its place in the thread's chain, folds it into the state and readies it for the
-// outbox. The state is saved by the caller.
+// emit gives a record its place in the thread's chain, folds it into the state and queues it for the outbox. The caller saves
+// the state.
 func (f *Fold) emit(st *thread.State, d draft, at Delivery) {
 	switch {
 	case d.started != nil:
@@ -35,8 +35,7 @@ func (f *Fold) emit(st *thread.State, d draft, at Delivery) {
 	}
 }
 
-// unmade puts on record that a summary by rules is larger than a record may be: the start of a job without a model, and its
-// end.
+// unmade records that a summary by rules does not fit in a record: the start of a job without a model, and its failure.
 func (f *Fold) unmade(st *thread.State, rec *events.Summary, size int, at Delivery) {
 	job := &thread.Job{AsOf: st.Header.LastMessageID, Started: events.Started{
 		SummaryID: rec.ID, Kind: rec.Kind, Slot: rec.Slot, Version: rec.Version, Trigger: rec.Trigger,
@@ -47,7 +46,7 @@ func (f *Fold) unmade(st *thread.State, rec *events.Summary, size int, at Delive
 	f.fail(st, job, Result{Failure: f.tooLarge(rec, size), Usage: rec.Usage, Cost: rec.Cost}, at.Time)
 }
 
-// tooLarge is why a summary is not made, and logs it.
+// tooLarge logs that a summary does not fit in a record, and returns the failure.
 func (f *Fold) tooLarge(rec *events.Summary, size int) *Failure {
 	f.logger.Error().Str("summary_id", rec.ID).Str("kind", rec.Kind).Str("slot", rec.Slot).Int("bytes", size).
 		Msg("a summary is too large to publish and is not made: lower the policy's max_summary_chars or max_summary_tokens")
@@ -57,7 +56,7 @@ func (f *Fold) tooLarge(rec *events.Summary, size int) *Failure {
 	}
 }
 
-// eventAt is when an event of the thread was stored; nil where it is not the thread's last.
+// eventAt returns when an event of the thread was stored; nil if it is not the thread's last.
 func eventAt(st *thread.State, seq uint64) *time.Time {
 	if seq != st.Header.EventSeq || st.Header.LastAt == 0 {
 		return nil
@@ -66,8 +65,7 @@ func eventAt(st *thread.State, seq uint64) *time.Time {
 	return &at
 }
 
-// seal fills in what all records share, and chains the record behind the thread's last one. at is when the event seq
-// was stored.
+// seal fills in what all records share and chains the record to the thread's last one. at is when the event seq was stored.
 func (f *Fold) seal(st *thread.State, rec events.Record, seq uint64, at *time.Time) []byte {
 	h := rec.Common()
 	if st.Header.Thread != "" {
@@ -80,7 +78,7 @@ func (f *Fold) seal(st *thread.State, rec events.Record, seq uint64, at *time.Ti
 	f.prev = st.Header.Chain
 	data, chain, err := events.Seal(f.prev, rec)
 	if err != nil {
-		panic(fmt.Sprintf("seal record: %v", err)) // our own types, and ids that decoded as UTF-8
+		panic(fmt.Sprintf("seal record: %v", err)) // own types encode, and ids were decoded as UTF-8
 	}
 	h.Chain = chain
 	return data
@@ -97,7 +95,7 @@ func (f *Fold) send(st *thread.State, rec events.Record, policy, id string, data
 	})
 }
 
-// recordSubject is where a record of a thread, or of the partition itself, is published.
+// recordSubject is the subject of a record of a thread, or of the partition itself.
 func recordSubject(t events.Type, name string, partition int) string {
 	token := events.PartitionToken(partition)
 	if name != "" {
@@ -109,12 +107,12 @@ func recordSubject(t events.Type, name string, partition int) string {
 func mustToken(name string) string {
 	token, err := events.Token(name)
 	if err != nil {
-		panic(fmt.Sprintf("subject of thread: %v", err)) // it came from a subject
+		panic(fmt.Sprintf("subject of thread: %v", err)) // the name was parsed from a subject
 	}
 	return token
 }
 
-// reject puts a rejection in the outbox, unless REJECTED holds it from before a recovery.
+// reject puts a rejection in the outbox, unless REJECTED already has it from before a recovery.
 func (f *Fold) reject(name string, r thread.Rejection, d Delivery) error {
 	known, err := f.part.TakeRejection(r.Seq)
 	if err != nil || known {
@@ -131,8 +129,7 @@ func (f *Fold) reject(name string, r thread.Rejection, d Delivery) error {
 	return nil
 }
 
-// rejection is the data of an event.rejected. The body goes with it where the server takes a message
-// that large.
+// rejection returns the data of an event.rejected. It includes the body if the server accepts a message that large.
 func rejection(r thread.Rejection, maxPayload int) []byte {
 	rec := Rejected(r)
 	data := encodeRejected(rec)
@@ -142,26 +139,25 @@ func rejection(r thread.Rejection, maxPayload int) []byte {
 	return data
 }
 
-// Rejected is what event.rejected says of an event, byte for byte.
+// Rejected returns the event.rejected of an event, byte for byte.
 func Rejected(r thread.Rejection) events.Rejected {
 	raw := r.Raw
 	raw.Subject = publishedSubject(raw.Subject)
 	return events.NewRejected(raw, r.Seq, r.Reason, len(raw.Body))
 }
 
-// envelopeBytes is room for our own headers, which count into a message's size: at most a subject
-// token three times.
+// envelopeBytes reserves room for our own headers, which count toward a message's size: a subject token up to three times.
 const envelopeBytes = 4 << 10
 
 func encodeRejected(rec events.Rejected) []byte {
 	data, err := json.Marshal(rec, json.Deterministic(true))
 	if err != nil {
-		panic(fmt.Sprintf("encode rejection: %v", err)) // NewRejected writes nothing but valid UTF-8
+		panic(fmt.Sprintf("encode rejection: %v", err)) // NewRejected writes only valid UTF-8
 	}
 	return data
 }
 
-// publishedSubject is the subject as the publisher named it, without the partition it was stored under.
+// publishedSubject returns the subject that the publisher used, without the partition it was stored under.
 func publishedSubject(stored string) string {
 	t, token, ok := events.ParseSubject(stored)
 	if !ok {

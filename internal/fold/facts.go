@@ -12,19 +12,18 @@ import (
 	"precis/summarize"
 )
 
-// facts is what deciding needs beside the state: loaded before anything changes, since it may fail.
+// facts are the inputs of a decision besides the state. They are loaded before anything changes, since loading may fail.
 type facts struct {
-	// origin is the event that brought the message, and what its call tells of it: an edit has no tool name and no
-	// arguments.
+	// origin is the message as published, completed from its call: an edit carries no tool name and no arguments.
 	origin *events.Message
-	// past is what stands before it; not read where late is set.
+	// past is what precedes the message; not read if late is set.
 	past past
-	// late says that the rules are not run before somebody needs what they say.
+	// late defers the rules until their output is needed.
 	late bool
 }
 
-// facts loads what a summary of the event's message would need; nothing where none will be made. late: it is on record, and
-// the rules run only where an audit wants to know what they say.
+// facts loads what a summary of the event's message would need; nothing if none will be made. late: the summary is on record,
+// and the rules run only if an audit needs their output.
 func (f *Fold) facts(ctx context.Context, st *thread.State, ev *events.Event, p *summarize.Policy, late bool) (facts, error) {
 	var fs facts
 	content, ok := toolContent(st, ev)
@@ -54,7 +53,7 @@ func (f *Fold) facts(ctx context.Context, st *thread.State, ev *events.Event, p 
 	return fs, err
 }
 
-// toolContent is the content that the event leaves its tool result with; false where it brings none.
+// toolContent returns the content of the event's tool result after the event; false if the event does not set it.
 func toolContent(st *thread.State, ev *events.Event) (events.Content, bool) {
 	switch {
 	case ev == nil:
@@ -71,16 +70,15 @@ func toolContent(st *thread.State, ev *events.Event) (events.Content, bool) {
 	return events.Content{}, false
 }
 
-// mayPass is cheap and never says no to what a policy would summarize: a token is at least a byte.
+// mayPass is a cheap check without false negatives: a token is at least a byte.
 func mayPass(p *summarize.Policy, c events.Content) bool {
 	t, text := p.ToolOutput, c.Text()
 	return t.OverChars > 0 && len(text) > t.OverChars && utf8.RuneCountInString(text) > t.OverChars ||
 		t.OverTokens > 0 && len(text) > t.OverTokens
 }
 
-// Earlier reads the messages before an ordinal: what the thread has seen already when a tool output comes. It
-// reads the newest of them alone, and as they were first published: a job asks when it comes to it, and what was
-// edited meanwhile may not make another text of it.
+// Earlier reads the messages before an ordinal: what the thread has already seen when a tool output arrives. It reads only the
+// newest ones, as they were first published: a job reads them later, and an edit made meanwhile must not change its text.
 func Earlier(ctx context.Context, view state.View, log Log, name string, ordinal, newest uint64) ([]string, error) {
 	from := uint64(1)
 	if ordinal > newest {
@@ -99,15 +97,15 @@ func Earlier(ctx context.Context, view state.View, log Log, name string, ordinal
 	return texts, err
 }
 
-// firstOf is a message as it was first published.
+// firstOf returns a message as it was first published.
 func firstOf(m *thread.Message) *thread.Message {
 	first := *m
 	first.Seq, first.Deleted = m.FirstSeq, false
 	return &first
 }
 
-// CurrentMessage is a message as it stands now: as it was published, with the content of its current
-// revision. Where retention has taken the event, only its id and role are left.
+// CurrentMessage returns a message as published, with the content of its current revision. If retention has removed the event,
+// only its id and role are left.
 func CurrentMessage(ctx context.Context, log Log, m *thread.Message) (*events.Message, error) {
 	origin, err := eventOf(ctx, log, m.FirstSeq)
 	if err != nil {
@@ -127,7 +125,7 @@ func CurrentMessage(ctx context.Context, log Log, m *thread.Message) (*events.Me
 	return &msg, err
 }
 
-// textOf is what a message says now, its calls' arguments included; empty where it is deleted or gone.
+// textOf returns the text of a message now, with the arguments of its calls; empty if it is deleted or gone.
 func textOf(ctx context.Context, log Log, m *thread.Message) (string, error) {
 	if m.Deleted {
 		return "", nil
@@ -146,7 +144,7 @@ func textOf(ctx context.Context, log Log, m *thread.Message) (string, error) {
 	return text, nil
 }
 
-// eventOf reads the log; nil where retention has taken the event.
+// eventOf reads an event from the log; nil if retention has removed it.
 func eventOf(ctx context.Context, log Log, seq uint64) (*events.Event, error) {
 	ev, err := log.Event(ctx, seq)
 	if errors.Is(err, ErrGone) {

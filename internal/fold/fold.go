@@ -17,9 +17,9 @@ import (
 	"precis/summarize/tokens"
 )
 
-// Log reads events of the log by sequence. ErrGone says that one is no longer there. Keep offers an
-// event that has just been read for reading again soon, and Ahead reads events that will be asked for next,
-// many at once; one owner calls them.
+// Log reads events by sequence. Event returns ErrGone for one that the log no longer holds. Keep offers an event that was just
+// read, since it may soon be read again. Ahead reads events in bulk that will be requested next. A Log has one owner and need
+// not be safe for concurrent use.
 type Log interface {
 	Event(ctx context.Context, seq uint64) (*events.Event, error)
 	Keep(seq uint64, ev *events.Event)
@@ -29,52 +29,51 @@ type Log interface {
 // ErrGone: the log no longer holds that sequence.
 var ErrGone = errors.New("no longer in the log")
 
-// ErrRecord: what is on record can't be read.
+// ErrRecord: a record can't be read.
 var ErrRecord = errors.New("record not readable")
 
-// ErrHalfDone: a step failed after it had begun to save; the open batch must be given up.
+// ErrHalfDone: a step failed after it began to save; the open batch must be discarded.
 var ErrHalfDone = errors.New("step half done")
 
 // Options of a fold.
 type Options struct {
 	Log Log
-	// MaxPayload is the largest message that the server takes, in bytes: a rejected event's body goes
-	// into its rejection where it fits.
+	// MaxPayload is the largest message that the server accepts, in bytes: a rejection includes the event's body if that fits.
 	MaxPayload int
-	// Partitions is how many share what is kept in memory; 0 and less than 16: 16.
+	// Partitions is how many partitions share the memory for caches; fewer than 16 count as 16.
 	Partitions int
-	// Mask takes secrets out of what summaries are made from, and out of what is published; nil takes none out.
+	// Mask removes secrets from the sources of summaries and from what is published; nil removes none.
 	Mask func(text string) string
-	// Observe is told of every record that is decided (not of those that are adopted); it may be nil.
+	// Observe is called for every record that is decided (not for adopted ones); it may be nil.
 	Observe func(Decided)
-	// GivenUp is told of every stale summary that will not be made again since the log no longer holds what
-	// it was made from; it may be nil.
+	// GivenUp is called for every stale summary that will not be recomputed because the log no longer holds its source; it may
+	// be nil.
 	GivenUp func()
-	// Spent is told what each call has cost that this process has not made: one that a former life lost, or that is taken
-	// over from the record; day is 2006-01-02, UTC. It may be nil.
+	// Spent is called with the cost of each call that this process did not make: a call lost with an earlier process, or one
+	// adopted from the record. day is 2006-01-02, UTC. It may be nil.
 	Spent func(provider, day string, microUSD int64)
-	// LeftOut is told of every record that can't be taken over; it may be nil.
+	// LeftOut is called for every record that can't be adopted; it may be nil.
 	LeftOut func()
-	// Watch sees a fold over records from inside; nil where nobody does.
+	// Watch observes a fold over records; it may be nil.
 	Watch Watch
-	// Rehearse has the watch told all that would be decided, with what the rules say: every summary by
-	// rules is made again.
+	// Rehearse gives the watch everything that would be decided, including the rules' output: every summary by rules is
+	// recomputed.
 	Rehearse bool
 	Logger   zerolog.Logger
 }
 
-// Decided is a record with what an operator wants to sum it up by.
+// Decided is a record with the dimensions that metrics group it by.
 type Decided struct {
 	Record events.Record
 	Agent  string // of the thread's first event
 	Policy string // empty for the partition's own records and for invalidations
 }
 
-// Fold is the fold of one partition. It has the partition's owner: one goroutine.
+// Fold is the fold of one partition. Only the goroutine that owns the partition uses it.
 type Fold struct {
 	part       *state.Partition
 	log        Log
-	masked     Log // what summaries are made from
+	masked     Log // log for the sources of summaries
 	maxPayload int
 	secrets    func(string) string
 	observe    func(Decided)
@@ -84,30 +83,30 @@ type Fold struct {
 	watch      Watch
 	rehearses  bool
 	logger     zerolog.Logger
-	// next is where the first staged record took effect; 0 where that is not known.
+	// next is where the first staged record took effect; 0 if unknown.
 	next uint64
 	seen *seenCache
-	// ledgers are the ones used last, and condenser makes new ones of them.
+	// ledgers caches those used last, and condenser makes new ones from them.
 	ledgers   *ledgers
 	condenser ledger.Condenser
-	// out is what the step has decided, and is sent when nothing can fail any more.
+	// out is what the step has decided; it is sent once nothing can fail any more.
 	out []emission
-	// prev is what the record that was sealed last follows on.
+	// prev is the chain value that the last sealed record follows.
 	prev string
-	// applied is the partition's last EVENTS sequence that is in the state, the open batch included.
+	// applied is the last EVENTS sequence of the partition that the state includes, the open batch too.
 	applied uint64
 
 	config      *Config
 	fingerprint string
-	sizes       sizes           // by the tokenizer used last
+	sizes       sizes           // of the tokenizer used last
 	judges      string          // of the configuration in force
-	adopted     adopted         // of the event whose records are adopted
-	more        bool            // what is decided next belongs to the same step
-	stored      []*state.Staged // the first records of the step, which are on record
+	adopted     adopted         // at the event whose records are being adopted
+	more        bool            // the next decisions belong to the same step
+	stored      []*state.Staged // the leading records of the step that are on record
 }
 
-// New makes the fold of a partition, under the configuration that the partition has on record; under
-// none where it has never run: Configure comes first then.
+// New returns the fold of a partition, under the configuration that the partition has on record. A partition that has never run
+// has none: call Configure first.
 func New(part *state.Partition, o Options) (*Fold, error) {
 	f := &Fold{
 		part: part, log: o.Log, maxPayload: o.MaxPayload, secrets: o.Mask, watch: o.Watch, rehearses: o.Watch != nil && o.Rehearse, logger: o.Logger,
@@ -143,7 +142,7 @@ func New(part *state.Partition, o Options) (*Fold, error) {
 	return f, f.use(data)
 }
 
-// use puts a configuration in force, as it stands on record.
+// use puts a recorded configuration in force.
 func (f *Fold) use(data []byte) error {
 	rec, c, err := readConfig(data)
 	if err != nil {
@@ -154,8 +153,8 @@ func (f *Fold) use(data []byte) error {
 	return err
 }
 
-// replace puts a configuration in force in the place of another. Where they judge differently the next sweep begins
-// anew, also where the one before them comes back: what was made in between is judged by neither.
+// replace puts another configuration in force. If its judges differ, the next sweep starts over, even if it equals an earlier
+// configuration: summaries made in between were compared with neither.
 func (f *Fold) replace(data []byte) error {
 	was := f.judges
 	err := f.use(data)
@@ -165,31 +164,30 @@ func (f *Fold) replace(data []byte) error {
 	return err
 }
 
-// Config is what is in force in the partition.
+// Config returns the configuration in force in the partition.
 func (f *Fold) Config() *Config { return f.config }
 
-// Applied is the last EVENTS sequence that the state is made from, or that a record took effect at.
+// Applied returns the last EVENTS sequence that the state includes, or at which a record took effect.
 func (f *Fold) Applied() uint64 { return f.applied }
 
-// Delivery is one event as it stands in the log.
+// Delivery is one event as stored in the log.
 type Delivery struct {
 	Seq  uint64
 	Time time.Time // stream time
 	Raw  events.Raw
 }
 
-// Outcome is what became of an event, and what was decided at it.
+// Outcome is what became of an event.
 type Outcome struct {
 	thread.Outcome
 	Code string // of the event's own rejection
-	// GivenUp are the codes of earlier events that are rejected with this one: edits whose message has
-	// not come in time.
+	// GivenUp are the codes of earlier events that are rejected with this one: edits whose message did not arrive in time.
 	GivenUp []string
 }
 
 // Step folds one event of the log.
 func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
-	// What took effect between the partition's last event and this one: a configuration, as a rule.
+	// Adopt what took effect between the partition's last event and this one: usually a configuration.
 	if err := f.AdoptUpTo(d.Seq - 1); err != nil {
 		return Outcome{}, err
 	}
@@ -202,7 +200,7 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 		if err := f.reject("", thread.Rejection{Seq: d.Seq, Reason: in.Reject, Raw: d.Raw}, d); err != nil {
 			return Outcome{}, err
 		}
-		f.applied = d.Seq // what a turn decides next takes effect behind it, as a configuration does
+		f.applied = d.Seq // the next turn's decisions take effect after it, as a configuration does
 		if err := f.AdoptUpTo(d.Seq); err != nil {
 			return Outcome{}, fmt.Errorf("%w: %w", ErrHalfDone, err)
 		}
@@ -218,7 +216,7 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 		return Outcome{}, err
 	}
 	var cut []*state.Staged
-	if known && f.watch == nil { // an audit says what is missing
+	if known && f.watch == nil { // an audit reports what is missing instead
 		if cut, err = f.cutShort(st, d.Seq); err != nil {
 			return Outcome{}, err
 		}
@@ -260,13 +258,13 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 		return Outcome{}, err
 	}
 	f.applied = d.Seq
-	if f.watch == nil { // who watches may look at it later
+	if f.watch == nil { // a watch may read it later
 		f.part.Done(st)
 	}
 	return outcomeOf(res), nil
 }
 
-// apply folds the event into its thread and says what follows from it.
+// apply folds the event into its thread and decides what follows from it.
 func (f *Fold) apply(st *thread.State, in thread.Input, p *summarize.Policy, fs facts) (thread.Result, []draft, error) {
 	before := weighed(st)
 	res := thread.Apply(st, in)
@@ -277,7 +275,7 @@ func (f *Fold) apply(st *thread.State, in thread.Input, p *summarize.Policy, fs 
 	return res, f.decide(st, in, res, p, fs), nil
 }
 
-// pinnedAt is the message that an event has pinned; nil where it has not.
+// pinnedAt returns the message that an event has pinned; nil if it pinned none.
 func pinnedAt(st *thread.State, res thread.Result) *thread.Message {
 	if !res.Pinned || !st.Message.Pinned {
 		return nil
@@ -286,23 +284,22 @@ func pinnedAt(st *thread.State, res thread.Result) *thread.Message {
 	return &m
 }
 
-// recovering says that records are staged: what is on record comes before what is decided now.
+// recovering reports whether records are staged: they take precedence over new decisions.
 func (f *Fold) recovering() bool { return f.part.Meta().Staged > 0 }
 
-// decided is what follows from an event: its drafts, and where the step was rehearsed, all that they
-// come to.
+// decided is what follows from an event: its drafts and, if the step was rehearsed, all records that result.
 type decided struct {
 	drafts []draft
 	whole  []events.Record
-	// waiting are the stale summaries that the event makes again.
+	// waiting are the stale summaries that the event recomputes.
 	waiting []string
-	// pinned is the message that the event has pinned; nil where it has not.
+	// pinned is the message that the event pinned; nil if none.
 	pinned *thread.Message
-	// known says that all of it is on record.
+	// known: all of it is on record.
 	known bool
 }
 
-// load loads what the event and what follows from it can touch.
+// load loads what the event and its consequences can touch.
 func (f *Fold) load(name string, ev *events.Event) (*thread.State, error) {
 	st, err := f.part.LoadEvent(name, ev)
 	if err != nil || ev == nil {
@@ -317,8 +314,8 @@ func (f *Fold) load(name string, ev *events.Event) (*thread.State, error) {
 	if !st.Message.Tool {
 		return st, nil
 	}
-	// Also where no summary is active now: the next one's version goes on behind the last one's. And also for
-	// a copy: the slot is looked at to weigh the message, and what may be made again goes on behind it.
+	// Needed even if no summary is active: the next one continues the slot's version numbers. And even for a duplicate: the slot
+	// gives the message's weight and the version of a recomputed summary.
 	return st, f.part.LoadSlot(st, toolSlot(st.Message.ID))
 }
 
@@ -334,7 +331,7 @@ func outcomeOf(res thread.Result) Outcome {
 	return o
 }
 
-// finish saves what the event changed, and emits what was decided or adopts what is on record of it.
+// finish saves what the event changed, and either emits what was decided or adopts what is on record.
 func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, p *summarize.Policy) error {
 	f.out = f.out[:0]
 	var err error
@@ -367,7 +364,7 @@ func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thr
 	return nil
 }
 
-// follow makes what an event calls for beside what is drafted: compactions, and then what is told of them.
+// follow makes what an event calls for besides the drafts: compactions, then histories.
 func (f *Fold) follow(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) error {
 	if err := f.compactions(ctx, st, d, dec, p); err != nil {
 		return err
@@ -375,7 +372,7 @@ func (f *Fold) follow(ctx context.Context, st *thread.State, d Delivery, dec dec
 	return f.histories(ctx, st, d, dec.drafts, historyDue(st, p), p)
 }
 
-// save writes a step to the open batch: from here on nothing may fail.
+// save writes a step to the open batch. A failure from here on leaves the step half done.
 func (f *Fold) save(st *thread.State, d Delivery, res thread.Result) error {
 	for _, r := range res.Rejections {
 		if err := f.reject(st.Header.Thread, r, d); err != nil {
@@ -388,7 +385,7 @@ func (f *Fold) save(st *thread.State, d Delivery, res thread.Result) error {
 	return nil
 }
 
-// flush puts what was decided in the outbox, as one step or the end of one.
+// flush puts what was decided in the outbox, as a whole step or as the end of one.
 func (f *Fold) flush() {
 	for i, e := range f.out {
 		if i < len(f.stored) {
@@ -426,7 +423,7 @@ func (f *Fold) input(d Delivery) thread.Input {
 
 func (f *Fold) limits() events.Limits { return events.Limits{EventBytes: f.config.Limits.EventBytes} }
 
-// threadOf is the thread that an event's subject names; an event whose thread can't be told has no state.
+// threadOf returns the thread that an event's subject names; false if the subject names none: such an event has no state.
 func threadOf(in thread.Input) (string, bool) {
 	if in.Event != nil {
 		return in.Event.Thread, true
@@ -439,8 +436,7 @@ func threadOf(in thread.Input) (string, bool) {
 	return name, err == nil && utf8.ValidString(name)
 }
 
-// policy is the one that serves the thread at this event, which may be the thread's first, and may name
-// another one.
+// policy returns the policy that serves the thread at this event, which may be the thread's first and may name another policy.
 func (f *Fold) policy(st *thread.State, ev *events.Event) (*summarize.Policy, string) {
 	requested, agent := st.Header.Policy, st.Header.FirstAgentID
 	if ev != nil && ev.Message != nil && st.Message == nil {
@@ -454,7 +450,7 @@ func (f *Fold) policy(st *thread.State, ev *events.Event) (*summarize.Policy, st
 	return summarize.Resolve(f.config.Policies, requested, agent, st.Header.Thread)
 }
 
-// measure is how texts are measured by a tokenizer. Nearly all threads have the same one.
+// measure returns the size function of a tokenizer. Nearly all threads use the same one.
 func (f *Fold) measure(tokenizer string) (func(string) thread.Size, error) {
 	if f.sizes.of != nil && f.sizes.tokenizer == tokenizer {
 		return f.sizes.of, nil
@@ -469,7 +465,7 @@ func (f *Fold) measure(tokenizer string) (func(string) thread.Size, error) {
 	return f.sizes.of, nil
 }
 
-// sizes are a tokenizer's.
+// sizes is the size function of one tokenizer.
 type sizes struct {
 	tokenizer string
 	of        func(text string) thread.Size

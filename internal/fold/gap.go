@@ -13,14 +13,14 @@ import (
 	"precis/state"
 )
 
-// What SUMMARIES has lost of a thread is known when its records are staged. It costs what it held: what was made
-// from it is passed over (Fold.leaveOut), and the thread compacts again from where its record is whole.
+// Gaps in a thread's chain are found when its records are staged. A gap costs the records that it held: records made from them
+// are skipped (Fold.leaveOut), and the thread is compacted again from where its chain is complete.
 
-// errNotThere: what a record was made from, or stands for, is not what SUMMARIES has left of it.
+// errNotThere: SUMMARIES lacks what a record was made from or stands for.
 var errNotThere = errors.New("what the record was made from is missing")
 
-// Assume puts a configuration in force where the partition has none on record, although it has other records: the
-// first that any partition has, or else own. It is not noted as applied.
+// Assume puts a configuration in force if the partition has other records but no configuration on record: the first that any
+// partition has, else own. It is not recorded as applied.
 func (f *Fold) Assume(first []byte, own *Config) error {
 	if f.fingerprint != "" {
 		return nil
@@ -36,8 +36,8 @@ func (f *Fold) Assume(first []byte, own *Config) error {
 	return err
 }
 
-// stands says whether all is there that a summary stands on: behind a gap in the chain of its thread other summaries
-// may be missing, and what is made from a missing one can't be kept true.
+// stands checks that a summary's sources are there: after a gap in its thread's chain other summaries may be missing, and what
+// was made from a missing one can't be kept true.
 func (f *Fold) stands(st *thread.State, rec *events.Summary) error {
 	if err := f.sourcesThere(st, rec.SourceSummaryIDs); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (f *Fold) stands(st *thread.State, rec *events.Summary) error {
 	return nil
 }
 
-// sourcesThere fails with errNotThere where one of the summaries has no row.
+// sourcesThere returns errNotThere if one of the summaries has no row.
 func (f *Fold) sourcesThere(st *thread.State, ids []string) error {
 	for _, id := range ids {
 		there, err := f.part.HasSummary(st.Header.Thread, id)
@@ -78,8 +78,8 @@ func (f *Fold) sourcesThere(st *thread.State, ids []string) error {
 	return nil
 }
 
-// unrecorded invalidates what an event has made stale where the record of that is missing: what a message said before
-// may not be told on. Where others stand behind it there is no place for it in the chain.
+// unrecorded invalidates what an event made stale if the record of that is missing: the old text of a message must not keep
+// serving. If later records follow, the invalidation takes no place in the chain.
 func (f *Fold) unrecorded(name string, drafts []draft, d Delivery) error {
 	if !slices.ContainsFunc(drafts, func(dr draft) bool { return dr.invalidated != nil }) {
 		return nil
@@ -105,7 +105,7 @@ func (f *Fold) unrecorded(name string, drafts []draft, d Delivery) error {
 			return err
 		}
 		if sum := st.Summary(dr.invalidated.SummaryID); sum == nil || sum.Status != thread.Active {
-			continue // its record is there
+			continue // on record
 		}
 		if ended {
 			f.emit(st, dr, d)
@@ -127,15 +127,15 @@ func (f *Fold) unrecorded(name string, drafts []draft, d Delivery) error {
 	return nil
 }
 
-// complete makes what a thread's record ends in front of: the current summary, where that is not made of what the
-// thread's compaction is now, and a model's job that was to follow it. The record of one may be missing, or was passed over;
-// or a request's or the clock's step was cut short.
+// complete makes what is missing at the end of a thread's record: the current summary, if it is not made from the present tops,
+// and the model's job that follows it. Its record may be missing or skipped, or the step of a request or of the clock was cut
+// short.
 func (f *Fold) complete(s *state.Staged) error {
 	to, err := f.part.StagedTo(s.Thread)
 	if err != nil || s.Thread == "" || to.ChainSeq > s.ChainSeq {
 		return err
 	}
-	if !to.Gap { // a current summary follows a new leaf or node; one that was made again may be a step's last
+	if !to.Gap { // a current summary follows a new leaf or node; a recomputed one may end its step
 		rec, err := read[events.Summary](s.Data)
 		if s.Type != events.SummaryCreated || err != nil || rec.Kind != events.KindCompaction || rec.Slot == events.SlotCurrent || rec.Version > 1 {
 			return nil
@@ -158,7 +158,7 @@ func (f *Fold) complete(s *state.Staged) error {
 	}
 	f.out = f.out[:0]
 	w := &compaction{f: f, st: st, d: at, p: p, patient: true}
-	if err := w.whole(context.Background(), events.Trigger{Reason: events.TriggerRegenerated}); err != nil { // a recovery is not given up in the middle
+	if err := w.whole(context.Background(), events.Trigger{Reason: events.TriggerRegenerated}); err != nil { // not canceled halfway
 		return err
 	}
 	if err := f.askAgain(st, p, at); err != nil {
@@ -168,7 +168,7 @@ func (f *Fold) complete(s *state.Staged) error {
 	return nil
 }
 
-// whole makes the nodes that the thread's tops complete, and the current summary where it is not made from the tops.
+// whole makes the nodes that the thread's tops complete, and the current summary unless it is made from the tops.
 func (w *compaction) whole(ctx context.Context, trigger events.Trigger) error {
 	if err := w.condense(ctx, trigger); err != nil {
 		return err

@@ -14,21 +14,21 @@ import (
 	"precis/summarize/tokens"
 )
 
-// historyMessages bounds the messages that a history is made from beside the thread's compactions: where a
-// policy never compacts, the newest count.
+// historyMessages bounds the messages that a history is made from besides the thread's compactions: if a policy never compacts,
+// the newest count.
 const historyMessages = 1000
 
 func tellsHistory(p *summarize.Policy) bool {
 	return p.Enabled && p.History.Enabled && p.History.EveryMessages > 0
 }
 
-// historyDue says whether the event brought the message that a history is made at.
+// historyDue reports whether the event added a message at which a history is due.
 func historyDue(st *thread.State, p *summarize.Policy) bool {
 	return tellsHistory(p) && st.Changes.MessageNew && st.Header.Ordinals%uint64(p.History.EveryMessages) == 0
 }
 
-// histories makes the thread's history where it is due, or again where the event has made it stale. It
-// reads the log and may fail; nothing is saved then.
+// histories makes the thread's history if it is due, or recomputes it if the event made it stale. It reads the log and may fail;
+// nothing is saved then.
 func (f *Fold) histories(ctx context.Context, st *thread.State, d Delivery, drafts []draft, due bool, p *summarize.Policy) error {
 	if !tellsHistory(p) {
 		return nil
@@ -44,15 +44,15 @@ func (f *Fold) histories(ctx context.Context, st *thread.State, d Delivery, draf
 	return f.history(ctx, st, d, p, trigger)
 }
 
-// historyTrigger says after how many messages the last history is followed by another, and how many have come: as
-// many, or more where a model was still writing that one.
+// historyTrigger gives the number of messages between histories as threshold and the number that have come as value, which is
+// larger if a model was still writing the last one.
 func historyTrigger(st *thread.State, p *summarize.Policy) events.Trigger {
 	every := uint64(p.History.EveryMessages)
 	threshold, value := float64(every), float64(every+st.Header.Ordinals%every)
 	return events.Trigger{Reason: events.TriggerThreadMessages, Threshold: &threshold, Value: &value}
 }
 
-// history makes what people read of a thread: by rules at once, or the start of a job.
+// history makes the history of a thread: by rules at once, or as the start of a job.
 func (f *Fold) history(ctx context.Context, st *thread.State, d Delivery, p *summarize.Policy, trigger events.Trigger) error {
 	if err := errors.Join(f.part.LoadSlot(st, events.SlotHistory), f.part.LoadJobs(st)); err != nil {
 		return err
@@ -84,15 +84,15 @@ func (f *Fold) history(ctx context.Context, st *thread.State, d Delivery, p *sum
 	return nil
 }
 
-// tellByModel starts a history's job; where one is under way, what falls due is made behind it.
+// tellByModel starts a history's job. If one is under way, historyBehind makes what falls due meanwhile.
 func (f *Fold) tellByModel(st *thread.State, p *summarize.Policy, src historySource, trigger events.Trigger, d Delivery) {
 	if !slices.ContainsFunc(st.Jobs, func(j *thread.Job) bool { return j.Started.Slot == events.SlotHistory }) {
 		f.emit(st, draft{started: f.historyJob(st, p, src, trigger)}, d)
 	}
 }
 
-// historySource is what a history is made from: what the thread's compactions stand for, as they do, and
-// the messages behind them. So its sources stay few, and whatever makes one of them stale makes it so too.
+// historySource is what a history is made from: the thread's top compactions, for what they stand for, and the messages after
+// them. So its sources stay few, and whatever makes one of them stale makes the history stale too.
 type historySource struct {
 	tops []*thread.Summary
 	rows []*thread.Message
@@ -122,7 +122,7 @@ func (s historySource) digest() string {
 	return summarize.SourceDigest(append(list, summarySources(s.summaries())...))
 }
 
-// weight is what the sources stand for in tokens and code points, and level is one above theirs.
+// weight returns what the sources stand for in tokens and code points, and the level above theirs.
 func (s historySource) weight() (before, chars int64, level int) {
 	for _, m := range s.rows {
 		size := m.Size()
@@ -134,8 +134,7 @@ func (s historySource) weight() (before, chars int64, level int) {
 	return before, chars, level
 }
 
-// historySources is false where there is nothing to tell, or where a compaction is stale and nothing has
-// taken its place.
+// historySources returns false if there is nothing to summarize, or if a compaction is stale and has no replacement yet.
 func (f *Fold) historySources(st *thread.State, p *summarize.Policy) (src historySource, ok bool, err error) {
 	if err := f.part.LoadCompaction(st); err != nil {
 		return src, false, err
@@ -163,13 +162,13 @@ func (f *Fold) historySources(st *thread.State, p *summarize.Policy) (src histor
 	}
 	rows = append(held, rows...)
 	if m := st.Message; m != nil && st.Changes.MessageNew {
-		rows = append(rows, m) // it is not in the store yet
+		rows = append(rows, m) // not in the store yet
 	}
 	src.rows = newest(w.live(rows))
 	return src, len(src.rows)+len(src.tops) > 0, nil
 }
 
-// historyRecord is a history's record by rules, without its text.
+// historyRecord returns the record of a history by rules, without its text.
 func (f *Fold) historyRecord(st *thread.State, d Delivery, p *summarize.Policy, src historySource, trigger events.Trigger) (*events.Summary, error) {
 	version := rules.Version
 	slot := st.Slot(events.SlotHistory)
@@ -192,7 +191,7 @@ func (f *Fold) historyRecord(st *thread.State, d Delivery, p *summarize.Policy, 
 	return rec, nil
 }
 
-// historyText is what the rules tell.
+// historyText returns the text that the rules make.
 func (w *compaction) historyText(ctx context.Context, src historySource, before int64) (string, error) {
 	counter, err := tokens.For(w.p.Tokenizer)
 	if err != nil {
@@ -210,13 +209,13 @@ func (w *compaction) historyText(ctx context.Context, src historySource, before 
 	return HistoryBudget(w.p, before).Fit(write, counter.Count), nil
 }
 
-// HistoryBudget is how long a history may be: no prompt has to hold it, so that the window does not matter.
+// HistoryBudget returns the limits of a history. No prompt includes it, so the context window does not matter.
 func HistoryBudget(p *summarize.Policy, before int64) Budget {
 	n := int(min(int64(p.History.MaxSummaryTokens), max(before/2, 1)))
 	return Budget{Tokens: n, Chars: min(n*charsPerToken, textChars)}
 }
 
-// historyJob is the job of a history by a model.
+// historyJob returns the job of a history by a model.
 func (f *Fold) historyJob(st *thread.State, p *summarize.Policy, src historySource, trigger events.Trigger) *thread.Job {
 	model, prompt := f.config.model(p), promptVersion(p, events.KindHistory, "")
 	job := &thread.Job{AsOf: st.Header.LastMessageID, Unresolved: f.unresolved(st), Started: events.Started{
@@ -229,8 +228,8 @@ func (f *Fold) historyJob(st *thread.State, p *summarize.Policy, src historySour
 	return job
 }
 
-// historyBehind goes on behind a history's job that has ended: what came too late is started anew, where it is
-// still wanted, and so is what fell due meanwhile.
+// historyBehind continues after a history's job has ended: it starts again a superseded one that is still wanted, and one that
+// fell due meanwhile.
 func (f *Fold) historyBehind(st *thread.State, job *thread.Job, superseded bool, now time.Time) error {
 	p, _ := f.policy(st, nil)
 	if p.Mode != summarize.ModeLLM {
@@ -241,7 +240,7 @@ func (f *Fold) historyBehind(st *thread.State, job *thread.Job, superseded bool,
 	case err != nil:
 		return err
 	case superseded && p.Enabled && job.Started.Trigger.Reason == events.TriggerRequested:
-		trigger = job.Started.Trigger // whoever asked for it waits
+		trigger = job.Started.Trigger // the requester is waiting
 	case superseded && tellsHistory(p):
 		trigger = events.Trigger{Reason: events.TriggerRegenerated}
 	case owed:
@@ -256,7 +255,7 @@ func (f *Fold) historyBehind(st *thread.State, job *thread.Job, superseded bool,
 	return err
 }
 
-// HistoryOwed says whether a message that a history is made at has come since a history's job was decided.
+// HistoryOwed reports whether a message at which a history is due has come since a history's job was decided.
 func (f *Fold) HistoryOwed(st *thread.State, job *thread.Job) (bool, error) {
 	p, _ := f.policy(st, nil)
 	if job.Started.Slot != events.SlotHistory || !tellsHistory(p) {
@@ -270,13 +269,13 @@ func (f *Fold) HistoryOwed(st *thread.State, job *thread.Job) (bool, error) {
 	return st.Header.Ordinals/every > asOf.Ordinal/every, nil
 }
 
-// DueHistory is the history that a message calls for, without its text: a record or the start of a job. It
-// is nil where none is due.
+// DueHistory returns the history that is due at a message, without its text: a record or the start of a job. It is nil if none
+// is due.
 func (f *Fold) DueHistory(st *thread.State, at Delivery, trigger events.Trigger) (events.Record, error) {
 	p, _ := f.policy(st, nil)
 	regenerated := trigger.Reason == events.TriggerRegenerated
 	if trigger.Reason == events.TriggerRequested {
-		regenerated = true // whenever it is asked for
+		regenerated = true // a request needs no threshold
 	} else if !tellsHistory(p) {
 		return nil, nil
 	}

@@ -11,15 +11,14 @@ import (
 	"precis/summarize/tokens"
 )
 
-// Result is how a job ended, or how far it came: with a text, or with a failure, or with neither, and
-// then it is under way still.
+// Result is how a job ended: with a text or with a failure. With neither the job was interrupted and is still under way.
 type Result struct {
 	Text           string
 	Method         string // events.MethodLLM, MethodRules or MethodTruncation
 	FallbackReason string
-	Provider       string // of the text; empty unless a model made it
+	Provider       string // of the text; empty unless a model wrote it
 	Model          string
-	Tool           *events.ToolSummary // where the rules made it
+	Tool           *events.ToolSummary // if the rules made it
 	Chars          int64               // of the sources
 	Tokens         int64
 	Usage          events.Usage // of all calls
@@ -28,23 +27,23 @@ type Result struct {
 	Failure        *Failure
 }
 
-// Failure says why a job came to nothing.
+// Failure is why a job made no summary.
 type Failure struct {
 	Code    string
 	Message string
 	Action  string
 }
 
-// outcomes of calls that are not the ladder's to say.
+// Outcomes of calls that the fold decides, not the ladder.
 const (
 	outcomeUsed       = "used"
 	outcomeSuperseded = "superseded"
 )
 
-// ErrOvertaken: nothing that a job makes can be used any more.
+// ErrOvertaken: a job's result can't be used any more.
 var ErrOvertaken = errors.New("job was overtaken")
 
-// Job returns a job as it stands, nil where it has ended, and the policy that it is done under, as JobPolicy has it.
+// Job returns a job in its present state, nil if it has ended, and its policy, as JobPolicy returns it.
 func (f *Fold) Job(name, id string) (*thread.Job, *summarize.Policy, error) {
 	st, job, err := f.loadJob(name, id)
 	if err != nil || job == nil {
@@ -53,8 +52,8 @@ func (f *Fold) Job(name, id string) (*thread.Job, *summarize.Policy, error) {
 	return job, f.JobPolicy(st, job), nil
 }
 
-// Call notes the calls of a job's run, the last of which is about to be made, as they are to be recorded if the process
-// ends now. ErrOvertaken: its answer would not be used, so that there is nothing to pay for.
+// Call notes the calls of a job's run, the last of which is about to be made, in the form to record if the process ends now. It
+// returns ErrOvertaken if the answer would not be used, so that nothing is paid for it.
 func (f *Fold) Call(name, id string, calls []events.UsageRecord) error {
 	st, job, err := f.loadJob(name, id)
 	if err != nil {
@@ -69,8 +68,8 @@ func (f *Fold) Call(name, id string, calls []events.UsageRecord) error {
 	return nil
 }
 
-// Lost records the calls of a job's run that the end of the process cut short. The answer of the last one is lost: it may
-// have been charged, and its usage is an estimate.
+// Lost records the calls of a job's run that the end of the process cut short. The answer of the last call is lost; it may have
+// been charged, so its usage is an estimate.
 func (f *Fold) Lost(name, id string, now time.Time) error {
 	st, job, err := f.loadJob(name, id)
 	if err != nil || job == nil {
@@ -87,8 +86,8 @@ func (f *Fold) Lost(name, id string, now time.Time) error {
 	return nil
 }
 
-// Finish folds a job's result in, as far as it still fits: where a source or the policy has changed
-// since, the result is dropped, what it cost is recorded, and the job ends as superseded.
+// Finish folds in a job's result if it still fits. If a source or the policy has changed since, it drops the result, records
+// what it cost and ends the job as superseded.
 func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
 	st, job, err := f.loadJob(name, id)
 	if err != nil || job == nil {
@@ -98,7 +97,7 @@ func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
 		return err
 	}
 	if r.Usage.Attempts == 0 {
-		r.Cost = free() // nothing was called: that is known, and costs nothing
+		r.Cost = free() // no call was made: the cost is known to be zero
 	}
 	p := f.JobPolicy(st, job)
 	superseded := job.Superseded || p == nil
@@ -119,7 +118,7 @@ func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
 	case r.Text != "":
 		err = f.create(st, job, p, r, now)
 	default:
-		job.Calls = nil // interrupted: every call that was made is on record
+		job.Calls = nil // interrupted: all calls made are on record
 		st.PutJob(job)
 	}
 	if err == nil && st.Job(id) == nil {
@@ -131,7 +130,7 @@ func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
 }
 
 func (f *Fold) loadJob(name, id string) (*thread.State, *thread.Job, error) {
-	f.out = f.out[:0] // of a step that failed
+	f.out = f.out[:0] // left by a failed step
 	st, err := f.part.LoadThread(name)
 	if err != nil {
 		return nil, nil, err
@@ -140,9 +139,8 @@ func (f *Fold) loadJob(name, id string) (*thread.State, *thread.Job, error) {
 	return st, st.Job(id), err
 }
 
-// JobPolicy is the policy that serves a job's thread; nil where that is no longer, in what can change the
-// result, the one that the job was decided under. A sweep holds what it makes against the same policy, and may
-// have come by before it is made.
+// JobPolicy returns the policy that serves a job's thread; nil if it no longer matches, in what can change the result, the
+// policy that the job was decided under. A sweep compares the summary with the same policy, but may pass before it exists.
 func (f *Fold) JobPolicy(st *thread.State, job *thread.Job) *summarize.Policy {
 	p, _ := f.policy(st, nil)
 	if summarize.KindFingerprint(*p, job.Started.Kind) != job.Started.PolicyFingerprint || !f.modelFits(p, &job.Started) {
@@ -151,7 +149,7 @@ func (f *Fold) JobPolicy(st *thread.State, job *thread.Job) *summarize.Policy {
 	return p
 }
 
-// usage records one paid call. Its number goes on behind those on record, since a job may be run again.
+// usage records one paid call. Its number continues those on record, since a job may run more than once.
 func (f *Fold) usage(st *thread.State, job *thread.Job, rec events.UsageRecord, now time.Time) error {
 	rec.SummaryID, rec.Attempt = job.ID(), job.Attempts+1
 	data := f.sealJob(st, job, &rec)
@@ -160,7 +158,7 @@ func (f *Fold) usage(st *thread.State, job *thread.Job, rec events.UsageRecord, 
 	return f.spend(&rec, now)
 }
 
-// spend adds a call to what its provider has cost on that day.
+// spend adds a call to its provider's cost of the day.
 func (f *Fold) spend(rec *events.UsageRecord, at time.Time) error {
 	if rec.Cost.AmountMicroUSD == nil || rec.Provider == "" {
 		return nil
@@ -168,7 +166,7 @@ func (f *Fold) spend(rec *events.UsageRecord, at time.Time) error {
 	return f.part.Spend(rec.Provider, at.UTC().Format(time.DateOnly), *rec.Cost.AmountMicroUSD)
 }
 
-// spentBefore reports what a call cost that this process has not made.
+// spentBefore reports the cost of a call that this process did not make.
 func (f *Fold) spentBefore(rec *events.UsageRecord, at time.Time) {
 	if rec.Cost.AmountMicroUSD != nil && rec.Provider != "" {
 		f.spent(rec.Provider, at.UTC().Format(time.DateOnly), *rec.Cost.AmountMicroUSD)
@@ -185,7 +183,7 @@ func (f *Fold) fail(st *thread.State, job *thread.Job, r Result, now time.Time) 
 	f.send(st, rec, job.Started.Policy, events.SummaryEventID(events.SummaryFailed, rec.SummaryID), data, now)
 }
 
-// reasonChars bounds what a record says of why something failed, in code points: a hundred attempts at a few dozen each.
+// reasonChars bounds the reason for a failure in a record, in code points: a hundred attempts at a few dozen each.
 const reasonChars = 4096
 
 func clip(reason string) string {
@@ -224,7 +222,7 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 	if s.Slot == events.SlotCurrent {
 		if held := st.Summary(st.Slot(s.Slot).Holder); held != nil { // by rules, over the same tops
 			rec.Level, rec.TokenCountBefore, rec.CharsBefore = held.Level, held.TokensBefore, held.CharsBefore
-			if st.Compaction != nil { // one that expired meanwhile no longer follows what it stands for
+			if st.Compaction != nil { // an expired one no longer tracks what it stands for
 				rec.TokenCountBefore = st.Compaction.Cut.Gone.Tokens
 			}
 		}
@@ -248,7 +246,7 @@ func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r 
 	return nil
 }
 
-// CurrentOf says whether a job's summary stands in prompts when it is made. What its slot stands for must be loaded.
+// CurrentOf reports whether prompts use a job's summary once it is made. What its slot stands for must be loaded.
 func CurrentOf(st *thread.State, job *events.Started) bool {
 	switch {
 	case job.Kind == events.KindHistory:
@@ -259,7 +257,7 @@ func CurrentOf(st *thread.State, job *events.Started) bool {
 	return prompted(st)
 }
 
-// standsOn is the level above a job's sources, 0 where they are messages, and how many code points they hold.
+// standsOn returns the level above a job's sources, 0 if they are messages, and their size in code points.
 func (f *Fold) standsOn(st *thread.State, s events.Started) (level int, chars int64, err error) {
 	w := &compaction{f: f, st: st}
 	rows, err := w.f.part.MessagesOf(w.st.Header.Thread, s.SourceMessageIDs)
@@ -281,7 +279,7 @@ func (f *Fold) standsOn(st *thread.State, s events.Started) (level int, chars in
 
 func free() events.Cost { return events.Cost{AmountMicroUSD: new(int64), Currency: "USD"} }
 
-// sealJob chains a record that was decided at the job's event and takes effect now.
+// sealJob seals a record that was decided at the job's event and takes effect now.
 func (f *Fold) sealJob(st *thread.State, job *thread.Job, rec events.Record) []byte {
 	return f.seal(st, rec, job.Started.EventSeq, job.Started.EventAt)
 }

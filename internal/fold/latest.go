@@ -9,8 +9,8 @@ import (
 	"precis/summarize/cut"
 )
 
-// settle keeps what a cut may not pass true behind an event that took something away, or brought it back: the latest
-// turns, and where the compactions end. It reads rows and may fail; it says the same live and in a recovery.
+// settle corrects, after an event that removed or restored something, what a cut must not pass: the latest turns and the edge of
+// the compactions. It reads rows and may fail; live and recovery get the same result.
 func (f *Fold) settle(st *thread.State, res thread.Result, before *cut.Item, p *summarize.Policy) error {
 	c := st.Compaction
 	if c == nil {
@@ -27,7 +27,7 @@ func (f *Fold) settle(st *thread.State, res thread.Result, before *cut.Item, p *
 			return err
 		}
 	}
-	// What has to stand verbatim leaves a stale leaf when that is made again. An old text may not serve until then.
+	// A stale leaf lets go of messages that must stand verbatim when it is recomputed. Until then the old text must not serve.
 	if st.Header.RenewCompactions == 0 || !f.mustStand(st, p, pinnedAt(st, res)) {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (f *Fold) settle(st *thread.State, res thread.Result, before *cut.Item, p *
 	return nil
 }
 
-// retake has the message before a deleted one be the latest of its role, or a restored one again.
+// retake makes the message before a deleted one the latest of its role, or a restored one again.
 func (f *Fold) retake(st *thread.State, p *summarize.Policy) error {
 	m, at := st.Message, st.Compaction.Cut.User.At
 	switch m.Role {
@@ -73,7 +73,7 @@ func (f *Fold) retake(st *thread.State, p *summarize.Policy) error {
 	return err
 }
 
-// lastBefore is the newest message before a deleted one that has its role and is not deleted; nil where there is none.
+// lastBefore returns the newest message before a deleted one that has its role and is not deleted; nil if there is none.
 func (f *Fold) lastBefore(st *thread.State, m *thread.Message) (*thread.Message, error) {
 	for to, n := m.Ordinal, uint64(8); to > 1; n = min(4*n, 512) {
 		from := max(to, n+1) - n
@@ -91,7 +91,7 @@ func (f *Fold) lastBefore(st *thread.State, m *thread.Message) (*thread.Message,
 	return nil, nil
 }
 
-// resultsOf are the results of a message's calls, as far as a cut waits for them.
+// resultsOf returns the results of a message's calls, within the range in which a cut waits for them.
 func (f *Fold) resultsOf(st *thread.State, m *thread.Message) (results []*thread.Message, err error) {
 	open := slices.Clone(m.CallIDs)
 	if len(open) == 0 {

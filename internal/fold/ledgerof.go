@@ -13,8 +13,8 @@ import (
 	"precis/summarize/ledger"
 )
 
-// LedgerOf is the ledger of a leaf or a node: the stored one, or, where a recovery has adopted the summary
-// from its record, made again from its sources as they were.
+// LedgerOf returns the ledger of a leaf or a node: the stored one or, if a recovery adopted the summary from its record, one
+// recomputed from its sources as they were.
 func LedgerOf(ctx context.Context, view state.View, log Log, name, id string) (ledger.Ledger, error) {
 	var l ledger.Ledger
 	data, err := view.Ledger(name, id)
@@ -27,8 +27,8 @@ func LedgerOf(ctx context.Context, view state.View, log Log, name, id string) (l
 	return LedgerAgain(ctx, view, log, name, id)
 }
 
-// LedgerAgain makes the ledger of a leaf or a node again from its sources, whatever is stored of it. Those of a node's
-// sources are as LedgerOf has them.
+// LedgerAgain recomputes the ledger of a leaf or a node from its sources, even if one is stored. The ledgers of a node's sources
+// come from LedgerOf.
 func LedgerAgain(ctx context.Context, view state.View, log Log, name, id string) (l ledger.Ledger, err error) {
 	sum, err := view.Summary(name, id)
 	if err != nil {
@@ -56,8 +56,8 @@ func mergedOf(ctx context.Context, view state.View, log Log, name string, summar
 	return ledger.Join(leaves), nil
 }
 
-// MessagesOf are the messages that a summary was made from, at their current revisions, without deleted ones, each
-// result with its tool's name where its call has it.
+// MessagesOf returns the messages that a summary was made from, at their current revisions and without deleted ones, each tool
+// result with its tool's name if its call has it.
 func MessagesOf(ctx context.Context, view state.View, log Log, name string, sum *thread.Summary) ([]ledger.Message, error) {
 	rows, err := view.MessagesOf(name, sum.Sources)
 	if err != nil {
@@ -72,13 +72,13 @@ func MessagesOf(ctx context.Context, view state.View, log Log, name string, sum 
 		if err != nil {
 			return nil, err
 		}
-		m.Message.ToolName = called.ToolName // its own copy
+		m.Message.ToolName = called.ToolName // Message is a copy
 	}
 	return list, nil
 }
 
-// messagesThen are the messages that a summary was made from, as they were then: where a policy does not heed
-// edits it goes on standing for that, and so does its ledger.
+// messagesThen returns the messages that a summary was made from, as they were then: if a policy ignores edits the summary
+// continues to stand for those, and so does its ledger.
 func messagesThen(ctx context.Context, view state.View, log Log, name string, sum *thread.Summary) ([]ledger.Message, error) {
 	var made events.Head
 	if err := json.Unmarshal(sum.Record, &made); err != nil {
@@ -94,7 +94,7 @@ func messagesThen(ctx context.Context, view state.View, log Log, name string, su
 	return readAll(ctx, log, rows)
 }
 
-// asOf is a message that was not deleted at an event, at the revision that it had behind that.
+// asOf returns a message that was not deleted at an event, at the revision that it had after the event.
 func asOf(view state.View, name string, m *thread.Message, event uint64) (*thread.Message, error) {
 	if m.Seq <= event {
 		return m, nil
@@ -110,7 +110,7 @@ func asOf(view state.View, name string, m *thread.Message, event uint64) (*threa
 	return &then, nil
 }
 
-// readAll reads what rows say that are not deleted.
+// readAll reads the messages of the rows that are not deleted.
 func readAll(ctx context.Context, log Log, rows []*thread.Message) ([]ledger.Message, error) {
 	rows = slices.DeleteFunc(rows, func(m *thread.Message) bool { return m.Deleted })
 	var list []ledger.Message

@@ -10,18 +10,18 @@ import (
 	"precis/summarize/ledger"
 )
 
-// ledgersKept is how many ledgers a partition keeps decoded: those of a long thread's tops (15 of 100,000
-// events), and what an edit in its middle needs besides. Of each some 100 KiB at most.
+// ledgersKept is how many decoded ledgers a partition caches: those of a long thread's tops (15 at 100,000 events), and what an
+// edit in its middle needs besides. Each takes some 100 KiB at most.
 const ledgersKept = 48
 
-// leastLedgers is how many it keeps where there are more: what one node is made from, and the next.
+// leastLedgers is the least that it caches, however many partitions there are: the sources of one node and of the next.
 const leastLedgers = 2 * fanIn
 
-// ledgers keeps what summaries bring into others, by summary. A summary's id says what it was made from and by
-// which rules, so that this is always the same.
+// ledgers caches what summaries contribute to others, by summary id. The id identifies the sources and the rules, so an entry
+// never becomes stale.
 type ledgers = simplelru.LRU[string, part]
 
-// part is what a leaf or a node brings into what is made from it.
+// part is what a leaf or a node contributes to what is made from it.
 type part struct {
 	slot          string
 	tokens, chars int64 // what it stands for
@@ -32,8 +32,8 @@ func newLedgers(partitions int) (*ledgers, error) {
 	return simplelru.NewLRU[string, part](max(leastLedgers, 16*ledgersKept/max(partitions, 16)), nil)
 }
 
-// part reads what a summary brings into others: its counters, and its ledger, the stored one, or made again from
-// its sources. It may not be changed.
+// part reads what a summary contributes to others: its counters, and its ledger, stored or recomputed from its sources. The
+// caller must not change it.
 func (w *compaction) part(ctx context.Context, id string) (part, error) {
 	if p, ok := w.f.ledgers.Get(id); ok {
 		return p, nil

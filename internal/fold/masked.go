@@ -7,8 +7,8 @@ import (
 	"precis/internal/secrets"
 )
 
-// Masked is a log without secrets: what summaries, their ledgers and what models read are made from. A secret must be
-// masked before anything is cut from a text, since a piece of it is not recognized.
+// Masked returns a log without secrets, for summaries, ledgers and models. A secret must be masked before any text is cut, since
+// a part of one is not recognized.
 func Masked(log Log, mask func(text string) string) Log { return maskedLog{Log: log, mask: mask} }
 
 type maskedLog struct {

@@ -13,28 +13,28 @@ import (
 
 // How many messages before a tool output the rules read; docs/rules.md has the measurement.
 const (
-	// earlierWithSeen is enough where the identifiers of all earlier messages are known.
+	// earlierWithSeen is enough if the identifiers of all earlier messages are known.
 	earlierWithSeen = 20
-	// EarlierAlone is for where they are not: for an output that was edited, and beside a model.
+	// EarlierAlone applies if they are not: for an edited output, and for a model's job.
 	EarlierAlone = 200
 )
 
 const (
-	// seenEvery is how many messages a thread's stored identifiers may be behind: what a restart reads
-	// again of a thread, at most, and how seldom they are written.
+	// seenEvery is how many messages a thread's stored identifiers may lag: the most that a restart reads again per thread, and
+	// the interval between writes.
 	seenEvery = 256
 	// seenCached bounds the identifiers that all partitions together hold in memory: some 40 MB.
 	seenCached = 800_000
 )
 
-// past is what stands before a tool output in its thread.
+// past is what precedes a tool output in its thread.
 type past struct {
 	texts []string
 	seen  *rules.Seen
 }
 
-// past reads what stands before the message at an ordinal. For an edited message, which may stand
-// anywhere in its thread, that is its newest messages alone: a function of the log either way.
+// past reads what precedes the message at an ordinal. For an edited message, which may be anywhere in its thread, it reads only
+// the newest messages before it. Either way the result is a function of the log.
 func (f *Fold) past(ctx context.Context, name string, ordinal uint64, edited bool) (past, error) {
 	var p past
 	var err error
@@ -49,15 +49,15 @@ func (f *Fold) past(ctx context.Context, name string, ordinal uint64, edited boo
 	return p, err
 }
 
-// seenThread is what is known of a thread's identifiers: of its messages up to an ordinal, as they were
-// first published, so that it does not matter when they were read.
+// seenThread holds the identifiers of a thread's messages up to an ordinal, as first published, so that it does not matter when
+// they were read.
 type seenThread struct {
 	seen   *rules.Seen
 	upTo   uint64
-	stored uint64 // upTo when it was last written
+	stored uint64 // upTo at the last write
 }
 
-// seenCache holds the threads that had tool outputs last.
+// seenCache holds the threads that had tool outputs most recently.
 type seenCache struct {
 	lru   *simplelru.LRU[string, *seenThread]
 	marks int
@@ -79,8 +79,8 @@ func (c *seenCache) put(name string, t *seenThread) {
 	}
 }
 
-// seenBefore is the identifiers of the messages before an ordinal; nil where later ones are known
-// already, which no new message meets.
+// seenBefore returns the identifiers of the messages before an ordinal; nil if those of later ones are already included, which
+// does not happen for a new message.
 func (f *Fold) seenBefore(ctx context.Context, name string, ordinal uint64) (*rules.Seen, error) {
 	t, err := f.seenThread(name)
 	if err != nil || t.upTo >= ordinal {
@@ -90,7 +90,7 @@ func (f *Fold) seenBefore(ctx context.Context, name string, ordinal uint64) (*ru
 	if err != nil {
 		return nil, err
 	}
-	f.seen.lru.Remove(name) // it is counted anew
+	f.seen.lru.Remove(name) // put counts it again
 	for _, text := range texts {
 		t.seen.Add(text)
 	}
@@ -104,8 +104,8 @@ func (f *Fold) seenBefore(ctx context.Context, name string, ordinal uint64) (*ru
 	return t.seen, nil
 }
 
-// saveSeen writes a thread's identifiers to the open batch. It is no part of the step that needs them:
-// they are a function of the log, whatever becomes of the step.
+// saveSeen writes a thread's identifiers to the open batch. They don't depend on the step's outcome: they are a function of the
+// log.
 func (f *Fold) saveSeen(name string, t *seenThread) error {
 	data, err := t.seen.MarshalBinary()
 	if err != nil {
@@ -131,8 +131,7 @@ func (f *Fold) seenThread(name string) (*seenThread, error) {
 	return t, nil
 }
 
-// firstTexts reads the messages with ordinals from (inclusive) to to (exclusive) as they were first
-// published.
+// firstTexts reads the messages with ordinals from (inclusive) to to (exclusive) as first published.
 func (f *Fold) firstTexts(ctx context.Context, name string, from, to uint64) ([]string, error) {
 	rows, err := f.part.Messages(name, from, to)
 	if err != nil {
@@ -147,8 +146,7 @@ func (f *Fold) firstTexts(ctx context.Context, name string, from, to uint64) ([]
 	return texts, err
 }
 
-// remember keeps a thread's identifiers from falling far behind, so that no tool output has to read a
-// long thread at once.
+// remember keeps a thread's identifiers from lagging far behind, so that no tool output has to read a long thread at once.
 func (f *Fold) remember(ctx context.Context, h thread.Header) error {
 	if h.ToolResults == 0 || h.Ordinals%seenEvery != 0 {
 		return nil

@@ -11,16 +11,15 @@ import (
 	"precis/summarize"
 )
 
-// Why a compaction is by rules where the policy asks for a model: leaves and nodes always are, since their
-// ledgers must not depend on what a model leaves out; the current one until the model has answered.
+// Reasons for a compaction by rules under a policy that asks for a model: leaves and nodes always are, since their ledgers must
+// not depend on what a model omits; the current summary is until the model has answered.
 const (
 	reasonLedger  = "ledger_by_rules"
 	reasonPending = "model_pending"
 )
 
-// askModel starts the job that puts a model's text in the place of the current summary that has just been
-// made by rules. It stands for the same tops; while one is under way no other is started, and the end of
-// that one comes back here.
+// askModel starts the job that replaces the text of the current summary, just made by rules, with a model's. It has the same
+// tops. While one is under way no other is started; the end of that one leads back here.
 func (f *Fold) askModel(st *thread.State, p *summarize.Policy, trigger events.Trigger, at Delivery) {
 	if p.Mode != summarize.ModeLLM || compacting(st) {
 		return
@@ -33,7 +32,7 @@ func (f *Fold) askModel(st *thread.State, p *summarize.Policy, trigger events.Tr
 	f.emit(st, draft{started: f.currentJob(st, p, holder.SourceSums, trigger)}, at)
 }
 
-// currentJob is the job of a current summary by a model.
+// currentJob returns the job of a current summary by a model.
 func (f *Fold) currentJob(st *thread.State, p *summarize.Policy, tops []string, trigger events.Trigger) *thread.Job {
 	model, prompt := f.config.model(p), promptVersion(p, events.KindCompaction, "")
 	job := &thread.Job{AsOf: st.Header.LastMessageID, Unresolved: f.unresolved(st), Started: events.Started{
@@ -55,7 +54,7 @@ func jobID(st *thread.State, job *thread.Job, prompt, model string) string {
 	}.ID()
 }
 
-// compacting says whether a model is at work on the thread's current summary. Jobs must be loaded.
+// compacting reports whether a model is at work on the thread's current summary. Jobs must be loaded.
 func compacting(st *thread.State) bool {
 	for _, j := range st.Jobs {
 		if j.Started.Slot == events.SlotCurrent {
@@ -65,8 +64,8 @@ func compacting(st *thread.State) bool {
 	return false
 }
 
-// askAgain starts what the current summary still waits for: no job was started since it was made, because
-// one was under way, or because the record of a step ends in its middle. Jobs and slot must be loaded.
+// askAgain starts the job that the current summary still waits for, if none was started since it was made: another was under
+// way, or the record ends in the middle of the step. Jobs and slot must be loaded.
 func (f *Fold) askAgain(st *thread.State, p *summarize.Policy, at Delivery) error {
 	slot := st.Slot(events.SlotCurrent)
 	if holder := st.Summary(slot.Holder); holder == nil || holder.Version != slot.Version {
@@ -75,8 +74,8 @@ func (f *Fold) askAgain(st *thread.State, p *summarize.Policy, at Delivery) erro
 	return f.askPending(st, p, at)
 }
 
-// askOvertaken starts anew what a configuration has overtaken, unless that has something against the current
-// summary itself: then the sweep comes by, and what is made in its place asks.
+// askOvertaken starts again a job that a configuration superseded, unless the current summary itself is outdated: then the sweep
+// finds it, and its replacement starts the job.
 func (f *Fold) askOvertaken(st *thread.State, p *summarize.Policy, at Delivery) error {
 	holder := st.Summary(st.Slot(events.SlotCurrent).Holder)
 	if holder == nil {
@@ -88,7 +87,7 @@ func (f *Fold) askOvertaken(st *thread.State, p *summarize.Policy, at Delivery) 
 	return f.askPending(st, p, at)
 }
 
-// askPending starts the job that the current summary says it waits for.
+// askPending starts the job that the current summary is recorded to wait for.
 func (f *Fold) askPending(st *thread.State, p *summarize.Policy, at Delivery) error {
 	holder := st.Summary(st.Slot(events.SlotCurrent).Holder)
 	var rec events.Summary
@@ -100,14 +99,13 @@ func (f *Fold) askPending(st *thread.State, p *summarize.Policy, at Delivery) er
 	}
 	trigger := events.Trigger{Reason: events.TriggerRegenerated}
 	if rec.EventSeq == at.Seq && at.Raw.Subject != "" {
-		trigger = rec.Trigger // the step that made it goes on
+		trigger = rec.Trigger // same step as the summary
 	}
 	f.askModel(st, p, trigger, at)
 	return nil
 }
 
-// jobEnded goes on behind a job that has ended. A tool output's that came too late is started again by what
-// superseded it.
+// jobEnded continues after a job has ended. A superseded job of a tool output is started again by what superseded it.
 func (f *Fold) jobEnded(st *thread.State, job *thread.Job, superseded bool, now time.Time) error {
 	switch {
 	case f.recovering():
@@ -125,8 +123,8 @@ func (f *Fold) jobEnded(st *thread.State, job *thread.Job, superseded bool, now 
 	return f.askAgain(st, p, at)
 }
 
-// outdate marks jobs whose answer will not be used: what they are made from is no longer true, or another
-// current summary stands for more.
+// outdate marks jobs whose answer will not be used: their sources are no longer true, or another current summary stands for
+// more.
 func outdate(st *thread.State, old func(*thread.Job) bool) {
 	for _, j := range st.Jobs {
 		if !j.Superseded && old(j) {

@@ -10,15 +10,15 @@ import (
 	"precis/summarize"
 )
 
-// A summary that became stale by its policy, its prompt, its model or its age waits until somebody needs its
-// thread: the thread's next event makes it again, or a request. Threads that are dead cost nothing.
+// A summary that became stale by its policy, prompt, model or age waits until its thread is used: the thread's next event or a
+// request recomputes it. Unused threads cost nothing.
 
-// renewAtOnce is how many summaries one event makes again: a leaf of 100,000 tokens takes some 50 ms, and
-// the events behind it wait for that.
+// renewAtOnce bounds the summaries that one event recomputes: a leaf of 100,000 tokens takes some 50 ms, which delays the events
+// after it.
 const renewAtOnce = 8
 
-// waive gives up what waits and has no reason to be made again. It depends on the thread's rows alone, so
-// that it needs no record: a recovery does the same at the same event. It returns what the event makes again.
+// waive gives up waiting summaries that no longer have a reason to be recomputed. It depends only on the thread's rows and so
+// needs no record: a recovery does the same at the same event. It returns what the event recomputes.
 func (f *Fold) waive(st *thread.State, p *summarize.Policy) (waiting []string, err error) {
 	if st.Header.Renewals == 0 || st.Compaction == nil || !p.Enabled {
 		return nil, nil
@@ -53,7 +53,7 @@ func (f *Fold) waive(st *thread.State, p *summarize.Policy) (waiting []string, e
 	return ids, nil
 }
 
-// asked says whether a policy has a tool output summarized as it is now.
+// asked reports whether a policy has a tool output summarized in its present state.
 func asked(p *summarize.Policy, m *thread.Message) bool {
 	if m == nil || m.Deleted {
 		return false
@@ -62,7 +62,7 @@ func asked(p *summarize.Policy, m *thread.Message) bool {
 	return ok
 }
 
-// renew makes again what waits of some summaries. It reads the log and may fail; nothing is saved then.
+// renew recomputes those of the given summaries that still wait. It reads the log and may fail; nothing is saved then.
 func (w *compaction) renew(ctx context.Context, waiting []string) error {
 	if !w.p.Enabled {
 		return nil
@@ -73,7 +73,7 @@ func (w *compaction) renew(ctx context.Context, waiting []string) error {
 			return err
 		}
 		if !sum.Renew {
-			continue // the event has made it again, or given it up
+			continue // recomputed or given up by the event
 		}
 		if err := w.renewOne(ctx, sum); err != nil {
 			return err
@@ -89,7 +89,7 @@ func (w *compaction) renewOne(ctx context.Context, sum *thread.Summary) error {
 		return w.remake(ctx, sum, trigger, false)
 	case events.KindHistory:
 		if !tellsHistory(w.p) || historyDue(w.st, w.p) {
-			return nil // nobody wants it, or the event makes the next one
+			return nil // not wanted, or the event makes the next one
 		}
 		return w.f.history(ctx, w.st, w.d, w.p, trigger)
 	case events.KindToolResult:
@@ -102,16 +102,16 @@ func (w *compaction) renewOne(ctx context.Context, sum *thread.Summary) error {
 	return nil
 }
 
-// waits are the compactions of the thread that wait to be made again.
+// waits returns the compactions of the thread that wait to be recomputed.
 func (w *compaction) waits() ([]string, error) {
 	if w.st.Header.RenewCompactions == 0 {
 		return nil, nil
 	}
-	return w.f.part.Renewals(w.st.Header.Thread, int(w.st.Header.RenewCompactions)) // they come first
+	return w.f.part.Renewals(w.st.Header.Thread, int(w.st.Header.RenewCompactions)) // compactions rank first
 }
 
-// replacedBy are the summaries that hold the places of those that a node was made from now. Where the event has made
-// it stale, all held theirs until then, and those that no longer do are loaded.
+// replacedBy returns the summaries that now hold the slots of a node's sources. own: until the event made the node stale all of
+// them held their slots, and those that no longer do are loaded.
 func (w *compaction) replacedBy(ids []string, own bool) ([]string, error) {
 	ids = slices.Clone(ids)
 	for i, id := range ids {
@@ -140,10 +140,9 @@ func (w *compaction) slotOf(id string) (string, error) {
 	return sum.Slot, nil
 }
 
-// fresh makes again what the next compaction would stand on and is stale: what a policy trims is stale for
-// good, and a new summary may not be made of it. A thread says how much in it is stale: where all of that is
-// loaded, tops that are not need not be looked at. done is false where an event has made as many as it may: the
-// next one goes on, and nothing is made of them before.
+// fresh recomputes the stale sources of the next compaction: what a policy trims stays stale, and a new summary must not be made
+// from it. The thread's header counts its stale summaries: if all of them are loaded, tops that are not loaded need no check.
+// done is false if the event has reached its limit: the next event continues, and nothing is made from the stale ones before.
 func (w *compaction) fresh(ctx context.Context, why reason) (done bool, err error) {
 	for _, top := range slices.Clone(w.st.Compaction.Tops) {
 		if w.st.Summary(top.Summary) == nil && w.st.StaleLoaded() {
@@ -157,7 +156,7 @@ func (w *compaction) fresh(ctx context.Context, why reason) (done bool, err erro
 	return true, nil
 }
 
-// freshen makes a stale leaf or node again, after what it is made from.
+// freshen recomputes a stale leaf or node, after its sources.
 func (w *compaction) freshen(ctx context.Context, id string, why reason) (done bool, err error) {
 	sum, err := w.summary(id)
 	if err != nil {
@@ -187,8 +186,8 @@ func (w *compaction) freshen(ctx context.Context, id string, why reason) (done b
 	return true, w.remake(ctx, sum, trigger, false)
 }
 
-// toolAgain makes the summary of a tool output that has come before. Where the log no longer holds it,
-// nothing is made, and nothing waits for that any more.
+// toolAgain makes the summary of an earlier tool output. If the log no longer holds the output, it makes none and stops waiting
+// for it.
 func (f *Fold) toolAgain(ctx context.Context, st *thread.State, m *thread.Message, d Delivery, p *summarize.Policy, trigger events.Trigger) error {
 	src, err := f.readTool(ctx, st, m, p)
 	if err != nil {
@@ -197,13 +196,13 @@ func (f *Fold) toolAgain(ctx context.Context, st *thread.State, m *thread.Messag
 	return f.toolFrom(st, m, src, d, p, trigger)
 }
 
-// toolSource is what a tool output's summary is made from when it is made again; the zero value: none is asked for.
+// toolSource is what a tool output's summary is recomputed from; the zero value if the policy wants none.
 type toolSource struct {
 	msg    *events.Message
 	before past
 }
 
-// readTool reads the log, and changes nothing.
+// readTool reads the log and changes nothing.
 func (f *Fold) readTool(ctx context.Context, st *thread.State, m *thread.Message, p *summarize.Policy) (src toolSource, err error) {
 	if !asked(p, m) {
 		return src, nil
@@ -218,7 +217,7 @@ func (f *Fold) readTool(ctx context.Context, st *thread.State, m *thread.Message
 	return src, err
 }
 
-// toolFrom makes the summary of what was read.
+// toolFrom makes the summary from what readTool returned.
 func (f *Fold) toolFrom(st *thread.State, m *thread.Message, src toolSource, d Delivery, p *summarize.Policy, trigger events.Trigger) error {
 	if src.msg == nil {
 		return nil
@@ -242,8 +241,8 @@ func (f *Fold) toolFrom(st *thread.State, m *thread.Message, src toolSource, d D
 	return nil
 }
 
-// giveUp waits no more for the summary of a tool output that retention has taken: it would keep what can be
-// made again from its turn. No record says so, since none could be proved: its source is not in the log.
+// giveUp stops waiting for the summary of a tool output that retention has removed: otherwise it would delay what can be
+// recomputed. It makes no record, since none could be proved: the source is not in the log.
 func (f *Fold) giveUp(st *thread.State, m *thread.Message) error {
 	if err := f.part.LoadSlot(st, toolSlot(m.ID)); err != nil {
 		return err
@@ -257,7 +256,7 @@ func (f *Fold) giveUp(st *thread.State, m *thread.Message) error {
 	}
 	f.givenUp()
 	f.logger.Info().Str("thread_id", st.Header.Thread).Str("summary_id", sum.ID).
-		Msg("a stale summary is not made again: the log no longer holds its source")
+		Msg("a stale summary is not recomputed: the log no longer holds its source")
 	return nil
 }
 

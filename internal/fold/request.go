@@ -16,18 +16,18 @@ import (
 
 // Errors of requests.
 var (
-	// ErrNoThread: nothing was ever accepted of that thread.
+	// ErrNoThread: the thread has no accepted message.
 	ErrNoThread = errors.New("no such thread")
-	// ErrNotReady: the fold is still adopting what is on record.
+	// ErrNotReady: the fold is still adopting records.
 	ErrNotReady = errors.New("not caught up with the log")
 	// ErrKind: no summary of that kind is made on request.
 	ErrKind = errors.New("no summary of that kind is made on request")
 )
 
-// Summarize makes a thread's summary of a kind now, whatever its triggers say: what is stale is made again,
-// and what a cut could remove is summarized, where that is worth it. It returns the id of the summary that
-// stands for the thread then, or of the one that is being made; empty where there is nothing to summarize. more says that
-// one leaf did not take all of that: it is to be asked again. Where it fails nothing is changed.
+// Summarize makes a thread's summary of a kind now, whatever its triggers say: it recomputes what is stale and, if worthwhile,
+// summarizes what a cut could remove. It returns the id of the summary that then stands for the thread, or of the one being
+// made; empty if there is nothing to summarize. more reports that one leaf did not take everything: call it again. If it fails,
+// nothing is changed.
 func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) (id string, more bool, err error) {
 	if kind != events.KindCompaction && kind != events.KindHistory {
 		return "", false, fmt.Errorf("%w: %q", ErrKind, kind)
@@ -61,8 +61,8 @@ func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) 
 	return id, w.short, err
 }
 
-// compact cuts the thread where that is worth it. Where it is not, and what was made before is stale for good, since the
-// policy trims or fails, that is made again.
+// compact cuts the thread if that is worthwhile. It then recomputes a current summary that is still stale, since what the policy
+// trims or fails is not recomputed by itself.
 func (w *compaction) compact(ctx context.Context) error {
 	if !w.p.Enabled {
 		return nil
@@ -82,8 +82,7 @@ func (w *compaction) compact(ctx context.Context) error {
 	return w.current(ctx, trigger)
 }
 
-// tell makes the thread's history, unless the one that stands is of the same sources. What it would stand on and is
-// stale is made again before.
+// tell makes the thread's history, unless the present one has the same sources. It first recomputes stale sources.
 func (w *compaction) tell(ctx context.Context) (string, error) {
 	if !w.p.Enabled {
 		return w.standing(events.SlotHistory)
@@ -108,8 +107,8 @@ func (w *compaction) tell(ctx context.Context) (string, error) {
 	return w.standing(events.SlotHistory)
 }
 
-// Renew makes again what of a thread waits for that, since somebody asks for the thread; limited, as an event
-// does; the summaries named as expired are made stale before. more says that some are left.
+// Renew recomputes what waits in a thread because a request uses the thread, up to the limit of an event; it first makes the
+// summaries in expired stale. more reports that some are left.
 func (f *Fold) Renew(ctx context.Context, name string, expired []string, now time.Time) (more bool, err error) {
 	if f.recovering() {
 		return false, ErrNotReady
@@ -139,8 +138,8 @@ func (f *Fold) Renew(ctx context.Context, name string, expired []string, now tim
 	return left > 0 && left < before, nil
 }
 
-// Freshen makes again what a summary that somebody asks for would stand on and is stale for good; limited, as an
-// event does. more says that some are left. Where it fails nothing is changed.
+// Freshen recomputes the stale sources of a summary that is requested, up to the limit of an event. more reports that some are
+// left. If it fails, nothing is changed.
 func (f *Fold) Freshen(ctx context.Context, name string, now time.Time) (more bool, err error) {
 	w, err := f.ask(name, now)
 	if err != nil || !w.p.Enabled {
@@ -153,9 +152,9 @@ func (f *Fold) Freshen(ctx context.Context, name string, now time.Time) (more bo
 	return w.unfinished, nil
 }
 
-// Settle folds a job's result in, as Finish does. Where the configuration has changed since the job began,
-// and its answer is not used, what it was to do is decided again. That reads the log first: where it fails for
-// a while nothing is changed, and the caller tries again.
+// Settle folds in a job's result, as Finish does. If the configuration has changed since the job began, so that its answer is
+// not used, Settle decides the work again. It reads the log for that first: if that fails, nothing is changed, and the caller
+// retries.
 func (f *Fold) Settle(ctx context.Context, name, id string, r Result, now time.Time) error {
 	st, job, err := f.loadJob(name, id)
 	if err != nil || job == nil {
@@ -190,7 +189,7 @@ func (f *Fold) Settle(ctx context.Context, name, id string, r Result, now time.T
 	return nil
 }
 
-// halfDone marks an error behind which some of a step may be in the open batch.
+// halfDone marks an error after which part of a step may be in the open batch.
 func halfDone(err error) error {
 	if err == nil {
 		return nil
@@ -198,10 +197,10 @@ func halfDone(err error) error {
 	return fmt.Errorf("%w: %w", ErrHalfDone, err)
 }
 
-// idleAgain is when a thread is looked at again that could not be compacted: others that are idle come first.
+// idleAgain is the delay before a thread that could not be compacted is retried: other idle threads come first.
 const idleAgain = time.Second
 
-// LookIdleDue looks at one of the threads that are due for having been idle; found is false where there is none.
+// LookIdleDue checks one thread whose idle check is due; found is false if there is none.
 func (f *Fold) LookIdleDue(ctx context.Context, now time.Time) (found, fired bool, err error) {
 	names, err := f.part.Idle(now, 1)
 	if err != nil || len(names) == 0 {
@@ -218,8 +217,8 @@ func (f *Fold) LookIdleDue(ctx context.Context, now time.Time) (found, fired boo
 	return true, fired, err
 }
 
-// LookIdle compacts a thread that has been idle for as long as its policy says, and notes when it is to be looked at
-// again. Where it fails nothing is changed.
+// LookIdle compacts a thread that has been idle for as long as its policy says, and notes when to check it again. If it fails,
+// nothing is changed.
 func (f *Fold) LookIdle(ctx context.Context, name string, now time.Time) (fired bool, err error) {
 	was, _, err := f.part.IdleAt(name)
 	if err != nil {
@@ -227,7 +226,7 @@ func (f *Fold) LookIdle(ctx context.Context, name string, now time.Time) (fired 
 	}
 	w, err := f.ask(name, now)
 	if errors.Is(err, ErrNoThread) {
-		f.part.LookAt(name, was, time.Time{}) // nobody looks again before something is accepted of it
+		f.part.LookAt(name, was, time.Time{}) // no check until it has an accepted message
 		return false, nil
 	}
 	if err != nil {
@@ -236,7 +235,7 @@ func (f *Fold) LookIdle(ctx context.Context, name string, now time.Time) (fired 
 	idle := now.Sub(time.Unix(0, w.st.Header.LastAt))
 	if w.p.Enabled && w.st.Header.LastAt > 0 {
 		facts := w.st.Compaction.Cut.Facts(w.p.Compaction)
-		_, anyway := cut.Fires(w.p.Compaction.Trigger, facts) // the next event cuts it
+		_, anyway := cut.Fires(w.p.Compaction.Trigger, facts) // the next event cuts it anyway
 		if trigger, ok := idleTrigger(w.p, facts, idle); ok && !anyway {
 			if err := w.run(ctx, always(trigger)); err != nil {
 				return false, err
@@ -247,13 +246,13 @@ func (f *Fold) LookIdle(ctx context.Context, name string, now time.Time) (fired 
 	f.done(w)
 	next := nextLook(w.p, w.st.Header.LastAt, idle)
 	if w.unfinished || w.short {
-		next = now // what it would stand on is stale, and was made again in part; or more is left than one leaf takes
+		next = now // stale sources are left, or more messages than one leaf takes
 	}
 	f.part.LookAt(name, was, next)
 	return fired, nil
 }
 
-// idleTrigger says whether a thread that has been idle for some time is due.
+// idleTrigger reports whether a thread that has been idle for some time is due, and returns the trigger.
 func idleTrigger(p *summarize.Policy, facts cut.Facts, idle time.Duration) (events.Trigger, bool) {
 	facts.Idle = idle
 	if _, ok := cut.Fires(p.Compaction.Trigger, facts); !ok {
@@ -268,7 +267,7 @@ func idleTrigger(p *summarize.Policy, facts cut.Facts, idle time.Duration) (even
 	return events.Trigger{Reason: events.TriggerIdle, Threshold: &threshold, Value: &value}, threshold > 0
 }
 
-// idleTimes are the times in a condition that a thread may be idle for.
+// idleTimes returns the idle thresholds of a condition.
 func idleTimes(c summarize.Condition) []time.Duration {
 	var list []time.Duration
 	for _, branch := range [][]summarize.Condition{c.Any, c.All} {
@@ -282,8 +281,7 @@ func idleTimes(c summarize.Condition) []time.Duration {
 	return list
 }
 
-// nextLook is when a thread that has been idle for some time may pass the next of its policy's times; zero
-// where there is none.
+// nextLook returns when an idle thread may pass the next of its policy's thresholds; zero if there is none.
 func nextLook(p *summarize.Policy, lastAt int64, idle time.Duration) time.Time {
 	var next time.Duration
 	if p.Enabled && lastAt > 0 {
@@ -296,11 +294,11 @@ func nextLook(p *summarize.Policy, lastAt int64, idle time.Duration) time.Time {
 	if next == 0 {
 		return time.Time{}
 	}
-	return time.Unix(0, lastAt).Add(next + 1) // a threshold is passed by more than its value
+	return time.Unix(0, lastAt).Add(next + 1) // a value must exceed its threshold
 }
 
-// lookLater has somebody look at the thread when it has been idle for as long as its policy says, unless
-// somebody will anyway: who looks too early looks again.
+// lookLater schedules a check for when the thread has been idle for as long as its policy says, unless an earlier one is
+// scheduled: a check that comes too early schedules the next.
 func (f *Fold) lookLater(st *thread.State) {
 	p, _ := f.policy(st, nil)
 	if st.Header.Thread == "" || st.Header.Ordinals == 0 || len(idleTimes(p.Compaction.Trigger)) == 0 {
@@ -314,7 +312,7 @@ func (f *Fold) lookLater(st *thread.State) {
 	f.part.LookAt(st.Header.Thread, was, at)
 }
 
-// ask begins work on a thread that no event called for. It is decided behind the partition's last event.
+// ask begins work on a thread that no event called for. Its decisions take effect after the partition's last event.
 func (f *Fold) ask(name string, now time.Time) (*compaction, error) {
 	if f.recovering() {
 		return nil, ErrNotReady
@@ -337,7 +335,7 @@ func (f *Fold) ask(name string, now time.Time) (*compaction, error) {
 	return &compaction{f: f, st: st, d: Delivery{Seq: f.applied, Time: now.UTC()}, p: p}, nil
 }
 
-// done saves such work.
+// done saves the work that ask began.
 func (f *Fold) done(w *compaction) {
 	if len(f.out) == 0 && len(w.st.Changes.SummaryPuts) == 0 {
 		return
@@ -346,8 +344,7 @@ func (f *Fold) done(w *compaction) {
 	f.flush()
 }
 
-// standing is the summary that holds a slot and is active, or the one that is being made for it; empty where
-// there is neither.
+// standing returns the active summary that holds a slot, or the one being made for it; empty if there is neither.
 func (w *compaction) standing(slot string) (string, error) {
 	for _, job := range w.st.Jobs {
 		if job.Started.Slot == slot && !job.Superseded {

@@ -14,18 +14,17 @@ import (
 	"precis/summarize/llm"
 )
 
-// What makes a summary stale without an event of its thread is a configuration, or its age. Both come as
-// turns, and what they find is on record: a recovery adopts it at the event behind which it took effect.
+// Without an event of its thread, only a configuration or its age makes a summary stale. Both are handled in turns, and the
+// results are on record: a recovery adopts them at the event after which they took effect.
 //
-// Two ways to find what a configuration has made stale were weighed. An index by fingerprint finds it at
-// once, and costs every summary a row, and one more for each of its prompt and model. Going through the
-// summaries in the order of their keys costs nothing before it is needed, and reads a million rows then: at
-// a bounded rate that is minutes, in the background, with its place noted in the batch that holds what it
-// found. The second is what stands here; a change of the configuration is rare. Expiry has an index, since it
-// is looked for every second; its rows are there for summaries that expire alone.
+// There are two ways to find what a configuration makes stale. An index by fingerprint finds it at once, but costs every summary
+// a row, and another one each for its prompt and model. A scan of all summaries in key order costs nothing until it is needed,
+// and then reads a million rows: at a bounded rate that takes minutes in the background, with its position saved in the batch
+// that holds the results. The fold scans, since configurations rarely change. Expiry has an index, since it is checked every
+// second; only summaries that expire have rows there.
 
-// Sweep holds the configuration in force against some of the partition's summaries, limit at most, where
-// that was not done yet. It goes on where it, or a former life, left off.
+// Sweep compares up to limit of the partition's summaries with the configuration in force. It continues where it, or an earlier
+// process, stopped.
 func (f *Fold) Sweep(limit int, now time.Time) (Swept, error) {
 	s, err := f.part.Sweep()
 	if err != nil || f.recovering() {
@@ -55,22 +54,22 @@ func (f *Fold) Sweep(limit int, now time.Time) (Swept, error) {
 	s.After, s.Done = last, len(refs) < limit
 	s.Left -= min(s.Left, uint64(len(refs)))
 	if s.Done {
-		s.Left = 0 // others were made meanwhile, under the configuration in force
+		s.Left = 0 // summaries made meanwhile follow the configuration in force
 	}
 	out.Done, out.Left = s.Done, s.Left
 	f.part.SaveSweep(s)
 	return out, nil
 }
 
-// Swept is what one turn of a sweep did.
+// Swept is the result of one turn of a sweep.
 type Swept struct {
 	Looked int // summaries
-	Stale  int // of these, and of what was made from them, those that are stale now
+	Stale  int // of these, and of what was made from them, became stale
 	Left   uint64
 	Done   bool
 }
 
-// ExpireDue makes stale some of the summaries whose time is over, with what was made from them.
+// ExpireDue makes up to limit expired summaries stale, and what was made from them.
 func (f *Fold) ExpireDue(limit int, now time.Time) error {
 	refs, err := f.part.Expired(now, limit)
 	if err != nil || f.recovering() {
@@ -84,7 +83,7 @@ func (f *Fold) ExpireDue(limit int, now time.Time) error {
 	return nil
 }
 
-// Expire makes a summary stale whose time is over, with what was made from it.
+// Expire makes a summary stale if it has expired, and what was made from it.
 func (f *Fold) Expire(ref state.Ref, now time.Time) (stale int, err error) {
 	return f.outdate(ref, now, func(_ *thread.State, sum *thread.Summary) (*events.Invalidated, error) {
 		if sum.ExpiresAt.IsZero() || sum.ExpiresAt.After(now) {
@@ -95,8 +94,8 @@ func (f *Fold) Expire(ref state.Ref, now time.Time) (stale int, err error) {
 	})
 }
 
-// outdate invalidates a summary that is active and that judge has something against, and everything that was
-// made from it, each cause before its effects.
+// outdate invalidates an active summary for which judge returns an invalidation, and everything made from it, causes before
+// effects.
 func (f *Fold) outdate(ref state.Ref, now time.Time, judge func(*thread.State, *thread.Summary) (*events.Invalidated, error)) (stale int, err error) {
 	st, err := f.part.LoadThread(ref.Thread)
 	if err != nil {
@@ -134,8 +133,8 @@ func (f *Fold) outdate(ref state.Ref, now time.Time, judge func(*thread.State, *
 	return stale, nil
 }
 
-// Meanwhile says what stands in prompts until a summary is made again that no source has made stale. Histories never
-// do, and what a policy trims or fails is not made again by itself.
+// Meanwhile returns what stands in prompts until a summary is recomputed that became stale without a change of its sources: raw
+// for histories, which no prompt includes, and for what a policy trims or fails, which is not recomputed by itself.
 func Meanwhile(p *summarize.Policy, kind string) string {
 	if p.Staleness.Action != summarize.ActionRegenerate || kind == events.KindHistory {
 		return events.MeanwhileRaw
@@ -143,7 +142,7 @@ func Meanwhile(p *summarize.Policy, kind string) string {
 	return p.Staleness.Meanwhile
 }
 
-// MeanwhileOf is what an invalidation says of the time until the summary is made again. An audit holds one against it.
+// MeanwhileOf returns the meanwhile of an invalidation, which an audit compares with the one on record.
 func (f *Fold) MeanwhileOf(st *thread.State, sum *thread.Summary, rec *events.Invalidated) (string, error) {
 	switch rec.Reason {
 	case events.ReasonSourceEdited, events.ReasonSourceDeleted:
@@ -161,7 +160,7 @@ func (f *Fold) MeanwhileOf(st *thread.State, sum *thread.Summary, rec *events.In
 	return Meanwhile(p, sum.Kind), nil
 }
 
-// made is what a summary's record says of how it was made.
+// made is the part of a summary's record that tells how it was made.
 type made struct {
 	Policy            string  `json:"policy"`
 	PolicyFingerprint string  `json:"policy_fingerprint"`
@@ -170,7 +169,7 @@ type made struct {
 	PromptVersion     *string `json:"prompt_version"`
 }
 
-// outdated says what the configuration in force has against a summary; nil where it stands.
+// outdated returns how a summary conflicts with the configuration in force; nil if it does not.
 func (f *Fold) outdated(st *thread.State, sum *thread.Summary) (*events.Invalidated, error) {
 	p, _ := f.policy(st, nil)
 	if !p.Enabled {
@@ -196,8 +195,8 @@ func (f *Fold) outdated(st *thread.State, sum *thread.Summary) (*events.Invalida
 	return nil, nil
 }
 
-// Outdated says what the configuration in force has against a summary; nil where it stands. An audit holds
-// an invalidation against it.
+// Outdated returns how a summary conflicts with the configuration in force; nil if it does not. An audit compares an
+// invalidation with it.
 func (f *Fold) Outdated(st *thread.State, sum *thread.Summary) (*events.Invalidated, error) {
 	return f.outdated(st, sum)
 }
@@ -206,8 +205,7 @@ func changed(reason, setting, old, now string) *events.Invalidated {
 	return &events.Invalidated{Reason: reason, Cause: events.Cause{Setting: &setting, Old: &old, New: &now}}
 }
 
-// modelOf is the model that would make a summary now: the policy's, or that of main where main stood in for
-// it.
+// modelOf returns the model that would make a summary now: the policy's, or main's if main stood in for it.
 func (f *Fold) modelOf(p *summarize.Policy, provider *string) (name, model string) {
 	if provider != nil && *provider == mainProvider && p.Provider != mainProvider {
 		return mainProvider, f.config.Providers[mainProvider].Model
@@ -218,12 +216,12 @@ func (f *Fold) modelOf(p *summarize.Policy, provider *string) (name, model strin
 	return p.Provider, f.config.model(p)
 }
 
-// promptServes says whether a prompt's version is still one of the policy's, and which it is now.
+// promptServes reports whether a prompt's version is still one of the policy's, and returns the present version.
 func promptServes(p *summarize.Policy, kind, version string) (now string, ok bool) {
 	return promptsOf(p).Serves(kind, version)
 }
 
-// promptsOf are a policy's prompts, which were checked when the configuration was read.
+// promptsOf returns a policy's prompts, which were checked when the configuration was read.
 func promptsOf(p *summarize.Policy) llm.Prompts {
 	prompts, err := llm.NewPrompts(p.Prompts)
 	if err != nil {
@@ -232,7 +230,7 @@ func promptsOf(p *summarize.Policy) llm.Prompts {
 	return prompts
 }
 
-// modelFits says whether a job's model and prompt are still those that its policy asks for.
+// modelFits reports whether a job's model and prompt still match its policy.
 func (f *Fold) modelFits(p *summarize.Policy, job *events.Started) bool {
 	if job.Model != nil && p.Stale("model") && f.config.model(p) != *job.Model {
 		return false

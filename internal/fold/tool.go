@@ -13,8 +13,8 @@ import (
 	"precis/summarize/rules"
 )
 
-// toolDraft drafts a tool output's summary by rules. While records are adopted the rules are left for
-// whoever needs what they say: as a rule the record is there.
+// toolDraft drafts a tool output's summary by rules. While records are adopted it defers the rules until their output is needed:
+// normally the record exists.
 func (f *Fold) toolDraft(st *thread.State, in thread.Input, res thread.Result, p *summarize.Policy, fs facts) draft {
 	rec := f.toolRecord(st, in, p)
 	m, name := *st.Message, st.Header.Thread
@@ -40,7 +40,7 @@ func (f *Fold) toolDraft(st *thread.State, in thread.Input, res thread.Result, p
 	}}
 }
 
-// fill writes what the rules make of a tool output into its record.
+// fill writes the rules' output for a tool output into its record.
 func (f *Fold) fill(rec *events.Summary, in rules.Input, measure func(string) thread.Size) {
 	out, method, why := byRules(MaskedInput(in, f.secrets))
 	out.Text, out.Tool = f.secrets(out.Text), *f.maskTool(&out.Tool)
@@ -50,7 +50,7 @@ func (f *Fold) fill(rec *events.Summary, in rules.Input, measure func(string) th
 	rec.TokenCountAfter, rec.CharsAfter = after.Tokens, after.Chars
 }
 
-// toolRecord is the record without what the rules say.
+// toolRecord returns the record without the rules' output.
 func (f *Fold) toolRecord(st *thread.State, in thread.Input, p *summarize.Policy) *events.Summary {
 	m, version := st.Message, rules.Version
 	asOf := st.Header.LastMessageID
@@ -59,7 +59,7 @@ func (f *Fold) toolRecord(st *thread.State, in thread.Input, p *summarize.Policy
 		Kind:          events.KindToolResult, Slot: toolSlot(m.ID), Current: prompted(st),
 		SourceMessageIDs: []string{m.ID}, SourceSummaryIDs: []string{},
 		SourceDigest: sourceDigest(m),
-		// The output as it counted in the thread: by the same tokenizer as what it becomes.
+		// The output's count in the thread, by the same tokenizer as the summary's.
 		TokenCountBefore: m.Text.Tokens, Tokenizer: p.Tokenizer, CharsBefore: m.Text.Chars,
 		RulesVersion: &version,
 		Policy:       p.Name, PolicyFingerprint: summarize.KindFingerprint(*p, events.KindToolResult),
@@ -78,7 +78,7 @@ func (f *Fold) toolRecord(st *thread.State, in thread.Input, p *summarize.Policy
 	return rec
 }
 
-// toolJob makes the job of a tool output's summary by a model.
+// toolJob returns the job of a tool output's summary by a model.
 func (f *Fold) toolJob(st *thread.State, res thread.Result, p *summarize.Policy, fs facts) *thread.Job {
 	m, model := st.Message, f.config.model(p)
 	category := CategoryOf(fs.origin.ToolName, fs.origin.Arguments, res.Content.Text(), f.secrets)
@@ -93,13 +93,13 @@ func (f *Fold) toolJob(st *thread.State, res thread.Result, p *summarize.Policy,
 	return job
 }
 
-// CategoryOf is the category of a tool output without its secrets, as whoever summarizes it sees it.
+// CategoryOf returns the category of a tool output without secrets, as its summarizer sees it.
 func CategoryOf(tool string, arguments []byte, content string, mask func(string) string) rules.Category {
 	in := MaskedInput(rules.Input{ToolName: tool, Arguments: arguments, Content: content}, mask)
 	return rules.CategoryOf(in.ToolName, in.Arguments, in.Content)
 }
 
-// promptVersion is the version of the prompt that a policy has for such work.
+// promptVersion returns the version of a policy's prompt for a kind and category.
 func promptVersion(p *summarize.Policy, kind, category string) string {
 	return promptsOf(p).For(kind, category).Version()
 }
@@ -116,13 +116,13 @@ func holderOf(slot *thread.Slot) *string {
 	return &holder
 }
 
-// MaskedInput is a tool output and its call without secrets. What stands before it only weighs it, and is not shown.
+// MaskedInput returns a tool output and its call without secrets. Earlier messages only weigh it and are not shown.
 func MaskedInput(in rules.Input, mask func(string) string) rules.Input {
 	in.Content, in.ToolName, in.Arguments = mask(in.Content), mask(in.ToolName), secrets.MaskJSON(in.Arguments, mask)
 	return in
 }
 
-// maskTool takes secrets out of the structured form of a summary that is published.
+// maskTool removes secrets from the structured form of a published summary.
 func (f *Fold) maskTool(tool *events.ToolSummary) *events.ToolSummary {
 	if tool == nil {
 		return nil
@@ -149,8 +149,8 @@ func (f *Fold) maskValue(value any) any {
 	return value
 }
 
-// byRules runs the rules, and falls to truncation where they panic: a tool output must not be able to
-// stop a partition, which would meet it again after every restart.
+// byRules runs the rules and falls back to truncation if they panic: otherwise a tool output could stop a partition, which would
+// meet it again after every restart.
 func byRules(in rules.Input) (out rules.Output, method string, why *string) {
 	defer func() {
 		if recover() == nil {
@@ -175,7 +175,7 @@ func expiry(at time.Time, ttl time.Duration) *time.Time {
 	return &t
 }
 
-// runes counts characters, eight at once for as long as they are ASCII.
+// runes counts code points, eight bytes at a time while they are ASCII.
 func runes(text string) int64 {
 	const wide = 0x8080808080808080
 	i := 0
@@ -185,10 +185,10 @@ func runes(text string) int64 {
 	return int64(i + utf8.RuneCountInString(text[i:]))
 }
 
-// prompted says whether the event's message stands in prompts: a compaction may have replaced it.
+// prompted reports whether prompts use the summary of the event's message: a compaction may have replaced the message.
 func prompted(st *thread.State) bool {
 	if st.Message != nil && st.Message.Pinned {
-		return false // it stands itself
+		return false // the message itself stands in prompts
 	}
 	return st.Compaction == nil || st.Message == nil || !st.Compaction.Replaced(st.Message.Ordinal)
 }

@@ -10,7 +10,7 @@ import (
 	"precis/summarize/cut"
 )
 
-// weighed is the event's message as cuts see it before the event; nil where there is none yet.
+// weighed returns the event's message as cuts see it before the event; nil if there is none yet.
 func weighed(st *thread.State) *cut.Item {
 	if st.Message == nil || st.Compaction == nil {
 		return nil
@@ -19,10 +19,10 @@ func weighed(st *thread.State) *cut.Item {
 	return &it
 }
 
-// weight is what the event's message holds in a prompt that no compaction shortens.
+// weight returns the tokens of the event's message in a prompt without compaction.
 func weight(st *thread.State) int64 { return weightOf(st, st.Message) }
 
-// weightOf is what a message holds there: its own tokens, or its summary's. Its slot must be loaded.
+// weightOf returns the tokens of a message there: its own, or its summary's. Its slot must be loaded.
 func weightOf(st *thread.State, m *thread.Message) int64 {
 	if !m.Tool || m.Pinned {
 		return m.Tokens()
@@ -33,7 +33,7 @@ func weightOf(st *thread.State, m *thread.Message) int64 {
 	return m.Tokens()
 }
 
-// track keeps the counters that decide about the next cut true after an event.
+// track updates, after an event, the counters that decide on the next cut.
 func track(st *thread.State, res thread.Result, before *cut.Item, p *summarize.Policy) {
 	c := st.Compaction
 	if c == nil || !res.Revised && !res.Pinned {
@@ -53,8 +53,8 @@ func track(st *thread.State, res thread.Result, before *cut.Item, p *summarize.P
 	adjust(st, *before, it, p.Compaction)
 }
 
-// adjust takes in a message's changed weight, also of one that a compaction stands for: then the compaction
-// stands for more or less, and the prompt is what it was.
+// adjust applies a message's changed weight. If a compaction stands for the message, the compaction stands for more or less, and
+// the prompt does not change.
 func adjust(st *thread.State, before, after cut.Item, p summarize.Compaction) {
 	c := st.Compaction
 	c.Cut.Adjust(before, after, p)
@@ -66,11 +66,10 @@ func adjust(st *thread.State, before, after cut.Item, p summarize.Compaction) {
 	st.Changes.Compacted = true
 }
 
-// created folds a summary.created in, and what it changes about the next cut.
-// letGo are the messages that it no longer stands for, of a leaf.
+// created folds in a summary.created and its effect on the next cut. letGo are the messages that a leaf no longer stands for.
 func (f *Fold) created(st *thread.State, rec *events.Summary, data []byte, letGo []cut.Item) {
 	f.reweigh(st, rec.Kind, func() { st.Created(rec, data, standsFor(st, rec)) })
-	if len(letGo) > 0 { // they stand verbatim from here on, and not in an older text beside that
+	if len(letGo) > 0 { // they are verbatim now and must not also stand in an older text
 		st.Retire(events.SlotCurrent)
 	}
 	if rec.Replaces != nil {
@@ -84,8 +83,8 @@ func (f *Fold) created(st *thread.State, rec *events.Summary, data []byte, letGo
 	}
 }
 
-// standsFor is how many of the thread's tokens a summary stands for. As a rule the record says so; what retention has
-// removed of its sources is in no counter, and nothing can be saved of it.
+// standsFor returns how many of the thread's tokens a summary stands for: usually what the record says. Sources that retention
+// has removed are in no counter, so a summary of them saves nothing.
 func standsFor(st *thread.State, rec *events.Summary) int64 {
 	switch {
 	case rec.Kind == events.KindToolResult && st.Message == nil:
@@ -96,20 +95,19 @@ func standsFor(st *thread.State, rec *events.Summary) int64 {
 	return rec.TokenCountBefore
 }
 
-// invalidated folds a summary.invalidated in, and what it changes about the next cut. What is made from
-// the summary at the moment comes too late.
+// invalidated folds in a summary.invalidated and its effect on the next cut, and supersedes the jobs that use the summary.
 func (f *Fold) invalidated(st *thread.State, rec *events.Invalidated, data []byte) {
 	f.reweigh(st, rec.Kind, func() { st.Invalidated(rec, data) })
 	outdate(st, func(j *thread.Job) bool { return slices.Contains(j.Started.SourceSummaryIDs, rec.SummaryID) })
 }
 
-// failed folds a summary.failed in: what served until the job was done may serve no longer.
+// failed folds in a summary.failed: what served until the job was done may no longer serve.
 func (f *Fold) failed(st *thread.State, rec *events.Failed) {
 	f.reweigh(st, rec.Kind, func() { st.Failed(rec) })
 }
 
-// retire ends the service of what a change of the event's message makes untrue: the message's own summary, and the
-// compaction that stands for it. Both slots must be loaded.
+// retire stops what a change of the event's message makes untrue from serving: the message's own summary, and the compaction
+// that stands for it. Both slots must be loaded.
 func (f *Fold) retire(st *thread.State) {
 	if st.Message.Tool {
 		f.reweigh(st, events.KindToolResult, func() { st.Retire(toolSlot(st.Message.ID)) })
@@ -119,7 +117,7 @@ func (f *Fold) retire(st *thread.State) {
 	}
 }
 
-// waiveOne gives up making a summary again; m is the message of a tool output's.
+// waiveOne gives up recomputing a summary; m is the message of a tool output's summary, else nil.
 func (f *Fold) waiveOne(st *thread.State, sum *thread.Summary, m *thread.Message) error {
 	own := st.Message
 	if m != nil {
@@ -133,8 +131,7 @@ func (f *Fold) waiveOne(st *thread.State, sum *thread.Summary, m *thread.Message
 	return err
 }
 
-// reweigh folds a record in that can change what its message holds in a prompt. The message must be
-// loaded, for a tool output.
+// reweigh folds in a record that can change its message's weight in a prompt. For a tool output the message must be loaded.
 func (f *Fold) reweigh(st *thread.State, kind string, fold func()) {
 	if kind != events.KindToolResult || st.Compaction == nil || st.Message == nil {
 		fold()
@@ -146,7 +143,7 @@ func (f *Fold) reweigh(st *thread.State, kind string, fold func()) {
 	adjust(st, before, st.Message.Item(weight(st)), p.Compaction)
 }
 
-// loadSlot loads what a summary of some kind changes when it is created.
+// loadSlot loads what the creation of a summary changes.
 func (f *Fold) loadSlot(st *thread.State, kind, slot string, sources []string) (err error) {
 	if err = f.part.LoadSlot(st, slot); err != nil {
 		return err
@@ -163,7 +160,7 @@ func (f *Fold) loadSlot(st *thread.State, kind, slot string, sources []string) (
 	return f.loadOver(st, st.Message)
 }
 
-// loadOver loads the current compaction where a message lies under it.
+// loadOver loads the current compaction if it stands for the message.
 func (f *Fold) loadOver(st *thread.State, m *thread.Message) error {
 	if m == nil || st.Compaction == nil || !st.Compaction.Replaced(m.Ordinal) {
 		return nil

@@ -11,19 +11,19 @@ import (
 	"precis/summarize/cut"
 )
 
-// Watch sees a fold over records from inside: what is adopted, and what is decided beside it. It changes
-// nothing; an audit checks with it what the fold alone would take as it stands.
+// Watch observes a fold over records: what is adopted, and what would be decided. It changes nothing; an audit uses it to check
+// what the fold alone adopts unchecked.
 type Watch interface {
-	// Adopting is called before a record changes its thread, whose state is as it was before, with what
-	// the record touches loaded. rec is nil for a record of no known type.
+	// Adopting is called before a record changes its thread, with the previous state and everything that the record touches
+	// loaded. rec is nil for a record of an unknown type.
 	Adopting(st *thread.State, s *state.Staged, rec events.Record)
-	// Adopted is called when a summary.created has changed its thread, which is not saved yet.
+	// Adopted is called after a summary.created has changed its thread, before the thread is saved.
 	Adopted(st *thread.State, rec *events.Summary)
-	// Refused is told of a record that can't be folded in and is passed over; an error ends the fold with it.
+	// Refused is called for a record that can't be folded in and is skipped; an error ends the fold.
 	Refused(s *state.Staged, why error) error
-	// Voided is told of a record that rests on events whose loss was accepted, before it takes its place in the chain.
+	// Voided is called for a record that rests on events whose loss was accepted, before it takes its place in the chain.
 	Voided(s *state.Staged) error
-	// Stepped is called with every event of a thread, behind the records that took effect at it.
+	// Stepped is called for every event of a thread, after the records that took effect at it.
 	Stepped(ctx context.Context, s Stepped) error
 }
 
@@ -33,31 +33,31 @@ type Stepped struct {
 	State    *thread.State // as the event left it
 	Result   thread.Result
 	Policy   string // the one that serves the thread
-	// Decided are the records that follow from the event, whatever stands on record.
+	// Decided are the records that follow from the event, whatever is on record.
 	Decided []events.Record
-	// Whole says that they are as they would be emitted. Else what the rules say is left out, and so are
-	// compactions: DueLeaf says whether one is due.
+	// Whole: they are as they would be emitted. Otherwise they lack the rules' output and compactions: DueLeaf tells whether a
+	// leaf is due.
 	Whole bool
-	// Turned says that something was decided for the thread behind the event, or that the configuration has
-	// changed: what State is due now, the event did not call for.
+	// Turned: something was decided for the thread after the event, or the configuration has changed, so the event did not call
+	// for what State is due now.
 	Turned bool
-	// Cut says that a leaf on record cut the thread at the event, which cuts once; or that the event has made as many
-	// stale ones again as it may, and leaves the cut to a later one.
+	// Cut: a leaf on record cut the thread at the event, which happens at most once, or the event recomputed as many stale
+	// summaries as it may and left the cut to a later event.
 	Cut bool
 }
 
-// adopted says what was adopted at an event of a thread. Only an audit asks for more than some.
+// adopted is what was adopted at an event of a thread. Only an audit uses more than some.
 type adopted struct {
 	thread string
 	at     Delivery // the event
-	// some: there are any.
+	// some: there was at least one record.
 	some bool
 	// turned: one of them can't have been decided at the event.
 	turned bool
-	// cut: one of them is a leaf that cut the thread. One event cuts once, though the thread may be due again behind
-	// that: a cut before a user message is preferred, and what is left before the next safe one may be enough.
+	// cut: one of them is a leaf that cut the thread. An event cuts once, even if the thread is due again after it: a cut before
+	// a user message is preferred, and what remains before the next safe one may suffice.
 	cut bool
-	// freshened is how many stale summaries the event made again to stand a cut on.
+	// freshened is how many stale summaries the event recomputed as sources of a cut.
 	freshened int
 }
 
@@ -86,7 +86,7 @@ func (a *adopted) note(st *thread.State, rec events.Record) {
 	}
 }
 
-// newLeaf is a record that is a leaf which cut its thread; nil for any other.
+// newLeaf returns rec if it is a leaf that cut its thread, else nil.
 func newLeaf(rec events.Record) *events.Summary {
 	sum, ok := rec.(*events.Summary)
 	if !ok || sum.Kind != events.KindCompaction || sum.Level > 0 || sum.Version > 1 {
@@ -95,7 +95,7 @@ func newLeaf(rec events.Record) *events.Summary {
 	return sum
 }
 
-// madeAgain is a record of a leaf or node that was there before; nil for any other.
+// madeAgain returns rec if it is a recomputed leaf or node, else nil.
 func madeAgain(rec events.Record) *events.Summary {
 	sum, ok := rec.(*events.Summary)
 	if !ok || sum.Kind != events.KindCompaction || sum.Slot == events.SlotCurrent || sum.Version == 1 {
@@ -104,8 +104,8 @@ func madeAgain(rec events.Record) *events.Summary {
 	return sum
 }
 
-// byTurn says whether a record can only have been decided behind its event, and not at it. What an event calls
-// for is made at its time; a turn has the clock's, and a job ends when its event is durable.
+// byTurn reports whether a record can only have been decided after its event, not at it. What an event calls for has the event's
+// time; a turn has the clock's, and a job ends after its event is durable.
 func (a *adopted) byTurn(rec events.Record) bool {
 	switch rec := rec.(type) {
 	case *events.Invalidated:
@@ -120,12 +120,12 @@ func (a *adopted) byTurn(rec events.Record) bool {
 	case *events.Started:
 		return rec.Trigger.Reason == events.TriggerRequested || rec.Trigger.Reason == events.TriggerIdle
 	case *events.Failed, *events.UsageRecord:
-		return true // a job is begun when its event is durable
+		return true // a job begins once its event is durable
 	}
 	return false
 }
 
-// stepped tells the watch what was decided.
+// stepped calls the watch with what was decided.
 func (f *Fold) stepped(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, turned bool) error {
 	if f.watch == nil {
 		return nil
@@ -150,18 +150,18 @@ func (d draft) record() events.Record {
 	return d.invalidated
 }
 
-// emitted are the records that the step has emitted so far; never nil.
+// emitted returns the records that the step has emitted so far; never nil.
 func (f *Fold) emitted() []events.Record {
 	list := make([]events.Record, 0, len(f.out))
 	for _, e := range f.out {
-		if _, ended := e.decided.Record.(*events.Failed); !ended { // its start says what was decided
+		if _, ended := e.decided.Record.(*events.Failed); !ended { // its start is the decision
 			list = append(list, e.decided.Record)
 		}
 	}
 	return list
 }
 
-// mayDecide says whether anything can follow from an event.
+// mayDecide reports whether anything can follow from an event.
 func (f *Fold) mayDecide(st *thread.State, res thread.Result, drafts []draft, p *summarize.Policy) bool {
 	if len(drafts) > 0 || historyDue(st, p) || f.mustStand(st, p, pinnedAt(st, res)) {
 		return true
@@ -176,8 +176,8 @@ func (f *Fold) mayDecide(st *thread.State, res thread.Result, drafts []draft, p 
 	return fires
 }
 
-// rehearse does what would be done live, in a state that is given up after it, and returns the records
-// that come out. f.out holds them as they would be sent.
+// rehearse does what would be done live, in a state that is then discarded, and returns the resulting records. f.out holds them
+// as they would be sent.
 func (f *Fold) rehearse(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) (list []events.Record, err error) {
 	f.out = f.out[:0]
 	if dec.waiting, err = f.waive(st, p); err != nil {
@@ -195,8 +195,7 @@ func (f *Fold) rehearse(ctx context.Context, st *thread.State, d Delivery, dec d
 	return f.emitted(), nil
 }
 
-// DueLeaf is the compaction that a thread is due in a state, without its text: the leaf that would be
-// made now. It is nil where none is due.
+// DueLeaf returns the leaf that would be made of a thread in a state, without its text; nil if none is due.
 func (f *Fold) DueLeaf(st *thread.State, at Delivery) (*events.Summary, error) {
 	p, _ := f.policy(st, nil)
 	if st.Compaction == nil || !p.Enabled || st.Header.RenewCompactions > 0 {
@@ -209,8 +208,8 @@ func (f *Fold) DueLeaf(st *thread.State, at Delivery) (*events.Summary, error) {
 	return f.dueLeaf(st, at, p, trigger)
 }
 
-// AskedLeaf is the compaction that a request makes in a state, or the clock, as DueLeaf has it. It is nil
-// where what the trigger says does not make one due.
+// AskedLeaf returns the leaf that a request or the clock would make in a state, as DueLeaf does; nil if the trigger makes none
+// due.
 func (f *Fold) AskedLeaf(st *thread.State, at Delivery, trigger events.Trigger) (*events.Summary, error) {
 	p, _ := f.policy(st, nil)
 	if st.Compaction == nil || !p.Enabled {

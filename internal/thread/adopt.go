@@ -6,9 +6,9 @@ import (
 	"precis/events"
 )
 
-// Created folds a summary.created into the state: the summary takes its slot, and what held the
-// slot before is replaced. Its slot, that slot's holder, the job that made it and, for a tool output's, the message
-// must be loaded. before is how many tokens of the thread it stands for, as far as the state has them.
+// Created folds a summary.created into the state: the summary takes its slot and replaces the previous holder. Its slot, that
+// slot's holder, the job that made it and, for a tool output's summary, the message must be loaded. before is how many tokens of
+// the thread it stands for, as far as the state has them.
 func (s *State) Created(rec *events.Summary, data []byte, before int64) {
 	s.link(rec.Head)
 	slot := s.Slot(rec.Slot)
@@ -68,7 +68,7 @@ func (s *State) Invalidated(rec *events.Invalidated, data []byte) {
 	s.putSummary(sum)
 }
 
-// Usage folds a usage.recorded into the state. The job must be loaded, where it has not ended.
+// Usage folds a usage.recorded into the state. The job must be loaded unless it has ended.
 func (s *State) Usage(rec *events.UsageRecord) {
 	s.link(rec.Head)
 	if j := s.Job(rec.SummaryID); j != nil {
@@ -84,17 +84,17 @@ func (s *State) Usage(rec *events.UsageRecord) {
 	s.Header.CostMicroUSD += *rec.Cost.AmountMicroUSD
 }
 
-// Noted folds a record that changes nothing but the chain.
+// Noted folds in a record that changes only the chain.
 func (s *State) Noted(head events.Head) { s.link(head) }
 
-// Voided notes the place in the chain of a record that rests on events whose loss was accepted. Nothing that it says is
-// taken over, not even where the thread began.
+// Voided notes the place in the chain of a record that rests on events whose loss was accepted. It adopts nothing else, not even
+// the thread's first sequence.
 func (s *State) Voided(head events.Head) {
 	s.Header.ChainSeq, s.Header.Chain = head.ChainSeq, head.Chain
 }
 
-// link notes a record's place in the chain, and where the thread began: a log that has lost its beginning does not
-// hold that any more.
+// link notes a record's place in the chain and the thread's first sequence, which a log that has lost its beginning no longer
+// holds.
 func (s *State) link(head events.Head) {
 	h := &s.Header
 	h.ChainSeq, h.Chain = head.ChainSeq, head.Chain
@@ -103,8 +103,8 @@ func (s *State) link(head events.Head) {
 	}
 }
 
-// standFor has the active summary of a tool output follow its size: it goes on standing for it until it
-// is invalidated, which a policy may leave out. Nothing stands in a prompt for a deleted one.
+// standFor makes the standing summary of a tool output track the output's size: it stands for the output until it is
+// invalidated, which a policy may omit. Nothing stands in a prompt for a deleted output.
 func (s *State) standFor(m *Message) {
 	for _, sum := range s.Summaries {
 		if sum.Kind != events.KindToolResult || !slices.Contains(sum.Sources, m.ID) {
@@ -118,8 +118,8 @@ func (s *State) standFor(m *Message) {
 	}
 }
 
-// Under has the current compaction follow what it stands for, where a message under it has come to weigh more
-// or less: then that is no change of the prompt. The slot of the current summary must be loaded.
+// Under makes the current compaction track what it stands for when a message under it gains or loses weight: the prompt does not
+// change then. The slot of the current summary must be loaded.
 func (s *State) Under(grown int64) {
 	slot := s.Slot(events.SlotCurrent)
 	for _, id := range []string{slot.Holder, slot.Serving} {
@@ -129,7 +129,7 @@ func (s *State) Under(grown int64) {
 	}
 }
 
-// follow has a summary that prompts may have stand for more, or less, than it did.
+// follow changes what a summary stands for, by grown tokens, if prompts may use it.
 func (s *State) follow(sum *Summary, grown int64) {
 	if !sum.Stands() || grown == 0 {
 		return
@@ -140,7 +140,7 @@ func (s *State) follow(sum *Summary, grown int64) {
 	s.putSummary(sum)
 }
 
-// setAside has a prompt do without a summary, or use it again.
+// setAside excludes a summary from prompts, or includes it again.
 func (s *State) setAside(sum *Summary, aside bool) {
 	saved := sum.Saved()
 	sum.Aside = aside
@@ -152,8 +152,8 @@ func (s *State) setAside(sum *Summary, aside bool) {
 
 func toolSlot(message string) string { return "tool:" + message }
 
-// Saved is by how many tokens a summary that stands makes smaller what it stands in: the prompt, or, for a tool
-// output that a compaction has replaced, what the compaction stands for. Histories never stand in a prompt.
+// Saved returns by how many tokens a standing summary shrinks its context: the prompt or, for a tool output that a compaction
+// has replaced, what the compaction stands for. Histories never stand in a prompt.
 func (sum *Summary) Saved() int64 {
 	if sum.Aside || sum.Kind == events.KindHistory || sum.Kind == events.KindCompaction && !sum.Current {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"precis/events"
 )
 
-// Apply folds one event into the state of its thread. It can't fail: whatever does not fit is a
-// rejection, and the same event after the same events always has the same outcome.
+// Apply folds one event into the state of its thread. It can't fail: an invalid event is rejected, and the same event after the
+// same events always has the same outcome.
 func Apply(s *State, in Input) Result {
 	if s.Header.Events++; s.Header.FirstSeq == 0 {
 		s.Header.FirstSeq = in.Seq
@@ -33,8 +33,8 @@ func apply(s *State, in Input) Result {
 	}
 }
 
-// message accepts a message, or knows it as the same again. The first revision's content decides,
-// so that a late duplicate of an edited message is still a duplicate.
+// message accepts a message or recognizes a duplicate. It compares with the first revision's content, so that a late duplicate
+// of an edited message is still a duplicate.
 func (s *State) message(in Input) Result {
 	m := in.Event.Message
 	shape := events.ShapeDigest(in.Event.Type, m.Role, m.ToolCalls, m.ToolCallID)
@@ -78,7 +78,7 @@ func (s *State) newMessage(in Input, m *events.Message, shape, digest [32]byte) 
 	return row
 }
 
-// first notes what later events are judged by: who sent the first one, and which policy was named.
+// first notes what policies match on: who sent the thread's first message, and which policy was named.
 func (s *State) first(ev *events.Event, m *events.Message) {
 	if s.Header.Ordinals == 0 {
 		s.Header.FirstAgentID = m.AgentID
@@ -88,7 +88,7 @@ func (s *State) first(ev *events.Event, m *events.Message) {
 	}
 }
 
-// release applies the edits that came before their message, in the order they came.
+// release applies the edits that arrived before their message, in order of arrival.
 func (s *State) release(in Input, res *Result) {
 	for _, w := range s.Held {
 		s.Changes.Release = append(s.Changes.Release, w)
@@ -116,7 +116,7 @@ func (s *State) edit(in Input) Result {
 	if s.Message == nil {
 		return s.hold(in, key)
 	}
-	// Known even where it changes nothing: sent again after another edit it would undo that one.
+	// Remember the edit even if it changes nothing: sent again after another edit it would undo that one.
 	s.Changes.EditKeys = append(s.Changes.EditKeys, key)
 	if e.Pinned != nil {
 		return s.pinned(*e.Pinned)
@@ -130,7 +130,7 @@ func (s *State) edit(in Input) Result {
 	return Result{Outcome: Accepted, Revised: true, Content: e.Content, Edited: true}
 }
 
-// pinned applies an edit that pins the message or unpins it.
+// pinned applies an edit that pins or unpins the message.
 func (s *State) pinned(to bool) Result {
 	if !s.pin(to) {
 		s.Header.Ignored++
@@ -140,8 +140,8 @@ func (s *State) pinned(to bool) Result {
 	return Result{Outcome: Accepted, Pinned: true}
 }
 
-// pin pins the message or unpins it; false where it was so before. The content keeps its revision: what was made
-// from it stays true. The summary of a tool output stands in prompts only while the output is not pinned.
+// pin pins or unpins the message and reports whether that changes it. The content keeps its revision: what was made from it
+// stays true. Prompts use the summary of a tool output only while the output is not pinned.
 func (s *State) pin(to bool) bool {
 	m := s.Message
 	if m.Pinned == to {
@@ -157,7 +157,7 @@ func (s *State) pin(to bool) bool {
 	return true
 }
 
-// revise gives the message a new revision; false where the edit changes nothing.
+// revise gives the message a new revision and reports whether the edit changes anything.
 func (s *State) revise(e *events.Edit, seq uint64, in Input) bool {
 	m := s.Message
 	digest := deletedDigest
@@ -172,7 +172,7 @@ func (s *State) revise(e *events.Edit, seq uint64, in Input) bool {
 	s.grow(-1, m.Text)
 	s.grow(1, text)
 	if e.Deleted != m.Deleted {
-		s.grow(sign(!e.Deleted), m.Args) // a deleted message's calls are gone with it
+		s.grow(sign(!e.Deleted), m.Args) // deleting a message deletes its calls
 	}
 	m.Text, m.Digest, m.Deleted = text, digest, e.Deleted
 	s.standFor(m)
@@ -183,7 +183,7 @@ func (s *State) revise(e *events.Edit, seq uint64, in Input) bool {
 	return true
 }
 
-// hold keeps an edit until its message comes.
+// hold keeps an edit until its message arrives.
 func (s *State) hold(in Input, key string) Result {
 	if in.PendingEditEvents == 0 {
 		return rejected(in, unknown(in.Event.Edit.MessageID))
@@ -203,7 +203,7 @@ func (s *State) hold(in Input, key string) Result {
 	return Result{Outcome: Held}
 }
 
-// giveUp rejects the edits whose message has not come within their time.
+// giveUp rejects the edits whose message has not arrived in time.
 func (s *State) giveUp(res *Result) {
 	if s.Header.NextDeadline == 0 || s.Header.Events < s.Header.NextDeadline {
 		return

@@ -1,17 +1,17 @@
-// Package thread is the fold of a thread's log: it says what an event, or a record that came back
-// from the SUMMARIES stream, makes of the state of its thread.
+// Package thread is the fold of a thread's log: it computes how an event, or a record read back from the SUMMARIES stream,
+// changes the state of its thread.
 //
-// Everything here is pure: no clock, no I/O, no randomness. Time is the event's, sizes are measured
-// by a function that the caller gives. Live processing, recovery, the take-over of a partition and
-// audits all run this code, so that a counter proved by a replay is the counter that was served.
+// Everything here is pure: no clock, no I/O, no randomness. Time is the event's, and the caller provides the function that
+// measures sizes. Live processing, recovery, the takeover of a partition and audits all run this code, so that a counter that a
+// replay proves is the counter that was served.
 //
 //   - Header is what is kept once per thread: counters, the chain, the policy in force.
-//   - Message, Summary, Slot and Waiting are rows of their own, so that a thread of 100,000 events
-//     costs per event what one of 100 does.
-//   - State is the part of a thread that one step can touch. The caller loads it, calls Apply (for
-//     an event) or Adopt (for a record), and writes back what is marked as changed.
+//   - Message, Summary, Slot and Waiting are separate rows, so that an event costs the same in a thread of 100,000 events
+//     as in one of 100.
+//   - State is the part of a thread that one step can touch. The caller loads it, calls Apply for an event or the method
+//     for a record (Created, Invalidated, ...), and writes back what is marked as changed.
 //
-// Invariants: every event of a thread's subjects is counted exactly once in Header.Events; an event
-// is accepted, a duplicate, ignored, waiting or rejected, never two of them; which one depends on the
-// event, the thread's earlier events and the limits in force alone.
+// Invariants: Header.Events counts every event on a thread's subjects exactly once; an event has exactly one outcome: accepted,
+// duplicate, ignored, held or rejected; the outcome depends only on the event, the thread's earlier events and the limits in
+// force.
 package thread

@@ -8,62 +8,61 @@ import (
 	"precis/events"
 )
 
-// Header is what is kept once per thread; it is rewritten with every event and stays small.
+// Header is what is kept once per thread; every event rewrites it, so it stays small.
 type Header struct {
 	Thread string
 
-	Events      uint64 // everything on the thread's subjects, also duplicates and rejected events
+	Events      uint64 // all events on the thread's subjects, including duplicates and rejected ones
 	Messages    uint64 // thread.message accepted
 	ToolResults uint64 // tool.result accepted, and thread.message of role tool
 	Edits       uint64 // message.edited accepted that changed something
-	Duplicates  uint64 // the same message or the same edit again
+	Duplicates  uint64 // repeated messages and edits
 	Ignored     uint64 // edits that change nothing
 	Rejected    uint64
-	Ordinals    uint64 // messages ever accepted: the next message's place in the thread
+	Ordinals    uint64 // messages ever accepted: the ordinal of the newest
 
 	Tokens     int64 // current revisions, text and arguments
 	Bytes      int64 // the same, UTF-8 bytes
 	TokensLive int64 // the same, with what is summarized replaced by its summary
 
 	SummariesActive uint64
-	SummariesStale  uint64 // stale, and nothing has taken their place yet
+	SummariesStale  uint64 // stale and not yet replaced
 	LLMInput        int64  // tokens of precis's own calls
 	LLMOutput       int64
 	CostMicroUSD    int64
-	CostUnknown     uint64 // calls whose price is not known
+	CostUnknown     uint64 // calls of unknown price
 
 	EventSeq     uint64 // the EVENTS sequence of the last event applied
 	ChainSeq     uint64 // the last record of the thread
 	Chain        string // its chain value
-	SummariesSeq uint64 // the thread's last sequence in SUMMARIES that is known to be stored
+	SummariesSeq uint64 // the thread's last SUMMARIES sequence known to be stored
 
-	FirstAgentID  string // of the first event accepted: what policies match on
-	Policy        string // the policy that the newest event to name one named
+	FirstAgentID  string // of the first message accepted; policies match on it
+	Policy        string // the policy named last by an event
 	LastMessageID string // the newest message
 
 	Waiting      uint64 // edits that wait for their message
-	NextDeadline uint64 // the Events count at which the first of them is given up; 0 where none waits
+	NextDeadline uint64 // the Events count at which the first of them is given up; 0 if none waits
 
-	Jobs uint64 // summaries that are started and have not ended
+	Jobs uint64 // started and not ended
 
-	FirstSeq uint64 // the EVENTS sequence of the first event, as far as it is known
+	FirstSeq uint64 // the EVENTS sequence of the first event, if known
 
-	LastAt int64 // stream time of the last event, Unix nanoseconds; 0 where it was not noted
-	// Renewals are the stale summaries that wait to be made again, RenewCompactions those of them that are
-	// compactions.
+	LastAt int64 // stream time of the last event, Unix nanoseconds; 0 if unknown
+	// Renewals counts the stale summaries that wait to be recomputed, RenewCompactions the compactions among them.
 	Renewals         uint64
 	RenewCompactions uint64
 }
 
-// Message is the row of one message: sizes, digests and where its revisions stand in the log.
+// Message is the row of one message: sizes, digests and the log positions of its revisions.
 type Message struct {
 	ID      string
-	Ordinal uint64 // its place in the thread, from 1
+	Ordinal uint64 // position in the thread, from 1
 	Tool    bool   // a tool result
 	Role    string
 
-	Shape       [32]byte // digest of what edits leave alone: type, role, tool calls, tool call id
-	FirstDigest [32]byte // content digest of revision 0: what tells a duplicate from a conflict
+	Shape       [32]byte // digest of what edits can't change: type, role, tool calls, tool call id
+	FirstDigest [32]byte // content digest of revision 0: distinguishes a duplicate from a conflict
 	Digest      [32]byte // content digest of the current revision
 	Revision    uint64   // edits so far
 	FirstSeq    uint64   // EVENTS sequence of revision 0
@@ -78,17 +77,17 @@ type Message struct {
 	CallID  string   // of the call it is the result of
 }
 
-// Size is how large a text is, in the units that thresholds and counters use.
+// Size is the size of a text in the units of thresholds and counters.
 type Size struct {
 	Chars  int64 // Unicode code points
 	Bytes  int64 // UTF-8
 	Tokens int64 // by the tokenizer of the policy in force
 }
 
-// Tokens of the message as it stands now.
+// Tokens of the message in its present state.
 func (m *Message) Tokens() int64 { return m.Size().Tokens }
 
-// Size of the message as it stands now; a deleted one has none.
+// Size of the message in its present state; a deleted one has none.
 func (m *Message) Size() Size {
 	if m.Deleted {
 		return Size{}
@@ -120,25 +119,25 @@ type Summary struct {
 	CharsBefore  int64          `json:"chars_before"`
 	Status       Status         `json:"status"`
 	ReplacedBy   string         `json:"replaced_by,omitzero"`
-	Serves       bool           `json:"serves,omitzero"` // not active, and stands in prompts until it is made again
-	Renew        bool           `json:"renew,omitzero"`  // stale, and waits to be made again
-	Aside        bool           `json:"aside,omitzero"`  // of a pinned tool output, which stands in its place itself
+	Serves       bool           `json:"serves,omitzero"` // not active, but stands in prompts until it is recomputed
+	Renew        bool           `json:"renew,omitzero"`  // stale, waits to be recomputed
+	Aside        bool           `json:"aside,omitzero"`  // of a pinned tool output, which stands in prompts itself
 	ExpiresAt    time.Time      `json:"expires_at,omitzero"`
 	Record       jsontext.Value `json:"record"`                // the data of its summary.created
 	Invalidated  jsontext.Value `json:"invalidated,omitempty"` // the data of its summary.invalidated
 }
 
-// Slot is a place that summaries hold one after another.
+// Slot is a place that successive summaries hold.
 type Slot struct {
 	Name    string `json:"name"`
 	Version uint64 `json:"version"` // the last one taken
-	Holder  string `json:"holder"`  // the summary that was put there last
-	// Serving is the summary that serves while the holder, which no prompt may have, keeps the place of a model's.
+	Holder  string `json:"holder"`  // the latest summary put there
+	// Serving is the summary in use while the holder only reserves the slot for a model's text.
 	Serving string `json:"serving,omitzero"`
 }
 
-// Waiting is an edit whose message has not come yet, kept whole: it may have to be rejected byte for
-// byte at a time when only the log would still hold it.
+// Waiting is an edit whose message has not arrived yet, kept in full: it may have to be rejected byte for byte when only the log
+// would still hold it.
 type Waiting struct {
 	MessageID string              `json:"message_id"`
 	Key       string              `json:"key"`      // the edit's identity
@@ -148,5 +147,5 @@ type Waiting struct {
 	Header    map[string][]string `json:"header"`
 	Body      []byte              `json:"body"`
 
-	Edit *events.Edit `json:"-"` // decoded again by whoever loads the row
+	Edit *events.Edit `json:"-"` // decoded when the row is loaded
 }

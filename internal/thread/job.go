@@ -9,23 +9,21 @@ import (
 // Job is the row of a summary that is started and has not ended: work that outlasts its event.
 type Job struct {
 	Started events.Started `json:"started"` // the record that announced it
-	// AsOf is the newest message when it was decided, and Unresolved the policy that was asked for and
-	// nobody knows.
+	// AsOf is the newest message at the time of the decision, Unresolved the policy requested but not configured.
 	AsOf       string `json:"as_of"`
 	Unresolved string `json:"unresolved,omitzero"`
-	// Attempts counts the paid calls that are on record; a call's number is never used twice.
+	// Attempts counts the paid calls on record; a call's number is never reused.
 	Attempts int `json:"attempts"`
-	// Calls are those of the run that is under way, as they are to be recorded if the process ends now. The last one has
-	// no answer yet.
+	// Calls are the calls of the run under way, in the form to record if the process ends now. The last one has no answer yet.
 	Calls []events.UsageRecord `json:"calls,omitzero"`
-	// Superseded says that a source has changed since: the answer will not be used.
+	// Superseded: the answer will not be used, for example because a source has changed.
 	Superseded bool `json:"superseded"`
 }
 
 // ID of the summary that the job is to make.
 func (j *Job) ID() string { return j.Started.SummaryID }
 
-// Job returns a loaded job; nil where it was not loaded.
+// Job returns a job; nil if it is not loaded.
 func (s *State) Job(id string) *Job {
 	for _, j := range s.Jobs {
 		if j.ID() == id {
@@ -35,14 +33,14 @@ func (s *State) Job(id string) *Job {
 	return nil
 }
 
-// Start folds a summary.started into the state. Its slot must be loaded: the version is taken, so that
-// no later decision has the same one.
+// Start folds a summary.started into the state. Its slot must be loaded: the job takes the version, so that no later decision
+// reuses it.
 func (s *State) Start(job *Job) {
 	s.link(job.Started.Head)
 	slot := s.Slot(job.Started.Slot)
 	slot.Version = max(slot.Version, job.Started.Version)
 	if held := s.Summary(slot.Holder); held != nil && held.Renew {
-		s.waits(held, false) // it is being made again
+		s.waits(held, false) // the job recomputes it
 		s.putSummary(held)
 	}
 	s.putSlot(slot)
@@ -60,8 +58,8 @@ func (s *State) Failed(rec *events.Failed) {
 	s.endJob(rec.SummaryID)
 }
 
-// unmade has what served until a job was done serve no longer, since nothing comes of it. Where the job was
-// superseded, what serves waits again: the next job may be another's to start.
+// unmade handles a job that made nothing: what served until then stops serving. If the job was superseded, it waits again
+// instead: the next job may be started for another reason.
 func (s *State) unmade(j *Job, superseded bool) {
 	if !superseded {
 		s.Retire(j.Started.Slot)
@@ -73,7 +71,7 @@ func (s *State) unmade(j *Job, superseded bool) {
 	}
 }
 
-// endJob removes a job, where there is one.
+// endJob removes a job if it is loaded.
 func (s *State) endJob(id string) {
 	i := slices.IndexFunc(s.Jobs, func(j *Job) bool { return j.ID() == id })
 	if i < 0 {
@@ -92,7 +90,7 @@ func (s *State) PutJob(job *Job) {
 	}
 }
 
-// supersede marks the jobs that the message is a source of: what they make is no longer true.
+// supersede marks the jobs that the message is a source of: their output would no longer be true.
 func (s *State) supersede(message string) {
 	for _, j := range s.Jobs {
 		if !j.Superseded && slices.Contains(j.Started.SourceMessageIDs, message) {

@@ -7,7 +7,7 @@ import (
 	"precis/events"
 )
 
-// deletedDigest is the content digest of a deleted message, which no content has.
+// deletedDigest is the content digest of a deleted message; no content has it.
 var deletedDigest = sha256.Sum256([]byte("precis: deleted"))
 
 func rejected(in Input, why *events.RejectError) Result {

@@ -2,7 +2,7 @@ package thread
 
 import "precis/events"
 
-// Ranks of what waits to be made again, in the order in which it is.
+// Ranks of summaries that wait to be recomputed, in order.
 const (
 	rankMost    = 249 // of leaves and nodes, by level
 	rankCurrent = 250
@@ -10,8 +10,8 @@ const (
 	rankTool    = 252
 )
 
-// RenewalRank says when a summary's turn comes among those of its thread that wait to be made again: what
-// it is made from comes before it, and what makes a prompt smallest first.
+// RenewalRank orders the summaries of a thread that wait to be recomputed: sources come before what is made from them, and what
+// shrinks a prompt most comes first.
 func (sum *Summary) RenewalRank() byte {
 	switch {
 	case sum.Kind == events.KindToolResult:
@@ -24,21 +24,21 @@ func (sum *Summary) RenewalRank() byte {
 	return byte(min(sum.Level, rankMost))
 }
 
-// Waive gives up making a summary again that there is no more reason to make: its source became small, or
-// the policy no longer asks for one. It goes on being stale.
+// Waive gives up recomputing a summary that has lost its reason: its source became small, or the policy no longer wants one. It
+// stays stale.
 func (s *State) Waive(sum *Summary) {
 	s.waits(sum, false)
 	s.retire(sum)
 	s.putSummary(sum)
 }
 
-// Stands says whether prompts may have the summary: it is active, or it serves until it is made again.
+// Stands reports whether prompts may use the summary: it is active, or it serves until it is recomputed.
 func (sum *Summary) Stands() bool { return sum.Status == Active || sum.Serves }
 
-// placeholder says that a summary only keeps the place of a model's text: no prompt has it.
+// placeholder reports whether a summary only reserves the slot for a model's text: no prompt uses it.
 func (sum *Summary) placeholder() bool { return sum.Slot == events.SlotCurrent && !sum.Current }
 
-// serving is the summary that serves in a slot though it is not active; nil where none does. The slot must be loaded.
+// serving returns the summary that serves in a slot without being active; nil if none does. The slot must be loaded.
 func (s *State) serving(slot *Slot) *Summary {
 	for _, id := range []string{slot.Holder, slot.Serving} {
 		if sum := s.Summary(id); sum != nil && sum.Serves {
@@ -48,8 +48,7 @@ func (s *State) serving(slot *Slot) *Summary {
 	return nil
 }
 
-// Retire ends the service of what serves in a slot though it is stale: its source has changed, or nothing is made in
-// its place. The slot must be loaded.
+// Retire stops a stale summary from serving in a slot: its source has changed, or nothing replaces it. The slot must be loaded.
 func (s *State) Retire(name string) {
 	slot := s.Slot(name)
 	if sum := s.serving(slot); sum != nil {
@@ -70,8 +69,8 @@ func (s *State) retire(sum *Summary) {
 	s.putSummary(sum)
 }
 
-// succeed ends the service of what has served in a slot, since its successor is there. One that only keeps the place
-// of a model's text is no successor, unless it stands for more than the old one.
+// succeed stops what has served in a slot when its successor arrives. A placeholder for a model's text is no successor, unless
+// it stands for more than the old summary.
 func (s *State) succeed(slot *Slot, rec *events.Summary) {
 	keepsPlace := rec.Kind == events.KindCompaction && rec.Slot == events.SlotCurrent && !rec.Current
 	if old := s.serving(slot); old != nil && keepsPlace && rec.Trigger.Reason == events.TriggerRegenerated {
@@ -81,7 +80,7 @@ func (s *State) succeed(slot *Slot, rec *events.Summary) {
 	s.Retire(slot.Name)
 }
 
-// waits notes whether a summary waits to be made again.
+// waits sets whether a summary waits to be recomputed.
 func (s *State) waits(sum *Summary, renew bool) {
 	if sum.Renew == renew {
 		return
