@@ -15,7 +15,7 @@ import (
 	"precis/summarize/rules"
 )
 
-// against has the fold stop where the store stands, with what the store has decided.
+// against stops the fold at the store's positions and treats the rows of its outbox as recorded.
 func (r *replay) against(ctx context.Context) error {
 	var metas []state.Meta
 	for id := range r.source.Strays + 1 {
@@ -36,14 +36,14 @@ func (r *replay) against(ctx context.Context) error {
 		r.source.Decided = append(r.source.Decided, rows)
 	}
 	err := recovery.CheckMarks(ctx, metas, recovery.ReadersOf(r.o.JetStream))
-	if errors.Is(err, recovery.ErrRewritten) { // what was altered is looked for all the same
+	if errors.Is(err, recovery.ErrRewritten) { // the replay still looks for what was altered
 		r.tally.find(scope{}, Finding{Check: CheckStore, Want: "the messages that the store stands at", Got: err.Error()})
 		return nil
 	}
 	return err
 }
 
-// compare holds the store against what the log makes.
+// compare compares the store with the scratch store that the fold made.
 func (r *replay) compare(ctx context.Context) error {
 	if r.o.Store == nil {
 		return nil
@@ -55,7 +55,7 @@ func (r *replay) compare(ctx context.Context) error {
 		}
 		differs := func(p state.Problem) {
 			if strings.HasPrefix(p.Check, "row t ") {
-				return // a header: its counters are named one by one
+				return // a header: counters reports its fields one by one
 			}
 			want, got := apart(p.Want, p.Got)
 			r.tally.find(scope{thread: p.Thread}, Finding{Thread: events.OrNull(p.Thread), Check: CheckStore, Want: p.Check + ": " + want, Got: got})
@@ -76,12 +76,12 @@ func (r *replay) compare(ctx context.Context) error {
 	return nil
 }
 
-// comparable says that a thread is folded, from its beginning.
+// comparable reports whether a thread was folded from its beginning.
 func (r *replay) comparable(name string) bool {
 	return (r.o.Filter.Thread == "" || r.o.Filter.Thread == name) && !r.tally.retained.cut(name)
 }
 
-// counters compares the headers of a partition. Both views give them in the order of the threads' ids.
+// counters compares the headers of a partition in both directions: a thread may be missing from either view.
 func (r *replay) counters(want, got state.View) error {
 	err := want.Headers(func(a *thread.Header) (bool, error) {
 		if r.o.Filter.Thread != "" && a.Thread != r.o.Filter.Thread {
@@ -107,7 +107,7 @@ func (r *replay) counters(want, got state.View) error {
 
 func scopeOfHeader(h *thread.Header) scope { return scope{thread: h.Thread, agent: h.FirstAgentID} }
 
-// counter compares one thread's counters, and everything else that is kept once per thread.
+// counter compares one thread's counters and its other per-thread fields.
 func (r *replay) counter(a, b *thread.Header) {
 	at := scopeOfHeader(a)
 	if b == nil {
@@ -119,11 +119,11 @@ func (r *replay) counter(a, b *thread.Header) {
 	for i := range x.NumField() {
 		name := x.Type().Field(i).Name
 		if name == "SummariesSeq" || x.Field(i).Interface() == y.Field(i).Interface() {
-			continue // how far the server has confirmed is no counter
+			continue // SummariesSeq is how far the server has confirmed, not a counter
 		}
 		same = false
 		if r.tally.retained.cut(a.Thread) {
-			r.tally.doubt(at, removedByRetention) // once, not for each counter
+			r.tally.doubt(at, removedByRetention) // once per thread, not per counter
 			return
 		}
 		r.tally.find(at, Finding{
@@ -136,7 +136,7 @@ func (r *replay) counter(a, b *thread.Header) {
 	}
 }
 
-// snake is a field's name as JSON has it: ToolResults is tool_results.
+// snake converts a field's name to its JSON form: ToolResults becomes tool_results.
 func snake(name string) string {
 	var b strings.Builder
 	for i, c := range name {

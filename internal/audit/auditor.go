@@ -15,46 +15,47 @@ import (
 	"precis/state"
 )
 
-// auditor watches one partition's fold. It belongs to the lane's goroutine.
+// auditor watches one partition's fold. It is confined to the lane's goroutine.
 type auditor struct {
 	lane  *lane
 	tally *tally
-	rules *jobs.Runner // makes summaries by rules again that a job made; nil where that is not asked for
+	rules *jobs.Runner // recomputes the rule-based summaries that jobs made; nil if not requested
 	now   time.Time    // when the replay began
 	first uint64       // the first sequence that EVENTS holds
 	prices
-	calls map[string][]*call // of summaries that have not ended
-	// startedAt says since when a job is under way.
+	calls map[string][]*call // by job, of jobs that have not ended
+	// startedAt is when each open job started.
 	startedAt map[string]time.Time
-	// inStore says whether the store that was given holds a job; false where none was.
+	// inStore reports whether the store under audit holds a job; false without a store.
 	inStore      func(thread, id string) (bool, error)
 	rulesVersion string
-	// rejections are what REJECTED holds, by event, until the fold meets them.
+	// rejections holds the contents of REJECTED by event, until the fold reaches the event.
 	rejections map[uint64]rejection
-	// again are the slots whose jobs a configuration has overtaken: what they were to do is decided again.
+	// again holds the slots that are due another decision: a configuration overtook the job, or a history fell due
+	// meanwhile.
 	again map[place]bool
-	// voided are the summaries that void records are about.
+	// voided holds the summaries that void records are about.
 	voided map[string]bool
-	// waiting are the edits, by event, whose message has not come.
+	// waiting holds the edits, by event, whose message has not arrived.
 	waiting map[uint64]bool
 
-	current broker.Stored // the event that is folded
-	seen    bool          // it was a thread's
-	here    []*onRecord   // what was decided at it, by the record
+	current broker.Stored // the event being folded
+	seen    bool          // it belongs to a thread
+	here    []*onRecord   // the records decided at it
 	remakes []remake
-	was     compacted // the thread of the compaction that is adopted, before it
+	was     compacted // the thread's compaction before the record being adopted
 }
 
-// onRecord is a record that was decided at the event that is folded now.
+// onRecord is a record that was decided at the event being folded.
 type onRecord struct {
 	thread string
 	rec    events.Record
 	staged *state.Staged
 	met    bool // the fold decides it too
-	borne  bool // a request, the clock or the configuration bears it out
+	borne  bool // a request, the clock or the configuration justifies it
 }
 
-// scopeOf is where a step of a thread belongs.
+// scopeOf is the scope of a thread's step.
 func scopeOf(st *thread.State, policy string, at time.Time) scope {
 	return scope{thread: st.Header.Thread, agent: st.Header.FirstAgentID, policy: policy, at: at}
 }
@@ -89,13 +90,13 @@ func (a *auditor) Stepped(_ context.Context, s fold.Stepped) error {
 	return a.leafMissed(at, s)
 }
 
-// end looks at what is left when the event is folded in.
+// end checks what remains once the event is folded.
 func (a *auditor) end(ctx context.Context, out fold.Outcome) error {
 	if !a.seen {
 		at := scope{at: a.current.Time}
 		a.tally.event(at, out.String())
 		raw := a.delivery().Raw
-		_, why := events.Decode(raw, events.Limits{}) // its subject names no thread: nothing else is looked at
+		_, why := events.Decode(raw, events.Limits{}) // its subject names no thread, so there is nothing else to check
 		if err := a.rejected(at, thread.Rejection{Seq: a.current.Seq, Reason: why, Raw: raw}); err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func (a *auditor) end(ctx context.Context, out fold.Outcome) error {
 
 func (a *auditor) between(ctx context.Context) error { return a.remake(ctx) }
 
-// done looks at what is left when everything is folded in.
+// done checks what remains once all events are folded.
 func (a *auditor) done(ctx context.Context) error {
 	if err := a.remake(ctx); err != nil {
 		return err
@@ -154,26 +155,26 @@ func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record)
 	}
 }
 
-// Refused implements fold.Watch: a record that makes no sense is a finding, and the fold goes on.
+// Refused implements fold.Watch. An invalid record is a finding, and the fold continues.
 func (a *auditor) Refused(s *state.Staged, why error) error {
 	at, err := a.linked(s)
 	if err != nil {
 		return err
 	}
 	if a.folding(s.Thread); a.tally.isNewer(s.Thread) && !errors.Is(why, fold.ErrRecord) {
-		a.tally.doubt(at, doubtNewer) // what it refers to may be missing in the state alone
+		a.tally.doubt(at, doubtNewer) // what it refers to may be missing only in the state
 		return nil
 	}
 	a.tally.find(at, Finding{
 		Thread: events.OrNull(s.Thread), Summary: events.OrNull(idOf(s.Data)), Check: CheckReadable, EventSeq: s.EffectiveSeq,
 		Want: "a record that can be folded in",
-		// The scratch store is not damaged: what the record refers to was never made in it.
+		// The scratch store is not damaged: it never held what the record refers to.
 		Got: fmt.Sprintf("SUMMARIES %d: %s", s.Seq, strings.TrimPrefix(why.Error(), state.ErrDamaged.Error()+": ")),
 	})
 	return nil
 }
 
-// linked checks the place in its chain of a record that is not folded in.
+// linked checks the chain position of a record that is not folded in.
 func (a *auditor) linked(s *state.Staged) (scope, error) {
 	at := scope{thread: s.Thread, at: s.Time}
 	h, err := a.lane.part.Header(s.Thread)

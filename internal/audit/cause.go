@@ -10,7 +10,7 @@ import (
 	"precis/state"
 )
 
-// invalidated holds an invalidation against its cause.
+// invalidated checks an invalidation against its cause.
 func (a *auditor) invalidated(at scope, st *thread.State, s *state.Staged, rec *events.Invalidated) {
 	sum := st.Summary(rec.SummaryID)
 	if sum == nil {
@@ -30,7 +30,7 @@ func (a *auditor) invalidated(at scope, st *thread.State, s *state.Staged, rec *
 	a.atEvent(at, st, s, rec)
 }
 
-// causeOf says what is wrong with a cause; want is empty where it bears the invalidation out.
+// causeOf returns what is wrong with a cause; want is empty if the cause justifies the invalidation.
 func (a *auditor) causeOf(st *thread.State, sum *thread.Summary, rec *events.Invalidated) (want, got string) {
 	switch rec.Reason {
 	case events.ReasonSourceEdited, events.ReasonSourceDeleted:
@@ -55,7 +55,7 @@ func (a *auditor) causeOf(st *thread.State, sum *thread.Summary, rec *events.Inv
 	return "", ""
 }
 
-// causeSetting holds the configuration in force against the summary, as the sweep did.
+// causeSetting compares the summary with the configuration in force, as the sweep did.
 func (a *auditor) causeSetting(st *thread.State, sum *thread.Summary, rec *events.Invalidated) (want, got string) {
 	show := func(inv *events.Invalidated) string {
 		if inv == nil {
@@ -81,7 +81,7 @@ func (a *auditor) causeSummary(st *thread.State, sum *thread.Summary, id string)
 	return "", ""
 }
 
-// policyOfRow is the policy that a summary was made under.
+// policyOfRow is the policy under which a summary was made.
 func policyOfRow(sum *thread.Summary) string {
 	rec, err := readSummary(sum.Record)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"precis/state"
 )
 
-// chain holds a record against the one before it in its thread.
+// chain checks a record against its predecessor in the thread.
 func (a *auditor) chain(at scope, h *thread.Header, s *state.Staged) {
 	f := Finding{Thread: events.OrNull(s.Thread), Summary: events.OrNull(idOf(s.Data)), Check: CheckChain, EventSeq: s.EffectiveSeq}
 	if want := h.ChainSeq + 1; s.ChainSeq != want {
@@ -26,8 +26,8 @@ func (a *auditor) chain(at scope, h *thread.Header, s *state.Staged) {
 	a.tally.holds(at, CheckChain)
 }
 
-// began holds where a record says that its thread began against the log, or, where retention has removed that,
-// against the records before it.
+// began checks when a record says its event was stored, and where it says its thread began, against the log or, if
+// retention removed that part of it, against the earlier records.
 func (a *auditor) began(at scope, h *thread.Header, rec events.Record) {
 	head := rec.Common()
 	if head.EventAt != nil && head.EventSeq == h.EventSeq && h.LastAt != 0 && head.EventAt.UnixNano() != h.LastAt {

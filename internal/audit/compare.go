@@ -13,34 +13,33 @@ import (
 	"precis/summarize/rules"
 )
 
-// Against is the log that a store is held against.
+// Against is the log with which a store is compared.
 type Against struct {
 	Broker     *broker.Broker
 	Partitions int
-	// Now is when it is done: a retention on record has removed what was too old by then.
+	// Now is the time of the comparison; it bounds what a retention on record can have removed.
 	Now time.Time
-	// Dir is where the scratch store is made; empty makes it in memory.
+	// Dir is the directory of the scratch store; empty keeps it in memory.
 	Dir string
-	// Mask takes secrets out of what ledgers are made from, as it does live; nil takes none out.
+	// Mask removes secrets from the sources of ledgers, as the processor does; nil removes none.
 	Mask     func(string) string
 	Logger   zerolog.Logger
 	Progress func(seq, last uint64)
-	// Retained is told where EVENTS begins, and how many threads of the store began before that and were not
-	// compared; it may be nil, and is called only where EVENTS has lost events at its start.
+	// Retained receives the first sequence of EVENTS and the number of the store's threads that began before it and
+	// were not compared. It may be nil, and is called only if EVENTS has lost events at its start.
 	Retained func(first, threads uint64)
-	// Missing is told of gaps in the log, from which differences follow that are no fault of the store; nil: nobody
-	// wants to know.
+	// Missing receives the gaps in the log; they cause differences that are not the store's fault. It may be nil.
 	Missing func(broker.Missing)
-	// Voided is told how many records on record are void, since they rest on events whose loss was accepted; it may be
-	// nil, and is called only where there are any, or a loss is on record.
+	// Voided receives the number of records that are void because they rest on events whose loss was accepted. It may
+	// be nil, and is called only if a loss is on record.
 	Voided func(records uint64)
-	// Skipped is told how many ledgers can't be made again, by this program's rules or at all; it may be nil, and is called
-	// only where there are any.
+	// Skipped receives the number of ledgers that can't be recomputed, with this program's rules or at all. It may be
+	// nil, and is called only if there are any.
 	Skipped func(ledgers uint64)
 }
 
-// Compare folds the log from zero, up to where each partition of the store stands, and reports every
-// row in which the store differs from what comes out. Nobody may write the store meanwhile.
+// Compare folds the log from the start up to each partition's position and reports every row in which the store
+// differs from the result. Nothing may write to the store meanwhile.
 func Compare(ctx context.Context, store *state.Store, a Against, report func(state.Problem)) error {
 	js := a.Broker.JetStream()
 	summaries := broker.NewLogReader(js, broker.StreamSummaries)
@@ -87,7 +86,7 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 	if err != nil {
 		return err
 	}
-	defer func() { _ = scratch.Close() }() // it is thrown away
+	defer func() { _ = scratch.Close() }() // the scratch store is discarded
 	src.voided = a.Voided
 	if err := Rebuild(ctx, scratch, src); err != nil {
 		return err
@@ -123,7 +122,7 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 	return nil
 }
 
-// removed tells what is missing at the start of EVENTS.
+// removed reports what is missing at the start of EVENTS.
 func (a Against) removed(gone *retained) error {
 	if err := gone.stored(); err != nil {
 		return err
@@ -138,8 +137,8 @@ func (a Against) removed(gone *retained) error {
 	return err
 }
 
-// missing reports what the fold had to decide again: the store holds it, or differs by it, and
-// SUMMARIES has lost it.
+// missing reports decisions that the fold had to make itself because SUMMARIES has lost them. The store holds them, or
+// differs in them.
 func missing(scratch *state.Store, id int, report func(state.Problem)) error {
 	rows, err := scratch.View(id).Outbox()
 	if err != nil {

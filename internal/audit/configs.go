@@ -16,21 +16,21 @@ import (
 	"precis/state"
 )
 
-// configs are the config.applied on record, by partition, in the order of their chains.
+// configs holds the config.applied records by partition, in chain order.
 type configs map[int][]applied
 
-// applied is what an audit needs of a config.applied before it reads anything else.
+// applied is what an audit needs from a config.applied before it reads anything else.
 type applied struct {
 	at      time.Time
 	events  time.Duration // retention of EVENTS; 0 keeps all
-	content [32]byte      // digest of all that is the same in every partition
+	content [32]byte      // digest of what all partitions share
 	seq     uint64        // its chain_seq
 	stored  uint64        // its sequence in SUMMARIES
 	loss    *events.AcceptedLoss
 }
 
-// readConfigs reads every config.applied, which are few, also those that a store has decided and the server has not
-// confirmed.
+// readConfigs reads every config.applied, including those that a store has decided and the server has not confirmed.
+// There are few.
 func readConfigs(ctx context.Context, log recovery.Log, decided [][]*state.Outgoing) (configs, error) {
 	list := configs{}
 	err := log.Scan(ctx, 1, []string{string(events.ConfigApplied) + ".*"}, func(m broker.Stored) error {
@@ -48,7 +48,7 @@ func readConfigs(ctx context.Context, log recovery.Log, decided [][]*state.Outgo
 	return list, nil
 }
 
-// add takes a record. What does not decode is a finding when it is adopted.
+// add takes a record. One that does not decode becomes a finding when it is adopted.
 func (c configs) add(data []byte, stored uint64) {
 	var rec events.Config
 	if json.Unmarshal(data, &rec) != nil {
@@ -56,7 +56,7 @@ func (c configs) add(data []byte, stored uint64) {
 	}
 	if keep, err := time.ParseDuration(cmp.Or(rec.Retention.Events, "0s")); err == nil {
 		a, partition := applied{at: rec.AppliedAt, events: keep, seq: rec.ChainSeq, stored: stored, loss: rec.AcceptedLoss}, rec.Partition
-		rec.Head, rec.AcceptedLoss = events.Head{}, nil // which differ from partition to partition
+		rec.Head, rec.AcceptedLoss = events.Head{}, nil // these differ between partitions
 		if content, err := json.Marshal(&rec, json.Deterministic(true)); err == nil {
 			a.content, _ = canonicalDigest(content)
 		}
@@ -64,7 +64,7 @@ func (c configs) add(data []byte, stored uint64) {
 	}
 }
 
-// void says whether a record, at a sequence of SUMMARIES, rests on events whose loss was accepted behind it.
+// void reports whether a record at a sequence of SUMMARIES rests on events whose loss was accepted after it.
 func (c configs) void(seq uint64, head events.Head) bool {
 	for _, a := range c[head.Partition] {
 		if a.loss != nil && seq < a.stored && head.EffectiveSeq > a.loss.EventsSeq {
@@ -74,7 +74,7 @@ func (c configs) void(seq uint64, head events.Head) bool {
 	return false
 }
 
-// voidRejection says the same of what REJECTED says of an event, at a sequence of its own.
+// voidRejection reports the same of a rejection at a sequence of REJECTED.
 func (c configs) voidRejection(partition int, event, seq uint64) bool {
 	for _, a := range c[partition] {
 		if a.loss != nil && seq <= a.loss.RejectedSeq && event > a.loss.EventsSeq {
@@ -84,12 +84,12 @@ func (c configs) voidRejection(partition int, event, seq uint64) bool {
 	return false
 }
 
-// lossAfter says whether a loss was accepted behind a record of REJECTED.
+// lossAfter reports whether a loss was accepted after a record of REJECTED.
 func (c configs) lossAfter(partition int, seq uint64) bool {
 	return slices.ContainsFunc(c[partition], func(a applied) bool { return a.loss != nil && seq <= a.loss.RejectedSeq })
 }
 
-// losses calls each with every accepted loss on record, as one partition has it.
+// losses calls each with every accepted loss on record, once for each partition that records it.
 func (c configs) losses(each func(applied) error) error {
 	for _, id := range slices.Sorted(maps.Keys(c)) {
 		for _, a := range c[id] {
@@ -104,14 +104,14 @@ func (c configs) losses(each func(applied) error) error {
 	return nil
 }
 
-// apart calls found with every record that says something else than those of most other partitions that were made
-// when it was: a processor reads its configuration once, and applies it to every partition.
+// apart calls found with every record that differs from those that most partitions wrote at the same time: a processor
+// reads its configuration once and applies it to every partition.
 func (c configs) apart(found func(partition int, a applied)) {
 	said := map[int64]map[[32]byte]int{}
 	for _, list := range c {
 		for _, a := range list {
 			if a.at.IsZero() {
-				continue // a record from before that was noted
+				continue // written by a version that did not record the time
 			}
 			at := a.at.UnixNano()
 			if said[at] == nil {
@@ -137,8 +137,8 @@ func (c configs) apart(found func(partition int, a applied)) {
 	}
 }
 
-// cutoff is the time behind which no retention on record has removed an event; zero where there was none. All
-// partitions apply the same retention: a record in one of them excuses nothing that another does not.
+// cutoff is the time after which no retention on record has removed an event; zero if there was none. All partitions
+// apply the same retention, so a record in one partition does not excuse a removal that another one does not.
 func (c configs) cutoff(now time.Time) (cutoff time.Time) {
 	for i, id := range slices.Sorted(maps.Keys(c)) {
 		var own time.Time

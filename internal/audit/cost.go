@@ -9,12 +9,12 @@ import (
 	"precis/summarize/pricing"
 )
 
-// prices are the tables that were in force, by name.
+// prices holds the price tables that were in force, by name.
 type prices struct {
 	tables map[string]*pricing.Table
 }
 
-// apply takes what a config.applied puts in force.
+// apply adds the price table of a config.applied.
 func (p *prices) apply(rec *events.Config) {
 	table, err := pricing.Parse(rec.PriceTable)
 	if err != nil || table == nil {
@@ -26,8 +26,8 @@ func (p *prices) apply(rec *events.Config) {
 	p.tables[table.Name()] = table
 }
 
-// usage holds a call against its job, which is on record before it and ends behind it also where its answer came
-// too late, and its cost against its usage.
+// usage checks a call against its job, and its cost against its usage. The job starts before the call on record and
+// ends after it, even if the answer came too late.
 func (a *auditor) usage(at scope, st *thread.State, rec *events.UsageRecord, when time.Time) {
 	if job := st.Job(rec.SummaryID); job == nil {
 		a.tally.find(at, a.finding(rec, CheckJob, "a summary.started of that id before it, which has not ended", "none"))
@@ -43,15 +43,15 @@ func (a *auditor) usage(at scope, st *thread.State, rec *events.UsageRecord, whe
 // call is a paid call on record.
 type call struct {
 	*events.UsageRecord
-	inTime bool // its answer fitted what its job was to make when it was recorded
+	inTime bool // the job could still use its answer when it was recorded
 }
 
-// stands says whether a job's answer can be used.
+// stands reports whether a job's answer can be used.
 func (a *auditor) stands(st *thread.State, job *thread.Job) bool {
 	return !job.Superseded && a.lane.fold.JobPolicy(st, job) != nil
 }
 
-// priced holds a call's cost against its usage, by the model and the price table that it names.
+// priced checks a call's cost against its usage, at the prices of the model and table that it names.
 func (a *auditor) priced(at scope, rec *events.UsageRecord, when time.Time) {
 	name := string(rec.Cost.PriceTable)
 	if name == "" {
@@ -70,8 +70,8 @@ func (a *auditor) priced(at scope, rec *events.UsageRecord, when time.Time) {
 		CacheWrite: rec.Usage.CacheCreationInputTokens, Output: rec.Usage.OutputTokens,
 	}
 	var want *int64
-	// The call's day is the one it began on, and the record comes when its job ends, or when the processor starts that
-	// finds its answer lost.
+	// The price is that of the day on which the call began. The record is written when the job ends, or when a
+	// restarted processor finds the answer lost.
 	for _, day := range []time.Time{a.startedAt[rec.SummaryID], when.AddDate(0, 0, -1), when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when} {
 		if want = table.Cost(tokens, day, rec.Model); equal(want, rec.Cost.AmountMicroUSD) {
 			a.tally.holds(at, CheckCost)
@@ -89,15 +89,15 @@ func (a *auditor) unpriced(at scope, rec *events.UsageRecord, name string) {
 	a.tally.find(at, a.finding(rec, CheckCost, "a price table that was in force", name))
 }
 
-// free checks that what no call was made for costs nothing.
+// free checks that a summary made without a call costs nothing.
 func (a *auditor) free(at scope, rec *events.Summary) {
 	if got := rec.Cost.AmountMicroUSD; got == nil || *got != 0 {
 		a.tally.find(at, a.finding(rec, CheckCost, micro(new(int64)), micro(got)))
 	}
 }
 
-// spent holds what a job says it cost against its calls on record. Those are the paid ones of its attempts,
-// and a job that was begun again counts its last run's: the last ones on record.
+// spent checks the cost that a job reports against its calls on record. A job reports the paid calls of its attempts;
+// one that was restarted counts only its last run, which made the last calls on record.
 func (a *auditor) spent(at scope, rec events.Record, id string, usage events.Usage, cost events.Cost) {
 	calls := a.calls[id]
 	delete(a.calls, id)
@@ -116,7 +116,7 @@ func (a *auditor) spent(at scope, rec events.Record, id string, usage events.Usa
 	}
 }
 
-// bill is what calls used and cost; an unknown cost makes all of it unknown.
+// bill is the usage and cost of calls. One unknown cost makes the total unknown.
 type bill struct {
 	in, out int64
 	cost    *int64

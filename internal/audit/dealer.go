@@ -8,15 +8,15 @@ import (
 	"precis/internal/recovery"
 )
 
-// dealer gives the events of a scan to workers, all of a partition to the same one, in order.
+// dealer distributes the events of a scan to workers. All events of a partition go to the same worker, in order.
 type dealer struct {
 	*recovery.Deal
-	cancel context.CancelCauseFunc // of the context that scan and workers have
+	cancel context.CancelCauseFunc // of the context that scan and workers share
 	lanes  []*lane
 	wg     sync.WaitGroup
 }
 
-// newDealer starts the workers. The context that it returns ends with the first of them that fails.
+// newDealer starts the workers. The first worker that fails cancels the returned context.
 func newDealer(ctx context.Context, lanes []*lane, workers int) (context.Context, *dealer) {
 	workers = max(workers, 1)
 	d := &dealer{lanes: lanes}
@@ -52,7 +52,7 @@ func (d *dealer) work(ctx context.Context, from <-chan []broker.Stored) error {
 	}
 }
 
-// end deals what is left and waits for the workers. It returns the first error of one of them.
+// end deals the rest and waits for the workers. It returns the first error of a worker.
 func (d *dealer) end(ctx context.Context) error {
 	d.End(ctx)
 	d.wg.Wait()

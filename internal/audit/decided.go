@@ -10,8 +10,8 @@ import (
 	"precis/state"
 )
 
-// atEvent keeps a record that was decided at an event until the fold says what it decides there. One
-// that took effect later was decided by something else: a job, a timer, a request.
+// atEvent keeps a record decided at the current event until the fold makes its own decision there. A record that took
+// effect later was decided by something else: a job, a timer or a request.
 func (a *auditor) atEvent(at scope, st *thread.State, s *state.Staged, rec events.Record) {
 	head := rec.Common()
 	borne := a.byTurn(at, st, s, rec)
@@ -37,7 +37,7 @@ func (a *auditor) atEvent(at scope, st *thread.State, s *state.Staged, rec event
 	}
 }
 
-// elsewhere judges a record that no event of the log called for by its own reason.
+// elsewhere judges a record that no event of the log triggered, by the reason that it gives.
 func (a *auditor) elsewhere(at scope, s *state.Staged, rec events.Record) {
 	reason, byEvent := reasonOf(rec)
 	if !byEvent {
@@ -56,7 +56,7 @@ func (a *auditor) elsewhere(at scope, s *state.Staged, rec events.Record) {
 	})
 }
 
-// reasonOf is why a record was made, and whether that is an event's doing.
+// reasonOf is why a record was made, and whether an event triggered it.
 func reasonOf(rec events.Record) (reason string, byEvent bool) {
 	switch rec := rec.(type) {
 	case *events.Summary:
@@ -77,7 +77,7 @@ func eventTrigger(reason string) bool {
 	return reason != events.TriggerIdle && reason != events.TriggerRequested && reason != events.TriggerRegenerated
 }
 
-// decided holds what the fold decides against what stands on record.
+// decided compares what the fold decides with what is on record.
 func (a *auditor) decided(at scope, s fold.Stepped, d events.Record) error {
 	for _, r := range a.here {
 		if !r.met && r.thread == s.State.Header.Thread && placeOf(r.rec) == placeOf(d) {
@@ -88,7 +88,7 @@ func (a *auditor) decided(at scope, s fold.Stepped, d events.Record) error {
 	return a.missed(at, s, d)
 }
 
-// placeOf is what a record is about, whatever it says: the slot that is filled, or the summary that is stale.
+// placeOf is what a record is about, whatever it says: the slot that it fills, or the summary that it invalidates.
 func placeOf(rec events.Record) string {
 	switch rec := rec.(type) {
 	case *events.Summary:
@@ -101,7 +101,7 @@ func placeOf(rec events.Record) string {
 	return ""
 }
 
-// grace is how long a processor may take to put a decision on record before it counts as missing.
+// grace is how long a processor may take to record a decision before it counts as missing.
 const grace = time.Minute
 
 // missed notes a decision that is not on record.
@@ -131,7 +131,7 @@ func (a *auditor) missed(at scope, s fold.Stepped, d events.Record) error {
 	return nil
 }
 
-// goesOn says whether a thread's record holds more than was adopted.
+// goesOn reports whether a thread has staged records beyond those adopted.
 func (a *auditor) goesOn(name string) (bool, error) {
 	to, err := a.lane.part.StagedTo(name)
 	if err != nil || to.ChainSeq == 0 {
@@ -141,7 +141,7 @@ func (a *auditor) goesOn(name string) (bool, error) {
 	return h != nil && to.ChainSeq > h.ChainSeq, err
 }
 
-// uncalled notes a record that its event does not call for.
+// uncalled notes a record that its event does not justify.
 func (a *auditor) uncalled(r *onRecord) {
 	if r.borne {
 		return
@@ -149,7 +149,7 @@ func (a *auditor) uncalled(r *onRecord) {
 	at := scope{thread: r.thread, policy: policyOf(r.rec), at: r.staged.Time}
 	reason, byEvent := reasonOf(r.rec)
 	if job, ok := r.rec.(*events.Started); ok && job.Kind != events.KindToolResult && reason == events.TriggerRegenerated {
-		return // the job before it came too late: what it is made from was checked as it was adopted
+		return // the job before it came too late; the sources of this one were checked on adoption
 	}
 	if !byEvent && reason != events.TriggerRegenerated {
 		a.tally.doubt(at, "decided by what no log holds: "+reason)

@@ -12,21 +12,21 @@ import (
 	"precis/state"
 )
 
-// Row is one record with what it can be told by, as a replay knows it.
+// Row is one record with the properties by which a replay filters it.
 type Row struct {
 	Time   time.Time // when SUMMARIES stored it
 	Thread string
-	Agent  string // that began the thread
-	Policy string // that the summary was decided under
+	Agent  string // author of the thread's first event
+	Policy string // under which the summary was decided
 	Type   events.Type
 	Record events.Record
-	Data   []byte // as it stands in SUMMARIES
+	Data   []byte // as stored in SUMMARIES
 }
 
-// Export replays the log and calls each with every record that the filter takes, in the order in which
-// they took effect; an error of each ends it. The report says whether the log bears the records out.
+// Export replays the log and calls each with every record that the filter accepts, in the order in which they took
+// effect. An error from each ends the export. The report says whether the log justifies the records.
 func Export(ctx context.Context, o Options, types []events.Type, each func(Row) error) (*Report, error) {
-	o.Rules, o.Workers = false, 1 // one after the other: rows come in the log's order
+	o.Rules, o.Workers = false, 1 // one worker, so that rows come in the log's order
 	r, err := newReplay(ctx, o)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func Export(ctx context.Context, o Options, types []events.Type, each func(Row) 
 	return r.report()
 }
 
-// exporter passes on what a lane's watch sees adopted.
+// exporter passes on the records that a lane's watch sees adopted.
 type exporter struct {
 	watch
 	part   *state.Partition
@@ -86,7 +86,7 @@ func (e *exporter) done(ctx context.Context) error {
 	return e.watch.done(ctx)
 }
 
-// policyAt is the policy that the summary a record is about was decided under.
+// policyAt is the policy under which a record's summary was decided.
 func policyAt(part *state.Partition, st *thread.State, rec events.Record) string {
 	if policy := policyOf(rec); policy != "" {
 		return policy
@@ -97,7 +97,7 @@ func policyAt(part *state.Partition, st *thread.State, rec events.Record) string
 	}
 	sum := st.Summary(id)
 	if sum == nil && id != "" {
-		sum, _ = part.Summary(st.Header.Thread, id) // what can't be read has no policy to tell
+		sum, _ = part.Summary(st.Header.Thread, id) // an unreadable summary has no known policy
 	}
 	if sum == nil {
 		return ""

@@ -29,7 +29,7 @@ var ErrHead = errors.New("not a head")
 type Head struct {
 	Stream        string    `json:"stream"`
 	StreamCreated time.Time `json:"stream_created"`
-	LastSeq       uint64    `json:"last_seq"` // of the stream; the head covers nothing behind it
+	LastSeq       uint64    `json:"last_seq"` // of the stream; the head covers nothing after it
 	Time          time.Time `json:"time"`     // when the head was read, by the reader's clock
 	Chains        uint64    `json:"chains"`
 	Records       uint64    `json:"records"` // in those chains; foreign messages do not count
@@ -37,12 +37,12 @@ type Head struct {
 	Signer        string    `json:"signer,omitzero"`
 	Signature     string    `json:"signature,omitzero"`
 
-	signed []byte // what the signature of a head that was read covers
+	signed []byte // the bytes that the signature of a parsed head covers
 }
 
 // HeadDifference is one property in which a log differs from a head.
 type HeadDifference struct {
-	What string `json:"what"` // the head's member
+	What string `json:"what"` // the JSON member of the head
 	Want string `json:"want"` // in the head
 	Got  string `json:"got"`
 }
@@ -74,7 +74,7 @@ func ReadHead(ctx context.Context, o Options) (*Head, error) {
 	}, nil
 }
 
-// VerifyHead compares the log with a head, up to the head's last sequence. It returns nothing if the log holds the
+// VerifyHead compares the log with a head, up to the head's last sequence. It returns nothing if the log matches the
 // head. Options are as for ReadHead. The signature is not checked.
 func VerifyHead(ctx context.Context, o Options, h *Head) (differ []HeadDifference, err error) {
 	differs := func(what, want, got string) {
@@ -151,8 +151,8 @@ func (h *Head) Sign(seed []byte) error {
 	return nil
 }
 
-// CheckSignature returns what is wrong with the signature of a head that was parsed: nothing for an unsigned head,
-// unless a signer is required.
+// CheckSignature returns what is wrong with the signature of a parsed head: nothing for an unsigned head, unless a
+// signer is required.
 func (h *Head) CheckSignature(signer string) []HeadDifference {
 	if signer != "" && h.Signer != signer {
 		got := h.Signer

@@ -45,12 +45,12 @@ func readChains(ctx context.Context, o Options, at broker.StreamState) (ends map
 	return log.ends, log.records, err
 }
 
-// headLog is SUMMARIES as it was when its last sequence was state.Last. It notes the records that its reader accepts.
+// headLog is SUMMARIES as of the sequence state.Last. It notes the records that its reader accepts.
 type headLog struct {
 	*broker.LogReader
 	state    broker.StreamState
 	progress func(seq, last uint64) // may be nil
-	foreign  bool                   // the message that was read last
+	foreign  bool                   // the last message read is foreign
 	ends     map[string]state.Link
 	records  uint64
 }
@@ -118,8 +118,8 @@ func (emptyLog) Next(context.Context, string, uint64) (broker.Stored, error) {
 // State implements recovery.Log.
 func (emptyLog) State(context.Context) (broker.StreamState, error) { return broker.StreamState{}, nil }
 
-// stateAt is the state that SUMMARIES had when its last sequence was last, apart from what was deleted since. Gaps
-// behind that sequence must not change which records continue their chains before it.
+// stateAt is the state that SUMMARIES had when last was its last sequence, apart from what was deleted since. Gaps
+// after that sequence must not change which records continue their chains before it.
 func stateAt(ctx context.Context, js jetstream.JetStream, log broker.StreamState, last uint64) (broker.StreamState, error) {
 	if last >= log.Last {
 		return log, nil

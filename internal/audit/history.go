@@ -6,7 +6,7 @@ import (
 	"precis/internal/thread"
 )
 
-// history holds a history, or the start of one by a model, against what its thread was due.
+// history compares a history, or the start of one by a model, with what was due in its thread.
 func (a *auditor) history(at scope, st *thread.State, r *onRecord, d fold.Delivery) {
 	var trigger events.Trigger
 	switch rec := r.rec.(type) {

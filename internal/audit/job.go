@@ -12,7 +12,7 @@ import (
 	"precis/state"
 )
 
-// created holds a summary against its sources, and one that took its time against what was started.
+// created checks a summary against its sources and, if a job made it, against the job that was started.
 func (a *auditor) created(at scope, st *thread.State, s *state.Staged, rec *events.Summary) {
 	a.sources(at, st, rec)
 	a.slot(at, st, rec)
@@ -49,7 +49,7 @@ func (a *auditor) finding(rec events.Record, check, want, got string) Finding {
 	return f
 }
 
-// asStarted holds a summary against the record that announced it.
+// asStarted compares a summary with the record that announced it.
 func (a *auditor) asStarted(at scope, job *thread.Job, rec *events.Summary) {
 	was := job.Started
 	type part struct {
@@ -90,7 +90,7 @@ func showTrigger(t events.Trigger) string {
 	return t.Reason + " " + show(t.Value) + ", threshold " + show(t.Threshold)
 }
 
-// sources checks that everything a summary was made from is there, with the digest that it had.
+// sources checks that every source of a summary exists, with the digest that it had.
 func (a *auditor) sources(at scope, st *thread.State, rec *events.Summary) {
 	var rows []*thread.Message
 	for _, id := range rec.SourceMessageIDs {
@@ -118,7 +118,7 @@ func (a *auditor) sources(at scope, st *thread.State, rec *events.Summary) {
 	a.tally.holds(at, CheckSources)
 }
 
-// slot checks that a summary takes the place of the one before it.
+// slot checks that a summary replaces the holder of its slot, with a higher version.
 func (a *auditor) slot(at scope, st *thread.State, rec *events.Summary) {
 	slot := st.Slot(rec.Slot)
 	if slot.Holder != orNone(rec.Replaces) {
@@ -129,7 +129,7 @@ func (a *auditor) slot(at scope, st *thread.State, rec *events.Summary) {
 	}
 }
 
-// failed ends a job without a summary.
+// failed checks the end of a job without a summary.
 func (a *auditor) failed(at scope, st *thread.State, rec *events.Failed) {
 	if st.Job(rec.SummaryID) == nil {
 		a.tally.find(at, a.finding(rec, CheckJob, "a summary.started of that id before it", "none"))
@@ -147,19 +147,19 @@ func (a *auditor) failed(at scope, st *thread.State, rec *events.Failed) {
 	delete(a.startedAt, rec.SummaryID)
 }
 
-// owed notes that a history fell due while one was made: the next one is called for by the end of that.
+// owed notes that a history fell due while another one was being made: the end of that one triggers the next.
 func (a *auditor) owed(at scope, st *thread.State, job *thread.Job) {
 	if owed, err := a.lane.fold.HistoryOwed(st, job); err == nil && owed {
 		a.again[place{at.thread, job.Started.Slot}] = true
 	}
 }
 
-// underWay is how long a job may take before it counts as one that never ended: longer than a ladder of
-// providers with all their attempts.
+// underWay is how long a job may take before it counts as never ended: longer than a ladder of providers takes with
+// all attempts.
 const underWay = 15 * time.Minute
 
-// unended notes what was started and has not ended. What a store at rest still holds as a job goes on when its
-// processor does, however long that has been stopped.
+// unended notes jobs that have not ended. A job that a store at rest still holds continues when its processor does,
+// however long that has been stopped.
 func (a *auditor) unended() error {
 	open, err := a.lane.part.Jobs()
 	if err != nil {
@@ -182,9 +182,9 @@ func (a *auditor) unended() error {
 		}
 		since, known := a.startedAt[started.SummaryID]
 		if !known {
-			continue // the fold decided it just now: its start is late, or missed, and counted as that
+			continue // the fold decided it itself: its start already counts as pending or missed
 		}
-		// What has ended in a record that is void goes on when the processor runs again.
+		// A job that ended in a void record continues when the processor runs again.
 		if held || a.voided[started.SummaryID] || a.lane.partial || a.now.Sub(since) < underWay {
 			a.tally.late(at)
 			continue
@@ -194,21 +194,21 @@ func (a *auditor) unended() error {
 	return nil
 }
 
-// sourcesThere says whether the log holds the messages that a summary was made from.
+// sourcesThere reports whether the log holds the messages from which a summary was made.
 func (a *auditor) sourcesThere(r remake) (bool, error) {
 	rows, err := a.lane.part.MessagesOf(r.at.thread, r.rec.SourceMessageIDs)
 	return len(rows) == len(r.rec.SourceMessageIDs), err
 }
 
-// remake is a summary by rules that a job made.
+// remake is a rule-based summary that a job made.
 type remake struct {
 	at  scope
 	rec *events.Summary
 	job *thread.Job
 }
 
-// remake has the rules make again what they made for jobs, from the sources as they are now, which is as
-// they were: a job whose source changes makes nothing.
+// remake recomputes the rule-based summaries of jobs from their current sources. Those are unchanged: a job whose
+// source changes makes no summary.
 func (a *auditor) remake(ctx context.Context) error {
 	for _, r := range a.remakes {
 		st, err := a.lane.part.LoadThread(r.at.thread)
@@ -229,7 +229,7 @@ func (a *auditor) remake(ctx context.Context) error {
 			return err
 		}
 		if !whole {
-			continue // that they are missing is a finding of its own, or retention's doing
+			continue // missing sources are a finding of their own, or due to retention
 		}
 		policy := *p
 		policy.OnFailure = "fallback"

@@ -14,26 +14,26 @@ import (
 // commitEvents is how many events go into one batch of the scratch store.
 const commitEvents = 4096
 
-// lane is one partition of a rebuild. One goroutine at a time has it.
+// lane is one partition of a rebuild. Only one goroutine at a time uses it.
 type lane struct {
 	id    int
 	part  *state.Partition
 	fold  *fold.Fold
-	watch watch // nil where nobody checks
-	// observe is told of every record that is decided; it may be nil.
+	watch watch // nil without checks
+	// observe receives every record that the fold decides; it may be nil.
 	observe func(fold.Decided)
 	upTo    uint64
-	partial bool   // upTo is somewhere in the log
+	partial bool   // upTo may be before the end of the log
 	last    uint64 // the last event folded
 	dirty   int
 }
 
-// watch sees a lane's fold from inside and is told when a step begins and ends.
+// watch sees a lane's fold from inside, and when a step begins and ends.
 type watch interface {
 	fold.Watch
 	begin(m broker.Stored)
 	end(ctx context.Context, out fold.Outcome) error
-	// between is called when what took effect between two events is adopted.
+	// between is called once the records that took effect between two events are adopted.
 	between(ctx context.Context) error
 	// done is called when the lane has folded everything.
 	done(ctx context.Context) error
@@ -70,7 +70,7 @@ func (l *lane) take(ctx context.Context, m broker.Stored) error {
 		return nil
 	}
 	if l.watch != nil {
-		// What took effect behind the event before is looked at before this one changes its sources.
+		// Check what took effect after the previous event before this one changes its sources.
 		if err := l.between(ctx, m.Seq-1); err != nil {
 			return fmt.Errorf("before event %d: %w", m.Seq, err)
 		}
@@ -93,7 +93,7 @@ func (l *lane) take(ctx context.Context, m broker.Stored) error {
 	return l.commit()
 }
 
-// between adopts what took effect up to a sequence that is behind the last event.
+// between adopts what took effect up to a sequence after the last event.
 func (l *lane) between(ctx context.Context, seq uint64) error {
 	if err := l.fold.AdoptUpTo(seq); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (l *lane) commit() error {
 	return err
 }
 
-// end adopts what took effect behind the last event.
+// end adopts what took effect after the last event.
 func (l *lane) end(ctx context.Context) error {
 	if err := l.fold.AdoptUpTo(l.upTo); err != nil {
 		return err

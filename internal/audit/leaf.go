@@ -6,8 +6,8 @@ import (
 	"precis/internal/thread"
 )
 
-// leaf holds a compaction against what its thread was due, where the rules are not run again. What is
-// made above a new leaf, or again below it, follows from the leaf.
+// leaf compares a compaction with what was due in its thread, if the rules are not run again. What is made above a new
+// leaf, or recomputed below it, follows from the leaf.
 func (a *auditor) leaf(at scope, st *thread.State, r *onRecord, rec *events.Summary) {
 	if rec.Level > 0 || rec.Version > 1 {
 		return
@@ -35,7 +35,7 @@ func (a *auditor) leaf(at scope, st *thread.State, r *onRecord, rec *events.Summ
 	}
 }
 
-// leafMissed notes a compaction that a thread is still due behind its event.
+// leafMissed notes a compaction that is still due after its event.
 func (a *auditor) leafMissed(at scope, s fold.Stepped) error {
 	if s.Turned || s.Cut {
 		return nil

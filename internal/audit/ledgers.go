@@ -18,13 +18,13 @@ import (
 	"precis/summarize/ledger"
 )
 
-// ledgers compares the ledgers of a store with what their sources say. A fold of the log adopts summaries from their
-// records and stores no ledgers of them, so that there are no rows to compare: each is made again. A summary that was
-// replaced or adopted has none, which is no difference.
+// ledgers checks the ledgers of a store against their sources. A fold of the log adopts summaries from their records
+// and stores no ledgers for them, so there are no rows to compare: each ledger is recomputed. A summary that was
+// replaced or adopted has no ledger, which is not a difference.
 type ledgers struct {
 	store, scratch *state.Store
-	log            fold.Log // without secrets, as the processor reads it
-	rules          string   // the version of this program's rules
+	log            fold.Log // masked, as the processor reads it
+	rules          string   // version of this program's rules
 	skipped        uint64   // made by other rules, or from messages that are gone
 }
 
@@ -36,7 +36,7 @@ func newLedgers(store, scratch *state.Store, events *broker.LogReader, mask func
 	return &ledgers{store: store, scratch: scratch, log: log, rules: rules}
 }
 
-// compare reports each ledger of a partition that is not the one that its sources make. only says which threads to look at.
+// compare reports each ledger of a partition that differs from the recomputed one. only selects the threads.
 func (l *ledgers) compare(ctx context.Context, partition int, only func(thread string) bool, report func(state.Problem)) error {
 	return l.store.View(partition).Ledgers(func(name, id string, stored []byte) (bool, error) {
 		if !only(name) {
@@ -53,8 +53,8 @@ func (l *ledgers) compare(ctx context.Context, partition int, only func(thread s
 	})
 }
 
-// problem says what is wrong with a ledger; it is empty where nothing is. It names no contents: without the
-// configuration's secrets, what is made again may hold one.
+// problem returns what is wrong with a ledger, or an empty string. It names no contents: without the configuration's
+// secrets, the recomputed ledger may hold one.
 func (l *ledgers) problem(ctx context.Context, partition int, name, id string, stored []byte) (string, error) {
 	scratch := l.scratch.View(partition)
 	sum, err := scratch.Summary(name, id)
@@ -75,8 +75,8 @@ func (l *ledgers) problem(ctx context.Context, partition int, name, id string, s
 		l.skipped++
 		return "", nil
 	}
-	// From the store's own rows first: they have the ledgers of a node's sources, which are compared themselves. Where that
-	// makes another one, one of them may be what is wrong, or another row, so that the log alone decides.
+	// Recompute from the store's rows first: they include the ledgers of a node's sources, which are compared
+	// themselves. If the result differs, one of those or another row may be wrong, so the log alone decides.
 	want, err := l.again(ctx, l.store.View(partition), name, id)
 	if err == nil && bytes.Equal(want, stored) {
 		return "", nil
@@ -102,7 +102,7 @@ func (l *ledgers) again(ctx context.Context, view state.View, name, id string) (
 	return made.MarshalBinary()
 }
 
-// differingLedger names the members in which ledgers differ.
+// differingLedger names the members in which two ledgers differ.
 func differingLedger(want, got []byte) (string, error) {
 	var a, b ledger.Ledger
 	if err := a.UnmarshalBinary(want); err != nil {

@@ -12,7 +12,7 @@ import (
 	"precis/internal/broker"
 )
 
-// openedLog is what there is to read.
+// openedLog describes what there is to read.
 type openedLog struct {
 	partitions int
 	events     broker.StreamState
@@ -20,8 +20,7 @@ type openedLog struct {
 	eventFilters, summaryFilters, rejectedFilters []string
 }
 
-// openLog looks at the streams. Where a thread is given only that is read, with what its partitions were
-// configured to.
+// openLog inspects the streams. If a thread is given, only its messages and the config.applied records are read.
 func openLog(ctx context.Context, js jetstream.JetStream, thread string) (*openedLog, error) {
 	stream, err := js.Stream(ctx, broker.StreamEvents)
 	if err != nil {
@@ -42,7 +41,7 @@ func openLog(ctx context.Context, js jetstream.JetStream, thread string) (*opene
 	return l, nil
 }
 
-// Partitions is how many partitions EVENTS has, without that of strays.
+// Partitions is the number of partitions of EVENTS, without the one for strays.
 func Partitions(ctx context.Context, js jetstream.JetStream) (int, error) {
 	l, err := openLog(ctx, js, "")
 	if err != nil {
@@ -53,7 +52,7 @@ func Partitions(ctx context.Context, js jetstream.JetStream) (int, error) {
 
 var partitionCount = regexp.MustCompile(`\{\{partition\((\d+),`)
 
-// partitionsOf reads how many partitions a stream has from its subject transform.
+// partitionsOf reads the number of partitions from a stream's subject transform.
 func partitionsOf(c jetstream.StreamConfig) (int, error) {
 	if c.SubjectTransform != nil {
 		if m := partitionCount.FindStringSubmatch(c.SubjectTransform.Destination); m != nil {

@@ -9,17 +9,17 @@ import (
 	"precis/summarize/pricing"
 )
 
-// outcomes of the call that a job ended with.
+// Outcomes of the call with which a job ended.
 const (
 	callUsed       = "used"
 	callSuperseded = "superseded"
 )
 
-// codeSuperseded is the failure of a job whose answer came too late.
+// codeSuperseded is the failure code of a job whose answer came too late.
 const codeSuperseded = events.FailedSuperseded
 
-// byModel holds what a summary says of who made it against its job and the calls on record for it. A model's
-// text was in the last of them: the attempts that came to nothing before it are told apart.
+// byModel checks what a summary says about its maker against its job and the calls on record for it. A model's text
+// came with the last call; the calls before it produced none.
 func (a *auditor) byModel(at scope, st *thread.State, job *thread.Job, rec *events.Summary) {
 	prompt, model := "", rec.Method == events.MethodLLM
 	if model {
@@ -43,8 +43,8 @@ func (a *auditor) byModel(at scope, st *thread.State, job *thread.Job, rec *even
 	}
 }
 
-// pricedAs says that the last call names the model that was asked for. It names another one only where that has a price
-// and the one that was asked for has none.
+// pricedAs reports whether the last call names the requested model. It names another one only if that one has a price
+// and the requested one has none.
 func (a *auditor) pricedAs(last *call, rec *events.Summary) bool {
 	if last.Cost.AmountMicroUSD == nil {
 		return true
@@ -53,15 +53,15 @@ func (a *auditor) pricedAs(last *call, rec *events.Summary) bool {
 	return table != nil && table.Cost(pricing.Tokens{}, rec.CreatedAt, orNone(rec.Model)) != nil
 }
 
-// withoutText holds a failure against the calls on record for it: no text of theirs was used.
+// withoutText checks a failure against the calls on record for it: none of their texts was used.
 func (a *auditor) withoutText(at scope, st *thread.State, rec *events.Failed) {
 	last, job := a.lastCall(rec.SummaryID), st.Job(rec.SummaryID)
 	if last == nil || rec.Code == events.FailedTooLarge {
 		return
 	}
-	// A call and the summary of its text are decided as one: between the two nothing can supersede a job, unless the
-	// summary, and the store with it, were lost before it was on record. Nor can the run that made the call fail: a
-	// failure whose usage lacks the call is that of a later run, which a lost store began again.
+	// A call and the summary of its text are decided together, so nothing can supersede the job between the two,
+	// unless the summary was lost, with its store, before it was on record. Nor can the run that made the call fail: a
+	// failure whose usage lacks the call belongs to a later run, which a lost store began again.
 	superseded := rec.Code == codeSuperseded && job != nil && !a.stands(st, job)
 	later := rec.Code != codeSuperseded && rec.Usage.Attempts > 0 && rec.Usage.InputTokens < last.Usage.InputTokens
 	if last.Outcome == callUsed && last.inTime && (superseded || later) {
@@ -74,7 +74,7 @@ func (a *auditor) withoutText(at scope, st *thread.State, rec *events.Failed) {
 	}
 }
 
-// lastCall is the last call on record of a job that has not ended; nil where there is none.
+// lastCall is the last call on record of a job that has not ended; nil if there is none.
 func (a *auditor) lastCall(id string) *call {
 	calls := a.calls[id]
 	if len(calls) == 0 {
@@ -83,7 +83,7 @@ func (a *auditor) lastCall(id string) *call {
 	return calls[len(calls)-1]
 }
 
-// agrees notes where a record does not say what others on record make of it.
+// agrees notes a value of a record that contradicts the other records.
 func (a *auditor) agrees(at scope, rec events.Record, name string, want, got any) {
 	if want != got {
 		a.tally.find(at, a.finding(rec, CheckJob, fmt.Sprintf("%s: %v", name, want), fmt.Sprintf("%s: %v", name, got)))

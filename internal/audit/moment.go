@@ -17,8 +17,8 @@ func (s *Source) upToSeq(seq uint64) {
 	}
 }
 
-// upToTime ends the fold at the last event of a time. What a job brought later is not taken over, also
-// where it took effect behind that event.
+// upToTime ends the fold at the last event of a time. It leaves out what jobs recorded later, even if that took effect
+// right after that event.
 func (s *Source) upToTime(ctx context.Context, t time.Time, l *openedLog) error {
 	seq, err := s.Events.SeqAt(ctx, l.events.First, l.events.Last, t)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Source) upToTime(ctx context.Context, t time.Time, l *openedLog) error 
 	return nil
 }
 
-// byJob says whether a record is a job's: it came when its work was done, not when its event was folded.
+// byJob reports whether a job made a record: when its work was done, not when its event was folded.
 func byJob(m broker.Stored) bool {
 	switch t, _, _ := events.ParseSubject(m.Subject); t {
 	case events.UsageRecorded, events.SummaryFailed:

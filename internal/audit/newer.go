@@ -2,20 +2,19 @@ package audit
 
 import "slices"
 
-// A configuration on record may be of a newer program, with keys that this one does not know, and any of them can change
-// what is decided. The log is folded on, as far as the configuration can be read, so that chains, their order and the
-// place of each record are proved; what rests on the configuration is not. That holds for the rest of a thread that was
-// folded under it: its counts, summaries and cuts come from there. Other threads of the partition are proved again when a
-// configuration that this program knows is in force.
+// A newer program may have recorded a configuration with keys that this one does not know, and any of them can change
+// decisions. The fold continues as far as it can read the configuration, so that chains, their order and the place of
+// each record are proved; what rests on the configuration is not. This holds for the rest of a thread that was folded
+// under it, since its counts, summaries and cuts come from there. Other threads of the partition are proved again once
+// a configuration that this program knows is in force.
 
-// doubtNewer is why nothing of that is proved.
+// doubtNewer is the reason that none of this is proved.
 const doubtNewer = "under a configuration of a newer program"
 
-// byConfig are the checks that hold something against the configuration in force, or against a state that was made under
-// it.
+// byConfig are the checks that depend on the configuration in force, or on state that was made under it.
 var byConfig = append(slices.Clone(byState), CheckRejection, CheckCause, CheckJob, CheckEnded, CheckCost)
 
-// folding notes which thread is folded under such a configuration.
+// folding notes that a thread is folded, if that is under such a configuration.
 func (a *auditor) folding(name string) {
 	if a.lane.fold.Config().Newer == nil || name == "" {
 		return
@@ -25,14 +24,14 @@ func (a *auditor) folding(name string) {
 	a.tally.newer[name] = true
 }
 
-// isNewer says that a thread was folded under a configuration of a newer program.
+// isNewer reports whether a thread was folded under a newer program's configuration.
 func (t *tally) isNewer(name string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.newer[name]
 }
 
-// underNewer says that such a configuration keeps a check of a thread from being proved.
+// underNewer reports whether such a configuration keeps a check of a thread from being proved.
 func (t *tally) underNewer(name, check string) bool {
 	return slices.Contains(byConfig, check) && t.isNewer(name)
 }

@@ -6,22 +6,22 @@ import (
 	"precis/events"
 )
 
-// The tokenizers belong to the rules: what another version of them counted, and whether a threshold in tokens was passed
-// by it, this program can't tell. What a record says of its sources is checked against the log all the same.
+// Tokenizers belong to the rules: this program can't tell what another version counted, or whether that passed a
+// threshold in tokens. What a record says of its sources is still checked against the log.
 
-// doubtCounted is why a decision can't be proved then.
+// doubtCounted is the reason that such a decision can't be proved.
 const doubtCounted = "decided by token counts of other rules"
 
-// byOthers says whether other rules than this program's made a summary.
+// byOthers reports whether a version of the rules other than this program's made a summary.
 func (a *auditor) byOthers(rec *events.Summary) bool {
 	return orNone(rec.RulesVersion) != a.rulesVersion
 }
 
-// underOthers says whether other rules than this program's are in force.
+// underOthers reports whether a version of the rules other than this program's is in force.
 func (a *auditor) underOthers() bool { return a.lane.fold.Config().RulesVersion != a.rulesVersion }
 
-// counted says whether tokens decide that a trigger fires, and what is worth summarizing then: an idle thread, or one that
-// is asked about, has to give up a tenth of its tokens.
+// counted reports whether token counts decide that a trigger fires, or what is worth summarizing then: a compaction of
+// an idle thread, or on request, has to take out a tenth of the thread's tokens.
 func counted(t events.Trigger) bool {
 	switch t.Reason {
 	case events.TriggerToolOutputTokens, events.TriggerThreadTokens, events.TriggerWindowFraction,
@@ -31,7 +31,7 @@ func counted(t events.Trigger) bool {
 	return false
 }
 
-// triggerOf is why a record was made; false for one that has no trigger.
+// triggerOf is a record's trigger; ok is false if it has none.
 func triggerOf(rec events.Record) (t events.Trigger, ok bool) {
 	switch rec := rec.(type) {
 	case *events.Summary:
@@ -42,8 +42,8 @@ func triggerOf(rec events.Record) (t events.Trigger, ok bool) {
 	return t, false
 }
 
-// sameSources takes the counts of a summary by other rules from the record. It is false where nothing is left to compare:
-// tokens decide where a cut lies, so that the summary may be of other sources.
+// sameSources copies the token counts of a summary by other rules from its record. It returns false if nothing is left
+// to compare: tokens decide where a cut lies, so the summary may have other sources.
 func (a *auditor) sameSources(at scope, want, got *events.Summary) bool {
 	want.TokenCountBefore = got.TokenCountBefore
 	if !counted(want.Trigger) && !counted(got.Trigger) {

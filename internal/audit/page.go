@@ -13,13 +13,13 @@ import (
 //go:embed page.html
 var page []byte
 
-// pageData is where the story goes in the page.
+// pageData is the placeholder for the story in the page.
 var pageData = []byte("/*STORY*/null")
 
-// WritePage writes a story as one page that needs nothing else: no server, no network. What agents and
-// tools said stands in it as data, and is only ever shown as text.
+// WritePage writes a story as one self-contained page: no server, no network. What agents and tools said is embedded
+// as data, and is only ever shown as text.
 func WritePage(to io.Writer, s *Story) error {
-	// In a script element only "</" and "<!--" could end or change what is read: no "<" is left.
+	// In a script element only "</" and "<!--" could end or change the script, so no "<" is left unescaped.
 	data, err := json.Marshal(s, jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
 	if err != nil {
 		return fmt.Errorf("encode story: %w", err)

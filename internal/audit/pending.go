@@ -9,8 +9,8 @@ import (
 	"precis/internal/thread"
 )
 
-// pending holds the start of a compaction by a model against the one by rules whose place it is to take:
-// they are made from the same summaries, under the same policy.
+// pending compares the start of a compaction by a model with the rule-based one that it is to replace: it has the same
+// source summaries and the next version.
 func (a *auditor) pending(at scope, st *thread.State, job *events.Started) {
 	slot := st.Slot(job.Slot)
 	held := st.Summary(slot.Holder)
@@ -30,8 +30,8 @@ func (a *auditor) pending(at scope, st *thread.State, job *events.Started) {
 	a.tally.holds(at, CheckTrigger)
 }
 
-// instead holds a compaction that no model made in the end against the one by rules in whose place it
-// stands: it says the same.
+// instead compares a compaction that fell back to the rules with the rule-based one in its place: both have the same
+// content.
 func (a *auditor) instead(at scope, st *thread.State, rec *events.Summary) {
 	held := st.Summary(st.Slot(rec.Slot).Holder)
 	if held == nil {

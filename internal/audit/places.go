@@ -13,17 +13,17 @@ import (
 	"precis/summarize/prompt/whole"
 )
 
-// No message vanishes: what is not deleted stands verbatim in a thread's prompts, or inside one of the leaves that their
-// compaction was made from, and in one of them alone. Dropped and waiting are of the verbatim ones: what a prompt has no
-// room for, and what it holds back. Each record of a compaction is held to its part in that when it is adopted, which
-// costs as much as the record is long: a leaf to the messages that it or its cut passed, the current summary to the
-// leaves and nodes that are there. At the end each thread is held to it whole.
+// No message vanishes: one that is not deleted stands verbatim in a thread's prompts, or inside exactly one of the
+// leaves from which their compaction was made. Messages that a prompt has no room for, or holds back, count as
+// verbatim. Each record of a compaction is checked when it is adopted, at a cost proportional to its length: a leaf
+// against the messages that it or its cut passed, the current summary against the existing leaves and nodes. At the
+// end each thread is checked as a whole.
 
-// compacted is what a compaction's record finds.
+// compacted is the compaction of a thread before a record changes it.
 type compacted struct {
 	to      uint64   // the last ordinal before the last cut
-	held    []uint64 // what is verbatim before that until the next one
-	sources []string // of the leaf whose place is taken
+	held    []uint64 // ordinals before it that stay verbatim until the next cut
+	sources []string // of the leaf that is replaced
 }
 
 func compactedIn(st *thread.State, rec *events.Summary) compacted {
@@ -54,7 +54,7 @@ func (a *auditor) Adopted(st *thread.State, rec *events.Summary) {
 	}
 }
 
-// astray says what a compaction that was adopted leaves without a place; empty where there is nothing.
+// astray describes what an adopted compaction leaves without a place; empty if there is nothing.
 func (a *auditor) astray(st *thread.State, rec *events.Summary) (string, error) {
 	switch {
 	case rec.Slot == events.SlotCurrent:
@@ -91,7 +91,7 @@ func (a *auditor) astray(st *thread.State, rec *events.Summary) (string, error) 
 				return "", err
 			}
 			if slices.ContainsFunc(elsewhere, func(id string) bool { return id != orNone(rec.Replaces) && a.leafOn(st, id) }) {
-				continue // it was restored, and a later cut has taken it
+				continue // it was restored, and a later cut took it
 			}
 		}
 		live = append(live, m.ID)
@@ -99,14 +99,14 @@ func (a *auditor) astray(st *thread.State, rec *events.Summary) (string, error) 
 	return shownErrors(whole.Astray(live, places)), nil
 }
 
-// leafOn says that a summary is a leaf.
+// leafOn reports whether a summary that was made from a message is a leaf of the compaction.
 func (a *auditor) leafOn(st *thread.State, id string) bool {
 	sum, err := a.lane.part.Summary(st.Header.Thread, id)
 	return err == nil && sum != nil && sum.Kind == events.KindCompaction
 }
 
-// passed are the messages that a leaf decides about: those that its cut passed, or those of the leaf before it in its
-// place; and its own.
+// passed returns the messages that a leaf decides about: its own, and those that its cut passed or that the leaf it
+// replaces held.
 func (a *auditor) passed(st *thread.State, rec *events.Summary) ([]*thread.Message, error) {
 	part, name := a.lane.part, st.Header.Thread
 	rows, err := part.MessagesOf(name, rec.SourceMessageIDs)
@@ -132,12 +132,12 @@ func (a *auditor) passed(st *thread.State, rec *events.Summary) ([]*thread.Messa
 	return slices.CompactFunc(rows, func(a, b *thread.Message) bool { return a.Ordinal == b.Ordinal }), nil
 }
 
-// verbatim says that a message is not under the thread's compaction.
+// verbatim reports whether a message is outside the thread's compaction.
 func verbatim(c *thread.Compaction, m *thread.Message) bool {
 	return m.Ordinal > c.To() || slices.Contains(c.Held, m.Ordinal) || slices.Contains(c.Fixed, m.Ordinal)
 }
 
-// places holds each thread's messages to the summary that its prompts have now. Without one all are verbatim.
+// places checks each thread's messages against the summary that its prompts use now. Without one all are verbatim.
 func (a *auditor) places() error {
 	return a.lane.part.Headers(func(h *thread.Header) (bool, error) { return true, a.placesOf(h) })
 }
@@ -194,7 +194,7 @@ func (a *auditor) placesOf(h *thread.Header) error {
 	return nil
 }
 
-// madeFrom finds what a thread's summaries were made from.
+// madeFrom looks up the sources of a thread's summaries.
 func (a *auditor) madeFrom(name string) func(id string) (whole.Summary, error) {
 	return func(id string) (sum whole.Summary, err error) {
 		row, err := a.lane.part.Summary(name, id)
@@ -208,7 +208,7 @@ func (a *auditor) madeFrom(name string) func(id string) (whole.Summary, error) {
 	}
 }
 
-// shownErrors puts errors into one line, as far as a finding shows them.
+// shownErrors joins errors into one line.
 func shownErrors(errs []error) string {
 	var list []string
 	for _, err := range errs {

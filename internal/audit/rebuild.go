@@ -14,51 +14,52 @@ import (
 	"precis/state"
 )
 
-// Source is the log that a scratch store is made from.
+// Source is the log from which a scratch store is made.
 type Source struct {
 	Events *broker.LogReader
-	// Summaries and Rejected are nil where what is on record is not to be taken over.
+	// Summaries and Rejected are nil if what is on record is not to be adopted.
 	Summaries, Rejected recovery.Log
-	// Strays is the number of the partition of events that the partition transform did not match; the
-	// others are 0 to Strays-1.
+	// Strays is the number of the partition for events that the partition transform did not match; the others are 0 to
+	// Strays-1.
 	Strays int
 	// Filters are stored subjects of EVENTS; nil reads all.
 	Filters []string
 	// UpTo is the EVENTS sequence at which each partition's fold stops; nil folds everything.
 	UpTo []uint64
-	// Partial says that UpTo is somewhere in the log: what is behind it is not missing.
+	// Partial means that UpTo is before the end of the log: what comes after it is not missing.
 	Partial bool
-	// Decided are records that a store holds and the server has not confirmed yet, by partition: they are on record too.
+	// Decided holds, by partition, records that a store has decided and the server has not confirmed; they count as
+	// recorded.
 	Decided [][]*state.Outgoing
-	// Foreign is told of every message of Summaries that is passed over; it may be nil.
+	// Foreign receives every message of Summaries that is skipped; it may be nil.
 	Foreign func(recovery.Foreign)
-	// Mask takes secrets out of what the fold decides; nil takes none out.
+	// Mask removes secrets from what the fold decides; nil removes none.
 	Mask func(string) string
-	// Rehearse has every lane's watch told what would be decided, with what the rules say.
+	// Rehearse passes everything the fold would decide, with the text of the rules, to the watch of every lane.
 	Rehearse bool
-	// Workers fold side by side; less than 1 means 1.
+	// Workers is the number of goroutines that fold in parallel; less than 1 means 1.
 	Workers int
 	Logger  zerolog.Logger
-	// Progress is called now and then with the EVENTS sequence reached and the last one; it may be nil.
+	// Progress is called from time to time with the EVENTS sequence reached and the last one; it may be nil.
 	Progress func(seq, last uint64)
 
-	// each sees every event before it is folded, in the log's order; nil where nobody looks.
+	// each receives every event before it is folded, in log order; it may be nil.
 	each func(broker.Stored)
-	// voided is told how many records an accepted loss voids, where one is on record; it may be nil.
+	// voided receives the number of records that accepted losses void, if a loss is on record; it may be nil.
 	voided func(records uint64)
-	// staged is called when everything that is on record is staged; it may be nil.
+	// staged is called once everything on record is staged; it may be nil.
 	staged func() error
-	// open prepares a lane when its partition holds what is on record, before anything is folded; it may be nil.
+	// open prepares a lane once its records are staged, before anything is folded; it may be nil.
 	open func(*lane) error
-	// opened is called in the place of the first adoption, with the lane's fold; it may be nil.
+	// opened is called instead of the first adoption, with the lane's fold; it may be nil.
 	opened func(*lane) error
 }
 
-// errEnough ends a scan that has read what it was to read.
+// errEnough ends a scan that has read what it needs.
 var errEnough = errors.New("read enough")
 
-// Rebuild folds the log into an empty store. Nothing is published: what the fold decides and is not on
-// record stays in the scratch store's outbox.
+// Rebuild folds the log into an empty store. Nothing is published: decisions of the fold that are not on record stay
+// in the scratch store's outbox.
 func Rebuild(ctx context.Context, scratch *state.Store, src Source) error {
 	defer recovery.CollectLess(math.MaxInt64)()
 	lanes, err := openLanes(ctx, scratch, src)
@@ -76,7 +77,7 @@ func Rebuild(ctx context.Context, scratch *state.Store, src Source) error {
 	return nil
 }
 
-// openLanes stages what is on record, and opens a fold over each partition.
+// openLanes stages what is on record and opens a fold over each partition.
 func openLanes(ctx context.Context, scratch *state.Store, src Source) ([]*lane, error) {
 	var lanes []*lane
 	var parts []*state.Partition
@@ -107,7 +108,7 @@ func openLanes(ctx context.Context, scratch *state.Store, src Source) ([]*lane, 
 	return lanes, nil
 }
 
-// stage puts everything that is on record before the fold, and returns the first configuration.
+// stage stages everything on record before the fold begins, and returns the first configuration.
 func stage(ctx context.Context, parts []*state.Partition, src Source) (config []byte, err error) {
 	t, err := recovery.NewTail(parts)
 	if err != nil {
@@ -132,7 +133,7 @@ func stage(ctx context.Context, parts []*state.Partition, src Source) (config []
 	return t.Config, nil
 }
 
-// end is the last sequence of EVENTS that any partition's fold takes.
+// end is the last EVENTS sequence that any partition folds.
 func (s *Source) end() uint64 {
 	if s.UpTo == nil {
 		return ^uint64(0)
@@ -140,7 +141,7 @@ func (s *Source) end() uint64 {
 	return slices.Max(s.UpTo)
 }
 
-// foldEvents reads EVENTS once and deals it out to the lanes.
+// foldEvents reads EVENTS once and distributes it to the lanes.
 func foldEvents(ctx context.Context, lanes []*lane, src Source) error {
 	end := src.end()
 	ctx, deal := newDealer(ctx, lanes, src.Workers)
@@ -153,7 +154,7 @@ func foldEvents(ctx context.Context, lanes []*lane, src Source) error {
 		}
 		return deal.Give(ctx, m)
 	}, src.Progress)
-	// Where a lane failed the scan was cancelled: the lane's error is the one that says why.
+	// A lane that fails cancels the scan, so its error is the cause.
 	if ended := deal.end(ctx); ended != nil {
 		return ended
 	}

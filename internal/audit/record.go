@@ -18,7 +18,7 @@ func readSummary(data []byte) (*events.Summary, error) {
 	return rec, nil
 }
 
-// digestOf is the digest over messages as they stand, and summaries.
+// digestOf is the digest over messages at their current revisions, and summaries.
 func digestOf(rows []*thread.Message, summaries []string) string {
 	var sources []summarize.Source
 	for _, m := range rows {

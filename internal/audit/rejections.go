@@ -12,16 +12,16 @@ import (
 	"precis/internal/thread"
 )
 
-// rejection is what REJECTED says of an event, as short as it can be held.
+// rejection is what REJECTED says of an event, in a compact form.
 type rejection struct {
-	thread string // that its subject names
-	early  bool   // a loss was accepted behind it
+	thread string // the one that its subject names
+	early  bool   // a loss was accepted after it
 	code   string
-	body   bool     // it holds the event's body, and not its hash
-	digest [32]byte // of all that it says
+	body   bool     // it holds the event's body, not its hash
+	digest [32]byte // of the whole record
 }
 
-// rejectionOf reads the data of an event.rejected, and the event that it is about.
+// rejectionOf reads the data of an event.rejected, and the sequence of its event.
 func rejectionOf(data []byte) (r rejection, seq uint64, err error) {
 	var rec events.Rejected
 	if err := json.Unmarshal(data, &rec); err != nil {
@@ -38,8 +38,8 @@ func canonicalDigest(data []byte) ([32]byte, error) {
 	return sha256.Sum256(value), err
 }
 
-// says tells whether it says what the fold says of the event, byte for byte. How large a message the server took
-// then nobody knows: with the body and without it are both right.
+// says reports whether the rejection equals the one that the fold makes, byte for byte in canonical form. The server's
+// largest message at the time is unknown, so a rejection with the body and one without it are both valid.
 func (r rejection) says(want thread.Rejection) (bool, error) {
 	rec := fold.Rejected(want)
 	if !r.body {
@@ -53,7 +53,7 @@ func (r rejection) says(want thread.Rejection) (bool, error) {
 	return digest == r.digest, err
 }
 
-// rejected notes that the fold rejects an event, and whether REJECTED says so too, in the same words.
+// rejected notes that the fold rejects an event, and checks that REJECTED holds the same rejection.
 func (a *auditor) rejected(at scope, r thread.Rejection) error {
 	seq, code := r.Seq, r.Reason.Code
 	on, known := a.rejections[seq]
@@ -83,11 +83,11 @@ func (a *auditor) rejected(at scope, r thread.Rejection) error {
 	return nil
 }
 
-// unrejected notes a rejection that the fold does not come to.
+// unrejected notes a rejection that the fold does not make.
 func (a *auditor) unrejected(seq uint64, r rejection) {
 	switch {
 	case seq > a.lane.last || a.waiting[seq] && a.endsBefore():
-		return // behind what was folded: an edit that waits there is rejected at a later event
+		return // after what was folded: an edit that waits there is rejected at a later event
 	case seq < a.first:
 		a.tally.doubt(scope{}, "removed: the event that a rejection is about")
 		return
@@ -96,7 +96,7 @@ func (a *auditor) unrejected(seq uint64, r rejection) {
 		return
 	case r.early && r.code == events.CodeUnknownMessage:
 		a.tally.void(scope{thread: r.thread}, string(events.EventRejected))
-		return // at a later event, which is lost
+		return // rejected at a later event, which is lost
 	}
 	a.tally.find(scope{}, Finding{
 		Check: CheckRejection, EventSeq: seq,
@@ -104,10 +104,10 @@ func (a *auditor) unrejected(seq uint64, r rejection) {
 	})
 }
 
-// endsBefore says that the fold ends at an event, and the log may go on behind it.
+// endsBefore reports whether the fold ends at an event after which the log may continue.
 func (a *auditor) endsBefore() bool { return a.lane.upTo != ^uint64(0) }
 
-// held keeps count of the edits that wait for their message.
+// held tracks the edits that wait for their message.
 func (a *auditor) held(s fold.Stepped) {
 	if s.Result.Outcome == thread.Held {
 		a.waiting[s.Delivery.Seq] = true

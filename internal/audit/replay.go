@@ -19,31 +19,31 @@ import (
 	"precis/summarize/rules"
 )
 
-// Options of a replay.
+// Options configure a replay.
 type Options struct {
 	JetStream jetstream.JetStream
-	// Scratch is where the state is made: an empty store, which the caller throws away.
+	// Scratch is an empty store in which the state is made; the caller discards it.
 	Scratch *state.Store
-	// Store is held against the log, where one is given: a store at rest. StoreName is what the report
-	// calls it.
+	// Store, if given, is compared with the log; it must be at rest. StoreName is its name in the report.
 	Store     *state.Store
 	StoreName string
 	Filter    Filter
-	// Rules has every summary by rules made again, which takes most of a replay's time.
+	// Rules recomputes every rule-based summary, which takes most of a replay's time.
 	Rules bool
-	// RulesVersion is that of the rules and tokenizers that records are held against; empty is this program's.
+	// RulesVersion is the version of the rules and tokenizers with which records are compared; empty is this
+	// program's.
 	RulesVersion string
-	// Mask takes secrets out of what the fold decides, as it does live; nil takes none out.
+	// Mask removes secrets from what the fold decides, as the processor does; nil removes none.
 	Mask func(string) string
-	// Workers fold side by side; less than 1 means 1.
+	// Workers is the number of goroutines that fold in parallel; less than 1 means 1.
 	Workers int
-	// Now is the clock: what has just been decided may not be on record yet.
+	// Now is the clock: a recent decision may not be on record yet.
 	Now      func() time.Time
 	Logger   zerolog.Logger
 	Progress func(seq, last uint64)
 }
 
-// Replay folds the log from its start and checks every step. It returns an error only where it can't go on.
+// Replay folds the log from its start and checks every step. It returns an error only if it can't continue.
 func Replay(ctx context.Context, o Options) (*Report, error) {
 	r, err := newReplay(ctx, o)
 	if err != nil {
@@ -65,10 +65,10 @@ type replay struct {
 	began   time.Time
 	log     broker.StreamState
 	configs configs
-	records *records // looks at SUMMARIES as it is read
+	records *records // inspects SUMMARIES as it is read
 	source  Source
-	rules   *jobs.Runner // nil where the rules are not run again
-	// rejections are what REJECTED holds, by partition and event.
+	rules   *jobs.Runner // nil if the rules are not run again
+	// rejections holds the contents of REJECTED, by partition and event.
 	rejections []map[uint64]rejection
 	extent     Extent
 	losses     []AcceptedLoss
@@ -117,7 +117,7 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 	return r, err
 }
 
-// rulesRunner does jobs by rules alone.
+// rulesRunner runs jobs with the rules only.
 func rulesRunner(log *broker.LogReader, mask func(string) string) (*jobs.Runner, error) {
 	ladder, err := llm.New(llm.Options{Mask: mask})
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *replay) jobsOf(partition int) func(thread, id string) (bool, error) {
 	}
 }
 
-// saw looks at an event of the log before it is folded.
+// saw inspects an event before it is folded.
 func (r *replay) saw(m broker.Stored) {
 	if r.extent.Read == 0 {
 		r.extent.From = m.Time
@@ -155,7 +155,7 @@ func (r *replay) saw(m broker.Stored) {
 	r.extent.To = m.Time
 }
 
-// rejection notes what REJECTED holds.
+// rejection notes a record of REJECTED.
 func (r *replay) rejection(m broker.Stored) {
 	said, about, err := rejectionOf(m.Data)
 	if err != nil {
@@ -176,12 +176,12 @@ func (r *replay) rejection(m broker.Stored) {
 	}
 	_, token, _ := events.ParseSubject(m.Subject)
 	said.early = r.configs.lossAfter(partition, m.Seq)
-	said.thread, _ = events.ThreadOf(token) // empty where the subject names none
+	said.thread, _ = events.ThreadOf(token) // empty if the subject names none
 	r.rejections[partition][seq] = said
 }
 
-// missing notes a gap in a stream: its sequences go on by one, so that somebody has deleted what is not there, or the
-// server can't read it. A rejection is missed by its event.
+// missing notes a gap in a stream. Sequences are consecutive, so a missing message was deleted, or the server can't
+// read it. A missing rejection shows at its event.
 func (r *replay) missing(m broker.Missing) {
 	f := Finding{Check: CheckSummaries, Want: "record ", Got: "removed, or not readable"}
 	if m.Stream == broker.StreamEvents {
@@ -194,8 +194,7 @@ func (r *replay) missing(m broker.Missing) {
 	r.tally.find(scope{}, f)
 }
 
-// recorded judges the configurations on record, and what is missing at the start of EVENTS, when everything on record has
-// been seen.
+// recorded checks the configurations on record and the start of EVENTS, once all records have been read.
 func (r *replay) recorded() (err error) {
 	r.configs.apart(func(partition int, a applied) {
 		r.tally.find(scope{at: a.at}, Finding{
@@ -215,7 +214,7 @@ func (r *replay) recorded() (err error) {
 	return err
 }
 
-// loss notes an accepted loss, and holds what it says of the log against the log.
+// loss notes an accepted loss, and compares what it says of the log with the log.
 func (r *replay) loss(ctx context.Context, rec *events.AcceptedLoss) error {
 	for i := range r.losses {
 		if l := &r.losses[i]; l.AcceptedAt.Equal(rec.AcceptedAt) {
@@ -229,7 +228,7 @@ func (r *replay) loss(ctx context.Context, rec *events.AcceptedLoss) error {
 	}
 	m, err := r.source.Events.Get(ctx, rec.EventsSeq)
 	if errors.Is(err, broker.ErrGone) {
-		return nil // that it is gone shows elsewhere
+		return nil // its removal is reported elsewhere
 	}
 	if err != nil {
 		return err

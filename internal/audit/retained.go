@@ -15,25 +15,24 @@ import (
 	"precis/state"
 )
 
-// retained says what a retention may have removed at the start of EVENTS, and which threads have lost their
-// beginning by it. A removal is excused only where the log itself accounts for it: a retention stands on record in
-// config.applied, and nothing on record shows that what is gone was younger. Everything else that is missing is a
-// finding, and excuses nothing.
+// retained is what retention may have removed at the start of EVENTS, and which threads lost their beginning to it. A
+// removal is excused only if the log itself accounts for it: a config.applied records a retention, and no record shows
+// that the removed events were younger. Anything else that is missing is a finding, and excuses nothing.
 type retained struct {
 	first  uint64    // the first sequence that EVENTS holds
-	cutoff time.Time // what was stored later, no retention on record has removed; zero: there was none
-	young  uint64    // the first sequence known to have been stored behind the cutoff; 0: none is known
+	cutoff time.Time // no retention on record has removed anything stored later; zero: there was none
+	young  uint64    // first sequence known to have been stored after the cutoff; 0: none is known
 
-	store      *state.Store // knows where threads began; nil where there is none
-	partitions int          // of the store, the strays' included
-	// began says where threads that have a record began, by a hash of their names. It is filled while SUMMARIES is
-	// read, where no store is at hand.
+	store      *state.Store // knows where threads began; nil if there is none
+	partitions int          // of the store, including the one for strays
+	// began is where the threads that have a record began, by a hash of their names. It is filled while SUMMARIES is
+	// read, if there is no store.
 	began   map[uint64]uint64
 	seed    maphash.Seed
 	configs configs
 
 	mu   sync.Mutex
-	last struct { // one thread's findings come together
+	last struct { // findings of one thread arrive together
 		thread string
 		cut    bool
 	}
@@ -51,7 +50,7 @@ func newRetained(log broker.StreamState, c configs, now time.Time, store *state.
 	return r
 }
 
-// known notes when an event was stored, or at the earliest.
+// known notes when an event was stored, or the earliest time at which it can have been.
 func (r *retained) known(seq uint64, at time.Time) {
 	if r.cutoff.IsZero() || seq >= r.first || !at.After(r.cutoff) {
 		return
@@ -61,7 +60,7 @@ func (r *retained) known(seq uint64, at time.Time) {
 	}
 }
 
-// saw looks at a record of SUMMARIES for what it says of events that are gone.
+// saw inspects a record of SUMMARIES for what it says of events that are gone.
 func (r *retained) saw(head events.Head) {
 	if r.first <= 1 || head.ThreadID == nil {
 		return
@@ -77,15 +76,15 @@ func (r *retained) saw(head events.Head) {
 	}
 }
 
-// record is saw for a message as it was read.
+// record calls saw for a message as it was read.
 func (r *retained) record(m broker.Stored) {
 	var head events.Head
-	if json.Unmarshal(m.Data, &head) == nil && !r.configs.void(m.Seq, head) { // what does not decode is reported where it is adopted
+	if json.Unmarshal(m.Data, &head) == nil && !r.configs.void(m.Seq, head) { // one that does not decode is reported on adoption
 		r.saw(head)
 	}
 }
 
-// stored looks at the store for what it says of events that are gone.
+// stored inspects the store for what it says of events that are gone.
 func (r *retained) stored() error {
 	if r.store == nil || r.first <= 1 || r.cutoff.IsZero() {
 		return nil
@@ -104,7 +103,7 @@ func (r *retained) stored() error {
 	return nil
 }
 
-// to is the last sequence whose removal is excused; 0 where none is.
+// to is the last sequence whose removal is excused; 0 if none.
 func (r *retained) to() uint64 {
 	switch {
 	case r.first <= 1 || r.cutoff.IsZero():
@@ -115,8 +114,8 @@ func (r *retained) to() uint64 {
 	return r.first - 1
 }
 
-// unexcused is what is missing at the start of EVENTS though no retention on record can have removed it, and why
-// not; why is empty where nothing is.
+// unexcused returns what is missing at the start of EVENTS although no retention on record can have removed it, and
+// why not; why is empty if nothing is.
 func (r *retained) unexcused() (gone broker.Missing, why string) {
 	gone = broker.Missing{Stream: broker.StreamEvents, From: r.to() + 1, To: r.first - 1}
 	switch {
@@ -128,24 +127,24 @@ func (r *retained) unexcused() (gone broker.Missing, why string) {
 	return gone, fmt.Sprintf("removed, and the retention on record reaches no further than %s", r.cutoff.UTC().Format(time.RFC3339))
 }
 
-// byState are the checks that hold a record or a row against the state of its thread: what was there
-// before it must all have been folded. The others hold records against each other.
+// byState are the checks that depend on the state of a thread: everything before it must have been folded. The others
+// compare records with each other.
 var byState = []string{
 	CheckTrigger, CheckMissed, CheckInvalidations, CheckSources, CheckPlaces, CheckRemade, CheckCounter, CheckStore,
 }
 
-// excuses says that a finding may come from what retention has removed.
+// excuses reports whether retention may explain a finding.
 func (r *retained) excuses(f Finding) bool {
 	return slices.Contains(byState, f.Check) && r.cut(string(f.Thread))
 }
 
-// rejects says the same of a rejection that depends on what came before in its thread.
+// rejects reports the same of a rejection that depends on earlier events of its thread.
 func (r *retained) rejects(name, code string) bool {
 	return (code == events.CodeUnknownMessage || code == events.CodeMessageConflict) && r.cut(name)
 }
 
-// cut says that retention has removed a thread's beginning. Without a store the thread's records say so; of one that
-// has no record at all nobody knows. What can't be read shows elsewhere.
+// cut reports whether retention has removed a thread's beginning. Without a store the thread's records tell; a thread
+// without records may be cut. What can't be read is reported elsewhere.
 func (r *retained) cut(name string) bool {
 	to := r.to()
 	if to == 0 || name == "" {
@@ -163,7 +162,7 @@ func (r *retained) cut(name string) bool {
 	return r.last.cut
 }
 
-// lost says that the store knows a thread from before what is left.
+// lost reports whether the store knows a thread from before the rest of the log.
 func (r *retained) lost(name string, to uint64) bool {
 	for id := range r.partitions {
 		if h, err := r.store.View(id).Header(name); err == nil && h != nil && h.FirstSeq <= to {
@@ -173,7 +172,7 @@ func (r *retained) lost(name string, to uint64) bool {
 	return false
 }
 
-// without leaves out the problems of threads that have lost their beginning.
+// without drops the problems of threads that have lost their beginning.
 func (r *retained) without(report func(state.Problem)) func(state.Problem) {
 	return func(p state.Problem) {
 		if !r.cut(p.Thread) {
@@ -182,7 +181,7 @@ func (r *retained) without(report func(state.Problem)) func(state.Problem) {
 	}
 }
 
-// count is how many threads are known to have lost their beginning.
+// count is the number of threads known to have lost their beginning.
 func (r *retained) count() (n uint64, err error) {
 	to := r.to()
 	if to == 0 {

@@ -12,7 +12,7 @@ import (
 	"precis/summarize"
 )
 
-// same holds a record against what the fold decides in its place, byte for byte.
+// same compares a record with what the fold decides in its place, byte for byte.
 func (a *auditor) same(at scope, r *onRecord, d events.Record, whole bool) error {
 	switch want := d.(type) {
 	case *events.Summary:
@@ -41,8 +41,8 @@ func (a *auditor) same(at scope, r *onRecord, d events.Record, whole bool) error
 	return nil
 }
 
-// sameSummary holds a summary by rules against what the rules make today. What another version of the
-// rules said can't be made again, but what it was made from, and why, can.
+// sameSummary compares a rule-based summary with what the rules make today. The text of another version of the rules
+// can't be recomputed, but the summary's sources and trigger can.
 func (a *auditor) sameSummary(at scope, r *onRecord, want events.Summary, got *events.Summary, whole bool) error {
 	check := CheckRemade
 	if a.byOthers(got) {
@@ -61,14 +61,14 @@ func (a *auditor) sameSummary(at scope, r *onRecord, want events.Summary, got *e
 	return a.compare(at, r, &want, check)
 }
 
-// asSaid takes what the rules said from the record.
+// asSaid copies what the rules produced from the record.
 func asSaid(want, got *events.Summary) {
 	want.Content, want.ToolSummary, want.Method, want.FallbackReason = got.Content, got.ToolSummary, got.Method, got.FallbackReason
 	want.TokenCountAfter, want.CharsBefore, want.CharsAfter = got.TokenCountAfter, got.CharsBefore, got.CharsAfter
 	want.RulesVersion = got.RulesVersion
 }
 
-// sameStarted leaves the prompt's version to the record: its text comes with the program.
+// sameStarted accepts the prompt version of the record: the prompt's text comes with the program.
 func (a *auditor) sameStarted(at scope, r *onRecord, want events.Started, got *events.Started) error {
 	if a.underOthers() && counted(got.Trigger) {
 		want.Trigger.Value = got.Trigger.Value
@@ -97,7 +97,7 @@ func orNone(s *string) string {
 	return *s
 }
 
-// compare notes in which members a record is not what it should be.
+// compare notes the members in which a record differs from what it should be.
 func (a *auditor) compare(at scope, r *onRecord, want events.Record, check string) error {
 	members, err := differing(want, r.staged.Data)
 	if err != nil {
@@ -119,7 +119,7 @@ func (a *auditor) compare(at scope, r *onRecord, want events.Record, check strin
 	return nil
 }
 
-// checkOf is the check that a member of a record answers to.
+// checkOf is the check that covers a member of a record.
 func checkOf(member, check string) string {
 	switch member {
 	case "source_message_ids", "source_summary_ids", "source_digest":
@@ -132,7 +132,7 @@ func checkOf(member, check string) string {
 	return check
 }
 
-// member is one in which two records differ.
+// member is a member in which two records differ.
 type member struct{ name, want, got string }
 
 // differing compares what a record should say with its data, member by member, in canonical form.
@@ -163,8 +163,8 @@ func differing(want events.Record, data []byte) ([]member, error) {
 	return list, nil
 }
 
-// meantThen says whether a record that lacks a member is of a program that did not know it, and did that: before
-// meanwhile was on record, nothing that was stale stood in a prompt.
+// meantThen reports whether a record lacks a member because its program did not know it, and behaved accordingly:
+// before meanwhile was on record, no stale summary stood in a prompt.
 func meantThen(name string, want, got jsontext.Value) bool {
 	return got == nil && name == "meanwhile" && string(want) == `"`+events.MeanwhileRaw+`"`
 }

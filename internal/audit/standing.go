@@ -10,8 +10,8 @@ import (
 	"precis/state"
 )
 
-// standing compares what partitions say of where they stand with the streams. CheckLog and CheckMarks have compared
-// EVENTS, and the messages at which the partitions stand; a store's own check counts summaries and staged records.
+// standing compares the positions that partitions claim with the streams. CheckLog and CheckMarks have compared
+// EVENTS, and the messages at those positions; a store's own check counts summaries and staged records.
 type standing struct {
 	summaries, rejected broker.StreamState
 	configs             configs
@@ -26,7 +26,7 @@ func standingOf(ctx context.Context, b *broker.Broker, c configs) (s standing, e
 	return s, err
 }
 
-// compare reports what a partition's row has and the streams, or a fold of them, have not.
+// compare reports where a partition's row contradicts the streams, or a fold of them.
 func (s standing) compare(id int, meta, folded state.Meta, report func(state.Problem)) {
 	differs := func(what string, want, got any) {
 		report(state.Problem{Partition: id, Check: "row m: " + what, Want: fmt.Sprint(want), Got: fmt.Sprint(got)})
@@ -55,7 +55,7 @@ func (s standing) compare(id int, meta, folded state.Meta, report func(state.Pro
 	}
 }
 
-// losses are those that are on record up to a sequence of SUMMARIES.
+// losses returns the losses on record up to a sequence of SUMMARIES.
 func (s standing) losses(id int, upTo uint64, all []state.Loss) (list []state.Loss) {
 	for _, l := range all {
 		if slices.ContainsFunc(s.configs[id], func(a applied) bool {

@@ -17,22 +17,22 @@ import (
 	"precis/summarize"
 )
 
-// Errors of a story that there is none of.
+// Errors of a story that can't be told.
 var (
 	// ErrNoThread: the log holds nothing of that thread.
 	ErrNoThread = errors.New("no event of the thread is in the log")
-	// ErrNotYet: it holds something, which came later.
+	// ErrNotYet: the thread begins after the moment.
 	ErrNotYet = errors.New("no event of the thread had come by then")
 )
 
-// Story is what happened to one thread, in order, and how it stands at the end.
+// Story is the history of one thread, in order, and its state at the end.
 type Story struct {
 	Thread   string    `json:"thread"`
-	Agent    string    `json:"agent"` // that began it
+	Agent    string    `json:"agent"` // author of the first event
 	Policy   string    `json:"policy"`
-	Until    time.Time `json:"until,omitzero"` // told up to here; zero: to the log's end
+	Until    time.Time `json:"until,omitzero"` // the end of the story; zero: the log's end
 	EventSeq uint64    `json:"event_seq"`
-	Log      Extent    `json:"log"` // what was read: of the thread alone
+	Log      Extent    `json:"log"` // what was read, of this thread only
 	Counters Counters  `json:"counters"`
 	Totals   Totals    `json:"totals"`
 
@@ -40,15 +40,15 @@ type Story struct {
 	Summaries []*Standing `json:"summaries"`
 	Findings  []Finding   `json:"findings"`
 	Unproved  []Unproved  `json:"not_provable"`
-	// Context is the prompt that an agent would have been given then; null where it was not asked for.
+	// Context is the prompt that an agent would have received then; null if not requested.
 	Context any `json:"context"`
 
-	// Where the thread's state is: for who makes a prompt of it.
+	// Where the thread's state is, for a caller that builds a prompt from it.
 	Partition int                `json:"-"`
 	Policies  []summarize.Policy `json:"-"` // in force at the end
 }
 
-// Counters are a thread's, as precis.thread.get has them.
+// Counters are a thread's counters, as precis.thread.get returns them.
 type Counters struct {
 	Messages        uint64 `json:"messages"`
 	ToolResults     uint64 `json:"tool_results"`
@@ -71,7 +71,7 @@ type Counters struct {
 
 // Entry is one event of the thread, or one record about it.
 type Entry struct {
-	EventSeq uint64      `json:"event_seq"` // of a record: the event it took effect behind
+	EventSeq uint64      `json:"event_seq"` // of a record: the event after which it took effect
 	Time     time.Time   `json:"time"`
 	Type     events.Type `json:"type"`
 	// Of an event.
@@ -94,7 +94,7 @@ type Entry struct {
 	// Raw is the event as it stands in the log.
 	Raw events.Raw `json:"-"`
 
-	unnamed *events.Message // a result with nothing but its call's id
+	unnamed *events.Message // a tool result that carries only its call's id
 }
 
 // Call is a tool call that a message makes.
@@ -104,19 +104,19 @@ type Call struct {
 	Arguments string `json:"arguments"`
 }
 
-// Standing is a summary as it stands at the end.
+// Standing is a summary's state at the end.
 type Standing struct {
 	ID          string         `json:"id"`
 	Kind        string         `json:"kind"`
 	Slot        string         `json:"slot"`
 	Status      thread.Status  `json:"status"`
 	ReplacedBy  string         `json:"replaced_by,omitzero"`
-	EventSeq    uint64         `json:"event_seq"` // decided at
+	EventSeq    uint64         `json:"event_seq"` // at which it was decided
 	Record      jsontext.Value `json:"record"`
 	Invalidated jsontext.Value `json:"invalidated,omitzero"` // the summary.invalidated
 }
 
-// Moment is how far a story is told: up to an event or up to a time; the zero Moment is the log's end.
+// Moment is where a story ends: at an event or at a time; the zero Moment is the log's end.
 type Moment struct {
 	Seq  uint64
 	Time time.Time
@@ -158,7 +158,7 @@ func Tell(ctx context.Context, o Options, name string, m Moment) (*Story, error)
 	return nil, r.notYet(ctx, name)
 }
 
-// notYet says when a thread begins of which there is nothing up to the moment.
+// notYet returns where a thread begins that has no events up to the moment.
 func (r *replay) notYet(ctx context.Context, name string) error {
 	why := fmt.Errorf("%w: %q", ErrNoThread, name)
 	err := r.source.Events.Scan(ctx, 1, r.source.Filters, func(m broker.Stored) error {
@@ -171,7 +171,7 @@ func (r *replay) notYet(ctx context.Context, name string) error {
 	return why
 }
 
-// end says how the thread stands.
+// end fills in the thread's state.
 func (s *Story) end(ctx context.Context, scratch *state.Store, log fold.Log, tellers []*teller) error {
 	for id, t := range tellers {
 		if len(t.entries) == 0 {
@@ -193,7 +193,7 @@ func (s *Story) end(ctx context.Context, scratch *state.Store, log fold.Log, tel
 	return fmt.Errorf("%w: %q", ErrNoThread, s.Thread)
 }
 
-// tools names the tools of results that have nothing but their call's id.
+// tools names the tools of results that carry only their call's id.
 func (s *Story) tools(ctx context.Context, view state.View, log fold.Log) error {
 	for _, e := range s.Entries {
 		if e.unnamed == nil {
@@ -237,7 +237,7 @@ func (s *Story) standings(view state.View) error {
 			return err
 		}
 		if sum == nil {
-			continue // a record that could not be folded in: a finding says so
+			continue // could not be folded in, which is a finding
 		}
 		s.Summaries = append(s.Summaries, &Standing{
 			ID: sum.ID, Kind: sum.Kind, Slot: sum.Slot, Status: sum.Status, ReplacedBy: sum.ReplacedBy,

@@ -10,16 +10,16 @@ import (
 	"precis/events"
 )
 
-// maxFindings is how many findings are kept; the others are counted.
+// maxFindings is the number of findings that are kept; the others are only counted.
 const maxFindings = 10_000
 
-// Filter narrows a replay's report: the zero Filter takes everything. The log is folded from its start
-// all the same, since a state has no other way to be proved.
+// Filter narrows a replay's report; the zero Filter accepts everything. The log is still folded from its start: a
+// state can't be proved in any other way.
 type Filter struct {
 	Thread string
 	Agent  string // of the thread's first event
 	Policy string
-	From   time.Time // stream times, both included; zero: no bound
+	From   time.Time // stream times, both inclusive; zero: no bound
 	To     time.Time
 }
 
@@ -29,10 +29,10 @@ type scope struct {
 	at                    time.Time
 }
 
-// Named says that the filter asks for something by its name.
+// Named reports whether the filter names a thread, an agent or a policy.
 func (f Filter) Named() bool { return f.Thread != "" || f.Agent != "" || f.Policy != "" }
 
-// names says that a step or a record is of what the filter asks for, whenever it was.
+// names reports whether a step or a record belongs to what the filter names, at any time.
 func (f Filter) names(s scope) bool {
 	return (f.Thread == "" || f.Thread == s.thread) && (f.Agent == "" || f.Agent == s.agent) && (f.Policy == "" || f.Policy == s.policy)
 }
@@ -43,7 +43,7 @@ func (f Filter) takes(s scope) bool {
 		(s.at.IsZero() || (f.From.IsZero() || !s.at.Before(f.From)) && (f.To.IsZero() || !s.at.After(f.To)))
 }
 
-// tally gathers a report. It is safe for concurrent use: partitions are folded side by side.
+// tally collects a report. It is safe for concurrent use: partitions are folded in parallel.
 type tally struct {
 	filter   Filter
 	retained *retained
@@ -57,7 +57,7 @@ type tally struct {
 	voided   map[string]uint64
 	totals   Totals
 	threads  uint64
-	newer    map[string]bool // threads that were folded under a configuration of a newer program
+	newer    map[string]bool // threads folded under a newer program's configuration
 	pending  uint64
 	findings []Finding
 	more     uint64
@@ -84,7 +84,7 @@ func (t *tally) event(s scope, outcome string) {
 	t.add(t.events, s, outcome)
 }
 
-// holds notes that a check holds, where it could.
+// holds notes that a check held, unless a newer program's configuration keeps it from being proved.
 func (t *tally) holds(s scope, check string) {
 	if t.underNewer(s.thread, check) {
 		t.doubt(s, doubtNewer)
@@ -106,7 +106,7 @@ func (t *tally) met(s scope) {
 	t.known = true
 }
 
-// record takes in a record that is adopted; rec is nil for one of no known type.
+// record counts an adopted record; rec is nil if its type is unknown.
 func (t *tally) record(s scope, typ string, rec events.Record) {
 	t.met(s)
 	if !t.filter.takes(s) {
@@ -136,7 +136,7 @@ func (t *tally) late(s scope) {
 	t.pending++
 }
 
-// removedByRetention is why what depends on a thread's state can't be proved.
+// removedByRetention is the reason that nothing that depends on a thread's state can be proved.
 const removedByRetention = "removed by retention: the log no longer holds the beginning of the thread"
 
 // find notes a finding within its scope.
@@ -162,7 +162,7 @@ func (t *tally) find(s scope, f Finding) {
 	t.findings = append(t.findings, f)
 }
 
-// fill writes what was gathered into a report, the findings in the log's order.
+// fill writes the tally into a report, the findings in log order.
 func (t *tally) fill(r *Report) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

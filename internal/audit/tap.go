@@ -12,12 +12,12 @@ import (
 	"precis/internal/recovery"
 )
 
-// tap sees a stream while somebody else reads it, and narrows what is read.
+// tap observes a stream while another reader reads it, and narrows what is read.
 type tap struct {
 	recovery.Log
 	filters []string
 	each    func(broker.Stored)
-	leave   func(broker.Stored) bool // what is left out; nil: nothing
+	leave   func(broker.Stored) bool // messages to leave out; nil: none
 }
 
 // Scan implements recovery.Log.
@@ -31,7 +31,7 @@ func (t tap) Scan(ctx context.Context, from uint64, _ []string, each func(broker
 	}, progress)
 }
 
-// records looks at SUMMARIES as it stands, before anything is adopted from it.
+// records inspects SUMMARIES before anything is adopted from it.
 type records struct {
 	tally   *tally
 	events  uint64 // the last sequence of EVENTS
@@ -49,7 +49,7 @@ func (r *records) saw(m broker.Stored) {
 	r.tally.retained.saw(head)
 }
 
-// foreign names what is passed over.
+// foreign reports a message that is skipped.
 func (r *records) foreign(f recovery.Foreign) {
 	check, want := CheckReadable, "a processor's record"
 	switch {

@@ -12,13 +12,13 @@ import (
 	"precis/summarize"
 )
 
-// teller notes what a lane's watch sees of one thread.
+// teller records what a lane's watch sees of one thread.
 type teller struct {
 	watch
 	name    string
 	policy  string
 	entries []*Entry
-	event   *Entry // the one that is folded; nil for another thread's
+	event   *Entry // being folded; nil if it is another thread's
 }
 
 func (t *teller) begin(m broker.Stored) {
@@ -36,7 +36,7 @@ func (t *teller) begin(m broker.Stored) {
 	t.entries = append(t.entries, t.event)
 }
 
-// read lays out what an event says, as far as it can be read.
+// read fills in what an event says, as far as it can be decoded.
 func (e *Entry) read() {
 	ev, why := events.Decode(e.Raw, events.Limits{EventBytes: len(e.Raw.Body)})
 	switch {
@@ -109,7 +109,7 @@ func (t *teller) Voided(s *state.Staged) error {
 	return t.watch.Voided(s)
 }
 
-// policies are those in force at the end.
+// policies are the policies in force at the end.
 func (t *teller) policies() []summarize.Policy {
 	if a, ok := t.watch.(*auditor); ok {
 		return a.lane.fold.Config().Policies

@@ -9,7 +9,7 @@ import (
 	"precis/state"
 )
 
-// Totals are what summarizing came to.
+// Totals sums up what summarizing produced, and its cost.
 type Totals struct {
 	Summaries   map[string]*Made `json:"summaries"` // by kind
 	Invalidated uint64           `json:"invalidated"`
@@ -21,38 +21,38 @@ type Totals struct {
 	CostMicroUSD int64  `json:"cost_microusd"`
 	CostUnknown  uint64 `json:"calls_of_unknown_cost"`
 
-	// At the end, over all threads: the tokens of their live messages, and what a compacted prompt of each holds.
+	// At the end, over all threads: the tokens of the live messages, and of the compacted prompts.
 	Tokens
-	// Threads are the same of each thread, the largest first; the smallest beyond maxThreads are left out.
+	// Threads has the same for each thread, the largest first; the smallest beyond maxThreads are left out.
 	Threads []ThreadTokens `json:"threads"`
 }
 
 // Tokens of live messages, and of the prompts that summaries make of them. A summary stands in a prompt once, however
-// many versions it had and whatever was made above it: what prompts hold can't be added up from the records.
+// many versions it had and whatever was made above it, so the tokens of prompts can't be summed from the records.
 type Tokens struct {
 	Total int64 `json:"tokens_total"`
 	Live  int64 `json:"tokens_live"`
 }
 
-// ThreadTokens are one thread's.
+// ThreadTokens are the tokens of one thread.
 type ThreadTokens struct {
 	Thread string `json:"thread"`
 	Tokens
 }
 
-// maxThreads is how many threads' tokens are listed.
+// maxThreads is the number of threads that are listed.
 const maxThreads = 1000
 
-// Made is how many summaries of one kind were made, each version counted, and by which methods.
+// Made counts the summaries of one kind, each version separately, and by method.
 type Made struct {
 	Count   uint64            `json:"count"`
 	Methods map[string]uint64 `json:"methods"`
 }
 
-// Saved is by how much summaries make the threads' prompts smaller.
+// Saved is the number of tokens by which summaries shrink the threads' prompts.
 func (t *Totals) Saved() int64 { return t.Total - t.Live }
 
-// add takes in one record.
+// add counts one record.
 func (t *Totals) add(rec events.Record) {
 	switch rec := rec.(type) {
 	case *events.Summary:
@@ -86,7 +86,7 @@ func (t *Totals) made(rec *events.Summary) {
 	m.Methods[rec.Method]++
 }
 
-// end takes in a thread as the fold leaves it.
+// end adds a thread as the fold leaves it.
 func (t *Totals) end(h *thread.Header) {
 	t.Total += h.Tokens
 	t.Live += h.TokensLive
@@ -96,7 +96,7 @@ func (t *Totals) end(h *thread.Header) {
 	}
 }
 
-// largest keeps the largest threads, in order.
+// largest keeps the largest threads, sorted.
 func (t *Totals) largest() {
 	slices.SortFunc(t.Threads, func(a, b ThreadTokens) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Thread, b.Thread))
@@ -104,7 +104,7 @@ func (t *Totals) largest() {
 	t.Threads = t.Threads[:min(len(t.Threads), maxThreads)]
 }
 
-// plus adds what another part of the log came to.
+// plus adds the totals of another part of the log.
 func (t *Totals) plus(more *Totals) {
 	for kind, m := range more.Summaries {
 		if t.Summaries == nil {
@@ -131,7 +131,7 @@ func (m *Made) plus(more *Made) {
 	}
 }
 
-// endTotals adds what the threads that a filter takes hold at the end.
+// endTotals adds the final tokens of the threads that a filter accepts.
 func endTotals(scratch *state.Store, strays int, f Filter, sum *Totals) error {
 	sum.Threads = []ThreadTokens{}
 	for id := range strays + 1 {

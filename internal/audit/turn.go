@@ -12,13 +12,13 @@ import (
 // place is a slot of a thread.
 type place struct{ thread, slot string }
 
-// byTurn says whether a record that no event called for is borne out by what it says of itself: a request, the
-// clock, a configuration, or a summary that waits to be made again. What is wrong with one is a finding.
+// byTurn reports whether a record that no event triggered is justified by the reason that it gives: a request, the
+// clock, a configuration, or a summary that waits to be recomputed. What is wrong with such a record is a finding.
 func (a *auditor) byTurn(at scope, st *thread.State, s *state.Staged, rec events.Record) bool {
 	switch rec := rec.(type) {
 	case *events.Invalidated:
 		_, byEvent := reasonOf(rec)
-		return !byEvent // its cause is checked with every other
+		return !byEvent // its cause is checked like every other one
 	case *events.Summary:
 		return a.slotByTurn(at, st, rec.Slot, rec.Kind, rec.PolicyFingerprint, rec.Trigger) || a.asked(at, st, s, rec) ||
 			a.told(at, st, s, rec, rec.Trigger, rec.CreatedAt)
@@ -29,7 +29,7 @@ func (a *auditor) byTurn(at scope, st *thread.State, s *state.Staged, rec events
 	return false
 }
 
-// told holds a history that was requested against what there was to tell.
+// told compares a requested history with what there was to summarize.
 func (a *auditor) told(at scope, st *thread.State, s *state.Staged, rec events.Record, trigger events.Trigger, made time.Time) bool {
 	if kindOf(rec) != events.KindHistory || trigger.Reason != events.TriggerRequested {
 		return false
@@ -40,8 +40,8 @@ func (a *auditor) told(at scope, st *thread.State, s *state.Staged, rec events.R
 	return true
 }
 
-// slotByTurn says whether a slot waits to be filled again: what holds it is stale and to be made again, or a
-// configuration has overtaken the job that was to fill it.
+// slotByTurn reports whether a slot waits to be filled again: its holder is stale and due to be recomputed, a
+// configuration overtook its job, or a history fell due meanwhile.
 func (a *auditor) slotByTurn(at scope, st *thread.State, slot, kind, fingerprint string, trigger events.Trigger) bool {
 	p, _ := summarize.Resolve(a.lane.fold.Config().Policies, st.Header.Policy, st.Header.FirstAgentID, st.Header.Thread)
 	if fingerprint != summarize.KindFingerprint(*p, kind) {
@@ -60,8 +60,8 @@ func (a *auditor) slotByTurn(at scope, st *thread.State, slot, kind, fingerprint
 	return true
 }
 
-// asked holds a compaction that was requested, or that the clock made, against what could be summarized then.
-// What is made above its leaf follows from the leaf.
+// asked compares a compaction that was requested, or made by the clock, with what could be summarized then. What is
+// made above its leaf follows from the leaf.
 func (a *auditor) asked(at scope, st *thread.State, s *state.Staged, rec *events.Summary) bool {
 	reason := rec.Trigger.Reason
 	if rec.Kind != events.KindCompaction || reason != events.TriggerRequested && reason != events.TriggerIdle {
@@ -100,7 +100,7 @@ func (a *auditor) asked(at scope, st *thread.State, s *state.Staged, rec *events
 	return true
 }
 
-// idleFor holds the time that a thread is said to have been idle for against its last event.
+// idleFor compares the idle time on record with the thread's last event.
 func (a *auditor) idleFor(at scope, st *thread.State, rec *events.Summary) {
 	idle := rec.CreatedAt.Sub(time.Unix(0, st.Header.LastAt))
 	if said := time.Duration(*rec.Trigger.Value * float64(time.Second)); (said - idle).Abs() > time.Millisecond {

@@ -18,32 +18,32 @@ import (
 	"precis/summarize/tokens"
 )
 
-// WhatIf is the same log under what happened and under another configuration.
+// WhatIf is the same log as it happened, and under another configuration.
 type WhatIf struct {
 	Happened  Totals `json:"happened"`
 	Imagined  Totals `json:"imagined"`
 	Log       Extent `json:"log"`
 	Threads   uint64 `json:"threads"`
 	Estimates []Bill `json:"estimates"`
-	// Findings counts what a replay of what happened found.
+	// Findings counts the findings of a replay of what happened.
 	Findings uint64  `json:"findings"`
 	Seconds  float64 `json:"seconds"`
 }
 
-// Bill is what the imagined summaries by rules would cost if one model made them all: an estimate from
-// their sources' and their own tokens.
+// Bill is what the imagined rule-based summaries would cost if one model made them all: an estimate from the tokens of
+// their sources and their own.
 type Bill struct {
 	Provider     string `json:"provider"`
 	Model        string `json:"model"`
 	Calls        uint64 `json:"calls"`
 	InputTokens  int64  `json:"input_tokens"`
 	OutputTokens int64  `json:"output_tokens"`
-	CostMicroUSD *int64 `json:"cost_microusd"` // null where the model has no price
+	CostMicroUSD *int64 `json:"cost_microusd"` // null if the model has no price
 }
 
-// Imagine folds the log under another configuration, from nothing that is on record, beside what
-// happened. Nothing is called and nothing published: where the configuration asks for a model the rules
-// stand in for it, and its calls are priced by an estimate. scratch is a second store to throw away.
+// Imagine folds the log under another configuration, without anything on record, and sets the result beside what
+// happened. It makes no calls and publishes nothing: where the configuration asks for a model, the rules stand in for
+// it, and its calls are priced by an estimate. scratch is a second store to be discarded.
 func Imagine(ctx context.Context, o Options, scratch *state.Store, c *fold.Config) (*WhatIf, error) {
 	began := o.Now()
 	o.Rules, o.Store = false, nil
@@ -102,7 +102,7 @@ func newImagination(ctx context.Context, o Options, c *fold.Config) (*imaginatio
 	return im, err
 }
 
-// open gives a lane its own part of the imagination: lanes run side by side.
+// open gives a lane its own part of the imagination: lanes run in parallel.
 func (im *imagination) open(l *lane) error {
 	own := &imagined{im: im, lane: l, bills: map[string]*Bill{}}
 	im.lanes = append(im.lanes, own)
@@ -115,7 +115,7 @@ func (im *imagination) configure(l *lane) error {
 	return err
 }
 
-// result adds up the lanes.
+// result sums the lanes.
 func (im *imagination) result(scratch *state.Store) (sum Totals, bills []Bill, err error) {
 	byProvider := map[string]*Bill{}
 	for _, own := range im.lanes {
@@ -160,7 +160,7 @@ func (*imagined) Stepped(context.Context, fold.Stepped) error { return nil }
 
 func (i *imagined) begin(m broker.Stored) { i.now, i.touched = m.Time, len(i.lane.part.JobsTouched()) }
 
-// end does the jobs that the event has started, at once.
+// end runs the jobs that the event started, synchronously.
 func (i *imagined) end(ctx context.Context, _ fold.Outcome) error {
 	started := slices.Clone(i.lane.part.JobsTouched()[i.touched:])
 	for _, job := range started {
@@ -175,7 +175,7 @@ func (*imagined) between(context.Context) error { return nil }
 
 func (*imagined) done(context.Context) error { return nil }
 
-// job ends a job with what the rules say, as if a model had said it.
+// job ends a job with the result of the rules, as if a model had made it.
 func (i *imagined) job(ctx context.Context, job *thread.Job) error {
 	name := *job.Started.ThreadID
 	open, err := i.lane.part.Job(name, job.ID())
@@ -213,7 +213,7 @@ func (i *imagined) job(ctx context.Context, job *thread.Job) error {
 	return i.lane.fold.Finish(name, job.ID(), res, i.now)
 }
 
-// call is a model's call as it may have been.
+// call is a model's call as it might have been.
 func (i *imagined) call(provider string, in, out int64) events.UsageRecord {
 	model := i.im.config.Providers[provider].Model
 	rec := events.UsageRecord{
@@ -228,7 +228,7 @@ func (i *imagined) call(provider string, in, out int64) events.UsageRecord {
 	return rec
 }
 
-// observe takes in what the fold decides.
+// observe counts what the fold decides.
 func (i *imagined) observe(d fold.Decided) {
 	head := d.Record.Common()
 	at := scope{agent: d.Agent, at: i.now}
@@ -244,11 +244,11 @@ func (i *imagined) observe(d fold.Decided) {
 	}
 }
 
-// bill notes what each provider's model would cost for a summary that the rules made.
+// bill notes what each provider's model would cost for a rule-based summary.
 func (i *imagined) bill(rec *events.Summary) {
 	counter, err := tokens.For(rec.Tokenizer)
 	if err != nil {
-		return // it was made by that tokenizer: there is one
+		return // can't happen: that tokenizer counted it
 	}
 	size := int64(llm.BuiltinPrompt(rec.Kind).Size(counter.Count))
 	for name := range i.im.config.Providers {
