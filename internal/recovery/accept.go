@@ -15,22 +15,22 @@ import (
 	"precis/state"
 )
 
-// ErrDisturbed: something else has written to SUMMARIES while a loss was put on record.
+// ErrDisturbed: something else wrote to SUMMARIES while a loss was being recorded.
 var ErrDisturbed = errors.New("something else writes to SUMMARIES")
 
-// Accept puts a loss on record. First, behind each thread's last record, what agents have to know of what is void, then
-// a config.applied for each partition, in the order of their numbers; each message is guarded by the last one's sequence.
-// Where it ends before all is stored, the next FindLoss says what is left. It does nothing where no loss was found.
-// stored is told how many messages are.
+// Accept records a loss. It first appends to each thread's chain what agents have to know of void records, then a
+// config.applied for each partition, in the order of their numbers; the expected last sequence guards each message. If
+// it ends before all are stored, the next FindLoss reports what is left. It does nothing if no loss was found. stored
+// receives the number of messages stored so far.
 func (l *Loss) Accept(ctx context.Context, js jetstream.JetStream, now time.Time, stored func(n uint64)) error {
 	if !l.Found {
 		return nil
 	}
 	if l.config == nil {
-		return nil // no partition has anything on record, so that nothing can be void
+		return nil // no partition has anything on record, so nothing can be void
 	}
 	if l.newer != nil {
-		// It would be put on record again without what this program does not know.
+		// Recording it again would drop what this program does not know.
 		return fmt.Errorf("accept loss: the configuration in force can't be put on record again: %w: run precis %s, or a newer one", l.newer, l.config.ProgramVersion)
 	}
 	pub, err := broker.NewPublisher(js.Conn(), broker.PublisherConfig{})
@@ -64,7 +64,7 @@ func (l *Loss) Accept(ctx context.Context, js jetstream.JetStream, now time.Time
 	return nil
 }
 
-// acceptance writes records behind the ends of their chains.
+// acceptance appends records to the ends of their chains.
 type acceptance struct {
 	*Loss
 	pub     *broker.Publisher
@@ -74,8 +74,8 @@ type acceptance struct {
 	now, at time.Time
 }
 
-// tell says of a void record what agents have to know. It takes effect where the void record did, so that it is void
-// like that, and no state ever depends on it.
+// tell records what agents have to know of a void record. It takes effect where the void record did, so it is void as
+// well, and no state ever depends on it.
 func (w *acceptance) tell(ctx context.Context, partition int, v voidRecord) error {
 	own := &w.Partitions[partition]
 	var rec events.Record
@@ -98,7 +98,7 @@ func (w *acceptance) tell(ctx context.Context, partition int, v voidRecord) erro
 	return w.publish(ctx, partition, v.thread, typ, events.SummaryEventID(typ, v.id), rec)
 }
 
-// loss puts the loss on record for a partition, under the configuration that is in force.
+// loss records the loss for a partition, under the configuration in force.
 func (w *acceptance) loss(ctx context.Context, partition int) error {
 	own := w.Partitions[partition]
 	rec := *w.config
@@ -114,7 +114,7 @@ func (w *acceptance) loss(ctx context.Context, partition int) error {
 	return w.publish(ctx, partition, "", events.ConfigApplied, id, &rec)
 }
 
-// publish chains a record behind its thread's last one and stores it behind the stream's.
+// publish appends a record to its thread's chain, as the stream's next message.
 func (w *acceptance) publish(ctx context.Context, partition int, name string, typ events.Type, id string, rec events.Record) error {
 	end := w.chains[partition][name]
 	h := rec.Common()
@@ -132,7 +132,7 @@ func (w *acceptance) publish(ctx context.Context, partition int, name string, ty
 	}
 	m := &nats.Msg{Subject: string(typ) + "." + token, Data: data}
 	m.Header = Header(partition, &state.Outgoing{Type: typ, ID: id, Thread: name, Time: w.now})
-	m.Header.Del(nats.MsgIdHdr) // the stream's last sequence guards it
+	m.Header.Del(nats.MsgIdHdr) // the expected last sequence guards it
 	m.Header.Set(jetstream.ExpectedLastSeqHeader, strconv.FormatUint(w.last, 10))
 	ack := w.pub.PublishBatch(ctx, []*nats.Msg{m})[0]
 	if errors.Is(ack.Err, broker.ErrWrongLastSequence) {

@@ -11,24 +11,24 @@ import (
 	"precis/state"
 )
 
-// Errors at start that say that store and streams don't belong together.
+// Errors at start: the store and the streams do not belong together.
 var (
 	// ErrRolledBack: the store knows more of a stream than the stream holds.
 	ErrRolledBack = errors.New("the log is behind the store")
-	// ErrStreamGone: a stream is missing that the store was made from.
+	// ErrStreamGone: a stream from which the store was made is missing.
 	ErrStreamGone = errors.New("a stream is gone that the store was made from")
-	// ErrRewritten: a stream was rolled back, and has grown again behind the place where that was.
+	// ErrRewritten: a stream was rolled back, and has grown again past the store's position.
 	ErrRewritten = errors.New("the log is not the one that the store was made from")
-	// ErrOtherStream: a stream was made anew since the store was written.
+	// ErrOtherStream: a stream was recreated after the store was written.
 	ErrOtherStream = errors.New("not the stream that the store was made from")
 )
 
-// Advice is what to do then. The rest of a data directory may hold the log itself, so the advice is never to start
-// with an empty directory.
+// Advice is what to do about these errors. The rest of a data directory may hold the log itself, so the advice is
+// never to start with an empty directory.
 const Advice = "restore the stream from a newer backup; if there is none, run \"processor recover\", which reports what is lost and with --accept-loss continues without it; " +
 	"if EVENTS has lost nothing, move the state in the data directory away and start again"
 
-// CheckLog holds a partition's position against the stream.
+// CheckLog compares a partition's position with the stream.
 func CheckLog(meta state.Meta, log broker.StreamState) error {
 	if meta.Position == 0 {
 		return nil
@@ -44,8 +44,8 @@ func CheckLog(meta state.Meta, log broker.StreamState) error {
 	return nil
 }
 
-// CheckRecords holds what a partition has published against the stream: records behind lost ones would
-// break the threads' chains.
+// CheckRecords compares what a partition has published with the stream: records after lost ones would break the
+// threads' chains.
 func CheckRecords(meta state.Meta, records broker.StreamState) error {
 	if meta.SummariesSeq == 0 {
 		return nil
@@ -64,7 +64,7 @@ func CheckRecords(meta state.Meta, records broker.StreamState) error {
 // Readers read the three streams.
 type Readers struct{ Events, Summaries, Rejected *broker.LogReader }
 
-// ReadersOf are those of a server.
+// ReadersOf returns the readers of a server's streams.
 func ReadersOf(js jetstream.JetStream) Readers {
 	return Readers{
 		Events: broker.NewLogReader(js, broker.StreamEvents), Summaries: broker.NewLogReader(js, broker.StreamSummaries),
@@ -72,8 +72,8 @@ func ReadersOf(js jetstream.JetStream) Readers {
 	}
 }
 
-// CheckMarks makes sure that the streams still hold the messages that partitions stand at, and fails with ErrRewritten
-// where one does not.
+// CheckMarks verifies that the streams still hold the messages at which the partitions stand. It fails with
+// ErrRewritten if one does not.
 func CheckMarks(ctx context.Context, metas []state.Meta, log Readers) error {
 	type place struct {
 		mark    state.Mark
@@ -87,7 +87,7 @@ func CheckMarks(ctx context.Context, metas []state.Meta, log Readers) error {
 		{log.Summaries, func(m state.Meta) place { return place{m.SummariesMark, m.SummariesSeq} }},
 		{log.Rejected, func(m state.Meta) place { return place{m.RejectedMark, m.RejectedSeq} }},
 	} {
-		held := map[place]bool{} // partitions that were idle stand at one place
+		held := map[place]bool{} // idle partitions share a position
 		for _, m := range metas {
 			at := s.at(m)
 			if held[at] {
@@ -102,7 +102,7 @@ func CheckMarks(ctx context.Context, metas []state.Meta, log Readers) error {
 	return nil
 }
 
-// Explain says what to do about a stream that is not the one any more that was read.
+// Explain adds Advice to the error of a stream that is no longer the one that was read.
 func Explain(err error) error {
 	if !errors.Is(err, broker.ErrStreamLost) || errors.Is(err, ErrRewritten) {
 		return err
@@ -110,7 +110,7 @@ func Explain(err error) error {
 	return fmt.Errorf("%w: %w: %s", ErrRewritten, err, Advice)
 }
 
-// Furthest is how far any of the partitions has come in each stream.
+// Furthest is the furthest position of any partition in each stream.
 func Furthest(metas []state.Meta) (to state.Meta) {
 	for _, m := range metas {
 		if m.EventsMark.Seq > to.EventsMark.Seq {

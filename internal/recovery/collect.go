@@ -5,9 +5,10 @@ import (
 	"runtime/debug"
 )
 
-// CollectLess has garbage collected half as often until the function it returns is called: who reads the log in bulk makes
-// a lot of it while little else is kept, and takes up to a fifth longer otherwise. What the operator has set with GOGC stays, and
-// GOMEMLIMIT holds all the same. Without one atMost bytes are aimed at: the nearer the heap comes to them, the more often it is collected.
+// CollectLess halves the rate of garbage collection until the returned function is called: reading the log in bulk
+// makes much garbage and keeps little, and takes up to a fifth longer otherwise. GOGC and GOMEMLIMIT take precedence
+// if they are set. Without GOMEMLIMIT the memory limit is atMost bytes: the closer the heap comes to it, the more
+// often it is collected.
 func CollectLess(atMost int64) (undo func()) {
 	const less, usual = 200, 100
 	var undos []func()

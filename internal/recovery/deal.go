@@ -8,8 +8,8 @@ import (
 	"precis/internal/broker"
 )
 
-// A hand is dealt when it holds that much; what waits is at most three times that for each pile, and three times
-// dealtBytes, or the least of hands, for all.
+// A hand is dealt when it holds that much. At most three times that waits for each pile, and three times dealtBytes,
+// or the smallest hands, for all piles together.
 const (
 	handEvents = 256
 	handBytes  = 1 << 20
@@ -17,22 +17,22 @@ const (
 	leastBytes = 64 << 10
 )
 
-// Deal gives the messages of a scan to piles, in hands: who works on a pile has it in the log's order, and
-// is not woken for each message.
+// Deal distributes the messages of a scan to piles, in hands: the worker of a pile receives them in log order, and is
+// not woken for each message.
 type Deal struct {
 	of    func(subject string) int
 	hands []hand
 	bytes int // of a hand
 }
 
-// hand is what a pile gets next.
+// hand is what a pile receives next.
 type hand struct {
 	to     chan []broker.Stored
 	events []broker.Stored
 	bytes  int
 }
 
-// NewDeal deals to so many piles; of is a stored subject's.
+// NewDeal deals to the given number of piles; of maps a stored subject to its pile.
 func NewDeal(piles int, of func(subject string) int) *Deal {
 	d := &Deal{of: of, hands: make([]hand, piles), bytes: max(leastBytes, min(handBytes, dealtBytes/piles))}
 	for i := range d.hands {
@@ -41,10 +41,10 @@ func NewDeal(piles int, of func(subject string) int) *Deal {
 	return d
 }
 
-// Pile yields a pile's hands; it is closed at the end.
+// Pile yields a pile's hands; End closes it.
 func (d *Deal) Pile(i int) <-chan []broker.Stored { return d.hands[i].to }
 
-// Give takes a message. It waits for the pile where that has enough, until ctx ends.
+// Give takes a message. If its pile is full, it waits for that until ctx ends.
 func (d *Deal) Give(ctx context.Context, m broker.Stored) error {
 	h := &d.hands[d.of(m.Subject)]
 	h.events, h.bytes = append(h.events, m), h.bytes+weight(m)
@@ -54,7 +54,7 @@ func (d *Deal) Give(ctx context.Context, m broker.Stored) error {
 	return h.deal(ctx)
 }
 
-// weight is what a message takes of memory, in bytes; headers may be most of it.
+// weight is the memory that a message takes, in bytes; headers may be most of it.
 func weight(m broker.Stored) int {
 	const fixed = 128 // the structure itself
 	n := fixed + len(m.Data) + len(m.Subject)
@@ -78,15 +78,15 @@ func (h *hand) deal(ctx context.Context) error {
 	}
 }
 
-// End deals what is left, unless ctx has ended, and closes the piles.
+// End deals the rest, unless ctx has ended, and closes the piles.
 func (d *Deal) End(ctx context.Context) {
 	for i := range d.hands {
-		_ = d.hands[i].deal(ctx) // it fails where ctx has ended: whoever ended it knows why
+		_ = d.hands[i].deal(ctx) // fails only if ctx has ended, which has a cause of its own
 		close(d.hands[i].to)
 	}
 }
 
-// PartitionOf is the partition that a subject was stored under, or strays.
+// PartitionOf is the partition under which a subject was stored, or strays.
 func PartitionOf(subject string, strays int) int {
 	head, _, _ := strings.Cut(subject, ".")
 	n, err := strconv.Atoi(head)

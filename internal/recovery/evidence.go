@@ -15,14 +15,14 @@ import (
 	"precis/state"
 )
 
-// evidence is an event that EVENTS held: a sequence, and when it was stored.
+// evidence is an event that EVENTS held: its sequence, and when it was stored.
 type evidence struct {
 	seq uint64
 	at  time.Time
 	of  string // the thread
 }
 
-// evidenceOf is what a record says of the event that it was decided at; nothing where it does not say, or is void.
+// evidenceOf is the event at which a record was decided; ok is false if the record does not say, or is void.
 func evidenceOf(s *state.Staged) (e evidence, ok bool) {
 	var head events.Head
 	if s.Void || s.Thread == "" || json.Unmarshal(s.Data, &head) != nil || head.EventAt == nil {
@@ -31,8 +31,8 @@ func evidenceOf(s *state.Staged) (e evidence, ok bool) {
 	return evidence{seq: head.EventSeq, at: *head.EventAt, of: s.Thread}, true
 }
 
-// holds says whether EVENTS has the event there; known is false where the sequence is empty: a retention takes a
-// stream's first messages, and damage any. The stream's leader answers.
+// holds reports whether EVENTS holds the event. known is false if its sequence is empty: retention removes a stream's
+// first messages, and damage any. The stream's leader answers.
 func (e evidence) holds(ctx context.Context, log *broker.LogReader, last uint64) (holds, known bool, err error) {
 	if e.seq > last {
 		return false, true, nil
@@ -47,9 +47,9 @@ func (e evidence) holds(ctx context.Context, log *broker.LogReader, last uint64)
 	return m.Time.Equal(e.at), true, nil
 }
 
-// CheckBasis makes sure that EVENTS still holds what the records were decided at that the partitions have yet to adopt:
-// with an empty or older store nothing else tells a log that was rolled back and has grown again. A log that holds the
-// last such event holds all before it.
+// CheckBasis verifies that EVENTS still holds the events at which the staged records of the partitions were decided:
+// with an empty or older store nothing else reveals a log that was rolled back and has grown again. A log that holds
+// the last such event holds all before it.
 func CheckBasis(ctx context.Context, parts []*state.Partition, log *broker.LogReader) error {
 	at, err := log.State(ctx)
 	if err != nil {
@@ -89,11 +89,11 @@ func CheckBasis(ctx context.Context, parts []*state.Partition, log *broker.LogRe
 	return nil
 }
 
-// newestOf is the last event that a staged record of the partition was decided at.
+// newestOf is the last event at which a staged record of the partition was decided.
 func newestOf(part *state.Partition) (newest evidence, found bool, err error) {
 	err = part.EachStagedBack(func(s *state.Staged) (bool, error) {
 		if s.EffectiveSeq < newest.seq {
-			return false, nil // and none before it was decided later
+			return false, nil // no record before it was decided later
 		}
 		if e, ok := evidenceOf(s); ok && e.seq > newest.seq {
 			newest, found = e, true

@@ -18,35 +18,35 @@ import (
 // source is the ce-source of everything that a processor publishes.
 const source = "precis"
 
-// Why a record of SUMMARIES is foreign.
+// Reasons why a record of SUMMARIES is foreign.
 var (
-	// ErrNoRecord: it is not a record that a processor of these streams publishes under that subject.
+	// ErrNoRecord: no processor of these streams publishes such a record under that subject.
 	ErrNoRecord = errors.New("not a processor's record")
-	// ErrPlace: its thread's chain has another record in its place.
+	// ErrPlace: its thread's chain has another record at its position.
 	ErrPlace = errors.New("out of the chain's order")
-	// ErrLink: it does not follow on the record before it.
+	// ErrLink: it does not continue the record before it.
 	ErrLink = errors.New("does not continue the chain")
 )
 
-// Foreign is a message of SUMMARIES that is not part of any thread's chain. It changes nothing, and the chain goes
-// on behind it.
+// Foreign is a message of SUMMARIES that is part of no thread's chain. It changes nothing, and the chain continues
+// after it.
 type Foreign struct {
 	Stored broker.Stored
 	Claim  Claim
 	Why    error // ErrNoRecord, ErrPlace or ErrLink
 }
 
-// Claim is what a message of SUMMARIES says it is.
+// Claim is what a message of SUMMARIES claims to be.
 type Claim struct {
 	events.Head
 	Type    events.Type
 	Thread  string // empty: the partition itself
-	Summary string // empty where it is about none
+	Summary string // empty if it is about none
 }
 
-// Recognize reads a message of SUMMARIES as the record that its subject, envelope and data agree on. It fails with
-// ErrNoRecord where they don't, or where no processor with so many partitions writes such a record. Whether it
-// continues its thread's chain is for Follows.
+// Recognize reads a message of SUMMARIES as the record on which its subject, envelope and data agree. It fails with
+// ErrNoRecord if they don't agree, or if no processor with that many partitions writes such a record. Follows tells
+// whether it continues its thread's chain.
 func Recognize(m broker.Stored, partitions int) (Claim, error) {
 	var body struct {
 		events.Head
@@ -83,7 +83,7 @@ func Recognize(m broker.Stored, partitions int) (Claim, error) {
 	return c, nil
 }
 
-// tokenOf is the last token of the subject that a record belongs under.
+// tokenOf is the last token of the subject to which a record belongs; empty if there is none.
 func tokenOf(head events.Head) string {
 	if head.ThreadID == nil {
 		return events.PartitionToken(head.Partition)
@@ -95,7 +95,7 @@ func tokenOf(head events.Head) string {
 	return token
 }
 
-// home is the partition that a record belongs to; -1: none.
+// home is the partition to which a record belongs; -1 if none.
 func home(head events.Head, token string, partitions int) int {
 	switch {
 	case head.ThreadID != nil:
@@ -106,7 +106,7 @@ func home(head events.Head, token string, partitions int) int {
 	return -1
 }
 
-// idsOf are the ids that a record of that content can have.
+// idsOf are the ids that a record with these contents can have.
 func idsOf(c Claim, attempt int) []string {
 	switch c.Type {
 	case events.UsageRecorded:
@@ -118,7 +118,7 @@ func idsOf(c Claim, attempt int) []string {
 	return []string{events.SummaryEventID(c.Type, c.Summary)}
 }
 
-// Follows says whether the record is the one behind the end of its thread's chain.
+// Follows reports whether the record continues its thread's chain, which ends at end.
 func (c Claim) Follows(end state.Link, data []byte) bool {
 	if c.ChainSeq != end.ChainSeq+1 {
 		return false
@@ -127,7 +127,7 @@ func (c Claim) Follows(end state.Link, data []byte) bool {
 	return err == nil
 }
 
-// against says why a record is foreign that does not follow on the end of its thread's chain.
+// against is the reason why a record that does not continue its thread's chain is foreign.
 func (c Claim) against(end state.Link) error {
 	if c.ChainSeq == end.ChainSeq+1 {
 		return fmt.Errorf("%w: record %d of its thread", ErrLink, c.ChainSeq)
@@ -135,7 +135,7 @@ func (c Claim) against(end state.Link) error {
 	return fmt.Errorf("%w: it claims to be record %d of its thread, the next one is %d", ErrPlace, c.ChainSeq, end.ChainSeq+1)
 }
 
-// Header is the envelope that an outbox row is published in.
+// Header is the envelope in which an outbox row is published.
 func Header(partition int, row *state.Outgoing) nats.Header {
 	subject := row.Thread
 	if subject == "" {
@@ -144,15 +144,15 @@ func Header(partition int, row *state.Outgoing) nats.Header {
 	return events.Encode(row.Type, row.ID, subject, source, row.Time)
 }
 
-// Same says whether a stored message is an outbox row, byte for byte. An id proves nothing: it is a function of the
-// log, and what a record says (times, a model's text, usage) is not.
+// Same reports whether a stored message equals an outbox row, byte for byte. An id proves nothing: it is a function of
+// the log, and the contents of a record (times, a model's text, usage) are not.
 func Same(m broker.Stored, partition int, row *state.Outgoing) bool {
 	if m.Subject != row.Subject || !bytes.Equal(m.Data, row.Data) {
 		return false
 	}
 	for name, values := range Header(partition, row) {
 		if name == nats.MsgIdHdr && m.Header.Get(name) == "" {
-			continue // published anew while the server remembered the id
+			continue // published again while the server remembered the id
 		}
 		if !slices.Equal(m.Header[name], values) {
 			return false

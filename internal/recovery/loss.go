@@ -16,45 +16,46 @@ import (
 	"precis/state"
 )
 
-// Loss is what EVENTS lacks of what was applied, and what on record rests on that.
+// Loss is what EVENTS lacks of the applied events, and what is on record that rests on them.
 type Loss struct {
-	// EventsSeq is the last sequence of EVENTS that holds what was applied, and EventsEnd where EVENTS ends. What is
-	// between came after the loss, and is applied when the processor starts.
+	// EventsSeq is the last sequence up to which EVENTS holds what was applied, and EventsEnd the end of EVENTS.
+	// Events between the two came after the loss, and are applied when the processor starts.
 	EventsSeq uint64 `json:"events_seq"`
 	EventsEnd uint64 `json:"events_end"`
-	// Found says that EVENTS has lost something; Unfinished, that its loss was accepted and not yet put on record for
+	// Found means that EVENTS has lost something; Unfinished, that its loss was accepted and not yet recorded for
 	// every partition.
 	Found      bool            `json:"found"`
 	Unfinished bool            `json:"unfinished"`
 	Partitions []PartitionLoss `json:"partitions"`
-	// Store says why the store can't go on; empty where it can, or where there is none.
+	// Store says why the store can't continue; empty if it can, or if there is none.
 	Store string `json:"store"`
 
 	accepted *events.AcceptedLoss // of an acceptance that was interrupted
 	digest   string
 	rejected uint64
-	chains   []map[string]state.Link // where the chains go on that something is added to
-	configs  []bool                  // which partitions have the acceptance on record
+	chains   []map[string]state.Link // ends of the chains that are extended
+	configs  []bool                  // partitions that have recorded the acceptance
 	config   *events.Config          // the newest on record
-	newer    error                   // it has what this program does not know
+	newer    error                   // set if config has what this program does not know
 	voids    [][]voidRecord
 }
 
-// PartitionLoss is a partition's part of it.
+// PartitionLoss is one partition's part of a loss.
 type PartitionLoss struct {
 	Partition  int    `json:"partition"`
 	AppliedSeq uint64 `json:"applied_seq"` // the last event known to have been applied
-	// EventsLost is how many events were applied and are gone; null where there is no store that says so, or the
-	// log's beginning is gone as well.
+	// EventsLost is the number of applied events that are gone; null if there is no store that tells, or if the log
+	// has other gaps.
 	EventsLost *uint64 `json:"events_lost"`
-	// Threads lose events, as far as the store and the records know.
+	// Threads is the number of threads that lose events, as far as the store and the records know.
 	Threads int `json:"threads"`
-	// Records are those that rest on lost events, by type, and Summaries the ids of the summaries among them.
+	// Records counts the records that rest on lost events, by type, and Summaries lists the ids of the summaries among
+	// them.
 	Records   map[string]uint64 `json:"records"`
 	Summaries []string          `json:"summaries"`
 }
 
-// voidRecord is what an acceptance has to say about a record that it voids.
+// voidRecord is what an acceptance has to announce about a record that it voids.
 type voidRecord struct {
 	thread string
 	head   events.Head
@@ -63,15 +64,15 @@ type voidRecord struct {
 	ended  bool // it was started and has not ended
 }
 
-// Lossy is what a loss is looked for in.
+// Lossy is where FindLoss looks for a loss.
 type Lossy struct {
 	Streams Readers
-	Scratch *state.Store // empty; what is on record is staged into it
-	Store   *state.Store // nil where there is none
+	Scratch *state.Store // empty; the records are staged into it
+	Store   *state.Store // nil if there is none
 	Strays  int          // the number of the partition of strays, which is the last one
 }
 
-// FindLoss holds what is on record, and the store, against EVENTS. It writes nothing.
+// FindLoss compares the records and the store with EVENTS. It writes nothing but the scratch store.
 func FindLoss(ctx context.Context, l Lossy) (*Loss, error) {
 	f := &finder{Lossy: l, loss: &Loss{}, threads: make([]map[string]bool, l.Strays+1)}
 	var parts []*state.Partition
@@ -80,7 +81,7 @@ func FindLoss(ctx context.Context, l Lossy) (*Loss, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = part.Close() }() // what is left of it is thrown away
+		defer func() { _ = part.Close() }() // the scratch store is discarded
 		parts, f.threads[id] = append(parts, part), map[string]bool{}
 	}
 	t, err := NewTail(parts)
@@ -115,7 +116,7 @@ type finder struct {
 	Lossy
 	log     broker.StreamState
 	loss    *Loss
-	known   []evidence        // by the log's order once it is sorted
+	known   []evidence        // in log order once it is sorted
 	applied []uint64          // by partition
 	threads []map[string]bool // that lose events, by partition
 }
@@ -159,7 +160,7 @@ func (f *finder) gather(id int, part *state.Partition) error {
 	})
 }
 
-// interrupted finds an acceptance that is on record for some partitions alone.
+// interrupted finds an acceptance that only some partitions have recorded.
 func (f *finder) interrupted(parts []*state.Partition) error {
 	for _, part := range parts {
 		losses := part.Meta().Losses
@@ -181,8 +182,8 @@ func (f *finder) interrupted(parts []*state.Partition) error {
 	return nil
 }
 
-// find finds the last event of EVENTS that is one that was applied. A log that was rolled back holds what came before
-// that, and nothing of what came after: one look tells on which side of it an event stood.
+// find finds the last applied event that EVENTS still holds. A log that was rolled back holds what came before that
+// event and nothing of what came after, so one probe tells on which side an event stood.
 func (f *finder) find(ctx context.Context) error {
 	slices.SortFunc(f.known, func(a, b evidence) int { return cmp.Compare(a.seq, b.seq) })
 	var failed error
@@ -207,7 +208,7 @@ func (f *finder) find(ctx context.Context) error {
 	case f.loss.Unfinished:
 		f.loss.Found, f.loss.EventsSeq = true, f.loss.accepted.EventsSeq
 	case first < len(f.known):
-		// What came after the loss was stored later than anything that was lost.
+		// Events after the loss were stored later than any lost one.
 		lost := f.known[first]
 		at, err := f.Streams.Events.SeqAt(ctx, f.log.First, min(f.log.Last, lost.seq-1), lost.at)
 		if err != nil {
@@ -226,7 +227,7 @@ func (f *finder) find(ctx context.Context) error {
 	return nil
 }
 
-// store says whether EVENTS is not the log that the store stands at, and notes where one of the streams is not.
+// store reports whether EVENTS is not the log at which the store stands, and notes if one of the streams is not.
 func (f *finder) store(ctx context.Context) (lost bool, err error) {
 	if f.Store == nil {
 		return false, nil
@@ -266,7 +267,7 @@ func (f *finder) store(ctx context.Context) (lost bool, err error) {
 	return lost, nil
 }
 
-// weigh says what the loss costs each partition.
+// weigh computes what the loss costs each partition.
 func (f *finder) weigh(ctx context.Context, parts []*state.Partition) error {
 	l := f.loss
 	counts, err := f.count(ctx)
@@ -300,8 +301,8 @@ func (f *finder) weigh(ctx context.Context, parts []*state.Partition) error {
 	return nil
 }
 
-// void finds what of a partition rests on lost events: the records, and what has to be said about them. A summary that
-// was announced and not invalidated is invalidated, work that was announced and has not ended fails.
+// void finds the records of a partition that rest on lost events, and what has to be announced about them. A summary
+// that was announced and not invalidated is invalidated; a job that was announced and has not ended fails.
 func (f *finder) void(part *state.Partition, own *PartitionLoss, voids *[]voidRecord) error {
 	open := map[string]*voidRecord{}
 	var order []string
@@ -318,7 +319,7 @@ func (f *finder) void(part *state.Partition, own *PartitionLoss, voids *[]voidRe
 			Kind      string `json:"kind"`
 		}
 		if err := json.Unmarshal(s.Data, &rec); err != nil {
-			return true, nil // it has its place in the chain, and says nothing
+			return true, nil // it keeps its place in the chain, and announces nothing
 		}
 		id := rec.ID + rec.SummaryID
 		switch s.Type {
@@ -344,7 +345,7 @@ func (f *finder) void(part *state.Partition, own *PartitionLoss, voids *[]voidRe
 	return err
 }
 
-// count is how many events each partition has up to the loss; nil where that proves nothing.
+// count is the number of events of each partition up to the loss; nil if it proves nothing.
 func (f *finder) count(ctx context.Context) ([]uint64, error) {
 	if !f.loss.Found || f.Store == nil || f.log.First > 1 || f.log.Holes() > 0 {
 		return nil, nil
@@ -364,7 +365,8 @@ func (f *finder) count(ctx context.Context) ([]uint64, error) {
 	return counts, err
 }
 
-// lost is how many events the store has counted of a partition that are gone; it also notes their threads.
+// lost is the number of events that the store has counted in a partition and that are gone; it also notes their
+// threads.
 func (f *finder) lost(id int, counts []uint64) (*uint64, error) {
 	if f.Store == nil {
 		return nil, nil
@@ -395,10 +397,11 @@ func threadsOf(voids []voidRecord) []string {
 	return slices.Compact(names)
 }
 
-// Nothing says that there is nothing to accept: EVENTS holds what was applied, and the store fits to the streams.
+// Nothing reports whether there is nothing to accept: EVENTS holds what was applied, and the store matches the
+// streams.
 func (l *Loss) Nothing() bool { return !l.Found && l.Store == "" }
 
-// Records is how many records are void.
+// Records is the number of void records.
 func (l *Loss) Records() (n uint64) {
 	for _, p := range l.Partitions {
 		for _, of := range p.Records {
@@ -408,7 +411,7 @@ func (l *Loss) Records() (n uint64) {
 	return n
 }
 
-// Summaries is how many summaries are void.
+// Summaries is the number of void summaries.
 func (l *Loss) Summaries() (n int) {
 	for _, p := range l.Partitions {
 		n += len(p.Summaries)

@@ -14,44 +14,45 @@ import (
 	"precis/state"
 )
 
-// commitRecords is how many records of SUMMARIES go into one batch while their tail is read.
+// commitRecords is the number of records of SUMMARIES in one batch while their tail is read.
 const commitRecords = 4096
 
-// Log reads a stream; a *broker.LogReader does.
+// Log reads a stream; *broker.LogReader implements it.
 type Log interface {
-	// Scan reads it in order, Next the first message behind a sequence that matches a filter (broker.ErrGone: none).
+	// Scan reads the stream in order. Next returns the first message at or after a sequence that matches a filter, or
+	// broker.ErrGone.
 	Scan(ctx context.Context, from uint64, filters []string, each func(broker.Stored) error, progress func(seq, last uint64)) error
 	Next(ctx context.Context, filter string, from uint64) (broker.Stored, error)
 	State(ctx context.Context) (broker.StreamState, error)
 }
 
-// ErrOtherWriter: another processor has written to a thread's chain. Two processors may not share the streams.
+// ErrOtherWriter: another processor has written to a thread's chain. Two processors must not share the streams.
 var ErrOtherWriter = errors.New("another writer's record stands in SUMMARIES")
 
-// Tail reads what SUMMARIES and REJECTED hold beyond what the partitions know. Four things can stand
-// there: rows of the outbox that were stored, and the process ended before it noted that; records that
-// the state has already; records that it has yet to reach, because the store is empty or older than
-// the stream; and what is no record at all. The first are delivered, the third staged, the last passed over.
+// Tail reads what SUMMARIES and REJECTED hold beyond what the partitions know. Four kinds of message can be there:
+// outbox rows that were stored before the process could note it; records that the state already contains; records that
+// it has yet to reach, because the store is empty or older than the stream; and messages that are no records. The
+// first are delivered, the third staged, the last skipped.
 type Tail struct {
 	parts     []*state.Partition
-	pending   []pending // the outbox, of each partition
-	under     []uint64  // the last config.applied seen, by its place in its chain, of each partition
+	pending   []pending // the outbox, by partition
+	under     []uint64  // chain position of the last config.applied seen, by partition
 	dirty     int
 	summaries Log
 	stream    broker.StreamState // of SUMMARIES
-	// claimed are the ends of chains that foreign records claim to be, by the filter of their thread: one that was
-	// altered is foreign, and what was decided behind it is not. goesOn is where the chain of a thread goes on that
-	// seemed to have a gap.
+	// claimed holds the chain ends that foreign records claim, by the filter of their thread: an altered record is
+	// foreign, and what was decided after it is not. goesOn is where a thread's chain continues that seemed to have a
+	// gap.
 	claimed map[string][]state.Link
 	goesOn  map[string]uint64
 
-	// Unfinished has the tail read although an accepted loss is on record for some partitions alone.
+	// Unfinished reads the tail even if an accepted loss is on record for some partitions only.
 	Unfinished bool
 	Staged     int    // records that the fold has yet to reach
 	Voided     uint64 // those of them that rest on events whose loss was accepted
-	// Config is the data of the first config.applied that was staged; nil: none was.
+	// Config is the data of the first config.applied that was staged; nil if none was.
 	Config []byte
-	// Foreign is told of every record that is passed over; it may be nil.
+	// Foreign receives every record that is skipped; the one that NewTail sets does nothing.
 	Foreign func(Foreign)
 }
 
@@ -61,7 +62,7 @@ type pending struct {
 	rejections map[string]*state.Outgoing   // by id
 }
 
-// NewTail prepares to read for partitions; the number of one is its index.
+// NewTail prepares to read for partitions, indexed by their numbers.
 func NewTail(parts []*state.Partition) (t *Tail, err error) {
 	t = &Tail{
 		parts: parts, pending: make([]pending, len(parts)), under: make([]uint64, len(parts)),
@@ -87,7 +88,7 @@ func NewTail(parts []*state.Partition) (t *Tail, err error) {
 	return t, nil
 }
 
-// inForce is the place in its chain of the last config.applied that a partition has on record.
+// inForce is the chain position of the last config.applied that a partition has on record.
 func inForce(part *state.Partition) (uint64, error) {
 	h, err := part.Header("")
 	if err != nil {
@@ -100,7 +101,7 @@ func inForce(part *state.Partition) (uint64, error) {
 	return max(h.ChainSeq, staged.ChainSeq), err
 }
 
-// Read goes through both streams and commits what it finds.
+// Read reads both streams and commits what it finds.
 func (t *Tail) Read(ctx context.Context, summaries, rejected Log) (err error) {
 	t.summaries = summaries
 	if t.stream, err = summaries.State(ctx); err != nil {
@@ -139,8 +140,8 @@ func (t *Tail) Read(ctx context.Context, summaries, rejected Log) (err error) {
 	return t.commit(state.Sync)
 }
 
-// scan reads a stream from a sequence to its end, and returns the last sequence it has, with the mark of the last
-// message that it gave out.
+// scan reads a stream from a sequence to its end. It returns the stream's last sequence, and the mark of the last
+// message read.
 func scan(ctx context.Context, log Log, from uint64, each func(broker.Stored) error) (last uint64, mark broker.Mark, err error) {
 	var read broker.Stored
 	err = log.Scan(ctx, from, nil, func(m broker.Stored) error {
@@ -153,7 +154,7 @@ func scan(ctx context.Context, log Log, from uint64, each func(broker.Stored) er
 	return last, mark, err
 }
 
-// reached notes up to where the streams hold nothing unknown.
+// reached notes the sequences up to which the streams hold nothing unknown.
 func (t *Tail) reached(summaries, rejected uint64) {
 	for _, part := range t.parts {
 		meta := part.Meta()
@@ -162,8 +163,8 @@ func (t *Tail) reached(summaries, rejected uint64) {
 	}
 }
 
-// commit writes what was found so far: a batch that is durable has those before it made durable too. The rows that
-// Commit returns are none: nothing is decided here.
+// commit writes what was found so far: a durable batch makes those before it durable too. Commit returns no rows here,
+// since nothing is decided.
 func (t *Tail) commit(how *state.CommitOptions) error {
 	for i, part := range t.parts {
 		opts := state.NoSync
@@ -178,7 +179,7 @@ func (t *Tail) commit(how *state.CommitOptions) error {
 	return nil
 }
 
-// changed says how far the streams are read into the open batches, and commits them now and then.
+// changed counts a change to the open batches. From time to time it notes how far the streams are read, and commits.
 func (t *Tail) changed(summaries, rejected uint64) error {
 	if t.dirty++; t.dirty < commitRecords {
 		return nil
@@ -187,7 +188,7 @@ func (t *Tail) changed(summaries, rejected uint64) error {
 	return t.commit(state.NoSync)
 }
 
-// record takes one message of SUMMARIES.
+// record processes one message of SUMMARIES.
 func (t *Tail) record(ctx context.Context, m broker.Stored) error {
 	c, err := Recognize(m, len(t.parts)-1)
 	if err != nil {
@@ -202,7 +203,7 @@ func (t *Tail) record(ctx context.Context, m broker.Stored) error {
 		return err
 	}
 	if h != nil && m.Seq <= h.SummariesSeq {
-		return nil // noted as the state came to it, or behind it
+		return nil // noted when the state reached it, or one after it
 	}
 	rows := t.pending[c.Partition].threads[c.Thread]
 	for i, row := range rows {
@@ -231,8 +232,8 @@ func (t *Tail) record(ctx context.Context, m broker.Stored) error {
 	return errors.Join(t.stage(part, m, c, gap), t.changed(m.Seq, 0))
 }
 
-// delivered notes rows that the server has stored: the last of them as it was read, those before it although they
-// are gone by now.
+// delivered notes rows that the server has stored: the last as it was read, those before it although they are gone by
+// now.
 func (t *Tail) delivered(c Claim, rows []*state.Outgoing, seq uint64) error {
 	left := t.pending[c.Partition].threads
 	left[c.Thread] = left[c.Thread][len(rows):]
@@ -244,7 +245,8 @@ func (t *Tail) delivered(c Claim, rows []*state.Outgoing, seq uint64) error {
 	return nil
 }
 
-// end is the end of a thread's chain in SUMMARIES, as far as that is read. The outbox holds as many of its records.
+// end is the end of a thread's chain in SUMMARIES, as far as that is read; waiting is how many of the chain's records
+// are in the outbox.
 func (t *Tail) end(part *state.Partition, name string, waiting uint64) (state.Link, error) {
 	staged, err := part.StagedTo(name)
 	if err != nil {
@@ -260,11 +262,11 @@ func (t *Tail) end(part *state.Partition, name string, waiting uint64) (state.Li
 	return state.Link{ChainSeq: h.ChainSeq, Chain: h.Chain}, nil
 }
 
-// maxClaimed bounds what is remembered of a thread's foreign records; the newest count.
+// maxClaimed bounds what is remembered of a thread's foreign records; the newest are kept.
 const maxClaimed = 16
 
-// gap says whether a record stands behind others of its thread that are gone: the stream has lost messages, or a
-// foreign one stands in their place that this one follows, and no record goes on where the chain ends.
+// gap reports whether a record follows others of its thread that are gone: the stream has lost messages, or this
+// record continues a foreign one in their place, and no later record continues the end of the chain.
 func (t *Tail) gap(ctx context.Context, m broker.Stored, c Claim, end state.Link) (bool, error) {
 	filter := ThreadRecords(m.Subject)
 	follows := slices.ContainsFunc(t.claimed[filter], func(l state.Link) bool {
@@ -274,7 +276,7 @@ func (t *Tail) gap(ctx context.Context, m broker.Stored, c Claim, end state.Link
 		return false, nil
 	}
 	if end.ChainSeq == 0 && t.stream.First > 1 && len(t.claimed[filter]) == 0 {
-		return true, nil // the beginning of the stream is gone: so it is with every thread of that time
+		return true, nil // the beginning of the stream is gone, as it is for every thread of that time
 	}
 	for from := m.Seq + 1; ; {
 		next, err := t.summaries.Next(ctx, filter, from)
@@ -292,10 +294,10 @@ func (t *Tail) gap(ctx context.Context, m broker.Stored, c Claim, end state.Link
 	}
 }
 
-// lost says whether SUMMARIES has lost messages: else a chain that the store knows the end of has no gap.
+// lost reports whether SUMMARIES has lost messages. If not, a chain whose end the store knows has no gap.
 func (t *Tail) lost() bool { return t.stream.First > 1 || t.stream.Holes() > 0 }
 
-// foreign passes over a message.
+// foreign skips a message.
 func (t *Tail) foreign(m broker.Stored, c Claim, why error) error {
 	if c.ChainSeq > 0 {
 		filter := ThreadRecords(m.Subject)
@@ -306,7 +308,7 @@ func (t *Tail) foreign(m broker.Stored, c Claim, why error) error {
 	return nil
 }
 
-// stage keeps a record until the fold reaches the event it took effect at.
+// stage keeps a record until the fold reaches the event at which it took effect.
 func (t *Tail) stage(part *state.Partition, m broker.Stored, c Claim, gap bool) error {
 	if c.Thread == "" {
 		t.under[c.Partition] = max(t.under[c.Partition], c.ChainSeq)
@@ -326,12 +328,12 @@ func (t *Tail) stage(part *state.Partition, m broker.Stored, c Claim, gap bool) 
 	})
 }
 
-// Decided stages what a store has decided, and SUMMARIES may not hold yet: it is on record too.
+// Decided stages what a store has decided and SUMMARIES may not hold yet: it counts as recorded.
 func (t *Tail) Decided(partition int, rows []*state.Outgoing) error {
 	part := t.parts[partition]
 	for _, row := range rows {
 		if !row.Guarded {
-			continue // a rejection is decided by the event again
+			continue // the event decides a rejection again
 		}
 		m := broker.Stored{Subject: row.Subject, Header: Header(partition, row), Data: row.Data, Seq: ^uint64(0), Time: row.Time}
 		c, err := Recognize(m, len(t.parts)-1)
@@ -352,9 +354,9 @@ func (t *Tail) Decided(partition int, rows []*state.Outgoing) error {
 	return nil
 }
 
-// rejection takes one record of REJECTED; its id says which event it is about.
+// rejection processes one record of REJECTED; its id names the event.
 func (t *Tail) rejection(m broker.Stored) error {
-	id := m.Header.Get("ce-id") // the server may have remembered the other one of a message that is gone
+	id := m.Header.Get("ce-id") // not Nats-Msg-Id: a row published again while the server remembers its id has none
 	partition, seq, ok := RejectedEvent(id)
 	if !ok || partition >= len(t.parts) {
 		return nil
@@ -377,7 +379,7 @@ func (t *Tail) rejection(m broker.Stored) error {
 	return nil
 }
 
-// RejectedEvent reads a rejection's id: event.rejected/<partition>/<event_seq>.
+// RejectedEvent parses a rejection's id: event.rejected/<partition>/<event_seq>.
 func RejectedEvent(id string) (partition int, seq uint64, ok bool) {
 	parts := strings.Split(id, "/")
 	if len(parts) != 3 || parts[0] != string(events.EventRejected) {

@@ -13,11 +13,11 @@ import (
 	"precis/state"
 )
 
-// ErrUnfinished: a loss was accepted, and not put on record for every partition.
+// ErrUnfinished: a loss was accepted, and not recorded for every partition.
 var ErrUnfinished = errors.New("the acceptance of a loss was interrupted")
 
-// lossOf is the accepted loss that a config.applied puts on record; nil where it does not. What does not decode is
-// reported when it is adopted.
+// lossOf is the accepted loss that a config.applied records; nil if none. Data that does not decode is reported when
+// the record is adopted.
 func lossOf(data []byte) *events.AcceptedLoss {
 	var rec struct {
 		AcceptedLoss *events.AcceptedLoss `json:"accepted_loss"`
@@ -28,13 +28,13 @@ func lossOf(data []byte) *events.AcceptedLoss {
 	return rec.AcceptedLoss
 }
 
-// Lost is what of the streams an accepted loss voids.
+// Lost is the part of the streams that an accepted loss voids.
 func Lost(rec *events.AcceptedLoss) state.Loss {
 	return state.Loss{Events: rec.EventsSeq, Rejected: rec.RejectedSeq, At: rec.AcceptedAt}
 }
 
-// void voids what was staged of a partition before a config.applied that puts an accepted loss on record. It is done
-// in batches, and not noted as read before all of it is done: a crash in the middle has it done again.
+// void voids the records of a partition that were staged before a config.applied that records an accepted loss. It
+// works in batches, and nothing is noted as read before all are done: after a crash it starts again.
 func (t *Tail) void(part *state.Partition, m broker.Stored) error {
 	rec := lossOf(m.Data)
 	if rec == nil {
@@ -63,7 +63,7 @@ func (t *Tail) void(part *state.Partition, m broker.Stored) error {
 	return nil
 }
 
-// accepted makes sure that every partition knows of the same losses.
+// accepted verifies that all partitions know the same losses.
 func (t *Tail) accepted() error {
 	var last time.Time
 	for i, part := range t.parts {
@@ -79,7 +79,7 @@ func (t *Tail) accepted() error {
 	return nil
 }
 
-// lost says whether what REJECTED says of an event, at a sequence of its own, is about one whose loss was accepted.
+// lost reports whether a rejection, at a sequence of REJECTED, is about an event whose loss was accepted.
 func lost(losses []state.Loss, event, rejected uint64) bool {
 	for _, l := range losses {
 		if event > l.Events && rejected <= l.Rejected {
@@ -89,8 +89,9 @@ func lost(losses []state.Loss, event, rejected uint64) bool {
 	return false
 }
 
-// DigestOf is what an accepted loss says of the last event that is kept: the first 16 bytes, in hex, of a SHA-256 over its
-// sequence, its time in Unix nanoseconds and the length of its subject, of 8 bytes each, big-endian, its subject and its data.
+// DigestOf identifies the last event that an accepted loss keeps: the first 16 bytes, in hex, of a SHA-256 over its
+// sequence, its time in Unix nanoseconds and the length of its subject (8 bytes each, big-endian), its subject and its
+// data.
 func DigestOf(m broker.Stored) string {
 	mark := broker.MarkOf(m)
 	return hex.EncodeToString(mark.Digest[:])
