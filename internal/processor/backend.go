@@ -9,7 +9,7 @@ import (
 	"precis/summarize"
 )
 
-// The processor is what the service reads from.
+// The processor implements service.Backend.
 
 // View implements service.Backend.
 func (p *Processor) View(partition int) state.View { return p.store.View(partition) }
@@ -47,8 +47,8 @@ func (p *Processor) Durable(ctx context.Context, partition int) error {
 // Summarize implements service.Backend.
 func (p *Processor) Summarize(ctx context.Context, partition int, name, kind string) (id string, err error) {
 	part := p.parts[partition]
-	// What waits to be made again comes first, and what the summary would stand on and is stale, a few at a time: a lane
-	// may not stand still for all of it.
+	// Recompute what waits first, and stale summaries that the new one would build on, a few at a time: a lane must
+	// not stand still for all of it.
 	for more := true; more; {
 		if more, err = part.renew(ctx, renewal{thread: name}); err != nil {
 			return "", err
@@ -59,7 +59,7 @@ func (p *Processor) Summarize(ctx context.Context, partition int, name, kind str
 			return "", err
 		}
 	}
-	answer := make(chan string, 1) // the lane may still work on it when ctx ends
+	answer := make(chan string, 1) // the lane may send after ctx has ended
 	for more := true; more; id = <-answer {
 		more, err = part.inPart(ctx, func() (bool, error) {
 			id, more, err := part.fold.Summarize(ctx, name, kind, part.now())

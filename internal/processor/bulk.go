@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// bulkEvents is how many events go into one batch of a bulk: a thread's header is written once a batch, and
-	// each becomes a table.
+	// bulkEvents is the number of events in one batch of a bulk: a thread's header is written once per batch, and each
+	// batch becomes a table.
 	bulkEvents = 16384
-	// bulkMemory is what the process may hold meanwhile beside Pebble's memtables and block cache, which are no part of
-	// the heap: above it garbage is collected more often. With a server in the process there is no such bound, since
-	// what the server holds is not known.
+	// bulkMemory is the memory in bytes that the process may hold meanwhile, without Pebble's memtables and block
+	// cache, which are not on the heap: above it garbage is collected more often. With an embedded server there is no
+	// such bound, since the server's share is unknown.
 	bulkMemory = 416 << 20
-	// bulkBatchBytes is room for the rows of a batch, where messages are short.
+	// bulkBatchBytes is the buffer for the rows of a batch of short messages.
 	bulkBatchBytes = 200 * bulkEvents
-	// bulkEvery is how long a turn may wait for its batch to fill.
+	// bulkEvery is how long a turn waits at most for its batch to fill.
 	bulkEvery = time.Second
 )
 
-// bulk takes what the log holds, where that is much: with an empty store, or after a long rest. Nobody waits
-// for any single event then, so that each partition's goroutine is handed many at once, straight into the
-// same steps and batches, and neither a router nor a lane costs anything. What fails for a while is left to
-// the lanes, which go on behind the last batch.
+// bulk applies the log in bulk if much of it is pending: with an empty store, or after a long stop. No client waits
+// for a single event then, so each partition's goroutine receives many at once and applies them in the same steps and
+// batches, without the cost of a router and a lane. Temporary failures are left to the lanes, which continue after the
+// last batch.
 func (p *Processor) bulk(ctx context.Context) error {
 	if p.catching.to-p.catching.from < p.opts.BulkFrom {
 		return nil
@@ -41,12 +41,12 @@ func (p *Processor) bulk(ctx context.Context) error {
 		atMost = bulkMemory
 	}
 	defer recovery.CollectLess(atMost)()
-	if err := p.store.Flush(); err != nil { // of what the start has written
+	if err := p.store.Flush(); err != nil { // what the start has written
 		return err
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() { // also where an outbox has failed
+	go func() { // stop also if an outbox has failed
 		select {
 		case <-p.stopping:
 			stop()
@@ -55,7 +55,7 @@ func (p *Processor) bulk(ctx context.Context) error {
 	}()
 	deal := recovery.NewDeal(len(p.parts), func(subject string) int { return recovery.PartitionOf(subject, len(p.parts)-1) })
 	var wg sync.WaitGroup
-	var reached place // all up to here has been dealt
+	var reached place // all events up to here have been dealt
 	errs := make([]error, len(p.parts)+1)
 	for i, part := range p.parts {
 		wg.Go(func() {
@@ -63,7 +63,7 @@ func (p *Processor) bulk(ctx context.Context) error {
 				stop()
 				return
 			}
-			if reached.last > part.last { // else the lanes would have all since then read again
+			if reached.last > part.last { // else the lanes would read everything since then again
 				errs[i] = part.flush(reached)
 			}
 		})
@@ -84,7 +84,7 @@ func (p *Processor) bulk(ctx context.Context) error {
 	return p.bulkEnded(errors.Join(errs...))
 }
 
-// bulkEnded is why the processor can't go on; nil where it can.
+// bulkEnded is why the processor can't continue; nil if it can.
 func (p *Processor) bulkEnded(err error) error {
 	for _, part := range p.parts {
 		if part.failure != nil {
@@ -101,7 +101,7 @@ func (p *Processor) bulkEnded(err error) error {
 	return nil
 }
 
-// bulk takes events in hands, and turns between them, in the place of the lane.
+// bulk takes events in hands, and turns between them, in place of the lane.
 func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored) error {
 	p.ingests = true
 	p.part.Expect(min(bulkBatchBytes, p.bulkBytes))
@@ -122,19 +122,19 @@ func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored) error
 		case turn := <-p.turns:
 			turn()
 		case <-every.C:
-			if len(p.committed) > 0 { // somebody waits
+			if len(p.committed) > 0 { // a caller waits
 				err = p.flush(p.here())
 			}
 		}
 		if err != nil {
-			return errors.Join(err, p.flush(p.here())) // what is applied stays so
+			return errors.Join(err, p.flush(p.here())) // keep what is applied
 		}
 	}
 }
 
 func (p *partition) hand(ctx context.Context, list []broker.Stored) error {
 	began := p.now()
-	clock := func() time.Time { return began } // what is days late is so to the millisecond
+	clock := func() time.Time { return began } // one reading per hand is precise enough for events that are far behind
 	for _, m := range list {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -10,8 +10,8 @@ import (
 // errEnding: the partition takes no more turns.
 var errEnding = fmt.Errorf("%w: the processor is ending", fold.ErrNotReady)
 
-// call has work done in the lane's goroutine and returns when what it changed is durable. An error of work's
-// own changes nothing, and is the caller's; what can't be gone on from ends the processor too.
+// call runs work in the lane's goroutine and returns when its changes are durable. Failed work changes nothing, and
+// its error is returned; a fatal error ends the processor too.
 func (p *partition) call(ctx context.Context, work func() error) error {
 	answer := make(chan error, 1)
 	p.turn(func() error {

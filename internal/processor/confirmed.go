@@ -6,17 +6,18 @@ import (
 	"precis/state"
 )
 
-// confirmed is the last record of SUMMARIES and of REJECTED that the server has stored, of any partition. A partition
-// with none of its own would stay behind, and a start reads both streams from where the last partition stands.
+// confirmed is the last record of SUMMARIES and of REJECTED that the server has stored for any partition. A partition
+// without records of its own would otherwise fall behind, and a start reads both streams from the position of the last
+// partition.
 type confirmed struct {
-	every uint64 // how many records may pass before all partitions are told
+	every uint64 // how many records may pass before all partitions are notified
 
 	mu                  sync.Mutex
 	summaries, rejected state.Mark
-	told                uint64 // records, of both
+	told                uint64 // records at the last notification, of both streams
 }
 
-// note takes a wave, and says whether it is time to tell.
+// note notes a wave, and reports whether to notify all partitions.
 func (c *confirmed) note(w wave) (tell bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,8 +41,8 @@ func later(a, b state.Mark) state.Mark {
 	return a
 }
 
-// keepNote has the lane take note of a wave, and now and then all others of how far the streams have come; it never
-// blocks.
+// keepNote hands a wave to its lane and, from time to time, tells all other lanes how far the streams have come; it
+// never blocks.
 func (p *Processor) keepNote(part *partition, w wave) {
 	part.stored(w)
 	if !p.confirmed.note(w) {
@@ -52,8 +53,8 @@ func (p *Processor) keepNote(part *partition, w wave) {
 	}
 }
 
-// keepUp moves a partition that has no records under way to where the others are. What it decides from here on is
-// stored behind that.
+// keepUp moves a partition without records under way to the position of the others. What it decides from here on is
+// stored after that.
 func (p *partition) keepUp() error {
 	summaries, rejected := p.confirmed.now()
 	if err := p.deliverAll(); err != nil {
@@ -70,7 +71,7 @@ func (p *partition) keepUp() error {
 	return nil
 }
 
-// reached notes up to where SUMMARIES and REJECTED hold nothing of the partition that it does not know.
+// reached notes the positions up to which SUMMARIES and REJECTED hold nothing of the partition that it does not know.
 func (p *partition) reached(meta *state.Meta, summaries, rejected state.Mark) {
 	if summaries.Seq > meta.SummariesSeq {
 		meta.SummariesSeq, meta.SummariesMark = summaries.Seq, summaries

@@ -7,8 +7,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// keepPrivate closes a data directory that other users may look into: it holds what agents said. Where the directory is
-// not ours to change (a mounted volume) the log says so.
+// keepPrivate removes other users' access to the data directory: it holds what agents said. If it can't change the
+// directory (a mounted volume), it logs a warning.
 func keepPrivate(dir string, log zerolog.Logger) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -2,14 +2,14 @@ package processor
 
 import "sync"
 
-// delivered is what the server has stored and the lane has yet to take note of. The outbox leaves it here and
-// goes on: the lane waits for an outbox that is full, and would wait for ever for one that waits for the lane.
+// delivered is what the server has stored and the lane has yet to note. The outbox leaves it here and continues: the
+// lane waits for an outbox that is full, so an outbox that waited for the lane would deadlock.
 type delivered struct {
 	mu    sync.Mutex
 	waves []wave
 }
 
-// add says whether nothing was there before.
+// add reports whether the list was empty before.
 func (d *delivered) add(w wave) (first bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -25,7 +25,7 @@ func (d *delivered) take() []wave {
 	return waves
 }
 
-// stored has the lane take note of a wave; it never blocks. One turn takes all that is there by then.
+// stored hands a wave to the lane; it never blocks. One turn takes all waves that are there by then.
 func (p *partition) stored(w wave) {
 	if p.delivered.add(w) {
 		go p.turn(p.deliverAll)
@@ -41,7 +41,7 @@ func (p *partition) deliverAll() error {
 	return nil
 }
 
-// deliver takes note of a wave that the server has stored.
+// deliver notes a wave that the server has stored.
 func (p *partition) deliver(w wave) error {
 	if err := p.failpoint(FailPublished, p.id); err != nil {
 		return err
@@ -51,8 +51,8 @@ func (p *partition) deliver(w wave) error {
 			return err
 		}
 	}
-	// Rows of the batches before this one know no better than what the outbox remembers: it may forget when
-	// they are all in it.
+	// Rows decided in earlier batches know these sequences only from the outbox, which may forget them once all those
+	// batches have reached it.
 	p.onCommit(func() { p.outbox.settle(w) })
 	meta := p.part.Meta()
 	p.reached(&meta, w.summaries, w.rejected)

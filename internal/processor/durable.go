@@ -7,12 +7,12 @@ import (
 	"precis/state"
 )
 
-// commitsAhead is how many batches of a partition may be on their way to the disk while the lane fills the
-// next one. The disk then syncs what all partitions have ready at once, and no lane stands still for it: one
-// that does holds up the others, whose batches then become small, and their syncs many.
+// commitsAhead is how many batches of a partition may wait for the disk while the lane fills the next one. The disk
+// then syncs what all partitions have ready at once, and no lane stands still for it: one that does holds up the
+// others, whose batches become small and their syncs many.
 const commitsAhead = 4
 
-// commit is a batch that is applied, and what follows when it is durable.
+// commit is an applied batch, and what follows once it is durable.
 type commit struct {
 	applied *state.Applied
 	jobs    []*thread.Job
@@ -22,7 +22,7 @@ type commit struct {
 	began   time.Time
 }
 
-// start has a goroutine take the steps, and another one wait for the disk. end returns when that has nothing
+// start runs the steps in one goroutine, and waits for the disk in another. end returns when the latter has nothing
 // left to wait for; no commit may come meanwhile.
 func (p *partition) start() (end func()) {
 	commits, done := make(chan commit, commitsAhead), make(chan struct{})
@@ -35,14 +35,14 @@ func (p *partition) start() (end func()) {
 		}
 	}()
 	return func() {
-		close(p.worker.quit) // a step that is stuck ends by itself
+		close(p.worker.quit) // a stuck step ends by itself
 		p.commits = nil
 		close(commits)
 		<-done
 	}
 }
 
-// follow sees to what follows from a batch, in the order of the batches.
+// follow does what follows from a batch, in the order of the batches.
 func (p *partition) follow(c commit) error {
 	if p.commits != nil {
 		p.commits <- c
@@ -52,7 +52,7 @@ func (p *partition) follow(c commit) error {
 	return p.lost()
 }
 
-// settled waits for a batch. Behind one that failed nothing follows from any.
+// settled waits until a batch is durable. After one that failed, nothing follows from any batch.
 func (p *partition) settled(c commit) {
 	err := p.failpoint(FailSeen, p.id)
 	if werr := c.applied.Wait(); err == nil {
@@ -70,7 +70,7 @@ func (p *partition) settled(c commit) {
 	}
 }
 
-// lost is why a batch did not become durable, or what follows from it could not be done.
+// lost is why a batch did not become durable, or why what follows from it failed.
 func (p *partition) lost() error {
 	if err := p.broken.Load(); err != nil {
 		return *err
@@ -78,17 +78,16 @@ func (p *partition) lost() error {
 	return nil
 }
 
-// durable does what may be done only now: what is decided leaves the process, jobs are begun, and those who
-// wait are told.
+// durable does what must wait until a batch is durable: it publishes decisions, starts jobs and notifies waiters.
 func (p *partition) durable(c commit) error {
 	p.metrics.commit(p.id, c.events, p.now().Sub(c.began), c.meta.Position)
 	if err := p.failpoint(FailCommitted, p.id); err != nil {
 		return err
 	}
-	p.outbox.add(c.applied.Decided) // before the position: who waits for that finds the rows
+	p.outbox.add(c.applied.Decided) // before the position: a waiter for that finds the rows
 	p.stands.Store(&c.meta)
 	p.position.set(c.meta.Position)
-	p.desk.take(c.jobs) // before their goroutines are told: they may end them at once
+	p.desk.take(c.jobs) // before the waiters are notified: they may end the jobs at once
 	for _, tell := range c.tell {
 		tell()
 	}

@@ -17,16 +17,16 @@ import (
 	"precis/summarize"
 )
 
-// maxJobs is how many jobs of all partitions are taken up at once. Providers have limits of their own;
-// this one bounds memory.
+// maxJobs bounds the jobs of all partitions that run at once. Providers have limits of their own; this one bounds
+// memory.
 const maxJobs = 64
 
-// desk gives one partition's jobs to the runner, and their results back to the partition. A job that waits
-// for its turn is no more than its id; the store has the rest.
+// desk passes one partition's jobs to the runner, and their results back. A job in the queue is no more than its id;
+// the store has the rest.
 type desk struct {
 	part   *partition
 	runner func() (runner *jobs.Runner, done func()) // of the configuration in force
-	slots  chan struct{}                             // of all partitions
+	slots  chan struct{}                             // shared by all partitions
 	view   state.View
 	log    zerolog.Logger
 
@@ -40,7 +40,7 @@ type desk struct {
 
 type jobRef struct{ thread, summary string }
 
-// take takes up jobs that are durable and not under way.
+// take queues durable jobs that are not under way.
 func (d *desk) take(list []*thread.Job) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,14 +57,14 @@ func (d *desk) take(list []*thread.Job) {
 	}
 }
 
-// ended forgets a job that is no longer under way; it may be taken up again.
+// ended forgets a job that is no longer under way; it may be taken again.
 func (d *desk) ended(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.running, id)
 }
 
-// pop takes the next job out of the queue; false where there is none.
+// pop takes the next job from the queue; ok is false if there is none.
 func (d *desk) pop() (ref jobRef, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,7 +75,7 @@ func (d *desk) pop() (ref jobRef, ok bool) {
 	return ref, true
 }
 
-// resume returns the jobs of a former life, and puts the calls on record whose answers it has lost.
+// resume returns the jobs of the previous process, and records the calls whose answers it lost.
 func (d *desk) resume() ([]*thread.Job, error) {
 	list, err := d.part.part.Jobs()
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *desk) resume() ([]*thread.Job, error) {
 	return list, nil
 }
 
-// start begins to work, until ctx ends.
+// start works on the queue until ctx ends.
 func (d *desk) start(ctx context.Context) {
 	d.wg.Go(func() {
 		for ctx.Err() == nil {
@@ -114,13 +114,13 @@ func (d *desk) start(ctx context.Context) {
 	})
 }
 
-// idle says whether every job has ended, and that is durable.
+// idle reports whether every job has ended; that may not be durable yet.
 func (d *desk) idle() (bool, error) {
 	list, err := d.view.Jobs()
 	return len(list) == 0, err
 }
 
-// stopped is closed when every job has said how far it came.
+// stopped returns a channel that is closed when every job has returned.
 func (d *desk) stopped() <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -130,7 +130,7 @@ func (d *desk) stopped() <-chan struct{} {
 	return done
 }
 
-// run takes one job from its beginning to its end.
+// run runs one job from start to end.
 func (d *desk) run(ctx context.Context, name, id string) {
 	job, p := d.find(ctx, name, id)
 	if job == nil {
@@ -143,8 +143,8 @@ func (d *desk) run(ctx context.Context, name, id string) {
 	d.settle(ctx, name, id, res)
 }
 
-// settle gives a job's result to the partition, and again where what follows from it can't be read for a while. A
-// processor that is stopped meanwhile leaves the job to its next life.
+// settle passes a job's result to the partition, and retries while what follows from it can't be read. A processor
+// that is stopped meanwhile leaves the job to the next start.
 func (d *desk) settle(ctx context.Context, name, id string, res fold.Result) {
 	for pause := retryMin; ; pause = min(2*pause, retryMax) {
 		err := d.part.call(ctx, func() error { return d.settled(ctx, name, id, res) })
@@ -160,8 +160,8 @@ func (d *desk) settle(ctx context.Context, name, id string, res fold.Result) {
 	}
 }
 
-// settled is settle's turn. Where the log can't be read for good the job ends, and nothing is decided again: the
-// tool output stands in prompts as it is until it changes.
+// settled is settle's turn. If the log can't be read for good, the job ends and nothing is decided again: the tool
+// output stands in prompts as it is until it changes.
 func (d *desk) settled(ctx context.Context, name, id string, res fold.Result) error {
 	d.part.mustSync()
 	err := d.part.fold.Settle(context.WithoutCancel(ctx), name, id, res, d.part.now())
@@ -177,7 +177,7 @@ func (d *desk) settled(ctx context.Context, name, id string, res fold.Result) er
 	return err
 }
 
-// do does a job, and again where its sources can't be read for a while.
+// do runs a job, and retries while its sources can't be read.
 func (d *desk) do(ctx context.Context, p *summarize.Policy, job *thread.Job) fold.Result {
 	for pause := retryMin; ; pause = min(2*pause, retryMax) {
 		runner, done := d.runner()
@@ -201,7 +201,7 @@ func (d *desk) do(ctx context.Context, p *summarize.Policy, job *thread.Job) fol
 	}
 }
 
-// find reads a job as it stands. What is done for it is committed only if it still fits then.
+// find reads a job's current state. Its result is committed only if it still fits then.
 func (d *desk) find(ctx context.Context, name, id string) (job *thread.Job, p *summarize.Policy) {
 	type found struct {
 		job *thread.Job
@@ -224,8 +224,8 @@ func (d *desk) find(ctx context.Context, name, id string) (job *thread.Job, p *s
 	}
 }
 
-// begin makes the calls of a job durable before the last of them leaves: one commit of the lane, for all calls and
-// events that are there by then.
+// begin makes a job's calls durable before the last of them is sent: one commit of the lane, for all calls and events
+// that are there by then.
 func (d *desk) begin(name, id string) jobs.Begin {
 	return func(ctx context.Context, calls []events.UsageRecord) error {
 		err := d.part.call(ctx, func() error {

@@ -9,10 +9,10 @@ import (
 	"precis/state"
 )
 
-// The processor is the far side of the Subscriber's lanes, and takes the handlers' steps.
+// The processor implements the Subscriber's lanes and the handlers' steps.
 
-// List implements broker.Lanes: a lane a partition, and one for the events that the partition transform
-// did not match.
+// List implements broker.Lanes: one lane per partition, and one for the events that the partition transform did not
+// match.
 func (p *Processor) List() []broker.Lane {
 	lanes := make([]broker.Lane, 0, len(p.parts))
 	for i := range p.opts.Config.Partitions {

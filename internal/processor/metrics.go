@@ -55,7 +55,7 @@ func newMetrics() *metrics {
 	return m
 }
 
-// makeFlow is how events go through.
+// makeFlow makes the metrics of the event flow.
 func (m *metrics) makeFlow() {
 	outcomes := m.counters("precis_events_total", "Events applied, by outcome: accepted, duplicate, ignored, held or rejected.", "outcome")
 	for o := thread.Accepted; o <= thread.Rejected; o++ {
@@ -84,7 +84,7 @@ func (m *metrics) makeFlow() {
 		Name: "precis_unpublished_records_total", Help: "Records given up since they are larger than the server takes.",
 	})
 	m.registry.MustRegister(m.records, m.foreign, m.leftOut, m.unpublished)
-	// From 0 on: whoever looks at the increase would not see the first.
+	// Start at 0, so that an increase includes the first one.
 	for _, code := range []string{
 		events.CodeInvalidJSON, events.CodeSchema, events.CodeThreadMismatch, events.CodeTypeMismatch,
 		events.CodeMessageConflict, events.CodeUnknownMessage, events.CodeTooLarge,
@@ -99,7 +99,7 @@ func (m *metrics) makeFlow() {
 	}
 }
 
-// makeSummaries is what comes out.
+// makeSummaries makes the metrics of summaries.
 func (m *metrics) makeSummaries() {
 	m.summaries = m.counters("precis_summaries_total", "Summaries made.", "kind", "method", "policy")
 	m.tokens = m.counters("precis_summary_tokens_total", "Tokens of what summaries were made from (before) and of the summaries (after).", "kind", "policy", "side")
@@ -112,7 +112,7 @@ func (m *metrics) makeSummaries() {
 	m.failures = m.counters("precis_summary_failures_total", "Summaries that came to nothing, by code.", "kind", "code", "policy")
 }
 
-// makeCalls is what models cost. The agent is that of the thread's first event.
+// makeCalls makes the metrics of model calls. The agent is that of the thread's first event.
 func (m *metrics) makeCalls() {
 	by := []string{"agent", "policy", "model"}
 	m.calls = m.counters("precis_model_calls_total", "Calls of models, by outcome.", append([]string{"outcome"}, by...)...)
@@ -140,7 +140,7 @@ func (m *metrics) histogram(name, help string, first float64, buckets int) prome
 	return h
 }
 
-// decided counts a record that is put in the outbox.
+// decided counts a record that enters the outbox.
 func (m *metrics) decided(d fold.Decided) {
 	switch rec := d.Record.(type) {
 	case *events.Summary:
@@ -150,7 +150,7 @@ func (m *metrics) decided(d fold.Decided) {
 	case *events.Invalidated:
 		m.stale.WithLabelValues(rec.Kind, rec.Reason).Inc()
 	case *events.Started:
-		if rec.Model != nil { // from 0 on, before its call may cost what nobody knows
+		if rec.Model != nil { // start at 0, before a call of unknown cost
 			m.unknownCost.WithLabelValues(d.Agent, d.Policy, *rec.Model)
 		}
 	case *events.Failed:

@@ -11,8 +11,7 @@ import (
 	"precis/summarize/llm"
 )
 
-// models makes the ladder, with what was spent before, and the mask that everything published goes
-// through.
+// models sets up the ladder, with earlier spending, and the mask that everything published goes through.
 func (p *Processor) models() error {
 	masker, err := secrets.Load()
 	if err != nil {
@@ -33,7 +32,7 @@ func (p *Processor) models() error {
 	return nil
 }
 
-// know masks a configuration's secrets by their values from here on, beside those of the configurations before it.
+// know masks a configuration's secrets by their values from here on, along with those of earlier configurations.
 func (p *Processor) know(c *config.Config) error {
 	values, err := c.Secrets()
 	if err != nil {
@@ -43,10 +42,10 @@ func (p *Processor) know(c *config.Config) error {
 	return nil
 }
 
-// mask takes secrets out of a text.
+// mask removes secrets from a text.
 func (p *Processor) mask(text string) string { return p.masker.Load().Mask(text) }
 
-// newRunner makes the ladder of a configuration. What was spent counts whatever the configuration.
+// newRunner makes the ladder of a configuration. Spending carries over from one configuration to the next.
 func (p *Processor) newRunner(c *config.Config) (*jobs.Runner, error) {
 	prices, err := c.Pricing.Table()
 	if err != nil {
@@ -61,7 +60,7 @@ func (p *Processor) newRunner(c *config.Config) (*jobs.Runner, error) {
 	return &jobs.Runner{Ladder: ladder, Log: p.events}, nil
 }
 
-// spent restores what each provider has cost on each day.
+// spent restores the daily cost of each provider.
 func (p *Processor) spent() (*llm.Spending, error) {
 	spending := &llm.Spending{}
 	for id := range p.opts.Config.Partitions {
@@ -72,8 +71,8 @@ func (p *Processor) spent() (*llm.Spending, error) {
 	return spending, nil
 }
 
-// ladderProviders are the configured providers that have what they need to be called; without its key
-// one is passed over, and a policy that needs it was refused when the configuration was read.
+// ladderProviders are the configured providers that can be called. One without its key is skipped; a policy that needs
+// it was refused when the configuration was read.
 func ladderProviders(c *config.Config) map[string]llm.ProviderConfig {
 	providers := map[string]llm.ProviderConfig{}
 	for name, p := range c.Providers {
@@ -90,7 +89,7 @@ func ladderProviders(c *config.Config) map[string]llm.ProviderConfig {
 	return providers
 }
 
-// foldProviders is what config.applied says of them.
+// foldProviders is what config.applied says of the providers.
 func foldProviders(c *config.Config) map[string]fold.Provider {
 	providers := map[string]fold.Provider{}
 	for name, p := range c.Providers {

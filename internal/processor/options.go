@@ -15,63 +15,63 @@ import (
 	"precis/summarize/rules"
 )
 
-// Options of a processor.
+// Options configure a processor.
 type Options struct {
 	Config *config.Config
-	// CheckOnly refuses to make streams that are missing.
+	// CheckOnly refuses to create missing streams.
 	CheckOnly bool
-	// Version of the program, as config.applied states it.
+	// Version is the program's version, as config.applied states it.
 	Version string
 	Logger  zerolog.Logger
-	// CloseTimeout bounds what the end waits for: a handler that is still running, and then the server that
-	// has yet to confirm what was decided. Default 15s.
+	// CloseTimeout bounds each wait at the end: for a handler that is still running, and then for the server to
+	// confirm what was decided. Default 15s.
 	CloseTimeout time.Duration
-	// Now is the clock; nil is the system's.
+	// Now is the clock; nil uses the system's.
 	Now func() time.Time
-	// FS is the store's file system; nil is the operating system's.
+	// FS is the store's file system; nil uses the operating system's.
 	FS state.FS
-	// Fatal ends the process when the store can't go on (a full disk); nil panics.
+	// Fatal ends the process when the store can't continue (a full disk); nil panics.
 	Fatal func(message string)
 	// Broker is used instead of one made from Config, and is not closed.
 	Broker *broker.Broker
-	// Reload is told when the configuration is to be read again, with Load; nil never is.
+	// Reload signals that the configuration is to be read again, with Load; nil never does.
 	Reload <-chan os.Signal
 	Load   func() (*config.Config, error)
-	// Tend is how often the clock is asked what expired and who is idle. Default 100ms: where nothing is due, that is a
-	// comparison for each partition.
+	// Tend is the interval of the checks for expired summaries and idle threads. Default 100ms: if nothing is due, a
+	// check is one comparison per partition.
 	Tend time.Duration
-	// SweepPause is the pause between two rounds of background work, in which a sweep looks at 64 summaries. Default
+	// SweepPause is the pause between two rounds of background work, in which a sweep checks 64 summaries. Default
 	// 10ms: a million in three minutes, at a tenth of a core.
 	SweepPause time.Duration
-	// BulkFrom is how many events behind the log a start must be to read them in bulk, and not one by one
-	// through the router. Default 10,000.
+	// BulkFrom is how many events behind the log a start must be to read them in bulk, instead of one by one through
+	// the router. Default 10,000.
 	BulkFrom uint64
-	// BulkBytes bounds what the batches of all partitions take of memory then, together. Where each event is another
+	// BulkBytes bounds the memory of the batches of all partitions together in a bulk. If each event is another
 	// thread's, a batch of one of 17 partitions is full with some 3,000. Default 128 MiB.
 	BulkBytes int
-	// KeepUp is how many records may be stored before partitions that have none of their own note it; a start after a
-	// kill reads at most about so many. Default 10,000.
+	// KeepUp is how many records may be stored before partitions without records of their own note it; a start after a
+	// kill reads about that many at most. Default 10,000.
 	KeepUp uint64
-	// AdvanceEvery is how many events of other partitions may pass before a partition that has none notes it; a restart
-	// reads at most about so many again. Default 10,000.
+	// AdvanceEvery is how many events of other partitions may pass before a partition without events notes it; a
+	// restart reads about that many again at most. Default 10,000.
 	AdvanceEvery uint64
-	// Failpoint is called between the steps that a crash may fall between; an error is a crash there.
-	// nil never fails.
+	// Failpoint is called between the steps between which a crash may fall; an error acts as a crash there. nil never
+	// fails.
 	Failpoint func(point string, partition int) error
-	// Reads stands between a fold and the log that it reads: a test's way to have a read fail. nil: nothing does.
+	// Reads wraps the log that a fold reads, so that a test can make a read fail; nil wraps nothing.
 	Reads func(fold.Log) fold.Log
 }
 
-// Failpoints, in the order in which a batch meets them.
+// Failpoints, in the order in which a batch passes them.
 const (
 	FailApplied   = "applied"   // an event is in the open batch
 	FailFlush     = "flush"     // the batch is full, and not committed
 	FailSeen      = "seen"      // readers see it, and the disk may not have it
 	FailCommitted = "committed" // durable, and nothing published
-	FailCalling   = "calling"   // a call is noted, and its request has not left
+	FailCalling   = "calling"   // a call is noted, and its request is not sent
 	FailSending   = "sending"   // about to publish
-	FailPublished = "published" // stored by the server, and the rows not deleted
-	FailDelivered = "delivered" // the rows deleted in the open batch, and that not committed
+	FailPublished = "published" // stored by the server, and the rows are not deleted
+	FailDelivered = "delivered" // the rows are deleted in the open batch, which is not committed
 )
 
 func (o Options) withDefaults() Options {
@@ -108,8 +108,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// StoreDir and BrokerDir are the two halves of a data directory: the store, and the embedded server's
-// streams.
+// StoreDir and BrokerDir are the two parts of a data directory: the store, and the embedded server's streams.
 func StoreDir(data string) string  { return filepath.Join(data, "state") }
 func BrokerDir(data string) string { return filepath.Join(data, "nats") }
 
@@ -126,7 +125,7 @@ func (o Options) brokerOptions() broker.Options {
 
 func (o Options) foldConfig() (*fold.Config, error) { return FoldConfig(o.Config, o.Version) }
 
-// FoldConfig is the part of a configuration that the fold works under, as a program of some version does.
+// FoldConfig is the part of a configuration under which the fold works, as a program of the given version applies it.
 func FoldConfig(c *config.Config, version string) (*fold.Config, error) {
 	if c.Limits.PendingEditEvents < 0 {
 		return nil, fmt.Errorf("limits.pending_edit_events is %d", c.Limits.PendingEditEvents)

@@ -18,8 +18,8 @@ import (
 	"precis/state"
 )
 
-// partition is one partition as it runs. All but position and what durable.go has is touched by its lane's
-// goroutine alone.
+// partition is one running partition. Its lane's goroutine alone touches it, apart from fields that are safe for
+// concurrent use.
 type partition struct {
 	id     int
 	lane   string
@@ -28,62 +28,61 @@ type partition struct {
 	outbox *outbox
 	desk   *desk
 	turns  chan func()
-	// ended is closed when nobody takes turns any more; stopping before that, when the end begins.
+	// ended is closed when turns are no longer taken; stopping before that, when the end begins.
 	ended     chan struct{}
 	stopping  <-chan struct{}
 	metrics   *metrics
 	failpoint func(string, int) error
 	log       zerolog.Logger
 	now       func() time.Time
-	// config is what shall be in force, since the time that it was read; it waits while a recovery adopts what is on
-	// record.
+	// config is the configuration to put in force, as of since, when it was read; it waits while a recovery adopts
+	// what is on record.
 	config     *fold.Config
 	since      time.Time
 	configured bool
-	resumed    bool // the jobs of a former life are under way
-	// unswept says that the configuration has yet to be held against the summaries.
+	resumed    bool // the jobs of the previous process are under way
+	// unswept means that the summaries have yet to be compared with the configuration.
 	unswept  atomic.Bool
 	renewals renewals
 
-	last      uint64        // the last event that was applied, or the position behind it
-	event     fold.Delivery // that event, until a batch is committed with its mark
+	last      uint64        // the last event that was applied, or a later position
+	event     fold.Delivery // that event, until a batch with its mark is committed
 	applied   int           // events in the open batch
-	sync      bool          // the open batch holds more than may be lost
+	sync      bool          // the open batch holds something that must not be lost
 	committed []func()      // called when the open batch is durable
 	failure   error
 	ingests   bool // batches are large, and become tables of the store
-	bulkBytes int  // how large they may become in memory
+	bulkBytes int  // bound of such a batch in memory
 	position  position
-	stands    atomic.Pointer[state.Meta] // as far as it is durable
+	stands    atomic.Pointer[state.Meta] // the durable meta
 	delivered delivered
-	confirmed *confirmed // of all partitions
+	confirmed *confirmed // shared by all partitions
 
 	worker  worker
-	commits chan commit           // to the goroutine that waits for the disk; nil where none runs
-	broken  atomic.Pointer[error] // why it waits no more
+	commits chan commit           // to the goroutine that waits for the disk; nil if none runs
+	broken  atomic.Pointer[error] // why that goroutine has given up
 	fail    func(error)           // ends the processor
 }
 
-// batchBytes is how large the open batch may become before it is committed, whatever the lane's own bound
-// in events: a rejection holds its event, up to the server's largest message, and Pebble takes no batch of
-// 4 GiB.
+// batchBytes is the size at which the open batch is committed, whatever the lane's own bound in events: a rejection
+// holds its event, up to the server's largest message, and Pebble takes no batch of 4 GiB.
 const batchBytes = 8 << 20
 
-// step takes one event through the fold. What fails in the middle, or panics, leaves a batch that may not
-// be committed any more: it becomes the partition's failure, and ends the processor.
+// step folds one event. A failure in the middle, or a panic, leaves a batch that must not be committed: it becomes the
+// partition's failure, and ends the processor.
 func (p *partition) step(ctx context.Context, d fold.Delivery) (out fold.Outcome, err error) {
 	return p.stepBy(ctx, d, p.now)
 }
 
-// stepBy is step with a clock of its own, which says how late the event is.
+// stepBy is step with its own clock, which determines the event's lag.
 func (p *partition) stepBy(ctx context.Context, d fold.Delivery, clock func() time.Time) (out fold.Outcome, err error) {
 	if p.failure != nil {
 		return out, p.failure
 	}
 	if d.Seq <= p.last {
-		return out, nil // handed out again: it is applied
+		return out, nil // redelivered: it is applied
 	}
-	defer func() { // also where the step panics
+	defer func() { // also if the step panics
 		if p.failure != nil {
 			p.fail(p.failure)
 		}
@@ -110,13 +109,13 @@ func (p *partition) stepBy(ctx context.Context, d fold.Delivery, clock func() ti
 	return out, nil
 }
 
-// fatal says that trying again can't help, or may not be tried.
+// fatal reports whether a retry can't help, or is not allowed.
 func fatal(err error) bool {
 	return errors.Is(err, fold.ErrHalfDone) || errors.Is(err, fold.ErrRecord) || errors.Is(err, state.ErrDamaged) ||
 		errors.Is(err, events.ErrNewerConfig)
 }
 
-// caught makes a panic the partition's failure: what it has left in the open batch nobody knows.
+// caught turns a panic into the partition's failure: what it left in the open batch is unknown.
 func (p *partition) caught(doing string, seq uint64, err *error) {
 	r := recover()
 	if r == nil {
@@ -127,13 +126,13 @@ func (p *partition) caught(doing string, seq uint64, err *error) {
 	*err = p.failure
 }
 
-// place is a position in EVENTS, with the mark of the last event, of any partition, up to there.
+// place is a position in EVENTS, with the mark of the last event, of any partition, up to it.
 type place struct {
 	last uint64
 	by   state.Mark
 }
 
-// here is where the partition stands, the open batch included.
+// here is the partition's position, including the open batch.
 func (p *partition) here() place {
 	if meta := p.part.Meta(); p.event.Seq == 0 {
 		return place{meta.Position, meta.EventsMark}
@@ -142,8 +141,8 @@ func (p *partition) here() place {
 	return place{d.Seq, state.Mark(broker.MarkOf(broker.Stored{Subject: d.Raw.Subject, Data: d.Raw.Body, Seq: d.Seq, Time: d.Time}))}
 }
 
-// flush ends the open batch with the position it was made from; when that is durable, what it decided goes
-// to the outbox. A batch that fails here is given up, and may not be committed later at another position.
+// flush closes the open batch at its position; once that is durable, its decisions go to the outbox. A batch that
+// fails here is abandoned, and must not be committed later at another position.
 func (p *partition) flush(at place) error {
 	if p.failure == nil {
 		p.failure = p.flushed(at)
@@ -151,8 +150,8 @@ func (p *partition) flush(at place) error {
 	return p.failure
 }
 
-// caughtUp adopts what took effect behind the last event that the log held for the partition: what was
-// decided by a request, the clock or a configuration while only other partitions had events.
+// caughtUp adopts what took effect after the last event that the log held for the partition: what a request, the clock
+// or a configuration decided while only other partitions had events.
 func (p *partition) caughtUp(at place) error {
 	if p.failure != nil || p.part.Meta().Staged == 0 {
 		return p.failure
@@ -187,13 +186,13 @@ func (p *partition) flushed(at place) error {
 	return nil
 }
 
-// commit ends the open batch; what follows from it waits for the disk.
+// commit closes the open batch; what follows from it waits for the disk.
 func (p *partition) commit(at place) error {
 	meta := p.part.Meta()
 	meta.Position, meta.EventsMark = at.last, at.by
 	p.part.SetMeta(meta)
 	p.last, p.event = max(p.last, at.last), fold.Delivery{}
-	// A batch that holds nothing but deletions of confirmed rows may be lost: SUMMARIES has them.
+	// A batch with nothing but deletions of confirmed rows may be lost: SUMMARIES has them.
 	opts := state.NoSync
 	if p.sync || p.applied > 0 || p.part.Decided() {
 		opts = state.Sync
@@ -216,8 +215,7 @@ func (p *partition) commit(at place) error {
 	return p.follow(c)
 }
 
-// turn has work done in the lane's goroutine, between two events. It may be dropped when the processor
-// ends.
+// turn runs work in the lane's goroutine, between two events. It may be dropped when the processor ends.
 func (p *partition) turn(work func() error) {
 	select {
 	case p.turns <- func() { p.do(work) }:
@@ -225,7 +223,7 @@ func (p *partition) turn(work func() error) {
 	}
 }
 
-// do does work in the lane's goroutine, unless something there has failed.
+// do runs work in the lane's goroutine, unless something there has failed.
 func (p *partition) do(work func() error) {
 	if p.failure == nil {
 		p.failure = p.taken(work)
@@ -237,12 +235,11 @@ func (p *partition) taken(work func() error) (err error) {
 	return work()
 }
 
-// mustSync says that the open batch holds something that may not be lost; onCommit that somebody wants
-// to know when it is durable. Both are for turns.
+// mustSync marks the open batch as one that must not be lost; onCommit calls f when it is durable. Both are for turns.
 func (p *partition) mustSync()         { p.sync = true }
 func (p *partition) onCommit(f func()) { p.committed = append(p.committed, f) }
 
-// configure puts the configuration in force as soon as nothing is left to adopt.
+// configure puts the configuration in force once nothing is left to adopt.
 func (p *partition) configure(last uint64) error {
 	if p.configured {
 		return nil
@@ -257,7 +254,7 @@ func (p *partition) configure(last uint64) error {
 	p.configured = true
 	p.unswept.Store(true)
 	if p.resumed {
-		return nil // jobs are under way, and are held against the configuration when they end
+		return nil // jobs are under way, and are checked against the configuration when they end
 	}
 	p.resumed = true
 	jobs, err := p.desk.resume()
@@ -265,8 +262,8 @@ func (p *partition) configure(last uint64) error {
 	return err
 }
 
-// drain ends the partition in the place of the lane, which has ended: it takes the last results of the
-// jobs, and then waits until the server has stored what was decided, or ctx ends.
+// drain ends the partition after its lane has ended: it takes the last results of the jobs, then waits until the
+// server has stored what was decided, or ctx ends.
 func (p *partition) drain(ctx context.Context) error {
 	defer close(p.ended)
 	p.takeTurns(p.desk.stopped())
@@ -276,14 +273,14 @@ func (p *partition) drain(ctx context.Context) error {
 	empty := make(chan struct{})
 	go func() {
 		defer close(empty)
-		_ = p.outbox.drained(ctx) // or out of time: what is left waits in the store
+		_ = p.outbox.drained(ctx) // or out of time: the rest stays in the store
 	}()
 	p.takeTurns(empty)
 	p.do(p.deliverAll)
 	return p.settle()
 }
 
-// takeTurns takes turns until done is closed, and those that came before it.
+// takeTurns takes turns until done is closed, and those that were queued before that.
 func (p *partition) takeTurns(done <-chan struct{}) {
 	for {
 		select {
@@ -306,7 +303,7 @@ func (p *partition) takeTurns(done <-chan struct{}) {
 // settle commits what turns have left in the open batch.
 func (p *partition) settle() error {
 	if p.failure == nil {
-		p.failure = p.lost() // of the lane's last batches, which nobody has asked for since
+		p.failure = p.lost() // of the lane's last batches, which nothing has checked since
 	}
 	if p.failure == nil && p.part.Changed() {
 		p.failure = p.commit(p.here())

@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// position is the last sequence that is durable; others wait for it.
+// position is the last durable sequence; others wait for it.
 type position struct {
 	mu      sync.Mutex
 	last    uint64
-	applied uint64        // batches that everybody sees
-	durable uint64        // of these, how many the disk has
-	changed chan struct{} // closed at the next change; nil where nobody waits
+	applied uint64        // batches visible to readers
+	durable uint64        // how many of these the disk has
+	changed chan struct{} // closed at the next change; nil if nothing waits
 }
 
-// ahead says that another batch is about to be seen. It comes first: who sees the batch must find it counted.
+// ahead announces a batch before it is visible: a reader that sees the batch must find it counted.
 func (p *position) ahead() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.applied++
 }
 
-// set says that the next batch is durable, and up to where that is.
+// set notes that the next batch is durable, and up to which sequence.
 func (p *position) set(last uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,7 +33,7 @@ func (p *position) set(last uint64) {
 	}
 }
 
-// now is up to where everything is durable.
+// now is the sequence up to which everything is durable.
 func (p *position) now() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +45,7 @@ func (p *position) wait(ctx context.Context, seq uint64) error {
 	return p.until(ctx, func() (bool, error) { return p.last >= seq, nil })
 }
 
-// seen returns when all that can have been read before the call is durable.
+// seen returns when everything that was visible before the call is durable.
 func (p *position) seen(ctx context.Context) error {
 	p.mu.Lock()
 	applied := p.applied
@@ -53,7 +53,7 @@ func (p *position) seen(ctx context.Context) error {
 	return p.until(ctx, func() (bool, error) { return p.durable >= applied, nil })
 }
 
-// until returns when holds does, which is asked after every commit.
+// until returns when holds does; it calls holds after every commit.
 func (p *position) until(ctx context.Context, holds func() (bool, error)) error {
 	for {
 		p.mu.Lock()

@@ -43,8 +43,7 @@ type Processor struct {
 
 	parts  []*partition
 	byLane map[string]*partition
-	// stopping is closed when the processor begins to end: nothing may wait for the server any more but
-	// with a bound.
+	// stopping is closed when the processor begins to end: from then on every wait for the server is bounded.
 	stopping chan struct{}
 	stopOnce sync.Once
 
@@ -52,8 +51,8 @@ type Processor struct {
 	failOnce sync.Once
 }
 
-// Open opens store and broker, holds one against the other and reads what the streams hold beyond the
-// store. Nothing is consumed before Run.
+// Open opens store and broker, checks one against the other and reads what the streams hold beyond the store. Nothing
+// is consumed before Run.
 func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	opts = opts.withDefaults()
 	p := &Processor{
@@ -85,7 +84,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	return p, p.recover(ctx)
 }
 
-// connect opens the broker and makes or checks the streams.
+// connect opens the broker and creates or checks the streams.
 func (p *Processor) connect(ctx context.Context) (err error) {
 	if p.broker = p.opts.Broker; p.broker == nil {
 		if p.broker, err = broker.Open(ctx, p.opts.brokerOptions()); err != nil {
@@ -117,7 +116,7 @@ func (p *Processor) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// enoughPayload refuses a server that takes less than what may be decided.
+// enoughPayload refuses a server whose largest message is smaller than a record may be.
 func enoughPayload(most int64) error {
 	if most >= fold.LeastPayload {
 		return nil
@@ -126,8 +125,8 @@ func enoughPayload(most int64) error {
 		broker.ErrPayload, most, fold.LeastPayload)
 }
 
-// warnDiffering reports settings of streams that lose nothing but are not what the configuration asks for: an existing
-// stream is never changed by a start.
+// warnDiffering logs settings of streams that lose nothing but differ from the configuration: a start never changes an
+// existing stream.
 func (p *Processor) warnDiffering(streams broker.Streams) {
 	for name, differences := range streams.Differences {
 		for _, d := range differences {
@@ -137,7 +136,7 @@ func (p *Processor) warnDiffering(streams broker.Streams) {
 	}
 }
 
-// recover opens the partitions where they stand and stages what they have yet to reach.
+// recover opens the partitions at their positions and stages what they have yet to reach.
 func (p *Processor) recover(ctx context.Context) error {
 	at, err := p.streams(ctx)
 	if err != nil {
@@ -196,7 +195,7 @@ func (p *Processor) catchUp(ctx context.Context, parts []*state.Partition, log b
 	return nil
 }
 
-// begin adopts what took effect before the partition's position, and configures it.
+// begin adopts what took effect up to the partition's position, and configures it.
 func (p *Processor) begin(part *partition) error {
 	position := part.part.Meta().Position
 	if err := part.fold.AdoptUpTo(position); err != nil {
@@ -291,8 +290,8 @@ func (p *Processor) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Settled returns when everything that the log held when it was called is applied, what was started has
-// ended, and all of it is published.
+// Settled returns when everything that the log held at the call is applied, every started job has ended, and all of it
+// is published.
 func (p *Processor) Settled(ctx context.Context) error {
 	last := make([]uint64, len(p.parts))
 	for i, part := range p.parts {
@@ -308,7 +307,7 @@ func (p *Processor) Settled(ctx context.Context) error {
 		if err := part.position.until(ctx, part.desk.idle); err != nil {
 			return fmt.Errorf("wait for jobs of partition %d: %w", part.id, err)
 		}
-		if err := part.position.seen(ctx); err != nil { // their ends, which may be on their way to the disk
+		if err := part.position.seen(ctx); err != nil { // their ends may not be durable yet
 			return fmt.Errorf("wait for jobs of partition %d: %w", part.id, err)
 		}
 		if err := part.outbox.drained(ctx); err != nil {

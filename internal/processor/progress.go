@@ -10,7 +10,7 @@ import (
 	"precis/internal/broker"
 )
 
-// tellEvery is how often the log says how far a processor has caught up.
+// tellEvery is the interval at which a processor logs how far it has caught up.
 const tellEvery = 5 * time.Second
 
 // catching is how far the processor was behind when it started.
@@ -25,12 +25,12 @@ func behind(parts []*partition, log broker.StreamState, now time.Time) catching 
 	for _, part := range parts {
 		c.from = min(c.from, part.last)
 	}
-	c.from = max(c.from, max(log.First, 1)-1) // what retention has taken does not come
+	c.from = max(c.from, max(log.First, 1)-1) // what retention has removed does not come
 	return c
 }
 
-// tell says now and then how far it is, until the log is caught up or ctx ends. The function it returns
-// waits for that.
+// tell logs the progress from time to time, until the log is caught up or ctx ends. The returned function waits for
+// that.
 func (p *Processor) tell(ctx context.Context, every <-chan time.Time) (ended func()) {
 	var wg sync.WaitGroup
 	if p.catching.from < p.catching.to {
@@ -53,7 +53,7 @@ func (p *Processor) tellUntilReady(ctx context.Context, every <-chan time.Time) 
 	}
 }
 
-// furthest is the last event that any partition has made durable: the log is read once for all of them.
+// furthest is the last durable event of any partition: the log is read once for all of them.
 func (p *Processor) furthest() (seq uint64) {
 	for _, part := range p.parts {
 		seq = max(seq, part.position.now())

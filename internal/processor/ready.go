@@ -2,7 +2,7 @@ package processor
 
 import "sync"
 
-// readiness says whether every lane has applied what the log held when the processor started.
+// readiness tracks whether every lane has applied what the log held when the processor started.
 type readiness struct {
 	mu      sync.Mutex
 	missing map[string]bool
@@ -29,7 +29,7 @@ func (r *readiness) reached(lane string) {
 	}
 }
 
-// ready says whether the log is caught up.
+// ready reports whether the log is caught up.
 func (r *readiness) ready() bool {
 	select {
 	case <-r.done:

@@ -13,8 +13,8 @@ import (
 )
 
 // Reload puts another configuration in force while the processor runs: policies, limits, prompts, prices and
-// providers. What can't change at run time stays as it is, and is named in the log. Where the new one can't
-// be used nothing changes.
+// providers. Keys that can't change at run time keep their values, and are logged. An unusable configuration changes
+// nothing.
 func (p *Processor) Reload(ctx context.Context, c *config.Config) error {
 	fixed := p.keepFixed(c)
 	next, err := FoldConfig(fixed, p.opts.Version)
@@ -25,7 +25,7 @@ func (p *Processor) Reload(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("reload configuration: %w", err)
 	}
-	next.Retention = log.MaxAge // as the stream has it now
+	next.Retention = log.MaxAge // the stream's current setting
 	if err := p.know(fixed); err != nil {
 		return fmt.Errorf("reload configuration: %w", err)
 	}
@@ -45,13 +45,13 @@ func (p *Processor) Reload(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
-// reconfigure puts a configuration in force behind the last event; in a recovery, when that is over.
+// reconfigure puts a configuration in force after the last event, or once a recovery is over.
 func (p *partition) reconfigure(c *fold.Config, since time.Time) error {
 	p.config, p.since, p.configured = c, since, false
 	return p.configure(p.last)
 }
 
-// keepFixed is c with what is fixed while a processor runs as it is.
+// keepFixed returns c with the current values of the keys that can't change while a processor runs.
 func (p *Processor) keepFixed(c *config.Config) *config.Config {
 	now, next := p.config.Load(), *c
 	var named []string
@@ -77,8 +77,7 @@ func (p *Processor) keepFixed(c *config.Config) *config.Config {
 	return &next
 }
 
-// reloads reads the configuration again whenever it is asked to, until ctx ends. One that is refused leaves
-// the old one in force.
+// reloads reads the configuration again at every signal, until ctx ends. A refused one leaves the old one in force.
 func (p *Processor) reloads(ctx context.Context) {
 	for {
 		select {

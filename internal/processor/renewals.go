@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// maxRenewals is how many threads of a partition wait at most; another request for a thread beyond is heard later.
+// maxRenewals bounds the waiting threads of a partition; a thread beyond that is dropped until it is requested again.
 const maxRenewals = 1024
 
-// renewal is a thread whose stale summaries somebody needs. Those that have expired may not be known to be stale yet.
+// renewal is a thread whose stale summaries were requested. Expired ones may not be known to be stale yet.
 type renewal struct {
 	thread  string
 	expired []string
 }
 
-// renewals are the threads of a partition that wait to be renewed, in the order in which somebody asked for them.
+// renewals are the threads of a partition that wait to be renewed, in the order of the requests.
 type renewals struct {
 	mu   sync.Mutex
 	list []renewal
 }
 
-// add has a thread wait, once.
+// add queues a thread, once.
 func (r *renewals) add(next renewal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,7 +33,7 @@ func (r *renewals) add(next renewal) {
 	}
 }
 
-// take is the thread whose turn it is.
+// take removes the next thread from the queue.
 func (r *renewals) take() (next renewal, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

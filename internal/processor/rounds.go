@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// rounds counts how often all partitions were tended to; others may wait for the next ones.
+// rounds counts the rounds of background work over all partitions; callers may wait for the next ones.
 type rounds struct {
-	wanted chan struct{} // capacity 1: somebody waits
+	wanted chan struct{} // capacity 1: a caller waits
 
 	mu      sync.Mutex
 	n       uint64
@@ -26,10 +26,10 @@ func (r *rounds) done() {
 	r.changed = make(chan struct{})
 }
 
-// whole returns when a round has been made that began after the call.
+// whole returns after a complete round that began after the call.
 func (r *rounds) whole(ctx context.Context) error {
 	r.mu.Lock()
-	until := r.n + 2 // the one that may be under way began before
+	until := r.n + 2 // one that is under way began before the call
 	r.mu.Unlock()
 	for {
 		r.mu.Lock()
@@ -50,6 +50,6 @@ func (r *rounds) whole(ctx context.Context) error {
 	}
 }
 
-// Tended returns when everything has been looked at once more that no event calls for: what a configuration
-// has made stale, what expired, who is idle.
+// Tended returns after another complete round of the work that no event triggers: summaries made stale by a
+// configuration, expired ones, idle threads.
 func (p *Processor) Tended(ctx context.Context) error { return p.rounds.whole(ctx) }

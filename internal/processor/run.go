@@ -15,8 +15,8 @@ import (
 	"precis/internal/recovery"
 )
 
-// Run consumes until ctx ends, and then finishes what it began: what is applied is made durable, and
-// what is decided is published. It returns nil for an orderly end. It can be called once.
+// Run consumes until ctx ends, and then finishes what it began: applied events become durable, and decisions are
+// published. It returns nil for an orderly end. It can be called once.
 func (p *Processor) Run(ctx context.Context) error {
 	run, stop := context.WithCancel(ctx)
 	defer stop()
@@ -52,27 +52,27 @@ func (p *Processor) Run(ctx context.Context) error {
 	}
 	cause = recovery.Explain(cause)
 	p.beginEnd()
-	// The subscriber first: its lanes end their batches, and only then do the router's handlers end.
+	// Close the subscriber first: its lanes close their batches, and only then do the router's handlers return.
 	err = errors.Join(sub.Close(), routed())
 	if unheard := sub.Err(); !errors.Is(cause, unheard) {
-		err = errors.Join(err, unheard) // a lane's last batch
+		err = errors.Join(err, unheard) // from a lane's last batch
 	}
 	err = errors.Join(cause, err)
 	durable()
 	stop()
 	told()
-	// A handler that is stuck may still write to its open batch: then nothing is committed any more.
+	// A stuck handler may still write to its open batch, so nothing is committed any more then.
 	err = errors.Join(err, p.drain(err == nil))
 	others.Wait() // their turns are taken, or never will be
 	stopPublishing()
 	if unsent := outboxes(); cause == nil || !errors.Is(unsent, cause) {
-		err = errors.Join(err, unsent) // else it is told already
+		err = errors.Join(err, unsent) // else it is reported already
 	}
 	return err
 }
 
-// route runs the router and returns when it has begun, or why it could not; end closes it and waits for it.
-// One that has not begun can't be closed: it would wait for handlers that never were.
+// route starts the router and returns once it runs, or why it could not start; end closes it and waits for it. A
+// router that does not run can't be closed: Close would wait for handlers that never started.
 func route(ctx context.Context, router *message.Router) (end func() error, err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- router.Run(ctx) }()
@@ -84,7 +84,7 @@ func route(ctx context.Context, router *message.Router) (end func() error, err e
 	}
 }
 
-// consumer builds the Watermill half.
+// consumer builds the Watermill part.
 func (p *Processor) consumer() (*broker.Subscriber, *message.Router, error) {
 	sub, err := broker.NewSubscriber(p.broker.JetStream(), broker.SubscriberConfig{
 		Stream: broker.StreamEvents, Topic: handlers.Topic, Lanes: p, CloseTimeout: p.opts.CloseTimeout, AdvanceEvery: p.opts.AdvanceEvery,
@@ -101,8 +101,8 @@ func (p *Processor) consumer() (*broker.Subscriber, *message.Router, error) {
 	return sub, router, nil
 }
 
-// follow has each partition wait for the disk behind its lane; the function it returns ends that when the
-// lanes have ended.
+// follow starts each partition's worker, and its wait for the disk; the returned function ends them once the lanes
+// have ended.
 func (p *Processor) follow() (end func()) {
 	var ends []func()
 	for _, part := range p.parts {
@@ -115,7 +115,7 @@ func (p *Processor) follow() (end func()) {
 	}
 }
 
-// publish starts the outboxes; the function it returns waits for their end.
+// publish starts the outboxes; the returned function waits for their end.
 func (p *Processor) publish(ctx context.Context) func() error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(p.parts))
@@ -134,7 +134,7 @@ func (p *Processor) publish(ctx context.Context) func() error {
 	}
 }
 
-// drain ends the partitions now that their lanes have ended; in order, what was begun is finished.
+// drain ends the partitions after their lanes have ended; in an orderly end it finishes what was begun.
 func (p *Processor) drain(orderly bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), p.opts.CloseTimeout)
 	defer cancel()
@@ -149,7 +149,7 @@ func (p *Processor) drain(orderly bool) error {
 	}
 	wg.Wait()
 	for i, part := range p.parts {
-		if orderly && errs[i] == nil { // now that all have published what they had
+		if orderly && errs[i] == nil { // all have published what they had
 			part.do(part.keepUp)
 			errs[i] = part.settle()
 		}

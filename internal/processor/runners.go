@@ -6,22 +6,22 @@ import (
 	"precis/internal/jobs"
 )
 
-// runners have jobs done by the runner of the configuration in force. One of an earlier configuration is closed when no
-// job uses it any more.
+// runners provides the runner of the configuration in force. The runner of an earlier one is closed when no job uses
+// it any more.
 type runners struct {
 	mu   sync.Mutex
 	last *lent
-	open int // those that are not closed
+	open int // those not closed yet
 }
 
-// lent is a runner and how many use it.
+// lent is a runner and the number of its users.
 type lent struct {
 	*jobs.Runner
 	users   int
-	retired bool // another one has its place, or the processor ends
+	retired bool // replaced, or the processor ends
 }
 
-// use has jobs done by a runner from here on; those that are under way go on with the one they have.
+// use gives new jobs a runner; jobs under way keep theirs.
 func (r *runners) use(next *jobs.Runner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -30,7 +30,7 @@ func (r *runners) use(next *jobs.Runner) {
 	r.open++
 }
 
-// take is the runner to use; done says that it is used no more.
+// take returns the current runner; done releases it.
 func (r *runners) take() (runner *jobs.Runner, done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +44,7 @@ func (r *runners) take() (runner *jobs.Runner, done func()) {
 	}
 }
 
-// close retires the last runner; no job is begun any more.
+// close retires the last runner; no job starts after that.
 func (r *runners) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

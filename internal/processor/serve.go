@@ -14,8 +14,8 @@ import (
 	"precis/internal/service"
 )
 
-// Serve opens a processor, answers over NATS and HTTP, and runs until ctx ends. started is called when
-// everything listens; it may be nil.
+// Serve opens a processor, answers over NATS and HTTP, and runs until ctx ends. started is called once everything
+// listens; it may be nil.
 func Serve(ctx context.Context, opts Options, started func(*Processor)) error {
 	opts = opts.withDefaults()
 	listener, err := listen(ctx, opts.Config.HTTP.Listen)
@@ -39,7 +39,7 @@ func Serve(ctx context.Context, opts Options, started func(*Processor)) error {
 	return errors.Join(err, web(done), p.Close(done))
 }
 
-// answer starts the service, on a connection of its own.
+// answer starts the service on its own connection.
 func (p *Processor) answer() (*service.Service, error) {
 	nc, err := p.broker.OpenService()
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *Processor) answer() (*service.Service, error) {
 	})
 }
 
-// listen takes the HTTP address before anything else is begun; nil where none is configured.
+// listen binds the HTTP address before anything else starts; nil if none is configured.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	if addr == "" {
 		return nil, nil
@@ -71,7 +71,7 @@ func closeListener(l net.Listener) error {
 	return l.Close()
 }
 
-// serveHTTP answers probes and scrapes; the function it returns ends that.
+// serveHTTP answers probes and scrapes; the returned function stops it.
 func (p *Processor) serveHTTP(l net.Listener) func(context.Context) error {
 	if l == nil {
 		return func(context.Context) error { return nil }
@@ -92,7 +92,7 @@ func (p *Processor) serveHTTP(l net.Listener) func(context.Context) error {
 	}
 }
 
-// readyz says whether the processor is caught up and able to write.
+// readyz reports whether the processor is caught up and able to write.
 func (p *Processor) readyz(w http.ResponseWriter, _ *http.Request) {
 	switch {
 	case !p.broker.Conn().IsConnected():
@@ -106,8 +106,7 @@ func (p *Processor) readyz(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// readyIfStored says ready where the streams take what is to be stored, with a warning where the server's store is
-// nearly full.
+// readyIfStored reports ready if the streams take records, with a warning if the server's store is nearly full.
 func (p *Processor) readyIfStored(w http.ResponseWriter) {
 	full, warning := p.stored()
 	if full {
@@ -124,8 +123,8 @@ func (p *Processor) readyIfStored(w http.ResponseWriter) {
 	}
 }
 
-// room says whether the data directory's disk could take the largest event. The store ends the process where it
-// can't write; but where the inner server can't, no event comes in, and the store has nothing to write.
+// room reports whether the data directory's disk has room for the largest event. The store ends the process if it
+// can't write; but if the embedded server can't, no event comes in, and the store has nothing to write.
 func (p *Processor) room() bool {
 	free, err := p.store.Free()
 	if err != nil {
@@ -138,5 +137,5 @@ func (p *Processor) room() bool {
 func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintln(w, text) // whoever asked is gone
+	_, _ = fmt.Fprintln(w, text) // an error means that the client is gone
 }

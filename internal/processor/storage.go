@@ -10,7 +10,7 @@ import (
 	"precis/internal/broker"
 )
 
-// storageTimeout bounds what a probe or a scrape waits for the server to say how much it holds.
+// storageTimeout bounds how long a probe or a scrape waits for the server to report what it holds.
 const storageTimeout = time.Second
 
 func (p *Processor) storage() (broker.Storage, error) {
@@ -19,11 +19,11 @@ func (p *Processor) storage() (broker.Storage, error) {
 	return p.broker.Storage(ctx)
 }
 
-// nearlyFull is the share of the server's store that is worth a word.
+// nearlyFull is the share of the server's store above which a probe warns.
 const nearlyFull = 0.9
 
-// stored says what is wrong with the room that streams have: nothing, that it is nearly used up, or that it is too
-// little for the largest event, and the server refuses what agents publish.
+// stored checks the room that the streams have. full means that it is too little for the largest event, so that the
+// server refuses what agents publish; warning is empty if there is enough room.
 func (p *Processor) stored() (full bool, warning string) {
 	s, err := p.storage()
 	if err != nil {
@@ -42,7 +42,7 @@ func (p *Processor) stored() (full bool, warning string) {
 	return false, ""
 }
 
-// storageMetrics asks the server with each scrape.
+// storageMetrics queries the server at each scrape.
 type storageMetrics struct {
 	ask         func() (broker.Storage, error)
 	used, limit *prometheus.Desc
@@ -62,7 +62,7 @@ func (m *storageMetrics) Describe(out chan<- *prometheus.Desc) {
 	out <- m.limit
 }
 
-// Collect implements prometheus.Collector. Where the server doesn't answer nothing is said of it.
+// Collect implements prometheus.Collector. It reports nothing if the server does not answer.
 func (m *storageMetrics) Collect(out chan<- prometheus.Metric) {
 	s, err := m.ask()
 	if err != nil {

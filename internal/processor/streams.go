@@ -12,7 +12,7 @@ import (
 	"precis/state"
 )
 
-// streams is what a store has to fit to.
+// streams are the states of the streams that a store must match.
 type streams struct{ events, summaries broker.StreamState }
 
 func (p *Processor) streams(ctx context.Context) (s streams, err error) {
@@ -24,7 +24,7 @@ func (p *Processor) streams(ctx context.Context) (s streams, err error) {
 	return s, err
 }
 
-// checkMarks makes sure, before anything is read, that the streams hold what each partition has read.
+// checkMarks verifies, before anything is read, that the streams hold what each partition has read.
 func (p *Processor) checkMarks(ctx context.Context) error {
 	metas := make([]state.Meta, len(p.List()))
 	for i := range metas {
@@ -36,7 +36,7 @@ func (p *Processor) checkMarks(ctx context.Context) error {
 	return recovery.CheckMarks(ctx, metas, p.readers())
 }
 
-// sameStreams makes sure that the server has not lost, while it was away, what the store was made from.
+// sameStreams verifies that the server has not lost, while it was away, what the store was made from.
 func (p *Processor) sameStreams(ctx context.Context) error {
 	metas := make([]state.Meta, len(p.parts))
 	for i, part := range p.parts {
@@ -49,24 +49,24 @@ func (p *Processor) readers() recovery.Readers {
 	return recovery.Readers{Events: p.events, Summaries: p.summaries, Rejected: p.rejected}
 }
 
-// connections is how often the connection was made anew.
+// connections is the number of reconnects.
 func (p *Processor) connections() uint64 { return p.broker.Conn().Stats().Reconnects }
 
-// missing tells of a gap that was met in a stream. What is gone can't be waited for: the work goes on behind it.
+// missing reports a gap in a stream. What is gone can't be waited for, so the work continues after it.
 func (p *Processor) missing(m broker.Missing) {
 	p.metrics.missing.WithLabelValues(m.Stream).Add(float64(m.Messages()))
 	p.log.Error().Stringer("missing", m).
 		Msg("the log has a gap: what stood there was deleted or can't be read, and is in no counter and no summary; processor replay says what it touches")
 }
 
-// foreign reports a message of SUMMARIES that no processor of these streams has written, or not there.
+// foreign reports a message of SUMMARIES that no processor of these streams wrote, or not at that place.
 func (p *Processor) foreign(f recovery.Foreign) {
 	p.metrics.foreign.Inc()
 	p.log.Error().Err(f.Why).Uint64("seq", f.Stored.Seq).Str("subject", f.Stored.Subject).
 		Msg("SUMMARIES holds a foreign record: it is passed over; find out who can publish there, and see processor replay")
 }
 
-// holes tells of the gaps that the server knows of, which may lie before everything that is read at a start.
+// holes reports the gaps that the server knows of, which may lie before everything that a start reads.
 func (p *Processor) holes(name string, s broker.StreamState) {
 	if n := s.Holes(); n > 0 {
 		p.log.Error().Str("stream", name).Uint64("messages", n).
@@ -75,8 +75,8 @@ func (p *Processor) holes(name string, s broker.StreamState) {
 	p.metrics.holes.WithLabelValues(name).Set(float64(s.Holes()))
 }
 
-// expectStreams refuses to go on where a stream is gone that the store was made from: made anew, it would
-// take events while it is to be restored.
+// expectStreams refuses to continue if a stream from which the store was made is gone: recreated, it would take events
+// while it is to be restored.
 func (p *Processor) expectStreams(ctx context.Context) error {
 	meta, err := p.store.View(0).Meta()
 	if err != nil || meta.EventsCreated.IsZero() {

@@ -10,25 +10,25 @@ import (
 	"precis/internal/fold"
 )
 
-// Bounds of one slice of background work in a lane: events and other work wait behind it.
+// Bounds of one slice of background work in a lane, which holds up events and other work.
 const (
-	sweepRows  = 64 // a millisecond where nothing is stale
+	sweepRows  = 64 // a millisecond if nothing is stale
 	expireRows = 64
-	// workAtOnce is how many partitions compact idle threads, or renew summaries, at once: each slice may take as long
-	// as a compaction.
+	// workAtOnce is how many partitions compact idle threads, or renew summaries, at once: a slice may take as long as
+	// a compaction.
 	workAtOnce = 4
 )
 
-// chore is one kind of work that no event calls for. Chores take turns: one slice of each, in the partitions whose turn
-// it is, and then the next, so that none waits for the end of another.
+// chore is one kind of work that no event triggers. Chores take turns: one slice of each, in the partitions whose turn
+// it is, so that none waits for the end of another.
 type chore struct {
-	due    func(part *partition, now time.Time) bool // costs nothing where nothing is due
+	due    func(part *partition, now time.Time) bool // costs nothing if nothing is due
 	slice  func(ctx context.Context, part *partition) error
 	atOnce int // partitions; 0: all
 	next   int // the partition whose turn it is
 }
 
-// chores are what there is to do. Expiry comes first: an agent may not be given what is too old.
+// chores lists the background work. Expiry comes first: an agent must not receive what is too old.
 func (p *Processor) chores() []*chore {
 	return []*chore{
 		{due: func(part *partition, now time.Time) bool { return part.part.ExpiryDue(now) }, slice: p.expire},
@@ -38,8 +38,8 @@ func (p *Processor) chores() []*chore {
 	}
 }
 
-// tend does what no event calls for: it holds a changed configuration against what was made, makes stale what has
-// expired, compacts the idle, and makes again what somebody needs. It ends with ctx.
+// tend does the work that no event triggers: it compares summaries with a changed configuration, invalidates expired
+// ones, compacts idle threads and recomputes requested summaries. It ends with ctx.
 func (p *Processor) tend(ctx context.Context) {
 	tick := time.NewTicker(p.opts.Tend)
 	defer tick.Stop()
@@ -61,7 +61,7 @@ func (p *Processor) tend(ctx context.Context) {
 	}
 }
 
-// tendAll has the chores take turns until nothing is due any more. What fails in a partition waits for the next round.
+// tendAll lets the chores take turns until nothing is due. A partition that fails waits for the next round.
 func (p *Processor) tendAll(ctx context.Context, chores []*chore) {
 	failed := make([]map[*partition]bool, len(chores))
 	for i := range failed {
@@ -81,7 +81,7 @@ func (p *Processor) tendAll(ctx context.Context, chores []*chore) {
 	}
 }
 
-// turn are the partitions that a chore works on next, in turns.
+// turn returns the partitions that a chore works on next, round-robin.
 func (c *chore) turn(parts []*partition, now time.Time, failed map[*partition]bool) (list []*partition) {
 	for n := range parts {
 		at := (c.next + n) % len(parts)
@@ -96,7 +96,7 @@ func (c *chore) turn(parts []*partition, now time.Time, failed map[*partition]bo
 	return list
 }
 
-// slices does one slice of a chore in each of some partitions, and returns when all are done.
+// slices runs one slice of a chore in each of the partitions, and returns when all are done.
 func (p *Processor) slices(ctx context.Context, c *chore, parts []*partition, failed map[*partition]bool) {
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
@@ -115,7 +115,7 @@ func (p *Processor) slices(ctx context.Context, c *chore, parts []*partition, fa
 	}
 }
 
-// sweep holds the configuration in force against some of the partition's summaries.
+// sweep compares some of the partition's summaries with the configuration in force.
 func (p *Processor) sweep(ctx context.Context, part *partition) error {
 	return part.call(ctx, func() error {
 		swept, err := part.fold.Sweep(sweepRows, part.now())
@@ -130,12 +130,12 @@ func (p *Processor) sweep(ctx context.Context, part *partition) error {
 	})
 }
 
-// expire makes stale some of what is older than its policy allows.
+// expire invalidates some of the summaries that are older than their policy allows.
 func (p *Processor) expire(ctx context.Context, part *partition) error {
 	return part.call(ctx, func() error { return part.fold.ExpireDue(expireRows, part.now()) })
 }
 
-// lookIdle looks at one thread that may have been idle for long enough to be compacted.
+// lookIdle checks one thread that may have been idle long enough to be compacted.
 func (p *Processor) lookIdle(ctx context.Context, part *partition) error {
 	return part.call(ctx, func() error {
 		found, fired, err := part.fold.LookIdleDue(ctx, part.now())
@@ -146,7 +146,7 @@ func (p *Processor) lookIdle(ctx context.Context, part *partition) error {
 	})
 }
 
-// renew makes again some of what waits in a thread that somebody has asked for.
+// renew recomputes some of the stale summaries of a requested thread.
 func (p *Processor) renew(ctx context.Context, part *partition) error {
 	r, ok := part.renewals.take()
 	if !ok {
@@ -154,19 +154,19 @@ func (p *Processor) renew(ctx context.Context, part *partition) error {
 	}
 	more, err := part.renew(ctx, r)
 	if more {
-		part.renewals.add(renewal{thread: r.thread}) // behind the others
+		part.renewals.add(renewal{thread: r.thread}) // at the end of the queue
 	}
 	return err
 }
 
-// renew makes again some of what waits in a thread, and says whether more of it is left.
+// renew recomputes some of a thread's stale summaries, and reports whether more of them are left.
 func (p *partition) renew(ctx context.Context, r renewal) (more bool, err error) {
 	return p.inPart(ctx, func() (bool, error) { return p.fold.Renew(ctx, r.thread, r.expired, p.now()) })
 }
 
-// inPart has a part of some work done; more says that some is left.
+// inPart runs a part of some work; more reports whether some is left.
 func (p *partition) inPart(ctx context.Context, work func() (more bool, err error)) (more bool, err error) {
-	answer := make(chan bool, 1) // the lane may still work on it when ctx ends
+	answer := make(chan bool, 1) // the lane may send after ctx has ended
 	err = p.call(ctx, func() error {
 		more, err := work()
 		answer <- more

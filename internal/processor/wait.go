@@ -11,11 +11,11 @@ import (
 	"precis/internal/service"
 )
 
-// askLogAfter is how long a request waits for its own write before the log is asked: most are durable by then.
+// askLogAfter is how long a request waits for its own write before it queries the log: most are durable by then.
 const askLogAfter = 10 * time.Millisecond
 
-// wait returns when all that EVENTS holds for a partition up to a sequence is durable, or ctx ends. While only other
-// partitions have events a position stands still: the log says what there is to wait for.
+// wait returns when all that EVENTS holds for a partition up to a sequence is durable, or ctx ends. A position does
+// not advance while only other partitions have events, so the log tells what to wait for.
 func (p *Processor) wait(ctx context.Context, part *partition, seq uint64) error {
 	soon, cancel := context.WithTimeout(ctx, askLogAfter)
 	defer cancel()
@@ -34,10 +34,10 @@ func (p *Processor) wait(ctx context.Context, part *partition, seq uint64) error
 	return nil
 }
 
-// nextOf is the next event that EVENTS holds for a partition behind a position, beyond all sequences where there is
-// none up to the one asked for. Where the log does not reach that one, nobody has an ack of it.
+// nextOf is the next event that EVENTS holds for a partition after a position; beyond all sequences if there is none.
+// If the log ends before seq it returns a service.BeyondEnd: no client has an ack of that event.
 func (p *Processor) nextOf(ctx context.Context, part *partition, at, seq uint64) (uint64, error) {
-	// The end comes first: whatever is stored up to there is seen by what is asked behind it.
+	// Read the end first: the query after it sees everything stored up to there.
 	last, err := p.events.LastSeq(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("wait for event %d: %w", seq, err)
@@ -45,7 +45,8 @@ func (p *Processor) nextOf(ctx context.Context, part *partition, at, seq uint64)
 	if last < seq {
 		return 0, &service.BeyondEnd{Seq: seq, Last: last}
 	}
-	// What was published to a literal wildcard subject is stored past the partitions, and is of no thread in them.
+	// What was published to a literal wildcard subject is stored outside the partitions, and belongs to no thread in
+	// them.
 	m, err := p.events.Next(ctx, broker.PartitionLane(part.id).Filters[0], at+1)
 	if errors.Is(err, broker.ErrGone) {
 		return math.MaxUint64, nil

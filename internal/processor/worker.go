@@ -7,12 +7,11 @@ import (
 	"precis/internal/fold"
 )
 
-// errEnded: a handler that was stuck goes on when nobody takes its step any more.
+// errEnded: a stuck handler continued after the processor had ended.
 var errEnded = errors.New("processor has ended")
 
-// worker takes a partition's steps in one goroutine. Watermill begins a goroutine for each message; in
-// there, the stack would have to grow for each event anew, which costs more than to hand the event over
-// (5 µs of processor time, measured).
+// worker runs a partition's steps in one goroutine. Watermill starts a goroutine for each message, whose stack would
+// have to grow for each event again; that costs more than handing the event over (5 µs of processor time, measured).
 type worker struct {
 	steps   chan step
 	results chan stepped // capacity 1: the worker never waits for a handler
@@ -33,7 +32,7 @@ func newWorker() worker {
 	return worker{steps: make(chan step), results: make(chan stepped, 1), quit: make(chan struct{})}
 }
 
-// run works until quit is closed. It does not outlive its last step.
+// run works until quit is closed, after the step that is under way.
 func (w worker) run(take func(context.Context, fold.Delivery) (fold.Outcome, error)) {
 	for {
 		select {
@@ -46,7 +45,7 @@ func (w worker) run(take func(context.Context, fold.Delivery) (fold.Outcome, err
 	}
 }
 
-// step has an event taken; one at a time.
+// step hands an event to the worker; one at a time.
 func (w worker) step(ctx context.Context, d fold.Delivery) (fold.Outcome, error) {
 	select {
 	case w.steps <- step{ctx, d}:

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// writesFresh is how long an answer of the server serves: many may probe, and each check is five requests.
+	// writesFresh is how long an answer of the server is reused: many may probe, and each check is five requests.
 	writesFresh = time.Second
-	// writesTimeout bounds what a probe waits for the server.
+	// writesTimeout bounds how long a probe waits for the server.
 	writesTimeout = 2 * time.Second
 )
 
-// writes says whether the streams are the ones that the processor started with and take its records, as the server
-// says when a probe asks. Probes that come at the same time share one check.
+// writes checks, when a probe asks, whether the streams are the ones that the processor started with and take its
+// records. Concurrent probes share one check.
 type writes struct {
 	check func(context.Context) error
 	now   func() time.Time
@@ -52,7 +52,7 @@ func (w *writes) ask() error {
 	return w.err
 }
 
-// adviseOnStreams adds what to do where a stream is gone that a running processor works on.
+// adviseOnStreams adds what to do if a stream that a running processor uses is gone.
 func adviseOnStreams(err error) error {
 	if errors.Is(err, broker.ErrStreamMissing) || errors.Is(err, broker.ErrStreamLost) {
 		return fmt.Errorf("%w\nstop the processor, then %s", err, recovery.Advice)
