@@ -25,6 +25,8 @@ const (
 	codeWrongLastMsgID  = 10070 // JSStreamWrongLastMsgIDErrF
 	codeWrongLastSeq    = 10071 // JSStreamWrongLastSequenceErrF
 	codeWrongLastSeqC   = 10164 // JSStreamWrongLastSequenceConstantErr
+	codeIncompleteBatch = 10176 // JSAtomicPublishIncompleteBatchErr: too many in flight, too slow, or a message was dropped
+	codeBatchDuplicate  = 10201 // JSAtomicPublishContainsDuplicateMessageErr
 	codeRollup          = 10111 // JSStreamRollupFailedF: sent with code 500, yet permanent
 )
 
@@ -64,6 +66,10 @@ func kindOf(code, errCode int) error {
 		return ErrWrongLastSequence
 	case codeMessageTooLarge, codeHeaderTooLarge:
 		return ErrTooLarge
+	case codeIncompleteBatch:
+		return ErrTransient
+	case codeBatchDuplicate:
+		return ErrBatchDuplicate
 	case codeRollup:
 		return ErrRefused
 	}

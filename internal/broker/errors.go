@@ -60,6 +60,8 @@ var (
 	ErrTooLarge = errors.New("message too large")
 	// ErrRefused: the server refuses this message permanently.
 	ErrRefused = errors.New("publish refused")
+	// ErrBatchDuplicate: the server knows the Nats-Msg-Id of a message in an atomic batch, and stored none of it.
+	ErrBatchDuplicate = fmt.Errorf("%w: known message id", ErrRefused)
 	// ErrTransient: the message itself is not known to be at fault.
 	ErrTransient = errors.New("publish not acknowledged")
 )

@@ -23,9 +23,8 @@ const (
 // PublishAtomic publishes 1 to MaxAtomic messages of one stream so that all are
 // stored, contiguously, or none: with one sync for all of them, if
 // the server syncs every write. On failure every Ack holds the same error. The
-// server refuses a batch with a known Nats-Msg-Id, and one for a stream
-// that does not allow batches (ErrRefused): fall back to PublishBatch then, which
-// reports each message. A guard by subject must be the only one for that
+// server refuses a batch with a known Nats-Msg-Id (ErrBatchDuplicate), and one for a
+// stream that does not allow batches (ErrRefused). A guard by subject must be the only one for that
 // subject in the batch.
 func (p *Publisher) PublishAtomic(ctx context.Context, msgs []*nats.Msg) []Ack {
 	if len(msgs) == 1 {

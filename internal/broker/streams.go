@@ -103,6 +103,6 @@ func (s StreamSpec) base(name string, subjects []string, duplicates time.Duratio
 		Replicas:           max(s.Replicas, 1),
 		Duplicates:         duplicates,
 		AllowDirect:        true,
-		AllowAtomicPublish: true, // one sync for a whole batch of a bulk publisher
+		AllowAtomicPublish: true, // the records of a step in SUMMARIES; one sync for a bulk publisher in EVENTS
 	}
 }

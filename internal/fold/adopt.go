@@ -56,6 +56,9 @@ func (f *Fold) reconfigured(seq uint64) (found bool, err error) {
 // cutShort returns the records of the thread's next event if the thread's staged records end within that step, else nil. It goes
 // by whether a step can end with the last record; Step then compares the records with what the step decides.
 func (f *Fold) cutShort(st *thread.State, seq uint64) (rows []*state.Staged, err error) {
+	if f.next > seq {
+		return nil, nil
+	}
 	to, err := f.part.StagedTo(st.Header.Thread)
 	if err != nil || to.Gap {
 		return nil, err
@@ -125,7 +128,10 @@ func (f *Fold) adoptBehind(ctx context.Context, st *thread.State, d Delivery, re
 	if err := f.unrecorded(st.Header.Thread, dec.drafts, d); err != nil {
 		return err
 	}
-	return f.AdoptUpTo(d.Seq)
+	if err := f.AdoptUpTo(d.Seq); err != nil || f.adopted.last == nil {
+		return err
+	}
+	return f.complete(f.adopted.last) // not made from what unrecorded invalidates
 }
 
 // AdoptUpTo adopts the staged records that took effect at or before an EVENTS sequence.
@@ -163,7 +169,9 @@ func (f *Fold) adoptUpTo(seq, configured uint64) (stopped bool, err error) {
 			f.next = s.EffectiveSeq
 			// Later decisions must not take effect before it, even if its sequence is not an event of this partition.
 			f.applied = max(f.applied, s.EffectiveSeq)
-			if err := f.complete(s); err != nil {
+			if s.Thread != "" && s.Thread == f.adopted.thread {
+				f.adopted.last = s
+			} else if err := f.complete(s); err != nil {
 				return false, err
 			}
 		}
@@ -193,7 +201,6 @@ func (f *Fold) adopt(s *state.Staged) error {
 			Uint64("chain_seq", s.ChainSeq).Uint64("want", st.Header.ChainSeq+1).
 			Msg("SUMMARIES has a gap in the thread's chain; run processor check")
 	}
-	f.adopted.some = f.adopted.some || s.Thread == f.adopted.thread
 	if s.Void {
 		return f.void(st, s)
 	}

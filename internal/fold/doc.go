@@ -12,5 +12,5 @@
 //
 // What can't be recomputed (a model's text, an expired timer, the configuration in force) is a record in SUMMARIES. Recovery
 // stages those records, and the fold adopts each one at the event at which it took effect. While a thread has staged records
-// left, the record stands and nothing is decided again.
+// left, the record stands and nothing is decided again; a last step that was cut short is decided again and compared.
 package fold

@@ -102,7 +102,7 @@ type Fold struct {
 	judges      string          // of the configuration in force
 	adopted     adopted         // at the event whose records are being adopted
 	more        bool            // the next decisions belong to the same step
-	stored      []*state.Staged // the leading records of the step that are on record
+	stored      []*state.Staged // the leading records of the step that are on record; until the next flush
 }
 
 // New returns the fold of a partition, under the configuration that the partition has on record. A partition that has never run
@@ -396,7 +396,7 @@ func (f *Fold) flush() {
 		f.part.Send(e.row)
 		f.observe(e.decided)
 	}
-	f.out = f.out[:0]
+	f.out, f.stored = f.out[:0], nil
 }
 
 // emission is a record that is decided and not yet in the outbox.

@@ -93,7 +93,7 @@ func (f *Fold) unrecorded(name string, drafts []draft, d Delivery) error {
 		return err
 	}
 	ended := to.ChainSeq <= st.Header.ChainSeq
-	if ended && !f.adopted.some || !ended && !to.Gap {
+	if ended && f.adopted.last == nil || !ended && !to.Gap {
 		return nil
 	}
 	f.out = f.out[:0]
@@ -135,11 +135,15 @@ func (f *Fold) complete(s *state.Staged) error {
 	if err != nil || s.Thread == "" || to.ChainSeq > s.ChainSeq {
 		return err
 	}
-	if !to.Gap { // a current summary follows a new leaf or node; a recomputed one may end its step
+	trigger, replaces := events.Trigger{Reason: events.TriggerRegenerated}, false
+	if !to.Gap {
 		rec, err := read[events.Summary](s.Data)
-		if s.Type != events.SummaryCreated || err != nil || rec.Kind != events.KindCompaction || rec.Slot == events.SlotCurrent || rec.Version > 1 {
+		if s.Type != events.SummaryCreated || s.Void || err != nil || rec.Kind != events.KindCompaction {
 			return nil
 		}
+		// A current summary follows a new leaf or node. One that is recomputed may end its step, unless it replaces an
+		// active one.
+		trigger, replaces = rec.Trigger, rec.Version > 1 && rec.Slot != events.SlotCurrent
 	}
 	st, err := f.part.LoadThread(s.Thread)
 	if err != nil {
@@ -149,8 +153,11 @@ func (f *Fold) complete(s *state.Staged) error {
 	if !p.Enabled {
 		return nil
 	}
-	if err := errors.Join(f.part.LoadCompaction(st), f.part.LoadJobs(st)); err != nil || len(st.Compaction.Tops) == 0 {
+	if err := errors.Join(f.part.LoadCompaction(st), f.part.LoadJobs(st), f.part.LoadSlot(st, events.SlotCurrent)); err != nil || len(st.Compaction.Tops) == 0 {
 		return err
+	}
+	if holder := st.Summary(st.Slot(events.SlotCurrent).Holder); replaces && (holder == nil || holder.Status != thread.Active) {
+		return nil
 	}
 	at := Delivery{Seq: s.EffectiveSeq, Time: s.Time}
 	if f.adopted.thread == s.Thread && f.adopted.at.Seq == s.EffectiveSeq {
@@ -158,7 +165,7 @@ func (f *Fold) complete(s *state.Staged) error {
 	}
 	f.out = f.out[:0]
 	w := &compaction{f: f, st: st, d: at, p: p, patient: true}
-	if err := w.whole(context.Background(), events.Trigger{Reason: events.TriggerRegenerated}); err != nil { // not canceled halfway
+	if err := w.whole(context.Background(), trigger); err != nil { // not canceled halfway
 		return err
 	}
 	if err := f.askAgain(st, p, at); err != nil {

@@ -172,7 +172,7 @@ func (f *Fold) Settle(ctx context.Context, name, id string, r Result, now time.T
 	if err != nil {
 		return fmt.Errorf("decide again what %s was to do: %w", id, err)
 	}
-	f.more = true
+	f.more = src.msg != nil && src.msg.Content.Text() != "" // else nothing is decided behind it
 	err = f.Finish(name, id, r, now)
 	f.more = false
 	if err != nil {

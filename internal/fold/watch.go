@@ -46,12 +46,12 @@ type Stepped struct {
 	Cut bool
 }
 
-// adopted is what was adopted at an event of a thread. Only an audit uses more than some.
+// adopted is what was adopted at an event of a thread. Only an audit uses more than last.
 type adopted struct {
 	thread string
 	at     Delivery // the event
-	// some: there was at least one record.
-	some bool
+	// last is the last of the records; nil if there was none.
+	last *state.Staged
 	// turned: one of them can't have been decided at the event.
 	turned bool
 	// cut: one of them is a leaf that cut the thread. An event cuts once, even if the thread is due again after it: a cut before

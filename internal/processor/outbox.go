@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// waveRows is how many rows are in flight at once; of a thread it is never more than one step.
+	// waveRows is how many steps are in flight at once; of a thread it is never more than one.
 	waveRows = 256
 	// outboxRows is how many rows may wait before the partition stops taking events. Under fsync the
 	// server stores about 4,000 records a second, so that it is a few seconds' worth.
@@ -186,7 +186,7 @@ func (o *outbox) Run(ctx context.Context) (err error) {
 // decision is the rows of one step. That is one row mostly.
 type decision []*state.Outgoing
 
-// next waits for rows and returns the first step of each thread, some waveRows rows in all; nil when ctx ends.
+// next waits for rows and returns the first step of each thread, waveRows at most; nil when ctx ends.
 func (o *outbox) next(ctx context.Context) []decision {
 	for {
 		o.mu.Lock()
@@ -350,12 +350,15 @@ func (o *outbox) publish(ctx context.Context, steps []decision) error {
 	err := o.timed(single, func() error { return o.publishEach(ctx, single, &each) })
 	each.confirm(err == nil && len(several) == 0)
 	o.pass(each)
-	if err != nil {
+	if err != nil && !errors.Is(err, broker.ErrTransient) {
 		return err
 	}
-	err = o.timed(several, func() error { return o.publishWhole(ctx, several, &whole) })
-	whole.confirm(err == nil && !each.open)
+	failed := o.timed(several, func() error { return o.publishWhole(ctx, several, &whole) })
+	whole.confirm(err == nil && failed == nil && !each.open)
 	o.pass(whole)
+	if failed != nil {
+		return failed
+	}
 	return err
 }
 
@@ -437,9 +440,8 @@ func (o *outbox) publishWhole(ctx context.Context, steps []decision, w *wave) er
 	return nil
 }
 
-// publishTogether publishes steps as one atomic batch. Where the server refuses it, each goes alone; and of one that is
-// refused alone the first row, whose fate says why: it is stored already, foreign records stand in its place, its id is
-// taken, or it is too large.
+// publishTogether publishes steps as one atomic batch. If the server refuses it, each goes alone, and one that is refused
+// alone is settled.
 func (o *outbox) publishTogether(ctx context.Context, steps []decision, w *wave) error {
 	var msgs []*nats.Msg
 	for _, s := range steps {
@@ -462,7 +464,7 @@ func (o *outbox) publishTogether(ctx context.Context, steps []decision, w *wave)
 	case errors.Is(err, broker.ErrTransient):
 		return err
 	case len(steps) == 1:
-		return o.publishEach(ctx, steps, w)
+		return o.settleWhole(ctx, steps[0], err, w)
 	}
 	for i := range steps {
 		if err := o.publishTogether(ctx, steps[i:i+1], w); err != nil {
@@ -558,6 +560,36 @@ func (o *outbox) lookFor(ctx context.Context, subject string, rows map[string]*s
 	}
 	for _, row := range rows {
 		o.unsure[row.Number] = last.Seq
+	}
+	return nil
+}
+
+// settleWhole finds out why a step was refused: it is stored already, foreign records stand in its place, or the server knows
+// one of its ids. Anything else (a row that is too large, a stream that takes no batches) shows in the fate of its first
+// row alone.
+func (o *outbox) settleWhole(ctx context.Context, d decision, why error, w *wave) error {
+	if !errors.Is(why, broker.ErrWrongLastSequence) && !errors.Is(why, broker.ErrBatchDuplicate) {
+		return o.publishEach(ctx, []decision{d}, w)
+	}
+	w.open = true
+	seq, err := o.resolve(ctx, d[0])
+	if errors.Is(err, errPassed) {
+		for _, row := range d { // its guard keeps it from being stored twice
+			o.anew[row.Number] = errors.Is(why, broker.ErrBatchDuplicate) || o.anew[row.Number]
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, row := range d {
+		m, err := o.summaries.Next(ctx, row.Subject, seq)
+		if err != nil || !recovery.Same(m, o.partition, row) {
+			return nil // the next wave goes on with it
+		}
+		delete(o.anew, row.Number)
+		w.stored(row, m.Seq)
+		seq = m.Seq + 1
 	}
 	return nil
 }
