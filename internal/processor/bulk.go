@@ -76,7 +76,7 @@ func (p *Processor) bulk(ctx context.Context) error {
 	last := uint64(0)
 	err := p.events.Watch(p.missing).Scan(reading, p.catching.from+1, nil, give, func(_, end uint64) { last = end })
 	if err == nil && read.Seq > 0 {
-		reached = place{last, state.Mark(broker.MarkOf(read))}
+		reached = place{max(last, read.Seq), state.Mark(broker.MarkOf(read))} // the log may have grown meanwhile
 	}
 	deal.End(reading)
 	wg.Wait()

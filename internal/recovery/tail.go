@@ -149,7 +149,7 @@ func scan(ctx context.Context, log Log, from uint64, each func(broker.Stored) er
 		return each(m)
 	}, func(_, end uint64) { last = end })
 	if read.Seq > 0 {
-		mark = broker.MarkOf(read)
+		last, mark = max(last, read.Seq), broker.MarkOf(read) // the stream may have grown meanwhile
 	}
 	return last, mark, err
 }
