@@ -43,7 +43,8 @@ func (s standing) compare(id int, meta, folded state.Meta, report func(state.Pro
 		if at.read > at.last {
 			differs(at.stream+" is read up to", fmt.Sprintf("%d at most, where it ends", at.last), at.read)
 		}
-		if at.mark > at.read {
+		// In EVENTS an idle partition notes the furthest message that any partition has read, which may be ahead of it.
+		if at.mark > at.read && at.stream != broker.StreamEvents {
 			differs(at.stream+" is read up to", fmt.Sprintf("%d at least, the last message read", at.mark), at.read)
 		}
 	}
