@@ -4,34 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/nats-io/nats.go"
-	"golang.org/x/sync/errgroup"
 
 	"precis/summarize/prompt/whole"
 )
 
-// checkPrompts holds prompts of every thread, without a limit and within several, against the messages that are not
+// checkPrompts checks prompts of every thread, without a limit and within several, against the messages that are not
 // deleted, and returns what is wrong with which.
 func checkPrompts(ctx context.Context, nc *nats.Conn, all []*expectation) ([]string, error) {
-	var mu sync.Mutex
-	var wrong []string
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(16)
-	for _, e := range all {
-		if e.counters() == (counters{}) {
-			continue // has no events
-		}
-		group.Go(func() error {
-			found, err := promptsOf(ctx, nc, e)
-			mu.Lock()
-			defer mu.Unlock()
-			wrong = append(wrong, found...)
-			return err
-		})
-	}
-	return wrong, group.Wait()
+	return eachThread(ctx, all, func(ctx context.Context, e *expectation) ([]string, error) { return promptsOf(ctx, nc, e) })
 }
 
 // promptsOf checks one thread's.

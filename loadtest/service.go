@@ -33,6 +33,17 @@ var errRefused = errors.New("the service answers")
 // compareThreads polls every thread's counters until they match, or have not
 // changed for the timeout, and returns the threads that differ.
 func compareThreads(ctx context.Context, nc *nats.Conn, all []*expectation, timeout time.Duration) ([]string, error) {
+	return eachThread(ctx, all, func(ctx context.Context, e *expectation) ([]string, error) {
+		got, err := await(ctx, nc, e, timeout)
+		if err != nil || got == e.counters() {
+			return nil, err
+		}
+		return []string{fmt.Sprintf("thread %q: has %+v, want %+v", e.Thread, got, e.counters())}, nil
+	})
+}
+
+// eachThread checks the threads that have events, several at once, and returns everything that is wrong.
+func eachThread(ctx context.Context, all []*expectation, check func(context.Context, *expectation) ([]string, error)) ([]string, error) {
 	var mu sync.Mutex
 	var wrong []string
 	group, ctx := errgroup.WithContext(ctx)
@@ -42,16 +53,11 @@ func compareThreads(ctx context.Context, nc *nats.Conn, all []*expectation, time
 			continue // has no events
 		}
 		group.Go(func() error {
-			got, err := await(ctx, nc, e, timeout)
-			if err != nil {
-				return err
-			}
-			if got != e.counters() {
-				mu.Lock()
-				defer mu.Unlock()
-				wrong = append(wrong, fmt.Sprintf("thread %q: has %+v, want %+v", e.Thread, got, e.counters()))
-			}
-			return nil
+			found, err := check(ctx, e)
+			mu.Lock()
+			defer mu.Unlock()
+			wrong = append(wrong, found...)
+			return err
 		})
 	}
 	return wrong, group.Wait()

@@ -12,7 +12,7 @@ import (
 // The rows that every event reads and writes have a binary form: fields in order, numbers as varints,
 // strings with their length before them; the others are JSON. A row has each field of the store's format and nothing
 // else. A program that ignored a field it does not know would write the row back without it, and one that read a
-// missing field as zero would decide on a value that nobody wrote. A new field is therefore a new format.
+// missing field as zero would decide on a value that was never written. A new field is therefore a new format.
 
 type encoder struct{ b []byte }
 

@@ -281,7 +281,7 @@ func reads(f *full, kind byte, p *Partition) error {
 	case kindSweep:
 		_, err = p.Sweep()
 	default:
-		panic(fmt.Sprintf("kind %c is read by nobody", kind))
+		panic(fmt.Sprintf("no decoder for kind %c", kind))
 	}
 	return err
 }

@@ -239,7 +239,7 @@ type hostileWorld struct {
 	page    string            // where audit writes
 	summary string            // the id of the first thread's
 	logs    map[string]string // of run, by format
-	fakeURL string            // of a server with a service of somebody else
+	fakeURL string            // of a server with an impostor service
 	badURL  string            // of one whose answers are errors
 }
 
@@ -476,7 +476,7 @@ func (w *hostileWorld) forge(b *broker.Broker) {
 	}
 }
 
-// overwritten has a text in the place of every string that is no time.
+// overwritten replaces every string that is not a time with a text.
 func overwritten(v any, h string) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -497,7 +497,7 @@ func overwritten(v any, h string) any {
 	return v
 }
 
-// impostor is a server with a service that answers what nobody should; where code is given, with errors.
+// impostor is a server with a service that gives hostile answers; with a code, hostile errors.
 func impostor(t *testing.T, code string) string {
 	t.Helper()
 	b := newServer(t)

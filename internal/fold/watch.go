@@ -35,8 +35,8 @@ type Stepped struct {
 	Policy   string // the one that serves the thread
 	// Decided are the records that follow from the event, whatever is on record.
 	Decided []events.Record
-	// Whole: they are as they would be emitted. Otherwise they lack the rules' output and compactions: DueLeaf tells whether a
-	// leaf is due.
+	// Whole: they are as they would be emitted. Otherwise they lack the rules' output and compactions: DueLeaf returns the leaf
+	// that is due.
 	Whole bool
 	// Turned: something was decided for the thread after the event, or the configuration has changed, so the event did not call
 	// for what State is due now.

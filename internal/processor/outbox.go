@@ -42,8 +42,8 @@ var errUnpublished = errors.New("too large to publish")
 // errSwallowed: the server calls a row a duplicate of a message that is not it.
 var errSwallowed = errors.New("that is another message, or gone")
 
-// outbox publishes one partition's decided rows, in order within each thread. The rows of a step are stored together, or
-// none of them is: a recovery that finds one of them finds them all.
+// outbox publishes one partition's decided rows, in order within each thread. The rows of a step, up to broker.MaxAtomic, are
+// stored together or not at all: a recovery that finds one of them finds them all.
 type outbox struct {
 	partition  int
 	partitions int // of the log
@@ -183,7 +183,7 @@ func (o *outbox) Run(ctx context.Context) (err error) {
 	}
 }
 
-// decision is the rows of one step. That is one row mostly.
+// decision is the rows of one step, usually a single row.
 type decision []*state.Outgoing
 
 // next waits for rows and returns the first step of each thread, waveRows at most; nil when ctx ends.
@@ -328,7 +328,7 @@ func (o *outbox) afterOf(row *state.Outgoing) uint64 {
 	return max(row.After, o.after[row.Thread])
 }
 
-// publish sends steps, and passes on what the server has stored.
+// publish sends steps, and hands on what the server has stored.
 func (o *outbox) publish(ctx context.Context, steps []decision) error {
 	if err := o.failpoint(FailSending, o.partition); err != nil {
 		return err
@@ -349,13 +349,13 @@ func (o *outbox) publish(ctx context.Context, steps []decision) error {
 	var each, whole wave
 	err := o.timed(single, func() error { return o.publishEach(ctx, single, &each) })
 	each.confirm(err == nil && len(several) == 0)
-	o.pass(each)
+	o.handOn(each)
 	if err != nil && !errors.Is(err, broker.ErrTransient) {
 		return err
 	}
 	failed := o.timed(several, func() error { return o.publishWhole(ctx, several, &whole) })
 	whole.confirm(err == nil && failed == nil && !each.open)
-	o.pass(whole)
+	o.handOn(whole)
 	if failed != nil {
 		return failed
 	}
@@ -375,8 +375,8 @@ func (o *outbox) timed(steps []decision, publish func() error) error {
 	return err
 }
 
-// pass passes on rows that are stored.
-func (o *outbox) pass(w wave) {
+// handOn removes stored rows from the queue and reports them to the lane.
+func (o *outbox) handOn(w wave) {
 	if len(w.rows) > 0 {
 		o.take(w)
 		o.stored(w)

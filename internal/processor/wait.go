@@ -15,7 +15,7 @@ import (
 const askLogAfter = 10 * time.Millisecond
 
 // wait returns when all that EVENTS holds for a partition up to a sequence is durable, or ctx ends. A position does
-// not advance while only other partitions have events, so the log tells what to wait for.
+// not advance while only other partitions have events, so wait asks the log for the last event of the partition.
 func (p *Processor) wait(ctx context.Context, part *partition, seq uint64) error {
 	soon, cancel := context.WithTimeout(ctx, askLogAfter)
 	defer cancel()
