@@ -98,6 +98,9 @@ type schedule struct {
 	rolledBack *server
 	// rivals: a second processor writes to the same streams for a while.
 	rivals bool
+	// rivalled: one has written since the store was made, and rivalling is how many are at it.
+	rivalled  bool
+	rivalling int
 	// lag is between the server and the processor, which connects to it by through; nil: the log does not lag.
 	lag     *brokertest.Lag
 	through *broker.Broker

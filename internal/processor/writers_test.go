@@ -154,7 +154,10 @@ func (s *schedule) rival() (end func()) {
 	ctx, stop := context.WithCancel(within(s.t))
 	ran := make(chan error, 1)
 	go func() { ran <- p.Run(ctx) }()
+	s.rivalled = true
+	s.rivalling++
 	return func() {
+		s.rivalling--
 		stop()
 		if err := <-ran; err != nil && !errors.Is(err, processor.ErrOtherWriter) {
 			s.t.Errorf("run the second writer: %v", err)
@@ -172,6 +175,10 @@ func (s *schedule) overtaken(err error) bool {
 		return false
 	}
 	s.t.Log(err)
+	if !s.rivalled {
+		s.t.Error("no other writer has written since the store was made")
+	}
+	s.rivalled = s.rivalling > 0
 	s.fs, s.lost = vfs.NewCrashableMem(), true
 	return true
 }
