@@ -47,7 +47,8 @@ type Options struct {
 	// the router. Default 10,000.
 	BulkFrom uint64
 	// BulkBytes bounds the memory of the batches of all partitions together in a bulk. If each event is another
-	// thread's, a batch of one of 17 partitions is full with some 3,000. Default 128 MiB.
+	// thread's, a batch of one of 17 partitions is full with some 3,000. Default 128 MiB, less 64 KiB per partition, about what a
+	// partition itself holds: 64 MiB for 1,024 partitions.
 	BulkBytes int
 	// KeepUp is how many records may be stored before partitions without records of their own note it; a start after a
 	// kill reads about that many at most. Default 10,000.
@@ -88,7 +89,7 @@ func (o Options) withDefaults() Options {
 		o.BulkFrom = 10_000
 	}
 	if o.BulkBytes == 0 {
-		o.BulkBytes = 128 << 20
+		o.BulkBytes = 128<<20 - o.Config.Partitions<<16
 	}
 	if o.KeepUp == 0 {
 		o.KeepUp = 10_000

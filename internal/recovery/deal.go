@@ -8,13 +8,11 @@ import (
 	"precis/internal/broker"
 )
 
-// A hand is dealt when it holds that much. At most three times that waits for each pile, and three times dealtBytes,
-// or the smallest hands, for all piles together.
+// A hand is dealt when it has so many events or bytes. Three hands at most wait for each pile, so the more piles there are, the
+// smaller their hands: the bounds on all hands together are those of 32 piles with the largest ones.
 const (
-	handEvents = 256
-	handBytes  = 1 << 20
-	dealtBytes = 32 << 20
-	leastBytes = 64 << 10
+	handEvents, leastEvents, dealtEvents = 256, 8, 32 * handEvents
+	handBytes, leastBytes, dealtBytes    = 1 << 20, 64 << 10, 32 * handBytes
 )
 
 // Deal distributes the messages of a scan to piles, in hands: the worker of a pile receives them in log order, and is
@@ -22,7 +20,8 @@ const (
 type Deal struct {
 	of    func(subject string) int
 	hands []hand
-	bytes int // of a hand
+	// The size of a hand.
+	events, bytes int
 }
 
 // hand is what a pile receives next.
@@ -34,7 +33,10 @@ type hand struct {
 
 // NewDeal deals to the given number of piles; of maps a stored subject to its pile.
 func NewDeal(piles int, of func(subject string) int) *Deal {
-	d := &Deal{of: of, hands: make([]hand, piles), bytes: max(leastBytes, min(handBytes, dealtBytes/piles))}
+	d := &Deal{
+		of: of, hands: make([]hand, piles),
+		events: max(leastEvents, min(handEvents, dealtEvents/piles)), bytes: max(leastBytes, min(handBytes, dealtBytes/piles)),
+	}
 	for i := range d.hands {
 		d.hands[i].to = make(chan []broker.Stored, 1)
 	}
@@ -48,7 +50,7 @@ func (d *Deal) Pile(i int) <-chan []broker.Stored { return d.hands[i].to }
 func (d *Deal) Give(ctx context.Context, m broker.Stored) error {
 	h := &d.hands[d.of(m.Subject)]
 	h.events, h.bytes = append(h.events, m), h.bytes+weight(m)
-	if len(h.events) < handEvents && h.bytes < d.bytes {
+	if len(h.events) < d.events && h.bytes < d.bytes {
 		return nil
 	}
 	return h.deal(ctx)
