@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"precis/summarize/rules"
+	"precis/summarize/verdict"
 )
 
 // Facts reads out of a summary by rules what must not get lost in one by a model, the most important
@@ -63,7 +63,7 @@ const maxErrors = 4
 func errorsIn(line string) []string {
 	line = strings.TrimSpace(line)
 	parts := []string{line}
-	if strings.HasPrefix(line, "[✓ ") || strings.HasPrefix(line, "[❌ ") {
+	if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") && strings.Contains(line, " | ") {
 		parts = strings.Split(strings.TrimSuffix(line, "]"), " | ")[1:]
 	}
 	return slices.DeleteFunc(parts, func(s string) bool { return !tellsError(s) })
@@ -75,9 +75,9 @@ var errorWords = []string{"error", "fail", "failed", "failure", "fatal", "panic"
 // exitWords go before an exit status.
 var exitWords = []string{"exit code", "exit status", "exit:"}
 
-// tellsError asks for these words, and the rules, which know those of other languages.
+// tellsError asks for these words, and the tools' own ways of saying it.
 func tellsError(line string) bool {
-	if rules.TellsError(line) {
+	if verdict.TellsError(line) {
 		return true
 	}
 	folded := strings.ToLower(line)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"precis/events"
+	"precis/summarize/lex"
 )
 
 // line is one line of a source, in the form in which it may be shown.
@@ -38,6 +39,7 @@ type document struct {
 	title    string            // of an HTML page
 	dropped  int               // noise lines, not in lines
 	total    int               // lines of the source
+	wrapped  bool              // an agent's program added text to the source
 	chars    int               // code points of the source, before cleaning
 	prefix   string            // common to all lines of a log
 	noisy    bool              // may hold progress noise
@@ -171,7 +173,7 @@ func firstLine(category Category, args arguments) int {
 func (d *document) add(raw string, number int) {
 	l := line{text: raw, number: number, group: -1, starts: true}
 	if d.noisy && d.shape == shapePlain {
-		l.text = cutStamp(strings.TrimPrefix(raw, d.prefix))
+		l.text = lex.CutStamp(strings.TrimPrefix(raw, d.prefix))
 		l.stamped = len(l.text) < len(raw)
 	}
 	switch d.shape {

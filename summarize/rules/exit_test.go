@@ -5,21 +5,6 @@ import (
 	"testing"
 )
 
-// TestStatedExit: an exit code in the text counts only if it comes from the program that ran the command.
-func TestStatedExit(t *testing.T) {
-	for text, want := range map[string]string{
-		"exit code: 0": "0", "Exit code 1": "1", "[The command completed with exit code 0.]": "0", "Process exited with code 0": "0", "Command exited with code -1": "-1",
-		"##[error]Process completed with exit code 1.": "1", "ERROR: process \"/bin/sh -c x\" did not complete successfully: exit code: 2": "2",
-		"[✓ shell: Command: go test ./... | Exit: 0]": "", "[❌ shell: Command: go test ./... | Exit: 1]": "", "seen: [✓ shell: x | Exit: 0 | Output: 3 lines]": "",
-		"store.go:12: returns exit code: 0": "", "Command: make | Exit: 0": "", "a step had exit code: 0, the others": "", "no such thing": "",
-	} {
-		code, ok := statedExit(text)
-		if got := itoa(code); ok && got != want || !ok && want != "" {
-			t.Errorf("%q states %q (%v), want %q", text, got, ok, want)
-		}
-	}
-}
-
 // TestHeaderStatesNothingOfTheText: exit codes that an output states in a summary's form are not our facts.
 func TestHeaderStatesNothingOfTheText(t *testing.T) {
 	lines := strings.Repeat("store answered the request of worker_pool\n", 60)

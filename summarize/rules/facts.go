@@ -3,6 +3,8 @@ package rules
 import (
 	"strings"
 	"unicode"
+
+	"precis/summarize/verdict"
 )
 
 // Statuses of a tool output.
@@ -14,7 +16,8 @@ const (
 
 // facts describe an output without its lines.
 type facts struct {
-	status string
+	ended  verdict.Outcome
+	status string // of the record
 	key    []string
 	meta   map[string]any
 	exit   string // the exit code, if known
@@ -41,7 +44,7 @@ func quoted(text string, n int) string {
 	return noMarks.Replace(string(said))
 }
 
-var noMarks = strings.NewReplacer("[✓", "(✓", "[❌", "(❌")
+var noMarks = strings.NewReplacer("[✓", "(✓", "[❌", "(❌", "[⚠", "(⚠")
 
 // note adds to the metadata; it clips texts, since arguments can have any length.
 func (f *facts) note(key string, value any) {
@@ -70,7 +73,7 @@ const (
 func factsOf(in Input, category Category, args arguments, doc *document) *facts {
 	f := &facts{status: statusSuccess, key: []string{}, meta: map[string]any{}}
 	f.errors = errorLines(in, category, doc)
-	f.settle(in, category, doc)
+	f.settle(in, category, args)
 	switch category {
 	case FileContent:
 		f.file(args, doc)
@@ -94,21 +97,37 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 	return f
 }
 
-// settle determines the status: from the event, else from an exit code in the text, else from error lines.
-func (f *facts) settle(in Input, category Category, doc *document) {
-	code, known := exitCode(in, category, doc)
-	if known {
-		f.exit = itoa(code)
-		f.note("exit_code", code)
+// settle asks for the verdict. A record has no word for an unknown one: nothing says that it failed.
+func (f *facts) settle(in Input, category Category, args arguments) {
+	call := verdict.Call{Kind: kindOfCall(in.ToolName, category, args), Command: args.command(), IsError: in.IsError, ExitCode: in.ExitCode, Text: clean(in.Content)}
+	f.ended = verdict.Of(call)
+	if f.ended.ExitKnown {
+		f.exit = itoa(f.ended.Exit)
+		f.note("exit_code", f.ended.Exit)
 	}
-	switch {
-	case in.IsError != nil && *in.IsError, known && code != 0:
+	switch f.ended.Verdict {
+	case verdict.Failure:
 		f.status = statusError
-	case len(f.errors) > 0 && !known && in.IsError != nil:
-		f.status = statusPartial // the call succeeded, the command failed
-	case len(f.errors) > 0 && !known:
-		f.status = statusError
+	case verdict.Partial:
+		f.status = statusPartial
 	}
+}
+
+// kindOfCall returns which evidence counts for a call.
+func kindOfCall(tool string, category Category, args arguments) verdict.Kind {
+	switch named := categoryByName(tool); {
+	case category == WriteResult:
+		return verdict.Edit
+	case named == FileContent || named == SearchResults || named == DirectoryListing:
+		return verdict.Look
+	case args.command() != "" || category == CommandOutput:
+		return verdict.Run
+	case category == FileContent || category == SearchResults || category == DirectoryListing:
+		return verdict.Look
+	case category == Other && args.text("prompt", "task", "subagent_type") != "":
+		return verdict.Report
+	}
+	return verdict.Other
 }
 
 // failure adds the first error line.
@@ -125,6 +144,6 @@ func (f *facts) failure(doc *document) {
 // nothing sets the status of an output that found nothing.
 func (f *facts) nothing() {
 	if f.status == statusSuccess {
-		f.status = statusPartial
+		f.status, f.ended.Verdict = statusPartial, verdict.Partial
 	}
 }

@@ -1,16 +1,15 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
+
+	"precis/summarize/verdict"
 )
 
 func (f *facts) command(args arguments, doc *document) {
 	f.asked(args)
 	f.add("Exit", f.exit)
-	if !doc.prose { // a report mentions tests that others ran
-		f.add("Tests", doc.tests())
-	}
+	f.add("Tests", tests(f.ended.Tests))
 	if files, added, removed := doc.changes(); files > 0 {
 		f.add("Diff", counted(files, "file")+", +"+itoa(added)+" -"+itoa(removed))
 	}
@@ -41,34 +40,17 @@ func (f *facts) write(args arguments, doc *document) {
 	f.note("output_lines", doc.total)
 }
 
-// testSummary is the summary of pytest, jest, mocha, cargo and similar: "3 failed, 12 passed in 1.2s".
-var testSummary = regexp.MustCompile(`(?:^|[^=\w.])(\d+ (?:failed|passed|failing|passing)(?:[,;] ?\d+ \w+){0,5})(?:[^=\w]|$)`)
-
-// tests returns how many tests passed and failed: from the runner's summary, else counted from Go's lines.
-func (d *document) tests() string {
-	for i := len(d.lines) - 1; i >= max(0, len(d.lines)-30); i-- {
-		if l := d.lines[i].text; len(l) < 300 && (strings.Contains(l, "pass") || strings.Contains(l, "fail")) {
-			if m := testSummary.FindStringSubmatch(l); m != nil {
-				return m[1]
-			}
-		}
+// tests is what a test runner sums up: "12 passed, 1 failed".
+func tests(t verdict.Tally) string {
+	switch {
+	case t.HasPassed && t.HasFailed:
+		return itoa(t.Passed) + " passed, " + itoa(t.Failed) + " failed"
+	case t.HasPassed:
+		return itoa(t.Passed) + " passed"
+	case t.HasFailed:
+		return itoa(t.Failed) + " failed"
 	}
-	passed, failed := 0, 0
-	for i := range d.lines {
-		l := &d.lines[i]
-		if !strings.HasPrefix(l.text, "--- ") {
-			continue
-		}
-		if strings.HasPrefix(l.text, "--- PASS: ") {
-			passed++
-		} else if strings.HasPrefix(l.text, "--- FAIL: ") {
-			failed++
-		}
-	}
-	if passed+failed == 0 {
-		return ""
-	}
-	return itoa(passed) + " passed, " + itoa(failed) + " failed"
+	return ""
 }
 
 // changes counts what a diff in git's form changes.

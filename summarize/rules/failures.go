@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"precis/summarize/verdict"
 )
 
 // diagnostic is a compiler's, linter's or test runner's message about a place: "path/x.go:12:3: message".
@@ -37,7 +39,7 @@ func errorLines(in Input, category Category, doc *document) []int {
 			found = append(found, i)
 		case l.record == recordFailed:
 			found = append(found, i)
-		case !l.starts || len(l.text) < shortestError && strings.HasPrefix(l.text, "[") || !tellsError(l.text):
+		case !l.starts || len(l.text) < shortestError && strings.HasPrefix(l.text, "[") || !verdict.TellsError(l.text):
 		case strings.HasPrefix(l.text, "Traceback (most recent"):
 			found = append(found, raised(doc, i))
 		default:
@@ -77,10 +79,10 @@ const (
 // names the cause), the first, then the others, each with its context. A failed output without a
 // recognized error line begins with its message.
 func urgentLines(f *facts, doc *document) []int {
-	if f.status == statusSuccess || len(doc.lines) == 0 {
+	switch ended := f.ended.Verdict; {
+	case len(doc.lines) == 0, ended == verdict.Success && f.ended.Line != "", len(f.errors) == 0 && ended != verdict.Failure && f.status == statusSuccess:
 		return nil
-	}
-	if len(f.errors) == 0 {
+	case len(f.errors) == 0:
 		return append(diagnosed(doc), firstLines(doc, 3)...)
 	}
 	first, last := f.errors[0], f.errors[len(f.errors)-1]
@@ -89,7 +91,7 @@ func urgentLines(f *facts, doc *document) []int {
 	lines = append(lines, traceOf(doc, last)...)
 	seen := map[string]bool{doc.lines[first].text: true, doc.lines[last].text: true}
 	most := mostUrgent
-	if f.status == statusPartial {
+	if f.ended.Verdict != verdict.Failure {
 		most = mostPartial
 	}
 	for _, i := range doc.varied(f.errors) {
@@ -238,50 +240,4 @@ func firstLines(doc *document, n int) []int {
 		}
 	}
 	return slices.Clip(lines)
-}
-
-var exitLine = regexp.MustCompile(`(?i)(?:\bexit(?:ed)?(?: with)?[ _]?(?:code|status)?[:= ]\s*|\bexit (?:code|status) |exited with (?:code|status) |returned non-zero exit status )(-?\d{1,5})\b`)
-
-// exitLineAlone is a line with only an exit code, as the program that runs a command prints around its output.
-var exitLineAlone = regexp.MustCompile(`(?i)^\W{0,12}(?:\w+ ){0,5}(?:exit(?:ed)?(?: with)?[ _]?(?:code|status)?[:= ]\s*)(-?\d{1,5})\W{0,4}$`)
-
-// exitCode is the event's, else one that a command's first or last lines state. A command can print anything: success
-// is accepted only from a line with nothing else, and nothing from a header like ours.
-func exitCode(in Input, category Category, doc *document) (code int, known bool) {
-	if in.ExitCode != nil {
-		return *in.ExitCode, true
-	}
-	if category == FileContent || category == SearchResults || category == WebContent {
-		return 0, false
-	}
-	const ends = 3
-	for i := range doc.lines {
-		if i >= ends && i < len(doc.lines)-ends {
-			continue
-		}
-		if n, ok := statedExit(doc.lines[i].text); ok {
-			return n, true
-		}
-	}
-	return 0, false
-}
-
-func statedExit(text string) (code int, ok bool) {
-	if len(text) > 200 || !strings.Contains(strings.ToLower(text), "exit") || hasFacts(text) {
-		return 0, false // cheaper than the expression
-	}
-	m := exitLine.FindStringSubmatch(text)
-	if m == nil {
-		return 0, false
-	}
-	n := atoi(strings.TrimPrefix(m[1], "-"))
-	if strings.HasPrefix(m[1], "-") {
-		n = -n
-	}
-	return n, n != 0 || exitLineAlone.MatchString(text)
-}
-
-// hasFacts reports whether a line resembles the first line of a summary.
-func hasFacts(text string) bool {
-	return strings.Contains(text, "[✓ ") || strings.Contains(text, "[❌ ") || strings.Contains(text, " | ")
 }

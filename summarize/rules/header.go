@@ -6,14 +6,14 @@ import "strings"
 // it shortens the first fact (the path, command or pattern, which the call contains too) and drops facts
 // from the end.
 func (f *facts) header(tool string, limit int) string {
-	mark := "✓"
-	if f.status == statusError {
-		mark = "❌"
+	mark := f.ended.Verdict.Mark()
+	if mark != "" {
+		mark += " "
 	}
 	if tool == "" {
 		tool = "tool"
 	}
-	head := "[" + mark + " " + clip(oneLine(tool), max(12, limit/3)) + ": "
+	head := "[" + mark + clip(oneLine(tool), max(12, limit/3)) + ": "
 	key := append([]string(nil), f.key...)
 	for {
 		text := head + strings.Join(key, " | ") + "]"

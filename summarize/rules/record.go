@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"precis/summarize/verdict"
+)
 
 // A structured log has one object per line, whose first members (a time, a logger, a caller, a trace) are long and alike.
 // The message and the error are what matters: the line is cut before them, and an error's are shown.
@@ -70,7 +74,7 @@ func recordOf(text string) (r logRecord, ok bool) {
 	switch {
 	case strings.IndexByte(head, '{') >= 0 && strings.Contains(head, `{"`):
 		if from = strings.Index(head, `{"`); from > 0 {
-			r.failed = tellsError(text[:from])
+			r.failed = verdict.TellsError(text[:from])
 		}
 	case strings.IndexByte(head, '=') > 0 && (strings.Contains(head, "level=") || strings.Contains(head, "lvl=")):
 		each = pairs

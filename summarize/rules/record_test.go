@@ -51,7 +51,6 @@ func TestRecordsShowWhatTheySay(t *testing.T) {
 			log.WriteString(line(n, "error", `"msg":"could not charge the card","order_id":"ord_1","error":"rpc error: deadline exceeded while calling Charge","attempt":3`))
 		}
 	}
-	failed := statusError
 	for name, in := range map[string]Input{
 		"among other lines": {ToolName: "bash", Content: "Starting 4 workers\n" + log.String() + "stopped\n"},
 		"alone":             {ToolName: "bash", Content: log.String()},
@@ -64,9 +63,6 @@ func TestRecordsShowWhatTheySay(t *testing.T) {
 			if !strings.Contains(out.Text, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, out.Text)
 			}
-		}
-		if name != "alone" && out.Tool.Status != failed {
-			t.Errorf("%s: %s", name, out.Tool.Status)
 		}
 	}
 }

@@ -32,16 +32,3 @@ func TestStateOnce(t *testing.T) {
 		t.Errorf("%d times in\n%s", n, out.Text)
 	}
 }
-
-// TestTestsOfACommand: counts of tests are words, not pairs of a name and a number.
-func TestTestsOfACommand(t *testing.T) {
-	for line, want := range map[string]string{
-		"=== 2 failed, 12 passed in 3.1s ===": "2 failed, 12 passed", "test result: ok. 8 passed; 1 failed; 0 ignored": "8 passed; 1 failed; 0 ignored", "12 passing": "12 passing",
-		"db1 : ok=6 unreachable=0 failed=1": "", "took 3.2 passed": "", "v1.2 failed": "",
-	} {
-		doc := newDocument(line+"\n", CommandOutput, nil)
-		if got := doc.tests(); got != want {
-			t.Errorf("%q: %q, want %q", line, got, want)
-		}
-	}
-}

@@ -5,7 +5,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-8"
+const Version = "rules-9"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -39,8 +39,10 @@ type Output struct {
 func ToolOutput(in Input) Output {
 	args := parseArguments(in.Arguments)
 	category := categoryOf(in.ToolName, args, in.Content)
-	doc := newDocument(in.Content, category, args)
+	source := proper(in.Content)
+	doc := newDocument(source, category, args)
 	doc.chars = runes(in.Content)
+	doc.wrapped = len(source) < len(in.Content)
 	doc.relevant = in.Relevant
 	doc.countAlike()
 	f := factsOf(in, category, args, &doc)
@@ -76,7 +78,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 // complete returns the facts with all lines, if they fit; it marks noise that was dropped.
 func (d *document) complete(in Input, header string, limit int) (text string, ok bool) {
 	mark := ""
-	if d.dropped > 0 {
+	if d.dropped > 0 || d.wrapped {
 		kept := 0
 		for i := range d.lines {
 			kept += runes(d.lines[i].text)

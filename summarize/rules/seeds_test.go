@@ -3,6 +3,8 @@ package rules
 import (
 	"strings"
 	"testing"
+
+	"precis/summarize/verdict"
 )
 
 // The seeds' own cases: what the product's original requirements say about a summary.
@@ -12,11 +14,11 @@ func summarize(tool, args, content string) Output {
 }
 
 func TestSeedHeader(t *testing.T) {
-	f := facts{status: statusSuccess, key: []string{"File: /app.ts", "Lines: 100"}}
+	f := facts{ended: verdict.Outcome{Verdict: verdict.Success}, key: []string{"File: /app.ts", "Lines: 100"}}
 	if got, want := f.header("read_file", 100), "[✓ read_file: File: /app.ts | Lines: 100]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	f.status = statusError
+	f.ended.Verdict = verdict.Failure
 	if got, want := f.header("read_file", 100), "[❌ read_file: File: /app.ts | Lines: 100]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

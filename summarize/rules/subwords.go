@@ -1,5 +1,7 @@
 package rules
 
+import "precis/summarize/lex"
+
 // nextSubword finds the first subword in text from byte i on; start is end if there is none. It splits text into
 // words at everything that is not a letter or digit, and at changes of case: getHTTPServer_name gives get, HTTP,
 // Server, name. It skips words under three characters.
@@ -29,9 +31,9 @@ var alphanumeric = setOf("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqr
 
 const shortestSubword = 3
 
-func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
-func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+func isUpper(c byte) bool { return lex.IsUpper(c) }
+func isLower(c byte) bool { return lex.IsLower(c) }
+func isDigit(c byte) bool { return lex.IsDigit(c) }
 
 // fold returns a letter in lower case.
 func fold(c byte) byte {

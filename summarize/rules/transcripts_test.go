@@ -24,6 +24,7 @@ type record struct {
 	Content   jsontext.Value    `json:"content"`
 	ToolCalls []events.ToolCall `json:"tool_calls"`
 	ToolName  string            `json:"tool_name"`
+	CallID    string            `json:"tool_call_id"`
 	Arguments jsontext.Value    `json:"arguments"`
 	IsError   *bool             `json:"is_error"`
 	ExitCode  *int              `json:"exit_code"`
@@ -42,6 +43,9 @@ type transcript struct {
 func transcripts(tb testing.TB) []transcript {
 	tb.Helper()
 	dir := dataDir(tb)
+	if set := os.Getenv("PRECIS_RULES_SET"); set != "" { // dev2: other agents, languages and kinds of work
+		dir = filepath.Join(filepath.Dir(dir), set)
+	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		tb.Skip("no transcripts in ../shared/data/dev")
@@ -92,6 +96,7 @@ func readTranscripts(tb testing.TB, file string) []transcript {
 			list = append(list, transcript{id: r.ThreadID, file: filepath.Base(file)})
 		}
 		t := &list[i]
+		r.named(t.events)
 		t.events = append(t.events, r)
 		t.texts = append(t.texts, r.text())
 		var content string
@@ -102,6 +107,21 @@ func readTranscripts(tb testing.TB, file string) []transcript {
 		tb.Fatal(err)
 	}
 	return list
+}
+
+// named fills in the name and arguments of a result's call, as the processor does.
+func (r *record) named(before []record) {
+	if r.Type != "tool.result" || r.ToolName != "" || r.CallID == "" {
+		return
+	}
+	for i := len(before) - 1; i >= max(0, len(before)-100); i-- {
+		for _, call := range before[i].ToolCalls {
+			if call.ID == r.CallID {
+				r.ToolName, r.Arguments = call.Name, call.Arguments
+				return
+			}
+		}
+	}
 }
 
 // text is every string of the content and of the calls' arguments.

@@ -1,71 +1,56 @@
-package rules
+package verdict
 
 import (
-	"math/bits"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"precis/summarize/lex"
 )
 
 // A line reports a failure by its beginning, after at most two words (a file, a time), or by a phrase anywhere in it; a
 // line that only mentions errors (0 errors, error.go, onError) does not. The test has the whole rule
 // as a regular expression, which took more time than everything else if each line is an error.
 
-// errorWords are a cheap pretest: every line that reports a failure contains one of them.
-var errorWords = newFinder(append([]anchored{
-	{"rror", 0, wordHere}, {"RROR", 0, wordHere}, {"FAIL", 0, wordHere}, {"atal", 1, wordHere}, {"FATAL", 0, wordHere}, {"panic", 0, wordHere},
-	{"xception", 0, wordHere}, {"Traceback", 0, wordHere}, {"ERR!", 2, wordHere}, {"***", 0, wordHere}, {"fault", 1, wordHere},
-	{"assertion", 1, wordHere}, {"not found", 4, wordHere}, {"No such", 0, wordHere}, {"ermission denied", 1, wordHere},
-	{"cannot find", 2, wordHere}, {"undefined ref", 3, wordHere}, {"Unhandled", 0, wordHere}, {"✗", 1, wordHere}, {"✖", 1, wordHere},
-	{"×", 0, wordHere}, {"E ", 0, wordHere}, {"CONFLICT (", 5, wordHere}, {"DATA RACE", 4, wordHere}, {"ailed ", 1, wordHere}, {"used by: ", 4, wordHere}, {"CRITICAL", 0, wordHere},
-	{"e: file:", 0, wordHere}, {"went wrong", 3, wordHere}, {"E0", 0, wordHere}, {"E1", 0, wordHere}, {"F0", 0, wordHere}, {"F1", 0, wordHere},
-}, wordsAbroad()...))
-
-// What a line with one of the words may report.
-const (
-	wordHere      uint8 = 1 << iota // an error in English, subject to isFailure
-	wordAbroad                      // one in another language, if isFailureAbroad says so
-	messageAbroad                   // one in another language
-)
-
 // TellsError reports whether a line of a tool's output, or of its summary, says what failed.
-func TellsError(line string) bool { return tellsError(strings.TrimPrefix(line, innerMark)) }
-
-func tellsError(text string) bool {
-	if len(text) == 0 || strings.HasPrefix(text, "0 error") || makeWaits(text) {
+func TellsError(line string) bool {
+	line = strings.TrimPrefix(line, "• ")
+	if line == "" || strings.HasPrefix(line, "0 error") || makeWaits(line) || !errorWords.In(line) {
 		return false
 	}
-	found := errorWords.in(text)
-	if found == 0 {
-		return false
-	}
-	text = behindService(text)
-	return found&wordHere != 0 && isFailure(text) && !measuresError(text) || found&messageAbroad != 0 || found&wordAbroad != 0 && isFailureAbroad(text)
+	line = behindService(line)
+	return isFailure(line) && !measuresError(line)
 }
 
-func isFailure(text string) bool {
-	if failsTo(text) {
+// errorWords are a cheap pretest: every line that reports a failure contains one of them.
+var errorWords = lex.NewFinder("rror", "RROR", "FAIL", "fatal", "FATAL", "panic", "xception", "Traceback", "ERR!", "***", "fault", "assertion", "not found", "No such",
+	"ermission denied", "cannot find", "undefined ref", "Unhandled", "✗", "✖", "×", "E ", "CONFLICT (", "DATA RACE", "ailed ", "used by: ", "CRITICAL", "e: file:", "went wrong", "E0", "E1", "F0", "F1")
+
+func isFailure(line string) bool {
+	if failsTo(line) {
 		return true
 	}
-	if slices.ContainsFunc(failureFirst, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
+	if slices.ContainsFunc(failureFirst, func(begin string) bool { return strings.HasPrefix(line, begin) }) {
 		return true
 	}
-	return startsWith(text, beginsFailure) || holdsFailure(text)
+	return startsWith(line, beginsFailure) || holdsFailure(line)
 }
 
 // behindService removes the prefix that docker compose puts before each line: "worker-1  | ".
-func behindService(text string) string {
+func behindService(line string) string {
 	const longestName = 40
-	name, rest, ok := strings.Cut(text[:min(len(text), longestName)], " | ")
+	name, rest, ok := strings.Cut(line[:min(len(line), longestName)], " | ")
 	if !ok || rest == "" || strings.ContainsAny(strings.TrimRight(name, " "), " \t:") {
-		return text
+		return line
 	}
-	return strings.TrimSpace(cutStamp(text[len(name)+len(" | "):]))
+	return strings.TrimSpace(lex.CutStamp(line[len(name)+len(" | "):]))
 }
 
 // failsTo matches "Failed to pull image", "Failed building wheel" and "Failed checks: lint", but no count ("Failed
 // requests: 0") and no sentence ("Failed builds are kept").
-func failsTo(text string) bool {
-	rest, ok := strings.CutPrefix(text, "Failed ")
+func failsTo(line string) bool {
+	rest, ok := strings.CutPrefix(line, "Failed ")
 	if !ok || strings.HasPrefix(rest, "over ") {
 		return false
 	}
@@ -83,18 +68,18 @@ func failsTo(text string) bool {
 }
 
 // makeWaits matches "make: *** Waiting for unfinished jobs....", whose last bytes are the same in all languages.
-func makeWaits(text string) bool {
-	return (strings.HasSuffix(text, "...") || strings.HasSuffix(text, "…")) && strings.Contains(text, "make") && strings.Contains(text, ": *** ")
+func makeWaits(line string) bool {
+	return (strings.HasSuffix(line, "...") || strings.HasSuffix(line, "…")) && strings.Contains(line, "make") && strings.Contains(line, ": *** ")
 }
 
 // measuresError matches statistics: "Residual standard error: 14.21". Only measures may follow:
 // "training error: 0.12, test error: 0.15".
-func measuresError(text string) bool {
-	if !strings.Contains(text, "error: ") || beginsFailure(text) {
+func measuresError(line string) bool {
+	if !strings.Contains(line, "error: ") || beginsFailure(line) {
 		return false
 	}
 	measured := false
-	for part := range strings.SplitSeq(text, ", ") {
+	for part := range strings.SplitSeq(line, ", ") {
 		before, value, ok := strings.Cut(part, "error: ")
 		switch {
 		case ok && (!namesMeasure(before) || !isMeasured(withoutFreedom(value))):
@@ -124,9 +109,9 @@ func withoutFreedom(value string) string {
 	return strings.Replace(value, " on ", " ", 1)
 }
 
-// startsWith tests a text, and what follows its first and its second word. Dashes between a log's columns are not words.
-func startsWith(text string, begins func(string) bool) bool {
-	rest, ok := text, true
+// startsWith tests a line, and what follows its first and its second word. Dashes between a log's columns are not words.
+func startsWith(line string, begins func(string) bool) bool {
+	rest, ok := line, true
 	for n := 0; ok && n < 3; n++ {
 		for strings.HasPrefix(rest, "- ") {
 			rest = rest[2:]
@@ -141,14 +126,14 @@ func startsWith(text string, begins func(string) bool) bool {
 
 const spaces = " \t\n\f\r"
 
-// behindField returns what follows the first word of a text and one space, if the word has at most 60
+// behindField returns what follows the first word of a line and one space, if the word has at most 60
 // characters.
-func behindField(text string) (rest string, ok bool) {
-	end := strings.IndexAny(text, spaces)
-	if end < 0 || runes(text[:end]) > 60 {
+func behindField(line string) (rest string, ok bool) {
+	end := strings.IndexAny(line, spaces)
+	if end < 0 || utf8.RuneCountInString(line[:end]) > 60 {
 		return "", false
 	}
-	return text[end+1:], true
+	return line[end+1:], true
 }
 
 var failureBegins = []string{
@@ -173,28 +158,28 @@ var failureBy = func() (t [256][]string) {
 
 var failureVerdicts = []string{"FAIL", "FAILED", "FAILURE", "ERROR", "CRITICAL"}
 
-func beginsFailure(text string) bool {
-	if text == "" {
+func beginsFailure(line string) bool {
+	if line == "" {
 		return false
 	}
-	for _, begin := range failureBy[text[0]] {
-		if strings.HasPrefix(text, begin) {
+	for _, begin := range failureBy[line[0]] {
+		if strings.HasPrefix(line, begin) {
 			return true
 		}
 	}
-	text = behindProcess(text)
+	line = behindProcess(line)
 	for _, verdict := range failureVerdicts {
-		if rest, ok := strings.CutPrefix(text, verdict); ok && (rest == "" || !wordByte[rest[0]]) {
+		if rest, ok := strings.CutPrefix(line, verdict); ok && (rest == "" || !lex.WordByte[rest[0]]) {
 			return !countsNone(verdict, rest)
 		}
 	}
-	if rest, ok := strings.CutPrefix(text, "error TS"); ok && rest != "" && isDigit(rest[0]) {
+	if rest, ok := strings.CutPrefix(line, "error TS"); ok && rest != "" && lex.IsDigit(rest[0]) {
 		return true
 	}
-	if rest, ok := strings.CutPrefix(text, "×"); ok && rest != "" && strings.IndexByte(spaces, rest[0]) >= 0 {
+	if rest, ok := strings.CutPrefix(line, "×"); ok && rest != "" && strings.IndexByte(spaces, rest[0]) >= 0 {
 		return true
 	}
-	return marksFailure(text) || logsFailure(text) || makeFails(text) || namesError(text)
+	return marksFailure(line) || logsFailure(line) || makeFails(line) || namesError(line)
 }
 
 // countsNone matches what follows a verdict that is only a count: "FAIL: 0", "CRITICAL: 0, HIGH: 3".
@@ -207,26 +192,26 @@ func countsNone(verdict, rest string) bool {
 }
 
 // behindProcess removes the prefix of sanitizers: "==4211==ERROR: AddressSanitizer".
-func behindProcess(text string) string {
-	if rest, ok := strings.CutPrefix(text, "=="); ok {
+func behindProcess(line string) string {
+	if rest, ok := strings.CutPrefix(line, "=="); ok {
 		if message, ok := strings.CutPrefix(strings.TrimLeft(rest, "0123456789"), "=="); ok {
 			return message
 		}
 	}
-	return text
+	return line
 }
 
 // marksFailure matches pytest's lines: "E   assert 1 == 2".
-func marksFailure(text string) bool {
-	rest, ok := strings.CutPrefix(text, "E")
+func marksFailure(line string) bool {
+	rest, ok := strings.CutPrefix(line, "E")
 	message := strings.TrimLeft(rest, spaces)
 	columns := len(rest) - len(message)
 	return ok && columns >= 1 && columns <= 8 && message != ""
 }
 
 // makeFails matches "make: *** " and "make[2]: *** ".
-func makeFails(text string) bool {
-	rest, ok := strings.CutPrefix(text, "make")
+func makeFails(line string) bool {
+	rest, ok := strings.CutPrefix(line, "make")
 	if inner, nested := strings.CutPrefix(rest, "["); nested {
 		level := strings.TrimLeft(inner, "0123456789")
 		rest, nested = strings.CutPrefix(level, "]")
@@ -236,24 +221,24 @@ func makeFails(text string) bool {
 }
 
 // logsFailure matches the log lines of Kubernetes programs: "E0302 10:12:01.123456 1 file.go:12] message".
-func logsFailure(text string) bool {
+func logsFailure(line string) bool {
 	const head = "E0302 10:"
-	return len(text) > len(head) && (text[0] == 'E' || text[0] == 'F') && strings.Trim(text[1:5], "0123456789") == "" &&
-		text[5] == ' ' && isDigit(text[6]) && isDigit(text[7]) && text[8] == ':'
+	return len(line) > len(head) && (line[0] == 'E' || line[0] == 'F') && strings.Trim(line[1:5], "0123456789") == "" &&
+		line[5] == ' ' && lex.IsDigit(line[6]) && lex.IsDigit(line[7]) && line[8] == ':'
 }
 
 // namesError matches "TypeError: x", "java.io.IOException: x" and a "KeyError" alone.
-func namesError(text string) bool {
+func namesError(line string) bool {
 	end, base := 0, 0
-	for ; end < len(text) && (wordByte[text[end]] || text[end] == '.' || text[end] == '$'); end++ {
-		if !wordByte[text[end]] {
+	for ; end < len(line) && (lex.WordByte[line[end]] || line[end] == '.' || line[end] == '$'); end++ {
+		if !lex.WordByte[line[end]] {
 			base = end + 1
 		}
 	}
-	if base >= end || !isUpper(text[base]) || end < len(text) && text[end] != ':' {
+	if base >= end || !lex.IsUpper(line[base]) || end < len(line) && line[end] != ':' {
 		return false
 	}
-	name := text[base+1 : end]
+	name := line[base+1 : end]
 	return strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception")
 }
 
@@ -263,34 +248,34 @@ var failureTold = []string{
 }
 
 // holdsFailure searches anywhere in a line.
-func holdsFailure(text string) bool {
-	if slices.ContainsFunc(failureTold, func(told string) bool { return strings.Contains(text, told) }) {
+func holdsFailure(line string) bool {
+	if slices.ContainsFunc(failureTold, func(told string) bool { return strings.Contains(line, told) }) {
 		return true
 	}
-	for at := strings.Index(text, "panicked at "); at >= 0; at = next(text, "panicked at ", at) {
-		if at == 0 || !wordByte[text[at-1]] {
+	for at := strings.Index(line, "panicked at "); at >= 0; at = next(line, "panicked at ", at) {
+		if at == 0 || !lex.WordByte[line[at-1]] {
 			return true
 		}
 	}
-	return strings.HasSuffix(text, "... FAILED") || strings.HasSuffix(text, "[FAIL]") || assertionFails(text) || statesError(text)
+	return strings.HasSuffix(line, "... FAILED") || strings.HasSuffix(line, "[FAIL]") || assertionFails(line) || statesError(line)
 }
 
 // next returns the next occurrence of a word after byte at, or -1.
-func next(text, word string, at int) int {
-	if i := strings.Index(text[at+1:], word); i >= 0 {
+func next(line, word string, at int) int {
+	if i := strings.Index(line[at+1:], word); i >= 0 {
 		return at + 1 + i
 	}
 	return -1
 }
 
 // assertionFails matches Rust's "assertion `left == right` failed".
-func assertionFails(text string) bool {
-	said, ok := strings.CutPrefix(text, "assertion ")
+func assertionFails(line string) bool {
+	said, ok := strings.CutPrefix(line, "assertion ")
 	if !ok {
 		return false
 	}
 	for at := strings.Index(said, " failed"); at >= 0; at = next(said, " failed", at) {
-		if n := runes(said[:at]); n >= 1 && n <= 80 && strings.IndexByte(said[:at], '\n') < 0 {
+		if n := utf8.RuneCountInString(said[:at]); n >= 1 && n <= 80 && strings.IndexByte(said[:at], '\n') < 0 {
 			return true
 		}
 	}
@@ -298,10 +283,10 @@ func assertionFails(text string) bool {
 }
 
 // statesError matches what compilers print after a place: ": error:", ": fatal error C1083:".
-func statesError(text string) bool {
+func statesError(line string) bool {
 	for _, state := range []string{": error", ": fatal error"} {
-		for at := strings.Index(text, state); at >= 0; at = next(text, state, at) {
-			rest := text[at+len(state):]
+		for at := strings.Index(line, state); at >= 0; at = next(line, state, at) {
+			rest := line[at+len(state):]
 			if code, ok := strings.CutPrefix(rest, " "); ok {
 				digits := strings.TrimLeft(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 				rest = strings.TrimLeft(digits, "0123456789")
@@ -317,42 +302,21 @@ func statesError(text string) bool {
 	return false
 }
 
-// finder searches for many words at once, each by two of its bytes that are rarely adjacent.
-type finder struct {
-	words         []anchored
-	first, second [256]uint64 // the words that have this byte as the first or the second of the two, by number
+// isMeasured matches one or several numbers: "0", "0,03 %", "1.2e-05", "12 (2.4%)", "0/12".
+func isMeasured(s string) bool {
+	const longestMeasure = 100
+	s = strings.TrimSpace(s)
+	return s != "" && len(s) <= longestMeasure && (lex.IsDigit(s[0]) || len(s) > 1 && s[0] == '-' && lex.IsDigit(s[1])) && strings.Trim(s, "0123456789.,:%+-/()eE ") == ""
 }
 
-// finderBits are the bits for words; more of them share theirs.
-const finderBits = 64
+var noneWords = []string{"none", "nothing", "nil", "null", "undefined", "false", "n/a", "zero", "0", "0%", "{}", "[]"}
 
-// anchored is a word, the position of its two bytes, and what it reports.
-type anchored struct {
-	text  string
-	at    int
-	tells uint8
-}
-
-func newFinder(words []anchored) *finder {
-	f := &finder{words: words}
-	for i, w := range words {
-		f.first[w.text[w.at]] |= 1 << (i % finderBits)
-		f.second[w.text[w.at+1]] |= 1 << (i % finderBits)
+// saysNone reports whether a line means only "none".
+func saysNone(s string) bool {
+	const longestNone = 40
+	if len(s) > longestNone {
+		return false
 	}
-	return f
-}
-
-// in returns everything that the words in a text report.
-func (f *finder) in(text string) (tells uint8) {
-	for i := 1; i < len(text); i++ {
-		for left := f.first[text[i-1]] & f.second[text[i]]; left != 0; left &= left - 1 {
-			for n := bits.TrailingZeros64(left); n < len(f.words); n += finderBits {
-				w := &f.words[n]
-				if from := i - 1 - w.at; from >= 0 && strings.HasPrefix(text[from:], w.text) {
-					tells |= w.tells
-				}
-			}
-		}
-	}
-	return tells
+	s = strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("()<>|.!-\"'`", r) })
+	return s != "" && slices.Contains(noneWords, strings.ToLower(s))
 }

@@ -1,4 +1,4 @@
-package rules
+package verdict
 
 import (
 	"regexp"
@@ -27,7 +27,6 @@ var failurePieces = []string{
 	"No such file or directory", "ermission denied", "P", "p", "cannot find ", "module", "package", "ModuleNotFoundError", "x_y", "é", " ", "  ", "\t",
 	"\f", "\n", "        ", strings.Repeat("w", 59), strings.Repeat("漢", 80), "a.go:12:3", "(", "", "- ", "FAILURE", "CRITICAL", "E0302", " 10:", "12:", " in ", " using ", "Exception in thread ", "Caused by: ", "Failure/Error:", " Message",
 	"Failed ", "failed ", "to ", "loading ", "logins", ": ", "none", "==", "WARNING: DATA RACE", "CONFLICT (", "* What went wrong", "[ERROR]", "[error]", "##", "[FATAL]", "[crit]", "e: file:", "java.io.", "$", ".", "[FAIL]",
-	"Fehler", "ERREUR", "ошибка", "错误", "Отказано в доступе", "error fatal",
 }
 
 // TestIsFailure compares it with the expression.
@@ -41,15 +40,6 @@ func TestIsFailure(t *testing.T) {
 		}
 		if want {
 			found++
-		}
-		var told uint8
-		for _, w := range errorWords.words {
-			if strings.Contains(text, w.text) {
-				told |= w.tells
-			}
-		}
-		if got := errorWords.in(text); got != told {
-			t.Fatalf("%q has words of errors that tell %b, want %b", text, got, told)
 		}
 	})
 	if found == 0 {
@@ -70,7 +60,7 @@ func TestErrorsOfTools(t *testing.T) {
 		"ERROR: relative error: 5 exceeds limit", "ERROR: relative error: 5", "test error: 0.3, giving up", "test error: 3, error: no such file",
 		"CONFLICT (content): Merge conflict in a.go", "e: file:///src/Pricing.kt:48:22 Unresolved reference: x", "Orders.Tests.RoundsHalfUp(amount: 1) [FAIL]", "* What went wrong:",
 	} {
-		if !tellsError(text) {
+		if !TellsError(text) {
 			t.Errorf("%q is no error", text)
 		}
 	}
@@ -81,7 +71,7 @@ func TestErrorsOfTools(t *testing.T) {
 		"training error: 0.12, test error: 0.15", "epoch 3, validation error: 1.2e-05, loss: 0.2", "Relative error: -0.4 %", "make[2]: *** Es wird auf noch nicht beendete Prozesse gewartet....",
 		"make: *** Attente des tâches non terminées....", "make: *** 未完了のジョブを待っています....", "make: *** Waiting for unfinished jobs....", "resolved conflicts (2)", "F0: fundamental", "==4211== ERRORS of 2", "| error | count |", "+ // Failed to load", "+ // Error in handlers", `return "failed to load"`,
 	} {
-		if tellsError(text) {
+		if TellsError(text) {
 			t.Errorf("%q is an error", text)
 		}
 	}

@@ -1,0 +1,65 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Agents' programs wrap what a tool printed: reminders to the model, a reader's note on how to go on, a shell's clock. None
+// of it is a line of the source.
+
+var (
+	// wrapHead are the lines that shells put in front; the verdict has read them already.
+	wrapHead = regexp.MustCompile(`^(?:Chunk ID:|Wall time:|Process exited with|Original token count:|Total output lines:|Exit code:? \d|Output:$)`)
+	// wrapNote is a reader's last line: "[54 more lines in file. Use offset=80 to continue]".
+	wrapNote = regexp.MustCompile(`(?i)^[\[(<.…= ]{1,6}\s?(?:\d+ more lines|\d+ lines? (?:more|remaining|omitted)|showing lines|end of file|file has more lines|output truncated|truncated:|results are truncated|content truncated|more lines available).{0,200}$|^Shell cwd was reset to |^</?(?:output|stdout|stderr|file|content|result|persisted-output|usage)>$|^<cwd>.*</cwd>$|^agentId: \w+|^<usage>|^</?system>`)
+)
+
+const reminder = "system-reminder>"
+
+// proper returns a source without what the agent's program added. It keeps the text's own lines as they are.
+func proper(content string) string {
+	if strings.Contains(content, "<"+reminder) {
+		content = withoutReminders(content)
+	}
+	for {
+		line, rest, more := strings.Cut(content, "\n")
+		if !more || strings.TrimSpace(rest) == "" || !wrapHead.MatchString(line) && !wrapNote.MatchString(line) {
+			break
+		}
+		content = rest
+	}
+	for {
+		trimmed := strings.TrimRight(content, " \t\r\n")
+		at := strings.LastIndexByte(trimmed, '\n') + 1
+		if at == 0 || !wrapNote.MatchString(trimmed[at:]) {
+			return content
+		}
+		content = strings.TrimRight(content[:at], "\n") + "\n" // a reader puts a blank line before its note
+	}
+}
+
+// withoutReminders drops blocks between reminder tags that begin a line.
+func withoutReminders(content string) string {
+	var b strings.Builder
+	for {
+		at := strings.Index(content, "<"+reminder)
+		if at < 0 {
+			break
+		}
+		end := len(content)
+		if i := strings.Index(content[at:], "</"+reminder); i >= 0 {
+			end = at + i + len(reminder) + 2
+		}
+		if at > 0 && content[at-1] != '\n' && strings.TrimSpace(content[strings.LastIndexByte(content[:at], '\n')+1:at]) != "" {
+			end = at + len(reminder) + 1 // a file that speaks of them
+			b.WriteString(content[:end])
+		} else {
+			b.WriteString(strings.TrimRight(content[:at], " \t\n"))
+			b.WriteByte('\n')
+		}
+		content = content[end:]
+	}
+	b.WriteString(content)
+	return b.String()
+}

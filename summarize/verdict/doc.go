@@ -1,0 +1,13 @@
+// Package verdict decides how a tool call ended. It is the only place that does: a summary's mark, a record's status and
+// a compaction's last run of tests all ask [Of].
+//
+// Evidence, the strongest first:
+//
+//  1. what the harness says: an error flag, an exit code, the lines that it puts around an output;
+//  2. what a test runner, compiler or linter sums up in its own words (runner.go, tally.go). They stand over an exit code
+//     of 0 where the command line hides the program's own: a pipe, `|| true`, a further command;
+//  3. lines that report an error (errorline.go).
+//
+// A verdict is never a guess. Where the evidence is missing or contradicts itself, it is [Unknown] or [Partial]. What a
+// command only quotes (a log, a diff, a search result) says nothing about the command.
+package verdict

@@ -1,0 +1,297 @@
+package verdict
+
+import (
+	"regexp"
+	"strings"
+)
+
+// What test runners, compilers, linters and package managers say last, in lines of their own. Counts ("2 failed, 3
+// passed") need no entry: tally.go reads them. An entry begins a line (after spaces), is all of it (`=`) or stands anywhere in it (`~`);
+// `…` stands for any text.
+
+// saysFailed: a line that says that the run failed.
+var saysFailed = phrases(`
+--- FAIL:
+=FAIL
+FAIL	
+FAIL 
+~[build failed]
+~[setup failed]
+go: cannot find main module
+go: no such tool
+FAILED (
+FAILED tests/
+FAILED test
+=FAILED
+FAILED::
+ERROR collecting
+!!!!!!!!!!!!!!!!!!!! Interrupted:
+~congratulations :(
+evaluation failed :(
+~Required test coverage of
+~Coverage failure:
+test result: FAILED
+error: could not compile
+error: test failed
+error: aborting due to
+error: failed to compile
+error: build failed
+error: Recipe
+error: script "
+error: the following command failed
+error: the following build command failed
+error Command failed with exit code
+~Command failed with exit code
+~ failed with exit code 
+~Session…failed.
+~Jest: "global" coverage threshold
+~ERROR: Coverage for
+~ELIFECYCLE
+~ERR_PNPM_
+npm ERR!
+npm error
+lerna ERR!
+BUILD FAILED
+** BUILD FAILED **
+** TEST FAILED **
+FAILURE: Build failed
+Execution failed for task
+[INFO] BUILD FAILURE
+[ERROR] BUILD FAILURE
+BUILD FAILURE
+[ERROR] Failed to execute goal
+[ERROR] COMPILATION ERROR
+Build FAILED.
+Test Run Failed.
+Failed!  - Failed:
+make: ***
+ninja: build stopped
+ninja: error:
+~CMake Error
+-- Configuring incomplete, errors occurred
+The following tests FAILED:
+Errors while running CTest
+collect2: error:
+clang: error: linker command failed
+FAILED: Build did NOT complete successfully
+ERROR: Build did NOT complete successfully
+ERROR: Build failed
+error during build:
+Failed to compile.
+> Build error occurred
+Build failed with
+~🚨 Build failed
+ERROR: failed to solve:
+ERROR: failed to build:
+~ERROR: process "/bin/sh
+The command '/bin/sh…returned a non-zero code
+Error: INSTALLATION FAILED:
+Error: UPGRADE FAILED:
+│ Error:
+╷ Error:
+Error from server (
+Error response from daemon:
+error: failed to push some refs
+Automatic merge failed
+CONFLICT (
+fatal: 
+error: Your local changes to the following
+error: could not apply
+error: patch failed:
+Result: FAIL
+FAILURES!
+ERRORS!
+** (Mix)
+** (CompileError)
+** (exit)
+== Compilation error in file
+~Some tests failed.
+~Some tests did not pass
+~Some hooks failed
+[doctest] Status: FAILURE!
+[  FAILED  ]
+not ok 
+Execution halted
+Segmentation fault
+Aborted (core dumped)
+=Killed
+panic: 
+fatal error: 
+thread 'main' panicked at
+Fatal error: 
+PHP Fatal error:
+PHP Parse error:
+curl: (
+ERROR: No matching distribution found
+ERROR: Could not find a version
+ERROR: Could not install packages
+ERROR: Failed building wheel
+error: subprocess-exited-with-error
+× No solution found
+E: Unable to locate package
+E: Sub-process
+E: Failed to fetch
+E: Could not get lock
+An error occurred (
+ERROR: (gcloud.
+##[error]
+Oh no! …reformatted
+~would be reformatted
+~Code style issues found
+~Code style issues were found
+~Imports are incorrectly sorted
+husky - …hook exited with code
+error Command "
+Node.js v
+Failed to load native
+NX   Ran target…failed
+NX   Running target…failed
+~ERROR  run failed:
+~ERROR  Command failed
+Failed:    …#
+~Test Suites: 1 failed
+Bazel: FAILED
+error: process didn't exit successfully
+`)
+
+// saysPassed: a line that says that the run went well.
+var saysPassed = phrases(`
+=PASS
+ok  	
+ok 	
+=OK
+OK (
+test result: ok
+Finished ` + "`" + `
+Finished dev
+Finished release
+Finished test
+~congratulations :)
+All checks passed!
+Success: no issues found
+~All done! ✨
+All matched files use Prettier code style
+~no offenses detected
+~No fixes applied.
+~No lint errors found
+~No ESLint warnings or errors
+[INFO] BUILD SUCCESS
+BUILD SUCCESS
+** BUILD SUCCEEDED **
+** TEST SUCCEEDED **
+Build succeeded.
+Build succeeded in
+Build complete!
+Test Run Successful.
+Passed!  - Failed:     0
+make: Nothing to be done
+ninja: no work to do.
+-- Build files have been written to
+~100% tests passed
+INFO: Build completed successfully
+✓ built in
+✓ Compiled successfully
+✔ Compiled successfully
+~Compiled successfully
+~compiled successfully
+✨ Built in
+Build completed successfully
+Successfully built
+Successfully installed
+Successfully tagged
+STATUS: deployed
+Apply complete!
+No changes. …infrastructure
+Your infrastructure matches
+Result: PASS
+All tests successful.
+~All tests passed
+~All specs passed!
+~all tests passed
+[doctest] Status: SUCCESS!
+[  PASSED  ]
+No issues found!
+~NX   Successfully ran target
+Already up to date.
+Everything up-to-date
+Bundle complete!
+found 0 vulnerabilities
+✨  Done in
+`)
+
+// stillRuns: a program that has not ended, so that nothing is decided.
+var stillRuns = phrases(`
+~Process running with session ID
+~Command running in background
+~Command is still running
+`)
+
+// places of compilers that say "error" behind a file and a line.
+var compilerError = regexp.MustCompile(`^\s*[^\s:(]+[:(]\d+[:,]\d+\)?:?\s+(?:-\s+)?(?:fatal )?error\b|^\S+\(\d+,\d+\): error |^\s*\S+\.\w+:\d+: (?:fatal )?(?:error|Error)\b|^(?:error|Error)(?:\[\w+\])?: |^e: file:`)
+
+// goError is what go build and go vet say below the name of a package.
+var goError = regexp.MustCompile(`^\S+\.go:\d+:\d+: `)
+
+// phrase is one entry: parts that follow one another.
+type phrase struct {
+	parts []string
+	whole bool
+}
+
+// phraseSet finds the lines that have a phrase: those at a line's beginning by their first byte.
+type phraseSet struct {
+	by       [256][]phrase
+	anywhere []phrase
+}
+
+func phrases(text string) *phraseSet {
+	s := &phraseSet{}
+	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
+		text, anywhere := strings.CutPrefix(line, "~")
+		text, whole := strings.CutPrefix(text, "=")
+		p := phrase{parts: strings.Split(text, "…"), whole: whole}
+		if anywhere {
+			s.anywhere = append(s.anywhere, p)
+		} else {
+			s.by[text[0]] = append(s.by[text[0]], p)
+		}
+	}
+	return s
+}
+
+// begins reports whether a line without its indentation begins with a phrase of the set.
+func (s *phraseSet) begins(line string) bool {
+	if line == "" {
+		return false
+	}
+	for _, p := range s.by[line[0]] {
+		if p.whole && line == p.parts[0] || !p.whole && strings.HasPrefix(line, p.parts[0]) && inOrder(line, p.parts) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether a line begins with a phrase or has one anywhere.
+func (s *phraseSet) holds(line string) bool {
+	if s.begins(line) {
+		return true
+	}
+	for _, p := range s.anywhere {
+		if inOrder(line, p.parts) {
+			return true
+		}
+	}
+	return false
+}
+
+func inOrder(line string, parts []string) bool {
+	for _, part := range parts {
+		at := strings.Index(line, part)
+		if at < 0 {
+			return false
+		}
+		line = line[at+len(part):]
+	}
+	return true
+}

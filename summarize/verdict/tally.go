@@ -1,0 +1,107 @@
+package verdict
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Tally is what a line sums up: "2 failed, 12 passed in 3.1s", "Tests run: 4, Failures: 1", "OK: 8 / Fail: 0".
+type Tally struct {
+	Passed, Failed, Errors int
+	HasPassed, HasFailed   bool // the line has such a count, which may be 0
+	HasErrors              bool
+	problems               int // of any weight: `3 problems (1 error, 2 warnings)`
+	hasProblems            bool
+}
+
+var (
+	countFirst = regexp.MustCompile(`(?i)(\d(?:[\d,]{0,9}\d)?)\*{0,2} (?:\w+ )??(?:(?:unit|individual|assertions?|tests?|specs?|test cases?|test suites?|suites?|examples?|scenarios?|files?|checks?|hooks?|tasks?|targets?) )?(passed|passing|passes|pass|successful|successes|succeeded|success|ok|failed|failing|failures?|fails?|broken|errors?|errored|problems?|issues?|offen[cs]es?|violations?|unreachable)\b`)
+	labelFirst = regexp.MustCompile(`(?i)\b(passed|pass|passes|succeeded|successes|success|ok|failed|failing|failures?|fails?|fail|errors?|errored|broken|unreachable)\s{0,8}[:=]?\s{0,8}(\d(?:[\d,]{0,9}\d)?)\b`)
+	otherCount = regexp.MustCompile(`(?i)\d[\d.,:]*\s?(?:ms|s|m|h|min|seconds?|minutes?|%)?\b|\b(?:skipped|skip|total|ignored|pending|todo|warnings?|warn|measured|filtered|out|assertions?|deselected|xfailed|xpassed|changed|rescued|cancelled|flaky|unexpected|in|of|and|with|tests?|suites?|files?|run|runs|ran|cases?|time|duration|snapshots?|source)\b`)
+)
+
+// TallyOf reads a line that sums up results; ok is false for any other line. Beside its counts such a line has few words.
+func TallyOf(line string) (t Tally, ok bool) {
+	const longest = 160
+	if len(line) > longest || !strings.ContainsAny(line, "0123456789") || !mayTally(line) {
+		return t, false
+	}
+	rest := line
+	take := func(expr *regexp.Regexp, number, word int) {
+		for _, m := range expr.FindAllStringSubmatch(rest, -1) {
+			t.add(m[word], atoi(m[number]))
+		}
+		rest = expr.ReplaceAllString(rest, " ")
+	}
+	if labelled(line) {
+		take(labelFirst, 2, 1)
+		take(countFirst, 1, 2)
+	} else {
+		take(countFirst, 1, 2)
+		take(labelFirst, 2, 1)
+	}
+	if t.hasProblems && !t.HasErrors {
+		t.Errors, t.HasErrors = t.problems, true
+	}
+	if !t.HasPassed && !t.HasFailed && !t.HasErrors {
+		return t, false
+	}
+	rest = otherCount.ReplaceAllString(rest, " ")
+	words := strings.FieldsFunc(rest, func(r rune) bool { return r < 0x80 && !isLetter(byte(r)) })
+	const mostWords = 4
+	return t, len(words) <= mostWords
+}
+
+// labelled reports whether the counts follow their names: "Failures: 1, Errors: 0", "ok=3 failed=0", "FAIL 1 | PASS 3".
+func labelled(line string) bool {
+	m := labelFirst.FindStringIndex(line)
+	if m == nil {
+		return false
+	}
+	first := countFirst.FindStringIndex(line)
+	return first == nil || m[0] < first[0]
+}
+
+func mayTally(line string) bool {
+	low := strings.ToLower(line)
+	for _, w := range []string{"pass", "fail", "error", "ok", "succe", "problem", "issue", "offen", "violation", "broken", "unreachable"} {
+		if strings.Contains(low, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *Tally) add(word string, n int) {
+	switch word = strings.ToLower(word); {
+	case strings.HasPrefix(word, "pass") || strings.HasPrefix(word, "succ") || word == "ok":
+		t.Passed, t.HasPassed = t.Passed+n, true
+	case strings.HasPrefix(word, "fail") || word == "broken" || word == "unreachable":
+		t.Failed, t.HasFailed = t.Failed+n, true
+	case strings.HasPrefix(word, "err"):
+		t.Errors, t.HasErrors = t.Errors+n, true
+	default:
+		t.problems, t.hasProblems = t.problems+n, true
+	}
+}
+
+// join adds the counts of a line that follows closely, if they are others: " 21 pass", " 1 fail".
+func (t *Tally) join(next Tally, close bool) bool {
+	if !close || t.HasPassed == next.HasPassed || t.HasFailed == next.HasFailed || t.HasPassed && t.HasFailed {
+		return false
+	}
+	t.Passed, t.Failed, t.HasPassed, t.HasFailed = t.Passed+next.Passed, t.Failed+next.Failed, true, true
+	return true
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func atoi(s string) int {
+	n := 0
+	for i := range len(s) {
+		if s[i] >= '0' && s[i] <= '9' && n < 1<<27 {
+			n = n*10 + int(s[i]-'0')
+		}
+	}
+	return n
+}
