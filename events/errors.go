@@ -1,6 +1,9 @@
 package events
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors of subjects and tokens.
 var (
@@ -50,3 +53,26 @@ var ErrDurableInUse = errors.New("the durable name is in use for other records")
 
 // ErrGateTimeout is a summary still in progress, or an event not yet decided, when the gate's wait limit expired.
 var ErrGateTimeout = errors.New("a summary is still being made")
+
+// RejectError says why an event was rejected. Decode returns it as a concrete pointer type: compare it with nil
+// before converting it to error, since an error that holds a nil *RejectError is not nil.
+type RejectError struct {
+	Code    string // one of the Code constants
+	Message string // for people; never contains the event's content
+	Field   string // a member's path, a header's name or "subject"; empty for the event as a whole
+}
+
+func (e *RejectError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("%s: %s", e.Code, e.Message)
+	}
+	return fmt.Sprintf("%s: %s: %s", e.Code, e.Field, e.Message)
+}
+
+func reject(code, field, format string, args ...any) *RejectError {
+	return &RejectError{Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+func schemaError(field, format string, args ...any) *RejectError {
+	return reject(CodeSchema, field, format, args...)
+}

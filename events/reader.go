@@ -2,6 +2,8 @@ package events
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -118,4 +120,131 @@ func (r *reader) content() Content {
 	c, rej := parseContent("content", r.members[fieldContent])
 	r.rej = rej
 	return c
+}
+
+// usage reads the provider's usage for the call behind a message; an absent count is 0.
+func (r *reader) usage() *TokenUsage {
+	v := r.get(fieldUsage, "an object", jsontext.KindBeginObject)
+	if v == nil {
+		return nil
+	}
+	u := new(TokenUsage)
+	r.walk(v, "usage", func(name, value []byte) {
+		switch string(name) {
+		case "input_tokens":
+			u.InputTokens = r.count("usage.input_tokens", value, 0)
+		case "output_tokens":
+			u.OutputTokens = r.count("usage.output_tokens", value, 0)
+		}
+	})
+	return u
+}
+
+// lineRange reads the lines of a tool output that are relevant to the caller; both ends are required.
+func (r *reader) lineRange() *LineRange {
+	v := r.get(fieldRelevantRange, "an object", jsontext.KindBeginObject)
+	if v == nil {
+		return nil
+	}
+	lines := new(LineRange)
+	r.walk(v, "relevant_range", func(name, value []byte) {
+		switch string(name) {
+		case "start":
+			lines.Start = int(r.count("relevant_range.start", value, 1))
+		case "end":
+			lines.End = int(r.count("relevant_range.end", value, 1))
+		}
+	})
+	if lines.Start == 0 || lines.End == 0 {
+		r.fail("relevant_range", "start and end are required")
+	}
+	if lines.End < lines.Start {
+		r.fail("relevant_range", "ends before it starts")
+	}
+	return lines
+}
+
+// count reads an integer member that is not below least; null counts as absent.
+func (r *reader) count(path string, v []byte, least int64) int64 {
+	if isNull(v) {
+		return 0
+	}
+	n, ok := int64(0), false
+	if jsontext.Value(v).Kind() == jsontext.KindNumber {
+		n, ok = parseInteger(string(v))
+	}
+	if !ok || n < least || n > maxSafeInt {
+		r.fail(path, "must be an integer of at least %d", least)
+		return 0
+	}
+	return n
+}
+
+// parseInteger reads a JSON number with an integer value in any notation ("1e2", "3.0"), without going through a
+// float (which would round) or a big number (whose exponent the publisher could choose).
+func parseInteger(s string) (int64, bool) {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n, true
+	}
+	mantissa, exponent, _ := strings.Cut(strings.ReplaceAll(s, "E", "e"), "e")
+	negative := strings.HasPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(mantissa, "-"), ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return 0, true
+	}
+	shift, err := exponentOf(exponent)
+	if err != nil {
+		return 0, false
+	}
+	// The value is digits × 10^(shift - len(fraction)); fold trailing zeros into the power.
+	significant := strings.TrimRight(digits, "0")
+	power := shift - len(fraction) + len(digits) - len(significant)
+	if power < 0 || len(significant)+power > 18 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(significant+strings.Repeat("0", power), 10, 64)
+	if negative {
+		n = -n
+	}
+	return n, err == nil
+}
+
+func exponentOf(s string) (int, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(s, 10, 32)
+	return int(n), err
+}
+
+// parseTime reads an RFC 3339 time. Go's parser refuses two forms that the RFC allows: lower-case letters, and a leap
+// second, which parseTime reads as the following second. It also accepts two that the RFC does not allow and that Go
+// won't format: a comma before the fraction and an offset of 24 hours.
+func parseTime(s string) (time.Time, bool) {
+	if len(s) < len("2006-01-02T15:04:05Z") || strings.Contains(s, ",") || strings.HasPrefix(s[len(s)-5:], "24:") {
+		return time.Time{}, false
+	}
+	b := []byte(s)
+	upper(&b[len("2006-01-02")])
+	upper(&b[len(b)-1])
+	leap := string(b[17:19]) == "60"
+	if leap {
+		copy(b[17:], "59")
+	}
+	var t time.Time
+	if err := t.UnmarshalText(b); err != nil {
+		return time.Time{}, false
+	}
+	if !leap {
+		return t, true
+	}
+	utc := t.UTC()
+	return t.Add(time.Second), utc.Hour() == 23 && utc.Minute() == 59
+}
+
+func upper(c *byte) {
+	if *c == 't' || *c == 'z' {
+		*c -= 'a' - 'A'
+	}
 }

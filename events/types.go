@@ -1,6 +1,7 @@
 package events
 
 import (
+	"crypto/rand"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -118,3 +119,27 @@ func (e Edit) MarshalJSON() ([]byte, error) {
 		CreatedAt time.Time `json:"created_at,omitzero"`
 	}{e.MessageID, *e.Pinned, e.EditID, e.AgentID, e.CreatedAt})
 }
+
+// Incoming reports whether agents publish events of this type.
+func (t Type) Incoming() bool {
+	switch t {
+	case ThreadMessage, ToolResult, MessageEdited:
+		return true
+	}
+	return false
+}
+
+// Known reports whether t is one of this package's types.
+func (t Type) Known() bool {
+	switch t {
+	case SummaryStarted, SummaryCreated, SummaryInvalidated, SummaryFailed, UsageRecorded, ConfigApplied, EventRejected:
+		return true
+	}
+	return t.Incoming()
+}
+
+// NewMessageID returns a unique message id: 26 random characters, 130 bits.
+func NewMessageID() string { return "msg_" + rand.Text() }
+
+// NewEditID returns a unique edit id.
+func NewEditID() string { return "edit_" + rand.Text() }

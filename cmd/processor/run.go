@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"precis/internal/config"
+	"precis/internal/processor"
 )
 
 // runCmd runs the processor until it is told to stop.
@@ -73,4 +74,26 @@ func (c *runCmd) logger(a *app) zerolog.Logger {
 		out = zerolog.ConsoleWriter{Out: a.terminal, TimeFormat: time.TimeOnly, NoColor: !a.watched, FormatPrepare: printableEntry}
 	}
 	return zerolog.New(out).Level(level).With().Timestamp().Logger()
+}
+
+// starting is how a processor is started.
+type starting struct {
+	checkOnly bool
+	log       zerolog.Logger
+	// reload is told when the configuration is to be read again, with load.
+	reload <-chan os.Signal
+	load   func() (*config.Config, error)
+}
+
+// start runs the processor until ctx ends.
+func start(ctx context.Context, _ *app, cfg *config.Config, s starting) error {
+	log := s.log
+	opts := processor.Options{
+		Config: cfg, CheckOnly: s.checkOnly, Version: version(), Logger: log, Reload: s.reload, Load: s.load,
+		Fatal: func(string) { os.Exit(exitUnreachable) }, //nolint:forbidigo // a store that lost a write may not return to anybody
+	}
+	return processor.Serve(ctx, opts, func(p *processor.Processor) {
+		log.Info().Str("nats", p.Broker().URL()).Bool("embedded", p.Broker().Embedded()).
+			Str("http", cfg.HTTP.Listen).Str("data", cfg.DataDir).Msg("running")
+	})
 }

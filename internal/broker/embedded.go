@@ -3,6 +3,9 @@ package broker
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -10,11 +13,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
 )
 
 // readyTimeout bounds the wait for the listener after Start has returned
@@ -206,4 +211,106 @@ func (e *embedded) stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("stop embedded server: %w", ctx.Err())
 	}
+}
+
+// serverLog forwards the embedded server's log to zerolog, and keeps its first
+// fatal line: nats-server logs a fatal error and carries on half started, so
+// only that line contains the reason. A stream whose write has
+// failed (a full disk) refuses all others until the server is restarted,
+// and only the log reports that, too.
+type serverLog struct {
+	log    zerolog.Logger
+	mu     sync.Mutex
+	fatal  string
+	broken chan error // holds the first write error
+}
+
+// criticalWrite is the server's log message for a stream's failed write.
+const criticalWrite = "Critical write error"
+
+func newServerLog(log zerolog.Logger) *serverLog {
+	return &serverLog{log: log.With().Str("component", "nats-server").Logger(), broken: make(chan error, 1)}
+}
+
+// Noticef logs the server's own notices (banners, "Server is ready") at debug level.
+func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+
+// Warnf implements server.Logger.
+func (l *serverLog) Warnf(format string, v ...any) { l.log.Warn().Msgf(format, v...) }
+
+// Errorf implements server.Logger.
+func (l *serverLog) Errorf(format string, v ...any) {
+	l.log.Error().Msgf(format, v...)
+	if !strings.Contains(format, criticalWrite) {
+		return
+	}
+	select {
+	case l.broken <- fmt.Errorf("%w: free disk space and start again: "+format, append([]any{ErrBroken}, v...)...):
+	default:
+	}
+}
+
+// Debugf implements server.Logger.
+func (l *serverLog) Debugf(format string, v ...any) { l.log.Trace().Msgf(format, v...) }
+
+// Tracef implements server.Logger.
+func (l *serverLog) Tracef(format string, v ...any) { l.log.Trace().Msgf(format, v...) }
+
+// Fatalf must not end the process: Open returns the line as its error.
+func (l *serverLog) Fatalf(format string, v ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fatal == "" {
+		l.fatal = fmt.Sprintf(format, v...)
+	}
+	l.log.Debug().Msgf(format, v...)
+}
+
+func (l *serverLog) fatalLine() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fatal
+}
+
+// door authenticates clients of the embedded server: those with its credentials, if it has any, and the service, whose
+// user may only publish replies.
+type door struct {
+	user, password, token string
+	service               *server.User
+}
+
+func newDoor(o Options) *door {
+	var replies []string
+	for _, prefix := range o.ReplyPrefixes {
+		replies = append(replies, prefix+".>")
+	}
+	return &door{user: o.User, password: o.Password, token: o.Token, service: &server.User{
+		Username: "precis-service", Password: rand.Text(),
+		Permissions: &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: replies},
+			Subscribe: &server.SubjectPermission{Allow: []string{"precis.>", "$SRV.>"}},
+		},
+	}}
+}
+
+// Check implements server.Authentication.
+func (d *door) Check(c server.ClientAuthentication) bool {
+	given := c.GetOpts()
+	switch {
+	case given.Username == d.service.Username && same(given.Password, d.service.Password):
+		c.RegisterUser(d.service)
+		return true
+	case d.user != "" || d.password != "":
+		return given.Username == d.user && same(given.Password, d.password)
+	case d.token != "":
+		return same(given.Token, d.token)
+	default:
+		return true
+	}
+}
+
+// same compares secrets in constant time.
+func same(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }

@@ -1,7 +1,11 @@
 package llm
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"math"
+	"strings"
 	"time"
 )
 
@@ -76,4 +80,64 @@ type Provider interface {
 	Complete(ctx context.Context, req Request) (Reply, error)
 	// Close lets go of idle connections.
 	Close()
+}
+
+// wholeUsage rounds fractional numbers in an answer's usage up. Some gateways divide or scale token counts; an SDK
+// that reads them as integers would refuse the whole answer, which is paid for. Any other answer is returned as it is.
+func wholeUsage(answer []byte) []byte {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(answer, &members) != nil {
+		return answer
+	}
+	decoder := json.NewDecoder(bytes.NewReader(members["usage"]))
+	decoder.UseNumber()
+	var usage map[string]any
+	if decoder.Decode(&usage) != nil || !roundUp(usage) {
+		return answer
+	}
+	rounded, err := json.Marshal(usage)
+	if err != nil {
+		return answer
+	}
+	members["usage"] = rounded
+	if whole, err := json.Marshal(members); err == nil {
+		return whole
+	}
+	return answer
+}
+
+// roundUp makes integers of the numbers in a usage, and says whether one was none.
+func roundUp(usage map[string]any) (changed bool) {
+	for name, value := range usage {
+		switch v := value.(type) {
+		case map[string]any:
+			changed = roundUp(v) || changed
+		case json.Number:
+			if _, err := v.Int64(); err == nil {
+				continue
+			}
+			f, err := v.Float64()
+			if err != nil || math.Abs(f) > mostTokens {
+				continue // no count of tokens: the SDK may say what is wrong with it
+			}
+			usage[name], changed = int64(math.Ceil(f)), true
+		}
+	}
+	return changed
+}
+
+// roomToThink is added to the answer's limit of a model that thinks first: its thoughts count against
+// the limit, and without room for them the answer is cut off or empty. They cost only what is used.
+const roomToThink = 4096
+
+// thinkers are the families that think without being asked to.
+var thinkers = []string{"o1", "o3", "o4", "gpt-5", "gpt-6", "claude-haiku-5", "claude-sonnet-5", "claude-opus-5", "claude-fable", "claude-mythos"}
+
+func thinkingRoom(model string) int {
+	for _, family := range thinkers {
+		if strings.HasPrefix(model, family) && !strings.Contains(model, "-chat") {
+			return roomToThink
+		}
+	}
+	return 0
 }

@@ -1,11 +1,56 @@
 package llm
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"precis/events"
 )
+
+// Turn is one message of a thread that is to be summarized.
+type Turn struct {
+	MessageID string
+	Role      string
+	Text      string   // of a tool's result, or what its summary says
+	Calls     []string // the tools that it calls: `read_file {"path":"a.go"}`
+	Tool      string   // whose result it is
+}
+
+// Transcript writes a thread's messages as text, so that a model without tools can read calls and results
+// too. Every message has a heading of its own; the messages' lines are set in, so that none of them can
+// pose as one.
+func Transcript(turns []Turn) string {
+	var b strings.Builder
+	for _, t := range turns {
+		b.WriteString("[" + oneWord(t.Role))
+		if t.Tool != "" {
+			b.WriteString(" " + oneWord(t.Tool))
+		}
+		b.WriteString(" " + oneWord(t.MessageID) + "]\n")
+		setIn(&b, t.Text)
+		for _, call := range t.Calls {
+			setIn(&b, "calls "+call)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func setIn(b *strings.Builder, text string) {
+	if text == "" {
+		return
+	}
+	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		b.WriteString("  " + line + "\n")
+	}
+}
+
+// oneWord keeps a name from being more than that; ids may hold anything.
+func oneWord(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r <= ' ' || r == ']' }), "_")
+}
 
 // fileContent is the category whose material is laid out in sections.
 const fileContent = "file_content"
@@ -103,4 +148,52 @@ func (f *file) with(text string) string {
 		return text
 	}
 	return text + "\n" + f.quote
+}
+
+// fence is what the material of one request stands in. Its mark comes from the material, so that the
+// same work makes the same request, and whoever wrote the material could not have known it; it does not
+// occur there in any case of letters, so nothing inside can close the fence or open another.
+type fence struct{ mark string }
+
+// markBytes makes a mark that can't be aimed at: finding a text that holds its own takes 2^64 tries.
+const markBytes = 8
+
+func fenceFor(material string) fence {
+	folded := strings.ToLower(material)
+	for try := 0; ; try++ {
+		sum := sha256.Sum256([]byte(strconv.Itoa(try) + "\n" + material))
+		mark := hex.EncodeToString(sum[:markBytes])
+		if !strings.Contains(folded, mark) {
+			return fence{mark: mark}
+		}
+	}
+}
+
+func (f fence) begin() string { return "BEGIN DATA " + f.mark }
+func (f fence) end() string   { return "END DATA " + f.mark }
+
+// around puts the material between its two lines.
+func (f fence) around(material string) string {
+	return f.begin() + "\n" + material + "\n" + f.end()
+}
+
+// split cuts a text into parts of at most limit characters, after a line where there is one, else in a
+// line. The parts joined are the text; none is empty unless the text is.
+func split(text string, limit int) []string {
+	if limit <= 0 {
+		return []string{text}
+	}
+	var parts []string
+	for chars(text) > limit {
+		part := firstChars(text, limit)
+		if at := strings.LastIndexByte(part, '\n'); at >= 0 {
+			part = part[:at+1]
+		}
+		parts = append(parts, part)
+		text = text[len(part):]
+	}
+	if text != "" || len(parts) == 0 {
+		parts = append(parts, text)
+	}
+	return parts
 }
