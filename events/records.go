@@ -17,9 +17,36 @@ type Head struct {
 	// that is restored from an older backup gives it to another. Null on config.applied, and where it is not known.
 	EventAt      *time.Time `json:"event_at"`
 	EffectiveSeq uint64     `json:"effective_seq"` // the partition's last applied EVENTS sequence when it took effect
-	ChainSeq     uint64     `json:"chain_seq"`     // counts up from 1 per thread
+	Step         Step       `json:"step"`
+	ChainSeq     uint64     `json:"chain_seq"` // counts up from 1 per thread
 	Chain        string     `json:"chain,omitzero"`
 }
+
+// Step says which step of the processor decided a record. The records of a step belong to one thread, follow one another in its
+// chain and are stored together; the header StepSize says how many there are.
+type Step struct {
+	Cause StepCause `json:"cause"`
+	Index int       `json:"index"` // the record's place in the step, from 1
+}
+
+// StepCause is what made the processor take a step.
+type StepCause string
+
+// Causes of a step.
+const (
+	ByEvent         StepCause = "event"         // an event of the thread
+	ByRequest       StepCause = "request"       // a request to the service
+	ByIdle          StepCause = "idle"          // the thread has been idle for as long as its policy says
+	BySweep         StepCause = "sweep"         // a summary conflicts with the configuration in force
+	ByExpiry        StepCause = "expiry"        // a summary is older than its policy allows
+	ByResult        StepCause = "result"        // of a job
+	ByConfiguration StepCause = "configuration" // another configuration came into force
+	ByRecovery      StepCause = "recovery"      // a start, or an accepted loss, completes what is on record
+)
+
+// StepSize is the header that says how many records the step of a record has. Unlike Step it is not part of the sealed data: the
+// number is known only once all of them are sealed.
+const StepSize = "ce-stepsize"
 
 // Summary kinds.
 const (

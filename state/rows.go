@@ -53,13 +53,16 @@ type Outgoing struct {
 	Data    []byte
 	// Guarded rows go to SUMMARIES: one step in flight per thread, each behind the one before it.
 	Guarded bool
-	// More says that the next row of the thread belongs to the same step: both are published together.
-	More bool
+	// Index is the place of a guarded row in its step, from 1, and Size how many rows the step has: they are published together.
+	Index, Size int
 	// Prev is the chain value that a guarded row follows on; empty for a thread's first record.
 	Prev string
 	// After is the thread's last SUMMARIES sequence known when the row was read; not stored.
 	After uint64
 }
+
+// More says that the next row of the thread belongs to the same step.
+func (o *Outgoing) More() bool { return o.Index < o.Size }
 
 // Link is the end of a thread's chain.
 type Link struct {
@@ -83,11 +86,13 @@ type Staged struct {
 	// comes before a configuration that took effect behind that same event.
 	Under    uint64
 	ChainSeq uint64
-	Seq      uint64    // in SUMMARIES
-	Time     time.Time // when SUMMARIES stored it
-	Made     time.Time // when it was decided: a record may wait for the server
-	Type     events.Type
-	Data     []byte
+	// Left is how many records of its step follow.
+	Left int
+	Seq  uint64    // in SUMMARIES
+	Time time.Time // when SUMMARIES stored it
+	Made time.Time // when it was decided: a record may wait for the server
+	Type events.Type
+	Data []byte
 }
 
 func encodeHeader(to []byte, h *thread.Header) []byte {
@@ -189,7 +194,8 @@ func encodeOutgoing(o *Outgoing) []byte {
 	e.s(o.Subject)
 	e.i(o.Time.UnixNano())
 	e.flag(o.Guarded)
-	e.flag(o.More)
+	e.u(uint64(o.Index))
+	e.u(uint64(o.Size))
 	e.s(o.Prev)
 	e.bytes(o.Data)
 	return e.b
@@ -198,7 +204,8 @@ func encodeOutgoing(o *Outgoing) []byte {
 func decodeOutgoing(number uint64, b []byte) (*Outgoing, error) {
 	d := decoder{b: b}
 	o := &Outgoing{Number: number, Type: events.Type(d.s()), ID: d.s(), Thread: d.s(), Subject: d.s()}
-	o.Time, o.Guarded, o.More, o.Prev, o.Data = time.Unix(0, d.i()).UTC(), d.flag(), d.flag(), d.s(), d.bytes()
+	o.Time, o.Guarded, o.Index, o.Size = time.Unix(0, d.i()).UTC(), d.flag(), int(d.u()), int(d.u())
+	o.Prev, o.Data = d.s(), d.bytes()
 	return o, d.end("outbox row", o.ID)
 }
 
@@ -210,6 +217,7 @@ func encodeStaged(s *Staged) []byte {
 	e.i(s.Time.UnixNano())
 	e.i(s.Made.UnixNano())
 	e.flag(s.Void)
+	e.u(uint64(s.Left))
 	return e.b
 }
 
@@ -224,6 +232,6 @@ func decodeStaged(k, b []byte) (*Staged, error) {
 	d := decoder{b: b}
 	s.Seq, s.Type, s.Data = d.u(), events.Type(d.s()), d.bytes()
 	s.Time, s.Made = time.Unix(0, d.i()).UTC(), time.Unix(0, d.i()).UTC()
-	s.Void = d.flag()
+	s.Void, s.Left = d.flag(), int(d.u())
 	return s, d.end("staged record", s.Thread)
 }

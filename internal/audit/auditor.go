@@ -40,8 +40,9 @@ type auditor struct {
 	waiting map[uint64]bool
 
 	current broker.Stored // the event being folded
-	seen    bool          // it belongs to a thread
-	here    []*onRecord   // the records decided at it
+	last    lastStep
+	seen    bool        // it belongs to a thread
+	here    []*onRecord // the records decided at it
 	remakes []remake
 	was     compacted // the thread's compaction before the record being adopted
 }
@@ -52,7 +53,7 @@ type onRecord struct {
 	rec    events.Record
 	staged *state.Staged
 	met    bool // the fold decides it too
-	borne  bool // a request, the clock or the configuration justifies it
+	borne  bool // it recomputes a stale summary, or a recovery made it
 }
 
 // scopeOf is the scope of a thread's step.
@@ -116,6 +117,7 @@ func (a *auditor) done(ctx context.Context) error {
 	if err := a.remake(ctx); err != nil {
 		return err
 	}
+	a.stepEnds()
 	for seq, r := range a.rejections {
 		a.unrejected(seq, r)
 	}
@@ -140,15 +142,18 @@ func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record)
 		a.was = compactedIn(st, rec)
 	case *events.Started:
 		a.startedAt[rec.SummaryID] = s.Time
-		a.atEvent(at, st, s, rec)
+		a.caused(at, st, s, rec)
 	case *events.Invalidated:
 		a.invalidated(at, st, s, rec)
 	case *events.Failed:
 		a.failed(at, st, rec)
+		a.caused(at, st, s, rec)
 	case *events.UsageRecord:
 		a.usage(at, st, rec, s.Time)
+		a.caused(at, st, s, rec)
 	case *events.Config:
 		a.prices.apply(rec)
+		a.caused(at, st, s, rec)
 		if fold.NewerConfig(s.Data) != nil {
 			a.tally.doubt(at, doubtNewer)
 		}

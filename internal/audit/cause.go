@@ -27,7 +27,7 @@ func (a *auditor) invalidated(at scope, st *thread.State, s *state.Staged, rec *
 	if want, err := a.lane.fold.MeanwhileOf(st, sum, rec); err == nil && want != cmp.Or(rec.Meanwhile, events.MeanwhileRaw) {
 		a.tally.find(at, a.finding(rec, CheckCause, "meanwhile "+want, "meanwhile "+rec.Meanwhile))
 	}
-	a.atEvent(at, st, s, rec)
+	a.caused(at, st, s, rec)
 }
 
 // causeOf returns what is wrong with a cause; want is empty if the cause justifies the invalidation.

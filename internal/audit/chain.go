@@ -24,6 +24,7 @@ func (a *auditor) chain(at scope, h *thread.Header, s *state.Staged) {
 		return
 	}
 	a.tally.holds(at, CheckChain)
+	a.inStep(at, s)
 }
 
 // began checks when a record says its event was stored, and where it says its thread began, against the log or, if

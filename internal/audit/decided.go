@@ -10,45 +10,37 @@ import (
 	"precis/state"
 )
 
-// atEvent keeps a record decided at the current event until the fold makes its own decision there. A record that took
-// effect later was decided by something else: a job, a timer or a request.
-func (a *auditor) atEvent(at scope, st *thread.State, s *state.Staged, rec events.Record) {
-	head := rec.Common()
-	borne := a.byTurn(at, st, s, rec)
-	if head.EventSeq == a.current.Seq && head.EffectiveSeq == a.current.Seq {
-		r := &onRecord{thread: s.Thread, rec: rec, staged: s, borne: borne}
-		if sum, ok := rec.(*events.Summary); ok && sum.Kind == events.KindCompaction && a.rules == nil && !borne {
-			r.met = true
-			a.leaf(at, st, r, sum)
-		}
-		if job, ok := rec.(*events.Started); ok && job.Kind == events.KindCompaction {
-			r.met = a.rules == nil
-			a.pending(at, st, job)
-		}
-		if a.rules == nil && kindOf(rec) == events.KindHistory && !borne {
-			r.met = true
-			a.history(at, st, r, a.delivery())
-		}
-		a.here = append(a.here, r)
-		return
+// byEvent keeps a record that the current event decided.
+func (a *auditor) byEvent(at scope, st *thread.State, r *onRecord) {
+	r.borne = a.renewed(at, st, r.rec)
+	if inv, ok := r.rec.(*events.Invalidated); ok && a.rules == nil {
+		// Without the rules the fold does not say that a leaf gives messages back, which makes a history stale. The cause was
+		// checked.
+		r.borne = inv.Reason == events.ReasonSourceInvalidated
 	}
-	if !borne {
-		a.elsewhere(at, s, rec)
+	if sum, ok := r.rec.(*events.Summary); ok && sum.Kind == events.KindCompaction && a.rules == nil && !r.borne {
+		r.met = true
+		a.leaf(at, st, r, sum)
 	}
+	if job, ok := r.rec.(*events.Started); ok && job.Kind == events.KindCompaction {
+		r.met = a.rules == nil
+		a.pending(at, st, job)
+	}
+	if a.rules == nil && kindOf(r.rec) == events.KindHistory && !r.borne {
+		r.met = true
+		a.history(at, st, r, a.delivery())
+	}
+	a.here = append(a.here, r)
 }
 
-// elsewhere judges a record that no event of the log triggered, by the reason that it gives.
+// elsewhere judges a record whose event is not the one being folded.
 func (a *auditor) elsewhere(at scope, s *state.Staged, rec events.Record) {
-	reason, byEvent := reasonOf(rec)
-	if !byEvent {
-		a.tally.doubt(at, "decided by what no log holds: "+reason)
-		return
-	}
 	head := rec.Common()
 	if head.EventSeq <= a.tally.retained.to() {
 		a.tally.doubt(at, "removed by retention: the event that a record was decided at")
 		return
 	}
+	reason, _ := reasonOf(rec)
 	a.tally.find(at, Finding{
 		Thread: events.OrNull(s.Thread), Summary: summaryOf(rec), Check: CheckTrigger, EventSeq: head.EventSeq,
 		Want: fmt.Sprintf("event %d, which calls for it (%s)", head.EventSeq, reason),
@@ -147,14 +139,7 @@ func (a *auditor) uncalled(r *onRecord) {
 		return
 	}
 	at := scope{thread: r.thread, policy: policyOf(r.rec), at: r.staged.Time}
-	reason, byEvent := reasonOf(r.rec)
-	if job, ok := r.rec.(*events.Started); ok && job.Kind != events.KindToolResult && reason == events.TriggerRegenerated {
-		return // the job before it came too late; the sources of this one were checked on adoption
-	}
-	if !byEvent && reason != events.TriggerRegenerated {
-		a.tally.doubt(at, "decided by what no log holds: "+reason)
-		return
-	}
+	reason, _ := reasonOf(r.rec)
 	if t, ok := triggerOf(r.rec); ok && a.underOthers() && counted(t) {
 		a.tally.doubt(at, doubtCounted)
 		return

@@ -33,6 +33,8 @@ const (
 	CheckEvent = "event_at"
 	// CheckConfig: every partition runs under the same configuration.
 	CheckConfig = "configuration"
+	// CheckStep: every record has its place in its step, and follows from the step's cause.
+	CheckStep = "step"
 	// CheckTrigger: every decision follows from its event under the configuration then in force.
 	CheckTrigger = "trigger"
 	// CheckMissed: every decision that follows from an event was made.

@@ -21,9 +21,12 @@ func (a *auditor) created(at scope, st *thread.State, s *state.Staged, rec *even
 		if rec.Method == events.MethodLLM {
 			a.tally.find(at, a.finding(rec, CheckJob, "a summary.started of that id before it", "none"))
 		}
-		a.atEvent(at, st, s, rec)
+		a.caused(at, st, s, rec)
 		a.free(at, rec)
 		return
+	}
+	if rec.Step.Cause != events.ByResult {
+		a.uncaused(at, rec)
 	}
 	a.asStarted(at, job, rec)
 	a.byModel(at, st, job, rec)

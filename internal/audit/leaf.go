@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"slices"
+
 	"precis/events"
 	"precis/internal/fold"
 	"precis/internal/thread"
@@ -37,7 +39,9 @@ func (a *auditor) leaf(at scope, st *thread.State, r *onRecord, rec *events.Summ
 
 // leafMissed notes a compaction that is still due after its event.
 func (a *auditor) leafMissed(at scope, s fold.Stepped) error {
-	if s.Turned || s.Cut {
+	// An event cuts once, even if the thread is due again after it: a cut before a user message is preferred, and what remains
+	// before the next safe one may suffice.
+	if s.Turned || slices.ContainsFunc(a.here, func(r *onRecord) bool { return r.thread == at.thread && cuts(r.rec) }) {
 		return nil
 	}
 	due, err := a.lane.fold.DueLeaf(s.State, s.Delivery)
@@ -55,6 +59,13 @@ func (a *auditor) leafMissed(at scope, s fold.Stepped) error {
 		return err
 	}
 	return a.missed(at, s, due)
+}
+
+// cuts reports whether an event's record belongs to a cut: it is the leaf, what is made above it, or a stale source of it that was
+// recomputed before.
+func cuts(rec events.Record) bool {
+	sum, ok := rec.(*events.Summary)
+	return ok && sum.Kind == events.KindCompaction && sum.Trigger.Reason != events.TriggerRegenerated
 }
 
 func (a *auditor) delivery() fold.Delivery {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"precis/events"
 	"precis/internal/broker"
 )
@@ -32,14 +34,8 @@ func (s *Source) upToTime(ctx context.Context, t time.Time, l *openedLog) error 
 	return nil
 }
 
-// byJob reports whether a job made a record: when its work was done, not when its event was folded.
+// byJob reports whether the end of a job made a record: when its work was done, not when its event was folded.
 func byJob(m broker.Stored) bool {
-	switch t, _, _ := events.ParseSubject(m.Subject); t {
-	case events.UsageRecorded, events.SummaryFailed:
-		return true
-	case events.SummaryCreated:
-		rec, err := readSummary(m.Data)
-		return err == nil && (rec.Usage.Attempts > 0 || rec.EventSeq != rec.EffectiveSeq)
-	}
-	return false
+	var head events.Head
+	return json.Unmarshal(m.Data, &head) == nil && head.Step.Cause == events.ByResult
 }

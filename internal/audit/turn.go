@@ -12,80 +12,115 @@ import (
 // place is a slot of a thread.
 type place struct{ thread, slot string }
 
-// byTurn reports whether a record that no event triggered is justified by the reason that it gives: a request, the
-// clock, a configuration, or a summary that waits to be recomputed. What is wrong with such a record is a finding.
-func (a *auditor) byTurn(at scope, st *thread.State, s *state.Staged, rec events.Record) bool {
-	switch rec := rec.(type) {
-	case *events.Invalidated:
-		_, byEvent := reasonOf(rec)
-		return !byEvent // its cause is checked like every other one
-	case *events.Summary:
-		return a.slotByTurn(at, st, rec.Slot, rec.Kind, rec.PolicyFingerprint, rec.Trigger) || a.asked(at, st, s, rec) ||
-			a.told(at, st, s, rec, rec.Trigger, rec.CreatedAt)
-	case *events.Started:
-		return a.slotByTurn(at, st, rec.Slot, rec.Kind, rec.PolicyFingerprint, rec.Trigger) ||
-			a.told(at, st, s, rec, rec.Trigger, a.current.Time)
+// asked compares a compaction or a history that a request or the clock made with what there was to summarize then. What is made
+// above a new leaf, or recomputed for it, follows from the leaf.
+func (a *auditor) asked(at scope, st *thread.State, s *state.Staged, rec events.Record) {
+	if a.renewed(at, st, rec) {
+		return
 	}
-	return false
+	switch rec := rec.(type) {
+	case *events.Summary:
+		switch {
+		case rec.Kind == events.KindHistory:
+			a.told(at, st, s, rec, rec.CreatedAt)
+		case rec.Kind != events.KindCompaction || rec.Trigger.Reason == events.TriggerRegenerated:
+			a.uncaused(at, rec)
+		case rec.Level == 0 && rec.Version == 1:
+			a.askedLeaf(at, st, s, rec)
+		}
+	case *events.Started:
+		switch rec.Kind {
+		case events.KindHistory:
+			a.told(at, st, s, rec, a.current.Time)
+		case events.KindCompaction:
+			a.pending(at, st, rec)
+		default:
+			a.uncaused(at, rec)
+		}
+	}
 }
 
-// told compares a requested history with what there was to summarize.
-func (a *auditor) told(at scope, st *thread.State, s *state.Staged, rec events.Record, trigger events.Trigger, made time.Time) bool {
-	if kindOf(rec) != events.KindHistory || trigger.Reason != events.TriggerRequested {
-		return false
+// behind compares what the end of a job led to with what was due then: the job was superseded, or something fell due meanwhile.
+func (a *auditor) behind(at scope, st *thread.State, s *state.Staged, rec events.Record) {
+	slot, kind, _ := workOf(rec)
+	due := a.again[place{at.thread, slot}]
+	delete(a.again, place{at.thread, slot})
+	job, started := rec.(*events.Started)
+	switch {
+	case due && a.inForce(st, rec):
+		a.tally.holds(at, CheckTrigger)
+	case started && kind == events.KindHistory && eventTrigger(job.Trigger.Reason):
+		a.uncaused(at, rec)
+	case started && kind == events.KindHistory:
+		a.told(at, st, s, rec, a.current.Time)
+	case started && kind == events.KindCompaction:
+		a.pending(at, st, job)
+	default:
+		a.uncaused(at, rec)
 	}
+}
+
+// told compares a history that no event called for with what there was to summarize.
+func (a *auditor) told(at scope, st *thread.State, s *state.Staged, rec events.Record, made time.Time) {
 	d := a.delivery()
 	d.Seq, d.Time = rec.Common().EventSeq, made
 	a.history(at, st, &onRecord{thread: s.Thread, rec: rec, staged: s}, d)
-	return true
 }
 
-// slotByTurn reports whether a slot waits to be filled again: its holder is stale and due to be recomputed, a
-// configuration overtook its job, or a history fell due meanwhile.
-func (a *auditor) slotByTurn(at scope, st *thread.State, slot, kind, fingerprint string, trigger events.Trigger) bool {
+// workOf returns the slot, the kind and the trigger of a summary, or of the job that makes one; empty for any other record.
+func workOf(rec events.Record) (slot, kind string, trigger events.Trigger) {
+	switch rec := rec.(type) {
+	case *events.Summary:
+		return rec.Slot, rec.Kind, rec.Trigger
+	case *events.Started:
+		return rec.Slot, rec.Kind, rec.Trigger
+	}
+	return "", "", events.Trigger{}
+}
+
+// inForce reports whether a record was made under the policy that serves its thread.
+func (a *auditor) inForce(st *thread.State, rec events.Record) bool {
+	fingerprint := ""
+	switch rec := rec.(type) {
+	case *events.Summary:
+		fingerprint = rec.PolicyFingerprint
+	case *events.Started:
+		fingerprint = rec.PolicyFingerprint
+	}
+	_, kind, _ := workOf(rec)
 	p, _ := summarize.Resolve(a.lane.fold.Config().Policies, st.Header.Policy, st.Header.FirstAgentID, st.Header.Thread)
-	if fingerprint != summarize.KindFingerprint(*p, kind) {
-		return false
-	}
-	if a.again[place{at.thread, slot}] {
-		delete(a.again, place{at.thread, slot})
-		a.tally.holds(at, CheckTrigger)
-		return true
-	}
+	return fingerprint == summarize.KindFingerprint(*p, kind)
+}
+
+// renewed reports whether a record recomputes a stale summary, which its slot still holds.
+func (a *auditor) renewed(at scope, st *thread.State, rec events.Record) bool {
+	slot, _, trigger := workOf(rec)
 	held := st.Summary(st.Slot(slot).Holder)
-	if trigger.Reason != events.TriggerRegenerated || held == nil || !held.Renew {
+	if trigger.Reason != events.TriggerRegenerated || held == nil || !held.Renew && held.Status != thread.Stale || !a.inForce(st, rec) {
 		return false
 	}
 	a.tally.holds(at, CheckTrigger)
 	return true
 }
 
-// asked compares a compaction that was requested, or made by the clock, with what could be summarized then. What is
-// made above its leaf follows from the leaf.
-func (a *auditor) asked(at scope, st *thread.State, s *state.Staged, rec *events.Summary) bool {
-	reason := rec.Trigger.Reason
-	if rec.Kind != events.KindCompaction || reason != events.TriggerRequested && reason != events.TriggerIdle {
-		return false
-	}
-	if rec.Level > 0 || rec.Version > 1 {
-		return true
-	}
+// askedLeaf compares a leaf that was requested, or made by the clock, with what could be summarized then.
+func (a *auditor) askedLeaf(at scope, st *thread.State, s *state.Staged, rec *events.Summary) {
 	d := a.delivery()
 	d.Seq, d.Time = rec.EventSeq, rec.CreatedAt
 	want, err := a.lane.fold.AskedLeaf(st, d, rec.Trigger)
 	switch {
 	case err != nil:
 		a.tally.doubt(at, "a compaction whose messages can't be read")
-		return true
+		return
 	case want == nil && a.byOthers(rec):
 		a.tally.doubt(at, doubtCounted)
-		return true
+		return
 	case want == nil:
 		a.tally.find(at, a.finding(rec, CheckTrigger, "no compaction: there is not enough to summarize, or it has not been idle for so long", rec.Slot+" by "+showTrigger(rec.Trigger)))
-		return true
+		return
 	}
 	if a.byOthers(rec) && !a.sameSources(at, want, rec) {
-		return true
+		return
 	}
 	r := &onRecord{thread: s.Thread, rec: rec, staged: s}
 	asSaid(want, rec)
@@ -94,10 +129,9 @@ func (a *auditor) asked(at scope, st *thread.State, s *state.Staged, rec *events
 	if err := a.compare(at, r, want, CheckTrigger); err != nil {
 		a.tally.find(at, a.finding(rec, CheckReadable, "a record", err.Error()))
 	}
-	if reason == events.TriggerIdle {
+	if rec.Trigger.Reason == events.TriggerIdle {
 		a.idleFor(at, st, rec)
 	}
-	return true
 }
 
 // idleFor compares the idle time on record with the thread's last event.

@@ -16,7 +16,8 @@ import (
 // A step's records are published together, a thread's steps in order, and a configuration after everything that was decided
 // before it. So if a thread has further staged records, either everything that follows from its next event is on record or
 // nothing follows from it; once they end, the step was never published and is decided now as it would be live. A server that
-// lost unsynced writes may hold only the first records of a step: see cutShort and Fold.complete.
+// lost unsynced writes may hold only the first records of a step, which the number of its records reveals: see cutShort and
+// Fold.complete.
 
 // onRecord reports whether what follows from the thread's next event is on record.
 func (f *Fold) onRecord(st *thread.State, seq uint64) (bool, error) {
@@ -53,8 +54,7 @@ func (f *Fold) reconfigured(seq uint64) (found bool, err error) {
 	return found, err
 }
 
-// cutShort returns the records of the thread's next event if the thread's staged records end within that step, else nil. It goes
-// by whether a step can end with the last record; Step then compares the records with what the step decides.
+// cutShort returns the records of the thread's next event if the thread's staged records end within that step, else nil.
 func (f *Fold) cutShort(st *thread.State, seq uint64) (rows []*state.Staged, err error) {
 	if f.next > seq {
 		return nil, nil
@@ -70,28 +70,16 @@ func (f *Fold) cutShort(st *thread.State, seq uint64) (rows []*state.Staged, err
 		return s.EffectiveSeq == seq, nil
 	})
 	n := uint64(len(rows))
-	if err != nil || n == 0 || to.ChainSeq != st.Header.ChainSeq+n || rows[0].ChainSeq != st.Header.ChainSeq+1 || !endsWithin(rows[n-1]) {
+	if err != nil || n == 0 || to.ChainSeq != st.Header.ChainSeq+n || rows[0].ChainSeq != st.Header.ChainSeq+1 || rows[n-1].Left == 0 {
 		return nil, err
 	}
 	return rows, nil
 }
 
-// endsWithin reports whether a record is normally followed by others of its step.
-func endsWithin(s *state.Staged) bool {
-	switch s.Type {
-	case events.SummaryInvalidated:
-		return true
-	case events.SummaryCreated:
-		rec, err := read[events.Summary](s.Data)
-		return err == nil && (rec.Trigger.Reason == events.TriggerRegenerated || rec.Kind == events.KindCompaction && rec.Slot != events.SlotCurrent ||
-			rec.FallbackReason != nil && *rec.FallbackReason == reasonPending)
-	}
-	return false
-}
-
-// begins reports whether what was decided begins with the records in rows, byte for byte.
+// begins reports whether what was decided has as many records as the step that begins with rows, and the same ones, byte for byte,
+// as far as rows goes.
 func begins(decided []emission, rows []*state.Staged) bool {
-	if len(rows) == 0 || len(decided) < len(rows) {
+	if len(rows) == 0 || len(decided) != len(rows)+rows[len(rows)-1].Left {
 		return false
 	}
 	for i, s := range rows {

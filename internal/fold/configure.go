@@ -30,7 +30,7 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 		return false, err
 	}
 	position := f.part.Meta().Position
-	f.out = f.out[:0] // left by a failed step
+	f.begin(events.ByConfiguration)
 	id := events.PositionEventID(events.ConfigApplied, f.part.ID(), position)
 	if st.Header.ChainSeq > 0 && st.Header.EventSeq == position {
 		// Two configurations at one position are two records: the second must not be dropped as a duplicate of the first.

@@ -12,6 +12,29 @@ import (
 	"precis/state"
 )
 
+// begin begins a step: what is emitted until the next flush belongs to it. It drops what a failed step has left.
+func (f *Fold) begin(cause events.StepCause) { f.cause, f.out = cause, f.out[:0] }
+
+// flush ends the step and puts its records in the outbox.
+func (f *Fold) flush() {
+	for i, e := range f.out {
+		if i < len(f.stored) {
+			f.part.Adopted(f.stored[i])
+			continue
+		}
+		e.row.Index, e.row.Size = i+1, len(f.out)
+		f.part.Send(e.row)
+		f.observe(e.decided)
+	}
+	f.out, f.stored = f.out[:0], nil
+}
+
+// emission is a record that is decided and not yet in the outbox.
+type emission struct {
+	row     *state.Outgoing
+	decided Decided
+}
+
 // emit gives a record its place in the thread's chain, folds it into the state and queues it for the outbox. The caller saves
 // the state.
 func (f *Fold) emit(st *thread.State, d draft, at Delivery) {
@@ -74,6 +97,7 @@ func (f *Fold) seal(st *thread.State, rec events.Record, seq uint64, at *time.Ti
 	}
 	h.Partition, h.FirstEventSeq, h.EventSeq, h.EffectiveSeq = f.part.ID(), st.Header.FirstSeq, seq, max(seq, f.applied)
 	h.EventAt = at
+	h.Step = events.Step{Cause: f.cause, Index: len(f.out) + 1}
 	h.ChainSeq = st.Header.ChainSeq + 1
 	f.prev = st.Header.Chain
 	data, chain, err := events.Seal(f.prev, rec)

@@ -89,8 +89,9 @@ type Fold struct {
 	// ledgers caches those used last, and condenser makes new ones from them.
 	ledgers   *ledgers
 	condenser ledger.Condenser
-	// out is what the step has decided; it is sent once nothing can fail any more.
-	out []emission
+	// cause is what made the fold take the step, and out what the step has decided; it is sent once nothing can fail any more.
+	cause events.StepCause
+	out   []emission
 	// prev is the chain value that the last sealed record follows.
 	prev string
 	// applied is the last EVENTS sequence of the partition that the state includes, the open batch too.
@@ -101,7 +102,6 @@ type Fold struct {
 	sizes       sizes           // of the tokenizer used last
 	judges      string          // of the configuration in force
 	adopted     adopted         // at the event whose records are being adopted
-	more        bool            // the next decisions belong to the same step
 	stored      []*state.Staged // the leading records of the step that are on record; until the next flush
 }
 
@@ -333,7 +333,7 @@ func outcomeOf(res thread.Result) Outcome {
 
 // finish saves what the event changed, and either emits what was decided or adopts what is on record.
 func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, p *summarize.Policy) error {
-	f.out = f.out[:0]
+	f.begin(events.ByEvent)
 	var err error
 	if dec.waiting, err = f.waive(st, p); err != nil {
 		return err
@@ -383,26 +383,6 @@ func (f *Fold) save(st *thread.State, d Delivery, res thread.Result) error {
 	f.lookLater(st)
 	f.flush()
 	return nil
-}
-
-// flush puts what was decided in the outbox, as a whole step or as the end of one.
-func (f *Fold) flush() {
-	for i, e := range f.out {
-		if i < len(f.stored) {
-			f.part.Adopted(f.stored[i])
-			continue
-		}
-		e.row.More = f.more || i < len(f.out)-1
-		f.part.Send(e.row)
-		f.observe(e.decided)
-	}
-	f.out, f.stored = f.out[:0], nil
-}
-
-// emission is a record that is decided and not yet in the outbox.
-type emission struct {
-	row     *state.Outgoing
-	decided Decided
 }
 
 // input decodes the event.

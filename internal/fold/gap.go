@@ -42,7 +42,7 @@ func (f *Fold) stands(st *thread.State, rec *events.Summary) error {
 	if err := f.sourcesThere(st, rec.SourceSummaryIDs); err != nil {
 		return err
 	}
-	if newLeaf(rec) == nil || st.Compaction == nil {
+	if rec.Kind != events.KindCompaction || rec.Level > 0 || rec.Version > 1 || st.Compaction == nil {
 		return nil
 	}
 	to, err := f.part.StagedTo(st.Header.Thread)
@@ -96,7 +96,7 @@ func (f *Fold) unrecorded(name string, drafts []draft, d Delivery) error {
 	if ended && f.adopted.last == nil || !ended && !to.Gap {
 		return nil
 	}
-	f.out = f.out[:0]
+	f.begin(events.ByRecovery)
 	for _, dr := range drafts {
 		if dr.invalidated == nil {
 			continue
@@ -113,7 +113,7 @@ func (f *Fold) unrecorded(name string, drafts []draft, d Delivery) error {
 		}
 		rec := *dr.invalidated
 		rec.Head = events.Head{
-			ThreadID: &name, Partition: f.part.ID(), EventSeq: d.Seq, EffectiveSeq: d.Seq,
+			ThreadID: &name, Partition: f.part.ID(), EventSeq: d.Seq, EffectiveSeq: d.Seq, Step: events.Step{Cause: f.cause, Index: 1},
 			ChainSeq: st.Header.ChainSeq, Chain: st.Header.Chain, // it takes no place in the chain
 		}
 		data, err := json.Marshal(rec, json.Deterministic(true))
@@ -128,8 +128,7 @@ func (f *Fold) unrecorded(name string, drafts []draft, d Delivery) error {
 }
 
 // complete makes what is missing at the end of a thread's record: the current summary, if it is not made from the present tops,
-// and the model's job that follows it. Its record may be missing or skipped, or the step of a request or of the clock was cut
-// short.
+// and the model's job that follows it. Its record may be missing or skipped, or its step was cut short.
 func (f *Fold) complete(s *state.Staged) error {
 	to, err := f.part.StagedTo(s.Thread)
 	if err != nil || s.Thread == "" || to.ChainSeq > s.ChainSeq {
@@ -137,12 +136,15 @@ func (f *Fold) complete(s *state.Staged) error {
 	}
 	trigger, replaces := events.Trigger{Reason: events.TriggerRegenerated}, false
 	if !to.Gap {
-		rec, err := read[events.Summary](s.Data)
-		if s.Type != events.SummaryCreated || s.Void || err != nil || rec.Kind != events.KindCompaction {
+		if s.Left == 0 || s.Void || s.Type != events.SummaryCreated {
 			return nil
 		}
-		// A current summary follows a new leaf or node. One that is recomputed may end its step, unless it replaces an
-		// active one.
+		rec, err := read[events.Summary](s.Data)
+		if err != nil || rec.Kind != events.KindCompaction {
+			return nil
+		}
+		// A current summary follows a new leaf or node. Where a stale one was recomputed, a stale current summary waits like
+		// everything else that is stale.
 		trigger, replaces = rec.Trigger, rec.Version > 1 && rec.Slot != events.SlotCurrent
 	}
 	st, err := f.part.LoadThread(s.Thread)
@@ -163,7 +165,7 @@ func (f *Fold) complete(s *state.Staged) error {
 	if f.adopted.thread == s.Thread && f.adopted.at.Seq == s.EffectiveSeq {
 		at = f.adopted.at
 	}
-	f.out = f.out[:0]
+	f.begin(events.ByRecovery)
 	w := &compaction{f: f, st: st, d: at, p: p, patient: true}
 	if err := w.whole(context.Background(), trigger); err != nil { // not canceled halfway
 		return err

@@ -75,6 +75,7 @@ func (f *Fold) Lost(name, id string, now time.Time) error {
 	if err != nil || job == nil {
 		return err
 	}
+	f.begin(events.ByRecovery)
 	for _, call := range job.Calls {
 		if err := f.usage(st, job, call, now); err != nil {
 			return err
@@ -89,6 +90,16 @@ func (f *Fold) Lost(name, id string, now time.Time) error {
 // Finish folds in a job's result if it still fits. If a source or the policy has changed since, it drops the result, records
 // what it cost and ends the job as superseded.
 func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
+	f.begin(events.ByResult)
+	err := f.finishJob(name, id, r, now)
+	if err == nil {
+		f.flush()
+	}
+	return err
+}
+
+// finishJob does what Finish does, up to the end of the step.
+func (f *Fold) finishJob(name, id string, r Result, now time.Time) error {
 	st, job, err := f.loadJob(name, id)
 	if err != nil || job == nil {
 		return err
@@ -125,12 +136,10 @@ func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
 		err = f.jobEnded(st, job, superseded, now)
 	}
 	f.part.Save(st)
-	f.flush()
 	return err
 }
 
 func (f *Fold) loadJob(name, id string) (*thread.State, *thread.Job, error) {
-	f.out = f.out[:0] // left by a failed step
 	st, err := f.part.LoadThread(name)
 	if err != nil {
 		return nil, nil, err

@@ -32,7 +32,7 @@ func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) 
 	if kind != events.KindCompaction && kind != events.KindHistory {
 		return "", false, fmt.Errorf("%w: %q", ErrKind, kind)
 	}
-	w, err := f.ask(name, now)
+	w, err := f.ask(events.ByRequest, name, now)
 	if err != nil {
 		return "", false, err
 	}
@@ -118,7 +118,7 @@ func (f *Fold) Renew(ctx context.Context, name string, expired []string, now tim
 			return false, err
 		}
 	}
-	w, err := f.ask(name, now)
+	w, err := f.ask(events.ByRequest, name, now)
 	if err != nil {
 		return false, err
 	}
@@ -141,7 +141,7 @@ func (f *Fold) Renew(ctx context.Context, name string, expired []string, now tim
 // Freshen recomputes the stale sources of a summary that is requested, up to the limit of an event. more reports that some are
 // left. If it fails, nothing is changed.
 func (f *Fold) Freshen(ctx context.Context, name string, now time.Time) (more bool, err error) {
-	w, err := f.ask(name, now)
+	w, err := f.ask(events.ByRequest, name, now)
 	if err != nil || !w.p.Enabled {
 		return false, err
 	}
@@ -172,13 +172,11 @@ func (f *Fold) Settle(ctx context.Context, name, id string, r Result, now time.T
 	if err != nil {
 		return fmt.Errorf("decide again what %s was to do: %w", id, err)
 	}
-	f.more = src.msg != nil && src.msg.Content.Text() != "" // else nothing is decided behind it
-	err = f.Finish(name, id, r, now)
-	f.more = false
-	if err != nil {
+	f.begin(events.ByResult)
+	if err := f.finishJob(name, id, r, now); err != nil {
 		return halfDone(err)
 	}
-	w, err := f.ask(name, now)
+	w, err := f.compactionOf(name, now)
 	if err == nil {
 		err = f.toolFrom(w.st, m, src, w.d, w.p, job.Started.Trigger)
 	}
@@ -224,7 +222,7 @@ func (f *Fold) LookIdle(ctx context.Context, name string, now time.Time) (fired 
 	if err != nil {
 		return false, err
 	}
-	w, err := f.ask(name, now)
+	w, err := f.ask(events.ByIdle, name, now)
 	if errors.Is(err, ErrNoThread) {
 		f.part.LookAt(name, was, time.Time{}) // no check until it has an accepted message
 		return false, nil
@@ -312,11 +310,17 @@ func (f *Fold) lookLater(st *thread.State) {
 	f.part.LookAt(st.Header.Thread, was, at)
 }
 
-// ask begins work on a thread that no event called for. Its decisions take effect after the partition's last event.
-func (f *Fold) ask(name string, now time.Time) (*compaction, error) {
+// ask begins a step on a thread that no event called for. Its decisions take effect after the partition's last event.
+func (f *Fold) ask(cause events.StepCause, name string, now time.Time) (*compaction, error) {
 	if f.recovering() {
 		return nil, ErrNotReady
 	}
+	f.begin(cause)
+	return f.compactionOf(name, now)
+}
+
+// compactionOf loads a thread for work that no event called for.
+func (f *Fold) compactionOf(name string, now time.Time) (*compaction, error) {
 	st, err := f.part.LoadThread(name)
 	if err != nil {
 		return nil, err
@@ -330,7 +334,6 @@ func (f *Fold) ask(name string, now time.Time) (*compaction, error) {
 	if err := f.part.LoadJobs(st); err != nil {
 		return nil, err
 	}
-	f.out = f.out[:0]
 	p, _ := f.policy(st, nil)
 	return &compaction{f: f, st: st, d: Delivery{Seq: f.applied, Time: now.UTC()}, p: p}, nil
 }

@@ -45,7 +45,7 @@ func (f *Fold) Sweep(limit int, now time.Time) (Swept, error) {
 	}
 	out := Swept{Looked: len(refs)}
 	for _, ref := range refs {
-		stale, err := f.outdate(ref, now, f.outdated)
+		stale, err := f.outdate(events.BySweep, ref, now, f.outdated)
 		if err != nil {
 			return out, err
 		}
@@ -85,7 +85,7 @@ func (f *Fold) ExpireDue(limit int, now time.Time) error {
 
 // Expire makes a summary stale if it has expired, and what was made from it.
 func (f *Fold) Expire(ref state.Ref, now time.Time) (stale int, err error) {
-	return f.outdate(ref, now, func(_ *thread.State, sum *thread.Summary) (*events.Invalidated, error) {
+	return f.outdate(events.ByExpiry, ref, now, func(_ *thread.State, sum *thread.Summary) (*events.Invalidated, error) {
 		if sum.ExpiresAt.IsZero() || sum.ExpiresAt.After(now) {
 			return nil, nil
 		}
@@ -96,7 +96,9 @@ func (f *Fold) Expire(ref state.Ref, now time.Time) (stale int, err error) {
 
 // outdate invalidates an active summary for which judge returns an invalidation, and everything made from it, causes before
 // effects.
-func (f *Fold) outdate(ref state.Ref, now time.Time, judge func(*thread.State, *thread.Summary) (*events.Invalidated, error)) (stale int, err error) {
+func (f *Fold) outdate(
+	cause events.StepCause, ref state.Ref, now time.Time, judge func(*thread.State, *thread.Summary) (*events.Invalidated, error),
+) (stale int, err error) {
 	st, err := f.part.LoadThread(ref.Thread)
 	if err != nil {
 		return 0, err
@@ -115,7 +117,7 @@ func (f *Fold) outdate(ref state.Ref, now time.Time, judge func(*thread.State, *
 	if err := f.part.LoadMadeFrom(st, sum.ID); err != nil {
 		return 0, err
 	}
-	f.out = f.out[:0]
+	f.begin(cause)
 	p, _ := f.policy(st, nil)
 	of := madeFrom(st, func(s *thread.Summary) bool { return s == sum })
 	for _, made := range of {

@@ -41,88 +41,26 @@ type Stepped struct {
 	// Turned: something was decided for the thread after the event, or the configuration has changed, so the event did not call
 	// for what State is due now.
 	Turned bool
-	// Cut: a leaf on record cut the thread at the event, which happens at most once, or the event recomputed as many stale
-	// summaries as it may and left the cut to a later event.
-	Cut bool
 }
 
-// adopted is what was adopted at an event of a thread. Only an audit uses more than last.
+// adopted is what was adopted at an event of a thread.
 type adopted struct {
 	thread string
 	at     Delivery // the event
 	// last is the last of the records; nil if there was none.
 	last *state.Staged
-	// turned: one of them can't have been decided at the event.
+	// turned: one of them was not decided by the event.
 	turned bool
-	// cut: one of them is a leaf that cut the thread. An event cuts once, even if the thread is due again after it: a cut before
-	// a user message is preferred, and what remains before the next safe one may suffice.
-	cut bool
-	// freshened is how many stale summaries the event recomputed as sources of a cut.
-	freshened int
 }
 
 func (f *Fold) adopting(st *thread.State, s *state.Staged, rec events.Record) {
 	if f.watch == nil {
 		return
 	}
-	if s.Thread == f.adopted.thread {
-		f.adopted.note(st, rec)
+	if s.Thread == f.adopted.thread && rec != nil && rec.Common().Step.Cause != events.ByEvent {
+		f.adopted.turned = true
 	}
 	f.watch.Adopting(st, s, rec)
-}
-
-func (a *adopted) note(st *thread.State, rec events.Record) {
-	if a.byTurn(rec) {
-		a.turned = true
-		return
-	}
-	if newLeaf(rec) != nil {
-		a.cut = true
-	}
-	if sum := madeAgain(rec); sum != nil && sum.Trigger.Reason != events.TriggerRegenerated {
-		if old := st.Summary(st.Slot(sum.Slot).Holder); old == nil || old.Status != thread.Active {
-			a.freshened++
-		}
-	}
-}
-
-// newLeaf returns rec if it is a leaf that cut its thread, else nil.
-func newLeaf(rec events.Record) *events.Summary {
-	sum, ok := rec.(*events.Summary)
-	if !ok || sum.Kind != events.KindCompaction || sum.Level > 0 || sum.Version > 1 {
-		return nil
-	}
-	return sum
-}
-
-// madeAgain returns rec if it is a recomputed leaf or node, else nil.
-func madeAgain(rec events.Record) *events.Summary {
-	sum, ok := rec.(*events.Summary)
-	if !ok || sum.Kind != events.KindCompaction || sum.Slot == events.SlotCurrent || sum.Version == 1 {
-		return nil
-	}
-	return sum
-}
-
-// byTurn reports whether a record can only have been decided after its event, not at it. What an event calls for has the event's
-// time; a turn has the clock's, and a job ends after its event is durable.
-func (a *adopted) byTurn(rec events.Record) bool {
-	switch rec := rec.(type) {
-	case *events.Invalidated:
-		switch rec.Reason {
-		case events.ReasonPolicyChanged, events.ReasonPromptChanged, events.ReasonModelChanged, events.ReasonTTLExpired:
-			return true
-		}
-	case *events.Summary:
-		reason := rec.Trigger.Reason
-		return reason == events.TriggerRequested || reason == events.TriggerIdle || rec.EventSeq < rec.EffectiveSeq ||
-			!rec.CreatedAt.Equal(a.at.Time)
-	case *events.Started:
-		return rec.Trigger.Reason == events.TriggerRequested || rec.Trigger.Reason == events.TriggerIdle
-	case *events.Failed, *events.UsageRecord:
-		return true // a job begins once its event is durable
-	}
-	return false
 }
 
 // stepped calls the watch with what was decided.
@@ -131,7 +69,7 @@ func (f *Fold) stepped(ctx context.Context, st *thread.State, d Delivery, res th
 		return nil
 	}
 	p, _ := f.policy(st, nil)
-	s := Stepped{Delivery: d, State: st, Result: res, Policy: p.Name, Decided: dec.whole, Whole: dec.whole != nil || f.rehearses, Turned: turned, Cut: f.adopted.cut || f.adopted.freshened >= renewAtOnce}
+	s := Stepped{Delivery: d, State: st, Result: res, Policy: p.Name, Decided: dec.whole, Whole: dec.whole != nil || f.rehearses, Turned: turned}
 	if !s.Whole {
 		for _, dr := range dec.drafts {
 			s.Decided = append(s.Decided, dr.record())
@@ -179,7 +117,7 @@ func (f *Fold) mayDecide(st *thread.State, res thread.Result, drafts []draft, p 
 // rehearse does what would be done live, in a state that is then discarded, and returns the resulting records. f.out holds them
 // as they would be sent.
 func (f *Fold) rehearse(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) (list []events.Record, err error) {
-	f.out = f.out[:0]
+	f.begin(events.ByEvent)
 	if dec.waiting, err = f.waive(st, p); err != nil {
 		return nil, err
 	}

@@ -183,11 +183,11 @@ func (o *outbox) Run(ctx context.Context) (err error) {
 	}
 }
 
-// decision is the rows of one step, usually a single row.
-type decision []*state.Outgoing
+// step is the rows of one step, usually a single row.
+type step []*state.Outgoing
 
 // next waits for rows and returns the first step of each thread, waveRows at most; nil when ctx ends.
-func (o *outbox) next(ctx context.Context) []decision {
+func (o *outbox) next(ctx context.Context) []step {
 	for {
 		o.mu.Lock()
 		steps, changed := o.pick(), o.changed
@@ -203,7 +203,7 @@ func (o *outbox) next(ctx context.Context) []decision {
 	}
 }
 
-func (o *outbox) pick() (steps []decision) {
+func (o *outbox) pick() (steps []step) {
 	of := map[string]int{} // where a thread's step is among them
 	ended := map[string]bool{}
 	most := min(len(o.rows), 4*waveRows)
@@ -212,7 +212,7 @@ func (o *outbox) pick() (steps []decision) {
 			// What was decided under another configuration stands on its other side in SUMMARIES too: that is
 			// how a recovery tells records apart that took effect behind the same event.
 			if i == 0 {
-				return []decision{{row}}
+				return []step{{row}}
 			}
 			return steps
 		}
@@ -223,14 +223,14 @@ func (o *outbox) pick() (steps []decision) {
 		case len(steps) == waveRows || row.Guarded && begun:
 			continue
 		default:
-			steps = append(steps, decision{row})
+			steps = append(steps, step{row})
 		}
 		if row.Guarded {
 			if !begun {
 				at = len(steps) - 1
 				of[row.Thread] = at
 			}
-			ended[row.Thread] = !row.More || len(steps[at]) == broker.MaxAtomic
+			ended[row.Thread] = !row.More() || len(steps[at]) == broker.MaxAtomic
 		}
 	}
 	for thread, at := range of {
@@ -242,16 +242,16 @@ func (o *outbox) pick() (steps []decision) {
 }
 
 // whole adds the rest of a step that goes on at or behind a place in the queue.
-func (o *outbox) whole(d decision, from int) decision {
+func (o *outbox) whole(s step, from int) step {
 	for _, row := range o.rows[from:] {
-		if !d[len(d)-1].More || len(d) == broker.MaxAtomic || row.Type == events.ConfigApplied {
+		if !s[len(s)-1].More() || len(s) == broker.MaxAtomic || row.Type == events.ConfigApplied {
 			break
 		}
-		if row.Guarded && row.Thread == d[0].Thread {
-			d = append(d, row)
+		if row.Guarded && row.Thread == s[0].Thread {
+			s = append(s, row)
 		}
 	}
-	return d
+	return s
 }
 
 // take forgets rows that are stored.
@@ -329,19 +329,19 @@ func (o *outbox) afterOf(row *state.Outgoing) uint64 {
 }
 
 // publish sends steps, and hands on what the server has stored.
-func (o *outbox) publish(ctx context.Context, steps []decision) error {
+func (o *outbox) publish(ctx context.Context, steps []step) error {
 	if err := o.failpoint(FailSending, o.partition); err != nil {
 		return err
 	}
 	if err := o.sameStreams(ctx); err != nil {
 		return err
 	}
-	var single, several []decision
-	for _, d := range steps {
-		if len(d) == 1 {
-			single = append(single, d)
+	var single, several []step
+	for _, s := range steps {
+		if len(s) == 1 {
+			single = append(single, s)
 		} else {
-			several = append(several, d)
+			several = append(several, s)
 		}
 	}
 	// The server makes a store of its own for an atomic batch, which takes as long as some ten single messages: these do
@@ -362,13 +362,13 @@ func (o *outbox) publish(ctx context.Context, steps []decision) error {
 	return err
 }
 
-func (o *outbox) timed(steps []decision, publish func() error) error {
+func (o *outbox) timed(steps []step, publish func() error) error {
 	if len(steps) == 0 {
 		return nil
 	}
 	began, rows := time.Now(), 0
-	for _, d := range steps {
-		rows += len(d)
+	for _, s := range steps {
+		rows += len(s)
 	}
 	err := publish()
 	o.metrics.published(rows, time.Since(began))
@@ -384,11 +384,11 @@ func (o *outbox) handOn(w wave) {
 }
 
 // publishEach publishes the first row of each step.
-func (o *outbox) publishEach(ctx context.Context, steps []decision, w *wave) (failed error) {
+func (o *outbox) publishEach(ctx context.Context, steps []step, w *wave) (failed error) {
 	first := make([]*state.Outgoing, len(steps))
-	for i, d := range steps {
-		first[i] = d[0]
-		w.open = w.open || len(d) > 1
+	for i, s := range steps {
+		first[i] = s[0]
+		w.open = w.open || len(s) > 1
 	}
 	found, rows, err := o.unstored(ctx, first)
 	if err != nil {
@@ -422,7 +422,7 @@ func (o *outbox) publishEach(ctx context.Context, steps []decision, w *wave) (fa
 }
 
 // publishWhole publishes steps so that of each all rows are stored, or none.
-func (o *outbox) publishWhole(ctx context.Context, steps []decision, w *wave) error {
+func (o *outbox) publishWhole(ctx context.Context, steps []step, w *wave) error {
 	for len(steps) > 0 {
 		n, rows, bytes := 0, 0, 0
 		for n < len(steps) && (n == 0 || rows+len(steps[n]) <= broker.MaxAtomic && bytes < batchBytes) {
@@ -442,7 +442,7 @@ func (o *outbox) publishWhole(ctx context.Context, steps []decision, w *wave) er
 
 // publishTogether publishes steps as one atomic batch. If the server refuses it, each goes alone, and one that is refused
 // alone is settled.
-func (o *outbox) publishTogether(ctx context.Context, steps []decision, w *wave) error {
+func (o *outbox) publishTogether(ctx context.Context, steps []step, w *wave) error {
 	var msgs []*nats.Msg
 	for _, s := range steps {
 		msgs = append(msgs, o.message(s[0]))
@@ -567,14 +567,14 @@ func (o *outbox) lookFor(ctx context.Context, subject string, rows map[string]*s
 // settleWhole finds out why a step was refused: it is stored already, foreign records stand in its place, or the server knows
 // one of its ids. Anything else (a row that is too large, a stream that takes no batches) shows in the fate of its first
 // row alone.
-func (o *outbox) settleWhole(ctx context.Context, d decision, why error, w *wave) error {
+func (o *outbox) settleWhole(ctx context.Context, s step, why error, w *wave) error {
 	if !errors.Is(why, broker.ErrWrongLastSequence) && !errors.Is(why, broker.ErrBatchDuplicate) {
-		return o.publishEach(ctx, []decision{d}, w)
+		return o.publishEach(ctx, []step{s}, w)
 	}
 	w.open = true
-	seq, err := o.resolve(ctx, d[0])
+	seq, err := o.resolve(ctx, s[0])
 	if errors.Is(err, errPassed) {
-		for _, row := range d { // its guard keeps it from being stored twice
+		for _, row := range s { // its guard keeps it from being stored twice
 			o.anew[row.Number] = errors.Is(why, broker.ErrBatchDuplicate) || o.anew[row.Number]
 		}
 		return nil
@@ -582,7 +582,7 @@ func (o *outbox) settleWhole(ctx context.Context, d decision, why error, w *wave
 	if err != nil {
 		return err
 	}
-	for _, row := range d {
+	for _, row := range s {
 		m, err := o.summaries.Next(ctx, row.Subject, seq)
 		if err != nil || !recovery.Same(m, o.partition, row) {
 			return nil // the next wave goes on with it

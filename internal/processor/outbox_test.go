@@ -30,12 +30,17 @@ func TestOutboxTakesWaves(t *testing.T) {
 					Data: make([]byte, rapid.IntRange(0, 9).Draw(t, "bytes")), Guarded: thread != "",
 				})
 			}
-			marked := map[string]*state.Outgoing{}
+			steps := map[string]step{}
 			for _, row := range rows {
-				if last := marked[row.Thread]; last != nil && last.Guarded {
-					last.More = rapid.Bool().Draw(t, "more")
+				if s := steps[row.Thread]; len(s) > 0 && !rapid.Bool().Draw(t, "more") {
+					steps[row.Thread] = nil
 				}
-				marked[row.Thread] = row
+				if row.Guarded {
+					steps[row.Thread] = append(steps[row.Thread], row)
+				}
+				for i, r := range steps[row.Thread] {
+					r.Index, r.Size = i+1, len(steps[row.Thread])
+				}
 			}
 			o.add(rows)
 			want = append(want, rows...)
@@ -58,13 +63,13 @@ func TestOutboxTakesWaves(t *testing.T) {
 }
 
 // holdsSteps: of each thread that waits the first step is picked, from its first row to its last.
-func holdsSteps(t *rapid.T, waiting []*state.Outgoing, picked []decision) {
-	want := map[string]decision{}
+func holdsSteps(t *rapid.T, waiting []*state.Outgoing, picked []step) {
+	want := map[string]step{}
 	ended := map[string]bool{}
 	for _, row := range waiting {
 		if row.Guarded && !ended[row.Thread] {
 			want[row.Thread] = append(want[row.Thread], row)
-			ended[row.Thread] = !row.More
+			ended[row.Thread] = !row.More()
 		}
 	}
 	for _, d := range picked {

@@ -13,32 +13,32 @@ var errEnded = errors.New("processor has ended")
 // worker runs a partition's steps in one goroutine. Watermill starts a goroutine for each message, whose stack would
 // have to grow for each event again; that costs more than handing the event over (5 µs of processor time, measured).
 type worker struct {
-	steps   chan step
-	results chan stepped // capacity 1: the worker never waits for a handler
+	work    chan work
+	results chan worked // capacity 1: the worker never waits for a handler
 	quit    chan struct{}
 }
 
-type step struct {
+type work struct {
 	ctx context.Context //nolint:containedctx // of this one call
 	d   fold.Delivery
 }
 
-type stepped struct {
+type worked struct {
 	out fold.Outcome
 	err error
 }
 
 func newWorker() worker {
-	return worker{steps: make(chan step), results: make(chan stepped, 1), quit: make(chan struct{})}
+	return worker{work: make(chan work), results: make(chan worked, 1), quit: make(chan struct{})}
 }
 
 // run works until quit is closed, after the step that is under way.
 func (w worker) run(take func(context.Context, fold.Delivery) (fold.Outcome, error)) {
 	for {
 		select {
-		case s := <-w.steps:
+		case s := <-w.work:
 			out, err := take(s.ctx, s.d)
-			w.results <- stepped{out, err}
+			w.results <- worked{out, err}
 		case <-w.quit:
 			return
 		}
@@ -48,7 +48,7 @@ func (w worker) run(take func(context.Context, fold.Delivery) (fold.Outcome, err
 // step hands an event to the worker; one at a time.
 func (w worker) step(ctx context.Context, d fold.Delivery) (fold.Outcome, error) {
 	select {
-	case w.steps <- step{ctx, d}:
+	case w.work <- work{ctx, d}:
 		res := <-w.results
 		return res.out, res.err
 	case <-w.quit:

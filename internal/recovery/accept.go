@@ -119,6 +119,7 @@ func (w *acceptance) publish(ctx context.Context, partition int, name string, ty
 	end := w.chains[partition][name]
 	h := rec.Common()
 	h.Partition, h.ChainSeq, h.Chain = partition, end.ChainSeq+1, ""
+	h.Step = events.Step{Cause: events.ByRecovery, Index: 1}
 	token := events.PartitionToken(partition)
 	if name != "" {
 		var err error
@@ -131,7 +132,7 @@ func (w *acceptance) publish(ctx context.Context, partition int, name string, ty
 		return err
 	}
 	m := &nats.Msg{Subject: string(typ) + "." + token, Data: data}
-	m.Header = Header(partition, &state.Outgoing{Type: typ, ID: id, Thread: name, Time: w.now})
+	m.Header = Header(partition, &state.Outgoing{Type: typ, ID: id, Thread: name, Time: w.now, Guarded: true, Index: 1, Size: 1})
 	m.Header.Del(nats.MsgIdHdr) // the expected last sequence guards it
 	m.Header.Set(jetstream.ExpectedLastSeqHeader, strconv.FormatUint(w.last, 10))
 	ack := w.pub.PublishBatch(ctx, []*nats.Msg{m})[0]

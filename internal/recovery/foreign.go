@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -141,7 +142,20 @@ func Header(partition int, row *state.Outgoing) nats.Header {
 	if subject == "" {
 		subject = events.PartitionToken(partition)
 	}
-	return events.Encode(row.Type, row.ID, subject, source, row.Time)
+	h := events.Encode(row.Type, row.ID, subject, source, row.Time)
+	if row.Guarded {
+		h[events.StepSize] = []string{strconv.Itoa(row.Size)}
+	}
+	return h
+}
+
+// left is how many records of its step follow a record of SUMMARIES.
+func left(m broker.Stored, c Claim) int {
+	size, err := strconv.Atoi(m.Header.Get(events.StepSize))
+	if err != nil {
+		return 0 // a copy without its headers
+	}
+	return max(size-c.Step.Index, 0)
 }
 
 // Same reports whether a stored message equals an outbox row, byte for byte. An id proves nothing: it is a function of

@@ -324,7 +324,7 @@ func (t *Tail) stage(part *state.Partition, m broker.Stored, c Claim, gap bool) 
 	t.Staged++
 	return part.Stage(&state.Staged{
 		Thread: c.Thread, EffectiveSeq: c.EffectiveSeq, Under: t.under[c.Partition], ChainSeq: c.ChainSeq, Chain: c.Chain, Gap: gap,
-		Seq: m.Seq, Time: m.Time, Made: madeAt(m), Type: c.Type, Data: m.Data,
+		Left: left(m, c), Seq: m.Seq, Time: m.Time, Made: madeAt(m), Type: c.Type, Data: m.Data,
 	})
 }
 
