@@ -13,7 +13,7 @@ import (
 )
 
 // begin begins a step: what is emitted until the next flush belongs to it. It drops what a failed step has left.
-func (f *Fold) begin(cause events.StepCause) { f.cause, f.out = cause, f.out[:0] }
+func (f *Fold) begin(cause events.StepCause) { f.cause, f.out, f.stored = cause, f.out[:0], nil }
 
 // flush ends the step and puts its records in the outbox.
 func (f *Fold) flush() {

@@ -237,12 +237,13 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 		return Outcome{}, err
 	}
 	var whole []events.Record
+	var stored []*state.Staged
 	if len(cut) > 0 || f.rehearses && known && f.mayDecide(st, res, drafts, p) {
 		if whole, err = f.rehearse(ctx, st, d, decided{drafts: drafts, pinned: pinnedAt(st, res)}, p); err != nil {
 			return Outcome{}, err
 		}
 		if begins(f.out, cut) {
-			known, f.stored = false, cut
+			known, stored = false, cut
 		}
 		f.out = f.out[:0]
 		if st, err = f.load(name, in.Event); err != nil {
@@ -252,8 +253,7 @@ func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
 			return Outcome{}, err
 		}
 	}
-	err = f.finish(ctx, st, d, res, decided{drafts: drafts, whole: whole, pinned: pinnedAt(st, res), known: known}, p)
-	f.stored = nil
+	err = f.finish(ctx, st, d, res, decided{drafts: drafts, whole: whole, pinned: pinnedAt(st, res), known: known, stored: stored}, p)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -297,6 +297,8 @@ type decided struct {
 	pinned *thread.Message
 	// known: all of it is on record.
 	known bool
+	// stored are its first records, where the server has lost the others.
+	stored []*state.Staged
 }
 
 // load loads what the event and its consequences can touch.
@@ -334,6 +336,7 @@ func outcomeOf(res thread.Result) Outcome {
 // finish saves what the event changed, and either emits what was decided or adopts what is on record.
 func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, p *summarize.Policy) error {
 	f.begin(events.ByEvent)
+	f.stored = dec.stored
 	var err error
 	if dec.waiting, err = f.waive(st, p); err != nil {
 		return err
