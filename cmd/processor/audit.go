@@ -25,7 +25,7 @@ type auditCmd struct {
 	At        string  `placeholder:"TIME|SEQ" help:"Stop at a time or an event, and show the prompt that an agent would have got then."`
 	HTML      string  `name:"html" type:"path" placeholder:"FILE" help:"Write the story as a self-contained HTML page."`
 	MaxTokens *int    `name:"max-tokens" placeholder:"N" help:"With --at: the prompt's limit in tokens; 0: no limit (0)."`
-	Format    *string `enum:"openai,anthropic,messages" placeholder:"F" help:"With --at: format of the prompt: openai, anthropic or messages (messages)."`
+	Format    *string `enum:"openai,responses,anthropic,gemini,messages" placeholder:"F" help:"With --at: format of the prompt: openai, responses, anthropic, gemini or messages (messages)."`
 
 	Head       bool   `help:"Print the chain head of SUMMARIES as JSON: a digest over the chains of all threads, to keep outside the server."`
 	Sign       string `type:"existingfile" placeholder:"FILE" help:"With --head: sign it with this nkey seed, as made by nk -gen user."`

@@ -13,7 +13,7 @@ type contextCmd struct {
 	Thread      string `arg:"" help:"The thread's id."`
 	MaxTokens   int    `name:"max-tokens" placeholder:"N" help:"Limit in tokens; 0: no limit (0)."`
 	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until the event with this sequence (of a publish ack) is applied."`
-	Format      string `enum:"openai,anthropic,messages" default:"messages" help:"Format: openai, anthropic or messages (${default})."`
+	Format      string `enum:"openai,responses,anthropic,gemini,messages" default:"messages" help:"Format: openai, responses, anthropic, gemini or messages (${default})."`
 }
 
 // Help shows the command used.

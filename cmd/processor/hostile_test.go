@@ -27,6 +27,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/recovery"
 	"precis/state"
+	"precis/summarize/prompt"
 )
 
 // hostiles are texts that agents, models and forgers may use for anything. Each is valid UTF-8.
@@ -337,7 +338,7 @@ func (w *hostileWorld) asked(url, h string) map[string][]use {
 		{args: with("thread", h, "--json"), form: jsons, status: done},
 		{args: with("thread", h+"x"), form: nothing, status: []int{exitWrong, exitUsage}},
 	}
-	for _, format := range []string{"messages", "openai", "anthropic"} {
+	for _, format := range prompt.Formats() {
 		table["context"] = append(table["context"], use{args: with("context", h, "--format", format), form: jsons, status: done, says: []string{"I say " + h}})
 	}
 	table["context"] = append(table["context"],
@@ -626,7 +627,7 @@ func (w *hostileWorld) table() map[string][]use {
 		table["audit"] = append(table["audit"], use{args: at("audit", name), form: text, status: either},
 			use{args: at("audit", name, "--json"), form: jsons, status: either, says: []string{name}})
 	}
-	for _, format := range []string{"messages", "openai", "anthropic"} {
+	for _, format := range prompt.Formats() {
 		table["audit"] = append(table["audit"], use{args: at("audit", h, "--at", "11", "--format", format), form: text, status: either},
 			use{args: at("audit", h, "--at", "11", "--format", format, "--json"), form: jsons, status: either, says: []string{"I say " + h}})
 	}

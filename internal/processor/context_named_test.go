@@ -12,6 +12,7 @@ import (
 	"precis/internal/processor"
 	"precis/internal/service"
 	"precis/summarize"
+	"precis/summarize/prompt"
 	"precis/summarize/tokens"
 )
 
@@ -117,7 +118,7 @@ func TestOmittedPartsAreListed(t *testing.T) {
 	if err := p.Settled(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range []string{"openai", "anthropic", "messages"} {
+	for _, format := range prompt.Formats() {
 		got := contextOf(t, p, "t1", fmt.Sprintf(`{"format":%q}`, format))
 		want := service.OmittedPart{MessageID: "m1", Index: 1, Type: "image_url", Reason: "not_text"}
 		if len(got.OmittedParts) != 1 || got.OmittedParts[0] != want {

@@ -15,6 +15,7 @@ import (
 	"precis/internal/processor"
 	"precis/internal/service"
 	"precis/summarize"
+	"precis/summarize/prompt"
 )
 
 // prompted is what tests look at of an answer of precis.thread.context.
@@ -215,7 +216,7 @@ func TestContextBeyondRetention(t *testing.T) {
 	if err := stream.Purge(within(t), jetstream.WithPurgeSequence(asked)); err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range []string{"openai", "anthropic", "messages"} {
+	for _, format := range prompt.Formats() {
 		got, text := promptOf(t, b, "t", fmt.Sprintf(`{"format":%q}`, format))
 		if want := []string{"system", "pinned", "call", "small"}; !slices.Equal(got.Dropped, want) {
 			t.Errorf("%s: dropped %q, want %q", format, got.Dropped, want)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nats.go"
 
 	"precis/events"
@@ -25,7 +24,7 @@ import (
 // Budgets and formats that real threads' prompts are asked for in. The last budget holds every prompt here.
 var (
 	budgets = []int{2000, 8000, 200_000}
-	formats = []string{prompt.FormatOpenAI, prompt.FormatAnthropic, prompt.FormatMessages}
+	formats = prompt.Formats()
 )
 
 // every is how many events a thread grows by between two times that its prompts are asked for.
@@ -164,8 +163,12 @@ func validFor(format string, got service.ContextReply) error {
 	switch format {
 	case prompt.FormatOpenAI:
 		return valid.OpenAI(got.Messages)
+	case prompt.FormatResponses:
+		return valid.Responses(got.Messages)
 	case prompt.FormatAnthropic:
 		return valid.Anthropic(got.System, got.Messages)
+	case prompt.FormatGemini:
+		return valid.Gemini(got.System, got.Messages)
 	}
 	return valid.Plain(got.Messages)
 }
@@ -242,10 +245,10 @@ func (th *realThread) begins(t *testing.T, at, of string, got service.ContextRep
 		return false
 	}
 	end := []byte("]")
-	if len(got.System) > 0 && !bytes.Equal(got.System, jsontext.Value("null")) {
+	if strings.HasPrefix(of, prompt.FormatAnthropic) || strings.HasPrefix(of, prompt.FormatGemini) {
 		end = []byte("]}]") // the next message may be one more block of the last
 	}
-	if !bytes.HasPrefix(got.Messages, bytes.TrimSuffix(was.Messages, end)) || !bytes.HasPrefix(got.System, bytes.TrimSuffix(was.System, []byte("]"))) {
+	if !bytes.HasPrefix(got.Messages, bytes.TrimSuffix(was.Messages, end)) || !bytes.HasPrefix(got.System, bytes.TrimRight(was.System, "]}")) {
 		t.Errorf("%s: the prefix changed", at)
 	}
 	return true

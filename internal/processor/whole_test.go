@@ -271,7 +271,7 @@ func checkWhole(ctx context.Context, view state.View, log *contents.Cache, polic
 		if limit == 0 {
 			places = at
 		}
-		for _, format := range []string{prompt.FormatOpenAI, prompt.FormatAnthropic} {
+		for _, format := range []string{prompt.FormatOpenAI, prompt.FormatResponses, prompt.FormatAnthropic, prompt.FormatGemini} {
 			other, err := ask(format, limit)
 			if err == nil {
 				err = standIn(view, log, name, live, other, of)

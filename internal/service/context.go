@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -23,13 +24,13 @@ import (
 // ContextRequest is the body of precis.thread.context; it may be empty.
 type ContextRequest struct {
 	MaxTokens   int    `json:"max_tokens"` // 0: no limit
-	Format      string `json:"format"`     // openai, anthropic or messages (the default)
+	Format      string `json:"format"`     // one of prompt.Formats; default messages
 	MinEventSeq uint64 `json:"min_event_seq"`
 }
 
 // ContextReply is the answer: the compacted prompt, and what it is made of.
 type ContextReply struct {
-	System       jsontext.Value `json:"system"` // Anthropic's list of system blocks; null in other formats
+	System       jsontext.Value `json:"system"` // Anthropic's list of system blocks, Gemini's system instruction; else null
 	Messages     jsontext.Value `json:"messages"`
 	TokenCount   int            `json:"token_count"`
 	WithinBudget bool           `json:"within_budget"`
@@ -61,8 +62,8 @@ func (s *Service) context(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	req.Format = cmp.Or(req.Format, prompt.FormatMessages)
-	if !slices.Contains([]string{prompt.FormatOpenAI, prompt.FormatAnthropic, prompt.FormatMessages}, req.Format) {
-		return nil, fault(codeBadRequest, "format is openai, anthropic or messages, not %q", req.Format)
+	if !slices.Contains(prompt.Formats(), req.Format) {
+		return nil, fault(codeBadRequest, "format is one of %s, not %q", strings.Join(prompt.Formats(), ", "), req.Format)
 	}
 	if req.MaxTokens < 0 {
 		return nil, fault(codeBadRequest, "max_tokens must be an integer of at least 0, which is no limit, not %d", req.MaxTokens)

@@ -31,20 +31,7 @@ type anthropicMessage struct {
 // right behind the call, before any text.
 func writeAnthropic(p *Prompt, d draft) error {
 	a := &anthropicWriter{system: []block{}}
-	if d.opens != "" {
-		a.text(events.RoleUser, d.opens)
-	}
-	for i, opening := 0, d.opening(); i <= len(d.units); i++ {
-		if i == opening && d.summary != "" {
-			a.text(d.role, d.summary)
-		}
-		if i == len(d.units) {
-			break
-		}
-		if !d.units[i].dropped {
-			a.unit(d.units[i])
-		}
-	}
+	d.each(a.text, a.unit)
 	var err error
 	if p.System, err = json.Marshal(a.system); err != nil {
 		return err
@@ -66,8 +53,7 @@ func (a *anthropicWriter) unit(u unit) {
 		a.add(u.role, block{Type: "tool_use", ID: c.id, Name: toolName(c.Name), Input: argumentObject(c.Arguments)})
 	}
 	for _, c := range u.calls {
-		failed := c.result != nil && c.result.IsError != nil && *c.result.IsError
-		a.add(events.RoleUser, block{Type: "tool_result", ToolUseID: c.id, Content: visible(c.shown), IsError: failed})
+		a.add(events.RoleUser, block{Type: "tool_result", ToolUseID: c.id, Content: visible(c.shown), IsError: c.failed()})
 	}
 }
 

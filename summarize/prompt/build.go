@@ -44,7 +44,24 @@ type draft struct {
 }
 
 var writers = map[string]func(*Prompt, draft) error{
-	FormatOpenAI: writeOpenAI, FormatAnthropic: writeAnthropic, FormatMessages: writePlain,
+	FormatOpenAI: writeOpenAI, FormatResponses: writeResponses, FormatAnthropic: writeAnthropic, FormatGemini: writeGemini,
+	FormatMessages: writePlain,
+}
+
+// each calls text for what is said in addition to the units, which are the opening and the compaction, and unit for each unit
+// that stands, in the prompt's order.
+func (d draft) each(text func(role, text string), write func(unit)) {
+	if d.opens != "" {
+		text(events.RoleUser, d.opens)
+	}
+	for i, opening := 0, d.opening(); i <= len(d.units); i++ {
+		if i == opening && d.summary != "" {
+			text(d.role, d.summary)
+		}
+		if i < len(d.units) && !d.units[i].dropped {
+			write(d.units[i])
+		}
+	}
 }
 
 // opening is how many units come before the compaction: the system messages that open the thread.

@@ -17,7 +17,7 @@ import (
 	"precis/summarize/prompt/valid"
 )
 
-var formats = []string{FormatOpenAI, FormatAnthropic, FormatMessages}
+var formats = Formats()
 
 // words counts a token for every four bytes, rounded up.
 func words(s string) int { return (len(s) + 3) / 4 }
@@ -31,14 +31,18 @@ func validity(p Prompt, format string) error {
 	switch format {
 	case FormatOpenAI:
 		return valid.OpenAI(p.Messages)
+	case FormatResponses:
+		return valid.Responses(p.Messages)
 	case FormatAnthropic:
 		return valid.Anthropic(p.System, p.Messages)
+	case FormatGemini:
+		return valid.Gemini(p.System, p.Messages)
 	}
 	return valid.Plain(p.Messages)
 }
 
 func TestFormatUnknown(t *testing.T) {
-	if _, err := Build(request(nil, "gemini")); !errors.Is(err, ErrFormat) {
+	if _, err := Build(request(nil, "cohere")); !errors.Is(err, ErrFormat) {
 		t.Fatalf("got %v, want %v", err, ErrFormat)
 	}
 }

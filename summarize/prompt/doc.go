@@ -5,7 +5,7 @@
 // # Order
 //
 // The system and developer messages that open the thread, the compaction, then everything else where it
-// stood; so a pinned message stays in its place. Anthropic takes system messages apart. A compaction has
+// stood; so a pinned message stays in its place. Anthropic and Gemini take system messages apart. A compaction has
 // the role that the policy gives it, never a higher one; tool outputs and their summaries stay in tool
 // results, where a model takes them for data.
 //
@@ -42,6 +42,6 @@
 //
 // # Openings
 //
-// No provider takes an empty list of messages, and Anthropic's user has to begin. Where it does not, a line in the
+// No provider takes an empty list of messages, and with Anthropic and Gemini the user has to begin. Where it does not, a line in the
 // user's name opens the prompt; room for it is kept, so that it changes nothing of what is given up.
 package prompt

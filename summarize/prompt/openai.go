@@ -28,17 +28,8 @@ type openAIFunction struct {
 // writeOpenAI writes chat completion messages: results follow their call one by one.
 func writeOpenAI(p *Prompt, d draft) error {
 	list := []openAIMessage{}
-	if d.opens != "" {
-		list = append(list, openAIMessage{Role: events.RoleUser, Content: &d.opens})
-	}
-	for i, opening := 0, d.opening(); i <= len(d.units); i++ {
-		if i == opening && d.summary != "" {
-			list = append(list, openAIMessage{Role: d.role, Content: &d.summary})
-		}
-		if i < len(d.units) && !d.units[i].dropped {
-			list = append(list, openAIUnit(d.units[i])...)
-		}
-	}
+	text := func(role, text string) { list = append(list, openAIMessage{Role: role, Content: &text}) }
+	d.each(text, func(u unit) { list = append(list, openAIUnit(u)...) })
 	var err error
 	p.Messages, err = json.Marshal(list)
 	return err

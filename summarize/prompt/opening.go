@@ -18,15 +18,16 @@ func openingCost(r Request) int {
 }
 
 // opener is what the prompt begins with so that a provider takes it; empty where it takes the prompt as it is. No
-// provider takes an empty list, which is all that is left where everything waits or had to go. Anthropic's user has
-// to begin.
+// provider takes an empty list, which is all that is left where everything waits or had to go. Where system
+// messages stand apart, the user has to begin.
 func (d draft) opener(format string) string {
 	if format == FormatMessages {
 		return ""
 	}
-	first, hidden := d.first(format == FormatAnthropic)
+	systemApart := format == FormatAnthropic || format == FormatGemini
+	first, hidden := d.first(systemApart)
 	switch {
-	case first == events.RoleUser || first != "" && format != FormatAnthropic:
+	case first == events.RoleUser || first != "" && !systemApart:
 		return ""
 	case hidden:
 		return unseen

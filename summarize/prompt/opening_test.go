@@ -71,7 +71,7 @@ func textsOf(t *rapid.T, p Prompt, format string) (texts []string) {
 func TestNothingToShow(t *testing.T) {
 	waits := []Message{calling(msg(1, "assistant", "I look."), "x", "y"), answering(msg(2, "tool", "Y"), "y")}
 	for _, list := range [][]Message{waits, nil} {
-		for _, format := range []string{FormatOpenAI, FormatAnthropic} {
+		for _, format := range []string{FormatOpenAI, FormatResponses, FormatAnthropic, FormatGemini} {
 			p, err := Build(request(list, format))
 			if err != nil {
 				t.Fatal(err)

@@ -21,18 +21,13 @@ type plainMessage struct {
 // writePlain writes the messages as the thread has them, calls and results side by side.
 func writePlain(p *Prompt, d draft) error {
 	list := []plainMessage{}
-	for i, opening := 0, d.opening(); i <= len(d.units); i++ {
-		if i == opening && d.summary != "" {
-			m := plainMessage{Role: d.role, Content: d.summary}
-			if d.summarized() { // else a mark stands there
-				m.SummaryID = d.id
-			}
-			list = append(list, m)
+	d.each(func(role, text string) { // the compaction: this format has no opening
+		m := plainMessage{Role: role, Content: text}
+		if d.summarized() { // else a mark stands there
+			m.SummaryID = d.id
 		}
-		if i < len(d.units) && !d.units[i].dropped {
-			list = append(list, plainUnit(d.units[i])...)
-		}
-	}
+		list = append(list, m)
+	}, func(u unit) { list = append(list, plainUnit(u)...) })
 	var err error
 	p.Messages, err = json.Marshal(list)
 	return err

@@ -10,9 +10,16 @@ import (
 // Formats of a prompt.
 const (
 	FormatOpenAI    = "openai"    // chat completions
+	FormatResponses = "responses" // input items of OpenAI's Responses API
 	FormatAnthropic = "anthropic" // messages; system apart
+	FormatGemini    = "gemini"    // contents; system apart
 	FormatMessages  = "messages"  // the thread's own shape
 )
+
+// Formats are all of them.
+func Formats() []string {
+	return []string{FormatOpenAI, FormatResponses, FormatAnthropic, FormatGemini, FormatMessages}
+}
 
 // Request is what a prompt is made of.
 type Request struct {
@@ -50,7 +57,9 @@ type Summary struct {
 
 // Prompt is what is sent.
 type Prompt struct {
-	System     jsontext.Value // Anthropic: the list of system blocks, [] for none; nil in other formats
+	// System is what stands apart from the messages: Anthropic's list of system blocks, [] for none; Gemini's system
+	// instruction, nil for none. nil in other formats.
+	System     jsontext.Value
 	Messages   jsontext.Value // the list of messages
 	TokenCount int
 	// WithinBudget is false where not even system, pinned and the newest user message fit.

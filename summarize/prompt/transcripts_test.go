@@ -18,8 +18,8 @@ import (
 	"precis/summarize/tokens"
 )
 
-// TestTranscripts makes the prompt of every real thread at every 20th event, for three limits and in three
-// formats, with the thread's tool outputs and older messages summarized as they would be.
+// TestTranscripts makes the prompt of every real thread at every 20th event, for three limits and in every
+// format, with the thread's tool outputs and older messages summarized as they would be.
 func TestTranscripts(t *testing.T) {
 	race.Slow(t)
 	count, err := tokens.For(tokens.Estimate)
@@ -202,14 +202,17 @@ func (s *session) prefixStands(t *testing.T, format string, before, now Prompt) 
 	if s.compacted || before.Messages == nil {
 		return
 	}
-	end := "]"
-	if format == FormatAnthropic {
+	end, systemEnd := "]", "]"
+	switch format {
+	case FormatAnthropic:
 		end = "]}]" // the next message may be one more block of the last
+	case FormatGemini:
+		end, systemEnd = "]}]", "]}"
 	}
 	if !bytes.HasPrefix(now.Messages, bytes.TrimSuffix(before.Messages, []byte(end))) {
 		t.Fatalf("%s: the prefix changed", format)
 	}
-	if !bytes.HasPrefix(now.System, bytes.TrimSuffix(before.System, []byte("]"))) {
+	if !bytes.HasPrefix(now.System, bytes.TrimSuffix(before.System, []byte(systemEnd))) {
 		t.Fatalf("%s: the system text changed from %s to %s", format, before.System, now.System)
 	}
 }

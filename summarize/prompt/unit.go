@@ -27,6 +27,9 @@ type call struct {
 	cut    bool     // the result's text had to go to hold the limit
 }
 
+// failed reports whether the call's result is an error.
+func (c call) failed() bool { return c.result != nil && c.result.IsError != nil && *c.result.IsError }
+
 // Marks in the place of a text.
 const (
 	noResult = "[no result]"

@@ -3,6 +3,7 @@ package valid
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -167,6 +168,133 @@ func Plain(v jsontext.Value) error {
 	}
 	if len(open) > 0 {
 		return fmt.Errorf("calls %v not answered", open)
+	}
+	return nil
+}
+
+// Responses holds input items against OpenAI's Responses API: messages with a role, calls with an id of their own, each answered
+// once by an output behind it, and before the next message.
+func Responses(v jsontext.Value) error {
+	var list []struct {
+		Type      string  `json:"type"`
+		Role      string  `json:"role"`
+		Content   *string `json:"content"`
+		CallID    string  `json:"call_id"`
+		Name      string  `json:"name"`
+		Arguments *string `json:"arguments"`
+		Output    *string `json:"output"`
+	}
+	if err := json.Unmarshal(v, &list, json.RejectUnknownMembers(true)); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("no items")
+	}
+	open, used := map[string]bool{}, map[string]bool{}
+	for i, m := range list {
+		switch m.Type {
+		case "message":
+			switch m.Role {
+			case "system", "developer", "user", "assistant":
+			default:
+				return fmt.Errorf("item %d: role %q", i, m.Role)
+			}
+			if m.Content == nil || m.CallID != "" || len(open) > 0 {
+				return fmt.Errorf("item %d: a message with content %v, behind the calls %v", i, m.Content != nil, open)
+			}
+		case "function_call":
+			if used[m.CallID] || !validID.MatchString(m.CallID) || !validName.MatchString(m.Name) || m.Arguments == nil {
+				return fmt.Errorf("item %d: call %+v", i, m)
+			}
+			open[m.CallID], used[m.CallID] = true, true
+		case "function_call_output":
+			if !open[m.CallID] || m.Output == nil {
+				return fmt.Errorf("item %d: output of %q without its call", i, m.CallID)
+			}
+			delete(open, m.CallID)
+		default:
+			return fmt.Errorf("item %d: type %q", i, m.Type)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("calls %v not answered at the end", open)
+	}
+	return nil
+}
+
+var geminiName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
+
+// Gemini holds contents against the API's rules: the user begins, roles alternate, each part is one thing, calls stand behind a
+// user's content, and the content behind calls begins with as many responses, of the same names in the same order.
+func Gemini(system, v jsontext.Value) error {
+	type content struct {
+		Role  string `json:"role"`
+		Parts []struct {
+			Text         *string `json:"text"`
+			FunctionCall *struct {
+				Name string         `json:"name"`
+				Args jsontext.Value `json:"args"`
+			} `json:"functionCall"`
+			FunctionResponse *struct {
+				Name     string         `json:"name"`
+				Response jsontext.Value `json:"response"`
+			} `json:"functionResponse"`
+		} `json:"parts"`
+	}
+	if len(system) > 0 && system.Kind() != 'n' {
+		var instruction content
+		if err := json.Unmarshal(system, &instruction, json.RejectUnknownMembers(true)); err != nil {
+			return fmt.Errorf("system: %w", err)
+		}
+		for _, p := range instruction.Parts {
+			if p.Text == nil || strings.TrimSpace(*p.Text) == "" {
+				return fmt.Errorf("system: a part without text")
+			}
+		}
+		if len(instruction.Parts) == 0 || instruction.Role != "" {
+			return fmt.Errorf("system: %d parts, role %q", len(instruction.Parts), instruction.Role)
+		}
+	}
+	var list []content
+	if err := json.Unmarshal(v, &list, json.RejectUnknownMembers(true)); err != nil {
+		return err
+	}
+	if len(list) == 0 || list[0].Role != "user" {
+		return fmt.Errorf("the user does not begin")
+	}
+	var open []string
+	for i, c := range list {
+		if c.Role != "user" && c.Role != "model" || i > 0 && c.Role == list[i-1].Role || len(c.Parts) == 0 {
+			return fmt.Errorf("content %d: role %q, %d parts", i, c.Role, len(c.Parts))
+		}
+		var calls, responses []string
+		for j, p := range c.Parts {
+			switch {
+			case p.Text != nil && p.FunctionCall == nil && p.FunctionResponse == nil:
+				if strings.TrimSpace(*p.Text) == "" {
+					return fmt.Errorf("content %d: blank text", i)
+				}
+			case p.FunctionCall != nil && p.Text == nil && p.FunctionResponse == nil:
+				if c.Role != "model" || !geminiName.MatchString(p.FunctionCall.Name) || p.FunctionCall.Args.Kind() != '{' {
+					return fmt.Errorf("content %d: call %+v", i, p.FunctionCall)
+				}
+				calls = append(calls, p.FunctionCall.Name)
+			case p.FunctionResponse != nil && p.Text == nil && p.FunctionCall == nil:
+				if c.Role != "user" || len(responses) != j || p.FunctionResponse.Response.Kind() != '{' {
+					return fmt.Errorf("content %d: response of %q", i, p.FunctionResponse.Name)
+				}
+				responses = append(responses, p.FunctionResponse.Name)
+			default:
+				return fmt.Errorf("content %d: part %d is not one thing", i, j)
+			}
+		}
+		if !slices.Equal(responses, open) {
+			return fmt.Errorf("content %d: responses of %v to calls of %v", i, responses, open)
+		}
+		open = calls
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("calls of %v not answered at the end", open)
 	}
 	return nil
 }
