@@ -47,7 +47,7 @@ type anthropicWriter struct {
 
 func (a *anthropicWriter) unit(u unit) {
 	if strings.TrimSpace(u.text) != "" || len(u.calls) == 0 {
-		a.text(u.role, u.text)
+		a.text(u.speaker(), u.text)
 	}
 	for _, c := range u.calls {
 		a.add(u.role, block{Type: "tool_use", ID: c.id, Name: toolName(c.Name), Input: argumentObject(c.Arguments)})

@@ -15,6 +15,9 @@ func Build(r Request) (Prompt, error) {
 	}
 	units, waiting := assemble(r.Messages)
 	d := draft{units: units, summary: headed(r), role: r.summaryRole()}
+	if systemApart(r.Format) {
+		d.inlineSystem()
+	}
 	if r.Compaction != nil {
 		d.id = r.Compaction.ID
 	}
@@ -60,6 +63,19 @@ func (d draft) each(text func(role, text string), write func(unit)) {
 		}
 		if i < len(d.units) && !d.units[i].dropped {
 			write(d.units[i])
+		}
+	}
+}
+
+// systemApart reports whether a format has system messages apart from the others.
+func systemApart(format string) bool { return format == FormatAnthropic || format == FormatGemini }
+
+// inlineSystem marks the text of system messages behind the opening. They stay at their places, as the user's: moved to the
+// others they would change the beginning of the prompt, and the provider's cache of all of it would be lost.
+func (d draft) inlineSystem() {
+	for i := d.opening(); i < len(d.units); i++ {
+		if u := &d.units[i]; isSystem(u.role) {
+			u.inline, u.text = true, systemMark+u.text
 		}
 	}
 }

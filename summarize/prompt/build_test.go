@@ -164,7 +164,7 @@ func verbatim(t *rapid.T, r Request, p Prompt) {
 	for i, m := range r.Messages {
 		text := strings.TrimRight(m.Content.Text(), " \n")
 		must := i == user || isSystem(m.Role) || m.Pinned && m.Summary == nil && m.TrimmedAt == 0
-		if must && text != "" && !slices.ContainsFunc(all, func(s string) bool { return strings.TrimRight(s, " \n") == text }) {
+		if must && text != "" && !slices.ContainsFunc(all, func(s string) bool { return strings.TrimRight(strings.TrimPrefix(s, systemMark), " \n") == text }) {
 			t.Fatalf("message %d (%s) is not there\n%s", i, m.Role, p.Messages)
 		}
 	}

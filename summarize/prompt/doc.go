@@ -5,7 +5,8 @@
 // # Order
 //
 // The system and developer messages that open the thread, the compaction, then everything else where it
-// stood; so a pinned message stays in its place. Anthropic and Gemini take system messages apart. A compaction has
+// stood; so a pinned message stays in its place. Anthropic and Gemini take system messages apart: those behind the opening stay at
+// their places there, as marked texts of the user, so that the beginning stands. A compaction has
 // the role that the policy gives it, never a higher one; tool outputs and their summaries stay in tool
 // results, where a model takes them for data.
 //

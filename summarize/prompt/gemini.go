@@ -39,7 +39,7 @@ func writeGemini(p *Prompt, d draft) error {
 	g := &geminiWriter{contents: []geminiContent{}}
 	d.each(g.text, func(u unit) {
 		if strings.TrimSpace(u.text) != "" || len(u.calls) == 0 {
-			g.text(u.role, u.text)
+			g.text(u.speaker(), u.text)
 		}
 		for _, c := range u.calls {
 			g.add(roleModel, geminiPart{FunctionCall: &geminiCall{Name: geminiName(c.Name), Args: argumentObject(c.Arguments)}})

@@ -24,10 +24,10 @@ func (d draft) opener(format string) string {
 	if format == FormatMessages {
 		return ""
 	}
-	systemApart := format == FormatAnthropic || format == FormatGemini
-	first, hidden := d.first(systemApart)
+	apart := systemApart(format)
+	first, hidden := d.first(apart)
 	switch {
-	case first == events.RoleUser || first != "" && !systemApart:
+	case first == events.RoleUser || first != "" && !apart:
 		return ""
 	case hidden:
 		return unseen
@@ -37,9 +37,9 @@ func (d draft) opener(format string) string {
 
 // first is the role of the first message, system messages left out where they stand apart; empty where there is none.
 // hidden says that something was left out before it.
-func (d draft) first(systemApart bool) (role string, hidden bool) {
+func (d draft) first(apart bool) (role string, hidden bool) {
 	for i, opening := 0, d.opening(); i <= len(d.units); i++ {
-		if i == opening && d.summary != "" && !(systemApart && isSystem(d.role)) {
+		if i == opening && d.summary != "" && !(apart && isSystem(d.role)) {
 			return d.role, hidden
 		}
 		if i == len(d.units) {
@@ -49,8 +49,8 @@ func (d draft) first(systemApart bool) (role string, hidden bool) {
 		switch {
 		case u.dropped:
 			hidden = true
-		case !systemApart || !isSystem(u.role):
-			return u.role, hidden
+		case !apart || !isSystem(u.speaker()):
+			return u.speaker(), hidden
 		}
 	}
 	return "", hidden

@@ -8,6 +8,35 @@ import (
 	"precis/events"
 )
 
+// A system message in mid-thread stays at its place, marked, where system messages are apart.
+func TestSystemMessageLater(t *testing.T) {
+	list := []Message{
+		msg(1, events.RoleSystem, "rules"), msg(2, events.RoleUser, "hi"), msg(3, events.RoleDeveloper, "new rules"), msg(4, events.RoleAssistant, "yes"),
+	}
+	for _, test := range []struct{ format, system, messages string }{
+		{
+			FormatAnthropic, `[{"type":"text","text":"rules"}]`,
+			`[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"[system message]\nnew rules"}]},{"role":"assistant","content":[{"type":"text","text":"yes"}]}]`,
+		},
+		{
+			FormatGemini, `{"parts":[{"text":"rules"}]}`,
+			`[{"role":"user","parts":[{"text":"hi"},{"text":"[system message]\nnew rules"}]},{"role":"model","parts":[{"text":"yes"}]}]`,
+		},
+		{
+			FormatOpenAI, "",
+			`[{"role":"system","content":"rules"},{"role":"user","content":"hi"},{"role":"developer","content":"new rules"},{"role":"assistant","content":"yes"}]`,
+		},
+	} {
+		p, err := Build(request(list, test.format))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(p.System) != test.system || string(p.Messages) != test.messages {
+			t.Errorf("%s:\n%s\n%s\nwant\n%s\n%s", test.format, p.System, p.Messages, test.system, test.messages)
+		}
+	}
+}
+
 // The same thread in the two formats whose calls and results are not messages of their own.
 func TestShapes(t *testing.T) {
 	failed := true

@@ -14,6 +14,7 @@ type unit struct {
 	ordinal uint64
 
 	fixed   bool // stays whatever happens: system, pinned
+	inline  bool // a system message that stands among the others, in a format that has system messages apart
 	dropped bool
 	cost    int
 }
@@ -33,7 +34,9 @@ func (c call) failed() bool { return c.result != nil && c.result.IsError != nil 
 // Marks in the place of a text.
 const (
 	noResult = "[no result]"
-	noText   = "[empty message]"
+	// systemMark precedes a system message that a format has no place for.
+	systemMark = "[system message]\n"
+	noText     = "[empty message]"
 )
 
 // assemble sorts the messages into units. Waiting are the messages at the end that can't be shown yet.
@@ -112,6 +115,14 @@ func shown(m *Message, messages []Message) string {
 		return truncated(messages, m.Ordinal, m.TrimmedAt)
 	}
 	return m.Content.Text()
+}
+
+// speaker is the role under which a unit's text stands where system messages are apart.
+func (u *unit) speaker() string {
+	if u.inline {
+		return events.RoleUser
+	}
+	return u.role
 }
 
 // open says that a call of the unit waits.
