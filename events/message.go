@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -31,6 +32,9 @@ func (r *reader) message() *Message {
 	m := r.common()
 	m.Role = r.role()
 	m.ToolCalls = r.toolCalls()
+	if m.Role == RoleAssistant {
+		m.Content, m.ToolCalls = m.Content.callsApart(m.ToolCalls)
+	}
 	m.Usage = r.usage()
 	if m.Role == RoleTool {
 		r.result(m)
@@ -100,8 +104,9 @@ func (r *reader) toolCalls() []ToolCall {
 	return calls
 }
 
+// toolCall reads a call, {"id","name","arguments"}, or as OpenAI's chat completions have it, {"id","function":{"name","arguments"}}.
 func (r *reader) toolCall(path string, v []byte) ToolCall {
-	var id, name, arguments []byte
+	var id, name, arguments, function []byte
 	r.walk(v, path, func(member, value []byte) {
 		switch string(member) {
 		case "id":
@@ -110,15 +115,28 @@ func (r *reader) toolCall(path string, v []byte) ToolCall {
 			name = value
 		case "arguments":
 			arguments = value
+		case "function":
+			function = value
 		}
 	})
+	if len(name) == 0 && len(function) > 0 && function[0] == '{' {
+		path += ".function"
+		r.walk(function, path, func(member, value []byte) {
+			switch string(member) {
+			case "name":
+				name = value
+			case "arguments":
+				arguments = value
+			}
+		})
+	}
 	switch {
 	case r.rej != nil:
 		return ToolCall{}
 	case v[0] != '{':
 		r.fail(path, "must be an object")
 	case !isString(id):
-		r.fail(path+".id", "must be a string")
+		r.fail(strings.TrimSuffix(path, ".function")+".id", "must be a string")
 	case !isString(name):
 		r.fail(path+".name", "must be a string")
 	case len(arguments) > 0 && !isNull(arguments) && !isString(arguments) && arguments[0] != '{':

@@ -1,0 +1,97 @@
+package events_test
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+
+	"precis/events"
+)
+
+// A message may come in its provider's shape.
+func TestProviderShapes(t *testing.T) {
+	for _, test := range []struct{ name, role, members, text, calls, other string }{
+		{
+			"chat completions", "assistant", `"content":"I look.","tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{\"path\":\".\"}"}}]`,
+			"I look.", `[{c1 ls "{\"path\":\".\"}"}]`, "[]",
+		},
+		{
+			"a refusal", "assistant", `"content":[{"type":"refusal","refusal":"I can't."}]`, "I can't.", "[]", "[]",
+		},
+		{
+			"a refusal without its text", "assistant", `"content":[{"type":"refusal","text":"I can't."}]`, "[refusal part]", "[]", "[{0 refusal}]",
+		},
+		{
+			"responses", "user", `"content":[{"type":"input_text","text":"Why?"},{"type":"input_image","image_url":"data:"}]`,
+			"Why?\n[input_image part]", "[]", "[{1 input_image}]",
+		},
+		{
+			"anthropic", "assistant", `"content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t1","name":"ls","input":{"path":"."}},{"type":"tool_use","id":"t2","name":"pwd"}]`,
+			"I look.", `[{t1 ls {"path":"."}} {t2 pwd null}]`, "[]",
+		},
+		{
+			"anthropic, calls given as well", "assistant", `"content":[{"type":"thinking","thinking":"?"},{"type":"tool_use","id":"t1","name":"ls","input":{}},{"type":"tool_use","id":"t2","name":"ls","input":{}}],"tool_calls":[{"id":"t2","name":"list"}]`,
+			"[thinking part]\n[tool_use part]", `[{t2 list null}]`, "[{0 thinking} {1 tool_use}]",
+		},
+		{
+			"a call that is none", "assistant", `"content":[{"type":"tool_use","id":"t1","name":"ls","input":[]}]`, "[tool_use part]", "[]", "[{0 tool_use}]",
+		},
+		{
+			"a user calls nothing", "user", `"content":[{"type":"tool_use","id":"t1","name":"ls","input":{}}]`, "[tool_use part]", "[]", "[{0 tool_use}]",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			body := fmt.Sprintf(`{"message_id":"m1","role":%q,%s}`, test.role, test.members)
+			first := decoded(t, body)
+			if digest := fmt.Sprintf("%x", first.ContentDigest(events.ThreadMessage)); digest != digestInPython(t, body) {
+				t.Errorf("content digest %s, by examples/wire/verify.py %s", digest, digestInPython(t, body))
+			}
+			data, err := json.Marshal(first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range []*events.Message{first, decoded(t, string(data))} { // what a client gives on is the same message
+				calls := []string{}
+				for _, c := range m.ToolCalls {
+					calls = append(calls, fmt.Sprintf("{%s %s %s}", c.ID, c.Name, c.Arguments))
+				}
+				if m.Content.Text() != test.text || fmt.Sprint(calls) != test.calls || fmt.Sprint(m.Content.OtherParts()) != test.other {
+					t.Errorf("%q %v %v\nwant %q %v %v", m.Content.Text(), calls, m.Content.OtherParts(), test.text, test.calls, test.other)
+				}
+				if m.ContentDigest(events.ThreadMessage) != first.ContentDigest(events.ThreadMessage) {
+					t.Error("another content digest")
+				}
+			}
+		})
+	}
+}
+
+// digestInPython is a message's content digest as the verifier of the examples computes it.
+func digestInPython(t *testing.T, body string) string {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skipf("no python3: %v", err)
+	}
+	run := exec.CommandContext(t.Context(), python, "-B", "-c", "import sys, json; sys.path.insert(0, '../examples/wire'); import verify\n"+
+		"data = json.load(sys.stdin); print(verify.content_digest(verify.shape('thread.message', data), data.get('content')).hex())")
+	run.Stdin = strings.NewReader(body)
+	out, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func decoded(t *testing.T, body string) *events.Message {
+	t.Helper()
+	ev, rej := events.Decode(events.Raw{Subject: "0.thread.message.t1", Header: nats.Header{}, Body: []byte(body)}, events.Limits{})
+	if rej != nil {
+		t.Fatalf("%v: %s", rej, body)
+	}
+	return ev.Message
+}
