@@ -19,7 +19,7 @@ import (
 //
 // A stale leaf is left alone: recomputing it leaves them out, and until then no old text serves (settle).
 
-// stand gives back the messages that must stand verbatim.
+// stand gives back the messages that must stand verbatim, of as many leaves as a step takes.
 func (w *compaction) stand(ctx context.Context, trigger events.Trigger) error {
 	if !w.f.mustStand(w.st, w.p, w.pinned) {
 		return nil
@@ -29,12 +29,14 @@ func (w *compaction) stand(ctx context.Context, trigger events.Trigger) error {
 		return err
 	}
 	var replaced []string
-	for {
+	left := true
+	for len(replaced) < standAtOnce {
 		leaf, rows, err := w.tooFar()
 		if err != nil {
 			return err
 		}
 		if leaf == nil || slices.Contains(replaced, leaf.ID) {
+			left = false
 			break
 		}
 		before, err := w.weigh(rows)
@@ -46,6 +48,7 @@ func (w *compaction) stand(ctx context.Context, trigger events.Trigger) error {
 		}
 		replaced = append(replaced, leaf.ID)
 	}
+	w.unfinished = w.unfinished || left
 	return w.above(ctx, replaced, trigger)
 }
 
@@ -61,8 +64,8 @@ func (f *Fold) mustStand(st *thread.State, p *summarize.Policy, pinned *thread.M
 // latest returns the ordinals of the latest turns and of a message just pinned.
 func latest(c *thread.Compaction, pinned *thread.Message) []uint64 {
 	list := append([]uint64{c.Cut.User.At, c.Cut.Assistant.At}, c.Cut.Assistant.Members...)
-	if pinned != nil && pinned.Pinned {
-		list = append(list, pinned.Ordinal)
+	if pinned != nil && pinned.Pinned { // first: a later step does not know of it
+		list = slices.Insert(list, 0, pinned.Ordinal)
 	}
 	return slices.DeleteFunc(list, func(at uint64) bool { return at == 0 })
 }

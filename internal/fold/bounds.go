@@ -35,6 +35,20 @@ const (
 	textChars = 128 << 10
 )
 
+// A step's records are stored as one atomic batch, and the server takes 1,000 messages in one (broker.MaxAtomic). These bounds keep
+// every step within that. The longest is a request's: renewAsked summaries that wait and as many stale sources, standAtOnce leaves
+// that give messages back, each with the nodes above it (one a level, and 13 levels hold 4^13 leaves, 67 million), and a cut:
+// 2·128 + 48·14 + 20 records. A job's end has one record for each of its calls, which max_attempts bounds by 100 a provider.
+const (
+	// renewAtOnce bounds the summaries that an event recomputes: a leaf of 100,000 tokens takes some 50 ms, which delays the events
+	// after it.
+	renewAtOnce = 8
+	// renewAsked bounds those that a step of a request recomputes; the request takes steps until none is left.
+	renewAsked = 128
+	// standAtOnce bounds the leaves that give messages back in one step; the thread's next step continues.
+	standAtOnce = 48
+)
+
 // room is how much more a summary can be made from.
 type room struct{ messages, ids, bytes int }
 

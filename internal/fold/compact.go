@@ -76,8 +76,8 @@ type compaction struct {
 	p  *summarize.Policy
 
 	freshened  int  // stale summaries recomputed as sources of a new one
-	unfinished bool // stale summaries are left
-	patient    bool // a request waits for all of them: no limit per event
+	unfinished bool // stale summaries, or leaves that must give messages back, are left
+	patient    bool // a request waits for all of them: more of them in a step
 	short      bool // the new leaf did not take everything that a cut could remove
 
 	pinned *thread.Message // by the event; nil if it pins none

@@ -13,10 +13,6 @@ import (
 // A summary that became stale by its policy, prompt, model or age waits until its thread is used: the thread's next event or a
 // request recomputes it. Unused threads cost nothing.
 
-// renewAtOnce bounds the summaries that one event recomputes: a leaf of 100,000 tokens takes some 50 ms, which delays the events
-// after it.
-const renewAtOnce = 8
-
 // waive gives up waiting summaries that no longer have a reason to be recomputed. It depends only on the thread's rows and so
 // needs no record: a recovery does the same at the same event. It returns what the event recomputes.
 func (f *Fold) waive(st *thread.State, p *summarize.Policy) (waiting []string, err error) {
@@ -102,12 +98,12 @@ func (w *compaction) renewOne(ctx context.Context, sum *thread.Summary) error {
 	return nil
 }
 
-// waits returns the compactions of the thread that wait to be recomputed.
+// waits returns the compactions of the thread that wait to be recomputed, as many as a step takes.
 func (w *compaction) waits() ([]string, error) {
 	if w.st.Header.RenewCompactions == 0 {
 		return nil, nil
 	}
-	return w.f.part.Renewals(w.st.Header.Thread, int(w.st.Header.RenewCompactions)) // compactions rank first
+	return w.f.part.Renewals(w.st.Header.Thread, int(min(w.st.Header.RenewCompactions, renewAsked))) // compactions rank first
 }
 
 // replacedBy returns the summaries that now hold the slots of a node's sources. own: until the event made the node stale all of
@@ -175,7 +171,7 @@ func (w *compaction) freshen(ctx context.Context, id string, why reason) (done b
 			return false, err
 		}
 	}
-	if w.freshened >= renewAtOnce && !w.patient {
+	if w.freshened >= renewAtOnce && !w.patient || w.freshened >= renewAsked {
 		return false, nil
 	}
 	trigger, ok := why()

@@ -26,7 +26,7 @@ var (
 
 // Summarize makes a thread's summary of a kind now, whatever its triggers say: it recomputes what is stale and, if worthwhile,
 // summarizes what a cut could remove. It returns the id of the summary that then stands for the thread, or of the one being
-// made; empty if there is nothing to summarize. more reports that one leaf did not take everything: call it again. If it fails,
+// made; empty if there is nothing to summarize. more reports that one step did not do everything: call it again. If it fails,
 // nothing is changed.
 func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) (id string, more bool, err error) {
 	if kind != events.KindCompaction && kind != events.KindHistory {
@@ -37,6 +37,7 @@ func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) 
 		return "", false, err
 	}
 	w.patient = true
+	before := w.st.Header.RenewCompactions
 	waiting, err := w.waits()
 	if err != nil {
 		return "", false, err
@@ -44,21 +45,26 @@ func (f *Fold) Summarize(ctx context.Context, name, kind string, now time.Time) 
 	if err := w.renew(ctx, waiting); err != nil {
 		return "", false, err
 	}
+	if left := w.st.Header.RenewCompactions; left > 0 && left < before {
+		f.done(w)
+		return "", true, nil
+	}
 	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRequested}); err != nil {
 		return "", false, err
 	}
-	if kind == events.KindHistory {
-		if id, err = w.tell(ctx); err == nil {
-			f.done(w)
+	switch {
+	case w.unfinished:
+	case kind == events.KindHistory:
+		id, err = w.tell(ctx)
+	default:
+		if err = w.compact(ctx); err == nil {
+			id, err = w.standing(events.SlotCurrent)
 		}
-		return id, false, err
 	}
-	if err := w.compact(ctx); err != nil {
-		return "", false, err
+	if err == nil {
+		f.done(w)
 	}
-	id, err = w.standing(events.SlotCurrent)
-	f.done(w)
-	return id, w.short, err
+	return id, w.short || w.unfinished, err
 }
 
 // compact cuts the thread if that is worthwhile. It then recomputes a current summary that is still stale, since what the policy
@@ -87,7 +93,7 @@ func (w *compaction) tell(ctx context.Context) (string, error) {
 	if !w.p.Enabled {
 		return w.standing(events.SlotHistory)
 	}
-	if _, err := w.fresh(ctx, always(events.Trigger{Reason: events.TriggerRequested})); err != nil {
+	if done, err := w.fresh(ctx, always(events.Trigger{Reason: events.TriggerRequested})); err != nil || !done {
 		return "", err
 	}
 	src, ok, err := w.f.historySources(w.st, w.p)
@@ -135,7 +141,7 @@ func (f *Fold) Renew(ctx context.Context, name string, expired []string, now tim
 	}
 	f.done(w)
 	left := w.st.Header.Renewals
-	return left > 0 && left < before, nil
+	return left > 0 && left < before || w.unfinished, nil
 }
 
 // Freshen recomputes the stale sources of a summary that is requested, up to the limit of an event. more reports that some are

@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -66,6 +67,15 @@ func (p *Processor) Missing() (n float64) {
 		n += m.GetCounter().GetValue()
 	}
 	return n
+}
+
+// SummarizeOnce takes one step of a request for a summary; more reports that another is due.
+func (p *Processor) SummarizeOnce(ctx context.Context, partition int, name, kind string) (more bool, err error) {
+	part := p.parts[partition]
+	return part.inPart(ctx, func() (bool, error) {
+		_, more, err := part.fold.Summarize(ctx, name, kind, part.now())
+		return more, err
+	})
 }
 
 // Readyz answers the probe.
