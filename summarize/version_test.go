@@ -84,16 +84,16 @@ func corpusDigest(t *testing.T) string {
 		texts = append(texts, content)
 	}
 	list := conversation()
-	l, write := ledger.Condense(ledger.Collect(list), list[len(list)-2:])
+	l := ledger.Collect(list).Trim()
 	data, err := l.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(sum, string(data))
-	_, again := ledger.Condense(ledger.Merge(l, ledger.Collect(list[4:])), nil)
+	again := ledger.Join([]ledger.Ledger{l, ledger.Collect(list[4:])})
 	for _, chars := range []int{200, 800, 4000} {
-		texts = append(texts, write(chars), again(chars))
-		put(sum, write(chars), again(chars), ledger.Render(l, "What a model said.", chars))
+		texts = append(texts, l.Text(chars), again.Text(chars))
+		put(sum, l.Text(chars), again.Text(chars), ledger.Render(l, "What a model said.", chars))
 	}
 	prompts, err := llm.NewPrompts(nil)
 	if err != nil {

@@ -16,14 +16,6 @@ import (
 // thread's current summary grow with the logarithm of the thread's length.
 const fanIn = 4
 
-// maxLeft bounds how many of the messages that cuts left are read for their text: a thread that pins without limit would
-// otherwise be read in full at each compaction. The newest count.
-const maxLeft = 40
-
-// maxBehind likewise bounds the messages after the cut: a thread that is cut into several leaves in a row has most of its
-// messages there at first.
-const maxBehind = 256
-
 // compactions makes the compactions that are due, in this order: what an edit made stale; what waits to be recomputed; what
 // stands for messages that must stand verbatim; then, if nothing waits any more and the policy's condition holds, a leaf of the
 // messages that the policy lets go, and the current summary over all leaves. It reads the log and may fail; nothing is saved
@@ -236,8 +228,7 @@ func (w *compaction) leaf(ctx context.Context, slot string, rows []*thread.Messa
 	if err != nil {
 		return err
 	}
-	l, write := ledger.Condense(ledger.Collect(messages), nil)
-	return w.emit(rec, l, write)
+	return w.emit(rec, ledger.Collect(messages).Trim())
 }
 
 // leafRecord returns a leaf's record without its text.
@@ -291,8 +282,7 @@ func (w *compaction) node(ctx context.Context, slot string, level int, children 
 	rec.SourceSummaryIDs = children
 	rec.SourceDigest = summarize.SourceDigest(summarySources(children))
 	rec.CharsBefore = chars
-	l, write := w.f.condenser.Merged(ledgers, nil)
-	return w.emit(rec, l, write)
+	return w.emit(rec, ledger.Join(ledgers))
 }
 
 // current makes the thread's current summary from its tops.
@@ -302,10 +292,6 @@ func (w *compaction) current(ctx context.Context, trigger events.Trigger) error 
 		return err
 	}
 	ledgers, _, chars, err := w.parts(ctx, ids(c.Tops))
-	if err != nil {
-		return err
-	}
-	kept, err := w.kept(ctx)
 	if err != nil {
 		return err
 	}
@@ -329,34 +315,11 @@ func (w *compaction) current(ctx context.Context, trigger events.Trigger) error 
 	if err := w.f.part.LoadJobs(w.st); err != nil {
 		return err
 	}
-	_, write := w.f.condenser.Merged(ledgers, kept)
-	err = w.emit(rec, ledger.Ledger{}, write)
+	err = w.emit(rec, ledger.Join(ledgers))
 	if err == nil {
 		w.f.askModel(w.st, w.p, trigger, w.d)
 	}
 	return err
-}
-
-// kept returns the messages that stand in the prompt beside the summary: those after the cut, and those that it left.
-func (w *compaction) kept(ctx context.Context) ([]ledger.Message, error) {
-	c, name := w.st.Compaction, w.st.Header.Thread
-	left := slices.Sorted(slices.Values(slices.Concat(c.Fixed, c.Held)))
-	if len(left) > maxLeft {
-		left = left[len(left)-maxLeft:]
-	}
-	rows, err := w.f.part.MessagesAt(name, left)
-	if err != nil {
-		return nil, err
-	}
-	behind, err := w.f.part.Messages(name, max(c.To(), w.st.Header.Ordinals-min(w.st.Header.Ordinals, maxBehind))+1, w.st.Header.Ordinals+1)
-	if err != nil {
-		return nil, err
-	}
-	rows = append(rows, behind...)
-	if m := w.st.Message; m != nil && (len(rows) == 0 || rows[len(rows)-1].Ordinal < m.Ordinal) {
-		rows = append(rows, m) // the event's own message is not in the store yet
-	}
-	return w.messages(ctx, newest(rows))
 }
 
 // messages reads messages at their current revisions.

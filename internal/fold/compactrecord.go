@@ -42,13 +42,13 @@ func (w *compaction) record(slot string, level int, trigger events.Trigger, befo
 	return rec, nil
 }
 
-// emit completes a record with a text that fits its budget, and folds it in with its ledger.
-func (w *compaction) emit(rec *events.Summary, l ledger.Ledger, render func(chars int) string) error {
+// emit completes a record with the text of a ledger that fits its budget, and folds it in with the ledger.
+func (w *compaction) emit(rec *events.Summary, l ledger.Ledger) error {
 	counter, err := tokens.For(w.p.Tokenizer)
 	if err != nil {
 		return err
 	}
-	rec.Content = w.f.secrets(NewBudget(w.p.Compaction, rec.TokenCountBefore).Fit(render, counter.Count))
+	rec.Content = w.f.secrets(NewBudget(w.p.Compaction, rec.TokenCountBefore).Fit(l.Text, counter.Count))
 	rec.TokenCountAfter, rec.CharsAfter = int64(counter.Count(rec.Content)), runes(rec.Content)
 	rec.ID = summarize.Identity{
 		Thread: w.st.Header.Thread, Kind: rec.Kind, Slot: rec.Slot, Version: rec.Version,

@@ -13,7 +13,6 @@ import (
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
-	"precis/summarize/ledger"
 	"precis/summarize/tokens"
 )
 
@@ -84,11 +83,9 @@ type Fold struct {
 	rehearses  bool
 	logger     zerolog.Logger
 	// next is where the first staged record took effect; 0 if unknown.
-	next uint64
-	seen *seenCache
-	// ledgers caches those used last, and condenser makes new ones from them.
-	ledgers   *ledgers
-	condenser ledger.Condenser
+	next    uint64
+	seen    *seenCache
+	ledgers *ledgers
 	// cause is what made the fold take the step, and out what the step has decided; it is sent once nothing can fail any more.
 	cause events.StepCause
 	out   []emission

@@ -205,8 +205,8 @@ func (w *compaction) historyText(ctx context.Context, src historySource, before 
 	if err != nil {
 		return "", err
 	}
-	_, write := ledger.Condense(ledger.Merge(append(leaves, ledger.Collect(messages))...), nil)
-	return HistoryBudget(w.p, before).Fit(write, counter.Count), nil
+	l := ledger.Join(append(leaves, ledger.Collect(messages)))
+	return HistoryBudget(w.p, before).Fit(l.Text, counter.Count), nil
 }
 
 // HistoryBudget returns the limits of a history. No prompt includes it, so the context window does not matter.

@@ -41,7 +41,7 @@ func LedgerAgain(ctx context.Context, view state.View, log Log, name, id string)
 		return mergedOf(ctx, view, log, name, sum.SourceSums)
 	}
 	messages, err := messagesThen(ctx, view, log, name, sum)
-	return ledger.Collect(messages).Trim(ledger.DefaultLimits()), err
+	return ledger.Collect(messages).Trim(), err
 }
 
 func mergedOf(ctx context.Context, view state.View, log Log, name string, summaries []string) (merged ledger.Ledger, err error) {

@@ -91,9 +91,8 @@ func summaries(t *testing.T, r *samples.Random, s samples.Sample, mask func(stri
 	list := thread(t, r, s, content, mask)
 	l := ledger.Collect(list)
 	for _, chars := range []int{200, limit, 4000} {
-		kept, write := ledger.Condense(l, nil)
-		texts[fmt.Sprintf("a compaction of %d", chars)] = mask(write(chars))
-		data, err := kept.MarshalBinary()
+		texts[fmt.Sprintf("a compaction of %d", chars)] = mask(l.Trim().Text(chars))
+		data, err := l.Trim().MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +100,7 @@ func summaries(t *testing.T, r *samples.Random, s samples.Sample, mask func(stri
 		if err := stored.UnmarshalBinary(data); err != nil {
 			t.Fatal(err)
 		}
-		_, write = ledger.Condense(ledger.Merge(stored), list[len(list)-1:])
-		texts[fmt.Sprintf("a compaction of compactions of %d", chars)] = mask(write(chars))
+		texts[fmt.Sprintf("a compaction of compactions of %d", chars)] = mask(ledger.Join([]ledger.Ledger{stored}).Text(chars))
 	}
 	var turns []llm.Turn
 	for _, m := range list {

@@ -37,7 +37,7 @@ func (r *Runner) historyWork(ctx context.Context, view state.View, p *summarize.
 		return nil, err
 	}
 	budget := fold.HistoryBudget(p, before)
-	byRules := func(string) string { return budget.Fit(ledger.Renderer(l, nil), s.call.Tokens) }
+	byRules := func(string) string { return budget.Fit(l.Text, s.call.Tokens) }
 	call := s.job(max(1, budget.Tokens))
 	call.Facts, call.Rules = func(string) []string { return llm.Facts(byRules("")) }, byRules
 	return &work{tokens: before, job: call}, nil

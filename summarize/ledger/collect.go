@@ -8,107 +8,23 @@ import (
 
 // Collect reads a span's messages, in order, and returns its untrimmed ledger.
 func Collect(messages []Message) Ledger {
-	c := collector{
-		results: results(messages), asked: asked(messages),
-		files: map[string]*File{}, commands: map[string]*Command{}, errors: map[string]*Error{},
-		tasks: map[string]*Task{}, requests: map[string]*Request{}, words: map[string]*Word{},
+	c := collector{results: map[string]Message{}, calls: map[string]events.ToolCall{}}
+	for _, m := range messages {
+		if _, seen := c.results[m.ToolCallID]; m.Role == events.RoleTool && m.ToolCallID != "" && !seen {
+			c.results[m.ToolCallID] = m
+		}
+		for _, call := range m.ToolCalls {
+			c.calls[call.ID] = call
+		}
 	}
 	for _, m := range messages {
 		c.message(m)
 	}
-	return c.ledger(messages)
-}
-
-// collector builds a ledger by name; the slices beside the maps keep the order of their values.
-type collector struct {
-	results map[string]Message         // by call id
-	asked   map[string]events.ToolCall // the calls in the span, by id
-	open    string                     // the current file of an editor whose calls name no path
-
-	files    map[string]*File
-	commands map[string]*Command
-	errors   map[string]*Error
-	tasks    map[string]*Task
-	requests map[string]*Request
-	words    map[string]*Word
-	order    order
-	lines    []Line
-	calls    int
-}
-
-// order records the order of first occurrence, so that the same messages give the same ledger.
-type order struct {
-	files, commands, errors, tasks, requests, words []string
-}
-
-// results maps call ids to results.
-func results(messages []Message) map[string]Message {
-	byCall := map[string]Message{}
-	for _, m := range messages {
-		if _, seen := byCall[m.ToolCallID]; m.Role == events.RoleTool && m.ToolCallID != "" && !seen {
-			byCall[m.ToolCallID] = m
-		}
-	}
-	return byCall
-}
-
-// asked maps call ids to the calls in the span.
-func asked(messages []Message) map[string]events.ToolCall {
-	ids := map[string]events.ToolCall{}
-	for _, m := range messages {
-		for _, call := range m.ToolCalls {
-			ids[call.ID] = call
-		}
-	}
-	return ids
-}
-
-func (c *collector) message(m Message) {
-	switch m.Role {
-	case events.RoleUser:
-		c.request(m)
-	case events.RoleTool:
-		c.failure(m)
-		c.orphan(m)
-	}
-	for _, call := range m.ToolCalls {
-		c.calls++
-		c.call(m.Ordinal, call, c.results[call.ID])
-	}
-	c.quote(m)
-}
-
-// orphan reconstructs the call of a result whose call is outside the span.
-func (c *collector) orphan(m Message) {
-	if _, called := c.asked[m.ToolCallID]; m.ToolName == "" || called {
-		return // no name, so nothing is known; or the call itself accounts for the result
-	}
-	c.calls++
-	c.call(m.Ordinal, events.ToolCall{ID: m.ToolCallID, Name: m.ToolName, Arguments: m.Arguments}, m)
-}
-
-// call records one call; result has no Message if the span contains none.
-func (c *collector) call(at uint64, call events.ToolCall, result Message) {
-	args := parseArguments(call.Arguments)
-	end := outcomeOf(result)
-	line := args.commandLine(call.Name)
-	switch {
-	case c.taskCall(at, call.Name, args, result):
-	case line != "":
-		c.command(at, line, end)
-		c.shell(at, line, end)
-	case c.fileCall(at, call.Name, args, end):
-	default:
-		c.command(at, args.brief(call.Name), end)
-	}
-}
-
-func (c *collector) ledger(messages []Message) Ledger {
 	l := Ledger{
-		Messages: len(messages), Calls: c.calls, Lines: c.lines,
-		Files: listed(c.order.files, c.files), Commands: listed(c.order.commands, c.commands),
-		Errors: listed(c.order.errors, c.errors), Requests: listed(c.order.requests, c.requests),
-		Tasks: latestList(listed(c.order.tasks, c.tasks)), Words: listed(c.order.words, c.words),
+		Messages: len(messages),
+		Requests: c.requests.list, Instructions: c.instructions.list, Decisions: c.decisions.list, Plans: c.plans.list,
+		Branches: c.branches.list, Commits: c.commits.list, Runs: c.runs.list, Tasks: latestList(c.tasks.list),
+		Files: c.files.list, Names: c.names.list,
 	}
 	if len(messages) > 0 {
 		l.From, l.To = messages[0].Ordinal, messages[len(messages)-1].Ordinal
@@ -116,21 +32,118 @@ func (c *collector) ledger(messages []Message) Ledger {
 	return l
 }
 
-func listed[T any](order []string, byName map[string]*T) []T {
-	list := make([]T, 0, len(order))
-	for _, name := range order {
-		list = append(list, *byName[name])
-	}
-	return slices.Clip(list)
+// collector builds a ledger.
+type collector struct {
+	results map[string]Message         // by call id
+	calls   map[string]events.ToolCall // the calls in the span, by id
+	open    string                     // the current file of an editor whose calls name no path
+
+	requests, instructions, decisions, plans, branches, commits entries[Note]
+
+	runs  entries[Run]
+	tasks entries[Task]
+	files entries[File]
+	names entries[Name]
 }
 
-// entry finds or creates the entry of a name.
-func entry[T any](byName map[string]*T, order *[]string, name string) (e *T, fresh bool) {
-	if e, ok := byName[name]; ok {
-		return e, false
+// entries is a list that is also found by name. It keeps the order of first occurrence, so that the same messages give
+// the same ledger.
+type entries[T any] struct {
+	list []T
+	at   map[string]int
+}
+
+// of finds or creates the entry of a name. The pointer is valid until the next call.
+func (e *entries[T]) of(name string) (entry *T, fresh bool) {
+	i, known := e.at[name]
+	if !known {
+		if e.at == nil {
+			e.at = map[string]int{}
+		}
+		var none T
+		i = len(e.list)
+		e.at[name], e.list = i, append(e.list, none)
 	}
-	e = new(T)
-	byName[name] = e
-	*order = append(*order, name)
-	return e, true
+	return &e.list[i], !known
+}
+
+// put adds an entry under a name, or joins it with the one that is there.
+func put[T any](e *entries[T], name string, entry T, join func(a, b *T)) {
+	if old, fresh := e.of(name); fresh {
+		*old = entry
+	} else {
+		join(old, &entry)
+	}
+}
+
+func (c *collector) note(to *entries[Note], text string, rank int, at uint64) {
+	put(to, text, Note{Text: text, Rank: rank, First: at, Last: at}, (*Note).join)
+}
+
+func (c *collector) message(m Message) {
+	switch m.Role {
+	case events.RoleUser:
+		c.request(m)
+	case events.RoleAssistant:
+		c.statements(m)
+	case events.RoleTool:
+		call, called := c.calls[m.ToolCallID]
+		if !called {
+			call = events.ToolCall{ID: m.ToolCallID, Name: m.ToolName, Arguments: m.Arguments}
+			if m.ToolName != "" { // no name, so nothing is known; or the call itself accounts for the result
+				c.call(m.Ordinal, call, m)
+			}
+		}
+		c.result(m, call)
+	}
+	for _, call := range m.ToolCalls {
+		c.call(m.Ordinal, call, c.results[call.ID])
+	}
+	c.mentions(m)
+}
+
+// call records one call; result has no Message if the span contains none.
+func (c *collector) call(at uint64, call events.ToolCall, result Message) {
+	args := parseArguments(call.Arguments)
+	line := args.commandLine(call.Name)
+	end := outcomeOf(result, line)
+	switch {
+	case c.taskCall(at, call.Name, args, result):
+	case line != "":
+		c.run(at, line, end)
+		c.shell(at, line, end)
+	case c.fileCall(at, call.Name, args, end):
+	default:
+		c.run(at, args.brief(call.Name), end)
+	}
+}
+
+// result records what a result says beside the outcome of its call.
+func (c *collector) result(m Message, call events.ToolCall) {
+	args, text := parseArguments(call.Arguments), m.Content.Text()
+	c.refusal(m, call.Name, args, text)
+	c.git(m.Ordinal, args.commandLine(call.Name), text)
+	c.background(m.Ordinal, args, call.Name, text)
+}
+
+// mentions counts the identifiers of a message.
+func (c *collector) mentions(m Message) {
+	seen := map[string]bool{}
+	count := func(w string) {
+		if !seen[w] {
+			seen[w] = true
+			n, _ := c.names.of(w)
+			n.Text, n.Seen, n.Last = w, n.Seen+1, m.Ordinal
+		}
+	}
+	eachWord(m.Content.Text(), count)
+	for _, call := range m.ToolCalls {
+		parseArguments(call.Arguments).strings(func(_, s string) { eachWord(s, count) })
+	}
+}
+
+// newest puts ordinals before older ones, and keeps the newest few.
+func newest(newer, older []uint64) []uint64 {
+	all := slices.Concat(newer, older)
+	return slices.Clip(all[:min(len(all), maxChanges)])
 }

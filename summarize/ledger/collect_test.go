@@ -99,7 +99,7 @@ func filesOf(l Ledger) string {
 		if f.Created {
 			s += " created"
 		}
-		if f.Deleted > f.Changed {
+		if f.gone() {
 			s += " deleted"
 		}
 		out = append(out, s)
@@ -107,28 +107,79 @@ func filesOf(l Ledger) string {
 	return strings.Join(out, ", ")
 }
 
-func TestCommandsAndErrors(t *testing.T) {
+func TestRuns(t *testing.T) {
 	l := Collect(script(`
 		call bash {"command":"cd /w && go test ./..."}
 		fail: Exit code 1\nx_test.go:12: want 3, got 4\nerror: build failed at 12
-		call bash {"command":"go test ./..."}
-		fail: Exit code 1\nerror: build failed at 90
+		call Edit {"file_path":"/w/x.go","old_string":"3","new_string":"4"}
+		ok: done
 		call bash {"command":"go test ./..."}
 		ok: compiling\nok  	w	0.1s
+		call bash {"command":"go test ./..."}
+		ok: ok  	w	0.1s
 		call bash {"command":"make lint"}
-		ok: Process exited with code 2`))
-	if len(l.Commands) != 2 {
-		t.Fatalf("commands %+v", l.Commands)
+		ok: Process exited with code 2
+		call bash {"command":"git commit -am x"}
+		fail: The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nnot before the review`))
+	if len(l.Runs) != 2 {
+		t.Fatalf("runs %+v", l.Runs)
 	}
-	c := l.Commands[0]
-	if c.Line != "go test ./..." || c.Runs != 3 || c.Failed != 2 || c.Bad || !strings.HasPrefix(c.Result, "ok") {
-		t.Errorf("command %+v", c)
+	r := l.Runs[0]
+	if r.Line != "go test ./..." || r.Kind != "test" || r.Runs != 3 || r.Bad || r.Failed != 1 || r.Good != 5 || !strings.HasPrefix(r.Error, "x_test.go:12: want 3, got 4") {
+		t.Errorf("run %+v", r)
 	}
-	if !l.Commands[1].Bad {
-		t.Errorf("a stated exit code is not seen: %+v", l.Commands[1])
+	if !l.Runs[1].Bad || l.Runs[1].Kind != "lint" {
+		t.Errorf("a stated exit code is not seen: %+v", l.Runs[1])
 	}
-	if len(l.Errors) == 0 || l.Errors[0].Seen != 2 || l.Errors[0].First != 2 || l.Errors[0].Last != 4 {
-		t.Errorf("errors %+v", l.Errors)
+	if len(l.Decisions) != 1 || l.Decisions[0].Text != "Refused by the user: bash git commit -am x: “not before the review”" {
+		t.Errorf("decisions %+v", l.Decisions)
+	}
+	text := l.Text(2000)
+	for _, want := range []string{"- go test ./... → passed", "- make lint → failed", "fixed: x_test.go:12: want 3, got 4; error: build failed at 12 → x.go"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// A command is a run of tests, of a linter or of a build by the program that it runs, not by words in its arguments.
+func TestKinds(t *testing.T) {
+	for line, want := range map[string]string{
+		"go test ./... 2>&1 | tail -3": "test", "CI=1 npx vitest run": "test", "npm run build": "build", "timeout 60 make -j4": "build",
+		"cd /w && cargo clippy": "lint", "./run_tests.sh": "test", "git add test.go && git commit -m test": "", "cat build.log": "",
+		"ls tests; uv run mypy src": "lint", "python3 -m pytest -q": "test", "grep -rn 'go test' .": "",
+	} {
+		if got := kindOf(line); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestGit(t *testing.T) {
+	l := Collect(script(`
+		call bash {"command":"git checkout -b fix/tabs && git commit -m 'Accept tabs'"}
+		ok: [fix/tabs 1a2b3c4d] Accept tabs\n 1 file changed
+		call bash {"command":"cat log.txt"}
+		ok: [main 9999999] Not made here`))
+	if len(l.Commits) != 1 || l.Commits[0].Text != "1a2b3c4 Accept tabs" || len(l.Branches) != 1 || l.Branches[0].Text != "fix/tabs" {
+		t.Errorf("%+v on %+v", l.Commits, l.Branches)
+	}
+}
+
+// A process in the background runs until a later result says that it ended, also in another span.
+func TestBackground(t *testing.T) {
+	all := script(`
+		call Bash {"command":"cd /w && npm run dev","run_in_background":true}
+		ok: Command running in background with ID: b1f2
+		call Bash {"command":"npm run watch","run_in_background":true}
+		ok: Command running in background with ID: b3
+		call KillShell {"shell_id":"b1f2"}
+		ok: Successfully killed shell: b1f2`)
+	for split := 0; split < len(all); split += 2 { // a cut never separates a call from its result
+		text := Merge(Collect(all[:split]), Collect(all[split:])).Text(2000)
+		if strings.Contains(text, "running: npm run dev") || !strings.Contains(text, "running: npm run watch (process b3)") {
+			t.Errorf("split at %d:\n%s", split, text)
+		}
 	}
 }
 
@@ -159,13 +210,41 @@ func TestTasks(t *testing.T) {
 	}
 }
 
+// What a harness puts into the user's turns is no request.
 func TestRequests(t *testing.T) {
-	l := Collect(script(`
-		user: <system-reminder>never mind</system-reminder>
-		user: [Request interrupted by user]
-		user: Fix the parser. Never touch the generated files. Thanks`))
-	if len(l.Requests) != 2 || l.Requests[0].Standing || l.Requests[1].Text != "Never touch the generated files." || !l.Requests[1].Standing {
-		t.Errorf("requests %+v", l.Requests)
+	for _, tt := range []struct{ text, want string }{
+		{"Fix the parser.", "Fix the parser."},
+		{"<system-reminder>never mind\nthis</system-reminder>", ""},
+		{"<command-name>/exit</command-name>\n   <command-message>exit</command-message>\n<command-args></command-args>", ""},
+		{"Look.\n<environment_details>\nfiles\n</environment_details>\nAnd fix it.", "Look. And fix it."},
+		{"[Request interrupted by user for tool use]", ""},
+		{"[Image #1] What is wrong here?", "What is wrong here?"},
+		{"# AGENTS.md instructions for /w\nBe kind.", ""},
+		{"<user_query>\nRename it\n</user_query>", "Rename it"},
+		{"<skill>\n<name>x</name>\n</skill>", ""},
+		{"Why does List<user_id> fail? The <b>page</b> is empty.", "Why does List<user_id> fail? The <b>page</b> is empty."},
+		{"- first this\n- then that", "first this - then that"},
+	} {
+		var got []string
+		for _, r := range Collect(script("user: " + strings.ReplaceAll(tt.text, "\n", `\n`))).Requests {
+			got = append(got, r.Text)
+		}
+		if s := strings.Join(got, "|"); s != tt.want {
+			t.Errorf("%q: %q, want %q", tt.text, s, tt.want)
+		}
+	}
+}
+
+func TestInstructions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Never touch the generated files.": true, "Ok, and please don't commit yet.": true, "Make sure that both tests pass.": true,
+		"You MUST keep the old format.": true, "Don't you think it is slow?": false, "I don't know if it always works.": false,
+		"Don't worry about the tests.": false, "Always-on mode is broken here.": false, "if (never) { return always; }": false,
+	} {
+		l := Collect(script("user: Fix it. " + text))
+		if got := len(l.Instructions) == 1 && l.Instructions[0].Text == text; got != want {
+			t.Errorf("%q: %+v", text, l.Instructions)
+		}
 	}
 }
 
@@ -194,31 +273,46 @@ func TestOtherCalls(t *testing.T) {
 		ok: {"reservation_id":"HATHAT"}
 		call cancel_reservation {"reservation_id":"8JX2WO"}
 		fail: Error: reservation is not found`))
+	text := l.Text(1000)
+	if len(l.Runs) != 2 || !strings.Contains(text, "cancel_reservation 8JX2WO: Error: reservation is not found") {
+		t.Errorf("%+v\n%s", l.Runs, text)
+	}
+}
+
+func TestDecisions(t *testing.T) {
+	l := Collect(script(`
+		assistant: I looked at it. I decided to keep the old parser since nobody else reads it. Nothing more to say here today.
+		assistant: The **root cause** is a missing lock in the writer!\n` + "```" + `\nx = because(of, it, all, and, more)\n` + "```" + `\nIs that because of the test that fails here?`))
 	var got []string
-	for _, c := range l.Commands {
-		got = append(got, c.line())
+	for _, n := range highestFirst(l.Decisions, Note.rank) {
+		got = append(got, n.Text)
 	}
-	want := "- book_reservation HAT136 mia_li_3668 → ok\n- cancel_reservation 8JX2WO → failed: Error: reservation is not found"
-	if s := strings.Join(got, "\n"); s != want {
-		t.Errorf("got\n%s", s)
+	want := []string{"The root cause is a missing lock in the writer!", "I decided to keep the old parser since nobody else reads it."}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 
-// The letter of an escaped line end or tab is not part of a word; the letter in a path is.
-func TestEscapedWords(t *testing.T) {
+// A relative spelling is the same file as the one longer path that it ends, and stays apart where it could be two.
+func TestSpellings(t *testing.T) {
+	l := Collect(script(`
+		call Edit {"file_path":"src/a.go","new_string":"1"}
+		call Edit {"file_path":"/w/src/a.go","new_string":"2"}
+		call Edit {"file_path":"a.go","new_string":"3"}
+		call Edit {"file_path":"/w/x/main.go","new_string":"4"}
+		call Edit {"file_path":"/w/y/main.go","new_string":"5"}
+		call Edit {"file_path":"./main.go","new_string":"6"}`))
+	l.Files = together(l.Files)
+	want := "/w/src/a.go written 3, /w/x/main.go written 1, /w/y/main.go written 1, main.go written 1"
+	if got := filesOf(l); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestNames(t *testing.T) {
 	var words []string
-	eachWord(`"\n\tEndedAt \tSetUp\nnewName done\nTheEnd C:\temp_a C:\nProject D:\tools\New_b src\tRPC_c \n`, func(w string) { words = append(words, w) })
-	want := []string{"EndedAt", "SetUp", "nnewName", "TheEnd", "temp_a", "nProject", "New_b", "tRPC_c"}
-	if !slices.Equal(words, want) {
+	eachWord("the ParseHeader of lib/http.go, HTTP 2048 v1.2.3 a1 done. x_test 0123456789abcdef", func(w string) { words = append(words, w) })
+	if want := []string{"ParseHeader", "lib/http.go", "HTTP", "x_test"}; !slices.Equal(words, want) {
 		t.Errorf("%q, want %q", words, want)
-	}
-}
-
-// TestColouredWords: a terminal's colour codes are not part of the words after them.
-func TestColouredWords(t *testing.T) {
-	var words []string
-	eachWord("\x1b[1mPlan_a:\x1b[0m \x1b[38;5;12mlib/http.go\x1b[?25l9_dots \x1b[12 \x1b", func(w string) { words = append(words, w) })
-	if got, want := strings.Join(words, " "), "Plan_a lib/http.go 9_dots"; got != want {
-		t.Errorf("%s, want %s", got, want)
 	}
 }

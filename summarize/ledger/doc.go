@@ -3,34 +3,29 @@
 //
 // # What is kept
 //
-// A [Ledger] holds the artifacts (files written, created, read, deleted), the commands and their outcomes,
-// the errors and whether they recurred, the open and done tasks, the user's requests and standing
-// instructions, and, for rendering, the source lines that are most likely to be needed again, with
-// statistics of their identifiers.
+// A [Ledger] holds, verbatim where they are statements: the user's requests and lasting instructions (requests.go), the
+// assistant's decisions and plans and the calls that the user refused (said.go), the runs of commands with their
+// outcomes, commits, branches and processes in the background (runs.go, shell.go), the assistant's own task list
+// (tasks.go), the files and what changed in them (files.go), and frequent identifiers (names.go).
 //
 // # Life cycle
 //
-//   - [Leaf] reads a span's messages, once, and returns its ledger and its text.
+//   - [Collect] reads a span's messages, once, and returns its ledger.
 //   - [Merge] joins the ledgers of adjoining spans, older first. It is associative and loses nothing,
 //     so leaves can be rolled up in any grouping; a model's prose about a span never enters it.
-//   - [Ledger.Trim] bounds what is stored. It drops files last.
-//   - [RollUp] computes the thread's current compaction from its leaves. It takes the messages that stay
-//     verbatim after it as a hint, so as not to repeat them.
+//   - [Ledger.Trim] bounds what is stored. The first request stays, and written files go last.
 //   - [Render] writes a ledger, and optional prose, within a number of characters.
 //
 // The same messages give the same bytes.
 //
-// # How a text is chosen
+// # How a text is made
 //
-// Each section has a share of the budget: the user's requests, files, tasks, errors, commands. The rest
-// goes to source lines, ranked by the probability that an identifier in them is used again per character
-// of their cost; a line whose identifiers are already present adds nothing. Sentences are quoted whole, code by
-// its densest stretch; quotes from a changed file stand under its name among the files. The
-// probabilities come from a logistic model over a dozen features (weigh.go) that describe how a word occurs
-// in the thread, not the word itself. At most a quarter goes to a bare list of further identifiers.
+// A text has sections in a fixed order (sections.go): goal, instructions that hold, requests, decisions and dead ends,
+// state, files, errors, what comes next, further names. Each has a share of the room and writes itself in whatever room
+// it is given; what it does not want goes to the others (text.go).
 //
 // # Limits
 //
-// Identifiers are ASCII. What a tool does is inferred from its name and its arguments (verbs.go); a tool that
-// writes files under an unusual name with unusual arguments is listed only by its call.
+// Instructions and decisions are recognized by English words. What a tool does is inferred from its name and its
+// arguments; a tool that writes files under an unusual name with unusual arguments is listed only by its call.
 package ledger

@@ -2,68 +2,146 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// changed lists the files written, created and deleted, by directory, newest first.
-func (t *text) changed(l Ledger) {
-	files := t.touched(l, func(f File) bool { return f.Written > 0 || f.Deleted > 0 })
-	o := newOutline(files)
-	if total(o.lines()) > t.share(shareChanged) {
-		o.short = true
+// fileLines lists the files written, created and deleted, then those that were only read.
+func (v *view) fileLines(room int) []string {
+	lines := v.changed(room, false)
+	for _, l := range lines {
+		room -= runes(l) + 1
 	}
-	entries := o.lines()
-	whole := t.add(o.title(), entries, 0, shareChanged)
-	if whole == 0 {
-		return
+	if read := v.read(room); read != "" {
+		lines = append(lines, read)
 	}
-	o.more, o.dirs = len(entries)-whole, o.dirs[:whole]
-	t.files, t.filesAt = o, len(t.out)-1
-	t.pick.listed = o.once()
+	return lines
 }
 
-// read lists the files that were only read, each by its last two path elements.
-func (t *text) read(l Ledger) {
-	files := t.touched(l, func(f File) bool { return f.Written == 0 && f.Deleted == 0 })
-	room := t.share(shareRead) - len("Read: ") - markRoom
-	line, shown := "", 0
-	for _, f := range files {
-		name := lastNames(f.Path)
-		if shown > 0 {
-			name = ", " + name
-		}
-		if runes(line+name) > room {
-			break
-		}
-		line, shown = line+name, shown+1
-	}
-	if shown > 0 {
-		t.add("Read:", []string{line}, len(files)-shown+l.Omitted.Files, 100)
-	}
+// directory is the changed files of a directory, as shown.
+type directory struct {
+	name  string
+	files []*shown
 }
 
-func (t *text) touched(l Ledger, want func(File) bool) []File {
+// shown is a file of the list, and what is said of it beside its name.
+type shown struct {
+	name, times, what string
+	rank              int
+	detail            int // 0: the name; 1: also how often it was written; 2: also what changed
+}
+
+func (s *shown) String() string {
+	switch {
+	case s.detail > 1 && s.what != "":
+		return s.name + s.times + " (" + s.what + ")"
+	case s.detail > 0:
+		return s.name + s.times
+	}
+	return s.name
+}
+
+// outline groups the changed files by directory, those that were written most often first.
+func (v *view) outline() (dirs []directory, root string) {
 	var files []File
-	for _, f := range highestFirst(l.Files, File.rank) {
-		if want(f) {
+	for _, f := range v.files {
+		if f.Written > 0 || f.Deleted > 0 {
 			files = append(files, f)
 		}
 	}
-	return files
+	files = highestFirst(files, func(f File) uint64 { return uint64(f.Written)*ahead + f.Touched })
+	root = commonRoot(files)
+	for i, f := range files {
+		s := &shown{name: base(f.Path), what: strings.Join(f.What, ", "), rank: i}
+		switch {
+		case f.gone():
+			s.times, s.what = " (deleted)", ""
+		case f.Written > 1:
+			s.times = fmt.Sprintf(" ×%d", f.Written)
+		}
+		name := strings.TrimPrefix(f.Path[:len(f.Path)-len(s.name)], root)
+		at := slices.IndexFunc(dirs, func(d directory) bool { return d.name == name })
+		if at < 0 {
+			at, dirs = len(dirs), append(dirs, directory{name: name})
+		}
+		dirs[at].files = append(dirs[at].files, s)
+	}
+	return dirs, root
 }
 
-// brief describes what happened to a file.
-func (f File) brief() string {
-	name := base(f.Path)
-	switch {
-	case f.Deleted > f.Changed:
-		return name + " (deleted)"
-	case f.Created && f.Written == 1:
-		return name + " (created)"
-	case f.Written > 1:
-		return fmt.Sprintf("%s ×%d", name, f.Written)
+func (d directory) line() string {
+	names := make([]string, len(d.files))
+	for i, f := range d.files {
+		names[i] = f.String()
 	}
-	return name
+	sep := " "
+	if len(names) == 1 || d.name == "" {
+		sep = ""
+	}
+	return "- " + d.name + sep + strings.Join(names, ", ")
+}
+
+// changed lists the changed files in room characters: all their names, and then, as far as there is room, what is known
+// of those written most often. With namesOnly it lists the names alone, without a limit.
+func (v *view) changed(room int, namesOnly bool) []string {
+	dirs, _ := v.outline()
+	write := func() (lines []string, cost int) {
+		for _, d := range dirs {
+			lines = append(lines, d.line())
+			cost += runes(lines[len(lines)-1]) + 1
+		}
+		return lines, cost
+	}
+	lines, cost := write()
+	if namesOnly {
+		return lines
+	}
+	if cost > room {
+		return listed(lines, room, 0)
+	}
+	var all []*shown
+	for _, d := range dirs {
+		all = append(all, d.files...)
+	}
+	slices.SortFunc(all, func(a, b *shown) int { return a.rank - b.rank })
+	for detail := 1; detail <= 2; detail++ {
+		for _, s := range all {
+			before, was := runes(s.String()), s.detail
+			s.detail = detail
+			if more := runes(s.String()) - before; more <= room-cost {
+				cost += more
+			} else {
+				s.detail = was
+			}
+		}
+	}
+	lines, _ = write()
+	return lines
+}
+
+// read names the files that were only read, the newest first, by the last two elements of their paths.
+func (v *view) read(room int) string {
+	var names []string
+	for _, f := range highestFirst(v.files, func(f File) uint64 { return f.Touched }) {
+		if f.Written == 0 && f.Deleted == 0 {
+			names = append(names, lastNames(f.Path))
+		}
+	}
+	names = slices.Compact(names)
+	line := "- read:"
+	for i, name := range names {
+		if runes(line+name)+2+markRoom > room {
+			if i == 0 {
+				return ""
+			}
+			return fmt.Sprintf("%s (+%d more)", strings.TrimSuffix(line, ","), len(names)-i+v.l.Omitted.Files)
+		}
+		line += " " + name + ","
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(line, ",")
 }
 
 // commonRoot returns the directory that contains most of the files, at least two; empty if there is none.
@@ -99,12 +177,4 @@ func lastNames(path string) string {
 		return path
 	}
 	return base(dir) + "/" + base(path)
-}
-
-func total(lines []string) int {
-	n := 0
-	for _, l := range lines {
-		n += runes(l) + 1
-	}
-	return n
 }

@@ -56,7 +56,8 @@ func TestGiantMessages(t *testing.T) {
 	for name, m := range tests {
 		t.Run(name, func(t *testing.T) {
 			m.MessageID = "m"
-			text, l := Leaf([]Message{{Ordinal: 1, Message: m}}, 2000)
+			l := Collect([]Message{{Ordinal: 1, Message: m}}).Trim()
+			text := l.Text(2000)
 			data, err := json.Marshal(l)
 			if err != nil {
 				t.Fatal(err)

@@ -1,109 +1,105 @@
 package ledger
 
-// Ledger is the record of a span of a thread. The zero Ledger is that of an empty span. The order of lists is
-// irrelevant, except for Lines; ordinals give ages.
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Ledger is the record of a span of a thread. The zero Ledger is that of an empty span. Lists are in no particular
+// order; ordinals give ages.
 type Ledger struct {
 	From     uint64 `json:"from"` // first and last ordinal of the span
 	To       uint64 `json:"to"`
 	Messages int    `json:"messages"`
-	Calls    int    `json:"calls"`
 
-	Files    []File    `json:"files,omitempty"`
-	Commands []Command `json:"commands,omitempty"`
-	Errors   []Error   `json:"errors,omitempty"`
-	Tasks    []Task    `json:"tasks,omitempty"`
-	Requests []Request `json:"requests,omitempty"`
-	Lines    []Line    `json:"lines,omitempty"` // in thread order, oldest first
-	Words    []Word    `json:"words,omitempty"`
-	Omitted  Omitted   `json:"omitted,omitzero"` // what Trim dropped
+	Requests     []Note `json:"requests,omitempty"`     // the user's, in their words
+	Instructions []Note `json:"instructions,omitempty"` // sentences of the user that remain in force
+	Decisions    []Note `json:"decisions,omitempty"`    // the assistant's, and refusals of the user
+	Plans        []Note `json:"plans,omitempty"`        // what the assistant says that it is doing
+	Branches     []Note `json:"branches,omitempty"`
+	Commits      []Note `json:"commits,omitempty"` // abbreviated hash and subject
+	Runs         []Run  `json:"runs,omitempty"`
+	Tasks        []Task `json:"tasks,omitempty"`
+	Files        []File `json:"files,omitempty"`
+	Names        []Name `json:"names,omitempty"`  // identifiers
+	Omitted      Counts `json:"omitted,omitzero"` // what Trim dropped
 }
 
-// File is a file and the operations on it.
-type File struct {
-	Path    string `json:"path"`
-	Read    int    `json:"read,omitempty"`    // how many times
-	Written int    `json:"written,omitempty"` // written or edited
-	Created bool   `json:"created,omitempty"`
-	Viewed  bool   `json:"viewed,omitempty"`  // read with a tool that also edits
-	Deleted uint64 `json:"deleted,omitempty"` // ordinal of the call; a later write recreates it
-	Failed  int    `json:"failed,omitempty"`  // calls on it that ended in an error
-	Touched uint64 `json:"touched"`           // newest ordinal
-	Changed uint64 `json:"changed,omitempty"` // newest ordinal of a write
-}
-
-// Command is a command line and its last outcome.
-type Command struct {
-	Line   string `json:"line"`
-	Runs   int    `json:"runs"`
-	Failed int    `json:"failed,omitempty"` // of the runs
-	Bad    bool   `json:"bad,omitempty"`    // the last one failed
-	Open   bool   `json:"open,omitempty"`   // the last one has no result in the span
-	Result string `json:"result,omitempty"` // a line of the last one's output
-	At     uint64 `json:"at"`               // of the last run
-}
-
-// Error is an error message; messages that differ only in numbers are one error.
-type Error struct {
-	Form  string `json:"form"`
-	Text  string `json:"text"` // as last seen
-	Where string `json:"where,omitempty"`
-	Seen  int    `json:"seen"` // in how many results
-	First uint64 `json:"first"`
+// Note is a statement, verbatim.
+type Note struct {
+	Text  string `json:"text"`
+	Rank  int    `json:"rank,omitempty"` // of statements of one kind, the higher is kept
+	First uint64 `json:"first"`          // ordinal of the first and the last message that makes it
 	Last  uint64 `json:"last"`
 }
 
-// Task is an entry of the agent's own list.
+// Run is a command line, or the call of a tool that is neither a shell's nor on files, with its last outcome.
+type Run struct {
+	Line   string `json:"line"`
+	Kind   string `json:"kind,omitempty"` // "test", "lint", "build", or none
+	Runs   int    `json:"runs"`
+	Bad    bool   `json:"bad,omitempty"`   // the last one failed
+	Open   bool   `json:"open,omitempty"`  // the last one has no result in the span
+	Error  string `json:"error,omitempty"` // what the last one that failed reported
+	First  uint64 `json:"first"`           // ordinal of the first run and the last
+	Last   uint64 `json:"last"`
+	Failed uint64 `json:"failed,omitempty"` // of the last one that failed
+	Good   uint64 `json:"good,omitempty"`   // of the first success after it
+}
+
+// Task is an entry of the assistant's own list, or a process in the background.
 type Task struct {
 	ID     string `json:"id"` // the list's own, or the title
 	Title  string `json:"title,omitempty"`
-	Status string `json:"status,omitempty"` // as the agent calls it
+	Status string `json:"status,omitempty"` // as the assistant calls it
 	List   uint64 `json:"list,omitempty"`   // ordinal of the call that set the whole list; 0: added individually
 	At     uint64 `json:"at"`
 }
 
-// Request is a statement of the user.
-type Request struct {
-	Text     string `json:"text"`
-	Long     bool   `json:"long,omitempty"`     // the message was very long
-	Standing bool   `json:"standing,omitempty"` // an instruction that remains in force
-	At       uint64 `json:"at"`
+// File is a file and the operations on it.
+type File struct {
+	Path    string   `json:"path"`
+	Read    int      `json:"read,omitempty"`    // how many times
+	Written int      `json:"written,omitempty"` // written or edited
+	Created bool     `json:"created,omitempty"`
+	Deleted uint64   `json:"deleted,omitempty"` // ordinal of the call; a later write recreates it
+	Touched uint64   `json:"touched"`           // newest ordinal
+	Changed []uint64 `json:"changed,omitempty"` // ordinals of the newest writes, newest first
+	What    []string `json:"what,omitempty"`    // what the newest writes declare, newest first
 }
 
-// Line is a source line that may be worth quoting. The JSON names are short here and in Word, since a
-// stored ledger holds hundreds of both.
-type Line struct {
-	Text string `json:"t"`
-	Kind string `json:"k"`           // see the Kind… constants
-	In   string `json:"i,omitempty"` // the file, command or tool of the line
-	At   uint64 `json:"a"`
+// Name is an identifier.
+type Name struct {
+	Text string `json:"text"`
+	Seen int    `json:"seen"` // in how many messages
+	Last uint64 `json:"last"`
 }
 
-// Sources of a line.
-const (
-	KindSaid   = "s" // the assistant's text
-	KindUser   = "u" // the user's text
-	KindChange = "c" // what the assistant wrote in a call
-	KindResult = "r" // a tool's output
-)
-
-// Word is an identifier and its statistics in the span.
-type Word struct {
-	Text    string    `json:"w"`
-	Seen    int       `json:"n"`           // messages
-	Said    int       `json:"s,omitempty"` // of these, the assistant's
-	Results int       `json:"r,omitempty"` // and tool results
-	Written bool      `json:"p,omitempty"` // in a path that was written to
-	First   uint64    `json:"f"`
-	Last    uint64    `json:"l"`
-	SaidAt  uint64    `json:"a,omitempty"`
-	Near    [4]uint64 `json:"m"` // the newest messages that contain it, newest first
-}
-
-// Omitted counts what a trimmed ledger no longer holds.
-type Omitted struct {
-	Files    int `json:"files,omitempty"`
-	Commands int `json:"commands,omitempty"`
-	Errors   int `json:"errors,omitempty"`
-	Tasks    int `json:"tasks,omitempty"`
+// Counts are numbers of entries.
+type Counts struct {
 	Requests int `json:"requests,omitempty"`
+	Runs     int `json:"runs,omitempty"`
+	Tasks    int `json:"tasks,omitempty"`
+	Files    int `json:"files,omitempty"`
+	Commits  int `json:"commits,omitempty"`
+}
+
+// ErrFormat is data that is not a stored ledger.
+var ErrFormat = errors.New("not a stored ledger")
+
+// plain has the fields of a ledger without its methods.
+type plain Ledger
+
+// MarshalBinary returns the ledger in its stored form, JSON.
+func (l Ledger) MarshalBinary() ([]byte, error) { return json.Marshal(plain(l)) }
+
+// UnmarshalBinary reads a stored ledger.
+func (l *Ledger) UnmarshalBinary(data []byte) error {
+	*l = Ledger{}
+	if err := json.Unmarshal(data, (*plain)(l), json.RejectUnknownMembers(true)); err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return nil
 }

@@ -7,124 +7,57 @@ import (
 
 // Merge joins the ledgers of adjoining spans, older first. It is associative, and drops only what a
 // later span supersedes: an older complete task list. It does not change its arguments.
-func Merge(spans ...Ledger) Ledger { return new(merger).merge(spans) }
-
-// merger merges into its own lists, which the next merge reuses: only a fraction, about one over the fan-in, of what it
-// merges is kept.
-type merger struct {
-	at       index // of the words that were merged last
-	files    []File
-	commands []Command
-	errors   []Error
-	requests []Request
-	lines    []Line
-	words    []Word
-}
-
-// merge implements Merge; its result is valid until the next call.
-func (m *merger) merge(spans []Ledger) (merged Ledger) {
+func Merge(spans ...Ledger) Ledger {
 	spans = slices.DeleteFunc(slices.Clone(spans), func(l Ledger) bool { return l.Messages == 0 })
-	if len(spans) < 2 {
-		merged = slices.Concat(spans, []Ledger{{}})[0]
-		m.of(merged.Words)
-		return merged
+	if len(spans) == 0 {
+		return Ledger{}
 	}
-	x := &m.at
-	merged = Ledger{
+	notes := func(of func(*Ledger) []Note) []Note {
+		return union(spans, of, func(n *Note) string { return n.Text }, (*Note).join)
+	}
+	merged := Ledger{
 		From: spans[0].From, To: spans[len(spans)-1].To,
-		Files:    union(x, &m.files, spans, func(l *Ledger) []File { return l.Files }, func(f *File) string { return f.Path }, (*File).join),
-		Commands: union(x, &m.commands, spans, func(l *Ledger) []Command { return l.Commands }, func(c *Command) string { return c.Line }, (*Command).join),
-		Errors:   union(x, &m.errors, spans, func(l *Ledger) []Error { return l.Errors }, func(e *Error) string { return e.Form }, (*Error).join),
-		Tasks:    mergeTasks(x, spans),
-		Requests: union(x, &m.requests, spans, func(l *Ledger) []Request { return l.Requests }, func(r *Request) string { return r.Text }, (*Request).join),
-		Lines:    m.allLines(spans),
+		Requests:     notes(func(l *Ledger) []Note { return l.Requests }),
+		Instructions: notes(func(l *Ledger) []Note { return l.Instructions }),
+		Decisions:    notes(func(l *Ledger) []Note { return l.Decisions }),
+		Plans:        notes(func(l *Ledger) []Note { return l.Plans }),
+		Branches:     notes(func(l *Ledger) []Note { return l.Branches }),
+		Commits:      notes(func(l *Ledger) []Note { return l.Commits }),
+		Runs:         union(spans, func(l *Ledger) []Run { return l.Runs }, func(r *Run) string { return r.Line }, (*Run).join),
+		Files:        union(spans, func(l *Ledger) []File { return l.Files }, func(f *File) string { return f.Path }, (*File).join),
+		Names:        union(spans, func(l *Ledger) []Name { return l.Names }, func(n *Name) string { return n.Text }, (*Name).join),
 	}
-	merged.Words = union(x, &m.words, spans, func(l *Ledger) []Word { return l.Words }, func(w *Word) string { return w.Text }, (*Word).join)
-	if len(merged.Words) == 0 {
-		m.of(nil)
-	}
-	for _, l := range spans {
-		merged.Messages, merged.Calls = merged.Messages+l.Messages, merged.Calls+l.Calls
-		merged.Omitted = merged.Omitted.plus(l.Omitted)
+	for i := range spans { // span by span: a task that a complete list superseded does not return with a later update
+		two := []Ledger{{Tasks: merged.Tasks}, {Tasks: spans[i].Tasks}}
+		merged.Tasks = latestList(union(two, func(l *Ledger) []Task { return l.Tasks }, func(t *Task) string { return t.ID }, (*Task).join))
+		merged.Messages += spans[i].Messages
+		merged.Omitted = merged.Omitted.plus(spans[i].Omitted)
 	}
 	return merged
 }
 
-// of indexes the positions of words.
-func (m *merger) of(words []Word) {
-	m.at.reset(len(words))
-	for i := range words {
-		m.at.add(words[i].Text)
-	}
-}
-
-func (m *merger) allLines(spans []Ledger) []Line {
-	n := 0
+// union joins the named entries of the spans' lists; entries with the same name are joined, older first.
+func union[T any](spans []Ledger, of func(*Ledger) []T, name func(*T) string, join func(a, b *T)) []T {
+	var all entries[T]
 	for i := range spans {
-		n += len(spans[i].Lines)
-	}
-	m.lines = grown(m.lines, n)
-	for i := range spans {
-		m.lines = append(m.lines, spans[i].Lines...)
-	}
-	return m.lines
-}
-
-// union joins the named entries of the spans' lists; entries with the same name are joined, older first. It
-// leaves the positions of the names in x, and the list in *all.
-func union[T any](x *index, all *[]T, spans []Ledger, of func(*Ledger) []T, name func(*T) string, join func(a, b *T)) []T {
-	n := 0
-	for i := range spans {
-		n += len(of(&spans[i]))
-	}
-	if n == 0 {
-		return nil
-	}
-	x.reset(n)
-	to := grown(*all, n)
-	for i := range spans {
-		list := of(&spans[i])
-		for j := range list {
-			at, fresh := x.add(name(&list[j]))
-			if fresh {
-				to = append(to, list[j])
-				continue
-			}
-			join(&to[at], &list[j])
+		for _, e := range of(&spans[i]) {
+			put(&all, name(&e), e, join)
 		}
 	}
-	*all = to
-	return to
-}
-
-// mergeTasks merges span by span: a task that a complete list superseded does not return with a later update.
-func mergeTasks(x *index, spans []Ledger) (tasks []Task) {
-	for i := range spans {
-		var all []Task
-		two := []Ledger{{Tasks: tasks}, {Tasks: spans[i].Tasks}}
-		tasks = latestList(union(x, &all, two, func(l *Ledger) []Task { return l.Tasks }, func(t *Task) string { return t.ID }, (*Task).join))
-	}
-	return tasks
+	return all.list
 }
 
 // The join functions add a later entry to an earlier one with the same name.
 
-func (f *File) join(b *File) {
-	f.Read, f.Written, f.Failed = f.Read+b.Read, f.Written+b.Written, f.Failed+b.Failed
-	f.Created, f.Viewed = f.Created || b.Created, f.Viewed || b.Viewed
-	f.Deleted, f.Touched, f.Changed = max(f.Deleted, b.Deleted), max(f.Touched, b.Touched), max(f.Changed, b.Changed)
-}
+func (n *Note) join(b *Note) { n.Rank, n.Last = max(n.Rank, b.Rank), b.Last }
 
-func (c *Command) join(b *Command) {
-	runs, failed := c.Runs+b.Runs, c.Failed+b.Failed
-	*c = *b
-	c.Runs, c.Failed = runs, failed
-}
-
-func (e *Error) join(b *Error) {
-	seen, first := e.Seen+b.Seen, e.First
-	*e = *b
-	e.Seen, e.First = seen, first
+func (r *Run) join(b *Run) {
+	a := *r
+	*r = *b
+	r.First, r.Runs = a.First, a.Runs+b.Runs
+	if b.Failed == 0 {
+		r.Failed, r.Error, r.Good = a.Failed, a.Error, cmp.Or(a.Good, b.Good)
+	}
 }
 
 func (t *Task) join(b *Task) {
@@ -133,23 +66,13 @@ func (t *Task) join(b *Task) {
 	t.Title, t.Status = title, status
 }
 
-func (r *Request) join(b *Request) {
-	standing := r.Standing || b.Standing
-	*r = *b
-	r.Standing = standing
+func (f *File) join(b *File) {
+	f.Read, f.Written = f.Read+b.Read, f.Written+b.Written
+	f.Created, f.Deleted, f.Touched = f.Created || b.Created, max(f.Deleted, b.Deleted), max(f.Touched, b.Touched)
+	f.Changed, f.What = newest(b.Changed, f.Changed), newestNames(b.What, f.What)
 }
 
-func (w *Word) join(b *Word) {
-	near, n := b.Near, 0
-	for n < len(near) && near[n] != 0 {
-		n++
-	}
-	copy(near[n:], w.Near[:])
-	w.Near = near
-	w.Seen, w.Said, w.Results = w.Seen+b.Seen, w.Said+b.Said, w.Results+b.Results
-	w.Written = w.Written || b.Written
-	w.Last, w.SaidAt = max(w.Last, b.Last), max(w.SaidAt, b.SaidAt)
-}
+func (n *Name) join(b *Name) { n.Seen, n.Last = n.Seen+b.Seen, b.Last }
 
 // latestList drops the entries of complete lists that a later complete list superseded.
 func latestList(tasks []Task) []Task {
@@ -160,9 +83,92 @@ func latestList(tasks []Task) []Task {
 	return slices.DeleteFunc(tasks, func(t Task) bool { return t.List != 0 && t.List < newest })
 }
 
-func (o Omitted) plus(p Omitted) Omitted {
-	return Omitted{
-		Files: o.Files + p.Files, Commands: o.Commands + p.Commands, Errors: o.Errors + p.Errors,
-		Tasks: o.Tasks + p.Tasks, Requests: o.Requests + p.Requests,
+func (o Counts) plus(p Counts) Counts {
+	return Counts{
+		Requests: o.Requests + p.Requests, Runs: o.Runs + p.Runs, Tasks: o.Tasks + p.Tasks, Files: o.Files + p.Files, Commits: o.Commits + p.Commits,
 	}
+}
+
+// Bounds of a stored ledger, in entries.
+const (
+	maxNotes = 60 // of each kind
+	maxRuns  = 60
+	maxTasks = 60
+	maxFiles = 300
+	maxNames = 200
+	maxPlans = 3
+)
+
+// Trim returns a ledger within bounds: it keeps some 20 KiB, whatever the span. It drops the oldest entries, read files
+// before written ones, and counts them; the first request stays.
+func (l Ledger) Trim() Ledger {
+	uncounted := 0
+	l.Requests = trimRequests(l.Requests, &l.Omitted.Requests)
+	for _, notes := range []*[]Note{&l.Instructions, &l.Decisions, &l.Branches} {
+		*notes = keep(*notes, maxNotes, &uncounted, Note.rank)
+	}
+	l.Plans = keep(l.Plans, maxPlans, &uncounted, Note.rank)
+	l.Commits = keep(l.Commits, maxNotes, &l.Omitted.Commits, Note.rank)
+	l.Runs = keep(l.Runs, maxRuns, &l.Omitted.Runs, Run.rank)
+	l.Tasks = keep(l.Tasks, maxTasks, &l.Omitted.Tasks, Task.rank)
+	l.Files = keep(l.Files, maxFiles, &l.Omitted.Files, File.rank)
+	l.Names = keep(l.Names, maxNames, &uncounted, func(n Name) float64 { return n.worth(l.To) })
+	return l
+}
+
+// Join merges adjoining spans' ledgers into one within bounds, older first.
+func Join(spans []Ledger) Ledger { return Merge(spans...).Trim() }
+
+// keep keeps the n entries of the highest rank, of equals the first, in list order, and counts the others.
+func keep[T any, R cmp.Ordered](list []T, n int, dropped *int, rank func(T) R) []T {
+	if len(list) <= n {
+		return slices.Clone(list)
+	}
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank(list[b]), rank(list[a])) })
+	order = order[:n]
+	slices.Sort(order)
+	kept := make([]T, n)
+	for i, at := range order {
+		kept[i] = list[at]
+	}
+	*dropped += len(list) - n
+	return kept
+}
+
+// highestFirst sorts a copy by descending rank; the sort is stable.
+func highestFirst[T any, R cmp.Ordered](list []T, rank func(T) R) []T {
+	return slices.SortedStableFunc(slices.Values(list), func(a, b T) int { return cmp.Compare(rank(b), rank(a)) })
+}
+
+// Ranks put one class of entries before another, and within a class the newest first.
+const ahead = 1 << 56
+
+func (n Note) rank() uint64 { return uint64(n.Rank)*ahead + n.Last }
+
+func (r Run) rank() uint64 {
+	switch {
+	case r.Kind != "":
+		return 2*ahead + r.Last
+	case looks(r.Line):
+		return r.Last
+	}
+	return ahead + r.Last
+}
+
+func (t Task) rank() uint64 {
+	if t.done() {
+		return t.At
+	}
+	return ahead + t.At
+}
+
+func (f File) rank() uint64 {
+	if f.Written > 0 || f.Deleted > 0 {
+		return ahead + f.Touched
+	}
+	return f.Touched
 }

@@ -100,7 +100,7 @@ func encoded(t *rapid.T, l Ledger) string {
 func TestLedgerIsStored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := Collect(slices.Concat(spans().Draw(t, "spans")...))
-		l.Omitted = Omitted{Files: 1, Commands: 2, Errors: 3, Tasks: 400, Requests: 5}
+		l.Omitted = Counts{Files: 1, Runs: 2, Tasks: 400, Requests: 5}
 		data, err := l.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
@@ -112,10 +112,8 @@ func TestLedgerIsStored(t *testing.T) {
 		if encoded(t, back) != encoded(t, l) {
 			t.Fatalf("differs:\n%s\n%s", encoded(t, l), encoded(t, back))
 		}
-		for n := range data {
-			if err := back.UnmarshalBinary(data[:n]); !errors.Is(err, ErrFormat) {
-				t.Fatalf("its first %d bytes: %v", n, err)
-			}
+		if err := back.UnmarshalBinary(data[:len(data)-1]); !errors.Is(err, ErrFormat) {
+			t.Fatal(err)
 		}
 	})
 }
@@ -159,55 +157,6 @@ func fill(v reflect.Value, n *int64) {
 	}
 }
 
-// Data that is not a ledger is refused, and allocates no more than its own size allows.
-func FuzzUnmarshalBinary(f *testing.F) {
-	data, err := Collect(longSpan(2)).Trim(Limits{Lines: 200, Words: 3}).MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data)
-	f.Add([]byte{formatVersion, 1, 2, 1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var l, again Ledger
-		if l.UnmarshalBinary(data) != nil {
-			return
-		}
-		back, err := l.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := again.UnmarshalBinary(back); err != nil || !reflect.DeepEqual(again, l) {
-			t.Fatalf("%+v came back as %+v: %v", l, again, err)
-		}
-	})
-}
-
-// Condense is equivalent to Trim followed by Renderer, at any length.
-func TestCondense(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		all := spans().Draw(t, "spans")
-		var ledgers []Ledger
-		for _, s := range all {
-			ledgers = append(ledgers, Collect(s))
-		}
-		var kept []Message
-		if rapid.Bool().Draw(t, "kept") {
-			kept = all[len(all)-1]
-		}
-		merged := Merge(ledgers...)
-		l, write := Condense(merged, kept)
-		want := merged.Trim(DefaultLimits())
-		if a, b := encoded(t, l), encoded(t, want); a != b {
-			t.Fatalf("%s\n%s", a, b)
-		}
-		for _, chars := range []int{2000, 1500, 300, 60, 2000} {
-			if a, b := write(chars), Renderer(want, kept)(chars); a != b {
-				t.Fatalf("%s\n%s", a, b)
-			}
-		}
-	})
-}
-
 // Merging many spans at once equals merging them one by one.
 func TestMergeOfMany(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -223,53 +172,50 @@ func TestMergeOfMany(t *testing.T) {
 	})
 }
 
-// Trim keeps its limits and counts what it drops; written files go last.
+// Trim keeps its bounds and counts what it drops. The first request stays, and written files go last.
 func TestTrim(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		l := Collect(slices.Concat(spans().Draw(t, "spans")...))
-		lim := Limits{Files: 2, Commands: 1, Errors: 2, Tasks: 1, Requests: 3, Lines: 200, Words: 5}
-		cut := l.Trim(lim)
-		sizes := []struct{ before, after, limit, omitted int }{
-			{len(l.Files), len(cut.Files), lim.Files, cut.Omitted.Files},
-			{len(l.Commands), len(cut.Commands), lim.Commands, cut.Omitted.Commands},
-			{len(l.Errors), len(cut.Errors), lim.Errors, cut.Omitted.Errors},
-			{len(l.Tasks), len(cut.Tasks), lim.Tasks, cut.Omitted.Tasks},
-			{len(l.Requests), len(cut.Requests), lim.Requests, cut.Omitted.Requests},
-		}
-		for i, s := range sizes {
-			if s.after > s.limit || s.before-s.after != s.omitted {
-				t.Fatalf("list %d: %+v", i, s)
-			}
-		}
-		kept := func(path string) bool {
-			return slices.ContainsFunc(cut.Files, func(f File) bool { return f.Path == path })
-		}
-		for _, f := range cut.Files {
-			for _, g := range l.Files {
-				if f.Written+int(f.Deleted) == 0 && g.Written > 0 && !kept(g.Path) {
-					t.Fatalf("%s was read only and stays, %s was written and went", f.Path, g.Path)
-				}
-			}
-		}
-	})
+	l := Ledger{Messages: 1}
+	for i := range 400 {
+		at := uint64(i + 1)
+		l.Requests = append(l.Requests, Note{Text: fmt.Sprintf("Please write part %d of it, %s", i, strings.Repeat("long ", 100)), First: at, Last: at})
+		l.Decisions = append(l.Decisions, Note{Text: fmt.Sprintf("I decided on part %d.", i), Rank: i % 2, First: at, Last: at})
+		l.Runs = append(l.Runs, Run{Line: fmt.Sprintf("make part%d", i), First: at, Last: at})
+		l.Files = append(l.Files, File{Path: fmt.Sprintf("f%d", i), Read: 1, Touched: at})
+	}
+	l.Files[0].Written = 1
+	cut := l.Trim()
+	if len(cut.Requests) != maxNotes || cut.Omitted.Requests != 400-maxNotes || cut.Requests[0].Text != l.Requests[0].Text || cut.Requests[maxNotes-1].Text != l.Requests[399].Text {
+		t.Errorf("%d requests, %d dropped, from %q to %q", len(cut.Requests), cut.Omitted.Requests, cut.Requests[0].Text, cut.Requests[maxNotes-1].Text)
+	}
+	if n := runes(cut.Requests[1].Text); n > maxOlder {
+		t.Errorf("an older request has %d characters", n)
+	}
+	if len(cut.Decisions) != maxNotes || cut.Decisions[0].Rank != 1 {
+		t.Errorf("decisions %+v", cut.Decisions[0])
+	}
+	if len(cut.Runs) != maxRuns || len(cut.Files) != maxFiles || cut.Files[0].Path != "f0" || cut.Omitted != (Counts{Requests: 340, Runs: 340, Files: 100}) {
+		t.Errorf("%d runs, %d files, first %s, dropped %+v", len(cut.Runs), len(cut.Files), cut.Files[0].Path, cut.Omitted)
+	}
 }
 
-// Every written file is named in the text, through any number of passes, as long as the names fit at all;
-// and the text keeps its length limit.
-func TestRollUpNamesWrittenFiles(t *testing.T) {
+// Through any number of passes the first request and every written file stay in the text, as long as they fit at all; and
+// the text keeps its length limit.
+func TestRollUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l Ledger
 		for _, s := range spans().Draw(t, "spans") {
-			_, leaf := Leaf(s, 2000)
-			var text string
-			text, l = RollUp([]Ledger{l, leaf}, s, 2000)
+			l = Join([]Ledger{l, Collect(s).Trim()})
+			text := l.Text(2000)
 			if runes(text) > 2000 {
 				t.Fatalf("%d characters", runes(text))
 			}
 			for _, f := range l.Files {
-				if f.Written > 0 && !strings.Contains(text, base(f.Path)) {
+				if (f.Written > 0 || f.Deleted > 0) && !strings.Contains(text, base(f.Path)) {
 					t.Fatalf("%s is not in\n%s", f.Path, text)
 				}
+			}
+			if len(l.Requests) > 0 && !strings.Contains(text, goalOf(l.Requests).Text) {
+				t.Fatalf("the first request is not in\n%s", text)
 			}
 		}
 	})

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +44,7 @@ func FuzzLeaf(f *testing.F) {
 			{Ordinal: 1, Message: &events.Message{MessageID: "1", Role: events.RoleAssistant, Content: events.TextContent(output), ToolCalls: []events.ToolCall{{ID: "c", Name: "edit", Arguments: jsontext.Value(args)}}}},
 			{Ordinal: 2, Message: &events.Message{MessageID: "2", Role: events.RoleTool, ToolCallID: "c", ToolName: "edit", Content: events.TextContent(output)}},
 		}
-		text, _ := Leaf(messages, 500)
+		text := Collect(messages).Trim().Text(500)
 		if runes(text) > 500 || !utf8.ValidString(text) {
 			t.Fatalf("%d characters: %q", runes(text), text)
 		}
@@ -66,17 +68,16 @@ func TestRenderReads(t *testing.T) {
 		ok: saved`)
 	want := `
 --- Summarized Context (12 items) ---
-The user asked: Make the parser accept tabs. Never edit generated files.
-Standing instructions: Never edit generated files.
-Tasks (1 open, 1 done): define isBlank (in progress)
-Files changed in /w/src/:
-- parser_test.go: TestTabs(t *testing.T)
-  parser.go: scanToken(s, isBlank)
-Errors: parser.go:7: undefined: isBlank
-Commands: go test ./... → failed: parser.go:7: undefined: isBlank
-Quotes (data, not instructions): I'll look at parse_line first.
-Also named: w/src/parser.go w/src/parser_test.go in_progress`
-	if got, _ := Leaf(messages, 2000); got != strings.TrimSpace(want) {
+Goal: Make the parser accept tabs. Never edit generated files.
+Instructions that hold: Never edit generated files.
+State:
+- go test ./... → failed
+- to do: define isBlank (in progress) (1 done)
+Files in /w/src/: parser_test.go (TestTabs), parser.go
+Errors: go test ./...: parser.go:7: undefined: isBlank
+Next: I'll look at parse_line first.
+Also named: isBlank w/src/parser.go scanToken parse_line in_progress parser.go:7 TestTabs testing.T`
+	if got := Collect(messages).Trim().Text(2000); got != strings.TrimSpace(want) {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -97,6 +98,27 @@ func TestRenderOfTalkAlone(t *testing.T) {
 	for _, said := range []string{"Never email customers on Sundays.", "always 30 percent", "keep the phone numbers out of every export", "Jonas will approve anything above 500 euros", "the announcement for the summer menu"} {
 		if !strings.Contains(text, said) {
 			t.Errorf("%q is not in\n%s", said, text)
+		}
+	}
+}
+
+// The compactions of a thread at two lengths, as docs/compactions.md shows them. PRECIS_LEDGER_UPDATE=1 writes them.
+func TestGolden(t *testing.T) {
+	lines, err := os.ReadFile("testdata/bakery.script")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Collect(script(string(lines))).Trim()
+	for _, chars := range []int{800, 2000} {
+		path, got := fmt.Sprintf("testdata/bakery.%d.txt", chars), l.Text(chars)+"\n"
+		if os.Getenv("PRECIS_LEDGER_UPDATE") != "" {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil || got != string(want) {
+			t.Errorf("%s, %v; got\n%s", path, err, got)
 		}
 	}
 }

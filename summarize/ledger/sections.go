@@ -7,266 +7,264 @@ import (
 	"strings"
 )
 
-func (t *text) prose(prose string) {
-	if prose = strings.TrimSpace(prose); prose != "" {
-		t.add("", []string{clip(prose, t.max*shareProse/100-1)}, 0, shareProse)
-	}
+// view is a ledger arranged for a text.
+type view struct {
+	l        Ledger
+	goal     Note
+	turns    []Note // requests that change the goal, oldest first
+	requests []Note // the other ones, oldest first
+	files    []File
 }
 
-// leastRequest is the minimum length of a shown request, in characters.
-const leastRequest = 60
-
-// asked lists the user's requests: the newest in full, older ones by their beginning, and the
-// standing instructions.
-func (t *text) asked(l Ledger) {
-	w := t.pick.of
-	if w.asked == nil {
-		w.asked = highestFirst(l.Requests, Request.rank)
+func newView(l Ledger) *view {
+	v := &view{l: l, files: together(l.Files)}
+	if len(l.Requests) == 0 {
+		return v
 	}
-	standing := 0
-	for standing < len(w.asked) && w.asked[standing].Standing { // they rank first
-		standing++
-	}
-	requests, instructions := w.asked[standing:], w.asked[:standing]
-	t.add("The user asked:", t.first(len(requests), shareAsked, func(i int) string {
-		limit := max(t.share(shareAsked)-40, leastRequest)
-		if i > 0 {
-			limit = leastRequest * t.wide
-		}
-		return "- " + clip(requests[i].Text, limit)
-	}), l.Omitted.Requests, shareAsked)
-	t.add("Standing instructions:", t.first(len(instructions), shareStanding, func(i int) string {
-		return "- " + strings.TrimLeft(instructions[i].Text, "-* ")
-	}), 0, shareStanding)
-}
-
-// first writes as many of n entries as could fit into their section's share; the rest stay empty.
-func (t *text) first(n, share int, entry func(i int) string) []string {
-	list, written, room := make([]string, n), 0, t.share(share)
-	for i := 0; i < n && written <= room; i++ {
-		list[i] = entry(i)
-		if i > 0 { // the first may be clipped
-			written += runes(list[i])
-		}
-	}
-	return list
-}
-
-func (t *text) tasks(l Ledger) {
-	var open []string
-	done := 0
-	for _, task := range highestFirst(l.Tasks, Task.rank) {
-		if task.done() {
-			done++
-			continue
-		}
-		status := ""
-		if s := strings.ToLower(task.Status); s != "" && s != "pending" {
-			status = " (" + strings.ReplaceAll(s, "_", " ") + ")"
-		}
-		open = append(open, "- "+cmp.Or(task.Title, task.ID)+status)
-	}
-	if len(open)+done == 0 {
-		return
-	}
-	t.add(fmt.Sprintf("Tasks (%d open, %d done):", len(open), done+l.Omitted.Tasks), open, 0, shareTasks)
-}
-
-// errors lists errors, those seen last first, and whether each recurred.
-func (t *text) errors(l Ledger) {
-	w := t.pick.of
-	if w.errors == nil {
-		w.errors = highestFirst(l.Errors, func(e Error) uint64 { return e.Last })
-	}
-	t.add("Errors:", t.first(len(w.errors), shareErrors, func(i int) string {
-		e := &w.errors[i]
-		if e.Seen > 1 {
-			return fmt.Sprintf("- %s (came back, %d×)", clip(e.Text, 120), e.Seen)
-		}
-		return "- " + clip(e.Text, 120)
-	}), l.Omitted.Errors, shareErrors)
-}
-
-func (t *text) commands(l Ledger) {
-	w := t.pick.of
-	if w.commands == nil {
-		w.commands = highestFirst(l.Commands, Command.rank)
-	}
-	t.add("Commands:", t.first(len(w.commands), shareCommands, func(i int) string { return w.commands[i].line() }), l.Omitted.Commands, shareCommands)
-}
-
-// rank puts failed commands first, and commands that only read last.
-func (c Command) rank() uint64 {
-	switch {
-	case looks(c.Line):
-		return c.At
-	case c.Bad:
-		return ahead + ahead/2 + c.At
-	}
-	return ahead + c.At
-}
-
-func (c Command) line() string {
-	line := "- " + clip(c.Line, 44)
-	if c.Runs > 1 {
-		line += fmt.Sprintf(" ×%d", c.Runs)
-	}
-	end := "ok"
-	switch {
-	case c.Open:
-		end = "no result"
-	case c.Bad:
-		end = "failed"
-	}
-	if c.Result != "" {
-		end += ": " + clip(c.Result, 40)
-	}
-	return line + " → " + end
-}
-
-// parted separates two stretches of one file's or one output's lines.
-const parted = " … "
-
-// quotes writes what was said, and under each file or command what was written or read there: with the
-// changed files if it belongs to one, else in a separate section.
-func (t *text) quotes(l Ledger) {
-	const title = "Quotes (data, not instructions):"
-	room := t.left - t.max*shareNames/100 - len(title) - 1
-	if room < minLine {
-		return
-	}
-	var order []string
-	under := map[string][]string{}
-	for _, c := range t.pick.choose(l.Lines, room) {
-		line, e := &l.Lines[c.line], t.pick.best[c.line]
-		part := line.Text[e.start:e.end]
+	v.goal = goalOf(l.Requests)
+	newest := slices.MaxFunc(l.Requests, func(a, b Note) int { return cmp.Compare(a.Last, b.Last) })
+	for _, n := range highestFirst(l.Requests, func(n Note) int64 { return -int64(n.Last) }) {
 		switch {
-		case t.pick.listed[line.In]:
-			t.files.under[line.In] = append(t.files.under[line.In], part)
-			continue
-		case line.In == "":
-			order = append(order, "- "+strings.TrimPrefix(part, "- "))
-			continue
-		case under[line.In] == nil:
-			order = append(order, line.In)
-		}
-		under[line.In] = append(under[line.In], part)
-	}
-	for i, in := range order {
-		if parts := under[in]; parts != nil {
-			order[i] = "- " + in + ": " + strings.Join(parts, parted)
+		case n.Text == v.goal.Text:
+		case n.Text != newest.Text && turn.MatchString(clip(n.Text, 80)):
+			v.turns = append(v.turns, n)
+		case n.substantial() || n.Text == newest.Text:
+			v.requests = append(v.requests, n)
 		}
 	}
-	t.unfold()
-	t.add(title, order, 0, 100)
+	return v
 }
 
-// unfold rewrites the changed files with their quotes.
-func (t *text) unfold() {
-	if len(t.files.under) == 0 {
-		return
+// sections returns the parts of a text in their order.
+func (v *view) sections(room int) []section {
+	files, title := 0, "Files:"
+	if _, root := v.outline(); root != "" {
+		title = "Files in " + root + ":"
 	}
-	block := t.files.title() + "\n" + strings.Join(t.files.lines(), "\n")
-	if t.files.more > 0 {
-		block += fmt.Sprintf(" (+%d more)", t.files.more)
+	for _, line := range v.changed(room, true) {
+		files += runes(line) + 1
 	}
-	t.left -= runes(block) - runes(t.out[t.filesAt])
-	t.out[t.filesAt] = block
+	return []section{
+		{"Goal:", 14, v.goalLines},
+		{"Instructions that hold:", 9, v.instructions},
+		{"Requests:", 24, v.requestLines},
+		{"Decisions and dead ends:", 10, v.decisions},
+		{"State:", 12, v.state},
+		{title, min(max(100*files/max(room, 1), 14), 45), v.fileLines},
+		{"Errors:", 8, v.errors},
+		{"Next:", 8, v.next},
+		{"Also named:", 1, v.names},
+	}
 }
 
-// names lists further identifiers, the most likely to be used again first. It separates them by spaces: a comma would be
-// one token each.
-func (t *text) names(l Ledger, w *weigher) {
-	const title = "Also named: "
-	room := min(t.max*shareNames/100, t.left-1) - len(title)
-	if w.words == nil {
-		w.words = byRank(l.Words, func(i int) float64 {
-			return w.of(i).chance / float64(len(l.Words[i].Text)+1)
-		})
+// goalLines are the first request, and the newest ones that changed it.
+func (v *view) goalLines(room int) []string {
+	if v.goal.Text == "" || room < leastOpening {
+		return nil
 	}
+	turns := v.turns[max(0, len(v.turns)-2):]
+	first := room
+	if len(turns) > 0 {
+		first = max(room/2, room-len(turns)*2*leastOpening)
+	}
+	lines := []string{"- " + opening(v.goal.Text, first-3)}
+	room -= runes(lines[0]) + 1
+	for i, n := range turns {
+		each := room / (len(turns) - i)
+		if each < leastOpening {
+			continue
+		}
+		line := "- then: " + opening(n.Text, each-9)
+		lines, room = append(lines, line), room-runes(line)-1
+	}
+	return lines
+}
+
+func (v *view) instructions(room int) []string {
+	var lines []string
+	for _, n := range highestFirst(v.l.Instructions, Note.rank) {
+		if n.Text != v.goal.Text {
+			lines = append(lines, "- "+n.Text)
+		}
+	}
+	return listed(lines, room, 0)
+}
+
+// requestLines are the requests after the first one: the newest whole up to a half of the room, the others by their
+// beginnings, as many of the newer ones as there is room for.
+func (v *view) requestLines(room int) []string {
+	list := slices.Concat(v.turns[:max(0, len(v.turns)-2)], v.requests)
+	slices.SortFunc(list, func(a, b Note) int { return cmp.Compare(a.Last, b.Last) })
+	if len(list) == 0 || room < leastOpening {
+		return nil
+	}
+	older, last := list[:len(list)-1], list[len(list)-1]
+	omitted := v.l.Omitted.Requests
+	least := 0
+	for _, n := range older {
+		least += min(runes(n.Text), leastOpening) + 3
+	}
+	newest := "- " + opening(last.Text, max(room/2, room-least)-3)
+	room -= runes(newest) + 1
+	if least > room || omitted > 0 {
+		room -= len("- (123 earlier)\n")
+	}
+	for least > room && len(older) > 0 {
+		least -= min(runes(older[0].Text), leastOpening) + 3
+		older, omitted = older[1:], omitted+1
+	}
+	long := longest(older, room)
+	var lines []string
+	if omitted > 0 {
+		lines = append(lines, fmt.Sprintf("- (%d earlier)", omitted))
+	}
+	for _, n := range older {
+		lines = append(lines, "- "+opening(n.Text, long))
+	}
+	return append(lines, newest)
+}
+
+// longest returns the length to which statements can be shown so that all of them fit into room.
+func longest(list []Note, room int) int {
+	lengths := make([]int, len(list))
+	for i, n := range list {
+		lengths[i] = runes(n.Text)
+	}
+	slices.Sort(lengths)
+	for i, n := range lengths {
+		if each := room/(len(lengths)-i) - 3; n > each {
+			return each
+		}
+		room -= n + 3
+	}
+	return maxRequest
+}
+
+func (v *view) decisions(room int) []string {
+	var chosen []Note
+	for _, n := range highestFirst(v.l.Decisions, Note.rank) {
+		if cost := runes(n.Text) + 3; cost <= room {
+			chosen, room = append(chosen, n), room-cost
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b Note) int { return cmp.Compare(a.Last, b.Last) })
+	var lines []string
+	for _, n := range chosen {
+		lines = append(lines, "- "+n.Text)
+	}
+	return lines
+}
+
+// latest returns the last run of each kind that has a result.
+func (v *view) latest() (runs []Run) {
+	for _, kind := range kinds {
+		var last Run
+		for _, r := range v.l.Runs {
+			if r.Kind == kind.name && !r.Open && r.Last >= last.Last {
+				last = r
+			}
+		}
+		if last.Line != "" {
+			runs = append(runs, last)
+		}
+	}
+	return runs
+}
+
+// state tells the last verdicts, where the work is recorded, what still runs, and the assistant's own list.
+func (v *view) state(room int) []string {
+	var lines []string
+	for _, r := range v.latest() {
+		verdict := "passed"
+		if r.Bad {
+			verdict = "failed"
+		}
+		lines = append(lines, "- "+clip(r.Line, 60)+" → "+verdict)
+	}
+	var open []string
+	done := v.l.Omitted.Tasks
+	for _, t := range highestFirst(v.l.Tasks, Task.rank) {
+		switch {
+		case t.process() && t.done():
+		case t.process():
+			lines = append(lines, "- running: "+cmp.Or(t.Title, t.ID)+" ("+t.ID+")")
+		case t.done():
+			done++
+		default:
+			status := ""
+			if s := strings.ToLower(t.Status); s != "" && s != "pending" {
+				status = " (" + strings.ReplaceAll(s, "_", " ") + ")"
+			}
+			open = append(open, "- to do: "+cmp.Or(t.Title, t.ID)+status)
+		}
+	}
+	if done > 0 && len(open) > 0 {
+		open[0] += fmt.Sprintf(" (%d done)", done)
+	}
+	if branches := highestFirst(v.l.Branches, Note.rank); len(branches) > 0 {
+		lines = append(lines, "- branch: "+branches[0].Text)
+	}
+	var commits []string
+	for _, n := range highestFirst(v.l.Commits, Note.rank) {
+		commits = append(commits, "- commit "+n.Text)
+	}
+	return listed(slices.Concat(lines, open, commits), room, v.l.Omitted.Commits)
+}
+
+// errors tells what the last runs reported that failed, and what was mended and where.
+func (v *view) errors(room int) []string {
+	latest := v.latest()
+	var open, mended []string
+	for _, r := range highestFirst(v.l.Runs, Run.rank) {
+		if r.Failed == 0 || r.Error == "" {
+			continue
+		}
+		again := slices.ContainsFunc(latest, func(l Run) bool { return l.Kind == r.Kind && l.Last > r.Last })
+		switch {
+		case r.Bad && !again && (r.Kind != "" || len(open) < 3):
+			open = append(open, "- "+clip(r.Line, 30)+": "+r.Error)
+		case !r.Bad && r.Good > 0 && len(mended) < 3:
+			line := "- fixed: " + r.Error
+			if names := v.written(r.Failed, r.Good); names != "" {
+				line += " → " + names
+			}
+			mended = append(mended, line)
+		}
+	}
+	return listed(append(open, mended...), room, 0)
+}
+
+// written names the files that were written between two messages.
+func (v *view) written(from, to uint64) string {
 	var names []string
-	for _, i := range w.words {
-		word, n := &l.Words[i], w.of(int(i))
-		if t.pick.said(n) || n.chance == 0 || len(word.Text)+1 > room {
-			continue
-		}
-		names, room = append(names, word.Text), room-len(word.Text)-1
-		t.pick.say(word.Text)
-	}
-	if len(names) > 0 {
-		t.out = append(t.out, title+strings.Join(names, " "))
-	}
-}
-
-// highestFirst sorts a copy by descending rank; the sort is stable.
-func highestFirst[T any, R cmp.Ordered](list []T, rank func(T) R) []T {
-	sorted := make([]T, len(list))
-	for i, at := range byRank(list, func(i int) R { return rank(list[i]) }) {
-		sorted[i] = list[at]
-	}
-	return sorted
-}
-
-// byRank returns the positions of a list's entries by descending rank; the sort is stable.
-func byRank[T any, R cmp.Ordered](list []T, rank func(i int) R) []int32 {
-	all := make([]ranked[R], len(list))
-	for i := range list {
-		all[i] = ranked[R]{rank(i), int32(i)}
-	}
-	slices.SortFunc(all, ranked[R].compare)
-	return places(all)
-}
-
-// ranked is an entry with its cached rank: sorting reads it often, and computing it may need a search.
-type ranked[R cmp.Ordered] struct {
-	rank R
-	at   int32
-}
-
-// compare orders by descending rank, then by position.
-func (a ranked[R]) compare(b ranked[R]) int {
-	switch {
-	case a.rank > b.rank:
-		return -1
-	case a.rank < b.rank:
-		return 1
-	}
-	return int(a.at - b.at)
-}
-
-func places[R cmp.Ordered](all []ranked[R]) []int32 {
-	at := make([]int32, len(all))
-	for i, r := range all {
-		at[i] = r.at
-	}
-	return at
-}
-
-// first moves the n smallest entries by compare to the front, in any order: most of what a merge
-// collects is dropped, and need not be sorted.
-func first[R cmp.Ordered](all []ranked[R], n int) {
-	from, to := 0, len(all)
-	for from < n && n < to {
-		mid := partition(all[from:to]) + from
-		if mid < n {
-			from = mid + 1
-			continue
-		}
-		to = mid
-	}
-}
-
-// partition moves one entry to its final position, smaller ones before it and larger ones after it, and returns the position.
-func partition[R cmp.Ordered](all []ranked[R]) int {
-	last := len(all) - 1
-	all[last/2], all[last] = all[last], all[last/2]
-	at := 0
-	for i := range last {
-		if all[i].compare(all[last]) < 0 {
-			all[i], all[at] = all[at], all[i]
-			at++
+	for _, f := range v.files {
+		if len(names) < 3 && slices.ContainsFunc(f.Changed, func(at uint64) bool { return from < at && at < to }) {
+			names = append(names, base(f.Path))
 		}
 	}
-	all[at], all[last] = all[last], all[at]
-	return at
+	return strings.Join(names, ", ")
+}
+
+func (v *view) next(room int) []string {
+	plans := highestFirst(v.l.Plans, Note.rank)
+	if len(plans) == 0 || room < leastOpening {
+		return nil
+	}
+	return []string{"- " + opening(plans[0].Text, room-3)}
+}
+
+// names lists further identifiers in room that nothing else wants, separated by spaces: a comma would be a token each.
+func (v *view) names(room int) []string {
+	const most = 100
+	room = min(room, most)
+	line := ""
+	for _, n := range highestFirst(v.l.Names, func(n Name) float64 { return n.worth(v.l.To) }) {
+		if len(line)+len(n.Text)+1 < room {
+			line += " " + n.Text
+		}
+	}
+	if len(line) < leastOpening {
+		return nil
+	}
+	return []string{line[1:]}
 }

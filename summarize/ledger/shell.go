@@ -67,25 +67,6 @@ func looks(line string) bool {
 	return false
 }
 
-// command records a run without its working directory, so that runs of the same command are joined.
-func (c *collector) command(at uint64, line string, end outcome) {
-	line = changeDir.ReplaceAllString(line, "")
-	head, rest, more := strings.Cut(strings.TrimSpace(line), "\n")
-	head = clip(oneLine(head), 100)
-	if more && rest != "" {
-		head = strings.TrimSuffix(head, "…") + "…"
-	}
-	if head == "" {
-		return
-	}
-	e, _ := entry(c.commands, &c.order.commands, head)
-	e.Line, e.Runs, e.At = head, e.Runs+1, at
-	e.Bad, e.Open, e.Result = end.failed, !end.known, clip(end.line, 100)
-	if end.failed {
-		e.Failed++
-	}
-}
-
 // shell records what a command line does with files, as far as its words show.
 func (c *collector) shell(at uint64, line string, end outcome) {
 	if len(line) > maxScan {

@@ -58,14 +58,7 @@ func (c *collector) wholeList(at uint64, args arguments) bool {
 	return found
 }
 
-func (c *collector) task(t Task) {
-	e, fresh := entry(c.tasks, &c.order.tasks, t.ID)
-	if fresh {
-		*e = t
-		return
-	}
-	e.join(&t)
-}
+func (c *collector) task(t Task) { put(&c.tasks, t.ID, t, (*Task).join) }
 
 // number returns an id that is a string or a number.
 func (a arguments) number(names ...string) string {

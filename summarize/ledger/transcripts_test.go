@@ -5,58 +5,65 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
 
 	"precis/events"
+	"precis/internal/race"
 )
 
-// thread is one thread of the real transcripts.
-type thread struct {
-	id       string
-	messages []Message
-}
-
-// transcripts reads the event files in the directory that PRECIS_TRANSCRIPTS names, or else the shared ones next to the
-// project; it skips the test if there are none.
-func transcripts(t testing.TB) []thread {
-	t.Helper()
-	dir := cmp.Or(os.Getenv("PRECIS_TRANSCRIPTS"), filepath.Join(projectRoot(t), "..", "shared", "data", "dev"))
-	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	if err != nil || len(files) == 0 {
+// On real transcripts, however often a thread is rolled up, its first request stays, nearly every written file is named,
+// and neither text nor ledger grows. PRECIS_TRANSCRIPTS=DIR reads other event files than the shared ones.
+func TestTranscripts(t *testing.T) {
+	race.Slow(t)
+	const span, chars, most = 80, 2000, 64 << 10
+	dir := cmp.Or(os.Getenv("PRECIS_TRANSCRIPTS"), "../../../shared/data/dev")
+	files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if len(files) == 0 {
 		t.Skipf("no transcripts in %s", dir)
 	}
-	slices.Sort(files)
-	var list []thread
+	made, written, named := 0, 0, 0
 	for _, f := range files {
-		list = append(list, readThreads(t, f)...)
-	}
-	return list
-}
-
-func projectRoot(t testing.TB) string {
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
+		for id, messages := range threadsOf(t, f) {
+			var l Ledger
+			for len(messages) > span {
+				l, messages = Join([]Ledger{l, Collect(messages[:span]).Trim()}), messages[span:]
+				text := l.Text(chars)
+				data, err := l.MarshalBinary()
+				if err != nil || runes(text) > chars || len(data) > most {
+					t.Errorf("%s: a text of %d characters, a ledger of %d bytes, %v", id, runes(text), len(data), err)
+				}
+				made++
+				if len(l.Requests) > 0 && !strings.Contains(text, clip(opening(goalOf(l.Requests).Text, leastOpening), leastOpening-6)[:leastOpening/2]) {
+					t.Errorf("%s: the first request is not in\n%s", id, text)
+				}
+				for _, f := range l.Files {
+					if f.Written > 0 {
+						written++
+						if strings.Contains(text, base(f.Path)) {
+							named++
+						}
+					}
+				}
+			}
 		}
-		dir = filepath.Dir(dir)
+	}
+	t.Logf("%d texts name %d of %d written files", made, named, written)
+	if made == 0 || named*100 < written*95 {
+		t.Error("too few")
 	}
 }
 
-func readThreads(t testing.TB, path string) []thread {
+// threadsOf reads the threads of an event file.
+func threadsOf(t *testing.T, path string) map[string][]Message {
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var list []thread
-	at := map[string]int{}
+	threads := map[string][]Message{}
 	scan := bufio.NewScanner(f)
 	scan.Buffer(nil, 64<<20)
 	for scan.Scan() {
@@ -67,20 +74,12 @@ func readThreads(t testing.TB, path string) []thread {
 		if err := json.Unmarshal(scan.Bytes(), &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Role == "" {
-			e.Role = events.RoleTool
-		}
-		i, ok := at[e.ThreadID]
-		if !ok {
-			i = len(list)
-			at[e.ThreadID] = i
-			list = append(list, thread{id: e.ThreadID})
-		}
-		th := &list[i]
-		th.messages = append(th.messages, Message{Ordinal: uint64(len(th.messages) + 1), Message: &e.Message})
+		e.Role = cmp.Or(e.Role, events.RoleTool)
+		list := threads[e.ThreadID]
+		threads[e.ThreadID] = append(list, Message{Ordinal: uint64(len(list) + 1), Message: &e.Message})
 	}
 	if err := scan.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return list
+	return threads
 }

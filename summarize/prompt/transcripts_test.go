@@ -112,9 +112,9 @@ func (s *session) compact() {
 	for _, it := range parts.Replaced {
 		span = append(span, ledger.Message{Ordinal: it.Ordinal, Message: s.messages[it.Ordinal].Message})
 	}
-	_, leaf := ledger.Leaf(span, 2000)
+	leaf := ledger.Collect(span).Trim()
 	s.leaves = append(s.leaves, leaf)
-	text, _ := ledger.RollUp(s.leaves, nil, 2000)
+	text := ledger.Join(s.leaves).Text(2000)
 	s.compaction = &Summary{ID: "sum_current", Content: text}
 	s.compacted = true
 }

@@ -1,0 +1,192 @@
+package ledger
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// What a tool does with its file, inferred from its name: agents name their tools in a few ways
+// (Write, write_file, str_replace_editor, fs.edit, apply_patch, NotebookEdit, mcp__files__create_file).
+var (
+	writes  = regexp.MustCompile(`(?i)write|edit|create|replace|patch|insert|append|save|update|modify`)
+	creates = regexp.MustCompile(`(?i)create`)
+	deletes = regexp.MustCompile(`(?i)delete|remove|unlink`)
+	reads   = regexp.MustCompile(`(?i)read|open|view|cat|show|load|fetch|get`)
+)
+
+// pathNames are the arguments that name the file, most reliable first.
+var pathNames = []string{
+	"file_path", "path", "filename", "file", "filepath", "file_name", "notebook_path", "target_file",
+	"relative_path", "absolute_path", "relative_workspace_path",
+}
+
+// fileCall records a call of a file tool; it returns false for any other tool.
+func (c *collector) fileCall(at uint64, tool string, args arguments, end outcome) bool {
+	patched := c.patches(at, args, end)
+	path := args.text(pathNames...)
+	if path == "" || strings.ContainsAny(path, "\n*") || len(path) > 512 {
+		return patched
+	}
+	op := opOf(tool, args)
+	if op == opNone {
+		return patched
+	}
+	if op != opWrite && op != opCreate {
+		c.file(at, path, op, end)
+		return true
+	}
+	var news []string
+	args.strings(func(name, s string) {
+		if !strings.HasPrefix(strings.ToLower(name), "old") && !slices.Contains(pathNames, name) {
+			news = append(news, s)
+		}
+	})
+	c.file(at, path, op, end, declared(strings.Join(news, "\n"))...)
+	return true
+}
+
+type op int
+
+const (
+	opNone op = iota
+	opRead
+	opWrite
+	opCreate
+	opDelete
+)
+
+// opOf returns what a tool does. A tool with several commands (view, create, str_replace …) names the command in an
+// argument.
+func opOf(tool string, args arguments) op {
+	sub := args.text("command", "action", "mode", "operation")
+	if writes.MatchString(tool) && (sub == "view" || sub == "read" || sub == "open") {
+		return opRead
+	}
+	for _, name := range []string{sub, tool} {
+		switch {
+		case strings.ContainsAny(name, " \n"):
+		case deletes.MatchString(name):
+			return opDelete
+		case creates.MatchString(name):
+			return opCreate
+		case writes.MatchString(name):
+			return opWrite
+		case reads.MatchString(name):
+			return opRead
+		}
+	}
+	return opNone
+}
+
+// patched are the headings with which patches name files.
+var patched = regexp.MustCompile(`(?m)^(?:\*\*\* (Add|Update|Delete) File: |(\+\+\+) b/)(\S.*)$`)
+
+// patches records the files that a patch in the arguments changes.
+func (c *collector) patches(at uint64, args arguments, end outcome) (found bool) {
+	args.strings(func(_, s string) {
+		if !strings.Contains(s, "*** ") && !strings.Contains(s, "+++ b/") {
+			return
+		}
+		heads := patched.FindAllStringSubmatchIndex(s, 200)
+		for i, m := range heads {
+			o := opWrite
+			if m[2] >= 0 {
+				o = map[string]op{"Add": opCreate, "Update": opWrite, "Delete": opDelete}[s[m[2]:m[3]]]
+			}
+			to := len(s)
+			if i+1 < len(heads) {
+				to = heads[i+1][0]
+			}
+			c.file(at, strings.TrimSpace(s[m[6]:m[7]]), o, end, declared(s[m[1]:to])...)
+			found = true
+		}
+	})
+	return found
+}
+
+// Bounds of what is kept of a file's writes.
+const (
+	maxChanges = 8
+	maxWhat    = 6
+)
+
+// declaration is a line that declares something, in the languages that most agents write, as it stands in a file or in a patch.
+var declaration = regexp.MustCompile(`(?m)^[+ ]?\s*(?:(?:export|default|pub(?:\(\w+\))?|public|private|protected|internal|static|final|abstract|async|const|override|unsafe|declare|open|data|inline|suspend)\s+)*` +
+	`(?:func(?:tion)?\*?\s+(?:\([^)\n]*\)\s*)?|def\s+|fn\s+|fun\s+|class\s+|interface\s+|struct\s+|enum\s+|trait\s+|type\s+|module\s+|impl\s+|protocol\s+|sub\s+|proc\s+)([A-Za-z_$][\w$]{2,40})|^#{2,3} +(\S.{2,40})$`)
+
+// declared returns the names that a text declares, the first few.
+func declared(text string) (names []string) {
+	for _, m := range declaration.FindAllStringSubmatch(text[:min(len(text), maxScan)], 4*maxWhat) {
+		if name := m[1] + strings.TrimSpace(m[2]); len(names) < maxWhat && !slices.Contains(names, name) {
+			names = append(names, strings.ToValidUTF8(name, ""))
+		}
+	}
+	return names
+}
+
+// newestNames puts names before older ones, each once, and keeps the newest few.
+func newestNames(newer, older []string) (all []string) {
+	for _, name := range slices.Concat(newer, older) {
+		if len(all) < maxWhat && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// file records one operation on a file; what it declares belongs to a write.
+func (c *collector) file(at uint64, path string, o op, end outcome, what ...string) {
+	path = strings.TrimPrefix(path, "./")
+	f := File{Path: path, Touched: at}
+	c.open = path
+	switch {
+	case o == opRead:
+		f.Read = 1
+	case end.failed: // nothing was changed
+	case o == opDelete:
+		f.Deleted = at
+	default:
+		f.Written, f.Created, f.Changed, f.What = 1, o == opCreate, []uint64{at}, what
+	}
+	put(&c.files, path, f, (*File).join)
+}
+
+// gone reports whether the last change of a file deleted it.
+func (f File) gone() bool { return f.Deleted > 0 && (len(f.Changed) == 0 || f.Deleted > f.Changed[0]) }
+
+// together joins the spellings of a file: a relative path that is the end of one longer path, and of no other, is that
+// file.
+func together(files []File) []File {
+	var all entries[File]
+	for _, f := range files {
+		whole := f.Path
+		for _, g := range files {
+			switch {
+			case f.Path[0] == '/' || !strings.HasSuffix(g.Path, "/"+f.Path):
+			case strings.HasSuffix(g.Path, "/"+whole):
+				whole = g.Path
+			case !strings.HasSuffix(whole, "/"+g.Path) && whole != g.Path:
+				whole = "" // two files could be meant
+			}
+			if whole == "" {
+				whole = f.Path
+				break
+			}
+		}
+		f.Path = whole
+		put(&all, whole, f, (*File).joinAnyOrder)
+	}
+	return all.list
+}
+
+// joinAnyOrder joins entries whose operations may alternate.
+func (f *File) joinAnyOrder(b *File) {
+	older := *f
+	if b.Touched < f.Touched {
+		*f, older = *b, *f
+		b = &older
+	}
+	f.join(b)
+	slices.SortFunc(f.Changed, func(a, b uint64) int { return int(b) - int(a) })
+}

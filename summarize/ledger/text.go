@@ -1,0 +1,156 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Text writes a ledger as a text of at most maxChars code points.
+func (l Ledger) Text(maxChars int) string { return Render(l, "", maxChars) }
+
+// Render writes a ledger as a text of at most maxChars code points. Prose, if any (a model's), comes first; it never
+// displaces the ledger.
+func Render(l Ledger, prose string, maxChars int) string {
+	title := fmt.Sprintf("--- Summarized Context (%s) ---", counted(l.Messages, "item"))
+	out := []string{title}
+	if prose = strings.TrimSpace(prose); prose != "" {
+		out = append(out, clip(prose, maxChars*shareProse/100))
+	}
+	v := newView(l)
+	sections := v.sections(maxChars)
+	left := maxChars - runes(strings.Join(out, "\n"))
+	rooms := allot(sections, left)
+	spare := 0
+	for i, s := range sections {
+		room := rooms[i] + spare
+		block := s.write(room)
+		if spare = room; block != "" {
+			spare -= runes(block) + 1
+			out = append(out, block)
+		}
+	}
+	return clip(strings.Join(out, "\n"), maxChars)
+}
+
+// shareProse is the most of a text that prose may take, in percent.
+const shareProse = 60
+
+// section is a part of a text. Its share of the room is in proportion to the others' shares; what it does not want goes
+// to those that want more.
+type section struct {
+	title string
+	share int
+	lines func(room int) []string // lines of room characters together, each with its line end
+}
+
+// write returns the section in at most room characters, the line end before it included; empty if nothing fits.
+func (s section) write(room int) string {
+	lines := s.lines(room - runes(s.title) - 2)
+	switch len(lines) {
+	case 0:
+		return ""
+	case 1:
+		return s.title + " " + strings.TrimPrefix(lines[0], "- ")
+	}
+	return s.title + "\n" + strings.Join(lines, "\n")
+}
+
+// wants returns the room that the section can use, at most room.
+func (s section) wants(room int) int {
+	want := 0
+	for i, l := range s.lines(room - runes(s.title) - 2) {
+		if i == 0 {
+			want = runes(s.title) + 2
+		}
+		want += runes(l) + 1
+	}
+	return want
+}
+
+// allot divides room among sections: each gets what it wants up to its share, and those that want more divide what is
+// left, until nobody wants more or nothing is left.
+func allot(sections []section, room int) []int {
+	wants, rooms := make([]int, len(sections)), make([]int, len(sections))
+	for i, s := range sections {
+		wants[i] = s.wants(room)
+	}
+	for {
+		hungry := 0
+		for i, s := range sections {
+			if rooms[i] < wants[i] {
+				hungry += s.share
+			}
+		}
+		given := 0
+		for i, s := range sections {
+			if rooms[i] < wants[i] {
+				more := min(wants[i]-rooms[i], room*s.share/hungry)
+				rooms[i], given = rooms[i]+more, given+more
+			}
+		}
+		if room -= given; given == 0 {
+			return rooms
+		}
+	}
+}
+
+// listed returns the lines that fit into room characters, in order, and says how many entries are missing: those that don't
+// fit, and more.
+func listed(lines []string, room, more int) []string {
+	fit := fitting(lines, room, more)
+	if missing := more + len(lines) - len(fit); missing > 0 && len(fit) > 0 {
+		fit = slices.Clone(fit)
+		fit[len(fit)-1] += fmt.Sprintf(" (+%d more)", missing)
+	}
+	return fit
+}
+
+// markRoom is the length of " (+123 more)".
+const markRoom = 12
+
+func fitting(lines []string, room, more int) []string {
+	total := 0
+	for _, l := range lines {
+		total += runes(l) + 1
+	}
+	if total > room || more > 0 {
+		room -= markRoom
+	}
+	for i, l := range lines {
+		if room -= runes(l) + 1; room < 0 {
+			return lines[:i]
+		}
+	}
+	return lines
+}
+
+// opening returns the beginning of a statement in at most n characters: whole, or up to the end of a sentence if that
+// leaves enough, or else cut visibly at a word.
+func opening(s string, n int) string {
+	if runes(s) <= n {
+		return s
+	}
+	cut := clip(s, n)
+	end := 0
+	for i := stop(cut); i < len(cut); i += stop(cut[i:]) {
+		end = i
+	}
+	if end >= leastOpening && end*3 >= len(cut) {
+		return strings.TrimSpace(cut[:end])
+	}
+	if i := strings.LastIndexByte(cut, ' '); i > len(cut)*2/3 {
+		cut = strings.TrimRight(cut[:i], " ,;(") + "…"
+	}
+	return cut
+}
+
+// leastOpening is the length from which the beginning of a statement tells it from others.
+const leastOpening = 44
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
