@@ -4,11 +4,13 @@ import (
 	"slices"
 
 	"precis/events"
+	"precis/summarize/shell"
+	"precis/summarize/verdict"
 )
 
 // Collect reads a span's messages, in order, and returns its untrimmed ledger.
 func Collect(messages []Message) Ledger {
-	c := collector{results: map[string]Message{}, calls: map[string]events.ToolCall{}}
+	c := collector{results: map[string]Message{}, calls: map[string]events.ToolCall{}, processes: map[string]string{}}
 	for _, m := range messages {
 		if _, seen := c.results[m.ToolCallID]; m.Role == events.RoleTool && m.ToolCallID != "" && !seen {
 			c.results[m.ToolCallID] = m
@@ -37,6 +39,8 @@ type collector struct {
 	results map[string]Message         // by call id
 	calls   map[string]events.ToolCall // the calls in the span, by id
 	open    string                     // the current file of an editor whose calls name no path
+
+	processes map[string]string // the command lines of processes in the background, by id
 
 	requests, instructions, decisions, plans, branches, commits entries[Note]
 
@@ -106,16 +110,30 @@ func (c *collector) message(m Message) {
 func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 	args := parseArguments(call.Arguments)
 	line := args.commandLine(call.Name)
-	end := outcomeOf(result, line)
-	switch {
-	case c.taskCall(at, call.Name, args, result):
-	case line != "":
-		c.run(at, line, end)
-		c.shell(at, line, end)
-	case c.fileCall(at, call.Name, args, end):
-	default:
-		c.run(at, args.brief(call.Name), end)
+	if line != "" {
+		steps := shell.Steps(line)
+		end := outcomeOf(result, verdict.Run, line)
+		c.run(at, line, kindOf(steps), end)
+		c.shell(at, line, steps, end)
+		return
 	}
+	o := opOf(call.Name, args)
+	kind := verdict.Other
+	switch {
+	case o == opRead || lookingTools.MatchString(call.Name):
+		kind = verdict.Look
+	case o != opNone:
+		kind = verdict.Edit
+	}
+	end := outcomeOf(result, kind, "")
+	if c.taskCall(at, call.Name, args, result) || c.fileCall(at, o, args, end) {
+		return
+	}
+	shown := ""
+	if kind == verdict.Look {
+		shown = "look"
+	}
+	c.run(at, args.brief(call.Name), shown, end)
 }
 
 // result records what a result says beside the outcome of its call.
@@ -123,7 +141,7 @@ func (c *collector) result(m Message, call events.ToolCall) {
 	args, text := parseArguments(call.Arguments), m.Content.Text()
 	c.refusal(m, call.Name, args, text)
 	c.git(m.Ordinal, args.commandLine(call.Name), text)
-	c.background(m.Ordinal, args, call.Name, text)
+	c.background(m, args, call.Name, text)
 }
 
 // mentions counts the identifiers of a message.

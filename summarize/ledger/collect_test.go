@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
+	"precis/summarize/shell"
 )
 
 // script builds messages from lines: "user: text", "assistant: text", "call NAME {arguments}", "ok: output",
@@ -125,10 +126,10 @@ func TestRuns(t *testing.T) {
 		t.Fatalf("runs %+v", l.Runs)
 	}
 	r := l.Runs[0]
-	if r.Line != "go test ./..." || r.Kind != "test" || r.Runs != 3 || r.Bad || r.Failed != 1 || r.Good != 5 || !strings.HasPrefix(r.Error, "x_test.go:12: want 3, got 4") {
+	if r.Line != "go test ./..." || r.Kind != "test" || r.Runs != 3 || r.End != "passed" || r.Failed != 1 || r.Good != 5 || !strings.HasPrefix(r.Error, "x_test.go:12: want 3, got 4") {
 		t.Errorf("run %+v", r)
 	}
-	if !l.Runs[1].Bad || l.Runs[1].Kind != "lint" {
+	if l.Runs[1].End != "failed" || l.Runs[1].Kind != "lint" {
 		t.Errorf("a stated exit code is not seen: %+v", l.Runs[1])
 	}
 	if len(l.Decisions) != 1 || l.Decisions[0].Text != "Refused by the user: bash git commit -am x: “not before the review”" {
@@ -146,10 +147,10 @@ func TestRuns(t *testing.T) {
 func TestKinds(t *testing.T) {
 	for line, want := range map[string]string{
 		"go test ./... 2>&1 | tail -3": "test", "CI=1 npx vitest run": "test", "npm run build": "build", "timeout 60 make -j4": "build",
-		"cd /w && cargo clippy": "lint", "./run_tests.sh": "test", "git add test.go && git commit -m test": "", "cat build.log": "",
-		"ls tests; uv run mypy src": "lint", "python3 -m pytest -q": "test", "grep -rn 'go test' .": "",
+		"cd /w && cargo clippy": "lint", "./run_tests.sh": "test", "git add test.go && git commit -m test": "", "cat build.log": "look",
+		"ls tests; uv run mypy src": "lint", "python3 -m pytest -q": "test", "grep -rn 'go test' .": "look", "git log | head": "look",
 	} {
-		if got := kindOf(line); got != want {
+		if got := kindOf(shell.Steps(line)); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}

@@ -49,6 +49,10 @@ func (v *view) outline() (dirs []directory, root string) {
 			files = append(files, f)
 		}
 	}
+	same := map[string]int{}
+	for _, f := range files {
+		same[base(f.Path)]++
+	}
 	files = highestFirst(files, func(f File) uint64 { return uint64(f.Written)*ahead + f.Touched })
 	root = commonRoot(files)
 	for i, f := range files {
@@ -60,6 +64,9 @@ func (v *view) outline() (dirs []directory, root string) {
 			s.times = fmt.Sprintf(" ×%d", f.Written)
 		}
 		name := strings.TrimPrefix(f.Path[:len(f.Path)-len(s.name)], root)
+		if name == "" && same[s.name] > 1 {
+			s.name = lastNames(f.Path)
+		}
 		at := slices.IndexFunc(dirs, func(d directory) bool { return d.name == name })
 		if at < 0 {
 			at, dirs = len(dirs), append(dirs, directory{name: name})

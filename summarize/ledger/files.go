@@ -22,13 +22,12 @@ var pathNames = []string{
 }
 
 // fileCall records a call of a file tool; it returns false for any other tool.
-func (c *collector) fileCall(at uint64, tool string, args arguments, end outcome) bool {
+func (c *collector) fileCall(at uint64, op op, args arguments, end outcome) bool {
 	patched := c.patches(at, args, end)
 	path := args.text(pathNames...)
 	if path == "" || strings.ContainsAny(path, "\n*") || len(path) > 512 {
 		return patched
 	}
-	op := opOf(tool, args)
 	if op == opNone {
 		return patched
 	}
@@ -143,7 +142,7 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 	switch {
 	case o == opRead:
 		f.Read = 1
-	case end.failed: // nothing was changed
+	case end.failed() || end.refused: // nothing was changed
 	case o == opDelete:
 		f.Deleted = at
 	default:

@@ -38,10 +38,9 @@ type Note struct {
 // Run is a command line, or the call of a tool that is neither a shell's nor on files, with its last outcome.
 type Run struct {
 	Line   string `json:"line"`
-	Kind   string `json:"kind,omitempty"` // "test", "lint", "build", or none
+	Kind   string `json:"kind,omitempty"` // "test", "lint", "build", "look", or none
 	Runs   int    `json:"runs"`
-	Bad    bool   `json:"bad,omitempty"`   // the last one failed
-	Open   bool   `json:"open,omitempty"`  // the last one has no result in the span
+	End    string `json:"end,omitempty"`   // of the last one, "passed", "failed", "failed in part"; none if unknown
 	Error  string `json:"error,omitempty"` // what the last one that failed reported
 	First  uint64 `json:"first"`           // ordinal of the first run and the last
 	Last   uint64 `json:"last"`

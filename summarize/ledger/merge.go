@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Merge joins the ledgers of adjoining spans, older first. It is associative, and drops only what a
@@ -151,17 +152,20 @@ func (n Note) rank() uint64 { return uint64(n.Rank)*ahead + n.Last }
 
 func (r Run) rank() uint64 {
 	switch {
+	case r.Kind == "look":
+		return r.Last
 	case r.Kind != "":
 		return 2*ahead + r.Last
-	case looks(r.Line):
-		return r.Last
 	}
 	return ahead + r.Last
 }
 
 func (t Task) rank() uint64 {
-	if t.done() {
+	switch status := strings.ToLower(t.Status); {
+	case t.done():
 		return t.At
+	case strings.HasPrefix(status, "in") || status == "active" || status == "doing":
+		return 2*ahead + t.At
 	}
 	return ahead + t.At
 }

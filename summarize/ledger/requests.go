@@ -31,7 +31,7 @@ var (
 	// remark begins a sentence with don't that instructs nobody.
 	remark = regexp.MustCompile(`(?i)^(?:\w+[,:]? +)*?don['’]?t (?:we|you|i|they|know|understand|think|see|worry|mind|care|have|want|like|need)\b`)
 	// turn begins a request that changes what the first one asked for.
-	turn = regexp.MustCompile(`(?i)(?:^(?:no|ok|hmm|wait|well)?[, ]*actually|\b(?:instead|rather than|forget (?:it|that|about)|scrap|change of plans?|changed my mind|on second thought|let['’]s (?:switch|try something else|go with)|new (?:plan|approach)))\b`)
+	turn = regexp.MustCompile(`(?i)\b(?:forget (?:it|that|this|about)|scrap|change of plans?|changed? my mind|on second thought|let['’]s (?:switch|try something else|go with|start over)|(?:new|different|another) (?:plan|approach)|start over|from scratch|instead of (?:that|this|what))\b`)
 )
 
 // request records the user's request and the lasting instructions in it.

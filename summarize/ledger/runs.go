@@ -3,17 +3,25 @@ package ledger
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"precis/summarize/shell"
+	"precis/summarize/verdict"
 )
 
 // outcome is the result of a call.
 type outcome struct {
-	known   bool // the span contains a result
-	refused bool // by the user
-	failed  bool
+	refused bool   // by the user
+	end     string // as in a Run
 	error   string // what a failed one reports
 }
+
+func (o outcome) failed() bool {
+	return o.end == ends[verdict.Failure] || o.end == ends[verdict.Partial]
+}
+
+// ends are the names of verdicts.
+var ends = map[verdict.Verdict]string{verdict.Success: "passed", verdict.Failure: "failed", verdict.Partial: "failed in part"}
 
 // Bounds of what is kept of a run, in code points.
 const (
@@ -22,10 +30,6 @@ const (
 )
 
 var (
-	// exitCode is the exit code that harnesses write at the beginning or the end of an output.
-	exitCode = regexp.MustCompile(`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?\W{1,3}(-?\d+)`)
-	// failing begins a line that reports a failure, of any tool.
-	failing = regexp.MustCompile(`^\W{0,3}(?:Traceback|panic:|fatal\b|[Ee]rror\b|ERROR\b|FAIL|--- FAIL|[A-Za-z.]*(?:Error|Exception)\b)|\b(?:error(?:\[\w+\])?:|[Ee]rror:)`)
 	// complaint is a line with the reason of a failure.
 	complaint = regexp.MustCompile(`(?i)error|exception|fail|fatal|panic|not found|no such|denied|cannot|can't|undefined|invalid|unexpected|missing|unable|refused|timed? ?out|[✗✘×]`)
 	// placed begins with a file and a line, and a message follows.
@@ -33,73 +37,59 @@ var (
 	// summing is a line of totals, or one that only repeats that something failed.
 	summing = regexp.MustCompile(`(?i)^\W*(?:\d+ (?:tests? |passed|pass\b)|0 (?:errors?|fail)|(?:make|npm|error|fail(?:ed|ure)?s?|exit|script)\W*(?:$|\[?\d|err!|command|exit|script))|✓|\(pass\)`)
 	// wrapper is a line that a harness puts before an output.
-	wrapper = regexp.MustCompile(`^(?:Chunk ID|Wall time|Process (?:exited|running)|Original token count|Output|Total output lines|Exit code|Command|Stdout|Stderr)\b[^:]{0,40}:`)
+	wrapper = regexp.MustCompile(`^(?:Chunk ID|Wall time|Process (?:exited|running)|Original token count|Output|Total output lines|Command|Stdout|Stderr)\b[^:]{0,40}:|^Exit code:? \d+$|^<[\w/-]+>$`)
 	// escapes are terminal controls and markup that tools wrap around their output.
-	escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|</?(?:tool_use_error|system-reminder|error|output|stdout|stderr)>")
+	escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|</?(?:tool_use_error|error|output|stdout|stderr)>")
 )
 
 // outcomeOf derives a call's outcome from its result.
-func outcomeOf(m Message, _ string) outcome {
+func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 	if m.Message == nil {
-		return outcome{}
+		return o
 	}
-	text := m.Content.Text()
-	o := outcome{known: true, refused: refusedIn(text), failed: failed(m, text)}
-	if o.failed {
-		o.error = problem(text)
+	text := escapes.ReplaceAllString(m.Content.Text(), "")
+	if o.refused = refusedIn(text); o.refused {
+		return o
+	}
+	found := verdict.Of(verdict.Call{Kind: kind, Command: line, IsError: m.IsError, ExitCode: m.ExitCode, Text: text})
+	if o.end = ends[found.Verdict]; o.failed() {
+		o.error = problem(text, found.Line)
 	}
 	return o
-}
-
-func failed(m Message, text string) bool {
-	if m.IsError != nil && *m.IsError {
-		return true
-	}
-	if m.ExitCode != nil {
-		return *m.ExitCode != 0
-	}
-	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return statedExit(text) > 0 || m.IsError == nil && failing.MatchString(first)
-}
-
-// statedExit returns the exit code in the first or last line of an output; 0 if there is none.
-func statedExit(text string) int {
-	text = strings.TrimSpace(text)
-	first, _, _ := strings.Cut(text, "\n")
-	for _, line := range []string{first, text[strings.LastIndexByte(text, '\n')+1:]} {
-		if m := exitCode.FindStringSubmatch(line); m != nil && len(line) <= 80 {
-			n, _ := strconv.Atoi(m[1])
-			return n
-		}
-	}
-	return 0
 }
 
 // maxScan bounds the part of an output that is searched, in bytes from either end.
 const maxScan = 64 << 10
 
 // problem returns the lines of a failed output that say most about the failure: a place in a file with a message, then
-// other complaints, and else the first line.
-func problem(text string) string {
+// what the verdict was taken from and other complaints, and else the first line.
+func problem(text, decisive string) string {
 	var best [3][]string
 	for line := range strings.SplitSeq(text[:min(len(text), maxScan)], "\n") {
-		line = oneLine(escapes.ReplaceAllString(line[:min(len(line), 2000)], ""))
-		if line == "" || summing.MatchString(line) || wrapper.MatchString(line) || exitCode.MatchString(line) && len(line) < 40 {
+		line = oneLine(line[:min(len(line), 2000)])
+		if line == "" || summing.MatchString(line) || wrapper.MatchString(line) {
 			continue
 		}
 		class := 2
 		switch {
 		case placed.MatchString(line):
 			class = 0
-		case complaint.MatchString(line):
+		case complaint.MatchString(line) || verdict.TellsError(line):
 			class = 1
 		}
-		if len(best[class]) < 2 {
-			best[class] = append(best[class], clip(line, maxLine))
+		if len(best[class]) < 2 && !slices.Contains(best[class], line) {
+			best[class] = append(best[class], line)
 		}
 	}
+	if decisive = oneLine(decisive); decisive != "" && !summing.MatchString(decisive) && !wrapper.MatchString(decisive) && !slices.Contains(best[0], decisive) {
+		best[1] = append(slices.DeleteFunc(best[1], func(l string) bool { return l == decisive }), decisive)
+	}
 	lines := slices.Concat(best[0], best[1], best[2])
-	return strings.ToValidUTF8(clip(strings.Join(lines[:min(len(lines), 2)], "; "), maxError), "")
+	lines = lines[:min(len(lines), 2)]
+	for i, l := range lines {
+		lines[i] = clip(l, maxLine)
+	}
+	return strings.ToValidUTF8(clip(strings.Join(lines, "; "), maxError), "")
 }
 
 // kinds are the words in a command that make it a run of tests, of a linter or of a build, in this order.
@@ -113,32 +103,30 @@ var kinds = []struct {
 }
 
 // runners are programs that run what their arguments name.
-var runners = regexp.MustCompile(`^(?:\S*/)?(?:go|cargo|npm|pnpm|yarn|bunx?|npx|deno|python3?|node|mvnw?|gradlew?|make|cmake|ninja|mise|just|task|tox|nox|jest|vitest|mocha|rspec|dotnet|ruff|eslint|biome|mypy|pyright|golangci-lint|tsc|javac?|ctest|swift|mix|phpunit|bundle|rake|pytest|uv|poetry|hatch|flutter|dart|rails|composer|sbt|bazel|prettier|rustc|zig|nx|turbo|\S*tests?(?:\.sh)?)$`)
+var runners = regexp.MustCompile(`^(?:go|cargo|npm|pnpm|yarn|bunx?|npx|deno|python3?|node|mvnw?|gradlew?|make|cmake|ninja|mise|just|task|tox|nox|jest|vitest|mocha|rspec|dotnet|ruff|eslint|biome|mypy|pyright|golangci-lint|tsc|javac?|ctest|swift|mix|phpunit|bundle|rake|pytest|uv|poetry|hatch|flutter|dart|rails|composer|sbt|bazel|prettier|rustc|zig|nx|turbo|\S*tests?(?:\.sh)?)$`)
 
-// kindOf returns what a command line runs: "test", "lint", "build", or nothing.
-func kindOf(line string) string {
-	for _, words := range simpleCommands(line) {
-		for len(words) > 1 && (strings.Contains(words[0], "=") || words[0] == "time" || words[0] == "env" || words[0] == "sudo" || words[0] == "timeout") {
-			if words[0] == "timeout" {
-				words = words[1:]
-			}
-			words = words[1:]
-		}
-		if len(words) == 0 || !runners.MatchString(words[0]) {
+// kindOf returns what a command line runs: "test", "lint", "build", "look" if it only shows something, or nothing.
+func kindOf(steps []shell.Step) string {
+	for _, s := range steps {
+		name, operands := s.Program()
+		if !runners.MatchString(name) {
 			continue
 		}
-		head := strings.Join(words[:min(len(words), 5)], " ")
+		head := name + " " + strings.Join(operands[:min(len(operands), 4)], " ")
 		for _, k := range kinds {
 			if k.words.MatchString(head) {
 				return k.name
 			}
 		}
 	}
+	if looks(steps) {
+		return "look"
+	}
 	return ""
 }
 
 // run records a run without its working directory, so that runs of the same command are joined.
-func (c *collector) run(at uint64, line string, end outcome) {
+func (c *collector) run(at uint64, line, kind string, end outcome) {
 	line = changeDir.ReplaceAllString(line, "")
 	head, rest, more := strings.Cut(strings.TrimSpace(line), "\n")
 	head = clip(oneLine(head), maxLine)
@@ -148,11 +136,11 @@ func (c *collector) run(at uint64, line string, end outcome) {
 	if head == "" || end.refused {
 		return
 	}
-	r := Run{Line: head, Kind: kindOf(line), Runs: 1, Bad: end.failed, Open: !end.known, Error: end.error, First: at, Last: at}
+	r := Run{Line: head, Kind: kind, Runs: 1, End: end.end, Error: end.error, First: at, Last: at}
 	switch {
-	case end.failed:
+	case end.failed():
 		r.Failed = at
-	case end.known:
+	case end.end != "":
 		r.Good = at
 	}
 	put(&c.runs, head, r, (*Run).join)
@@ -191,20 +179,24 @@ var (
 var processNames = []string{"bash_id", "shell_id", "task_id", "session_id", "process_id", "job_id", "pid"}
 
 // background records a process that a command left running, and that it ended.
-func (c *collector) background(at uint64, args arguments, tool, text string) {
+func (c *collector) background(m Message, args arguments, tool, text string) {
 	head := text[:min(len(text), 600)]
-	var m []string
 	if strings.Contains(head, "unning") {
-		m = started.FindStringSubmatch(head)
-	}
-	if m != nil {
-		if line := args.commandLine(tool); line != "" {
-			c.task(Task{ID: processID + m[1], Title: clip(oneLine(changeDir.ReplaceAllString(line, "")), 80), Status: "running", At: at})
+		if found, line := started.FindStringSubmatch(head), args.commandLine(tool); found != nil {
+			if line != "" {
+				c.processes[found[1]] = line
+				c.task(Task{ID: processID + found[1], Title: clip(oneLine(changeDir.ReplaceAllString(line, "")), 80), Status: "running", At: m.Ordinal})
+			}
+			return
 		}
+	}
+	id := args.number(processNames...)
+	if id == "" || !ended.MatchString(head) {
 		return
 	}
-	if id := args.number(processNames...); id != "" && ended.MatchString(head) {
-		c.task(Task{ID: processID + id, Status: "done", At: at})
+	c.task(Task{ID: processID + id, Status: "done", At: m.Ordinal})
+	if line := c.processes[id]; line != "" { // what it printed at last decides how it ended
+		c.run(m.Ordinal, line, kindOf(shell.Steps(line)), outcomeOf(m, verdict.Run, line))
 	}
 }
 

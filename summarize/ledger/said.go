@@ -30,14 +30,11 @@ var (
 // statements records what the assistant says: its decisions, and what it does next.
 func (c *collector) statements(m Message) {
 	text := m.Content.Text()
-	n, plan := 0, ""
+	if plan := opener(text); plan != "" {
+		c.note(&c.plans, clip(plan, maxPlan), 0, m.Ordinal)
+	}
+	n := 0
 	for s := range sentences(text[:min(len(text), maxSaid)]) {
-		s = strings.ReplaceAll(s, "**", "")
-		if plan != "" && len(plan) < maxPlan {
-			plan += " " + s
-		} else if plan == "" && telling(s) {
-			plan = s
-		}
 		words := len(strings.Fields(s))
 		if words < 6 || words > 50 || runes(s) > maxDecision || n == decisions || codeLike(s) || strings.HasSuffix(s, "?") {
 			continue
@@ -56,9 +53,24 @@ func (c *collector) statements(m Message) {
 			n++
 		}
 	}
-	if plan != "" {
-		c.note(&c.plans, clip(plan, maxPlan), 0, m.Ordinal)
+}
+
+// opener returns the first paragraph that says something, from its first sentence that does.
+func opener(text string) string {
+	for paragraph := range strings.SplitSeq(text[:min(len(text), maxSaid)], "\n\n") {
+		said := ""
+		for s := range sentences(paragraph) {
+			if said != "" {
+				said += " " + s
+			} else if telling(s) {
+				said = s
+			}
+		}
+		if said != "" {
+			return said
+		}
 	}
+	return ""
 }
 
 // telling reports whether a sentence says something: "Let me check." does not.
@@ -104,7 +116,7 @@ func sentences(text string) iter.Seq[string] {
 			if fenced || strings.HasPrefix(line, "|") {
 				continue
 			}
-			for line = oneLine(itemMark.ReplaceAllString(line, "")); line != ""; {
+			for line = oneLine(strings.ReplaceAll(itemMark.ReplaceAllString(line, ""), "**", "")); line != ""; {
 				i := stop(line)
 				if s := strings.TrimSpace(line[:i]); s != "" && !yield(strings.ToValidUTF8(s, "")) {
 					return

@@ -35,31 +35,35 @@ func newView(l Ledger) *view {
 	return v
 }
 
+// mostFiles is the part of a text that the names of changed files get in any case, in percent.
+const mostFiles = 40
+
 // sections returns the parts of a text in their order.
 func (v *view) sections(room int) []section {
-	files, title := 0, "Files:"
+	title := "Files:"
 	if _, root := v.outline(); root != "" {
 		title = "Files in " + root + ":"
 	}
+	names := runes(title) + 2
 	for _, line := range v.changed(room, true) {
-		files += runes(line) + 1
+		names += runes(line) + 1
 	}
 	return []section{
-		{"Goal:", 14, v.goalLines},
-		{"Instructions that hold:", 9, v.instructions},
-		{"Requests:", 24, v.requestLines},
-		{"Decisions and dead ends:", 10, v.decisions},
-		{"State:", 12, v.state},
-		{title, min(max(100*files/max(room, 1), 14), 45), v.fileLines},
-		{"Errors:", 8, v.errors},
-		{"Next:", 8, v.next},
-		{"Also named:", 1, v.names},
+		{"Goal:", 0, 14, v.goalLines},
+		{"Instructions that hold:", 0, 9, v.instructions},
+		{"Requests:", 0, 26, v.requestLines},
+		{"Decisions and dead ends:", 0, 10, v.decisions},
+		{"State:", 0, 13, v.state},
+		{title, min(names, room*mostFiles/100), 8, v.fileLines},
+		{"Errors:", 0, 11, v.errors},
+		{"Next:", 0, 8, v.next},
+		{"Also named:", 0, 0, v.names},
 	}
 }
 
 // goalLines are the first request, and the newest ones that changed it.
 func (v *view) goalLines(room int) []string {
-	if v.goal.Text == "" || room < leastOpening {
+	if v.goal.Text == "" || room < min(leastOpening, runes(v.goal.Text)+3) {
 		return nil
 	}
 	turns := v.turns[max(0, len(v.turns)-2):]
@@ -95,10 +99,13 @@ func (v *view) instructions(room int) []string {
 func (v *view) requestLines(room int) []string {
 	list := slices.Concat(v.turns[:max(0, len(v.turns)-2)], v.requests)
 	slices.SortFunc(list, func(a, b Note) int { return cmp.Compare(a.Last, b.Last) })
-	if len(list) == 0 || room < leastOpening {
+	if len(list) == 0 {
 		return nil
 	}
 	older, last := list[:len(list)-1], list[len(list)-1]
+	if room < min(leastOpening, runes(last.Text)+3) {
+		return nil
+	}
 	omitted := v.l.Omitted.Requests
 	least := 0
 	for _, n := range older {
@@ -155,31 +162,31 @@ func (v *view) decisions(room int) []string {
 	return lines
 }
 
-// latest returns the last run of each kind that has a result.
-func (v *view) latest() (runs []Run) {
-	for _, kind := range kinds {
-		var last Run
-		for _, r := range v.l.Runs {
-			if r.Kind == kind.name && !r.Open && r.Last >= last.Last {
-				last = r
-			}
+// latest returns the last run of a kind that passed or failed, and whether a later one has no known end.
+func (v *view) latest(kind string) (known Run, unclear bool) {
+	var last Run
+	for _, r := range v.l.Runs {
+		if r.Kind == kind && r.Last >= last.Last {
+			last = r
 		}
-		if last.Line != "" {
-			runs = append(runs, last)
+		if r.Kind == kind && r.End != "" && r.Last >= known.Last {
+			known = r
 		}
 	}
-	return runs
+	return known, last.Last > known.Last
 }
 
 // state tells the last verdicts, where the work is recorded, what still runs, and the assistant's own list.
 func (v *view) state(room int) []string {
 	var lines []string
-	for _, r := range v.latest() {
-		verdict := "passed"
-		if r.Bad {
-			verdict = "failed"
+	for _, kind := range kinds {
+		if r, unclear := v.latest(kind.name); r.Line != "" {
+			line := "- " + clip(r.Line, 60) + " → " + r.End
+			if unclear {
+				line += ", then run again"
+			}
+			lines = append(lines, line)
 		}
-		lines = append(lines, "- "+clip(r.Line, 60)+" → "+verdict)
 	}
 	var open []string
 	done := v.l.Omitted.Tasks
@@ -204,34 +211,50 @@ func (v *view) state(room int) []string {
 	if branches := highestFirst(v.l.Branches, Note.rank); len(branches) > 0 {
 		lines = append(lines, "- branch: "+branches[0].Text)
 	}
-	var commits []string
-	for _, n := range highestFirst(v.l.Commits, Note.rank) {
-		commits = append(commits, "- commit "+n.Text)
+	if commits := highestFirst(v.l.Commits, Note.rank); len(commits) > 0 {
+		line := "- commits: " + clip(commits[0].Text, 60)
+		for _, n := range commits[1:] {
+			if more := "; " + clip(n.Text, 50); runes(line+more) < max(room/3, 100) {
+				line += more
+			}
+		}
+		lines = append(lines, line)
 	}
-	return listed(slices.Concat(lines, open, commits), room, v.l.Omitted.Commits)
+	return listed(slices.Concat(lines, open), room, 0)
 }
 
 // errors tells what the last runs reported that failed, and what was mended and where.
 func (v *view) errors(room int) []string {
-	latest := v.latest()
-	var open, mended []string
+	var open, mended []Note
 	for _, r := range highestFirst(v.l.Runs, Run.rank) {
-		if r.Failed == 0 || r.Error == "" {
+		if r.Failed == 0 || r.Error == "" || r.Kind == "look" {
 			continue
 		}
-		again := slices.ContainsFunc(latest, func(l Run) bool { return l.Kind == r.Kind && l.Last > r.Last })
+		last, _ := v.latest(r.Kind)
+		again := r.Kind != "" && last.Last > r.Failed
 		switch {
-		case r.Bad && !again && (r.Kind != "" || len(open) < 3):
-			open = append(open, "- "+clip(r.Line, 30)+": "+r.Error)
-		case !r.Bad && r.Good > 0 && len(mended) < 3:
-			line := "- fixed: " + r.Error
+		case r.Good == 0 && !again && len(open) < 5:
+			open = append(open, Note{Text: clip(r.Line, 30) + ": " + r.Error})
+		case r.Good > 0 && len(mended) < 3:
+			text := "fixed: " + clip(r.Error, 100)
 			if names := v.written(r.Failed, r.Good); names != "" {
-				line += " → " + names
+				text += " → " + names
 			}
-			mended = append(mended, line)
+			mended = append(mended, Note{Text: text})
 		}
 	}
-	return listed(append(open, mended...), room, 0)
+	all := append(open, mended...)
+	for len(all) > 0 && longest(all, room) < 2*leastOpening && len(all) > 1 {
+		all = all[:len(all)-1]
+	}
+	long := longest(all, room)
+	var lines []string
+	for _, n := range all {
+		if long >= leastOpening {
+			lines = append(lines, "- "+clip(n.Text, long))
+		}
+	}
+	return lines
 }
 
 // written names the files that were written between two messages.
@@ -247,7 +270,7 @@ func (v *view) written(from, to uint64) string {
 
 func (v *view) next(room int) []string {
 	plans := highestFirst(v.l.Plans, Note.rank)
-	if len(plans) == 0 || room < leastOpening {
+	if len(plans) == 0 || room < min(leastOpening, runes(plans[0].Text)+3) {
 		return nil
 	}
 	return []string{"- " + opening(plans[0].Text, room-3)}

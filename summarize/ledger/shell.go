@@ -3,6 +3,9 @@ package ledger
 import (
 	"regexp"
 	"strings"
+
+	"precis/summarize/shell"
+	"precis/summarize/verdict"
 )
 
 // commandNames are the names of arguments that hold a command line.
@@ -35,98 +38,31 @@ func joinWordsOf(list []any) string {
 	return strings.Join(words, " ")
 }
 
-var (
-	changeDir = regexp.MustCompile(`^\s*cd\s+("[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*`)
-	heredoc   = regexp.MustCompile(`<<-?\s*['"]?(\w+)['"]?`)
-)
+var changeDir = regexp.MustCompile(`^\s*cd\s+("[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*`)
 
-// Prefixes of read-only commands and tools whose outcome says little: tools in any case,
-// commands as whole words.
-var (
-	lookingTools = []string{
-		"get", "list", "search", "find", "read", "fetch", "lookup", "view", "grep", "glob", "think", "query", "web",
-	}
-	lookingCommands = []string{
-		"ls", "cat", "cd", "pwd", "echo", "sed -n", "grep", "rg", "find", "head", "tail", "wc", "which", "sleep", "tree",
-		"open", "file", "stat", "diff", "awk", "jq", "git log", "git show", "git diff", "git status", "git branch", "git blame",
-	}
-)
+// lookingTools are the beginnings of names of tools that only read.
+var lookingTools = regexp.MustCompile(`(?i)^(?:get|list|search|find|read|fetch|lookup|view|grep|glob|think|query|web)`)
 
-// looks reports whether a command or a call is read-only.
-func looks(line string) bool {
-	for _, tool := range lookingTools {
-		if len(line) >= len(tool) && strings.EqualFold(line[:len(tool)], tool) {
-			return true
+// looks reports whether a command only shows what is there.
+func looks(steps []shell.Step) bool {
+	for _, s := range steps {
+		name, _ := s.Program()
+		if !verdict.Shows(s) && name != "cd" && name != "echo" && name != "pwd" && name != "sleep" {
+			return false
 		}
 	}
-	for _, command := range lookingCommands {
-		if rest, ok := strings.CutPrefix(line, command); ok && (rest == "" || !wordByte(rest[0])) {
-			return true
-		}
-	}
-	return false
+	return true
 }
 
 // shell records what a command line does with files, as far as its words show.
-func (c *collector) shell(at uint64, line string, end outcome) {
+func (c *collector) shell(at uint64, line string, steps []shell.Step, end outcome) {
 	if len(line) > maxScan {
 		line = line[:maxScan]
 	}
 	c.patches(at, arguments{raw: line}, end)
-	for _, cmd := range simpleCommands(line) {
-		c.simple(at, cmd, end)
+	for _, step := range steps {
+		c.simple(at, step.Words, end)
 	}
-}
-
-// simpleCommands splits a line at its operators, without the bodies of here-documents.
-func simpleCommands(line string) [][]string {
-	var cmds [][]string
-	until := ""
-	for l := range strings.SplitSeq(line, "\n") {
-		if until != "" {
-			if strings.TrimSpace(l) == until {
-				until = ""
-			}
-			continue
-		}
-		if m := heredoc.FindStringSubmatch(l); m != nil {
-			until = m[1]
-		}
-		cmds = append(cmds, operators(l)...)
-	}
-	return cmds
-}
-
-// operators splits at && || ; and |, outside quotes, and then into words. It is not a shell grammar: what
-// it splits wrongly does not look like a path.
-func operators(l string) [][]string {
-	var cmds [][]string
-	var words []string
-	var word strings.Builder
-	quote := byte(0)
-	flush := func() {
-		if word.Len() > 0 {
-			words = append(words, word.String())
-			word.Reset()
-		}
-	}
-	for i := range len(l) {
-		switch c := l[i]; {
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote == 0 && (c == '"' || c == '\''):
-			quote = c
-		case quote == 0 && (c == ' ' || c == '\t'):
-			flush()
-		case quote == 0 && (c == '&' && !strings.HasSuffix(word.String(), ">") || c == ';' || c == '|'):
-			flush()
-			cmds, words = append(cmds, words), nil
-		default:
-			word.WriteByte(c)
-		}
-	}
-	flush()
-	return append(cmds, words)
 }
 
 // simple records what one simple command does with files.

@@ -21,7 +21,10 @@ func Render(l Ledger, prose string, maxChars int) string {
 	sections := v.sections(maxChars)
 	left := maxChars - runes(strings.Join(out, "\n"))
 	rooms := allot(sections, left)
-	spare := 0
+	spare := left
+	for _, n := range rooms {
+		spare -= n
+	}
 	for i, s := range sections {
 		room := rooms[i] + spare
 		block := s.write(room)
@@ -40,7 +43,8 @@ const shareProse = 60
 // to those that want more.
 type section struct {
 	title string
-	share int
+	least int                     // what it gets in any case, if it wants it
+	share int                     // 0: only what nobody else wants
 	lines func(room int) []string // lines of room characters together, each with its line end
 }
 
@@ -74,6 +78,10 @@ func allot(sections []section, room int) []int {
 	wants, rooms := make([]int, len(sections)), make([]int, len(sections))
 	for i, s := range sections {
 		wants[i] = s.wants(room)
+		rooms[i] = min(wants[i], s.least)
+	}
+	for _, n := range rooms {
+		room -= n
 	}
 	for {
 		hungry := 0
@@ -84,7 +92,7 @@ func allot(sections []section, room int) []int {
 		}
 		given := 0
 		for i, s := range sections {
-			if rooms[i] < wants[i] {
+			if rooms[i] < wants[i] && s.share > 0 {
 				more := min(wants[i]-rooms[i], room*s.share/hungry)
 				rooms[i], given = rooms[i]+more, given+more
 			}
@@ -146,7 +154,7 @@ func opening(s string, n int) string {
 }
 
 // leastOpening is the length from which the beginning of a statement tells it from others.
-const leastOpening = 44
+const leastOpening = 48
 
 func counted(n int, what string) string {
 	if n == 1 {
