@@ -3,7 +3,6 @@ package events
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -95,7 +94,10 @@ func parseParts(field string, v []byte) (Content, *RejectError) {
 		if p, rej = parsePart(fmt.Sprintf("%s[%d]", field, index), element); rej != nil {
 			return
 		}
-		list.add(index, p, &texts)
+		texts = append(texts, p.text)
+		if p.kind != partText {
+			list.other = append(list.other, OtherPart{Index: index, Type: p.kind})
+		}
 		index++
 	})
 	if err != nil {
@@ -108,44 +110,6 @@ func parseParts(field string, v []byte) (Content, *RejectError) {
 	return list, nil
 }
 
-// callsApart returns the content of an assistant's message without the calls among its parts, which is how Anthropic has them
-// (tool_use), and the calls: those given, or else those of the parts. A part whose call is not among them stays as a mark.
-func (c Content) callsApart(calls []ToolCall) (Content, []ToolCall) {
-	if !slices.ContainsFunc(c.other, func(p OtherPart) bool { return p.Type == partToolUse }) {
-		return c, calls
-	}
-	var parts []part
-	_, _ = walk(c.parts, func(_, element []byte) { // it was walked before
-		p, _ := parsePart("", element)
-		parts = append(parts, p)
-	})
-	if len(calls) == 0 {
-		for _, p := range parts {
-			if p.call != nil {
-				calls = append(calls, *p.call)
-			}
-		}
-	}
-	apart := Content{kind: c.kind, parts: c.parts}
-	var texts []string
-	for i, p := range parts {
-		if p.call != nil && slices.ContainsFunc(calls, func(given ToolCall) bool { return given.ID == p.call.ID }) {
-			continue
-		}
-		apart.add(i, p, &texts)
-	}
-	apart.text = strings.Join(texts, "\n")
-	return apart, calls
-}
-
-// add notes a part of the list.
-func (c *Content) add(index int, p part, texts *[]string) {
-	*texts = append(*texts, p.text)
-	if p.kind != partText {
-		c.other = append(c.other, OtherPart{Index: index, Type: p.kind})
-	}
-}
-
 // Masked returns the content with its text masked. A list of parts becomes its text.
 func (c Content) Masked(mask func(string) string) Content {
 	if c.kind == contentNull {
@@ -154,11 +118,8 @@ func (c Content) Masked(mask func(string) string) Content {
 	return Content{kind: contentText, text: mask(c.text), other: c.other}
 }
 
-// Types of parts that are read; all others are counted and named.
-const (
-	partText    = "text"
-	partToolUse = "tool_use" // Anthropic's calls
-)
+// partText is the type of the parts that are read; all other types but otherTexts are counted and named.
+const partText = "text"
 
 // otherTexts are the types of text parts of OpenAI's Responses API and chat completions, and the member that has the text.
 // Without one they are counted and named.
@@ -168,13 +129,10 @@ var otherTexts = map[string]string{"input_text": "text", "output_text": "text", 
 const maxMarkType = 64
 
 // part is one element of a content list: its type, and its text or the mark that stands for it.
-type part struct {
-	kind, text string
-	call       *ToolCall // of a tool_use
-}
+type part struct{ kind, text string }
 
 func parsePart(field string, v []byte) (part, *RejectError) {
-	var kind, text, refusal, id, tool, input []byte
+	var kind, text, refusal []byte
 	top, err := walk(v, func(name, value []byte) {
 		switch string(name) {
 		case "type":
@@ -183,12 +141,6 @@ func parsePart(field string, v []byte) (part, *RejectError) {
 			text = value
 		case "refusal":
 			refusal = value
-		case "id":
-			id = value
-		case "name":
-			tool = value
-		case "input":
-			input = value
 		}
 	})
 	switch {
@@ -209,11 +161,7 @@ func parsePart(field string, v []byte) (part, *RejectError) {
 	case name == partText:
 		return part{}, schemaError(field+".text", "must be a string")
 	}
-	p := part{kind: name, text: mark(name)}
-	if name == partToolUse && isString(id) && isString(tool) && (len(input) == 0 || isNull(input) || input[0] == '{') {
-		p.call = &ToolCall{ID: unquote(id), Name: unquote(tool), Arguments: clonePresent(input)}
-	}
-	return p, nil
+	return part{kind: name, text: mark(name)}, nil
 }
 
 // mark names a part that can't be shown. The publisher chooses the type and it may end up in a prompt, so only

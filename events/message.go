@@ -32,9 +32,6 @@ func (r *reader) message() *Message {
 	m := r.common()
 	m.Role = r.role()
 	m.ToolCalls = r.toolCalls()
-	if m.Role == RoleAssistant {
-		m.Content, m.ToolCalls = m.Content.callsApart(m.ToolCalls)
-	}
 	m.Usage = r.usage()
 	if m.Role == RoleTool {
 		r.result(m)

@@ -32,3 +32,6 @@ func makeDir(fsys FS, dir string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// Format is the version of a store's rows. A store of any other format is refused.
+func Format() string { return format }

@@ -63,6 +63,28 @@ func TestThread(t *testing.T) {
 	command(t, b, "", "thread", "none").wants(t, exitWrong, "", "no such thread")
 }
 
+func TestSummarize(t *testing.T) {
+	b := newServer(t)
+	made := `{"thread_id":"t1","kind":"compaction","summary_id":"sum_1","id":"sum_1","reason":null}`
+	asked := answers(t, b, map[string]string{
+		"precis.thread.summarize.t1": made, "precis.thread.summarize.off": `{"summary_id":null,"reason":"disabled"}`,
+		"precis.thread.summarize.small": `{"summary_id":null,"reason":"too_little"}`, "precis.thread.summarize.none": "404 no such thread",
+	})
+	command(t, b, "", "summarize", "t1").wants(t, exitDone, "sum_1\n", "")
+	command(t, b, "", "summarize", "t1", "--json").wants(t, exitDone, made+"\n", "")
+	command(t, b, "", "summarize", "off", "--kind", "history", "--min-event-seq", "7").wants(t, exitDone, "", "No history: the thread's policy is disabled.")
+	command(t, b, "", "summarize", "small").wants(t, exitDone, "", "No compaction: there is too little to summarize.")
+	command(t, b, "", "summarize", "none").wants(t, exitWrong, "", "no such thread")
+	for _, want := range []string{
+		`precis.thread.summarize.t1 {"kind":"compaction"}`, `precis.thread.summarize.t1 {"kind":"compaction"}`,
+		`precis.thread.summarize.off {"kind":"history","min_event_seq":7}`,
+	} {
+		if got := <-asked; got != want {
+			t.Errorf("asked %s, want %s", got, want)
+		}
+	}
+}
+
 func TestMessage(t *testing.T) {
 	b := newServer(t)
 	asked := answers(t, b, map[string]string{"precis.message.get.t1": `{"content":"line 1\nline 2"}`, "precis.message.get.gone": `{"content":"","deleted":true}`, "precis.message.get.short": `{"content":"","lines":[],"lines_total":2}`})

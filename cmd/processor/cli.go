@@ -20,12 +20,13 @@ type cli struct {
 	Tail    tailCmd    `cmd:"" help:"Follow events, summaries and rejections."`
 	Export  exportCmd  `cmd:"" help:"Write a thread's events as an event file."`
 
-	Thread   threadCmd   `cmd:"" help:"Show a thread's counters."`
-	Context  contextCmd  `cmd:"" help:"Show the prompt that an agent would get."`
-	Message  messageCmd  `cmd:"" help:"Show a message's original text."`
-	Summary  summaryCmd  `cmd:"" help:"Show a summary and its sources."`
-	Rejected rejectedCmd `cmd:"" help:"List rejected events, or publish one again."`
-	Check    checkCmd    `cmd:"" help:"Check a store at rest and compare it with the log."`
+	Thread    threadCmd    `cmd:"" help:"Show a thread's counters."`
+	Context   contextCmd   `cmd:"" help:"Show the prompt that an agent would get."`
+	Message   messageCmd   `cmd:"" help:"Show a message's original text."`
+	Summary   summaryCmd   `cmd:"" help:"Show a summary and its sources."`
+	Summarize summarizeCmd `cmd:"" help:"Summarize a thread now."`
+	Rejected  rejectedCmd  `cmd:"" help:"List rejected events, or publish one again."`
+	Check     checkCmd     `cmd:"" help:"Check a store at rest and compare it with the log."`
 
 	Audit  auditCmd  `cmd:"" help:"Show a thread's history: what was summarized, from what, how and at what cost."`
 	Replay replayCmd `cmd:"" help:"Fold the log again and verify every decision."`
@@ -33,7 +34,8 @@ type cli struct {
 	Recover recoverCmd `cmd:"" help:"Report applied events that EVENTS has lost, and continue without them."`
 	Streams streamsCmd `cmd:"" help:"Compare the streams with the configuration, or change them."`
 
-	Config configCmd `cmd:"" help:"Print the configuration in force and the origin of each value."`
+	Config   configCmd  `cmd:"" help:"Print the configuration in force and the origin of each value."`
+	Versions versionCmd `cmd:"" name:"version" help:"Print the versions of the program, its rules and its data."`
 }
 
 const description = `precis summarizes what AI agents read: events go in over NATS, summaries come out, and the log proves both.

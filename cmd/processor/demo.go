@@ -108,8 +108,8 @@ type demo struct {
 	seqs    map[string]uint64             // last event of each thread
 }
 
-// play runs the scenes in order. Each is printed when it is over, so that the output is the same every time, in whatever order
-// the agents' events were stored.
+// play runs the scenes in order. Each is printed when it is over, so that the output is the same every time but for the
+// port and the time, in whatever order the agents' events were stored.
 func (c *demoCmd) play(ctx context.Context, a *app, url string) (err error) {
 	d := &demo{app: a, asJSON: c.JSON, actors: cast(), made: map[[2]string]*events.Summary{}, seqs: map[string]uint64{}}
 	if d.server, err = (serverFlags{NATS: url}).connect(a); err != nil {

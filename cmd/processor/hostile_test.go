@@ -333,6 +333,11 @@ func (w *hostileWorld) asked(url, h string) map[string][]use {
 	done := []int{exitDone}
 	content := outputOf(h)
 	table := map[string][]use{}
+	table["summarize"] = []use{
+		{args: with("summarize", h), form: nothing, status: done}, // too little to summarize
+		{args: with("summarize", h, "--json"), form: jsons, status: done},
+		{args: with("summarize", h+"x"), form: nothing, status: []int{exitWrong, exitUsage}},
+	}
 	table["thread"] = []use{
 		{args: with("thread", h), form: text, status: done},
 		{args: with("thread", h, "--json"), form: jsons, status: done},
@@ -506,10 +511,11 @@ func impostor(t *testing.T, code string) string {
 	h := hostiles[0]
 	visible := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(h) // a header holds no line ends
 	for subject, example := range map[string]string{
-		"precis.thread.get.*":     `{"messages":1,"chain_head":"x","tokens_total":1}`,
-		"precis.thread.context.*": `{"messages":[{"role":"x","content":"x"}],"system":"x","within_budget":true,"summary_ids":["x"]}`,
-		"precis.message.get.*":    `{"content":"x","lines_total":1}`,
-		"precis.summary.get.*":    sample(t),
+		"precis.thread.get.*":       `{"messages":1,"chain_head":"x","tokens_total":1}`,
+		"precis.thread.summarize.*": `{"summary_id":"sum_\u001b]0;x\u0007\u009b\u202e"}`,
+		"precis.thread.context.*":   `{"messages":[{"role":"x","content":"x"}],"system":"x","within_budget":true,"summary_ids":["x"]}`,
+		"precis.message.get.*":      `{"content":"x","lines_total":1}`,
+		"precis.summary.get.*":      sample(t),
 	} {
 		v := map[string]any{}
 		if err := json.Unmarshal([]byte(example), &v); err != nil {
@@ -648,6 +654,10 @@ func (w *hostileWorld) table() map[string][]use {
 		{args: []string{"streams", "--nats", w.url}, form: text, status: either},
 		{args: []string{"streams", "--nats", w.url, "--json"}, form: jsons, status: either},
 		{args: []string{"streams", "--config", wrongConfig}, form: nothing, status: []int{exitUsage}},
+	}
+	table["version"] = []use{
+		{args: []string{"version"}, form: text, status: done},
+		{args: []string{"version", "--json"}, form: jsons, status: done},
 	}
 	table["config"] = []use{
 		{args: []string{"config", "--config", config}, form: text, status: []int{exitDone, exitUsage}},

@@ -207,10 +207,11 @@ func leftBehind(err error) bool {
 
 // Endpoints of the service, each before the token of what it is asked about.
 const (
-	threadEndpoint  = "precis.thread.get."
-	contextEndpoint = "precis.thread.context."
-	messageEndpoint = "precis.message.get."
-	summaryEndpoint = "precis.summary.get."
+	threadEndpoint    = "precis.thread.get."
+	summarizeEndpoint = "precis.thread.summarize."
+	contextEndpoint   = "precis.thread.context."
+	messageEndpoint   = "precis.message.get."
+	summaryEndpoint   = "precis.summary.get."
 )
 
 // requestTimeout bounds one request: the processor may have to catch up with the log first.

@@ -73,28 +73,20 @@ def raw_json(value):
 def shape(kind, data):
     """The part of a message's content digest that edits leave alone."""
     role = "tool" if kind == "tool.result" else data["role"]
-    calls = calls_of(data, role) if role != "tool" else []
+    calls = calls_of(data) if role != "tool" else []
     out = text("tool.result" if role == "tool" else kind) + text(role) + varint(len(calls))
     for id, name, arguments in calls:
         out += text(id) + text(name) + raw_json(arguments)
     return sha256(out + text(data.get("tool_call_id") or ""))
 
 
-def calls_of(data, role):
-    """A message's calls: tool_calls, also with name and arguments in function, or else an assistant's tool_use parts."""
+def calls_of(data):
+    """A message's calls, also with name and arguments in function."""
     calls = []
     for call in data.get("tool_calls") or []:
         function = call if "name" in call else call["function"]
         calls.append((call["id"], function["name"], function.get("arguments")))
-    content = data.get("content")
-    if calls or role != "assistant" or not isinstance(content, list):
-        return calls
-    return [
-        (part["id"], part["name"], part.get("input"))
-        for part in content
-        if part["type"] == "tool_use" and isinstance(part.get("id"), str) and isinstance(part.get("name"), str)
-        and isinstance(part.get("input"), (dict, type(None)))
-    ]
+    return calls
 
 
 def content_digest(of_shape, content):

@@ -10,6 +10,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// ServerVersion is the version of the embedded server.
+const ServerVersion = server.VERSION
+
 // Broker is an open connection, and the embedded server if there is one.
 type Broker struct {
 	nc     *nats.Conn

@@ -9,7 +9,7 @@ import (
 )
 
 // A hand is dealt when it has so many events or bytes. Three hands at most wait for each pile, so the more piles there are, the
-// smaller their hands: the bounds on all hands together are those of 32 piles with the largest ones.
+// smaller their hands, down to the smallest: the bounds on all hands together are those of 32 piles with the largest ones.
 const (
 	handEvents, leastEvents, dealtEvents = 256, 8, 32 * handEvents
 	handBytes, leastBytes, dealtBytes    = 1 << 20, 64 << 10, 32 * handBytes

@@ -108,7 +108,7 @@ func threads() *rapid.Generator[[]Message] {
 				m.Role = events.RoleAssistant
 				for n := range rapid.IntRange(0, 3).Draw(t, "calls") {
 					id := rapid.SampledFrom([]string{fmt.Sprintf("c%d.%d", i, n), fmt.Sprintf("c%d", i*9+n), "again"}).Draw(t, "id")
-					args := jsontext.Value(rapid.SampledFrom([]string{`{"a": 1}`, `"{\"b\":2}"`, `"rm -rf"`, ``}).Draw(t, "arguments"))
+					args := jsontext.Value(rapid.SampledFrom([]string{`{"a": 1}`, `"{\"b\":2}"`, `"rm -rf"`, `""`, ``}).Draw(t, "arguments"))
 					m.ToolCalls = append(m.ToolCalls, events.ToolCall{ID: id, Name: "bash", Arguments: args})
 					if rapid.IntRange(0, 9).Draw(t, "answered") > 0 {
 						waiting = append(waiting, id)

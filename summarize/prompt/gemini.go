@@ -12,6 +12,7 @@ import (
 // geminiPart is a part of Gemini's contents. Calls have no ids: their responses follow in the same order.
 type geminiPart struct {
 	Text             string          `json:"text,omitempty"`
+	ThoughtSignature string          `json:"thoughtSignature,omitempty"`
 	FunctionCall     *geminiCall     `json:"functionCall,omitzero"`
 	FunctionResponse *geminiResponse `json:"functionResponse,omitzero"`
 }
@@ -33,6 +34,10 @@ type geminiContent struct {
 
 const roleModel = "model"
 
+// noSignature stands for the thought signature of a call that has none, as the API documents it for histories that come from
+// elsewhere: Gemini 3 refuses the current turn's calls without one. The first call of a content needs it.
+const noSignature = "skip_thought_signature_validator"
+
 // writeGemini writes contents of alternating roles. The API takes a function call only behind a user's content, and as many
 // function responses in the next content as there are calls in the one before.
 func writeGemini(p *Prompt, d draft) error {
@@ -41,8 +46,12 @@ func writeGemini(p *Prompt, d draft) error {
 		if strings.TrimSpace(u.text) != "" || len(u.calls) == 0 {
 			g.text(u.speaker(), u.text)
 		}
-		for _, c := range u.calls {
-			g.add(roleModel, geminiPart{FunctionCall: &geminiCall{Name: geminiName(c.Name), Args: argumentObject(c.Arguments)}})
+		for i, c := range u.calls {
+			part := geminiPart{FunctionCall: &geminiCall{Name: geminiName(c.Name), Args: argumentObject(c.Arguments)}}
+			if i == 0 {
+				part.ThoughtSignature = noSignature
+			}
+			g.add(roleModel, part)
 		}
 		for _, c := range u.calls {
 			key := "output"

@@ -54,8 +54,11 @@ func openAIUnit(u unit) []openAIMessage {
 // argumentText is a call's arguments as JSON text, which is how OpenAI takes them.
 func argumentText(v jsontext.Value) string {
 	var s string
-	if v.Kind() == '"' && json.Unmarshal(v, &s) == nil {
+	if v.Kind() == '"' && json.Unmarshal(v, &s) == nil && s != "" { // models give none as ""
 		return s
+	}
+	if v.Kind() == '"' {
+		return "{}"
 	}
 	if len(v) == 0 {
 		return "{}"

@@ -11,7 +11,7 @@ type responseItem struct {
 	Content   *string `json:"content,omitzero"`
 	CallID    string  `json:"call_id,omitempty"`
 	Name      string  `json:"name,omitempty"`
-	Arguments string  `json:"arguments,omitempty"` // JSON in a string
+	Arguments string  `json:"arguments,omitempty"` // JSON in a string, never empty
 	Output    *string `json:"output,omitzero"`
 }
 

@@ -64,7 +64,7 @@ func TestShapes(t *testing.T) {
 		{
 			FormatGemini, `{"parts":[{"text":"Be brief."}]}`,
 			`[{"role":"user","parts":[{"text":"Why?"}]},` +
-				`{"role":"model","parts":[{"text":"I look."},{"functionCall":{"name":"_1st_tool","args":{"path":"a.go"}}},` +
+				`{"role":"model","parts":[{"text":"I look."},{"thoughtSignature":"skip_thought_signature_validator","functionCall":{"name":"_1st_tool","args":{"path":"a.go"}}},` +
 				`{"functionCall":{"name":"bash","args":{"arguments":"not an object"}}}]},` +
 				`{"role":"user","parts":[{"functionResponse":{"name":"_1st_tool","response":{"output":"package a"}}},` +
 				`{"functionResponse":{"name":"bash","response":{"error":"no such file"}}}]},` +

@@ -49,7 +49,7 @@ func OpenAI(v jsontext.Value) error {
 				return fmt.Errorf("message %d: neither content nor calls", i)
 			}
 			for _, c := range m.ToolCalls {
-				if !validID.MatchString(c.ID) || !validName.MatchString(c.Function.Name) || c.Type != "function" || c.Function.Arguments == nil || open[c.ID] {
+				if !validID.MatchString(c.ID) || !validName.MatchString(c.Function.Name) || c.Type != "function" || c.Function.Arguments == nil || *c.Function.Arguments == "" || open[c.ID] {
 					return fmt.Errorf("message %d: call %+v", i, c)
 				}
 				open[c.ID] = true
@@ -203,7 +203,7 @@ func Responses(v jsontext.Value) error {
 				return fmt.Errorf("item %d: a message with content %v, behind the calls %v", i, m.Content != nil, open)
 			}
 		case "function_call":
-			if used[m.CallID] || !validID.MatchString(m.CallID) || !validName.MatchString(m.Name) || m.Arguments == nil {
+			if used[m.CallID] || !validID.MatchString(m.CallID) || !validName.MatchString(m.Name) || m.Arguments == nil || *m.Arguments == "" {
 				return fmt.Errorf("item %d: call %+v", i, m)
 			}
 			open[m.CallID], used[m.CallID] = true, true
@@ -231,6 +231,7 @@ func Gemini(system, v jsontext.Value) error {
 		Role  string `json:"role"`
 		Parts []struct {
 			Text         *string `json:"text"`
+			Signature    string  `json:"thoughtSignature"`
 			FunctionCall *struct {
 				Name string         `json:"name"`
 				Args jsontext.Value `json:"args"`
@@ -277,6 +278,9 @@ func Gemini(system, v jsontext.Value) error {
 			case p.FunctionCall != nil && p.Text == nil && p.FunctionResponse == nil:
 				if c.Role != "model" || !geminiName.MatchString(p.FunctionCall.Name) || p.FunctionCall.Args.Kind() != '{' {
 					return fmt.Errorf("content %d: call %+v", i, p.FunctionCall)
+				}
+				if len(calls) == 0 && p.Signature == "" {
+					return fmt.Errorf("content %d: the first call has no thought signature", i)
 				}
 				calls = append(calls, p.FunctionCall.Name)
 			case p.FunctionResponse != nil && p.Text == nil && p.FunctionCall == nil:
