@@ -42,7 +42,7 @@ func (f *Fold) toolDraft(st *thread.State, in thread.Input, res thread.Result, p
 
 // fill writes the rules' output for a tool output into its record.
 func (f *Fold) fill(rec *events.Summary, in rules.Input, measure func(string) thread.Size) {
-	out, method, why := byRules(MaskedInput(in, f.secrets))
+	out, method, why := ByRules(MaskedInput(in, f.secrets))
 	out.Text, out.Tool = f.secrets(out.Text), *f.maskTool(&out.Tool)
 	after := measure(out.Text)
 	rec.Content, rec.ToolSummary = out.Text, &out.Tool
@@ -149,9 +149,13 @@ func (f *Fold) maskValue(value any) any {
 	return value
 }
 
-// byRules runs the rules and falls back to truncation if they panic: otherwise a tool output could stop a partition, which would
-// meet it again after every restart.
-func byRules(in rules.Input) (out rules.Output, method string, why *string) {
+// ByRules runs the rules and falls back to truncation if they panic: otherwise one tool output could end the processor, at
+// every start anew, since its event or its job is still there.
+func ByRules(in rules.Input) (out rules.Output, method string, why *string) {
+	return guarded(in, rules.ToolOutput)
+}
+
+func guarded(in rules.Input, summarize func(rules.Input) rules.Output) (out rules.Output, method string, why *string) {
 	defer func() {
 		if recover() == nil {
 			return
@@ -167,7 +171,7 @@ func byRules(in rules.Input) (out rules.Output, method string, why *string) {
 			},
 		}
 	}()
-	return rules.ToolOutput(in), events.MethodRules, nil
+	return summarize(in), events.MethodRules, nil
 }
 
 func expiry(at time.Time, ttl time.Duration) *time.Time {

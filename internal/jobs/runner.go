@@ -99,7 +99,7 @@ func (r *Runner) toolWork(ctx context.Context, view state.View, p *summarize.Pol
 func (w *work) byRules(content string) string {
 	in := w.input
 	in.Content = content
-	out := rules.ToolOutput(in)
+	out, _, _ := fold.ByRules(in)
 	w.tool = &out.Tool
 	return out.Text
 }

@@ -125,7 +125,7 @@ func (s *scan) decideOther(o *Outcome) {
 		o.Verdict, o.Line = Failure, first
 	case s.call.Kind == Other && s.call.IsError != nil, o.ExitKnown:
 		o.Verdict = Success
-	case s.call.Kind == Other && len(s.lines) == 1 && len(first) < longestMessage && first[0] != '{' && first[0] != '[' && TellsError(first):
+	case s.call.Kind == Other && len(s.lines) == 1 && len(first) < longestMessage && first != "" && first[0] != '{' && first[0] != '[' && TellsError(first):
 		o.Verdict, o.Line = Failure, first
 	}
 }
@@ -186,11 +186,8 @@ func holds(text string, phrases []string) string {
 	return ""
 }
 
+// firstContent returns the first line that is not blank, "" only if all are.
 func firstContent(text string) string {
-	for line := range strings.SplitSeq(text[:min(len(text), 4096)], "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			return line
-		}
-	}
-	return ""
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(line)
 }

@@ -123,6 +123,8 @@ func TestOtherKinds(t *testing.T) {
 		{Call{Kind: Other, Text: "{\"rows\": []}"}, Unknown},
 		{Call{Kind: Other, Text: "Error: user not found"}, Failure},
 		{Call{Kind: Other, Text: "all good", IsError: &yes}, Failure},
+		{Call{Kind: Other, Text: strings.Repeat(" ", 5000) + "word"}, Unknown},
+		{Call{Kind: Other, Text: strings.Repeat("\n", 5000) + "Error: user not found"}, Failure},
 		{Call{Kind: Report, Text: "## Findings\nThe tests fail: 3 failed", IsError: &no}, Unknown},
 	} {
 		if got := Of(c.call).Verdict; got != c.want {
