@@ -94,7 +94,7 @@ func TestKeysBelongToConfigVersion(t *testing.T) {
 	if got != string(want) {
 		t.Errorf(`the keys of config.applied are not those of version %d:
 %s
-Raise events.ConfigVersion, say in configrecord.go what an older record without the key means, and write the keys of the new version:
+Raise events.ConfigVersion, say in config.go what an older record without the key means, and write the keys of the new version:
   UPDATE_CONFIG=1 go test ./internal/fold -run TestKeysBelong   (the file of the former version can go)
 then schemas/config.applied.json, schemas/README.md and CHANGELOG.md.`, events.ConfigVersion, lines(string(want), got))
 	}
