@@ -2,7 +2,10 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"precis/events"
 	"precis/internal/fold"
@@ -12,6 +15,7 @@ import (
 
 // byEvent keeps a record that the current event decided.
 func (a *auditor) byEvent(at scope, st *thread.State, r *onRecord) {
+	_, kind, _ := workOf(r.rec)
 	r.borne = a.renewed(at, st, r.rec)
 	if inv, ok := r.rec.(*events.Invalidated); ok && a.rules == nil {
 		// Without the rules the fold does not say that a leaf gives messages back, which makes a history stale. The cause was
@@ -26,7 +30,7 @@ func (a *auditor) byEvent(at scope, st *thread.State, r *onRecord) {
 		r.met = a.rules == nil
 		a.pending(at, st, job)
 	}
-	if a.rules == nil && kindOf(r.rec) == events.KindHistory && !r.borne {
+	if kind == events.KindHistory && a.rules == nil && !r.borne {
 		r.met = true
 		a.history(at, st, r, a.delivery())
 	}
@@ -106,7 +110,7 @@ func (a *auditor) missed(at scope, s fold.Stepped, d events.Record) error {
 		a.tally.late(at)
 		return nil
 	}
-	if t, ok := triggerOf(d); ok && a.underOthers() && counted(t) {
+	if _, _, t := workOf(d); a.underOthers() && counted(t) {
 		a.tally.doubt(at, doubtCounted)
 		return nil
 	}
@@ -140,7 +144,7 @@ func (a *auditor) uncalled(r *onRecord) {
 	}
 	at := scope{thread: r.thread, policy: policyOf(r.rec), at: r.staged.Time}
 	reason, _ := reasonOf(r.rec)
-	if t, ok := triggerOf(r.rec); ok && a.underOthers() && counted(t) {
+	if _, _, t := workOf(r.rec); a.underOthers() && counted(t) {
 		a.tally.doubt(at, doubtCounted)
 		return
 	}
@@ -149,4 +153,140 @@ func (a *auditor) uncalled(r *onRecord) {
 		Want: "nothing decided: the event does not call for it under the configuration in force",
 		Got:  fmt.Sprintf("%s (%s)", r.staged.Type, reason),
 	})
+}
+
+// leaf compares a compaction with what was due in its thread, if the rules are not run again. What is made above a new
+// leaf, or recomputed below it, follows from the leaf.
+func (a *auditor) leaf(at scope, st *thread.State, r *onRecord, rec *events.Summary) {
+	if rec.Level > 0 || rec.Version > 1 {
+		return
+	}
+	want, err := a.lane.fold.DueLeaf(st, a.delivery())
+	switch {
+	case err != nil:
+		a.tally.doubt(at, "a compaction whose messages can't be read")
+		return
+	case want == nil && a.byOthers(rec) && counted(rec.Trigger):
+		a.tally.doubt(at, doubtCounted)
+		return
+	case want == nil:
+		a.tally.find(at, a.finding(rec, CheckTrigger, "no compaction: the thread is not due", rec.Slot+" by "+showTrigger(rec.Trigger)))
+		return
+	}
+	if a.byOthers(rec) && !a.sameSources(at, want, rec) {
+		return
+	}
+	asSaid(want, rec)
+	want.Current, want.Head = rec.Current, rec.Head
+	want.ID = identity(at.thread, want.Kind, want.Slot, want.Version, want.SourceDigest, want.PolicyFingerprint, orNone(rec.RulesVersion), "")
+	if err := a.compare(at, r, want, CheckTrigger); err != nil {
+		a.tally.find(at, a.finding(rec, CheckReadable, "a record", err.Error()))
+	}
+}
+
+// leafMissed notes a compaction that is still due after its event.
+func (a *auditor) leafMissed(at scope, s fold.Stepped) error {
+	// An event cuts once, even if the thread is due again after it: a cut before a user message is preferred, and what remains
+	// before the next safe one may suffice.
+	if s.Turned || slices.ContainsFunc(a.here, func(r *onRecord) bool { return r.thread == at.thread && cuts(r.rec) }) {
+		return nil
+	}
+	due, err := a.lane.fold.DueLeaf(s.State, s.Delivery)
+	if err != nil || due == nil && len(s.Decided) == 0 {
+		return err
+	}
+	st, err := a.lane.part.LoadThread(at.thread)
+	if err == nil {
+		err = a.lane.part.LoadCompaction(st)
+	}
+	if err != nil {
+		return err
+	}
+	if due, err = a.lane.fold.DueLeaf(st, s.Delivery); err != nil || due == nil {
+		return err
+	}
+	return a.missed(at, s, due)
+}
+
+// cuts reports whether an event's record belongs to a cut: it is the leaf, what is made above it, or a stale source of it that was
+// recomputed before.
+func cuts(rec events.Record) bool {
+	sum, ok := rec.(*events.Summary)
+	return ok && sum.Kind == events.KindCompaction && sum.Trigger.Reason != events.TriggerRegenerated
+}
+
+func (a *auditor) delivery() fold.Delivery {
+	return fold.Delivery{
+		Seq: a.current.Seq, Time: a.current.Time,
+		Raw: events.Raw{Subject: a.current.Subject, Header: a.current.Header, Body: a.current.Data},
+	}
+}
+
+// history compares a history, or the start of one by a model, with what was due in its thread.
+func (a *auditor) history(at scope, st *thread.State, r *onRecord, d fold.Delivery) {
+	var trigger events.Trigger
+	switch rec := r.rec.(type) {
+	case *events.Summary:
+		trigger = rec.Trigger
+	case *events.Started:
+		trigger = rec.Trigger
+	}
+	want, err := a.lane.fold.DueHistory(st, d, trigger)
+	if err != nil {
+		a.tally.doubt(at, "a history whose messages can't be read")
+		return
+	}
+	switch want := want.(type) {
+	case nil:
+		a.tally.find(at, a.finding(r.rec, CheckTrigger, "no history: the thread is not due", showTrigger(trigger)))
+		return
+	case *events.Summary:
+		err = a.same(at, r, want, false)
+	case *events.Started:
+		err = a.same(at, r, want, false)
+	}
+	if err != nil {
+		a.tally.find(at, a.finding(r.rec, CheckReadable, "a record", err.Error()))
+	}
+}
+
+// pending compares the start of a compaction by a model with the rule-based one that it is to replace: it has the same
+// source summaries and the next version.
+func (a *auditor) pending(at scope, st *thread.State, job *events.Started) {
+	slot := st.Slot(job.Slot)
+	held := st.Summary(slot.Holder)
+	if held == nil {
+		a.tally.find(at, a.finding(job, CheckTrigger, "a compaction by rules in its place", "none"))
+		return
+	}
+	want, got := fmt.Sprint(held.SourceSums, slot.Version+1), fmt.Sprint(job.SourceSummaryIDs, job.Version)
+	if want != got {
+		a.tally.find(at, a.finding(job, CheckSources, want, got))
+		return
+	}
+	if digest := digestOf(nil, job.SourceSummaryIDs); digest != job.SourceDigest {
+		a.tally.find(at, a.finding(job, CheckSources, "source_digest "+digest, job.SourceDigest))
+		return
+	}
+	a.tally.holds(at, CheckTrigger)
+}
+
+// instead compares a compaction that fell back to the rules with the rule-based one in its place: both have the same
+// content.
+func (a *auditor) instead(at scope, st *thread.State, rec *events.Summary) {
+	held := st.Summary(st.Slot(rec.Slot).Holder)
+	if held == nil {
+		a.tally.find(at, a.finding(rec, CheckRemade, "a compaction by rules in its place", "none"))
+		return
+	}
+	var was events.Summary
+	if err := json.Unmarshal(held.Record, &was); err != nil {
+		a.tally.find(at, a.finding(rec, CheckReadable, "a record in its place", err.Error()))
+		return
+	}
+	if want, got := apart(was.Content, rec.Content); was.Content != rec.Content {
+		a.tally.find(at, a.finding(rec, CheckRemade, want, got))
+		return
+	}
+	a.tally.holds(at, CheckRemade)
 }
