@@ -15,7 +15,7 @@ func abridge(in Input, doc *document, f *facts, header string, limit int) string
 
 func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header string, limit int) string {
 	room := limit - runes(header)
-	reserved := runes(omission(doc.total, doc.chars, in.MessageID)) + 1
+	reserved := runes(elision(doc.total, doc.chars, in.MessageID)) + 1
 	marked := reserved <= room/3
 	if marked {
 		room -= reserved
@@ -24,11 +24,11 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	d := c.draft(f.urgent, room, limit)
 	body := doc.write(d.picks)
 	// The lines that filled the last gaps may show identifiers from the list.
-	d.further = c.listing(c.further(d.picks, room-runes(body.text)-1).ids)
+	d.further = c.listing(c.further(d.picks, room-runes(body.text)-1).list)
 	for {
 		mark := ""
 		if marked {
-			mark = omission(doc.total-body.shown, max(doc.chars-body.kept, 1), in.MessageID)
+			mark = elision(doc.total-body.shown, max(doc.chars-body.kept, 1), in.MessageID)
 		}
 		text := joinLines(header, body.text, d.further, mark)
 		size := runes(text)
@@ -92,7 +92,7 @@ func (c *chooser) countable(most int) int {
 
 // dropWord removes the last identifier from the list, and the list with its only identifier.
 func dropWord(list string) string {
-	i := strings.LastIndexByte(list, ' ')
+	i := strings.LastIndex(list, ", ")
 	if i < len(furtherHead) {
 		return ""
 	}
@@ -154,7 +154,7 @@ func (c *chooser) attempt(urgent []int, room, limit int) draft {
 	for ; n <= len(picks); n++ {
 		try(picks[:n])
 	}
-	text := c.listing(best.ids)
+	text := c.listing(best.list)
 	return draft{picks: slices.Clone(chosen), further: text, gain: best.gain, rate: best.rate, left: left - runes(text)}
 }
 

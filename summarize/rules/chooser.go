@@ -23,6 +23,8 @@ type chooser struct {
 	left    bids      // those of them that are not listed yet
 	remarks []float64 // by line: its worth apart from its identifiers
 
+	landmarks []landmark // the most important first
+
 	gains        [mostMentions]float64 // of the line being offered: the gain of each mention
 	before, most [mostMentions + 1]float64
 }
@@ -39,6 +41,7 @@ func newChooser(doc *document, words *vocabulary) *chooser {
 	}
 	c.list = c.listed()
 	c.remarks = doc.remarks()
+	c.landmarks = doc.landmarks
 	return c
 }
 
@@ -201,7 +204,7 @@ func (c *chooser) discount(rate float64) {
 		if w.seen || c.alone[id] <= 0 {
 			continue
 		}
-		share := rate * float64(len(w.text)+1) / c.alone[id]
+		share := rate * float64(c.sizeOf(w)) / c.alone[id]
 		if share > 1.001 {
 			continue // its power would be above 1 too
 		}

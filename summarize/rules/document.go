@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 type line struct {
 	text     string // without its number, path and indentation
 	number   int    // in its file; 0: unknown
+	at       int    // where it is to be found: its number in its file, else in the output; 0: in one of several files
 	group    int    // index into document.groups (the file of a match); -1: none
 	repeat   int    // how many equal lines after it are not shown
 	frag     bool   // a part of a longer line
@@ -23,6 +25,7 @@ type line struct {
 	declares bool  // begins a declaration
 	context  bool  // surrounds a match
 	indent   int   // columns
+	mark     int   // of a landmark: how much of it is shown, in bytes
 	alike    int32 // how many lines differ from it only in digits
 	record   uint8 // its part of a structured log's record
 	stamped  bool  // its beginning is omitted: a time, or a prefix common to all lines of a log
@@ -31,22 +34,24 @@ type line struct {
 
 // document is a cleaned source, split into lines.
 type document struct {
-	altered  []bool // by number: the lines that cleaning changed; may be nil
-	shape    shape
-	lines    []line
-	groups   []string
-	grouped  map[string]int
-	title    string            // of an HTML page
-	dropped  int               // noise lines, not in lines
-	total    int               // lines of the source
-	wrapped  bool              // an agent's program added text to the source
-	chars    int               // code points of the source, before cleaning
-	prefix   string            // common to all lines of a log
-	noisy    bool              // may hold progress noise
-	endFirst bool              // its end is more informative than its beginning
-	relevant *events.LineRange // may be nil
-	listing  bool              // names of files and directories, one per line
-	prose    bool              // text for people, as opposed to code or data
+	source    string // cleaned, without what an agent's program added
+	altered   []bool // by number: the lines that cleaning changed; may be nil
+	shape     shape
+	lines     []line
+	groups    []string
+	grouped   map[string]int
+	title     string            // of an HTML page
+	dropped   int               // noise lines, not in lines
+	total     int               // lines of the source
+	landmarks []landmark        // what to look for first
+	wrapped   bool              // an agent's program added text to the source
+	chars     int               // code points of the source, before cleaning
+	prefix    string            // common to all lines of a log
+	noisy     bool              // may hold progress noise
+	endFirst  bool              // its end is more informative than its beginning
+	relevant  *events.LineRange // may be nil
+	listing   bool              // names of files and directories, one per line
+	prose     bool              // text for people, as opposed to code or data
 }
 
 // maxLines bounds how much of a source is weighed; the middle of a longer one is skipped
@@ -161,13 +166,11 @@ func (d *document) unwrapped(text string, number int) (int, string) {
 
 // firstLine returns the number of a file view's first line if the view itself has none; 0 for other outputs.
 func firstLine(category Category, args arguments) int {
-	if category != FileContent || args.path() == "" {
+	if category != FileContent {
 		return 0
 	}
-	if n := atoi(args.text("offset", "start_line", "line_start")); n > 0 {
-		return n
-	}
-	return 1
+	_, from := args.shown()
+	return from
 }
 
 func (d *document) add(raw string, number int) {
@@ -192,6 +195,9 @@ func (d *document) add(raw string, number int) {
 			l.number, l.text = n, text
 			l.context = raw[digits(n)] == '-'
 		}
+	}
+	if l.group < 0 {
+		l.at = cmp.Or(l.number, d.total)
 	}
 	l.indent = indentOf(l.text)
 	l.text = squash(strings.TrimSpace(l.text))
@@ -260,7 +266,8 @@ func isProse(category Category, args arguments) bool {
 	case WebContent, Other:
 		return true
 	case FileContent:
-		switch fileType(args.path()) {
+		path, _ := args.shown()
+		switch fileType(path) {
 		case "Markdown", "reStructuredText", "text":
 			return true
 		}

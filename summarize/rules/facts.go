@@ -94,6 +94,9 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 	if in.PreserveErrors {
 		f.urgent = urgentLines(f, doc)
 	}
+	if doc.prose {
+		f.urgent = append(f.urgent, doc.conclusions()...)
+	}
 	return f
 }
 

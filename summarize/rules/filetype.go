@@ -55,17 +55,18 @@ func mayImport(text string) bool {
 }
 
 func (f *facts) file(args arguments, doc *document) {
-	path := args.path()
+	path, _ := args.shown()
 	if path == "" {
 		path = doc.namedPath()
 	}
 	if path != "" {
 		f.add("File", clipLeft(oneLine(path), maxPath))
 		f.note("path", path)
+		f.add("Lines", doc.extent())
 	} else {
 		f.asked(args)
+		f.add("Output", counted(doc.total, "line"))
 	}
-	f.add("Lines", doc.extent())
 	f.note("lines", doc.total)
 	if kind := fileType(path); kind != "" {
 		f.add("Type", kind)

@@ -86,7 +86,9 @@ func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64
 	}
 	text := c.doc.lines[i].text
 	size := len(text)
-	if c.doc.shape == shapeJSON && size > recordHead && c.doc.lines[i].record == noRecord {
+	if mark := c.doc.lines[i].mark; mark > 0 {
+		size = mark
+	} else if c.doc.shape == shapeJSON && size > recordHead && c.doc.lines[i].record == noRecord {
 		ends := ends{doc: c.doc, text: text}
 		size = ends.end(recordHead)
 	}

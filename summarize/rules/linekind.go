@@ -19,7 +19,7 @@ func declares(word string) bool {
 	switch word {
 	case "func", "function", "def", "class", "type", "interface", "struct", "enum", "fn", "trait", "impl", "const", "var", "let",
 		"module", "mod", "record", "namespace", "macro_rules!", "object", "protocol", "extension", "typedef", "union", "val",
-		"CREATE", "message", "service", "rpc", "resource", "data", "variable", "#define":
+		"CREATE", "message", "service", "rpc", "resource", "variable", "#define", "defmodule", "defp", "defmacro", "fun", "mixin", "actor", "primitive", "input", "typealias", "sub", "create", "be":
 		return true
 	}
 	return false
@@ -28,7 +28,7 @@ func declares(word string) bool {
 // modifies matches words that precede those.
 func modifies(word string) bool {
 	switch word {
-	case "export", "default", "async", "public", "private", "protected", "static", "final", "abstract", "pub", "pub(crate)", "unsafe",
+	case "export", "default", "async", "fileprivate", "data", "mutating", "lateinit", "companion", "synchronized", "implicit", "case", "local", "public", "private", "protected", "static", "final", "abstract", "pub", "pub(crate)", "unsafe",
 		"extern", "inline", "virtual", "override", "declare", "readonly", "sealed", "partial", "internal", "open", "suspend":
 		return true
 	}

@@ -31,6 +31,18 @@ func omission(lines, chars int, messageID string) string {
 	return b.String()
 }
 
+// elision is the same in short, for a summary: `[… 212 lines; message m17]`. Its lines say what the rest is about.
+func elision(lines, chars int, messageID string) string {
+	what := counted(lines, "line")
+	if lines <= 0 {
+		what = counted(chars, "char")
+	}
+	if messageID == "" {
+		return "[… " + what + "]"
+	}
+	return "[… " + what + "; message " + named(messageID) + "]"
+}
+
 // named formats a message's id for requests: quoted as in JSON unless it can stand in a line unchanged.
 func named(id string) string {
 	if oneLine(id) == id {

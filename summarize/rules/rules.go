@@ -1,11 +1,14 @@
 package rules
 
 import (
+	"slices"
+	"strings"
+
 	"precis/events"
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-10"
+const Version = "rules-11"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -42,9 +45,11 @@ func ToolOutput(in Input) Output {
 	source := proper(in.Content)
 	doc := newDocument(source, category, args)
 	doc.chars = runes(in.Content)
+	doc.source = clean(source)
 	doc.wrapped = len(source) < len(in.Content)
 	doc.relevant = in.Relevant
 	doc.countAlike()
+	doc.findLandmarks(category)
 	f := factsOf(in, category, args, &doc)
 	tool := events.ToolSummary{
 		ToolName: in.ToolName,
@@ -72,7 +77,35 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	if limit < smallest {
 		return clip(header, limit)
 	}
+	if body := doc.sketch(category, limit-runes(header)-1-runes(elision(doc.total, doc.chars, in.MessageID))-1); body != "" && runes(header)+runes(body)+1 <= limit {
+		header = joinLines(header, body)
+		if limit-runes(header) < spareRoom {
+			return clip(joinLines(header, elision(max(0, doc.total-strings.Count(body, "\n")-1), doc.chars, in.MessageID)), limit)
+		}
+	}
 	return abridge(in, doc, f, header, limit)
+}
+
+// spareRoom is what a sketch must leave for lines to follow it, in characters.
+const spareRoom = 200
+
+// sketch shows listings and records in a form of their own; empty for other sources.
+func (d *document) sketch(category Category, room int) string {
+	const least = 200
+	if room < least {
+		return ""
+	}
+	switch {
+	case d.listing && category != FileContent:
+		if paths, ok := pathsOf(d.source); ok {
+			return tree(paths, room)
+		}
+	case d.shape == shapeJSON && !slices.ContainsFunc(d.lines, func(l line) bool { return l.record == recordFailed }):
+		if records := recordsOf(d.source); records != nil {
+			return recordTable(d.source, records, room)
+		}
+	}
+	return ""
 }
 
 // complete returns the facts with all lines, if they fit; it marks noise that was dropped.
@@ -83,7 +116,7 @@ func (d *document) complete(in Input, header string, limit int) (text string, ok
 		for i := range d.lines {
 			kept += runes(d.lines[i].text)
 		}
-		mark = omission(d.dropped, max(1, d.chars-kept), in.MessageID)
+		mark = elision(d.dropped, max(1, d.chars-kept), in.MessageID)
 	}
 	body, ok := d.whole(limit - runes(header) - 1)
 	text = joinLines(header, body, mark)

@@ -93,6 +93,9 @@ func (d *document) shown(p choice, above bool) string {
 
 // clipped reports whether a fragment's line continues after it, other than in the next fragment shown.
 func (d *document) clipped(p choice, above bool) bool {
+	if l := &d.lines[p.line]; p.end == l.mark && strings.Trim(l.text[p.end:], " {:") == "" {
+		return false // a signature without the block that it opens
+	}
 	return p.end < len(d.lines[p.line].text) || !above && p.line+1 < len(d.lines) && !d.lines[p.line+1].starts
 }
 

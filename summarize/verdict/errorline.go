@@ -25,7 +25,7 @@ func TellsError(line string) bool {
 
 // errorWords are a cheap pretest: every line that reports a failure contains one of them.
 var errorWords = lex.NewFinder("rror", "RROR", "FAIL", "fatal", "FATAL", "panic", "xception", "Traceback", "ERR!", "***", "fault", "assertion", "not found", "No such",
-	"ermission denied", "cannot find", "undefined ref", "Unhandled", "✗", "✖", "×", "E ", "CONFLICT (", "DATA RACE", "ailed ", "used by: ", "CRITICAL", "e: file:", "went wrong", "E0", "E1", "F0", "F1")
+	"ermission denied", "cannot find", "undefined ref", "Unhandled", "✗", "✖", "✘", "(fail)", "not ok", "×", "E ", "CONFLICT (", "DATA RACE", "ailed ", "used by: ", "CRITICAL", "e: file:", "went wrong", "E0", "E1", "F0", "F1")
 
 func isFailure(line string) bool {
 	if failsTo(line) {
@@ -139,7 +139,7 @@ func behindField(line string) (rest string, ok bool) {
 var failureBegins = []string{
 	"panic:", "fatal:", "FATAL", "--- FAIL", "Error:", "error:", "error[", "Traceback (most", "npm ERR!", "npm error",
 	"undefined reference", "Segmentation fault", "AssertionError", "Unhandled", "✗", "✖",
-	"[ERROR]", "[error]", "##[error]", "[FATAL]", "[fatal]", "[CRITICAL]", "[crit]",
+	"(fail) ", "not ok ", "✘", "[ERROR]", "[error]", "##[error]", "[FATAL]", "[fatal]", "[CRITICAL]", "[crit]",
 }
 
 // failureFirst report a failure only at the beginning of a line: code mentions them too.

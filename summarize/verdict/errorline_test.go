@@ -9,7 +9,7 @@ import (
 )
 
 // strongError is isFailure as a regular expression.
-var strongError = regexp.MustCompile(`^(?:Failed to |failed to |Error (?:in|using) |Error Message:|Exception in thread |Caused by: |Failure/Error:|CONFLICT \(|\* What went wrong|WARNING: DATA RACE|e: file:)|^(?:(?:- )*\S{0,60}\s){0,2}?(?:- )*(?:panic:|fatal:|FATAL|(?:==\d*==)?(?:FAIL\b|FAILED\b|FAILURE\b|CRITICAL\b|ERROR\b)|--- FAIL|E\s{1,8}\S|[EF]\d{4} \d\d:(?s:.)|\[(?:ERROR|error|FATAL|fatal|CRITICAL|crit)\]|##\[error\]|[Ee]rror:|error\[|error TS\d+|(?:[\w.$]*[.$])?[A-Z]\w*(?:Error|Exception)(?::|$)|Traceback \(most|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|undefined reference|Segmentation fault|AssertionError|Unhandled|✗|✖|×\s)` +
+var strongError = regexp.MustCompile(`^(?:Failed to |failed to |Error (?:in|using) |Error Message:|Exception in thread |Caused by: |Failure/Error:|CONFLICT \(|\* What went wrong|WARNING: DATA RACE|e: file:)|^(?:(?:- )*\S{0,60}\s){0,2}?(?:- )*(?:panic:|fatal:|FATAL|(?:==\d*==)?(?:FAIL\b|FAILED\b|FAILURE\b|CRITICAL\b|ERROR\b)|--- FAIL|E\s{1,8}\S|[EF]\d{4} \d\d:(?s:.)|\[(?:ERROR|error|FATAL|fatal|CRITICAL|crit)\]|##\[error\]|[Ee]rror:|error\[|error TS\d+|(?:[\w.$]*[.$])?[A-Z]\w*(?:Error|Exception)(?::|$)|Traceback \(most|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|undefined reference|Segmentation fault|AssertionError|Unhandled|\(fail\) |not ok |✘|✗|✖|×\s)` +
 	`|\bpanicked at |^assertion .{1,80} failed|\.\.\. FAILED$|\[FAIL\]$|(?:: (?:fatal )?error(?: [A-Z]+\d+)?:)|(?:command not found|No such file or directory|[Pp]ermission denied|cannot find (?:module|package)|ModuleNotFoundError)`)
 
 // Exceptions because of a count after it, and failures only without one.

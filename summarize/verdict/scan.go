@@ -19,6 +19,7 @@ const (
 	headLines, tailLines = 60, 60
 	nearLines            = 25 // before the end: a failure there is the last word
 	mostLines            = 30000
+	longestLine          = 1000 // bytes of a line that are read
 )
 
 func newScan(c Call) *scan {
@@ -29,7 +30,7 @@ func newScan(c Call) *scan {
 			if n++; n > mostLines {
 				break
 			}
-			s.lines = append(s.lines, line)
+			s.lines = append(s.lines, line[:min(len(line), longestLine)])
 		}
 	}
 	return s

@@ -1,0 +1,160 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+)
+
+// landmark is a line by which an engineer finds the way: a declaration, a heading, a file. Those that no shown line has
+// are listed by name.
+type landmark struct {
+	line  int
+	name  string
+	worth float64 // on the scale of identifiers
+	file  bool    // the line stands for all lines of its file
+}
+
+// The worth of landmarks. With 0.02 two thirds of a file's declarations are named, for 0.02 of the recall.
+const (
+	declarationWorth = 0.02
+	fileWorth        = 0.04
+	headingWorth     = 0.001 // a character
+	longestHeading   = 48
+	mostLandmarks    = 400
+)
+
+// findLandmarks finds what sources of a kind are looked up by.
+func (d *document) findLandmarks(category Category) {
+	switch {
+	case d.shape == shapeDiff:
+		d.landmarks = d.changedFiles()
+	case d.shape == shapeMatches:
+		d.landmarks = d.matchedFiles()
+	case d.shape == shapeJSON || d.listing || d.shape == shapeHTML:
+	case d.prose:
+		d.landmarks = d.headings()
+	case category == FileContent:
+		d.landmarks = d.outline()
+	}
+	d.landmarks = d.landmarks[:min(len(d.landmarks), mostLandmarks)]
+}
+
+// matchedFiles are the files of a search, by the shortest end of their paths that tells them apart.
+func (d *document) matchedFiles() []landmark {
+	list := make([]landmark, 0, len(d.groups))
+	names := shortNames(d.groups)
+	seen := make([]bool, len(d.groups))
+	for i := range d.lines {
+		if g := d.lines[i].group; g >= 0 && !seen[g] {
+			seen[g] = true
+			list = append(list, landmark{line: i, name: names[g], worth: fileWorth, file: true})
+		}
+	}
+	return list
+}
+
+// shortNames returns for each path its shortest end that no other one has.
+func shortNames(paths []string) []string {
+	ends := map[string]int{}
+	for _, p := range paths {
+		for at := len(p); at >= 0; {
+			at = strings.LastIndexByte(p[:at], '/')
+			ends[p[at+1:]]++
+		}
+	}
+	names := make([]string, len(paths))
+	for i, p := range paths {
+		names[i] = p
+		for at := len(p); at >= 0; {
+			at = strings.LastIndexByte(p[:at], '/')
+			if ends[p[at+1:]] == 1 {
+				names[i] = p[at+1:]
+				break
+			}
+		}
+	}
+	return names
+}
+
+// changedFiles are the files of a diff, with how much of them changed.
+func (d *document) changedFiles() []landmark {
+	var list []landmark
+	added, removed := 0, 0
+	end := func() {
+		if n := len(list); n > 0 {
+			list[n-1].name += " +" + itoa(added) + " -" + itoa(removed)
+		}
+		added, removed = 0, 0
+	}
+	for i := range d.lines {
+		text := d.lines[i].text
+		switch {
+		case strings.HasPrefix(text, "diff --git "):
+			end()
+			list = append(list, landmark{line: i, name: text[strings.LastIndex(text, " ")+1:], worth: fileWorth})
+			list[len(list)-1].name = strings.TrimPrefix(list[len(list)-1].name, "b/")
+		case strings.HasPrefix(text, "+++ ") || strings.HasPrefix(text, "--- "):
+		case strings.HasPrefix(text, "+"):
+			added += 1 + d.lines[i].repeat
+		case strings.HasPrefix(text, "-"):
+			removed += 1 + d.lines[i].repeat
+		}
+	}
+	end()
+	return list
+}
+
+// headings are those of Markdown, outside of code.
+func (d *document) headings() []landmark {
+	var list []landmark
+	fenced := false
+	for i := range d.lines {
+		l := &d.lines[i]
+		if strings.HasPrefix(l.text, "```") || strings.HasPrefix(l.text, "~~~") {
+			fenced = !fenced
+		}
+		if name, ok := headingOf(l.text); ok && !fenced && l.starts {
+			name = clip(name, longestHeading)
+			list = append(list, landmark{line: i, name: name, worth: headingWorth * float64(runes(name)+4)})
+		}
+	}
+	return list
+}
+
+// headingOf returns the text of a heading: "## Usage", or a line in bold.
+func headingOf(text string) (name string, ok bool) {
+	if name := strings.TrimLeft(text, "#"); len(name) < len(text) && len(text)-len(name) <= 5 && strings.HasPrefix(name, " ") {
+		return strings.Trim(name, " *#"), strings.Trim(name, " *#") != ""
+	}
+	if name, ok := strings.CutPrefix(text, "**"); ok && len(text) < 90 && strings.HasSuffix(strings.TrimSuffix(name, ":"), "**") {
+		name = strings.Trim(name, "*: ")
+		return name, name != "" && !strings.Contains(name, "**")
+	}
+	return "", false
+}
+
+// conclusive matches the headings under which a report says what it found.
+var conclusive = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall )?(?:summary|conclusions?|key findings?|findings|recommendations?|verdict|root cause|answer|bottom line|key takeaways?|tl;?dr|overall assessment|result|next steps)\b`)
+
+// conclusions are the first sentences below such headings; without one, the last lines of a report.
+func (d *document) conclusions() []int {
+	var lines []int
+	after := false
+	for i := range d.lines {
+		l := &d.lines[i]
+		if name, ok := headingOf(l.text); ok && l.starts {
+			after = conclusive.MatchString(name)
+			continue
+		}
+		if after && len(strings.Fields(l.text)) >= 6 && l.text[0] != '|' && !strings.HasPrefix(l.text, "```") && !opening.MatchString(l.text) {
+			lines = append(lines, i)
+			after = false
+		}
+	}
+	return lines[:min(len(lines), mostConclusions)]
+}
+
+const mostConclusions = 1
+
+// opening is how an agent begins before it says anything.
+var opening = regexp.MustCompile(`^(?i:perfect|here(?:'s| is| are)|based on|i(?:'ve| have) (?:completed|searched|conducted|now))\b`)

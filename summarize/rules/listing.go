@@ -1,0 +1,229 @@
+package rules
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A listing is shown by directory: `src/api/: client.go server.go (+12)`. Every path can be put together again.
+
+// folder is a directory of a listing and the names in it.
+type folder struct {
+	path  string
+	names []string
+	size  int // of its line with all names, in characters
+}
+
+var (
+	longEntry  = regexp.MustCompile(`^[-dlbcps][rwxsStT-]{9}\S*\s+\d+\s+\S+\s+\S+\s+\S+\s+\w+\s+\w+\s+\S+\s(.+)$`)
+	treeEntry  = regexp.MustCompile(`^((?:[│ ]   |\|   |[│|]  )*)[├└|` + "`" + `][─-]+ (.+)$|^((?:  )*)- (\S.*)$`)
+	plainEntry = regexp.MustCompile(`^[\w./@+~,()\[\]$=%#\\-]+(?: [\w.()-]+){0,2}$`)
+	noEntry    = regexp.MustCompile(`^(?:total \d+|\d+ director.*|\(Results are.*|Found \d+.*|NOTE:.*|There are more than.*|</?\w+>|- (?:/\S+/|[A-Z]:\\.*\\))$`)
+)
+
+// longestEntry bounds a line of a listing, in bytes.
+const longestEntry = 250
+
+// pathsOf reads the entries of a listing: paths, `ls -R`, `ls -l` or a tree. ok is false where too many lines are none.
+func pathsOf(text string) (paths []string, ok bool) {
+	at, others := "", 0
+	var above []string // of a tree
+	least := -1
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimRight(line, " \r\t")
+		if len(line) > longestEntry {
+			others++
+			continue
+		}
+		if strings.TrimSpace(line) == "" || noEntry.MatchString(line) {
+			continue
+		}
+		if len(paths) >= maxLines {
+			break
+		}
+		m := treeEntry.FindStringSubmatch(line)
+		switch long := longEntry.FindStringSubmatch(line); {
+		case long != nil:
+			name, _, _ := strings.Cut(long[1], " -> ")
+			if name != "." && name != ".." {
+				paths = append(paths, joinPath(at, name))
+			}
+		case strings.HasSuffix(line, ":") && !strings.Contains(line, " "):
+			at = strings.TrimSuffix(line, ":")
+		case m != nil:
+			depth, name := runes(m[1])/4, m[2]
+			if name == "" {
+				depth, name = len(m[3])/2, m[4]
+			}
+			name, _, _ = strings.Cut(name, " -> ")
+			if least < 0 || depth < least {
+				least = depth
+			}
+			above = append(above[:min(depth-least, len(above))], strings.TrimRight(name, "/\\"))
+			if p := strings.Join(above, "/"); strings.HasSuffix(name, "/") {
+				paths = append(paths, p+"/")
+			} else {
+				paths = append(paths, p)
+			}
+		case plainEntry.MatchString(strings.TrimSpace(line)):
+			name := strings.TrimPrefix(strings.TrimSpace(line), "./")
+			if strings.Contains(strings.TrimRight(name, "/"), "/") {
+				paths = append(paths, name)
+			} else {
+				paths = append(paths, joinPath(at, name))
+			}
+		default:
+			others++
+		}
+	}
+	const few = 6
+	return paths, len(paths) >= few && others*10 <= len(paths)
+}
+
+func joinPath(dir, name string) string {
+	if dir = strings.TrimPrefix(strings.TrimPrefix(dir, "./"), "."); dir == "" {
+		return name
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + name
+}
+
+// foldersOf groups paths by directory, in the order in which they come. A directory that has entries is no entry itself.
+func foldersOf(paths []string) []*folder {
+	var list []*folder
+	by := map[string]*folder{}
+	seen := map[string]bool{}
+	parents := map[string]bool{}
+	for _, p := range paths {
+		p = strings.TrimRight(p, "/")
+		if i := strings.LastIndexByte(p, '/'); i > 0 {
+			parents[p[:i]] = true
+		}
+	}
+	for _, p := range paths {
+		name := strings.TrimRight(p, "/")
+		if seen[name] || name == "" || parents[name] && strings.Contains(name, "/") {
+			continue
+		}
+		seen[name] = true
+		dir := name[:strings.LastIndexByte(name, '/')+1]
+		f := by[dir]
+		if f == nil {
+			f = &folder{path: dir, size: runes(dir) + 2}
+			by[dir] = f
+			list = append(list, f)
+		}
+		base := p[len(dir):]
+		f.names = append(f.names, base)
+		f.size += runes(base) + 1
+	}
+	return list
+}
+
+// sharedRoot returns the directory that all folders are in, if its name is worth saying once.
+func sharedRoot(list []*folder) string {
+	root := list[0].path
+	for _, f := range list {
+		root = root[:commonLen(root, f.path)]
+	}
+	root = root[:strings.LastIndexByte(root, '/')+1]
+	if len(list) < 2 || len(root) < 3 {
+		return ""
+	}
+	return root
+}
+
+// tree writes a listing by directory in at most room characters: the directories that name most for their room whole,
+// of the others what fits, and how many names are missing.
+func tree(paths []string, room int) string {
+	list := foldersOf(paths)
+	if len(list) == 0 {
+		return ""
+	}
+	root := sharedRoot(list)
+	top := ""
+	if root != "" {
+		top = root
+		room -= runes(top) + 1
+	}
+	for _, f := range list {
+		f.size -= runes(root)
+	}
+	order := slices.Clone(list)
+	slices.SortStableFunc(order, func(a, b *folder) int { return cmp.Compare(a.size*len(b.names), b.size*len(a.names)) })
+	shown := map[*folder]int{}
+	left, missing := room-treeNote, 0
+	for _, f := range order {
+		cost := runes(f.path) - runes(root) + 2
+		n := 0
+		for _, name := range f.names {
+			if n == 0 && left < cost+runes(name)+countNote || left < runes(name)+countNote {
+				break
+			}
+			if n == 0 {
+				left -= cost + countNote
+			}
+			left -= runes(name) + 1
+			n++
+		}
+		if n == len(f.names) {
+			left += countNote
+		}
+		shown[f] = n
+		if n == 0 {
+			missing += len(f.names)
+		}
+	}
+	var b strings.Builder
+	b.WriteString(top)
+	hidden := 0
+	for _, f := range list {
+		n := shown[f]
+		if n == 0 {
+			hidden++
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		if dir := strings.TrimPrefix(f.path, root); dir != "" {
+			b.WriteString(dir + ": ")
+		}
+		if len(list) == 1 {
+			inRows(&b, f.names[:n])
+		} else {
+			b.WriteString(strings.Join(f.names[:n], " "))
+		}
+		if more := len(f.names) - n; more > 0 {
+			b.WriteString(" (+" + itoa(more) + ")")
+		}
+	}
+	if hidden > 0 {
+		where := " in 1 more directory"
+		if hidden > 1 {
+			where = " in " + itoa(hidden) + " more directories"
+		}
+		b.WriteString("\nand " + counted(missing, "name") + where)
+	}
+	return b.String()
+}
+
+// inRows writes names in lines that are not too wide.
+func inRows(b *strings.Builder, names []string) {
+	width := 0
+	for i, name := range names {
+		if i > 0 {
+			if width += len(name) + 1; width > rowWidth {
+				b.WriteByte('\n')
+				width = 0
+			} else {
+				b.WriteByte(' ')
+			}
+		}
+		b.WriteString(name)
+	}
+}
+
+// Room for the notes on what is missing, in characters.
+const treeNote, countNote = 44, 7

@@ -1,0 +1,247 @@
+package rules
+
+import (
+	"strings"
+)
+
+// The outline of a code file: what it declares, with line numbers. Declarations are told by the shape of a line, which
+// most languages share: modifiers, a keyword, a name; or a type, a name and parameters before a block.
+
+// declared is a declaration: its name and how much of its line is its signature, in bytes.
+type declared struct {
+	name string
+	end  int
+	deep bool // a member of what stands above it
+}
+
+// deepest is how far a member of a type may be indented, in columns.
+const deepest = 4
+
+// declarationIn reads a line of code without its indentation.
+func declarationIn(line string, indent int, next string) (d declared, ok bool) {
+	if line == "" || indent > deepest || len(line) > 400 {
+		return d, false
+	}
+	d.deep = indent > 0
+	at := 0
+	plain := true // no modifier yet
+	for range 8 {
+		word := wordAt(line, at)
+		switch {
+		case word == "":
+			return d, false
+		case modifies(word):
+			plain = false
+			at = skip(line, at+len(word), " ")
+			if at < len(line) && line[at] == '(' { // pub(crate)
+				at = skip(line, at+matching(line[at:]), " ")
+			}
+			continue
+		case line[at] == '@' || line[at] == '#' && word != "#define":
+			return d, false
+		case binds(word):
+			return d.binding(line, at+len(word), indent, plain)
+		case declares(word):
+			return d.keyword(line, at+len(word), word)
+		}
+		return d.member(line, at, plain, next)
+	}
+	return d, false
+}
+
+// binds matches the words that declare a value. Only what is exported, or a function, is part of an outline.
+func binds(word string) bool {
+	return word == "const" || word == "let" || word == "var" || word == "val"
+}
+
+func (d declared) binding(line string, at, indent int, plain bool) (declared, bool) {
+	at = skip(line, at, " ")
+	d.name = identifierAt(line, at)
+	value := strings.TrimLeft(line[min(len(line), at+len(d.name)):], " ")
+	isFunction := strings.Contains(value, "=> ") || strings.HasSuffix(value, "=>") || strings.Contains(value, "= function") || strings.Contains(value, "= async") || strings.Contains(value, "(func(") || strings.Contains(value, "= struct") || strings.Contains(value, "= enum")
+	if d.name == "" || indent > 0 || plain && !isFunction {
+		return d, false
+	}
+	d.end = at + len(d.name)
+	return d, true
+}
+
+func (d declared) keyword(line string, at int, word string) (declared, bool) {
+	at = skip(line, at, " *&")
+	if at < len(line) && line[at] == '(' && word == "func" { // Go's receiver
+		at = skip(line, at+matching(line[at:]), " ")
+	}
+	if at < len(line) && line[at] == '<' { // generic parameters in front
+		at = skip(line, at+matching(line[at:]), " ")
+	}
+	if word == "resource" || word == "data" || word == "module" || word == "variable" {
+		at = skip(line, at, "\"")
+	}
+	if word == "CREATE" || word == "create" {
+		for {
+			w := wordAt(line, at)
+			switch strings.ToLower(w) {
+			case "or", "replace", "unique", "table", "view", "function", "index", "trigger", "type", "if", "not", "exists", "materialized", "procedure", "schema":
+				at = skip(line, at+len(w), " \"`")
+				continue
+			}
+			break
+		}
+	}
+	d.name = identifierAt(line, at)
+	if d.name == "" || strings.HasPrefix(line[at+len(d.name):], ":=") || (word == "data" || word == "type" || word == "message" || word == "object" || word == "record" || word == "module" || word == "open") && strings.IndexByte("=:.,);", after(line, at+len(d.name))) >= 0 && word != "type" {
+		return d, false
+	}
+	if d.deep && strings.HasSuffix(line, ",") { // of an import
+		return d, false
+	}
+	d.end = signatureEnd(line, at+len(d.name))
+	return d, true
+}
+
+// member matches a method or a function without a keyword: "async load(id: string): T {", "static int total(int n)".
+func (d declared) member(line string, at int, plain bool, next string) (declared, bool) {
+	open := strings.IndexByte(line, '(')
+	if open <= at || open+1 < len(line) && strings.IndexByte("\"'`*", line[open+1]) >= 0 {
+		return d, false
+	}
+	head := line[at:open]
+	if strings.ContainsAny(head, "=\"'`;{}+|%!/\\") || strings.Contains(head, ". ") || strings.Contains(head, ", ") && !strings.Contains(head, "<") {
+		return d, false
+	}
+	name := strings.TrimRight(head, " ")
+	if i := strings.LastIndexByte(name, '<'); i > 0 && strings.HasSuffix(name, ">") {
+		name = name[:i]
+	}
+	types := strings.TrimRight(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789$#~?!-")
+	name = name[len(types):]
+	if name == "" || isDigit(name[0]) || controls(name) || controls(wordAt(head, 0)) || strings.HasSuffix(types, ".") && !strings.Contains(types, " ") {
+		return d, false
+	}
+	end := open + matching(line[open:])
+	if end == open { // parameters on the lines below
+		end = len(line)
+	}
+	rest := strings.TrimSpace(line[end:])
+	block := strings.HasSuffix(line, "{") || rest == "" && strings.HasPrefix(next, "{") || strings.HasSuffix(line, "=>")
+	typed := strings.TrimSpace(types) != ""
+	if strings.HasSuffix(rest, ";") && !block || strings.HasPrefix(rest, ".") || !(block || typed && !plain && (rest == "" || strings.HasPrefix(rest, "throws"))) || strings.Contains(rest, "=> {") && !d.deep {
+		return d, false
+	}
+	if !d.deep && !typed && plain && strings.TrimSpace(line[open:end]) != "()" && rest != "{" {
+		return d, false // a call with a block
+	}
+	if d.deep && plain && !typed && strings.HasPrefix(rest, "=>") {
+		return d, false
+	}
+	d.name, d.end = name, signatureEnd(line, open)
+	return d, true
+}
+
+// controls matches the words that begin statements.
+func controls(word string) bool {
+	switch word {
+	case "if", "for", "while", "switch", "catch", "return", "else", "elif", "do", "with", "function", "await", "new", "throw", "match", "try", "case", "when", "unless", "until", "yield",
+		"delete", "typeof", "assert", "print", "describe", "it", "test", "beforeEach", "afterEach", "beforeAll", "afterAll", "super", "defer", "go", "select", "foreach", "using", "lock", "loop", "and", "or", "not", "in", "import", "from", "require", "echo", "raise", "sizeof", "expect":
+		return true
+	}
+	return false
+}
+
+// wordAt returns the word that begins at a byte, up to a space, a bracket or a quote.
+func wordAt(line string, at int) string {
+	if at >= len(line) {
+		return ""
+	}
+	rest := line[at:]
+	if i := strings.IndexAny(rest, " ({<\"'=;,\t"); i >= 0 {
+		return rest[:i]
+	}
+	return rest
+}
+
+// identifierAt returns the identifier that begins at a byte; it may be qualified by dots.
+func identifierAt(line string, at int) string {
+	end := at
+	for end < len(line) && (wordByte[line[end]] || line[end] == '$' || line[end] == '.' && end+1 < len(line) && wordByte[line[end+1]] || line[end] == '-' && end+1 < len(line) && isLower(line[end+1]) && at < end) {
+		end++
+	}
+	name := line[min(at, len(line)):end]
+	if name == "" || isDigit(name[0]) {
+		return ""
+	}
+	return name
+}
+
+func after(line string, at int) byte {
+	if at >= len(line) {
+		return 0
+	}
+	return line[at]
+}
+
+// matching returns the end of the brackets that open s; 0 if they don't close.
+func matching(s string) int {
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(', '<', '[':
+			depth++
+		case ')', '>', ']':
+			if s[i] == '>' && i > 0 && (s[i-1] == '-' || s[i-1] == '=') {
+				continue
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// longestSignature bounds what is shown of a declaration, in bytes.
+const longestSignature = 72
+
+// signatureEnd returns where a declaration's own line may be cut: before its block, or after its parameters if it is
+// long, or after its name.
+func signatureEnd(line string, named int) int {
+	end := len(strings.TrimRight(line, " {:"))
+	if end < named {
+		end = named
+	}
+	if end <= longestSignature {
+		return end
+	}
+	if i := strings.IndexByte(line[named:], '('); i >= 0 && i < 30 {
+		if n := matching(line[named+i:]); n > 0 && named+i+n <= longestSignature {
+			return named + i + n
+		}
+		return named + i + 1
+	}
+	return named
+}
+
+// outline finds the declarations of a file of code, those of the top level first.
+func (d *document) outline() []landmark {
+	var outer, inner []landmark
+	for i := range d.lines {
+		l := &d.lines[i]
+		if !l.starts || l.at == 0 {
+			continue
+		}
+		next := ""
+		if i+1 < len(d.lines) {
+			next = d.lines[i+1].text
+		}
+		if decl, ok := declarationIn(l.text, l.indent, next); ok {
+			m := landmark{line: i, name: decl.name, worth: declarationWorth}
+			l.mark = decl.end
+			if decl.deep {
+				inner = append(inner, m)
+			} else {
+				outer = append(outer, m)
+			}
+		}
+	}
+	return append(outer, inner...)
+}

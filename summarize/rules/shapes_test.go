@@ -1,0 +1,97 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDeclarationIn: what a line declares, in the languages that agents read, and lines that declare nothing.
+func TestDeclarationIn(t *testing.T) {
+	for line, want := range map[string]string{
+		"func Open(path string) (*Store, error) {": "Open", "func (s *Store) Close() error {": "Close", "func Map[T any](list []T) {": "Map", "type Store struct {": "Store",
+		"def total(self, rows):": "total", "    async def load(self):": "load", "class Cart(Base):": "Cart",
+		"export default async function load(id: string) {": "load", "export const total = (rows: Row[]) => {": "total", "const helper = async () => {": "helper", "export interface Row {": "Row", "export type Id = string;": "Id",
+		"  async load(id: string): Promise<Row> {": "load", "  private readonly load(id: string) {": "load", "  constructor(private a: A) {": "constructor",
+		"pub(crate) fn slide<T>(points: Vec<T>) -> T {": "slide", "    pub fn new() -> Self {": "new", "impl Window {": "Window", "pub enum Kind {": "Kind", "macro_rules! keep {": "keep",
+		"public class Cart extends Base {": "Cart", "    public static int total(List<Row> rows) {": "total", "    protected abstract void close() throws IOException;": "", "public record Row(int id) {": "Row",
+		"static int store_open(const char *path) {": "store_open", "struct store {": "store", "#define MAX(a, b) ((a) > (b) ? (a) : (b))": "MAX",
+		"  def total(rows)": "total", "module Ledger": "Ledger", "fun total(rows: List<Row>): Int {": "total", "data class Row(val id: Int)": "Row", "func total(_ rows: [Row]) -> Int {": "total",
+		"CREATE TABLE IF NOT EXISTS orders (": "orders", "message Order {": "Order", "resource \"aws_s3_bucket\" \"ledger\" {": "aws_s3_bucket", "local function total(rows)": "total", "deploy() {": "deploy",
+		"defmodule Cart do": "Cart",
+		// none
+		"if (a) {": "", "return total(rows);": "", "describe(\"cart\", () => {": "", "const a = 1;": "", "total(rows);": "", "} else {": "", "// func Open(": "", "  type Row,": "", "        deep() {": "", "for (const a of b) {": "", "expect(total(rows)).toBe(3);": "", "x := total(rows)": "", "": "", "import { a } from \"b\";": "",
+	} {
+		d, ok := declarationIn(strings.TrimLeft(line, " "), indentOf(line), "")
+		if got := d.name; ok && got != want || !ok && want != "" {
+			t.Errorf("%q declares %q (%v), want %q", line, got, ok, want)
+		}
+	}
+}
+
+// TestTree: every path of a listing can be put together again, and what does not fit is counted.
+func TestTree(t *testing.T) {
+	for name, text := range map[string]string{
+		"paths":    "src/a.go\nsrc/b.go\nsrc/api/c.go\nsrc/api/d.go\ndocs/e.md\nREADME.md\n",
+		"ls -R":    ".:\nREADME.md\n\n./src:\na.go\nb.go\n\n./src/api:\nc.go\nd.go\n\n./docs:\ne.md\n",
+		"a tree":   ".\n├── README.md\n├── docs\n│   └── e.md\n└── src\n    ├── a.go\n    ├── api\n    │   ├── c.go\n    │   └── d.go\n    └── b.go\n\n3 directories, 6 files\n",
+		"a bullet": "- docs/\n  - e.md\n- src/\n  - a.go\n  - b.go\n  - api/\n    - c.go\n    - d.go\n- README.md\n",
+	} {
+		paths, ok := pathsOf(text)
+		if !ok {
+			t.Errorf("%s: no listing", name)
+			continue
+		}
+		got := tree(paths, 600)
+		for _, want := range []string{"src/: a.go b.go", "src/api/: c.go d.go", "docs/: e.md", "README.md"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, got)
+			}
+		}
+	}
+	var many []string
+	for i := range 400 {
+		many = append(many, "src/part"+itoa(i/20)+"/file"+itoa(i)+".go")
+	}
+	got := tree(many, 400)
+	if runes(got) > 400 || !strings.Contains(got, " in ") || !strings.HasPrefix(got, "src/\n") {
+		t.Errorf("%d characters:\n%s", runes(got), got)
+	}
+}
+
+// TestRecordTable: rows stand under their fields, and what stands around the records is told.
+func TestRecordTable(t *testing.T) {
+	text := `{"state":"OPEN","checks":[{"name":"build","ok":true,"secs":12},{"name":"lint","ok":false,"secs":3},{"name":"test","ok":true,"secs":40}]}`
+	want := "state=OPEN\n3 records: name, ok, secs\nname | ok | secs\nbuild | true | 12\nlint | false | 3\ntest | true | 40"
+	if got := recordTable(text, recordsOf(text), 700); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	if recordsOf(`{"a":1}`) != nil || recordsOf("[1,2,3]") != nil || recordsOf("{\"a\":1}\n{\"a\":2}\nx") != nil {
+		t.Error("records where there are none")
+	}
+	if n := len(recordsOf("{\"a\":1}\n{\"a\":2}\n")); n != 2 {
+		t.Errorf("%d records in lines", n)
+	}
+}
+
+// TestHeadings: documents are listed by their headings, and a report's conclusion is shown.
+func TestHeadings(t *testing.T) {
+	doc := newDocument("# Retries\ntext\n```sh\n# no heading\n```\n## Usage\n\n**Limits:**\n#tag\n## Conclusion\nRetries end after five attempts, and the job is buried.\n", WebContent, nil)
+	doc.findLandmarks(WebContent)
+	var names []string
+	for _, m := range doc.landmarks {
+		names = append(names, m.name)
+	}
+	if got := strings.Join(names, ","); got != "Retries,Usage,Limits,Conclusion" {
+		t.Errorf("headings %s", got)
+	}
+	if lines := doc.conclusions(); len(lines) != 1 || !strings.HasPrefix(doc.lines[lines[0]].text, "Retries end") {
+		t.Errorf("conclusions %v", lines)
+	}
+}
+
+// TestShortestEnds: files are named by the shortest end of their paths that tells them apart.
+func TestShortestEnds(t *testing.T) {
+	if got := strings.Join(shortNames([]string{"a/x.go", "b/x.go", "c/y.go", "y.md"}), " "); got != "a/x.go b/x.go y.go y.md" {
+		t.Error(got)
+	}
+}
