@@ -152,5 +152,3 @@ func (a arguments) shown() (path string, from int) {
 	}
 	return path, from
 }
-
-func categoryOfCommand(name string) Category { return commandCategories[name] }

@@ -1,7 +1,7 @@
 // Package rules summarizes tool outputs and threads by rules: offline, free and deterministic.
 //
 // ToolOutput is the entry point. A summary is a line of facts, `[✓ read_file: File: /app.ts | Lines: 100]`,
-// followed by source lines that are likely to be needed again, a short list of further identifiers,
+// followed by source lines that are likely to be needed again, a list of what else there is with its lines,
 // and a mark that says what is missing and where the original is. HeadTail is the last resort:
 // the beginning and the end.
 //
@@ -11,6 +11,10 @@
 // so that a second line with the same identifiers adds nothing. Some lines have a worth apart from
 // their identifiers (remark.go: a state, a commit's subject, the end of a command), and
 // errors of commands precede everything else. Whole lines are preferred to clipped ones (fragment.go).
+//
+// Some sources have a shape of their own: listings (listing.go), records in JSON (records.go). Of others, landmarks are
+// listed by name where no chosen line shows them (landmarks.go): declarations (outline.go), headings, files. How a call
+// ended is decided by package verdict.
 //
 // Invariants, held by property tests and fuzzing:
 //   - the same Input gives the same bytes, under the same Version;

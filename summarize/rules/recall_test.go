@@ -261,7 +261,7 @@ func TestRecall(t *testing.T) {
 	for _, name := range names {
 		t.Logf("%-32s %s", name, groups[name])
 	}
-	if all := groups["all"]; win == standard && (all.meanMacro() < leastMacro || all.micro() < leastMicro || all.meanLines() < leastMacroLines) {
+	if all := groups["all"]; win == standard && os.Getenv("PRECIS_RULES_SET") == "" && (all.meanMacro() < leastMacro || all.micro() < leastMicro || all.meanLines() < leastMacroLines) {
 		t.Errorf("below what the docs promise: %s", all)
 	}
 }
