@@ -18,7 +18,7 @@ const (
 // Delivery is one record from SUMMARIES, or a rejection from REJECTED.
 type Delivery struct {
 	Type    Type
-	Thread  string    // empty for config.applied, and for a rejection that belongs to no thread
+	Thread  string    // empty for a partition's own records, and for a rejection that belongs to no thread
 	ID      string    // the ce-id: the same on every delivery of the record
 	Seq     uint64    // its sequence in its stream
 	Time    time.Time // when its stream stored it
@@ -26,7 +26,7 @@ type Delivery struct {
 	Data    []byte
 }
 
-// Record reads the data: a *Started, *Summary, *Invalidated, *Failed, *UsageRecord or *Config. It fails with
+// Record reads the data: a *Started, *Summary, *Invalidated, *Failed, *UsageRecord, *Config or *Claimed. It fails with
 // ErrType for any other type; Rejected reads an event.rejected.
 func (d Delivery) Record() (Record, error) {
 	record := newRecord(d.Type)
@@ -65,6 +65,8 @@ func newRecord(t Type) Record {
 		return new(UsageRecord)
 	case ConfigApplied:
 		return new(Config)
+	case PartitionClaimed:
+		return new(Claimed)
 	}
 	return nil
 }

@@ -9,12 +9,12 @@ import (
 
 // Head is common to all records in the SUMMARIES stream.
 type Head struct {
-	ThreadID      *string `json:"thread_id"` // null on config.applied, which belongs to a partition
+	ThreadID      *string `json:"thread_id"` // null on config.applied and partition.claimed, which belong to a partition
 	Partition     int     `json:"partition"`
-	FirstEventSeq uint64  `json:"first_event_seq"` // the EVENTS sequence of the thread's first event; 0 on config.applied
+	FirstEventSeq uint64  `json:"first_event_seq"` // the EVENTS sequence of the thread's first event; 0 on a partition's own records
 	EventSeq      uint64  `json:"event_seq"`       // the EVENTS sequence at which the record was decided
 	// EventAt is when EventSeq was stored, by the stream's clock: a sequence alone does not name an event, since a log
-	// that is restored from an older backup gives it to another. Null on config.applied, and where it is not known.
+	// that is restored from an older backup gives it to another. Null on a partition's own records, and where it is not known.
 	EventAt      *time.Time `json:"event_at"`
 	EffectiveSeq uint64     `json:"effective_seq"` // the partition's last applied EVENTS sequence when it took effect
 	Step         Step       `json:"step"`
@@ -41,6 +41,7 @@ const (
 	ByExpiry        StepCause = "expiry"        // a summary is older than its policy allows
 	ByResult        StepCause = "result"        // of a job
 	ByConfiguration StepCause = "configuration" // another configuration came into force
+	ByClaim         StepCause = "claim"         // a processor takes the partition
 	ByRecovery      StepCause = "recovery"      // a start, or an accepted loss, completes what is on record
 )
 
@@ -266,6 +267,17 @@ type UsageRecord struct {
 	Outcome   string `json:"outcome"` // used, refused, failed, superseded, unknown
 	Usage     Usage  `json:"usage"`
 	Cost      Cost   `json:"cost"`
+}
+
+// Claimed is the data of partition.claimed: from here on Owner alone publishes records of the partition, on condition
+// that this record is still the last one of its subject.
+type Claimed struct {
+	Head
+	Epoch          uint64 `json:"epoch"` // counts up: the claim's ChainSeq
+	Owner          string `json:"owner"` // host, process id and a random part: another one for each start
+	ProgramVersion string `json:"program_version"`
+	RulesVersion   string `json:"rules_version"`
+	Fingerprint    string `json:"fingerprint"` // of the owner's configuration, as config.applied has it
 }
 
 // Config is the data of config.applied: the configuration in force after EffectiveSeq.

@@ -53,7 +53,7 @@ func (o SubscriptionOptions) WithDefaults() SubscriptionOptions {
 	if len(o.Types) == 0 {
 		o.Types = []Type{SummaryStarted, SummaryCreated, SummaryInvalidated, SummaryFailed, UsageRecorded}
 		if o.Thread == "" {
-			o.Types = append(o.Types, ConfigApplied)
+			o.Types = append(o.Types, ConfigApplied, PartitionClaimed)
 		}
 	}
 	return o

@@ -26,6 +26,7 @@ const (
 	SummaryFailed      Type = "summary.failed"
 	UsageRecorded      Type = "usage.recorded"
 	ConfigApplied      Type = "config.applied"
+	PartitionClaimed   Type = "partition.claimed"
 	EventRejected      Type = "event.rejected"
 )
 
@@ -132,7 +133,7 @@ func (t Type) Incoming() bool {
 // Known reports whether t is one of this package's types.
 func (t Type) Known() bool {
 	switch t {
-	case SummaryStarted, SummaryCreated, SummaryInvalidated, SummaryFailed, UsageRecorded, ConfigApplied, EventRejected:
+	case SummaryStarted, SummaryCreated, SummaryInvalidated, SummaryFailed, UsageRecorded, ConfigApplied, PartitionClaimed, EventRejected:
 		return true
 	}
 	return t.Incoming()

@@ -24,6 +24,7 @@ var records = map[string]func() any{
 	"summary.failed":      func() any { return new(events.Failed) },
 	"usage.recorded":      func() any { return new(events.UsageRecord) },
 	"config.applied":      func() any { return new(events.Config) },
+	"partition.claimed":   func() any { return new(events.Claimed) },
 	"event.rejected":      func() any { return new(events.Rejected) },
 	"thread.message":      func() any { return new(events.Message) },
 	"tool.result":         func() any { return new(events.Message) },
@@ -150,7 +151,7 @@ func TestExamplesChain(t *testing.T) {
 	chain := map[uint64][]byte{}
 	for _, typ := range schemas.Types() {
 		record, ok := records[typ]().(events.Record)
-		if !ok || typ == "config.applied" {
+		if !ok || own(typ) {
 			continue
 		}
 		data := read(t, "examples/"+typ+".json")
@@ -167,10 +168,15 @@ func TestExamplesChain(t *testing.T) {
 		}
 		prev = next
 	}
-	if _, err := events.VerifyChain("", read(t, "examples/config.applied.json")); err != nil {
-		t.Errorf("config.applied: %v", err)
+	for _, typ := range []string{"config.applied", "partition.claimed"} {
+		if _, err := events.VerifyChain("", read(t, "examples/"+typ+".json")); err != nil {
+			t.Errorf("%s: %v", typ, err)
+		}
 	}
 }
+
+// own reports whether records of a type belong to a partition.
+func own(typ string) bool { return typ == "config.applied" || typ == "partition.claimed" }
 
 // A published record's schema names exactly the members that its Go type writes, and requires them.
 func TestRecordsMatchTheirGoTypes(t *testing.T) {
@@ -188,7 +194,7 @@ func TestRecordsMatchTheirGoTypes(t *testing.T) {
 		}
 		want := members(reflect.TypeOf(record()).Elem())
 		want = slices.DeleteFunc(want, func(name string) bool { return slices.Contains(head, name) && name != "thread_id" })
-		if typ != "config.applied" {
+		if !own(typ) {
 			want = slices.DeleteFunc(want, func(name string) bool { return name == "thread_id" })
 		}
 		if got := slices.Sorted(maps.Keys(schema.Properties)); !slices.Equal(got, want) {
@@ -219,7 +225,8 @@ func TestSchemasRefuse(t *testing.T) {
 			mutate(t, "summary.created", `"chain_seq": 1`, `"chain_seq": 0`), mutate(t, "summary.created", `"thread_id": "nightly/build 42"`, `"thread_id": null`),
 			mutate(t, "summary.created", `"currency": "USD"`, `"currency": "EUR"`), mutate(t, "summary.created", `"slot": "tool:m-003"`, `"slot": "m-003"`),
 			mutate(t, "summary.created", `"created_at": "2026-03-05T07:59:02.118Z"`, `"created_at": "today"`)},
-		"config.applied": {mutate(t, "config.applied", `"thread_id": null`, `"thread_id": "t"`)},
+		"partition.claimed": {mutate(t, "partition.claimed", `"epoch": 1`, `"epoch": 0`)},
+		"config.applied":    {mutate(t, "config.applied", `"thread_id": null`, `"thread_id": "t"`)},
 		"event.rejected": {mutate(t, "event.rejected", `"body_sha256": null`, `"body_sha256": "`+strings.Repeat("0", 64)+`"`),
 			mutate(t, "event.rejected", `"body_base64": "`, `"body_base64": "@`)},
 		"usage.recorded": {mutate(t, "usage.recorded", `"outcome": "failed"`, `"outcome": "lost"`)},

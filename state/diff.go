@@ -152,15 +152,11 @@ func (d *differ) note(k []byte, want, got string) {
 	d.report(Problem{Partition: d.id, Thread: name, Check: fmt.Sprintf("row %c %q", d.kind, rest), Want: want, Got: got})
 }
 
-// show is a row as it is compared: a header without what the server has confirmed, a job without what is a matter of the
-// process.
+// show is a row as it is compared: a job without what is a matter of the process.
 func (d *differ) show(k, v []byte) string {
 	switch d.kind {
 	case kindHeader:
 		h, err := decodeHeader(string(k[3:]), v)
-		if err == nil {
-			h.SummariesSeq = 0
-		}
 		return shown(h, err)
 	case kindMessage:
 		m, err := decodeMessage("", v)

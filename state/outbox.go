@@ -8,26 +8,8 @@ func (p *Partition) Send(o *Outgoing) {
 	p.outgoing = append(p.outgoing, o)
 }
 
-// Delivered removes a row that the server has confirmed. seq is its sequence in SUMMARIES for a
-// guarded row: the thread's next record goes behind it.
-func (p *Partition) Delivered(o *Outgoing, seq uint64) error {
-	p.remove(p.key(kindOutbox).number(o.Number))
-	if !o.Guarded {
-		return nil
-	}
-	return p.SawRecord(o.Thread, seq)
-}
-
-// SawRecord notes the thread's last sequence in SUMMARIES.
-func (p *Partition) SawRecord(name string, seq uint64) error {
-	st, err := p.LoadThread(name)
-	if err != nil {
-		return err
-	}
-	st.Header.SummariesSeq = max(st.Header.SummariesSeq, seq)
-	p.Save(st)
-	return nil
-}
+// Delivered removes a row that the server has confirmed.
+func (p *Partition) Delivered(o *Outgoing) { p.remove(p.key(kindOutbox).number(o.Number)) }
 
 // Outbox returns the rows that wait to be confirmed, in order.
 func (v View) Outbox() ([]*Outgoing, error) {
@@ -39,18 +21,7 @@ func (v View) Outbox() ([]*Outgoing, error) {
 			return false, err
 		}
 		rows = append(rows, o)
-		return true, v.after(o)
+		return true, nil
 	})
 	return rows, err
-}
-
-func (v View) after(o *Outgoing) error {
-	if !o.Guarded {
-		return nil
-	}
-	h, err := v.Header(o.Thread)
-	if err == nil && h != nil {
-		o.After = h.SummariesSeq
-	}
-	return err
 }

@@ -195,11 +195,6 @@ func (p *Partition) end() {
 		}
 	}
 	p.set(p.key(kindMeta), encodeJSON(p.meta))
-	for _, o := range p.outgoing {
-		if w := p.threads[o.Thread]; o.Guarded && w != nil {
-			o.After = w.header.SummariesSeq
-		}
-	}
 }
 
 // Wait returns when the batch is durable; at once where that was not asked for. It is called once, and may

@@ -13,6 +13,8 @@ type Meta struct {
 	Position      uint64    `json:"position"`       // the last EVENTS sequence applied
 	EventsCreated time.Time `json:"events_created"` // which EVENTS stream that was
 	SummariesSeq  uint64    `json:"summaries_seq"`  // up to here SUMMARIES holds nothing unknown
+	// Own is the end of the partition's own chain up to SummariesSeq.
+	Own Own `json:"own,omitzero"`
 	// SummariesCreated says which SUMMARIES stream that was.
 	SummariesCreated time.Time `json:"summaries_created,omitzero"`
 	RejectedSeq      uint64    `json:"rejected_seq"` // the same for REJECTED
@@ -51,14 +53,12 @@ type Outgoing struct {
 	Subject string
 	Time    time.Time
 	Data    []byte
-	// Guarded rows go to SUMMARIES: one step in flight per thread, each behind the one before it.
+	// Guarded rows go to SUMMARIES, under the processor's claim: one step in flight per thread.
 	Guarded bool
 	// Index is the place of a guarded row in its step, from 1, and Size how many rows the step has: they are published together.
 	Index, Size int
 	// Prev is the chain value that a guarded row follows on; empty for a thread's first record.
 	Prev string
-	// After is the thread's last SUMMARIES sequence known when the row was read; not stored.
-	After uint64
 }
 
 // More says that the next row of the thread belongs to the same step.
@@ -112,7 +112,6 @@ func encodeHeader(to []byte, h *thread.Header) []byte {
 	e.u(h.EventSeq)
 	e.u(h.ChainSeq)
 	e.s(h.Chain)
-	e.u(h.SummariesSeq)
 	e.s(h.FirstAgentID)
 	e.s(h.Policy)
 	e.s(h.LastMessageID)
@@ -135,7 +134,7 @@ func decodeHeader(name string, b []byte) (*thread.Header, error) {
 	h.Tokens, h.Bytes, h.TokensLive = d.i(), d.i(), d.i()
 	h.SummariesActive, h.SummariesStale = d.u(), d.u()
 	h.LLMInput, h.LLMOutput, h.CostMicroUSD, h.CostUnknown = d.i(), d.i(), d.i(), d.u()
-	h.EventSeq, h.ChainSeq, h.Chain, h.SummariesSeq = d.u(), d.u(), d.s(), d.u()
+	h.EventSeq, h.ChainSeq, h.Chain = d.u(), d.u(), d.s()
 	h.FirstAgentID, h.Policy, h.LastMessageID = d.s(), d.s(), d.s()
 	h.Waiting, h.NextDeadline, h.Jobs = d.u(), d.u(), d.u()
 	h.LastAt, h.Renewals, h.RenewCompactions, h.FirstSeq = d.i(), d.u(), d.u(), d.u()

@@ -78,7 +78,7 @@ func TestReplayFinds(t *testing.T) {
 	p := startProcessor(t, t.TempDir())
 	p.do(t, sampleThread(), "publish", "-").wants(t, exitDone, "7 events", "")
 	p.awaits(t, "summary.invalidated", 1)
-	p.remove(t, "SUMMARIES", 18) // behind 17 partitions' config.applied
+	p.remove(t, "SUMMARIES", 35) // behind 17 partitions' partition.claimed and config.applied
 	got := p.do(t, "", "replay")
 	got.wants(t, exitWrong, "summaries_unbroken", "discrepancies: the log contradicts the records")
 	got.wants(t, exitWrong, "chain", "")

@@ -42,6 +42,8 @@ func (e entry) gist() string {
 		return gistOf(e.raw.Body, usageGist)
 	case events.ConfigApplied:
 		return gistOf(e.raw.Body, configGist)
+	case events.PartitionClaimed:
+		return gistOf(e.raw.Body, claimGist)
 	case events.EventRejected:
 		return gistOf(e.raw.Body, rejectedGist)
 	default:
@@ -157,6 +159,13 @@ func usageGist(u events.UsageRecord) string {
 
 func configGist(c events.Config) string {
 	return joined([]string{fmt.Sprintf("partition %d", c.Partition), "program " + c.ProgramVersion, "rules " + c.RulesVersion, c.Fingerprint})
+}
+
+func claimGist(c events.Claimed) string {
+	return joined([]string{
+		fmt.Sprintf("partition %d", c.Partition), fmt.Sprintf("epoch %d", c.Epoch), "by " + c.Owner,
+		"program " + c.ProgramVersion, "rules " + c.RulesVersion, c.Fingerprint,
+	})
 }
 
 func rejectedGist(r events.Rejected) string {

@@ -117,7 +117,7 @@ func typeNames() []string {
 	return []string{
 		string(events.ThreadMessage), string(events.ToolResult), string(events.MessageEdited),
 		string(events.SummaryStarted), string(events.SummaryCreated), string(events.SummaryInvalidated),
-		string(events.SummaryFailed), string(events.UsageRecorded), string(events.ConfigApplied),
+		string(events.SummaryFailed), string(events.UsageRecorded), string(events.ConfigApplied), string(events.PartitionClaimed),
 		string(events.EventRejected),
 	}
 }

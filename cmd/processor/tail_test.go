@@ -28,6 +28,7 @@ func fill(t *testing.T, b *broker.Broker) {
 		{"summary.failed.t2", `{"thread_id":"t2","summary_id":"sum_2","kind":"compaction","code":"timeout","message":"no answer","action":"trim"}`},
 		{"usage.recorded.t2", `{"thread_id":"t2","summary_id":"sum_2","provider":"openai","model":"m","outcome":"failed","usage":{"input_tokens":1200,"output_tokens":3},"cost":{"amount_microusd":null}}`},
 		{"config.applied.=p3", `{"thread_id":null,"partition":3,"program_version":"v1","rules_version":"rules-1","fingerprint":"f"}`},
+		{"partition.claimed.=p3", `{"thread_id":null,"partition":3,"epoch":2,"owner":"host/1/x","program_version":"v1","rules_version":"rules-1","fingerprint":"f"}`},
 	} {
 		publish(t, b.JetStream(), event[0], event[1])
 	}

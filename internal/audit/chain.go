@@ -9,8 +9,11 @@ import (
 	"precis/state"
 )
 
-// chain checks a record against its predecessor in the thread.
+// chain checks a record against its predecessor in the thread; those of a partition's own chain are checked as they are read.
 func (a *auditor) chain(at scope, h *thread.Header, s *state.Staged) {
+	if s.Thread == "" {
+		return
+	}
 	f := Finding{Thread: events.OrNull(s.Thread), Summary: events.OrNull(idOf(s.Data)), Check: CheckChain, EventSeq: s.EffectiveSeq}
 	if want := h.ChainSeq + 1; s.ChainSeq != want {
 		f.Want, f.Got = fmt.Sprintf("record %d of the thread", want), fmt.Sprintf("record %d (SUMMARIES %d): what was between is gone", s.ChainSeq, s.Seq)

@@ -88,6 +88,8 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 	}
 	defer func() { _ = scratch.Close() }() // the scratch store is discarded
 	src.voided = a.Voided
+	own := owns{}
+	src.Own = own.saw
 	if err := Rebuild(ctx, scratch, src); err != nil {
 		return err
 	}
@@ -95,7 +97,7 @@ func Compare(ctx context.Context, store *state.Store, a Against, report func(sta
 		return err
 	}
 	report = gone.without(report)
-	stands, err := standingOf(ctx, a.Broker, configs)
+	stands, err := standingOf(ctx, a.Broker, configs, own)
 	if err != nil {
 		return err
 	}

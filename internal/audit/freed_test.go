@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"precis/events"
-	"precis/internal/broker"
 	"precis/internal/processor"
 	"precis/internal/thread"
 	"precis/summarize"
@@ -56,12 +55,12 @@ func TestARequestMakesAgainWhatIsStale(t *testing.T) {
 				}
 			})
 			w.proved()
-			made := len(w.messages(broker.StreamSummaries))
+			made := len(w.records())
 			if err := os.RemoveAll(processor.StoreDir(w.config.DataDir)); err != nil {
 				t.Fatal(err)
 			}
 			w.run(func(*processor.Processor) {})
-			if again := len(w.messages(broker.StreamSummaries)); again != made {
+			if again := len(w.records()); again != made {
 				t.Errorf("%d records behind a recovery, %d before", again, made)
 			}
 			w.proved()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
+	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
 	"precis/internal/config"
@@ -191,6 +193,14 @@ func (w *world) messages(stream string) []broker.Stored {
 		w.t.Fatal(err)
 	}
 	return list
+}
+
+// records are the messages of SUMMARIES without claims, of which each start makes its own.
+func (w *world) records() []broker.Stored {
+	w.t.Helper()
+	return slices.DeleteFunc(w.messages(broker.StreamSummaries), func(m broker.Stored) bool {
+		return strings.HasPrefix(m.Subject, string(events.PartitionClaimed))
+	})
 }
 
 // rewrite makes a stream anew with other messages: what somebody can do who has the server.

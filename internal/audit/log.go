@@ -20,7 +20,7 @@ type openedLog struct {
 	eventFilters, summaryFilters, rejectedFilters []string
 }
 
-// openLog inspects the streams. If a thread is given, only its messages and the config.applied records are read.
+// openLog inspects the streams. If a thread is given, only its messages and the partitions' own records are read.
 func openLog(ctx context.Context, js jetstream.JetStream, thread string) (*openedLog, error) {
 	stream, err := js.Stream(ctx, broker.StreamEvents)
 	if err != nil {
@@ -36,7 +36,7 @@ func openLog(ctx context.Context, js jetstream.JetStream, thread string) (*opene
 		return nil, fmt.Errorf("thread: %w", err)
 	}
 	l.eventFilters = []string{"*.*.*." + token}
-	l.summaryFilters = []string{"*.*." + token, string(events.ConfigApplied) + ".*"}
+	l.summaryFilters = []string{"*.*." + token, string(events.ConfigApplied) + ".*", string(events.PartitionClaimed) + ".*"}
 	l.rejectedFilters = []string{string(events.EventRejected) + "." + token}
 	return l, nil
 }

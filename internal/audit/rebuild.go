@@ -36,6 +36,8 @@ type Source struct {
 	Decided [][]*state.Outgoing
 	// Foreign receives every message of Summaries that is skipped; it may be nil.
 	Foreign func(recovery.Foreign)
+	// Own receives every record of the partitions' own chains; it may be nil.
+	Own func(m broker.Stored, e recovery.Entry, end state.Link)
 	// Mask removes secrets from what the fold decides; nil removes none.
 	Mask func(string) string
 	// Rehearse passes everything the fold would decide, with the text of the rules, to the watch of every lane.
@@ -119,6 +121,9 @@ func stage(ctx context.Context, parts []*state.Partition, src Source) (config []
 	}
 	if src.Foreign != nil {
 		t.Foreign = src.Foreign
+	}
+	if src.Own != nil {
+		t.Own = src.Own
 	}
 	if src.Summaries != nil {
 		if err := t.Read(ctx, src.Summaries, src.Rejected); err != nil {

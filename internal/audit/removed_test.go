@@ -217,7 +217,7 @@ func TestRetentionOnRecord(t *testing.T) {
 		}
 	})
 	said, at := map[any]int{}, map[any]int{}
-	for _, m := range w.messages(broker.StreamSummaries) {
+	for _, m := range w.records() {
 		said[member(t, m.Data, "retention").(map[string]any)["events"]]++
 		at[member(t, m.Data, "applied_at")]++
 	}

@@ -92,7 +92,7 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 		Rejected:  tap{Log: broker.NewLogReader(o.JetStream, broker.StreamRejected), filters: l.rejectedFilters, each: r.rejection},
 		Strays:    l.partitions, Filters: l.eventFilters,
 		Mask: o.Mask, Rehearse: o.Rules, Workers: o.Workers, Logger: o.Logger, Progress: o.Progress,
-		each: r.saw, open: r.watch, staged: r.recorded, Foreign: r.records.foreign,
+		each: r.saw, open: r.watch, staged: r.recorded, Foreign: r.records.foreign, Own: r.records.own,
 	}
 	switch {
 	case o.Store != nil:

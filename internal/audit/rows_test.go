@@ -191,6 +191,8 @@ var alterations = map[string]func(v reflect.Value) bool{
 		case *state.Mark:
 			at.Digest[0]++
 			return at.Seq > 0
+		case *state.Own:
+			at.ChainSeq++
 		case *[]state.Loss:
 			*at = append(*at, state.Loss{Events: 1, At: time.Unix(1, 0)})
 		default:
@@ -206,6 +208,9 @@ var alterations = map[string]func(v reflect.Value) bool{
 		case *state.Mark:
 			at.Seq--
 			return at.Seq > 0
+		case *state.Own:
+			at.Seq--
+			return true
 		}
 		return false
 	},

@@ -15,10 +15,11 @@ import (
 type standing struct {
 	summaries, rejected broker.StreamState
 	configs             configs
+	own                 owns
 }
 
-func standingOf(ctx context.Context, b *broker.Broker, c configs) (s standing, err error) {
-	s.configs = c
+func standingOf(ctx context.Context, b *broker.Broker, c configs, own owns) (s standing, err error) {
+	s.configs, s.own = c, own
 	if s.summaries, err = broker.StateOf(ctx, b.JetStream(), broker.StreamSummaries); err != nil {
 		return s, err
 	}
@@ -51,9 +52,29 @@ func (s standing) compare(id int, meta, folded state.Meta, report func(state.Pro
 	if made := meta.SummariesCreated; meta.SummariesSeq > 0 && !made.IsZero() && !made.Equal(s.summaries.Created) {
 		differs("SUMMARIES was made at", s.summaries.Created, made)
 	}
+	if want := s.ownEnd(id, meta.SummariesSeq); want != meta.Own {
+		differs("the partition's own chain ends at", want, meta.Own)
+	}
 	if want := s.losses(id, meta.SummariesSeq, folded.Losses); !slices.EqualFunc(want, meta.Losses, sameLoss) {
 		differs("accepted losses", want, meta.Losses)
 	}
+}
+
+// owns are the partitions' own chains.
+type owns map[int][]state.Own
+
+func (o owns) saw(m broker.Stored, e recovery.Entry, _ state.Link) {
+	o[e.Partition] = append(o[e.Partition], state.Own{Seq: m.Seq, ChainSeq: e.ChainSeq, Chain: e.Chain})
+}
+
+// ownEnd returns the end of a partition's own chain up to a sequence of SUMMARIES.
+func (s standing) ownEnd(id int, upTo uint64) (end state.Own) {
+	for _, at := range s.own[id] {
+		if at.Seq <= upTo {
+			end = at
+		}
+	}
+	return end
 }
 
 // losses returns the losses on record up to a sequence of SUMMARIES.

@@ -10,6 +10,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/recovery"
+	"precis/state"
 )
 
 // tap observes a stream while another reader reads it, and narrows what is read.
@@ -58,7 +59,33 @@ func (r *records) foreign(f recovery.Foreign) {
 	case errors.Is(f.Why, recovery.ErrLink):
 		check, want = CheckChain, "a record that follows on the one before it"
 	}
-	r.wrong(f.Stored, f.Claim.Thread, check, f.Claim.EventSeq, want, f.Why.Error()+"; it is passed over")
+	r.wrong(f.Stored, f.Entry.Thread, check, f.Entry.EventSeq, want, f.Why.Error()+"; it is passed over")
+}
+
+// own checks a record of a partition's own chain against the one before it.
+func (r *records) own(m broker.Stored, e recovery.Entry, end state.Link) {
+	at := scope{at: m.Time}
+	step := events.Step{Cause: e.Step.Cause, Index: 1} // what a configuration's cause may be is checked when it is adopted
+	if e.Type == events.PartitionClaimed {
+		step.Cause = events.ByClaim
+		r.tally.record(at, string(e.Type), nil)
+		var claim events.Claimed
+		if json.Unmarshal(m.Data, &claim) != nil || claim.Epoch != e.ChainSeq {
+			r.wrong(m, "", CheckReadable, e.EventSeq, fmt.Sprintf("a claim with epoch %d", e.ChainSeq), fmt.Sprint("epoch ", claim.Epoch))
+		}
+	}
+	if e.Step == step {
+		r.tally.holds(at, CheckStep)
+	} else {
+		r.wrong(m, "", CheckStep, e.EventSeq, fmt.Sprintf("record %d of a step by %q", step.Index, step.Cause),
+			fmt.Sprintf("record %d of a step by %q", e.Step.Index, e.Step.Cause))
+	}
+	if want := end.ChainSeq + 1; e.ChainSeq != want {
+		r.wrong(m, "", CheckChain, e.EventSeq, fmt.Sprintf("record %d of partition %d", want, e.Partition),
+			fmt.Sprintf("record %d: what was between is gone", e.ChainSeq))
+		return
+	}
+	r.tally.holds(at, CheckChain)
 }
 
 func (r *records) wrong(m broker.Stored, name, check string, seq uint64, want, got string) {

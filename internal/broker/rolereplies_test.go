@@ -101,7 +101,7 @@ func TestRolesAndEveryReply(t *testing.T) {
 		require.NoError(t, p.PublishBatch(ctx, []*nats.Msg{{Subject: subject, Data: []byte("{}")}})[0].Err)
 	}
 	replies := append([]string{
-		"summary.created.t9", "summary.failed.t", "usage.recorded.t", "config.applied.=p0", "event.rejected.t9", "0.tool.result.t9",
+		"summary.created.t9", "summary.failed.t", "usage.recorded.t", "config.applied.=p0", "partition.claimed.=p0", "event.rejected.t9", "0.tool.result.t9",
 		"thread.message.t9", "tool.result.t9", "message.edited.t9", "precis.thread.get.t", "$SRV.PING", "_INBOX.x.y", "_R_.x.y", "$SYS.REQ.SERVER.PING",
 	}, apiSubjects()...)
 	for role, allowed := range roleRequests {

@@ -135,7 +135,7 @@ func TestRolesCanDoNoMore(t *testing.T) {
 	for role, subjects := range map[string][]string{
 		"processor": destroy,
 		"agent": append([]string{
-			"summary.created.t", "summary.invalidated.t", "usage.recorded.t", "config.applied.=p0", "event.rejected.t",
+			"summary.created.t", "summary.invalidated.t", "usage.recorded.t", "config.applied.=p0", "partition.claimed.=p0", "event.rejected.t",
 			"0.tool.result.t", "anything.else", "_INBOX.somebody.1",
 			"$JS.API.STREAM.CREATE.MINE", "$JS.API.STREAM.MSG.GET.EVENTS", "$JS.API.DIRECT.GET.EVENTS",
 			"$JS.API.CONSUMER.CREATE.EVENTS", "$JS.API.CONSUMER.CREATE.REJECTED.c", "$JS.API.CONSUMER.MSG.NEXT.EVENTS.c",

@@ -19,7 +19,7 @@ func TestServiceConnectionMayOnlyReply(t *testing.T) {
 			nc, err := b.OpenService()
 			require.NoError(t, err)
 			for _, subject := range []string{
-				"thread.message.t", "summary.created.t", "event.rejected.t", "config.applied.=p0", "0.tool.result.t", "precis.thread.get.t",
+				"thread.message.t", "summary.created.t", "event.rejected.t", "config.applied.=p0", "partition.claimed.=p0", "0.tool.result.t", "precis.thread.get.t",
 				"$JS.API.INFO", "$JS.API.STREAM.DELETE.EVENTS", "$JS.API.CONSUMER.CREATE.EVENTS", "$JS.ACK.EVENTS.c.1.1.1.1.1", "_R_.x.y",
 			} {
 				require.NoError(t, nc.Publish(subject, nil))

@@ -44,6 +44,9 @@ func losses(got, want jetstream.StreamConfig, spec StreamSpec) []finding {
 	if got.Name == StreamEvents {
 		return append(findings, eventsFindings(got, want, spec)...)
 	}
+	if got.Name == StreamSummaries {
+		findings = append(findings, finding{"allow_atomic", !got.AllowAtomicPublish, got.AllowAtomicPublish, "set it to true: the records of a step are stored together, or none of them"})
+	}
 	return append(findings,
 		finding{"max_age", got.MaxAge != 0, got.MaxAge, "set it to 0: what precis published must stay"},
 		finding{"subject_transform", got.SubjectTransform != nil, transformOf(got), "make the stream anew without one: its readers would not find what it holds"})

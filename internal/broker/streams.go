@@ -19,8 +19,7 @@ const (
 	// eventsDuplicates is the shortest duplicate window nats-server allows
 	// (2.15 refuses less than 100ms, and takes 0 for its default of 2 minutes).
 	eventsDuplicates = 100 * time.Millisecond
-	// outboxDuplicates covers a crash between a publish and its ack; the expected last
-	// sequence guards against later duplicates.
+	// outboxDuplicates is for other publishers of these streams: what the processor publishes does not depend on it.
 	outboxDuplicates = 2 * time.Minute
 	// transformSource matches every event subject except literal wildcard subjects,
 	// which the server stores without transforming them.
@@ -35,7 +34,7 @@ func eventSubjects() []string {
 func summarySubjects() []string {
 	return []string{
 		"summary.started.*", "summary.created.*", "summary.invalidated.*", "summary.failed.*",
-		"usage.recorded.*", "config.applied.*",
+		"usage.recorded.*", "config.applied.*", "partition.claimed.*",
 	}
 }
 

@@ -16,6 +16,7 @@ type StreamState struct {
 	Created time.Time
 	// LastTime is when Last was stored, even if its message is gone.
 	LastTime time.Time
+	Replicas int
 	// MaxAge is how long the stream keeps a message; 0: no limit.
 	MaxAge time.Duration
 }
@@ -46,7 +47,7 @@ func StateOf(ctx context.Context, js jetstream.JetStream, stream string) (Stream
 func StateIn(info *jetstream.StreamInfo) StreamState {
 	return StreamState{
 		First: info.State.FirstSeq, Last: info.State.LastSeq,
-		Msgs: info.State.Msgs, Created: info.Created, LastTime: info.State.LastTime, MaxAge: info.Config.MaxAge,
+		Msgs: info.State.Msgs, Created: info.Created, LastTime: info.State.LastTime, MaxAge: info.Config.MaxAge, Replicas: info.Config.Replicas,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,8 +57,16 @@ func (w *world) everything() map[string][]stored {
 	return all
 }
 
-// configured returns the records of what was in force in a partition.
-func (w *world) configured(partition int) []stored {
+// own returns a partition's own records: who has claimed it, and what was in force.
+func (w *world) own(partition int) []stored {
 	w.t.Helper()
 	return w.everything()[fmt.Sprintf("=p%d", partition)]
 }
+
+// configured returns the records of what was in force in a partition.
+func (w *world) configured(partition int) []stored {
+	w.t.Helper()
+	return slices.DeleteFunc(w.own(partition), claim)
+}
+
+func claim(m stored) bool { return strings.HasPrefix(m.subject, "partition.claimed.") }

@@ -167,9 +167,17 @@ func TestConfigurationIsOnRecord(t *testing.T) {
 		return nil
 	})
 	for p := range 3 {
-		records := w.configured(p)
+		records := w.own(p)
 		holdChain(t, records)
-		m := records[0]
+		first, m := records[0], records[1]
+		holdAttributes(t, first, "partition.claimed")
+		valid(t, "partition.claimed", first.body)
+		claimed := first.data(t)
+		equal(t, "partition.claimed", claimed, object{"thread_id": nil, "partition": p, "event_seq": 0, "effective_seq": 0, "epoch": 1, "program_version": "1.2.3"})
+		equal(t, "partition.claimed", claimed, object{"fingerprint": m.data(t)["fingerprint"]})
+		if want := fmt.Sprintf("partition.claimed.=p%d", p); first.subject != want {
+			t.Errorf("on %s, want %s", first.subject, want)
+		}
 		holdAttributes(t, m, "config.applied")
 		valid(t, "config.applied", m.body)
 		got := m.data(t)

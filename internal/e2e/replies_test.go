@@ -14,7 +14,7 @@ func elsewhere() []string {
 		"", "_INBOX", "_INBOX.", "_INBOX..x", "_INBOX.*", "_INBOX.>", "_INBOX.x.*", "_INBOXES.x", "_inbox.x",
 		"thread.message.t9", "tool.result.t9", "message.edited.t9", "0.tool.result.t9",
 		"summary.created.t1", "summary.started.t1", "summary.invalidated.t1", "summary.failed.t1",
-		"usage.recorded.t1", "config.applied.=p0", "event.rejected.t1", "event.rejected.=",
+		"usage.recorded.t1", "config.applied.=p0", "partition.claimed.=p0", "event.rejected.t1", "event.rejected.=",
 		"precis.thread.summarize.t1", "$SRV.PING", "$SYS.REQ.USER.INFO", "$SYS.ACCOUNT.$G.CONNECT", "$KV.x.y",
 		"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.META.LEADER.STEPDOWN",
 		"$JS.API.SERVER.REMOVE", "$JS.API.ACCOUNT.PURGE.$G", "$JS.API.DIRECT.GET.EVENTS.x",

@@ -185,7 +185,7 @@ func TestRefusedStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			subjects := map[string][]string{
 				"REJECTED":  {"event.rejected.*"},
-				"SUMMARIES": {"summary.started.*", "summary.created.*", "summary.invalidated.*", "summary.failed.*", "usage.recorded.*", "config.applied.*"},
+				"SUMMARIES": {"summary.started.*", "summary.created.*", "summary.invalidated.*", "summary.failed.*", "usage.recorded.*", "config.applied.*", "partition.claimed.*"},
 			}
 			if _, err := s.js.CreateStream(within(t), jetstream.StreamConfig{Name: name, Subjects: subjects[name], MaxMsgs: 10}); err != nil {
 				t.Fatal(err)
@@ -220,8 +220,8 @@ func used(t testing.TB) (natsServer, string) {
 	t.Helper()
 	s, dir := startServer(t, nil), t.TempDir()
 	_, err := s.js.CreateStream(within(t), jetstream.StreamConfig{
-		Name: "SUMMARIES", Duplicates: 200 * time.Millisecond,
-		Subjects: []string{"summary.started.*", "summary.created.*", "summary.invalidated.*", "summary.failed.*", "usage.recorded.*", "config.applied.*"},
+		Name: "SUMMARIES", Duplicates: 200 * time.Millisecond, AllowAtomicPublish: true,
+		Subjects: []string{"summary.started.*", "summary.created.*", "summary.invalidated.*", "summary.failed.*", "usage.recorded.*", "config.applied.*", "partition.claimed.*"},
 	})
 	if err != nil {
 		t.Fatal(err)

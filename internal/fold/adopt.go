@@ -185,7 +185,7 @@ func (f *Fold) adopt(s *state.Staged) error {
 	if err != nil {
 		return err
 	}
-	if s.ChainSeq != st.Header.ChainSeq+1 {
+	if s.Thread != "" && s.ChainSeq != st.Header.ChainSeq+1 {
 		f.logger.Warn().Str("thread_id", s.Thread).Uint64("seq", s.Seq).
 			Uint64("chain_seq", s.ChainSeq).Uint64("want", st.Header.ChainSeq+1).
 			Msg("SUMMARIES has a gap in the thread's chain; run processor check")
@@ -203,7 +203,6 @@ func (f *Fold) adopt(s *state.Staged) error {
 			return err
 		}
 	}
-	st.Header.SummariesSeq = max(st.Header.SummariesSeq, s.Seq)
 	f.part.Save(st)
 	return nil
 }
@@ -221,8 +220,10 @@ func (f *Fold) void(st *thread.State, s *state.Staged) error {
 		}
 	}
 	f.adopted.turned = f.adopted.turned || f.adopted.thread == s.Thread
+	if s.Thread == "" {
+		return nil // the partition knows the end of its own chain
+	}
 	st.Voided(*head)
-	st.Header.SummariesSeq = max(st.Header.SummariesSeq, s.Seq)
 	f.part.Save(st)
 	return nil
 }
@@ -246,7 +247,7 @@ func (f *Fold) leaveOut(s *state.Staged, why error) (*thread.State, error) {
 		return nil, err
 	}
 	st, err := f.part.LoadThread(s.Thread)
-	if err == nil {
+	if err == nil && s.Thread != "" {
 		st.Noted(*head)
 	}
 	return st, err
@@ -358,11 +359,14 @@ func (f *Fold) adoptConfig(st *thread.State, s *state.Staged) error {
 	if err != nil {
 		return err
 	}
+	data, err := state.Unsealed(s.Data)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrRecord, err)
+	}
 	f.adopting(st, s, rec)
-	st.Noted(rec.Head)
 	st.Header.EventSeq = rec.EventSeq
-	f.part.SaveConfig(s.Data)
-	return f.replace(s.Data)
+	f.part.SaveConfig(data)
+	return f.replace(data)
 }
 
 func read[T any](data []byte) (*T, error) {

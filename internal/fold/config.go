@@ -98,6 +98,15 @@ func (c *Config) record() (*events.Config, error) {
 	return rec, err
 }
 
+// Claim returns a partition.claimed of a processor with the configuration, but for its head.
+func (c *Config) Claim(owner string) (events.Claimed, error) {
+	rec, err := c.record()
+	if err != nil {
+		return events.Claimed{}, err
+	}
+	return events.Claimed{Owner: owner, ProgramVersion: c.ProgramVersion, RulesVersion: c.RulesVersion, Fingerprint: rec.Fingerprint}, nil
+}
+
 // ErrConfigTooLarge: the configuration does not fit in a record.
 var ErrConfigTooLarge = errors.New("configuration too large to be put on record")
 

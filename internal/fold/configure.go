@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"precis/events"
+	"precis/state"
 )
 
 // Configure puts a configuration in force from the partition's position on and, unless it is in force already, records it with
@@ -32,14 +35,17 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 	position := f.part.Meta().Position
 	f.begin(events.ByConfiguration)
 	id := events.PositionEventID(events.ConfigApplied, f.part.ID(), position)
-	if st.Header.ChainSeq > 0 && st.Header.EventSeq == position {
+	if f.fingerprint != "" && st.Header.EventSeq == position {
 		// Two configurations at one position are two records: the second must not be dropped as a duplicate of the first.
-		id = fmt.Sprintf("%s/%d", id, st.Header.ChainSeq+1)
+		id += state.OwnSuffix
 	}
 	rec.AppliedAt = since.UTC()
-	data := f.seal(st, rec, position, nil)
-	st.Noted(*rec.Common())
-	st.Header.EventSeq = position
+	rec.Head = events.Head{Partition: f.part.ID(), EventSeq: position, EffectiveSeq: max(position, f.applied), Step: events.Step{Cause: f.cause, Index: 1}}
+	data, err := unsealed(rec)
+	if err != nil {
+		return false, err
+	}
+	st.Header.EventSeq, f.prev = position, ""
 	f.send(st, rec, "", id, data, since)
 	f.part.Save(st)
 	f.flush()
@@ -47,4 +53,13 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 	// Later decisions of turns are made under this configuration: a rebuild must adopt it first.
 	f.applied = max(f.applied, position)
 	return true, f.replace(data)
+}
+
+// unsealed is the data of a configuration that gets its place in the partition's own chain when it is published.
+func unsealed(rec *events.Config) ([]byte, error) {
+	data, err := json.Marshal(rec, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("record configuration: %w", err)
+	}
+	return state.Unsealed(data)
 }

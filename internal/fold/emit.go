@@ -91,10 +91,8 @@ func eventAt(st *thread.State, seq uint64) *time.Time {
 // seal fills in what all records share and chains the record to the thread's last one. at is when the event seq was stored.
 func (f *Fold) seal(st *thread.State, rec events.Record, seq uint64, at *time.Time) []byte {
 	h := rec.Common()
-	if st.Header.Thread != "" {
-		name := st.Header.Thread
-		h.ThreadID = &name
-	}
+	name := st.Header.Thread
+	h.ThreadID = &name
 	h.Partition, h.FirstEventSeq, h.EventSeq, h.EffectiveSeq = f.part.ID(), st.Header.FirstSeq, seq, max(seq, f.applied)
 	h.EventAt = at
 	h.Step = events.Step{Cause: f.cause, Index: len(f.out) + 1}

@@ -352,9 +352,6 @@ func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thr
 			return err
 		}
 	}
-	for _, s := range f.stored {
-		st.Header.SummariesSeq = max(st.Header.SummariesSeq, s.Seq)
-	}
 	if err := f.save(st, d, res); err != nil {
 		return err
 	}

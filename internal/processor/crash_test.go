@@ -101,6 +101,8 @@ type schedule struct {
 	// rivalled: one has written since the store was made, and rivalling is how many are at it.
 	rivalled  bool
 	rivalling int
+	// faults is between the server and the processor, which connects to it by through; nil: no answer is lost.
+	faults *brokertest.Faults
 	// lag is between the server and the processor, which connects to it by through; nil: the log does not lag.
 	lag     *brokertest.Lag
 	through *broker.Broker
@@ -193,6 +195,9 @@ func (s *schedule) run() {
 	if s.lag != nil {
 		s.t.Logf("deliveries rested %d times before the log's end", s.lag.Rests())
 	}
+	if s.faults != nil {
+		s.t.Logf("%d acknowledgements were lost", s.faults.Lost())
+	}
 	s.verify()
 }
 
@@ -208,11 +213,15 @@ func (s *schedule) way() *broker.Broker {
 func (s *schedule) life(load *load, failAt int) {
 	if last := failAt == 1<<30; s.rivals && !last && s.rng.IntN(2) == 0 {
 		s.lost = true // what the second one publishes this one's store need not hold
-		defer s.rival()()
+		defer s.rival(load)()
 	}
 	c := &crasher{left: failAt, fs: s.fs, rng: rand.New(rand.NewPCG(s.rng.Uint64(), 0))}
+	var patience time.Duration
+	if s.faults != nil {
+		patience = 200 * time.Millisecond
+	}
 	p, err := processor.Open(s.t.Context(), processor.Options{
-		Config: s.config, Logger: logger(s.t), Broker: s.way(), FS: s.fs, Failpoint: c.point,
+		Config: s.config, Logger: logger(s.t), Broker: s.way(), FS: s.fs, Failpoint: c.point, AckTimeout: patience,
 		BulkFrom:     []uint64{1, math.MaxUint64}[s.rng.IntN(2)],
 		KeepUp:       1 + s.rng.Uint64N(30),
 		AdvanceEvery: 1 + s.rng.Uint64N(20),
@@ -301,11 +310,10 @@ func (s *schedule) verifyDurable() {
 		if err := json.Unmarshal(m.Data, &head); err != nil {
 			return err
 		}
-		name := ""
-		if head.ThreadID != nil {
-			name = *head.ThreadID
+		if head.ThreadID == nil {
+			return nil // claims are no decisions, and configurations get their places when they are published
 		}
-		h, err := store.View(head.Partition).Header(name)
+		h, err := store.View(head.Partition).Header(*head.ThreadID)
 		if err == nil && (h == nil || h.ChainSeq < head.ChainSeq) {
 			s.t.Errorf("%s was published before it was durable", m.Header.Get(nats.MsgIdHdr))
 		}
@@ -512,6 +520,9 @@ func records(t *testing.T, b *broker.Broker, stream string) map[string][]string 
 	err := broker.NewLogReader(b.JetStream(), stream).Scan(within(t), 1, nil, func(m broker.Stored) error {
 		if strings.HasPrefix(m.Subject, "config.applied.") {
 			found["config.applied"] = append(found["config.applied"], m.Header.Get(nats.MsgIdHdr))
+			return nil
+		}
+		if strings.HasPrefix(m.Subject, "partition.claimed.") {
 			return nil
 		}
 		thread := m.Subject[strings.LastIndexByte(m.Subject, '.'):]

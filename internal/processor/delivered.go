@@ -46,15 +46,13 @@ func (p *partition) deliver(w wave) error {
 	if err := p.failpoint(FailPublished, p.id); err != nil {
 		return err
 	}
-	for i, row := range w.rows {
-		if err := p.part.Delivered(row, w.seqs[i]); err != nil {
-			return err
-		}
+	for _, row := range w.rows {
+		p.part.Delivered(row)
 	}
-	// Rows decided in earlier batches know these sequences only from the outbox, which may forget them once all those
-	// batches have reached it.
-	p.onCommit(func() { p.outbox.settle(w) })
 	meta := p.part.Meta()
+	if w.own.ChainSeq > meta.Own.ChainSeq {
+		meta.Own = w.own
+	}
 	p.reached(&meta, w.summaries, w.rejected)
 	p.outbox.noted(len(w.rows))
 	return p.failpoint(FailDelivered, p.id)

@@ -7,7 +7,8 @@
 //
 // A partition has one lane, one goroutine at a time, one open batch and one outbox. The lane hands over an
 // event once the previous one is applied; Flush makes the applied events durable together with their
-// position; only then may the outbox publish what they decided. What the outbox learns (the server has
+// position; only then may the outbox publish what they decided, under the processor's claim of the partition
+// (claims): what another one, or an earlier life, has in flight is stored in front of the claim or refused. What the outbox learns (the server has
 // stored a row) comes back as a turn in the lane.
 //
 // Failures are loud: an error that a retry can't fix ends the process and discards the open batch, and the

@@ -16,6 +16,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/internal/recovery"
 )
 
 // onRecord are the messages of SUMMARIES on a subject, in order; all where it is empty.
@@ -195,8 +196,8 @@ func storeOf(t testing.TB, c *config.Config) map[string]uint64 {
 	return found
 }
 
-// Another processor's record, which continues the chain, ends the processor: while it runs, and at each start with
-// the store that has decided something else.
+// Another processor's claim ends the processor with its next record. The store that has decided something else than what the
+// other one published is refused at each start.
 func TestAnotherWriterEndsTheProcessor(t *testing.T) {
 	b, c := openBroker(t, t.TempDir()), settings(t)
 	c.Partitions = 1
@@ -210,12 +211,23 @@ func TestAnotherWriterEndsTheProcessor(t *testing.T) {
 	if err := json.Unmarshal(last.Data, &head); err != nil {
 		t.Fatal(err)
 	}
-	others := altered(t, last, head.Chain, map[string]any{"id": "sum_other", "chain_seq": head.ChainSeq + 1})
-	if _, err := b.Conn().RequestMsg(others, time.Second); err != nil {
+	claims := onRecord(t, b, "partition.claimed.=p0")
+	own := onRecord(t, b, "config.applied.=p0")
+	var end events.Head
+	if err := json.Unmarshal(own[0].Data, &end); err != nil {
 		t.Fatal(err)
 	}
+	others := altered(t, last, head.Chain, map[string]any{"id": "sum_other", "chain_seq": head.ChainSeq + 1})
+	claim := altered(t, claims[0], end.Chain, map[string]any{"chain_seq": end.ChainSeq + 1, "epoch": end.ChainSeq + 1, "owner": "the other one"})
+	claim.Header.Set("ce-id", recovery.ClaimID(0, 0, end.ChainSeq+1))
+	claim.Header.Set(nats.MsgIdHdr, claim.Header.Get("ce-id"))
+	for _, m := range []*nats.Msg{claim, others} {
+		if _, err := b.Conn().RequestMsg(m, time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
 	put(t, b.Conn(), "tool.result.t1", toolResult("m2", 100))
-	if err := ends(t, p.done); !errors.Is(err, processor.ErrOtherWriter) {
+	if err := ends(t, p.done); !errors.Is(err, processor.ErrOtherWriter) || !strings.Contains(err.Error(), "the other one") {
 		t.Errorf("run: %v", err)
 	}
 	if err := p.Close(t.Context()); err != nil {

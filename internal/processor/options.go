@@ -26,6 +26,8 @@ type Options struct {
 	// CloseTimeout bounds each wait at the end: for a handler that is still running, and then for the server to
 	// confirm what was decided. Default 15s.
 	CloseTimeout time.Duration
+	// AckTimeout is how long a record waits for the server's answer before it is looked up. Default 10s.
+	AckTimeout time.Duration
 	// Now is the clock; nil uses the system's.
 	Now func() time.Time
 	// FS is the store's file system; nil uses the operating system's.
@@ -65,6 +67,7 @@ type Options struct {
 
 // Failpoints, in the order in which a batch passes them.
 const (
+	FailClaimed   = "claimed"   // the server has stored a claim, and nothing else
 	FailApplied   = "applied"   // an event is in the open batch
 	FailFlush     = "flush"     // the batch is full, and not committed
 	FailSeen      = "seen"      // readers see it, and the disk may not have it

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,11 +30,11 @@ const (
 	retryMin, retryMax = 50 * time.Millisecond, 5 * time.Second
 )
 
-// ErrOtherWriter: another processor writes to these streams.
+// ErrOtherWriter: another processor has claimed a partition, or writes to these streams.
 var ErrOtherWriter = recovery.ErrOtherWriter
 
-// errPassed: foreign records stood where a row was to go; it goes behind them.
-var errPassed = errors.New("foreign records passed")
+// errAgain: the row is not stored, and goes again in another form.
+var errAgain = errors.New("to be published again")
 
 // errUnpublished: no server takes the row, and the partition goes on without it.
 var errUnpublished = errors.New("too large to publish")
@@ -45,13 +45,11 @@ var errSwallowed = errors.New("that is another message, or gone")
 // outbox publishes one partition's decided rows, in order within each thread. The rows of a step, up to broker.MaxAtomic, are
 // stored together or not at all: a recovery that finds one of them finds them all.
 type outbox struct {
-	partition  int
-	partitions int // of the log
-	pub        *broker.Publisher
-	summaries  *broker.LogReader
-	rejected   *broker.LogReader
-	foreign    func(recovery.Foreign)
-	stored     func(wave) // may not wait for the lane, which waits for the outbox
+	partition int
+	pub       *broker.Publisher
+	summaries *broker.LogReader
+	rejected  *broker.LogReader
+	stored    func(wave) // may not wait for the lane, which waits for the outbox
 	// verify holds the store against the streams; verified is what connections said when it last did.
 	verify      func(context.Context) error
 	connections func() uint64
@@ -63,19 +61,20 @@ type outbox struct {
 
 	mu      sync.Mutex
 	rows    []*state.Outgoing
-	open    int            // rows that the lane has yet to note as stored, those in rows and others
-	queued  map[string]int // how many of them a thread has
-	bytes   int            // of their data
-	failure error          // with which Run has ended
-	changed chan struct{}  // closed and made anew when rows are added or taken
-	// after is the last SUMMARIES sequence of threads that have rows whose After was read before the
-	// store had noted their last delivery.
-	after map[string]uint64
+	open    int           // rows that the lane has yet to note as stored, those in rows and others
+	bytes   int           // of their data
+	failure error         // with which Run has ended
+	changed chan struct{} // closed and made anew when rows are added or taken
 	// anew are rows, by number, that go without a Nats-Msg-Id: the server remembers theirs of a message that is
-	// another one, or gone. What guards them keeps them from being stored twice.
+	// another one, or gone.
 	anew map[uint64]bool
-	// unsure are rejections, by number, that may be stored although nothing says so, and the sequence of REJECTED behind
-	// which they are then. The server's memory of their ids ends, so each is looked for before it is sent again.
+	// doubtful are steps to be settled: nothing says whether they are stored.
+	doubtful []step
+	claims   claims
+	position func() uint64 // of the durable state
+	// unsure are rejections, by number, that may be stored although nothing says so, and the sequence behind which they are
+	// then. The server's memory of their ids ends, so each is looked for before it is sent again, on condition that nothing has
+	// come behind the place up to which it was looked for.
 	unsure map[uint64]uint64
 	// rejectedTo is a sequence of REJECTED behind which what is sent from now on is stored.
 	rejectedTo uint64
@@ -87,8 +86,7 @@ type wave struct {
 	seqs []uint64
 	// Up to these SUMMARIES and REJECTED hold nothing of this partition that is not confirmed; zero: not told.
 	summaries, rejected state.Mark
-	// open says that the fate of a row is not known yet.
-	open bool
+	own                 state.Own // where the partition's own chain ends up to there
 }
 
 func (w *wave) stored(row *state.Outgoing, seq uint64) {
@@ -105,7 +103,6 @@ func (o *outbox) add(rows []*state.Outgoing) {
 	o.rows = append(o.rows, rows...)
 	o.open += len(rows)
 	for _, row := range rows {
-		o.queued[row.Thread]++
 		o.bytes += len(row.Data)
 	}
 	o.signal()
@@ -206,6 +203,7 @@ func (o *outbox) next(ctx context.Context) []step {
 func (o *outbox) pick() (steps []step) {
 	of := map[string]int{} // where a thread's step is among them
 	ended := map[string]bool{}
+	unsure := map[string]bool{} // subjects of unsure rejections: their conditions exclude one another
 	most := min(len(o.rows), 4*waveRows)
 	for i, row := range o.rows[:most] {
 		if row.Type == events.ConfigApplied {
@@ -215,6 +213,12 @@ func (o *outbox) pick() (steps []step) {
 				return []step{{row}}
 			}
 			return steps
+		}
+		if _, ok := o.unsure[row.Number]; ok {
+			if unsure[row.Subject] {
+				continue
+			}
+			unsure[row.Subject] = true
 		}
 		at, begun := of[row.Thread]
 		switch {
@@ -262,11 +266,6 @@ func (o *outbox) take(w wave) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i, row := range w.rows {
-		if row.Guarded && w.seqs[i] > 0 {
-			o.after[row.Thread] = w.seqs[i]
-		}
-	}
 	o.remove(stored)
 	o.signal()
 }
@@ -289,12 +288,27 @@ func (o *outbox) remove(stored map[uint64]bool) {
 			continue
 		}
 		o.bytes -= len(row.Data)
-		if o.queued[row.Thread]--; o.queued[row.Thread] == 0 {
-			delete(o.queued, row.Thread)
-		}
 	}
 	clear(o.rows[:to])
 	o.rows = o.rows[to:]
+}
+
+// effective is the EVENTS sequence at which a claim takes effect: not behind a configuration that waits to follow it in the
+// partition's own chain.
+func (o *outbox) effective() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return claimedAt(o.position(), o.rows)
+}
+
+func claimedAt(position uint64, waiting []*state.Outgoing) uint64 {
+	for _, row := range waiting {
+		var head events.Head
+		if row.Type == events.ConfigApplied && json.Unmarshal(row.Data, &head) == nil {
+			return min(position, head.EffectiveSeq)
+		}
+	}
+	return position
 }
 
 // noted says that the lane has noted so many rows as stored.
@@ -311,23 +325,6 @@ func (o *outbox) underWay() bool {
 	return o.open > 0
 }
 
-// settle forgets what the store has noted now: rows that are decided from here on know it from there.
-func (o *outbox) settle(w wave) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for i, row := range w.rows {
-		if o.queued[row.Thread] == 0 && o.after[row.Thread] == w.seqs[i] {
-			delete(o.after, row.Thread)
-		}
-	}
-}
-
-func (o *outbox) afterOf(row *state.Outgoing) uint64 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return max(row.After, o.after[row.Thread])
-}
-
 // publish sends steps, and hands on what the server has stored.
 func (o *outbox) publish(ctx context.Context, steps []step) error {
 	if err := o.failpoint(FailSending, o.partition); err != nil {
@@ -336,30 +333,27 @@ func (o *outbox) publish(ctx context.Context, steps []step) error {
 	if err := o.sameStreams(ctx); err != nil {
 		return err
 	}
+	if len(o.doubtful) > 0 { // the server did not answer when they were to be settled
+		return o.settle(ctx)
+	}
 	var single, several []step
-	for _, s := range steps {
-		if len(s) == 1 {
-			single = append(single, s)
+	for _, d := range steps {
+		if len(d) > 1 || o.claims.together && d[0].Guarded && d[0].Type != events.ConfigApplied {
+			several = append(several, d)
 		} else {
-			several = append(several, s)
+			single = append(single, d)
 		}
 	}
 	// The server makes a store of its own for an atomic batch, which takes as long as some ten single messages: these do
 	// not wait for it.
-	var each, whole wave
-	err := o.timed(single, func() error { return o.publishEach(ctx, single, &each) })
-	each.confirm(err == nil && len(several) == 0)
-	o.handOn(each)
-	if err != nil && !errors.Is(err, broker.ErrTransient) {
+	err := o.timed(single, func() error { return o.publishEach(ctx, single) })
+	if len(o.doubtful) == 0 && (err == nil || errors.Is(err, broker.ErrTransient)) {
+		err = errors.Join(err, o.timed(several, func() error { return o.publishWhole(ctx, several) }))
+	}
+	if len(o.doubtful) == 0 || err != nil && !errors.Is(err, broker.ErrTransient) {
 		return err
 	}
-	failed := o.timed(several, func() error { return o.publishWhole(ctx, several, &whole) })
-	whole.confirm(err == nil && failed == nil && !each.open)
-	o.handOn(whole)
-	if failed != nil {
-		return failed
-	}
-	return err
+	return errors.Join(err, o.settle(ctx))
 }
 
 func (o *outbox) timed(steps []step, publish func() error) error {
@@ -377,52 +371,72 @@ func (o *outbox) timed(steps []step, publish func() error) error {
 
 // handOn removes stored rows from the queue and reports them to the lane.
 func (o *outbox) handOn(w wave) {
-	if len(w.rows) > 0 {
-		o.take(w)
-		o.stored(w)
+	if len(w.rows) == 0 && w.summaries.Seq == 0 {
+		return
 	}
+	w.own = o.claims.own
+	o.take(w)
+	o.stored(w)
 }
 
 // publishEach publishes the first row of each step.
-func (o *outbox) publishEach(ctx context.Context, steps []step, w *wave) (failed error) {
-	first := make([]*state.Outgoing, len(steps))
+func (o *outbox) publishEach(ctx context.Context, steps []step) (failed error) {
+	rows, msgs := make([]*state.Outgoing, len(steps)), make([]*nats.Msg, len(steps))
 	for i, s := range steps {
-		first[i] = s[0]
-		w.open = w.open || len(s) > 1
-	}
-	found, rows, err := o.unstored(ctx, first)
-	if err != nil {
-		return err
-	}
-	w.rows, w.seqs = append(w.rows, found.rows...), append(w.seqs, found.seqs...)
-	w.open = w.open || len(found.rows)+len(rows) < len(first)
-	msgs := make([]*nats.Msg, len(rows))
-	for i, row := range rows {
-		msgs[i] = o.message(row)
+		var err error
+		if rows[i], msgs[i], err = o.message(s[0]); err != nil {
+			return err
+		}
 	}
 	before := o.rejectedTo
+	var w, records wave // of rejections, and of records for SUMMARIES
 	for i, ack := range o.pub.PublishBatch(ctx, msgs) {
-		seq, err := o.fate(ctx, rows[i], ack)
+		row := rows[i]
+		seq, err := o.fate(ctx, row, ack)
 		switch {
-		case err == nil:
-			w.stored(rows[i], seq)
-			o.known(rows[i], seq)
 		case errors.Is(err, errUnpublished):
-			w.stored(rows[i], 0)
-			o.known(rows[i], 0)
-		case errors.Is(err, errPassed):
-			o.doubt(rows[i], ack, before)
-			w.open = true
+			w.stored(row, 0)
+			o.known(row, 0)
+		case err == nil && row.Guarded:
+			records.stored(row, seq)
+		case err == nil:
+			w.stored(row, seq)
+			o.known(row, seq)
+		case errors.Is(err, errAgain):
+		case unclear(err):
+			o.doubt(row, ack, before)
 		default:
-			o.doubt(rows[i], ack, before)
 			failed = err
 		}
 	}
+	if o.uncertain() { // what stands behind a doubtful record can't be noted as read
+		for _, row := range records.rows {
+			o.doubtful = append(o.doubtful, step{row})
+		}
+		records = wave{}
+	}
+	for i, row := range records.rows {
+		w.stored(row, records.seqs[i])
+		o.known(row, records.seqs[i])
+	}
+	w.confirm(len(o.unsure) == 0)
+	o.handOn(w)
 	return failed
 }
 
+// uncertain reports whether a record for SUMMARIES is doubtful.
+func (o *outbox) uncertain() bool {
+	return slices.ContainsFunc(o.doubtful, func(s step) bool { return s[0].Guarded })
+}
+
+// unclear reports whether a row may be stored although its acknowledgement does not say so, or another message stands where its
+// condition looks.
+func unclear(err error) bool {
+	return errors.Is(err, broker.ErrTransient) || errors.Is(err, broker.ErrWrongLastSequence)
+}
+
 // publishWhole publishes steps so that of each all rows are stored, or none.
-func (o *outbox) publishWhole(ctx context.Context, steps []step, w *wave) error {
+func (o *outbox) publishWhole(ctx context.Context, steps []step) error {
 	for len(steps) > 0 {
 		n, rows, bytes := 0, 0, 0
 		for n < len(steps) && (n == 0 || rows+len(steps[n]) <= broker.MaxAtomic && bytes < batchBytes) {
@@ -432,7 +446,7 @@ func (o *outbox) publishWhole(ctx context.Context, steps []step, w *wave) error 
 			}
 			n++
 		}
-		if err := o.publishTogether(ctx, steps[:n], w); err != nil {
+		if err := o.publishTogether(ctx, steps[:n]); err != nil || len(o.doubtful) > 0 {
 			return err
 		}
 		steps = steps[n:]
@@ -440,42 +454,117 @@ func (o *outbox) publishWhole(ctx context.Context, steps []step, w *wave) error 
 	return nil
 }
 
-// publishTogether publishes steps as one atomic batch. If the server refuses it, each goes alone, and one that is refused
-// alone is settled.
-func (o *outbox) publishTogether(ctx context.Context, steps []step, w *wave) error {
+// publishTogether publishes steps as one atomic batch, whose first message holds the condition. If the server refuses it, each
+// goes alone; what is wrong with one that is refused alone (a row that is too large) shows in the fate of its first row.
+func (o *outbox) publishTogether(ctx context.Context, steps []step) error {
 	var msgs []*nats.Msg
-	for _, s := range steps {
-		msgs = append(msgs, o.message(s[0]))
-		for _, row := range s[1:] {
-			msgs = append(msgs, o.follower(row)) // nothing can come between
+	var rows []*state.Outgoing
+	for _, d := range steps {
+		for _, row := range d {
+			row, msg, err := o.message(row)
+			if err != nil {
+				return err
+			}
+			if len(msgs) > 0 {
+				msg.Header.Del("Nats-Expected-Last-Subject-Sequence")
+				msg.Header.Del("Nats-Expected-Last-Subject-Sequence-Subject")
+			}
+			rows, msgs = append(rows, row), append(msgs, msg)
 		}
 	}
 	acks := o.pub.PublishAtomic(ctx, msgs)
 	switch err := acks[0].Err; {
-	case err == nil:
-		for _, s := range steps {
-			for _, row := range s {
-				delete(o.anew, row.Number)
-				w.stored(row, acks[0].Seq)
-				acks = acks[1:]
-			}
+	case err == nil && !acks[0].Duplicate:
+		var w wave
+		for i, row := range rows {
+			w.stored(row, acks[i].Seq)
+			o.known(row, acks[i].Seq)
+		}
+		w.confirm(false)
+		o.handOn(w)
+		return nil
+	case unclear(err):
+		o.doubtful = append(o.doubtful, steps...)
+		return nil
+	case errors.Is(err, broker.ErrBatchDuplicate): // they are not stored, or it would be known
+		for _, row := range rows {
+			o.anew[row.Number] = true
 		}
 		return nil
-	case errors.Is(err, broker.ErrTransient):
-		return err
 	case len(steps) == 1:
-		return o.settleWhole(ctx, steps[0], err, w)
+		return o.publishEach(ctx, steps)
 	}
 	for i := range steps {
-		if err := o.publishTogether(ctx, steps[i:i+1], w); err != nil {
+		if err := o.publishTogether(ctx, steps[i:i+1]); err != nil || len(o.doubtful) > 0 {
 			return err
 		}
 	}
 	return nil
 }
 
-// doubt notes that a rejection may be stored: behind where REJECTED stood before it was sent, or where the server says.
+// settle finds out which of the doubtful steps are stored. Another claim comes first: what is in flight for SUMMARIES is in front of
+// it then, or refused.
+func (o *outbox) settle(ctx context.Context) error {
+	var w wave
+	from := o.claims.last
+	if o.uncertain() {
+		claim, err := o.claims.claim(ctx)
+		if err != nil {
+			return err
+		}
+		if err := o.failpoint(FailClaimed, o.partition); err != nil {
+			return err
+		}
+		w.summaries = state.Mark(broker.MarkOf(broker.Stored{Subject: claim.Subject, Data: claim.Data, Seq: o.claims.own.Seq}))
+	}
+	for _, s := range o.doubtful {
+		on, err := o.onRecord(ctx, s[0], from)
+		if err != nil {
+			return fmt.Errorf("%w: look up records: %w", broker.ErrTransient, err)
+		}
+		for _, row := range s {
+			if on {
+				w.stored(row, 0)
+				o.known(row, 0)
+			}
+		}
+	}
+	o.doubtful, o.claims.last = nil, max(from, w.summaries.Seq)
+	o.handOn(w)
+	return nil
+}
+
+// onRecord reports whether a doubtful row is stored: a record behind the sequence from and in front of the claim, a rejection
+// up to the last message of its subject, behind which it goes if it is sent again.
+func (o *outbox) onRecord(ctx context.Context, row *state.Outgoing, from uint64) (bool, error) {
+	log, to := o.summaries, o.claims.own.Seq
+	if !row.Guarded {
+		last, err := o.rejected.Last(ctx, row.Subject)
+		if err != nil && !errors.Is(err, broker.ErrGone) {
+			return false, err
+		}
+		log, from, to = o.rejected, o.unsure[row.Number], last.Seq
+	}
+	for from < to {
+		m, err := log.Next(ctx, row.Subject, from+1)
+		if errors.Is(err, broker.ErrGone) || err == nil && m.Seq > to {
+			break
+		}
+		if err != nil || recovery.Same(m, o.partition, row) {
+			return err == nil, err
+		}
+		from = m.Seq
+	}
+	if !row.Guarded {
+		o.unsure[row.Number] = to
+	}
+	return false, nil
+}
+
+// doubt notes a row that may be stored. A rejection is then stored behind where REJECTED stood before it was sent, or where
+// the server says.
 func (o *outbox) doubt(row *state.Outgoing, ack broker.Ack, before uint64) {
+	o.doubtful = append(o.doubtful, step{row})
 	if row.Guarded {
 		return
 	}
@@ -492,106 +581,11 @@ func (o *outbox) doubt(row *state.Outgoing, ack broker.Ack, before uint64) {
 func (o *outbox) known(row *state.Outgoing, seq uint64) {
 	delete(o.anew, row.Number)
 	delete(o.unsure, row.Number)
-	if !row.Guarded {
+	if row.Guarded {
+		o.claims.published(row, seq)
+	} else {
 		o.rejectedTo = max(o.rejectedTo, seq)
 	}
-}
-
-// unstored finds out which of the unsure rejections are stored, and returns the rows that are to be sent. Of unsure ones
-// that is one for each subject: the subject's last sequence guards it, so that a copy that is stored only now is not
-// joined by another.
-func (o *outbox) unstored(ctx context.Context, rows []*state.Outgoing) (found wave, send []*state.Outgoing, err error) {
-	unsure := map[string]map[string]*state.Outgoing{} // by subject and id
-	for _, row := range rows {
-		if _, ok := o.unsure[row.Number]; !ok {
-			continue
-		}
-		if unsure[row.Subject] == nil {
-			unsure[row.Subject] = map[string]*state.Outgoing{}
-		}
-		unsure[row.Subject][row.ID] = row
-	}
-	if len(unsure) == 0 {
-		return found, rows, nil
-	}
-	stored := map[uint64]uint64{} // sequences by row
-	for subject, rows := range unsure {
-		if err := o.lookFor(ctx, subject, rows, stored); err != nil {
-			return found, nil, fmt.Errorf("%w: look up rejections: %w", broker.ErrTransient, err)
-		}
-	}
-	taken := map[string]bool{}
-	for _, row := range rows {
-		_, ok := o.unsure[row.Number]
-		switch seq := stored[row.Number]; {
-		case seq > 0:
-			found.rows, found.seqs = append(found.rows, row), append(found.seqs, seq)
-			o.known(row, seq)
-		case !ok || !taken[row.Subject]:
-			send = append(send, row)
-			taken[row.Subject] = true
-		}
-	}
-	return found, send, nil
-}
-
-// lookFor notes which of a subject's rejections are stored, and that the others are not up to the subject's last message.
-func (o *outbox) lookFor(ctx context.Context, subject string, rows map[string]*state.Outgoing, stored map[uint64]uint64) error {
-	last, err := o.rejected.Last(ctx, subject)
-	if err != nil && !errors.Is(err, broker.ErrGone) {
-		return err
-	}
-	from := last.Seq
-	for _, row := range rows {
-		from = min(from, o.unsure[row.Number])
-	}
-	for from < last.Seq {
-		m, err := o.rejected.Next(ctx, subject, from+1)
-		if errors.Is(err, broker.ErrGone) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if row := rows[m.Header.Get("ce-id")]; row != nil && recovery.Same(m, o.partition, row) {
-			stored[row.Number] = m.Seq
-		}
-		from = m.Seq
-	}
-	for _, row := range rows {
-		o.unsure[row.Number] = last.Seq
-	}
-	return nil
-}
-
-// settleWhole finds out why a step was refused: it is stored already, foreign records stand in its place, or the server knows
-// one of its ids. Anything else (a row that is too large, a stream that takes no batches) shows in the fate of its first
-// row alone.
-func (o *outbox) settleWhole(ctx context.Context, s step, why error, w *wave) error {
-	if !errors.Is(why, broker.ErrWrongLastSequence) && !errors.Is(why, broker.ErrBatchDuplicate) {
-		return o.publishEach(ctx, []step{s}, w)
-	}
-	w.open = true
-	seq, err := o.resolve(ctx, s[0])
-	if errors.Is(err, errPassed) {
-		for _, row := range s { // its guard keeps it from being stored twice
-			o.anew[row.Number] = errors.Is(why, broker.ErrBatchDuplicate) || o.anew[row.Number]
-		}
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, row := range s {
-		m, err := o.summaries.Next(ctx, row.Subject, seq)
-		if err != nil || !recovery.Same(m, o.partition, row) {
-			return nil // the next wave goes on with it
-		}
-		delete(o.anew, row.Number)
-		w.stored(row, m.Seq)
-		seq = m.Seq + 1
-	}
-	return nil
 }
 
 // sameStreams makes sure, where the connection is another one than before, that the server has lost nothing meanwhile:
@@ -613,16 +607,12 @@ func (o *outbox) sameStreams(ctx context.Context) error {
 // fate is the sequence at which a row is stored.
 func (o *outbox) fate(ctx context.Context, row *state.Outgoing, ack broker.Ack) (uint64, error) {
 	switch {
-	case errors.Is(ack.Err, broker.ErrWrongLastSequence) && row.Guarded:
-		return o.resolve(ctx, row)
-	case errors.Is(ack.Err, broker.ErrWrongLastSequence):
-		return 0, errPassed
 	case errors.Is(ack.Err, broker.ErrTooLarge):
 		return 0, o.tooLarge(row, ack.Err)
 	case ack.Err == nil && ack.Duplicate:
 		err := o.stands(ctx, row, ack.Seq)
 		if errors.Is(err, errSwallowed) {
-			o.anew[row.Number], err = true, errPassed
+			o.anew[row.Number], err = true, errAgain
 		}
 		return ack.Seq, err
 	}
@@ -641,7 +631,7 @@ func (o *outbox) tooLarge(row *state.Outgoing, why error) error {
 		defer o.mu.Unlock()
 		o.bytes += len(data) - len(row.Data)
 		row.Data = data
-		return errPassed
+		return errAgain
 	}
 	o.metrics.unpublished.Inc()
 	o.log.Error().Err(why).Str("thread_id", row.Thread).Str("id", row.ID).Int("bytes", len(row.Data)).
@@ -662,11 +652,8 @@ func shorter(row *state.Outgoing) []byte {
 	return data
 }
 
-// confirm says how far the streams are known, unless the fate of a row is open.
-func (w *wave) confirm(known bool) {
-	if !known || w.open {
-		return
-	}
+// confirm says how far the streams are known: REJECTED not while the fate of a rejection is open.
+func (w *wave) confirm(rejections bool) {
 	summaries, rejected := -1, -1
 	for i, row := range w.rows {
 		last := &rejected
@@ -677,7 +664,10 @@ func (w *wave) confirm(known bool) {
 			*last = i
 		}
 	}
-	w.summaries, w.rejected = w.mark(summaries), w.mark(rejected)
+	w.summaries = w.mark(summaries)
+	if rejections {
+		w.rejected = w.mark(rejected)
+	}
 }
 
 // mark is that of a row as it is stored, but for the time, which the server has not told; negative: of none.
@@ -689,78 +679,23 @@ func (w *wave) mark(row int) state.Mark {
 	return state.Mark(broker.MarkOf(broker.Stored{Subject: r.Subject, Data: r.Data, Seq: w.seqs[row]}))
 }
 
-// follower is a row that goes into a batch behind the one before it.
-func (o *outbox) follower(row *state.Outgoing) *nats.Msg {
+// message is the row as it is published. In SUMMARIES it is stored only while the claim stands.
+func (o *outbox) message(row *state.Outgoing) (*state.Outgoing, *nats.Msg, error) {
+	row, _, err := row.Sealed(o.claims.own)
+	if err != nil {
+		return nil, nil, err
+	}
 	msg := &nats.Msg{Subject: row.Subject, Data: row.Data, Header: recovery.Header(o.partition, row)}
 	if o.anew[row.Number] {
 		msg.Header.Del(nats.MsgIdHdr)
 	}
-	return msg
-}
-
-// message is the row as it is published: behind the thread's last record, and nowhere else.
-func (o *outbox) message(row *state.Outgoing) *nats.Msg {
-	msg := o.follower(row)
 	if after, ok := o.unsure[row.Number]; ok {
-		msg.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(after, 10))
+		recovery.Expect(msg, row.Subject, after)
 	}
 	if row.Guarded {
-		msg.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(o.afterOf(row), 10))
-		msg.Header.Set("Nats-Expected-Last-Subject-Sequence-Subject", recovery.ThreadRecords(row.Subject))
+		recovery.Expect(msg, recovery.ClaimSubject(o.partition), o.claims.seq)
 	}
-	return msg
-}
-
-// resolve finds out what stands where a row was to go: the row itself, whose confirmation was lost; another
-// writer's record; or foreign ones, which the row goes behind. The stream's leader answers: a replica may lag.
-func (o *outbox) resolve(ctx context.Context, row *state.Outgoing) (uint64, error) {
-	after, filter := o.afterOf(row), recovery.ThreadRecords(row.Subject)
-	last := uint64(0)
-	for from := uint64(1); ; from = last + 1 {
-		m, err := o.summaries.Next(ctx, filter, max(from, after))
-		if errors.Is(err, broker.ErrGone) {
-			break
-		}
-		if err != nil {
-			return 0, fmt.Errorf("%w: look up records of thread: %w", broker.ErrTransient, err)
-		}
-		if last = m.Seq; m.Seq <= after {
-			continue
-		}
-		if recovery.Same(m, o.partition, row) {
-			return m.Seq, nil
-		}
-		if err := o.passOver(m, row); err != nil {
-			return 0, err
-		}
-	}
-	if last < after {
-		return 0, fmt.Errorf("%w: SUMMARIES has lost record %d, behind which %s was to go: %s",
-			recovery.ErrRolledBack, after, row.ID, recovery.Advice)
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.after[row.Thread] = last
-	return 0, errPassed
-}
-
-// passOver looks at a record that stands where a row was to go. One that continues the thread's chain is another
-// writer's: nothing else does.
-func (o *outbox) passOver(m broker.Stored, row *state.Outgoing) error {
-	var head events.Head
-	if err := json.Unmarshal(row.Data, &head); err != nil {
-		return fmt.Errorf("read outbox row %s: %w", row.ID, err)
-	}
-	claim, err := recovery.Recognize(m, o.partitions)
-	if err == nil && claim.Follows(state.Link{ChainSeq: head.ChainSeq - 1, Chain: row.Prev}, m.Data) {
-		return fmt.Errorf("%w: record %d where %s was to go: stop the other processor, or give this one streams of its own",
-			ErrOtherWriter, m.Seq, row.ID)
-	}
-	if err == nil {
-		err = recovery.ErrPlace
-	}
-	o.foreign(recovery.Foreign{Stored: m, Claim: claim, Why: err})
-	return nil
+	return row, msg, nil
 }
 
 // stands makes sure of a row that the server calls a duplicate. The server remembers an id for a while, even if the

@@ -2,7 +2,6 @@ package processor
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -17,7 +16,7 @@ import (
 // Whatever waits, each wave takes the first row of each thread, and what is counted of the rest is true.
 func TestOutboxTakesWaves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := &outbox{changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{}, metrics: newMetrics()}
+		o := &outbox{changed: make(chan struct{}), metrics: newMetrics()}
 		var want []*state.Outgoing
 		number, seq := uint64(0), uint64(0)
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
@@ -55,7 +54,6 @@ func TestOutboxTakesWaves(t *testing.T) {
 				w.seqs = append(w.seqs, seq)
 			}
 			o.take(w)
-			o.settle(w)
 			want = slices.DeleteFunc(want, func(row *state.Outgoing) bool { return slices.Contains(w.rows, row) })
 			holds(t, o, want)
 		}
@@ -88,7 +86,7 @@ func holdsSteps(t *rapid.T, waiting []*state.Outgoing, picked []step) {
 // What a server does not take goes shorter where it can, and is given up where it can't: nothing waits behind it for ever.
 func TestOutboxPassesWhatIsTooLarge(t *testing.T) {
 	most := int64(1 << 20)
-	o := &outbox{changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{"t": 7}, metrics: newMetrics(), maxPayload: func() int64 { return most }}
+	o := &outbox{changed: make(chan struct{}), metrics: newMetrics(), maxPayload: func() int64 { return most }}
 	rejected, err := json.Marshal(events.NewRejected(events.Raw{
 		Subject: "thread.message.t", Header: map[string][]string{"Note": {"long"}}, Body: make([]byte, 2<<20),
 	}, 1, &events.RejectError{Code: events.CodeSchema}, 4<<20))
@@ -100,7 +98,7 @@ func TestOutboxPassesWhatIsTooLarge(t *testing.T) {
 		{Number: 2, Type: events.SummaryCreated, Thread: "t", Data: make([]byte, 2<<20), Guarded: true},
 	}
 	o.add(rows)
-	for _, want := range []error{errPassed, errUnpublished} {
+	for _, want := range []error{errAgain, errUnpublished} {
 		if err := o.tooLarge(rows[0], broker.ErrTooLarge); !errors.Is(err, want) || len(rows[0].Data) > 1000 {
 			t.Fatalf("%d bytes: %v, want %v", len(rows[0].Data), err, want)
 		}
@@ -109,8 +107,8 @@ func TestOutboxPassesWhatIsTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.take(wave{rows: rows, seqs: []uint64{0, 0}})
-	if o.bytes != 0 || len(o.rows) != 0 || o.after["t"] != 7 {
-		t.Errorf("%d bytes in %d rows wait, behind %d", o.bytes, len(o.rows), o.after["t"])
+	if o.bytes != 0 || len(o.rows) != 0 {
+		t.Errorf("%d bytes in %d rows wait", o.bytes, len(o.rows))
 	}
 	most--
 	if err := o.tooLarge(rows[1], broker.ErrTooLarge); !errors.Is(err, broker.ErrPayload) {
@@ -122,17 +120,11 @@ func holds(t *rapid.T, o *outbox, want []*state.Outgoing) {
 	if !slices.Equal(o.rows, want) {
 		t.Fatalf("%d rows wait, want %d", len(o.rows), len(want))
 	}
-	bytes, queued := 0, map[string]int{}
+	bytes := 0
 	for _, row := range want {
 		bytes += len(row.Data)
-		queued[row.Thread]++
 	}
-	if bytes != o.bytes || fmt.Sprint(queued) != fmt.Sprint(o.queued) {
-		t.Fatalf("%d bytes, %v, want %d, %v", o.bytes, o.queued, bytes, queued)
-	}
-	for thread := range o.after {
-		if queued[thread] == 0 {
-			t.Fatalf("%s is remembered and has nothing that waits", thread)
-		}
+	if bytes != o.bytes {
+		t.Fatalf("%d bytes, want %d", o.bytes, bytes)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/contents"
@@ -38,6 +39,8 @@ type Processor struct {
 	masker    atomic.Pointer[secrets.Masker]
 	runners   runners
 	spending  *llm.Spending
+	owner     string                        // in claims
+	folds     atomic.Pointer[fold.Config]   // the configuration as the fold has it
 	config    atomic.Pointer[config.Config] // in force
 	slots     chan struct{}
 
@@ -58,7 +61,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	p := &Processor{
 		opts: opts, log: opts.Logger, metrics: newMetrics(),
 		byLane: map[string]*partition{}, failed: make(chan error, 1), slots: make(chan struct{}, maxJobs),
-		stopping: make(chan struct{}), rounds: newRounds(), confirmed: confirmed{every: opts.KeepUp},
+		stopping: make(chan struct{}), rounds: newRounds(), confirmed: confirmed{every: opts.KeepUp}, owner: recovery.Owner(),
 	}
 	p.config.Store(opts.Config)
 	defer func() {
@@ -112,7 +115,7 @@ func (p *Processor) connect(ctx context.Context) (err error) {
 	p.events = broker.NewLogReader(js, broker.StreamEvents)
 	p.summaries = broker.NewLogReader(js, broker.StreamSummaries).Watch(p.missing)
 	p.rejected = broker.NewLogReader(js, broker.StreamRejected).Watch(p.missing)
-	p.publisher, err = broker.NewPublisher(p.broker.Conn(), broker.PublisherConfig{})
+	p.publisher, err = broker.NewPublisher(p.broker.Conn(), broker.PublisherConfig{AckTimeout: p.opts.AckTimeout})
 	return err
 }
 
@@ -152,6 +155,7 @@ func (p *Processor) recover(ctx context.Context) error {
 		return err
 	}
 	config.Retention = at.events.MaxAge
+	p.folds.Store(config)
 	since := p.opts.Now()
 	var parts []*state.Partition
 	for _, lane := range p.List() {
@@ -178,6 +182,9 @@ func (p *Processor) catchUp(ctx context.Context, parts []*state.Partition, log b
 	if err := recovery.CheckBasis(ctx, parts, p.events); err != nil {
 		return err
 	}
+	if err := p.claim(ctx, t); err != nil {
+		return err
+	}
 	if t.Staged > 0 {
 		p.log.Info().Int("records", t.Staged).Uint64("events", log.Msgs).Msg("rebuilding from the log: adopting what is on record")
 	}
@@ -198,15 +205,16 @@ func (p *Processor) catchUp(ctx context.Context, parts []*state.Partition, log b
 // begin adopts what took effect up to the partition's position, and configures it.
 func (p *Processor) begin(part *partition) error {
 	position := part.part.Meta().Position
-	if err := part.fold.AdoptUpTo(position); err != nil {
-		return err
-	}
 	rows, err := part.part.Outbox()
 	if err != nil {
 		return err
 	}
 	part.outbox.rejectedTo = part.part.Meta().RejectedSeq
 	part.outbox.add(rows)
+	part.outbox.claims.at = part.outbox.effective
+	if err := part.fold.AdoptUpTo(position); err != nil {
+		return err
+	}
 	if err := part.configure(position); err != nil {
 		return err
 	}
@@ -249,11 +257,17 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		log: log,
 	}
 	part.outbox = &outbox{
-		partition: id, partitions: p.opts.Config.Partitions, pub: p.publisher, summaries: p.summaries, rejected: p.rejected, foreign: p.foreign, failpoint: p.opts.Failpoint,
+		partition: id, pub: p.publisher, summaries: p.summaries, rejected: p.rejected, failpoint: p.opts.Failpoint,
 		log: log, metrics: p.metrics,
 		verify: p.sameStreams, connections: p.connections, verified: p.connections(), maxPayload: p.broker.Conn().MaxPayload,
-		changed: make(chan struct{}), queued: map[string]int{}, after: map[string]uint64{}, anew: map[uint64]bool{}, unsure: map[uint64]uint64{},
+		changed: make(chan struct{}), anew: map[uint64]bool{}, unsure: map[uint64]uint64{},
+		claims: claims{
+			owner: p.owner, pub: p.publisher, now: p.opts.Now, together: at.summaries.Replicas > 1,
+			chain: recovery.OwnChain{Log: p.summaries, Partition: id, Strays: p.opts.Config.Partitions, Foreign: p.foreign},
+			next:  func() (events.Claimed, error) { return p.folds.Load().Claim(p.owner) },
+		},
 	}
+	part.outbox.position = func() uint64 { return part.stands.Load().Position }
 	return part, nil
 }
 

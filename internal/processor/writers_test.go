@@ -14,6 +14,7 @@ import (
 
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/broker/brokertest"
 	"precis/internal/config"
 	"precis/internal/processor"
 	"precis/internal/race"
@@ -123,13 +124,33 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// A second processor writes to the same streams for a while, with a store of its own.
+// A second processor writes to the same streams for a while, with a store of its own: it is stopped before this one claims the
+// partitions, and wakes up behind that, or goes on.
 func TestSecondWriterCrashSchedules(t *testing.T) {
 	runSchedules(t, cmp.Or(*rivalSeeds, race.Fewer(1, 4)), func(s *schedule) {
 		if s.rivals = true; !s.byModel { // what rules say is the same, byte for byte
 			s.byModel, s.config = true, withModel(t, s.config)
 		}
+		if s.lag == nil {
+			s.loses(2)
+		}
 	})
+}
+
+// Answers of the server are lost: what was stored is on record once all the same.
+func TestLostAnswersCrashSchedules(t *testing.T) {
+	runSchedules(t, cmp.Or(*rivalSeeds, race.Fewer(2, 8)), func(s *schedule) {
+		if s.lag == nil {
+			s.loses(4)
+		}
+	})
+}
+
+// loses has the processor lose some acknowledgements.
+func (s *schedule) loses(most int64) {
+	s.broker = openBrokerWith(s.t, broker.Options{StoreDir: s.t.TempDir(), Sync: "2m", Listen: "127.0.0.1:0", Logger: logger(s.t)})
+	s.faults = brokertest.StartFaults(s.t, s.broker.URL(), s.rng.Uint64(), most)
+	s.through = openBrokerWith(s.t, broker.Options{URL: s.faults.URL(), Logger: logger(s.t)})
 }
 
 // withModel is the configuration with a model in the place of the rules.
@@ -141,13 +162,21 @@ func withModel(t *testing.T, c *config.Config) *config.Config {
 	return c
 }
 
-// rival starts the second processor; the function it returns ends it.
-func (s *schedule) rival() (end func()) {
+// rival starts the second processor; the function it returns ends it. It may be a zombie: what it sends from some moment on
+// reaches the server when it is to end, behind another one's claims.
+func (s *schedule) rival(load *load) (end func()) {
 	c := *s.config
 	c.DataDir = s.t.TempDir()
-	p, err := processor.Open(s.t.Context(), processor.Options{
-		Config: &c, Logger: logger(s.t), Broker: s.broker, FS: vfs.NewMem(), Now: s.clock.now, Tend: time.Hour, SweepPause: 1,
-	})
+	o := processor.Options{Config: &c, Logger: logger(s.t), Broker: s.broker, FS: vfs.NewMem(), Now: s.clock.now, Tend: time.Hour, SweepPause: 1}
+	o.AckTimeout = 200 * time.Millisecond
+	wake := func() {}
+	zombie := s.rng.IntN(2) == 0
+	var faults *brokertest.Faults
+	if zombie {
+		faults = brokertest.StartFaults(s.t, s.broker.URL(), s.rng.Uint64(), 0)
+		o.Broker, wake = openBrokerWith(s.t, broker.Options{URL: faults.URL(), Logger: logger(s.t)}), faults.Release
+	}
+	p, err := processor.Open(s.t.Context(), o)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -156,8 +185,13 @@ func (s *schedule) rival() (end func()) {
 	go func() { ran <- p.Run(ctx) }()
 	s.rivalled = true
 	s.rivalling++
+	load.publish(s.t, s.broker.Conn(), 1+s.rng.IntN(10))
+	if zombie {
+		time.AfterFunc(time.Duration(s.rng.IntN(20))*time.Millisecond, faults.Hold)
+	}
 	return func() {
 		s.rivalling--
+		wake()
 		stop()
 		if err := <-ran; err != nil && !errors.Is(err, processor.ErrOtherWriter) {
 			s.t.Errorf("run the second writer: %v", err)

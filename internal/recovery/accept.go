@@ -18,7 +18,7 @@ import (
 // ErrDisturbed: something else wrote to SUMMARIES while a loss was being recorded.
 var ErrDisturbed = errors.New("something else writes to SUMMARIES")
 
-// Accept records a loss. It first appends to each thread's chain what agents have to know of void records, then a
+// Accept records a loss. It claims all partitions, which ends what still publishes there, appends to each thread's chain what agents have to know of void records, then a
 // config.applied for each partition, in the order of their numbers; the expected last sequence guards each message. If
 // it ends before all are stored, the next FindLoss reports what is left. It does nothing if no loss was found. stored
 // receives the number of messages stored so far.
@@ -46,6 +46,11 @@ func (l *Loss) Accept(ctx context.Context, js jetstream.JetStream, now time.Time
 	if l.accepted != nil {
 		w.at, l.rejected = l.accepted.AcceptedAt, l.accepted.RejectedSeq
 	}
+	for id := range l.Partitions {
+		if err := w.claim(ctx, id); err != nil {
+			return fmt.Errorf("put loss on record: %w", err)
+		}
+	}
 	for id, voids := range l.voids {
 		for _, v := range voids {
 			if err := w.tell(ctx, id, v); err != nil {
@@ -72,6 +77,16 @@ type acceptance struct {
 	n       uint64
 	stored  func(uint64)
 	now, at time.Time
+}
+
+// claim claims a partition.
+func (w *acceptance) claim(ctx context.Context, partition int) error {
+	epoch, at := w.chains[partition][""].ChainSeq+1, w.claimed[partition]
+	rec := &events.Claimed{
+		Epoch: epoch, Owner: Owner(), ProgramVersion: w.config.ProgramVersion, RulesVersion: w.config.RulesVersion, Fingerprint: w.config.Fingerprint,
+	}
+	rec.Head = events.Head{EventSeq: at, EffectiveSeq: at}
+	return w.publish(ctx, partition, "", events.PartitionClaimed, ClaimID(partition, at, epoch), rec)
 }
 
 // tell records what agents have to know of a void record. It takes effect where the void record did, so it is void as
@@ -120,6 +135,9 @@ func (w *acceptance) publish(ctx context.Context, partition int, name string, ty
 	h := rec.Common()
 	h.Partition, h.ChainSeq, h.Chain = partition, end.ChainSeq+1, ""
 	h.Step = events.Step{Cause: events.ByRecovery, Index: 1}
+	if typ == events.PartitionClaimed {
+		h.Step.Cause = events.ByClaim
+	}
 	token := events.PartitionToken(partition)
 	if name != "" {
 		var err error

@@ -33,12 +33,12 @@ var (
 // after it.
 type Foreign struct {
 	Stored broker.Stored
-	Claim  Claim
+	Entry  Entry
 	Why    error // ErrNoRecord, ErrPlace or ErrLink
 }
 
-// Claim is what a message of SUMMARIES claims to be.
-type Claim struct {
+// Entry is what a message of SUMMARIES says that it is.
+type Entry struct {
 	events.Head
 	Type    events.Type
 	Thread  string // empty: the partition itself
@@ -48,7 +48,7 @@ type Claim struct {
 // Recognize reads a message of SUMMARIES as the record on which its subject, envelope and data agree. It fails with
 // ErrNoRecord if they don't agree, or if no processor with that many partitions writes such a record. Follows tells
 // whether it continues its thread's chain.
-func Recognize(m broker.Stored, partitions int) (Claim, error) {
+func Recognize(m broker.Stored, partitions int) (Entry, error) {
 	var body struct {
 		events.Head
 		ID        string `json:"id"`
@@ -56,7 +56,7 @@ func Recognize(m broker.Stored, partitions int) (Claim, error) {
 		Attempt   int    `json:"attempt"`
 	}
 	t, token, ok := events.ParseSubject(m.Subject)
-	c := Claim{Type: t}
+	c := Entry{Type: t}
 	if !ok || t.Incoming() || t == events.EventRejected {
 		return c, fmt.Errorf("%w: subject %q", ErrNoRecord, m.Subject)
 	}
@@ -108,11 +108,11 @@ func home(head events.Head, token string, partitions int) int {
 }
 
 // idsOf are the ids that a record with these contents can have.
-func idsOf(c Claim, attempt int) []string {
+func idsOf(c Entry, attempt int) []string {
 	switch c.Type {
 	case events.UsageRecorded:
 		return []string{events.UsageEventID(c.Summary, attempt)}
-	case events.ConfigApplied:
+	case events.ConfigApplied, events.PartitionClaimed:
 		id := events.PositionEventID(c.Type, c.Partition, c.EventSeq)
 		return []string{id, fmt.Sprintf("%s/%d", id, c.ChainSeq)}
 	}
@@ -120,7 +120,7 @@ func idsOf(c Claim, attempt int) []string {
 }
 
 // Follows reports whether the record continues its thread's chain, which ends at end.
-func (c Claim) Follows(end state.Link, data []byte) bool {
+func (c Entry) Follows(end state.Link, data []byte) bool {
 	if c.ChainSeq != end.ChainSeq+1 {
 		return false
 	}
@@ -129,7 +129,7 @@ func (c Claim) Follows(end state.Link, data []byte) bool {
 }
 
 // against is the reason why a record that does not continue its thread's chain is foreign.
-func (c Claim) against(end state.Link) error {
+func (c Entry) against(end state.Link) error {
 	if c.ChainSeq == end.ChainSeq+1 {
 		return fmt.Errorf("%w: record %d of its thread", ErrLink, c.ChainSeq)
 	}
@@ -150,7 +150,7 @@ func Header(partition int, row *state.Outgoing) nats.Header {
 }
 
 // left is how many records of its step follow a record of SUMMARIES.
-func left(m broker.Stored, c Claim) int {
+func left(m broker.Stored, c Entry) int {
 	size, err := strconv.Atoi(m.Header.Get(events.StepSize))
 	if err != nil {
 		return 0 // a copy without its headers

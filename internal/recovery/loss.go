@@ -34,6 +34,7 @@ type Loss struct {
 	digest   string
 	rejected uint64
 	chains   []map[string]state.Link // ends of the chains that are extended
+	claimed  []uint64                // where the partitions' last own records took effect
 	configs  []bool                  // partitions that have recorded the acceptance
 	config   *events.Config          // the newest on record
 	newer    error                   // set if config has what this program does not know
@@ -101,6 +102,7 @@ func FindLoss(ctx context.Context, l Lossy) (*Loss, error) {
 	}
 	f.loss.EventsEnd, f.loss.rejected = f.log.Last, rejected.Last
 	for id, part := range parts {
+		f.loss.claimed = append(f.loss.claimed, t.Effective(id))
 		if err := f.gather(id, part); err != nil {
 			return nil, err
 		}
@@ -286,7 +288,8 @@ func (f *finder) weigh(ctx context.Context, parts []*state.Partition) error {
 			}
 		}
 		own.Threads = len(f.threads[id])
-		for _, name := range append(threadsOf(voids), "") {
+		chains[""] = part.Meta().Own.Link()
+		for _, name := range threadsOf(voids) {
 			if chains[name], err = part.StagedTo(name); err != nil {
 				return err
 			}

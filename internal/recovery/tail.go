@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +27,6 @@ type Log interface {
 	State(ctx context.Context) (broker.StreamState, error)
 }
 
-// ErrOtherWriter: another processor has written to a thread's chain. Two processors must not share the streams.
-var ErrOtherWriter = errors.New("another writer's record stands in SUMMARIES")
-
 // Tail reads what SUMMARIES and REJECTED hold beyond what the partitions know. Four kinds of message can be there:
 // outbox rows that were stored before the process could note it; records that the state already contains; records that
 // it has yet to reach, because the store is empty or older than the stream; and messages that are no records. The
@@ -36,7 +34,8 @@ var ErrOtherWriter = errors.New("another writer's record stands in SUMMARIES")
 type Tail struct {
 	parts     []*state.Partition
 	pending   []pending // the outbox, by partition
-	under     []uint64  // chain position of the last config.applied seen, by partition
+	owners    []string  // of the last claims read, by partition
+	effective []uint64  // effective_seq of the last own record read, by partition
 	dirty     int
 	summaries Log
 	stream    broker.StreamState // of SUMMARIES
@@ -52,8 +51,10 @@ type Tail struct {
 	Voided     uint64 // those of them that rest on events whose loss was accepted
 	// Config is the data of the first config.applied that was staged; nil if none was.
 	Config []byte
-	// Foreign receives every record that is skipped; the one that NewTail sets does nothing.
+	// Foreign receives every record that is skipped, and Own every record of a partition's own chain, with the end of the chain
+	// before it; those that NewTail sets do nothing.
 	Foreign func(Foreign)
+	Own     func(m broker.Stored, e Entry, end state.Link)
 }
 
 // pending is the outbox of a partition.
@@ -65,13 +66,10 @@ type pending struct {
 // NewTail prepares to read for partitions, indexed by their numbers.
 func NewTail(parts []*state.Partition) (t *Tail, err error) {
 	t = &Tail{
-		parts: parts, pending: make([]pending, len(parts)), under: make([]uint64, len(parts)),
-		claimed: map[string][]state.Link{}, goesOn: map[string]uint64{}, Foreign: func(Foreign) {},
+		parts: parts, pending: make([]pending, len(parts)), owners: make([]string, len(parts)), effective: make([]uint64, len(parts)),
+		claimed: map[string][]state.Link{}, goesOn: map[string]uint64{}, Foreign: func(Foreign) {}, Own: func(broker.Stored, Entry, state.Link) {},
 	}
 	for i, part := range parts {
-		if t.under[i], err = inForce(part); err != nil {
-			return nil, err
-		}
 		rows, err := part.Outbox()
 		if err != nil {
 			return nil, err
@@ -86,19 +84,6 @@ func NewTail(parts []*state.Partition) (t *Tail, err error) {
 		}
 	}
 	return t, nil
-}
-
-// inForce is the chain position of the last config.applied that a partition has on record.
-func inForce(part *state.Partition) (uint64, error) {
-	h, err := part.Header("")
-	if err != nil {
-		return 0, err
-	}
-	staged, err := part.StagedTo("")
-	if h == nil {
-		return staged.ChainSeq, err
-	}
-	return max(h.ChainSeq, staged.ChainSeq), err
 }
 
 // Read reads both streams and commits what it finds.
@@ -198,17 +183,14 @@ func (t *Tail) record(ctx context.Context, m broker.Stored) error {
 	if m.Seq <= part.Meta().SummariesSeq {
 		return nil
 	}
-	h, err := part.Header(c.Thread)
-	if err != nil {
-		return err
-	}
-	if h != nil && m.Seq <= h.SummariesSeq {
-		return nil // noted when the state reached it, or one after it
+	if c.Thread == "" {
+		return t.own(ctx, part, m, c)
 	}
 	rows := t.pending[c.Partition].threads[c.Thread]
 	for i, row := range rows {
 		if Same(m, c.Partition, row) {
-			return errors.Join(t.delivered(c, rows[:i+1], m.Seq), t.changed(m.Seq, 0))
+			t.delivered(c, rows[:i+1])
+			return t.changed(m.Seq, 0)
 		}
 	}
 	end, err := t.end(part, c.Thread, uint64(len(rows)))
@@ -217,12 +199,15 @@ func (t *Tail) record(ctx context.Context, m broker.Stored) error {
 	}
 	follows := c.Follows(end, m.Data)
 	if follows && len(rows) > 0 {
-		return fmt.Errorf("%w: record %d where %s was to go: stop the other processor; then move the store (state in the data directory) away: it is rebuilt from the log",
-			ErrOtherWriter, m.Seq, rows[0].ID)
+		return t.otherWriter(m, rows[0])
 	}
 	gap := false
-	if !follows && len(rows) == 0 && (h == nil || h.ChainSeq < end.ChainSeq || t.lost()) {
-		if gap, err = t.gap(ctx, m, c, end); err != nil {
+	if !follows && len(rows) == 0 {
+		h, err := part.Header(c.Thread)
+		if err == nil && (h == nil || h.ChainSeq < end.ChainSeq || t.lost()) {
+			gap, err = t.gap(ctx, m, c, end)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -232,17 +217,69 @@ func (t *Tail) record(ctx context.Context, m broker.Stored) error {
 	return errors.Join(t.stage(part, m, c, gap), t.changed(m.Seq, 0))
 }
 
-// delivered notes rows that the server has stored: the last as it was read, those before it although they are gone by
-// now.
-func (t *Tail) delivered(c Claim, rows []*state.Outgoing, seq uint64) error {
-	left := t.pending[c.Partition].threads
-	left[c.Thread] = left[c.Thread][len(rows):]
-	for _, row := range rows {
-		if err := t.parts[c.Partition].Delivered(row, seq); err != nil {
+// own processes a record of a partition's own chain. Claims change nothing but the chain; a configuration is in the outbox, or
+// the fold has yet to reach it.
+func (t *Tail) own(ctx context.Context, part *state.Partition, m broker.Stored, c Entry) error {
+	end, rows := part.Meta().Own, t.pending[c.Partition].threads[""]
+	if len(rows) > 0 && c.Type == events.ConfigApplied {
+		row, _, err := rows[0].Sealed(end)
+		if err != nil {
+			return err
+		}
+		if Same(m, c.Partition, row) {
+			t.delivered(c, rows[:1])
+			t.noteOwn(part, m, c)
+			return t.changed(m.Seq, 0)
+		}
+	}
+	follows, gap := c.Follows(end.Link(), m.Data), false
+	if !follows && len(rows) == 0 {
+		var err error
+		if gap, err = t.gap(ctx, m, c, end.Link()); err != nil {
 			return err
 		}
 	}
-	return nil
+	switch {
+	case !follows && !gap:
+		return t.foreign(m, c, c.against(end.Link()))
+	case c.Type == events.PartitionClaimed:
+		t.owners[c.Partition] = OwnerOf(m, c)
+		t.noteOwn(part, m, c)
+		return t.changed(m.Seq, 0)
+	case len(rows) > 0:
+		return t.otherWriter(m, rows[0])
+	}
+	return errors.Join(t.stage(part, m, c, gap), t.changed(m.Seq, 0))
+}
+
+// Owner is the owner that the last claim names which was read of a partition; Effective is where the last record of its own
+// chain took effect.
+func (t *Tail) Owner(partition int) string     { return t.owners[partition] }
+func (t *Tail) Effective(partition int) uint64 { return t.effective[partition] }
+
+// noteOwn notes the end of a partition's own chain.
+func (t *Tail) noteOwn(part *state.Partition, m broker.Stored, c Entry) {
+	t.effective[c.Partition] = c.EffectiveSeq
+	meta := part.Meta()
+	t.Own(m, c, meta.Own.Link())
+	meta.Own = state.Own{Seq: m.Seq, ChainSeq: c.ChainSeq, Chain: c.Chain}
+	part.SetMeta(meta)
+}
+
+// otherWriter is the error where a record of another processor stands in the place of one in the outbox.
+func (t *Tail) otherWriter(m broker.Stored, row *state.Outgoing) error {
+	return fmt.Errorf("%w: record %d where %s was to go: stop the other processor; then move the store (state in the data directory) away: it is rebuilt from the log",
+		ErrOtherWriter, m.Seq, row.ID)
+}
+
+// delivered notes rows that the server has stored: the last as it was read, those before it although they are gone by
+// now.
+func (t *Tail) delivered(c Entry, rows []*state.Outgoing) {
+	left := t.pending[c.Partition].threads
+	left[c.Thread] = left[c.Thread][len(rows):]
+	for _, row := range rows {
+		t.parts[c.Partition].Delivered(row)
+	}
 }
 
 // end is the end of a thread's chain in SUMMARIES, as far as that is read; waiting is how many of the chain's records
@@ -267,7 +304,7 @@ const maxClaimed = 16
 
 // gap reports whether a record follows others of its thread that are gone: the stream has lost messages, or this
 // record continues a foreign one in their place, and no later record continues the end of the chain.
-func (t *Tail) gap(ctx context.Context, m broker.Stored, c Claim, end state.Link) (bool, error) {
+func (t *Tail) gap(ctx context.Context, m broker.Stored, c Entry, end state.Link) (bool, error) {
 	filter := ThreadRecords(m.Subject)
 	follows := slices.ContainsFunc(t.claimed[filter], func(l state.Link) bool {
 		return l.ChainSeq > end.ChainSeq && c.Follows(l, m.Data)
@@ -298,32 +335,30 @@ func (t *Tail) gap(ctx context.Context, m broker.Stored, c Claim, end state.Link
 func (t *Tail) lost() bool { return t.stream.First > 1 || t.stream.Holes() > 0 }
 
 // foreign skips a message.
-func (t *Tail) foreign(m broker.Stored, c Claim, why error) error {
+func (t *Tail) foreign(m broker.Stored, c Entry, why error) error {
 	if c.ChainSeq > 0 {
 		filter := ThreadRecords(m.Subject)
 		list := append(t.claimed[filter], state.Link{ChainSeq: c.ChainSeq, Chain: c.Chain})
 		t.claimed[filter] = list[max(0, len(list)-maxClaimed):]
 	}
-	t.Foreign(Foreign{Stored: m, Claim: c, Why: why})
+	t.Foreign(Foreign{Stored: m, Entry: c, Why: why})
 	return nil
 }
 
 // stage keeps a record until the fold reaches the event at which it took effect.
-func (t *Tail) stage(part *state.Partition, m broker.Stored, c Claim, gap bool) error {
-	if c.Thread == "" {
-		t.under[c.Partition] = max(t.under[c.Partition], c.ChainSeq)
+func (t *Tail) stage(part *state.Partition, m broker.Stored, c Entry, gap bool) error {
+	if c.Type == events.ConfigApplied {
 		if t.Config == nil {
 			t.Config = m.Data
 		}
-	}
-	if c.Type == events.ConfigApplied {
 		if err := t.void(part, m); err != nil {
 			return err
 		}
+		t.noteOwn(part, m, c)
 	}
 	t.Staged++
 	return part.Stage(&state.Staged{
-		Thread: c.Thread, EffectiveSeq: c.EffectiveSeq, Under: t.under[c.Partition], ChainSeq: c.ChainSeq, Chain: c.Chain, Gap: gap,
+		Thread: c.Thread, EffectiveSeq: c.EffectiveSeq, Under: part.Meta().Own.ChainSeq, ChainSeq: c.ChainSeq, Chain: c.Chain, Gap: gap,
 		Left: left(m, c), Seq: m.Seq, Time: m.Time, Made: madeAt(m), Type: c.Type, Data: m.Data,
 	})
 }
@@ -335,14 +370,28 @@ func (t *Tail) Decided(partition int, rows []*state.Outgoing) error {
 		if !row.Guarded {
 			continue // the event decides a rejection again
 		}
+		if row.Type == events.ConfigApplied {
+			if on, err := t.onRecord(part, row); err != nil || on {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			var err error
+			if row, _, err = row.Sealed(part.Meta().Own); err != nil {
+				return err
+			}
+		}
 		m := broker.Stored{Subject: row.Subject, Header: Header(partition, row), Data: row.Data, Seq: ^uint64(0), Time: row.Time}
 		c, err := Recognize(m, len(t.parts)-1)
 		if err != nil {
 			return fmt.Errorf("read outbox of partition %d: %w", partition, err)
 		}
-		end, err := t.end(part, row.Thread, 0)
-		if err != nil {
-			return err
+		end := part.Meta().Own.Link()
+		if row.Thread != "" {
+			if end, err = t.end(part, row.Thread, 0); err != nil {
+				return err
+			}
 		}
 		if c.ChainSeq <= end.ChainSeq {
 			continue
@@ -352,6 +401,18 @@ func (t *Tail) Decided(partition int, rows []*state.Outgoing) error {
 		}
 	}
 	return nil
+}
+
+// onRecord reports whether SUMMARIES has a configuration of an outbox.
+func (t *Tail) onRecord(part *state.Partition, row *state.Outgoing) (found bool, err error) {
+	err = part.EachStaged(0, func(s *state.Staged) (bool, error) {
+		if s.Type == events.ConfigApplied {
+			data, err := state.Unsealed(s.Data)
+			found = err == nil && bytes.Equal(data, row.Data)
+		}
+		return !found, nil
+	})
+	return found, err
 }
 
 // rejection processes one record of REJECTED; its id names the event.
@@ -370,7 +431,8 @@ func (t *Tail) rejection(m broker.Stored) error {
 			return nil
 		}
 		delete(t.pending[partition].rejections, id)
-		return errors.Join(part.Delivered(row, m.Seq), t.changed(0, m.Seq))
+		part.Delivered(row)
+		return t.changed(0, m.Seq)
 	}
 	if seq > part.Meta().Position && !lost(part.Meta().Losses, seq, m.Seq) {
 		part.StageRejection(seq)

@@ -32,10 +32,9 @@ type Header struct {
 	CostMicroUSD    int64
 	CostUnknown     uint64 // calls of unknown price
 
-	EventSeq     uint64 // the EVENTS sequence of the last event applied
-	ChainSeq     uint64 // the last record of the thread
-	Chain        string // its chain value
-	SummariesSeq uint64 // the thread's last SUMMARIES sequence known to be stored
+	EventSeq uint64 // the EVENTS sequence of the last event applied
+	ChainSeq uint64 // the last record of the thread
+	Chain    string // its chain value
 
 	FirstAgentID  string // of the first message accepted; policies match on it
 	Policy        string // the policy named last by an event

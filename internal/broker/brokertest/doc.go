@@ -6,6 +6,7 @@
 // publisher that a message is stored.
 //
 // A Lag's relay is between clients and a single server, and makes deliveries look as if
-// they came from followers that lag. It takes no time to start, so that each of many
+// they came from followers that lag. That of Faults loses acknowledgements, and holds
+// back what a client sends. It takes no time to start, so that each of many
 // seeded tests can have one; the Cluster shows what real followers do.
 package brokertest
