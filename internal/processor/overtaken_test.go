@@ -101,6 +101,9 @@ func TestAnotherPolicyDuringAJob(t *testing.T) {
 	s.settled()
 	s.saw("t", 0, "started tool:a v1 tool_output_chars", "paid tool:a superseded", "failed tool:a superseded",
 		"started tool:a v2 tool_output_chars", "paid tool:a used", "created tool:a v2 llm tool_output_chars")
+	if n := longestStep(t, s.schedule.broker); n != 3 {
+		t.Errorf("%d records in the longest step, want the call, the failure and the next start in one", n)
+	}
 }
 
 // failing is a log that some reads fail of.
