@@ -82,9 +82,20 @@ func (a arguments) pattern() string {
 
 func (a arguments) url() string { return a.text("url", "uri", "link") }
 
-// command returns the shell command; some agents give a list of words (["bash","-lc","…"]), of which it is the last.
+// command returns what a call runs: a shell command, or code.
 func (a arguments) command() string {
-	if s := a.text("command", "cmd", "script", "bash_command", "command_line", "code"); s != "" {
+	if s := a.shellLine(); s != "" {
+		return s
+	}
+	if s := a.text("script", "code"); strings.ContainsAny(s, " \n(=") { // {"code": "JFK"} is an airport
+		return s
+	}
+	return ""
+}
+
+// shellLine returns the shell command; some agents give a list of words (["bash","-lc","…"]), of which it is the last.
+func (a arguments) shellLine() string {
+	if s := a.text("command", "cmd", "bash_command", "command_line"); s != "" {
 		return s
 	}
 	for _, name := range []string{"command", "cmd"} {

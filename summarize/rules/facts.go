@@ -102,7 +102,7 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 
 // settle asks for the verdict. A record has no word for an unknown one: nothing says that it failed.
 func (f *facts) settle(in Input, category Category, args arguments) {
-	call := verdict.Call{Kind: kindOfCall(in.ToolName, category, args), Command: args.command(), IsError: in.IsError, ExitCode: in.ExitCode, Text: clean(in.Content)}
+	call := verdict.Call{Kind: kindOfCall(in.ToolName, category, args), Command: args.shellLine(), IsError: in.IsError, ExitCode: in.ExitCode, Text: clean(in.Content)}
 	f.ended = verdict.Of(call)
 	if f.ended.ExitKnown {
 		f.exit = itoa(f.ended.Exit)
@@ -121,6 +121,8 @@ func kindOfCall(tool string, category Category, args arguments) verdict.Kind {
 	switch named := categoryByName(tool); {
 	case category == WriteResult:
 		return verdict.Edit
+	case named == WriteResult: // an editor that shows a file
+		return verdict.Look
 	case named == FileContent || named == SearchResults || named == DirectoryListing:
 		return verdict.Look
 	case args.command() != "" || category == CommandOutput:

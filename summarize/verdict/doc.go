@@ -1,5 +1,5 @@
-// Package verdict decides how a tool call ended. It is the only place that does: a summary's mark, a record's status and
-// a compaction's last run of tests all ask [Of].
+// Package verdict decides how a tool call ended. It is the only place that does: the rules take a summary's mark and a
+// record's status from [Of], and the ledger what a compaction says about runs.
 //
 // Evidence, the strongest first:
 //

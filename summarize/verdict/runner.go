@@ -28,7 +28,7 @@ ERROR collecting
 !!!!!!!!!!!!!!!!!!!! Interrupted:
 ~congratulations :(
 evaluation failed :(
-~Required test coverage of
+~Required test coverage of…not reached
 ~Coverage failure:
 test result: FAILED
 error: could not compile
@@ -228,6 +228,9 @@ var stillRuns = phrases(`
 
 // places of compilers that say "error" behind a file and a line.
 var compilerError = regexp.MustCompile(`^\s*[^\s:(]+[:(]\d+[:,]\d+\)?:?\s+(?:-\s+)?(?:fatal )?error\b|^\S+\(\d+,\d+\): error |^\s*\S+\.\w+:\d+: (?:fatal )?(?:error|Error)\b|^(?:error|Error)(?:\[\w+\])?: |^e: file:`)
+
+// placedError is such an error with its file and line.
+var placedError = regexp.MustCompile(`^[^\s:(]+[:(]\d+[:,)]`)
 
 // goError is what go build and go vet say below the name of a package.
 var goError = regexp.MustCompile(`^\S+\.go:\d+:\d+: `)

@@ -2,38 +2,69 @@ package verdict
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
+	"precis/summarize/lex"
 	"precis/summarize/shell"
 )
 
 // scan is a call while it is judged.
 type scan struct {
 	call  Call
-	steps []shell.Step
-	lines []string // those with content, without indentation
+	steps []shell.Step // in the order in which they run
+	lines []string     // those with content, without indentation
+	said  *words       // what the lines say; nil until asked
 }
 
 // Bounds on the lines that are read for what a runner sums up; between them only the beginnings of lines count.
 const (
 	headLines, tailLines = 60, 60
-	nearLines            = 25 // before the end: a failure there is the last word
-	mostLines            = 30000
-	longestLine          = 1000 // bytes of a line that are read
+	nearLines            = 25    // before the end: a failure there is the last word
+	mostLines            = 15000 // from either end
+	longestLine          = 1000  // bytes of a line that are read
 )
 
 func newScan(c Call) *scan {
-	s := &scan{call: c, steps: shell.Steps(c.Command)}
-	n := 0
-	for line := range strings.SplitSeq(c.Text, "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			if n++; n > mostLines {
-				break
-			}
-			s.lines = append(s.lines, line[:min(len(line), longestLine)])
-		}
+	s := &scan{call: c, steps: shell.Flat(shell.Steps(c.Command))}
+	text := c.Text
+	for hidden := false; text != "" && len(s.lines) < mostLines; {
+		line, rest, _ := strings.Cut(text, "\n")
+		text = rest
+		s.lines, hidden = addLine(s.lines, line, hidden)
+	}
+	var tail []string // backwards
+	for text = strings.TrimRight(text, "\n"); text != "" && len(tail) < mostLines; {
+		at := strings.LastIndexByte(text, '\n')
+		tail = append(tail, text[at+1:])
+		text = text[:max(at, 0)]
+	}
+	hidden := false
+	for _, line := range slices.Backward(tail) {
+		s.lines, hidden = addLine(s.lines, line, hidden)
 	}
 	return s
+}
+
+// addLine adds a line with content. A harness's reminder to the model is none of the output; hidden reports whether the
+// next line is still one.
+func addLine(lines []string, line string, hidden bool) ([]string, bool) {
+	line = strings.TrimSpace(line)
+	if hidden || strings.HasPrefix(line, "<system-reminder>") {
+		return lines, !strings.Contains(line, "</system-reminder>")
+	}
+	if line != "" {
+		lines = append(lines, line[:min(len(line), longestLine)])
+	}
+	return lines, false
+}
+
+// first returns the first line with content.
+func (s *scan) first() string {
+	if len(s.lines) == 0 {
+		return ""
+	}
+	return s.lines[0]
 }
 
 // Programs whose output is others' text, and those that only filter it.
@@ -42,15 +73,32 @@ var (
 		"env printenv date ps history column tac rev journalctl tmux man help whoami id uname hostname hexdump md5sum sha256sum lsof pgrep netstat ss top free")
 	showsVerb = map[string]map[string]bool{
 		"git":       setOf("log show diff blame grep ls-files ls-tree branch remote config reflog rev-parse describe shortlog cat-file status"),
-		"docker":    setOf("logs ps images inspect"),
+		"docker":    setOf("logs ps images inspect config top ls"),
 		"kubectl":   setOf("logs get describe top explain"),
-		"gh":        setOf("run pr issue api repo release search workflow"),
+		"gh":        setOf("api search view list status diff checks"),
 		"npm":       setOf("ls list view outdated explain"),
+		"yarn":      setOf("list why info"),
+		"pnpm":      setOf("ls list why outdated"),
+		"pip":       setOf("list show freeze"),
+		"cargo":     setOf("tree metadata"),
+		"helm":      setOf("list ls status get history template"),
+		"terraform": setOf("show output state"),
+		"apt":       setOf("list show search"),
+		"brew":      setOf("list info search"),
 		"go":        setOf("list env doc version"),
-		"systemctl": setOf("status list-units"),
+		"systemctl": setOf("status list-units cat"),
+		"heroku":    setOf("logs"),
+		"vercel":    setOf("logs"),
+		"fly":       setOf("logs"),
+		"aws":       setOf("logs"),
 	}
+	// aliases are programs with the subcommands of another one; groups have theirs behind a noun: docker compose logs.
+	aliases = map[string]string{"docker-compose": "docker", "podman": "docker", "nerdctl": "docker", "oc": "kubectl", "k": "kubectl", "pip3": "pip", "flyctl": "fly"}
+	groups  = map[string]map[string]bool{"docker": setOf("compose container image volume network"), "gh": setOf("run pr issue repo release workflow")}
 	silent  = setOf("cd export set source . true : echo printf sleep pwd mkdir touch rm cp mv ln chmod chown test [ [[ wait exit fi done esac unset pushd popd trap return tee kill pkill alias shopt for")
 	filters = setOf("head tail grep egrep rg sed awk sort uniq wc cut tr tee less more cat jq column nl fold tac xargs")
+	// fetches print what a server answers.
+	fetches = setOf("curl wget http https")
 )
 
 func setOf(words string) map[string]bool {
@@ -71,23 +119,48 @@ func Shows(s shell.Step) bool {
 			}
 		}
 	}
-	return shows[name] || showsVerb[name][shell.Verb(operands)]
+	if inner := shell.Flat([]shell.Step{s}); len(inner) == 1 && len(s.Subs) == 0 {
+		if s = inner[0]; name == "find" || name == "xargs" {
+			name, operands = s.Program()
+		}
+	}
+	if other, ok := aliases[name]; ok {
+		name = other
+	}
+	verb, rest := shell.CutVerb(operands)
+	if groups[name][verb] {
+		verb = shell.Verb(rest)
+	}
+	return shows[name] || showsVerb[name][verb]
 }
 
 // runs reports whether the call runs a program whose own words count. A Run without a known command does.
-func (s *scan) runs() bool {
-	if s.call.Kind != Run || len(s.steps) == 0 {
-		return s.call.Kind == Run
-	}
+func (s *scan) runs() bool { return s.call.Kind == Run && (len(s.steps) == 0 || s.programs() > 0) }
+
+// programs counts the commands whose own words count.
+func (s *scan) programs() (n int) {
 	for _, step := range s.steps {
-		name, _ := step.Program()
-		switch {
-		case silent[name] || name == "", Shows(step), step.Op == "|" && filters[name]:
-		default:
-			return true
+		if ownWords(step) && !fetches[programOf(step)] {
+			n++
 		}
 	}
-	return false
+	return n
+}
+
+// ownWords reports whether a step prints what it has to say itself: it is neither silent nor a filter and shows nothing.
+func ownWords(step shell.Step) bool {
+	name := programOf(step)
+	return name != "" && !silent[name] && !Shows(step) && (step.Op != "|" || !filters[name])
+}
+
+func programOf(step shell.Step) string {
+	name, _ := step.Program()
+	return name
+}
+
+// has reports whether a step runs a program.
+func (s *scan) has(program string) bool {
+	return slices.ContainsFunc(s.steps, func(step shell.Step) bool { return programOf(step) == program })
 }
 
 // compares reports whether an exit code of 1 is an answer of the command, and no failure.
@@ -106,23 +179,30 @@ func (s *scan) compares() bool {
 	return false
 }
 
-// exitProves reports whether the exit code of the line is that of every program in it: no pipe into a filter, no `||`,
-// no further command behind a program.
+// exitProves reports whether the exit code of the line is that of every program in it: behind a program stands only
+// `&&`, and it is not in a loop or a condition. `set -e` excuses `;`, and `set -o pipefail` excuses `|`.
 func (s *scan) exitProves() bool {
-	strict, ran := false, false
+	stops, pipes, ran := false, false, false
 	for _, step := range s.steps {
 		name, operands := step.Program()
 		if name == "set" {
-			options := strings.Join(operands, " ")
-			strict = strict || strings.Contains(options, "pipefail") || strings.HasPrefix(options, "-e") && !strings.Contains(s.call.Command, "|")
+			for _, w := range operands {
+				stops = stops || strings.HasPrefix(w, "-") && strings.Contains(w, "e")
+				pipes = pipes || w == "pipefail"
+			}
 		}
-		if strict {
-			continue
-		}
-		if step.Op == "||" || step.Op == "|" || step.Op == "&" || step.Op == ";" && ran {
+		switch {
+		case !ran, step.Op == "&&", step.Op == ";" && stops, step.Op == "|" && pipes:
+		default:
 			return false
 		}
-		ran = ran || !silent[name] && !Shows(step)
+		switch step.Words[0] {
+		case "if", "while", "until", "!":
+			return false
+		case "for":
+			ran = true // its last turn decides
+		}
+		ran = ran || ownWords(step)
 	}
 	return true
 }
@@ -131,7 +211,8 @@ func (s *scan) exitProves() bool {
 type words struct {
 	bad, good string // the last failure, the last success
 	soft      string // counts of errors or problems, without a word for failed
-	compiler  string // the first error with a place
+	compiler  string // the first error of a compiler
+	placed    bool   // it has a file and a line
 	last      string // an error line among the last
 	badNear   bool   // a failure is among the last lines
 	goodLast  bool   // a success stands behind every failure
@@ -141,19 +222,37 @@ type words struct {
 }
 
 func (s *scan) words() words {
+	if s.said == nil {
+		w := s.read()
+		s.said = &w
+	}
+	return *s.said
+}
+
+func (s *scan) read() words {
 	w := words{}
 	sums, at := 0, 0 // of the runner's lines, and the last of them
 	n := len(s.lines)
+	recap := slices.ContainsFunc(s.lines, func(line string) bool { return strings.HasPrefix(line, "PLAY RECAP ") })
 	for i, line := range s.lines {
+		if quotesOther.MatchString(line) || namesCommit(line) {
+			continue
+		}
 		edge := i < headLines || i >= n-tailLines
 		bad, good, sum := false, false, false
+		passed := namesPassed(line)
 		if edge {
-			t, isTally := TallyOf(line)
+			t, isTally := Tally{}, false
+			if !passed {
+				t, isTally = TallyOf(line)
+			}
 			switch {
+			case repaired(line):
+				good = true
 			case isTally && (t.HasPassed || t.HasFailed):
 				bad, good = t.Failed+t.Errors > 0, t.Failed+t.Errors == 0 && (t.Passed > 0 || t.HasFailed)
 				if runnersSum(line, t) {
-					if !w.tests.join(t, i-at <= 2) {
+					if sums == 0 || !w.tests.join(t, i-at <= 2) {
 						sums++
 						w.tests = t
 					}
@@ -164,14 +263,19 @@ func (s *scan) words() words {
 			case isTally:
 				good = checkerSums.MatchString(line)
 			}
-			bad = bad || saysFailed.holds(line)
+			bad = bad || !good && !passed && saysFailed.holds(line)
 			sum = sum || good
 			good = good || !bad && saysPassed.holds(line)
-			if w.compiler == "" && (compilerError.MatchString(line) || i > 0 && strings.HasPrefix(s.lines[i-1], "# ") && goError.MatchString(line)) {
-				w.compiler = line
+			if w.compiler == "" && compilerError.MatchString(line) {
+				w.compiler, w.placed = line, placedError.MatchString(line)
+			} else if w.compiler == "" && i > 0 && strings.HasPrefix(s.lines[i-1], "# ") && goError.MatchString(line) {
+				w.compiler, w.placed = line, true
 			}
 		} else {
-			bad = saysFailed.begins(line)
+			bad = !passed && saysFailed.begins(line)
+		}
+		if bad && (isTodo(line) || recap && strings.HasPrefix(line, "fatal: [") || strings.HasPrefix(line, "fatal: [") && i+1 < n && s.lines[i+1] == "...ignoring") {
+			bad = false
 		}
 		switch {
 		case bad:
@@ -192,6 +296,43 @@ func (s *scan) words() words {
 	return w
 }
 
+// quotesOther matches what git prints of a commit: its message is no word of a runner.
+var quotesOther = regexp.MustCompile(`^(?:\[[^\]\s]+(?: \([\w-]+\))? [0-9a-f]{7,40}\] |HEAD is now at |Previous HEAD position was |Saved working directory |Applying: |Dropped |pick [0-9a-f])`)
+
+// namesCommit matches a line of git log --oneline.
+func namesCommit(line string) bool {
+	hash, _, ok := strings.Cut(strings.TrimLeft(line, "*|/\\ "), " ")
+	return ok && len(hash) >= 7 && len(hash) <= 40 && strings.Trim(hash, "0123456789abcdef") == "" && strings.ContainsAny(hash, "abcdef") && strings.ContainsAny(hash, "0123456789")
+}
+
+// namesPassed matches the line of one test that passed: its name can be any text.
+func namesPassed(line string) bool {
+	for _, mark := range []string{"✓ ", "✔ ", "√ ", "(pass) ", "--- PASS: ", "=== RUN ", "ok "} {
+		if rest, ok := strings.CutPrefix(line, mark); ok && (mark != "ok " || rest != "" && lex.IsDigit(rest[0])) {
+			return true
+		}
+	}
+	return false
+}
+
+// isTodo matches TAP's tests that are expected to fail: "not ok 3 - x # TODO".
+func isTodo(line string) bool {
+	low := strings.ToLower(line)
+	return strings.HasPrefix(low, "not ok ") && (strings.Contains(low, "# todo") || strings.Contains(low, "# skip"))
+}
+
+// repaired matches a linter that mended all that it found: "Found 12 errors (12 fixed, 0 remaining).", "3 offenses
+// detected, 3 offenses corrected".
+func repaired(line string) bool {
+	if strings.Contains(line, " fixed, 0 remaining)") {
+		return true
+	}
+	m := corrected.FindStringSubmatch(line)
+	return m != nil && m[1] == m[2]
+}
+
+var corrected = regexp.MustCompile(`(\d+) offenses? detected, (\d+) offenses? (?:auto)?corrected`)
+
 // lastLines is how near the end an error line must be to be the reason of it.
 const lastLines = 3
 
@@ -201,13 +342,16 @@ var checkerSums = regexp.MustCompile(`(?i)^\W*(?:found )?\d+ (?:errors?|issues?|
 // runnersSum reports whether a tally is a test runner's: its counts are those of tests.
 func runnersSum(line string, t Tally) bool {
 	low := strings.ToLower(line)
-	if strings.Contains(low, "test files") || strings.Contains(low, "suites") || strings.Contains(low, "unreachable") {
+	if otherThings.MatchString(low) || t.weak && !strings.Contains(low, "test") {
 		return false
 	}
 	return t.HasPassed || t.HasFailed && countsTests.MatchString(low)
 }
 
 var countsTests = regexp.MustCompile(`\btests?\b|examples?,|\bruns,|^\W*\d+ fail(?:ed|ing)?\b\W*$|^\W*fail \d+$`)
+
+// otherThings are counted by runners too, and are no tests.
+var otherThings = regexp.MustCompile(`test files|suites|unreachable|snapshots?:|^\W*assertions|\b(?:steps?|features?|hooks?|tasks?|projects?|targets?)\b`)
 
 // refused matches what a harness answers in place of an output.
 func (s *scan) refused() bool {
@@ -234,26 +378,120 @@ func (s *scan) unfinished() bool {
 	return false
 }
 
-// lookVerdict judges what was shown: an error among the first or last lines makes it partial.
+// lookVerdict judges what was shown. The text belongs to others, so only an error in the name of the program itself counts:
+// nothing but errors is a failure, an error among the first or last lines makes it partial.
 func (s *scan) lookVerdict() (Verdict, string) {
 	n := len(s.lines)
 	if n == 0 {
 		return Unknown, ""
 	}
-	if n == 1 && (TellsError(s.lines[0]) || strings.HasPrefix(s.lines[0], "Error")) {
-		return Failure, s.lines[0]
-	}
-	const ends = 8
-	for i, line := range s.lines {
-		if (i < ends || i >= n-ends) && missing.MatchString(line) || unmerged(line) {
-			return Partial, line
+	if s.call.Kind == Look {
+		if s.call.IsError == nil && n <= shortAnswer && (n == 1 && TellsError(s.first()) || notRead.MatchString(s.first())) {
+			return Failure, s.first()
 		}
+		return Success, ""
+	}
+	own, more := s.ownErrors()
+	const ends = 8
+	line, all := "", true // all lines belong to an error
+	for i, l := range s.lines {
+		if s.has("git") && unmerged(l) {
+			return Partial, l
+		}
+		if !all && i >= ends && i < n-ends {
+			continue
+		}
+		switch {
+		case own.MatchString(l):
+			if line == "" && (i < ends || i >= n-ends) {
+				line = l
+			}
+		case more.MatchString(l) && (i > 0 || n <= shortAnswer):
+		case i == 0 || !(strings.HasPrefix(l, "hint: ") || n <= shortAnswer && s.explains()):
+			all = false
+		}
+	}
+	switch {
+	case all || line != "" && s.fetched() && len(s.steps) == 1:
+		return Failure, s.first()
+	case line != "":
+		return Partial, line
+	case s.fetched() && s.call.IsError == nil && s.call.ExitCode == nil:
+		return Unknown, ""
 	}
 	return Success, ""
 }
 
-// missing is what cat, ls, grep and find say about a file that they can't show.
-var missing = regexp.MustCompile(`^(?:\w+: )?(?:cannot (?:access|open) |\w+: )?\S.*: (?:No such file or directory|Permission denied|Is a directory)$`)
+// shortAnswer is how many lines an answer has at most that is only an error.
+const shortAnswer = 6
+
+// notRead is what readers without a flag say in place of a file.
+var notRead = regexp.MustCompile(`^(?:Error\b|ENOENT\b|EACCES\b|EISDIR\b|(?:File|Path|Directory) (?:does not exist|not found|is empty)|No such file)`)
+
+// explains reports whether the programs explain an error in the lines below it, as git and rg do.
+func (s *scan) explains() bool { return s.has("git") || s.has("rg") }
+
+// ownErrors returns what matches errors of the call's programs: those that begin with the name of the program, or of the
+// shell, and those in words that a shown text could have too, so that they count only where nothing else is shown.
+func (s *scan) ownErrors() (named, unnamed *regexp.Regexp) {
+	shells := `(?:/\S*/)?(?:ba|z|da)?sh: .*(?:not found|No such file or directory|Permission denied)`
+	names, words := []string{shells}, []string{`\b\B`} // matches nothing
+	for _, step := range s.steps {
+		name := programOf(step)
+		if name != "" && !silent[name] {
+			names = append(names, regexp.QuoteMeta(name)+`: (?:`+complaints+`)`)
+		}
+		if other, ok := aliases[name]; ok {
+			name = other
+		}
+		if more, ok := ownWordsOf[name]; ok {
+			words = append(words, more)
+		}
+	}
+	return anchored(names), anchored(words)
+}
+
+// anchored matches one of the expressions at the beginning of a line. A name of any length and bytes is quoted, so that
+// it can make an expression too large, but not invalid.
+func anchored(list []string) *regexp.Regexp {
+	expr, err := regexp.Compile(`^(?:` + strings.Join(list, "|") + `)`)
+	if err != nil {
+		return nothing
+	}
+	return expr
+}
+
+var nothing = regexp.MustCompile(`\b\B`)
+
+// complaints follow the name of a program and what it is about.
+const complaints = `(?:.*: )?(?:No such file or directory|Permission denied|Is a directory|Not a directory|Input/output error|Operation not permitted|command not found)$|` +
+	`cannot |can't |can not |invalid |unrecognized |unknown |illegal |missing |no such |error\b|Unknown |Invalid |paths must |-e expression|regex parse error|\(\d+\) |unable to |syntax error|unrecognised `
+
+// ownWordsOf are errors of programs that do not begin with their names.
+var ownWordsOf = map[string]string{
+	"git":       `fatal: |error: `,
+	"rg":        `regex parse error:|rg: |error parsing flag|error: The following required`,
+	"kubectl":   `The connection to the server |Error from server|error: |Unable to connect to the server|E\d{4} \d\d:`,
+	"docker":    `Error response from daemon|Cannot connect to the Docker daemon|Error: No such |no such service|no configuration file provided|permission denied while trying`,
+	"gh":        `gh: |HTTP [45]\d\d|GraphQL: |could not |no pull requests found|error connecting|no default remote|failed to |To get started with GitHub CLI`,
+	"helm":      `Error: `,
+	"npm":       `npm ERR!|npm error`,
+	"systemctl": `Unit \S+ could not be found|Failed to `,
+	"go":        `go: |can't load package|package \S+ is not in std`,
+	"terraform": `[│╷] ?Error|Error: `,
+	"cargo":     `error: `,
+	"aws":       `An error occurred \(|Unable to locate credentials|Could not connect`,
+	"man":       `No manual entry`,
+	"pip":       `WARNING: Package|ERROR: `,
+	"ag":        `ERR: `,
+	"apt":       `E: `,
+	"heroku":    `Error: | ›   Error`,
+}
+
+// fetched reports whether a step asks a server.
+func (s *scan) fetched() bool {
+	return slices.ContainsFunc(s.steps, func(step shell.Step) bool { return fetches[programOf(step)] })
+}
 
 // unmerged matches what git says of a merge that waits for a person.
 func unmerged(line string) bool {

@@ -12,6 +12,7 @@ type Tally struct {
 	HasErrors              bool
 	problems               int // of any weight: `3 problems (1 error, 2 warnings)`
 	hasProblems            bool
+	weak                   bool // passed counts of words that are said of other things too: ok, succeeded
 }
 
 var (
@@ -46,6 +47,9 @@ func TallyOf(line string) (t Tally, ok bool) {
 	if !t.HasPassed && !t.HasFailed && !t.HasErrors {
 		return t, false
 	}
+	if t.weak && !t.HasFailed && !t.HasErrors {
+		return t, false // "HTTP/1.1 200 OK", "Tasks: 3 successful, 4 total"
+	}
 	rest = otherCount.ReplaceAllString(rest, " ")
 	words := strings.FieldsFunc(rest, func(r rune) bool { return r < 0x80 && !isLetter(byte(r)) })
 	const mostWords = 4
@@ -75,7 +79,7 @@ func mayTally(line string) bool {
 func (t *Tally) add(word string, n int) {
 	switch word = strings.ToLower(word); {
 	case strings.HasPrefix(word, "pass") || strings.HasPrefix(word, "succ") || word == "ok":
-		t.Passed, t.HasPassed = t.Passed+n, true
+		t.Passed, t.HasPassed, t.weak = t.Passed+n, true, t.weak || word[0] != 'p'
 	case strings.HasPrefix(word, "fail") || word == "broken" || word == "unreachable":
 		t.Failed, t.HasFailed = t.Failed+n, true
 	case strings.HasPrefix(word, "err"):

@@ -1,6 +1,12 @@
 package verdict
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Verdict is how a call ended.
 type Verdict uint8
@@ -9,7 +15,7 @@ type Verdict uint8
 const (
 	Unknown Verdict = iota
 	Success
-	Partial // a part of it failed, or a search found nothing
+	Partial // a part of it failed
 	Failure
 )
 
@@ -55,12 +61,12 @@ func Of(c Call) Outcome {
 	o := s.exit()
 	switch {
 	case c.IsError != nil && *c.IsError:
-		o.Verdict, o.Line = Failure, firstContent(c.Text)
+		o.Verdict, o.Line = Failure, s.first()
 		if words := s.words(); words.bad != "" {
 			o.Line, o.Tests = words.bad, words.tests
 		}
 	case s.refused():
-		o.Verdict, o.Line = Failure, firstContent(c.Text)
+		o.Verdict, o.Line = Failure, s.first()
 	case s.runs():
 		s.decideRun(&o)
 	case o.ExitKnown && o.Exit != 0:
@@ -69,7 +75,7 @@ func Of(c Call) Outcome {
 			o.Verdict = Unknown // grep, diff and test say no by it
 		}
 	case c.Kind == Edit:
-		o.Verdict, o.Line = editVerdict(c)
+		o.Verdict, o.Line = s.editVerdict()
 	case c.Kind == Look || c.Kind == Run: // a Run of commands that only show something
 		o.Verdict, o.Line = s.lookVerdict()
 	default:
@@ -78,12 +84,14 @@ func Of(c Call) Outcome {
 	return o
 }
 
-// decideRun weighs an exit code against the runner's own words.
+// decideRun weighs an exit code against the runner's own words. An exit code of 0 that is the program's own is never a
+// failure. Where several programs run and it may be another one's, success of one does not undo the errors of another.
 func (s *scan) decideRun(o *Outcome) {
 	w := s.words()
 	o.Tests = w.tests
 	good := o.ExitKnown && o.Exit == 0 || s.call.IsError != nil
 	proven := good && s.exitProves()
+	several := !proven && s.programs() != 1
 	switch {
 	case o.ExitKnown && o.Exit != 0 && o.Exit == 1 && s.compares():
 		o.Verdict = Unknown
@@ -91,19 +99,22 @@ func (s *scan) decideRun(o *Outcome) {
 		o.Verdict, o.Line = Failure, w.bad
 	case s.unfinished():
 		o.Verdict = Unknown
+	case proven && w.bad != "" && w.good != "" && (w.goodLast || w.tests.Failed+w.tests.Errors == 0):
+		o.Verdict, o.Line = Success, w.good
+	case proven && w.bad != "":
+		o.Verdict, o.Line = Partial, w.bad // its words and its exit code disagree
 	case w.bad != "" && w.good == "":
 		o.Verdict, o.Line = Failure, w.bad
-		if proven {
-			o.Verdict = Partial // its words and its exit code disagree
-		}
 	case w.compiler != "" && w.good == "" && !proven:
 		o.Verdict, o.Line = Failure, w.compiler
-	case w.bad != "" && proven && w.goodLast:
-		o.Verdict, o.Line = Success, w.good
+	case w.badNear && several && w.goodLast:
+		o.Verdict, o.Line = Partial, w.bad
 	case w.badNear:
 		o.Verdict, o.Line = Failure, w.bad
 	case w.bad != "":
 		o.Verdict, o.Line = Partial, w.bad
+	case w.compiler != "" && w.placed && several:
+		o.Verdict, o.Line = Partial, w.compiler
 	case w.soft != "":
 		o.Verdict, o.Line = Partial, w.soft
 	case w.good != "" && (proven || w.sum && w.goodLast || !w.troubled):
@@ -119,13 +130,14 @@ func (s *scan) decideRun(o *Outcome) {
 
 // decideOther judges an output of which only the harness's flag and the text are known.
 func (s *scan) decideOther(o *Outcome) {
-	first := firstContent(s.call.Text)
+	first, flagged := s.first(), s.call.IsError != nil
+	short := len(s.call.Text) <= longestMessage || !flagged // a page can have an error for its title
 	switch {
-	case strings.HasPrefix(first, "Error: ") || strings.HasPrefix(first, "Error executing") || strings.HasPrefix(first, "Error calling") || failedJSON(first):
+	case short && (strings.HasPrefix(first, "Error: ") || strings.HasPrefix(first, "Error executing") || strings.HasPrefix(first, "Error calling")), failedJSON(s.call.Text):
 		o.Verdict, o.Line = Failure, first
-	case s.call.Kind == Other && s.call.IsError != nil, o.ExitKnown:
+	case s.call.Kind == Other && flagged, o.ExitKnown:
 		o.Verdict = Success
-	case s.call.Kind == Other && len(s.lines) == 1 && len(first) < longestMessage && first != "" && first[0] != '{' && first[0] != '[' && TellsError(first):
+	case s.call.Kind == Other && len(s.lines) == 1 && len(first) < longestMessage && first[0] != '{' && first[0] != '[' && TellsError(first):
 		o.Verdict, o.Line = Failure, first
 	}
 }
@@ -133,35 +145,90 @@ func (s *scan) decideOther(o *Outcome) {
 // longestMessage bounds an answer that is only an error, in bytes.
 const longestMessage = 300
 
-// failedJSON matches an answer that is an error: {"error": …}, {"isError": true.
-func failedJSON(first string) bool {
-	first = strings.TrimLeft(first, "{ \t")
-	for _, key := range []string{`"error":`, `"errors":`, `"isError":`} {
-		if value, ok := strings.CutPrefix(first, key); ok {
-			value = strings.TrimLeft(value, " ")
-			return value != "" && !strings.HasPrefix(value, "null") && !strings.HasPrefix(value, "false") && !strings.HasPrefix(value, `""`) && !strings.HasPrefix(value, "[]") && !strings.HasPrefix(value, "{}")
+// failedJSON reports whether an answer is an object that says that it is an error: {"error": …}, {"isError": true. A count
+// of errors is none.
+func failedJSON(text string) bool {
+	const most = 64 << 10
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") {
+		return false
+	}
+	d := jsontext.NewDecoder(strings.NewReader(text[:min(len(text), most)]), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if _, err := d.ReadToken(); err != nil {
+		return false
+	}
+	for d.PeekKind() == '"' {
+		key, err := d.ReadToken()
+		if err != nil {
+			return false
+		}
+		name := key.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return false
+		}
+		switch name {
+		case "error", "errors", "isError", "is_error":
+			said := string(value)
+			counts := value.Kind() == '0' && name != "error"
+			if none := said == "null" || said == "false" || said == `""` || said == "0" || len(strings.Trim(said, "{}[] \t\r\n")) == 0; !none && !counts {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// editVerdict reads an editor's acknowledgement, which stands above the text that it changed.
-func editVerdict(c Call) (Verdict, string) {
-	const shown = 600
-	head := c.Text[:min(len(c.Text), shown)]
-	failed, done := holds(head, editRefused), holds(head, editDone)
-	if failed == "" && (strings.HasPrefix(head, "Error") || strings.HasPrefix(head, "<tool_use_error>") || TellsError(firstContent(head)) && done == "") {
-		failed = firstContent(head)
+// editVerdict reads an editor's acknowledgement. Its first line decides; the lines below it may be the text that was
+// changed, in which a refusal counts only where no line number stands, and behind a success only at a line's beginning.
+func (s *scan) editVerdict() (Verdict, string) {
+	const shown = 30
+	first := s.first()
+	failed, done := has(first, editRefused), has(first, editDone)
+	refused := failed || !done && (strings.HasPrefix(first, "Error") || TellsError(first))
+	bad := ""
+	if refused {
+		bad = first
+	}
+	part := false // an edit of several was applied
+	for i, line := range s.lines {
+		if i == 0 || i >= shown && i < len(s.lines)-shown || numbered.MatchString(line) {
+			continue
+		}
+		switch {
+		case begins(line, editRefused) || !done && has(line, editRefused):
+			if bad == "" {
+				bad = line
+			}
+		case begins(line, editDone) || has(line, editDone[:3]):
+			part = part || has(line, editDone[:3])
+			if !done && bad == "" {
+				done, first = true, line
+			}
+		}
 	}
 	switch {
-	case failed != "" && holds(c.Text, editDone[:3]) != "":
-		return Partial, failed
-	case failed != "":
-		return Failure, failed
-	case done != "" || c.IsError != nil:
-		return Success, done
+	case bad != "" && (part || done && has(first, editDone)):
+		return Partial, bad
+	case bad != "":
+		return Failure, bad
+	case done:
+		return Success, first
+	case s.call.IsError != nil:
+		return Success, ""
 	}
 	return Unknown, ""
+}
+
+// numbered matches a line of a shown text.
+var numbered = regexp.MustCompile(`^\s*\d+\s*[\t→|:│]`)
+
+func has(line string, phrases []string) bool {
+	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(line, p) })
+}
+
+func begins(line string, phrases []string) bool {
+	return slices.ContainsFunc(phrases, func(p string) bool { return strings.HasPrefix(line, p) })
 }
 
 // What editors say, as parts of a line; the first three of editDone are said of a part of several edits.
@@ -173,21 +240,3 @@ var (
 	editDone = []string{"applied successfully", "Applied edit", "replacements made", "has been updated", "has been edited", "updated successfully", "edited successfully", "created successfully",
 		"File updated", "File created", "Successfully", "successfully", "Success. Updated", "Wrote ", "File written", "has been written", "All occurrences", "was saved", "Done!", "changes applied", "patch applied", "Updated "}
 )
-
-// holds returns the line of text with the first of the phrases that is in it.
-func holds(text string, phrases []string) string {
-	for _, p := range phrases {
-		if at := strings.Index(text, p); at >= 0 {
-			from := strings.LastIndexByte(text[:at], '\n') + 1
-			line, _, _ := strings.Cut(text[from:], "\n")
-			return strings.TrimSpace(line)
-		}
-	}
-	return ""
-}
-
-// firstContent returns the first line that is not blank, "" only if all are.
-func firstContent(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(line)
-}

@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-// ending is one output of a tool, as its runner prints it.
+// ending is one output of a tool, as its runner prints it. The heads of testdata/endings.txt are
+// `tool | command | verdict[, hidden verdict][, tests passed/failed]`.
 type ending struct {
 	tool, command, text string
 	want, hidden        string // its verdict; that where the command line hides the exit code
+	tests               string // Outcome.Tests; not compared if empty
 }
 
 func endings(t *testing.T) []ending {
@@ -22,11 +24,19 @@ func endings(t *testing.T) []ending {
 	for _, block := range strings.Split("\n"+string(raw), "\n### ")[1:] {
 		head, text, _ := strings.Cut(block, "\n")
 		f := strings.Split(head, " | ")
-		want, hidden, ok := strings.Cut(f[len(f)-1], ", hidden ")
-		if !ok {
-			hidden = want
+		e := ending{tool: f[0], command: strings.Join(f[1:len(f)-1], " | "), text: text}
+		says := strings.Split(f[len(f)-1], ", ")
+		e.want, e.hidden = says[0], says[0]
+		for _, say := range says[1:] {
+			if hidden, ok := strings.CutPrefix(say, "hidden "); ok {
+				e.hidden = hidden
+			} else if tests, ok := strings.CutPrefix(say, "tests "); ok {
+				e.tests = tests
+			} else {
+				t.Fatalf("%s: %q", e.command, say)
+			}
 		}
-		list = append(list, ending{tool: f[0], command: strings.Join(f[1:len(f)-1], " | "), want: want, hidden: hidden, text: text})
+		list = append(list, e)
 	}
 	return list
 }
@@ -49,6 +59,23 @@ var frames = []struct {
 	{"a pipe that hides it", func(e ending) Call {
 		return Call{Command: "cd /src && " + e.command + " 2>&1 | tail -40", Text: e.text, IsError: new(false), ExitCode: new(0)}
 	}, func(e ending) string { return e.hidden }},
+	{"captured", func(e ending) Call {
+		return Call{Command: "OUT=$(" + e.command + " 2>&1); echo \"$OUT\" | tail -30", Text: e.text, IsError: new(false)}
+	}, func(e ending) string { return e.hidden }},
+	{"a reminder behind it", func(e ending) Call {
+		return Call{Command: e.command, Text: e.text + "\n\n<system-reminder>\nThe last run:\n3 failed, 12 passed\nerror: it exited with code 3\n</system-reminder>"}
+	}, own},
+	{"a log of it that is shown", func(e ending) Call {
+		return Call{Command: "cd /src && tail -n 50 run.log", Text: e.text, IsError: new(false), ExitCode: new(0)}
+	}, func(ending) string { return "success" }},
+	{"a file that is read", func(e ending) Call { return Call{Kind: Look, Text: e.text, IsError: new(false)} }, func(ending) string { return "success" }},
+	{"an edit of it", func(e ending) Call {
+		text := "The file /app/run.md has been updated. Here's the result of running `cat -n` on a snippet:"
+		for i, line := range strings.Split(e.text, "\n") {
+			text += fmt.Sprintf("\n%6d\t%s", i+31, line)
+		}
+		return Call{Kind: Edit, Text: text}
+	}, func(ending) string { return "success" }},
 	{"a longer log", func(e ending) Call {
 		return Call{Command: e.command, Text: strings.Repeat("  running step of the build\n", 200) + e.text}
 	}, own},
@@ -80,15 +107,67 @@ func TestEndings(t *testing.T) {
 		tools[e.tool] = true
 		for _, f := range frames {
 			call := f.call(e)
-			call.Kind = Run
+			if call.Kind == Other {
+				call.Kind = Run
+			}
 			n++
-			if got, want := Of(call).Verdict.String(), f.want(e); got != want {
-				t.Errorf("%s, %s: %s, want %s\n%s", e.command, f.name, got, want, e.text)
+			o := Of(call)
+			got := o.Verdict.String()
+			if want := f.want(e); got != want {
+				t.Errorf("%s, %s: %s, want %s (by %q)\n%s", e.command, f.name, got, want, o.Line, e.text)
+			}
+			if tests := fmt.Sprintf("%d/%d", o.Tests.Passed, o.Tests.Failed); e.tests != "" && call.Kind == Run && f.name != "a log of it that is shown" && tests != e.tests {
+				t.Errorf("%s, %s: tests %s, want %s\n%s", e.command, f.name, tests, e.tests, e.text)
+			}
+			if o.Line != "" && call.Kind == Run && !strings.Contains(call.Text, o.Line) {
+				t.Errorf("%s, %s: decided by %q", e.command, f.name, o.Line)
+			}
+			if strings.HasPrefix(f.name, "an exit code") && (!o.ExitKnown || o.Exit != codeOf(e)) {
+				t.Errorf("%s, %s: exit %d, %v", e.command, f.name, o.Exit, o.ExitKnown)
 			}
 		}
 	}
-	if n < 500 || len(tools) < 60 {
-		t.Errorf("%d endings of %d tools", n, len(tools))
+	if len(list) < 300 || len(tools) < 100 {
+		t.Errorf("%d endings of %d tools", len(list), len(tools))
+	}
+}
+
+// TestCalls judges each call as it stands. The heads of testdata/calls.txt are `kind | is_error or exit code | command |
+// verdict[, tests passed/failed]`; `-` is a flag that is not there.
+func TestCalls(t *testing.T) {
+	raw, err := os.ReadFile("testdata/calls.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]Kind{"run": Run, "look": Look, "edit": Edit, "other": Other, "report": Report}
+	list := strings.Split("\n"+string(raw), "\n### ")[1:]
+	for _, block := range list {
+		head, text, _ := strings.Cut(block, "\n")
+		f := strings.Split(head, " | ")
+		kind, known := kinds[f[0]]
+		if len(f) < 4 || !known {
+			t.Fatalf("head %q", head)
+		}
+		c := Call{Kind: kind, Command: strings.Join(f[2:len(f)-1], " | "), Text: text}
+		c.Command = strings.ReplaceAll(c.Command, `\n`, "\n")
+		switch f[1] {
+		case "-":
+		case "false", "true":
+			c.IsError = new(f[1] == "true")
+		default:
+			c.ExitCode = new(atoi(f[1]))
+		}
+		want, tests, _ := strings.Cut(f[len(f)-1], ", tests ")
+		o := Of(c)
+		if got := o.Verdict.String(); got != want {
+			t.Errorf("%s: %s (by %q)\n%s", head, got, o.Line, text)
+		}
+		if got := fmt.Sprintf("%d/%d", o.Tests.Passed, o.Tests.Failed); tests != "" && got != tests {
+			t.Errorf("%s: tests %s\n%s", head, got, text)
+		}
+	}
+	if len(list) < 150 {
+		t.Errorf("%d calls", len(list))
 	}
 }
 
