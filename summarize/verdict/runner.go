@@ -65,6 +65,8 @@ Build FAILED.
 Test Run Failed.
 Failed!  - Failed:
 make: ***
+scons: ***
+task: Failed to run task
 ninja: build stopped
 ninja: error:
 ~CMake Error
@@ -227,7 +229,7 @@ var stillRuns = phrases(`
 `)
 
 // places of compilers that say "error" behind a file and a line.
-var compilerError = regexp.MustCompile(`^\s*[^\s:(]+[:(]\d+[:,]\d+\)?:?\s+(?:-\s+)?(?:fatal )?error\b|^\S+\(\d+,\d+\): error |^\s*\S+\.\w+:\d+: (?:fatal )?(?:error|Error)\b|^(?:error|Error)(?:\[\w+\])?: |^e: file:`)
+var compilerError = regexp.MustCompile(`^\s*[^\s:(]+[:(]\d+[:,]\d+\)?:?\s+(?:-\s+)?(?:fatal )?error\b|^\S+\(\d+,\d+\): error |^\S+\(\d+\): (?:fatal )?error |^\S+\(\d+, \d+\) Error: |^\s*\S+\.\w+:\d+: (?:fatal )?(?:error|Error)\b|^(?:error|Error)(?:\[\w+\])?: |^e: file:`)
 
 // placedError is such an error with its file and line.
 var placedError = regexp.MustCompile(`^[^\s:(]+[:(]\d+[:,)]`)

@@ -182,6 +182,9 @@ func (s *scan) compares() bool {
 // exitProves reports whether the exit code of the line is that of every program in it: behind a program stands only
 // `&&`, and it is not in a loop or a condition. `set -e` excuses `;`, and `set -o pipefail` excuses `|`.
 func (s *scan) exitProves() bool {
+	if line := strings.TrimSpace(s.call.Command); strings.HasSuffix(line, "&") && !strings.HasSuffix(line, "&&") {
+		return false // it still runs
+	}
 	stops, pipes, ran := false, false, false
 	for _, step := range s.steps {
 		name, operands := step.Program()
@@ -235,7 +238,7 @@ func (s *scan) read() words {
 	n := len(s.lines)
 	recap := slices.ContainsFunc(s.lines, func(line string) bool { return strings.HasPrefix(line, "PLAY RECAP ") })
 	for i, line := range s.lines {
-		if quotesOther.MatchString(line) || namesCommit(line) {
+		if strings.IndexByte("[HPSADp", line[0]) >= 0 && quotesOther.MatchString(line) || namesCommit(line) {
 			continue
 		}
 		edge := i < headLines || i >= n-tailLines
@@ -283,7 +286,7 @@ func (s *scan) read() words {
 		case good:
 			w.good, w.goodLast, w.sum = line, true, w.sum || sum
 		}
-		if (edge || !w.troubled) && TellsError(line) {
+		if (edge || !w.troubled) && TellsError(line) && !isTodo(line) {
 			w.troubled = true
 			if i >= n-lastLines {
 				w.last = line
@@ -337,7 +340,7 @@ var corrected = regexp.MustCompile(`(\d+) offenses? detected, (\d+) offenses? (?
 const lastLines = 3
 
 // checkerSums are the sums of compilers and linters: with a count above 0 they fail.
-var checkerSums = regexp.MustCompile(`(?i)^\W*(?:found )?\d+ (?:errors?|issues?|problems?)\b|^\W*\d+ files? inspected|^\W*\d+ errors?, \d+ warnings?|^Found \d+ error|\d+ error(?:\(s\)|s)?\s*$|compiled with \d+ error`)
+var checkerSums = regexp.MustCompile(`(?i)^\W*(?:found )?\d+ (?:errors?|issues?|problems?)\b|^\W*\d+ files? inspected|^\W*\d+ errors?, \d+ warnings?|^Found \d+ error|^(?:svelte-check )?found \d+ (?:errors?|warnings?) and \d+ (?:errors?|warnings?)|\d+ error(?:\(s\)|s)?\s*$|compiled with \d+ error`)
 
 // runnersSum reports whether a tally is a test runner's: its counts are those of tests.
 func runnersSum(line string, t Tally) bool {
@@ -348,10 +351,10 @@ func runnersSum(line string, t Tally) bool {
 	return t.HasPassed || t.HasFailed && countsTests.MatchString(low)
 }
 
-var countsTests = regexp.MustCompile(`\btests?\b|examples?,|\bruns,|^\W*\d+ fail(?:ed|ing)?\b\W*$|^\W*fail \d+$`)
+var countsTests = regexp.MustCompile(`\btests?\b|examples?,|\bruns,|^\W*\d+ fail(?:ed|ing)?\b(?: in [\d.]+s)?\W*$|^\W*fail \d+$`)
 
 // otherThings are counted by runners too, and are no tests.
-var otherThings = regexp.MustCompile(`test files|suites|unreachable|snapshots?:|^\W*assertions|\b(?:steps?|features?|hooks?|tasks?|projects?|targets?)\b`)
+var otherThings = regexp.MustCompile(`test files|stopping after|suites|unreachable|snapshots?:|^\W*assertions|\b(?:steps?|features?|hooks?|tasks?|projects?|targets?)\b`)
 
 // refused matches what a harness answers in place of an output.
 func (s *scan) refused() bool {
