@@ -288,9 +288,8 @@ func (p *Processor) Broker() *broker.Broker { return p.broker }
 // Close releases store and broker. Run must have returned.
 func (p *Processor) Close(ctx context.Context) error {
 	var errs []error
-	for _, part := range p.parts {
-		errs = append(errs, part.part.Close())
-	}
+	// The partitions' open batches are left to the garbage collector: Pebble would use a closed one again, for another partition or
+	// store, while a handler that is stuck may still write to it.
 	p.runners.close()
 	if p.publisher != nil {
 		errs = append(errs, p.publisher.Close())
