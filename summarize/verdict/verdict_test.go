@@ -229,3 +229,11 @@ func TestTallyOf(t *testing.T) {
 		}
 	}
 }
+
+// TestEndOfLongOutput: runners sum up behind any number of lines.
+func TestEndOfLongOutput(t *testing.T) {
+	text := strings.Repeat("running a step\n", 40000) + "1 failed, 3 passed in 0.12s\n"
+	if o := Of(Call{Kind: Run, Command: "pytest | cat", Text: text, IsError: new(false)}); o.Verdict != Failure || o.Tests.Failed != 1 {
+		t.Errorf("%v, %+v", o.Verdict, o.Tests)
+	}
+}
