@@ -136,7 +136,7 @@ func TestRuns(t *testing.T) {
 		t.Errorf("decisions %+v", l.Decisions)
 	}
 	text := l.Text(2000)
-	for _, want := range []string{"- go test ./... → passed", "- make lint → failed", "fixed: x_test.go:12: want 3, got 4; error: build failed at 12 → x.go"} {
+	for _, want := range []string{"- go test ./... → passed", "- make lint → failed", "fixed in x.go: x_test.go:12: want 3, got 4; error: build failed at 12"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -38,7 +38,7 @@ type Note struct {
 // Run is a command line, or the call of a tool that is neither a shell's nor on files, with its last outcome.
 type Run struct {
 	Line   string `json:"line"`
-	Kind   string `json:"kind,omitempty"` // "test", "lint", "build", "look", or none
+	Kind   string `json:"kind,omitempty"` // "test", "lint", "build", several of them as in "lint+test", "look", or none
 	Runs   int    `json:"runs"`
 	End    string `json:"end,omitempty"`   // of the last one, "passed", "failed", "failed in part"; none if unknown
 	Error  string `json:"error,omitempty"` // what the last one that failed reported

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"precis/summarize/shell"
 	"precis/summarize/verdict"
@@ -37,7 +38,7 @@ var (
 	// summing is a line of totals, or one that only repeats that something failed.
 	summing = regexp.MustCompile(`(?i)^\W*(?:\d+ (?:tests? |passed|pass\b)|0 (?:errors?|fail)|(?:make|npm|error|fail(?:ed|ure)?s?|exit|script)\W*(?:$|\[?\d|err!|command|exit|script))|✓|\(pass\)`)
 	// wrapper is a line that a harness puts before an output.
-	wrapper = regexp.MustCompile(`^(?:Chunk ID|Wall time|Process (?:exited|running)|Original token count|Output|Total output lines|Command|Stdout|Stderr)\b[^:]{0,40}:|^Exit code:? \d+$|^<[\w/-]+>$`)
+	wrapper = regexp.MustCompile(`^(?:Chunk ID|Wall time|Process (?:exited|running)|Original token count|Output|Total output lines|Command|Stdout|Stderr)\b[^:]{0,40}:|^Exit code:? \d+$|^Process (?:exited|running)\b|^<[\w/-]+>$|^<cwd>`)
 	// escapes are terminal controls and markup that tools wrap around their output.
 	escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|</?(?:tool_use_error|error|output|stdout|stderr)>")
 )
@@ -67,7 +68,7 @@ func problem(text, decisive string) string {
 	var best [3][]string
 	for line := range strings.SplitSeq(text[:min(len(text), maxScan)], "\n") {
 		line = oneLine(line[:min(len(line), 2000)])
-		if line == "" || summing.MatchString(line) || wrapper.MatchString(line) {
+		if !strings.ContainsFunc(line, unicode.IsLetter) || summing.MatchString(line) || wrapper.MatchString(line) {
 			continue
 		}
 		class := 2
@@ -103,26 +104,35 @@ var kinds = []struct {
 }
 
 // runners are programs that run what their arguments name.
-var runners = regexp.MustCompile(`^(?:go|cargo|npm|pnpm|yarn|bunx?|npx|deno|python3?|node|mvnw?|gradlew?|make|cmake|ninja|mise|just|task|tox|nox|jest|vitest|mocha|rspec|dotnet|ruff|eslint|biome|mypy|pyright|golangci-lint|tsc|javac?|ctest|swift|mix|phpunit|bundle|rake|pytest|uv|poetry|hatch|flutter|dart|rails|composer|sbt|bazel|prettier|rustc|zig|nx|turbo|\S*tests?(?:\.sh)?)$`)
+var runners = regexp.MustCompile(`^(?:go|cargo|npm|pnpm|yarn|bunx?|npx|deno|python3?|node|mvnw?|gradlew?|make|cmake|ninja|mise|just|task|tox|nox|jest|vitest|mocha|rspec|dotnet|ruff|eslint|biome|mypy|pyright|golangci-lint|tsc|javac?|ctest|swift|mix|phpunit|bundle|rake|pytest|uv|poetry|hatch|flutter|dart|rails|composer|sbt|bazel|prettier|rustc|zig|nx|turbo|\S+tests?(?:\.sh)?|tests?\.sh)$`)
 
-// kindOf returns what a command line runs: "test", "lint", "build", "look" if it only shows something, or nothing.
+// kindOf returns what a command line runs: "test", "lint", "build" or several of them joined by +; "look" if it only
+// shows something; or nothing.
 func kindOf(steps []shell.Step) string {
+	var found []string
 	for _, s := range steps {
 		name, operands := s.Program()
 		if !runners.MatchString(name) {
 			continue
 		}
-		head := name + " " + strings.Join(operands[:min(len(operands), 4)], " ")
+		head := name
+		for _, w := range operands[:min(len(operands), 4)] {
+			if len(w) < 60 && !strings.ContainsAny(w, " \n(") { // no program text
+				head += " " + w
+			}
+		}
 		for _, k := range kinds {
 			if k.words.MatchString(head) {
-				return k.name
+				found = append(found, k.name)
+				break
 			}
 		}
 	}
-	if looks(steps) {
+	if len(found) == 0 && looks(steps) {
 		return "look"
 	}
-	return ""
+	slices.Sort(found)
+	return strings.Join(slices.Compact(found), "+")
 }
 
 // run records a run without its working directory, so that runs of the same command are joined.

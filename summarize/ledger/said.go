@@ -16,9 +16,11 @@ const (
 
 var (
 	// decided is the wording of a decision, or of what did not work.
-	decided = regexp.MustCompile(`(?i)\b(?:decided|decision|chose|opted|root cause|turn(?:s|ed) out|dead end|workaround|(?:I|we)(?:['’]ll| will| should)(?: just)? (?:go with|keep|stick with|skip|leave|not|drop)|let['’]s (?:go with|keep|stick with|not)|won['’]t|(?:real|actual) (?:problem|issue|bug|cause|reason)|(?:doesn['’]t|does not|didn['’]t|did not|can['’]t|cannot) (?:work|help|be)|not possible|impossible)\b`)
+	decided = regexp.MustCompile(`(?i)\b(?:decided|decision|chose|opted|root cause|turn(?:s|ed) out|dead end|workaround|(?:I|we)(?:['’]ll| will| should)(?: just)? (?:go with|keep (?:the|this|that|it|both|using|our|existing|\x60)|stick with|skip|leave (?:the|this|that|it)|not|drop)|let['’]s (?:go with|keep|stick with|not)|won['’]t|(?:real|actual) (?:problem|issue|bug|cause|reason)|(?:doesn['’]t|does not|didn['’]t|did not|can['’]t|cannot) (?:work|help|be)|not possible|impossible)\b`)
 	// reasoned is weaker: a reason or a choice.
 	reasoned = regexp.MustCompile(`(?i)\b(?:because|instead|rather than)\b`)
+	// announcing is the wording of a step that the next call takes, or of what follows below.
+	announcing = regexp.MustCompile(`(?i)^(?:ok(?:ay)?[,.]? |good[,.!]? |great[,.!]? |perfect[,.!]? )?(?:now|let me|let['’]s|i['’]ll|i will|i['’]m|i am|i need to|next|first|then|here(?:['’]s| is| are))\b|:$`)
 	// refused is how harnesses report that the user refused a call.
 	refused = regexp.MustCompile(`(?i)\b(?:user (?:doesn['’]t want|does not want|did not want|rejected|declined|denied|refused|disapproved|cancelled)|(?:rejected|declined|denied|refused|cancelled) by (?:the )?user)\b`)
 	// reason introduces the user's words in such a report.
@@ -45,7 +47,7 @@ func (c *collector) statements(m Message) {
 			rank = 2
 		case reasoned.MatchString(s):
 			rank = 1
-		default:
+		case !announcing.MatchString(s):
 			eachWord(s, func(string) { rank = 0 })
 		}
 		if rank >= 0 {
@@ -55,22 +57,23 @@ func (c *collector) statements(m Message) {
 	}
 }
 
-// opener returns the first paragraph that says something, from its first sentence that does.
-func opener(text string) string {
+// opener returns the first paragraph that says something, from its first sentence that does, and what follows a colon at
+// its end.
+func opener(text string) (all string) {
 	for paragraph := range strings.SplitSeq(text[:min(len(text), maxSaid)], "\n\n") {
 		said := ""
 		for s := range sentences(paragraph) {
-			if said != "" {
+			if said+all != "" {
 				said += " " + s
 			} else if telling(s) {
 				said = s
 			}
 		}
-		if said != "" {
-			return said
+		if all = strings.TrimSpace(all + " " + said); all != "" && !strings.HasSuffix(all, ":") {
+			break
 		}
 	}
-	return ""
+	return all
 }
 
 // telling reports whether a sentence says something: "Let me check." does not.

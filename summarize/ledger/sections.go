@@ -51,9 +51,9 @@ func (v *view) sections(room int) []section {
 	return []section{
 		{"Goal:", 0, 14, v.goalLines},
 		{"Instructions that hold:", 0, 9, v.instructions},
-		{"Requests:", 0, 26, v.requestLines},
-		{"Decisions and dead ends:", 0, 10, v.decisions},
-		{"State:", 0, 13, v.state},
+		{"Requests:", 0, 25, v.requestLines},
+		{"Decisions and dead ends:", 0, 14, v.decisions},
+		{"State:", 0, 15, v.state},
 		{title, min(names, room*mostFiles/100), 8, v.fileLines},
 		{"Errors:", 0, 11, v.errors},
 		{"Next:", 0, 8, v.next},
@@ -166,10 +166,10 @@ func (v *view) decisions(room int) []string {
 func (v *view) latest(kind string) (known Run, unclear bool) {
 	var last Run
 	for _, r := range v.l.Runs {
-		if r.Kind == kind && r.Last >= last.Last {
+		if strings.Contains(r.Kind, kind) && r.Last >= last.Last {
 			last = r
 		}
-		if r.Kind == kind && r.End != "" && r.Last >= known.Last {
+		if strings.Contains(r.Kind, kind) && r.End != "" && r.Last >= known.Last {
 			known = r
 		}
 	}
@@ -181,11 +181,13 @@ func (v *view) state(room int) []string {
 	var lines []string
 	for _, kind := range kinds {
 		if r, unclear := v.latest(kind.name); r.Line != "" {
-			line := "- " + clip(r.Line, 60) + " → " + r.End
+			line := "- " + clip(r.Line, 80) + " → " + r.End
 			if unclear {
 				line += ", then run again"
 			}
-			lines = append(lines, line)
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
 		}
 	}
 	var open []string
@@ -230,18 +232,28 @@ func (v *view) errors(room int) []string {
 		if r.Failed == 0 || r.Error == "" || r.Kind == "look" {
 			continue
 		}
-		last, _ := v.latest(r.Kind)
-		again := r.Kind != "" && last.Last > r.Failed
-		switch {
-		case r.Good == 0 && !again && len(open) < 5:
-			open = append(open, Note{Text: clip(r.Line, 30) + ": " + r.Error})
-		case r.Good > 0 && len(mended) < 3:
-			text := "fixed: " + clip(r.Error, 100)
-			if names := v.written(r.Failed, r.Good); names != "" {
-				text += " → " + names
+		good, again := r.Good, false // whether later runs say how it went on
+		for kind := range strings.SplitSeq(r.Kind, "+") {
+			if last, _ := v.latest(kind); kind != "" && last.Last > r.Failed {
+				again = true
+				if good == 0 && last.Good > r.Failed {
+					good = last.Good
+				}
 			}
-			mended = append(mended, Note{Text: text})
 		}
+		switch {
+		case good == 0 && !again && len(open) < 5:
+			open = append(open, Note{Text: clip(r.Line, 30) + ": " + r.Error})
+		case good > 0 && len(mended) < 2:
+			text := "fixed"
+			if names := v.written(r.Failed, good); names != "" {
+				text += " in " + names
+			}
+			mended = append(mended, Note{Text: text + ": " + clip(r.Error, 100)})
+		}
+	}
+	if len(open) > 0 {
+		mended = mended[:min(len(mended), 1)]
 	}
 	all := append(open, mended...)
 	for len(all) > 0 && longest(all, room) < 2*leastOpening && len(all) > 1 {
