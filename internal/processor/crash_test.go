@@ -257,11 +257,9 @@ func (s *schedule) life(load *load, failAt int) {
 	case err = <-ran:
 	case err = <-settled:
 		settled <- err
-		if err == nil {
-			s.lost = false
-			stop()
-			err = <-ran
-		}
+		s.lost = s.lost && err != nil
+		stop()
+		err = <-ran // Close has to wait for it, also where Settled has failed with the outbox
 	}
 	stop()
 	unsettled := <-settled // Settled reads the store, so Close has to wait for it
