@@ -157,12 +157,12 @@ func (a *app) json(value any) {
 	a.printf("%s\n", data)
 }
 
-// progress shows how much of the files is read; nothing where nobody is looking.
+// progress shows how much of the files is read, on a terminal only.
 type progress struct {
 	bar *progressbar.ProgressBar
 }
 
-// newProgress counts bytes, since nobody knows the lines of a file before it is read.
+// newProgress counts bytes, since the number of lines is unknown until the file is read.
 func newProgress(a *app, files []string) *progress {
 	if !a.watched {
 		return &progress{}

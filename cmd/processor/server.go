@@ -159,11 +159,11 @@ func (f serverFlags) withServer(ctx context.Context, a *app, work func(context.C
 	return work(ctx, s)
 }
 
-// rights hears what the server refuses a user. It answers no request that a user may not make: whoever asks waits
-// until its patience ends, while the refusal comes on its own, at once.
+// rights ends requests that the user may not make. The server does not answer those: the request would wait for its timeout, while
+// the refusal arrives at once, as an error of the connection.
 type rights struct {
 	mu     sync.Mutex
-	asking context.CancelCauseFunc // nil: nobody is
+	asking context.CancelCauseFunc // nil: no request is waiting
 }
 
 // ask runs a request that may be refused; only one at a time.
@@ -185,7 +185,7 @@ func (r *rights) set(cancel context.CancelCauseFunc) {
 	r.asking = cancel
 }
 
-// refused says whether an error of the connection is a refusal that somebody waits for, who is told.
+// refused reports whether an error of the connection is a refusal of the waiting request, and ends that request with it.
 func (r *rights) refused(err error) bool {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return false
@@ -199,8 +199,8 @@ func (r *rights) refused(err error) bool {
 	return true
 }
 
-// leftBehind tells the server's word that this user may not take its own ephemeral consumer away, as an auditor may
-// not: that is no fault, for the server drops what nobody asks any more.
+// leftBehind reports whether an error says that this user may not delete its own ephemeral consumer, as an auditor may not. The
+// server deletes an unused one by itself.
 func leftBehind(err error) bool {
 	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `"$JS.API.CONSUMER.DELETE.`)
 }

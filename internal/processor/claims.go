@@ -46,7 +46,7 @@ func (c *claims) published(row *state.Outgoing, seq uint64) {
 	}
 }
 
-// ours reports whether a record that continues the chain is this processor's: nobody but the owner of the last claim
+// ours reports whether a record that continues the chain is this processor's: only the owner of the last claim
 // writes there.
 func (c *claims) ours(m broker.Stored, e recovery.Entry) error {
 	if owner := recovery.OwnerOf(m, e); e.Type == events.PartitionClaimed && owner != c.owner {

@@ -28,7 +28,7 @@ var (
 	notAsked = regexp.MustCompile(`^(?:# AGENTS\.md|# CLAUDE\.md|# GEMINI\.md|Caveat: The messages below|Base directory for this skill|This session is being continued from a previous conversation|Your (?:last|previous) (?:output|response) )`)
 	// lasting begins an instruction that remains in force after its own request is done.
 	lasting = regexp.MustCompile(`^(?:(?i:and|but|also|so|please|note|important|remember|no|yes|then|ok(?:ay)?)\b[,:.!]* +)*(?i:never|always|don['’]?t|do not|make sure|ensure|be sure|from now on|keep in mind|avoid|only use|stick to|you must|must) |\b(?:NEVER|ALWAYS|MUST|DO NOT)\b`)
-	// remark begins a sentence with don't that instructs nobody.
+	// remark begins a sentence with don't that is no instruction.
 	remark = regexp.MustCompile(`(?i)^(?:\w+[,:]? +)*?don['’]?t (?:we|you|i|they|know|understand|think|see|worry|mind|care|have|want|like|need)\b`)
 	// turn begins a request that changes what the first one asked for.
 	turn = regexp.MustCompile(`(?i)\b(?:forget (?:it|that|this|about)|scrap|change of plans?|changed? my mind|on second thought|let['’]s (?:switch|try something else|go with|start over)|(?:new|different|another) (?:plan|approach)|start over|from scratch|instead of (?:that|this|what))\b`)
