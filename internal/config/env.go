@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,8 +97,7 @@ func flagName(src Sources, key string) string {
 }
 
 func apply(cfg *Config, l leaf, text string, origin Origin) []Problem {
-	err := l.set(func(v reflect.Value) error { return setScalar(v, text) })
-	if err != nil {
+	if err := l.set(text); err != nil {
 		return []Problem{{Key: l.key, Origin: origin, Message: fmt.Sprint(err)}}
 	}
 	cfg.Origins[l.key] = origin

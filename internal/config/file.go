@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -14,183 +18,254 @@ import (
 	"precis/summarize"
 )
 
-// decoder applies a YAML document to a configuration. It walks the syntax tree itself instead of using the library's
-// decoder, because messages and origins need the line of every value.
-type decoder struct {
+// Bounds on a file: a device has no end, the parser's work grows with the square of the nesting, and an alias repeats
+// what it names. Real configurations have some 10 KB and a few hundred values.
+const (
+	maxFileBytes = 1 << 20
+	maxValues    = 10_000
+)
+
+const tooMuch = "nested too deep or too long: more than 10000 values"
+
+// readBounded reads a file of at most maxFileBytes.
+func readBounded(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxFileBytes {
+		return nil, fmt.Errorf("%s: larger than %d bytes: name another file", name, maxFileBytes)
+	}
+	return text, nil
+}
+
+// openers is how many values a text can nest at most.
+func openers(text []byte) (n int) {
+	for _, opener := range []string{"[", "{", "- ", "? "} {
+		n += strings.Count(string(text), opener)
+	}
+	return n
+}
+
+// fileDecoder applies a YAML document to a configuration. The library parses it and resolves anchors, aliases and merge
+// keys. The decoder sets the fields itself, to report every problem with its key and line, to refuse "16" where a number
+// belongs and 7 where text does, and to note where each value came from.
+type fileDecoder struct {
 	cfg      *Config
 	file     string
-	anchors  map[string]ast.Node
-	visited  int
+	origins  Origins // of the document's keys; one behind an alias or a merge has its parent's
+	values   int
 	problems []Problem
 }
 
-// Bounds on a document, against an alias inside its own anchor: far beyond any real configuration.
-const (
-	maxNodes   = 10_000
-	maxKeySize = 512
-)
-
 func decodeFile(cfg *Config, name string, text []byte) []Problem {
-	d := &decoder{cfg: cfg, file: name, anchors: map[string]ast.Node{}}
-	if line := tooDeep(text); line > 0 {
-		d.problems = append(d.problems, Problem{
-			Origin:  Origin{Kind: FromFile, Name: name, Line: line},
-			Message: fmt.Sprintf("more than %d values are nested here; a configuration needs fewer than ten", maxDepth),
-		})
+	d := &fileDecoder{cfg: cfg, file: name}
+	if openers(text) > maxValues {
+		d.problem("", tooMuch)
 		return d.problems
 	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		d.syntax(err)
-		return d.problems
+		return d.invalid(err)
 	}
 	if len(file.Docs) > 1 {
-		d.problem(file.Docs[1].Body, "", "one YAML document is allowed, and here begins a second")
-		return d.problems
+		second := file.Docs[1].Body
+		return []Problem{{Origin: Origin{Kind: FromFile, Name: name, Line: lineOf(second)}, Message: "only one YAML document is allowed, and a second begins here"}}
 	}
-	for _, doc := range file.Docs {
-		d.decode(doc.Body, reflect.ValueOf(cfg).Elem(), "")
+	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
+		return nil // nothing but comments
 	}
+	var values any
+	d.origins = keyOrigins(file.Docs[0].Body, name)
+	if err := yaml.NodeToValue(file.Docs[0].Body, &values); err != nil {
+		return d.invalid(err)
+	}
+	d.decode(values, reflect.ValueOf(cfg).Elem(), "")
+	slices.SortStableFunc(d.problems, func(a, b Problem) int { return cmp.Compare(a.Origin.Line, b.Origin.Line) })
 	return d.problems
 }
 
-// syntax reports a parser error with its line.
-func (d *decoder) syntax(err error) {
-	origin := Origin{Kind: FromFile, Name: d.file}
-	message := err.Error()
+// invalid reports an error of the library with its line.
+func (d *fileDecoder) invalid(err error) []Problem {
+	p := Problem{Origin: Origin{Kind: FromFile, Name: d.file}, Message: err.Error()}
 	var located yaml.Error
 	if errors.As(err, &located) {
-		message = located.GetMessage()
+		p.Message = located.GetMessage()
 		if t := located.GetToken(); t != nil && t.Position != nil {
-			origin.Line = t.Position.Line
+			p.Origin.Line = t.Position.Line
 		}
 	}
-	d.problems = append(d.problems, Problem{Origin: origin, Message: message})
+	return append(d.problems, p)
 }
 
-func (d *decoder) problem(node ast.Node, key, format string, args ...any) {
-	d.problems = append(d.problems, Problem{Key: key, Origin: d.origin(node), Message: fmt.Sprintf(format, args...)})
+// keyOrigins returns the line of every key. It also orders merge keys as YAML defines them, which the library does not:
+// a map's own keys take precedence wherever "<<" stands, and the first of several merged maps does.
+func keyOrigins(body ast.Node, file string) Origins {
+	index := originIndex{file: file, origins: Origins{}}
+	ast.Walk(index, body)
+	return index.origins
 }
 
-func (d *decoder) origin(node ast.Node) Origin {
-	o := Origin{Kind: FromFile, Name: d.file}
-	if node == nil {
-		return o
+type originIndex struct {
+	file    string
+	origins Origins
+}
+
+// Visit implements ast.Visitor.
+func (x originIndex) Visit(node ast.Node) ast.Visitor {
+	key := strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(node.GetPath(), "$"), "."), "'", "")
+	if _, known := x.origins[key]; !known {
+		x.origins[key] = Origin{Kind: FromFile, Name: x.file, Line: lineOf(node)}
 	}
-	if t := node.GetToken(); t != nil && t.Position != nil {
-		o.Line = t.Position.Line
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		slices.SortStableFunc(n.Values, func(a, b *ast.MappingValueNode) int { return mergesFirst(a) - mergesFirst(b) })
+	case *ast.MappingValueNode:
+		if list, ok := n.Value.(*ast.SequenceNode); ok && n.Key.IsMergeKey() {
+			slices.Reverse(list.Values)
+		}
 	}
-	return o
+	return x
 }
 
-func (d *decoder) decode(node ast.Node, v reflect.Value, path string) {
-	node = d.resolve(node)
-	if node == nil || node.Type() == ast.NullType {
+func mergesFirst(pair *ast.MappingValueNode) int {
+	if pair.Key.IsMergeKey() {
+		return 0
+	}
+	return 1
+}
+
+func lineOf(node ast.Node) int {
+	if node != nil && node.GetToken() != nil && node.GetToken().Position != nil {
+		return node.GetToken().Position.Line
+	}
+	return 0
+}
+
+// origin is the place of a key, or of the alias or merge that it comes from.
+func (d *fileDecoder) origin(key string) Origin {
+	if origin := d.origins.Of(key); origin.Kind == FromFile {
+		return origin
+	}
+	return Origin{Kind: FromFile, Name: d.file}
+}
+
+func (d *fileDecoder) problem(key, format string, args ...any) {
+	d.problems = append(d.problems, Problem{Key: key, Origin: d.origin(key), Message: fmt.Sprintf(format, args...)})
+}
+
+func (d *fileDecoder) decode(value any, v reflect.Value, path string) {
+	if value == nil {
 		return // a section with only commented lines counts as absent
 	}
-	if d.visited++; d.visited > maxNodes || len(path) > maxKeySize {
-		d.tooMuch(node)
+	if d.values++; d.values >= maxValues { // an alias may repeat another's aliases
+		if d.values == maxValues {
+			d.problem("", tooMuch)
+		}
 		return
 	}
-	switch {
-	case v.Kind() == reflect.Struct:
-		d.decodeStruct(node, v, path)
-	case v.Kind() == reflect.Map:
-		d.decodeMap(node, v, path)
-	case v.Kind() == reflect.Slice:
-		d.decodeSlice(node, v, path)
+	switch v.Kind() {
+	case reflect.Struct:
+		d.decodeStruct(value, v, path)
+	case reflect.Map:
+		d.decodeMap(value, v, path)
+	case reflect.Slice:
+		d.decodeSlice(value, v, path)
 	default:
-		d.decodeScalar(node, v, path)
+		d.decodeScalar(value, v, path)
 	}
 }
 
-// tooMuch reports once that the document exceeds its bounds.
-func (d *decoder) tooMuch(node ast.Node) {
-	const message = "nested too deep or too long; is an alias inside its own anchor?"
-	for _, p := range d.problems {
-		if p.Message == message {
-			return
-		}
-	}
-	d.problem(node, "", message)
-}
-
-func (d *decoder) decodeStruct(node ast.Node, v reflect.Value, path string) {
+func (d *fileDecoder) decodeStruct(value any, v reflect.Value, path string) {
 	if v.Type() == reflect.TypeFor[summarize.Condition]() || v.Type() == reflect.TypeFor[summarize.Keep]() {
 		v.SetZero() // merging a condition with its default would give one that is in neither
 	}
-	pairs, ok := d.pairs(node, path)
+	allowed := keysOf(v.Type())
+	members, ok := value.(map[string]any)
 	if !ok {
-		d.problem(node, path, "must be a map of keys; allowed: %s", strings.Join(keysOf(v.Type()), ", "))
-		return
+		d.problem(path, "must be a map of keys; allowed: %s", strings.Join(allowed, ", "))
 	}
-	for _, pair := range pairs {
-		field, ok := fieldOf(v, pair.key)
-		if !ok {
-			d.problem(pair.node, join(path, pair.key), "unknown key; allowed here: %s", strings.Join(keysOf(v.Type()), ", "))
-			continue
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		if !slices.Contains(allowed, key) {
+			d.problem(join(path, key), "unknown key; allowed here: %s", strings.Join(allowed, ", "))
 		}
-		d.decode(pair.value, field, join(path, pair.key))
 	}
-}
-
-func fieldOf(v reflect.Value, key string) (reflect.Value, bool) {
 	for i := range v.NumField() {
-		if name := keyOf(v.Type().Field(i)); name != "" && name == key {
-			return v.Field(i), true
+		if key := keyOf(v.Type().Field(i)); key != "" {
+			d.decode(members[key], v.Field(i), join(path, key))
 		}
 	}
-	return reflect.Value{}, false
 }
 
-func (d *decoder) decodeMap(node ast.Node, v reflect.Value, path string) {
-	pairs, ok := d.pairs(node, path)
+func (d *fileDecoder) decodeMap(value any, v reflect.Value, path string) {
+	members, ok := value.(map[string]any)
 	if !ok {
-		d.problem(node, path, "must be a map from names")
+		d.problem(path, "must be a map from names")
 		return
 	}
 	v.Set(reflect.MakeMap(v.Type()))
-	for _, pair := range pairs {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		element := reflect.New(v.Type().Elem()).Elem()
-		d.seed(element, pair.value, pair.key)
-		d.decode(pair.value, element, join(path, pair.key))
-		v.SetMapIndex(reflect.ValueOf(pair.key), element)
+		seed(element, members[name], name)
+		d.decode(members[name], element, join(path, name))
+		v.SetMapIndex(reflect.ValueOf(name), element)
 	}
 }
 
-func (d *decoder) decodeSlice(node ast.Node, v reflect.Value, path string) {
-	list, ok := node.(*ast.SequenceNode)
+func (d *fileDecoder) decodeSlice(value any, v reflect.Value, path string) {
+	list, ok := value.([]any)
 	if !ok {
-		d.problem(node, path, "must be a list")
+		d.problem(path, "must be a list")
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
+	v.Set(reflect.MakeSlice(v.Type(), len(list), len(list)))
 	if v.Type() == wordsType {
-		d.cfg.Origins[path] = d.origin(node)
+		d.cfg.Origins[path] = d.origin(path)
 	}
-	for i, value := range list.Values {
-		d.seed(v.Index(i), value, "")
+	for i, value := range list {
+		seed(v.Index(i), value, "")
 		d.decode(value, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
 	}
 }
 
 // seed sets the defaults of a policy or provider before the file's values; name is the provider's.
-func (d *decoder) seed(v reflect.Value, node ast.Node, name string) {
+func seed(v reflect.Value, value any, name string) {
 	switch into := v.Addr().Interface().(type) {
 	case *summarize.Policy:
 		*into = summarize.Default()
 	case *Provider:
-		*into = DefaultProvider(cmp.Or(d.kindIn(node), builtInKinds[name]))
+		members, _ := value.(map[string]any)
+		kind, _ := members["kind"].(string)
+		*into = DefaultProvider(cmp.Or(kind, builtInKinds[name]))
 	}
 }
 
-// kindIn looks ahead for a provider's kind, on which its defaults depend.
-func (d *decoder) kindIn(node ast.Node) string {
-	pairs, _ := d.pairs(d.resolve(node), "")
-	for _, pair := range pairs {
-		if value, ok := pair.value.(*ast.StringNode); ok && pair.key == "kind" {
-			return value.Value
-		}
+// decodeScalar sets a value of the matching type only: a quoted "0" is not a number, and a number is not text.
+func (d *fileDecoder) decodeScalar(value any, v reflect.Value, path string) {
+	kind := kindOf(v)
+	matches := false
+	switch value.(type) {
+	case string:
+		matches = kind == text || kind == duration
+	case bool:
+		matches = kind == boolean
+	case int64, uint64:
+		matches = kind == integer || kind == number || kind == duration // a duration's error names its units
+	case float64:
+		matches = kind == number
 	}
-	return ""
+	if !matches {
+		d.problem(path, "must be %s", kind)
+		return
+	}
+	if err := setScalar(v, fmt.Sprint(value)); err != nil {
+		d.problem(path, "%v", err)
+		return
+	}
+	d.cfg.Origins[path] = d.origin(path)
 }

@@ -148,6 +148,29 @@ policies:
 	}
 }
 
+// A map's own keys take precedence wherever its merge key stands, and the first of several merged maps does.
+func TestMergePrecedence(t *testing.T) {
+	cfg := load(t, config.Sources{File: write(t, `
+policies:
+  - &base {name: base, mode: rules, on_failure: fail}
+  - name: other
+    on_failure: fallback
+    <<: *base
+  - name: last
+    <<: [{tokenizer: claude}, {tokenizer: estimate, provider: main}]
+`)})
+	other, last := cfg.Policies[1], cfg.Policies[2]
+	if other.Name != "other" || other.OnFailure != "fallback" {
+		t.Errorf("own keys: %+v", other)
+	}
+	if last.Tokenizer != "claude" || last.Provider != "main" {
+		t.Errorf("several maps: %+v", last)
+	}
+	if got := cfg.Origins.Of("policies[2].provider").Line; got != 7 {
+		t.Errorf("a merged key comes from line %d, want its policy's, 7", got)
+	}
+}
+
 func TestEmptySectionsAreNotGiven(t *testing.T) {
 	cfg := load(t, config.Sources{File: write(t, "nats:\npolicies:\nproviders:\n# all commented out\n")})
 	if len(cfg.Policies) != 1 || len(cfg.Providers) != 2 {

@@ -1,15 +1,16 @@
 package config
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
 
 	"precis/internal/natsurl"
 )
@@ -17,119 +18,50 @@ import (
 // WriteYAML prints the configuration in force as a file that Load accepts, each value followed by its origin. It prints
 // no secrets, only the names of the variables that hold them, and masks a password in nats.url.
 func (c *Config) WriteYAML(w io.Writer) error {
-	p := &printer{origins: c.Origins}
-	p.fields(reflect.ValueOf(c).Elem(), "", 0)
-	_, err := w.Write(p.out.Bytes())
+	shown := *c
+	shown.NATS.URL = natsurl.Redacted(c.NATS.URL)
+	out, err := yaml.MarshalWithOptions(shown, yaml.IndentSequence(true), yaml.CustomMarshaler(plainFloat),
+		yaml.CustomMarshaler(quoted), yaml.CustomMarshaler(onOneLine[[]string]), yaml.CustomMarshaler(onOneLine[map[string]string]))
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	file, err := parser.ParseBytes(out, 0)
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	at, lines := keyOrigins(file.Docs[0].Body, ""), strings.Split(string(out), "\n")
+	last := 0 // the prompts of a policy are on one line
+	for _, l := range leaves(c) {
+		if line := at[l.key].Line; line > last {
+			last = line
+			lines[line-1] = fmt.Sprintf("%-*s # %s", originColumn, lines[line-1], c.Origins.Of(l.key))
+		}
+	}
+	_, err = io.WriteString(w, strings.Join(lines, "\n"))
 	return err
-}
-
-type printer struct {
-	out     bytes.Buffer
-	origins Origins
 }
 
 // originColumn is the column of the origins, wide enough for most values.
 const originColumn = 56
 
-func (p *printer) line(depth int, text, key string) {
-	line := strings.Repeat("  ", depth) + text
-	if key == "" {
-		fmt.Fprintln(&p.out, line)
-		return
+// plainFloat writes a number that the parser reads as one: it takes 1e-9, without a dot, for text.
+func plainFloat(f float64) ([]byte, error) { return strconv.AppendFloat(nil, f, 'f', -1, 64), nil }
+
+// quoted quotes a text unless it is a word: the library leaves a tab or a lone "y" as it is.
+func quoted(text string) ([]byte, error) {
+	if !word.MatchString(text) {
+		return strconv.AppendQuote(nil, text), nil
 	}
-	fmt.Fprintf(&p.out, "%-*s # %s\n", originColumn, line, p.origins.Of(key))
+	return []byte(text), nil
 }
 
-func (p *printer) fields(v reflect.Value, path string, depth int) {
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		key := keyOf(field)
-		if key == "" || (omitsEmpty(field) && v.Field(i).IsZero()) {
-			continue
-		}
-		p.value(key+":", v.Field(i), join(path, key), depth)
-	}
+// onOneLine writes texts in JSON, which is YAML too: in a map below others the library loses the place of what quoted returns.
+func onOneLine[T []string | map[string]string](texts T) ([]byte, error) {
+	return json.Marshal(texts, json.Deterministic(true))
 }
 
-// value prints "label value", on one line or as a block below the label.
-func (p *printer) value(label string, v reflect.Value, path string, depth int) {
-	switch {
-	case v.Kind() == reflect.Struct:
-		p.line(depth, label, "")
-		p.fields(v, path, depth+1)
-	case v.Kind() == reflect.Slice && v.Type() != wordsType:
-		p.list(label, v, path, depth)
-	case v.Kind() == reflect.Map:
-		p.mapping(label, v, path, depth)
-	default:
-		p.line(depth, label+" "+scalarYAML(shown(path, v)), path)
-	}
-}
-
-// shown returns a value in its printable form.
-func shown(key string, v reflect.Value) reflect.Value {
-	if key == "nats.url" {
-		return reflect.ValueOf(natsurl.Redacted(v.String()))
-	}
-	return v
-}
-
-func (p *printer) list(label string, v reflect.Value, path string, depth int) {
-	p.line(depth, label, "")
-	for i := range v.Len() {
-		mark := p.out.Len()
-		p.fields(v.Index(i), fmt.Sprintf("%s[%d]", path, i), depth+2)
-		// The first key of an element follows its dash.
-		copy(p.out.Bytes()[mark+2*(depth+1):], "- ")
-	}
-}
-
-func (p *printer) mapping(label string, v reflect.Value, path string, depth int) {
-	if v.Len() == 0 {
-		p.line(depth, label+" {}", path)
-		return
-	}
-	p.line(depth, label, "")
-	for _, name := range sortedKeys(v) {
-		p.value(quoteYAML(name.String())+":", v.MapIndex(name), join(path, name.String()), depth+1)
-	}
-}
-
-func scalarYAML(v reflect.Value) string {
-	switch value := v.Interface().(type) {
-	case time.Duration:
-		return value.String()
-	case []string:
-		words := make([]string, len(value))
-		for i, word := range value {
-			words[i] = quoteYAML(word)
-		}
-		return "[" + strings.Join(words, ", ") + "]"
-	case string:
-		return quoteYAML(value)
-	case float64:
-		return strconv.FormatFloat(value, 'f', -1, 64) // the parser does not read 1e-9, without a dot, as a number
-	default:
-		return fmt.Sprint(value)
-	}
-}
-
-// quoteYAML quotes a text unless it is a word that YAML always reads as text.
-func quoteYAML(text string) string {
-	if text == "" || strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") != "" ||
-		strings.ContainsAny(text[:1], "0123456789-.") || isYAMLKeyword(text) {
-		return strconv.Quote(text)
-	}
-	return text
-}
-
-func isYAMLKeyword(text string) bool {
-	switch strings.ToLower(text) {
-	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
-		return true
-	}
-	return false
-}
+// word is what YAML always reads as text.
+var word = regexp.MustCompile(`^[A-Za-z_/][A-Za-z_/][\w./-]*$`)
 
 // Setting is one value in force, for programs.
 type Setting struct {
@@ -145,7 +77,10 @@ func (c *Config) Settings() []Setting {
 		if l.unused {
 			continue
 		}
-		value := shown(l.key, l.value).Interface()
+		value := l.value.Interface()
+		if l.key == "nats.url" {
+			value = natsurl.Redacted(l.value.String())
+		}
 		if d, ok := value.(time.Duration); ok {
 			value = d.String()
 		}

@@ -8,77 +8,75 @@ import (
 	"time"
 )
 
+// scalarKind is what a single value may be, as messages say it.
+type scalarKind string
+
+const (
+	text     scalarKind = "text (in quotes, where it looks like a number)"
+	boolean  scalarKind = "true or false"
+	integer  scalarKind = "a whole number"
+	number   scalarKind = "a number"
+	duration scalarKind = "a duration, such as 30s"
+	words    scalarKind = "a list of words"
+)
+
 var (
 	durationType = reflect.TypeFor[time.Duration]()
 	wordsType    = reflect.TypeFor[[]string]()
 )
 
-// setScalar parses text into a value of the configuration. Its error names what is allowed.
-func setScalar(v reflect.Value, text string) error {
+func kindOf(v reflect.Value) scalarKind {
 	switch {
 	case v.Type() == durationType:
-		return setDuration(v, text)
+		return duration
 	case v.Type() == wordsType:
-		v.Set(reflect.ValueOf(splitWords(text)))
-		return nil
+		return words
+	case v.Kind() == reflect.Int:
+		return integer
+	case v.Kind() == reflect.Float64:
+		return number
+	case v.Kind() == reflect.Bool:
+		return boolean
 	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(text)
-		return nil
-	case reflect.Bool:
-		return setBool(v, text)
-	case reflect.Int:
-		return setInt(v, text)
-	case reflect.Float64:
-		return setFloat(v, text)
-	default:
-		return fmt.Errorf("can't be set from one value")
-	}
+	return text
 }
 
-func setDuration(v reflect.Value, text string) error {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return fmt.Errorf("%q is not a duration; allowed: a number with a unit, such as 500ms, 30s, 5m or 24h", text)
-	}
-	v.SetInt(int64(d))
-	return nil
-}
-
-func setBool(v reflect.Value, text string) error {
-	switch text {
-	case "true", "false":
-		v.SetBool(text == "true")
-		return nil
-	}
-	return fmt.Errorf("%q is not a truth value; allowed: true or false", text)
-}
-
-func setInt(v reflect.Value, text string) error {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return fmt.Errorf("%q is not a whole number", text)
-	}
-	v.SetInt(int64(n))
-	return nil
-}
-
-func setFloat(v reflect.Value, text string) error {
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != f {
-		return fmt.Errorf("%q is not a number", text)
-	}
-	v.SetFloat(f)
-	return nil
-}
-
-func splitWords(text string) []string {
-	words := []string{}
-	for _, word := range strings.Split(text, ",") {
-		if word = strings.TrimSpace(word); word != "" {
-			words = append(words, word)
+// setScalar parses text into a value of the configuration. Its error says what is allowed.
+func setScalar(v reflect.Value, given string) error {
+	switch kind := kindOf(v); kind {
+	case duration:
+		d, err := time.ParseDuration(given)
+		if err != nil {
+			return fmt.Errorf("%q is not a duration; allowed: a number with a unit, such as 500ms, 30s, 5m or 24h", given)
 		}
+		v.SetInt(int64(d))
+	case words:
+		list := []string{}
+		for word := range strings.SplitSeq(given, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				list = append(list, word)
+			}
+		}
+		v.Set(reflect.ValueOf(list))
+	case boolean:
+		if given != "true" && given != "false" {
+			return fmt.Errorf("%q is not %s", given, kind)
+		}
+		v.SetBool(given == "true")
+	case integer:
+		n, err := strconv.Atoi(given)
+		if err != nil {
+			return fmt.Errorf("%q is not %s", given, kind)
+		}
+		v.SetInt(int64(n))
+	case number:
+		f, err := strconv.ParseFloat(given, 64)
+		if err != nil || f != f {
+			return fmt.Errorf("%q is not %s", given, kind)
+		}
+		v.SetFloat(f)
+	default:
+		v.SetString(given)
 	}
-	return words
+	return nil
 }

@@ -42,64 +42,48 @@ func join(path, key string) string {
 
 // leaf is one settable value of a configuration.
 type leaf struct {
-	key string
-	// set applies change to a settable copy and stores it: values in maps can't be changed in place.
-	set   func(change func(reflect.Value) error) error
-	value reflect.Value
-	// unused is true for an empty value of a key that is printed only if set.
-	unused bool
+	key    string
+	value  reflect.Value
+	store  func() // puts a changed value into the configuration: values in maps can't be changed in place
+	unused bool   // an empty value of a key that is printed only if set
+}
+
+func (l leaf) set(given string) error {
+	err := setScalar(l.value, given)
+	if err == nil {
+		l.store()
+	}
+	return err
 }
 
 // leaves lists all values of a configuration in the order of its types; map keys are sorted.
-func leaves(cfg *Config) []leaf {
-	var found []leaf
-	walk(reflect.ValueOf(cfg).Elem(), "", false, inPlace, func(l leaf) { found = append(found, l) })
-	return found
-}
-
-type setter func(v reflect.Value, change func(reflect.Value) error) error
-
-func inPlace(v reflect.Value, change func(reflect.Value) error) error { return change(v) }
-
-func walk(v reflect.Value, path string, optional bool, store setter, visit func(leaf)) {
-	switch {
-	case v.Kind() == reflect.Struct:
-		walkStruct(v, path, store, visit)
-	case v.Kind() == reflect.Slice && v.Type() != wordsType:
-		for i := range v.Len() {
-			walk(v.Index(i), fmt.Sprintf("%s[%d]", path, i), false, store, visit)
-		}
-	case v.Kind() == reflect.Map:
-		walkMap(v, path, visit)
-	default:
-		set := func(change func(reflect.Value) error) error { return store(v, change) }
-		visit(leaf{key: path, value: v, set: set, unused: optional && v.IsZero()})
-	}
-}
-
-func walkStruct(v reflect.Value, path string, store setter, visit func(leaf)) {
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		if key := keyOf(field); key != "" {
-			walk(v.Field(i), join(path, key), omitsEmpty(field), store, visit)
-		}
-	}
-}
-
-// walkMap visits copies of a map's values, and stores a copy when one of its leaves is set.
-func walkMap(m reflect.Value, path string, visit func(leaf)) {
-	for _, name := range sortedKeys(m) {
-		copied := reflect.New(m.Type().Elem()).Elem()
-		copied.Set(m.MapIndex(name))
-		store := func(v reflect.Value, change func(reflect.Value) error) error {
-			if err := change(v); err != nil {
-				return err
+func leaves(cfg *Config) (found []leaf) {
+	var walk func(v reflect.Value, path string, optional bool, store func())
+	walk = func(v reflect.Value, path string, optional bool, store func()) {
+		switch {
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				field := v.Type().Field(i)
+				if key := keyOf(field); key != "" {
+					walk(v.Field(i), join(path, key), omitsEmpty(field), store)
+				}
 			}
-			m.SetMapIndex(name, copied)
-			return nil
+		case v.Kind() == reflect.Slice && v.Type() != wordsType:
+			for i := range v.Len() {
+				walk(v.Index(i), fmt.Sprintf("%s[%d]", path, i), false, store)
+			}
+		case v.Kind() == reflect.Map:
+			for _, name := range sortedKeys(v) {
+				element := reflect.New(v.Type().Elem()).Elem()
+				element.Set(v.MapIndex(name))
+				walk(element, join(path, name.String()), false, func() { v.SetMapIndex(name, element) })
+			}
+		default:
+			found = append(found, leaf{key: path, value: v, store: store, unused: optional && v.IsZero()})
 		}
-		walk(copied, join(path, name.String()), false, store, visit)
 	}
+	walk(reflect.ValueOf(cfg).Elem(), "", false, func() {})
+	return found
 }
 
 func sortedKeys(m reflect.Value) []reflect.Value {
