@@ -14,110 +14,176 @@ import (
 // else. A program that ignored a field it does not know would write the row back without it, and one that read a
 // missing field as zero would decide on a value that was never written. A new field is therefore a new format.
 
-type encoder struct{ b []byte }
+// codec writes or reads one binary row. A row's layout is one function that lists the fields for both.
+type codec struct {
+	b     []byte // what is written, or what is left to read
+	reads bool
+	err   error // the first one of a read
+}
 
-func (e *encoder) u(v uint64)      { e.b = binary.AppendUvarint(e.b, v) }
-func (e *encoder) i(v int64)       { e.b = binary.AppendVarint(e.b, v) }
-func (e *encoder) s(v string)      { e.u(uint64(len(v))); e.b = append(e.b, v...) }
-func (e *encoder) bytes(v []byte)  { e.u(uint64(len(v))); e.b = append(e.b, v...) }
-func (e *encoder) sum(v *[32]byte) { e.b = append(e.b, v[:]...) }
+func writing(to []byte) codec  { return codec{b: to} }
+func reading(row []byte) codec { return codec{b: row, reads: true} }
 
-func (e *encoder) flag(v bool) {
-	if v {
-		e.u(1)
-		return
+func (c *codec) fail(what string) {
+	if c.err == nil {
+		c.err = fmt.Errorf("%w: %s cut short, or written by another version", ErrDamaged, what)
 	}
-	e.u(0)
+	c.b = nil
 }
 
-type decoder struct {
-	b   []byte
-	err error
-}
-
-func (d *decoder) u() uint64 {
-	v, n := binary.Uvarint(d.b)
-	if n <= 0 {
-		d.fail("number")
-		return 0
+func (c *codec) uints(fields ...*uint64) {
+	for _, v := range fields {
+		if !c.reads {
+			c.b = binary.AppendUvarint(c.b, *v)
+			continue
+		}
+		n := 0
+		if *v, n = binary.Uvarint(c.b); n <= 0 {
+			*v = 0
+			c.fail("number")
+			continue
+		}
+		c.b = c.b[n:]
 	}
-	d.b = d.b[n:]
-	return v
 }
 
-func (d *decoder) i() int64 {
-	v, n := binary.Varint(d.b)
-	if n <= 0 {
-		d.fail("number")
-		return 0
+func (c *codec) ints(fields ...*int64) {
+	for _, v := range fields {
+		if !c.reads {
+			c.b = binary.AppendVarint(c.b, *v)
+			continue
+		}
+		n := 0
+		if *v, n = binary.Varint(c.b); n <= 0 {
+			*v = 0
+			c.fail("number")
+			continue
+		}
+		c.b = c.b[n:]
 	}
-	d.b = d.b[n:]
-	return v
 }
 
-func (d *decoder) raw() []byte {
-	n := d.u()
-	if n > uint64(len(d.b)) {
-		d.fail("length")
+// small is a number that is not negative.
+func (c *codec) small(fields ...*int) {
+	for _, v := range fields {
+		n := uint64(*v)
+		if c.uints(&n); c.reads {
+			*v = int(n)
+		}
+	}
+}
+
+func (c *codec) flags(fields ...*bool) {
+	for _, v := range fields {
+		n := uint64(0)
+		if *v {
+			n = 1
+		}
+		if c.uints(&n); c.reads {
+			*v = n != 0
+		}
+	}
+}
+
+func (c *codec) sums(fields ...*[32]byte) {
+	for _, v := range fields {
+		switch {
+		case !c.reads:
+			c.b = append(c.b, v[:]...)
+		case len(c.b) < len(v):
+			c.fail("digest")
+		default:
+			c.b = c.b[copy(v[:], c.b):]
+		}
+	}
+}
+
+func (c *codec) times(fields ...*time.Time) {
+	for _, v := range fields {
+		n := v.UnixNano()
+		if c.ints(&n); c.reads {
+			*v = time.Unix(0, n).UTC()
+		}
+	}
+}
+
+// texts are strings, and types of strings, each with its length before it.
+func texts[T ~string](c *codec, fields ...*T) {
+	for _, v := range fields {
+		if c.reads {
+			*v = T(c.raw())
+			continue
+		}
+		c.b = append(binary.AppendUvarint(c.b, uint64(len(*v))), *v...)
+	}
+}
+
+// blobs are byte slices, each with its length before it. It copies what it reads.
+func blobs[T ~[]byte](c *codec, fields ...*T) {
+	for _, v := range fields {
+		if c.reads {
+			*v = append(T(nil), c.raw()...)
+			continue
+		}
+		c.b = append(binary.AppendUvarint(c.b, uint64(len(*v))), *v...)
+	}
+}
+
+// raw reads a length, and as many bytes.
+func (c *codec) raw() []byte {
+	var n uint64
+	c.uints(&n)
+	if n > uint64(len(c.b)) {
+		c.fail("length")
 		return nil
 	}
-	v := d.b[:n]
-	d.b = d.b[n:]
+	v := c.b[:n]
+	c.b = c.b[n:]
 	return v
 }
 
-func (d *decoder) s() string     { return string(d.raw()) }
-func (d *decoder) bytes() []byte { return append([]byte(nil), d.raw()...) }
-func (d *decoder) flag() bool    { return d.u() != 0 }
-
-func (d *decoder) sum(v *[32]byte) {
-	if len(d.b) < len(v) {
-		d.fail("digest")
-		return
+// sized writes how many entries a list has, or makes as many as are written; the caller goes through them. Each has at
+// least so many bytes: what can't be there is not made room for.
+func sized[T any](c *codec, list *[]T, atLeast int) []T {
+	n := uint64(len(*list))
+	if c.uints(&n); !c.reads {
+		return *list
 	}
-	d.b = d.b[copy(v[:], d.b):]
+	if *list = nil; n > uint64(len(c.b)/atLeast) {
+		c.fail("list")
+	} else if n > 0 {
+		*list = make([]T, n)
+	}
+	return *list
 }
 
-func (d *decoder) fail(what string) {
-	if d.err == nil {
-		d.err = fmt.Errorf("%w: %s cut short, or written by another version", ErrDamaged, what)
+func (c *codec) numbers(list *[]uint64) {
+	for i := range sized(c, list, 1) {
+		c.uints(&(*list)[i])
 	}
-	d.b = nil
 }
 
-// count reads how many entries follow, each of at least so many bytes: what can't be there is not made room
-// for.
-func (d *decoder) count(atLeast int) int {
-	n := d.u()
-	if n > uint64(len(d.b)/atLeast) {
-		d.fail("list")
-		return 0
+func (c *codec) strings(list *[]string) {
+	for i := range sized(c, list, 1) {
+		texts(c, &(*list)[i])
 	}
-	return int(n)
+}
+
+// version is what a row of a kind begins with.
+func (c *codec) version(want uint64) {
+	have := want
+	if c.uints(&have); c.err == nil && have != want {
+		c.err = fmt.Errorf("%w: another version wrote it: row version %d, this program reads %d", ErrDamaged, have, want)
+		c.b = nil
+	}
 }
 
 // end is where a row of a kind must end. It returns the first error of the row.
-func (d *decoder) end(kind, id string) error {
-	if d.err == nil {
-		d.err = excess(d.b)
+func (c *codec) end(kind, id string) error {
+	if c.err == nil && len(c.b) > 0 {
+		c.err = fmt.Errorf("%w: %d bytes follow its last field: another version wrote it", ErrDamaged, len(c.b))
 	}
-	return rowError(kind, id, d.err)
-}
-
-// excess fails where bytes follow all that a row has.
-func excess(b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: %d bytes follow its last field: another version wrote it", ErrDamaged, len(b))
-}
-
-// version reads the version that a row begins with.
-func (d *decoder) version(want uint64) {
-	if v := d.u(); d.err == nil && v != want {
-		d.err = fmt.Errorf("%w: another version wrote it: row version %d, this program reads %d", ErrDamaged, v, want)
-		d.b = nil
-	}
+	return rowError(kind, id, c.err)
 }
 
 func rowError(kind, id string, err error) error {
@@ -152,17 +218,6 @@ func decodeJSON(to any, kind, id string) func([]byte) error {
 
 // noValue reads a row that is all in its key.
 func noValue(b []byte) error {
-	if err := excess(b); err != nil {
-		return fmt.Errorf("read index row: %w", err)
-	}
-	return nil
-}
-
-// instantIn reads a time that is a row by itself.
-func instantIn(b []byte, kind, id string) (time.Time, error) {
-	if len(b) < 8 {
-		return time.Time{}, rowError(kind, id, fmt.Errorf("%w: time cut short, or written by another version", ErrDamaged))
-	}
-	at := time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC()
-	return at, rowError(kind, id, excess(b[8:]))
+	c := reading(b)
+	return c.end("index row", "")
 }

@@ -76,25 +76,12 @@ type differ struct {
 
 func (d *differ) run(want, got View) error {
 	prefix := want.key(d.kind)
-	bounds := &pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()}
-	a, err := want.r.NewIter(bounds)
-	if err != nil {
-		return readError(err)
-	}
-	defer func() { _ = a.Close() }()
-	b, err := got.r.NewIter(bounds)
-	if err != nil {
-		return readError(err)
-	}
-	defer func() { _ = b.Close() }()
-	d.merge(a, b)
-	if err := a.Error(); err != nil {
-		return readError(err)
-	}
-	if err := b.Error(); err != nil {
-		return readError(err)
-	}
-	return nil
+	return want.iterate(prefix, prefix.end(), func(a *pebble.Iterator) error {
+		return got.iterate(prefix, prefix.end(), func(b *pebble.Iterator) error {
+			d.merge(a, b)
+			return nil
+		})
+	})
 }
 
 // merge goes through both in key order.
@@ -168,9 +155,8 @@ func (d *differ) show(k, v []byte) string {
 		c, err := decodeCompaction("", v)
 		return shown(c, err)
 	case kindSpent:
-		d := decoder{b: v}
-		spent := d.i()
-		if err := d.end("spending", ""); err != nil {
+		spent, err := spentIn("", v)
+		if err != nil {
 			return err.Error()
 		}
 		return fmt.Sprintf("%d micro-dollars", spent)

@@ -61,9 +61,9 @@ func TestEveryFieldOfARowIsCompared(t *testing.T) {
 	}
 	spent := func(sum int64) func(*Partition) (key, []byte) {
 		return func(p *Partition) (key, []byte) {
-			var e encoder
-			e.i(sum)
-			return p.key(kindSpent).part("main").rest("2026-01-02"), e.b
+			c := writing(nil)
+			c.ints(&sum)
+			return p.key(kindSpent).part("main").rest("2026-01-02"), c.b
 		}
 	}
 	var found []Problem

@@ -207,15 +207,13 @@ func (p *Partition) LoadJobs(st *thread.State) error {
 	if uint64(len(st.Jobs)) == st.Header.Jobs {
 		return nil
 	}
-	prefix := p.key(kindJob).part(st.Header.Thread)
-	return p.scan(prefix, prefix, func(k, b []byte) (bool, error) {
-		job := &thread.Job{}
-		err := decodeJSON(job, "job", string(k[len(prefix):]))(b)
+	jobs, err := p.jobsUnder(p.key(kindJob).part(st.Header.Thread))
+	for _, job := range jobs {
 		if st.Job(job.ID()) == nil && !slices.Contains(st.Changes.JobEnds, job.ID()) {
 			st.Jobs = append(st.Jobs, job)
 		}
-		return true, err
-	})
+	}
+	return err
 }
 
 // loadDue loads the waiting edits that the thread's next event is the last one for.
@@ -239,12 +237,8 @@ func (p *Partition) loadDue(st *thread.State) error {
 }
 
 func (p *Partition) waiting(name, id string, seq uint64) (*thread.Waiting, error) {
-	var w *thread.Waiting
-	found, err := p.get(p.key(kindWaiting).part(name).part(id).number(seq), func(b []byte) (err error) {
-		w, err = decodeWaiting(name, b)
-		return err
-	})
-	if err == nil && !found {
+	w, err := rowAt(p.View, p.key(kindWaiting).part(name).part(id).number(seq), func(b []byte) (*thread.Waiting, error) { return decodeWaiting(name, b) })
+	if err == nil && w == nil {
 		err = fmt.Errorf("%w: waiting edit %d of thread %q has no row", ErrDamaged, seq, name)
 	}
 	return w, err

@@ -6,6 +6,7 @@ import (
 
 	"precis/events"
 	"precis/internal/thread"
+	"precis/summarize/cut"
 )
 
 // Meta is where a partition stands.
@@ -95,142 +96,200 @@ type Staged struct {
 	Data []byte
 }
 
+// Each binary row has its layout, and a function that writes it and one that reads it.
+
+func headerRow(c *codec, h *thread.Header) {
+	c.uints(&h.Events, &h.Messages, &h.ToolResults, &h.Edits, &h.Duplicates, &h.Ignored, &h.Rejected, &h.Ordinals)
+	c.ints(&h.Tokens, &h.Bytes, &h.TokensLive)
+	c.uints(&h.SummariesActive, &h.SummariesStale)
+	c.ints(&h.LLMInput, &h.LLMOutput, &h.CostMicroUSD)
+	c.uints(&h.CostUnknown, &h.EventSeq, &h.ChainSeq)
+	texts(c, &h.Chain, &h.FirstAgentID, &h.Policy, &h.LastMessageID)
+	c.uints(&h.Waiting, &h.NextDeadline, &h.Jobs)
+	c.ints(&h.LastAt)
+	c.uints(&h.Renewals, &h.RenewCompactions, &h.FirstSeq)
+}
+
 func encodeHeader(to []byte, h *thread.Header) []byte {
-	e := encoder{b: to}
-	for _, v := range []uint64{h.Events, h.Messages, h.ToolResults, h.Edits, h.Duplicates, h.Ignored, h.Rejected, h.Ordinals} {
-		e.u(v)
-	}
-	e.i(h.Tokens)
-	e.i(h.Bytes)
-	e.i(h.TokensLive)
-	e.u(h.SummariesActive)
-	e.u(h.SummariesStale)
-	e.i(h.LLMInput)
-	e.i(h.LLMOutput)
-	e.i(h.CostMicroUSD)
-	e.u(h.CostUnknown)
-	e.u(h.EventSeq)
-	e.u(h.ChainSeq)
-	e.s(h.Chain)
-	e.s(h.FirstAgentID)
-	e.s(h.Policy)
-	e.s(h.LastMessageID)
-	e.u(h.Waiting)
-	e.u(h.NextDeadline)
-	e.u(h.Jobs)
-	e.i(h.LastAt)
-	e.u(h.Renewals)
-	e.u(h.RenewCompactions)
-	e.u(h.FirstSeq)
-	return e.b
+	c := writing(to)
+	headerRow(&c, h)
+	return c.b
 }
 
 func decodeHeader(name string, b []byte) (*thread.Header, error) {
-	d := decoder{b: b}
-	h := &thread.Header{Thread: name}
-	for _, v := range []*uint64{&h.Events, &h.Messages, &h.ToolResults, &h.Edits, &h.Duplicates, &h.Ignored, &h.Rejected, &h.Ordinals} {
-		*v = d.u()
-	}
-	h.Tokens, h.Bytes, h.TokensLive = d.i(), d.i(), d.i()
-	h.SummariesActive, h.SummariesStale = d.u(), d.u()
-	h.LLMInput, h.LLMOutput, h.CostMicroUSD, h.CostUnknown = d.i(), d.i(), d.i(), d.u()
-	h.EventSeq, h.ChainSeq, h.Chain = d.u(), d.u(), d.s()
-	h.FirstAgentID, h.Policy, h.LastMessageID = d.s(), d.s(), d.s()
-	h.Waiting, h.NextDeadline, h.Jobs = d.u(), d.u(), d.u()
-	h.LastAt, h.Renewals, h.RenewCompactions, h.FirstSeq = d.i(), d.u(), d.u(), d.u()
-	return h, d.end("header", name)
+	h, c := &thread.Header{Thread: name}, reading(b)
+	headerRow(&c, h)
+	return h, c.end("header", name)
+}
+
+func messageRow(c *codec, m *thread.Message) {
+	c.uints(&m.Ordinal)
+	c.flags(&m.Tool)
+	texts(c, &m.Role)
+	c.sums(&m.Shape, &m.FirstDigest, &m.Digest)
+	c.uints(&m.Revision, &m.FirstSeq, &m.Seq)
+	c.flags(&m.Deleted, &m.Pinned)
+	c.ints(&m.Text.Chars, &m.Text.Bytes, &m.Text.Tokens, &m.Args.Chars, &m.Args.Bytes, &m.Args.Tokens)
+	c.strings(&m.CallIDs)
+	texts(c, &m.CallID)
 }
 
 func encodeMessage(to []byte, m *thread.Message) []byte {
-	e := encoder{b: to}
-	e.u(m.Ordinal)
-	e.flag(m.Tool)
-	e.s(m.Role)
-	e.sum(&m.Shape)
-	e.sum(&m.FirstDigest)
-	e.sum(&m.Digest)
-	e.u(m.Revision)
-	e.u(m.FirstSeq)
-	e.u(m.Seq)
-	e.flag(m.Deleted)
-	e.flag(m.Pinned)
-	for _, size := range []thread.Size{m.Text, m.Args} {
-		e.i(size.Chars)
-		e.i(size.Bytes)
-		e.i(size.Tokens)
-	}
-	e.u(uint64(len(m.CallIDs)))
-	for _, id := range m.CallIDs {
-		e.s(id)
-	}
-	e.s(m.CallID)
-	return e.b
+	c := writing(to)
+	messageRow(&c, m)
+	return c.b
 }
 
 func decodeMessage(id string, b []byte) (*thread.Message, error) {
-	d := decoder{b: b}
-	m := &thread.Message{ID: id, Ordinal: d.u(), Tool: d.flag(), Role: d.s()}
-	d.sum(&m.Shape)
-	d.sum(&m.FirstDigest)
-	d.sum(&m.Digest)
-	m.Revision, m.FirstSeq, m.Seq = d.u(), d.u(), d.u()
-	m.Deleted, m.Pinned = d.flag(), d.flag()
-	for _, size := range []*thread.Size{&m.Text, &m.Args} {
-		size.Chars, size.Bytes, size.Tokens = d.i(), d.i(), d.i()
+	m, c := &thread.Message{ID: id}, reading(b)
+	messageRow(&c, m)
+	return m, c.end("message", id)
+}
+
+// summaryVersion begins the row of a thread.Summary. An edit in a long thread reads dozens of them for their
+// counters, and each has its record in it, which JSON reads through to its end.
+const summaryVersion = 2
+
+func summaryRow(c *codec, s *thread.Summary) {
+	c.version(summaryVersion)
+	texts(c, &s.ID, &s.Kind, &s.Slot)
+	c.small(&s.Level)
+	c.flags(&s.Current)
+	c.uints(&s.Version)
+	c.strings(&s.Sources)
+	c.strings(&s.SourceSums)
+	c.ints(&s.TokensBefore, &s.TokensAfter, &s.CharsBefore)
+	texts(c, &s.Status)
+	texts(c, &s.ReplacedBy)
+	c.flags(&s.Renew, &s.Aside)
+	expires := !s.ExpiresAt.IsZero()
+	if c.flags(&expires); expires {
+		c.times(&s.ExpiresAt)
 	}
-	for n := d.count(1); n > 0; n-- {
-		m.CallIDs = append(m.CallIDs, d.s())
+	c.flags(&s.Serves)
+	blobs(c, &s.Record, &s.Invalidated)
+}
+
+func encodeSummary(s *thread.Summary) []byte {
+	c := writing(make([]byte, 0, 512+len(s.Record)+len(s.Invalidated)+40*(len(s.Sources)+len(s.SourceSums))))
+	summaryRow(&c, s)
+	return c.b
+}
+
+// decodeSummary copies what it keeps.
+func decodeSummary(b []byte) (*thread.Summary, error) {
+	s, c := &thread.Summary{}, reading(b)
+	summaryRow(&c, s)
+	return s, c.end("summary", s.ID)
+}
+
+// compactionVersion begins the row of a thread.Compaction. Every event of a thread can change that row, so
+// it has a binary form.
+const compactionVersion = 2
+
+func compactionRow(c *codec, k *thread.Compaction) {
+	c.version(compactionVersion)
+	c.ints(&k.Cut.Seen.Tokens, &k.Cut.Seen.Messages, &k.Cut.Free.Tokens, &k.Cut.Free.Messages, &k.Cut.Gone.Tokens, &k.Cut.Gone.Messages)
+	c.uints(&k.Cut.Count, &k.Cut.Edge.At)
+	c.ints(&k.Cut.Edge.Weight.Tokens, &k.Cut.Edge.Weight.Messages, &k.Cut.Behind.Tokens, &k.Cut.Behind.Messages)
+	for _, t := range []*cut.Turn{&k.Cut.User, &k.Cut.Assistant} {
+		c.uints(&t.At)
+		c.ints(&t.Weight.Tokens, &t.Weight.Messages)
+		c.numbers(&t.Members)
 	}
-	m.CallID = d.s()
-	return m, d.end("message", id)
+	for _, calls := range []*[]cut.Call{&k.Cut.Open, &k.Cut.Early} {
+		for i := range sized(c, calls, 5) {
+			call := &(*calls)[i]
+			texts(c, &call.ID)
+			c.uints(&call.At, &call.Count)
+			c.ints(&call.Weight.Tokens, &call.Weight.Messages)
+		}
+	}
+	c.uints(&k.Cut.LastAt)
+	c.ints(&k.Cut.Last.Tokens, &k.Cut.Last.Messages)
+	positionRow(c, &k.Cut.BestUser)
+	positionRow(c, &k.Cut.BestAny)
+	for i := range sized(c, &k.Cut.Pending, 9) {
+		positionRow(c, &k.Cut.Pending[i])
+	}
+	for i := range sized(c, &k.Tops, 5) {
+		t := &k.Tops[i]
+		texts(c, &t.Summary, &t.Slot)
+		c.small(&t.Level)
+		c.uints(&t.From, &t.To)
+	}
+	c.numbers(&k.Held)
+	c.numbers(&k.Fixed)
+}
+
+func positionRow(c *codec, p *cut.Position) {
+	c.uints(&p.At, &p.Prev)
+	c.flags(&p.User)
+	c.ints(&p.Before.Tokens, &p.Before.Messages, &p.Tail.Tokens, &p.Tail.Messages, &p.Free.Tokens, &p.Free.Messages)
+}
+
+func encodeCompaction(k *thread.Compaction) []byte {
+	c := writing(make([]byte, 0, 128+16*len(k.Cut.Pending)+48*(len(k.Cut.Open)+len(k.Cut.Early)+2*len(k.Tops))))
+	compactionRow(&c, k)
+	return c.b
+}
+
+func decodeCompaction(name string, b []byte) (*thread.Compaction, error) {
+	k, c := &thread.Compaction{}, reading(b)
+	compactionRow(&c, k)
+	return k, c.end("compaction", name)
+}
+
+func outgoingRow(c *codec, o *Outgoing) {
+	texts(c, &o.Type)
+	texts(c, &o.ID, &o.Thread, &o.Subject)
+	c.times(&o.Time)
+	c.flags(&o.Guarded)
+	c.small(&o.Index, &o.Size)
+	texts(c, &o.Prev)
+	blobs(c, &o.Data)
 }
 
 func encodeOutgoing(o *Outgoing) []byte {
-	var e encoder
-	e.s(string(o.Type))
-	e.s(o.ID)
-	e.s(o.Thread)
-	e.s(o.Subject)
-	e.i(o.Time.UnixNano())
-	e.flag(o.Guarded)
-	e.u(uint64(o.Index))
-	e.u(uint64(o.Size))
-	e.s(o.Prev)
-	e.bytes(o.Data)
-	return e.b
+	c := writing(nil)
+	outgoingRow(&c, o)
+	return c.b
 }
 
 func decodeOutgoing(number uint64, b []byte) (*Outgoing, error) {
-	d := decoder{b: b}
-	o := &Outgoing{Number: number, Type: events.Type(d.s()), ID: d.s(), Thread: d.s(), Subject: d.s()}
-	o.Time, o.Guarded, o.Index, o.Size = time.Unix(0, d.i()).UTC(), d.flag(), int(d.u()), int(d.u())
-	o.Prev, o.Data = d.s(), d.bytes()
-	return o, d.end("outbox row", o.ID)
+	o, c := &Outgoing{Number: number}, reading(b)
+	outgoingRow(&c, o)
+	return o, c.end("outbox row", o.ID)
+}
+
+func stagedRow(c *codec, s *Staged) {
+	c.uints(&s.Seq)
+	texts(c, &s.Type)
+	blobs(c, &s.Data)
+	c.times(&s.Time, &s.Made)
+	c.flags(&s.Void)
+	c.small(&s.Left)
 }
 
 func encodeStaged(s *Staged) []byte {
-	var e encoder
-	e.u(s.Seq)
-	e.s(string(s.Type))
-	e.bytes(s.Data)
-	e.i(s.Time.UnixNano())
-	e.i(s.Made.UnixNano())
-	e.flag(s.Void)
-	e.u(uint64(s.Left))
-	return e.b
+	c := writing(nil)
+	stagedRow(&c, s)
+	return c.b
 }
 
 func decodeStaged(k, b []byte) (*Staged, error) {
-	s := &Staged{}
 	if len(k) < stagedEffective+8+2+8 {
 		return nil, fmt.Errorf("%w: staged record's key", ErrDamaged)
 	}
-	s.EffectiveSeq, s.Under = lastNumber(k[:stagedEffective]), lastNumber(k[:stagedEffective+8])
+	s, c := &Staged{EffectiveSeq: lastNumber(k[:stagedEffective]), Under: lastNumber(k[:stagedEffective+8]), ChainSeq: lastNumber(k)}, reading(b)
 	s.Thread, _, _ = cutPart(k[stagedEffective+8:])
-	s.ChainSeq = lastNumber(k)
-	d := decoder{b: b}
-	s.Seq, s.Type, s.Data = d.u(), events.Type(d.s()), d.bytes()
-	s.Time, s.Made = time.Unix(0, d.i()).UTC(), time.Unix(0, d.i()).UTC()
-	s.Void, s.Left = d.flag(), int(d.u())
-	return s, d.end("staged record", s.Thread)
+	stagedRow(&c, s)
+	return s, c.end("staged record", s.Thread)
+}
+
+// linkRow is the last record of a thread that is staged.
+func linkRow(c *codec, l *Link) {
+	c.uints(&l.ChainSeq)
+	texts(c, &l.Chain)
+	c.flags(&l.Gap)
 }

@@ -44,9 +44,9 @@ func (p *Partition) saveMessage(w *written, name string, m *thread.Message, c *t
 		p.addID(w, name, m.ID)
 	}
 	for _, r := range c.Revisions {
-		var e encoder
-		e.u(r.Seq)
-		p.set(p.key(kindRevision).part(name).part(m.ID).number(r.Number), e.b)
+		c := writing(nil)
+		c.uints(&r.Seq)
+		p.set(p.key(kindRevision).part(name).part(m.ID).number(r.Number), c.b)
 	}
 	for _, edit := range c.EditKeys {
 		p.set(p.key(kindEdit).part(name).part(editedMessage(m, c)).editKey(edit), nil)
@@ -109,6 +109,38 @@ func (p *Partition) saveSource(name, source string, sum *thread.Summary) {
 		return
 	}
 	p.remove(k)
+}
+
+// SaveSeen writes the identifiers of a thread's messages up to an ordinal to the open batch.
+func (p *Partition) SaveSeen(name string, upTo uint64, data []byte) {
+	c := writing(nil)
+	c.uints(&upTo)
+	blobs(&c, &data)
+	p.set(p.key(kindSeen).rest(name), c.b)
+}
+
+// Spend adds what a call cost to what its provider has cost on a day (2006-01-02, UTC).
+func (p *Partition) Spend(provider, day string, microUSD int64) error {
+	k := p.key(kindSpent).part(provider).rest(day)
+	var sum int64
+	_, err := p.get(k, func(b []byte) (err error) {
+		sum, err = spentIn(provider, b)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	sum += microUSD
+	c := writing(nil)
+	c.ints(&sum)
+	p.set(k, c.b)
+	return nil
+}
+
+func spentIn(provider string, b []byte) (microUSD int64, err error) {
+	c := reading(b)
+	c.ints(&microUSD)
+	return microUSD, c.end("spending", provider)
 }
 
 // SaveConfig writes the config.applied that is in force from here on.

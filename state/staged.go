@@ -4,7 +4,7 @@ package state
 // again, after a crash in the middle, changes nothing.
 func (p *Partition) Stage(s *Staged) error {
 	k := p.stagedKey(s)
-	if found, err := p.get(k, func([]byte) error { return nil }); err != nil || found {
+	if found, err := p.has(k); err != nil || found {
 		return err
 	}
 	p.set(k, encodeStaged(s))
@@ -13,11 +13,9 @@ func (p *Partition) Stage(s *Staged) error {
 		return err
 	}
 	if s.ChainSeq > to.ChainSeq {
-		var e encoder
-		e.u(s.ChainSeq)
-		e.s(s.Chain)
-		e.flag(to.Gap || s.Gap)
-		p.set(p.key(kindStagedTo).rest(s.Thread), e.b)
+		c := writing(nil)
+		linkRow(&c, &Link{ChainSeq: s.ChainSeq, Chain: s.Chain, Gap: to.Gap || s.Gap})
+		p.set(p.key(kindStagedTo).rest(s.Thread), c.b)
 	}
 	p.meta.Staged++
 	return nil
@@ -48,24 +46,22 @@ func (p *Partition) Void(behind uint64, limit int) (int, error) {
 // EachStaged calls each with the staged records that took effect at or behind an EVENTS sequence, in order, until it
 // returns false. None may be staged, voided or adopted meanwhile.
 func (v View) EachStaged(from uint64, each func(*Staged) (bool, error)) error {
-	return v.scan(v.key(kindStaged), v.key(kindStaged).number(from), func(k, b []byte) (bool, error) {
-		s, err := decodeStaged(k, b)
-		if err != nil {
-			return false, err
-		}
-		return each(s)
-	})
+	return v.scan(v.key(kindStaged), v.key(kindStaged).number(from), eachStaged(each))
 }
 
 // EachStagedBack is EachStaged from the last one back.
 func (v View) EachStagedBack(each func(*Staged) (bool, error)) error {
-	return v.scanBack(v.key(kindStaged), func(k, b []byte) (bool, error) {
+	return v.scanBack(v.key(kindStaged), eachStaged(each))
+}
+
+func eachStaged(each func(*Staged) (bool, error)) func(k, b []byte) (bool, error) {
+	return func(k, b []byte) (bool, error) {
 		s, err := decodeStaged(k, b)
 		if err != nil {
 			return false, err
 		}
 		return each(s)
-	})
+	}
 }
 
 // Adopted removes a staged record that is part of the state now.
@@ -83,9 +79,9 @@ func (p *Partition) Adopted(s *Staged) {
 // Link where none are.
 func (v View) StagedTo(name string) (to Link, err error) {
 	_, err = v.get(v.key(kindStagedTo).rest(name), func(b []byte) error {
-		d := decoder{b: b}
-		to.ChainSeq, to.Chain, to.Gap = d.u(), d.s(), d.flag()
-		return d.end("staged mark", name)
+		c := reading(b)
+		linkRow(&c, &to)
+		return c.end("staged mark", name)
 	})
 	return to, err
 }
@@ -118,11 +114,11 @@ func (v View) NextStaged(from uint64) (effective uint64, found bool, err error) 
 
 // LastStaged is the last EVENTS sequence that a staged record took effect at; 0 where none is staged.
 func (v View) LastStaged() (effective uint64, err error) {
-	k, err := v.last(v.key(kindStaged))
-	if err != nil || k == nil {
-		return 0, err
-	}
-	return lastNumber(k[:stagedEffective]), nil
+	err = v.scanBack(v.key(kindStaged), func(k, _ []byte) (bool, error) {
+		effective = lastNumber(k[:stagedEffective])
+		return false, nil
+	})
+	return effective, err
 }
 
 // StageRejection notes that REJECTED holds the rejection of an event that the fold has not reached.

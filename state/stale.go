@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"precis/internal/thread"
@@ -54,8 +55,12 @@ type Ref struct{ Thread, Summary string }
 // IdleAt is when somebody looks whether a thread is idle; false where nobody will.
 func (v View) IdleAt(name string) (at time.Time, found bool, err error) {
 	found, err = v.get(v.key(kindIdle).rest(name), func(b []byte) (err error) {
-		at, err = instantIn(b, "time of an idle thread", name)
-		return err
+		if len(b) < 8 {
+			return rowError("time of an idle thread", name, fmt.Errorf("%w: cut short, or written by another version", ErrDamaged))
+		}
+		at = time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC()
+		c := reading(b[8:])
+		return c.end("time of an idle thread", name)
 	})
 	return at, found, err
 }

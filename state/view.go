@@ -21,6 +21,21 @@ type View struct {
 // View reads what is committed in a partition.
 func (s *Store) View(partition int) View { return View{r: s.db, id: uint16(partition)} }
 
+// Snapshot reads one state of a partition, whatever is committed meanwhile.
+type Snapshot struct {
+	View
+	snapshot *pebble.Snapshot
+}
+
+// Snapshot takes the state that is committed now. The caller closes it.
+func (s *Store) Snapshot(partition int) *Snapshot {
+	snap := s.db.NewSnapshot()
+	return &Snapshot{View: View{r: snap, id: uint16(partition)}, snapshot: snap}
+}
+
+// Close gives the snapshot up; a store can't be closed before.
+func (s *Snapshot) Close() error { return s.snapshot.Close() }
+
 // get calls use with the value of a key; found is false where there is none.
 func (v View) get(k key, use func(value []byte) error) (found bool, err error) {
 	value, closer, err := v.r.Get(k)
@@ -37,63 +52,62 @@ func (v View) get(k key, use func(value []byte) error) (found bool, err error) {
 	return err == nil, err
 }
 
+// has says whether a key is there.
+func (v View) has(k key) (bool, error) { return v.get(k, func([]byte) error { return nil }) }
+
+// bytes is a copy of the value of a key; nil where there is none.
+func (v View) bytes(k key) (data []byte, err error) {
+	_, err = v.get(k, func(b []byte) error {
+		data = bytes.Clone(b)
+		return nil
+	})
+	return data, err
+}
+
+// rowAt is the row of a key; nil where there is none.
+func rowAt[T any](v View, k key, decode func([]byte) (*T, error)) (row *T, err error) {
+	_, err = v.get(k, func(b []byte) (err error) {
+		row, err = decode(b)
+		return err
+	})
+	return row, err
+}
+
 // scan calls each with every key that starts with prefix and is not before from, in order, until it
 // returns false. Keys and values hold only during the call.
 func (v View) scan(prefix, from key, each func(k, value []byte) (bool, error)) error {
-	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: prefix.end()})
-	if err != nil {
-		return readError(err)
-	}
-	for ok := it.First(); ok; ok = it.Next() {
-		more, err := each(it.Key(), it.Value())
-		if err != nil {
-			return errors.Join(err, it.Close())
-		}
-		if !more {
-			break
-		}
-	}
-	if err := it.Close(); err != nil {
-		return readError(err)
-	}
-	return nil
+	return v.walk(from, prefix.end(), (*pebble.Iterator).First, (*pebble.Iterator).Next, each)
 }
 
 // scanBack calls each with every key that starts with prefix, the last one first, until it returns false.
 func (v View) scanBack(prefix key, each func(k, value []byte) (bool, error)) error {
-	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
+	return v.walk(prefix, prefix.end(), (*pebble.Iterator).Last, (*pebble.Iterator).Prev, each)
+}
+
+func (v View) walk(from, to key, first, next func(*pebble.Iterator) bool, each func(k, value []byte) (bool, error)) error {
+	return v.iterate(from, to, func(it *pebble.Iterator) error {
+		for ok := first(it); ok; ok = next(it) {
+			if more, err := each(it.Key(), it.Value()); err != nil || !more {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// iterate calls use with an iterator over the keys from from up to before to.
+func (v View) iterate(from, to key, use func(*pebble.Iterator) error) error {
+	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
 		return readError(err)
 	}
-	for ok := it.Last(); ok; ok = it.Prev() {
-		more, err := each(it.Key(), it.Value())
-		if err != nil {
-			return errors.Join(err, it.Close())
-		}
-		if !more {
-			break
-		}
+	if err := use(it); err != nil {
+		return errors.Join(err, it.Close())
 	}
 	if err := it.Close(); err != nil {
 		return readError(err)
 	}
 	return nil
-}
-
-// last is the last key that starts with prefix; nil where there is none.
-func (v View) last(prefix key) (key, error) {
-	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
-	if err != nil {
-		return nil, readError(err)
-	}
-	var k key
-	if it.Last() {
-		k = append(k, it.Key()...)
-	}
-	if err := it.Close(); err != nil {
-		return nil, readError(err)
-	}
-	return k, nil
 }
 
 func (v View) key(kind byte) key { return newKey(v.id, kind) }
@@ -106,23 +120,11 @@ func (v View) Meta() (Meta, error) {
 }
 
 // Config is the data of the config.applied in force; nil where there is none yet.
-func (v View) Config() ([]byte, error) {
-	var data []byte
-	_, err := v.get(v.key(kindConfig), func(b []byte) error {
-		data = append([]byte(nil), b...)
-		return nil
-	})
-	return data, err
-}
+func (v View) Config() ([]byte, error) { return v.bytes(v.key(kindConfig)) }
 
 // Header is the header of a thread; nil where the thread is not known.
 func (v View) Header(name string) (*thread.Header, error) {
-	var h *thread.Header
-	_, err := v.get(v.key(kindHeader).rest(name), func(b []byte) (err error) {
-		h, err = decodeHeader(name, b)
-		return err
-	})
-	return h, err
+	return rowAt(v, v.key(kindHeader).rest(name), func(b []byte) (*thread.Header, error) { return decodeHeader(name, b) })
 }
 
 // Headers calls each with the header of every thread, until it returns false.
@@ -139,12 +141,7 @@ func (v View) Headers(each func(*thread.Header) (bool, error)) error {
 
 // Message is the row of a message; nil where there is none.
 func (v View) Message(name, id string) (*thread.Message, error) {
-	var m *thread.Message
-	_, err := v.get(v.key(kindMessage).part(name).rest(id), func(b []byte) (err error) {
-		m, err = decodeMessage(id, b)
-		return err
-	})
-	return m, err
+	return rowAt(v, v.key(kindMessage).part(name).rest(id), func(b []byte) (*thread.Message, error) { return decodeMessage(id, b) })
 }
 
 // Messages returns the rows of the messages with ordinals from (inclusive) to to (exclusive), in order.
@@ -180,22 +177,21 @@ func (v View) MessagesOf(name string, ids []string) (rows []*thread.Message, err
 		return nil, nil
 	}
 	prefix := v.key(kindMessage).part(name)
-	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
-	if err != nil {
-		return nil, readError(err)
-	}
 	found := make([]*thread.Message, len(ids))
-	for _, i := range inOrder(ids) {
-		k := append(prefix[:len(prefix):len(prefix)], ids[i]...)
-		if !it.SeekGE(k) || !bytes.Equal(it.Key(), k) {
-			continue
+	err = v.iterate(prefix, prefix.end(), func(it *pebble.Iterator) (err error) {
+		for _, i := range inOrder(ids) {
+			k := append(prefix[:len(prefix):len(prefix)], ids[i]...)
+			if !it.SeekGE(k) || !bytes.Equal(it.Key(), k) {
+				continue
+			}
+			if found[i], err = decodeMessage(ids[i], it.Value()); err != nil {
+				return err
+			}
 		}
-		if found[i], err = decodeMessage(ids[i], it.Value()); err != nil {
-			return nil, errors.Join(err, it.Close())
-		}
-	}
-	if err := it.Close(); err != nil {
-		return nil, readError(err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(found, func(m *thread.Message) bool { return m == nil }), nil
 }
@@ -220,26 +216,21 @@ func (v View) RevisionSeq(name string, m *thread.Message, revision uint64) (uint
 	}
 	var seq uint64
 	_, err := v.get(v.key(kindRevision).part(name).part(m.ID).number(revision), func(b []byte) error {
-		d := decoder{b: b}
-		seq = d.u()
-		return d.end("revision", m.ID)
+		c := reading(b)
+		c.uints(&seq)
+		return c.end("revision", m.ID)
 	})
 	return seq, err
 }
 
 // Summary is the row of a summary of a thread; nil where there is none.
 func (v View) Summary(name, id string) (*thread.Summary, error) {
-	var sum *thread.Summary
-	_, err := v.get(v.key(kindSummary).part(name).rest(id), func(b []byte) (err error) {
-		sum, err = decodeSummary(b)
-		return err
-	})
-	return sum, err
+	return rowAt(v, v.key(kindSummary).part(name).rest(id), decodeSummary)
 }
 
 // HasSummary says whether a thread has a summary, whatever became of it.
 func (v View) HasSummary(name, id string) (bool, error) {
-	return v.get(v.key(kindSummary).part(name).rest(id), func([]byte) error { return nil })
+	return v.has(v.key(kindSummary).part(name).rest(id))
 }
 
 // SummaryThread is the thread that a summary belongs to.
@@ -272,9 +263,11 @@ func (v View) Slot(name, slot string) (*thread.Slot, error) {
 
 // Jobs are the partition's jobs that are under way.
 func (v View) Jobs() ([]*thread.Job, error) {
-	var jobs []*thread.Job
-	prefix := v.key(kindJob)
-	err := v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
+	return v.jobsUnder(v.key(kindJob))
+}
+
+func (v View) jobsUnder(prefix key) (jobs []*thread.Job, err error) {
+	err = v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
 		job := &thread.Job{}
 		err := decodeJSON(job, "job", string(k[len(prefix):]))(b)
 		jobs = append(jobs, job)
@@ -285,21 +278,16 @@ func (v View) Jobs() ([]*thread.Job, error) {
 
 // Compaction is how far a thread is compacted; a new one where it never was.
 func (v View) Compaction(name string) (*thread.Compaction, error) {
-	c := &thread.Compaction{}
-	_, err := v.get(v.key(kindCut).rest(name), func(b []byte) (err error) {
-		c, err = decodeCompaction(name, b)
-		return err
-	})
+	c, err := rowAt(v, v.key(kindCut).rest(name), func(b []byte) (*thread.Compaction, error) { return decodeCompaction(name, b) })
+	if c == nil {
+		c = &thread.Compaction{}
+	}
 	return c, err
 }
 
 // Ledger is the stored ledger of a leaf or node; nil where it has to be made again.
 func (v View) Ledger(name, summary string) (ledger []byte, err error) {
-	_, err = v.get(v.key(kindLedger).part(name).rest(summary), func(b []byte) error {
-		ledger = append([]byte(nil), b...)
-		return nil
-	})
-	return ledger, err
+	return v.bytes(v.key(kindLedger).part(name).rest(summary))
 }
 
 // Ledgers calls each with every stored ledger, until it returns false.
@@ -314,24 +302,51 @@ func (v View) Ledgers(each func(name, summary string, ledger []byte) (bool, erro
 	})
 }
 
+// Seen is the identifiers of a thread's messages up to an ordinal, as SaveSeen wrote them; nil where
+// there are none.
+func (v View) Seen(name string) (upTo uint64, data []byte, err error) {
+	_, err = v.get(v.key(kindSeen).rest(name), func(b []byte) error {
+		c := reading(b)
+		c.uints(&upTo)
+		blobs(&c, &data)
+		return c.end("seen identifiers", name)
+	})
+	return upTo, data, err
+}
+
+// Spent calls each with what every provider has cost on every day, in micro-dollars.
+func (v View) Spent(each func(provider, day string, microUSD int64)) error {
+	prefix := v.key(kindSpent)
+	return v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
+		provider, day, ok := cutPart(k[len(prefix):])
+		if !ok {
+			return false, fmt.Errorf("%w: key of spending", ErrDamaged)
+		}
+		microUSD, err := spentIn(provider, b)
+		if err == nil {
+			each(provider, string(day), microUSD)
+		}
+		return true, err
+	})
+}
+
 // MessagesAt returns the rows of the messages at ordinals.
 func (v View) MessagesAt(name string, ordinals []uint64) ([]*thread.Message, error) {
 	if len(ordinals) == 0 {
 		return nil, nil
 	}
 	prefix := v.key(kindOrder).part(name)
-	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefix.end()})
-	if err != nil {
-		return nil, readError(err)
-	}
 	var ids []string
-	for _, at := range ordinals {
-		if it.SeekGE(v.key(kindOrder).part(name).number(at)) && lastNumber(it.Key()) == at {
-			ids = append(ids, string(it.Value()))
+	err := v.iterate(prefix, prefix.end(), func(it *pebble.Iterator) error {
+		for _, at := range ordinals {
+			if it.SeekGE(v.key(kindOrder).part(name).number(at)) && lastNumber(it.Key()) == at {
+				ids = append(ids, string(it.Value()))
+			}
 		}
-	}
-	if err := it.Close(); err != nil {
-		return nil, readError(err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return v.ordered(name, ids)
 }
