@@ -53,16 +53,7 @@ Examples:
 type checked struct {
 	Partitions int    `json:"partitions"`
 	Log        string `json:"log"` // what the store was held against; empty: nothing
-	// EventsFrom is where EVENTS begins, and ThreadsCut how many threads began before that and could not be
-	// held against it.
-	EventsFrom uint64 `json:"events_from"`
-	ThreadsCut uint64 `json:"threads_cut"`
-	// RecordsVoid are on record and void: they rest on events whose loss was accepted.
-	RecordsVoid uint64 `json:"records_void"`
-	// LedgersSkipped were not compared: they were made by other rules, or from messages that are gone.
-	LedgersSkipped uint64 `json:"ledgers_skipped"`
-	// Missing is what the log should give out and does not.
-	Missing  []string        `json:"missing"`
+	audit.Comparison
 	Problems []state.Problem `json:"problems"`
 }
 
@@ -76,7 +67,7 @@ func (c *checkCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	res := checked{EventsFrom: 1, Missing: []string{}, Problems: []state.Problem{}}
+	res := checked{Comparison: audit.Comparison{EventsFrom: 1, Missing: []string{}}, Problems: []state.Problem{}}
 	err = c.check(ctx, a, store, &res, log)
 	if err = errors.Join(err, store.Close()); err != nil {
 		return err
@@ -111,20 +102,17 @@ func (c *checkCmd) compare(ctx context.Context, a *app, store *state.Store, b *b
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "precis-check-")
+	scratch, drop, err := scratchStore()
 	if err != nil {
-		return fmt.Errorf("make scratch store: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, drop()) }()
 	bar := newLogProgress(a, "folding the log")
 	defer bar.done()
-	return audit.Compare(ctx, store, audit.Against{
-		Broker: b, Partitions: res.Partitions, Now: time.Now(), Dir: dir, Mask: mask, Logger: zerolog.Nop(), Progress: bar.reached,
-		Retained: func(first, threads uint64) { res.EventsFrom, res.ThreadsCut = first, threads },
-		Skipped:  func(ledgers uint64) { res.LedgersSkipped = ledgers },
-		Voided:   func(records uint64) { res.RecordsVoid = records },
-		Missing:  func(m broker.Missing) { res.Missing = append(res.Missing, m.String()) },
+	res.Comparison, err = audit.Compare(ctx, audit.Options{
+		JetStream: b.JetStream(), Scratch: scratch, Store: store, Mask: mask, Now: time.Now, Logger: zerolog.Nop(), Progress: bar.reached,
 	}, report)
+	return err
 }
 
 // broker opens the log: a server's, or the one in the data directory; nil where there is none.

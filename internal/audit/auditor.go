@@ -7,30 +7,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/fold"
-	"precis/internal/jobs"
 	"precis/internal/thread"
 	"precis/state"
+	"precis/summarize/pricing"
 )
 
 // auditor watches one partition's fold. It is confined to the lane's goroutine.
 type auditor struct {
-	lane  *lane
-	tally *tally
-	rules *jobs.Runner // recomputes the rule-based summaries that jobs made; nil if not requested
-	now   time.Time    // when the replay began
-	first uint64       // the first sequence that EVENTS holds
-	prices
-	calls map[string][]*call // by job, of jobs that have not ended
-	// startedAt is when each open job started.
-	startedAt map[string]time.Time
-	// inStore reports whether the store under audit holds a job; false without a store.
-	inStore      func(thread, id string) (bool, error)
-	rulesVersion string
-	// rejections holds the contents of REJECTED by event, until the fold reaches the event.
-	rejections map[uint64]rejection
+	*replay
+	lane   *lane
+	teller *teller // nil unless a story is told
+	// tables are the price tables that were in force, by name.
+	tables map[string]*pricing.Table
+	jobs   map[string]*openJob // that have not ended
 	// again holds the slots that are due another decision: a configuration overtook the job, or a history fell due
 	// meanwhile.
 	again map[place]bool
@@ -41,18 +35,19 @@ type auditor struct {
 
 	current broker.Stored // the event being folded
 	last    lastStep
-	seen    bool        // it belongs to a thread
+	stepped bool        // it belongs to a thread
 	here    []*onRecord // the records decided at it
 	remakes []remake
 	was     compacted // the thread's compaction before the record being adopted
 }
 
-// onRecord is a record that was decided at the event being folded.
+// onRecord is a record as the fold adopts it, with the state before it.
 type onRecord struct {
-	thread string
-	rec    events.Record
+	scope
+	st     *thread.State
 	staged *state.Staged
-	met    bool // the fold decides it too
+	rec    events.Record
+	met    bool // the fold decides it at its event too
 	borne  bool // it recomputes a stale summary, or a recovery made it
 }
 
@@ -61,13 +56,37 @@ func scopeOf(st *thread.State, policy string, at time.Time) scope {
 	return scope{thread: st.Header.Thread, agent: st.Header.FirstAgentID, policy: policy, at: at}
 }
 
+// find notes a finding about a record.
+func (a *auditor) find(r *onRecord, check, want, got string) {
+	a.tally.find(r.scope, Finding{
+		Thread: events.OrNull(r.thread), Summary: summaryOf(r.rec), Check: check, Want: want, Got: got, EventSeq: r.rec.Common().EventSeq,
+	})
+}
+
+// expect notes a finding if a record has something else than expected.
+func (a *auditor) expect(r *onRecord, check, want, got string) bool {
+	if want != got {
+		a.find(r, check, want, got)
+	}
+	return want == got
+}
+
+// findAt notes a finding about a record that may not be readable.
+func (a *auditor) findAt(at scope, s *state.Staged, check, want, got string) {
+	a.tally.find(at, Finding{
+		Thread: events.OrNull(s.Thread), Summary: events.OrNull(idOf(s.Data)), Check: check, Want: want, Got: got, EventSeq: s.EffectiveSeq,
+	})
+}
+
 func (a *auditor) begin(m broker.Stored) {
-	a.current, a.seen, a.here = m, false, a.here[:0]
+	a.current, a.stepped, a.here = m, false, a.here[:0]
+	a.teller.begin(m)
 }
 
 // Stepped implements fold.Watch.
 func (a *auditor) Stepped(_ context.Context, s fold.Stepped) error {
-	a.seen = true
+	a.stepped = true
+	a.teller.stepped(s)
 	a.folding(s.State.Header.Thread)
 	at := scopeOf(s.State, s.Policy, s.Delivery.Time)
 	if s.State.Header.Events == 1 {
@@ -93,32 +112,34 @@ func (a *auditor) Stepped(_ context.Context, s fold.Stepped) error {
 
 // end checks what remains once the event is folded.
 func (a *auditor) end(ctx context.Context, out fold.Outcome) error {
-	if !a.seen {
+	if !a.stepped {
 		at := scope{at: a.current.Time}
 		a.tally.event(at, out.String())
-		raw := a.delivery().Raw
+		raw := deliveryOf(a.current).Raw
 		_, why := events.Decode(raw, events.Limits{}) // its subject names no thread, so there is nothing else to check
 		if err := a.rejected(at, thread.Rejection{Seq: a.current.Seq, Reason: why, Raw: raw}); err != nil {
 			return err
 		}
 	}
 	for _, r := range a.here {
-		if !r.met {
+		if !r.met && !r.borne {
 			a.uncalled(r)
 		}
 	}
-	return a.remake(ctx)
+	return a.between(ctx)
 }
 
-func (a *auditor) between(ctx context.Context) error { return a.remake(ctx) }
+func (a *auditor) between(ctx context.Context) error {
+	return errors.Join(a.exportFailed, a.remake(ctx))
+}
 
 // done checks what remains once all events are folded.
 func (a *auditor) done(ctx context.Context) error {
-	if err := a.remake(ctx); err != nil {
+	if err := a.between(ctx); err != nil {
 		return err
 	}
 	a.stepEnds()
-	for seq, r := range a.rejections {
+	for seq, r := range a.rejections[a.lane.id] {
 		a.unrejected(seq, r)
 	}
 	if err := a.unended(); err != nil {
@@ -129,39 +150,45 @@ func (a *auditor) done(ctx context.Context) error {
 
 // Adopting implements fold.Watch.
 func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record) {
-	at := scopeOf(st, policyAt(a.lane.part, st, rec), s.Time)
+	r := &onRecord{scope: scopeOf(st, policyAt(a.lane.part, st, rec), s.Time), st: st, staged: s, rec: rec}
 	a.folding(s.Thread)
-	a.tally.record(at, string(s.Type), rec)
-	a.chain(at, &st.Header, s)
-	if rec != nil {
-		a.began(at, &st.Header, rec)
+	a.tally.record(r.scope, string(s.Type), rec)
+	a.teller.adopting(s, "")
+	a.chain(r.scope, &st.Header, s)
+	if rec == nil {
+		return
 	}
+	a.export(r)
+	a.firstEvent(r)
 	switch rec := rec.(type) {
 	case *events.Summary:
-		a.created(at, st, s, rec)
+		a.created(r, rec)
 		a.was = compactedIn(st, rec)
+		return
 	case *events.Started:
-		a.startedAt[rec.SummaryID] = s.Time
-		a.caused(at, st, s, rec)
+		a.jobs[rec.SummaryID] = &openJob{startedAt: s.Time}
 	case *events.Invalidated:
-		a.invalidated(at, st, s, rec)
+		if !a.invalidated(r, rec) {
+			return
+		}
 	case *events.Failed:
-		a.failed(at, st, rec)
-		a.caused(at, st, s, rec)
+		a.failed(r, rec)
 	case *events.UsageRecord:
-		a.usage(at, st, rec, s.Time)
-		a.caused(at, st, s, rec)
+		a.usage(r, rec)
 	case *events.Config:
-		a.prices.apply(rec)
-		a.caused(at, st, s, rec)
+		if table, err := pricing.Parse(rec.PriceTable); err == nil && table != nil {
+			a.tables[table.Name()] = table
+		}
 		if fold.NewerConfig(s.Data) != nil {
-			a.tally.doubt(at, doubtNewer)
+			a.tally.doubt(r.scope, doubtNewer)
 		}
 	}
+	a.caused(r)
 }
 
 // Refused implements fold.Watch. An invalid record is a finding, and the fold continues.
 func (a *auditor) Refused(s *state.Staged, why error) error {
+	a.teller.adopting(s, "refused")
 	at, err := a.linked(s)
 	if err != nil {
 		return err
@@ -170,12 +197,21 @@ func (a *auditor) Refused(s *state.Staged, why error) error {
 		a.tally.doubt(at, doubtNewer) // what it refers to may be missing only in the state
 		return nil
 	}
-	a.tally.find(at, Finding{
-		Thread: events.OrNull(s.Thread), Summary: events.OrNull(idOf(s.Data)), Check: CheckReadable, EventSeq: s.EffectiveSeq,
-		Want: "a record that can be folded in",
-		// The scratch store is not damaged: it never held what the record refers to.
-		Got: fmt.Sprintf("SUMMARIES %d: %s", s.Seq, strings.TrimPrefix(why.Error(), state.ErrDamaged.Error()+": ")),
-	})
+	// The scratch store is not damaged: it never held what the record refers to.
+	a.findAt(at, s, CheckReadable, "a record that can be folded in",
+		fmt.Sprintf("SUMMARIES %d: %s", s.Seq, strings.TrimPrefix(why.Error(), state.ErrDamaged.Error()+": ")))
+	return nil
+}
+
+// Voided implements fold.Watch.
+func (a *auditor) Voided(s *state.Staged) error {
+	a.teller.adopting(s, "void")
+	at, err := a.linked(s)
+	if err != nil {
+		return err
+	}
+	a.tally.void(at, string(s.Type))
+	a.voided[idOf(s.Data)] = true
 	return nil
 }
 
@@ -193,25 +229,72 @@ func (a *auditor) linked(s *state.Staged) (scope, error) {
 	return at, nil
 }
 
-// Voided implements fold.Watch.
-func (a *auditor) Voided(s *state.Staged) error {
-	at, err := a.linked(s)
-	if err != nil {
-		return err
+// chain checks a record against its predecessor in the thread; those of a partition's own chain are checked as they are read.
+func (a *auditor) chain(at scope, h *thread.Header, s *state.Staged) {
+	if s.Thread == "" {
+		return
 	}
-	a.tally.void(at, string(s.Type))
-	a.voided[idOf(s.Data)] = true
-	return nil
+	if want := h.ChainSeq + 1; s.ChainSeq != want {
+		a.findAt(at, s, CheckChain, fmt.Sprintf("record %d of the thread", want),
+			fmt.Sprintf("record %d (SUMMARIES %d): what was between is gone", s.ChainSeq, s.Seq))
+		return
+	}
+	if _, err := events.VerifyChain(h.Chain, s.Data); err != nil {
+		after := h.Chain
+		if after == "" {
+			after = "nothing: it is the thread's first"
+		}
+		a.findAt(at, s, CheckChain, "a record that follows on "+after, fmt.Sprintf("record %d (SUMMARIES %d): %v", s.ChainSeq, s.Seq, err))
+		return
+	}
+	a.tally.holds(at, CheckChain)
+	a.inStep(at, s)
 }
 
-func policyOf(rec events.Record) string {
+// firstEvent checks when a record says its event was stored, and where it says its thread began, against the log or, if
+// retention removed that part of it, against the earlier records.
+func (a *auditor) firstEvent(r *onRecord) {
+	head, h := r.rec.Common(), &r.st.Header
+	if head.EventAt != nil && head.EventSeq == h.EventSeq && h.LastAt != 0 && head.EventAt.UnixNano() != h.LastAt {
+		a.find(r, CheckEvent, fmt.Sprintf("event %d, stored at %s", head.EventSeq, head.EventAt.Format(time.RFC3339Nano)),
+			"another event there, stored at "+time.Unix(0, h.LastAt).UTC().Format(time.RFC3339Nano))
+	}
+	said := head.FirstEventSeq
+	switch {
+	case said == h.FirstSeq:
+		a.tally.holds(r.scope, CheckBegan)
+	case said > 0 && said <= a.retained.to() && a.retained.cut(h.Thread) && (h.FirstSeq == 0 || said < h.FirstSeq):
+		a.tally.doubt(r.scope, removedByRetention)
+	case h.FirstSeq == 0:
+		a.find(r, CheckBegan, fmt.Sprintf("event %d of the thread", said), "not in EVENTS")
+	default:
+		a.find(r, CheckBegan, fmt.Sprintf("event %d is the thread's first", h.FirstSeq), fmt.Sprintf("event %d is said to be", said))
+	}
+}
+
+// policyAt is the policy under which a record's summary was decided.
+func policyAt(part *state.Partition, st *thread.State, rec events.Record) string {
 	switch rec := rec.(type) {
 	case *events.Summary:
 		return rec.Policy
 	case *events.Started:
 		return rec.Policy
 	}
-	return ""
+	id := string(summaryOf(rec))
+	if job := st.Job(id); job != nil {
+		return job.Started.Policy
+	}
+	sum := st.Summary(id)
+	if sum == nil && id != "" {
+		sum, _ = part.Summary(st.Header.Thread, id) // an unreadable summary has no known policy
+	}
+	var made struct {
+		Policy string `json:"policy"`
+	}
+	if sum == nil || json.Unmarshal(sum.Record, &made) != nil {
+		return ""
+	}
+	return made.Policy
 }
 
 func summaryOf(rec events.Record) events.OrNull {
@@ -228,4 +311,16 @@ func summaryOf(rec events.Record) events.OrNull {
 		return events.OrNull(rec.SummaryID)
 	}
 	return ""
+}
+
+// idOf is the summary that a record is about.
+func idOf(data []byte) string {
+	var rec struct {
+		ID        string `json:"id"`
+		SummaryID string `json:"summary_id"`
+	}
+	if err := json.Unmarshal(data, &rec); err != nil {
+		return ""
+	}
+	return rec.ID + rec.SummaryID
 }

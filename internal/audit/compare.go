@@ -2,154 +2,219 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
+	"reflect"
+	"strings"
 
-	"github.com/rs/zerolog"
-
+	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/recovery"
+	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize/rules"
 )
 
-// Against is the log with which a store is compared.
-type Against struct {
-	Broker     *broker.Broker
-	Partitions int
-	// Now is the time of the comparison; it bounds what a retention on record can have removed.
-	Now time.Time
-	// Dir is the directory of the scratch store; empty keeps it in memory.
-	Dir string
-	// Mask removes secrets from the sources of ledgers, as the processor does; nil removes none.
-	Mask     func(string) string
-	Logger   zerolog.Logger
-	Progress func(seq, last uint64)
-	// Retained receives the first sequence of EVENTS and the number of the store's threads that began before it and
-	// were not compared. It may be nil, and is called only if EVENTS has lost events at its start.
-	Retained func(first, threads uint64)
-	// Missing receives the gaps in the log; they cause differences that are not the store's fault. It may be nil.
-	Missing func(broker.Missing)
-	// Voided receives the number of records that are void because they rest on events whose loss was accepted. It may
-	// be nil, and is called only if a loss is on record.
-	Voided func(records uint64)
-	// Skipped receives the number of ledgers that can't be recomputed, with this program's rules or at all. It may be
-	// nil, and is called only if there are any.
-	Skipped func(ledgers uint64)
+// Comparison says what a comparison of a store with the log could not compare, and why the two may differ although the store is
+// not at fault.
+type Comparison struct {
+	// EventsFrom is where EVENTS begins, and ThreadsCut how many threads began before that and were not compared.
+	EventsFrom uint64 `json:"events_from"`
+	ThreadsCut uint64 `json:"threads_cut"`
+	// RecordsVoid are on record and void: they rest on events whose loss was accepted.
+	RecordsVoid uint64 `json:"records_void"`
+	// LedgersSkipped were not compared: they were made by other rules, or from messages that are gone.
+	LedgersSkipped uint64 `json:"ledgers_skipped"`
+	// Missing are the gaps in the log.
+	Missing []string `json:"missing"`
 }
 
-// Compare folds the log from the start up to each partition's position and reports every row in which the store
-// differs from the result. Nothing may write to the store meanwhile.
-func Compare(ctx context.Context, store *state.Store, a Against, report func(state.Problem)) error {
-	js := a.Broker.JetStream()
-	summaries := broker.NewLogReader(js, broker.StreamSummaries)
-	src := Source{
-		Events:   broker.NewLogReader(js, broker.StreamEvents).Watch(a.Missing),
-		Rejected: broker.NewLogReader(js, broker.StreamRejected).Watch(a.Missing),
-		Strays:   a.Partitions, Logger: a.Logger, Progress: a.Progress,
-	}
-	log, err := broker.StateOf(ctx, js, broker.StreamEvents)
-	if err != nil {
-		return err
-	}
-	var metas []state.Meta
-	for id := range a.Partitions + 1 {
-		view := store.View(id)
-		meta, err := view.Meta()
-		if err != nil {
-			return err
+// Compare folds the log from the start up to each partition's position and reports every row in which the store differs from the
+// result. Nothing may write to the store meanwhile. Without a scratch store it uses memory.
+func Compare(ctx context.Context, o Options, report func(state.Problem)) (c Comparison, err error) {
+	c = Comparison{EventsFrom: 1, Missing: []string{}}
+	if o.Scratch == nil {
+		if o.Scratch, err = state.Open("", state.Options{FS: state.Memory(), Scratch: true, Logger: o.Logger}); err != nil {
+			return c, err
 		}
-		if err := recovery.CheckLog(meta, log); err != nil {
-			return err
-		}
-		metas = append(metas, meta)
-		rows, err := view.Outbox()
-		if err != nil {
-			return err
-		}
-		src.UpTo, src.Decided = append(src.UpTo, meta.Position), append(src.Decided, rows)
+		defer func() { err = errors.Join(err, o.Scratch.Close()) }()
 	}
-	if err := recovery.CheckMarks(ctx, metas, recovery.ReadersOf(js)); err != nil {
-		return err
+	r, err := newRun(ctx, o)
+	if err == nil {
+		err = r.rewritten
 	}
-	configs, err := readConfigs(ctx, summaries, src.Decided)
 	if err != nil {
-		return err
+		return c, err
 	}
-	gone := newRetained(log, configs, a.Now, store, a.Partitions+1)
-	src.Summaries = tap{Log: summaries.Watch(a.Missing), each: gone.record}
-	opts := state.Options{Scratch: true, Logger: a.Logger}
-	if a.Dir == "" {
-		opts.FS = state.Memory()
-	}
-	scratch, err := state.Open(a.Dir, opts)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = scratch.Close() }() // the scratch store is discarded
-	src.voided = a.Voided
+	r.missing = func(m broker.Missing) { c.Missing = append(c.Missing, m.String()) }
 	own := owns{}
-	src.Own = own.saw
-	if err := Rebuild(ctx, scratch, src); err != nil {
-		return err
+	r.tail.Record = func(m broker.Stored, e recovery.Entry, _ state.Link) {
+		if e.Thread == "" {
+			own[e.Partition] = append(own[e.Partition], state.Own{Seq: m.Seq, ChainSeq: e.ChainSeq, Chain: e.Chain})
+		}
+		r.saw(m, e)
 	}
-	if err := a.removed(gone); err != nil {
-		return err
+	r.tail.Foreign = func(f recovery.Foreign) { r.saw(f.Stored, f.Entry) }
+	if err := r.rebuild(ctx, r.retained.stored); err != nil {
+		return c, err
 	}
-	report = gone.without(report)
-	stands, err := standingOf(ctx, a.Broker, configs, own)
+	if len(r.parts[0].Meta().Losses) > 0 {
+		c.RecordsVoid = r.tail.Voided
+	}
+	if m, why := r.retained.unexcused(); why != "" {
+		r.missing(m)
+	}
+	c.EventsFrom = r.retained.first
+	if c.ThreadsCut, err = r.retained.count(); err != nil {
+		return c, err
+	}
+	if err := r.compare(ctx, own, &c, report); err != nil {
+		return c, fmt.Errorf("compare: %w", err)
+	}
+	return c, nil
+}
+
+// compare reports where the rows of the store, and the positions of its partitions, differ from the scratch store's.
+func (r *run) compare(ctx context.Context, own owns, c *Comparison, report func(state.Problem)) error {
+	stands, err := standingOf(ctx, r, own)
 	if err != nil {
 		return err
 	}
-	made := newLedgers(store, scratch, src.Events, a.Mask, rules.Version)
-	for id := range a.Partitions + 1 {
-		if err := store.Diff(scratch, id, report); err != nil {
-			return fmt.Errorf("compare: %w", err)
+	made := newLedgers(r, rules.Version)
+	all, whole := report, func(name string) bool { return !r.retained.cut(name) }
+	report = func(p state.Problem) {
+		if whole(p.Thread) {
+			all(p)
 		}
-		folded, err := scratch.View(id).Meta()
+	}
+	for id := range r.parts {
+		if err := r.Store.Diff(r.Scratch, id, report); err != nil {
+			return err
+		}
+		meta, err := r.Scratch.View(id).Meta()
 		if err != nil {
-			return fmt.Errorf("compare: %w", err)
+			return err
 		}
-		stands.compare(id, metas[id], folded, report)
-		if err := missing(scratch, id, report); err != nil {
-			return fmt.Errorf("compare: %w", err)
+		stands.compare(id, r.metas[id], meta, report)
+		// Decisions that the fold had to make itself because SUMMARIES has lost them: the store holds them, or differs in them.
+		rows, err := r.Scratch.View(id).Outbox()
+		if err != nil {
+			return err
 		}
-		if err := made.compare(ctx, id, func(name string) bool { return !gone.cut(name) }, report); err != nil {
-			return fmt.Errorf("compare: %w", err)
+		for _, row := range rows {
+			if row.Guarded {
+				report(state.Problem{Partition: id, Thread: row.Thread, Check: "on record in SUMMARIES", Want: row.ID, Got: "missing"})
+			}
+		}
+		if err := made.compare(ctx, id, whole, report); err != nil {
+			return err
 		}
 	}
-	if a.Skipped != nil && made.skipped > 0 {
-		a.Skipped(made.skipped)
+	c.LedgersSkipped = made.skipped
+	return nil
+}
+
+// compare compares the store with the scratch store that the fold made.
+func (r *replay) compare(ctx context.Context) error {
+	if r.Store == nil {
+		return nil
+	}
+	made := newLedgers(r.run, r.RulesVersion)
+	// folded reports whether a thread was folded from its beginning.
+	folded := func(name string) bool {
+		return (r.Filter.Thread == "" || r.Filter.Thread == name) && !r.retained.cut(name)
+	}
+	differs := func(p state.Problem) {
+		if strings.HasPrefix(p.Check, "row t ") {
+			return // a header: counters reports its fields one by one
+		}
+		want, got := apart(p.Want, p.Got)
+		r.tally.find(scope{thread: p.Thread}, Finding{Thread: events.OrNull(p.Thread), Check: CheckStore, Want: p.Check + ": " + want, Got: got})
+	}
+	for id := range r.parts {
+		if err := r.counters(r.Scratch.View(id), r.Store.View(id)); err != nil {
+			return fmt.Errorf("compare counters: %w", err)
+		}
+		if err := r.Store.Diff(r.Scratch, id, differs); err != nil {
+			return err
+		}
+		if !r.Rules {
+			continue
+		}
+		if err := made.compare(ctx, id, folded, differs); err != nil {
+			return err
+		}
+	}
+	for range made.skipped {
+		r.tally.doubt(scope{}, "a ledger by other rules, or of messages that are gone")
 	}
 	return nil
 }
 
-// removed reports what is missing at the start of EVENTS.
-func (a Against) removed(gone *retained) error {
-	if err := gone.stored(); err != nil {
+// counters compares the headers of a partition in both directions: a thread may be missing from either view.
+func (r *replay) counters(want, got state.View) error {
+	err := want.Headers(func(a *thread.Header) (bool, error) {
+		if r.Filter.Thread != "" && a.Thread != r.Filter.Thread {
+			return true, nil
+		}
+		b, err := got.Header(a.Thread)
+		if err == nil {
+			r.counter(a, b)
+		}
+		return true, err
+	})
+	if err != nil || r.Filter.Thread != "" {
 		return err
 	}
-	if m, why := gone.unexcused(); why != "" && a.Missing != nil {
-		a.Missing(m)
-	}
-	cut, err := gone.count()
-	if err == nil && a.Retained != nil && gone.first > 1 {
-		a.Retained(gone.first, cut)
-	}
-	return err
+	return got.Headers(func(b *thread.Header) (bool, error) {
+		a, err := want.Header(b.Thread)
+		if err == nil && a == nil {
+			r.tally.find(scopeOfHeader(b), Finding{Thread: events.OrNull(b.Thread), Check: CheckCounter, Want: "no such thread in the log", Got: "a thread"})
+		}
+		return true, err
+	})
 }
 
-// missing reports decisions that the fold had to make itself because SUMMARIES has lost them. The store holds them, or
-// differs in them.
-func missing(scratch *state.Store, id int, report func(state.Problem)) error {
-	rows, err := scratch.View(id).Outbox()
-	if err != nil {
-		return err
+func scopeOfHeader(h *thread.Header) scope { return scope{thread: h.Thread, agent: h.FirstAgentID} }
+
+// counter compares one thread's counters and its other per-thread fields.
+func (r *replay) counter(a, b *thread.Header) {
+	at := scopeOfHeader(a)
+	if b == nil {
+		r.tally.find(at, Finding{Thread: events.OrNull(a.Thread), Check: CheckCounter, Want: "a thread", Got: "not in the store"})
+		return
 	}
-	for _, row := range rows {
-		if row.Guarded {
-			report(state.Problem{Partition: id, Thread: row.Thread, Check: "on record in SUMMARIES", Want: row.ID, Got: "missing"})
+	x, y := reflect.ValueOf(*a), reflect.ValueOf(*b)
+	same := true
+	for i := range x.NumField() {
+		name := x.Type().Field(i).Name
+		if x.Field(i).Interface() == y.Field(i).Interface() {
+			continue
 		}
+		same = false
+		if r.retained.cut(a.Thread) {
+			r.tally.doubt(at, removedByRetention) // once per thread, not per counter
+			return
+		}
+		r.tally.find(at, Finding{
+			Thread: events.OrNull(a.Thread), Check: CheckCounter, EventSeq: a.EventSeq,
+			Want: fmt.Sprintf("%s: %v", snake(name), x.Field(i)), Got: fmt.Sprintf("%s: %v", snake(name), y.Field(i)),
+		})
 	}
-	return nil
+	if same {
+		r.tally.holds(at, CheckCounter)
+	}
+}
+
+// snake converts a field's name to its JSON form: ToolResults becomes tool_results.
+func snake(name string) string {
+	var b strings.Builder
+	for i, c := range name {
+		lower := i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z'
+		if c >= 'A' && c <= 'Z' && lower {
+			b.WriteByte('_')
+		}
+		b.WriteRune(c)
+	}
+	return strings.ToLower(b.String())
 }

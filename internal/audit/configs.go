@@ -89,19 +89,12 @@ func (c configs) lossAfter(partition int, seq uint64) bool {
 	return slices.ContainsFunc(c[partition], func(a applied) bool { return a.loss != nil && seq <= a.loss.RejectedSeq })
 }
 
-// losses calls each with every accepted loss on record, once for each partition that records it.
-func (c configs) losses(each func(applied) error) error {
+// losses are the accepted losses on record, once for each partition that records them.
+func (c configs) losses() (list []applied) {
 	for _, id := range slices.Sorted(maps.Keys(c)) {
-		for _, a := range c[id] {
-			if a.loss == nil {
-				continue
-			}
-			if err := each(a); err != nil {
-				return err
-			}
-		}
+		list = append(list, slices.DeleteFunc(slices.Clone(c[id]), func(a applied) bool { return a.loss == nil })...)
 	}
-	return nil
+	return list
 }
 
 // apart calls found with every record that differs from those that most partitions wrote at the same time: a processor
@@ -110,9 +103,6 @@ func (c configs) apart(found func(partition int, a applied)) {
 	said := map[int64]map[[32]byte]int{}
 	for _, list := range c {
 		for _, a := range list {
-			if a.at.IsZero() {
-				continue // written by a version that did not record the time
-			}
 			at := a.at.UnixNano()
 			if said[at] == nil {
 				said[at] = map[[32]byte]int{}
@@ -122,14 +112,8 @@ func (c configs) apart(found func(partition int, a applied)) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(c)) {
 		for _, a := range c[id] {
-			if a.at.IsZero() {
-				continue
-			}
-			most := 0
-			for _, n := range said[a.at.UnixNano()] {
-				most = max(most, n)
-			}
 			same := said[a.at.UnixNano()]
+			most := slices.Max(slices.Collect(maps.Values(same)))
 			if same[a.content] < most || len(same) > 1 && most == 1 {
 				found(id, a)
 			}

@@ -9,41 +9,23 @@ import (
 	"precis/summarize/pricing"
 )
 
-// prices holds the price tables that were in force, by name.
-type prices struct {
-	tables map[string]*pricing.Table
-}
-
-// apply adds the price table of a config.applied.
-func (p *prices) apply(rec *events.Config) {
-	table, err := pricing.Parse(rec.PriceTable)
-	if err != nil || table == nil {
-		return
-	}
-	if p.tables == nil {
-		p.tables = map[string]*pricing.Table{}
-	}
-	p.tables[table.Name()] = table
-}
-
-// usage checks a call against its job, and its cost against its usage. The job starts before the call on record and
-// ends after it, even if the answer came too late.
-func (a *auditor) usage(at scope, st *thread.State, rec *events.UsageRecord, when time.Time) {
-	if job := st.Job(rec.SummaryID); job == nil {
-		a.tally.find(at, a.finding(rec, CheckJob, "a summary.started of that id before it, which has not ended", "none"))
-	} else {
-		a.calls[rec.SummaryID] = append(a.calls[rec.SummaryID], &call{UsageRecord: rec, inTime: a.stands(st, job)})
-		if want := job.Attempts + 1; rec.Attempt != want {
-			a.tally.find(at, a.finding(rec, CheckJob, fmt.Sprintf("call %d of its job", want), fmt.Sprintf("call %d", rec.Attempt)))
-		}
-	}
-	a.priced(at, rec, when)
-}
-
 // call is a paid call on record.
 type call struct {
 	*events.UsageRecord
 	inTime bool // the job could still use its answer when it was recorded
+}
+
+// usage checks a call against its job, and its cost against its usage. The job starts before the call on record and
+// ends after it, even if the answer came too late.
+func (a *auditor) usage(r *onRecord, rec *events.UsageRecord) {
+	if job := r.st.Job(rec.SummaryID); job == nil {
+		a.find(r, CheckJob, "a summary.started of that id before it, which has not ended", "none")
+	} else {
+		open := a.job(rec.SummaryID)
+		open.calls = append(open.calls, &call{UsageRecord: rec, inTime: a.stands(r.st, job)})
+		a.expect(r, CheckJob, fmt.Sprintf("call %d", job.Attempts+1), fmt.Sprintf("call %d", rec.Attempt))
+	}
+	a.priced(r, rec)
 }
 
 // stands reports whether a job's answer can be used.
@@ -52,17 +34,20 @@ func (a *auditor) stands(st *thread.State, job *thread.Job) bool {
 }
 
 // priced checks a call's cost against its usage, at the prices of the model and table that it names.
-func (a *auditor) priced(at scope, rec *events.UsageRecord, when time.Time) {
+func (a *auditor) priced(r *onRecord, rec *events.UsageRecord) {
 	name := string(rec.Cost.PriceTable)
-	if name == "" {
+	table := a.tables[name]
+	switch {
+	case name == "":
 		if rec.Cost.AmountMicroUSD != nil && *rec.Cost.AmountMicroUSD != 0 {
-			a.tally.find(at, a.finding(rec, CheckCost, "the price table that it is from", "a cost without one"))
+			a.find(r, CheckCost, "the price table that it is from", "a cost without one")
 		}
 		return
-	}
-	table := a.tables[name]
-	if table == nil {
-		a.unpriced(at, rec, name)
+	case table == nil && len(a.tables) == 0:
+		a.tally.doubt(r.scope, "no prices are on record")
+		return
+	case table == nil:
+		a.find(r, CheckCost, "a price table that was in force", name)
 		return
 	}
 	tokens := pricing.Tokens{
@@ -72,44 +57,30 @@ func (a *auditor) priced(at scope, rec *events.UsageRecord, when time.Time) {
 	var want *int64
 	// The price is that of the day on which the call began. The record is written when the job ends, or when a
 	// restarted processor finds the answer lost.
-	for _, day := range []time.Time{a.startedAt[rec.SummaryID], when.AddDate(0, 0, -1), when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when} {
+	when := r.staged.Time
+	for _, day := range []time.Time{a.job(rec.SummaryID).startedAt, when.AddDate(0, 0, -1), when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when} {
 		if want = table.Cost(tokens, day, rec.Model); equal(want, rec.Cost.AmountMicroUSD) {
-			a.tally.holds(at, CheckCost)
+			a.tally.holds(r.scope, CheckCost)
 			return
 		}
 	}
-	a.tally.find(at, a.finding(rec, CheckCost, micro(want)+" by price table "+name, micro(rec.Cost.AmountMicroUSD)))
+	a.find(r, CheckCost, micro(want)+" by price table "+name, micro(rec.Cost.AmountMicroUSD))
 }
 
-func (a *auditor) unpriced(at scope, rec *events.UsageRecord, name string) {
-	if len(a.tables) == 0 {
-		a.tally.doubt(at, "no prices are on record")
-		return
-	}
-	a.tally.find(at, a.finding(rec, CheckCost, "a price table that was in force", name))
-}
-
-// free checks that a summary made without a call costs nothing.
-func (a *auditor) free(at scope, rec *events.Summary) {
-	if got := rec.Cost.AmountMicroUSD; got == nil || *got != 0 {
-		a.tally.find(at, a.finding(rec, CheckCost, micro(new(int64)), micro(got)))
-	}
-}
-
-// spent checks the cost that a job reports against its calls on record. A job reports the paid calls of its attempts;
-// one that was restarted counts only its last run, which made the last calls on record.
-func (a *auditor) spent(at scope, rec events.Record, id string, usage events.Usage, cost events.Cost) {
-	calls := a.calls[id]
-	delete(a.calls, id)
+// spent checks the cost that a job reports against its calls on record, and ends the job. A job reports the paid calls of its
+// attempts; one that was restarted counts only its last run, which made the last calls on record.
+func (a *auditor) spent(r *onRecord, id string, usage events.Usage, cost events.Cost) {
+	calls := a.job(id).calls
+	delete(a.jobs, id)
 	said := bill{usage.InputTokens, usage.OutputTokens, cost.AmountMicroUSD}
 	sum := bill{cost: new(int64)}
 	for n := 0; ; n++ {
 		if sum.in == said.in && sum.out == said.out && equal(sum.cost, said.cost) {
-			a.tally.holds(at, CheckCost)
+			a.tally.holds(r.scope, CheckCost)
 			return
 		}
 		if n == min(usage.Attempts, len(calls)) {
-			a.tally.find(at, a.finding(rec, CheckCost, sum.String()+" by its calls", said.String()))
+			a.find(r, CheckCost, sum.String()+" by its calls", said.String())
 			return
 		}
 		sum = sum.with(calls[len(calls)-1-n].UsageRecord)
@@ -123,14 +94,16 @@ type bill struct {
 }
 
 func (b bill) with(call *events.UsageRecord) bill {
-	b.in, b.out = b.in+call.Usage.InputTokens, b.out+call.Usage.OutputTokens
-	if b.cost == nil || call.Cost.AmountMicroUSD == nil {
-		b.cost = nil
-		return b
+	return bill{b.in + call.Usage.InputTokens, b.out + call.Usage.OutputTokens, plus(b.cost, call.Cost.AmountMicroUSD)}
+}
+
+// plus adds costs; one that is unknown makes the sum unknown.
+func plus(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return nil
 	}
-	total := *b.cost + *call.Cost.AmountMicroUSD
-	b.cost = &total
-	return b
+	sum := *a + *b
+	return &sum
 }
 
 func (b bill) String() string {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -10,67 +11,57 @@ import (
 	"precis/events"
 	"precis/internal/fold"
 	"precis/internal/thread"
-	"precis/state"
 )
 
-// byEvent keeps a record that the current event decided.
-func (a *auditor) byEvent(at scope, st *thread.State, r *onRecord) {
-	_, kind, _ := workOf(r.rec)
-	r.borne = a.renewed(at, st, r.rec)
-	if inv, ok := r.rec.(*events.Invalidated); ok && a.rules == nil {
-		// Without the rules the fold does not say that a leaf gives messages back, which makes a history stale. The cause was
-		// checked.
-		r.borne = inv.Reason == events.ReasonSourceInvalidated
-	}
-	if sum, ok := r.rec.(*events.Summary); ok && sum.Kind == events.KindCompaction && a.rules == nil && !r.borne {
-		r.met = true
-		a.leaf(at, st, r, sum)
-	}
-	if job, ok := r.rec.(*events.Started); ok && job.Kind == events.KindCompaction {
-		r.met = a.rules == nil
-		a.pending(at, st, job)
-	}
-	if kind == events.KindHistory && a.rules == nil && !r.borne {
-		r.met = true
-		a.history(at, st, r, a.delivery())
-	}
+// byEvent keeps a record that the current event decided. If the rules are not run again, the fold does not make compactions and
+// histories there, and they are compared with what is due in the thread.
+func (a *auditor) byEvent(r *onRecord, w work) {
 	a.here = append(a.here, r)
+	r.borne = a.renewed(r, w)
+	if w.started && w.kind == events.KindCompaction {
+		a.pending(r)
+	}
+	if a.Rules {
+		return
+	}
+	switch rec := r.rec.(type) {
+	case *events.Invalidated:
+		// That a leaf gives messages back makes a history stale, which the fold does not say without the rules. The cause was
+		// checked.
+		r.borne = rec.Reason == events.ReasonSourceInvalidated
+		return
+	case *events.Summary:
+		if r.met = w.kind == events.KindCompaction && !r.borne; r.met && rec.Level == 0 && rec.Version == 1 {
+			// What is made above a new leaf, or recomputed below it, follows from the leaf.
+			want, err := a.lane.fold.DueLeaf(r.st, deliveryOf(a.current))
+			a.leaf(r, rec, want, err, "the thread is not due")
+		}
+	case *events.Started:
+		r.met = w.kind == events.KindCompaction
+	}
+	if w.kind == events.KindHistory && !r.borne {
+		r.met = true
+		a.history(r, w, a.current.Time)
+	}
 }
 
 // elsewhere judges a record whose event is not the one being folded.
-func (a *auditor) elsewhere(at scope, s *state.Staged, rec events.Record) {
-	head := rec.Common()
-	if head.EventSeq <= a.tally.retained.to() {
-		a.tally.doubt(at, "removed by retention: the event that a record was decided at")
+func (a *auditor) elsewhere(r *onRecord) {
+	seq := r.rec.Common().EventSeq
+	if seq <= a.retained.to() {
+		a.tally.doubt(r.scope, "removed by retention: the event that a record was decided at")
 		return
 	}
-	reason, _ := reasonOf(rec)
-	a.tally.find(at, Finding{
-		Thread: events.OrNull(s.Thread), Summary: summaryOf(rec), Check: CheckTrigger, EventSeq: head.EventSeq,
-		Want: fmt.Sprintf("event %d, which calls for it (%s)", head.EventSeq, reason),
-		Got:  fmt.Sprintf("SUMMARIES %d, and no such event of the thread", s.Seq),
-	})
+	a.find(r, CheckTrigger, fmt.Sprintf("event %d, which calls for it (%s)", seq, reasonOf(r.rec)),
+		fmt.Sprintf("SUMMARIES %d, and no such event of the thread", r.staged.Seq))
 }
 
-// reasonOf is why a record was made, and whether an event triggered it.
-func reasonOf(rec events.Record) (reason string, byEvent bool) {
-	switch rec := rec.(type) {
-	case *events.Summary:
-		return rec.Trigger.Reason, eventTrigger(rec.Trigger.Reason)
-	case *events.Started:
-		return rec.Trigger.Reason, eventTrigger(rec.Trigger.Reason)
-	case *events.Invalidated:
-		switch rec.Reason {
-		case events.ReasonSourceEdited, events.ReasonSourceDeleted:
-			return rec.Reason, true
-		}
-		return rec.Reason, false
+// reasonOf is why a record was made.
+func reasonOf(rec events.Record) string {
+	if inv, ok := rec.(*events.Invalidated); ok {
+		return inv.Reason
 	}
-	return "", false
-}
-
-func eventTrigger(reason string) bool {
-	return reason != events.TriggerIdle && reason != events.TriggerRequested && reason != events.TriggerRegenerated
+	return workOf(rec).trigger.Reason
 }
 
 // decided compares what the fold decides with what is on record.
@@ -78,7 +69,8 @@ func (a *auditor) decided(at scope, s fold.Stepped, d events.Record) error {
 	for _, r := range a.here {
 		if !r.met && r.thread == s.State.Header.Thread && placeOf(r.rec) == placeOf(d) {
 			r.met = true
-			return a.same(at, r, d, s.Whole)
+			a.same(r, d, s.Whole)
+			return nil
 		}
 	}
 	return a.missed(at, s, d)
@@ -86,13 +78,11 @@ func (a *auditor) decided(at scope, s fold.Stepped, d events.Record) error {
 
 // placeOf is what a record is about, whatever it says: the slot that it fills, or the summary that it invalidates.
 func placeOf(rec events.Record) string {
-	switch rec := rec.(type) {
-	case *events.Summary:
-		return "slot " + rec.Slot
-	case *events.Started:
-		return "slot " + rec.Slot
-	case *events.Invalidated:
-		return "invalidates " + rec.SummaryID
+	if inv, ok := rec.(*events.Invalidated); ok {
+		return "invalidates " + inv.SummaryID
+	}
+	if w := workOf(rec); w.kind != "" {
+		return "slot " + w.slot
 	}
 	return ""
 }
@@ -106,11 +96,12 @@ func (a *auditor) missed(at scope, s fold.Stepped, d events.Record) error {
 	if err != nil {
 		return err
 	}
-	if !behind && !a.endsBefore() && a.now.Sub(at.at) < grace {
+	if !behind && a.recent(at) {
 		a.tally.late(at)
 		return nil
 	}
-	if _, _, t := workOf(d); a.underOthers() && counted(t) {
+	w := workOf(d)
+	if a.underOthers() && counted(w.trigger) {
 		a.tally.doubt(at, doubtCounted)
 		return nil
 	}
@@ -120,12 +111,15 @@ func (a *auditor) missed(at scope, s fold.Stepped, d events.Record) error {
 	}
 	if rec, ok := d.(*events.Invalidated); ok {
 		f.Check, f.Want = CheckInvalidations, fmt.Sprintf("summary.invalidated (%s)", rec.Reason)
-	} else if reason, _ := reasonOf(d); reason != "" {
-		f.Want += " by " + reason
+	} else if w.trigger.Reason != "" {
+		f.Want += " by " + w.trigger.Reason
 	}
 	a.tally.find(at, f)
 	return nil
 }
+
+// recent reports whether a decision at the end of the log may not be on record yet.
+func (a *auditor) recent(at scope) bool { return !a.endsBefore() && a.now.Sub(at.at) < grace }
 
 // goesOn reports whether a thread has staged records beyond those adopted.
 func (a *auditor) goesOn(name string) (bool, error) {
@@ -139,50 +133,32 @@ func (a *auditor) goesOn(name string) (bool, error) {
 
 // uncalled notes a record that its event does not justify.
 func (a *auditor) uncalled(r *onRecord) {
-	if r.borne {
+	if a.underOthers() && counted(workOf(r.rec).trigger) {
+		a.tally.doubt(r.scope, doubtCounted)
 		return
 	}
-	at := scope{thread: r.thread, policy: policyOf(r.rec), at: r.staged.Time}
-	reason, _ := reasonOf(r.rec)
-	if _, _, t := workOf(r.rec); a.underOthers() && counted(t) {
-		a.tally.doubt(at, doubtCounted)
-		return
-	}
-	a.tally.find(at, Finding{
-		Thread: events.OrNull(r.thread), Summary: summaryOf(r.rec), Check: CheckTrigger, EventSeq: r.rec.Common().EventSeq,
-		Want: "nothing decided: the event does not call for it under the configuration in force",
-		Got:  fmt.Sprintf("%s (%s)", r.staged.Type, reason),
-	})
+	a.find(r, CheckTrigger, "nothing decided: the event does not call for it under the configuration in force",
+		fmt.Sprintf("%s (%s)", r.staged.Type, reasonOf(r.rec)))
 }
 
-// leaf compares a compaction with what was due in its thread, if the rules are not run again. What is made above a new
-// leaf, or recomputed below it, follows from the leaf.
-func (a *auditor) leaf(at scope, st *thread.State, r *onRecord, rec *events.Summary) {
-	if rec.Level > 0 || rec.Version > 1 {
-		return
-	}
-	want, err := a.lane.fold.DueLeaf(st, a.delivery())
+// leaf compares a leaf with the one that was due in its thread; none says why none would be. It returns false if nothing could be
+// compared.
+func (a *auditor) leaf(r *onRecord, rec, want *events.Summary, err error, none string) bool {
 	switch {
 	case err != nil:
-		a.tally.doubt(at, "a compaction whose messages can't be read")
-		return
+		a.tally.doubt(r.scope, doubtUnread)
 	case want == nil && a.byOthers(rec) && counted(rec.Trigger):
-		a.tally.doubt(at, doubtCounted)
-		return
+		a.tally.doubt(r.scope, doubtCounted)
 	case want == nil:
-		a.tally.find(at, a.finding(rec, CheckTrigger, "no compaction: the thread is not due", rec.Slot+" by "+showTrigger(rec.Trigger)))
-		return
+		a.find(r, CheckTrigger, "no compaction: "+none, rec.Slot+" by "+showTrigger(rec.Trigger))
+	default:
+		return a.sameSummary(r, *want, rec, false)
 	}
-	if a.byOthers(rec) && !a.sameSources(at, want, rec) {
-		return
-	}
-	asSaid(want, rec)
-	want.Current, want.Head = rec.Current, rec.Head
-	want.ID = identity(at.thread, want.Kind, want.Slot, want.Version, want.SourceDigest, want.PolicyFingerprint, orNone(rec.RulesVersion), "")
-	if err := a.compare(at, r, want, CheckTrigger); err != nil {
-		a.tally.find(at, a.finding(rec, CheckReadable, "a record", err.Error()))
-	}
+	return false
 }
+
+// doubtUnread: a source that retention or damage has taken from EVENTS.
+const doubtUnread = "a compaction or a history whose messages can't be read"
 
 // leafMissed notes a compaction that is still due after its event.
 func (a *auditor) leafMissed(at scope, s fold.Stepped) error {
@@ -215,78 +191,115 @@ func cuts(rec events.Record) bool {
 	return ok && sum.Kind == events.KindCompaction && sum.Trigger.Reason != events.TriggerRegenerated
 }
 
-func (a *auditor) delivery() fold.Delivery {
-	return fold.Delivery{
-		Seq: a.current.Seq, Time: a.current.Time,
-		Raw: events.Raw{Subject: a.current.Subject, Header: a.current.Header, Body: a.current.Data},
-	}
-}
-
-// history compares a history, or the start of one by a model, with what was due in its thread.
-func (a *auditor) history(at scope, st *thread.State, r *onRecord, d fold.Delivery) {
-	var trigger events.Trigger
-	switch rec := r.rec.(type) {
-	case *events.Summary:
-		trigger = rec.Trigger
-	case *events.Started:
-		trigger = rec.Trigger
-	}
-	want, err := a.lane.fold.DueHistory(st, d, trigger)
-	if err != nil {
-		a.tally.doubt(at, "a history whose messages can't be read")
-		return
-	}
-	switch want := want.(type) {
-	case nil:
-		a.tally.find(at, a.finding(r.rec, CheckTrigger, "no history: the thread is not due", showTrigger(trigger)))
-		return
-	case *events.Summary:
-		err = a.same(at, r, want, false)
-	case *events.Started:
-		err = a.same(at, r, want, false)
-	}
-	if err != nil {
-		a.tally.find(at, a.finding(r.rec, CheckReadable, "a record", err.Error()))
+// history compares a history, or the start of one by a model, with what was due in its thread when it was made.
+func (a *auditor) history(r *onRecord, w work, made time.Time) {
+	d := deliveryOf(a.current)
+	d.Seq, d.Time = r.rec.Common().EventSeq, made
+	switch want, err := a.lane.fold.DueHistory(r.st, d, w.trigger); {
+	case err != nil:
+		a.tally.doubt(r.scope, doubtUnread)
+	case want == nil:
+		a.find(r, CheckTrigger, "no history: the thread is not due", showTrigger(w.trigger))
+	default:
+		a.same(r, want, false)
 	}
 }
 
 // pending compares the start of a compaction by a model with the rule-based one that it is to replace: it has the same
 // source summaries and the next version.
-func (a *auditor) pending(at scope, st *thread.State, job *events.Started) {
-	slot := st.Slot(job.Slot)
-	held := st.Summary(slot.Holder)
+func (a *auditor) pending(r *onRecord) {
+	job := r.rec.(*events.Started)
+	slot := r.st.Slot(job.Slot)
+	held := r.st.Summary(slot.Holder)
 	if held == nil {
-		a.tally.find(at, a.finding(job, CheckTrigger, "a compaction by rules in its place", "none"))
+		a.find(r, CheckTrigger, "a compaction by rules in its place", "none")
 		return
 	}
-	want, got := fmt.Sprint(held.SourceSums, slot.Version+1), fmt.Sprint(job.SourceSummaryIDs, job.Version)
-	if want != got {
-		a.tally.find(at, a.finding(job, CheckSources, want, got))
-		return
+	if a.expect(r, CheckSources, fmt.Sprint(held.SourceSums, slot.Version+1), fmt.Sprint(job.SourceSummaryIDs, job.Version)) &&
+		a.expect(r, CheckSources, "source_digest "+digestOf(nil, job.SourceSummaryIDs), "source_digest "+job.SourceDigest) {
+		a.tally.holds(r.scope, CheckTrigger)
 	}
-	if digest := digestOf(nil, job.SourceSummaryIDs); digest != job.SourceDigest {
-		a.tally.find(at, a.finding(job, CheckSources, "source_digest "+digest, job.SourceDigest))
-		return
-	}
-	a.tally.holds(at, CheckTrigger)
 }
 
 // instead compares a compaction that fell back to the rules with the rule-based one in its place: both have the same
 // content.
-func (a *auditor) instead(at scope, st *thread.State, rec *events.Summary) {
-	held := st.Summary(st.Slot(rec.Slot).Holder)
+func (a *auditor) instead(r *onRecord, rec *events.Summary) {
+	held := r.st.Summary(r.st.Slot(rec.Slot).Holder)
 	if held == nil {
-		a.tally.find(at, a.finding(rec, CheckRemade, "a compaction by rules in its place", "none"))
+		a.find(r, CheckRemade, "a compaction by rules in its place", "none")
 		return
 	}
 	var was events.Summary
 	if err := json.Unmarshal(held.Record, &was); err != nil {
-		a.tally.find(at, a.finding(rec, CheckReadable, "a record in its place", err.Error()))
+		a.find(r, CheckReadable, "a record in its place", err.Error())
 		return
 	}
-	if want, got := apart(was.Content, rec.Content); was.Content != rec.Content {
-		a.tally.find(at, a.finding(rec, CheckRemade, want, got))
+	a.remade(r, was.Content, rec.Content)
+}
+
+// remade compares a text with the one that the rules make.
+func (a *auditor) remade(r *onRecord, want, got string) {
+	if shownWant, shownGot := apart(want, got); want != got {
+		a.find(r, CheckRemade, shownWant, shownGot)
 		return
 	}
-	a.tally.holds(at, CheckRemade)
+	a.tally.holds(r.scope, CheckRemade)
+}
+
+// invalidated checks an invalidation against its cause. It returns false if there is nothing to check it against.
+func (a *auditor) invalidated(r *onRecord, rec *events.Invalidated) bool {
+	sum := r.st.Summary(rec.SummaryID)
+	if sum == nil {
+		return false // the fold refuses it
+	}
+	if sum.Status != thread.Active {
+		a.find(r, CheckCause, "an active summary", "one that is "+string(sum.Status))
+	}
+	if want, got := a.causeOf(r, sum, rec); a.expect(r, CheckCause, want, got) {
+		a.tally.holds(r.scope, CheckCause)
+	}
+	if want, err := a.lane.fold.MeanwhileOf(r.st, sum, rec); err == nil {
+		a.expect(r, CheckCause, "meanwhile "+want, "meanwhile "+cmp.Or(rec.Meanwhile, events.MeanwhileRaw))
+	}
+	return true
+}
+
+// causeOf returns what would justify an invalidation and what is there instead; both are empty if its cause does.
+func (a *auditor) causeOf(r *onRecord, sum *thread.Summary, rec *events.Invalidated) (want, got string) {
+	switch rec.Reason {
+	case events.ReasonSourceEdited, events.ReasonSourceDeleted:
+		if id := orNone(rec.Cause.MessageID); !slices.Contains(sum.Sources, id) {
+			return "a message that it was made from", fmt.Sprintf("message %q", id)
+		}
+	case events.ReasonSourceInvalidated:
+		id := orNone(rec.Cause.SummaryID)
+		if !slices.Contains(sum.SourceSums, id) {
+			return "a summary that it was made from", fmt.Sprintf("summary %q", id)
+		}
+		from, err := a.lane.part.Summary(r.thread, id)
+		if err != nil || from == nil || from.Status == thread.Active {
+			return "summary " + id + " invalidated before", "it is active"
+		}
+	case events.ReasonTTLExpired:
+		if sum.ExpiresAt.IsZero() || rec.InvalidatedAt.Before(sum.ExpiresAt) {
+			return fmt.Sprintf("not before it expires (%s)", sum.ExpiresAt), rec.InvalidatedAt.String()
+		}
+	case events.ReasonPolicyChanged, events.ReasonModelChanged: // as the sweep compared it with the configuration in force
+		inv, _ := a.lane.fold.Outdated(r.st, sum) // one that can't be read is not outdated
+		return showSetting(inv), showSetting(rec)
+	case events.ReasonPromptChanged:
+		if orNone(rec.Cause.Old) == orNone(rec.Cause.New) {
+			return "a setting that has changed", orNone(rec.Cause.Setting) + " is as it was"
+		}
+	default:
+		return "one of the contract's reasons", rec.Reason
+	}
+	return "", ""
+}
+
+func showSetting(inv *events.Invalidated) string {
+	if inv == nil {
+		return "nothing: the configuration in force has nothing against it"
+	}
+	return fmt.Sprintf("%s: %s from %q to %q", inv.Reason, orNone(inv.Cause.Setting), orNone(inv.Cause.Old), orNone(inv.Cause.New))
 }

@@ -210,32 +210,31 @@ func readChains(ctx context.Context, o Options, at broker.StreamState) (ends map
 		return nil, 0, err
 	}
 	t.Unfinished = true // the head may be in the middle of an acceptance
-	log := &headLog{
-		LogReader: broker.NewLogReader(o.JetStream, broker.StreamSummaries), state: at, ends: map[string]state.Link{}, progress: o.Progress,
+	ends = map[string]state.Link{}
+	t.Record = func(m broker.Stored, e recovery.Entry, _ state.Link) {
+		_, token, _ := events.ParseSubject(m.Subject)
+		ends[token] = state.Link{ChainSeq: e.ChainSeq, Chain: e.Chain}
+		records++
 	}
-	t.Foreign = func(recovery.Foreign) { log.foreign = true }
-	err = t.Read(ctx, log, emptyLog{})
+	err = t.Read(ctx, logUpTo{broker.NewLogReader(o.JetStream, broker.StreamSummaries), at, o.Progress}, nil)
 	for _, part := range parts {
 		err = errors.Join(err, part.Close())
 	}
-	return log.ends, log.records, err
+	return ends, records, err
 }
 
-// headLog is SUMMARIES as of the sequence state.Last. It notes the records that its reader accepts.
-type headLog struct {
+// logUpTo is SUMMARIES as of the sequence state.Last.
+type logUpTo struct {
 	*broker.LogReader
 	state    broker.StreamState
 	progress func(seq, last uint64) // may be nil
-	foreign  bool                   // the last message read is foreign
-	ends     map[string]state.Link
-	records  uint64
 }
 
 // State implements recovery.Log.
-func (l *headLog) State(context.Context) (broker.StreamState, error) { return l.state, nil }
+func (l logUpTo) State(context.Context) (broker.StreamState, error) { return l.state, nil }
 
 // Next implements recovery.Log.
-func (l *headLog) Next(ctx context.Context, filter string, from uint64) (broker.Stored, error) {
+func (l logUpTo) Next(ctx context.Context, filter string, from uint64) (broker.Stored, error) {
 	m, err := l.LogReader.Next(ctx, filter, from)
 	if err == nil && m.Seq > l.state.Last {
 		return broker.Stored{}, broker.ErrGone
@@ -244,16 +243,12 @@ func (l *headLog) Next(ctx context.Context, filter string, from uint64) (broker.
 }
 
 // Scan implements recovery.Log.
-func (l *headLog) Scan(ctx context.Context, from uint64, filters []string, each func(broker.Stored) error, progress func(seq, last uint64)) error {
+func (l logUpTo) Scan(ctx context.Context, from uint64, filters []string, each func(broker.Stored) error, progress func(seq, last uint64)) error {
 	err := l.LogReader.Scan(ctx, from, filters, func(m broker.Stored) error {
 		if m.Seq > l.state.Last {
 			return errEnough
 		}
-		l.foreign = false
-		if err := each(m); err != nil || l.foreign {
-			return err
-		}
-		return l.accepted(m)
+		return each(m)
 	}, func(seq, last uint64) {
 		progress(seq, last)
 		if l.progress != nil {
@@ -265,34 +260,6 @@ func (l *headLog) Scan(ctx context.Context, from uint64, filters []string, each 
 	}
 	return err
 }
-
-// accepted notes a record as the end of its chain.
-func (l *headLog) accepted(m broker.Stored) error {
-	var head events.Head
-	if err := json.Unmarshal(m.Data, &head); err != nil {
-		return fmt.Errorf("read record %d: %w", m.Seq, err)
-	}
-	_, token, _ := events.ParseSubject(m.Subject)
-	l.ends[token] = state.Link{ChainSeq: head.ChainSeq, Chain: head.Chain}
-	l.records++
-	return nil
-}
-
-// emptyLog stands for REJECTED, whose messages are in no chain.
-type emptyLog struct{}
-
-// Scan implements recovery.Log.
-func (emptyLog) Scan(context.Context, uint64, []string, func(broker.Stored) error, func(seq, last uint64)) error {
-	return nil
-}
-
-// Next implements recovery.Log.
-func (emptyLog) Next(context.Context, string, uint64) (broker.Stored, error) {
-	return broker.Stored{}, broker.ErrGone
-}
-
-// State implements recovery.Log.
-func (emptyLog) State(context.Context) (broker.StreamState, error) { return broker.StreamState{}, nil }
 
 // stateAt is the state that SUMMARIES had when last was its last sequence, apart from what was deleted since. Gaps
 // after that sequence must not change which records continue their chains before it.

@@ -3,31 +3,28 @@ package audit
 import (
 	"context"
 	"fmt"
-	"sync"
+	"math"
+	"time"
 
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/contents"
 	"precis/internal/fold"
-	"precis/internal/recovery"
 	"precis/state"
 )
 
 // commitEvents is how many events go into one batch of the scratch store.
 const commitEvents = 4096
 
-// lane is one partition of a rebuild. Only one goroutine at a time uses it.
+// lane is one partition of a run. Only one goroutine at a time uses it.
 type lane struct {
 	id    int
 	part  *state.Partition
 	fold  *fold.Fold
 	watch watch // nil without checks
-	// observe receives every record that the fold decides; it may be nil.
-	observe func(fold.Decided)
-	upTo    uint64
-	partial bool   // upTo may be before the end of the log
-	last    uint64 // the last event folded
-	dirty   int
+	upTo  uint64
+	last  uint64 // the last event folded
+	dirty int
 }
 
 // watch sees a lane's fold from inside, and when a step begins and ends.
@@ -41,29 +38,28 @@ type watch interface {
 	done(ctx context.Context) error
 }
 
-func (l *lane) open(src Source, config []byte) error {
-	if src.open != nil {
-		if err := src.open(l); err != nil {
-			return err
-		}
+// open opens the fold of a partition once its records are staged.
+func (r *run) open(id int) (_ *lane, err error) {
+	l := &lane{id: id, part: r.parts[id], upTo: math.MaxUint64}
+	if r.upTo != nil {
+		l.upTo = r.upTo[id]
 	}
-	o := fold.Options{Log: contents.New(src.Events, 0), MaxPayload: broker.MaxPayload, Mask: src.Mask, Observe: l.observe, Logger: src.Logger}
-	if l.watch != nil {
-		o.Watch, o.Rehearse = l.watch, src.Rehearse
+	o := fold.Options{Log: contents.New(r.events, 0), MaxPayload: broker.MaxPayload, Mask: r.Mask, Logger: r.Logger}
+	if r.watch != nil {
+		r.watch(l, &o)
 	}
-	var err error
 	if l.fold, err = fold.New(l.part, o); err != nil {
-		return err
+		return nil, err
 	}
-	if config != nil {
-		if err := l.fold.Assume(config, nil); err != nil {
-			return err
-		}
+	if r.under != nil {
+		_, err = l.fold.Configure(r.under, time.Time{})
+	} else if r.tail.Config != nil {
+		err = l.fold.Assume(r.tail.Config, nil)
 	}
-	if src.opened != nil {
-		return src.opened(l)
+	if err != nil {
+		return nil, err
 	}
-	return l.fold.AdoptUpTo(0)
+	return l, l.fold.AdoptUpTo(0)
 }
 
 // take folds one event, unless the lane stops before it.
@@ -73,15 +69,15 @@ func (l *lane) take(ctx context.Context, m broker.Stored) error {
 	}
 	if l.watch != nil {
 		// Check what took effect after the previous event before this one changes its sources.
-		if err := l.between(ctx, m.Seq-1); err != nil {
+		if err := l.fold.AdoptUpTo(m.Seq - 1); err != nil {
+			return fmt.Errorf("before event %d: %w", m.Seq, err)
+		}
+		if err := l.watch.between(ctx); err != nil {
 			return fmt.Errorf("before event %d: %w", m.Seq, err)
 		}
 		l.watch.begin(m)
 	}
-	out, err := l.fold.Step(ctx, fold.Delivery{
-		Seq: m.Seq, Time: m.Time,
-		Raw: events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data},
-	})
+	out, err := l.fold.Step(ctx, deliveryOf(m))
 	if err == nil && l.watch != nil {
 		err = l.watch.end(ctx, out)
 	}
@@ -95,12 +91,8 @@ func (l *lane) take(ctx context.Context, m broker.Stored) error {
 	return l.commit()
 }
 
-// between adopts what took effect up to a sequence after the last event.
-func (l *lane) between(ctx context.Context, seq uint64) error {
-	if err := l.fold.AdoptUpTo(seq); err != nil {
-		return err
-	}
-	return l.watch.between(ctx)
+func deliveryOf(m broker.Stored) fold.Delivery {
+	return fold.Delivery{Seq: m.Seq, Time: m.Time, Raw: events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data}}
 }
 
 func (l *lane) commit() error {
@@ -126,57 +118,4 @@ func (l *lane) end(ctx context.Context) error {
 		}
 	}
 	return l.part.Close()
-}
-
-// dealer distributes the events of a scan to workers. All events of a partition go to the same worker, in order.
-type dealer struct {
-	*recovery.Deal
-	cancel context.CancelCauseFunc // of the context that scan and workers share
-	lanes  []*lane
-	wg     sync.WaitGroup
-}
-
-// newDealer starts the workers. The first worker that fails cancels the returned context.
-func newDealer(ctx context.Context, lanes []*lane, workers int) (context.Context, *dealer) {
-	workers = max(workers, 1)
-	d := &dealer{lanes: lanes}
-	d.Deal = recovery.NewDeal(workers, func(subject string) int { return d.partition(subject) % workers })
-	ctx, d.cancel = context.WithCancelCause(ctx)
-	for i := range workers {
-		d.wg.Go(func() {
-			if err := d.work(ctx, d.Pile(i)); err != nil {
-				d.cancel(err)
-			}
-		})
-	}
-	return ctx, d
-}
-
-func (d *dealer) partition(subject string) int { return recovery.PartitionOf(subject, len(d.lanes)-1) }
-
-func (d *dealer) work(ctx context.Context, from <-chan []broker.Stored) error {
-	for {
-		select {
-		case list, more := <-from:
-			if !more {
-				return nil
-			}
-			for _, m := range list {
-				if err := d.lanes[d.partition(m.Subject)].take(ctx, m); err != nil {
-					return err
-				}
-			}
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// end deals the rest and waits for the workers. It returns the first error of a worker.
-func (d *dealer) end(ctx context.Context) error {
-	d.End(ctx)
-	d.wg.Wait()
-	err := context.Cause(ctx)
-	d.cancel(nil)
-	return err
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"precis/events"
-	"precis/internal/broker"
 	"precis/internal/contents"
 	"precis/internal/fold"
 	"precis/state"
@@ -28,12 +27,12 @@ type ledgers struct {
 	skipped        uint64   // made by other rules, or from messages that are gone
 }
 
-func newLedgers(store, scratch *state.Store, events *broker.LogReader, mask func(string) string, rules string) *ledgers {
-	log := fold.Log(contents.New(events, 0))
-	if mask != nil {
-		log = fold.Masked(log, mask)
+func newLedgers(r *run, rules string) *ledgers {
+	log := fold.Log(contents.New(r.events, 0))
+	if r.Mask != nil {
+		log = fold.Masked(log, r.Mask)
 	}
-	return &ledgers{store: store, scratch: scratch, log: log, rules: rules}
+	return &ledgers{store: r.Store, scratch: r.Scratch, log: log, rules: rules}
 }
 
 // compare reports each ledger of a partition that differs from the recomputed one. only selects the threads.

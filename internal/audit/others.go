@@ -14,11 +14,16 @@ const doubtCounted = "decided by token counts of other rules"
 
 // byOthers reports whether a version of the rules other than this program's made a summary.
 func (a *auditor) byOthers(rec *events.Summary) bool {
-	return orNone(rec.RulesVersion) != a.rulesVersion
+	return orNone(rec.RulesVersion) != a.RulesVersion
+}
+
+// otherRules is the reason that the text of such a summary can't be recomputed.
+func (a *auditor) otherRules(rec *events.Summary) string {
+	return "made by rules " + orNone(rec.RulesVersion) + ", this program has " + a.RulesVersion
 }
 
 // underOthers reports whether a version of the rules other than this program's is in force.
-func (a *auditor) underOthers() bool { return a.lane.fold.Config().RulesVersion != a.rulesVersion }
+func (a *auditor) underOthers() bool { return a.lane.fold.Config().RulesVersion != a.RulesVersion }
 
 // counted reports whether token counts decide that a trigger fires, or what is worth summarizing then: a compaction of
 // an idle thread, or on request, has to take out a tenth of the thread's tokens.
@@ -33,14 +38,14 @@ func counted(t events.Trigger) bool {
 
 // sameSources copies the token counts of a summary by other rules from its record. It returns false if nothing is left
 // to compare: tokens decide where a cut lies, so the summary may have other sources.
-func (a *auditor) sameSources(at scope, want, got *events.Summary) bool {
+func (a *auditor) sameSources(r *onRecord, want, got *events.Summary) bool {
 	want.TokenCountBefore = got.TokenCountBefore
 	if !counted(want.Trigger) && !counted(got.Trigger) {
 		return true
 	}
 	if !slices.Equal(want.SourceMessageIDs, got.SourceMessageIDs) || !slices.Equal(want.SourceSummaryIDs, got.SourceSummaryIDs) ||
 		want.Trigger.Reason != got.Trigger.Reason {
-		a.tally.doubt(at, doubtCounted)
+		a.tally.doubt(r.scope, doubtCounted)
 		return false
 	}
 	want.Trigger.Value = got.Trigger.Value

@@ -37,20 +37,22 @@ func compactedIn(st *thread.State, rec *events.Summary) compacted {
 	return was
 }
 
+// eachInOnePlace is what findings of CheckPlaces expect.
+const eachInOnePlace = "each message verbatim, or inside one leaf"
+
 // Adopted implements fold.Watch.
 func (a *auditor) Adopted(st *thread.State, rec *events.Summary) {
 	if rec.Kind != events.KindCompaction || st.Compaction == nil {
 		return
 	}
-	at := scopeOf(st, rec.Policy, time.Unix(0, st.Header.LastAt))
+	r := &onRecord{scope: scopeOf(st, rec.Policy, time.Unix(0, st.Header.LastAt)), rec: rec}
 	astray, err := a.astray(st, rec)
-	switch {
-	case err != nil:
-		a.tally.doubt(at, "a compaction whose messages can't be read")
-	case astray != "":
-		a.tally.find(at, a.finding(rec, CheckPlaces, "each message verbatim, or inside one leaf", astray))
-	default:
-		a.tally.holds(at, CheckPlaces)
+	if err != nil {
+		a.tally.doubt(r.scope, doubtUnread)
+	} else if astray != "" {
+		a.find(r, CheckPlaces, eachInOnePlace, astray)
+	} else {
+		a.tally.holds(r.scope, CheckPlaces)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestConfigurationBehindADecision(t *testing.T) {
 	store := w.store()
 	clean(t, w.replay(func(o *audit.Options) { o.Store = store }))
 	clean(t, w.replay(func(o *audit.Options) { o.Rules, o.Store = false, store }))
-	err := audit.Compare(within(t), store, audit.Against{Broker: w.broker, Partitions: w.config.Partitions, Now: muchLater(), Logger: logger(t)}, func(p state.Problem) {
+	_, err := w.compare(store, func(p state.Problem) {
 		t.Errorf("%+v", p)
 	})
 	if err != nil {

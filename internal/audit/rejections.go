@@ -8,7 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
+	"precis/internal/broker"
 	"precis/internal/fold"
+	"precis/internal/recovery"
 	"precis/internal/thread"
 )
 
@@ -53,11 +55,37 @@ func (r rejection) says(want thread.Rejection) (bool, error) {
 	return digest == r.digest, err
 }
 
+// rejection notes a record of REJECTED.
+func (r *replay) rejection(m broker.Stored) {
+	said, about, err := rejectionOf(m.Data)
+	if err != nil {
+		r.tally.find(scope{at: m.Time}, Finding{Check: CheckReadable, Want: "a rejection", Got: fmt.Sprintf("REJECTED %d: %v", m.Seq, err)})
+		return
+	}
+	id := m.Header.Get("ce-id")
+	partition, seq, ok := recovery.RejectedEvent(id)
+	if !ok || partition >= len(r.rejections) || seq != about {
+		r.tally.find(scope{at: m.Time}, Finding{
+			Check: CheckReadable, EventSeq: about, Want: "the id of a rejection of that event", Got: fmt.Sprintf("REJECTED %d: %s", m.Seq, id),
+		})
+		return
+	}
+	if r.configs.voidRejection(partition, seq, m.Seq) {
+		r.tally.void(scope{at: m.Time}, string(events.EventRejected))
+		return
+	}
+	_, token, _ := events.ParseSubject(m.Subject)
+	said.early = r.configs.lossAfter(partition, m.Seq)
+	said.thread, _ = events.ThreadOf(token) // empty if the subject names none
+	r.rejections[partition][seq] = said
+}
+
 // rejected notes that the fold rejects an event, and checks that REJECTED holds the same rejection.
 func (a *auditor) rejected(at scope, r thread.Rejection) error {
 	seq, code := r.Seq, r.Reason.Code
-	on, known := a.rejections[seq]
-	delete(a.rejections, seq)
+	of := a.rejections[a.lane.id]
+	on, known := of[seq]
+	delete(of, seq)
 	f := Finding{Thread: events.OrNull(at.thread), Check: CheckRejection, EventSeq: seq, Want: "rejected as " + code, Got: "not in REJECTED"}
 	switch {
 	case known && on.code == code:
@@ -72,10 +100,10 @@ func (a *auditor) rejected(at scope, r thread.Rejection) error {
 		f.Want, f.Got = "the event as it stands in EVENTS: "+r.Reason.Message, "other words, headers, subject or body in REJECTED"
 	case known:
 		f.Got = "rejected as " + on.code
-	case a.tally.retained.rejects(at.thread, code):
+	case a.retained.rejects(at.thread, code):
 		a.tally.doubt(at, removedByRetention)
 		return nil
-	case !a.endsBefore() && a.now.Sub(at.at) < grace:
+	case a.recent(at):
 		a.tally.late(at)
 		return nil
 	}
@@ -88,10 +116,10 @@ func (a *auditor) unrejected(seq uint64, r rejection) {
 	switch {
 	case seq > a.lane.last || a.waiting[seq] && a.endsBefore():
 		return // after what was folded: an edit that waits there is rejected at a later event
-	case seq < a.first:
+	case seq < a.retained.first:
 		a.tally.doubt(scope{}, "removed: the event that a rejection is about")
 		return
-	case a.tally.retained.rejects(r.thread, r.code):
+	case a.retained.rejects(r.thread, r.code):
 		a.tally.doubt(scope{}, removedByRetention)
 		return
 	case r.early && r.code == events.CodeUnknownMessage:
@@ -105,7 +133,7 @@ func (a *auditor) unrejected(seq uint64, r rejection) {
 }
 
 // endsBefore reports whether the fold ends at an event after which the log may continue.
-func (a *auditor) endsBefore() bool { return a.lane.upTo != ^uint64(0) }
+func (a *auditor) endsBefore() bool { return a.upTo != nil }
 
 // held tracks the edits that wait for their message.
 func (a *auditor) held(s fold.Stepped) {

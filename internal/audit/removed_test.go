@@ -45,14 +45,21 @@ func (w *world) remove(r removal) (first uint64) {
 // check holds a store against the log, and returns what it reports.
 func (w *world) check(store *state.Store, now time.Time) (problems []state.Problem, missing []string) {
 	w.t.Helper()
-	err := audit.Compare(within(w.t), store, audit.Against{
-		Broker: w.broker, Partitions: w.config.Partitions, Now: now, Logger: logger(w.t),
-		Missing: func(m broker.Missing) { missing = append(missing, m.String()) },
-	}, func(p state.Problem) { problems = append(problems, p) })
+	c, err := w.compare(store, func(p state.Problem) { problems = append(problems, p) }, func(o *audit.Options) { o.Now = func() time.Time { return now } })
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return problems, missing
+	return problems, c.Missing
+}
+
+// compare holds a store against the log, much later.
+func (w *world) compare(store *state.Store, report func(state.Problem), set ...func(*audit.Options)) (audit.Comparison, error) {
+	w.t.Helper()
+	o := audit.Options{JetStream: w.broker.JetStream(), Store: store, Now: muchLater, Logger: logger(w.t)}
+	for _, f := range set {
+		f(&o)
+	}
+	return audit.Compare(within(w.t), o, report)
 }
 
 // gone wants the finding that names the sequences before first.

@@ -7,41 +7,18 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/rs/zerolog"
+	"github.com/go-json-experiment/json"
 
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/fold"
 	"precis/internal/jobs"
 	"precis/internal/recovery"
 	"precis/state"
 	"precis/summarize/llm"
+	"precis/summarize/pricing"
 	"precis/summarize/rules"
 )
-
-// Options configure a replay.
-type Options struct {
-	JetStream jetstream.JetStream
-	// Scratch is an empty store in which the state is made; the caller discards it.
-	Scratch *state.Store
-	// Store, if given, is compared with the log; it must be at rest. StoreName is its name in the report.
-	Store     *state.Store
-	StoreName string
-	Filter    Filter
-	// Rules recomputes every rule-based summary, which takes most of a replay's time.
-	Rules bool
-	// RulesVersion is the version of the rules and tokenizers with which records are compared; empty is this
-	// program's.
-	RulesVersion string
-	// Mask removes secrets from what the fold decides, as the processor does; nil removes none.
-	Mask func(string) string
-	// Workers is the number of goroutines that fold in parallel; less than 1 means 1.
-	Workers int
-	// Now is the clock: a recent decision may not be on record yet.
-	Now      func() time.Time
-	Logger   zerolog.Logger
-	Progress func(seq, last uint64)
-}
 
 // Replay folds the log from its start and checks every step. It returns an error only if it can't continue.
 func Replay(ctx context.Context, o Options) (*Report, error) {
@@ -49,70 +26,53 @@ func Replay(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := Rebuild(ctx, o.Scratch, r.source); err != nil {
-		return nil, err
-	}
-	if err := r.compare(ctx); err != nil {
-		return nil, err
-	}
-	return r.report()
+	return r.report(ctx)
 }
 
-// replay is one run.
+// replay is a run that checks every step.
 type replay struct {
-	o       Options
-	tally   *tally
-	began   time.Time
-	log     broker.StreamState
-	configs configs
-	records *records // inspects SUMMARIES as it is read
-	source  Source
-	rules   *jobs.Runner // nil if the rules are not run again
-	// rejections holds the contents of REJECTED, by partition and event.
+	*run
+	tally  *tally
+	runner *jobs.Runner // recomputes the rule-based summaries that jobs made; nil if the rules are not run again
+	// rejections holds the contents of REJECTED, by partition and event, until the fold reaches the event.
 	rejections []map[uint64]rejection
 	extent     Extent
 	losses     []AcceptedLoss
+	// export receives every record that is adopted; exportFailed is its error.
+	export       func(*onRecord)
+	exportFailed error
+	tellers      []*teller // of a story, by partition; nil if none is told
 }
 
 func newReplay(ctx context.Context, o Options) (*replay, error) {
-	r := &replay{o: o, tally: newTally(o.Filter), began: o.Now()}
-	l, err := openLog(ctx, o.JetStream, o.Filter.Thread)
+	o.RulesVersion = cmp.Or(o.RulesVersion, rules.Version)
+	run, err := newRun(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	summaries := broker.NewLogReader(o.JetStream, broker.StreamSummaries)
-	r.log, r.records = l.events, &records{tally: r.tally, events: l.events.Last}
-	r.extent = Extent{FirstSeq: l.events.First, LastSeq: l.events.Last, Whole: l.events.First <= 1}
-	for range l.partitions + 1 {
+	r := &replay{run: run, tally: newTally(o.Filter, run.retained)}
+	r.extent = Extent{FirstSeq: r.log.First, LastSeq: r.log.Last, Whole: r.log.First <= 1}
+	for range r.parts {
 		r.rejections = append(r.rejections, map[uint64]rejection{})
 	}
-	r.source = Source{
-		Events:    broker.NewLogReader(o.JetStream, broker.StreamEvents).Watch(r.missing),
-		Summaries: tap{Log: summaries.Watch(r.missing), filters: l.summaryFilters, each: r.records.saw},
-		Rejected:  tap{Log: broker.NewLogReader(o.JetStream, broker.StreamRejected), filters: l.rejectedFilters, each: r.rejection},
-		Strays:    l.partitions, Filters: l.eventFilters,
-		Mask: o.Mask, Rehearse: o.Rules, Workers: o.Workers, Logger: o.Logger, Progress: o.Progress,
-		each: r.saw, open: r.watch, staged: r.recorded, Foreign: r.records.foreign, Own: r.records.own,
+	r.export = func(*onRecord) {}
+	r.missing, r.each, r.watch = r.lacks, r.counted, r.audit
+	r.tail.Foreign, r.tail.Record, r.tail.Rejection = r.foreign, r.record, r.rejection
+	if r.rewritten != nil { // the replay still looks for what was altered
+		r.tally.find(scope{}, Finding{Check: CheckStore, Want: "the messages that the store stands at", Got: r.rewritten.Error()})
 	}
-	switch {
-	case o.Store != nil:
-		err = r.against(ctx)
-	case !o.Filter.To.IsZero():
-		err = r.source.upToTime(ctx, o.Filter.To, l)
+	if o.Store == nil && !o.Filter.To.IsZero() {
+		if err := r.upToTime(ctx, o.Filter.To); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	if r.configs, err = readConfigs(ctx, summaries, r.source.Decided); err != nil {
-		return nil, err
-	}
-	r.records.configs = r.configs
-	r.tally.retained = newRetained(l.events, r.configs, r.began, o.Store, l.partitions+1)
-	if err := r.configs.losses(func(a applied) error { return r.loss(ctx, a.loss) }); err != nil {
-		return nil, err
+	for _, a := range r.configs.losses() {
+		if err := r.loss(ctx, a.loss); err != nil {
+			return nil, err
+		}
 	}
 	if o.Rules {
-		r.rules, err = rulesRunner(r.source.Events, o.Mask)
+		r.runner, err = rulesRunner(r.events, o.Mask)
 	}
 	return r, err
 }
@@ -126,28 +86,20 @@ func rulesRunner(log *broker.LogReader, mask func(string) string) (*jobs.Runner,
 	return &jobs.Runner{Ladder: ladder, Log: log}, nil
 }
 
-// watch gives a lane its auditor.
-func (r *replay) watch(l *lane) error {
-	l.watch = &auditor{
-		lane: l, tally: r.tally, rules: r.rules, now: r.began, first: max(r.log.First, 1),
-		calls: map[string][]*call{}, startedAt: map[string]time.Time{}, inStore: r.jobsOf(l.id),
-		rulesVersion: cmp.Or(r.o.RulesVersion, rules.Version), rejections: r.rejections[l.id], waiting: map[uint64]bool{}, again: map[place]bool{}, voided: map[string]bool{},
+// audit gives a lane its auditor.
+func (r *replay) audit(l *lane, o *fold.Options) {
+	a := &auditor{
+		replay: r, lane: l, jobs: map[string]*openJob{}, again: map[place]bool{}, voided: map[string]bool{}, waiting: map[uint64]bool{},
+		tables: map[string]*pricing.Table{},
 	}
-	return nil
+	if r.tellers != nil {
+		a.teller = r.tellers[l.id]
+	}
+	l.watch, o.Watch, o.Rehearse = a, a, r.Rules
 }
 
-func (r *replay) jobsOf(partition int) func(thread, id string) (bool, error) {
-	return func(thread, id string) (bool, error) {
-		if r.o.Store == nil {
-			return false, nil
-		}
-		job, err := r.o.Store.View(partition).Job(thread, id)
-		return job != nil, err
-	}
-}
-
-// saw inspects an event before it is folded.
-func (r *replay) saw(m broker.Stored) {
+// counted counts an event before it is folded.
+func (r *replay) counted(m broker.Stored) {
 	if r.extent.Read == 0 {
 		r.extent.From = m.Time
 	}
@@ -155,43 +107,84 @@ func (r *replay) saw(m broker.Stored) {
 	r.extent.To = m.Time
 }
 
-// rejection notes a record of REJECTED.
-func (r *replay) rejection(m broker.Stored) {
-	said, about, err := rejectionOf(m.Data)
-	if err != nil {
-		r.tally.find(scope{at: m.Time}, Finding{Check: CheckReadable, Want: "a rejection", Got: fmt.Sprintf("REJECTED %d: %v", m.Seq, err)})
+// record inspects a record of SUMMARIES before anything is adopted from it.
+func (r *replay) record(m broker.Stored, e recovery.Entry, end state.Link) {
+	r.seen(m, e)
+	if e.Thread != "" {
 		return
 	}
-	partition, seq, ok := recovery.RejectedEvent(m.Header.Get("ce-id"))
-	if !ok || partition >= len(r.rejections) || seq != about {
-		r.tally.find(scope{at: m.Time}, Finding{
-			Check: CheckReadable, EventSeq: about, Want: "the id of a rejection of that event",
-			Got: fmt.Sprintf("REJECTED %d: %s", m.Seq, m.Header.Get("ce-id")),
-		})
-		return
+	at := scope{at: m.Time}
+	step := events.Step{Cause: e.Step.Cause, Index: 1} // what a configuration's cause may be is checked when it is adopted
+	if e.Type == events.PartitionClaimed {
+		step.Cause = events.ByClaim
+		r.tally.record(at, string(e.Type), nil)
+		var claim events.Claimed
+		if json.Unmarshal(m.Data, &claim) != nil || claim.Epoch != e.ChainSeq {
+			r.wrong(m, e, CheckReadable, fmt.Sprintf("a claim with epoch %d", e.ChainSeq), fmt.Sprint("epoch ", claim.Epoch))
+		}
 	}
-	if r.configs.voidRejection(partition, seq, m.Seq) {
-		r.tally.void(scope{at: m.Time}, string(events.EventRejected))
-		return
+	if e.Step == step {
+		r.tally.holds(at, CheckStep)
+	} else {
+		r.wrong(m, e, CheckStep, showStep(step), showStep(e.Step))
 	}
-	_, token, _ := events.ParseSubject(m.Subject)
-	said.early = r.configs.lossAfter(partition, m.Seq)
-	said.thread, _ = events.ThreadOf(token) // empty if the subject names none
-	r.rejections[partition][seq] = said
+	if want := end.ChainSeq + 1; e.ChainSeq == want {
+		r.tally.holds(at, CheckChain)
+	} else {
+		r.wrong(m, e, CheckChain, fmt.Sprintf("record %d of partition %d", want, e.Partition), fmt.Sprintf("record %d: what was between is gone", e.ChainSeq))
+	}
 }
 
-// missing notes a gap in a stream. Sequences are consecutive, so a missing message was deleted, or the server can't
-// read it. A missing rejection shows at its event.
-func (r *replay) missing(m broker.Missing) {
-	f := Finding{Check: CheckSummaries, Want: "record ", Got: "removed, or not readable"}
-	if m.Stream == broker.StreamEvents {
-		f.Check, f.Want, f.EventSeq = CheckEvents, "event ", m.From
+func showStep(s events.Step) string {
+	return fmt.Sprintf("record %d of a step by %q", s.Index, s.Cause)
+}
+
+// seen inspects what a message of SUMMARIES says of EVENTS.
+func (r *replay) seen(m broker.Stored, e recovery.Entry) {
+	r.saw(m, e)
+	if e.ThreadID != nil && e.EffectiveSeq > r.log.Last && !r.configs.void(m.Seq, e.Head) {
+		r.wrong(m, e, CheckReadable, fmt.Sprintf("an effective_seq that EVENTS has (it ends at %d)", r.log.Last), fmt.Sprint(e.EffectiveSeq))
 	}
-	f.Want += fmt.Sprint(m.From)
-	if m.To > m.From {
-		f.Want += fmt.Sprintf(" to %d", m.To)
+}
+
+// foreign reports a message that is skipped.
+func (r *replay) foreign(f recovery.Foreign) {
+	r.seen(f.Stored, f.Entry)
+	check, want := CheckReadable, "a processor's record"
+	switch {
+	case errors.Is(f.Why, recovery.ErrPlace):
+		check, want = CheckOrder, "the next record of the thread"
+	case errors.Is(f.Why, recovery.ErrLink):
+		check, want = CheckChain, "a record that follows on the one before it"
+	}
+	r.wrong(f.Stored, f.Entry, check, want, f.Why.Error()+"; it is passed over")
+}
+
+// wrong notes a finding about a message of SUMMARIES.
+func (r *replay) wrong(m broker.Stored, e recovery.Entry, check, want, got string) {
+	r.tally.find(scope{thread: e.Thread, at: m.Time}, Finding{
+		Thread: events.OrNull(e.Thread), Summary: events.OrNull(idOf(m.Data)), Check: check, EventSeq: e.EventSeq,
+		Want: want, Got: fmt.Sprintf("SUMMARIES %d: %s", m.Seq, got),
+	})
+}
+
+// lacks notes a gap in a stream. Sequences are consecutive, so a missing message was deleted, or the server can't read it.
+func (r *replay) lacks(m broker.Missing) {
+	f := Finding{Check: CheckSummaries, Want: "record " + span(m), Got: "removed, or not readable"}
+	switch m.Stream {
+	case broker.StreamRejected:
+		return // a missing rejection shows at its event
+	case broker.StreamEvents:
+		f.Check, f.Want, f.EventSeq = CheckEvents, "event "+span(m), m.From
 	}
 	r.tally.find(scope{}, f)
+}
+
+func span(m broker.Missing) string {
+	if m.From == m.To {
+		return fmt.Sprint(m.From)
+	}
+	return fmt.Sprintf("%d to %d", m.From, m.To)
 }
 
 // recorded checks the configurations on record and the start of EVENTS, once all records have been read.
@@ -202,15 +195,14 @@ func (r *replay) recorded() (err error) {
 			Got: fmt.Sprintf("another one in config.applied %d of partition %d", a.seq, partition),
 		})
 	})
-	gone := r.tally.retained
-	if err := gone.stored(); err != nil {
+	if err := r.retained.stored(); err != nil {
 		return err
 	}
-	if m, why := gone.unexcused(); why != "" {
-		r.tally.find(scope{}, Finding{Check: CheckEvents, Want: eventsText(m), Got: why, EventSeq: m.From})
+	if m, why := r.retained.unexcused(); why != "" {
+		r.tally.find(scope{}, Finding{Check: CheckEvents, Want: "event " + span(m), Got: why, EventSeq: m.From})
 	}
-	r.extent.Excused = gone.to()
-	r.extent.Cut, err = gone.count()
+	r.extent.Excused = r.retained.to()
+	r.extent.Cut, err = r.retained.count()
 	return err
 }
 
@@ -226,7 +218,7 @@ func (r *replay) loss(ctx context.Context, rec *events.AcceptedLoss) error {
 	if rec.EventsDigest == "" {
 		return nil
 	}
-	m, err := r.source.Events.Get(ctx, rec.EventsSeq)
+	m, err := r.events.Get(ctx, rec.EventsSeq)
 	if errors.Is(err, broker.ErrGone) {
 		return nil // its removal is reported elsewhere
 	}
@@ -241,20 +233,20 @@ func (r *replay) loss(ctx context.Context, rec *events.AcceptedLoss) error {
 	return nil
 }
 
-func eventsText(m broker.Missing) string {
-	if m.From == m.To {
-		return fmt.Sprintf("event %d", m.From)
-	}
-	return fmt.Sprintf("event %d to %d", m.From, m.To)
-}
-
-func (r *replay) report() (*Report, error) {
-	rep := &Report{Log: r.extent, Store: r.o.StoreName, Losses: append([]AcceptedLoss{}, r.losses...)}
-	r.tally.fill(rep)
-	if err := endTotals(r.o.Scratch, r.source.Strays, r.o.Filter, &rep.Totals); err != nil {
+// report folds the log and reports what was found.
+func (r *replay) report(ctx context.Context) (*Report, error) {
+	if err := r.rebuild(ctx, r.recorded); err != nil {
 		return nil, err
 	}
-	rep.Took = r.o.Now().Sub(r.began)
+	if err := r.compare(ctx); err != nil {
+		return nil, err
+	}
+	rep := r.tally.report()
+	rep.Log, rep.Store, rep.Losses = r.extent, r.StoreName, append([]AcceptedLoss{}, r.losses...)
+	if err := rep.Totals.end(r.Scratch, r.strays, r.Filter); err != nil {
+		return nil, err
+	}
+	rep.Took = r.Now().Sub(r.now)
 	rep.Seconds = rep.Took.Seconds()
 	rep.EventsPerSecond = float64(r.extent.Read) / max(rep.Seconds, 1e-9)
 	return rep, nil

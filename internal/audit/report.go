@@ -236,14 +236,28 @@ func (t *Totals) made(rec *events.Summary) {
 	m.Methods[rec.Method]++
 }
 
-// end adds a thread as the fold leaves it.
-func (t *Totals) end(h *thread.Header) {
-	t.Total += h.Tokens
-	t.Live += h.TokensLive
-	t.Threads = append(t.Threads, ThreadTokens{h.Thread, Tokens{h.Tokens, h.TokensLive}})
-	if len(t.Threads) > 2*maxThreads {
-		t.largest()
+// end adds the final tokens of the threads that a filter accepts.
+func (t *Totals) end(scratch *state.Store, strays int, f Filter) error {
+	t.Threads = []ThreadTokens{}
+	for id := range strays + 1 {
+		err := scratch.View(id).Headers(func(h *thread.Header) (bool, error) {
+			if h.Thread == "" || !f.takes(scopeOfHeader(h)) {
+				return true, nil
+			}
+			t.Total += h.Tokens
+			t.Live += h.TokensLive
+			t.Threads = append(t.Threads, ThreadTokens{h.Thread, Tokens{h.Tokens, h.TokensLive}})
+			if len(t.Threads) > 2*maxThreads {
+				t.largest()
+			}
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
 	}
+	t.largest()
+	return nil
 }
 
 // largest keeps the largest threads, sorted.
@@ -252,49 +266,4 @@ func (t *Totals) largest() {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Thread, b.Thread))
 	})
 	t.Threads = t.Threads[:min(len(t.Threads), maxThreads)]
-}
-
-// plus adds the totals of another part of the log.
-func (t *Totals) plus(more *Totals) {
-	for kind, m := range more.Summaries {
-		if t.Summaries == nil {
-			t.Summaries = map[string]*Made{}
-		}
-		if t.Summaries[kind] == nil {
-			t.Summaries[kind] = &Made{Methods: map[string]uint64{}}
-		}
-		t.Summaries[kind].plus(m)
-	}
-	t.Invalidated += more.Invalidated
-	t.Failed += more.Failed
-	t.ModelCalls += more.ModelCalls
-	t.InputTokens += more.InputTokens
-	t.OutputTokens += more.OutputTokens
-	t.CostMicroUSD += more.CostMicroUSD
-	t.CostUnknown += more.CostUnknown
-}
-
-func (m *Made) plus(more *Made) {
-	m.Count += more.Count
-	for method, n := range more.Methods {
-		m.Methods[method] += n
-	}
-}
-
-// endTotals adds the final tokens of the threads that a filter accepts.
-func endTotals(scratch *state.Store, strays int, f Filter, sum *Totals) error {
-	sum.Threads = []ThreadTokens{}
-	for id := range strays + 1 {
-		err := scratch.View(id).Headers(func(h *thread.Header) (bool, error) {
-			if h.Thread != "" && f.takes(scopeOfHeader(h)) {
-				sum.end(h)
-			}
-			return true, nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	sum.largest()
-	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/thread"
@@ -27,9 +25,8 @@ type retained struct {
 	partitions int          // of the store, including the one for strays
 	// began is where the threads that have a record began, by a hash of their names. It is filled while SUMMARIES is
 	// read, if there is no store.
-	began   map[uint64]uint64
-	seed    maphash.Seed
-	configs configs
+	began map[uint64]uint64
+	seed  maphash.Seed
 
 	mu   sync.Mutex
 	last struct { // findings of one thread arrive together
@@ -40,8 +37,7 @@ type retained struct {
 
 func newRetained(log broker.StreamState, c configs, now time.Time, store *state.Store, partitions int) *retained {
 	r := &retained{
-		first: max(log.First, 1), cutoff: c.cutoff(now), configs: c, store: store, partitions: partitions,
-		began: map[uint64]uint64{}, seed: maphash.MakeSeed(),
+		first: max(log.First, 1), cutoff: c.cutoff(now), store: store, partitions: partitions, began: map[uint64]uint64{}, seed: maphash.MakeSeed(),
 	}
 	r.known(1, log.Created) // no event is older than its stream
 	if log.Msgs == 0 {
@@ -76,23 +72,24 @@ func (r *retained) saw(head events.Head) {
 	}
 }
 
-// record calls saw for a message as it was read.
-func (r *retained) record(m broker.Stored) {
-	var head events.Head
-	if json.Unmarshal(m.Data, &head) == nil && !r.configs.void(m.Seq, head) { // one that does not decode is reported on adoption
-		r.saw(head)
-	}
-}
-
 // stored inspects the store for what it says of events that are gone.
 func (r *retained) stored() error {
-	if r.store == nil || r.first <= 1 || r.cutoff.IsZero() {
+	if r.first <= 1 || r.cutoff.IsZero() {
 		return nil
 	}
-	for id := range r.partitions {
+	return r.headers(func(h *thread.Header) {
+		if h.EventSeq > 0 && h.EventSeq < r.first {
+			r.known(h.EventSeq, time.Unix(0, h.LastAt))
+		}
+	})
+}
+
+// headers calls each with the header of every thread that the store holds, if there is one.
+func (r *retained) headers(each func(*thread.Header)) error {
+	for id := 0; r.store != nil && id < r.partitions; id++ {
 		err := r.store.View(id).Headers(func(h *thread.Header) (bool, error) {
-			if h.Thread != "" && h.EventSeq > 0 && h.EventSeq < r.first {
-				r.known(h.EventSeq, time.Unix(0, h.LastAt))
+			if h.Thread != "" {
+				each(h)
 			}
 			return true, nil
 		})
@@ -172,15 +169,6 @@ func (r *retained) lost(name string, to uint64) bool {
 	return false
 }
 
-// without drops the problems of threads that have lost their beginning.
-func (r *retained) without(report func(state.Problem)) func(state.Problem) {
-	return func(p state.Problem) {
-		if !r.cut(p.Thread) {
-			report(p)
-		}
-	}
-}
-
 // count is the number of threads known to have lost their beginning.
 func (r *retained) count() (n uint64, err error) {
 	to := r.to()
@@ -192,19 +180,9 @@ func (r *retained) count() (n uint64, err error) {
 			n++
 		}
 	}
-	if r.store == nil {
-		return n, nil
-	}
-	for id := range r.partitions {
-		err := r.store.View(id).Headers(func(h *thread.Header) (bool, error) {
-			if h.Thread != "" && h.FirstSeq <= to {
-				n++
-			}
-			return true, nil
-		})
-		if err != nil {
-			return n, err
+	return n, r.headers(func(h *thread.Header) {
+		if h.FirstSeq <= to {
+			n++
 		}
-	}
-	return n, nil
+	})
 }

@@ -163,9 +163,7 @@ func TestAlteredStanding(t *testing.T) {
 			set(is)
 			var problems []state.Problem
 			report := func(p state.Problem) { problems = append(problems, p) }
-			err = audit.Compare(within(t), store, audit.Against{
-				Broker: w.broker, Partitions: w.config.Partitions, Now: muchLater(), Logger: logger(t),
-			}, report)
+			_, err = w.compare(store, report)
 			if checked := store.Check(w.config.Partitions+1, report); checked != nil {
 				t.Fatal(checked)
 			}

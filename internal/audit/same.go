@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,75 +14,70 @@ import (
 	"precis/summarize"
 )
 
-// same compares a record with what the fold decides in its place, byte for byte.
-func (a *auditor) same(at scope, r *onRecord, d events.Record, whole bool) error {
+// same compares a record with what the fold decides in its place, byte for byte; with whole, its text too.
+func (a *auditor) same(r *onRecord, d events.Record, whole bool) {
 	switch want := d.(type) {
 	case *events.Summary:
 		if got, ok := r.rec.(*events.Summary); ok {
-			return a.sameSummary(at, r, *want, got, whole)
+			a.sameSummary(r, *want, got, whole)
+			return
 		}
 		if got, ok := r.rec.(*events.Started); ok && got.Model == nil && want.ID == got.SummaryID && !whole {
-			a.tally.doubt(at, "a summary too large to publish, since the rules are not run again")
-			return nil
+			a.tally.doubt(r.scope, "a summary too large to publish, since the rules are not run again")
+			return
 		}
 	case *events.Started:
 		if got, ok := r.rec.(*events.Started); ok {
-			return a.sameStarted(at, r, *want, got)
+			a.sameStarted(r, *want, got)
+			return
 		}
 	case *events.Invalidated:
 		if got, ok := r.rec.(*events.Invalidated); ok {
 			rec := *want
 			rec.Head = got.Head
-			return a.compare(at, r, &rec, CheckInvalidations)
+			a.sameMembers(r, &rec, CheckInvalidations)
+			return
 		}
 	}
-	a.tally.find(at, Finding{
-		Thread: events.OrNull(r.thread), Summary: summaryOf(r.rec), Check: CheckTrigger, EventSeq: r.rec.Common().EventSeq,
-		Want: fmt.Sprintf("%T", d), Got: string(r.staged.Type),
-	})
-	return nil
+	a.find(r, CheckTrigger, fmt.Sprintf("%T", d), string(r.staged.Type))
 }
 
 // sameSummary compares a rule-based summary with what the rules make today. The text of another version of the rules
-// can't be recomputed, but the summary's sources and trigger can.
-func (a *auditor) sameSummary(at scope, r *onRecord, want events.Summary, got *events.Summary, whole bool) error {
-	check := CheckRemade
+// can't be recomputed, but the summary's sources and trigger can. It returns false if nothing can be compared.
+func (a *auditor) sameSummary(r *onRecord, want events.Summary, got *events.Summary, whole bool) bool {
 	if a.byOthers(got) {
-		a.tally.doubt(at, "made by rules "+orNone(got.RulesVersion)+", this program has "+a.rulesVersion)
+		a.tally.doubt(r.scope, a.otherRules(got))
 		whole = false
-		if !a.sameSources(at, &want, got) {
-			return nil
+		if !a.sameSources(r, &want, got) {
+			return false
 		}
 	}
+	check := CheckRemade
 	if !whole {
 		check = CheckTrigger
-		asSaid(&want, got)
-		want.ID = identity(at.thread, want.Kind, want.Slot, want.Version, want.SourceDigest, want.PolicyFingerprint, orNone(got.RulesVersion), "")
+		want.Content, want.ToolSummary, want.Method, want.FallbackReason = got.Content, got.ToolSummary, got.Method, got.FallbackReason
+		want.TokenCountAfter, want.CharsBefore, want.CharsAfter = got.TokenCountAfter, got.CharsBefore, got.CharsAfter
+		want.RulesVersion = got.RulesVersion
+		want.ID = identity(r.thread, want.Kind, want.Slot, want.Version, want.SourceDigest, want.PolicyFingerprint, orNone(got.RulesVersion), "")
 	}
 	want.Head = got.Head
-	return a.compare(at, r, &want, check)
-}
-
-// asSaid copies what the rules produced from the record.
-func asSaid(want, got *events.Summary) {
-	want.Content, want.ToolSummary, want.Method, want.FallbackReason = got.Content, got.ToolSummary, got.Method, got.FallbackReason
-	want.TokenCountAfter, want.CharsBefore, want.CharsAfter = got.TokenCountAfter, got.CharsBefore, got.CharsAfter
-	want.RulesVersion = got.RulesVersion
+	a.sameMembers(r, &want, check)
+	return true
 }
 
 // sameStarted accepts the prompt version of the record: the prompt's text comes with the program.
-func (a *auditor) sameStarted(at scope, r *onRecord, want events.Started, got *events.Started) error {
+func (a *auditor) sameStarted(r *onRecord, want events.Started, got *events.Started) {
 	if a.underOthers() && counted(got.Trigger) {
 		want.Trigger.Value = got.Trigger.Value
 	}
 	want.Head = got.Head
 	if orNone(got.PromptVersion) != orNone(want.PromptVersion) {
-		a.tally.doubt(at, "started with another program's prompt")
+		a.tally.doubt(r.scope, "started with another program's prompt")
 		want.PromptVersion = got.PromptVersion
-		want.SummaryID = identity(at.thread, want.Kind, want.Slot, want.Version, want.SourceDigest, want.PolicyFingerprint,
+		want.SummaryID = identity(r.thread, want.Kind, want.Slot, want.Version, want.SourceDigest, want.PolicyFingerprint,
 			orNone(got.PromptVersion), orNone(want.Model))
 	}
-	return a.compare(at, r, &want, CheckTrigger)
+	a.sameMembers(r, &want, CheckTrigger)
 }
 
 func identity(thread, kind, slot string, version uint64, digest, fingerprint, method, model string) string {
@@ -98,26 +94,40 @@ func orNone(s *string) string {
 	return *s
 }
 
-// compare notes the members in which a record differs from what it should be.
-func (a *auditor) compare(at scope, r *onRecord, want events.Record, check string) error {
-	members, err := differing(want, r.staged.Data)
-	if err != nil {
-		return err
+// sameMembers notes the members in which a record differs from what it should be, in canonical form. check covers those that have
+// no check of their own.
+func (a *auditor) sameMembers(r *onRecord, want events.Record, check string) {
+	raw, err := json.Marshal(want)
+	wants, failed := members(raw)
+	gots, unread := members(r.staged.Data)
+	if err := cmp.Or(err, failed, unread); err != nil {
+		a.find(r, CheckReadable, "a record", err.Error())
+		return
 	}
-	checks := map[string]bool{check: true}
-	for _, m := range members {
-		name := checkOf(m.name, check)
-		checks[name] = false
-		wanted, got := apart(m.want, m.got)
-		a.tally.find(at, Finding{
-			Thread: events.OrNull(r.thread), Summary: summaryOf(r.rec), Check: name, EventSeq: r.rec.Common().EventSeq,
-			Want: m.name + ": " + wanted, Got: m.name + ": " + got,
-		})
+	holds := true
+	for name := range gots {
+		if _, known := wants[name]; !known {
+			wants[name] = nil
+		}
 	}
-	if checks[check] {
-		a.tally.holds(at, check)
+	for _, name := range slices.Sorted(maps.Keys(wants)) {
+		if string(wants[name]) == string(gots[name]) || meantThen(name, wants[name], gots[name]) {
+			continue
+		}
+		of := checkOf(name, check)
+		holds = holds && of != check
+		want, got := apart(orMissing(wants[name]), orMissing(gots[name]))
+		a.find(r, of, name+": "+want, name+": "+got)
 	}
-	return nil
+	if holds {
+		a.tally.holds(r.scope, check)
+	}
+}
+
+// meantThen reports whether a record lacks a member because its program did not know it, and behaved accordingly:
+// before meanwhile was on record, no stale summary stood in a prompt.
+func meantThen(name string, want, got jsontext.Value) bool {
+	return got == nil && name == "meanwhile" && string(want) == `"`+events.MeanwhileRaw+`"`
 }
 
 // checkOf is the check that covers a member of a record.
@@ -131,43 +141,6 @@ func checkOf(member, check string) string {
 		return CheckCost
 	}
 	return check
-}
-
-// member is a member in which two records differ.
-type member struct{ name, want, got string }
-
-// differing compares what a record should say with its data, member by member, in canonical form.
-func differing(want events.Record, data []byte) ([]member, error) {
-	raw, err := json.Marshal(want)
-	if err != nil {
-		return nil, fmt.Errorf("encode record: %w", err)
-	}
-	a, err := members(raw)
-	if err != nil {
-		return nil, err
-	}
-	b, err := members(data)
-	if err != nil {
-		return nil, err
-	}
-	var list []member
-	for _, name := range slices.Sorted(maps.Keys(a)) {
-		if string(a[name]) != string(b[name]) && !meantThen(name, a[name], b[name]) {
-			list = append(list, member{name, string(a[name]), orMissing(b[name])})
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(b)) {
-		if _, known := a[name]; !known {
-			list = append(list, member{name, "missing", string(b[name])})
-		}
-	}
-	return list, nil
-}
-
-// meantThen reports whether a record lacks a member because its program did not know it, and behaved accordingly:
-// before meanwhile was on record, no stale summary stood in a prompt.
-func meantThen(name string, want, got jsontext.Value) bool {
-	return got == nil && name == "meanwhile" && string(want) == `"`+events.MeanwhileRaw+`"`
 }
 
 func members(data []byte) (map[string]jsontext.Value, error) {
@@ -187,14 +160,6 @@ func orMissing(v jsontext.Value) string {
 		return "missing"
 	}
 	return string(v)
-}
-
-func readSummary(data []byte) (*events.Summary, error) {
-	rec := new(events.Summary)
-	if err := json.Unmarshal(data, rec); err != nil {
-		return nil, fmt.Errorf("read record: %w", err)
-	}
-	return rec, nil
 }
 
 // digestOf is the digest over messages at their current revisions, and summaries.

@@ -18,12 +18,15 @@ type standing struct {
 	own                 owns
 }
 
-func standingOf(ctx context.Context, b *broker.Broker, c configs, own owns) (s standing, err error) {
-	s.configs, s.own = c, own
-	if s.summaries, err = broker.StateOf(ctx, b.JetStream(), broker.StreamSummaries); err != nil {
+// owns are the partitions' own chains.
+type owns map[int][]state.Own
+
+func standingOf(ctx context.Context, r *run, own owns) (s standing, err error) {
+	s.configs, s.own = r.configs, own
+	if s.summaries, err = broker.StateOf(ctx, r.JetStream, broker.StreamSummaries); err != nil {
 		return s, err
 	}
-	s.rejected, err = broker.StateOf(ctx, b.JetStream(), broker.StreamRejected)
+	s.rejected, err = broker.StateOf(ctx, r.JetStream, broker.StreamRejected)
 	return s, err
 }
 
@@ -58,13 +61,6 @@ func (s standing) compare(id int, meta, folded state.Meta, report func(state.Pro
 	if want := s.losses(id, meta.SummariesSeq, folded.Losses); !slices.EqualFunc(want, meta.Losses, sameLoss) {
 		differs("accepted losses", want, meta.Losses)
 	}
-}
-
-// owns are the partitions' own chains.
-type owns map[int][]state.Own
-
-func (o owns) saw(m broker.Stored, e recovery.Entry, _ state.Link) {
-	o[e.Partition] = append(o[e.Partition], state.Own{Seq: m.Seq, ChainSeq: e.ChainSeq, Chain: e.Chain})
 }
 
 // ownEnd returns the end of a partition's own chain up to a sequence of SUMMARIES.

@@ -136,28 +136,20 @@ func Tell(ctx context.Context, o Options, name string, m Moment) (*Story, error)
 		return nil, err
 	}
 	if m.Seq > 0 {
-		r.source.upToSeq(m.Seq)
+		r.upToSeq(m.Seq)
 	}
-	s := &Story{Thread: name, Until: m.Time, Entries: []*Entry{}, Summaries: []*Standing{}, Partition: -1}
-	tellers := make([]*teller, 0, r.source.Strays+1)
-	watching := r.source.open
-	r.source.open = func(l *lane) error {
-		if err := watching(l); err != nil {
-			return err
-		}
-		t := &teller{watch: l.watch, name: name}
-		l.watch, tellers = t, append(tellers, t)
-		return nil
+	for range r.parts {
+		r.tellers = append(r.tellers, &teller{name: name})
 	}
-	if err := Rebuild(ctx, o.Scratch, r.source); err != nil {
-		return nil, err
-	}
-	rep, err := r.report()
+	rep, err := r.report(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.Log, s.Totals, s.Findings, s.Unproved = rep.Log, rep.Totals, rep.Findings, rep.Unproved
-	if err := s.end(ctx, o.Scratch, contents.Uncached{Log: r.source.Events}, tellers); !errors.Is(err, ErrNoThread) || m == (Moment{}) {
+	s := &Story{
+		Thread: name, Until: m.Time, Entries: []*Entry{}, Summaries: []*Standing{}, Partition: -1,
+		Log: rep.Log, Totals: rep.Totals, Findings: rep.Findings, Unproved: rep.Unproved,
+	}
+	if err := s.end(ctx, r); !errors.Is(err, ErrNoThread) || m == (Moment{}) {
 		return s, err
 	}
 	return nil, r.notYet(ctx, name)
@@ -166,7 +158,7 @@ func Tell(ctx context.Context, o Options, name string, m Moment) (*Story, error)
 // notYet returns where a thread begins that has no events up to the moment.
 func (r *replay) notYet(ctx context.Context, name string) error {
 	why := fmt.Errorf("%w: %q", ErrNoThread, name)
-	err := r.source.Events.Scan(ctx, 1, r.source.Filters, func(m broker.Stored) error {
+	err := r.events.Scan(ctx, 1, r.filters, func(m broker.Stored) error {
 		why = fmt.Errorf("%w: %q begins with event %d, of %s", ErrNotYet, name, m.Seq, m.Time.UTC().Format(time.RFC3339Nano))
 		return errEnough
 	}, nil)
@@ -177,23 +169,19 @@ func (r *replay) notYet(ctx context.Context, name string) error {
 }
 
 // end fills in the thread's state.
-func (s *Story) end(ctx context.Context, scratch *state.Store, log fold.Log, tellers []*teller) error {
-	for id, t := range tellers {
-		if len(t.entries) == 0 {
-			continue
-		}
-		view := scratch.View(id)
+func (s *Story) end(ctx context.Context, r *replay) error {
+	for id, t := range r.tellers {
+		view := r.Scratch.View(id)
 		h, err := view.Header(s.Thread)
 		if err != nil {
 			return err
 		}
-		if h == nil {
+		if h == nil || len(t.entries) == 0 {
 			continue
 		}
-		s.Partition, s.Entries, s.Policy = id, t.entries, t.policy
-		s.Policies = t.policies()
+		s.Partition, s.Entries, s.Policy, s.Policies = id, t.entries, t.policy, r.lanes[id].fold.Config().Policies
 		s.header(h)
-		return errors.Join(s.tools(ctx, view, log), s.standings(view))
+		return errors.Join(s.tools(ctx, view, contents.Uncached{Log: r.events}), s.standings(view))
 	}
 	return fmt.Errorf("%w: %q", ErrNoThread, s.Thread)
 }
@@ -252,9 +240,8 @@ func (s *Story) standings(view state.View) error {
 	return nil
 }
 
-// teller records what a lane's watch sees of one thread.
+// teller records what the auditor of a lane sees of one thread; a nil one ignores it.
 type teller struct {
-	watch
 	name    string
 	policy  string
 	entries []*Entry
@@ -262,18 +249,43 @@ type teller struct {
 }
 
 func (t *teller) begin(m broker.Stored) {
-	t.watch.begin(m)
+	if t == nil {
+		return
+	}
 	t.event = nil
 	typ, token, ok := events.ParseSubject(m.Subject)
 	if name, err := events.ThreadOf(token); !ok || err != nil || name != t.name {
 		return
 	}
-	t.event = &Entry{
-		EventSeq: m.Seq, Time: m.Time, Type: typ,
-		Raw: events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data},
-	}
+	t.event = &Entry{EventSeq: m.Seq, Time: m.Time, Type: typ, Raw: deliveryOf(m).Raw}
 	t.event.read()
 	t.entries = append(t.entries, t.event)
+}
+
+// stepped notes what became of the event.
+func (t *teller) stepped(s fold.Stepped) {
+	if t == nil || t.event == nil {
+		return
+	}
+	t.policy = s.Policy
+	t.event.Outcome = s.Result.Outcome.String()
+	for _, r := range s.Result.Rejections {
+		if r.Seq == t.event.EventSeq {
+			t.event.Code = r.Reason.Code
+		}
+	}
+	if m := s.State.Message; m != nil && s.Result.Revised {
+		t.event.Tokens = m.Tokens()
+	}
+}
+
+// adopting notes a record; outcome is empty if it is folded in.
+func (t *teller) adopting(s *state.Staged, outcome string) {
+	if t != nil && s.Thread == t.name {
+		t.entries = append(t.entries, &Entry{
+			EventSeq: s.EffectiveSeq, Time: s.Time, Type: s.Type, Summary: idOf(s.Data), Record: s.Data, Outcome: outcome,
+		})
+	}
 }
 
 // read fills in what an event says, as far as it can be decoded.
@@ -300,61 +312,6 @@ func (e *Entry) read() {
 		e.Text = "(not valid UTF-8)"
 	}
 	e.Chars = int64(utf8.RuneCountInString(e.Text))
-}
-
-// Stepped implements fold.Watch.
-func (t *teller) Stepped(ctx context.Context, s fold.Stepped) error {
-	if t.event != nil {
-		t.policy = s.Policy
-		t.event.Outcome = s.Result.Outcome.String()
-		for _, r := range s.Result.Rejections {
-			if r.Seq == t.event.EventSeq {
-				t.event.Code = r.Reason.Code
-			}
-		}
-		if m := s.State.Message; m != nil && s.Result.Revised {
-			t.event.Tokens = m.Tokens()
-		}
-	}
-	return t.watch.Stepped(ctx, s)
-}
-
-// Adopting implements fold.Watch.
-func (t *teller) Adopting(st *thread.State, s *state.Staged, rec events.Record) {
-	if s.Thread == t.name {
-		t.entries = append(t.entries, &Entry{
-			EventSeq: s.EffectiveSeq, Time: s.Time, Type: s.Type, Summary: string(summaryOf(rec)), Record: s.Data,
-		})
-	}
-	t.watch.Adopting(st, s, rec)
-}
-
-// Refused implements fold.Watch.
-func (t *teller) Refused(s *state.Staged, why error) error {
-	if s.Thread == t.name {
-		t.entries = append(t.entries, &Entry{
-			EventSeq: s.EffectiveSeq, Time: s.Time, Type: s.Type, Summary: idOf(s.Data), Record: s.Data, Outcome: "refused",
-		})
-	}
-	return t.watch.Refused(s, why)
-}
-
-// Voided implements fold.Watch.
-func (t *teller) Voided(s *state.Staged) error {
-	if s.Thread == t.name {
-		t.entries = append(t.entries, &Entry{
-			EventSeq: s.EffectiveSeq, Time: s.Time, Type: s.Type, Summary: idOf(s.Data), Record: s.Data, Outcome: "void",
-		})
-	}
-	return t.watch.Voided(s)
-}
-
-// policies are the policies in force at the end.
-func (t *teller) policies() []summarize.Policy {
-	if a, ok := t.watch.(*auditor); ok {
-		return a.lane.fold.Config().Policies
-	}
-	return nil
 }
 
 //go:embed page.html

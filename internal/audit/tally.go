@@ -38,9 +38,10 @@ func (f Filter) names(s scope) bool {
 }
 
 func (f Filter) takes(s scope) bool {
-	return (f.Thread == "" || f.Thread == s.thread) && (f.Agent == "" || f.Agent == s.agent) &&
-		(f.Policy == "" || s.policy == "" || f.Policy == s.policy) &&
-		(s.at.IsZero() || (f.From.IsZero() || !s.at.Before(f.From)) && (f.To.IsZero() || !s.at.After(f.To)))
+	if s.policy == "" {
+		f.Policy = ""
+	}
+	return f.names(s) && (s.at.IsZero() || (f.From.IsZero() || !s.at.Before(f.From)) && (f.To.IsZero() || !s.at.After(f.To)))
 }
 
 // tally collects a report. It is safe for concurrent use: partitions are folded in parallel.
@@ -49,52 +50,26 @@ type tally struct {
 	retained *retained
 
 	mu       sync.Mutex
-	known    bool // the log holds what the filter names
-	events   map[string]uint64
-	records  map[string]uint64
-	proved   map[string]uint64
+	rep      Report
 	unproved map[string]uint64
-	voided   map[string]uint64
-	totals   Totals
-	threads  uint64
 	newer    map[string]bool // threads folded under a newer program's configuration
-	pending  uint64
-	findings []Finding
-	more     uint64
 }
 
-func newTally(f Filter) *tally {
-	return &tally{
-		filter: f, retained: &retained{}, events: map[string]uint64{}, records: map[string]uint64{},
-		proved: map[string]uint64{}, unproved: map[string]uint64{}, voided: map[string]uint64{}, newer: map[string]bool{},
-	}
+func newTally(f Filter, gone *retained) *tally {
+	return &tally{filter: f, retained: gone, unproved: map[string]uint64{}, newer: map[string]bool{}, rep: Report{
+		Events: map[string]uint64{}, Records: map[string]uint64{}, Proved: map[string]uint64{}, Voided: map[string]uint64{}, Findings: []Finding{},
+	}}
 }
 
-func (t *tally) add(to map[string]uint64, s scope, name string) {
+// note changes the report, if the filter accepts the scope.
+func (t *tally) note(s scope, change func(*Report)) {
 	if !t.filter.takes(s) {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	to[name]++
+	change(&t.rep)
 }
-
-func (t *tally) event(s scope, outcome string) {
-	t.met(s)
-	t.add(t.events, s, outcome)
-}
-
-// holds notes that a check held, unless a newer program's configuration keeps it from being proved.
-func (t *tally) holds(s scope, check string) {
-	if t.underNewer(s.thread, check) {
-		t.doubt(s, doubtNewer)
-		return
-	}
-	t.add(t.proved, s, check)
-}
-
-func (t *tally) void(s scope, typ string)     { t.add(t.voided, s, typ) }
-func (t *tally) doubt(s scope, reason string) { t.add(t.unproved, s, reason) }
 
 // met notes that the log holds what the filter names.
 func (t *tally) met(s scope) {
@@ -103,37 +78,37 @@ func (t *tally) met(s scope) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.known = true
+	t.rep.Known = true
+}
+
+func (t *tally) event(s scope, outcome string) {
+	t.met(s)
+	t.note(s, func(r *Report) { r.Events[outcome]++ })
 }
 
 // record counts an adopted record; rec is nil if its type is unknown.
 func (t *tally) record(s scope, typ string, rec events.Record) {
 	t.met(s)
-	if !t.filter.takes(s) {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.records[typ]++
-	t.totals.add(rec)
+	t.note(s, func(r *Report) {
+		r.Records[typ]++
+		r.Totals.add(rec)
+	})
 }
 
-func (t *tally) thread(s scope) {
-	if !t.filter.takes(s) {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.threads++
-}
+func (t *tally) void(s scope, typ string) { t.note(s, func(r *Report) { r.Voided[typ]++ }) }
+func (t *tally) thread(s scope)           { t.note(s, func(r *Report) { r.Threads++ }) }
+func (t *tally) late(s scope)             { t.note(s, func(r *Report) { r.Pending++ }) }
 
-func (t *tally) late(s scope) {
-	if !t.filter.takes(s) {
+// doubt notes what can be neither confirmed nor refuted, and why.
+func (t *tally) doubt(s scope, reason string) { t.note(s, func(*Report) { t.unproved[reason]++ }) }
+
+// holds notes that a check held, unless a newer program's configuration keeps it from being proved.
+func (t *tally) holds(s scope, check string) {
+	if t.underNewer(s.thread, check) {
+		t.doubt(s, doubtNewer)
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.pending++
+	t.note(s, func(r *Report) { r.Proved[check]++ })
 }
 
 // removedByRetention is the reason that nothing that depends on a thread's state can be proved.
@@ -141,40 +116,35 @@ const removedByRetention = "removed by retention: the log no longer holds the be
 
 // find notes a finding within its scope.
 func (t *tally) find(s scope, f Finding) {
-	if !t.filter.takes(s) {
-		return
-	}
-	if t.retained.excuses(f) {
+	switch {
+	case t.retained.excuses(f):
 		t.doubt(s, removedByRetention)
 		return
-	}
-	if t.underNewer(string(f.Thread), f.Check) {
+	case t.underNewer(string(f.Thread), f.Check):
 		t.doubt(s, doubtNewer)
 		return
 	}
 	f.Want, f.Got = short(f.Want), short(f.Got)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.findings) == maxFindings {
-		t.more++
-		return
-	}
-	t.findings = append(t.findings, f)
+	t.note(s, func(r *Report) {
+		if len(r.Findings) == maxFindings {
+			r.More++
+			return
+		}
+		r.Findings = append(r.Findings, f)
+	})
 }
 
-// fill writes the tally into a report, the findings in log order.
-func (t *tally) fill(r *Report) {
+// report returns what was noted, the findings in log order.
+func (t *tally) report() *Report {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r.Events, r.Records, r.Proved, r.Threads = t.events, t.records, t.proved, t.threads
-	r.Known, r.Voided = t.known, t.voided
-	r.Pending, r.More, r.Totals = t.pending, t.more, t.totals
+	r := t.rep
 	r.Unproved = []Unproved{}
 	for _, reason := range slices.Sorted(maps.Keys(t.unproved)) {
 		r.Unproved = append(r.Unproved, Unproved{reason, t.unproved[reason]})
 	}
-	slices.SortStableFunc(t.findings, func(a, b Finding) int {
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.EventSeq, b.EventSeq), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Check, b.Check))
 	})
-	r.Findings = append([]Finding{}, t.findings...)
+	return &r
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"precis/events"
@@ -51,129 +52,102 @@ func Imagine(ctx context.Context, o Options, scratch *state.Store, c *fold.Confi
 	if err != nil {
 		return nil, fmt.Errorf("replay what happened: %w", err)
 	}
-	im, err := newImagination(ctx, o, c)
-	if err != nil {
-		return nil, err
-	}
-	if err := Rebuild(ctx, scratch, im.source); err != nil {
-		return nil, fmt.Errorf("replay under the other configuration: %w", err)
-	}
 	w := &WhatIf{
 		Happened: happened.Totals, Log: happened.Log, Threads: happened.Threads,
 		Findings: uint64(len(happened.Findings)) + happened.More,
 	}
-	if w.Imagined, w.Estimates, err = im.result(scratch); err != nil {
+	o.Scratch = scratch
+	im, err := newImagination(ctx, o, c)
+	if err != nil {
 		return nil, err
+	}
+	if err := im.rebuild(ctx, func() error { return nil }); err != nil {
+		return nil, fmt.Errorf("replay under the other configuration: %w", err)
+	}
+	if err := im.totals.end(scratch, im.strays, o.Filter); err != nil {
+		return nil, err
+	}
+	w.Imagined = im.totals
+	for _, name := range slices.Sorted(maps.Keys(im.bills)) {
+		w.Estimates = append(w.Estimates, *im.bills[name])
 	}
 	w.Seconds = o.Now().Sub(began).Seconds()
 	return w, nil
 }
 
-// imagination is one fold under another configuration.
+// imagination is one run under another configuration.
 type imagination struct {
-	filter Filter
-	config *fold.Config
+	*run
 	prices *pricing.Table
 	runner *jobs.Runner
-	source Source
-	lanes  []*imagined
+
+	mu     sync.Mutex // partitions are folded in parallel
+	totals Totals
+	bills  map[string]*Bill // by provider
 }
 
 func newImagination(ctx context.Context, o Options, c *fold.Config) (*imagination, error) {
-	l, err := openLog(ctx, o.JetStream, o.Filter.Thread)
-	if err != nil {
-		return nil, err
-	}
-	im := &imagination{filter: o.Filter, config: c}
+	im := &imagination{bills: map[string]*Bill{}}
+	var err error
 	if im.prices, err = pricing.Parse(c.PriceTable); err != nil {
 		return nil, err
 	}
-	im.source = Source{
-		Events: broker.NewLogReader(o.JetStream, broker.StreamEvents), Strays: l.partitions, Filters: l.eventFilters,
-		Mask: o.Mask, Workers: o.Workers, Logger: o.Logger, Progress: o.Progress,
-		open: im.open, opened: im.configure,
+	if im.run, err = newRun(ctx, o); err != nil {
+		return nil, err
+	}
+	im.under, im.watch = c, func(l *lane, o *fold.Options) {
+		i := &imagined{imagination: im, lane: l}
+		l.watch, o.Watch, o.Observe = i, i, i.observe
 	}
 	if !o.Filter.To.IsZero() {
-		if err := im.source.upToTime(ctx, o.Filter.To, l); err != nil {
+		if err := im.upToTime(ctx, o.Filter.To); err != nil {
 			return nil, err
 		}
 	}
-	im.runner, err = rulesRunner(im.source.Events, o.Mask)
+	im.runner, err = rulesRunner(im.events, o.Mask)
 	return im, err
 }
 
-// open gives a lane its own part of the imagination: lanes run in parallel.
-func (im *imagination) open(l *lane) error {
-	own := &imagined{im: im, lane: l, bills: map[string]*Bill{}}
-	im.lanes = append(im.lanes, own)
-	l.watch, l.observe = own, own.observe
-	return nil
-}
-
-func (im *imagination) configure(l *lane) error {
-	_, err := l.fold.Configure(im.config, time.Time{})
-	return err
-}
-
-// result sums the lanes.
-func (im *imagination) result(scratch *state.Store) (sum Totals, bills []Bill, err error) {
-	byProvider := map[string]*Bill{}
-	for _, own := range im.lanes {
-		sum.plus(&own.totals)
-		for name, b := range own.bills {
-			if byProvider[name] == nil {
-				byProvider[name] = &Bill{Provider: b.Provider, Model: b.Model, CostMicroUSD: new(int64)}
-			}
-			byProvider[name].plus(b)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(byProvider)) {
-		bills = append(bills, *byProvider[name])
-	}
-	return sum, bills, endTotals(scratch, im.source.Strays, im.filter, &sum)
-}
-
-// imagined is one lane of an imagination. It implements watch.
+// imagined is the watch of one lane of an imagination.
 type imagined struct {
-	im      *imagination
+	*imagination
 	lane    *lane
 	now     time.Time
 	touched int
-	totals  Totals
-	bills   map[string]*Bill
 }
 
-// Adopting implements fold.Watch; nothing is adopted.
+// Nothing is on record, so nothing is adopted.
+
+// Adopting implements fold.Watch.
 func (*imagined) Adopting(*thread.State, *state.Staged, events.Record) {}
 
-// Adopted implements fold.Watch; nothing is adopted.
+// Adopted implements fold.Watch.
 func (*imagined) Adopted(*thread.State, *events.Summary) {}
 
 // Refused implements fold.Watch.
 func (*imagined) Refused(_ *state.Staged, why error) error { return why }
 
-// Voided implements fold.Watch; nothing is adopted.
+// Voided implements fold.Watch.
 func (*imagined) Voided(*state.Staged) error { return nil }
 
 // Stepped implements fold.Watch.
 func (*imagined) Stepped(context.Context, fold.Stepped) error { return nil }
 
+func (*imagined) between(context.Context) error { return nil }
+
+func (*imagined) done(context.Context) error { return nil }
+
 func (i *imagined) begin(m broker.Stored) { i.now, i.touched = m.Time, len(i.lane.part.JobsTouched()) }
 
 // end runs the jobs that the event started, synchronously.
 func (i *imagined) end(ctx context.Context, _ fold.Outcome) error {
-	started := slices.Clone(i.lane.part.JobsTouched()[i.touched:])
-	for _, job := range started {
+	for _, job := range slices.Clone(i.lane.part.JobsTouched()[i.touched:]) {
 		if err := i.job(ctx, job); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-func (*imagined) between(context.Context) error { return nil }
-
-func (*imagined) done(context.Context) error { return nil }
 
 // job ends a job with the result of the rules, as if a model had made it.
 func (i *imagined) job(ctx context.Context, job *thread.Job) error {
@@ -192,7 +166,7 @@ func (i *imagined) job(ctx context.Context, job *thread.Job) error {
 	}
 	policy := *p
 	policy.OnFailure = "fallback"
-	res, err := i.im.runner.Run(ctx, i.lane.part.View, &policy, job, nil)
+	res, err := i.runner.Run(ctx, i.lane.part.View, &policy, job, nil)
 	if err != nil {
 		return fmt.Errorf("imagine %s: %w", job.ID(), err)
 	}
@@ -201,7 +175,7 @@ func (i *imagined) job(ctx context.Context, job *thread.Job) error {
 		return err
 	}
 	provider := p.Provider
-	if _, own := i.im.config.Providers[provider]; !own {
+	if _, own := i.under.Providers[provider]; !own {
 		provider = "main"
 	}
 	size := llm.BuiltinPrompt(job.Started.Kind).Size(counter.Count)
@@ -215,15 +189,15 @@ func (i *imagined) job(ctx context.Context, job *thread.Job) error {
 
 // call is a model's call as it might have been.
 func (i *imagined) call(provider string, in, out int64) events.UsageRecord {
-	model := i.im.config.Providers[provider].Model
+	model := i.under.Providers[provider].Model
 	rec := events.UsageRecord{
 		Provider: provider, Model: model, Outcome: llm.CallUsed,
 		Usage: events.Usage{InputTokens: in, OutputTokens: out, Attempts: 1, Source: llm.FromEstimate},
 		Cost:  events.Cost{Currency: "USD"},
 	}
-	if i.im.prices != nil {
-		rec.Cost.AmountMicroUSD = i.im.prices.Cost(pricing.Tokens{Input: in, Output: out}, i.now, model)
-		rec.Cost.PriceTable = events.OrNull(i.im.prices.Name())
+	if i.prices != nil {
+		rec.Cost.AmountMicroUSD = i.prices.Cost(pricing.Tokens{Input: in, Output: out}, i.now, model)
+		rec.Cost.PriceTable = events.OrNull(i.prices.Name())
 	}
 	return rec
 }
@@ -235,9 +209,11 @@ func (i *imagined) observe(d fold.Decided) {
 	if head.ThreadID != nil {
 		at.thread = *head.ThreadID
 	}
-	if !i.im.filter.takes(at) {
+	if !i.Filter.takes(at) {
 		return
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.totals.add(d.Record)
 	if rec, ok := d.Record.(*events.Summary); ok && rec.Method == events.MethodRules {
 		i.bill(rec)
@@ -251,24 +227,16 @@ func (i *imagined) bill(rec *events.Summary) {
 		return // can't happen: that tokenizer counted it
 	}
 	size := int64(llm.BuiltinPrompt(rec.Kind).Size(counter.Count))
-	for name := range i.im.config.Providers {
+	for name := range i.under.Providers {
 		call := i.call(name, rec.TokenCountBefore+size, rec.TokenCountAfter)
 		b := i.bills[name]
 		if b == nil {
 			b = &Bill{Provider: name, Model: call.Model, CostMicroUSD: new(int64)}
 			i.bills[name] = b
 		}
-		b.plus(&Bill{Calls: 1, InputTokens: call.Usage.InputTokens, OutputTokens: call.Usage.OutputTokens, CostMicroUSD: call.Cost.AmountMicroUSD})
+		b.Calls++
+		b.InputTokens += call.Usage.InputTokens
+		b.OutputTokens += call.Usage.OutputTokens
+		b.CostMicroUSD = plus(b.CostMicroUSD, call.Cost.AmountMicroUSD)
 	}
-}
-
-func (b *Bill) plus(more *Bill) {
-	b.Calls += more.Calls
-	b.InputTokens += more.InputTokens
-	b.OutputTokens += more.OutputTokens
-	if b.CostMicroUSD == nil || more.CostMicroUSD == nil {
-		b.CostMicroUSD = nil
-		return
-	}
-	*b.CostMicroUSD += *more.CostMicroUSD
 }

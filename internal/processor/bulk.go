@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"sync"
 	"time"
 
 	"precis/events"
@@ -54,34 +53,29 @@ func (p *Processor) bulk(ctx context.Context) error {
 		}
 	}()
 	deal := recovery.NewDeal(len(p.parts), func(subject string) int { return recovery.PartitionOf(subject, len(p.parts)-1) })
-	var wg sync.WaitGroup
 	var reached place // all events up to here have been dealt
-	errs := make([]error, len(p.parts)+1)
-	for i, part := range p.parts {
-		wg.Go(func() {
-			if errs[i] = part.bulk(reading, deal.Pile(i)); errs[i] != nil {
-				stop()
-				return
-			}
-			if reached.last > part.last { // else the lanes would read everything since then again
-				errs[i] = part.flush(reached)
-			}
-		})
+	scan := func(ctx context.Context) error {
+		var read broker.Stored
+		last := uint64(0)
+		err := p.events.Watch(p.missing).Scan(ctx, p.catching.from+1, nil, func(m broker.Stored) error {
+			read = m
+			return deal.Give(ctx, m)
+		}, func(_, end uint64) { last = end })
+		if err == nil && read.Seq > 0 {
+			reached = place{max(last, read.Seq), state.Mark(broker.MarkOf(read))} // the log may have grown meanwhile
+		}
+		return err
 	}
-	var read broker.Stored
-	give := func(m broker.Stored) error {
-		read = m
-		return deal.Give(reading, m)
-	}
-	last := uint64(0)
-	err := p.events.Watch(p.missing).Scan(reading, p.catching.from+1, nil, give, func(_, end uint64) { last = end })
-	if err == nil && read.Seq > 0 {
-		reached = place{max(last, read.Seq), state.Mark(broker.MarkOf(read))} // the log may have grown meanwhile
-	}
-	deal.End(reading)
-	wg.Wait()
-	errs[len(p.parts)] = err
-	return p.bulkEnded(errors.Join(errs...))
+	return p.bulkEnded(deal.Run(reading, scan, func(ctx context.Context, i int) error {
+		part := p.parts[i]
+		if err := part.bulk(ctx, deal.Pile(i)); err != nil {
+			return err
+		}
+		if reached.last > part.last { // else the lanes would read everything since then again
+			return part.flush(reached)
+		}
+		return nil
+	}))
 }
 
 // bulkEnded is why the processor can't continue; nil if it can.

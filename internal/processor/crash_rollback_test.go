@@ -115,7 +115,7 @@ func (s *schedule) acceptLoss(kept uint64) {
 	}
 	defer store.Close()
 	problem := func(p state.Problem) { s.t.Errorf("%+v", p) }
-	if err := audit.Compare(within(s.t), store, audit.Against{Broker: s.broker, Partitions: s.config.Partitions, Logger: logger(s.t)}, problem); err != nil {
+	if _, err := audit.Compare(within(s.t), audit.Options{JetStream: s.broker.JetStream(), Store: store, Logger: logger(s.t)}, problem); err != nil {
 		s.t.Error(err)
 	}
 	for _, f := range report(s.t, s.broker).Findings {

@@ -357,7 +357,7 @@ func (s *schedule) verify() {
 // compare holds the store against a fold of its log.
 func (s *schedule) compare(store *state.Store) {
 	report := func(p state.Problem) { s.t.Errorf("%+v", p) }
-	err := audit.Compare(within(s.t), store, audit.Against{Broker: s.broker, Partitions: s.config.Partitions, Logger: logger(s.t)}, report)
+	_, err := audit.Compare(within(s.t), audit.Options{JetStream: s.broker.JetStream(), Store: store, Logger: logger(s.t)}, report)
 	if err != nil {
 		s.t.Error(err)
 	}

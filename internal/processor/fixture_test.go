@@ -228,7 +228,7 @@ func proved(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	err = audit.Compare(within(t), s, audit.Against{Broker: b, Partitions: 2, Logger: logger(t)}, func(p state.Problem) { t.Errorf("%+v", p) })
+	_, err = audit.Compare(within(t), audit.Options{JetStream: b.JetStream(), Store: s, Logger: logger(t)}, func(p state.Problem) { t.Errorf("%+v", p) })
 	if err != nil {
 		t.Error(err)
 	}

@@ -173,7 +173,8 @@ func checked(t *testing.T, c *config.Config, b *broker.Broker) error {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	return audit.Compare(within(t), store, audit.Against{Broker: b, Partitions: c.Partitions, Logger: logger(t)}, func(state.Problem) {})
+	_, err = audit.Compare(within(t), audit.Options{JetStream: b.JetStream(), Store: store, Logger: logger(t)}, func(state.Problem) {})
+	return err
 }
 
 func manyOf(body string, n int) []string {

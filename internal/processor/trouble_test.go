@@ -66,9 +66,8 @@ func verifyStore(t *testing.T, c *config.Config, b *broker.Broker) *state.Store 
 	store := openStore(t, c)
 	t.Cleanup(func() { _ = store.Close() })
 	report := func(p state.Problem) { t.Errorf("%+v", p) }
-	err := errors.Join(store.Check(c.Partitions+1, report),
-		audit.Compare(within(t), store, audit.Against{Broker: b, Partitions: c.Partitions, Logger: logger(t)}, report))
-	if err != nil {
+	_, err := audit.Compare(within(t), audit.Options{JetStream: b.JetStream(), Store: store, Logger: logger(t)}, report)
+	if err = errors.Join(store.Check(c.Partitions+1, report), err); err != nil {
 		t.Error(err)
 	}
 	return store

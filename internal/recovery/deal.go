@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 
 	"precis/internal/broker"
 )
@@ -78,6 +79,28 @@ func (h *hand) deal(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// Run calls scan, which gives the messages, while work takes the hands of each pile in a goroutine of its own. An error of work
+// cancels the context of all of them, and Run returns it.
+func (d *Deal) Run(ctx context.Context, scan func(ctx context.Context) error, work func(ctx context.Context, pile int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for i := range d.hands {
+		wg.Go(func() {
+			if err := work(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	err := scan(ctx)
+	d.End(ctx)
+	wg.Wait()
+	if failed := context.Cause(ctx); failed != nil {
+		return failed
+	}
+	return err
 }
 
 // End deals the rest, unless ctx has ended, and closes the piles.

@@ -51,10 +51,13 @@ type Tail struct {
 	Voided     uint64 // those of them that rest on events whose loss was accepted
 	// Config is the data of the first config.applied that was staged; nil if none was.
 	Config []byte
-	// Foreign receives every record that is skipped, and Own every record of a partition's own chain, with the end of the chain
-	// before it; those that NewTail sets do nothing.
-	Foreign func(Foreign)
-	Own     func(m broker.Stored, e Entry, end state.Link)
+	// Foreign receives every message of SUMMARIES that is skipped, Record every one that has a place in its chain, with the end
+	// of the chain before it, and Rejection every message of REJECTED. Skip reports messages of SUMMARIES to skip silently. Those
+	// that NewTail sets do nothing.
+	Foreign   func(Foreign)
+	Record    func(m broker.Stored, e Entry, end state.Link)
+	Rejection func(m broker.Stored)
+	Skip      func(m broker.Stored, e Entry) bool
 }
 
 // pending is the outbox of a partition.
@@ -67,7 +70,9 @@ type pending struct {
 func NewTail(parts []*state.Partition) (t *Tail, err error) {
 	t = &Tail{
 		parts: parts, pending: make([]pending, len(parts)), owners: make([]string, len(parts)), effective: make([]uint64, len(parts)),
-		claimed: map[string][]state.Link{}, goesOn: map[string]uint64{}, Foreign: func(Foreign) {}, Own: func(broker.Stored, Entry, state.Link) {},
+		claimed: map[string][]state.Link{}, goesOn: map[string]uint64{},
+		Foreign: func(Foreign) {}, Record: func(broker.Stored, Entry, state.Link) {}, Rejection: func(broker.Stored) {},
+		Skip: func(broker.Stored, Entry) bool { return false },
 	}
 	for i, part := range parts {
 		rows, err := part.Outbox()
@@ -86,57 +91,71 @@ func NewTail(parts []*state.Partition) (t *Tail, err error) {
 	return t, nil
 }
 
-// Read reads both streams and commits what it finds.
+// Read reads both streams and commits what it finds. rejected may be nil.
 func (t *Tail) Read(ctx context.Context, summaries, rejected Log) (err error) {
 	t.summaries = summaries
 	if t.stream, err = summaries.State(ctx); err != nil {
 		return fmt.Errorf("read SUMMARIES: %w", err)
 	}
-	from := func(seq func(state.Meta) uint64) uint64 {
-		first := ^uint64(0)
-		for _, part := range t.parts {
-			first = min(first, seq(part.Meta()))
+	streams := []*tailed{{
+		log: summaries, name: broker.StreamSummaries, each: func(m broker.Stored) error { return t.record(ctx, m) },
+		at: func(m *state.Meta) (*uint64, *state.Mark) { return &m.SummariesSeq, &m.SummariesMark },
+	}}
+	if rejected != nil {
+		streams = append(streams, &tailed{
+			log: rejected, name: broker.StreamRejected, each: t.rejection,
+			at: func(m *state.Meta) (*uint64, *state.Mark) { return &m.RejectedSeq, &m.RejectedMark },
+		})
+	}
+	for _, s := range streams {
+		if err := s.scan(ctx, t.parts); err != nil {
+			return fmt.Errorf("read %s: %w", s.name, err)
 		}
-		return first + 1
-	}
-	record := func(m broker.Stored) error { return t.record(ctx, m) }
-	last, mark, err := scan(ctx, summaries, from(func(m state.Meta) uint64 { return m.SummariesSeq }), record)
-	if err != nil {
-		return fmt.Errorf("read SUMMARIES: %w", err)
-	}
-	lastRejected, markRejected, err := scan(ctx, rejected, from(func(m state.Meta) uint64 { return m.RejectedSeq }), t.rejection)
-	if err != nil {
-		return fmt.Errorf("read REJECTED: %w", err)
 	}
 	if err := t.accepted(); err != nil {
 		return err
 	}
-	t.reached(last, lastRejected)
 	for _, part := range t.parts {
 		meta := part.Meta()
-		if mark.Seq > meta.SummariesMark.Seq {
-			meta.SummariesMark = state.Mark(mark)
-		}
-		if markRejected.Seq > meta.RejectedMark.Seq {
-			meta.RejectedMark = state.Mark(markRejected)
+		for _, s := range streams {
+			seq, mark := s.at(&meta)
+			*seq = max(*seq, s.last)
+			if s.mark.Seq > mark.Seq {
+				*mark = s.mark
+			}
 		}
 		part.SetMeta(meta)
 	}
 	return t.commit(state.Sync)
 }
 
-// scan reads a stream from a sequence to its end. It returns the stream's last sequence, and the mark of the last
-// message read.
-func scan(ctx context.Context, log Log, from uint64, each func(broker.Stored) error) (last uint64, mark broker.Mark, err error) {
-	var read broker.Stored
-	err = log.Scan(ctx, from, nil, func(m broker.Stored) error {
-		read = m
-		return each(m)
-	}, func(_, end uint64) { last = end })
-	if read.Seq > 0 {
-		last, mark = max(last, read.Seq), broker.MarkOf(read) // the stream may have grown meanwhile
+// tailed is a stream whose tail is read.
+type tailed struct {
+	log  Log
+	name string
+	each func(broker.Stored) error
+	at   func(*state.Meta) (*uint64, *state.Mark) // where a partition stands in it
+	last uint64                                   // its last sequence
+	mark state.Mark                               // of the last message read
+}
+
+// scan reads a stream from the earliest position of a partition to its end.
+func (s *tailed) scan(ctx context.Context, parts []*state.Partition) error {
+	from := ^uint64(0)
+	for _, part := range parts {
+		meta := part.Meta()
+		seq, _ := s.at(&meta)
+		from = min(from, *seq)
 	}
-	return last, mark, err
+	var read broker.Stored
+	err := s.log.Scan(ctx, from+1, nil, func(m broker.Stored) error {
+		read = m
+		return s.each(m)
+	}, func(_, end uint64) { s.last = end })
+	if read.Seq > 0 {
+		s.last, s.mark = max(s.last, read.Seq), state.Mark(broker.MarkOf(read)) // the stream may have grown meanwhile
+	}
+	return err
 }
 
 // reached notes the sequences up to which the streams hold nothing unknown.
@@ -175,81 +194,67 @@ func (t *Tail) changed(summaries, rejected uint64) error {
 
 // record processes one message of SUMMARIES.
 func (t *Tail) record(ctx context.Context, m broker.Stored) error {
-	c, err := Recognize(m, len(t.parts)-1)
-	if err != nil {
-		return t.foreign(m, c, err)
+	e, err := Recognize(m, len(t.parts)-1)
+	if t.Skip(m, e) {
+		return nil
 	}
-	part := t.parts[c.Partition]
+	if err != nil {
+		return t.foreign(m, e, err)
+	}
+	part := t.parts[e.Partition]
 	if m.Seq <= part.Meta().SummariesSeq {
 		return nil
 	}
-	if c.Thread == "" {
-		return t.own(ctx, part, m, c)
-	}
-	rows := t.pending[c.Partition].threads[c.Thread]
-	for i, row := range rows {
-		if Same(m, c.Partition, row) {
-			t.delivered(c, rows[:i+1])
-			return t.changed(m.Seq, 0)
-		}
-	}
-	end, err := t.end(part, c.Thread, uint64(len(rows)))
+	rows := t.pending[e.Partition].threads[e.Thread]
+	end, known, err := t.end(part, e.Thread, rows)
 	if err != nil {
 		return err
 	}
-	follows := c.Follows(end, m.Data)
-	if follows && len(rows) > 0 {
-		return t.otherWriter(m, rows[0])
+	stored, err := storedAs(m, e, part.Meta().Own, rows)
+	if err != nil {
+		return err
 	}
-	gap := false
-	if !follows && len(rows) == 0 {
-		h, err := part.Header(c.Thread)
-		if err == nil && (h == nil || h.ChainSeq < end.ChainSeq || t.lost()) {
-			gap, err = t.gap(ctx, m, c, end)
-		}
-		if err != nil {
-			return err
-		}
+	if stored > 0 {
+		t.delivered(e, rows[:stored])
+		t.took(part, m, e, end)
+		return t.changed(m.Seq, 0)
 	}
-	if !follows && !gap {
-		return t.foreign(m, c, c.against(end))
-	}
-	return errors.Join(t.stage(part, m, c, gap), t.changed(m.Seq, 0))
-}
-
-// own processes a record of a partition's own chain. Claims change nothing but the chain; a configuration is in the outbox, or
-// the fold has yet to reach it.
-func (t *Tail) own(ctx context.Context, part *state.Partition, m broker.Stored, c Entry) error {
-	end, rows := part.Meta().Own, t.pending[c.Partition].threads[""]
-	if len(rows) > 0 && c.Type == events.ConfigApplied {
-		row, _, err := rows[0].Sealed(end)
-		if err != nil {
-			return err
-		}
-		if Same(m, c.Partition, row) {
-			t.delivered(c, rows[:1])
-			t.noteOwn(part, m, c)
-			return t.changed(m.Seq, 0)
-		}
-	}
-	follows, gap := c.Follows(end.Link(), m.Data), false
-	if !follows && len(rows) == 0 {
-		var err error
-		if gap, err = t.gap(ctx, m, c, end.Link()); err != nil {
+	follows, gap := e.Follows(end, m.Data), false
+	if !follows && len(rows) == 0 && (!known || t.lost()) {
+		if gap, err = t.gap(ctx, m, e, end); err != nil {
 			return err
 		}
 	}
 	switch {
 	case !follows && !gap:
-		return t.foreign(m, c, c.against(end.Link()))
-	case c.Type == events.PartitionClaimed:
-		t.owners[c.Partition] = OwnerOf(m, c)
-		t.noteOwn(part, m, c)
-		return t.changed(m.Seq, 0)
+		return t.foreign(m, e, e.against(end))
+	case e.Type == events.PartitionClaimed: // it changes nothing but the chain
+		t.owners[e.Partition] = OwnerOf(m, e)
+		t.took(part, m, e, end)
 	case len(rows) > 0:
 		return t.otherWriter(m, rows[0])
+	default:
+		if err := t.stage(part, m, e, end, gap); err != nil {
+			return err
+		}
 	}
-	return errors.Join(t.stage(part, m, c, gap), t.changed(m.Seq, 0))
+	return t.changed(m.Seq, 0)
+}
+
+// storedAs returns how many of a chain's outbox rows are stored, given that the message is: those up to the row that it equals; 0
+// if it equals none.
+func storedAs(m broker.Stored, e Entry, own state.Own, rows []*state.Outgoing) (int, error) {
+	if e.Thread == "" { // a configuration gets its place in the chain when it is published
+		if len(rows) == 0 || e.Type != events.ConfigApplied {
+			return 0, nil
+		}
+		row, _, err := rows[0].Sealed(own)
+		if err != nil {
+			return 0, err
+		}
+		rows = []*state.Outgoing{row}
+	}
+	return 1 + slices.IndexFunc(rows, func(row *state.Outgoing) bool { return Same(m, e.Partition, row) }), nil
 }
 
 // Owner is the owner that the last claim names which was read of a partition; Effective is where the last record of its own
@@ -257,12 +262,15 @@ func (t *Tail) own(ctx context.Context, part *state.Partition, m broker.Stored, 
 func (t *Tail) Owner(partition int) string     { return t.owners[partition] }
 func (t *Tail) Effective(partition int) uint64 { return t.effective[partition] }
 
-// noteOwn notes the end of a partition's own chain.
-func (t *Tail) noteOwn(part *state.Partition, m broker.Stored, c Entry) {
-	t.effective[c.Partition] = c.EffectiveSeq
+// took notes a record that has its place in its chain: the partition notes the end of its own.
+func (t *Tail) took(part *state.Partition, m broker.Stored, e Entry, end state.Link) {
+	t.Record(m, e, end)
+	if e.Thread != "" {
+		return
+	}
+	t.effective[e.Partition] = e.EffectiveSeq
 	meta := part.Meta()
-	t.Own(m, c, meta.Own.Link())
-	meta.Own = state.Own{Seq: m.Seq, ChainSeq: c.ChainSeq, Chain: c.Chain}
+	meta.Own = state.Own{Seq: m.Seq, ChainSeq: e.ChainSeq, Chain: e.Chain}
 	part.SetMeta(meta)
 }
 
@@ -282,21 +290,24 @@ func (t *Tail) delivered(c Entry, rows []*state.Outgoing) {
 	}
 }
 
-// end is the end of a thread's chain in SUMMARIES, as far as that is read; waiting is how many of the chain's records
-// are in the outbox.
-func (t *Tail) end(part *state.Partition, name string, waiting uint64) (state.Link, error) {
+// end is the end of a chain in SUMMARIES, as far as that is read; waiting are those of its records that are in the outbox. known
+// means that the thread's state includes it.
+func (t *Tail) end(part *state.Partition, name string, waiting []*state.Outgoing) (end state.Link, known bool, err error) {
+	if name == "" {
+		return part.Meta().Own.Link(), false, nil
+	}
 	staged, err := part.StagedTo(name)
 	if err != nil {
-		return staged, err
+		return staged, false, err
 	}
 	h, err := part.Header(name)
-	if err != nil || h == nil || staged.ChainSeq > h.ChainSeq {
-		return staged, err
+	switch {
+	case err != nil || h == nil || staged.ChainSeq > h.ChainSeq:
+		return staged, false, err
+	case len(waiting) > 0:
+		return state.Link{ChainSeq: h.ChainSeq - uint64(len(waiting)), Chain: waiting[0].Prev}, true, nil
 	}
-	if waiting > 0 {
-		return state.Link{ChainSeq: h.ChainSeq - waiting, Chain: t.pending[part.ID()].threads[name][0].Prev}, nil
-	}
-	return state.Link{ChainSeq: h.ChainSeq, Chain: h.Chain}, nil
+	return state.Link{ChainSeq: h.ChainSeq, Chain: h.Chain}, true, nil
 }
 
 // maxClaimed bounds what is remembered of a thread's foreign records; the newest are kept.
@@ -346,20 +357,20 @@ func (t *Tail) foreign(m broker.Stored, c Entry, why error) error {
 }
 
 // stage keeps a record until the fold reaches the event at which it took effect.
-func (t *Tail) stage(part *state.Partition, m broker.Stored, c Entry, gap bool) error {
-	if c.Type == events.ConfigApplied {
+func (t *Tail) stage(part *state.Partition, m broker.Stored, e Entry, end state.Link, gap bool) error {
+	if e.Type == events.ConfigApplied {
 		if t.Config == nil {
 			t.Config = m.Data
 		}
 		if err := t.void(part, m); err != nil {
 			return err
 		}
-		t.noteOwn(part, m, c)
 	}
+	t.took(part, m, e, end)
 	t.Staged++
 	return part.Stage(&state.Staged{
-		Thread: c.Thread, EffectiveSeq: c.EffectiveSeq, Under: part.Meta().Own.ChainSeq, ChainSeq: c.ChainSeq, Chain: c.Chain, Gap: gap,
-		Left: left(m, c), Seq: m.Seq, Time: m.Time, Made: madeAt(m), Type: c.Type, Data: m.Data,
+		Thread: e.Thread, EffectiveSeq: e.EffectiveSeq, Under: part.Meta().Own.ChainSeq, ChainSeq: e.ChainSeq, Chain: e.Chain, Gap: gap,
+		Left: left(m, e), Seq: m.Seq, Time: m.Time, Made: madeAt(m), Type: e.Type, Data: m.Data,
 	})
 }
 
@@ -371,32 +382,27 @@ func (t *Tail) Decided(partition int, rows []*state.Outgoing) error {
 			continue // the event decides a rejection again
 		}
 		if row.Type == events.ConfigApplied {
-			if on, err := t.onRecord(part, row); err != nil || on {
+			on, err := t.onRecord(part, row)
+			if on || err != nil {
 				if err != nil {
 					return err
 				}
 				continue
 			}
-			var err error
 			if row, _, err = row.Sealed(part.Meta().Own); err != nil {
 				return err
 			}
 		}
 		m := broker.Stored{Subject: row.Subject, Header: Header(partition, row), Data: row.Data, Seq: ^uint64(0), Time: row.Time}
-		c, err := Recognize(m, len(t.parts)-1)
+		e, err := Recognize(m, len(t.parts)-1)
 		if err != nil {
 			return fmt.Errorf("read outbox of partition %d: %w", partition, err)
 		}
-		end := part.Meta().Own.Link()
-		if row.Thread != "" {
-			if end, err = t.end(part, row.Thread, 0); err != nil {
-				return err
-			}
+		end, _, err := t.end(part, row.Thread, nil)
+		if err == nil && e.ChainSeq > end.ChainSeq {
+			err = t.stage(part, m, e, end, e.ChainSeq > end.ChainSeq+1)
 		}
-		if c.ChainSeq <= end.ChainSeq {
-			continue
-		}
-		if err := t.stage(part, m, c, c.ChainSeq > end.ChainSeq+1); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -417,6 +423,7 @@ func (t *Tail) onRecord(part *state.Partition, row *state.Outgoing) (found bool,
 
 // rejection processes one record of REJECTED; its id names the event.
 func (t *Tail) rejection(m broker.Stored) error {
+	t.Rejection(m)
 	id := m.Header.Get("ce-id") // not Nats-Msg-Id: a row published again while the server remembers its id has none
 	partition, seq, ok := RejectedEvent(id)
 	if !ok || partition >= len(t.parts) {

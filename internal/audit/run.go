@@ -1,0 +1,306 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/fold"
+	"precis/internal/recovery"
+	"precis/state"
+)
+
+// Options configure a replay.
+type Options struct {
+	JetStream jetstream.JetStream
+	// Scratch is an empty store in which the state is made; the caller discards it.
+	Scratch *state.Store
+	// Store, if given, is compared with the log; it must be at rest. StoreName is its name in the report.
+	Store     *state.Store
+	StoreName string
+	Filter    Filter
+	// Rules recomputes every rule-based summary, which takes most of a replay's time.
+	Rules bool
+	// RulesVersion is the version of the rules and tokenizers with which records are compared; empty is this
+	// program's.
+	RulesVersion string
+	// Mask removes secrets from what the fold decides, as the processor does; nil removes none.
+	Mask func(string) string
+	// Workers is the number of goroutines that fold in parallel; less than 1 means 1.
+	Workers int
+	// Now is the clock, nil the system's: a recent decision may not be on record yet.
+	Now      func() time.Time
+	Logger   zerolog.Logger
+	Progress func(seq, last uint64)
+}
+
+// run is one fold of the log into the scratch store. Nothing is published: decisions of the fold that are not on record stay in
+// the scratch store's outbox.
+type run struct {
+	Options
+	now      time.Time          // when the run began
+	log      broker.StreamState // of EVENTS
+	events   *broker.LogReader
+	filters  []string // of EVENTS; nil reads all
+	strays   int      // the number of the partition for events that the partition transform did not match; the others are 0 to strays-1
+	parts    []*state.Partition
+	lanes    []*lane
+	tail     *recovery.Tail
+	configs  configs
+	retained *retained
+	// metas are where the store's partitions stand, and decided the records that they have decided and the server has not
+	// confirmed, which count as recorded; both are nil without a store. rewritten is the reason if the log is not the one that the
+	// store was made from.
+	metas     []state.Meta
+	decided   [][]*state.Outgoing
+	rewritten error
+	// upTo is the EVENTS sequence at which each partition's fold ends; nil folds everything. partial means that it is before the
+	// end of the log: what comes after it is not missing.
+	upTo    []uint64
+	partial bool
+
+	// missing receives the gaps of the streams. each receives every event before it is folded, in log order, and watch prepares a
+	// lane; either may be nil.
+	missing func(broker.Missing)
+	each    func(broker.Stored)
+	watch   func(*lane, *fold.Options)
+	// under is in force instead of everything on record; nil if that counts.
+	under *fold.Config
+}
+
+// errEnough ends a scan that has read what it needs.
+var errEnough = errors.New("read enough")
+
+// newRun inspects the streams and the store.
+func newRun(ctx context.Context, o Options) (*run, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	r := &run{Options: o, now: o.Now(), missing: func(broker.Missing) {}}
+	r.events = r.reader(broker.StreamEvents)
+	stream, err := o.JetStream.Stream(ctx, broker.StreamEvents)
+	if err != nil {
+		return nil, fmt.Errorf("look at stream %s: %w", broker.StreamEvents, err)
+	}
+	r.log = broker.StateIn(stream.CachedInfo())
+	if r.strays, err = partitionsOf(stream.CachedInfo().Config); err != nil {
+		return nil, err
+	}
+	if name := o.Filter.Thread; name != "" {
+		token, err := events.Token(name)
+		if err != nil {
+			return nil, fmt.Errorf("thread: %w", err)
+		}
+		r.filters = []string{"*.*.*." + token}
+	}
+	for id := range r.strays + 1 {
+		part, err := o.Scratch.Partition(id)
+		if err != nil {
+			return nil, err
+		}
+		r.parts = append(r.parts, part)
+	}
+	if r.tail, err = recovery.NewTail(r.parts); err != nil {
+		return nil, err
+	}
+	if err := r.positions(ctx); err != nil {
+		return nil, err
+	}
+	if r.configs, err = readConfigs(ctx, broker.NewLogReader(o.JetStream, broker.StreamSummaries), r.decided); err != nil {
+		return nil, err
+	}
+	r.retained = newRetained(r.log, r.configs, r.now, o.Store, r.strays+1)
+	return r, nil
+}
+
+func (r *run) reader(stream string) *broker.LogReader {
+	return broker.NewLogReader(r.JetStream, stream).Watch(func(m broker.Missing) { r.missing(m) })
+}
+
+// Partitions is the number of partitions of EVENTS, without the one for strays.
+func Partitions(ctx context.Context, js jetstream.JetStream) (int, error) {
+	stream, err := js.Stream(ctx, broker.StreamEvents)
+	if err != nil {
+		return 0, fmt.Errorf("look at stream %s: %w", broker.StreamEvents, err)
+	}
+	return partitionsOf(stream.CachedInfo().Config)
+}
+
+var partitionCount = regexp.MustCompile(`\{\{partition\((\d+),`)
+
+// partitionsOf reads the number of partitions from a stream's subject transform.
+func partitionsOf(c jetstream.StreamConfig) (int, error) {
+	if c.SubjectTransform != nil {
+		if m := partitionCount.FindStringSubmatch(c.SubjectTransform.Destination); m != nil {
+			return strconv.Atoi(m[1])
+		}
+	}
+	return 0, fmt.Errorf("stream %s has no partitions: no processor made it", c.Name)
+}
+
+// positions has the fold end where the partitions of the store stand.
+func (r *run) positions(ctx context.Context) error {
+	if r.Store == nil {
+		return nil
+	}
+	for id := range r.parts {
+		view := r.Store.View(id)
+		meta, err := view.Meta()
+		if err != nil {
+			return err
+		}
+		if err := recovery.CheckLog(meta, r.log); err != nil {
+			return err
+		}
+		rows, err := view.Outbox()
+		if err != nil {
+			return err
+		}
+		r.metas, r.upTo, r.decided = append(r.metas, meta), append(r.upTo, meta.Position), append(r.decided, rows)
+	}
+	err := recovery.CheckMarks(ctx, r.metas, recovery.ReadersOf(r.JetStream))
+	if errors.Is(err, recovery.ErrRewritten) {
+		r.rewritten, err = err, nil
+	}
+	return err
+}
+
+// upToSeq ends the fold at an event.
+func (r *run) upToSeq(seq uint64) {
+	r.partial, r.upTo = true, nil
+	for range r.parts {
+		r.upTo = append(r.upTo, seq)
+	}
+}
+
+// upToTime ends the fold at the last event of a time. It leaves out the results of jobs that were recorded later, even if they took
+// effect right after that event: the end of a job decides them, not their event.
+func (r *run) upToTime(ctx context.Context, t time.Time) error {
+	seq, err := r.events.SeqAt(ctx, r.log.First, r.log.Last, t)
+	if err != nil {
+		return fmt.Errorf("find the last event of %s: %w", t.UTC().Format(time.RFC3339), err)
+	}
+	r.upToSeq(seq)
+	r.tail.Skip = func(m broker.Stored, e recovery.Entry) bool {
+		return m.Time.After(t) && e.Step.Cause == events.ByResult
+	}
+	return nil
+}
+
+// only narrows what is read of a stream.
+type only struct {
+	recovery.Log
+	filters []string
+}
+
+// Scan implements recovery.Log.
+func (o only) Scan(ctx context.Context, from uint64, _ []string, each func(broker.Stored) error, progress func(seq, last uint64)) error {
+	return o.Log.Scan(ctx, from, o.filters, each, progress)
+}
+
+// saw inspects what a message of SUMMARIES says of events that are gone.
+func (r *run) saw(m broker.Stored, e recovery.Entry) {
+	if !r.configs.void(m.Seq, e.Head) {
+		r.retained.saw(e.Head)
+	}
+}
+
+// rebuild stages everything on record, calls staged, and folds EVENTS from its start.
+func (r *run) rebuild(ctx context.Context, staged func() error) error {
+	defer recovery.CollectLess(math.MaxInt64)()
+	if r.under == nil {
+		if err := r.stage(ctx); err != nil {
+			return err
+		}
+	}
+	if err := staged(); err != nil {
+		return err
+	}
+	for id := range r.parts {
+		l, err := r.open(id)
+		if err != nil {
+			return err
+		}
+		r.lanes = append(r.lanes, l)
+	}
+	if err := r.fold(ctx); err != nil {
+		return fmt.Errorf("fold EVENTS: %w", err)
+	}
+	for _, l := range r.lanes {
+		if err := l.end(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stage reads what is on record: if a thread is given, only its records and the partitions' own.
+func (r *run) stage(ctx context.Context) error {
+	summaries, rejected := only{Log: r.reader(broker.StreamSummaries)}, only{Log: r.reader(broker.StreamRejected)}
+	if name := r.Filter.Thread; name != "" {
+		token, err := events.Token(name)
+		if err != nil {
+			return fmt.Errorf("thread: %w", err)
+		}
+		summaries.filters = []string{"*.*." + token, string(events.ConfigApplied) + ".*", string(events.PartitionClaimed) + ".*"}
+		rejected.filters = []string{string(events.EventRejected) + "." + token}
+	}
+	if err := r.tail.Read(ctx, summaries, rejected); err != nil {
+		return err
+	}
+	for id, rows := range r.decided {
+		if err := r.tail.Decided(id, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fold deals the events to the lanes, up to the last one that any of them folds.
+func (r *run) fold(ctx context.Context) error {
+	end := uint64(math.MaxUint64)
+	if r.upTo != nil {
+		end = slices.Max(r.upTo)
+	}
+	workers := max(r.Workers, 1)
+	partition := func(subject string) int { return recovery.PartitionOf(subject, r.strays) }
+	deal := recovery.NewDeal(workers, func(subject string) int { return partition(subject) % workers })
+	scan := func(ctx context.Context) error {
+		return r.events.Scan(ctx, 1, r.filters, func(m broker.Stored) error {
+			if m.Seq > end {
+				return errEnough
+			}
+			if r.each != nil {
+				r.each(m)
+			}
+			return deal.Give(ctx, m)
+		}, r.Progress)
+	}
+	err := deal.Run(ctx, scan, func(ctx context.Context, pile int) error {
+		for list := range deal.Pile(pile) {
+			for _, m := range list {
+				if ctx.Err() != nil {
+					return nil
+				}
+				if err := r.lanes[partition(m.Subject)].take(ctx, m); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
