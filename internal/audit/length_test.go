@@ -12,6 +12,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/fold"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/state"
 	"precis/summarize"
 )
@@ -39,6 +40,8 @@ func (w *world) longThread(messages int, id func(i int) string) {
 // No record grows with its thread: one that is compacted for the first time when its ids alone are more than a message may
 // hold is cut leaf by leaf, an event each, and what makes the store anew or audits the log does the same.
 func TestNoRecordOutgrowsItsServer(t *testing.T) {
+	race.Slow(t)
+	t.Parallel()
 	for name, c := range map[string]struct {
 		messages int
 		id       func(i int) string

@@ -142,6 +142,8 @@ func (w *world) wholeSteps(cut int) {
 
 // A record that says another cause or another place than it has is found, although its chain is in order.
 func TestTamperedSteps(t *testing.T) {
+	race.Slow(t)
+	t.Parallel()
 	w := everyCause(t)
 	original := w.messages(broker.StreamSummaries)
 	done := map[string]int{}

@@ -35,6 +35,7 @@ const every = 20
 // the same again byte for byte, and its beginning as it was while messages are appended.
 func TestContextOfRealTranscripts(t *testing.T) {
 	race.Slow(t)
+	t.Parallel()
 	threads := readTranscripts(t)
 	c := settings(t)
 	c.Policies[0].Compaction.Trigger = summarize.Condition{Tokens: 12000}

@@ -19,7 +19,7 @@ var restlessSeeds = flag.Int("crash.restless", 0, "how many schedules TestRestle
 
 // Beside the events there are reloads, sweeps, idle threads, requests, and stores that are lost.
 func TestRestlessCrashSchedules(t *testing.T) {
-	runSchedules(t, cmp.Or(*restlessSeeds, race.Fewer(4, 12)), func(s *schedule) {
+	runSchedules(t, cmp.Or(*restlessSeeds, race.Fewer(2, 12)), func(s *schedule) {
 		s.restless = true
 		other := s.config.Policies[0]
 		other.Name, other.ToolOutput.MaxSummaryChars, other.Compaction.MaxSummaryTokens = "other", 700, 250

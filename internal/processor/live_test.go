@@ -20,6 +20,7 @@ import (
 // stand there without it: whatever was edited or deleted under it, and whatever became stale.
 func TestLiveTokensAreWhatStandsInThePrompt(t *testing.T) {
 	race.Slow(t)
+	t.Parallel()
 	for name, change := range map[string]func(*summarize.Policy){
 		"made again":           func(*summarize.Policy) {},
 		"raw meanwhile":        func(p *summarize.Policy) { p.Staleness.Meanwhile = summarize.MeanwhileRaw },

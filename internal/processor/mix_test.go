@@ -20,6 +20,7 @@ import (
 // nothing of the fold.
 func TestNoActiveSummaryOfAChangedSource(t *testing.T) {
 	race.Slow(t)
+	t.Parallel()
 	c := settings(t)
 	c.Policies[0].Tokenizer = "estimate"
 	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 12}

@@ -17,6 +17,7 @@ import (
 // that keeps 20 messages, and measures every compaction that it makes, by its pass over the thread.
 func TestCompactionsOfRealTranscripts(t *testing.T) {
 	race.Slow(t)
+	t.Parallel()
 	for _, tt := range []struct {
 		name          string
 		tokens, chars int

@@ -76,6 +76,7 @@ func longestStep(t *testing.T, b *broker.Broker) (most int) {
 // messages more than before, nor where a request finds all its compactions stale.
 func TestStepsAreBounded(t *testing.T) {
 	race.Slow(t)
+	t.Parallel()
 	const messages, kept = 4200, 3300
 	c := settings(t)
 	p := &c.Policies[0]

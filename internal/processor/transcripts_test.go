@@ -71,6 +71,7 @@ func eachEvent(t testing.TB, files []string, each func(events.FileEvent)) {
 
 func TestRealTranscripts(t *testing.T) {
 	race.Slow(t)
+	t.Parallel()
 	files := transcripts(t)
 	c := settings(t)
 	b := openBroker(t, t.TempDir())

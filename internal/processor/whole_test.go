@@ -15,6 +15,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/contents"
+	"precis/internal/race"
 	"precis/internal/service"
 	"precis/state"
 	"precis/summarize"
@@ -141,6 +142,8 @@ func (k *script) rewind(n int) (list []sent) {
 // dropped, waiting; whatever was deleted, restored, pinned and compacted, in which order, and under which policy. And
 // what has to stand verbatim does.
 func TestEveryPromptIsWhole(t *testing.T) {
+	race.Slow(t)
+	t.Parallel()
 	for name, change := range map[string]func(*summarize.Policy){
 		"regenerate": func(*summarize.Policy) {},
 		"trim":       func(p *summarize.Policy) { p.Staleness.Action = events.ActionTrim },

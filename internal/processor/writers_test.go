@@ -193,7 +193,7 @@ func (s *schedule) rival(load *load) (end func()) {
 		s.rivalling--
 		wake()
 		stop()
-		if err := <-ran; err != nil && !errors.Is(err, processor.ErrOtherWriter) {
+		if err := s.ended(ran); err != nil && !errors.Is(err, processor.ErrOtherWriter) {
 			s.t.Errorf("run the second writer: %v", err)
 		}
 		if err := p.Close(context.Background()); err != nil {
