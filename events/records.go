@@ -1,6 +1,8 @@
 package events
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -56,12 +58,24 @@ const (
 	KindHistory    = "history"
 )
 
-// Slots: each holds one current summary. The others are `tool:<message>`,
-// `leaf:<first message>` and `node:<level>:<first message>`.
+// Slots: each holds one current summary. The others are those of tool outputs, leaves and nodes.
 const (
 	SlotCurrent = "current"
 	SlotHistory = "history"
+	slotLeaf    = "leaf:"
 )
+
+// ToolSlot is the slot of a tool output's summary.
+func ToolSlot(message string) string { return "tool:" + message }
+
+// LeafSlot is the slot of a leaf, by the first message that it was made from.
+func LeafSlot(message string) string { return slotLeaf + message }
+
+// IsLeaf reports whether a slot is that of a leaf.
+func IsLeaf(slot string) bool { return strings.HasPrefix(slot, slotLeaf) }
+
+// NodeSlot is the slot of a node, by its level and the first message that it stands for.
+func NodeSlot(level int, message string) string { return fmt.Sprintf("node:%d:%s", level, message) }
 
 // Methods by which a summary is made.
 const (

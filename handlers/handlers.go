@@ -16,9 +16,20 @@ import (
 	"precis/internal/fold"
 )
 
-// Steps takes an event of a lane through the fold.
+// Steps runs an event's walk in its lane's partition.
 type Steps interface {
-	Step(ctx context.Context, lane string, d fold.Delivery) (fold.Outcome, error)
+	Step(ctx context.Context, lane string, d fold.Delivery, walk fold.Walk) (fold.Outcome, error)
+}
+
+// Of returns the walk of an event by its subject. Who folds the log without the router, in bulk or in an audit, takes the same ones.
+func Of(subject string) fold.Walk {
+	switch t, _, _ := events.ParseSubject(subject); t {
+	case events.ToolResult:
+		return toolResult
+	case events.MessageEdited:
+		return messageEdited
+	}
+	return threadMessage
 }
 
 // ErrPanic: a handler panicked; trying again would panic again.
@@ -64,16 +75,8 @@ func transient(err error) bool {
 	return !errors.Is(err, fold.ErrHalfDone) && !errors.Is(err, ErrPanic) && !errors.Is(err, context.Canceled)
 }
 
-// ToolResult folds a tool's output, which may be summarized as it arrives.
-func (h Handlers) ToolResult(msg *message.Message) error { return h.step(msg) }
-
-// ThreadMessage folds a message.
-func (h Handlers) ThreadMessage(msg *message.Message) error { return h.step(msg) }
-
-// MessageEdited folds an edit, which may invalidate what was made from its message.
-func (h Handlers) MessageEdited(msg *message.Message) error { return h.step(msg) }
-
-func (h Handlers) step(msg *message.Message) (err error) {
+// take has a message's walk taken in its partition.
+func (h Handlers) take(msg *message.Message, walk fold.Walk) (err error) {
 	d := broker.DeliveryOf(msg)
 	defer func() {
 		if r := recover(); r != nil {
@@ -84,7 +87,7 @@ func (h Handlers) step(msg *message.Message) (err error) {
 	out, err := h.Steps.Step(msg.Context(), d.Lane, fold.Delivery{
 		Seq: d.Seq, Time: d.Time,
 		Raw: events.Raw{Subject: d.Subject, Header: d.Header, Body: msg.Payload},
-	})
+	}, walk)
 	if err != nil {
 		// It is tried again, and holds up what stands behind it: not in silence.
 		if msg.Context().Err() == nil {

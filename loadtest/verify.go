@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"precis/events"
 )
 
 // verdict compares the records with the expectations.
@@ -25,7 +27,7 @@ func verify(all []*expectation, f *follower) verdict {
 	outputs := map[string]*output{}
 	for _, e := range all {
 		for id, o := range e.outputs {
-			outputs[slot(e.Thread, "tool:"+id)] = o
+			outputs[slot(e.Thread, events.ToolSlot(id))] = o
 		}
 	}
 	slots := v.summaries(outputs, f.created)

@@ -8,6 +8,12 @@ const (
 	ModeLLM   = "llm"
 )
 
+// Providers by name: the one that policies name by default, and the one that stands in for any that is not configured.
+const (
+	ProviderMain       = "main"
+	ProviderSummarizer = "summarizer"
+)
+
 // Policy is one named set of rules for when and how threads are summarized. Its YAML keys are the
 // configuration's; Default sets every default.
 type Policy struct {
@@ -121,7 +127,7 @@ func Default() Policy {
 		Context:   Context{SummaryRole: "user", SummaryHeading: "[Previous Conversation Summary]"},
 		Staleness: Staleness{On: []string{"source", "policy", "prompt", "model", "ttl"}, Action: ActionRegenerate, Meanwhile: MeanwhileServe},
 		OnFailure: "fallback",
-		Provider:  "summarizer",
+		Provider:  ProviderSummarizer,
 	}
 }
 

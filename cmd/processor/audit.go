@@ -13,7 +13,7 @@ import (
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
-	"precis/internal/contents"
+	"precis/internal/content"
 	"precis/internal/service"
 	"precis/internal/thread"
 )
@@ -92,7 +92,7 @@ func (c *auditCmd) tell(ctx context.Context, l *logAtHand, at audit.Moment, prom
 	}
 	from := service.Reading{
 		View: l.scratch.View(story.Partition), Policies: story.Policies, Now: story.Until,
-		Log: contents.Uncached{Log: broker.NewLogReader(l.js, broker.StreamEvents)},
+		Log: content.Uncached{Log: broker.NewLogReader(l.js, broker.StreamEvents)},
 	}
 	reply, err := service.ReadContext(ctx, from, c.Thread, prompt)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"precis/events"
+	"precis/handlers"
 	"precis/internal/broker"
-	"precis/internal/contents"
+	"precis/internal/content"
 	"precis/internal/fold"
 	"precis/state"
 )
@@ -44,7 +45,7 @@ func (r *run) open(id int) (_ *lane, err error) {
 	if r.upTo != nil {
 		l.upTo = r.upTo[id]
 	}
-	o := fold.Options{Log: contents.New(r.events, 0), MaxPayload: broker.MaxPayload, Mask: r.Mask, Logger: r.Logger}
+	o := fold.Options{Log: content.New(r.events, 0), MaxPayload: broker.MaxPayload, Mask: r.Mask, Logger: r.Logger}
 	if r.watch != nil {
 		r.watch(l, &o)
 	}
@@ -77,7 +78,7 @@ func (l *lane) take(ctx context.Context, m broker.Stored) error {
 		}
 		l.watch.begin(m)
 	}
-	out, err := l.fold.Step(ctx, deliveryOf(m))
+	out, err := l.fold.Step(ctx, deliveryOf(m), handlers.Of(m.Subject))
 	if err == nil && l.watch != nil {
 		err = l.watch.end(ctx, out)
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"precis/events"
-	"precis/internal/contents"
-	"precis/internal/fold"
+	"precis/internal/content"
 	"precis/state"
 	"precis/summarize/ledger"
 )
@@ -22,15 +21,15 @@ import (
 // replaced or adopted has no ledger, which is not a difference.
 type ledgers struct {
 	store, scratch *state.Store
-	log            fold.Log // masked, as the processor reads it
-	rules          string   // version of this program's rules
-	skipped        uint64   // made by other rules, or from messages that are gone
+	log            content.Log // masked, as the processor reads it
+	rules          string      // version of this program's rules
+	skipped        uint64      // made by other rules, or from messages that are gone
 }
 
 func newLedgers(r *run, rules string) *ledgers {
-	log := fold.Log(contents.New(r.events, 0))
+	log := content.Log(content.New(r.events, 0))
 	if r.Mask != nil {
-		log = fold.Masked(log, r.Mask)
+		log = content.Masked(log, r.Mask)
 	}
 	return &ledgers{store: r.Store, scratch: r.Scratch, log: log, rules: rules}
 }
@@ -82,7 +81,7 @@ func (l *ledgers) problem(ctx context.Context, partition int, name, id string, s
 	}
 	want, err = l.again(ctx, scratch, name, id)
 	switch {
-	case errors.Is(err, fold.ErrGone):
+	case errors.Is(err, content.ErrGone):
 		l.skipped++
 		return "", nil
 	case err != nil:
@@ -94,7 +93,7 @@ func (l *ledgers) problem(ctx context.Context, partition int, name, id string, s
 }
 
 func (l *ledgers) again(ctx context.Context, view state.View, name, id string) ([]byte, error) {
-	made, err := fold.LedgerAgain(ctx, view, l.log, name, id)
+	made, err := content.LedgerAgain(ctx, view, l.log, name, id)
 	if err != nil {
 		return nil, err
 	}

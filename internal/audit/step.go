@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -72,7 +71,7 @@ func causes(st *thread.State, rec events.Record) []events.StepCause {
 		default:
 			list = append(list, events.ByEvent)
 		}
-		if w.kind == events.KindCompaction && !strings.HasPrefix(w.slot, "leaf:") {
+		if w.kind == events.KindCompaction && !events.IsLeaf(w.slot) {
 			list = append(list, events.ByRecovery) // which makes what stands above a leaf
 		}
 		return list

@@ -15,7 +15,7 @@ import (
 
 	"precis/events"
 	"precis/internal/broker"
-	"precis/internal/contents"
+	"precis/internal/content"
 	"precis/internal/fold"
 	"precis/internal/thread"
 	"precis/state"
@@ -181,13 +181,13 @@ func (s *Story) end(ctx context.Context, r *replay) error {
 		}
 		s.Partition, s.Entries, s.Policy, s.Policies = id, t.entries, t.policy, r.lanes[id].fold.Config().Policies
 		s.header(h)
-		return errors.Join(s.tools(ctx, view, contents.Uncached{Log: r.events}), s.standings(view))
+		return errors.Join(s.tools(ctx, view, content.Uncached{Log: r.events}), s.standings(view))
 	}
 	return fmt.Errorf("%w: %q", ErrNoThread, s.Thread)
 }
 
 // tools names the tools of results that carry only their call's id.
-func (s *Story) tools(ctx context.Context, view state.View, log fold.Log) error {
+func (s *Story) tools(ctx context.Context, view state.View, log content.Log) error {
 	for _, e := range s.Entries {
 		if e.unnamed == nil {
 			continue
@@ -199,7 +199,7 @@ func (s *Story) tools(ctx context.Context, view state.View, log fold.Log) error 
 		if m == nil {
 			continue // rejected
 		}
-		called, err := fold.Called(ctx, view, log, s.Thread, m.Ordinal, fold.Now, e.unnamed)
+		called, err := content.Called(ctx, view, log, s.Thread, m.Ordinal, content.Now, e.unnamed)
 		if err != nil {
 			return err
 		}

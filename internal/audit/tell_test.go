@@ -12,7 +12,7 @@ import (
 
 	"precis/internal/audit"
 	"precis/internal/broker"
-	"precis/internal/contents"
+	"precis/internal/content"
 	"precis/internal/processor"
 	"precis/internal/service"
 	"precis/state"
@@ -132,7 +132,7 @@ func (w *world) context(view func(int) state.View, partitions int, policies []su
 		if h == nil {
 			continue
 		}
-		reply, err := service.ReadContext(within(w.t), service.Reading{View: view(id), Log: contents.Uncached{Log: log}, Policies: policies}, "t", service.ContextRequest{Format: "openai"})
+		reply, err := service.ReadContext(within(w.t), service.Reading{View: view(id), Log: content.Uncached{Log: log}, Policies: policies}, "t", service.ContextRequest{Format: "openai"})
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
-	"precis/internal/contents"
+	"precis/internal/content"
 	"precis/internal/processor"
 	"precis/internal/service"
 	"precis/state"
@@ -90,7 +90,7 @@ func (w *world) counted(name string) (sum audit.Tokens) {
 	w.tell(name, audit.Moment{}, func(s *audit.Story, store *state.Store) {
 		reply, err := service.ReadContext(within(w.t), service.Reading{
 			View: store.View(s.Partition), Policies: s.Policies,
-			Log: contents.Uncached{Log: broker.NewLogReader(w.broker.JetStream(), broker.StreamEvents)},
+			Log: content.Uncached{Log: broker.NewLogReader(w.broker.JetStream(), broker.StreamEvents)},
 		}, name, service.ContextRequest{Format: "messages"})
 		var prompt []struct {
 			Content string `json:"content"`

@@ -14,6 +14,7 @@ import (
 	"precis/internal/jobs"
 	"precis/internal/thread"
 	"precis/state"
+	"precis/summarize"
 	"precis/summarize/llm"
 	"precis/summarize/pricing"
 	"precis/summarize/tokens"
@@ -176,7 +177,7 @@ func (i *imagined) job(ctx context.Context, job *thread.Job) error {
 	}
 	provider := p.Provider
 	if _, own := i.under.Providers[provider]; !own {
-		provider = "main"
+		provider = summarize.ProviderMain
 	}
 	size := llm.BuiltinPrompt(job.Started.Kind).Size(counter.Count)
 	call := i.call(provider, res.Tokens+int64(size), int64(counter.Count(res.Text)))

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"precis/summarize"
+)
 
 // Kinds of provider: the wire format of its API.
 const (
@@ -10,8 +14,8 @@ const (
 
 // Names of the default providers. If a policy's summarizer is not configured, main is used.
 const (
-	ProviderMain       = "main"
-	ProviderSummarizer = "summarizer"
+	ProviderMain       = summarize.ProviderMain
+	ProviderSummarizer = summarize.ProviderSummarizer
 )
 
 // builtInKinds are the kinds of the default providers, unless a file sets one.

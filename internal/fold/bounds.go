@@ -95,22 +95,6 @@ type stretch struct {
 	behind int // items after limit
 }
 
-// add adds the next messages and reports whether more are needed.
-func (s *stretch) add(st *thread.State, rows []*thread.Message, p *summarize.Policy) bool {
-	for _, m := range rows {
-		m = asItIs(st, m)
-		it := m.Item(m.Tokens())
-		s.items, s.rows[m.Ordinal] = append(s.items, it), m
-		switch {
-		case s.limit > 0:
-			s.behind++
-		case st.Compaction.Cut.Replaces(it, p.Compaction) && !s.room.take(m):
-			s.limit = m.Ordinal
-		}
-	}
-	return s.behind < cut.Lookahead
-}
-
 const (
 	// charsPerToken is the most characters that a budget allows per token, as seed 2 counts.
 	charsPerToken = 4

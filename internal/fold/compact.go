@@ -2,10 +2,10 @@ package fold
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"precis/events"
+	"precis/internal/content"
 	"precis/internal/thread"
 	"precis/summarize"
 	"precis/summarize/cut"
@@ -16,40 +16,28 @@ import (
 // thread's current summary grow with the logarithm of the thread's length.
 const fanIn = 4
 
-// compactions makes the compactions that are due, in this order: what an edit made stale; what waits to be recomputed; what
+// Compact makes the compactions that are due, in this order: what the event made stale; what waits to be recomputed; what
 // stands for messages that must stand verbatim; then, if nothing waits any more and the policy's condition holds, a leaf of the
-// messages that the policy lets go, and the current summary over all leaves. It reads the log and may fail; nothing is saved
-// then.
-func (f *Fold) compactions(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) error {
-	if st.Compaction == nil {
-		return nil
+// messages that the policy lets go, and the current summary over all leaves.
+func (s *Step) Compact(ctx context.Context) {
+	if !s.decides || s.st.Compaction == nil {
+		return
 	}
-	w := &compaction{f: f, st: st, d: d, p: p, pinned: dec.pinned}
-	if err := w.again(ctx, dec.drafts); err != nil {
-		return err
+	s.remakeInvalidated(ctx)
+	s.renew(ctx, s.waiting)
+	s.standVerbatim(ctx, events.Trigger{Reason: events.TriggerRegenerated})
+	if s.st.Header.RenewCompactions > 0 || !s.p.Enabled {
+		return // its sources would be stale
 	}
-	if err := w.renew(ctx, dec.waiting); err != nil {
-		return err
+	if _, ok := s.cutDue(); ok {
+		s.compact(ctx, s.cutDue)
 	}
-	if err := w.stand(ctx, events.Trigger{Reason: events.TriggerRegenerated}); err != nil {
-		return err
-	}
-	return w.cut(ctx)
 }
 
-// cut makes the leaf that the policy's condition calls for, and what follows from it.
-func (w *compaction) cut(ctx context.Context) error {
-	if w.st.Header.RenewCompactions > 0 || !w.p.Enabled {
-		return nil // its sources would be stale
-	}
-	due := func() (events.Trigger, bool) {
-		return cut.Fires(w.p.Compaction.Trigger, w.st.Compaction.Cut.Facts(w.p.Compaction))
-	}
-	if _, ok := due(); !ok {
-		return nil
-	}
-	return w.run(ctx, due)
-}
+// cutDue reports whether the policy's condition for a cut holds.
+func (s *Step) cutDue() (events.Trigger, bool) { return cut.Fires(s.p.Compaction.Trigger, s.cutFacts()) }
+
+func (s *Step) cutFacts() cut.Facts { return s.st.Compaction.Cut.Facts(s.p.Compaction) }
 
 // reason returns why the thread is cut in its present state; false if it should no longer be cut. It is evaluated for each
 // record: a stale leaf that is recomputed before the cut may give messages back, which the cut then counts and takes.
@@ -60,19 +48,47 @@ func always(trigger events.Trigger) reason {
 	return func() (events.Trigger, bool) { return trigger, true }
 }
 
-// compaction is one unit of work on a thread's compaction.
-type compaction struct {
-	f  *Fold
-	st *thread.State
-	d  Delivery
-	p  *summarize.Policy
+// compact recomputes what is stale, then makes a leaf, the nodes that it completes, and the current summary.
+func (s *Step) compact(ctx context.Context, why reason) {
+	if !s.fresh(ctx, why) {
+		return
+	}
+	trigger, ok := why()
+	if !ok {
+		return
+	}
+	rec, due := s.dueLeaf(trigger)
+	if rec == nil {
+		return
+	}
+	s.fillLeaf(ctx, rec, due.rows)
+	s.short = due.short
+	s.condense(ctx, trigger)
+	s.current(ctx, trigger)
+}
 
-	freshened  int  // stale summaries recomputed as sources of a new one
-	unfinished bool // stale summaries, or leaves that must give messages back, are left
-	patient    bool // a request waits for all of them: more of them in a step
-	short      bool // the new leaf did not take everything that a cut could remove
+// dueLeaf returns the leaf that a cut makes now, without its text, and what it replaces; nil if there is no place to cut.
+func (s *Step) dueLeaf(trigger events.Trigger) (*events.Summary, span) {
+	due, ok := s.span()
+	if !ok {
+		return nil, due
+	}
+	slot := s.newLeafSlot(due.rows)
+	if slot == "" {
+		return nil, due
+	}
+	return s.leafRecord(slot, due.rows, due.removed, trigger), due
+}
 
-	pinned *thread.Message // by the event; nil if it pins none
+// newLeafSlot returns the slot of a new leaf, named after the first of its messages that has not named a leaf before: a compaction
+// may have given some back. It is empty if there is none.
+func (s *Step) newLeafSlot(rows []*thread.Message) string {
+	for _, m := range rows {
+		if slot := events.LeafSlot(m.ID); s.slot(slot).Version == 0 {
+			return slot
+		}
+	}
+	return ""
 }
 
 // span is what a cut would replace now.
@@ -89,305 +105,243 @@ const readAtOnce = 512
 
 // span chooses the cut. It depends only on the thread's counters and rows, so that a recovery that adopts the leaf cuts at the
 // same place. ok is false if there is no place to cut.
-func (f *Fold) span(st *thread.State, p *summarize.Policy) (s span, ok bool, err error) {
-	c := st.Compaction
-	pos, ok := c.Cut.Choose(p.Compaction.Keep)
+func (s *Step) span() (due span, ok bool) {
+	c := s.st.Compaction
+	pos, ok := c.Cut.Choose(s.p.Compaction.Keep)
 	if !ok {
-		return span{}, false, nil
+		return due, false
 	}
-	all, err := f.stretch(st, p, pos.At)
-	if err != nil {
-		return span{}, false, err
-	}
+	all := s.stretch(pos.At)
 	if all.limit > 0 {
-		return f.shortSpan(st, p, all)
+		return s.shortSpan(all), true
 	}
-	s.cut = c.Cut.Split(pos, all.items, p.Compaction)
-	s.removed = c.Cut.Facts(p.Compaction).RemovableTokens
-	s.replaced(all)
-	return s, len(s.rows) > 0, nil
+	due.cut = c.Cut.Split(pos, all.items, s.p.Compaction)
+	due.removed = s.cutFacts().RemovableTokens
+	due.replaced(all)
+	return due, len(due.rows) > 0
 }
 
 // stretch reads the messages that a cut at a position can replace.
-func (f *Fold) stretch(st *thread.State, p *summarize.Policy, at uint64) (*stretch, error) {
-	s := &stretch{rows: map[uint64]*thread.Message{}, room: newRoom()}
-	name := st.Header.Thread
-	held, err := f.part.MessagesAt(name, st.Compaction.Held)
-	if err != nil {
-		return nil, err
+func (s *Step) stretch(at uint64) *stretch {
+	all := &stretch{rows: map[uint64]*thread.Message{}, room: newRoom()}
+	more := s.add(all, s.rowsAt(s.st.Compaction.Held))
+	for from := s.st.Compaction.To() + 1; more && from < at; from += readAtOnce {
+		more = s.add(all, s.rows(from, min(from+readAtOnce, at)))
 	}
-	more := s.add(st, held, p)
-	for from := st.Compaction.To() + 1; more && from < at; from += readAtOnce {
-		rows, err := f.part.Messages(name, from, min(from+readAtOnce, at))
-		if err != nil {
-			return nil, err
+	return all
+}
+
+// add adds the next messages to a stretch and reports whether more are needed.
+func (s *Step) add(all *stretch, rows []*thread.Message) bool {
+	for _, m := range rows {
+		m = s.messageNow(m)
+		it := m.Item(m.Tokens())
+		all.items, all.rows[m.Ordinal] = append(all.items, it), m
+		switch {
+		case all.limit > 0:
+			all.behind++
+		case s.st.Compaction.Cut.Replaces(it, s.p.Compaction) && !all.room.take(m):
+			all.limit = m.Ordinal
 		}
-		more = s.add(st, rows, p)
 	}
-	return s, nil
+	return all.behind < cut.Lookahead
 }
 
 // shortSpan is a cut that replaces no more than one leaf takes. If the messages held by earlier cuts already exceed that, the
 // cut stays where it is and the rest stays held.
-func (f *Fold) shortSpan(st *thread.State, p *summarize.Policy, all *stretch) (s span, ok bool, err error) {
-	c := st.Compaction
+func (s *Step) shortSpan(all *stretch) (due span) {
+	c := s.st.Compaction
 	at := c.To() + 1
 	if all.limit > at {
-		at = c.Cut.Short(all.items, c.To(), all.limit, p.Compaction)
+		at = c.Cut.Short(all.items, c.To(), all.limit, s.p.Compaction)
 	}
-	s.short = true
-	s.cut = c.Cut.Split(cut.Position{At: at}, all.items, p.Compaction).Hold(all.limit)
-	s.replaced(all)
-	w := &compaction{f: f, st: st, p: p}
-	if s.removed, err = w.weigh(s.rows); err != nil {
-		return s, false, err
+	due.short = true
+	due.cut = c.Cut.Split(cut.Position{At: at}, all.items, s.p.Compaction).Hold(all.limit)
+	due.replaced(all)
+	due.removed = s.weigh(due.rows)
+	replaced := s.items(due.rows)
+	passed := s.rows(c.Cut.Edge.At+1, at) // the edge of the compactions moves past these
+	for i, m := range passed {
+		passed[i] = s.messageNow(m)
 	}
-	replaced, err := f.items(st, s.rows)
-	if err != nil {
-		return s, false, err
-	}
-	passed, err := f.passed(st, at)
-	if err != nil {
-		return s, false, err
-	}
-	s.cut.Position = c.Cut.Before(at, replaced, passed)
-	return s, true, nil
-}
-
-// passed returns the messages that a cut at an ordinal moves the edge of the compactions past.
-func (f *Fold) passed(st *thread.State, at uint64) ([]cut.Item, error) {
-	rows, err := f.part.Messages(st.Header.Thread, st.Compaction.Cut.Edge.At+1, at)
-	if err != nil {
-		return nil, err
-	}
-	for i, m := range rows {
-		rows[i] = asItIs(st, m)
-	}
-	return f.items(st, rows)
+	due.cut.Position = c.Cut.Before(at, replaced, s.items(passed))
+	return due
 }
 
 // replaced records the rows that the cut replaces.
-func (s *span) replaced(all *stretch) {
-	s.cut.Replaced = slices.DeleteFunc(s.cut.Replaced, func(it cut.Item) bool { return it.Deleted })
-	for _, it := range s.cut.Replaced {
-		s.rows = append(s.rows, all.rows[it.Ordinal])
+func (due *span) replaced(all *stretch) {
+	due.cut.Replaced = slices.DeleteFunc(due.cut.Replaced, func(it cut.Item) bool { return it.Deleted })
+	for _, it := range due.cut.Replaced {
+		due.rows = append(due.rows, all.rows[it.Ordinal])
 	}
 }
 
-// run recomputes what is stale, then makes a leaf, the nodes that it completes, and the current summary.
-func (w *compaction) run(ctx context.Context, why reason) error {
-	if done, err := w.fresh(ctx, why); err != nil || !done {
-		return err
-	}
-	trigger, ok := why()
-	if !ok {
-		return nil
-	}
-	s, ok, err := w.f.span(w.st, w.p)
-	if err != nil || !ok {
-		return err
-	}
-	slot, err := w.leafSlot(s.rows)
-	if err != nil || slot == "" {
-		return err
-	}
-	if err := w.leaf(ctx, slot, s.rows, s.removed, trigger); err != nil {
-		return err
-	}
-	w.short = s.short
-	if err := w.condense(ctx, trigger); err != nil {
-		return err
-	}
-	return w.current(ctx, trigger)
-}
-
-// leafSlot returns the slot of a new leaf, named after the first of its messages that has not named a leaf before: a compaction
-// may have given some back. It is empty if there is none.
-func (w *compaction) leafSlot(rows []*thread.Message) (string, error) {
-	for _, m := range rows {
-		slot := leafSlot(m.ID)
-		if err := w.f.part.LoadSlot(w.st, slot); err != nil {
-			return "", err
-		}
-		if w.st.Slot(slot).Version == 0 {
-			return slot, nil
-		}
-	}
-	return "", nil
-}
-
-func leafSlot(message string) string { return "leaf:" + message }
-
-// leaf makes the summary of a span of messages.
-func (w *compaction) leaf(ctx context.Context, slot string, rows []*thread.Message, before int64, trigger events.Trigger) error {
-	messages, err := w.messages(ctx, rows)
-	if err != nil {
-		return err
-	}
-	rec, err := w.leafRecord(slot, rows, before, trigger)
-	if err != nil {
-		return err
-	}
-	return w.emit(rec, ledger.Collect(messages).Trim())
+// leaf makes the summary of a span of messages in a slot. It stands for before tokens of the prompt.
+func (s *Step) leaf(ctx context.Context, slot string, rows []*thread.Message, before int64, trigger events.Trigger) {
+	s.fillLeaf(ctx, s.leafRecord(slot, rows, before, trigger), rows)
 }
 
 // leafRecord returns a leaf's record without its text.
-func (w *compaction) leafRecord(slot string, rows []*thread.Message, before int64, trigger events.Trigger) (*events.Summary, error) {
-	rec, err := w.record(slot, 0, trigger, before)
-	if err != nil {
-		return nil, err
-	}
-	var sources []summarize.Source
+func (s *Step) leafRecord(slot string, rows []*thread.Message, before int64, trigger events.Trigger) *events.Summary {
+	rec := s.compaction(slot, 0, trigger, before)
 	for _, m := range rows {
 		rec.SourceMessageIDs = append(rec.SourceMessageIDs, m.ID)
-		sources = append(sources, summarize.Source{ID: m.ID, Revision: m.Revision, Digest: m.Digest})
-	}
-	rec.SourceDigest = summarize.SourceDigest(sources)
-	for _, m := range rows {
 		rec.CharsBefore += m.Size().Chars
 	}
-	return rec, nil
+	rec.SourceDigest = messagesDigest(rows...)
+	return rec
+}
+
+func (s *Step) fillLeaf(ctx context.Context, rec *events.Summary, rows []*thread.Message) {
+	s.fill(rec, ledger.Collect(s.spoken(ctx, rows)).Trim())
+}
+
+// spoken reads messages at their current revisions.
+func (s *Step) spoken(ctx context.Context, rows []*thread.Message) []ledger.Message {
+	return got(content.Spoken(ctx, s.f.masked, s.live(rows)))
 }
 
 // condense makes a node of the last fanIn tops for as long as they have the same level.
-func (w *compaction) condense(ctx context.Context, trigger events.Trigger) error {
+func (s *Step) condense(ctx context.Context, trigger events.Trigger) {
 	for {
-		tops := w.st.Compaction.Tops
+		tops := s.st.Compaction.Tops
 		n := len(tops)
 		if n < fanIn || tops[n-fanIn].Level != tops[n-1].Level {
-			return nil
+			return
 		}
 		level := tops[n-1].Level + 1
-		first, err := w.f.part.MessagesAt(w.st.Header.Thread, []uint64{tops[n-fanIn].From})
-		if err != nil {
-			return err
-		}
-		slot := fmt.Sprintf("node:%d:%s", level, first[0].ID)
-		if err := w.node(ctx, slot, level, ids(tops[n-fanIn:]), trigger); err != nil {
-			return err
-		}
+		first := s.rowsAt([]uint64{tops[n-fanIn].From})
+		s.node(ctx, events.NodeSlot(level, first[0].ID), level, ids(tops[n-fanIn:]), trigger)
 	}
 }
 
 // node makes a summary of summaries.
-func (w *compaction) node(ctx context.Context, slot string, level int, children []string, trigger events.Trigger) error {
-	ledgers, before, chars, err := w.parts(ctx, children)
-	if err != nil {
-		return err
-	}
-	rec, err := w.record(slot, level, trigger, before)
-	if err != nil {
-		return err
-	}
-	rec.SourceSummaryIDs = children
-	rec.SourceDigest = summarize.SourceDigest(summarySources(children))
-	rec.CharsBefore = chars
-	return w.emit(rec, ledger.Join(ledgers))
+func (s *Step) node(ctx context.Context, slot string, level int, children []string, trigger events.Trigger) {
+	ledgers, before, chars := s.parts(ctx, children)
+	rec := s.compaction(slot, level, trigger, before)
+	rec.SourceSummaryIDs, rec.SourceDigest, rec.CharsBefore = children, summariesDigest(children), chars
+	s.fill(rec, ledger.Join(ledgers))
 }
 
 // current makes the thread's current summary from its tops.
-func (w *compaction) current(ctx context.Context, trigger events.Trigger) error {
-	c := w.st.Compaction
-	if done, err := w.fresh(ctx, always(trigger)); err != nil || !done {
-		return err
+func (s *Step) current(ctx context.Context, trigger events.Trigger) {
+	c := s.st.Compaction
+	if !s.fresh(ctx, always(trigger)) {
+		return
 	}
-	ledgers, _, chars, err := w.parts(ctx, ids(c.Tops))
-	if err != nil {
-		return err
-	}
-	level := 1
+	tops, level := ids(c.Tops), 1
+	ledgers, _, chars := s.parts(ctx, tops)
 	for _, top := range c.Tops {
 		level = max(level, top.Level+1)
 	}
-	rec, err := w.record(events.SlotCurrent, level, trigger, c.Cut.Gone.Tokens)
-	if err != nil {
-		return err
-	}
+	rec := s.compaction(events.SlotCurrent, level, trigger, c.Cut.Gone.Tokens)
 	rec.Current = true
-	if w.p.Mode == summarize.ModeLLM {
-		reason := reasonPending
+	if s.p.Mode == summarize.ModeLLM {
 		// If only the model's text may serve, this summary only reserves the slot: prompts use the raw messages.
-		rec.FallbackReason, rec.Current = &reason, w.p.OnFailure != "fail"
+		rec.FallbackReason, rec.Current = orNull(reasonPending), s.p.OnFailure != "fail"
 	}
-	rec.SourceSummaryIDs = ids(c.Tops)
-	rec.SourceDigest = summarize.SourceDigest(summarySources(rec.SourceSummaryIDs))
-	rec.CharsBefore = chars
-	if err := w.f.part.LoadJobs(w.st); err != nil {
-		return err
-	}
-	err = w.emit(rec, ledger.Join(ledgers))
-	if err == nil {
-		w.f.askModel(w.st, w.p, trigger, w.d)
-	}
-	return err
+	rec.SourceSummaryIDs, rec.SourceDigest, rec.CharsBefore = tops, summariesDigest(tops), chars
+	s.loadJobs()
+	s.fill(rec, ledger.Join(ledgers))
+	s.askModel(trigger)
 }
 
-// messages reads messages at their current revisions.
-func (w *compaction) messages(ctx context.Context, rows []*thread.Message) ([]ledger.Message, error) {
-	var list []ledger.Message
-	err := eachRead(ctx, w.f.masked, rows, func(m *thread.Message) error {
-		if m = asItIs(w.st, m); m.Deleted {
-			return nil
-		}
-		msg, err := CurrentMessage(ctx, w.f.masked, m)
-		if err == nil {
-			list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: spoken(msg)})
-		}
-		return err
-	})
-	return list, err
+// compaction begins the record of a leaf, a node or the current summary. before is what it stands for, in tokens of the prompt.
+func (s *Step) compaction(slot string, level int, trigger events.Trigger, before int64) *events.Summary {
+	rec := s.byRules(events.KindCompaction, slot, trigger)
+	rec.Level, rec.TokenCountBefore = level, before
+	if s.p.Mode == summarize.ModeLLM {
+		rec.FallbackReason = orNull(reasonLedger)
+	}
+	return rec
 }
 
-// spoken reduces a message to its text: non-text parts may be as large as the event.
-func spoken(m *events.Message) *events.Message {
-	only := *m
-	only.Content, only.Metadata = events.TextContent(m.Content.Text()), nil
-	return &only
+// fill completes a compaction's record with the text of a ledger that fits its budget, and records it with the ledger.
+func (s *Step) fill(rec *events.Summary, l ledger.Ledger) {
+	s.write(rec, NewBudget(s.p.Compaction, rec.TokenCountBefore).Fit(l.Text, counterOf(s.p.Tokenizer).Count))
+	s.identify(rec)
+	if rec.Slot != events.SlotCurrent {
+		if s.st.Changes.Ledgers == nil {
+			s.st.Changes.Ledgers = map[string][]byte{}
+		}
+		s.st.Changes.Ledgers[rec.ID] = got(l.MarshalBinary())
+	}
+	s.emit(rec)
 }
 
 // parts reads what summaries contribute to another one, and adds up what they stand for.
-func (w *compaction) parts(ctx context.Context, children []string) (ledgers []ledger.Ledger, tokens, chars int64, err error) {
+func (s *Step) parts(ctx context.Context, children []string) (ledgers []ledger.Ledger, tokens, chars int64) {
 	for _, id := range children {
-		p, err := w.part(ctx, id)
-		if err != nil {
-			return nil, 0, 0, err
-		}
+		p := s.part(ctx, id)
 		ledgers, tokens, chars = append(ledgers, p.ledger), tokens+p.tokens, chars+p.chars
 	}
-	return ledgers, tokens, chars, nil
+	return ledgers, tokens, chars
 }
 
-func (w *compaction) summary(id string) (*thread.Summary, error) {
-	if sum := w.st.Summary(id); sum != nil {
-		return sum, nil
+// place puts a new leaf or node in its place among the tops. A new leaf moves the cut.
+func (s *Step) place(rec *events.Summary, letGo []cut.Item) {
+	c := s.st.Compaction
+	s.st.Changes.Compacted = true
+	c.Cut.Return(letGo)
+	s.keep(letGo)
+	switch {
+	case rec.Slot == events.SlotCurrent:
+	case slices.ContainsFunc(c.Tops, func(t thread.Top) bool { return t.Slot == rec.Slot }):
+		c.Put(rec.Slot, rec.ID)
+	case len(rec.SourceSummaryIDs) > 0:
+		placeNode(c, rec)
+	case rec.Version == 1:
+		s.placeLeaf(rec)
 	}
-	if err := w.f.part.LoadSummary(w.st, id); err != nil {
-		return nil, err
-	}
-	return w.st.Summary(id), nil
 }
 
-// asItIs returns the row of a message, with the revision that the event made, which is not in the store yet.
-func asItIs(st *thread.State, m *thread.Message) *thread.Message {
-	if own := st.Message; own != nil && m != nil && own.ID == m.ID {
-		return own
+// keep keeps messages before the last cut verbatim, fixed ones for good.
+func (s *Step) keep(items []cut.Item) {
+	for _, it := range items {
+		if it.Fixed(s.p.Compaction) {
+			s.st.Compaction.Fix(it.Ordinal)
+		} else {
+			s.st.Compaction.Hold(it.Ordinal)
+		}
 	}
-	return m
+}
+
+// placeNode puts a node in the place of its sources. A node that is recomputed below another node has no place of its own.
+func placeNode(c *thread.Compaction, rec *events.Summary) {
+	at := slices.IndexFunc(c.Tops, func(t thread.Top) bool { return t.Summary == rec.SourceSummaryIDs[0] })
+	if at < 0 || at+len(rec.SourceSummaryIDs) > len(c.Tops) {
+		return
+	}
+	end := at + len(rec.SourceSummaryIDs)
+	c.Tops = slices.Replace(c.Tops, at, end, thread.Top{
+		Summary: rec.ID, Slot: rec.Slot, Level: rec.Level, From: c.Tops[at].From, To: c.Tops[end-1].To,
+	})
+}
+
+// placeLeaf cuts the thread where its counters say, which is where it was cut when the leaf was made.
+func (s *Step) placeLeaf(rec *events.Summary) {
+	var due span
+	var ok bool
+	err := attempt(func() { due, ok = s.span() })
+	first := slices.IndexFunc(due.cut.Replaced, func(it cut.Item) bool { return events.LeafSlot(it.MessageID) == rec.Slot })
+	if err != nil || !ok || first < 0 {
+		s.f.Logger.Warn().Err(err).Str("thread_id", s.st.Header.Thread).Str("summary_id", rec.ID).
+			Msg("a leaf on record has no span; run processor check")
+		return
+	}
+	c := s.st.Compaction
+	c.Held, c.Fixed = nil, append([]uint64(nil), c.Fixed...)
+	s.keep(due.cut.Held)
+	c.Tops = append(c.Tops, thread.Top{
+		Summary: rec.ID, Slot: rec.Slot, From: due.cut.Replaced[first].Ordinal, To: due.cut.At - 1,
+	})
+	c.Cut.Replace(due.cut.Position)
 }
 
 func ids(tops []thread.Top) []string {
 	list := make([]string, len(tops))
 	for i, top := range tops {
 		list[i] = top.Summary
-	}
-	return list
-}
-
-// summarySources returns summaries as sources of a digest: an id identifies the content, and there are no revisions.
-func summarySources(ids []string) []summarize.Source {
-	list := make([]summarize.Source, len(ids))
-	for i, id := range ids {
-		list[i] = summarize.Source{ID: id}
 	}
 	return list
 }

@@ -14,6 +14,7 @@ import (
 
 	"precis/events"
 	"precis/summarize"
+	"precis/summarize/llm"
 )
 
 // Config is what the fold works under. config.applied records it, so that a replay knows what was in force.
@@ -39,15 +40,21 @@ type Provider struct {
 	Model string `json:"model"`
 }
 
-// mainProvider is used if a policy's own provider is not configured.
-const mainProvider = "main"
-
 // model returns the model that a policy's summaries try first; empty if none is configured.
 func (c *Config) model(p *summarize.Policy) string {
 	if own, ok := c.Providers[p.Provider]; ok {
 		return own.Model
 	}
-	return c.Providers[mainProvider].Model
+	return c.Providers[summarize.ProviderMain].Model
+}
+
+// promptsOf returns a policy's prompts, which were checked when the configuration was read.
+func promptsOf(p *summarize.Policy) llm.Prompts {
+	prompts, err := llm.NewPrompts(p.Prompts)
+	if err != nil {
+		return llm.Prompts{}
+	}
+	return prompts
 }
 
 // Limits bound events.
@@ -70,8 +77,8 @@ var (
 	}))
 )
 
-// record returns the config.applied of a configuration.
-func (c *Config) record() (*events.Config, error) {
+// applied returns the config.applied of a configuration.
+func (c *Config) applied() (*events.Config, error) {
 	policies, err := json.Marshal(c.Policies, json.Deterministic(true), durationsOut)
 	if err != nil {
 		return nil, fmt.Errorf("record configuration: %w", err)
@@ -100,7 +107,7 @@ func (c *Config) record() (*events.Config, error) {
 
 // Claim returns a partition.claimed of a processor with the configuration, but for its head.
 func (c *Config) Claim(owner string) (events.Claimed, error) {
-	rec, err := c.record()
+	rec, err := c.applied()
 	if err != nil {
 		return events.Claimed{}, err
 	}
@@ -112,7 +119,7 @@ var ErrConfigTooLarge = errors.New("configuration too large to be put on record"
 
 // Fits returns ErrConfigTooLarge if the configuration, with its prompts and prices, does not fit in a record.
 func (c *Config) Fits() error {
-	rec, err := c.record()
+	rec, err := c.applied()
 	if err != nil {
 		return err
 	}
@@ -196,7 +203,7 @@ func readConfig(data []byte) (*events.Config, *Config, error) {
 	if !errors.Is(newer, events.ErrNewerConfig) {
 		newer = nil
 	}
-	rec, err := read[events.Config](data)
+	rec, err := record[events.Config](data)
 	if err != nil && newer != nil {
 		// Its members have unknown types: it takes its place in the chain, and nothing else of it is known.
 		var named struct {
@@ -265,7 +272,7 @@ func NewerConfig(data []byte) error {
 // processor must not guess: what it summarizes, counts and rejects would differ from what the program that wrote the
 // configuration did, and from the records that follow. A watched fold decides nothing: it continues, and its watch knows.
 func (f *Fold) known() error {
-	if f.config.Newer == nil || f.watch != nil {
+	if f.config.Newer == nil || f.Watch != nil {
 		return nil
 	}
 	return fmt.Errorf("%w: precis %s wrote it for partition %d, and more of the log depends on it: run that program, or a newer one",

@@ -26,7 +26,7 @@ func TestConfigComesBack(t *testing.T) {
 		ProgramVersion: "1.0", RulesVersion: "r1",
 	}
 	want.Policies[0].Prompts = map[string]string{}
-	rec, err := want.record()
+	rec, err := want.applied()
 	if err != nil {
 		t.Fatal(err)
 	}

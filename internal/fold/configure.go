@@ -17,7 +17,7 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 	if f.part.Meta().Staged > 0 {
 		return false, nil
 	}
-	rec, err := c.record()
+	rec, err := c.applied()
 	if err != nil {
 		return false, err
 	}
@@ -26,7 +26,7 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 		return true, nil
 	}
 	if newer != nil {
-		f.logger.Warn().Err(newer).Str("program", f.config.ProgramVersion).Msg("a newer program's configuration is replaced by this program's")
+		f.Logger.Warn().Err(newer).Str("program", f.config.ProgramVersion).Msg("a newer program's configuration is replaced by this program's")
 	}
 	st, err := f.part.LoadThread("")
 	if err != nil {
@@ -46,7 +46,7 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 		return false, err
 	}
 	st.Header.EventSeq, f.prev = position, ""
-	f.send(st, rec, "", id, data, since)
+	f.send(st, rec, "", events.ConfigApplied, id, data, since)
 	f.part.Save(st)
 	f.flush()
 	f.part.SaveConfig(data)

@@ -1,14 +1,20 @@
-// Package fold takes one event of the log, or one record read back from SUMMARIES, through the same steps in every context:
-// live, in recovery, when a partition is taken over, and in an audit.
+// Package fold takes one event of the log, a request, the end of a job, or one record read back from SUMMARIES, through the same step
+// in every context: live, in recovery, when a partition is taken over, and in an audit.
 //
-//	load    what the event can touch, from the store and the log   may fail; nothing has changed yet
-//	apply   thread.Apply                                           pure
-//	decide  policies and rules: what is summarized, what is stale  pure
-//	emit    chain the records, fold them in, put them in the outbox
-//	save    into the partition's open batch                        can't fail
+//	load    what the step touches, from the store and the log    step, earlier, ledger
+//	apply   thread.Apply, and what decides on the next cut       event, track
+//	decide  what is summarized: tool outputs, compactions,       output, compact, back, history
+//	        histories; what is stale, and what follows           stale, renew
+//	record  chain the records and fold them in                   record
+//	save    into the partition's open batch, with the outbox     event, step
 //
-// A failed step can be retried: none of it is in the batch. The one exception is a recovery step that fails between saving the
-// event and adopting its records; it returns ErrHalfDone, and the batch must be discarded.
+// What an event of a type does, and in which order, is in package handlers: its walks call the exported methods of Step. Steps
+// without an event are requests (request), idle threads (idle), sweeps and expiry (stale), jobs (job) and configurations (configure).
+// Records are adopted in adopt; mend holds what a damaged SUMMARIES needs.
+//
+// Invariants: nothing of a step is in the open batch before its end, so one that can't read what it needs is abandoned and can be
+// retried. A failure behind that, in a recovery between saving the event and adopting its records, is ErrHalfDone: the batch must be
+// discarded. A record changes the state in Step.take alone, whether it was just decided or is adopted.
 //
 // What can't be recomputed (a model's text, an expired timer, the configuration in force) is a record in SUMMARIES. Recovery
 // stages those records, and the fold adopts each one at the event at which it took effect. While a thread has staged records

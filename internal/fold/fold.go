@@ -1,32 +1,19 @@
 package fold
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
 	"precis/events"
+	"precis/internal/content"
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
 	"precis/summarize/tokens"
 )
-
-// Log reads events by sequence. Event returns ErrGone for one that the log no longer holds. Keep offers an event that was just
-// read, since it may soon be read again. Ahead reads events in bulk that will be requested next. A Log has one owner and need
-// not be safe for concurrent use.
-type Log interface {
-	Event(ctx context.Context, seq uint64) (*events.Event, error)
-	Keep(seq uint64, ev *events.Event)
-	Ahead(ctx context.Context, seqs []uint64)
-}
-
-// ErrGone: the log no longer holds that sequence.
-var ErrGone = errors.New("no longer in the log")
 
 // ErrRecord: a record can't be read.
 var ErrRecord = errors.New("record not readable")
@@ -36,7 +23,8 @@ var ErrHalfDone = errors.New("step half done")
 
 // Options of a fold.
 type Options struct {
-	Log Log
+	// Log has one owner and need not be safe for concurrent use.
+	Log content.Log
 	// MaxPayload is the largest message that the server accepts, in bytes: a rejection includes the event's body if that fits.
 	MaxPayload int
 	// Partitions is how many partitions share the memory for caches; fewer than 16 count as 16.
@@ -61,6 +49,26 @@ type Options struct {
 	Logger   zerolog.Logger
 }
 
+func (o Options) withDefaults() Options {
+	if o.Mask == nil {
+		o.Mask = func(text string) string { return text }
+	}
+	if o.Observe == nil {
+		o.Observe = func(Decided) {}
+	}
+	if o.GivenUp == nil {
+		o.GivenUp = func() {}
+	}
+	if o.Spent == nil {
+		o.Spent = func(string, string, int64) {}
+	}
+	if o.LeftOut == nil {
+		o.LeftOut = func() {}
+	}
+	o.Rehearse = o.Rehearse && o.Watch != nil
+	return o
+}
+
 // Decided is a record with the dimensions that metrics group it by.
 type Decided struct {
 	Record events.Record
@@ -70,18 +78,9 @@ type Decided struct {
 
 // Fold is the fold of one partition. Only the goroutine that owns the partition uses it.
 type Fold struct {
-	part       *state.Partition
-	log        Log
-	masked     Log // log for the sources of summaries
-	maxPayload int
-	secrets    func(string) string
-	observe    func(Decided)
-	givenUp    func()
-	leftOut    func()
-	spent      func(provider, day string, microUSD int64)
-	watch      Watch
-	rehearses  bool
-	logger     zerolog.Logger
+	Options
+	part   *state.Partition
+	masked content.Log // the log for the sources of summaries
 	// next is where the first staged record took effect; 0 if unknown.
 	next    uint64
 	seen    *seenCache
@@ -105,26 +104,8 @@ type Fold struct {
 // New returns the fold of a partition, under the configuration that the partition has on record. A partition that has never run
 // has none: call Configure first.
 func New(part *state.Partition, o Options) (*Fold, error) {
-	f := &Fold{
-		part: part, log: o.Log, maxPayload: o.MaxPayload, secrets: o.Mask, watch: o.Watch, rehearses: o.Watch != nil && o.Rehearse, logger: o.Logger,
-		config: &Config{}, applied: part.Meta().Position,
-	}
-	if f.observe = o.Observe; f.observe == nil {
-		f.observe = func(Decided) {}
-	}
-	if f.givenUp = o.GivenUp; f.givenUp == nil {
-		f.givenUp = func() {}
-	}
-	if f.leftOut = o.LeftOut; f.leftOut == nil {
-		f.leftOut = func() {}
-	}
-	if f.spent = o.Spent; f.spent == nil {
-		f.spent = func(string, string, int64) {}
-	}
-	if f.secrets == nil {
-		f.secrets = func(text string) string { return text }
-	}
-	f.masked = Masked(f.log, f.secrets)
+	f := &Fold{part: part, Options: o.withDefaults(), config: &Config{}, applied: part.Meta().Position}
+	f.masked = content.Masked(f.Log, f.Mask)
 	var err error
 	if f.seen, err = newSeenCache(o.Partitions); err != nil {
 		return nil, err
@@ -174,247 +155,11 @@ type Delivery struct {
 	Raw  events.Raw
 }
 
-// Outcome is what became of an event.
-type Outcome struct {
-	thread.Outcome
-	Code string // of the event's own rejection
-	// GivenUp are the codes of earlier events that are rejected with this one: edits whose message did not arrive in time.
-	GivenUp []string
-}
-
-// Step folds one event of the log.
-func (f *Fold) Step(ctx context.Context, d Delivery) (Outcome, error) {
-	// Adopt what took effect between the partition's last event and this one: usually a configuration.
-	if err := f.AdoptUpTo(d.Seq - 1); err != nil {
-		return Outcome{}, err
-	}
-	if err := f.known(); err != nil {
-		return Outcome{}, err
-	}
-	in := f.input(d)
-	name, ok := threadOf(in)
-	if !ok {
-		if err := f.reject("", thread.Rejection{Seq: d.Seq, Reason: in.Reject, Raw: d.Raw}, d); err != nil {
-			return Outcome{}, err
-		}
-		f.applied = d.Seq // the next turn's decisions take effect after it, as a configuration does
-		if err := f.AdoptUpTo(d.Seq); err != nil {
-			return Outcome{}, fmt.Errorf("%w: %w", ErrHalfDone, err)
-		}
-		return Outcome{Outcome: thread.Rejected, Code: in.Reject.Code}, nil
-	}
-	st, err := f.load(name, in.Event)
-	if err != nil {
-		return Outcome{}, err
-	}
-	p, _ := f.policy(st, in.Event)
-	known, err := f.onRecord(st, d.Seq)
-	if err != nil {
-		return Outcome{}, err
-	}
-	var cut []*state.Staged
-	if known && f.watch == nil { // an audit reports what is missing instead
-		if cut, err = f.cutShort(st, d.Seq); err != nil {
-			return Outcome{}, err
-		}
-	}
-	facts, err := f.facts(ctx, st, in.Event, p, known && len(cut) == 0)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if err := f.remember(ctx, st.Header); err != nil {
-		return Outcome{}, err
-	}
-	in.Measure, err = f.measure(p.Tokenizer)
-	if err != nil {
-		return Outcome{}, err
-	}
-	res, drafts, err := f.apply(st, in, p, facts)
-	if err != nil {
-		return Outcome{}, err
-	}
-	var whole []events.Record
-	var stored []*state.Staged
-	if len(cut) > 0 || f.rehearses && known && f.mayDecide(st, res, drafts, p) {
-		if whole, err = f.rehearse(ctx, st, d, decided{drafts: drafts, pinned: pinnedAt(st, res)}, p); err != nil {
-			return Outcome{}, err
-		}
-		if begins(f.out, cut) {
-			known, stored = false, cut
-		}
-		f.out = f.out[:0]
-		if st, err = f.load(name, in.Event); err != nil {
-			return Outcome{}, err
-		}
-		if res, drafts, err = f.apply(st, in, p, facts); err != nil {
-			return Outcome{}, err
-		}
-	}
-	err = f.finish(ctx, st, d, res, decided{drafts: drafts, whole: whole, pinned: pinnedAt(st, res), known: known, stored: stored}, p)
-	if err != nil {
-		return Outcome{}, err
-	}
-	f.applied = d.Seq
-	if f.watch == nil { // a watch may read it later
-		f.part.Done(st)
-	}
-	return outcomeOf(res), nil
-}
-
-// apply folds the event into its thread and decides what follows from it.
-func (f *Fold) apply(st *thread.State, in thread.Input, p *summarize.Policy, fs facts) (thread.Result, []draft, error) {
-	before := weighed(st)
-	res := thread.Apply(st, in)
-	track(st, res, before, p)
-	if err := f.settle(st, res, before, p); err != nil {
-		return res, nil, err
-	}
-	return res, f.decide(st, in, res, p, fs), nil
-}
-
-// pinnedAt returns the message that an event has pinned; nil if it pinned none.
-func pinnedAt(st *thread.State, res thread.Result) *thread.Message {
-	if !res.Pinned || !st.Message.Pinned {
-		return nil
-	}
-	m := *st.Message
-	return &m
-}
-
 // recovering reports whether records are staged: they take precedence over new decisions.
 func (f *Fold) recovering() bool { return f.part.Meta().Staged > 0 }
 
-// decided is what follows from an event: its drafts and, if the step was rehearsed, all records that result.
-type decided struct {
-	drafts []draft
-	whole  []events.Record
-	// waiting are the stale summaries that the event recomputes.
-	waiting []string
-	// pinned is the message that the event pinned; nil if none.
-	pinned *thread.Message
-	// known: all of it is on record.
-	known bool
-	// stored are its first records, where the server has lost the others.
-	stored []*state.Staged
-}
-
-// load loads what the event and its consequences can touch.
-func (f *Fold) load(name string, ev *events.Event) (*thread.State, error) {
-	st, err := f.part.LoadEvent(name, ev)
-	if err != nil || ev == nil {
-		return st, err
-	}
-	if err := f.part.LoadCompaction(st); err != nil {
-		return nil, err
-	}
-	if err := f.loadOver(st, st.Message); err != nil || st.Message == nil {
-		return st, err
-	}
-	if !st.Message.Tool {
-		return st, nil
-	}
-	// Needed even if no summary is active: the next one continues the slot's version numbers. And even for a duplicate: the slot
-	// gives the message's weight and the version of a recomputed summary.
-	return st, f.part.LoadSlot(st, toolSlot(st.Message.ID))
-}
-
-func outcomeOf(res thread.Result) Outcome {
-	o := Outcome{Outcome: res.Outcome}
-	earlier := res.Rejections
-	if res.Outcome == thread.Rejected {
-		o.Code, earlier = earlier[0].Reason.Code, earlier[1:]
-	}
-	for _, r := range earlier {
-		o.GivenUp = append(o.GivenUp, r.Reason.Code)
-	}
-	return o
-}
-
-// finish saves what the event changed, and either emits what was decided or adopts what is on record.
-func (f *Fold) finish(ctx context.Context, st *thread.State, d Delivery, res thread.Result, dec decided, p *summarize.Policy) error {
-	f.begin(events.ByEvent)
-	f.stored = dec.stored
-	var err error
-	if dec.waiting, err = f.waive(st, p); err != nil {
-		return err
-	}
-	if dec.known {
-		return f.recover(ctx, st, d, res, dec)
-	}
-	for _, dr := range dec.drafts {
-		f.emit(st, dr, d)
-	}
-	if err := f.follow(ctx, st, d, dec, p); err != nil {
-		return err
-	}
-	if f.watch != nil {
-		if err := f.stepped(ctx, st, d, res, decided{drafts: dec.drafts, whole: f.emitted()}, false); err != nil {
-			return err
-		}
-	}
-	if err := f.save(st, d, res); err != nil {
-		return err
-	}
-	if err := f.AdoptUpTo(d.Seq); err != nil { // of other threads, and a configuration
-		return fmt.Errorf("%w: %w", ErrHalfDone, err)
-	}
-	return nil
-}
-
-// follow makes what an event calls for besides the drafts: compactions, then histories.
-func (f *Fold) follow(ctx context.Context, st *thread.State, d Delivery, dec decided, p *summarize.Policy) error {
-	if err := f.compactions(ctx, st, d, dec, p); err != nil {
-		return err
-	}
-	return f.histories(ctx, st, d, dec.drafts, historyDue(st, p), p)
-}
-
-// save writes a step to the open batch. A failure from here on leaves the step half done.
-func (f *Fold) save(st *thread.State, d Delivery, res thread.Result) error {
-	for _, r := range res.Rejections {
-		if err := f.reject(st.Header.Thread, r, d); err != nil {
-			return fmt.Errorf("%w: %w", ErrHalfDone, err)
-		}
-	}
-	f.part.Save(st)
-	f.lookLater(st)
-	f.flush()
-	return nil
-}
-
-// input decodes the event.
-func (f *Fold) input(d Delivery) thread.Input {
-	in := thread.Input{
-		Seq: d.Seq, Time: d.Time, Raw: d.Raw,
-		PendingEditEvents: f.config.Limits.PendingEditEvents,
-	}
-	ev, why := events.Decode(d.Raw, f.limits())
-	if why != nil {
-		in.Reject = why
-		return in
-	}
-	in.Event = &ev
-	f.log.Keep(d.Seq, &ev)
-	return in
-}
-
-func (f *Fold) limits() events.Limits { return events.Limits{EventBytes: f.config.Limits.EventBytes} }
-
-// threadOf returns the thread that an event's subject names; false if the subject names none: such an event has no state.
-func threadOf(in thread.Input) (string, bool) {
-	if in.Event != nil {
-		return in.Event.Thread, true
-	}
-	_, token, ok := events.ParseSubject(in.Raw.Subject)
-	if !ok {
-		return "", false
-	}
-	name, err := events.ThreadOf(token)
-	return name, err == nil && utf8.ValidString(name)
-}
-
 // policy returns the policy that serves the thread at this event, which may be the thread's first and may name another policy.
-func (f *Fold) policy(st *thread.State, ev *events.Event) (*summarize.Policy, string) {
+func (f *Fold) policy(st *thread.State, ev *events.Event) (p *summarize.Policy, unresolved string) {
 	requested, agent := st.Header.Policy, st.Header.FirstAgentID
 	if ev != nil && ev.Message != nil && st.Message == nil {
 		if ev.Message.Policy != "" {
@@ -427,23 +172,33 @@ func (f *Fold) policy(st *thread.State, ev *events.Event) (*summarize.Policy, st
 	return summarize.Resolve(f.config.Policies, requested, agent, st.Header.Thread)
 }
 
+// unresolved returns the policy that the thread names and the configuration lacks; empty if there is none.
+func (f *Fold) unresolved(st *thread.State) string {
+	_, name := f.policy(st, nil)
+	return name
+}
+
 // measure returns the size function of a tokenizer. Nearly all threads use the same one.
-func (f *Fold) measure(tokenizer string) (func(string) thread.Size, error) {
-	if f.sizes.of != nil && f.sizes.tokenizer == tokenizer {
-		return f.sizes.of, nil
+func (f *Fold) measure(tokenizer string) func(string) thread.Size {
+	if f.sizes.of == nil || f.sizes.tokenizer != tokenizer {
+		counter := counterOf(tokenizer)
+		f.sizes = sizes{tokenizer: tokenizer, of: func(text string) thread.Size {
+			return thread.Size{Chars: runes(text), Bytes: int64(len(text)), Tokens: int64(counter.Count(text))}
+		}}
 	}
-	counter, err := tokens.For(tokenizer)
-	if err != nil {
-		return nil, fmt.Errorf("count tokens: %w", err)
-	}
-	f.sizes = sizes{tokenizer: tokenizer, of: func(text string) thread.Size {
-		return thread.Size{Chars: runes(text), Bytes: int64(len(text)), Tokens: int64(counter.Count(text))}
-	}}
-	return f.sizes.of, nil
+	return f.sizes.of
 }
 
 // sizes is the size function of one tokenizer.
 type sizes struct {
 	tokenizer string
 	of        func(text string) thread.Size
+}
+
+func counterOf(tokenizer string) tokens.Counter {
+	counter, err := tokens.For(tokenizer)
+	if err != nil {
+		check(fmt.Errorf("count tokens: %w", err))
+	}
+	return counter
 }

@@ -1,8 +1,10 @@
 package fold
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -10,7 +12,6 @@ import (
 	"precis/events"
 	"precis/internal/thread"
 	"precis/summarize"
-	"precis/summarize/tokens"
 )
 
 // Result is how a job ended: with a text or with a failure. With neither the job was interrupted and is still under way.
@@ -46,152 +47,165 @@ const (
 var ErrOvertaken = errors.New("job was overtaken")
 
 // Job returns a job in its present state, nil if it has ended, and its policy, as JobPolicy returns it.
-func (f *Fold) Job(name, id string) (*thread.Job, *summarize.Policy, error) {
-	st, job, err := f.loadJob(name, id)
-	if err != nil || job == nil {
-		return nil, nil, err
-	}
-	return job, f.JobPolicy(st, job), nil
+func (f *Fold) Job(name, id string) (job *thread.Job, p *summarize.Policy, err error) {
+	err = attempt(func() {
+		var s *Step
+		if s, job = f.onJob(name, id, time.Time{}); job != nil {
+			p = f.JobPolicy(s.st, job)
+		}
+	})
+	return job, p, err
+}
+
+// onJob begins to work on a job; nil if it has ended. What follows from it is decided behind the thread's last event.
+func (f *Fold) onJob(name, id string, now time.Time) (*Step, *thread.Job) {
+	s := f.on(name, Delivery{Time: now.UTC()})
+	s.at.Seq = s.st.Header.EventSeq
+	s.loadJobs()
+	return s, s.st.Job(id)
 }
 
 // Call notes the calls of a job's run, the last of which is about to be made, in the form to record if the process ends now. It
 // returns ErrOvertaken if the answer would not be used, so that nothing is paid for it.
 func (f *Fold) Call(name, id string, calls []events.UsageRecord) error {
-	st, job, err := f.loadJob(name, id)
-	if err != nil {
-		return err
-	}
-	if job == nil || job.Superseded || f.JobPolicy(st, job) == nil {
-		return ErrOvertaken
-	}
-	job.Calls = calls
-	st.PutJob(job)
-	f.part.Save(st)
-	return nil
+	return attempt(func() {
+		s, job := f.onJob(name, id, time.Time{})
+		if job == nil || job.Superseded || f.JobPolicy(s.st, job) == nil {
+			check(ErrOvertaken)
+		}
+		job.Calls = calls
+		s.st.PutJob(job)
+		f.part.Save(s.st)
+	})
 }
 
 // Lost records the calls of a job's run that the end of the process cut short. The answer of the last call is lost; it may have
 // been charged, so its usage is an estimate.
 func (f *Fold) Lost(name, id string, now time.Time) error {
-	st, job, err := f.loadJob(name, id)
-	if err != nil || job == nil {
-		return err
-	}
-	f.begin(events.ByRecovery)
-	for _, call := range job.Calls {
-		if err := f.usage(st, job, call, now); err != nil {
-			return err
+	return attempt(func() {
+		s, job := f.onJob(name, id, now)
+		if job == nil {
+			return
 		}
-		f.spentBefore(&call, now)
-	}
-	f.part.Save(st)
-	f.flush()
-	return nil
+		f.begin(events.ByRecovery)
+		for _, call := range job.Calls {
+			s.usage(job, call)
+			f.spentBefore(&call, now)
+		}
+		s.save()
+	})
 }
 
 // Finish folds in a job's result if it still fits. If a source or the policy has changed since, it drops the result, records
 // what it cost and ends the job as superseded.
 func (f *Fold) Finish(name, id string, r Result, now time.Time) error {
-	f.begin(events.ByResult)
-	err := f.finishJob(name, id, r, now)
-	if err == nil {
-		f.flush()
-	}
-	return err
+	return attempt(func() { f.finish(name, id, r, now) })
 }
 
-// finishJob does what Finish does, up to the end of the step.
-func (f *Fold) finishJob(name, id string, r Result, now time.Time) error {
-	st, job, err := f.loadJob(name, id)
-	if err != nil || job == nil {
-		return err
+func (f *Fold) finish(name, id string, r Result, now time.Time) {
+	f.begin(events.ByResult)
+	if s, job := f.onJob(name, id, now); job != nil {
+		s.endJob(job, r)
+		f.part.Save(s.st)
 	}
-	if err := f.loadSlot(st, job.Started.Kind, job.Started.Slot, job.Started.SourceMessageIDs); err != nil {
-		return err
-	}
+	f.flush()
+}
+
+// Settle folds in a job's result, as Finish does. If the configuration has changed since the job began, so that its answer is
+// not used, Settle decides the work again. It reads the log for that first: if that fails, nothing is changed, and the caller
+// retries.
+func (f *Fold) Settle(ctx context.Context, name, id string, r Result, now time.Time) error {
+	return attempt(func() {
+		s, job := f.onJob(name, id, now)
+		if job == nil {
+			return
+		}
+		if job.Superseded || f.JobPolicy(s.st, job) != nil || job.Started.Kind != events.KindToolResult {
+			saving(func() { f.finish(name, id, r, now) })
+			return
+		}
+		m := got(f.part.Message(name, job.Started.SourceMessageIDs[0]))
+		var out output
+		if err := attempt(func() { out = s.readOutput(ctx, m) }); err != nil {
+			check(fmt.Errorf("decide again what %s was to do: %w", id, err))
+		}
+		saving(func() {
+			f.begin(events.ByResult)
+			s.endJob(job, r)
+			f.part.Save(s.st)
+			again := f.onThread(name, now)
+			again.summarizeEarlier(m, out, job.Started.Trigger)
+			again.end()
+		})
+	})
+}
+
+// endJob folds in a job's result, and what follows from its end.
+func (s *Step) endJob(job *thread.Job, r Result) {
+	s.loadSlot(job.Started.Kind, job.Started.Slot, job.Started.SourceMessageIDs)
 	if r.Usage.Attempts == 0 {
 		r.Cost = free() // no call was made: the cost is known to be zero
 	}
-	p := f.JobPolicy(st, job)
-	superseded := job.Superseded || p == nil
+	superseded := job.Superseded || s.f.JobPolicy(s.st, job) == nil
 	for _, call := range r.Calls {
 		if superseded && call.Outcome == outcomeUsed {
 			call.Outcome = outcomeSuperseded
 		}
-		if err := f.usage(st, job, call, now); err != nil {
-			return err
-		}
+		s.usage(job, call)
 	}
 	switch {
 	case superseded:
 		r.Failure = &Failure{Code: events.FailedSuperseded, Message: "a source or the policy changed while the summary was made, or a newer one took its place", Action: events.ActionTrim}
-		f.fail(st, job, r, now)
+		s.fail(job, r)
 	case r.Failure != nil:
-		f.fail(st, job, r, now)
+		s.fail(job, r)
 	case r.Text != "":
-		err = f.create(st, job, p, r, now)
+		s.emitOf(job, s.byJob(job, r))
 	default:
 		job.Calls = nil // interrupted: all calls made are on record
-		st.PutJob(job)
+		s.st.PutJob(job)
 	}
-	if err == nil && st.Job(id) == nil {
-		err = f.jobEnded(st, job, superseded, now)
+	if s.st.Job(job.ID()) == nil {
+		s.jobEnded(job, superseded)
 	}
-	f.part.Save(st)
-	return err
-}
-
-func (f *Fold) loadJob(name, id string) (*thread.State, *thread.Job, error) {
-	st, err := f.part.LoadThread(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	err = f.part.LoadJobs(st)
-	return st, st.Job(id), err
 }
 
 // JobPolicy returns the policy that serves a job's thread; nil if it no longer matches, in what can change the result, the
 // policy that the job was decided under. A sweep compares the summary with the same policy, but may pass before it exists.
 func (f *Fold) JobPolicy(st *thread.State, job *thread.Job) *summarize.Policy {
 	p, _ := f.policy(st, nil)
-	if summarize.KindFingerprint(*p, job.Started.Kind) != job.Started.PolicyFingerprint || !f.modelFits(p, &job.Started) {
+	if !f.stillFits(p, &job.Started) {
 		return nil
 	}
 	return p
 }
 
 // usage records one paid call. Its number continues those on record, since a job may run more than once.
-func (f *Fold) usage(st *thread.State, job *thread.Job, rec events.UsageRecord, now time.Time) error {
+func (s *Step) usage(job *thread.Job, rec events.UsageRecord) {
 	rec.SummaryID, rec.Attempt = job.ID(), job.Attempts+1
-	data := f.sealJob(st, job, &rec)
-	st.Usage(&rec)
-	f.send(st, &rec, job.Started.Policy, events.UsageEventID(rec.SummaryID, rec.Attempt), data, now)
-	return f.spend(&rec, now)
+	s.emitOf(job, &rec)
+	s.f.spend(&rec, s.at.Time)
 }
 
 // spend adds a call to its provider's cost of the day.
-func (f *Fold) spend(rec *events.UsageRecord, at time.Time) error {
-	if rec.Cost.AmountMicroUSD == nil || rec.Provider == "" {
-		return nil
+func (f *Fold) spend(rec *events.UsageRecord, at time.Time) {
+	if rec.Cost.AmountMicroUSD != nil && rec.Provider != "" {
+		check(f.part.Spend(rec.Provider, at.UTC().Format(time.DateOnly), *rec.Cost.AmountMicroUSD))
 	}
-	return f.part.Spend(rec.Provider, at.UTC().Format(time.DateOnly), *rec.Cost.AmountMicroUSD)
 }
 
 // spentBefore reports the cost of a call that this process did not make.
 func (f *Fold) spentBefore(rec *events.UsageRecord, at time.Time) {
 	if rec.Cost.AmountMicroUSD != nil && rec.Provider != "" {
-		f.spent(rec.Provider, at.UTC().Format(time.DateOnly), *rec.Cost.AmountMicroUSD)
+		f.Spent(rec.Provider, at.UTC().Format(time.DateOnly), *rec.Cost.AmountMicroUSD)
 	}
 }
 
-func (f *Fold) fail(st *thread.State, job *thread.Job, r Result, now time.Time) {
-	rec := &events.Failed{
-		SummaryID: job.ID(), Kind: job.Started.Kind, Code: r.Failure.Code, Message: clip(f.secrets(r.Failure.Message)),
+func (s *Step) fail(job *thread.Job, r Result) {
+	s.emitOf(job, &events.Failed{
+		SummaryID: job.ID(), Kind: job.Started.Kind, Code: r.Failure.Code, Message: clip(s.f.Mask(r.Failure.Message)),
 		Action: r.Failure.Action, Usage: r.Usage, Cost: r.Cost,
-	}
-	data := f.sealJob(st, job, rec)
-	f.failed(st, rec)
-	f.send(st, rec, job.Started.Policy, events.SummaryEventID(events.SummaryFailed, rec.SummaryID), data, now)
+	})
 }
 
 // reasonChars bounds the reason for a failure in a record, in code points: a hundred attempts at a few dozen each.
@@ -204,57 +218,46 @@ func clip(reason string) string {
 	return reason
 }
 
-func (f *Fold) create(st *thread.State, job *thread.Job, p *summarize.Policy, r Result, now time.Time) error {
-	counter, err := tokens.For(p.Tokenizer)
-	if err != nil {
-		return fmt.Errorf("count tokens: %w", err)
-	}
-	s := job.Started
-	r.Text, r.FallbackReason = f.secrets(r.Text), clip(f.secrets(r.FallbackReason))
+// byJob returns the record of the summary that a job has made.
+func (s *Step) byJob(job *thread.Job, r Result) *events.Summary {
+	was := job.Started
 	rec := &events.Summary{
-		ID: job.ID(), Kind: s.Kind, Slot: s.Slot, Current: CurrentOf(st, &s), Version: s.Version,
-		Replaces:         holderOf(st.Slot(s.Slot)),
-		SourceMessageIDs: s.SourceMessageIDs, SourceSummaryIDs: s.SourceSummaryIDs, SourceDigest: s.SourceDigest,
-		Content: r.Text, ToolSummary: f.maskTool(r.Tool),
-		TokenCountBefore: r.Tokens, TokenCountAfter: int64(counter.Count(r.Text)), Tokenizer: p.Tokenizer,
-		CharsBefore: r.Chars, CharsAfter: runes(r.Text),
-		Method: r.Method, FallbackReason: orNull(r.FallbackReason),
+		ID: job.ID(), Kind: was.Kind, Slot: was.Slot, Current: CurrentOf(s.st, &was), Version: was.Version,
+		Replaces:         orNull(s.st.Slot(was.Slot).Holder),
+		SourceMessageIDs: was.SourceMessageIDs, SourceSummaryIDs: was.SourceSummaryIDs, SourceDigest: was.SourceDigest,
+		ToolSummary: s.f.maskTool(r.Tool), TokenCountBefore: r.Tokens, Tokenizer: s.p.Tokenizer, CharsBefore: r.Chars,
+		Method: r.Method, FallbackReason: orNull(clip(s.f.Mask(r.FallbackReason))),
 		Provider: orNull(r.Provider), Model: orNull(r.Model),
-		Policy: s.Policy, PolicyFingerprint: s.PolicyFingerprint, PolicyUnresolved: orNull(job.Unresolved),
-		Trigger: s.Trigger, Usage: r.Usage, Cost: r.Cost, CreatedAt: now.UTC(),
+		Policy: was.Policy, PolicyFingerprint: was.PolicyFingerprint, PolicyUnresolved: orNull(job.Unresolved),
+		Trigger: was.Trigger, Usage: r.Usage, Cost: r.Cost, CreatedAt: s.at.Time, ExpiresAt: expiry(s.p, s.at.Time),
 		AsOfMessageID: orNull(job.AsOf),
 	}
+	s.write(rec, r.Text)
 	switch r.Method {
 	case events.MethodLLM:
-		rec.PromptVersion = s.PromptVersion
+		rec.PromptVersion = was.PromptVersion
 	case events.MethodRules:
-		rec.RulesVersion = &f.config.RulesVersion
+		rec.RulesVersion = &s.f.config.RulesVersion
 	}
-	if s.Slot == events.SlotCurrent {
-		if held := st.Summary(st.Slot(s.Slot).Holder); held != nil { // by rules, over the same tops
+	if was.Slot == events.SlotCurrent {
+		if held := s.st.Summary(s.st.Slot(was.Slot).Holder); held != nil { // by rules, over the same tops
 			rec.Level, rec.TokenCountBefore, rec.CharsBefore = held.Level, held.TokensBefore, held.CharsBefore
-			if st.Compaction != nil { // an expired one no longer tracks what it stands for
-				rec.TokenCountBefore = st.Compaction.Cut.Gone.Tokens
+			if s.st.Compaction != nil { // an expired one no longer tracks what it stands for
+				rec.TokenCountBefore = s.st.Compaction.Cut.Gone.Tokens
 			}
 		}
 	}
-	if s.Kind == events.KindHistory {
-		if rec.Level, rec.CharsBefore, err = f.standsOn(st, s); err != nil {
-			return err
+	if was.Kind == events.KindHistory { // above its sources, and of their size
+		rec.CharsBefore = 0
+		for _, id := range was.SourceSummaryIDs {
+			sum := s.summary(id)
+			rec.Level, rec.CharsBefore = max(rec.Level, sum.Level+1), rec.CharsBefore+sum.CharsBefore
+		}
+		for _, m := range s.rowsOf(was.SourceMessageIDs) {
+			rec.CharsBefore += m.Size().Chars
 		}
 	}
-	if p.Staleness.TTL > 0 && p.Stale("ttl") {
-		rec.ExpiresAt = expiry(now.UTC(), p.Staleness.TTL)
-	}
-	data := f.sealJob(st, job, rec)
-	if len(data) > recordBytes {
-		r.Failure = f.tooLarge(rec, len(data))
-		f.fail(st, job, r, now)
-		return nil
-	}
-	f.created(st, rec, data, nil)
-	f.send(st, rec, job.Started.Policy, events.SummaryEventID(events.SummaryCreated, rec.ID), data, now)
-	return nil
+	return rec
 }
 
 // CurrentOf reports whether prompts use a job's summary once it is made. What its slot stands for must be loaded.
@@ -265,41 +268,7 @@ func CurrentOf(st *thread.State, job *events.Started) bool {
 	case job.Slot == events.SlotCurrent:
 		return true
 	}
-	return prompted(st)
-}
-
-// standsOn returns the level above a job's sources, 0 if they are messages, and their size in code points.
-func (f *Fold) standsOn(st *thread.State, s events.Started) (level int, chars int64, err error) {
-	w := &compaction{f: f, st: st}
-	rows, err := w.f.part.MessagesOf(w.st.Header.Thread, s.SourceMessageIDs)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, id := range s.SourceSummaryIDs {
-		sum, err := w.summary(id)
-		if err != nil {
-			return 0, 0, err
-		}
-		level, chars = max(level, sum.Level+1), chars+sum.CharsBefore
-	}
-	for _, m := range rows {
-		chars += m.Size().Chars
-	}
-	return level, chars, nil
-}
-
-func free() events.Cost { return events.Cost{AmountMicroUSD: new(int64), Currency: "USD"} }
-
-// sealJob seals a record that was decided at the job's event and takes effect now.
-func (f *Fold) sealJob(st *thread.State, job *thread.Job, rec events.Record) []byte {
-	return f.seal(st, rec, job.Started.EventSeq, job.Started.EventAt)
-}
-
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+	return prompted(st.Compaction, st.Message)
 }
 
 // Reasons for a compaction by rules under a policy that asks for a model: leaves and nodes always are, since their ledgers must
@@ -310,117 +279,69 @@ const (
 )
 
 // askModel starts the job that replaces the text of the current summary, just made by rules, with a model's. It has the same
-// tops. While one is under way no other is started; the end of that one leads back here.
-func (f *Fold) askModel(st *thread.State, p *summarize.Policy, trigger events.Trigger, at Delivery) {
-	if p.Mode != summarize.ModeLLM || compacting(st) {
+// tops. While one is under way no other is started; the end of that one leads back here. Jobs and slot must be loaded.
+func (s *Step) askModel(trigger events.Trigger) {
+	if s.p.Mode != summarize.ModeLLM || s.underWay(events.SlotCurrent) {
 		return
 	}
-	slot := st.Slot(events.SlotCurrent)
-	holder := st.Summary(slot.Holder)
-	if holder == nil || holder.Status != thread.Active {
-		return
+	if holder := s.activeHolder(events.SlotCurrent); holder != nil {
+		tops := holder.SourceSums
+		s.emit(s.started(events.KindCompaction, events.SlotCurrent, "", trigger, []string{}, tops, summariesDigest(tops)))
 	}
-	f.emit(st, draft{started: f.currentJob(st, p, holder.SourceSums, trigger)}, at)
 }
 
-// currentJob returns the job of a current summary by a model.
-func (f *Fold) currentJob(st *thread.State, p *summarize.Policy, tops []string, trigger events.Trigger) *thread.Job {
-	model, prompt := f.config.model(p), promptVersion(p, events.KindCompaction, "")
-	job := &thread.Job{AsOf: st.Header.LastMessageID, Unresolved: f.unresolved(st), Started: events.Started{
-		Kind: events.KindCompaction, Slot: events.SlotCurrent, Version: st.Slot(events.SlotCurrent).Version + 1,
-		Trigger: trigger, SourceMessageIDs: []string{}, SourceSummaryIDs: tops,
-		SourceDigest: summarize.SourceDigest(summarySources(tops)),
-		Policy:       p.Name, PolicyFingerprint: summarize.KindFingerprint(*p, events.KindCompaction),
-		Model: &model, PromptVersion: &prompt,
-	}}
-	job.Started.SummaryID = jobID(st, job, prompt, model)
-	return job
-}
-
-func jobID(st *thread.State, job *thread.Job, prompt, model string) string {
-	s := job.Started
-	return summarize.Identity{
-		Thread: st.Header.Thread, Kind: s.Kind, Slot: s.Slot, Version: s.Version,
-		SourceDigest: s.SourceDigest, PolicyFingerprint: s.PolicyFingerprint, Method: prompt, Model: model,
-	}.ID()
-}
-
-// compacting reports whether a model is at work on the thread's current summary. Jobs must be loaded.
-func compacting(st *thread.State) bool {
-	for _, j := range st.Jobs {
-		if j.Started.Slot == events.SlotCurrent {
-			return true
-		}
-	}
-	return false
+// underWay reports whether a model is at work on a slot. Jobs must be loaded.
+func (s *Step) underWay(slot string) bool {
+	return slices.ContainsFunc(s.st.Jobs, func(j *thread.Job) bool { return j.Started.Slot == slot })
 }
 
 // askAgain starts the job that the current summary still waits for, if none was started since it was made: another was under
 // way, or the record ends in the middle of the step. Jobs and slot must be loaded.
-func (f *Fold) askAgain(st *thread.State, p *summarize.Policy, at Delivery) error {
-	slot := st.Slot(events.SlotCurrent)
-	if holder := st.Summary(slot.Holder); holder == nil || holder.Version != slot.Version {
-		return nil
+func (s *Step) askAgain() {
+	slot := s.st.Slot(events.SlotCurrent)
+	if holder := s.st.Summary(slot.Holder); holder != nil && holder.Version == slot.Version {
+		s.askPending(holder)
 	}
-	return f.askPending(st, p, at)
-}
-
-// askOvertaken starts again a job that a configuration superseded, unless the current summary itself is outdated: then the sweep
-// finds it, and its replacement starts the job.
-func (f *Fold) askOvertaken(st *thread.State, p *summarize.Policy, at Delivery) error {
-	holder := st.Summary(st.Slot(events.SlotCurrent).Holder)
-	if holder == nil {
-		return nil
-	}
-	if against, err := f.outdated(st, holder); err != nil || against != nil {
-		return err
-	}
-	return f.askPending(st, p, at)
 }
 
 // askPending starts the job that the current summary is recorded to wait for.
-func (f *Fold) askPending(st *thread.State, p *summarize.Policy, at Delivery) error {
-	holder := st.Summary(st.Slot(events.SlotCurrent).Holder)
-	var rec events.Summary
-	if err := json.Unmarshal(holder.Record, &rec); err != nil {
-		return fmt.Errorf("read record of %s: %w: %w", holder.ID, ErrRecord, err)
+func (s *Step) askPending(holder *thread.Summary) {
+	rec, err := record[events.Summary](holder.Record)
+	if err != nil {
+		check(fmt.Errorf("read record of %s: %w", holder.ID, err))
 	}
 	if rec.FallbackReason == nil || *rec.FallbackReason != reasonPending {
-		return nil
+		return
 	}
 	trigger := events.Trigger{Reason: events.TriggerRegenerated}
-	if rec.EventSeq == at.Seq && at.Raw.Subject != "" {
+	if rec.EventSeq == s.at.Seq && s.at.Raw.Subject != "" {
 		trigger = rec.Trigger // same step as the summary
 	}
-	f.askModel(st, p, trigger, at)
-	return nil
+	s.askModel(trigger)
 }
 
 // jobEnded continues after a job has ended. A superseded job of a tool output is started again by what superseded it.
-func (f *Fold) jobEnded(st *thread.State, job *thread.Job, superseded bool, now time.Time) error {
+func (s *Step) jobEnded(job *thread.Job, superseded bool) {
 	switch {
-	case f.recovering():
-		return nil
+	case s.f.recovering():
 	case job.Started.Slot == events.SlotHistory:
-		return f.historyBehind(st, job, superseded, now)
+		s.historyBehind(job, superseded)
 	case job.Started.Slot != events.SlotCurrent || !superseded:
-		return nil
-	}
-	p, _ := f.policy(st, nil)
-	at := Delivery{Seq: st.Header.EventSeq, Time: now}
-	if !job.Superseded {
-		return f.askOvertaken(st, p, at)
-	}
-	return f.askAgain(st, p, at)
-}
-
-// outdate marks jobs whose answer will not be used: their sources are no longer true, or another current summary stands for
-// more.
-func outdate(st *thread.State, old func(*thread.Job) bool) {
-	for _, j := range st.Jobs {
-		if !j.Superseded && old(j) {
-			j.Superseded = true
-			st.PutJob(j)
+	case job.Superseded:
+		s.askAgain()
+	default:
+		// A configuration superseded it. If the current summary itself is outdated, the sweep finds that, and its replacement
+		// starts the job.
+		if holder := s.st.Summary(s.st.Slot(events.SlotCurrent).Holder); holder != nil && s.f.outdated(s.st, holder) == nil {
+			s.askPending(holder)
 		}
 	}
+}
+
+func record[T any](data []byte) (*T, error) {
+	rec := new(T)
+	if err := json.Unmarshal(data, rec); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	return rec, nil
 }

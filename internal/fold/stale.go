@@ -3,6 +3,7 @@ package fold
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -11,11 +12,18 @@ import (
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
-	"precis/summarize/llm"
 )
 
-// Without an event of its thread, only a configuration or its age makes a summary stale. Both are handled in turns, and the
-// results are on record: a recovery adopts them at the event after which they took effect.
+// What makes a summary stale:
+//
+//	a source was edited or deleted    Invalidate, with the event
+//	the policy, a model or a prompt   Outdated, by a sweep after a configuration
+//	its age                           ExpireDue, by the clock, and Expire, by a request
+//	a compaction gave messages back   outdateHistory
+//
+// Each also makes stale what was made from the summary, causes before effects, and each is on record, so that a recovery adopts it at
+// the event after which it took effect. A new cause is another function here that emits an events.Invalidated. What follows
+// from staleness is in renew.go, what a stale summary does in prompts in Meanwhile.
 //
 // There are two ways to find what a configuration makes stale. An index by fingerprint finds it at once, but costs every summary
 // a row, and another one each for its prompt and model. A scan of all summaries in key order costs nothing until it is needed,
@@ -23,42 +31,113 @@ import (
 // that holds the results. The fold scans, since configurations rarely change. Expiry has an index, since it is checked every
 // second; only summaries that expire have rows there.
 
+// Invalidate decides what an edit makes stale: each active summary that its message is a source of, and what was made from those. The
+// old text stops serving at once.
+func (s *Step) Invalidate() {
+	if !s.invalidates() {
+		return
+	}
+	m, deleted := s.st.Message, s.in.Event.Edit.Deleted
+	if m.Tool {
+		s.reweigh(events.KindToolResult, func() { s.st.Retire(events.ToolSlot(m.ID)) })
+	}
+	if s.st.Compaction == nil || s.st.Compaction.Replaced(m.Ordinal) {
+		s.st.Retire(events.SlotCurrent)
+	}
+	reason := events.ReasonSourceEdited
+	if deleted {
+		reason = events.ReasonSourceDeleted
+	}
+	of := dependents(s.st, func(sum *thread.Summary) bool { return slices.Contains(sum.Sources, m.ID) })
+	for _, sum := range of {
+		inv := &events.Invalidated{
+			SummaryID: sum.ID, Kind: sum.Kind, Reason: reason, Action: s.p.Staleness.Action, Meanwhile: events.MeanwhileRaw,
+			Cause: events.Cause{MessageID: &m.ID}, InvalidatedAt: s.in.Time,
+		}
+		if deleted && sum.Kind == events.KindToolResult {
+			inv.Action = events.ActionTrim // a deleted message can't be summarized
+		}
+		if from := sourceAmong(of, sum); from != "" {
+			inv.Reason = events.ReasonSourceInvalidated
+			inv.Cause = events.Cause{SummaryID: &from}
+		}
+		s.decided = append(s.decided, inv)
+	}
+}
+
+// invalidates reports whether the event makes stale what was made from its message.
+func (s *Step) invalidates() bool { return s.res.Edited && s.p.Stale("source") }
+
+// dependents returns the active loaded summaries for which something holds, and those made from these, in the order of loading:
+// sources come first.
+func dependents(st *thread.State, something func(*thread.Summary) bool) []*thread.Summary {
+	var list []*thread.Summary
+	for _, sum := range st.Summaries {
+		if sum.Status == thread.Active && (something(sum) || sourceAmong(list, sum) != "") {
+			list = append(list, sum)
+		}
+	}
+	return list
+}
+
+// sourceAmong returns the first source of sum that is among the given summaries; empty if there is none.
+func sourceAmong(of []*thread.Summary, sum *thread.Summary) string {
+	for _, id := range sum.SourceSums {
+		if slices.ContainsFunc(of, func(s *thread.Summary) bool { return s.ID == id }) {
+			return id
+		}
+	}
+	return ""
+}
+
+// outdateHistory invalidates a history if one of its sources has been replaced.
+func (s *Step) outdateHistory(sum *thread.Summary) {
+	for _, id := range sum.SourceSums {
+		if from := s.st.Summary(id); from != nil && from.Status == thread.Replaced {
+			s.emit(&events.Invalidated{
+				SummaryID: sum.ID, Kind: sum.Kind, Reason: events.ReasonSourceInvalidated, Cause: events.Cause{SummaryID: &id},
+				Action: s.p.Staleness.Action, Meanwhile: events.MeanwhileRaw, InvalidatedAt: s.at.Time,
+			})
+			return
+		}
+	}
+}
+
 // Sweep compares up to limit of the partition's summaries with the configuration in force. It continues where it, or an earlier
 // process, stopped.
-func (f *Fold) Sweep(limit int, now time.Time) (Swept, error) {
-	s, err := f.part.Sweep()
-	if err != nil || f.recovering() {
-		return Swept{Done: f.recovering()}, err
+func (f *Fold) Sweep(limit int, now time.Time) (out Swept, err error) {
+	err = attempt(func() { out = f.sweep(limit, now) })
+	return out, err
+}
+
+func (f *Fold) sweep(limit int, now time.Time) Swept {
+	at := got(f.part.Sweep())
+	if f.recovering() {
+		return Swept{Done: true}
 	}
-	if s.Judges != f.judges {
-		s = state.Sweep{Judges: f.judges}
+	if at.Judges != f.judges {
+		at = state.Sweep{Judges: f.judges}
 	}
-	if s.Done {
-		return Swept{Done: true}, nil
+	if at.Done {
+		return Swept{Done: true}
 	}
-	if len(s.After) == 0 {
-		s.Left = f.part.Meta().Summaries
+	if len(at.After) == 0 {
+		at.Left = f.part.Meta().Summaries
 	}
-	refs, last, err := f.part.NextSummaries(s.After, limit)
-	if err != nil {
-		return Swept{}, err
-	}
+	refs, last, err := f.part.NextSummaries(at.After, limit)
+	check(err)
 	out := Swept{Looked: len(refs)}
 	for _, ref := range refs {
-		stale, err := f.outdate(events.BySweep, ref, now, f.outdated)
-		if err != nil {
-			return out, err
-		}
-		out.Stale += stale
+		out.Stale += f.outdate(events.BySweep, ref, now, f.outdated)
 	}
-	s.After, s.Done = last, len(refs) < limit
-	s.Left -= min(s.Left, uint64(len(refs)))
-	if s.Done {
-		s.Left = 0 // summaries made meanwhile follow the configuration in force
+	at.After, at.Done = last, len(refs) < limit
+	at.Left -= min(at.Left, uint64(len(refs)))
+	if at.Done {
+		at.Left = 0 // summaries made meanwhile follow the configuration in force
 	}
-	out.Done, out.Left = s.Done, s.Left
-	f.part.SaveSweep(s)
-	return out, nil
+	out.Done, out.Left = at.Done, at.Left
+	f.part.SaveSweep(at)
+	return out
 }
 
 // Swept is the result of one turn of a sweep.
@@ -71,68 +150,55 @@ type Swept struct {
 
 // ExpireDue makes up to limit expired summaries stale, and what was made from them.
 func (f *Fold) ExpireDue(limit int, now time.Time) error {
-	refs, err := f.part.Expired(now, limit)
-	if err != nil || f.recovering() {
-		return err
-	}
-	for _, ref := range refs {
-		if _, err := f.Expire(ref, now); err != nil {
-			return err
+	return attempt(func() {
+		refs := got(f.part.Expired(now, limit))
+		if f.recovering() {
+			return
 		}
-	}
-	return nil
-}
-
-// Expire makes a summary stale if it has expired, and what was made from it.
-func (f *Fold) Expire(ref state.Ref, now time.Time) (stale int, err error) {
-	return f.outdate(events.ByExpiry, ref, now, func(_ *thread.State, sum *thread.Summary) (*events.Invalidated, error) {
-		if sum.ExpiresAt.IsZero() || sum.ExpiresAt.After(now) {
-			return nil, nil
+		for _, ref := range refs {
+			f.expire(ref, now)
 		}
-		setting, old := "expires_at", sum.ExpiresAt.UTC().Format(time.RFC3339Nano)
-		return &events.Invalidated{Reason: events.ReasonTTLExpired, Cause: events.Cause{Setting: &setting, Old: &old}}, nil
 	})
 }
 
-// outdate invalidates an active summary for which judge returns an invalidation, and everything made from it, causes before
-// effects.
+// expire makes a summary stale if it has expired, and what was made from it.
+func (f *Fold) expire(ref state.Ref, now time.Time) {
+	f.outdate(events.ByExpiry, ref, now, func(_ *thread.State, sum *thread.Summary) *events.Invalidated {
+		if sum.ExpiresAt.IsZero() || sum.ExpiresAt.After(now) {
+			return nil
+		}
+		setting, old := "expires_at", sum.ExpiresAt.UTC().Format(time.RFC3339Nano)
+		return &events.Invalidated{Reason: events.ReasonTTLExpired, Cause: events.Cause{Setting: &setting, Old: &old}}
+	})
+}
+
+// outdate is a step that invalidates an active summary for which judge returns an invalidation, and everything made from it.
 func (f *Fold) outdate(
-	cause events.StepCause, ref state.Ref, now time.Time, judge func(*thread.State, *thread.Summary) (*events.Invalidated, error),
-) (stale int, err error) {
-	st, err := f.part.LoadThread(ref.Thread)
-	if err != nil {
-		return 0, err
-	}
-	if err := f.loadStale(st, ref.Summary); err != nil {
-		return 0, err
-	}
-	sum := st.Summary(ref.Summary)
+	cause events.StepCause, ref state.Ref, now time.Time, judge func(*thread.State, *thread.Summary) *events.Invalidated,
+) (stale int) {
+	s := f.on(ref.Thread, Delivery{Seq: f.applied, Time: now})
+	sum := s.loadStale(ref.Summary)
 	if sum.Status != thread.Active {
-		return 0, nil
+		return 0
 	}
-	inv, err := judge(st, sum)
-	if err != nil || inv == nil {
-		return 0, err
+	inv := judge(s.st, sum)
+	if inv == nil {
+		return 0
 	}
-	if err := f.part.LoadMadeFrom(st, sum.ID); err != nil {
-		return 0, err
-	}
+	check(f.part.LoadMadeFrom(s.st, sum.ID))
 	f.begin(cause)
-	p, _ := f.policy(st, nil)
-	of := madeFrom(st, func(s *thread.Summary) bool { return s == sum })
+	of := dependents(s.st, func(made *thread.Summary) bool { return made == sum })
 	for _, made := range of {
 		if made != sum {
-			from := invalidSource(of, made)
+			from := sourceAmong(of, made)
 			inv = &events.Invalidated{Reason: events.ReasonSourceInvalidated, Cause: events.Cause{SummaryID: &from}}
 		}
-		inv.SummaryID, inv.Kind, inv.Action, inv.InvalidatedAt = made.ID, made.Kind, p.Staleness.Action, now.UTC()
-		inv.Meanwhile = Meanwhile(p, made.Kind)
-		f.emit(st, draft{invalidated: inv}, Delivery{Seq: f.applied, Time: now})
-		stale++
+		inv.SummaryID, inv.Kind, inv.Action, inv.InvalidatedAt = made.ID, made.Kind, s.p.Staleness.Action, now.UTC()
+		inv.Meanwhile = Meanwhile(s.p, made.Kind)
+		s.emit(inv)
 	}
-	f.part.Save(st)
-	f.flush()
-	return stale, nil
+	s.save()
+	return len(of)
 }
 
 // Meanwhile returns what stands in prompts until a summary is recomputed that became stale without a change of its sources: raw
@@ -171,36 +237,36 @@ type made struct {
 	PromptVersion     *string `json:"prompt_version"`
 }
 
-// outdated returns how a summary conflicts with the configuration in force; nil if it does not.
-func (f *Fold) outdated(st *thread.State, sum *thread.Summary) (*events.Invalidated, error) {
+// Outdated returns how a summary conflicts with the configuration in force; nil if it does not. An audit compares an
+// invalidation with it.
+func (f *Fold) Outdated(st *thread.State, sum *thread.Summary) (inv *events.Invalidated, err error) {
+	err = attempt(func() { inv = f.outdated(st, sum) })
+	return inv, err
+}
+
+func (f *Fold) outdated(st *thread.State, sum *thread.Summary) *events.Invalidated {
 	p, _ := f.policy(st, nil)
 	if !p.Enabled {
-		return nil, nil
+		return nil
 	}
 	var rec made
 	if err := json.Unmarshal(sum.Record, &rec); err != nil {
-		return nil, errors.Join(state.ErrDamaged, fmt.Errorf("read record of %s: %w", sum.ID, err))
+		check(errors.Join(state.ErrDamaged, fmt.Errorf("read record of %s: %w", sum.ID, err)))
 	}
 	if now := summarize.KindFingerprint(*p, sum.Kind); p.Stale("policy") && now != rec.PolicyFingerprint {
-		return changed(events.ReasonPolicyChanged, "policies."+p.Name, rec.PolicyFingerprint, now), nil
+		return changed(events.ReasonPolicyChanged, "policies."+p.Name, rec.PolicyFingerprint, now)
 	}
 	if rec.Model != nil && p.Stale("model") {
 		if provider, now := f.modelOf(p, rec.Provider); now != *rec.Model {
-			return changed(events.ReasonModelChanged, "providers."+provider+".model", *rec.Model, now), nil
+			return changed(events.ReasonModelChanged, "providers."+provider+".model", *rec.Model, now)
 		}
 	}
 	if rec.PromptVersion != nil && p.Stale("prompt") {
-		if now, ok := promptServes(p, sum.Kind, *rec.PromptVersion); !ok {
-			return changed(events.ReasonPromptChanged, "policies."+p.Name+".prompts", *rec.PromptVersion, now), nil
+		if now, ok := promptsOf(p).Serves(sum.Kind, *rec.PromptVersion); !ok {
+			return changed(events.ReasonPromptChanged, "policies."+p.Name+".prompts", *rec.PromptVersion, now)
 		}
 	}
-	return nil, nil
-}
-
-// Outdated returns how a summary conflicts with the configuration in force; nil if it does not. An audit compares an
-// invalidation with it.
-func (f *Fold) Outdated(st *thread.State, sum *thread.Summary) (*events.Invalidated, error) {
-	return f.outdated(st, sum)
+	return nil
 }
 
 func changed(reason, setting, old, now string) *events.Invalidated {
@@ -209,37 +275,24 @@ func changed(reason, setting, old, now string) *events.Invalidated {
 
 // modelOf returns the model that would make a summary now: the policy's, or main's if main stood in for it.
 func (f *Fold) modelOf(p *summarize.Policy, provider *string) (name, model string) {
-	if provider != nil && *provider == mainProvider && p.Provider != mainProvider {
-		return mainProvider, f.config.Providers[mainProvider].Model
-	}
-	if _, ok := f.config.Providers[p.Provider]; !ok {
-		return mainProvider, f.config.model(p)
+	stoodIn := provider != nil && *provider == summarize.ProviderMain && p.Provider != summarize.ProviderMain
+	if _, ok := f.config.Providers[p.Provider]; stoodIn || !ok {
+		return summarize.ProviderMain, f.config.Providers[summarize.ProviderMain].Model
 	}
 	return p.Provider, f.config.model(p)
 }
 
-// promptServes reports whether a prompt's version is still one of the policy's, and returns the present version.
-func promptServes(p *summarize.Policy, kind, version string) (now string, ok bool) {
-	return promptsOf(p).Serves(kind, version)
-}
-
-// promptsOf returns a policy's prompts, which were checked when the configuration was read.
-func promptsOf(p *summarize.Policy) llm.Prompts {
-	prompts, err := llm.NewPrompts(p.Prompts)
-	if err != nil {
-		return llm.Prompts{}
+// stillFits reports whether a job's result would not be stale at once: its policy, model and prompt are still those in force.
+func (f *Fold) stillFits(p *summarize.Policy, job *events.Started) bool {
+	if summarize.KindFingerprint(*p, job.Kind) != job.PolicyFingerprint {
+		return false
 	}
-	return prompts
-}
-
-// modelFits reports whether a job's model and prompt still match its policy.
-func (f *Fold) modelFits(p *summarize.Policy, job *events.Started) bool {
 	if job.Model != nil && p.Stale("model") && f.config.model(p) != *job.Model {
 		return false
 	}
 	if job.PromptVersion == nil || !p.Stale("prompt") {
 		return true
 	}
-	_, ok := promptServes(p, job.Kind, *job.PromptVersion)
+	_, ok := promptsOf(p).Serves(job.Kind, *job.PromptVersion)
 	return ok
 }

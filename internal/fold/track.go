@@ -1,178 +1,173 @@
 package fold
 
 import (
-	"errors"
 	"slices"
 
 	"precis/events"
 	"precis/internal/thread"
-	"precis/summarize"
 	"precis/summarize/cut"
 )
 
-// weighed returns the event's message as cuts see it before the event; nil if there is none yet.
-func weighed(st *thread.State) *cut.Item {
-	if st.Message == nil || st.Compaction == nil {
-		return nil
-	}
-	it := st.Message.Item(weight(st))
-	return &it
-}
-
-// weight returns the tokens of the event's message in a prompt without compaction.
-func weight(st *thread.State) int64 { return weightOf(st, st.Message) }
-
-// weightOf returns the tokens of a message there: its own, or its summary's. Its slot must be loaded.
-func weightOf(st *thread.State, m *thread.Message) int64 {
+// weight returns the tokens of a message in a prompt without compaction: its own, or its summary's. Its slot must be loaded.
+func (s *Step) weight(m *thread.Message) int64 {
 	if !m.Tool || m.Pinned {
 		return m.Tokens()
 	}
-	if sum := st.Summary(st.Slot(toolSlot(m.ID)).Holder); sum != nil && sum.Stands() {
+	if sum := s.st.Summary(s.st.Slot(events.ToolSlot(m.ID)).Holder); sum != nil && sum.Stands() {
 		return m.Tokens() - sum.Saved()
 	}
 	return m.Tokens()
 }
 
+// item returns a message as cuts see it. Its slot must be loaded.
+func (s *Step) item(m *thread.Message) cut.Item { return m.Item(s.weight(m)) }
+
+// items returns messages as cuts see them.
+func (s *Step) items(rows []*thread.Message) []cut.Item {
+	items := make([]cut.Item, len(rows))
+	for i, m := range rows {
+		if m.Tool {
+			s.slot(events.ToolSlot(m.ID))
+		}
+		items[i] = s.item(m)
+	}
+	return items
+}
+
+// weigh returns the tokens that messages take now in a prompt without compaction.
+func (s *Step) weigh(rows []*thread.Message) (tokens int64) {
+	for _, it := range s.items(rows) {
+		tokens += it.Tokens
+	}
+	return tokens
+}
+
 // track updates, after an event, the counters that decide on the next cut.
-func track(st *thread.State, res thread.Result, before *cut.Item, p *summarize.Policy) {
-	c := st.Compaction
-	if c == nil || !res.Revised && !res.Pinned {
+func (s *Step) track() {
+	c := s.st.Compaction
+	if c == nil || !s.res.Revised && !s.res.Pinned {
 		return
 	}
-	st.Changes.Compacted = true
-	it := st.Message.Item(weight(st))
-	if st.Changes.MessageNew {
-		c.Cut.Apply(it, p.Compaction)
+	s.st.Changes.Compacted = true
+	it := s.item(s.st.Message)
+	if s.st.Changes.MessageNew {
+		c.Cut.Apply(it, s.p.Compaction)
 		return
 	}
-	restored := before.Deleted && !it.Deleted && c.Replaced(it.Ordinal) && leafOf(st, it.MessageID) == nil
-	unpinned := before.Fixed(p.Compaction) && !it.Fixed(p.Compaction) && slices.Contains(c.Fixed, it.Ordinal)
+	restored := s.before.Deleted && !it.Deleted && c.Replaced(it.Ordinal) && s.leafOf(it.MessageID) == nil
+	unpinned := s.before.Fixed(s.p.Compaction) && !it.Fixed(s.p.Compaction) && slices.Contains(c.Fixed, it.Ordinal)
 	if restored || unpinned {
 		c.Hold(it.Ordinal)
 	}
-	adjust(st, *before, it, p.Compaction)
+	s.adjust(*s.before, it)
 }
 
 // adjust applies a message's changed weight. If a compaction stands for the message, the compaction stands for more or less, and
 // the prompt does not change.
-func adjust(st *thread.State, before, after cut.Item, p summarize.Compaction) {
-	c := st.Compaction
-	c.Cut.Adjust(before, after, p)
+func (s *Step) adjust(before, after cut.Item) {
+	c := s.st.Compaction
+	c.Cut.Adjust(before, after, s.p.Compaction)
 	if c.Replaced(before.Ordinal) {
 		was := c.Cut.Gone.Tokens
 		c.Cut.Gone = c.Cut.Gone.Changed(before, after)
-		st.Under(c.Cut.Gone.Tokens - was)
+		s.st.Under(c.Cut.Gone.Tokens - was)
 	}
-	st.Changes.Compacted = true
+	s.st.Changes.Compacted = true
 }
 
-// created folds in a summary.created and its effect on the next cut. letGo are the messages that a leaf no longer stands for.
-func (f *Fold) created(st *thread.State, rec *events.Summary, data []byte, letGo []cut.Item) {
-	f.reweigh(st, rec.Kind, func() { st.Created(rec, data, standsFor(st, rec)) })
-	if len(letGo) > 0 { // they are verbatim now and must not also stand in an older text
-		st.Retire(events.SlotCurrent)
-	}
-	if rec.Replaces != nil {
-		outdate(st, func(j *thread.Job) bool { return slices.Contains(j.Started.SourceSummaryIDs, *rec.Replaces) })
-	}
-	if rec.Slot == events.SlotCurrent {
-		outdate(st, func(j *thread.Job) bool { return j.Started.Slot == events.SlotCurrent })
-	}
-	if st.Compaction != nil && rec.Kind == events.KindCompaction {
-		f.placed(st, rec, letGo)
-	}
-}
-
-// standsFor returns how many of the thread's tokens a summary stands for: usually what the record says. Sources that retention
-// has removed are in no counter, so a summary of them saves nothing.
-func standsFor(st *thread.State, rec *events.Summary) int64 {
-	switch {
-	case rec.Kind == events.KindToolResult && st.Message == nil:
-		return rec.TokenCountAfter
-	case rec.Slot == events.SlotCurrent && st.Compaction != nil:
-		return st.Compaction.Cut.Gone.Tokens
-	}
-	return rec.TokenCountBefore
-}
-
-// invalidated folds in a summary.invalidated and its effect on the next cut, and supersedes the jobs that use the summary.
-func (f *Fold) invalidated(st *thread.State, rec *events.Invalidated, data []byte) {
-	f.reweigh(st, rec.Kind, func() { st.Invalidated(rec, data) })
-	outdate(st, func(j *thread.Job) bool { return slices.Contains(j.Started.SourceSummaryIDs, rec.SummaryID) })
-}
-
-// failed folds in a summary.failed: what served until the job was done may no longer serve.
-func (f *Fold) failed(st *thread.State, rec *events.Failed) {
-	f.reweigh(st, rec.Kind, func() { st.Failed(rec) })
-}
-
-// retire stops what a change of the event's message makes untrue from serving: the message's own summary, and the compaction
-// that stands for it. Both slots must be loaded.
-func (f *Fold) retire(st *thread.State) {
-	if st.Message.Tool {
-		f.reweigh(st, events.KindToolResult, func() { st.Retire(toolSlot(st.Message.ID)) })
-	}
-	if st.Compaction == nil || st.Compaction.Replaced(st.Message.Ordinal) {
-		st.Retire(events.SlotCurrent)
-	}
-}
-
-// waiveOne gives up recomputing a summary; m is the message of a tool output's summary, else nil.
-func (f *Fold) waiveOne(st *thread.State, sum *thread.Summary, m *thread.Message) error {
-	own := st.Message
-	if m != nil {
-		st.Message = m
-	}
-	err := f.loadOver(st, m)
-	if err == nil {
-		f.reweigh(st, sum.Kind, func() { st.Waive(sum) })
-	}
-	st.Message = own
-	return err
-}
-
-// reweigh folds in a record that can change its message's weight in a prompt. For a tool output the message must be loaded.
-func (f *Fold) reweigh(st *thread.State, kind string, fold func()) {
-	if kind != events.KindToolResult || st.Compaction == nil || st.Message == nil {
-		fold()
+// reweigh makes a change that can change its message's weight in a prompt. For a tool output the message must be loaded.
+func (s *Step) reweigh(kind string, change func()) {
+	if kind != events.KindToolResult || s.st.Compaction == nil || s.st.Message == nil {
+		change()
 		return
 	}
-	before := st.Message.Item(weight(st))
-	fold()
-	p, _ := f.policy(st, nil)
-	adjust(st, before, st.Message.Item(weight(st)), p.Compaction)
+	before := s.item(s.st.Message)
+	change()
+	s.adjust(before, s.item(s.st.Message))
 }
 
-// loadSlot loads what the creation of a summary changes.
-func (f *Fold) loadSlot(st *thread.State, kind, slot string, sources []string) (err error) {
-	if err = f.part.LoadSlot(st, slot); err != nil {
-		return err
+// correctCut corrects, after an event that removed or restored something, what a cut must not pass: the latest turns and the edge of
+// the compactions. Live and recovery get the same result.
+func (s *Step) correctCut() {
+	c := s.st.Compaction
+	if c == nil {
+		return
 	}
-	if err = f.part.LoadCompaction(st); err != nil {
-		return err
+	if s.res.Revised && !s.st.Changes.MessageNew && s.before.Deleted != s.st.Message.Deleted {
+		s.retake()
 	}
-	if kind == events.KindToolResult && len(sources) > 0 && (st.Message == nil || st.Message.ID != sources[0]) {
-		st.Message, err = f.part.Message(st.Header.Thread, sources[0])
+	if c.Cut.Lacks(s.p.Compaction.Keep) {
+		s.st.Changes.Compacted = true
+		s.lower(&c.Cut)
 	}
-	if err != nil {
-		return err
+	// A stale leaf lets go of messages that must stand verbatim when it is recomputed. Until then the old text must not serve.
+	if s.st.Header.RenewCompactions > 0 && s.mustStand() {
+		s.slot(events.SlotCurrent)
+		s.st.Retire(events.SlotCurrent)
 	}
-	return f.loadOver(st, st.Message)
 }
 
-// loadOver loads the current compaction if it stands for the message.
-func (f *Fold) loadOver(st *thread.State, m *thread.Message) error {
-	if m == nil || st.Compaction == nil || !st.Compaction.Replaced(m.Ordinal) {
+// retake makes the message before a deleted one the latest of its role, or a restored one again.
+func (s *Step) retake() {
+	m, c := s.st.Message, &s.st.Compaction.Cut
+	at := c.User.At
+	switch m.Role {
+	case events.RoleUser:
+	case events.RoleAssistant:
+		at = c.Assistant.At
+	default:
+		return
+	}
+	if m.Deleted && m.Ordinal != at || !m.Deleted && m.Ordinal < at {
+		return
+	}
+	latest := m
+	if m.Deleted {
+		latest = s.lastBefore(m)
+	}
+	if latest == nil {
+		c.Retake(m.Role, cut.Item{}, nil, s.p.Compaction)
+		return
+	}
+	items := s.items(append([]*thread.Message{latest}, s.resultsOf(latest)...))
+	c.Retake(m.Role, items[0], items[1:], s.p.Compaction)
+}
+
+// lastBefore returns the newest message before a deleted one that has its role and is not deleted; nil if there is none.
+func (s *Step) lastBefore(m *thread.Message) (found *thread.Message) {
+	s.backwards(m.Ordinal, func(row *thread.Message) bool {
+		if row.Role == m.Role && !row.Deleted {
+			found = row
+		}
+		return found == nil
+	})
+	return found
+}
+
+// backwards passes the messages before an ordinal, the newest first, until more returns false. It reads more of them at a time the
+// further back it gets.
+func (s *Step) backwards(to uint64, more func(*thread.Message) bool) {
+	for n := uint64(8); to > 1; n = min(4*n, 512) {
+		from := max(to, n+1) - n
+		for _, m := range slices.Backward(s.rows(from, to)) {
+			if !more(m) {
+				return
+			}
+		}
+		to = from
+	}
+}
+
+// resultsOf returns the results of a message's calls, within the range in which a cut waits for them.
+func (s *Step) resultsOf(m *thread.Message) (results []*thread.Message) {
+	open := slices.Clone(m.CallIDs)
+	if len(open) == 0 {
 		return nil
 	}
-	return f.part.LoadSlot(st, events.SlotCurrent)
-}
-
-// loadStale loads what the invalidation of a summary changes.
-func (f *Fold) loadStale(st *thread.State, id string) error {
-	if err := errors.Join(f.part.LoadSummary(st, id), f.part.LoadJobs(st)); err != nil {
-		return err
+	for _, row := range s.rows(m.Ordinal+1, m.Ordinal+1+cut.Patience) {
+		if i := slices.Index(open, row.CallID); i >= 0 {
+			open, results = slices.Delete(open, i, i+1), append(results, row)
+		}
 	}
-	sum := st.Summary(id)
-	return f.loadSlot(st, sum.Kind, sum.Slot, sum.Sources)
+	return results
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"precis/events"
-	"precis/internal/fold"
+	"precis/internal/content"
 	"precis/state"
 	"precis/summarize/llm"
 	"precis/summarize/tokens"
@@ -19,7 +19,7 @@ func Transient(err error) bool {
 	if _, rejected := errors.AsType[*events.RejectError](err); rejected {
 		return false
 	}
-	for _, permanent := range []error{fold.ErrGone, state.ErrDamaged, tokens.ErrUnknown, llm.ErrPrompt} {
+	for _, permanent := range []error{content.ErrGone, state.ErrDamaged, tokens.ErrUnknown, llm.ErrPrompt} {
 		if errors.Is(err, permanent) {
 			return false
 		}

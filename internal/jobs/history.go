@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"precis/events"
+	"precis/internal/content"
 	"precis/internal/fold"
 	"precis/internal/thread"
 	"precis/state"
@@ -23,13 +24,12 @@ func (r *Runner) historyWork(ctx context.Context, view state.View, p *summarize.
 	if err != nil {
 		return nil, err
 	}
-	behind := &thread.Summary{Sources: job.Started.SourceMessageIDs}
-	messages, err := fold.MessagesOf(ctx, view, s.log, s.thread, behind)
+	messages, err := content.MessagesOf(ctx, view, s.log, s.thread, job.Started.SourceMessageIDs)
 	if err != nil {
 		return nil, err
 	}
 	l = ledger.Join([]ledger.Ledger{l, ledger.Collect(messages)})
-	if err := s.messages(ctx, behind); err != nil {
+	if err := s.messages(ctx, job.Started.SourceMessageIDs); err != nil {
 		return nil, err
 	}
 	before, err := s.weight(job.Started)

@@ -6,7 +6,7 @@ import (
 
 	"precis/events"
 	"precis/internal/broker"
-	"precis/internal/contents"
+	"precis/internal/content"
 	"precis/internal/fold"
 	"precis/internal/thread"
 	"precis/state"
@@ -21,9 +21,6 @@ type Runner struct {
 	Ladder *llm.Ladder
 	Log    *broker.LogReader
 }
-
-// mainProvider is the fallback of a policy's own provider.
-const mainProvider = "main"
 
 // Begin records the calls of a job, of which the last is about to be made, in the form in which they count if the
 // process ends now. It returns when they are durable; on an error the call is not made.
@@ -114,12 +111,12 @@ func (r *Runner) input(ctx context.Context, view state.View, p *summarize.Policy
 	if m == nil {
 		return rules.Input{}, fmt.Errorf("%w: message %q has no row", state.ErrDamaged, id)
 	}
-	origin, err := contents.Read(ctx, r.Log, m.FirstSeq)
+	origin, err := content.Read(ctx, r.Log, m.FirstSeq)
 	if err != nil {
 		return rules.Input{}, err
 	}
-	log := contents.Uncached{Log: r.Log}
-	msg, err := fold.Called(ctx, view, log, name, m.Ordinal, job.Started.EventSeq, origin.Message)
+	log := content.Uncached{Log: r.Log}
+	msg, err := content.Called(ctx, view, log, name, m.Ordinal, job.Started.EventSeq, origin.Message)
 	if err != nil {
 		return rules.Input{}, err
 	}
@@ -130,13 +127,13 @@ func (r *Runner) input(ctx context.Context, view state.View, p *summarize.Policy
 		PreserveErrors: p.ToolOutput.PreserveErrors, IncludeMetadata: p.ToolOutput.IncludeMetadata,
 	}
 	if m.Seq != m.FirstSeq {
-		edit, err := contents.Read(ctx, r.Log, m.Seq)
+		edit, err := content.Read(ctx, r.Log, m.Seq)
 		if err != nil {
 			return rules.Input{}, err
 		}
 		in.Content = edit.Edit.Content.Text()
 	}
-	in.Earlier, err = fold.Earlier(ctx, view, log, name, m.Ordinal, fold.EarlierAlone)
+	in.Earlier, err = content.Earlier(ctx, view, log, name, m.Ordinal, content.EarlierAlone)
 	return in, err
 }
 

@@ -8,8 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"precis/events"
-	"precis/internal/contents"
-	"precis/internal/fold"
+	"precis/internal/content"
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
@@ -30,14 +29,14 @@ func callFor(p *summarize.Policy, kind string) (llm.Job, error) {
 	}
 	return llm.Job{
 		Kind: kind, MaxInputChars: p.ToolOutput.MaxInputChars, Prompts: prompts, Tokens: counter.Count,
-		Providers: []string{p.Provider, mainProvider}, FailWithoutModel: p.OnFailure == "fail",
+		Providers: []string{p.Provider, summarize.ProviderMain}, FailWithoutModel: p.OnFailure == "fail",
 	}, nil
 }
 
 // sources collects the text behind a job's summaries and messages for a model to read.
 type sources struct {
 	view   state.View
-	log    fold.Log
+	log    content.Log
 	thread string
 	call   llm.Job
 	text   strings.Builder
@@ -48,7 +47,7 @@ func (r *Runner) sources(view state.View, p *summarize.Policy, job *thread.Job) 
 	if err != nil {
 		return nil, err
 	}
-	return &sources{view: view, log: fold.Masked(contents.Uncached{Log: r.Log}, r.Ladder.Mask), thread: *job.Started.ThreadID, call: call}, nil
+	return &sources{view: view, log: content.Masked(content.Uncached{Log: r.Log}, r.Ladder.Mask), thread: *job.Started.ThreadID, call: call}, nil
 }
 
 // job returns the call for the collected sources.
@@ -83,10 +82,10 @@ func (s *sources) read(ctx context.Context, ids []string) (merged ledger.Ledger,
 		}
 		if sum.Level > 0 {
 			s.further(rec.Content)
-		} else if err := s.messages(ctx, sum); err != nil {
+		} else if err := s.messages(ctx, sum.Sources); err != nil {
 			return merged, err
 		}
-		l, err := fold.LedgerOf(ctx, s.view, s.log, s.thread, id)
+		l, err := content.LedgerOf(ctx, s.view, s.log, s.thread, id)
 		if err != nil {
 			return merged, err
 		}
@@ -116,9 +115,9 @@ func (s *sources) further(text string) {
 	s.text.WriteString("[summary of earlier messages]\n  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n")
 }
 
-// messages writes a leaf's messages, with the summary in place of a large tool output.
-func (s *sources) messages(ctx context.Context, sum *thread.Summary) error {
-	list, err := fold.MessagesOf(ctx, s.view, s.log, s.thread, sum)
+// messages writes messages, with the summary in place of a large tool output.
+func (s *sources) messages(ctx context.Context, ids []string) error {
+	list, err := content.MessagesOf(ctx, s.view, s.log, s.thread, ids)
 	if err != nil {
 		return err
 	}
@@ -141,7 +140,7 @@ func (s *sources) messages(ctx context.Context, sum *thread.Summary) error {
 
 // output returns a tool output as it stands in prompts.
 func (s *sources) output(message, text string) (string, error) {
-	slot, err := s.view.Slot(s.thread, "tool:"+message)
+	slot, err := s.view.Slot(s.thread, events.ToolSlot(message))
 	if err != nil || slot.Holder == "" {
 		return text, err
 	}

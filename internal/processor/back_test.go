@@ -9,7 +9,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
-	"precis/internal/contents"
+	"precis/internal/content"
 	"precis/summarize"
 	"precis/summarize/prompt/whole"
 )
@@ -51,7 +51,7 @@ func (s *scene) places(name string) map[string][]string {
 			live = append(live, m.ID)
 		}
 	}
-	log := contents.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents), 0)
+	log := content.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents), 0)
 	places, err := checkWhole(t.Context(), view, log, s.config.Policies, name, live)
 	if err != nil {
 		t.Fatal(err)

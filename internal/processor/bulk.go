@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"precis/events"
+	"precis/handlers"
 	"precis/internal/broker"
 	"precis/internal/fold"
 	"precis/internal/recovery"
@@ -138,7 +139,7 @@ func (p *partition) hand(ctx context.Context, list []broker.Stored) error {
 		}
 		_, err := p.stepBy(ctx, fold.Delivery{
 			Seq: m.Seq, Time: m.Time, Raw: events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data},
-		}, clock)
+		}, handlers.Of(m.Subject), clock)
 		if err == nil && (p.applied >= bulkEvents || p.part.Weight() >= p.bulkBytes) {
 			err = p.flush(p.here())
 		}

@@ -61,12 +61,12 @@ func (p *Processor) Reached(lane string, last uint64, by broker.Mark) {
 }
 
 // Step implements handlers.Steps.
-func (p *Processor) Step(ctx context.Context, lane string, d fold.Delivery) (fold.Outcome, error) {
+func (p *Processor) Step(ctx context.Context, lane string, d fold.Delivery, walk fold.Walk) (fold.Outcome, error) {
 	part, err := p.lane(lane)
 	if err != nil {
 		return fold.Outcome{}, err
 	}
-	return part.worker.step(ctx, d)
+	return part.worker.step(ctx, d, walk)
 }
 
 func (p *Processor) lane(name string) (*partition, error) {

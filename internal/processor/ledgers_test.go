@@ -8,8 +8,7 @@ import (
 
 	"precis/events"
 	"precis/internal/broker"
-	"precis/internal/contents"
-	"precis/internal/fold"
+	"precis/internal/content"
 	"precis/internal/thread"
 	"precis/summarize"
 )
@@ -47,8 +46,8 @@ func TestReplacedLedgersGo(t *testing.T) {
 		if after[sum.ID] != nil {
 			t.Errorf("%s %s is %s and has a ledger", sum.Slot, sum.ID, sum.Status)
 		}
-		log := contents.Uncached{Log: broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents)}
-		l, err := fold.LedgerOf(within(t), s.View(s.partition("t")), log, "t", sum.ID)
+		log := content.Uncached{Log: broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents)}
+		l, err := content.LedgerOf(within(t), s.View(s.partition("t")), log, "t", sum.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"precis/internal/broker"
 	"precis/internal/config"
+	"precis/internal/content"
 	"precis/internal/fold"
 	"precis/state"
 	"precis/summarize/rules"
@@ -62,7 +63,7 @@ type Options struct {
 	// fails.
 	Failpoint func(point string, partition int) error
 	// Reads wraps the log that a fold reads, so that a test can make a read fail; nil wraps nothing.
-	Reads func(fold.Log) fold.Log
+	Reads func(content.Log) content.Log
 }
 
 // Failpoints, in the order in which a batch passes them.
@@ -104,7 +105,7 @@ func (o Options) withDefaults() Options {
 		o.Failpoint = func(string, int) error { return nil }
 	}
 	if o.Reads == nil {
-		o.Reads = func(log fold.Log) fold.Log { return log }
+		o.Reads = func(log content.Log) content.Log { return log }
 	}
 	if o.Version == "" {
 		o.Version = "dev"

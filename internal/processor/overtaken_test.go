@@ -11,7 +11,7 @@ import (
 
 	"precis/events"
 	"precis/internal/config"
-	"precis/internal/fold"
+	"precis/internal/content"
 	"precis/summarize"
 )
 
@@ -108,7 +108,7 @@ func TestAnotherPolicyDuringAJob(t *testing.T) {
 
 // failing is a log that some reads fail of.
 type failing struct {
-	fold.Log
+	content.Log
 	left *atomic.Int64
 }
 
@@ -128,7 +128,7 @@ func TestAnotherPolicyDuringAJobThatCantBeReadAgain(t *testing.T) {
 	other.Name, other.Mode, other.ToolOutput.MaxSummaryChars = "other", summarize.ModeRules, 600
 	c.Policies = append(c.Policies, other)
 	var left atomic.Int64
-	s := stageWith(t, c, func(log fold.Log) fold.Log { return failing{log, &left} })
+	s := stageWith(t, c, func(log content.Log) content.Log { return failing{log, &left} })
 	defer s.finish()
 	put(t, s.schedule.broker.Conn(), "tool.result.t", large("a"))
 	<-atWork

@@ -70,12 +70,12 @@ const batchBytes = 8 << 20
 
 // step folds one event. A failure in the middle, or a panic, leaves a batch that must not be committed: it becomes the
 // partition's failure, and ends the processor.
-func (p *partition) step(ctx context.Context, d fold.Delivery) (out fold.Outcome, err error) {
-	return p.stepBy(ctx, d, p.now)
+func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk) (out fold.Outcome, err error) {
+	return p.stepBy(ctx, d, walk, p.now)
 }
 
 // stepBy is step with its own clock, which determines the event's lag.
-func (p *partition) stepBy(ctx context.Context, d fold.Delivery, clock func() time.Time) (out fold.Outcome, err error) {
+func (p *partition) stepBy(ctx context.Context, d fold.Delivery, walk fold.Walk, clock func() time.Time) (out fold.Outcome, err error) {
 	if p.failure != nil {
 		return out, p.failure
 	}
@@ -88,7 +88,7 @@ func (p *partition) stepBy(ctx context.Context, d fold.Delivery, clock func() ti
 		}
 	}()
 	defer p.caught("apply event", d.Seq, &err)
-	out, err = p.fold.Step(ctx, d)
+	out, err = p.fold.Step(ctx, d, walk)
 	if err != nil {
 		err = fmt.Errorf("apply event %d: %w", d.Seq, err)
 		if fatal(err) {

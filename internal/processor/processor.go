@@ -12,7 +12,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
-	"precis/internal/contents"
+	"precis/internal/content"
 	"precis/internal/fold"
 	"precis/internal/recovery"
 	"precis/internal/secrets"
@@ -238,7 +238,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	st.SetMeta(meta)
 	log := p.log.With().Int("partition", id).Logger()
 	f, err := fold.New(st, fold.Options{
-		Log: p.opts.Reads(contents.New(p.events, len(p.List()))), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: len(p.List()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
+		Log: p.opts.Reads(content.New(p.events, len(p.List()))), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: len(p.List()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
 		Spent:  p.spending.Add,
 		Logger: log,
 	})

@@ -17,7 +17,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
-	"precis/internal/fold"
+	"precis/internal/content"
 	"precis/internal/processor"
 	"precis/state"
 	"precis/summarize"
@@ -63,7 +63,7 @@ func (c *clockAhead) forward(d time.Duration) {
 
 // scene is a processor that a test changes the circumstances of.
 type scene struct {
-	reads func(fold.Log) fold.Log // nil: nothing stands between
+	reads func(content.Log) content.Log // nil: nothing stands between
 	*schedule
 	*running
 	clock   *clockAhead
@@ -77,7 +77,7 @@ func stage(t *testing.T, c *config.Config) *scene {
 }
 
 // stageWith has something stand between folds and the log.
-func stageWith(t *testing.T, c *config.Config, reads func(fold.Log) fold.Log) *scene {
+func stageWith(t *testing.T, c *config.Config, reads func(content.Log) content.Log) *scene {
 	t.Helper()
 	c.Partitions = 2
 	s := &scene{

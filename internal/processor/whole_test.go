@@ -14,7 +14,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
-	"precis/internal/contents"
+	"precis/internal/content"
 	"precis/internal/race"
 	"precis/internal/service"
 	"precis/state"
@@ -197,7 +197,7 @@ func (s *scene) checkScript(k *script) {
 	if !ok {
 		return
 	}
-	view, log := s.View(id), contents.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents), 0)
+	view, log := s.View(id), content.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents), 0)
 	places, err := checkWhole(t.Context(), view, log, s.config.Policies, k.name, k.live())
 	if err != nil {
 		t.Errorf("thread %s: %v", k.name, err)
@@ -245,7 +245,7 @@ func (s *scene) compacted(view state.View, name, id string) bool {
 
 // checkWhole holds a thread's prompts, in every format and within several limits, against the messages that live. It
 // returns where each stands without a limit; nil where a stale summary keeps the thread from having a prompt.
-func checkWhole(ctx context.Context, view state.View, log *contents.Cache, policies []summarize.Policy, name string, live []string) (map[string][]string, error) {
+func checkWhole(ctx context.Context, view state.View, log *content.Cache, policies []summarize.Policy, name string, live []string) (map[string][]string, error) {
 	ask := func(format string, limit int) (service.ContextReply, error) {
 		return service.ReadContext(ctx, service.Reading{View: view, Log: log, Policies: policies}, name, service.ContextRequest{Format: format, MaxTokens: limit})
 	}
@@ -289,7 +289,7 @@ func checkWhole(ctx context.Context, view state.View, log *contents.Cache, polic
 
 // standIn holds a prompt in a provider's format to the same: each message is named once as dropped, waiting or under a
 // summary, or its text stands there. Limits count a format's framing, so that formats may drop others.
-func standIn(view state.View, log *contents.Cache, name string, live []string, other service.ContextReply, of func(string) (whole.Summary, error)) error {
+func standIn(view state.View, log *content.Cache, name string, live []string, other service.ContextReply, of func(string) (whole.Summary, error)) error {
 	at := map[string]int{}
 	for _, id := range slices.Concat(other.DroppedMessageIDs, other.WaitingMessageIDs) {
 		at[id]++
@@ -372,7 +372,7 @@ func allStand(view state.View, name string, ids []string) error {
 // checkPrompts holds the prompts of all threads of a store against its rows.
 func (s *schedule) checkPrompts(view func(partition int) state.View) {
 	s.t.Helper()
-	log := contents.New(broker.NewLogReader(s.broker.JetStream(), broker.StreamEvents), 0)
+	log := content.New(broker.NewLogReader(s.broker.JetStream(), broker.StreamEvents), 0)
 	for id := range s.config.Partitions {
 		v := view(id)
 		for h, err := range headers(v) {

@@ -19,8 +19,9 @@ type worker struct {
 }
 
 type work struct {
-	ctx context.Context //nolint:containedctx // of this one call
-	d   fold.Delivery
+	ctx  context.Context //nolint:containedctx // of this one call
+	d    fold.Delivery
+	walk fold.Walk
 }
 
 type worked struct {
@@ -33,11 +34,11 @@ func newWorker() worker {
 }
 
 // run works until quit is closed, after the step that is under way.
-func (w worker) run(take func(context.Context, fold.Delivery) (fold.Outcome, error)) {
+func (w worker) run(take func(context.Context, fold.Delivery, fold.Walk) (fold.Outcome, error)) {
 	for {
 		select {
 		case s := <-w.work:
-			out, err := take(s.ctx, s.d)
+			out, err := take(s.ctx, s.d, s.walk)
 			w.results <- worked{out, err}
 		case <-w.quit:
 			return
@@ -46,9 +47,9 @@ func (w worker) run(take func(context.Context, fold.Delivery) (fold.Outcome, err
 }
 
 // step hands an event to the worker; one at a time.
-func (w worker) step(ctx context.Context, d fold.Delivery) (fold.Outcome, error) {
+func (w worker) step(ctx context.Context, d fold.Delivery, walk fold.Walk) (fold.Outcome, error) {
 	select {
-	case w.work <- work{ctx, d}:
+	case w.work <- work{ctx, d, walk}:
 		res := <-w.results
 		return res.out, res.err
 	case <-w.quit:

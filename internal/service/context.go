@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
+	"precis/internal/content"
 	"precis/internal/fold"
 	"precis/internal/thread"
 	"precis/state"
@@ -116,7 +117,7 @@ func dueAgain(view state.View, policies []summarize.Policy, name string) (bool, 
 // force.
 type Reading struct {
 	View     state.View
-	Log      fold.Log // its events are shared, and not changed
+	Log      content.Log // its events are shared, and not changed
 	Policies []summarize.Policy
 	Counts   *tokens.Memo // nil where nobody asks again
 	Now      time.Time    // by which summaries expire; zero: the thread's last event's
@@ -151,7 +152,7 @@ func (from Reading) thread(name string) (*reading, error) {
 
 // reading makes one context from one state of the store.
 type reading struct {
-	log    fold.Log
+	log    content.Log
 	view   state.View
 	header *thread.Header
 	policy *summarize.Policy
@@ -310,7 +311,7 @@ func (r *reading) ahead(ctx context.Context, rows []*thread.Message) {
 
 // message is one message, or what stands for it.
 func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Message, error) {
-	body, err := fold.CurrentMessage(ctx, r.log, m)
+	body, err := content.Current(ctx, r.log, m)
 	if err != nil {
 		return prompt.Message{}, err
 	}
@@ -325,7 +326,7 @@ func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Messag
 	if m.Pinned {
 		return msg, nil
 	}
-	slot, err := r.view.Slot(r.header.Thread, "tool:"+m.ID)
+	slot, err := r.view.Slot(r.header.Thread, events.ToolSlot(m.ID))
 	if err != nil || slot.Holder == "" {
 		return msg, err
 	}
@@ -345,7 +346,7 @@ func (r *reading) gone(ctx context.Context, m *thread.Message, body *events.Mess
 		return false, nil
 	}
 	_, err := r.log.Event(ctx, m.Seq)
-	if errors.Is(err, fold.ErrGone) {
+	if errors.Is(err, content.ErrGone) {
 		return true, nil
 	}
 	return false, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"precis/internal/content"
 	"precis/internal/fold"
 )
 
@@ -47,7 +48,7 @@ func asFault(err error) *Fault {
 		return f
 	case errors.As(err, &beyond):
 		return fault(codeBadRequest, "%v", beyond)
-	case errors.Is(err, fold.ErrGone):
+	case errors.Is(err, content.ErrGone):
 		return fault(codeNotFound, "the log no longer holds it: it is beyond retention.events, or was lost")
 	case errors.Is(err, fold.ErrNoThread):
 		return fault(codeNotFound, "%v", err)

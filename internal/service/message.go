@@ -6,8 +6,7 @@ import (
 	"strings"
 
 	"precis/events"
-	"precis/internal/contents"
-	"precis/internal/fold"
+	"precis/internal/content"
 	"precis/internal/thread"
 	"precis/state"
 )
@@ -80,7 +79,7 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 	if seq == 0 {
 		return nil, fault(codeNotFound, "message %q has no revision %d, the current one is %d", m.ID, revision, m.Revision)
 	}
-	ev, err := contents.Read(ctx, s.backend.Log(), seq)
+	ev, err := content.Read(ctx, s.backend.Log(), seq)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +87,7 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 		ThreadID: name, MessageID: m.ID, Role: m.Role, Revision: revision, Revisions: m.Revision,
 		OtherParts: map[string]int{}, EventSeq: seq,
 	}
-	content := r.take(ev)
+	current := r.take(ev)
 	origin := ev.Message
 	if ev.Edit != nil {
 		if origin, err = s.first(ctx, &r, m); err != nil {
@@ -96,8 +95,8 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 		}
 	}
 	if origin != nil {
-		log := contents.Uncached{Log: s.backend.Log()}
-		if origin, err = fold.Called(ctx, view, log, name, m.Ordinal, fold.Now, origin); err != nil {
+		log := content.Uncached{Log: s.backend.Log()}
+		if origin, err = content.Called(ctx, view, log, name, m.Ordinal, content.Now, origin); err != nil {
 			return nil, err
 		}
 		if origin.ToolName != "" {
@@ -105,9 +104,9 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 		}
 	}
 	if !r.Deleted {
-		r.cut(content.Text(), req.Lines)
+		r.cut(current.Text(), req.Lines)
 	}
-	for _, part := range content.OtherParts() {
+	for _, part := range current.OtherParts() {
 		r.OtherParts[part.Type]++
 	}
 	return r, nil
@@ -116,8 +115,8 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 // first fills in what an edit does not say, and does not change: a deletion takes the calls with it. Where retention has
 // taken the message as it was published, nobody knows.
 func (s *Service) first(ctx context.Context, r *messageReply, m *thread.Message) (*events.Message, error) {
-	ev, err := contents.Read(ctx, s.backend.Log(), m.FirstSeq)
-	if errors.Is(err, fold.ErrGone) {
+	ev, err := content.Read(ctx, s.backend.Log(), m.FirstSeq)
+	if errors.Is(err, content.ErrGone) {
 		return nil, nil
 	}
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 	"precis/events"
 	"precis/internal/broker"
-	"precis/internal/contents"
+	"precis/internal/content"
 	"precis/state"
 	"precis/summarize"
 	"precis/summarize/tokens"
@@ -86,7 +86,7 @@ type Options struct {
 // Service answers requests until it is stopped.
 type Service struct {
 	backend  Backend
-	contents *contents.Shared
+	contents *content.Cache
 	counts   *tokens.Memo
 	log      zerolog.Logger
 	odd      zerolog.Logger // of what any client can cause: now and then
@@ -119,7 +119,7 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Service{
-		backend: backend, contents: contents.NewShared(backend.Log()), counts: counts,
+		backend: backend, contents: content.NewShared(backend.Log()), counts: counts,
 		log: o.Logger, odd: o.Logger.Sample(&zerolog.BurstSampler{Burst: 1, Period: tellEvery}),
 		conn: nc, inboxes: o.Inboxes, refused: o.Refused, max: int(nc.MaxPayload()),
 		cancel: cancel, slots: make(chan struct{}, maxConcurrent),

@@ -25,7 +25,7 @@ func (s *State) Created(rec *events.Summary, data []byte, before int64) {
 	if rec.ExpiresAt != nil {
 		sum.ExpiresAt = *rec.ExpiresAt
 	}
-	if m := s.Message; m != nil && rec.Slot == toolSlot(m.ID) {
+	if m := s.Message; m != nil && rec.Slot == events.ToolSlot(m.ID) {
 		sum.Aside = m.Pinned
 	}
 	slot.Holder, slot.Version = rec.ID, max(slot.Version, rec.Version)
@@ -149,8 +149,6 @@ func (s *State) setAside(sum *Summary, aside bool) {
 	}
 	s.putSummary(sum)
 }
-
-func toolSlot(message string) string { return "tool:" + message }
 
 // Saved returns by how many tokens a standing summary shrinks its context: the prompt or, for a tool output that a compaction
 // has replaced, what the compaction stands for. Histories never stand in a prompt.

@@ -1,39 +1,51 @@
-package contents
+package content
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"precis/events"
 	"precis/internal/broker"
-	"precis/internal/fold"
 )
 
-// cacheBytes bounds the caches of all partitions together. Anything else is read from the log.
-const cacheBytes = 24 << 20
+// Memory of the caches, in bytes; anything else is read from the log.
+const (
+	// foldBytes bounds the caches of all partitions' folds together.
+	foldBytes = 24 << 20
+	// sharedBytes bounds the cache of the service. The prompts of 50 agents with 100 messages each take a third of it.
+	sharedBytes = 32 << 20
+)
 
-// Cache reads events by sequence, recent ones from memory. It implements fold.Log, and has one owner.
+// Cache reads events by sequence, recent ones from memory: the messages before a tool output are read with it, and an agent requests
+// its prompt every turn, of which all but the newest messages are those of the previous one. It is safe for concurrent use; callers
+// must not modify the events. It still returns an event that was deleted from the log by hand until it drops it.
 //
 // Every event of the log passes through it and few are read again, so an LRU list costs more than it saves. Instead
 // there are two generations: when the young events reach half of the limit they become the old ones, and the previous
 // old ones are dropped. An event that is read becomes young again.
 type Cache struct {
-	log        *broker.LogReader
+	log   *broker.LogReader
+	limit int
+
+	mu         sync.Mutex
 	young, old map[uint64]*events.Event
-	bytes      int // of the young events
-	limit      int
+	bytes      int    // of the young events
 	newest     uint64 // the last sequence kept: no later one has been
 }
 
-// New returns a cache over EVENTS, one of caches that share cacheBytes; fewer than 16 count as 16.
-func New(log *broker.LogReader, caches int) *Cache { return sized(log, cacheBytes/max(caches, 16)) }
+// New returns a cache over EVENTS, one of caches that share their memory; fewer than 16 count as 16.
+func New(log *broker.LogReader, caches int) *Cache { return sized(log, foldBytes/max(caches, 16)) }
+
+// NewShared returns a cache over EVENTS for all requests.
+func NewShared(log *broker.LogReader) *Cache { return sized(log, sharedBytes) }
 
 func sized(log *broker.LogReader, limit int) *Cache {
 	return &Cache{log: log, young: map[uint64]*events.Event{}, old: map[uint64]*events.Event{}, limit: limit}
 }
 
-// Event implements fold.Log.
+// Event implements Log. Two readers that miss the same event both read it from the log.
 func (c *Cache) Event(ctx context.Context, seq uint64) (*events.Event, error) {
 	if ev, ok := c.get(seq); ok {
 		return ev, nil
@@ -47,6 +59,8 @@ func (c *Cache) Event(ctx context.Context, seq uint64) (*events.Event, error) {
 }
 
 func (c *Cache) get(seq uint64) (*events.Event, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if ev, ok := c.young[seq]; ok {
 		return ev, true
 	}
@@ -62,8 +76,10 @@ func (c *Cache) has(seq uint64) bool {
 	return c.young[seq] != nil || c.old[seq] != nil
 }
 
-// Keep implements fold.Log.
+// Keep implements Log.
 func (c *Cache) Keep(seq uint64, ev *events.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if seq > c.newest || !c.has(seq) {
 		c.add(seq, ev)
 	}
@@ -81,6 +97,24 @@ func (c *Cache) add(seq uint64, ev *events.Event) {
 	c.newest = max(c.newest, seq)
 }
 
+// Ahead implements Log.
+func (c *Cache) Ahead(ctx context.Context, seqs []uint64) {
+	if missing := c.missing(seqs); len(missing) > 1 {
+		readAll(ctx, c.log, missing, c.Keep)
+	}
+}
+
+func (c *Cache) missing(seqs []uint64) (missing []uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, seq := range seqs {
+		if !c.has(seq) {
+			missing = append(missing, seq)
+		}
+	}
+	return missing
+}
+
 func weight(ev *events.Event) int {
 	const fixed = 512 // structs, map and list entries
 	if ev.Edit != nil {
@@ -93,11 +127,25 @@ func weight(ev *events.Event) int {
 	return n
 }
 
+// Uncached reads every event from the log, for many concurrent readers that share nothing. It implements Log.
+type Uncached struct{ Log *broker.LogReader }
+
+// Event implements Log.
+func (u Uncached) Event(ctx context.Context, seq uint64) (*events.Event, error) {
+	return Read(ctx, u.Log, seq)
+}
+
+// Keep implements Log.
+func (Uncached) Keep(uint64, *events.Event) {}
+
+// Ahead implements Log.
+func (Uncached) Ahead(context.Context, []uint64) {}
+
 // Read reads an accepted event from the log.
 func Read(ctx context.Context, log *broker.LogReader, seq uint64) (*events.Event, error) {
 	stored, err := log.Get(ctx, seq)
 	if errors.Is(err, broker.ErrGone) {
-		return nil, fold.ErrGone
+		return nil, ErrGone
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read event %d: %w", seq, err)

@@ -1,7 +1,8 @@
-package fold
+package content
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"precis/events"
@@ -9,11 +10,31 @@ import (
 	"precis/internal/thread"
 )
 
+// Log reads events by sequence. Event returns ErrGone for one that the log no longer holds. Keep offers an event that was just
+// read, since it may soon be read again. Ahead reads events in bulk that will be requested next.
+type Log interface {
+	Event(ctx context.Context, seq uint64) (*events.Event, error)
+	Keep(seq uint64, ev *events.Event)
+	Ahead(ctx context.Context, seqs []uint64)
+}
+
+// ErrGone: the log no longer holds that sequence.
+var ErrGone = errors.New("no longer in the log")
+
+// eventOf reads an event from the log; nil if retention has removed it.
+func eventOf(ctx context.Context, log Log, seq uint64) (*events.Event, error) {
+	ev, err := log.Event(ctx, seq)
+	if errors.Is(err, ErrGone) {
+		return nil, nil
+	}
+	return ev, err
+}
+
 // aheadOf is how many messages are read at once: a whole span need not fit in the log's memory.
 const aheadOf = 64
 
-// eachRead calls each for every row, in order, and reads the events of the rows ahead in chunks.
-func eachRead(ctx context.Context, log Log, rows []*thread.Message, each func(*thread.Message) error) error {
+// Each calls each for every row, in order, and reads the events of the rows ahead in chunks.
+func Each(ctx context.Context, log Log, rows []*thread.Message, each func(*thread.Message) error) error {
 	for some := range slices.Chunk(rows, aheadOf) {
 		var seqs []uint64
 		for _, m := range some {

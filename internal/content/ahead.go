@@ -1,4 +1,4 @@
-package contents
+package content
 
 import (
 	"context"
@@ -19,19 +19,6 @@ const (
 	// together is the minimum number of events for such a request, which needs its own subscription.
 	together = 4
 )
-
-// Ahead implements fold.Log.
-func (c *Cache) Ahead(ctx context.Context, seqs []uint64) {
-	var missing []uint64
-	for _, seq := range seqs {
-		if !c.has(seq) {
-			missing = append(missing, seq)
-		}
-	}
-	if len(missing) > 1 {
-		readAll(ctx, c.log, missing, c.Keep)
-	}
-}
 
 // readAll reads events concurrently and passes on those that it can read, in order; a later Event reports the error of
 // the others.
