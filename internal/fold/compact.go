@@ -35,7 +35,9 @@ func (s *Step) Compact(ctx context.Context) {
 }
 
 // cutDue reports whether the policy's condition for a cut holds.
-func (s *Step) cutDue() (events.Trigger, bool) { return cut.Fires(s.p.Compaction.Trigger, s.cutFacts()) }
+func (s *Step) cutDue() (events.Trigger, bool) {
+	return cut.Fires(s.p.Compaction.Trigger, s.cutFacts())
+}
 
 func (s *Step) cutFacts() cut.Facts { return s.st.Compaction.Cut.Facts(s.p.Compaction) }
 

@@ -68,7 +68,9 @@ func (s *Step) started(kind, slot, category string, trigger events.Trigger, mess
 
 // messagesDigest is the digest of messages as sources, summariesDigest that of summaries: an id identifies the content, and there
 // are no revisions.
-func messagesDigest(rows ...*thread.Message) string { return summarize.SourceDigest(messageSources(rows)) }
+func messagesDigest(rows ...*thread.Message) string {
+	return summarize.SourceDigest(messageSources(rows))
+}
 
 func messageSources(rows []*thread.Message) []summarize.Source {
 	list := make([]summarize.Source, len(rows))

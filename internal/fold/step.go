@@ -182,4 +182,3 @@ func (s *Step) rowsAt(ordinals []uint64) []*thread.Message {
 func (s *Step) rows(from, to uint64) []*thread.Message {
 	return got(s.f.part.Messages(s.st.Header.Thread, from, to))
 }
-
