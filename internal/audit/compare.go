@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"precis/events"
@@ -55,7 +54,7 @@ func Compare(ctx context.Context, o Options, report func(state.Problem)) (c Comp
 		r.saw(m, e)
 	}
 	r.tail.Foreign = func(f recovery.Foreign) { r.saw(f.Stored, f.Entry) }
-	if err := r.rebuild(ctx, r.retained.stored); err != nil {
+	if err := r.rebuild(ctx, func() {}); err != nil {
 		return c, err
 	}
 	if len(r.parts[0].Meta().Losses) > 0 {
@@ -64,10 +63,7 @@ func Compare(ctx context.Context, o Options, report func(state.Problem)) (c Comp
 	if m, why := r.retained.unexcused(); why != "" {
 		r.missing(m)
 	}
-	c.EventsFrom = r.retained.first
-	if c.ThreadsCut, err = r.retained.count(); err != nil {
-		return c, err
-	}
+	c.EventsFrom, c.ThreadsCut = r.retained.first, r.retained.count()
 	if err := r.compare(ctx, own, &c, report); err != nil {
 		return c, fmt.Errorf("compare: %w", err)
 	}
@@ -124,24 +120,30 @@ func (r *replay) compare(ctx context.Context) error {
 	folded := func(name string) bool {
 		return (r.Filter.Thread == "" || r.Filter.Thread == name) && !r.retained.cut(name)
 	}
-	differs := func(p state.Problem) {
-		if strings.HasPrefix(p.Check, "row t ") {
-			return // a header: counters reports its fields one by one
-		}
-		want, got := apart(p.Want, p.Got)
-		r.tally.find(scope{thread: p.Thread}, Finding{Thread: events.OrNull(p.Thread), Check: CheckStore, Want: p.Check + ": " + want, Got: got})
-	}
 	for id := range r.parts {
-		if err := r.counters(r.Scratch.View(id), r.Store.View(id)); err != nil {
-			return fmt.Errorf("compare counters: %w", err)
+		others := map[string]bool{} // threads whose header differs
+		differs := func(p state.Problem) {
+			if strings.HasPrefix(p.Check, "row t ") {
+				others[p.Thread] = true
+				r.counter(id, p)
+				return
+			}
+			want, got := apart(p.Want, p.Got)
+			r.tally.find(scope{thread: p.Thread}, Finding{Thread: events.OrNull(p.Thread), Check: CheckStore, Want: p.Check + ": " + want, Got: got})
 		}
 		if err := r.Store.Diff(r.Scratch, id, differs); err != nil {
 			return err
 		}
-		if !r.Rules {
-			continue
+		err := r.Scratch.View(id).Headers(func(h *thread.Header) (bool, error) {
+			if !others[h.Thread] {
+				r.tally.holds(scopeOfHeader(h), CheckCounter)
+			}
+			return true, nil
+		})
+		if err == nil && r.Rules {
+			err = made.compare(ctx, id, folded, differs)
 		}
-		if err := made.compare(ctx, id, folded, differs); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -151,58 +153,26 @@ func (r *replay) compare(ctx context.Context) error {
 	return nil
 }
 
-// counters compares the headers of a partition in both directions: a thread may be missing from either view.
-func (r *replay) counters(want, got state.View) error {
-	err := want.Headers(func(a *thread.Header) (bool, error) {
-		if r.Filter.Thread != "" && a.Thread != r.Filter.Thread {
-			return true, nil
-		}
-		b, err := got.Header(a.Thread)
-		if err == nil {
-			r.counter(a, b)
-		}
-		return true, err
-	})
-	if err != nil || r.Filter.Thread != "" {
-		return err
-	}
-	return got.Headers(func(b *thread.Header) (bool, error) {
-		a, err := want.Header(b.Thread)
-		if err == nil && a == nil {
-			r.tally.find(scopeOfHeader(b), Finding{Thread: events.OrNull(b.Thread), Check: CheckCounter, Want: "no such thread in the log", Got: "a thread"})
-		}
-		return true, err
-	})
-}
-
 func scopeOfHeader(h *thread.Header) scope { return scope{thread: h.Thread, agent: h.FirstAgentID} }
 
-// counter compares one thread's counters and its other per-thread fields.
-func (r *replay) counter(a, b *thread.Header) {
-	at := scopeOfHeader(a)
-	if b == nil {
-		r.tally.find(at, Finding{Thread: events.OrNull(a.Thread), Check: CheckCounter, Want: "a thread", Got: "not in the store"})
+// counter reports how a thread's counters, and what else its header holds, differ.
+func (r *replay) counter(partition int, p state.Problem) {
+	h, err := r.Scratch.View(partition).Header(p.Thread)
+	if h == nil || err != nil {
+		h = &thread.Header{Thread: p.Thread}
+	}
+	at, f := scopeOfHeader(h), Finding{Thread: events.OrNull(p.Thread), Check: CheckCounter, EventSeq: h.EventSeq, Want: p.Want, Got: p.Got}
+	list, err := differing([]byte(p.Want), []byte(p.Got))
+	switch {
+	case r.retained.cut(p.Thread):
+		r.tally.doubt(at, removedByRetention) // once per thread, not per counter
 		return
+	case err != nil: // one of the two has no such thread
+		r.tally.find(at, f)
 	}
-	x, y := reflect.ValueOf(*a), reflect.ValueOf(*b)
-	same := true
-	for i := range x.NumField() {
-		name := x.Type().Field(i).Name
-		if x.Field(i).Interface() == y.Field(i).Interface() {
-			continue
-		}
-		same = false
-		if r.retained.cut(a.Thread) {
-			r.tally.doubt(at, removedByRetention) // once per thread, not per counter
-			return
-		}
-		r.tally.find(at, Finding{
-			Thread: events.OrNull(a.Thread), Check: CheckCounter, EventSeq: a.EventSeq,
-			Want: fmt.Sprintf("%s: %v", snake(name), x.Field(i)), Got: fmt.Sprintf("%s: %v", snake(name), y.Field(i)),
-		})
-	}
-	if same {
-		r.tally.holds(at, CheckCounter)
+	for _, m := range list {
+		f.Want, f.Got = snake(m.name)+": "+m.want, snake(m.name)+": "+m.got
+		r.tally.find(at, f)
 	}
 }
 

@@ -72,10 +72,10 @@ func (a *auditor) priced(r *onRecord, rec *events.UsageRecord) {
 func (a *auditor) spent(r *onRecord, id string, usage events.Usage, cost events.Cost) {
 	calls := a.job(id).calls
 	delete(a.jobs, id)
-	said := bill{usage.InputTokens, usage.OutputTokens, cost.AmountMicroUSD}
-	sum := bill{cost: new(int64)}
+	said := Bill{InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, CostMicroUSD: cost.AmountMicroUSD}
+	sum := Bill{CostMicroUSD: new(int64)}
 	for n := 0; ; n++ {
-		if sum.in == said.in && sum.out == said.out && equal(sum.cost, said.cost) {
+		if sum.String() == said.String() {
 			a.tally.holds(r.scope, CheckCost)
 			return
 		}
@@ -83,31 +83,25 @@ func (a *auditor) spent(r *onRecord, id string, usage events.Usage, cost events.
 			a.find(r, CheckCost, sum.String()+" by its calls", said.String())
 			return
 		}
-		sum = sum.with(calls[len(calls)-1-n].UsageRecord)
+		sum.add(calls[len(calls)-1-n].UsageRecord)
 	}
 }
 
-// bill is the usage and cost of calls. One unknown cost makes the total unknown.
-type bill struct {
-	in, out int64
-	cost    *int64
-}
-
-func (b bill) with(call *events.UsageRecord) bill {
-	return bill{b.in + call.Usage.InputTokens, b.out + call.Usage.OutputTokens, plus(b.cost, call.Cost.AmountMicroUSD)}
-}
-
-// plus adds costs; one that is unknown makes the sum unknown.
-func plus(a, b *int64) *int64 {
-	if a == nil || b == nil {
-		return nil
+// add adds a call. One unknown cost makes the total unknown.
+func (b *Bill) add(call *events.UsageRecord) {
+	b.Calls++
+	b.InputTokens += call.Usage.InputTokens
+	b.OutputTokens += call.Usage.OutputTokens
+	if b.CostMicroUSD == nil || call.Cost.AmountMicroUSD == nil {
+		b.CostMicroUSD = nil
+		return
 	}
-	sum := *a + *b
-	return &sum
+	total := *b.CostMicroUSD + *call.Cost.AmountMicroUSD
+	b.CostMicroUSD = &total
 }
 
-func (b bill) String() string {
-	return fmt.Sprintf("%d tokens in, %d out, %s", b.in, b.out, micro(b.cost))
+func (b *Bill) String() string {
+	return fmt.Sprintf("%d tokens in, %d out, %s", b.InputTokens, b.OutputTokens, micro(b.CostMicroUSD))
 }
 
 func equal(a, b *int64) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }

@@ -20,5 +20,5 @@
 // A message altered before anything was made from it leaves no trace in SUMMARIES; the live store knows its
 // digest. Memory is bounded by partitions, batches and kept findings, not by the log: the scratch store is
 // on disk. Only two things grow with the log: the code and digest of each rejection and, if EVENTS has lost
-// its beginning and there is no store, 16 bytes for each thread that has a record.
+// its beginning, 16 bytes for each thread of the store or, without one, that has a record.
 package audit

@@ -2,10 +2,10 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -109,15 +109,18 @@ func differingLedger(want, got []byte) (string, error) {
 	if err := b.UnmarshalBinary(got); err != nil {
 		return err.Error(), nil
 	}
-	var members []string
-	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
-	for i := range x.NumField() {
-		if !reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
-			members = append(members, snake(x.Type().Field(i).Name))
-		}
+	x, failed := json.Marshal(a)
+	y, err := json.Marshal(b)
+	list, differs := differing(x, y)
+	if err := cmp.Or(failed, err, differs); err != nil {
+		return "", err
 	}
-	if len(members) == 0 {
+	if len(list) == 0 {
 		return "the same in another encoding", nil
 	}
-	return "one with other " + strings.Join(members, ", "), nil
+	var names []string
+	for _, m := range list {
+		names = append(names, m.name)
+	}
+	return "one with other " + strings.Join(names, ", "), nil
 }

@@ -75,30 +75,42 @@ func (a *auditor) astray(st *thread.State, rec *events.Summary) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	return astrayOf(st.Compaction, rec.SourceMessageIDs, rows, func(id string) (bool, error) {
+		made, err := a.lane.part.MadeFromMessage(st.Header.Thread, id)
+		return slices.ContainsFunc(made, func(id string) bool { return id != orNone(rec.Replaces) && a.leafOn(st, id) }), err
+	})
+}
+
+// astrayOf describes which of a thread's messages are not in exactly one place; inside are those that leaves stand for. Of one in no
+// place elsewhere reports whether it is in a leaf that was not looked at, since it was restored, and a later cut took it.
+func astrayOf(c *thread.Compaction, inside []string, rows []*thread.Message, elsewhere func(id string) (bool, error)) (string, error) {
 	places := map[string][]string{}
-	for _, id := range rec.SourceMessageIDs {
+	for _, id := range inside {
 		places[id] = append(places[id], whole.Inside)
 	}
 	var live []string
 	for _, m := range rows {
-		if verbatim(st.Compaction, m) {
+		if m.Ordinal > c.To() || slices.Contains(c.Held, m.Ordinal) || slices.Contains(c.Fixed, m.Ordinal) {
 			places[m.ID] = append(places[m.ID], whole.Verbatim)
 		}
 		if m.Deleted {
 			continue
 		}
 		if len(places[m.ID]) == 0 {
-			elsewhere, err := a.lane.part.MadeFromMessage(st.Header.Thread, m.ID)
-			if err != nil {
-				return "", err
-			}
-			if slices.ContainsFunc(elsewhere, func(id string) bool { return id != orNone(rec.Replaces) && a.leafOn(st, id) }) {
-				continue // it was restored, and a later cut took it
+			if there, err := elsewhere(m.ID); err != nil || there {
+				if err != nil {
+					return "", err
+				}
+				continue
 			}
 		}
 		live = append(live, m.ID)
 	}
-	return shownErrors(whole.Astray(live, places)), nil
+	var list []string
+	for _, err := range whole.Astray(live, places) {
+		list = append(list, err.Error())
+	}
+	return strings.Join(list, "; "), nil
 }
 
 // leafOn reports whether a summary that was made from a message is a leaf of the compaction.
@@ -134,11 +146,6 @@ func (a *auditor) passed(st *thread.State, rec *events.Summary) ([]*thread.Messa
 	return slices.CompactFunc(rows, func(a, b *thread.Message) bool { return a.Ordinal == b.Ordinal }), nil
 }
 
-// verbatim reports whether a message is outside the thread's compaction.
-func verbatim(c *thread.Compaction, m *thread.Message) bool {
-	return m.Ordinal > c.To() || slices.Contains(c.Held, m.Ordinal) || slices.Contains(c.Fixed, m.Ordinal)
-}
-
 // places checks each thread's messages against the summary that its prompts use now. Without one all are verbatim.
 func (a *auditor) places() error {
 	return a.lane.part.Headers(func(h *thread.Header) (bool, error) { return true, a.placesOf(h) })
@@ -162,37 +169,25 @@ func (a *auditor) placesOf(h *thread.Header) error {
 	if err != nil || c.Cut.Gone.Messages <= 0 {
 		return err
 	}
-	at := scope{thread: name, agent: h.FirstAgentID, at: time.Unix(0, h.LastAt)}
-	f := Finding{Thread: events.OrNull(name), Summary: events.OrNull(id), Check: CheckPlaces, EventSeq: h.EventSeq, Want: "each message verbatim, or inside one leaf"}
-	under, err := whole.Under(id, a.madeFrom(name))
-	if err != nil {
-		f.Got = err.Error()
-		a.tally.find(at, f)
-		return nil
-	}
-	places := map[string][]string{}
-	for _, m := range under {
-		places[m] = append(places[m], whole.Inside)
-	}
 	rows, err := part.Messages(name, 1, h.Ordinals+1)
 	if err != nil {
 		return err
 	}
-	var live []string
-	for _, m := range rows {
-		if m.Deleted {
-			continue
-		}
-		live = append(live, m.ID)
-		if verbatim(c, m) {
-			places[m.ID] = append(places[m.ID], whole.Verbatim)
-		}
+	under, err := whole.Under(id, a.madeFrom(name))
+	var astray string
+	if err != nil {
+		astray = err.Error()
+	} else if astray, err = astrayOf(c, under, rows, func(string) (bool, error) { return false, nil }); err != nil {
+		return err
 	}
-	if f.Got = shownErrors(whole.Astray(live, places)); f.Got != "" {
-		a.tally.find(at, f)
+	at := scope{thread: name, agent: h.FirstAgentID, at: time.Unix(0, h.LastAt)}
+	if astray == "" {
+		a.tally.holds(at, CheckPlaces)
 		return nil
 	}
-	a.tally.holds(at, CheckPlaces)
+	a.tally.find(at, Finding{
+		Thread: events.OrNull(name), Summary: events.OrNull(id), Check: CheckPlaces, EventSeq: h.EventSeq, Want: eachInOnePlace, Got: astray,
+	})
 	return nil
 }
 
@@ -208,13 +203,4 @@ func (a *auditor) madeFrom(name string) func(id string) (whole.Summary, error) {
 		}
 		return sum, json.Unmarshal(row.Record, &sum)
 	}
-}
-
-// shownErrors joins errors into one line.
-func shownErrors(errs []error) string {
-	var list []string
-	for _, err := range errs {
-		list = append(list, err.Error())
-	}
-	return strings.Join(list, "; ")
 }

@@ -37,7 +37,7 @@ type replay struct {
 	// rejections holds the contents of REJECTED, by partition and event, until the fold reaches the event.
 	rejections []map[uint64]rejection
 	extent     Extent
-	losses     []AcceptedLoss
+	losses     []events.AcceptedLoss
 	// export receives every record that is adopted; exportFailed is its error.
 	export       func(*onRecord)
 	exportFailed error
@@ -188,33 +188,28 @@ func span(m broker.Missing) string {
 }
 
 // recorded checks the configurations on record and the start of EVENTS, once all records have been read.
-func (r *replay) recorded() (err error) {
+func (r *replay) recorded() {
 	r.configs.apart(func(partition int, a applied) {
 		r.tally.find(scope{at: a.at}, Finding{
 			Check: CheckConfig, Want: "the configuration of " + a.at.Format(time.RFC3339Nano) + " as other partitions have it",
 			Got: fmt.Sprintf("another one in config.applied %d of partition %d", a.seq, partition),
 		})
 	})
-	if err := r.retained.stored(); err != nil {
-		return err
-	}
 	if m, why := r.retained.unexcused(); why != "" {
 		r.tally.find(scope{}, Finding{Check: CheckEvents, Want: "event " + span(m), Got: why, EventSeq: m.From})
 	}
-	r.extent.Excused = r.retained.to()
-	r.extent.Cut, err = r.retained.count()
-	return err
+	r.extent.Excused, r.extent.Cut = r.retained.to(), r.retained.count()
 }
 
 // loss notes an accepted loss, and compares what it says of the log with the log.
 func (r *replay) loss(ctx context.Context, rec *events.AcceptedLoss) error {
 	for i := range r.losses {
 		if l := &r.losses[i]; l.AcceptedAt.Equal(rec.AcceptedAt) {
-			l.AppliedSeq = max(l.AppliedSeq, rec.AppliedSeq)
+			l.AppliedSeq, l.RecordsVoided = max(l.AppliedSeq, rec.AppliedSeq), l.RecordsVoided+rec.RecordsVoided
 			return nil
 		}
 	}
-	r.losses = append(r.losses, AcceptedLoss{EventsSeq: rec.EventsSeq, AppliedSeq: rec.AppliedSeq, AcceptedAt: rec.AcceptedAt})
+	r.losses = append(r.losses, *rec)
 	if rec.EventsDigest == "" {
 		return nil
 	}
@@ -242,7 +237,7 @@ func (r *replay) report(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	rep := r.tally.report()
-	rep.Log, rep.Store, rep.Losses = r.extent, r.StoreName, append([]AcceptedLoss{}, r.losses...)
+	rep.Log, rep.Store, rep.Losses = r.extent, r.StoreName, append([]events.AcceptedLoss{}, r.losses...)
 	if err := rep.Totals.end(r.Scratch, r.strays, r.Filter); err != nil {
 		return nil, err
 	}

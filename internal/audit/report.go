@@ -19,10 +19,10 @@ type Report struct {
 	Totals   Totals            `json:"totals"`       // of what is on record
 	Proved   map[string]uint64 `json:"proved"`       // how often each check held
 	Unproved []Unproved        `json:"not_provable"` // what could be neither confirmed nor refuted
-	// Losses are the accepted losses of events on record. Voided counts the records that they void, by type: those
+	// Losses are the accepted losses of events on record, each for all partitions together. Voided counts the records that they void, by type: those
 	// keep their places in their chains and are part of no state.
-	Losses []AcceptedLoss    `json:"accepted_losses"`
-	Voided map[string]uint64 `json:"voided"`
+	Losses []events.AcceptedLoss `json:"accepted_losses"`
+	Voided map[string]uint64     `json:"voided"`
 	// Known reports whether the log holds what the filter names, at any time.
 	Known bool `json:"-"`
 	// Pending counts the decisions at the log's end that are not on record yet.
@@ -36,13 +36,6 @@ type Report struct {
 	Seconds float64       `json:"seconds"`
 	// EventsPerSecond counts all events that were read.
 	EventsPerSecond float64 `json:"events_per_second"`
-}
-
-// AcceptedLoss is a loss of events that an operator has accepted.
-type AcceptedLoss struct {
-	EventsSeq  uint64    `json:"events_seq"`  // the last event that was kept
-	AppliedSeq uint64    `json:"applied_seq"` // the last one applied before the loss
-	AcceptedAt time.Time `json:"accepted_at"`
 }
 
 // Extent is the part of EVENTS that was read.

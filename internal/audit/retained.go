@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
-	"sync"
 	"time"
 
 	"precis/events"
@@ -21,30 +20,39 @@ type retained struct {
 	cutoff time.Time // no retention on record has removed anything stored later; zero: there was none
 	young  uint64    // first sequence known to have been stored after the cutoff; 0: none is known
 
-	store      *state.Store // knows where threads began; nil if there is none
-	partitions int          // of the store, including the one for strays
-	// began is where the threads that have a record began, by a hash of their names. It is filled while SUMMARIES is
-	// read, if there is no store.
+	// began is where threads began, by a hash of their names: all threads of the store or, without one, those that have a
+	// record. It is filled only if EVENTS has lost its beginning.
 	began map[uint64]uint64
 	seed  maphash.Seed
-
-	mu   sync.Mutex
-	last struct { // findings of one thread arrive together
-		thread string
-		cut    bool
-	}
+	store bool
 }
 
-func newRetained(log broker.StreamState, c configs, now time.Time, store *state.Store, partitions int) *retained {
+func newRetained(log broker.StreamState, c configs, now time.Time, store *state.Store, partitions int) (*retained, error) {
 	r := &retained{
-		first: max(log.First, 1), cutoff: c.cutoff(now), store: store, partitions: partitions, began: map[uint64]uint64{}, seed: maphash.MakeSeed(),
+		first: max(log.First, 1), cutoff: c.cutoff(now), began: map[uint64]uint64{}, seed: maphash.MakeSeed(), store: store != nil,
 	}
 	r.known(1, log.Created) // no event is older than its stream
 	if log.Msgs == 0 {
 		r.known(log.Last, log.LastTime)
 	}
-	return r
+	for id := 0; r.store && r.first > 1 && id < partitions; id++ {
+		err := store.View(id).Headers(func(h *thread.Header) (bool, error) {
+			if h.Thread != "" {
+				r.began[r.key(h.Thread)] = h.FirstSeq
+				if h.EventSeq > 0 {
+					r.known(h.EventSeq, time.Unix(0, h.LastAt))
+				}
+			}
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
+
+func (r *retained) key(thread string) uint64 { return maphash.String(r.seed, thread) }
 
 // known notes when an event was stored, or the earliest time at which it can have been.
 func (r *retained) known(seq uint64, at time.Time) {
@@ -64,40 +72,13 @@ func (r *retained) saw(head events.Head) {
 	if head.EventAt != nil {
 		r.known(head.EventSeq, *head.EventAt)
 	}
-	if r.store == nil {
-		key := maphash.String(r.seed, *head.ThreadID)
-		if at, known := r.began[key]; !known || head.FirstEventSeq < at {
-			r.began[key] = head.FirstEventSeq
-		}
+	if r.store {
+		return
 	}
-}
-
-// stored inspects the store for what it says of events that are gone.
-func (r *retained) stored() error {
-	if r.first <= 1 || r.cutoff.IsZero() {
-		return nil
+	key := r.key(*head.ThreadID)
+	if at, known := r.began[key]; !known || head.FirstEventSeq < at {
+		r.began[key] = head.FirstEventSeq
 	}
-	return r.headers(func(h *thread.Header) {
-		if h.EventSeq > 0 && h.EventSeq < r.first {
-			r.known(h.EventSeq, time.Unix(0, h.LastAt))
-		}
-	})
-}
-
-// headers calls each with the header of every thread that the store holds, if there is one.
-func (r *retained) headers(each func(*thread.Header)) error {
-	for id := 0; r.store != nil && id < r.partitions; id++ {
-		err := r.store.View(id).Headers(func(h *thread.Header) (bool, error) {
-			if h.Thread != "" {
-				each(h)
-			}
-			return true, nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // to is the last sequence whose removal is excused; 0 if none.
@@ -141,48 +122,23 @@ func (r *retained) rejects(name, code string) bool {
 }
 
 // cut reports whether retention has removed a thread's beginning. Without a store the thread's records tell; a thread
-// without records may be cut. What can't be read is reported elsewhere.
+// without records may be cut.
 func (r *retained) cut(name string) bool {
 	to := r.to()
 	if to == 0 || name == "" {
 		return false
 	}
-	if r.store == nil {
-		at, known := r.began[maphash.String(r.seed, name)]
-		return !known || at <= to
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.last.thread != name {
-		r.last.thread, r.last.cut = name, r.lost(name, to)
-	}
-	return r.last.cut
-}
-
-// lost reports whether the store knows a thread from before the rest of the log.
-func (r *retained) lost(name string, to uint64) bool {
-	for id := range r.partitions {
-		if h, err := r.store.View(id).Header(name); err == nil && h != nil && h.FirstSeq <= to {
-			return true
-		}
-	}
-	return false
+	at, known := r.began[r.key(name)]
+	return known && at <= to || !known && !r.store
 }
 
 // count is the number of threads known to have lost their beginning.
-func (r *retained) count() (n uint64, err error) {
+func (r *retained) count() (n uint64) {
 	to := r.to()
-	if to == 0 {
-		return 0, nil
-	}
 	for _, at := range r.began {
-		if at <= to {
+		if to > 0 && at <= to {
 			n++
 		}
 	}
-	return n, r.headers(func(h *thread.Header) {
-		if h.FirstSeq <= to {
-			n++
-		}
-	})
+	return n
 }

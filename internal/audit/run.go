@@ -119,8 +119,8 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 	if r.configs, err = readConfigs(ctx, broker.NewLogReader(o.JetStream, broker.StreamSummaries), r.decided); err != nil {
 		return nil, err
 	}
-	r.retained = newRetained(r.log, r.configs, r.now, o.Store, r.strays+1)
-	return r, nil
+	r.retained, err = newRetained(r.log, r.configs, r.now, o.Store, r.strays+1)
+	return r, err
 }
 
 func (r *run) reader(stream string) *broker.LogReader {
@@ -216,16 +216,14 @@ func (r *run) saw(m broker.Stored, e recovery.Entry) {
 }
 
 // rebuild stages everything on record, calls staged, and folds EVENTS from its start.
-func (r *run) rebuild(ctx context.Context, staged func() error) error {
+func (r *run) rebuild(ctx context.Context, staged func()) error {
 	defer recovery.CollectLess(math.MaxInt64)()
 	if r.under == nil {
 		if err := r.stage(ctx); err != nil {
 			return err
 		}
 	}
-	if err := staged(); err != nil {
-		return err
-	}
+	staged()
 	for id := range r.parts {
 		l, err := r.open(id)
 		if err != nil {

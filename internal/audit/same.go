@@ -94,40 +94,63 @@ func orNone(s *string) string {
 	return *s
 }
 
-// sameMembers notes the members in which a record differs from what it should be, in canonical form. check covers those that have
-// no check of their own.
+// sameMembers notes the members in which a record differs from what it should be. check covers those that have no check of their
+// own.
 func (a *auditor) sameMembers(r *onRecord, want events.Record, check string) {
-	raw, err := json.Marshal(want)
-	wants, failed := members(raw)
-	gots, unread := members(r.staged.Data)
-	if err := cmp.Or(err, failed, unread); err != nil {
+	data, err := json.Marshal(want)
+	list, differs := differing(data, r.staged.Data)
+	if err = cmp.Or(err, differs); err != nil {
 		a.find(r, CheckReadable, "a record", err.Error())
 		return
 	}
 	holds := true
-	for name := range gots {
-		if _, known := wants[name]; !known {
-			wants[name] = nil
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(wants)) {
-		if string(wants[name]) == string(gots[name]) || meantThen(name, wants[name], gots[name]) {
+	for _, m := range list {
+		if meantThen(m) {
 			continue
 		}
-		of := checkOf(name, check)
+		of := checkOf(m.name, check)
 		holds = holds && of != check
-		want, got := apart(orMissing(wants[name]), orMissing(gots[name]))
-		a.find(r, of, name+": "+want, name+": "+got)
+		a.find(r, of, m.name+": "+m.want, m.name+": "+m.got)
 	}
 	if holds {
 		a.tally.holds(r.scope, check)
 	}
 }
 
+// member is a member in which two JSON objects differ, from shortly before the first difference.
+type member struct{ name, want, got string }
+
+// differing compares two JSON objects member by member, in canonical form.
+func differing(want, got []byte) (list []member, err error) {
+	wants, err := members(want)
+	if err != nil {
+		return nil, err
+	}
+	gots, err := members(got)
+	if err != nil {
+		return nil, err
+	}
+	for name := range gots {
+		if _, known := wants[name]; !known {
+			wants[name] = nil
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(wants)) {
+		if string(wants[name]) != string(gots[name]) {
+			a, b := apart(cmp.Or(string(wants[name]), missing), cmp.Or(string(gots[name]), missing))
+			list = append(list, member{name, a, b})
+		}
+	}
+	return list, nil
+}
+
+// missing stands for a member that is not there.
+const missing = "missing"
+
 // meantThen reports whether a record lacks a member because its program did not know it, and behaved accordingly:
 // before meanwhile was on record, no stale summary stood in a prompt.
-func meantThen(name string, want, got jsontext.Value) bool {
-	return got == nil && name == "meanwhile" && string(want) == `"`+events.MeanwhileRaw+`"`
+func meantThen(m member) bool {
+	return m == member{"meanwhile", `"` + events.MeanwhileRaw + `"`, missing}
 }
 
 // checkOf is the check that covers a member of a record.
@@ -153,13 +176,6 @@ func members(data []byte) (map[string]jsontext.Value, error) {
 		return nil, fmt.Errorf("read record: %w", err)
 	}
 	return m, nil
-}
-
-func orMissing(v jsontext.Value) string {
-	if v == nil {
-		return "missing"
-	}
-	return string(v)
 }
 
 // digestOf is the digest over messages at their current revisions, and summaries.

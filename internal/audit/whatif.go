@@ -62,7 +62,7 @@ func Imagine(ctx context.Context, o Options, scratch *state.Store, c *fold.Confi
 	if err != nil {
 		return nil, err
 	}
-	if err := im.rebuild(ctx, func() error { return nil }); err != nil {
+	if err := im.rebuild(ctx, func() {}); err != nil {
 		return nil, fmt.Errorf("replay under the other configuration: %w", err)
 	}
 	if err := im.totals.end(scratch, im.strays, o.Filter); err != nil {
@@ -235,9 +235,6 @@ func (i *imagined) bill(rec *events.Summary) {
 			b = &Bill{Provider: name, Model: call.Model, CostMicroUSD: new(int64)}
 			i.bills[name] = b
 		}
-		b.Calls++
-		b.InputTokens += call.Usage.InputTokens
-		b.OutputTokens += call.Usage.OutputTokens
-		b.CostMicroUSD = plus(b.CostMicroUSD, call.Cost.AmountMicroUSD)
+		b.add(&call)
 	}
 }

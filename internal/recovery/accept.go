@@ -46,25 +46,8 @@ func (l *Loss) Accept(ctx context.Context, js jetstream.JetStream, now time.Time
 	if l.accepted != nil {
 		w.at, l.rejected = l.accepted.AcceptedAt, l.accepted.RejectedSeq
 	}
-	for id := range l.Partitions {
-		if err := w.claim(ctx, id); err != nil {
-			return fmt.Errorf("put loss on record: %w", err)
-		}
-	}
-	for id, voids := range l.voids {
-		for _, v := range voids {
-			if err := w.tell(ctx, id, v); err != nil {
-				return fmt.Errorf("put loss on record: %w", err)
-			}
-		}
-	}
-	for id := range l.Partitions {
-		if l.configs[id] {
-			continue
-		}
-		if err := w.loss(ctx, id); err != nil {
-			return fmt.Errorf("put loss on record: %w", err)
-		}
+	if err := w.run(ctx); err != nil {
+		return fmt.Errorf("put loss on record: %w", err)
 	}
 	return nil
 }
@@ -79,20 +62,43 @@ type acceptance struct {
 	now, at time.Time
 }
 
+func (w *acceptance) run(ctx context.Context) error {
+	for _, own := range w.Partitions {
+		if err := w.claim(ctx, own); err != nil {
+			return err
+		}
+	}
+	for _, own := range w.Partitions {
+		for _, v := range own.voids {
+			if err := w.tell(ctx, own, v); err != nil {
+				return err
+			}
+		}
+	}
+	for _, own := range w.Partitions {
+		if own.accepted {
+			continue
+		}
+		if err := w.loss(ctx, own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // claim claims a partition.
-func (w *acceptance) claim(ctx context.Context, partition int) error {
-	epoch, at := w.chains[partition][""].ChainSeq+1, w.claimed[partition]
+func (w *acceptance) claim(ctx context.Context, own *PartitionLoss) error {
+	epoch, at := own.chains[""].ChainSeq+1, own.claimed
 	rec := &events.Claimed{
 		Epoch: epoch, Owner: Owner(), ProgramVersion: w.config.ProgramVersion, RulesVersion: w.config.RulesVersion, Fingerprint: w.config.Fingerprint,
 	}
 	rec.Head = events.Head{EventSeq: at, EffectiveSeq: at}
-	return w.publish(ctx, partition, "", events.PartitionClaimed, ClaimID(partition, at, epoch), rec)
+	return w.publish(ctx, own, "", events.PartitionClaimed, ClaimID(own.Partition, at, epoch), rec)
 }
 
 // tell records what agents have to know of a void record. It takes effect where the void record did, so it is void as
 // well, and no state ever depends on it.
-func (w *acceptance) tell(ctx context.Context, partition int, v voidRecord) error {
-	own := &w.Partitions[partition]
+func (w *acceptance) tell(ctx context.Context, own *PartitionLoss, v voidRecord) error {
 	var rec events.Record
 	typ := events.SummaryInvalidated
 	if v.ended {
@@ -110,12 +116,11 @@ func (w *acceptance) tell(ctx context.Context, partition int, v voidRecord) erro
 	}
 	*rec.Common() = v.head
 	own.Records[string(typ)]++
-	return w.publish(ctx, partition, v.thread, typ, events.SummaryEventID(typ, v.id), rec)
+	return w.publish(ctx, own, v.thread, typ, events.SummaryEventID(typ, v.id), rec)
 }
 
 // loss records the loss for a partition, under the configuration in force.
-func (w *acceptance) loss(ctx context.Context, partition int) error {
-	own := w.Partitions[partition]
+func (w *acceptance) loss(ctx context.Context, own *PartitionLoss) error {
 	rec := *w.config
 	rec.ConfigVersion, rec.AppliedAt = rec.Version(), w.at
 	rec.AcceptedLoss = &events.AcceptedLoss{
@@ -125,13 +130,13 @@ func (w *acceptance) loss(ctx context.Context, partition int) error {
 		rec.AcceptedLoss.RecordsVoided += n
 	}
 	rec.Head = events.Head{EventSeq: w.EventsSeq, EffectiveSeq: w.EventsSeq}
-	id := fmt.Sprintf("%s/%d", events.PositionEventID(events.ConfigApplied, partition, w.EventsSeq), w.chains[partition][""].ChainSeq+1)
-	return w.publish(ctx, partition, "", events.ConfigApplied, id, &rec)
+	id := fmt.Sprintf("%s/%d", events.PositionEventID(events.ConfigApplied, own.Partition, w.EventsSeq), own.chains[""].ChainSeq+1)
+	return w.publish(ctx, own, "", events.ConfigApplied, id, &rec)
 }
 
 // publish appends a record to its thread's chain, as the stream's next message.
-func (w *acceptance) publish(ctx context.Context, partition int, name string, typ events.Type, id string, rec events.Record) error {
-	end := w.chains[partition][name]
+func (w *acceptance) publish(ctx context.Context, own *PartitionLoss, name string, typ events.Type, id string, rec events.Record) error {
+	end, partition := own.chains[name], own.Partition
 	h := rec.Common()
 	h.Partition, h.ChainSeq, h.Chain = partition, end.ChainSeq+1, ""
 	h.Step = events.Step{Cause: events.ByRecovery, Index: 1}
@@ -162,6 +167,6 @@ func (w *acceptance) publish(ctx context.Context, partition int, name string, ty
 	}
 	w.n++
 	w.stored(w.n)
-	w.last, w.chains[partition][name] = ack.Seq, state.Link{ChainSeq: h.ChainSeq, Chain: chain}
+	w.last, own.chains[name] = ack.Seq, state.Link{ChainSeq: h.ChainSeq, Chain: chain}
 	return nil
 }

@@ -61,7 +61,7 @@ func CheckRecords(meta state.Meta, records broker.StreamState) error {
 	return nil
 }
 
-// Readers read the three streams.
+// Readers read the three streams; those that are not read are nil.
 type Readers struct{ Events, Summaries, Rejected *broker.LogReader }
 
 // ReadersOf returns the readers of a server's streams.
@@ -87,6 +87,9 @@ func CheckMarks(ctx context.Context, metas []state.Meta, log Readers) error {
 		{log.Summaries, func(m state.Meta) place { return place{m.SummariesMark, m.SummariesSeq} }},
 		{log.Rejected, func(m state.Meta) place { return place{m.RejectedMark, m.RejectedSeq} }},
 	} {
+		if s.log == nil {
+			continue
+		}
 		held := map[place]bool{} // idle partitions share a position
 		for _, m := range metas {
 			at := s.at(m)

@@ -24,21 +24,17 @@ type Loss struct {
 	EventsEnd uint64 `json:"events_end"`
 	// Found means that EVENTS has lost something; Unfinished, that its loss was accepted and not yet recorded for
 	// every partition.
-	Found      bool            `json:"found"`
-	Unfinished bool            `json:"unfinished"`
-	Partitions []PartitionLoss `json:"partitions"`
+	Found      bool             `json:"found"`
+	Unfinished bool             `json:"unfinished"`
+	Partitions []*PartitionLoss `json:"partitions"`
 	// Store says why the store can't continue; empty if it can, or if there is none.
 	Store string `json:"store"`
 
 	accepted *events.AcceptedLoss // of an acceptance that was interrupted
 	digest   string
 	rejected uint64
-	chains   []map[string]state.Link // ends of the chains that are extended
-	claimed  []uint64                // where the partitions' last own records took effect
-	configs  []bool                  // partitions that have recorded the acceptance
-	config   *events.Config          // the newest on record
-	newer    error                   // set if config has what this program does not know
-	voids    [][]voidRecord
+	config   *events.Config // the newest on record
+	newer    error          // set if config has what this program does not know
 }
 
 // PartitionLoss is one partition's part of a loss.
@@ -54,6 +50,13 @@ type PartitionLoss struct {
 	// them.
 	Records   map[string]uint64 `json:"records"`
 	Summaries []string          `json:"summaries"`
+
+	part     *state.Partition
+	threads  map[string]bool // that lose events
+	voids    []voidRecord
+	chains   map[string]state.Link // ends of the chains that are extended
+	claimed  uint64                // where the last own record took effect
+	accepted bool                  // it has recorded the acceptance
 }
 
 // voidRecord is what an acceptance has to announce about a record that it voids.
@@ -74,86 +77,81 @@ type Lossy struct {
 }
 
 // FindLoss compares the records and the store with EVENTS. It writes nothing but the scratch store.
-func FindLoss(ctx context.Context, l Lossy) (*Loss, error) {
-	f := &finder{Lossy: l, loss: &Loss{}, threads: make([]map[string]bool, l.Strays+1)}
+func FindLoss(ctx context.Context, in Lossy) (*Loss, error) {
+	l := &Loss{}
 	var parts []*state.Partition
-	for id := range l.Strays + 1 {
-		part, err := l.Scratch.Partition(id)
+	for id := range in.Strays + 1 {
+		part, err := in.Scratch.Partition(id)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { _ = part.Close() }() // the scratch store is discarded
-		parts, f.threads[id] = append(parts, part), map[string]bool{}
+		parts = append(parts, part)
+		l.Partitions = append(l.Partitions, &PartitionLoss{
+			Partition: id, Records: map[string]uint64{}, Summaries: []string{}, part: part, threads: map[string]bool{}, chains: map[string]state.Link{},
+		})
 	}
 	t, err := NewTail(parts)
 	if err != nil {
 		return nil, err
 	}
 	t.Unfinished = true
-	if err := t.Read(ctx, l.Streams.Summaries, l.Streams.Rejected); err != nil {
+	if err := t.Read(ctx, in.Streams.Summaries, in.Streams.Rejected); err != nil {
 		return nil, err
 	}
-	if f.log, err = l.Streams.Events.State(ctx); err != nil {
+	f := &finder{Lossy: in, Loss: l}
+	if f.log, err = in.Streams.Events.State(ctx); err != nil {
 		return nil, err
 	}
-	rejected, err := l.Streams.Rejected.State(ctx)
+	rejected, err := in.Streams.Rejected.State(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f.loss.EventsEnd, f.loss.rejected = f.log.Last, rejected.Last
-	for id, part := range parts {
-		f.loss.claimed = append(f.loss.claimed, t.Effective(id))
-		if err := f.gather(id, part); err != nil {
+	l.EventsEnd, l.rejected = f.log.Last, rejected.Last
+	for id, own := range l.Partitions {
+		own.claimed, own.chains[""] = t.Effective(id), own.part.Meta().Own.Link()
+		if err := f.gather(own); err != nil {
 			return nil, err
 		}
 	}
-	if err := errors.Join(f.interrupted(parts), f.find(ctx)); err != nil {
+	f.interrupted()
+	if err := f.find(ctx); err != nil {
 		return nil, err
 	}
-	return f.loss, f.weigh(ctx, parts)
+	return l, f.weigh(ctx)
 }
 
 // finder looks for a loss.
 type finder struct {
 	Lossy
-	log     broker.StreamState
-	loss    *Loss
-	known   []evidence        // in log order once it is sorted
-	applied []uint64          // by partition
-	threads []map[string]bool // that lose events, by partition
+	*Loss
+	log   broker.StreamState
+	known []evidence // in log order once it is sorted
 }
 
 // gather collects what a partition's records and rows say of events.
-func (f *finder) gather(id int, part *state.Partition) error {
-	applied := uint64(0)
-	err := part.EachStaged(0, func(s *state.Staged) (bool, error) {
+func (f *finder) gather(own *PartitionLoss) error {
+	err := own.part.EachStaged(0, func(s *state.Staged) (bool, error) {
 		if e, ok := evidenceOf(s); ok {
 			f.known = append(f.known, e)
 		}
 		if !s.Void {
-			applied = max(applied, s.EffectiveSeq)
+			own.AppliedSeq = max(own.AppliedSeq, s.EffectiveSeq)
 		}
 		if s.Type == events.ConfigApplied {
-			rec := new(events.Config)
-			if json.Unmarshal(s.Data, rec) == nil && (f.loss.config == nil || rec.AppliedAt.After(f.loss.config.AppliedAt)) {
-				f.loss.config, f.loss.newer = rec, nil
-				if err := events.KnownConfig(s.Data); errors.Is(err, events.ErrNewerConfig) {
-					f.loss.newer = err
-				}
-			}
+			f.configured(s.Data)
 		}
 		return true, nil
 	})
-	if err != nil || f.Store == nil {
-		f.applied = append(f.applied, applied)
+	if err != nil || f.Lossy.Store == nil {
 		return err
 	}
-	view := f.Store.View(id)
+	view := f.Lossy.Store.View(own.Partition)
 	meta, err := view.Meta()
 	if err != nil {
 		return err
 	}
-	f.applied = append(f.applied, max(applied, meta.Position))
+	own.AppliedSeq = max(own.AppliedSeq, meta.Position)
 	return view.Headers(func(h *thread.Header) (bool, error) {
 		if h.Thread != "" && h.LastAt != 0 {
 			f.known = append(f.known, evidence{seq: h.EventSeq, at: time.Unix(0, h.LastAt).UTC(), of: h.Thread})
@@ -162,26 +160,42 @@ func (f *finder) gather(id int, part *state.Partition) error {
 	})
 }
 
+// configured notes a configuration on record, if it is the newest.
+func (f *finder) configured(data []byte) {
+	rec := new(events.Config)
+	if json.Unmarshal(data, rec) != nil || f.config != nil && !rec.AppliedAt.After(f.config.AppliedAt) {
+		return
+	}
+	f.config, f.newer = rec, nil
+	if err := events.KnownConfig(data); errors.Is(err, events.ErrNewerConfig) {
+		f.newer = err
+	}
+}
+
 // interrupted finds an acceptance that only some partitions have recorded.
-func (f *finder) interrupted(parts []*state.Partition) error {
-	for _, part := range parts {
-		losses := part.Meta().Losses
-		if n := len(losses); n > 0 && (f.loss.accepted == nil || losses[n-1].At.After(f.loss.accepted.AcceptedAt)) {
+func (f *finder) interrupted() {
+	for _, own := range f.Partitions {
+		losses := own.part.Meta().Losses
+		if n := len(losses); n > 0 && (f.accepted == nil || losses[n-1].At.After(f.accepted.AcceptedAt)) {
 			last := losses[n-1]
-			f.loss.accepted = &events.AcceptedLoss{EventsSeq: last.Events, RejectedSeq: last.Rejected, AcceptedAt: last.At}
+			f.accepted = &events.AcceptedLoss{EventsSeq: last.Events, RejectedSeq: last.Rejected, AcceptedAt: last.At}
 		}
 	}
-	for _, part := range parts {
-		losses := part.Meta().Losses
-		has := f.loss.accepted != nil && len(losses) > 0 && losses[len(losses)-1].At.Equal(f.loss.accepted.AcceptedAt)
-		f.loss.configs = append(f.loss.configs, has)
-		f.loss.Unfinished = f.loss.Unfinished || f.loss.accepted != nil && !has
+	if f.accepted == nil {
+		return
 	}
-	if !f.loss.Unfinished {
-		f.loss.accepted = nil
-		clear(f.loss.configs)
+	for _, own := range f.Partitions {
+		losses := own.part.Meta().Losses
+		own.accepted = len(losses) > 0 && losses[len(losses)-1].At.Equal(f.accepted.AcceptedAt)
+		f.Unfinished = f.Unfinished || !own.accepted
 	}
-	return nil
+	if f.Unfinished {
+		return
+	}
+	f.accepted = nil
+	for _, own := range f.Partitions {
+		own.accepted = false
+	}
 }
 
 // find finds the last applied event that EVENTS still holds. A log that was rolled back holds what came before that
@@ -202,36 +216,37 @@ func (f *finder) find(ctx context.Context) error {
 	if failed != nil {
 		return failed
 	}
-	marked, err := f.store(ctx)
+	marked, err := f.marked(ctx)
 	if err != nil {
 		return err
 	}
-	switch beyond := slices.Max(f.applied) > f.log.Last; {
-	case f.loss.Unfinished:
-		f.loss.Found, f.loss.EventsSeq = true, f.loss.accepted.EventsSeq
+	applied := uint64(0)
+	for _, own := range f.Partitions {
+		applied = max(applied, own.AppliedSeq)
+	}
+	switch {
+	case f.Unfinished:
+		f.Found, f.EventsSeq = true, f.accepted.EventsSeq
 	case first < len(f.known):
 		// Events after the loss were stored later than any lost one.
 		lost := f.known[first]
-		at, err := f.Streams.Events.SeqAt(ctx, f.log.First, min(f.log.Last, lost.seq-1), lost.at)
-		if err != nil {
-			return err
-		}
-		f.loss.Found, f.loss.EventsSeq = true, at
-	case beyond:
-		f.loss.Found, f.loss.EventsSeq = true, f.log.Last
+		f.Found = true
+		f.EventsSeq, err = f.Streams.Events.SeqAt(ctx, f.log.First, min(f.log.Last, lost.seq-1), lost.at)
+	case applied > f.log.Last:
+		f.Found, f.EventsSeq = true, f.log.Last
 	case marked && len(f.known) > 0:
-		f.loss.Found, f.loss.EventsSeq = true, f.known[len(f.known)-1].seq
+		f.Found, f.EventsSeq = true, f.known[len(f.known)-1].seq
 	case marked:
-		f.loss.Found = true
+		f.Found = true
 	default:
-		f.loss.EventsSeq = f.log.Last
+		f.EventsSeq = f.log.Last
 	}
-	return nil
+	return err
 }
 
-// store reports whether EVENTS is not the log at which the store stands, and notes if one of the streams is not.
-func (f *finder) store(ctx context.Context) (lost bool, err error) {
-	if f.Store == nil {
+// marked reports whether EVENTS is not the log at which the store stands, and notes if one of the streams is not.
+func (f *finder) marked(ctx context.Context) (lost bool, err error) {
+	if f.Lossy.Store == nil {
 		return false, nil
 	}
 	summaries, err := f.Streams.Summaries.State(ctx)
@@ -239,29 +254,25 @@ func (f *finder) store(ctx context.Context) (lost bool, err error) {
 		return false, err
 	}
 	var metas []state.Meta
-	for id := range f.Strays + 1 {
-		meta, err := f.Store.View(id).Meta()
+	for _, own := range f.Partitions {
+		meta, err := f.Lossy.Store.View(own.Partition).Meta()
 		if err != nil {
 			return false, err
 		}
 		metas = append(metas, meta)
-		if err := CheckRecords(meta, summaries); err != nil && f.loss.Store == "" {
-			f.loss.Store = errors.Unwrap(err).Error() + ": SUMMARIES"
+		if err := CheckRecords(meta, summaries); err != nil && f.Loss.Store == "" {
+			f.Loss.Store = errors.Unwrap(err).Error() + ": SUMMARIES"
 		}
 		if err := CheckLog(meta, f.log); err != nil {
-			f.loss.Store, lost = errors.Unwrap(err).Error()+": EVENTS", true
+			f.Loss.Store, lost = errors.Unwrap(err).Error()+": EVENTS", true
 		}
 	}
-	if f.loss.Store != "" {
+	if f.Loss.Store != "" {
 		return lost, nil
 	}
-	only := make([]state.Meta, len(metas))
-	for i, m := range metas {
-		only[i] = state.Meta{Position: m.Position, EventsMark: m.EventsMark}
-	}
-	for _, list := range [][]state.Meta{only, metas} {
-		if err := CheckMarks(ctx, list, f.Streams); errors.Is(err, ErrRewritten) {
-			f.loss.Store, lost = ErrRewritten.Error(), lost || &list[0] == &only[0]
+	for _, log := range []Readers{{Events: f.Streams.Events}, {Summaries: f.Streams.Summaries, Rejected: f.Streams.Rejected}} {
+		if err := CheckMarks(ctx, metas, log); errors.Is(err, ErrRewritten) {
+			f.Loss.Store, lost = ErrRewritten.Error(), lost || log.Events != nil
 		} else if err != nil {
 			return false, err
 		}
@@ -270,35 +281,23 @@ func (f *finder) store(ctx context.Context) (lost bool, err error) {
 }
 
 // weigh computes what the loss costs each partition.
-func (f *finder) weigh(ctx context.Context, parts []*state.Partition) error {
-	l := f.loss
+func (f *finder) weigh(ctx context.Context) error {
 	counts, err := f.count(ctx)
 	if err != nil {
 		return err
 	}
-	for id, part := range parts {
-		own := PartitionLoss{Partition: id, AppliedSeq: f.applied[id], Records: map[string]uint64{}, Summaries: []string{}}
-		voids, chains := []voidRecord{}, map[string]state.Link{}
-		if l.Found && !l.configs[id] {
-			if err := f.void(part, &own, &voids); err != nil {
-				return err
-			}
-			if own.EventsLost, err = f.lost(id, counts); err != nil {
-				return err
-			}
+	for _, own := range f.Partitions {
+		if !f.Found || own.accepted {
+			continue
 		}
-		own.Threads = len(f.threads[id])
-		chains[""] = part.Meta().Own.Link()
-		for _, name := range threadsOf(voids) {
-			if chains[name], err = part.StagedTo(name); err != nil {
-				return err
-			}
+		if err := errors.Join(f.void(own), f.lost(own, counts)); err != nil {
+			return err
 		}
-		l.Partitions, l.voids, l.chains = append(l.Partitions, own), append(l.voids, voids), append(l.chains, chains)
+		own.Threads = len(own.threads)
 	}
-	if m, err := f.Streams.Events.Get(ctx, l.EventsSeq); l.EventsSeq > 0 && err == nil {
-		l.digest = DigestOf(m)
-	} else if l.EventsSeq > 0 && !errors.Is(err, broker.ErrGone) {
+	if m, err := f.Streams.Events.Get(ctx, f.EventsSeq); f.EventsSeq > 0 && err == nil {
+		f.digest = DigestOf(m)
+	} else if f.EventsSeq > 0 && !errors.Is(err, broker.ErrGone) {
 		return err
 	}
 	return nil
@@ -306,15 +305,16 @@ func (f *finder) weigh(ctx context.Context, parts []*state.Partition) error {
 
 // void finds the records of a partition that rest on lost events, and what has to be announced about them. A summary
 // that was announced and not invalidated is invalidated; a job that was announced and has not ended fails.
-func (f *finder) void(part *state.Partition, own *PartitionLoss, voids *[]voidRecord) error {
+func (f *finder) void(own *PartitionLoss) error {
 	open := map[string]*voidRecord{}
 	var order []string
-	err := part.EachStaged(f.loss.EventsSeq+1, func(s *state.Staged) (bool, error) {
+	announced := func(key string, v voidRecord) { open[key], order = &v, append(order, key) }
+	err := own.part.EachStaged(f.EventsSeq+1, func(s *state.Staged) (bool, error) {
 		own.Records[string(s.Type)]++
 		if s.Thread == "" {
 			return true, nil
 		}
-		f.threads[part.ID()][s.Thread] = true
+		own.threads[s.Thread] = true
 		var rec struct {
 			events.Head
 			ID        string `json:"id"`
@@ -325,38 +325,42 @@ func (f *finder) void(part *state.Partition, own *PartitionLoss, voids *[]voidRe
 			return true, nil // it keeps its place in the chain, and announces nothing
 		}
 		id := rec.ID + rec.SummaryID
+		created, started := "created/"+id, "started/"+id
 		switch s.Type {
 		case events.SummaryCreated:
 			own.Summaries = append(own.Summaries, id)
-			open["created/"+id], order = &voidRecord{s.Thread, rec.Head, id, rec.Kind, false}, append(order, "created/"+id)
-			delete(open, "started/"+id)
+			announced(created, voidRecord{s.Thread, rec.Head, id, rec.Kind, false})
+			delete(open, started)
 		case events.SummaryStarted:
-			open["started/"+id], order = &voidRecord{s.Thread, rec.Head, id, rec.Kind, true}, append(order, "started/"+id)
+			announced(started, voidRecord{s.Thread, rec.Head, id, rec.Kind, true})
 		case events.SummaryFailed:
-			delete(open, "started/"+id)
+			delete(open, started)
 		case events.SummaryInvalidated:
-			delete(open, "created/"+id)
+			delete(open, created)
 		}
 		return true, nil
 	})
 	for _, key := range order {
-		if v := open[key]; v != nil {
-			*voids = append(*voids, *v)
-			delete(open, key)
+		v := open[key]
+		if v == nil || err != nil {
+			continue
 		}
+		own.voids = append(own.voids, *v)
+		delete(open, key)
+		own.chains[v.thread], err = own.part.StagedTo(v.thread)
 	}
 	return err
 }
 
 // count is the number of events of each partition up to the loss; nil if it proves nothing.
 func (f *finder) count(ctx context.Context) ([]uint64, error) {
-	if !f.loss.Found || f.Store == nil || f.log.First > 1 || f.log.Holes() > 0 {
+	if !f.Found || f.Lossy.Store == nil || f.log.First > 1 || f.log.Holes() > 0 {
 		return nil, nil
 	}
 	counts := make([]uint64, f.Strays+1)
 	enough := errors.New("read enough")
 	err := f.Streams.Events.Scan(ctx, 1, nil, func(m broker.Stored) error {
-		if m.Seq > f.loss.EventsSeq {
+		if m.Seq > f.EventsSeq {
 			return enough
 		}
 		counts[PartitionOf(m.Subject, f.Strays)]++
@@ -368,36 +372,26 @@ func (f *finder) count(ctx context.Context) ([]uint64, error) {
 	return counts, err
 }
 
-// lost is the number of events that the store has counted in a partition and that are gone; it also notes their
-// threads.
-func (f *finder) lost(id int, counts []uint64) (*uint64, error) {
-	if f.Store == nil {
-		return nil, nil
+// lost counts the events that the store has counted in a partition and that are gone, and notes their threads.
+func (f *finder) lost(own *PartitionLoss, counts []uint64) error {
+	if f.Lossy.Store == nil {
+		return nil
 	}
 	applied := uint64(0)
-	err := f.Store.View(id).Headers(func(h *thread.Header) (bool, error) {
+	err := f.Lossy.Store.View(own.Partition).Headers(func(h *thread.Header) (bool, error) {
 		if h.Thread != "" {
 			applied += h.Events
 		}
-		if h.Thread != "" && h.EventSeq > f.loss.EventsSeq {
-			f.threads[id][h.Thread] = true
+		if h.Thread != "" && h.EventSeq > f.EventsSeq {
+			own.threads[h.Thread] = true
 		}
 		return true, nil
 	})
-	if err != nil || counts == nil {
-		return nil, err
+	if err == nil && counts != nil {
+		gone := applied - min(applied, counts[own.Partition])
+		own.EventsLost = &gone
 	}
-	gone := applied - min(applied, counts[id])
-	return &gone, nil
-}
-
-func threadsOf(voids []voidRecord) []string {
-	names := make([]string, 0, len(voids))
-	for _, v := range voids {
-		names = append(names, v.thread)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return err
 }
 
 // Nothing reports whether there is nothing to accept: EVENTS holds what was applied, and the store matches the
