@@ -78,9 +78,11 @@ func (a *auditor) findAt(at scope, s *state.Staged, check, want, got string) {
 	})
 }
 
-func (a *auditor) begin(m broker.Stored) {
+func (a *auditor) begin(ctx context.Context, m broker.Stored) error {
+	err := a.afterAdopting(ctx)
 	a.current, a.stepped, a.here = m, false, a.here[:0]
 	a.teller.begin(m)
+	return err
 }
 
 // Stepped implements fold.Watch.
@@ -126,16 +128,17 @@ func (a *auditor) end(ctx context.Context, out fold.Outcome) error {
 			a.uncalled(r)
 		}
 	}
-	return a.between(ctx)
+	return a.afterAdopting(ctx)
 }
 
-func (a *auditor) between(ctx context.Context) error {
+// afterAdopting ends what adopting records began.
+func (a *auditor) afterAdopting(ctx context.Context) error {
 	return errors.Join(a.exportFailed, a.remake(ctx))
 }
 
 // done checks what remains once all events are folded.
 func (a *auditor) done(ctx context.Context) error {
-	if err := a.between(ctx); err != nil {
+	if err := a.afterAdopting(ctx); err != nil {
 		return err
 	}
 	a.stepEnds()

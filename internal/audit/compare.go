@@ -46,10 +46,10 @@ func Compare(ctx context.Context, o Options, report func(state.Problem)) (c Comp
 		return c, err
 	}
 	r.missing = func(m broker.Missing) { c.Missing = append(c.Missing, m.String()) }
-	own := owns{}
+	stands := standing{configs: r.configs, own: map[int][]state.Own{}}
 	r.tail.Record = func(m broker.Stored, e recovery.Entry, _ state.Link) {
 		if e.Thread == "" {
-			own[e.Partition] = append(own[e.Partition], state.Own{Seq: m.Seq, ChainSeq: e.ChainSeq, Chain: e.Chain})
+			stands.own[e.Partition] = append(stands.own[e.Partition], state.Own{Seq: m.Seq, ChainSeq: e.ChainSeq, Chain: e.Chain})
 		}
 		r.saw(m, e)
 	}
@@ -64,18 +64,21 @@ func Compare(ctx context.Context, o Options, report func(state.Problem)) (c Comp
 		r.missing(m)
 	}
 	c.EventsFrom, c.ThreadsCut = r.retained.first, r.retained.count()
-	if err := r.compare(ctx, own, &c, report); err != nil {
+	if stands.summaries, err = broker.StateOf(ctx, o.JetStream, broker.StreamSummaries); err != nil {
+		return c, err
+	}
+	if stands.rejected, err = broker.StateOf(ctx, o.JetStream, broker.StreamRejected); err != nil {
+		return c, err
+	}
+	if c.LedgersSkipped, err = r.compare(ctx, stands, report); err != nil {
 		return c, fmt.Errorf("compare: %w", err)
 	}
 	return c, nil
 }
 
-// compare reports where the rows of the store, and the positions of its partitions, differ from the scratch store's.
-func (r *run) compare(ctx context.Context, own owns, c *Comparison, report func(state.Problem)) error {
-	stands, err := standingOf(ctx, r, own)
-	if err != nil {
-		return err
-	}
+// compare reports where the rows of the store, and the positions of its partitions, differ from the scratch store's. It returns the
+// number of ledgers that were not compared.
+func (r *run) compare(ctx context.Context, stands standing, report func(state.Problem)) (skipped uint64, err error) {
 	made := newLedgers(r, rules.Version)
 	all, whole := report, func(name string) bool { return !r.retained.cut(name) }
 	report = func(p state.Problem) {
@@ -85,17 +88,17 @@ func (r *run) compare(ctx context.Context, own owns, c *Comparison, report func(
 	}
 	for id := range r.parts {
 		if err := r.Store.Diff(r.Scratch, id, report); err != nil {
-			return err
+			return 0, err
 		}
 		meta, err := r.Scratch.View(id).Meta()
 		if err != nil {
-			return err
+			return 0, err
 		}
 		stands.compare(id, r.metas[id], meta, report)
 		// Decisions that the fold had to make itself because SUMMARIES has lost them: the store holds them, or differs in them.
 		rows, err := r.Scratch.View(id).Outbox()
 		if err != nil {
-			return err
+			return 0, err
 		}
 		for _, row := range rows {
 			if row.Guarded {
@@ -103,11 +106,10 @@ func (r *run) compare(ctx context.Context, own owns, c *Comparison, report func(
 			}
 		}
 		if err := made.compare(ctx, id, whole, report); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	c.LedgersSkipped = made.skipped
-	return nil
+	return made.skipped, nil
 }
 
 // compare compares the store with the scratch store that the fold made.

@@ -1,10 +1,12 @@
 // Package audit checks the log against itself, and a store against the log: it folds EVENTS and SUMMARIES
 // from the start into a scratch store, with the code that runs live, and inspects every step.
 //
-//   - Rebuild makes the scratch store. Nothing is published.
+//   - A run makes the scratch store: it opens the streams and the store, stages what is on record (recovery.Tail), and deals
+//     EVENTS to one lane for each partition. Nothing is published.
 //   - Compare reports every row in which a store differs from the scratch store.
-//   - Replay also watches the fold from inside (fold.Watch): it compares the recorded decisions with what
-//     the fold decides at the same event under the configuration then in force.
+//   - Replay watches the lanes from inside (fold.Watch): an auditor checks each record with the state in which it is adopted, and
+//     compares it with what the fold decides at the same event under the configuration then in force. Export, Tell and Imagine are
+//     runs that watch for something else, too.
 //
 // No rule is implemented twice: what an event leads to, what a rule-based summary says and what a call costs
 // come from the packages that run live. What can't be recomputed (a model's text, a timer, a request) is

@@ -193,31 +193,20 @@ func canonical(v any) (jsontext.Value, error) {
 // readChains returns the end of every chain in SUMMARIES, by token, as a recovery from an empty store finds them, and
 // the number of records in the chains.
 func readChains(ctx context.Context, o Options, at broker.StreamState) (ends map[string]state.Link, records uint64, err error) {
-	strays, err := Partitions(ctx, o.JetStream)
+	o.Store = nil
+	r, err := newRun(ctx, o)
 	if err != nil {
 		return nil, 0, err
 	}
-	var parts []*state.Partition
-	for id := range strays + 1 {
-		part, err := o.Scratch.Partition(id)
-		if err != nil {
-			return nil, 0, err
-		}
-		parts = append(parts, part)
-	}
-	t, err := recovery.NewTail(parts)
-	if err != nil {
-		return nil, 0, err
-	}
-	t.Unfinished = true // the head may be in the middle of an acceptance
+	r.tail.Unfinished = true // the head may be in the middle of an acceptance
 	ends = map[string]state.Link{}
-	t.Record = func(m broker.Stored, e recovery.Entry, _ state.Link) {
+	r.tail.Record = func(m broker.Stored, e recovery.Entry, _ state.Link) {
 		_, token, _ := events.ParseSubject(m.Subject)
 		ends[token] = state.Link{ChainSeq: e.ChainSeq, Chain: e.Chain}
 		records++
 	}
-	err = t.Read(ctx, logUpTo{broker.NewLogReader(o.JetStream, broker.StreamSummaries), at, o.Progress}, nil)
-	for _, part := range parts {
+	err = r.tail.Read(ctx, logUpTo{broker.NewLogReader(o.JetStream, broker.StreamSummaries), at, o.Progress}, nil)
+	for _, part := range r.parts {
 		err = errors.Join(err, part.Close())
 	}
 	return ends, records, err

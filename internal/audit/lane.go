@@ -31,10 +31,9 @@ type lane struct {
 // watch sees a lane's fold from inside, and when a step begins and ends.
 type watch interface {
 	fold.Watch
-	begin(m broker.Stored)
+	// begin is called once the records that took effect before the event are adopted.
+	begin(ctx context.Context, m broker.Stored) error
 	end(ctx context.Context, out fold.Outcome) error
-	// between is called once the records that took effect between two events are adopted.
-	between(ctx context.Context) error
 	// done is called when the lane has folded everything.
 	done(ctx context.Context) error
 }
@@ -70,13 +69,13 @@ func (l *lane) take(ctx context.Context, m broker.Stored) error {
 	}
 	if l.watch != nil {
 		// Check what took effect after the previous event before this one changes its sources.
-		if err := l.fold.AdoptUpTo(m.Seq - 1); err != nil {
+		err := l.fold.AdoptUpTo(m.Seq - 1)
+		if err == nil {
+			err = l.watch.begin(ctx, m)
+		}
+		if err != nil {
 			return fmt.Errorf("before event %d: %w", m.Seq, err)
 		}
-		if err := l.watch.between(ctx); err != nil {
-			return fmt.Errorf("before event %d: %w", m.Seq, err)
-		}
-		l.watch.begin(m)
 	}
 	out, err := l.fold.Step(ctx, deliveryOf(m), handlers.Of(m.Subject))
 	if err == nil && l.watch != nil {

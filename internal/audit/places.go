@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -123,27 +124,19 @@ func (a *auditor) leafOn(st *thread.State, id string) bool {
 // replaces held.
 func (a *auditor) passed(st *thread.State, rec *events.Summary) ([]*thread.Message, error) {
 	part, name := a.lane.part, st.Header.Thread
-	rows, err := part.MessagesOf(name, rec.SourceMessageIDs)
-	if err != nil {
-		return nil, err
-	}
-	more, err := part.MessagesOf(name, a.was.sources)
-	if err != nil {
-		return nil, err
-	}
-	rows = append(rows, more...)
-	if rec.Version == 1 { // it cuts the thread
-		if more, err = part.Messages(name, a.was.to+1, st.Compaction.To()+1); err != nil {
+	own, err := part.MessagesOf(name, rec.SourceMessageIDs)
+	before, failed := part.MessagesOf(name, a.was.sources)
+	rows := append(own, before...)
+	if err = cmp.Or(err, failed); err == nil && rec.Version == 1 { // it cuts the thread
+		passed, failed := part.Messages(name, a.was.to+1, st.Compaction.To()+1)
+		held, err := part.MessagesAt(name, a.was.held)
+		if err = cmp.Or(failed, err); err != nil {
 			return nil, err
 		}
-		rows = append(rows, more...)
-		if more, err = part.MessagesAt(name, a.was.held); err != nil {
-			return nil, err
-		}
-		rows = append(rows, more...)
+		rows = append(append(rows, passed...), held...)
 	}
-	slices.SortFunc(rows, func(a, b *thread.Message) int { return int(a.Ordinal) - int(b.Ordinal) })
-	return slices.CompactFunc(rows, func(a, b *thread.Message) bool { return a.Ordinal == b.Ordinal }), nil
+	slices.SortFunc(rows, func(a, b *thread.Message) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	return slices.CompactFunc(rows, func(a, b *thread.Message) bool { return a.Ordinal == b.Ordinal }), err
 }
 
 // places checks each thread's messages against the summary that its prompts use now. Without one all are verbatim.

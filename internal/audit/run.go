@@ -51,8 +51,8 @@ type run struct {
 	now      time.Time          // when the run began
 	log      broker.StreamState // of EVENTS
 	events   *broker.LogReader
-	filters  []string // of EVENTS; nil reads all
-	strays   int      // the number of the partition for events that the partition transform did not match; the others are 0 to strays-1
+	filters  filters
+	strays   int // the number of the partition for events that the partition transform did not match; the others are 0 to strays-1
 	parts    []*state.Partition
 	lanes    []*lane
 	tail     *recovery.Tail
@@ -78,6 +78,9 @@ type run struct {
 	under *fold.Config
 }
 
+// filters are the subjects that are read of each stream; nil reads all.
+type filters struct{ events, summaries, rejected []string }
+
 // errEnough ends a scan that has read what it needs.
 var errEnough = errors.New("read enough")
 
@@ -88,12 +91,8 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 	}
 	r := &run{Options: o, now: o.Now(), missing: func(broker.Missing) {}}
 	r.events = r.reader(broker.StreamEvents)
-	stream, err := o.JetStream.Stream(ctx, broker.StreamEvents)
-	if err != nil {
-		return nil, fmt.Errorf("look at stream %s: %w", broker.StreamEvents, err)
-	}
-	r.log = broker.StateIn(stream.CachedInfo())
-	if r.strays, err = partitionsOf(stream.CachedInfo().Config); err != nil {
+	var err error
+	if r.log, r.strays, err = eventsOf(ctx, o.JetStream); err != nil {
 		return nil, err
 	}
 	if name := o.Filter.Thread; name != "" {
@@ -101,7 +100,11 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 		if err != nil {
 			return nil, fmt.Errorf("thread: %w", err)
 		}
-		r.filters = []string{"*.*.*." + token}
+		r.filters = filters{
+			events:    []string{"*.*.*." + token},
+			summaries: []string{"*.*." + token, string(events.ConfigApplied) + ".*", string(events.PartitionClaimed) + ".*"},
+			rejected:  []string{string(events.EventRejected) + "." + token},
+		}
 	}
 	for id := range r.strays + 1 {
 		part, err := o.Scratch.Partition(id)
@@ -129,23 +132,26 @@ func (r *run) reader(stream string) *broker.LogReader {
 
 // Partitions is the number of partitions of EVENTS, without the one for strays.
 func Partitions(ctx context.Context, js jetstream.JetStream) (int, error) {
-	stream, err := js.Stream(ctx, broker.StreamEvents)
-	if err != nil {
-		return 0, fmt.Errorf("look at stream %s: %w", broker.StreamEvents, err)
-	}
-	return partitionsOf(stream.CachedInfo().Config)
+	_, n, err := eventsOf(ctx, js)
+	return n, err
 }
 
 var partitionCount = regexp.MustCompile(`\{\{partition\((\d+),`)
 
-// partitionsOf reads the number of partitions from a stream's subject transform.
-func partitionsOf(c jetstream.StreamConfig) (int, error) {
-	if c.SubjectTransform != nil {
-		if m := partitionCount.FindStringSubmatch(c.SubjectTransform.Destination); m != nil {
-			return strconv.Atoi(m[1])
+// eventsOf is the state of EVENTS, and the number of partitions in its subject transform.
+func eventsOf(ctx context.Context, js jetstream.JetStream) (at broker.StreamState, partitions int, err error) {
+	stream, err := js.Stream(ctx, broker.StreamEvents)
+	if err != nil {
+		return at, 0, fmt.Errorf("look at stream %s: %w", broker.StreamEvents, err)
+	}
+	info := stream.CachedInfo()
+	if t := info.Config.SubjectTransform; t != nil {
+		if m := partitionCount.FindStringSubmatch(t.Destination); m != nil {
+			partitions, err = strconv.Atoi(m[1])
+			return broker.StateIn(info), partitions, err
 		}
 	}
-	return 0, fmt.Errorf("stream %s has no partitions: no processor made it", c.Name)
+	return at, 0, fmt.Errorf("stream %s has no partitions: no processor made it", broker.StreamEvents)
 }
 
 // positions has the fold end where the partitions of the store stand.
@@ -244,15 +250,7 @@ func (r *run) rebuild(ctx context.Context, staged func()) error {
 
 // stage reads what is on record: if a thread is given, only its records and the partitions' own.
 func (r *run) stage(ctx context.Context) error {
-	summaries, rejected := only{Log: r.reader(broker.StreamSummaries)}, only{Log: r.reader(broker.StreamRejected)}
-	if name := r.Filter.Thread; name != "" {
-		token, err := events.Token(name)
-		if err != nil {
-			return fmt.Errorf("thread: %w", err)
-		}
-		summaries.filters = []string{"*.*." + token, string(events.ConfigApplied) + ".*", string(events.PartitionClaimed) + ".*"}
-		rejected.filters = []string{string(events.EventRejected) + "." + token}
-	}
+	summaries, rejected := only{r.reader(broker.StreamSummaries), r.filters.summaries}, only{r.reader(broker.StreamRejected), r.filters.rejected}
 	if err := r.tail.Read(ctx, summaries, rejected); err != nil {
 		return err
 	}
@@ -274,7 +272,7 @@ func (r *run) fold(ctx context.Context) error {
 	partition := func(subject string) int { return recovery.PartitionOf(subject, r.strays) }
 	deal := recovery.NewDeal(workers, func(subject string) int { return partition(subject) % workers })
 	scan := func(ctx context.Context) error {
-		return r.events.Scan(ctx, 1, r.filters, func(m broker.Stored) error {
+		return r.events.Scan(ctx, 1, r.filters.events, func(m broker.Stored) error {
 			if m.Seq > end {
 				return errEnough
 			}

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -15,19 +14,7 @@ import (
 type standing struct {
 	summaries, rejected broker.StreamState
 	configs             configs
-	own                 owns
-}
-
-// owns are the partitions' own chains.
-type owns map[int][]state.Own
-
-func standingOf(ctx context.Context, r *run, own owns) (s standing, err error) {
-	s.configs, s.own = r.configs, own
-	if s.summaries, err = broker.StateOf(ctx, r.JetStream, broker.StreamSummaries); err != nil {
-		return s, err
-	}
-	s.rejected, err = broker.StateOf(ctx, r.JetStream, broker.StreamRejected)
-	return s, err
+	own                 map[int][]state.Own // the records of the partitions' own chains
 }
 
 // compare reports where a partition's row contradicts the streams, or a fold of them.

@@ -134,11 +134,12 @@ func (*imagined) Voided(*state.Staged) error { return nil }
 // Stepped implements fold.Watch.
 func (*imagined) Stepped(context.Context, fold.Stepped) error { return nil }
 
-func (*imagined) between(context.Context) error { return nil }
-
 func (*imagined) done(context.Context) error { return nil }
 
-func (i *imagined) begin(m broker.Stored) { i.now, i.touched = m.Time, len(i.lane.part.JobsTouched()) }
+func (i *imagined) begin(_ context.Context, m broker.Stored) error {
+	i.now, i.touched = m.Time, len(i.lane.part.JobsTouched())
+	return nil
+}
 
 // end runs the jobs that the event started, synchronously.
 func (i *imagined) end(ctx context.Context, _ fold.Outcome) error {
