@@ -11,8 +11,8 @@ import (
 	"precis/summarize/ledger"
 )
 
-// proseShare is the maximum share of a compaction's tokens for the model's prose, in percent. The rest is reserved for
-// the ledger, which follows the prose and holds whatever the model omits.
+// proseShare is the maximum share of a compaction's tokens for the model's text, in percent. The rest is reserved for
+// the ledger, which holds whatever the model omits.
 const proseShare = 40
 
 // compactionWork reads the sources of a thread's current summary: the messages of the leaves that no node covers yet,

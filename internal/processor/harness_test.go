@@ -117,7 +117,10 @@ func put(t testing.TB, nc *nats.Conn, subject string, bodies ...string) uint64 {
 }
 
 // transcripts are the real ones, where the project has them beside it.
-func transcripts(t testing.TB) []string {
+func transcripts(t testing.TB) []string { return transcriptsOf(t, "dev") }
+
+// transcriptsOf are those of one set.
+func transcriptsOf(t testing.TB, set string) []string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
@@ -129,7 +132,7 @@ func transcripts(t testing.TB) []string {
 		}
 		dir = filepath.Dir(dir)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "..", "shared", "data", "dev", "*.jsonl"))
+	files, err := filepath.Glob(filepath.Join(dir, "..", "shared", "data", set, "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		t.Skip("the real transcripts are not beside the project")
 	}

@@ -26,7 +26,7 @@ func Collect(messages []Message) Ledger {
 		Messages: len(messages),
 		Requests: c.requests.list, Instructions: c.instructions.list, Decisions: c.decisions.list, Plans: c.plans.list,
 		Branches: c.branches.list, Commits: c.commits.list, Runs: c.runs.list, Tasks: latestList(c.tasks.list),
-		Files: c.files.list, Names: c.names.list,
+		Files: c.files.list,
 	}
 	if len(messages) > 0 {
 		l.From, l.To = messages[0].Ordinal, messages[len(messages)-1].Ordinal
@@ -47,7 +47,6 @@ type collector struct {
 	runs  entries[Run]
 	tasks entries[Task]
 	files entries[File]
-	names entries[Name]
 }
 
 // entries is a list that is also found by name. It keeps the order of first occurrence, so that the same messages give
@@ -103,7 +102,6 @@ func (c *collector) message(m Message) {
 	for _, call := range m.ToolCalls {
 		c.call(m.Ordinal, call, c.results[call.ID])
 	}
-	c.mentions(m)
 }
 
 // call records one call; result has no Message if the span contains none.
@@ -117,6 +115,9 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 		c.shell(at, line, steps, end)
 		return
 	}
+	if c.processes[args.number(processNames...)] != "" {
+		return // its result says how the process goes on
+	}
 	o := opOf(call.Name, args)
 	kind := verdict.Other
 	switch {
@@ -129,7 +130,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 	if c.taskCall(at, call.Name, args, result) || c.fileCall(at, o, args, end) {
 		return
 	}
-	shown := ""
+	shown := "call"
 	if kind == verdict.Look {
 		shown = "look"
 	}
@@ -140,24 +141,11 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 func (c *collector) result(m Message, call events.ToolCall) {
 	args, text := parseArguments(call.Arguments), m.Content.Text()
 	c.refusal(m, call.Name, args, text)
+	if path := args.text(pathNames...); path != "" && len(text) < maxSaid && ruleFile.MatchString(path) {
+		c.instruct(numbered.ReplaceAllString(text, ""), inFile, m.Ordinal)
+	}
 	c.git(m.Ordinal, args.commandLine(call.Name), text)
 	c.background(m, args, call.Name, text)
-}
-
-// mentions counts the identifiers of a message.
-func (c *collector) mentions(m Message) {
-	seen := map[string]bool{}
-	count := func(w string) {
-		if !seen[w] {
-			seen[w] = true
-			n, _ := c.names.of(w)
-			n.Text, n.Seen, n.Last = w, n.Seen+1, m.Ordinal
-		}
-	}
-	eachWord(m.Content.Text(), count)
-	for _, call := range m.ToolCalls {
-		parseArguments(call.Arguments).strings(func(_, s string) { eachWord(s, count) })
-	}
 }
 
 // newest puts ordinals before older ones, and keeps the newest few.

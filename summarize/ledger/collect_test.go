@@ -66,6 +66,9 @@ func TestFiles(t *testing.T) {
 			call bash {"command":"sed -i 's/a/b/' conf/app.yaml; touch new.md"}
 			call bash {"command":"cat > gen.py <<'EOF'\nprint(1) > nothing.txt\nEOF\nls"}`,
 			"a.txt deleted, b.txt written 1 created, conf/app.yaml written 1, gen.py written 1, new.md written 1 created, old.log deleted, out/res.txt written 1, src/in.txt read 1"},
+		{"directories", `
+			call bash {"command":"mv tests/a_test.go src/ && rm -rf tests/ && mkdir -p out/"}`,
+			"src/a_test.go written 1 created, tests/a_test.go deleted"},
 		{"swe-agent", `
 			call open {"command":"open src/x.py 10"}
 			call edit {"command":"edit 3:4\nreturn 1\nend_of_edit"}
@@ -143,6 +146,56 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// An error is open until a run passes that covers what failed; a newer failure of the same run takes its place.
+func TestErrors(t *testing.T) {
+	const edit = "\ncall Edit {\"file_path\":\"/w/a.go\",\"new_string\":\"1\"}\nok: done\n"
+	bash := func(line string) string { return `call bash {"command":"` + line + "\"}\n" }
+	for _, tt := range []struct{ name, script, want string }{
+		{"the same files pass", bash("bun test a/x.test.ts") + `fail: a/x.test.ts:3: want 1, got 2` + edit + bash("bun test a/x.test.ts b/y.test.ts") + `ok:  2 pass\n 0 fail`,
+			"Errors: fixed in a.go: a/x.test.ts:3: want 1, got 2"},
+		{"other files pass", bash("bun test a/x.test.ts") + `fail: a/x.test.ts:3: want 1, got 2` + edit + bash("bun test b/y.test.ts") + `ok:  2 pass\n 0 fail`,
+			"Errors: bun test a/x.test.ts: a/x.test.ts:3: want 1, got 2"},
+		{"all pass", bash("go test ./x") + `fail: x_test.go:3: want 1, got 2\nFAIL` + edit + bash("go test ./... 2>&1 | tail -3") + "ok: ok  \tw\t0.1s",
+			"Errors: fixed in a.go: x_test.go:3: want 1, got 2"},
+		{"the end of the next run is not shown", bash("npm run lint") + `fail: a.ts:3:1 error no-undef` + "\n" + bash("npm run lint 2>&1 | tail -1") + `ok: (see above)`,
+			"Errors: lint, before the last run: a.ts:3:1 error no-undef"},
+		{"another reason now", bash("go vet ./...") + `fail: a.go:3:1: undefined: x` + "\n" + bash("go vet ./... | head -5") + `fail: b.go:9:1: undefined: y`,
+			"Errors: lint: b.go:9:1: undefined: y"},
+		{"with and without a wrapper", bash("mytool make test") + `fail: error: unrecognized subcommand 'make'` + "\n" + bash("make test") + "ok: ok  \tw\t0.1s", ""},
+		{"the same program, another way", bash("git rebase origin/main") + `fail: CONFLICT (content): Merge conflict in a.go` + "\n" + bash("GIT_EDITOR=true git rebase --continue") + `ok: done`, ""},
+		{"its file was deleted", bash("bun test a/x.test.ts") + `fail: a/x.test.ts:3: want 1, got 2` + "\n" + bash("rm a/x.test.ts") + `ok: `, ""},
+		{"a test of a failure logs it", bash("go test ./... -v") + `ok: 2026/01/20 16:02:36 ERROR no such till` + "\\n--- PASS: TestTill (0.1s)\\nok  \tw\t0.1s", ""},
+		{"a look, a file that is not there", bash("cat nothing.txt") + `fail: cat: nothing.txt: No such file or directory` + "\n" + bash("rm nothing.txt") + `fail: rm: nothing.txt: No such file or directory`, ""},
+		{"another machine refuses", bash("gh pr view 7") + `fail: GraphQL: Could not resolve to a PullRequest with the number of 7.`,
+			"Errors: gh pr view 7: GraphQL: Could not resolve to a PullRequest with the number of 7."},
+	} {
+		text := Collect(script(tt.script)).Text(1500)
+		got := ""
+		if _, after, ok := strings.Cut(text, "\nErrors: "); ok {
+			got = "Errors: " + after
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q in\n%s", tt.name, got, text)
+		}
+	}
+}
+
+// What a failed run reports: the test that failed and why, wherever its runner writes it.
+func TestProblem(t *testing.T) {
+	for text, want := range map[string]string{
+		"=== RUN   TestPay\n    pay_test.go:41: order 7 saved\n    pay_test.go:44: want 2, got 1\n--- FAIL: TestPay (0.1s)\nFAIL": "--- FAIL: TestPay (0.1s); pay_test.go:44: want 2, got 1",
+		"--- FAIL: TestPay (0.1s)\n    pay_test.go:44: want 2, got 1\n    pay_test.go:45: and more\nFAIL":                         "--- FAIL: TestPay (0.1s); pay_test.go:44: want 2, got 1",
+		"error: expect(received).toBe(expected)\n\n(fail) till > opens [2ms]\n\n 0 pass\n 1 fail":                                 "(fail) till > opens [2ms]; error: expect(received).toBe(expected)",
+		"FAILED tests/test_till.py::test_open - AssertionError: closed\n1 failed in 0.2s":                                         "FAILED tests/test_till.py::test_open - AssertionError: closed",
+		"[lint:go] ERROR task failed\n[lint:go] till.go:3:1: Open returns an error (wrapcheck)\nfunc Open() (Till, error) {":      "till.go:3:1: Open returns an error (wrapcheck); func Open() (Till, error) {",
+		"=== RUN   TestOpen/unknown_returns_error\npanic: till is nil":                                                            "panic: till is nil",
+	} {
+		if got := problem(text, ""); got != want {
+			t.Errorf("%q:\n%s", text, got)
+		}
+	}
+}
+
 // A command is a run of tests, of a linter or of a build by the program that it runs, not by words in its arguments.
 func TestKinds(t *testing.T) {
 	for line, want := range map[string]string{
@@ -164,6 +217,42 @@ func TestGit(t *testing.T) {
 		ok: [main 9999999] Not made here`))
 	if len(l.Commits) != 1 || l.Commits[0].Text != "1a2b3c4 Accept tabs" || len(l.Branches) != 1 || l.Branches[0].Text != "fix/tabs" {
 		t.Errorf("%+v on %+v", l.Commits, l.Branches)
+	}
+}
+
+// The branch says whether it was pushed after the last commit, and where its changes are to be merged.
+func TestPushed(t *testing.T) {
+	commit := `
+		call bash {"command":"git commit -am 'Accept tabs'"}
+		ok: [fix/tabs 1a2b3c4d] Accept tabs`
+	push := `
+		call bash {"command":"git push -u origin fix/tabs && gh pr create --fill"}
+		ok: To github.com:w/w.git\n * [new branch]      fix/tabs -> fix/tabs\nhttps://github.com/w/w/pull/7`
+	for lines, want := range map[string]string{
+		commit + push: "- branch: fix/tabs; pushed fix/tabs; opened https://github.com/w/w/pull/7\n- commits: 1a2b3c4 Accept tabs",
+		push + commit: "- branch: fix/tabs; opened https://github.com/w/w/pull/7\n- commits: 1a2b3c4 Accept tabs",
+		strings.Replace(push, "git push", "git log", 1): "State: opened https://github.com/w/w/pull/7",
+	} {
+		if text := Collect(script(lines)).Text(2000); !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// An agent that writes no files and runs no tests works by its calls.
+func TestCalls(t *testing.T) {
+	booked := `
+		call find_flights {"from":"HAM"}
+		ok: [{"flight":"HAT136"}]
+		call book {"flight":"HAT136"}
+		ok: {"id":"HATHAT"}
+		call add_bag {"id":"HATHAT"}
+		ok: {"bags":1}`
+	if text, want := Collect(script(booked)).Text(1000), "State: called at last: book HAT136; add_bag HATHAT"; !strings.Contains(text, want) {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
+	if text := Collect(script(booked + "\ncall Write {\"file_path\":\"a.go\",\"content\":\"1\"}\nok: done")).Text(1000); strings.Contains(text, "called") {
+		t.Errorf("an agent that writes files:\n%s", text)
 	}
 }
 
@@ -225,6 +314,7 @@ func TestRequests(t *testing.T) {
 		{"<skill>\n<name>x</name>\n</skill>", ""},
 		{"Why does List<user_id> fail? The <b>page</b> is empty.", "Why does List<user_id> fail? The <b>page</b> is empty."},
 		{"- first this\n- then that", "first this - then that"},
+		{"<task-notification>x</task-notification>\nFull transcript available at: /tmp/a.output", ""},
 	} {
 		var got []string
 		for _, r := range Collect(script("user: " + strings.ReplaceAll(tt.text, "\n", `\n`))).Requests {
@@ -241,10 +331,47 @@ func TestInstructions(t *testing.T) {
 		"Never touch the generated files.": true, "Ok, and please don't commit yet.": true, "Make sure that both tests pass.": true,
 		"You MUST keep the old format.": true, "Don't you think it is slow?": false, "I don't know if it always works.": false,
 		"Don't worry about the tests.": false, "Always-on mode is broken here.": false, "if (never) { return always; }": false,
+		"Write the message, but don't commit it.": true, "Broken themes must never crash the editor.": true, "No need to rename the branch, keep the old one.": true, "I never want to travel at night.": true, "I never saw the till open.": false,
+		"Check the tests that they don't repeat each other.": false, "It fails when they never come back.": false,
 	} {
 		l := Collect(script("user: Fix it. " + text))
 		if got := len(l.Instructions) == 1 && l.Instructions[0].Text == text; got != want {
 			t.Errorf("%q: %+v", text, l.Instructions)
+		}
+	}
+}
+
+// What is asked not to be done yet may be done after the next request.
+func TestInstructionsOfAStep(t *testing.T) {
+	asked := "user: Find the bug. Don't change anything yet. Never touch the till."
+	for lines, want := range map[string]string{
+		asked: "Instructions that hold:\n- Don't change anything yet.\n- Never touch the till.", asked + "\nuser: Yes, mend it please, on a branch.": "Instructions that hold: Never touch the till.",
+	} {
+		text := Collect(script(lines)).Text(1000)
+		for _, line := range strings.Split(want, "\n") {
+			if !strings.Contains(text, line) {
+				t.Errorf("%q is not in\n%s", line, text)
+			}
+		}
+	}
+}
+
+// Rules of a project hold as well, after what the user asks for; what only describes the project is none.
+func TestInstructionsOfAProject(t *testing.T) {
+	rules := `# Guide\n\nThis is a shop.\n- Use tabs, they never fail us here.\n- Do not commit generated files.\n- You MUST run make lint first.`
+	for name, lines := range map[string]string{
+		"a turn of the harness": "user: # AGENTS.md instructions for /w\\n<INSTRUCTIONS>" + rules + "</INSTRUCTIONS>",
+		"a reminder":            "user: <system-reminder>\\nContents of /w/CLAUDE.md (project instructions):\\n" + rules + "\\n</system-reminder>Fix the till.",
+		"a file that is read":   `call Read {"file_path":"/w/AGENTS.md"}` + "\nok:   1→" + strings.ReplaceAll(rules, `\n`, `\n  2→`),
+	} {
+		l := Collect(script(lines + "\nuser: Fix the till. Never touch the receipts."))
+		var got []string
+		for _, n := range highestFirst(l.Instructions, Note.rank) {
+			got = append(got, n.Text)
+		}
+		want := []string{"Never touch the receipts.", "Do not commit generated files.", "You MUST run make lint first."}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
@@ -291,6 +418,74 @@ func TestDecisions(t *testing.T) {
 	want := []string{"The root cause is a missing lock in the writer!", "I decided to keep the old parser since nobody else reads it."}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// What an agent announces, reports of its progress or says of a moment is no decision; what it answers is told.
+func TestNoDecisions(t *testing.T) {
+	call := "\ncall Read {\"file_path\":\"a.go\"}\nok: x"
+	for said, want := range map[string]string{
+		"Let me check the till because it never opens.":                   "",
+		"I'll keep the bounded wait open and look at it later.":           "",
+		"Now it uses `openTill` instead of the old function.":             "",
+		"It works because `openTill` locks the drawer first.":             "",
+		"The changes to `till.go` are still uncommitted on this branch.":  "",
+		"All tests pass and the linter is clean now, too.":                "",
+		"So instead of the manual check of the drawer, here is:":          "",
+		"The till can't be opened twice because `openTill` holds a lock.": "The till can't be opened twice because `openTill` holds a lock.",
+		"I'll keep the existing lock and add a counter to the till.":      "I'll keep the existing lock and add a counter to the till.",
+		"The fix was switching the drawer from polling to real events.":   "The fix was switching the drawer from polling to real events.",
+		"Good question! The drawer opens on the next sale, not at once.":  "The drawer opens on the next sale, not at once.",
+		"Shall I remove the old counter from the till as well today?":     "",
+	} {
+		text := Collect(script("assistant: " + said + call + "\nassistant: Let me look at the drawer code next.")).Text(1000)
+		got := ""
+		if _, after, ok := strings.Cut(text, "Decisions and dead ends: "); ok {
+			got, _, _ = strings.Cut(after, "\n")
+		}
+		if got != want {
+			t.Errorf("%q: %q", said, got)
+		}
+	}
+}
+
+// What an agent works on after its last words comes next, by its own list.
+func TestNextByTheList(t *testing.T) {
+	const list = "\ncall TodoWrite {\"todos\":[{\"content\":\"Lock the till\",\"status\":\"in_progress\"},{\"content\":\"Test it\",\"status\":\"pending\"}]}\nok: saved"
+	for lines, want := range map[string]string{
+		"assistant: The drawer opens twice per sale." + list:                                   "\nNext:\n- go on with: Lock the till\n- (said before) The drawer opens twice per sale.",
+		strings.TrimPrefix(list, "\n") + "\nassistant: Next I look at the drawer of the till.": "\nNext: Next I look at the drawer of the till.",
+	} {
+		if text := Collect(script(lines)).Text(1000); !strings.HasSuffix(text, want) {
+			t.Errorf("%q is not at the end of\n%s", want, text)
+		}
+	}
+}
+
+// The last words of an agent that hands back end with its question.
+func TestLastWords(t *testing.T) {
+	for said, want := range map[string]string{
+		`Done. The till opens once per sale.\n\n## Changes\n- a lock\n\nShall I push it?`: "Next: (last words) The till opens once per sale. Shall I push it?",
+		`See [till.go](/w/shop/till.go:7) for the lock that I added.`:                     "Next: (last words) See [till.go] for the lock that I added.",
+		`The till opens once per sale. Next I will write its test.`:                       "Next: The till opens once per sale. Next I will write its test.",
+	} {
+		if text := Collect(script("assistant: " + said)).Text(1000); !strings.HasSuffix(text, want) {
+			t.Errorf("%q:\n%s", said, text)
+		}
+	}
+}
+
+// A file that was only edited in vain is none that was written.
+func TestEditsInVain(t *testing.T) {
+	text := Collect(script(`
+		call Edit {"file_path":"/w/a/tsconfig.json","old_string":"x","new_string":"y"}
+		fail: old_string not found in file
+		call Edit {"file_path":"/w/a/main.ts","old_string":"x","new_string":"y"}
+		fail: old_string not found in file
+		call Edit {"file_path":"/w/a/main.ts","old_string":"z","new_string":"y"}
+		ok: done`)).Text(1000)
+	if want := "Files:\n- /w/a/main.ts\n- edits failed: a/tsconfig.json"; !strings.Contains(text, want) {
+		t.Errorf("%q is not in\n%s", want, text)
 	}
 }
 

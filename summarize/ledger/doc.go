@@ -6,7 +6,7 @@
 // A [Ledger] holds, verbatim where they are statements: the user's requests and lasting instructions (requests.go), the
 // assistant's decisions and plans and the calls that the user refused (said.go), the runs of commands with their
 // outcomes, commits, branches and processes in the background (runs.go, shell.go), the assistant's own task list
-// (tasks.go), the files and what changed in them (files.go), and frequent identifiers (names.go).
+// (tasks.go), and the files and what changed in them (files.go).
 //
 // # Life cycle
 //
@@ -21,8 +21,9 @@
 // # How a text is made
 //
 // A text has sections in a fixed order (sections.go): goal, instructions that hold, requests, decisions and dead ends,
-// state, files, errors, what comes next, further names. Each has a share of the room and writes itself in whatever room
-// it is given; what it does not want goes to the others (text.go).
+// state, files, errors, what comes next. Each has a share of the room and writes itself in whatever room
+// it is given; what it does not want goes to the others (text.go). A model's lines are added to the sections whose titles they
+// stand under (prose.go).
 //
 // # Limits
 //

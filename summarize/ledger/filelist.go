@@ -4,18 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
-// fileLines lists the files written, created and deleted, then those that were only read.
+// fileLines lists the files written, created and deleted, those whose edits failed, and those that were only read.
 func (v *view) fileLines(room int) []string {
-	lines := v.changed(room, false)
-	for _, l := range lines {
-		room -= runes(l) + 1
-	}
-	if read := v.read(room); read != "" {
-		lines = append(lines, read)
-	}
-	return lines
+	tried := v.named("- edits failed:", room, func(f File) bool { return f.Tried > 0 && f.Written == 0 && f.Deleted == 0 })
+	lines := v.changed(room-cost(tried), false)
+	lines = append(lines, tried...)
+	return append(lines, v.named("- read:", room-cost(lines), func(f File) bool { return f.Tried+f.Written == 0 && f.Deleted == 0 })...)
 }
 
 // directory is the changed files of a directory, as shown.
@@ -49,9 +47,13 @@ func (v *view) outline() (dirs []directory, root string) {
 			files = append(files, f)
 		}
 	}
-	same := map[string]int{}
+	ends := map[string]int{} // how many paths have this end
 	for _, f := range files {
-		same[base(f.Path)]++
+		for i := range f.Path {
+			if i > 0 && f.Path[i-1] == '/' {
+				ends[f.Path[i:]]++
+			}
+		}
 	}
 	files = highestFirst(files, func(f File) uint64 { return uint64(f.Written)*ahead + f.Touched })
 	root = commonRoot(files)
@@ -63,9 +65,9 @@ func (v *view) outline() (dirs []directory, root string) {
 		case f.Written > 1:
 			s.times = fmt.Sprintf(" ×%d", f.Written)
 		}
-		name := strings.TrimPrefix(f.Path[:len(f.Path)-len(s.name)], root)
-		if name == "" && same[s.name] > 1 {
-			s.name = lastNames(f.Path)
+		name, inside := strings.CutPrefix(f.Path[:len(f.Path)-len(s.name)], root)
+		if inside && root != "" && ends[name+s.name] > 1 {
+			name = "…/" + base(root) + name // tells it from others of this name
 		}
 		at := slices.IndexFunc(dirs, func(d directory) bool { return d.name == name })
 		if at < 0 {
@@ -95,7 +97,7 @@ func (v *view) changed(room int, namesOnly bool) []string {
 	write := func() (lines []string, cost int) {
 		for _, d := range dirs {
 			lines = append(lines, d.line())
-			cost += runes(lines[len(lines)-1]) + 1
+			cost += lex.Runes(lines[len(lines)-1]) + 1
 		}
 		return lines, cost
 	}
@@ -113,9 +115,9 @@ func (v *view) changed(room int, namesOnly bool) []string {
 	slices.SortFunc(all, func(a, b *shown) int { return a.rank - b.rank })
 	for detail := 1; detail <= 2; detail++ {
 		for _, s := range all {
-			before, was := runes(s.String()), s.detail
+			before, was := lex.Runes(s.String()), s.detail
 			s.detail = detail
-			if more := runes(s.String()) - before; more <= room-cost {
+			if more := lex.Runes(s.String()) - before; more <= room-cost {
 				cost += more
 			} else {
 				s.detail = was
@@ -126,32 +128,33 @@ func (v *view) changed(room int, namesOnly bool) []string {
 	return lines
 }
 
-// read names the files that were only read, the newest first, by the last two elements of their paths.
-func (v *view) read(room int) string {
+// named lists files, the newest first, by the last two elements of their paths, on a line.
+func (v *view) named(title string, room int, which func(File) bool) []string {
 	var names []string
 	for _, f := range highestFirst(v.files, func(f File) uint64 { return f.Touched }) {
-		if f.Written == 0 && f.Deleted == 0 {
+		if which(f) {
 			names = append(names, lastNames(f.Path))
 		}
 	}
 	names = slices.Compact(names)
-	line := "- read:"
+	line := title
 	for i, name := range names {
-		if runes(line+name)+2+markRoom > room {
+		if lex.Runes(line+name)+2+markRoom > room {
 			if i == 0 {
-				return ""
+				return nil
 			}
-			return fmt.Sprintf("%s (+%d more)", strings.TrimSuffix(line, ","), len(names)-i+v.l.Omitted.Files)
+			return []string{fmt.Sprintf("%s (+%d more)", strings.TrimSuffix(line, ","), len(names)-i+v.l.Omitted.Files)}
 		}
 		line += " " + name + ","
 	}
 	if len(names) == 0 {
-		return ""
+		return nil
 	}
-	return strings.TrimSuffix(line, ",")
+	return []string{strings.TrimSuffix(line, ",")}
 }
 
-// commonRoot returns the directory that contains most of the files, at least two; empty if there is none.
+// commonRoot returns the directory that contains most of the files, at least two, and all of them if it is a relative one,
+// since others could be taken for files in it; empty if there is none.
 func commonRoot(files []File) string {
 	best, gain := "", 0
 	seen := map[string]int{}
@@ -165,7 +168,7 @@ func commonRoot(files []File) string {
 	for _, f := range files { // in order, so that ties are deterministic
 		for i := 1; i < len(f.Path); i++ {
 			dir := f.Path[:i+1]
-			if n := seen[dir]; f.Path[i] == '/' && n > 1 && 2*n > len(files) && (n-1)*len(dir) > gain {
+			if n := seen[dir]; f.Path[i] == '/' && n > 1 && 2*n > len(files) && (dir[0] == '/' || n == len(files)) && (n-1)*len(dir) > gain {
 				best, gain = dir, (n-1)*len(dir)
 			}
 		}

@@ -137,12 +137,17 @@ func newestNames(newer, older []string) (all []string) {
 // file records one operation on a file; what it declares belongs to a write.
 func (c *collector) file(at uint64, path string, o op, end outcome, what ...string) {
 	path = strings.TrimPrefix(path, "./")
+	if strings.HasSuffix(path, "/") {
+		return // a directory
+	}
 	f := File{Path: path, Touched: at}
 	c.open = path
 	switch {
 	case o == opRead:
 		f.Read = 1
-	case end.failed() || end.refused: // nothing was changed
+	case end.refused: // nothing was changed
+	case end.failed():
+		f.Tried = 1
 	case o == opDelete:
 		f.Deleted = at
 	default:

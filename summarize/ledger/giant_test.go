@@ -10,6 +10,7 @@ import (
 
 	"precis/events"
 	"precis/internal/race"
+	"precis/summarize/lex"
 )
 
 // A leaf is small whatever its messages contain: each place that a ledger reads gets the largest content that an event
@@ -62,8 +63,8 @@ func TestGiantMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(data) > 128<<10 || runes(text) > 2000 {
-				t.Errorf("a ledger of %d bytes, a text of %d characters", len(data), runes(text))
+			if len(data) > 128<<10 || lex.Runes(text) > 2000 {
+				t.Errorf("a ledger of %d bytes, a text of %d characters", len(data), lex.Runes(text))
 			}
 		})
 	}

@@ -23,7 +23,6 @@ type Ledger struct {
 	Runs         []Run  `json:"runs,omitempty"`
 	Tasks        []Task `json:"tasks,omitempty"`
 	Files        []File `json:"files,omitempty"`
-	Names        []Name `json:"names,omitempty"`  // identifiers
 	Omitted      Counts `json:"omitted,omitzero"` // what Trim dropped
 }
 
@@ -38,9 +37,10 @@ type Note struct {
 // Run is a command line, or the call of a tool that is neither a shell's nor on files, with its last outcome.
 type Run struct {
 	Line   string `json:"line"`
-	Kind   string `json:"kind,omitempty"` // "test", "lint", "build", several of them as in "lint+test", "look", or none
+	Kind   string `json:"kind,omitempty"` // "test", "lint", "build", several of them as in "lint+test"; "look"; "call" of a tool; or none
 	Runs   int    `json:"runs"`
-	End    string `json:"end,omitempty"`   // of the last one, "passed", "failed", "failed in part"; none if unknown
+	End    string `json:"end,omitempty"`   // of the last one whose end is known: "passed", "failed", "failed in part"
+	Ended  uint64 `json:"ended,omitempty"` // its ordinal
 	Error  string `json:"error,omitempty"` // what the last one that failed reported
 	First  uint64 `json:"first"`           // ordinal of the first run and the last
 	Last   uint64 `json:"last"`
@@ -62,18 +62,12 @@ type File struct {
 	Path    string   `json:"path"`
 	Read    int      `json:"read,omitempty"`    // how many times
 	Written int      `json:"written,omitempty"` // written or edited
+	Tried   int      `json:"tried,omitempty"`   // written or edited in vain
 	Created bool     `json:"created,omitempty"`
 	Deleted uint64   `json:"deleted,omitempty"` // ordinal of the call; a later write recreates it
 	Touched uint64   `json:"touched"`           // newest ordinal
 	Changed []uint64 `json:"changed,omitempty"` // ordinals of the newest writes, newest first
 	What    []string `json:"what,omitempty"`    // what the newest writes declare, newest first
-}
-
-// Name is an identifier.
-type Name struct {
-	Text string `json:"text"`
-	Seen int    `json:"seen"` // in how many messages
-	Last uint64 `json:"last"`
 }
 
 // Counts are numbers of entries.
@@ -94,10 +88,10 @@ type plain Ledger
 // MarshalBinary returns the ledger in its stored form, JSON.
 func (l Ledger) MarshalBinary() ([]byte, error) { return json.Marshal(plain(l)) }
 
-// UnmarshalBinary reads a stored ledger.
+// UnmarshalBinary reads a stored ledger. Members of other versions are ignored.
 func (l *Ledger) UnmarshalBinary(data []byte) error {
 	*l = Ledger{}
-	if err := json.Unmarshal(data, (*plain)(l), json.RejectUnknownMembers(true)); err != nil {
+	if err := json.Unmarshal(data, (*plain)(l)); err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	return nil

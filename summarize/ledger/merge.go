@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // Merge joins the ledgers of adjoining spans, older first. It is associative, and drops only what a
@@ -26,7 +25,6 @@ func Merge(spans ...Ledger) Ledger {
 		Commits:      notes(func(l *Ledger) []Note { return l.Commits }),
 		Runs:         union(spans, func(l *Ledger) []Run { return l.Runs }, func(r *Run) string { return r.Line }, (*Run).join),
 		Files:        union(spans, func(l *Ledger) []File { return l.Files }, func(f *File) string { return f.Path }, (*File).join),
-		Names:        union(spans, func(l *Ledger) []Name { return l.Names }, func(n *Name) string { return n.Text }, (*Name).join),
 	}
 	for i := range spans { // span by span: a task that a complete list superseded does not return with a later update
 		two := []Ledger{{Tasks: merged.Tasks}, {Tasks: spans[i].Tasks}}
@@ -56,6 +54,9 @@ func (r *Run) join(b *Run) {
 	a := *r
 	*r = *b
 	r.First, r.Runs = a.First, a.Runs+b.Runs
+	if b.End == "" {
+		r.End, r.Ended = a.End, a.Ended
+	}
 	if b.Failed == 0 {
 		r.Failed, r.Error, r.Good = a.Failed, a.Error, cmp.Or(a.Good, b.Good)
 	}
@@ -68,12 +69,10 @@ func (t *Task) join(b *Task) {
 }
 
 func (f *File) join(b *File) {
-	f.Read, f.Written = f.Read+b.Read, f.Written+b.Written
+	f.Read, f.Written, f.Tried = f.Read+b.Read, f.Written+b.Written, f.Tried+b.Tried
 	f.Created, f.Deleted, f.Touched = f.Created || b.Created, max(f.Deleted, b.Deleted), max(f.Touched, b.Touched)
 	f.Changed, f.What = newest(b.Changed, f.Changed), newestNames(b.What, f.What)
 }
-
-func (n *Name) join(b *Name) { n.Seen, n.Last = n.Seen+b.Seen, b.Last }
 
 // latestList drops the entries of complete lists that a later complete list superseded.
 func latestList(tasks []Task) []Task {
@@ -96,7 +95,6 @@ const (
 	maxRuns  = 60
 	maxTasks = 60
 	maxFiles = 300
-	maxNames = 200
 	maxPlans = 3
 )
 
@@ -108,12 +106,11 @@ func (l Ledger) Trim() Ledger {
 	for _, notes := range []*[]Note{&l.Instructions, &l.Decisions, &l.Branches} {
 		*notes = keep(*notes, maxNotes, &uncounted, Note.rank)
 	}
-	l.Plans = keep(l.Plans, maxPlans, &uncounted, Note.rank)
+	l.Plans = keep(l.Plans, maxPlans, &uncounted, Note.age)
 	l.Commits = keep(l.Commits, maxNotes, &l.Omitted.Commits, Note.rank)
 	l.Runs = keep(l.Runs, maxRuns, &l.Omitted.Runs, Run.rank)
 	l.Tasks = keep(l.Tasks, maxTasks, &l.Omitted.Tasks, Task.rank)
 	l.Files = keep(l.Files, maxFiles, &l.Omitted.Files, File.rank)
-	l.Names = keep(l.Names, maxNames, &uncounted, func(n Name) float64 { return n.worth(l.To) })
 	return l
 }
 
@@ -148,30 +145,32 @@ func highestFirst[T any, R cmp.Ordered](list []T, rank func(T) R) []T {
 // Ranks put one class of entries before another, and within a class the newest first.
 const ahead = 1 << 56
 
+func (n Note) age() uint64 { return n.Last }
+
 func (n Note) rank() uint64 { return uint64(n.Rank)*ahead + n.Last }
 
 func (r Run) rank() uint64 {
 	switch {
 	case r.Kind == "look":
 		return r.Last
-	case r.Kind != "":
-		return 2*ahead + r.Last
+	case r.other():
+		return ahead + r.Last
 	}
-	return ahead + r.Last
+	return 2*ahead + r.Last
 }
 
 func (t Task) rank() uint64 {
-	switch status := strings.ToLower(t.Status); {
+	switch {
 	case t.done():
 		return t.At
-	case strings.HasPrefix(status, "in") || status == "active" || status == "doing":
+	case t.underWay():
 		return 2*ahead + t.At
 	}
 	return ahead + t.At
 }
 
 func (f File) rank() uint64 {
-	if f.Written > 0 || f.Deleted > 0 {
+	if f.Written > 0 || f.Deleted > 0 || f.Tried > 0 {
 		return ahead + f.Touched
 	}
 	return f.Touched

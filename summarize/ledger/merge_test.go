@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"precis/events"
+	"precis/summarize/lex"
 )
 
 // spans generates the messages of a thread, in adjoining spans.
@@ -187,7 +188,7 @@ func TestTrim(t *testing.T) {
 	if len(cut.Requests) != maxNotes || cut.Omitted.Requests != 400-maxNotes || cut.Requests[0].Text != l.Requests[0].Text || cut.Requests[maxNotes-1].Text != l.Requests[399].Text {
 		t.Errorf("%d requests, %d dropped, from %q to %q", len(cut.Requests), cut.Omitted.Requests, cut.Requests[0].Text, cut.Requests[maxNotes-1].Text)
 	}
-	if n := runes(cut.Requests[1].Text); n > maxOlder {
+	if n := lex.Runes(cut.Requests[1].Text); n > maxOlder {
 		t.Errorf("an older request has %d characters", n)
 	}
 	if len(cut.Decisions) != maxNotes || cut.Decisions[0].Rank != 1 {
@@ -206,8 +207,8 @@ func TestRollUp(t *testing.T) {
 		for _, s := range spans().Draw(t, "spans") {
 			l = Join([]Ledger{l, Collect(s).Trim()})
 			text := l.Text(2000)
-			if runes(text) > 2000 {
-				t.Fatalf("%d characters", runes(text))
+			if lex.Runes(text) > 2000 {
+				t.Fatalf("%d characters", lex.Runes(text))
 			}
 			for _, f := range l.Files {
 				if (f.Written > 0 || f.Deleted > 0) && !strings.Contains(text, base(f.Path)) {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
+	"precis/summarize/lex"
 )
 
 // Message is one message of a thread, at its current revision.
@@ -52,7 +53,7 @@ func (a arguments) brief(tool string) string {
 	out := oneLine(tool)
 	a.strings(func(_, s string) {
 		if s = oneLine(s); s != "" && len(out) < 100 {
-			out += " " + clip(s, 40)
+			out += " " + lex.Clip(s, 40)
 		}
 	})
 	return out
@@ -105,30 +106,4 @@ func spaced(s string) bool {
 		before = c
 	}
 	return s == "" || before != ' '
-}
-
-// clip shortens s to at most n code points, visibly.
-func clip(s string, n int) string {
-	if len(s) <= n || runes(s) <= n {
-		return s
-	}
-	if n < 1 {
-		return ""
-	}
-	count := 0
-	for i := range s {
-		if count == n-1 {
-			return strings.TrimRight(s[:i], " ,;(") + "…"
-		}
-		count++
-	}
-	return s
-}
-
-func runes(s string) int {
-	n := 0
-	for range s {
-		n++
-	}
-	return n
 }

@@ -1,7 +1,5 @@
 package ledger
 
-import "math"
-
 // Bounds of an identifier, in bytes: what is longer is a hash or data.
 const leastName, longestName = 4, 60
 
@@ -51,12 +49,4 @@ func joint(c byte) bool { return c == '.' || c == '/' || c == ':' || c == '-' }
 
 func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-// freshScale is the number of messages over which the worth of an identifier falls to 1/e.
-const freshScale = 60
-
-// worth is greater for an identifier that occurs in many messages and in recent ones.
-func (n Name) worth(to uint64) float64 {
-	return math.Log1p(float64(n.Seen)) * (0.3 + math.Exp(-float64(to-min(n.Last, to))/freshScale))
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"precis/events"
+	"precis/summarize/lex"
 )
 
 // A text is never longer than requested, valid UTF-8, and deterministic.
@@ -22,8 +23,8 @@ func TestRenderHoldsItsLength(t *testing.T) {
 		prose := rapid.SampledFrom([]string{"", "The parser was fixed; tests pass. ", strings.Repeat("Ünd so weiter. ", 300)}).Draw(t, "prose")
 		l := Collect(messages)
 		text := Render(l, prose, limit)
-		if runes(text) > limit || !utf8.ValidString(text) {
-			t.Fatalf("%d characters of %d: %q", runes(text), limit, text)
+		if lex.Runes(text) > limit || !utf8.ValidString(text) {
+			t.Fatalf("%d characters of %d: %q", lex.Runes(text), limit, text)
 		}
 		if Render(Collect(messages), prose, limit) != text {
 			t.Fatal("not the same text")
@@ -45,8 +46,8 @@ func FuzzLeaf(f *testing.F) {
 			{Ordinal: 2, Message: &events.Message{MessageID: "2", Role: events.RoleTool, ToolCallID: "c", ToolName: "edit", Content: events.TextContent(output)}},
 		}
 		text := Collect(messages).Trim().Text(500)
-		if runes(text) > 500 || !utf8.ValidString(text) {
-			t.Fatalf("%d characters: %q", runes(text), text)
+		if lex.Runes(text) > 500 || !utf8.ValidString(text) {
+			t.Fatalf("%d characters: %q", lex.Runes(text), text)
 		}
 	})
 }
@@ -74,9 +75,10 @@ State:
 - go test ./... → failed
 - to do: define isBlank (in progress) (1 done)
 Files in /w/src/: parser_test.go (TestTabs), parser.go
-Errors: go test ./...: parser.go:7: undefined: isBlank
-Next: I'll look at parse_line first.
-Also named: isBlank w/src/parser.go scanToken parse_line in_progress parser.go:7 TestTabs testing.T`
+Errors: test: parser.go:7: undefined: isBlank
+Next:
+- go on with: define isBlank
+- (said before) I'll look at parse_line first.`
 	if got := Collect(messages).Trim().Text(2000); got != strings.TrimSpace(want) {
 		t.Errorf("got\n%s", got)
 	}
@@ -102,15 +104,29 @@ func TestRenderOfTalkAlone(t *testing.T) {
 	}
 }
 
-// The compactions of a thread at two lengths, as docs/compactions.md shows them. PRECIS_LEDGER_UPDATE=1 writes them.
-func TestGolden(t *testing.T) {
-	lines, err := os.ReadFile("testdata/bakery.script")
-	if err != nil {
-		t.Fatal(err)
+// In a long conversation, the first request is called that: what is to be done now stands among the requests.
+func TestRenderOfALongTalk(t *testing.T) {
+	lines := "user: Read the theme of the editor in full, please."
+	for n := range 6 {
+		lines += fmt.Sprintf("\nuser: Now change the colour number %d of the dark theme.", n)
 	}
-	l := Collect(script(string(lines))).Trim()
-	for _, chars := range []int{800, 2000} {
-		path, got := fmt.Sprintf("testdata/bakery.%d.txt", chars), l.Text(chars)+"\n"
+	if text, want := Collect(script(lines)).Text(1500), "\nGoal: (first of 7 requests) Read the theme of the editor in full, please.\n"; !strings.Contains(text, want) {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
+}
+
+// The compactions of small threads as docs/compactions.md shows them, and one where room is short: an agent that writes code,
+// one that looks for a cause, one that serves a customer. PRECIS_LEDGER_UPDATE=1 writes them.
+func TestGolden(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		chars int
+	}{{"bakery", 800}, {"bakery", 2000}, {"harbour", 2000}, {"ferry", 2000}} {
+		lines, err := os.ReadFile("testdata/" + tt.name + ".script")
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, got := fmt.Sprintf("testdata/%s.%d.txt", tt.name, tt.chars), Collect(script(string(lines))).Trim().Text(tt.chars)+"\n"
 		if os.Getenv("PRECIS_LEDGER_UPDATE") != "" {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 				t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"precis/summarize/lex"
 )
 
 // Bounds of what is kept of the user's words, in code points and in number.
@@ -16,43 +18,105 @@ const (
 	maxSaid        = 64 << 10
 )
 
+// clause is the beginning of a sentence, or of a part of it.
+const clause = `(?i)(?:^|[,;:(–—] *|\b(?:and|but|also|so|please|just|note|important|remember|no|yes|then|ok(?:ay)?)\b[,:.!]* +)`
+
 var (
 	// blocks are elements that harnesses put into the user's turns: their names are compound or shouted, where the user's
 	// own markup has the names of HTML.
 	blocks = regexp.MustCompile(`(?m)^[ \t]*<([a-zA-Z]+(?:[-_:][\w:-]+)+|[A-Z]{4,}|skill)\b[^<>]*>`)
 	// ownWords are elements around the user's own words: only their tags go.
 	ownWords = regexp.MustCompile(`</?(?:user[-_](?:query|request|message|input|prompt|task)|task|query|request|prompt|question|feedback|answer|message|instructions?)>`)
-	// marks are notes of the harness in brackets.
-	marks = regexp.MustCompile(`\[(?:Request interrupted|[Ii]mage|Attachment|Pasted)[^\]\n]*\]`)
+	// marks are notes of the harness in brackets, or about a background task.
+	marks = regexp.MustCompile(`\[(?:Request interrupted|[Ii]mage|Attachment|Pasted)[^\]\n]*\]|(?m:^(?:Full transcript available at|Read the output file to retrieve the result): \S+$)`)
 	// notAsked begins messages in the user's role that no user wrote: instruction files, skills, an agent's own summary.
-	notAsked = regexp.MustCompile(`^(?:# AGENTS\.md|# CLAUDE\.md|# GEMINI\.md|Caveat: The messages below|Base directory for this skill|This session is being continued from a previous conversation|Your (?:last|previous) (?:output|response) )`)
-	// lasting begins an instruction that remains in force after its own request is done.
-	lasting = regexp.MustCompile(`^(?:(?i:and|but|also|so|please|note|important|remember|no|yes|then|ok(?:ay)?)\b[,:.!]* +)*(?i:never|always|don['’]?t|do not|make sure|ensure|be sure|from now on|keep in mind|avoid|only use|stick to|you must|must) |\b(?:NEVER|ALWAYS|MUST|DO NOT)\b`)
-	// remark begins a sentence with don't that is no instruction.
-	remark = regexp.MustCompile(`(?i)^(?:\w+[,:]? +)*?don['’]?t (?:we|you|i|they|know|understand|think|see|worry|mind|care|have|want|like|need)\b`)
+	notAsked = regexp.MustCompile(`^(?:# AGENTS\.md|# CLAUDE\.md|# GEMINI\.md|Caveat: The messages below|Base directory for this skill|This session is being continued from a previous conversation|Operation stopped by hook|Your (?:last|previous) (?:output|response) )`)
+	// lasting begins a clause that holds until it is taken back, ordered one that may; shouted is a rule wherever it stands.
+	lasting = regexp.MustCompile(clause + `((?:never|always|from now on|keep in mind|going forward|(?:i|we) (?:never|always) (?:want|need|use))[ ,])`)
+	ordered = regexp.MustCompile(clause + `((?:don['’]?t|do not|make sure|ensure|be sure|avoid|only use|use only|stick to|you must|must|no need (?:to|for)) )`)
+	shouted = regexp.MustCompile(`\b(?:NEVER|ALWAYS|MUST|D[Oo] NOT|do NOT|must NOT)\b|\b(?:must (?:never|not|always)|should (?:never|always)) `)
+	// passing is in an instruction that ends with the step that it is about.
+	passing = regexp.MustCompile(`(?i)\b(?:yet|for now|at the moment|right now)\b`)
+	// forbidding begins a rule in a document, where other orders describe the work.
+	forbidding = regexp.MustCompile(`(?i)^(?:don['’]?t|do not|avoid|only use|use only|you must) `)
+	// pointing is a word that says nothing without the sentence before it.
+	pointing = regexp.MustCompile(`(?i)\b(?:this|these|those|that|it|them)\b`)
+	// remark is a clause with don't that is no instruction.
+	remark = regexp.MustCompile(`(?i)^don['’]?t (?:we|you|i|they|know|understand|think|see|worry|mind|care|have|want|like|need)\b`)
+	// ruleFile is how agents put the rules of a project into a turn, and the name of a file of rules.
+	ruleFile = regexp.MustCompile(`(?m)^(?:# (?:AGENTS|CLAUDE|GEMINI)\.md\b|# claudeMd\b|Contents of \S+\.md\b)|(?:^|/)(?:AGENTS|CLAUDE|GEMINI|CONTRIBUTING|copilot-instructions)\.md$|(?:^|/)\.(?:cursor|windsurf|cline)rules$`)
+	// numbered is what readers put before a line.
+	numbered = regexp.MustCompile(`(?m)^ *\d+[→|\t]`)
 	// turn begins a request that changes what the first one asked for.
 	turn = regexp.MustCompile(`(?i)\b(?:forget (?:it|that|this|about)|scrap|change of plans?|changed? my mind|on second thought|let['’]s (?:switch|try something else|go with|start over)|(?:new|different|another) (?:plan|approach)|start over|from scratch|instead of (?:that|this|what))\b`)
 )
 
-// request records the user's request and the lasting instructions in it.
+// request records the user's request and the instructions in it that remain in force.
 func (c *collector) request(m Message) {
-	text := own(m.Content.Text())
+	raw := m.Content.Text()
+	raw = raw[:min(len(raw), maxSaid)]
+	if at := ruleFile.FindStringIndex(raw); at != nil {
+		rules, _, _ := strings.Cut(raw[at[0]:], "</INSTRUCTIONS>")
+		rules, _, _ = strings.Cut(rules, "</system-reminder>")
+		c.instruct(rules, inFile, m.Ordinal)
+	}
+	text := own(raw)
 	if text == "" {
 		return
 	}
-	c.note(&c.requests, clip(strings.TrimLeft(oneLine(text), "-*#> "), maxRequest), 0, m.Ordinal)
+	c.note(&c.requests, lex.Clip(strings.TrimLeft(oneLine(text), "-*#> "), maxRequest), 0, m.Ordinal)
+	where := inTalk
+	if len(text) > longestTalk {
+		where = inDocument
+	}
+	c.instruct(text, where, m.Ordinal)
+}
+
+// Where an instruction stands: its rank among others, since a rule of a project yields to what the user asks for, and a
+// document is full of sentences that only describe the work.
+const (
+	inFile = iota
+	inDocument
+	inTalk // and one more if it is lasting by its words
+)
+
+// longestTalk is the length in bytes from which a request is a document.
+const longestTalk = 2000
+
+// instruct records the sentences of a text that remain in force, the first few.
+func (c *collector) instruct(text string, where int, at uint64) {
 	n := 0
 	for s := range sentences(text) {
-		if n < perMessage && instructs(s) {
-			c.note(&c.instructions, s, 0, m.Ordinal)
-			n++
+		if n == perMessage {
+			return
 		}
+		words := len(strings.Fields(s))
+		if words < 4 || words > 45 || lex.Runes(s) > maxInstruction || strings.HasSuffix(s, "?") || lex.CodeLike(s) {
+			continue
+		}
+		holds := lasting.FindStringIndex(s)
+		rank := where
+		switch {
+		case holds != nil || shouted.MatchString(s):
+			if where == inTalk {
+				rank++
+			}
+		default:
+			order := ordered.FindStringSubmatchIndex(s)
+			if order == nil || remark.MatchString(s[order[2]:]) || where != inTalk && !forbidding.MatchString(s) {
+				continue
+			}
+		}
+		if where == inFile && pointing.MatchString(s) {
+			continue
+		}
+		c.note(&c.instructions, s, rank, at)
+		n++
 	}
 }
 
 // own returns the user's own words of a message in the user's role, without what a harness put in.
 func own(text string) string {
-	text = text[:min(len(text), maxSaid)]
 	text = ownWords.ReplaceAllString(withoutBlocks(text), " ")
 	text = strings.TrimSpace(marks.ReplaceAllString(text, " "))
 	if notAsked.MatchString(text) {
@@ -84,20 +148,6 @@ func withoutBlocks(text string) string {
 	}
 }
 
-// instructs reports whether a sentence is a lasting instruction: prose of a moderate length that begins like one. With
-// such a word further on it is usually a remark, unless it is shouted.
-func instructs(s string) bool {
-	words := len(strings.Fields(s))
-	return words > 3 && words < 46 && runes(s) <= maxInstruction && !strings.HasSuffix(s, "?") && !codeLike(s) &&
-		lasting.MatchString(s) && !remark.MatchString(s)
-}
-
-// codeLike reports whether a line looks like a program's.
-func codeLike(s string) bool {
-	return strings.HasSuffix(s, "{") || strings.HasSuffix(s, "}") || strings.HasSuffix(s, ";") || strings.HasPrefix(s, "//") ||
-		strings.Contains(s, "->") || strings.Contains(s, "::") || strings.Contains(s, "=>")
-}
-
 // substantial reports whether a request says more than "yes, go on".
 func (n Note) substantial() bool {
 	letters := 0
@@ -127,7 +177,7 @@ func trimRequests(list []Note, dropped *int) []Note {
 	})
 	for i, n := range list {
 		if n.Text != first.Text && n.Text != last.Text {
-			list[i].Text = clip(n.Text, maxOlder)
+			list[i].Text = lex.Clip(n.Text, maxOlder)
 		}
 	}
 	return list

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"precis/summarize/lex"
 	"precis/summarize/shell"
 	"precis/summarize/verdict"
 )
@@ -35,10 +36,14 @@ var (
 	complaint = regexp.MustCompile(`(?i)error|exception|fail|fatal|panic|not found|no such|denied|cannot|can't|undefined|invalid|unexpected|missing|unable|refused|timed? ?out|[✗✘×]`)
 	// placed begins with a file and a line, and a message follows.
 	placed = regexp.MustCompile(`^\W{0,6}(?:[\w.@-]*/)*[\w.@-]+\.\w{1,8}[:(]\d+\S*\s+\S+ \S`)
-	// summing is a line of totals, or one that only repeats that something failed.
-	summing = regexp.MustCompile(`(?i)^\W*(?:\d+ (?:tests? |passed|pass\b)|0 (?:errors?|fail)|(?:make|npm|error|fail(?:ed|ure)?s?|exit|script)\W*(?:$|\[?\d|err!|command|exit|script))|✓|\(pass\)`)
+	// summing is a line of totals, or one that only repeats that something failed, or tells of a test that did not.
+	summing = regexp.MustCompile(`(?i)^\W*(?:\d+ (?:tests? |passed|failed|(?:pass|fail)\b)|0 (?:errors?|fail)|(?:make|npm|error|fail(?:ed|ure)?s?|exit|script)\W*(?:$|\[?\d|err!|command|exit|script|task failed))|✓|\(pass\)|^(?:=== (?:RUN|PAUSE|CONT|NAME)|\s*--- (?:PASS|SKIP)|ok\s|PASS\b)`)
+	// failingTest is how runners mark a test that failed.
+	failingTest = regexp.MustCompile(`^(?:--- FAIL: |FAILED \S+::|\(fail\) |[✗✘✕×] \S|not ok \d|● \S|(?:FAIL|ERROR): \w+ \(|test \S+ \.\.\. FAILED)`)
+	// taskPrefix is what task runners put before each line of a task.
+	taskPrefix = regexp.MustCompile(`^\[[a-z][\w:.-]*\] `)
 	// wrapper is a line that a harness puts before an output.
-	wrapper = regexp.MustCompile(`^(?:Chunk ID|Wall time|Process (?:exited|running)|Original token count|Output|Total output lines|Command|Stdout|Stderr)\b[^:]{0,40}:|^Exit code:? \d+$|^Process (?:exited|running)\b|^<[\w/-]+>$|^<cwd>`)
+	wrapper = regexp.MustCompile(`^(?:Chunk ID|Wall time|Process (?:exited|running)|Original token count|Output|Total output lines|Command|Stdout|Stderr)\b[^:]{0,40}:|^Exit code:? \d+$|^Process (?:exited|running)\b|^<[\w/-]+>$|^<cwd>|^npm (?:error|ERR!) A complete log|^npm notice`)
 	// escapes are terminal controls and markup that tools wrap around their output.
 	escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|</?(?:tool_use_error|error|output|stdout|stderr)>")
 )
@@ -53,6 +58,9 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 		return o
 	}
 	found := verdict.Of(verdict.Call{Kind: kind, Command: line, IsError: m.IsError, ExitCode: m.ExitCode, Text: text})
+	if found.Verdict == verdict.Partial && lex.CutStamp(found.Line) != found.Line {
+		return o // a line of a log beside an end that was good: tests of failures print such
+	}
 	if o.end = ends[found.Verdict]; o.failed() {
 		o.error = problem(text, found.Line)
 	}
@@ -62,35 +70,91 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 // maxScan bounds the part of an output that is searched, in bytes from either end.
 const maxScan = 64 << 10
 
-// problem returns the lines of a failed output that say most about the failure: a place in a file with a message, then
-// what the verdict was taken from and other complaints, and else the first line.
+// told is a line of an output, without colours and prefixes.
+type told struct {
+	text  string
+	inner bool // it is set in
+	class int  // 0: a place and its message; 1: tells an error; 2: mentions one; 3: anything else
+}
+
+// problem returns the lines of a failed output that say most about the failure: the first test that failed and why, or else
+// places in files with their messages, what the verdict was taken from, other complaints, the first line.
 func problem(text, decisive string) string {
-	var best [3][]string
-	for line := range strings.SplitSeq(text[:min(len(text), maxScan)], "\n") {
-		line = oneLine(line[:min(len(line), 2000)])
-		if !strings.ContainsFunc(line, unicode.IsLetter) || summing.MatchString(line) || wrapper.MatchString(line) {
+	var lines []told
+	failing := -1
+	for raw := range strings.SplitSeq(text[:min(len(text), maxScan)], "\n") {
+		line := said(raw)
+		if line == "" {
 			continue
 		}
-		class := 2
+		if failing < 0 && failingTest.MatchString(line) {
+			failing = len(lines)
+		}
+		class := 3
 		switch {
 		case placed.MatchString(line):
 			class = 0
-		case complaint.MatchString(line) || verdict.TellsError(line):
+		case verdict.TellsError(line):
 			class = 1
+		case complaint.MatchString(line):
+			class = 2
 		}
-		if len(best[class]) < 2 && !slices.Contains(best[class], line) {
-			best[class] = append(best[class], line)
+		lines = append(lines, told{line, strings.HasPrefix(raw, " ") || strings.HasPrefix(raw, "\t"), class})
+	}
+	var best []string
+	add := func(line string) {
+		if line != "" && len(best) < 2 && !slices.Contains(best, line) {
+			best = append(best, lex.Clip(line, maxLine))
 		}
 	}
-	if decisive = oneLine(decisive); decisive != "" && !summing.MatchString(decisive) && !wrapper.MatchString(decisive) && !slices.Contains(best[0], decisive) {
-		best[1] = append(slices.DeleteFunc(best[1], func(l string) bool { return l == decisive }), decisive)
+	if failing >= 0 {
+		add(lines[failing].text)
+		add(whyFailed(lines, failing))
 	}
-	lines := slices.Concat(best[0], best[1], best[2])
-	lines = lines[:min(len(lines), 2)]
-	for i, l := range lines {
-		lines[i] = clip(l, maxLine)
+	for class := range 4 {
+		if line := said(decisive); class == 1 && (complaint.MatchString(line) || verdict.TellsError(line)) {
+			add(line)
+		}
+		if class == 3 && len(lines) > 3 {
+			break // one of many lines says nothing
+		}
+		for _, l := range lines {
+			if l.class == class {
+				add(l.text)
+			}
+		}
 	}
-	return strings.ToValidUTF8(clip(strings.Join(lines, "; "), maxError), "")
+	return strings.ToValidUTF8(lex.Clip(strings.Join(best, "; "), maxError), "")
+}
+
+// said returns what a line of an output says, or nothing if it says nothing of its own.
+func said(raw string) string {
+	line := taskPrefix.ReplaceAllString(oneLine(raw[:min(len(raw), 2000)]), "")
+	if !strings.ContainsFunc(line, unicode.IsLetter) || summing.MatchString(line) || wrapper.MatchString(line) {
+		return ""
+	}
+	return line
+}
+
+// whyFailed returns the line that says why a test failed: set in below its name, or the last one above it, or else the first
+// one below.
+func whyFailed(lines []told, at int) string {
+	const above, below = 40, 12
+	tells := func(l told) bool { return l.class < 2 && !failingTest.MatchString(l.text) }
+	if at+1 < len(lines) && lines[at+1].inner && tells(lines[at+1]) {
+		return lines[at+1].text
+	}
+	for i := at - 1; i >= max(0, at-above); i-- {
+		if tells(lines[i]) {
+			return lines[i].text
+		}
+	}
+	for _, l := range lines[at+1 : min(len(lines), at+1+below)] {
+		if tells(l) {
+			return l.text
+		}
+	}
+	return ""
 }
 
 // kinds are the words in a command that make it a run of tests, of a linter or of a build, in this order.
@@ -135,11 +199,18 @@ func kindOf(steps []shell.Step) string {
 	return strings.Join(slices.Compact(found), "+")
 }
 
-// run records a run without its working directory, so that runs of the same command are joined.
+// trimmed is what cuts the output of a command's last pipeline short.
+var trimmed = regexp.MustCompile(`(?:\s+2>&1)?(?:\s*\|\s*(?:tail|head|grep|egrep|rg|cat|tee|sed|awk|sort|uniq|wc)\b[^|;&]*)*$`)
+
+// run records a run without its working directory and without what shortens its output, so that runs of the same command
+// are joined. That a command which is no run of tests, linter or build failed in part is a guess from its words.
 func (c *collector) run(at uint64, line, kind string, end outcome) {
 	line = changeDir.ReplaceAllString(line, "")
 	head, rest, more := strings.Cut(strings.TrimSpace(line), "\n")
-	head = clip(oneLine(head), maxLine)
+	if short := trimmed.ReplaceAllString(head, ""); short != "" && kind != "look" && kind != "call" {
+		head = short
+	}
+	head = lex.Clip(oneLine(head), maxLine)
 	if more && rest != "" {
 		head = strings.TrimSuffix(head, "…") + "…"
 	}
@@ -147,18 +218,28 @@ func (c *collector) run(at uint64, line, kind string, end outcome) {
 		return
 	}
 	r := Run{Line: head, Kind: kind, Runs: 1, End: end.end, Error: end.error, First: at, Last: at}
-	switch {
-	case end.failed():
-		r.Failed = at
-	case end.end != "":
-		r.Good = at
+	if r.other() && end.end == ends[verdict.Partial] {
+		r.End, r.Error = "", ""
+	}
+	switch r.End {
+	case "":
+	case ends[verdict.Success]:
+		r.Good, r.Ended = at, at
+	default:
+		r.Failed, r.Ended = at, at
 	}
 	put(&c.runs, head, r, (*Run).join)
 }
 
+// other reports whether a run is neither one of tests, of a linter or of a build nor only a look.
+func (r Run) other() bool { return r.Kind == "" || r.Kind == "call" }
+
 var (
 	// committed is how git and some agents report a commit.
 	committed = regexp.MustCompile(`(?m)^\[([\w./-]+)(?: \([\w -]+\))? ([0-9a-f]{7,40})\] (\S.*)$|^Commit ([0-9a-f]{7,40}) (\S.*)$`)
+	// pushed is how git reports a branch that it pushed; opened is how tools report a pull request.
+	pushed = regexp.MustCompile(`(?m)^ *[*+ ] +(?:[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,}|\[new branch\]) +\S+ -> (\S+)`)
+	opened = regexp.MustCompile(`(?m)^(https?://\S+/(?:pull|merge_requests)/\d+)\s*$`)
 	// branched is how a command makes a branch, or changes to one.
 	branched = regexp.MustCompile(`\bgit (?:checkout -[bB]|switch -[cC]|worktree add (?:\S+ )?-b) +([\w./-]+)`)
 )
@@ -168,7 +249,18 @@ func (c *collector) git(at uint64, line, text string) {
 	for _, m := range branched.FindAllStringSubmatch(line, 4) {
 		c.note(&c.branches, m[1], 0, at)
 	}
-	if line != "" && !strings.Contains(line, "git") || len(text) > maxScan || !strings.HasPrefix(text, "[") && !strings.Contains(text, "\n[") && !strings.Contains(text, "Commit ") {
+	if line != "" && !strings.Contains(line, "git") && !strings.Contains(line, "gh ") && !strings.Contains(line, "glab ") || len(text) > maxScan {
+		return
+	}
+	if strings.Contains(line, "git push") {
+		for _, m := range pushed.FindAllStringSubmatch(text, 4) {
+			c.note(&c.commits, "pushed "+m[1], 0, at)
+		}
+	}
+	if m := opened.FindStringSubmatch(text); m != nil && (strings.Contains(line, "pr create") || strings.Contains(line, "mr create")) {
+		c.note(&c.commits, "opened "+m[1], 0, at)
+	}
+	if !strings.HasPrefix(text, "[") && !strings.Contains(text, "\n[") && !strings.Contains(text, "Commit ") {
 		return
 	}
 	for _, m := range committed.FindAllStringSubmatch(text, 8) {
@@ -176,7 +268,7 @@ func (c *collector) git(at uint64, line, text string) {
 		if m[1] != "" && m[1] != "detached" {
 			c.note(&c.branches, m[1], 0, at)
 		}
-		c.note(&c.commits, hash[:7]+" "+clip(oneLine(subject), 80), 0, at)
+		c.note(&c.commits, hash[:7]+" "+lex.Clip(oneLine(subject), 80), 0, at)
 	}
 }
 
@@ -195,7 +287,7 @@ func (c *collector) background(m Message, args arguments, tool, text string) {
 		if found, line := started.FindStringSubmatch(head), args.commandLine(tool); found != nil {
 			if line != "" {
 				c.processes[found[1]] = line
-				c.task(Task{ID: processID + found[1], Title: clip(oneLine(changeDir.ReplaceAllString(line, "")), 80), Status: "running", At: m.Ordinal})
+				c.task(Task{ID: processID + found[1], Title: lex.Clip(oneLine(changeDir.ReplaceAllString(line, "")), 80), Status: "running", At: m.Ordinal})
 			}
 			return
 		}

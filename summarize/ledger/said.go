@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"precis/summarize/lex"
 )
 
 // Bounds of what is kept of the assistant's words, in code points and in number.
@@ -15,52 +17,100 @@ const (
 )
 
 var (
-	// decided is the wording of a decision, or of what did not work.
-	decided = regexp.MustCompile(`(?i)\b(?:decided|decision|chose|opted|root cause|turn(?:s|ed) out|dead end|workaround|(?:I|we)(?:['’]ll| will| should)(?: just)? (?:go with|keep (?:the|this|that|it|both|using|our|existing|\x60)|stick with|skip|leave (?:the|this|that|it)|not|drop)|let['’]s (?:go with|keep|stick with|not)|won['’]t|(?:real|actual) (?:problem|issue|bug|cause|reason)|(?:doesn['’]t|does not|didn['’]t|did not|can['’]t|cannot) (?:work|help|be)|not possible|impossible)\b`)
+	// decided is the wording of a choice or of a cause that was found.
+	decided = regexp.MustCompile(`(?i)\b(?:(?:I|we)(?:['’]ve| have)? (?:just )?(?:decided|chose|opted)|decided (?:to|on|against|that)|the decision is|root cause|turn(?:s|ed) out|dead end|(?:I|we)(?:['’]ll| will| should)(?: just)? (?:go with|keep (?:the|this|that|it|both|using|our|existing|\x60)|stick with|skip|leave (?:the|this|that|it)|not|drop)|let['’]s (?:go with|keep|stick with|not)|(?:I|we) won['’]t|(?:real|actual) (?:problem|issue|bug|cause|reason))\b`)
+	// found is the wording of what is the matter, or of what does not work.
+	found = regexp.MustCompile(`(?i)\b(?:(?:problem|issue|bug|cause|culprit|reason|fix|catch|gap) (?:is|was)|workaround|won['’]t|(?:doesn['’]t|does not|didn['’]t|did not|can['’]t|cannot) (?:work|help|be)|not possible|impossible|non-(?:goal|issue))\b`)
 	// reasoned is weaker: a reason or a choice.
 	reasoned = regexp.MustCompile(`(?i)\b(?:because|instead|rather than)\b`)
 	// announcing is the wording of a step that the next call takes, or of what follows below.
-	announcing = regexp.MustCompile(`(?i)^(?:ok(?:ay)?[,.]? |good[,.!]? |great[,.!]? |perfect[,.!]? )?(?:now|let me|let['’]s|i['’]ll|i will|i['’]m|i am|i need to|next|first|then|here(?:['’]s| is| are))\b|:$`)
+	announcing = regexp.MustCompile(`(?i)^(?:(?:ok(?:ay)?|good|great|perfect|so|and|but|yes|no)[,.!:]? )*(?:now|let me|let['’]s|i['’]ll|i will|i['’]m|i am|i['’]ve|i have|(?:i|we) (?:also )?need to|next|first|then|finally|here(?:['’]s| is| are)|one more|(?:us|check|look|read|runn?|try|add|updat|fix|creat|writ|implement)ing|step \d)\b|:$`)
+	// leaning begins a sentence that does not stand on its own.
+	leaning = regexp.MustCompile(`(?i)^(?:this|that|these|those|it|they|he|she|which|so|but|and|also|however|otherwise|then|there|same|actually|well|hm+|oh|wait|good|great|nice|perfect|excellent|interesting)\b`)
+	// stating is a statement of fact.
+	stating = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|does|only|never|no longer|already|still|must|requires?)\b`)
+	// vague says that something was found, and not what.
+	vague = regexp.MustCompile(`(?i)\b(?:is|was) (?:now )?(?:clear|obvious|simple|here|fixed|resolved|more fundamental)\b[^:]*$`)
+	// waiting is what is no decision, whatever it sounds like.
+	waiting = regexp.MustCompile(`(?i)\b(?:wait|waiting|polling|interval|status again|hands-off)\b`)
+	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
+	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still )*(?:pass|clean|green|succe|done|complete)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
 	// refused is how harnesses report that the user refused a call.
 	refused = regexp.MustCompile(`(?i)\b(?:user (?:doesn['’]t want|does not want|did not want|rejected|declined|denied|refused|disapproved|cancelled)|(?:rejected|declined|denied|refused|cancelled) by (?:the )?user)\b`)
 	// reason introduces the user's words in such a report.
 	reason = regexp.MustCompile(`(?is)\b(?:user said|user['’]s (?:feedback|reason|message)|feedback|reason)[^:\n]{0,60}:\s*(.+)`)
+	// link is the target of a link, of which the text says enough.
+	link = regexp.MustCompile(`\]\([^()\s]+\)`)
 	// itemMark is what begins an item of a list or a heading.
 	itemMark = regexp.MustCompile(`^(?:[-*#>•]+|\d+[.)])\s+`)
 )
 
-// statements records what the assistant says: its decisions, and what it does next.
+// statements records what the assistant says: its decisions, what it concludes when it hands back to the user, and what it
+// does next.
 func (c *collector) statements(m Message) {
 	text := m.Content.Text()
-	if plan := opener(text); plan != "" {
-		c.note(&c.plans, clip(plan, maxPlan), 0, m.Ordinal)
+	text = text[:min(len(text), maxSaid)]
+	answers := len(m.ToolCalls) == 0
+	plan := lastWords(text, answers)
+	if plan != "" {
+		rank := 0
+		if answers && !announces(plan) {
+			rank = answered
+		}
+		c.note(&c.plans, lex.Clip(plan, maxPlan), rank, m.Ordinal)
 	}
 	n := 0
-	for s := range sentences(text[:min(len(text), maxSaid)]) {
+	for s := range sentences(text) {
 		words := len(strings.Fields(s))
-		if words < 6 || words > 50 || runes(s) > maxDecision || n == decisions || codeLike(s) || strings.HasSuffix(s, "?") {
+		if words < 6 || words > 50 || lex.Runes(s) > maxDecision || n == decisions || lex.CodeLike(s) || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
 			continue
 		}
-		rank := -1
-		switch {
-		case decided.MatchString(s):
+		rank := none
+		switch plain := !announcing.MatchString(s) && !leaning.MatchString(s); {
+		case decided.MatchString(s) && !waiting.MatchString(s):
+			rank = 3
+		case plain && found.MatchString(s) && !vague.MatchString(s):
 			rank = 2
-		case reasoned.MatchString(s):
+		case plain && (reasoned.MatchString(s) || answers && opens(plan, s) && !reporting.MatchString(s)):
 			rank = 1
-		case !announcing.MatchString(s):
+		case plain && stating.MatchString(s) && !reporting.MatchString(s):
 			eachWord(s, func(string) { rank = 0 })
 		}
-		if rank >= 0 {
+		if rank != none {
 			c.note(&c.decisions, s, rank, m.Ordinal)
-			n++
+			n, answers = n+1, false
 		}
 	}
 }
 
-// opener returns the first paragraph that says something, from its first sentence that does, and what follows a colon at
-// its end.
-func opener(text string) (all string) {
-	for paragraph := range strings.SplitSeq(text[:min(len(text), maxSaid)], "\n\n") {
+// opens reports whether a sentence belongs to the beginning of a message, before a list.
+func opens(plan, s string) bool {
+	before, _, ok := strings.Cut(plan, s)
+	return ok && !strings.Contains(before, ":")
+}
+
+// announces reports whether a text ends with what comes next.
+func announces(text string) bool {
+	last := ""
+	for s := range sentences(text) {
+		last = s
+	}
+	return announcing.MatchString(last)
+}
+
+// Ranks of notes beside those of decisions.
+const (
+	none     = -1
+	answered = 1 // a plan that is what the assistant said last to the user
+)
+
+// lastWords returns the first paragraph that says something, from its first sentence that does, and what follows a colon at
+// its end. If the message ends in a question to the user, that question follows.
+func lastWords(text string, answers bool) (all string) {
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		if strings.HasPrefix(paragraph, "#") {
+			continue // a heading says what its text says
+		}
 		said := ""
 		for s := range sentences(paragraph) {
 			if said+all != "" {
@@ -69,11 +119,21 @@ func opener(text string) (all string) {
 				said = s
 			}
 		}
-		if all = strings.TrimSpace(all + " " + said); all != "" && !strings.HasSuffix(all, ":") {
+		if all = strings.TrimSpace(all + " " + strings.TrimSpace(said)); all != "" && !strings.HasSuffix(all, ":") {
 			break
 		}
 	}
-	return all
+	if !answers || !strings.HasSuffix(strings.TrimSpace(text), "?") {
+		return all
+	}
+	asked := ""
+	for s := range sentences(text[strings.LastIndexByte(strings.TrimSpace(text), '\n')+1:]) {
+		asked = s
+	}
+	if strings.Contains(all, asked) {
+		return all
+	}
+	return opening(all, max(leastOpening, maxPlan-lex.Runes(asked)-1)) + " " + asked
 }
 
 // telling reports whether a sentence says something: "Let me check." does not.
@@ -92,11 +152,21 @@ func (c *collector) refusal(m Message, tool string, args arguments, text string)
 	if m.IsError != nil && !*m.IsError || !refusedIn(text) {
 		return
 	}
-	said := "Refused by the user: " + clip(args.brief(tool), 80)
-	if words := reason.FindStringSubmatch(text); words != nil {
-		said += ": “" + clip(oneLine(words[1]), 160) + "”"
+	what := tool
+	if path := args.text(pathNames...); path != "" {
+		what += " " + lastNames(path)
+	} else if line := args.commandLine(tool); line != "" {
+		what += " " + changeDir.ReplaceAllString(line, "")
 	}
-	c.note(&c.decisions, said, 3, m.Ordinal)
+	said := "Refused by the user: " + lex.Clip(oneLine(what), 80)
+	words := reason.FindStringSubmatch(text)
+	if what == tool && words == nil {
+		return // neither what nor why
+	}
+	if words != nil {
+		said += ": “" + lex.Clip(oneLine(words[1]), 160) + "”"
+	}
+	c.note(&c.decisions, said, 4, m.Ordinal)
 }
 
 // refusedIn reports whether a result says, at its beginning, that the user refused the call.
@@ -118,6 +188,9 @@ func sentences(text string) iter.Seq[string] {
 			}
 			if fenced || strings.HasPrefix(line, "|") {
 				continue
+			}
+			if strings.Contains(line, "](") {
+				line = link.ReplaceAllString(line, "]")
 			}
 			for line = oneLine(strings.ReplaceAll(itemMark.ReplaceAllString(line, ""), "**", "")); line != ""; {
 				i := stop(line)

@@ -43,12 +43,17 @@ var changeDir = regexp.MustCompile(`^\s*cd\s+("[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*
 // lookingTools are the beginnings of names of tools that only read.
 var lookingTools = regexp.MustCompile(`(?i)^(?:get|list|search|find|read|fetch|lookup|view|grep|glob|think|query|web)`)
 
-// looks reports whether a command only shows what is there.
+// looks reports whether a command only shows what is there, or only moves files and processes about.
 func looks(steps []shell.Step) bool {
 	for _, s := range steps {
-		name, _ := s.Program()
-		if !verdict.Shows(s) && name != "cd" && name != "echo" && name != "pwd" && name != "sleep" {
-			return false
+		switch name, _ := s.Program(); name {
+		case "cd", "echo", "pwd", "sleep", "rm", "mkdir", "cp", "mv", "touch", "chmod", "which", "kill", "pkill", "test", "true", "export":
+		case "npm", "pnpm", "yarn", "pip", "gh", "curl", "wget", "kubectl", "docker", "aws", "gcloud", "az":
+			return false // that another machine refuses is news
+		default:
+			if !verdict.Shows(s) {
+				return false
+			}
 		}
 	}
 	return true
@@ -59,6 +64,7 @@ func (c *collector) shell(at uint64, line string, steps []shell.Step, end outcom
 	if len(line) > maxScan {
 		line = line[:maxScan]
 	}
+	end.refused = end.refused || end.failed() // whatever it would have written, it was no edit in vain
 	c.patches(at, arguments{raw: line}, end)
 	for _, step := range steps {
 		c.simple(at, step.Words, end)
@@ -114,7 +120,11 @@ func (c *collector) moved(at uint64, verb string, paths []string, end outcome) {
 	if verb == "mv" {
 		c.file(at, paths[0], opDelete, end)
 	}
-	c.file(at, paths[1], opCreate, end)
+	target := paths[1]
+	if strings.HasSuffix(target, "/") {
+		target += base(paths[0])
+	}
+	c.file(at, target, opCreate, end)
 }
 
 func (c *collector) sed(at uint64, words, paths []string, end outcome) {

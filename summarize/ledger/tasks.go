@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 var (
@@ -34,7 +36,7 @@ func (c *collector) taskCall(at uint64, tool string, args arguments, result Mess
 	if id == "" {
 		id = givenNumber(result, strconv.FormatUint(at, 10))
 	}
-	c.task(Task{ID: "#" + id, Title: clip(oneLine(title), 120), Status: status, At: at})
+	c.task(Task{ID: "#" + id, Title: lex.Clip(oneLine(title), 120), Status: status, At: at})
 	return true
 }
 
@@ -50,7 +52,7 @@ func (c *collector) wholeList(at uint64, args arguments) bool {
 			if title == "" || status == "" {
 				continue
 			}
-			title = clip(oneLine(title), 120)
+			title = lex.Clip(oneLine(title), 120)
 			c.task(Task{ID: "list:" + title, Title: title, Status: status, List: at, At: at})
 			found = true
 		}
@@ -80,7 +82,7 @@ func givenNumber(result Message, fallback string) string {
 	if result.Message == nil {
 		return fallback
 	}
-	if m := taskNumber.FindStringSubmatch(clip(result.Content.Text(), 200)); m != nil {
+	if m := taskNumber.FindStringSubmatch(lex.Clip(result.Content.Text(), 200)); m != nil {
 		return m[1]
 	}
 	return fallback
@@ -93,4 +95,10 @@ func (t Task) done() bool {
 		return true
 	}
 	return false
+}
+
+// underWay reports whether the status means that the task is being worked on.
+func (t Task) underWay() bool {
+	status := strings.ToLower(t.Status)
+	return strings.HasPrefix(status, "in") && !t.process() || status == "active" || status == "doing"
 }

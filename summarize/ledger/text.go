@@ -4,22 +4,25 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // Text writes a ledger as a text of at most maxChars code points.
 func (l Ledger) Text(maxChars int) string { return Render(l, "", maxChars) }
 
-// Render writes a ledger as a text of at most maxChars code points. Prose, if any (a model's), comes first; it never
-// displaces the ledger.
+// Render writes a ledger as a text of at most maxChars code points. A model's prose, if any, adds to the sections whose
+// titles it has; what it says outside of them comes first. It never displaces the ledger.
 func Render(l Ledger, prose string, maxChars int) string {
-	title := fmt.Sprintf("--- Summarized Context (%s) ---", counted(l.Messages, "item"))
-	out := []string{title}
-	if prose = strings.TrimSpace(prose); prose != "" {
-		out = append(out, clip(prose, maxChars*shareProse/100))
+	out := []string{fmt.Sprintf("--- Summarized Context (%s) ---", counted(l.Messages, "item"))}
+	lead, said := parsed(prose)
+	if lead != "" {
+		out = append(out, lex.Clip(lead, maxChars*shareProse/100))
 	}
 	v := newView(l)
 	sections := v.sections(maxChars)
-	left := maxChars - runes(strings.Join(out, "\n"))
+	v.say(sections, said, maxChars)
+	left := maxChars - lex.Runes(strings.Join(out, "\n"))
 	rooms := allot(sections, left)
 	spare := left
 	for _, n := range rooms {
@@ -29,14 +32,14 @@ func Render(l Ledger, prose string, maxChars int) string {
 		room := rooms[i] + spare
 		block := s.write(room)
 		if spare = room; block != "" {
-			spare -= runes(block) + 1
+			spare -= lex.Runes(block) + 1
 			out = append(out, block)
 		}
 	}
-	return clip(strings.Join(out, "\n"), maxChars)
+	return lex.Clip(strings.Join(out, "\n"), maxChars)
 }
 
-// shareProse is the most of a text that prose may take, in percent.
+// shareProse is the most of a text that prose outside of sections may take, in percent.
 const shareProse = 60
 
 // section is a part of a text. Its share of the room is in proportion to the others' shares; what it does not want goes
@@ -50,7 +53,7 @@ type section struct {
 
 // write returns the section in at most room characters, the line end before it included; empty if nothing fits.
 func (s section) write(room int) string {
-	lines := s.lines(room - runes(s.title) - 2)
+	lines := s.lines(room - lex.Runes(s.title) - 2)
 	switch len(lines) {
 	case 0:
 		return ""
@@ -63,11 +66,11 @@ func (s section) write(room int) string {
 // wants returns the room that the section can use, at most room.
 func (s section) wants(room int) int {
 	want := 0
-	for i, l := range s.lines(room - runes(s.title) - 2) {
+	for i, l := range s.lines(room - lex.Runes(s.title) - 2) {
 		if i == 0 {
-			want = runes(s.title) + 2
+			want = lex.Runes(s.title) + 2
 		}
-		want += runes(l) + 1
+		want += lex.Runes(l) + 1
 	}
 	return want
 }
@@ -78,10 +81,8 @@ func allot(sections []section, room int) []int {
 	wants, rooms := make([]int, len(sections)), make([]int, len(sections))
 	for i, s := range sections {
 		wants[i] = s.wants(room)
-		rooms[i] = min(wants[i], s.least)
-	}
-	for _, n := range rooms {
-		room -= n
+		rooms[i] = max(0, min(wants[i], s.least, room))
+		room -= rooms[i]
 	}
 	for {
 		hungry := 0
@@ -118,15 +119,11 @@ func listed(lines []string, room, more int) []string {
 const markRoom = 12
 
 func fitting(lines []string, room, more int) []string {
-	total := 0
-	for _, l := range lines {
-		total += runes(l) + 1
-	}
-	if total > room || more > 0 {
+	if cost(lines) > room || more > 0 {
 		room -= markRoom
 	}
 	for i, l := range lines {
-		if room -= runes(l) + 1; room < 0 {
+		if room -= lex.Runes(l) + 1; room < 0 {
 			return lines[:i]
 		}
 	}
@@ -136,10 +133,10 @@ func fitting(lines []string, room, more int) []string {
 // opening returns the beginning of a statement in at most n characters: whole, or up to the end of a sentence if that
 // leaves enough, or else cut visibly at a word.
 func opening(s string, n int) string {
-	if runes(s) <= n {
+	if lex.Runes(s) <= n {
 		return s
 	}
-	cut := clip(s, n)
+	cut := lex.Clip(s, n)
 	end := 0
 	for i := stop(cut); i < len(cut); i += stop(cut[i:]) {
 		end = i

@@ -12,6 +12,7 @@ import (
 
 	"precis/events"
 	"precis/internal/race"
+	"precis/summarize/lex"
 )
 
 // On real transcripts, however often a thread is rolled up, its first request stays, nearly every written file is named,
@@ -32,11 +33,11 @@ func TestTranscripts(t *testing.T) {
 				l, messages = Join([]Ledger{l, Collect(messages[:span]).Trim()}), messages[span:]
 				text := l.Text(chars)
 				data, err := l.MarshalBinary()
-				if err != nil || runes(text) > chars || len(data) > most {
-					t.Errorf("%s: a text of %d characters, a ledger of %d bytes, %v", id, runes(text), len(data), err)
+				if err != nil || lex.Runes(text) > chars || len(data) > most {
+					t.Errorf("%s: a text of %d characters, a ledger of %d bytes, %v", id, lex.Runes(text), len(data), err)
 				}
 				made++
-				if len(l.Requests) > 0 && !strings.Contains(text, clip(opening(goalOf(l.Requests).Text, leastOpening), leastOpening-6)[:leastOpening/2]) {
+				if len(l.Requests) > 0 && !strings.Contains(text, lex.Clip(opening(goalOf(l.Requests).Text, leastOpening), leastOpening-6)[:leastOpening/2]) {
 					t.Errorf("%s: the first request is not in\n%s", id, text)
 				}
 				for _, f := range l.Files {

@@ -19,6 +19,12 @@ func IsLower(c byte) bool { return c >= 'a' && c <= 'z' }
 // IsUpper matches ASCII letters in upper case.
 func IsUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
+// CodeLike reports whether a line looks like a program's, or like data.
+func CodeLike(s string) bool {
+	return strings.HasSuffix(s, "{") || strings.HasSuffix(s, "}") || strings.HasSuffix(s, ";") || strings.HasPrefix(s, "//") || strings.HasPrefix(s, `"`) ||
+		strings.Contains(s, "->") || strings.Contains(s, "::") || strings.Contains(s, "=>")
+}
+
 // CutStamp removes an ISO 8601 date and time, with or without brackets, or syslog's, from the beginning of a line.
 func CutStamp(line string) string {
 	if rest, ok := cutSyslog(line); ok {

@@ -1,6 +1,10 @@
 package llm
 
-import "strconv"
+import (
+	"strconv"
+
+	"precis/summarize/lex"
+)
 
 // limits are how long a job's text may be, in characters and in tokens; 0 is no limit of that kind.
 type limits struct {
@@ -11,7 +15,7 @@ type limits struct {
 
 // fits says whether a text may be adopted, as far as its size goes.
 func (l limits) fits(text string) bool {
-	n := chars(text)
+	n := lex.Runes(text)
 	if n >= l.source || (l.chars > 0 && n > l.chars) {
 		return false
 	}

@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"precis/summarize/lex"
 )
 
 // Refusal says why an answer is not adopted.
@@ -28,9 +29,9 @@ const (
 // Error makes a refusal an error.
 func (r Refusal) Error() string { return fmt.Sprintf("refuse answer: %s", string(r)) }
 
-// checked is the text of an answer, ready to stand, or a Refusal. Its quotes are put right before it is
+// checked is the text of an answer, ready to stand, or a Refusal. It is verified against its source before it is
 // measured.
-func checked(r Reply, l limits, quotes func(string) string) (string, error) {
+func checked(r Reply, l limits, verified func(string) string) (string, error) {
 	switch r.FinishReason {
 	case FinishStop:
 	case FinishLength:
@@ -41,16 +42,41 @@ func checked(r Reply, l limits, quotes func(string) string) (string, error) {
 		return "", RefusedUnended
 	}
 	text := strings.TrimSpace(strings.ToValidUTF8(r.Text, "\uFFFD"))
-	text = strings.TrimSpace(quotes(text))
+	text = strings.TrimSpace(verified(text))
 	switch {
 	case text == "":
 		return "", RefusedEmpty
-	case chars(text) >= l.source:
+	case lex.Runes(text) >= l.source:
 		return "", RefusedNoSaving
 	case !l.fits(text):
 		return "", RefusedTooLong
 	}
 	return text, nil
+}
+
+// described takes out of a model's account of a conversation what it must not hold: code in fences or on lines of its own, and
+// lines that name files of which the material knows nothing.
+func described(text, material string) string {
+	if whole := strings.TrimSpace(text); strings.HasPrefix(whole, "```") && strings.HasSuffix(whole, "```") && strings.Count(whole, "```") == 2 {
+		text = whole[strings.IndexByte(whole, '\n')+1 : len(whole)-3] // all of the answer is fenced, as some models do
+	}
+	var out []string
+	fenced := false
+	for line := range strings.SplitSeq(text, "\n") {
+		said := strings.TrimSpace(line)
+		if strings.HasPrefix(said, "```") || strings.HasPrefix(said, "~~~") {
+			fenced = !fenced
+			continue
+		}
+		invented := func(w string) bool {
+			name, _, _ := strings.Cut(path.Base(strings.TrimRight(w, ".:!?")), ":")
+			return isPath(w) && !strings.Contains(material, name)
+		}
+		if !fenced && !lex.CodeLike(said) && !slices.ContainsFunc(strings.FieldsFunc(line, separatesWords), invented) {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 // A hashline is a line of a file as it may be quoted: its number, a short hash of its text, the text:
@@ -106,7 +132,7 @@ func restored(text string, source []string) string {
 }
 
 func requoted(number int, line, quoted string) string {
-	part := strings.TrimSuffix(strings.TrimRight(quoted, " \t"), "…")
+	part := strings.TrimSuffix(strings.TrimRight(quoted, " \t"), lex.ClipMark)
 	if len(part) >= leastQuoted && strings.HasPrefix(line, part) {
 		return strconv.Itoa(number) + ":" + lineHash(line) + "|" + quoted
 	}
@@ -186,21 +212,4 @@ func isNumber(w string) bool {
 		}
 	}
 	return digits >= 3
-}
-
-// chars counts as everything in precis does: Unicode code points.
-func chars(s string) int { return utf8.RuneCountInString(s) }
-
-// firstChars is the beginning of s, at most n code points.
-func firstChars(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"precis/summarize/lex"
 )
 
 // What stops a job before or between calls.
@@ -155,7 +157,7 @@ func sayingOf(body []byte) saying {
 }
 
 func (s saying) text(status int) string {
-	message := firstChars(strings.Join(strings.Fields(strings.ToValidUTF8(s.Message, "\uFFFD")), " "), maxMessageChars)
+	message := lex.Head(strings.Join(strings.Fields(strings.ToValidUTF8(s.Message, "\uFFFD")), " "), maxMessageChars)
 	parts := []string{}
 	for _, p := range []string{s.Type, s.Code, message} {
 		if p != "" {

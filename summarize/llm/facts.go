@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"precis/summarize/lex"
 	"precis/summarize/verdict"
 )
 
@@ -15,7 +16,7 @@ func Facts(byRules string) []string {
 	var errors, paths, names, numbers []string
 	failed, quoted := strings.HasPrefix(byRules, "[❌ "), false
 	for _, line := range strings.Split(byRules, "\n") {
-		if strings.HasPrefix(line, "[… ") {
+		if strings.HasPrefix(line, lex.OmissionMark) {
 			continue // what was left out is no fact
 		}
 		text, numbered := withoutNumber(line)

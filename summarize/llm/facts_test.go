@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"precis/summarize/lex"
 )
 
 func TestFacts(t *testing.T) {
@@ -90,7 +92,7 @@ func TestFactsOfAFailureByFile(t *testing.T) {
 }
 
 func TestKeepFacts(t *testing.T) {
-	fits := func(limit int) func(string) bool { return func(s string) bool { return chars(s) <= limit } }
+	fits := func(limit int) func(string) bool { return func(s string) bool { return lex.Runes(s) <= limit } }
 	for _, c := range []struct {
 		name  string
 		limit int
@@ -115,9 +117,9 @@ func TestKeepFactsStaysWithinItsBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(1, 50, -1).Draw(t, "text")
 		facts := rapid.SliceOf(rapid.String()).Draw(t, "facts")
-		limit := rapid.IntRange(chars(text), 120).Draw(t, "limit")
-		got := keepFacts(text, facts, func(s string) bool { return chars(s) <= limit })
-		if chars(got) > limit || !strings.HasPrefix(got, text) {
+		limit := rapid.IntRange(lex.Runes(text), 120).Draw(t, "limit")
+		got := keepFacts(text, facts, func(s string) bool { return lex.Runes(s) <= limit })
+		if lex.Runes(got) > limit || !strings.HasPrefix(got, text) {
 			t.Fatalf("%q became %q at %d", text, got, limit)
 		}
 	})

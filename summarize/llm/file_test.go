@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"precis/events"
+	"precis/summarize/lex"
 )
 
 func numbered(n int) string {
@@ -39,7 +40,7 @@ func TestRelevantLines(t *testing.T) {
 
 func TestSections(t *testing.T) {
 	content := numbered(5)
-	f := newFile(content, &events.LineRange{Start: 3, End: 3}, limits{chars: 10, source: chars(content)})
+	f := newFile(content, &events.LineRange{Start: 3, End: 3}, limits{chars: 10, source: lex.Runes(content)})
 	want := `=== MARK before (summarize), lines 1-2
 line 1 of the file
 line 2 of the file
@@ -56,7 +57,7 @@ line 5 of the file`
 // Few relevant lines stand in the summary as they are, and the model is given what room they leave.
 func TestRelevantLinesStandAsTheyAre(t *testing.T) {
 	content := numbered(200)
-	l := limits{chars: 800, source: chars(content)}
+	l := limits{chars: 800, source: lex.Runes(content)}
 	f := newFile(content, &events.LineRange{Start: 7, End: 8}, l)
 	quote := hashline(7, "line 7 of the file") + "\n" + hashline(8, "line 8 of the file")
 	if f.quote != quote || f.left(l).chars != 800-len(quote)-1 {
@@ -123,7 +124,7 @@ func TestSplit(t *testing.T) {
 			t.Fatalf("%q is not %q", parts, text)
 		}
 		for i, p := range parts {
-			if limit > 0 && chars(p) > limit || (p == "" && text != "") {
+			if limit > 0 && lex.Runes(p) > limit || (p == "" && text != "") {
 				t.Fatalf("part %q of %d at limit %d", p, i, limit)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"precis/events"
+	"precis/summarize/lex"
 )
 
 // Ladder runs jobs. It is safe for concurrent use, and starts no goroutine of its own.
@@ -106,7 +107,7 @@ type Job struct {
 }
 
 func (j Job) limits(content string) limits {
-	l := limits{chars: j.MaxChars, tokens: j.MaxTokens, source: chars(content), count: j.Tokens}
+	l := limits{chars: j.MaxChars, tokens: j.MaxTokens, source: lex.Runes(content), count: j.Tokens}
 	if l.count == nil {
 		l.count = roughly
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"precis/events"
+	"precis/summarize/lex"
 )
 
 // Turn is one message of a thread that is to be summarized.
@@ -71,7 +72,7 @@ func newFile(content string, relevant *events.LineRange, l limits) *file {
 	f.from, f.to = relevantLines(len(f.lines), relevant)
 	quote := f.hashlines()
 	room := l.room()
-	if chars(quote) <= room.chars/quoteShare && (l.tokens <= 0 || l.count(quote) <= room.tokens/quoteShare) {
+	if lex.Runes(quote) <= room.chars/quoteShare && (l.tokens <= 0 || l.count(quote) <= room.tokens/quoteShare) {
 		f.quote = quote
 	}
 	return f
@@ -120,7 +121,7 @@ func (f *file) left(l limits) limits {
 	if f.quote == "" {
 		return l
 	}
-	n := chars(f.quote) + 1
+	n := lex.Runes(f.quote) + 1
 	if l.chars > 0 {
 		l.chars -= n
 	}
@@ -184,8 +185,8 @@ func split(text string, limit int) []string {
 		return []string{text}
 	}
 	var parts []string
-	for chars(text) > limit {
-		part := firstChars(text, limit)
+	for lex.Runes(text) > limit {
+		part := lex.Head(text, limit)
 		if at := strings.LastIndexByte(part, '\n'); at >= 0 {
 			part = part[:at+1]
 		}

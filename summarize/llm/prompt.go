@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // Prompts finds the prompt for a job: an own one of the category, an own one of the kind, the built-in one.
@@ -143,5 +145,5 @@ func (p Prompt) user(v values, before, fenced string) string {
 
 // clean keeps what the agent names its tool from being more than a name.
 func clean(toolName string) string {
-	return firstChars(strings.Join(strings.Fields(toolName), " "), 64)
+	return lex.Head(strings.Join(strings.Fields(toolName), " "), 64)
 }

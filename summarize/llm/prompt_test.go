@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"precis/summarize/ledger"
 )
 
 // What each prompt is about, as the documents that asked for it say.
@@ -21,7 +23,7 @@ func TestPromptsKeepTheirFocus(t *testing.T) {
 		"web_content":       {"main facts", "word for word"},
 		"write_result":      {"which file", "succeeded"},
 		"other":             {"succeeded", "word for word"},
-		"compaction":        {"files were read", "succeeded or failed", "decisions and findings", "where the task stands"},
+		"compaction":        append(ledger.Titles(), "the files", "succeeded or failed", "decided and found out", "where the task stands"),
 		"history":           {"For the people", "still open"},
 	} {
 		kind, category := "tool_result", name

@@ -44,13 +44,17 @@ Say which file changed, where, and whether it succeeded; quote any error word fo
 	promptOther: `Summarize this tool's output in at most {limit}.
 Say what it is and whether the call succeeded. Errors come first, word for word; then the facts, names, ids and numbers that later steps may need.`,
 
-	promptCompaction: `Summarize this earlier part of an agent's conversation in at most {limit}; it will stand in the prompt in place of the messages.
-Keep, in this order:
-1. what the user asked for, with every constraint and preference
-2. which files were read, created and changed, by path
-3. which commands and operations ran, and whether they succeeded or failed, with the errors that matter
-4. decisions and findings, with their reasons
-5. where the task stands, and what was to come next`,
+	promptCompaction: `Summarize this earlier part of an agent's conversation in at most {limit}. The agent goes on with the work from your text in place of the messages.
+Write these sections, in this order. Each begins with a line that is its title and a colon; its items are lines that begin with "- ". Leave out a section that has nothing to say.
+Goal: what the user wants by now, in one or two sentences
+Instructions that hold: what the user said must always or never be done, in the user's words
+Requests: leave it out, it is put in afterwards
+Decisions and dead ends: what was decided and found out, each with its reason; what was tried and does not work
+State: where the task stands: what is done, what is half done
+Files: leave it out, it is put in afterwards
+Errors: leave it out, it is put in afterwards
+Next: what was to come next, as the agent planned it
+The user's requests, the files, which tests, checks and builds succeeded or failed, branch, commits and tasks come from a record and are put in afterwards: don't repeat them, and don't say that something passed or failed. No code, no diffs and no output of commands: functions, files and commands are named, not quoted.`,
 
 	promptHistory: `Write for the people who follow this conversation what happened in it, in at most {limit}.
 Tell in plain sentences what was asked, what was done and found, what was decided and what is still open. Name the files and results that matter.`,

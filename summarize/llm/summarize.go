@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // minPartChars keeps halving from ending in calls that are all prompt.
@@ -85,17 +87,20 @@ const partsShrinkBy = 4
 
 // partLimits gives a part the room of the whole, as far as the material still shrinks by it.
 func (r *run) partLimits(part string) limits {
-	n := chars(part)
+	n := lex.Runes(part)
 	whole := r.limits.room().chars * outOf / askedFor
 	return limits{chars: max(1, min(whole, n/partsShrinkBy)), source: max(n, 2), count: r.limits.count}
 }
 
-// quotes puts right what a model quotes of a file.
-func (r *run) quotes(text string) string {
-	if r.file == nil {
-		return text
+// verified puts right what a model quotes of a file, and takes out what an account of a conversation must not hold.
+func (r *run) verified(text string) string {
+	switch {
+	case r.file != nil:
+		return r.file.quotes(text)
+	case r.job.Kind == promptCompaction:
+		return described(text, r.content)
 	}
-	return r.file.quotes(text)
+	return text
 }
 
 // question is one request in the making.
@@ -120,7 +125,7 @@ func (r *run) ask(ctx context.Context, e *endpoint, q question) (string, error) 
 		return "", err
 	}
 	reply.Text = r.options.Mask(reply.Text) // it may go to a model again, as a part of a whole
-	text, err := checked(reply, q.limits, r.quotes)
+	text, err := checked(reply, q.limits, r.verified)
 	if err != nil {
 		r.refuse(err)
 		return "", err

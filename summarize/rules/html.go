@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"precis/summarize/lex"
 )
 
 // addHTML adds the content of a page: every run of text between tags, and the addresses of its links.
@@ -112,7 +114,7 @@ func withoutFormat(text string) string {
 }
 
 // isFormat reports whether a character is invisible, except for those that join letters or keep them apart.
-func isFormat(r rune) bool { return unicode.Is(unicode.Cf, r) && r != joiner && r != nonJoiner }
+func isFormat(r rune) bool { return unicode.Is(unicode.Cf, r) && r != lex.Joiner && r != lex.NonJoiner }
 
 // tagEnd returns the end of the tag, comment or declaration at the start of s; one that does not close is a character.
 func tagEnd(s string) int {
