@@ -90,7 +90,7 @@ func TestCheckNeedsTheRightToWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, Check(testContext(t), processor.JetStream(), spec, found))
 
-	require.NoError(t, checkStream(testContext(t), auditor.JetStream(), spec.configs()[1], spec, found.Created[StreamSummaries]))
+	require.NoError(t, checkStream(testContext(t), auditor.JetStream(), spec.configs()[1], found.Created[StreamSummaries]))
 	bounded, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	err = checkWrite(bounded, auditor.Conn(), StreamSummaries, writeProbes[StreamSummaries])

@@ -31,7 +31,7 @@ func Provision(ctx context.Context, js jetstream.JetStream, spec StreamSpec) (St
 	}
 	// Check all before creating any: a refused start leaves nothing behind.
 	wants := spec.configs()
-	var found [3]jetstream.Stream
+	var found [3]*jetstream.StreamInfo
 	var errs []error
 	for i, want := range wants {
 		var err error
@@ -49,28 +49,40 @@ func Provision(ctx context.Context, js jetstream.JetStream, spec StreamSpec) (St
 				return Streams{}, err
 			}
 		}
-		info := found[i].CachedInfo()
-		streams.Created[want.Name] = info.Created
-		streams.Differences[want.Name] = differences(info.Config, want)
+		streams.Created[want.Name] = found[i].Created
+		streams.Differences[want.Name] = differences(found[i].Config, want)
 	}
 	return streams, nil
 }
 
-// findStream returns an existing stream with valid settings; nil if it is missing and may be created.
-func findStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, spec StreamSpec) (jetstream.Stream, error) {
-	s, err := js.Stream(ctx, want.Name)
-	switch {
-	case errors.Is(err, jetstream.ErrStreamNotFound) && spec.CheckOnly:
-		return nil, fmt.Errorf("%w: %s (make it, or run with provisioning)", ErrStreamMissing, want.Name)
-	case errors.Is(err, jetstream.ErrStreamNotFound):
+// lookUp returns a stream's info; nil if it does not exist.
+func lookUp(ctx context.Context, js jetstream.JetStream, name string) (*jetstream.StreamInfo, error) {
+	s, err := js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("look up stream %s: %w", want.Name, err)
 	}
-	return s, checkSettings(s.CachedInfo().Config, want, spec)
+	if err != nil {
+		return nil, fmt.Errorf("look up stream %s: %w", name, err)
+	}
+	return s.CachedInfo(), nil
 }
 
-func createStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, spec StreamSpec) (jetstream.Stream, error) {
+// findStream returns an existing stream with valid settings; nil if it is missing and may be created.
+func findStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, spec StreamSpec) (*jetstream.StreamInfo, error) {
+	info, err := lookUp(ctx, js, want.Name)
+	if err != nil {
+		return nil, err
+	}
+	if info == nil && spec.CheckOnly {
+		return nil, fmt.Errorf("%w: %s (make it, or run with provisioning)", ErrStreamMissing, want.Name)
+	}
+	if info == nil {
+		return nil, nil
+	}
+	return info, checkSettings(info.Config, want)
+}
+
+func createStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, spec StreamSpec) (*jetstream.StreamInfo, error) {
 	s, err := js.CreateStream(ctx, want)
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		return findStream(ctx, js, want, spec) // another instance was faster; its settings are checked like any other's
@@ -78,7 +90,61 @@ func createStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 	if err != nil {
 		return nil, fmt.Errorf("make stream %s: %w", want.Name, err)
 	}
-	return s, nil
+	return s.CachedInfo(), nil
+}
+
+// StreamReport compares a stream with the configuration.
+type StreamReport struct {
+	Name        string             `json:"name"`
+	Exists      bool               `json:"exists"`
+	Created     time.Time          `json:"created,omitzero"`
+	Messages    uint64             `json:"messages"`
+	Bytes       uint64             `json:"bytes"`
+	FirstSeq    uint64             `json:"first_seq"`
+	LastSeq     uint64             `json:"last_seq"`
+	Replicas    int                `json:"replicas"`
+	Differences []StreamDifference `json:"differences"`
+}
+
+// CompareStreams reports the three streams of the contract. It changes nothing.
+func CompareStreams(ctx context.Context, js jetstream.JetStream, spec StreamSpec) ([]StreamReport, error) {
+	var reports []StreamReport
+	for _, want := range spec.configs() {
+		info, err := lookUp(ctx, js, want.Name)
+		if err != nil {
+			return nil, err
+		}
+		report := StreamReport{Name: want.Name, Differences: []StreamDifference{}}
+		if info != nil {
+			report = StreamReport{
+				Name: want.Name, Exists: true, Created: info.Created, Replicas: info.Config.Replicas,
+				Messages: info.State.Msgs, Bytes: info.State.Bytes, FirstSeq: info.State.FirstSeq, LastSeq: info.State.LastSeq,
+				Differences: differences(info.Config, want),
+			}
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
+}
+
+// ApplyStreams creates the missing streams and sets the settings that can be changed to the configured values. The
+// server deletes events beyond a new, shorter retention at once. ApplyStreams returns the resulting streams.
+func ApplyStreams(ctx context.Context, js jetstream.JetStream, spec StreamSpec) ([]StreamReport, error) {
+	for _, want := range spec.configs() {
+		info, err := lookUp(ctx, js, want.Name)
+		if err != nil {
+			return nil, err
+		}
+		if info == nil {
+			_, err = js.CreateStream(ctx, want)
+		} else if apply(&info.Config, &want, differences(info.Config, want)) {
+			_, err = js.UpdateStream(ctx, info.Config)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("apply the configuration to stream %s: %w", want.Name, err)
+		}
+	}
+	return CompareStreams(ctx, js, spec)
 }
 
 // Check compares the streams with what Provision found, and verifies that those the processor writes to accept messages.
@@ -91,7 +157,7 @@ func Check(ctx context.Context, js jetstream.JetStream, spec StreamSpec, found S
 	var wg sync.WaitGroup
 	for i, want := range wants {
 		wg.Go(func() {
-			errs[i] = checkStream(ctx, js, want, spec, found.Created[want.Name])
+			errs[i] = checkStream(ctx, js, want, found.Created[want.Name])
 			if subject := writeProbes[want.Name]; errs[i] == nil && subject != "" {
 				errs[i] = checkWrite(ctx, js.Conn(), want.Name, subject)
 			}
@@ -101,22 +167,21 @@ func Check(ctx context.Context, js jetstream.JetStream, spec StreamSpec, found S
 	return adviseOnSettings(errors.Join(errs...))
 }
 
-func checkStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, spec StreamSpec, created time.Time) error {
-	s, err := js.Stream(ctx, want.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+func checkStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, created time.Time) error {
+	info, err := lookUp(ctx, js, want.Name)
+	if err != nil {
+		return err
+	}
+	if info == nil {
 		return fmt.Errorf("%w: %s", ErrStreamMissing, want.Name)
 	}
-	if err != nil {
-		return fmt.Errorf("look up stream %s: %w", want.Name, err)
-	}
-	info := s.CachedInfo()
 	if info.Cluster != nil && info.Cluster.Leader == "" {
 		return fmt.Errorf("look up stream %s: %w", want.Name, ErrNoLeader)
 	}
 	if !info.Created.Equal(created) {
 		return fmt.Errorf("%w: %s was made anew at %s", ErrStreamLost, want.Name, info.Created.Format(time.RFC3339))
 	}
-	return checkSettings(info.Config, want, spec)
+	return checkSettings(info.Config, want)
 }
 
 // writeProbes are the streams that the processor writes to, each with a probe subject. Its token is never that of a

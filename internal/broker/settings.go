@@ -3,27 +3,109 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// finding is one setting with a wrong value.
-type finding struct {
-	setting string
-	bad     bool
-	value   any
-	want    string
+// setting is one setting of a stream that precis compares with what it would create.
+type setting struct {
+	name    string // in the server's stream configuration JSON
+	applies bool   // the server can change it without touching stored messages
+	advice  string // for a value that could lose, alter or hide an event; %s is the wanted one
+	// loses reports whether a value that differs is such a one; nil: every one is.
+	loses func(got, want jetstream.StreamConfig) bool
+}
+
+const remove = "remove the limit (-1)"
+
+// settings are those of every stream.
+var settings = []setting{
+	// The server drops old messages, or refuses new ones.
+	{"max_msgs", true, remove, nil},
+	{"max_bytes", true, remove, nil},
+	{"max_msgs_per_subject", true, remove, nil},
+	{"max_msg_size", true, remove + ": what is too large is rejected where it can be seen", nil},
+	{"retention", false, "make the stream anew with limits retention: others delete what was read", nil},
+	{"allow_rollup_hdrs", true, "set it to false: a publisher's header could purge the log", nil},
+	{"allow_msg_ttl", false, "make the stream anew without it: a publisher's header could expire an event", nil},
+	{"subject_delete_marker_ttl", true, "set it to 0", nil},
+	// An acknowledged message is not durable.
+	{"storage", false, "make the stream anew with file storage", nil},
+	{"persist_mode", false, "make the stream anew with the default mode: acknowledged means stored", nil},
+	{"no_ack", true, "set it to false: publishers could not tell that an event was lost", nil},
+	{"sealed", false, "make the stream anew: a sealed stream takes no events", nil},
+	// They add to, alter or remove what publishers send.
+	{"subjects", true, "set them to %s", nil},
+	{"mirror", false, "make the stream anew: a mirror takes no events", nil},
+	{"sources", true, "remove them: sourced messages come past subjects and transform", nil},
+	{"allow_msg_counter", false, "make the stream anew without it: counters change message bodies", nil},
+	{"allow_msg_schedules", false, "make the stream anew without it: a scheduled event replaces the one before it", nil},
+	{"allow_atomic", true, "set it to true: the records of a step are stored together, or none of them", func(got, _ jetstream.StreamConfig) bool { return got.Name == StreamSummaries }},
+	{"allow_direct", true, "", func(_, _ jetstream.StreamConfig) bool { return false }},
+}
+
+var eventsSettings = []setting{
+	{"max_age", true, "set it to %s, as retention.events asks, or change retention.events", func(got, want jetstream.StreamConfig) bool {
+		return got.MaxAge != 0 && (want.MaxAge == 0 || got.MaxAge < want.MaxAge)
+	}},
+	{"duplicate_window", true, "set it to %s: a reused Nats-Msg-Id would swallow an event", func(got, want jetstream.StreamConfig) bool { return got.Duplicates > want.Duplicates }},
+	{"subject_transform", false, "need %s: set partitions in the configuration to the stream's, or make the stream anew", nil},
+}
+
+// publishedSettings are those of the streams that precis publishes to.
+var publishedSettings = []setting{
+	{"max_age", true, "set it to 0: what precis published must stay", nil},
+	{"duplicate_window", true, "", func(_, _ jetstream.StreamConfig) bool { return false }},
+	{"subject_transform", false, "make the stream anew without one: its readers would not find what it holds", nil},
+}
+
+// StreamDifference is a stream setting that differs from the configuration.
+type StreamDifference struct {
+	Setting string `json:"setting"` // name in the server's stream configuration
+	Value   string `json:"value"`   // the current value
+	Want    string `json:"want"`    // the configured value, or what to do
+	// Loses: events could be lost, altered or hidden. A processor does not start on such a stream.
+	Loses bool `json:"loses_events"`
+	// Applies: ApplyStreams can change it. Any other setting needs a new stream.
+	Applies bool `json:"can_be_applied"`
+
+	advice string
+}
+
+// differences returns the settings of a stream that differ from those that precis would create it with.
+func differences(got, want jetstream.StreamConfig) []StreamDifference {
+	found, all := []StreamDifference{}, slices.Concat(settings, publishedSettings)
+	if got.Name == StreamEvents {
+		all = slices.Concat(settings, eventsSettings)
+	}
+	for _, s := range all {
+		value, wanted := shown(&got, s.name), shown(&want, s.name)
+		if value == wanted {
+			continue
+		}
+		d := StreamDifference{Setting: s.name, Value: value, Want: wanted, Applies: s.applies, advice: s.advice}
+		if strings.Contains(s.advice, "%s") {
+			d.advice = fmt.Sprintf(s.advice, wanted)
+		}
+		if d.Loses = s.loses == nil || s.loses(got, want); !d.Applies {
+			d.Want = d.advice
+		}
+		found = append(found, d)
+	}
+	return found
 }
 
 // checkSettings refuses an existing stream whose settings could lose, alter or hide an event.
-func checkSettings(got, want jetstream.StreamConfig, spec StreamSpec) error {
+func checkSettings(got, want jetstream.StreamConfig) error {
 	var errs []error
-	for _, f := range losses(got, want, spec) {
-		if f.bad {
-			errs = append(errs, &SettingError{Stream: got.Name, Setting: f.setting, Value: fmt.Sprint(f.value), Want: f.want})
+	for _, d := range differences(got, want) {
+		if d.Loses {
+			errs = append(errs, &SettingError{Stream: got.Name, Setting: d.Setting, Value: d.Value, Want: d.advice})
 		}
 	}
 	return errors.Join(errs...)
@@ -37,93 +119,57 @@ func adviseOnSettings(err error) error {
 	return fmt.Errorf("%w\n\"processor streams\" shows each difference, \"processor streams --apply\" changes what can be changed", err)
 }
 
-// losses compares an existing stream with what precis would create, as far as a difference could lose, alter or hide
-// an event.
-func losses(got, want jetstream.StreamConfig, spec StreamSpec) []finding {
-	findings := slices.Concat(limitFindings(got), storageFindings(got), feedFindings(got, want))
-	if got.Name == StreamEvents {
-		return append(findings, eventsFindings(got, want, spec)...)
+// apply sets the differing settings that can be changed, and reports whether any changed.
+func apply(config, want *jetstream.StreamConfig, found []StreamDifference) (changed bool) {
+	for _, d := range found {
+		if d.Applies {
+			field(config, d.Setting).Set(field(want, d.Setting))
+			changed = true
+		}
 	}
-	if got.Name == StreamSummaries {
-		findings = append(findings, finding{"allow_atomic", !got.AllowAtomicPublish, got.AllowAtomicPublish, "set it to true: the records of a step are stored together, or none of them"})
-	}
-	return append(findings,
-		finding{"max_age", got.MaxAge != 0, got.MaxAge, "set it to 0: what precis published must stay"},
-		finding{"subject_transform", got.SubjectTransform != nil, transformOf(got), "make the stream anew without one: its readers would not find what it holds"})
+	return changed
 }
 
-// limitFindings are settings that make the server drop old messages or refuse new ones.
-func limitFindings(c jetstream.StreamConfig) []finding {
-	const remove = "remove the limit (-1)"
-	return []finding{
-		{"max_msgs", c.MaxMsgs > 0, c.MaxMsgs, remove},
-		{"max_bytes", c.MaxBytes > 0, c.MaxBytes, remove},
-		{"max_msgs_per_subject", c.MaxMsgsPerSubject > 0, c.MaxMsgsPerSubject, remove},
-		{"max_msg_size", c.MaxMsgSize > 0, c.MaxMsgSize, remove + ": what is too large is rejected where it can be seen"},
-		{"retention", c.Retention != jetstream.LimitsPolicy, c.Retention, "make the stream anew with limits retention: others delete what was read"},
-		{"allow_rollup_hdrs", c.AllowRollup, c.AllowRollup, "set it to false: a publisher's header could purge the log"},
-		{"allow_msg_ttl", c.AllowMsgTTL, c.AllowMsgTTL, "make the stream anew without it: a publisher's header could expire an event"},
-		{"subject_delete_marker_ttl", c.SubjectDeleteMarkerTTL != 0, c.SubjectDeleteMarkerTTL, "set it to 0"},
+// field is a setting's field, by its name in JSON.
+func field(c *jetstream.StreamConfig, name string) reflect.Value {
+	v := reflect.ValueOf(c).Elem()
+	for i := range v.NumField() {
+		if tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); tag == name {
+			return v.Field(i)
+		}
 	}
+	panic("no stream setting " + name) // only our tables name them
 }
 
-// storageFindings are settings that make an acknowledged message not durable.
-func storageFindings(c jetstream.StreamConfig) []finding {
-	return []finding{
-		{"storage", c.Storage != jetstream.FileStorage, c.Storage, "make the stream anew with file storage"},
-		{"persist_mode", c.PersistMode != jetstream.DefaultPersistMode, c.PersistMode, "make the stream anew with the default mode: acknowledged means stored"},
-		{"no_ack", c.NoAck, c.NoAck, "set it to false: publishers could not tell that an event was lost"},
-		{"sealed", c.Sealed, c.Sealed, "make the stream anew: a sealed stream takes no events"},
+// shown formats a setting. 0 and -1 mean no limit to the server.
+func shown(c *jetstream.StreamConfig, name string) string {
+	const unlimited = "unlimited"
+	switch v := field(c, name).Interface().(type) {
+	case time.Duration:
+		if v == 0 && name == "max_age" {
+			return unlimited
+		}
+		return v.String()
+	case int64, int32:
+		if n := reflect.ValueOf(v).Int(); n > 0 {
+			return strconv.FormatInt(n, 10)
+		}
+		return unlimited
+	case []string:
+		return strings.Join(slices.Sorted(slices.Values(v)), " ")
+	case []*jetstream.StreamSource:
+		return strconv.Itoa(len(v))
+	case *jetstream.StreamSource:
+		if v == nil {
+			return "none"
+		}
+		return v.Name
+	case *jetstream.SubjectTransformConfig:
+		if v == nil {
+			return "none"
+		}
+		return v.Source + " → " + v.Destination
+	default:
+		return fmt.Sprint(v)
 	}
-}
-
-// feedFindings are settings that add to, alter or remove what publishers send.
-func feedFindings(got, want jetstream.StreamConfig) []finding {
-	subjects := slices.Clone(want.Subjects)
-	slices.Sort(subjects)
-	have := slices.Clone(got.Subjects)
-	slices.Sort(have)
-	return []finding{
-		{"subjects", !slices.Equal(have, subjects), strings.Join(have, " "), "set them to " + strings.Join(subjects, " ")},
-		{"mirror", got.Mirror != nil, mirrorName(got), "make the stream anew: a mirror takes no events"},
-		{"sources", len(got.Sources) > 0, len(got.Sources), "remove them: sourced messages come past subjects and transform"},
-		{"allow_msg_counter", got.AllowMsgCounter, got.AllowMsgCounter, "make the stream anew without it: counters change message bodies"},
-		{"allow_msg_schedules", got.AllowMsgSchedules, got.AllowMsgSchedules, "make the stream anew without it: a scheduled event replaces the one before it"},
-	}
-}
-
-func mirrorName(c jetstream.StreamConfig) string {
-	if c.Mirror == nil {
-		return ""
-	}
-	return c.Mirror.Name
-}
-
-func eventsFindings(got, want jetstream.StreamConfig, spec StreamSpec) []finding {
-	ageOK := got.MaxAge == 0 || spec.MaxAge > 0 && got.MaxAge >= spec.MaxAge
-	return []finding{
-		{"max_age", !ageOK, got.MaxAge, ageAdvice(spec.MaxAge)},
-		{
-			"duplicate_window", got.Duplicates > eventsDuplicates, got.Duplicates,
-			fmt.Sprintf("set it to %s: a reused Nats-Msg-Id would swallow an event", eventsDuplicates),
-		},
-		{
-			"subject_transform", transformOf(got) != transformOf(want), transformOf(got),
-			fmt.Sprintf("need %s: set partitions in the configuration to the stream's, or make the stream anew", transformOf(want)),
-		},
-	}
-}
-
-func ageAdvice(asked time.Duration) string {
-	if asked == 0 {
-		return "set it to 0, or ask for it with retention.events"
-	}
-	return fmt.Sprintf("set it to %s as retention.events asks, or to 0", asked)
-}
-
-func transformOf(c jetstream.StreamConfig) string {
-	if c.SubjectTransform == nil {
-		return "none"
-	}
-	return c.SubjectTransform.Source + " → " + c.SubjectTransform.Destination
 }

@@ -1,7 +1,6 @@
 package samples
 
 import (
-	"encoding/base64"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -46,20 +45,19 @@ type Random struct{ *rand.Rand }
 // New returns a source for a seed.
 func New(seed uint64) *Random { return &Random{rand.New(rand.NewPCG(seed, 0x5ec2e7))} }
 
-// Alphabets of tokens.
 const (
 	digits = "0123456789"
 	lower  = "abcdefghijklmnopqrstuvwxyz"
 	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	alnum  = upper + lower + digits
-	hex    = "0123456789abcdef"
-	base32 = upper + "234567"
-	word   = alnum + "_"
-	url64  = alnum + "-_"
-	std64  = alnum + "+/"
-	signs  = "!@#%^*~+?"
-	django = lower + digits + "!@#$%^&*(-_=+)"
+	letter = upper + lower
+	alnum  = letter + digits
 )
+
+// alphabets of tokens.
+var alphabets = map[string]string{
+	"digit": digits, "number": digits[1:], "lower": lower, "upper": upper, "letter": letter, "alnum": alnum, "hex": digits + lower[:6],
+	"base32": upper + "234567", "word": alnum + "_", "url64": alnum + "-_", "std64": alnum + "+/", "signs": "!@#%^*~+?", "django": lower + digits + "!@#$%^&*(-_=+)",
+}
 
 // Of draws n characters.
 func (r *Random) Of(n int, alphabet string) string {
@@ -72,41 +70,6 @@ func (r *Random) Of(n int, alphabet string) string {
 
 // One draws one of several.
 func (r *Random) One(of ...string) string { return of[r.IntN(len(of))] }
-
-// password is what people and generators choose: letters, a digit and, where signs may be, a sign.
-func (r *Random) password(n int, more string) string {
-	b := []byte(r.Of(n, alnum+more))
-	b[0] = lower[r.IntN(len(lower))]
-	b[1+r.IntN(n-2)] = digits[r.IntN(len(digits))]
-	b[n-1] = alnum[r.IntN(len(alnum))]
-	return string(b)
-}
-
-func (r *Random) words(n int) string {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = seedWords[r.IntN(len(seedWords))]
-	}
-	return strings.Join(list, " ")
-}
-
-func (r *Random) base64(bytes int) string {
-	b := make([]byte, bytes)
-	for i := range b {
-		b[i] = byte(r.UintN(256))
-	}
-	return base64.StdEncoding.EncodeToString(b)
-}
-
-// lines breaks a text as PEM does.
-func lines(text string, width int, end string) string {
-	var b strings.Builder
-	for len(text) > width {
-		b.WriteString(text[:width] + end)
-		text = text[width:]
-	}
-	return b.String() + text
-}
 
 // seedWords are short English words as mnemonics have them.
 var seedWords = strings.Fields(`abandon ability about above absent absorb abstract absurd access accident account accuse achieve acid

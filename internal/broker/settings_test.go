@@ -76,7 +76,9 @@ func TestProvisionReportsDifferences(t *testing.T) {
 	require.Empty(t, made.Differences[StreamEvents])
 	made, err = Provision(ctx, b.JetStream(), StreamSpec{Partitions: 4, MaxAge: time.Hour})
 	require.NoError(t, err)
-	require.Equal(t, []StreamDifference{{Setting: "max_age", Value: "unlimited", Want: "1h0m0s", Applies: true}}, made.Differences[StreamEvents])
+	require.Len(t, made.Differences[StreamEvents], 1)
+	differs := made.Differences[StreamEvents][0]
+	require.Equal(t, []any{"max_age", "unlimited", "1h0m0s", false, true}, []any{differs.Setting, differs.Value, differs.Want, differs.Loses, differs.Applies})
 	_, err = ApplyStreams(ctx, b.JetStream(), StreamSpec{Partitions: 4, MaxAge: time.Hour})
 	require.NoError(t, err)
 	_, err = Provision(ctx, b.JetStream(), StreamSpec{Partitions: 4, MaxAge: 2 * time.Hour})
