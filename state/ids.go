@@ -23,11 +23,10 @@ type ids struct {
 
 // idSet is the ids of one thread. Until it is whole it only counts how often it was missed.
 type idSet struct {
-	whole   bool
-	gone    bool // there was no room for it; whoever has it asks for another one
-	misses  uint64
-	n       int
-	entries []uint32 // open addressing; 0 is an empty place
+	whole  bool
+	gone   bool // there was no room for it; whoever has it asks for another one
+	misses uint64
+	known  map[uint32]struct{}
 }
 
 func newIDs(most int) *ids {
@@ -43,10 +42,10 @@ func newIDs(most int) *ids {
 	return s
 }
 
-// minIDBytes is what a thread without ids weighs here.
-const minIDBytes = 200
+// minIDBytes is what a thread without ids weighs here, and idBytes what an id does: a map has up to half its places free.
+const minIDBytes, idBytes = 200, 8
 
-func (s *idSet) weight() int { return minIDBytes + 4*len(s.entries) }
+func (s *idSet) weight() int { return minIDBytes + idBytes*len(s.known) }
 
 // of is the set of a thread of so many messages; one without any is whole from the start.
 func (s *ids) of(name string, messages uint64) *idSet {
@@ -83,46 +82,19 @@ func (s *ids) add(name string, set *idSet, id string) {
 	}
 }
 
-func (s *ids) hash(id string) uint32 { return uint32(maphash.String(s.seed, id)) | 1 }
+func (s *ids) hash(id string) uint32 { return uint32(maphash.String(s.seed, id)) }
 
 func (s *idSet) add(h uint32) {
-	if 2*(s.n+1) > len(s.entries) {
-		old := s.entries
-		s.entries, s.n = make([]uint32, max(8, 2*len(old))), 0
-		for _, h := range old {
-			if h != 0 {
-				s.insert(h)
-			}
-		}
+	if s.known == nil {
+		s.known = map[uint32]struct{}{}
 	}
-	s.insert(h)
-}
-
-func (s *idSet) insert(h uint32) {
-	if at, found := s.find(h); !found {
-		s.entries[at] = h
-		s.n++
-	}
-}
-
-// find is where h is, or would go.
-func (s *idSet) find(h uint32) (at int, found bool) {
-	mask := len(s.entries) - 1
-	for at = int(h>>1) & mask; s.entries[at] != 0; at = (at + 1) & mask {
-		if s.entries[at] == h {
-			return at, true
-		}
-	}
-	return at, false
+	s.known[h] = struct{}{}
 }
 
 // may says whether a message can be in the store.
 func (s *idSet) may(h uint32) bool {
-	if !s.whole || len(s.entries) == 0 {
-		return !s.whole
-	}
-	_, found := s.find(h)
-	return found
+	_, found := s.known[h]
+	return found || !s.whole
 }
 
 // missing says that a thread's ids are worth reading: it was missed so often that its share of the reading

@@ -7,8 +7,8 @@
 //   - Provision: creates the streams of the contract, and refuses existing ones that would lose events.
 //   - Subscriber: a Watermill Subscriber with order in lanes and deferred durability.
 //   - Lanes: the interface through which the Subscriber reads and advances positions.
-//   - Publisher: a Watermill Publisher on top of PublishBatch; PublishAtomic where
-//     one sync for many messages matters.
+//   - Publisher: PublishBatch for many messages in flight; PublishAtomic where they are stored together or
+//     one sync for many matters.
 //   - LogReader: single messages by sequence or subject, and fast scans.
 //
 // # Order and durability
@@ -63,7 +63,7 @@
 //
 // # Watermill's suite
 //
-// Subscriber and Publisher pass pubsub/tests with these features:
+// The Subscriber passes pubsub/tests with these features:
 //
 //   - GuaranteedOrder, Persistent: yes.
 //   - NewSubscriberReceivesOldMessages: yes if the lanes start at 0; a second run,

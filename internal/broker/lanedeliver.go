@@ -158,6 +158,9 @@ func (l *lane) message(parent context.Context, it item) (*message.Message, conte
 	return msg, cancel
 }
 
+// headerUUID carries a message's UUID if Nats-Msg-Id differs.
+const headerUUID = "Watermill-UUID"
+
 // uuidOf names a message for logs; it does not identify it (two agents may use one id).
 func uuidOf(h nats.Header, seq uint64) string {
 	if id := h.Get(headerUUID); id != "" {

@@ -9,21 +9,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/nats-io/nats.go"
 )
 
-// PublisherConfig of a Publisher. The zero value publishes to the topic as the subject.
+// PublisherConfig of a Publisher.
 type PublisherConfig struct {
-	// Subject maps a Watermill topic and message to a subject. Default: the topic.
-	Subject func(topic string, msg *message.Message) string
 	// AckTimeout is how long a batch waits without any acknowledgement. Default 10s.
 	AckTimeout time.Duration
 }
 
-// Publisher publishes to JetStream and waits for the acknowledgements. It is a
-// Watermill Publisher, and safe for concurrent use. Close does not touch the
-// connection.
+// Publisher publishes to JetStream and waits for the acknowledgements. It is safe for concurrent use. Close does not
+// touch the connection.
 type Publisher struct {
 	nc      *nats.Conn
 	cfg     PublisherConfig
@@ -39,9 +35,6 @@ type Publisher struct {
 // NewPublisher subscribes for acknowledgements on nc.
 func NewPublisher(nc *nats.Conn, cfg PublisherConfig) (*Publisher, error) {
 	cfg.AckTimeout = orDefault(cfg.AckTimeout, 10*time.Second)
-	if cfg.Subject == nil {
-		cfg.Subject = func(topic string, _ *message.Message) string { return topic }
-	}
 	p := &Publisher{nc: nc, cfg: cfg, inbox: nc.NewInbox() + ".", pending: make(map[string]*ackSet)}
 	var err error
 	if p.replies, err = nc.Subscribe(p.inbox+"*.*", p.reply); err != nil {
@@ -65,49 +58,7 @@ func (p *Publisher) reply(m *nats.Msg) {
 	}
 }
 
-// Publish publishes messages in order and waits until all are stored. The
-// message UUID becomes Nats-Msg-Id, which must be unique in the whole stream;
-// metadata of that name takes precedence. After an error some of the messages may be stored; publishing them again
-// within the stream's duplicate window stores none twice.
-func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
-	if len(messages) == 0 {
-		return nil
-	}
-	out := make([]*nats.Msg, len(messages))
-	for i, m := range messages {
-		out[i] = outgoing(p.cfg.Subject(topic, m), m)
-	}
-	var errs []error
-	for i, a := range p.PublishBatch(messages[0].Context(), out) {
-		if a.Err != nil {
-			errs = append(errs, fmt.Errorf("publish message %s: %w", messages[i].UUID, a.Err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func outgoing(subject string, m *message.Message) *nats.Msg {
-	out := &nats.Msg{Subject: subject, Data: m.Payload, Header: make(nats.Header, len(m.Metadata)+1)}
-	for k, v := range m.Metadata {
-		out.Header[k] = []string{v} // not Set, which would canonicalize the name
-	}
-	if m.UUID == "" {
-		return out
-	}
-	switch out.Header.Get(nats.MsgIdHdr) {
-	case m.UUID:
-	case "":
-		out.Header.Set(nats.MsgIdHdr, m.UUID)
-	default:
-		out.Header.Set(headerUUID, m.UUID)
-	}
-	return out
-}
-
-// headerUUID carries a message's UUID if Nats-Msg-Id differs.
-const headerUUID = "Watermill-UUID"
-
-// Close does not wait: Publish and PublishBatch return only when they are done.
+// Close does not wait: PublishBatch and PublishAtomic return only when they are done.
 func (p *Publisher) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

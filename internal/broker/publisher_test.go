@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
@@ -134,13 +133,14 @@ func TestPublishLargeBatch(t *testing.T) {
 
 func TestPublisherReportsWhichFailed(t *testing.T) {
 	b := provisioned(t, 1)
-	p := newTestPublisher(t, b, PublisherConfig{Subject: func(topic string, m *message.Message) string { return topic + "." + m.UUID }})
-	err := p.Publish("summary.created", message.NewMessage("a", nil), message.NewMessage("b c", nil), message.NewMessage("d", nil))
-	require.ErrorContains(t, err, "publish message b c: ")
-	require.NotContains(t, err.Error(), "message a:")
-	require.NoError(t, p.Publish("summary.created"))
+	p := newTestPublisher(t, b, PublisherConfig{})
+	acks := p.PublishBatch(testContext(t), []*nats.Msg{{Subject: "summary.created.a"}, {Subject: "summary.created.b c"}, {Subject: "summary.created.d"}})
+	require.NoError(t, acks[0].Err)
+	require.ErrorIs(t, acks[1].Err, ErrRefused)
+	require.NoError(t, acks[2].Err)
+	require.Empty(t, p.PublishBatch(testContext(t), nil))
 	require.NoError(t, p.Close())
-	require.ErrorIs(t, p.Publish("summary.created", message.NewMessage("e", nil)), ErrClosed)
+	require.ErrorIs(t, p.PublishBatch(testContext(t), []*nats.Msg{{Subject: "summary.created.e"}})[0].Err, ErrClosed)
 }
 
 func TestPublishAtomic(t *testing.T) {

@@ -138,27 +138,6 @@ func TestTheConnectionIsNotOurs(t *testing.T) {
 	publish(t, b, "tool.result.t", "still there")
 }
 
-// watermill-nats publishes without a message id: a retry stores a second copy.
-func TestPublishedMessagesCarryTheirID(t *testing.T) {
-	b := provisioned(t, 1)
-	p, err := NewPublisher(b.Conn(), PublisherConfig{})
-	require.NoError(t, err)
-	defer p.Close()
-	named := message.NewMessage("uuid-2", []byte("b"))
-	named.Metadata.Set(nats.MsgIdHdr, "summary.created/sum_1")
-	require.NoError(t, p.Publish("summary.created.t", message.NewMessage("uuid-1", []byte("a")), named))
-	require.NoError(t, p.Publish("summary.created.t", message.NewMessage("uuid-1", []byte("a"))))
-
-	r := NewLogReader(b.JetStream(), StreamSummaries)
-	for seq, id := range map[uint64]string{1: "uuid-1", 2: "summary.created/sum_1"} {
-		m, err := r.Get(testContext(t), seq)
-		require.NoError(t, err)
-		require.Equal(t, id, m.Header.Get(nats.MsgIdHdr))
-	}
-	_, err = r.Get(testContext(t), 3)
-	require.ErrorIs(t, err, ErrGone, "the retry was stored again")
-}
-
 // Watermill's Deduplicator drops equal payloads; two equal tool results are two results.
 func TestEqualPayloadsAreTwoMessages(t *testing.T) {
 	b := provisioned(t, 1)

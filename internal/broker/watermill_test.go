@@ -1,8 +1,10 @@
 package broker
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -33,10 +35,7 @@ type suite struct {
 func (s *suite) pair(t *testing.T) (message.Publisher, message.Subscriber) {
 	name, lanes := s.stream(t)
 	// No close at the end of the test: the suite closes what it needs closed.
-	p, err := NewPublisher(s.broker.Conn(), PublisherConfig{
-		Subject:    func(topic string, _ *message.Message) string { return name + "." + topic },
-		AckTimeout: time.Second,
-	})
+	p, err := NewPublisher(s.broker.Conn(), PublisherConfig{AckTimeout: time.Second})
 	require.NoError(t, err)
 	sub, err := NewSubscriber(s.broker.JetStream(), SubscriberConfig{
 		Stream: name, Lanes: lanes,
@@ -46,20 +45,32 @@ func (s *suite) pair(t *testing.T) (message.Publisher, message.Subscriber) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close(); _ = sub.Close() })
-	return topicIDs{p}, sub
+	return suitePublisher{p, name}, sub
 }
 
-// topicIDs makes message ids unique in the stream: the suite publishes the same
-// UUIDs on several topics, and JetStream's duplicate window ignores topics.
-type topicIDs struct{ message.Publisher }
+// suitePublisher publishes the suite's messages. Their ids are unique in the stream: the suite publishes the same UUIDs
+// on several topics, and JetStream's duplicate window ignores topics.
+type suitePublisher struct {
+	*Publisher
+	stream string
+}
 
-func (p topicIDs) Publish(topic string, messages ...*message.Message) error {
-	out := make([]*message.Message, len(messages))
-	for i, m := range messages {
-		out[i] = m.Copy()
-		out[i].Metadata.Set(nats.MsgIdHdr, topic+"/"+m.UUID)
+func (p suitePublisher) Publish(topic string, messages ...*message.Message) error {
+	var out []*nats.Msg
+	for _, m := range messages {
+		msg := &nats.Msg{Subject: p.stream + "." + topic, Data: m.Payload, Header: nats.Header{}}
+		for k, v := range m.Metadata {
+			msg.Header[k] = []string{v}
+		}
+		msg.Header.Set(nats.MsgIdHdr, topic+"/"+m.UUID)
+		msg.Header.Set(headerUUID, m.UUID)
+		out = append(out, msg)
 	}
-	return p.Publisher.Publish(topic, out...)
+	var errs []error
+	for _, a := range p.PublishBatch(context.Background(), out) {
+		errs = append(errs, a.Err)
+	}
+	return errors.Join(errs...)
 }
 
 func (s *suite) stream(t *testing.T) (string, *memoryLanes) {

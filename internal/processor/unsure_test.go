@@ -23,7 +23,7 @@ func TestRejectionsOnceBeyondTheDuplicateWindow(t *testing.T) {
 	s, c := newServer(t), settings(t)
 	c.Partitions = 1
 	forgetful(t, s.Broker, c.Partitions)
-	acks := brokertest.StartAcks(t, s.URL(), broker.StreamRejected)
+	acks := brokertest.StartFaults(t, s.URL(), 0, 0)
 	c.NATS.URL = acks.URL()
 	var holding atomic.Bool
 	p := start(t, processor.Options{Config: c, Logger: logger(t), Failpoint: func(point string, _ int) error {
@@ -42,9 +42,9 @@ func TestRejectionsOnceBeyondTheDuplicateWindow(t *testing.T) {
 	if err := p.Wait(within(t), 0, putBad(t, s.Conn(), stored)); err != nil {
 		t.Fatal(err)
 	}
-	acks.Swallow()
+	acks.Swallow(broker.StreamRejected)
 	holding.Store(false)
-	await(t, "acknowledgements to be lost", func() bool { return acks.Swallowed() == stored })
+	await(t, "acknowledgements to be lost", func() bool { return acks.Lost() == stored })
 	acks.Cut()
 	putBad(t, s.Conn(), unsent)
 	outlive(t, s.Conn())

@@ -69,20 +69,13 @@ func (s *Service) context(ctx context.Context, r *request) (any, error) {
 	if req.MaxTokens < 0 {
 		return nil, fault(codeBadRequest, "max_tokens must be an integer of at least 0, which is no limit, not %d", req.MaxTokens)
 	}
-	_, _, partition, err := s.view(r.token)
+	name, partition, err := s.open(ctx, r, req.MinEventSeq)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.wait(ctx, r, partition, req.MinEventSeq); err != nil {
 		return nil, err
 	}
 	// One state of the store for the whole answer: no message without the events before it.
 	snapshot := s.backend.Snapshot(partition)
 	defer snapshot.Close()
-	name, err := events.ThreadOf(r.token)
-	if err != nil {
-		return nil, fault(codeBadRequest, "thread: %v", err)
-	}
 	from := Reading{
 		View: snapshot.View, Log: s.contents, Policies: s.backend.Policies(), Counts: s.counts, Now: s.backend.Now(),
 	}

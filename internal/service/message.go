@@ -49,13 +49,11 @@ func (s *Service) message(ctx context.Context, r *request) (any, error) {
 	if len(req.Lines) != 0 && (len(req.Lines) != 2 || req.Lines[0] < 1 || req.Lines[1] < req.Lines[0]) {
 		return nil, fault(codeBadRequest, "lines is [from, to], 1-based, from not behind to")
 	}
-	view, name, partition, err := s.view(r.token)
+	name, partition, err := s.open(ctx, r, req.MinEventSeq)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.wait(ctx, r, partition, req.MinEventSeq); err != nil {
-		return nil, err
-	}
+	view := s.backend.View(partition)
 	m, err := view.Message(name, req.MessageID)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"strings"
 	"sync"
 	"time"
@@ -184,24 +183,23 @@ func (s *Service) Stop() error {
 	return errors.Join(errs...)
 }
 
-// partitionOf is the partition of a thread's token, as the server's subject transform has it.
-func partitionOf(token string, partitions int) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(token)) // never fails
-	return int(h.Sum32() % uint32(partitions))
+// open returns the thread that a request names and its partition, when everything up to an EVENTS sequence is durable there.
+func (s *Service) open(ctx context.Context, r *request, minEventSeq uint64) (name string, partition int, err error) {
+	if name, err = events.ThreadOf(r.token); err != nil {
+		return "", 0, fault(codeBadRequest, "thread: %v", err)
+	}
+	if err := s.caughtUp(); err != nil {
+		return "", 0, err
+	}
+	partition = broker.PartitionOf(r.token, s.backend.Partitions())
+	return name, partition, s.wait(ctx, r, partition, minEventSeq)
 }
 
-// view reads the partition of the thread that a token names.
-func (s *Service) view(token string) (state.View, string, int, error) {
-	name, err := events.ThreadOf(token)
-	if err != nil {
-		return state.View{}, "", 0, fault(codeBadRequest, "thread: %v", err)
-	}
+func (s *Service) caughtUp() error {
 	if !s.backend.CaughtUp() {
-		return state.View{}, "", 0, fault(codeUnavailable, "not caught up with the log yet: ask again soon")
+		return fault(codeUnavailable, "not caught up with the log yet: ask again soon")
 	}
-	partition := partitionOf(token, s.backend.Partitions())
-	return s.backend.View(partition), name, partition, nil
+	return nil
 }
 
 // told lets an answer out when what it was read from is durable: nobody is told what a crash could take back.

@@ -44,11 +44,8 @@ func (s *Service) summarize(ctx context.Context, r *request) (any, error) {
 	if req.Kind != events.KindCompaction && req.Kind != events.KindHistory {
 		return nil, fault(codeBadRequest, "kind is compaction or history, not %q", req.Kind)
 	}
-	view, name, partition, err := s.view(r.token)
+	name, partition, err := s.open(ctx, r, req.MinEventSeq)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.wait(ctx, r, partition, req.MinEventSeq); err != nil {
 		return nil, err
 	}
 	id, err := s.backend.Summarize(ctx, partition, name, req.Kind)
@@ -57,7 +54,7 @@ func (s *Service) summarize(ctx context.Context, r *request) (any, error) {
 	}
 	reply := summarizeReply{ThreadID: name, Kind: req.Kind, SummaryID: events.OrNull(id), ID: events.OrNull(id)}
 	if id == "" {
-		h, err := view.Header(name)
+		h, err := s.backend.View(partition).Header(name)
 		if err != nil {
 			return nil, err
 		}

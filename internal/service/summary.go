@@ -2,11 +2,13 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"precis/events"
 	"precis/internal/thread"
 	"precis/state"
 )
@@ -18,8 +20,8 @@ func (s *Service) summary(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	id := r.token
-	if !s.backend.CaughtUp() {
-		return nil, fault(codeUnavailable, "not caught up with the log yet: ask again soon")
+	if err := s.caughtUp(); err != nil {
+		return nil, err
 	}
 	// The id does not say which thread it belongs to; each partition has its own index.
 	for partition := range s.backend.Partitions() {
@@ -50,19 +52,7 @@ func summaryReply(sum *thread.Summary) (any, error) {
 		return nil, err
 	}
 	status, err := json.Marshal(string(sum.Status))
-	if err != nil {
-		return nil, err
-	}
-	reply["status"] = status
-	reply["replaced_by"] = jsontext.Value("null")
-	if sum.ReplacedBy != "" {
-		if reply["replaced_by"], err = json.Marshal(sum.ReplacedBy); err != nil {
-			return nil, err
-		}
-	}
-	reply["invalidated"] = jsontext.Value("null")
-	if len(sum.Invalidated) > 0 {
-		reply["invalidated"] = sum.Invalidated
-	}
-	return reply, nil
+	replacedBy, err2 := json.Marshal(events.OrNull(sum.ReplacedBy))
+	reply["status"], reply["replaced_by"], reply["invalidated"] = status, replacedBy, orNull(sum.Invalidated)
+	return reply, errors.Join(err, err2)
 }

@@ -43,14 +43,11 @@ func (s *Service) thread(ctx context.Context, r *request) (any, error) {
 	if err := decode(r.body, &req); err != nil {
 		return nil, err
 	}
-	view, name, partition, err := s.view(r.token)
+	name, partition, err := s.open(ctx, r, req.MinEventSeq)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.wait(ctx, r, partition, req.MinEventSeq); err != nil {
-		return nil, err
-	}
-	h, err := view.Header(name)
+	h, err := s.backend.View(partition).Header(name)
 	if err != nil {
 		return nil, err
 	}
