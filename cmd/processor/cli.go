@@ -1,12 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"runtime/debug"
+	"strings"
 
 	"github.com/alecthomas/kong"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/config"
+	"precis/internal/processor"
+	"precis/internal/recovery"
+	"precis/internal/spelling"
+	"precis/state"
 )
 
 // cli is the command line. run is what happens without a command.
@@ -120,4 +133,139 @@ func version() string {
 		}
 	}
 	return info.Main.Version
+}
+
+// Kong's messages that say too little, or speak of the parser.
+var (
+	noValue    = regexp.MustCompile(`^--([a-z-]+): expected .* but got "EOL"`)
+	noNumber   = regexp.MustCompile(`^--([a-z-]+): expected a valid .* (?:int|uint) but got "(.*)"$`)
+	noArgument = regexp.MustCompile(`^expected "(<.*>.*)"$`)
+	unexpected = regexp.MustCompile(`^unexpected argument (.*)$`)
+	suggestion = regexp.MustCompile(`^(unknown flag .*), did you mean "(.*)"\?$`)
+)
+
+// samples are values of flags by their placeholder.
+var samples = map[string]string{
+	"URL": "nats://127.0.0.1:4222", "ADDR": "127.0.0.1:4222", "DIR": "./data", "FILE": "precis.yaml",
+	"TIME": "2026-01-02T15:04:05Z", "SEQ": "42", "N": "8000", "A-B": "40-80",
+}
+
+// mistake is a parser's error as people read it.
+func mistake(parsed *kong.Context, args []string, err error) string {
+	text := err.Error()
+	if m := noValue.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("--%s needs a value%s", m[1], sampleOf(parsed, m[1]))
+	}
+	if m := noNumber.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("--%s %q: give a whole number", m[1], m[2])
+	}
+	if m := noArgument.FindStringSubmatch(text); m != nil {
+		return "missing argument: " + m[1]
+	}
+	if m := suggestion.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("%s; did you mean %s?", m[1], m[2])
+	}
+	m := unexpected.FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return text
+	case parsed == nil || len(args) == 0 || m[1] != args[0]:
+		return fmt.Sprintf("unexpected argument %q", m[1])
+	}
+	if near := nearest(parsed.Model, m[1]); near != "" {
+		return fmt.Sprintf("unknown command %q; did you mean %q?", m[1], near)
+	}
+	return fmt.Sprintf("unknown command %q", m[1])
+}
+
+// sampleOf is an example of a flag's value.
+func sampleOf(parsed *kong.Context, name string) string {
+	if parsed == nil {
+		return ""
+	}
+	for _, f := range parsed.Flags() {
+		if sample, ok := samples[f.PlaceHolder]; ok && f.Name == name {
+			return ", such as " + sample
+		}
+	}
+	return ""
+}
+
+// nearest is the command that a word is most likely meant to be; empty: none is near.
+func nearest(model *kong.Application, word string) string {
+	const far = 3 // edits
+	best, at := "", far
+	for _, command := range model.Children {
+		if d := spelling.Distance(word, command.Name); d < at || d == at && d < far && strings.HasPrefix(command.Name, word[:1]) {
+			best, at = command.Name, d
+		}
+	}
+	return best
+}
+
+// Exit statuses.
+const (
+	exitDone        = 0
+	exitWrong       = 1 // it found something wrong
+	exitUsage       = 2 // wrong usage or configuration
+	exitUnreachable = 3 // it can't reach what it needs
+)
+
+// exitError is an error with the status that it ends the program with.
+type exitError struct {
+	status int
+	err    error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+func wrong(format string, args ...any) error {
+	return &exitError{status: exitWrong, err: fmt.Errorf(format, args...)}
+}
+
+func usage(format string, args ...any) error {
+	return &exitError{status: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+func unreachable(format string, args ...any) error {
+	return &exitError{status: exitUnreachable, err: fmt.Errorf(format, args...)}
+}
+
+// statusOf is the one place where errors become statuses. What nobody classified is something outside
+// that failed: a disk, a connection.
+func statusOf(err error) int {
+	var exit *exitError
+	switch {
+	case errors.As(err, &exit):
+		return exit.status
+	case errors.Is(err, config.ErrInvalid), errors.Is(err, broker.ErrInvalidOptions), errors.Is(err, broker.ErrPayload):
+		return exitUsage
+	case errors.Is(err, state.ErrDamaged), errors.Is(err, state.ErrMissing), errors.Is(err, state.ErrFormat), errors.Is(err, recovery.ErrRolledBack),
+		errors.Is(err, recovery.ErrRewritten), errors.Is(err, recovery.ErrOtherStream), errors.Is(err, recovery.ErrStreamGone), errors.Is(err, processor.ErrOtherWriter),
+		errors.Is(err, recovery.ErrUnfinished), errors.Is(err, recovery.ErrDisturbed), errors.Is(err, events.ErrNewerConfig):
+		return exitWrong
+	default:
+		return exitUnreachable
+	}
+}
+
+// moveAway is what to do with a store that is wrong; beside it may stand the log itself.
+const moveAway = "stop the processor, move the store (state in the data directory) away and start again: it is rebuilt from the log, " +
+	"which takes about a minute for each million events, and answers 503 until then"
+
+// serverError explains an error of a server that was reached.
+func serverError(doing string, err error) error {
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		return unreachable("%s: the server has no such stream; has a processor run against it? (%w)", doing, err)
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return unreachable("%s: the server has no JetStream for this account; start it with -js, or use another account (%w)", doing, err)
+	case errors.Is(err, nats.ErrPermissionViolation):
+		return unreachable("%s: this user may not: use one that may (--creds or --user) (%w)", doing, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+		return unreachable("%s: no answer in time; is the server busy, or this user without the right? (%w)", doing, err)
+	default:
+		return unreachable("%s: %w", doing, err)
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/service"
 )
 
 // steadyCounters are the counters that neither copies nor the place in the log change.
@@ -56,7 +57,7 @@ func (s *server) steadyCounters(t *testing.T, thread string) steadyCounters {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c threadReply
+	var c service.ThreadReply
 	for {
 		reply, err := s.ask(ctx, threadEndpoint, thread, map[string]uint64{"min_event_seq": last.Sequence})
 		if err == nil {
@@ -69,7 +70,9 @@ func (s *server) steadyCounters(t *testing.T, thread string) steadyCounters {
 			t.Fatalf("thread %q: %v", thread, err)
 		}
 	}
-	return steadyCounters{c.Messages, c.ToolResults, c.Edits, c.Bytes, c.TokensTotal, c.TokensLive, c.SummariesActive, c.SummariesStale}
+	return steadyCounters{
+		int64(c.Messages), int64(c.ToolResults), int64(c.Edits), c.Bytes, c.TokensTotal, c.TokensLive, int64(c.SummariesActive), int64(c.SummariesStale),
+	}
 }
 
 // verifySummaries holds SUMMARIES against the count by hand: each summary of a tool output once, none missing,

@@ -4,13 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"strconv"
+	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go/micro"
 
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/service"
 )
 
 // publishCmd publishes event files.
@@ -154,4 +161,359 @@ func (n publishCounts) rejected() int64 {
 		return 0
 	}
 	return *n.Rejected
+}
+
+// publishPatience is how long the server may take no event at all before it is given up.
+const publishPatience = 2 * time.Minute
+
+// stopPatience is how long it may take for what is on the way when the program is told to stop.
+const stopPatience = 5 * time.Second
+
+// publishing is one run over the files.
+type publishing struct {
+	app      *app
+	out      *events.Publisher
+	onTheWay []outgoing
+	threads  map[string]bool
+	progress *progress
+	counts   publishCounts
+	verdicts *verdicts // nil: nothing waits for the processor
+	stored   []storedLine
+}
+
+// storedLine is a line whose event stands in EVENTS.
+type storedLine struct {
+	name string
+	line int
+	seq  uint64
+}
+
+// outgoing is a line whose event the publisher has accepted.
+type outgoing struct {
+	name    string
+	line    int
+	receipt *events.Receipt
+}
+
+func (p *publishing) files(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := p.file(ctx, name); err != nil {
+			return err
+		}
+		p.counts.Files++
+	}
+	return nil
+}
+
+func (p *publishing) file(ctx context.Context, name string) error {
+	in, err := p.open(ctx, name)
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	defer in.Close()
+	lines := events.NewFileReader(p.progress.reader(in))
+	for {
+		event, err := lines.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("told to stop before the end of %s", name)
+		case isReadError(err):
+			return fmt.Errorf("read %s: %w", name, err)
+		case err != nil:
+			p.broken(name, err)
+			continue
+		}
+		if err := p.publish(ctx, name, event); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *publishing) open(ctx context.Context, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return untilStopped(ctx, p.app.stdin), nil
+	}
+	return os.Open(name)
+}
+
+// untilStopped reads in until ctx ends: who writes to standard input may say nothing for hours. A read that waits then
+// is left behind, and ends with its input or with the program.
+func untilStopped(ctx context.Context, in io.Reader) io.ReadCloser {
+	from, to := io.Pipe()
+	stopped := context.AfterFunc(ctx, func() { _ = to.CloseWithError(ctx.Err()) })
+	go func() {
+		defer stopped()
+		_, err := io.Copy(to, in)
+		_ = to.CloseWithError(err)
+	}()
+	return from
+}
+
+// isReadError tells a failing disk, after which nothing more comes, from a line that is wrong.
+func isReadError(err error) bool {
+	var path *os.PathError
+	return errors.As(err, &path)
+}
+
+func (p *publishing) publish(ctx context.Context, name string, event events.FileEvent) error {
+	p.settle()
+	if !event.Type.Incoming() { // precis makes its own again; a rejection's may have no thread
+		p.counts.Skipped++
+		return nil
+	}
+	if event.Thread == "" {
+		p.broken(name, fmt.Errorf("line %d: %w", event.Line, events.ErrNoThread))
+		return nil
+	}
+	patient, cancel := context.WithTimeout(ctx, publishPatience)
+	defer cancel()
+	if p.verdicts != nil {
+		if err := p.verdicts.begin(patient, event.Thread); err != nil {
+			return err
+		}
+	}
+	receipt, err := p.out.Publish(patient, event.Type, event.Thread, event.Data)
+	switch {
+	case isLinesFault(err):
+		p.broken(name, fmt.Errorf("line %d: %w", event.Line, err))
+		return nil
+	case err != nil:
+		return err
+	}
+	p.threads[event.Thread] = true
+	p.onTheWay = append(p.onTheWay, outgoing{name: name, line: event.Line, receipt: receipt})
+	return nil
+}
+
+// isLinesFault says whether err is about one line, and not the end of the run.
+func isLinesFault(err error) bool {
+	var reject *events.RejectError
+	return errors.As(err, &reject) || errors.Is(err, events.ErrType) || errors.Is(err, events.ErrThreadID) || errors.Is(err, events.ErrTooLarge)
+}
+
+// settle counts the oldest events whose fate is known.
+func (p *publishing) settle() {
+	done := 0
+	for _, o := range p.onTheWay {
+		select {
+		case <-o.receipt.Done():
+			p.count(o)
+			done++
+			continue
+		default:
+		}
+		break
+	}
+	p.onTheWay = p.onTheWay[done:]
+}
+
+func (p *publishing) count(o outgoing) {
+	seq, err := o.receipt.Wait(context.Background()) // it is done
+	switch {
+	case err == nil:
+		p.counts.Published++
+		p.counts.LastSeq = max(p.counts.LastSeq, seq)
+		if p.verdicts != nil {
+			p.stored = append(p.stored, storedLine{name: o.name, line: o.line, seq: seq})
+		}
+	case errors.Is(err, events.ErrRefused):
+		p.broken(o.name, fmt.Errorf("line %d: %w", o.line, err))
+	default:
+		p.counts.Unsent++
+	}
+}
+
+// close waits until everything is stored. An event that the server won't take is a broken line, not the
+// end; what is given up is told.
+func (p *publishing) close(ctx context.Context) error {
+	patience := publishPatience
+	if ctx.Err() != nil {
+		ctx, patience = context.WithoutCancel(ctx), stopPatience
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := p.out.Close(ctx)
+	p.settle()
+	if p.counts.Unsent == 0 {
+		return nil
+	}
+	return err
+}
+
+// decided waits for the processor where that is asked for, and reports what it rejected.
+func (p *publishing) decided(ctx context.Context) error {
+	if p.verdicts == nil {
+		return nil
+	}
+	if err := p.verdicts.until(ctx, p.counts.LastSeq); err != nil {
+		return err
+	}
+	p.counts.Rejected = new(int64)
+	for _, line := range p.stored {
+		if rejected := p.verdicts.of(line.seq); rejected != nil {
+			*p.counts.Rejected++
+			p.progress.clear()
+			p.app.note("%s: line %d: rejected: %s: %s", line.name, line.line, rejected.Code, why(*rejected))
+		}
+	}
+	return nil
+}
+
+// broken reports a line that is not published.
+func (p *publishing) broken(name string, err error) {
+	p.counts.Broken++
+	p.progress.clear()
+	p.app.note("%s: %s", name, printable(err.Error()))
+}
+
+// decidedPatience bounds the wait for the processor after the last event is stored.
+const decidedPatience = 2 * time.Minute
+
+// verdicts collects what the processor rejects of what is published. Rejections are followed from before the first
+// event is published; a thread's counter says how many of them there must be.
+type verdicts struct {
+	server *server
+	stop   context.CancelFunc
+	ended  chan struct{} // closed with err set when the subscription has ended
+	err    error
+
+	mu       sync.Mutex
+	changed  chan struct{}               // closed and made anew with each rejection
+	rejected map[uint64]*events.Rejected // by EVENTS sequence
+	seen     map[string]uint64           // rejections by thread
+	before   map[string]uint64           // what a thread's counter said before its first event
+}
+
+// followVerdicts begins to listen.
+func followVerdicts(ctx context.Context, s *server) (*verdicts, error) {
+	v := &verdicts{
+		server: s, ended: make(chan struct{}), changed: make(chan struct{}),
+		rejected: map[uint64]*events.Rejected{}, seen: map[string]uint64{}, before: map[string]uint64{},
+	}
+	rejections, err := events.Subscribe(ctx, s.conn, events.SubscriptionOptions{
+		Types: []events.Type{events.EventRejected}, From: events.FromNow,
+	})
+	if err != nil {
+		return nil, serverError("follow REJECTED", err)
+	}
+	ctx, v.stop = context.WithCancel(ctx)
+	go func() {
+		defer close(v.ended)
+		v.err = rejections.Run(ctx, v.add)
+	}()
+	return v, nil
+}
+
+func (v *verdicts) close() {
+	v.stop()
+	<-v.ended
+}
+
+func (v *verdicts) add(_ context.Context, d events.Delivery) error {
+	rejected, err := d.Rejected()
+	if err != nil {
+		return nil // a foreign message: no event of ours
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.rejected[rejected.StreamSeq] = rejected
+	v.seen[d.Thread]++
+	close(v.changed)
+	v.changed = make(chan struct{})
+	return nil
+}
+
+// begin reads a thread's counter before its first event is published.
+func (v *verdicts) begin(ctx context.Context, thread string) error {
+	if _, known := v.before[thread]; known {
+		return nil
+	}
+	n, err := v.rejectedOf(ctx, thread, 0)
+	if err != nil {
+		return err
+	}
+	v.before[thread] = n
+	return nil
+}
+
+// rejectedOf is a thread's counter of rejected events once the event at seq is decided.
+func (v *verdicts) rejectedOf(ctx context.Context, thread string, seq uint64) (uint64, error) {
+	token, err := events.Token(thread)
+	if err != nil {
+		return 0, nil // no event of such a thread is published
+	}
+	request := []byte(`{"min_event_seq":` + strconv.FormatUint(seq, 10) + `}`)
+	reply, err := v.server.conn.RequestWithContext(ctx, threadEndpoint+token, request)
+	if err != nil {
+		return 0, serverError("ask the processor", err)
+	}
+	if reply.Header.Get(micro.ErrorCodeHeader) == strconv.Itoa(http.StatusNotFound) {
+		return 0, nil
+	}
+	if err := replyError(reply); err != nil {
+		return 0, err
+	}
+	var counters service.ThreadReply
+	if err := json.Unmarshal(reply.Data, &counters); err != nil {
+		return 0, unreachable("read the processor's answer: %w", err)
+	}
+	return counters.Rejected, nil
+}
+
+// until returns when every event up to seq is decided and each rejection of the threads is here.
+func (v *verdicts) until(ctx context.Context, seq uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, decidedPatience)
+	defer cancel()
+	for thread, before := range v.before {
+		after, err := v.decided(ctx, thread, seq)
+		if err != nil {
+			return fmt.Errorf("wait for the processor to decide EVENTS %d: %w", seq, err)
+		}
+		if err := v.arrived(ctx, thread, after-before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decided asks again while the processor is behind.
+func (v *verdicts) decided(ctx context.Context, thread string, seq uint64) (uint64, error) {
+	for {
+		n, err := v.rejectedOf(ctx, thread, seq)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, errNotReady) {
+			return n, err
+		}
+		select {
+		case <-time.After(reconnectWait):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// arrived waits until n rejections of a thread have come.
+func (v *verdicts) arrived(ctx context.Context, thread string, n uint64) error {
+	for {
+		v.mu.Lock()
+		seen, changed := v.seen[thread], v.changed
+		v.mu.Unlock()
+		if seen >= n {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-v.ended:
+			return serverError("follow REJECTED", errors.Join(v.err, errors.New("the subscription ended")))
+		case <-ctx.Done():
+			return unreachable("%d of %d rejections of thread %q are in REJECTED: %w", seen, n, printable(thread), ctx.Err())
+		}
+	}
+}
+
+// of is the rejection of the event at seq; nil where it was not rejected.
+func (v *verdicts) of(seq uint64) *events.Rejected {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.rejected[seq]
 }

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -218,4 +223,256 @@ func logError(err error) error {
 		return err
 	}
 	return serverError("fold the log", err)
+}
+
+// printReplay prints a report; a finding is an error, and so is a name that the log does not have.
+func printReplay(a *app, r *audit.Report, f audit.Filter, asJSON bool) error {
+	if asJSON {
+		a.json(r)
+	} else {
+		printFindings(a, r)
+		printProofs(a, r)
+		printVerdict(a, r, f)
+	}
+	if r.Clean() && f.Named() && !r.Known {
+		return wrong("the log has no %s", asked(f))
+	}
+	if r.Clean() {
+		return nil
+	}
+	return wrong("%s: the log contradicts the records", counted(uint64(len(r.Findings))+r.More, "discrepancy"))
+}
+
+// findingChars is how much of a text a finding's cell shows.
+const findingChars = 56
+
+func printFindings(a *app, r *audit.Report) {
+	if len(r.Findings) == 0 {
+		return
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "EVENT\tCHECK\tTHREAD\tSUMMARY\tWANT\tGOT")
+	for _, f := range r.Findings {
+		event := "-"
+		if f.EventSeq > 0 {
+			event = fmt.Sprint(f.EventSeq)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", event, f.Check, tableCell(string(f.Thread)), tableCell(string(f.Summary)), tableCell(f.Want), tableCell(f.Got))
+	}
+	_ = w.Flush()
+	if r.More > 0 {
+		a.printf("… and %s more\n", grouped(r.More))
+	}
+	a.printf("\n")
+}
+
+func tableCell(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return clip(printable(text), findingChars)
+}
+
+func printProofs(a *app, r *audit.Report) {
+	var t table
+	t.add("log", fmt.Sprintf("EVENTS %s to %s%s", grouped(r.Log.FirstSeq), grouped(r.Log.LastSeq), between(r.Log.From, r.Log.To)))
+	if !r.Log.Whole {
+		t.add("", "events before that are gone"+cutText(r))
+		t.add("", "still provable: chains and their order, costs, causes, what was started and ended")
+	}
+	t.add("events", counts(r.Events)+" of "+counted(r.Threads, "thread"))
+	t.add("records", counts(r.Records))
+	t.add("tokens", promptTokens(r.Totals.Tokens)+" in prompts")
+	t.add("proved", counts(r.Proved))
+	for i, u := range r.Unproved {
+		t.add(map[bool]string{true: "not provable"}[i == 0], grouped(u.Count)+" × "+u.Reason)
+	}
+	for i, l := range r.Losses {
+		t.add(map[bool]string{true: "losses"}[i == 0], fmt.Sprintf("accepted %s: EVENTS holds the applied events up to %s, of %s",
+			l.AcceptedAt.UTC().Format(time.RFC3339), grouped(int64(l.EventsSeq)), grouped(int64(l.AppliedSeq))))
+	}
+	if len(r.Voided) > 0 {
+		t.add("void by them", counts(r.Voided))
+	}
+	if r.Pending > 0 {
+		t.add("under way", grouped(r.Pending)+" decided or started just now, not yet on record")
+	}
+	if r.Store != "" {
+		t.add("store", "compared with the log: "+r.Store)
+	}
+	t.add("speed", fmt.Sprintf("%s events in %s: %s a second", grouped(r.Log.Read), r.Took.Round(time.Millisecond), grouped(int64(r.EventsPerSecond))))
+	a.printf("%s", &t)
+}
+
+// printVerdict says so where nothing is wrong, unless nothing was looked at.
+func printVerdict(a *app, r *audit.Report, f audit.Filter) {
+	switch narrowed := f.Named() || !f.From.IsZero() || !f.To.IsZero(); {
+	case !r.Clean():
+	case narrowed && !r.Matched():
+		a.printf("\nNothing in the log matches.\n")
+	default:
+		a.printf("\nNo discrepancies: the log proves everything on record.\n")
+	}
+}
+
+// asked is what a filter names, in words.
+func asked(f audit.Filter) string {
+	var parts []string
+	for _, p := range [][2]string{{"thread %q", f.Thread}, {"thread started by agent %q", f.Agent}, {"decision of policy %q", f.Policy}} {
+		if p[1] != "" {
+			parts = append(parts, fmt.Sprintf(p[0], p[1]))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if !f.To.IsZero() {
+		text += " up to " + f.To.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// cutText says whose state can't be proved.
+func cutText(r *audit.Report) string {
+	if r.Log.Excused == 0 {
+		return ", and no retention on record accounts for that"
+	}
+	text := fmt.Sprintf(", by retention up to %s: counters and decisions of %s that began earlier are not provable; all others are", grouped(r.Log.Excused), counted(r.Log.Cut, "thread"))
+	if r.Store == "" {
+		text += "; --data also tells when threads without a record began"
+	}
+	return text
+}
+
+func between(from, to time.Time) string {
+	if from.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" (%s to %s)", from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
+}
+
+// counts writes numbers by name, the largest first.
+func counts(by map[string]uint64) string {
+	names := slices.Sorted(maps.Keys(by))
+	slices.SortStableFunc(names, func(a, b string) int { return int(by[b]) - int(by[a]) })
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, grouped(by[name])+" "+name)
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// whatIf folds the log under another configuration and shows it beside what happened.
+func (c *replayCmd) whatIf(ctx context.Context, a *app, o audit.Options, bar *progress) (err error) {
+	cfg, err := config.LoadWithoutSecrets(config.Sources{File: c.Policy})
+	if err != nil {
+		return &exitError{status: exitUsage, err: err}
+	}
+	fc, err := processor.FoldConfig(cfg, version())
+	if err != nil {
+		return &exitError{status: exitUsage, err: err}
+	}
+	scratch, drop, err := scratchStore()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, drop()) }()
+	w, err := audit.Imagine(ctx, o, scratch, fc)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		a.json(w)
+		return nil
+	}
+	printWhatIf(a, w, c.Policy)
+	return nil
+}
+
+func printWhatIf(a *app, w *audit.WhatIf, file string) {
+	a.printf("%s of %s\n\n", counted(w.Log.Read, "event"), counted(w.Threads, "thread"))
+	out := tabwriter.NewWriter(a.stdout, 0, 0, 3, ' ', 0)
+	row := func(name string, of func(*audit.Totals) string) {
+		fmt.Fprintf(out, "%s\t%s\t%s\n", name, of(&w.Happened), of(&w.Imagined))
+	}
+	fmt.Fprintf(out, "\tWHAT HAPPENED\tUNDER %s\n", printable(file))
+	for _, kind := range kinds(w) {
+		row(kind+" summaries", func(t *audit.Totals) string { return madeText(t.Summaries[kind]) })
+	}
+	row("invalidated", func(t *audit.Totals) string { return grouped(t.Invalidated) })
+	row("tokens of messages → prompts", func(t *audit.Totals) string { return promptTokens(t.Tokens) })
+	rowsOfThreads(out, w)
+	row("tokens saved", func(t *audit.Totals) string { return grouped(t.Saved()) })
+	row("model calls", func(t *audit.Totals) string {
+		return fmt.Sprintf("%s (%s in, %s out)", grouped(t.ModelCalls), grouped(t.InputTokens), grouped(t.OutputTokens))
+	})
+	row("cost", totalCost)
+	_ = out.Flush()
+	printBills(a, w)
+	if w.Findings > 0 {
+		a.printf("\nThe log has %s: see processor replay.\n", counted(w.Findings, "discrepancy"))
+	}
+}
+
+func kinds(w *audit.WhatIf) []string {
+	all := map[string]bool{}
+	for kind := range w.Happened.Summaries {
+		all[kind] = true
+	}
+	for kind := range w.Imagined.Summaries {
+		all[kind] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func madeText(m *audit.Made) string {
+	if m == nil {
+		return "0"
+	}
+	var by []string
+	for _, method := range slices.Sorted(maps.Keys(m.Methods)) {
+		by = append(by, fmt.Sprintf("%s %s", grouped(m.Methods[method]), method))
+	}
+	return fmt.Sprintf("%s (%s)", grouped(m.Count), strings.Join(by, ", "))
+}
+
+// promptTokens is what messages hold, and what prompts hold of them.
+func promptTokens(t audit.Tokens) string {
+	return strings.Replace(change(t.Total, t.Live, ""), "  (", " (", 1)
+}
+
+// shownThreads is how many threads a table shows; --json lists more.
+const shownThreads = 10
+
+// rowsOfThreads compares the largest threads' prompts.
+func rowsOfThreads(out io.Writer, w *audit.WhatIf) {
+	imagined := map[string]audit.Tokens{}
+	for _, t := range w.Imagined.Threads {
+		imagined[t.Thread] = t.Tokens
+	}
+	for _, t := range w.Happened.Threads[:min(len(w.Happened.Threads), shownThreads)] {
+		fmt.Fprintf(out, "  %s\t%s\t%s\n", printable(t.Thread), promptTokens(t.Tokens), promptTokens(imagined[t.Thread]))
+	}
+}
+
+func totalCost(t *audit.Totals) string {
+	text := dollars(&t.CostMicroUSD)
+	if t.CostUnknown > 0 {
+		text += fmt.Sprintf(" and %s of unknown price", counted(t.CostUnknown, "call"))
+	}
+	return text
+}
+
+// printBills says what models would cost where the other configuration has rules.
+func printBills(a *app, w *audit.WhatIf) {
+	if len(w.Estimates) == 0 {
+		return
+	}
+	a.printf("\nIf a model made the summaries that the rules make there (estimated, list prices):\n")
+	for _, b := range w.Estimates {
+		a.printf("  %s %s: %s for %s calls (%s tokens in, %s out)\n", printable(b.Provider), printable(b.Model),
+			dollars(b.CostMicroUSD), grouped(b.Calls), grouped(b.InputTokens), grouped(b.OutputTokens))
+	}
 }

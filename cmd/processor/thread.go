@@ -3,8 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/internal/service"
 )
 
 // threadCmd shows a thread's counters.
@@ -22,32 +27,10 @@ func (threadCmd) Help() string {
     processor thread demo-1 --min-event-seq 42   # after a publish: wait until that event is counted`
 }
 
-// threadReply is what of precis.thread.get's answer is shown.
-type threadReply struct {
-	Messages        int64   `json:"messages"`
-	ToolResults     int64   `json:"tool_results"`
-	Edits           int64   `json:"edits"`
-	Duplicates      int64   `json:"duplicates"`
-	Rejected        int64   `json:"rejected"`
-	WaitingEdits    int64   `json:"waiting_edits"`
-	TokensTotal     int64   `json:"tokens_total"`
-	Bytes           int64   `json:"bytes"`
-	TokensLive      int64   `json:"tokens_live"`
-	SummariesActive int64   `json:"summaries_active"`
-	SummariesStale  int64   `json:"summaries_stale"`
-	SummariesMade   int64   `json:"summaries_started"`
-	LLMInputTokens  int64   `json:"llm_input_tokens"`
-	LLMOutputTokens int64   `json:"llm_output_tokens"`
-	CostMicroUSD    *int64  `json:"cost_microusd"`
-	CostUnknown     int64   `json:"calls_of_unknown_cost"`
-	EventSeq        uint64  `json:"event_seq"`
-	ChainHead       *string `json:"chain_head"`
-}
-
 // Run asks the processor.
 func (c *threadCmd) Run(ctx context.Context, a *app) error {
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		reply, err := s.ask(ctx, threadEndpoint, c.Thread, map[string]uint64{"min_event_seq": c.MinEventSeq})
+		reply, err := s.ask(ctx, threadEndpoint, c.Thread, service.ThreadRequest{MinEventSeq: c.MinEventSeq})
 		if err != nil {
 			return err
 		}
@@ -55,35 +38,198 @@ func (c *threadCmd) Run(ctx context.Context, a *app) error {
 			a.printf("%s\n", reply)
 			return nil
 		}
-		var t threadReply
+		var t service.ThreadReply
 		if err := json.Unmarshal(reply, &t); err != nil {
 			return unreachable("read the answer: %w", err)
 		}
-		a.printf("%s", t.table(c.Thread))
+		a.printf("%s", countersTable(c.Thread, t))
 		return nil
 	})
 }
 
-func (t threadReply) table(thread string) *table {
+func countersTable(thread string, t service.ThreadReply) *table {
 	out := &table{}
 	out.add("Thread", printable(thread))
 	out.add("Events", list(counted(t.Messages, "message"), counted(t.ToolResults, "tool result"), counted(t.Edits, "edit")))
 	out.add("Not counted", list(counted(t.Duplicates, "duplicate"), grouped(t.Rejected)+" rejected", counted(t.WaitingEdits, "pending edit")))
 	out.add("Size", counted(t.Bytes, "byte")+", "+counted(t.TokensTotal, "token"))
 	out.add("In a prompt", change(t.TokensTotal, t.TokensLive, "tokens"))
-	out.add("Summaries", list(grouped(t.SummariesActive)+" active", grouped(t.SummariesStale)+" stale", grouped(t.SummariesMade)+" in progress"))
-	if t.LLMInputTokens+t.LLMOutputTokens+t.CostUnknown > 0 {
-		out.add("Model calls", fmt.Sprintf("%s tokens in, %s out, %s", grouped(t.LLMInputTokens), grouped(t.LLMOutputTokens), t.cost()))
+	out.add("Summaries", list(grouped(t.SummariesActive)+" active", grouped(t.SummariesStale)+" stale", grouped(t.SummariesStarted)+" in progress"))
+	if t.LLMInput+t.LLMOutput > 0 || t.CostUnknown > 0 {
+		out.add("Model calls", fmt.Sprintf("%s tokens in, %s out, %s", grouped(t.LLMInput), grouped(t.LLMOutput), callsCost(t)))
 	}
 	out.add("Log", fmt.Sprintf("up to event %d", t.EventSeq))
 	out.addIf("Chain", t.ChainHead)
 	return out
 }
 
-// cost names what is not in the sum: unknown is not free.
-func (t threadReply) cost() string {
+// callsCost names what is not in the sum: unknown is not free.
+func callsCost(t service.ThreadReply) string {
 	if t.CostUnknown == 0 {
-		return dollars(t.CostMicroUSD)
+		return dollars(&t.CostMicroUSD)
 	}
-	return fmt.Sprintf("%s and %s of unknown cost", dollars(t.CostMicroUSD), counted(t.CostUnknown, "call"))
+	return fmt.Sprintf("%s and %s of unknown cost", dollars(&t.CostMicroUSD), counted(t.CostUnknown, "call"))
+}
+
+// contextCmd shows the prompt that an agent would be given.
+type contextCmd struct {
+	serverFlags
+	Thread      string `arg:"" help:"The thread's id."`
+	MaxTokens   int    `name:"max-tokens" placeholder:"N" help:"Limit in tokens; 0: no limit (0)."`
+	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until the event with this sequence (of a publish ack) is applied."`
+	Format      string `enum:"openai,responses,anthropic,gemini,messages" default:"messages" help:"Format: openai, responses, anthropic, gemini or messages (${default})."`
+}
+
+// Help shows the command used.
+func (contextCmd) Help() string {
+	return `Prints the compacted prompt of a thread as JSON in a provider's format: system messages, the current summary, the messages that stay verbatim, tool outputs as their summaries. For anthropic it is an object, since system stands beside the messages. What had to be left out is reported on standard error.
+
+Example:
+
+    processor context demo-1 --max-tokens 8000 --format anthropic`
+}
+
+// Run asks the processor.
+func (c *contextCmd) Run(ctx context.Context, a *app) error {
+	if c.MaxTokens < 0 {
+		return usage("--max-tokens %d: give a number of tokens, or 0 for no limit", c.MaxTokens)
+	}
+	request := service.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format, MinEventSeq: c.MinEventSeq}
+	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
+		reply, err := s.ask(ctx, contextEndpoint, c.Thread, request)
+		if err != nil {
+			return err
+		}
+		return c.show(a, reply)
+	})
+}
+
+// promptBody is what goes into a provider's request: the messages, or an object where system stands beside them.
+func promptBody(r *service.ContextReply) (jsontext.Value, error) {
+	body := r.Messages
+	if len(r.System) > 0 && r.System.Kind() != 'n' {
+		var err error
+		if body, err = json.Marshal(struct {
+			System   jsontext.Value `json:"system"`
+			Messages jsontext.Value `json:"messages"`
+		}{r.System, r.Messages}); err != nil {
+			return nil, err
+		}
+	}
+	return body, body.Indent()
+}
+
+// printPrompt shows the prompt to people: what a provider would be sent, indented.
+func printPrompt(a *app, r *service.ContextReply) error {
+	body, err := promptBody(r)
+	if err != nil {
+		return err
+	}
+	a.printf("%s\n", body)
+	a.note("%s", list(counted(r.TokenCount, "token"), counted(len(r.SummaryIDs), "summary"), counted(r.DroppedCount, "message")+" dropped"))
+	return nil
+}
+
+// show prints the answer; what can't be fitted into the budget is something wrong, in either form.
+func (c *contextCmd) show(a *app, reply []byte) error {
+	var r service.ContextReply
+	if err := json.Unmarshal(reply, &r); err != nil {
+		return unreachable("read the answer: %w", err)
+	}
+	if c.JSON {
+		a.printf("%s\n", reply)
+	} else if err := printPrompt(a, &r); err != nil {
+		return unreachable("read the answer: %w", err)
+	}
+	if !r.WithinBudget {
+		return wrong("the messages that must stay do not fit into %d tokens", c.MaxTokens)
+	}
+	return nil
+}
+
+// messageCmd shows what a message said before anybody summarized it.
+type messageCmd struct {
+	serverFlags
+	Thread      string  `arg:"" help:"The thread's id."`
+	Message     string  `arg:"" help:"The message's id."`
+	Revision    *uint64 `placeholder:"N" help:"Text after N edits; 0 is the original. Default: the current one."`
+	Lines       string  `placeholder:"A-B" help:"Only lines A to B, counted from 1."`
+	MinEventSeq uint64  `name:"min-event-seq" placeholder:"SEQ" help:"Wait until the event with this sequence (of a publish ack) is applied."`
+}
+
+// Help shows the command used.
+func (messageCmd) Help() string {
+	return `Prints the original text. Omission marks in summaries name the message to ask for.
+
+Example:
+
+    processor message demo-1 m17 --lines 40-80`
+}
+
+// Run prints the text alone, so that it can be piped on.
+func (c *messageCmd) Run(ctx context.Context, a *app) error {
+	request := service.MessageRequest{MessageID: c.Message, Revision: c.Revision, MinEventSeq: c.MinEventSeq}
+	if c.Lines != "" {
+		var err error
+		if request.Lines, err = lineRange(c.Lines); err != nil {
+			return err
+		}
+	}
+	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
+		reply, err := s.ask(ctx, messageEndpoint, c.Thread, request)
+		if err != nil {
+			return err
+		}
+		return c.print(a, reply, request.Lines)
+	})
+}
+
+// print shows the text, or the answer; what is not there is something wrong, in either form.
+func (c *messageCmd) print(a *app, reply []byte, lines []int) error {
+	var m service.MessageReply
+	if err := json.Unmarshal(reply, &m); err != nil {
+		return unreachable("read the answer: %w", err)
+	}
+	if c.JSON {
+		a.printf("%s\n", reply)
+	}
+	if m.Deleted {
+		return wrong("the message %q is deleted; --revision N shows what it said", printable(c.Message))
+	}
+	if len(lines) > 0 && m.LinesTotal > 0 && lines[0] > m.LinesTotal {
+		return wrong("the message %q ends with line %d", printable(c.Message), m.LinesTotal)
+	}
+	if !c.JSON && m.Content != nil {
+		printText(a, *m.Content)
+	}
+	return nil
+}
+
+func printText(a *app, text string) {
+	if isTerminal(a.stdout.Writer) {
+		text = printableLines(text)
+	} else {
+		a.stdout.raw = true // a file gets what the agent published, byte for byte
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	a.printf("%s", text)
+}
+
+// lineRange reads "A-B", or "A" for one line.
+func lineRange(text string) ([]int, error) {
+	first, last, ok := strings.Cut(text, "-")
+	if !ok {
+		last = first
+	}
+	from, err := strconv.Atoi(first)
+	if err != nil || from < 1 {
+		return nil, usage("--lines %q: want A-B, counted from 1, such as 40-80", text)
+	}
+	to, err := strconv.Atoi(last)
+	if err != nil || to < from {
+		return nil, usage("--lines %q: want A-B, counted from 1, such as 40-80", text)
+	}
+	return []int{from, to}, nil
 }

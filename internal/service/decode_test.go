@@ -45,7 +45,7 @@ func TestDecode(t *testing.T) {
 		`{"revision":-1}`: "400: revision must be an integer of at least 0", `{"lines":5}`: "400: lines must be a list",
 		`{"lines":[1,"2"]}`: "400: lines/1 must be an integer", `{"lines":[1.0,2],"revision":0.0}`: "",
 	} {
-		var req messageRequest
+		var req MessageRequest
 		got := ""
 		if err := decode([]byte(body), &req); err != nil {
 			got = err.Error()

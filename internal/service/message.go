@@ -11,8 +11,8 @@ import (
 	"precis/state"
 )
 
-// messageRequest is the body of precis.message.get.
-type messageRequest struct {
+// MessageRequest is the body of precis.message.get.
+type MessageRequest struct {
 	MessageID string  `json:"message_id"`
 	Revision  *uint64 `json:"revision"` // null: the current one; 0: as first published
 	Lines     []int   `json:"lines"`    // [from, to], 1-based, both included
@@ -20,9 +20,9 @@ type messageRequest struct {
 	MinEventSeq uint64 `json:"min_event_seq"`
 }
 
-// messageReply is the answer of precis.message.get: the original text, which every omission mark
+// MessageReply is the answer of precis.message.get: the original text, which every omission mark
 // points to.
-type messageReply struct {
+type MessageReply struct {
 	ThreadID   string            `json:"thread_id"`
 	MessageID  string            `json:"message_id"`
 	Role       string            `json:"role"`
@@ -39,7 +39,7 @@ type messageReply struct {
 }
 
 func (s *Service) message(ctx context.Context, r *request) (any, error) {
-	var req messageRequest
+	var req MessageRequest
 	if err := decode(r.body, &req); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *Service) message(ctx context.Context, r *request) (any, error) {
 	return s.told(ctx, partition, reply, err)
 }
 
-func (s *Service) revision(ctx context.Context, view state.View, name string, m *thread.Message, req messageRequest) (any, error) {
+func (s *Service) revision(ctx context.Context, view state.View, name string, m *thread.Message, req MessageRequest) (any, error) {
 	revision := m.Revision
 	if req.Revision != nil {
 		revision = *req.Revision
@@ -81,7 +81,7 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 	if err != nil {
 		return nil, err
 	}
-	r := messageReply{
+	r := MessageReply{
 		ThreadID: name, MessageID: m.ID, Role: m.Role, Revision: revision, Revisions: m.Revision,
 		OtherParts: map[string]int{}, EventSeq: seq,
 	}
@@ -112,7 +112,7 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 
 // first fills in what an edit does not say, and does not change: a deletion takes the calls with it. Where retention has
 // taken the message as it was published, nobody knows.
-func (s *Service) first(ctx context.Context, r *messageReply, m *thread.Message) (*events.Message, error) {
+func (s *Service) first(ctx context.Context, r *MessageReply, m *thread.Message) (*events.Message, error) {
 	ev, err := content.Read(ctx, s.backend.Log(), m.FirstSeq)
 	if errors.Is(err, content.ErrGone) {
 		return nil, nil
@@ -128,7 +128,7 @@ func (s *Service) first(ctx context.Context, r *messageReply, m *thread.Message)
 }
 
 // take fills in what the event of the revision says, and returns its content.
-func (r *messageReply) take(ev *events.Event) events.Content {
+func (r *MessageReply) take(ev *events.Event) events.Content {
 	if ev.Edit != nil {
 		r.Deleted = ev.Edit.Deleted
 		return ev.Edit.Content
@@ -138,7 +138,7 @@ func (r *messageReply) take(ev *events.Event) events.Content {
 }
 
 // cut keeps the lines that were asked for, as many of them as there are.
-func (r *messageReply) cut(text string, lines []int) {
+func (r *MessageReply) cut(text string, lines []int) {
 	all := strings.SplitAfter(text, "\n")
 	if n := len(all); all[n-1] == "" && n > 1 {
 		all = all[:n-1] // a newline at the end begins no line

@@ -9,15 +9,15 @@ import (
 	"precis/summarize"
 )
 
-// summarizeRequest is the body of precis.thread.summarize.
-type summarizeRequest struct {
+// SummarizeRequest is the body of precis.thread.summarize.
+type SummarizeRequest struct {
 	Kind string `json:"kind"` // compaction (the default) or history
 	// MinEventSeq is a publish ack's sequence: the summary is made behind that event.
 	MinEventSeq uint64 `json:"min_event_seq"`
 }
 
-// summarizeReply is the answer of precis.thread.summarize.
-type summarizeReply struct {
+// SummarizeReply is the answer of precis.thread.summarize.
+type SummarizeReply struct {
 	ThreadID string `json:"thread_id"`
 	Kind     string `json:"kind"`
 	// SummaryID is the summary that stands for the thread now: made on this request, or before it where there
@@ -25,18 +25,18 @@ type summarizeReply struct {
 	// summary.created or summary.failed with that id follows. ID is the same.
 	SummaryID events.OrNull `json:"summary_id"`
 	ID        events.OrNull `json:"id"`
-	// Reason says why there is none: reasonDisabled or reasonTooLittle; null where there is one.
+	// Reason says why there is none: ReasonDisabled or ReasonTooLittle; null where there is one.
 	Reason events.OrNull `json:"reason"`
 }
 
-// Why there is no summary.
+// Reasons why there is no summary.
 const (
-	reasonDisabled  = "disabled"   // the thread's policy makes none
-	reasonTooLittle = "too_little" // what a summary could stand for is not worth one
+	ReasonDisabled  = "disabled"   // the thread's policy makes none
+	ReasonTooLittle = "too_little" // what a summary could stand for is not worth one
 )
 
 func (s *Service) summarize(ctx context.Context, r *request) (any, error) {
-	var req summarizeRequest
+	var req SummarizeRequest
 	if err := decode(r.body, &req); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Service) summarize(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := summarizeReply{ThreadID: name, Kind: req.Kind, SummaryID: events.OrNull(id), ID: events.OrNull(id)}
+	reply := SummarizeReply{ThreadID: name, Kind: req.Kind, SummaryID: events.OrNull(id), ID: events.OrNull(id)}
 	if id == "" {
 		h, err := s.backend.View(partition).Header(name)
 		if err != nil {
@@ -67,7 +67,7 @@ func (s *Service) summarize(ctx context.Context, r *request) (any, error) {
 func (s *Service) whyNone(h *thread.Header) events.OrNull {
 	p, _ := summarize.Resolve(s.backend.Policies(), h.Policy, h.FirstAgentID, h.Thread)
 	if !p.Enabled {
-		return reasonDisabled
+		return ReasonDisabled
 	}
-	return reasonTooLittle
+	return ReasonTooLittle
 }

@@ -6,14 +6,14 @@ import (
 	"precis/internal/thread"
 )
 
-// threadRequest is the body of precis.thread.get; it may be empty.
-type threadRequest struct {
+// ThreadRequest is the body of precis.thread.get; it may be empty.
+type ThreadRequest struct {
 	// MinEventSeq is a publish ack's sequence: the answer waits until that event is in it.
 	MinEventSeq uint64 `json:"min_event_seq"`
 }
 
-// threadReply is the answer of precis.thread.get.
-type threadReply struct {
+// ThreadReply is the answer of precis.thread.get.
+type ThreadReply struct {
 	ThreadID        string `json:"thread_id"`
 	Partition       int    `json:"partition"`
 	Messages        uint64 `json:"messages"`
@@ -39,7 +39,7 @@ type threadReply struct {
 }
 
 func (s *Service) thread(ctx context.Context, r *request) (any, error) {
-	var req threadRequest
+	var req ThreadRequest
 	if err := decode(r.body, &req); err != nil {
 		return nil, err
 	}
@@ -57,8 +57,8 @@ func (s *Service) thread(ctx context.Context, r *request) (any, error) {
 	return s.told(ctx, partition, replyOf(h, partition), nil)
 }
 
-func replyOf(h *thread.Header, partition int) threadReply {
-	r := threadReply{
+func replyOf(h *thread.Header, partition int) ThreadReply {
+	r := ThreadReply{
 		ThreadID: h.Thread, Partition: partition,
 		Messages: h.Messages, ToolResults: h.ToolResults, Edits: h.Edits,
 		Duplicates: h.Duplicates + h.Ignored, Rejected: h.Rejected, WaitingEdits: h.Waiting,
