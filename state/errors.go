@@ -8,7 +8,7 @@ import (
 // Errors at open.
 var (
 	// ErrFormat: the directory holds a store that this version can't read.
-	ErrFormat = errors.New("store format not known")
+	ErrFormat = errors.New("unknown store format")
 	// ErrMissing: a store was to be read and there is none.
 	ErrMissing = errors.New("no store in this directory")
 )
@@ -24,7 +24,7 @@ func (e *OwnedError) Error() string {
 	if owner == "" {
 		owner = "another process"
 	}
-	return fmt.Sprintf("data directory %s is in use by %s: stop it, or give this instance a directory of its own", e.Dir, owner)
+	return fmt.Sprintf("data directory %s is in use by %s: stop it, or use another directory", e.Dir, owner)
 }
 
 // Errors of reading.

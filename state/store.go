@@ -205,7 +205,7 @@ func openError(fsys vfs.FS, dir string, err error) error {
 		return &OwnedError{Dir: dir, Owner: readOwner(fsys, dir)}
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("open store in %s: %w: give this user the right to write there, or another --data", dir, err)
+		return fmt.Errorf("open store in %s: %w: give this user write permission, or use another --data", dir, err)
 	}
 	if damaged(err) || incomplete(err) {
 		return fmt.Errorf("open store in %s: %w: %w", dir, ErrDamaged, err)

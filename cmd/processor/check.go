@@ -33,7 +33,7 @@ func (c checkCmd) Validate(given *kong.Context) error {
 	}
 	for _, part := range given.Path {
 		if f := part.Flag; f != nil && f.Group != nil && f.Name != "nats" && f.Name != "json" {
-			return fmt.Errorf("--%s goes with --nats: without it, no server is asked", f.Name)
+			return fmt.Errorf("--%s requires --nats", f.Name)
 		}
 	}
 	return nil

@@ -40,9 +40,9 @@ func TestRunIsRefused(t *testing.T) {
 		args   []string
 		stderr string
 	}{
-		{nil, "credentials refused: it asks for credentials, and none are given; set nats.user and nats.password_env, nats.creds or nats.token_env (--user and --password-env, --creds, --token-env)"},
-		{[]string{"--user", "me", "--password-env", "WORD"}, `credentials refused: it does not take user "me" with that password`},
-		{[]string{"--token-env", "WORD"}, "credentials refused: it does not take the token"},
+		{nil, "credentials refused: the server requires credentials; set nats.user and nats.password_env, nats.creds or nats.token_env (--user and --password-env, --creds, --token-env)"},
+		{[]string{"--user", "me", "--password-env", "WORD"}, `credentials refused: the server rejects user "me" with this password`},
+		{[]string{"--token-env", "WORD"}, "credentials refused: the server rejects the token"},
 	} {
 		args := append([]string{"run", "--data", t.TempDir(), "--http", "", "--nats", b.URL()}, c.args...)
 		program(t, "", args...).wants(t, exitUnreachable, "", c.stderr)

@@ -40,11 +40,11 @@ type loginFlags struct {
 // Validate is asked by kong for every command that has these flags.
 func (f loginFlags) Validate(given *kong.Context) error {
 	if (f.TLSCert == "") != (f.TLSKey == "") {
-		return errors.New("--tlscert and --tlskey come together")
+		return errors.New("--tlscert and --tlskey must be given together")
 	}
 	for _, part := range given.Path {
 		if part.Flag != nil && part.Flag.Name == "password" && f.User == "" {
-			return errors.New("--password goes with --user")
+			return errors.New("--password requires --user")
 		}
 	}
 	return nil

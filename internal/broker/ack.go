@@ -45,7 +45,7 @@ type ackReplyBody struct {
 
 func parseAck(m *nats.Msg) Ack {
 	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
-		return Ack{Err: fmt.Errorf("%w: no stream takes the subject now", ErrTransient)}
+		return Ack{Err: fmt.Errorf("%w: no stream accepts the subject now", ErrTransient)}
 	}
 	var body ackReplyBody
 	if err := json.Unmarshal(m.Data, &body); err != nil {

@@ -157,13 +157,13 @@ func (b *Broker) Storage(ctx context.Context) (Storage, error) {
 	if b.server == nil {
 		info, err := b.js.AccountInfo(ctx)
 		if err != nil {
-			return Storage{}, fmt.Errorf("ask what is stored: %w", err)
+			return Storage{}, fmt.Errorf("read storage usage: %w", err)
 		}
 		return Storage{Used: info.Store, Limit: uint64(max(info.Limits.MaxStore, 0))}, nil
 	}
 	info, err := b.server.srv.Jsz(&server.JSzOptions{})
 	if err != nil {
-		return Storage{}, fmt.Errorf("ask what is stored: %w", err)
+		return Storage{}, fmt.Errorf("read storage usage: %w", err)
 	}
 	return Storage{Used: info.Store, Limit: uint64(max(info.Config.MaxStore, 0))}, nil
 }

@@ -123,14 +123,14 @@ func (o Options) refused() string {
 	if o.forService {
 		keys, flags = "nats.service.", ""
 	}
-	who := "it asks for credentials, and none are given"
+	who := "the server requires credentials"
 	switch {
 	case o.Creds != "":
-		who = "it does not take the user of " + o.Creds
+		who = "the server rejects the user of " + o.Creds
 	case o.User != "":
-		who = fmt.Sprintf("it does not take user %q with that password", o.User)
+		who = fmt.Sprintf("the server rejects user %q with this password", o.User)
 	case o.Token != "":
-		who = "it does not take the token"
+		who = "the server rejects the token"
 	}
 	return fmt.Sprintf("%s; set %suser and %[2]spassword_env, %[2]screds or %[2]stoken_env%s", who, keys, flags)
 }
@@ -145,7 +145,7 @@ func checkJetStream(ctx context.Context, js jetstream.JetStream, timeout time.Du
 		return fmt.Errorf("%w: %w", ErrNoJetStream, err)
 	}
 	if err != nil {
-		return fmt.Errorf("ask for JetStream: %w", err)
+		return fmt.Errorf("check JetStream: %w", err)
 	}
 	return nil
 }

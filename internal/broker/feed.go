@@ -342,7 +342,7 @@ func (f *feed) sameStream(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !state.Created.Equal(f.sub.created):
-		return fmt.Errorf("%w: %s was made anew at %s", ErrStreamLost, f.cfg.Stream, state.Created)
+		return fmt.Errorf("%w: %s was recreated at %s", ErrStreamLost, f.cfg.Stream, state.Created)
 	case state.Last < f.pull.last:
 		return fmt.Errorf("%w: %s ends at %d, before sequence %d that was delivered", ErrStreamLost, f.cfg.Stream, state.Last, f.pull.last)
 	}

@@ -65,7 +65,7 @@ func (r *LogReader) Holds(ctx context.Context, mark Mark, through uint64) error 
 	case err != nil:
 		return err
 	case !mark.names(m):
-		return fmt.Errorf("%w: %s was rolled back and has grown again: sequence %d is not the message that was read, but one stored at %s",
+		return fmt.Errorf("%w: %s was rolled back and has grown again: sequence %d holds another message than the one that was read, stored at %s",
 			ErrStreamLost, r.stream, mark.Seq, m.Time.UTC())
 	}
 	if through <= mark.Seq {

@@ -80,7 +80,7 @@ func (o Options) WithDefaults() Options {
 // Validate reports the first option that can't be used, wrapped in ErrInvalidOptions.
 func (o Options) Validate() error {
 	if (o.TLS.Cert == "") != (o.TLS.Key == "") {
-		return fmt.Errorf("%w: tls cert and key come together", ErrInvalidOptions)
+		return fmt.Errorf("%w: tls cert and key must be set together", ErrInvalidOptions)
 	}
 	if o.URL != "" {
 		return nil

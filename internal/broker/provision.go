@@ -74,7 +74,7 @@ func findStream(ctx context.Context, js jetstream.JetStream, want jetstream.Stre
 		return nil, err
 	}
 	if info == nil && spec.CheckOnly {
-		return nil, fmt.Errorf("%w: %s (make it, or run with provisioning)", ErrStreamMissing, want.Name)
+		return nil, fmt.Errorf("%w: %s (create it, or run without --no-provision)", ErrStreamMissing, want.Name)
 	}
 	if info == nil {
 		return nil, nil
@@ -88,7 +88,7 @@ func createStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 		return findStream(ctx, js, want, spec) // another instance was faster; its settings are checked like any other's
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make stream %s: %w", want.Name, err)
+		return nil, fmt.Errorf("create stream %s: %w", want.Name, err)
 	}
 	return s.CachedInfo(), nil
 }
@@ -179,7 +179,7 @@ func checkStream(ctx context.Context, js jetstream.JetStream, want jetstream.Str
 		return fmt.Errorf("look up stream %s: %w", want.Name, ErrNoLeader)
 	}
 	if !info.Created.Equal(created) {
-		return fmt.Errorf("%w: %s was made anew at %s", ErrStreamLost, want.Name, info.Created.Format(time.RFC3339))
+		return fmt.Errorf("%w: %s was recreated at %s", ErrStreamLost, want.Name, info.Created.Format(time.RFC3339))
 	}
 	return checkSettings(info.Config, want)
 }

@@ -91,7 +91,7 @@ func (p *puller) open(ctx context.Context) error {
 	p.drop()
 	c, err := p.js.CreateConsumer(ctx, p.stream, p.consumerConfig())
 	if err != nil {
-		return fmt.Errorf("make consumer on stream %s: %w", p.stream, err)
+		return fmt.Errorf("create consumer on stream %s: %w", p.stream, err)
 	}
 	info := c.CachedInfo()
 	p.consumer, p.pending = info.Name, info.NumPending
@@ -161,7 +161,7 @@ func (p *puller) ask() error {
 	p.credit += r.batch
 	reply := fmt.Sprintf("%s.%d", p.inbox, p.requests)
 	if err := p.nc.PublishRequest(p.subject, reply, r.encode()); err != nil {
-		return fmt.Errorf("ask for messages of stream %s: %w", p.stream, err)
+		return fmt.Errorf("request messages of stream %s: %w", p.stream, err)
 	}
 	return nil
 }

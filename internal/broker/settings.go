@@ -30,21 +30,21 @@ var settings = []setting{
 	{"max_bytes", true, remove, nil},
 	{"max_msgs_per_subject", true, remove, nil},
 	{"max_msg_size", true, remove + ": what is too large is rejected where it can be seen", nil},
-	{"retention", false, "make the stream anew with limits retention: others delete what was read", nil},
+	{"retention", false, "recreate the stream with limits retention: any other deletes what was read", nil},
 	{"allow_rollup_hdrs", true, "set it to false: a publisher's header could purge the log", nil},
-	{"allow_msg_ttl", false, "make the stream anew without it: a publisher's header could expire an event", nil},
+	{"allow_msg_ttl", false, "recreate the stream without it: a publisher's header could expire an event", nil},
 	{"subject_delete_marker_ttl", true, "set it to 0", nil},
 	// An acknowledged message is not durable.
-	{"storage", false, "make the stream anew with file storage", nil},
-	{"persist_mode", false, "make the stream anew with the default mode: acknowledged means stored", nil},
+	{"storage", false, "recreate the stream with file storage", nil},
+	{"persist_mode", false, "recreate the stream with the default mode: acknowledged must mean stored", nil},
 	{"no_ack", true, "set it to false: publishers could not tell that an event was lost", nil},
-	{"sealed", false, "make the stream anew: a sealed stream takes no events", nil},
+	{"sealed", false, "recreate the stream: a sealed stream accepts no events", nil},
 	// They add to, alter or remove what publishers send.
 	{"subjects", true, "set them to %s", nil},
-	{"mirror", false, "make the stream anew: a mirror takes no events", nil},
+	{"mirror", false, "recreate the stream: a mirror accepts no events", nil},
 	{"sources", true, "remove them: sourced messages come past subjects and transform", nil},
-	{"allow_msg_counter", false, "make the stream anew without it: counters change message bodies", nil},
-	{"allow_msg_schedules", false, "make the stream anew without it: a scheduled event replaces the one before it", nil},
+	{"allow_msg_counter", false, "recreate the stream without it: counters change message bodies", nil},
+	{"allow_msg_schedules", false, "recreate the stream without it: a scheduled event replaces the one before it", nil},
 	{"allow_atomic", true, "set it to true: the records of a step are stored together, or none of them", func(got, _ jetstream.StreamConfig) bool { return got.Name == StreamSummaries }},
 	{"allow_direct", true, "", func(_, _ jetstream.StreamConfig) bool { return false }},
 }
@@ -54,14 +54,14 @@ var eventsSettings = []setting{
 		return got.MaxAge != 0 && (want.MaxAge == 0 || got.MaxAge < want.MaxAge)
 	}},
 	{"duplicate_window", true, "set it to %s: a reused Nats-Msg-Id would swallow an event", func(got, want jetstream.StreamConfig) bool { return got.Duplicates > want.Duplicates }},
-	{"subject_transform", false, "need %s: set partitions in the configuration to the stream's, or make the stream anew", nil},
+	{"subject_transform", false, "want %s: set partitions in the configuration to the stream's, or recreate the stream", nil},
 }
 
 // publishedSettings are those of the streams that precis publishes to.
 var publishedSettings = []setting{
 	{"max_age", true, "set it to 0: what precis published must stay", nil},
 	{"duplicate_window", true, "", func(_, _ jetstream.StreamConfig) bool { return false }},
-	{"subject_transform", false, "make the stream anew without one: its readers would not find what it holds", nil},
+	{"subject_transform", false, "recreate the stream without one: its readers would not find what it holds", nil},
 }
 
 // StreamDifference is a stream setting that differs from the configuration.

@@ -54,7 +54,7 @@ func applyEnv(cfg *Config, env map[string]string) []Problem {
 	for _, name := range slices.Sorted(maps.Keys(left)) {
 		problems = append(problems, Problem{
 			Origin:  Origin{Kind: FromEnv, Name: name},
-			Message: "no such key; a variable is PRECIS_ and the key in capitals, such as " + Variable("limits.event_bytes"),
+			Message: "unknown key; a variable is PRECIS_ and the key in capitals, such as " + Variable("limits.event_bytes"),
 		})
 	}
 	return problems
@@ -84,7 +84,7 @@ func applyFlags(cfg *Config, src Sources) []Problem {
 		problems = append(problems, apply(cfg, l, text, Origin{Kind: FromFlag, Name: flagName(src, l.key)})...)
 	}
 	for _, key := range slices.Sorted(maps.Keys(left)) {
-		problems = append(problems, Problem{Key: key, Origin: Origin{Kind: FromFlag, Name: flagName(src, key)}, Message: "no such key"})
+		problems = append(problems, Problem{Key: key, Origin: Origin{Kind: FromFlag, Name: flagName(src, key)}, Message: "unknown key"})
 	}
 	return problems
 }

@@ -54,7 +54,7 @@ func resolveSecrets(cfg *Config, env map[string]string) []Problem {
 		if *into = env[variable]; *into == "" {
 			problems = append(problems, Problem{
 				Key: key, Origin: cfg.Origins.Of(key),
-				Message: fmt.Sprintf("the variable %s is not set, and what it holds is needed; set it, or change the key", variable),
+				Message: fmt.Sprintf("environment variable %s is not set; set it, or change the key", variable),
 			})
 		}
 	}

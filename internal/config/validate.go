@@ -53,25 +53,25 @@ func (j *judge) oneOf(key, value string, allowed ...string) {
 func (j *judge) nats() {
 	n := j.cfg.NATS
 	if server, wrong := natsurl.Wrong(n.URL); wrong && n.URL != "" {
-		j.wrong("nats.url", "%q is not a server address; allowed: nats://host:port, tls://…, ws://…, wss://…, several with commas, or nothing for an embedded server", natsurl.Redacted(server))
+		j.wrong("nats.url", "%q is not a server address; allowed: nats://host:port, tls://…, ws://…, wss://…, several separated by commas, or empty for the embedded server", natsurl.Redacted(server))
 	}
 	if n.URL == "" && !isAddress(n.Listen) {
-		j.wrong("nats.listen", "%q is not an address to listen on; allowed: host:port, such as 127.0.0.1:4222", n.Listen)
+		j.wrong("nats.listen", "%q is not a listen address; allowed: host:port, such as 127.0.0.1:4222", n.Listen)
 	}
 	if !isSync(n.Sync) {
-		j.wrong("nats.sync", "%q is not known; allowed: always, or an interval such as 2m (what was acknowledged within it is lost in a power cut)", n.Sync)
+		j.wrong("nats.sync", "%q is not known; allowed: always, or an interval such as 2m (a power failure loses what was acknowledged within it)", n.Sync)
 	}
 	if (n.TLS.Cert == "") != (n.TLS.Key == "") {
-		j.wrong("nats.tls", "cert and key go together; give both or neither")
+		j.wrong("nats.tls", "cert and key must be set together")
 	}
 	if n.PasswordEnv != "" && n.User == "" {
-		j.wrong("nats.user", "is needed where nats.password_env is given")
+		j.wrong("nats.user", "is required with nats.password_env")
 	}
 	if n.Service.PasswordEnv != "" && n.Service.User == "" {
-		j.wrong("nats.service.user", "is needed where nats.service.password_env is given")
+		j.wrong("nats.service.user", "is required with nats.service.password_env")
 	}
 	if n.Service != (Login{}) && n.URL == "" {
-		j.wrong("nats.service", "is for an external server (nats.url): the embedded one has a user of its own for the service")
+		j.wrong("nats.service", "is only for an external server (nats.url); the embedded server has its own service user")
 	}
 	j.inboxes()
 	j.open()
@@ -81,12 +81,12 @@ func (j *judge) nats() {
 func (j *judge) inboxes() {
 	prefixes := j.cfg.NATS.InboxPrefixes
 	if len(prefixes) == 0 {
-		j.wrong("nats.inbox_prefixes", "is empty, so that no request could be answered; allowed: subject prefixes, such as _INBOX")
+		j.wrong("nats.inbox_prefixes", "is empty: no request could be answered; allowed: subject prefixes, such as _INBOX")
 	}
 	for _, prefix := range prefixes {
 		for token := range strings.SplitSeq(prefix, ".") {
 			if token == "" || strings.ContainsAny(token, "*> \t\r\n") || strings.HasPrefix(prefix, "$") {
-				j.wrong("nats.inbox_prefixes", "%q is not a prefix of inboxes; allowed: tokens without wildcards, such as _INBOX or _INBOX.agents", prefix)
+				j.wrong("nats.inbox_prefixes", "%q is not an inbox prefix; allowed: tokens without wildcards, such as _INBOX or _INBOX.agents", prefix)
 				break
 			}
 		}
@@ -98,11 +98,11 @@ func (j *judge) open() {
 	n, h := j.cfg.NATS, j.cfg.HTTP
 	credentials := n.PasswordEnv != "" || n.TokenEnv != ""
 	if n.URL == "" && isAddress(n.Listen) && !isLocal(n.Listen) && !credentials && !n.Insecure {
-		j.wrong("nats.listen", "%s is open to other machines, and the embedded server asks for no credentials; "+
+		j.wrong("nats.listen", "%s is open to other machines, and the embedded server requires no credentials; "+
 			"set nats.user and nats.password_env (or nats.token_env), listen on 127.0.0.1, or allow it with --insecure (nats.insecure)", n.Listen)
 	}
 	if isAddress(h.Listen) && !isLocal(h.Listen) && !h.Insecure {
-		j.wrong("http.listen", "%s is open to other machines, and HTTP (probes, metrics) asks for no credentials; "+
+		j.wrong("http.listen", "%s is open to other machines, and HTTP (probes, metrics) has no credentials; "+
 			"listen on 127.0.0.1, or allow it with --insecure (http.insecure)", h.Listen)
 	}
 }
@@ -116,10 +116,10 @@ func isLocal(address string) bool {
 func (j *judge) server() {
 	c := j.cfg
 	if c.DataDir == "" {
-		j.wrong("data_dir", "must name a directory")
+		j.wrong("data_dir", "must not be empty")
 	}
 	if c.HTTP.Listen != "" && !isAddress(c.HTTP.Listen) {
-		j.wrong("http.listen", "%q is not an address to listen on; allowed: host:port, such as 127.0.0.1:8080, or nothing for none", c.HTTP.Listen)
+		j.wrong("http.listen", "%q is not a listen address; allowed: host:port, such as 127.0.0.1:8080, or empty for none", c.HTTP.Listen)
 	}
 	j.within("partitions", c.Partitions, 1, MaxPartitions)
 	j.within("limits.event_bytes", c.Limits.EventBytes, 1, MaxEventBytes)

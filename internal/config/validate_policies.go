@@ -13,7 +13,7 @@ import (
 
 func (j *judge) policies() {
 	if len(j.cfg.Policies) == 0 {
-		j.wrong("policies", "must hold at least one; leave the key out for the default, or set enabled: false on one")
+		j.wrong("policies", "must have at least one policy; omit the key for the default one, or set enabled: false on it")
 	}
 	seen := map[string]int{}
 	for i, p := range j.cfg.Policies {
@@ -26,7 +26,7 @@ func (j *judge) policies() {
 			j.wrong(join(key, "prompts"), "%v", err)
 		}
 		if first, twice := seen[p.Name]; twice {
-			j.wrong(join(key, "name"), "%q is policies[%d]'s name already; every policy needs its own", p.Name, first)
+			j.wrong(join(key, "name"), "%q is already the name of policies[%d]; names must be unique", p.Name, first)
 			continue
 		}
 		seen[p.Name] = i
@@ -39,7 +39,7 @@ func (j *judge) providers() {
 	}
 	for i, p := range j.cfg.Policies {
 		if _, _, ok := j.cfg.ProviderFor(p.Provider); usesModel(p) && !ok {
-			j.wrong(fmt.Sprintf("policies[%d].provider", i), "no provider of the name %q is configured, nor one named %s; configured: %s",
+			j.wrong(fmt.Sprintf("policies[%d].provider", i), "neither provider %q nor %s is configured; configured: %s",
 				p.Provider, ProviderMain, strings.Join(slices.Sorted(maps.Keys(j.cfg.Providers)), ", "))
 		}
 	}
@@ -51,7 +51,7 @@ func (j *judge) provider(key string, p Provider) {
 		j.wrong(key+".model", "must name a model")
 	}
 	if u, err := url.Parse(p.BaseURL); p.BaseURL != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
-		j.wrong(key+".base_url", "%q is not an address; allowed: http://… or https://…, or nothing for the provider's own", p.BaseURL)
+		j.wrong(key+".base_url", "%q is not a URL; allowed: http://… or https://…, or empty for the provider's own", p.BaseURL)
 	}
 	if p.Timeout <= 0 {
 		j.wrong(key+".timeout", "%s is out of range; allowed: more than 0s", p.Timeout)

@@ -114,7 +114,7 @@ func TestServiceRefusesWhatItDoesNotKnow(t *testing.T) {
 		"precis.thread.context.t":   {object{"max_token": 3}, `unknown member "max_token": did you mean "max_tokens"?`},
 		"precis.thread.get.t":       {object{"min_event_sq": 3}, `unknown member "min_event_sq": did you mean "min_event_seq"?`},
 		"precis.thread.summarize.t": {object{"knd": "history"}, `unknown member "knd": did you mean "kind"?`},
-		"precis.summary.get.sum_x":  {object{"text": true}, `unknown member "text": the request has none`},
+		"precis.summary.get.sum_x":  {object{"text": true}, `unknown member "text": the request has no members`},
 	} {
 		if r := w.ask(subject, c.body); r.code != "400" || r.why != c.why {
 			t.Errorf("%s: %s %s", subject, r.code, r.why)

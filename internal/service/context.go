@@ -64,10 +64,10 @@ func (s *Service) context(ctx context.Context, r *request) (any, error) {
 	}
 	req.Format = cmp.Or(req.Format, prompt.FormatMessages)
 	if !slices.Contains(prompt.Formats(), req.Format) {
-		return nil, fault(codeBadRequest, "format is one of %s, not %q", strings.Join(prompt.Formats(), ", "), req.Format)
+		return nil, fault(codeBadRequest, "format must be one of %s, not %q", strings.Join(prompt.Formats(), ", "), req.Format)
 	}
 	if req.MaxTokens < 0 {
-		return nil, fault(codeBadRequest, "max_tokens must be an integer of at least 0, which is no limit, not %d", req.MaxTokens)
+		return nil, fault(codeBadRequest, "max_tokens must be at least 0 (0: no limit), not %d", req.MaxTokens)
 	}
 	name, partition, err := s.open(ctx, r, req.MinEventSeq)
 	if err != nil {

@@ -46,9 +46,9 @@ func unknown(name string, request reflect.Type) error {
 		known = append(known, member)
 	}
 	if len(known) == 0 {
-		return fault(codeBadRequest, "unknown member %q: the request has none", name)
+		return fault(codeBadRequest, "unknown member %q: the request has no members", name)
 	}
-	return fault(codeBadRequest, "unknown member %q: known are %s", name, strings.Join(known, ", "))
+	return fault(codeBadRequest, "unknown member %q; allowed: %s", name, strings.Join(known, ", "))
 }
 
 // wanted is the JSON name of a member's type.

@@ -49,15 +49,15 @@ func asFault(err error) *Fault {
 	case errors.As(err, &beyond):
 		return fault(codeBadRequest, "%v", beyond)
 	case errors.Is(err, content.ErrGone):
-		return fault(codeNotFound, "the log no longer holds it: it is beyond retention.events, or was lost")
+		return fault(codeNotFound, "the log no longer holds it: retention.events removed it, or it was lost")
 	case errors.Is(err, fold.ErrNoThread):
 		return fault(codeNotFound, "%v", err)
 	case errors.Is(err, fold.ErrKind):
 		return fault(codeBadRequest, "%v", err)
 	case errors.Is(err, fold.ErrNotReady):
-		return fault(codeUnavailable, "%v: ask again soon", err)
+		return fault(codeUnavailable, "%v; retry soon", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return fault(codeUnavailable, "not reached in time: ask again soon")
+		return fault(codeUnavailable, "timed out; retry soon")
 	}
 	return fault(codeInternal, "%v", err)
 }

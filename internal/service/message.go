@@ -47,7 +47,7 @@ func (s *Service) message(ctx context.Context, r *request) (any, error) {
 		return nil, fault(codeBadRequest, "message_id is missing")
 	}
 	if len(req.Lines) != 0 && (len(req.Lines) != 2 || req.Lines[0] < 1 || req.Lines[1] < req.Lines[0]) {
-		return nil, fault(codeBadRequest, "lines is [from, to], 1-based, from not behind to")
+		return nil, fault(codeBadRequest, "lines must be [from, to], counted from 1, with from <= to")
 	}
 	name, partition, err := s.open(ctx, r, req.MinEventSeq)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 		return nil, err
 	}
 	if seq == 0 {
-		return nil, fault(codeNotFound, "message %q has no revision %d, the current one is %d", m.ID, revision, m.Revision)
+		return nil, fault(codeNotFound, "message %q has no revision %d; the current one is %d", m.ID, revision, m.Revision)
 	}
 	ev, err := content.Read(ctx, s.backend.Log(), seq)
 	if err != nil {

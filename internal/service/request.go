@@ -86,7 +86,7 @@ func (s *Service) wait(ctx context.Context, r *request, partition int, seq uint6
 	leave := s.waiting.enter(r.client, r.token)
 	if leave == nil {
 		s.refused(RefusedWaiting)
-		return fault(codeUnavailable, "too many requests wait for their min_event_seq: ask again in a second")
+		return fault(codeUnavailable, "too many requests wait for their min_event_seq; retry in a second")
 	}
 	defer leave()
 	r.rest()
@@ -118,7 +118,7 @@ func (s *Service) encode(out any, advice string) ([]byte, error) {
 		return nil, fmt.Errorf("encode answer: %w", err)
 	}
 	if len(body) > s.max {
-		return nil, fault(codeTooLarge, "the answer has %d bytes, the server allows %d: %s", len(body), s.max, advice)
+		return nil, fault(codeTooLarge, "the answer has %d bytes, and the server allows %d: %s", len(body), s.max, advice)
 	}
 	return body, nil
 }

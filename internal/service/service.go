@@ -151,7 +151,7 @@ func heard(nc *nats.Conn) error {
 		return nil
 	}
 	if err := nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
-		return fmt.Errorf("give it a user who may subscribe precis.> and $SRV.> (nats.service.user and nats.service.password_env): %w", err)
+		return fmt.Errorf("its user must be allowed to subscribe to precis.> and $SRV.> (nats.service.user and nats.service.password_env): %w", err)
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (s *Service) open(ctx context.Context, r *request, minEventSeq uint64) (nam
 
 func (s *Service) caughtUp() error {
 	if !s.backend.CaughtUp() {
-		return fault(codeUnavailable, "not caught up with the log yet: ask again soon")
+		return fault(codeUnavailable, "not caught up with the log yet; retry soon")
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (s *Service) summarize(ctx context.Context, r *request) (any, error) {
 	}
 	req.Kind = cmp.Or(req.Kind, events.KindCompaction)
 	if req.Kind != events.KindCompaction && req.Kind != events.KindHistory {
-		return nil, fault(codeBadRequest, "kind is compaction or history, not %q", req.Kind)
+		return nil, fault(codeBadRequest, "kind must be compaction or history, not %q", req.Kind)
 	}
 	name, partition, err := s.open(ctx, r, req.MinEventSeq)
 	if err != nil {
