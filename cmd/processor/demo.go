@@ -317,13 +317,9 @@ func (d *demo) faults(ctx context.Context) error {
 func (d *demo) counters(ctx context.Context) error {
 	rows := []string{"thread\tmessages\ttool outputs\tedits\tduplicates\trejected\tsummaries\tstale\ttokens\tin a prompt"}
 	for _, act := range d.actors {
-		reply, err := d.ask(ctx, threadEndpoint, act.thread, service.ThreadRequest{MinEventSeq: d.seqs[act.thread]})
+		t, _, err := replyTo[service.ThreadReply](ctx, d.server, threadEndpoint, act.thread, service.ThreadRequest{MinEventSeq: d.seqs[act.thread]})
 		if err != nil {
-			return fmt.Errorf("ask for the counters of %s: %w", act.thread, err)
-		}
-		var t service.ThreadReply
-		if err := json.Unmarshal(reply, &t); err != nil {
-			return fmt.Errorf("read the counters of %s: %w", act.thread, err)
+			return fmt.Errorf("counters of %s: %w", act.thread, err)
 		}
 		d.fact("counters", act, t)
 		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s", act.thread, t.Messages, t.ToolResults, t.Edits, t.Duplicates,

@@ -239,6 +239,17 @@ func (s *server) ask(ctx context.Context, endpoint, id string, request any) ([]b
 	return reply.Data, replyError(reply)
 }
 
+// replyTo is ask with the reply read.
+func replyTo[T any](ctx context.Context, s *server, endpoint, id string, request any) (reply T, raw []byte, err error) {
+	if raw, err = s.ask(ctx, endpoint, id, request); err != nil {
+		return reply, nil, err
+	}
+	if err := json.Unmarshal(raw, &reply); err != nil {
+		return reply, nil, unreachable("read the answer: %w", err)
+	}
+	return reply, raw, nil
+}
+
 // errNotReady is an answer that a later request can have.
 var errNotReady = errors.New("the processor has not caught up or does not own this thread")
 

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"precis/events"
 	"precis/internal/service"
 )
@@ -41,19 +39,15 @@ func (c *summaryCmd) Run(ctx context.Context, a *app) error {
 		return usage("give a summary's id")
 	}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		reply, err := s.ask(ctx, summaryEndpoint, c.Summary, struct{}{})
-		if err != nil {
+		r, raw, err := replyTo[summaryReply](ctx, s, summaryEndpoint, c.Summary, struct{}{})
+		switch {
+		case err != nil:
 			return err
+		case c.JSON:
+			a.printf("%s\n", raw)
+		default:
+			a.printf("%s\n%s\n", r.table(), strings.TrimRight(printableLines(r.Content), "\n"))
 		}
-		if c.JSON {
-			a.printf("%s\n", reply)
-			return nil
-		}
-		var r summaryReply
-		if err := json.Unmarshal(reply, &r); err != nil {
-			return unreachable("read the answer: %w", err)
-		}
-		a.printf("%s\n%s\n", r.table(), strings.TrimRight(printableLines(r.Content), "\n"))
 		return nil
 	})
 }
@@ -144,17 +138,12 @@ Example:
 // Run asks the processor.
 func (c *summarizeCmd) Run(ctx context.Context, a *app) error {
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		reply, err := s.ask(ctx, summarizeEndpoint, c.Thread, service.SummarizeRequest{Kind: c.Kind, MinEventSeq: c.MinEventSeq})
-		if err != nil {
-			return err
-		}
-		var made service.SummarizeReply
-		if err := json.Unmarshal(reply, &made); err != nil {
-			return unreachable("read the answer: %w", err)
-		}
+		made, raw, err := replyTo[service.SummarizeReply](ctx, s, summarizeEndpoint, c.Thread, service.SummarizeRequest{Kind: c.Kind, MinEventSeq: c.MinEventSeq})
 		switch {
+		case err != nil:
+			return err
 		case c.JSON:
-			a.printf("%s\n", reply)
+			a.printf("%s\n", raw)
 		case made.SummaryID != "":
 			a.printf("%s\n", made.SummaryID)
 		case made.Reason == service.ReasonDisabled:

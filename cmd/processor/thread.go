@@ -30,19 +30,15 @@ func (threadCmd) Help() string {
 // Run asks the processor.
 func (c *threadCmd) Run(ctx context.Context, a *app) error {
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		reply, err := s.ask(ctx, threadEndpoint, c.Thread, service.ThreadRequest{MinEventSeq: c.MinEventSeq})
-		if err != nil {
+		t, raw, err := replyTo[service.ThreadReply](ctx, s, threadEndpoint, c.Thread, service.ThreadRequest{MinEventSeq: c.MinEventSeq})
+		switch {
+		case err != nil:
 			return err
+		case c.JSON:
+			a.printf("%s\n", raw)
+		default:
+			a.printf("%s", countersTable(c.Thread, t))
 		}
-		if c.JSON {
-			a.printf("%s\n", reply)
-			return nil
-		}
-		var t service.ThreadReply
-		if err := json.Unmarshal(reply, &t); err != nil {
-			return unreachable("read the answer: %w", err)
-		}
-		a.printf("%s", countersTable(c.Thread, t))
 		return nil
 	})
 }
@@ -96,11 +92,11 @@ func (c *contextCmd) Run(ctx context.Context, a *app) error {
 	}
 	request := service.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format, MinEventSeq: c.MinEventSeq}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		reply, err := s.ask(ctx, contextEndpoint, c.Thread, request)
+		reply, raw, err := replyTo[service.ContextReply](ctx, s, contextEndpoint, c.Thread, request)
 		if err != nil {
 			return err
 		}
-		return c.show(a, reply)
+		return c.show(a, &reply, raw)
 	})
 }
 
@@ -131,14 +127,10 @@ func printPrompt(a *app, r *service.ContextReply) error {
 }
 
 // show prints the answer; what can't be fitted into the budget is something wrong, in either form.
-func (c *contextCmd) show(a *app, reply []byte) error {
-	var r service.ContextReply
-	if err := json.Unmarshal(reply, &r); err != nil {
-		return unreachable("read the answer: %w", err)
-	}
+func (c *contextCmd) show(a *app, r *service.ContextReply, raw []byte) error {
 	if c.JSON {
-		a.printf("%s\n", reply)
-	} else if err := printPrompt(a, &r); err != nil {
+		a.printf("%s\n", raw)
+	} else if err := printPrompt(a, r); err != nil {
 		return unreachable("read the answer: %w", err)
 	}
 	if !r.WithinBudget {
@@ -176,22 +168,18 @@ func (c *messageCmd) Run(ctx context.Context, a *app) error {
 		}
 	}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		reply, err := s.ask(ctx, messageEndpoint, c.Thread, request)
+		m, raw, err := replyTo[service.MessageReply](ctx, s, messageEndpoint, c.Thread, request)
 		if err != nil {
 			return err
 		}
-		return c.print(a, reply, request.Lines)
+		return c.print(a, m, raw, request.Lines)
 	})
 }
 
 // print shows the text, or the answer; what is not there is something wrong, in either form.
-func (c *messageCmd) print(a *app, reply []byte, lines []int) error {
-	var m service.MessageReply
-	if err := json.Unmarshal(reply, &m); err != nil {
-		return unreachable("read the answer: %w", err)
-	}
+func (c *messageCmd) print(a *app, m service.MessageReply, raw []byte, lines []int) error {
 	if c.JSON {
-		a.printf("%s\n", reply)
+		a.printf("%s\n", raw)
 	}
 	if m.Deleted {
 		return wrong("the message %q is deleted; --revision N shows what it said", printable(c.Message))

@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"strconv"
@@ -149,8 +148,8 @@ type storedReply struct {
 	Message *struct {
 		Subject string    `json:"subject"`
 		Seq     uint64    `json:"seq"`
-		Header  string    `json:"hdrs"`
-		Data    string    `json:"data"`
+		Header  []byte    `json:"hdrs"` // base64 in JSON
+		Data    []byte    `json:"data"`
 		Time    time.Time `json:"time"`
 	} `json:"message"`
 	Error *jetstream.APIError `json:"error"`
@@ -174,22 +173,12 @@ func (r *LogReader) fromLeader(ctx context.Context, body []byte) (Stored, error)
 	if s.Message == nil {
 		return Stored{}, fmt.Errorf("read from stream %s: %w", r.stream, jetstream.ErrInvalidJetStreamResponse)
 	}
-	return s.stored()
-}
-
-func (s storedReply) stored() (Stored, error) {
 	m := s.Message
-	raw, err := base64.StdEncoding.DecodeString(m.Header)
-	data, err2 := base64.StdEncoding.DecodeString(m.Data)
-	if err := errors.Join(err, err2); err != nil {
-		return Stored{}, fmt.Errorf("decode message %d: %w", m.Seq, err)
+	header, err := nats.DecodeHeadersMsg(m.Header)
+	if err != nil {
+		header = nil // an invalid header block counts as absent: the message is delivered and decided that way, too
 	}
-	out := Stored{Subject: m.Subject, Data: data, Seq: m.Seq, Time: m.Time}
-	if header, err := nats.DecodeHeadersMsg(raw); err == nil {
-		// An invalid header block counts as absent: the message is delivered and decided that way, too.
-		out.Header = header
-	}
-	return out, nil
+	return Stored{Subject: m.Subject, Header: header, Data: m.Data, Seq: m.Seq, Time: m.Time}, nil
 }
 
 // SeqAt is the last sequence whose message came at a time or before; 0 where none did. Times go up with

@@ -152,15 +152,15 @@ func (p *puller) ask() error {
 	if p.credit > waiting || waiting > p.window/2 {
 		return nil
 	}
-	r := pullRequest{batch: p.window - waiting, maxBytes: p.bytes}
+	batch, maxBytes := p.window-waiting, p.bytes
 	if p.alone {
-		r = pullRequest{batch: 1}
+		batch, maxBytes = 1, 0
 	}
 	p.requests++
-	p.batch = r.batch
-	p.credit += r.batch
+	p.batch = batch
+	p.credit += batch
 	reply := fmt.Sprintf("%s.%d", p.inbox, p.requests)
-	if err := p.nc.PublishRequest(p.subject, reply, r.encode()); err != nil {
+	if err := p.nc.PublishRequest(p.subject, reply, pullRequest(batch, maxBytes)); err != nil {
 		return fmt.Errorf("request messages of stream %s: %w", p.stream, err)
 	}
 	return nil
@@ -231,22 +231,10 @@ const (
 	pullHeartbeat = 5 * time.Second
 )
 
-// pullRequest requests messages. maxBytes 0: no limit.
-type pullRequest struct{ batch, maxBytes int }
-
-func (r pullRequest) encode() []byte {
-	b := make([]byte, 0, 96)
-	b = append(b, `{"batch":`...)
-	b = strconv.AppendInt(b, int64(r.batch), 10)
-	if r.maxBytes > 0 {
-		b = append(b, `,"max_bytes":`...)
-		b = strconv.AppendInt(b, int64(r.maxBytes), 10)
-	}
-	b = append(b, `,"expires":`...)
-	b = strconv.AppendInt(b, pullExpires.Nanoseconds(), 10)
-	b = append(b, `,"idle_heartbeat":`...)
-	b = strconv.AppendInt(b, pullHeartbeat.Nanoseconds(), 10)
-	return append(b, '}')
+// pullRequest is the body of a request for messages. maxBytes 0: no limit.
+func pullRequest(batch, maxBytes int) []byte {
+	return fmt.Appendf(nil, `{"batch":%d,"max_bytes":%d,"expires":%d,"idle_heartbeat":%d}`,
+		batch, maxBytes, pullExpires.Nanoseconds(), pullHeartbeat.Nanoseconds())
 }
 
 // pullStatus is what an empty message says about a request.

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -37,17 +37,8 @@ func environment(list []string) map[string]string {
 // applyEnv applies the variables. It refuses one that matches no key: a failing start is better than a misspelt setting
 // that is silently ignored.
 func applyEnv(cfg *Config, env map[string]string) []Problem {
-	var problems []Problem
 	left := ours(env)
-	for _, l := range leaves(cfg) {
-		name := Variable(l.key)
-		text, ok := left[name]
-		if !ok {
-			continue
-		}
-		delete(left, name)
-		problems = append(problems, apply(cfg, l, text, Origin{Kind: FromEnv, Name: name})...)
-	}
+	problems := apply(cfg, left, Variable, func(key string) Origin { return Origin{Kind: FromEnv, Name: Variable(key)} })
 	for _, secret := range secretVariables(cfg) {
 		delete(left, secret)
 	}
@@ -73,33 +64,28 @@ func ours(env map[string]string) map[string]string {
 
 // applyFlags applies the flags; an unknown key is a bug in the program, reported as any other problem.
 func applyFlags(cfg *Config, src Sources) []Problem {
-	var problems []Problem
+	origin := func(key string) Origin { return Origin{Kind: FromFlag, Name: cmp.Or(src.FlagNames[key], "--"+key)} }
 	left := maps.Clone(src.Flags)
-	for _, l := range leaves(cfg) {
-		text, ok := left[l.key]
-		if !ok {
-			continue
-		}
-		delete(left, l.key)
-		problems = append(problems, apply(cfg, l, text, Origin{Kind: FromFlag, Name: flagName(src, l.key)})...)
-	}
+	problems := apply(cfg, left, func(key string) string { return key }, origin)
 	for _, key := range slices.Sorted(maps.Keys(left)) {
-		problems = append(problems, Problem{Key: key, Origin: Origin{Kind: FromFlag, Name: flagName(src, key)}, Message: "unknown key"})
+		problems = append(problems, Problem{Key: key, Origin: origin(key), Message: "unknown key"})
 	}
 	return problems
 }
 
-func flagName(src Sources, key string) string {
-	if name, ok := src.FlagNames[key]; ok {
-		return name
+// apply sets the keys that are given by their names, and removes them from given.
+func apply(cfg *Config, given map[string]string, nameOf func(key string) string, origin func(key string) Origin) (problems []Problem) {
+	for _, l := range leaves(cfg) {
+		text, ok := given[nameOf(l.key)]
+		if !ok {
+			continue
+		}
+		delete(given, nameOf(l.key))
+		if err := l.set(text); err != nil {
+			problems = append(problems, Problem{Key: l.key, Origin: origin(l.key), Message: err.Error()})
+			continue
+		}
+		cfg.Origins[l.key] = origin(l.key)
 	}
-	return "--" + key
-}
-
-func apply(cfg *Config, l leaf, text string, origin Origin) []Problem {
-	if err := l.set(text); err != nil {
-		return []Problem{{Key: l.key, Origin: origin, Message: fmt.Sprint(err)}}
-	}
-	cfg.Origins[l.key] = origin
-	return nil
+	return problems
 }
