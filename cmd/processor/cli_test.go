@@ -91,7 +91,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"export", "--records", "invalidations", "--model", "m"}, "--model goes with summaries and usage"},
 		{[]string{"tail", "--type", ""}, "--type is empty"},
 		{[]string{"tail", "--until-caught-up"}, "--until-caught-up needs --from start"},
-		{[]string{"run", "--nats-listen", "nowhere"}, "flag --nats-listen: nats.listen: \"nowhere\" is not an address"},
+		{[]string{"run", "--nats-listen", "nowhere"}, "flag --nats-listen: nats.listen: \"nowhere\" is not a listen address"},
 		{[]string{"run", "--log-level", "loud"}, "--log-level must be one of"},
 		{[]string{"run", "--nats"}, "--nats needs a value, such as nats://127.0.0.1:4222\nSee processor run --help."},
 		{[]string{"summary", "sum_1", "--user"}, "--user needs a value\n"},

@@ -14,10 +14,10 @@ import (
 // MessageRequest is the body of precis.message.get.
 type MessageRequest struct {
 	MessageID string  `json:"message_id"`
-	Revision  *uint64 `json:"revision"` // null: the current one; 0: as first published
-	Lines     []int   `json:"lines"`    // [from, to], 1-based, both included
+	Revision  *uint64 `json:"revision,omitzero"` // null: the current one; 0: as first published
+	Lines     []int   `json:"lines,omitempty"`   // [from, to], 1-based, both included
 	// MinEventSeq is a publish ack's sequence: the answer waits until that event is in it.
-	MinEventSeq uint64 `json:"min_event_seq"`
+	MinEventSeq uint64 `json:"min_event_seq,omitzero"`
 }
 
 // MessageReply is the answer of precis.message.get: the original text, which every omission mark
