@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -71,7 +72,7 @@ func setScalar(v reflect.Value, given string) error {
 		v.SetInt(int64(n))
 	case number:
 		f, err := strconv.ParseFloat(given, 64)
-		if err != nil || f != f {
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 			return fmt.Errorf("%q is not %s", given, kind)
 		}
 		v.SetFloat(f)
