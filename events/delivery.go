@@ -9,8 +9,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// The streams that the processor publishes to.
+// The streams: what agents publish, and what the processor does.
 const (
+	StreamEvents    = "EVENTS"
 	StreamSummaries = "SUMMARIES"
 	StreamRejected  = "REJECTED"
 )

@@ -2,6 +2,7 @@ package events
 
 import (
 	"crypto/rand"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -121,6 +122,14 @@ func (e Edit) MarshalJSON() ([]byte, error) {
 	}{e.MessageID, *e.Pinned, e.EditID, e.AgentID, e.CreatedAt})
 }
 
+// Types returns every type, those that agents publish first.
+func Types() []Type {
+	return []Type{
+		ThreadMessage, ToolResult, MessageEdited,
+		SummaryStarted, SummaryCreated, SummaryInvalidated, SummaryFailed, UsageRecorded, ConfigApplied, PartitionClaimed, EventRejected,
+	}
+}
+
 // Incoming reports whether agents publish events of this type.
 func (t Type) Incoming() bool {
 	switch t {
@@ -130,14 +139,20 @@ func (t Type) Incoming() bool {
 	return false
 }
 
-// Known reports whether t is one of this package's types.
-func (t Type) Known() bool {
-	switch t {
-	case SummaryStarted, SummaryCreated, SummaryInvalidated, SummaryFailed, UsageRecorded, ConfigApplied, PartitionClaimed, EventRejected:
-		return true
+// Stream is the stream that holds a type.
+func (t Type) Stream() string {
+	switch {
+	case t.Incoming():
+		return StreamEvents
+	case t == EventRejected:
+		return StreamRejected
+	default:
+		return StreamSummaries
 	}
-	return t.Incoming()
 }
+
+// Known reports whether t is one of this package's types.
+func (t Type) Known() bool { return slices.Contains(Types(), t) }
 
 // NewMessageID returns a unique message id: 26 random characters, 130 bits.
 func NewMessageID() string { return "msg_" + rand.Text() }

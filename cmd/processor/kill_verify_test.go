@@ -59,7 +59,7 @@ func (s *server) steadyCounters(t *testing.T, thread string) steadyCounters {
 	}
 	var c service.ThreadReply
 	for {
-		reply, err := s.ask(ctx, threadEndpoint, thread, map[string]uint64{"min_event_seq": last.Sequence})
+		reply, err := s.ask(ctx, service.ThreadGet, thread, map[string]uint64{"min_event_seq": last.Sequence})
 		if err == nil {
 			err = json.Unmarshal(reply, &c)
 		}

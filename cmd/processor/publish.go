@@ -445,7 +445,7 @@ func (v *verdicts) rejectedOf(ctx context.Context, thread string, seq uint64) (u
 		return 0, nil // no event of such a thread is published
 	}
 	request := []byte(`{"min_event_seq":` + strconv.FormatUint(seq, 10) + `}`)
-	reply, err := v.server.conn.RequestWithContext(ctx, threadEndpoint+token, request)
+	reply, err := v.server.conn.RequestWithContext(ctx, service.ThreadGet+token, request)
 	if err != nil {
 		return 0, serverError("ask the processor", err)
 	}

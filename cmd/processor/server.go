@@ -205,15 +205,6 @@ func leftBehind(err error) bool {
 	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `"$JS.API.CONSUMER.DELETE.`)
 }
 
-// Endpoints of the service, each before the token of what it is asked about.
-const (
-	threadEndpoint    = "precis.thread.get."
-	summarizeEndpoint = "precis.thread.summarize."
-	contextEndpoint   = "precis.thread.context."
-	messageEndpoint   = "precis.message.get."
-	summaryEndpoint   = "precis.summary.get."
-)
-
 // requestTimeout bounds one request: the processor may have to catch up with the log first.
 const requestTimeout = 30 * time.Second
 

@@ -11,18 +11,6 @@ import (
 	"precis/internal/broker"
 )
 
-// streamOf is the stream that holds a type.
-func streamOf(t events.Type) string {
-	switch {
-	case t.Incoming():
-		return broker.StreamEvents
-	case t == events.EventRejected:
-		return broker.StreamRejected
-	default:
-		return broker.StreamSummaries
-	}
-}
-
 // source reads one stream in order: what is there, and then what comes. One goroutine owns it.
 type source struct {
 	js      jetstream.JetStream

@@ -39,7 +39,7 @@ func (c *summaryCmd) Run(ctx context.Context, a *app) error {
 		return usage("give a summary's id")
 	}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		r, raw, err := replyTo[summaryReply](ctx, s, summaryEndpoint, c.Summary, struct{}{})
+		r, raw, err := replyTo[summaryReply](ctx, s, service.SummaryGet, c.Summary, struct{}{})
 		switch {
 		case err != nil:
 			return err
@@ -138,7 +138,7 @@ Example:
 // Run asks the processor.
 func (c *summarizeCmd) Run(ctx context.Context, a *app) error {
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		made, raw, err := replyTo[service.SummarizeReply](ctx, s, summarizeEndpoint, c.Thread, service.SummarizeRequest{Kind: c.Kind, MinEventSeq: c.MinEventSeq})
+		made, raw, err := replyTo[service.SummarizeReply](ctx, s, service.ThreadSummarize, c.Thread, service.SummarizeRequest{Kind: c.Kind, MinEventSeq: c.MinEventSeq})
 		switch {
 		case err != nil:
 			return err

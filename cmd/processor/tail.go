@@ -81,7 +81,7 @@ func (c *tailCmd) plan() ([]reading, error) {
 		if !t.Known() {
 			return nil, usage("--type: %q is not known; allowed: %s", name, strings.Join(typeNames(), ", "))
 		}
-		filters[streamOf(t)] = append(filters[streamOf(t)], filter(t, token))
+		filters[t.Stream()] = append(filters[t.Stream()], filter(t, token))
 	}
 	var plan []reading
 	for _, stream := range []string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected} {
@@ -116,13 +116,11 @@ func filter(t events.Type, token string) string {
 // threadFilter is where EVENTS keeps a thread: <partition>.<type>.<thread>, a type being two tokens.
 func threadFilter(token string) string { return "*.*.*." + token }
 
-func typeNames() []string {
-	return []string{
-		string(events.ThreadMessage), string(events.ToolResult), string(events.MessageEdited),
-		string(events.SummaryStarted), string(events.SummaryCreated), string(events.SummaryInvalidated),
-		string(events.SummaryFailed), string(events.UsageRecorded), string(events.ConfigApplied), string(events.PartitionClaimed),
-		string(events.EventRejected),
+func typeNames() (names []string) {
+	for _, t := range events.Types() {
+		names = append(names, string(t))
 	}
+	return names
 }
 
 func (c *tailCmd) tail(ctx context.Context, a *app, s *server, plan []reading) error {

@@ -30,7 +30,7 @@ func (threadCmd) Help() string {
 // Run asks the processor.
 func (c *threadCmd) Run(ctx context.Context, a *app) error {
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		t, raw, err := replyTo[service.ThreadReply](ctx, s, threadEndpoint, c.Thread, service.ThreadRequest{MinEventSeq: c.MinEventSeq})
+		t, raw, err := replyTo[service.ThreadReply](ctx, s, service.ThreadGet, c.Thread, service.ThreadRequest{MinEventSeq: c.MinEventSeq})
 		switch {
 		case err != nil:
 			return err
@@ -92,7 +92,7 @@ func (c *contextCmd) Run(ctx context.Context, a *app) error {
 	}
 	request := service.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format, MinEventSeq: c.MinEventSeq}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		reply, raw, err := replyTo[service.ContextReply](ctx, s, contextEndpoint, c.Thread, request)
+		reply, raw, err := replyTo[service.ContextReply](ctx, s, service.ThreadContext, c.Thread, request)
 		if err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (c *messageCmd) Run(ctx context.Context, a *app) error {
 		}
 	}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		m, raw, err := replyTo[service.MessageReply](ctx, s, messageEndpoint, c.Thread, request)
+		m, raw, err := replyTo[service.MessageReply](ctx, s, service.MessageGet, c.Thread, request)
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func TestCheckFindsStreamsThatChanged(t *testing.T) {
 		require.NoError(t, err)
 		err = Check(ctx, js, spec, found)
 		require.ErrorIs(t, err, ErrStreamLost)
-		require.ErrorContains(t, err, stream+" was made anew")
+		require.ErrorContains(t, err, stream+" was recreated")
 		found = again
 		require.NoError(t, Check(ctx, js, spec, found))
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/events"
 )
 
 // Streams says when each stream was created, since a stored position is only valid
@@ -187,8 +189,8 @@ func checkStream(ctx context.Context, js jetstream.JetStream, want jetstream.Str
 // writeProbes are the streams that the processor writes to, each with a probe subject. Its token is never that of a
 // thread or a partition: in escaped thread tokens two hexadecimal digits follow each "=".
 var writeProbes = map[string]string{
-	StreamSummaries: "config.applied.=ready",
-	StreamRejected:  "event.rejected.=ready",
+	StreamSummaries: string(events.ConfigApplied) + ".=ready",
+	StreamRejected:  string(events.EventRejected) + ".=ready",
 }
 
 // checkWrite publishes a message that the stream must refuse because of its expected last sequence. Only the stream's

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/events"
 )
 
 // The streams of the contract.
 const (
-	StreamEvents    = "EVENTS"
-	StreamSummaries = "SUMMARIES"
-	StreamRejected  = "REJECTED"
+	StreamEvents    = events.StreamEvents
+	StreamSummaries = events.StreamSummaries
+	StreamRejected  = events.StreamRejected
 )
 
 const (
@@ -27,16 +29,14 @@ const (
 	transformSource = "*.*.*"
 )
 
-// eventSubjects are the subjects on which agents publish, untransformed.
-func eventSubjects() []string {
-	return []string{"thread.message.*", "tool.result.*", "message.edited.*"}
-}
-
-func summarySubjects() []string {
-	return []string{
-		"summary.started.*", "summary.created.*", "summary.invalidated.*", "summary.failed.*",
-		"usage.recorded.*", "config.applied.*", "partition.claimed.*",
+// subjects are those on which a stream's types are published, untransformed.
+func subjects(stream string) (list []string) {
+	for _, t := range events.Types() {
+		if t.Stream() == stream {
+			list = append(list, string(t)+".*")
+		}
 	}
+	return list
 }
 
 // transformTarget is the subject under which an event is stored: <partition>.<type>.<thread>.
@@ -58,7 +58,7 @@ func PartitionLane(partition int) Lane {
 
 // StrayLane is the lane of the events that were published to literal wildcard
 // subjects, which the server stores without the partition transform.
-func StrayLane() Lane { return Lane{Name: "strays", Filters: eventSubjects()} }
+func StrayLane() Lane { return Lane{Name: "strays", Filters: subjects(StreamEvents)} }
 
 // StreamSpec is what Provision creates and checks.
 type StreamSpec struct {
@@ -75,23 +75,23 @@ type StreamSpec struct {
 // configs are the three streams as Provision creates them. Deletes and purges stay
 // possible: an auditor must be able to try tampering, which the chain reveals.
 func (s StreamSpec) configs() []jetstream.StreamConfig {
-	events := s.base(StreamEvents, eventSubjects(), eventsDuplicates)
-	events.Description = "what agents publish: the log of truth"
-	events.MaxAge = s.MaxAge
-	events.SubjectTransform = &jetstream.SubjectTransformConfig{
+	incoming := s.base(StreamEvents, eventsDuplicates)
+	incoming.Description = "what agents publish: the log of truth"
+	incoming.MaxAge = s.MaxAge
+	incoming.SubjectTransform = &jetstream.SubjectTransformConfig{
 		Source: transformSource, Destination: transformTarget(s.Partitions),
 	}
-	summaries := s.base(StreamSummaries, summarySubjects(), outboxDuplicates)
+	summaries := s.base(StreamSummaries, outboxDuplicates)
 	summaries.Description = "what precis publishes"
-	rejected := s.base(StreamRejected, []string{"event.rejected.*"}, outboxDuplicates)
+	rejected := s.base(StreamRejected, outboxDuplicates)
 	rejected.Description = "events that could not be accepted, byte for byte"
-	return []jetstream.StreamConfig{events, summaries, rejected}
+	return []jetstream.StreamConfig{incoming, summaries, rejected}
 }
 
-func (s StreamSpec) base(name string, subjects []string, duplicates time.Duration) jetstream.StreamConfig {
+func (s StreamSpec) base(name string, duplicates time.Duration) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:               name,
-		Subjects:           subjects,
+		Subjects:           subjects(name),
 		Retention:          jetstream.LimitsPolicy,
 		Storage:            jetstream.FileStorage,
 		Discard:            jetstream.DiscardOld, // never applies: there is no limit but MaxAge

@@ -12,7 +12,7 @@ const (
 	KindAnthropic = "anthropic"
 )
 
-// Names of the default providers. If a policy's summarizer is not configured, main is used.
+// Names of the default providers.
 const (
 	ProviderMain       = summarize.ProviderMain
 	ProviderSummarizer = summarize.ProviderSummarizer

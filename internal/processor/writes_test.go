@@ -108,7 +108,7 @@ func TestReadyzMissesAStream(t *testing.T) {
 			if _, err := broker.Provision(t.Context(), b.JetStream(), broker.StreamSpec{Partitions: c.Partitions}); err != nil {
 				t.Fatal(err)
 			}
-			p.says(http.StatusServiceUnavailable, stream+" was made anew")
+			p.says(http.StatusServiceUnavailable, stream+" was recreated")
 		})
 	}
 }

@@ -25,9 +25,9 @@ type endpoint struct {
 	stats micro.EndpointStats
 }
 
-func newEndpoint(subject string, answer answerer, advice string) *endpoint {
-	name := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(subject, "precis."), ".*"), ".", "-")
-	return &endpoint{answer: answer, advice: advice, stats: micro.EndpointStats{Name: name, Subject: subject, QueueGroup: micro.DefaultQueueGroup}}
+func newEndpoint(prefix string, answer answerer, advice string) *endpoint {
+	name := strings.ReplaceAll(strings.Trim(strings.TrimPrefix(prefix, Name), "."), ".", "-")
+	return &endpoint{answer: answer, advice: advice, stats: micro.EndpointStats{Name: name, Subject: prefix + "*", QueueGroup: micro.DefaultQueueGroup}}
 }
 
 // count enters an answer before it is sent: a client that asks for the figures afterwards finds its own request there.

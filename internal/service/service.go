@@ -24,6 +24,15 @@ import (
 // Name of the micro service.
 const Name = "precis"
 
+// Subjects of requests, each before the token of the thread or summary that it is about.
+const (
+	ThreadGet       = Name + ".thread.get."
+	ThreadContext   = Name + ".thread.context."
+	ThreadSummarize = Name + ".thread.summarize."
+	MessageGet      = Name + ".message.get."
+	SummaryGet      = Name + ".summary.get."
+)
+
 const (
 	// requestTimeout bounds one request, waiting for a min_event_seq included.
 	requestTimeout = 10 * time.Second
@@ -132,11 +141,11 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 		s.refused = func(string) {}
 	}
 	s.endpoints = []*endpoint{
-		newEndpoint("precis.thread.get.*", s.thread, adviceServer),
-		newEndpoint("precis.thread.context.*", s.context, "give max_tokens, or a smaller one (a token has 3 to 4 bytes)"),
-		newEndpoint("precis.thread.summarize.*", s.summarize, adviceServer),
-		newEndpoint("precis.message.get.*", s.message, "give lines, as [from, to], or fewer of them"),
-		newEndpoint("precis.summary.get.*", s.summary, adviceServer),
+		newEndpoint(ThreadGet, s.thread, adviceServer),
+		newEndpoint(ThreadContext, s.context, "give max_tokens, or a smaller one (a token has 3 to 4 bytes)"),
+		newEndpoint(ThreadSummarize, s.summarize, adviceServer),
+		newEndpoint(MessageGet, s.message, "give lines, as [from, to], or fewer of them"),
+		newEndpoint(SummaryGet, s.summary, adviceServer),
 	}
 	if err := errors.Join(s.subscribe(ctx), heard(nc)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start service: %w", err), s.Stop())
