@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -204,27 +205,11 @@ func parseAckReply(reply string) (ackReply, error) {
 func numbers(tokens []string) (ackReply, error) {
 	var v [4]uint64
 	for i, t := range tokens {
-		n, ok := parseDecimal(t)
-		if !ok {
+		n, err := strconv.ParseUint(t, 10, 64)
+		if err != nil {
 			return ackReply{}, errNotJetStream
 		}
 		v[i] = n
 	}
 	return ackReply{streamSeq: v[0], consumerSeq: v[1], stamp: int64(v[2]), pending: v[3]}, nil
-}
-
-// parseDecimal takes 1 to 19 digits, which always fit.
-func parseDecimal(s string) (uint64, bool) {
-	if len(s) == 0 || len(s) > 19 {
-		return 0, false
-	}
-	var n uint64
-	for i := range len(s) {
-		d := s[i] - '0'
-		if d > 9 {
-			return 0, false
-		}
-		n = n*10 + uint64(d)
-	}
-	return n, true
 }

@@ -116,7 +116,7 @@ func awaitServer(ctx context.Context, srv *server.Server, log *serverLog, o Opti
 // fatalError classifies the line that the server logged before giving up.
 func fatalError(line string, o Options) error {
 	if strings.Contains(line, "listening on port") {
-		return &PortInUseError{Addr: o.Listen, Err: errors.New(line)}
+		return portInUse(o.Listen)
 	}
 	if strings.Contains(line, "JetStream") {
 		return fmt.Errorf("start embedded server: %w: %s: %s", ErrStoreDir, o.StoreDir, line)
@@ -172,7 +172,7 @@ func probePort(addr string) error {
 	}
 	l, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return &PortInUseError{Addr: addr, Err: err}
+		return portInUse(addr)
 	}
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", addr, err)

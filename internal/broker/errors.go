@@ -7,7 +7,7 @@ import (
 
 // Errors at start.
 var (
-	// ErrPortInUse: the embedded server's address is taken; see PortInUseError.
+	// ErrPortInUse: the embedded server's address is taken.
 	ErrPortInUse = errors.New("address already in use")
 	// ErrStoreDir: the embedded server's directory can't be created, written or locked.
 	ErrStoreDir = errors.New("store directory not usable")
@@ -77,17 +77,10 @@ var (
 	errStopping     = errors.New("stopping") // ends a lane's loop at Close
 )
 
-// PortInUseError says which address the embedded server could not listen on.
-type PortInUseError struct {
-	Addr string
-	Err  error
+// portInUse says which address the embedded server could not listen on.
+func portInUse(addr string) error {
+	return fmt.Errorf("listen on %s: %w by another server or instance: stop it, use it (--nats), or give another address (nats.listen, --nats-listen)", addr, ErrPortInUse)
 }
-
-func (e *PortInUseError) Error() string {
-	return fmt.Sprintf("listen on %s: address already in use by another server or instance: stop it, use it (--nats), or give another address (nats.listen, --nats-listen)", e.Addr)
-}
-
-func (e *PortInUseError) Unwrap() []error { return []error{ErrPortInUse, e.Err} }
 
 // SettingError names the setting of an existing stream that would lose events.
 type SettingError struct {

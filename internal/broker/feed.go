@@ -104,7 +104,7 @@ func (f *feed) run(ctx context.Context) error {
 
 // step handles the next thing that the server sends.
 func (f *feed) step(ctx context.Context) error {
-	m, err := f.receive(ctx)
+	m, err := f.pull.receive(ctx, f.online)
 	if err != nil {
 		return f.reopen(ctx, err)
 	}
@@ -240,27 +240,6 @@ func (f *feed) tell() {
 		case l.poke <- struct{}{}:
 		default:
 		}
-	}
-}
-
-// receive waits for the next message, as long as heartbeats arrive.
-func (f *feed) receive(ctx context.Context) (*nats.Msg, error) {
-	select {
-	case m := <-f.pull.in:
-		return m, nil
-	default:
-	}
-	timer := time.NewTimer(2 * pullHeartbeat)
-	defer timer.Stop()
-	select {
-	case m := <-f.pull.in:
-		return m, nil
-	case <-f.online:
-		return nil, errReconnected
-	case <-timer.C:
-		return nil, errSilent
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 

@@ -149,7 +149,7 @@ func TestMessageBeforeABrokenRequest(t *testing.T) {
 
 	f := unstarted(t, &Broker{nc: nc, js: js}, newMemoryLanes(PartitionLane(0)))
 	require.NoError(t, f.pull.open(testContext(t)))
-	m, err := f.receive(testContext(t))
+	m, err := f.pull.receive(testContext(t), f.online)
 	require.NoError(t, err)
 	f.pull.credit = 0 // the message is the last of its request
 	f.pull.in <- m

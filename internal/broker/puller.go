@@ -58,6 +58,7 @@ type puller struct {
 	alone    bool   // the next message is larger than bytes
 	resting  bool   // the last thing read was a heartbeat: the server has nothing to deliver
 	pending  uint64 // at the server, when this consumer was created
+	silence  *time.Timer
 }
 
 type pullerConfig struct {
@@ -164,6 +165,34 @@ func (p *puller) ask() error {
 		return fmt.Errorf("request messages of stream %s: %w", p.stream, err)
 	}
 	return nil
+}
+
+// receive waits for the next message, as long as heartbeats arrive and the connection stays the same.
+func (p *puller) receive(ctx context.Context, online <-chan nats.Status) (*nats.Msg, error) {
+	if err := ctx.Err(); err != nil { // select might prefer messages forever
+		return nil, err
+	}
+	select {
+	case m := <-p.in:
+		return m, nil
+	default:
+	}
+	if p.silence == nil {
+		p.silence = time.NewTimer(2 * pullHeartbeat)
+	} else {
+		p.silence.Reset(2 * pullHeartbeat)
+	}
+	defer p.silence.Stop()
+	select {
+	case m := <-p.in:
+		return m, nil
+	case <-online:
+		return nil, errReconnected
+	case <-p.silence.C:
+		return nil, errSilent
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // accept interprets a message from p.in. ok: it is the next message of the

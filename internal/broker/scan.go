@@ -79,7 +79,6 @@ type scan struct {
 	pending  uint64   // the server's count of messages after the last one
 	lagging  int      // consumers dropped since the last message
 	whole    unbroken // for a scan without filters
-	silence  *time.Timer
 }
 
 func (s *scan) run(ctx context.Context) error {
@@ -95,12 +94,12 @@ func (s *scan) run(ctx context.Context) error {
 
 // next handles the next thing that the server sends.
 func (s *scan) next(ctx context.Context) (done bool, err error) {
-	m, err := s.receive(ctx)
+	m, err := s.pull.receive(ctx, nil)
+	if errors.Is(err, errSilent) {
+		return s.open(ctx)
+	}
 	if err != nil {
 		return false, err
-	}
-	if m == nil {
-		return s.open(ctx) // the server has been silent for too long
 	}
 	a, ok, broken := s.pull.accept(m)
 	if ok {
@@ -164,32 +163,6 @@ func (s *scan) take(m *nats.Msg, a ackReply) (done bool, err error) {
 		s.progress(a.streamSeq, s.last)
 	}
 	return a.streamSeq == s.last, nil
-}
-
-// receive returns nil when the server has been silent for too long.
-func (s *scan) receive(ctx context.Context) (*nats.Msg, error) {
-	if err := ctx.Err(); err != nil { // select might prefer messages forever
-		return nil, err
-	}
-	select {
-	case m := <-s.pull.in:
-		return m, nil
-	default:
-	}
-	if s.silence == nil {
-		s.silence = time.NewTimer(2 * pullHeartbeat)
-	} else {
-		s.silence.Reset(2 * pullHeartbeat)
-	}
-	defer s.silence.Stop()
-	select {
-	case m := <-s.pull.in:
-		return m, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-s.silence.C:
-		return nil, nil
-	}
 }
 
 // open (re)creates the consumer, with retries. done: nothing is left.
