@@ -44,12 +44,12 @@ func (l *lane) hand(ctx context.Context, topic string, it item) (*message.Messag
 		l.rotation++
 		o := list[l.rotation%len(list)]
 		msg, cancel := l.message(o.ctx, it)
-		result, fn := l.offer(ctx, o, msg)
-		if result == offerTaken {
+		declined := l.offer(ctx, now, o, msg)
+		if declined == nil {
 			return msg, cancel, nil
 		}
 		cancel()
-		if err := l.declined(ctx, now, result, fn); err != nil {
+		if err := declined(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -63,59 +63,38 @@ func (l *lane) awaitOutput(ctx context.Context, now *outputs) error {
 	return l.waitFor(ctx, now.changed, 0)
 }
 
-// offered is the result of one attempt to hand out a message.
-type offered int
-
-const (
-	offerTaken   offered = iota
-	offerGone            // the output has closed
-	offerTurn            // a turn came first
-	offerPause           // no output took it within BatchWait
-	offerStopped         // the lane must end
-)
-
-// offer tries to send msg to o. The output can't close meanwhile.
-func (l *lane) offer(ctx context.Context, o *output, msg *message.Message) (offered, func()) {
+// offer tries to send msg to o, which can't close meanwhile. It returns what must happen before msg is offered again; nil
+// if o took it.
+func (l *lane) offer(ctx context.Context, now *outputs, o *output, msg *message.Message) (declined func() error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	if o.closed {
-		return offerGone, nil
+		return func() error { return l.awaitOutput(ctx, now) }
 	}
 	select {
 	case o.ch <- msg:
-		return offerTaken, nil
+		return nil
 	default:
 	}
 	l.timer.Reset(l.cfg.BatchWait)
 	defer l.timer.Stop()
 	select {
 	case o.ch <- msg:
-		return offerTaken, nil
+		return nil
 	case fn := <-l.turns:
-		return offerTurn, fn
+		return func() error {
+			l.turn(fn)
+			return l.flushFull(ctx)
+		}
 	case <-o.ctx.Done():
-		return offerGone, nil
+		return func() error { return l.awaitOutput(ctx, now) }
 	case <-ctx.Done():
-		return offerStopped, nil
+		return func() error { return errStopping }
 	case <-l.timer.C:
-		return offerPause, nil
-	}
-}
-
-// declined does what is needed before the message is offered again.
-func (l *lane) declined(ctx context.Context, now *outputs, why offered, fn func()) error {
-	switch {
-	case why == offerTurn:
-		l.turn(fn)
-		return l.flushFull(ctx)
-	case why == offerGone:
-		return l.awaitOutput(ctx, now)
-	case why == offerStopped:
-		return errStopping
-	case l.backlog() && time.Since(l.since) < l.oldAge():
-		return nil // the handlers are busy; the lane is not idle
-	default:
-		return l.flush(ctx)
+		if l.backlog() && time.Since(l.since) < l.oldAge() {
+			return func() error { return nil } // the handlers are busy; the lane is not idle
+		}
+		return func() error { return l.flush(ctx) }
 	}
 }
 
