@@ -2,11 +2,12 @@
 //
 // The knowledge of what secrets look like is gitleaks's: rules, keywords, entropy limits and allow lists come from its
 // configuration package, so that a newer version brings newer rules. The search is our own. gitleaks's detector is
-// made for files in repositories: it runs each expression over the whole text (1.7 MB/s on tool outputs), skips
-// text that its author marks "gitleaks:allow", requires a quote, a blank or a line end after a token, and links
-// decompressors for a dozen archive formats. Here an expression runs only around its keywords, and a token ends at the
-// first character that can't be part of it. Three kinds of rules are our own: tokens known by their beginning, even if
-// truncated (tokens.go), values known by their name or place (own.go), and known secrets by their value (values.go).
+// made for files in repositories: it runs each expression over the whole text (0.3 to 1.3 MB/s on tool outputs of 50 to
+// 300 KB: up to a second, where this search takes 20 ms), misses 108 of the 144 kinds in package samples, skips text
+// that its author marks "gitleaks:allow", requires a quote, a blank or a line end after a token, and links decompressors
+// for a dozen archive formats. Here an expression runs only around its keywords, and a token ends at the first character
+// that can't be part of it. Three kinds of rules are our own: tokens known by their beginning, even if truncated
+// (tokens.go), values known by their name or place (own.go), and known secrets by their value (values.go).
 //
 // A Masker is built once, in 20 ms, and is safe for concurrent use.
 //
