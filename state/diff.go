@@ -18,7 +18,7 @@ var folded = []byte{
 	kindRenewal, kindExpiry, kindSpent,
 }
 
-// Diff holds a partition of this store (got) against the same of another (want), row by row.
+// Diff compares a partition of this store (got) with the same partition of another (want), row by row.
 func (s *Store) Diff(want *Store, partition int, report func(Problem)) error {
 	for _, kind := range folded {
 		d := differ{kind: kind, id: partition, report: report}
@@ -32,7 +32,7 @@ func (s *Store) Diff(want *Store, partition int, report func(Problem)) error {
 	return nil
 }
 
-// diffMeta holds what a partition says of where it stands against a store that has read all of SUMMARIES and REJECTED:
+// diffMeta compares a partition's positions with a store that has read all of SUMMARIES and REJECTED:
 // what this one says that it has read, and has not reached yet, it must have staged, or it will decide it again.
 func (s *Store) diffMeta(want *Store, partition int, report func(Problem)) error {
 	v, all := s.View(partition), want.View(partition)

@@ -32,9 +32,9 @@
 //	J     EVENTS sequence                 -: a rejection that REJECTED holds already
 //	z     thread rank summary             -: the stale summary waits to be made again
 //	X     time, thread, summary           -: the active summary expires then
-//	I     thread                          when somebody looks whether the thread is idle; made again by its next event
+//	I     thread                          when to check whether the thread is idle; set again by its next event
 //	D     time, thread                    -: the same, in the order of time
-//	y     -                               Sweep: how far a changed configuration was held against the summaries
+//	y     -                               Sweep: how far the summaries were compared with a changed configuration
 //
 // Contents of messages stay in the log; a row holds sizes, digests and the sequences to fetch them by.
 //
@@ -63,10 +63,9 @@
 // # In memory
 //
 // A Partition keeps the headers and compactions of the threads that it has written last, decoded, as the
-// store has them ([hotBytes] at most in all partitions together); the open batch's own stand apart until it is applied. Nobody else
-// writes these rows, so there is nothing to invalidate; the crash schedules hold them against the store.
-// Of the same threads it knows which message ids they have, so that a new one costs no look into the
-// store ([idsBytes] in all). Pebble has two memtables of 32 MiB beside these, and a block cache of 64 MiB.
+// store has them ([hotBytes] at most in all partitions together); those of the open batch stand apart until it is applied. The
+// partition is the only writer of these rows, so there is nothing to invalidate; the crash schedules compare them with the store.
+// It also knows the message ids of these threads, so that a new id needs no read of the store ([idsBytes] in all). Pebble has two memtables of 32 MiB beside these, and a block cache of 64 MiB.
 //
 // # Limits
 //

@@ -67,7 +67,7 @@ func (h *hot) put(name string, header *thread.Header, compaction *thread.Compact
 	}
 }
 
-// CheckHot holds what the partition keeps in memory against the store: nothing may ever differ. For
+// CheckHot compares what the partition keeps in memory with the store: nothing may ever differ. For
 // tests, in the goroutine that owns the partition.
 func (p *Partition) CheckHot() error {
 	for _, name := range p.hot.lru.Keys() {

@@ -11,7 +11,7 @@ import (
 const idsBytes = 24 << 20
 
 // ids knows, of the threads that had messages last, which message ids can't be in the store: nearly every
-// event brings a new one, and to look for a row that is not there is the dearest way to read a store. What
+// event brings a new one, and a read of a missing row is the most expensive one. What
 // it does not rule out is looked up, so that it can make nothing wrong but by forgetting an id: every new row
 // is added as it is saved, and where the open batch is given up, an id too many only costs a look.
 type ids struct {
@@ -24,7 +24,7 @@ type ids struct {
 // idSet is the ids of one thread. Until it is whole it only counts how often it was missed.
 type idSet struct {
 	whole  bool
-	gone   bool // there was no room for it; whoever has it asks for another one
+	gone   bool // evicted: its holder requests another one
 	misses uint64
 	known  map[uint32]struct{}
 }

@@ -140,8 +140,8 @@ func (s *sorter) sort() {
 	s.places = kept
 }
 
-// byKey orders rows by their keys. Those with the same one are compared at some time, since they come to stand side by
-// side, so that nobody has to look for them again.
+// byKey orders rows by their keys. Equal keys are compared at some point, since they end up side by
+// side, so that no second pass is needed to find them.
 func (s *sorter) byKey(places []place) []place {
 	twice := false
 	slices.SortFunc(places, func(a, b place) int {

@@ -46,7 +46,7 @@ func (p *Partition) LoadThread(name string) (*thread.State, error) {
 	return st, nil
 }
 
-// Done says that nobody looks at a state any more: the next one is loaded into it.
+// Done gives a state back that is no longer used: the next one is loaded into it.
 func (p *Partition) Done(st *thread.State) { p.idle = st }
 
 func (p *Partition) loadMessage(st *thread.State, id string) (err error) {
@@ -249,7 +249,7 @@ func decodeWaiting(name string, b []byte) (*thread.Waiting, error) {
 	if err := decodeJSON(w, "waiting edit of thread", name)(b); err != nil {
 		return nil, err
 	}
-	// It was accepted under the limits of its time: none are held against it again.
+	// It was accepted under the limits of its time, which are not checked again.
 	ev, reject := events.Decode(events.Raw{Subject: w.Subject, Header: w.Header, Body: w.Body}, events.Limits{EventBytes: len(w.Body)})
 	if reject != nil || ev.Edit == nil {
 		return nil, fmt.Errorf("%w: waiting edit %d does not decode", ErrDamaged, w.Seq)

@@ -8,7 +8,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// pebbleLogger sends Pebble's own words into our log. Fatalf must not return: Pebble calls it when a
+// pebbleLogger forwards Pebble's log to ours. Fatalf must not return: Pebble calls it when a
 // write is lost (a full disk), and would then report the commit as done.
 type pebbleLogger struct {
 	log   zerolog.Logger

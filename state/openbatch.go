@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 )
 
-// openBatch is a batch that can be read while it grows, and that nobody may have to read: the rows that nearly every
-// event reads are in memory. Pebble's index of what is in a batch is made when somebody asks, and kept from there
+// openBatch is a batch that can be read while it grows, but rarely is: the rows that nearly every
+// event reads are in memory. Pebble's index of the batch is built on the first read, and kept from then
 // on.
 type openBatch struct {
 	db      *pebble.DB

@@ -11,7 +11,7 @@ import (
 
 // Partition writes one partition. It has one owner: a single goroutine loads, saves and commits.
 //
-// What it saves gathers in an open batch, and its own reads see it. Nobody else does before Commit,
+// What it saves collects in an open batch, which only its own reads see before Commit,
 // which makes all of it durable together with the position.
 type Partition struct {
 	View
@@ -52,7 +52,7 @@ type lastWritten struct {
 
 // Partition opens a partition for writing.
 func (s *Store) Partition(id int) (*Partition, error) {
-	_ = s.opts.FS.Remove(s.tableFile(uint16(id))) // there is none, as a rule
+	_ = s.opts.FS.Remove(s.tableFile(uint16(id))) // usually there is none
 	p := &Partition{store: s, View: View{id: uint16(id)}, hot: newHot(s.share(hotBytes)), ids: newIDs(s.share(idsBytes))}
 	p.begin()
 	meta, err := p.View.Meta()
@@ -142,7 +142,7 @@ func (p *Partition) Commit(opts *CommitOptions) ([]*Outgoing, error) {
 	return a.Decided, a.Wait()
 }
 
-// Applied is a batch that everybody sees, and that the disk may not have yet.
+// Applied is a batch that every reader sees, and that may not be on the disk yet.
 type Applied struct {
 	// Decided is what it decided to send, in order; Jobs are those that it has started or changed.
 	Decided []*Outgoing

@@ -52,7 +52,7 @@ func (v View) Renewals(name string, limit int) ([]string, error) {
 // Ref names a summary.
 type Ref struct{ Thread, Summary string }
 
-// IdleAt is when somebody looks whether a thread is idle; false where nobody will.
+// IdleAt is when the thread is checked for being idle; false if no check is due.
 func (v View) IdleAt(name string) (at time.Time, found bool, err error) {
 	found, err = v.get(v.key(kindIdle).rest(name), func(b []byte) (err error) {
 		if len(b) < 8 {
@@ -65,7 +65,7 @@ func (v View) IdleAt(name string) (at time.Time, found bool, err error) {
 	return at, found, err
 }
 
-// LookAt has somebody look at a thread at a time; a zero time, nobody. was is what IdleAt says now. It is
+// LookAt sets when a thread is checked for being idle; a zero time: never. was is what IdleAt returns now. It is
 // no part of the state that a log makes: the thread's next event sets it again.
 func (p *Partition) LookAt(name string, was, at time.Time) {
 	if !was.IsZero() {
@@ -80,9 +80,9 @@ func (p *Partition) LookAt(name string, was, at time.Time) {
 	p.set(p.key(kindIdle).rest(name), binary.BigEndian.AppendUint64(nil, instant(at)))
 }
 
-// Sweep is how far the configuration in force was held against the partition's summaries.
+// Sweep is how far the partition's summaries were compared with the configuration in force.
 type Sweep struct {
-	Judges string `json:"judges"` // digest of what summaries are held against
+	Judges string `json:"judges"` // digest of what summaries are compared with
 	After  []byte `json:"after"`  // the last summary's key; nil before the first
 	Left   uint64 `json:"left"`   // summaries, as far as that is known
 	Done   bool   `json:"done"`

@@ -39,7 +39,7 @@ type Options struct {
 	CacheBytes int64
 	// ReadOnly opens a store at rest; nothing is written.
 	ReadOnly bool
-	// Scratch is for a store that is thrown away: nothing is written ahead, and none of it is sure to be there
+	// Scratch is for a store that is thrown away: it has no write-ahead log, and may be incomplete
 	// for another process.
 	Scratch bool
 	// Fatal is called when Pebble can't go on (a full disk) and must end the process; nil panics.
@@ -105,7 +105,7 @@ func pebbleOptions(o Options, cache *pebble.Cache) *pebble.Options {
 	p := &pebble.Options{
 		FS: o.FS, Cache: cache, ReadOnly: o.ReadOnly, ErrorIfNotExists: o.ReadOnly, Logger: logger,
 		EventListener: &pebble.EventListener{
-			// Whoever read the damaged bytes is told so and ends in order; Pebble's own listener ends the process.
+			// The reader of the damaged bytes gets the error and ends in order; Pebble's own listener ends the process.
 			DataCorruption: func(info pebble.DataCorruptionInfo) {
 				o.Logger.Error().Str("file", info.Path).Msg("store is damaged")
 			},

@@ -26,7 +26,7 @@ type app struct {
 	// of another origin pass.
 	terminal io.Writer
 	env      []string
-	// watched is true where standard error is a terminal: somebody may be shown progress.
+	// watched is true if standard error is a terminal: progress may be shown.
 	watched bool
 }
 
@@ -132,7 +132,7 @@ func (a *app) report(err error) int {
 	return statusOf(err)
 }
 
-// isTerminal tells whether somebody is looking.
+// isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

@@ -26,7 +26,7 @@ type checkCmd struct {
 }
 
 // Validate is asked by kong. What only a server is asked with may stand in the environment for the other commands, but
-// not on the command line, where somebody expects it to be used.
+// not on the command line, where it would silently have no effect.
 func (c checkCmd) Validate(given *kong.Context) error {
 	if c.NATS != "" {
 		return c.loginFlags.Validate(given)
@@ -52,7 +52,7 @@ Examples:
 // checked is the result.
 type checked struct {
 	Partitions int    `json:"partitions"`
-	Log        string `json:"log"` // what the store was held against; empty: nothing
+	Log        string `json:"log"` // what the store was compared with; empty: nothing
 	audit.Comparison
 	Problems []state.Problem `json:"problems"`
 }

@@ -93,7 +93,7 @@ func parse(a *app, args []string) (command runner, status int, done bool) {
 }
 
 // emptyFlag finds a flag that is given and says nothing, as a script's unset variable does: what it was to narrow would
-// not be narrowed. Where empty means something, the flag is a pointer; who asks which server may be nobody.
+// not be narrowed. Where empty has a meaning, the flag is a pointer; login flags may be empty.
 func emptyFlag(parsed *kong.Context) error {
 	for _, part := range parsed.Path {
 		f := part.Flag

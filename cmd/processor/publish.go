@@ -166,7 +166,7 @@ func (n publishCounts) rejected() int64 {
 // publishPatience is how long the server may take no event at all before it is given up.
 const publishPatience = 2 * time.Minute
 
-// stopPatience is how long it may take for what is on the way when the program is told to stop.
+// stopPatience bounds the wait for events in flight when the program is stopped.
 const stopPatience = 5 * time.Second
 
 // publishing is one run over the files.

@@ -80,7 +80,7 @@ func (c *recoverCmd) Run(ctx context.Context, a *app) (err error) {
 	return wrong("restore a newer backup if there is one; otherwise run this command again with --accept-loss")
 }
 
-// find holds streams and store against each other. The store is closed again: it is to be moved.
+// find compares streams and store. It closes the store again, which is to be moved.
 func (c *recoverCmd) find(ctx context.Context, js jetstream.JetStream) (_ *recovery.Loss, err error) {
 	in := recovery.Lossy{Streams: recovery.ReadersOf(js)}
 	if in.Strays, err = audit.Partitions(ctx, js); err != nil {

@@ -148,7 +148,7 @@ type logFlags struct {
 type logAtHand struct {
 	js        jetstream.JetStream
 	scratch   *state.Store
-	store     *state.Store // nil where none is held against the log
+	store     *state.Store // nil if none is compared with the log
 	storeName string
 	mask      func(string) string
 }

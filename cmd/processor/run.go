@@ -14,7 +14,7 @@ import (
 	"precis/internal/processor"
 )
 
-// runCmd runs the processor until it is told to stop.
+// runCmd runs the processor until it is stopped.
 type runCmd struct {
 	configFlags
 	NoProvision bool   `name:"no-provision" help:"Check the streams; do not create missing ones."`
@@ -80,7 +80,7 @@ func (c *runCmd) logger(a *app) zerolog.Logger {
 type starting struct {
 	checkOnly bool
 	log       zerolog.Logger
-	// reload is told when the configuration is to be read again, with load.
+	// reload receives a signal when the configuration is to be read again, with load.
 	reload <-chan os.Signal
 	load   func() (*config.Config, error)
 }

@@ -50,7 +50,7 @@ func (f loginFlags) Validate(given *kong.Context) error {
 	return nil
 }
 
-// connectTimeout bounds the first connection: somebody waits for it.
+// connectTimeout bounds the first connection, for which the user waits.
 const connectTimeout = 5 * time.Second
 
 // reconnectWait is the pause between attempts to find a server again.
@@ -133,7 +133,7 @@ func (f serverFlags) connectError(err error) error {
 	}
 }
 
-// url is the server's address; one on this machine where nobody names any.
+// url is the server's address; by default one on this machine.
 func (f serverFlags) url() string { return cmp.Or(f.NATS, nats.DefaultURL) }
 
 // serverAddress refuses what is not an address before anything shows it.

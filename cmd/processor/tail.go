@@ -36,7 +36,7 @@ Examples:
     processor tail --type summary.created --from start --until-caught-up --json > summaries.jsonl`
 }
 
-// Run prints until it is told to stop, which is no error.
+// Run prints until it is stopped, which is not an error.
 func (c *tailCmd) Run(ctx context.Context, a *app) error {
 	if c.UntilCaughtUp && c.From != "start" {
 		return usage("--until-caught-up needs --from start")
