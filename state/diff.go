@@ -141,42 +141,33 @@ func (d *differ) note(k []byte, want, got string) {
 
 // show is a row as it is compared: a job without what is a matter of the process.
 func (d *differ) show(k, v []byte) string {
+	var row any
+	var err error
 	switch d.kind {
 	case kindHeader:
-		h, err := decodeHeader(string(k[3:]), v)
-		return shown(h, err)
+		row, err = decodeHeader(string(k[3:]), v)
 	case kindMessage:
-		m, err := decodeMessage("", v)
-		return shown(m, err)
+		row, err = decodeMessage("", v)
 	case kindSummary:
-		sum, err := decodeSummary(v)
-		return shown(sum, err)
+		row, err = decodeSummary(v)
 	case kindCut:
-		c, err := decodeCompaction("", v)
-		return shown(c, err)
+		row, err = decodeCompaction("", v)
 	case kindSpent:
-		spent, err := spentIn("", v)
-		if err != nil {
-			return err.Error()
-		}
-		return fmt.Sprintf("%d micro-dollars", spent)
+		row, err = spentIn("", v)
 	case kindJob:
 		job := thread.Job{}
-		err := decodeJSON(&job, "job", "")(v)
+		err = decodeJSON(&job, "job", "")(v)
 		job.Calls = nil
-		return shown(job, err)
+		row = job
+	default:
+		return string(v)
 	}
-	return string(v)
-}
-
-// shown is a decoded row. What is damaged may have no JSON.
-func shown(row any, err error) string {
 	if err != nil {
 		return err.Error()
 	}
 	data, err := json.Marshal(row, json.Deterministic(true))
 	if err != nil {
-		return fmt.Sprintf("%#v", row)
+		return fmt.Sprintf("%#v", row) // what is damaged may have no JSON
 	}
 	return string(data)
 }
