@@ -13,7 +13,7 @@ import (
 type SummarizeRequest struct {
 	Kind string `json:"kind"` // compaction (the default) or history
 	// MinEventSeq is a publish ack's sequence: the summary is made behind that event.
-	MinEventSeq uint64 `json:"min_event_seq"`
+	MinEventSeq uint64 `json:"min_event_seq,omitzero"`
 }
 
 // SummarizeReply is the answer of precis.thread.summarize.
