@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"precis/events"
 )
 
 // A model's text adds to the sections of the record: what it says of requests, files, errors and verdicts does not count.
@@ -58,6 +60,28 @@ func TestRenderWithProse(t *testing.T) {
 	l := Collect(script("user: Make the parser accept tabs, please.\nassistant: I look at the parser of the shop first."))
 	want := "--- Summarized Context (2 items) ---\nNext week the parser was worked on.\nIt accepts tabs.\nGoal: Make the parser accept tabs, please."
 	if text := Render(l, "Next week the parser was worked on.\n\nIt accepts tabs.", 600); !strings.HasPrefix(text, want) {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+// A thread that begins with the compaction of another one goes on from what it says.
+func TestCompactionOfACompaction(t *testing.T) {
+	before, err := os.ReadFile("testdata/bakery.2000.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := script("user: x\nassistant: I raise the counter when the store opens.\nuser: Write the changelog, too, please.")
+	list[0].Content = events.TextContent("[Previous Conversation Summary]\n" + string(before))
+	text := Collect(list).Text(2000)
+	for _, want := range []string{
+		"\nGoal: Our bakery's order service loses orders when two customers pay", "\n- Never change the format of the order numbers, the tills print them.\n",
+		"\n- Marta wants the numbers to start at 5000", "\n- Write the changelog, too, please.\n", "\n- The root cause is that Pay reads s.next without a lock",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "Summary]") || strings.Count(text, titleStart) != 1 {
 		t.Errorf("got\n%s", text)
 	}
 }

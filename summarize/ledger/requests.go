@@ -30,7 +30,7 @@ var (
 	// marks are notes of the harness in brackets, or about a background task.
 	marks = regexp.MustCompile(`\[(?:Request interrupted|[Ii]mage|Attachment|Pasted)[^\]\n]*\]|(?m:^(?:Full transcript available at|Read the output file to retrieve the result): \S+$)`)
 	// notAsked begins messages in the user's role that no user wrote: instruction files, skills, an agent's own summary.
-	notAsked = regexp.MustCompile(`^(?:# AGENTS\.md|# CLAUDE\.md|# GEMINI\.md|Caveat: The messages below|Base directory for this skill|This session is being continued from a previous conversation|Operation stopped by hook|Your (?:last|previous) (?:output|response) )`)
+	notAsked = regexp.MustCompile(`^(?:# AGENTS\.md|# CLAUDE\.md|# GEMINI\.md|Caveat: The messages below|Base directory for this skill|This session is being continued from a previous conversation|Operation stopped by hook|\[Previous Conversation Summary\]$|Your (?:last|previous) (?:output|response) )`)
 	// lasting begins a clause that holds until it is taken back, ordered one that may; shouted is a rule wherever it stands.
 	lasting = regexp.MustCompile(clause + `((?:never|always|from now on|keep in mind|going forward|(?:i|we) (?:never|always) (?:want|need|use))[ ,])`)
 	ordered = regexp.MustCompile(clause + `((?:don['’]?t|do not|make sure|ensure|be sure|avoid|only use|use only|stick to|you must|must|no need (?:to|for)) )`)
@@ -60,6 +60,8 @@ func (c *collector) request(m Message) {
 		rules, _, _ = strings.Cut(rules, "</system-reminder>")
 		c.instruct(rules, inFile, m.Ordinal)
 	}
+	raw, before, _ := strings.Cut(raw, titleStart)
+	c.earlier(before, m.Ordinal)
 	text := own(raw)
 	if text == "" {
 		return
@@ -71,6 +73,27 @@ func (c *collector) request(m Message) {
 	}
 	c.instruct(text, where, m.Ordinal)
 }
+
+// earlier adopts the statements of a compaction that stands in a turn of the user, as in a thread that continues the work of
+// another one.
+func (c *collector) earlier(text string, at uint64) {
+	_, items, _ := strings.Cut(text, "\n")
+	_, said := parsed(items)
+	for _, l := range slices.Concat(said[titleGoal], said[titleRequests]) {
+		if l = asTold.ReplaceAllString(l, ""); l != "" {
+			c.note(&c.requests, l, 0, at)
+		}
+	}
+	for _, l := range said[titleInstructions] {
+		c.note(&c.instructions, strings.TrimPrefix(l, "- "), inTalk, at)
+	}
+	for _, l := range said[titleDecisions] {
+		c.note(&c.decisions, strings.TrimPrefix(l, "- "), 3, at)
+	}
+}
+
+// asTold is what a compaction puts before a request, or in place of some.
+var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\(\d+ earlier\)$)?`)
 
 // Where an instruction stands: its rank among others, since a rule of a project yields to what the user asks for, and a
 // document is full of sentences that only describe the work.

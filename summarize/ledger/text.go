@@ -14,7 +14,7 @@ func (l Ledger) Text(maxChars int) string { return Render(l, "", maxChars) }
 // Render writes a ledger as a text of at most maxChars code points. A model's prose, if any, adds to the sections whose
 // titles it has; what it says outside of them comes first. It never displaces the ledger.
 func Render(l Ledger, prose string, maxChars int) string {
-	out := []string{fmt.Sprintf("--- Summarized Context (%s) ---", counted(l.Messages, "item"))}
+	out := []string{titleStart + counted(l.Messages, "item") + ") ---"}
 	lead, said := parsed(prose)
 	if lead != "" {
 		out = append(out, lex.Clip(lead, maxChars*shareProse/100))
@@ -38,6 +38,9 @@ func Render(l Ledger, prose string, maxChars int) string {
 	}
 	return lex.Clip(strings.Join(out, "\n"), maxChars)
 }
+
+// titleStart begins every text.
+const titleStart = "--- Summarized Context ("
 
 // shareProse is the most of a text that prose outside of sections may take, in percent.
 const shareProse = 60
