@@ -72,7 +72,9 @@ func (p *Processor) bulk(ctx context.Context) error {
 		if err := part.bulk(ctx, deal.Pile(i)); err != nil {
 			return err
 		}
-		if reached.last > part.last { // else the lanes would read everything since then again
+		// The lanes need not read everything since its last event again; unless ctx has ended, which may have kept the
+		// partition's last hand from being dealt.
+		if ctx.Err() == nil && reached.last > part.last {
 			return part.flush(reached)
 		}
 		return nil

@@ -150,6 +150,59 @@ func TestStopABulkWithAFullOutbox(t *testing.T) {
 	verifyStore(t, c, b)
 }
 
+// A stop that comes when the log has been read, but not all of it dealt, leaves no event behind: what no partition has received is
+// not part of any position.
+func TestStopABulkBeforeTheLastHands(t *testing.T) {
+	b, c := openBroker(t, t.TempDir()), settings(t)
+	c.Partitions = 16
+	c.Policies[0].Tokenizer = "estimate"
+	o := processor.Options{Config: c, Logger: logger(t), Broker: b, BulkFrom: 1, CloseTimeout: 3 * time.Second}
+	behind(t, o, "thread.message.t0", message("m0"))
+	var names []string // a thread of each partition
+	for id := range c.Partitions {
+		for i := 0; len(names) == id; i++ {
+			if name := fmt.Sprint("t", i); broker.PartitionOf(name, c.Partitions) == id {
+				names = append(names, name)
+			}
+		}
+	}
+	// The second partition gets two hands and a part of a third one, the others a part of one.
+	const slow, hands = 1, 700
+	publishAll(t, b, hands+c.Partitions, func(i int) *nats.Msg {
+		return &nats.Msg{Subject: "thread.message." + names[min(slow+max(0, i-hands), len(names)-1)], Data: []byte(message(fmt.Sprint("m", i)))}
+	})
+	last := put(t, b.Conn(), "thread.message."+names[0], message("last"))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	o.Failpoint = func(point string, partition int) error {
+		switch {
+		case point != processor.FailApplied:
+		case partition == slow:
+			<-ctx.Done()
+		case partition == 0: // the first one to receive its last hand
+			stop()
+		}
+		return nil
+	}
+	p := openAlone(t, o)
+	ran := make(chan error, 1)
+	go func() { ran <- p.Run(ctx) }()
+	if err := ends(t, ran); err != nil {
+		t.Errorf("run: %v", err)
+	}
+	p.close()
+	o.Failpoint = nil
+	again := start(t, o)
+	if err := again.Wait(within(t), 0, last); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	again.end()
+	verifyStore(t, c, b)
+}
+
 // behind publishes bodies before any processor has run, and returns the last one's sequence.
 func behind(t *testing.T, o processor.Options, subject string, bodies ...string) uint64 {
 	t.Helper()

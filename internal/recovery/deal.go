@@ -103,7 +103,8 @@ func (d *Deal) Run(ctx context.Context, scan func(ctx context.Context) error, wo
 	return err
 }
 
-// End deals the rest, unless ctx has ended, and closes the piles.
+// End deals the rest and closes the piles. If ctx ends meanwhile, a pile is closed without its last hand: who takes from it has
+// received everything only if ctx has not ended by then.
 func (d *Deal) End(ctx context.Context) {
 	for i := range d.hands {
 		_ = d.hands[i].deal(ctx) // fails only if ctx has ended, which has a cause of its own
