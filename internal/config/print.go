@@ -49,7 +49,7 @@ func plainFloat(f float64) ([]byte, error) { return strconv.AppendFloat(nil, f, 
 
 // quoted quotes a text unless it is a word: the library leaves a tab or a lone "y" as it is.
 func quoted(text string) ([]byte, error) {
-	if !word.MatchString(text) {
+	if !word.MatchString(text) || keyword.MatchString(text) {
 		return strconv.AppendQuote(nil, text), nil
 	}
 	return []byte(text), nil
@@ -60,8 +60,11 @@ func onOneLine[T []string | map[string]string](texts T) ([]byte, error) {
 	return json.Marshal(texts, json.Deterministic(true))
 }
 
-// word is what YAML always reads as text.
-var word = regexp.MustCompile(`^[A-Za-z_/][A-Za-z_/][\w./-]*$`)
+// A word is read as text, unless it is a keyword, in YAML 1.1 or 1.2.
+var (
+	word    = regexp.MustCompile(`^[A-Za-z_/][A-Za-z_/][\w./-]*$`)
+	keyword = regexp.MustCompile(`^(?i:true|false|null|yes|no|on|off)$`)
+)
 
 // Setting is one value in force, for programs.
 type Setting struct {

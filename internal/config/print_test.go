@@ -35,7 +35,7 @@ func TestPrintedIsLoadable(t *testing.T) {
 
 func drawConfig(rt *rapid.T) *config.Config {
 	cfg := config.Default()
-	text := rapid.StringMatching(`[\PC\n\t]{1,12}`)
+	text := rapid.OneOf(rapid.StringMatching(`[\PC\n\t]{1,12}`), rapid.SampledFrom([]string{"true", "False", "null", "NULL", "on", "no", "y"}))
 	cfg.DataDir = text.Draw(rt, "data_dir")
 	cfg.NATS.Creds = text.Draw(rt, "creds")
 	cfg.Retention.Events = time.Duration(rapid.Int64Range(int64(time.Minute), 1<<50).Draw(rt, "retention"))

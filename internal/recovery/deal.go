@@ -103,7 +103,7 @@ func (d *Deal) Run(ctx context.Context, scan func(ctx context.Context) error, wo
 	return err
 }
 
-// End deals the rest and closes the piles. If ctx ends meanwhile, a pile is closed without its last hand: who takes from it has
+// End deals the rest and closes the piles. If ctx ends meanwhile, a pile is closed without its last hand: its worker has
 // received everything only if ctx has not ended by then.
 func (d *Deal) End(ctx context.Context) {
 	for i := range d.hands {
