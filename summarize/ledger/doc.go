@@ -20,10 +20,10 @@
 //
 // # How a text is made
 //
-// A text has sections in a fixed order (sections.go): goal, instructions that hold, requests, decisions and dead ends,
-// state, files, errors, what comes next. Each has a share of the room and writes itself in whatever room
-// it is given; what it does not want goes to the others (text.go). A model's lines are added to the sections whose titles they
-// stand under (prose.go).
+// A text has sections in a fixed order: goal, instructions that hold, requests, decisions and dead ends (sections.go), state
+// (state.go), files (filelist.go), errors (errors.go), what comes next. Each has a share of the room and writes itself in
+// whatever room it is given; what it does not want goes to the others (text.go). A model's lines are added to the sections
+// whose titles they stand under (prose.go).
 //
 // # Limits
 //
