@@ -198,7 +198,11 @@ func (r *run) upToTime(ctx context.Context, t time.Time) error {
 	}
 	r.upToSeq(seq)
 	r.tail.Skip = func(m broker.Stored, e recovery.Entry) bool {
-		return m.Time.After(t) && e.Step.Cause == events.ByResult
+		later := m.Time.After(t) && e.Step.Cause == events.ByResult
+		if later {
+			r.saw(m, e) // it tells all the same where its thread began
+		}
+		return later
 	}
 	return nil
 }
