@@ -145,9 +145,6 @@ func (f *Fold) replace(data []byte) error {
 // Config returns the configuration in force in the partition.
 func (f *Fold) Config() *Config { return f.config }
 
-// Applied returns the last EVENTS sequence that the state includes, or at which a record took effect.
-func (f *Fold) Applied() uint64 { return f.applied }
-
 // Delivery is one event as stored in the log.
 type Delivery struct {
 	Seq  uint64

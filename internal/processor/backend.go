@@ -55,16 +55,14 @@ func (p *Processor) Summarize(ctx context.Context, partition int, name, kind str
 		}
 	}
 	for more := true; more; {
-		if more, err = part.inPart(ctx, func() (bool, error) { return part.fold.Freshen(ctx, name, part.now()) }); err != nil {
+		if more, err = answer(ctx, part, func() (bool, error) { return part.fold.Freshen(ctx, name, part.now()) }); err != nil {
 			return "", err
 		}
 	}
-	answer := make(chan string, 1) // the lane may send after ctx has ended
-	for more := true; more; id = <-answer {
-		more, err = part.inPart(ctx, func() (bool, error) {
-			id, more, err := part.fold.Summarize(ctx, name, kind, part.now())
-			answer <- id
-			return more, err
+	for more := true; more; {
+		id, err = answer(ctx, part, func() (id string, err error) {
+			id, more, err = part.fold.Summarize(ctx, name, kind, part.now())
+			return id, err
 		})
 		if err != nil {
 			return "", err

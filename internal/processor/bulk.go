@@ -139,7 +139,7 @@ func (p *partition) hand(ctx context.Context, list []broker.Stored) error {
 		for len(p.turns) > 0 {
 			(<-p.turns)()
 		}
-		_, err := p.stepBy(ctx, fold.Delivery{
+		_, err := p.step(ctx, fold.Delivery{
 			Seq: m.Seq, Time: m.Time, Raw: events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data},
 		}, handlers.Of(m.Subject), clock)
 		if err == nil && (p.applied >= bulkEvents || p.part.Weight() >= p.bulkBytes) {

@@ -13,13 +13,20 @@ var errEnding = fmt.Errorf("%w: the processor is ending", fold.ErrNotReady)
 // call runs work in the lane's goroutine and returns when its changes are durable. Failed work changes nothing, and
 // its error is returned; a fatal error ends the processor too.
 func (p *partition) call(ctx context.Context, work func() error) error {
-	answer := make(chan error, 1)
+	_, err := answer(ctx, p, func() (struct{}, error) { return struct{}{}, work() })
+	return err
+}
+
+// answer is call for work that returns something.
+func answer[T any](ctx context.Context, p *partition, work func() (T, error)) (v T, err error) {
+	answers := make(chan func() (T, error), 1) // the lane may send after ctx has ended
 	p.turn(func() error {
-		err := work()
+		v, err := work()
+		send := func() { answers <- func() (T, error) { return v, err } }
 		if err != nil || !p.part.Changed() {
-			answer <- err
+			send()
 		} else {
-			p.onCommit(func() { answer <- nil })
+			p.onCommit(send)
 		}
 		if err != nil && fatal(err) {
 			return err
@@ -27,11 +34,11 @@ func (p *partition) call(ctx context.Context, work func() error) error {
 		return nil
 	})
 	select {
-	case err := <-answer:
-		return err
+	case answer := <-answers:
+		return answer()
 	case <-ctx.Done():
-		return ctx.Err()
+		return v, ctx.Err()
 	case <-p.ended:
-		return errEnding
+		return v, errEnding
 	}
 }

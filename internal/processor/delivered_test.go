@@ -33,7 +33,6 @@ func TestOutboxWaitsForNoLane(t *testing.T) {
 	t.Cleanup(func() { close(lane.ended) })
 	o := &outbox{
 		pub: pub, connections: func() uint64 { return 0 }, stored: lane.stored, failpoint: func(string, int) error { return nil }, metrics: newMetrics(),
-		changed: make(chan struct{}),
 	}
 	var rows []*state.Outgoing
 	for i := range uint64(100) {

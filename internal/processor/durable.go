@@ -27,7 +27,7 @@ type commit struct {
 func (p *partition) start() (end func()) {
 	commits, done := make(chan commit, commitsAhead), make(chan struct{})
 	p.commits = commits
-	go p.worker.run(p.step)
+	go p.worker.run()
 	go func() {
 		defer close(done)
 		for c := range commits {

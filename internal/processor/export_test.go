@@ -52,9 +52,7 @@ func (p *Processor) Foreign() float64 {
 
 // Ladders is how many configurations have a ladder of models that is not closed.
 func (p *Processor) Ladders() int {
-	p.runners.mu.Lock()
-	defer p.runners.mu.Unlock()
-	return p.runners.open
+	return int(p.runners.open.Load())
 }
 
 // Missing is how many messages were reported as missing.
@@ -72,7 +70,7 @@ func (p *Processor) Missing() (n float64) {
 // SummarizeOnce takes one step of a request for a summary; more reports that another is due.
 func (p *Processor) SummarizeOnce(ctx context.Context, partition int, name, kind string) (more bool, err error) {
 	part := p.parts[partition]
-	return part.inPart(ctx, func() (bool, error) {
+	return answer(ctx, part, func() (bool, error) {
 		_, more, err := part.fold.Summarize(ctx, name, kind, part.now())
 		return more, err
 	})

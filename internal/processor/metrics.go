@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"precis/events"
 	"precis/internal/broker"
@@ -66,24 +67,15 @@ func (m *metrics) makeFlow() {
 	m.commits = m.histogram("precis_commit_seconds", "Time of one commit, the disk's sync included.", 0.0001, 16)
 	m.publishes = m.histogram("precis_publish_seconds", "Time until the server has stored a wave of records.", 0.0001, 16)
 	m.lag = m.histogram("precis_apply_lag_seconds", "From an event's arrival in the stream until it is applied.", 0.0005, 20)
-	m.records = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "precis_published_records_total", Help: "Records sent to SUMMARIES and REJECTED, repeats included.",
-	})
+	m.records = m.counter("precis_published_records_total", "Records sent to SUMMARIES and REJECTED, repeats included.")
 	m.positions = m.gauges("precis_position", "The last EVENTS sequence that is durable, by partition.", "partition")
 	m.waiting = m.gauges("precis_outbox_rows", "Records decided and not yet confirmed by the server, by partition.", "partition")
 	m.missing = m.counters("precis_log_missing_total", "Messages that a stream should have given out and did not, met while reading.", "stream")
 	m.holes = m.gauges("precis_log_holes", "Messages between the first and the last of a stream that the server knew to be gone at the start.", "stream")
 	m.refused = m.counters("precis_requests_refused_total", "Requests to the service that were not worked on: reply_subject (no inbox to answer to) or waiting (too many wait for a min_event_seq).", "reason")
-	m.foreign = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "precis_foreign_records_total", Help: "Messages of SUMMARIES that are no record of a processor of these streams, or not in their place; met while reading.",
-	})
-	m.leftOut = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "precis_records_left_out_total", Help: "Records of SUMMARIES that a recovery could not take over: unreadable, or what they refer to is missing.",
-	})
-	m.unpublished = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "precis_unpublished_records_total", Help: "Records given up since they are larger than the server takes.",
-	})
-	m.registry.MustRegister(m.records, m.foreign, m.leftOut, m.unpublished)
+	m.foreign = m.counter("precis_foreign_records_total", "Messages of SUMMARIES that are no record of a processor of these streams, or not in their place; met while reading.")
+	m.leftOut = m.counter("precis_records_left_out_total", "Records of SUMMARIES that a recovery could not take over: unreadable, or what they refer to is missing.")
+	m.unpublished = m.counter("precis_unpublished_records_total", "Records given up since they are larger than the server takes.")
 	// Start at 0, so that an increase includes the first one.
 	for _, code := range []string{
 		events.CodeInvalidJSON, events.CodeSchema, events.CodeThreadMismatch, events.CodeTypeMismatch,
@@ -121,23 +113,21 @@ func (m *metrics) makeCalls() {
 	m.unknownCost = m.counters("precis_model_calls_of_unknown_cost_total", "Calls of models that no price is known for.", by...)
 }
 
+func (m *metrics) counter(name, help string) prometheus.Counter {
+	return promauto.With(m.registry).NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
 func (m *metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	m.registry.MustRegister(c)
-	return c
+	return promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
 func (m *metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
-	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	m.registry.MustRegister(g)
-	return g
+	return promauto.With(m.registry).NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 }
 
 // histogram has buckets that double from the first one on.
 func (m *metrics) histogram(name, help string, first float64, buckets int) prometheus.Histogram {
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(first, 2, buckets)})
-	m.registry.MustRegister(h)
-	return h
+	return promauto.With(m.registry).NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(first, 2, buckets)})
 }
 
 // decided counts a record that enters the outbox.

@@ -3,6 +3,8 @@ package processor
 import (
 	"fmt"
 	"math"
+	"sync"
+	"sync/atomic"
 
 	"precis/internal/config"
 	"precis/internal/fold"
@@ -96,4 +98,55 @@ func foldProviders(c *config.Config) map[string]fold.Provider {
 		providers[name] = fold.Provider{Kind: p.Kind, Model: p.Model}
 	}
 	return providers
+}
+
+// runners provides the runner of the configuration in force. The runner of an earlier one is closed when no job uses
+// it any more.
+type runners struct {
+	mu   sync.Mutex
+	last *lent
+	open atomic.Int64 // those not closed yet
+}
+
+// lent is a runner and its users.
+type lent struct {
+	*jobs.Runner
+	users sync.WaitGroup
+}
+
+// use gives new jobs a runner; jobs under way keep theirs.
+func (r *runners) use(next *jobs.Runner) {
+	r.open.Add(1)
+	if old := r.swap(&lent{Runner: next}); old != nil {
+		go r.retire(old)
+	}
+}
+
+func (r *runners) swap(next *lent) (old *lent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old, r.last = r.last, next
+	return old
+}
+
+// take returns the current runner; done releases it.
+func (r *runners) take() (runner *jobs.Runner, done func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last.users.Add(1)
+	return r.last.Runner, r.last.users.Done
+}
+
+// retire closes a runner that no job takes any more, when those that have it are done.
+func (r *runners) retire(l *lent) {
+	l.users.Wait()
+	l.Ladder.Close()
+	r.open.Add(-1)
+}
+
+// close retires the last runner; no job starts after that.
+func (r *runners) close() {
+	if last := r.swap(nil); last != nil {
+		r.retire(last)
+	}
 }

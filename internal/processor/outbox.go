@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -59,12 +58,11 @@ type outbox struct {
 	log         zerolog.Logger
 	metrics     *metrics
 
-	mu      sync.Mutex
+	watched // changes when rows are added or taken
 	rows    []*state.Outgoing
-	open    int           // rows that the lane has yet to note as stored, those in rows and others
-	bytes   int           // of their data
-	failure error         // with which Run has ended
-	changed chan struct{} // closed and made anew when rows are added or taken
+	open    int   // rows that the lane has yet to note as stored, those in rows and others
+	bytes   int   // of their data
+	failure error // with which Run has ended
 	// anew are rows, by number, that go without a Nats-Msg-Id: the server remembers theirs of a message that is
 	// another one, or gone.
 	anew map[uint64]bool
@@ -109,41 +107,23 @@ func (o *outbox) add(rows []*state.Outgoing) {
 }
 
 func (o *outbox) signal() {
-	close(o.changed)
-	o.changed = make(chan struct{})
+	o.tell()
 	o.metrics.outbox(o.partition, len(o.rows))
 }
 
 // wait returns when there is room for more rows, or stopping is closed: what is left then waits in the
 // store.
 func (o *outbox) wait(stopping <-chan struct{}) {
-	o.until(stopping, func() bool { return len(o.rows) < outboxRows && o.bytes < outboxBytes })
+	_, _ = o.until(stopping, func() (bool, error) { return len(o.rows) < outboxRows && o.bytes < outboxBytes, nil })
 }
 
 // drained returns when nothing is left to publish, or nothing is published any more.
 func (o *outbox) drained(ctx context.Context) error {
-	if !o.until(ctx.Done(), func() bool { return len(o.rows) == 0 || o.failure != nil }) {
+	ok, err := o.until(ctx.Done(), func() (bool, error) { return len(o.rows) == 0, o.failure })
+	if !ok && err == nil {
 		return ctx.Err()
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.failure
-}
-
-func (o *outbox) until(giveUp <-chan struct{}, holds func() bool) bool {
-	for {
-		o.mu.Lock()
-		ok, changed := holds(), o.changed
-		o.mu.Unlock()
-		if ok {
-			return true
-		}
-		select {
-		case <-changed:
-		case <-giveUp:
-			return false
-		}
-	}
+	return err
 }
 
 // Run publishes until ctx ends. It returns an error only where publishing can't go on.
@@ -184,20 +164,12 @@ func (o *outbox) Run(ctx context.Context) (err error) {
 type step []*state.Outgoing
 
 // next waits for rows and returns the first step of each thread, waveRows at most; nil when ctx ends.
-func (o *outbox) next(ctx context.Context) []step {
-	for {
-		o.mu.Lock()
-		steps, changed := o.pick(), o.changed
-		o.mu.Unlock()
-		if len(steps) > 0 {
-			return steps
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil
-		}
-	}
+func (o *outbox) next(ctx context.Context) (steps []step) {
+	_, _ = o.until(ctx.Done(), func() (bool, error) {
+		steps = o.pick()
+		return len(steps) > 0, nil
+	})
+	return steps
 }
 
 func (o *outbox) pick() (steps []step) {

@@ -68,14 +68,9 @@ type partition struct {
 // holds its event, up to the server's largest message, and Pebble takes no batch of 4 GiB.
 const batchBytes = 8 << 20
 
-// step folds one event. A failure in the middle, or a panic, leaves a batch that must not be committed: it becomes the
-// partition's failure, and ends the processor.
-func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk) (out fold.Outcome, err error) {
-	return p.stepBy(ctx, d, walk, p.now)
-}
-
-// stepBy is step with its own clock, which determines the event's lag.
-func (p *partition) stepBy(ctx context.Context, d fold.Delivery, walk fold.Walk, clock func() time.Time) (out fold.Outcome, err error) {
+// step folds one event; now determines its lag. A failure in the middle, or a panic, leaves a batch that must not be committed: it
+// becomes the partition's failure, and ends the processor.
+func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk, now func() time.Time) (out fold.Outcome, err error) {
 	if p.failure != nil {
 		return out, p.failure
 	}
@@ -102,7 +97,7 @@ func (p *partition) stepBy(ctx context.Context, d fold.Delivery, walk fold.Walk,
 		p.failure = err
 		return out, err
 	}
-	p.metrics.event(d, out, clock())
+	p.metrics.event(d, out, now())
 	if p.part.Size() >= batchBytes {
 		return out, p.flush(p.here())
 	}

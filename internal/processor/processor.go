@@ -34,7 +34,7 @@ type Processor struct {
 	ready     *readiness
 	writes    *writes
 	catching  catching
-	rounds    *rounds
+	tending   sync.Mutex
 	confirmed confirmed
 	masker    atomic.Pointer[secrets.Masker]
 	runners   runners
@@ -61,7 +61,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	p := &Processor{
 		opts: opts, log: opts.Logger, metrics: newMetrics(),
 		byLane: map[string]*partition{}, failed: make(chan error, 1), slots: make(chan struct{}, maxJobs),
-		stopping: make(chan struct{}), rounds: newRounds(), confirmed: confirmed{every: opts.KeepUp}, owner: recovery.Owner(),
+		stopping: make(chan struct{}), confirmed: confirmed{every: opts.KeepUp}, owner: recovery.Owner(),
 	}
 	p.config.Store(opts.Config)
 	defer func() {
@@ -260,7 +260,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		partition: id, pub: p.publisher, summaries: p.summaries, rejected: p.rejected, failpoint: p.opts.Failpoint,
 		log: log, metrics: p.metrics,
 		verify: p.sameStreams, connections: p.connections, verified: p.connections(), maxPayload: p.broker.Conn().MaxPayload,
-		changed: make(chan struct{}), anew: map[uint64]bool{}, unsure: map[uint64]uint64{},
+		anew: map[uint64]bool{}, unsure: map[uint64]uint64{},
 		claims: claims{
 			owner: p.owner, pub: p.publisher, now: p.opts.Now, together: at.summaries.Replicas > 1,
 			chain: recovery.OwnChain{Log: p.summaries, Partition: id, Strays: p.opts.Config.Partitions, Foreign: p.foreign},
@@ -317,7 +317,7 @@ func (p *Processor) Settled(ctx context.Context) error {
 		if err := part.position.wait(ctx, last[i]); err != nil {
 			return fmt.Errorf("wait for partition %d: %w", part.id, err)
 		}
-		if err := part.position.until(ctx, part.desk.idle); err != nil {
+		if err := part.position.await(ctx, part.desk.idle); err != nil {
 			return fmt.Errorf("wait for jobs of partition %d: %w", part.id, err)
 		}
 		if err := part.position.seen(ctx); err != nil { // their ends may not be durable yet

@@ -3,6 +3,7 @@ package processor
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -51,18 +52,29 @@ func (p *Processor) tend(ctx context.Context) {
 	chores := p.chores()
 	for {
 		p.tendAll(ctx, chores)
-		p.rounds.done()
 		select {
 		case <-tick.C:
-		case <-p.rounds.wanted:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
+// Tended returns after another complete round of the work that no event triggers: summaries made stale by a
+// configuration, expired ones, idle threads.
+func (p *Processor) Tended(ctx context.Context) error {
+	select {
+	case <-p.Ready():
+		p.tendAll(ctx, p.chores())
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
 // tendAll lets the chores take turns until nothing is due. A partition that fails waits for the next round.
 func (p *Processor) tendAll(ctx context.Context, chores []*chore) {
+	p.tending.Lock() // one round at a time
+	defer p.tending.Unlock()
 	failed := make([]map[*partition]bool, len(chores))
 	for i := range failed {
 		failed[i] = map[*partition]bool{}
@@ -161,21 +173,7 @@ func (p *Processor) renew(ctx context.Context, part *partition) error {
 
 // renew recomputes some of a thread's stale summaries, and reports whether more of them are left.
 func (p *partition) renew(ctx context.Context, r renewal) (more bool, err error) {
-	return p.inPart(ctx, func() (bool, error) { return p.fold.Renew(ctx, r.thread, r.expired, p.now()) })
-}
-
-// inPart runs a part of some work; more reports whether some is left.
-func (p *partition) inPart(ctx context.Context, work func() (more bool, err error)) (more bool, err error) {
-	answer := make(chan bool, 1) // the lane may send after ctx has ended
-	err = p.call(ctx, func() error {
-		more, err := work()
-		answer <- more
-		return err
-	})
-	if err != nil {
-		return false, err
-	}
-	return <-answer, nil
+	return answer(ctx, p, func() (bool, error) { return p.fold.Renew(ctx, r.thread, r.expired, p.now()) })
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -204,4 +202,50 @@ func (m *metrics) idleLook(fired bool, err error) {
 		outcome = "compacted"
 	}
 	m.idleLooks.WithLabelValues(outcome).Inc()
+}
+
+// maxRenewals bounds the waiting threads of a partition; a thread beyond that is dropped until it is requested again.
+const maxRenewals = 1024
+
+// renewal is a thread whose stale summaries were requested. Expired ones may not be known to be stale yet.
+type renewal struct {
+	thread  string
+	expired []string
+}
+
+// renewals are the threads of a partition that wait to be renewed, in the order of the requests.
+type renewals struct {
+	mu   sync.Mutex
+	list []renewal
+}
+
+// add queues a thread, once.
+func (r *renewals) add(next renewal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.list, func(have renewal) bool { return have.thread == next.thread })
+	switch {
+	case i >= 0:
+		r.list[i].expired = next.expired // as of now
+	case len(r.list) < maxRenewals:
+		r.list = append(r.list, next)
+	}
+}
+
+// take removes the next thread from the queue.
+func (r *renewals) take() (next renewal, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.list) == 0 {
+		return next, false
+	}
+	next = r.list[0]
+	r.list = slices.Delete(r.list, 0, 1)
+	return next, true
+}
+
+func (r *renewals) waiting() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.list) > 0
 }
