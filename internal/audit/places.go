@@ -91,7 +91,7 @@ func astrayOf(c *thread.Compaction, inside []string, rows []*thread.Message, els
 	}
 	var live []string
 	for _, m := range rows {
-		if m.Ordinal > c.To() || slices.Contains(c.Held, m.Ordinal) || slices.Contains(c.Fixed, m.Ordinal) {
+		if !c.Replaced(m.Ordinal) {
 			places[m.ID] = append(places[m.ID], whole.Verbatim)
 		}
 		if m.Deleted {
@@ -150,10 +150,7 @@ func (a *auditor) placesOf(h *thread.Header) error {
 	if err != nil || slot.Holder == "" {
 		return err
 	}
-	id := slot.Holder
-	if slot.Serving != "" {
-		id = slot.Serving
-	}
+	id := slot.Used()
 	sum, err := part.Summary(name, id)
 	if err != nil || sum == nil || !sum.Current || !sum.Stands() {
 		return err

@@ -341,9 +341,14 @@ func (s *Step) placeLeaf(rec *events.Summary) {
 }
 
 func ids(tops []thread.Top) []string {
-	list := make([]string, len(tops))
-	for i, top := range tops {
-		list[i] = top.Summary
+	return namesOf(tops, func(top thread.Top) string { return top.Summary })
+}
+
+// namesOf returns the names of a list's members; never nil.
+func namesOf[T any](list []T, name func(T) string) []string {
+	names := make([]string, len(list))
+	for i, v := range list {
+		names[i] = name(v)
 	}
-	return list
+	return names
 }

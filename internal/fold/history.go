@@ -79,19 +79,11 @@ type historySource struct {
 }
 
 func (src historySource) summaries() []string {
-	list := make([]string, 0, len(src.tops))
-	for _, sum := range src.tops {
-		list = append(list, sum.ID)
-	}
-	return list
+	return namesOf(src.tops, func(sum *thread.Summary) string { return sum.ID })
 }
 
 func (src historySource) messages() []string {
-	list := make([]string, 0, len(src.rows))
-	for _, m := range src.rows {
-		list = append(list, m.ID)
-	}
-	return list
+	return namesOf(src.rows, func(m *thread.Message) string { return m.ID })
 }
 
 func (src historySource) digest() string {

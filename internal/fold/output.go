@@ -119,16 +119,21 @@ func (s *Step) outputSummary(m *thread.Message, out output, text string, trigger
 	if out.unread {
 		return rec
 	}
-	made, method, why := ByRules(MaskedInput(rules.Input{
-		MessageID: m.ID, ToolName: out.msg.ToolName, Arguments: out.msg.Arguments,
-		Content: text, IsError: out.msg.IsError, ExitCode: out.msg.ExitCode,
-		Relevant: out.msg.RelevantRange, MaxChars: s.p.ToolOutput.MaxSummaryChars,
-		PreserveErrors: s.p.ToolOutput.PreserveErrors, IncludeMetadata: s.p.ToolOutput.IncludeMetadata,
-		Earlier: out.before.texts, Seen: out.before.seen,
-	}, s.f.Mask))
+	in := InputOf(s.p, m.ID, out.msg, text)
+	in.Earlier, in.Seen = out.before.texts, out.before.seen
+	made, method, why := ByRules(MaskedInput(in, s.f.Mask))
 	rec.Method, rec.FallbackReason, rec.ToolSummary = method, why, s.f.maskTool(&made.Tool)
 	s.write(rec, made.Text)
 	return rec
+}
+
+// InputOf returns the rules' input for a tool output and a content of it, without what precedes it.
+func InputOf(p *summarize.Policy, id string, m *events.Message, text string) rules.Input {
+	return rules.Input{
+		MessageID: id, ToolName: m.ToolName, Arguments: m.Arguments, Content: text, IsError: m.IsError, ExitCode: m.ExitCode,
+		Relevant: m.RelevantRange, MaxChars: p.ToolOutput.MaxSummaryChars,
+		PreserveErrors: p.ToolOutput.PreserveErrors, IncludeMetadata: p.ToolOutput.IncludeMetadata,
+	}
 }
 
 // readOutput reads an earlier tool output; its message is nil if the policy wants no summary of it.

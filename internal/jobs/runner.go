@@ -120,12 +120,7 @@ func (r *Runner) input(ctx context.Context, view state.View, p *summarize.Policy
 	if err != nil {
 		return rules.Input{}, err
 	}
-	in := rules.Input{
-		MessageID: id, ToolName: msg.ToolName, Arguments: msg.Arguments,
-		Content: msg.Content.Text(), IsError: msg.IsError, ExitCode: msg.ExitCode,
-		Relevant: msg.RelevantRange, MaxChars: p.ToolOutput.MaxSummaryChars,
-		PreserveErrors: p.ToolOutput.PreserveErrors, IncludeMetadata: p.ToolOutput.IncludeMetadata,
-	}
+	in := fold.InputOf(p, id, msg, msg.Content.Text())
 	if m.Seq != m.FirstSeq {
 		edit, err := content.Read(ctx, r.Log, m.Seq)
 		if err != nil {

@@ -146,15 +146,20 @@ func (d *desk) run(ctx context.Context, name, id string) {
 // settle passes a job's result to the partition, and retries while what follows from it can't be read. A processor
 // that is stopped meanwhile leaves the job to the next start.
 func (d *desk) settle(ctx context.Context, name, id string, res fold.Result) {
-	for pause := retryMin; ; pause = min(2*pause, retryMax) {
+	again(ctx, func(pause time.Duration) (done bool) {
 		err := d.part.call(ctx, func() error { return d.settled(ctx, name, id, res) })
 		if err == nil || fatal(err) || ctx.Err() != nil || errors.Is(err, errEnding) {
-			return
+			return true
 		}
 		d.log.Warn().Err(err).Str("thread_id", name).Str("summary_id", id).Dur("retry_in", pause).Msg("job's end can't be decided now")
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		return false
+	})
+}
+
+// again calls work until it is done or ctx ends, with growing pauses.
+func again(ctx context.Context, work func(next time.Duration) (done bool)) {
+	for next := retryMin; !work(next); next = min(2*next, retryMax) {
+		if pause(ctx, next) != nil {
 			return
 		}
 	}
@@ -178,27 +183,25 @@ func (d *desk) settled(ctx context.Context, name, id string, res fold.Result) er
 }
 
 // do runs a job, and retries while its sources can't be read.
-func (d *desk) do(ctx context.Context, p *summarize.Policy, job *thread.Job) fold.Result {
-	for pause := retryMin; ; pause = min(2*pause, retryMax) {
-		runner, done := d.runner()
-		res, err := runner.Run(ctx, d.view, p, job, d.begin(*job.Started.ThreadID, job.ID()))
-		done()
+func (d *desk) do(ctx context.Context, p *summarize.Policy, job *thread.Job) (res fold.Result) {
+	again(ctx, func(pause time.Duration) (done bool) {
+		runner, free := d.runner()
+		defer free()
+		var err error
+		res, err = runner.Run(ctx, d.view, p, job, d.begin(*job.Started.ThreadID, job.ID()))
 		if err == nil || ctx.Err() != nil || errors.Is(err, jobs.ErrInterrupted) {
-			return res
+			return true
 		}
 		log := d.log.Warn().Err(err).Str("thread_id", *job.Started.ThreadID).Str("summary_id", job.ID())
-		if !jobs.Transient(err) {
+		if done = !jobs.Transient(err); done {
 			log.Msg("job can't be done")
 			res.Failure = &fold.Failure{Code: "source_unavailable", Message: err.Error(), Action: events.ActionTrim}
-			return res
+			return done
 		}
 		log.Dur("retry_in", pause).Msg("job's sources can't be read now")
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return res
-		}
-	}
+		return done
+	})
+	return res
 }
 
 // find reads a job's current state. Its result is committed only if it still fits then.

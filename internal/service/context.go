@@ -204,11 +204,7 @@ func (r *reading) compaction() (*thread.Compaction, *prompt.Summary, error) {
 	if err != nil || slot.Holder == "" {
 		return &thread.Compaction{}, nil, err
 	}
-	id := slot.Holder
-	if slot.Serving != "" {
-		id = slot.Serving // the holder keeps the place of a model's
-	}
-	sum, err := r.standing(id)
+	sum, err := r.standing(slot.Used())
 	if err != nil || sum == nil {
 		return &thread.Compaction{}, nil, err
 	}

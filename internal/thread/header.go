@@ -135,6 +135,14 @@ type Slot struct {
 	Serving string `json:"serving,omitzero"`
 }
 
+// Used returns the summary that prompts use of the slot, if it may stand in them (Summary.Stands); empty if there is none.
+func (s *Slot) Used() string {
+	if s.Serving != "" {
+		return s.Serving
+	}
+	return s.Holder
+}
+
 // Waiting is an edit whose message has not arrived yet, kept in full: it may have to be rejected byte for byte when only the log
 // would still hold it.
 type Waiting struct {
