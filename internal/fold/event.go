@@ -57,7 +57,11 @@ func (f *Fold) event(ctx context.Context, d Delivery, walk Walk) Outcome {
 		return f.stray(in, d)
 	}
 	begin := func() *Step {
-		s := &Step{f: f, at: d, event: event{in: in}}
+		s := f.spare
+		if f.spare = nil; s == nil {
+			s = &Step{}
+		}
+		*s = Step{f: f, at: d, event: event{in: in}}
 		s.load(name)
 		return s
 	}
@@ -93,6 +97,7 @@ func (f *Fold) event(ctx context.Context, d Delivery, walk Walk) Outcome {
 	if f.Watch == nil { // a watch may read it later
 		f.part.Done(s.st)
 	}
+	f.spare = s
 	return outcomeOf(s.res)
 }
 

@@ -88,6 +88,7 @@ type Fold struct {
 	// cause is what made the fold take the step, and out what the step has decided; it is sent once nothing can fail any more.
 	cause events.StepCause
 	out   []emission
+	spare *Step // of an earlier event, for the next one
 	// prev is the chain value that the last sealed record follows.
 	prev string
 	// applied is the last EVENTS sequence of the partition that the state includes, the open batch too.
