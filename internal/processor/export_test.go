@@ -52,7 +52,9 @@ func (p *Processor) Foreign() float64 {
 
 // Ladders is how many configurations have a ladder of models that is not closed.
 func (p *Processor) Ladders() int {
-	return int(p.runners.open.Load())
+	p.runners.mu.Lock()
+	defer p.runners.mu.Unlock()
+	return p.runners.open
 }
 
 // Missing is how many messages were reported as missing.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 
 	"precis/internal/config"
 	"precis/internal/fold"
@@ -105,48 +104,57 @@ func foldProviders(c *config.Config) map[string]fold.Provider {
 type runners struct {
 	mu   sync.Mutex
 	last *lent
-	open atomic.Int64 // those not closed yet
+	open int // those not closed yet
 }
 
-// lent is a runner and its users.
+// lent is a runner and the number of its users.
 type lent struct {
 	*jobs.Runner
-	users sync.WaitGroup
+	users   int
+	retired bool // replaced, or the processor ends
 }
 
 // use gives new jobs a runner; jobs under way keep theirs.
 func (r *runners) use(next *jobs.Runner) {
-	r.open.Add(1)
-	if old := r.swap(&lent{Runner: next}); old != nil {
-		go r.retire(old)
-	}
-}
-
-func (r *runners) swap(next *lent) (old *lent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old, r.last = r.last, next
-	return old
+	r.retire()
+	r.last = &lent{Runner: next}
+	r.open++
 }
 
 // take returns the current runner; done releases it.
 func (r *runners) take() (runner *jobs.Runner, done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last.users.Add(1)
-	return r.last.Runner, r.last.users.Done
-}
-
-// retire closes a runner that no job takes any more, when those that have it are done.
-func (r *runners) retire(l *lent) {
-	l.users.Wait()
-	l.Ladder.Close()
-	r.open.Add(-1)
+	l := r.last
+	l.users++
+	return l.Runner, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		l.users--
+		r.release(l)
+	}
 }
 
 // close retires the last runner; no job starts after that.
 func (r *runners) close() {
-	if last := r.swap(nil); last != nil {
-		r.retire(last)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.retire()
+}
+
+func (r *runners) retire() {
+	if r.last == nil || r.last.retired {
+		return
+	}
+	r.last.retired = true
+	r.release(r.last)
+}
+
+func (r *runners) release(l *lent) {
+	if l.retired && l.users == 0 {
+		l.Ladder.Close()
+		r.open--
 	}
 }
