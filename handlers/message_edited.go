@@ -13,7 +13,7 @@ func (h Handlers) MessageEdited(msg *message.Message) error { return h.take(msg,
 
 // messageEdited is what an edit does: a new content, a deletion, or a message that is pinned.
 func messageEdited(ctx context.Context, s *fold.Step) {
-	// The thread, and every summary that is made from the message, directly or through others.
+	// How far the thread is compacted, and the summaries that the message has or stands in.
 	s.Load()
 	// If the new text of a tool output may want a summary: its call, and what the thread had seen before it.
 	s.ReadOutput(ctx)

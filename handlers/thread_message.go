@@ -18,7 +18,7 @@ func threadMessage(ctx context.Context, s *fold.Step) {
 		toolResult(ctx, s)
 		return
 	}
-	// The thread, and the compaction that stands for the message if it is a duplicate.
+	// How far the thread is compacted, and the compaction that stands for the message if it is a duplicate.
 	s.Load()
 	// It counts, or is a duplicate, or is rejected; edits that came before it are applied.
 	s.Apply(ctx)

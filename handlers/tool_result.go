@@ -14,7 +14,7 @@ func (h Handlers) ToolResult(msg *message.Message) error { return h.take(msg, to
 // toolResult is what a tool's output does. It is decoded and checked; if its step is on record already, nothing is decided, and what
 // is on record is adopted. The end of the walk saves the thread and its records.
 func toolResult(ctx context.Context, s *fold.Step) {
-	// The thread, the summary that its message has, and the compaction that stands for it.
+	// How far the thread is compacted, and for a duplicate the summary and the compaction that stand for its message.
 	s.Load()
 	// If a policy may want a summary: the call that asked for the output, and what the thread has seen before it.
 	s.ReadOutput(ctx)

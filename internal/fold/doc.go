@@ -12,9 +12,11 @@
 // without an event are requests (request), idle threads (idle), sweeps and expiry (stale), jobs (job) and configurations (configure).
 // Records are adopted in adopt; mend holds what a damaged SUMMARIES needs.
 //
-// Invariants: nothing of a step is in the open batch before its end, so one that can't read what it needs is abandoned and can be
-// retried. A failure behind that, in a recovery between saving the event and adopting its records, is ErrHalfDone: the batch must be
-// discarded. A record changes the state in Step.take alone, whether it was just decided or is adopted.
+// Invariants: neither a thread's rows nor a record are in the open batch before their step ends, so an event's step that can't read
+// what it needs is abandoned and can be retried. What it may leave is written the same by the next try: the references of a tool
+// output, and staged records that took effect before the event. A failure behind that, and one of a step that counts a cost (the end
+// of a job), is fatal or ErrHalfDone: the batch must be discarded. A record changes the state in Step.take alone, whether it was just
+// decided or is adopted.
 //
 // What can't be recomputed (a model's text, an expired timer, the configuration in force) is a record in SUMMARIES. Recovery
 // stages those records, and the fold adopts each one at the event at which it took effect. While a thread has staged records
