@@ -302,8 +302,8 @@ func (s *schedule) ended(ran <-chan error) error {
 	select {
 	case err := <-ran:
 		return err
-	case <-time.After(patience):
-		s.t.Fatalf("Run has not returned %s after it was stopped", patience)
+	case <-time.After(patience / 4):
+		s.t.Fatalf("Run has not returned %s after it was stopped", patience/4)
 		return nil
 	}
 }
