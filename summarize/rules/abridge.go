@@ -1,9 +1,6 @@
 package rules
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // abridge writes the facts, the chosen lines, further identifiers, and the mark of what is missing.
 func abridge(in Input, doc *document, f *facts, header string, limit int) string {
@@ -21,24 +18,24 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 		room -= reserved
 	}
 	c := newChooser(doc, words)
-	d := c.draft(f.urgent, room, limit)
+	d := c.draft(f, room, limit)
 	body := doc.write(d.picks)
 	// The lines that filled the last gaps may show identifiers from the list.
-	d.further = c.listing(c.further(d.picks, room-runes(body.text)-1).list)
+	d.further = c.further(d.picks, room-runes(body.text)-1).list
 	for {
 		mark := ""
 		if marked {
 			mark = elision(doc.total-body.shown, max(doc.chars-body.kept, 1), in.MessageID)
 		}
-		text := joinLines(header, body.text, d.further, mark)
+		text := joinLines(header, body.text, c.listing(d.further), mark)
 		size := runes(text)
 		switch {
-		case size <= limit && (2*body.source >= size || d.further == "" && !c.swapUncounted(&d, limit, limit-size)):
+		case size <= limit && (2*body.source >= size || len(d.further) == 0 && !c.swapUncounted(&d, limit, limit-size)):
 			return text
-		case size <= limit && d.further == "":
+		case size <= limit && len(d.further) == 0:
 			body = doc.write(d.picks)
-		case d.further != "":
-			d.further = dropWord(d.further)
+		case len(d.further) > 0:
+			d.further = d.further[:len(d.further)-1]
 		case len(d.picks) > 0:
 			// A fragment's final size: its number is not printed if the line above is shown too.
 			d.picks = d.picks[:len(d.picks)-1]
@@ -90,19 +87,10 @@ func (c *chooser) countable(most int) int {
 	return n
 }
 
-// dropWord removes the last identifier from the list, and the list with its only identifier.
-func dropWord(list string) string {
-	i := strings.LastIndex(list, ", ")
-	if i < len(furtherHead) {
-		return ""
-	}
-	return list[:i]
-}
-
 // draft is the content between the facts and the mark.
 type draft struct {
 	picks   []pick
-	further string
+	further []listed
 	gain    float64 // the worth of all identifiers in it
 	rate    float64 // the worth per character of the last further identifier
 	left    int     // unused characters
@@ -111,13 +99,13 @@ type draft struct {
 
 // draft chooses twice: the list of further identifiers after the first choice gives the worth of a
 // character there, and so the identifiers that a line need not be chosen for. Urgent lines come first.
-func (c *chooser) draft(urgent []int, room, limit int) draft {
+func (c *chooser) draft(f *facts, room, limit int) draft {
 	c.open()
-	d := c.attempt(urgent, room, limit)
+	d := c.attempt(f, room, limit)
 	if d.rate > 0 {
 		c.discount(d.rate)
 		c.open()
-		if second := c.attempt(urgent, room, limit); second.gain >= d.gain {
+		if second := c.attempt(f, room, limit); second.gain >= d.gain {
 			d = second
 		}
 	}
@@ -128,8 +116,9 @@ func (c *chooser) draft(urgent []int, room, limit int) draft {
 
 // attempt chooses fragments, and drops as many of them for further identifiers as
 // maximize the total worth, while source lines fill half of the summary.
-func (c *chooser) attempt(urgent []int, room, limit int) draft {
-	picks := c.urgent(urgent, room)
+func (c *chooser) attempt(f *facts, room, limit int) draft {
+	picks := c.urgent(f.urgent, room)
+	picks = append(picks, c.urgent(f.traces, room-sizeOf(picks))...)
 	must := len(picks)
 	picks = append(picks, c.picks(room-sizeOf(picks))...)
 	best, chosen, left := further{gain: -1}, picks, 0
@@ -154,8 +143,8 @@ func (c *chooser) attempt(urgent []int, room, limit int) draft {
 	for ; n <= len(picks); n++ {
 		try(picks[:n])
 	}
-	text := c.listing(best.list)
-	return draft{picks: slices.Clone(chosen), further: text, gain: best.gain, rate: best.rate, left: left - runes(text)}
+	c.show(chosen)
+	return draft{picks: slices.Clone(chosen), gain: best.gain, rate: best.rate, left: left - runes(c.listing(best.list))}
 }
 
 // enough returns how many picks fill the minimum share of lines.
@@ -187,8 +176,9 @@ func (c *chooser) trimmed(picks []pick, n, limit int) []pick {
 	return append(slices.Clone(picks[:n-1]), picks[last])
 }
 
-// leastLines is the minimum share of source lines in a summary, in percent.
-const leastLines = 50
+// leastLines is the minimum share of source lines in a summary, in percent: the list takes what is left. With 50 the recall is
+// 0.01 higher, but that of the lines alone 0.03 lower.
+const leastLines = 58
 
 // sourceChars returns how many of a fragment's characters count as a source line.
 func (c *chooser) sourceChars(p pick) int {

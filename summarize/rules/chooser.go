@@ -23,7 +23,8 @@ type chooser struct {
 	left    bids      // those of them that are not listed yet
 	remarks []float64 // by line: its worth apart from its identifiers
 
-	landmarks []landmark // the most important first
+	sections []section // of the list
+	place    []int32   // by identifier: its section
 
 	gains        [mostMentions]float64 // of the line being offered: the gain of each mention
 	before, most [mostMentions + 1]float64
@@ -41,7 +42,7 @@ func newChooser(doc *document, words *vocabulary) *chooser {
 	}
 	c.list = c.listed()
 	c.remarks = doc.remarks()
-	c.landmarks = doc.landmarks
+	c.divide()
 	return c
 }
 
@@ -177,7 +178,7 @@ func (c *chooser) overhead(i int) int {
 	l := &c.doc.lines[i]
 	n := 1
 	if l.group >= 0 && !c.groups[l.group] {
-		n += runes(c.doc.groups[l.group]) + 1
+		n += runes(c.doc.groupName(l.group)) + 1
 	}
 	if l.number == 0 {
 		return n
@@ -204,7 +205,7 @@ func (c *chooser) discount(rate float64) {
 		if w.seen || c.alone[id] <= 0 {
 			continue
 		}
-		share := rate * float64(c.sizeOf(w)) / c.alone[id]
+		share := rate * float64(len(w.text)+3) / c.alone[id]
 		if share > 1.001 {
 			continue // its power would be above 1 too
 		}

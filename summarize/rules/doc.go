@@ -12,9 +12,10 @@
 // their identifiers (remark.go: a state, a commit's subject, the end of a command), and
 // errors of commands precede everything else. Whole lines are preferred to clipped ones (fragment.go).
 //
-// Some sources have a shape of their own: listings (listing.go), records in JSON (records.go). Of others, landmarks are
-// listed by name where no chosen line shows them (landmarks.go): declarations (outline.go), headings, files. How a call
-// ended is decided by package verdict.
+// Some sources have a shape of their own: listings (listing.go), records in JSON (records.go), diffs (diff.go), accessibility
+// trees (snapshot.go). Of others, landmarks are found (landmarks.go): declarations (outline.go), headings, files. What no
+// chosen line shows is listed by section (further.go chooses, sections.go writes): landmarks, and identifiers behind them.
+// How a call ended is decided by package verdict.
 //
 // Invariants, held by property tests and fuzzing:
 //   - the same Input gives the same bytes, under the same Version;

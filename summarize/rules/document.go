@@ -22,14 +22,16 @@ type line struct {
 	frag     bool   // a part of a longer line
 	starts   bool   // the first part of its line
 	kind     lineKind
-	declares bool  // begins a declaration
-	context  bool  // surrounds a match
-	indent   int   // columns
-	mark     int   // of a landmark: how much of it is shown, in bytes
-	alike    int32 // how many lines differ from it only in digits
-	record   uint8 // its part of a structured log's record
-	stamped  bool  // its beginning is omitted: a time, or a prefix common to all lines of a log
-	altered  bool  // its source contains control sequences, so that it differs from the shown text
+	declares bool    // begins a declaration
+	context  bool    // surrounds a match
+	indent   int     // columns
+	mark     int     // of a landmark: how much of it is shown, in bytes
+	alike    int32   // how many lines differ from it only in digits
+	record   uint8   // its part of a structured log's record
+	stamped  bool    // its beginning is omitted: a time, or a prefix common to all lines of a log
+	located  bool    // a compiler's message: its place was in front
+	favour   float32 // the factor on its worth; 0: none
+	altered  bool    // its source contains control sequences, so that it differs from the shown text
 }
 
 // document is a cleaned source, split into lines.
@@ -40,9 +42,13 @@ type document struct {
 	lines     []line
 	groups    []string
 	grouped   map[string]int
+	under     int               // the group of the lines to come, in a diff or below a file's name; none
+	headed    bool              // matches stand below their file's name
+	changes   []change          // of a diff, by group
 	title     string            // of an HTML page
 	dropped   int               // noise lines, not in lines
 	total     int               // lines of the source
+	elements  map[string]bool   // of an accessibility tree: the roles and names so far
 	landmarks []landmark        // what to look for first
 	wrapped   bool              // an agent's program added text to the source
 	chars     int               // code points of the source, before cleaning
@@ -61,11 +67,20 @@ const maxLines = 30000
 func newDocument(content string, category Category, args arguments) document {
 	text := clean(content)
 	altered := alteredLines(content, text)
-	d := document{altered: altered, shape: shapeOf(text), prose: isProse(category, args), endFirst: category == CommandOutput,
+	d := document{altered: altered, shape: shapeOf(text), under: none, prose: isProse(category, args, text), endFirst: category == CommandOutput,
 		noisy: category == CommandOutput || category == Other}
 	d.listing = category == DirectoryListing || d.shape == shapePaths
+	if d.shape == shapePlain && looksDiff(text, category) {
+		d.shape = shapeDiff
+	}
+	if category == SearchResults && looksHeaded(text) {
+		d.shape, d.headed = shapeMatches, true
+	}
 	if category == SearchResults && d.shape == shapePlain && looksNumbered(text) {
 		d.shape = shapeOneFile
+	}
+	if d.shape == shapePlain && (category == WebContent || category == Other) && looksSnapshot(text) {
+		d.shape, d.prose = shapeSnapshot, false
 	}
 	if d.shape == shapeHTML && category != FileContent {
 		d.addHTML(text)
@@ -185,10 +200,21 @@ func (d *document) add(raw string, number int) {
 		if n, text, ok := cutNumber(raw); ok {
 			l.number, l.text = n, text
 		}
+	case shapeDiff:
+		if d.ofDiff(&l) {
+			return
+		}
 	case shapeMatches:
-		if path, n, text, ok := cutMatch(raw); ok {
+		if d.headed {
+			if d.underName(&l) {
+				return
+			}
+		} else if path, n, text, ok := cutMatch(raw); ok {
 			l.number, l.text, l.group = n, text, d.group(path)
 			l.context = raw[len(path)] == '-'
+			if _, end, ok := digitsThen(text, 0, ':'); ok && d.noisy && !l.context {
+				l.text, l.located = text[end:], true
+			}
 		}
 	case shapeOneFile:
 		if n, text, ok := cutContext(raw); ok {
@@ -201,6 +227,14 @@ func (d *document) add(raw string, number int) {
 	}
 	l.indent = indentOf(l.text)
 	l.text = squash(strings.TrimSpace(l.text))
+	switch {
+	case d.shape == shapeSnapshot:
+		d.ofElement(&l)
+	case d.noisy && d.shape == shapePlain:
+		if _, end := changedIn(l.text); end > 0 {
+			l.text = l.text[:end]
+		}
+	}
 	l.kind = kindOf(l.text, d.shape)
 	l.declares = l.kind == declarationLine && len(l.text) < longest/2
 	if d.noisy && isNoise(l.text) {
@@ -236,7 +270,10 @@ func (d *document) group(path string) int {
 	if d.grouped == nil {
 		d.grouped = map[string]int{}
 	}
-	i := d.sameFile(path)
+	i := none
+	if d.shape == shapeMatches && !d.headed {
+		i = d.sameFile(path)
+	}
 	if i < 0 {
 		i = len(d.groups)
 		d.groups = append(d.groups, path)
@@ -261,7 +298,7 @@ func (d *document) sameFile(path string) int {
 }
 
 // isProse reports whether the text is written for people.
-func isProse(category Category, args arguments) bool {
+func isProse(category Category, args arguments, text string) bool {
 	switch category {
 	case WebContent, Other:
 		return true
@@ -271,9 +308,13 @@ func isProse(category Category, args arguments) bool {
 		case "Markdown", "reStructuredText", "text":
 			return true
 		}
+		return path == "" && strings.Count(text, "\n## ") >= leastHeadings
 	}
 	return false
 }
+
+// leastHeadings tell that files shown together are documents.
+const leastHeadings = 3
 
 // squash folds runs of white space inside a line into one space: columns and tables are wider than their content.
 func squash(s string) string {

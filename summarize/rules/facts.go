@@ -23,6 +23,7 @@ type facts struct {
 	exit   string // the exit code, if known
 	errors []int  // error lines, in order
 	urgent []int  // lines to show before all others
+	traces []int  // lines below errors, which follow them
 }
 
 func (f *facts) add(name, value string) {
@@ -92,7 +93,7 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 	}
 	f.failure(doc)
 	if in.PreserveErrors {
-		f.urgent = urgentLines(f, doc)
+		f.urgent, f.traces = urgentLines(f, doc)
 	}
 	if doc.prose {
 		f.urgent = append(f.urgent, doc.conclusions()...)

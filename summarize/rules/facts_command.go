@@ -1,17 +1,18 @@
 package rules
 
-import (
-	"strings"
-
-	"precis/summarize/verdict"
-)
+import "precis/summarize/verdict"
 
 func (f *facts) command(args arguments, doc *document) {
 	f.asked(args)
 	f.add("Exit", f.exit)
 	f.add("Tests", tests(f.ended.Tests))
-	if files, added, removed := doc.changes(); files > 0 {
-		f.add("Diff", counted(files, "file")+", +"+itoa(added)+" -"+itoa(removed))
+	if len(doc.changes) > 0 {
+		var all change
+		for _, c := range doc.changes {
+			all.added += c.added
+			all.removed += c.removed
+		}
+		f.add("Diff", counted(len(doc.changes), "file")+","+all.String())
 	}
 	f.add("Output", counted(doc.total, "line"))
 	f.note("output_lines", doc.total)
@@ -51,21 +52,4 @@ func tests(t verdict.Tally) string {
 		return itoa(t.Failed) + " failed"
 	}
 	return ""
-}
-
-// changes counts what a diff in git's form changes.
-func (d *document) changes() (files, added, removed int) {
-	for i := range d.lines {
-		l := &d.lines[i]
-		switch {
-		case strings.HasPrefix(l.text, "diff --git "):
-			files++
-		case files == 0 || strings.HasPrefix(l.text, "+++ ") || strings.HasPrefix(l.text, "--- "):
-		case strings.HasPrefix(l.text, "+"):
-			added += 1 + l.repeat
-		case strings.HasPrefix(l.text, "-"):
-			removed += 1 + l.repeat
-		}
-	}
-	return files, added, removed
 }

@@ -37,7 +37,7 @@ func errorLines(in Input, category Category, doc *document) []int {
 		switch {
 		case told && doc.comparesAt(i):
 			found = append(found, i)
-		case l.record == recordFailed:
+		case l.record == recordFailed || told && l.located:
 			found = append(found, i)
 		case !l.starts || len(l.text) < shortestError && strings.HasPrefix(l.text, "[") || !verdict.TellsError(l.text):
 		case strings.HasPrefix(l.text, "Traceback (most recent"):
@@ -72,29 +72,29 @@ const (
 	messageLines = 6 // above a verdict, which may hold its messages
 	traceLines   = 4 // after an error line, which belong to it
 
+	nearTrace = 1 // of them: the message, or the place, which comes with the error line
+
 	announcedLines = 2 // after one that ends with a colon
 )
 
-// urgentLines orders the error text of a failed output: the last error line (in most languages it
+// urgentLines orders the error text of a failed output: the tests that failed by name, the last error line (in most languages it
 // names the cause), the first, then the others, each with its context. A failed output without a
 // recognized error line begins with its message.
-func urgentLines(f *facts, doc *document) []int {
+func urgentLines(f *facts, doc *document) (lines, traces []int) {
 	switch ended := f.ended.Verdict; {
 	case len(doc.lines) == 0, ended == verdict.Success && f.ended.Line != "", len(f.errors) == 0 && ended != verdict.Failure && f.status == statusSuccess:
-		return nil
+		return nil, nil
 	case len(f.errors) == 0:
-		return append(diagnosed(doc), firstLines(doc, 3)...)
+		return append(diagnosed(doc), firstLines(doc, 3)...), nil
 	}
 	first, last := f.errors[0], f.errors[len(f.errors)-1]
-	lines := append([]int{last, first}, messagesOf(doc, first)...)
-	lines = append(lines, traceOf(doc, first)...)
-	lines = append(lines, traceOf(doc, last)...)
-	seen := map[string]bool{doc.lines[first].text: true, doc.lines[last].text: true}
+	lines = doc.failedTests(f.errors)
 	most := mostUrgent
 	if f.ended.Verdict != verdict.Failure {
 		most = mostPartial
 	}
-	for _, i := range doc.varied(f.errors) {
+	seen := map[string]bool{}
+	for _, i := range append([]int{last, first}, doc.varied(f.errors)...) {
 		if len(lines) >= most {
 			break
 		}
@@ -105,9 +105,39 @@ func urgentLines(f *facts, doc *document) []int {
 		}
 		lines = append(lines, i)
 		lines = append(lines, messagesOf(doc, i)...)
-		lines = append(lines, traceOf(doc, i)...)
+		trace := traceOf(doc, i)
+		near := min(nearTrace, len(trace))
+		lines = append(lines, trace[:near]...)
+		traces = append(traces, trace[near:]...)
 	}
-	return lines
+	return lines, traces[:min(len(traces), max(0, most-len(lines)))]
+}
+
+// mostTests bounds the failed tests that precede all other error text.
+const mostTests = 16
+
+// failedTests returns the lines by which a runner names the tests that failed.
+func (d *document) failedTests(lines []int) []int {
+	var named []int
+	seen := map[string]bool{}
+	for _, i := range lines {
+		text := d.lines[i].text
+		if len(named) < mostTests && namesFailure(text) && !seen[text] {
+			seen[text] = true
+			named = append(named, i)
+		}
+	}
+	return named
+}
+
+// namesFailure matches a runner's line about one failed test.
+func namesFailure(text string) bool {
+	for _, mark := range []string{"--- FAIL: ", "(fail) ", "FAILED ", "✗ ", "✕ ", "× ", "✘ ", "not ok ", "rspec ./", "● ", "Failed "} {
+		if strings.HasPrefix(text, mark) && len(text) > len(mark) {
+			return true
+		}
+	}
+	return strings.HasPrefix(text, "test ") && strings.HasSuffix(text, " ... FAILED")
 }
 
 // varied moves lines that differ only in digits from several earlier ones to the end.
@@ -151,7 +181,7 @@ func traceOf(doc *document, at int) []int {
 		if l.text == "" || !deeper && !(isDiagnostic(l.text) && !warns(l.text)) && !boxed(doc.lines[at].text, l.text) && !compares(l.text) {
 			break
 		}
-		if len(l.text) < shortestTrace || strings.Trim(l.text, "=-_~^|+. ") == "" || saidAbove(doc, i) || isLibraryFrame(l.text) {
+		if len(l.text) < shortestTrace || strings.HasPrefix(l.text, "--- PASS") || strings.Trim(l.text, "=-_~^|+. ") == "" || saidAbove(doc, i) || isLibraryFrame(l.text) {
 			continue // a caret, a bar; a second one below the same line of code
 		}
 		lines = append(lines, i)

@@ -1,6 +1,6 @@
 package rules
 
-import "slices"
+import "strings"
 
 // widen extends the chosen fragments if there is room, the least clipped first, and returns how many
 // characters that took.
@@ -112,17 +112,22 @@ const (
 	fillBlobs = 240 // characters of encoded data: enough to recognize it
 )
 
-// urgent chooses the lines that precede all others, each whole or clipped, for at most room characters.
+// urgent chooses the lines that precede all others, each whole or clipped, for at most room characters. If all of them
+// don't fit, the long ones are clipped, so that more of them do.
 func (c *chooser) urgent(lines []int, room int) []pick {
 	var picks []pick
+	longest := c.evenLength(lines, room)
+	taken := map[int]bool{}
 	for _, i := range lines {
-		if slices.ContainsFunc(picks, func(p pick) bool { return p.line == i }) {
+		if taken[i] {
 			continue
 		}
+		taken[i] = true
 		l := &c.doc.lines[i]
 		p := pick{choice: choice{line: i, end: len(l.text)}}
-		if p.size = c.cost(p.choice); p.size > room {
-			p.end = len(prefix(l.text, max(0, room-(p.size-runes(l.text))-1)))
+		p.size = c.cost(p.choice)
+		if most := min(room, max(longest, p.size-runes(l.text)+told(l.text))); p.size > most {
+			p.end = len(prefix(l.text, max(0, most-(p.size-runes(l.text))-1)))
 			if p.end < countedLine {
 				break
 			}
@@ -133,4 +138,53 @@ func (c *chooser) urgent(lines []int, room int) []pick {
 		c.choose(p.choice)
 	}
 	return picks
+}
+
+// evenLength returns the length to which lines are clipped so that all of them fit, but not below what tells a place
+// and the beginning of a message.
+func (c *chooser) evenLength(lines []int, room int) int {
+	const least, step = 72, 12
+	longest := max(room, least)
+	for ; longest > least; longest = max(least, min(longest-step, longest*9/10)) {
+		sum := 0
+		taken := map[int]bool{}
+		for _, i := range lines {
+			if !taken[i] {
+				taken[i] = true
+				whole := c.cost(choice{line: i, end: len(c.doc.lines[i].text)})
+				sum += min(whole, max(longest, told(c.doc.lines[i].text)))
+			}
+		}
+		if sum <= room {
+			break
+		}
+	}
+	return longest
+}
+
+// told is how much of a line is not clipped, in characters: the name of a failed test, a place and the beginning of what is
+// wrong there.
+func told(text string) int {
+	const longestName, longestFrame, message = 140, 110, 38
+	switch {
+	case namesFailure(text):
+		return min(runes(text), longestName)
+	case strings.HasPrefix(text, "at "):
+		return min(runes(text), longestFrame) // its place is at the end
+	}
+	if at := placeEnd(text); at > 0 {
+		return min(runes(text), at+message)
+	}
+	return 0
+}
+
+// placeEnd returns where the place ends that a line begins with, "src/a.go:12:3:" or "src/a.ts(12,3):"; 0 if it has none.
+func placeEnd(text string) int {
+	if !isDiagnostic(text) {
+		return 0
+	}
+	if at := strings.Index(text, ": "); at > 0 {
+		return at
+	}
+	return 0
 }

@@ -1,28 +1,30 @@
 package rules
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
 
-// listed is a name in the list: an identifier, or a landmark that no chosen line shows.
+// listed is a name in the list: an identifier, or (if it has none) the landmark of its section.
 type listed struct {
-	line int
-	text string
-	id   int32 // none: it is not weighed
+	section int32
+	line    int
+	text    string
+	id      int32
 }
 
-// further is the list of identifiers that no chosen line contains, and the gain of the list and the lines.
+// further is the list of names that no chosen line contains, in the order in which they were chosen, and the gain of the
+// list and the lines.
 type further struct {
 	list []listed
 	gain float64
-	rate float64 // of the last one taken
+	rate float64 // of the last identifier taken
 }
 
 const furtherHead = "See "
 
-// further lists identifiers to follow the given lines. A whole includes its parts.
+// further lists names to follow the given lines: landmarks that they don't show, and identifiers, each under the landmark
+// it belongs to. A whole includes its parts.
 func (c *chooser) further(picks []pick, room int) further {
 	c.uncover()
 	for _, p := range picks {
@@ -31,18 +33,13 @@ func (c *chooser) further(picks []pick, room int) further {
 	f := further{gain: c.shownWorth()}
 	c.left = append(c.left[:0], c.list...)
 	queue := c.left
-	room -= len(furtherHead) + 2
-	marks := c.unshown(picks)
+	room -= len(furtherHead)
+	c.show(picks)
+	marks := c.unshown()
 	for len(queue) > 0 && room > shortestSubword {
 		id := queue[0].of()
-		word := &c.words.words[id]
-		rate := c.furtherRate(id)
-		if len(marks) > 0 && c.markRate(marks[0]) >= rate {
-			room -= c.listMark(&f, marks[0], room)
-			marks = marks[1:]
-			continue
-		}
-		if rate <= 0 || c.sizeOf(word) > room {
+		rate, size := c.furtherRate(id)
+		if rate <= 0 || size > room {
 			queue.pop()
 			continue
 		}
@@ -50,100 +47,85 @@ func (c *chooser) further(picks []pick, room int) further {
 			queue.lower(now)
 			continue
 		}
+		for len(marks) > 0 && c.sections[marks[0]].open {
+			marks = marks[1:]
+		}
+		if len(marks) > 0 && c.markRate(marks[0]) >= rate {
+			room -= c.listMark(&f, marks[0], room)
+			marks = marks[1:]
+			continue
+		}
 		queue.pop()
-		f.gain += c.gain(id)
+		room -= size + c.listWord(&f, id)
 		f.rate = rate
-		c.coverWord(id)
-		f.list = slices.DeleteFunc(f.list, func(other listed) bool {
-			if other.id == none || !slices.Contains(c.words.partsOf(word), other.id) {
-				return false
-			}
-			room += c.listedSize(other.line, other.text)
-			return true
-		})
-		f.list = append(f.list, listed{int(word.first), word.text, id})
-		room -= c.sizeOf(word)
 	}
 	for _, m := range marks {
-		room -= c.listMark(&f, m, room)
+		if !c.sections[m].open {
+			room -= c.listMark(&f, m, room)
+		}
 	}
 	return f
 }
 
-// unshown returns the landmarks that no chosen line shows, those worth most per character first.
-func (c *chooser) unshown(picks []pick) []landmark {
-	if len(c.landmarks) == 0 {
-		return nil
+// listWord adds an identifier to the list, below its landmark, and removes its parts; it returns what that changes in the
+// list's size, beside the identifier's own.
+func (c *chooser) listWord(f *further, id int32) (size int) {
+	word := &c.words.words[id]
+	at := c.place[id]
+	if !c.sections[at].open {
+		c.openSection(f, at)
 	}
-	left := slices.DeleteFunc(slices.Clone(c.landmarks), func(m landmark) bool {
-		return slices.ContainsFunc(picks, func(p pick) bool {
-			return p.line == m.line || m.file && c.doc.lines[p.line].group == c.doc.lines[m.line].group
-		})
+	f.gain += c.gain(id)
+	c.coverWord(id)
+	f.list = slices.DeleteFunc(f.list, func(other listed) bool {
+		if other.id == none || !slices.Contains(c.words.partsOf(word), other.id) {
+			return false
+		}
+		size -= runes(other.text) + 1
+		return true
 	})
-	slices.SortStableFunc(left, func(a, b landmark) int { return cmp.Compare(c.markRate(b), c.markRate(a)) })
-	return left
-}
-
-func (c *chooser) markRate(m landmark) float64 {
-	return c.markWorth(m) / float64(c.listedSize(m.line, m.name))
-}
-
-// markWorth is the worth of naming a landmark.
-func (c *chooser) markWorth(m landmark) float64 {
-	if id := c.words.find(m.name); id != none {
-		return m.worth + c.gain(id)
-	}
-	return m.worth
-}
-
-// listMark adds a landmark to the list if it fits, and returns its size.
-func (c *chooser) listMark(f *further, m landmark, room int) int {
-	size := c.listedSize(m.line, m.name)
-	if size > room {
-		return 0
-	}
-	f.gain += c.markWorth(m)
-	if id := c.words.find(m.name); id != none {
-		c.coverWord(id)
-	}
-	f.list = append(f.list, listed{m.line, m.name, none})
+	f.list = append(f.list, listed{at, int(word.first), c.label(word), id})
 	return size
 }
 
-// listing formats names by the lines where they are first: `See 12 openStore, 88 segmentPath, write_entry`.
-func (c *chooser) listing(list []listed) string {
-	if len(list) == 0 {
-		return ""
+// label is what the list says of an identifier: of an element of a page that a user can act on also its name.
+func (c *chooser) label(w *word) string {
+	if c.doc.shape != shapeSnapshot || c.doc.lines[w.first].favour != actWorth {
+		return w.text
 	}
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b listed) int { return a.line - b.line })
-	var b strings.Builder
-	b.WriteString(furtherHead)
-	last := 0
-	for i, x := range list {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		if n := c.doc.lines[x.line].at; n > 0 && n != last {
-			b.WriteString(itoa(n))
-			b.WriteByte(' ')
-			last = n
-		}
-		b.WriteString(x.text)
-	}
-	return b.String()
+	const longestName = 16
+	e, _ := elementIn(c.doc.lines[w.first].text)
+	return w.text + " " + clip(e.name, longestName)
 }
 
-// listedSize is what a name takes in the list, in characters.
-func (c *chooser) listedSize(line int, text string) int {
-	n := len(text) + 2
-	if at := c.doc.lines[line].at; at > 0 {
-		n += digits(at) + 1
+// listMark adds a landmark to the list if it fits, and returns its size.
+func (c *chooser) listMark(f *further, m int32, room int) int {
+	size := c.headSize(m)
+	if size > room {
+		return 0
 	}
-	return n
+	c.openSection(f, m)
+	return size
 }
 
-func (c *chooser) sizeOf(w *word) int { return c.listedSize(int(w.first), w.text) }
+// furtherRate returns the gain of listing an identifier, for each character that it takes with its landmark, if that is
+// not in the list yet.
+func (c *chooser) furtherRate(id int32) (rate float64, size int) {
+	gain := c.gain(id)
+	if gain <= 0 {
+		return 0, 0
+	}
+	word := &c.words.words[id]
+	size = runes(c.label(word)) + 1
+	if c.doc.shape == shapeSnapshot && c.doc.lines[word.first].favour == actWorth {
+		gain *= actWorth
+	}
+	if at := c.place[id]; !c.sections[at].open {
+		size += c.headSize(at) + 1
+		gain += c.markWorth(at)
+	}
+	return gain / float64(size), size
+}
 
 // shownWorth returns the worth of everything that is covered.
 func (c *chooser) shownWorth() float64 {
@@ -166,7 +148,7 @@ func (c *chooser) listed() bids {
 		if w.seen && w.how&isName == 0 || !c.listable(w) {
 			continue
 		}
-		if r := c.furtherRate(int32(id)); r > 0 {
+		if r := c.gain(int32(id)) / float64(len(w.text)+1); r > 0 {
 			all = append(roomy(all), newBid(id, r))
 		}
 	}
@@ -180,10 +162,6 @@ func (c *chooser) listed() bids {
 		all.pop()
 	}
 	return best
-}
-
-func (c *chooser) furtherRate(id int32) float64 {
-	return c.gain(id) / float64(c.sizeOf(&c.words.words[id]))
 }
 
 // gain returns the gain of showing an identifier, and with it its parts.
@@ -212,6 +190,10 @@ func (c *chooser) coverWord(id int32) {
 func (c *chooser) listable(w *word) bool {
 	if w.how&(isEscaped|isStem) != 0 {
 		return false
+	}
+	if c.doc.shape == shapeSnapshot {
+		l := &c.doc.lines[w.first]
+		return strings.HasPrefix(l.text, "["+w.text+"] ") || strings.Contains(l.text, "[ref="+w.text+"]")
 	}
 	if c.doc.listing && strings.IndexByte(w.text, '/') >= 0 {
 		return false // whole paths are lines

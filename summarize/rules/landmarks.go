@@ -14,11 +14,12 @@ type landmark struct {
 	file  bool    // the line stands for all lines of its file
 }
 
-// The worth of landmarks. With 0.02 two thirds of a file's declarations are named, for 0.02 of the recall.
+// The worth of landmarks, on the scale of identifiers. With these two thirds of a file's declarations are named, for 0.01 of
+// the recall.
 const (
-	declarationWorth = 0.02
-	fileWorth        = 0.04
-	headingWorth     = 0.001 // a character
+	declarationWorth = 0.07
+	fileWorth        = 0.2
+	headingWorth     = 0.005 // a character
 	longestHeading   = 48
 	mostLandmarks    = 400
 )
@@ -26,20 +27,20 @@ const (
 // findLandmarks finds what sources of a kind are looked up by.
 func (d *document) findLandmarks(category Category) {
 	switch {
-	case d.shape == shapeDiff:
-		d.landmarks = d.changedFiles()
-	case d.shape == shapeMatches:
+	case d.shape == shapeMatches || d.shape == shapeDiff:
 		d.landmarks = d.matchedFiles()
 	case d.shape == shapeJSON || d.listing || d.shape == shapeHTML:
 	case d.prose:
 		d.landmarks = d.headings()
 	case category == FileContent:
 		d.landmarks = d.outline()
+	case category == CommandOutput:
+		d.landmarks = d.changedFiles()
 	}
 	d.landmarks = d.landmarks[:min(len(d.landmarks), mostLandmarks)]
 }
 
-// matchedFiles are the files of a search, by the shortest end of their paths that tells them apart.
+// matchedFiles are the files of a search or a diff, by the shortest end of their paths that tells them apart.
 func (d *document) matchedFiles() []landmark {
 	list := make([]landmark, 0, len(d.groups))
 	names := shortNames(d.groups)
@@ -47,7 +48,7 @@ func (d *document) matchedFiles() []landmark {
 	for i := range d.lines {
 		if g := d.lines[i].group; g >= 0 && !seen[g] {
 			seen[g] = true
-			list = append(list, landmark{line: i, name: names[g], worth: fileWorth, file: true})
+			list = append(list, landmark{line: i, name: names[g] + d.groupName(g)[len(d.groups[g]):], worth: fileWorth, file: true})
 		}
 	}
 	return list
@@ -74,34 +75,6 @@ func shortNames(paths []string) []string {
 		}
 	}
 	return names
-}
-
-// changedFiles are the files of a diff, with how much of them changed.
-func (d *document) changedFiles() []landmark {
-	var list []landmark
-	added, removed := 0, 0
-	end := func() {
-		if n := len(list); n > 0 {
-			list[n-1].name += " +" + itoa(added) + " -" + itoa(removed)
-		}
-		added, removed = 0, 0
-	}
-	for i := range d.lines {
-		text := d.lines[i].text
-		switch {
-		case strings.HasPrefix(text, "diff --git "):
-			end()
-			list = append(list, landmark{line: i, name: text[strings.LastIndex(text, " ")+1:], worth: fileWorth})
-			list[len(list)-1].name = strings.TrimPrefix(list[len(list)-1].name, "b/")
-		case strings.HasPrefix(text, "+++ ") || strings.HasPrefix(text, "--- "):
-		case strings.HasPrefix(text, "+"):
-			added += 1 + d.lines[i].repeat
-		case strings.HasPrefix(text, "-"):
-			removed += 1 + d.lines[i].repeat
-		}
-	}
-	end()
-	return list
 }
 
 // headings are those of Markdown, outside of code.

@@ -13,7 +13,8 @@ import (
 type folder struct {
 	path  string
 	names []string
-	size  int // of its line with all names, in characters
+	size  int     // of its line with all names, in characters
+	worth float64 // of its names: those that many directories have are worth less
 }
 
 var (
@@ -150,10 +151,16 @@ func tree(paths []string, room int) string {
 	for _, f := range list {
 		f.size -= runes(root)
 	}
+	weighNames(list)
 	order := slices.Clone(list)
-	slices.SortStableFunc(order, func(a, b *folder) int { return cmp.Compare(a.size*len(b.names), b.size*len(a.names)) })
+	slices.SortStableFunc(order, func(a, b *folder) int {
+		return cmp.Compare(b.worth/float64(b.size), a.worth/float64(a.size))
+	})
 	shown := map[*folder]int{}
-	left, missing := room-treeNote, 0
+	left, missing := room, 0
+	if all := total(list); all > room {
+		left -= treeNote
+	}
 	for _, f := range order {
 		cost := runes(f.path) - runes(root) + 2
 		n := 0
@@ -207,6 +214,31 @@ func tree(paths []string, room int) string {
 		b.WriteString("\nand " + counted(missing, "name") + where)
 	}
 	return b.String()
+}
+
+// weighNames sets what naming the entries of each directory is worth.
+func weighNames(list []*folder) {
+	const path = 0.15 // what a name that is known from another directory is worth for its path
+	count := map[string]int{}
+	for _, f := range list {
+		for _, name := range f.names {
+			count[name]++
+		}
+	}
+	for _, f := range list {
+		for _, name := range f.names {
+			f.worth += path + (1-path)/float64(count[name])
+		}
+	}
+}
+
+// total is the room that all directories take.
+func total(list []*folder) int {
+	n := 0
+	for _, f := range list {
+		n += f.size + 1
+	}
+	return n
 }
 
 // inRows writes names in lines that are not too wide.

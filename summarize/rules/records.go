@@ -46,7 +46,7 @@ func recordsOf(text string) []dataRecord {
 	for _, v := range list[:min(len(list), mostRecords)] {
 		r := readRecord(v)
 		for _, s := range r.values {
-			if len(s) > longestCell {
+			if len(s) > longestCell && (len(list) <= fewRecords || isBlob(s)) {
 				return nil // texts, of which a table would show nothing
 			}
 		}
@@ -140,7 +140,8 @@ type column struct {
 
 const (
 	longestCell = 4000 // bytes
-	widest      = 40   // characters of a cell
+	fewRecords  = 3
+	widest      = 40 // characters of a cell
 	mostColumns = 8
 )
 

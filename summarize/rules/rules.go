@@ -8,7 +8,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-15"
+const Version = "rules-16"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -42,14 +42,7 @@ type Output struct {
 func ToolOutput(in Input) Output {
 	args := parseArguments(in.Arguments)
 	category := categoryOf(in.ToolName, args, in.Content)
-	source := proper(in.Content)
-	doc := newDocument(source, category, args)
-	doc.chars = runes(in.Content)
-	doc.source = clean(source)
-	doc.wrapped = len(source) < len(in.Content)
-	doc.relevant = in.Relevant
-	doc.countAlike()
-	doc.findLandmarks(category)
+	doc := read(in, category, args)
 	f := factsOf(in, category, args, &doc)
 	tool := events.ToolSummary{
 		ToolName: in.ToolName,
@@ -59,6 +52,19 @@ func ToolOutput(in Input) Output {
 		Metadata: f.metadata(in.IncludeMetadata),
 	}
 	return Output{Text: compose(in, category, &doc, f), Tool: tool}
+}
+
+// read splits an output into lines.
+func read(in Input, category Category, args arguments) document {
+	source := proper(in.Content)
+	doc := newDocument(source, category, args)
+	doc.chars = runes(in.Content)
+	doc.source = clean(source)
+	doc.wrapped = len(source) < len(in.Content)
+	doc.relevant = in.Relevant
+	doc.countAlike()
+	doc.findLandmarks(category)
+	return doc
 }
 
 // compose chooses the fullest form that fits: facts and all lines; the unchanged source; facts and a choice of lines.

@@ -16,6 +16,7 @@ const (
 	shapeJSON           // one JSON value, or one per line
 	shapeHTML
 	shapeDiff
+	shapeSnapshot // a browser's accessibility tree
 )
 
 // sampled is how many lines determine the shape: enough to pass a preamble, and cheap.
@@ -181,6 +182,59 @@ func isPath(line string) bool {
 	}
 	dot := strings.LastIndexByte(line, '.')
 	return dot >= 0 && dot < len(line)-1 && len(line)-dot <= 8 && !strings.HasSuffix(line, ".")
+}
+
+// fileName returns the path that stands on a line of its own above matches: "src/a.go", "src/a.go:".
+func fileName(line string) (path string, ok bool) {
+	path = strings.TrimSuffix(line, ":")
+	return path, line != "" && line[0] != ' ' && line[0] != '\t' && isPath(path)
+}
+
+// cutBelow splits a match below its file's name: "12:text", "  Line 12: text". One with a column keeps its own numbers.
+func cutBelow(line string) (number int, text string, ok bool) {
+	line = strings.TrimLeft(line, " \t")
+	if rest, isLine := strings.CutPrefix(line, "Line "); isLine {
+		number, end, ok := digitsThen(rest, 0, ':')
+		if ok {
+			return number, rest[end:], true
+		}
+		_, _, ok = digitsThen(rest, 0, ',')
+		return 0, line, ok
+	}
+	return cutContext(line)
+}
+
+// looksHeaded recognizes matches below the names of their files.
+func looksHeaded(content string) bool {
+	lines, found, matches, above := 0, 0, 0, false
+	for n := 0; n < sampled && content != ""; n++ {
+		line, rest, _ := strings.Cut(content, "\n")
+		content = rest
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		lines++
+		if _, ok := fileName(line); ok {
+			above = true
+			found++
+		} else if _, _, ok := cutBelow(line); ok && above {
+			found++
+			matches++
+		}
+	}
+	return matches >= 2 && found*2 > lines
+}
+
+// underName puts a match under its file's name; it reports whether the line is that name.
+func (d *document) underName(l *line) (drop bool) {
+	if path, ok := fileName(l.text); ok {
+		d.under = d.group(path)
+		return true
+	}
+	if n, text, ok := cutBelow(l.text); ok && d.under != none {
+		l.number, l.text, l.group = n, text, d.under
+	}
+	return false
 }
 
 // cutContext splits a match or context line of a search in one file: "12:text", "12-text".

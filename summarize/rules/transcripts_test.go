@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bufio"
+	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
@@ -42,17 +43,16 @@ type transcript struct {
 // transcripts reads the real ones, or skips the test if they are absent.
 func transcripts(tb testing.TB) []transcript {
 	tb.Helper()
-	dir := dataDir(tb)
-	if set := os.Getenv("PRECIS_RULES_SET"); set != "" { // dev2: other agents, languages and kinds of work
-		dir = filepath.Join(filepath.Dir(dir), set)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	if err != nil || len(files) == 0 {
-		tb.Skip("no transcripts in ../shared/data/dev")
-	}
+	sets := cmp.Or(os.Getenv("PRECIS_RULES_SET"), "dev") // dev2: other agents, languages and kinds of work; "dev dev2": both
 	var all []transcript
-	for _, file := range files {
-		all = append(all, readTranscripts(tb, file)...)
+	for _, set := range strings.Fields(sets) {
+		files, err := filepath.Glob(filepath.Join(filepath.Dir(dataDir(tb)), set, "*.jsonl"))
+		if err != nil || len(files) == 0 {
+			tb.Skip("no transcripts in ../shared/data/" + set)
+		}
+		for _, file := range files {
+			all = append(all, readTranscripts(tb, file)...)
+		}
 	}
 	return all
 }

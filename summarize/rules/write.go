@@ -45,9 +45,12 @@ func (d *document) write(picks []pick) body {
 			b.WriteByte('\n')
 		}
 		if l.group >= 0 && l.group != group {
-			b.WriteString(d.groups[l.group])
+			name := d.groupName(l.group)
+			b.WriteString(name)
 			b.WriteByte('\n')
-			out.source += sourceLine(d.groups[l.group], d.groups[l.group])
+			if len(d.changes) == 0 {
+				out.source += sourceLine(name, name)
+			}
 		}
 		group = l.group
 		text := d.lead(p.choice, picks[max(0, n-1)].choice) + d.shown(p.choice, n+1 < len(picks) && picks[n+1].line == p.line+1)

@@ -1,0 +1,183 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// section is where names of the list are: a file of a search, a landmark (a declaration, a heading), or some lines.
+type section struct {
+	landmark // without a name: some lines
+	shown    bool
+	open     bool  // the list has it
+	within   int32 // of a landmark: the lines that it is in
+}
+
+// sectionLines is how many lines are one section if they have no landmark: near enough to be found by one number.
+const sectionLines = 40
+
+// divide puts the identifiers that may be listed into sections. Those of a search are its files, all others some lines
+// each; a landmark's number serves the lines around it too.
+func (c *chooser) divide() {
+	d := c.doc
+	c.place = c.words.ints.take(len(c.words.words))
+	byGroup, byLine := map[int]int32{}, map[int]int32{}
+	lines := func(line int) int32 {
+		part := d.lines[line].at / sectionLines
+		at, ok := byLine[part]
+		if !ok {
+			at = int32(len(c.sections))
+			byLine[part] = at
+			c.sections = append(c.sections, section{landmark: landmark{line: line}})
+		}
+		return at
+	}
+	for _, m := range d.landmarks {
+		s := section{landmark: m}
+		if m.file {
+			byGroup[d.lines[m.line].group] = int32(len(c.sections))
+		} else {
+			s.within = lines(m.line)
+		}
+		c.sections = append(c.sections, s)
+	}
+	byRole := map[string]int32{}
+	for _, b := range c.list {
+		id := b.of()
+		line := int(c.words.words[id].first)
+		if d.shape == shapeSnapshot {
+			e, _ := elementIn(d.lines[line].text)
+			at, ok := byRole[e.role]
+			if !ok {
+				at = int32(len(c.sections))
+				byRole[e.role] = at
+				c.sections = append(c.sections, section{landmark: landmark{line: line, name: e.role, file: true}})
+			}
+			c.place[id] = at
+			continue
+		}
+		at, ok := byGroup[d.lines[line].group]
+		if !ok {
+			at = lines(line)
+		}
+		c.place[id] = at
+	}
+}
+
+// show marks the sections whose landmarks the given lines show, and closes all.
+func (c *chooser) show(picks []pick) {
+	for i := range c.sections {
+		s := &c.sections[i]
+		s.open = false
+		s.shown = slices.ContainsFunc(picks, func(p pick) bool {
+			return p.line == s.line || s.file && c.doc.lines[p.line].group == c.doc.lines[s.line].group
+		})
+	}
+}
+
+// unshown returns the landmarks that no chosen line shows, those worth most per character first.
+func (c *chooser) unshown() []int32 {
+	var left []int32
+	for i := range c.sections {
+		if s := &c.sections[i]; s.name != "" && !s.shown {
+			left = append(left, int32(i))
+		}
+	}
+	slices.SortStableFunc(left, func(a, b int32) int { return cmp.Compare(c.markRate(b), c.markRate(a)) })
+	return left
+}
+
+// headSize is what a section's head takes in the list, in characters: `; 20 openStore`, `; 20:`.
+func (c *chooser) headSize(i int32) int {
+	s := &c.sections[i]
+	n := 3 + len(s.name)
+	if at := c.doc.lines[s.line].at; at > 0 && !s.file {
+		n += digits(at)
+	}
+	return n
+}
+
+func (c *chooser) markRate(i int32) float64 {
+	return c.markWorth(i) / float64(c.headSize(i))
+}
+
+// markWorth is the worth of naming a landmark.
+func (c *chooser) markWorth(i int32) float64 {
+	s := &c.sections[i]
+	if s.shown || s.name == "" {
+		return 0
+	}
+	if id := c.words.find(s.name); id != none {
+		return s.worth + c.gain(id)
+	}
+	return s.worth
+}
+
+// openSection adds a section's head to what the list shows.
+func (c *chooser) openSection(f *further, i int32) {
+	s := &c.sections[i]
+	s.open = true
+	if s.name == "" {
+		return
+	}
+	f.gain += c.markWorth(i)
+	if id := c.words.find(s.name); id != none && !s.shown {
+		c.coverWord(id)
+	}
+	f.list = append(f.list, listed{section: i, line: s.line, id: none})
+	if !s.file {
+		c.sections[s.within].open = true
+	}
+}
+
+// listing formats names by section: `See 20 openStore: segmentPath os.ReadDir; 33 Close; 60: flushLocked`.
+func (c *chooser) listing(list []listed) string {
+	if len(list) == 0 {
+		return ""
+	}
+	d := c.doc
+	list = slices.Clone(list)
+	first := func(x listed) int {
+		if s := &c.sections[x.section]; s.file {
+			return s.line
+		}
+		return x.line
+	}
+	slices.SortStableFunc(list, func(a, b listed) int {
+		return cmp.Or(first(a)-first(b), cmp.Compare(min(a.id, 0), min(b.id, 0)), a.line-b.line)
+	})
+	var b strings.Builder
+	b.WriteString(furtherHead)
+	near, bare := none, false // the line whose number stands last, and whether no name follows it yet
+	for n, x := range list {
+		s := &c.sections[x.section]
+		at := d.lines[x.line].at
+		switch {
+		case x.id == none || near == none || !s.file && at-d.lines[near].at > sectionLines:
+			if n > 0 {
+				b.WriteString("; ")
+			}
+			near, bare = x.line, true
+			if at > 0 && !s.file {
+				b.WriteString(itoa(at))
+			}
+			if x.id == none {
+				if at > 0 && !s.file {
+					b.WriteByte(' ')
+				}
+				b.WriteString(s.name)
+				continue
+			}
+		}
+		if bare {
+			b.WriteByte(':')
+			bare = false
+		} else if d.shape == shapeSnapshot {
+			b.WriteByte(',')
+		}
+		b.WriteByte(' ')
+		b.WriteString(x.text)
+	}
+	return b.String()
+}

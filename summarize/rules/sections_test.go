@@ -1,0 +1,45 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestListedBySection: what no line shows is listed with where it is: a declaration with its own line, an identifier behind a
+// line near before it.
+func TestListedBySection(t *testing.T) {
+	var b strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&b, "func openSegment%d(path string) error {\n", i)
+		for k := range 9 {
+			fmt.Fprintf(&b, "\tindex%d_%d := seg.lookupKey%d(path, offset%dOf%d)\n", i, k, i, k, i)
+		}
+		b.WriteString("}\n\n")
+	}
+	source := strings.Split(b.String(), "\n")
+	text := ToolOutput(Input{ToolName: "read", Arguments: []byte(`{"path":"/a.go"}`), Content: b.String(), MaxChars: 800}).Text
+	at := strings.Index(text, "\n"+furtherHead)
+	if at < 0 {
+		t.Fatalf("no list in\n%s", text)
+	}
+	list, _, _ := strings.Cut(text[at+1+len(furtherHead):], "\n")
+	head := regexp.MustCompile(`^(\d+)(?: (\w+))?(?:: (.+))?$`)
+	for _, part := range strings.Split(list, "; ") {
+		m := head.FindStringSubmatch(part)
+		if m == nil {
+			t.Fatalf("%q in %q", part, list)
+		}
+		from := atoi(m[1])
+		if !strings.Contains(source[from-1], m[2]) {
+			t.Errorf("%s is not in line %d: %s", m[2], from, source[from-1])
+		}
+		near := strings.Join(source[from-1:min(len(source), from+sectionLines)], "\n")
+		for _, name := range strings.Fields(m[3]) {
+			if !strings.Contains(near, name) {
+				t.Errorf("%s is not in the %d lines from %d on", name, sectionLines, from)
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package rules
+
+import "strings"
+
+// An accessibility tree, as a browser's driver prints it, is shown by its elements that a user can act on, with their role,
+// name and state: `[a405] link 'iPad pro'`, `- checkbox "Save this card" [ref=e29]`. What wraps them, and their other
+// attributes, are left out.
+
+// element is a line of such a tree.
+type element struct {
+	role, name string
+	end        int // of what is worth showing of the line, in bytes
+}
+
+// elementIn reads a line without its indentation.
+func elementIn(text string) (e element, ok bool) {
+	at := 0
+	switch {
+	case text == "":
+		return e, false
+	case text[0] == '[':
+		if at = strings.Index(text[:min(len(text), 24)], "] ") + 2; at < 2 {
+			return e, false
+		}
+	case strings.HasPrefix(text, "- "):
+		at = 2
+	}
+	for e.end = at; e.end < len(text) && (isLower(text[e.end]) || isUpper(text[e.end])); e.end++ {
+	}
+	e.role = text[at:e.end]
+	rest := text[e.end:]
+	bullet := text[0] == '-'
+	switch {
+	case e.role == "":
+		return e, false
+	case strings.HasPrefix(rest, " '") || strings.HasPrefix(rest, ` "`) || strings.HasPrefix(rest, " ["):
+	case !bullet || rest != "" && rest[0] != ':':
+		return e, false
+	}
+	if len(rest) > 2 && (rest[1] == '\'' || rest[1] == '"') {
+		if n := strings.IndexByte(rest[2:], rest[1]); n >= 0 {
+			e.name = rest[2 : 2+n]
+			e.end += n + 3
+		}
+	}
+	e.end += ofState(text[e.end:])
+	return e, true
+}
+
+// ofState returns how many bytes of an element's attributes tell its state, up to the first that does not.
+func ofState(attributes string) int {
+	end := 0
+	for end < len(attributes) {
+		next := strings.IndexByte(attributes[end+1:], ',') + end + 1
+		if next <= end {
+			next = len(attributes)
+		}
+		key, _, _ := strings.Cut(strings.TrimLeft(attributes[end:next], ", "), "=")
+		switch key {
+		case "url", "live", "atomic", "relevant", "hasPopup", "describedby", "labelledby", "controls", "owns", "orientation", "multiselectable", "autocomplete", "haspopup", "roledescription", "keyshortcuts":
+			return end
+		}
+		end = next
+	}
+	return end
+}
+
+// acts reports whether a user acts on elements of a role.
+func acts(role string) bool {
+	switch role {
+	case "link", "button", "textbox", "combobox", "checkbox", "radio", "option", "menuitem", "tab", "switch", "searchbox", "slider", "spinbutton", "listbox", "textarea", "select", "input":
+		return true
+	}
+	return false
+}
+
+// Factors on the worth of elements' lines.
+const (
+	actWorth  = 3
+	wrapWorth = 0.2 // without a name of its own
+)
+
+// ofElement fits a line of an accessibility tree for being shown.
+func (d *document) ofElement(l *line) {
+	e, ok := elementIn(l.text)
+	if !ok {
+		return
+	}
+	l.text = strings.TrimRight(l.text[:e.end], " ,:")
+	name := e.name
+	if strings.HasPrefix(name, `\u`) {
+		name = ""
+	}
+	again := d.elements[e.role+name]
+	if d.elements == nil {
+		d.elements = map[string]bool{}
+	}
+	d.elements[e.role+name] = true
+	switch {
+	case name == "" || again:
+		l.favour = wrapWorth
+	case acts(e.role):
+		l.favour = actWorth
+	case e.role == "cell" || e.role == "row" || e.role == "gridcell":
+		l.favour = wrapWorth // their text is that of the elements in them
+	}
+}
+
+// looksSnapshot recognizes such a tree by its first lines.
+func looksSnapshot(content string) bool {
+	const least = 8
+	lines, elements := 0, 0
+	for n := 0; n < 2*sampled && content != ""; n++ {
+		line, rest, _ := strings.Cut(content, "\n")
+		content = rest
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		lines++
+		if e, ok := elementIn(line); ok && (e.name != "" || strings.Contains(line, "''") || strings.Contains(line, "[ref=")) {
+			elements++
+		}
+	}
+	return elements >= least && elements*2 > lines
+}
