@@ -9,18 +9,16 @@ import (
 )
 
 // Collect reads a span's messages, in order, and returns its untrimmed ledger.
-func Collect(messages []Message) Ledger {
+func Collect(messages []Message) Ledger { return collect(messages, func(f func()) { guarded(f) }) }
+
+// collect reads each message by way of try.
+func collect(messages []Message, try func(f func())) Ledger {
 	c := collector{results: map[string]Message{}, calls: map[string]events.ToolCall{}, processes: map[string]string{}}
 	for _, m := range messages {
-		if _, seen := c.results[m.ToolCallID]; m.Role == events.RoleTool && m.ToolCallID != "" && !seen {
-			c.results[m.ToolCallID] = m
-		}
-		for _, call := range m.ToolCalls {
-			c.calls[call.ID] = call
-		}
+		try(func() { c.index(m) })
 	}
 	for _, m := range messages {
-		c.message(m)
+		try(func() { c.message(m) })
 	}
 	l := Ledger{
 		Messages: len(messages),
@@ -32,6 +30,14 @@ func Collect(messages []Message) Ledger {
 		l.From, l.To = messages[0].Ordinal, messages[len(messages)-1].Ordinal
 	}
 	return l
+}
+
+// guarded runs f and reports whether it returned. A message that the rules stumble over must not end the process, at each
+// start anew: what f did until it panicked counts.
+func guarded(f func()) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	f()
+	return true
 }
 
 // collector builds a ledger.
@@ -81,6 +87,16 @@ func put[T any](e *entries[T], name string, entry T, join func(a, b *T)) {
 
 func (c *collector) note(to *entries[Note], text string, rank int, at uint64) {
 	put(to, text, Note{Text: text, Rank: rank, First: at, Last: at}, (*Note).join)
+}
+
+// index makes a result known by its call, and a call by its id.
+func (c *collector) index(m Message) {
+	if _, seen := c.results[m.ToolCallID]; m.Role == events.RoleTool && m.ToolCallID != "" && !seen {
+		c.results[m.ToolCallID] = m
+	}
+	for _, call := range m.ToolCalls {
+		c.calls[call.ID] = call
+	}
 }
 
 func (c *collector) message(m Message) {

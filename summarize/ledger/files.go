@@ -136,9 +136,12 @@ func newestNames(newer, older []string) (all []string) {
 
 // file records one operation on a file; what it declares belongs to a write.
 func (c *collector) file(at uint64, path string, o op, end outcome, what ...string) {
-	path = strings.TrimPrefix(path, "./")
 	if strings.HasSuffix(path, "/") {
 		return // a directory
+	}
+	path = strings.ToValidUTF8(strings.TrimPrefix(path, "./"), "")
+	if path == "" || path == "." || path == ".." {
+		return
 	}
 	f := File{Path: path, Touched: at}
 	c.open = path
@@ -164,6 +167,9 @@ func (f File) gone() bool { return f.Deleted > 0 && (len(f.Changed) == 0 || f.De
 func together(files []File) []File {
 	var all entries[File]
 	for _, f := range files {
+		if f.Path == "" {
+			continue // no file, though versions before rules-17 stored such
+		}
 		whole := f.Path
 		for _, g := range files {
 			switch {

@@ -21,12 +21,12 @@ func TestRenderHoldsItsLength(t *testing.T) {
 		messages := slices.Concat(spans().Draw(t, "spans")...)
 		limit := rapid.IntRange(0, 3000).Draw(t, "limit")
 		prose := rapid.SampledFrom([]string{"", "The parser was fixed; tests pass. ", strings.Repeat("Ünd so weiter. ", 300)}).Draw(t, "prose")
-		l := Collect(messages)
-		text := Render(l, prose, limit)
+		l := unguarded(messages)
+		text := render("--- Title ---", l, prose, limit)
 		if lex.Runes(text) > limit || !utf8.ValidString(text) {
 			t.Fatalf("%d characters of %d: %q", lex.Runes(text), limit, text)
 		}
-		if Render(Collect(messages), prose, limit) != text {
+		if render("--- Title ---", Collect(messages), prose, limit) != text {
 			t.Fatal("not the same text")
 		}
 	})
@@ -45,7 +45,7 @@ func FuzzLeaf(f *testing.F) {
 			{Ordinal: 1, Message: &events.Message{MessageID: "1", Role: events.RoleAssistant, Content: events.TextContent(output), ToolCalls: []events.ToolCall{{ID: "c", Name: "edit", Arguments: jsontext.Value(args)}}}},
 			{Ordinal: 2, Message: &events.Message{MessageID: "2", Role: events.RoleTool, ToolCallID: "c", ToolName: "edit", Content: events.TextContent(output)}},
 		}
-		text := Collect(messages).Trim().Text(500)
+		text := render("", unguarded(messages).Trim(), "", 500)
 		if lex.Runes(text) > 500 || !utf8.ValidString(text) {
 			t.Fatalf("%d characters: %q", lex.Runes(text), text)
 		}

@@ -13,8 +13,16 @@ func (l Ledger) Text(maxChars int) string { return Render(l, "", maxChars) }
 
 // Render writes a ledger as a text of at most maxChars code points. A model's prose, if any, adds to the sections whose
 // titles it has; what it says outside of them comes first. It never displaces the ledger.
-func Render(l Ledger, prose string, maxChars int) string {
-	out := []string{titleStart + counted(l.Messages, "item") + ") ---"}
+func Render(l Ledger, prose string, maxChars int) (text string) {
+	title := titleStart + counted(l.Messages, "item") + ") ---"
+	if !guarded(func() { text = render(title, l, prose, maxChars) }) {
+		return lex.Clip(title, maxChars)
+	}
+	return text
+}
+
+func render(title string, l Ledger, prose string, maxChars int) string {
+	out := []string{title}
 	lead, said := parsed(prose)
 	if lead != "" {
 		out = append(out, lex.Clip(lead, maxChars*shareProse/100))
