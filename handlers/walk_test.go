@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,6 +89,9 @@ type walker struct {
 	seq    uint64
 	names  map[string]string // of summaries, by id
 	said   []string
+	// The cause of the invalidations at the end of said, and where they begin.
+	cause      string
+	causedFrom int
 }
 
 func newWalker(t *testing.T) *walker {
@@ -166,7 +170,7 @@ func (w *walker) event(f []string) []string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.said = nil
+	w.said, w.cause = nil, ""
 	out, err := w.fold.Step(w.t.Context(), fold.Delivery{
 		Seq: w.seq, Time: time.Unix(int64(w.seq), 0).UTC(), Raw: events.Raw{Subject: subject, Body: body},
 	}, handlers.Of(subject))
@@ -213,8 +217,20 @@ func (w *walker) observe(d fold.Decided) {
 	case *events.Started:
 		w.said = append(w.said, "started "+made(rec.SummaryID, rec.Slot, rec.Version, rec.SourceMessageIDs, rec.SourceSummaryIDs, rec.Trigger))
 	case *events.Invalidated:
+		// Those with the same cause come in the order of their ids, which change with the rules' version.
+		if cause := fmt.Sprint(value(rec.Cause.MessageID), " ", value(rec.Cause.SummaryID)); cause != w.cause {
+			w.cause, w.causedFrom = cause, len(w.said)
+		}
 		w.said = append(w.said, fmt.Sprintf("invalidated %s: %s, %s", w.names[rec.SummaryID], rec.Reason, rec.Action))
+		slices.Sort(w.said[w.causedFrom:])
 	}
+}
+
+func value(id *string) string {
+	if id == nil {
+		return "none"
+	}
+	return *id
 }
 
 // Event implements content.Log.

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// idsBytes bounds what all partitions together remember of message ids: some 3 million.
+// idsBytes bounds what all partitions together remember of message ids: some 1.4 million.
 const idsBytes = 24 << 20
 
 // ids knows, of the threads that had messages last, which message ids can't be in the store: nearly every
@@ -42,8 +42,9 @@ func newIDs(most int) *ids {
 	return s
 }
 
-// minIDBytes is what a thread without ids weighs here, and idBytes what an id does: a map has up to half its places free.
-const minIDBytes, idBytes = 200, 8
+// minIDBytes is what a thread without ids weighs here, and idBytes what an id does: a place in a map has
+// 9 bytes (a key of 4, padded, and a control byte), and up to half of them are free.
+const minIDBytes, idBytes = 200, 18
 
 func (s *idSet) weight() int { return minIDBytes + idBytes*len(s.known) }
 

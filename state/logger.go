@@ -25,7 +25,7 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 
 func (l pebbleLogger) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	l.log.Error().Msg("the store cannot write; ending the process. Free disk space and start again:  " + text)
+	l.log.Error().Msg("the store cannot write; ending the process. Free disk space and start again: " + text)
 	l.fatal(text)
 	panic(text) // whatever fatal does, no commit may be taken for done
 }

@@ -82,7 +82,7 @@ func (t *turn) caller() (row *thread.Message, nth int) {
 // calledBy returns m with the tool and arguments of the nth call of its id in a message.
 func calledBy(ctx context.Context, log Log, row *thread.Message, nth int, m *events.Message) (*events.Message, error) {
 	ev, err := eventOf(ctx, log, row.FirstSeq)
-	if err != nil || ev == nil {
+	if err != nil || ev == nil || ev.Message == nil {
 		return m, err
 	}
 	told, call := *m, nthCall(ev.Message.ToolCalls, m.ToolCallID, nth)

@@ -81,7 +81,11 @@ func Between(ctx context.Context, view state.View, log Log, name string, from, t
 	err = Each(ctx, log, first, func(m *thread.Message) error {
 		ev, err := eventOf(ctx, log, m.FirstSeq)
 		text := ""
-		if ev != nil {
+		switch {
+		case ev == nil:
+		case ev.Edit != nil: // only on a log that was rolled back and has grown again, which the reader is about to notice
+			text = ev.Edit.Content.Text()
+		default:
 			text = ev.Message.Content.Text()
 			for _, call := range ev.Message.ToolCalls {
 				text += "\n" + call.ArgumentsValues()

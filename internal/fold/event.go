@@ -97,8 +97,10 @@ func (f *Fold) event(ctx context.Context, d Delivery, walk Walk) Outcome {
 	if f.Watch == nil { // a watch may read it later
 		f.part.Done(s.st)
 	}
+	out := outcomeOf(s.res)
+	*s = Step{} // an idle partition would keep the event and the texts that its step has read
 	f.spare = s
-	return outcomeOf(s.res)
+	return out
 }
 
 // stray rejects an event whose subject names no thread: it has no state.

@@ -11,8 +11,8 @@ import (
 // Step is one step of the fold on one thread: an event, a request, the end of a job, or what a recovery adds. It reads rows and texts
 // as it goes, decides, and chains its records; its end saves all of it.
 //
-// Nothing of a step is in the open batch before its end, so one that can't read what it needs is abandoned as a whole (check), and
-// the functions in between have no error to pass on. attempt is where an abandoned step ends.
+// Neither records nor the thread's rows are in the open batch before a step's end, so one that can't read what it needs is abandoned as
+// a whole (check), and the functions in between have no error to pass on. attempt is where an abandoned step ends.
 type Step struct {
 	f  *Fold
 	st *thread.State
