@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"precis/events"
+	"precis/internal/race"
 )
 
 // TestInvariants: for any bytes and any limit, the text is valid, short enough, no longer than its
@@ -54,6 +55,7 @@ func checkOutput(t failer, in Input) {
 
 // TestSmallLimits: every limit works, even one into which nothing fits.
 func TestSmallLimits(t *testing.T) {
+	race.Slow(t)
 	texts := worst()
 	texts["code"] = source(5000)
 	for name, text := range texts {
