@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"slices"
+	"strings"
 
 	"precis/events"
 	"precis/summarize/shell"
@@ -86,6 +87,7 @@ func put[T any](e *entries[T], name string, entry T, join func(a, b *T)) {
 }
 
 func (c *collector) note(to *entries[Note], text string, rank int, at uint64) {
+	text = strings.ToValidUTF8(text, "") // a ledger has to be stored as JSON
 	put(to, text, Note{Text: text, Rank: rank, First: at, Last: at}, (*Note).join)
 }
 

@@ -10,10 +10,10 @@ import (
 
 // fileLines lists the files written, created and deleted, those whose edits failed, and those that were only read.
 func (v *view) fileLines(room int) []string {
-	tried := v.named("- edits failed:", room, func(f File) bool { return f.Tried > 0 && f.Written == 0 && f.Deleted == 0 })
+	tried := v.named("- edits failed:", room, 0, func(f File) bool { return f.Tried > 0 && f.Written == 0 && f.Deleted == 0 })
 	lines := v.changed(room-cost(tried), false)
 	lines = append(lines, tried...)
-	return append(lines, v.named("- read:", room-cost(lines), func(f File) bool { return f.Tried+f.Written == 0 && f.Deleted == 0 })...)
+	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Tried+f.Written == 0 && f.Deleted == 0 })...)
 }
 
 // directory is the changed files of a directory, as shown.
@@ -128,8 +128,9 @@ func (v *view) changed(room int, namesOnly bool) []string {
 	return lines
 }
 
-// named lists files, the newest first, by the last two elements of their paths, on a line.
-func (v *view) named(title string, room int, which func(File) bool) []string {
+// named lists files, the newest first, by the last two elements of their paths, on a line; omitted others are not in the
+// ledger any more.
+func (v *view) named(title string, room, omitted int, which func(File) bool) []string {
 	var names []string
 	for _, f := range highestFirst(v.files, func(f File) uint64 { return f.Touched }) {
 		if which(f) {
@@ -143,7 +144,7 @@ func (v *view) named(title string, room int, which func(File) bool) []string {
 			if i == 0 {
 				return nil
 			}
-			return []string{fmt.Sprintf("%s (+%d more)", strings.TrimSuffix(line, ","), len(names)-i+v.l.Omitted.Files)}
+			return []string{fmt.Sprintf("%s (+%d more)", strings.TrimSuffix(line, ","), len(names)-i+omitted)}
 		}
 		line += " " + name + ","
 	}

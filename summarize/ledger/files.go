@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -198,5 +199,5 @@ func (f *File) joinAnyOrder(b *File) {
 		b = &older
 	}
 	f.join(b)
-	slices.SortFunc(f.Changed, func(a, b uint64) int { return int(b) - int(a) })
+	slices.SortFunc(f.Changed, func(a, b uint64) int { return cmp.Compare(b, a) })
 }

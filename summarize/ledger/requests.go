@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,16 +54,13 @@ var (
 
 // request records the user's request and the instructions in it that remain in force.
 func (c *collector) request(m Message) {
-	raw := m.Content.Text()
-	raw = raw[:min(len(raw), maxSaid)]
+	raw := head(m.Content.Text(), maxSaid)
 	if at := ruleFile.FindStringIndex(raw); at != nil {
 		rules, _, _ := strings.Cut(raw[at[0]:], "</INSTRUCTIONS>")
 		rules, _, _ = strings.Cut(rules, "</system-reminder>")
 		c.instruct(rules, inFile, m.Ordinal)
 	}
-	raw, before, _ := strings.Cut(raw, titleStart)
-	c.earlier(before, m.Ordinal)
-	text := own(raw)
+	text := own(c.earlier(raw, m.Ordinal))
 	if text == "" {
 		return
 	}
@@ -74,23 +72,50 @@ func (c *collector) request(m Message) {
 	c.instruct(text, where, m.Ordinal)
 }
 
-// earlier adopts the statements of a compaction that stands in a turn of the user, as in a thread that continues the work of
-// another one.
-func (c *collector) earlier(text string, at uint64) {
-	_, items, _ := strings.Cut(text, "\n")
+// previous begins a message that hands a compaction on, by itself or under the heading of an agent.
+var previous = regexp.MustCompile(`^\s*(?:\[Previous Conversation Summary\]\s*)?` + regexp.QuoteMeta(titleStart) + `[^\n]*\n?`)
+
+// afterNext and blank end a compaction, which has a blank line before its last section at most: what a user adds stands
+// behind one.
+var (
+	afterNext = regexp.MustCompile(`(?m)^Next:[^\n]*\n(?:[^\n]*\S[^\n]*\n)*[ \t]*\n`)
+	blank     = regexp.MustCompile(`(?m)^[ \t]*\n`)
+)
+
+// adopted bounds the statements of each kind that are taken from a compaction.
+const adopted = 20
+
+// earlier adopts the statements of a compaction that begins a turn of the user, as in a thread that continues the work of
+// another one, and returns the rest of the turn. A compaction that is quoted further on is the user's text.
+func (c *collector) earlier(text string, at uint64) (rest string) {
+	begins := previous.FindStringIndex(text)
+	if begins == nil {
+		return text
+	}
+	items := text[begins[1]:]
+	end := afterNext.FindStringIndex(items)
+	if end == nil && !strings.Contains(items, "\nNext:") {
+		end = blank.FindStringIndex(items)
+	}
+	if end != nil {
+		items, rest = items[:end[1]], items[end[1]:]
+	}
 	_, said := parsed(items)
-	for _, l := range slices.Concat(said[titleGoal], said[titleRequests]) {
-		if l = asTold.ReplaceAllString(l, ""); l != "" {
-			c.note(&c.requests, l, 0, at)
+	take := func(to *entries[Note], lines []string, most, rank int) {
+		for _, l := range lines[:min(len(lines), adopted)] {
+			if l = asTold.ReplaceAllString(moreMark.ReplaceAllString(l, ""), ""); l != "" {
+				c.note(to, lex.Clip(l, most), rank, at)
+			}
 		}
 	}
-	for _, l := range said[titleInstructions] {
-		c.note(&c.instructions, strings.TrimPrefix(l, "- "), inTalk, at)
-	}
-	for _, l := range said[titleDecisions] {
-		c.note(&c.decisions, strings.TrimPrefix(l, "- "), 3, at)
-	}
+	take(&c.requests, slices.Concat(said[titleGoal], said[titleRequests]), maxRequest, 0)
+	take(&c.instructions, said[titleInstructions], maxInstruction, inTalk)
+	take(&c.decisions, said[titleDecisions], maxDecision, 3)
+	return rest
 }
+
+// moreMark is what a compaction puts behind the last entry of a list that is not whole.
+var moreMark = regexp.MustCompile(` \(\+\d+ more\)$`)
 
 // asTold is what a compaction puts before a request, or in place of some.
 var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\(\d+ earlier\)$)?`)
@@ -145,8 +170,11 @@ func own(text string) string {
 	if notAsked.MatchString(text) {
 		return ""
 	}
-	return strings.ToValidUTF8(text, "")
+	return text
 }
+
+// head returns the first n bytes of a text, without a character that continues after them.
+func head(text string, n int) string { return strings.ToValidUTF8(text[:min(len(text), n)], "") }
 
 // withoutBlocks removes elements of a harness with their content; one that is not closed goes on to the end.
 func withoutBlocks(text string) string {
@@ -188,7 +216,7 @@ func trimRequests(list []Note, dropped *int) []Note {
 	if len(list) == 0 {
 		return nil
 	}
-	first, last := goalOf(list), slices.MaxFunc(list, func(a, b Note) int { return int(a.Last) - int(b.Last) })
+	first, last := goalOf(list), newestOf(list)
 	list = keep(list, maxNotes, dropped, func(n Note) uint64 {
 		switch {
 		case n.Text == first.Text:
@@ -215,6 +243,16 @@ func goalOf(list []Note) Note {
 			}
 			return 1
 		}
-		return int(a.First) - int(b.First)
+		return cmp.Compare(a.First, b.First)
 	})
+}
+
+// newestOf returns the newest request, of those in one message the last.
+func newestOf(list []Note) (newest Note) {
+	for _, n := range list {
+		if n.Last >= newest.Last {
+			newest = n
+		}
+	}
+	return newest
 }

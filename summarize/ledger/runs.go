@@ -210,7 +210,7 @@ func (c *collector) run(at uint64, line, kind string, end outcome) {
 	if short := trimmed.ReplaceAllString(head, ""); short != "" && kind != "look" && kind != "call" {
 		head = short
 	}
-	head = lex.Clip(oneLine(head), maxLine)
+	head = strings.ToValidUTF8(lex.Clip(oneLine(head), maxLine), "")
 	if more && rest != "" {
 		head = strings.TrimSuffix(head, "…") + "…"
 	}
@@ -275,6 +275,10 @@ func (c *collector) git(at uint64, line, text string) {
 var (
 	started = regexp.MustCompile(`(?i)\b(?:running in (?:the )?background|(?:process|command|shell) (?:is )?running)\b[^\n]{0,20}?\b(?:id|session)[:= ]+(?:id[:= ]+)?([\w-]+)`)
 	ended   = regexp.MustCompile(`(?i)\b(?:exited|completed|killed|terminated|stopped|finished|not found|no longer|exit code|no shell)\b`)
+	// killing is the name of a tool that ends a process, and killed how its end by one is reported: it says nothing of what
+	// the process would have come to.
+	killing = regexp.MustCompile(`(?i)kill|stop|terminate|cancel`)
+	killed  = regexp.MustCompile(`(?i)^\W*(?:successfully )?(?:killed|terminated|stopped)\b|\bstatus\b\W{1,3}(?:killed|terminated|stopped)\b`)
 )
 
 // processNames are the arguments that name a process in the background.
@@ -297,7 +301,7 @@ func (c *collector) background(m Message, args arguments, tool, text string) {
 		return
 	}
 	c.task(Task{ID: processID + id, Status: "done", At: m.Ordinal})
-	if line := c.processes[id]; line != "" { // what it printed at last decides how it ended
+	if line := c.processes[id]; line != "" && !killing.MatchString(tool) && !killed.MatchString(head) { // what it printed at last decides how it ended
 		c.run(m.Ordinal, line, kindOf(shell.Steps(line)), outcomeOf(m, verdict.Run, line))
 	}
 }

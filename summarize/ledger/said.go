@@ -48,8 +48,7 @@ var (
 // statements records what the assistant says: its decisions, what it concludes when it hands back to the user, and what it
 // does next.
 func (c *collector) statements(m Message) {
-	text := m.Content.Text()
-	text = text[:min(len(text), maxSaid)]
+	text := head(m.Content.Text(), maxSaid)
 	answers := len(m.ToolCalls) == 0
 	plan := lastWords(text, answers)
 	if plan != "" {

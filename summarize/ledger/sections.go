@@ -24,7 +24,7 @@ func newView(l Ledger) *view {
 		return v
 	}
 	v.goal = goalOf(l.Requests)
-	newest := slices.MaxFunc(l.Requests, func(a, b Note) int { return cmp.Compare(a.Last, b.Last) })
+	newest := newestOf(l.Requests)
 	for _, n := range highestFirst(l.Requests, func(n Note) int64 { return -int64(n.Last) }) {
 		switch {
 		case n.Text == v.goal.Text:
@@ -119,7 +119,7 @@ func (v *view) instructions(room int) []string {
 // behind it, the others by their beginnings, as many of the newer ones as there is room for.
 func (v *view) requestLines(room int) []string {
 	list := slices.Concat(v.turns[:max(0, len(v.turns)-2)], v.requests)
-	slices.SortFunc(list, func(a, b Note) int { return cmp.Compare(a.Last, b.Last) })
+	slices.SortStableFunc(list, func(a, b Note) int { return cmp.Compare(a.Last, b.Last) })
 	if len(list) == 0 {
 		return nil
 	}

@@ -36,7 +36,7 @@ func (c *collector) taskCall(at uint64, tool string, args arguments, result Mess
 	if id == "" {
 		id = givenNumber(result, strconv.FormatUint(at, 10))
 	}
-	c.task(Task{ID: "#" + id, Title: lex.Clip(oneLine(title), 120), Status: status, At: at})
+	c.task(Task{ID: "#" + id, Title: title, Status: status, At: at})
 	return true
 }
 
@@ -52,7 +52,7 @@ func (c *collector) wholeList(at uint64, args arguments) bool {
 			if title == "" || status == "" {
 				continue
 			}
-			title = lex.Clip(oneLine(title), 120)
+			title = lex.Clip(oneLine(title), maxTitle)
 			c.task(Task{ID: "list:" + title, Title: title, Status: status, List: at, At: at})
 			found = true
 		}
@@ -60,7 +60,19 @@ func (c *collector) wholeList(at uint64, args arguments) bool {
 	return found
 }
 
-func (c *collector) task(t Task) { put(&c.tasks, t.ID, t, (*Task).join) }
+// Bounds of what is kept of a task, in code points.
+const (
+	maxTitle  = 120
+	maxID     = maxTitle + len("list:")
+	maxStatus = 40
+)
+
+// task records an entry, each of its texts on one line.
+func (c *collector) task(t Task) {
+	line := func(s string, most int) string { return strings.ToValidUTF8(lex.Clip(oneLine(s), most), "") }
+	t.ID, t.Title, t.Status = line(t.ID, maxID), line(t.Title, maxTitle), line(t.Status, maxStatus)
+	put(&c.tasks, t.ID, t, (*Task).join)
+}
 
 // number returns an id that is a string or a number.
 func (a arguments) number(names ...string) string {
