@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/shell"
 	"precis/summarize/verdict"
 )
 
@@ -67,7 +68,7 @@ const leastError = 64
 func (v *view) failedSince(r Run) bool {
 	return slices.ContainsFunc(v.l.Runs, func(b Run) bool {
 		later := b.Failed > r.Failed || b.Failed == r.Failed && b.Line > r.Line // calls at once have one ordinal
-		return later && b.Error != "" && b.covers(r)
+		return later && b.Error != "" && b.repeats(r)
 	})
 }
 
@@ -87,11 +88,11 @@ func (v *view) passedSince(failed Run) uint64 {
 	return first
 }
 
-// covers reports whether a run does what another one does: it is of one of its kinds, or the same program's, and on the same
-// files, or on all.
-func (r Run) covers(b Run) bool {
+// repeats reports whether a run does something of what another one does: it is of one of its kinds, or the same command, and
+// on some of the same files, or on all.
+func (r Run) repeats(b Run) bool {
 	if b.other() {
-		return program(r.Line) == program(b.Line) || strings.HasSuffix(b.Line, " "+r.Line)
+		return r.sameCommand(b)
 	}
 	same := false
 	for kind := range strings.SplitSeq(b.Kind, "+") {
@@ -102,6 +103,97 @@ func (r Run) covers(b Run) bool {
 	}
 	on, of := targets(r.Line), targets(b.Line)
 	return len(on) == 0 || len(of) == 0 || slices.ContainsFunc(on, func(p string) bool { return slices.Contains(of, p) })
+}
+
+// covers reports whether a run does all of what another one does: it has each of its kinds by the same program, and is on each
+// of its files, or on all.
+func (r Run) covers(b Run) bool {
+	if b.other() {
+		return r.sameCommand(b)
+	}
+	programs := programsOf(r.Line)
+	for program, kind := range programsOf(b.Line) {
+		if kind != "" && programs[program] != kind {
+			return false
+		}
+	}
+	for kind := range strings.SplitSeq(b.Kind, "+") { // the line may be clipped
+		if !slices.Contains(strings.Split(r.Kind, "+"), kind) {
+			return false
+		}
+	}
+	on, of := targets(r.Line), targets(b.Line)
+	return len(on) == 0 || len(of) > 0 && !slices.ContainsFunc(of, func(p string) bool {
+		return !slices.ContainsFunc(on, func(q string) bool { return p == q || strings.HasPrefix(p, q+"/") || strings.HasPrefix(p, q+"::") })
+	})
+}
+
+// programsOf returns the programs that a line runs, each with its subcommand's kind in front, and their kinds.
+func programsOf(line string) map[string]string {
+	all := map[string]string{}
+	for _, s := range shell.Steps(line) {
+		if kind := kindOf([]shell.Step{s}); kind != "look" && kind != "" {
+			name, operands := s.Program()
+			if verb, rest := shell.CutVerb(operands); runsAnother[name] && verb != "" {
+				if name = verb; verb == "run" || verb == "exec" {
+					name = shell.Verb(rest)
+				}
+			}
+			all[kind+" "+name] = kind
+		}
+	}
+	return all
+}
+
+// runsAnother are programs that run the one that they are given.
+var runsAnother = map[string]bool{"npx": true, "bunx": true, "uv": true, "poetry": true, "hatch": true, "bundle": true}
+
+// sameCommand reports whether a run that has no kind does what another one does: the same program with the same subcommand,
+// on the same first operand as far as both have one; or the same line without what runs it.
+func (r Run) sameCommand(b Run) bool {
+	if strings.HasSuffix(b.Line, " "+r.Line) {
+		return true
+	}
+	if b.Kind == "call" || r.Kind == "call" {
+		first := func(line string) string {
+			words := strings.Fields(line)
+			return strings.Join(words[:min(len(words), 2)], " ")
+		}
+		return r.Kind == b.Kind && first(r.Line) == first(b.Line)
+	}
+	command, on := commandOf(r.Line)
+	failed, of := commandOf(b.Line)
+	return command == failed && (on == "" || of == "" || on == of)
+}
+
+// nested are programs whose subcommands have subcommands, and subcommands that have some.
+var nested = map[string]bool{"gh": true, "glab": true, "aws": true, "gcloud": true, "az": true, "compose": true, "run": true, "exec": true,
+	"rollout": true, "stash": true, "remote": true, "worktree": true, "submodule": true}
+
+// commandOf returns the program that a line runs at last with its subcommands, and its first operand.
+func commandOf(line string) (command, operand string) {
+	for _, s := range shell.Steps(line) {
+		name, rest := s.Program()
+		if s.Op == "|" || name == "" || name == "echo" || name == "true" || name == "sleep" {
+			continue
+		}
+		verb, rest := shell.CutVerb(rest)
+		command = name + " " + verb
+		if nested[name] || nested[verb] {
+			verb, rest = shell.CutVerb(rest)
+			command += " " + verb
+		}
+		operand = ""
+		for i := 0; i < len(rest) && operand == ""; i++ {
+			switch w := rest[i]; {
+			case w == "-m" || w == "--message" || w == "-t" || w == "--title" || w == "-b" || w == "--body":
+				i++ // a text, which may differ
+			case !strings.HasPrefix(w, "-") && !strings.ContainsAny(w, "<>"):
+				operand = w
+			}
+		}
+	}
+	return command, operand
 }
 
 // onlyGone reports whether all of some files were deleted.
@@ -122,24 +214,18 @@ func briefly(line string) string {
 	return lex.Clip(strings.Join(words, " "), 36)
 }
 
-// program returns the program that a line runs at last, and its first word.
-func program(line string) string {
-	if i := strings.LastIndexAny(line, "&;"); i >= 0 {
-		line = line[i+1:]
-	}
-	words := strings.Fields(line)
-	for len(words) > 0 && strings.Contains(words[0], "=") {
-		words = words[1:]
-	}
-	return strings.Join(words[:min(len(words), 2)], " ")
-}
-
-// targets returns the files and directories that a line names.
+// targets returns the files and directories that a line names, without "./" and "/..."; none if one of them is all there is.
 func targets(line string) (paths []string) {
-	for _, p := range operands(strings.Fields(line)) {
-		if !strings.Contains(p, "...") {
-			paths = append(paths, p)
+	for _, p := range strings.Fields(line) {
+		local := strings.HasPrefix(p, "./") || strings.HasSuffix(p, "/...")
+		if !local && !pathLike(p) && !(strings.Contains(p, "::") && strings.Contains(p, "/")) {
+			continue
 		}
+		p = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(p, "..."), "/"), "./")
+		if p == "" || p == "." {
+			return nil
+		}
+		paths = append(paths, p)
 	}
 	return paths
 }

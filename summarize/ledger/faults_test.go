@@ -8,6 +8,7 @@ import (
 
 	"precis/events"
 	"precis/summarize/lex"
+	"precis/summarize/shell"
 )
 
 // A text that is cut at a bound in bytes is cut between characters, so that the ledger can be stored.
@@ -149,6 +150,44 @@ func TestTasksTakeALine(t *testing.T) {
 	for _, task := range l.Tasks {
 		if all := task.ID + task.Title + task.Status; strings.Contains(all, "\n") || lex.Runes(task.ID) > maxID || lex.Runes(task.Title) > maxTitle || lex.Runes(task.Status) > maxStatus {
 			t.Errorf("%+v", task)
+		}
+	}
+}
+
+// What failed is fixed by a run that covers it: the same program, each of its kinds, each of its files.
+func TestCovers(t *testing.T) {
+	for _, tt := range []struct {
+		failed, passed string
+		want           bool
+	}{
+		{"go test ./x", "go test ./...", true},
+		{"go test ./x", "go test ./y", false},
+		{"go test ./x ./y", "go test ./x", false},
+		{"go test ./x", "go test ./x ./y", true},
+		{"go test ./x/y", "go test ./x/...", true},
+		{"go test ./...", "go test ./x", false},
+		{"go vet ./... && go test ./...", "go vet ./...", false},
+		{"go test ./...", "go vet ./... && go test ./...", true},
+		{"npm test", "pytest", false},
+		{"npx vitest run", "vitest run", true},
+		{"pytest tests/a.py::test_open", "pytest tests/a.py", true},
+		{"npm run build", "npm install", false},
+		{"npm install", "npm run build", false},
+		{"gh pr create --fill", "gh pr list", false},
+		{"gh pr view 7", "gh pr view 8", false},
+		{"gh pr create --fill", "gh pr create -t x", true},
+		{"kubectl -n prod apply -f a.yaml", "kubectl -n prod get pods", false},
+		{"kubectl -n prod apply -f a.yaml", "kubectl -n prod apply -f a.yaml --force", true},
+		{"git -C /w push", "git -C /w status", false},
+		{"git -C /w push", "git push -u origin main", true},
+		{"npm run deploy", "npm run dev", false},
+		{"docker compose up", "docker compose down", false},
+		{"git commit -m 'one'", "git commit -m 'two'", true},
+		{"git rebase origin/main", "GIT_EDITOR=true git rebase --continue", true},
+	} {
+		run := func(line string) Run { return Run{Line: line, Kind: kindOf(shell.Steps(line))} }
+		if got := run(tt.passed).covers(run(tt.failed)); got != tt.want {
+			t.Errorf("%s covers %s: %v", tt.passed, tt.failed, got)
 		}
 	}
 }

@@ -164,7 +164,7 @@ var kinds = []struct {
 }{
 	{"test", regexp.MustCompile(`(?:\b|_)(?:tests?|pytest|jest|vitest|mocha|rspec|phpunit|ctest|tox|spec)(?:\b|_)`)},
 	{"lint", regexp.MustCompile(`\b(?:lint|\w+-lint|eslint|ruff|mypy|pyright|biome|clippy|fmt|format|prettier|typecheck|check|vet)\b`)},
-	{"build", regexp.MustCompile(`\b(?:build|tsc|compile|javac|make|cmake|gradlew?|mvnw?|install)\b`)},
+	{"build", regexp.MustCompile(`\b(?:build|tsc|compile|javac|make|cmake|gradlew?|mvnw?)\b|^(?:go|cargo) install\b`)},
 }
 
 // runners are programs that run what their arguments name.
