@@ -85,3 +85,63 @@ func TestCompactionOfACompaction(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 }
+
+// What a model says of runs counts nowhere, whatever its words; only the record has verdicts.
+func TestNoClaims(t *testing.T) {
+	l := Collect(script("user: Make the parser accept tabs, please.\nassistant: Next, I look at the parser of the shop."))
+	for _, said := range []string{"pytest passes", "Everything is green", "all tests pass", "The build is green", "golangci-lint is clean", "They pass now"} {
+		for _, head := range []string{"", "Goal: ", "Decisions: ", "State: ", "Next: "} {
+			if text := Render(l, head+"The tabs are read. "+said+".\n", 900); strings.Contains(text, said) {
+				t.Errorf("%q is in\n%s", head+said, text)
+			} else if head == "" && !strings.Contains(text, "The tabs are read.") {
+				t.Errorf("the lead is lost:\n%s", text)
+			}
+		}
+	}
+}
+
+// An instruction is the user's only with its words in order and its restrictions.
+func TestUsersInstructions(t *testing.T) {
+	v := newView(Ledger{Instructions: []Note{{Text: "Never push to main without my review, it breaks the tills. Use tabs in Go files."}, {Text: "Don't touch vendor."}}})
+	for line, want := range map[string]bool{
+		"- never push to main without my review":      true,
+		"- Use tabs in Go files.":                     true,
+		"- Don't touch vendor":                        true,
+		"- push to main without review":               false,
+		"- Push to main without my review.":           false,
+		"- Never push to main":                        false,
+		"- touch vendor":                              false,
+		"- review main without my push to the tills":  false,
+		"- Never push to main, use vendor in Go":      false,
+		"- Never push to main without the new review": false,
+	} {
+		if got := len(v.users([]string{line})) > 0; got != want {
+			t.Errorf("%s: %v, want %v", line, got, want)
+		}
+	}
+}
+
+// A long text of a model leaves room for errors, the newest request and the next step; a next step that does not fit is cut.
+func TestRoomBesideAModel(t *testing.T) {
+	lines, err := os.ReadFile("testdata/bakery.script")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var long strings.Builder
+	for _, title := range []string{"", titleGoal, titleDecisions, titleState} {
+		long.WriteString(title + "\n")
+		for range 30 {
+			long.WriteString("- The counter stays in memory " + strings.Repeat("and in the tills ", len(title)) + "\n")
+		}
+	}
+	long.WriteString("Next: raise the counter " + strings.Repeat("and then the other counter ", 80))
+	l := Collect(script(string(lines))).Trim()
+	for _, room := range []int{1600, 2400, 4000} {
+		text := Render(l, long.String(), room)
+		for _, want := range []string{"\nErrors:", "\nRequests:", "\nNext: raise the counter"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%d: %q is not in\n%s", room, want, text)
+			}
+		}
+	}
+}

@@ -24,12 +24,17 @@ func Render(l Ledger, prose string, maxChars int) (text string) {
 func render(title string, l Ledger, prose string, maxChars int) string {
 	out := []string{title}
 	lead, said := parsed(prose)
-	if lead != "" {
-		out = append(out, lex.Clip(lead, maxChars*shareProse/100))
+	room := maxChars
+	if lead = unclaimed(lead); lead != "" {
+		lead = lex.Clip(lead, maxChars*shareProse/100)
+		out = append(out, lead)
+		room -= lex.Runes(lead) + 1
 	}
 	v := newView(l)
-	sections := v.sections(maxChars)
-	v.say(sections, said, maxChars)
+	sections := v.sections(room)
+	if prose != "" {
+		v.say(sections, said, room)
+	}
 	left := maxChars - lex.Runes(strings.Join(out, "\n"))
 	rooms := allot(sections, left)
 	spare := left
@@ -86,14 +91,35 @@ func (s section) wants(room int) int {
 	return want
 }
 
+// mostLeast is the part of a text that sections get in any case, all together, in percent.
+const mostLeast = 80
+
+// first reports whether a section gets its least before the others: errors, and the newest request.
+func (s section) first() bool { return s.title == titleErrors+":" || s.title == titleRequests+":" }
+
 // allot divides room among sections: each gets what it wants up to its share, and those that want more divide what is
-// left, until nobody wants more or nothing is left.
+// left, until nobody wants more or nothing is left. Of what sections get in any case, those that are not first share what
+// the first leave.
 func allot(sections []section, room int) []int {
 	wants, rooms := make([]int, len(sections)), make([]int, len(sections))
+	sure, others := max(0, room)*mostLeast/100, 0
 	for i, s := range sections {
 		wants[i] = s.wants(room)
-		rooms[i] = max(0, min(wants[i], s.least, room))
-		room -= rooms[i]
+		rooms[i] = max(0, min(wants[i], s.least))
+		if s.first() {
+			rooms[i] = min(rooms[i], sure)
+			sure -= rooms[i]
+		} else {
+			others += rooms[i]
+		}
+	}
+	for i, s := range sections {
+		if !s.first() && others > sure {
+			rooms[i] = rooms[i] * sure / others
+		}
+	}
+	for _, n := range rooms {
+		room -= n
 	}
 	for {
 		hungry := 0

@@ -20,7 +20,7 @@ func (d *document) ofDiff(l *line) (drop bool) {
 		if at := strings.LastIndex(path, " b/"); at >= 0 {
 			path = path[at+3:]
 		}
-		d.under = d.group(path)
+		d.under, d.hunk = d.group(path), hunk{}
 		for len(d.changes) < len(d.groups) {
 			d.changes = append(d.changes, change{})
 		}
@@ -29,26 +29,84 @@ func (d *document) ofDiff(l *line) (drop bool) {
 	if d.under == none {
 		return false
 	}
-	if text == "" || strings.IndexByte(" +-@\\", text[0]) < 0 {
-		if strings.HasPrefix(text, "index ") || strings.HasPrefix(text, "similarity index") || strings.HasPrefix(text, "dissimilarity index") {
-			return true
-		}
-		if text != "" && !aboutFile(text) {
-			d.under = none // of the next commit
+	c := &d.changes[d.under]
+	if old, now, ok := hunkLengths(text); ok {
+		d.hunk = hunk{begun: true, old: old, now: now}
+		l.group = d.under
+		return false
+	}
+	if d.hunk.begun {
+		if !d.hunk.has(text) {
+			if text != "" {
+				d.under = none // of the next commit, or of the next command
+			}
 			return false
 		}
+		c.count(text)
+		l.group = d.under
+		return false
 	}
-	if strings.HasPrefix(text, "--- ") || strings.HasPrefix(text, "+++ ") {
-		return true
+	for _, head := range []string{"index ", "similarity index", "dissimilarity index", "--- ", "+++ "} {
+		if strings.HasPrefix(text, head) {
+			return true
+		}
 	}
-	c := &d.changes[d.under]
+	if text != "" && strings.IndexByte(" +-@\\", text[0]) < 0 && !aboutFile(text) {
+		d.under = none
+		return false
+	}
+	c.count(text)
+	l.group = d.under
+	return false
+}
+
+// hunk is the part of a file's diff that the next lines are of.
+type hunk struct {
+	begun    bool // the file has had one
+	old, now int  // lines to come, of the file as it was and as it is
+}
+
+// has takes a line as the hunk's next one; it is false for a line that is not the hunk's.
+func (h *hunk) has(text string) bool {
+	switch {
+	case strings.HasPrefix(text, "\\"):
+		return true // "No newline at end of file"
+	case strings.HasPrefix(text, "+") && h.now > 0:
+		h.now--
+	case strings.HasPrefix(text, "-") && h.old > 0:
+		h.old--
+	case (text == "" || text[0] == ' ') && h.old > 0 && h.now > 0:
+		h.old, h.now = h.old-1, h.now-1
+	default:
+		return false
+	}
+	return true
+}
+
+// hunkLengths reads how many lines of the old and of the new file a hunk has: `@@ -9,8 +9,10 @@`. A missing number is 1.
+func hunkLengths(text string) (old, now int, ok bool) {
+	rest, isHunk := strings.CutPrefix(text, "@@ -")
+	ranges, _, closed := strings.Cut(rest, " @@")
+	was, is, both := strings.Cut(ranges, " +")
+	if !isHunk || !closed || !both {
+		return 0, 0, false
+	}
+	length := func(s string) int {
+		if _, n, ok := strings.Cut(s, ","); ok {
+			return atoi(n)
+		}
+		return 1
+	}
+	return length(was), length(is), true
+}
+
+// count counts a line that is added or removed.
+func (c *change) count(text string) {
 	if strings.HasPrefix(text, "+") {
 		c.added++
 	} else if strings.HasPrefix(text, "-") {
 		c.removed++
 	}
-	l.group = d.under
-	return false
 }
 
 // aboutFile matches what git says of a whole file.

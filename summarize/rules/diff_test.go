@@ -76,3 +76,78 @@ func TestMatchesBelowNames(t *testing.T) {
 		t.Error("matches that name their files themselves")
 	}
 }
+
+// TestMatchesLikeNames: a match that is one word with a slash or a dot is no file's name.
+func TestMatchesLikeNames(t *testing.T) {
+	doc := newDocument(".gitignore\n1:dist/\n2:build/out\n3:# comment\n\n2024-notes.md\n12:os.path\n13-./utils/a.js\n", SearchResults, nil)
+	var lines []string
+	for _, l := range doc.lines {
+		if l.group >= 0 {
+			lines = append(lines, doc.groups[l.group]+":"+itoa(l.number)+":"+l.text)
+		}
+	}
+	want := ".gitignore:1:dist/ .gitignore:2:build/out .gitignore:3:# comment 2024-notes.md:12:os.path 2024-notes.md:13:./utils/a.js"
+	if got := strings.Join(lines, " "); got != want || len(doc.groups) != 2 {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if looksHeaded("12:os.path\n13:os.getcwd\n14:os.sep\n") {
+		t.Error("a search in one file has no names")
+	}
+}
+
+// TestDiffByLengths: what belongs to a file, and is counted as its change, follows from the lengths of its hunks.
+func TestDiffByLengths(t *testing.T) {
+	text := "diff --git a/a.sql b/a.sql\n--- a/a.sql\n+++ b/a.sql\n@@ -1,4 +1,4 @@\n a\n--- drop the index\n+++ x\n\n z\n\\ No newline at end of file\n" +
+		"- a list\n+ of the next command\n at its end\n"
+	doc := newDocument(text, CommandOutput, nil)
+	var in, out []string
+	for _, l := range doc.lines {
+		if l.group >= 0 {
+			in = append(in, l.text)
+		} else {
+			out = append(out, l.text)
+		}
+	}
+	if got, want := strings.Join(in, "|"), "@@ -1,4 +1,4 @@|a|--- drop the index|+++ x||z|\\ No newline at end of file"; got != want {
+		t.Errorf("of the file: %s\nwant %s", got, want)
+	}
+	if got, want := strings.Join(out, "|"), "- a list|+ of the next command|at its end"; got != want {
+		t.Errorf("of no file: %s\nwant %s", got, want)
+	}
+	if got := doc.groupName(0); got != "a.sql +1 -1" {
+		t.Errorf("name %q", got)
+	}
+}
+
+// TestFilesBehindTheMiddle: lines behind the skipped middle of a long output stand under their own file, and a diff's counts
+// are those of the whole.
+func TestFilesBehindTheMiddle(t *testing.T) {
+	n := maxLines
+	diff := func(file string) string {
+		return "diff --git a/" + file + " b/" + file + "\n@@ -0,0 +1," + itoa(n) + " @@\n" + strings.Repeat("+line\n", n)
+	}
+	matches := func(file string) string {
+		var b strings.Builder
+		b.WriteString(file + "\n")
+		for i := range n {
+			b.WriteString(itoa(i+1) + ":call()\n")
+		}
+		return b.String()
+	}
+	for name, c := range map[string]struct {
+		text     string
+		category Category
+		last     string
+	}{
+		"diff":   {diff("a.go") + diff("b.go"), CommandOutput, "b.go +30000 -0"},
+		"search": {matches("src/a.go") + matches("src/b.go"), SearchResults, "src/b.go"},
+	} {
+		doc := newDocument(c.text, c.category, nil)
+		if g := doc.lines[len(doc.lines)-1].group; g < 0 || doc.groupName(g) != c.last {
+			t.Errorf("%s: the last line is in %d of %v, want in %s", name, g, doc.groups, c.last)
+		}
+		if c.category == CommandOutput && doc.groupName(0) != "a.go +30000 -0" {
+			t.Errorf("%s: %s", name, doc.groupName(0))
+		}
+	}
+}

@@ -45,6 +45,7 @@ type document struct {
 	under     int               // the group of the lines to come, in a diff or below a file's name; none
 	headed    bool              // matches stand below their file's name
 	changes   []change          // of a diff, by group
+	hunk      hunk              // of a diff: where in its file it is
 	title     string            // of an HTML page
 	dropped   int               // noise lines, not in lines
 	total     int               // lines of the source
@@ -91,10 +92,12 @@ func newDocument(content string, category Category, args arguments) document {
 		d.prefix = logPrefix(text)
 	}
 	number, text = d.unwrapped(text, number)
-	head, tail, between := middleOut(text)
+	head, middle, tail := middleOut(text)
 	d.lines = slices.Grow(d.lines, strings.Count(head, "\n")+strings.Count(tail, "\n")+(len(head)+len(tail))/longest+2)
 	number = d.addAll(head, number)
 	if tail != "" {
+		d.pass(middle)
+		between := strings.Count(middle, "\n")
 		d.total += between
 		if number > 0 {
 			number += between
@@ -140,11 +143,23 @@ func (d *document) addAll(text string, number int) int {
 	return number
 }
 
-// middleOut splits a text of too many lines into its first and its last ones, and counts those in between.
-func middleOut(text string) (head, tail string, between int) {
-	count := strings.Count(text, "\n")
-	if count <= maxLines {
-		return text, "", 0
+// pass reads lines that are skipped for what they say of the ones after them: their file, and how much of it changes.
+func (d *document) pass(text string) {
+	for raw := range strings.Lines(text) {
+		l := line{text: strings.TrimRight(raw, " \t\n")}
+		switch {
+		case d.shape == shapeDiff:
+			d.ofDiff(&l)
+		case d.headed:
+			d.underName(&l)
+		}
+	}
+}
+
+// middleOut splits a text of too many lines into its first ones, those in between and the last ones.
+func middleOut(text string) (head, middle, tail string) {
+	if strings.Count(text, "\n") <= maxLines {
+		return text, "", ""
 	}
 	first := 0
 	for range maxLines / 2 {
@@ -154,7 +169,7 @@ func middleOut(text string) (head, tail string, between int) {
 	for range maxLines / 2 {
 		last = strings.LastIndexByte(text[:last], '\n')
 	}
-	return text[:first], text[last+1:], strings.Count(text[first:last+1], "\n")
+	return text[:first], text[first : last+1], text[last+1:]
 }
 
 // wrapper is a line with which agents surround a file: <file path="a.ts">, <lines range="12-40">, a fence.

@@ -143,7 +143,7 @@ func tree(paths []string, room int) string {
 		return ""
 	}
 	root := sharedRoot(list)
-	top := ""
+	top, most := "", room
 	if root != "" {
 		top = root
 		room -= runes(top) + 1
@@ -158,10 +158,15 @@ func tree(paths []string, room int) string {
 	})
 	shown := map[*folder]int{}
 	left, missing := room, 0
-	if all := total(list); all > room {
+	whole := total(list) <= room
+	if !whole {
 		left -= treeNote
 	}
 	for _, f := range order {
+		if whole {
+			shown[f] = len(f.names)
+			continue
+		}
 		cost := runes(f.path) - runes(root) + 2
 		n := 0
 		for _, name := range f.names {
@@ -211,7 +216,9 @@ func tree(paths []string, room int) string {
 		if hidden > 1 {
 			where = " in " + itoa(hidden) + " more directories"
 		}
-		b.WriteString("\nand " + counted(missing, "name") + where)
+		if note := "\nand " + counted(missing, "name") + where; runes(b.String())+runes(note) <= most {
+			b.WriteString(note)
+		}
 	}
 	return b.String()
 }

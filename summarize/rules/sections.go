@@ -57,8 +57,14 @@ func (c *chooser) divide() {
 			c.place[id] = at
 			continue
 		}
-		at, ok := byGroup[d.lines[line].group]
-		if !ok {
+		group := d.lines[line].group
+		at, ok := byGroup[group]
+		switch {
+		case !ok && group >= 0: // a file behind the last landmark
+			at = int32(len(c.sections))
+			byGroup[group] = at
+			c.sections = append(c.sections, section{landmark: landmark{line: line, name: d.groupName(group), file: true}})
+		case !ok:
 			at = lines(line)
 		}
 		c.place[id] = at
@@ -67,12 +73,15 @@ func (c *chooser) divide() {
 
 // show marks the sections whose landmarks the given lines show, and closes all.
 func (c *chooser) show(picks []pick) {
+	lines, groups := make(map[int]bool, len(picks)), make(map[int]bool, len(c.doc.groups)+1)
+	for _, p := range picks {
+		lines[p.line] = true
+		groups[c.doc.lines[p.line].group] = true
+	}
 	for i := range c.sections {
 		s := &c.sections[i]
 		s.open = false
-		s.shown = slices.ContainsFunc(picks, func(p pick) bool {
-			return p.line == s.line || s.file && c.doc.lines[p.line].group == c.doc.lines[s.line].group
-		})
+		s.shown = lines[s.line] || s.file && groups[c.doc.lines[s.line].group]
 	}
 }
 
@@ -150,11 +159,14 @@ func (c *chooser) listing(list []listed) string {
 	var b strings.Builder
 	b.WriteString(furtherHead)
 	near, bare := none, false // the line whose number stands last, and whether no name follows it yet
+	behind := false           // the name of a file stands last
 	for n, x := range list {
 		s := &c.sections[x.section]
 		at := d.lines[x.line].at
+		left := behind && !s.file
+		behind = s.file
 		switch {
-		case x.id == none || near == none || !s.file && at-d.lines[near].at > sectionLines:
+		case x.id == none || near == none || left || !s.file && at-d.lines[near].at > sectionLines:
 			if n > 0 {
 				b.WriteString("; ")
 			}

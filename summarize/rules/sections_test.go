@@ -43,3 +43,13 @@ func TestListedBySection(t *testing.T) {
 		}
 	}
 }
+
+// TestListedBehindTheirFile: a name that is in no file is not listed behind one.
+func TestListedBehindTheirFile(t *testing.T) {
+	d := &document{groups: []string{"src/a.go"}, lines: []line{{group: 0}, {group: none, at: 2}, {group: none, at: 9}}}
+	c := &chooser{doc: d, sections: []section{{landmark: landmark{line: 0, name: "a.go", file: true}}, {landmark: landmark{line: 1}}}}
+	got := c.listing([]listed{{0, 0, "", none}, {0, 0, "openStore", 1}, {1, 1, "retryLimit", 2}, {1, 2, "closeAll", 3}})
+	if want := "See a.go: openStore; 2: retryLimit closeAll"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

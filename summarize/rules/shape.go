@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"strings"
 )
 
@@ -184,11 +185,22 @@ func isPath(line string) bool {
 	return dot >= 0 && dot < len(line)-1 && len(line)-dot <= 8 && !strings.HasSuffix(line, ".")
 }
 
-// fileName returns the path that stands on a line of its own above matches: "src/a.go", "src/a.go:".
-func fileName(line string) (path string, ok bool) {
+// fileName returns the path that stands on a line of its own above matches: "src/a.go", "src/a.go:". A line that begins like
+// a match ("12:os.path") is none, but for a name that begins like a context line ("2024-notes.md") where a file may begin.
+func fileName(line string, begins bool) (path string, ok bool) {
 	path = strings.TrimSuffix(line, ":")
-	return path, line != "" && line[0] != ' ' && line[0] != '\t' && isPath(path)
+	if line == "" || line[0] == ' ' || line[0] == '\t' || !isPath(path) && !dotFile.MatchString(path) {
+		return "", false
+	}
+	if _, _, match := digitsThen(line, 0, ':'); match {
+		return "", false
+	}
+	_, _, context := digitsThen(line, 0, '-')
+	return path, begins || !context
 }
+
+// dotFile matches what isPath takes for a dot and a long extension: ".gitignore".
+var dotFile = regexp.MustCompile(`^\.[\w-]{1,40}$`)
 
 // cutBelow splits a match below its file's name: "12:text", "  Line 12: text". One with a column keeps its own numbers.
 func cutBelow(line string) (number int, text string, ok bool) {
@@ -206,15 +218,18 @@ func cutBelow(line string) (number int, text string, ok bool) {
 
 // looksHeaded recognizes matches below the names of their files.
 func looksHeaded(content string) bool {
-	lines, found, matches, above := 0, 0, 0, false
+	lines, found, matches, above, begins := 0, 0, 0, false, true
 	for n := 0; n < sampled && content != ""; n++ {
 		line, rest, _ := strings.Cut(content, "\n")
 		content = rest
 		if strings.TrimSpace(line) == "" {
+			begins = true
 			continue
 		}
 		lines++
-		if _, ok := fileName(line); ok {
+		_, ok := fileName(line, begins)
+		begins = false
+		if ok {
 			above = true
 			found++
 		} else if _, _, ok := cutBelow(line); ok && above {
@@ -227,7 +242,8 @@ func looksHeaded(content string) bool {
 
 // underName puts a match under its file's name; it reports whether the line is that name.
 func (d *document) underName(l *line) (drop bool) {
-	if path, ok := fileName(l.text); ok {
+	begins := d.under == none || len(d.lines) > 0 && d.lines[len(d.lines)-1].text == ""
+	if path, ok := fileName(l.text, begins); ok {
 		d.under = d.group(path)
 		return true
 	}
