@@ -212,15 +212,20 @@ func tree(paths []string, room int) string {
 		}
 	}
 	if hidden > 0 {
-		where := " in 1 more directory"
-		if hidden > 1 {
-			where = " in " + itoa(hidden) + " more directories"
-		}
-		if note := "\nand " + counted(missing, "name") + where; runes(b.String())+runes(note) <= most {
+		if note := hiddenNote(missing, hidden); runes(b.String())+runes(note) <= most {
 			b.WriteString(note)
 		}
 	}
 	return b.String()
+}
+
+// hiddenNote says how many names of how many directories are not shown.
+func hiddenNote(names, folders int) string {
+	where := " in 1 more directory"
+	if folders > 1 {
+		where = " in " + itoa(folders) + " more directories"
+	}
+	return "\nand " + counted(names, "name") + where
 }
 
 // weighNames sets what naming the entries of each directory is worth.
