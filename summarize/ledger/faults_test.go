@@ -16,7 +16,7 @@ func TestBoundsBetweenCharacters(t *testing.T) {
 	for shift := range 4 {
 		long := strings.Repeat("x", shift) + strings.Repeat("äöü漢字 ", maxSaid/8)
 		list := script("user: x\nassistant: x")
-		list[0].Content, list[1].Content = events.TextContent("Never "+long), events.TextContent("I decided on "+long)
+		list[0].Content, list[1].Content = events.TextContent(titleStart+"1 item) ---\nGoal: "+long), events.TextContent("I decided on "+long)
 		list = append(list, script(`call bash {"command":"cat > `+long+`.md"}`)...)
 		if _, err := unguarded(list).MarshalBinary(); err != nil {
 			t.Errorf("shifted by %d: %v", shift, err)
