@@ -66,8 +66,11 @@ func looksChosen(s string) bool {
 	return strings.ContainsAny(folded, "abcdefghijklmnopqrstuvwxyz") && strings.ContainsAny(s, "0123456789!@#%^*~+?")
 }
 
-// code is a name that is called, indexed or dereferenced, and what follows it.
-var code = regexp.MustCompile(`^[!&*]?[A-Za-z_][\w.]*(?:\((?:[\w.,"' *&\[\]-]*\)(?:[.(\[][.\w()\[\]]*)?|[\w.,]*,|)|\[(?:\w*\](?:[.(].*)?)?|::\w.*|->\w.*)[,;:)}]*$`)
+// code is a name that is called, indexed or dereferenced, and what follows it: more of these, or an open bracket. Anything else
+// behind them is a password that happens to begin like code.
+var code = regexp.MustCompile(`^[!&*]?[A-Za-z_][\w.]*(?:\((?:[\w.,"' *&\[\]-]*\)(?:[.(\[][.\w()\[\]]*)?|[\w.,]*,|)|\[(?:\w*\]` + codeBehind + `)?|(?:::|->)\w+` + codeBehind + `)[,;:)}]*$`)
+
+const codeBehind = `(?:(?:::|\.|->)\w+|\([\w.,"' *&\[\]:-]*\)|(?:::)?<[\w:, ]*>|\[\w*\]|[?!])*(?:\([\w.,"' *&\[\]:-]*)?`
 
 // isCode reports whether an unquoted value is code, judged with the text that follows it.
 func isCode(secret, match string) bool {
