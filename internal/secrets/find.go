@@ -89,7 +89,7 @@ func (r *rule) in(text string, w window) []match {
 			end += runLength(text[w.end:])
 		}
 		if r.ends != nil {
-			end = start + r.ends(text[w.start+start:w.start+end], isQuote(part, start-1))
+			end = start + r.ends(text[w.start+start:w.start+end], part[max(0, start-1)])
 		}
 		m := match{w.start + loc[0], w.start + loc[1], w.start + start, w.start + end}
 		if secret := text[m.start:m.end]; secret != "" && (r.entropy == 0 || entropyOf(secret) > r.entropy) {
@@ -113,8 +113,10 @@ func runLength(rest string) int {
 }
 
 func isQuote(text string, at int) bool {
-	return at >= 0 && strings.IndexByte("\"'`", text[at]) >= 0
+	return at >= 0 && isQuoteByte(text[at])
 }
+
+func isQuoteByte(b byte) bool { return strings.IndexByte("\"'`", b) >= 0 }
 
 // maxLine bounds the part of a line that allow lists see; otherwise an endless line would be read for each finding.
 const maxLine = 512

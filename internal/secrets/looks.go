@@ -7,13 +7,16 @@ import (
 )
 
 // valueEnd returns the end of an unquoted value: before a closing bracket of its surroundings, and before the next pair
-// of a list, a query or a connection string. A quoted value ends with its quotes.
-func valueEnd(s string, quoted bool) int {
-	if quoted {
+// of a list, a query or a connection string, which assigns as the first one does. A quoted value ends with its quotes.
+func valueEnd(s string, before byte) int {
+	if isQuoteByte(before) {
 		return len(s)
 	}
-	if i := nextPair.FindStringIndex(s); i != nil {
-		s = s[:i[0]]
+	for _, at := range nextPair.FindAllStringIndex(s, -1) {
+		if s[at[1]-1] != ':' || before != '=' && (before != ' ' || at[1] == len(s)) {
+			s = s[:at[0]]
+			break
+		}
 	}
 	return len(strings.TrimRight(s, ",;.)]}>\\…"))
 }
@@ -80,7 +83,7 @@ func isCode(secret, match string) bool {
 
 // phraseEnd returns the end of a phrase that may run on into the following text: for a mnemonic, at most its maximum
 // number of words and none that occur in sentences; else the end of the line.
-func phraseEnd(s string, _ bool) int {
+func phraseEnd(s string, _ byte) int {
 	ends := wordEnd.FindAllStringIndex(s, 24)
 	if len(ends) < 12 {
 		if i := strings.IndexByte(s, '\n'); i >= 0 {

@@ -27,7 +27,7 @@ type rule struct {
 	apart     bool                     // windows end at the next keyword, where another match may begin
 	follows   func(folded []byte) bool // whether the text after a keyword can belong to a match; nil: always
 	// ends returns the end of the secret within the matched text; nil: all of it
-	ends    func(secret string, quoted bool) int
+	ends    func(secret string, before byte) int
 	weight  int // cost of a window's byte, relative to a plain expression
 	allowed func(secret, match, line string) bool
 }
