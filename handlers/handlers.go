@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime/debug"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 	"precis/internal/fold"
 )
 
-// Steps runs an event's walk in its lane's partition.
+// Steps takes events through their walk in their lane's partition, one after the other, up to the first that fails. It skips
+// those that are applied already.
 type Steps interface {
-	Step(ctx context.Context, lane string, d fold.Delivery, walk fold.Walk) (fold.Outcome, error)
+	Steps(ctx context.Context, lane string, hand iter.Seq[fold.Delivery], walk fold.Walk) error
 }
 
 // Of returns the walk of an event by its subject. Who folds the log without the router, in bulk or in an audit, takes the same ones.
@@ -75,30 +77,29 @@ func transient(err error) bool {
 	return !errors.Is(err, fold.ErrHalfDone) && !errors.Is(err, ErrPanic) && !errors.Is(err, context.Canceled)
 }
 
-// take has a message's walk taken in its partition.
+// take has the walk of a message's events taken in their partition.
 func (h Handlers) take(msg *message.Message, walk fold.Walk) (err error) {
-	d := broker.DeliveryOf(msg)
+	lane := broker.DeliveryOf(msg).Lane
+	var at uint64 // the event that is under way
 	defer func() {
 		if r := recover(); r != nil {
-			h.Logger.Error().Uint64("seq", d.Seq).Str("lane", d.Lane).Bytes("stack", debug.Stack()).Msg("handler panicked")
-			err = fmt.Errorf("%w at event %d: %v", ErrPanic, d.Seq, r)
+			h.Logger.Error().Uint64("seq", at).Str("lane", lane).Bytes("stack", debug.Stack()).Msg("handler panicked")
+			err = fmt.Errorf("%w at event %d: %v", ErrPanic, at, r)
 		}
 	}()
-	out, err := h.Steps.Step(msg.Context(), d.Lane, fold.Delivery{
-		Seq: d.Seq, Time: d.Time,
-		Raw: events.Raw{Subject: d.Subject, Header: d.Header, Body: msg.Payload},
-	}, walk)
-	if err != nil {
-		// It is tried again, and holds up what stands behind it: not in silence.
-		if msg.Context().Err() == nil {
-			h.Logger.Warn().Err(err).Uint64("seq", d.Seq).Str("lane", d.Lane).Msg("event not applied")
+	err = h.Steps.Steps(msg.Context(), lane, func(yield func(fold.Delivery) bool) {
+		for d := range broker.HandOf(msg) {
+			at = d.Seq
+			if !yield(fold.Delivery{Seq: d.Seq, Time: d.Time, Raw: events.Raw{Subject: d.Subject, Header: d.Header, Body: d.Data}}) {
+				return
+			}
 		}
-		return err
+	}, walk)
+	// It is tried again, and holds up what stands behind it: not in silence.
+	if err != nil && msg.Context().Err() == nil {
+		h.Logger.Warn().Err(err).Uint64("seq", at).Str("lane", lane).Msg("event not applied")
 	}
-	if out.Code != "" {
-		h.Logger.Debug().Uint64("seq", d.Seq).Str("lane", d.Lane).Str("code", out.Code).Msg("event rejected")
-	}
-	return nil
+	return err
 }
 
 // Topic is the topic of a stored subject: its event type, also for a stray that the partition

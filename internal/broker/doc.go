@@ -18,7 +18,8 @@
 // the partition transform). One goroutine owns a lane and alternates between its
 // messages, the processor's own work (Lanes.Turns) and Lanes.Flush. The lane hands out
 // its next message when the previous one is acked, across all three topics, and
-// never while a handler runs: there is no ack timeout. An
+// never while a handler runs: there is no ack timeout. In a burst, consecutive messages of
+// one topic may come as one hand (SubscriberConfig.HandMessages). An
 // ack means applied. Durable means covered by a Flush; the server gets no
 // acks, since the position in the store is the only truth, and the stream
 // keeps messages after they are read.
@@ -59,7 +60,7 @@
 //
 // Memory: at most 2,048 messages and 4 MiB, or one larger message, in flight from the
 // server; PrefetchBytes of bodies (or one larger body) in the queues of all lanes
-// together; and one message in flight per lane.
+// together; and one hand in flight per lane, up to 64 KiB and one message.
 //
 // # Watermill's suite
 //

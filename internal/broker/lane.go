@@ -26,6 +26,7 @@ type lane struct {
 	last     uint64    // complete up to here: the last acked message, or further if the lane is idle
 	by       Mark      // of last, unless read holds that message
 	read     item      // the last acked message, until a Flush takes its mark
+	ahead    item      // taken from the queue, and of another topic than the hand before it; none if msg is nil
 	batch    int       // acked messages and turns since the last Flush
 	since    time.Time // when this batch began
 	pending  uint64    // what the stream still held when it sent the last message
@@ -64,17 +65,63 @@ func (l *lane) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.feed.release(len(it.msg.Data))
-		if err := l.deliver(ctx, it); err != nil {
+		if err := l.take(ctx, l.hand(it)); err != nil {
 			return err
 		}
-		l.last, l.read = it.ack.streamSeq, it
-		l.pending = it.ack.pending
-		l.count()
 		if err := l.flushFull(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// handBytes is the size at which a hand is full: large messages take long, and turns wait for the hand.
+const handBytes = 64 << 10
+
+// hand is a message with those of its topic that wait right behind it, as many as a hand and the batch have room for.
+func (l *lane) hand(first item) []item {
+	room := max(1, min(l.cfg.HandMessages, l.cfg.BatchMessages-l.batch, 1+len(l.queue)))
+	hand, bytes := append(make([]item, 0, room), first), len(first.msg.Data)
+	for topic := l.cfg.Topic(first.msg.Subject); len(hand) < room && bytes < handBytes; {
+		it := <-l.queue
+		if l.cfg.Topic(it.msg.Subject) != topic {
+			l.ahead = it
+			break
+		}
+		hand, bytes = append(hand, it), bytes+len(it.msg.Data)
+	}
+	l.feed.release(bytes)
+	return hand
+}
+
+// take hands messages out until they are acked. A hand that is nacked is handed out again message by message: its handler
+// skips those that it has applied, so that only one that can't be applied holds up what is behind it.
+func (l *lane) take(ctx context.Context, hand []item) error {
+	if len(hand) > 1 {
+		acked, err := l.try(ctx, hand)
+		if acked {
+			l.acked(hand)
+		}
+		if acked || err != nil {
+			return err
+		}
+	}
+	for i := range hand {
+		if ctx.Err() != nil {
+			return errStopping
+		}
+		if err := l.deliver(ctx, hand[i:i+1]); err != nil {
+			return err
+		}
+		l.acked(hand[i : i+1])
+	}
+	return nil
+}
+
+// acked notes that messages are applied.
+func (l *lane) acked(hand []item) {
+	last := hand[len(hand)-1]
+	l.last, l.read, l.pending = last.ack.streamSeq, last, last.ack.pending
+	l.count(len(hand))
 }
 
 // flush makes the batch durable.
@@ -117,15 +164,15 @@ func (l *lane) report(at reach) {
 // turn runs one unit of the processor's own work.
 func (l *lane) turn(fn func()) {
 	fn()
-	l.count()
+	l.count(1)
 }
 
-// count adds one to the batch.
-func (l *lane) count() {
+// count adds messages or turns to the batch.
+func (l *lane) count(n int) {
 	if l.batch == 0 {
 		l.since = time.Now()
 	}
-	l.batch++
+	l.batch += n
 }
 
 // grace is how long a batch may wait for more in a pause. If no message is known
@@ -173,6 +220,10 @@ func (l *lane) next(ctx context.Context) (item, error) {
 	for {
 		if ctx.Err() != nil { // select would choose at random between this and a message
 			return item{}, errStopping
+		}
+		if it := l.ahead; it.msg != nil {
+			l.ahead = item{}
+			return it, nil
 		}
 		seen := *l.feed.reached.Load()
 		select {

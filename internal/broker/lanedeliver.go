@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strconv"
 	"time"
 
@@ -11,27 +12,31 @@ import (
 )
 
 // deliver hands a message out until a handler acks it.
-func (l *lane) deliver(ctx context.Context, it item) error {
-	topic := l.cfg.Topic(it.msg.Subject)
+func (l *lane) deliver(ctx context.Context, one []item) error {
 	for wait := l.cfg.RetryWait; ; wait = min(2*wait, l.cfg.RetryMaxWait) {
-		msg, cancel, err := l.hand(ctx, topic, it)
-		if err != nil {
-			return err
-		}
-		acked, err := l.outcome(ctx, msg)
-		cancel()
+		acked, err := l.try(ctx, one)
 		if acked || err != nil {
 			return err
 		}
-		l.log.Debug().Uint64("seq", it.ack.streamSeq).Msg("message nacked, handing it out again")
+		l.log.Debug().Uint64("seq", one[0].ack.streamSeq).Msg("message nacked, handing it out again")
 		if err := l.pause(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// hand passes a message to an output of topic, and waits if there is none.
-func (l *lane) hand(ctx context.Context, topic string, it item) (*message.Message, context.CancelFunc, error) {
+// try hands messages out, as one of Watermill's.
+func (l *lane) try(ctx context.Context, hand []item) (acked bool, err error) {
+	msg, cancel, err := l.offered(ctx, l.cfg.Topic(hand[0].msg.Subject), hand)
+	if err != nil {
+		return false, err
+	}
+	defer cancel()
+	return l.outcome(ctx, msg)
+}
+
+// offered passes messages to an output of topic, and waits if there is none.
+func (l *lane) offered(ctx context.Context, topic string, hand []item) (*message.Message, context.CancelFunc, error) {
 	for {
 		now := l.topics.current.Load()
 		list := now.byTopic[topic]
@@ -43,7 +48,7 @@ func (l *lane) hand(ctx context.Context, topic string, it item) (*message.Messag
 		}
 		l.rotation++
 		o := list[l.rotation%len(list)]
-		msg, cancel := l.message(o.ctx, it)
+		msg, cancel := l.message(o.ctx, hand)
 		declined := l.offer(ctx, now, o, msg)
 		if declined == nil {
 			return msg, cancel, nil
@@ -122,18 +127,16 @@ func (l *lane) outcome(ctx context.Context, msg *message.Message) (acked bool, e
 
 // message creates a new Watermill message: an acked or nacked one can't be
 // reused, and a retry must not see a handler's changes to the previous one.
-func (l *lane) message(parent context.Context, it item) (*message.Message, context.CancelFunc) {
-	m, a := it.msg, it.ack
+func (l *lane) message(parent context.Context, hand []item) (*message.Message, context.CancelFunc) {
+	m := hand[0].msg
 	ctx, cancel := context.WithCancel(parent)
-	msg := message.NewMessage(uuidOf(m.Header, a.streamSeq), m.Data)
+	msg := message.NewMessage(uuidOf(m.Header, hand[0].ack.streamSeq), m.Data)
 	for key, values := range m.Header {
 		if len(values) > 0 {
 			msg.Metadata[key] = values[0]
 		}
 	}
-	msg.SetContext(&deliveryContext{Context: ctx, delivery: Delivery{
-		Lane: l.Name, Subject: m.Subject, Seq: a.streamSeq, Time: a.time(), Header: m.Header, Pending: a.pending,
-	}})
+	msg.SetContext(&deliveryContext{Context: ctx, lane: l.Name, hand: hand})
 	return msg, cancel
 }
 
@@ -159,29 +162,51 @@ type Delivery struct {
 	Seq     uint64 // stream sequence
 	Time    time.Time
 	Header  nats.Header // as published; read only
-	Pending uint64      // messages after this one in the lane when it was sent
+	Data    []byte
+	Pending uint64 // messages after this one in the lane when it was sent
 }
 
 type deliveryKey struct{}
 
-// deliveryContext carries a Delivery; one allocation for both.
+// deliveryContext carries a message's deliveries; one allocation for both.
 type deliveryContext struct {
 	context.Context //nolint:containedctx // it is a context: what Watermill's message carries, with a value
-	delivery        Delivery
+	lane            string
+	hand            []item
 }
 
 func (c *deliveryContext) Value(key any) any {
 	if _, ok := key.(deliveryKey); ok {
-		return &c.delivery
+		return c
 	}
 	return c.Context.Value(key)
 }
 
+func (c *deliveryContext) delivery(i int) Delivery {
+	m, a := c.hand[i].msg, c.hand[i].ack
+	return Delivery{
+		Lane: c.lane, Subject: m.Subject, Seq: a.streamSeq, Time: a.time(), Header: m.Header, Data: m.Data, Pending: a.pending,
+	}
+}
+
 // DeliveryOf returns the delivery of a message from a Subscriber, as long as the message's context descends from the
-// original; else the zero Delivery.
+// original; else the zero Delivery. Of a hand of several it is the first.
 func DeliveryOf(msg *message.Message) Delivery {
-	if d, ok := msg.Context().Value(deliveryKey{}).(*Delivery); ok {
-		return *d
+	if c, ok := msg.Context().Value(deliveryKey{}).(*deliveryContext); ok {
+		return c.delivery(0)
 	}
 	return Delivery{}
+}
+
+// HandOf yields the deliveries of a message from a Subscriber, in order; more than one where the Subscriber's
+// HandMessages allow it. The message's own payload and metadata are those of the first.
+func HandOf(msg *message.Message) iter.Seq[Delivery] {
+	return func(yield func(Delivery) bool) {
+		c, ok := msg.Context().Value(deliveryKey{}).(*deliveryContext)
+		for i := 0; ok && i < len(c.hand); i++ {
+			if !yield(c.delivery(i)) {
+				return
+			}
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,16 +17,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// modelLanes checks, from the store's side, the Subscriber's promises: one
-// message in flight per lane, no Flush or turn meanwhile, growing positions,
-// and a Flush that covers exactly what was acked.
+// modelLanes checks, from the store's side, the Subscriber's promises: one hand
+// in flight per lane, no Flush or turn meanwhile, growing positions,
+// and a Flush that covers exactly what was acked. A hand that is nacked keeps what was applied of it.
 type modelLanes struct {
 	*memoryLanes
 	fault func(format string, args ...any)
+	hand  int // the most messages of one
 
 	mu       sync.Mutex
 	inFlight map[string]int
 	acked    map[string]uint64 // last, by lane
+	applied  map[string]uint64 // the same, of hands that were nacked too
+	split    map[string]bool   // the lane's hand was nacked: its messages come one by one,
+	splitTo  map[string]uint64 // up to its last
 }
 
 func (m *modelLanes) Flush(ctx context.Context, lane string, last uint64, by Mark) error {
@@ -40,27 +45,51 @@ func (m *modelLanes) Flush(ctx context.Context, lane string, last uint64, by Mar
 	return m.memoryLanes.Flush(ctx, lane, last, by)
 }
 
-func (m *modelLanes) begin(d Delivery) {
+// begin returns those of a message's deliveries that are not applied yet.
+func (m *modelLanes) begin(msg *message.Message) []Delivery {
+	hand := slices.Collect(HandOf(msg))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.inFlight[d.Lane]++
-	if m.inFlight[d.Lane] != 1 {
-		m.fault("%d messages of lane %s in flight", m.inFlight[d.Lane], d.Lane)
+	lane, topic := hand[0].Lane, suffix(hand[0].Subject)
+	m.inFlight[lane]++
+	if m.inFlight[lane] != 1 {
+		m.fault("%d messages of lane %s in flight", m.inFlight[lane], lane)
 	}
-	if d.Seq <= m.acked[d.Lane] {
-		m.fault("sequence %d of lane %s came after %d was acked", d.Seq, d.Lane, m.acked[d.Lane])
+	if len(hand) > m.hand || len(hand) > 1 && m.split[lane] {
+		m.fault("%d messages in a hand of lane %s, split: %v", len(hand), lane, m.split[lane])
 	}
+	if string(msg.Payload) != string(hand[0].Data) {
+		m.fault("the payload is not the first delivery's")
+	}
+	before := m.acked[lane]
+	for _, d := range hand {
+		if d.Seq <= before || d.Lane != lane || suffix(d.Subject) != topic {
+			m.fault("sequence %d of lane %s, %s came after %d of lane %s, %s", d.Seq, d.Lane, d.Subject, before, lane, topic)
+		}
+		before = d.Seq
+	}
+	return slices.DeleteFunc(hand, func(d Delivery) bool { return d.Seq <= m.applied[lane] })
 }
 
 // end is called before the ack: afterwards the next message may already be handed out.
-func (m *modelLanes) end(d Delivery, ack bool) {
+func (m *modelLanes) end(msg *message.Message, applied []Delivery, ack bool) {
+	hand := slices.Collect(HandOf(msg))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.inFlight[d.Lane]--
-	if ack {
-		m.acked[d.Lane] = d.Seq
+	lane := hand[0].Lane
+	m.inFlight[lane]--
+	if len(applied) > 0 {
+		m.applied[lane] = applied[len(applied)-1].Seq
+	}
+	if last := hand[len(hand)-1].Seq; ack {
+		m.acked[lane] = last
+		m.split[lane] = m.split[lane] && last < m.splitTo[lane]
+	} else if len(hand) > 1 {
+		m.split[lane], m.splitTo[lane] = true, last
 	}
 }
+
+func suffix(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
 // Every message is acked once, in the order of its lane, whatever is nacked, however large batches and queues are,
 // whatever turns run in between, and however often the subscriber is closed and replaced.
@@ -79,6 +108,7 @@ func TestEveryMessageOnceInOrder(t *testing.T) {
 			messages: rapid.IntRange(0, 300).Draw(rt, "messages"),
 			batch:    rapid.IntRange(1, 50).Draw(rt, "batch"),
 			queue:    rapid.IntRange(1, 20).Draw(rt, "queue"),
+			hand:     rapid.IntRange(1, 8).Draw(rt, "hand"),
 			bytes:    rapid.SampledFrom([]int{1, 500, 1 << 20}).Draw(rt, "bytes"),
 			nacks:    rapid.IntRange(0, 50).Draw(rt, "nacks in a hundred"),
 			closes:   rapid.IntRange(0, 4).Draw(rt, "closes"),
@@ -89,9 +119,9 @@ func TestEveryMessageOnceInOrder(t *testing.T) {
 }
 
 type modelCase struct {
-	name                                                string
-	lanes, messages, batch, queue, bytes, nacks, closes int
-	seed                                                uint64
+	name                                                      string
+	lanes, messages, batch, queue, hand, bytes, nacks, closes int
+	seed                                                      uint64
 }
 
 func (c modelCase) run(t *testing.T, rt *rapid.T, b *Broker, p *Publisher) {
@@ -105,7 +135,10 @@ func (c modelCase) run(t *testing.T, rt *rapid.T, b *Broker, p *Publisher) {
 	for i := range c.lanes {
 		lanes = append(lanes, Lane{Name: fmt.Sprint(i), Filters: []string{fmt.Sprintf("%s.%d.>", c.name, i)}})
 	}
-	m := &modelLanes{memoryLanes: newMemoryLanes(lanes...), inFlight: map[string]int{}, acked: map[string]uint64{}, fault: t.Errorf}
+	m := &modelLanes{
+		memoryLanes: newMemoryLanes(lanes...), fault: t.Errorf, hand: c.hand, inFlight: map[string]int{},
+		acked: map[string]uint64{}, applied: map[string]uint64{}, split: map[string]bool{}, splitTo: map[string]uint64{},
+	}
 	rng := rand.New(rand.NewPCG(c.seed, 0))
 	msgs := make([]*nats.Msg, c.messages)
 	for i := range msgs {
@@ -130,9 +163,10 @@ func (c modelCase) consume(rt *rapid.T, b *Broker, m *modelLanes, got map[uint64
 	m.memoryLanes.mu.Lock()
 	m.reached = map[string]int{}
 	m.memoryLanes.mu.Unlock()
+	clear(m.split) // another subscriber knows nothing of a hand that was nacked
 	s, err := NewSubscriber(b.JetStream(), SubscriberConfig{
-		Stream: c.name, Lanes: m, Topic: func(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] },
-		BatchMessages: c.batch, PrefetchMessages: c.queue, PrefetchBytes: c.bytes,
+		Stream: c.name, Lanes: m, Topic: suffix,
+		BatchMessages: c.batch, HandMessages: c.hand, PrefetchMessages: c.queue, PrefetchBytes: c.bytes,
 		RetryWait: time.Microsecond, RetryMaxWait: time.Microsecond,
 	})
 	require.NoError(rt, err)
@@ -141,18 +175,23 @@ func (c modelCase) consume(rt *rapid.T, b *Broker, m *modelLanes, got map[uint64
 	enough := make(chan struct{})
 	n := 0
 	handle := func(msg *message.Message) {
-		d := DeliveryOf(msg)
-		m.begin(d)
-		mu.Lock()
-		ack := rng.IntN(100) >= c.nacks
-		if ack {
-			got[d.Seq]++
-			if n++; n == stopAfter {
-				close(enough)
+		var applied []Delivery
+		ack := true
+		for _, d := range m.begin(msg) {
+			mu.Lock()
+			if ack = rng.IntN(100) >= c.nacks; ack {
+				applied = append(applied, d)
+				got[d.Seq]++
+				if n++; n == stopAfter {
+					close(enough)
+				}
+			}
+			mu.Unlock()
+			if !ack {
+				break
 			}
 		}
-		mu.Unlock()
-		m.end(d, ack)
+		m.end(msg, applied, ack)
 		if ack {
 			msg.Ack()
 		} else {

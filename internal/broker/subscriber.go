@@ -174,6 +174,9 @@ type SubscriberConfig struct {
 	Lanes Lanes
 	// BatchMessages is how many acked messages (and turns) make a batch full. Default 512.
 	BatchMessages int
+	// HandMessages is how many consecutive messages of one topic a lane may hand out together, as one Watermill message
+	// (HandOf). More than one is for handlers that skip, when a message comes again, what they have applied of it. Default 1.
+	HandMessages int
 	// BatchWait is the maximum age of a batch in a pause if the stream is
 	// known to hold more; otherwise a pause ends the batch at once. Default 5ms.
 	BatchWait time.Duration
@@ -203,6 +206,7 @@ type SubscriberConfig struct {
 // WithDefaults fills what was left zero.
 func (c SubscriberConfig) WithDefaults() SubscriberConfig {
 	c.BatchMessages = orDefault(c.BatchMessages, 512)
+	c.HandMessages = orDefault(c.HandMessages, 1)
 	c.BatchWait = orDefault(c.BatchWait, 5*time.Millisecond)
 	c.AdvanceEvery = orDefault(c.AdvanceEvery, advanceEvery)
 	c.PrefetchMessages = orDefault(c.PrefetchMessages, 512)

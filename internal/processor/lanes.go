@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"precis/internal/broker"
 	"precis/internal/fold"
@@ -61,16 +62,20 @@ func (p *Processor) Reached(lane string, last uint64, by broker.Mark) {
 	p.ready.reached(lane)
 }
 
-// Step implements handlers.Steps.
-func (p *Processor) Step(ctx context.Context, lane string, d fold.Delivery, walk fold.Walk) (out fold.Outcome, err error) {
+// handEvents is how many events of a lane the router is given as one message at most: those that wait in a burst. What an event costs
+// in the router and its goroutines is then small beside its step. A turn waits for the hand under way.
+const handEvents = 64
+
+// Steps implements handlers.Steps.
+func (p *Processor) Steps(ctx context.Context, lane string, hand iter.Seq[fold.Delivery], walk fold.Walk) (err error) {
 	part, err := p.lane(lane)
 	if err != nil {
-		return out, err
+		return err
 	}
-	if ended := part.worker.do(func() { out, err = part.step(ctx, d, walk, p.opts.Now) }); ended != nil {
-		return fold.Outcome{}, ended
+	if ended := part.worker.do(func() { err = part.steps(ctx, hand, walk, p.opts.Now) }); ended != nil {
+		return ended
 	}
-	return out, err
+	return err
 }
 
 func (p *Processor) lane(name string) (*partition, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"runtime/debug"
 	"sync/atomic"
@@ -67,6 +68,20 @@ type partition struct {
 // batchBytes is the size at which the open batch is committed, whatever the lane's own bound in events: a rejection
 // holds its event, up to the server's largest message, and Pebble takes no batch of 4 GiB.
 const batchBytes = 8 << 20
+
+// steps folds events that were handed over together.
+func (p *partition) steps(ctx context.Context, hand iter.Seq[fold.Delivery], walk fold.Walk, now func() time.Time) error {
+	for d := range hand {
+		out, err := p.step(ctx, d, walk, now)
+		if err != nil {
+			return err
+		}
+		if out.Code != "" {
+			p.log.Debug().Uint64("seq", d.Seq).Str("lane", p.lane).Str("code", out.Code).Msg("event rejected")
+		}
+	}
+	return nil
+}
 
 // step folds one event; now determines its lag. A failure in the middle, or a panic, leaves a batch that must not be committed: it
 // becomes the partition's failure, and ends the processor.
