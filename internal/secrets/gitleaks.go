@@ -24,7 +24,7 @@ func gitleaksRules() ([]rule, error) {
 		if r.Regex == nil || r.Path != nil || r.SkipReport || len(r.Keywords) == 0 || len(r.RequiredRules) > 0 {
 			continue
 		}
-		out = append(out, ruleOf(r, allowedBy(c.Allowlists, r.Allowlists)))
+		out = append(out, ruleOf(r, anyOf(allowedWhole(c.Allowlists), allowedBy(r.Allowlists))))
 	}
 	return out, nil
 }
@@ -78,14 +78,41 @@ func isNameByte(c byte) bool {
 	return c == '.' || c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// allowedBy applies allow lists as gitleaks does without a commit and a path.
-func allowedBy(lists ...[]*config.Allowlist) func(secret, match, line string) bool {
+func anyOf(allowed ...func(secret, match, line string) bool) func(secret, match, line string) bool {
 	return func(secret, match, line string) bool {
-		for _, some := range lists {
-			for _, a := range some {
-				if allows(a, secret, match, line) {
+		for _, f := range allowed {
+			if f(secret, match, line) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// allowedWhole applies the lists of all rules, whose expressions describe whole secrets. One of them lacks parentheses,
+// (?i)^true|false|null$, and would allow each random token with "false" in it.
+func allowedWhole(lists []*config.Allowlist) func(secret, match, line string) bool {
+	return func(secret, _, _ string) bool {
+		for _, a := range lists {
+			for _, r := range a.Regexes {
+				if at := r.FindStringIndex(secret); at != nil && at[1]-at[0] == len(secret) {
 					return true
 				}
+			}
+			if has, _ := a.ContainsStopWord(secret); has {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// allowedBy applies allow lists as gitleaks does without a commit and a path.
+func allowedBy(lists []*config.Allowlist) func(secret, match, line string) bool {
+	return func(secret, match, line string) bool {
+		for _, a := range lists {
+			if allows(a, secret, match, line) {
+				return true
 			}
 		}
 		return false

@@ -7,13 +7,13 @@ import (
 )
 
 // valueEnd returns the end of an unquoted value: before a closing bracket of its surroundings, and before the next pair
-// of a list, a query or a connection string, which assigns as the first one does. A quoted value ends with its quotes.
+// of a list, a query or a connection string. A quoted value ends with its quotes.
 func valueEnd(s string, before byte) int {
 	if isQuoteByte(before) {
 		return len(s)
 	}
-	for _, at := range nextPair.FindAllStringIndex(s, -1) {
-		if s[at[1]-1] != ':' || before != '=' && (before != ' ' || at[1] == len(s)) {
+	for _, at := range nextPair.FindAllStringSubmatchIndex(s, -1) {
+		if at[2] < 0 || isNextPair(s[:at[0]], s[at[2]:at[3]], s[at[3]:at[1]], before) {
 			s = s[:at[0]]
 			break
 		}
@@ -21,11 +21,28 @@ func valueEnd(s string, before byte) int {
 	return len(strings.TrimRight(s, ",;.)]}>\\…"))
 }
 
-var nextPair = regexp.MustCompile(`[,;|][A-Za-z][a-z_. -]{2,40}[=:]|(?:\\u0026|&(?:amp;)?)[A-Za-z]\w*=|</|\\[nrt"']`)
+// nextPair is what ends a value; the group is the name of a pair whose separator may also be part of a password.
+var nextPair = regexp.MustCompile(`[,;|]([A-Za-z][a-z_. -]{2,40})[=:]+|(?:\\u0026|&(?:amp;)?)[A-Za-z]\w*=|</|\\[nrt"']`)
+
+// isNextPair reports whether a separator, a name and a sign within a value begin the next pair rather than belong to
+// a password: they assign with the same sign, and either the name is one that goes along with passwords, or both it and
+// the value are plain words.
+func isNextPair(value, name, sign string, before byte) bool {
+	if sign[0] == ':' && (before == '=' || before == ' ' && len(sign) > 1) {
+		return false
+	}
+	name = strings.ToLower(strings.TrimSpace(name))
+	return slices.Contains(besidePasswords, name) || len(name) > 3 && isWord(name) && plain.MatchString(value)
+}
+
+// besidePasswords are the short names of a connection's other settings.
+var besidePasswords = strings.Fields("host hostname server port user username uid pwd app url uri key env ssl sslmode tls dsn ttl tag database dbname name mode zone role timeout encrypt pool schema charset")
+
+var plain = regexp.MustCompile(`^[\w.+/@:%$~=-]*$`)
 
 // isPlaceholder reports whether a value is what documentation, templates or programs write in place of a secret.
 func isPlaceholder(s string) bool {
-	if reference.MatchString(s) {
+	if reference.MatchString(s) || len(s) < 12 && (strings.Contains(s, "xxxx") || strings.Contains(s, "XXXX")) {
 		return true
 	}
 	folded := strings.ToLower(s)
@@ -37,7 +54,7 @@ func isPlaceholder(s string) bool {
 	return false
 }
 
-var placeholders = []string{"password", "passwd", "secret", "changeme", "example", "placeholder", "redacted", "masked", "your-", "your_", "xxxx", "****", "..."}
+var placeholders = []string{"password", "passwd", "secret", "changeme", "example", "placeholder", "redacted", "masked", "your-", "your_", "****", "..."}
 
 // reference is a value that refers elsewhere: a variable, a command's output, a template's field, a mark.
 var reference = regexp.MustCompile(`^(?:\$\{|\{\{|<%|%\{|\$\([A-Za-z_./]+(?:\)|$)|\$[A-Za-z_]\w*$|<[^<>]*>?$|\{[\w.]*\}?$|%[A-Za-z_]\w*%?$|%\(\w+\)s|\[[\w: .-]*\]?$|\[masked|\*+$|@[\w./]+$)`)
@@ -78,7 +95,22 @@ const codeBehind = `(?:(?:::|\.|->)\w+|\([\w.,"' *&\[\]:-]*\)|(?:::)?<[\w:, ]*>|
 // isCode reports whether an unquoted value is code, judged with the text that follows it.
 func isCode(secret, match string) bool {
 	i := strings.Index(match, secret)
-	return i > 0 && strings.IndexByte("\"'`", match[i-1]) < 0 && code.MatchString(match[i:])
+	return i > 0 && !isQuoteByte(match[i-1]) && code.MatchString(match[i:]) && !slices.ContainsFunc(names.FindAllString(secret, -1), isRandom)
+}
+
+var names = regexp.MustCompile(`\w+`)
+
+// isRandom reports whether a name is not one of a program: it begins with a digit, has digits in more than two places,
+// or letters in a row that are not a word.
+func isRandom(name string) bool {
+	return name[0] <= '9' && letterRuns.MatchString(name) || len(digitRuns.FindAllString(name, 3)) > 2 || slices.ContainsFunc(letterRuns.FindAllString(name, -1), func(s string) bool { return len(s) > 5 && !isWord(s) })
+}
+
+var digitRuns, letterRuns = regexp.MustCompile(`\d+`), regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
+
+// isWord reports whether letters have a vowel among them; a y makes a short word only.
+func isWord(s string) bool {
+	return strings.ContainsAny(s, "aeiouAEIOU") || len(s) < 7 && strings.ContainsAny(s, "yY")
 }
 
 // phraseEnd returns the end of a phrase that may run on into the following text: for a mnemonic, at most its maximum

@@ -49,7 +49,7 @@ func wholeText(c config.Config, text string) []Finding {
 		if r.Regex == nil || r.Path != nil || len(r.Keywords) == 0 || !holdsAny(text, r.Keywords) {
 			continue
 		}
-		reference := rule{id: id, regex: r.Regex, group: r.SecretGroup, entropy: r.Entropy, allowed: allowedBy(c.Allowlists, r.Allowlists)}
+		reference := rule{id: id, regex: r.Regex, group: r.SecretGroup, entropy: r.Entropy, allowed: anyOf(allowedWhole(c.Allowlists), allowedBy(r.Allowlists))}
 		for _, f := range reference.in(text, window{0, len(text)}) {
 			if !reference.allows(text, f) {
 				found = append(found, Finding{id, f.start, f.end})

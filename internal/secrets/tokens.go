@@ -78,11 +78,13 @@ func tokenRules() []rule {
 // hexadecimal digits are below 2 once in ten thousand times.
 const leastEntropy = 1.9
 
-// isDrawn reports whether characters look random rather than written by people: with a digit among them, or
-// in both cases, and without much repetition.
+// isDrawn reports whether characters look random rather than written by people: with a digit among them, in both cases,
+// or as capitals longer than a word, and without much repetition.
 func isDrawn(s string) bool {
 	if isPlaceholder(s) || strings.Contains(strings.ToLower(s), "example") || entropyOf(s) < leastEntropy {
 		return false
 	}
-	return strings.ContainsAny(s, "0123456789") || strings.ToLower(s) != s && strings.ToUpper(s) != s
+	return strings.ContainsAny(s, "0123456789") || strings.ToLower(s) != s && (strings.ToUpper(s) != s || capitals.MatchString(s) && entropyOf(s) > 2.5)
 }
+
+var capitals = regexp.MustCompile(`^[A-Z]{14,}$`)
