@@ -232,8 +232,8 @@ func unreachable(format string, args ...any) error {
 	return &exitError{status: exitUnreachable, err: fmt.Errorf(format, args...)}
 }
 
-// statusOf is the one place where errors become statuses. What nobody classified is something outside
-// that failed: a disk, a connection.
+// statusOf is the one place where errors become statuses. An error that is not classified comes from outside: a disk, a
+// connection.
 func statusOf(err error) int {
 	var exit *exitError
 	switch {

@@ -6,7 +6,7 @@
 // the whole program without starting it:
 //
 //	0  done
-//	1  it found something wrong: a rejected line, a thread nobody knows, a damaged store
+//	1  it found something wrong: a rejected line, an unknown thread, a damaged store
 //	2  wrong usage or configuration
 //	3  it can't reach what it needs
 //

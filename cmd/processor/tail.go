@@ -129,7 +129,7 @@ func (c *tailCmd) tail(ctx context.Context, a *app, s *server, plan []reading) e
 		from = jetstream.DeliverAllPolicy
 	}
 	var sources []*source
-	var refused error // the last stream's that somebody who named none may not read
+	var refused error // of the last stream that this user may not read, if no stream was named
 	for _, r := range plan {
 		opened, err := s.read(ctx, r.stream, r.filters, from)
 		if len(c.Type) == 0 && errors.Is(err, nats.ErrPermissionViolation) {
@@ -213,35 +213,32 @@ func (e entry) line() string {
 }
 
 // gistOf lays the record out that a type's data is.
-func gistOf[T any](data []byte, say func(T) string) string {
-	var record T
-	if err := json.Unmarshal(data, &record); err != nil {
-		return "(not readable: " + printable(err.Error()) + ")"
+func gistOf[T any](say func(T) string) func(data []byte) string {
+	return func(data []byte) string {
+		var record T
+		if err := json.Unmarshal(data, &record); err != nil {
+			return "(not readable: " + printable(err.Error()) + ")"
+		}
+		return printable(say(record))
 	}
-	return printable(say(record))
 }
 
 func (e entry) gist() string {
-	switch e.typ {
-	case events.SummaryStarted:
-		return gistOf(e.raw.Body, startedGist)
-	case events.SummaryCreated:
-		return gistOf(e.raw.Body, createdGist)
-	case events.SummaryInvalidated:
-		return gistOf(e.raw.Body, invalidatedGist)
-	case events.SummaryFailed:
-		return gistOf(e.raw.Body, failedGist)
-	case events.UsageRecorded:
-		return gistOf(e.raw.Body, usageGist)
-	case events.ConfigApplied:
-		return gistOf(e.raw.Body, configGist)
-	case events.PartitionClaimed:
-		return gistOf(e.raw.Body, claimGist)
-	case events.EventRejected:
-		return gistOf(e.raw.Body, rejectedGist)
-	default:
-		return e.eventGist()
+	if gist, is := gists[e.typ]; is {
+		return gist(e.raw.Body)
 	}
+	return e.eventGist()
+}
+
+var gists = map[events.Type]func(body []byte) string{
+	events.SummaryStarted:     gistOf(startedGist),
+	events.SummaryCreated:     gistOf(createdGist),
+	events.SummaryInvalidated: gistOf(invalidatedGist),
+	events.SummaryFailed:      gistOf(failedGist),
+	events.UsageRecorded:      gistOf(usageGist),
+	events.ConfigApplied:      gistOf(configGist),
+	events.PartitionClaimed:   gistOf(claimGist),
+	events.EventRejected:      gistOf(rejectedGist),
 }
 
 // eventGist lays out what agents publish.

@@ -6,6 +6,6 @@
 //   - Called completes a tool result from the call that asked for it.
 //   - MessagesOf, LedgerOf and LedgerAgain read what a summary was made from.
 //
-// Invariants: what a reader returns is a function of the log and of the rows it is given, whoever asks and however often; an event
-// that retention has removed is ErrGone or leaves its message without a text, never an error of its own kind.
+// Invariants: what a reader returns depends only on the log and the rows it is given. An event that retention has removed is
+// ErrGone or leaves its message without a text, never an error of its own kind.
 package content

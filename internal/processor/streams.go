@@ -70,7 +70,7 @@ func (p *Processor) foreign(f recovery.Foreign) {
 func (p *Processor) holes(name string, s broker.StreamState) {
 	if n := s.Holes(); n > 0 {
 		p.log.Error().Str("stream", name).Uint64("messages", n).
-			Msg("the server has lost messages of this stream, or somebody has deleted them; processor replay names them")
+			Msg("messages of this stream were lost by the server or deleted; processor replay names them")
 	}
 	p.metrics.holes.WithLabelValues(name).Set(float64(s.Holes()))
 }

@@ -101,9 +101,11 @@ func isCode(secret, match string) bool {
 var names = regexp.MustCompile(`\w+`)
 
 // isRandom reports whether a name is not one of a program: it begins with a digit, has digits in more than two places,
-// or letters in a row that are not a word.
+// changes its case all the time, or has letters in a row that are not a word.
 func isRandom(name string) bool {
-	return name[0] <= '9' && letterRuns.MatchString(name) || len(digitRuns.FindAllString(name, 3)) > 2 || slices.ContainsFunc(letterRuns.FindAllString(name, -1), func(s string) bool { return len(s) > 5 && !isWord(s) })
+	runs := letterRuns.FindAllString(name, -1)
+	return name[0] <= '9' && len(runs) > 0 || len(digitRuns.FindAllString(name, 3)) > 2 || len(runs) > 3 && len(name) < 3*len(runs) ||
+		slices.ContainsFunc(runs, func(s string) bool { return len(s) > 5 && !isWord(s) && strings.ToUpper(s) != s })
 }
 
 var digitRuns, letterRuns = regexp.MustCompile(`\d+`), regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)

@@ -112,7 +112,7 @@ type Reading struct {
 	View     state.View
 	Log      content.Log // its events are shared, and not changed
 	Policies []summarize.Policy
-	Counts   *tokens.Memo // nil where nobody asks again
+	Counts   *tokens.Memo // nil: not worth keeping
 	Now      time.Time    // by which summaries expire; zero: the thread's last event's
 }
 

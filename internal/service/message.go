@@ -110,8 +110,8 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 	return r, nil
 }
 
-// first fills in what an edit does not say, and does not change: a deletion takes the calls with it. Where retention has
-// taken the message as it was published, nobody knows.
+// first adds the fields that an edit neither states nor changes; a deletion removes the calls as well. They stay
+// unknown if retention has removed the message as it was published.
 func (s *Service) first(ctx context.Context, r *MessageReply, m *thread.Message) (*events.Message, error) {
 	ev, err := content.Read(ctx, s.backend.Log(), m.FirstSeq)
 	if errors.Is(err, content.ErrGone) {

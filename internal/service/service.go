@@ -211,7 +211,8 @@ func (s *Service) caughtUp() error {
 	return nil
 }
 
-// told lets an answer out when what it was read from is durable: nobody is told what a crash could take back.
+// told returns an answer once the state that it was read from is durable, so that no client sees what a crash could
+// undo.
 func (s *Service) told(ctx context.Context, partition int, answer any, err error) (any, error) {
 	if err == nil {
 		err = s.backend.Durable(ctx, partition)

@@ -2,8 +2,8 @@ package service
 
 import "sync"
 
-// Bounds on the requests that wait for a min_event_seq at once. They hold up nobody, but each costs memory and, now and
-// then, a question to the server.
+// Bounds on the requests that wait for a min_event_seq at once. They do not delay other requests, but each costs memory and,
+// from time to time, a request to the server.
 const (
 	maxWaiting         = 1024
 	maxWaitingOfClient = 256 // a process whose agents share one connection

@@ -9,8 +9,8 @@ import (
 	"precis/summarize/verdict"
 )
 
-// failures tells what runs reported that failed and have not passed since, and what was mended and where. A run is named by
-// its kind if the state names it whole.
+// failures returns the errors of failed runs that have not passed since, and those that were fixed, with the place of the
+// fix. A run is named by its kind if the State section shows its whole command.
 func (v *view) failures() (open, mended []string) {
 	others := 0
 	for _, r := range highestFirst(v.l.Runs, Run.rank) {

@@ -63,7 +63,7 @@ const shareProse = 60
 type section struct {
 	title string
 	least int                     // what it gets in any case, if it wants it
-	share int                     // 0: only what nobody else wants
+	share int                     // 0: only what the others leave
 	lines func(room int) []string // lines of room characters together, each with its line end
 }
 
@@ -97,9 +97,9 @@ const mostLeast = 80
 // first reports whether a section gets its least before the others: errors, and the newest request.
 func (s section) first() bool { return s.title == titleErrors+":" || s.title == titleRequests+":" }
 
-// allot divides room among sections: each gets what it wants up to its share, and those that want more divide what is
-// left, until nobody wants more or nothing is left. Of what sections get in any case, those that are not first share what
-// the first leave.
+// allot divides room among sections. Each gets what it wants up to its share; those that want more divide the rest, until
+// all are satisfied or nothing is left. Before that, sections get their least: the first ones in full, the others from
+// what remains of mostLeast.
 func allot(sections []section, room int) []int {
 	wants, rooms := make([]int, len(sections)), make([]int, len(sections))
 	sure, others := max(0, room)*mostLeast/100, 0

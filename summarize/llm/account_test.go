@@ -16,7 +16,7 @@ func TestAccountsOfConversations(t *testing.T) {
 		{"as asked", "Goal: Lose no sale.\nDecisions and dead ends:\n- `openTill` takes a lock", "Goal: Lose no sale.\nDecisions and dead ends:\n- `openTill` takes a lock", ""},
 		{"all in a fence", "```text\nGoal: Lose no sale.\n```", "Goal: Lose no sale.", ""},
 		{"code", "Goal: Lose no sale.\n```go\nfunc openTill() {\n```\nState:\n- func openTill() {\n- half done", "Goal: Lose no sale.\nState:\n- half done", ""},
-		{"a file that nobody named", "State:\n- shop/till.go is done\n- shop/drawer.go:12 is next", "State:\n- shop/till.go is done", ""},
+		{"a file that no event names", "State:\n- shop/till.go is done\n- shop/drawer.go:12 is next", "State:\n- shop/till.go is done", ""},
 		{"nothing but code", "```go\nfunc openTill() {}\n```\n```\nx\n```", "", "empty"},
 	} {
 		for _, provider := range []string{OpenAI, Anthropic} {

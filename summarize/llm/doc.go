@@ -9,7 +9,7 @@
 // that is derived from it and does not occur in it, so that instructions inside it stay text.
 //
 // Every call is told, with its usage and cost, also the failed and the refused ones: an Outcome's Calls
-// are what usage.recorded events are made from. Whoever persists them gives back what was spent through
+// are what usage.recorded events are made from. The caller that persists them restores what was spent through
 // a Ledger, so that a daily budget survives a restart. A Job's Begin is told of each call before it leaves, so
 // that one whose answer a crash loses can be recorded too.
 //

@@ -227,7 +227,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// span is n units, kept within a day: a Duration overflows, and nobody waits longer. NaN is no wait.
+// span is n units, at most a day: a Duration would overflow, and no call waits longer. NaN means no wait.
 func span(n float64, unit time.Duration) time.Duration {
 	const day = 24 * time.Hour
 	if !(n > 0) {

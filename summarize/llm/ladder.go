@@ -161,7 +161,7 @@ type Failure struct {
 }
 
 // Usage sums the calls up, as a summary record states it. It is an estimate if a part of it is, and has
-// no source where nothing was called, or nobody answered with what was used.
+// no source if no call was made, or if no answer stated its usage.
 func (o Outcome) Usage() events.Usage {
 	sum := events.Usage{Attempts: len(o.Calls)}
 	for _, c := range o.Calls {

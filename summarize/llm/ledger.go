@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Ledger says what was spent already. Whoever keeps usage records gives it back after a restart. Safe
+// Ledger says what was spent already. The caller restores it from its usage records after a restart. It is safe
 // for concurrent use.
 type Ledger interface {
 	// Spent is the sum for a provider on a UTC day (2006-01-02), in micro-dollars.

@@ -151,9 +151,9 @@ func (f *file) with(text string) string {
 	return text + "\n" + f.quote
 }
 
-// fence is what the material of one request stands in. Its mark comes from the material, so that the
-// same work makes the same request, and whoever wrote the material could not have known it; it does not
-// occur there in any case of letters, so nothing inside can close the fence or open another.
+// fence encloses the material of one request. Its mark is derived from the material, so that the same work
+// makes the same request, and the material's author can't have known it. The mark does not occur in the
+// material in any case of letters, so nothing inside can close the fence or open another.
 type fence struct{ mark string }
 
 // markBytes makes a mark that can't be aimed at: finding a text that holds its own takes 2^64 tries.

@@ -7,7 +7,7 @@ import (
 	"precis/events"
 )
 
-// Build makes a prompt. It fails only on a format that nobody knows.
+// Build makes a prompt. It fails only on an unknown format.
 func Build(r Request) (Prompt, error) {
 	write, ok := writers[r.Format]
 	if !ok {

@@ -15,14 +15,14 @@
 // Providers refuse a call without its result and a result without its call. A call's results stand right
 // behind it, in the order of the calls, however late they came. While a call at the end of the thread
 // still waits, it and its siblings' results are held back (Prompt.WaitingMessageIDs), since no provider
-// would take them; when somebody speaks before the result is there, the call gets a mark in its place. A
+// would take them; when another message comes before the result, the call gets a mark in its place. A
 // result without its call gets a call made of the tool name and arguments that came with it.
 //
 // # Prefix
 //
 // The same request gives the same bytes, and appending messages leaves the bytes before them as they
 // were, so that a provider's prompt cache holds. The exceptions are a new compaction, a result that comes
-// after somebody else spoke, and a prompt that runs into its limit. So:
+// after another message, and a prompt that runs into its limit. So:
 //
 //   - In "[truncated - N steps ago]", N counts the assistant's turns between the output and the event
 //     that made it go (or, in last-resort trimming, the message that overflowed), not up to now: a number

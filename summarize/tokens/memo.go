@@ -16,7 +16,7 @@ const (
 )
 
 // Memo counts like a Counter and remembers what it has counted last: all but the newest messages of a prompt
-// are those of the prompt before. It knows texts by a hash whose seed nobody can tell, and keeps none of them.
+// are those of the prompt before. It knows texts by a hash whose seed is secret, and keeps none of them.
 // It is safe for concurrent use; a nil Memo remembers nothing.
 type Memo struct {
 	seed   maphash.Seed

@@ -28,7 +28,7 @@ type Cluster struct {
 }
 
 // StartCluster starts three servers and waits until they take streams. Each is reached through a relay alone, which
-// listens before its server does: no port is known beforehand that somebody else could take.
+// listens before its server does: no port is reserved beforehand that another process could take.
 func StartCluster(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{}
@@ -47,15 +47,15 @@ func StartCluster(t testing.TB) *Cluster {
 	}
 	// Each dials those behind it alone. Two that dial each other at the same time both refuse the other's route, again
 	// and again. All have as many routes as there are servers: that is how large they take the cluster for.
-	nobody := [2]*url.URL{{Scheme: "nats-route", Host: "127.0.0.1:1"}, {Scheme: "nats-route", Host: "127.0.0.1:2"}}
+	unused := [2]*url.URL{{Scheme: "nats-route", Host: "127.0.0.1:1"}, {Scheme: "nats-route", Host: "127.0.0.1:2"}}
 	for i, name := range names {
 		srv, err := server.NewServer(&server.Options{
 			ServerName: name, Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
 			JetStream: true, StoreDir: t.TempDir(), SyncInterval: time.Minute,
-			Routes: append(nobody[:i:i], routes[i:]...),
+			Routes: append(unused[:i:i], routes[i:]...),
 			Cluster: server.ClusterOpts{
 				Name: "precis", Host: "127.0.0.1", Port: server.RANDOM_PORT, PoolSize: -1,
-				NoAdvertise: true, Advertise: nobody[0].Host, Compression: server.CompressionOpts{Mode: server.CompressionOff},
+				NoAdvertise: true, Advertise: unused[0].Host, Compression: server.CompressionOpts{Mode: server.CompressionOff},
 			},
 		})
 		if err != nil {
