@@ -73,8 +73,8 @@ func saysWhatItIs(s string) bool {
 
 var dotted = regexp.MustCompile(`^[A-Za-z_]\w*(?:\??\.\w+)+[,;)]*$`)
 
-// looksChosen reports whether a value has a letter and a digit or a sign that no name has, and is neither a path nor a
-// field reference.
+// looksChosen reports whether a value has a letter and a digit or a sign that no name has, or is long and random, and is
+// neither a path nor a field reference.
 func looksChosen(s string) bool {
 	folded := strings.ToLower(s)
 	switch {
@@ -83,8 +83,11 @@ func looksChosen(s string) bool {
 	case strings.Contains(folded, "example") || dotted.MatchString(s):
 		return false
 	}
-	return strings.ContainsAny(folded, "abcdefghijklmnopqrstuvwxyz") && strings.ContainsAny(s, "0123456789!@#%^*~+?")
+	return strings.ContainsAny(folded, "abcdefghijklmnopqrstuvwxyz") && strings.ContainsAny(s, "0123456789!@#%^*~+?") ||
+		len(s) >= 24 && base64Letters.MatchString(s) && isRandom(s)
 }
+
+var base64Letters = regexp.MustCompile(`^[A-Za-z/]+=*$`)
 
 // code is a name that is called, indexed or dereferenced, and what follows it: more of these, or an open bracket. Anything else
 // behind them is a password that happens to begin like code.
