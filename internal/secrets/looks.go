@@ -13,7 +13,7 @@ func valueEnd(s string, before byte) int {
 		return len(s)
 	}
 	for _, at := range nextPair.FindAllStringSubmatchIndex(s, -1) {
-		if at[2] < 0 || isNextPair(s[:at[0]], s[at[2]:at[3]], s[at[3]:at[1]], before) {
+		if at[2] < 0 || isNextPair(s[:at[0]], s[at[2]:at[3]], s[at[3]:], before) {
 			s = s[:at[0]]
 			break
 		}
@@ -24,15 +24,16 @@ func valueEnd(s string, before byte) int {
 // nextPair is what ends a value; the group is the name of a pair whose separator may also be part of a password.
 var nextPair = regexp.MustCompile(`[,;|]([A-Za-z][a-z_. -]{2,40})[=:]+|(?:\\u0026|&(?:amp;)?)[A-Za-z]\w*=|</|\\[nrt"']`)
 
-// isNextPair reports whether a separator, a name and a sign within a value begin the next pair rather than belong to
-// a password: they assign with the same sign, and either the name is one that goes along with passwords, or both it and
-// the value are plain words.
-func isNextPair(value, name, sign string, before byte) bool {
-	if sign[0] == ':' && (before == '=' || before == ' ' && len(sign) > 1) {
+// isNextPair reports whether a separator and a name within a value begin the next pair rather than belong to
+// a password: they assign with the same sign, and either the name is one that goes along with passwords, or it and both
+// values are plain words. rest is what follows the name.
+func isNextPair(value, name, rest string, before byte) bool {
+	if rest[0] == ':' && (before == '=' || before == ' ' && strings.HasPrefix(rest, "::")) {
 		return false
 	}
 	name = strings.ToLower(strings.TrimSpace(name))
-	return slices.Contains(besidePasswords, name) || len(name) > 3 && isWord(name) && plain.MatchString(value)
+	rest, _, _ = strings.Cut(strings.TrimLeft(rest, "=:"), ",")
+	return slices.Contains(besidePasswords, name) || len(name) > 3 && isWord(name) && plain.MatchString(value) && plain.MatchString(strings.Trim(rest, `"'()[]{}<>;|`))
 }
 
 // besidePasswords are the short names of a connection's other settings.
