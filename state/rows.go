@@ -148,7 +148,7 @@ func decodeMessage(id string, b []byte) (*thread.Message, error) {
 
 // summaryVersion begins the row of a thread.Summary. An edit in a long thread reads dozens of them for their
 // counters, and each has its record in it, which JSON reads through to its end.
-const summaryVersion = 2
+const summaryVersion = 3
 
 func summaryRow(c *codec, s *thread.Summary) {
 	c.version(summaryVersion)
@@ -161,7 +161,7 @@ func summaryRow(c *codec, s *thread.Summary) {
 	c.ints(&s.TokensBefore, &s.TokensAfter, &s.CharsBefore)
 	texts(c, &s.Status)
 	texts(c, &s.ReplacedBy)
-	c.flags(&s.Renew, &s.Aside)
+	c.flags(&s.Renew, &s.Aside, &s.Withheld)
 	expires := !s.ExpiresAt.IsZero()
 	if c.flags(&expires); expires {
 		c.times(&s.ExpiresAt)
@@ -185,7 +185,7 @@ func decodeSummary(b []byte) (*thread.Summary, error) {
 
 // compactionVersion begins the row of a thread.Compaction. Every event of a thread can change that row, so
 // it has a binary form.
-const compactionVersion = 2
+const compactionVersion = 3
 
 func compactionRow(c *codec, k *thread.Compaction) {
 	c.version(compactionVersion)
@@ -220,6 +220,11 @@ func compactionRow(c *codec, k *thread.Compaction) {
 	}
 	c.numbers(&k.Held)
 	c.numbers(&k.Fixed)
+	for i := range sized(c, &k.Outputs, 3) {
+		o := &k.Outputs[i]
+		c.uints(&o.At, &o.Turns)
+		c.ints(&o.Tokens)
+	}
 }
 
 func positionRow(c *codec, p *cut.Position) {

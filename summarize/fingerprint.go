@@ -12,7 +12,7 @@ import (
 //
 // Not included, so that changing them makes nothing stale: name, enabled and match (which threads),
 // thresholds, triggers and keep (when, and from which sources: those have their own digest), the
-// context's role and heading (they surround a summary), staleness itself. Provider, model
+// context's role and heading (they surround a summary), its keep_outputs (when a summary stands in for its output), staleness itself. Provider, model
 // and prompts have their own staleness reasons and enter a summary's id separately.
 func PolicyFingerprint(p Policy) string {
 	return hashOf(slices.Concat(shared(p), toolSettings(p), compactionSettings(p), historySettings(p)))

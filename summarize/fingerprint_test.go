@@ -39,6 +39,8 @@ var changes = map[string]struct {
 	"history.max_summary_tokens":    {func(p *summarize.Policy) { p.History.MaxSummaryTokens++ }, "history"},
 	"context.summary_role":          {func(p *summarize.Policy) { p.Context.SummaryRole = "system" }, ""},
 	"context.summary_heading":       {func(p *summarize.Policy) { p.Context.SummaryHeading = "x" }, ""},
+	"context.keep_outputs.turns":    {func(p *summarize.Policy) { p.Context.KeepOutputs.Turns++ }, ""},
+	"context.keep_outputs.tokens":   {func(p *summarize.Policy) { p.Context.KeepOutputs.Tokens++ }, ""},
 	"staleness.on":                  {func(p *summarize.Policy) { p.Staleness.On = nil }, ""},
 	"staleness.ttl":                 {func(p *summarize.Policy) { p.Staleness.TTL = time.Hour }, ""},
 	"staleness.action":              {func(p *summarize.Policy) { p.Staleness.Action = summarize.ActionFail }, ""},

@@ -91,9 +91,21 @@ type History struct {
 
 // Context shapes the compacted prompt.
 type Context struct {
-	SummaryRole    string `yaml:"summary_role" json:"summary_role"`
-	SummaryHeading string `yaml:"summary_heading" json:"summary_heading"`
+	SummaryRole    string      `yaml:"summary_role" json:"summary_role"`
+	SummaryHeading string      `yaml:"summary_heading" json:"summary_heading"`
+	KeepOutputs    KeepOutputs `yaml:"keep_outputs" json:"keep_outputs,omitzero"`
 }
+
+// KeepOutputs says which tool outputs stand whole in prompts although they have a summary: those that fewer than Turns of
+// the assistant's turns have followed, and of the others the newest within Tokens. The zero KeepOutputs keeps none: a
+// summary stands in for its output at once.
+type KeepOutputs struct {
+	Turns  int `yaml:"turns" json:"turns"`
+	Tokens int `yaml:"tokens" json:"tokens"`
+}
+
+// None reports whether no output is kept.
+func (k KeepOutputs) None() bool { return k == KeepOutputs{} }
 
 // Staleness says what makes a summary stale and what happens then.
 type Staleness struct {
@@ -124,7 +136,7 @@ func Default() Policy {
 			MaxSummaryTokens: 500,
 		},
 		History:   History{EveryMessages: 50, MaxSummaryTokens: 200},
-		Context:   Context{SummaryRole: "user", SummaryHeading: "[Previous Conversation Summary]"},
+		Context:   Context{SummaryRole: "user", SummaryHeading: "[Previous Conversation Summary]", KeepOutputs: KeepOutputs{Turns: 1}},
 		Staleness: Staleness{On: []string{"source", "policy", "prompt", "model", "ttl"}, Action: ActionRegenerate, Meanwhile: MeanwhileServe},
 		OnFailure: "fallback",
 		Provider:  ProviderSummarizer,

@@ -42,6 +42,8 @@ func (p Policy) Validate() []PolicyProblem {
 	v.toolOutput(p.ToolOutput)
 	v.compaction(p.Compaction)
 	v.history(p.History)
+	v.within("context.keep_outputs.turns", p.Context.KeepOutputs.Turns, 0)
+	v.within("context.keep_outputs.tokens", p.Context.KeepOutputs.Tokens, 0)
 	v.staleness(p.Staleness)
 	return v.problems
 }

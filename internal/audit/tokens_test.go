@@ -28,7 +28,8 @@ func TestTokensOfPrompts(t *testing.T) {
 		}
 		w.put([2]string{"message.edited.long", `{"message_id":"l2","content":"Line 2 says less."}`},
 			[2]string{"message.edited.long", `{"message_id":"l69","deleted":true}`},
-			[2]string{"tool.result.rules", `{"message_id":"r1","tool_name":"bash","content":` + fmt.Sprintf("%q", strings.Repeat("compiled one more part\n", 200)) + `}`})
+			[2]string{"tool.result.rules", `{"message_id":"r1","tool_name":"bash","content":` + fmt.Sprintf("%q", strings.Repeat("compiled one more part\n", 200)) + `}`},
+			[2]string{"thread.message.rules", `{"message_id":"r2","role":"assistant","content":"It compiles."}`})
 	})
 	levels := 0
 	for _, r := range w.rows(audit.Filter{Thread: "long"}, events.SummaryCreated) {

@@ -15,6 +15,7 @@ var presets = map[string]func(*summarize.Policy){
 	"tool-outputs.yaml": func(p *summarize.Policy) {
 		p.Mode, p.OnFailure, p.Provider = summarize.ModeLLM, "fallback", "summarizer"
 		p.ToolOutput.OverChars, p.ToolOutput.MaxSummaryChars, p.ToolOutput.MaxInputChars = 1500, 800, 50_000
+		p.Context.KeepOutputs = summarize.KeepOutputs{}
 		p.Compaction.Trigger = summarize.Condition{}
 	},
 	"one-liners.yaml": func(p *summarize.Policy) {
@@ -26,7 +27,7 @@ var presets = map[string]func(*summarize.Policy){
 	"rolling.yaml": func(p *summarize.Policy) {
 		p.Compaction.Trigger = summarize.Condition{Any: []summarize.Condition{{Fraction: 0.8}}}
 		p.Compaction.MaxSummaryTokens = 500
-		p.Context = summarize.Context{SummaryRole: "system", SummaryHeading: "[Previous Conversation Summary]"}
+		p.Context.SummaryRole, p.Context.SummaryHeading = "system", "[Previous Conversation Summary]"
 	},
 	"provenance.yaml": func(p *summarize.Policy) {
 		p.ToolOutput.OverTokens = 2000

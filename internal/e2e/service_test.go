@@ -41,9 +41,14 @@ func TestThreadCountersByHand(t *testing.T) {
 	}
 	records := w.records("h", created)
 	sum := records[len(records)-1].data(t)
+	if got := w.thread("h", seq); got["tokens_live"] != float64(tokens) {
+		t.Errorf("%v live tokens, want %d: the output stands whole until the assistant has read it", got["tokens_live"], tokens)
+	}
+	seq = w.say("thread.message", "h", object{"message_id": "m8", "role": "assistant", "content": "read"})
+	tokens, bytes = tokens+tokensOf(t, "read"), bytes+4
 	live := tokens - tokensOf(t, large) + tokensOf(t, text(t, sum, "content"))
 	w.counters("h", seq, map[string]int64{
-		"messages": 4, "tool_results": 2, "edits": 2, "tokens_total": tokens, "bytes": bytes, "tokens_live": live,
+		"messages": 5, "tool_results": 2, "edits": 2, "tokens_total": tokens, "bytes": bytes, "tokens_live": live,
 		"summaries_active": 1, "summaries_stale": 0, "llm_input_tokens": 0, "llm_output_tokens": 0, "cost_microusd": 0,
 		"event_seq": int64(seq), "duplicates": 1, "rejected": 2,
 	})

@@ -186,6 +186,7 @@ func (c *Config) judges() (string, error) {
 // default or zero.
 //
 //	since  key                              absent
+//	3      policies[].context.keep_outputs  a summary stood in for its output at once (today the key is omitted for that too)
 //	2      config_version                   1
 //	1      retention.events                 nothing is known to have been removed: 0s
 //	1      applied_at                       unknown: nothing is compared between partitions

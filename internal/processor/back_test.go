@@ -19,6 +19,7 @@ func rewound(t *testing.T, change ...func(*summarize.Policy)) *scene {
 	c := settings(t)
 	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 9}
 	c.Policies[0].Compaction.Keep = summarize.Keep{Messages: 10}
+	c.Policies[0].Context.KeepOutputs = summarize.KeepOutputs{}
 	for _, f := range change {
 		f(&c.Policies[0])
 	}

@@ -110,13 +110,15 @@ func (th *realThread) add(t *testing.T, kind events.Type, data []byte) {
 }
 
 // grow publishes the thread's next events.
-func (th *realThread) grow(t *testing.T, b *broker.Broker) {
+func (th *realThread) grow(t *testing.T, b *broker.Broker) { th.growBy(t, b, every) }
+
+func (th *realThread) growBy(t *testing.T, b *broker.Broker, n int) {
 	pub, err := broker.NewPublisher(b.Conn(), broker.PublisherConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = pub.Close() }()
-	next := min(th.sent+every, len(th.msgs))
+	next := min(th.sent+n, len(th.msgs))
 	for _, ack := range pub.PublishBatch(within(t), th.msgs[th.sent:next]) {
 		if ack.Err != nil {
 			t.Fatal(ack.Err)

@@ -111,8 +111,15 @@ func inPrompt(v state.View, name string, m *thread.Message) (int64, error) {
 	if m.Deleted || m.Pinned {
 		return m.Tokens(), nil
 	}
-	_, rec, err := holder(v, name, "tool:"+m.ID)
+	sum, rec, err := holder(v, name, "tool:"+m.ID)
 	if err != nil || rec == nil {
+		return m.Tokens(), err
+	}
+	c, err := v.Compaction(name)
+	if err != nil || sum.Withheld {
+		if err == nil && !c.KeepsWhole(m.Ordinal) {
+			err = fmt.Errorf("the summary of %s is withheld, and nothing will release it", m.ID)
+		}
 		return m.Tokens(), err
 	}
 	return rec.TokenCountAfter, nil

@@ -77,7 +77,8 @@ func (l *load) thread(message int) string { return fmt.Sprintf("t%d", message%l.
 
 func (l *load) message() sent {
 	l.next++
-	return sent{"thread.message." + l.thread(l.next), fmt.Sprintf(`{"message_id":"m%d","role":"user","content":"note %d"}`, l.next, l.rng.IntN(1000))}
+	role := []string{"user", "assistant"}[l.next/l.threads%2] // in each thread both
+	return sent{"thread.message." + l.thread(l.next), fmt.Sprintf(`{"message_id":"m%d","role":%q,"content":"note %d"}`, l.next, role, l.rng.IntN(1000))}
 }
 
 func (l *load) tool() sent {

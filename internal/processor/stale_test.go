@@ -247,6 +247,7 @@ func requested(t testing.TB) *config.Config {
 	c := settings(t)
 	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 100000}
 	c.Policies[0].Compaction.Keep = summarize.Keep{Messages: 2}
+	c.Policies[0].Context.KeepOutputs = summarize.KeepOutputs{}
 	return c
 }
 

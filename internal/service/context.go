@@ -43,7 +43,10 @@ type ContextReply struct {
 	WaitingMessageIDs  []string `json:"waiting_message_ids"` // held back until their calls' results are there
 	// OmittedParts are parts of the messages in the prompt that are not text: a mark stands there instead.
 	OmittedParts []OmittedPart `json:"omitted_parts"`
-	EventSeq     uint64        `json:"event_seq"`
+	// ShortenedMessageIDs are tool outputs that would stand whole (context.keep_outputs), and stand as their summaries to
+	// hold max_tokens.
+	ShortenedMessageIDs []string `json:"shortened_message_ids"`
+	EventSeq            uint64   `json:"event_seq"`
 }
 
 // OmittedPart is a part of a message's content that the prompt does not hold.
@@ -152,8 +155,9 @@ type reading struct {
 	counts *tokens.Memo
 	now    time.Time
 
-	renewing map[string]bool // summaries that were read, stand in prompts and are stale
-	expired  []string        // of those that were read, the active ones whose time is over
+	outputs  *thread.Compaction // which tool outputs stand whole
+	renewing map[string]bool    // summaries that were read, stand in prompts and are stale
+	expired  []string           // of those that were read, the active ones whose time is over
 }
 
 func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, error) {
@@ -185,7 +189,8 @@ func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, 
 		TokenCount: built.TokenCount, WithinBudget: built.WithinBudget,
 		Dropped: dropped, SummaryIDs: orEmpty(built.SummaryIDs),
 		RenewingSummaryIDs: orEmpty(slices.DeleteFunc(slices.Clone(built.SummaryIDs), func(id string) bool { return !r.renewing[id] })),
-		WaitingMessageIDs:  orEmpty(built.WaitingMessageIDs), OmittedParts: omitted(built.OmittedParts), EventSeq: r.header.EventSeq,
+		WaitingMessageIDs:  orEmpty(built.WaitingMessageIDs), OmittedParts: omitted(built.OmittedParts),
+		ShortenedMessageIDs: orEmpty(built.ShortenedMessageIDs), EventSeq: r.header.EventSeq,
 	}, nil
 }
 
@@ -200,45 +205,50 @@ func omitted(parts []prompt.OmittedPart) []OmittedPart {
 // compaction is how far the thread is compacted, and its current summary; nil where there is none, or
 // where it is stale: then the messages themselves serve, unless the policy says fail.
 func (r *reading) compaction() (*thread.Compaction, *prompt.Summary, error) {
+	c, err := r.view.Compaction(r.header.Thread)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.outputs = c
 	slot, err := r.view.Slot(r.header.Thread, events.SlotCurrent)
 	if err != nil || slot.Holder == "" {
 		return &thread.Compaction{}, nil, err
 	}
-	sum, err := r.standing(slot.Used())
+	sum, _, err := r.standing(slot.Used())
 	if err != nil || sum == nil {
 		return &thread.Compaction{}, nil, err
 	}
-	c, err := r.view.Compaction(r.header.Thread)
-	if err != nil || c.Cut.Gone.Messages <= 0 { // what it stood for was deleted, or is verbatim again
+	if c.Cut.Gone.Messages <= 0 { // what it stood for was deleted, or is verbatim again
 		return &thread.Compaction{}, nil, err
 	}
 	return c, sum, nil
 }
 
-// standing is a summary that may stand in a prompt; nil where it may not.
-func (r *reading) standing(id string) (*prompt.Summary, error) {
+// standing is a summary that may stand in a prompt; nil where it may not. withheld says that its output stands whole for
+// now.
+func (r *reading) standing(id string) (text *prompt.Summary, withheld bool, err error) {
 	sum, err := r.view.Summary(r.header.Thread, id)
 	if err != nil || sum == nil {
-		return nil, err
+		return nil, false, err
 	}
 	if sum.Kind == events.KindCompaction && !sum.Current {
-		return nil, nil // it keeps the place of a model's, and nothing else may serve
+		return nil, false, nil // it keeps the place of a model's, and nothing else may serve
 	}
 	stale := sum.Status != thread.Active || r.over(sum)
-	if stale && r.policy.Staleness.Action == events.ActionFail {
-		return nil, fault(codeStale, "stale_summary: summary %s is stale, and policy %q says fail", id, r.policy.Name)
+	if stale && !sum.Withheld && r.policy.Staleness.Action == events.ActionFail {
+		return nil, false, fault(codeStale, "stale_summary: summary %s is stale, and policy %q says fail", id, r.policy.Name)
 	}
 	if stale && !sum.Serves && (sum.Status != thread.Active || fold.Meanwhile(r.policy, sum.Kind) != events.MeanwhileServe) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if stale {
 		r.renewing[id] = true
 	}
 	var rec events.Summary
 	if err := json.Unmarshal(sum.Record, &rec); err != nil {
-		return nil, fmt.Errorf("read record of %s: %w", id, err)
+		return nil, false, fmt.Errorf("read record of %s: %w", id, err)
 	}
-	return &prompt.Summary{ID: id, Content: rec.Content}, nil
+	return &prompt.Summary{ID: id, Content: rec.Content}, sum.Withheld, nil
 }
 
 // over notes an active summary whose time is over: until a tick of the clock makes it stale, it is so here.
@@ -312,18 +322,26 @@ func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Messag
 		msg.TrimmedAt = m.Ordinal + 1 // a number that goes on counting would change every prompt's middle
 		return msg, nil
 	}
-	if m.Pinned {
+	if msg.Tokens = int(m.Text.Tokens); m.Pinned {
 		return msg, nil
 	}
 	slot, err := r.view.Slot(r.header.Thread, events.ToolSlot(m.ID))
 	if err != nil || slot.Holder == "" {
 		return msg, err
 	}
-	if msg.Summary, err = r.standing(slot.Holder); err != nil || msg.Summary != nil {
+	sum, withheld, err := r.standing(slot.Holder)
+	switch {
+	case err != nil:
 		return msg, err
+	case sum != nil && withheld && !msg.Gone:
+		msg.Spare = sum
+		return msg, nil
+	case sum != nil:
+		msg.Summary = sum
+		return msg, nil
 	}
 	_, large := r.policy.ToolTrigger(m.Text.Chars, m.Text.Tokens)
-	if large && r.policy.Staleness.Action == events.ActionTrim {
+	if large && !r.outputs.KeepsWhole(m.Ordinal) && r.policy.Staleness.Action == events.ActionTrim {
 		msg.TrimmedAt = m.Ordinal + 1
 	}
 	return msg, nil

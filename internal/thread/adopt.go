@@ -27,6 +27,7 @@ func (s *State) Created(rec *events.Summary, data []byte, before int64) {
 	}
 	if m := s.Message; m != nil && rec.Slot == events.ToolSlot(m.ID) {
 		sum.Aside = m.Pinned
+		sum.Withheld = s.Compaction != nil && s.Compaction.KeepsWhole(m.Ordinal)
 	}
 	slot.Holder, slot.Version = rec.ID, max(slot.Version, rec.Version)
 	s.endJob(rec.ID)
@@ -140,6 +141,19 @@ func (s *State) follow(sum *Summary, grown int64) {
 	s.putSummary(sum)
 }
 
+// Release lets the summary of a tool output stand in for it from now on.
+func (s *State) Release(sum *Summary) {
+	if !sum.Withheld {
+		return
+	}
+	saved := sum.Saved()
+	sum.Withheld = false
+	if sum.Stands() {
+		s.Header.TokensLive -= sum.Saved() - saved
+	}
+	s.putSummary(sum)
+}
+
 // setAside excludes a summary from prompts, or includes it again.
 func (s *State) setAside(sum *Summary, aside bool) {
 	saved := sum.Saved()
@@ -153,7 +167,7 @@ func (s *State) setAside(sum *Summary, aside bool) {
 // Saved returns by how many tokens a standing summary shrinks its context: the prompt or, for a tool output that a compaction
 // has replaced, what the compaction stands for. Histories never stand in a prompt.
 func (sum *Summary) Saved() int64 {
-	if sum.Aside || sum.Kind == events.KindHistory || sum.Kind == events.KindCompaction && !sum.Current {
+	if sum.Aside || sum.Withheld || sum.Kind == events.KindHistory || sum.Kind == events.KindCompaction && !sum.Current {
 		return 0
 	}
 	return sum.TokensBefore - sum.TokensAfter

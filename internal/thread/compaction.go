@@ -17,6 +17,8 @@ type Compaction struct {
 	// ascending order. Other deleted messages are in neither, so Replaced holds for them.
 	Held  []uint64 `json:"held,omitempty"`
 	Fixed []uint64 `json:"fixed,omitempty"`
+	// Outputs are the tool outputs that prompts hold whole for now, by ordinal.
+	Outputs []Output `json:"outputs,omitempty"`
 }
 
 // Top is a leaf or a node made from leaves, with the messages it stands for.
@@ -41,6 +43,7 @@ func (c *Compaction) CopyTo(to *Compaction) {
 	to.Tops = append(to.Tops[:0], c.Tops...)
 	to.Held = append(to.Held[:0], c.Held...)
 	to.Fixed = append(to.Fixed[:0], c.Fixed...)
+	to.Outputs = append(to.Outputs[:0], c.Outputs...)
 }
 
 // To returns the last ordinal before the last cut; 0 if there was none.

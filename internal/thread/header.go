@@ -105,25 +105,27 @@ const (
 
 // Summary is the row of one summary.
 type Summary struct {
-	ID           string         `json:"id"`
-	Kind         string         `json:"kind"`
-	Slot         string         `json:"slot"`
-	Level        int            `json:"level"`
-	Current      bool           `json:"current"` // prompts use it
-	Version      uint64         `json:"version"`
-	Sources      []string       `json:"sources"`
-	SourceSums   []string       `json:"source_summaries"`
-	TokensBefore int64          `json:"tokens_before"`
-	TokensAfter  int64          `json:"tokens_after"`
-	CharsBefore  int64          `json:"chars_before"`
-	Status       Status         `json:"status"`
-	ReplacedBy   string         `json:"replaced_by,omitzero"`
-	Serves       bool           `json:"serves,omitzero"` // not active, but stands in prompts until it is recomputed
-	Renew        bool           `json:"renew,omitzero"`  // stale, waits to be recomputed
-	Aside        bool           `json:"aside,omitzero"`  // of a pinned tool output, which stands in prompts itself
-	ExpiresAt    time.Time      `json:"expires_at,omitzero"`
-	Record       jsontext.Value `json:"record"`                // the data of its summary.created
-	Invalidated  jsontext.Value `json:"invalidated,omitempty"` // the data of its summary.invalidated
+	ID           string   `json:"id"`
+	Kind         string   `json:"kind"`
+	Slot         string   `json:"slot"`
+	Level        int      `json:"level"`
+	Current      bool     `json:"current"` // prompts use it
+	Version      uint64   `json:"version"`
+	Sources      []string `json:"sources"`
+	SourceSums   []string `json:"source_summaries"`
+	TokensBefore int64    `json:"tokens_before"`
+	TokensAfter  int64    `json:"tokens_after"`
+	CharsBefore  int64    `json:"chars_before"`
+	Status       Status   `json:"status"`
+	ReplacedBy   string   `json:"replaced_by,omitzero"`
+	Serves       bool     `json:"serves,omitzero"` // not active, but stands in prompts until it is recomputed
+	Renew        bool     `json:"renew,omitzero"`  // stale, waits to be recomputed
+	Aside        bool     `json:"aside,omitzero"`  // of a pinned tool output, which stands in prompts itself
+	// Withheld: of a tool output that prompts hold whole for now (Compaction.Outputs).
+	Withheld    bool           `json:"withheld,omitzero"`
+	ExpiresAt   time.Time      `json:"expires_at,omitzero"`
+	Record      jsontext.Value `json:"record"`                // the data of its summary.created
+	Invalidated jsontext.Value `json:"invalidated,omitempty"` // the data of its summary.invalidated
 }
 
 // Slot is a place that successive summaries hold.

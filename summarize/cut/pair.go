@@ -71,3 +71,16 @@ func bounded(list []Call, limit int) []Call {
 	}
 	return slices.Delete(list, 0, len(list)-limit)
 }
+
+// EarlyResults returns the ordinals of the results that came before the calls with these ids.
+func (s *State) EarlyResults(calls []string) (at []uint64) {
+	for _, id := range calls {
+		if i := indexOf(s.Early, id); i >= 0 {
+			at = append(at, s.Early[i].At)
+		}
+	}
+	return at
+}
+
+// Speaking reports whether the newest message is an assistant's: several in a row are one turn.
+func (s *State) Speaking() bool { return s.Assistant.At > 0 && s.Assistant.At == s.LastAt }

@@ -23,7 +23,9 @@ func Build(r Request) (Prompt, error) {
 	}
 	// Whether an opening is needed shows when everything else is chosen: room for one is kept.
 	opening := openingCost(r)
-	total := fit(units, promptFrame+compactionCost(d.summary, r.Count)+opening, r.MaxTokens, r.Count)
+	base := promptFrame + compactionCost(d.summary, r.Count) + opening
+	total := fit(units, base, r.MaxTokens, r.Context.KeepOutputs.Turns, r.Count)
+	total, shortened := keepWhole(units, total, r.MaxTokens, r.Count)
 	total = d.shrink(total, r) - opening
 	if d.opens = d.opener(r.Format); d.opens != "" {
 		total += messageFrame + r.Count(d.opens)
@@ -32,6 +34,7 @@ func Build(r Request) (Prompt, error) {
 		TokenCount: total, WithinBudget: r.MaxTokens <= 0 || total <= r.MaxTokens,
 		DroppedMessageIDs: droppedIDs(units), SummaryIDs: d.summaryIDs(), WaitingMessageIDs: waiting,
 		SummaryLeftOut: r.Compaction != nil && !d.summarized(), OmittedParts: omittedParts(units),
+		ShortenedMessageIDs: shortened,
 	}
 	err := write(&p, d)
 	return p, err

@@ -93,8 +93,11 @@ func threads() *rapid.Generator[[]Message] {
 				n := rapid.IntRange(0, len(waiting)-1).Draw(t, "which")
 				m.Role, m.ToolCallID, m.ToolName = events.RoleTool, waiting[n], "read file"
 				waiting = slices.Delete(waiting, n, n+1)
+				next.Tokens = words(m.Content.Text())
 				if rapid.Bool().Draw(t, "summarized") {
 					next.Summary = &Summary{ID: "sum_" + m.MessageID, Content: "[✓ summary]"}
+				} else if !m.Pinned && rapid.Bool().Draw(t, "kept") {
+					next.Spare = &Summary{ID: "sum_" + m.MessageID, Content: "[✓ summary]"}
 				} else if rapid.IntRange(0, 4).Draw(t, "trimmed") == 0 {
 					next.TrimmedAt = next.Ordinal + 4
 				}

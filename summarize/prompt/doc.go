@@ -31,6 +31,13 @@
 //     limit makes room for a quarter of what can be removed. What it gave up then it gives up in every
 //     later prompt, and nothing more until the limit is reached again.
 //
+// # Outputs kept whole
+//
+// An output with a Spare summary stands whole where there is room, and as that summary where there is none
+// (Prompt.ShortenedMessageIDs); the largest give way first. Last-resort trimming counts what the newest outputs
+// took when each message was the newest, up to half of what it can remove, so that what had to go for an output
+// stays away when its summary has taken its place.
+//
 // # The limit
 //
 // MaxTokens is held by giving up, in this order: the outputs of older tool calls, older messages, the

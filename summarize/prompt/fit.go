@@ -7,6 +7,7 @@ type fitter struct {
 	units []unit
 	count func(string) int
 	limit int
+	turns int // of the assistant for which outputs are kept whole
 	total int // of what is not given up so far
 	floor int // of this, what stays whatever happens
 
@@ -15,8 +16,8 @@ type fitter struct {
 }
 
 // fit gives up what has to go, and returns what the prompt takes then. It may still be over the limit.
-func fit(units []unit, base, limit int, count func(string) int) int {
-	f := &fitter{units: units, count: count, limit: limit, total: base, floor: base, user: -1, assistant: -1}
+func fit(units []unit, base, limit, turns int, count func(string) int) int {
+	f := &fitter{units: units, count: count, limit: limit, turns: turns, total: base, floor: base, user: -1, assistant: -1}
 	steps := 0
 	for i := range units {
 		u := &units[i]
@@ -30,7 +31,10 @@ func fit(units []unit, base, limit int, count func(string) int) int {
 		u.cost = costOf(u, count)
 		f.total += u.cost
 		f.note(i)
-		if limit > 0 && f.total > limit {
+		if limit > 0 {
+			f.limit = limit - f.kept(i, limit)
+		}
+		if limit > 0 && f.total > f.limit {
 			f.makeRoom(i)
 		}
 	}

@@ -37,6 +37,10 @@ type Message struct {
 	*events.Message
 	// Summary stands in for a tool output; nil: the output itself does.
 	Summary *Summary
+	// Spare stands in for a tool output that is kept whole, where there is no room for it. Summary is nil then.
+	Spare *Summary
+	// Tokens is what a tool output weighs whole.
+	Tokens int
 	// TrimmedAt is the ordinal at which the content went without a summary: its summary went stale
 	// under the action trim, or it was deleted. 0: it did not. A Summary takes precedence.
 	TrimmedAt uint64
@@ -70,6 +74,8 @@ type Prompt struct {
 	// SummaryLeftOut says that there was no room for the compaction: the messages that it stands for are dropped too.
 	SummaryLeftOut bool
 	OmittedParts   []OmittedPart // of the messages that stand in the prompt, in its order
+	// ShortenedMessageIDs are outputs to be kept whole that are summaries here, to hold the limit.
+	ShortenedMessageIDs []string
 }
 
 // OmittedPart is a part of a content that a prompt has no place for: a mark stands there instead.

@@ -26,6 +26,7 @@ type call struct {
 	result *Message // nil: it has none
 	shown  string   // the result's text, or what stands in for it
 	cut    bool     // the result's text had to go to hold the limit
+	whole  *Message // the result, where its spare summary stands so far: see keepWhole
 }
 
 // failed reports whether the call's result is an error.
@@ -92,6 +93,7 @@ func newUnit(m *Message, p pairs, messages []Message, i int) unit {
 		u.text = truncated(messages, m.Ordinal, m.TrimmedAt)
 	}
 	for n := range u.calls {
+		u.calls[n].spare()
 		u.calls[n].shown = shown(u.calls[n].result, messages)
 	}
 	return u

@@ -1,0 +1,123 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"pgregory.net/rapid"
+
+	"precis/events"
+	"precis/summarize"
+)
+
+// An output that is kept whole is whole, or is named as shortened and its summary as standing, or is given up with the
+// rest; without a limit it is whole. Of those that don't fit the largest give way.
+func TestKeptOutputs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := requests().Draw(t, "request")
+		r.Format = FormatMessages
+		r.Context.KeepOutputs.Turns = rapid.IntRange(0, 3).Draw(t, "turns")
+		p, err := Build(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []plainMessage
+		if err := json.Unmarshal(p.Messages, &list); err != nil {
+			t.Fatal(err)
+		}
+		largestWhole, smallestShort := 0, 1<<30
+		for i := range r.Messages {
+			m := &r.Messages[i]
+			at := slices.IndexFunc(list, func(q plainMessage) bool { return q.MessageID == m.MessageID })
+			short := slices.Contains(p.ShortenedMessageIDs, m.MessageID)
+			dropped := slices.Contains(p.DroppedMessageIDs, m.MessageID)
+			switch {
+			case m.Spare == nil || slices.Contains(p.WaitingMessageIDs, m.MessageID) || dropped:
+				if short {
+					t.Fatalf("%s is shortened, and dropped %t or not kept", m.MessageID, dropped)
+				}
+			case short:
+				smallestShort = min(smallestShort, m.Tokens)
+				if r.MaxTokens == 0 || list[at].SummaryID != m.Spare.ID || !slices.Contains(p.SummaryIDs, m.Spare.ID) {
+					t.Fatalf("%s is shortened: %+v, summaries %v", m.MessageID, list[at], p.SummaryIDs)
+				}
+			default:
+				largestWhole = max(largestWhole, m.Tokens)
+				if list[at].SummaryID != "" || list[at].Content != m.Content.Text() {
+					t.Fatalf("%s is not whole: %+v", m.MessageID, list[at])
+				}
+			}
+		}
+		if largestWhole > smallestShort {
+			t.Fatalf("one of %d tokens gives way to one of %d", smallestShort, largestWhole)
+		}
+		if r.MaxTokens > 0 && p.TokenCount > r.MaxTokens && p.WithinBudget {
+			t.Fatal("over the limit")
+		}
+	})
+}
+
+// loop is an agent's thread at one of its turns: each turn reads something of a size, and of all but the newest output a
+// summary stands.
+func loop(sizes []int) []Message {
+	list := []Message{{Ordinal: 1, Message: &events.Message{MessageID: "u", Role: events.RoleUser, Content: events.TextContent("Go on.")}}}
+	for i, size := range sizes {
+		id := fmt.Sprintf("c%d", i)
+		call := &events.Message{MessageID: fmt.Sprintf("a%d", i), Role: events.RoleAssistant, Content: events.TextContent("I read on."), ToolCalls: []events.ToolCall{{ID: id, Name: "Read"}}}
+		text := strings.TrimSpace(strings.Repeat("word ", size))
+		result := &events.Message{MessageID: fmt.Sprintf("r%d", i), Role: events.RoleTool, ToolCallID: id, ToolName: "Read", Content: events.TextContent(text)}
+		out := Message{Ordinal: uint64(2*i + 3), Message: result, Tokens: words(text)}
+		if sum := (&Summary{ID: "s" + id, Content: "[a file]"}); i == len(sizes)-1 {
+			out.Spare = sum
+		} else {
+			out.Summary = sum
+		}
+		list = append(list, Message{Ordinal: uint64(2*i + 2), Message: call}, out)
+	}
+	return list
+}
+
+// Under a limit an output of up to half of it stands whole in the prompt that follows it, and a larger one as its summary.
+// What had to go to make room for it does not come back when its summary has taken its place: the prompts of a loop begin
+// as the one before, but for the output.
+func TestRoomForOutputs(t *testing.T) {
+	var sizes []int
+	var before Prompt
+	whole, shortened, moved := 0, 0, 0
+	for i := range 120 {
+		sizes = append(sizes, []int{20, 200, 700, 50}[i%4])
+		r := request(loop(sizes), FormatMessages)
+		r.MaxTokens, r.Context.KeepOutputs = 1000, summarize.KeepOutputs{Turns: 1}
+		p, err := Build(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !p.WithinBudget {
+			t.Fatalf("turn %d: %d tokens", i, p.TokenCount)
+		}
+		switch short := len(p.ShortenedMessageIDs) > 0; {
+		case i < 20: // there is room
+		case short != (sizes[i] > 500):
+			t.Fatalf("turn %d: an output of %d is shortened: %t", i, sizes[i], short)
+		case short:
+			shortened++
+		default:
+			whole++
+		}
+		for _, id := range before.DroppedMessageIDs {
+			if !slices.Contains(p.DroppedMessageIDs, id) {
+				t.Fatalf("turn %d: %s has come back", i, id)
+			}
+		}
+		if len(p.DroppedMessageIDs) > len(before.DroppedMessageIDs) {
+			moved++
+		}
+		before = p
+	}
+	if whole != 75 || shortened != 25 || moved > 30 {
+		t.Errorf("%d whole, %d shortened, messages were given up at %d of 120 turns", whole, shortened, moved)
+	}
+}
