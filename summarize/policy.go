@@ -130,7 +130,7 @@ func Default() Policy {
 			PreserveErrors: true, IncludeMetadata: true,
 		},
 		Compaction: Compaction{
-			Trigger:          Condition{Any: []Condition{{Tokens: 100000}, {Messages: 200}}},
+			Trigger:          Condition{Any: []Condition{{Tokens: 100000}, {Fraction: 0.7}}},
 			ContextWindow:    200000,
 			Keep:             Keep{Messages: 20},
 			MaxSummaryTokens: 500,

@@ -31,6 +31,7 @@ var presets = map[string]func(*summarize.Policy){
 	},
 	"provenance.yaml": func(p *summarize.Policy) {
 		p.ToolOutput.OverTokens = 2000
+		p.Compaction.Trigger = summarize.Condition{Any: []summarize.Condition{{Tokens: 100000}, {Messages: 200}}}
 		p.History.Enabled, p.History.EveryMessages = true, 50
 		p.Compaction.SummarizeSystem = false
 		p.Staleness.TTL, p.Staleness.Action = 30*24*time.Hour, summarize.ActionRegenerate

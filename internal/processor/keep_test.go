@@ -399,7 +399,7 @@ func TestPrefixStability(t *testing.T) {
 				}
 			}
 			share := 100 * float64(stands) / float64(of)
-			t.Logf("%.1f %% of %d prompts, %d bytes", share, prompts, of)
+			t.Logf("%s: %.1f %% of %d prompts of %d bytes stand after ten events", name, share, prompts, of)
 			if name == "default" && share < 95 {
 				t.Errorf("%.1f %% of a prompt stands after ten events, want 95 %%", share)
 			}

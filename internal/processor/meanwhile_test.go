@@ -226,6 +226,7 @@ func TestTheOldTextGoesWhereItsModelFails(t *testing.T) {
 		http.Error(w, `{"error":{"message":"no"}}`, http.StatusBadRequest)
 	}))
 	c.Policies[0].OnFailure = summarize.OnFailureFail
+	c.Policies[0].Context.KeepOutputs = summarize.KeepOutputs{}
 	s := stage(t, c)
 	defer s.finish()
 	s.publish("tool.result.t", large("out"))

@@ -144,6 +144,7 @@ func (c cell) policy() summarize.Policy {
 	p.Tokenizer, p.Mode, p.Staleness.Action = "estimate", c.by, c.action
 	p.Compaction.Trigger = summarize.Condition{Messages: 1_000_000}
 	p.Compaction.Keep = summarize.Keep{Messages: 3}
+	p.Context.KeepOutputs = summarize.KeepOutputs{}
 	if c.compacts() {
 		p.Compaction.Trigger = summarize.Condition{Messages: 5}
 	}
