@@ -266,6 +266,11 @@ func (v View) Jobs() ([]*thread.Job, error) {
 	return v.jobsUnder(v.key(kindJob))
 }
 
+// JobsOf are the jobs of a thread that have not ended.
+func (v View) JobsOf(name string) ([]*thread.Job, error) {
+	return v.jobsUnder(v.key(kindJob).part(name))
+}
+
 func (v View) jobsUnder(prefix key) (jobs []*thread.Job, err error) {
 	err = v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
 		job := &thread.Job{}

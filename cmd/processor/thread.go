@@ -74,6 +74,7 @@ type contextCmd struct {
 	MaxTokens   int    `name:"max-tokens" placeholder:"N" help:"Limit in tokens; 0: no limit (0)."`
 	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until the event with this sequence (of a publish ack) is applied."`
 	Format      string `enum:"openai,responses,anthropic,gemini,messages" default:"messages" help:"Format: openai, responses, anthropic, gemini or messages (${default})."`
+	Explain     bool   `help:"With --json: also what each summary stands for, tokens by part, and what was left out and why."`
 }
 
 // Help shows the command used.
@@ -90,7 +91,10 @@ func (c *contextCmd) Run(ctx context.Context, a *app) error {
 	if c.MaxTokens < 0 {
 		return usage("--max-tokens %d: give a number of tokens, or 0 for no limit", c.MaxTokens)
 	}
-	request := service.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format, MinEventSeq: c.MinEventSeq}
+	if c.Explain && !c.JSON {
+		return usage("--explain goes with --json")
+	}
+	request := service.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format, MinEventSeq: c.MinEventSeq, Explain: c.Explain}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
 		reply, raw, err := replyTo[service.ContextReply](ctx, s, service.ThreadContext, c.Thread, request)
 		if err != nil {

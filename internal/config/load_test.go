@@ -58,7 +58,7 @@ func TestVariablesReachEveryDepth(t *testing.T) {
 		"PRECIS_LIMITS_EVENT_BYTES=5000",
 		"PRECIS_RETENTION_EVENTS=24h",
 		"PRECIS_POLICIES_0_TOOL_OUTPUT_OVER_CHARS=10",
-		"PRECIS_POLICIES_0_COMPACTION_TRIGGER_ANY_1_MESSAGES=7",
+		"PRECIS_POLICIES_0_COMPACTION_TRIGGER_ANY_0_TOKENS=7",
 		"PRECIS_POLICIES_0_STALENESS_ON=source, ttl",
 		"PRECIS_POLICIES_0_TOOL_OUTPUT_PRESERVE_ERRORS=false",
 		"PRECIS_PROVIDERS_MAIN_MODEL=some-model",
@@ -67,7 +67,7 @@ func TestVariablesReachEveryDepth(t *testing.T) {
 	policy := cfg.Policies[0]
 	got := []any{
 		cfg.NATS.TLS.CA, cfg.Limits.EventBytes, cfg.Retention.Events, policy.ToolOutput.OverChars,
-		policy.Compaction.Trigger.Any[1].Messages, policy.Staleness.On, policy.ToolOutput.PreserveErrors,
+		policy.Compaction.Trigger.Any[0].Tokens, policy.Staleness.On, policy.ToolOutput.PreserveErrors,
 		cfg.Providers["main"].Model, cfg.Providers["main"].BudgetUSDPerDay,
 	}
 	want := []any{"ca.pem", 5000, 24 * time.Hour, 10, 7, []string{"source", "ttl"}, false, "some-model", 0.5}

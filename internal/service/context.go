@@ -27,6 +27,7 @@ type ContextRequest struct {
 	MaxTokens   int    `json:"max_tokens"` // 0: no limit
 	Format      string `json:"format"`     // one of prompt.Formats; default messages
 	MinEventSeq uint64 `json:"min_event_seq"`
+	Explain     bool   `json:"explain,omitzero"` // ContextReply.Explain
 }
 
 // ContextReply is the answer: the compacted prompt, and what it is made of.
@@ -46,7 +47,11 @@ type ContextReply struct {
 	// ShortenedMessageIDs are tool outputs that would stand whole (context.keep_outputs), and stand as their summaries to
 	// hold max_tokens.
 	ShortenedMessageIDs []string `json:"shortened_message_ids"`
-	EventSeq            uint64   `json:"event_seq"`
+	// Sources says of each of Messages, in their order, what it is made of; SystemSource says it of System, null without one.
+	Sources      []Source     `json:"sources"`
+	SystemSource *Source      `json:"system_source"`
+	Explain      *Explanation `json:"explain"` // null unless the request says explain
+	EventSeq     uint64       `json:"event_seq"`
 }
 
 // OmittedPart is a part of a message's content that the prompt does not hold.
@@ -155,7 +160,7 @@ type reading struct {
 	counts *tokens.Memo
 	now    time.Time
 
-	outputs  *thread.Compaction // which tool outputs stand whole
+	outputs  *thread.Compaction // how far the thread is compacted, and which tool outputs stand whole
 	renewing map[string]bool    // summaries that were read, stand in prompts and are stale
 	expired  []string           // of those that were read, the active ones whose time is over
 }
@@ -184,13 +189,18 @@ func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, 
 	if err != nil {
 		return ContextReply{}, err
 	}
+	explained, err := r.explain(req, messages, built)
+	if err != nil {
+		return ContextReply{}, err
+	}
 	return ContextReply{
 		System: orNull(built.System), Messages: built.Messages,
 		TokenCount: built.TokenCount, WithinBudget: built.WithinBudget,
 		Dropped: dropped, SummaryIDs: orEmpty(built.SummaryIDs),
 		RenewingSummaryIDs: orEmpty(slices.DeleteFunc(slices.Clone(built.SummaryIDs), func(id string) bool { return !r.renewing[id] })),
 		WaitingMessageIDs:  orEmpty(built.WaitingMessageIDs), OmittedParts: omitted(built.OmittedParts),
-		ShortenedMessageIDs: orEmpty(built.ShortenedMessageIDs), EventSeq: r.header.EventSeq,
+		ShortenedMessageIDs: orEmpty(built.ShortenedMessageIDs),
+		Sources:             sources(built.Sources), SystemSource: systemSource(built), Explain: explained, EventSeq: r.header.EventSeq,
 	}, nil
 }
 

@@ -59,6 +59,8 @@ func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int:
 		return "an integer"
+	case reflect.Bool:
+		return "true or false"
 	case reflect.Uint64:
 		return "an integer of at least 0"
 	case reflect.Slice:

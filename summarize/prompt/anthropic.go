@@ -31,7 +31,7 @@ type anthropicMessage struct {
 // right behind the call, before any text.
 func writeAnthropic(p *Prompt, d draft) error {
 	a := &anthropicWriter{system: []block{}}
-	d.each(a.text, a.unit)
+	d.each(func() int { return len(a.messages) }, a.text, a.unit)
 	var err error
 	if p.System, err = json.Marshal(a.system); err != nil {
 		return err

@@ -14,7 +14,7 @@ func Build(r Request) (Prompt, error) {
 		return Prompt{}, fmt.Errorf("build prompt as %q: %w", r.Format, ErrFormat)
 	}
 	units, waiting := assemble(r.Messages)
-	d := draft{units: units, summary: headed(r), role: r.summaryRole()}
+	d := draft{units: units, summary: headed(r), role: r.summaryRole(), from: &sources{apart: systemApart(r.Format), count: r.Count}}
 	if systemApart(r.Format) {
 		d.inlineSystem()
 	}
@@ -37,6 +37,7 @@ func Build(r Request) (Prompt, error) {
 		ShortenedMessageIDs: shortened,
 	}
 	err := write(&p, d)
+	p.Sources, p.SystemSource, p.Parts = d.from.messages, d.from.system, d.parts(total, r.Count)
 	return p, err
 }
 
@@ -47,6 +48,7 @@ type draft struct {
 	role    string // its role
 	id      string // its id
 	opens   string // what is said in the user's name before everything else; empty for nothing
+	from    *sources
 }
 
 var writers = map[string]func(*Prompt, draft) error{
@@ -56,17 +58,24 @@ var writers = map[string]func(*Prompt, draft) error{
 
 // each calls text for what is said in addition to the units, which are the opening and the compaction, and unit for each unit
 // that stands, in the prompt's order.
-func (d draft) each(text func(role, text string), write func(unit)) {
+// size is how many messages the format has so far: each notes with it what they are made of.
+func (d draft) each(size func() int, text func(role, text string), write func(unit)) {
 	if d.opens != "" {
 		text(events.RoleUser, d.opens)
 	}
 	for i, opening := 0, d.opening(); i <= len(d.units); i++ {
 		if i == opening && d.summary != "" {
 			text(d.role, d.summary)
+			d.from.compaction(d, size())
 		}
 		if i < len(d.units) && !d.units[i].dropped {
+			before := size()
 			write(d.units[i])
+			d.from.unit(&d.units[i], before, size())
 		}
+	}
+	if n := size(); n > 0 {
+		d.from.at(n - 1) // the last may have none
 	}
 }
 

@@ -20,7 +20,7 @@ func costOf(u *unit, count func(string) int) int {
 	}
 	for _, c := range u.calls {
 		n += callFrame + count(c.Name) + count(string(c.Arguments))
-		n += messageFrame + callFrame + count(visible(c.shown))
+		n += resultCost(&c, count)
 	}
 	return n
 }

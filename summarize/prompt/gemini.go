@@ -42,7 +42,7 @@ const noSignature = "skip_thought_signature_validator"
 // function responses in the next content as there are calls in the one before.
 func writeGemini(p *Prompt, d draft) error {
 	g := &geminiWriter{contents: []geminiContent{}}
-	d.each(g.text, func(u unit) {
+	d.each(func() int { return len(g.contents) }, g.text, func(u unit) {
 		if strings.TrimSpace(u.text) != "" || len(u.calls) == 0 {
 			g.text(u.speaker(), u.text)
 		}

@@ -29,7 +29,7 @@ type openAIFunction struct {
 func writeOpenAI(p *Prompt, d draft) error {
 	list := []openAIMessage{}
 	text := func(role, text string) { list = append(list, openAIMessage{Role: role, Content: &text}) }
-	d.each(text, func(u unit) { list = append(list, openAIUnit(u)...) })
+	d.each(func() int { return len(list) }, text, func(u unit) { list = append(list, openAIUnit(u)...) })
 	var err error
 	p.Messages, err = json.Marshal(list)
 	return err

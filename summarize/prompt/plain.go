@@ -21,7 +21,7 @@ type plainMessage struct {
 // writePlain writes the messages as the thread has them, calls and results side by side.
 func writePlain(p *Prompt, d draft) error {
 	list := []plainMessage{}
-	d.each(func(role, text string) { // the compaction: this format has no opening
+	d.each(func() int { return len(list) }, func(role, text string) { // the compaction: this format has no opening
 		m := plainMessage{Role: role, Content: text}
 		if d.summarized() { // else a mark stands there
 			m.SummaryID = d.id

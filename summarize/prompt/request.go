@@ -76,6 +76,28 @@ type Prompt struct {
 	OmittedParts   []OmittedPart // of the messages that stand in the prompt, in its order
 	// ShortenedMessageIDs are outputs to be kept whole that are summaries here, to hold the limit.
 	ShortenedMessageIDs []string
+	// Sources says of each of Messages what it is made of, and SystemSource of System.
+	Sources      []Source
+	SystemSource Source
+	Parts        Parts
+}
+
+// Parts are the tokens of a prompt by what takes them, which is all of TokenCount.
+type Parts struct {
+	System     int `json:"system"`     // system and developer messages
+	Compaction int `json:"compaction"` // the current summary
+	Messages   int `json:"messages"`   // what users and the assistant say, and its calls
+	Outputs    int `json:"outputs"`    // results that stand whole, or as a mark
+	Summaries  int `json:"summaries"`  // results that stand as their summary
+	Frame      int `json:"frame"`      // what a provider adds to the prompt, and a line that opens it
+}
+
+// Source is what a message of a prompt is made of: several messages of the thread where a format joins them, and none for a
+// text that no message has.
+type Source struct {
+	MessageIDs []string // that stand in it, whole, as their summary or as a mark
+	SummaryIDs []string
+	Tokens     int // with what a provider adds
 }
 
 // OmittedPart is a part of a content that a prompt has no place for: a mark stands there instead.

@@ -21,7 +21,7 @@ func writeResponses(p *Prompt, d draft) error {
 	text := func(role, text string) {
 		list = append(list, responseItem{Type: "message", Role: role, Content: &text})
 	}
-	d.each(text, func(u unit) {
+	d.each(func() int { return len(list) }, text, func(u unit) {
 		if u.text != "" || len(u.calls) == 0 {
 			text(u.role, u.text)
 		}

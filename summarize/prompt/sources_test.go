@@ -1,0 +1,79 @@
+package prompt
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+)
+
+// Whatever the format: each message of a prompt has its source, every message of the thread that is neither given up nor
+// waits stands in one, the summaries are those that the prompt names, and tokens add up to the prompt's.
+func TestSources(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := requests().Draw(t, "request")
+		p, err := Build(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []jsontext.Value
+		if err := json.Unmarshal(p.Messages, &list); err != nil {
+			t.Fatal(err)
+		}
+		tokens, summaries, there := p.SystemSource.Tokens, slices.Clone(p.SystemSource.SummaryIDs), map[string]bool{}
+		for _, id := range p.SystemSource.MessageIDs {
+			there[id] = true
+		}
+		for _, s := range p.Sources {
+			tokens += s.Tokens
+			summaries = append(summaries, s.SummaryIDs...)
+			for _, id := range s.MessageIDs {
+				there[id] = true
+			}
+		}
+		if len(p.Sources) != len(list) {
+			t.Fatalf("%d sources of %d messages", len(p.Sources), len(list))
+		}
+		slices.Sort(summaries)
+		if want := slices.Sorted(slices.Values(p.SummaryIDs)); !slices.Equal(slices.Compact(summaries), slices.Compact(want)) {
+			t.Fatalf("summaries %v, want %v", summaries, want)
+		}
+		for _, m := range r.Messages {
+			gone := slices.Contains(p.DroppedMessageIDs, m.MessageID) || slices.Contains(p.WaitingMessageIDs, m.MessageID)
+			if !there[m.MessageID] && !gone {
+				t.Fatalf("%s stands nowhere", m.MessageID)
+			}
+		}
+		parts := p.Parts
+		if sum := parts.System + parts.Compaction + parts.Messages + parts.Outputs + parts.Summaries + parts.Frame; sum != p.TokenCount || parts.Messages < 0 {
+			t.Fatalf("%+v is %d of %d tokens", parts, sum, p.TokenCount)
+		}
+		if tokens+parts.Frame != p.TokenCount {
+			t.Fatalf("the sources take %d, the frame %d of %d tokens", tokens, parts.Frame, p.TokenCount)
+		}
+	})
+}
+
+// In the thread's own shape each message names itself: its source names the same.
+func TestSourcesNameTheirMessages(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := requests().Draw(t, "request")
+		r.Format = FormatMessages
+		p, err := Build(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []plainMessage
+		if err := json.Unmarshal(p.Messages, &list); err != nil {
+			t.Fatal(err)
+		}
+		for i, m := range list {
+			s := p.Sources[i]
+			if m.MessageID != "" && !slices.Equal(s.MessageIDs, []string{m.MessageID}) || m.SummaryID != "" && !slices.Equal(s.SummaryIDs, []string{m.SummaryID}) {
+				t.Fatalf("message %d is %+v, its source %+v", i, m, s)
+			}
+		}
+	})
+}
