@@ -7,6 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
+
+	"precis/events"
 )
 
 // Whatever the format: each message of a prompt has its source, every message of the thread that is neither given up nor
@@ -31,6 +33,20 @@ func TestSources(t *testing.T) {
 			summaries = append(summaries, s.SummaryIDs...)
 			for _, id := range s.MessageIDs {
 				there[id] = true
+			}
+		}
+		outputs := map[string]bool{}
+		for _, m := range r.Messages {
+			outputs[m.MessageID] = m.Role == events.RoleTool
+		}
+		for i, s := range p.Sources {
+			var m struct{ Role, Type string }
+			if err := json.Unmarshal(list[i], &m, json.MatchCaseInsensitiveNames(true)); err != nil {
+				t.Fatal(err)
+			}
+			assistant := m.Role == events.RoleAssistant || m.Role == roleModel || m.Type == "function_call"
+			if assistant && slices.ContainsFunc(s.MessageIDs, func(id string) bool { return outputs[id] }) {
+				t.Fatalf("%s of the assistant is made of outputs: %+v", list[i], s)
 			}
 		}
 		if len(p.Sources) != len(list) {
