@@ -2,6 +2,7 @@ package processor_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -98,5 +99,44 @@ func TestExplainedPrompts(t *testing.T) {
 	reply, err := b.Conn().RequestWithContext(within(t), "precis.thread.context.t", []byte(`{"explain":1}`))
 	if err != nil || reply.Header.Get("Nats-Service-Error") != "explain must be true or false" {
 		t.Errorf("%v: %v", err, reply.Header)
+	}
+}
+
+// A summary that a model works on is shown until it is there.
+func TestExplainedJobs(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}), make(chan struct{})
+	c := byModel(t, newModel(t, func(_ int64, w http.ResponseWriter, _ *http.Request) {
+		close(arrived)
+		<-release
+		says(w, "A ledger of 24 accounts.", 500, 10)
+	}))
+	b := openBroker(t, t.TempDir())
+	p := serving(t, processor.Options{Config: c, Logger: logger(t), Broker: b})
+	file, _ := ledgerFile()
+	e := &editor{t: t, b: b, name: "t"}
+	e.call("Read", map[string]any{"file_path": "/ledger"}, file)
+	jobs := func() []service.JobStatus {
+		_, body := promptOf(t, b, "t", `{"explain":true}`)
+		var got service.ContextReply
+		if err := json.Unmarshal([]byte(body), &got); err != nil {
+			t.Fatal(err)
+		}
+		return got.Explain.Compaction.Jobs
+	}
+	select {
+	case <-arrived:
+	case <-within(t).Done():
+		t.Fatal("the model was not asked")
+	}
+	if got := jobs(); len(got) != 1 || got[0].Kind != events.KindToolResult || got[0].Slot != "tool:r1" || !got[0].Calling || got[0].SummaryID == "" {
+		t.Errorf("while the model works: %+v", got)
+	}
+	close(release)
+	if err := p.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := jobs(); len(got) != 0 {
+		t.Errorf("then: %+v", got)
 	}
 }
