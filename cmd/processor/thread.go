@@ -79,7 +79,7 @@ type contextCmd struct {
 
 // Help shows the command used.
 func (contextCmd) Help() string {
-	return `Prints the compacted prompt of a thread as JSON in a provider's format: system messages, the current summary, the messages that stay verbatim, tool outputs as their summaries. For anthropic it is an object, since system stands beside the messages. What had to be left out is reported on standard error.
+	return `Prints the compacted prompt of a thread as JSON in a provider's format: system messages, the current summary, the messages that stay verbatim, tool outputs that the model has read as their summaries. For anthropic it is an object, since system stands beside the messages. What had to be left out is reported on standard error.
 
 Example:
 
@@ -126,7 +126,8 @@ func printPrompt(a *app, r *service.ContextReply) error {
 		return err
 	}
 	a.printf("%s\n", body)
-	a.note("%s", list(counted(r.TokenCount, "token"), counted(len(r.SummaryIDs), "summary"), counted(r.DroppedCount, "message")+" dropped"))
+	a.note("%s", list(counted(r.TokenCount, "token"), counted(len(r.SummaryIDs), "summary"), counted(r.DroppedCount, "message")+" dropped",
+		counted(len(r.ShortenedMessageIDs), "new output")+" shortened"))
 	return nil
 }
 
