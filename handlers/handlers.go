@@ -56,7 +56,8 @@ func (h Handlers) Register(r *message.Router, sub message.Subscriber) {
 }
 
 // retry tries a step that failed for a while again. Watermill's own middleware makes its timers and counters
-// before it knows that they are needed: most steps don't fail.
+// before it knows that they are needed: most steps don't fail. Of several events, the lane finds the one that fails: it hands them
+// out again one by one.
 func retry(h message.HandlerFunc) message.HandlerFunc {
 	again := middleware.Retry{
 		MaxRetries: 5, InitialInterval: 20 * time.Millisecond, MaxInterval: time.Second, Multiplier: 2,
@@ -64,7 +65,7 @@ func retry(h message.HandlerFunc) message.HandlerFunc {
 	}.Middleware(h)
 	return func(msg *message.Message) ([]*message.Message, error) {
 		out, err := h(msg)
-		if err == nil || !transient(err) {
+		if err == nil || !transient(err) || broker.HandSize(msg) > 1 {
 			return out, err
 		}
 		return again(msg)

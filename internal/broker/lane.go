@@ -65,13 +65,33 @@ func (l *lane) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := l.take(ctx, l.hand(it)); err != nil {
+		hand := l.hand(it)
+		if err := l.take(ctx, hand); err != nil {
 			return err
 		}
 		if err := l.flushFull(ctx); err != nil {
 			return err
 		}
+		if err := l.waiting(ctx, len(hand)); err != nil {
+			return err
+		}
 	}
+}
+
+// waiting runs turns that wait, n at most. Turns get as many chances as messages, however many messages a hand has.
+func (l *lane) waiting(ctx context.Context, n int) error {
+	for range n {
+		select {
+		case fn := <-l.turns:
+			l.turn(fn)
+			if err := l.flushFull(ctx); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
 }
 
 // handBytes is the size at which a hand is full: large messages take long, and turns wait for the hand.
@@ -113,6 +133,9 @@ func (l *lane) take(ctx context.Context, hand []item) error {
 			return err
 		}
 		l.acked(hand[i : i+1])
+		if err := l.waiting(ctx, 1); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -138,6 +138,36 @@ func TestTurnsRunBetweenMessages(t *testing.T) {
 	require.EqualValues(t, 201, turns.Load())
 }
 
+// A lane whose queue is never empty runs as many turns as messages, also where topics alternate and where hands are long.
+func TestTurnsRunBetweenHands(t *testing.T) {
+	for name, topics := range map[string][]string{
+		"topics alternate": {"tool.result.t", "thread.message.t"}, "one topic": {"tool.result.t"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := provisioned(t, 1)
+			const messages, turns = 1500, 64
+			for i := range messages {
+				publish(t, b, topics[i%len(topics)], fmt.Sprint(i))
+			}
+			lanes := newMemoryLanes(PartitionLane(0))
+			lanes.turns = make(chan func(), turns)
+			var handled atomic.Int64
+			var ran []int64
+			s := newSubscriber(t, b, lanes, func(c *SubscriberConfig) { c.HandMessages = 64 })
+			collect(t, s, func(msg *message.Message) {
+				if handled.Add(int64(HandSize(msg))) == int64(HandSize(msg)) {
+					for range turns {
+						lanes.turns <- func() { ran = append(ran, handled.Load()) }
+					}
+				}
+			})
+			lanes.await(t, "all events are durable", func() bool { return lanes.positions["p0"] == messages })
+			require.Len(t, ran, turns)
+			require.Less(t, ran[turns-1], int64(4*turns))
+		})
+	}
+}
+
 // Turns also run while a lane waits for a subscriber or for a retry.
 func TestTurnsRunWhileWaiting(t *testing.T) {
 	b := provisioned(t, 1)

@@ -198,6 +198,14 @@ func DeliveryOf(msg *message.Message) Delivery {
 	return Delivery{}
 }
 
+// HandSize returns how many deliveries a message from a Subscriber has.
+func HandSize(msg *message.Message) int {
+	if c, ok := msg.Context().Value(deliveryKey{}).(*deliveryContext); ok {
+		return len(c.hand)
+	}
+	return 0
+}
+
 // HandOf yields the deliveries of a message from a Subscriber, in order; more than one where the Subscriber's
 // HandMessages allow it. The message's own payload and metadata are those of the first.
 func HandOf(msg *message.Message) iter.Seq[Delivery] {

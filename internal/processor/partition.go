@@ -72,6 +72,9 @@ const batchBytes = 8 << 20
 // steps folds events that were handed over together.
 func (p *partition) steps(ctx context.Context, hand iter.Seq[fold.Delivery], walk fold.Walk, now func() time.Time) error {
 	for d := range hand {
+		if err := ctx.Err(); err != nil { // a stop waits for one event, not for all of them
+			return err
+		}
 		out, err := p.step(ctx, d, walk, now)
 		if err != nil {
 			return err
