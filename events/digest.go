@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -110,9 +111,19 @@ func shapeDigest(t Type, role string, calls []ToolCall, callID string) [32]byte 
 
 // RevisionDigest is the content digest of a revision: of its message's shape and its own content.
 func RevisionDigest(shape [32]byte, c Content) [32]byte {
-	var small [512]byte // most messages hash without a heap allocation
-	return sha256.Sum256(digester(append(small[:0], shape[:]...)).content(c))
+	d := digesters.Get().(*digester)
+	*d = append((*d)[:0], shape[:]...).content(c)
+	sum := sha256.Sum256(*d)
+	if cap(*d) <= mostDigester {
+		digesters.Put(d)
+	}
+	return sum
 }
+
+// digesters pools buffers of contents up to mostDigester bytes: otherwise each content is garbage once more.
+var digesters = sync.Pool{New: func() any { return new(digester) }}
+
+const mostDigester = 64 << 10
 
 // ArgumentsText returns the canonical arguments: a JSON string's text unchanged, an object in RFC 8785 form.
 func (c ToolCall) ArgumentsText() string { return argumentsText(c.Arguments) }
