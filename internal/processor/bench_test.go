@@ -57,6 +57,9 @@ func BenchmarkWholePath(b *testing.B) {
 				c.Policies[0].Tokenizer = events.tokenizer
 				c.NATS.URL = br.Conn().ConnectedUrl() // it bounds what a bulk holds in memory
 				fillLog(b, br, c, b.N, events.bytes)
+				if counter, err := tokens.For(events.tokenizer); err != nil || counter.Count("it loads its vocabulary") == 0 {
+					b.Fatal(err)
+				}
 				run := way.run(b, br, c)
 				runtime.GC() // what the publisher has left
 				report := meter(b)
