@@ -112,11 +112,7 @@ func runLength(rest string) int {
 	return len(rest) - len(strings.TrimLeft(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_.-%~"))
 }
 
-func isQuote(text string, at int) bool {
-	return at >= 0 && isQuoteByte(text[at])
-}
-
-func isQuoteByte(b byte) bool { return strings.IndexByte("\"'`", b) >= 0 }
+func isQuote(b byte) bool { return strings.IndexByte("\"'`", b) >= 0 }
 
 // maxLine bounds the part of a line that allow lists see; otherwise an endless line would be read for each finding.
 const maxLine = 512

@@ -9,7 +9,7 @@ import (
 // valueEnd returns the end of an unquoted value: before a closing bracket of its surroundings, and before the next pair
 // of a list, a query or a connection string. A quoted value ends with its quotes.
 func valueEnd(s string, before byte) int {
-	if isQuoteByte(before) {
+	if isQuote(before) {
 		return len(s)
 	}
 	for _, at := range nextPair.FindAllStringSubmatchIndex(s, -1) {
@@ -99,7 +99,7 @@ const codeBehind = `(?:(?:::|\.|->)\w+|\([\w.,"' *&\[\]:-]*\)|(?:::)?<[\w:, ]*>|
 // isCode reports whether an unquoted value is code, judged with the text that follows it.
 func isCode(secret, match string) bool {
 	i := strings.Index(match, secret)
-	return i > 0 && !isQuoteByte(match[i-1]) && code.MatchString(match[i:]) && !slices.ContainsFunc(names.FindAllString(secret, -1), isRandom)
+	return i > 0 && !isQuote(match[i-1]) && code.MatchString(match[i:]) && !slices.ContainsFunc(names.FindAllString(secret, -1), isRandom)
 }
 
 var names = regexp.MustCompile(`\w+`)
