@@ -46,7 +46,8 @@ type editor struct {
 	b    *broker.Broker
 	name string
 	turn int
-	max  int // tokens of its prompts; 0: any
+	last uint64 // the newest event
+	max  int    // tokens of its prompts; 0: any
 }
 
 func (e *editor) publish(typ events.Type, body map[string]any) uint64 {
@@ -54,7 +55,8 @@ func (e *editor) publish(typ events.Type, body map[string]any) uint64 {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	return put(e.t, e.b.Conn(), string(typ)+"."+e.name, string(data))
+	e.last = put(e.t, e.b.Conn(), string(typ)+"."+e.name, string(data))
+	return e.last
 }
 
 // call publishes a turn of the model with one call, and its result.
@@ -125,7 +127,7 @@ func TestAgentSeesWhatItAskedFor(t *testing.T) {
 				t.Errorf("it took %d turns, want 2", e.turn)
 			}
 			var got service.ContextReply
-			_, reply := promptOf(t, b, "fix", fmt.Sprintf(`{"max_tokens":%d}`, test.max))
+			_, reply := promptOf(t, b, "fix", fmt.Sprintf(`{"max_tokens":%d,"min_event_seq":%d}`, test.max, e.last))
 			if err := json.Unmarshal([]byte(reply), &got); err != nil {
 				t.Fatal(err)
 			}
