@@ -1,23 +1,30 @@
 package prompt
 
-import "precis/events"
+import (
+	"slices"
+
+	"precis/events"
+)
 
 // fitter holds a prompt to its limit, message by message as they came: see doc.go, "Prefix".
 type fitter struct {
 	units []unit
 	count func(string) int
-	limit int
+	most  int // that the prompt may have
+	limit int // most, less the room for outputs that are kept whole
 	turns int // of the assistant for which outputs are kept whole
 	total int // of what is not given up so far
 	floor int // of this, what stays whatever happens
 
 	user, assistant int // indexes of the newest so far; -1
 	steps           []int
+	outputs         []int // indexes of units with outputs that have a summary
+	first           int   // of those that can still be given up
 }
 
 // fit gives up what has to go, and returns what the prompt takes then. It may still be over the limit.
 func fit(units []unit, base, limit, turns int, count func(string) int) int {
-	f := &fitter{units: units, count: count, limit: limit, turns: turns, total: base, floor: base, user: -1, assistant: -1}
+	f := &fitter{units: units, count: count, most: limit, limit: limit, turns: turns, total: base, floor: base, user: -1, assistant: -1}
 	steps := 0
 	for i := range units {
 		u := &units[i]
@@ -32,7 +39,7 @@ func fit(units []unit, base, limit, turns int, count func(string) int) int {
 		f.total += u.cost
 		f.note(i)
 		if limit > 0 {
-			f.limit = limit - f.kept(i, limit)
+			f.limit = limit - f.kept(i)
 		}
 		if limit > 0 && f.total > f.limit {
 			f.makeRoom(i)
@@ -47,6 +54,9 @@ func (f *fitter) note(i int) {
 	if u.fixed {
 		f.floor += u.cost
 	}
+	if slices.ContainsFunc(u.calls, func(c call) bool { return c.result != nil && c.result.Summary != nil }) {
+		f.outputs = append(f.outputs, i)
+	}
 	switch u.role {
 	case events.RoleUser:
 		f.user = i
@@ -57,20 +67,29 @@ func (f *fitter) note(i int) {
 
 // makeRoom gives up what stands up to i until a quarter of what can be removed is free.
 func (f *fitter) makeRoom(i int) {
-	floor := f.floor
-	if f.user >= 0 && !f.units[f.user].fixed {
-		floor += f.units[f.user].cost
-	}
+	floor := f.floor + f.costAt(f.user)
 	goal := max(floor, f.limit-max(f.limit-floor, 0)/4)
 	f.each(i, goal, func(j int) bool { return j != f.assistant }, f.shorten)
 	f.each(i, goal, func(j int) bool { return j != f.assistant }, f.drop)
-	f.each(i, f.limit, func(j int) bool { return true }, f.shorten)
-	f.each(i, f.limit, func(j int) bool { return true }, f.drop)
+	// The newest turn makes no room for outputs that its summaries stand in for.
+	f.each(i, f.most, func(j int) bool { return true }, f.shorten)
+	f.each(i, f.most, func(j int) bool { return true }, f.drop)
+}
+
+// costAt is what the newest message of a role takes, if it does not stay anyway.
+func (f *fitter) costAt(newest int) int {
+	if newest < 0 || f.units[newest].fixed || f.units[newest].dropped {
+		return 0
+	}
+	return f.units[newest].cost
 }
 
 // each does with the units up to i, oldest first, until the goal is reached.
 func (f *fitter) each(i, goal int, may func(j int) bool, do func(j, now int)) {
-	for j := 0; j <= i && f.total > goal; j++ {
+	for f.first < i && (f.units[f.first].fixed || f.units[f.first].dropped) {
+		f.first++
+	}
+	for j := f.first; j <= i && f.total > goal; j++ {
 		u := &f.units[j]
 		if !u.fixed && !u.dropped && j != f.user && may(j) {
 			do(j, i)

@@ -1,7 +1,5 @@
 package prompt
 
-import "slices"
-
 // sources collects what each message of a prompt is made of, while a format writes them.
 type sources struct {
 	apart    bool // the format has system messages apart, and joins what one role says in a row
@@ -72,7 +70,7 @@ func (s *sources) unit(u *unit, before, after int) {
 
 // add notes the unit's own message.
 func (s *Source) add(u *unit) {
-	if u.message != nil && !slices.Contains(s.MessageIDs, u.message.MessageID) {
+	if u.message != nil && (len(s.MessageIDs) == 0 || s.MessageIDs[len(s.MessageIDs)-1] != u.message.MessageID) {
 		s.MessageIDs = append(s.MessageIDs, u.message.MessageID)
 	}
 }

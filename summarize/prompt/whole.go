@@ -6,7 +6,7 @@ import (
 )
 
 // Outputs that a policy keeps whole take the place that is left: each begins as its summary, and fit makes room for what
-// the newest ones would take whole, up to half of what max_tokens leaves beside what must stay. So an output of any size
+// the newest ones would take whole, up to half of what max_tokens leaves beside what must stay and the newest turn. So an output of any size
 // costs a prompt at most half of the messages before it.
 
 // spare puts a result's spare summary in its place, until there is room for the result.
@@ -21,17 +21,19 @@ func (c *call) spare() {
 
 // kept is what the outputs that were kept whole when the message at i was the newest took beyond their summaries. It goes
 // by the assistant's turns, and not by what is kept now, so that what had to go for an output then is gone in every later
-// prompt as well.
-func (f *fitter) kept(i, limit int) int {
+// prompt as well. A thread keeps mostWhole outputs at most.
+func (f *fitter) kept(i int) int {
+	const mostWhole = 64
 	var more []int
-	for j := i; j >= 0 && f.steps[i]-f.steps[j] < f.turns; j-- {
-		for _, c := range f.units[j].calls {
-			if c.result != nil && c.result.Summary != nil && !c.cut && !f.units[j].dropped {
+	for n := len(f.outputs) - 1; n >= 0 && len(more) < mostWhole && f.steps[i]-f.steps[f.outputs[n]] < f.turns; n-- {
+		u := &f.units[f.outputs[n]]
+		for _, c := range u.calls {
+			if c.result != nil && c.result.Summary != nil && !c.cut && !u.dropped {
 				more = append(more, max(c.result.Tokens-f.count(visible(c.shown)), 0))
 			}
 		}
 	}
-	return within(more, max(limit-f.floor, 0)/2)
+	return within(more, max(f.most-f.floor-f.costAt(f.user)-f.costAt(f.assistant), 0)/2)
 }
 
 // within is the sum of what fits into room, when the largest give way first.

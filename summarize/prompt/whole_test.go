@@ -121,3 +121,24 @@ func TestRoomForOutputs(t *testing.T) {
 		t.Errorf("%d whole, %d shortened, messages were given up at %d of 120 turns", whole, shortened, moved)
 	}
 }
+
+// The newest turn does not make room for its own outputs: where they can't be whole, its summaries stand.
+func TestNewestTurnKeepsItsSummaries(t *testing.T) {
+	for _, said := range []int{1, 2500, 4000, 5000} {
+		for _, size := range []int{500, 1400, 2900, 7000} {
+			list := loop([]int{size})
+			list[0].Message.Content = events.TextContent(strings.TrimSpace(strings.Repeat("word ", said)))
+			r := request(list, FormatMessages)
+			r.MaxTokens, r.Context.KeepOutputs = 8000, summarize.KeepOutputs{Turns: 1}
+			p, err := Build(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stands := strings.Count(string(p.Messages), "word ") >= said+size-2
+			if strings.Contains(string(p.Messages), "truncated") || len(p.DroppedMessageIDs) > 0 || len(p.SummaryIDs) == 1 == stands ||
+				len(p.ShortenedMessageIDs) == 1 == stands {
+				t.Errorf("%d said, an output of %d: %.200s… shortened %v, dropped %v", said, size, p.Messages, p.ShortenedMessageIDs, p.DroppedMessageIDs)
+			}
+		}
+	}
+}
