@@ -45,6 +45,8 @@ func startProcessor(t *testing.T, dir string) running {
 		}
 	}
 	r.url = line.NATS
+	for r.do(t, "", "thread", "none").status == exitUnreachable { // it runs before it has caught up
+	}
 	return r
 }
 
