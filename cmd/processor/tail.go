@@ -212,7 +212,7 @@ func (e entry) line() string {
 	return fmt.Sprintf("%s  %-19s %s  %s", e.time.Local().Format("2006-01-02 15:04:05.000"), e.typ, printable(thread), e.gist())
 }
 
-// gistOf lays the record out that a type's data is.
+// gistOf returns a function that reads a record of one type and describes it in a line.
 func gistOf[T any](say func(T) string) func(data []byte) string {
 	return func(data []byte) string {
 		var record T

@@ -1,8 +1,11 @@
 package fold
 
 import (
+	"fmt"
+
 	"precis/events"
 	"precis/internal/thread"
+	"precis/state"
 )
 
 // A tool output stands whole in prompts until the model has read it (context.keep_outputs). The thread's state lists these
@@ -29,7 +32,11 @@ func (s *Step) release(ordinals []uint64) {
 		m := s.st.Message
 		own := m.Ordinal == at
 		if !own {
-			m = s.rowsAt([]uint64{at})[0]
+			rows := s.rowsAt([]uint64{at})
+			if len(rows) == 0 {
+				check(fmt.Errorf("%w: no row at ordinal %d of thread %q", state.ErrDamaged, at, s.st.Header.Thread))
+			}
+			m = rows[0]
 		}
 		sum := s.holder(events.ToolSlot(m.ID))
 		if sum == nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // valueEnd returns the end of an unquoted value: before a closing bracket of its surroundings, and before the next pair
-// of a list, a query or a connection string. A quoted value ends with its quotes.
+// of a list, a query or a connection string. A quoted value ends with its quotes; before is the byte before the value.
 func valueEnd(s string, before byte) int {
 	if isQuote(before) {
 		return len(s)
