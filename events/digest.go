@@ -69,6 +69,9 @@ func (e *Edit) Key(ceID string) string {
 	}
 	var d digester
 	d = d.content(e.Content).text(strconv.FormatBool(e.Deleted))
+	if e.Rewind {
+		d = d.text("rewind")
+	}
 	if e.Pinned != nil {
 		d = d.text("pinned").text(strconv.FormatBool(*e.Pinned))
 	}

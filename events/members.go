@@ -38,6 +38,7 @@ const (
 	fieldCreatedAt
 	fieldMetadata
 	fieldDeleted
+	fieldRewind
 	fieldEditID
 	fieldCount
 )
@@ -50,7 +51,7 @@ func (f field) String() string {
 		fieldToolName: "tool_name", fieldArguments: "arguments", fieldIsError: "is_error",
 		fieldExitCode: "exit_code", fieldRelevantRange: "relevant_range", fieldPinned: "pinned",
 		fieldAgentID: "agent_id", fieldPolicy: "policy", fieldUsage: "usage", fieldCreatedAt: "created_at",
-		fieldMetadata: "metadata", fieldDeleted: "deleted", fieldEditID: "edit_id",
+		fieldMetadata: "metadata", fieldDeleted: "deleted", fieldRewind: "rewind", fieldEditID: "edit_id",
 	}[f]
 }
 
@@ -95,6 +96,8 @@ func fieldOf(name []byte) field {
 		return fieldMetadata
 	case "deleted":
 		return fieldDeleted
+	case "rewind":
+		return fieldRewind
 	case "edit_id":
 		return fieldEditID
 	}

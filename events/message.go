@@ -62,12 +62,15 @@ func (r *reader) edit() *Edit {
 	r.hints()
 	e := &Edit{MessageID: r.messageID()}
 	e.Deleted = r.flag(fieldDeleted)
+	e.Rewind = r.flag(fieldRewind)
 	e.Pinned = r.boolean(fieldPinned)
 	stands := len(r.members[fieldContent]) > 0
 	switch {
+	case e.Rewind && (stands || e.Deleted || e.Pinned != nil):
+		r.fail("rewind", "must stand alone: a content, a deletion or a pin is an edit of its own")
 	case e.Pinned != nil && (stands || e.Deleted):
 		r.fail("pinned", "must stand alone: a content or a deletion is an edit of its own")
-	case stands || e.Pinned == nil && !e.Deleted:
+	case stands || e.Contents() && !e.Deleted:
 		e.Content = r.content()
 	}
 	e.EditID = r.text(fieldEditID)

@@ -77,6 +77,15 @@ func IsLeaf(slot string) bool { return strings.HasPrefix(slot, slotLeaf) }
 // NodeSlot is the slot of a node, by its level and the first message that it stands for.
 func NodeSlot(level int, message string) string { return fmt.Sprintf("node:%d:%s", level, message) }
 
+// SlotMessage returns the message that the slot of a tool output, a leaf or a node is named after; empty for any other slot.
+func SlotMessage(slot string) string {
+	kind, message, _ := strings.Cut(slot, ":")
+	if kind == "node" {
+		_, message, _ = strings.Cut(message, ":")
+	}
+	return message
+}
+
 // Methods by which a summary is made.
 const (
 	MethodRules      = "rules"

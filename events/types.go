@@ -95,31 +95,36 @@ type TokenUsage struct {
 	OutputTokens int64 `json:"output_tokens"`
 }
 
-// Edit is the data of a message.edited: another content, a deletion, or a pin. Where Pinned is set, Content and
-// Deleted are not.
+// Edit is the data of a message.edited: another content, a deletion, a rewind, or a pin. Where Rewind or Pinned is set,
+// nothing else is.
 type Edit struct {
 	MessageID string    `json:"message_id"`
 	Content   Content   `json:"content"`
 	Deleted   bool      `json:"deleted,omitempty"`
+	Rewind    bool      `json:"rewind,omitempty"` // everything after the message is deleted; the message stays
 	Pinned    *bool     `json:"pinned,omitempty"` // pins the message, or unpins it; its content stays
 	EditID    string    `json:"edit_id,omitempty"`
 	AgentID   string    `json:"agent_id,omitempty"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
 }
 
-// MarshalJSON leaves the content out of an edit that pins: null would be a content.
+// Contents reports whether the edit is one of the message's content, which a deletion is too.
+func (e *Edit) Contents() bool { return e.Pinned == nil && !e.Rewind }
+
+// MarshalJSON leaves the content out of an edit that pins or rewinds: null would be a content.
 func (e Edit) MarshalJSON() ([]byte, error) {
 	type plain Edit
-	if e.Pinned == nil {
+	if e.Contents() {
 		return json.Marshal(plain(e))
 	}
 	return json.Marshal(struct {
 		MessageID string    `json:"message_id"`
-		Pinned    bool      `json:"pinned"`
+		Rewind    bool      `json:"rewind,omitempty"`
+		Pinned    *bool     `json:"pinned,omitempty"`
 		EditID    string    `json:"edit_id,omitempty"`
 		AgentID   string    `json:"agent_id,omitempty"`
 		CreatedAt time.Time `json:"created_at,omitzero"`
-	}{e.MessageID, *e.Pinned, e.EditID, e.AgentID, e.CreatedAt})
+	}{e.MessageID, e.Rewind, e.Pinned, e.EditID, e.AgentID, e.CreatedAt})
 }
 
 // Types returns every type, those that agents publish first.

@@ -18,6 +18,7 @@ import (
 	"precis/handlers"
 	"precis/internal/content"
 	"precis/internal/fold"
+	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
 )
@@ -27,9 +28,10 @@ import (
 //
 //	message ID ROLE WORDS    thread.message
 //	tool ID WORDS            tool.result
-//	edit ID WORDS            message.edited; deleted, pinned or unpinned in place of WORDS
+//	edit ID WORDS            message.edited; deleted, pinned, unpinned or rewind in place of WORDS
 //
-// WORDS is a number of words of text: the same number is the same text. UPDATE_WALKS=1 writes the records that follow into the scripts.
+// WORDS is a number of words of text: the same number is the same text. Under a policy that says for how many turns outputs stand whole,
+// a line says which do, wherever that changes. UPDATE_WALKS=1 writes the records that follow into the scripts.
 func TestWalks(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -92,6 +94,9 @@ type walker struct {
 	// The cause of the invalidations at the end of said, and where they begin.
 	cause      string
 	causedFrom int
+	// Which outputs stand whole, for a story about that.
+	tellsWhole bool
+	whole      string
 }
 
 func newWalker(t *testing.T) *walker {
@@ -100,7 +105,7 @@ func newWalker(t *testing.T) *walker {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	w := &walker{t: t, policy: summarize.Default(), log: map[uint64]*events.Event{}, names: map[string]string{}}
+	w := &walker{t: t, policy: summarize.Default(), log: map[uint64]*events.Event{}, names: map[string]string{}, whole: "none"}
 	if w.part, err = store.Partition(0); err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +132,8 @@ func (w *walker) configure(key, value string) {
 		w.policy.Compaction.Keep = summarize.Keep{Messages: n}
 	case "compact":
 		w.policy.Compaction.Trigger = summarize.Condition{Messages: n}
+	case "turns":
+		w.policy.Context.KeepOutputs.Turns, w.tellsWhole = n, true
 	case "history":
 		w.policy.History.Enabled, w.policy.History.EveryMessages = true, n
 	default:
@@ -136,28 +143,20 @@ func (w *walker) configure(key, value string) {
 
 // event publishes an event and returns the records that follow from it.
 func (w *walker) event(f []string) []string {
-	if w.seq == 0 {
-		c := &fold.Config{
-			Policies: []summarize.Policy{w.policy}, Limits: fold.Limits{EventBytes: 1 << 20, PendingEditEvents: 3},
-			Providers: map[string]fold.Provider{summarize.ProviderMain: {Kind: "openai", Model: "m"}}, RulesVersion: "r",
-		}
-		if _, err := w.fold.Configure(c, time.Unix(0, 0)); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	w.seq++
 	data := map[string]any{"message_id": f[1]}
-	subject, last := "0.thread.message.t", f[len(f)-1]
+	typ, last := "thread.message", f[len(f)-1]
 	switch f[0] {
 	case "tool":
-		subject, data["tool_name"], data["content"] = "0.tool.result.t", "bash", w.words(last)
+		typ, data["tool_name"], data["content"] = "tool.result", "bash", w.words(last)
 	case "message":
 		data["role"], data["content"] = f[2], w.words(last)
 	case "edit":
-		subject = "0.message.edited.t"
+		typ = "message.edited"
 		switch last {
 		case "deleted":
 			data["deleted"] = true
+		case "rewind":
+			data["rewind"], data["edit_id"] = true, fmt.Sprint(w.seq)
 		case "pinned", "unpinned":
 			data["pinned"] = last == "pinned"
 		default:
@@ -166,6 +165,55 @@ func (w *walker) event(f []string) []string {
 	default:
 		w.t.Fatalf("no event %q", f[0])
 	}
+	said := w.publish(typ, data)
+	if outputs := w.outputs(); w.tellsWhole && outputs != w.whole {
+		said, w.whole = append(said, "whole "+outputs), outputs
+	}
+	return said
+}
+
+// outputs names the tool outputs that prompts hold whole, in order.
+func (w *walker) outputs() string {
+	var list []string
+	for _, o := range w.compaction().Outputs {
+		rows, err := w.part.MessagesAt("t", []uint64{o.At})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		list = append(list, rows[0].ID)
+	}
+	if list == nil {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+func (w *walker) compaction() *thread.Compaction {
+	c, err := w.part.Compaction("t")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+// apply puts the policy into force.
+func (w *walker) apply() {
+	c := &fold.Config{
+		Policies: []summarize.Policy{w.policy}, Limits: fold.Limits{EventBytes: 1 << 20, PendingEditEvents: 3},
+		Providers: map[string]fold.Provider{summarize.ProviderMain: {Kind: "openai", Model: "m"}}, RulesVersion: "r",
+	}
+	if _, err := w.fold.Configure(c, time.Unix(int64(w.seq), 0)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// publish publishes an event of a type and returns the records that follow from it.
+func (w *walker) publish(typ string, data map[string]any) []string {
+	if w.seq == 0 {
+		w.apply()
+	}
+	w.seq++
+	subject := "0." + typ + ".t"
 	body, err := json.Marshal(data, json.Deterministic(true))
 	if err != nil {
 		w.t.Fatal(err)

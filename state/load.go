@@ -80,7 +80,33 @@ func (p *Partition) loadEdit(st *thread.State, ev *events.Event) (err error) {
 	if err := p.LoadJobs(st); err != nil {
 		return err
 	}
+	if ev.Edit.Rewind {
+		return p.loadAfter(st)
+	}
 	return p.loadMadeFrom(st, messageSource(id))
+}
+
+// loadAfter loads what a rewind to the event's message removes.
+func (p *Partition) loadAfter(st *thread.State) error {
+	rows, err := p.Messages(st.Header.Thread, st.Message.Ordinal+1, st.Header.Ordinals+1)
+	if err != nil {
+		return err
+	}
+	for _, m := range rows {
+		if m.Rewound {
+			continue
+		}
+		st.After = append(st.After, m)
+		if m.Tool {
+			if err := p.LoadSlot(st, events.ToolSlot(m.ID)); err != nil {
+				return err
+			}
+		}
+		if err := p.loadMadeFrom(st, messageSource(m.ID)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // loadMadeFrom loads the active summaries made from a source, those made from them, and so on, each
@@ -119,10 +145,8 @@ func (p *Partition) loadSummary(st *thread.State, id string) error {
 
 // LoadSlot loads a slot, the summary that holds it, and one that serves beside it.
 func (p *Partition) LoadSlot(st *thread.State, name string) error {
-	for _, have := range st.Slots {
-		if have.Name == name {
-			return nil
-		}
+	if st.Loaded(name) != nil {
+		return nil
 	}
 	slot, err := p.Slot(st.Header.Thread, name)
 	if err != nil {
@@ -142,10 +166,8 @@ func (p *Partition) LoadSlot(st *thread.State, name string) error {
 
 // Holder is the summary that holds a slot, as the step has it, without loading either.
 func (p *Partition) Holder(st *thread.State, slot string) (string, error) {
-	for _, have := range st.Slots {
-		if have.Name == slot {
-			return have.Holder, nil
-		}
+	if have := st.Loaded(slot); have != nil {
+		return have.Holder, nil
 	}
 	s, err := p.Slot(st.Header.Thread, slot)
 	if err != nil {

@@ -128,7 +128,7 @@ func messageRow(c *codec, m *thread.Message) {
 	texts(c, &m.Role)
 	c.sums(&m.Shape, &m.FirstDigest, &m.Digest)
 	c.uints(&m.Revision, &m.FirstSeq, &m.Seq)
-	c.flags(&m.Deleted, &m.Pinned)
+	c.flags(&m.Deleted, &m.Rewound, &m.Pinned)
 	c.ints(&m.Text.Chars, &m.Text.Bytes, &m.Text.Tokens, &m.Args.Chars, &m.Args.Bytes, &m.Args.Tokens)
 	c.strings(&m.CallIDs)
 	texts(c, &m.CallID)

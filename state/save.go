@@ -48,6 +48,13 @@ func (p *Partition) saveMessage(w *written, name string, m *thread.Message, c *t
 		c.uints(&r.Seq)
 		p.set(p.key(kindRevision).part(name).part(m.ID).number(r.Number), c.b)
 	}
+	for _, m := range c.Rewound {
+		p.row = encodeMessage(p.row[:0], m)
+		p.set(p.key(kindMessage).part(name).rest(m.ID), p.row)
+		c := writing(nil)
+		c.uints(&m.Seq)
+		p.set(p.key(kindRevision).part(name).part(m.ID).number(m.Revision), c.b)
+	}
 	for _, edit := range c.EditKeys {
 		p.set(p.key(kindEdit).part(name).part(editedMessage(m, c)).editKey(edit), nil)
 	}

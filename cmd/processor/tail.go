@@ -281,6 +281,9 @@ func editGist(e *events.Edit) string {
 	if e.Deleted {
 		return e.MessageID + " · deleted"
 	}
+	if e.Rewind {
+		return e.MessageID + " · rewound to here"
+	}
 	if e.Pinned != nil {
 		return e.MessageID + map[bool]string{true: " · pinned", false: " · unpinned"}[*e.Pinned]
 	}

@@ -268,6 +268,9 @@ func (a *auditor) invalidated(r *onRecord, rec *events.Invalidated) bool {
 func (a *auditor) causeOf(r *onRecord, sum *thread.Summary, rec *events.Invalidated) (want, got string) {
 	switch rec.Reason {
 	case events.ReasonSourceEdited, events.ReasonSourceDeleted:
+		if orNone(rec.Cause.Setting) == fold.SettingRewind {
+			return a.rewound(r, rec)
+		}
 		if id := orNone(rec.Cause.MessageID); !slices.Contains(sum.Sources, id) {
 			return "a message that it was made from", fmt.Sprintf("message %q", id)
 		}
@@ -302,4 +305,14 @@ func showSetting(inv *events.Invalidated) string {
 		return "nothing: the configuration in force has nothing against it"
 	}
 	return fmt.Sprintf("%s: %s from %q to %q", inv.Reason, orNone(inv.Cause.Setting), orNone(inv.Cause.Old), orNone(inv.Cause.New))
+}
+
+// rewound returns what would justify an invalidation by a rewind, and what is there instead.
+func (a *auditor) rewound(r *onRecord, rec *events.Invalidated) (want, got string) {
+	raw := deliveryOf(a.current).Raw
+	ev, why := events.Decode(raw, events.Limits{EventBytes: len(raw.Body)})
+	if why != nil || ev.Edit == nil || !ev.Edit.Rewind || ev.Edit.MessageID != orNone(rec.Cause.MessageID) {
+		return "a rewind to its message", fmt.Sprintf("event %d, which is none", r.rec.Common().EventSeq)
+	}
+	return "", ""
 }

@@ -91,6 +91,7 @@ type Entry struct {
 	Chars     int64  `json:"chars,omitzero"`
 	Tokens    int64  `json:"tokens,omitzero"`
 	Deleted   bool   `json:"deleted,omitzero"`
+	Rewind    bool   `json:"rewind,omitzero"` // the thread goes back to the message
 	IsError   bool   `json:"is_error,omitzero"`
 	// Of a record.
 	Summary string         `json:"summary,omitzero"`
@@ -295,7 +296,7 @@ func (e *Entry) read() {
 	case why != nil:
 		e.Text = string(e.Raw.Body)
 	case ev.Edit != nil:
-		e.MessageID, e.Agent, e.Deleted = ev.Edit.MessageID, ev.Edit.AgentID, ev.Edit.Deleted
+		e.MessageID, e.Agent, e.Deleted, e.Rewind = ev.Edit.MessageID, ev.Edit.AgentID, ev.Edit.Deleted, ev.Edit.Rewind
 		e.Text = ev.Edit.Content.Text()
 	default:
 		m := ev.Message

@@ -27,13 +27,14 @@ func Called(ctx context.Context, view state.View, log Log, name string, ordinal,
 		return m, nil
 	}
 	t := turn{id: m.ToolCallID}
+	rewound := func(row *thread.Message) bool { return row.Rewound && row.Seq <= at }
 	for to, least := ordinal, max(ordinal, cut.Patience+1)-cut.Patience; to > least && !t.whole; {
 		from := max(to, least+calledAtOnce) - calledAtOnce
 		rows, err := view.Messages(name, from, to)
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range slices.Backward(rows) {
+		for _, row := range slices.Backward(slices.DeleteFunc(rows, rewound)) {
 			t.before(row)
 		}
 		to = from

@@ -27,6 +27,8 @@ type event struct {
 	decided []events.Record
 	// waiting are the stale summaries that the event recomputes.
 	waiting []string
+	// dropped are the compactions that a rewind took from the thread's tops.
+	dropped []*thread.Summary
 	// pinned is the message that the event pinned; nil if none.
 	pinned *thread.Message
 	// whole is what a rehearsal has decided; nil without one.
@@ -172,10 +174,14 @@ func (s *Step) Apply(ctx context.Context) {
 		it := s.item(s.st.Message)
 		s.before = &it
 	}
+	after := s.afterItems()
 	s.res = thread.Apply(s.st, s.in)
 	if s.res.Pinned && s.st.Message.Pinned {
 		m := *s.st.Message
 		s.pinned = &m
+	}
+	if s.res.Rewound {
+		s.rewind(after)
 	}
 	s.track()
 	s.correctCut()

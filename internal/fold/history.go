@@ -171,9 +171,8 @@ func (s *Step) historyOwed(job *thread.Job) bool {
 	if job.Started.Slot != events.SlotHistory || !tellsHistory(s.p) {
 		return false
 	}
-	asOf := got(s.f.part.Message(s.st.Header.Thread, job.AsOf))
 	every := uint64(s.p.History.EveryMessages)
-	return asOf != nil && s.st.Header.Ordinals/every > asOf.Ordinal/every
+	return s.st.Header.Ordinals/every > job.Ordinals/every
 }
 
 // DueHistory returns the history that is due at a message, without its text: a record or the start of a job. It is nil if none

@@ -6,6 +6,7 @@ import (
 	"precis/events"
 	"precis/internal/thread"
 	"precis/state"
+	"precis/summarize/cut"
 )
 
 // A tool output stands whole in prompts until the model has read it (context.keep_outputs). The thread's state lists these
@@ -26,8 +27,44 @@ func (s *Step) keepOutputs() {
 	}
 }
 
+// keepAgain updates, after a rewind, which outputs prompts hold whole: those that they would hold if the thread had ended
+// there, by the policy of now. rows are the messages that are left, from the ordinal from on, items the same as cuts see
+// them; outputs before them stay as they are. Compactions are up to date, and an output that one of them stands for and
+// that has been released stays so.
+func (s *Step) keepAgain(from uint64, rows []*thread.Message, items []cut.Item) {
+	c, keep := s.st.Compaction, s.p.Context.KeepOutputs
+	var again thread.Compaction
+	revised := map[uint64]uint64{} // EVENTS sequences of contents, by ordinal
+	for i, m := range rows {
+		switch {
+		case m.Tool:
+			if s.p.Enabled && asked(s.p, m) && (!c.Replaced(m.Ordinal) || c.KeepsWhole(m.Ordinal)) {
+				again.KeepWhole(thread.Output{At: m.Ordinal, Tokens: m.Text.Tokens}, keep)
+				revised[m.Ordinal] = m.Seq
+			}
+		case m.Role == events.RoleAssistant && !again.Cut.Speaking():
+			unread := again.Cut.EarlyResults(m.CallIDs)
+			for _, o := range again.Outputs {
+				if revised[o.At] > m.FirstSeq {
+					unread = append(unread, o.At)
+				}
+			}
+			again.Turn(unread, keep)
+		}
+		it := items[i]
+		it.Deleted = false // it had its turn
+		again.Cut.Apply(it, s.p.Compaction)
+	}
+	whole, released := c.Rewind(from, again.Outputs)
+	s.swap(whole, s.st.Withhold)
+	s.release(released)
+}
+
 // release lets the summaries of outputs stand in for them.
-func (s *Step) release(ordinals []uint64) {
+func (s *Step) release(ordinals []uint64) { s.swap(ordinals, s.st.Release) }
+
+// swap has outputs stand whole, or lets their summaries stand in for them.
+func (s *Step) swap(ordinals []uint64, change func(*thread.Summary)) {
 	for _, at := range ordinals {
 		m := s.st.Message
 		own := m.Ordinal == at
@@ -44,8 +81,8 @@ func (s *Step) release(ordinals []uint64) {
 		}
 		s.loadOver(m)
 		before := s.item(m)
-		s.st.Release(sum)
-		if !own { // track counts what changes in the event's message
+		change(sum)
+		if !own || s.res.Rewound { // track counts what changes in the event's message
 			s.adjust(before, s.item(m))
 		}
 	}

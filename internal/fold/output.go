@@ -56,12 +56,12 @@ func outputText(st *thread.State, ev *events.Event) (events.Content, bool) {
 	case ev == nil:
 	case ev.Message != nil && ev.Type == events.ToolResult && st.Message == nil:
 		for _, held := range slices.Backward(st.Held) {
-			if held.Edit.Pinned == nil {
+			if held.Edit.Contents() {
 				return held.Edit.Content, !held.Edit.Deleted
 			}
 		}
 		return ev.Message.Content, true
-	case ev.Edit != nil && ev.Edit.Pinned == nil && st.Message != nil && st.Message.Tool && !st.EditSeen:
+	case ev.Edit != nil && ev.Edit.Contents() && st.Message != nil && st.Message.Tool && !st.EditSeen:
 		return ev.Edit.Content, !ev.Edit.Deleted
 	}
 	return events.Content{}, false

@@ -274,7 +274,7 @@ func (s *Step) take(rec events.Record, data []byte) {
 	case *events.Summary:
 		s.created(rec, data)
 	case *events.Started:
-		s.st.Start(&thread.Job{Started: *rec, AsOf: s.st.Header.LastMessageID, Unresolved: s.f.unresolved(s.st)})
+		s.st.Start(&thread.Job{Started: *rec, AsOf: s.st.Header.LastMessageID, Ordinals: s.st.Header.Ordinals, Unresolved: s.f.unresolved(s.st)})
 	case *events.Failed: // what served until the job was done may no longer serve
 		s.reweigh(rec.Kind, func() { s.st.Failed(rec) })
 	case *events.Invalidated:
@@ -306,12 +306,7 @@ func (s *Step) created(rec *events.Summary, data []byte) {
 // overtake marks jobs whose answer will not be used: their sources are no longer true, or another current summary stands for
 // more.
 func (s *Step) overtake(old func(*thread.Job) bool) {
-	for _, j := range s.st.Jobs {
-		if !j.Superseded && old(j) {
-			j.Superseded = true
-			s.st.PutJob(j)
-		}
-	}
+	s.st.Overtake(old)
 }
 
 // standsFor returns how many of the thread's tokens a summary stands for: usually what the record says. Sources that retention

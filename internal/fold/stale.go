@@ -34,6 +34,10 @@ import (
 // Invalidate decides what an edit makes stale: each active summary that its message is a source of, and what was made from those. The
 // old text stops serving at once.
 func (s *Step) Invalidate() {
+	if s.res.Rewound {
+		s.invalidateRewound()
+		return
+	}
 	if !s.invalidates() {
 		return
 	}

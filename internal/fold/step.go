@@ -1,7 +1,9 @@
 package fold
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"precis/events"
 	"precis/internal/thread"
@@ -150,7 +152,27 @@ func (s *Step) messageNow(m *thread.Message) *thread.Message {
 	if own := s.st.Message; own != nil && m != nil && own.ID == m.ID {
 		return own
 	}
+	return s.rewound(m)
+}
+
+// rewound returns the row of a message as the event's rewind, if it is one, leaves it.
+func (s *Step) rewound(m *thread.Message) *thread.Message {
+	gone := s.st.Changes.Rewound
+	if len(gone) == 0 || m == nil || m.Ordinal < gone[0].Ordinal {
+		return m
+	}
+	i, found := slices.BinarySearchFunc(gone, m.Ordinal, func(row *thread.Message, at uint64) int { return cmp.Compare(row.Ordinal, at) })
+	if found {
+		return gone[i]
+	}
 	return m
+}
+
+func (s *Step) allRewound(rows []*thread.Message) []*thread.Message {
+	for i, m := range rows {
+		rows[i] = s.rewound(m)
+	}
+	return rows
 }
 
 // sourceOf returns the message of a tool output's summary as it is now; nil if it has no row.
@@ -171,14 +193,14 @@ func (s *Step) live(rows []*thread.Message) []*thread.Message {
 
 // rowsOf returns the rows of messages, in the order of their ids.
 func (s *Step) rowsOf(ids []string) []*thread.Message {
-	return got(s.f.part.MessagesOf(s.st.Header.Thread, ids))
+	return s.allRewound(got(s.f.part.MessagesOf(s.st.Header.Thread, ids)))
 }
 
 // rowsAt returns the rows at ordinals, rows those from one ordinal (inclusive) to another (exclusive).
 func (s *Step) rowsAt(ordinals []uint64) []*thread.Message {
-	return got(s.f.part.MessagesAt(s.st.Header.Thread, ordinals))
+	return s.allRewound(got(s.f.part.MessagesAt(s.st.Header.Thread, ordinals)))
 }
 
 func (s *Step) rows(from, to uint64) []*thread.Message {
-	return got(s.f.part.Messages(s.st.Header.Thread, from, to))
+	return s.allRewound(got(s.f.part.Messages(s.st.Header.Thread, from, to)))
 }

@@ -124,20 +124,26 @@ func (s *Step) retake() {
 	}
 	latest := m
 	if m.Deleted {
-		latest = s.lastBefore(m)
+		latest = s.lastBefore(m.Role, m.Ordinal)
 	}
+	s.retakeAs(m.Role, latest)
+}
+
+// retakeAs makes a message the latest of a role; nil: there is none.
+func (s *Step) retakeAs(role string, latest *thread.Message) {
+	c := &s.st.Compaction.Cut
 	if latest == nil {
-		c.Retake(m.Role, cut.Item{}, nil, s.p.Compaction)
+		c.Retake(role, cut.Item{}, nil, s.p.Compaction)
 		return
 	}
 	items := s.items(append([]*thread.Message{latest}, s.resultsOf(latest)...))
-	c.Retake(m.Role, items[0], items[1:], s.p.Compaction)
+	c.Retake(role, items[0], items[1:], s.p.Compaction)
 }
 
-// lastBefore returns the newest message before a deleted one that has its role and is not deleted; nil if there is none.
-func (s *Step) lastBefore(m *thread.Message) (found *thread.Message) {
-	s.backwards(m.Ordinal, func(row *thread.Message) bool {
-		if row.Role == m.Role && !row.Deleted {
+// lastBefore returns the newest message before an ordinal that has a role and is not deleted; nil if there is none.
+func (s *Step) lastBefore(role string, ordinal uint64) (found *thread.Message) {
+	s.backwards(ordinal, func(row *thread.Message) bool {
+		if row.Role == role && !row.Deleted {
 			found = row
 		}
 		return found == nil
@@ -166,7 +172,7 @@ func (s *Step) resultsOf(m *thread.Message) (results []*thread.Message) {
 		return nil
 	}
 	for _, row := range s.rows(m.Ordinal+1, m.Ordinal+1+cut.Patience) {
-		if i := slices.Index(open, row.CallID); i >= 0 {
+		if i := slices.Index(open, row.CallID); i >= 0 && !row.Rewound {
 			open, results = slices.Delete(open, i, i+1), append(results, row)
 		}
 	}

@@ -104,7 +104,12 @@ func (l *load) edit(message int) sent {
 		message %= 12
 	}
 	subject := "message.edited." + l.thread(message)
-	switch l.rng.IntN(7) {
+	switch l.rng.IntN(8) {
+	case 7:
+		if l.rng.IntN(8) > 0 { // seldom far back
+			message = max(l.next-l.rng.IntN(8*l.threads), 0)
+		}
+		return sent{"message.edited." + l.thread(message), fmt.Sprintf(`{"message_id":"m%d","rewind":true,"edit_id":"w%d"}`, message, l.rng.IntN(1000))}
 	case 5:
 		return sent{subject, fmt.Sprintf(`{"message_id":"m%d","pinned":%t,"edit_id":"p%d"}`, message, l.rng.IntN(3) > 0, l.rng.IntN(1000))}
 	case 6:

@@ -3,6 +3,7 @@ package processor_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -61,6 +62,8 @@ type wrote struct {
 	revision map[string]uint64
 	waiting  map[string][]*events.Edit
 	seen     map[string]bool
+	order    []string
+	rewound  map[string]bool
 }
 
 // walked goes through the log once, by the contract alone.
@@ -74,7 +77,7 @@ func walked(t *testing.T, b *broker.Broker) map[string]*wrote {
 		}
 		w := threads[ev.Thread]
 		if w == nil {
-			w = &wrote{map[string][32]byte{}, map[string][32]byte{}, map[string]uint64{}, map[string][]*events.Edit{}, map[string]bool{}}
+			w = &wrote{map[string][32]byte{}, map[string][32]byte{}, map[string]uint64{}, map[string][]*events.Edit{}, map[string]bool{}, nil, map[string]bool{}}
 			threads[ev.Thread] = w
 		}
 		w.take(&ev)
@@ -104,6 +107,7 @@ func (w *wrote) take(ev *events.Event) {
 	if _, ok := w.digest[id]; ok {
 		return // the same again, or a conflict
 	}
+	w.order = append(w.order, id)
 	w.shape[id] = events.ShapeDigest(ev.Type, ev.Message.Role, ev.Message.ToolCalls, ev.Message.ToolCallID)
 	w.digest[id] = events.RevisionDigest(w.shape[id], ev.Message.Content)
 	for _, e := range w.waiting[id] {
@@ -115,6 +119,10 @@ func (w *wrote) edit(e *events.Edit) {
 	if e.Pinned != nil {
 		return
 	}
+	if e.Rewind {
+		w.rewind(e.MessageID)
+		return
+	}
 	var digest [32]byte // of a deleted message nothing is left
 	if !e.Deleted {
 		digest = events.RevisionDigest(w.shape[e.MessageID], e.Content)
@@ -122,6 +130,20 @@ func (w *wrote) edit(e *events.Edit) {
 	if w.digest[e.MessageID] != digest {
 		w.digest[e.MessageID] = digest
 		w.revision[e.MessageID]++
+		w.rewound[e.MessageID] = false
+	}
+}
+
+func (w *wrote) rewind(to string) {
+	if w.rewound[to] {
+		return
+	}
+	for _, id := range w.order[slices.Index(w.order, to)+1:] {
+		if w.digest[id] != [32]byte{} {
+			w.digest[id] = [32]byte{}
+			w.revision[id]++
+		}
+		w.rewound[id] = true
 	}
 }
 

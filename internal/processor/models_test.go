@@ -78,6 +78,7 @@ type record struct {
 	Method           string         `json:"method"`
 	Outcome          string         `json:"outcome"`
 	Reason           string         `json:"reason"`
+	Cause            events.Cause   `json:"cause"`
 	InvalidatedAt    time.Time      `json:"invalidated_at"`
 	Code             string         `json:"code"`
 	Content          string         `json:"content"`

@@ -24,7 +24,7 @@ import (
 )
 
 // script makes up one thread as an agent has it: turns with calls and results, some late or never there, some large,
-// some pinned; edits, deletions, restores, pins, and rewinds from the newest message on. It knows what lives.
+// some pinned; edits, deletions, restores, pins, deletions from the newest message on, and rewinds. It knows what lives.
 type script struct {
 	rng   *rand.Rand
 	name  string
@@ -37,7 +37,9 @@ type script struct {
 type said struct {
 	id, role, text string
 	deleted        bool
+	rewound        bool
 	pinned         bool
+	call           string // it is the result of
 }
 
 // words is a content that no other message has.
@@ -61,7 +63,7 @@ func (k *script) live() (ids []string) {
 
 // event is what happens next.
 func (k *script) event() []sent {
-	switch n := k.rng.IntN(30); {
+	switch n := k.rng.IntN(32); {
 	case n < 6:
 		return []sent{k.say(events.RoleUser)}
 	case n < 13:
@@ -77,7 +79,32 @@ func (k *script) event() []sent {
 	case n < 29:
 		return []sent{k.edit(k.rng.IntN(len(k.all)+1), "pinned")}
 	}
-	return k.rewind(k.rng.IntN(25))
+	if k.rng.IntN(2) == 0 {
+		return k.deleteNewest(k.rng.IntN(25))
+	}
+	if k.rng.IntN(5) == 0 {
+		return []sent{k.rewind(k.rng.IntN(len(k.all) + 1))}
+	}
+	return []sent{k.rewind(max(0, len(k.all)-1-k.rng.IntN(12)))}
+}
+
+// rewind takes the thread back to a message. The calls that stand wait for another result, and those of the messages that are gone
+// may still get theirs.
+func (k *script) rewind(to int) sent {
+	if to >= len(k.all) {
+		return k.say(events.RoleUser)
+	}
+	k.edits++
+	if !k.all[to].rewound {
+		for i := to + 1; i < len(k.all); i++ {
+			m := &k.all[i]
+			if m.call != "" && !m.rewound {
+				k.calls = append(k.calls, m.call)
+			}
+			m.deleted, m.rewound = true, true
+		}
+	}
+	return sent{"message.edited." + k.name, fmt.Sprintf(`{"message_id":%q,"rewind":true,"edit_id":"e%d"}`, k.all[to].id, k.edits)}
 }
 
 func (k *script) say(role string) sent {
@@ -99,6 +126,7 @@ func (k *script) answer() sent {
 	i := k.rng.IntN(len(k.calls))
 	m := said{id: fmt.Sprintf("m%d", len(k.all)), role: events.RoleTool, text: k.words(), pinned: k.rng.IntN(10) == 0}
 	call := k.calls[i]
+	m.call = call
 	k.calls, k.all = slices.Delete(k.calls, i, i+1), append(k.all, m)
 	return sent{"tool.result." + k.name, fmt.Sprintf(`{"message_id":%q,"tool_call_id":%q,"tool_name":"bash","content":%q,"pinned":%t}`, m.id, call, m.text, m.pinned)}
 }
@@ -122,14 +150,14 @@ func (k *script) edit(at int, what string) sent {
 		m.pinned = !m.pinned
 		body += fmt.Sprintf(`"pinned":%t}`, m.pinned)
 	default:
-		m.deleted, m.text = false, k.words()
+		m.deleted, m.rewound, m.text = false, false, k.words()
 		body += fmt.Sprintf(`"content":%q}`, m.text)
 	}
 	return sent{"message.edited." + k.name, body}
 }
 
-// rewind deletes the newest n messages, the last one first.
-func (k *script) rewind(n int) (list []sent) {
+// deleteNewest deletes the newest n messages, the last one first.
+func (k *script) deleteNewest(n int) (list []sent) {
 	for at := len(k.all) - 1; at >= max(len(k.all)-n, 0); at-- {
 		if !k.all[at].deleted {
 			list = append(list, k.edit(at, "deleted"))
@@ -150,6 +178,7 @@ func TestEveryPromptIsWhole(t *testing.T) {
 		"fail":       func(p *summarize.Policy) { p.Staleness.Action = events.ActionFail },
 		"unheeded":   func(p *summarize.Policy) { p.Staleness.On = []string{"policy"} },
 		"renewed":    func(*summarize.Policy) {},
+		"kept whole": func(p *summarize.Policy) { p.Context.KeepOutputs = summarize.KeepOutputs{Turns: 2, Tokens: 600} },
 		"by tokens": func(p *summarize.Policy) {
 			p.Compaction.Trigger, p.Compaction.Keep = summarize.Condition{Tokens: 400}, summarize.Keep{Tokens: 150}
 		},

@@ -224,11 +224,11 @@ func (r *reading) compaction() (*thread.Compaction, *prompt.Summary, error) {
 	if err != nil || slot.Holder == "" {
 		return &thread.Compaction{}, nil, err
 	}
-	sum, _, err := r.standing(slot.Used())
-	if err != nil || sum == nil {
-		return &thread.Compaction{}, nil, err
+	if len(c.Tops) == 0 { // rewound behind its first cut
+		return &thread.Compaction{}, nil, nil
 	}
-	if c.Cut.Gone.Messages <= 0 { // what it stood for was deleted, or is verbatim again
+	sum, _, err := r.standing(slot.Used())
+	if err != nil || sum == nil || c.Cut.Gone.Messages <= 0 { // what it stood for was deleted, or is verbatim again
 		return &thread.Compaction{}, nil, err
 	}
 	return c, sum, nil
@@ -291,7 +291,7 @@ func (r *reading) messages(ctx context.Context, c *thread.Compaction, current *p
 	r.ahead(ctx, rows)
 	var list []prompt.Message
 	for _, m := range rows {
-		if m.Deleted && !m.Tool {
+		if leaves(m) {
 			continue
 		}
 		msg, err := r.message(ctx, m)
@@ -303,11 +303,14 @@ func (r *reading) messages(ctx context.Context, c *thread.Compaction, current *p
 	return list, nil
 }
 
+// leaves says that a message is gone from prompts without a mark: a deleted tool output leaves one for its call.
+func leaves(m *thread.Message) bool { return m.Deleted && (!m.Tool || m.Rewound) }
+
 // ahead has the messages' events read at once where they are not in memory.
 func (r *reading) ahead(ctx context.Context, rows []*thread.Message) {
 	var seqs []uint64
 	for _, m := range rows {
-		if m.Deleted && !m.Tool {
+		if leaves(m) {
 			continue
 		}
 		seqs = append(seqs, m.FirstSeq)

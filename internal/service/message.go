@@ -130,7 +130,7 @@ func (s *Service) first(ctx context.Context, r *MessageReply, m *thread.Message)
 // take fills in what the event of the revision says, and returns its content.
 func (r *MessageReply) take(ev *events.Event) events.Content {
 	if ev.Edit != nil {
-		r.Deleted = ev.Edit.Deleted
+		r.Deleted = ev.Edit.Deleted || ev.Edit.Rewind
 		return ev.Edit.Content
 	}
 	r.ToolCalls = ev.Message.ToolCalls

@@ -141,13 +141,18 @@ func (s *State) follow(sum *Summary, grown int64) {
 	s.putSummary(sum)
 }
 
+// Withhold has a tool output stand whole again, and keeps its summary from standing in for it.
+func (s *State) Withhold(sum *Summary) { s.withhold(sum, true) }
+
 // Release lets the summary of a tool output stand in for it from now on.
-func (s *State) Release(sum *Summary) {
-	if !sum.Withheld {
+func (s *State) Release(sum *Summary) { s.withhold(sum, false) }
+
+func (s *State) withhold(sum *Summary, withheld bool) {
+	if sum.Withheld == withheld {
 		return
 	}
 	saved := sum.Saved()
-	sum.Withheld = false
+	sum.Withheld = withheld
 	if sum.Stands() {
 		s.Header.TokensLive -= sum.Saved() - saved
 	}
@@ -174,19 +179,17 @@ func (sum *Summary) Saved() int64 {
 }
 
 func (s *State) putSummary(sum *Summary) {
-	for _, p := range s.Changes.SummaryPuts {
-		if p.ID == sum.ID {
-			return
-		}
+	c := &s.Changes
+	if c.summaries.find(c.SummaryPuts, sum.ID, func(sum *Summary) string { return sum.ID }) != nil {
+		return
 	}
 	s.Changes.SummaryPuts = append(s.Changes.SummaryPuts, sum)
 }
 
 func (s *State) putSlot(slot *Slot) {
-	for _, p := range s.Changes.SlotPuts {
-		if p.Name == slot.Name {
-			return
-		}
+	c := &s.Changes
+	if c.slots.find(c.SlotPuts, slot.Name, func(slot *Slot) string { return slot.Name }) != nil {
+		return
 	}
 	s.Changes.SlotPuts = append(s.Changes.SlotPuts, slot)
 }

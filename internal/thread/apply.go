@@ -96,7 +96,7 @@ func (s *State) release(in Input, res *Result) {
 		switch {
 		case w.Edit.Pinned != nil && s.pin(*w.Edit.Pinned):
 			s.Header.Edits++
-		case w.Edit.Pinned == nil && s.revise(w.Edit, w.Seq, in):
+		case w.Edit.Contents() && s.revise(w.Edit, w.Seq, in):
 			res.Content = w.Edit.Content
 			s.Header.Edits++
 		default:
@@ -118,8 +118,11 @@ func (s *State) edit(in Input) Result {
 	}
 	// Remember the edit even if it changes nothing: sent again after another edit it would undo that one.
 	s.Changes.EditKeys = append(s.Changes.EditKeys, key)
-	if e.Pinned != nil {
+	switch {
+	case e.Pinned != nil:
 		return s.pinned(*e.Pinned)
+	case e.Rewind:
+		return s.rewind(in)
 	}
 	if !s.revise(e, in.Seq, in) {
 		s.Header.Ignored++
@@ -175,6 +178,7 @@ func (s *State) revise(e *events.Edit, seq uint64, in Input) bool {
 		s.grow(sign(!e.Deleted), m.Args) // deleting a message deletes its calls
 	}
 	m.Text, m.Digest, m.Deleted = text, digest, e.Deleted
+	m.Rewound = false // a restored one has its place again
 	s.standFor(m)
 	m.Revision++
 	m.Seq = seq

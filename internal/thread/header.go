@@ -67,6 +67,7 @@ type Message struct {
 	FirstSeq    uint64   // EVENTS sequence of revision 0
 	Seq         uint64   // EVENTS sequence of the current revision
 	Deleted     bool
+	Rewound     bool // deleted by a rewind: nothing marks its place in a prompt
 	Pinned      bool
 
 	Text Size // of the current revision's content

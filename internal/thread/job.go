@@ -11,6 +11,7 @@ type Job struct {
 	Started events.Started `json:"started"` // the record that announced it
 	// AsOf is the newest message at the time of the decision, Unresolved the policy requested but not configured.
 	AsOf       string `json:"as_of"`
+	Ordinals   uint64 `json:"ordinals"` // Header.Ordinals then: after a rewind the newest message is an earlier one
 	Unresolved string `json:"unresolved,omitzero"`
 	// Attempts counts the paid calls on record; a call's number is never reused.
 	Attempts int `json:"attempts"`

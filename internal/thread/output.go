@@ -64,6 +64,26 @@ func (c *Compaction) Turn(unread []uint64, keep summarize.KeepOutputs) (released
 	return c.settle(keep)
 }
 
+// Rewind has the thread keep the outputs that it kept where it goes back to: again, as they are counted from the ordinal
+// from on, and of those before it the ones that it keeps now. It returns the ordinals of those that stand whole again, and
+// of those that are kept no longer.
+func (c *Compaction) Rewind(from uint64, again []Output) (whole, released []uint64) {
+	old := Compaction{Outputs: slices.Clone(c.Outputs)}
+	c.Outputs = append(slices.DeleteFunc(c.Outputs, func(o Output) bool { return o.At >= from }), again...)
+	c.Outputs = slices.Delete(c.Outputs, 0, max(len(c.Outputs)-maxOutputs, 0))
+	for _, o := range c.Outputs {
+		if !old.KeepsWhole(o.At) {
+			whole = append(whole, o.At)
+		}
+	}
+	for _, o := range old.Outputs {
+		if !c.KeepsWhole(o.At) {
+			released = append(released, o.At)
+		}
+	}
+	return whole, released
+}
+
 // settle releases the outputs that have had their turns, oldest first, until the others are within keep.Tokens. What a
 // provider has cached is lost from the oldest one on, so that it releases them in batches: down to half of the tokens.
 func (c *Compaction) settle(keep summarize.KeepOutputs) (released []uint64) {

@@ -14,6 +14,9 @@ type State struct {
 	Message *Message
 	// EditSeen: the edit was applied, ignored or held before.
 	EditSeen bool
+	// After are the messages after Message that no rewind has removed, in order; loaded for a rewind, with the summaries made from
+	// them and the slots of the tool outputs.
+	After []*Message
 	// Held are the edits that wait for the event's message, in log order.
 	Held []*Waiting
 	// Due are the edits of other messages that expire with this event, and NextDeadline is the first deadline after them (0:
@@ -31,6 +34,9 @@ type State struct {
 	Compaction *Compaction
 
 	Changes Changes
+
+	summaries index[Summary] // of Summaries
+	slots     index[Slot]    // of Slots
 }
 
 // Changes lists the rows that a step has changed; the header always changes.
@@ -38,6 +44,7 @@ type Changes struct {
 	MessagePut  bool       // Message is new or has a new revision
 	MessageNew  bool       // Message takes the next ordinal
 	Revisions   []Revision // of Message
+	Rewound     []*Message // removed by a rewind, with a new revision if they stood until then
 	EditKeys    []string   // edits that are known from now on
 	EditForget  []*Waiting // edits given up, which may be sent again
 	Hold        *Waiting
@@ -50,6 +57,9 @@ type Changes struct {
 	Ledgers       map[string][]byte // of new leaves and nodes, by summary
 	JobPuts       []*Job
 	JobEnds       []string // summary ids
+
+	summaries index[Summary] // of SummaryPuts
+	slots     index[Slot]    // of SlotPuts
 }
 
 // Revision is the log position of a revision.
@@ -96,6 +106,8 @@ type Result struct {
 	Content events.Content
 	// Edited: the content was different before, so that what was made from it is no longer true.
 	Edited bool
+	// Rewound: the messages after Message are gone (Changes.Rewound).
+	Rewound bool
 	// Pinned: Message was pinned or unpinned; its content is unchanged.
 	Pinned bool
 }
@@ -109,12 +121,7 @@ type Rejection struct {
 
 // Summary returns the row of a summary; nil if it is not loaded.
 func (s *State) Summary(id string) *Summary {
-	for _, sum := range s.Summaries {
-		if sum.ID == id {
-			return sum
-		}
-	}
-	return nil
+	return s.summaries.find(s.Summaries, id, func(sum *Summary) string { return sum.ID })
 }
 
 // StaleLoaded reports whether all stale summaries of the thread are loaded.
@@ -130,12 +137,15 @@ func (s *State) StaleLoaded() bool {
 
 // Slot returns the row of a slot, or an empty one if nothing has held it yet.
 func (s *State) Slot(name string) *Slot {
-	for _, slot := range s.Slots {
-		if slot.Name == name {
-			return slot
-		}
+	slot := s.Loaded(name)
+	if slot == nil {
+		slot = &Slot{Name: name}
+		s.Slots = append(s.Slots, slot)
 	}
-	slot := &Slot{Name: name}
-	s.Slots = append(s.Slots, slot)
 	return slot
+}
+
+// Loaded returns the row of a slot; nil if it is not loaded.
+func (s *State) Loaded(name string) *Slot {
+	return s.slots.find(s.Slots, name, func(slot *Slot) string { return slot.Name })
 }

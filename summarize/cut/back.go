@@ -57,7 +57,10 @@ func (s *State) Return(items []Item) {
 // Retake makes a message the latest of its role; members are the results of an assistant's calls. The zero Item: there
 // is none.
 func (s *State) Retake(role string, latest Item, members []Item, c summarize.Compaction) {
-	t := Turn{At: latest.Ordinal, Weight: latest.free(c)}
+	t := Turn{}
+	if latest.Ordinal > 0 {
+		t = Turn{At: latest.Ordinal, Weight: latest.free(c)}
+	}
 	for _, it := range members {
 		t.Members = append(t.Members, it.Ordinal)
 		t.Weight = t.Weight.plus(it.free(c))

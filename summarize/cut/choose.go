@@ -57,9 +57,14 @@ func (s *State) Replace(p Position) {
 	if s.BestUser.At <= p.At {
 		s.BestUser = Position{}
 	}
+	s.disown(p.At)
+}
+
+// disown notes that early results before a cut are replaced, or fixed: they are no longer their calls' to hold.
+func (s *State) disown(at uint64) {
 	for i := range s.Early {
-		if s.Early[i].At < p.At {
-			s.Early[i].Weight = weight{} // replaced, or fixed: no longer its call's to hold
+		if s.Early[i].At < at {
+			s.Early[i].Weight = weight{}
 		}
 	}
 }
@@ -75,8 +80,8 @@ func (s *State) Adjust(before, after Item, c summarize.Compaction) {
 	case before.Ordinal == s.Edge.At:
 		s.Edge.Weight = s.Edge.Weight.plus(d)
 	}
-	if before.Ordinal == s.LastAt {
-		s.Last = after.weight()
+	if before.Ordinal == s.LastAt || before.Ordinal > s.LastAt && !after.Deleted { // restored behind the end of a rewind
+		s.LastAt, s.Last = before.Ordinal, after.weight()
 	}
 	for i := range s.Pending {
 		s.Pending[i].shift(before.Ordinal, d, free)
@@ -96,10 +101,13 @@ func (p *Position) shift(changed uint64, d, free weight) {
 	if p.At == 0 || changed >= p.At {
 		return
 	}
-	p.Before, p.Free = p.Before.plus(d), p.Free.plus(free)
-	if changed != p.Prev {
+	switch {
+	case changed > p.Prev && d.Messages > 0: // restored, of what a rewind removed: it stands before p now
+		p.Prev, p.Tail = changed, p.Before
+	case changed != p.Prev:
 		p.Tail = p.Tail.plus(d)
 	}
+	p.Before, p.Free = p.Before.plus(d), p.Free.plus(free)
 }
 
 func (t *Turn) shift(changed uint64, free weight) {

@@ -1,0 +1,161 @@
+package processor_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/content"
+	"precis/internal/service"
+	"precis/summarize"
+)
+
+// rewindTo takes the thread t back to a message.
+func (s *scene) rewindTo(id string) {
+	s.edit(fmt.Sprintf(`{"message_id":%q,"rewind":true,"edit_id":"rewind to %s %d"}`, id, id, time.Now().UnixNano()))
+}
+
+// whole is a thread's context without a limit.
+func (s *scene) whole(name string) (service.ContextReply, string) {
+	t := s.schedule.t
+	t.Helper()
+	id, _ := partitionOf(t, s.Processor, s.config.Partitions, name)
+	log := content.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents), 0)
+	reply, err := service.ReadContext(t.Context(), service.Reading{View: s.View(id), Log: log, Policies: s.config.Policies}, name, service.ContextRequest{Format: "messages"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply, string(reply.Messages)
+}
+
+// A result that a rewind removes leaves its call waiting, where a deleted one leaves a mark; another result takes its place.
+func TestRewindLeavesTheCallWaiting(t *testing.T) {
+	s := stage(t, settings(t))
+	defer s.finish()
+	conn := s.schedule.broker.Conn()
+	put(t, conn, "thread.message.t", `{"message_id":"m1","role":"user","content":"Count the ships."}`,
+		`{"message_id":"m2","role":"assistant","content":"I count.","tool_calls":[{"id":"c","name":"count","arguments":{}}]}`)
+	put(t, conn, "tool.result.t", `{"message_id":"m3","tool_call_id":"c","content":"three ships"}`)
+	put(t, conn, "thread.message.t", `{"message_id":"m4","role":"assistant","content":"There are three."}`)
+	s.edit(`{"message_id":"m3","deleted":true}`)
+	if _, text := s.whole("t"); !strings.Contains(text, `"m3"`) {
+		t.Fatalf("a deleted result has left no mark: %s", text)
+	}
+	s.rewindTo("m2")
+	reply, text := s.whole("t")
+	if strings.Contains(text, `"m3"`) || strings.Contains(text, "three") || !slices.Equal(reply.WaitingMessageIDs, []string{"m2"}) {
+		t.Fatalf("waiting %q, after the rewind: %s", reply.WaitingMessageIDs, text)
+	}
+	put(t, conn, "tool.result.t", `{"message_id":"m5","tool_call_id":"c","content":"four ships"}`)
+	s.settled()
+	if _, text := s.whole("t"); strings.Count(text, "ships") != 2 || !strings.Contains(text, "four ships") {
+		t.Fatalf("after another result: %s", text)
+	}
+}
+
+// A thread that goes back to an output which the assistant has read by now has it whole in its prompt, as it was then: the assistant
+// reads it again. An answer after that lets the summary stand in.
+func TestRewindShowsTheOutputAgain(t *testing.T) {
+	s := stage(t, settings(t))
+	defer s.finish()
+	conn := s.schedule.broker.Conn()
+	file, _ := ledgerFile()
+	put(t, conn, "thread.message.t", `{"message_id":"m1","role":"user","content":"Return the balance of account 18."}`,
+		`{"message_id":"m2","role":"assistant","content":"","tool_calls":[{"id":"c","name":"Read","arguments":{"file_path":"/src/ledger.go"}}]}`)
+	put(t, conn, "tool.result.t", fmt.Sprintf(`{"message_id":"m3","tool_call_id":"c","tool_name":"Read","content":%q}`, file))
+	s.settled()
+	holds := func(prompt string) bool { return strings.Count(prompt, " of account ") == strings.Count(file, " of account ") }
+	before, text := s.whole("t")
+	if !holds(text) {
+		t.Fatalf("the output is not whole: %.300s", text)
+	}
+	put(t, conn, "thread.message.t", `{"message_id":"m4","role":"assistant","content":"I have read it."}`, `{"message_id":"m5","role":"user","content":"And?"}`)
+	s.settled()
+	if _, text := s.whole("t"); holds(text) {
+		t.Fatal("the output is whole after a turn")
+	}
+	s.rewindTo("m3")
+	after, text := s.whole("t")
+	if !holds(text) || after.TokenCount != before.TokenCount {
+		t.Fatalf("%d tokens behind the rewind, want %d: %.300s", after.TokenCount, before.TokenCount, text)
+	}
+	s.checkLive(s.View)
+	put(t, conn, "thread.message.t", `{"message_id":"m6","role":"assistant","content":"I have read it again."}`)
+	s.settled()
+	if _, text := s.whole("t"); holds(text) {
+		t.Fatal("the output is whole after another turn")
+	}
+	s.checkLive(s.View)
+}
+
+// A rewind that makes more summaries stale than the server stores at once is one step all the same. What it could not record is
+// stale too, and no prompt is made from it.
+func TestRewindOfMoreThanAStepRecords(t *testing.T) {
+	c := settings(t)
+	c.Policies[0].Tokenizer = "estimate"
+	c.Policies[0].ToolOutput.OverChars = 200
+	c.Policies[0].Compaction.Trigger, c.Policies[0].Compaction.Keep = summarize.Condition{Messages: 60}, summarize.Keep{Messages: 10}
+	s := stage(t, c)
+	defer s.finish()
+	conn := s.schedule.broker.Conn()
+	put(t, conn, "thread.message.t", `{"message_id":"m0","role":"user","content":"Run everything."}`)
+	var bodies []string
+	for n := range 1200 {
+		bodies = append(bodies, fmt.Sprintf(`{"message_id":"m%d","tool_name":"bash","content":%q}`, n+1, strings.Repeat(fmt.Sprintf("step %d is done\n", n), 20)))
+	}
+	put(t, conn, "tool.result.t", bodies...)
+	s.settled()
+	begun := time.Now()
+	s.rewindTo("m100")
+	t.Logf("a rewind of 1,100 tool outputs: %s", time.Since(begun))
+	id, _ := partitionOf(t, s.Processor, s.config.Partitions, "t")
+	h, err := s.View(id).Header("t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stale := h.SummariesStale; stale < 1100 {
+		t.Errorf("%d summaries are stale", stale)
+	}
+	for sum, err := range summaries(s.View(id), "t") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, source := range sum.Sources {
+			var n int
+			if _, err := fmt.Sscanf(source, "m%d", &n); err != nil || n > 100 && sum.Status == "active" {
+				t.Fatalf("%s of %s is %s", sum.ID, source, sum.Status)
+			}
+		}
+	}
+	s.checkLive(s.View)
+}
+
+// Everything that a rewind makes stale names the message that the thread went back to.
+func TestRewindIsOneCause(t *testing.T) {
+	c := settings(t)
+	c.Policies[0].Compaction.Trigger, c.Policies[0].Compaction.Keep = summarize.Condition{Messages: 6}, summarize.Keep{Messages: 2}
+	s := stage(t, c)
+	defer s.finish()
+	for n := range 30 {
+		put(t, s.schedule.broker.Conn(), "thread.message.t", note(n+1))
+	}
+	s.settled()
+	s.rewindTo("m15")
+	invalidated := 0
+	for _, r := range story(t, s.schedule.broker, "t") {
+		if r.Type != "summary.invalidated" {
+			continue
+		}
+		invalidated++
+		if cause := r.Cause; r.Reason != events.ReasonSourceDeleted || cause.MessageID == nil || *cause.MessageID != "m15" || cause.Setting == nil || *cause.Setting != "rewind" {
+			t.Errorf("%s: %s for %+v", r.SummaryID, r.Reason, cause)
+		}
+	}
+	if invalidated < 3 {
+		t.Errorf("%d summaries were invalidated", invalidated)
+	}
+}
