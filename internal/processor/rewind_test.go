@@ -68,7 +68,7 @@ func TestRewindShowsTheOutputAgain(t *testing.T) {
 		`{"message_id":"m2","role":"assistant","content":"","tool_calls":[{"id":"c","name":"Read","arguments":{"file_path":"/src/ledger.go"}}]}`)
 	put(t, conn, "tool.result.t", fmt.Sprintf(`{"message_id":"m3","tool_call_id":"c","tool_name":"Read","content":%q}`, file))
 	s.settled()
-	holds := func(prompt string) bool { return strings.Count(prompt, " of account ") == strings.Count(file, " of account ") }
+	holds := func(prompt string) bool { return strings.Count(prompt, "step 9 of account") == 24 }
 	before, text := s.whole("t")
 	if !holds(text) {
 		t.Fatalf("the output is not whole: %.300s", text)
