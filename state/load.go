@@ -206,10 +206,12 @@ func (p *Partition) LoadCompaction(st *thread.State) error {
 	if err != nil {
 		return err
 	}
-	if t.header != nil {
-		p.hot.put(st.Header.Thread, t.header, c.Clone())
+	if t.header == nil {
+		st.Compaction = c
+		return nil
 	}
-	st.Compaction = c
+	p.hot.put(st.Header.Thread, t.header, c)
+	st.Compaction = p.copied(c)
 	return nil
 }
 

@@ -96,6 +96,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Reserve takes n bytes from the block cache until the returned function is called.
+func (s *Store) Reserve(n int) (undo func()) { return s.pebble.Cache.Reserve(n) }
+
 // memTableBytes is large enough that a burst of threads is not compacted over and over. memTables of them are held, and
 // Pebble takes them out of the block cache's size: a cache that is no larger holds nothing.
 const memTableBytes, memTables = 32 << 20, 2
