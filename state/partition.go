@@ -30,6 +30,7 @@ type Partition struct {
 	row      []byte             // the last one encoded, for the next one to be written over
 	idle     *thread.State      // of an earlier step, for the next one to be loaded into
 	hot      *hot
+	near     near // of its staged records
 	ids      *ids
 	expiry   due // of active summaries
 	look     due // at threads that are idle
@@ -167,7 +168,7 @@ func (p *Partition) Apply(opts *CommitOptions) (*Applied, error) {
 // ended begins another batch where the one before it is applied.
 func (p *Partition) ended(err error) error {
 	if err != nil {
-		p.hot = newHot(p.hot.most) // it is unknown how much of this batch the store has
+		p.hot, p.near = newHot(p.hot.most), near{} // it is unknown how much of this batch the store has
 		return fmt.Errorf("commit partition %d: %w", p.id, err)
 	}
 	for name, w := range p.threads {

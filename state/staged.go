@@ -1,5 +1,10 @@
 package state
 
+import (
+	"slices"
+	"sort"
+)
+
 // Stage keeps a record of SUMMARIES until the fold reaches the event it took effect at. Staging it
 // again, after a crash in the middle, changes nothing.
 func (p *Partition) Stage(s *Staged) error {
@@ -8,6 +13,7 @@ func (p *Partition) Stage(s *Staged) error {
 		return err
 	}
 	p.set(k, encodeStaged(s))
+	p.near = near{}
 	to, err := p.StagedTo(s.Thread)
 	if err != nil {
 		return err
@@ -35,6 +41,7 @@ func (p *Partition) Void(behind uint64, limit int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	p.near = near{}
 	for _, s := range rows {
 		p.remove(p.stagedKey(s))
 		s.EffectiveSeq, s.Void = behind, true
@@ -45,8 +52,71 @@ func (p *Partition) Void(behind uint64, limit int) (int, error) {
 
 // EachStaged calls each with the staged records that took effect at or behind an EVENTS sequence, in order, until it
 // returns false. None may be staged, voided or adopted meanwhile.
-func (v View) EachStaged(from uint64, each func(*Staged) (bool, error)) error {
-	return v.scan(v.key(kindStaged), v.key(kindStaged).number(from), eachStaged(each))
+func (p *Partition) EachStaged(from uint64, each func(*Staged) (bool, error)) error {
+	n := &p.near
+	if !n.covers(from) {
+		if err := n.fill(p.View, from, p.store.share(nearBytes)); err != nil {
+			return err
+		}
+	}
+	for _, s := range n.rows[n.first(from):] {
+		if more, err := each(s); !more || err != nil {
+			return err
+		}
+	}
+	if n.all {
+		return nil
+	}
+	return p.scan(p.key(kindStaged), n.next, eachStaged(each))
+}
+
+// nearRows bounds the staged records that a partition keeps decoded, its next ones, and nearBytes those of all partitions
+// together; one is always kept.
+const nearRows, nearBytes = 256, 4 << 20
+
+// near is the staged records of a range, in order. Nearly every event of a recovery asks several times for the next ones,
+// and each answer of the store needs an iterator over the open batch and all tables.
+type near struct {
+	known bool
+	from  uint64    // those that took effect before are not in it
+	rows  []*Staged // none is left out in between
+	all   bool      // there are none behind rows
+	next  key       // behind rows
+}
+
+func (n *near) covers(from uint64) bool {
+	return n.known && from >= n.from && (n.all || n.first(from) < len(n.rows))
+}
+
+// first is the place of the first record that took effect at or behind from.
+func (n *near) first(from uint64) int {
+	return sort.Search(len(n.rows), func(i int) bool { return n.rows[i].EffectiveSeq >= from })
+}
+
+func (n *near) fill(v View, from uint64, most int) error {
+	*n = near{known: true, from: from, rows: n.rows[:0], all: true}
+	bytes := 0
+	err := v.scan(v.key(kindStaged), v.key(kindStaged).number(from), func(k, b []byte) (bool, error) {
+		if len(n.rows) == nearRows || bytes >= most {
+			n.all, n.next = false, slices.Clone(key(k))
+			return false, nil
+		}
+		s, err := decodeStaged(k, b)
+		n.rows, bytes = append(n.rows, s), bytes+len(b)
+		return true, err
+	})
+	n.known = err == nil
+	return err
+}
+
+// drop removes a record that is not staged any more.
+func (n *near) drop(s *Staged) {
+	for i := n.first(s.EffectiveSeq); i < len(n.rows) && n.rows[i].EffectiveSeq == s.EffectiveSeq; i++ {
+		if r := n.rows[i]; r.Under == s.Under && r.Thread == s.Thread && r.ChainSeq == s.ChainSeq {
+			n.rows = slices.Delete(n.rows, i, i+1)
+			return
+		}
+	}
 }
 
 // EachStagedBack is EachStaged from the last one back.
@@ -67,6 +137,7 @@ func eachStaged(each func(*Staged) (bool, error)) func(k, b []byte) (bool, error
 // Adopted removes a staged record that is part of the state now.
 func (p *Partition) Adopted(s *Staged) {
 	p.remove(p.stagedKey(s))
+	p.near.drop(s)
 	p.meta.Staged--
 	if p.meta.Staged == 0 {
 		k := p.key(kindStagedTo)
@@ -89,9 +160,9 @@ func (v View) StagedTo(name string) (to Link, err error) {
 // StagedFrom returns the staged records, limit at most, that took effect from one EVENTS sequence to
 // another, both included, in order. Adopted records leave marks of deletion behind: where from is the
 // sequence of the first that is left, a scan does not go through all of them again.
-func (v View) StagedFrom(from, to uint64, limit int) ([]*Staged, error) {
+func (p *Partition) StagedFrom(from, to uint64, limit int) ([]*Staged, error) {
 	var rows []*Staged
-	err := v.EachStaged(from, func(s *Staged) (bool, error) {
+	err := p.EachStaged(from, func(s *Staged) (bool, error) {
 		if s.EffectiveSeq > to {
 			return false, nil
 		}
@@ -103,10 +174,9 @@ func (v View) StagedFrom(from, to uint64, limit int) ([]*Staged, error) {
 
 // NextStaged is the EVENTS sequence of the first staged record that took effect at or behind from; false
 // where there is none.
-func (v View) NextStaged(from uint64) (effective uint64, found bool, err error) {
-	prefix := v.key(kindStaged)
-	err = v.scan(prefix, v.key(kindStaged).number(from), func(k, _ []byte) (bool, error) {
-		effective, found = lastNumber(k[:stagedEffective]), true
+func (p *Partition) NextStaged(from uint64) (effective uint64, found bool, err error) {
+	err = p.EachStaged(from, func(s *Staged) (bool, error) {
+		effective, found = s.EffectiveSeq, true
 		return false, nil
 	})
 	return effective, found, err
