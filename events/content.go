@@ -2,7 +2,6 @@ package events
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,7 +13,7 @@ type Content struct {
 	kind  contentKind
 	text  string         // Text(); for a list, its parts joined
 	parts jsontext.Value // a list as received
-	other []OtherPart    // a list's non-text parts, in order
+	list  []Part         // its parts; they share its memory
 }
 
 type contentKind uint8
@@ -31,18 +30,31 @@ func TextContent(s string) Content { return Content{kind: contentText, text: s} 
 // IsNull reports whether the content is null: neither a text (not even an empty one) nor a list.
 func (c Content) IsNull() bool { return c.kind == contentNull }
 
-// Text returns the content as text: text parts joined by line breaks, every other part as a visible mark such
-// as "[image_url part]", so that nothing is dropped silently.
+// Text returns the content as text: text parts and results of calls joined by line breaks, every other part but calls as a
+// visible mark such as "[image: image/png, 640x480, 12 kB]" or "[thinking part]", so that nothing is dropped silently.
 func (c Content) Text() string { return c.text }
 
-// OtherPart is a non-text part of a list: its 0-based index in the list and its type, which the publisher chooses.
+// Parts returns the parts of a list; nil for a text and for null. They are not to be changed.
+func (c Content) Parts() []Part { return c.list }
+
+// OtherPart is a part of a list that is neither a text nor a call or its result: its 0-based index in the list and its
+// type, which the publisher chooses.
 type OtherPart struct {
 	Index int
 	Type  string
 }
 
-// OtherParts returns the non-text parts in order; nil if there are none.
-func (c Content) OtherParts() []OtherPart { return c.other }
+// OtherParts returns those parts in order; nil if there are none.
+func (c Content) OtherParts() (other []OtherPart) {
+	for i, p := range c.list {
+		switch p.Kind {
+		case PartText, PartCall, PartResult, PartItem:
+		default:
+			other = append(other, OtherPart{Index: i, Type: p.Type})
+		}
+	}
+	return other
+}
 
 // MarshalJSON implements json.Marshaler.
 func (c Content) MarshalJSON() ([]byte, error) {
@@ -60,7 +72,7 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 	if !jsontext.Value(b).IsValid() {
 		return reject(CodeInvalidJSON, "content", "not valid JSON")
 	}
-	got, rej := parseContent("content", bytes.TrimSpace(b))
+	got, rej := parseContent("content", bytes.TrimSpace(b), false)
 	if rej != nil {
 		return rej
 	}
@@ -68,37 +80,35 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// parseContent reads a content from valid JSON; field is the path to it.
-func parseContent(field string, v []byte) (Content, *RejectError) {
+// parseContent reads a content from valid JSON; field is the path to it. inner: it is that of a part.
+func parseContent(field string, v []byte, inner bool) (Content, *RejectError) {
 	switch jsontext.Value(v).Kind() {
 	case jsontext.KindNull:
 		return Content{}, nil
 	case jsontext.KindString:
 		return TextContent(unquote(v)), nil
 	case jsontext.KindBeginArray:
-		return parseParts(field, v)
+		return parseParts(field, v, inner)
 	}
 	return Content{}, schemaError(field, "must be a string, null or an array of parts")
 }
 
-func parseParts(field string, v []byte) (Content, *RejectError) {
+func parseParts(field string, v []byte, inner bool) (Content, *RejectError) {
 	list := Content{kind: contentParts, parts: jsontext.Value(v).Clone()}
 	var texts []string
 	var rej *RejectError
-	index := 0
-	_, err := walk(v, func(_, element []byte) {
+	_, err := walk(list.parts, func(_, element []byte) {
 		if rej != nil {
 			return
 		}
-		var p part
-		if p, rej = parsePart(fmt.Sprintf("%s[%d]", field, index), element); rej != nil {
+		var p Part
+		if p, rej = parsePart(partField(field, len(list.list)), element, inner); rej != nil {
 			return
 		}
-		texts = append(texts, p.text)
-		if p.kind != partText {
-			list.other = append(list.other, OtherPart{Index: index, Type: p.kind})
+		if text, ok := p.shown(); ok {
+			texts = append(texts, text)
 		}
-		index++
+		list.list = append(list.list, p)
 	})
 	if err != nil {
 		return Content{}, invalidJSON(field, err)
@@ -110,63 +120,43 @@ func parseParts(field string, v []byte) (Content, *RejectError) {
 	return list, nil
 }
 
-// Masked returns the content with its text masked. A list of parts becomes its text.
-func (c Content) Masked(mask func(string) string) Content {
+// Masked returns the content with its text masked, for readers of texts: a list of parts becomes its text, beside which its
+// calls and results are kept.
+func (c Content) Masked(mask func(string) string, maskJSON func(jsontext.Value) jsontext.Value) Content {
 	if c.kind == contentNull {
 		return c
 	}
-	return Content{kind: contentText, text: mask(c.text), other: c.other}
+	masked := Content{kind: contentText, text: mask(c.text)}
+	for _, p := range c.list {
+		p.Raw, p.Text = nil, mask(p.Text)
+		switch p.Kind {
+		case PartCall:
+			call := ToolCall{ID: p.Call.ID, Name: mask(p.Call.Name), Arguments: maskJSON(p.Call.Arguments)}
+			p.Call = &call
+		case PartResult:
+			result := Result{CallID: p.Result.CallID, Name: mask(p.Result.Name), Text: mask(p.Result.Text), IsError: p.Result.IsError}
+			p.Result = &result
+		case PartItem:
+			p.Item = &Item{Role: p.Item.Role, Text: mask(p.Item.Text)}
+		case PartMedia:
+			p.Kind, p.Media = PartOther, nil
+		}
+		masked.list = append(masked.list, p)
+	}
+	return masked
 }
 
-// partText is the type of the parts that are read; all other types but otherTexts are counted and named.
+// partText is the type of a text that most providers share.
 const partText = "text"
-
-// otherTexts are the types of text parts of OpenAI's Responses API and chat completions, and the member that has the text.
-// Without one they are counted and named.
-var otherTexts = map[string]string{"input_text": "text", "output_text": "text", "refusal": "refusal"}
 
 // maxMarkType bounds a part's type in its mark, in bytes; real ones ("input_audio") are short.
 const maxMarkType = 64
 
-// part is one element of a content list: its type, and its text or the mark that stands for it.
-type part struct{ kind, text string }
-
-func parsePart(field string, v []byte) (part, *RejectError) {
-	var kind, text, refusal []byte
-	top, err := walk(v, func(name, value []byte) {
-		switch string(name) {
-		case "type":
-			kind = value
-		case "text":
-			text = value
-		case "refusal":
-			refusal = value
-		}
-	})
-	switch {
-	case err != nil:
-		return part{}, invalidJSON(field, err)
-	case top != jsontext.KindBeginObject:
-		return part{}, schemaError(field, "must be an object")
-	case !isString(kind):
-		return part{}, schemaError(field+".type", "must be a string")
-	}
-	name := unquote(kind)
-	if otherTexts[name] == "refusal" {
-		text = refusal
-	}
-	switch {
-	case (name == partText || otherTexts[name] != "") && isString(text):
-		return part{kind: partText, text: unquote(text)}, nil
-	case name == partText:
-		return part{}, schemaError(field+".text", "must be a string")
-	}
-	return part{kind: name, text: mark(name)}, nil
-}
-
 // mark names a part that can't be shown. The publisher chooses the type and it may end up in a prompt, so only
 // the characters of a type name pass.
-func mark(kind string) string {
+func mark(kind string) string { return "[" + typeName(kind) + " part]" }
+
+func typeName(kind string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < 0x80 && plain(byte(r)) || r == '.' || r == '/' {
 			return r
@@ -179,5 +169,5 @@ func mark(kind string) string {
 	if name == "" {
 		name = "unnamed"
 	}
-	return "[" + name + " part]"
+	return name
 }

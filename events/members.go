@@ -40,6 +40,17 @@ const (
 	fieldDeleted
 	fieldRewind
 	fieldEditID
+	fieldParts
+	fieldName
+	fieldRefusal
+	fieldAudio
+	fieldAnnotations
+	fieldReasoningContent
+	fieldReasoningDetails
+	fieldID
+	fieldStatus
+	fieldPhase
+	fieldProviderOptions
 	fieldCount
 )
 
@@ -52,6 +63,8 @@ func (f field) String() string {
 		fieldExitCode: "exit_code", fieldRelevantRange: "relevant_range", fieldPinned: "pinned",
 		fieldAgentID: "agent_id", fieldPolicy: "policy", fieldUsage: "usage", fieldCreatedAt: "created_at",
 		fieldMetadata: "metadata", fieldDeleted: "deleted", fieldRewind: "rewind", fieldEditID: "edit_id",
+		fieldParts: "parts", fieldName: "name", fieldRefusal: "refusal", fieldAudio: "audio", fieldAnnotations: "annotations",
+		fieldReasoningContent: "reasoning_content", fieldReasoningDetails: "reasoning_details", fieldID: "id", fieldStatus: "status", fieldPhase: "phase", fieldProviderOptions: "providerOptions",
 	}[f]
 }
 
@@ -100,6 +113,28 @@ func fieldOf(name []byte) field {
 		return fieldRewind
 	case "edit_id":
 		return fieldEditID
+	case "parts":
+		return fieldParts
+	case "name":
+		return fieldName
+	case "refusal":
+		return fieldRefusal
+	case "audio":
+		return fieldAudio
+	case "annotations":
+		return fieldAnnotations
+	case "reasoning_content":
+		return fieldReasoningContent
+	case "reasoning_details":
+		return fieldReasoningDetails
+	case "id":
+		return fieldID
+	case "status":
+		return fieldStatus
+	case "phase":
+		return fieldPhase
+	case "providerOptions":
+		return fieldProviderOptions
 	}
 	return fieldUnknown
 }

@@ -29,20 +29,64 @@ func (r *reader) hints() {
 }
 
 func (r *reader) message() *Message {
+	if parts := r.members[fieldParts]; len(r.members[fieldContent]) == 0 && len(parts) > 0 && parts[0] == '[' {
+		r.members[fieldContent] = parts // Gemini's word
+	}
 	m := r.common()
 	m.Role = r.role()
 	m.ToolCalls = r.toolCalls()
 	m.Usage = r.usage()
+	m.Native = r.native()
+	if m.Role == RoleUser && m.resultsAlone() {
+		m.Role = RoleTool // a provider without that role has the results of calls in the user's name
+	}
 	if m.Role == RoleTool {
 		r.result(m)
+		m.answered()
 	}
 	return m
+}
+
+// answered takes from the parts of a result what its members don't say.
+func (m *Message) answered() {
+	results := m.Results()
+	for _, i := range results {
+		r := m.Content.list[i].Result
+		if m.ToolName == "" && len(results) == 1 {
+			m.ToolName = r.Name
+		}
+		if r.IsError && m.IsError == nil {
+			m.IsError = &r.IsError
+		}
+	}
+}
+
+// nativeFields are members of providers' messages that are given back with the message in its provider's format, and not
+// read otherwise.
+var nativeFields = []field{fieldName, fieldRefusal, fieldAudio, fieldAnnotations, fieldReasoningContent, fieldReasoningDetails, fieldID, fieldStatus, fieldPhase, fieldProviderOptions}
+
+// native returns these members as an object; nil if there are none.
+func (r *reader) native() jsontext.Value {
+	var b []byte
+	for _, f := range nativeFields {
+		if v := r.members[f]; len(v) > 0 {
+			b, _ = jsontext.AppendQuote(append(b, ','), f.String())
+			b = append(append(b, ':'), v...)
+		}
+	}
+	if b == nil {
+		return nil
+	}
+	b[0] = '{'
+	return append(b, '}')
 }
 
 func (r *reader) toolResult() *Message {
 	m := r.common()
 	m.Role = RoleTool
+	m.Native = r.native()
 	r.result(m)
+	m.answered()
 	return m
 }
 
@@ -85,6 +129,8 @@ func (r *reader) role() string {
 	}
 	role := r.text(fieldRole)
 	switch role {
+	case roleModel:
+		return RoleAssistant
 	case RoleSystem, RoleDeveloper, RoleUser, RoleAssistant, RoleTool:
 	default:
 		r.fail("role", "must be system, developer, user, assistant or tool")
@@ -104,9 +150,13 @@ func (r *reader) toolCalls() []ToolCall {
 	return calls
 }
 
-// toolCall reads a call, {"id","name","arguments"}, or as OpenAI's chat completions have it, {"id","function":{"name","arguments"}}.
+// roleModel is Gemini's word for the assistant.
+const roleModel = "model"
+
+// toolCall reads a call, {"id","name","arguments"}, or as OpenAI's chat completions have it, {"id","function":{"name","arguments"}} or
+// {"id","custom":{"name","input"}}.
 func (r *reader) toolCall(path string, v []byte) ToolCall {
-	var id, name, arguments, function []byte
+	var id, name, arguments, function, custom []byte
 	r.walk(v, path, func(member, value []byte) {
 		switch string(member) {
 		case "id":
@@ -117,15 +167,29 @@ func (r *reader) toolCall(path string, v []byte) ToolCall {
 			arguments = value
 		case "function":
 			function = value
+		case "custom":
+			custom = value
 		}
 	})
-	if len(name) == 0 && len(function) > 0 && function[0] == '{' {
+	native := len(name) == 0
+	switch {
+	case native && len(function) > 0 && function[0] == '{':
 		path += ".function"
 		r.walk(function, path, func(member, value []byte) {
 			switch string(member) {
 			case "name":
 				name = value
 			case "arguments":
+				arguments = value
+			}
+		})
+	case native && len(custom) > 0 && custom[0] == '{':
+		path += ".custom"
+		r.walk(custom, path, func(member, value []byte) {
+			switch string(member) {
+			case "name":
+				name = value
+			case "input":
 				arguments = value
 			}
 		})
@@ -136,13 +200,17 @@ func (r *reader) toolCall(path string, v []byte) ToolCall {
 	case v[0] != '{':
 		r.fail(path, "must be an object")
 	case !isString(id):
-		r.fail(strings.TrimSuffix(path, ".function")+".id", "must be a string")
+		r.fail(strings.TrimSuffix(strings.TrimSuffix(path, ".function"), ".custom")+".id", "must be a string")
 	case !isString(name):
 		r.fail(path+".name", "must be a string")
 	case len(arguments) > 0 && !isNull(arguments) && !isString(arguments) && arguments[0] != '{':
 		r.fail(path+".arguments", "must be an object or a string")
 	default:
-		return ToolCall{ID: unquote(id), Name: unquote(name), Arguments: clonePresent(arguments)}
+		call := ToolCall{ID: unquote(id), Name: unquote(name), Arguments: clonePresent(arguments)}
+		if native {
+			call.Raw = clonePresent(v)
+		}
+		return call
 	}
 	return ToolCall{}
 }

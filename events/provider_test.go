@@ -30,14 +30,36 @@ func TestProviderShapes(t *testing.T) {
 			"Why?\n[input_image part]", "[]", "[{1 input_image}]",
 		},
 		{
-			"anthropic's calls are parts like others", "assistant", `"content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t1","name":"ls","input":{}}]`,
-			"I look.\n[tool_use part]", "[]", "[{1 tool_use}]",
+			"gemini", "model", `"parts":[{"text":"I look."},{"functionCall":{"name":"ls","args":{"path":"."}},"thoughtSignature":"c2ln"},{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]`,
+			"I look.\n[image: image/png, 3 bytes]", `[{fn:ls ls {"path":"."}}]`, "[{2 inlineData}]",
+		},
+		{
+			"anthropic's results", "user", `"content":[{"type":"tool_result","tool_use_id":"t1","content":"a"},{"type":"tool_result","tool_use_id":"t2","content":[{"type":"text","text":"b"}],"is_error":true}]`,
+			"a\nb", "[]", "[]",
+		},
+		{
+			"results and a word", "user", `"content":[{"type":"tool_result","tool_use_id":"t1","content":"a"},{"type":"text","text":"Stop."}]`, "a\nStop.", "[]", "[]",
+		},
+		{
+			"items", "assistant", `"content":[{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"x"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look."}]},{"type":"function_call","call_id":"c1","name":"ls","arguments":"{}"}]`,
+			"[reasoning part]\nI look.", `[{c1 ls "{}"}]`, "[{0 reasoning}]",
+		},
+		{
+			"a custom tool", "assistant", `"content":null,"tool_calls":[{"id":"c1","type":"custom","custom":{"name":"ls","input":"."}}]`, "", `[{c1 ls "."}]`, "[]",
+		},
+		{
+			"a provider's own tool", "assistant", `"content":[{"type":"server_tool_use","id":"s1","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}]`,
+			"[server_tool_use part]\n[web_search_tool_result part]", "[]", "[{0 server_tool_use} {1 web_search_tool_result}]",
+		},
+		{
+			"anthropic's calls", "assistant", `"content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t1","name":"ls","input":{}}]`,
+			"I look.", "[{t1 ls {}}]", "[]",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			body := fmt.Sprintf(`{"message_id":"m1","role":%q,%s}`, test.role, test.members)
 			first := decoded(t, body)
-			if digest := fmt.Sprintf("%x", first.ContentDigest(events.ThreadMessage)); digest != digestInPython(t, body) {
+			if digest := fmt.Sprintf("%x", first.ContentDigest(typeOf(first))); digest != digestInPython(t, body) {
 				t.Errorf("content digest %s, by examples/wire/verify.py %s", digest, digestInPython(t, body))
 			}
 			data, err := json.Marshal(first)
@@ -46,18 +68,25 @@ func TestProviderShapes(t *testing.T) {
 			}
 			for _, m := range []*events.Message{first, decoded(t, string(data))} { // what a client gives on is the same message
 				calls := []string{}
-				for _, c := range m.ToolCalls {
+				for _, c := range m.Calls() {
 					calls = append(calls, fmt.Sprintf("{%s %s %s}", c.ID, c.Name, c.Arguments))
 				}
 				if m.Content.Text() != test.text || fmt.Sprint(calls) != test.calls || fmt.Sprint(m.Content.OtherParts()) != test.other {
 					t.Errorf("%q %v %v\nwant %q %v %v", m.Content.Text(), calls, m.Content.OtherParts(), test.text, test.calls, test.other)
 				}
-				if m.ContentDigest(events.ThreadMessage) != first.ContentDigest(events.ThreadMessage) {
+				if m.ContentDigest(typeOf(m)) != first.ContentDigest(typeOf(first)) {
 					t.Error("another content digest")
 				}
 			}
 		})
 	}
+}
+
+func typeOf(m *events.Message) events.Type {
+	if m.Role == events.RoleTool {
+		return events.ToolResult
+	}
+	return events.ThreadMessage
 }
 
 // digestInPython is a message's content digest as the verifier of the examples computes it.
@@ -68,7 +97,7 @@ func digestInPython(t *testing.T, body string) string {
 		t.Skipf("no python3: %v", err)
 	}
 	run := exec.CommandContext(t.Context(), python, "-B", "-c", "import sys, json; sys.path.insert(0, '../examples/wire'); import verify\n"+
-		"data = json.load(sys.stdin); print(verify.content_digest(verify.shape('thread.message', data), data.get('content')).hex())")
+		"data = json.load(sys.stdin); print(verify.content_digest(verify.shape('thread.message', data), verify.content_of(data)).hex())")
 	run.Stdin = strings.NewReader(body)
 	out, err := run.CombinedOutput()
 	if err != nil {

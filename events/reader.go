@@ -117,7 +117,7 @@ func (r *reader) content() Content {
 		r.fail("content", "required")
 		return Content{}
 	}
-	c, rej := parseContent("content", r.members[fieldContent])
+	c, rej := parseContent("content", r.members[fieldContent], false)
 	r.rej = rej
 	return c
 }

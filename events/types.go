@@ -74,6 +74,9 @@ type Message struct {
 	Usage     *TokenUsage    `json:"usage,omitempty"`
 	CreatedAt time.Time      `json:"created_at,omitzero"`
 	Metadata  jsontext.Value `json:"metadata,omitempty"`
+
+	// Native is an object of further members that the message has in its provider's shape, as OpenAI's name, refusal and audio.
+	Native jsontext.Value `json:",embed"`
 }
 
 // ToolCall is one call that an assistant message makes.
@@ -81,6 +84,18 @@ type ToolCall struct {
 	ID        string         `json:"id"`
 	Name      string         `json:"name"`
 	Arguments jsontext.Value `json:"arguments,omitempty"` // an object, or a JSON string that contains one
+
+	// Raw is the call as published, where that is its provider's shape; JSON has it then instead of the other fields.
+	Raw jsontext.Value `json:"-"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c ToolCall) MarshalJSON() ([]byte, error) {
+	if len(c.Raw) > 0 {
+		return c.Raw, nil
+	}
+	type plain ToolCall
+	return json.Marshal(plain(c))
 }
 
 // LineRange is a range of lines, 1-based and inclusive.

@@ -268,7 +268,7 @@ func messageGist(t events.Type, m *events.Message) string {
 	} else {
 		parts = append(parts, m.Role)
 	}
-	for _, call := range m.ToolCalls {
+	for _, call := range m.Calls() {
 		parts = append(parts, "calls "+call.Name)
 	}
 	if text != "" {

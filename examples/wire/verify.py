@@ -72,7 +72,7 @@ def raw_json(value):
 
 def shape(kind, data):
     """The part of a message's content digest that edits leave alone."""
-    role = "tool" if kind == "tool.result" else data["role"]
+    role = role_of(kind, data)
     calls = calls_of(data) if role != "tool" else []
     out = text("tool.result" if role == "tool" else kind) + text(role) + varint(len(calls))
     for id, name, arguments in calls:
@@ -80,12 +80,36 @@ def shape(kind, data):
     return sha256(out + text(data.get("tool_call_id") or ""))
 
 
+def role_of(kind, data):
+    """A message's role: Gemini's model is the assistant, and a user's message of nothing but results is a tool's."""
+    role = "tool" if kind == "tool.result" else {"model": "assistant"}.get(data["role"], data["role"])
+    content = content_of(data)
+    if role == "user" and isinstance(content, list) and content and all(is_result(part) for part in content):
+        return "tool"
+    return role
+
+
+def is_result(part):
+    """Whether a part is the result of a call, in any provider's shape."""
+    kind = part.get("type", "")
+    if kind == "":
+        response = part.get("functionResponse") or part.get("function_response")
+        return isinstance(response, dict) and isinstance(response.get("name"), str) and not (part.get("functionCall") or part.get("function_call"))
+    member = {"tool_result": "tool_use_id", "tool-result": "toolCallId"}.get(kind, "call_id" if kind.endswith("_call_output") else "")
+    return member != "" and isinstance(part.get(member), str)
+
+
+def content_of(data):
+    """A message's content, also under Gemini's name for it."""
+    return data["parts"] if "content" not in data and isinstance(data.get("parts"), list) else data.get("content")
+
+
 def calls_of(data):
-    """A message's calls, also with name and arguments in function."""
+    """A message's calls, also with name and arguments in function, or with a text in custom."""
     calls = []
     for call in data.get("tool_calls") or []:
-        function = call if "name" in call else call["function"]
-        calls.append((call["id"], function["name"], function.get("arguments")))
+        function = call if "name" in call else call.get("function") or call["custom"]
+        calls.append((call["id"], function["name"], function.get("arguments", function.get("input"))))
     return calls
 
 
@@ -130,7 +154,7 @@ class Messages:
             self.held[at].append(data)
         elif at not in self.shapes:
             self.shapes[at] = shape(kind, data)
-            self.revisions[at] = [(place, 0, content_digest(self.shapes[at], data.get("content")))]
+            self.revisions[at] = [(place, 0, content_digest(self.shapes[at], content_of(data)))]
         if at in self.shapes:
             for edit in self.held.pop(at, []):
                 last = self.revisions[at][-1]

@@ -305,7 +305,7 @@ func (e *Entry) read() {
 		}
 		e.MessageID, e.Role, e.Tool, e.Agent, e.Text = m.MessageID, m.Role, m.ToolName, m.AgentID, m.Content.Text()
 		e.IsError = m.IsError != nil && *m.IsError || m.ExitCode != nil && *m.ExitCode != 0
-		for _, call := range m.ToolCalls {
+		for _, call := range m.Calls() {
 			e.Calls = append(e.Calls, Call{ID: call.ID, Name: call.Name, Arguments: call.ArgumentsText()})
 		}
 	}

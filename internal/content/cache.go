@@ -122,7 +122,7 @@ func weight(ev *events.Event) int {
 	}
 	n := fixed + len(ev.Message.Content.Text()) + len(ev.Message.Arguments) + len(ev.Message.Metadata)
 	for _, call := range ev.Message.ToolCalls {
-		n += len(call.Arguments)
+		n += len(call.Arguments) + len(call.Raw)
 	}
 	return n
 }

@@ -23,10 +23,11 @@ const Now = math.MaxUint64
 // results match calls in order. Calls of an earlier turn without a result count as abandoned. A message that was deleted at or
 // before the event at has no calls.
 func Called(ctx context.Context, view state.View, log Log, name string, ordinal, at uint64, m *events.Message) (*events.Message, error) {
-	if m.ToolName != "" || m.ToolCallID == "" {
+	answers := m.Answers()
+	if m.ToolName != "" || len(answers) == 0 {
 		return m, nil
 	}
-	t := turn{id: m.ToolCallID}
+	t := turn{id: answers[0]}
 	rewound := func(row *thread.Message) bool { return row.Rewound && row.Seq <= at }
 	for to, least := ordinal, max(ordinal, cut.Patience+1)-cut.Patience; to > least && !t.whole; {
 		from := max(to, least+calledAtOnce) - calledAtOnce
@@ -43,7 +44,7 @@ func Called(ctx context.Context, view state.View, log Log, name string, ordinal,
 	if row == nil || row.Deleted && row.Seq <= at {
 		return m, nil
 	}
-	return calledBy(ctx, log, row, nth, m)
+	return calledBy(ctx, log, row, t.id, nth, m)
 }
 
 // turn collects the calls of one id before a result, reading backwards.
@@ -56,15 +57,15 @@ type turn struct {
 
 // before adds the next earlier message. The messages of a turn that have calls are adjacent.
 func (t *turn) before(row *thread.Message) {
-	if t.whole = t.whole || len(t.callers) > 0 && len(row.CallIDs) == 0; t.whole {
+	if t.whole = t.whole || len(t.callers) > 0 && len(row.Calls()) == 0; t.whole {
 		return
 	}
-	for _, id := range row.CallIDs {
+	for _, id := range row.Calls() {
 		if id == t.id {
 			t.callers = append(t.callers, row)
 		}
 	}
-	if row.CallID == t.id && len(t.callers) == 0 {
+	if len(t.callers) == 0 && slices.Contains(row.Results(), t.id) {
 		t.answered++
 	}
 }
@@ -81,12 +82,12 @@ func (t *turn) caller() (row *thread.Message, nth int) {
 }
 
 // calledBy returns m with the tool and arguments of the nth call of its id in a message.
-func calledBy(ctx context.Context, log Log, row *thread.Message, nth int, m *events.Message) (*events.Message, error) {
+func calledBy(ctx context.Context, log Log, row *thread.Message, id string, nth int, m *events.Message) (*events.Message, error) {
 	ev, err := eventOf(ctx, log, row.FirstSeq)
 	if err != nil || ev == nil || ev.Message == nil {
 		return m, err
 	}
-	told, call := *m, nthCall(ev.Message.ToolCalls, m.ToolCallID, nth)
+	told, call := *m, nthCall(ev.Message.Calls(), id, nth)
 	if told.ToolName = call.Name; len(m.Arguments) == 0 {
 		told.Arguments = call.Arguments
 	}

@@ -27,6 +27,9 @@ func Current(ctx context.Context, log Log, m *thread.Message) (*events.Message, 
 	if err == nil && edit != nil && edit.Edit != nil {
 		msg.Content = edit.Edit.Content
 	}
+	if len(msg.Answers()) == 0 {
+		msg.ToolCallID = m.CallID // which the parts said before the edit
+	}
 	return &msg, err
 }
 
@@ -39,7 +42,8 @@ func Origin(ctx context.Context, log Log, m *thread.Message) (*events.Message, e
 	return ev.Message, nil
 }
 
-// Spoken returns the messages of the rows that are not deleted, reduced to their texts: non-text parts may be as large as the event.
+// Spoken returns the messages of the rows that are not deleted, as their texts (events.Message.Spoken): a row with the results of
+// several calls gives several.
 func Spoken(ctx context.Context, log Log, rows []*thread.Message) (list []ledger.Message, err error) {
 	err = Each(ctx, log, rows, func(m *thread.Message) error {
 		if m.Deleted {
@@ -49,8 +53,9 @@ func Spoken(ctx context.Context, log Log, rows []*thread.Message) (list []ledger
 		if err != nil {
 			return err
 		}
-		msg.Content, msg.Metadata = events.TextContent(msg.Content.Text()), nil // msg is a copy
-		list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: msg})
+		for _, said := range msg.Spoken() {
+			list = append(list, ledger.Message{Ordinal: m.Ordinal, Message: said})
+		}
 		return nil
 	})
 	return list, err
@@ -87,7 +92,7 @@ func Between(ctx context.Context, view state.View, log Log, name string, from, t
 			text = ev.Edit.Content.Text()
 		default:
 			text = ev.Message.Content.Text()
-			for _, call := range ev.Message.ToolCalls {
+			for _, call := range ev.Message.Calls() {
 				text += "\n" + call.ArgumentsValues()
 			}
 		}

@@ -233,7 +233,7 @@ func wrongData() []bad {
 		`{"message_id":"m","role":"user","content":false}`:                                                        "content",
 		`{"message_id":"m","role":"user","content":{"type":"text","text":"x"}}`:                                   "content",
 		`{"message_id":"m","role":"user","content":["x"]}`:                                                        "?",
-		`{"message_id":"m","role":"user","content":[{"text":"x"}]}`:                                               "?",
+		`{"message_id":"m","role":"user","content":[{"note":"x"}]}`:                                               "?",
 		`{"message_id":"m","role":"user","content":[{"type":"text"}]}`:                                            "?",
 		`{"message_id":"m","role":"user","content":[{"type":"text","text":9}]}`:                                   "?",
 		`{"message_id":"m","role":"user","content":[{"type":4}]}`:                                                 "?",

@@ -23,7 +23,7 @@ func (s *Step) keepOutputs() {
 			s.release(c.KeepWhole(thread.Output{At: m.Ordinal, Tokens: m.Text.Tokens}, keep))
 		}
 	case m.Role == events.RoleAssistant && s.st.Changes.MessageNew && !c.Cut.Speaking():
-		s.release(c.Turn(c.Cut.EarlyResults(m.CallIDs), keep))
+		s.release(c.Turn(c.Cut.EarlyResults(m.Calls()), keep))
 	}
 }
 

@@ -167,13 +167,21 @@ func (s *Step) backwards(to uint64, more func(*thread.Message) bool) {
 
 // resultsOf returns the results of a message's calls, within the range in which a cut waits for them.
 func (s *Step) resultsOf(m *thread.Message) (results []*thread.Message) {
-	open := slices.Clone(m.CallIDs)
+	open := slices.Clone(m.Calls())
 	if len(open) == 0 {
 		return nil
 	}
 	for _, row := range s.rows(m.Ordinal+1, m.Ordinal+1+cut.Patience) {
-		if i := slices.Index(open, row.CallID); i >= 0 && !row.Rewound {
-			open, results = slices.Delete(open, i, i+1), append(results, row)
+		if row.Rewound {
+			continue
+		}
+		for n, id := range row.Results() {
+			if i := slices.Index(open, id); i >= 0 {
+				open = slices.Delete(open, i, i+1)
+				if n == 0 || len(results) == 0 || results[len(results)-1] != row {
+					results = append(results, row)
+				}
+			}
 		}
 	}
 	return results

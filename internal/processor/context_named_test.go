@@ -109,18 +109,24 @@ func TestManyDroppedMessages(t *testing.T) {
 	}
 }
 
-// A prompt holds text: every other part is listed, wherever the message stands itself.
+// A part that nobody knows is listed in every provider's format; the thread's own has it as it is.
 func TestOmittedPartsAreListed(t *testing.T) {
 	b := openBroker(t, t.TempDir())
 	p := serving(t, processor.Options{Config: settings(t), Logger: logger(t), Broker: b})
 	put(t, b.Conn(), "thread.message.t1", `{"message_id":"m1","role":"user","content":"And this?"}`)
-	put(t, b.Conn(), "message.edited.t1", `{"message_id":"m1","content":[{"type":"text","text":"And this?"},{"type":"image_url","image_url":{"url":"data:"}}]}`)
+	put(t, b.Conn(), "message.edited.t1", `{"message_id":"m1","content":[{"type":"text","text":"And this?"},{"type":"widget","size":2}]}`)
 	if err := p.Settled(within(t)); err != nil {
 		t.Fatal(err)
 	}
 	for _, format := range prompt.Formats() {
 		got := contextOf(t, p, "t1", fmt.Sprintf(`{"format":%q}`, format))
-		want := service.OmittedPart{MessageID: "m1", Index: 1, Type: "image_url", Reason: "not_text"}
+		want := service.OmittedPart{MessageID: "m1", Index: 1, Type: "widget", Reason: "not_supported"}
+		if format == prompt.FormatMessages {
+			if len(got.OmittedParts) != 0 || !strings.Contains(string(got.Messages), `{"type":"widget","size":2}`) {
+				t.Errorf("%s: %+v, %s", format, got.OmittedParts, got.Messages)
+			}
+			continue
+		}
 		if len(got.OmittedParts) != 1 || got.OmittedParts[0] != want {
 			t.Errorf("%s: %+v, want %+v", format, got.OmittedParts, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nats.go"
 
 	"precis/events"
@@ -258,10 +259,36 @@ func (th *realThread) begins(t *testing.T, at, of string, got service.ContextRep
 	if strings.HasPrefix(of, prompt.FormatAnthropic) || strings.HasPrefix(of, prompt.FormatGemini) {
 		end = []byte("]}]") // the next message may be one more block of the last
 	}
-	if !bytes.HasPrefix(got.Messages, bytes.TrimSuffix(was.Messages, end)) || !bytes.HasPrefix(got.System, bytes.TrimRight(was.System, "]}")) {
+	if !bytes.HasPrefix(inBlocks(t, of, got.Messages), bytes.TrimSuffix(inBlocks(t, of, was.Messages), end)) || !bytes.HasPrefix(got.System, bytes.TrimRight(was.System, "]}")) {
 		t.Errorf("%s: the prefix changed", at)
 	}
 	return true
+}
+
+// inBlocks writes the contents of Anthropic's messages that are texts as lists of one block, which is the same to the API: a text
+// becomes a list when another message joins its turn.
+func inBlocks(t *testing.T, of string, messages jsontext.Value) []byte {
+	t.Helper()
+	if !strings.HasPrefix(of, prompt.FormatAnthropic) {
+		return messages
+	}
+	var list []struct {
+		Role    string         `json:"role"`
+		Content jsontext.Value `json:"content"`
+	}
+	if err := json.Unmarshal(messages, &list); err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range list {
+		if m.Content.Kind() == '"' {
+			list[i].Content = jsontext.Value(`[{"type":"text","text":` + string(m.Content) + `}]`)
+		}
+	}
+	out, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func extends(list, by []string) bool { return len(list) >= len(by) && slices.Equal(list[:len(by)], by) }

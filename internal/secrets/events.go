@@ -15,14 +15,16 @@ import (
 // tool names. It does not change the event itself.
 func MaskEvent(ev *events.Event, mask func(string) string) *events.Event {
 	masked := *ev
+	maskJSON := func(v jsontext.Value) jsontext.Value { return MaskJSON(v, mask) }
 	if ev.Edit != nil {
 		edit := *ev.Edit
-		edit.Content = edit.Content.Masked(mask)
+		edit.Content = edit.Content.Masked(mask, maskJSON)
 		masked.Edit = &edit
 	}
 	if ev.Message != nil {
 		m := *ev.Message
-		m.Content, m.ToolName, m.Arguments = m.Content.Masked(mask), mask(m.ToolName), MaskJSON(m.Arguments, mask)
+		m.Content, m.ToolName, m.Arguments = m.Content.Masked(mask, maskJSON), mask(m.ToolName), MaskJSON(m.Arguments, mask)
+		m.Native = nil
 		m.ToolCalls = make([]events.ToolCall, len(ev.Message.ToolCalls))
 		for i, call := range ev.Message.ToolCalls {
 			m.ToolCalls[i] = events.ToolCall{ID: call.ID, Name: mask(call.Name), Arguments: MaskJSON(call.Arguments, mask)}

@@ -42,7 +42,8 @@ type ContextReply struct {
 	// until they are made again.
 	RenewingSummaryIDs []string `json:"renewing_summary_ids"`
 	WaitingMessageIDs  []string `json:"waiting_message_ids"` // held back until their calls' results are there
-	// OmittedParts are parts of the messages in the prompt that are not text: a mark stands there instead.
+	// OmittedParts are parts of the messages in the prompt that the format has no counterpart of: a mark stands there instead,
+	// or nothing where it is another provider's reasoning.
 	OmittedParts []OmittedPart `json:"omitted_parts"`
 	// ShortenedMessageIDs are tool outputs that would stand whole (context.keep_outputs), and stand as their summaries to
 	// hold max_tokens.
@@ -61,9 +62,6 @@ type OmittedPart struct {
 	Type      string `json:"type"`
 	Reason    string `json:"reason"`
 }
-
-// reasonNotText is why a part is omitted: prompts hold text.
-const reasonNotText = "not_text"
 
 func (s *Service) context(ctx context.Context, r *request) (any, error) {
 	var req ContextRequest
@@ -207,7 +205,7 @@ func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, 
 func omitted(parts []prompt.OmittedPart) []OmittedPart {
 	list := []OmittedPart{}
 	for _, p := range parts {
-		list = append(list, OmittedPart{MessageID: p.MessageID, Index: p.Index, Type: p.Type, Reason: reasonNotText})
+		list = append(list, OmittedPart{MessageID: p.MessageID, Index: p.Index, Type: p.Type, Reason: p.Reason})
 	}
 	return list
 }
@@ -327,7 +325,7 @@ func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Messag
 	if err != nil {
 		return prompt.Message{}, err
 	}
-	msg := prompt.Message{Ordinal: m.Ordinal, Message: body}
+	msg := prompt.Message{Ordinal: m.Ordinal, Message: body, Answered: m.Results()}
 	if msg.Gone, err = r.gone(ctx, m, body); err != nil || !m.Tool {
 		return msg, err
 	}
@@ -362,7 +360,7 @@ func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Messag
 
 // gone says that retention has taken a message: then its body is empty, and there is no event behind it.
 func (r *reading) gone(ctx context.Context, m *thread.Message, body *events.Message) (bool, error) {
-	if body.Content.Text() != "" || len(body.ToolCalls) > 0 {
+	if body.Content.Text() != "" || len(body.ToolCalls) > 0 || len(body.Content.Parts()) > 0 {
 		return false, nil
 	}
 	_, err := r.log.Event(ctx, m.Seq)

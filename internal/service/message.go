@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"precis/events"
@@ -133,7 +134,10 @@ func (r *MessageReply) take(ev *events.Event) events.Content {
 		r.Deleted = ev.Edit.Deleted || ev.Edit.Rewind
 		return ev.Edit.Content
 	}
-	r.ToolCalls = ev.Message.ToolCalls
+	r.ToolCalls = slices.Clone(ev.Message.Calls()) // which may be those of an event that others read
+	for i := range r.ToolCalls {
+		r.ToolCalls[i].Raw = nil
+	}
 	return ev.Message.Content
 }
 

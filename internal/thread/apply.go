@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"precis/events"
+	"precis/summarize/tokens"
 )
 
 // Apply folds one event into the state of its thread. It can't fail: an invalid event is rejected, and the same event after the
@@ -69,9 +70,12 @@ func (s *State) newMessage(in Input, m *events.Message, shape, digest [32]byte) 
 		ID: m.MessageID, Ordinal: s.Header.Ordinals, Tool: tool, Role: m.Role,
 		Shape: shape, FirstDigest: digest, Digest: digest,
 		FirstSeq: in.Seq, Seq: in.Seq, Pinned: m.Pinned,
-		Text: in.Measure(m.Content.Text()), CallID: m.ToolCallID,
+		Text: in.size(m.Content),
 	}
-	for _, call := range m.ToolCalls {
+	if answers := m.Answers(); len(answers) > 0 {
+		row.CallID, row.CallIDs = answers[0], answers[1:]
+	}
+	for _, call := range m.Calls() {
 		row.CallIDs = append(row.CallIDs, call.ID)
 		row.Args = row.Args.plus(in.Measure(call.ArgumentsText()), 1)
 	}
@@ -167,7 +171,7 @@ func (s *State) revise(e *events.Edit, seq uint64, in Input) bool {
 	var text Size
 	if !e.Deleted {
 		digest = events.RevisionDigest(m.Shape, e.Content)
-		text = in.Measure(e.Content.Text())
+		text = in.size(e.Content)
 	}
 	if digest == m.Digest {
 		return false
@@ -238,6 +242,13 @@ func (s *State) released(w *Waiting) bool {
 		}
 	}
 	return false
+}
+
+// size is that of a content: of its text, and the tokens of what is not text.
+func (in Input) size(c events.Content) Size {
+	size := in.Measure(c.Text())
+	size.Tokens += int64(tokens.Unread(c))
+	return size
 }
 
 func (s *State) grow(by int64, size Size) {

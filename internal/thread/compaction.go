@@ -95,7 +95,7 @@ func (c *Compaction) Put(slot, summary string) {
 // Item returns the message as cuts see it; weight is its tokens in a prompt.
 func (m *Message) Item(weight int64) cut.Item {
 	return cut.Item{
-		Ordinal: m.Ordinal, MessageID: m.ID, Role: m.Role, Calls: m.CallIDs, Result: m.CallID,
+		Ordinal: m.Ordinal, MessageID: m.ID, Role: m.Role, Calls: m.Calls(), Results: m.Results(),
 		Pinned: m.Pinned, Deleted: m.Deleted, Tokens: weight,
 	}
 }

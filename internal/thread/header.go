@@ -73,8 +73,29 @@ type Message struct {
 	Text Size // of the current revision's content
 	Args Size // of the tool calls' arguments
 
-	CallIDs []string // of the calls it makes
-	CallID  string   // of the call it is the result of
+	// CallIDs are an assistant's calls. Another message's are the calls that it is the result of besides CallID: one message may
+	// have the results of several calls.
+	CallIDs []string
+	CallID  string // of the call it is the result of
+}
+
+// Calls returns the ids of the calls that a message makes.
+func (m *Message) Calls() []string {
+	if m.Role != events.RoleAssistant {
+		return nil
+	}
+	return m.CallIDs
+}
+
+// Results returns the ids of the calls that a message is the result of.
+func (m *Message) Results() []string {
+	switch {
+	case m.CallID == "":
+		return nil
+	case m.Role == events.RoleAssistant:
+		return []string{m.CallID}
+	}
+	return append([]string{m.CallID}, m.CallIDs...)
 }
 
 // Size is the size of a text in the units of thresholds and counters.

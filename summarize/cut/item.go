@@ -10,8 +10,8 @@ type Item struct {
 	Ordinal   uint64   `json:"ordinal"` // grows within a thread, from 1
 	MessageID string   `json:"message_id"`
 	Role      string   `json:"role"`
-	Calls     []string `json:"calls,omitempty"`  // ids of the tool calls it makes
-	Result    string   `json:"result,omitempty"` // id of the call it is the result of
+	Calls     []string `json:"calls,omitempty"`   // ids of the tool calls it makes
+	Results   []string `json:"results,omitempty"` // ids of the calls it is the result of
 	Pinned    bool     `json:"pinned,omitempty"`
 	Deleted   bool     `json:"deleted,omitempty"`
 	Tokens    int64    `json:"tokens"` // what it weighs in the prompt now; not counted when deleted

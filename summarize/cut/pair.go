@@ -2,16 +2,22 @@ package cut
 
 import "slices"
 
-// pair opens the calls that an item makes and closes the one it is the result of.
+// pair opens the calls that an item makes and closes those it is the result of.
 func (s *State) pair(it Item, free weight) {
 	for _, id := range it.Calls {
 		s.open(id, it.Ordinal)
 	}
-	if it.Result == "" {
-		return
+	for n, id := range it.Results {
+		if n > 0 {
+			free = weight{} // the item counts once, with its first result
+		}
+		s.close(Call{ID: id, At: it.Ordinal, Count: s.Count, Weight: free})
 	}
-	c := Call{ID: it.Result, At: it.Ordinal, Count: s.Count, Weight: free}
-	i := indexOf(s.Open, it.Result)
+}
+
+// close ends the call that a result is of; one that is not known may come later.
+func (s *State) close(c Call) {
+	i := indexOf(s.Open, c.ID)
 	if i < 0 {
 		s.Early = bounded(append(s.Early, c), maxEarly)
 		return

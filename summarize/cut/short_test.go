@@ -29,9 +29,11 @@ func TestShort(t *testing.T) {
 		if at > limit || at <= whole.Replaced[first].Ordinal {
 			t.Fatalf("at %d, with a limit of %d, of what begins at %d", at, limit, whole.Replaced[first].Ordinal)
 		}
-		for r, call := range pairing(items) {
-			if at < limit && (items[call].Ordinal < at) != (items[r].Ordinal < at) {
-				t.Fatalf("at %d, between call %d and result %d", at, items[call].Ordinal, items[r].Ordinal)
+		for r, calls := range pairing(items) {
+			for _, call := range calls {
+				if at < limit && (items[call].Ordinal < at) != (items[r].Ordinal < at) {
+					t.Fatalf("at %d, between call %d and result %d", at, items[call].Ordinal, items[r].Ordinal)
+				}
 			}
 		}
 		short := s.Split(Position{At: at}, items, c)

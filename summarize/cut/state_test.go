@@ -81,7 +81,7 @@ func TestStateIsBounded(t *testing.T) {
 	var s State
 	for i := range uint64(20000) {
 		s.Apply(Item{Ordinal: 3*i + 1, Role: events.RoleUser, Tokens: 1}, c)
-		s.Apply(Item{Ordinal: 3*i + 2, Role: events.RoleTool, Result: string(rune('a' + i%9000))}, c)
+		s.Apply(Item{Ordinal: 3*i + 2, Role: events.RoleTool, Results: []string{string(rune('a' + i%9000))}}, c)
 		s.Apply(Item{Ordinal: 3*i + 3, Role: events.RoleAssistant, Tokens: 1}, c)
 	}
 	data, err := json.Marshal(s)
@@ -99,7 +99,7 @@ func BenchmarkApply(b *testing.B) {
 			round := func() {
 				at += 2
 				s.Apply(Item{Ordinal: at, Role: events.RoleAssistant, Calls: []string{"c"}, Tokens: 50}, c)
-				s.Apply(Item{Ordinal: at + 1, Role: events.RoleTool, Result: "c", Tokens: 500}, c)
+				s.Apply(Item{Ordinal: at + 1, Role: events.RoleTool, Results: []string{"c"}, Tokens: 500}, c)
 				if _, ok := Fires(c.Trigger, s.Facts(c)); ok {
 					p, _ := s.Choose(c.Keep)
 					s.Replace(p)

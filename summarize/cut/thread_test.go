@@ -43,7 +43,7 @@ func (g *generator) add() {
 	case k == 2:
 		it.Role = rapid.SampledFrom([]string{events.RoleSystem, events.RoleDeveloper}).Draw(g.t, "role")
 	case k == 3:
-		it.Role, it.Result = events.RoleTool, rapid.SampledFrom([]string{"nobody", "early"}).Draw(g.t, "orphan")
+		it.Role, it.Results = events.RoleTool, []string{rapid.SampledFrom([]string{"nobody", "early"}).Draw(g.t, "orphan")}
 	default:
 		g.call(&it)
 	}
@@ -67,8 +67,12 @@ func (g *generator) call(it *Item) {
 
 func (g *generator) answer(it *Item) {
 	i := rapid.IntRange(0, len(g.waiting)-1).Draw(g.t, "which")
-	it.Role, it.Result = events.RoleTool, g.waiting[i]
+	it.Role, it.Results = events.RoleTool, []string{g.waiting[i]}
 	g.waiting = append(g.waiting[:i:i], g.waiting[i+1:]...)
+	for len(g.waiting) > 0 && rapid.IntRange(0, 9).Draw(g.t, "more") == 0 { // one message has the results of several calls
+		it.Results = append(it.Results, g.waiting[0])
+		g.waiting = g.waiting[1:]
+	}
 }
 
 func policies() *rapid.Generator[summarize.Compaction] {
@@ -85,8 +89,8 @@ func policies() *rapid.Generator[summarize.Compaction] {
 
 // pairing is an independent statement of which result belongs to which call: indexes into items, by
 // the rule of doc.go, with the whole thread in view.
-func pairing(items []Item) map[int]int {
-	callOf := map[int]int{}
+func pairing(items []Item) map[int][]int {
+	callOf := map[int][]int{}
 	waiting, early := map[string][]int{}, map[string][]int{}
 	take := func(m map[string][]int, id string, now int) (int, bool) {
 		for len(m[id]) > 0 {
@@ -101,18 +105,17 @@ func pairing(items []Item) map[int]int {
 	for i, it := range items {
 		for _, id := range it.Calls {
 			if r, ok := take(early, id, i); ok {
-				callOf[r] = i
+				callOf[r] = append(callOf[r], i)
 				continue
 			}
 			waiting[id] = append(waiting[id], i)
 		}
-		if it.Result == "" {
-			continue
-		}
-		if c, ok := take(waiting, it.Result, i); ok {
-			callOf[i] = c
-		} else {
-			early[it.Result] = append(early[it.Result], i)
+		for _, id := range it.Results {
+			if c, ok := take(waiting, id, i); ok {
+				callOf[i] = append(callOf[i], c)
+			} else {
+				early[id] = append(early[id], i)
+			}
 		}
 	}
 	return callOf

@@ -9,29 +9,34 @@ import (
 	"precis/events"
 )
 
-// block is a content block of Anthropic's messages.
-type block struct {
-	Type      string         `json:"type"`
-	Text      string         `json:"text,omitempty"`
-	ID        string         `json:"id,omitempty"`
-	Name      string         `json:"name,omitempty"`
-	Input     jsontext.Value `json:"input,omitzero"` // an empty object stands
-	ToolUseID string         `json:"tool_use_id,omitempty"`
-	Content   string         `json:"content,omitempty"`
-	IsError   bool           `json:"is_error,omitzero"`
-}
-
+// anthropicMessage has a text alone where a message was published so, and nothing else stands in the same turn.
 type anthropicMessage struct {
-	Role    string  `json:"role"`
-	Content []block `json:"content"`
+	role   string
+	text   *string
+	blocks []block
 }
 
-// writeAnthropic writes messages of alternating roles, each a list of blocks: a text that is appended
-// makes a new block, so that the ones before stay as they were. Results stand in the user's message
-// right behind the call, before any text.
+// MarshalJSON implements json.Marshaler.
+func (m anthropicMessage) MarshalJSON() ([]byte, error) {
+	var content any = m.text
+	if m.text == nil {
+		content = raws(m.blocks)
+	}
+	return json.Marshal(struct {
+		Role    string `json:"role"`
+		Content any    `json:"content"`
+	}{m.role, content})
+}
+
+// writeAnthropic writes messages of alternating roles. A message's content stands as it was published; where several
+// make one turn it is a list of blocks: a text that is appended makes a new block, so that the ones before stay as they
+// were. Results stand in the user's message right behind the call, before any text.
 func writeAnthropic(p *Prompt, d draft) error {
-	a := &anthropicWriter{system: []block{}}
-	d.each(func() int { return len(a.messages) }, a.text, a.unit)
+	a := &anthropicWriter{system: []jsontext.Value{}}
+	a.from = d.from
+	d.each(a.size, a.made, a.unit)
+	a.close()
+	p.OmittedParts = append(p.OmittedParts, a.orphans...)
 	var err error
 	if p.System, err = json.Marshal(a.system); err != nil {
 		return err
@@ -41,32 +46,149 @@ func writeAnthropic(p *Prompt, d draft) error {
 }
 
 type anthropicWriter struct {
-	system   []block
+	system   []jsontext.Value
 	messages []anthropicMessage
+	orphans  []OmittedPart // reasoning without what it was for
+	from     *sources
 }
+
+func (a *anthropicWriter) size() int { return len(a.messages) }
 
 func (a *anthropicWriter) unit(u unit) {
-	if strings.TrimSpace(u.text) != "" || len(u.calls) == 0 {
-		a.text(u.speaker(), u.text)
+	placed := map[int]bool{}
+	for _, b := range u.blocks {
+		switch {
+		case b.call >= 0:
+			placed[b.call] = true
+			b.raw = u.calls[b.call].toolUse()
+			a.add(u.speaker(), b)
+		case b.raw == nil:
+		case isSystem(u.speaker()):
+			a.system = append(a.system, b.raw)
+		default:
+			a.add(u.speaker(), b)
+		}
 	}
-	for _, c := range u.calls {
-		a.add(u.role, block{Type: "tool_use", ID: c.id, Name: toolName(c.Name), Input: argumentObject(c.Arguments)})
+	switch {
+	case u.blocks == nil && (strings.TrimSpace(u.text) != "" || len(u.calls) == 0):
+		a.text(u.speaker(), u.text, u.message != nil && !u.inline && len(u.calls) == 0)
+	case u.blocks != nil && len(raws(u.blocks)) == 0 && len(placed) == 0 && len(u.calls) == 0:
+		a.made(u.speaker(), "")
 	}
-	for _, c := range u.calls {
-		a.add(events.RoleUser, block{Type: "tool_result", ToolUseID: c.id, Content: visible(c.shown), IsError: c.failed()})
+	for n := range u.calls {
+		if !placed[n] {
+			a.add(u.role, block{raw: u.calls[n].toolUse()})
+		}
+	}
+	a.from.said(a.size() - 1)
+	for _, n := range u.order {
+		a.add(events.RoleUser, block{raw: u.calls[n].toolResult()})
+		a.from.result(n, a.size()-1)
+	}
+	for _, t := range u.beside() {
+		for _, b := range t.blocks {
+			a.add(events.RoleUser, b)
+		}
+		a.from.tail(t, a.size()-1)
 	}
 }
 
-// text adds a text block. Blank ones are refused by the API, and so is white space at the end of an
-// assistant's last text.
-func (a *anthropicWriter) text(role, text string) {
-	switch {
-	case isSystem(role):
-		a.system = append(a.system, block{Type: "text", Text: visible(text)})
-	case role == events.RoleAssistant:
-		a.add(role, block{Type: "text", Text: visible(strings.TrimRight(text, " \t\r\n"))})
-	default:
-		a.add(events.RoleUser, block{Type: "text", Text: visible(text)})
+// toolUse is a call's block: its own as long as the id stands.
+func (c *call) toolUse() jsontext.Value {
+	name := toolName(c.Name)
+	if c.own != nil && c.own.Shape == events.ShapeAnthropic && name == c.Name && c.Arguments.Kind() == '{' {
+		if c.id == c.ID {
+			return c.own.Raw
+		}
+		return with(c.own.Raw, "id", c.id)
+	}
+	return encoded(struct {
+		Type  string         `json:"type"`
+		ID    string         `json:"id"`
+		Name  string         `json:"name"`
+		Input jsontext.Value `json:"input"`
+	}{"tool_use", c.id, name, argumentObject(c.Arguments)})
+}
+
+// toolResult is a result's block.
+func (c *call) toolResult() jsontext.Value {
+	whole := c.verbatim()
+	if whole && c.answer != nil && c.answer.Shape == events.ShapeAnthropic {
+		if c.id == c.answer.Result.CallID {
+			return c.answer.Raw
+		}
+		return with(c.answer.Raw, "tool_use_id", c.id)
+	}
+	var content any = visible(c.shown)
+	if whole && len(raws(c.blocks)) > 0 {
+		content = raws(c.blocks)
+	}
+	return encoded(struct {
+		Type      string `json:"type"`
+		ToolUseID string `json:"tool_use_id"`
+		Content   any    `json:"content"`
+		IsError   bool   `json:"is_error,omitzero"`
+	}{"tool_result", c.id, content, c.failed()})
+}
+
+// made adds a text that is nobody's message.
+func (a *anthropicWriter) made(role, text string) { a.text(role, text, false) }
+
+// text adds a text. Blank ones are refused by the API.
+func (a *anthropicWriter) text(role, text string, alone bool) {
+	raw := textPart(FormatAnthropic, role, text)
+	if isSystem(role) {
+		a.system = append(a.system, raw)
+		return
+	}
+	if role != events.RoleAssistant {
+		role = events.RoleUser
+	}
+	b := block{raw: raw, text: visible(text), isText: true, made: true, call: -1}
+	if n := len(a.messages); alone && (n == 0 || a.messages[n-1].role != role) {
+		a.messages = append(a.messages, anthropicMessage{role: role, text: &b.text, blocks: []block{b}})
+		return
+	}
+	a.add(role, b)
+}
+
+func (a *anthropicWriter) add(role string, b block) {
+	if b.raw == nil {
+		return
+	}
+	n := len(a.messages)
+	if n > 0 && a.messages[n-1].role == role {
+		m := &a.messages[n-1]
+		m.text, m.blocks = nil, append(m.blocks, b)
+		return
+	}
+	a.messages = append(a.messages, anthropicMessage{role: role, blocks: []block{b}})
+}
+
+// close mends what the API refuses of a turn as a whole: reasoning at its end, and white space at the end of the last, which
+// the assistant would go on from.
+func (a *anthropicWriter) close() {
+	for i := range a.messages {
+		m := &a.messages[i]
+		for n := len(m.blocks); n > 0 && m.blocks[n-1].reasoning; n-- {
+			a.orphans = append(a.orphans, m.blocks[n-1].orphan())
+			m.blocks = m.blocks[:n-1]
+		}
+		if len(m.blocks) == 0 {
+			m.blocks = []block{{raw: textPart(FormatAnthropic, m.role, "")}}
+		}
+	}
+	n := len(a.messages)
+	if n == 0 || a.messages[n-1].role != events.RoleAssistant {
+		return
+	}
+	m := &a.messages[n-1]
+	last := &m.blocks[len(m.blocks)-1]
+	if trimmed := strings.TrimRight(last.text, " \t\r\n"); last.isText && trimmed != last.text {
+		last.text, last.raw = trimmed, with(last.raw, "text", trimmed)
+		if m.text != nil {
+			m.text = &last.text
+		}
 	}
 }
 
@@ -75,15 +197,6 @@ func visible(text string) string {
 		return noText
 	}
 	return text
-}
-
-func (a *anthropicWriter) add(role string, b block) {
-	n := len(a.messages)
-	if n > 0 && a.messages[n-1].Role == role {
-		a.messages[n-1].Content = append(a.messages[n-1].Content, b)
-		return
-	}
-	a.messages = append(a.messages, anthropicMessage{Role: role, Content: []block{b}})
 }
 
 // argumentObject is a call's arguments as an object, which is all that Anthropic takes.

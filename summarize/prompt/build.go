@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"precis/events"
@@ -13,10 +14,11 @@ func Build(r Request) (Prompt, error) {
 	if !ok {
 		return Prompt{}, fmt.Errorf("build prompt as %q: %w", r.Format, ErrFormat)
 	}
-	units, waiting := assemble(r.Messages)
+	units, waiting := assemble(r.Messages, shapes[r.Format])
+	compose(units, r)
 	d := draft{units: units, summary: headed(r), role: r.summaryRole(), from: &sources{apart: systemApart(r.Format), count: r.Count}}
 	if systemApart(r.Format) {
-		d.inlineSystem()
+		d.inlineSystem(r.Format)
 	}
 	if r.Compaction != nil {
 		d.id = r.Compaction.ID
@@ -69,9 +71,9 @@ func (d draft) each(size func() int, text func(role, text string), write func(un
 			d.from.compaction(d, size())
 		}
 		if i < len(d.units) && !d.units[i].dropped {
-			before := size()
+			d.from.begin(&d.units[i])
 			write(d.units[i])
-			d.from.unit(&d.units[i], before, size())
+			d.from.end(size())
 		}
 	}
 	if n := size(); n > 0 {
@@ -84,10 +86,15 @@ func systemApart(format string) bool { return format == FormatAnthropic || forma
 
 // inlineSystem marks the text of system messages behind the opening. They stay at their places, as the user's: moved to the
 // others they would change the beginning of the prompt, and the provider's cache of all of it would be lost.
-func (d draft) inlineSystem() {
+func (d draft) inlineSystem(format string) {
 	for i := d.opening(); i < len(d.units); i++ {
 		if u := &d.units[i]; isSystem(u.role) {
 			u.inline, u.text = true, systemMark+u.text
+			if u.blocks != nil {
+				u.blocks = slices.Insert(u.blocks, 0, block{
+					raw: textPart(format, events.RoleUser, strings.TrimSpace(systemMark)), call: -1, isText: true, made: true, tokens: len(systemMark) / 4,
+				})
+			}
 		}
 	}
 }
@@ -128,8 +135,9 @@ func droppedIDs(units []unit) []string {
 		if u.message != nil && u.message.trimmed() {
 			ids = append(ids, u.message.MessageID)
 		}
+		from := len(ids)
 		for _, c := range u.calls {
-			if c.result != nil && !c.result.Deleted && (c.cut || c.result.trimmed()) {
+			if c.result != nil && !c.result.Deleted && (c.cut || c.result.trimmed()) && !slices.Contains(ids[from:], c.result.MessageID) {
 				ids = append(ids, c.result.MessageID)
 			}
 		}
@@ -143,9 +151,11 @@ func (d draft) summarized() bool { return d.summary != "" && d.summary != omitte
 // omittedParts are those of the contents that are shown.
 func omittedParts(units []unit) []OmittedPart {
 	list := []OmittedPart{}
-	note := func(m *Message) {
-		for _, p := range m.Content.OtherParts() {
-			list = append(list, OmittedPart{MessageID: m.MessageID, Index: p.Index, Type: p.Type})
+	note := func(blocks []block) {
+		for _, b := range blocks {
+			if b.omitted != nil {
+				list = append(list, *b.omitted)
+			}
 		}
 	}
 	for i := range units {
@@ -153,13 +163,14 @@ func omittedParts(units []unit) []OmittedPart {
 		if u.dropped {
 			continue
 		}
-		if u.message != nil && u.message.shown() {
-			note(u.message)
-		}
-		for _, c := range u.calls {
-			if c.result != nil && !c.cut && c.result.shown() {
-				note(c.result)
+		note(u.blocks)
+		for n := range u.calls {
+			if u.calls[n].verbatim() {
+				note(u.calls[n].blocks)
 			}
+		}
+		for _, t := range u.beside() {
+			note(t.blocks)
 		}
 	}
 	return list
@@ -172,8 +183,8 @@ func (d draft) summaryIDs() []string {
 		ids = append(ids, d.id)
 	}
 	for _, u := range d.units {
-		for _, c := range u.calls {
-			if !u.dropped && !c.cut && c.result != nil && c.result.Summary != nil {
+		for n := range u.calls {
+			if c := &u.calls[n]; !u.dropped && c.summarized() {
 				ids = append(ids, c.result.Summary.ID)
 			}
 		}

@@ -138,7 +138,12 @@ func TestCases(t *testing.T) {
 
 func lines(t *testing.T, p Prompt) string {
 	t.Helper()
-	var list []openAIMessage
+	var list []struct {
+		Role       string       `json:"role"`
+		Content    *string      `json:"content"`
+		ToolCalls  []openAICall `json:"tool_calls"`
+		ToolCallID string       `json:"tool_call_id"`
+	}
 	if err := json.Unmarshal(p.Messages, &list); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +153,7 @@ func lines(t *testing.T, p Prompt) string {
 		if m.ToolCallID != "" {
 			line += " " + m.ToolCallID + "→"
 		}
-		if m.Content != nil {
+		if m.Content != nil && *m.Content != "" {
 			line += " " + strings.TrimSpace(strings.ReplaceAll(*m.Content, "\n", " / "))
 		}
 		for _, c := range m.ToolCalls {

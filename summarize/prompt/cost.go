@@ -11,16 +11,46 @@ const (
 
 // costOf is what a unit takes.
 func costOf(u *unit, count func(string) int) int {
-	n := messageFrame
+	n := messageFrame + u.unread
 	switch {
-	case u.text != "":
+	case len(raws(u.blocks)) > 0:
+		n += weightOf(u.blocks)
+	case u.text != "" && u.blocks == nil:
 		n += count(u.text)
 	case len(u.calls) == 0:
 		n += count(noText) // what Anthropic is given for an empty text
 	}
-	for _, c := range u.calls {
+	for i := range u.calls {
+		c := &u.calls[i]
 		n += callFrame + count(c.Name) + count(string(c.Arguments))
-		n += resultCost(&c, count)
+		n += resultCost(c, count)
+	}
+	for _, t := range u.beside() {
+		n += t.cost()
+	}
+	return n
+}
+
+// resultCost is what a call's result takes of its unit's cost.
+func resultCost(c *call, count func(string) int) int { return messageFrame + callFrame + c.size(count) }
+
+// cost is what a tail takes of its unit's cost.
+func (t *tail) cost() int { return messageFrame + t.tokens }
+
+// size is what a call's result takes.
+func (c *call) size(count func(string) int) int {
+	switch {
+	case !c.verbatim():
+		return count(visible(c.shown))
+	case c.blocks != nil:
+		return weightOf(c.blocks)
+	}
+	return count(visible(c.shown)) + c.unread
+}
+
+func weightOf(blocks []block) (n int) {
+	for _, b := range blocks {
+		n += b.tokens
 	}
 	return n
 }

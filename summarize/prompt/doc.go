@@ -10,6 +10,12 @@
 // the role that the policy gives it, never a higher one; tool outputs and their summaries stay in tool
 // results, where a model takes them for data.
 //
+// # Parts
+//
+// A part of a content in the format's own shape is copied; any other is mapped, or a mark stands for it and it is listed in
+// Prompt.OmittedParts (compose.go, media.go). Nothing between the shapes is modelled: what a copy has no name for is not lost.
+// docs/prompts.md has the mapping.
+//
 // # Pairs
 //
 // Providers refuse a call without its result and a result without its call. A call's results stand right
@@ -22,7 +28,8 @@
 //
 // The same request gives the same bytes, and appending messages leaves the bytes before them as they
 // were, so that a provider's prompt cache holds. The exceptions are a new compaction, a result that comes
-// after another message, and a prompt that runs into its limit. So:
+// after another message, and a prompt that runs into its limit. A text of Anthropic's that another message of
+// the same turn joins becomes a list of one block, which is the same to the API. So:
 //
 //   - In "[truncated - N steps ago]", N counts the assistant's turns between the output and the event
 //     that made it go (or, in last-resort trimming, the message that overflowed), not up to now: a number

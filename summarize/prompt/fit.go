@@ -57,6 +57,9 @@ func (f *fitter) note(i int) {
 	if slices.ContainsFunc(u.calls, func(c call) bool { return c.result != nil && c.result.Summary != nil }) {
 		f.outputs = append(f.outputs, i)
 	}
+	if len(u.beside()) > 0 {
+		f.user = i
+	}
 	switch u.role {
 	case events.RoleUser:
 		f.user = i
@@ -104,7 +107,7 @@ func (f *fitter) shorten(j, now int) {
 	size := f.count(mark)
 	for n := range u.calls {
 		c := &u.calls[n]
-		if saved := f.count(visible(c.shown)) - size; saved > 0 && c.result != nil && !c.cut {
+		if saved := c.size(f.count) - size; saved > 0 && c.result != nil && !c.cut {
 			c.shown, c.cut = mark, true
 			u.cost, f.total = u.cost-saved, f.total-saved
 		}

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"precis/events"
 )
 
 // Providers take ids and names of letters, digits, _ and - alone: OpenAI ids of at most 40 bytes and
@@ -14,19 +16,36 @@ const (
 )
 
 // rename gives every call an id that providers take. One that is fit and new stays; another is derived
-// from the id and the place of the call, so that it is the same in the next prompt.
-func rename(units []unit) {
+// from the id and the place of the call, so that it is the same in the next prompt. One that came in the prompt's own shape is
+// the provider's, and stays.
+func rename(units []unit, own events.Shape) {
 	used := map[string]bool{}
 	for i := range units {
 		for n := range units[i].calls {
 			c := &units[i].calls[n]
 			c.id = c.ID
-			if used[c.id] || !fits(c.id, maxID) {
+			if own == events.ShapeShared && c.own != nil {
+				continue // the format messages has the part as it is
+			}
+			if used[c.id] || !fits(c.id, maxID) && !(own != events.ShapeShared && c.shape() == own && c.id != "") {
 				c.id = derived(c.ID, units[i].ordinal, n)
 			}
 			used[c.id] = true
 		}
 	}
+}
+
+// shape says in whose message the call came.
+func (c *call) shape() events.Shape {
+	switch {
+	case c.own != nil:
+		return c.own.Shape
+	case len(c.Raw) > 0:
+		return events.ShapeOpenAI
+	case c.answer != nil:
+		return c.answer.Shape
+	}
+	return events.ShapeShared
 }
 
 func derived(id string, ordinal uint64, n int) string {

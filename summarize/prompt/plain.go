@@ -1,7 +1,10 @@
 package prompt
 
 import (
+	"strings"
+
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
 )
@@ -11,48 +14,106 @@ type plainMessage struct {
 	MessageID  string            `json:"message_id,omitempty"`
 	SummaryID  string            `json:"summary_id,omitempty"` // what stands here is this summary
 	Role       string            `json:"role"`
-	Content    string            `json:"content"`
+	Content    jsontext.Value    `json:"content"` // a text, or the parts as published
 	ToolCalls  []events.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string            `json:"tool_call_id,omitempty"`
-	ToolName   string            `json:"tool_name,omitempty"`
-	Pinned     bool              `json:"pinned,omitzero"`
+	// ToolCallIDs are the calls of a message that has the results of several.
+	ToolCallIDs []string `json:"tool_call_ids,omitempty"`
+	ToolName    string   `json:"tool_name,omitempty"`
+	Pinned      bool     `json:"pinned,omitzero"`
 }
 
 // writePlain writes the messages as the thread has them, calls and results side by side.
 func writePlain(p *Prompt, d draft) error {
-	list := []plainMessage{}
-	d.each(func() int { return len(list) }, func(role, text string) { // the compaction: this format has no opening
-		m := plainMessage{Role: role, Content: text}
+	w := &plainWriter{messages: []plainMessage{}, from: d.from}
+	d.each(w.size, func(role, text string) { // the compaction: this format has no opening
+		m := plainMessage{Role: role, Content: encoded(text)}
 		if d.summarized() { // else a mark stands there
 			m.SummaryID = d.id
 		}
-		list = append(list, m)
-	}, func(u unit) { list = append(list, plainUnit(u)...) })
+		w.add(m)
+	}, w.unit)
 	var err error
-	p.Messages, err = json.Marshal(list)
+	p.Messages, err = json.Marshal(w.messages)
 	return err
 }
 
-func plainUnit(u unit) []plainMessage {
-	m := plainMessage{Role: u.role, Content: u.text}
-	if u.message != nil {
-		m.MessageID, m.Pinned = u.message.MessageID, u.message.Pinned
+type plainWriter struct {
+	messages []plainMessage
+	from     *sources
+}
+
+func (w *plainWriter) size() int { return len(w.messages) }
+
+func (w *plainWriter) add(m plainMessage) { w.messages = append(w.messages, m) }
+
+func (w *plainWriter) unit(u unit) {
+	m := plainMessage{Role: u.role, Content: encoded(u.text)}
+	inside := false
+	if own := u.message; own != nil {
+		m.MessageID, m.Pinned = own.MessageID, own.Pinned
+		if inside = own.shown() && len(own.Content.Parts()) > 0; inside {
+			m.Content = encoded(own.Content)
+		}
 	}
-	list := []plainMessage{m}
 	for _, c := range u.calls {
+		if inside && c.own != nil && c.id == c.ID {
+			continue // its part says it
+		}
 		made := events.ToolCall{ID: c.id, Name: c.Name}
 		if len(c.Arguments) > 0 {
 			made.Arguments = c.Arguments
 		}
-		list[0].ToolCalls = append(list[0].ToolCalls, made)
-		r := plainMessage{Role: events.RoleTool, Content: c.shown, ToolCallID: c.id, ToolName: c.Name}
-		if c.result != nil {
-			r.MessageID, r.Pinned = c.result.MessageID, c.result.Pinned
-		}
-		if c.result != nil && c.result.Summary != nil && !c.cut {
-			r.SummaryID = c.result.Summary.ID
-		}
-		list = append(list, r)
+		m.ToolCalls = append(m.ToolCalls, made)
 	}
-	return list
+	w.add(m)
+	w.from.said(w.size() - 1)
+	at := map[*Message]int{} // where the results of a message stand
+	for _, n := range u.order {
+		c := &u.calls[n]
+		if _, stands := at[c.result]; c.result == nil || !stands {
+			at[c.result] = w.size()
+			w.add(u.plainResult(c))
+		}
+		w.from.result(n, at[c.result])
+	}
+	for _, t := range u.beside() {
+		w.from.tail(t, at[t.message])
+	}
+}
+
+// plainResult is the message of a call's result, which may have those of other calls too.
+func (u unit) plainResult(c *call) plainMessage {
+	r := plainMessage{Role: events.RoleTool, Content: encoded(c.shown), ToolCallID: c.id, ToolName: c.Name}
+	if c.result == nil {
+		return r
+	}
+	r.MessageID, r.Pinned, r.Role = c.result.MessageID, c.result.Pinned, c.result.Role
+	whole, texts, ids := true, []string{}, []string{}
+	for _, n := range u.order {
+		if o := &u.calls[n]; o.result == c.result {
+			whole = whole && o.verbatim() && (o.part < 0 || o.id == o.ID)
+			if ids = append(ids, o.id); o.shown != sharedResult {
+				texts = append(texts, o.shown)
+			}
+		}
+	}
+	for _, t := range u.beside() {
+		if t.message == c.result {
+			texts = append(texts, t.text)
+		}
+	}
+	switch {
+	case whole && len(c.result.Content.Parts()) > 0:
+		r.Content = encoded(c.result.Content)
+	case len(texts) > 1:
+		r.Content = encoded(strings.Join(texts, "\n"))
+	}
+	if len(ids) > 1 {
+		r.ToolCallID, r.ToolName, r.ToolCallIDs = "", "", ids
+	}
+	if c.result.Summary != nil && !c.cut {
+		r.SummaryID = c.result.Summary.ID
+	}
+	return r
 }

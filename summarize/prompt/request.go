@@ -35,6 +35,9 @@ type Request struct {
 type Message struct {
 	Ordinal uint64 // its place in the thread; grows
 	*events.Message
+	// Answered are the calls that the message was published as the results of: an edit or a deletion takes the parts, and
+	// the calls are answered all the same.
+	Answered []string
 	// Summary stands in for a tool output; nil: the output itself does.
 	Summary *Summary
 	// Spare stands in for a tool output that is kept whole, where there is no room for it. Summary is nil then.
@@ -48,6 +51,15 @@ type Message struct {
 	Deleted bool
 	// Gone is a message that the log no longer holds: without a Summary nothing stands for it.
 	Gone bool
+}
+
+// Answers are the calls that the message is the result of.
+func (m *Message) Answers() []string {
+	ids := m.Message.Answers()
+	if len(ids) < len(m.Answered) {
+		return m.Answered
+	}
+	return ids
 }
 
 // trimmed says that only a mark stands for the message.
@@ -100,9 +112,11 @@ type Source struct {
 	Tokens     int // with what a provider adds
 }
 
-// OmittedPart is a part of a content that a prompt has no place for: a mark stands there instead.
+// OmittedPart is a part of a content that the format has no counterpart of: a mark stands there instead, or of
+// reasoning nothing.
 type OmittedPart struct {
 	MessageID string
 	Index     int    // in the message's list of parts, from 0
 	Type      string // the publisher's word
+	Reason    string // one of reason…
 }

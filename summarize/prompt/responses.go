@@ -2,37 +2,178 @@ package prompt
 
 import (
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
 )
 
 // responseItem is an input item of OpenAI's Responses API: a message, a function call or its output.
 type responseItem struct {
-	Type      string  `json:"type"`
-	Role      string  `json:"role,omitempty"`
-	Content   *string `json:"content,omitzero"`
-	CallID    string  `json:"call_id,omitempty"`
-	Name      string  `json:"name,omitempty"`
-	Arguments string  `json:"arguments,omitempty"` // JSON in a string, never empty
-	Output    *string `json:"output,omitzero"`
+	Type      string         `json:"type"`
+	Role      string         `json:"role,omitempty"`
+	Content   jsontext.Value `json:"content,omitzero"`
+	CallID    string         `json:"call_id,omitempty"`
+	Name      string         `json:"name,omitempty"`
+	Arguments string         `json:"arguments,omitempty"` // JSON in a string, never empty
+	Output    jsontext.Value `json:"output,omitzero"`
+	Native    jsontext.Value `json:",embed"` // further members of the message as published
 }
 
-// writeResponses writes input items: a message's text, its calls, then their outputs.
+// writeResponses writes input items: a message's text, its calls, then their outputs. Items that a message was published as
+// stand as they were.
 func writeResponses(p *Prompt, d draft) error {
-	list := []responseItem{}
-	text := func(role, text string) {
-		list = append(list, responseItem{Type: "message", Role: role, Content: &text})
-	}
-	d.each(func() int { return len(list) }, text, func(u unit) {
-		if u.text != "" || len(u.calls) == 0 {
-			text(u.role, u.text)
-		}
-		for _, c := range u.calls {
-			list = append(list, responseItem{Type: "function_call", CallID: c.id, Name: toolName(c.Name), Arguments: argumentText(c.Arguments)})
-		}
-		for _, c := range u.calls {
-			list = append(list, responseItem{Type: "function_call_output", CallID: c.id, Output: &c.shown})
-		}
-	})
+	w := &responsesWriter{items: []block{}, from: d.from}
+	d.each(w.size, func(role, text string) { w.message(role, encoded(text), nil) }, w.unit)
+	w.close()
+	p.OmittedParts = append(p.OmittedParts, w.orphans...)
 	var err error
-	p.Messages, err = json.Marshal(list)
+	p.Messages, err = json.Marshal(append([]jsontext.Value{}, raws(w.items)...))
 	return err
+}
+
+type responsesWriter struct {
+	items   []block
+	orphans []OmittedPart // reasoning without what it was for
+	from    *sources
+}
+
+func (w *responsesWriter) size() int { return len(w.items) }
+
+func (w *responsesWriter) add(b block) { w.items = append(w.items, b) }
+
+func (w *responsesWriter) message(role string, content, native jsontext.Value) {
+	w.add(block{raw: encoded(responseItem{Type: "message", Role: role, Content: content, Native: native}), isText: role == events.RoleAssistant})
+}
+
+func (w *responsesWriter) unit(u unit) {
+	first := w.size()
+	placed := map[int]bool{}
+	var open []block // parts of the next message
+	flush := func() {
+		if len(open) > 0 {
+			w.parts(u, open)
+		}
+		open = nil
+	}
+	for _, b := range u.blocks {
+		switch {
+		case b.call >= 0:
+			flush()
+			placed[b.call] = true
+			w.add(block{raw: u.calls[b.call].functionCall(), call: b.call, isText: true})
+		case b.item:
+			flush()
+			w.add(b)
+		case b.raw != nil:
+			open = append(open, b)
+		}
+	}
+	flush()
+	switch {
+	case u.blocks == nil && (u.text != "" || len(u.calls) == 0):
+		w.message(u.role, encoded(u.text), nil)
+	case u.blocks != nil && len(u.calls) == 0 && len(raws(u.blocks)) == 0:
+		w.message(u.role, encoded(noText), nil)
+	}
+	for n := range u.calls {
+		if !placed[n] {
+			w.add(block{raw: u.calls[n].functionCall(), isText: true})
+		}
+	}
+	for i := first; i < w.size(); i++ {
+		w.from.said(i)
+	}
+	for _, n := range u.order {
+		w.add(block{raw: u.calls[n].functionOutput()})
+		w.from.result(n, w.size()-1)
+	}
+	for _, t := range u.beside() {
+		if content := raws(t.blocks); len(content) > 0 {
+			w.message(events.RoleUser, encoded(content), nil)
+		}
+		w.from.tail(t, w.size()-1)
+	}
+}
+
+// parts writes content parts as a message. Those of an assistant that were made here are its text: an output_text of its own
+// has annotations and comes in a message with an id.
+func (w *responsesWriter) parts(u unit, list []block) {
+	made := true
+	for _, b := range list {
+		made = made && b.made
+	}
+	switch {
+	case made && u.role == events.RoleAssistant:
+		w.message(u.role, encoded(textOf(list)), nil)
+	case u.message != nil && len(list) == len(u.blocks):
+		w.message(u.role, encoded(raws(list)), members(u.message.Native, []string{"id", "status", "phase"}))
+	default:
+		w.message(u.role, encoded(raws(list)), nil)
+	}
+}
+
+// close leaves out reasoning that nothing follows which it was for: the API refuses an item of reasoning without it.
+func (w *responsesWriter) close() {
+	follows := false
+	for i := len(w.items) - 1; i >= 0; i-- {
+		b := &w.items[i]
+		switch {
+		case b.reasoning && !follows:
+			w.orphans = append(w.orphans, b.orphan())
+			b.raw = nil
+			w.from.remove(i)
+		case b.reasoning:
+		default:
+			follows = b.isText || b.item
+		}
+	}
+}
+
+// functionCall is a call: its own item as long as its id stands. An item other than a function's needs an output of its own
+// kind, and stands only with that.
+func (c *call) functionCall() jsontext.Value {
+	if c.ownItem() {
+		if c.id == c.ID {
+			return c.own.Raw
+		}
+		return with(c.own.Raw, "call_id", c.id)
+	}
+	return encoded(responseItem{Type: "function_call", CallID: c.id, Name: toolName(c.Name), Arguments: argumentText(c.Arguments)})
+}
+
+func (c *call) ownItem() bool {
+	if c.own == nil || c.own.Shape != events.ShapeResponses || toolName(c.Name) != c.Name {
+		return false
+	}
+	switch c.own.Type {
+	case "function_call":
+		return string(c.Arguments) != `""` && len(c.Arguments) > 0
+	case "custom_tool_call":
+		return true
+	}
+	return c.ownOutput()
+}
+
+// ownOutput reports whether the result stands as the item that it was published as.
+func (c *call) ownOutput() bool {
+	return c.verbatim() && c.answer != nil && c.answer.Shape == events.ShapeResponses && c.own != nil && c.answer.Type == c.own.Type+"_output"
+}
+
+// functionOutput is the item of a call's result.
+func (c *call) functionOutput() jsontext.Value {
+	whole := c.verbatim()
+	if whole && c.answer != nil && c.answer.Shape == events.ShapeResponses && (c.ownOutput() && c.ownItem() || c.own == nil && c.answer.Type == "function_call_output") {
+		if c.id == c.answer.Result.CallID {
+			return c.answer.Raw
+		}
+		return with(c.answer.Raw, "call_id", c.id)
+	}
+	item := responseItem{Type: "function_call_output", CallID: c.id, Output: encoded(c.shown)}
+	if whole && len(raws(c.blocks)) > 0 {
+		item.Output = encoded(raws(c.blocks))
+	}
+	if c.ownItem() && c.own.Type == "custom_tool_call" {
+		item.Type = "custom_tool_call_output"
+	}
+	return encoded(item)
 }

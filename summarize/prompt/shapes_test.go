@@ -16,7 +16,7 @@ func TestSystemMessageLater(t *testing.T) {
 	for _, test := range []struct{ format, system, messages string }{
 		{
 			FormatAnthropic, `[{"type":"text","text":"rules"}]`,
-			`[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"[system message]\nnew rules"}]},{"role":"assistant","content":[{"type":"text","text":"yes"}]}]`,
+			`[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"[system message]\nnew rules"}]},{"role":"assistant","content":"yes"}]`,
 		},
 		{
 			FormatGemini, `{"parts":[{"text":"rules"}]}`,

@@ -1,11 +1,17 @@
 package prompt
 
+import "slices"
+
 // sources collects what each message of a prompt is made of, while a format writes them.
 type sources struct {
 	apart    bool // the format has system messages apart, and joins what one role says in a row
 	count    func(string) int
 	messages []Source
 	system   Source
+
+	unit *unit // that is written now
+	own  int   // index of the last message that it says itself; -1: none yet
+	rest int   // of its tokens, what is not in results and tails
 }
 
 // at is the source of the message at an index.
@@ -28,50 +34,80 @@ func (s *sources) compaction(d draft, size int) {
 	}
 }
 
-// unit notes a unit that was written between two sizes. Its results stand at its end: one each, or joined in one message
-// of the user.
-func (s *sources) unit(u *unit, before, after int) {
+// begin begins a unit, whose parts the format notes as it writes them. Of system messages apart nothing more is noted.
+func (s *sources) begin(u *unit) {
 	if s.apart && isSystem(u.speaker()) {
 		s.system.add(u)
 		s.system.Tokens += u.cost
+		s.unit = nil
 		return
 	}
-	rest := u.cost
-	for i, c := range u.calls {
-		at := after - len(u.calls) + i
-		if s.apart {
-			at = after - 1
-		}
-		cost := resultCost(&u.calls[i], s.count)
-		rest -= cost
-		to := s.at(at)
-		to.Tokens += cost
-		if c.result == nil {
-			continue
-		}
-		to.MessageIDs = append(to.MessageIDs, c.result.MessageID)
-		if c.result.Summary != nil && !c.cut {
-			to.SummaryIDs = append(to.SummaryIDs, c.result.Summary.ID)
-		}
+	s.unit, s.own, s.rest = u, -1, u.cost
+}
+
+// said notes that the unit's own message, or calls made up for its results, stand in the message at an index.
+func (s *sources) said(at int) {
+	if s.unit != nil {
+		s.own = at
+		s.at(at).add(s.unit)
 	}
-	first, last := before, after-1-len(u.calls)
-	if s.apart {
-		last = after - 1
-		if len(u.calls) > 0 {
-			last--
-		}
-		first = last
+}
+
+// result notes that the result of a call of the unit stands in the message at an index.
+func (s *sources) result(n, at int) {
+	c, to := &s.unit.calls[n], s.at(at)
+	cost := resultCost(c, s.count)
+	s.rest -= cost
+	to.Tokens += cost
+	if c.result == nil {
+		return
 	}
-	for i := first; i <= last; i++ {
-		s.at(i).add(u)
+	to.name(c.result.MessageID, len(s.unit.calls))
+	if c.summarized() {
+		to.SummaryIDs = append(to.SummaryIDs, c.result.Summary.ID)
 	}
-	s.at(max(last, first)).Tokens += rest
+}
+
+// tail notes that what a message says beside its results stands in the message at an index.
+func (s *sources) tail(t *tail, at int) {
+	s.rest -= t.cost()
+	s.at(at).Tokens += t.cost()
+	s.at(at).name(t.message.MessageID, len(s.unit.calls))
+}
+
+// end ends a unit, with size messages written so far: the rest of its tokens is what it says itself.
+func (s *sources) end(size int) {
+	if s.unit == nil {
+		return
+	}
+	if s.own < 0 {
+		s.own = max(size-1, 0)
+	}
+	s.at(s.own).Tokens += s.rest
+	s.unit = nil
+}
+
+// remove leaves out the message at an index, which the format does not write after all: its tokens, which the prompt counts,
+// go to the one before, or else to the one behind.
+func (s *sources) remove(i int) {
+	gone := s.messages[i]
+	s.messages = slices.Delete(s.messages, i, i+1)
+	if len(s.messages) > 0 {
+		s.messages[max(i-1, 0)].Tokens += gone.Tokens
+	}
 }
 
 // add notes the unit's own message.
 func (s *Source) add(u *unit) {
-	if u.message != nil && (len(s.MessageIDs) == 0 || s.MessageIDs[len(s.MessageIDs)-1] != u.message.MessageID) {
-		s.MessageIDs = append(s.MessageIDs, u.message.MessageID)
+	if u.message != nil {
+		s.name(u.message.MessageID, 1)
+	}
+}
+
+// name names a message, unless it is one of the last so many that were named.
+func (s *Source) name(id string, last int) {
+	if !slices.Contains(s.MessageIDs[max(len(s.MessageIDs)-last, 0):], id) {
+		s.MessageIDs = append(s.MessageIDs, id)
 	}
 }
 
@@ -93,7 +129,7 @@ func (d draft) parts(total int, count func(string) int) (p Parts) {
 		for n := range u.calls {
 			cost := resultCost(&u.calls[n], count)
 			p.Messages -= cost
-			if c := &u.calls[n]; c.result != nil && c.result.Summary != nil && !c.cut {
+			if u.calls[n].summarized() {
 				p.Summaries += cost
 			} else {
 				p.Outputs += cost
@@ -101,9 +137,4 @@ func (d draft) parts(total int, count func(string) int) (p Parts) {
 		}
 	}
 	return p
-}
-
-// resultCost is what a call's result takes of its unit's cost.
-func resultCost(c *call, count func(string) int) int {
-	return messageFrame + callFrame + count(visible(c.shown))
 }

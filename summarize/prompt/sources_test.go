@@ -20,56 +20,64 @@ func TestSources(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var list []jsontext.Value
-		if err := json.Unmarshal(p.Messages, &list); err != nil {
-			t.Fatal(err)
-		}
-		tokens, summaries, there := p.SystemSource.Tokens, slices.Clone(p.SystemSource.SummaryIDs), map[string]bool{}
-		for _, id := range p.SystemSource.MessageIDs {
+		sourced(t, r, p)
+	})
+}
+
+// sourced checks a prompt's sources against it.
+func sourced(t *rapid.T, r Request, p Prompt) {
+	var list []jsontext.Value
+	if err := json.Unmarshal(p.Messages, &list); err != nil {
+		t.Fatal(err)
+	}
+	tokens, summaries, there := p.SystemSource.Tokens, slices.Clone(p.SystemSource.SummaryIDs), map[string]bool{}
+	for _, id := range p.SystemSource.MessageIDs {
+		there[id] = true
+	}
+	for _, s := range p.Sources {
+		tokens += s.Tokens
+		summaries = append(summaries, s.SummaryIDs...)
+		for _, id := range s.MessageIDs {
 			there[id] = true
 		}
-		for _, s := range p.Sources {
-			tokens += s.Tokens
-			summaries = append(summaries, s.SummaryIDs...)
-			for _, id := range s.MessageIDs {
-				there[id] = true
-			}
+	}
+	outputs := map[string]bool{}
+	for _, m := range r.Messages {
+		outputs[m.MessageID] = m.Role == events.RoleTool || len(m.Results()) > 0
+	}
+	for i, s := range p.Sources {
+		if i > 0 && s.Tokens == 0 && len(s.MessageIDs)+len(s.SummaryIDs) == 0 {
+			t.Fatalf("nothing is in message %d of %s", i, p.Messages)
 		}
-		outputs := map[string]bool{}
-		for _, m := range r.Messages {
-			outputs[m.MessageID] = m.Role == events.RoleTool
+		var m struct{ Role, Type string }
+		if err := json.Unmarshal(list[i], &m, json.MatchCaseInsensitiveNames(true)); err != nil {
+			t.Fatal(err)
 		}
-		for i, s := range p.Sources {
-			var m struct{ Role, Type string }
-			if err := json.Unmarshal(list[i], &m, json.MatchCaseInsensitiveNames(true)); err != nil {
-				t.Fatal(err)
-			}
-			assistant := m.Role == events.RoleAssistant || m.Role == roleModel || m.Type == "function_call"
-			if assistant && slices.ContainsFunc(s.MessageIDs, func(id string) bool { return outputs[id] }) {
-				t.Fatalf("%s of the assistant is made of outputs: %+v", list[i], s)
-			}
+		assistant := m.Role == events.RoleAssistant || m.Role == roleModel || m.Type == "function_call"
+		if assistant && slices.ContainsFunc(s.MessageIDs, func(id string) bool { return outputs[id] }) {
+			t.Fatalf("%s of the assistant is made of outputs: %+v", list[i], s)
 		}
-		if len(p.Sources) != len(list) {
-			t.Fatalf("%d sources of %d messages", len(p.Sources), len(list))
+	}
+	if len(p.Sources) != len(list) {
+		t.Fatalf("%d sources of %d messages", len(p.Sources), len(list))
+	}
+	slices.Sort(summaries)
+	if want := slices.Sorted(slices.Values(p.SummaryIDs)); !slices.Equal(slices.Compact(summaries), slices.Compact(want)) {
+		t.Fatalf("summaries %v, want %v", summaries, want)
+	}
+	for _, m := range r.Messages {
+		gone := slices.Contains(p.DroppedMessageIDs, m.MessageID) || slices.Contains(p.WaitingMessageIDs, m.MessageID)
+		if !there[m.MessageID] && !gone {
+			t.Fatalf("%s stands nowhere", m.MessageID)
 		}
-		slices.Sort(summaries)
-		if want := slices.Sorted(slices.Values(p.SummaryIDs)); !slices.Equal(slices.Compact(summaries), slices.Compact(want)) {
-			t.Fatalf("summaries %v, want %v", summaries, want)
-		}
-		for _, m := range r.Messages {
-			gone := slices.Contains(p.DroppedMessageIDs, m.MessageID) || slices.Contains(p.WaitingMessageIDs, m.MessageID)
-			if !there[m.MessageID] && !gone {
-				t.Fatalf("%s stands nowhere", m.MessageID)
-			}
-		}
-		parts := p.Parts
-		if sum := parts.System + parts.Compaction + parts.Messages + parts.Outputs + parts.Summaries + parts.Frame; sum != p.TokenCount || parts.Messages < 0 {
-			t.Fatalf("%+v is %d of %d tokens", parts, sum, p.TokenCount)
-		}
-		if tokens+parts.Frame != p.TokenCount {
-			t.Fatalf("the sources take %d, the frame %d of %d tokens", tokens, parts.Frame, p.TokenCount)
-		}
-	})
+	}
+	parts := p.Parts
+	if sum := parts.System + parts.Compaction + parts.Messages + parts.Outputs + parts.Summaries + parts.Frame; sum != p.TokenCount || parts.Messages < 0 {
+		t.Fatalf("%+v is %d of %d tokens", parts, sum, p.TokenCount)
+	}
+	if tokens+parts.Frame != p.TokenCount {
+		t.Fatalf("the sources take %d, the frame %d of %d tokens", tokens, parts.Frame, p.TokenCount)
+	}
 }
 
 // In the thread's own shape each message names itself: its source names the same.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
 	"precis/internal/race"
@@ -92,7 +93,7 @@ func (s *session) add(m *events.Message) {
 		text = msg.Summary.Content
 	}
 	s.messages[n] = msg
-	it := cut.Item{Ordinal: n, MessageID: m.MessageID, Role: m.Role, Result: m.ToolCallID, Pinned: m.Pinned, Tokens: int64(s.count.Count(text))}
+	it := cut.Item{Ordinal: n, MessageID: m.MessageID, Role: m.Role, Results: m.Answers(), Pinned: m.Pinned, Tokens: int64(s.count.Count(text))}
 	for _, c := range m.ToolCalls {
 		it.Calls = append(it.Calls, c.ID)
 	}
@@ -206,12 +207,38 @@ func (s *session) prefixStands(t *testing.T, format string, before, now Prompt) 
 	if systemApart(format) {
 		end = "]}]" // the next message may be one more block of the last
 	}
-	if !bytes.HasPrefix(now.Messages, bytes.TrimSuffix(before.Messages, []byte(end))) {
+	if !bytes.HasPrefix(inBlocks(t, format, now.Messages), bytes.TrimSuffix(inBlocks(t, format, before.Messages), []byte(end))) {
 		t.Fatalf("%s: the prefix changed", format)
 	}
 	if !bytes.Equal(now.System, before.System) {
 		t.Fatalf("%s: the system text changed from %s to %s", format, before.System, now.System)
 	}
+}
+
+// inBlocks writes the contents of Anthropic's messages that are texts as lists of one block, which is the same to the API: a text
+// becomes a list when another message joins its turn.
+func inBlocks(t *testing.T, format string, messages jsontext.Value) []byte {
+	t.Helper()
+	if format != FormatAnthropic {
+		return messages
+	}
+	var list []struct {
+		Role    string         `json:"role"`
+		Content jsontext.Value `json:"content"`
+	}
+	if err := json.Unmarshal(messages, &list); err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range list {
+		if m.Content.Kind() == '"' {
+			list[i].Content = jsontext.Value(`[{"type":"text","text":` + string(m.Content) + `}]`)
+		}
+	}
+	out, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func transcripts(t *testing.T) [][]*events.Message {

@@ -1,6 +1,9 @@
 package prompt
 
 import (
+	"slices"
+	"strings"
+
 	"precis/events"
 )
 
@@ -10,8 +13,12 @@ type unit struct {
 	role    string
 	text    string
 	message *Message // nil where the message was made up for a result without its call
+	blocks  []block  // the content's parts in the format; nil: the text
 	calls   []call
+	order   []int  // of the results: indexes of calls
+	tails   []tail // what messages with results say besides
 	ordinal uint64
+	unread  int // tokens of what is not in the text, where there are no blocks
 
 	fixed   bool // stays whatever happens: system, pinned
 	inline  bool // a system message that stands among the others, in a format that has system messages apart
@@ -19,29 +26,84 @@ type unit struct {
 	cost    int
 }
 
+// tail is what a user's message says beside the results of calls.
+type tail struct {
+	message *Message
+	text    string // without the results
+	blocks  []block
+	tokens  int
+	spared  bool // the message's spare summary stands for it so far: see spare
+}
+
+// beside are the tails that stand in the prompt.
+func (u *unit) beside() (list []*tail) {
+	for n := range u.tails {
+		if !u.tails[n].spared {
+			list = append(list, &u.tails[n])
+		}
+	}
+	return list
+}
+
 // call is one tool call and what came of it.
 type call struct {
 	events.ToolCall
-	id     string   // unique in the prompt, and fit for a provider
-	result *Message // nil: it has none
-	shown  string   // the result's text, or what stands in for it
-	cut    bool     // the result's text had to go to hold the limit
-	whole  *Message // the result, where its spare summary stands so far: see keepWhole
+	id     string       // unique in the prompt, and fit for a provider
+	own    *events.Part // the part that makes it; nil: a tool call of the message
+	result *Message     // nil: it has none
+	nth    int          // which of the result's answers it is
+	part   int          // the part of the result's content that is the result; -1: all of it
+	answer *events.Part // that part, where it stands verbatim
+	blocks []block      // the result's parts in the format; nil: a text
+	shown  string       // the result's text, or what stands in for it
+	cut    bool         // the result's text had to go to hold the limit
+	unread int          // tokens of what is not in the text, where there are no blocks
+	other  *Message     // the result or its spare summary, whichever of the two does not stand here: see spare
+}
+
+// summarized reports whether the result's summary stands here; that of a message with several results stands in the first.
+func (c *call) summarized() bool {
+	return c.result != nil && c.result.Summary != nil && !c.cut && c.shown != sharedResult
+}
+
+// verbatim reports whether the result itself stands in the prompt.
+func (c *call) verbatim() bool {
+	return c.result != nil && !c.cut && c.result.shown() && (c.part >= 0 || c.nth == 0)
+}
+
+// callOf is which of the unit's calls a part makes; -1 for none.
+func (u *unit) callOf(p *events.Part) int {
+	if u == nil {
+		return -1
+	}
+	for n := range u.calls {
+		if own := u.calls[n].own; own != nil && &own.Raw[0] == &p.Raw[0] {
+			return n
+		}
+	}
+	return -1
 }
 
 // failed reports whether the call's result is an error.
-func (c call) failed() bool { return c.result != nil && c.result.IsError != nil && *c.result.IsError }
+func (c *call) failed() bool {
+	if c.result != nil && c.part >= 0 {
+		return c.result.Content.Parts()[c.part].Result.IsError
+	}
+	return c.result != nil && c.result.IsError != nil && *c.result.IsError
+}
 
 // Marks in the place of a text.
 const (
 	noResult = "[no result]"
 	// systemMark precedes a system message that a format has no place for.
 	systemMark = "[system message]\n"
-	noText     = "[empty message]"
+	// sharedResult stands for the further results of a message whose summary stands in its first.
+	sharedResult = "[see the result before]"
+	noText       = "[empty message]"
 )
 
 // assemble sorts the messages into units. Waiting are the messages at the end that can't be shown yet.
-func assemble(messages []Message) (units []unit, waiting []string) {
+func assemble(messages []Message, own events.Shape) (units []unit, waiting []string) {
 	p := pairUp(messages)
 	last := lastSpeaker(messages)
 	for i := range messages {
@@ -56,7 +118,7 @@ func assemble(messages []Message) (units []unit, waiting []string) {
 		}
 		units = append(units, u)
 	}
-	rename(units)
+	rename(units, own)
 	return units, waiting
 }
 
@@ -74,29 +136,116 @@ func newUnit(m *Message, p pairs, messages []Message, i int) unit {
 	u := unit{role: m.Role, text: m.Content.Text(), message: m, ordinal: m.Ordinal}
 	u.fixed = m.Pinned || isSystem(m.Role)
 	u.dropped = m.Gone && m.Summary == nil
-	switch m.Role {
-	case events.RoleTool:
+	answers := m.Answers()
+	switch {
+	case m.Role == events.RoleTool || len(m.Results()) > 0: // without the message that makes its calls
 		u.role, u.text, u.message = events.RoleAssistant, "", nil
-		made := events.ToolCall{ID: m.ToolCallID, Name: m.ToolName, Arguments: m.Arguments}
-		u.calls = []call{{ToolCall: made, result: m}}
-	case events.RoleAssistant:
-		for n, c := range m.ToolCalls {
-			next := call{ToolCall: c}
-			if r := p.result[callKey{i, n}]; r >= 0 {
-				next.result = &messages[r]
-				u.fixed = u.fixed || messages[r].Pinned
-			}
-			u.calls = append(u.calls, next)
-		}
+		u.answered(m, answers, func(int) bool { return true })
+	case m.Role == events.RoleAssistant:
+		u.speaks(m, p, messages, i)
 	}
 	if m.trimmed() && m.Role != events.RoleTool {
 		u.text = truncated(messages, m.Ordinal, m.TrimmedAt)
 	}
 	for n := range u.calls {
-		u.calls[n].spare()
-		u.calls[n].shown = shown(u.calls[n].result, messages)
+		u.calls[n].shown = u.calls[n].stands(messages)
 	}
+	u.order = u.arrivals()
 	return u
+}
+
+// speaks takes an assistant's calls and their results.
+func (u *unit) speaks(m *Message, p pairs, messages []Message, i int) {
+	for n, c := range m.Calls() {
+		next := call{ToolCall: c, part: -1}
+		if at := n - len(m.ToolCalls); at >= 0 {
+			next.own = &m.Content.Parts()[m.callParts()[at]]
+		}
+		if r, ok := p.result[callKey{i, n}]; ok {
+			next.result, next.nth, next.part = &messages[r.message], r.answer, messages[r.message].resultPart(r.answer)
+			u.fixed = u.fixed || messages[r.message].Pinned
+		}
+		u.calls = append(u.calls, next)
+	}
+	for _, at := range p.answers[i] {
+		u.answered(&messages[at], messages[at].Answers(), func(n int) bool { return !p.paired[resultKey{at, n}] })
+	}
+}
+
+// answered makes up calls for the results of a message that have none, and takes what it says besides.
+func (u *unit) answered(m *Message, ids []string, alone func(n int) bool) {
+	if len(ids) == 0 {
+		ids = []string{""}
+	}
+	for n, id := range ids {
+		if !alone(n) {
+			continue
+		}
+		made := call{ToolCall: events.ToolCall{ID: id, Name: m.ToolName, Arguments: m.Arguments}, result: m, nth: n, part: m.resultPart(n)}
+		if made.part >= 0 && m.Content.Parts()[made.part].Result.Name != "" {
+			made.Name = m.Content.Parts()[made.part].Result.Name
+		}
+		u.calls = append(u.calls, made)
+	}
+	if results := m.Results(); len(results) > 0 && len(results) < len(m.Content.Parts()) && m.shown() && !m.Gone {
+		u.tails = append(u.tails, tail{message: m, text: m.besidesResults()})
+	}
+}
+
+// besidesResults is the content's text without the results.
+func (m *Message) besidesResults() string {
+	var texts []string
+	for _, p := range m.Content.Parts() {
+		switch p.Kind {
+		case events.PartResult, events.PartCall:
+		case events.PartText:
+			texts = append(texts, p.Text)
+		case events.PartItem:
+			texts = append(texts, p.Item.Text)
+		default:
+			texts = append(texts, p.Mark())
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// callParts are the indexes of the parts that make calls, as Calls has them.
+func (m *Message) callParts() (parts []int) {
+	for i, p := range m.Content.Parts() {
+		if p.Kind == events.PartCall && m.Pending(i) && !slices.ContainsFunc(m.ToolCalls, func(c events.ToolCall) bool { return c.ID == p.Call.ID }) {
+			parts = append(parts, i)
+		}
+	}
+	return parts
+}
+
+// resultPart is the part that is a message's nth result; -1 where the whole content is.
+func (m *Message) resultPart(n int) int {
+	if results := m.Results(); n < len(results) {
+		return results[n]
+	}
+	return -1
+}
+
+// arrivals orders the results: by their calls, but those of one message as that has them.
+func (u *unit) arrivals() (order []int) {
+	for n := range u.calls {
+		if slices.Contains(order, n) {
+			continue
+		}
+		at := len(order)
+		order = append(order, n)
+		if u.calls[n].part < 0 {
+			continue
+		}
+		for other := n + 1; other < len(u.calls); other++ {
+			if u.calls[other].result == u.calls[n].result && !slices.Contains(order, other) {
+				order = append(order, other)
+			}
+		}
+		slices.SortStableFunc(order[at:], func(a, b int) int { return u.calls[a].part - u.calls[b].part })
+	}
+	return order
 }
 
 // shown says that the content itself stands in the prompt, where the message does.
@@ -106,15 +255,21 @@ func isSystem(role string) bool {
 	return role == events.RoleSystem || role == events.RoleDeveloper
 }
 
-// shown is what stands in a tool result.
-func shown(m *Message, messages []Message) string {
-	switch {
-	case m == nil:
+// stands is what stands in a tool result.
+func (c *call) stands(messages []Message) string {
+	m := c.result
+	if m == nil {
 		return noResult
+	}
+	switch {
+	case c.nth > 0 && (c.part < 0 || !m.shown()):
+		return sharedResult
 	case m.Summary != nil:
 		return m.Summary.Content
 	case m.TrimmedAt > 0:
 		return truncated(messages, m.Ordinal, m.TrimmedAt)
+	case c.part >= 0:
+		return m.Content.Parts()[c.part].Result.Text
 	}
 	return m.Content.Text()
 }
@@ -144,7 +299,7 @@ func (u *unit) ids() []string {
 		ids = append(ids, u.message.MessageID)
 	}
 	for _, c := range u.calls {
-		if c.result != nil && !c.result.Deleted {
+		if c.result != nil && !c.result.Deleted && !slices.Contains(ids, c.result.MessageID) {
 			ids = append(ids, c.result.MessageID)
 		}
 	}

@@ -9,14 +9,26 @@ import (
 // the newest ones would take whole, up to half of what max_tokens leaves beside what must stay and the newest turn. So an output of any size
 // costs a prompt at most half of the messages before it.
 
-// spare puts a result's spare summary in its place, until there is room for the result.
-func (c *call) spare() {
-	if c.result == nil || c.result.Spare == nil {
-		return
+// spare puts the spare summaries of results in their places, until there is room for the results. A message with several has
+// one for all of them, and for what it says besides.
+func (u *unit) spare() {
+	short := map[*Message]*Message{}
+	for n := range u.calls {
+		c := &u.calls[n]
+		if c.result == nil || c.result.Spare == nil {
+			continue
+		}
+		if short[c.result] == nil {
+			m := *c.result
+			m.Summary = m.Spare
+			short[c.result] = &m
+		}
+		c.other, c.result = c.result, short[c.result]
+		c.shown = c.stands(nil)
 	}
-	short := *c.result
-	short.Summary = short.Spare
-	c.whole, c.result = c.result, &short
+	for n := range u.tails {
+		u.tails[n].spared = short[u.tails[n].message] != nil
+	}
 }
 
 // kept is what the outputs that were kept whole when the message at i was the newest took beyond their summaries. It goes
@@ -27,13 +39,27 @@ func (f *fitter) kept(i int) int {
 	var more []int
 	for n := len(f.outputs) - 1; n >= 0 && len(more) < mostWhole && f.steps[i]-f.steps[f.outputs[n]] < f.turns; n-- {
 		u := &f.units[f.outputs[n]]
-		for _, c := range u.calls {
-			if c.result != nil && c.result.Summary != nil && !c.cut && !u.dropped {
-				more = append(more, max(c.result.Tokens-f.count(visible(c.shown)), 0))
+		for k := range u.calls {
+			if c := &u.calls[k]; c.summarized() && !u.dropped {
+				more = append(more, max(c.result.Tokens-f.short(u, c.result), 0))
 			}
 		}
 	}
-	return within(more, max(f.most-f.floor-f.costAt(f.user)-f.costAt(f.assistant), 0)/2)
+	stays := f.floor + f.costAt(f.user)
+	if f.assistant != f.user { // the results' tail makes one both
+		stays += f.costAt(f.assistant)
+	}
+	return within(more, max(f.most-stays, 0)/2)
+}
+
+// short is what stands in a unit for a message that is summarized there.
+func (f *fitter) short(u *unit, result *Message) (tokens int) {
+	for n := range u.calls {
+		if c := &u.calls[n]; c.result == result {
+			tokens += f.count(visible(c.shown))
+		}
+	}
+	return tokens
 }
 
 // within is the sum of what fits into room, when the largest give way first.
@@ -48,32 +74,87 @@ func within(sizes []int, room int) (sum int) {
 	return sum
 }
 
-// keepWhole shows the outputs to be kept whole, as far as there is room; the largest give way first. It returns what the
-// prompt takes then, and the messages that give way.
-func keepWhole(units []unit, total, limit int, count func(string) int) (int, []string) {
-	type output struct {
-		*call
-		u    *unit
-		more int
-	}
-	var list []output
+// output is a message of results to be kept whole, of which the spare summary stands so far.
+type output struct {
+	whole *Message
+	unit  *unit
+	calls []*call
+	tails []*tail
+}
+
+// keptOutputs are those of units that stand, and none that had to go in part.
+func keptOutputs(units []unit) (list []output) {
 	for i := range units {
-		for n := range units[i].calls {
-			if c := &units[i].calls[n]; c.whole != nil && !c.cut && !units[i].dropped {
-				text := shown(c.whole, nil)
-				list = append(list, output{c, &units[i], count(visible(text)) - count(visible(c.shown))})
+		u := &units[i]
+		if u.dropped {
+			continue
+		}
+		from := len(list)
+		for n := range u.calls {
+			c := &u.calls[n]
+			if c.other == nil {
+				continue
+			}
+			at := slices.IndexFunc(list[from:], func(o output) bool { return o.whole == c.other })
+			if at < 0 {
+				at = len(list) - from
+				list = append(list, output{whole: c.other, unit: u})
+			}
+			list[from+at].calls = append(list[from+at].calls, c)
+		}
+		for n := range u.tails {
+			for k := range list[from:] {
+				if o := &list[from+k]; o.whole == u.tails[n].message {
+					o.tails = append(o.tails, &u.tails[n])
+				}
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b output) int { return cmp.Compare(a.more, b.more) })
+	return slices.DeleteFunc(list, func(o output) bool {
+		return slices.ContainsFunc(o.calls, func(c *call) bool { return c.cut })
+	})
+}
+
+// turn puts the output in the place of its summary, or the summary in that of the output, and returns what it takes more.
+func (o output) turn(count func(string) int) (more int) {
+	for _, c := range o.calls {
+		more -= c.size(count)
+		c.other, c.result = c.result, c.other
+		c.shown = c.stands(nil)
+		more += c.size(count)
+	}
+	for _, t := range o.tails {
+		if t.spared = !t.spared; t.spared {
+			more -= t.cost()
+		} else {
+			more += t.cost()
+		}
+	}
+	return more
+}
+
+// keepWhole shows the outputs to be kept whole, as far as there is room; the largest give way first. It returns what the
+// prompt takes then, and the messages that give way.
+func keepWhole(units []unit, total, limit int, count func(string) int) (int, []string) {
+	type sized struct {
+		output
+		more int
+	}
+	var list []sized
+	for _, o := range keptOutputs(units) {
+		next := sized{o, o.turn(count)}
+		o.turn(count)
+		list = append(list, next)
+	}
+	slices.SortStableFunc(list, func(a, b sized) int { return cmp.Compare(a.more, b.more) })
 	var shortened []string
 	for _, o := range list {
 		if limit > 0 && total+o.more > limit && o.more > 0 {
 			shortened = append(shortened, o.whole.MessageID)
 			continue
 		}
-		o.result, o.shown = o.whole, shown(o.whole, nil)
-		total, o.u.cost = total+o.more, o.u.cost+o.more
+		o.turn(count)
+		total, o.unit.cost = total+o.more, o.unit.cost+o.more
 	}
 	return total, shortened
 }

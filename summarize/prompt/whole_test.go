@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
 	"precis/events"
@@ -46,7 +47,7 @@ func TestKeptOutputs(t *testing.T) {
 				}
 			default:
 				largestWhole = max(largestWhole, m.Tokens)
-				if list[at].SummaryID != "" || list[at].Content != m.Content.Text() {
+				if list[at].SummaryID != "" || string(list[at].Content) != string(encoded(m.Content)) {
 					t.Fatalf("%s is not whole: %+v", m.MessageID, list[at])
 				}
 			}
@@ -139,6 +140,78 @@ func TestNewestTurnKeepsItsSummaries(t *testing.T) {
 				len(p.ShortenedMessageIDs) == 1 == stands {
 				t.Errorf("%d said, an output of %d: %.200s… shortened %v, dropped %v", said, size, p.Messages, p.ShortenedMessageIDs, p.DroppedMessageIDs)
 			}
+		}
+	}
+}
+
+// turned is a user's message with the results of two calls, in another order, and with what the user says besides.
+const turned = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":[{"type":"text","text":"a word of the second, and more of it, and more"}]},
+	{"type":"tool_result","tool_use_id":"c1","content":"the first, which goes on for a while, and on","is_error":true},{"type":"text","text":"said beside them"}]}`
+
+// One summary stands for a message with several results, with what it says besides, or none of it does.
+func TestKeptOutputOfSeveralCalls(t *testing.T) {
+	messages := published(t, []jsontext.Value{
+		jsontext.Value(`{"role":"user","content":"Go."}`),
+		jsontext.Value(`{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"ls","input":{}},{"type":"tool_use","id":"c2","name":"ls","input":{}}]}`),
+		jsontext.Value(turned),
+	})
+	sum := &Summary{ID: "s", Content: "[both]"}
+	for _, format := range formats {
+		tokens := 0
+		build := func(limit int, spare, stands *Summary) Prompt {
+			list := slices.Clone(messages)
+			list[2].Spare, list[2].Summary, list[2].Tokens = spare, stands, tokens
+			r := request(list, format)
+			r.MaxTokens = limit
+			p, err := Build(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := validity(p, format); err != nil {
+				t.Fatalf("%s: %v", format, err)
+			}
+			return p
+		}
+		whole, short := build(0, nil, nil), build(0, nil, sum)
+		tokens = whole.TokenCount - short.TokenCount + words(sum.Content) + words(sharedResult)
+		room := whole.TokenCount + openingCost(request(nil, format)) // which is kept free until it shows that none is needed
+		if got := build(room, sum, nil); string(got.Messages) != string(whole.Messages) || len(got.ShortenedMessageIDs) > 0 || len(got.SummaryIDs) > 0 {
+			t.Errorf("%s: with room %s, shortened %v, summaries %v", format, got.Messages, got.ShortenedMessageIDs, got.SummaryIDs)
+		}
+		tokens = 0 // so that nothing has to go for it
+		got := build(room-1, sum, nil)
+		if string(got.Messages) != string(short.Messages) || got.TokenCount != short.TokenCount || !slices.Equal(got.SummaryIDs, []string{"s"}) {
+			t.Errorf("%s: without room %d tokens, summaries %v\n%s\nwant %d\n%s", format, got.TokenCount, got.SummaryIDs, got.Messages, short.TokenCount, short.Messages)
+		}
+		if !slices.Equal(got.ShortenedMessageIDs, []string{"m2"}) {
+			t.Errorf("%s: shortened %v", format, got.ShortenedMessageIDs)
+		}
+	}
+}
+
+// What a message says beside results stands where a mark is in their place.
+func TestBesideCutResults(t *testing.T) {
+	long := strings.Repeat("word ", 200)
+	messages := published(t, []jsontext.Value{
+		jsontext.Value(`{"role":"user","content":"Go."}`),
+		jsontext.Value(`{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"ls","input":{}}]}`),
+		jsontext.Value(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"` + long + `"},{"type":"text","text":"said beside it"}]}`),
+		jsontext.Value(`{"role":"assistant","content":"Well."}`),
+		jsontext.Value(`{"role":"user","content":"On."}`),
+	})
+	for _, format := range formats {
+		r := request(messages, format)
+		r.MaxTokens = 200
+		p, err := Build(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(p.Messages); strings.Contains(text, long) || !strings.Contains(text, "said beside it") || !p.WithinBudget {
+			t.Errorf("%s: %d tokens %s", format, p.TokenCount, text)
+		}
+		beside := published(t, []jsontext.Value{jsontext.Value(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"a"},{"type":"text","text":"` + long + `"}]}`)})
+		if p, err = Build(request(append(slices.Clone(messages[:2]), beside...), format)); err != nil || p.TokenCount < words(long) || p.TokenCount > words(long)+100 {
+			t.Errorf("%s: %d tokens, of which %d beside a result, %v", format, p.TokenCount, words(long), err)
 		}
 	}
 }

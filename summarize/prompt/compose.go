@@ -1,0 +1,339 @@
+package prompt
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+	"precis/summarize/tokens"
+)
+
+// Reasons of an OmittedPart.
+const (
+	reasonUnsupported = "not_supported" // the format has nothing like it, or not in this role
+	reasonReasoning   = "reasoning"     // another provider's, or nothing follows that it belongs to
+	reasonReference   = "by_reference"  // a file in another provider's storage, or a URL that this one does not fetch
+	reasonData        = "invalid_data"  // its inline data is not base64
+	reasonProvider    = "provider_tool" // another provider's own tool, with its result
+	reasonUnpaired    = "unpaired"      // a result whose call is nowhere, in an assistant's message
+	reasonEmpty       = "empty"         // a text without text, which the provider refuses
+)
+
+// block is a part of a content in the prompt's format.
+type block struct {
+	raw       jsontext.Value // nil: nothing stands for the part
+	text      string         // of a text
+	isText    bool
+	made      bool // not as published
+	item      bool // an item of its own, in the Responses API
+	reasoning bool
+	call      int // which of the unit's calls stands here; -1: none
+	tokens    int
+	omitted   *OmittedPart
+	message   string // whose part it is
+	index     int
+	typ       string
+}
+
+// orphan says that reasoning is left out, since what it was for is not there.
+func (b block) orphan() OmittedPart {
+	return OmittedPart{MessageID: b.message, Index: b.index, Type: b.typ, Reason: reasonReasoning}
+}
+
+// composer turns the parts of contents into blocks of a format.
+type composer struct {
+	format string
+	own    events.Shape // of the format
+	shape  events.Shape // of the messages so far
+	count  func(string) int
+}
+
+// shapes are the formats' own shapes of parts. The format messages takes every part as it is.
+var shapes = map[string]events.Shape{
+	FormatOpenAI: events.ShapeOpenAI, FormatResponses: events.ShapeResponses, FormatAnthropic: events.ShapeAnthropic, FormatGemini: events.ShapeGemini,
+}
+
+// compose gives the units their blocks, those of outputs that are kept whole as well.
+func compose(units []unit, r Request) {
+	c := &composer{format: r.Format, own: shapes[r.Format], count: r.Count}
+	for i := range units {
+		c.unit(&units[i])
+		units[i].spare()
+	}
+}
+
+func (c *composer) unit(u *unit) {
+	if m := u.message; m != nil && m.shown() {
+		c.note(m)
+		if c.format == FormatMessages {
+			u.unread = tokens.Unread(m.Content)
+		} else if len(m.Content.Parts()) > 0 {
+			u.blocks = c.content(m, u)
+		}
+	}
+	for n := range u.calls {
+		if call := &u.calls[n]; call.verbatim() {
+			c.result(call)
+		}
+	}
+	for n := range u.tails {
+		t := &u.tails[n]
+		if c.note(t.message); c.format == FormatMessages {
+			t.tokens = c.count(t.text) // what is not text counts with the message's first result
+			continue
+		}
+		t.blocks = c.content(t.message, nil)
+		t.tokens = weightOf(t.blocks)
+	}
+}
+
+// note remembers whose messages these are: a part of a type that nobody knows belongs to the parts around it.
+func (c *composer) note(m *Message) {
+	for _, p := range m.Content.Parts() {
+		if p.Shape != events.ShapeShared {
+			c.shape = p.Shape
+			return
+		}
+	}
+	if len(m.ToolCalls) > 0 && len(m.ToolCalls[0].Raw) > 0 {
+		c.shape = events.ShapeOpenAI
+	}
+}
+
+// content composes a message's parts besides the results of calls.
+func (c *composer) content(m *Message, u *unit) []block {
+	list := []block{}
+	for i := range m.Content.Parts() {
+		p := &m.Content.Parts()[i]
+		b := block{call: -1}
+		switch p.Kind {
+		case events.PartResult:
+			if m.Role != events.RoleAssistant {
+				continue // stands with its call
+			}
+			b = c.inside(p, m.answersItself(i))
+		case events.PartCall:
+			if b.call = u.callOf(p); b.call < 0 {
+				b = c.inside(p, m.Role == events.RoleAssistant)
+			}
+		default:
+			b = c.part(m.Role, p)
+		}
+		if b.omitted != nil {
+			b.omitted.MessageID, b.omitted.Index = m.MessageID, i
+		}
+		b.message, b.index, b.typ = m.MessageID, i, p.Type
+		list = append(list, b)
+	}
+	return list
+}
+
+// inside composes a call that its own message answers, or its result: the provider's tool, which only it knows.
+func (c *composer) inside(p *events.Part, paired bool) block {
+	switch {
+	case paired && p.Shape == c.own:
+		return c.verbatim(p)
+	case paired:
+		return omitted(p, reasonProvider)
+	}
+	return omitted(p, reasonUnpaired)
+}
+
+// answersItself reports whether a result's call is in the same content.
+func (m *Message) answersItself(result int) bool {
+	id := m.Content.Parts()[result].Result.CallID
+	for _, p := range m.Content.Parts() {
+		if p.Kind == events.PartCall && p.Call.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// result composes what a call's result consists of.
+func (c *composer) result(call *call) {
+	m := call.result
+	c.note(m)
+	parts := m.Content.Parts()
+	if call.part >= 0 {
+		call.answer = &parts[call.part]
+		parts = call.answer.Result.Parts
+	}
+	if c.format == FormatMessages {
+		call.unread = tokens.Unread(m.Content)
+		if call.part >= 0 && call.part != m.Results()[0] {
+			call.unread = 0 // counted with the message's first result
+		}
+		return
+	}
+	if len(parts) == 0 {
+		return
+	}
+	call.blocks = []block{}
+	for i := range parts {
+		b := c.part(events.RoleTool, &parts[i])
+		if b.omitted != nil {
+			b.omitted.MessageID, b.omitted.Index = m.MessageID, max(call.part, 0)
+			if call.part < 0 {
+				b.omitted.Index = i
+			}
+		}
+		if call.answer != nil && call.answer.Shape == c.own {
+			b.omitted = nil // the result stands as it is
+		}
+		call.blocks = append(call.blocks, b)
+	}
+}
+
+// part composes a part of a message of a role.
+func (c *composer) part(role string, p *events.Part) block {
+	switch p.Kind {
+	case events.PartText:
+		return c.text(role, p)
+	case events.PartItem:
+		if c.own == p.Shape {
+			return c.verbatim(p)
+		}
+		return c.made(role, p.Item.Text)
+	case events.PartMedia:
+		if p.Shape == c.own {
+			return c.verbatim(p)
+		}
+		raw, reason := c.media(role, p.Media)
+		if reason == "" {
+			return block{raw: raw, made: true, call: -1, tokens: tokens.Media(p.Media, c.own)}
+		}
+		return c.marked(role, p, reason)
+	case events.PartReasoning:
+		if p.Shape == c.own {
+			return c.verbatim(p)
+		}
+		return omitted(p, reasonReasoning)
+	}
+	if p.Shape == c.own || p.Shape == events.ShapeShared && c.shape == c.own {
+		return c.verbatim(p)
+	}
+	return c.marked(role, p, reasonUnsupported)
+}
+
+// text composes a text. Anthropic and Gemini refuse one without text.
+func (c *composer) text(role string, p *events.Part) block {
+	apart := systemApart(c.format)
+	if apart && strings.TrimSpace(p.Text) == "" {
+		return omitted(p, reasonEmpty)
+	}
+	own := p.Shape == c.own
+	if p.Shape == events.ShapeShared {
+		switch c.format {
+		case FormatOpenAI:
+			own = p.Type == "text" || role == events.RoleAssistant
+		case FormatAnthropic:
+			own = p.Type == "text"
+		case FormatResponses:
+			own = p.Type == "refusal" && role == events.RoleAssistant
+		}
+	}
+	if own {
+		b := c.verbatim(p)
+		b.text, b.isText = p.Text, true
+		return b
+	}
+	return c.made(role, p.Text)
+}
+
+// made is a text in the format.
+func (c *composer) made(role, text string) block {
+	return block{raw: textPart(c.format, role, text), text: text, isText: true, made: true, call: -1, tokens: c.count(text)}
+}
+
+func (c *composer) marked(role string, p *events.Part, reason string) block {
+	b := c.made(role, p.Mark())
+	b.omitted = &OmittedPart{Type: p.Type, Reason: reason}
+	return b
+}
+
+func omitted(p *events.Part, reason string) block {
+	return block{call: -1, omitted: &OmittedPart{Type: p.Type, Reason: reason}}
+}
+
+// verbatim is a part as it was published.
+func (c *composer) verbatim(p *events.Part) block {
+	b := block{raw: p.Raw, call: -1, reasoning: p.Kind == events.PartReasoning}
+	switch p.Kind {
+	case events.PartText:
+		b.tokens = c.count(p.Text)
+	case events.PartItem:
+		b.tokens = c.count(p.Item.Text)
+	case events.PartMedia:
+		b.tokens = tokens.Media(p.Media, p.Shape)
+	case events.PartReasoning:
+		b.tokens = tokens.Reasoning(*p)
+	default:
+		b.tokens = c.count(string(p.Raw))
+	}
+	if c.format == FormatResponses {
+		b.item = p.Kind != events.PartText && p.Kind != events.PartMedia
+	}
+	return b
+}
+
+// textPart is a text as a part of a format.
+func textPart(format, role, text string) jsontext.Value {
+	part := struct {
+		Type string `json:"type,omitempty"`
+		Text string `json:"text"`
+	}{"text", text}
+	switch {
+	case format == FormatGemini:
+		part.Type, part.Text = "", visible(text)
+	case format == FormatAnthropic:
+		part.Text = visible(text)
+	case format == FormatResponses && role == events.RoleAssistant:
+		part.Type = "output_text"
+	case format == FormatResponses:
+		part.Type = "input_text"
+	}
+	return encoded(part)
+}
+
+// encoded is a value of our own types as JSON, which can't fail: texts of events are valid UTF-8.
+func encoded(v any) jsontext.Value {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return jsontext.Value("null")
+	}
+	return b
+}
+
+// with is an object with another text in one of its members.
+func with(raw jsontext.Value, member, text string) jsontext.Value {
+	object := map[string]jsontext.Value{}
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return raw
+	}
+	object[member] = encoded(text)
+	return encoded(object)
+}
+
+// raws are the blocks that stand.
+func raws(blocks []block) (list []jsontext.Value) {
+	for _, b := range blocks {
+		if b.raw != nil {
+			list = append(list, b.raw)
+		}
+	}
+	return list
+}
+
+// textOf is the text of blocks, with marks for what has none.
+func textOf(blocks []block) string {
+	var texts []string
+	for _, b := range blocks {
+		if b.isText {
+			texts = append(texts, b.text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}

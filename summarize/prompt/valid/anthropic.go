@@ -1,0 +1,165 @@
+package valid
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Anthropic holds messages against the API reference: the user begins, roles alternate, no block is blank, ids are unique, the
+// message behind a call begins with the results of its calls, and no turn ends with thinking.
+func Anthropic(system, v jsontext.Value) error {
+	var sys []object
+	if err := json.Unmarshal(system, &sys); err != nil {
+		return fmt.Errorf("system: %w", err)
+	}
+	for _, b := range sys {
+		if b.text("type") != "text" || blank(b.text("text")) {
+			return fmt.Errorf("system: block %v", b)
+		}
+	}
+	var list []object
+	if err := json.Unmarshal(v, &list); err != nil {
+		return err
+	}
+	if len(list) == 0 || list[0].text("role") != "user" {
+		return fmt.Errorf("the user does not begin")
+	}
+	w := &anthropic{ids: map[string]bool{}}
+	for i, m := range list {
+		if i > 0 && m.text("role") == list[i-1].text("role") {
+			return fmt.Errorf("message %d: role %q again", i, m.text("role"))
+		}
+		if err := w.message(m, i == len(list)-1); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+	}
+	if len(w.open) > 0 {
+		return fmt.Errorf("calls %v not answered at the end", w.open)
+	}
+	return nil
+}
+
+type anthropic struct {
+	ids  map[string]bool
+	open []string // calls of the message before
+}
+
+func (w *anthropic) message(m object, last bool) error {
+	role := m.text("role")
+	if role != "user" && role != "assistant" {
+		return fmt.Errorf("role %q", role)
+	}
+	if err := m.only("role", "content"); err != nil {
+		return err
+	}
+	blocks := []object{{"type": jsontext.Value(`"text"`), "text": m["content"]}}
+	if !m.isText("content") {
+		var err error
+		if blocks, err = m.list("content"); err != nil || len(blocks) == 0 {
+			return fmt.Errorf("content %.200s", m["content"])
+		}
+	}
+	var answered, calls []string
+	for j, b := range blocks {
+		typ := b.text("type")
+		if typ == "tool_result" {
+			if role != "user" || j != len(answered) || slices.Contains(answered, b.text("tool_use_id")) {
+				return fmt.Errorf("result of %q", b.text("tool_use_id"))
+			}
+			answered = append(answered, b.text("tool_use_id"))
+		}
+		if err := w.block(b, role); err != nil {
+			return fmt.Errorf("block %d: %w", j, err)
+		}
+		if typ == "tool_use" {
+			calls = append(calls, b.text("id"))
+		}
+	}
+	end := blocks[len(blocks)-1]
+	if typ := end.text("type"); role == "assistant" && (typ == "thinking" || typ == "redacted_thinking") {
+		return fmt.Errorf("ends with %s", typ)
+	}
+	if text := end.text("text"); last && role == "assistant" && strings.TrimRight(text, " \n\t\r") != text {
+		return fmt.Errorf("white space at the end")
+	}
+	slices.Sort(answered)
+	slices.Sort(w.open)
+	if !slices.Equal(answered, w.open) {
+		return fmt.Errorf("results of %q to calls %q", answered, w.open)
+	}
+	w.open = calls
+	return nil
+}
+
+func (w *anthropic) block(b object, role string) error {
+	switch typ := b.text("type"); typ {
+	case "text":
+		if blank(b.text("text")) {
+			return fmt.Errorf("blank text")
+		}
+	case "image", "document":
+		if role != "user" {
+			return fmt.Errorf("%s of role %q", typ, role)
+		}
+		return anthropicSource(b.of("source"))
+	case "tool_use", "server_tool_use", "mcp_tool_use":
+		id := b.text("id")
+		if role != "assistant" || w.ids[id] || !validID.MatchString(id) || !validName.MatchString(b.text("name")) || b["input"].Kind() != '{' {
+			return fmt.Errorf("call %v", b)
+		}
+		w.ids[id] = true
+	case "tool_result":
+		if b["content"].Kind() != '[' {
+			return nil
+		}
+		parts, err := b.list("content")
+		if err != nil {
+			return err
+		}
+		for _, p := range parts {
+			if t := p.text("type"); t != "text" && t != "image" && t != "document" && t != "search_result" {
+				return fmt.Errorf("result with a part of type %q", t)
+			}
+			if err := w.block(p, "user"); err != nil {
+				return err
+			}
+		}
+	case "thinking":
+		if role != "assistant" || !b.isText("thinking") || b.text("signature") == "" {
+			return fmt.Errorf("thinking without signature")
+		}
+	case "redacted_thinking":
+		if role != "assistant" || b.text("data") == "" {
+			return fmt.Errorf("redacted thinking without data")
+		}
+	case "":
+		return fmt.Errorf("no type")
+	}
+	return nil
+}
+
+func anthropicSource(s object) error {
+	switch typ := s.text("type"); typ {
+	case "base64":
+		if s.text("media_type") == "" {
+			return fmt.Errorf("no media type")
+		}
+		return base64Data(s.text("data"))
+	case "url":
+		if !strings.HasPrefix(s.text("url"), "http") {
+			return fmt.Errorf("URL %q", s.text("url"))
+		}
+	case "file":
+		if s.text("file_id") == "" {
+			return fmt.Errorf("no file")
+		}
+	case "text", "content":
+	default:
+		return fmt.Errorf("source %q", typ)
+	}
+	return nil
+}

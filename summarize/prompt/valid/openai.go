@@ -1,0 +1,144 @@
+package valid
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+var (
+	validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	validID   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`)
+)
+
+// OpenAI holds chat completion messages against the API reference: known roles and their members, the parts that a role may
+// have, results right behind their call, each call answered once, arguments a string.
+func OpenAI(v jsontext.Value) error {
+	var list []object
+	if err := json.Unmarshal(v, &list); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("no messages")
+	}
+	open := map[string]bool{}
+	for i, m := range list {
+		role := m.text("role")
+		if len(open) > 0 && role != "tool" {
+			return fmt.Errorf("message %d: calls %v not answered", i, open)
+		}
+		if err := openAIMessage(m, role, open); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("calls %v not answered at the end", open)
+	}
+	return nil
+}
+
+func openAIMessage(m object, role string, open map[string]bool) error {
+	switch role {
+	case "system", "developer", "user":
+		if err := m.only("role", "content", "name"); err != nil {
+			return err
+		}
+		return openAIContent(m, role)
+	case "assistant":
+		if err := m.only("role", "content", "tool_calls", "name", "refusal", "audio", "annotations", "reasoning_content", "reasoning_details"); err != nil {
+			return err
+		}
+		return openAIAssistant(m, open)
+	case "tool":
+		if err := m.only("role", "content", "tool_call_id", "name"); err != nil {
+			return err
+		}
+		id := m.text("tool_call_id")
+		if !open[id] {
+			return fmt.Errorf("result of %q without its call", id)
+		}
+		delete(open, id)
+		return openAIContent(m, role)
+	}
+	return fmt.Errorf("role %q", role)
+}
+
+func openAIAssistant(m object, open map[string]bool) error {
+	calls, _ := m.list("tool_calls")
+	if len(m["tool_calls"]) > 0 && len(calls) == 0 {
+		return fmt.Errorf("an empty list of calls")
+	}
+	if m["content"].Kind() != 'n' {
+		if err := openAIContent(m, "assistant"); err != nil {
+			return err
+		}
+	} else if len(calls) == 0 && !m.isText("refusal") && m["audio"].Kind() != '{' {
+		return fmt.Errorf("neither content nor calls")
+	}
+	for _, c := range calls {
+		id, f, arguments := c.text("id"), c.of("function"), "arguments"
+		if c.text("type") == "custom" {
+			f, arguments = c.of("custom"), "input"
+		}
+		if !validID.MatchString(id) || !validName.MatchString(f.text("name")) || !f.isText(arguments) || open[id] {
+			return fmt.Errorf("call %v", c)
+		}
+		if arguments == "arguments" && f.text(arguments) == "" {
+			return fmt.Errorf("call %q without arguments", id)
+		}
+		open[id] = true
+	}
+	return nil
+}
+
+// openAIParts are the types of parts that a role may have.
+var openAIParts = map[string][]string{
+	"system": {"text"}, "developer": {"text"}, "tool": {"text"}, "assistant": {"text", "refusal"},
+	"user": {"text", "image_url", "input_audio", "file"},
+}
+
+func openAIContent(m object, role string) error {
+	if m.isText("content") {
+		return nil
+	}
+	parts, err := m.list("content")
+	if err != nil || len(parts) == 0 {
+		return fmt.Errorf("content %s", m["content"])
+	}
+	for j, p := range parts {
+		if err := openAIPart(p, role); err != nil {
+			return fmt.Errorf("part %d: %w", j, err)
+		}
+	}
+	return nil
+}
+
+func openAIPart(p object, role string) error {
+	typ, known := p.text("type"), false
+	for _, t := range openAIParts[role] {
+		known = known || t == typ
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("type %q in a message of role %q", typ, role)
+	case typ == "text" && !p.isText("text"), typ == "refusal" && !p.isText("refusal"):
+		return fmt.Errorf("no text")
+	case typ == "image_url":
+		return dataURL(p.of("image_url").text("url"))
+	case typ == "input_audio":
+		audio := p.of("input_audio")
+		if f := audio.text("format"); f != "wav" && f != "mp3" {
+			return fmt.Errorf("audio of format %q", f)
+		}
+		return base64Data(audio.text("data"))
+	case typ == "file":
+		file := p.of("file")
+		if file.text("file_id") != "" {
+			return nil
+		}
+		return dataURL(file.text("file_data"))
+	}
+	return nil
+}
