@@ -7,10 +7,7 @@ func (s *State) pair(it Item, free weight) {
 	for _, id := range it.Calls {
 		s.open(id, it.Ordinal)
 	}
-	for n, id := range it.Results {
-		if n > 0 {
-			free = weight{} // the item counts once, with its first result
-		}
+	for _, id := range it.Results {
 		s.close(Call{ID: id, At: it.Ordinal, Count: s.Count, Weight: free})
 	}
 }
@@ -38,13 +35,14 @@ func (s *State) open(id string, at uint64) {
 	s.Early = slices.Delete(s.Early, i, i+1)
 }
 
-// join counts a result to the latest assistant turn where that made the call.
+// join counts a result to the latest assistant turn where that made the call. An item with the results of several calls
+// counts once, whichever of them are the turn's; the turn's own message counts already, if it answers itself.
 func (s *State) join(caller uint64, result Call) {
-	if caller != s.Assistant.At {
+	t := &s.Assistant
+	if caller != t.At || result.At == t.At || slices.Contains(t.Members, result.At) {
 		return
 	}
-	s.Assistant.Weight = s.Assistant.Weight.plus(result.Weight)
-	s.Assistant.Members = append(s.Assistant.Members, result.At)
+	t.Weight, t.Members = t.Weight.plus(result.Weight), append(t.Members, result.At)
 }
 
 // forbid withdraws the positions between a result and the call that came after it.

@@ -63,6 +63,9 @@ func (g *generator) call(it *Item) {
 			g.waiting = append(g.waiting, id)
 		}
 	}
+	if len(it.Calls) > 0 && rapid.IntRange(0, 29).Draw(g.t, "itself") == 0 { // an assistant's message that names a call's id as a result does
+		it.Results = []string{rapid.SampledFrom(it.Calls).Draw(g.t, "own")}
+	}
 }
 
 func (g *generator) answer(it *Item) {
@@ -72,6 +75,11 @@ func (g *generator) answer(it *Item) {
 	for len(g.waiting) > 0 && rapid.IntRange(0, 9).Draw(g.t, "more") == 0 { // one message has the results of several calls
 		it.Results = append(it.Results, g.waiting[0])
 		g.waiting = g.waiting[1:]
+	}
+	for _, id := range []string{"early", it.Results[0]} { // of calls that come later, and named twice
+		if rapid.IntRange(0, 29).Draw(g.t, "besides") == 0 {
+			it.Results = append(it.Results, id)
+		}
 	}
 }
 
