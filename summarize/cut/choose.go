@@ -35,13 +35,14 @@ func (s *State) removable(p Position) weight {
 	return p.Free.minus(s.Gone).minus(s.held(p.At))
 }
 
-// held is what stays verbatim before a position for being the latest of its role.
-func (s *State) held(at uint64) weight {
-	var w weight
-	for _, t := range []Turn{s.User, s.Assistant} {
-		if t.At < at {
-			w = w.plus(t.Weight)
-		}
+// held is what stays verbatim before a position for being the latest of its role. The latest user message may be one of the
+// results of the latest assistant turn.
+func (s *State) held(at uint64) (w weight) {
+	if s.Assistant.At < at {
+		w = w.plus(s.Assistant.Weight)
+	}
+	if s.User.At < at && !(s.Assistant.At < at && slices.Contains(s.Assistant.Members, s.User.At)) {
+		w = w.plus(s.User.Weight)
 	}
 	return w
 }
@@ -60,10 +61,11 @@ func (s *State) Replace(p Position) {
 	s.disown(p.At)
 }
 
-// disown notes that early results before a cut are replaced, or fixed: they are no longer their calls' to hold.
+// disown notes that early results before a cut are replaced, or fixed: they are no longer their calls' to hold. Those that stay with a
+// latest turn are.
 func (s *State) disown(at uint64) {
-	for i := range s.Early {
-		if s.Early[i].At < at {
+	for i, e := range s.Early {
+		if e.At < at && !s.isLatest(e.At) {
 			s.Early[i].Weight = weight{}
 		}
 	}

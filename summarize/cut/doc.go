@@ -13,7 +13,8 @@
 // # Calls and results
 //
 // A result belongs to the oldest open call with its id. It may come late, out of order among parallel
-// calls, or (when publishers race) before its call; no cut is made between the two. A call whose
+// calls, or (when publishers race) before its call; no cut is made between the two. One message may have the results of several
+// calls, and a text beside them: as the latest user message it stays verbatim without its calls, as a pinned result does. A call whose
 // result has not come within [Patience] messages is taken for abandoned, or a crashed tool would make
 // its thread uncompactable for ever. If the result comes after all, it is a result without a call,
 // which the prompt quotes as text.

@@ -51,3 +51,64 @@ func TestLatestTurn(t *testing.T) {
 		})
 	}
 }
+
+// A message with results of two turns, held with the first, belongs to the second as well when its call comes.
+func TestResultsOfTwoTurns(t *testing.T) {
+	var c summarize.Compaction
+	live := []Item{
+		{Ordinal: 1, Role: events.RoleAssistant, Calls: []string{"a"}, Tokens: 10},
+		{Ordinal: 2, Role: events.RoleTool, Results: []string{"a", "b"}, Tokens: 5},
+		{Ordinal: 3, Role: events.RoleUser, Tokens: 1},
+		{Ordinal: 4, Role: events.RoleUser, Tokens: 1},
+		{Ordinal: 5, Role: events.RoleAssistant, Calls: []string{"b"}, Tokens: 10},
+		{Ordinal: 6, Role: events.RoleUser, Tokens: 1},
+	}
+	var s State
+	for _, it := range live[:4] {
+		s.Apply(it, c)
+	}
+	p, ok := s.Choose(c.Keep)
+	if !ok || p.At != 4 {
+		t.Fatalf("a cut at %d, want 4", p.At)
+	}
+	cut := s.Split(p, live[:4], c)
+	s.Replace(p)
+	live = append(append(cut.Held, cut.Kept...), live[4:]...)
+	for _, it := range live[3:] {
+		s.Apply(it, c)
+	}
+	counted(t, &s, live, c)
+}
+
+// The latest user message may hold results of the latest turn: it stays once.
+func TestLatestUserIsAResult(t *testing.T) {
+	var c summarize.Compaction
+	items := []Item{
+		{Ordinal: 1, Role: events.RoleUser, Tokens: 1},
+		{Ordinal: 2, Role: events.RoleAssistant, Calls: []string{"a"}, Tokens: 10},
+		{Ordinal: 3, Role: events.RoleUser, Results: []string{"a"}, Tokens: 5},
+		{Ordinal: 4, Role: events.RoleUser, Tokens: 1},
+	}
+	var s State
+	for _, it := range items {
+		s.Apply(it, c)
+	}
+	last := items[3]
+	items[3].Deleted = true
+	s.Adjust(last, items[3], c)
+	s.Retake(events.RoleUser, items[2], nil, c)
+	counted(t, &s, items, c)
+}
+
+// counted: what a cut removes is what the facts say.
+func counted(t *testing.T, s *State, live []Item, c summarize.Compaction) {
+	t.Helper()
+	p, ok := s.Choose(c.Keep)
+	if !ok {
+		t.Fatal("nothing to cut")
+	}
+	tokens, messages := s.Split(p, live, c).Removed()
+	if f := s.Facts(c); f.RemovableTokens != tokens || f.RemovableMessages != messages {
+		t.Errorf("facts %+v, a cut at %d removes %d tokens in %d messages", f, p.At, tokens, messages)
+	}
+}

@@ -71,6 +71,9 @@ func (g *generator) call(it *Item) {
 func (g *generator) answer(it *Item) {
 	i := rapid.IntRange(0, len(g.waiting)-1).Draw(g.t, "which")
 	it.Role, it.Results = events.RoleTool, []string{g.waiting[i]}
+	if rapid.IntRange(0, 4).Draw(g.t, "spoken") == 0 { // a text stands beside the results
+		it.Role = events.RoleUser
+	}
 	g.waiting = append(g.waiting[:i:i], g.waiting[i+1:]...)
 	for len(g.waiting) > 0 && rapid.IntRange(0, 9).Draw(g.t, "more") == 0 { // one message has the results of several calls
 		it.Results = append(it.Results, g.waiting[0])
