@@ -61,6 +61,8 @@ func (c *course) next() said {
 			calls = append(calls, map[string]any{"id": call, "name": "bash", "arguments": map[string]any{}})
 		}
 		data["tool_calls"] = calls
+	case kind == 6:
+		c.several(id, data)
 	default:
 		c.outputs = append(c.outputs, id)
 		data["tool_name"] = "bash"
@@ -73,6 +75,24 @@ func (c *course) next() said {
 		return said{"tool.result", data}
 	}
 	return said{"thread.message", data}
+}
+
+// several makes a message of the user the results of some calls, with a text beside them or without.
+func (c *course) several(id string, data map[string]any) {
+	parts := []any{}
+	for range rapid.IntRange(1, 3).Draw(c.t, "results") {
+		call := fmt.Sprintf("c%d", c.calls+1) // not made yet
+		if len(c.waiting) > 0 {
+			call, c.waiting = c.waiting[0], c.waiting[1:]
+		}
+		parts = append(parts, map[string]any{"type": "tool_result", "tool_use_id": call, "content": c.text(5, 40)})
+	}
+	if rapid.Bool().Draw(c.t, "beside") {
+		parts = append(parts, map[string]any{"type": "text", "text": c.text(5)})
+	} else {
+		c.outputs = append(c.outputs, id)
+	}
+	data["role"], data["content"] = events.RoleUser, parts
 }
 
 // edit changes an output; it stays one that is summarized.

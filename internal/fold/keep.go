@@ -43,7 +43,7 @@ func (s *Step) keepAgain(from uint64, rows []*thread.Message, items []cut.Item) 
 				revised[m.Ordinal] = m.Seq
 			}
 		case m.Role == events.RoleAssistant && !again.Cut.Speaking():
-			unread := again.Cut.EarlyResults(m.CallIDs)
+			unread := again.Cut.EarlyResults(m.Calls())
 			for _, o := range again.Outputs {
 				if revised[o.At] > m.FirstSeq {
 					unread = append(unread, o.At)

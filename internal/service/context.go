@@ -177,7 +177,7 @@ func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, 
 		return ContextReply{}, err
 	}
 	built, err := prompt.Build(prompt.Request{
-		Messages: messages, Compaction: current, Context: r.policy.Context,
+		Messages: messages, Compaction: current, Edge: compaction.To(), Context: r.policy.Context,
 		MaxTokens: req.MaxTokens, Format: req.Format, Count: count,
 	})
 	if err != nil {

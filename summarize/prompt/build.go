@@ -14,7 +14,7 @@ func Build(r Request) (Prompt, error) {
 	if !ok {
 		return Prompt{}, fmt.Errorf("build prompt as %q: %w", r.Format, ErrFormat)
 	}
-	units, waiting := assemble(r.Messages, shapes[r.Format])
+	units, waiting := assemble(r.Messages, r.Edge, shapes[r.Format])
 	compose(units, r)
 	d := draft{units: units, summary: headed(r), role: r.summaryRole(), from: &sources{apart: systemApart(r.Format), count: r.Count}}
 	if systemApart(r.Format) {

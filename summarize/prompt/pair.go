@@ -19,11 +19,14 @@ type pairs struct {
 
 // pairUp gives each call the first result with its id that is not another's, and a call whose result
 // came first that one. The results of one message stay together: those of another message's calls are taken for
-// results without a call.
-func pairUp(messages []Message) pairs {
+// results without a call, and so are those up to edge of calls behind it: their own are replaced.
+func pairUp(messages []Message, edge uint64) pairs {
 	p := pairs{caller: make([]int, len(messages)), result: map[callKey]resultKey{}, paired: map[resultKey]bool{}, answers: map[int][]int{}}
 	waiting, early := map[string][]callKey{}, map[string][]resultKey{}
 	for i := range messages {
+		if i > 0 && messages[i-1].Ordinal <= edge && messages[i].Ordinal > edge {
+			clear(early)
+		}
 		p.caller[i] = -1
 		for n, c := range messages[i].Calls() {
 			k := callKey{i, n}

@@ -25,10 +25,13 @@ func Formats() []string {
 type Request struct {
 	Messages   []Message // those that no compaction replaces, in the thread's order; deleted ones left out
 	Compaction *Summary  // the current one, nil for none
-	Context    summarize.Context
-	MaxTokens  int // 0: no limit
-	Format     string
-	Count      func(text string) int // tokens
+	// Edge is the ordinal up to which compactions stand for what is not in Messages: a result before it is not one of a call behind it,
+	// even if that has the same id.
+	Edge      uint64
+	Context   summarize.Context
+	MaxTokens int // 0: no limit
+	Format    string
+	Count     func(text string) int // tokens
 }
 
 // Message is one message at its current revision.

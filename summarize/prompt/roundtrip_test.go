@@ -400,6 +400,34 @@ func TestBadParts(t *testing.T) {
 	}
 }
 
+// A result that stays without its call, which a compaction replaces, is not taken for the result of a later call with the same id.
+func TestResultBeforeTheEdge(t *testing.T) {
+	call := `{"role":"model","parts":[{"functionCall":{"name":"ls","args":{}}}]}`
+	messages := published(t, []jsontext.Value{
+		jsontext.Value(`{"role":"user","parts":[{"functionResponse":{"name":"ls","response":{"output":"old"}}},{"text":"Now the new one."}]}`), jsontext.Value(call),
+		jsontext.Value(`{"role":"user","parts":[{"functionResponse":{"name":"ls","response":{"output":"new"}}}]}`),
+	})
+	for edge, want := range []string{`["m1","m0","m2"]`, `["m0","m1","m2"]`} {
+		r := request(messages, FormatMessages)
+		r.Edge = uint64(edge)
+		p, err := Build(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		for _, s := range p.Sources {
+			for _, id := range s.MessageIDs {
+				if !slices.Contains(order, id) {
+					order = append(order, id)
+				}
+			}
+		}
+		if got, _ := json.Marshal(order); string(got) != want {
+			t.Errorf("edge %d: %s, want %s", edge, got, want)
+		}
+	}
+}
+
 // Reasoning whose call or text is not there is left out whole.
 func TestReasoningAlone(t *testing.T) {
 	for format, message := range map[string]string{

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,25 @@ import (
 	"precis/summarize/tokens"
 )
 
+var (
+	transcriptsEvery = flag.Int("transcripts.every", 20, "at every how many events of a real thread TestTranscripts makes its prompts; TestNativeTranscripts at a fifth of them")
+	transcriptsAll   = flag.Bool("transcripts.all", false, "whether they take all transcripts and five budgets, or one half and three")
+)
+
+func dirs() []string {
+	if *transcriptsAll {
+		return []string{"dev", "dev2"}
+	}
+	return []string{"dev"}
+}
+
+func budgets() []int {
+	if *transcriptsAll {
+		return []int{300, 1000, 8000, 40000, 0}
+	}
+	return []int{1000, 8000, 0}
+}
+
 // TestTranscripts makes the prompt of every real thread at every 20th event, for three limits and in every
 // format, with the thread's tool outputs and older messages summarized as they would be.
 func TestTranscripts(t *testing.T) {
@@ -28,15 +48,15 @@ func TestTranscripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	made, over, before := 0, 0, map[string]Prompt{}
-	for _, th := range transcripts(t) {
+	for _, th := range transcripts(t, dirs()...) {
 		clear(before)
 		s := newSession(count)
 		for i, m := range staying(th) {
 			s.add(m)
-			if i%20 != 19 && i != len(th) {
+			if i%*transcriptsEvery != *transcriptsEvery-1 && i != len(th) {
 				continue
 			}
-			for _, limit := range []int{1000, 8000, 0} {
+			for _, limit := range budgets() {
 				for _, format := range formats {
 					p := s.prompt(t, format, limit)
 					made++
@@ -76,6 +96,7 @@ type session struct {
 	messages   map[uint64]Message
 	leaves     []ledger.Ledger
 	compaction *Summary
+	edge       uint64
 	compacted  bool // since the last prompt
 }
 
@@ -94,7 +115,7 @@ func (s *session) add(m *events.Message) {
 	}
 	s.messages[n] = msg
 	it := cut.Item{Ordinal: n, MessageID: m.MessageID, Role: m.Role, Results: m.Answers(), Pinned: m.Pinned, Tokens: int64(s.count.Count(text))}
-	for _, c := range m.ToolCalls {
+	for _, c := range m.Calls() {
 		it.Calls = append(it.Calls, c.ID)
 	}
 	s.state.Apply(it, s.policy)
@@ -108,6 +129,7 @@ func (s *session) compact() {
 	p, _ := s.state.Choose(s.policy.Keep)
 	parts := s.state.Split(p, s.items, s.policy)
 	s.state.Replace(p)
+	s.edge = p.Prev
 	s.items = append(parts.Held, parts.Kept...)
 	var span []ledger.Message
 	for _, it := range parts.Replaced {
@@ -122,7 +144,7 @@ func (s *session) compact() {
 
 func (s *session) prompt(t *testing.T, format string, limit int) Prompt {
 	t.Helper()
-	r := Request{Compaction: s.compaction, Context: summarize.Default().Context, MaxTokens: limit, Format: format, Count: s.count.Count}
+	r := Request{Compaction: s.compaction, Edge: s.edge, Context: summarize.Default().Context, MaxTokens: limit, Format: format, Count: s.count.Count}
 	for _, it := range s.items {
 		r.Messages = append(r.Messages, s.messages[it.Ordinal])
 	}
@@ -152,17 +174,25 @@ func (s *session) prompt(t *testing.T, format string, limit int) Prompt {
 func (s *session) stand(t *testing.T, r Request, p Prompt) {
 	t.Helper()
 	for _, m := range r.Messages {
-		text := strings.TrimRight(m.Content.Text(), " \t\r\n") // Anthropic takes no white space at the end
-		if text == "" || m.Role != events.RoleSystem && !m.Pinned && m.MessageID != newestUser(r) {
+		if m.Role != events.RoleSystem && !m.Pinned && m.MessageID != newestUser(r) {
 			continue
 		}
-		quoted, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
+		texts := []string{m.Content.Text()}
+		if parts := m.Content.Parts(); len(parts) > 0 { // each by itself; results may be marks
+			texts = nil
+			for _, part := range parts {
+				texts = append(texts, part.Text)
+			}
 		}
-		quoted = quoted[1 : len(quoted)-1] // it may stand behind a mark, and before the next block
-		if !bytes.Contains(p.Messages, quoted) && !bytes.Contains(p.System, quoted) {
-			t.Fatalf("%s message %s (pinned %v) is not in the prompt", m.Role, m.MessageID, m.Pinned)
+		for _, text := range texts {
+			quoted, err := json.Marshal(strings.TrimRight(text, " \t\r\n")) // Anthropic takes no white space at the end
+			if err != nil {
+				t.Fatal(err)
+			}
+			quoted = quoted[1 : len(quoted)-1] // it may stand behind a mark, and before the next block
+			if !bytes.Contains(p.Messages, quoted) && !bytes.Contains(p.System, quoted) {
+				t.Fatalf("%s message %s (pinned %v) is not in the prompt", m.Role, m.MessageID, m.Pinned)
+			}
 		}
 	}
 }
@@ -180,21 +210,32 @@ func newestUser(r Request) string {
 // keeps the results of its calls.
 func (s *session) nothingElse(t *testing.T, r Request, p Prompt) {
 	t.Helper()
-	var pinned []string
-	for _, m := range r.Messages {
-		for _, call := range m.ToolCalls {
-			if m.Pinned {
-				pinned = append(pinned, call.ID)
+	calls := map[string]bool{} // of what stays: calls and results stay together
+	stays := func(m Message) bool {
+		return m.MessageID == newestUser(r) || m.Role == events.RoleSystem || m.Pinned || slices.ContainsFunc(callIDs(m), func(id string) bool { return calls[id] })
+	}
+	for range 3 { // a result, its caller, the caller's other results
+		for _, m := range r.Messages {
+			for _, id := range callIDs(m) {
+				calls[id] = calls[id] || stays(m)
 			}
 		}
 	}
 	gone := slices.Concat(p.DroppedMessageIDs, p.WaitingMessageIDs)
 	for _, m := range r.Messages {
-		stays := m.MessageID == newestUser(r) || m.Role == events.RoleSystem || m.Pinned || slices.Contains(pinned, m.ToolCallID)
-		if !stays && !slices.Contains(gone, m.MessageID) {
+		if !stays(m) && !slices.Contains(gone, m.MessageID) {
 			t.Fatalf("%s message %s is in a prompt that is too long for its limit", m.Role, m.MessageID)
 		}
 	}
+}
+
+// callIDs are of the calls that a message makes and answers.
+func callIDs(m Message) []string {
+	ids := m.Answers()
+	for _, c := range m.Calls() {
+		ids = append(ids, c.ID)
+	}
+	return ids
 }
 
 // prefixStands: between two compactions a prompt goes on where the one before ended.
@@ -241,7 +282,7 @@ func inBlocks(t *testing.T, format string, messages jsontext.Value) []byte {
 	return out
 }
 
-func transcripts(t *testing.T) [][]*events.Message {
+func transcripts(t *testing.T, from ...string) [][]*events.Message {
 	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -252,9 +293,13 @@ func transcripts(t *testing.T) [][]*events.Message {
 		}
 		dir = filepath.Dir(dir)
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "..", "shared", "data", "dev", "*.jsonl"))
-	if len(files) == 0 {
-		t.Skip("no transcripts at ../shared/data/dev")
+	var files []string
+	for _, name := range from {
+		found, _ := filepath.Glob(filepath.Join(dir, "..", "shared", "data", name, "*.jsonl"))
+		if len(found) == 0 {
+			t.Skipf("no transcripts at ../shared/data/%s", name)
+		}
+		files = append(files, found...)
 	}
 	var threads [][]*events.Message
 	for _, f := range files {

@@ -103,8 +103,8 @@ const (
 )
 
 // assemble sorts the messages into units. Waiting are the messages at the end that can't be shown yet.
-func assemble(messages []Message, own events.Shape) (units []unit, waiting []string) {
-	p := pairUp(messages)
+func assemble(messages []Message, edge uint64, own events.Shape) (units []unit, waiting []string) {
+	p := pairUp(messages, edge)
 	last := lastSpeaker(messages)
 	for i := range messages {
 		m := &messages[i]
