@@ -215,3 +215,27 @@ func TestBesideCutResults(t *testing.T) {
 		}
 	}
 }
+
+// What a message says beside results is not the newest of the user's while its summary stands for it: what the user said before stays.
+func TestSpareSummaryIsNotTheUsers(t *testing.T) {
+	messages := published(t, []jsontext.Value{
+		jsontext.Value(`{"role":"user","content":"The goal. ` + strings.Repeat("word ", 60) + `"}`),
+		jsontext.Value(`{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"ls","input":{}}]}`),
+		jsontext.Value(`{"role":"tool","content":[{"type":"tool_result","tool_use_id":"c1","content":"` + strings.Repeat("line ", 400) + `"},{"type":"text","text":"said beside it"}]}`),
+		jsontext.Value(`{"role":"assistant","content":"` + strings.Repeat("Well. ", 60) + `"}`),
+	})
+	messages[2].Spare, messages[2].Tokens = &Summary{ID: "s", Content: strings.Repeat("short ", 30)}, 500
+	for _, format := range formats {
+		for limit := 130; limit < 400; limit += 10 {
+			r := request(messages, format)
+			r.MaxTokens = limit
+			p, err := Build(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(p.Messages), "The goal.") {
+				t.Fatalf("%s, limit %d: dropped %v\n%s", format, limit, p.DroppedMessageIDs, p.Messages)
+			}
+		}
+	}
+}
