@@ -12,7 +12,7 @@ import (
 type Shape string
 
 const (
-	ShapeShared    Shape = ""          // several use it alike, or nobody is known to
+	ShapeShared    Shape = ""          // several use it alike, or none is known to
 	ShapeOpenAI    Shape = "openai"    // chat completions
 	ShapeResponses Shape = "responses" // items of OpenAI's Responses API, and their parts
 	ShapeAnthropic Shape = "anthropic"

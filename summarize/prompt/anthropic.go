@@ -131,7 +131,7 @@ func (c *call) toolResult() jsontext.Value {
 	}{"tool_result", c.id, content, c.failed()})
 }
 
-// made adds a text that is nobody's message.
+// made adds a text that belongs to no message.
 func (a *anthropicWriter) made(role, text string) { a.text(role, text, false) }
 
 // text adds a text. Blank ones are refused by the API.

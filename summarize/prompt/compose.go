@@ -89,7 +89,7 @@ func (c *composer) unit(u *unit) {
 	}
 }
 
-// note remembers whose messages these are: a part of a type that nobody knows belongs to the parts around it.
+// note remembers the shape of these messages: a part of an unknown type belongs to the parts around it.
 func (c *composer) note(m *Message) {
 	for _, p := range m.Content.Parts() {
 		if p.Shape != events.ShapeShared {
