@@ -35,6 +35,7 @@ const (
 	fieldAgentID
 	fieldPolicy
 	fieldUsage
+	fieldModel
 	fieldCreatedAt
 	fieldMetadata
 	fieldDeleted
@@ -61,7 +62,7 @@ func (f field) String() string {
 		fieldContent: "content", fieldToolCalls: "tool_calls", fieldToolCallID: "tool_call_id",
 		fieldToolName: "tool_name", fieldArguments: "arguments", fieldIsError: "is_error",
 		fieldExitCode: "exit_code", fieldRelevantRange: "relevant_range", fieldPinned: "pinned",
-		fieldAgentID: "agent_id", fieldPolicy: "policy", fieldUsage: "usage", fieldCreatedAt: "created_at",
+		fieldAgentID: "agent_id", fieldPolicy: "policy", fieldUsage: "usage", fieldModel: "model", fieldCreatedAt: "created_at",
 		fieldMetadata: "metadata", fieldDeleted: "deleted", fieldRewind: "rewind", fieldEditID: "edit_id",
 		fieldParts: "parts", fieldName: "name", fieldRefusal: "refusal", fieldAudio: "audio", fieldAnnotations: "annotations",
 		fieldReasoningContent: "reasoning_content", fieldReasoningDetails: "reasoning_details", fieldID: "id", fieldStatus: "status", fieldPhase: "phase", fieldProviderOptions: "providerOptions",
@@ -103,6 +104,8 @@ func fieldOf(name []byte) field {
 		return fieldPolicy
 	case "usage":
 		return fieldUsage
+	case "model":
+		return fieldModel
 	case "created_at":
 		return fieldCreatedAt
 	case "metadata":

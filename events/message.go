@@ -36,6 +36,7 @@ func (r *reader) message() *Message {
 	m.Role = r.role()
 	m.ToolCalls = r.toolCalls()
 	m.Usage = r.usage()
+	m.Model = r.text(fieldModel)
 	m.Native = r.native()
 	if m.Role == RoleUser && m.resultsAlone() {
 		m.Role = RoleTool // a provider without that role has the results of calls in the user's name

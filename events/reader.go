@@ -122,24 +122,6 @@ func (r *reader) content() Content {
 	return c
 }
 
-// usage reads the provider's usage for the call behind a message; an absent count is 0.
-func (r *reader) usage() *TokenUsage {
-	v := r.get(fieldUsage, "an object", jsontext.KindBeginObject)
-	if v == nil {
-		return nil
-	}
-	u := new(TokenUsage)
-	r.walk(v, "usage", func(name, value []byte) {
-		switch string(name) {
-		case "input_tokens":
-			u.InputTokens = r.count("usage.input_tokens", value, 0)
-		case "output_tokens":
-			u.OutputTokens = r.count("usage.output_tokens", value, 0)
-		}
-	})
-	return u
-}
-
 // lineRange reads the lines of a tool output that are relevant to the caller; both ends are required.
 func (r *reader) lineRange() *LineRange {
 	v := r.get(fieldRelevantRange, "an object", jsontext.KindBeginObject)

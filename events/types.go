@@ -72,6 +72,7 @@ type Message struct {
 	AgentID   string         `json:"agent_id,omitempty"`
 	Policy    string         `json:"policy,omitempty"`
 	Usage     *TokenUsage    `json:"usage,omitempty"`
+	Model     string         `json:"model,omitempty"` // that made the message, as its provider names it
 	CreatedAt time.Time      `json:"created_at,omitzero"`
 	Metadata  jsontext.Value `json:"metadata,omitempty"`
 
@@ -106,8 +107,11 @@ type LineRange struct {
 
 // TokenUsage is the usage that the provider reported for the call that produced a message.
 type TokenUsage struct {
-	InputTokens  int64 `json:"input_tokens"`
+	InputTokens  int64 `json:"input_tokens"` // the whole prompt, what came from or went into a cache included
 	OutputTokens int64 `json:"output_tokens"`
+	// The parts of InputTokens that were read from the provider's cache and written to it.
+	CachedInputTokens        int64 `json:"cached_input_tokens,omitzero"`
+	CacheCreationInputTokens int64 `json:"cache_creation_input_tokens,omitzero"`
 }
 
 // Edit is the data of a message.edited: another content, a deletion, a rewind, or a pin. Where Rewind or Pinned is set,

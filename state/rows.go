@@ -185,7 +185,7 @@ func decodeSummary(b []byte) (*thread.Summary, error) {
 
 // compactionVersion begins the row of a thread.Compaction. Every event of a thread can change that row, so
 // it has a binary form.
-const compactionVersion = 3
+const compactionVersion = 4
 
 func compactionRow(c *codec, k *thread.Compaction) {
 	c.version(compactionVersion)
@@ -224,6 +224,19 @@ func compactionRow(c *codec, k *thread.Compaction) {
 		o := &k.Outputs[i]
 		c.uints(&o.At, &o.Turns)
 		c.ints(&o.Tokens)
+	}
+	reportedRow(c, &k.Reported)
+}
+
+func reportedRow(c *codec, r *thread.Reported) {
+	if c.uints(&r.At); r.At == 0 {
+		return
+	}
+	texts(c, &r.Model)
+	c.ints(&r.Held)
+	c.uints(&r.Calls)
+	for _, u := range []*events.TokenUsage{&r.Last, &r.Total} {
+		c.ints(&u.InputTokens, &u.OutputTokens, &u.CachedInputTokens, &u.CacheCreationInputTokens)
 	}
 }
 

@@ -28,6 +28,7 @@ var changes = map[string]struct {
 	"tool_output.preserve_errors":   {func(p *summarize.Policy) { p.ToolOutput.PreserveErrors = false }, "tool_result"},
 	"tool_output.include_metadata":  {func(p *summarize.Policy) { p.ToolOutput.IncludeMetadata = false }, "tool_result"},
 	"compaction.trigger":            {func(p *summarize.Policy) { p.Compaction.Trigger = summarize.Condition{Tokens: 1} }, ""},
+	"compaction.window":             {func(p *summarize.Policy) { p.Compaction.Window = "tokenizer" }, ""},
 	"compaction.context_window":     {func(p *summarize.Policy) { p.Compaction.ContextWindow++ }, ""},
 	"compaction.keep.messages":      {func(p *summarize.Policy) { p.Compaction.Keep.Messages++ }, ""},
 	"compaction.keep.tokens":        {func(p *summarize.Policy) { p.Compaction.Keep.Tokens++ }, ""},

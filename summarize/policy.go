@@ -53,6 +53,7 @@ type ToolOutput struct {
 type Compaction struct {
 	Trigger          Condition `yaml:"trigger" json:"trigger"`
 	ContextWindow    int       `yaml:"context_window" json:"context_window"` // tokens
+	Window           string    `yaml:"window" json:"window"`                 // what its share is measured with: provider or tokenizer
 	Keep             Keep      `yaml:"keep" json:"keep"`
 	MaxSummaryTokens int       `yaml:"max_summary_tokens" json:"max_summary_tokens"`
 	// MaxSummaryChars bounds a summary in code points, in addition to its tokens; 0: four per token.
@@ -132,6 +133,7 @@ func Default() Policy {
 		Compaction: Compaction{
 			Trigger:          Condition{Any: []Condition{{Tokens: 100000}, {Fraction: 0.7}}},
 			ContextWindow:    200000,
+			Window:           WindowProvider,
 			Keep:             Keep{Messages: 20},
 			MaxSummaryTokens: 500,
 		},
@@ -142,6 +144,15 @@ func Default() Policy {
 		Provider:  ProviderSummarizer,
 	}
 }
+
+// What the share of the context window is measured with.
+const (
+	// WindowProvider: what the provider said the prompt weighed, and what the thread has gained or lost since. Where it has said
+	// nothing, as WindowTokenizer.
+	WindowProvider = "provider"
+	// WindowTokenizer: what a compaction can remove, by the policy's tokenizer.
+	WindowTokenizer = "tokenizer"
+)
 
 // What prompts contain until a stale summary is recomputed.
 const (

@@ -120,6 +120,7 @@ func (v *policyJudge) compaction(c Compaction) {
 		v.condition("compaction.trigger", c.Trigger, 1)
 	}
 	v.within("compaction.context_window", c.ContextWindow, 1)
+	v.oneOf("compaction.window", c.Window, WindowProvider, WindowTokenizer)
 	v.within("compaction.max_summary_tokens", c.MaxSummaryTokens, 1)
 	v.within("compaction.max_summary_chars", c.MaxSummaryChars, 0)
 	v.within("compaction.keep.messages", c.Keep.Messages, 0)

@@ -50,6 +50,9 @@ func countersTable(thread string, t service.ThreadReply) *table {
 	out.add("Not counted", list(counted(t.Duplicates, "duplicate"), grouped(t.Rejected)+" rejected", counted(t.WaitingEdits, "pending edit")))
 	out.add("Size", counted(t.Bytes, "byte")+", "+counted(t.TokensTotal, "token"))
 	out.add("In a prompt", change(t.TokensTotal, t.TokensLive, "tokens"))
+	if t.PromptTokens != nil && t.Reported != nil {
+		out.add("At the provider", counted(*t.PromptTokens, "token")+" in a prompt; "+reportedCalls(t.Reported))
+	}
 	out.add("Summaries", list(grouped(t.SummariesActive)+" active", grouped(t.SummariesStale)+" stale", grouped(t.SummariesStarted)+" in progress"))
 	if t.LLMInput+t.LLMOutput > 0 || t.CostUnknown > 0 {
 		out.add("Model calls", fmt.Sprintf("%s tokens in, %s out, %s", grouped(t.LLMInput), grouped(t.LLMOutput), callsCost(t)))
@@ -57,6 +60,16 @@ func countersTable(thread string, t service.ThreadReply) *table {
 	out.add("Log", fmt.Sprintf("up to event %d", t.EventSeq))
 	out.addIf("Chain", t.ChainHead)
 	return out
+}
+
+// reportedCalls says what the agent's own calls used.
+func reportedCalls(r *service.Reported) string {
+	text := list(counted(r.Calls, "call"), grouped(r.Total.InputTokens)+" tokens in",
+		grouped(r.Total.CachedInputTokens)+" of them cached", grouped(r.Total.OutputTokens)+" out")
+	if r.Model != nil {
+		text += ", " + printable(*r.Model)
+	}
+	return text
 }
 
 // callsCost names what is not in the sum: unknown is not free.

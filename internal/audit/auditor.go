@@ -89,6 +89,7 @@ func (a *auditor) begin(ctx context.Context, m broker.Stored) error {
 func (a *auditor) Stepped(_ context.Context, s fold.Stepped) error {
 	a.stepped = true
 	a.teller.stepped(s)
+	a.weighed(s)
 	a.folding(s.State.Header.Thread)
 	at := scopeOf(s.State, s.Policy, s.Delivery.Time)
 	if s.State.Header.Events == 1 {

@@ -42,6 +42,8 @@ type replay struct {
 	export       func(*onRecord)
 	exportFailed error
 	tellers      []*teller // of a story, by partition; nil if none is told
+	// weights are what the prompts held whose weight a provider reported, by partition and event; nil if they are not needed.
+	weights []map[uint64]int64
 }
 
 func newReplay(ctx context.Context, o Options) (*replay, error) {

@@ -49,7 +49,14 @@ type Bill struct {
 func Imagine(ctx context.Context, o Options, scratch *state.Store, c *fold.Config) (*WhatIf, error) {
 	began := o.Now()
 	o.Rules, o.Store = false, nil
-	happened, err := Replay(ctx, o)
+	was, err := newReplay(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("replay what happened: %w", err)
+	}
+	for range was.parts {
+		was.weights = append(was.weights, map[uint64]int64{})
+	}
+	happened, err := was.report(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("replay what happened: %w", err)
 	}
@@ -58,7 +65,7 @@ func Imagine(ctx context.Context, o Options, scratch *state.Store, c *fold.Confi
 		Findings: uint64(len(happened.Findings)) + happened.More,
 	}
 	o.Scratch = scratch
-	im, err := newImagination(ctx, o, c)
+	im, err := newImagination(ctx, o, c, was.weights)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +94,7 @@ type imagination struct {
 	bills  map[string]*Bill // by provider
 }
 
-func newImagination(ctx context.Context, o Options, c *fold.Config) (*imagination, error) {
+func newImagination(ctx context.Context, o Options, c *fold.Config, held []map[uint64]int64) (*imagination, error) {
 	im := &imagination{bills: map[string]*Bill{}}
 	var err error
 	if im.prices, err = pricing.Parse(c.PriceTable); err != nil {
@@ -99,6 +106,12 @@ func newImagination(ctx context.Context, o Options, c *fold.Config) (*imaginatio
 	im.under, im.watch = c, func(l *lane, o *fold.Options) {
 		i := &imagined{imagination: im, lane: l}
 		l.watch, o.Watch, o.Observe = i, i, i.observe
+		o.HeldAt = func(seq uint64, now int64) int64 {
+			if was, ok := held[l.id][seq]; ok {
+				return was
+			}
+			return now
+		}
 	}
 	if !o.Filter.To.IsZero() {
 		if err := im.upToTime(ctx, o.Filter.To); err != nil {
@@ -107,6 +120,16 @@ func newImagination(ctx context.Context, o Options, c *fold.Config) (*imaginatio
 	}
 	im.runner, err = rulesRunner(im.events, o.Mask)
 	return im, err
+}
+
+// weighed notes what a prompt held whose weight its provider reported. Under another configuration the thread's prompt holds
+// something else, but what the provider weighed is this one: what it weighed beyond the thread (system prompt, tools) is the same.
+func (a *auditor) weighed(s fold.Stepped) {
+	c, m := s.State.Compaction, s.State.Message
+	if a.weights == nil || c == nil || m == nil || c.Reported.At != m.Ordinal || m.FirstSeq != s.Delivery.Seq {
+		return
+	}
+	a.weights[a.lane.id][m.FirstSeq] = c.Reported.Held
 }
 
 // imagined is the watch of one lane of an imagination.

@@ -2,7 +2,9 @@ package audit_test
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -42,6 +44,29 @@ func TestWhatIfNothingChanged(t *testing.T) {
 	}
 	if got.Happened.Saved() <= 0 || got.Findings != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What a provider weighed is what the prompt of that time held. Under a policy that summarizes nothing, the same prompt would
+// have weighed more, and with the same window fills where it is really full.
+func TestWhatIfWeighsImaginedPrompts(t *testing.T) {
+	w := newWorld(t)
+	w.config.Policies = w.config.Policies[:1]
+	p := &w.config.Policies[0]
+	p.Compaction.Trigger, p.Compaction.ContextWindow, p.Context.KeepOutputs = summarize.Condition{Fraction: 0.7}, 20_000, summarize.KeepOutputs{}
+	w.run(func(*processor.Processor) {
+		output := strings.Repeat("ok  harbour/quay  0.01s\\n", 400) // some 3,000 tokens, which become 200
+		for i := range 12 {
+			w.put([2]string{"tool.result.t", fmt.Sprintf(`{"message_id":"r%d","tool_name":"Bash","content":"%s"}`, i, output)},
+				[2]string{"thread.message.t", fmt.Sprintf(`{"message_id":"a%d","role":"assistant","content":"Run %d is done.","usage":{"input_tokens":%d}}`, i, i, 5000+100*i)})
+		}
+	})
+	if got := w.imagine(); !reflect.DeepEqual(got.Happened, got.Imagined) || got.Happened.Summaries["compaction"] != nil {
+		t.Errorf("the same configuration comes to other totals, or a window that is not full was compacted:\n%+v\n%+v", got.Happened, got.Imagined)
+	}
+	p.ToolOutput.OverChars = 0
+	if got := w.imagine(); got.Imagined.Summaries["compaction"] == nil {
+		t.Error("outputs that stand whole fill the window, and nothing was compacted")
 	}
 }
 

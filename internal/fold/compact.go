@@ -39,7 +39,13 @@ func (s *Step) cutDue() (events.Trigger, bool) {
 	return cut.Fires(s.p.Compaction.Trigger, s.cutFacts())
 }
 
-func (s *Step) cutFacts() cut.Facts { return s.st.Compaction.Cut.Facts(s.p.Compaction) }
+func (s *Step) cutFacts() cut.Facts {
+	facts := s.st.Compaction.Cut.Facts(s.p.Compaction)
+	if s.p.Compaction.Window == summarize.WindowProvider {
+		facts.PromptTokens = s.st.Compaction.Reported.PromptTokens(s.st.Header.TokensLive)
+	}
+	return facts
+}
 
 // reason returns why the thread is cut in its present state; false if it should no longer be cut. It is evaluated for each
 // record: a stale leaf that is recomputed before the cut may give messages back, which the cut then counts and takes.

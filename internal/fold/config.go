@@ -186,6 +186,7 @@ func (c *Config) judges() (string, error) {
 // default or zero.
 //
 //	since  key                              absent
+//	4      policies[].compaction.window     tokenizer
 //	3      policies[].context.keep_outputs  a summary stood in for its output at once (today the key is omitted for that too)
 //	2      config_version                   1
 //	1      retention.events                 nothing is known to have been removed: 0s
@@ -231,8 +232,9 @@ func readConfig(data []byte) (*events.Config, *Config, error) {
 		return nil, nil, err
 	}
 	for i := range c.Policies {
-		s := &c.Policies[i].Staleness
+		s, k := &c.Policies[i].Staleness, &c.Policies[i].Compaction
 		s.Meanwhile = cmp.Or(s.Meanwhile, summarize.MeanwhileRaw)
+		k.Window = cmp.Or(k.Window, summarize.WindowTokenizer)
 	}
 	if c.Retention, err = time.ParseDuration(cmp.Or(rec.Retention.Events, "0s")); err != nil && c.Newer == nil {
 		return nil, nil, fmt.Errorf("%w: read configuration record: retention: %w", ErrRecord, err)

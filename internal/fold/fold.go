@@ -46,7 +46,10 @@ type Options struct {
 	// Rehearse gives the watch everything that would be decided, including the rules' output: every summary by rules is
 	// recomputed.
 	Rehearse bool
-	Logger   zerolog.Logger
+	// HeldAt returns what the prompt behind the message of an event held, by the tokenizer. held is what the fold's own state says,
+	// which differs under another configuration than the one under which the prompt was made. It may be nil.
+	HeldAt func(seq uint64, held int64) int64
+	Logger zerolog.Logger
 }
 
 func (o Options) withDefaults() Options {

@@ -49,6 +49,7 @@ func (s *Step) track() {
 		return
 	}
 	s.st.Changes.Compacted = true
+	s.report()
 	s.keepOutputs()
 	it := s.item(s.st.Message)
 	if s.st.Changes.MessageNew {

@@ -153,7 +153,7 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 		s.config = byModel(t, s.model)
 		s.config.Policies[0].OnFailure = []string{"fallback", "fail"}[seed%2]
 	}
-	s.config.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 5}
+	s.config.Policies[0].Compaction.Trigger = summarize.Condition{Any: []summarize.Condition{{Fraction: 0.01}, {Messages: 5}}}
 	s.config.Policies[0].Compaction.Keep = summarize.Keep{Messages: 3}
 	if seed%4 < 2 {
 		tells(&s.config.Policies[0])

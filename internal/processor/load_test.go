@@ -78,7 +78,12 @@ func (l *load) thread(message int) string { return fmt.Sprintf("t%d", message%l.
 func (l *load) message() sent {
 	l.next++
 	role := []string{"user", "assistant"}[l.next/l.threads%2] // in each thread both
-	return sent{"thread.message." + l.thread(l.next), fmt.Sprintf(`{"message_id":"m%d","role":%q,"content":"note %d"}`, l.next, role, l.rng.IntN(1000))}
+	usage := "null"
+	if role == "assistant" && l.next%3 > 0 {
+		in := l.next * 997 % 4000
+		usage = fmt.Sprintf(`{"input_tokens":%d,"output_tokens":%d,"cached_input_tokens":%d}`, in, l.next%50, in/2)
+	}
+	return sent{"thread.message." + l.thread(l.next), fmt.Sprintf(`{"message_id":"m%d","role":%q,"content":"note %d","usage":%s}`, l.next, role, l.rng.IntN(1000), usage)}
 }
 
 func (l *load) tool() sent {

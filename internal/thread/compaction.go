@@ -18,7 +18,8 @@ type Compaction struct {
 	Held  []uint64 `json:"held,omitempty"`
 	Fixed []uint64 `json:"fixed,omitempty"`
 	// Outputs are the tool outputs that prompts hold whole for now, by ordinal.
-	Outputs []Output `json:"outputs,omitempty"`
+	Outputs  []Output `json:"outputs,omitempty"`
+	Reported Reported `json:"reported,omitzero"`
 }
 
 // Top is a leaf or a node made from leaves, with the messages it stands for.
@@ -44,6 +45,7 @@ func (c *Compaction) CopyTo(to *Compaction) {
 	to.Held = append(to.Held[:0], c.Held...)
 	to.Fixed = append(to.Fixed[:0], c.Fixed...)
 	to.Outputs = append(to.Outputs[:0], c.Outputs...)
+	to.Reported = c.Reported
 }
 
 // To returns the last ordinal before the last cut; 0 if there was none.

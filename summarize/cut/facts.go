@@ -13,11 +13,12 @@ type Facts struct {
 	LiveTokens        int64 // all that is in the prompt now, what can't be removed too
 	LiveMessages      int64
 	ContextWindow     int           // tokens; 0: a condition on its fraction never holds
+	PromptTokens      int64         // what the prompt weighs at its provider; 0: unknown, or not to be measured by
 	Idle              time.Duration // since the thread's last event
 }
 
 // Facts says what a compaction by policy c could do now. What the current summary weighs is not in
-// LiveTokens; the time since the last event is the caller's to set.
+// LiveTokens; what the provider said of the prompt, and the time since the last event, are the caller's to set.
 func (s *State) Facts(c summarize.Compaction) Facts {
 	f := Facts{
 		LiveTokens:    s.Seen.Tokens - s.Gone.Tokens,

@@ -57,12 +57,23 @@ func firesLeaf(c summarize.Condition, f Facts) (events.Trigger, bool) {
 	case c.Messages > 0:
 		return passed(events.TriggerThreadMessages, float64(c.Messages), float64(f.RemovableMessages), messages)
 	case c.Fraction > 0 && f.ContextWindow > 0:
-		share := float64(f.RemovableTokens) / float64(f.ContextWindow)
-		return passed(events.TriggerWindowFraction, c.Fraction, share, tokens)
+		return f.window(c.Fraction)
 	case c.Idle > 0:
 		return passed(events.TriggerIdle, c.Idle.Seconds(), f.Idle.Seconds(), tokens)
 	}
 	return events.Trigger{}, false
+}
+
+// window holds the window's share against a threshold: of what the prompt weighs at its provider where that is known, system
+// prompt and tools included, else of what can be removed. A prompt that stays large whatever is removed (the agent sends its own, or
+// its tools fill it) is not compacted again before a tenth of it can be removed.
+func (f Facts) window(threshold float64) (events.Trigger, bool) {
+	in, progress := f.RemovableTokens, f.tokenProgress()
+	if f.PromptTokens > 0 {
+		in = f.PromptTokens
+		progress = progress && float64(f.RemovableTokens) >= minProgress*float64(in)
+	}
+	return passed(events.TriggerWindowFraction, threshold, float64(in)/float64(f.ContextWindow), progress)
 }
 
 // Worthwhile says whether a compaction that was asked for removes enough to be made at all.

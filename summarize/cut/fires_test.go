@@ -44,6 +44,32 @@ func TestFires(t *testing.T) {
 	}
 }
 
+// The window's share is measured by what the provider said, where it said something, and a tenth of that must be removable.
+func TestFiresByWeightAtProvider(t *testing.T) {
+	cond := summarize.Condition{Fraction: 0.7}
+	for _, tt := range []struct {
+		prompt, removable int64
+		fires             bool
+	}{
+		{0, 600, false}, {0, 701, true}, // nothing is known: what can be removed
+		{701, 100, true},
+		{700, 100, false}, // the value itself
+		{400, 701, false}, // the provider says that there is room
+		{900, 89, false},  // less than a tenth of the prompt would go
+		{900, 90, true},
+		{5000, 499, false}, // an agent that sends its own prompt
+	} {
+		f := Facts{RemovableTokens: tt.removable, RemovableMessages: 10, LiveTokens: 800, LiveMessages: 20, ContextWindow: 1000, PromptTokens: tt.prompt}
+		got, ok := Fires(cond, f)
+		if ok != tt.fires {
+			t.Errorf("prompt %d, removable %d: fires %t", tt.prompt, tt.removable, ok)
+		}
+		if ok && tt.prompt > 0 && *got.Value != float64(tt.prompt)/1000 {
+			t.Errorf("prompt %d: the trigger's value is %v", tt.prompt, *got.Value)
+		}
+	}
+}
+
 // The shapes that make compactions loop elsewhere: each thread goes on for 300 messages, and the
 // number of compactions stays what progress allows.
 func TestNoLoops(t *testing.T) {
