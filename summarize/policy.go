@@ -51,11 +51,11 @@ type ToolOutput struct {
 
 // Compaction says when and how older messages are summarized for the prompt.
 type Compaction struct {
-	Trigger          Condition `yaml:"trigger" json:"trigger"`
-	ContextWindow    int       `yaml:"context_window" json:"context_window"` // tokens
-	Window           string    `yaml:"window" json:"window"`                 // what its share is measured with: provider or tokenizer
-	Keep             Keep      `yaml:"keep" json:"keep"`
-	MaxSummaryTokens int       `yaml:"max_summary_tokens" json:"max_summary_tokens"`
+	Trigger          Condition     `yaml:"trigger" json:"trigger"`
+	ContextWindow    int           `yaml:"context_window" json:"context_window"` // tokens
+	Window           string        `yaml:"window" json:"window"`                 // what its share is measured with: provider or tokenizer
+	Keep             Keep          `yaml:"keep" json:"keep"`
+	MaxSummaryTokens SummaryTokens `yaml:"max_summary_tokens" json:"max_summary_tokens"`
 	// MaxSummaryChars bounds a summary in code points, in addition to its tokens; 0: four per token.
 	MaxSummaryChars int  `yaml:"max_summary_chars" json:"max_summary_chars,omitzero"`
 	SummarizeSystem bool `yaml:"summarize_system" json:"summarize_system"`
@@ -135,7 +135,7 @@ func Default() Policy {
 			ContextWindow:    200000,
 			Window:           WindowProvider,
 			Keep:             Keep{Messages: 20},
-			MaxSummaryTokens: 500,
+			MaxSummaryTokens: Auto,
 		},
 		History:   History{EveryMessages: 50, MaxSummaryTokens: 200},
 		Context:   Context{SummaryRole: "user", SummaryHeading: "[Previous Conversation Summary]", KeepOutputs: KeepOutputs{Turns: 1}},

@@ -121,7 +121,9 @@ func (v *policyJudge) compaction(c Compaction) {
 	}
 	v.within("compaction.context_window", c.ContextWindow, 1)
 	v.oneOf("compaction.window", c.Window, WindowProvider, WindowTokenizer)
-	v.within("compaction.max_summary_tokens", c.MaxSummaryTokens, 1)
+	if n := c.MaxSummaryTokens; n < Auto || n > most {
+		v.wrong("compaction.max_summary_tokens", "%d is out of range; allowed: 1 to %d, or auto", int(n), most)
+	}
 	v.within("compaction.max_summary_chars", c.MaxSummaryChars, 0)
 	v.within("compaction.keep.messages", c.Keep.Messages, 0)
 	v.within("compaction.keep.tokens", c.Keep.Tokens, 0)

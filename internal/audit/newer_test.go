@@ -64,7 +64,7 @@ var newer = map[string]func(rec map[string]any){
 		rec["config_version"] = events.ConfigVersion + 1
 	},
 	"another type of a key": func(rec map[string]any) {
-		policy(rec, "compaction")["max_summary_tokens"] = "auto"
+		policy(rec, "compaction")["max_summary_tokens"] = "half"
 		rec["config_version"] = events.ConfigVersion + 1
 	},
 	"another shape": func(rec map[string]any) {

@@ -249,13 +249,13 @@ func seed(v reflect.Value, value any, name string) {
 func (d *fileDecoder) decodeScalar(value any, v reflect.Value, path string) {
 	kind := kindOf(v)
 	matches := false
-	switch value.(type) {
+	switch value := value.(type) {
 	case string:
-		matches = kind == text || kind == duration
+		matches = kind == text || kind == duration || kind == size && value == summarize.Auto.String()
 	case bool:
 		matches = kind == boolean
 	case int64, uint64:
-		matches = kind == integer || kind == number || kind == duration // a duration's error names its units
+		matches = kind == integer || kind == number || kind == size || kind == duration // a duration's error names its units
 	case float64:
 		matches = kind == number
 	}

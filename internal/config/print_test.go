@@ -43,6 +43,7 @@ func drawConfig(rt *rapid.T) *config.Config {
 	p.Name = text.Draw(rt, "name")
 	p.Context.SummaryHeading = text.Draw(rt, "heading")
 	p.Compaction.Trigger = drawCondition(rt, 0)
+	p.Compaction.MaxSummaryTokens = rapid.SampledFrom([]summarize.SummaryTokens{summarize.Auto, 1, 700}).Draw(rt, "max_summary_tokens")
 	p.Staleness.On = rapid.SliceOfN(rapid.SampledFrom([]string{"source", "policy", "ttl"}), 0, 3).Draw(rt, "on")
 	if rapid.Bool().Draw(rt, "own prompt") {
 		p.Prompts = map[string]string{"history": "Tell " + text.Draw(rt, "prompt")}

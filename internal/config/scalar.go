@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"precis/summarize"
 )
 
 // scalarKind is what a single value may be, as messages say it.
@@ -19,11 +21,13 @@ const (
 	number   scalarKind = "a number"
 	duration scalarKind = "a duration, such as 30s"
 	words    scalarKind = "a list of words"
+	size     scalarKind = "auto or a whole number"
 )
 
 var (
 	durationType = reflect.TypeFor[time.Duration]()
 	wordsType    = reflect.TypeFor[[]string]()
+	sizeType     = reflect.TypeFor[summarize.SummaryTokens]()
 )
 
 func kindOf(v reflect.Value) scalarKind {
@@ -32,6 +36,8 @@ func kindOf(v reflect.Value) scalarKind {
 		return duration
 	case v.Type() == wordsType:
 		return words
+	case v.Type() == sizeType:
+		return size
 	case v.Kind() == reflect.Int:
 		return integer
 	case v.Kind() == reflect.Float64:
@@ -68,6 +74,12 @@ func setScalar(v reflect.Value, given string) error {
 		n, err := strconv.Atoi(given)
 		if err != nil {
 			return fmt.Errorf("%q is not %s", given, kind)
+		}
+		v.SetInt(int64(n))
+	case size:
+		n, err := summarize.ParseSummaryTokens(given)
+		if err != nil {
+			return err
 		}
 		v.SetInt(int64(n))
 	case number:

@@ -71,6 +71,11 @@ func TestBudget(t *testing.T) {
 		text   string // how it begins, where it is not a text within the budget
 	}{
 		{"its own limit", summarize.Compaction{ContextWindow: 200_000, MaxSummaryTokens: 500}, 90_000, Budget{Tokens: 500, Chars: 2000}, ""},
+		{"auto, of little", summarize.Compaction{ContextWindow: 200_000}, 15_000, Budget{Tokens: 500, Chars: 2000}, ""},
+		{"auto, a share", summarize.Compaction{ContextWindow: 200_000}, 64_000, Budget{Tokens: 2000, Chars: 8000}, ""},
+		{"auto, of much", summarize.Compaction{ContextWindow: 200_000}, 900_000, Budget{Tokens: 4000, Chars: 16_000}, ""},
+		{"auto, a small window", summarize.Compaction{ContextWindow: 8000}, 64_000, Budget{Tokens: 800, Chars: 3200}, ""},
+		{"auto, half of what it stands for", summarize.Compaction{ContextWindow: 200_000}, 300, Budget{Tokens: 150, Chars: 600}, ""},
 		{"a tenth of the window", summarize.Compaction{ContextWindow: 4000, MaxSummaryTokens: 500}, 90_000, Budget{Tokens: 400, Chars: 1600}, ""},
 		{"half of what it stands for", summarize.Compaction{ContextWindow: 200_000, MaxSummaryTokens: 500}, 300, Budget{Tokens: 150, Chars: 600}, ""},
 		{"characters", summarize.Compaction{ContextWindow: 200_000, MaxSummaryTokens: 500, MaxSummaryChars: 700}, 90_000, Budget{Tokens: 500, Chars: 700}, ""},

@@ -81,7 +81,7 @@ func (s *schedule) change(c *config.Config) {
 	case 1:
 		p.ToolOutput.OverChars = 1000 + 500*n
 	case 2:
-		p.Compaction.MaxSummaryTokens = 200 + 100*n
+		p.Compaction.MaxSummaryTokens = summarize.SummaryTokens(200 + 100*n)
 	case 3:
 		p.Compaction.Trigger = summarize.Condition{Any: []summarize.Condition{{Messages: 4 + n}, {Idle: time.Hour}}}
 	case 4:

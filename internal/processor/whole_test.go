@@ -201,7 +201,9 @@ func TestEveryPromptIsWhole(t *testing.T) {
 						}
 					}
 					if name == "renewed" && i%4 == 3 {
-						s.reload(func(c *config.Config) { c.Policies[0].Compaction.MaxSummaryTokens = 200 + 10*i })
+						s.reload(func(c *config.Config) {
+							c.Policies[0].Compaction.MaxSummaryTokens = summarize.SummaryTokens(200 + 10*i)
+						})
 						s.checkScript(k)
 					}
 					if seed == 3 && i%10 == 9 {
