@@ -34,6 +34,7 @@ const (
 	fieldPinned
 	fieldAgentID
 	fieldPolicy
+	fieldParentThreadID
 	fieldUsage
 	fieldModel
 	fieldCreatedAt
@@ -62,7 +63,7 @@ func (f field) String() string {
 		fieldContent: "content", fieldToolCalls: "tool_calls", fieldToolCallID: "tool_call_id",
 		fieldToolName: "tool_name", fieldArguments: "arguments", fieldIsError: "is_error",
 		fieldExitCode: "exit_code", fieldRelevantRange: "relevant_range", fieldPinned: "pinned",
-		fieldAgentID: "agent_id", fieldPolicy: "policy", fieldUsage: "usage", fieldModel: "model", fieldCreatedAt: "created_at",
+		fieldAgentID: "agent_id", fieldPolicy: "policy", fieldParentThreadID: "parent_thread_id", fieldUsage: "usage", fieldModel: "model", fieldCreatedAt: "created_at",
 		fieldMetadata: "metadata", fieldDeleted: "deleted", fieldRewind: "rewind", fieldEditID: "edit_id",
 		fieldParts: "parts", fieldName: "name", fieldRefusal: "refusal", fieldAudio: "audio", fieldAnnotations: "annotations",
 		fieldReasoningContent: "reasoning_content", fieldReasoningDetails: "reasoning_details", fieldID: "id", fieldStatus: "status", fieldPhase: "phase", fieldProviderOptions: "providerOptions",
@@ -102,6 +103,8 @@ func fieldOf(name []byte) field {
 		return fieldAgentID
 	case "policy":
 		return fieldPolicy
+	case "parent_thread_id":
+		return fieldParentThreadID
 	case "usage":
 		return fieldUsage
 	case "model":

@@ -11,14 +11,15 @@ import (
 func (r *reader) common() *Message {
 	r.hints()
 	return &Message{
-		MessageID:  r.messageID(),
-		Content:    r.content(),
-		ToolCallID: r.text(fieldToolCallID),
-		AgentID:    r.text(fieldAgentID),
-		Policy:     r.text(fieldPolicy),
-		CreatedAt:  r.time(fieldCreatedAt),
-		Metadata:   r.object(fieldMetadata),
-		Pinned:     r.flag(fieldPinned),
+		MessageID:      r.messageID(),
+		Content:        r.content(),
+		ToolCallID:     r.text(fieldToolCallID),
+		AgentID:        r.text(fieldAgentID),
+		Policy:         r.text(fieldPolicy),
+		ParentThreadID: r.threadID(fieldParentThreadID),
+		CreatedAt:      r.time(fieldCreatedAt),
+		Metadata:       r.object(fieldMetadata),
+		Pinned:         r.flag(fieldPinned),
 	}
 }
 

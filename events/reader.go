@@ -108,6 +108,15 @@ func (r *reader) messageID() string {
 	return id
 }
 
+// threadID reads the id of another thread; empty where it is absent.
+func (r *reader) threadID(f field) string {
+	id := r.text(f)
+	if len(id) > MaxIDBytes {
+		r.fail(f.String(), "must be at most %d bytes, is %d", MaxIDBytes, len(id))
+	}
+	return id
+}
+
 // content reads the content, where null is a value and does not mean absent.
 func (r *reader) content() Content {
 	if r.rej != nil {

@@ -68,13 +68,15 @@ type Message struct {
 	ExitCode      *int           `json:"exit_code,omitempty"`
 	RelevantRange *LineRange     `json:"relevant_range,omitempty"`
 
-	Pinned    bool           `json:"pinned,omitempty"`
-	AgentID   string         `json:"agent_id,omitempty"`
-	Policy    string         `json:"policy,omitempty"`
-	Usage     *TokenUsage    `json:"usage,omitempty"`
-	Model     string         `json:"model,omitempty"` // that made the message, as its provider names it
-	CreatedAt time.Time      `json:"created_at,omitzero"`
-	Metadata  jsontext.Value `json:"metadata,omitempty"`
+	Pinned  bool   `json:"pinned,omitempty"`
+	AgentID string `json:"agent_id,omitempty"`
+	// ParentThreadID is the thread of the agent that started this one; it counts on a thread's first message.
+	ParentThreadID string         `json:"parent_thread_id,omitempty"`
+	Policy         string         `json:"policy,omitempty"`
+	Usage          *TokenUsage    `json:"usage,omitempty"`
+	Model          string         `json:"model,omitempty"` // that made the message, as its provider names it
+	CreatedAt      time.Time      `json:"created_at,omitzero"`
+	Metadata       jsontext.Value `json:"metadata,omitempty"`
 
 	// Native is an object of further members that the message has in its provider's shape, as OpenAI's name, refusal and audio.
 	Native jsontext.Value `json:",embed"`

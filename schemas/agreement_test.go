@@ -85,7 +85,7 @@ var pool = []string{
 
 var memberNames = []string{
 	"type", "thread_id", "message_id", "role", "content", "tool_calls", "tool_call_id", "tool_name", "arguments", "is_error", "exit_code",
-	"relevant_range", "pinned", "agent_id", "policy", "usage", "created_at", "metadata", "deleted", "rewind", "edit_id", "zzz",
+	"relevant_range", "pinned", "agent_id", "policy", "parent_thread_id", "usage", "created_at", "metadata", "deleted", "rewind", "edit_id", "zzz",
 }
 
 // Any body made of such members is accepted by both or by neither.

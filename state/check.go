@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 
 	"precis/internal/thread"
@@ -83,7 +84,28 @@ func (c *checker) partition() error {
 	if err := c.ledgers(); err != nil {
 		return err
 	}
-	return c.sources()
+	return errors.Join(c.sources(), c.children())
+}
+
+// children checks that each child has the parent under which it is listed.
+func (c *checker) children() error {
+	prefix := c.v.key(kindChild)
+	return c.v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
+		if err := noValue(b); err != nil {
+			return false, err
+		}
+		parent, name, ok := cutPart(k[len(prefix):])
+		if !ok {
+			return false, fmt.Errorf("%w: key of a child", ErrDamaged)
+		}
+		h, err := c.v.Header(string(name))
+		if err != nil {
+			return false, err
+		}
+		c.name = string(name)
+		c.expect("a child names its parent", true, h != nil && h.Parent == parent)
+		return true, nil
+	})
 }
 
 // ledgers checks that stored ledgers can be read. What they hold is compared with the log.
@@ -135,6 +157,13 @@ func (c *checker) thread(h *thread.Header) error {
 	c.expect("events are accounted for",
 		h.Events, h.Messages+h.ToolResults+h.Edits+h.Duplicates+h.Ignored+h.Rejected+h.Waiting)
 	c.expect("messages have places", h.Ordinals, h.Messages+h.ToolResults)
+	if h.Parent != "" {
+		listed, err := c.v.has(c.v.key(kindChild).part(h.Parent).rest(h.Thread))
+		if err != nil {
+			return err
+		}
+		c.expect("a child is listed under its parent", true, listed)
+	}
 	saved, err := c.summaries(h)
 	if err != nil {
 		return err

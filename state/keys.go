@@ -34,6 +34,7 @@ const (
 	kindIdle     = 'I'
 	kindIdleDue  = 'D'
 	kindSweep    = 'y'
+	kindChild    = 'p'
 )
 
 // formatPartition is beyond every partition: the store's own rows.

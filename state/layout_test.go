@@ -75,7 +75,7 @@ func (f *full) save(t *testing.T, s *Store) {
 	p.SetMeta(f.meta)
 	st := &thread.State{Header: f.header, Message: f.message, Compaction: f.compaction}
 	st.Changes = thread.Changes{
-		MessagePut: true, MessageNew: true, Revisions: []thread.Revision{{Number: 1, Seq: 61}},
+		MessagePut: true, MessageNew: true, Child: true, Revisions: []thread.Revision{{Number: 1, Seq: 61}},
 		SummaryPuts: []*thread.Summary{f.active, f.stale}, SlotPuts: []*thread.Slot{f.slot}, Compacted: true,
 		Ledgers: map[string][]byte{f.active.ID: []byte("ledger")}, JobPuts: []*thread.Job{f.job},
 	}
@@ -283,6 +283,8 @@ func reads(f *full, kind byte, p *Partition) error {
 		_, err = p.Idle(far, 9)
 	case kindSweep:
 		_, err = p.Sweep()
+	case kindChild:
+		err = p.Children(f.header.Parent, func(*thread.Header) (bool, error) { return true, nil })
 	default:
 		panic(fmt.Sprintf("no decoder for kind %c", kind))
 	}

@@ -104,7 +104,7 @@ func headerRow(c *codec, h *thread.Header) {
 	c.uints(&h.SummariesActive, &h.SummariesStale)
 	c.ints(&h.LLMInput, &h.LLMOutput, &h.CostMicroUSD)
 	c.uints(&h.CostUnknown, &h.EventSeq, &h.ChainSeq)
-	texts(c, &h.Chain, &h.FirstAgentID, &h.Policy, &h.LastMessageID)
+	texts(c, &h.Chain, &h.FirstAgentID, &h.Policy, &h.LastMessageID, &h.Parent)
 	c.uints(&h.Waiting, &h.NextDeadline, &h.Jobs)
 	c.ints(&h.LastAt)
 	c.uints(&h.Renewals, &h.RenewCompactions, &h.FirstSeq)

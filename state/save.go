@@ -13,6 +13,9 @@ func (p *Partition) Save(st *thread.State) {
 	*w.header = st.Header
 	p.changed = true
 	c := &st.Changes
+	if c.Child {
+		p.set(p.key(kindChild).part(st.Header.Parent).rest(name), nil)
+	}
 	p.saveMessage(w, name, st.Message, c)
 	p.saveWaiting(name, c)
 	for id, ledger := range c.Ledgers {

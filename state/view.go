@@ -144,6 +144,26 @@ func (v View) Message(name, id string) (*thread.Message, error) {
 	return rowAt(v, v.key(kindMessage).part(name).rest(id), func(b []byte) (*thread.Message, error) { return decodeMessage(id, b) })
 }
 
+// Children calls each with the header of every thread of the partition that names a thread as its parent, until it returns
+// false. The parent may belong to another partition.
+func (v View) Children(parent string, each func(*thread.Header) (bool, error)) error {
+	prefix := v.key(kindChild).part(parent)
+	return v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
+		if err := noValue(b); err != nil {
+			return false, err
+		}
+		name := string(k[len(prefix):])
+		h, err := v.Header(name)
+		if err == nil && (h == nil || h.Parent != parent) {
+			err = fmt.Errorf("%w: thread %q is not a child of thread %q", ErrDamaged, name, parent)
+		}
+		if err != nil {
+			return false, err
+		}
+		return each(h)
+	})
+}
+
 // Messages returns the rows of the messages with ordinals from (inclusive) to to (exclusive), in order.
 func (v View) Messages(name string, from, to uint64) ([]*thread.Message, error) {
 	prefix := v.key(kindOrder).part(name)

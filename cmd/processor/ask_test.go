@@ -49,7 +49,9 @@ func TestThread(t *testing.T) {
 	b := newServer(t)
 	reply := `{"messages":12,"tool_results":3456,"edits":1,"tokens_total":100000,"bytes":400123,"tokens_live":25000,` +
 		`"summaries_active":7,"summaries_stale":0,"llm_input_tokens":0,"llm_output_tokens":0,"cost_microusd":1234567,"duplicates":2,"rejected":1,"waiting_edits":0,"calls_of_unknown_cost":3,"event_seq":99,"chain_head":"abc"}`
-	asked := answers(t, b, map[string]string{"precis.thread.get.t=20x": reply, "precis.thread.get.none": "404 no such thread"})
+	family := strings.TrimSuffix(reply, "}") + `,"parent_thread_id":"up\u001bthere","children":[{"thread_id":"a","running":true},{"thread_id":"b"}],"children_count":2,` +
+		`"descendants":{"threads":3,"cost_microusd":2500000,"calls_of_unknown_cost":1}}`
+	asked := answers(t, b, map[string]string{"precis.thread.get.t=20x": reply, "precis.thread.get.sub": family, "precis.thread.get.none": "404 no such thread"})
 	got := command(t, b, "", "thread", "t x")
 	got.wants(t, exitDone, "", "")
 	golden(t, "thread.txt", got.stdout)
@@ -61,6 +63,9 @@ func TestThread(t *testing.T) {
 		}
 	}
 	command(t, b, "", "thread", "none").wants(t, exitWrong, "", "no such thread")
+	got = command(t, b, "", "thread", "sub")
+	got.wants(t, exitDone, "", "")
+	golden(t, "thread_children.txt", got.stdout)
 }
 
 func TestSummarize(t *testing.T) {

@@ -199,6 +199,9 @@ func printHead(a *app, s *audit.Story) {
 	var t table
 	t.add("thread", printable(s.Thread))
 	t.add("agent", orDash(s.Agent))
+	if s.Parent != "" {
+		t.add("parent", printable(s.Parent))
+	}
 	t.add("policy", orDash(s.Policy))
 	t.add("up to", fmt.Sprintf("event %d", s.EventSeq))
 	t.add("events", list(counted(c.Messages, "message"), counted(c.ToolResults, "tool result"), counted(c.Edits, "edit"),

@@ -57,6 +57,15 @@ func countersTable(thread string, t service.ThreadReply) *table {
 	if t.LLMInput+t.LLMOutput > 0 || t.CostUnknown > 0 {
 		out.add("Model calls", fmt.Sprintf("%s tokens in, %s out, %s", grouped(t.LLMInput), grouped(t.LLMOutput), callsCost(t)))
 	}
+	if t.ParentThreadID != nil {
+		out.add("Parent", printable(*t.ParentThreadID))
+	}
+	if d := t.Descendants; d.Threads > 0 {
+		out.add("Children", fmt.Sprintf("%s, with theirs %s, model calls %s", grouped(t.ChildrenCount), counted(d.Threads, "thread"), costOf(d.CostMicroUSD, d.CostUnknown)))
+		for _, c := range t.Children {
+			out.add("", printable(c.ThreadID)+map[bool]string{true: " (running)"}[c.Running])
+		}
+	}
 	out.add("Log", fmt.Sprintf("up to event %d", t.EventSeq))
 	out.addIf("Chain", t.ChainHead)
 	return out
@@ -72,12 +81,14 @@ func reportedCalls(r *service.Reported) string {
 	return text
 }
 
-// callsCost names what is not in the sum: unknown is not free.
-func callsCost(t service.ThreadReply) string {
-	if t.CostUnknown == 0 {
-		return dollars(&t.CostMicroUSD)
+func callsCost(t service.ThreadReply) string { return costOf(t.CostMicroUSD, t.CostUnknown) }
+
+// costOf names what is not in the sum: unknown is not free.
+func costOf(microUSD int64, unknown uint64) string {
+	if unknown == 0 {
+		return dollars(&microUSD)
 	}
-	return fmt.Sprintf("%s and %s of unknown cost", dollars(&t.CostMicroUSD), counted(t.CostUnknown, "call"))
+	return fmt.Sprintf("%s and %s of unknown cost", dollars(&microUSD), counted(unknown, "call"))
 }
 
 // contextCmd shows the prompt that an agent would be given.
@@ -87,6 +98,7 @@ type contextCmd struct {
 	MaxTokens   int    `name:"max-tokens" placeholder:"N" help:"Limit in tokens; 0: no limit (0)."`
 	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until the event with this sequence (of a publish ack) is applied."`
 	Format      string `enum:"openai,responses,anthropic,gemini,messages" default:"messages" help:"Format: openai, responses, anthropic, gemini or messages (${default})."`
+	Children    bool   `help:"Name the threads that the thread's agent started and that still run, behind the summary."`
 	Explain     bool   `help:"With --json: also what each summary stands for, tokens by part, and what was left out and why."`
 }
 
@@ -107,7 +119,7 @@ func (c *contextCmd) Run(ctx context.Context, a *app) error {
 	if c.Explain && !c.JSON {
 		return usage("--explain goes with --json")
 	}
-	request := service.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format, MinEventSeq: c.MinEventSeq, Explain: c.Explain}
+	request := service.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format, MinEventSeq: c.MinEventSeq, Explain: c.Explain, Children: c.Children}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
 		reply, raw, err := replyTo[service.ContextReply](ctx, s, service.ThreadContext, c.Thread, request)
 		if err != nil {

@@ -33,7 +33,8 @@ var (
 // Story is the history of one thread, in order, and its state at the end.
 type Story struct {
 	Thread   string    `json:"thread"`
-	Agent    string    `json:"agent"` // author of the first event
+	Agent    string    `json:"agent"`                     // author of the first event
+	Parent   string    `json:"parent_thread_id,omitzero"` // the thread whose agent started this one
 	Policy   string    `json:"policy"`
 	Until    time.Time `json:"until,omitzero"` // the end of the story; zero: the log's end
 	EventSeq uint64    `json:"event_seq"`
@@ -210,7 +211,7 @@ func (s *Story) tools(ctx context.Context, view state.View, log content.Log) err
 }
 
 func (s *Story) header(h *thread.Header) {
-	s.Agent, s.EventSeq = h.FirstAgentID, h.EventSeq
+	s.Agent, s.Parent, s.EventSeq = h.FirstAgentID, h.Parent, h.EventSeq
 	s.Counters = Counters{
 		Messages: h.Messages, ToolResults: h.ToolResults, Edits: h.Edits, Duplicates: h.Duplicates + h.Ignored,
 		Rejected: h.Rejected, WaitingEdits: h.Waiting, TokensTotal: h.Tokens, TokensLive: h.TokensLive, Bytes: h.Bytes,

@@ -61,6 +61,9 @@ func (s *Step) track() {
 	if restored || unpinned {
 		c.Hold(it.Ordinal)
 	}
+	if it.Ordinal > c.Cut.LastAt && !it.Deleted { // restored behind the end of a rewind
+		s.st.Header.LastMessageID = it.MessageID
+	}
 	s.adjust(*s.before, it)
 }
 

@@ -48,7 +48,7 @@ func testRun(words string) string {
 func harbour(t *testing.T, b *broker.Broker) {
 	t.Helper()
 	say := func(thread string, bodies ...string) { put(t, b.Conn(), thread, bodies...) }
-	say("thread.message.harbour", `{"message_id":"h1","role":"user","content":"Why does the berth test fail?","agent_id":"mate"}`)
+	say("thread.message.harbour", `{"message_id":"h1","role":"user","content":"Why does the berth test fail?","agent_id":"mate","parent_thread_id":"voyage"}`)
 	say("tool.result.harbour", fmt.Sprintf(`{"message_id":"h2","tool_name":"bash","content":%q}`, testRun("dock")),
 		fmt.Sprintf(`{"message_id":"h3","tool_name":"bash","content":%q}`, testRun("crane")),
 		fmt.Sprintf(`{"message_id":"h3","tool_name":"bash","content":%q}`, testRun("crane")),  // a duplicate

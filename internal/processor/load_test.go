@@ -83,7 +83,7 @@ func (l *load) message() sent {
 		in := l.next * 997 % 4000
 		usage = fmt.Sprintf(`{"input_tokens":%d,"output_tokens":%d,"cached_input_tokens":%d}`, in, l.next%50, in/2)
 	}
-	return sent{"thread.message." + l.thread(l.next), fmt.Sprintf(`{"message_id":"m%d","role":%q,"content":"note %d","usage":%s}`, l.next, role, l.rng.IntN(1000), usage)}
+	return sent{"thread.message." + l.thread(l.next), fmt.Sprintf(`{"message_id":"m%d","role":%q,"content":"note %d","usage":%s,"parent_thread_id":%q}`, l.next, role, l.rng.IntN(1000), usage, l.thread(l.next+1))}
 }
 
 func (l *load) tool() sent {

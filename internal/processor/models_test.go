@@ -70,6 +70,7 @@ type record struct {
 	ID               string         `json:"id"`
 	SummaryID        string         `json:"summary_id"`
 	Slot             string         `json:"slot"`
+	AsOf             string         `json:"as_of_message_id"`
 	Trigger          events.Trigger `json:"trigger"`
 	SourceSummaryIDs []string       `json:"source_summary_ids"`
 	SourceMessageIDs []string       `json:"source_message_ids"`

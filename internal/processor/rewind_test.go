@@ -159,3 +159,41 @@ func TestRewindIsOneCause(t *testing.T) {
 		t.Errorf("%d summaries were invalidated", invalidated)
 	}
 }
+
+// After a rewind the newest message of a thread is the one that it went back to, and then one that is restored behind it.
+func TestRewindHasANewestMessage(t *testing.T) {
+	c := settings(t)
+	c.Policies[0].Compaction.Trigger, c.Policies[0].Compaction.Keep = summarize.Condition{Messages: 1000}, summarize.Keep{Messages: 2}
+	s := stage(t, c)
+	defer s.finish()
+	for n := range 30 {
+		put(t, s.schedule.broker.Conn(), "thread.message.t", note(n+1))
+	}
+	s.settled()
+	s.rewindTo("m15")
+	asOf := func() string {
+		t.Helper()
+		if _, err := s.Summarize(within(t), s.partition("t"), "t", events.KindCompaction); err != nil {
+			t.Fatal(err)
+		}
+		s.settled()
+		records := story(t, s.schedule.broker, "t")
+		return records[len(records)-1].AsOf
+	}
+	if got := asOf(); got != "m15" {
+		t.Errorf("after the rewind a compaction is as of %s", got)
+	}
+	for _, id := range []string{"m24", "m20", "m25"} {
+		s.edit(fmt.Sprintf(`{"message_id":%q,"content":"It stands again.","edit_id":"again"}`, id))
+	}
+	if got := asOf(); got != "m25" {
+		t.Errorf("with m25 restored it is as of %s", got)
+	}
+	s.edit(`{"message_id":"m22","content":"It stands again, too.","edit_id":"again"}`)
+	put(t, s.schedule.broker.Conn(), "thread.message.t", note(31), note(32), note(33))
+	s.settled()
+	if got := asOf(); got != "m33" {
+		t.Errorf("with three new ones it is as of %s", got)
+	}
+	s.checkLive(s.View)
+}

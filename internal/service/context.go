@@ -28,6 +28,9 @@ type ContextRequest struct {
 	Format      string `json:"format"`     // one of prompt.Formats; default messages
 	MinEventSeq uint64 `json:"min_event_seq"`
 	Explain     bool   `json:"explain,omitzero"` // ContextReply.Explain
+	// Children has the threads named that the thread's agent started and that still run: ContextReply.RunningThreadIDs, and a line
+	// behind the compaction, which may stand for the messages that started them.
+	Children bool `json:"children,omitzero"`
 }
 
 // ContextReply is the answer: the compacted prompt, and what it is made of.
@@ -52,7 +55,9 @@ type ContextReply struct {
 	Sources      []Source     `json:"sources"`
 	SystemSource *Source      `json:"system_source"`
 	Explain      *Explanation `json:"explain"` // null unless the request says explain
-	EventSeq     uint64       `json:"event_seq"`
+	// RunningThreadIDs are the threads that the thread's agent started and that still run; null unless the request says children.
+	RunningThreadIDs Nullable[string] `json:"running_thread_ids"`
+	EventSeq         uint64           `json:"event_seq"`
 }
 
 // OmittedPart is a part of a message's content that the prompt does not hold.
@@ -89,7 +94,17 @@ func (s *Service) context(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := of.reply(ctx, req)
+	family := s.kin()
+	if req.Children {
+		of.running, err = family.runningThreads(ctx, name)
+	}
+	var reply ContextReply
+	if err == nil {
+		reply, err = of.reply(ctx, req)
+	}
+	if err == nil {
+		err = family.durable(ctx, s)
+	}
 	due, dueErr := dueAgain(snapshot.View, s.backend.Policies(), name)
 	if len(of.expired) > 0 || dueErr == nil && due {
 		s.backend.Renew(partition, name, of.expired)
@@ -160,6 +175,7 @@ type reading struct {
 
 	outputs  *thread.Compaction // how far the thread is compacted, and which tool outputs stand whole
 	renewing map[string]bool    // summaries that were read, stand in prompts and are stale
+	running  []string           // threads of its sub-agents; nil unless the request says children
 	expired  []string           // of those that were read, the active ones whose time is over
 }
 
@@ -177,7 +193,7 @@ func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, 
 		return ContextReply{}, err
 	}
 	built, err := prompt.Build(prompt.Request{
-		Messages: messages, Compaction: current, Edge: compaction.To(), Context: r.policy.Context,
+		Messages: messages, Compaction: naming(current, r.running), Edge: compaction.To(), Context: r.policy.Context,
 		MaxTokens: req.MaxTokens, Format: req.Format, Count: count,
 	})
 	if err != nil {
@@ -198,7 +214,8 @@ func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, 
 		RenewingSummaryIDs: orEmpty(slices.DeleteFunc(slices.Clone(built.SummaryIDs), func(id string) bool { return !r.renewing[id] })),
 		WaitingMessageIDs:  orEmpty(built.WaitingMessageIDs), OmittedParts: omitted(built.OmittedParts),
 		ShortenedMessageIDs: orEmpty(built.ShortenedMessageIDs),
-		Sources:             sources(built.Sources), SystemSource: systemSource(built), Explain: explained, EventSeq: r.header.EventSeq,
+		Sources:             sources(built.Sources), SystemSource: systemSource(built), Explain: explained,
+		RunningThreadIDs: r.running, EventSeq: r.header.EventSeq,
 	}, nil
 }
 

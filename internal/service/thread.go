@@ -42,6 +42,12 @@ type ThreadReply struct {
 	EventSeq         uint64  `json:"event_seq"`
 	ChainSeq         uint64  `json:"chain_seq"`
 	ChainHead        *string `json:"chain_head"`
+	// ParentThreadID is the thread whose agent started this one; null without one.
+	ParentThreadID *string `json:"parent_thread_id"`
+	// Children are the threads that this one's agent started, in the order in which they began: the last 100 of ChildrenCount.
+	Children      []Child     `json:"children"`
+	ChildrenCount int         `json:"children_count"`
+	Descendants   Descendants `json:"descendants"`
 }
 
 // Reported is what a thread's provider said of its calls, in the usage of the assistant's messages.
@@ -80,8 +86,13 @@ func (s *Service) thread(ctx context.Context, r *request) (any, error) {
 	if h == nil { // one whose events were all rejected stands: its counters say so
 		return nil, fault(codeNotFound, "no thread %q", name)
 	}
-	reply := replyOf(h, partition)
-	err = reply.report(snapshot.View, h)
+	reply, family := replyOf(h, partition), s.kin()
+	if err = reply.report(snapshot.View, h); err == nil {
+		err = family.lineage(ctx, h, &reply)
+	}
+	if err == nil {
+		err = family.durable(ctx, s)
+	}
 	return s.told(ctx, partition, reply, err)
 }
 

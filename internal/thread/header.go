@@ -38,6 +38,7 @@ type Header struct {
 
 	FirstAgentID  string // of the first message accepted; policies match on it
 	Policy        string // the policy named last by an event
+	Parent        string // the thread that the first message accepted names as its parent
 	LastMessageID string // the newest message
 
 	Waiting      uint64 // edits that wait for their message

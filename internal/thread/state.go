@@ -43,6 +43,7 @@ type State struct {
 type Changes struct {
 	MessagePut  bool       // Message is new or has a new revision
 	MessageNew  bool       // Message takes the next ordinal
+	Child       bool       // the thread has a parent from now on
 	Revisions   []Revision // of Message
 	Rewound     []*Message // removed by a rewind, with a new revision if they stood until then
 	EditKeys    []string   // edits that are known from now on
