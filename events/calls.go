@@ -50,6 +50,13 @@ func (m *Message) Answers() (ids []string) {
 	return ids
 }
 
+// OnlyReasons reports whether an assistant's message is nothing but reasoning: what it led to comes with the next one.
+func (m *Message) OnlyReasons() bool {
+	list := m.Content.list
+	return m.Role == RoleAssistant && len(m.ToolCalls) == 0 && len(list) > 0 &&
+		!slices.ContainsFunc(list, func(p Part) bool { return p.Kind != PartReasoning })
+}
+
 // resultsAlone reports whether the content is nothing but results.
 func (m *Message) resultsAlone() bool {
 	list := m.Content.list

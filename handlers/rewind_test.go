@@ -53,6 +53,10 @@ func (c *course) next() said {
 		data["role"] = events.RoleUser
 	case kind < 6:
 		data["role"] = events.RoleAssistant
+		if rapid.IntRange(0, 4).Draw(c.t, "reasons") == 0 {
+			data["content"] = []any{map[string]any{"type": "thinking", "thinking": data["content"], "signature": "c2ln"}}
+			break
+		}
 		calls := []any{}
 		for range rapid.IntRange(0, 2).Draw(c.t, "calls") {
 			c.calls++

@@ -67,3 +67,51 @@ func TestContextOfParts(t *testing.T) {
 		t.Errorf("not compacted, or without the newest request:\n%s", got.Messages)
 	}
 }
+
+// Items of the Responses API may come one by one: reasoning is compacted with the call that it led to, and stands where that stands.
+func TestContextOfItems(t *testing.T) {
+	for n := range 4 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) { contextOfItems(t, 4+n%2, 5+n/2) })
+	}
+}
+
+func contextOfItems(t *testing.T, keep, trigger int) {
+	c := settings(t)
+	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: trigger}
+	c.Policies[0].Compaction.Keep = summarize.Keep{Messages: keep}
+	b := openBroker(t, t.TempDir())
+	p := serving(t, processor.Options{Config: c, Logger: logger(t), Broker: b})
+	put(t, b.Conn(), "thread.message.t1", `{"message_id":"m0","role":"user","content":"Read all files."}`)
+	compacted := 0
+	for i := range 30 {
+		for _, m := range []string{
+			`{"message_id":"t%d","role":"assistant","content":[{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"gAAA"}]}`,
+			`{"message_id":"a%d","role":"assistant","content":[{"type":"function_call","call_id":"call_%d","name":"ls","arguments":"{}"}]}`,
+			`{"message_id":"r%d","role":"user","content":[{"type":"function_call_output","call_id":"call_%d","output":"a.go"}]}`,
+		} {
+			put(t, b.Conn(), "thread.message.t1", fmt.Sprintf(m, i, i))
+		}
+		if err := p.Settled(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		for _, limit := range []int{0, 400, 150} {
+			got := contextOf(t, p, "t1", fmt.Sprintf(`{"format":"responses","max_tokens":%d}`, limit))
+			if err := valid.Responses(got.Messages); err != nil {
+				t.Fatalf("after %d turns: %v\n%s", i, err, got.Messages)
+			}
+			for n := range i + 1 {
+				reasoned := strings.Contains(string(got.Messages), fmt.Sprintf(`"rs_%d"`, n))
+				called := strings.Contains(string(got.Messages), fmt.Sprintf(`"call_%d"`, n))
+				if reasoned != called {
+					t.Fatalf("after %d turns, %d tokens, turn %d: reasoning %v, call %v\n%s", i, limit, n, reasoned, called, got.Messages)
+				}
+			}
+			if len(got.SummaryIDs) > 0 {
+				compacted++
+			}
+		}
+	}
+	if compacted == 0 {
+		t.Error("nothing was compacted")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"precis/events"
+	"precis/summarize/cut"
 	"precis/summarize/tokens"
 )
 
@@ -74,6 +75,9 @@ func (s *State) newMessage(in Input, m *events.Message, shape, digest [32]byte) 
 	}
 	if answers := m.Answers(); len(answers) > 0 {
 		row.CallID, row.CallIDs = answers[0], answers[1:]
+	}
+	if m.OnlyReasons() {
+		row.CallIDs = append(row.CallIDs, cut.Leads)
 	}
 	for _, call := range m.Calls() {
 		row.CallIDs = append(row.CallIDs, call.ID)

@@ -1,6 +1,8 @@
 package cut
 
 import (
+	"slices"
+
 	"precis/events"
 	"precis/summarize"
 )
@@ -30,7 +32,11 @@ func (s *State) latest(it Item, free weight) {
 	case events.RoleUser:
 		s.User = Turn{At: it.Ordinal, Weight: free}
 	case events.RoleAssistant:
-		s.Assistant = Turn{At: it.Ordinal, Weight: free}
+		t := Turn{At: it.Ordinal, Weight: free}
+		if s.led() {
+			t.Weight, t.Members = t.Weight.plus(s.Assistant.Weight), append(slices.Clone(s.Assistant.Members), s.Assistant.At)
+		}
+		s.Assistant = t
 	}
 }
 
@@ -45,7 +51,11 @@ func (s *State) propose(it Item) {
 // offer does so however many are noted.
 func (s *State) offer(it Item) {
 	user := it.Role == events.RoleUser
-	if it.Deleted || !user && it.Role != events.RoleAssistant || len(s.Open) > 0 {
+	open := len(s.Open)
+	if user && indexOf(s.Open, Leads) >= 0 { // the reasoning led to nothing
+		open--
+	}
+	if it.Deleted || !user && it.Role != events.RoleAssistant || open > 0 {
 		return
 	}
 	s.Pending = append(s.Pending, Position{

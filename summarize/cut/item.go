@@ -5,6 +5,10 @@ import (
 	"precis/summarize"
 )
 
+// Leads is the call of an assistant's message that is nothing but reasoning: the assistant's next message is its result, and no cut is made
+// between the two.
+const Leads = ""
+
 // Item is one message as far as a cut needs to know it.
 type Item struct {
 	Ordinal   uint64   `json:"ordinal"` // grows within a thread, from 1

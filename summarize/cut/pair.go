@@ -1,11 +1,20 @@
 package cut
 
-import "slices"
+import (
+	"slices"
+
+	"precis/events"
+)
 
 // pair opens the calls that an item makes and closes those it is the result of.
 func (s *State) pair(it Item, free weight) {
+	if it.Role != events.RoleTool && !it.Deleted {
+		s.Open = slices.DeleteFunc(s.Open, func(c Call) bool { return c.ID == Leads })
+	}
 	for _, id := range it.Calls {
-		s.open(id, it.Ordinal)
+		if id != Leads || !it.Deleted {
+			s.open(id, it.Ordinal)
+		}
 	}
 	for _, id := range it.Results {
 		s.close(Call{ID: id, At: it.Ordinal, Count: s.Count, Weight: free})
@@ -43,6 +52,12 @@ func (s *State) join(caller uint64, result Call) {
 		return
 	}
 	t.Weight, t.Members = t.Weight.plus(result.Weight), append(t.Members, result.At)
+}
+
+// led reports whether the latest assistant message is reasoning that the next one belongs to.
+func (s *State) led() bool {
+	i := indexOf(s.Open, Leads)
+	return i >= 0 && s.Open[i].At == s.Assistant.At
 }
 
 // forbid withdraws the positions between a result and the call that came after it.

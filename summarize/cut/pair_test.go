@@ -16,6 +16,7 @@ func TestLatestTurn(t *testing.T) {
 	own := assistant("a")
 	own.Results = []string{"a"}
 
+	thinks := assistant(Leads)
 	tests := []struct {
 		name    string
 		items   []Item
@@ -30,6 +31,11 @@ func TestLatestTurn(t *testing.T) {
 		{"before their calls", []Item{result("a", "b"), assistant("b", "a")}, 1, 15},
 		{"one before, one after", []Item{result("x", "a"), assistant("a", "b"), result("b")}, 2, 20},
 		{"its own", []Item{own}, 0, 10},
+		{"reasoning, and what it led to", []Item{thinks, assistant("a"), result("a")}, 2, 25},
+		{"reasoning twice", []Item{thinks, thinks, assistant()}, 2, 30},
+		{"a late result between", []Item{assistant("x"), thinks, result("x"), assistant()}, 1, 20},
+		{"reasoning that led to nothing", []Item{thinks, user, assistant()}, 0, 10},
+		{"reasoning that was deleted", []Item{deleted(thinks), assistant()}, 0, 10},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,5 +116,25 @@ func counted(t *testing.T, s *State, live []Item, c summarize.Compaction) {
 	tokens, messages := s.Split(p, live, c).Removed()
 	if f := s.Facts(c); f.RemovableTokens != tokens || f.RemovableMessages != messages {
 		t.Errorf("facts %+v, a cut at %d removes %d tokens in %d messages", f, p.At, tokens, messages)
+	}
+}
+
+// No cut is made between reasoning and the message that it led to.
+func TestReasoningIsNotCutOff(t *testing.T) {
+	var c summarize.Compaction
+	var items []Item
+	for i := range uint64(40) {
+		it := Item{Ordinal: i + 1, Role: events.RoleAssistant, Tokens: 10}
+		if i%2 == 0 {
+			it.Calls = []string{Leads}
+		}
+		items = append(items, it)
+		cut := Boundary(items, c)
+		if p := cut.At; p > 0 && p%2 == 0 {
+			t.Fatalf("a cut before %d of %d", p, len(items))
+		}
+		if len(cut.Replaced) == 0 && len(items) > 6 {
+			t.Fatalf("no cut in %d messages", len(items))
+		}
 	}
 }

@@ -2,6 +2,7 @@ package cut
 
 import (
 	"fmt"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -52,6 +53,10 @@ func (g *generator) add() {
 
 func (g *generator) call(it *Item) {
 	it.Role = events.RoleAssistant
+	if rapid.IntRange(0, 9).Draw(g.t, "reasons") == 0 {
+		it.Calls = []string{Leads}
+		return
+	}
 	for range rapid.SampledFrom([]int{0, 1, 1, 1, 2, 5}).Draw(g.t, "parallel") {
 		id := fmt.Sprintf("c%d", g.calls%40)
 		g.calls++
@@ -113,7 +118,20 @@ func pairing(items []Item) map[int][]int {
 		}
 		return 0, false
 	}
+	lead := -1 // reasoning alone, which the assistant's next message belongs to
 	for i, it := range items {
+		if !it.Deleted && it.Role != events.RoleTool {
+			if lead >= 0 && it.Role == events.RoleAssistant && i-lead <= Patience {
+				callOf[i] = append(callOf[i], lead)
+			}
+			lead = -1
+		}
+		if slices.Equal(it.Calls, []string{Leads}) {
+			if !it.Deleted {
+				lead = i
+			}
+			continue
+		}
 		for _, id := range it.Calls {
 			if r, ok := take(early, id, i); ok {
 				callOf[r] = append(callOf[r], i)

@@ -72,11 +72,32 @@ func (f *fitter) note(i int) {
 func (f *fitter) makeRoom(i int) {
 	floor := f.floor + f.costAt(f.user)
 	goal := max(floor, f.limit-max(f.limit-floor, 0)/4)
-	f.each(i, goal, func(j int) bool { return j != f.assistant }, f.shorten)
-	f.each(i, goal, func(j int) bool { return j != f.assistant }, f.drop)
+	older := func(j int) bool { return j != f.assistant }
+	f.each(i, goal, older, f.shorten)
+	f.each(i, goal, f.together(i, older), f.drop)
 	// The newest turn makes no room for outputs that its summaries stand in for.
-	f.each(i, f.most, func(j int) bool { return true }, f.shorten)
-	f.each(i, f.most, func(j int) bool { return true }, f.drop)
+	anyone := func(int) bool { return true }
+	f.each(i, f.most, anyone, f.shorten)
+	f.each(i, f.most, f.together(i, anyone), f.drop)
+}
+
+// together has reasoning go only with what it led to.
+func (f *fitter) together(i int, may func(j int) bool) func(j int) bool {
+	return func(j int) bool {
+		k := f.led(j)
+		return may(j) && (k < 0 || k <= i && may(k) && k != f.user && !f.units[k].fixed)
+	}
+}
+
+// led is the unit that the reasoning in one led to; -1 where it holds something else, or nothing follows.
+func (f *fitter) led(j int) int {
+	if j+1 == len(f.units) || f.units[j+1].role != events.RoleAssistant || f.units[j+1].message == nil {
+		return -1
+	}
+	if m := f.units[j].message; m == nil || !m.shown() || !m.OnlyReasons() {
+		return -1
+	}
+	return j + 1
 }
 
 // costAt is what the newest message of a role takes, if it does not stay anyway.
@@ -114,7 +135,10 @@ func (f *fitter) shorten(j, now int) {
 	}
 }
 
-func (f *fitter) drop(j, _ int) {
+func (f *fitter) drop(j, now int) {
 	f.units[j].dropped = true
 	f.total -= f.units[j].cost
+	if k := f.led(j); k >= 0 && k <= now && !f.units[k].dropped && !f.units[k].fixed {
+		f.drop(k, now)
+	}
 }
