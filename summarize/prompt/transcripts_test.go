@@ -174,7 +174,7 @@ func (s *session) prompt(t *testing.T, format string, limit int) Prompt {
 func (s *session) stand(t *testing.T, r Request, p Prompt) {
 	t.Helper()
 	for _, m := range r.Messages {
-		if m.Role != events.RoleSystem && !m.Pinned && m.MessageID != newestUser(r) {
+		if !isSystem(m.Role) && !m.Pinned && m.MessageID != newestUser(r) {
 			continue
 		}
 		texts := []string{m.Content.Text()}
@@ -212,7 +212,7 @@ func (s *session) nothingElse(t *testing.T, r Request, p Prompt) {
 	t.Helper()
 	calls := map[string]bool{} // of what stays: calls and results stay together
 	stays := func(m Message) bool {
-		return m.MessageID == newestUser(r) || m.Role == events.RoleSystem || m.Pinned || slices.ContainsFunc(callIDs(m), func(id string) bool { return calls[id] })
+		return m.MessageID == newestUser(r) || isSystem(m.Role) || m.Pinned || slices.ContainsFunc(callIDs(m), func(id string) bool { return calls[id] })
 	}
 	for range 3 { // a result, its caller, the caller's other results
 		for _, m := range r.Messages {
@@ -241,7 +241,8 @@ func callIDs(m Message) []string {
 // prefixStands: between two compactions a prompt goes on where the one before ended.
 func (s *session) prefixStands(t *testing.T, format string, before, now Prompt) {
 	t.Helper()
-	if s.compacted || before.Messages == nil {
+	late := bytes.Contains(before.Messages, []byte(noResult)) // it may have come since
+	if s.compacted || late || before.Messages == nil || bytes.Contains(before.Messages, []byte(noneSeen)) {
 		return
 	}
 	end := "]"
