@@ -14,12 +14,15 @@ import (
 // calledAtOnce is how many messages the search for a call reads at a time: the first batch nearly always has it.
 const calledAtOnce = 16
 
+// calledOver bounds how many messages it reads where a rewind has removed most of them.
+const calledOver = 50 * cut.Patience
+
 // Now stands for the current state, where an EVENTS sequence is expected.
 const Now = math.MaxUint64
 
 // Called completes a tool result from its call. In OpenAI's message format a result has only the id of its call. Its tool and
 // arguments are then those of the last turn before it that makes this call, as first published, within as many messages as a cut
-// waits for a result. If the turn makes the call several times, as clients do that restart their numbering in each message,
+// waits for a result; those that a rewind had removed by then do not count. If the turn makes the call several times, as clients do that restart their numbering in each message,
 // results match calls in order. Calls of an earlier turn without a result count as abandoned. A message that was deleted at or
 // before the event at has no calls.
 func Called(ctx context.Context, view state.View, log Log, name string, ordinal, at uint64, m *events.Message) (*events.Message, error) {
@@ -27,16 +30,22 @@ func Called(ctx context.Context, view state.View, log Log, name string, ordinal,
 	if m.ToolName != "" || len(answers) == 0 {
 		return m, nil
 	}
-	t := turn{id: answers[0]}
-	rewound := func(row *thread.Message) bool { return row.Rewound && row.Seq <= at }
-	for to, least := ordinal, max(ordinal, cut.Patience+1)-cut.Patience; to > least && !t.whole; {
-		from := max(to, least+calledAtOnce) - calledAtOnce
+	t, came, left := turn{id: answers[0]}, at, cut.Patience
+	for to := ordinal + 1; to > 1 && left > 0 && ordinal-to+1 < calledOver && !t.whole; {
+		from := max(to, calledAtOnce+1) - calledAtOnce
 		rows, err := view.Messages(name, from, to)
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range slices.Backward(slices.DeleteFunc(rows, rewound)) {
-			t.before(row)
+		for _, row := range slices.Backward(rows) {
+			switch {
+			case row.Ordinal == ordinal:
+				came = min(came, row.FirstSeq)
+			case row.Rewound && row.Seq <= came: // the result came after the rewind
+			case left > 0:
+				t.before(row)
+				left--
+			}
 		}
 		to = from
 	}

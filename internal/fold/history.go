@@ -100,16 +100,27 @@ func (s *Step) historySources() (src historySource, ok bool) {
 		}
 		src.tops = append(src.tops, sum)
 	}
-	from := c.To() + 1
-	if s.st.Header.Ordinals > historyMessages {
-		from = max(from, s.st.Header.Ordinals-historyMessages+1)
-	}
-	rows := append(s.rowsAt(c.Held), s.rows(from, s.st.Header.Ordinals+1)...)
+	rows := append(s.rowsAt(c.Held), s.newestBehind(c.To(), historyMessages)...)
 	if m := s.st.Message; m != nil && s.st.Changes.MessageNew {
 		rows = append(rows, m) // not in the store yet
 	}
 	src.rows = newest(s.live(rows))
 	return src, len(src.rows)+len(src.tops) > 0
+}
+
+// newestBehind returns the thread's newest messages behind an ordinal, at most so many, without those that a rewind has removed.
+func (s *Step) newestBehind(ordinal uint64, most int) (rows []*thread.Message) {
+	s.backwards(s.st.Header.Ordinals+1, func(m *thread.Message) bool {
+		if m.Ordinal <= ordinal || len(rows) == most {
+			return false
+		}
+		if !m.Rewound {
+			rows = append(rows, m)
+		}
+		return true
+	})
+	slices.Reverse(rows)
+	return rows
 }
 
 // historyRecord returns the record of a history by rules, without its text.

@@ -146,7 +146,11 @@ func (s *Step) firstOf(slot string) uint64 {
 func (s *Step) recount(to, last uint64) {
 	c := s.st.Compaction
 	from := max(to, cut.Lookback) - cut.Lookback + 1
-	rows := slices.DeleteFunc(s.rows(from, last+1), func(m *thread.Message) bool { return m.Rewound })
+	rows := s.rows(from, last+1)
+	for i, m := range rows {
+		rows[i] = s.messageNow(m)
+	}
+	rows = slices.DeleteFunc(rows, func(m *thread.Message) bool { return m.Rewound })
 	items := s.items(rows)
 	c.Cut.Rewind(items, to, s.p.Compaction)
 	if len(c.Tops) > 0 {

@@ -65,6 +65,9 @@ func (s *Step) track() {
 		s.st.Header.LastMessageID = it.MessageID
 	}
 	s.adjust(*s.before, it)
+	if s.st.Changes.Restored && len(it.Calls)+len(it.Results) > 0 {
+		s.recount(c.To(), s.st.Header.Ordinals) // what the rewind left took other calls and results together
+	}
 }
 
 // adjust applies a message's changed weight. If a compaction stands for the message, the compaction stands for more or less, and
@@ -169,16 +172,22 @@ func (s *Step) backwards(to uint64, more func(*thread.Message) bool) {
 	}
 }
 
+// stillThere returns the messages from an ordinal on, at most so many, without those that a rewind has removed.
+func (s *Step) stillThere(from uint64, most int) (rows []*thread.Message) {
+	for n := uint64(most); len(rows) < most && from <= s.st.Header.Ordinals; n = min(4*n, 512) {
+		rows = append(rows, slices.DeleteFunc(s.rows(from, from+n), func(m *thread.Message) bool { return m.Rewound })...)
+		from += n
+	}
+	return rows[:min(most, len(rows))]
+}
+
 // resultsOf returns the results of a message's calls, within the range in which a cut waits for them.
 func (s *Step) resultsOf(m *thread.Message) (results []*thread.Message) {
 	open := slices.Clone(m.Calls())
 	if len(open) == 0 {
 		return nil
 	}
-	for _, row := range s.rows(m.Ordinal+1, m.Ordinal+1+cut.Patience) {
-		if row.Rewound {
-			continue
-		}
+	for _, row := range s.stillThere(m.Ordinal+1, cut.Patience) {
 		for n, id := range row.Results() {
 			if i := slices.Index(open, id); i >= 0 {
 				open = slices.Delete(open, i, i+1)

@@ -189,7 +189,7 @@ func (s *State) revise(e *events.Edit, seq uint64, in Input) bool {
 		s.grow(sign(!e.Deleted), m.Args) // deleting a message deletes its calls
 	}
 	m.Text, m.Digest, m.Deleted = text, digest, e.Deleted
-	m.Rewound = false // a restored one has its place again
+	s.Changes.Restored, m.Rewound = m.Rewound, false // a restored one has its place again
 	s.standFor(m)
 	m.Revision++
 	m.Seq = seq

@@ -46,6 +46,7 @@ type Changes struct {
 	Child       bool       // the thread has a parent from now on
 	Revisions   []Revision // of Message
 	Rewound     []*Message // removed by a rewind, with a new revision if they stood until then
+	Restored    bool       // Message stands again, of what a rewind had removed
 	EditKeys    []string   // edits that are known from now on
 	EditForget  []*Waiting // edits given up, which may be sent again
 	Hold        *Waiting
