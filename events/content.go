@@ -34,6 +34,34 @@ func (c Content) IsNull() bool { return c.kind == contentNull }
 // visible mark such as "[image: image/png, 640x480, 12 kB]" or "[thinking part]", so that nothing is dropped silently.
 func (c Content) Text() string { return c.text }
 
+// partBytes is about what the structs of a part take besides its data.
+const partBytes = 512
+
+// Memory is about how many bytes the content takes: a list as it was received, and the texts that were read from it. Media data
+// is part of the list.
+func (c Content) Memory() int {
+	return len(c.text) + len(c.parts) + partsMemory(c.list)
+}
+
+func partsMemory(list []Part) (n int) {
+	for _, p := range list {
+		n += partBytes + len(p.Text)
+		if p.Call != nil {
+			n += len(p.Call.Arguments)
+		}
+		if p.Result != nil {
+			n += len(p.Result.Text) + partsMemory(p.Result.Parts)
+		}
+		if p.Item != nil {
+			n += len(p.Item.Text)
+		}
+		if p.Media != nil {
+			n += len(p.Media.Plain) + len(p.Media.URL)
+		}
+	}
+	return n
+}
+
 // Parts returns the parts of a list; nil for a text and for null. They are not to be changed.
 func (c Content) Parts() []Part { return c.list }
 
@@ -94,7 +122,10 @@ func parseContent(field string, v []byte, inner bool) (Content, *RejectError) {
 }
 
 func parseParts(field string, v []byte, inner bool) (Content, *RejectError) {
-	list := Content{kind: contentParts, parts: jsontext.Value(v).Clone()}
+	list := Content{kind: contentParts, parts: v}
+	if !inner { // that of a part shares its memory
+		list.parts = list.parts.Clone()
+	}
 	var texts []string
 	var rej *RejectError
 	_, err := walk(list.parts, func(_, element []byte) {

@@ -85,11 +85,11 @@ func (p *Part) media(o object) {
 		p.Shape = ShapeOpenAI
 		image := o.of("image_url")
 		m.Kind, m.Detail = MediaImage, image.text("detail")
-		m.place(image.text("url"))
+		m.place(bare(image["url"]))
 	case p.Type == "input_image":
 		p.Shape = ShapeResponses
 		m.Kind, m.Detail, m.FileID = MediaImage, o.text("detail"), o.text("file_id")
-		m.place(o.text("image_url"))
+		m.place(bare(o["image_url"]))
 	case p.Type == "input_audio":
 		p.Shape = ShapeOpenAI
 		audio := o.of("input_audio")
@@ -127,24 +127,24 @@ func (p *Part) media(o object) {
 	p.Kind, p.Media = PartMedia, m
 }
 
-// place takes a URL, or the data in it.
-func (m *Media) place(url string) {
-	head, data, ok := strings.Cut(url, ",")
-	mime, isData := strings.CutPrefix(head, "data:")
-	mime, isBase64 := strings.CutSuffix(mime, ";base64")
+// place takes a URL, or the data in it, which is not copied.
+func (m *Media) place(url []byte) {
+	head, data, ok := bytes.Cut(url, []byte(","))
+	mime, isData := bytes.CutPrefix(head, []byte("data:"))
+	mime, isBase64 := bytes.CutSuffix(mime, []byte(";base64"))
 	if !ok || !isData || !isBase64 {
-		m.URL = url
+		m.URL = string(url)
 		return
 	}
-	m.MIME, m.Data = mime, []byte(data)
+	m.MIME, m.Data = string(mime), data
 }
 
 // file takes OpenAI's files.
 func (m *Media) file(o object) {
 	m.Kind, m.Name, m.FileID = MediaDocument, o.text("filename"), o.text("file_id")
-	if data := o.text("file_data"); data != "" {
+	if data := bare(o["file_data"]); len(data) > 0 {
 		if m.place(data); m.Data == nil { // base64 alone is taken too
-			m.URL, m.MIME, m.Data = "", "application/pdf", []byte(data)
+			m.URL, m.MIME, m.Data = "", "application/pdf", data
 		}
 	}
 }
@@ -170,9 +170,9 @@ func (m *Media) modelFile(typ string, o object) {
 		m.Kind, member = MediaImage, "image"
 	}
 	m.Name = o.text("filename")
-	value := o.text(member)
+	value := bare(o[member])
 	if m.place(value); m.URL != "" && !strings.Contains(m.URL, "://") {
-		m.Data, m.URL = []byte(m.URL), ""
+		m.Data, m.URL = value, ""
 	}
 	if mime := o.text("mediaType"); mime != "" {
 		m.MIME = mime

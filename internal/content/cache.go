@@ -115,14 +115,16 @@ func (c *Cache) missing(seqs []uint64) (missing []uint64) {
 	return missing
 }
 
+// weight is about what an event takes in memory.
 func weight(ev *events.Event) int {
 	const fixed = 512 // structs, map and list entries
 	if ev.Edit != nil {
-		return fixed + len(ev.Edit.Content.Text())
+		return fixed + ev.Edit.Content.Memory()
 	}
-	n := fixed + len(ev.Message.Content.Text()) + len(ev.Message.Arguments) + len(ev.Message.Metadata)
-	for _, call := range ev.Message.ToolCalls {
-		n += len(call.Arguments) + len(call.Raw)
+	m := ev.Message
+	n := fixed + m.Content.Memory() + len(m.Arguments) + len(m.Metadata) + len(m.Native)
+	for _, call := range m.ToolCalls {
+		n += fixed/4 + len(call.Arguments) + len(call.Raw)
 	}
 	return n
 }
