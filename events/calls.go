@@ -8,22 +8,40 @@ import (
 // Calls returns the calls that a message makes: its tool calls, and those that parts of its content make. A call that the same
 // content answers is its provider's own affair.
 func (m *Message) Calls() []ToolCall {
-	if m.Role != RoleAssistant {
-		return nil
-	}
-	calls := slices.Clip(m.ToolCalls)
-	for i, p := range m.Content.list {
-		if p.Kind == PartCall && m.Pending(i) && !slices.ContainsFunc(m.ToolCalls, func(c ToolCall) bool { return c.ID == p.Call.ID }) {
-			calls = append(calls, *p.Call)
-		}
-	}
+	calls, _ := m.CallParts()
 	return calls
 }
 
-// Pending reports whether the content does not answer the call of one of its own parts.
-func (m *Message) Pending(part int) bool {
-	id := m.Content.list[part].Call.ID
-	return !slices.ContainsFunc(m.Content.list, func(p Part) bool { return p.Kind == PartResult && p.Result.CallID == id })
+// CallParts returns the calls of Calls, and of each the index of the part of the content that makes it; -1 for none. A tool call that a
+// part repeats under its id is one call.
+func (m *Message) CallParts() (calls []ToolCall, parts []int) {
+	if m.Role != RoleAssistant {
+		return nil, nil
+	}
+	calls, parts = slices.Clip(m.ToolCalls), slices.Repeat([]int{-1}, len(m.ToolCalls))
+	listed := map[string]int{}
+	for n, c := range slices.Backward(m.ToolCalls) {
+		listed[c.ID] = n
+	}
+	answered := map[string]bool{}
+	for _, p := range m.Content.list {
+		if p.Kind == PartResult {
+			answered[p.Result.CallID] = true
+		}
+	}
+	for i, p := range m.Content.list {
+		if p.Kind != PartCall || answered[p.Call.ID] {
+			continue
+		}
+		n, ok := listed[p.Call.ID]
+		switch {
+		case !ok:
+			calls, parts = append(calls, *p.Call), append(parts, i)
+		case parts[n] < 0:
+			parts[n] = i
+		}
+	}
+	return calls, parts
 }
 
 // Results returns the indexes of the parts that are results of other messages' calls, in order.

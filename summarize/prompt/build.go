@@ -14,6 +14,7 @@ func Build(r Request) (Prompt, error) {
 	if !ok {
 		return Prompt{}, fmt.Errorf("build prompt as %q: %w", r.Format, ErrFormat)
 	}
+	r.Messages = outlined(r.Messages)
 	units, waiting := assemble(r.Messages, r.Edge, shapes[r.Format])
 	compose(units, r)
 	d := draft{units: units, summary: headed(r), role: r.summaryRole(), from: &sources{apart: systemApart(r.Format), count: r.Count}}
@@ -135,9 +136,10 @@ func droppedIDs(units []unit) []string {
 		if u.message != nil && u.message.trimmed() {
 			ids = append(ids, u.message.MessageID)
 		}
-		from := len(ids)
+		named := map[string]bool{}
 		for _, c := range u.calls {
-			if c.result != nil && !c.result.Deleted && (c.cut || c.result.trimmed()) && !slices.Contains(ids[from:], c.result.MessageID) {
+			if c.result != nil && !c.result.Deleted && (c.cut || c.result.trimmed()) && !named[c.result.MessageID] {
+				named[c.result.MessageID] = true
 				ids = append(ids, c.result.MessageID)
 			}
 		}

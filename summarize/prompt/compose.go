@@ -91,20 +91,14 @@ func (c *composer) unit(u *unit) {
 
 // note remembers the shape of these messages: a part of an unknown type belongs to the parts around it.
 func (c *composer) note(m *Message) {
-	for _, p := range m.Content.Parts() {
-		if p.Shape != events.ShapeShared {
-			c.shape = p.Shape
-			return
-		}
-	}
-	if len(m.ToolCalls) > 0 && len(m.ToolCalls[0].Raw) > 0 {
-		c.shape = events.ShapeOpenAI
+	if m.outline.shape != events.ShapeShared {
+		c.shape = m.outline.shape
 	}
 }
 
 // content composes a message's parts besides the results of calls.
 func (c *composer) content(m *Message, u *unit) []block {
-	list := []block{}
+	list, calls := []block{}, u.made()
 	for i := range m.Content.Parts() {
 		p := &m.Content.Parts()[i]
 		b := block{call: -1}
@@ -113,11 +107,15 @@ func (c *composer) content(m *Message, u *unit) []block {
 			if m.Role != events.RoleAssistant {
 				continue // stands with its call
 			}
-			b = c.inside(p, m.answersItself(i))
+			b = c.inside(p, m.made[p.Result.CallID])
 		case events.PartCall:
-			if b.call = u.callOf(p); b.call < 0 {
+			n, ok := calls[p]
+			switch {
+			case ok:
+				b.call = n
+			case m.Role != events.RoleAssistant || m.answered[p.Call.ID]:
 				b = c.inside(p, m.Role == events.RoleAssistant)
-			}
+			} // else it repeats a call that stands
 		default:
 			b = c.part(m.Role, p)
 		}
@@ -141,17 +139,6 @@ func (c *composer) inside(p *events.Part, paired bool) block {
 	return omitted(p, reasonUnpaired)
 }
 
-// answersItself reports whether a result's call is in the same content.
-func (m *Message) answersItself(result int) bool {
-	id := m.Content.Parts()[result].Result.CallID
-	for _, p := range m.Content.Parts() {
-		if p.Kind == events.PartCall && p.Call.ID == id {
-			return true
-		}
-	}
-	return false
-}
-
 // result composes what a call's result consists of.
 func (c *composer) result(call *call) {
 	m := call.result
@@ -162,9 +149,8 @@ func (c *composer) result(call *call) {
 		parts = call.answer.Result.Parts
 	}
 	if c.format == FormatMessages {
-		call.unread = tokens.Unread(m.Content)
-		if call.part >= 0 && call.part != m.Results()[0] {
-			call.unread = 0 // counted with the message's first result
+		if call.part < 0 || call.part == m.results[0] { // which counts for the others
+			call.unread = tokens.Unread(m.Content)
 		}
 		return
 	}

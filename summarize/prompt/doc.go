@@ -19,7 +19,7 @@
 // # Pairs
 //
 // Providers refuse a call without its result and a result without its call. A call's results stand right
-// behind it, in the order of the calls, however late they came. While a call at the end of the thread
+// behind it, in the order of the calls, however late they came; those of one message stay in its order, except for Gemini. While a call at the end of the thread
 // still waits, it and its siblings' results are held back (Prompt.WaitingMessageIDs), since no provider
 // would take them; when another message comes before the result, the call gets a mark in its place. A
 // result without its call gets a call made of the tool name and arguments that came with it.

@@ -40,7 +40,8 @@ const roleModel = "model"
 const noSignature = "skip_thought_signature_validator"
 
 // writeGemini writes contents of alternating roles. The API takes a function call only behind a user's content, and as many
-// function responses in the next content as there are calls in the one before.
+// function responses in the next content as there are calls in the one before. It gives a response without an id to the call at its
+// place, so responses stand in the order of the calls, whatever the order in which they came.
 func writeGemini(p *Prompt, d draft) error {
 	g := &geminiWriter{contents: []geminiContent{}, from: d.from}
 	d.each(g.size, g.text, g.unit)
@@ -64,11 +65,12 @@ func (g *geminiWriter) size() int { return len(g.contents) }
 
 func (g *geminiWriter) unit(u unit) {
 	placed := map[int]bool{}
+	var calls []int // in the order in which they stand, which is that of their responses
 	for _, b := range u.blocks {
 		switch {
 		case b.call >= 0:
-			placed[b.call] = true
-			g.add(u.speaker(), u.calls[b.call].geminiCall(len(placed) == 1))
+			placed[b.call], calls = true, append(calls, b.call)
+			g.add(u.speaker(), u.calls[b.call].geminiCall(len(calls) == 1))
 		case b.raw != nil:
 			g.add(u.speaker(), b.raw)
 		}
@@ -81,12 +83,12 @@ func (g *geminiWriter) unit(u unit) {
 	}
 	for n := range u.calls {
 		if !placed[n] {
-			placed[n] = true
-			g.add(u.role, u.calls[n].geminiCall(len(placed) == 1))
+			calls = append(calls, n)
+			g.add(u.role, u.calls[n].geminiCall(len(calls) == 1))
 		}
 	}
 	g.from.said(g.size() - 1)
-	for _, n := range u.order {
+	for _, n := range calls {
 		g.add(events.RoleUser, u.calls[n].geminiResult())
 		g.from.result(n, g.size()-1)
 	}

@@ -27,7 +27,7 @@ func rename(units []unit, own events.Shape) {
 			if own == events.ShapeShared && c.own != nil {
 				continue // the format messages has the part as it is
 			}
-			if used[c.id] || !fits(c.id, maxID) && !(own != events.ShapeShared && c.shape() == own && c.id != "") {
+			if used[c.id] || !fits(c.id, maxID) && !(own != events.ShapeShared && c.has(own) && c.id != "") {
 				c.id = derived(c.ID, units[i].ordinal, n)
 			}
 			used[c.id] = true
@@ -35,17 +35,15 @@ func rename(units []unit, own events.Shape) {
 	}
 }
 
-// shape says in whose message the call came.
-func (c *call) shape() events.Shape {
+// has reports whether the call, or the result that it was made up for, came in a shape.
+func (c *call) has(shape events.Shape) bool {
 	switch {
-	case c.own != nil:
-		return c.own.Shape
-	case len(c.Raw) > 0:
-		return events.ShapeOpenAI
-	case c.answer != nil:
-		return c.answer.Shape
+	case c.own != nil && c.own.Shape == shape, len(c.Raw) > 0 && shape == events.ShapeOpenAI:
+		return true
+	case c.own != nil || len(c.Raw) > 0 || c.answer == nil:
+		return shape == events.ShapeShared
 	}
-	return events.ShapeShared
+	return c.answer.Shape == shape
 }
 
 func derived(id string, ordinal uint64, n int) string {

@@ -28,7 +28,7 @@ func pairUp(messages []Message, edge uint64) pairs {
 			clear(early)
 		}
 		p.caller[i] = -1
-		for n, c := range messages[i].Calls() {
+		for n, c := range messages[i].calls {
 			k := callKey{i, n}
 			if r, ok := p.next(early, c.ID, i); ok {
 				p.join(k, r)
@@ -36,10 +36,10 @@ func pairUp(messages []Message, edge uint64) pairs {
 			}
 			waiting[c.ID] = append(waiting[c.ID], k)
 		}
-		if m := &messages[i]; m.Role != events.RoleTool && len(m.Results()) == 0 {
+		if m := &messages[i]; m.Role != events.RoleTool && len(m.results) == 0 {
 			continue
 		}
-		for n, id := range messages[i].Answers() {
+		for n, id := range messages[i].answers {
 			r := resultKey{i, n}
 			if ks := waiting[id]; len(ks) > 0 && (p.caller[i] < 0 || p.caller[i] == ks[0].message) {
 				waiting[id] = ks[1:]

@@ -57,7 +57,7 @@ func (w *plainWriter) unit(u unit) {
 		}
 	}
 	for _, c := range u.calls {
-		if inside && c.own != nil && c.id == c.ID {
+		if inside && c.own != nil && !c.listed && c.id == c.ID {
 			continue // its part says it
 		}
 		made := events.ToolCall{ID: c.id, Name: c.Name}
@@ -68,12 +68,23 @@ func (w *plainWriter) unit(u unit) {
 	}
 	w.add(m)
 	w.from.said(w.size() - 1)
+	of := map[*Message][]*call{} // the calls that a message has the results of
+	for _, n := range u.order {
+		if c := &u.calls[n]; c.result != nil {
+			of[c.result] = append(of[c.result], c)
+		}
+	}
+	besides := map[*Message]string{}
+	for _, t := range u.beside() {
+		besides[t.message] = t.text
+	}
 	at := map[*Message]int{} // where the results of a message stand
 	for _, n := range u.order {
 		c := &u.calls[n]
 		if _, stands := at[c.result]; c.result == nil || !stands {
 			at[c.result] = w.size()
-			w.add(u.plainResult(c))
+			text, ok := besides[c.result]
+			w.add(plainResult(c, of[c.result], text, ok))
 		}
 		w.from.result(n, at[c.result])
 	}
@@ -82,26 +93,26 @@ func (w *plainWriter) unit(u unit) {
 	}
 }
 
-// plainResult is the message of a call's result, which may have those of other calls too.
-func (u unit) plainResult(c *call) plainMessage {
+// plainResult is the message of the results of calls, c the first of them, with what it says besides.
+func plainResult(c *call, calls []*call, besides string, says bool) plainMessage {
 	r := plainMessage{Role: events.RoleTool, Content: encoded(c.shown), ToolCallID: c.id, ToolName: c.Name}
 	if c.result == nil {
 		return r
 	}
 	r.MessageID, r.Pinned, r.Role = c.result.MessageID, c.result.Pinned, c.result.Role
 	whole, texts, ids := true, []string{}, []string{}
-	for _, n := range u.order {
-		if o := &u.calls[n]; o.result == c.result {
-			whole = whole && o.verbatim() && (o.part < 0 || o.id == o.ID)
-			if ids = append(ids, o.id); o.shown != sharedResult {
-				texts = append(texts, o.shown)
-			}
+	for _, o := range calls {
+		ids = append(ids, o.id)
+		if o.gone() {
+			continue
+		}
+		whole = whole && o.verbatim() && (o.part < 0 || o.id == o.ID)
+		if o.shown != sharedResult {
+			texts = append(texts, o.shown)
 		}
 	}
-	for _, t := range u.beside() {
-		if t.message == c.result {
-			texts = append(texts, t.text)
-		}
+	if says {
+		texts = append(texts, besides)
 	}
 	switch {
 	case whole && len(c.result.Content.Parts()) > 0:

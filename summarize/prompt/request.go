@@ -54,15 +54,8 @@ type Message struct {
 	Deleted bool
 	// Gone is a message that the log no longer holds: without a Summary nothing stands for it.
 	Gone bool
-}
 
-// Answers are the calls that the message is the result of.
-func (m *Message) Answers() []string {
-	ids := m.Message.Answers()
-	if len(ids) < len(m.Answered) {
-		return m.Answered
-	}
-	return ids
+	*outline // set by outlined
 }
 
 // trimmed says that only a mark stands for the message.

@@ -9,10 +9,20 @@ type sources struct {
 	messages []Source
 	system   Source
 
-	unit *unit // that is written now
-	own  int   // index of the last message that it says itself; -1: none yet
-	rest int   // of its tokens, what is not in results and tails
+	unit  *unit // that is written now
+	own   int   // index of the last message that it says itself; -1: none yet
+	rest  int   // of its tokens, what is not in results and tails
+	named map[naming]bool
 }
+
+// naming is that a message of a prompt names one of the thread.
+type naming struct {
+	at int
+	id string
+}
+
+// systemSource is where system messages stand that are apart.
+const systemSource = -1
 
 // at is the source of the message at an index.
 func (s *sources) at(i int) *Source {
@@ -37,7 +47,9 @@ func (s *sources) compaction(d draft, size int) {
 // begin begins a unit, whose parts the format notes as it writes them. Of system messages apart nothing more is noted.
 func (s *sources) begin(u *unit) {
 	if s.apart && isSystem(u.speaker()) {
-		s.system.add(u)
+		if u.message != nil {
+			s.name(systemSource, u.message.MessageID)
+		}
 		s.system.Tokens += u.cost
 		s.unit = nil
 		return
@@ -49,7 +61,10 @@ func (s *sources) begin(u *unit) {
 func (s *sources) said(at int) {
 	if s.unit != nil {
 		s.own = at
-		s.at(at).add(s.unit)
+		s.at(at) // which may have no message of its own
+		if s.unit.message != nil {
+			s.name(at, s.unit.message.MessageID)
+		}
 	}
 }
 
@@ -62,7 +77,7 @@ func (s *sources) result(n, at int) {
 	if c.result == nil {
 		return
 	}
-	to.name(c.result.MessageID, len(s.unit.calls))
+	s.name(at, c.result.MessageID)
 	if c.summarized() {
 		to.SummaryIDs = append(to.SummaryIDs, c.result.Summary.ID)
 	}
@@ -72,7 +87,7 @@ func (s *sources) result(n, at int) {
 func (s *sources) tail(t *tail, at int) {
 	s.rest -= t.cost()
 	s.at(at).Tokens += t.cost()
-	s.at(at).name(t.message.MessageID, len(s.unit.calls))
+	s.name(at, t.message.MessageID)
 }
 
 // end ends a unit, with size messages written so far: the rest of its tokens is what it says itself.
@@ -97,18 +112,20 @@ func (s *sources) remove(i int) {
 	}
 }
 
-// add notes the unit's own message.
-func (s *Source) add(u *unit) {
-	if u.message != nil {
-		s.name(u.message.MessageID, 1)
+// name names a message of the thread, once, in the source of the message at an index, or in systemSource.
+func (s *sources) name(at int, id string) {
+	if s.named[naming{at, id}] {
+		return
 	}
-}
-
-// name names a message, unless it is one of the last so many that were named.
-func (s *Source) name(id string, last int) {
-	if !slices.Contains(s.MessageIDs[max(len(s.MessageIDs)-last, 0):], id) {
-		s.MessageIDs = append(s.MessageIDs, id)
+	if s.named == nil {
+		s.named = map[naming]bool{}
 	}
+	s.named[naming{at, id}] = true
+	to := &s.system
+	if at != systemSource {
+		to = s.at(at)
+	}
+	to.MessageIDs = append(to.MessageIDs, id)
 }
 
 // parts are the tokens of a prompt of total tokens by what takes them.

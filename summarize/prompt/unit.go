@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -49,10 +50,11 @@ func (u *unit) beside() (list []*tail) {
 type call struct {
 	events.ToolCall
 	id     string       // unique in the prompt, and fit for a provider
-	own    *events.Part // the part that makes it; nil: a tool call of the message
+	own    *events.Part // the part that makes it; nil: a tool call of the message alone
+	listed bool         // a tool call of the message, whether or not a part makes it too
 	result *Message     // nil: it has none
 	nth    int          // which of the result's answers it is
-	part   int          // the part of the result's content that is the result; -1: all of it
+	part   int          // the part of the result's content that is the result, or wholeContent, or goneResult
 	answer *events.Part // that part, where it stands verbatim
 	blocks []block      // the result's parts in the format; nil: a text
 	shown  string       // the result's text, or what stands in for it
@@ -63,25 +65,28 @@ type call struct {
 
 // summarized reports whether the result's summary stands here; that of a message with several results stands in the first.
 func (c *call) summarized() bool {
-	return c.result != nil && c.result.Summary != nil && !c.cut && c.shown != sharedResult
+	return !c.gone() && c.result != nil && c.result.Summary != nil && !c.cut && c.shown != sharedResult
 }
+
+// gone reports whether an edit removed the result, and left others of its message.
+func (c *call) gone() bool { return c.part == goneResult }
 
 // verbatim reports whether the result itself stands in the prompt.
 func (c *call) verbatim() bool {
-	return c.result != nil && !c.cut && c.result.shown() && (c.part >= 0 || c.nth == 0)
+	return c.result != nil && !c.cut && c.result.shown() && !c.gone() && (c.part >= 0 || c.nth == 0)
 }
 
-// callOf is which of the unit's calls a part makes; -1 for none.
-func (u *unit) callOf(p *events.Part) int {
-	if u == nil {
-		return -1
-	}
-	for n := range u.calls {
-		if own := u.calls[n].own; own != nil && &own.Raw[0] == &p.Raw[0] {
-			return n
+// made are the unit's calls by the parts that make them.
+func (u *unit) made() map[*events.Part]int {
+	calls := map[*events.Part]int{}
+	if u != nil {
+		for n := range u.calls {
+			if own := u.calls[n].own; own != nil {
+				calls[own] = n
+			}
 		}
 	}
-	return -1
+	return calls
 }
 
 // failed reports whether the call's result is an error.
@@ -89,7 +94,7 @@ func (c *call) failed() bool {
 	if c.result != nil && c.part >= 0 {
 		return c.result.Content.Parts()[c.part].Result.IsError
 	}
-	return c.result != nil && c.result.IsError != nil && *c.result.IsError
+	return c.result != nil && !c.gone() && c.result.IsError != nil && *c.result.IsError
 }
 
 // Marks in the place of a text.
@@ -136,11 +141,10 @@ func newUnit(m *Message, p pairs, messages []Message, i int) unit {
 	u := unit{role: m.Role, text: m.Content.Text(), message: m, ordinal: m.Ordinal}
 	u.fixed = m.Pinned || isSystem(m.Role)
 	u.dropped = m.Gone && m.Summary == nil
-	answers := m.Answers()
 	switch {
-	case m.Role == events.RoleTool || len(m.Results()) > 0: // without the message that makes its calls
+	case m.Role == events.RoleTool || len(m.results) > 0: // without the message that makes its calls
 		u.role, u.text, u.message = events.RoleAssistant, "", nil
-		u.answered(m, answers, func(int) bool { return true })
+		u.answered(m, func(int) bool { return true })
 	case m.Role == events.RoleAssistant:
 		u.speaks(m, p, messages, i)
 	}
@@ -156,10 +160,10 @@ func newUnit(m *Message, p pairs, messages []Message, i int) unit {
 
 // speaks takes an assistant's calls and their results.
 func (u *unit) speaks(m *Message, p pairs, messages []Message, i int) {
-	for n, c := range m.Calls() {
-		next := call{ToolCall: c, part: -1}
-		if at := n - len(m.ToolCalls); at >= 0 {
-			next.own = &m.Content.Parts()[m.callParts()[at]]
+	for n, c := range m.calls {
+		next := call{ToolCall: c, part: wholeContent, listed: n < len(m.ToolCalls)}
+		if at := m.callParts[n]; at >= 0 {
+			next.own = &m.Content.Parts()[at]
 		}
 		if r, ok := p.result[callKey{i, n}]; ok {
 			next.result, next.nth, next.part = &messages[r.message], r.answer, messages[r.message].resultPart(r.answer)
@@ -168,17 +172,18 @@ func (u *unit) speaks(m *Message, p pairs, messages []Message, i int) {
 		u.calls = append(u.calls, next)
 	}
 	for _, at := range p.answers[i] {
-		u.answered(&messages[at], messages[at].Answers(), func(n int) bool { return !p.paired[resultKey{at, n}] })
+		u.answered(&messages[at], func(n int) bool { return !p.paired[resultKey{at, n}] })
 	}
 }
 
 // answered makes up calls for the results of a message that have none, and takes what it says besides.
-func (u *unit) answered(m *Message, ids []string, alone func(n int) bool) {
+func (u *unit) answered(m *Message, alone func(n int) bool) {
+	ids := m.answers
 	if len(ids) == 0 {
 		ids = []string{""}
 	}
 	for n, id := range ids {
-		if !alone(n) {
+		if !alone(n) || m.resultPart(n) == goneResult {
 			continue
 		}
 		made := call{ToolCall: events.ToolCall{ID: id, Name: m.ToolName, Arguments: m.Arguments}, result: m, nth: n, part: m.resultPart(n)}
@@ -187,7 +192,7 @@ func (u *unit) answered(m *Message, ids []string, alone func(n int) bool) {
 		}
 		u.calls = append(u.calls, made)
 	}
-	if results := m.Results(); len(results) > 0 && len(results) < len(m.Content.Parts()) && m.shown() && !m.Gone {
+	if len(m.results) > 0 && len(m.results) < len(m.Content.Parts()) && m.shown() && !m.Gone {
 		u.tails = append(u.tails, tail{message: m, text: m.besidesResults()})
 	}
 }
@@ -209,41 +214,23 @@ func (m *Message) besidesResults() string {
 	return strings.Join(texts, "\n")
 }
 
-// callParts are the indexes of the parts that make calls, as Calls has them.
-func (m *Message) callParts() (parts []int) {
-	for i, p := range m.Content.Parts() {
-		if p.Kind == events.PartCall && m.Pending(i) && !slices.ContainsFunc(m.ToolCalls, func(c events.ToolCall) bool { return c.ID == p.Call.ID }) {
-			parts = append(parts, i)
-		}
-	}
-	return parts
-}
-
-// resultPart is the part that is a message's nth result; -1 where the whole content is.
-func (m *Message) resultPart(n int) int {
-	if results := m.Results(); n < len(results) {
-		return results[n]
-	}
-	return -1
-}
-
-// arrivals orders the results: by their calls, but those of one message as that has them.
+// arrivals orders the results: by their calls, but those of one message as that has them, and last those that it has no more.
 func (u *unit) arrivals() (order []int) {
+	of := map[*Message][]int{} // the calls that a message has a part for
 	for n := range u.calls {
-		if slices.Contains(order, n) {
+		if c := &u.calls[n]; c.part != wholeContent {
+			of[c.result] = append(of[c.result], n)
+		}
+	}
+	for n := range u.calls {
+		c := &u.calls[n]
+		if c.part == wholeContent {
+			order = append(order, n)
 			continue
 		}
-		at := len(order)
-		order = append(order, n)
-		if u.calls[n].part < 0 {
-			continue
-		}
-		for other := n + 1; other < len(u.calls); other++ {
-			if u.calls[other].result == u.calls[n].result && !slices.Contains(order, other) {
-				order = append(order, other)
-			}
-		}
-		slices.SortStableFunc(order[at:], func(a, b int) int { return u.calls[a].part - u.calls[b].part })
+		slices.SortStableFunc(of[c.result], func(a, b int) int { return cmp.Compare(uint(u.calls[a].part), uint(u.calls[b].part)) })
+		order = append(order, of[c.result]...)
+		delete(of, c.result)
 	}
 	return order
 }
@@ -258,7 +245,7 @@ func isSystem(role string) bool {
 // stands is what stands in a tool result.
 func (c *call) stands(messages []Message) string {
 	m := c.result
-	if m == nil {
+	if m == nil || c.gone() {
 		return noResult
 	}
 	switch {
@@ -295,11 +282,13 @@ func (u *unit) open() bool {
 // ids are the messages that a unit is made of, without deleted ones.
 func (u *unit) ids() []string {
 	var ids []string
+	named := map[string]bool{}
 	if u.message != nil {
-		ids = append(ids, u.message.MessageID)
+		ids, named[u.message.MessageID] = append(ids, u.message.MessageID), true
 	}
 	for _, c := range u.calls {
-		if c.result != nil && !c.result.Deleted && !slices.Contains(ids, c.result.MessageID) {
+		if c.result != nil && !c.result.Deleted && !named[c.result.MessageID] {
+			named[c.result.MessageID] = true
 			ids = append(ids, c.result.MessageID)
 		}
 	}

@@ -39,9 +39,13 @@ func (f *fitter) kept(i int) int {
 	var more []int
 	for n := len(f.outputs) - 1; n >= 0 && len(more) < mostWhole && f.steps[i]-f.steps[f.outputs[n]] < f.turns; n-- {
 		u := &f.units[f.outputs[n]]
+		if u.dropped {
+			continue
+		}
+		short := f.short(u)
 		for k := range u.calls {
-			if c := &u.calls[k]; c.summarized() && !u.dropped {
-				more = append(more, max(c.result.Tokens-f.short(u, c.result), 0))
+			if c := &u.calls[k]; c.summarized() {
+				more = append(more, max(c.result.Tokens-short[c.result], 0))
 			}
 		}
 	}
@@ -52,11 +56,12 @@ func (f *fitter) kept(i int) int {
 	return within(more, max(f.most-stays, 0)/2)
 }
 
-// short is what stands in a unit for a message that is summarized there.
-func (f *fitter) short(u *unit, result *Message) (tokens int) {
+// short is what stands in a unit for each message that is summarized there.
+func (f *fitter) short(u *unit) map[*Message]int {
+	tokens := map[*Message]int{}
 	for n := range u.calls {
-		if c := &u.calls[n]; c.result == result {
-			tokens += f.count(visible(c.shown))
+		if c := &u.calls[n]; c.result != nil && c.result.Summary != nil {
+			tokens[c.result] += f.count(visible(c.shown))
 		}
 	}
 	return tokens
@@ -89,24 +94,22 @@ func keptOutputs(units []unit) (list []output) {
 		if u.dropped {
 			continue
 		}
-		from := len(list)
+		of := map[*Message]int{}
 		for n := range u.calls {
 			c := &u.calls[n]
 			if c.other == nil {
 				continue
 			}
-			at := slices.IndexFunc(list[from:], func(o output) bool { return o.whole == c.other })
-			if at < 0 {
-				at = len(list) - from
+			at, ok := of[c.other]
+			if !ok {
+				at, of[c.other] = len(list), len(list)
 				list = append(list, output{whole: c.other, unit: u})
 			}
-			list[from+at].calls = append(list[from+at].calls, c)
+			list[at].calls = append(list[at].calls, c)
 		}
 		for n := range u.tails {
-			for k := range list[from:] {
-				if o := &list[from+k]; o.whole == u.tails[n].message {
-					o.tails = append(o.tails, &u.tails[n])
-				}
+			if at, ok := of[u.tails[n].message]; ok {
+				list[at].tails = append(list[at].tails, &u.tails[n])
 			}
 		}
 	}

@@ -15,7 +15,7 @@ var geminiName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
 var geminiData = []string{"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult"}
 
 // Gemini holds contents against the API's rules: the user begins, roles alternate, each part is one thing, calls stand behind a
-// user's content, and the content behind calls begins with as many responses, of the same names in the same order.
+// user's content, and the content behind calls begins with as many responses, of the same names and ids in the same order.
 func Gemini(system, v jsontext.Value) error {
 	if len(system) > 0 && system.Kind() != 'n' {
 		var instruction object
@@ -95,12 +95,12 @@ func geminiContent(c object) (calls, responses []string, err error) {
 			if len(calls) == 0 && p.text("thoughtSignature") == "" {
 				return nil, nil, fmt.Errorf("the first call has no thought signature")
 			}
-			calls = append(calls, call.text("name"))
+			calls = append(calls, call.text("name")+" "+call.text("id"))
 		case "functionResponse":
 			if role != "user" || len(responses) != j || response["response"].Kind() != '{' {
 				return nil, nil, fmt.Errorf("response of %q", response.text("name"))
 			}
-			responses = append(responses, response.text("name"))
+			responses = append(responses, response.text("name")+" "+response.text("id"))
 		case "":
 			return nil, nil, fmt.Errorf("part %d is nothing", j)
 		}
