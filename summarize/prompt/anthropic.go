@@ -36,6 +36,7 @@ func writeAnthropic(p *Prompt, d draft) error {
 	a.from = d.from
 	d.each(a.size, a.made, a.unit)
 	a.close()
+	a.breakpoints()
 	p.OmittedParts = append(p.OmittedParts, a.orphans...)
 	var err error
 	if p.System, err = json.Marshal(a.system); err != nil {

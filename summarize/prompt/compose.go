@@ -29,7 +29,8 @@ type block struct {
 	made      bool // not as published
 	item      bool // an item of its own, in the Responses API
 	reasoning bool
-	call      int // which of the unit's calls stands here; -1: none
+	output    bool // what the model made, in the Responses API: reasoning may come before it
+	call      int  // which of the unit's calls stands here; -1: none
 	tokens    int
 	omitted   *OmittedPart
 	message   string // whose part it is
@@ -175,6 +176,9 @@ func (c *composer) result(call *call) {
 
 // part composes a part of a message of a role.
 func (c *composer) part(role string, p *events.Part) block {
+	if c.misplaced(role, p) {
+		return c.moved(role, p)
+	}
 	switch p.Kind {
 	case events.PartText:
 		return c.text(role, p)
@@ -193,7 +197,7 @@ func (c *composer) part(role string, p *events.Part) block {
 		}
 		return c.marked(role, p, reason)
 	case events.PartReasoning:
-		if p.Shape == c.own {
+		if p.Shape == c.own && !unsigned(p) {
 			return c.verbatim(p)
 		}
 		return omitted(p, reasonReasoning)
@@ -204,10 +208,74 @@ func (c *composer) part(role string, p *events.Part) block {
 	return c.marked(role, p, reasonUnsupported)
 }
 
+// misplaced reports whether the provider refuses a part of its own shape in a message of a role.
+func (c *composer) misplaced(role string, p *events.Part) bool {
+	if p.Shape != c.own {
+		return false
+	}
+	text, media := p.Kind == events.PartText, p.Kind == events.PartMedia
+	switch c.format {
+	case FormatOpenAI:
+		return media && role != events.RoleUser
+	case FormatResponses:
+		switch {
+		case text:
+			return (p.Type == "output_text") != (role == events.RoleAssistant)
+		case role == events.RoleTool:
+			return !media
+		}
+		return media && role == events.RoleAssistant
+	case FormatAnthropic:
+		switch {
+		case isSystem(role):
+			return !text
+		case role == events.RoleTool:
+			return !text && !media && p.Type != "search_result"
+		}
+		return media && role == events.RoleAssistant || p.Kind == events.PartReasoning && role != events.RoleAssistant
+	case FormatGemini:
+		return isSystem(role) && !text
+	}
+	return false
+}
+
+// moved is what stands for a misplaced part.
+func (c *composer) moved(role string, p *events.Part) block {
+	switch p.Kind {
+	case events.PartText:
+		return c.made(role, p.Text)
+	case events.PartItem:
+		return c.made(role, p.Item.Text)
+	case events.PartReasoning:
+		return omitted(p, reasonReasoning)
+	}
+	return c.marked(role, p, reasonUnsupported)
+}
+
+// unsigned reports whether Anthropic can't verify its own reasoning, and refuses it: a stream that broke off has no signature.
+func unsigned(p *events.Part) bool {
+	if p.Shape != events.ShapeAnthropic {
+		return false
+	}
+	var signed struct {
+		Signature string `json:"signature"`
+		Data      string `json:"data"`
+	}
+	return json.Unmarshal(p.Raw, &signed) != nil || signed.Signature == "" && signed.Data == ""
+}
+
+// carries reports whether a part of Gemini's is there for its signature, which may come with an empty text at the end of a stream.
+func carries(p *events.Part) bool {
+	var signed struct {
+		Signature string `json:"thoughtSignature"`
+	}
+	return p.Shape == events.ShapeGemini && json.Unmarshal(p.Raw, &signed) == nil && signed.Signature != ""
+}
+
 // text composes a text. Anthropic and Gemini refuse one without text.
 func (c *composer) text(role string, p *events.Part) block {
 	apart := systemApart(c.format)
-	if apart && strings.TrimSpace(p.Text) == "" {
+	if apart && strings.TrimSpace(p.Text) == "" && !(p.Shape == c.own && carries(p)) {
 		return omitted(p, reasonEmpty)
 	}
 	own := p.Shape == c.own
@@ -261,8 +329,17 @@ func (c *composer) verbatim(p *events.Part) block {
 	}
 	if c.format == FormatResponses {
 		b.item = p.Kind != events.PartText && p.Kind != events.PartMedia
+		b.output = produced(p)
 	}
 	return b
+}
+
+// produced reports whether an item is one of those that a model makes and its reasoning leads to.
+func produced(p *events.Part) bool {
+	if p.Kind == events.PartItem {
+		return p.Item.Role == events.RoleAssistant
+	}
+	return strings.HasSuffix(p.Type, "_call") || p.Type == "mcp_approval_request"
 }
 
 // textPart is a text as a part of a format.

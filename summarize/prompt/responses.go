@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -42,7 +44,7 @@ func (w *responsesWriter) size() int { return len(w.items) }
 func (w *responsesWriter) add(b block) { w.items = append(w.items, b) }
 
 func (w *responsesWriter) message(role string, content, native jsontext.Value) {
-	w.add(block{raw: encoded(responseItem{Type: "message", Role: role, Content: content, Native: native}), isText: role == events.RoleAssistant})
+	w.add(block{raw: encoded(responseItem{Type: "message", Role: role, Content: content, Native: native}), output: role == events.RoleAssistant})
 }
 
 func (w *responsesWriter) unit(u unit) {
@@ -60,7 +62,7 @@ func (w *responsesWriter) unit(u unit) {
 		case b.call >= 0:
 			flush()
 			placed[b.call] = true
-			w.add(block{raw: u.calls[b.call].functionCall(), call: b.call, isText: true})
+			w.add(block{raw: u.calls[b.call].functionCall(), call: b.call, output: true})
 		case b.item:
 			flush()
 			w.add(b)
@@ -77,7 +79,7 @@ func (w *responsesWriter) unit(u unit) {
 	}
 	for n := range u.calls {
 		if !placed[n] {
-			w.add(block{raw: u.calls[n].functionCall(), isText: true})
+			w.add(block{raw: u.calls[n].functionCall(), output: true})
 		}
 	}
 	for i := first; i < w.size(); i++ {
@@ -112,21 +114,25 @@ func (w *responsesWriter) parts(u unit, list []block) {
 	}
 }
 
-// close leaves out reasoning that nothing follows which it was for: the API refuses an item of reasoning without it.
+// close leaves out reasoning that nothing follows which it was for: the API refuses an item of reasoning without it, and a prompt
+// without items.
 func (w *responsesWriter) close() {
-	follows := false
-	for i := len(w.items) - 1; i >= 0; i-- {
-		b := &w.items[i]
-		switch {
-		case b.reasoning && !follows:
+	follows, stand := false, 0
+	gone := make([]bool, len(w.items))
+	for i, b := range slices.Backward(w.items) {
+		if b.reasoning && !follows {
+			gone[i], w.items[i].raw = true, nil
 			w.orphans = append(w.orphans, b.orphan())
-			b.raw = nil
-			w.from.remove(i)
-		case b.reasoning:
-		default:
-			follows = b.isText || b.item
+			continue
 		}
+		stand++
+		follows = b.reasoning || b.output
 	}
+	slices.Reverse(w.orphans)
+	if stand == 0 && len(gone) > 0 {
+		gone[0], w.items[0].raw = false, encoded(responseItem{Type: "message", Role: events.RoleAssistant, Content: encoded(noText)})
+	}
+	w.from.remove(gone)
 }
 
 // functionCall is a call: its own item as long as its id stands. An item other than a function's needs an output of its own

@@ -37,7 +37,16 @@ type dialect struct {
 // grammar draws threads: a user speaks, the assistant answers or calls tools, whose results follow.
 type grammar struct {
 	*rapid.T
-	n int
+	n           int
+	breakpoints int // of Anthropic's cache
+}
+
+// cached is a breakpoint, as many times as a prompt keeps them.
+func (g *grammar) cached() string {
+	if g.breakpoints++; g.breakpoints > messageBreakpoints {
+		return ""
+	}
+	return `,"cache_control":{"type":"ephemeral"}`
 }
 
 func (g *grammar) coin(label string) bool { return rapid.Bool().Draw(g.T, label) }
@@ -109,7 +118,7 @@ var dialects = []dialect{
 	{
 		FormatAnthropic,
 		func(g *grammar) string {
-			return `"role":"user","content":` + g.one(`"`+g.text()+`"`, `[{"type":"text","text":"`+g.text()+`","cache_control":{"type":"ephemeral"}},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"`+png300+`"}},
+			return `"role":"user","content":` + g.one(`"`+g.text()+`"`, `[{"type":"text","text":"`+g.text()+`"`+g.cached()+`},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"`+png300+`"}},
 				{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"`+pdf1+`"},"title":"a"}]`, `[{"type":"image","source":{"type":"file","file_id":"file_1"}}]`)
 		},
 		func(g *grammar) string {

@@ -102,13 +102,21 @@ func (s *sources) end(size int) {
 	s.unit = nil
 }
 
-// remove leaves out the message at an index, which the format does not write after all: its tokens, which the prompt counts,
-// go to the one before, or else to the one behind.
-func (s *sources) remove(i int) {
-	gone := s.messages[i]
-	s.messages = slices.Delete(s.messages, i, i+1)
+// remove leaves out messages, which the format does not write after all: their tokens, which the prompt counts, go to the one before
+// them, or else to the one behind.
+func (s *sources) remove(gone []bool) {
+	rest := 0
+	for i := range slices.Backward(s.messages) {
+		if s.messages[i].Tokens += rest; gone[i] {
+			rest = s.messages[i].Tokens
+			continue
+		}
+		rest = 0
+	}
+	n := 0
+	s.messages = slices.DeleteFunc(s.messages, func(Source) bool { n++; return gone[n-1] })
 	if len(s.messages) > 0 {
-		s.messages[max(i-1, 0)].Tokens += gone.Tokens
+		s.messages[0].Tokens += rest
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // Anthropic holds messages against the API reference: the user begins, roles alternate, no block is blank, ids are unique, the
-// message behind a call begins with the results of its calls, and no turn ends with thinking.
+// message behind a call begins with the results of its calls, no turn ends with thinking, and there are four
+// cache breakpoints at most.
 func Anthropic(system, v jsontext.Value) error {
 	var sys []object
 	if err := json.Unmarshal(system, &sys); err != nil {
@@ -29,6 +30,9 @@ func Anthropic(system, v jsontext.Value) error {
 		return fmt.Errorf("the user does not begin")
 	}
 	w := &anthropic{ids: map[string]bool{}}
+	for _, b := range sys {
+		w.breakpoint(b)
+	}
 	for i, m := range list {
 		if i > 0 && m.text("role") == list[i-1].text("role") {
 			return fmt.Errorf("message %d: role %q again", i, m.text("role"))
@@ -40,12 +44,23 @@ func Anthropic(system, v jsontext.Value) error {
 	if len(w.open) > 0 {
 		return fmt.Errorf("calls %v not answered at the end", w.open)
 	}
+	if w.breakpoints > 4 {
+		return fmt.Errorf("%d cache breakpoints", w.breakpoints)
+	}
 	return nil
 }
 
 type anthropic struct {
 	ids  map[string]bool
 	open []string // calls of the message before
+
+	breakpoints int // of the cache
+}
+
+func (w *anthropic) breakpoint(b object) {
+	if b["cache_control"].Kind() == '{' {
+		w.breakpoints++
+	}
 }
 
 func (w *anthropic) message(m object, last bool) error {
@@ -96,6 +111,7 @@ func (w *anthropic) message(m object, last bool) error {
 }
 
 func (w *anthropic) block(b object, role string) error {
+	w.breakpoint(b)
 	switch typ := b.text("type"); typ {
 	case "text":
 		if blank(b.text("text")) {

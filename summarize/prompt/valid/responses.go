@@ -90,7 +90,7 @@ func produces(rest []object) bool {
 		case typ == "message":
 			return m.text("role") == "assistant"
 		default:
-			return strings.HasSuffix(typ, "_call")
+			return strings.HasSuffix(typ, "_call") || typ == "mcp_approval_request"
 		}
 	}
 	return false
