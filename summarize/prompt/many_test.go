@@ -6,10 +6,13 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/internal/race"
 )
 
 // A message may make 10,000 calls, and one or 10,000 messages may have the results: reading each of them with all the others would take hours.
 func TestManyCalls(t *testing.T) {
+	race.Slow(t)
 	const n = 10_000
 	list := func(element string) string {
 		var all []string
