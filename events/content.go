@@ -53,7 +53,7 @@ func partsMemory(list []Part) (n int) {
 			n += len(p.Result.Text) + partsMemory(p.Result.Parts)
 		}
 		if p.Item != nil {
-			n += len(p.Item.Text)
+			n += len(p.Item.Text) + partsMemory(p.Item.Parts)
 		}
 		if p.Media != nil {
 			n += len(p.Media.Plain) + len(p.Media.URL)
@@ -72,11 +72,15 @@ type OtherPart struct {
 	Type  string
 }
 
-// OtherParts returns those parts in order; nil if there are none.
+// OtherParts returns those parts in order, those within items as well; nil if there are none.
 func (c Content) OtherParts() (other []OtherPart) {
 	for i, p := range c.list {
 		switch p.Kind {
-		case PartText, PartCall, PartResult, PartItem:
+		case PartText, PartCall, PartResult:
+		case PartItem:
+			for _, inner := range (Content{list: p.Item.Parts}).OtherParts() {
+				other = append(other, OtherPart{Index: i, Type: inner.Type})
+			}
 		default:
 			other = append(other, OtherPart{Index: i, Type: p.Type})
 		}

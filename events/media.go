@@ -86,7 +86,7 @@ func (p *Part) media(o object) {
 		image := o.of("image_url")
 		m.Kind, m.Detail = MediaImage, image.text("detail")
 		m.place(bare(image["url"]))
-	case p.Type == "input_image":
+	case p.Type == "input_image", p.Type == screenshot:
 		p.Shape = ShapeResponses
 		m.Kind, m.Detail, m.FileID = MediaImage, o.text("detail"), o.text("file_id")
 		m.place(bare(o["image_url"]))
@@ -123,8 +123,17 @@ func (p *Part) media(o object) {
 	if p.Type == "reasoning-file" || len(m.Data) == 0 && m.Plain == "" && m.URL == "" && m.FileID == "" {
 		return // nothing that could be shown elsewhere
 	}
+	if stored(m.URL) {
+		m.FileID, m.URL = m.URL, ""
+	}
+	p.Besides -= len(m.Data) + len(m.Plain)
 	m.measure()
 	p.Kind, p.Media = PartMedia, m
+}
+
+// stored reports whether a URL is that of a file in Google's storage, which nobody else fetches.
+func stored(url string) bool {
+	return strings.HasPrefix(url, "gs://") || strings.HasPrefix(url, "https://generativelanguage.googleapis.com/")
 }
 
 // place takes a URL, or the data in it, which is not copied.

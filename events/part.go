@@ -44,6 +44,8 @@ type Part struct {
 	Media  *Media
 	Item   *Item
 	Raw    jsontext.Value
+	// Besides is how many bytes of Raw are none of what Text, Call, Result, Item or Media have, as ids, signatures and unknown members.
+	Besides int
 
 	inner bool // of a result or of an item: what it contains is not read, since reading each level anew would take time without bounds
 }
@@ -59,8 +61,9 @@ type Result struct {
 
 // Item is a message of the Responses API that is a part of a content.
 type Item struct {
-	Role string
-	Text string
+	Role  string
+	Text  string
+	Parts []Part // nil where the content is a text
 }
 
 // object is a JSON object's members.
@@ -121,9 +124,9 @@ func parsePart(field string, v []byte, inner bool) (Part, *RejectError) {
 	case top != jsontext.KindBeginObject:
 		return Part{}, schemaError(field, "must be an object")
 	}
-	p := Part{Raw: v, inner: inner}
+	p := Part{Raw: v, Besides: len(v), inner: inner}
 	if len(kind) == 0 {
-		if p = untyped(v, inner); p.Type == "" {
+		if p = untyped(p, objectOf(v)); p.Type == "" {
 			return Part{}, schemaError(field+".type", "must be a string")
 		}
 		return p, nil
@@ -137,6 +140,7 @@ func parsePart(field string, v []byte, inner bool) (Part, *RejectError) {
 			return Part{}, schemaError(field+".text", "must be a string")
 		}
 		p.Kind, p.Text = PartText, unquote(text)
+		p.Besides -= len(text)
 		if bytes.Contains(v, []byte(`"cache_control"`)) || bytes.Contains(v, []byte(`"citations"`)) {
 			p.Shape = ShapeAnthropic
 		}
@@ -151,14 +155,14 @@ func (p *Part) read(o object) {
 	switch p.Type {
 	case "refusal":
 		if isString(o["refusal"]) {
-			p.Kind, p.Text = PartText, o.text("refusal")
+			p.Kind, p.Text = PartText, p.member(o, "refusal")
 		}
 	case "input_text", "output_text":
 		p.Shape = ShapeResponses
 		if isString(o["text"]) {
-			p.Kind, p.Text = PartText, o.text("text")
+			p.Kind, p.Text = PartText, p.member(o, "text")
 		}
-	case "image_url", "input_audio", "input_image", "input_file", "file", "image", "document", "reasoning-file":
+	case "image_url", "input_audio", "input_image", screenshot, "input_file", "file", "image", "document", "reasoning-file":
 		p.media(o)
 	case "tool_use":
 		p.Shape = ShapeAnthropic
@@ -167,7 +171,7 @@ func (p *Part) read(o object) {
 		p.Shape = ShapeAnthropic
 		p.result(o, "tool_use_id", "content")
 	case "thinking":
-		p.Shape, p.Kind, p.Text = ShapeAnthropic, PartReasoning, o.text("thinking")
+		p.Shape, p.Kind, p.Text = ShapeAnthropic, PartReasoning, p.member(o, "thinking")
 	case "redacted_thinking":
 		p.Shape, p.Kind = ShapeAnthropic, PartReasoning
 	case "reasoning":
@@ -189,6 +193,12 @@ func (p *Part) read(o object) {
 	default:
 		p.further(o)
 	}
+}
+
+// member is the text of a member, which does not count to what the part has besides.
+func (p *Part) member(o object, name string) string {
+	p.Besides -= len(o[name])
+	return o.text(name)
 }
 
 // further reads types that come in families.
@@ -226,6 +236,7 @@ func (p *Part) call(o object, id, name, arguments string) {
 		return
 	}
 	p.Kind = PartCall
+	p.Besides -= len(o[name]) + len(args)
 	p.Call = &ToolCall{ID: unquote(o[id]), Name: unquote(o[name]), Arguments: clonePresent(args)}
 }
 
@@ -236,7 +247,13 @@ func (p *Part) result(o object, id, output string) {
 	r := &Result{CallID: unquote(o[id]), Name: o.text("toolName", "name"), IsError: string(o["is_error"]) == "true"}
 	p.Kind, p.Result = PartResult, r
 	value := o[output]
-	if out := objectOf(value); out != nil { // the AI SDK says what its output is
+	p.Besides -= len(value)
+	if out := objectOf(value); out.text("type") == screenshot {
+		image := Part{Type: screenshot, Raw: value, Besides: len(value), inner: true}
+		image.media(out)
+		r.Text, r.Parts = image.Mark(), []Part{image}
+		return
+	} else if out != nil { // the AI SDK says what its output is
 		r.IsError = strings.HasPrefix(out.text("type"), "error")
 		if out.has("value") {
 			value = out["value"]
@@ -244,6 +261,9 @@ func (p *Part) result(o object, id, output string) {
 	}
 	r.read(value)
 }
+
+// screenshot is the type of the output of a computer_call, which is an image.
+const screenshot = "computer_screenshot"
 
 // read takes a result's value: a text, a list of parts, or any JSON, which is its own text.
 func (r *Result) read(value []byte) {
@@ -265,10 +285,11 @@ func (r *Result) read(value []byte) {
 func (p *Part) reasoning(o object) {
 	p.Kind = PartReasoning
 	if isString(o["text"]) && !o.has("summary", "encrypted_content") {
-		p.Shape, p.Text = ShapeAISDK, o.text("text")
+		p.Shape, p.Text = ShapeAISDK, p.member(o, "text")
 		return
 	}
 	p.Shape = ShapeResponses
+	p.Besides -= len(o["summary"])
 	p.Text = strings.Join(textsIn(o["summary"]), "\n")
 }
 
@@ -279,7 +300,8 @@ func (p *Part) item(o object) {
 	}
 	content, rej := parseContent("", o["content"], true)
 	if role := o.text("role"); role != "" && rej == nil {
-		p.Kind, p.Item = PartItem, &Item{Role: role, Text: content.text}
+		p.Kind, p.Item = PartItem, &Item{Role: role, Text: content.text, Parts: content.list}
+		p.Besides -= len(o["content"])
 	}
 }
 
@@ -293,9 +315,8 @@ func textsIn(list []byte) (texts []string) {
 
 // untyped reads a part that has no type: Gemini's parts, and messages of the Responses API in their short form. Others
 // are kept under the name of their first member.
-func untyped(v []byte, inner bool) Part {
-	o := objectOf(v)
-	p := Part{Shape: ShapeGemini, Raw: v, inner: inner}
+func untyped(p Part, o object) Part {
+	p.Shape = ShapeGemini
 	call, response := o.of("functionCall", "function_call"), o.of("functionResponse", "function_response")
 	switch {
 	case isString(o["role"]) && len(o["content"]) > 0:
@@ -310,12 +331,12 @@ func untyped(v []byte, inner bool) Part {
 	case o.of("inlineData", "inline_data") != nil, o.of("fileData", "file_data") != nil:
 		p.media(o)
 	case isString(o["text"]):
-		p.Type, p.Kind, p.Text = "text", PartText, o.text("text")
+		p.Type, p.Kind, p.Text = "text", PartText, p.member(o, "text")
 		if string(o["thought"]) == "true" {
 			p.Type, p.Kind = "thought", PartReasoning
 		}
 	default:
-		p.Type = dataName(v)
+		p.Type = dataName(p.Raw)
 	}
 	return p
 }
@@ -343,6 +364,7 @@ func (p *Part) geminiCall(o object) {
 	if c.ID == "" {
 		c.ID = anonymous(c.Name)
 	}
+	p.Besides -= len(o["name"]) + len(o["args"])
 	p.Kind, p.Call = PartCall, c
 }
 
@@ -355,15 +377,35 @@ func (p *Part) geminiResult(o object) {
 		r.CallID = anonymous(r.Name)
 	}
 	p.Kind, p.Result = PartResult, r
+	p.Besides -= len(o["response"])
 	response := o.of("response")
 	r.IsError = response.has("error") && !response.has("output", "result")
+	r.Text = string(o["response"])
 	for _, name := range []string{"output", "result", "error"} {
 		if response.has(name) && len(response) == 1 {
+			r.Text = ""
 			r.read(response[name])
-			return
+			break
 		}
 	}
-	r.Text = string(o["response"])
+	if list := o["parts"]; len(list) > 0 && list[0] == '[' {
+		p.Besides -= len(list)
+		r.media(list)
+	}
+}
+
+// media adds the media of a function's response to it.
+func (r *Result) media(list []byte) {
+	media, rej := parseParts("", list, true)
+	if rej != nil || len(media.list) == 0 {
+		return
+	}
+	if r.Parts == nil {
+		raw, _ := jsontext.AppendQuote([]byte(`{"text":`), r.Text)
+		r.Parts = []Part{{Type: partText, Shape: ShapeGemini, Kind: PartText, Text: r.Text, Raw: append(raw, '}')}}
+	}
+	r.Text = strings.TrimPrefix(r.Text+"\n"+media.text, "\n")
+	r.Parts = append(r.Parts, media.list...)
 }
 
 // Mark stands for the part in a text.

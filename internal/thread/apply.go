@@ -71,8 +71,9 @@ func (s *State) newMessage(in Input, m *events.Message, shape, digest [32]byte) 
 		ID: m.MessageID, Ordinal: s.Header.Ordinals, Tool: tool, Role: m.Role,
 		Shape: shape, FirstDigest: digest, Digest: digest,
 		FirstSeq: in.Seq, Seq: in.Seq, Pinned: m.Pinned,
-		Text: in.size(m.Content),
+		Text: in.size(m.Role, m.Content),
 	}
+	row.Args.Tokens = int64(tokens.Members(m.Native))
 	if answers := m.Answers(); len(answers) > 0 {
 		row.CallID, row.CallIDs = answers[0], answers[1:]
 	}
@@ -82,6 +83,7 @@ func (s *State) newMessage(in Input, m *events.Message, shape, digest [32]byte) 
 	for _, call := range m.Calls() {
 		row.CallIDs = append(row.CallIDs, call.ID)
 		row.Args = row.Args.plus(in.Measure(call.ArgumentsText()), 1)
+		row.Args.Tokens += int64(tokens.CallBeside(call))
 	}
 	return row
 }
@@ -178,7 +180,7 @@ func (s *State) revise(e *events.Edit, seq uint64, in Input) bool {
 	var text Size
 	if !e.Deleted {
 		digest = events.RevisionDigest(m.Shape, e.Content)
-		text = in.size(e.Content)
+		text = in.size(m.Role, e.Content)
 	}
 	if digest == m.Digest {
 		return false
@@ -252,9 +254,9 @@ func (s *State) released(w *Waiting) bool {
 }
 
 // size is that of a content: of its text, and the tokens of what is not text.
-func (in Input) size(c events.Content) Size {
+func (in Input) size(role string, c events.Content) Size {
 	size := in.Measure(c.Text())
-	size.Tokens += int64(tokens.Unread(c))
+	size.Tokens += int64(tokens.Unread(role, c))
 	return size
 }
 

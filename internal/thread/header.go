@@ -72,7 +72,7 @@ type Message struct {
 	Pinned      bool
 
 	Text Size // of the current revision's content
-	Args Size // of the tool calls' arguments
+	Args Size // of the tool calls' arguments, and the tokens of the message's further members
 
 	// CallIDs are an assistant's calls. Another message's are the calls that it is the result of besides CallID: one message may
 	// have the results of several calls.

@@ -46,6 +46,9 @@ func writeAnthropic(p *Prompt, d draft) error {
 	return err
 }
 
+// anthropicText are the members of a text block.
+var anthropicText = []string{"type", "text", "cache_control", "citations"}
+
 type anthropicWriter struct {
 	system   []jsontext.Value
 	messages []anthropicMessage

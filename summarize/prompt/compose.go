@@ -68,14 +68,17 @@ func compose(units []unit, r Request) {
 func (c *composer) unit(u *unit) {
 	if m := u.message; m != nil && m.shown() {
 		c.note(m)
+		u.unread = tokens.Members(members(m.Native, nativeMembers[c.format]))
 		if c.format == FormatMessages {
-			u.unread = tokens.Unread(m.Content)
+			u.unread += tokens.Unread(m.Role, m.Content)
 		} else if len(m.Content.Parts()) > 0 {
 			u.blocks = c.content(m, u)
 		}
 	}
 	for n := range u.calls {
-		if call := &u.calls[n]; call.verbatim() {
+		call := &u.calls[n]
+		c.beside(call)
+		if call.verbatim() {
 			c.result(call)
 		}
 	}
@@ -87,6 +90,17 @@ func (c *composer) unit(u *unit) {
 		}
 		t.blocks = c.content(t.message, nil)
 		t.tokens = weightOf(t.blocks)
+	}
+}
+
+// beside counts what a call has that is written as it was published.
+func (c *composer) beside(call *call) {
+	switch {
+	case c.format == FormatMessages: // counts with the content
+	case call.own != nil && call.own.Shape == c.own:
+		call.beside = tokens.Beside(*call.own)
+	case call.own == nil && c.format == FormatOpenAI:
+		call.beside = tokens.CallBeside(call.ToolCall)
 	}
 }
 
@@ -117,14 +131,41 @@ func (c *composer) content(m *Message, u *unit) []block {
 			case m.Role != events.RoleAssistant || m.answered[p.Call.ID]:
 				b = c.inside(p, m.Role == events.RoleAssistant)
 			} // else it repeats a call that stands
+		case events.PartItem:
+			for _, inner := range c.item(m.Role, p) {
+				list = append(list, inner.of(m, i, p))
+			}
+			continue
 		default:
 			b = c.part(m.Role, p)
 		}
-		if b.omitted != nil {
-			b.omitted.MessageID, b.omitted.Index = m.MessageID, i
-		}
-		b.message, b.index, b.typ = m.MessageID, i, p.Type
-		list = append(list, b)
+		list = append(list, b.of(m, i, p))
+	}
+	return list
+}
+
+// of says which part of a message a block is, or a part of it.
+func (b block) of(m *Message, index int, p *events.Part) block {
+	if b.omitted != nil {
+		b.omitted.MessageID, b.omitted.Index = m.MessageID, index
+	}
+	b.message, b.index, b.typ = m.MessageID, index, p.Type
+	return b
+}
+
+// item composes a message of the Responses API that is a part. One that is not of the role of the message around it is marked.
+func (c *composer) item(role string, p *events.Part) (list []block) {
+	if c.own == p.Shape {
+		return []block{c.verbatim(p)}
+	}
+	if p.Item.Role != role && !(isSystem(p.Item.Role) && isSystem(role)) {
+		list = append(list, c.made(role, "["+p.Item.Role+" message]"))
+	}
+	if len(p.Item.Parts) == 0 {
+		return append(list, c.text(role, &events.Part{Shape: p.Shape, Text: p.Item.Text, Type: p.Type}))
+	}
+	for i := range p.Item.Parts {
+		list = append(list, c.part(role, &p.Item.Parts[i]))
 	}
 	return list
 }
@@ -151,9 +192,12 @@ func (c *composer) result(call *call) {
 	}
 	if c.format == FormatMessages {
 		if call.part < 0 || call.part == m.results[0] { // which counts for the others
-			call.unread = tokens.Unread(m.Content)
+			call.unread = tokens.Unread(m.Role, m.Content)
 		}
 		return
+	}
+	if call.answer != nil && call.answer.Shape == c.own {
+		call.unread = tokens.Unnamed(*call.answer)
 	}
 	if len(parts) == 0 {
 		return
@@ -182,18 +226,14 @@ func (c *composer) part(role string, p *events.Part) block {
 	switch p.Kind {
 	case events.PartText:
 		return c.text(role, p)
-	case events.PartItem:
-		if c.own == p.Shape {
-			return c.verbatim(p)
-		}
-		return c.made(role, p.Item.Text)
 	case events.PartMedia:
-		if p.Shape == c.own {
+		if p.Shape == c.own && (role != events.RoleTool || p.Type != "computer_screenshot") {
 			return c.verbatim(p)
 		}
 		raw, reason := c.media(role, p.Media)
 		if reason == "" {
-			return block{raw: raw, made: true, call: -1, tokens: tokens.Media(p.Media, c.own)}
+			named := events.Part{Besides: len(raw) - len(p.Media.Data) - len(p.Media.Plain)} // a name or a URL
+			return block{raw: raw, made: true, call: -1, tokens: tokens.Media(p.Media, c.own) + tokens.Unnamed(named)}
 		}
 		return c.marked(role, p, reason)
 	case events.PartReasoning:
@@ -292,6 +332,9 @@ func (c *composer) text(role string, p *events.Part) block {
 	if own {
 		b := c.verbatim(p)
 		b.text, b.isText = p.Text, true
+		if c.format == FormatAnthropic && p.Besides > len(`{"type":"text","text":}`) {
+			b.raw = members(p.Raw, anthropicText) // the API refuses others
+		}
 		return b
 	}
 	return c.made(role, p.Text)
@@ -317,13 +360,11 @@ func (c *composer) verbatim(p *events.Part) block {
 	b := block{raw: p.Raw, call: -1, reasoning: p.Kind == events.PartReasoning}
 	switch p.Kind {
 	case events.PartText:
-		b.tokens = c.count(p.Text)
+		b.tokens = c.count(p.Text) + tokens.Beside(*p)
 	case events.PartItem:
-		b.tokens = c.count(p.Item.Text)
-	case events.PartMedia:
-		b.tokens = tokens.Media(p.Media, p.Shape)
-	case events.PartReasoning:
-		b.tokens = tokens.Reasoning(*p)
+		b.tokens = c.count(p.Item.Text) + tokens.Beside(*p)
+	case events.PartMedia, events.PartReasoning:
+		b.tokens = tokens.Beside(*p)
 	default:
 		b.tokens = c.count(string(p.Raw))
 	}

@@ -22,7 +22,7 @@ func costOf(u *unit, count func(string) int) int {
 	}
 	for i := range u.calls {
 		c := &u.calls[i]
-		n += callFrame + count(c.Name) + count(string(c.Arguments))
+		n += callFrame + count(c.Name) + count(string(c.Arguments)) + c.beside
 		n += resultCost(c, count)
 	}
 	for _, t := range u.beside() {
@@ -43,7 +43,7 @@ func (c *call) size(count func(string) int) int {
 	case !c.verbatim():
 		return count(visible(c.shown))
 	case c.blocks != nil:
-		return weightOf(c.blocks)
+		return weightOf(c.blocks) + c.unread
 	}
 	return count(visible(c.shown)) + c.unread
 }

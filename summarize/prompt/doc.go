@@ -52,8 +52,8 @@
 // out, with a mark). What is left is what must stay: system, pinned, the newest user message. Where that
 // does not fit, it is given all the same with WithinBudget false. All that was given up is in
 // DroppedMessageIDs, and beside it what the log no longer holds, which no prompt can have; SummaryLeftOut says that the
-// messages of the compaction are given up too. Counts are of the texts, names and arguments, and a few tokens for each
-// message and call (cost.go), not of a provider's JSON.
+// messages of the compaction are given up too. Counts are of the texts, names and arguments, of media, of what else the format
+// writes (tokens.Beside), and a few tokens for each message and call (cost.go), not of a provider's JSON.
 //
 // # Openings
 //

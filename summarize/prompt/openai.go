@@ -82,6 +82,9 @@ func (w *openAIWriter) unit(u unit) {
 // openAIMembers are what chat completions know of a message's further members.
 var openAIMembers = []string{"name", "refusal", "audio", "annotations", "reasoning_content", "reasoning_details"}
 
+// nativeMembers are the further members of a message that each format writes.
+var nativeMembers = map[string][]string{FormatOpenAI: openAIMembers, FormatResponses: responsesMembers}
+
 // members are some of an object's; nil for none.
 func members(object jsontext.Value, names []string) jsontext.Value {
 	if len(object) == 0 {
@@ -91,9 +94,13 @@ func members(object jsontext.Value, names []string) jsontext.Value {
 	if err := json.Unmarshal(object, &has); err != nil {
 		return nil
 	}
+	all := len(has)
 	maps.DeleteFunc(has, func(name string, _ jsontext.Value) bool { return !slices.Contains(names, name) })
-	if len(has) == 0 {
+	switch len(has) {
+	case 0:
 		return nil
+	case all:
+		return object
 	}
 	return encoded(has)
 }

@@ -33,6 +33,9 @@ func writeResponses(p *Prompt, d draft) error {
 	return err
 }
 
+// responsesMembers are the further members of a message of the Responses API.
+var responsesMembers = []string{"id", "status", "phase"}
+
 type responsesWriter struct {
 	items   []block
 	orphans []OmittedPart // reasoning without what it was for
@@ -108,7 +111,7 @@ func (w *responsesWriter) parts(u unit, list []block) {
 	case made && u.role == events.RoleAssistant:
 		w.message(u.role, encoded(textOf(list)), nil)
 	case u.message != nil && len(list) == len(u.blocks):
-		w.message(u.role, encoded(raws(list)), members(u.message.Native, []string{"id", "status", "phase"}))
+		w.message(u.role, encoded(raws(list)), members(u.message.Native, responsesMembers))
 	default:
 		w.message(u.role, encoded(raws(list)), nil)
 	}

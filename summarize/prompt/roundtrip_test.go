@@ -300,7 +300,7 @@ func kept(t *rapid.T, messages []Message) []Message {
 		m := &list[i]
 		if (m.Role == events.RoleTool || len(m.Results()) > 0) && rapid.Bool().Draw(t, "kept") {
 			m.Spare = &Summary{ID: "sum_" + m.MessageID, Content: "[✓ summary]"}
-			m.Tokens = words(m.Content.Text()) + tokens.Unread(m.Content)
+			m.Tokens = words(m.Content.Text()) + tokens.Unread(m.Role, m.Content)
 		}
 	}
 	return list

@@ -19,7 +19,7 @@ type unit struct {
 	order   []int  // of the results: indexes of calls
 	tails   []tail // what messages with results say besides
 	ordinal uint64
-	unread  int // tokens of what is not in the text, where there are no blocks
+	unread  int // tokens of the message's further members and, where there are no blocks, of what is not in the text
 
 	fixed   bool // stays whatever happens: system, pinned
 	inline  bool // a system message that stands among the others, in a format that has system messages apart
@@ -59,7 +59,8 @@ type call struct {
 	blocks []block      // the result's parts in the format; nil: a text
 	shown  string       // the result's text, or what stands in for it
 	cut    bool         // the result's text had to go to hold the limit
-	unread int          // tokens of what is not in the text, where there are no blocks
+	unread int          // tokens of what the result has besides its blocks or its text
+	beside int          // tokens of what the call has besides name and arguments
 	other  *Message     // the result or its spare summary, whichever of the two does not stand here: see spare
 }
 

@@ -94,34 +94,3 @@ func fitSide(w, h, side, most int) (int, int) {
 }
 
 func tiles(length, tile int) int { return (length + tile - 1) / tile }
-
-// Unread is what the parts of a content take whose text is not in its Text: media, and what the model thought. Of encrypted
-// reasoning it takes the size of what is encrypted.
-func Unread(c events.Content) (n int) {
-	for _, p := range c.Parts() {
-		n += unread(p)
-	}
-	return n
-}
-
-func unread(p events.Part) (n int) {
-	switch p.Kind {
-	case events.PartMedia:
-		return Media(p.Media, p.Shape)
-	case events.PartReasoning:
-		return Reasoning(p)
-	case events.PartResult:
-		for _, inner := range p.Result.Parts {
-			n += unread(inner)
-		}
-	}
-	return n
-}
-
-// Reasoning is what a part takes that the model thought.
-func Reasoning(p events.Part) int {
-	if p.Text != "" {
-		return 1 + len(p.Text)/4
-	}
-	return 1 + len(p.Raw)*3/4/4 // base64 of some four bytes a token
-}
