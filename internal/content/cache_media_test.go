@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"precis/events"
+	"precis/internal/race"
 )
 
 // Messages with inline media count with all the bytes that they keep in memory, in whichever shape they come.
 func TestCacheCountsMedia(t *testing.T) {
+	race.Slow(t)
 	const limit = 8 << 20
 	data := strings.Repeat("QUJD", 1<<16)
 	for name, body := range map[string]string{
