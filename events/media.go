@@ -131,7 +131,7 @@ func (p *Part) media(o object) {
 	p.Kind, p.Media = PartMedia, m
 }
 
-// stored reports whether a URL is that of a file in Google's storage, which nobody else fetches.
+// stored reports whether a URL is that of a file in Google's storage, which other providers do not fetch.
 func stored(url string) bool {
 	return strings.HasPrefix(url, "gs://") || strings.HasPrefix(url, "https://generativelanguage.googleapis.com/")
 }

@@ -61,8 +61,8 @@ func TestChildrenShowAtTheirParent(t *testing.T) {
 	begin(t, b, "calls", "lead")
 	begin(t, b, "odd=20id", "lead")
 	begin(t, b, "below", "done")
-	begin(t, b, "stranger", "nobody")
-	put(t, b.Conn(), "thread.message.nobody2", `{"message_id":"m1","role":"user","content":"Alone."}`,
+	begin(t, b, "stranger", "absent")
+	put(t, b.Conn(), "thread.message.absent2", `{"message_id":"m1","role":"user","content":"Alone."}`,
 		`{"message_id":"m2","role":"user","content":"Too late.","parent_thread_id":"lead"}`)
 	put(t, b.Conn(), "tool.result.done", toolResult("m2", 100))
 	put(t, b.Conn(), "tool.result.below", toolResult("m2", 100))
@@ -91,10 +91,10 @@ func TestChildrenShowAtTheirParent(t *testing.T) {
 	if sum := lead.Descendants; sum.Threads != 5 || sum.CostMicroUSD != done.CostMicroUSD+below.CostMicroUSD || sum.LLMInput != 2000 || sum.LLMOutput != 40 {
 		t.Errorf("all of them are %+v", sum)
 	}
-	if lead.ParentThreadID != nil || below.ParentThreadID == nil || *below.ParentThreadID != "done" || threadOf(t, b, "nobody2").ParentThreadID != nil {
+	if lead.ParentThreadID != nil || below.ParentThreadID == nil || *below.ParentThreadID != "done" || threadOf(t, b, "absent2").ParentThreadID != nil {
 		t.Errorf("parents: %v, %v", lead.ParentThreadID, below.ParentThreadID)
 	}
-	if s := threadOf(t, b, "stranger"); s.ParentThreadID == nil || *s.ParentThreadID != "nobody" || s.Children == nil || len(s.Children) > 0 {
+	if s := threadOf(t, b, "stranger"); s.ParentThreadID == nil || *s.ParentThreadID != "absent" || s.Children == nil || len(s.Children) > 0 {
 		t.Errorf("a child of a thread that is nowhere: %+v", s)
 	}
 	stop()

@@ -109,7 +109,7 @@ func TestManyDroppedMessages(t *testing.T) {
 	}
 }
 
-// A part that nobody knows is listed in every provider's format; the thread's own has it as it is.
+// A part of an unknown type is listed in every provider's format; the thread's own has it as it is.
 func TestOmittedPartsAreListed(t *testing.T) {
 	b := openBroker(t, t.TempDir())
 	p := serving(t, processor.Options{Config: settings(t), Logger: logger(t), Broker: b})

@@ -371,7 +371,7 @@ func same(t interface {
 	}
 }
 
-// Parts that are broken or that nobody knows are kept in their own format, and named in the others.
+// Parts that are broken or of an unknown type are kept in their own format, and named in the others.
 func TestBadParts(t *testing.T) {
 	for _, test := range []struct{ name, format, message, other, reason string }{
 		{"broken base64", FormatAnthropic, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%%%"}}]}`, FormatOpenAI, reasonData},

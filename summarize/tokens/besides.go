@@ -9,8 +9,7 @@ import (
 	"precis/events"
 )
 
-// Besides the texts a provider is sent ids, signatures, encrypted data and members that nobody knows. What they are worth in tokens no
-// provider says: they count as base64 and JSON do with the tokenizers, four bytes a token. The ids, types and flags that a part
+// Besides texts a prompt has ids, signatures, encrypted data and unknown members. No provider documents their tokens: they count as base64 and JSON do with the tokenizers, four bytes a token. The ids, types and flags that a part
 // or a message usually has are not counted: they belong to the frame.
 const (
 	bytesPerToken = 4
