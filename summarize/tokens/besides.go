@@ -9,8 +9,9 @@ import (
 	"precis/events"
 )
 
-// Besides texts a prompt has ids, signatures, encrypted data and unknown members. No provider documents their tokens: they count as base64 and JSON do with the tokenizers, four bytes a token. The ids, types and flags that a part
-// or a message usually has are not counted: they belong to the frame.
+// Besides texts a prompt has ids, signatures, encrypted data and unknown members. No provider documents their tokens: they count
+// as base64 and JSON do with the tokenizers, four bytes a token. The ids, types and flags that a part or a message usually has are
+// not counted: they belong to the frame.
 const (
 	bytesPerToken = 4
 	frameBytes    = 200
