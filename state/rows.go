@@ -132,6 +132,13 @@ func messageRow(c *codec, m *thread.Message) {
 	c.ints(&m.Text.Chars, &m.Text.Bytes, &m.Text.Tokens, &m.Args.Chars, &m.Args.Bytes, &m.Args.Tokens)
 	c.strings(&m.CallIDs)
 	texts(c, &m.CallID)
+	c.uints(&m.Given)
+	all := m.GivenArgs == m.Args // as of most messages
+	if c.flags(&all); all {
+		m.GivenArgs = m.Args
+		return
+	}
+	c.ints(&m.GivenArgs.Chars, &m.GivenArgs.Bytes, &m.GivenArgs.Tokens)
 }
 
 func encodeMessage(to []byte, m *thread.Message) []byte {

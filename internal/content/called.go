@@ -43,7 +43,11 @@ func Called(ctx context.Context, view state.View, log Log, name string, ordinal,
 				came = min(came, row.FirstSeq)
 			case row.Rewound && row.Seq <= came: // the result came after the rewind
 			case left > 0:
-				t.before(row)
+				calls, err := callsAt(ctx, log, row, at)
+				if err != nil {
+					return nil, err
+				}
+				t.before(row, calls)
 				left--
 			}
 		}
@@ -56,6 +60,21 @@ func Called(ctx context.Context, view state.View, log Log, name string, ordinal,
 	return calledBy(ctx, log, row, t.id, nth, m)
 }
 
+// callsAt returns the ids of a message's calls at an EVENTS sequence: as first published where it was edited behind that.
+func callsAt(ctx context.Context, log Log, row *thread.Message, at uint64) (ids []string, err error) {
+	if row.Revision == 0 || row.Seq <= at || row.Role != events.RoleAssistant {
+		return row.Calls(), nil
+	}
+	ev, err := eventOf(ctx, log, row.FirstSeq)
+	if err != nil || ev == nil || ev.Message == nil {
+		return row.Calls(), err
+	}
+	for _, call := range ev.Message.Calls() {
+		ids = append(ids, call.ID)
+	}
+	return ids, nil
+}
+
 // turn collects the calls of one id before a result, reading backwards.
 type turn struct {
 	id       string
@@ -65,11 +84,11 @@ type turn struct {
 }
 
 // before adds the next earlier message. The messages of a turn that have calls are adjacent.
-func (t *turn) before(row *thread.Message) {
-	if t.whole = t.whole || len(t.callers) > 0 && len(row.Calls()) == 0; t.whole {
+func (t *turn) before(row *thread.Message, calls []string) {
+	if t.whole = t.whole || len(t.callers) > 0 && len(calls) == 0; t.whole {
 		return
 	}
-	for _, id := range row.Calls() {
+	for _, id := range calls {
 		if id == t.id {
 			t.callers = append(t.callers, row)
 		}
@@ -90,13 +109,20 @@ func (t *turn) caller() (row *thread.Message, nth int) {
 	return t.callers[at], at - slices.Index(t.callers, t.callers[at])
 }
 
-// calledBy returns m with the tool and arguments of the nth call of its id in a message.
+// calledBy returns m with the tool and arguments of the nth call of its id in a message, or in the edit that added it.
 func calledBy(ctx context.Context, log Log, row *thread.Message, id string, nth int, m *events.Message) (*events.Message, error) {
 	ev, err := eventOf(ctx, log, row.FirstSeq)
 	if err != nil || ev == nil || ev.Message == nil {
 		return m, err
 	}
 	told, call := *m, nthCall(ev.Message.Calls(), id, nth)
+	if call.ID == "" && row.Seq != row.FirstSeq {
+		now, err := Current(ctx, log, row)
+		if err != nil {
+			return m, err
+		}
+		call = nthCall(now.Calls(), id, nth)
+	}
 	if told.ToolName = call.Name; len(m.Arguments) == 0 {
 		told.Arguments = call.Arguments
 	}

@@ -65,8 +65,9 @@ func (s *Step) track() {
 		s.st.Header.LastMessageID = it.MessageID
 	}
 	s.adjust(*s.before, it)
-	if s.st.Changes.Restored && len(it.Calls)+len(it.Results) > 0 {
-		s.recount(c.To(), s.st.Header.Ordinals) // what the rewind left took other calls and results together
+	// What a rewind left took other calls and results together, and so did what stood before an edit of calls.
+	if s.st.Changes.Restored && len(it.Calls)+len(it.Results) > 0 || !slices.Equal(s.before.Calls, it.Calls) || !slices.Equal(s.before.Results, it.Results) {
+		s.recount(c.To(), s.st.Header.Ordinals)
 	}
 }
 
@@ -183,17 +184,20 @@ func (s *Step) stillThere(from uint64, most int) (rows []*thread.Message) {
 
 // resultsOf returns the results of a message's calls, within the range in which a cut waits for them.
 func (s *Step) resultsOf(m *thread.Message) (results []*thread.Message) {
-	open := slices.Clone(m.Calls())
+	open := map[string]int{} // a message may have thousands of calls
+	for _, id := range m.Calls() {
+		open[id]++
+	}
 	if len(open) == 0 {
 		return nil
 	}
 	for _, row := range s.stillThere(m.Ordinal+1, cut.Patience) {
-		for n, id := range row.Results() {
-			if i := slices.Index(open, id); i >= 0 {
-				open = slices.Delete(open, i, i+1)
-				if n == 0 || len(results) == 0 || results[len(results)-1] != row {
-					results = append(results, row)
-				}
+		for _, id := range row.Results() {
+			if open[id] == 0 {
+				continue
+			}
+			if open[id]--; len(results) == 0 || results[len(results)-1] != row {
+				results = append(results, row)
 			}
 		}
 	}

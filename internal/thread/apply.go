@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"precis/events"
-	"precis/summarize/cut"
 	"precis/summarize/tokens"
 )
 
@@ -73,18 +72,7 @@ func (s *State) newMessage(in Input, m *events.Message, shape, digest [32]byte) 
 		FirstSeq: in.Seq, Seq: in.Seq, Pinned: m.Pinned,
 		Text: in.size(m.Role, m.Content),
 	}
-	row.Args.Tokens = int64(tokens.Members(m.Native))
-	if answers := m.Answers(); len(answers) > 0 {
-		row.CallID, row.CallIDs = answers[0], answers[1:]
-	}
-	if m.OnlyReasons() {
-		row.CallIDs = append(row.CallIDs, cut.Leads)
-	}
-	for _, call := range m.Calls() {
-		row.CallIDs = append(row.CallIDs, call.ID)
-		row.Args = row.Args.plus(in.Measure(call.ArgumentsText()), 1)
-		row.Args.Tokens += int64(tokens.CallBeside(call))
-	}
+	row.publish(m, in)
 	return row
 }
 
@@ -185,12 +173,12 @@ func (s *State) revise(e *events.Edit, seq uint64, in Input) bool {
 	if digest == m.Digest {
 		return false
 	}
-	s.grow(-1, m.Text)
-	s.grow(1, text)
-	if e.Deleted != m.Deleted {
-		s.grow(sign(!e.Deleted), m.Args) // deleting a message deletes its calls
-	}
+	s.grow(-1, m.Size())
 	m.Text, m.Digest, m.Deleted = text, digest, e.Deleted
+	if !e.Deleted {
+		m.refer(e.Content, in)
+	}
+	s.grow(1, m.Size())                              // deleting a message deletes its calls
 	s.Changes.Restored, m.Rewound = m.Rewound, false // a restored one has its place again
 	s.standFor(m)
 	m.Revision++
@@ -268,11 +256,4 @@ func (s *State) grow(by int64, size Size) {
 
 func (a Size) plus(b Size, by int64) Size {
 	return Size{Chars: a.Chars + by*b.Chars, Bytes: a.Bytes + by*b.Bytes, Tokens: a.Tokens + by*b.Tokens}
-}
-
-func sign(up bool) int64 {
-	if up {
-		return 1
-	}
-	return -1
 }

@@ -72,7 +72,11 @@ type Message struct {
 	Pinned      bool
 
 	Text Size // of the current revision's content
-	Args Size // of the tool calls' arguments, and the tokens of the message's further members
+	Args Size // of the calls' arguments, and the tokens of the message's further members
+	// Given is how many of Calls or Results the message has whatever its content is: calls that are no parts of it, and what it was
+	// published as the results of. GivenArgs are the Args of the former. An edit replaces the others.
+	Given     uint64
+	GivenArgs Size
 
 	// CallIDs are an assistant's calls. Another message's are the calls that it is the result of besides CallID: one message may
 	// have the results of several calls.
