@@ -83,6 +83,8 @@ func (s *ids) add(name string, set *idSet, id string) {
 	}
 }
 
+func (s *ids) key(k key) uint64 { return maphash.Bytes(s.seed, k) }
+
 func (s *ids) hash(id string) uint32 { return uint32(maphash.String(s.seed, id)) }
 
 func (s *idSet) add(h uint32) {

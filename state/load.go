@@ -50,10 +50,7 @@ func (p *Partition) LoadThread(name string) (*thread.State, error) {
 func (p *Partition) Done(st *thread.State) { p.idle = st }
 
 func (p *Partition) loadMessage(st *thread.State, id string) (err error) {
-	isNew, err := p.newID(st.Header.Thread, id, st.Header.Ordinals)
-	if err == nil && !isNew {
-		st.Message, err = p.Message(st.Header.Thread, id)
-	}
+	st.Message, err = p.message(st.Header.Thread, id, st.Header.Ordinals)
 	if err != nil || st.Message != nil || st.Header.Waiting == 0 {
 		return err
 	}
@@ -84,6 +81,26 @@ func (p *Partition) loadEdit(st *thread.State, ev *events.Event) (err error) {
 		return p.loadAfter(st)
 	}
 	return p.loadMadeFrom(st, messageSource(id))
+}
+
+// message is the row of a message that is probably new; nil where there is none. The open batch is read only if it has
+// the row: that would build its index.
+func (p *Partition) message(name, id string, messages uint64) (*thread.Message, error) {
+	k := p.key(kindMessage).part(name).rest(id)
+	if _, open := p.puts[p.ids.key(k)]; open {
+		return p.Message(name, id)
+	}
+	if p.unseen != nil {
+		if p.unseen.rulesOut(k) {
+			return nil, nil
+		}
+		return p.committed().Message(name, id)
+	}
+	isNew, err := p.newID(name, id, messages)
+	if err != nil || isNew {
+		return nil, err
+	}
+	return p.committed().Message(name, id)
 }
 
 // loadAfter loads what a rewind to the event's message removes.

@@ -23,6 +23,7 @@ type Partition struct {
 	ranged   bool                // the open batch removes a range of rows
 	room     int                 // for the batches to come; 0: as much as usual
 	threads  map[string]*written // of the open batch
+	puts     map[uint64]struct{} // the messages whose rows the open batch writes, as ids hash them
 	last     lastWritten
 	outgoing []*Outgoing
 	jobs     []*thread.Job
@@ -32,8 +33,9 @@ type Partition struct {
 	hot      *hot
 	near     near // of its staged records
 	ids      *ids
-	expiry   due // of active summaries
-	look     due // at threads that are idle
+	unseen   *unseen // nil but while a log is read from its beginning
+	expiry   due     // of active summaries
+	look     due     // at threads that are idle
 }
 
 // written is a thread in the open batch. Header and compaction are rewritten with nearly every event, and only their
@@ -68,6 +70,7 @@ func (p *Partition) begin() {
 	p.open = newOpenBatch(p.store.db, p.room)
 	p.r = p.open
 	p.threads, p.last = make(map[string]*written), lastWritten{}
+	p.puts = make(map[uint64]struct{})
 	p.outgoing, p.jobs = nil, nil
 	p.changed, p.ranged = false, false
 }
@@ -109,6 +112,9 @@ func (p *Partition) Header(name string) (*thread.Header, error) {
 	}
 	if t := p.hot.get(name); t.header != nil {
 		return t.header, nil
+	}
+	if p.unseen.rulesOut(p.key(kindHeader).rest(name)) {
+		return nil, nil
 	}
 	return p.committed().Header(name) // the open batch has none but those above
 }
@@ -228,6 +234,9 @@ func (p *Partition) Close() error { return p.open.Close() }
 
 // set and remove can't fail but by misuse: a batch only grows in memory until it is committed.
 func (p *Partition) set(k key, value []byte) {
+	if p.unseen != nil && (k[2] == kindHeader || k[2] == kindMessage) {
+		p.unseen.add(k)
+	}
 	p.must(p.open.batch.Set(k, value, nil))
 }
 

@@ -39,8 +39,7 @@ func (p *Partition) Save(st *thread.State) {
 
 func (p *Partition) saveMessage(w *written, name string, m *thread.Message, c *thread.Changes) {
 	if c.MessagePut {
-		p.row = encodeMessage(p.row[:0], m)
-		p.set(p.key(kindMessage).part(name).rest(m.ID), p.row)
+		p.putMessage(name, m)
 	}
 	if c.MessageNew {
 		p.set(p.key(kindOrder).part(name).number(m.Ordinal), []byte(m.ID))
@@ -52,8 +51,7 @@ func (p *Partition) saveMessage(w *written, name string, m *thread.Message, c *t
 		p.set(p.key(kindRevision).part(name).part(m.ID).number(r.Number), c.b)
 	}
 	for _, m := range c.Rewound {
-		p.row = encodeMessage(p.row[:0], m)
-		p.set(p.key(kindMessage).part(name).rest(m.ID), p.row)
+		p.putMessage(name, m)
 		c := writing(nil)
 		c.uints(&m.Seq)
 		p.set(p.key(kindRevision).part(name).part(m.ID).number(m.Revision), c.b)
@@ -61,6 +59,13 @@ func (p *Partition) saveMessage(w *written, name string, m *thread.Message, c *t
 	for _, edit := range c.EditKeys {
 		p.set(p.key(kindEdit).part(name).part(editedMessage(m, c)).editKey(edit), nil)
 	}
+}
+
+func (p *Partition) putMessage(name string, m *thread.Message) {
+	k := p.key(kindMessage).part(name).rest(m.ID)
+	p.row = encodeMessage(p.row[:0], m)
+	p.set(k, p.row)
+	p.puts[p.ids.key(k)] = struct{}{}
 }
 
 func (p *Partition) saveJobs(name string, c *thread.Changes) {

@@ -106,9 +106,16 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 			rejected:  []string{string(events.EventRejected) + "." + token},
 		}
 	}
+	events := 0
+	if r.filters.events == nil {
+		events = recovery.Share(r.log.Msgs, r.strays+1)
+	}
 	for id := range r.strays + 1 {
 		part, err := o.Scratch.Partition(id)
 		if err != nil {
+			return nil, err
+		}
+		if err := part.Fill(events); err != nil {
 			return nil, err
 		}
 		r.parts = append(r.parts, part)

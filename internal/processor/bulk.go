@@ -58,6 +58,7 @@ func (p *Processor) bulk(ctx context.Context) error {
 		}
 	}()
 	deal := recovery.NewDeal(len(p.parts), func(subject string) int { return recovery.PartitionOf(subject, len(p.parts)-1) })
+	events := recovery.Share(p.catching.to-p.catching.from, len(p.parts))
 	var reached place // all events up to here have been dealt
 	scan := func(ctx context.Context) error {
 		var read broker.Stored
@@ -73,7 +74,7 @@ func (p *Processor) bulk(ctx context.Context) error {
 	}
 	return p.bulkEnded(deal.Run(reading, scan, func(ctx context.Context, i int) error {
 		part := p.parts[i]
-		if err := part.bulk(ctx, deal.Pile(i)); err != nil {
+		if err := part.bulk(ctx, deal.Pile(i), events); err != nil {
 			return err
 		}
 		// The lanes need not read everything since its last event again; unless ctx has ended, which may have kept the
@@ -103,12 +104,16 @@ func (p *Processor) bulkEnded(err error) error {
 }
 
 // bulk takes events in hands, and turns between them, in place of the lane.
-func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored) error {
+func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored, events int) error {
 	p.ingests = true
 	p.part.Expect(min(bulkBatchBytes, p.bulkBytes))
+	if err := p.part.Fill(events); err != nil {
+		return err
+	}
 	defer func() {
 		p.ingests = false
 		p.part.Expect(0)
+		_ = p.part.Fill(0) // which reads nothing
 	}()
 	every := time.NewTicker(bulkEvery)
 	defer every.Stop()

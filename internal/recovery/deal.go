@@ -44,6 +44,9 @@ func NewDeal(piles int, of func(subject string) int) *Deal {
 	return d
 }
 
+// Share is how many of so many events a partition has at most, in all likelihood.
+func Share(events uint64, partitions int) int { return int(events+events/4) / partitions }
+
 // Pile yields a pile's hands; End closes it.
 func (d *Deal) Pile(i int) <-chan []broker.Stored { return d.hands[i].to }
 
