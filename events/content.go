@@ -22,13 +22,17 @@ const (
 	contentNull contentKind = iota
 	contentText
 	contentParts
+	contentAbsent // as null, but JSON has no member for it
 )
 
 // TextContent returns the text s as content.
 func TextContent(s string) Content { return Content{kind: contentText, text: s} }
 
 // IsNull reports whether the content is null: neither a text (not even an empty one) nor a list.
-func (c Content) IsNull() bool { return c.kind == contentNull }
+func (c Content) IsNull() bool { return c.kind == contentNull || c.kind == contentAbsent }
+
+// IsZero reports whether the message has no content member at all, as one that is nothing but calls may; null is a content.
+func (c Content) IsZero() bool { return c.kind == contentAbsent }
 
 // Text returns the content as text: text parts and results of calls joined by line breaks, every other part but calls as a
 // visible mark such as "[image: image/png, 640x480, 12 kB]" or "[thinking part]", so that nothing is dropped silently.
@@ -158,7 +162,7 @@ func parseParts(field string, v []byte, inner bool) (Content, *RejectError) {
 // Masked returns the content with its text masked, for readers of texts: a list of parts becomes its text, beside which its
 // calls and results are kept.
 func (c Content) Masked(mask func(string) string, maskJSON func(jsontext.Value) jsontext.Value) Content {
-	if c.kind == contentNull {
+	if c.IsNull() {
 		return c
 	}
 	masked := Content{kind: contentText, text: mask(c.text)}

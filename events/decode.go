@@ -218,7 +218,7 @@ func (a address) agree(env attributes, data *members) *RejectError {
 	if env.typ.set && env.typ.value != string(a.typ) {
 		return reject(CodeTypeMismatch, "ce-type", "differs from the subject's type")
 	}
-	if v := data[fieldType]; isString(v) && unquote(v) != string(a.typ) {
+	if v := data[fieldType]; isString(v) && unquote(v) != string(a.typ) && !(a.typ == ThreadMessage && unquote(v) == typeMessage) {
 		return reject(CodeTypeMismatch, "type", "differs from the subject's type")
 	}
 	if env.subject.set && env.subject.value != a.thread {

@@ -39,6 +39,9 @@ func (d digester) number(n int) digester { return binary.AppendUvarint(d, uint64
 func (d digester) text(s string) digester { return append(d.number(len(s)), s...) }
 
 func (d digester) content(c Content) digester {
+	if c.IsNull() {
+		return append(d, byte(contentNull))
+	}
 	d = append(d, byte(c.kind))
 	switch c.kind {
 	case contentText:

@@ -73,7 +73,10 @@ func (r *lineReader) member(name, value []byte) {
 		r.event.Thread = unquote(value)
 		return
 	}
-	r.event.Type = Type(unquote(value))
+	if r.event.Type = Type(unquote(value)); r.event.Type == typeMessage { // the message's own
+		r.event.Type, r.event.Data = ThreadMessage, r.src
+		return
+	}
 	r.event.Data = cutMember(r.src, r.start, r.end)
 }
 

@@ -86,7 +86,7 @@ func (p *Part) media(o object) {
 		image := o.of("image_url")
 		m.Kind, m.Detail = MediaImage, image.text("detail")
 		m.place(bare(image["url"]))
-	case p.Type == "input_image", p.Type == screenshot:
+	case p.Type == "input_image", p.Type == TypeScreenshot:
 		p.Shape = ShapeResponses
 		m.Kind, m.Detail, m.FileID = MediaImage, o.text("detail"), o.text("file_id")
 		m.place(bare(o["image_url"]))

@@ -53,6 +53,16 @@ const (
 	fieldStatus
 	fieldPhase
 	fieldProviderOptions
+	fieldFunctionCall
+	fieldReasoning
+	fieldThinkingBlocks
+	fieldReasoningText
+	fieldReasoningOpaque
+	fieldExtraContent
+	fieldProviderSpecificFields
+	fieldCacheControl
+	fieldImages
+	fieldPrefix
 	fieldCount
 )
 
@@ -67,6 +77,7 @@ func (f field) String() string {
 		fieldMetadata: "metadata", fieldDeleted: "deleted", fieldRewind: "rewind", fieldEditID: "edit_id",
 		fieldParts: "parts", fieldName: "name", fieldRefusal: "refusal", fieldAudio: "audio", fieldAnnotations: "annotations",
 		fieldReasoningContent: "reasoning_content", fieldReasoningDetails: "reasoning_details", fieldID: "id", fieldStatus: "status", fieldPhase: "phase", fieldProviderOptions: "providerOptions",
+		fieldFunctionCall: "function_call", fieldReasoning: "reasoning", fieldThinkingBlocks: "thinking_blocks", fieldReasoningText: "reasoning_text", fieldReasoningOpaque: "reasoning_opaque", fieldExtraContent: "extra_content", fieldProviderSpecificFields: "provider_specific_fields", fieldCacheControl: "cache_control", fieldImages: "images", fieldPrefix: "prefix",
 	}[f]
 }
 
@@ -121,6 +132,13 @@ func fieldOf(name []byte) field {
 		return fieldEditID
 	case "parts":
 		return fieldParts
+	}
+	return nativeField(name)
+}
+
+// nativeField is fieldOf for members that messages have in a provider's shape.
+func nativeField(name []byte) field {
+	switch string(name) {
 	case "name":
 		return fieldName
 	case "refusal":
@@ -141,6 +159,26 @@ func fieldOf(name []byte) field {
 		return fieldPhase
 	case "providerOptions":
 		return fieldProviderOptions
+	case "function_call":
+		return fieldFunctionCall
+	case "reasoning":
+		return fieldReasoning
+	case "thinking_blocks":
+		return fieldThinkingBlocks
+	case "reasoning_text":
+		return fieldReasoningText
+	case "reasoning_opaque":
+		return fieldReasoningOpaque
+	case "extra_content":
+		return fieldExtraContent
+	case "provider_specific_fields":
+		return fieldProviderSpecificFields
+	case "cache_control":
+		return fieldCacheControl
+	case "images":
+		return fieldImages
+	case "prefix":
+		return fieldPrefix
 	}
 	return fieldUnknown
 }

@@ -30,12 +30,12 @@ func (r *reader) hints() {
 }
 
 func (r *reader) message() *Message {
-	if parts := r.members[fieldParts]; len(r.members[fieldContent]) == 0 && len(parts) > 0 && parts[0] == '[' {
-		r.members[fieldContent] = parts // Gemini's word
-	}
+	r.partsAsContent()
+	r.carried = r.carries()
 	m := r.common()
 	m.Role = r.role()
 	m.ToolCalls = r.toolCalls()
+	r.legacy(m)
 	m.Usage = r.usage()
 	m.Model = r.text(fieldModel)
 	m.Native = r.native()
@@ -63,24 +63,96 @@ func (m *Message) answered() {
 	}
 }
 
-// nativeFields are members of providers' messages that are given back with the message in its provider's format, and not
-// read otherwise.
-var nativeFields = []field{fieldName, fieldRefusal, fieldAudio, fieldAnnotations, fieldReasoningContent, fieldReasoningDetails, fieldID, fieldStatus, fieldPhase, fieldProviderOptions}
+// nativeFields are members of providers' messages that are given back with the message in its provider's format.
+var nativeFields = []field{
+	fieldName, fieldRefusal, fieldAudio, fieldAnnotations, fieldFunctionCall, // chat completions
+	fieldReasoningContent, fieldReasoningDetails, fieldReasoning, fieldThinkingBlocks, fieldReasoningText, fieldReasoningOpaque, // their dialects:
+	fieldExtraContent, fieldProviderSpecificFields, fieldCacheControl, fieldImages, fieldPrefix, // other providers, routers
+	fieldID, fieldStatus, fieldPhase, // items of the Responses API
+	fieldProviderOptions, // the AI SDK
+}
+
+// reasonFields are those of them that hold what the model thought.
+var reasonFields = []field{fieldReasoningContent, fieldReasoningDetails, fieldReasoning, fieldThinkingBlocks, fieldReasoningText, fieldReasoningOpaque}
+
+// typeMessage is the type of a message among the items of the Responses API, and of Anthropic's response.
+const typeMessage = "message"
 
 // native returns these members as an object; nil if there are none.
 func (r *reader) native() jsontext.Value {
 	var b []byte
+	add := func(f field) {
+		b, _ = jsontext.AppendQuote(append(b, ','), f.String())
+		b = append(append(b, ':'), r.members[f]...)
+	}
 	for _, f := range nativeFields {
-		if v := r.members[f]; len(v) > 0 {
-			b, _ = jsontext.AppendQuote(append(b, ','), f.String())
-			b = append(append(b, ':'), v...)
+		if len(r.members[f]) > 0 {
+			add(f)
 		}
+	}
+	if v := r.members[fieldType]; isString(v) && unquote(v) == typeMessage {
+		add(fieldType)
+	}
+	if isNull(r.members[fieldToolCalls]) {
+		add(fieldToolCalls)
 	}
 	if b == nil {
 		return nil
 	}
 	b[0] = '{'
 	return append(b, '}')
+}
+
+// partsAsContent takes Gemini's word for the content.
+func (r *reader) partsAsContent() {
+	if parts := r.members[fieldParts]; len(r.members[fieldContent]) == 0 && len(parts) > 0 && parts[0] == '[' {
+		r.members[fieldContent] = parts
+	}
+}
+
+// carries reports whether an assistant's message without a content has anything else that its provider's messages may consist of.
+func (r *reader) carries() bool {
+	role := r.members[fieldRole]
+	if !isString(role) || unquote(role) != RoleAssistant && unquote(role) != roleModel {
+		return false
+	}
+	for _, f := range append([]field{fieldRefusal, fieldAudio, fieldFunctionCall, fieldToolCalls}, reasonFields...) {
+		if says(r.members[f]) {
+			return true
+		}
+	}
+	return false
+}
+
+// says reports whether a value is a string, a list or an object with anything in it.
+func says(v []byte) bool {
+	switch jsontext.Value(v).Kind() {
+	case jsontext.KindString:
+		return len(v) > len(`""`)
+	case jsontext.KindBeginObject, jsontext.KindBeginArray:
+		return strings.TrimSpace(string(v[1:len(v)-1])) != ""
+	}
+	return false
+}
+
+// legacy reads the one call of a message, and its result, as chat completions had them before tools: without an id, so that the
+// result belongs to the call of the same name.
+func (r *reader) legacy(m *Message) {
+	if v := r.members[fieldFunctionCall]; r.rej == nil && m.Role == RoleAssistant && len(v) > 0 && v[0] == '{' {
+		o := objectOf(v)
+		name, arguments := o.text("name"), o["arguments"]
+		if name != "" && (len(arguments) == 0 || isNull(arguments) || isString(arguments) || arguments[0] == '{') {
+			m.legacy = &ToolCall{ID: anonymous(name), Name: name, Arguments: clonePresent(arguments)}
+		}
+	}
+	if role := r.members[fieldRole]; m.Role == RoleTool && isString(role) && unquote(role) == roleFunction && m.ToolCallID == "" {
+		if v := r.members[fieldName]; isString(v) && says(v) {
+			m.ToolCallID = anonymous(unquote(v))
+			if !r.present(fieldToolName) {
+				r.members[fieldToolName] = r.members[fieldName]
+			}
+		}
+	}
 }
 
 func (r *reader) toolResult() *Message {
@@ -105,6 +177,7 @@ func (r *reader) result(m *Message) {
 }
 
 func (r *reader) edit() *Edit {
+	r.partsAsContent()
 	r.hints()
 	e := &Edit{MessageID: r.messageID()}
 	e.Deleted = r.flag(fieldDeleted)
@@ -126,16 +199,26 @@ func (r *reader) edit() *Edit {
 }
 
 func (r *reader) role() string {
+	parts := r.members[fieldParts] // Gemini's contents may have no role
+	gemini := len(parts) > 0 && parts[0] == '['
 	if r.rej == nil && !r.present(fieldRole) {
+		if gemini {
+			return RoleUser
+		}
 		r.fail("role", "required")
 	}
 	role := r.text(fieldRole)
 	switch role {
 	case roleModel:
 		return RoleAssistant
+	case roleFunction:
+		if gemini {
+			return RoleUser
+		}
+		return RoleTool
 	case RoleSystem, RoleDeveloper, RoleUser, RoleAssistant, RoleTool:
 	default:
-		r.fail("role", "must be system, developer, user, assistant or tool")
+		r.fail("role", "must be system, developer, user, assistant, tool, model or function")
 	}
 	return role
 }
@@ -152,8 +235,11 @@ func (r *reader) toolCalls() []ToolCall {
 	return calls
 }
 
-// roleModel is Gemini's word for the assistant.
-const roleModel = "model"
+// Roles in the words of a provider.
+const (
+	roleModel    = "model"    // Gemini: the assistant
+	roleFunction = "function" // chat completions before tools, and Gemini: the results of calls
+)
 
 // toolCall reads a call, {"id","name","arguments"}, or as OpenAI's chat completions have it, {"id","function":{"name","arguments"}} or
 // {"id","custom":{"name","input"}}.

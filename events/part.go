@@ -162,7 +162,7 @@ func (p *Part) read(o object) {
 		if isString(o["text"]) {
 			p.Kind, p.Text = PartText, p.member(o, "text")
 		}
-	case "image_url", "input_audio", "input_image", screenshot, "input_file", "file", "image", "document", "reasoning-file":
+	case "image_url", "input_audio", "input_image", TypeScreenshot, "input_file", "file", "image", "document", "reasoning-file":
 		p.media(o)
 	case "tool_use":
 		p.Shape = ShapeAnthropic
@@ -216,14 +216,21 @@ func (p *Part) further(o object) {
 		p.call(o, "call_id", "name", "input")
 	case strings.HasSuffix(t, "_call_output"):
 		p.Shape = ShapeResponses
-		p.result(o, "call_id", "output")
+		id := "call_id"
+		if !o.has(id) { // as the API reference has local_shell_call_output
+			id = "id"
+		}
+		p.result(o, id, "output")
 	case strings.HasSuffix(t, "_call"), t == "item_reference", strings.HasPrefix(t, "mcp_"):
 		p.Shape = ShapeResponses
-		if isString(o["call_id"]) && o.has("action", "operation") { // the client makes it: a shell's, a computer's
+		if isString(o["call_id"]) && o.has("action", "actions", "operation") { // the client makes it: a shell's, a computer's
 			name := []byte(`"` + strings.TrimSuffix(t, "_call") + `"`)
 			arguments := o["action"]
-			if !o.has("action") {
+			switch {
+			case o.has("operation"):
 				arguments = o["operation"]
+			case o.has("actions"):
+				arguments = append(append([]byte(`{"actions":`), o["actions"]...), '}')
 			}
 			p.call(object{"call_id": o["call_id"], "name": name, "arguments": arguments}, "call_id", "name", "arguments")
 		}
@@ -248,8 +255,8 @@ func (p *Part) result(o object, id, output string) {
 	p.Kind, p.Result = PartResult, r
 	value := o[output]
 	p.Besides -= len(value)
-	if out := objectOf(value); out.text("type") == screenshot {
-		image := Part{Type: screenshot, Raw: value, Besides: len(value), inner: true}
+	if out := objectOf(value); out.text("type") == TypeScreenshot {
+		image := Part{Type: TypeScreenshot, Raw: value, Besides: len(value), inner: true}
 		image.media(out)
 		r.Text, r.Parts = image.Mark(), []Part{image}
 		return
@@ -262,8 +269,8 @@ func (p *Part) result(o object, id, output string) {
 	r.read(value)
 }
 
-// screenshot is the type of the output of a computer_call, which is an image.
-const screenshot = "computer_screenshot"
+// TypeScreenshot is the type of the output of a computer_call, which is an image.
+const TypeScreenshot = "computer_screenshot"
 
 // read takes a result's value: a text, a list of parts, or any JSON, which is its own text.
 func (r *Result) read(value []byte) {

@@ -17,7 +17,8 @@ const maxSafeInt = 1<<53 - 1
 // event alone.
 type reader struct {
 	*members
-	rej *RejectError
+	rej     *RejectError
+	carried bool // the message may have no content
 }
 
 func (r *reader) fail(field, format string, args ...any) {
@@ -123,6 +124,9 @@ func (r *reader) content() Content {
 		return Content{}
 	}
 	if len(r.members[fieldContent]) == 0 {
+		if r.carried {
+			return Content{kind: contentAbsent}
+		}
 		r.fail("content", "required")
 		return Content{}
 	}

@@ -58,7 +58,7 @@ type Event struct {
 type Message struct {
 	MessageID string     `json:"message_id"`
 	Role      string     `json:"role"` // RoleTool for every tool result
-	Content   Content    `json:"content"`
+	Content   Content    `json:"content,omitzero"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 
 	ToolCallID    string         `json:"tool_call_id,omitempty"`
@@ -80,6 +80,8 @@ type Message struct {
 
 	// Native is an object of further members that the message has in its provider's shape, as OpenAI's name, refusal and audio.
 	Native jsontext.Value `json:",embed"`
+
+	legacy *ToolCall // its function_call
 }
 
 // ToolCall is one call that an assistant message makes.

@@ -71,7 +71,7 @@ func TestAgreementOnTheScript(t *testing.T) {
 var pool = []string{
 	`null`, `true`, `false`, `0`, `1`, `-1`, `1.5`, `1.0`, `10e-1`, `2e3`, `-0`, `-0.0`, `9007199254740991`, `9007199254740992`,
 	`9007199254740991.0`, `9007199254740991.3`, `1e15`, `123456789012345678901234567890`,
-	`""`, `"x"`, `"user"`, `"tool"`, `"assistant"`, `"User"`, `"thread.message"`, `"tool.result"`, `"message.edited"`, `"t"`,
+	`""`, `"x"`, `"user"`, `"tool"`, `"assistant"`, `"function"`, `"model"`, `"message"`, `"User"`, `"thread.message"`, `"tool.result"`, `"message.edited"`, `"t"`,
 	`"2026-01-02T03:04:05Z"`, `"2026-01-02t03:04:05.5z"`, `"2026-02-30T03:04:05Z"`, `"2026-01-02T24:00:00Z"`, `"2026-01-02T03:04:05"`,
 	`"2016-12-31T23:59:60Z"`, `"2016-12-31T22:59:60Z"`, `"2017-01-01T00:59:60+01:00"`, `"2026-01-02 03:04:05Z"`, `"2026-01-02T03:04:05,5Z"`,
 	`"2026-01-02T3:04:05Z"`, `"2026-01-02T03:04:05+24:00"`, `"2026-01-02T03:04:05-23:59"`, `"2026-01-02T03:04:05.Z"`, `"0000-01-01T00:00:00Z"`,
@@ -86,6 +86,7 @@ var pool = []string{
 var memberNames = []string{
 	"type", "thread_id", "message_id", "role", "content", "tool_calls", "tool_call_id", "tool_name", "arguments", "is_error", "exit_code",
 	"relevant_range", "pinned", "agent_id", "policy", "parent_thread_id", "usage", "created_at", "metadata", "deleted", "rewind", "edit_id", "zzz",
+	"parts", "function_call", "refusal", "audio", "reasoning_content", "thinking_blocks", "name",
 }
 
 // Any body made of such members is accepted by both or by neither.

@@ -24,7 +24,7 @@ func MaskEvent(ev *events.Event, mask func(string) string) *events.Event {
 	if ev.Message != nil {
 		m := *ev.Message
 		m.Content, m.ToolName, m.Arguments = m.Content.Masked(mask, maskJSON), mask(m.ToolName), MaskJSON(m.Arguments, mask)
-		m.Native = nil
+		m.MaskBeside(mask, maskJSON)
 		m.ToolCalls = make([]events.ToolCall, len(ev.Message.ToolCalls))
 		for i, call := range ev.Message.ToolCalls {
 			m.ToolCalls[i] = events.ToolCall{ID: call.ID, Name: mask(call.Name), Arguments: MaskJSON(call.Arguments, mask)}

@@ -63,7 +63,7 @@ type ContextReply struct {
 // OmittedPart is a part of a message's content that the prompt does not hold.
 type OmittedPart struct {
 	MessageID string `json:"message_id"`
-	Index     int    `json:"index"` // in the message's list of parts, from 0
+	Index     int    `json:"index"` // in the message's list of parts, from 0; -1: a member beside the content
 	Type      string `json:"type"`
 	Reason    string `json:"reason"`
 }

@@ -11,7 +11,7 @@ func (m *Message) publish(msg *events.Message, in Input) {
 	m.GivenArgs.Tokens = int64(tokens.Members(msg.Native))
 	if m.Role == events.RoleAssistant {
 		m.CallID = msg.ToolCallID
-		for _, call := range msg.ToolCalls {
+		for _, call := range msg.Listed() {
 			m.CallIDs = append(m.CallIDs, call.ID)
 			m.GivenArgs = m.GivenArgs.plus(in.arguments(call), 1)
 		}

@@ -166,6 +166,7 @@ func omittedParts(units []unit) []OmittedPart {
 			continue
 		}
 		note(u.blocks)
+		list = append(list, u.omitted...)
 		for n := range u.calls {
 			if u.calls[n].verbatim() {
 				note(u.calls[n].blocks)

@@ -21,6 +21,9 @@ const (
 	reasonEmpty       = "empty"         // a text without text, which the provider refuses
 )
 
+// memberIndex is the index of an OmittedPart that is a member of its message and no part of the content.
+const memberIndex = -1
+
 // block is a part of a content in the prompt's format.
 type block struct {
 	raw       jsontext.Value // nil: nothing stands for the part
@@ -74,6 +77,7 @@ func (c *composer) unit(u *unit) {
 		} else if len(m.Content.Parts()) > 0 {
 			u.blocks = c.content(m, u)
 		}
+		c.asides(u, m)
 	}
 	for n := range u.calls {
 		call := &u.calls[n]
@@ -90,6 +94,32 @@ func (c *composer) unit(u *unit) {
 		}
 		t.blocks = c.content(t.message, nil)
 		t.tokens = weightOf(t.blocks)
+	}
+}
+
+// asides adds what a message says beside its content, in a format whose messages have no such members.
+func (c *composer) asides(u *unit, m *Message) {
+	if c.format == FormatOpenAI || c.format == FormatMessages {
+		return
+	}
+	for _, a := range m.Asides() {
+		switch {
+		case a.Text == "":
+		case u.blocks != nil:
+			b := c.made(m.Role, a.Text)
+			b.message, b.index, b.typ = m.MessageID, memberIndex, a.Member
+			u.blocks = append(u.blocks, b)
+		default:
+			u.text = strings.TrimPrefix(u.text+"\n"+a.Text, "\n")
+		}
+		if a.Member == "refusal" {
+			continue
+		}
+		reason := reasonUnsupported
+		if a.Reasons {
+			reason = reasonReasoning
+		}
+		u.omitted = append(u.omitted, OmittedPart{MessageID: m.MessageID, Index: memberIndex, Type: a.Member, Reason: reason})
 	}
 }
 
@@ -227,7 +257,7 @@ func (c *composer) part(role string, p *events.Part) block {
 	case events.PartText:
 		return c.text(role, p)
 	case events.PartMedia:
-		if p.Shape == c.own && (role != events.RoleTool || p.Type != "computer_screenshot") {
+		if p.Shape == c.own && (role != events.RoleTool || p.Type != events.TypeScreenshot) {
 			return c.verbatim(p)
 		}
 		raw, reason := c.media(role, p.Media)

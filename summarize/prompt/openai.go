@@ -12,7 +12,7 @@ import (
 
 type openAIMessage struct {
 	Role       string           `json:"role"`
-	Content    jsontext.Value   `json:"content"` // a text, a list of parts, or null
+	Content    jsontext.Value   `json:"content,omitzero"` // a text, a list of parts, or null; nothing beside calls where it was published so
 	ToolCalls  []jsontext.Value `json:"tool_calls,omitempty"`
 	ToolCallID string           `json:"tool_call_id,omitempty"`
 	Native     jsontext.Value   `json:",embed"` // further members of the message as published
@@ -55,20 +55,34 @@ func (w *openAIWriter) unit(u unit) {
 	switch {
 	case len(raws(u.blocks)) > 0:
 		m.Content = encoded(raws(u.blocks))
-	case len(u.calls) > 0 && (u.blocks != nil || u.message == nil || u.message.Content.IsNull()):
-		m.Content = jsontext.Value("null")
+	case len(u.calls) > 0 && (u.blocks != nil || u.message == nil || u.message.Content.IsNull()),
+		u.message != nil && u.message.Content.IsNull() && speaks(m.Native):
+		if m.Content = jsontext.Value("null"); u.message != nil && u.message.Content.IsZero() {
+			m.Content = nil
+		}
 	case u.blocks != nil:
 		m.Content = encoded(noText)
-	case u.message != nil && u.message.Content.IsNull() && speaks(m.Native):
-		m.Content = jsontext.Value("null")
 	}
-	for n := range u.calls {
-		m.ToolCalls = append(m.ToolCalls, u.calls[n].openAI())
+	legacy := u.legacy()
+	if !legacy {
+		if u.message != nil && u.message.Legacy() != nil {
+			m.Native = without(m.Native, "function_call")
+		}
+		for n := range u.calls {
+			m.ToolCalls = append(m.ToolCalls, u.calls[n].openAI())
+		}
+		if len(m.ToolCalls) > 0 {
+			m.Native = without(m.Native, "tool_calls") // which is null
+		}
 	}
 	w.add(m)
 	w.from.said(w.size() - 1)
 	for _, n := range u.order {
-		w.add(u.calls[n].openAIResult())
+		if legacy {
+			w.add(openAIMessage{Role: roleFunction, Content: encoded(u.calls[n].shown), Native: encoded(map[string]string{"name": u.calls[n].Name})})
+		} else {
+			w.add(u.calls[n].openAIResult())
+		}
 		w.from.result(n, w.size()-1)
 	}
 	for _, t := range u.beside() {
@@ -79,11 +93,30 @@ func (w *openAIWriter) unit(u unit) {
 	}
 }
 
-// openAIMembers are what chat completions know of a message's further members.
-var openAIMembers = []string{"name", "refusal", "audio", "annotations", "reasoning_content", "reasoning_details"}
+// roleFunction is the role of a result in chat completions before tools.
+const roleFunction = "function"
+
+// legacy reports whether the unit's one call is the function_call of its message.
+func (u *unit) legacy() bool {
+	return len(u.calls) == 1 && u.message != nil && u.message.shown() && u.message.Legacy() != nil && u.calls[0].ID == u.message.Legacy().ID &&
+		u.calls[0].own == nil && toolName(u.calls[0].Name) == u.calls[0].Name
+}
+
+// spokenMembers are the further members of messages in the chat completions of any provider that repeat no calls.
+var (
+	spokenMembers = []string{
+		"name", "refusal", "audio", "annotations", "reasoning_content", "reasoning_details", "reasoning", "thinking_blocks", "reasoning_text",
+		"reasoning_opaque", "extra_content", "provider_specific_fields", "cache_control", "images", "prefix",
+	}
+	openAIMembers = append(slices.Clip(spokenMembers), "function_call", "tool_calls")
+	plainMembers  = append(slices.Clip(spokenMembers), "id", "status", "phase", "providerOptions")
+)
 
 // nativeMembers are the further members of a message that each format writes.
-var nativeMembers = map[string][]string{FormatOpenAI: openAIMembers, FormatResponses: responsesMembers}
+var nativeMembers = map[string][]string{FormatOpenAI: openAIMembers, FormatResponses: responsesMembers, FormatMessages: plainMembers}
+
+// resultMembers are those of a message with the result of a call.
+var resultMembers = []string{"name", "cache_control"}
 
 // members are some of an object's; nil for none.
 func members(object jsontext.Value, names []string) jsontext.Value {
@@ -101,6 +134,18 @@ func members(object jsontext.Value, names []string) jsontext.Value {
 		return nil
 	case all:
 		return object
+	}
+	return encoded(has)
+}
+
+// without is an object without one of its members; nil where nothing is left.
+func without(object jsontext.Value, name string) jsontext.Value {
+	has := map[string]jsontext.Value{}
+	if len(object) == 0 || json.Unmarshal(object, &has) != nil || has[name] == nil {
+		return object
+	}
+	if delete(has, name); len(has) == 0 {
+		return nil
 	}
 	return encoded(has)
 }
@@ -135,7 +180,7 @@ func (c *call) openAIResult() openAIMessage {
 		m.Content = encoded(raws(c.blocks))
 	}
 	if c.answer == nil {
-		m.Native = members(c.result.Native, []string{"name"})
+		m.Native = members(c.result.Native, resultMembers)
 	}
 	return m
 }

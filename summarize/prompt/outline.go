@@ -83,7 +83,7 @@ func shapeOf(m *events.Message) events.Shape {
 			return p.Shape
 		}
 	}
-	if len(m.ToolCalls) > 0 && len(m.ToolCalls[0].Raw) > 0 {
+	if m.Legacy() != nil || len(m.ToolCalls) > 0 && len(m.ToolCalls[0].Raw) > 0 {
 		return events.ShapeOpenAI
 	}
 	return events.ShapeShared

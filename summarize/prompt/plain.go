@@ -14,13 +14,15 @@ type plainMessage struct {
 	MessageID  string            `json:"message_id,omitempty"`
 	SummaryID  string            `json:"summary_id,omitempty"` // what stands here is this summary
 	Role       string            `json:"role"`
-	Content    jsontext.Value    `json:"content"` // a text, or the parts as published
+	Content    jsontext.Value    `json:"content,omitzero"` // a text, or the parts as published; null or nothing where it was published so
 	ToolCalls  []events.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string            `json:"tool_call_id,omitempty"`
 	// ToolCallIDs are the calls of a message that has the results of several.
 	ToolCallIDs []string `json:"tool_call_ids,omitempty"`
 	ToolName    string   `json:"tool_name,omitempty"`
 	Pinned      bool     `json:"pinned,omitzero"`
+	// Native are further members of the message as published.
+	Native jsontext.Value `json:",embed"`
 }
 
 // writePlain writes the messages as the thread has them, calls and results side by side.
@@ -54,6 +56,16 @@ func (w *plainWriter) unit(u unit) {
 		m.MessageID, m.Pinned = own.MessageID, own.Pinned
 		if inside = own.shown() && len(own.Content.Parts()) > 0; inside {
 			m.Content = encoded(own.Content)
+		}
+		if own.shown() {
+			m.Native = members(own.Native, plainMembers)
+		}
+		switch {
+		case !own.shown() || !own.Content.IsNull():
+		case own.Content.IsZero():
+			m.Content = nil
+		default:
+			m.Content = jsontext.Value("null")
 		}
 	}
 	for _, c := range u.calls {
@@ -117,6 +129,7 @@ func plainResult(c *call, calls []*call, besides string, says bool) plainMessage
 	switch {
 	case whole && len(c.result.Content.Parts()) > 0:
 		r.Content = encoded(c.result.Content)
+		r.Native = members(c.result.Native, plainMembers)
 	case len(texts) > 1:
 		r.Content = encoded(strings.Join(texts, "\n"))
 	}

@@ -112,7 +112,7 @@ type Source struct {
 // reasoning nothing.
 type OmittedPart struct {
 	MessageID string
-	Index     int    // in the message's list of parts, from 0
+	Index     int    // in the message's list of parts, from 0; -1: a member of the message beside its content
 	Type      string // the publisher's word
 	Reason    string // one of reason…
 }

@@ -11,7 +11,7 @@ import (
 
 // responseItem is an input item of OpenAI's Responses API: a message, a function call or its output.
 type responseItem struct {
-	Type      string         `json:"type"`
+	Type      string         `json:"type,omitempty"`
 	Role      string         `json:"role,omitempty"`
 	Content   jsontext.Value `json:"content,omitzero"`
 	CallID    string         `json:"call_id,omitempty"`
@@ -25,7 +25,7 @@ type responseItem struct {
 // stand as they were.
 func writeResponses(p *Prompt, d draft) error {
 	w := &responsesWriter{items: []block{}, from: d.from}
-	d.each(w.size, func(role, text string) { w.message(role, encoded(text), nil) }, w.unit)
+	d.each(w.size, func(role, text string) { w.message(role, encoded(text)) }, w.unit)
 	w.close()
 	p.OmittedParts = append(p.OmittedParts, w.orphans...)
 	var err error
@@ -33,8 +33,8 @@ func writeResponses(p *Prompt, d draft) error {
 	return err
 }
 
-// responsesMembers are the further members of a message of the Responses API.
-var responsesMembers = []string{"id", "status", "phase"}
+// responsesMembers are the further members of a message of the Responses API. The type may be left out.
+var responsesMembers = []string{"type", "id", "status", "phase"}
 
 type responsesWriter struct {
 	items   []block
@@ -46,8 +46,15 @@ func (w *responsesWriter) size() int { return len(w.items) }
 
 func (w *responsesWriter) add(b block) { w.items = append(w.items, b) }
 
-func (w *responsesWriter) message(role string, content, native jsontext.Value) {
-	w.add(block{raw: encoded(responseItem{Type: "message", Role: role, Content: content, Native: native}), output: role == events.RoleAssistant})
+// message adds a message that was made here.
+func (w *responsesWriter) message(role string, content jsontext.Value) {
+	w.add(block{raw: encoded(responseItem{Type: "message", Role: role, Content: content}), output: role == events.RoleAssistant})
+}
+
+// published adds a unit's message with the members that it has.
+func (w *responsesWriter) published(u unit, content jsontext.Value) {
+	item := responseItem{Role: u.role, Content: content, Native: members(u.message.Native, responsesMembers)}
+	w.add(block{raw: encoded(item), output: u.role == events.RoleAssistant})
 }
 
 func (w *responsesWriter) unit(u unit) {
@@ -75,10 +82,12 @@ func (w *responsesWriter) unit(u unit) {
 	}
 	flush()
 	switch {
+	case u.blocks == nil && len(u.calls) == 0 && u.asPublished():
+		w.published(u, encoded(u.text))
 	case u.blocks == nil && (u.text != "" || len(u.calls) == 0):
-		w.message(u.role, encoded(u.text), nil)
+		w.message(u.role, encoded(u.text))
 	case u.blocks != nil && len(u.calls) == 0 && len(raws(u.blocks)) == 0:
-		w.message(u.role, encoded(noText), nil)
+		w.message(u.role, encoded(noText))
 	}
 	for n := range u.calls {
 		if !placed[n] {
@@ -94,7 +103,7 @@ func (w *responsesWriter) unit(u unit) {
 	}
 	for _, t := range u.beside() {
 		if content := raws(t.blocks); len(content) > 0 {
-			w.message(events.RoleUser, encoded(content), nil)
+			w.message(events.RoleUser, encoded(content))
 		}
 		w.from.tail(t, w.size()-1)
 	}
@@ -103,18 +112,24 @@ func (w *responsesWriter) unit(u unit) {
 // parts writes content parts as a message. Those of an assistant that were made here are its text: an output_text of its own
 // has annotations and comes in a message with an id.
 func (w *responsesWriter) parts(u unit, list []block) {
-	made := true
+	made, all := false, true
 	for _, b := range list {
-		made = made && b.made
+		made, all = made || b.made, all && b.made
 	}
 	switch {
-	case made && u.role == events.RoleAssistant:
-		w.message(u.role, encoded(textOf(list)), nil)
-	case u.message != nil && len(list) == len(u.blocks):
-		w.message(u.role, encoded(raws(list)), members(u.message.Native, responsesMembers))
+	case all && u.role == events.RoleAssistant:
+		w.message(u.role, encoded(textOf(list)))
+	case !made && u.message != nil && len(list) == len(u.blocks):
+		w.published(u, encoded(raws(list)))
 	default:
-		w.message(u.role, encoded(raws(list)), nil)
+		w.message(u.role, encoded(raws(list)))
 	}
+}
+
+// asPublished reports whether the unit's text is all that its message says.
+func (u *unit) asPublished() bool {
+	m := u.message
+	return m != nil && m.shown() && !m.Content.IsNull() && u.text == m.Content.Text()
 }
 
 // close leaves out reasoning that nothing follows which it was for: the API refuses an item of reasoning without it, and a prompt

@@ -64,22 +64,24 @@ var dialects = []dialect{
 		func(g *grammar) string {
 			return `"role":"user","content":` + g.one(`"`+g.text()+`"`, `[{"type":"text","text":"`+g.text()+`"},{"type":"image_url","image_url":{"url":"data:image/png;base64,`+png300+`","detail":"low"}},
 				{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,`+pdf1+`"}}]`,
-				`[{"type":"image_url","image_url":{"url":"https://example.com/20MB.png"}}]`) + g.one(``, `,"name":"ann"`)
+				`[{"type":"image_url","image_url":{"url":"https://example.com/20MB.png"}}]`) + g.one(``, `,"name":"ann"`, `,"cache_control":{"type":"ephemeral"}`)
 		},
 		func(g *grammar) string {
 			return `"role":"assistant",` + g.one(`"content":"`+g.text()+`"`, `"content":"`+g.text()+`","refusal":null,"annotations":[]`, `"content":null,"refusal":"No."`,
-				`"content":null,"audio":{"id":"audio_1"}`, `"content":[{"type":"text","text":"`+g.text()+`"},{"type":"refusal","refusal":"No."}]`)
+				`"content":null,"audio":{"id":"audio_1"}`, `"refusal":"No."`, `"content":"`+g.text()+`","tool_calls":null,"function_call":null,"audio":null`,
+				`"content":"`+g.text()+`","reasoning":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm"}],"images":[]`, `"content":"`+g.text()+`","thinking_blocks":[{"type":"thinking","thinking":"hm","signature":"c2ln"}],"reasoning_content":"hm","provider_specific_fields":{"a":1}`,
+				`"content":null,"audio":{"id":"audio_2","data":"AAAA","expires_at":1,"transcript":"`+g.text()+`"},"annotations":[{"type":"url_citation","url_citation":{"url":"https://example.com"}}]`, `"content":[{"type":"text","text":"`+g.text()+`"},{"type":"refusal","refusal":"No."}]`)
 		},
 		func(g *grammar, ids []string) string {
 			var calls []string
 			for _, id := range ids {
 				calls = append(calls, g.one(`{"id":"`+id+`","type":"function","function":{"name":"ls","arguments":"{ \"path\": \".\"}"}}`, `{"id":"`+id+`","type":"custom","custom":{"name":"sh","input":"ls"}}`))
 			}
-			return `"role":"assistant","content":` + g.one(`null`, `"`+g.text()+`"`, `""`) + `,"tool_calls":[` + strings.Join(calls, ",") + `]`
+			return `"role":"assistant"` + g.one(`,"content":null`, `,"content":null,"function_call":null,"refusal":null`, `,"content":"`+g.text()+`"`, `,"content":""`, ``, `,"reasoning_content":"hm"`) + `,"tool_calls":[` + strings.Join(calls, ",") + `]`
 		},
 		func(g *grammar, ids []string) (list []string) {
 			for _, id := range ids {
-				list = append(list, `"role":"tool","tool_call_id":"`+id+`","content":`+g.one(`"`+g.text()+`"`, `[{"type":"text","text":"`+g.text()+`"}]`))
+				list = append(list, `"role":"tool","tool_call_id":"`+id+`","content":`+g.one(`"`+g.text()+`"`, `[{"type":"text","text":"`+g.text()+`"}]`)+g.one(``, `,"name":"ls"`))
 			}
 			return list
 		},
@@ -88,9 +90,14 @@ var dialects = []dialect{
 	{
 		FormatResponses,
 		func(g *grammar) string {
-			return `"role":"user","content":[{"type":"message","role":"user","content":[{"type":"input_text","text":"` + g.text() + `"},{"type":"input_image","image_url":"data:image/png;base64,` + png300 + `","detail":"auto"},{"type":"input_file","file_id":"file_1"}]}]`
+			return `"role":"user","content":` + g.one(`[{"type":"message","role":"user","content":[{"type":"input_text","text":"`+g.text()+`"},{"type":"input_image","image_url":"data:image/png;base64,`+png300+`","detail":"auto"},{"type":"input_file","file_id":"file_1"}]}]`,
+				`"`+g.text()+`"`, `"`+g.text()+`","type":"message"`, `[{"type":"input_text","text":"`+g.text()+`"}],"type":"message","status":"completed"`, `[{"type":"input_text","text":"`+g.text()+`"}]`)
 		},
 		func(g *grammar) string {
+			if g.coin("alone") {
+				return `"role":"assistant","content":` + g.one(`"`+g.text()+`"`, `"`+g.text()+`","phase":"commentary"`,
+					`[{"type":"output_text","text":"`+g.text()+`","annotations":[]}],"type":"message","id":"msg_2","status":"completed"`, `[{"type":"refusal","refusal":"No."}],"type":"message","id":"msg_3","status":"incomplete","phase":null`)
+			}
 			return `"role":"assistant","content":[` + g.one(``, `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gAAA"},`) +
 				g.one(``, `{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q"}},`) +
 				`{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"` + g.text() + `","annotations":[]}]}]`
@@ -109,7 +116,14 @@ var dialects = []dialect{
 				var o struct {
 					Content []jsontext.Value `json:"content"`
 				}
-				_ = json.Unmarshal(m, &o)
+				var first struct{ Type string }
+				if json.Unmarshal(m, &o) == nil && len(o.Content) > 0 {
+					_ = json.Unmarshal(o.Content[0], &first, json.MatchCaseInsensitiveNames(true))
+				}
+				if len(o.Content) == 0 || slices.Contains([]string{"input_text", "output_text", "refusal"}, first.Type) {
+					items = append(items, m) // an item itself
+					continue
+				}
 				items = append(items, o.Content...)
 			}
 			return items
@@ -178,10 +192,10 @@ var dialects = []dialect{
 	{
 		FormatMessages, // the AI SDK's
 		func(g *grammar) string {
-			return `"role":"user","content":` + g.one(`"`+g.text()+`"`, `[{"type":"text","text":"`+g.text()+`"},{"type":"image","image":"`+png300+`","mediaType":"image/png"},{"type":"file","data":"`+pdf1+`","mediaType":"application/pdf","filename":"a.pdf"}]`)
+			return `"role":"user","content":` + g.one(`"`+g.text()+`"`, `[{"type":"text","text":"`+g.text()+`"},{"type":"image","image":"`+png300+`","mediaType":"image/png"},{"type":"file","data":"`+pdf1+`","mediaType":"application/pdf","filename":"a.pdf"}]`) + g.one(``, `,"providerOptions":{"anthropic":{"cacheControl":{"type":"ephemeral"}}}`)
 		},
 		func(g *grammar) string {
-			return `"role":"assistant","content":` + g.one(`"`+g.text()+`"`, `[{"type":"reasoning","text":"hm","providerOptions":{"anthropic":{"signature":"c2ln"}}},{"type":"text","text":"`+g.text()+`"}]`)
+			return `"role":"assistant","content":` + g.one(`"`+g.text()+`"`, `[{"type":"reasoning","text":"hm","providerOptions":{"anthropic":{"signature":"c2ln"}}},{"type":"text","text":"`+g.text()+`"}]`) + g.one(``, `,"providerOptions":{"a":{}}`)
 		},
 		func(g *grammar, ids []string) string {
 			var parts []string
@@ -195,7 +209,7 @@ var dialects = []dialect{
 			for _, id := range ids {
 				parts = append(parts, `{"type":"tool-result","toolCallId":"`+id+`","toolName":"ls","output":`+g.one(`{"type":"text","value":"`+g.text()+`"}`, `{"type":"json","value":{"a":1}}`, `{"type":"error-text","value":"no"}`)+`}`)
 			}
-			return []string{`"role":"tool","content":[` + strings.Join(parts, ",") + `]`}
+			return []string{`"role":"tool","content":[` + strings.Join(parts, ",") + `]` + g.one(``, `,"providerOptions":{"a":{"b":1}}`)}
 		},
 		func(list []jsontext.Value) []jsontext.Value { return list },
 	},
@@ -345,7 +359,10 @@ func held(t *rapid.T, messages []Message, format string, limit int) {
 	sourced(t, r, p)
 }
 
-// same compares the prompt with what was published. In the thread's own format only role and content are the publisher's.
+// ours are the members that the format messages adds to each message.
+var ours = []string{"message_id", "tool_call_id", "tool_call_ids", "tool_name"}
+
+// same compares the prompt with what was published, member by member.
 func same(t interface {
 	Fatal(...any)
 	Fatalf(string, ...any)
@@ -356,7 +373,9 @@ func same(t interface {
 	}
 	if d.format == FormatMessages {
 		for i := range got {
-			got[i] = members(got[i], []string{"role", "content"})
+			for _, name := range ours {
+				got[i] = without(got[i], name)
+			}
 		}
 	}
 	want := d.sent(list)

@@ -53,13 +53,13 @@ func TestShapes(t *testing.T) {
 	for _, test := range []struct{ format, system, messages string }{
 		{
 			FormatResponses, "",
-			`[{"type":"message","role":"system","content":"Be brief."},{"type":"message","role":"user","content":"Why?"},` +
+			`[{"role":"system","content":"Be brief."},{"role":"user","content":"Why?"},` +
 				`{"type":"message","role":"assistant","content":"I look."},` +
 				`{"type":"function_call","call_id":"c1","name":"1st_tool","arguments":"{\"path\":\"a.go\"}"},` +
 				`{"type":"function_call","call_id":"c2","name":"bash","arguments":"not an object"},` +
 				`{"type":"function_call_output","call_id":"c1","output":"package a"},` +
 				`{"type":"function_call_output","call_id":"c2","output":"no such file"},` +
-				`{"type":"message","role":"assistant","content":"Because."}]`,
+				`{"role":"assistant","content":"Because."}]`,
 		},
 		{
 			FormatGemini, `{"parts":[{"text":"Be brief."}]}`,

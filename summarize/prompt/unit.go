@@ -19,7 +19,8 @@ type unit struct {
 	order   []int  // of the results: indexes of calls
 	tails   []tail // what messages with results say besides
 	ordinal uint64
-	unread  int // tokens of the message's further members and, where there are no blocks, of what is not in the text
+	omitted []OmittedPart // members of the message that the format has no counterpart of
+	unread  int           // tokens of the message's further members and, where there are no blocks, of what is not in the text
 
 	fixed   bool // stays whatever happens: system, pinned
 	inline  bool // a system message that stands among the others, in a format that has system messages apart
@@ -162,7 +163,7 @@ func newUnit(m *Message, p pairs, messages []Message, i int) unit {
 // speaks takes an assistant's calls and their results.
 func (u *unit) speaks(m *Message, p pairs, messages []Message, i int) {
 	for n, c := range m.calls {
-		next := call{ToolCall: c, part: wholeContent, listed: n < len(m.ToolCalls)}
+		next := call{ToolCall: c, part: wholeContent, listed: n < len(m.Listed())}
 		if at := m.callParts[n]; at >= 0 {
 			next.own = &m.Content.Parts()[at]
 		}

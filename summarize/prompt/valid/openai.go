@@ -26,7 +26,7 @@ func OpenAI(v jsontext.Value) error {
 	open := map[string]bool{}
 	for i, m := range list {
 		role := m.text("role")
-		if len(open) > 0 && role != "tool" {
+		if len(open) > 0 && role != "tool" && role != "function" {
 			return fmt.Errorf("message %d: calls %v not answered", i, open)
 		}
 		if err := openAIMessage(m, role, open); err != nil {
@@ -39,20 +39,27 @@ func OpenAI(v jsontext.Value) error {
 	return nil
 }
 
+// openAIDialects are members that OpenAI does not have, and that other providers and routers of chat completions ask for or take: DeepSeek, vLLM,
+// OpenRouter, LiteLLM, Gemini's and Mistral's endpoints. They stand where they were published.
+var openAIDialects = []string{
+	"reasoning_content", "reasoning_details", "reasoning", "thinking_blocks", "reasoning_text", "reasoning_opaque", "extra_content",
+	"provider_specific_fields", "cache_control", "images", "prefix",
+}
+
 func openAIMessage(m object, role string, open map[string]bool) error {
 	switch role {
 	case "system", "developer", "user":
-		if err := m.only("role", "content", "name"); err != nil {
+		if err := m.only(append(openAIDialects, "role", "content", "name")...); err != nil {
 			return err
 		}
 		return openAIContent(m, role)
 	case "assistant":
-		if err := m.only("role", "content", "tool_calls", "name", "refusal", "audio", "annotations", "reasoning_content", "reasoning_details"); err != nil {
+		if err := m.only(append(openAIDialects, "role", "content", "tool_calls", "name", "refusal", "audio", "annotations", "function_call")...); err != nil {
 			return err
 		}
 		return openAIAssistant(m, open)
 	case "tool":
-		if err := m.only("role", "content", "tool_call_id", "name"); err != nil {
+		if err := m.only("role", "content", "tool_call_id", "name", "cache_control"); err != nil {
 			return err
 		}
 		id := m.text("tool_call_id")
@@ -61,16 +68,33 @@ func openAIMessage(m object, role string, open map[string]bool) error {
 		}
 		delete(open, id)
 		return openAIContent(m, role)
+	case "function":
+		if err := m.only("role", "content", "name"); err != nil {
+			return err
+		}
+		name := "function " + m.text("name")
+		if !open[name] || !m.isText("content") {
+			return fmt.Errorf("result of %q without its call", name)
+		}
+		delete(open, name)
+		return nil
 	}
 	return fmt.Errorf("role %q", role)
 }
 
 func openAIAssistant(m object, open map[string]bool) error {
 	calls, _ := m.list("tool_calls")
-	if len(m["tool_calls"]) > 0 && len(calls) == 0 {
+	if m["tool_calls"].Kind() == '[' && len(calls) == 0 {
 		return fmt.Errorf("an empty list of calls")
 	}
-	if m["content"].Kind() != 'n' {
+	if call := m.of("function_call"); call != nil {
+		if len(calls) > 0 || !validName.MatchString(call.text("name")) || !call.isText("arguments") {
+			return fmt.Errorf("function call %v", call)
+		}
+		open["function "+call.text("name")] = true
+		return nil
+	}
+	if len(m["content"]) > 0 && m["content"].Kind() != 'n' {
 		if err := openAIContent(m, "assistant"); err != nil {
 			return err
 		}

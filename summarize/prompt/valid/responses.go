@@ -46,6 +46,9 @@ func (w responses) item(m object) error {
 		typ = "message"
 	}
 	id := m.text("call_id")
+	if typ == "local_shell_call_output" && id == "" {
+		id = m.text("id")
+	}
 	switch {
 	case typ == "message":
 		if len(w.open) > 0 {
