@@ -27,6 +27,13 @@ func TestReplayAndAudit(t *testing.T) {
 	p.do(t, "", "replay", "--policy-name", "none", "--json").wants(t, exitWrong, `"findings":[]`, "the log has no decision of policy")
 	p.do(t, "", "replay", "--policy-name", "default").wants(t, exitDone, "No discrepancies", "")
 	p.do(t, "", "replay", "--thread", "t 1", "--from", "2099-01-01").wants(t, exitDone, "Nothing in the log matches", "")
+	p.do(t, "", "savings").wants(t, exitDone, "TOTAL", "")
+	p.do(t, "", "savings", "--by", "model", "--model", "gpt-4.1").wants(t, exitDone, "MODEL", "")
+	p.do(t, "", "savings", "--json", "--cache", "0s").wants(t, exitDone, `"by":"thread"`, "")
+	p.do(t, "", "savings", "--agent", "nobody").wants(t, exitWrong, "No turn of an assistant.", `the log has no turn of a thread started by agent "nobody"`)
+	p.do(t, "", "savings", "--model", "nobody-knows").wants(t, exitUsage, "", "--model nobody-knows: no price is known for it")
+	p.do(t, "", "savings", "--cache=-1s").wants(t, exitUsage, "", "--cache -1s: give a duration")
+	p.do(t, "", "savings", "--by", "day").wants(t, exitUsage, "", "--by must be one of")
 	p.do(t, "", "replay", "--from", "2099-01-01").wants(t, exitDone, "Nothing in the log matches", "")
 	p.do(t, "", "replay", "--from", "2026-01-02", "--to", "2026-01-01").wants(t, exitUsage, "", "--from 2026-01-02 is later than --to 2026-01-01")
 	var rep audit.Report
@@ -42,6 +49,7 @@ func TestReplayAndAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.do(t, "", "replay", "--policy", file).wants(t, exitDone, "1 (1 llm)", "")
+	p.do(t, "", "replay", "--policy", file, "--model", "gpt-4.1").wants(t, exitDone, "less changed prefixes", "")
 	p.do(t, "", "replay", "--policy", file, "--json").wants(t, exitDone, `"model_calls":1`, "")
 
 	p.do(t, "", "audit", "t 1").wants(t, exitDone, "tool.result  m3 · grep", "")

@@ -41,8 +41,9 @@ type cli struct {
 	Rejected  rejectedCmd  `cmd:"" help:"List rejected events, or publish one again."`
 	Check     checkCmd     `cmd:"" help:"Check a store at rest and compare it with the log."`
 
-	Audit  auditCmd  `cmd:"" help:"Show a thread's history: what was summarized, from what, how and at what cost."`
-	Replay replayCmd `cmd:"" help:"Fold the log again and verify every decision."`
+	Audit   auditCmd   `cmd:"" help:"Show a thread's history: what was summarized, from what, how and at what cost."`
+	Replay  replayCmd  `cmd:"" help:"Fold the log again and verify every decision."`
+	Savings savingsCmd `cmd:"" help:"Show what summaries saved, at the prices of the agents' models, and what they cost."`
 
 	Recover recoverCmd `cmd:"" help:"Report applied events that EVENTS has lost, and continue without them."`
 	Streams streamsCmd `cmd:"" help:"Compare the streams with the configuration, or change them."`

@@ -20,6 +20,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/internal/savings"
 	"precis/internal/secrets"
 	"precis/state"
 )
@@ -33,6 +34,7 @@ type replayCmd struct {
 	From    string `placeholder:"TIME" help:"Report from this time (2026-01-02T15:04:05Z, or a day)."`
 	To      string `placeholder:"TIME" help:"Fold up to this time."`
 	Policy  string `type:"existingfile" placeholder:"FILE" help:"What if: fold the same log under this configuration too, and compare. Calls and publishes nothing."`
+	Model   string `placeholder:"NAME" help:"With --policy: price the turns of threads whose messages name no model as this one's."`
 	NoRules bool   `name:"no-rules" help:"Do not recompute summaries by rules: faster, and proves everything but their texts."`
 }
 
@@ -48,7 +50,7 @@ Examples:
     processor replay --thread demo-1 --json
     processor replay --from 2026-11-01 --to 2026-11-30 --agent support-bot
     processor replay --data /var/lib/precis
-    processor replay --policy other.yaml`
+    processor replay --policy other.yaml --model claude-sonnet-4-6`
 }
 
 // Run replays, and ends with status 1 where something is wrong.
@@ -378,6 +380,11 @@ func (c *replayCmd) whatIf(ctx context.Context, a *app, o audit.Options, bar *pr
 		return err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
+	so := savings.Options{CacheFor: savings.DefaultCacheFor, Model: c.Model}
+	if so.Prices, err = cfg.Pricing.Table(); err != nil {
+		return &exitError{status: exitUsage, err: err}
+	}
+	o.Savings = &so
 	w, err := audit.Imagine(ctx, o, scratch, fc)
 	bar.clear()
 	if err != nil {
@@ -409,6 +416,7 @@ func printWhatIf(a *app, w *audit.WhatIf, file string) {
 		return fmt.Sprintf("%s (%s in, %s out)", grouped(t.ModelCalls), grouped(t.InputTokens), grouped(t.OutputTokens))
 	})
 	row("cost", totalCost)
+	rowsOfSavings(out, w.Savings)
 	_ = out.Flush()
 	printBills(a, w)
 	if w.Findings > 0 {
@@ -455,6 +463,23 @@ func rowsOfThreads(out io.Writer, w *audit.WhatIf) {
 	for _, t := range w.Happened.Threads[:min(len(w.Happened.Threads), shownThreads)] {
 		fmt.Fprintf(out, "  %s\t%s\t%s\n", printable(t.Thread), promptTokens(t.Tokens), promptTokens(imagined[t.Thread]))
 	}
+}
+
+// rowsOfSavings compares what both save: see processor savings.
+func rowsOfSavings(out io.Writer, s *audit.BothSavings) {
+	row := func(name string, of func(*savings.Sums) string) {
+		fmt.Fprintf(out, "%s\t%s\t%s\n", name, of(&s.Happened), of(&s.Imagined))
+	}
+	row("tokens of all prompts", func(s *savings.Sums) string { return change(s.WholeTokens, s.HeldTokens, "") })
+	row("saved on them", func(s *savings.Sums) string { return cents(s.SavedMicroUSD) })
+	row("less changed prefixes", func(s *savings.Sums) string { return cents(s.PrefixMicroUSD) })
+	row("less own calls", ownCost)
+	row("net", func(s *savings.Sums) string {
+		if s.TurnsUnpriced > 0 {
+			return fmt.Sprintf("%s (%s of unknown price)", cents(s.NetMicroUSD), counted(s.TurnsUnpriced, "turn"))
+		}
+		return cents(s.NetMicroUSD)
+	})
 }
 
 func totalCost(t *audit.Totals) string {

@@ -58,7 +58,7 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 		r.rejections = append(r.rejections, map[uint64]rejection{})
 	}
 	r.export = func(*onRecord) {}
-	r.missing, r.each, r.watch = r.lacks, r.counted, r.audit
+	r.missing, r.each, r.watch = r.lacks, r.extent.count, r.audit
 	r.tail.Foreign, r.tail.Record, r.tail.Rejection = r.foreign, r.record, r.rejection
 	if r.rewritten != nil { // the replay still looks for what was altered
 		r.tally.find(scope{}, Finding{Check: CheckStore, Want: "the messages that the store stands at", Got: r.rewritten.Error()})
@@ -98,15 +98,6 @@ func (r *replay) audit(l *lane, o *fold.Options) {
 		a.teller = r.tellers[l.id]
 	}
 	l.watch, o.Watch, o.Rehearse = a, a, r.Rules
-}
-
-// counted counts an event before it is folded.
-func (r *replay) counted(m broker.Stored) {
-	if r.extent.Read == 0 {
-		r.extent.From = m.Time
-	}
-	r.extent.Read++
-	r.extent.To = m.Time
 }
 
 // record inspects a record of SUMMARIES before anything is adopted from it.

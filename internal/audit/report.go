@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"precis/events"
+	"precis/internal/broker"
 	"precis/internal/thread"
 	"precis/state"
 )
@@ -52,6 +53,15 @@ type Extent struct {
 	// Cut counts the threads known to have lost their beginning to retention: by the store, if one is compared, else
 	// by their records.
 	Cut uint64 `json:"threads_cut"`
+}
+
+// count counts an event before it is folded.
+func (e *Extent) count(m broker.Stored) {
+	if e.Read == 0 {
+		e.From = m.Time
+	}
+	e.Read++
+	e.To = m.Time
 }
 
 // Unproved is a reason and how often it occurred.

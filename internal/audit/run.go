@@ -17,6 +17,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/fold"
 	"precis/internal/recovery"
+	"precis/internal/savings"
 	"precis/state"
 )
 
@@ -36,6 +37,8 @@ type Options struct {
 	RulesVersion string
 	// Mask removes secrets from what the fold decides, as the processor does; nil removes none.
 	Mask func(string) string
+	// Savings has a what-if compare what both sides save; nil: it does not.
+	Savings *savings.Options
 	// Workers is the number of goroutines that fold in parallel; less than 1 means 1.
 	Workers int
 	// Now is the clock, nil the system's: a recent decision may not be on record yet.

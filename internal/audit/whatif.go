@@ -12,6 +12,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/fold"
 	"precis/internal/jobs"
+	"precis/internal/savings"
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
@@ -27,9 +28,17 @@ type WhatIf struct {
 	Log       Extent `json:"log"`
 	Threads   uint64 `json:"threads"`
 	Estimates []Bill `json:"estimates"`
+	// Savings are those of both; null unless Options.Savings is set. What providers reported was of what happened.
+	Savings *BothSavings `json:"savings"`
 	// Findings counts the findings of a replay of what happened.
 	Findings uint64  `json:"findings"`
 	Seconds  float64 `json:"seconds"`
+}
+
+// BothSavings are what happened and what would have, at the same prices.
+type BothSavings struct {
+	Happened savings.Sums `json:"happened"`
+	Imagined savings.Sums `json:"imagined"`
 }
 
 // Bill is what the imagined rule-based summaries would cost if one model made them all: an estimate from the tokens of
@@ -56,6 +65,8 @@ func Imagine(ctx context.Context, o Options, scratch *state.Store, c *fold.Confi
 	for range was.parts {
 		was.weights = append(was.weights, map[uint64]int64{})
 	}
+	happenedBooks, imaginedBooks := o.books(true), o.books(false)
+	was.watch = happenedBooks.beside(was.watch)
 	happened, err := was.report(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("replay what happened: %w", err)
@@ -69,6 +80,7 @@ func Imagine(ctx context.Context, o Options, scratch *state.Store, c *fold.Confi
 	if err != nil {
 		return nil, err
 	}
+	im.watch = imaginedBooks.beside(im.watch)
 	if err := im.rebuild(ctx, func() {}); err != nil {
 		return nil, fmt.Errorf("replay under the other configuration: %w", err)
 	}
@@ -79,8 +91,14 @@ func Imagine(ctx context.Context, o Options, scratch *state.Store, c *fold.Confi
 	for _, name := range slices.Sorted(maps.Keys(im.bills)) {
 		w.Estimates = append(w.Estimates, *im.bills[name])
 	}
+	if o.Savings != nil {
+		w.Savings = &BothSavings{}
+		if w.Savings.Happened, err = happenedBooks.total(); err == nil {
+			w.Savings.Imagined, err = imaginedBooks.total()
+		}
+	}
 	w.Seconds = o.Now().Sub(began).Seconds()
-	return w, nil
+	return w, err
 }
 
 // imagination is one run under another configuration.

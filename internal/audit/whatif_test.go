@@ -16,7 +16,7 @@ import (
 )
 
 // imagine folds the log under the world's configuration as it is now.
-func (w *world) imagine() *audit.WhatIf {
+func (w *world) imagine(set ...func(*audit.Options)) *audit.WhatIf {
 	w.t.Helper()
 	c, err := processor.FoldConfig(w.config, "dev")
 	if err != nil {
@@ -24,6 +24,9 @@ func (w *world) imagine() *audit.WhatIf {
 	}
 	var res *audit.WhatIf
 	w.scratch(func(o audit.Options) error {
+		for _, f := range set {
+			f(&o)
+		}
 		second, err := state.Open("second", state.Options{FS: state.Memory(), Logger: zerolog.Nop()})
 		if err != nil {
 			return err

@@ -128,7 +128,7 @@ func (f *Fold) adopt(r *state.Staged) {
 	if err := attempt(func() { s.takeStaged(r) }); err != nil {
 		s = f.leaveOut(r, err)
 	}
-	f.part.Save(s.st)
+	s.put()
 }
 
 // takeStaged takes a staged record.
@@ -191,7 +191,7 @@ func (s *Step) void(r *state.Staged) {
 		return // the partition knows the end of its own chain
 	}
 	s.st.Voided(*head)
-	s.f.part.Save(s.st)
+	s.put()
 }
 
 // leaveOut skips a record that can't be taken and notes only its place in the chain: the record is unreadable, or SUMMARIES

@@ -214,7 +214,7 @@ func (s *Step) saveChanges() {
 	for _, r := range s.res.Rejections {
 		check(halfDone(s.f.reject(s.st.Header.Thread, r, s.at)))
 	}
-	s.f.part.Save(s.st)
+	s.put()
 	s.lookLater()
 	s.f.flush()
 }

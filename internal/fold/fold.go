@@ -43,6 +43,9 @@ type Options struct {
 	LeftOut func()
 	// Watch observes a fold over records; it may be nil.
 	Watch Watch
+	// Saving is called with every thread that is about to be saved: the rows of the partition are still those of before. at is the
+	// event that changed it, or the place and time of what did instead; ev is nil without an event. It may be nil.
+	Saving func(st *thread.State, at Delivery, ev *events.Event)
 	// Rehearse gives the watch everything that would be decided, including the rules' output: every summary by rules is
 	// recomputed.
 	Rehearse bool
@@ -144,6 +147,14 @@ func (f *Fold) replace(data []byte) error {
 		f.part.SaveSweep(state.Sweep{Judges: f.judges})
 	}
 	return err
+}
+
+// put saves the thread of a step.
+func (s *Step) put() {
+	if s.f.Saving != nil {
+		s.f.Saving(s.st, s.at, s.in.Event)
+	}
+	s.f.part.Save(s.st)
 }
 
 // Config returns the configuration in force in the partition.

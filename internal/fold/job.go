@@ -75,7 +75,7 @@ func (f *Fold) Call(name, id string, calls []events.UsageRecord) error {
 		}
 		job.Calls = calls
 		s.st.PutJob(job)
-		f.part.Save(s.st)
+		s.put()
 	})
 }
 
@@ -106,7 +106,7 @@ func (f *Fold) finish(name, id string, r Result, now time.Time) {
 	f.begin(events.ByResult)
 	if s, job := f.onJob(name, id, now); job != nil {
 		s.endJob(job, r)
-		f.part.Save(s.st)
+		s.put()
 	}
 	f.flush()
 }
@@ -132,7 +132,7 @@ func (f *Fold) Settle(ctx context.Context, name, id string, r Result, now time.T
 		saving(func() {
 			f.begin(events.ByResult)
 			s.endJob(job, r)
-			f.part.Save(s.st)
+			s.put()
 			again := f.onThread(name, now)
 			again.summarizeEarlier(m, out, job.Started.Trigger)
 			again.end()

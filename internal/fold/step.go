@@ -86,7 +86,7 @@ func (f *Fold) on(name string, at Delivery) *Step {
 
 // save saves a step without an event.
 func (s *Step) save() {
-	s.f.part.Save(s.st)
+	s.put()
 	s.f.flush()
 }
 
