@@ -29,6 +29,8 @@ type metrics struct {
 	missing     *prometheus.CounterVec
 	holes       *prometheus.GaugeVec
 	refused     *prometheus.CounterVec
+	prompts     *prometheus.CounterVec
+	promptSize  *prometheus.CounterVec
 	foreign     prometheus.Counter
 	leftOut     prometheus.Counter
 	unpublished prometheus.Counter
@@ -72,6 +74,8 @@ func (m *metrics) makeFlow() {
 	m.waiting = m.gauges("precis_outbox_rows", "Records decided and not yet confirmed by the server, by partition.", "partition")
 	m.missing = m.counters("precis_log_missing_total", "Messages that a stream should have given out and did not, met while reading.", "stream")
 	m.holes = m.gauges("precis_log_holes", "Messages between the first and the last of a stream that the server knew to be gone at the start.", "stream")
+	m.prompts = m.counters("precis_prompts_total", "Answers of precis.thread.context, by the policy that serves the thread (empty: none) and outcome: served, over_budget, stale, refused or failed.", "policy", "outcome")
+	m.promptSize = m.counters("precis_prompt_tokens_total", "Tokens of the prompts that were served (held), and of all messages of their threads (whole).", "policy", "side")
 	m.refused = m.counters("precis_requests_refused_total", "Requests to the service that were not worked on: reply_subject (no inbox to answer to) or waiting (too many wait for a min_event_seq).", "reason")
 	m.foreign = m.counter("precis_foreign_records_total", "Messages of SUMMARIES that are no record of a processor of these streams, or not in their place; met while reading.")
 	m.leftOut = m.counter("precis_records_left_out_total", "Records of SUMMARIES that a recovery could not take over: unreadable, or what they refer to is missing.")
@@ -88,6 +92,15 @@ func (m *metrics) makeFlow() {
 	}
 	for _, stream := range []string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected} {
 		m.missing.WithLabelValues(stream)
+	}
+}
+
+// served counts an answer of precis.thread.context.
+func (m *metrics) served(s service.Served) {
+	m.prompts.WithLabelValues(s.Policy, s.Outcome).Inc()
+	if s.Held > 0 {
+		m.promptSize.WithLabelValues(s.Policy, "held").Add(float64(s.Held))
+		m.promptSize.WithLabelValues(s.Policy, "whole").Add(float64(s.Whole))
 	}
 }
 

@@ -48,6 +48,7 @@ func (p *Processor) answer() (*service.Service, error) {
 	return service.Start(nc, p, service.Options{
 		Version: p.opts.Version, Logger: p.log, Inboxes: p.opts.Config.NATS.InboxPrefixes,
 		Refused: func(reason string) { p.metrics.refused.WithLabelValues(reason).Inc() },
+		Served:  p.metrics.served,
 	})
 }
 

@@ -68,7 +68,46 @@ type OmittedPart struct {
 	Reason    string `json:"reason"`
 }
 
+// Served is an answer of precis.thread.context, as metrics count it.
+type Served struct {
+	Policy  string // that serves the thread; empty where there is none
+	Outcome string
+	// Held and Whole are the tokens of the prompt and of all messages of its thread; 0 without a prompt.
+	Held, Whole int64
+}
+
+// Outcomes of precis.thread.context.
+const (
+	ServedPrompt     = "served"
+	ServedOverBudget = "over_budget" // the prompt is larger than max_tokens
+	ServedStale      = "stale"       // a summary is stale, and the policy says fail
+	ServedRefused    = "refused"     // the request is wrong, or the thread is not known
+	ServedFailed     = "failed"      // not caught up, too many wait, or an error of ours
+)
+
+// notServed is the outcome of a request without a prompt.
+func notServed(err error) string {
+	switch asFault(err).Code {
+	case codeStale:
+		return ServedStale
+	case codeBadRequest, codeNotFound:
+		return ServedRefused
+	}
+	return ServedFailed
+}
+
 func (s *Service) context(ctx context.Context, r *request) (any, error) {
+	served := Served{}
+	answer, err := s.makeContext(ctx, r, &served)
+	if err != nil {
+		served.Outcome, served.Held, served.Whole = notServed(err), 0, 0
+	}
+	s.served(served)
+	return answer, err
+}
+
+// makeContext answers a request, and notes what it serves.
+func (s *Service) makeContext(ctx context.Context, r *request, served *Served) (any, error) {
 	var req ContextRequest
 	if err := decode(r.body, &req); err != nil {
 		return nil, err
@@ -94,6 +133,7 @@ func (s *Service) context(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	served.Policy = of.policy.Name
 	family := s.kin()
 	if req.Children {
 		of.running, err = family.runningThreads(ctx, name)
@@ -104,6 +144,10 @@ func (s *Service) context(ctx context.Context, r *request) (any, error) {
 	}
 	if err == nil {
 		err = family.durable(ctx, s)
+	}
+	served.Outcome, served.Held, served.Whole = ServedPrompt, int64(reply.TokenCount), of.header.Tokens
+	if !reply.WithinBudget {
+		served.Outcome = ServedOverBudget
 	}
 	due, dueErr := dueAgain(snapshot.View, s.backend.Policies(), name)
 	if len(of.expired) > 0 || dueErr == nil && due {

@@ -16,8 +16,11 @@ type Source struct {
 
 // Explanation says why a prompt is as it is.
 type Explanation struct {
-	Tokens    prompt.Parts       `json:"tokens"`    // token_count by what takes them
-	Summaries []ExplainedSummary `json:"summaries"` // those of summary_ids
+	Tokens prompt.Parts `json:"tokens"` // token_count by what takes them
+	// PromptTokens is what the prompt without a limit weighs at the thread's provider, by what it reported last, as in ThreadReply;
+	// null where no usage was reported.
+	PromptTokens *int64             `json:"prompt_tokens"`
+	Summaries    []ExplainedSummary `json:"summaries"` // those of summary_ids
 	// LeftOut are messages of the thread that stand in the prompt as a mark or not at all, at most 1,000 of them. Those
 	// of a compaction without room are not named one by one.
 	LeftOut []LeftOut `json:"left_out"`
@@ -90,6 +93,9 @@ func (r *reading) explain(req ContextRequest, messages []prompt.Message, p promp
 		return nil, nil
 	}
 	e := &Explanation{Tokens: p.Parts, Summaries: []ExplainedSummary{}, LeftOut: leftOut(messages, p)}
+	if n := r.outputs.Reported.PromptTokens(r.header.TokensLive); n > 0 {
+		e.PromptTokens = &n
+	}
 	for _, id := range p.SummaryIDs {
 		sum, err := r.view.Summary(r.header.Thread, id)
 		if err != nil {

@@ -89,6 +89,8 @@ type Options struct {
 	Inboxes Inboxes
 	// Refused counts a request that is refused, by reason; nil counts none.
 	Refused func(reason string)
+	// Served counts an answer of precis.thread.context; nil counts none.
+	Served func(Served)
 }
 
 // Service answers requests until it is stopped.
@@ -101,6 +103,7 @@ type Service struct {
 	conn     *nats.Conn
 	inboxes  Inboxes
 	refused  func(reason string)
+	served   func(Served)
 	max      int // bytes of an answer
 	cancel   context.CancelFunc
 	slots    chan struct{}
@@ -129,7 +132,7 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 	s := &Service{
 		backend: backend, contents: content.NewShared(backend.Log()), counts: counts,
 		log: o.Logger, odd: o.Logger.Sample(&zerolog.BurstSampler{Burst: 1, Period: tellEvery}),
-		conn: nc, inboxes: o.Inboxes, refused: o.Refused, max: int(nc.MaxPayload()),
+		conn: nc, inboxes: o.Inboxes, refused: o.Refused, served: o.Served, max: int(nc.MaxPayload()),
 		cancel: cancel, slots: make(chan struct{}, maxConcurrent),
 		identity: micro.ServiceIdentity{Name: Name, ID: nuid.Next(), Version: semantic(o.Version), Metadata: map[string]string{}},
 		started:  time.Now().UTC(),
@@ -139,6 +142,9 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 	}
 	if s.refused == nil {
 		s.refused = func(string) {}
+	}
+	if s.served == nil {
+		s.served = func(Served) {}
 	}
 	s.endpoints = []*endpoint{
 		newEndpoint(ThreadGet, s.thread, adviceServer),
