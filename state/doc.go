@@ -66,6 +66,7 @@
 // A Partition keeps the headers and compactions of the threads that it has written last, decoded, as the
 // store has them ([hotBytes] at most in all partitions together); those of the open batch stand apart until it is applied. The
 // partition is the only writer of these rows, so there is nothing to invalidate; the crash schedules compare them with the store.
+// The store knows in which partitions a thread may have children (kin), at most 8 MiB with 1,024 partitions.
 // It also knows the message ids of these threads, so that a new id needs no read of the store ([idsBytes] in all). Pebble has two memtables of 32 MiB beside these, and a block cache of 64 MiB.
 //
 // # Limits

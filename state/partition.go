@@ -63,6 +63,9 @@ func (s *Store) Partition(id int) (*Partition, error) {
 		return nil, fmt.Errorf("open partition %d: %w", id, err)
 	}
 	p.meta = meta
+	if err := p.readKin(s.kin); err != nil {
+		return nil, fmt.Errorf("open partition %d: %w", id, err)
+	}
 	return p, nil
 }
 

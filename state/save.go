@@ -15,6 +15,7 @@ func (p *Partition) Save(st *thread.State) {
 	c := &st.Changes
 	if c.Child {
 		p.set(p.key(kindChild).part(st.Header.Parent).rest(name), nil)
+		p.store.kin.note(st.Header.Parent, p.id)
 	}
 	p.saveMessage(w, name, st.Message, c)
 	p.saveWaiting(name, c)

@@ -55,6 +55,7 @@ type Store struct {
 	dir    string
 	// sorters bring the rows of tables in order.
 	sorters chan *sorter
+	kin     *kin
 }
 
 // Open opens the store in dir, making it where there is none. It fails with an *OwnedError where
@@ -76,7 +77,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, openError(opts.FS, dir, err)
 	}
-	s := &Store{db: db, pebble: with, opts: opts, dir: dir, sorters: newSorters()}
+	s := &Store{db: db, pebble: with, opts: opts, dir: dir, sorters: newSorters(), kin: newKin()}
 	if err := s.begin(dir); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -17,6 +17,9 @@ func (p *Processor) View(partition int) state.View { return p.store.View(partiti
 // Partitions implements service.Backend.
 func (p *Processor) Partitions() int { return p.opts.Config.Partitions }
 
+// ChildPartitions implements service.Backend.
+func (p *Processor) ChildPartitions(parent string) []int { return p.store.ChildPartitions(parent) }
+
 // Snapshot implements service.Backend.
 func (p *Processor) Snapshot(partition int) *state.Snapshot { return p.store.Snapshot(partition) }
 

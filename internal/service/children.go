@@ -57,15 +57,15 @@ func (d *Descendants) add(h *thread.Header) {
 	d.CostUnknown += h.CostUnknown
 }
 
-// kin reads children, which may be in any partition. Each partition is read as it is when the reading comes to it.
+// kin reads children, which may be in any partition; the store knows in which to look. Each partition is read as it is when the reading comes to it.
 type kin struct {
 	view  func(partition int) state.View
-	count int          // partitions
-	read  map[int]bool // those with something in the answer
+	where func(parent string) []int // its children may be
+	read  map[int]bool              // those with something in the answer
 }
 
 func (s *Service) kin() *kin {
-	return &kin{view: s.backend.View, count: s.backend.Partitions(), read: map[int]bool{}}
+	return &kin{view: s.backend.View, where: s.backend.ChildPartitions, read: map[int]bool{}}
 }
 
 // durable returns when what was read is durable.
@@ -86,7 +86,7 @@ type relative struct {
 
 // children returns the children of a thread in the order in which they began.
 func (k *kin) children(ctx context.Context, name string) (list []relative, err error) {
-	for partition := range k.count {
+	for _, partition := range k.where(name) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -55,6 +55,8 @@ type Backend interface {
 	// View reads what is applied in a partition; the disk may not have it yet.
 	View(partition int) state.View
 	Partitions() int
+	// ChildPartitions are those that may hold children of a thread; no other one does.
+	ChildPartitions(parent string) []int
 	// Snapshot reads one state of a partition; the caller closes it.
 	Snapshot(partition int) *state.Snapshot
 	// Policies are those in force.
