@@ -265,26 +265,13 @@ func (th *realThread) begins(t *testing.T, at, of string, got service.ContextRep
 	return true
 }
 
-// inBlocks writes the contents of Anthropic's messages that are texts as lists of one block, which is the same to the API: a text
-// becomes a list when another message joins its turn.
+// inBlocks are messages as they can be compared with those of an earlier prompt (valid.InBlocks).
 func inBlocks(t *testing.T, of string, messages jsontext.Value) []byte {
 	t.Helper()
 	if !strings.HasPrefix(of, prompt.FormatAnthropic) {
 		return messages
 	}
-	var list []struct {
-		Role    string         `json:"role"`
-		Content jsontext.Value `json:"content"`
-	}
-	if err := json.Unmarshal(messages, &list); err != nil {
-		t.Fatal(err)
-	}
-	for i, m := range list {
-		if m.Content.Kind() == '"' {
-			list[i].Content = jsontext.Value(`[{"type":"text","text":` + string(m.Content) + `}]`)
-		}
-	}
-	out, err := json.Marshal(list)
+	out, err := valid.InBlocks(messages)
 	if err != nil {
 		t.Fatal(err)
 	}

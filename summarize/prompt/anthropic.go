@@ -118,10 +118,7 @@ func (c *call) toolUse() jsontext.Value {
 func (c *call) toolResult() jsontext.Value {
 	whole := c.verbatim()
 	if whole && c.answer != nil && c.answer.Shape == events.ShapeAnthropic {
-		if c.id == c.answer.Result.CallID {
-			return c.answer.Raw
-		}
-		return with(c.answer.Raw, "tool_use_id", c.id)
+		return c.itself("tool_use_id", "content")
 	}
 	var content any = visible(c.shown)
 	if whole && len(raws(c.blocks)) > 0 {

@@ -31,7 +31,8 @@ func (a *anthropicWriter) breakpoints() {
 	}
 }
 
-// marked is a block with as many cache breakpoints as are left, which are counted down: its own, then those of a result's parts.
+// marked is a block with as many cache breakpoints as are left, which are counted down: its own, then those of a result's parts and of a
+// document's.
 func marked(raw jsontext.Value, left *int) jsontext.Value {
 	if !bytes.Contains(raw, []byte(`"cache_control"`)) {
 		return raw
@@ -52,6 +53,11 @@ func marked(raw jsontext.Value, left *int) jsontext.Value {
 			before := len(parts[i])
 			parts[i] = marked(parts[i], left)
 			changed = changed || len(parts[i]) != before
+		}
+	}
+	if block["source"].Kind() == '{' { // of a document, which may have parts
+		if source := marked(block["source"], left); len(source) != len(block["source"]) {
+			block["source"], changed = source, true
 		}
 	}
 	if !changed {

@@ -15,7 +15,7 @@ const (
 	reasonUnsupported = "not_supported" // the format has nothing like it, or not in this role
 	reasonReasoning   = "reasoning"     // another provider's, or nothing follows that it belongs to
 	reasonReference   = "by_reference"  // a file in another provider's storage, or a URL that this one does not fetch
-	reasonData        = "invalid_data"  // its inline data is not base64
+	reasonData        = "invalid_data"  // its inline data is not base64, or it lacks what its type needs
 	reasonProvider    = "provider_tool" // another provider's own tool, with its result
 	reasonUnpaired    = "unpaired"      // a result whose call is nowhere, in an assistant's message
 	reasonEmpty       = "empty"         // a text without text, which the provider refuses
@@ -232,6 +232,8 @@ func (c *composer) result(call *call) {
 	if len(parts) == 0 {
 		return
 	}
+	own := call.answer != nil && call.answer.Shape == c.own
+	listed := own && c.listed(call.answer)
 	call.blocks = []block{}
 	for i := range parts {
 		b := c.part(events.RoleTool, &parts[i])
@@ -241,11 +243,22 @@ func (c *composer) result(call *call) {
 				b.omitted.Index = i
 			}
 		}
-		if call.answer != nil && call.answer.Shape == c.own {
-			b.omitted = nil // the result stands as it is
+		switch {
+		case listed && string(b.raw) != string(parts[i].Raw):
+			call.mended = true // a part that the provider refuses there
+		case own:
+			b.omitted = nil // it stands as it is
 		}
 		call.blocks = append(call.blocks, b)
 	}
+}
+
+// partsMember is where the results of a format's own shape have a list of parts.
+var partsMember = map[string]string{FormatAnthropic: "content", FormatResponses: "output"}
+
+// listed reports whether a result of the format's own shape has a list of parts, each of which the provider must take.
+func (c *composer) listed(p *events.Part) bool {
+	return membersOf(p.Raw)[partsMember[c.format]].Kind() == '['
 }
 
 // part composes a part of a message of a role.
@@ -272,10 +285,19 @@ func (c *composer) part(role string, p *events.Part) block {
 		}
 		return omitted(p, reasonReasoning)
 	}
+	if p.Shape == c.own && broken[p.Type] {
+		return c.marked(role, p, reasonData)
+	}
 	if p.Shape == c.own || p.Shape == events.ShapeShared && c.shape == c.own {
 		return c.verbatim(p)
 	}
 	return c.marked(role, p, reasonUnsupported)
+}
+
+// broken are types that are a call, a result or an item, if they have what these need: else no provider takes them.
+var broken = map[string]bool{
+	"tool_use": true, "tool_result": true, "function_call": true, "custom_tool_call": true, "function_call_output": true,
+	"custom_tool_call_output": true, "message": true, "functionCall": true, "functionResponse": true,
 }
 
 // misplaced reports whether the provider refuses a part of its own shape in a message of a role.
@@ -441,14 +463,39 @@ func encoded(v any) jsontext.Value {
 	return b
 }
 
-// with is an object with another text in one of its members.
-func with(raw jsontext.Value, member, text string) jsontext.Value {
-	object := map[string]jsontext.Value{}
-	if err := json.Unmarshal(raw, &object); err != nil {
+// with is an object with another value in one of its members.
+func with(raw jsontext.Value, member string, value any) jsontext.Value {
+	object := membersOf(raw)
+	if object == nil {
 		return raw
 	}
-	object[member] = encoded(text)
+	object[member] = encoded(value)
 	return encoded(object)
+}
+
+// membersOf are an object's members; nil for what is none.
+func membersOf(raw jsontext.Value) map[string]jsontext.Value {
+	object := map[string]jsontext.Value{}
+	if json.Unmarshal(raw, &object) != nil {
+		return nil
+	}
+	return object
+}
+
+// itself is a result in the format's own shape, without the parts that the provider refuses in it.
+func (c *call) itself(id, member string) jsontext.Value {
+	raw := c.answer.Raw
+	if c.id != c.answer.Result.CallID {
+		raw = with(raw, id, c.id)
+	}
+	if !c.mended {
+		return raw
+	}
+	list := raws(c.blocks)
+	if len(list) == 0 {
+		return with(raw, member, noText)
+	}
+	return with(raw, member, list)
 }
 
 // raws are the blocks that stand.

@@ -17,7 +17,7 @@ import (
 // The real threads as each provider's SDK would have them come back byte for byte in their own format.
 func TestTranscriptsRoundTrip(t *testing.T) {
 	race.Slow(t)
-	threads := transcripts(t, "dev", "dev2")
+	threads := transcripts(t, dirs()...)
 	for _, d := range dialects {
 		t.Run(d.format, func(t *testing.T) {
 			sent := 0

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Anthropic refuses a fifth breakpoint: the newest two of the messages stay and the last of the system, so that one is left for the tools.
@@ -115,5 +118,79 @@ func TestOwnPartsInRolesThatRefuseThem(t *testing.T) {
 		if strings.Join(reasons, " ") != test.omitted || !strings.Contains(string(p.Messages), test.contains) {
 			t.Errorf("%s, %s:\nomitted %v: %s", test.format, test.list, reasons, p.Messages)
 		}
+	}
+}
+
+// A result in the provider's own shape stands without the parts that the provider refuses in it, and these are listed.
+func TestRefusedPartsOfResults(t *testing.T) {
+	for _, test := range []struct{ format, call, result, want, reason string }{
+		{
+			FormatAnthropic, `{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"a","input":{}}]}`,
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","cache_control":{"type":"ephemeral"},"content":[{"type":"text","text":"r0"},{"type":"thinking","thinking":"hm","signature":"c2ln"}]}]}`,
+			`{"type":"tool_result","tool_use_id":"t1","cache_control":{"type":"ephemeral"},"content":[{"type":"text","text":"r0"}]}`, reasonReasoning,
+		},
+		{
+			FormatAnthropic, `{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"a","input":{}}]}`,
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}]}]}`,
+			`{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"[audio: audio/wav, 3 bytes]"}]}`, reasonUnsupported,
+		},
+		{
+			FormatResponses, `{"role":"assistant","content":[{"type":"function_call","call_id":"t1","name":"a","arguments":"{}"}]}`,
+			`{"role":"user","content":[{"type":"function_call_output","call_id":"t1","status":"completed","output":[{"type":"input_text","text":"r0"},{"type":"input_image","image_url":"https://example.com/a.png","detail":"low"},{"type":"web_search_call","id":"w"}]}]}`,
+			`{"type":"function_call_output","call_id":"t1","status":"completed","output":[{"type":"input_text","text":"r0"},{"type":"input_image","image_url":"https://example.com/a.png","detail":"low"},{"type":"input_text","text":"[web_search_call part]"}]}`, reasonUnsupported,
+		},
+	} {
+		p := built(t, test.format, `{"role":"user","content":"Go."}`, test.call, test.result)
+		var list []jsontext.Value
+		if err := json.Unmarshal(p.Messages, &list); err != nil {
+			t.Fatal(err)
+		}
+		last := list[len(list)-1]
+		if test.format == FormatAnthropic {
+			var blocks []jsontext.Value
+			if err := json.Unmarshal(membersOf(last)["content"], &blocks); err != nil {
+				t.Fatal(err)
+			}
+			last = blocks[0]
+		}
+		if !alikeJSON(string(last), test.want) || len(p.OmittedParts) != 1 || p.OmittedParts[0].Reason != test.reason {
+			t.Errorf("%s: omitted %v\n%s\nwant\n%s", test.format, p.OmittedParts, last, test.want)
+		}
+	}
+}
+
+// A call, a result or an item that lacks what its type needs is refused by its own provider too: a mark stands for it.
+func TestBrokenPartsOfTheOwnShape(t *testing.T) {
+	for format, messages := range map[string][]string{
+		FormatAnthropic: {`{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"tool_use","name":"ls","input":{}}]}`, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"tool_result","content":"b"}]}`},
+		FormatResponses: {`{"role":"assistant","content":[{"type":"function_call","name":"ls","arguments":"{}"}]}`, `{"role":"user","content":[{"type":"function_call_output","output":"b"}]}`, `{"role":"user","content":[{"type":"message","content":"b"}]}`},
+		FormatGemini:    {`{"role":"model","parts":[{"text":"a"},{"functionCall":{"args":{}}}]}`, `{"role":"user","parts":[{"functionResponse":{"response":{}}}]}`},
+	} {
+		for _, m := range messages {
+			p := built(t, format, `{"role":"user","content":"Go."}`, m, `{"role":"user","content":"On."}`)
+			if len(p.OmittedParts) != 1 || p.OmittedParts[0].Reason != reasonData {
+				t.Errorf("%s: omitted %v\n%s", format, p.OmittedParts, p.Messages)
+			}
+		}
+	}
+}
+
+// The parts of a document may have cache breakpoints, too.
+func TestCacheBreakpointsOfDocuments(t *testing.T) {
+	const mark = `,"cache_control":{"type":"ephemeral"}`
+	document := `{"type":"document","source":{"type":"content","content":[{"type":"text","text":"d0"` + mark + `},{"type":"text","text":"d1"` + mark + `}]}}`
+	p := built(t, FormatAnthropic, `{"role":"user","content":[`+document+`,`+document+`,{"type":"text","text":"q"`+mark+`}]}`)
+	if got := string(p.Messages); strings.Count(got, "cache_control") != messageBreakpoints {
+		t.Error(got)
+	}
+}
+
+// A signature at the end of a stream counts, though its text is empty.
+func TestSignatureOfAnEmptyTextCounts(t *testing.T) {
+	part := func(signature string) Prompt {
+		return built(t, FormatGemini, `{"role":"user","parts":[{"text":"Go."}]}`, `{"role":"model","parts":[{"text":"a"},{"text":"","thoughtSignature":"`+signature+`"}]}`)
+	}
+	if more := part(strings.Repeat("c2ln", 40)).TokenCount - part("c2ln").TokenCount; more < 30 {
+		t.Errorf("160 bytes count %d tokens", more)
 	}
 }

@@ -187,10 +187,7 @@ func (c *call) ownOutput() bool {
 func (c *call) functionOutput() jsontext.Value {
 	whole := c.verbatim()
 	if whole && c.answer != nil && c.answer.Shape == events.ShapeResponses && (c.ownOutput() && c.ownItem() || c.own == nil && c.answer.Type == "function_call_output") {
-		if c.id == c.answer.Result.CallID {
-			return c.answer.Raw
-		}
-		return with(c.answer.Raw, "call_id", c.id)
+		return c.itself("call_id", "output")
 	}
 	item := responseItem{Type: "function_call_output", CallID: c.id, Output: encoded(c.shown)}
 	if whole && len(raws(c.blocks)) > 0 {

@@ -295,11 +295,11 @@ func TestRoundTrip(t *testing.T) {
 					alike(t, messages, outputs, format)
 				}
 				outputs = summarized(t, outputs)
+				limits := []int{0, 30, 150, 400, 2000}
 				for n := range outputs {
-					for _, format := range formats {
-						for _, limit := range []int{0, 30, 150, 400, 2000} {
-							held(t, outputs[:n+1], format, limit)
-						}
+					for i, format := range formats { // two limits of each, others at the next message
+						held(t, outputs[:n+1], format, limits[(n+i)%len(limits)])
+						held(t, outputs[:n+1], format, limits[(n+i+2)%len(limits)])
 					}
 				}
 			})

@@ -17,6 +17,7 @@ import (
 	"precis/summarize"
 	"precis/summarize/cut"
 	"precis/summarize/ledger"
+	"precis/summarize/prompt/valid"
 	"precis/summarize/tokens"
 )
 
@@ -98,6 +99,7 @@ type session struct {
 	compaction *Summary
 	edge       uint64
 	compacted  bool // since the last prompt
+	prompts    int
 }
 
 func newSession(count tokens.Counter) *session {
@@ -161,6 +163,9 @@ func (s *session) prompt(t *testing.T, format string, limit int) Prompt {
 	s.stand(t, r, p)
 	if !p.WithinBudget {
 		s.nothingElse(t, r, p)
+	}
+	if s.prompts++; s.prompts%10 != 1 {
+		return p
 	}
 	again, err := Build(r)
 	if err != nil || !bytes.Equal(again.Messages, p.Messages) || !bytes.Equal(again.System, p.System) {
@@ -241,7 +246,7 @@ func callIDs(m Message) []string {
 // prefixStands: between two compactions a prompt goes on where the one before ended.
 func (s *session) prefixStands(t *testing.T, format string, before, now Prompt) {
 	t.Helper()
-	late := bytes.Contains(before.Messages, []byte(noResult)) // it may have come since
+	late := bytes.Contains(before.Messages, []byte(noResult)) || len(before.WaitingMessageIDs) > 0 // a result may have come since, in front of what stands
 	if s.compacted || late || before.Messages == nil || bytes.Contains(before.Messages, []byte(noneSeen)) {
 		return
 	}
@@ -250,33 +255,25 @@ func (s *session) prefixStands(t *testing.T, format string, before, now Prompt) 
 		end = "]}]" // the next message may be one more block of the last
 	}
 	if !bytes.HasPrefix(inBlocks(t, format, now.Messages), bytes.TrimSuffix(inBlocks(t, format, before.Messages), []byte(end))) {
-		t.Fatalf("%s: the prefix changed", format)
+		a, b := inBlocks(t, format, now.Messages), inBlocks(t, format, before.Messages)
+		i := 0
+		for i < min(len(a), len(b)) && a[i] == b[i] {
+			i++
+		}
+		t.Errorf("%s: the prefix changed behind %s: %.200s, was %.200s", format, s.items[len(s.items)-1].MessageID, a[max(0, i-150):], b[max(0, i-150):])
 	}
 	if !bytes.Equal(now.System, before.System) {
 		t.Fatalf("%s: the system text changed from %s to %s", format, before.System, now.System)
 	}
 }
 
-// inBlocks writes the contents of Anthropic's messages that are texts as lists of one block, which is the same to the API: a text
-// becomes a list when another message joins its turn.
+// inBlocks are messages as they can be compared with those of an earlier prompt (valid.InBlocks).
 func inBlocks(t *testing.T, format string, messages jsontext.Value) []byte {
 	t.Helper()
 	if format != FormatAnthropic {
 		return messages
 	}
-	var list []struct {
-		Role    string         `json:"role"`
-		Content jsontext.Value `json:"content"`
-	}
-	if err := json.Unmarshal(messages, &list); err != nil {
-		t.Fatal(err)
-	}
-	for i, m := range list {
-		if m.Content.Kind() == '"' {
-			list[i].Content = jsontext.Value(`[{"type":"text","text":` + string(m.Content) + `}]`)
-		}
-	}
-	out, err := json.Marshal(list)
+	out, err := valid.InBlocks(messages)
 	if err != nil {
 		t.Fatal(err)
 	}

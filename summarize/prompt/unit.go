@@ -58,6 +58,7 @@ type call struct {
 	part   int          // the part of the result's content that is the result, or wholeContent, or goneResult
 	answer *events.Part // that part, where it stands verbatim
 	blocks []block      // the result's parts in the format; nil: a text
+	mended bool         // the result is in the format's own shape, and these are not all of its parts as they were
 	shown  string       // the result's text, or what stands in for it
 	cut    bool         // the result's text had to go to hold the limit
 	unread int          // tokens of what the result has besides its blocks or its text

@@ -20,11 +20,22 @@ const (
 	bytesOfFrame = 300
 )
 
-var mediaData = regexp.MustCompile(`[A-Za-z0-9+/]*` + regexp.QuoteMeta(png300) + `|` + regexp.QuoteMeta(pdf1))
+// withoutMedia is how many bytes of a text are none of the media's data, nor base64 right before that of an image.
+func withoutMedia(text string) int {
+	n := len(text) - len(pdf1)*strings.Count(text, pdf1)
+	for {
+		before, after, ok := strings.Cut(text, png300)
+		if !ok {
+			return n
+		}
+		n -= len(png300) + len(before) - len(strings.TrimRight(before, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"))
+		text = after
+	}
+}
 
 // least is what a prompt of such messages has to count at least.
 func least(p Prompt, parts int) int {
-	written := len(mediaData.ReplaceAll(append(p.Messages.Clone(), p.System...), nil))
+	written := withoutMedia(string(p.Messages)) + withoutMedia(string(p.System))
 	return (written - parts*bytesOfFrame) / bytesOfToken
 }
 

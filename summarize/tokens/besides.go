@@ -15,6 +15,7 @@ import (
 const (
 	bytesPerToken = 4
 	frameBytes    = 200
+	emptyBytes    = 40 // of an empty text
 )
 
 func ofBytes(n int) int { return max(0, (n+bytesPerToken-1)/bytesPerToken) }
@@ -56,8 +57,14 @@ func Beside(p events.Part) int {
 	return n
 }
 
-// Unnamed is what the members of a part take that are none of what its kind has, as a signature.
-func Unnamed(p events.Part) int { return ofBytes(p.Besides - frameBytes) }
+// Unnamed is what the members of a part take that are none of what its kind has, as a signature. A text without text is there for
+// those alone, as Gemini's signature at the end of a stream.
+func Unnamed(p events.Part) int {
+	if p.Kind == events.PartText && p.Text == "" {
+		return ofBytes(p.Besides - emptyBytes)
+	}
+	return ofBytes(p.Besides - frameBytes)
+}
 
 func besides(parts []events.Part) (n int) {
 	for _, p := range parts {

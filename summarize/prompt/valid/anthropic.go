@@ -110,8 +110,25 @@ func (w *anthropic) message(m object, last bool) error {
 	return nil
 }
 
+// anthropicMembers are those of the SDK's block parameters: the API refuses others ("Extra inputs are not permitted").
+var anthropicMembers = members{
+	"text":              {"type", "text", "cache_control", "citations"},
+	"image":             {"type", "source", "cache_control"},
+	"document":          {"type", "source", "cache_control", "citations", "context", "title"},
+	"search_result":     {"type", "source", "title", "content", "cache_control", "citations"},
+	"tool_use":          {"type", "id", "name", "input", "cache_control", "caller"},
+	"server_tool_use":   {"type", "id", "name", "input", "cache_control", "caller"},
+	"tool_result":       {"type", "tool_use_id", "content", "is_error", "cache_control"},
+	"thinking":          {"type", "thinking", "signature"},
+	"redacted_thinking": {"type", "data"},
+	"container_upload":  {"type", "file_id", "cache_control"},
+}
+
 func (w *anthropic) block(b object, role string) error {
 	w.breakpoint(b)
+	if err := anthropicMembers.check(b, b.text("type")); err != nil {
+		return err
+	}
 	switch typ := b.text("type"); typ {
 	case "text":
 		if blank(b.text("text")) {
@@ -120,6 +137,13 @@ func (w *anthropic) block(b object, role string) error {
 	case "image", "document":
 		if role != "user" {
 			return fmt.Errorf("%s of role %q", typ, role)
+		}
+		if parts, err := b.of("source").list("content"); err == nil {
+			for _, p := range parts {
+				if err := w.block(p, "user"); err != nil {
+					return err
+				}
+			}
 		}
 		return anthropicSource(b.of("source"))
 	case "tool_use", "server_tool_use", "mcp_tool_use":
@@ -178,4 +202,22 @@ func anthropicSource(s object) error {
 		return fmt.Errorf("source %q", typ)
 	}
 	return nil
+}
+
+// InBlocks writes the contents of Anthropic's messages that are texts as lists of one block, which is the same to the API: a text
+// becomes a list when another message joins its turn.
+func InBlocks(messages jsontext.Value) (jsontext.Value, error) {
+	var list []struct {
+		Role    string         `json:"role"`
+		Content jsontext.Value `json:"content"`
+	}
+	if err := json.Unmarshal(messages, &list); err != nil {
+		return nil, err
+	}
+	for i, m := range list {
+		if m.Content.Kind() == '"' {
+			list[i].Content = jsontext.Value(`[{"type":"text","text":` + string(m.Content) + `}]`)
+		}
+	}
+	return json.Marshal(list)
 }

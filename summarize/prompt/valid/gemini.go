@@ -12,7 +12,17 @@ import (
 var geminiName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
 
 // geminiData are the members of a part of which it has one.
-var geminiData = []string{"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult"}
+var geminiData = []string{"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"}
+
+// geminiMembers are what the API knows of a content, a part and what it has: it refuses other names ("Unknown name").
+var geminiMembers = members{
+	"content":          {"role", "parts"},
+	"part":             append(geminiData, "thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata", "audioTranscription"),
+	"functionCall":     {"id", "name", "args", "partialArgs", "willContinue"},
+	"functionResponse": {"id", "name", "response", "parts", "willContinue", "scheduling"},
+	"inlineData":       {"mimeType", "data", "displayName"},
+	"fileData":         {"mimeType", "fileUri", "displayName"},
+}
 
 // Gemini holds contents against the API's rules: the user begins, roles alternate, each part is one thing, calls stand behind a
 // user's content, and the content behind calls begins with as many responses, of the same names and ids in the same order.
@@ -65,7 +75,13 @@ func geminiContent(c object) (calls, responses []string, err error) {
 	if err != nil || len(parts) == 0 || role != "user" && role != "model" {
 		return nil, nil, fmt.Errorf("role %q, parts %.200s", role, c["parts"])
 	}
+	if err := geminiMembers.check(c, "content"); err != nil {
+		return nil, nil, err
+	}
 	for j, p := range parts {
+		if err := geminiMembers.check(p, "part"); err != nil {
+			return nil, nil, fmt.Errorf("part %d: %w", j, err)
+		}
 		data := ""
 		for _, name := range geminiData {
 			if len(p[name]) == 0 {
@@ -75,6 +91,9 @@ func geminiContent(c object) (calls, responses []string, err error) {
 				return nil, nil, fmt.Errorf("part %d is %s and %s", j, data, name)
 			}
 			data = name
+		}
+		if err := geminiMembers.check(p.of(data), data); err != nil {
+			return nil, nil, fmt.Errorf("part %d: %s: %w", j, data, err)
 		}
 		switch call, response := p.of("functionCall"), p.of("functionResponse"); data {
 		case "text":

@@ -43,6 +43,17 @@ func (o object) only(names ...string) error {
 	return nil
 }
 
+// members are those that a type of part may have.
+type members map[string][]string
+
+// check reports a member that a part of a known type does not have; others are not looked at.
+func (m members) check(o object, typ string) error {
+	if names := m[typ]; names != nil {
+		return o.only(names...)
+	}
+	return nil
+}
+
 // base64Data holds inline data against its encoding.
 func base64Data(data string) error {
 	if data == "" {

@@ -139,8 +139,20 @@ func openAIContent(m object, role string) error {
 	return nil
 }
 
+// openAIPartMembers are those of the SDK's parts; cache_control is that of routers.
+var openAIPartMembers = members{
+	"text":        {"type", "text", "prompt_cache_breakpoint", "cache_control"},
+	"refusal":     {"type", "refusal"},
+	"image_url":   {"type", "image_url", "prompt_cache_breakpoint", "cache_control"},
+	"input_audio": {"type", "input_audio", "prompt_cache_breakpoint"},
+	"file":        {"type", "file", "prompt_cache_breakpoint", "cache_control"},
+}
+
 func openAIPart(p object, role string) error {
 	typ, known := p.text("type"), false
+	if err := openAIPartMembers.check(p, typ); err != nil {
+		return err
+	}
 	for _, t := range openAIParts[role] {
 		known = known || t == typ
 	}

@@ -40,10 +40,28 @@ type responses struct {
 	used map[string]bool
 }
 
+// responsesMembers are those of the SDK's input items and their parts: the API refuses others ("Unknown parameter").
+var responsesMembers = members{
+	"message":                 {"type", "id", "role", "content", "status", "phase"},
+	"function_call":           {"type", "id", "call_id", "name", "arguments", "status", "caller", "namespace"},
+	"function_call_output":    {"type", "id", "call_id", "name", "output", "status", "caller", "namespace"},
+	"custom_tool_call":        {"type", "id", "call_id", "name", "input", "status", "caller", "namespace"},
+	"custom_tool_call_output": {"type", "id", "call_id", "output", "caller"},
+	"reasoning":               {"type", "id", "summary", "content", "encrypted_content", "status"},
+	"input_text":              {"type", "text", "prompt_cache_breakpoint"},
+	"output_text":             {"type", "text", "annotations", "logprobs"},
+	"refusal":                 {"type", "refusal"},
+	"input_image":             {"type", "detail", "image_url", "file_id", "prompt_cache_breakpoint"},
+	"input_file":              {"type", "detail", "file_data", "file_id", "file_url", "filename", "prompt_cache_breakpoint"},
+}
+
 func (w responses) item(m object) error {
 	typ := m.text("type")
 	if typ == "" && len(m["role"]) > 0 {
 		typ = "message"
+	}
+	if err := responsesMembers.check(m, typ); err != nil {
+		return err
 	}
 	id := m.text("call_id")
 	if typ == "local_shell_call_output" && id == "" {
@@ -127,6 +145,9 @@ func responsesPart(p object, types ...string) error {
 	typ := p.text("type")
 	if !slices.Contains(types, typ) {
 		return fmt.Errorf("part of type %q, not one of %q", typ, types)
+	}
+	if err := responsesMembers.check(p, typ); err != nil {
+		return err
 	}
 	switch typ {
 	case "input_text", "output_text":
