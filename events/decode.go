@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/base64"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -69,6 +70,8 @@ func (a address) event(id string, data *members) (Event, *RejectError) {
 	switch a.typ {
 	case MessageEdited:
 		ev.Edit = r.edit()
+	case ThreadForked:
+		ev.Fork = r.fork(a.thread)
 	case ToolResult:
 		ev.Message = r.toolResult()
 	default:
@@ -81,6 +84,19 @@ func (a address) event(id string, data *members) (Event, *RejectError) {
 		return Event{}, r.rej
 	}
 	return ev, nil
+}
+
+// ForkParent returns the thread whose messages an event of the log has its thread begin with; empty if it is not a thread.forked that
+// can be accepted. It depends on the event alone: limits are not checked.
+func ForkParent(raw Raw) string {
+	if !strings.HasPrefix(trimPartition(raw.Subject), string(ThreadForked)+".") {
+		return ""
+	}
+	ev, rej := Decode(raw, Limits{})
+	if rej != nil {
+		return ""
+	}
+	return ev.Fork.ParentThreadID
 }
 
 // Data returns an accepted event's data without its envelope, byte for byte. It fails as Decode does if the envelope

@@ -79,8 +79,14 @@ func TestDecodeScript(t *testing.T) {
 			if got := outcome(ev, rej); got != c.want {
 				t.Errorf("got %q, want %q (%v)", got, c.want, rej)
 			}
-			if rej == nil && (ev.Message == nil) == (ev.Edit == nil) {
-				t.Errorf("message %v and edit %v", ev.Message, ev.Edit)
+			set := 0
+			for _, is := range []bool{ev.Message != nil, ev.Edit != nil, ev.Fork != nil} {
+				if is {
+					set++
+				}
+			}
+			if rej == nil && set != 1 {
+				t.Errorf("message %v, edit %v and fork %v", ev.Message, ev.Edit, ev.Fork)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -78,12 +79,31 @@ func (e *Edit) Key(ceID string) string {
 	if e.Pinned != nil {
 		d = d.text("pinned").text(strconv.FormatBool(*e.Pinned))
 	}
-	if !e.CreatedAt.IsZero() {
-		at := e.CreatedAt.UTC()
-		d = d.text(strconv.FormatInt(at.Unix(), 10)).number(at.Nanosecond())
-	}
-	sum := sha256.Sum256(d)
+	sum := sha256.Sum256(d.time(e.CreatedAt))
 	return "hash:" + hex.EncodeToString(sum[:])
+}
+
+// time writes a time; nothing if it is zero.
+func (d digester) time(t time.Time) digester {
+	if t.IsZero() {
+		return d
+	}
+	t = t.UTC()
+	return d.text(strconv.FormatInt(t.Unix(), 10)).number(t.Nanosecond())
+}
+
+// Key identifies a fork within its thread: by its fork id, else by the event id, else by its content and time.
+func (f *Fork) Key(ceID string) [32]byte {
+	var d digester
+	switch {
+	case f.ForkID != "":
+		d = d.text("fork").text(f.ForkID)
+	case ceID != "":
+		d = d.text("fork").text(ceID) // an export writes it as the fork id
+	default:
+		d = d.text("hash").text(f.ParentThreadID).text(f.AtMessageID).time(f.CreatedAt)
+	}
+	return sha256.Sum256(d)
 }
 
 // ShapeDigest is the digest of what an edit does not change: type, role, tool calls and tool call id. It is stored

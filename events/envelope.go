@@ -27,6 +27,12 @@ func Encode(t Type, id, thread, source string, at time.Time) nats.Header {
 // SummaryEventID is the id of an event about a summary, unique per type.
 func SummaryEventID(t Type, summaryID string) string { return string(t) + "/" + summaryID }
 
+// InheritedEventID is the id of a summary.invalidated about a summary that the thread of a token has from its parent: the parent, and
+// each of its forks, may invalidate the same summary.
+func InheritedEventID(t Type, summaryID, token string) string {
+	return SummaryEventID(t, summaryID) + "/" + token
+}
+
 // UsageEventID is the id of a usage.recorded: the attempt distinguishes a summary's calls.
 func UsageEventID(summaryID string, attempt int) string {
 	return fmt.Sprintf("%s/%s/%d", UsageRecorded, summaryID, attempt)

@@ -42,6 +42,8 @@ const (
 	fieldDeleted
 	fieldRewind
 	fieldEditID
+	fieldAtMessageID
+	fieldForkID
 	fieldParts
 	fieldName
 	fieldRefusal
@@ -75,6 +77,7 @@ func (f field) String() string {
 		fieldExitCode: "exit_code", fieldRelevantRange: "relevant_range", fieldPinned: "pinned",
 		fieldAgentID: "agent_id", fieldPolicy: "policy", fieldParentThreadID: "parent_thread_id", fieldUsage: "usage", fieldModel: "model", fieldCreatedAt: "created_at",
 		fieldMetadata: "metadata", fieldDeleted: "deleted", fieldRewind: "rewind", fieldEditID: "edit_id",
+		fieldAtMessageID: "at_message_id", fieldForkID: "fork_id",
 		fieldParts: "parts", fieldName: "name", fieldRefusal: "refusal", fieldAudio: "audio", fieldAnnotations: "annotations",
 		fieldReasoningContent: "reasoning_content", fieldReasoningDetails: "reasoning_details", fieldID: "id", fieldStatus: "status", fieldPhase: "phase", fieldProviderOptions: "providerOptions",
 		fieldFunctionCall: "function_call", fieldReasoning: "reasoning", fieldThinkingBlocks: "thinking_blocks", fieldReasoningText: "reasoning_text", fieldReasoningOpaque: "reasoning_opaque", fieldExtraContent: "extra_content", fieldProviderSpecificFields: "provider_specific_fields", fieldCacheControl: "cache_control", fieldImages: "images", fieldPrefix: "prefix",
@@ -130,6 +133,10 @@ func fieldOf(name []byte) field {
 		return fieldRewind
 	case "edit_id":
 		return fieldEditID
+	case "at_message_id":
+		return fieldAtMessageID
+	case "fork_id":
+		return fieldForkID
 	case "parts":
 		return fieldParts
 	}

@@ -198,6 +198,29 @@ func (r *reader) edit() *Edit {
 	return e
 }
 
+// fork reads a fork of the given thread.
+func (r *reader) fork(thread string) *Fork {
+	r.hints()
+	if r.rej == nil && !r.present(fieldParentThreadID) {
+		r.fail("parent_thread_id", "required")
+	}
+	f := &Fork{ParentThreadID: r.threadID(fieldParentThreadID)}
+	switch {
+	case f.ParentThreadID == "":
+		r.fail("parent_thread_id", "must be 1 to %d bytes, is 0", MaxIDBytes)
+	case f.ParentThreadID == thread:
+		r.fail("parent_thread_id", "must be another thread")
+	}
+	f.AtMessageID = r.text(fieldAtMessageID)
+	if n := len(f.AtMessageID); n > MaxIDBytes || n == 0 && r.present(fieldAtMessageID) {
+		r.fail("at_message_id", "must be 1 to %d bytes, is %d", MaxIDBytes, n)
+	}
+	f.ForkID = r.text(fieldForkID)
+	f.AgentID = r.text(fieldAgentID)
+	f.CreatedAt = r.time(fieldCreatedAt)
+	return f
+}
+
 func (r *reader) role() string {
 	parts := r.members[fieldParts] // Gemini's contents may have no role
 	gemini := len(parts) > 0 && parts[0] == '['

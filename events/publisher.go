@@ -89,6 +89,14 @@ func (p *Publisher) Edit(ctx context.Context, thread string, e *Edit) (*Receipt,
 	return p.marshal(ctx, MessageEdited, thread, e)
 }
 
+// Fork publishes a thread.forked: the thread begins with the parent's messages. It sets a missing fork id.
+func (p *Publisher) Fork(ctx context.Context, thread string, f *Fork) (*Receipt, error) {
+	if f.ForkID == "" {
+		f.ForkID = NewForkID()
+	}
+	return p.marshal(ctx, ThreadForked, thread, f)
+}
+
 func (p *Publisher) marshal(ctx context.Context, t Type, thread string, value any) (*Receipt, error) {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -94,6 +94,12 @@ const (
 	MethodTruncation = "truncation"
 )
 
+// Why a fork began with nothing.
+const (
+	ForkUnknownParent  = "unknown_parent"  // the parent had no message at the fork's place in the log
+	ForkUnknownMessage = "unknown_message" // the parent had no such message then
+)
+
 // Trigger reasons.
 const (
 	TriggerToolOutputChars  = "tool_output_chars"

@@ -17,6 +17,7 @@ const (
 	ThreadMessage Type = "thread.message"
 	ToolResult    Type = "tool.result"
 	MessageEdited Type = "message.edited"
+	ThreadForked  Type = "thread.forked"
 )
 
 // What the processor publishes.
@@ -41,7 +42,7 @@ const (
 )
 
 // Event is one accepted event, as Decode returns it.
-// Exactly one of Message and Edit is set.
+// Exactly one of Message, Edit and Fork is set.
 type Event struct {
 	// Type is the effective type: a thread.message with role tool is a ToolResult here.
 	Type Type
@@ -52,6 +53,7 @@ type Event struct {
 
 	Message *Message
 	Edit    *Edit
+	Fork    *Fork
 }
 
 // Message is the data of a thread.message or a tool.result; fields that a type does not have are zero.
@@ -150,10 +152,21 @@ func (e Edit) MarshalJSON() ([]byte, error) {
 	}{e.MessageID, e.Rewind, e.Pinned, e.EditID, e.AgentID, e.CreatedAt})
 }
 
+// Fork is the data of a thread.forked: the thread begins with the messages of another one, as they stand at the event's place in the
+// log. It is the thread's first event.
+type Fork struct {
+	ParentThreadID string `json:"parent_thread_id"`
+	// AtMessageID is the last message that the fork begins with; empty: the parent's last one.
+	AtMessageID string    `json:"at_message_id,omitempty"`
+	ForkID      string    `json:"fork_id,omitempty"`
+	AgentID     string    `json:"agent_id,omitempty"`
+	CreatedAt   time.Time `json:"created_at,omitzero"`
+}
+
 // Types returns every type, those that agents publish first.
 func Types() []Type {
 	return []Type{
-		ThreadMessage, ToolResult, MessageEdited,
+		ThreadMessage, ToolResult, MessageEdited, ThreadForked,
 		SummaryStarted, SummaryCreated, SummaryInvalidated, SummaryFailed, UsageRecorded, ConfigApplied, PartitionClaimed, EventRejected,
 	}
 }
@@ -161,7 +174,7 @@ func Types() []Type {
 // Incoming reports whether agents publish events of this type.
 func (t Type) Incoming() bool {
 	switch t {
-	case ThreadMessage, ToolResult, MessageEdited:
+	case ThreadMessage, ToolResult, MessageEdited, ThreadForked:
 		return true
 	}
 	return false
@@ -187,3 +200,6 @@ func NewMessageID() string { return "msg_" + rand.Text() }
 
 // NewEditID returns a unique edit id.
 func NewEditID() string { return "edit_" + rand.Text() }
+
+// NewForkID returns a unique fork id.
+func NewForkID() string { return "fork_" + rand.Text() }

@@ -30,6 +30,8 @@ func Of(subject string) fold.Walk {
 		return toolResult
 	case events.MessageEdited:
 		return messageEdited
+	case events.ThreadForked:
+		return threadForked
 	}
 	return threadMessage
 }
@@ -37,7 +39,7 @@ func Of(subject string) fold.Walk {
 // ErrPanic: a handler panicked; trying again would panic again.
 var ErrPanic = errors.New("handler panicked")
 
-// Handlers are the three consumers of the log.
+// Handlers are the consumers of the log.
 type Handlers struct {
 	Steps  Steps
 	Logger zerolog.Logger
@@ -49,6 +51,7 @@ func (h Handlers) Register(r *message.Router, sub message.Subscriber) {
 		events.ToolResult:    h.ToolResult,
 		events.ThreadMessage: h.ThreadMessage,
 		events.MessageEdited: h.MessageEdited,
+		events.ThreadForked:  h.ThreadForked,
 	} {
 		added := r.AddConsumerHandler(string(topic), string(topic), sub, handle)
 		added.AddMiddleware(retry)

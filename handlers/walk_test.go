@@ -28,6 +28,8 @@ import (
 //
 //	message ID ROLE WORDS    thread.message
 //	tool ID WORDS            tool.result
+//	fork NAME ID             thread.forked: NAME begins with the messages up to ID, or to the end, and is what follows is about
+//	thread NAME              what follows is about NAME again; the first thread is t
 //	edit ID WORDS            message.edited; deleted, pinned, unpinned or rewind in place of WORDS
 //
 // WORDS is a number of words of text: the same number is the same text. Under a policy that says for how many turns outputs stand whole,
@@ -70,6 +72,8 @@ func runScript(t *testing.T, script string) string {
 		case len(fields) == 0 || fields[0] == "#":
 		case fields[0] == "==":
 			w = newWalker(t)
+		case fields[0] == "thread":
+			w.thread = fields[1]
 		case fields[0] == "policy":
 			w.configure(fields[1], fields[2])
 		default:
@@ -89,6 +93,7 @@ type walker struct {
 	policy summarize.Policy
 	log    map[uint64]*events.Event
 	seq    uint64
+	thread string
 	names  map[string]string // of summaries, by id
 	said   []string
 	// The cause of the invalidations at the end of said, and where they begin.
@@ -105,7 +110,7 @@ func newWalker(t *testing.T) *walker {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	w := &walker{t: t, policy: summarize.Default(), log: map[uint64]*events.Event{}, names: map[string]string{}, whole: "none"}
+	w := &walker{t: t, policy: summarize.Default(), log: map[uint64]*events.Event{}, names: map[string]string{}, whole: "none", thread: "t"}
 	if w.part, err = store.Partition(0); err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +155,12 @@ func (w *walker) event(f []string) []string {
 		typ, data["tool_name"], data["content"] = "tool.result", "bash", w.words(last)
 	case "message":
 		data["role"], data["content"] = f[2], w.words(last)
+	case "fork":
+		typ, data = "thread.forked", map[string]any{"parent_thread_id": w.thread}
+		if last != "end" {
+			data["at_message_id"] = last
+		}
+		w.thread = f[1]
 	case "edit":
 		typ = "message.edited"
 		switch last {
@@ -176,7 +187,7 @@ func (w *walker) event(f []string) []string {
 func (w *walker) outputs() string {
 	var list []string
 	for _, o := range w.compaction().Outputs {
-		rows, err := w.part.MessagesAt("t", []uint64{o.At})
+		rows, err := w.part.MessagesAt(w.thread, []uint64{o.At})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -189,7 +200,7 @@ func (w *walker) outputs() string {
 }
 
 func (w *walker) compaction() *thread.Compaction {
-	c, err := w.part.Compaction("t")
+	c, err := w.part.Compaction(w.thread)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -213,7 +224,7 @@ func (w *walker) publish(typ string, data map[string]any) []string {
 		w.apply()
 	}
 	w.seq++
-	subject := "0." + typ + ".t"
+	subject := "0." + typ + "." + w.thread
 	body, err := json.Marshal(data, json.Deterministic(true))
 	if err != nil {
 		w.t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"precis/events"
 )
 
-var incoming = []events.Type{events.ThreadMessage, events.ToolResult, events.MessageEdited}
+var incoming = []events.Type{events.ThreadMessage, events.ToolResult, events.MessageEdited, events.ThreadForked}
 
 // agree holds the decoder's verdict on a body against the schema's. Bodies that are no JSON, or that the
 // decoder refuses for a reason no schema can give, say nothing.
@@ -36,7 +36,8 @@ func agree(s *jsonschema.Schema, typ events.Type, body []byte) (disagreement str
 
 // beyondSchemas are the rules that JSON Schema has no words for.
 func beyondSchemas(rej *events.RejectError) bool {
-	return rej.Field == "relevant_range" && strings.HasPrefix(rej.Message, "ends before") ||
+	return rej.Field == "parent_thread_id" && strings.HasPrefix(rej.Message, "must be another") ||
+		rej.Field == "relevant_range" && strings.HasPrefix(rej.Message, "ends before") ||
 		rej.Field == "message_id" && strings.HasPrefix(rej.Message, "must be 1 to")
 }
 
@@ -85,7 +86,7 @@ var pool = []string{
 
 var memberNames = []string{
 	"type", "thread_id", "message_id", "role", "content", "tool_calls", "tool_call_id", "tool_name", "arguments", "is_error", "exit_code",
-	"relevant_range", "pinned", "agent_id", "policy", "parent_thread_id", "usage", "created_at", "metadata", "deleted", "rewind", "edit_id", "zzz",
+	"relevant_range", "pinned", "agent_id", "policy", "parent_thread_id", "usage", "created_at", "metadata", "deleted", "rewind", "edit_id", "at_message_id", "fork_id", "zzz",
 	"parts", "function_call", "refusal", "audio", "reasoning_content", "thinking_blocks", "name",
 }
 
@@ -106,7 +107,7 @@ func TestAgreement(t *testing.T) {
 
 // drawBody starts from a body that is accepted, so that one wrong member decides.
 func drawBody(t *rapid.T) []byte {
-	members := map[string]jsontext.Value{"message_id": jsontext.Value(`"m"`), "role": jsontext.Value(`"tool"`), "content": jsontext.Value(`"x"`)}
+	members := map[string]jsontext.Value{"message_id": jsontext.Value(`"m"`), "role": jsontext.Value(`"tool"`), "content": jsontext.Value(`"x"`), "parent_thread_id": jsontext.Value(`"p"`)}
 	for range rapid.IntRange(0, 4).Draw(t, "changes") {
 		name := rapid.SampledFrom(memberNames).Draw(t, "member")
 		if rapid.IntRange(0, 9).Draw(t, "drop") == 0 {
@@ -129,7 +130,7 @@ func TestAgreementOneByOne(t *testing.T) {
 		for _, role := range []string{"user", "tool"} {
 			for _, name := range memberNames {
 				for _, value := range pool {
-					members := map[string]jsontext.Value{"message_id": jsontext.Value(`"m"`), "role": jsontext.Value(`"` + role + `"`), "content": jsontext.Value(`"x"`)}
+					members := map[string]jsontext.Value{"message_id": jsontext.Value(`"m"`), "role": jsontext.Value(`"` + role + `"`), "content": jsontext.Value(`"x"`), "parent_thread_id": jsontext.Value(`"p"`)}
 					members[name] = jsontext.Value(value)
 					body, _ := json.Marshal(members)
 					if wrong := agree(s, typ, body); wrong != "" {

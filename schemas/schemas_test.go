@@ -29,6 +29,7 @@ var records = map[string]func() any{
 	"thread.message":      func() any { return new(events.Message) },
 	"tool.result":         func() any { return new(events.Message) },
 	"message.edited":      func() any { return new(events.Edit) },
+	"thread.forked":       func() any { return new(events.Fork) },
 }
 
 func read(t testing.TB, name string) []byte {
@@ -133,7 +134,7 @@ func canonical(t testing.TB, data []byte) string {
 
 // The accepted examples are accepted.
 func TestExamplesDecode(t *testing.T) {
-	for _, typ := range []events.Type{events.ThreadMessage, events.ToolResult, events.MessageEdited} {
+	for _, typ := range incoming {
 		subject, err := events.Subject(typ, "nightly/build 42")
 		if err != nil {
 			t.Fatal(err)

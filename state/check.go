@@ -154,9 +154,13 @@ func (c *checker) count(prefix key) (n uint64, err error) {
 
 // thread checks a header against the thread's rows.
 func (c *checker) thread(h *thread.Header) error {
+	forks := uint64(0)
+	if h.Forked() {
+		forks = 1
+	}
 	c.expect("events are accounted for",
-		h.Events, h.Messages+h.ToolResults+h.Edits+h.Duplicates+h.Ignored+h.Rejected+h.Waiting)
-	c.expect("messages have places", h.Ordinals, h.Messages+h.ToolResults)
+		h.Events, h.Messages+h.ToolResults+h.Edits+h.Duplicates+h.Ignored+h.Rejected+h.Waiting+forks)
+	c.expect("messages have places", h.Ordinals, h.Messages+h.ToolResults+h.Fork.Messages)
 	if h.Parent != "" {
 		listed, err := c.v.has(c.v.key(kindChild).part(h.Parent).rest(h.Thread))
 		if err != nil {
@@ -207,7 +211,7 @@ func (c *checker) messages(h *thread.Header, saved int64) error {
 	}
 	c.expect("places", h.Ordinals, next-1)
 	c.expect("message rows", h.Ordinals, rows)
-	c.expect("tool results", h.ToolResults, tools)
+	c.expect("tool results", h.Outputs(), tools)
 	c.expect("tokens", tokens, h.Tokens)
 	c.expect("bytes", bytes, h.Bytes)
 	c.expect("live tokens", tokens-saved, h.TokensLive)
@@ -235,11 +239,13 @@ func (c *checker) summaries(h *thread.Header) (saved int64, err error) {
 }
 
 func (c *checker) summary(h *thread.Header, sum *thread.Summary) error {
-	owner, found, err := c.v.SummaryThread(sum.ID)
-	if err != nil {
-		return err
+	if !sum.Inherited { // else the thread that made it has the id
+		owner, found, err := c.v.SummaryThread(sum.ID)
+		if err != nil {
+			return err
+		}
+		c.expect("summary "+sum.ID+" is found by its id", true, found && owner == h.Thread)
 	}
-	c.expect("summary "+sum.ID+" is found by its id", true, found && owner == h.Thread)
 	slot, err := c.v.Slot(h.Thread, sum.Slot)
 	if err != nil {
 		return err

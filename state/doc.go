@@ -35,6 +35,7 @@
 //	I     thread                          when to check whether the thread is idle; set again by its next event
 //	D     time, thread                    -: the same, in the order of time
 //	p     parent child                    -: the thread names the other one as its parent; the parent may be another partition's
+//	h     sequence partition kind key     what the thread.forked at the sequence, an event of that partition, begins with: copies of rows
 //	y     -                               Sweep: how far the summaries were compared with a changed configuration
 //
 // Contents of messages stay in the log; a row holds sizes, digests and the sequences to fetch them by.

@@ -35,6 +35,7 @@ const (
 	kindIdleDue  = 'D'
 	kindSweep    = 'y'
 	kindChild    = 'p'
+	kindHanded   = 'h'
 )
 
 // formatPartition is beyond every partition: the store's own rows.

@@ -35,6 +35,8 @@ type full struct {
 	staged     *Staged
 	sweep      Sweep
 	idle       time.Time
+	handed     Handed
+	branch     *thread.Branch
 }
 
 func newFull() *full {
@@ -55,12 +57,18 @@ func newFull() *full {
 	}
 	f.active.Status, f.active.Renew = thread.Active, false // the row that says which one waits is another's
 	f.stale.Status = thread.Stale
+	f.active.Inherited = false // one that is has its id at the thread that made it
 	f.waiting = &thread.Waiting{
 		MessageID: "late", Key: "k1", Seq: 71, Deadline: 72, Subject: "message.edited.t",
 		Header: map[string][]string{"ce-id": {"e1"}}, Body: []byte(`{"message_id":"late","content":"y","edit_id":"k1"}`),
 	}
 	f.outgoing.Thread = "t"
 	f.staged.Thread = "t"
+	f.handed = Handed{Seq: 96, To: 3}
+	f.branch = &thread.Branch{
+		ParentSeq: 97, Header: f.header, Compaction: f.compaction, Messages: []*thread.Message{f.message}, Summaries: []*thread.Summary{f.active}, Slots: []*thread.Slot{f.slot},
+		Revisions: []thread.MessageRevision{{MessageID: "m", Revision: thread.Revision{Number: 98, Seq: 99}}}, Ledgers: map[string][]byte{},
+	}
 	return f
 }
 
@@ -86,6 +94,7 @@ func (f *full) save(t *testing.T, s *Store) {
 	p.SaveSweep(f.sweep)
 	p.LookAt("t", time.Time{}, f.idle)
 	p.StageRejection(91)
+	p.HandOver(f.handed, f.branch)
 	p.Send(f.outgoing)
 	err = errors.Join(p.Stage(f.staged), p.Spend("main", "2026-01-02", 95))
 	if _, cerr := p.Commit(Sync); errors.Join(err, cerr) != nil {
@@ -212,6 +221,8 @@ func TestNoFieldOfARowIsForgotten(t *testing.T) {
 	check("staged", []*Staged{f.staged}, staged, err)
 	to, err := v.StagedTo("t")
 	check("staged mark", link, to, err)
+	branch, err := v.branch(f.handed)
+	check("branch", f.branch, branch, err)
 	sweep, err := v.Sweep()
 	check("sweep", f.sweep, sweep, err)
 }
@@ -283,6 +294,8 @@ func reads(f *full, kind byte, p *Partition) error {
 		_, err = p.Idle(far, 9)
 	case kindSweep:
 		_, err = p.Sweep()
+	case kindHanded:
+		_, err = p.branch(f.handed)
 	case kindChild:
 		err = p.Children(f.header.Parent, func(*thread.Header) (bool, error) { return true, nil })
 	default:

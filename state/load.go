@@ -21,6 +21,8 @@ func (p *Partition) LoadEvent(name string, ev *events.Event) (*thread.State, err
 	switch {
 	case ev == nil:
 		return st, nil
+	case ev.Fork != nil:
+		return st, nil
 	case ev.Edit != nil:
 		return st, p.loadEdit(st, ev)
 	default:
@@ -78,7 +80,7 @@ func (p *Partition) loadEdit(st *thread.State, ev *events.Event) (err error) {
 		return err
 	}
 	if ev.Edit.Rewind {
-		return p.loadAfter(st)
+		return p.LoadAfter(st)
 	}
 	return p.loadMadeFrom(st, messageSource(id))
 }
@@ -103,8 +105,8 @@ func (p *Partition) message(name, id string, messages uint64) (*thread.Message, 
 	return p.committed().Message(name, id)
 }
 
-// loadAfter loads what a rewind to the event's message removes.
-func (p *Partition) loadAfter(st *thread.State) error {
+// LoadAfter loads the messages after the state's message, which a rewind to it removes, and what was made from them.
+func (p *Partition) LoadAfter(st *thread.State) error {
 	rows, err := p.Messages(st.Header.Thread, st.Message.Ordinal+1, st.Header.Ordinals+1)
 	if err != nil {
 		return err

@@ -108,6 +108,16 @@ func headerRow(c *codec, h *thread.Header) {
 	c.uints(&h.Waiting, &h.NextDeadline, &h.Jobs)
 	c.ints(&h.LastAt)
 	c.uints(&h.Renewals, &h.RenewCompactions, &h.FirstSeq)
+	forkRow(c, &h.Fork)
+}
+
+func forkRow(c *codec, f *thread.Fork) {
+	if c.uints(&f.Seq); f.Seq == 0 {
+		return
+	}
+	c.sums(&f.Key)
+	texts(c, &f.Parent, &f.At, &f.Reason)
+	c.uints(&f.ParentSeq, &f.Messages, &f.Outputs)
 }
 
 func encodeHeader(to []byte, h *thread.Header) []byte {
@@ -155,7 +165,7 @@ func decodeMessage(id string, b []byte) (*thread.Message, error) {
 
 // summaryVersion begins the row of a thread.Summary. An edit in a long thread reads dozens of them for their
 // counters, and each has its record in it, which JSON reads through to its end.
-const summaryVersion = 3
+const summaryVersion = 4
 
 func summaryRow(c *codec, s *thread.Summary) {
 	c.version(summaryVersion)
@@ -168,7 +178,7 @@ func summaryRow(c *codec, s *thread.Summary) {
 	c.ints(&s.TokensBefore, &s.TokensAfter, &s.CharsBefore)
 	texts(c, &s.Status)
 	texts(c, &s.ReplacedBy)
-	c.flags(&s.Renew, &s.Aside, &s.Withheld)
+	c.flags(&s.Renew, &s.Aside, &s.Withheld, &s.Inherited)
 	expires := !s.ExpiresAt.IsZero()
 	if c.flags(&expires); expires {
 		c.times(&s.ExpiresAt)

@@ -13,6 +13,9 @@ func (p *Partition) Save(st *thread.State) {
 	*w.header = st.Header
 	p.changed = true
 	c := &st.Changes
+	if c.Inherited != nil {
+		p.inherit(w, name, c.Inherited)
+	}
 	if c.Child {
 		p.set(p.key(kindChild).part(st.Header.Parent).rest(name), nil)
 		p.store.kin.note(st.Header.Parent, p.id)
@@ -104,7 +107,9 @@ func (p *Partition) saveWaiting(name string, c *thread.Changes) {
 // saveSummary writes a summary with its index rows: only an active one is found by its sources.
 func (p *Partition) saveSummary(name string, sum *thread.Summary) {
 	p.set(p.key(kindSummary).part(name).rest(sum.ID), encodeSummary(sum))
-	p.set(p.key(kindOwner).rest(sum.ID), []byte(name))
+	if !sum.Inherited {
+		p.set(p.key(kindOwner).rest(sum.ID), []byte(name))
+	}
 	for _, id := range sum.Sources {
 		p.saveSource(name, messageSource(id), sum)
 	}

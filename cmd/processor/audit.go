@@ -202,6 +202,9 @@ func printHead(a *app, s *audit.Story) {
 	if s.Parent != "" {
 		t.add("parent", printable(s.Parent))
 	}
+	if s.Fork != nil {
+		t.add("forked", lineage(s.Fork))
+	}
 	t.add("policy", orDash(s.Policy))
 	t.add("up to", fmt.Sprintf("event %d", s.EventSeq))
 	t.add("events", list(counted(c.Messages, "message"), counted(c.ToolResults, "tool result"), counted(c.Edits, "edit"),

@@ -96,29 +96,33 @@ func (c *exportCmd) export(ctx context.Context, a *app, log *source) error {
 }
 
 // exported is an event's data as a file holds it. A file has no envelope; where the envelope's id is what
-// tells an edit from another, it becomes the edit's own.
+// tells an edit or a fork from another, it becomes the event's own.
 func exported(e entry) ([]byte, error) {
 	event, rejection := events.Decode(e.raw, events.Limits{})
 	if rejection != nil {
 		return nil, rejection
 	}
 	data := e.data()
-	if event.Edit == nil || event.Edit.EditID != "" || event.CloudEventID == "" {
-		return data, nil
+	switch {
+	case event.CloudEventID == "":
+	case event.Edit != nil && event.Edit.EditID == "":
+		return withID(data, "edit_id", event.CloudEventID)
+	case event.Fork != nil && event.Fork.ForkID == "":
+		return withID(data, "fork_id", event.CloudEventID)
 	}
-	return withEditID(data, event.CloudEventID)
+	return data, nil
 }
 
-func withEditID(data []byte, id string) ([]byte, error) {
+func withID(data []byte, member, id string) ([]byte, error) {
 	members := map[string]jsontext.Value{}
 	if err := json.Unmarshal(data, &members); err != nil {
-		return nil, fmt.Errorf("read edit: %w", err)
+		return nil, fmt.Errorf("read event: %w", err)
 	}
 	quoted, err := jsontext.AppendQuote(nil, id)
 	if err != nil {
-		return nil, fmt.Errorf("quote edit id: %w", err)
+		return nil, fmt.Errorf("quote %s: %w", member, err)
 	}
-	members["edit_id"] = quoted
+	members[member] = quoted
 	return json.Marshal(members, json.Deterministic(true))
 }
 

@@ -249,6 +249,8 @@ func (e entry) eventGist() string {
 		return printable("not acceptable: " + rejection.Error())
 	case event.Edit != nil:
 		return printable(editGist(event.Edit))
+	case event.Fork != nil:
+		return printable(forkGist(event.Fork))
 	default:
 		return printable(messageGist(event.Type, event.Message))
 	}
@@ -256,6 +258,13 @@ func (e entry) eventGist() string {
 
 // gistChars is how much of a text a line shows.
 const gistChars = 60
+
+func forkGist(f *events.Fork) string {
+	if f.AtMessageID == "" {
+		return "from " + f.ParentThreadID
+	}
+	return "from " + f.ParentThreadID + " at " + f.AtMessageID
+}
 
 func messageGist(t events.Type, m *events.Message) string {
 	text := m.Content.Text()

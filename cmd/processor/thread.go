@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/internal/service"
+	"precis/internal/thread"
 )
 
 // threadCmd shows a thread's counters.
@@ -57,6 +58,9 @@ func countersTable(thread string, t service.ThreadReply) *table {
 	if t.LLMInput+t.LLMOutput > 0 || t.CostUnknown > 0 {
 		out.add("Model calls", fmt.Sprintf("%s tokens in, %s out, %s", grouped(t.LLMInput), grouped(t.LLMOutput), callsCost(t)))
 	}
+	if t.Fork != nil {
+		out.add("Forked", lineage(t.Fork))
+	}
 	if t.ParentThreadID != nil {
 		out.add("Parent", printable(*t.ParentThreadID))
 	}
@@ -69,6 +73,19 @@ func countersTable(thread string, t service.ThreadReply) *table {
 	out.add("Log", fmt.Sprintf("up to event %d", t.EventSeq))
 	out.addIf("Chain", t.ChainHead)
 	return out
+}
+
+// lineage says where a fork comes from.
+func lineage(f *thread.Lineage) string {
+	text := "from " + printable(f.ParentThreadID)
+	if f.AtMessageID != nil {
+		text += " at " + printable(*f.AtMessageID)
+	}
+	text += fmt.Sprintf(", event %d, ", f.EventSeq)
+	if f.Reason != nil {
+		return text + "with nothing: " + *f.Reason
+	}
+	return text + "with " + counted(f.InheritedMessages, "message")
 }
 
 // reportedCalls says what the agent's own calls used.

@@ -12,7 +12,7 @@ import hashlib
 import json
 import sys
 
-INCOMING = ("thread.message", "tool.result", "message.edited")
+INCOMING = ("thread.message", "tool.result", "message.edited", "thread.forked")
 
 
 def number(value, raw_integers):
@@ -136,11 +136,26 @@ class Messages:
     def __init__(self):
         self.revisions = {}  # (thread, message id): [(place in the input, revision, content digest)]
         self.shapes = {}
+        self.order = collections.defaultdict(list)  # of a thread's messages
         self.held = collections.defaultdict(list)  # edits that came before their message
         self.edits = collections.defaultdict(set)  # keys of edits
         self.unclear = set()  # messages with edits that may be duplicates or not, and threads with unknown rejections
 
+    def fork(self, place, thread, parent, last):
+        """Begins a thread with another one's messages, each in its last revision, unless it has begun."""
+        if self.order[thread] or (last is not None and last not in self.order[parent]):
+            return
+        ids = self.order[parent]
+        for id in ids if last is None else ids[: ids.index(last) + 1]:
+            self.order[thread].append(id)
+            self.shapes[thread, id] = self.shapes[parent, id]
+            self.revisions[thread, id] = [(place, *self.revisions[parent, id][-1][1:])]
+            if (parent, id) in self.unclear or parent in self.unclear:
+                self.unclear.add((thread, id))
+
     def add(self, place, kind, data):
+        if kind == "thread.forked":
+            return self.fork(place, data["thread_id"], data["parent_thread_id"], data.get("at_message_id"))
         at = data["thread_id"], data["message_id"]
         if kind == "message.edited":
             key = data.get("edit_id")
@@ -153,6 +168,7 @@ class Messages:
             self.edits[at].add(key)
             self.held[at].append(data)
         elif at not in self.shapes:
+            self.order[at[0]].append(at[1])
             self.shapes[at] = shape(kind, data)
             self.revisions[at] = [(place, 0, content_digest(self.shapes[at], content_of(data)))]
         if at in self.shapes:

@@ -89,6 +89,9 @@ func (a *auditor) begin(ctx context.Context, m broker.Stored) error {
 func (a *auditor) Stepped(_ context.Context, s fold.Stepped) error {
 	a.stepped = true
 	a.teller.stepped(s)
+	if h := &s.State.Header; s.Result.Forked {
+		a.retained.forked(h.Thread, h.Fork.Parent)
+	}
 	a.weighed(s)
 	a.folding(s.State.Header.Thread)
 	at := scopeOf(s.State, s.Policy, s.Delivery.Time)
@@ -115,7 +118,7 @@ func (a *auditor) Stepped(_ context.Context, s fold.Stepped) error {
 
 // end checks what remains once the event is folded.
 func (a *auditor) end(ctx context.Context, out fold.Outcome) error {
-	if !a.stepped {
+	if !a.stepped && out.Outcome != thread.HandedOver {
 		at := scope{at: a.current.Time}
 		a.tally.event(at, out.String())
 		raw := deliveryOf(a.current).Raw

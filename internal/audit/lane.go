@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"precis/events"
@@ -26,6 +27,46 @@ type lane struct {
 	upTo  uint64
 	last  uint64 // the last event folded
 	dirty int
+	// handed is up to which event it has handed over what forks begin with.
+	handed reached
+}
+
+// reached is a sequence that others wait for.
+type reached struct {
+	mu   sync.Mutex
+	last uint64
+	more chan struct{} // closed when last grows; nil if nothing waits
+}
+
+func (r *reached) set(seq uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = seq
+	if r.more != nil {
+		close(r.more)
+		r.more = nil
+	}
+}
+
+// wait returns when the sequence is reached, or ctx ends.
+func (r *reached) wait(ctx context.Context, seq uint64) error {
+	for {
+		r.mu.Lock()
+		if r.last >= seq {
+			r.mu.Unlock()
+			return nil
+		}
+		if r.more == nil {
+			r.more = make(chan struct{})
+		}
+		more := r.more
+		r.mu.Unlock()
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // watch sees a lane's fold from inside, and when a step begins and ends.
@@ -44,7 +85,7 @@ func (r *run) open(id int) (_ *lane, err error) {
 	if r.upTo != nil {
 		l.upTo = r.upTo[id]
 	}
-	o := fold.Options{Log: content.New(r.events, 0), MaxPayload: broker.MaxPayload, Mask: r.Mask, Logger: r.Logger}
+	o := fold.Options{Home: r.home, Log: content.New(r.events, 0), MaxPayload: broker.MaxPayload, Mask: r.Mask, Logger: r.Logger}
 	if r.watch != nil {
 		r.watch(l, &o)
 	}
@@ -89,6 +130,16 @@ func (l *lane) take(ctx context.Context, m broker.Stored) error {
 		return nil
 	}
 	return l.commit()
+}
+
+// handOver takes the fork of one of the lane's threads, unless the lane stops before it: then the fork's lane does too.
+func (l *lane) handOver(ctx context.Context, m broker.Stored) error {
+	err := l.take(ctx, m)
+	if err == nil {
+		err = l.commit() // the fork's lane reads what is committed
+	}
+	l.handed.set(m.Seq)
+	return err
 }
 
 func deliveryOf(m broker.Stored) fold.Delivery {

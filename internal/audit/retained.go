@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"sync"
 	"time"
 
 	"precis/events"
@@ -25,11 +26,28 @@ type retained struct {
 	began map[uint64]uint64
 	seed  maphash.Seed
 	store bool
+
+	// forks are the parents of threads that began as forks.
+	mu    sync.Mutex
+	forks map[string]string
+}
+
+// forked notes what a thread was forked from: what its parent has lost, it has lost as well.
+func (r *retained) forked(name, parent string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forks[name] = parent
+}
+
+func (r *retained) parentOf(name string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.forks[name]
 }
 
 func newRetained(log broker.StreamState, c configs, now time.Time, store *state.Store, partitions int) (*retained, error) {
 	r := &retained{
-		first: max(log.First, 1), cutoff: c.cutoff(now), began: map[uint64]uint64{}, seed: maphash.MakeSeed(), store: store != nil,
+		first: max(log.First, 1), cutoff: c.cutoff(now), began: map[uint64]uint64{}, forks: map[string]string{}, seed: maphash.MakeSeed(), store: store != nil,
 	}
 	r.known(1, log.Created) // no event is older than its stream
 	if log.Msgs == 0 {
@@ -128,9 +146,19 @@ func (r *retained) cut(name string) bool {
 	if to == 0 || name == "" {
 		return false
 	}
-	at, known := r.began[r.key(name)]
-	return known && at <= to || !known && !r.store
+	for range maxForks { // of threads that fork each other
+		if at, known := r.began[r.key(name)]; known && at <= to || !known && !r.store {
+			return true
+		}
+		if name = r.parentOf(name); name == "" {
+			return false
+		}
+	}
+	return false
 }
+
+// maxForks bounds how many ancestors of a thread are looked at.
+const maxForks = 1000
 
 // count is the number of threads known to have lost their beginning.
 func (r *retained) count() (n uint64) {

@@ -99,14 +99,8 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 		return nil, err
 	}
 	if name := o.Filter.Thread; name != "" {
-		token, err := events.Token(name)
-		if err != nil {
-			return nil, fmt.Errorf("thread: %w", err)
-		}
-		r.filters = filters{
-			events:    []string{"*.*.*." + token},
-			summaries: []string{"*.*." + token, string(events.ConfigApplied) + ".*", string(events.PartitionClaimed) + ".*"},
-			rejected:  []string{string(events.EventRejected) + "." + token},
+		if err := r.narrow(ctx, name); err != nil {
+			return nil, err
 		}
 	}
 	events := 0
@@ -134,6 +128,32 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 	}
 	r.retained, err = newRetained(r.log, r.configs, r.now, o.Store, r.strays+1)
 	return r, err
+}
+
+// narrow has the run read one thread, and those that it was forked from, directly or not: their state at the fork is a part of its own.
+func (r *run) narrow(ctx context.Context, name string) error {
+	r.filters.summaries = []string{string(events.ConfigApplied) + ".*", string(events.PartitionClaimed) + ".*"}
+	names := []string{name}
+	for at := 0; at < len(names); at++ {
+		token, err := events.Token(names[at])
+		if err != nil {
+			return fmt.Errorf("thread: %w", err)
+		}
+		r.filters.events = append(r.filters.events, "*.*.*."+token)
+		r.filters.summaries = append(r.filters.summaries, "*.*."+token)
+		r.filters.rejected = append(r.filters.rejected, string(events.EventRejected)+"."+token)
+		// Of several forks on the thread's subject the fold knows which one counts.
+		err = broker.NewLogReader(r.JetStream, broker.StreamEvents).Scan(ctx, 1, []string{"*." + string(events.ThreadForked) + "." + token}, func(m broker.Stored) error {
+			if parent := events.ForkParent(deliveryOf(m).Raw); parent != "" && !slices.Contains(names, parent) {
+				names = append(names, parent)
+			}
+			return nil
+		}, nil)
+		if err != nil {
+			return fmt.Errorf("find what the thread was forked from: %w", err)
+		}
+	}
+	return nil
 }
 
 func (r *run) reader(stream string) *broker.LogReader {
@@ -285,6 +305,10 @@ func (r *run) fold(ctx context.Context) error {
 	workers := max(r.Workers, 1)
 	partition := func(subject string) int { return recovery.PartitionOf(subject, r.strays) }
 	deal := recovery.NewDeal(workers, func(subject string) int { return partition(subject) % workers })
+	deal.Before = func(m broker.Stored) int {
+		from := r.forkedFrom(m)
+		return min(from, from%workers)
+	}
 	scan := func(ctx context.Context) error {
 		return r.events.Scan(ctx, 1, r.filters.events, func(m broker.Stored) error {
 			if m.Seq > end {
@@ -302,7 +326,7 @@ func (r *run) fold(ctx context.Context) error {
 				if ctx.Err() != nil {
 					return nil
 				}
-				if err := r.lanes[partition(m.Subject)].take(ctx, m); err != nil {
+				if err := r.take(ctx, m, func(l *lane) bool { return l.id%workers == pile }); err != nil {
 					return err
 				}
 			}
@@ -313,4 +337,41 @@ func (r *run) fold(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// take has the lanes of a worker fold an event: a fork goes to the parent's partition first, which hands over what it begins with.
+func (r *run) take(ctx context.Context, m broker.Stored, mine func(*lane) bool) error {
+	own, from := r.lanes[recovery.PartitionOf(m.Subject, r.strays)], r.forkedFrom(m)
+	if from >= 0 && from != own.id && mine(r.lanes[from]) {
+		if err := r.lanes[from].handOver(ctx, m); err != nil {
+			return err
+		}
+	}
+	if !mine(own) {
+		return nil
+	}
+	if from >= 0 && from != own.id && m.Seq <= own.upTo {
+		if err := r.lanes[from].handed.wait(ctx, m.Seq); err != nil {
+			return err
+		}
+	}
+	return own.take(ctx, m)
+}
+
+// forkedFrom returns the partition that hands over what an event's thread begins with; negative if none does.
+func (r *run) forkedFrom(m broker.Stored) int {
+	parent := events.ForkParent(deliveryOf(m).Raw)
+	if parent == "" || recovery.PartitionOf(m.Subject, r.strays) == r.strays {
+		return -1
+	}
+	return r.home(parent)
+}
+
+// home returns the partition of a thread.
+func (r *run) home(thread string) int {
+	token, err := events.Token(thread)
+	if err != nil {
+		return -1 // a decoded event names none such
+	}
+	return broker.PartitionOf(token, r.strays)
 }

@@ -32,15 +32,16 @@ var (
 
 // Story is the history of one thread, in order, and its state at the end.
 type Story struct {
-	Thread   string    `json:"thread"`
-	Agent    string    `json:"agent"`                     // author of the first event
-	Parent   string    `json:"parent_thread_id,omitzero"` // the thread whose agent started this one
-	Policy   string    `json:"policy"`
-	Until    time.Time `json:"until,omitzero"` // the end of the story; zero: the log's end
-	EventSeq uint64    `json:"event_seq"`
-	Log      Extent    `json:"log"` // what was read, of this thread only
-	Counters Counters  `json:"counters"`
-	Totals   Totals    `json:"totals"`
+	Thread   string          `json:"thread"`
+	Agent    string          `json:"agent"`                     // author of the first event
+	Parent   string          `json:"parent_thread_id,omitzero"` // the thread whose agent started this one
+	Fork     *thread.Lineage `json:"fork"`                      // where a fork comes from; null for any other thread
+	Policy   string          `json:"policy"`
+	Until    time.Time       `json:"until,omitzero"` // the end of the story; zero: the log's end
+	EventSeq uint64          `json:"event_seq"`
+	Log      Extent          `json:"log"` // what was read, of this thread only
+	Counters Counters        `json:"counters"`
+	Totals   Totals          `json:"totals"`
 
 	Entries   []*Entry    `json:"entries"`
 	Summaries []*Standing `json:"summaries"`
@@ -92,7 +93,8 @@ type Entry struct {
 	Chars     int64  `json:"chars,omitzero"`
 	Tokens    int64  `json:"tokens,omitzero"`
 	Deleted   bool   `json:"deleted,omitzero"`
-	Rewind    bool   `json:"rewind,omitzero"` // the thread goes back to the message
+	Rewind    bool   `json:"rewind,omitzero"`           // the thread goes back to the message
+	Forks     string `json:"parent_thread_id,omitzero"` // the thread begins with its messages up to MessageID, or all
 	IsError   bool   `json:"is_error,omitzero"`
 	// Of a record.
 	Summary string         `json:"summary,omitzero"`
@@ -211,7 +213,7 @@ func (s *Story) tools(ctx context.Context, view state.View, log content.Log) err
 }
 
 func (s *Story) header(h *thread.Header) {
-	s.Agent, s.Parent, s.EventSeq = h.FirstAgentID, h.Parent, h.EventSeq
+	s.Agent, s.Parent, s.Fork, s.EventSeq = h.FirstAgentID, h.Parent, h.Lineage(), h.EventSeq
 	s.Counters = Counters{
 		Messages: h.Messages, ToolResults: h.ToolResults, Edits: h.Edits, Duplicates: h.Duplicates + h.Ignored,
 		Rejected: h.Rejected, WaitingEdits: h.Waiting, TokensTotal: h.Tokens, TokensLive: h.TokensLive, Bytes: h.Bytes,
@@ -296,6 +298,8 @@ func (e *Entry) read() {
 	switch {
 	case why != nil:
 		e.Text = string(e.Raw.Body)
+	case ev.Fork != nil:
+		e.Agent, e.Forks, e.MessageID = ev.Fork.AgentID, ev.Fork.ParentThreadID, ev.Fork.AtMessageID
 	case ev.Edit != nil:
 		e.MessageID, e.Agent, e.Deleted, e.Rewind = ev.Edit.MessageID, ev.Edit.AgentID, ev.Edit.Deleted, ev.Edit.Rewind
 		e.Text = ev.Edit.Content.Text()

@@ -17,7 +17,7 @@
 // (events published to literal wildcard subjects, which the server stores without
 // the partition transform). One goroutine owns a lane and alternates between its
 // messages, the processor's own work (Lanes.Turns) and Lanes.Flush. The lane hands out
-// its next message when the previous one is acked, across all three topics, and
+// its next message when the previous one is acked, across all four topics, and
 // never while a handler runs: there is no ack timeout. In a burst, consecutive messages of
 // one topic may come as one hand (SubscriberConfig.HandMessages). An
 // ack means applied. Durable means covered by a Flush; the server gets no

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -176,22 +177,55 @@ func (f *feed) confirm(ctx context.Context) error {
 // deal adds a message to its lane's queue, and waits for room there.
 func (f *feed) deal(ctx context.Context, m *nats.Msg, a ackReply) error {
 	f.whole.saw(a.streamSeq)
-	if l := f.demux.laneOf(m.Subject); l != nil && a.streamSeq > l.start {
-		if err := f.reserve(ctx, int64(len(m.Data))); err != nil {
-			return err
-		}
-		select {
-		case l.queue <- item{m, a}:
-		default:
-			select {
-			case l.queue <- item{m, a}:
-			case <-ctx.Done():
-				return ctx.Err()
+	if l := f.demux.laneOf(m.Subject); l != nil {
+		if other := f.before(m); other != nil && other != l {
+			if err := f.give(ctx, other, item{m, a}); err != nil {
+				return err
 			}
+		}
+		if err := f.give(ctx, l, item{m, a}); err != nil {
+			return err
 		}
 	}
 	f.progress(a.streamSeq)
 	return nil
+}
+
+// before returns the lane that gets a message before its own does; nil if there is none.
+func (f *feed) before(m *nats.Msg) *lane {
+	if f.cfg.Before == nil {
+		return nil
+	}
+	name := f.cfg.Before(m.Subject, m.Header, m.Data)
+	if name == "" {
+		return nil
+	}
+	at := slices.IndexFunc(f.lanes, func(l *lane) bool { return l.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return f.lanes[at]
+}
+
+// give adds a message to a lane's queue, unless the lane was past it when consuming started.
+func (f *feed) give(ctx context.Context, l *lane, it item) error {
+	if it.ack.streamSeq <= l.start {
+		return nil
+	}
+	if err := f.reserve(ctx, int64(len(it.msg.Data))); err != nil {
+		return err
+	}
+	select {
+	case l.queue <- it:
+		return nil
+	default:
+	}
+	select {
+	case l.queue <- it:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // reserve waits until the queues have room for n bytes. A single message always has room.

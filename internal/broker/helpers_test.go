@@ -69,7 +69,7 @@ func eventTopic(subject string) string {
 	return t[0] + "." + t[1]
 }
 
-var eventTopics = []string{"tool.result", "thread.message", "message.edited"}
+var eventTopics = []string{"tool.result", "thread.message", "message.edited", "thread.forked"}
 
 // memoryLanes keeps positions in memory, like a store without the disk.
 type memoryLanes struct {

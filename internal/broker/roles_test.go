@@ -10,6 +10,8 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+
+	"precis/events"
 )
 
 // deployed runs a server from deploy/nats/nats.conf unchanged, except for its
@@ -122,6 +124,13 @@ func TestRolesCanDoTheirWork(t *testing.T) {
 	s, err := admin.JetStream().Stream(ctx, StreamSummaries)
 	require.NoError(t, err)
 	require.NoError(t, s.DeleteMsg(ctx, 1), "auditing must be able to try tampering")
+
+	for _, typ := range events.Types() { // what agents publish, and operators with rejected --retry
+		if typ.Incoming() {
+			publish(t, agent, string(typ)+".t", "{}")
+			publish(t, processor, string(typ)+".t", "{}")
+		}
+	}
 }
 
 func TestRolesCanDoNoMore(t *testing.T) {
@@ -141,7 +150,7 @@ func TestRolesCanDoNoMore(t *testing.T) {
 			"$JS.API.CONSUMER.CREATE.EVENTS", "$JS.API.CONSUMER.CREATE.REJECTED.c", "$JS.API.CONSUMER.MSG.NEXT.EVENTS.c",
 		}, destroy...),
 		"auditor": append([]string{
-			"thread.message.t", "tool.result.t", "message.edited.t", "summary.created.t", "event.rejected.t",
+			"thread.message.t", "tool.result.t", "message.edited.t", "thread.forked.t", "summary.created.t", "event.rejected.t",
 			"precis.thread.summarize.t", "_INBOX.somebody.1", "$JS.API.STREAM.CREATE.MINE",
 			"$JS.API.CONSUMER.DURABLE.CREATE.EVENTS.c", "$JS.API.CONSUMER.DELETE.EVENTS.c",
 		}, destroy...),

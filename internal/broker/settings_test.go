@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -48,6 +49,33 @@ func TestApplyStreams(t *testing.T) {
 			_, err = Provision(ctx, b.JetStream(), spec)
 			require.NoError(t, err)
 		})
+	}
+}
+
+// A stream from before forks lacks their subject, which loses nothing: it is used as it is, and differs. One that lacks another is refused.
+func TestStreamWithoutForks(t *testing.T) {
+	for subject, loses := range map[string]bool{"thread.forked.*": false, "tool.result.*": true} {
+		b := openBroker(t)
+		ctx := testContext(t)
+		spec := StreamSpec{Partitions: 4}
+		made := spec.configs()[0]
+		made.Subjects = slices.DeleteFunc(made.Subjects, func(s string) bool { return s == subject })
+		_, err := b.JetStream().CreateStream(ctx, made)
+		require.NoError(t, err)
+		streams, err := Provision(ctx, b.JetStream(), spec)
+		if loses {
+			require.ErrorIs(t, err, ErrStreamSettings)
+			continue
+		}
+		require.NoError(t, err)
+		require.Len(t, streams.Differences[StreamEvents], 1)
+		require.True(t, streams.Differences[StreamEvents][0].Applies)
+		_, err = b.JetStream().Publish(ctx, "thread.forked.f", []byte("{}"))
+		require.Error(t, err)
+		_, err = ApplyStreams(ctx, b.JetStream(), spec)
+		require.NoError(t, err)
+		_, err = b.JetStream().Publish(ctx, "thread.forked.f", []byte("{}"))
+		require.NoError(t, err)
 	}
 }
 

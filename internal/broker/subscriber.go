@@ -172,6 +172,9 @@ type SubscriberConfig struct {
 	Topic func(subject string) string
 	// Lanes to consume, and their positions.
 	Lanes Lanes
+	// Before returns the name of another lane that is handed a message before the message's own lane is; empty: no other. nil: none
+	// ever.
+	Before func(subject string, header map[string][]string, body []byte) string
 	// BatchMessages is how many acked messages (and turns) make a batch full. Default 512.
 	BatchMessages int
 	// HandMessages is how many consecutive messages of one topic a lane may hand out together, as one Watermill message

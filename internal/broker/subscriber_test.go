@@ -26,7 +26,7 @@ func newSubscriber(t testing.TB, b *Broker, lanes Lanes, edit ...func(*Subscribe
 	return s
 }
 
-// collector subscribes to the three topics and records messages in order.
+// collector subscribes to the four topics and records messages in order.
 type collector struct {
 	mu      sync.Mutex
 	got     []Delivery

@@ -162,5 +162,8 @@ func decode(m broker.Stored) (*events.Event, error) {
 	if why != nil {
 		return nil, fmt.Errorf("read event %d: %w", m.Seq, why)
 	}
+	if ev.Fork != nil { // only on a log that was rolled back and has grown again: no message's content is there
+		return nil, ErrGone
+	}
 	return &ev, nil
 }

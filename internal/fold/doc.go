@@ -10,7 +10,7 @@
 //
 // What an event of a type does, and in which order, is in package handlers: its walks call the exported methods of Step. Steps
 // without an event are requests (request), idle threads (idle), sweeps and expiry (stale), jobs (job) and configurations (configure).
-// Records are adopted in adopt; mend holds what a damaged SUMMARIES needs.
+// A fork is a step of two partitions (fork). Records are adopted in adopt; mend holds what a damaged SUMMARIES needs.
 //
 // Invariants: neither a thread's rows nor a record are in the open batch before their step ends, so an event's step that can't read
 // what it needs is abandoned and can be retried. What it may leave is written the same by the next try: the references of a tool

@@ -111,7 +111,7 @@ func (f *Fold) seenThread(name string) *seenThread {
 
 // remember keeps a thread's identifiers from lagging far behind, so that no tool output has to read a long thread at once.
 func (f *Fold) remember(ctx context.Context, h thread.Header) {
-	if h.ToolResults > 0 && h.Ordinals%seenEvery == 0 {
+	if h.Outputs() > 0 && h.Ordinals%seenEvery == 0 {
 		f.seenBefore(ctx, h.Thread, h.Ordinals)
 	}
 }

@@ -29,6 +29,8 @@ type Options struct {
 	MaxPayload int
 	// Partitions is how many partitions share the memory for caches; fewer than 16 count as 16.
 	Partitions int
+	// Home returns the partition of a thread; nil: this one has all.
+	Home func(thread string) int
 	// Mask removes secrets from the sources of summaries and from what is published; nil removes none.
 	Mask func(text string) string
 	// Observe is called for every record that is decided (not for adopted ones); it may be nil.

@@ -160,6 +160,9 @@ func (s *Step) emitAt(rec events.Record, seq uint64, at *time.Time, policy strin
 	}
 	s.take(rec, data)
 	t, id := named(rec)
+	if inv, ok := rec.(*events.Invalidated); ok && s.st.Summary(inv.SummaryID).Inherited {
+		id = events.InheritedEventID(t, inv.SummaryID, mustToken(s.st.Header.Thread))
+	}
 	s.f.send(s.st, rec, policy, t, id, data, s.at.Time)
 }
 

@@ -168,7 +168,11 @@ func (s *Step) recount(to, last uint64) {
 
 // invalidateRewound decides what a rewind makes stale: every active summary with a removed source, what was made from those, and
 // what is dropped. It needs no policy: what these stand for is not in the thread any more.
-func (s *Step) invalidateRewound() {
+func (s *Step) invalidateRewound() { s.recordRewound(s.outlived()) }
+
+// outlived returns the active summaries that stand for something that a rewind has removed, sources before what is made from them. What
+// is dropped waits for nothing any more, and nothing of it serves.
+func (s *Step) outlived() (list []*thread.Summary) {
 	gone := map[string]bool{}
 	for _, m := range s.st.Changes.Rewound {
 		if gone[m.ID] = true; m.Tool {
@@ -189,7 +193,6 @@ func (s *Step) invalidateRewound() {
 			s.st.Waive(sum)
 		}
 	}
-	var list []*thread.Summary
 	for _, sum := range s.byRank() {
 		if stale[sum.ID] || sum.Slot == events.SlotCurrent && len(s.dropped) > 0 || slices.ContainsFunc(sum.Sources, func(id string) bool { return gone[id] }) ||
 			slices.ContainsFunc(sum.SourceSums, func(id string) bool { return stale[id] }) {
@@ -200,7 +203,7 @@ func (s *Step) invalidateRewound() {
 	s.st.Overtake(func(j *thread.Job) bool {
 		return j.Started.Slot == events.SlotCurrent && len(s.dropped) > 0 || slices.ContainsFunc(j.Started.SourceSummaryIDs, func(id string) bool { return stale[id] })
 	})
-	s.recordRewound(list)
+	return list
 }
 
 // byRank returns the active summaries that are loaded, sources before what is made from them.

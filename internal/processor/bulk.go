@@ -58,7 +58,10 @@ func (p *Processor) bulk(ctx context.Context) error {
 		}
 	}()
 	deal := recovery.NewDeal(len(p.parts), func(subject string) int { return recovery.PartitionOf(subject, len(p.parts)-1) })
-	events := recovery.Share(p.catching.to-p.catching.from, len(p.parts))
+	deal.Before = func(m broker.Stored) int {
+		return p.forkedFrom(events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data})
+	}
+	share := recovery.Share(p.catching.to-p.catching.from, len(p.parts))
 	var reached place // all events up to here have been dealt
 	scan := func(ctx context.Context) error {
 		var read broker.Stored
@@ -74,7 +77,7 @@ func (p *Processor) bulk(ctx context.Context) error {
 	}
 	return p.bulkEnded(deal.Run(reading, scan, func(ctx context.Context, i int) error {
 		part := p.parts[i]
-		if err := part.bulk(ctx, deal.Pile(i), events); err != nil {
+		if err := part.bulk(ctx, deal.Pile(i), share); err != nil {
 			return err
 		}
 		// The lanes need not read everything since its last event again; unless ctx has ended, which may have kept the

@@ -96,6 +96,7 @@ type schedule struct {
 	clock    clockAhead
 	// rolledBack is the server whose streams fall back to an earlier day between lives; nil: none do.
 	rolledBack *server
+	forks      bool // threads are forked too
 	// rivals: a second processor writes to the same streams for a while.
 	rivals bool
 	// rivalled: one has written since the store was made, and rivalling is how many are at it.
@@ -108,6 +109,11 @@ type schedule struct {
 	through *broker.Broker
 	// lost: the store is being made again from the streams, and knows less than these until it has caught up.
 	lost bool
+}
+
+// Threads are forked across partitions while the processor crashes.
+func TestCrashSchedulesOfForks(t *testing.T) {
+	runSchedules(t, cmp.Or(*crashSeeds, race.Fewer(6, 40)), func(s *schedule) { s.forks = true })
 }
 
 func TestCrashSchedules(t *testing.T) {
@@ -172,6 +178,7 @@ func (s *schedule) lags(seed uint64) {
 
 func (s *schedule) run() {
 	load := newLoad(s.rng)
+	load.forks = s.forks
 	var early backup
 	if s.rolledBack != nil {
 		s.broker = s.rolledBack.Broker

@@ -66,12 +66,20 @@ func voyage(t *testing.T, b *broker.Broker) {
 	}
 }
 
+// outing is a fork of the voyage, in the other partition: compactions of its are inherited, and one of its own follows.
+func outing(t *testing.T, b *broker.Broker) {
+	t.Helper()
+	put(t, b.Conn(), "thread.forked.outing", `{"parent_thread_id":"voyage","at_message_id":"v20","fork_id":"f1"}`)
+	put(t, b.Conn(), "thread.message.outing", `{"message_id":"v21","role":"user","content":"We turn to the islands."}`)
+}
+
 // makeFixture leaves a data directory and writes it to the fixture.
 func makeFixture(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	work(t, dir, func(b *broker.Broker) { harbour(t, b) })
 	work(t, dir, func(b *broker.Broker) { voyage(t, b) }) // the rows of the first are in tables now
+	work(t, dir, func(b *broker.Broker) { outing(t, b) })
 	var file bytes.Buffer
 	z := zip.NewWriter(&file)
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {

@@ -19,6 +19,8 @@ type load struct {
 	threads int
 	next    int
 	sent    []sent
+	forks   bool     // threads are forked too
+	forked  []string // these
 }
 
 type sent struct{ subject, body string }
@@ -49,6 +51,14 @@ func (l *load) publish(t *testing.T, nc *nats.Conn, n int) {
 }
 
 func (l *load) event() sent {
+	if l.forks {
+		switch n := l.rng.IntN(24); {
+		case n < 2:
+			return l.fork()
+		case n < 9 && len(l.forked) > 0:
+			return l.inFork()
+		}
+	}
 	var s sent
 	switch n := l.rng.IntN(20); {
 	case n < 6:
@@ -127,6 +137,48 @@ func (l *load) edit(message int) sent {
 		return sent{subject, fmt.Sprintf(`{"message_id":"m%d","content":"short %d"}`, message, l.rng.IntN(3))}
 	}
 	return sent{subject, fmt.Sprintf(`{"message_id":"m%d","content":%q,"edit_id":"e%d"}`, message, l.output(), l.rng.IntN(1000))}
+}
+
+// fork forks a thread, or a fork, at any of its messages, one of another thread, or its end; sometimes one that has begun, or itself.
+func (l *load) fork() sent {
+	parent, name := l.thread(l.rng.IntN(l.threads+1)), fmt.Sprintf("f%d", len(l.forked))
+	if n := len(l.forked); n > 0 {
+		if l.rng.IntN(3) == 0 {
+			parent = l.forked[l.rng.IntN(n)]
+		}
+		if l.rng.IntN(6) == 0 {
+			name = l.forked[l.rng.IntN(n)]
+		}
+	}
+	at := ""
+	if l.rng.IntN(4) > 0 {
+		at = fmt.Sprintf(`,"at_message_id":"m%d"`, max(l.next-l.rng.IntN(10*l.threads), 0))
+	}
+	if l.rng.IntN(12) == 0 {
+		parent = "nowhere"
+	}
+	s := sent{"thread.forked." + name, fmt.Sprintf(`{"parent_thread_id":%q%s,"fork_id":"%s of %s"}`, parent, at, name, parent)}
+	l.forked, l.sent = append(l.forked, name), append(l.sent, s)
+	return s
+}
+
+// inFork is an event of a fork: a message of its own, or an edit of one that it may have inherited.
+func (l *load) inFork() sent {
+	name := l.forked[max(len(l.forked)-1-l.rng.IntN(3), 0)]
+	var s sent
+	switch l.rng.IntN(5) {
+	case 0:
+		s = l.edit(l.known())
+	case 1:
+		s = l.tool()
+	case 2: // the id of what may be inherited, or not
+		s = sent{"thread.message.", fmt.Sprintf(`{"message_id":"m%d","role":"user","content":"another course"}`, l.known())}
+	default:
+		s = l.message()
+	}
+	s.subject = s.subject[:strings.LastIndexByte(s.subject, '.')+1] + name
+	l.sent = append(l.sent, s)
+	return s
 }
 
 // Two runs of the same log differ in when its events arrived and so in every hash over that.

@@ -16,6 +16,7 @@ import (
 	"precis/handlers"
 	"precis/internal/broker"
 	"precis/internal/fold"
+	"precis/internal/thread"
 	"precis/state"
 )
 
@@ -59,6 +60,12 @@ type partition struct {
 	delivered delivered
 	confirmed *confirmed // shared by all partitions
 
+	// handed waits until what a fork begins with is handed over, and durable. handedOver is what this partition has handed over to
+	// forks of others, until they have it.
+	handed      func(ctx context.Context, to *partition, d fold.Delivery) error
+	handedOver  []state.Handed
+	handedTaken func(state.Handed) bool
+
 	worker  worker
 	commits chan commit           // to the goroutine that waits for the disk; nil if none runs
 	broken  atomic.Pointer[error] // why that goroutine has given up
@@ -101,6 +108,9 @@ func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk, n
 		}
 	}()
 	defer p.caught("apply event", d.Seq, &err)
+	if err := p.handed(ctx, p, d); err != nil {
+		return out, err
+	}
 	out, err = p.fold.Step(ctx, d, walk)
 	if err != nil {
 		err = fmt.Errorf("apply event %d: %w", d.Seq, err)
@@ -114,6 +124,9 @@ func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk, n
 	if err := p.failpoint(FailApplied, p.id); err != nil {
 		p.failure = err
 		return out, err
+	}
+	if out.Outcome == thread.HandedOver {
+		return out, p.handOver(d)
 	}
 	p.metrics.event(d, out, now())
 	if p.part.Size() >= batchBytes {
@@ -190,6 +203,9 @@ func (p *partition) flushed(at place) error {
 		return nil
 	}
 	if err := p.failpoint(FailFlush, p.id); err != nil {
+		return err
+	}
+	if err := p.dropHanded(); err != nil {
 		return err
 	}
 	if err := p.commit(at); err != nil {

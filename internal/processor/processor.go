@@ -240,6 +240,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	f, err := fold.New(st, fold.Options{
 		Log: p.opts.Reads(content.New(p.events, len(p.List()))), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: len(p.List()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
 		Spent:  p.spending.Add,
+		Home:   p.home,
 		Logger: log,
 	})
 	if err != nil {
@@ -249,6 +250,10 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		id: id, lane: lane, part: st, fold: f, config: config,
 		worker: newWorker(), turns: make(chan func(), 16), ended: make(chan struct{}), stopping: p.stopping, last: meta.Position,
 		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, fail: p.fail,
+	}
+	part.handed, part.handedTaken = p.handed, p.taken
+	if part.handedOver, err = st.HandedOver(); err != nil {
+		return nil, err
 	}
 	part.stands.Store(&meta)
 	part.confirmed, part.bulkBytes = &p.confirmed, p.opts.BulkBytes/len(p.List())

@@ -19,8 +19,10 @@ const (
 // Deal distributes the messages of a scan to piles, in hands: the worker of a pile receives them in log order, and is
 // not woken for each message.
 type Deal struct {
-	of    func(subject string) int
-	hands []hand
+	of func(subject string) int
+	// Before returns another pile that receives a message, and at once, before the message's own pile does; negative: none. nil: none ever.
+	Before func(broker.Stored) int
+	hands  []hand
 	// The size of a hand.
 	events, bytes int
 }
@@ -52,12 +54,27 @@ func (d *Deal) Pile(i int) <-chan []broker.Stored { return d.hands[i].to }
 
 // Give takes a message. If its pile is full, it waits for that until ctx ends.
 func (d *Deal) Give(ctx context.Context, m broker.Stored) error {
-	h := &d.hands[d.of(m.Subject)]
-	h.events, h.bytes = append(h.events, m), h.bytes+weight(m)
+	own := d.of(m.Subject)
+	if d.Before != nil {
+		if other := d.Before(m); other >= 0 && other != own {
+			h := &d.hands[other]
+			h.take(m)
+			// The own pile's worker may wait for the other one, and this scan for the own pile's.
+			if err := h.deal(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	h := &d.hands[own]
+	h.take(m)
 	if len(h.events) < d.events && h.bytes < d.bytes {
 		return nil
 	}
 	return h.deal(ctx)
+}
+
+func (h *hand) take(m broker.Stored) {
+	h.events, h.bytes = append(h.events, m), h.bytes+weight(m)
 }
 
 // weight is the memory that a message takes, in bytes; headers may be most of it.

@@ -116,7 +116,11 @@ func idsOf(c Entry, attempt int) []string {
 		id := events.PositionEventID(c.Type, c.Partition, c.EventSeq)
 		return []string{id, fmt.Sprintf("%s/%d", id, c.ChainSeq)}
 	}
-	return []string{events.SummaryEventID(c.Type, c.Summary)}
+	ids := []string{events.SummaryEventID(c.Type, c.Summary)}
+	if c.Type == events.SummaryInvalidated {
+		ids = append(ids, events.InheritedEventID(c.Type, c.Summary, tokenOf(c.Head)))
+	}
+	return ids
 }
 
 // Follows reports whether the record continues its thread's chain, which ends at end.

@@ -57,6 +57,7 @@ type ContextReply struct {
 	Explain      *Explanation `json:"explain"` // null unless the request says explain
 	// RunningThreadIDs are the threads that the thread's agent started and that still run; null unless the request says children.
 	RunningThreadIDs Nullable[string] `json:"running_thread_ids"`
+	Fork             *thread.Lineage  `json:"fork"` // where a fork comes from; null for any other thread
 	EventSeq         uint64           `json:"event_seq"`
 }
 
@@ -259,7 +260,7 @@ func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, 
 		WaitingMessageIDs:  orEmpty(built.WaitingMessageIDs), OmittedParts: omitted(built.OmittedParts),
 		ShortenedMessageIDs: orEmpty(built.ShortenedMessageIDs),
 		Sources:             sources(built.Sources), SystemSource: systemSource(built), Explain: explained,
-		RunningThreadIDs: r.running, EventSeq: r.header.EventSeq,
+		RunningThreadIDs: r.running, Fork: r.header.Lineage(), EventSeq: r.header.EventSeq,
 	}, nil
 }
 

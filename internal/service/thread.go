@@ -42,6 +42,8 @@ type ThreadReply struct {
 	EventSeq         uint64  `json:"event_seq"`
 	ChainSeq         uint64  `json:"chain_seq"`
 	ChainHead        *string `json:"chain_head"`
+	// Fork is where a fork comes from; null for any other thread.
+	Fork *thread.Lineage `json:"fork"`
 	// ParentThreadID is the thread whose agent started this one; null without one.
 	ParentThreadID *string `json:"parent_thread_id"`
 	// Children are the threads that this one's agent started, in the order in which they began: the last 100 of ChildrenCount.
@@ -127,7 +129,7 @@ func replyOf(h *thread.Header, partition int) ThreadReply {
 		TokensTotal: h.Tokens, Bytes: h.Bytes, TokensLive: h.TokensLive,
 		SummariesActive: h.SummariesActive, SummariesStale: h.SummariesStale, SummariesStarted: h.Jobs,
 		LLMInput: h.LLMInput, LLMOutput: h.LLMOutput, CostMicroUSD: h.CostMicroUSD, CostUnknown: h.CostUnknown,
-		EventSeq: h.EventSeq, ChainSeq: h.ChainSeq,
+		EventSeq: h.EventSeq, ChainSeq: h.ChainSeq, Fork: h.Lineage(),
 	}
 	if h.ChainSeq > 0 {
 		r.ChainHead = &h.Chain

@@ -29,6 +29,8 @@ func apply(s *State, in Input) Result {
 		return rejected(in, in.Reject)
 	case in.Event.Edit != nil:
 		return s.edit(in)
+	case in.Event.Fork != nil:
+		return s.fork(in)
 	default:
 		return s.message(in)
 	}

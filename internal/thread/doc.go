@@ -8,10 +8,11 @@
 //   - Header is what is kept once per thread: counters, the chain, the policy in force.
 //   - Message, Summary, Slot and Waiting are separate rows, so that an event costs the same in a thread of 100,000 events
 //     as in one of 100.
+//   - Fork and Branch are where a fork comes from, and what it begins with.
 //   - State is the part of a thread that one step can touch. The caller loads it, calls Apply for an event or the method
 //     for a record (Created, Invalidated, ...), and writes back what is marked as changed.
 //
 // Invariants: Header.Events counts every event on a thread's subjects exactly once; an event has exactly one outcome: accepted,
-// duplicate, ignored, held or rejected; the outcome depends only on the event, the thread's earlier events and the limits in
-// force.
+// duplicate, ignored, held or rejected; the outcome depends only on the event, the thread's earlier events (a fork's include those of its parent before it) and
+// the limits in force.
 package thread

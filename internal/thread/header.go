@@ -48,6 +48,8 @@ type Header struct {
 
 	FirstSeq uint64 // the EVENTS sequence of the first event, if known
 
+	Fork Fork // where a fork comes from
+
 	LastAt int64 // stream time of the last event, Unix nanoseconds; 0 if unknown
 	// Renewals counts the stale summaries that wait to be recomputed, RenewCompactions the compactions among them.
 	Renewals         uint64
@@ -148,6 +150,8 @@ type Summary struct {
 	Serves       bool     `json:"serves,omitzero"` // not active, but stands in prompts until it is recomputed
 	Renew        bool     `json:"renew,omitzero"`  // stale, waits to be recomputed
 	Aside        bool     `json:"aside,omitzero"`  // of a pinned tool output, which stands in prompts itself
+	// Inherited: of the thread that this one was forked from, whose record it has.
+	Inherited bool `json:"inherited,omitzero"`
 	// Withheld: of a tool output that prompts hold whole for now (Compaction.Outputs).
 	Withheld    bool           `json:"withheld,omitzero"`
 	ExpiresAt   time.Time      `json:"expires_at,omitzero"`

@@ -21,6 +21,12 @@ func conflict(id string) *events.RejectError {
 	}
 }
 
+func begun() *events.RejectError {
+	return &events.RejectError{
+		Code: events.CodeSchema, Message: "a thread.forked must be its thread's first event: an earlier one was accepted",
+	}
+}
+
 func unknown(id string) *events.RejectError {
 	return &events.RejectError{
 		Code: events.CodeUnknownMessage, Field: "message_id",

@@ -12,13 +12,18 @@ func (s *State) rewind(in Input) Result {
 		s.Header.Ignored++
 		return Result{Outcome: Ignored}
 	}
+	s.removeAfter(in.Seq)
+	s.Header.Edits++
+	return Result{Outcome: Accepted, Rewound: true}
+}
+
+// removeAfter removes the messages after Message.
+func (s *State) removeAfter(seq uint64) {
 	for _, m := range s.After {
-		s.remove(m, in.Seq)
+		s.remove(m, seq)
 	}
 	s.Changes.Rewound = s.After
 	s.Header.LastMessageID = s.Message.ID
-	s.Header.Edits++
-	return Result{Outcome: Accepted, Rewound: true}
 }
 
 // remove takes a message out of the thread.

@@ -57,6 +57,7 @@ type Changes struct {
 	SlotPuts      []*Slot
 	Compacted     bool              // Compaction changed
 	Ledgers       map[string][]byte // of new leaves and nodes, by summary
+	Inherited     *Branch           // what a fork begins with
 	JobPuts       []*Job
 	JobEnds       []string // summary ids
 
@@ -92,10 +93,11 @@ const (
 	Ignored           // an edit that changes nothing
 	Held              // an edit that waits for its message
 	Rejected
+	HandedOver // a fork of one of the partition's threads: another partition's event
 )
 
 func (o Outcome) String() string {
-	return [...]string{"accepted", "duplicate", "ignored", "held", "rejected"}[o]
+	return [...]string{"accepted", "duplicate", "ignored", "held", "rejected", "handed over"}[o]
 }
 
 // Result is what Apply returns besides the changed state.
@@ -110,6 +112,8 @@ type Result struct {
 	Edited bool
 	// Rewound: the messages after Message are gone (Changes.Rewound).
 	Rewound bool
+	// Forked: the thread begins as a fork, and inherits.
+	Forked bool
 	// Pinned: Message was pinned or unpinned; its content is unchanged.
 	Pinned bool
 }

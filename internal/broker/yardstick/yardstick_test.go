@@ -27,7 +27,7 @@ import (
 	"precis/internal/broker"
 )
 
-var topics = []string{"tool.result", "thread.message", "message.edited"}
+var topics = []string{"tool.result", "thread.message", "message.edited", "thread.forked"}
 
 func must(b *testing.B, err error) {
 	b.Helper()

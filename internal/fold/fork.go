@@ -1,0 +1,215 @@
+package fold
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"precis/events"
+	"precis/internal/thread"
+	"precis/state"
+)
+
+// A fork begins with another thread's rows, which only the partition of that thread has as they stand at the fork's place in the log. So
+// a thread.forked is a step of two partitions. The parent's hands over what of the thread a rewind to the message would leave, and the
+// place is one behind which its later decisions take effect, as behind an event of its own. The fork's partition copies that; who
+// calls its Step waits until it is committed. Neither decides anything: the fork has no record before its next event.
+
+// away returns the partition whose event this is and the thread that it forks, if it is a fork in another partition.
+func (f *Fold) away(raw events.Raw) (to int, parent string, away bool) {
+	if parent = events.ForkParent(raw); parent == "" {
+		return 0, "", false
+	}
+	head, _, _ := strings.Cut(raw.Subject, ".")
+	to, err := strconv.Atoi(head)
+	return to, parent, err == nil && to != f.part.ID()
+}
+
+// handOver is the step of the parent's partition.
+func (f *Fold) handOver(d Delivery, to int, parent string) Outcome {
+	ev, rej := events.Decode(d.Raw, events.Limits{})
+	if rej != nil {
+		check(rej)
+	}
+	b := &thread.Branch{Reason: events.ForkUnknownParent}
+	if !got(f.part.Begun(to, ev.Thread)) { // else the fork comes too late, whatever it would begin with
+		b = f.branch(parent, ev.Fork.AtMessageID)
+	}
+	f.part.HandOver(state.Handed{Seq: d.Seq, To: to}, b)
+	f.applied = d.Seq
+	saving(func() { f.adoptUpTo(d.Seq, noEvent) })
+	return Outcome{Outcome: thread.HandedOver}
+}
+
+// inherit gives the step's thread, which has just been forked, what it begins with.
+func (s *Step) inherit() {
+	f, fork := s.f, s.in.Event.Fork
+	home := f.part.ID()
+	if f.Home != nil {
+		home = f.Home(fork.ParentThreadID)
+	}
+	if home == f.part.ID() {
+		s.st.Inherit(f.branch(fork.ParentThreadID, fork.AtMessageID))
+		return
+	}
+	s.st.Inherit(got(f.part.Handed(home, s.at.Seq)))
+}
+
+// branch returns what a fork of a thread at a message begins with; an empty message is the thread's end.
+func (f *Fold) branch(parent, at string) *thread.Branch {
+	s := f.on(parent, Delivery{})
+	b := &thread.Branch{ParentSeq: s.st.Header.EventSeq}
+	if s.st.Header.Ordinals == 0 {
+		b.Reason = events.ForkUnknownParent
+		return b
+	}
+	s.loadCompaction()
+	if s.st.Message = s.forkedAt(at); s.st.Message == nil {
+		b.Reason = events.ForkUnknownMessage
+		return b
+	}
+	s.endAtMessage()
+	s.fillBranch(b)
+	return b
+}
+
+// forkedAt returns a message of the thread, or its newest one; nil if there is no such message.
+func (s *Step) forkedAt(id string) *thread.Message {
+	if id != "" {
+		return got(s.f.part.Message(s.st.Header.Thread, id))
+	}
+	return s.rowsAt([]uint64{s.st.Header.Ordinals})[0]
+}
+
+// endAtMessage ends a thread at the step's message, as a rewind to it does, in a state that is not saved.
+func (s *Step) endAtMessage() {
+	check(s.f.part.LoadAfter(s.st))
+	if len(s.st.After) == 0 {
+		return
+	}
+	s.res.Rewound = true
+	before := s.afterItems()
+	s.st.EndAtMessage()
+	if s.st.Message.Rewound { // by an earlier rewind: the thread ends where that one went
+		s.backwards(s.st.Message.Ordinal, func(m *thread.Message) bool {
+			s.st.Header.LastMessageID = m.ID
+			return m.Rewound
+		})
+	}
+	s.rewind(before)
+	for _, sum := range s.outlived() {
+		s.st.Lapse(sum)
+	}
+	if sum := s.holder(events.SlotCurrent); len(s.dropped) > 0 && len(s.st.Compaction.Tops) > 0 && sum != nil {
+		s.st.Renew(sum) // over what is left: the fork's next event makes it
+	}
+}
+
+// fillBranch collects the thread's rows up to the step's message.
+func (s *Step) fillBranch(b *thread.Branch) {
+	part, name, last := s.f.part, s.st.Header.Thread, s.st.Message.Ordinal
+	b.Messages = got(part.Messages(name, 1, last+1))
+	in := make(map[string]bool, len(b.Messages))
+	for _, m := range b.Messages {
+		in[m.ID] = true
+	}
+	check(part.Revisions(name, func(r thread.MessageRevision) (bool, error) {
+		if in[r.MessageID] {
+			b.Revisions = append(b.Revisions, r)
+		}
+		return true, nil
+	}))
+	kept := s.branchSummaries(b, in)
+	check(part.Slots(name, func(slot *thread.Slot) (bool, error) {
+		if own := s.st.Loaded(slot.Name); own != nil {
+			slot = own
+		}
+		if kept[slot.Holder] || slot.Name == events.SlotCurrent || slot.Name == events.SlotHistory || in[strings.TrimPrefix(slot.Name, events.ToolSlot(""))] {
+			b.Slots = append(b.Slots, heldBy(slot, kept))
+		}
+		return true, nil
+	}))
+	upTo, seen, err := part.Seen(name)
+	check(err)
+	if upTo <= last {
+		b.Seen, b.SeenTo = seen, upTo
+	}
+	b.Header, b.Compaction = s.st.Header, s.st.Compaction
+	b.Header.Ordinals = last
+	forkReported(&b.Compaction.Reported, last)
+}
+
+// heldBy returns a slot without summaries that are not kept; its versions go on.
+func heldBy(slot *thread.Slot, kept map[string]bool) *thread.Slot {
+	held := *slot
+	if !kept[held.Holder] {
+		held.Holder = ""
+	}
+	if !kept[held.Serving] {
+		held.Serving = ""
+	}
+	return &held
+}
+
+// forkReported keeps what a provider said of the branch's last prompt. The calls were the parent's.
+func forkReported(r *thread.Reported, last uint64) {
+	if r.At > last {
+		*r = thread.Reported{}
+		return
+	}
+	r.Calls, r.Total = 0, events.TokenUsage{}
+}
+
+// branchSummaries collects the summaries that stand for nothing but the branch's messages, with their ledgers, and takes the others out of
+// the state's counters.
+func (s *Step) branchSummaries(b *thread.Branch, in map[string]bool) (kept map[string]bool) {
+	part, name := s.f.part, s.st.Header.Thread
+	kept = map[string]bool{}
+	check(part.Summaries(name, func(sum *thread.Summary) (bool, error) {
+		if own := s.st.Summary(sum.ID); own != nil {
+			sum = own
+		}
+		slot := s.st.Loaded(sum.Slot)
+		if slot == nil {
+			slot = got(part.Slot(name, sum.Slot))
+		}
+		holds := slot.Holder == sum.ID
+		if !s.inBranch(sum, in) {
+			if holds {
+				s.st.Forget(sum)
+			}
+			return true, nil
+		}
+		if !holds && slot.Serving != sum.ID {
+			return true, nil // replaced
+		}
+		kept[sum.ID] = true
+		b.Summaries = append(b.Summaries, sum)
+		return true, nil
+	}))
+	b.Ledgers = map[string][]byte{}
+	for _, sum := range b.Summaries {
+		if data := got(part.Ledger(name, sum.ID)); data != nil {
+			b.Ledgers[sum.ID] = data
+		}
+	}
+	return kept
+}
+
+// inBranch reports whether a summary stands for the branch's messages alone.
+func (s *Step) inBranch(sum *thread.Summary, in map[string]bool) bool {
+	tops := s.st.Compaction.Tops
+	switch {
+	case sum.Slot == events.SlotCurrent:
+		return len(tops) > 0
+	case slices.Contains(s.dropped, sum):
+		return false
+	case sum.Kind == events.KindHistory && slices.ContainsFunc(sum.SourceSums, func(id string) bool { return s.isDropped(id) }):
+		return false
+	}
+	return !slices.ContainsFunc(sum.Sources, func(id string) bool { return !in[id] })
+}
+
+func (s *Step) isDropped(id string) bool {
+	return slices.ContainsFunc(s.dropped, func(sum *thread.Summary) bool { return sum.ID == id })
+}

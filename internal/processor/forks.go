@@ -1,0 +1,84 @@
+package processor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/fold"
+	"precis/internal/recovery"
+	"precis/state"
+)
+
+// A thread.forked goes to two partitions: first to the parent's, which hands over what the fork begins with, then to its own, which
+// waits until that is durable. A wait is always for a smaller sequence than that of any event behind it, and everything up to there has
+// been dealt to the partition that is waited for, so that waits end.
+
+// home returns the partition of a thread.
+func (p *Processor) home(thread string) int {
+	token, err := events.Token(thread)
+	if err != nil {
+		return -1 // a decoded event names none such
+	}
+	return broker.PartitionOf(token, p.opts.Config.Partitions)
+}
+
+// forkedFrom returns the partition that hands over what an event's thread begins with; negative if none does.
+func (p *Processor) forkedFrom(raw events.Raw) int {
+	strays := p.opts.Config.Partitions
+	parent := events.ForkParent(raw)
+	if parent == "" || recovery.PartitionOf(raw.Subject, strays) == strays {
+		return -1
+	}
+	return p.home(parent)
+}
+
+// before is broker.SubscriberConfig.Before.
+func (p *Processor) before(subject string, header map[string][]string, body []byte) string {
+	if from := p.forkedFrom(events.Raw{Subject: subject, Header: header, Body: body}); from >= 0 {
+		return p.parts[from].lane
+	}
+	return ""
+}
+
+// handed waits until what an event of a partition begins its thread with is handed over and durable. It returns at once for any event
+// but a fork.
+func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) error {
+	from := p.forkedFrom(d.Raw)
+	if from < 0 || from == to.id || recovery.PartitionOf(d.Raw.Subject, p.opts.Config.Partitions) != to.id {
+		return nil
+	}
+	if err := p.parts[from].position.wait(ctx, d.Seq); err != nil {
+		return fmt.Errorf("wait for partition %d, which has the parent: %w", from, err)
+	}
+	return nil
+}
+
+// taken reports whether a fork's partition has what was handed over to it, for good.
+func (p *Processor) taken(h state.Handed) bool {
+	return h.To >= len(p.parts) || p.parts[h.To].position.now() >= h.Seq
+}
+
+// handOver makes what was handed over to a fork durable: its partition waits.
+func (p *partition) handOver(d fold.Delivery) error {
+	head, _, _ := strings.Cut(d.Raw.Subject, ".")
+	to := recovery.PartitionOf(head, 1<<16)
+	p.handedOver = append(p.handedOver, state.Handed{Seq: d.Seq, To: to})
+	return p.flush(p.here())
+}
+
+// dropHanded removes, with the open batch, what forks have taken.
+func (p *partition) dropHanded() error {
+	var err error
+	p.handedOver = slices.DeleteFunc(p.handedOver, func(h state.Handed) bool {
+		if err != nil || !p.handedTaken(h) {
+			return false
+		}
+		err = p.part.DropHanded(h)
+		return err == nil
+	})
+	return err
+}
