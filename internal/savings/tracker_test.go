@@ -213,6 +213,7 @@ func TestSent(t *testing.T) {
 		"by a tokenizer that counts more":    {func(held, _ int64) int64 { return 9000 + held*5/4 }, savings.SentPrecis},
 		"its own":                            {func(_, whole int64) int64 { return 9000 + whole }, savings.SentOwn},
 		"its own, by a tokenizer for more":   {func(_, whole int64) int64 { return 9000 + whole*5/4 }, savings.SentOwn},
+		"neither":                            {func(held, whole int64) int64 { return 1_000_000 - 20*whole + held }, savings.SentUnknown},
 		"nothing reported":                   {func(int64, int64) int64 { return 0 }, savings.SentUnknown},
 		"everything, with half of it hidden": {func(_, whole int64) int64 { return 100 + whole*9/10 }, savings.SentOwn},
 	} {

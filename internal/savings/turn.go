@@ -68,15 +68,18 @@ func (t *Turn) price(table *pricing.Table, cached bool) (p priced, known bool) {
 
 // votes says which prompt a provider saw, from the growth of the reported prompt and of both prompts since the last report: what
 // precis does not see, such as the definitions of tools, weighs the same in both reports. Growths that differ by less than half
-// of the larger one say nothing, since tokenizers differ by up to a third.
+// of the larger one say nothing, since tokenizers differ by up to a third, and neither does a growth that is near to none of them.
 func votes(reported, held, whole int64) string {
 	if gap := abs(held - whole); gap < minGap || 2*gap < max(abs(held), abs(whole)) {
 		return ""
 	}
-	if abs(reported-held) < abs(reported-whole) {
+	switch gap := abs(held - whole); { // what is near to neither is another prompt
+	case 2*abs(reported-held) < gap:
 		return SentPrecis
+	case 2*abs(reported-whole) < gap:
+		return SentOwn
 	}
-	return SentOwn
+	return ""
 }
 
 // minGap is the least difference in tokens between both growths that says something.
