@@ -172,11 +172,11 @@ func TestForksInBulk(t *testing.T) {
 	for i := 1; i < 6; i++ { // each is a fork of the one before, in the other partition, which is far behind
 		side := i % 2
 		name := names[side][i]
-		say(names[side][0]+"busy", "m", 1000*i, 10)
-		say(names[1-side][0]+"x", "m", 1000*i, 400)
+		say(names[side][9], "m", 1000*i, 10)
+		say(names[1-side][10], "m", 1000*i, 400)
 		put(t, conn, "thread.forked."+name, fmt.Sprintf(`{"parent_thread_id":%q}`, last))
 		say(name, "o"+name+"-", 0, 20)
-		say(names[side][0]+"y", "m", 1000*i, 800) // more than its queue, behind the fork
+		say(names[side][11], "m", 1000*i, 800) // more than its queue, behind the fork
 		last = name
 	}
 	begun := time.Now()
