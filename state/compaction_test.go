@@ -158,3 +158,15 @@ func FuzzDecodeCompaction(f *testing.F) {
 		}
 	})
 }
+
+func encodeCompaction(k *thread.Compaction) []byte {
+	c := writing(nil)
+	compactionRow(&c, k)
+	return c.b
+}
+
+func decodeCompaction(name string, b []byte) (*thread.Compaction, error) {
+	k, c := &thread.Compaction{}, reading(b)
+	compactionRow(&c, k)
+	return k, c.end("compaction", name)
+}

@@ -14,7 +14,7 @@ import (
 // ones. The others say how far a store has got with the server.
 var folded = []byte{
 	kindHeader, kindMessage, kindOrder, kindRevision, kindEdit, kindWaiting, kindDeadline,
-	kindSummary, kindOwner, kindSlot, kindSource, kindJob, kindCut, kindConfig,
+	kindSummary, kindOwner, kindSlot, kindSource, kindJob, kindConfig,
 	kindRenewal, kindExpiry, kindSpent,
 }
 
@@ -94,9 +94,7 @@ func (d *differ) merge(a, b *pebble.Iterator) {
 		case order > 0:
 			d.note(b.Key(), absent, d.show(b.Key(), b.Value()))
 		default:
-			if x, y := d.show(a.Key(), a.Value()), d.show(b.Key(), b.Value()); x != y {
-				d.note(a.Key(), x, y)
-			}
+			d.compare(a.Key(), a.Value(), b.Value())
 		}
 		if order <= 0 {
 			inA = a.Next()
@@ -104,6 +102,19 @@ func (d *differ) merge(a, b *pebble.Iterator) {
 		if order >= 0 {
 			inB = b.Next()
 		}
+	}
+}
+
+func (d *differ) compare(k, want, got []byte) {
+	if x, y := d.show(k, want), d.show(k, got); x != y {
+		d.note(k, x, y)
+	}
+	if d.kind != kindHeader {
+		return
+	}
+	name := string(k[3:])
+	if x, y := showCompaction(name, want), showCompaction(name, got); x != y {
+		d.report(Problem{Partition: d.id, Thread: name, Check: "compaction", Want: x, Got: y})
 	}
 }
 
@@ -120,7 +131,7 @@ func compareKeys(a, b *pebble.Iterator, inA, inB bool) int {
 func (d *differ) note(k []byte, want, got string) {
 	name, rest := "", k[3:]
 	switch d.kind {
-	case kindHeader, kindCut:
+	case kindHeader:
 		name = string(rest)
 	case kindOwner:
 		if name = want; want == absent {
@@ -145,13 +156,11 @@ func (d *differ) show(k, v []byte) string {
 	var err error
 	switch d.kind {
 	case kindHeader:
-		row, err = decodeHeader(string(k[3:]), v)
+		row, _, err = decodeThread(string(k[3:]), v)
 	case kindMessage:
 		row, err = decodeMessage("", v)
 	case kindSummary:
 		row, err = decodeSummary(v)
-	case kindCut:
-		row, err = decodeCompaction("", v)
 	case kindSpent:
 		row, err = spentIn("", v)
 	case kindJob:
@@ -162,6 +171,19 @@ func (d *differ) show(k, v []byte) string {
 	default:
 		return string(v)
 	}
+	return shown(row, err)
+}
+
+// showCompaction is the rest of a thread's row.
+func showCompaction(name string, v []byte) string {
+	_, k, err := decodeThread(name, v)
+	if err != nil {
+		return "" // it is reported with the header
+	}
+	return shown(k, nil)
+}
+
+func shown(row any, err error) string {
 	if err != nil {
 		return err.Error()
 	}

@@ -10,7 +10,7 @@
 //	kind  key                             value
 //	m     -                               Meta: position in the log, in SUMMARIES and REJECTED
 //	c     -                               the config.applied in force
-//	t     thread                          thread.Header
+//	t     thread                          thread.Header, and the thread.Compaction of a thread that can be compacted
 //	i     thread message                  thread.Message
 //	o     thread ordinal                  message id: the thread's order
 //	v     thread message revision         EVENTS sequence of that revision
@@ -22,7 +22,6 @@
 //	l     thread slot                     thread.Slot
 //	r     thread source summary           -: the active summary is made from the source
 //	j     thread summary                  thread.Job: started and not ended
-//	k     thread                          thread.Compaction
 //	g     thread summary                  the artifact ledger of a leaf or node; it can be made again
 //	f     thread                          identifiers seen, up to an ordinal; they can be read again
 //	u     provider day                    micro-dollars spent in this partition

@@ -34,8 +34,7 @@ func (p *Partition) HandOver(h Handed, b *thread.Branch) {
 	if b.Reason != "" {
 		return
 	}
-	p.set(p.handedKey(h, kindHeader).rest(b.Header.Thread), encodeHeader(nil, &b.Header))
-	p.set(p.handedKey(h, kindCut), encodeCompaction(b.Compaction))
+	p.set(p.handedKey(h, kindHeader).rest(b.Header.Thread), encodeThread(nil, &b.Header, b.Compaction))
 	for _, m := range b.Messages {
 		p.row = encodeMessage(p.row[:0], m)
 		p.set(p.handedKey(h, kindMessage).rest(m.ID), p.row)
@@ -90,13 +89,11 @@ func readBranch(b *thread.Branch, kind byte, name, row []byte) (err error) {
 		branchRow(&c, b)
 		return c.end("fork", "")
 	case kindHeader:
-		h, err := decodeHeader(string(name), row)
+		h, k, err := decodeThread(string(name), row)
 		if err == nil {
-			b.Header = *h
+			b.Header, b.Compaction = *h, k
 		}
 		return err
-	case kindCut:
-		b.Compaction, err = decodeCompaction("fork", row)
 	case kindMessage:
 		var m *thread.Message
 		m, err = decodeMessage(string(name), row)

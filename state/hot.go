@@ -24,7 +24,7 @@ type hot struct {
 // hotThread is a thread's rows; they are shared, and never changed.
 type hotThread struct {
 	header     *thread.Header
-	compaction *thread.Compaction // nil where it was not read or written since the thread is here
+	compaction *thread.Compaction // nil where there is none
 }
 
 func newHot(most int) *hot {
@@ -56,9 +56,6 @@ func (h *hot) get(name string) hotThread {
 
 // put keeps what a batch has written of a thread, or what was read of it.
 func (h *hot) put(name string, header *thread.Header, compaction *thread.Compaction) {
-	if compaction == nil {
-		compaction = h.get(name).compaction
-	}
 	h.lru.Remove(name) // it is weighed anew
 	t := hotThread{header, compaction}
 	h.lru.Add(name, t)
@@ -72,22 +69,15 @@ func (h *hot) put(name string, header *thread.Header, compaction *thread.Compact
 func (p *Partition) CheckHot() error {
 	for _, name := range p.hot.lru.Keys() {
 		t, _ := p.hot.lru.Peek(name)
-		h, err := p.View.Header(name)
+		h, k, err := p.thread(name)
 		if err != nil {
 			return err
 		}
 		if !reflect.DeepEqual(h, t.header) {
 			return fmt.Errorf("header of thread %q: in memory %+v, in the store %+v", name, t.header, h)
 		}
-		if t.compaction == nil {
-			continue
-		}
-		c, err := p.Compaction(name)
-		if err != nil {
-			return err
-		}
-		if kept := encodeCompaction(t.compaction); string(kept) != string(encodeCompaction(c)) {
-			return fmt.Errorf("compaction of thread %q: in memory %+v, in the store %+v", name, t.compaction, c)
+		if kept := encodeThread(nil, h, t.compaction); string(kept) != string(encodeThread(nil, h, k)) {
+			return fmt.Errorf("compaction of thread %q: in memory %+v, in the store %+v", name, t.compaction, k)
 		}
 	}
 	return nil

@@ -23,7 +23,9 @@ func (p *Partition) Ingest() (*Applied, error) {
 	if p.ranged {
 		return p.Apply(Sync) // what a range takes with it depends on what came before it in the batch
 	}
-	p.end()
+	if err := p.end(); err != nil {
+		return nil, p.ended(err)
+	}
 	a := &Applied{Decided: p.outgoing, Jobs: p.jobs, partition: p.id, batch: p.open.batch}
 	return a, p.ended(p.ingest())
 }

@@ -21,7 +21,6 @@ const (
 	kindSlot     = 'l'
 	kindSource   = 'r'
 	kindJob      = 'j'
-	kindCut      = 'k'
 	kindLedger   = 'g'
 	kindSeen     = 'f'
 	kindSpent    = 'u'

@@ -270,8 +270,6 @@ func reads(f *full, kind byte, p *Partition) error {
 		if (err == nil) != (jerr == nil) {
 			return fmt.Errorf("one of two ways to read a job: %w, %w", jerr, err)
 		}
-	case kindCut:
-		_, err = p.Compaction("t")
 	case kindSeen:
 		_, _, err = p.Seen("t")
 	case kindSpent:

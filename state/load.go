@@ -208,30 +208,29 @@ func (p *Partition) LoadCompaction(st *thread.State) error {
 	if st.Compaction != nil {
 		return nil
 	}
-	if w := p.written(st.Header.Thread); w != nil && w.compaction != nil {
+	w := p.written(st.Header.Thread)
+	if w != nil && w.compaction != nil {
 		st.Compaction = p.copied(w.compaction)
 		return nil
 	}
 	t := p.hot.get(st.Header.Thread)
-	if t.compaction != nil {
-		st.Compaction = p.copied(t.compaction)
+	if w != nil {
+		t = w.before
+	}
+	if t.header != nil {
+		st.Compaction = &thread.Compaction{}
+		if t.compaction != nil {
+			st.Compaction = p.copied(t.compaction)
+		}
 		return nil
 	}
 	if st.Header == (thread.Header{Thread: st.Header.Thread}) { // and where there is no header there is nothing else
 		st.Compaction = &thread.Compaction{}
 		return nil
 	}
-	c, err := p.committed().Compaction(st.Header.Thread)
-	if err != nil {
-		return err
-	}
-	if t.header == nil {
-		st.Compaction = c
-		return nil
-	}
-	p.hot.put(st.Header.Thread, t.header, c)
-	st.Compaction = p.copied(c)
-	return nil
+	var err error
+	st.Compaction, err = p.committed().Compaction(st.Header.Thread)
+	return err
 }
 
 // copied is a copy that a step may change. A thread's events come one after the other, and each leaves the

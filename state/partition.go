@@ -43,6 +43,7 @@ type Partition struct {
 type written struct {
 	header     *thread.Header
 	compaction *thread.Compaction // nil where the batch does not change it
+	before     hotThread          // the thread as it was kept in memory before the batch
 	ids        *idSet             // nil where they were not asked for since
 	asked      uint32             // how often they were
 }
@@ -102,7 +103,7 @@ func (p *Partition) written(name string) *written {
 func (p *Partition) writes(name string) *written {
 	w := p.written(name)
 	if w == nil {
-		w = &written{header: &thread.Header{}}
+		w = &written{header: &thread.Header{}, before: p.hot.get(name)}
 		p.threads[name], p.last.thread = w, w
 	}
 	return w
@@ -119,7 +120,11 @@ func (p *Partition) Header(name string) (*thread.Header, error) {
 	if p.unseen.rulesOut(p.key(kindHeader).rest(name)) {
 		return nil, nil
 	}
-	return p.committed().Header(name) // the open batch has none but those above
+	h, k, err := p.committed().thread(name) // the open batch has none but those above
+	if h != nil && err == nil {
+		p.hot.put(name, h, k)
+	}
+	return h, err
 }
 
 // committed reads behind the open batch.
@@ -166,7 +171,9 @@ type Applied struct {
 // Apply ends the open batch and begins another. A crash may lose what is applied until Wait has returned,
 // but never a batch without those that were applied after it.
 func (p *Partition) Apply(opts *CommitOptions) (*Applied, error) {
-	p.end()
+	if err := p.end(); err != nil {
+		return nil, p.ended(err)
+	}
 	if opts.Sync {
 		opts = p.store.durably()
 	}
@@ -196,15 +203,30 @@ func (p *Partition) apply(opts *CommitOptions) error {
 }
 
 // end writes what the open batch has kept back.
-func (p *Partition) end() {
+func (p *Partition) end() (err error) {
 	for name, w := range p.threads {
-		p.row = encodeHeader(p.row[:0], w.header)
-		p.set(p.key(kindHeader).rest(name), p.row)
-		if w.compaction != nil {
-			p.set(p.key(kindCut).rest(name), encodeCompaction(w.compaction))
+		if w.compaction == nil {
+			if w.compaction, err = p.compactionBefore(name, w); err != nil {
+				return err
+			}
 		}
+		p.row = encodeThread(p.row[:0], w.header, w.compaction)
+		p.set(p.key(kindHeader).rest(name), p.row)
 	}
 	p.set(p.key(kindMeta), encodeJSON(p.meta))
+	return nil
+}
+
+// compactionBefore is a thread's compaction where the open batch writes the thread, and not that.
+func (p *Partition) compactionBefore(name string, w *written) (*thread.Compaction, error) {
+	if w.before.header != nil {
+		return w.before.compaction, nil
+	}
+	if p.unseen.rulesOut(p.key(kindHeader).rest(name)) {
+		return nil, nil
+	}
+	_, k, err := p.committed().thread(name)
+	return k, err
 }
 
 // Wait returns when the batch is durable; at once where that was not asked for. It is called once, and may

@@ -120,16 +120,31 @@ func forkRow(c *codec, f *thread.Fork) {
 	c.uints(&f.ParentSeq, &f.Messages, &f.Outputs)
 }
 
-func encodeHeader(to []byte, h *thread.Header) []byte {
+// threadRow is a thread's header and how far the thread is compacted, if it can be: nearly every event reads and changes
+// both, and a row of its own for each would be looked for and written twice.
+func threadRow(c *codec, h *thread.Header, k **thread.Compaction) {
+	headerRow(c, h)
+	compacts := *k != nil
+	if c.flags(&compacts); !compacts {
+		return
+	}
+	if c.reads {
+		*k = &thread.Compaction{}
+	}
+	compactionRow(c, *k)
+}
+
+func encodeThread(to []byte, h *thread.Header, k *thread.Compaction) []byte {
 	c := writing(to)
-	headerRow(&c, h)
+	threadRow(&c, h, &k)
 	return c.b
 }
 
-func decodeHeader(name string, b []byte) (*thread.Header, error) {
-	h, c := &thread.Header{Thread: name}, reading(b)
-	headerRow(&c, h)
-	return h, c.end("header", name)
+func decodeThread(name string, b []byte) (h *thread.Header, k *thread.Compaction, err error) {
+	h = &thread.Header{Thread: name}
+	c := reading(b)
+	threadRow(&c, h, &k)
+	return h, k, c.end("thread", name)
 }
 
 func messageRow(c *codec, m *thread.Message) {
@@ -200,8 +215,7 @@ func decodeSummary(b []byte) (*thread.Summary, error) {
 	return s, c.end("summary", s.ID)
 }
 
-// compactionVersion begins the row of a thread.Compaction. Every event of a thread can change that row, so
-// it has a binary form.
+// compactionVersion begins a thread.Compaction in its thread's row.
 const compactionVersion = 4
 
 func compactionRow(c *codec, k *thread.Compaction) {
@@ -261,18 +275,6 @@ func positionRow(c *codec, p *cut.Position) {
 	c.uints(&p.At, &p.Prev)
 	c.flags(&p.User)
 	c.ints(&p.Before.Tokens, &p.Before.Messages, &p.Tail.Tokens, &p.Tail.Messages, &p.Free.Tokens, &p.Free.Messages)
-}
-
-func encodeCompaction(k *thread.Compaction) []byte {
-	c := writing(make([]byte, 0, 128+16*len(k.Cut.Pending)+48*(len(k.Cut.Open)+len(k.Cut.Early)+2*len(k.Tops))))
-	compactionRow(&c, k)
-	return c.b
-}
-
-func decodeCompaction(name string, b []byte) (*thread.Compaction, error) {
-	k, c := &thread.Compaction{}, reading(b)
-	compactionRow(&c, k)
-	return k, c.end("compaction", name)
 }
 
 func outgoingRow(c *codec, o *Outgoing) {

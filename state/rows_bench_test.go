@@ -16,9 +16,9 @@ func BenchmarkDecode(b *testing.B) {
 	var slot thread.Slot
 	fill(reflect.ValueOf(&h).Elem(), n)
 	fill(reflect.ValueOf(&slot).Elem(), n)
-	header, message, slotRow, summary := encodeHeader(nil, &h), encodeMessage(nil, &m), encodeJSON(&slot), encodeSummary(whole())
+	header, message, slotRow, summary := encodeThread(nil, &h, nil), encodeMessage(nil, &m), encodeJSON(&slot), encodeSummary(whole())
 	for name, decode := range map[string]func() error{
-		"header":  func() error { _, err := decodeHeader("t", header); return err },
+		"header":  func() error { _, _, err := decodeThread("t", header); return err },
 		"message": func() error { _, err := decodeMessage("m", message); return err },
 		"slot":    func() error { return decodeJSON(&thread.Slot{}, "slot", "s")(slotRow) },
 		"summary": func() error { _, err := decodeSummary(summary); return err },

@@ -124,14 +124,15 @@ func (v View) Config() ([]byte, error) { return v.bytes(v.key(kindConfig)) }
 
 // Header is the header of a thread; nil where the thread is not known.
 func (v View) Header(name string) (*thread.Header, error) {
-	return rowAt(v, v.key(kindHeader).rest(name), func(b []byte) (*thread.Header, error) { return decodeHeader(name, b) })
+	h, _, err := v.thread(name)
+	return h, err
 }
 
 // Headers calls each with the header of every thread, until it returns false.
 func (v View) Headers(each func(*thread.Header) (bool, error)) error {
 	prefix := v.key(kindHeader)
 	return v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
-		h, err := decodeHeader(string(k[len(prefix):]), b)
+		h, _, err := decodeThread(string(k[len(prefix):]), b)
 		if err != nil {
 			return false, err
 		}
@@ -303,11 +304,20 @@ func (v View) jobsUnder(prefix key) (jobs []*thread.Job, err error) {
 
 // Compaction is how far a thread is compacted; a new one where it never was.
 func (v View) Compaction(name string) (*thread.Compaction, error) {
-	c, err := rowAt(v, v.key(kindCut).rest(name), func(b []byte) (*thread.Compaction, error) { return decodeCompaction(name, b) })
+	_, c, err := v.thread(name)
 	if c == nil {
 		c = &thread.Compaction{}
 	}
 	return c, err
+}
+
+// thread is a thread's row; nil where the thread is not known, and a nil compaction where it never was compacted.
+func (v View) thread(name string) (h *thread.Header, k *thread.Compaction, err error) {
+	_, err = v.get(v.key(kindHeader).rest(name), func(b []byte) (err error) {
+		h, k, err = decodeThread(name, b)
+		return err
+	})
+	return h, k, err
 }
 
 // Ledger is the stored ledger of a leaf or node; nil where it has to be made again.
