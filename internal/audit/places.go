@@ -156,7 +156,7 @@ func (a *auditor) placesOf(h *thread.Header) error {
 		return err
 	}
 	c, err := part.Compaction(name)
-	if err != nil || c.Cut.Gone.Messages <= 0 {
+	if err != nil || c.Empty() {
 		return err
 	}
 	rows, err := part.Messages(name, 1, h.Ordinals+1)

@@ -94,7 +94,7 @@ func live(v state.View, h *thread.Header) error {
 		}
 	}
 	want := whole
-	if current != nil {
+	if current != nil && under > 0 { // else it stands for nothing, and no prompt holds it
 		want = behind + current.TokenCountAfter
 	}
 	if h.TokensLive != want {

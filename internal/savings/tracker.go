@@ -291,7 +291,7 @@ func (p *progress) follow(st *thread.State) {
 		return
 	}
 	p.speaking = c.Cut.Speaking()
-	p.to, p.gone = c.To(), c.Cut.Gone.Messages > 0
+	p.to, p.gone = c.To(), !c.Empty()
 	p.stay = p.stay[:0]
 	if p.to > 0 {
 		p.stay = append(append(p.stay, c.Fixed...), c.Held...)

@@ -288,7 +288,7 @@ func (r *reading) compaction() (*thread.Compaction, *prompt.Summary, error) {
 		return &thread.Compaction{}, nil, nil
 	}
 	sum, _, err := r.standing(slot.Used())
-	if err != nil || sum == nil || c.Cut.Gone.Messages <= 0 { // what it stood for was deleted, or is verbatim again
+	if err != nil || sum == nil || c.Empty() { // what it stood for was deleted, or is verbatim again
 		return &thread.Compaction{}, nil, err
 	}
 	return c, sum, nil

@@ -170,9 +170,10 @@ func (s *State) setAside(sum *Summary, aside bool) {
 }
 
 // Saved returns by how many tokens a standing summary shrinks its context: the prompt or, for a tool output that a compaction
-// has replaced, what the compaction stands for. Histories never stand in a prompt.
+// has replaced, what the compaction stands for. Histories never stand in a prompt, and neither does a compaction that stands for
+// nothing (Compaction.Empty): it does not weigh what its text does.
 func (sum *Summary) Saved() int64 {
-	if sum.Aside || sum.Withheld || sum.Kind == events.KindHistory || sum.Kind == events.KindCompaction && !sum.Current {
+	if sum.Aside || sum.Withheld || sum.Kind == events.KindHistory || sum.Kind == events.KindCompaction && (!sum.Current || sum.TokensBefore <= 0) {
 		return 0
 	}
 	return sum.TokensBefore - sum.TokensAfter

@@ -56,6 +56,10 @@ func (c *Compaction) To() uint64 {
 	return 0
 }
 
+// Empty reports whether the current summary stands for nothing: what it stood for was deleted, or is verbatim again. No prompt holds
+// it then. It goes by tokens, as the summary's row does (Summary.Saved).
+func (c *Compaction) Empty() bool { return c.Cut.Gone.Tokens <= 0 }
+
 // Replaced reports whether a summary stands for the message at an ordinal.
 func (c *Compaction) Replaced(ordinal uint64) bool {
 	return ordinal <= c.To() && !slices.Contains(c.Held, ordinal) && !slices.Contains(c.Fixed, ordinal)
