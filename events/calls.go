@@ -204,11 +204,14 @@ func (m *Message) MaskBeside(mask func(string) string, maskJSON func(jsontext.Va
 
 // said is the content's text, and the texts beside it.
 func (m *Message) said() string {
-	texts := []string{m.Content.Text()}
+	var texts []string
+	if text := m.Content.Text(); text != "" {
+		texts = append(texts, text)
+	}
 	for _, a := range m.Asides() {
 		if a.Text != "" {
 			texts = append(texts, a.Text)
 		}
 	}
-	return strings.TrimPrefix(strings.Join(texts, "\n"), "\n")
+	return strings.Join(texts, "\n")
 }

@@ -170,6 +170,9 @@ func printUncounted(a *app, r *audit.Savings) {
 	if s := &r.Total; s.TurnsUnpriced > 0 {
 		t.add("no price", fmt.Sprintf("%s of models without a known price (%s tokens saved) are in no amount: see --model and pricing.file", counted(s.TurnsUnpriced, "turn"), grouped(s.SavedTokensUnpriced)))
 	}
+	if s := &r.Total; s.OwnUnpricedMicroUSD > 0 && s.NetMicroUSD != nil {
+		t.add("", fmt.Sprintf("%s of OWN are for threads of such models alone: NET leaves them out", cents(&s.OwnUnpricedMicroUSD)))
+	}
 	if s := &r.Total; s.OwnUnknown > 0 {
 		t.add("", fmt.Sprintf("%s of precis have no known price: NET lacks them", counted(s.OwnUnknown, "own call")))
 	}

@@ -97,6 +97,20 @@ func TestSavings(t *testing.T) {
 	if unknown := w.save(savings.ByThread, pricedAs("")).Total; unknown.NetMicroUSD != nil || unknown.TurnsUnpriced != 24 || unknown.SavedTokens != total.SavedTokens {
 		t.Errorf("of unknown price: %+v", unknown)
 	}
+	// What was spent on a thread whose savings are in no amount is in no net either.
+	w.run(func(p *processor.Processor) {
+		w.put(
+			[2]string{"thread.message.ann", `{"message_id":"late","role":"user","content":"Next, please."}`},
+			[2]string{"thread.message.ann", `{"message_id":"last","role":"assistant","content":"Done.","model":"gpt-4.1"}`},
+		)
+		if err := p.Settled(within(t)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	apart := w.save(savings.ByThread, pricedAs("")).Total
+	if apart.OwnUnpricedMicroUSD != spent.CostMicroUSD || apart.NetMicroUSD == nil || *apart.NetMicroUSD != *apart.WholeMicroUSD-*apart.HeldMicroUSD {
+		t.Errorf("one thread of unknown price: %+v", apart)
+	}
 }
 
 // Where retention has removed the beginning, its turns are not counted, and the report says from where it counts.
@@ -126,5 +140,27 @@ func TestWhatIfSavings(t *testing.T) {
 	got = w.imagine(pricedAs("gpt-4.1")).Savings
 	if s := got.Imagined; s.SavedTokens != 0 || *s.NetMicroUSD != 0 || s.Turns != 24 || *got.Happened.NetMicroUSD == 0 {
 		t.Errorf("without summaries: %+v", s)
+	}
+}
+
+// An assistant's message behind another one is a turn of its own by its usage, in what happened and in a what-if alike.
+func TestWhatIfCountsTurnsByUsage(t *testing.T) {
+	w := newWorld(t)
+	w.config.Policies = w.config.Policies[:1]
+	w.run(func(p *processor.Processor) {
+		for i := range 6 {
+			w.put(
+				[2]string{"thread.message.ann", fmt.Sprintf(`{"message_id":"u%d","role":"user","content":"Next, please."}`, i)},
+				[2]string{"thread.message.ann", fmt.Sprintf(`{"message_id":"a%d","role":"assistant","content":"Looking.","usage":{"input_tokens":10}}`, i)},
+				[2]string{"thread.message.ann", fmt.Sprintf(`{"message_id":"b%d","role":"assistant","content":"Found it.","usage":{"input_tokens":60}}`, i)},
+			)
+		}
+		if err := p.Settled(within(t)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	got := w.imagine(pricedAs("gpt-4.1")).Savings
+	if h, i := got.Happened, got.Imagined; h.Turns != 12 || i.Turns != 12 || h.WholeTokens != i.WholeTokens || *h.NetMicroUSD != *i.NetMicroUSD {
+		t.Errorf("happened %+v\nimagined %+v", h, i)
 	}
 }

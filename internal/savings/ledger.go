@@ -105,6 +105,16 @@ func (a *account) spent(l *Ledger, o own, h *thread.Header, model, policy string
 	sums.OwnUnknown += o.unknown
 }
 
+// unpriced reports whether the thread has turns, and none of a known price.
+func (a *account) unpriced() bool {
+	var turns, unpriced uint64
+	for i := range a.sums {
+		turns += a.sums[i].Turns
+		unpriced += a.sums[i].TurnsUnpriced
+	}
+	return turns > 0 && unpriced == turns
+}
+
 // sent says which prompts the thread's agent sent.
 func (a *account) sent() string {
 	var r Reported

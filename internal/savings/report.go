@@ -54,9 +54,12 @@ func ReportOf(by string, o Options, ledgers ...*Ledger) *Report {
 				continue
 			}
 			r.Threads++
-			how := a.sent()
+			how, unpriced := a.sent(), a.unpriced()
 			for i := range a.sums {
-				e := &a.sums[i]
+				e := a.sums[i]
+				if unpriced {
+					e.OwnUnpricedMicroUSD = e.OwnMicroUSD
+				}
 				r.Total.add(&e.Sums)
 				group(sent, how).add(&e.Sums)
 				group(groups, e.key(by, name, a.agent)).add(&e.Sums)

@@ -22,7 +22,9 @@ type Sums struct {
 	OwnUnknown     uint64 `json:"own_calls_of_unknown_cost"`
 	OwnInput       int64  `json:"own_input_tokens"`
 	OwnOutput      int64  `json:"own_output_tokens"`
-	NetMicroUSD    *int64 `json:"net_microusd"` // saved - prefix - own
+	// OwnUnpricedMicroUSD is the part of OwnMicroUSD for threads none of whose turns has a known price: NetMicroUSD leaves it out.
+	OwnUnpricedMicroUSD int64  `json:"own_microusd_of_unknown_price"`
+	NetMicroUSD         *int64 `json:"net_microusd"` // saved - prefix - the rest of own
 
 	// OverWindow are the turns, included in the others, whose whole prompt the policy's context window does not take. They were
 	// not saved but made possible: without precis, the agent would have had to shorten its prompt itself.
@@ -141,7 +143,7 @@ func (s *Sums) add(o *Sums) {
 	for _, n := range [][2]*int64{
 		{&s.HeldTokens, &o.HeldTokens}, {&s.WholeTokens, &o.WholeTokens}, {&s.SavedTokens, &o.SavedTokens},
 		{&s.RewrittenTokens, &o.RewrittenTokens}, {&s.SavedTokensUnpriced, &o.SavedTokensUnpriced},
-		{&s.OwnMicroUSD, &o.OwnMicroUSD}, {&s.OwnInput, &o.OwnInput}, {&s.OwnOutput, &o.OwnOutput},
+		{&s.OwnMicroUSD, &o.OwnMicroUSD}, {&s.OwnUnpricedMicroUSD, &o.OwnUnpricedMicroUSD}, {&s.OwnInput, &o.OwnInput}, {&s.OwnOutput, &o.OwnOutput},
 		{&s.OverWindow.SavedTokens, &o.OverWindow.SavedTokens}, {&s.OverWindow.SavedMicroUSD, &o.OverWindow.SavedMicroUSD},
 		{&s.Reported.InputTokens, &o.Reported.InputTokens}, {&s.Reported.CachedTokens, &o.Reported.CachedTokens},
 		{&s.Reported.HeldTokens, &o.Reported.HeldTokens}, {&s.Reported.HeldCached, &o.Reported.HeldCached},
@@ -169,5 +171,5 @@ func (s *Sums) end() {
 		return
 	}
 	addTo(&s.SavedMicroUSD, *s.WholeMicroUSD-*s.HeldMicroUSD+*s.PrefixMicroUSD)
-	addTo(&s.NetMicroUSD, *s.SavedMicroUSD-*s.PrefixMicroUSD-s.OwnMicroUSD)
+	addTo(&s.NetMicroUSD, *s.SavedMicroUSD-*s.PrefixMicroUSD-(s.OwnMicroUSD-s.OwnUnpricedMicroUSD))
 }

@@ -136,17 +136,20 @@ func (t *Tracker) turn(a *account, st *thread.State, at time.Time, m *events.Mes
 	return nil
 }
 
-// reported adds to a turn what its provider reported.
+// reported adds to a turn what its provider reported. The usage tells turns apart under another configuration too.
 func (t *Tracker) reported(p *progress, m *events.Message, turn *Turn) {
 	u := m.Usage
-	if !t.Happened || u == nil || u.InputTokens == 0 {
+	if u == nil || u.InputTokens == 0 {
 		return
 	}
-	turn.Reported = Usage{Input: u.InputTokens, Cached: min(u.CachedInputTokens, u.InputTokens)}
-	if p.everInUsage {
-		turn.Fits = votes(u.InputTokens-p.usage.InputTokens, turn.Held-p.heldThen, turn.Whole-p.wholeThen)
+	if t.Happened {
+		turn.Reported = Usage{Input: u.InputTokens, Cached: min(u.CachedInputTokens, u.InputTokens)}
+		if p.everInUsage {
+			turn.Fits = votes(u.InputTokens-p.usage.InputTokens, turn.Held-p.heldThen, turn.Whole-p.wholeThen)
+		}
+		p.heldThen, p.wholeThen = turn.Held, turn.Whole
 	}
-	p.everInUsage, p.usage, p.usageModel, p.heldThen, p.wholeThen = true, *u, m.Model, turn.Held, turn.Whole
+	p.everInUsage, p.usage, p.usageModel = true, *u, m.Model
 }
 
 // spent counts what precis's own calls have cost since the thread was saved last.

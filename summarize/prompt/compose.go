@@ -71,7 +71,7 @@ func compose(units []unit, r Request) {
 func (c *composer) unit(u *unit) {
 	if m := u.message; m != nil && m.shown() {
 		c.note(m)
-		u.unread = tokens.Members(members(m.Native, nativeMembers[c.format]))
+		u.unread = tokens.Members(m.native(c.format))
 		if c.format == FormatMessages {
 			u.unread += tokens.Unread(m.Role, m.Content)
 		} else if len(m.Content.Parts()) > 0 {
@@ -110,7 +110,10 @@ func (c *composer) asides(u *unit, m *Message) {
 			b.message, b.index, b.typ = m.MessageID, memberIndex, a.Member
 			u.blocks = append(u.blocks, b)
 		default:
-			u.text = strings.TrimPrefix(u.text+"\n"+a.Text, "\n")
+			if u.text != "" {
+				u.text += "\n"
+			}
+			u.text += a.Text
 		}
 		if a.Member == "refusal" {
 			continue

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ func TestMembersBesideTheContent(t *testing.T) {
 		{"citations", `{"role":"assistant","content":"Yes.","annotations":[{"type":"url_citation"}]}`, "Yes.", []string{"annotations not_supported"}},
 		{"nothing but calls", `{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}}],"refusal":null,"annotations":[]}`, "", nil},
 		{"a call before there were tools", `{"role":"assistant","function_call":{"name":"ls","arguments":"{}"}}`, "", nil},
+		{"a content that begins with line breaks", `{"role":"assistant","content":"\n\n  diff","refusal":"No."}`, "\n\n  diff\nNo.", nil},
 		{"who speaks", `{"role":"user","content":"Yes.","name":"ann"}`, "Yes.", []string{"name not_supported"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -63,7 +65,7 @@ func TestMembersBesideTheContent(t *testing.T) {
 				if !slices.Equal(listed, want) {
 					t.Errorf("%s: %q are listed, want %q", format, listed, want)
 				}
-				for _, line := range strings.Split(test.text, "\n") {
+				for _, line := range strings.Split(strings.TrimSpace(test.text), "\n") {
 					if !strings.Contains(string(p.Messages), line) {
 						t.Errorf("%s: %q is not in %s", format, line, p.Messages)
 					}
@@ -118,6 +120,47 @@ func TestShapesAtTheDoor(t *testing.T) {
 				if err := validity(p, format); err != nil {
 					t.Errorf("%s: %v\n%s", format, err, p.Messages)
 				}
+			}
+		})
+	}
+}
+
+// Members that a provider refuses where they stand are left out, and a function_call that it refuses is a tool call or nothing.
+func TestMembersThatAreRefused(t *testing.T) {
+	const user, call = `{"role":"user","content":"Go."}`, `{"role":"assistant","content":null,"tool_calls":[{"id":"call_519fdb65ca9769433ab53826","type":"function","function":{"name":"ls","arguments":%s}}]}`
+	for _, test := range []struct{ name, format, message, want string }{
+		{"the assistant's members of a user's message", FormatOpenAI,
+			`{"role":"user","content":"Hm.","name":"ann","tool_calls":null,"function_call":null,"refusal":null,"audio":null,"annotations":[]}`, `{"role":"user","content":"Hm.","name":"ann"}`},
+		{"of a system message", FormatOpenAI, `{"role":"developer","content":"Hm.","tool_calls":null,"refusal":null}`, `{"role":"developer","content":"Hm."}`},
+		{"a null of the assistant's", FormatOpenAI, `{"role":"assistant","content":"Hm.","function_call":null}`, `{"role":"assistant","content":"Hm.","function_call":null}`},
+		{"no arguments", FormatOpenAI, `{"role":"assistant","content":null,"function_call":{"name":"ls"}}`, fmt.Sprintf(call, `"{}"`)},
+		{"arguments as an object", FormatOpenAI, `{"role":"assistant","content":null,"function_call":{"name":"ls","arguments":{"a":1}}}`, fmt.Sprintf(call, `"{\"a\":1}"`)},
+		{"arguments as a list", FormatOpenAI, `{"role":"assistant","content":"Hm.","function_call":{"name":"ls","arguments":[1]}}`, `{"role":"assistant","content":"Hm."}`},
+		{"no name", FormatOpenAI, `{"role":"assistant","content":"Hm.","function_call":{"name":"","arguments":"{}"}}`, `{"role":"assistant","content":"Hm."}`},
+		{"a call in one word", FormatOpenAI, `{"role":"assistant","content":"Hm.","function_call":"auto"}`, `{"role":"assistant","content":"Hm."}`},
+		{"a framework's id", FormatResponses, `{"id":"run-1","role":"assistant","status":"completed","content":"Hm."}`, `{"role":"assistant","content":"Hm."}`},
+		{"another provider's id", FormatResponses, `{"id":"msg_01X","type":"message","role":"assistant","content":[{"type":"text","text":"Hm."}]}`, `{"type":"message","role":"assistant","content":"Hm."}`},
+		{"a provider's id at a text", FormatResponses, `{"id":"msg_1","role":"assistant","status":"completed","content":"Hm."}`, `{"role":"assistant","content":"Hm."}`},
+		{"an id at the model's own parts", FormatResponses, `{"id":"run-1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Hm.","annotations":[]}]}`,
+			`{"role":"assistant","content":[{"type":"output_text","text":"Hm.","annotations":[]}]}`},
+		{"a user's id", FormatResponses, `{"id":"msg_1","status":"completed","role":"user","content":[{"type":"input_text","text":"Hm."}]}`, `{"status":"completed","role":"user","content":[{"type":"input_text","text":"Hm."}]}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			list := []jsontext.Value{jsontext.Value(user), jsontext.Value(test.message)}
+			called := strings.Contains(test.want, "tool_calls")
+			if called {
+				list = append(list, jsontext.Value(`{"role":"function","name":"ls","content":"a.go"}`))
+			}
+			p, err := Build(request(published(t, list), test.format))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := validity(p, test.format); err != nil {
+				t.Errorf("%v\n%s", err, p.Messages)
+			}
+			var got []jsontext.Value
+			if err := json.Unmarshal(p.Messages, &got); err != nil || len(got) != len(list) || !alikeJSON(string(got[1]), test.want) {
+				t.Errorf("%v\n%s\nwant\n%s", err, p.Messages, test.want)
 			}
 		})
 	}

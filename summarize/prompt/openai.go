@@ -50,7 +50,7 @@ func (w *openAIWriter) add(m openAIMessage) { w.messages = append(w.messages, m)
 func (w *openAIWriter) unit(u unit) {
 	m := openAIMessage{Role: u.role, Content: encoded(u.text)}
 	if own := u.message; own != nil && own.shown() {
-		m.Native = members(own.Native, openAIMembers)
+		m.Native = own.native(FormatOpenAI)
 	}
 	switch {
 	case len(raws(u.blocks)) > 0:
@@ -96,24 +96,55 @@ func (w *openAIWriter) unit(u unit) {
 // roleFunction is the role of a result in chat completions before tools.
 const roleFunction = "function"
 
-// legacy reports whether the unit's one call is the function_call of its message.
+// legacy reports whether the unit's one call is the function_call of its message, with arguments as the API takes them.
 func (u *unit) legacy() bool {
 	return len(u.calls) == 1 && u.message != nil && u.message.shown() && u.message.Legacy() != nil && u.calls[0].ID == u.message.Legacy().ID &&
+		u.message.Legacy().Arguments.Kind() == '"' &&
 		u.calls[0].own == nil && toolName(u.calls[0].Name) == u.calls[0].Name
 }
 
-// spokenMembers are the further members of messages in the chat completions of any provider that repeat no calls.
+// The further members of messages in the chat completions of any provider.
 var (
-	spokenMembers = []string{
-		"name", "refusal", "audio", "annotations", "reasoning_content", "reasoning_details", "reasoning", "thinking_blocks", "reasoning_text",
+	// dialectMembers are those of a message of any role.
+	dialectMembers = []string{
+		"name", "reasoning_content", "reasoning_details", "reasoning", "thinking_blocks", "reasoning_text",
 		"reasoning_opaque", "extra_content", "provider_specific_fields", "cache_control", "images", "prefix",
 	}
+	spokenMembers = append(slices.Clip(dialectMembers), "refusal", "audio", "annotations")
 	openAIMembers = append(slices.Clip(spokenMembers), "function_call", "tool_calls")
 	plainMembers  = append(slices.Clip(spokenMembers), "id", "status", "phase", "providerOptions")
 )
 
-// nativeMembers are the further members of a message that each format writes.
-var nativeMembers = map[string][]string{FormatOpenAI: openAIMembers, FormatResponses: responsesMembers, FormatMessages: plainMembers}
+// native are the further members of a message that a format writes.
+func (m *Message) native(format string) jsontext.Value {
+	switch format {
+	case FormatOpenAI:
+		return m.nativeOpenAI()
+	case FormatResponses:
+		return m.nativeResponses()
+	case FormatMessages:
+		return members(m.Native, plainMembers)
+	}
+	return nil
+}
+
+// nativeOpenAI are those that chat completions take in the message's role. A function_call that is none is left out.
+func (m *Message) nativeOpenAI() jsontext.Value {
+	if m.Role != events.RoleAssistant {
+		return members(m.Native, dialectMembers)
+	}
+	native := members(m.Native, openAIMembers)
+	if m.Legacy() == nil && !isNull(native, "function_call") {
+		native = without(native, "function_call")
+	}
+	return native
+}
+
+// isNull reports whether a member of an object is null.
+func isNull(object jsontext.Value, name string) bool {
+	has := map[string]jsontext.Value{}
+	return len(object) > 0 && json.Unmarshal(object, &has) == nil && has[name].Kind() == 'n'
+}
 
 // resultMembers are those of a message with the result of a call.
 var resultMembers = []string{"name", "cache_control"}

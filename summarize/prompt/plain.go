@@ -58,7 +58,7 @@ func (w *plainWriter) unit(u unit) {
 			m.Content = encoded(own.Content)
 		}
 		if own.shown() {
-			m.Native = members(own.Native, plainMembers)
+			m.Native = own.native(FormatMessages)
 		}
 		switch {
 		case !own.shown() || !own.Content.IsNull():

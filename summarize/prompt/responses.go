@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,8 +34,33 @@ func writeResponses(p *Prompt, d draft) error {
 	return err
 }
 
-// responsesMembers are the further members of a message of the Responses API. The type may be left out.
-var responsesMembers = []string{"type", "id", "status", "phase"}
+// The further members of a message of the Responses API. The type may be left out.
+var (
+	inputMembers  = []string{"type", "phase"}
+	itemMembers   = append(slices.Clip(inputMembers), "status")
+	outputMembers = append(slices.Clip(itemMembers), "id")
+)
+
+// nativeResponses are those that the API takes: an id and a status at what the model said, a status alone at others' lists of parts. Ids of
+// other providers and of frameworks are refused.
+func (m *Message) nativeResponses() jsontext.Value {
+	var of struct {
+		ID string `json:"id"`
+	}
+	if m.Role != events.RoleAssistant && m.consists("input_text", "input_image", "input_file") {
+		return members(m.Native, itemMembers)
+	}
+	if m.Role != events.RoleAssistant || !m.consists("output_text", "refusal") || json.Unmarshal(m.Native, &of) != nil || !strings.HasPrefix(of.ID, "msg_") {
+		return members(m.Native, inputMembers)
+	}
+	return members(m.Native, outputMembers)
+}
+
+// consists reports whether the content is a list of parts of some types.
+func (m *Message) consists(types ...string) bool {
+	list := m.Content.Parts()
+	return len(list) > 0 && !slices.ContainsFunc(list, func(p events.Part) bool { return !slices.Contains(types, p.Type) })
+}
 
 type responsesWriter struct {
 	items   []block
@@ -53,7 +79,7 @@ func (w *responsesWriter) message(role string, content jsontext.Value) {
 
 // published adds a unit's message with the members that it has.
 func (w *responsesWriter) published(u unit, content jsontext.Value) {
-	item := responseItem{Role: u.role, Content: content, Native: members(u.message.Native, responsesMembers)}
+	item := responseItem{Role: u.role, Content: content, Native: u.message.native(FormatResponses)}
 	w.add(block{raw: encoded(item), output: u.role == events.RoleAssistant})
 }
 

@@ -87,6 +87,9 @@ func openAIAssistant(m object, open map[string]bool) error {
 	if m["tool_calls"].Kind() == '[' && len(calls) == 0 {
 		return fmt.Errorf("an empty list of calls")
 	}
+	if kind := m["function_call"].Kind(); len(m["function_call"]) > 0 && kind != '{' && kind != 'n' {
+		return fmt.Errorf("function call %s", m["function_call"])
+	}
 	if call := m.of("function_call"); call != nil {
 		if len(calls) > 0 || !validName.MatchString(call.text("name")) || !call.isText("arguments") {
 			return fmt.Errorf("function call %v", call)

@@ -122,6 +122,10 @@ func responsesMessage(m object) error {
 	if !slices.Contains([]string{"system", "developer", "user", "assistant"}, role) {
 		return fmt.Errorf("role %q", role)
 	}
+	named, output := len(m["id"]) > 0, role == "assistant" && m["content"].Kind() == '[' && strings.HasPrefix(m.text("id"), "msg_")
+	if named && !output || len(m["status"]) > 0 && !output && (role == "assistant" || m["content"].Kind() != '[') {
+		return fmt.Errorf("id %s and status %s where none can be", m["id"], m["status"])
+	}
 	if m.isText("content") {
 		return nil
 	}
