@@ -614,6 +614,15 @@ func (w *hostileWorld) table() map[string][]use {
 	table["export"] = append(table["export"],
 		use{args: at("export", "--records", "usage", "--by", "day,agent,model,provider,policy,thread,outcome", "--csv"), form: cells, status: found},
 		use{args: at("export", "--records", "usage", "--by", h), form: nothing, status: []int{exitUsage}})
+	table["savings"] = []use{
+		{args: at("savings"), form: text, status: either},
+		{args: at("savings", "--by", "agent"), form: text, status: either},
+		{args: at("savings", "--by", "model"), form: text, status: either},
+		{args: at("savings", "--by", "policy"), form: text, status: either},
+		{args: at("savings", "--model", h), form: nothing, status: []int{exitUsage}},
+		{args: at("savings", "--json"), form: jsons, status: either, says: []string{h}},
+		{args: at("savings", "--agent", h+"x"), form: text, status: either},
+	}
 	table["rejected"] = []use{
 		{args: at("rejected"), form: text, status: either},
 		{args: at("rejected", "--json"), form: jsons, status: either},

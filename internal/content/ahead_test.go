@@ -1,6 +1,7 @@
 package content
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,7 +18,7 @@ func TestAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = b.Close(t.Context()) })
+	t.Cleanup(func() { _ = b.Close(context.Background()) }) // the test's own context has ended, and the server is to end before its directory
 	if _, err := broker.Provision(t.Context(), b.JetStream(), broker.StreamSpec{Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
