@@ -14,7 +14,7 @@ const kinBuckets = 1 << 16
 
 // kin knows in which partitions a thread may have children. The rows decide: it only says where to look, so that a look for the children
 // of a thread needs no iterator over each partition. It is made from the rows as partitions are opened, and from what they write,
-// before that is applied: it never names too few.
+// before that is applied: it may name too many partitions, and never too few.
 //
 // Memory: at most 65,536 buckets of a bit for each partition up to the largest one: 8 MiB with 1,024 partitions.
 type kin struct {

@@ -44,7 +44,7 @@ func (u *unseen) add(k key) {
 	}
 }
 
-// rulesOut says that a key was never added. There is none that rules out anything where u is nil.
+// rulesOut reports that a key was never added. A nil filter rules out nothing.
 func (u *unseen) rulesOut(k key) bool {
 	if u == nil {
 		return false

@@ -31,7 +31,7 @@ func TestReplayAndAudit(t *testing.T) {
 	p.do(t, "", "savings", "--by", "model", "--model", "gpt-4.1").wants(t, exitDone, "MODEL", "")
 	p.do(t, "", "savings", "--json", "--cache", "0s").wants(t, exitDone, `"by":"thread"`, "")
 	p.do(t, "", "savings", "--agent", "nobody").wants(t, exitWrong, "No turn of an assistant.", `the log has no turn of a thread started by agent "nobody"`)
-	p.do(t, "", "savings", "--model", "nobody-knows").wants(t, exitUsage, "", "--model nobody-knows: no price is known for it")
+	p.do(t, "", "savings", "--model", "model-without-price").wants(t, exitUsage, "", "--model model-without-price: no price is known for it")
 	p.do(t, "", "savings", "--cache=-1s").wants(t, exitUsage, "", "--cache -1s: give a duration")
 	p.do(t, "", "savings", "--by", "day").wants(t, exitUsage, "", "--by must be one of")
 	p.do(t, "", "replay", "--from", "2099-01-01").wants(t, exitDone, "Nothing in the log matches", "")

@@ -135,7 +135,7 @@ func printSent(a *app, r *audit.Savings) {
 	texts := map[string]string{
 		savings.SentPrecis:  "sent precis's prompts: saved",
 		savings.SentOwn:     "sent their own prompts: would have saved",
-		savings.SentMixed:   "sent now precis's prompts, now their own: saved a part of",
+		savings.SentMixed:   "sent prompts of both kinds: saved a part of",
 		savings.SentUnknown: "report nothing that tells: with precis's prompts, saved",
 	}
 	var t table

@@ -45,8 +45,8 @@ type Options struct {
 	LeftOut func()
 	// Watch observes a fold over records; it may be nil.
 	Watch Watch
-	// Saving is called with every thread that is about to be saved: the rows of the partition are still those of before. at is the
-	// event that changed it, or the place and time of what did instead; ev is nil without an event. It may be nil.
+	// Saving is called with every thread before it is saved, while the partition still has its former rows. at is the event that
+	// changed the thread, or the place and time of a change without one, for which ev is nil. Saving may be nil.
 	Saving func(st *thread.State, at Delivery, ev *events.Event)
 	// Rehearse gives the watch everything that would be decided, including the rules' output: every summary by rules is
 	// recomputed.

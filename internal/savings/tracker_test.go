@@ -168,7 +168,7 @@ func TestModels(t *testing.T) {
 	t.Run("none named", func(t *testing.T) {
 		b := newBench(t, nil)
 		b.says(events.RoleUser, 100)
-		b.says(events.RoleAssistant, 50, fields{"model": "nobody-knows"})
+		b.says(events.RoleAssistant, 50, fields{"model": "model-without-price"})
 		s := b.expect(want{turns: 1, unpriced: 1, held: 100, whole: 100, heldUSD: -1, wholeUSD: -1, prefix: -1, net: -1})
 		if s.SavedMicroUSD != nil {
 			t.Error("an unknown price gives an amount")
@@ -177,7 +177,7 @@ func TestModels(t *testing.T) {
 		b.says(events.RoleAssistant, 50) // round: 100 read, 60 written
 		b.expect(want{turns: 2, unpriced: 1, held: 260, whole: 260, heldUSD: 130, wholeUSD: 130})
 		groups := b.report(savings.ByModel).Groups
-		if len(groups) != 2 || groups[0].Name != "nobody-knows" || groups[1].Name != "round" || groups[0].NetMicroUSD != nil {
+		if len(groups) != 2 || groups[0].Name != "model-without-price" || groups[1].Name != "round" || groups[0].NetMicroUSD != nil {
 			t.Errorf("by model: %+v", groups)
 		}
 	})
