@@ -7,12 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/goccy/go-yaml"
 
+	"precis/api"
 	"precis/schemas"
 )
 
-// Every reference of the AsyncAPI document leads somewhere, and every event type has its channel.
+// requests are the channels of the service, without the token, and the one of its replies.
+var requests = []string{api.ThreadGet, api.ThreadContext, api.ThreadSummarize, api.MessageGet, api.SummaryGet, "reply"}
+
+// Every reference of the AsyncAPI document leads somewhere, and every event type and request has its channel.
 func TestAsyncAPI(t *testing.T) {
 	var doc map[string]any
 	if err := yaml.Unmarshal(read(t, "asyncapi.yaml"), &doc); err != nil {
@@ -21,7 +26,14 @@ func TestAsyncAPI(t *testing.T) {
 	refs := collectRefs(doc)
 	for _, ref := range refs {
 		if file, ok := strings.CutPrefix(ref, "./"); ok {
-			read(t, path.Clean(file))
+			file, pointer, _ := strings.Cut(file, "#/")
+			var schema map[string]any
+			if err := json.Unmarshal(read(t, path.Clean(file)), &schema); err != nil {
+				t.Fatal(err)
+			}
+			if pointer != "" && !resolves(schema, pointer) {
+				t.Errorf("%s leads nowhere", ref)
+			}
 			continue
 		}
 		if !resolves(doc, strings.TrimPrefix(ref, "#/")) {
@@ -29,7 +41,11 @@ func TestAsyncAPI(t *testing.T) {
 		}
 	}
 	channels, _ := doc["channels"].(map[string]any)
-	if got := slices.Sorted(maps.Keys(channels)); !slices.Equal(got, schemas.Types()) {
+	want := schemas.Types()
+	for _, subject := range requests {
+		want = append(want, strings.TrimSuffix(subject, "."))
+	}
+	if got := slices.Sorted(maps.Keys(channels)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 		t.Errorf("channels %v", got)
 	}
 	for _, typ := range schemas.Types() {

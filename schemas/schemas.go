@@ -15,11 +15,14 @@ var Files embed.FS
 // Shared is the file with the definitions that the schemas refer to.
 const Shared = "defs.json"
 
+// Service is the file with the definitions of the requests of the service and their replies.
+const Service = "service.json"
+
 // Types returns the event types that have a schema, sorted.
 func Types() []string {
 	var types []string
 	for _, name := range names("*.json") {
-		if name != Shared {
+		if name != Shared && name != Service {
 			types = append(types, strings.TrimSuffix(name, ".json"))
 		}
 	}

@@ -43,10 +43,22 @@ func read(t testing.TB, name string) []byte {
 
 func compile(t testing.TB, eventType string) *jsonschema.Schema {
 	t.Helper()
+	return compileAt(t, eventType+".json")
+}
+
+// compileService is the schema of a request or reply of the service.
+func compileService(t testing.TB, name string) *jsonschema.Schema {
+	t.Helper()
+	return compileAt(t, schemas.Service+"#/$defs/"+name)
+}
+
+func compileAt(t testing.TB, address string) *jsonschema.Schema {
+	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	c.AssertContent()
-	for _, name := range []string{eventType + ".json", schemas.Shared} {
+	for _, name := range append(schemas.Types(), strings.TrimSuffix(schemas.Shared, ".json"), strings.TrimSuffix(schemas.Service, ".json")) {
+		name += ".json"
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(read(t, name)))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -55,7 +67,7 @@ func compile(t testing.TB, eventType string) *jsonschema.Schema {
 			t.Fatal(err)
 		}
 	}
-	s, err := c.Compile(eventType + ".json")
+	s, err := c.Compile(address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nkeys"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
@@ -82,7 +83,7 @@ func (c *auditCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-func (c *auditCmd) tell(ctx context.Context, l *logAtHand, at audit.Moment, prompt service.ContextRequest, bar *progress) (*audit.Story, error) {
+func (c *auditCmd) tell(ctx context.Context, l *logAtHand, at audit.Moment, prompt api.ContextRequest, bar *progress) (*audit.Story, error) {
 	o := l.options(bar)
 	o.Rules = true
 	story, err := audit.Tell(ctx, o, c.Thread, at)
@@ -105,8 +106,8 @@ func (c *auditCmd) tell(ctx context.Context, l *logAtHand, at audit.Moment, prom
 }
 
 // prompt is what the flags ask of the prompt that --at shows.
-func (c *auditCmd) prompt() (service.ContextRequest, error) {
-	r := service.ContextRequest{Format: "messages"}
+func (c *auditCmd) prompt() (api.ContextRequest, error) {
+	r := api.ContextRequest{Format: "messages"}
 	if c.At == "" && (c.MaxTokens != nil || c.Format != nil) {
 		return r, usage("--max-tokens and --format go with --at: without it, no prompt is shown")
 	}
@@ -180,7 +181,7 @@ func printStory(a *app, s *audit.Story) {
 			a.printf("%s\n", standingLine(sum))
 		}
 	}
-	if reply, ok := s.Context.(service.ContextReply); ok {
+	if reply, ok := s.Context.(api.ContextReply); ok {
 		printMoment(a, s, reply)
 	}
 	a.printf("\n")
@@ -203,7 +204,7 @@ func printHead(a *app, s *audit.Story) {
 		t.add("parent", printable(s.Parent))
 	}
 	if s.Fork != nil {
-		t.add("forked", lineage(s.Fork))
+		t.add("forked", lineage((*api.Lineage)(s.Fork)))
 	}
 	t.add("policy", orDash(s.Policy))
 	t.add("up to", fmt.Sprintf("event %d", s.EventSeq))
@@ -262,7 +263,7 @@ func standingLine(s *audit.Standing) string {
 }
 
 // printMoment shows the prompt of the moment.
-func printMoment(a *app, s *audit.Story, r service.ContextReply) {
+func printMoment(a *app, s *audit.Story, r api.ContextReply) {
 	a.printf("\nTHE CONTEXT AT EVENT %d: %s tokens, %d summaries\n", s.EventSeq, grouped(r.TokenCount), len(r.SummaryIDs))
 	for _, part := range []jsontext.Value{r.System, r.Messages} {
 		if len(part) == 0 || part.Kind() == 'n' {

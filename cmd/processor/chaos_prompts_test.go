@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"precis/api"
 	"precis/events"
-	"precis/internal/service"
 	"precis/summarize/prompt/whole"
 )
 
@@ -70,7 +70,7 @@ func (l *load) checkPrompts(t *testing.T, v *victim) {
 
 // checkPrompt checks one prompt and returns what it takes.
 func (s *server) checkPrompt(t *testing.T, thread string, live []string, limit int) (tokens int, err error) {
-	reply, err := s.ask(t.Context(), service.ThreadContext, thread, map[string]any{"format": "messages", "max_tokens": limit})
+	reply, err := s.ask(t.Context(), api.ThreadContext, thread, map[string]any{"format": "messages", "max_tokens": limit})
 	if err != nil {
 		return 0, err
 	}
@@ -82,7 +82,7 @@ func (s *server) checkPrompt(t *testing.T, thread string, live []string, limit i
 		return 0, fmt.Errorf("read prompt: %w", err)
 	}
 	return p.TokenCount, whole.Check(live, p.Prompt, func(id string) (sum whole.Summary, err error) {
-		reply, err := s.ask(t.Context(), service.SummaryGet, id, struct{}{})
+		reply, err := s.ask(t.Context(), api.SummaryGet, id, struct{}{})
 		if err != nil {
 			return sum, err
 		}

@@ -20,11 +20,11 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/processor"
-	"precis/internal/service"
 )
 
 // demoCmd runs a processor on sample sessions and shows what happens.
@@ -317,7 +317,7 @@ func (d *demo) faults(ctx context.Context) error {
 func (d *demo) counters(ctx context.Context) error {
 	rows := []string{"thread\tmessages\ttool outputs\tedits\tduplicates\trejected\tsummaries\tstale\ttokens\tin a prompt"}
 	for _, act := range d.actors {
-		t, _, err := replyTo[service.ThreadReply](ctx, d.server, service.ThreadGet, act.thread, service.ThreadRequest{MinEventSeq: d.seqs[act.thread]})
+		t, _, err := replyTo[api.ThreadReply](ctx, d.server, api.ThreadGet, act.thread, api.ThreadRequest{MinEventSeq: d.seqs[act.thread]})
 		if err != nil {
 			return fmt.Errorf("counters of %s: %w", act.thread, err)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
-	"precis/internal/service"
 )
 
 // steadyCounters are the counters that neither copies nor the place in the log change.
@@ -57,9 +57,9 @@ func (s *server) steadyCounters(t *testing.T, thread string) steadyCounters {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c service.ThreadReply
+	var c api.ThreadReply
 	for {
-		reply, err := s.ask(ctx, service.ThreadGet, thread, map[string]uint64{"min_event_seq": last.Sequence})
+		reply, err := s.ask(ctx, api.ThreadGet, thread, map[string]uint64{"min_event_seq": last.Sequence})
 		if err == nil {
 			err = json.Unmarshal(reply, &c)
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
-	"precis/internal/service"
 )
 
 // publishCmd publishes event files.
@@ -445,7 +445,7 @@ func (v *verdicts) rejectedOf(ctx context.Context, thread string, seq uint64) (u
 		return 0, nil // no event of such a thread is published
 	}
 	request := []byte(`{"min_event_seq":` + strconv.FormatUint(seq, 10) + `}`)
-	reply, err := v.server.conn.RequestWithContext(ctx, service.ThreadGet+token, request)
+	reply, err := v.server.conn.RequestWithContext(ctx, api.ThreadGet+token, request)
 	if err != nil {
 		return 0, serverError("ask the processor", err)
 	}
@@ -455,7 +455,7 @@ func (v *verdicts) rejectedOf(ctx context.Context, thread string, seq uint64) (u
 	if err := replyError(reply); err != nil {
 		return 0, err
 	}
-	var counters service.ThreadReply
+	var counters api.ThreadReply
 	if err := json.Unmarshal(reply.Data, &counters); err != nil {
 		return 0, unreachable("read the processor's answer: %w", err)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"precis/api"
 	"precis/events"
-	"precis/internal/service"
 )
 
 // summaryCmd shows a summary record.
@@ -39,7 +39,7 @@ func (c *summaryCmd) Run(ctx context.Context, a *app) error {
 		return usage("give a summary's id")
 	}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		r, raw, err := replyTo[summaryReply](ctx, s, service.SummaryGet, c.Summary, struct{}{})
+		r, raw, err := replyTo[summaryReply](ctx, s, api.SummaryGet, c.Summary, struct{}{})
 		switch {
 		case err != nil:
 			return err
@@ -138,7 +138,7 @@ Example:
 // Run asks the processor.
 func (c *summarizeCmd) Run(ctx context.Context, a *app) error {
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		made, raw, err := replyTo[service.SummarizeReply](ctx, s, service.ThreadSummarize, c.Thread, service.SummarizeRequest{Kind: c.Kind, MinEventSeq: c.MinEventSeq})
+		made, raw, err := replyTo[api.SummarizeReply](ctx, s, api.ThreadSummarize, c.Thread, api.SummarizeRequest{Kind: c.Kind, MinEventSeq: c.MinEventSeq})
 		switch {
 		case err != nil:
 			return err
@@ -146,7 +146,7 @@ func (c *summarizeCmd) Run(ctx context.Context, a *app) error {
 			a.printf("%s\n", raw)
 		case made.SummaryID != "":
 			a.printf("%s\n", made.SummaryID)
-		case made.Reason == service.ReasonDisabled:
+		case made.Reason == api.ReasonDisabled:
 			a.note("No %s: the thread's policy is disabled.", c.Kind)
 		default:
 			a.note("No %s: there is too little to summarize.", c.Kind)

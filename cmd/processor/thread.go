@@ -9,8 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"precis/internal/service"
-	"precis/internal/thread"
+	"precis/api"
 )
 
 // threadCmd shows a thread's counters.
@@ -31,7 +30,7 @@ func (threadCmd) Help() string {
 // Run asks the processor.
 func (c *threadCmd) Run(ctx context.Context, a *app) error {
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		t, raw, err := replyTo[service.ThreadReply](ctx, s, service.ThreadGet, c.Thread, service.ThreadRequest{MinEventSeq: c.MinEventSeq})
+		t, raw, err := replyTo[api.ThreadReply](ctx, s, api.ThreadGet, c.Thread, api.ThreadRequest{MinEventSeq: c.MinEventSeq})
 		switch {
 		case err != nil:
 			return err
@@ -44,7 +43,7 @@ func (c *threadCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-func countersTable(thread string, t service.ThreadReply) *table {
+func countersTable(thread string, t api.ThreadReply) *table {
 	out := &table{}
 	out.add("Thread", printable(thread))
 	out.add("Events", list(counted(t.Messages, "message"), counted(t.ToolResults, "tool result"), counted(t.Edits, "edit")))
@@ -76,7 +75,7 @@ func countersTable(thread string, t service.ThreadReply) *table {
 }
 
 // lineage says where a fork comes from.
-func lineage(f *thread.Lineage) string {
+func lineage(f *api.Lineage) string {
 	text := "from " + printable(f.ParentThreadID)
 	if f.AtMessageID != nil {
 		text += " at " + printable(*f.AtMessageID)
@@ -89,7 +88,7 @@ func lineage(f *thread.Lineage) string {
 }
 
 // reportedCalls says what the agent's own calls used.
-func reportedCalls(r *service.Reported) string {
+func reportedCalls(r *api.Reported) string {
 	text := list(counted(r.Calls, "call"), grouped(r.Total.InputTokens)+" tokens in",
 		grouped(r.Total.CachedInputTokens)+" of them cached", grouped(r.Total.OutputTokens)+" out")
 	if r.Model != nil {
@@ -98,7 +97,7 @@ func reportedCalls(r *service.Reported) string {
 	return text
 }
 
-func callsCost(t service.ThreadReply) string { return costOf(t.CostMicroUSD, t.CostUnknown) }
+func callsCost(t api.ThreadReply) string { return costOf(t.CostMicroUSD, t.CostUnknown) }
 
 // costOf names what is not in the sum: unknown is not free.
 func costOf(microUSD int64, unknown uint64) string {
@@ -136,9 +135,9 @@ func (c *contextCmd) Run(ctx context.Context, a *app) error {
 	if c.Explain && !c.JSON {
 		return usage("--explain goes with --json")
 	}
-	request := service.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format, MinEventSeq: c.MinEventSeq, Explain: c.Explain, Children: c.Children}
+	request := api.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format, MinEventSeq: c.MinEventSeq, Explain: c.Explain, Children: c.Children}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		reply, raw, err := replyTo[service.ContextReply](ctx, s, service.ThreadContext, c.Thread, request)
+		reply, raw, err := replyTo[api.ContextReply](ctx, s, api.ThreadContext, c.Thread, request)
 		if err != nil {
 			return err
 		}
@@ -147,7 +146,7 @@ func (c *contextCmd) Run(ctx context.Context, a *app) error {
 }
 
 // promptBody is what goes into a provider's request: the messages, or an object where system stands beside them.
-func promptBody(r *service.ContextReply) (jsontext.Value, error) {
+func promptBody(r *api.ContextReply) (jsontext.Value, error) {
 	body := r.Messages
 	if len(r.System) > 0 && r.System.Kind() != 'n' {
 		var err error
@@ -162,7 +161,7 @@ func promptBody(r *service.ContextReply) (jsontext.Value, error) {
 }
 
 // printPrompt shows the prompt to people: what a provider would be sent, indented.
-func printPrompt(a *app, r *service.ContextReply) error {
+func printPrompt(a *app, r *api.ContextReply) error {
 	body, err := promptBody(r)
 	if err != nil {
 		return err
@@ -174,7 +173,7 @@ func printPrompt(a *app, r *service.ContextReply) error {
 }
 
 // show prints the answer; what can't be fitted into the budget is something wrong, in either form.
-func (c *contextCmd) show(a *app, r *service.ContextReply, raw []byte) error {
+func (c *contextCmd) show(a *app, r *api.ContextReply, raw []byte) error {
 	if c.JSON {
 		a.printf("%s\n", raw)
 	} else if err := printPrompt(a, r); err != nil {
@@ -207,7 +206,7 @@ Example:
 
 // Run prints the text alone, so that it can be piped on.
 func (c *messageCmd) Run(ctx context.Context, a *app) error {
-	request := service.MessageRequest{MessageID: c.Message, Revision: c.Revision, MinEventSeq: c.MinEventSeq}
+	request := api.MessageRequest{MessageID: c.Message, Revision: c.Revision, MinEventSeq: c.MinEventSeq}
 	if c.Lines != "" {
 		var err error
 		if request.Lines, err = lineRange(c.Lines); err != nil {
@@ -215,7 +214,7 @@ func (c *messageCmd) Run(ctx context.Context, a *app) error {
 		}
 	}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
-		m, raw, err := replyTo[service.MessageReply](ctx, s, service.MessageGet, c.Thread, request)
+		m, raw, err := replyTo[api.MessageReply](ctx, s, api.MessageGet, c.Thread, request)
 		if err != nil {
 			return err
 		}
@@ -224,7 +223,7 @@ func (c *messageCmd) Run(ctx context.Context, a *app) error {
 }
 
 // print shows the text, or the answer; what is not there is something wrong, in either form.
-func (c *messageCmd) print(a *app, m service.MessageReply, raw []byte, lines []int) error {
+func (c *messageCmd) print(a *app, m api.MessageReply, raw []byte, lines []int) error {
 	if c.JSON {
 		a.printf("%s\n", raw)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"precis/api"
 	"precis/internal/audit"
 	"precis/internal/broker"
 	"precis/internal/content"
@@ -132,7 +133,7 @@ func (w *world) context(view func(int) state.View, partitions int, policies []su
 		if h == nil {
 			continue
 		}
-		reply, err := service.ReadContext(within(w.t), service.Reading{View: view(id), Log: content.Uncached{Log: log}, Policies: policies}, "t", service.ContextRequest{Format: "openai"})
+		reply, err := service.ReadContext(within(w.t), service.Reading{View: view(id), Log: content.Uncached{Log: log}, Policies: policies}, "t", api.ContextRequest{Format: "openai"})
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
@@ -92,7 +93,7 @@ func (w *world) counted(name string) (sum audit.Tokens) {
 		reply, err := service.ReadContext(within(w.t), service.Reading{
 			View: store.View(s.Partition), Policies: s.Policies,
 			Log: content.Uncached{Log: broker.NewLogReader(w.broker.JetStream(), broker.StreamEvents)},
-		}, name, service.ContextRequest{Format: "messages"})
+		}, name, api.ContextRequest{Format: "messages"})
 		var prompt []struct {
 			Content string `json:"content"`
 		}

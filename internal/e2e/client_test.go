@@ -93,7 +93,7 @@ type reply struct {
 	body      []byte
 }
 
-// ask sends a request; data is JSON, or nil for none.
+// ask sends a request; data is JSON, or nil for none. An answer that is no error is held against its schema.
 func (w *world) ask(subject string, data any) reply {
 	w.t.Helper()
 	var body []byte
@@ -108,7 +108,11 @@ func (w *world) ask(subject string, data any) reply {
 	if err != nil {
 		w.t.Fatalf("ask %s: %v", subject, err)
 	}
-	return reply{code: m.Header.Get(micro.ErrorCodeHeader), why: m.Header.Get(micro.ErrorHeader), body: m.Data}
+	r := reply{code: m.Header.Get(micro.ErrorCodeHeader), why: m.Header.Get(micro.ErrorHeader), body: m.Data}
+	if r.code == "" && strings.HasPrefix(subject, "precis.") {
+		validReply(w.t, subject, r.body)
+	}
+	return r
 }
 
 // answer is the JSON of an answer that must be no error.

@@ -12,16 +12,16 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"precis/api"
 	"precis/internal/broker"
 	"precis/internal/processor"
-	"precis/internal/service"
 	"precis/summarize"
 )
 
 // threadOf asks for a thread's counters.
-func threadOf(t *testing.T, b *broker.Broker, token string) (reply service.ThreadReply) {
+func threadOf(t *testing.T, b *broker.Broker, token string) (reply api.ThreadReply) {
 	t.Helper()
-	msg, err := b.Conn().RequestWithContext(within(t), service.ThreadGet+token, nil)
+	msg, err := b.Conn().RequestWithContext(within(t), api.ThreadGet+token, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func begin(t *testing.T, b *broker.Broker, token, parent string) {
 	put(t, b.Conn(), "thread.message."+token, fmt.Sprintf(`{"message_id":"m1","role":"user","content":"Look at the harbour.","agent_id":"scout","parent_thread_id":%q}`, parent))
 }
 
-func idsOf(children []service.Child) (ids []string) {
+func idsOf(children []api.Child) (ids []string) {
 	for _, c := range children {
 		ids = append(ids, c.ThreadID)
 	}

@@ -8,16 +8,16 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/processor"
-	"precis/internal/service"
 	"precis/summarize"
 	"precis/summarize/prompt"
 	"precis/summarize/tokens"
 )
 
 // contextOf asks for a thread's prompt and returns all of the answer.
-func contextOf(t *testing.T, p *running, thread, request string) (reply service.ContextReply) {
+func contextOf(t *testing.T, p *running, thread, request string) (reply api.ContextReply) {
 	t.Helper()
 	_, body := promptOf(t, p.Broker(), thread, request)
 	if err := json.Unmarshal([]byte(body), &reply); err != nil {
@@ -27,7 +27,7 @@ func contextOf(t *testing.T, p *running, thread, request string) (reply service.
 }
 
 // named are the messages that a prompt in the thread's own shape shows, or names as dropped, or as waiting, sorted.
-func named(t *testing.T, reply service.ContextReply) (ids []string) {
+func named(t *testing.T, reply api.ContextReply) (ids []string) {
 	t.Helper()
 	var list []struct {
 		MessageID string `json:"message_id"`
@@ -101,7 +101,7 @@ func TestManyDroppedMessages(t *testing.T) {
 		t.Fatalf("the thread is not compacted: summaries %v", whole.SummaryIDs)
 	}
 	got := contextOf(t, p, "t1", `{"max_tokens":40}`)
-	want := []service.DroppedRange{
+	want := []api.DroppedRange{
 		{First: "m0000", Last: "m0099", Count: 100}, {First: "m0101", Last: "m1399", Count: 1299}, {First: "m1401", Last: "m1498", Count: 98},
 	}
 	if got.DroppedCount != 1497 || got.DroppedMessageIDs != nil || !slices.Equal(got.DroppedRanges, want) {
@@ -120,7 +120,7 @@ func TestOmittedPartsAreListed(t *testing.T) {
 	}
 	for _, format := range prompt.Formats() {
 		got := contextOf(t, p, "t1", fmt.Sprintf(`{"format":%q}`, format))
-		want := service.OmittedPart{MessageID: "m1", Index: 1, Type: "widget", Reason: "not_supported"}
+		want := api.OmittedPart{MessageID: "m1", Index: 1, Type: "widget", Reason: "not_supported"}
 		if format == prompt.FormatMessages {
 			if len(got.OmittedParts) != 0 || !strings.Contains(string(got.Messages), `{"type":"widget","size":2}`) {
 				t.Errorf("%s: %+v, %s", format, got.OmittedParts, got.Messages)

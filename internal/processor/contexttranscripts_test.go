@@ -12,11 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nats.go"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/processor"
 	"precis/internal/race"
-	"precis/internal/service"
 	"precis/summarize"
 	"precis/summarize/prompt"
 	"precis/summarize/prompt/valid"
@@ -76,8 +76,8 @@ type realThread struct {
 	messages []*events.Message
 	msgs     []*nats.Msg
 	sent     int
-	last     uint64                          // the newest event's sequence
-	before   map[string]service.ContextReply // the last answer, by format and budget
+	last     uint64                      // the newest event's sequence
+	before   map[string]api.ContextReply // the last answer, by format and budget
 }
 
 // readTranscripts reads the real threads. Few real ones have a system message and none has a pinned one, so
@@ -87,7 +87,7 @@ func readTranscripts(t *testing.T) []*realThread {
 	eachEvent(t, transcripts(t), func(ev events.FileEvent) {
 		th := byName[ev.Thread]
 		if th == nil {
-			th = &realThread{name: ev.Thread, before: map[string]service.ContextReply{}}
+			th = &realThread{name: ev.Thread, before: map[string]api.ContextReply{}}
 			byName[ev.Thread] = th
 			th.add(t, events.ThreadMessage, []byte(`{"message_id":"rules","role":"system","content":"Never touch <generated> files.\n— the owner"}`))
 		}
@@ -144,7 +144,7 @@ func (th *realThread) ask(t *testing.T, b *broker.Broker, budget int, format str
 	if _, again := promptOf(t, b, th.name, request); again != body {
 		t.Fatalf("%s: the same again is another one", at)
 	}
-	var got service.ContextReply
+	var got api.ContextReply
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func (th *realThread) ask(t *testing.T, b *broker.Broker, budget int, format str
 	}
 }
 
-func validFor(format string, got service.ContextReply) error {
+func validFor(format string, got api.ContextReply) error {
 	switch format {
 	case prompt.FormatOpenAI:
 		return valid.OpenAI(got.Messages)
@@ -203,7 +203,7 @@ func (th *realThread) standing() map[string]string {
 }
 
 // stand holds a prompt to what must stand in it.
-func (th *realThread) stand(t *testing.T, at string, must map[string]string, got service.ContextReply) {
+func (th *realThread) stand(t *testing.T, at string, must map[string]string, got api.ContextReply) {
 	for id, text := range must {
 		if slices.Contains(got.DroppedMessageIDs, id) {
 			t.Errorf("%s: message %s is said to be dropped", at, id)
@@ -221,7 +221,7 @@ func (th *realThread) stand(t *testing.T, at string, must map[string]string, got
 
 // nothingElse: a prompt that is too long for its budget holds what must stand and no more; what is pinned
 // keeps the results of its calls.
-func (th *realThread) nothingElse(t *testing.T, at string, must map[string]string, got service.ContextReply) {
+func (th *realThread) nothingElse(t *testing.T, at string, must map[string]string, got api.ContextReply) {
 	for _, m := range th.messages[:th.sent] {
 		if _, ok := must[m.MessageID]; !ok || !m.Pinned {
 			continue
@@ -249,7 +249,7 @@ func (th *realThread) nothingElse(t *testing.T, at string, must map[string]strin
 
 // begins holds a prompt to the one before: where nothing was compacted and nothing more given up, it goes on
 // where that ended. It says whether that is so.
-func (th *realThread) begins(t *testing.T, at, of string, got service.ContextReply) bool {
+func (th *realThread) begins(t *testing.T, at, of string, got api.ContextReply) bool {
 	was := th.before[of]
 	th.before[of] = got
 	if strings.HasPrefix(th.name, keptThreads) || was.Messages == nil || !slices.Equal(was.DroppedMessageIDs, got.DroppedMessageIDs) || !extends(got.SummaryIDs, was.SummaryIDs) {

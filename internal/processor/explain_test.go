@@ -8,9 +8,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/processor"
-	"precis/internal/service"
 	"precis/summarize"
 	"precis/summarize/prompt"
 )
@@ -35,7 +35,7 @@ func TestExplainedPrompts(t *testing.T) {
 	for _, limit := range []int{0, 3000} {
 		for _, format := range prompt.Formats() {
 			_, body := promptOf(t, b, "t", fmt.Sprintf(`{"format":%q,"max_tokens":%d,"explain":true,"min_event_seq":%d}`, format, limit, last))
-			var got service.ContextReply
+			var got api.ContextReply
 			if err := json.Unmarshal([]byte(body), &got); err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestExplainedPrompts(t *testing.T) {
 	}
 	// Nothing is explained unless the request asks for it, and a wrong member is refused.
 	_, body := promptOf(t, b, "t", `{}`)
-	var got service.ContextReply
+	var got api.ContextReply
 	if err := json.Unmarshal([]byte(body), &got); err != nil || got.Explain != nil || len(got.Sources) == 0 {
 		t.Errorf("%v: %+v", err, got.Explain)
 	}
@@ -116,9 +116,9 @@ func TestExplainedJobs(t *testing.T) {
 	file, _ := ledgerFile()
 	e := &editor{t: t, b: b, name: "t"}
 	e.call("Read", map[string]any{"file_path": "/ledger"}, file)
-	jobs := func() []service.JobStatus {
+	jobs := func() []api.JobStatus {
 		_, body := promptOf(t, b, "t", `{"explain":true}`)
-		var got service.ContextReply
+		var got api.ContextReply
 		if err := json.Unmarshal([]byte(body), &got); err != nil {
 			t.Fatal(err)
 		}

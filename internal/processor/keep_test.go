@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
@@ -126,7 +127,7 @@ func TestAgentSeesWhatItAskedFor(t *testing.T) {
 			if test.works && e.turn != 2 {
 				t.Errorf("it took %d turns, want 2", e.turn)
 			}
-			var got service.ContextReply
+			var got api.ContextReply
 			_, reply := promptOf(t, b, "fix", fmt.Sprintf(`{"max_tokens":%d,"min_event_seq":%d}`, test.max, e.last))
 			if err := json.Unmarshal([]byte(reply), &got); err != nil {
 				t.Fatal(err)
@@ -389,7 +390,7 @@ func TestPrefixStability(t *testing.T) {
 				for len(th.messages) > th.sent {
 					th.growBy(t, b, 10)
 					_, body := promptOf(t, b, th.name, fmt.Sprintf(`{"format":%q,"min_event_seq":%d}`, prompt.FormatOpenAI, th.last))
-					var got service.ContextReply
+					var got api.ContextReply
 					if err := json.Unmarshal([]byte(body), &got); err != nil {
 						t.Fatal(err)
 					}

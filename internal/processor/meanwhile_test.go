@@ -11,13 +11,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/go-json-experiment/json"
 
+	"precis/api"
 	"precis/internal/config"
 	"precis/internal/service"
 	"precis/summarize"
 )
 
 // prompt is what the service gives for a thread, with its clock that of the scene.
-func (s *scene) prompt(thread string) service.ContextReply {
+func (s *scene) prompt(thread string) api.ContextReply {
 	s.schedule.t.Helper()
 	svc, err := service.Start(s.schedule.broker.Conn(), s.Processor, service.Options{Logger: logger(s.schedule.t)})
 	if err != nil {
@@ -28,7 +29,7 @@ func (s *scene) prompt(thread string) service.ContextReply {
 	if err != nil {
 		s.schedule.t.Fatal(err)
 	}
-	var r service.ContextReply
+	var r api.ContextReply
 	if err := json.Unmarshal(msg.Data, &r); err != nil || msg.Header.Get("Nats-Service-Error-Code") != "" {
 		s.schedule.t.Fatalf("%v %v", msg.Header, err)
 	}
@@ -46,7 +47,7 @@ func (s *scene) live(thread string) int64 {
 }
 
 // holds expects summaries in a prompt, and which of them are renewed; raw expects none.
-func (s *scene) holds(thread string, summaries, renewing int) service.ContextReply {
+func (s *scene) holds(thread string, summaries, renewing int) api.ContextReply {
 	s.schedule.t.Helper()
 	r := s.prompt(thread)
 	if len(r.SummaryIDs) != summaries || len(r.RenewingSummaryIDs) != renewing {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"precis/api"
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/service"
@@ -14,7 +15,7 @@ import (
 )
 
 // counted is a thread's answer of precis.thread.get after an event.
-func counted(t *testing.T, b *broker.Broker, name string, seq uint64) (r service.ThreadReply) {
+func counted(t *testing.T, b *broker.Broker, name string, seq uint64) (r api.ThreadReply) {
 	t.Helper()
 	m, err := b.Conn().RequestWithContext(within(t), "precis.thread.get."+name, []byte(fmt.Sprintf(`{"min_event_seq":%d}`, seq)))
 	if err != nil {
@@ -40,7 +41,7 @@ func TestPromptWeighsWhatProviderSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = svc.Stop() }()
-	say := func(kind, body string) service.ThreadReply {
+	say := func(kind, body string) api.ThreadReply {
 		return counted(t, b, "w", put(t, b.Conn(), kind+".w", body))
 	}
 
@@ -50,7 +51,7 @@ func TestPromptWeighsWhatProviderSays(t *testing.T) {
 	before := counted(t, b, "w", 0).TokensLive
 	r := say("thread.message", `{"message_id":"a1","role":"assistant","content":"I look.","tool_calls":[{"id":"c1","name":"Read","arguments":{}}],"model":"sea-1",
 		"usage":{"input_tokens":100,"cache_read_input_tokens":9000,"cache_creation_input_tokens":400,"output_tokens":5}}`)
-	weighs := func(r service.ThreadReply, step string) {
+	weighs := func(r api.ThreadReply, step string) {
 		t.Helper()
 		if r.PromptTokens == nil {
 			t.Fatalf("%s: nothing is reported", step)
@@ -60,7 +61,7 @@ func TestPromptWeighsWhatProviderSays(t *testing.T) {
 		}
 	}
 	weighs(r, "the call's own answer is in the next prompt")
-	want := service.ProviderUsage{InputTokens: 9500, OutputTokens: 5, CachedInputTokens: 9000, CacheCreationInputTokens: 400}
+	want := api.ProviderUsage{InputTokens: 9500, OutputTokens: 5, CachedInputTokens: 9000, CacheCreationInputTokens: 400}
 	if got := r.Reported; got == nil || got.MessageID != "a1" || *got.Model != "sea-1" || got.Usage != want || got.Total != want || got.Calls != 1 {
 		t.Fatalf("reported: %+v", got)
 	}

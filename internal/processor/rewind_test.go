@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/content"
@@ -20,12 +21,12 @@ func (s *scene) rewindTo(id string) {
 }
 
 // whole is a thread's context without a limit.
-func (s *scene) whole(name string) (service.ContextReply, string) {
+func (s *scene) whole(name string) (api.ContextReply, string) {
 	t := s.schedule.t
 	t.Helper()
 	id, _ := partitionOf(t, s.Processor, s.config.Partitions, name)
 	log := content.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents), 0)
-	reply, err := service.ReadContext(t.Context(), service.Reading{View: s.View(id), Log: log, Policies: s.config.Policies}, name, service.ContextRequest{Format: "messages"})
+	reply, err := service.ReadContext(t.Context(), service.Reading{View: s.View(id), Log: log, Policies: s.config.Policies}, name, api.ContextRequest{Format: "messages"})
 	if err != nil {
 		t.Fatal(err)
 	}

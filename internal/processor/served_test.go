@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"precis/api"
 	"precis/internal/service"
 )
 
@@ -31,8 +32,8 @@ func TestServedPromptsAreCounted(t *testing.T) {
 	put(t, b.Conn(), "thread.message.w", `{"message_id":"u1","role":"user","content":"Look at the harbour."}`)
 	seq := put(t, b.Conn(), "thread.message.w", `{"message_id":"a1","role":"assistant","content":"It is calm.","usage":{"input_tokens":4000}}`)
 	of := counted(t, b, "w", seq)
-	ask := func(name, body string) (r service.ContextReply) {
-		m, err := b.Conn().RequestWithContext(within(t), service.ThreadContext+name, []byte(body))
+	ask := func(name, body string) (r api.ContextReply) {
+		m, err := b.Conn().RequestWithContext(within(t), api.ThreadContext+name, []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}

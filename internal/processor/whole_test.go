@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
@@ -277,8 +278,8 @@ func (s *scene) compacted(view state.View, name, id string) bool {
 // checkWhole holds a thread's prompts, in every format and within several limits, against the messages that live. It
 // returns where each stands without a limit; nil where a stale summary keeps the thread from having a prompt.
 func checkWhole(ctx context.Context, view state.View, log *content.Cache, policies []summarize.Policy, name string, live []string) (map[string][]string, error) {
-	ask := func(format string, limit int) (service.ContextReply, error) {
-		return service.ReadContext(ctx, service.Reading{View: view, Log: log, Policies: policies}, name, service.ContextRequest{Format: format, MaxTokens: limit})
+	ask := func(format string, limit int) (api.ContextReply, error) {
+		return service.ReadContext(ctx, service.Reading{View: view, Log: log, Policies: policies}, name, api.ContextRequest{Format: format, MaxTokens: limit})
 	}
 	of := summaryFrom(view, name)
 	free, err := ask(prompt.FormatMessages, 0)
@@ -320,7 +321,7 @@ func checkWhole(ctx context.Context, view state.View, log *content.Cache, polici
 
 // standIn holds a prompt in a provider's format to the same: each message is named once as dropped, waiting or under a
 // summary, or its text stands there. Limits count a format's framing, so that formats may drop others.
-func standIn(view state.View, log *content.Cache, name string, live []string, other service.ContextReply, of func(string) (whole.Summary, error)) error {
+func standIn(view state.View, log *content.Cache, name string, live []string, other api.ContextReply, of func(string) (whole.Summary, error)) error {
 	at := map[string]int{}
 	for _, id := range slices.Concat(other.DroppedMessageIDs, other.WaitingMessageIDs) {
 		at[id]++

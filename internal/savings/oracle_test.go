@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/savings"
 	"precis/internal/service"
@@ -60,7 +61,7 @@ func (o *oracle) prompt() (list []element) {
 		byID[m.ID] = m
 	}
 	from := service.Reading{View: o.part.View, Log: o.log, Policies: o.config.Policies, Now: o.now}
-	reply, err := service.ReadContext(o.t.Context(), from, "t", service.ContextRequest{Format: "messages"})
+	reply, err := service.ReadContext(o.t.Context(), from, "t", api.ContextRequest{Format: "messages"})
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/thread"
 	"precis/state"
@@ -23,33 +24,8 @@ const (
 	fewRows = 16
 )
 
-// Child is a thread that another one's agent started: its first message names that thread as its parent.
-type Child struct {
-	ThreadID string `json:"thread_id"`
-	AgentID  string `json:"agent_id"` // of its first message
-	// Running: the thread does not end with what its assistant says without a call. One that was given up counts as
-	// running; LastEventAt tells.
-	Running      bool      `json:"running"`
-	Messages     uint64    `json:"messages"`
-	ToolResults  uint64    `json:"tool_results"`
-	LLMInput     int64     `json:"llm_input_tokens"`
-	LLMOutput    int64     `json:"llm_output_tokens"`
-	CostMicroUSD int64     `json:"cost_microusd"`
-	CostUnknown  uint64    `json:"calls_of_unknown_cost"`
-	EventSeq     uint64    `json:"event_seq"`
-	LastEventAt  time.Time `json:"last_event_at"`
-}
-
-// Descendants are a thread's children, theirs, and so on, in sum.
-type Descendants struct {
-	Threads      int    `json:"threads"`
-	LLMInput     int64  `json:"llm_input_tokens"`
-	LLMOutput    int64  `json:"llm_output_tokens"`
-	CostMicroUSD int64  `json:"cost_microusd"`
-	CostUnknown  uint64 `json:"calls_of_unknown_cost"`
-}
-
-func (d *Descendants) add(h *thread.Header) {
+// addTo adds what a thread cost to a sum.
+func addTo(d *api.Descendants, h *thread.Header) {
 	d.Threads++
 	d.LLMInput += h.LLMInput
 	d.LLMOutput += h.LLMOutput
@@ -108,7 +84,7 @@ func (k *kin) children(ctx context.Context, name string) (list []relative, err e
 }
 
 // descendants sums up the children of a thread and what they have led to. Threads that name each other count once.
-func (k *kin) descendants(ctx context.Context, name string, children []relative) (sum Descendants, err error) {
+func (k *kin) descendants(ctx context.Context, name string, children []relative) (sum api.Descendants, err error) {
 	seen := map[string]bool{name: true}
 	for list := children; len(list) > 0; {
 		var next []relative
@@ -117,7 +93,7 @@ func (k *kin) descendants(ctx context.Context, name string, children []relative)
 				continue
 			}
 			seen[c.header.Thread] = true
-			sum.add(c.header)
+			addTo(&sum, c.header)
 			below, err := k.children(ctx, c.header.Thread)
 			if err != nil {
 				return sum, err
@@ -149,10 +125,10 @@ func (k *kin) running(c relative) (bool, error) {
 	return true, nil // it has nothing to end with
 }
 
-func (k *kin) child(c relative) (Child, error) {
+func (k *kin) child(c relative) (api.Child, error) {
 	h := c.header
 	running, err := k.running(c)
-	return Child{
+	return api.Child{
 		ThreadID: h.Thread, AgentID: h.FirstAgentID, Running: running, Messages: h.Messages, ToolResults: h.ToolResults,
 		LLMInput: h.LLMInput, LLMOutput: h.LLMOutput, CostMicroUSD: h.CostMicroUSD, CostUnknown: h.CostUnknown,
 		EventSeq: h.EventSeq, LastEventAt: time.Unix(0, h.LastAt).UTC(),
@@ -160,7 +136,7 @@ func (k *kin) child(c relative) (Child, error) {
 }
 
 // lineage adds to an answer what the thread comes from, and what its agent started.
-func (k *kin) lineage(ctx context.Context, h *thread.Header, r *ThreadReply) error {
+func (k *kin) lineage(ctx context.Context, h *thread.Header, r *api.ThreadReply) error {
 	if h.Parent != "" {
 		r.ParentThreadID = &h.Parent
 	}
@@ -171,7 +147,7 @@ func (k *kin) lineage(ctx context.Context, h *thread.Header, r *ThreadReply) err
 	if r.Descendants, err = k.descendants(ctx, h.Thread, children); err != nil {
 		return err
 	}
-	r.Children, r.ChildrenCount = []Child{}, len(children)
+	r.Children, r.ChildrenCount = []api.Child{}, len(children)
 	for _, c := range children[max(len(children)-maxChildren, 0):] {
 		child, err := k.child(c)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/content"
 	"precis/internal/fold"
@@ -21,53 +22,6 @@ import (
 	"precis/summarize/prompt"
 	"precis/summarize/tokens"
 )
-
-// ContextRequest is the body of precis.thread.context; it may be empty.
-type ContextRequest struct {
-	MaxTokens   int    `json:"max_tokens"` // 0: no limit
-	Format      string `json:"format"`     // one of prompt.Formats; default messages
-	MinEventSeq uint64 `json:"min_event_seq"`
-	Explain     bool   `json:"explain,omitzero"` // ContextReply.Explain
-	// Children has the threads named that the thread's agent started and that still run: ContextReply.RunningThreadIDs, and a line
-	// behind the compaction, which may stand for the messages that started them.
-	Children bool `json:"children,omitzero"`
-}
-
-// ContextReply is the answer: the compacted prompt, and what it is made of.
-type ContextReply struct {
-	System       jsontext.Value `json:"system"` // Anthropic's list of system blocks, Gemini's system instruction; else null
-	Messages     jsontext.Value `json:"messages"`
-	TokenCount   int            `json:"token_count"`
-	WithinBudget bool           `json:"within_budget"`
-	Dropped
-	SummaryIDs []string `json:"summary_ids"`
-	// RenewingSummaryIDs are those of SummaryIDs that are stale by a policy, a prompt, a model or their age, and serve
-	// until they are made again.
-	RenewingSummaryIDs []string `json:"renewing_summary_ids"`
-	WaitingMessageIDs  []string `json:"waiting_message_ids"` // held back until their calls' results are there
-	// OmittedParts are parts of the messages in the prompt that the format has no counterpart of: a mark stands there instead,
-	// or nothing where it is another provider's reasoning.
-	OmittedParts []OmittedPart `json:"omitted_parts"`
-	// ShortenedMessageIDs are tool outputs that would stand whole (context.keep_outputs), and stand as their summaries to
-	// hold max_tokens.
-	ShortenedMessageIDs []string `json:"shortened_message_ids"`
-	// Sources says of each of Messages, in their order, what it is made of; SystemSource says it of System, null without one.
-	Sources      []Source     `json:"sources"`
-	SystemSource *Source      `json:"system_source"`
-	Explain      *Explanation `json:"explain"` // null unless the request says explain
-	// RunningThreadIDs are the threads that the thread's agent started and that still run; null unless the request says children.
-	RunningThreadIDs Nullable[string] `json:"running_thread_ids"`
-	Fork             *thread.Lineage  `json:"fork"` // where a fork comes from; null for any other thread
-	EventSeq         uint64           `json:"event_seq"`
-}
-
-// OmittedPart is a part of a message's content that the prompt does not hold.
-type OmittedPart struct {
-	MessageID string `json:"message_id"`
-	Index     int    `json:"index"` // in the message's list of parts, from 0; -1: a member beside the content
-	Type      string `json:"type"`
-	Reason    string `json:"reason"`
-}
 
 // Served is an answer of precis.thread.context, as metrics count it.
 type Served struct {
@@ -109,7 +63,7 @@ func (s *Service) context(ctx context.Context, r *request) (any, error) {
 
 // makeContext answers a request, and notes what it serves.
 func (s *Service) makeContext(ctx context.Context, r *request, served *Served) (any, error) {
-	var req ContextRequest
+	var req api.ContextRequest
 	if err := decode(r.body, &req); err != nil {
 		return nil, err
 	}
@@ -139,7 +93,7 @@ func (s *Service) makeContext(ctx context.Context, r *request, served *Served) (
 	if req.Children {
 		of.running, err = family.runningThreads(ctx, name)
 	}
-	var reply ContextReply
+	var reply api.ContextReply
 	if err == nil {
 		reply, err = of.reply(ctx, req)
 	}
@@ -184,10 +138,10 @@ type Reading struct {
 
 // ReadContext makes the context of a thread from one state of a store: the running one's, or that of a
 // replay. MinEventSeq is not waited for.
-func ReadContext(ctx context.Context, from Reading, name string, req ContextRequest) (ContextReply, error) {
+func ReadContext(ctx context.Context, from Reading, name string, req api.ContextRequest) (api.ContextReply, error) {
 	r, err := from.thread(name)
 	if err != nil {
-		return ContextReply{}, err
+		return api.ContextReply{}, err
 	}
 	return r.reply(ctx, req)
 }
@@ -224,35 +178,35 @@ type reading struct {
 	expired  []string           // of those that were read, the active ones whose time is over
 }
 
-func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, error) {
+func (r *reading) reply(ctx context.Context, req api.ContextRequest) (api.ContextReply, error) {
 	count, err := r.counts.For(r.policy.Tokenizer)
 	if err != nil {
-		return ContextReply{}, err
+		return api.ContextReply{}, err
 	}
 	compaction, current, err := r.compaction()
 	if err != nil {
-		return ContextReply{}, err
+		return api.ContextReply{}, err
 	}
 	messages, err := r.messages(ctx, compaction, current)
 	if err != nil {
-		return ContextReply{}, err
+		return api.ContextReply{}, err
 	}
 	built, err := prompt.Build(prompt.Request{
 		Messages: messages, Compaction: naming(current, r.running), Edge: compaction.To(), Context: r.policy.Context,
 		MaxTokens: req.MaxTokens, Format: req.Format, Count: count,
 	})
 	if err != nil {
-		return ContextReply{}, err
+		return api.ContextReply{}, err
 	}
 	dropped, err := r.dropped(messages, built, compaction)
 	if err != nil {
-		return ContextReply{}, err
+		return api.ContextReply{}, err
 	}
 	explained, err := r.explain(req, messages, built)
 	if err != nil {
-		return ContextReply{}, err
+		return api.ContextReply{}, err
 	}
-	return ContextReply{
+	return api.ContextReply{
 		System: orNull(built.System), Messages: built.Messages,
 		TokenCount: built.TokenCount, WithinBudget: built.WithinBudget,
 		Dropped: dropped, SummaryIDs: orEmpty(built.SummaryIDs),
@@ -260,14 +214,14 @@ func (r *reading) reply(ctx context.Context, req ContextRequest) (ContextReply, 
 		WaitingMessageIDs:  orEmpty(built.WaitingMessageIDs), OmittedParts: omitted(built.OmittedParts),
 		ShortenedMessageIDs: orEmpty(built.ShortenedMessageIDs),
 		Sources:             sources(built.Sources), SystemSource: systemSource(built), Explain: explained,
-		RunningThreadIDs: r.running, Fork: r.header.Lineage(), EventSeq: r.header.EventSeq,
+		RunningThreadIDs: r.running, Fork: (*api.Lineage)(r.header.Lineage()), EventSeq: r.header.EventSeq,
 	}, nil
 }
 
-func omitted(parts []prompt.OmittedPart) []OmittedPart {
-	list := []OmittedPart{}
+func omitted(parts []prompt.OmittedPart) []api.OmittedPart {
+	list := []api.OmittedPart{}
 	for _, p := range parts {
-		list = append(list, OmittedPart{MessageID: p.MessageID, Index: p.Index, Type: p.Type, Reason: p.Reason})
+		list = append(list, api.OmittedPart{MessageID: p.MessageID, Index: p.Index, Type: p.Type, Reason: p.Reason})
 	}
 	return list
 }

@@ -1,6 +1,10 @@
 package service
 
-import "testing"
+import (
+	"testing"
+
+	"precis/api"
+)
 
 func TestDecode(t *testing.T) {
 	const biggest = 1<<64 - 1
@@ -32,7 +36,7 @@ func TestDecode(t *testing.T) {
 		{body: `{`, want: "400: request is not valid JSON: unexpected EOF after offset 1"},
 		{body: `{"format":"a","format":"b"}`, want: `400: request is not valid JSON: duplicate object member name "format"`},
 	} {
-		var req ContextRequest
+		var req api.ContextRequest
 		got := ""
 		if err := decode([]byte(c.body), &req); err != nil {
 			got = err.Error()
@@ -45,7 +49,7 @@ func TestDecode(t *testing.T) {
 		`{"revision":-1}`: "400: revision must be an integer of at least 0", `{"lines":5}`: "400: lines must be a list",
 		`{"lines":[1,"2"]}`: "400: lines/1 must be an integer", `{"lines":[1.0,2],"revision":0.0}`: "",
 	} {
-		var req MessageRequest
+		var req api.MessageRequest
 		got := ""
 		if err := decode([]byte(body), &req); err != nil {
 			got = err.Error()

@@ -1,8 +1,7 @@
 package service
 
 import (
-	"github.com/go-json-experiment/json"
-
+	"precis/api"
 	"precis/internal/thread"
 	"precis/summarize/prompt"
 )
@@ -11,37 +10,9 @@ import (
 // quarter of the smallest max_payload that servers come with, 1 MiB.
 const namedAtMost = 1000
 
-// Dropped are the messages whose contents had to go, or are gone from the log, in the thread's order.
-type Dropped struct {
-	DroppedCount int `json:"dropped_count"`
-	// DroppedMessageIDs names them all; null where they are more than 1,000, and DroppedRanges has them.
-	DroppedMessageIDs Nullable[string] `json:"dropped_message_ids"`
-	// DroppedRanges is null where DroppedMessageIDs has them.
-	DroppedRanges Nullable[DroppedRange] `json:"dropped_ranges"`
-}
-
-// DroppedRange is a run of dropped messages: nothing of the thread that stands in the prompt, in a summary or waits lies
-// between the first and the last. Between two ranges something does, so that ranges are few where a prompt is small.
-type DroppedRange struct {
-	First string `json:"first_message_id"`
-	Last  string `json:"last_message_id"`
-	Count int    `json:"count"`
-}
-
-// Nullable is a list that is null in JSON where it is nil.
-type Nullable[T any] []T
-
-// MarshalJSON implements json.Marshaler.
-func (l Nullable[T]) MarshalJSON() ([]byte, error) {
-	if l == nil {
-		return []byte("null"), nil
-	}
-	return json.Marshal([]T(l))
-}
-
 // listing makes a list of dropped messages out of a thread's messages, given in order.
 type listing struct {
-	Dropped
+	api.Dropped
 	open bool // the last message was a dropped one
 }
 
@@ -50,7 +21,7 @@ func (l *listing) drop(id string) {
 		l.DroppedMessageIDs = append(l.DroppedMessageIDs, id)
 	}
 	if !l.open {
-		l.DroppedRanges = append(l.DroppedRanges, DroppedRange{First: id})
+		l.DroppedRanges = append(l.DroppedRanges, api.DroppedRange{First: id})
 		l.open = true
 	}
 	last := &l.DroppedRanges[len(l.DroppedRanges)-1]
@@ -61,7 +32,7 @@ func (l *listing) drop(id string) {
 // keep passes a message that is not dropped.
 func (l *listing) keep() { l.open = false }
 
-func (l *listing) list() Dropped {
+func (l *listing) list() api.Dropped {
 	if l.DroppedCount > namedAtMost {
 		l.DroppedMessageIDs = nil
 	} else {
@@ -72,7 +43,7 @@ func (l *listing) list() Dropped {
 
 // dropped are the messages that a prompt has no room for: those that it names, and, where its compaction was left out,
 // those that this stands for.
-func (r *reading) dropped(messages []prompt.Message, p prompt.Prompt, c *thread.Compaction) (Dropped, error) {
+func (r *reading) dropped(messages []prompt.Message, p prompt.Prompt, c *thread.Compaction) (api.Dropped, error) {
 	gone := make(map[string]bool, len(p.DroppedMessageIDs))
 	for _, id := range p.DroppedMessageIDs {
 		gone[id] = true
@@ -81,7 +52,7 @@ func (r *reading) dropped(messages []prompt.Message, p prompt.Prompt, c *thread.
 	under, next := c.To(), uint64(1) // what the compaction stands for ends there; the next place to look at
 	for _, m := range messages {
 		if err := r.under(l, next, min(m.Ordinal, under+1), p.SummaryLeftOut); err != nil {
-			return Dropped{}, err
+			return api.Dropped{}, err
 		}
 		if next = m.Ordinal + 1; gone[m.MessageID] {
 			l.drop(m.MessageID)

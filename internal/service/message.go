@@ -6,41 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/content"
 	"precis/internal/thread"
 	"precis/state"
 )
 
-// MessageRequest is the body of precis.message.get.
-type MessageRequest struct {
-	MessageID string  `json:"message_id"`
-	Revision  *uint64 `json:"revision,omitzero"` // null: the current one; 0: as first published
-	Lines     []int   `json:"lines,omitempty"`   // [from, to], 1-based, both included
-	// MinEventSeq is a publish ack's sequence: the answer waits until that event is in it.
-	MinEventSeq uint64 `json:"min_event_seq,omitzero"`
-}
-
-// MessageReply is the answer of precis.message.get: the original text, which every omission mark
-// points to.
-type MessageReply struct {
-	ThreadID   string            `json:"thread_id"`
-	MessageID  string            `json:"message_id"`
-	Role       string            `json:"role"`
-	ToolName   *string           `json:"tool_name"` // as the message says it, or its call
-	Revision   uint64            `json:"revision"`
-	Revisions  uint64            `json:"revisions"` // edits so far
-	Deleted    bool              `json:"deleted"`   // this revision is a deletion; its content is null
-	Content    *string           `json:"content"`
-	ToolCalls  []events.ToolCall `json:"tool_calls"`
-	OtherParts map[string]int    `json:"other_parts"` // content parts that are no text, by type
-	Lines      []int             `json:"lines"`       // what of the text this is; empty: no line of it
-	LinesTotal int               `json:"lines_total"`
-	EventSeq   uint64            `json:"event_seq"` // of the revision
-}
-
 func (s *Service) message(ctx context.Context, r *request) (any, error) {
-	var req MessageRequest
+	var req api.MessageRequest
 	if err := decode(r.body, &req); err != nil {
 		return nil, err
 	}
@@ -66,7 +40,7 @@ func (s *Service) message(ctx context.Context, r *request) (any, error) {
 	return s.told(ctx, partition, reply, err)
 }
 
-func (s *Service) revision(ctx context.Context, view state.View, name string, m *thread.Message, req MessageRequest) (any, error) {
+func (s *Service) revision(ctx context.Context, view state.View, name string, m *thread.Message, req api.MessageRequest) (any, error) {
 	revision := m.Revision
 	if req.Revision != nil {
 		revision = *req.Revision
@@ -82,11 +56,11 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 	if err != nil {
 		return nil, err
 	}
-	r := MessageReply{
+	r := api.MessageReply{
 		ThreadID: name, MessageID: m.ID, Role: m.Role, Revision: revision, Revisions: m.Revision,
 		OtherParts: map[string]int{}, EventSeq: seq,
 	}
-	current := r.take(ev)
+	current := take(&r, ev)
 	origin := ev.Message
 	if ev.Edit != nil {
 		if origin, err = s.first(ctx, &r, m); err != nil {
@@ -103,7 +77,7 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 		}
 	}
 	if !r.Deleted {
-		r.cut(current.Text(), req.Lines)
+		cut(&r, current.Text(), req.Lines)
 	}
 	for _, part := range current.OtherParts() {
 		r.OtherParts[part.Type]++
@@ -113,7 +87,7 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 
 // first adds the fields that an edit neither states nor changes; a deletion removes the calls as well. They stay
 // unknown if retention has removed the message as it was published.
-func (s *Service) first(ctx context.Context, r *MessageReply, m *thread.Message) (*events.Message, error) {
+func (s *Service) first(ctx context.Context, r *api.MessageReply, m *thread.Message) (*events.Message, error) {
 	ev, err := content.Read(ctx, s.backend.Log(), m.FirstSeq)
 	if errors.Is(err, content.ErrGone) {
 		return nil, nil
@@ -121,7 +95,7 @@ func (s *Service) first(ctx context.Context, r *MessageReply, m *thread.Message)
 	if err != nil {
 		return nil, err
 	}
-	r.take(ev)
+	take(r, ev)
 	if r.Deleted {
 		r.ToolCalls = nil
 	}
@@ -129,7 +103,7 @@ func (s *Service) first(ctx context.Context, r *MessageReply, m *thread.Message)
 }
 
 // take fills in what the event of the revision says, and returns its content.
-func (r *MessageReply) take(ev *events.Event) events.Content {
+func take(r *api.MessageReply, ev *events.Event) events.Content {
 	if ev.Edit != nil {
 		r.Deleted = ev.Edit.Deleted || ev.Edit.Rewind
 		return ev.Edit.Content
@@ -142,7 +116,7 @@ func (r *MessageReply) take(ev *events.Event) events.Content {
 }
 
 // cut keeps the lines that were asked for, as many of them as there are.
-func (r *MessageReply) cut(text string, lines []int) {
+func cut(r *api.MessageReply, text string, lines []int) {
 	all := strings.SplitAfter(text, "\n")
 	if n := len(all); all[n-1] == "" && n > 1 {
 		all = all[:n-1] // a newline at the end begins no line

@@ -11,23 +11,29 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+
+	"precis/api"
 )
 
 // description is what $SRV.INFO says of the service.
 const description = "summaries of agents' threads"
 
+// definitions is where the schemas of requests and replies are: in this project, and under /v1 of the HTTP API.
+const definitions = "schemas/service.json#/$defs/"
+
 // endpoint is one subject that requests come to.
 type endpoint struct {
 	answer answerer
+	shape  string // the name of its request and its reply, without Request and Reply
 	advice string // what to do about an answer over the server's limit
 
 	mu    sync.Mutex
 	stats micro.EndpointStats
 }
 
-func newEndpoint(prefix string, answer answerer, advice string) *endpoint {
-	name := strings.ReplaceAll(strings.Trim(strings.TrimPrefix(prefix, Name), "."), ".", "-")
-	return &endpoint{answer: answer, advice: advice, stats: micro.EndpointStats{Name: name, Subject: prefix + "*", QueueGroup: micro.DefaultQueueGroup}}
+func newEndpoint(prefix, shape string, answer answerer, advice string) *endpoint {
+	name := strings.ReplaceAll(strings.Trim(strings.TrimPrefix(prefix, api.Name), "."), ".", "-")
+	return &endpoint{answer: answer, shape: shape, advice: advice, stats: micro.EndpointStats{Name: name, Subject: prefix + "*", QueueGroup: micro.DefaultQueueGroup}}
 }
 
 // count enters an answer before it is sent: a client that asks for the figures afterwards finds its own request there.
@@ -65,7 +71,7 @@ func (s *Service) subscribe(running context.Context) error {
 		micro.InfoVerb:  s.info,
 		micro.StatsVerb: s.stats,
 	} {
-		for _, who := range [][2]string{{"", ""}, {Name, ""}, {Name, s.identity.ID}} {
+		for _, who := range [][2]string{{"", ""}, {api.Name, ""}, {api.Name, s.identity.ID}} {
 			subject, err := micro.ControlSubject(verb, who[0], who[1])
 			if err != nil {
 				return err
@@ -99,7 +105,10 @@ func (s *Service) info() any {
 	info := micro.Info{ServiceIdentity: s.identity, Type: micro.InfoResponseType, Description: description}
 	for _, e := range s.endpoints {
 		f := e.figures()
-		info.Endpoints = append(info.Endpoints, micro.EndpointInfo{Name: f.Name, Subject: f.Subject, QueueGroup: f.QueueGroup})
+		info.Endpoints = append(info.Endpoints, micro.EndpointInfo{
+			Name: f.Name, Subject: f.Subject, QueueGroup: f.QueueGroup,
+			Metadata: map[string]string{"request_schema": definitions + e.shape + "Request", "reply_schema": definitions + e.shape + "Reply"},
+		})
 	}
 	return info
 }

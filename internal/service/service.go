@@ -13,24 +13,13 @@ import (
 	"github.com/nats-io/nuid"
 	"github.com/rs/zerolog"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/content"
 	"precis/state"
 	"precis/summarize"
 	"precis/summarize/tokens"
-)
-
-// Name of the micro service.
-const Name = "precis"
-
-// Subjects of requests, each before the token of the thread or summary that it is about.
-const (
-	ThreadGet       = Name + ".thread.get."
-	ThreadContext   = Name + ".thread.context."
-	ThreadSummarize = Name + ".thread.summarize."
-	MessageGet      = Name + ".message.get."
-	SummaryGet      = Name + ".summary.get."
 )
 
 const (
@@ -136,7 +125,7 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 		log: o.Logger, odd: o.Logger.Sample(&zerolog.BurstSampler{Burst: 1, Period: tellEvery}),
 		conn: nc, inboxes: o.Inboxes, refused: o.Refused, served: o.Served, max: int(nc.MaxPayload()),
 		cancel: cancel, slots: make(chan struct{}, maxConcurrent),
-		identity: micro.ServiceIdentity{Name: Name, ID: nuid.Next(), Version: semantic(o.Version), Metadata: map[string]string{}},
+		identity: micro.ServiceIdentity{Name: api.Name, ID: nuid.Next(), Version: semantic(o.Version), Metadata: map[string]string{"contract_version": api.ContractVersion}},
 		started:  time.Now().UTC(),
 	}
 	if s.inboxes == nil {
@@ -149,11 +138,11 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 		s.served = func(Served) {}
 	}
 	s.endpoints = []*endpoint{
-		newEndpoint(ThreadGet, s.thread, adviceServer),
-		newEndpoint(ThreadContext, s.context, "give max_tokens, or a smaller one (a token has 3 to 4 bytes)"),
-		newEndpoint(ThreadSummarize, s.summarize, adviceServer),
-		newEndpoint(MessageGet, s.message, "give lines, as [from, to], or fewer of them"),
-		newEndpoint(SummaryGet, s.summary, adviceServer),
+		newEndpoint(api.ThreadGet, "Thread", s.thread, adviceServer),
+		newEndpoint(api.ThreadContext, "Context", s.context, "give max_tokens, or a smaller one (a token has 3 to 4 bytes)"),
+		newEndpoint(api.ThreadSummarize, "Summarize", s.summarize, adviceServer),
+		newEndpoint(api.MessageGet, "Message", s.message, "give lines, as [from, to], or fewer of them"),
+		newEndpoint(api.SummaryGet, "Summary", s.summary, adviceServer),
 	}
 	if err := errors.Join(s.subscribe(ctx), heard(nc)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start service: %w", err), s.Stop())

@@ -1,0 +1,122 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"precis/internal/config"
+	"precis/internal/processor"
+	"precis/schemas"
+)
+
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// serve runs a processor with a server of its own, and returns the server's address.
+func serve(t *testing.T) string {
+	t.Helper()
+	cfg := config.Default()
+	cfg.DataDir, cfg.NATS.Listen, cfg.NATS.Sync, cfg.HTTP.Listen = t.TempDir(), "127.0.0.1:0", "2m", ""
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	started, done := make(chan string, 1), make(chan error, 1)
+	go func() {
+		o := processor.Options{Config: cfg, Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}
+		done <- processor.Serve(ctx, o, func(p *processor.Processor) { started <- p.Broker().URL() })
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case url := <-started:
+		return url
+	case err := <-done:
+		done <- nil
+		t.Fatal(err)
+		return ""
+	}
+}
+
+// The program of docs/api.md builds in a module of its own, and prints what the page says.
+func TestDocumentedProgram(t *testing.T) {
+	m := regexp.MustCompile("(?s)```go\n(package main.*?)```.*?It prints\n\n```\n(.*?)```").FindStringSubmatch(page(t))
+	if m == nil {
+		t.Fatal("docs/api.md has no program with its output")
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"main.go": m[1], "go.sum": string(sums),
+		"go.mod": "module outside\n\ngo 1.26\n\nrequire precis v0.0.0\n\nreplace precis => " + root + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var problems strings.Builder
+	cmd := exec.CommandContext(t.Context(), "go", "run", "-mod=mod", ".")
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), "NATS_URL="+serve(t), "GOPROXY=off", "GOFLAGS="), &problems
+	out, err := cmd.Output()
+	if err != nil || string(out) != m[2] {
+		t.Errorf("%v: it prints\n%s\n%s", err, out, problems.String())
+	}
+}
+
+// Every request and reply that docs/api.md shows is one.
+func TestDocumentedReplies(t *testing.T) {
+	c := jsonschema.NewCompiler()
+	for _, name := range append(schemas.Types(), "defs", "service") {
+		file, err := schemas.Files.ReadFile(name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.AddResource(name+".json", doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := regexp.MustCompile("(?s)\n`([A-Z][A-Za-z]+(?:Request|Reply))`[^`]*(?:`[^`]+`[^`]*)*?:\n\n```json\n(.*?)```").FindAllStringSubmatch(page(t), -1)
+	if len(shown) != 8 {
+		t.Errorf("%d requests and replies, want 8", len(shown))
+	}
+	for _, m := range shown {
+		schema, err := c.Compile("service.json#/$defs/" + m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(m[2]))
+		if err == nil {
+			err = schema.Validate(doc)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", m[1], err)
+		}
+	}
+}

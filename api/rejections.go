@@ -1,0 +1,90 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/events"
+)
+
+// maxRejections bounds one answer of Rejections.
+const maxRejections = 1000
+
+// Rejection is a rejected event of a thread.
+type Rejection struct {
+	Seq        uint64    `json:"seq"`         // in REJECTED
+	RejectedAt time.Time `json:"rejected_at"` // when it was stored there
+	events.Rejected
+}
+
+// Rejections returns the events of a thread that were rejected, in order: of those behind a sequence of REJECTED (0: from the
+// beginning) the first 1,000. To read on, give the last one's Seq. An event is rejected when the processor reaches it; Thread with
+// MinEventSeq waits until it has, and its rejection is published right after that.
+//
+// It reads REJECTED itself, not through the processor.
+func (c *Client) Rejections(ctx context.Context, thread string, after uint64) ([]Rejection, error) {
+	token, err := events.Token(thread)
+	if err != nil {
+		return nil, fmt.Errorf("read rejections: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	list, err := c.rejections(ctx, string(events.EventRejected)+"."+token, after)
+	if err != nil {
+		return nil, fmt.Errorf("read rejections: %w", err)
+	}
+	return list, nil
+}
+
+func (c *Client) rejections(ctx context.Context, subject string, after uint64) ([]Rejection, error) {
+	list := []Rejection{}
+	js, err := jetstream.New(c.nc)
+	if err != nil {
+		return nil, err
+	}
+	consumer, err := js.OrderedConsumer(ctx, events.StreamRejected, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if consumer.CachedInfo().NumPending == 0 {
+		return list, nil
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return nil, err
+	}
+	defer messages.Stop()
+	for len(list) < maxRejections {
+		msg, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return nil, errors.Join(err, ctx.Err())
+		}
+		next, last, err := rejectionOf(msg)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, next); last {
+			break
+		}
+	}
+	return list, nil
+}
+
+func rejectionOf(msg jetstream.Msg) (r Rejection, last bool, err error) {
+	meta, err := msg.Metadata()
+	if err != nil {
+		return r, false, err
+	}
+	if err := json.Unmarshal(msg.Data(), &r.Rejected); err != nil {
+		return r, false, fmt.Errorf("read REJECTED %d: %w", meta.Sequence.Stream, err)
+	}
+	r.Seq, r.RejectedAt = meta.Sequence.Stream, meta.Timestamp
+	return r, meta.NumPending == 0, nil
+}
