@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
 )
 
 // NoThreadToken replaces the thread token in event.rejected if the event's subject names no thread; it is never a
@@ -49,6 +51,16 @@ func (r *Rejected) Shorten() bool {
 	digest := hex.EncodeToString(sum[:])
 	r.BodyBase64, r.BodySHA256 = nil, &digest
 	return true
+}
+
+// EventDigest identifies the event that the rejection is about, whatever was found wrong with it: a SHA-256 over its
+// subject, its headers and the digest of its body.
+func (r *Rejected) EventDigest() (digest [32]byte, err error) {
+	about := *r
+	about.Code, about.Message, about.Field = "", "", nil
+	about.Shorten()
+	data, err := json.Marshal(&about, json.Deterministic(true))
+	return sha256.Sum256(data), err
 }
 
 // setHeaders copies the headers. If one is not valid UTF-8, which JSON can't hold, it also adds them in base64.

@@ -93,10 +93,9 @@ func (f *full) save(t *testing.T, s *Store) {
 	p.SaveSeen("t", 81, []byte("seen"))
 	p.SaveSweep(f.sweep)
 	p.LookAt("t", time.Time{}, f.idle)
-	p.StageRejection(91)
 	p.HandOver(f.handed, f.branch)
 	p.Send(f.outgoing)
-	err = errors.Join(p.Stage(f.staged), p.Spend("main", "2026-01-02", 95))
+	err = errors.Join(p.Stage(f.staged), p.StageRejection(91, [32]byte{9}), p.Spend("main", "2026-01-02", 95))
 	if _, cerr := p.Commit(Sync); errors.Join(err, cerr) != nil {
 		t.Fatal(err, cerr)
 	}

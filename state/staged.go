@@ -191,17 +191,51 @@ func (v View) LastStaged() (effective uint64, err error) {
 	return effective, err
 }
 
-// StageRejection notes that REJECTED holds the rejection of an event that the fold has not reached.
-func (p *Partition) StageRejection(eventSeq uint64) {
-	p.set(p.key(kindRejected).number(eventSeq), nil)
+// StageRejection notes that REJECTED holds a rejection at the sequence of an event that the fold has not reached, and
+// the digest of the event that it is about: a log that was rolled back has another event there.
+func (p *Partition) StageRejection(eventSeq uint64, event [32]byte) error {
+	k := p.key(kindRejected).number(eventSeq)
+	staged, err := p.stagedRejections(k)
+	if err != nil || slices.Contains(staged, event) {
+		return err
+	}
+	c := writing(nil)
+	staged = append(staged, event)
+	rejectionsRow(&c, &staged)
+	p.set(k, c.b)
+	return nil
 }
 
-// TakeRejection says whether REJECTED holds the rejection of an event already, and forgets it.
-func (p *Partition) TakeRejection(eventSeq uint64) (bool, error) {
+// TakeRejection returns the digests that were staged at an event's sequence, and forgets them.
+func (p *Partition) TakeRejection(eventSeq uint64) ([][32]byte, error) {
 	k := p.key(kindRejected).number(eventSeq)
-	found, err := p.get(k, noValue)
-	if found {
+	staged, err := p.stagedRejections(k)
+	if len(staged) > 0 {
 		p.remove(k)
 	}
-	return found, err
+	return staged, err
+}
+
+func (p *Partition) stagedRejections(k key) (staged [][32]byte, err error) {
+	_, err = p.get(k, func(b []byte) error {
+		c := reading(b)
+		rejectionsRow(&c, &staged)
+		return c.end("staged rejection", "")
+	})
+	return staged, err
+}
+
+func rejectionsRow(c *codec, staged *[][32]byte) {
+	n := len(*staged)
+	c.small(&n)
+	for i := range n {
+		if c.reads {
+			if len(c.b) == 0 {
+				c.fail("staged rejection")
+				return
+			}
+			*staged = append(*staged, [32]byte{})
+		}
+		c.sums(&(*staged)[i])
+	}
 }

@@ -21,6 +21,8 @@ type rejection struct {
 	code   string
 	body   bool     // it holds the event's body, not its hash
 	digest [32]byte // of the whole record
+	event  [32]byte // events.Rejected.EventDigest
+	at     uint64   // its sequence in REJECTED
 }
 
 // rejectionOf reads the data of an event.rejected, and the sequence of its event.
@@ -30,6 +32,9 @@ func rejectionOf(data []byte) (r rejection, seq uint64, err error) {
 		return r, 0, err
 	}
 	r.code, r.body = rec.Code, rec.BodyBase64 != nil
+	if r.event, err = rec.EventDigest(); err != nil {
+		return r, 0, err
+	}
 	r.digest, err = canonicalDigest(data)
 	return r, rec.StreamSeq, err
 }
@@ -77,6 +82,13 @@ func (r *replay) rejection(m broker.Stored) {
 	_, token, _ := events.ParseSubject(m.Subject)
 	said.early = r.configs.lossAfter(partition, m.Seq)
 	said.thread, _ = events.ThreadOf(token) // empty if the subject names none
+	said.at = m.Seq
+	if other, twice := r.rejections[partition][seq]; twice && other.event != said.event {
+		r.tally.find(scope{at: m.Time, thread: said.thread}, Finding{
+			Check: CheckRejection, EventSeq: seq, Want: "rejections of one event",
+			Got: fmt.Sprintf("REJECTED %d and %d are about different events: EVENTS was rolled back and has grown again, or one of them is forged", other.at, m.Seq),
+		})
+	}
 	r.rejections[partition][seq] = said
 }
 

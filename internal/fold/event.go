@@ -3,6 +3,7 @@ package fold
 import (
 	"context"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -242,11 +243,21 @@ func outcomeOf(res thread.Result) Outcome {
 	return o
 }
 
-// reject puts a rejection in the outbox, unless REJECTED already has it from before a recovery.
+// reject puts a rejection in the outbox, unless REJECTED already has one of the same event from before a recovery.
 func (f *Fold) reject(name string, r thread.Rejection, d Delivery) error {
-	known, err := f.part.TakeRejection(r.Seq)
-	if err != nil || known {
+	staged, err := f.part.TakeRejection(r.Seq)
+	if err != nil {
 		return err
+	}
+	if len(staged) > 0 {
+		rec := Rejected(r)
+		event, err := rec.EventDigest()
+		if err != nil {
+			return err
+		}
+		if slices.Contains(staged, event) {
+			return nil
+		}
 	}
 	token := events.NoThreadToken
 	if name != "" {

@@ -2,16 +2,20 @@ package processor_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 
+	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
 	"precis/internal/config"
@@ -229,5 +233,45 @@ func TestLogThatLosesItsTailEndsTheProcessor(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A rejection is no proof of what EVENTS held, since nothing chains it. So without a store a log that was rolled back
+// behind an event that was only rejected is taken as it is: what stands there now has a rejection of its own, and replay
+// names the other.
+func TestRejectionOfALostEventIsNotTakenForAnothers(t *testing.T) {
+	s, c := newServer(t), settings(t)
+	c.Partitions, c.NATS.URL = 1, "nats://"+s.listen
+	life := func() { lived(t, processor.Options{Config: c, Logger: logger(t), FS: state.Memory()}) }
+	life() // makes the streams
+	empty := s.copied()
+	put(t, s.Conn(), "thread.message.t", `{"message_id":"lost"`)
+	life()
+	s.stop()
+	s.restore(empty, broker.StreamEvents)
+	s.start(s.listen)
+	put(t, s.Conn(), "thread.message.t", `{"message_id":"new"`)
+	for range 2 { // the second finds both in REJECTED
+		life()
+		var bodies []string
+		err := broker.NewLogReader(s.JetStream(), broker.StreamRejected).Scan(within(t), 1, nil, func(m broker.Stored) error {
+			var rec events.Rejected
+			if err := json.Unmarshal(m.Data, &rec); err != nil {
+				return err
+			}
+			body, err := base64.StdEncoding.DecodeString(*rec.BodyBase64)
+			bodies = append(bodies, string(body))
+			return err
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{`{"message_id":"lost"`, `{"message_id":"new"`}; !slices.Equal(bodies, want) {
+			t.Fatalf("REJECTED holds rejections of %q, not of %q", bodies, want)
+		}
+	}
+	found := report(t, s.Broker).Findings
+	if len(found) != 1 || found[0].Check != audit.CheckRejection || !strings.Contains(found[0].Got, "rolled back") {
+		t.Errorf("replay: %+v", found)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"precis/events"
 	"precis/internal/broker"
 	"precis/state"
@@ -441,11 +443,21 @@ func (t *Tail) rejection(m broker.Stored) error {
 		part.Delivered(row)
 		return t.changed(0, m.Seq)
 	}
-	if seq > part.Meta().Position && !lost(part.Meta().Losses, seq, m.Seq) {
-		part.StageRejection(seq)
-		return t.changed(0, m.Seq)
+	if seq <= part.Meta().Position || lost(part.Meta().Losses, seq, m.Seq) {
+		return nil
 	}
-	return nil
+	var rec events.Rejected
+	if json.Unmarshal(m.Data, &rec) != nil {
+		return nil // not a processor's: the fold makes its own
+	}
+	event, err := rec.EventDigest()
+	if err != nil {
+		return nil //nolint:nilerr // the same
+	}
+	if err := part.StageRejection(seq, event); err != nil {
+		return err
+	}
+	return t.changed(0, m.Seq)
 }
 
 // RejectedEvent parses a rejection's id: event.rejected/<partition>/<event_seq>.
