@@ -117,10 +117,11 @@ func (c *chooser) draft(f *facts, room, limit int) draft {
 // attempt chooses fragments, and drops as many of them for further identifiers as
 // maximize the total worth, while source lines fill half of the summary.
 func (c *chooser) attempt(f *facts, room, limit int) draft {
-	picks := c.urgent(f.urgent, room)
-	picks = append(picks, c.urgent(f.traces, room-sizeOf(picks))...)
+	places := c.placesRoom(f.urgent, room)
+	picks := c.urgent(f.urgent, room-places)
+	picks = append(picks, c.urgent(f.traces, room-places-sizeOf(picks))...)
 	must := len(picks)
-	picks = append(picks, c.picks(room-sizeOf(picks))...)
+	picks = append(picks, c.picks(room-places-sizeOf(picks))...)
 	best, chosen, left := further{gain: -1}, picks, 0
 	try := func(list []pick) {
 		size, lines := 0, 0
@@ -176,9 +177,9 @@ func (c *chooser) trimmed(picks []pick, n, limit int) []pick {
 	return append(slices.Clone(picks[:n-1]), picks[last])
 }
 
-// leastLines is the minimum share of source lines in a summary, in percent: the list takes what is left. With 50 the recall is
-// 0.01 higher, but that of the lines alone 0.03 lower.
-const leastLines = 58
+// leastLines is the minimum share of source lines in a summary, in percent: the list takes what is left. With 58
+// a twentieth fewer of the declarations and headings are named, and the recall is the same.
+const leastLines = 50
 
 // sourceChars returns how many of a fragment's characters count as a source line.
 func (c *chooser) sourceChars(p pick) int {

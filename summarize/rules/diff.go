@@ -29,6 +29,10 @@ func (d *document) ofDiff(l *line) (drop bool) {
 	if d.under == none {
 		return false
 	}
+	if i := strings.Index(text, "]? @@ -"); i > 0 && text[0] == '(' { // git add -p asks before each hunk
+		text = text[i+len("]? "):]
+		l.text = text
+	}
 	c := &d.changes[d.under]
 	if old, now, ok := hunkLengths(text); ok {
 		d.hunk = hunk{begun: true, old: old, now: now}
@@ -162,7 +166,7 @@ func (d *document) changedFiles() []landmark {
 	var paths []string
 	for i := range d.lines {
 		if path, end := changedIn(d.lines[i].text); end > 0 && len(list) < mostLandmarks {
-			list = append(list, landmark{line: i, worth: fileWorth})
+			list = append(list, landmark{line: i, worth: fileWorth, place: true})
 			paths = append(paths, path)
 		}
 	}

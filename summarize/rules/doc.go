@@ -10,7 +10,8 @@
 // whether the thread has seen it before); fragments are chosen by the worth they add per character,
 // so that a second line with the same identifiers adds nothing. Some lines have a worth apart from
 // their identifiers (remark.go: a state, a commit's subject, the end of a command), and
-// errors of commands precede everything else. Whole lines are preferred to clipped ones (fragment.go).
+// errors of commands precede everything else. Whole lines are preferred to clipped ones (fragment.go), and the places of messages
+// that do not fit are listed (diagnostics.go).
 //
 // Some sources have a shape of their own: listings (listing.go), records in JSON (records.go), diffs (diff.go), accessibility
 // trees (snapshot.go). Of others, landmarks are found (landmarks.go): declarations (outline.go), headings, files. What no

@@ -46,6 +46,7 @@ type document struct {
 	headed    bool              // matches stand below their file's name
 	changes   []change          // of a diff, by group
 	hunk      hunk              // of a diff: where in its file it is
+	running   string            // the id of a process that goes on
 	title     string            // of an HTML page
 	dropped   int               // noise lines, not in lines
 	total     int               // lines of the source
@@ -214,6 +215,8 @@ func (d *document) add(raw string, number int) {
 		l.number = 0
 		if n, text, ok := cutNumber(raw); ok {
 			l.number, l.text = n, text
+		} else if n := atoi(strings.TrimSpace(raw)); n > 0 && (len(d.lines) == 0 || n == d.lines[len(d.lines)-1].number+1) {
+			l.number, l.text = n, "" // a blank line, whose separator is trimmed
 		}
 	case shapeDiff:
 		if d.ofDiff(&l) {

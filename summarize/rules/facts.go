@@ -22,6 +22,7 @@ type facts struct {
 	meta   map[string]any
 	exit   string // the exit code, if known
 	errors []int  // error lines, in order
+	report bool   // an agent's answer to the one that started it
 	urgent []int  // lines to show before all others
 	traces []int  // lines below errors, which follow them
 }
@@ -96,13 +97,14 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 		f.urgent, f.traces = urgentLines(f, doc)
 	}
 	if doc.prose {
-		f.urgent = append(f.urgent, doc.conclusions()...)
+		f.urgent = append(f.urgent, doc.conclusions(f.report)...)
 	}
 	return f
 }
 
 // settle asks for the verdict. A record has no word for an unknown one: nothing says that it failed.
 func (f *facts) settle(in Input, category Category, args arguments) {
+	f.report = kindOfCall(in.ToolName, category, args) == verdict.Report
 	call := verdict.Call{Kind: kindOfCall(in.ToolName, category, args), Command: args.shellLine(), IsError: in.IsError, ExitCode: in.ExitCode, Text: clean(in.Content)}
 	f.ended = verdict.Of(call)
 	if f.ended.ExitKnown {

@@ -4,6 +4,7 @@ import "precis/summarize/verdict"
 
 func (f *facts) command(args arguments, doc *document) {
 	f.asked(args)
+	f.add("Running", doc.running)
 	f.add("Exit", f.exit)
 	f.add("Tests", tests(f.ended.Tests))
 	if len(doc.changes) > 0 {

@@ -128,8 +128,8 @@ func (c *chooser) urgent(lines []int, room int) []pick {
 		p.size = c.cost(p.choice)
 		if most := min(room, max(longest, p.size-runes(l.text)+told(l.text))); p.size > most {
 			p.end = len(prefix(l.text, max(0, most-(p.size-runes(l.text))-1)))
-			if p.end < countedLine {
-				break
+			if p.end < max(countedLine, placeEnd(l.text)+countedLine) {
+				break // a place alone says nothing
 			}
 			p.size = c.cost(p.choice)
 		}
@@ -143,7 +143,7 @@ func (c *chooser) urgent(lines []int, room int) []pick {
 // evenLength returns the length to which lines are clipped so that all of them fit, but not below what tells a place
 // and the beginning of a message.
 func (c *chooser) evenLength(lines []int, room int) int {
-	const least, step = 72, 12
+	const least, step = clippedMessage, 12
 	longest := max(room, least)
 	for ; longest > least; longest = max(least, min(longest-step, longest*9/10)) {
 		sum := 0
@@ -161,6 +161,9 @@ func (c *chooser) evenLength(lines []int, room int) int {
 	}
 	return longest
 }
+
+// clippedMessage is the length to which messages are clipped if there are many.
+const clippedMessage = 72
 
 // told is how much of a line is not clipped, in characters: the name of a failed test, a place and the beginning of what is
 // wrong there.

@@ -153,16 +153,22 @@ func (c *chooser) listed() bids {
 		}
 	}
 	all.init()
-	if len(all) <= mostListed {
-		return all
-	}
-	best := make(bids, 0, mostListed)
-	for len(best) < mostListed {
-		best = append(best, all[0])
+	best := make(bids, 0, min(len(all), mostListed))
+	series := map[uint64]int{}
+	for len(all) > 0 && len(best) < mostListed {
+		if text := c.words.words[all[0].of()].text; digitAt(text) < 0 || c.doc.shape == shapeJSON || c.doc.shape == shapeSnapshot || c.doc.listing {
+			best = append(best, all[0])
+		} else if kind := maskedHash(text); series[kind] < mostOfSeries {
+			series[kind]++
+			best = append(best, all[0])
+		}
 		all.pop()
 	}
 	return best
 }
+
+// mostOfSeries is how many identifiers that differ in digits only are listed: more of them tell nothing.
+const mostOfSeries = 4
 
 // gain returns the gain of showing an identifier, and with it its parts.
 func (c *chooser) gain(id int32) float64 {
@@ -203,3 +209,5 @@ func (c *chooser) listable(w *word) bool {
 	}
 	return w.look&(isDigits|isDate) == 0
 }
+
+func digitAt(s string) int { return strings.IndexAny(s, "0123456789") }

@@ -10,10 +10,28 @@ import (
 
 var (
 	// wrapHead are the lines that shells put in front; the verdict has read them already.
-	wrapHead = regexp.MustCompile(`^(?:Chunk ID:|Wall time:|Process exited with|Original token count:|Total output lines:|Exit code:? \d|Output:$)`)
+	wrapHead = regexp.MustCompile(`^(?:Chunk ID:|Wall time:|Process exited with|Process running with session ID|Original token count:|Total output lines:|Exit code:? \d|Output:$)`)
 	// wrapNote is a reader's last line: "[54 more lines in file. Use offset=80 to continue]".
 	wrapNote = regexp.MustCompile(`(?i)^[\[(<.…= ]{1,6}\s?(?:\d+ more lines|\d+ lines? (?:more|remaining|omitted)|showing lines|end of file|file has more lines|output truncated|truncated:|results are truncated|content truncated|more lines available).{0,200}$|^Shell cwd was reset to |^</?(?:output|stdout|stderr|file|content|result|persisted-output|usage)>$|^<cwd>.*</cwd>$|^agentId: \w+|^<usage>|^</?system>`)
 )
+
+// stillRuns matches what says that a command goes on, and by which id it is asked for.
+var stillRuns = regexp.MustCompile(`(?i)\b(?:(?:process|command|shell) (?:is )?(?:still )?running|running in (?:the )?background)\b[^\n]{0,20}?\b((?:id|session)[:= ]+(?:id[:= ]+)?[\w-]+)`)
+
+// runningIn returns the id of the process that an output leaves running, "session ID 84145", from the lines around the source.
+func runningIn(content, source string) string {
+	const around = 400
+	at := strings.Index(content, source)
+	if at < 0 {
+		return ""
+	}
+	if m := stillRuns.FindStringSubmatch(head(content[:at], around)); m != nil {
+		return clip(m[1], maxRunning)
+	}
+	return ""
+}
+
+const maxRunning = 40
 
 const reminder = "system-reminder>"
 

@@ -12,13 +12,15 @@ type landmark struct {
 	name  string
 	worth float64 // on the scale of identifiers
 	file  bool    // the line stands for all lines of its file
+	place bool    // the name tells where to look, so that the line's own number is of no use
 }
 
 // The worth of landmarks, on the scale of identifiers. With these two thirds of a file's declarations are named, for 0.01 of
 // the recall.
 const (
 	declarationWorth = 0.07
-	fileWorth        = 0.2
+	fileWorth        = 0.4
+	placeWorth       = 0.3
 	headingWorth     = 0.005 // a character
 	longestHeading   = 48
 	mostLandmarks    = 400
@@ -28,14 +30,21 @@ const (
 func (d *document) findLandmarks(category Category) {
 	switch {
 	case d.shape == shapeMatches || d.shape == shapeDiff:
-		d.landmarks = d.matchedFiles()
+		if d.noisy && d.shape == shapeMatches {
+			d.landmarks = d.diagnosedPlaces()
+		}
+		if len(d.landmarks) == 0 {
+			d.landmarks = d.matchedFiles()
+		}
 	case d.shape == shapeJSON || d.listing || d.shape == shapeHTML:
 	case d.prose:
 		d.landmarks = d.headings()
 	case category == FileContent:
 		d.landmarks = d.outline()
 	case category == CommandOutput:
-		d.landmarks = d.changedFiles()
+		if d.landmarks = d.changedFiles(); len(d.landmarks) == 0 {
+			d.landmarks = d.diagnosedPlaces()
+		}
 	}
 	d.landmarks = d.landmarks[:min(len(d.landmarks), mostLandmarks)]
 }
@@ -107,27 +116,71 @@ func headingOf(text string) (name string, ok bool) {
 }
 
 // conclusive matches the headings under which a report says what it found.
-var conclusive = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall )?(?:summary|conclusions?|key findings?|findings|recommendations?|verdict|root cause|answer|bottom line|key takeaways?|tl;?dr|overall assessment|result|next steps)\b`)
+var conclusive = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall |review )?(?:summary|conclusions?|key findings?|findings|recommendations?|verdict|root cause|answer|bottom line|key takeaways?|tl;?dr|overall assessment|result|next steps)\b`)
 
-// conclusions are the first sentences below such headings; without one, the last lines of a report.
-func (d *document) conclusions() []int {
+// conclusions are the first sentences below such headings, and those headings that say it themselves ("Verdict: approve"). A
+// report without one ends with its conclusion.
+func (d *document) conclusions(report bool) []int {
 	var lines []int
-	after := false
+	after := 0 // the level of the heading whose first sentence is to come
 	for i := range d.lines {
 		l := &d.lines[i]
 		if name, ok := headingOf(l.text); ok && l.starts {
-			after = conclusive.MatchString(name)
+			switch level := headingLevel(l.text); {
+			case conclusive.MatchString(name):
+				after = level
+				if _, said, ok := strings.Cut(name, ": "); ok && said != "" {
+					lines = append(lines, i)
+				}
+			case level <= after:
+				after = 0
+			}
 			continue
 		}
-		if after && len(strings.Fields(l.text)) >= 6 && l.text[0] != '|' && !strings.HasPrefix(l.text, "```") && !opening.MatchString(l.text) {
+		if after > 0 && isSentence(l.text) {
 			lines = append(lines, i)
-			after = false
+			after = 0
 		}
+	}
+	if len(lines) == 0 && report {
+		return d.lastParagraph()
 	}
 	return lines[:min(len(lines), mostConclusions)]
 }
 
-const mostConclusions = 1
+// mostConclusions is how many lines say what a report found: a verdict, and the sentence under two headings.
+const mostConclusions = 3
+
+// headingLevel is 1 for the heading of a document; a line in bold is below all others.
+func headingLevel(text string) int {
+	const bold = 6
+	if level := len(text) - len(strings.TrimLeft(text, "#")); level > 0 {
+		return level
+	}
+	return bold
+}
+
+// isSentence reports whether a line says something, in words.
+func isSentence(text string) bool {
+	const fewest = 6
+	return len(strings.Fields(text)) >= fewest && text[0] != '|' && !strings.HasPrefix(text, "```") && !opening.MatchString(text)
+}
+
+// lastParagraph is the first line of the last paragraph in words, or of the list that is there.
+func (d *document) lastParagraph() []int {
+	const farthest = 40 // lines
+	found := none
+	for i := len(d.lines) - 1; i >= max(0, len(d.lines)-farthest); i-- {
+		l := &d.lines[i]
+		switch {
+		case found >= 0 && (l.text == "" || !isSentence(l.text)):
+			return []int{found}
+		case l.starts && isSentence(l.text):
+			found = i
+		}
+	}
+	return nil
+}
 
 // opening is how an agent begins before it says anything.
 var opening = regexp.MustCompile(`^(?i:perfect|here(?:'s| is| are)|based on|i(?:'ve| have) (?:completed|searched|conducted|now))\b`)

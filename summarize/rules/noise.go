@@ -47,7 +47,7 @@ func isBar(text string) bool {
 			drawn++
 		}
 	}
-	return drawn >= 3 && drawn*4 >= all
+	return drawn >= 3 && drawn*4 >= all && !isDiagnostic(text) // a linter draws a line behind its heading
 }
 
 // isMeter matches tqdm's lines, " 80%|████ | 640/800 [00:20<00:05, 31.8it/s]", except for the last of each.

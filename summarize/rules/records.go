@@ -55,6 +55,23 @@ func recordsOf(text string) []dataRecord {
 	return records
 }
 
+// numberedRecords returns a numbered view of JSON lines without the numbers; empty if a line is no object.
+func numberedRecords(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		_, record, ok := cutNumber(line)
+		switch {
+		case strings.TrimSpace(line) == "" || ok && record == "":
+		case !ok || !strings.HasPrefix(record, "{") || !strings.HasSuffix(record, "}"):
+			return ""
+		default:
+			b.WriteString(record)
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
 // largestArray returns the elements of the largest array of objects, at most three levels deep.
 func largestArray(v jsontext.Value, depth int) (best []jsontext.Value) {
 	const deepest = 3
@@ -173,7 +190,7 @@ func recordTable(text string, records []dataRecord, room int) string {
 	return joinLines(around, rows(records, room))
 }
 
-// rows writes a line with the fields, one with the columns' names, and the first records.
+// rows writes a line with the fields, one with the columns' names, and the first records, equal rows once with their count.
 func rows(records []dataRecord, room int) string {
 	var all []string
 	by := map[string]*column{}
@@ -201,12 +218,22 @@ func rows(records []dataRecord, room int) string {
 	head := strings.Join(columns, " | ")
 	left -= runes(head) + 1
 	lines = append(lines, head)
+	var list []string
+	count := map[string]int{}
 	for _, r := range records {
 		cells := make([]string, len(columns))
 		for i, name := range columns {
 			cells[i] = strings.ReplaceAll(clip(r.values[name], widest), "|", "/")
 		}
-		row := strings.Join(cells, " | ")
+		row := strings.TrimRight(strings.Join(cells, " | "), " ")
+		if count[row]++; count[row] == 1 {
+			list = append(list, row)
+		}
+	}
+	for _, row := range list {
+		if n := count[row]; n > 1 {
+			row += repeatMark(n - 1)
+		}
 		if left -= runes(row) + 1; left < 0 {
 			break
 		}

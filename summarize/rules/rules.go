@@ -8,7 +8,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-17"
+const Version = "rules-18"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -61,6 +61,9 @@ func read(in Input, category Category, args arguments) document {
 	doc.chars = runes(in.Content)
 	doc.source = clean(source)
 	doc.wrapped = len(source) < len(in.Content)
+	if doc.wrapped {
+		doc.running = runningIn(in.Content, source)
+	}
 	doc.relevant = in.Relevant
 	doc.countAlike()
 	doc.findLandmarks(category)
@@ -109,6 +112,12 @@ func (d *document) sketch(category Category, room int) string {
 	case d.shape == shapeJSON && !slices.ContainsFunc(d.lines, func(l line) bool { return l.record == recordFailed }):
 		if records := recordsOf(d.source); records != nil {
 			return recordTable(d.source, records, room)
+		}
+	case d.shape == shapeNumbered:
+		if text := numberedRecords(d.source); text != "" {
+			if records := recordsOf(text); records != nil {
+				return recordTable(text, records, room)
+			}
 		}
 	}
 	return ""

@@ -101,7 +101,7 @@ func (c *chooser) unshown() []int32 {
 func (c *chooser) headSize(i int32) int {
 	s := &c.sections[i]
 	n := 3 + len(s.name)
-	if at := c.doc.lines[s.line].at; at > 0 && !s.file {
+	if at := c.doc.lines[s.line].at; at > 0 && !s.file && !s.place {
 		n += digits(at)
 	}
 	return n
@@ -131,6 +131,9 @@ func (c *chooser) openSection(f *further, i int32) {
 		return
 	}
 	f.gain += c.markWorth(i)
+	if s.place {
+		c.coverFragment(choice{line: s.line, end: placeEnd(c.doc.lines[s.line].text)})
+	}
 	if id := c.words.find(s.name); id != none && !s.shown {
 		c.coverWord(id)
 	}
@@ -171,11 +174,11 @@ func (c *chooser) listing(list []listed) string {
 				b.WriteString("; ")
 			}
 			near, bare = x.line, true
-			if at > 0 && !s.file {
+			if at > 0 && !s.file && !(s.place && x.id == none) {
 				b.WriteString(itoa(at))
 			}
 			if x.id == none {
-				if at > 0 && !s.file {
+				if at > 0 && !s.file && !s.place {
 					b.WriteByte(' ')
 				}
 				b.WriteString(s.name)

@@ -84,7 +84,7 @@ func TestHeadings(t *testing.T) {
 	if got := strings.Join(names, ","); got != "Retries,Usage,Limits,Conclusion" {
 		t.Errorf("headings %s", got)
 	}
-	if lines := doc.conclusions(); len(lines) != 1 || !strings.HasPrefix(doc.lines[lines[0]].text, "Retries end") {
+	if lines := doc.conclusions(false); len(lines) != 1 || !strings.HasPrefix(doc.lines[lines[0]].text, "Retries end") {
 		t.Errorf("conclusions %v", lines)
 	}
 }

@@ -48,9 +48,7 @@ func (d *document) write(picks []pick) body {
 			name := d.groupName(l.group)
 			b.WriteString(name)
 			b.WriteByte('\n')
-			if len(d.changes) == 0 {
-				out.source += sourceLine(name, name)
-			}
+			out.source += sourceLine(name, name)
 		}
 		group = l.group
 		text := d.lead(p.choice, picks[max(0, n-1)].choice) + d.shown(p.choice, n+1 < len(picks) && picks[n+1].line == p.line+1)
