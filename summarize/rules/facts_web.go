@@ -35,6 +35,9 @@ func (d *document) snapshot() {
 		if title, ok := strings.CutPrefix(l.text, "- Page Title: "); ok && d.title == "" {
 			d.title = title
 		}
+		if e, ok := elementIn(l.text); ok && d.shape == shapeSnapshot && e.role == "RootWebArea" && d.title == "" {
+			d.title = e.name // what a browser calls the page, beside its tabs
+		}
 	}
 }
 
@@ -50,7 +53,11 @@ func (d *document) page() (title string, headings, links int) {
 				}
 			}
 		}
-		if strings.Contains(l.text, "://") {
+		if d.shape == shapeSnapshot {
+			if e, ok := elementIn(l.text); ok && l.starts && e.role == "link" {
+				links += 1 + l.repeat
+			}
+		} else if strings.Contains(l.text, "://") {
 			links += strings.Count(l.text, "http://") + strings.Count(l.text, "https://")
 		}
 	}

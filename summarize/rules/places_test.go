@@ -72,7 +72,7 @@ func TestBlankNumberedLines(t *testing.T) {
 // TestConclusions: the sentence below a heading, the heading that says it itself, and a report's last paragraph.
 func TestConclusions(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"Intro of a few words that says nothing yet\n## Summary\n### 1. `a.go`\n- Moved the check into the one place that all calls pass\n", "- Moved the check into the one place that all calls pass"},
+		{"Intro of a few words that says nothing yet\n## Summary\n### 1. `a.go`\n- Moved the check into the one place that all calls pass\n## Other\nA last sentence that concludes nothing at all\n", "- Moved the check into the one place that all calls pass"},
 		{"## Review\ntext\n### Verdict: request changes\n\n### Other\nA sentence of more than six words, elsewhere\n", "### Verdict: request changes"},
 		{"## Findings\n\n## Method\nA sentence of more than six words, elsewhere\n## End\nIt is the cache, and not the disk, that is slow.\n", "It is the cache, and not the disk, that is slow."},
 		{"First of all a sentence that opens the report.\n\nThe queue is at fault, so raise its limit to ten.\n\nok\n", "The queue is at fault, so raise its limit to ten."},
@@ -115,6 +115,9 @@ func TestNumberedRecords(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
+	if n := strings.Count(text, "sent | mail"); n != 1 {
+		t.Errorf("%d equal rows\n%s", n, text)
+	}
 	in.Content += "    42→not an object\n"
 	if text := ToolOutput(in).Text; strings.Contains(text, "records: ") {
 		t.Error(text)
@@ -139,5 +142,23 @@ func TestDrawnHeadings(t *testing.T) {
 	}
 	if !isNoise("extracting layers " + bar) {
 		t.Error("a bar is no noise")
+	}
+}
+
+// TestPageInTabs: a browser's page is named by its root and not by the heading above its tabs, and its links are
+// elements.
+func TestPageInTabs(t *testing.T) {
+	address := "https://shop.example.com/catalog/" + strings.Repeat("part=a1b2c3d4e5f6%26next%3D", 14)
+	var b strings.Builder
+	fmt.Fprintf(&b, "#### Open Tabs\n\n- Tab 0 (active)\n  - Title: Kayaks | Shop\n  - URL: %s\n\n#### Page\nRootWebArea 'Kayaks', url='%s'\n", address, address)
+	for i := range 30 {
+		fmt.Fprintf(&b, "\t[a%d] link 'Kayak %d', url='%s'\n\t[b%d] button 'Add %d'\n", i, i, address, i, i)
+	}
+	text := ToolOutput(Input{ToolName: "browser", Content: b.String(), MaxChars: 800}).Text
+	head, _, _ := strings.Cut(text, "\n")
+	for _, want := range []string{"Title: Kayaks", "Links: 30"} {
+		if !strings.Contains(head, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
 	}
 }

@@ -77,7 +77,8 @@ func acts(role string) bool {
 // Factors on the worth of elements' lines.
 const (
 	actWorth  = 3
-	wrapWorth = 0.2 // without a name of its own
+	wrapWorth = 0.2  // without a name of its own
+	restWorth = 0.02 // the rest of a long line: of an address
 )
 
 // ofElement fits a line of an accessibility tree for being shown.

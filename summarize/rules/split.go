@@ -32,6 +32,9 @@ func (d *document) split(l line) {
 func (d *document) append(l line) {
 	if l.frag {
 		l.kind = kindOf(l.text, d.shape)
+		if d.shape == shapeSnapshot && !l.starts {
+			l.favour = restWorth
+		}
 	}
 	d.lines = append(d.lines, l)
 }
