@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/internal/rest"
 	"precis/schemas"
 )
 
@@ -28,10 +30,13 @@ func page(t *testing.T) string {
 }
 
 // serve runs a processor with a server of its own, and returns the server's address.
-func serve(t *testing.T) string {
+func serve(t *testing.T) string { return serveAPI(t, "") }
+
+// serveAPI has it listen for HTTP, too.
+func serveAPI(t *testing.T, address string) string {
 	t.Helper()
 	cfg := config.Default()
-	cfg.DataDir, cfg.NATS.Listen, cfg.NATS.Sync, cfg.HTTP.Listen = t.TempDir(), "127.0.0.1:0", "2m", ""
+	cfg.DataDir, cfg.NATS.Listen, cfg.NATS.Sync, cfg.HTTP.Listen, cfg.API.Listen = t.TempDir(), "127.0.0.1:0", "2m", "", address
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	started, done := make(chan string, 1), make(chan error, 1)
 	go func() {
@@ -118,5 +123,47 @@ func TestDocumentedReplies(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", m[1], err)
 		}
+	}
+}
+
+// The curl commands of docs/api.md succeed, in their order, and its tokens file is one.
+func TestDocumentedCommands(t *testing.T) {
+	for _, tool := range []string{"curl", "openssl", "sha256sum"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	serveAPI(t, address)
+	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(page(t), -1)
+	if len(blocks) != 2 {
+		t.Fatalf("docs/api.md has %d blocks of commands", len(blocks))
+	}
+	dir := t.TempDir()
+	run := func(script string) string {
+		var problems strings.Builder
+		cmd := exec.CommandContext(t.Context(), "sh", "-ec", script)
+		cmd.Dir, cmd.Stderr = dir, &problems
+		out, err := cmd.Output()
+		if err != nil {
+			t.Errorf("%v: %s%s", err, out, problems.String())
+		}
+		return string(out)
+	}
+	script := strings.ReplaceAll(blocks[0][1], "http://127.0.0.1:8088", "http://"+address)
+	out := run(strings.ReplaceAll(script, "curl -sS", "curl -sS --fail-with-body"))
+	for _, want := range []string{`"event_seqs":[1,2]`, `"tool_results":1`, `"Which test fails?"`, `"kind":"history"`, `"--- FAIL: TestTotal (0.00s)\n"`, `"rejections":[]`, `"openapi":"3.1.0"`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in %.3000s", want, out)
+		}
+	}
+	run(blocks[1][1])
+	if _, err := rest.LoadTokens(filepath.Join(dir, "tokens.yaml"), zerolog.Nop()); err != nil {
+		t.Error(err)
 	}
 }

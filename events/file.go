@@ -41,8 +41,9 @@ type lineReader struct {
 	fault *RejectError
 }
 
-// parseLine reads one line; its errors don't include the line number.
-func parseLine(line []byte) (FileEvent, error) {
+// ParseLine reads one event as a line of an event file has it, which may have line breaks of its own here. Its errors are a
+// *RejectError or ErrType, without a line number.
+func ParseLine(line []byte) (FileEvent, error) {
 	r := &lineReader{walker: walker{src: line}, event: FileEvent{Data: line}}
 	r.visit = r.member
 	if err := json.Unmarshal(line, &r.walker); err != nil {
@@ -119,7 +120,7 @@ func (r *FileReader) Next() (FileEvent, error) {
 		if len(line) == 0 {
 			continue
 		}
-		ev, err := parseLine(line)
+		ev, err := ParseLine(line)
 		if err != nil {
 			return FileEvent{}, fmt.Errorf("line %d: %w", r.line, err)
 		}

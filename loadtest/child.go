@@ -56,7 +56,7 @@ func startProcessor(ctx context.Context, progress io.Writer) (c *child, err erro
 	if c.log, err = os.Create(filepath.Join(c.dir, "log")); err != nil {
 		return nil, fmt.Errorf("make log: %w", err)
 	}
-	c.cmd = exec.Command(program, "run", "--data", filepath.Join(c.dir, "data"), "--nats-listen", listen, "--http", "127.0.0.1:0")
+	c.cmd = exec.Command(program, "run", "--data", filepath.Join(c.dir, "data"), "--nats-listen", listen, "--http", "127.0.0.1:0", "--api", "")
 	c.cmd.Stdout, c.cmd.Stderr = c.log, c.log
 	if err := c.cmd.Start(); err != nil {
 		c.cmd = nil

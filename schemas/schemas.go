@@ -22,7 +22,7 @@ const Service = "service.json"
 func Types() []string {
 	var types []string
 	for _, name := range names("*.json") {
-		if name != Shared && name != Service {
+		if name != Shared && name != Service && name != HTTP {
 			types = append(types, strings.TrimSuffix(name, ".json"))
 		}
 	}

@@ -59,7 +59,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"publish", "no-such-file.jsonl"}, "no-such-file.jsonl"},
 		{[]string{"publish", "."}, ". is a directory"},
 		{[]string{"--config", "no-such-file.yaml"}, "no-such-file.yaml"},
-		{[]string{"run", "--http", "", "--data", t.TempDir(), "--config", configured(t, "nats: {creds: no-such.creds}")}, "no-such.creds"},
+		{[]string{"run", "--http", "", "--api", "", "--data", t.TempDir(), "--config", configured(t, "nats: {creds: no-such.creds}")}, "no-such.creds"},
 		{[]string{"config", "--config", configured(t, "pricing: {file: no-such-prices.json}")}, "pricing.file: open no-such-prices.json"},
 		{[]string{"config", "--config", configured(t, "nats: {url: \"nats://ann:s3cret@:4222\"}")}, `nats.url: "nats://ann:xxxxx@:4222" is not a server address`},
 		{[]string{"thread", "t", "--tlscert", "cli_test.go"}, "--tlscert and --tlskey must be given together\nSee processor thread --help."},
@@ -138,7 +138,7 @@ func TestNoServer(t *testing.T) {
 	for _, args := range [][]string{{"tail"}, {"thread", "t"}, {"export", "t"}, {"rejected"}, {"publish", "-"}} {
 		program(t, "", args...).wants(t, exitUnreachable, "", "connect to nats://127.0.0.1:1: no server there")
 	}
-	got := program(t, "", "run", "--data", t.TempDir(), "--http", "", "--nats", "nats://ann:s3cret@127.0.0.1:1")
+	got := program(t, "", "run", "--data", t.TempDir(), "--http", "", "--api", "", "--nats", "nats://ann:s3cret@127.0.0.1:1")
 	got.wants(t, exitUnreachable, "", "connect to nats://ann:xxxxx@127.0.0.1:1: no server reachable")
 	t.Setenv("NATS_URL", "nats://s3cret@127.0.0.1:1")
 	program(t, "", "thread", "t").wants(t, exitUnreachable, "", "connect to nats://xxxxx@127.0.0.1:1: no server there")

@@ -41,7 +41,7 @@ func TestDamagedStoreIsTold(t *testing.T) {
 				}
 			}
 			for _, args := range [][]string{
-				{"run", "--data", dir, "--nats-listen", "127.0.0.1:0", "--http", "127.0.0.1:0"}, {"check", "--data", dir},
+				{"run", "--data", dir, "--nats-listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--api", ""}, {"check", "--data", dir},
 			} {
 				got := program(t, "", args...)
 				if got.status != exitWrong || !strings.Contains(got.stderr, c.cause) || !strings.Contains(got.stderr, moveAway) || strings.Contains(got.stderr, "panic") {

@@ -61,7 +61,7 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 	opened := make(chan string, 1)
 	group.Go(func() error {
 		cfg := config.Default() // whatever the environment says
-		cfg.DataDir, cfg.NATS.Listen, cfg.HTTP.Listen = dir, "127.0.0.1:0", ""
+		cfg.DataDir, cfg.NATS.Listen, cfg.HTTP.Listen, cfg.API.Listen = dir, "127.0.0.1:0", "", ""
 		opts := processor.Options{Config: cfg, Version: version(), Logger: zerolog.New(a.stderr).Level(zerolog.ErrorLevel)}
 		return processor.Serve(running, opts, func(p *processor.Processor) { opened <- p.Broker().URL() })
 	})

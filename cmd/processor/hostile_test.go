@@ -271,7 +271,7 @@ func (w *hostileWorld) runs(b *broker.Broker, format string) string {
 	status := make(chan int, 1)
 	go func() {
 		status <- run(ctx, []string{
-			"run", "--data", w.dir, "--nats", b.URL(), "--http", "", "--log-level", "debug", "--log-format", format,
+			"run", "--data", w.dir, "--nats", b.URL(), "--http", "", "--api", "", "--log-level", "debug", "--log-format", format,
 		}, strings.NewReader(""), io.Discard, logs)
 	}()
 	select {
@@ -575,7 +575,7 @@ func (w *hostileWorld) table() map[string][]use {
 	whole := program(t, "", at("export", h)...)
 	cut := whole.stdout[:len(whole.stdout)-len(whole.stdout)/3]
 	config := configured(t, "policies: [{name: \"=p\\e]0;x\\a\\u202E\"}]\nproviders: {\"=q\\e[2J\\u009b\": {kind: openai, model: \"\\e\\u202E\", api_key_env: X}}\n")
-	wrongConfig := configured(t, "nats: {\"\\e]0;x\\a\\u202E\": 1}\nhttp: {listen: \"\\e\\u202E\"}\n")
+	wrongConfig := configured(t, "nats: {\"\\e]0;x\\a\\u202E\": 1}\nhttp: {listen: \"\\e\\u202E\"}\napi: {listen: \"\\e\\u202E\", tokens_file: \"\\e\\u202E\"}\n")
 	head := file(t, "{\"\x1b]0;x\x07\u009b\":\"\u202e\"")
 	noDir := filepath.Join(t.TempDir(), "no\x1b]0;x\x07\u009b\u202e")
 

@@ -81,7 +81,7 @@ func (v *victim) url() string { return "nats://" + v.address }
 
 func (v *victim) start(t *testing.T) {
 	t.Helper()
-	args := []string{"run", "--data", v.dir, "--nats-listen", v.address, "--http", "", "--log-format", "json"}
+	args := []string{"run", "--data", v.dir, "--nats-listen", v.address, "--http", "", "--api", "", "--log-format", "json"}
 	v.process = exec.Command(v.program, append(args, v.args...)...)
 	v.process.Env = v.env
 	stderr, err := v.process.StderrPipe()

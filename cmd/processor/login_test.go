@@ -44,7 +44,7 @@ func TestRunIsRefused(t *testing.T) {
 		{[]string{"--user", "me", "--password-env", "WORD"}, `credentials refused: the server rejects user "me" with this password`},
 		{[]string{"--token-env", "WORD"}, "credentials refused: the server rejects the token"},
 	} {
-		args := append([]string{"run", "--data", t.TempDir(), "--http", "", "--nats", b.URL()}, c.args...)
+		args := append([]string{"run", "--data", t.TempDir(), "--http", "", "--api", "", "--nats", b.URL()}, c.args...)
 		program(t, "", args...).wants(t, exitUnreachable, "", c.stderr)
 	}
 }

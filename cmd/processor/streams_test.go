@@ -13,7 +13,7 @@ func TestStreams(t *testing.T) {
 	dir := t.TempDir()
 	config := func(retention string) string {
 		name := filepath.Join(t.TempDir(), "precis.yaml")
-		text := "data_dir: " + dir + "\nnats: {listen: \"127.0.0.1:1\"}\nhttp: {listen: \"\"}\nretention: {events: " + retention + "}\n"
+		text := "data_dir: " + dir + "\nnats: {listen: \"127.0.0.1:1\"}\nhttp: {listen: \"\"}\napi: {listen: \"\"}\nretention: {events: " + retention + "}\n"
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

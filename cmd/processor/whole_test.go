@@ -23,7 +23,7 @@ func startProcessor(t *testing.T, dir string) running {
 	logs, stderr := newLines(t)
 	status := make(chan int, 1)
 	go func() {
-		status <- run(ctx, []string{"--data", dir, "--nats-listen", "127.0.0.1:0", "--http", "", "--log-format", "json"}, strings.NewReader(""), io.Discard, stderr)
+		status <- run(ctx, []string{"--data", dir, "--nats-listen", "127.0.0.1:0", "--http", "", "--api", "", "--log-format", "json"}, strings.NewReader(""), io.Discard, stderr)
 	}()
 	stopped := false
 	r := running{stop: func() int {
@@ -149,10 +149,11 @@ func TestRunRefuses(t *testing.T) {
 	dir := t.TempDir()
 	p := startProcessor(t, dir)
 	address := strings.TrimPrefix(p.url, "nats://")
-	program(t, "", "run", "--data", t.TempDir(), "--nats-listen", address, "--http", "").wants(t, exitUnreachable, "", address)
-	program(t, "", "run", "--data", dir, "--nats-listen", "127.0.0.1:0", "--http", "").wants(t, exitUnreachable, "", dir)
-	program(t, "", "run", "--data", t.TempDir(), "--nats-listen", "127.0.0.1:0", "--http", address).wants(t, exitUnreachable, "", address)
-	program(t, "", "run", "--data", t.TempDir(), "--nats", "nats://127.0.0.1:1", "--http", "").wants(t, exitUnreachable, "", "127.0.0.1:1")
+	program(t, "", "run", "--data", t.TempDir(), "--nats-listen", address, "--http", "", "--api", "").wants(t, exitUnreachable, "", address)
+	program(t, "", "run", "--data", dir, "--nats-listen", "127.0.0.1:0", "--http", "", "--api", "").wants(t, exitUnreachable, "", dir)
+	program(t, "", "run", "--data", t.TempDir(), "--nats-listen", "127.0.0.1:0", "--http", address, "--api", "").wants(t, exitUnreachable, "", address)
+	program(t, "", "run", "--data", t.TempDir(), "--nats-listen", "127.0.0.1:0", "--http", "", "--api", address).wants(t, exitUnreachable, "", "--api")
+	program(t, "", "run", "--data", t.TempDir(), "--nats", "nats://127.0.0.1:1", "--http", "", "--api", "").wants(t, exitUnreachable, "", "127.0.0.1:1")
 	empty := newBareServer(t)
-	program(t, "", "run", "--data", t.TempDir(), "--nats", empty.URL(), "--http", "", "--no-provision").wants(t, exitUnreachable, "", "EVENTS")
+	program(t, "", "run", "--data", t.TempDir(), "--nats", empty.URL(), "--http", "", "--api", "", "--no-provision").wants(t, exitUnreachable, "", "EVENTS")
 }

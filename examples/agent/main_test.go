@@ -17,7 +17,7 @@ func TestSession(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	cfg := config.Default()
-	cfg.DataDir, cfg.NATS.Listen, cfg.HTTP.Listen = t.TempDir(), "127.0.0.1:0", ""
+	cfg.DataDir, cfg.NATS.Listen, cfg.HTTP.Listen, cfg.API.Listen = t.TempDir(), "127.0.0.1:0", "", ""
 	serving, url := make(chan error, 1), make(chan string, 1)
 	go func() {
 		serving <- processor.Serve(ctx, processor.Options{Config: cfg, Logger: zerolog.Nop()}, func(p *processor.Processor) { url <- p.Broker().URL() })

@@ -11,6 +11,7 @@ type Config struct {
 	NATS       NATS                `yaml:"nats"`
 	DataDir    string              `yaml:"data_dir"`
 	HTTP       HTTP                `yaml:"http"`
+	API        API                 `yaml:"api"`
 	Partitions int                 `yaml:"partitions"` // fixed when the EVENTS stream is created
 	Limits     Limits              `yaml:"limits"`
 	Retention  Retention           `yaml:"retention"`
@@ -74,6 +75,24 @@ type HTTP struct {
 	Insecure bool `yaml:"insecure"`
 }
 
+// API is the HTTP API; an empty Listen turns it off.
+type API struct {
+	Listen     string  `yaml:"listen"`
+	TokensFile string  `yaml:"tokens_file"` // empty: no tokens, and this machine only
+	TLS        APICert `yaml:"tls"`
+	// Insecure lets it listen on non-local addresses without tokens.
+	Insecure          bool `yaml:"insecure"`
+	BodyBytes         int  `yaml:"body_bytes"`          // of a request
+	RequestsPerSecond int  `yaml:"requests_per_second"` // of a token; 0: no limit
+	Streams           int  `yaml:"streams"`             // open at once
+}
+
+// APICert names the PEM files of the API's certificate; empty: no TLS.
+type APICert struct {
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
+}
+
 // Limits bound events; an event beyond them is rejected.
 type Limits struct {
 	EventBytes        int `yaml:"event_bytes"`         // of an event's body
@@ -115,6 +134,7 @@ func Default() *Config {
 		NATS:       NATS{Listen: "127.0.0.1:4222", InboxPrefixes: []string{"_INBOX"}, Sync: "always"},
 		DataDir:    "./data",
 		HTTP:       HTTP{Listen: "127.0.0.1:8080"},
+		API:        API{Listen: "127.0.0.1:8088", BodyBytes: 16 << 20, RequestsPerSecond: 1000, Streams: 256},
 		Partitions: 16,
 		Limits:     Limits{EventBytes: 1 << 20, PendingEditEvents: 1000},
 		Policies:   []summarize.Policy{summarize.Default()},

@@ -107,6 +107,24 @@ func (j *judge) open() {
 	}
 }
 
+// api checks the HTTP API: without tokens, it is for this machine alone.
+func (j *judge) api() {
+	a := j.cfg.API
+	if a.Listen != "" && !isAddress(a.Listen) {
+		j.wrong("api.listen", "%q is not a listen address; allowed: host:port, such as 127.0.0.1:8088, or empty for none", a.Listen)
+	}
+	if isAddress(a.Listen) && !isLocal(a.Listen) && a.TokensFile == "" && !a.Insecure {
+		j.wrong("api.listen", "%s is open to other machines, and without tokens everyone there could publish and read; "+
+			"set api.tokens_file, listen on 127.0.0.1, or allow it with --insecure (api.insecure)", a.Listen)
+	}
+	if (a.TLS.Cert == "") != (a.TLS.Key == "") {
+		j.wrong("api.tls", "cert and key must be set together")
+	}
+	j.within("api.body_bytes", a.BodyBytes, 1<<10, maxBodyBytes)
+	j.within("api.requests_per_second", a.RequestsPerSecond, 0, 1<<20)
+	j.within("api.streams", a.Streams, 1, 1<<16)
+}
+
 // isLocal reports whether an address is reachable from this machine only.
 func isLocal(address string) bool {
 	host, _, err := net.SplitHostPort(address)
@@ -121,6 +139,7 @@ func (j *judge) server() {
 	if c.HTTP.Listen != "" && !isAddress(c.HTTP.Listen) {
 		j.wrong("http.listen", "%q is not a listen address; allowed: host:port, such as 127.0.0.1:8080, or empty for none", c.HTTP.Listen)
 	}
+	j.api()
 	j.within("partitions", c.Partitions, 1, MaxPartitions)
 	j.within("limits.event_bytes", c.Limits.EventBytes, 1, MaxEventBytes)
 	j.within("limits.pending_edit_events", c.Limits.PendingEditEvents, 0, 1<<30)
@@ -134,6 +153,9 @@ func (j *judge) pricing() {
 		j.wrong("pricing.file", "%s", err)
 	}
 }
+
+// maxBodyBytes is the largest api.body_bytes: four such bodies take all the memory that the API has for them.
+const maxBodyBytes = 64 << 20
 
 func isAddress(text string) bool {
 	_, port, err := net.SplitHostPort(text)

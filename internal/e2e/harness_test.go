@@ -49,7 +49,7 @@ func beginOn(t testing.TB, disk state.FS, dir, yaml string) *world {
 	t.Helper()
 	web := freeAddress(t)
 	cfg := load(t, yaml, map[string]string{
-		"data_dir": dir, "nats.listen": "127.0.0.1:0", "nats.sync": "2m", "http.listen": web,
+		"data_dir": dir, "nats.listen": "127.0.0.1:0", "nats.sync": "2m", "http.listen": web, "api.listen": "",
 	})
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	started, done := make(chan *processor.Processor, 1), make(chan error, 1)

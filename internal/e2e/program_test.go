@@ -111,7 +111,7 @@ type daemon struct {
 func launch(t testing.TB, dir string, args ...string) *daemon {
 	t.Helper()
 	web := freeAddress(t)
-	all := append([]string{"run", "--data", dir, "--http", web, "--log-format", "json"}, args...)
+	all := append([]string{"run", "--data", dir, "--http", web, "--api", "", "--log-format", "json"}, args...)
 	external := ""
 	for i, a := range args {
 		if a == "--nats" {

@@ -27,7 +27,7 @@ const (
 // refused starts the program, which must not start.
 func refused(t testing.TB, env []string, args ...string) outcome {
 	t.Helper()
-	base := []string{"run", "--data", filepath.Join(t.TempDir(), "data"), "--http", "127.0.0.1:0", "--log-format", "json"}
+	base := []string{"run", "--data", filepath.Join(t.TempDir(), "data"), "--http", "127.0.0.1:0", "--api", "", "--log-format", "json"}
 	if !strings.Contains(strings.Join(args, " "), "--nats") {
 		base = append(base, "--nats-listen", "127.0.0.1:0")
 	}

@@ -31,6 +31,7 @@ type metrics struct {
 	refused     *prometheus.CounterVec
 	prompts     *prometheus.CounterVec
 	promptSize  *prometheus.CounterVec
+	api         *prometheus.CounterVec
 	foreign     prometheus.Counter
 	leftOut     prometheus.Counter
 	unpublished prometheus.Counter
@@ -77,6 +78,7 @@ func (m *metrics) makeFlow() {
 	m.prompts = m.counters("precis_prompts_total", "Answers of precis.thread.context, by the policy that serves the thread (empty: none) and outcome: served, over_budget, stale, refused or failed.", "policy", "outcome")
 	m.promptSize = m.counters("precis_prompt_tokens_total", "Tokens of the prompts that were served (held), and of all messages of their threads (whole).", "policy", "side")
 	m.refused = m.counters("precis_requests_refused_total", "Requests to the service that were not worked on: reply_subject (no inbox to answer to) or waiting (too many wait for a min_event_seq).", "reason")
+	m.api = m.counters("precis_api_requests_total", "Answers of the HTTP API, by route (other: no such one, or refused before it) and status.", "route", "status")
 	m.foreign = m.counter("precis_foreign_records_total", "Messages of SUMMARIES that are no record of a processor of these streams, or not in their place; met while reading.")
 	m.leftOut = m.counter("precis_records_left_out_total", "Records of SUMMARIES that a recovery could not take over: unreadable, or what they refer to is missing.")
 	m.unpublished = m.counter("precis_unpublished_records_total", "Records given up since they are larger than the server takes.")
@@ -93,6 +95,11 @@ func (m *metrics) makeFlow() {
 	for _, stream := range []string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected} {
 		m.missing.WithLabelValues(stream)
 	}
+}
+
+// answered counts an answer of the HTTP API.
+func (m *metrics) answered(route string, status int) {
+	m.api.WithLabelValues(route, strconv.Itoa(status)).Inc()
 }
 
 // served counts an answer of precis.thread.context.

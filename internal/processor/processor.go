@@ -15,6 +15,7 @@ import (
 	"precis/internal/content"
 	"precis/internal/fold"
 	"precis/internal/recovery"
+	"precis/internal/rest"
 	"precis/internal/secrets"
 	"precis/state"
 	"precis/summarize/llm"
@@ -42,6 +43,7 @@ type Processor struct {
 	owner     string                        // in claims
 	folds     atomic.Pointer[fold.Config]   // the configuration as the fold has it
 	config    atomic.Pointer[config.Config] // in force
+	api       atomic.Pointer[rest.Server]   // nil without one
 	slots     chan struct{}
 
 	parts  []*partition

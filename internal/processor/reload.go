@@ -2,6 +2,7 @@ package processor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -64,6 +65,7 @@ func (p *Processor) keepFixed(c *config.Config) *config.Config {
 		{"nats", now.NATS, c.NATS, func() { next.NATS = now.NATS }},
 		{"data_dir", now.DataDir, c.DataDir, func() { next.DataDir = now.DataDir }},
 		{"http", now.HTTP, c.HTTP, func() { next.HTTP = now.HTTP }},
+		{"api", now.API, c.API, func() { next.API = now.API }},
 		{"partitions", now.Partitions, c.Partitions, func() { next.Partitions = now.Partitions }},
 		{"retention", now.Retention, c.Retention, func() { next.Retention = now.Retention }},
 	} {
@@ -90,6 +92,7 @@ func (p *Processor) reloads(ctx context.Context) {
 		if err == nil {
 			err = p.Reload(ctx, c)
 		}
+		err = errors.Join(err, p.reloadAPI()) // a token that is to go goes, whatever else is wrong
 		outcome := "done"
 		if err != nil {
 			outcome = "refused"

@@ -18,25 +18,43 @@ import (
 // listens; it may be nil.
 func Serve(ctx context.Context, opts Options, started func(*Processor)) error {
 	opts = opts.withDefaults()
-	listener, err := listen(ctx, opts.Config.HTTP.Listen)
+	listener, err := listen(ctx, "HTTP", opts.Config.HTTP.Listen, "--http")
 	if err != nil {
 		return err
 	}
-	p, err := Open(ctx, opts)
+	door, err := openAPI(ctx, opts)
 	if err != nil {
 		return errors.Join(err, closeListener(listener))
 	}
-	web := p.serveHTTP(listener)
-	svc, err := p.answer()
-	if err == nil {
-		if started != nil {
-			started(p)
-		}
-		err = errors.Join(p.Run(ctx), svc.Stop())
+	p, err := Open(ctx, opts)
+	if err != nil {
+		return errors.Join(err, closeListener(listener), closeListener(door.listener))
 	}
+	web := p.serveHTTP(listener)
+	endAPI, err := p.run(ctx, door, started)
 	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), opts.CloseTimeout)
 	defer cancel()
-	return errors.Join(err, web(done), p.Close(done))
+	return errors.Join(err, endAPI(done), web(done), p.Close(done))
+}
+
+// run answers over NATS and the API, and runs until ctx ends. Then requests under way have an answer soon: endAPI waits for them.
+func (p *Processor) run(ctx context.Context, door apiDoor, started func(*Processor)) (endAPI func(context.Context) error, err error) {
+	endAPI = func(context.Context) error { return closeListener(door.listener) }
+	svc, err := p.answer()
+	if err != nil {
+		return endAPI, err
+	}
+	if door.listener != nil {
+		server, err := p.serveAPI(door, svc)
+		if err != nil {
+			return endAPI, errors.Join(err, svc.Stop())
+		}
+		endAPI = server.Stop
+	}
+	if started != nil {
+		started(p)
+	}
+	return endAPI, errors.Join(p.Run(ctx), svc.Stop())
 }
 
 // answer starts the service on its own connection.
@@ -52,15 +70,15 @@ func (p *Processor) answer() (*service.Service, error) {
 	})
 }
 
-// listen binds the HTTP address before anything else starts; nil if none is configured.
-func listen(ctx context.Context, addr string) (net.Listener, error) {
+// listen binds an address before anything else starts; nil if none is configured.
+func listen(ctx context.Context, what, addr, flag string) (net.Listener, error) {
 	if addr == "" {
 		return nil, nil
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("serve HTTP on %s: %w: free it, or give another --http", addr, err)
+		return nil, fmt.Errorf("serve %s on %s: %w: free it, or give another %s", what, addr, err, flag)
 	}
 	return l, nil
 }

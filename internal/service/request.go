@@ -21,6 +21,7 @@ type request struct {
 	body    []byte
 	client  string // see clientOf
 	slots   chan struct{}
+	max     int // bytes of the answer
 	working bool
 }
 
@@ -58,7 +59,7 @@ func (s *Service) handler(running context.Context, e *endpoint) nats.MsgHandler 
 		}
 		r := &request{
 			subject: m.Subject, token: m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], body: m.Data,
-			client: clientOf(m.Reply), slots: s.slots,
+			client: clientOf(m.Reply), slots: s.slots, max: s.max,
 		}
 		if r.work(running) != nil {
 			return
@@ -100,7 +101,7 @@ func (s *Service) answer(ctx context.Context, r *request, e *endpoint) reply {
 	out, err := e.answer(ctx, r)
 	var body []byte
 	if err == nil {
-		body, err = s.encode(out, e.advice)
+		body, err = encode(out, r.max, e.advice)
 	}
 	if err == nil {
 		return reply{body: body}
@@ -112,13 +113,13 @@ func (s *Service) answer(ctx context.Context, r *request, e *endpoint) reply {
 	return reply{fault: fault}
 }
 
-func (s *Service) encode(out any, advice string) ([]byte, error) {
+func encode(out any, limit int, advice string) ([]byte, error) {
 	body, err := json.Marshal(out, json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("encode answer: %w", err)
 	}
-	if len(body) > s.max {
-		return nil, fault(codeTooLarge, "the answer has %d bytes, and the server allows %d: %s", len(body), s.max, advice)
+	if len(body) > limit {
+		return nil, fault(codeTooLarge, "the answer has %d bytes, and the server allows %d: %s", len(body), limit, advice)
 	}
 	return body, nil
 }

@@ -99,6 +99,8 @@ type Service struct {
 	cancel   context.CancelFunc
 	slots    chan struct{}
 	waiting  waiting
+	// bound limits the time of a request that has a context of its own, to the service's end at the latest.
+	bound func(context.Context) (context.Context, context.CancelFunc)
 
 	identity  micro.ServiceIdentity
 	started   time.Time
@@ -127,6 +129,11 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 		cancel: cancel, slots: make(chan struct{}, maxConcurrent),
 		identity: micro.ServiceIdentity{Name: api.Name, ID: nuid.Next(), Version: semantic(o.Version), Metadata: map[string]string{"contract_version": api.ContractVersion}},
 		started:  time.Now().UTC(),
+	}
+	s.bound = func(of context.Context) (context.Context, context.CancelFunc) {
+		of, cancel := context.WithTimeout(of, requestTimeout)
+		unhook := context.AfterFunc(ctx, cancel)
+		return of, func() { unhook(); cancel() }
 	}
 	if s.inboxes == nil {
 		s.inboxes = Inboxes{strings.TrimSuffix(nats.InboxPrefix, ".")}

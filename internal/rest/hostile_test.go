@@ -1,0 +1,124 @@
+package rest_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/rest"
+)
+
+// Bodies that are too large, packed, slow or cut off are answered, and nothing of them is stored.
+func TestBadBodies(t *testing.T) {
+	w := begin(t, options{Options: rest.Options{ReadTimeout: 300 * time.Millisecond}})
+	const path = "/v1/threads/t/events"
+	huge := strings.Repeat("x", 30<<20)
+	w.wants(413, "POST", path, huge)
+	w.wants(413, "POST", "/v1/threads/t/context", huge)
+	req, err := http.NewRequestWithContext(within(t), "POST", w.url+path, io.MultiReader(strings.NewReader(`{"a":"`), strings.NewReader(huge))) // chunked
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := w.client.Do(req)
+	if err != nil || res.StatusCode != 413 {
+		t.Errorf("chunked: %v, %+v", err, res)
+	}
+	if res != nil {
+		res.Body.Close()
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write([]byte(message("m", "x")))
+	_ = z.Close()
+	w.wants(415, "POST", path, packed.String(), "Content-Encoding", "gzip")
+	w.wants(415, "POST", path, message("m", "x"), "Content-Type", "application/json+x")
+	for what, sent := range map[string]string{
+		"slow body":    "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{",
+		"half a chunk": "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{",
+		"slow header":  "POST " + path + " HTTP/1.1\r\nHost: loc",
+	} {
+		if got := w.raw(sent); what != "slow header" && !strings.HasPrefix(got, "HTTP/1.1 408 ") {
+			t.Errorf("%s: %q", what, got)
+		}
+	}
+	if got := w.raw("GET /v1/threads/t HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 1<<18) + "\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 431 ") {
+		t.Errorf("a header: %.60q", got)
+	}
+	w.wants(404, "GET", "/v1/threads/t", "")
+}
+
+// raw sends bytes, and returns all that comes until the server closes the connection.
+func (w *world) raw(sent string) string {
+	w.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	go func() { _, _ = io.WriteString(conn, sent) }()
+	got, _ := io.ReadAll(conn)
+	return string(got)
+}
+
+// A processor that has not caught up says so, takes events all the same, and streams what is there.
+func TestProcessorBehind(t *testing.T) {
+	w := begin(t, options{behind: true})
+	w.put("/v1/threads/t", message("m", "x"))
+	for _, path := range []string{"/v1/threads/t", "/v1/threads/t/messages/m", "/v1/summaries/sum_0"} {
+		if a := w.wants(503, "GET", path, ""); a.header.Get("Retry-After") == "" {
+			t.Errorf("%s: no Retry-After", path)
+		}
+	}
+	w.wants(503, "POST", "/v1/threads/t/context", "")
+}
+
+// While NATS is away, a publication is answered in time with what to do, and nothing claims to be stored.
+func TestServerGoesAway(t *testing.T) {
+	b, err := broker.Open(t.Context(), broker.Options{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Sync: "2m", Logger: logger(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := events.Connect(b.URL(), nats.ReconnectWait(10*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if err := nc.FlushWithContext(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	w := begin(t, options{Options: rest.Options{Conn: nc, Wait: 200 * time.Millisecond, Heartbeat: 20 * time.Millisecond}})
+	if err := b.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	p := w.wants(503, "POST", "/v1/threads/t/events", "["+message("m", "x")+","+message("n", "x")+"]").problem(t)
+	if !strings.Contains(p.Detail, "0 of 2 events are confirmed") || !strings.Contains(p.Detail, "again") {
+		t.Errorf("%+v", p)
+	}
+	for _, path := range []string{"/v1/threads/t/records", "/v1/threads/t/rejections"} {
+		if a := w.wants(503, "GET", path, ""); a.header.Get("Retry-After") == "" {
+			t.Errorf("%s: no Retry-After", path)
+		}
+	}
+	short, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := w.server.Stop(short); err != nil { // events that nobody was told are stored do not hold it up
+		t.Error(err)
+	}
+	w.stop = func() {}
+	if n := fmt.Sprint(w.observed["/v1/threads/{thread}/events 503"]); n != "1" {
+		t.Errorf("%s answers counted", n)
+	}
+}

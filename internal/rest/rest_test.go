@@ -1,0 +1,194 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"precis/api"
+)
+
+func output() string {
+	var b strings.Builder
+	for i := range 120 {
+		fmt.Fprintf(&b, "src/x_%03d.go:%d: undefined: roundHalfUp\\n", i, i)
+	}
+	return b.String()
+}
+
+func message(id, text string) string {
+	return fmt.Sprintf(`{"type":"thread.message","message_id":%q,"role":"user","content":%q}`, id, text)
+}
+
+// One thread through every route.
+func TestEveryRoute(t *testing.T) {
+	w := begin(t, options{})
+	const path = "/v1/threads/nightly%2Fbuild%2042"
+	if seq := w.put(path, message("u1", "Which test fails?")); seq != 1 {
+		t.Errorf("stored as %d", seq)
+	}
+	var stored api.EventsReply
+	w.wants(200, "POST", path+"/events", `[{"type":"tool.result","message_id":"r/1","tool_name":"bash","content":"`+output()+`"},
+		{"type":"thread.message","message_id":"a1","role":"assistant","content":"None."},`+message("u1", "another")+`]`).json(t, &stored)
+	if len(stored.EventSeqs) != 3 || stored.EventSeqs[0] != 2 || stored.EventSeq != 4 {
+		t.Errorf("%+v", stored)
+	}
+	var thread api.ThreadReply
+	w.wants(200, "GET", path+"?min_event_seq=4", "").json(t, &thread)
+	if thread.ThreadID != "nightly/build 42" || thread.Messages != 2 || thread.ToolResults != 1 || thread.Rejected != 1 {
+		t.Errorf("%+v", thread)
+	}
+	var prompt api.ContextReply
+	w.wants(200, "POST", path+"/context", `{"format":"openai","max_tokens":4000,"min_event_seq":4}`).json(t, &prompt)
+	if len(prompt.SummaryIDs) != 1 || !prompt.WithinBudget {
+		t.Fatalf("%+v", prompt)
+	}
+	w.wants(200, "POST", path+"/context", "")
+	w.wants(200, "POST", path+"/summarize", `{"kind":"history"}`)
+	var text api.MessageReply
+	w.wants(200, "GET", path+"/messages/r%2F1?lines=2-3&revision=0&min_event_seq=4", "").json(t, &text)
+	if text.MessageID != "r/1" || strings.Count(*text.Content, "\n") != 2 || !strings.HasPrefix(*text.Content, "src/x_001.go") {
+		t.Errorf("%+v", text)
+	}
+	w.wants(200, "GET", path+"/messages/r%2F1?lines=5", "")
+	w.wants(200, "GET", "/v1/summaries/"+prompt.SummaryIDs[0], "")
+	w.eventually(func() error {
+		var list api.RejectionsReply
+		w.wants(200, "GET", path+"/rejections", "").json(t, &list)
+		if len(list.Rejections) != 1 || list.Rejections[0].Code != "message_conflict" {
+			return fmt.Errorf("%+v", list)
+		}
+		return nil
+	})
+	w.wants(200, "GET", "/v1/openapi.json", "")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.observed["/v1/threads/{thread}/context 200"] != 2 {
+		t.Errorf("observed %v", w.observed)
+	}
+}
+
+// A thread's id may have any byte; the path names it byte for byte, and every route finds the same thread.
+func TestThreadIDsWithEveryByte(t *testing.T) {
+	w := begin(t, options{})
+	for c := range 256 {
+		id := string([]byte{'a', byte(c), 'b'})
+		path := fmt.Sprintf("/v1/threads/a%%%02Xb", c)
+		if c >= 0x80 { // no JSON could name it
+			p := w.wants(422, "POST", path+"/events", message("m", "x")).problem(t)
+			if len(p.Rejections) != 1 || p.Rejections[0].Field != "subject" {
+				t.Errorf("%q: %+v", id, p)
+			}
+			w.wants(404, "GET", path, "")
+			continue
+		}
+		seq := w.put(path, message("m", "x"))
+		var thread api.ThreadReply
+		w.wants(200, "GET", fmt.Sprintf("%s?min_event_seq=%d", path, seq), "").json(t, &thread)
+		if thread.ThreadID != id || thread.Messages != 1 {
+			t.Errorf("%q: %q with %d messages", id, thread.ThreadID, thread.Messages)
+		}
+	}
+	for _, id := range []string{".", "..", "%", "é", strings.Repeat("x", 256), "a/../b", "events"} {
+		path := "/v1/threads/" + strings.NewReplacer(".", "%2E").Replace(url.PathEscape(id))
+		seq := w.put(path, message("m", "x"))
+		var thread api.ThreadReply
+		if w.wants(200, "GET", fmt.Sprintf("%s?min_event_seq=%d", path, seq), "").json(t, &thread); thread.ThreadID != id {
+			t.Errorf("%q: %q", id, thread.ThreadID)
+		}
+	}
+	for _, path := range []string{"/v1/threads/" + strings.Repeat("x", 257), "/v1/threads/" + strings.Repeat("x", 257) + "/messages/m"} {
+		w.wants(400, "GET", path, "")
+	}
+}
+
+// Parallel publications of one thread and of others are all counted, whatever is sent twice.
+func TestParallelClients(t *testing.T) {
+	w := begin(t, options{})
+	var wg sync.WaitGroup
+	for c := range 8 {
+		wg.Go(func() {
+			for i := range 20 {
+				for range 2 {
+					w.put("/v1/threads/shared", message(fmt.Sprintf("m%d-%d", c, i), "x"))
+				}
+				w.put(fmt.Sprintf("/v1/threads/own%d", c), message(fmt.Sprint(i), "x"))
+			}
+		})
+	}
+	wg.Wait()
+	var thread api.ThreadReply
+	w.wants(200, "GET", fmt.Sprintf("/v1/threads/shared?min_event_seq=%d", w.put("/v1/threads/shared", message("end", "x"))), "").json(t, &thread)
+	if thread.Messages != 161 || thread.Duplicates != 160 {
+		t.Errorf("%d messages, %d duplicates", thread.Messages, thread.Duplicates)
+	}
+}
+
+// Errors of every kind are problems that say what to do.
+func TestProblems(t *testing.T) {
+	w := begin(t, options{})
+	w.put("/v1/threads/t", message("m", "x"))
+	for _, c := range []struct {
+		status             int
+		method, path, body string
+		says               string
+	}{
+		{404, "GET", "/", "", "openapi.json"},
+		{404, "GET", "/v1/threads", "", "openapi.json"},
+		{404, "GET", "/v1/threads/a/b/c/d", "", "%2F"},
+		{404, "GET", "/v1/threads//context", "", "empty segment"},
+		{404, "GET", "/v1/threads/x/../t", "", "%HH"},
+		{404, "GET", "/v1/threads/nobody", "", "no thread"},
+		{405, "DELETE", "/v1/threads/t", "", "GET"},
+		{405, "GET", "/v1/threads/t/context", "", "POST"},
+		{400, "GET", "/v1/threads/t?min_event_seq=-1", "", "min_event_seq"},
+		{400, "GET", "/v1/threads/t?min_event_seq=999999", "", "publish ack"},
+		{400, "GET", "/v1/threads/t?budget=1", "", "unknown parameter"},
+		{400, "GET", "/v1/threads/t?min_event_seq=1&min_event_seq=1", "", "2 times"},
+		{400, "GET", "/v1/threads/t?a=%zz", "", "well-formed"},
+		{400, "GET", "/v1/threads/t/messages/m?lines=a", "", "A-B"},
+		{400, "GET", "/v1/threads/t/messages/m?lines=3-1", "", "lines"},
+		{400, "GET", "/v1/threads/t/messages/%FF", "", "UTF-8"},
+		{404, "GET", "/v1/threads/t/messages/m9", "", "no message"},
+		{404, "GET", "/v1/summaries/sum_0", "", "no summary"},
+		{404, "GET", "/v1/summaries/%00%2F.*", "", "no summary"},
+		{400, "POST", "/v1/threads/t/context", `{"maxTokens":1}`, "max_tokens"},
+		{400, "POST", "/v1/threads/t/context", `[]`, "object"},
+		{400, "POST", "/v1/threads/t/summarize", `{"kind":"all"}`, "kind"},
+		{400, "POST", "/v1/threads/t/events", ``, "event"},
+		{400, "POST", "/v1/threads/t/events", `"x"`, "event"},
+		{400, "POST", "/v1/threads/t/events", `[]`, "1 to 1000"},
+		{400, "POST", "/v1/threads/t/events", `[{}`, "event"},
+		{400, "POST", "/v1/threads/t/events", "[" + strings.Repeat("{},", 1000) + "{}]", "1 to 1000"},
+		{400, "GET", "/v1/threads/t/rejections?after=x", "", "after"},
+		{400, "GET", "/v1/threads/t/records?from=end", "", "from"},
+	} {
+		if p := w.wants(c.status, c.method, c.path, c.body).problem(t); !strings.Contains(p.Detail, c.says) || p.Status != c.status {
+			t.Errorf("%s %.60s %.60s: %+v, want %q", c.method, c.path, c.body, p, c.says)
+		}
+	}
+	if a := w.wants(405, "PUT", "/v1/threads/t", ""); a.header.Get("Allow") != "GET" {
+		t.Errorf("Allow: %q", a.header.Get("Allow"))
+	}
+}
+
+// One event that can't be accepted keeps the others out, and each is named.
+func TestRefusedEvents(t *testing.T) {
+	w := begin(t, options{})
+	body := `[` + message("m1", "fine") + `,{"type":"thread.message","role":"user"},{"type":"summary.created"},{"type":"x"},{"message_id":"m"},7,
+		{"type":"thread.message","message_id":"m2","role":"user","content":"x","thread_id":"other"},
+		{"type":"thread.message","message_id":"m2","role":"user","content":"` + strings.Repeat("x", 1<<20) + `"},
+		{"type":"thread.message","message_id":"m","message_id":"m","role":"user","content":""}]`
+	p := w.wants(http.StatusUnprocessableEntity, "POST", "/v1/threads/t/events", body).problem(t)
+	got := ""
+	for _, r := range p.Rejections {
+		got += fmt.Sprint(r.Index, " ", r.Code, " ", r.Field, "; ")
+	}
+	if want := "1 schema message_id; 2 schema type; 3 schema type; 4 schema type; 5 schema ; 6 thread_mismatch thread_id; 7 too_large ; 8 invalid_json ; "; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	w.wants(404, "GET", "/v1/threads/t", "")
+}

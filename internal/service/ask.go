@@ -1,0 +1,64 @@
+package service
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"precis/events"
+)
+
+// maxAsked bounds an answer that does not go over NATS, in bytes.
+const maxAsked = 64 << 20
+
+// Asked is a request that did not come over NATS.
+type Asked struct {
+	Subject string // one of package api's
+	ID      string // of the thread or the summary
+	Body    []byte
+	Client  string // who asks: waiting requests are bounded by client
+}
+
+// Ask answers a request like one that comes over NATS, among them: with the same slots, bounds and figures. Only the answer may be
+// larger than the server's max_payload.
+func (s *Service) Ask(ctx context.Context, q Asked) ([]byte, *Fault) {
+	var e *endpoint
+	for _, known := range s.endpoints {
+		if known.stats.Subject == q.Subject+"*" {
+			e = known
+		}
+	}
+	token, err := events.Token(q.ID)
+	if e == nil || err != nil {
+		return nil, fault(codeBadRequest, "%s: %v", q.Subject, err)
+	}
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	r := &request{subject: q.Subject + token, token: token, body: q.Body, client: q.Client, slots: s.slots, max: maxAsked}
+	if err := r.work(ctx); err != nil {
+		return nil, asFault(err)
+	}
+	answered := make(chan reply, 1)
+	begun := s.begin(func() {
+		defer r.rest()
+		start := time.Now()
+		reply := s.answer(ctx, r, e)
+		e.count(time.Since(start), reply.fault)
+		answered <- reply
+	})
+	if !begun {
+		r.rest()
+		return nil, fault(codeUnavailable, "shutting down; retry soon")
+	}
+	answer := <-answered
+	return answer.body, answer.fault
+}
+
+// Status is the code as a number, which is also that of HTTP.
+func (f *Fault) Status() int {
+	n, err := strconv.Atoi(f.Code)
+	if err != nil {
+		panic("the codes of faults are broken: " + f.Code)
+	}
+	return n
+}
