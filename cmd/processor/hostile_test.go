@@ -25,6 +25,7 @@ import (
 
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/race"
 	"precis/internal/recovery"
 	"precis/state"
 	"precis/summarize/prompt"
@@ -65,6 +66,7 @@ type use struct {
 // No command acts on a terminal, whatever threads, messages, tools, policies, models, summaries and errors are called and say:
 // its JSON gives the texts back as they were, and no cell of its CSV is a formula.
 func TestNoCommandIsTakenOver(t *testing.T) {
+	race.Slow(t)
 	w := newHostileWorld(t)
 	table := w.table()
 	covered(t, table)

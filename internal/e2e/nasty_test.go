@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"precis/internal/race"
 )
 
 // nasty are tool outputs that have brought down what reads them: in size, in nesting, in what they look like.
@@ -63,6 +65,7 @@ func everyRune() string {
 }
 
 func TestNastyOutputs(t *testing.T) {
+	race.Slow(t)
 	w := begin(t, "partitions: 2\n")
 	tools := []string{"bash", "read_file", "grep", "list_files", "web_search", "edit_file", "nobody's"}
 	i := 0

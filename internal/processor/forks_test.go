@@ -10,6 +10,7 @@ import (
 	"precis/internal/audit"
 	"precis/internal/broker"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
@@ -148,6 +149,7 @@ func TestForkOfNothing(t *testing.T) {
 
 // A log in which partitions wait for each other over long stretches of other events is read in bulk, and folded to the same rows.
 func TestForksInBulk(t *testing.T) {
+	race.Slow(t)
 	c := settings(t)
 	c.Policies[0].Tokenizer = summarize.TokenizerEstimate
 	c.Policies[0].Compaction.Trigger, c.Policies[0].Compaction.Keep = summarize.Condition{Messages: 30}, summarize.Keep{Messages: 5}

@@ -1,6 +1,7 @@
 package processor_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -31,7 +32,7 @@ func TestNoActiveSummaryOfAChangedSource(t *testing.T) {
 	l := newLoad(rand.New(rand.NewPCG(10_000, 0)))
 	l.threads = 40
 	for i := range 4 {
-		l.publish(t, s.schedule.broker.Conn(), mixed()/4)
+		l.publish(t, s.schedule.broker.Conn(), *mixed/4)
 		s.tended()
 		s.reload(func(c *config.Config) { c.Policies[0].Compaction.MaxSummaryTokens = summarize.SummaryTokens(400 + i) })
 	}
@@ -47,13 +48,7 @@ func TestNoActiveSummaryOfAChangedSource(t *testing.T) {
 	}
 }
 
-// mixed is how many events are published; fewer with -short.
-func mixed() int {
-	if testing.Short() {
-		return 2_000
-	}
-	return 10_000
-}
+var mixed = flag.Int("mix.events", 4_000, "events that TestNoActiveSummaryOfAChangedSource publishes")
 
 // wrote is what the log says of a thread: the content of each message as it is now, and the edits so far.
 type wrote struct {

@@ -11,6 +11,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/content"
+	"precis/internal/race"
 	"precis/internal/service"
 	"precis/summarize"
 )
@@ -96,6 +97,7 @@ func TestRewindShowsTheOutputAgain(t *testing.T) {
 // A rewind that makes more summaries stale than the server stores at once is one step all the same. What it could not record is
 // stale too, and no prompt is made from it.
 func TestRewindOfMoreThanAStepRecords(t *testing.T) {
+	race.Slow(t)
 	c := settings(t)
 	c.Policies[0].Tokenizer = "estimate"
 	c.Policies[0].ToolOutput.OverChars = 200

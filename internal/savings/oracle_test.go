@@ -16,6 +16,7 @@ import (
 
 	"precis/api"
 	"precis/events"
+	"precis/internal/race"
 	"precis/internal/savings"
 	"precis/internal/service"
 	"precis/internal/thread"
@@ -221,6 +222,7 @@ func show(s savings.Sums) string {
 // TestSavingsAsPromptsSay: threads at random with cuts, kept outputs, edits, deletions, rewinds, pins and pauses; what the tracker says is what the
 // prompts themselves say.
 func TestSavingsAsPromptsSay(t *testing.T) {
+	race.Slow(t)
 	t.Parallel()
 	var cuts, rewritten, fromCache int
 	for seed := range uint64(*seeds) {

@@ -122,11 +122,11 @@ func keep[T any, R cmp.Ordered](list []T, n int, dropped *int, rank func(T) R) [
 	if len(list) <= n {
 		return slices.Clone(list)
 	}
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
+	order, ranks := make([]int, len(list)), make([]R, len(list)) // a rank may read the whole text
+	for i, e := range list {
+		order[i], ranks[i] = i, rank(e)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank(list[b]), rank(list[a])) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ranks[b], ranks[a]) })
 	order = order[:n]
 	slices.Sort(order)
 	kept := make([]T, n)

@@ -236,15 +236,11 @@ func trimRequests(list []Note, dropped *int) []Note {
 
 // goalOf returns the first substantial request, or else the first.
 func goalOf(list []Note) Note {
-	return slices.MinFunc(list, func(a, b Note) int {
-		if x, y := a.substantial(), b.substantial(); x != y {
-			if x {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.First, b.First)
-	})
+	older := func(a, b Note) int { return cmp.Compare(a.First, b.First) }
+	if said := slices.DeleteFunc(slices.Clone(list), func(n Note) bool { return !n.substantial() }); len(said) > 0 {
+		return slices.MinFunc(said, older)
+	}
+	return slices.MinFunc(list, older)
 }
 
 // newestOf returns the newest request, of those in one message the last.
