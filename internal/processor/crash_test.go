@@ -1,6 +1,7 @@
 package processor_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
@@ -310,7 +312,9 @@ func (s *schedule) ended(ran <-chan error) error {
 	case err := <-ran:
 		return err
 	case <-time.After(patience / 4):
-		s.t.Fatalf("Run has not returned %s after it was stopped", patience/4)
+		var all bytes.Buffer // what it waits for
+		_ = pprof.Lookup("goroutine").WriteTo(&all, 1)
+		s.t.Fatalf("Run has not returned %s after it was stopped\n%s", patience/4, &all)
 		return nil
 	}
 }
