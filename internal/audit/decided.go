@@ -163,8 +163,8 @@ const doubtUnread = "a compaction or a history whose messages can't be read"
 // leafMissed notes a compaction that is still due after its event.
 func (a *auditor) leafMissed(at scope, s fold.Stepped) error {
 	// An event cuts once, even if the thread is due again after it: a cut before a user message is preferred, and what remains
-	// before the next safe one may suffice.
-	if s.Turned || slices.ContainsFunc(a.here, func(r *onRecord) bool { return r.thread == at.thread && cuts(r.rec) }) {
+	// before the next safe one may suffice. A fork cuts never: what it begins with may be due, and its next event cuts it.
+	if t, _, _ := events.ParseSubject(s.Delivery.Raw.Subject); t == events.ThreadForked || s.Turned || slices.ContainsFunc(a.here, func(r *onRecord) bool { return r.thread == at.thread && cuts(r.rec) }) {
 		return nil
 	}
 	due, err := a.lane.fold.DueLeaf(s.State, s.Delivery)

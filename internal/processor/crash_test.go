@@ -115,6 +115,12 @@ type schedule struct {
 
 // Threads are forked across partitions while the processor crashes.
 func TestCrashSchedulesOfForks(t *testing.T) {
+	t.Run("a fork that is to be compacted at once", func(t *testing.T) { // by its next event, and an audit misses nothing before
+		t.Parallel()
+		s := newSchedule(t, 1001)
+		s.forks = true
+		s.run()
+	})
 	runSchedules(t, cmp.Or(*crashSeeds, race.Fewer(6, 40)), func(s *schedule) { s.forks = true })
 }
 

@@ -3,11 +3,14 @@ package processor_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -25,7 +28,8 @@ import (
 )
 
 // script makes up one thread as an agent has it: turns with calls and results, some late or never there, some large,
-// some pinned; edits, deletions, restores, pins, deletions from the newest message on, and rewinds. It knows what lives.
+// some pinned; edits, deletions, restores, pins, deletions from the newest message on, rewinds, and forks, which are scripts of their
+// own. It knows what lives.
 type script struct {
 	rng   *rand.Rand
 	name  string
@@ -33,6 +37,10 @@ type script struct {
 	edits int
 	all   []said
 	calls []string // that wait
+	// inherited are the first of all that the thread was forked with; forked says that it was.
+	inherited int
+	forked    bool
+	acted     bool // since it was forked, or the policy keeps more: what has to stand verbatim does so behind the thread's next event
 }
 
 type said struct {
@@ -40,7 +48,16 @@ type said struct {
 	deleted        bool
 	rewound        bool
 	pinned         bool
-	call           string // it is the result of
+	call           string   // it is the result of
+	calls          []string // it makes
+}
+
+// bytes is the length of a message's text and of its calls' arguments.
+func (m *said) bytes() (n int) {
+	if m.deleted {
+		return 0
+	}
+	return len(m.text) + len(m.calls)*len(`{"command":"make"}`)
 }
 
 // words is a content that no other message has.
@@ -108,17 +125,51 @@ func (k *script) rewind(to int) sent {
 	return sent{"message.edited." + k.name, fmt.Sprintf(`{"message_id":%q,"rewind":true,"edit_id":"e%d"}`, k.all[to].id, k.edits)}
 }
 
+// fork makes another thread of this one's messages: at one of them, deleted or not, or at the end.
+func (k *script) fork(name string) (*script, sent) {
+	f := &script{rng: k.rng, name: name, edits: k.edits, forked: true}
+	body := fmt.Sprintf(`{"parent_thread_id":%q,"fork_id":%q}`, k.name, name)
+	end := len(k.all)
+	if end > 0 && k.rng.IntN(3) > 0 {
+		end = 1 + k.rng.IntN(end)
+		if deleted := k.deleted(); len(deleted) > 0 && k.rng.IntN(3) == 0 {
+			end = 1 + deleted[k.rng.IntN(len(deleted))]
+		}
+		body = fmt.Sprintf(`{"parent_thread_id":%q,"at_message_id":%q,"fork_id":%q}`, k.name, k.all[end-1].id, name)
+	}
+	f.all, f.inherited = slices.Clone(k.all[:end]), end
+	for _, m := range f.all {
+		f.calls = append(f.calls, m.calls...)
+	}
+	for _, m := range f.all {
+		if i := slices.Index(f.calls, m.call); i >= 0 && !m.rewound {
+			f.calls = slices.Delete(f.calls, i, i+1)
+		}
+	}
+	return f, sent{"thread.forked." + name, body}
+}
+
+func (k *script) deleted() (at []int) {
+	for i, m := range k.all {
+		if m.deleted {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
 func (k *script) say(role string) sent {
+	k.acted = true
 	m := said{id: fmt.Sprintf("m%d", len(k.all)), role: role, text: k.words(), pinned: k.rng.IntN(20) == 0}
-	k.all = append(k.all, m)
 	calls := []string{}
 	if role == events.RoleAssistant {
 		for range k.rng.IntN(3) {
 			id := fmt.Sprintf("c%d", k.rng.IntN(40)) // ids come again
-			k.calls = append(k.calls, id)
+			k.calls, m.calls = append(k.calls, id), append(m.calls, id)
 			calls = append(calls, fmt.Sprintf(`{"id":%q,"name":"bash","arguments":{"command":"make"}}`, id))
 		}
 	}
+	k.all = append(k.all, m)
 	return sent{"thread.message." + k.name, fmt.Sprintf(`{"message_id":%q,"role":%q,"content":%q,"pinned":%t,"tool_calls":[%s]}`,
 		m.id, role, m.text, m.pinned, strings.Join(calls, ","))}
 }
@@ -167,13 +218,35 @@ func (k *script) deleteNewest(n int) (list []sent) {
 	return list
 }
 
+// family is a thread, and forks of it and of each other.
+type family struct {
+	scripts []*script
+	changed map[*script]bool
+}
+
+// events is what happens next in one of the threads, or a fork.
+func (f *family) events(rng *rand.Rand) []sent {
+	k := f.scripts[rng.IntN(len(f.scripts))]
+	f.changed[k] = true
+	if len(k.all) > 4 && len(f.scripts) < 5 && rng.IntN(24) == 0 {
+		fork, event := k.fork(fmt.Sprintf("%sf%d", f.scripts[0].name, len(f.scripts)))
+		f.scripts = append(f.scripts, fork)
+		f.changed[fork] = true
+		return []sent{event}
+	}
+	return k.event()
+}
+
+// wholeThreads is how many threads TestEveryPromptIsWhole begins, besides their forks.
+var wholeThreads = flag.Int("whole.threads", 28, "how many threads TestEveryPromptIsWhole makes, besides their forks")
+
 // Every message that is not deleted is, in every prompt, exactly one of verbatim, inside a summary that is named,
-// dropped, waiting; whatever was deleted, restored, pinned and compacted, in which order, and under which policy. And
-// what has to stand verbatim does.
+// dropped, waiting; whatever was deleted, restored, pinned, compacted and forked, in which order, and under which policy. And
+// what has to stand verbatim does. Readers look at what is committed meanwhile.
 func TestEveryPromptIsWhole(t *testing.T) {
 	race.Slow(t)
 	t.Parallel()
-	for name, change := range map[string]func(*summarize.Policy){
+	changes := map[string]func(*summarize.Policy){
 		"regenerate": func(*summarize.Policy) {},
 		"trim":       func(p *summarize.Policy) { p.Staleness.Action = events.ActionTrim },
 		"fail":       func(p *summarize.Policy) { p.Staleness.Action = events.ActionFail },
@@ -183,7 +256,8 @@ func TestEveryPromptIsWhole(t *testing.T) {
 		"by tokens": func(p *summarize.Policy) {
 			p.Compaction.Trigger, p.Compaction.Keep = summarize.Condition{Tokens: 400}, summarize.Keep{Tokens: 150}
 		},
-	} {
+	}
+	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
 			c := settings(t)
 			p := &c.Policies[0]
@@ -193,33 +267,164 @@ func TestEveryPromptIsWhole(t *testing.T) {
 			change(p)
 			s := stage(t, c)
 			defer s.finish()
-			for seed := range uint64(4) {
-				k := &script{rng: rand.New(rand.NewPCG(seed, 0)), name: fmt.Sprintf("t%d", seed)}
-				for i := range 30 {
-					for range 8 {
-						for _, e := range k.event() {
-							put(t, s.schedule.broker.Conn(), e.subject, e.body)
-						}
-					}
-					if name == "renewed" && i%4 == 3 {
-						s.reload(func(c *config.Config) {
-							c.Policies[0].Compaction.MaxSummaryTokens = summarize.SummaryTokens(200 + 10*i)
-						})
-						s.checkScript(k)
-					}
-					if seed == 3 && i%10 == 9 {
-						s.reload(func(c *config.Config) { c.Policies[0].Compaction.Keep.Messages = 3 + i/5 })
-					}
-					s.settled()
-					s.checkScript(k)
-					if t.Failed() {
-						t.Fatalf("seed %d, behind %d messages and %d edits", seed, len(k.all), k.edits)
-					}
-				}
+			defer s.read()()
+			for seed := range uint64((*wholeThreads + len(changes) - 1) / len(changes)) {
+				s.runFamily(name, seed)
 			}
 			s.checkLive(s.View)
 		})
 	}
+}
+
+// runFamily has one family of threads live, and checks it after every few events.
+func (s *scene) runFamily(policy string, seed uint64) {
+	t := s.schedule.t
+	first := &script{rng: rand.New(rand.NewPCG(seed, 0)), name: fmt.Sprintf("t%d", seed)}
+	f := &family{[]*script{first}, map[*script]bool{}}
+	for i := range 30 {
+		clear(f.changed)
+		for range 8 {
+			for _, e := range f.events(first.rng) {
+				put(t, s.schedule.broker.Conn(), e.subject, e.body)
+			}
+		}
+		if policy == "renewed" && i%4 == 3 {
+			s.reload(func(c *config.Config) {
+				c.Policies[0].Compaction.MaxSummaryTokens = summarize.SummaryTokens(200 + 10*i)
+			})
+		}
+		if seed == 3 && i%10 == 9 && s.config.Policies[0].Compaction.Keep.Tokens == 0 {
+			s.reload(func(c *config.Config) { c.Policies[0].Compaction.Keep.Messages = 3 + i/5 })
+			for _, k := range f.scripts {
+				k.acted = false
+			}
+		}
+		s.settled()
+		for _, k := range f.scripts {
+			if f.changed[k] || i%10 == 9 { // what others did does not reach it
+				s.checkScript(k)
+				s.checkCounters(k)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d, behind %d messages and %d edits", seed, len(first.all), first.edits)
+		}
+	}
+	s.checkChains(f)
+}
+
+// read has readers look at committed states until the returned function is called.
+func (s *scene) read() (end func()) {
+	ctx, stop := context.WithCancel(s.schedule.t.Context())
+	var readers sync.WaitGroup
+	for id := range s.config.Partitions {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				if err := s.readSnapshot(ctx, id); err != nil && ctx.Err() == nil {
+					s.schedule.t.Errorf("a reader: %v", err)
+					return
+				}
+			}
+		})
+	}
+	return func() {
+		stop()
+		readers.Wait()
+	}
+}
+
+// readSnapshot holds the prompts of a few threads of one committed state against its rows.
+func (s *scene) readSnapshot(ctx context.Context, partition int) error {
+	snapshot := s.Snapshot(partition)
+	defer snapshot.Close()
+	log := content.New(broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamEvents), 0)
+	var names []string
+	for h, err := range headers(snapshot.View) {
+		if err != nil {
+			return err
+		}
+		if h.Ordinals > 0 {
+			names = append(names, h.Thread)
+		}
+	}
+	for range min(2, len(names)) {
+		name := names[rand.IntN(len(names))]
+		live, err := liveRows(snapshot.View, name)
+		if err == nil {
+			_, err = checkWhole(ctx, snapshot.View, log, s.Policies(), name, live)
+		}
+		if err != nil {
+			return fmt.Errorf("thread %s: %w", name, err)
+		}
+	}
+	select { // others shall read, too
+	case <-ctx.Done():
+	case <-time.After(5 * time.Millisecond):
+	}
+	return nil
+}
+
+// checkCounters holds a thread's counters against the script.
+func (s *scene) checkCounters(k *script) {
+	if len(k.all) == 0 {
+		return
+	}
+	h, bytes, outputs := s.header(k.name), 0, 0
+	for i := range k.all {
+		bytes += k.all[i].bytes()
+		if i >= k.inherited && k.all[i].role == events.RoleTool {
+			outputs++
+		}
+	}
+	own := len(k.all) - k.inherited - outputs
+	if h.Messages != uint64(own) || h.ToolResults != uint64(outputs) || h.Ordinals != uint64(len(k.all)) || h.Bytes != int64(bytes) || h.Forked() != k.forked || h.Rejected > 0 {
+		s.schedule.t.Errorf("thread %s has %d messages and %d outputs of its own and %d bytes, its header is %+v", k.name, own, outputs, bytes, h)
+	}
+}
+
+// checkChains follows the records of some threads, each behind the one before, and holds their ends against the headers.
+func (s *scene) checkChains(f *family) {
+	type link struct {
+		seq   uint64
+		chain string
+	}
+	ends := map[string]link{}
+	err := broker.NewLogReader(s.schedule.broker.JetStream(), broker.StreamSummaries).Scan(within(s.schedule.t), 1, nil, func(m broker.Stored) error {
+		var head events.Head
+		if err := json.Unmarshal(m.Data, &head); err != nil || head.ThreadID == nil {
+			return err
+		}
+		end := ends[*head.ThreadID]
+		chain, err := events.VerifyChain(end.chain, m.Data)
+		if err != nil || head.ChainSeq != end.seq+1 {
+			return fmt.Errorf("thread %s: record %d behind %d: %w", *head.ThreadID, head.ChainSeq, end.seq, err)
+		}
+		ends[*head.ThreadID] = link{head.ChainSeq, chain}
+		return nil
+	}, nil)
+	if err != nil {
+		s.schedule.t.Error(err)
+	}
+	for _, k := range f.scripts {
+		if h := s.header(k.name); h.ChainSeq != ends[k.name].seq || h.Chain != ends[k.name].chain {
+			s.schedule.t.Errorf("thread %s: the header says %d %s, the records end at %+v", k.name, h.ChainSeq, h.Chain, ends[k.name])
+		}
+	}
+}
+
+// liveRows lists the messages of a thread that are not deleted.
+func liveRows(view state.View, name string) (live []string, err error) {
+	h, err := view.Header(name)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := view.Messages(name, 1, h.Ordinals+1)
+	for _, m := range rows {
+		if !m.Deleted {
+			live = append(live, m.ID)
+		}
+	}
+	return live, err
 }
 
 // checkScript holds the thread's prompts against what the script knows to live.
@@ -241,6 +446,9 @@ func (s *scene) checkScript(k *script) {
 		if m.pinned && !m.deleted && !slices.Equal(places[m.id], []string{whole.Verbatim}) {
 			t.Errorf("thread %s: %s is pinned, and stands %q", k.name, m.id, places[m.id])
 		}
+	}
+	if !k.acted {
+		return
 	}
 	if keep := s.config.Policies[0].Compaction.Keep; keep.Messages > 0 {
 		newest := k.live()
@@ -411,18 +619,12 @@ func (s *schedule) checkPrompts(view func(partition int) state.View) {
 			if err != nil {
 				s.t.Fatal(err)
 			}
-			rows, err := v.Messages(h.Thread, 1, h.Ordinals+1)
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			var live []string
-			for _, m := range rows {
-				if !m.Deleted {
-					live = append(live, m.ID)
-				}
-			}
 			if h.Ordinals == 0 {
 				continue
+			}
+			live, err := liveRows(v, h.Thread)
+			if err != nil {
+				s.t.Fatal(err)
 			}
 			if _, err := checkWhole(context.WithoutCancel(s.t.Context()), v, log, s.config.Policies, h.Thread, live); err != nil {
 				s.t.Errorf("thread %s: %v", h.Thread, err)
