@@ -15,10 +15,29 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ContentDigest is the digest of a message's type, role, content, tool calls and tool call id. It does not depend on
-// the layout of the JSON, nor on any other member.
+// ContentDigest is the digest of a message's type, role, content, calls and tool call id, and of its refusal and recording where
+// they stand for the content. It does not depend on the layout of the JSON, nor on any other member.
 func (m *Message) ContentDigest(t Type) [32]byte {
-	return DigestOf(t, m.Role, m.Content, m.ToolCalls, m.ToolCallID)
+	return RevisionDigest(m.ShapeDigest(t), m.Content)
+}
+
+// ShapeDigest is the function's digest of a message. A refusal and a recording count where there is no content.
+func (m *Message) ShapeDigest(t Type) [32]byte {
+	shape := ShapeDigest(t, m.Role, m.Listed(), m.ToolCallID)
+	if len(m.Native) == 0 || !m.Content.IsNull() {
+		return shape
+	}
+	d := digester(shape[:])
+	native := objectOf(m.Native)
+	for _, f := range []field{fieldRefusal, fieldAudio} {
+		if v := native[f.String()]; says(v) {
+			d = d.text(f.String()).json(jsontext.Value(v))
+		}
+	}
+	if len(d) == len(shape) {
+		return shape
+	}
+	return sha256.Sum256(d)
 }
 
 // DigestOf is ContentDigest of separate parts; an edit replaces only the content. The form of the content counts: a

@@ -39,6 +39,11 @@ func TestDigestSame(t *testing.T) {
 			`{"message_id":"a","role":"user","content":[{"type":"text","text":"a"},{"type":"image","url":"u"}]}`,
 			`{"message_id":"a","role":"user","content":[ {"text":"a","type":"text"}, {"url":"u","type":"image"}]}`,
 		},
+		{
+			`{"message_id":"a","role":"assistant","content":"x"}`,
+			`{"message_id":"a","role":"assistant","content":"x","refusal":null,"audio":null,"function_call":null}`,
+			`{"message_id":"a","role":"assistant","content":"x","refusal":"A"}`,
+		},
 	} {
 		for _, body := range group[1:] {
 			if digest(t, subject, group[0]) != digest(t, subject, body) {
@@ -76,6 +81,14 @@ func TestDigestDiffers(t *testing.T) {
 		`{"message_id":"a","role":"assistant","content":"","tool_calls":[{"id":"1","name":"n","arguments":{"id":9007199254740993}}]}`,
 		`{"message_id":"a","role":"assistant","content":"","tool_calls":[{"id":"1","name":"n"},{"id":"2","name":"n"}]}`,
 		`{"message_id":"a","role":"assistant","content":"","tool_calls":[{"id":"2","name":"n"},{"id":"1","name":"n"}]}`,
+		`{"message_id":"a","role":"assistant","content":null}`,
+		`{"message_id":"a","role":"assistant","function_call":{"name":"ls","arguments":"{}"}}`,
+		`{"message_id":"a","role":"assistant","function_call":{"name":"rm","arguments":"{\"a\":1}"}}`,
+		`{"message_id":"a","role":"assistant","refusal":"A"}`,
+		`{"message_id":"a","role":"assistant","refusal":"B"}`,
+		`{"message_id":"a","role":"assistant","content":null,"audio":{"id":"A"}}`,
+		`{"message_id":"a","role":"assistant","content":null,"audio":{"id":"B"}}`,
+		`{"message_id":"a","role":"assistant","content":null,"refusal":"A","audio":{"id":"B"}}`,
 	} {
 		d := digest(t, "thread.message.t", body)
 		if other, ok := seen[d]; ok {

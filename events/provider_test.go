@@ -20,6 +20,12 @@ func TestProviderShapes(t *testing.T) {
 			"I look.", `[{c1 ls "{\"path\":\".\"}"}]`, "[]",
 		},
 		{
+			"a call before there were tools", "assistant", `"function_call":{"name":"ls","arguments":"{}"}`, "", `[{fn:ls ls "{}"}]`, "[]",
+		},
+		{
+			"a refusal and a recording beside no content", "assistant", `"content":null,"refusal":"I can't.","audio":{"id":"a","n":9007199254740993}`, "", "[]", "[]",
+		},
+		{
 			"a refusal", "assistant", `"content":[{"type":"refusal","refusal":"I can't."}]`, "I can't.", "[]", "[]",
 		},
 		{

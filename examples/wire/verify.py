@@ -77,7 +77,13 @@ def shape(kind, data):
     out = text("tool.result" if role == "tool" else kind) + text(role) + varint(len(calls))
     for id, name, arguments in calls:
         out += text(id) + text(name) + raw_json(arguments)
-    return sha256(out + text(data.get("tool_call_id") or ""))
+    digest = sha256(out + text(data.get("tool_call_id") or ""))
+    beside = b""
+    if content_of(data) is None:
+        for name in ("refusal", "audio"):
+            if data.get(name) and isinstance(data[name], (str, list, dict)):
+                beside += text(name) + raw_json(data[name])
+    return sha256(digest + beside) if beside else digest
 
 
 def role_of(kind, data):
@@ -105,11 +111,15 @@ def content_of(data):
 
 
 def calls_of(data):
-    """A message's calls, also with name and arguments in function, or with a text in custom."""
+    """A message's calls, also with name and arguments in function, or with a text in custom, and the function_call of before tools."""
     calls = []
     for call in data.get("tool_calls") or []:
         function = call if "name" in call else call.get("function") or call["custom"]
         calls.append((call["id"], function["name"], function.get("arguments", function.get("input"))))
+    old = data.get("function_call")
+    if data.get("role") in ("assistant", "model") and isinstance(old, dict) and isinstance(old.get("name"), str) and old["name"]:
+        if isinstance(old.get("arguments"), (str, dict, type(None))):
+            calls.append(("fn:" + old["name"], old["name"], old.get("arguments")))
     return calls
 
 

@@ -103,7 +103,7 @@ func (w *wrote) take(ev *events.Event) {
 		return // the same again, or a conflict
 	}
 	w.order = append(w.order, id)
-	w.shape[id] = events.ShapeDigest(ev.Type, ev.Message.Role, ev.Message.ToolCalls, ev.Message.ToolCallID)
+	w.shape[id] = ev.Message.ShapeDigest(ev.Type)
 	w.digest[id] = events.RevisionDigest(w.shape[id], ev.Message.Content)
 	for _, e := range w.waiting[id] {
 		w.edit(e)

@@ -40,7 +40,7 @@ func apply(s *State, in Input) Result {
 // of an edited message is still a duplicate.
 func (s *State) message(in Input) Result {
 	m := in.Event.Message
-	shape := events.ShapeDigest(in.Event.Type, m.Role, m.ToolCalls, m.ToolCallID)
+	shape := m.ShapeDigest(in.Event.Type)
 	digest := events.RevisionDigest(shape, m.Content)
 	if s.Message != nil {
 		if s.Message.FirstDigest != digest {
