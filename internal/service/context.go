@@ -37,7 +37,7 @@ const (
 	ServedOverBudget = "over_budget" // the prompt is larger than max_tokens
 	ServedStale      = "stale"       // a summary is stale, and the policy says fail
 	ServedRefused    = "refused"     // the request is wrong, or the thread is not known
-	ServedFailed     = "failed"      // not caught up, too many wait, or an error of ours
+	ServedFailed     = "failed"      // not caught up, too many wait, an answer larger than the server allows, or an error of ours
 )
 
 // notServed is the outcome of a request without a prompt.
@@ -53,12 +53,13 @@ func notServed(err error) string {
 
 func (s *Service) context(ctx context.Context, r *request) (any, error) {
 	served := Served{}
-	answer, err := s.makeContext(ctx, r, &served)
-	if err != nil {
-		served.Outcome, served.Held, served.Whole = notServed(err), 0, 0
+	r.ended = func(err error) {
+		if err != nil {
+			served.Outcome, served.Held, served.Whole = notServed(err), 0, 0
+		}
+		s.served(served)
 	}
-	s.served(served)
-	return answer, err
+	return s.makeContext(ctx, r, &served)
 }
 
 // makeContext answers a request, and notes what it serves.

@@ -23,6 +23,7 @@ type request struct {
 	slots   chan struct{}
 	max     int // bytes of the answer
 	working bool
+	ended   func(error) // nil or called once the answer is encoded, with why there is none
 }
 
 // work takes a slot, or gives up when ctx ends.
@@ -102,6 +103,9 @@ func (s *Service) answer(ctx context.Context, r *request, e *endpoint) reply {
 	var body []byte
 	if err == nil {
 		body, err = encode(out, r.max, e.advice)
+	}
+	if r.ended != nil {
+		r.ended(err)
 	}
 	if err == nil {
 		return reply{body: body}
