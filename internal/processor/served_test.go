@@ -1,7 +1,9 @@
 package processor_test
 
 import (
+	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 
@@ -49,11 +51,15 @@ func TestServedPromptsAreCounted(t *testing.T) {
 		t.Errorf("explained: %v, precis.thread.get says %d", n, *of.PromptTokens)
 	}
 	over := ask("w", `{"max_tokens":1}`)
+	for i := range 9 { // more than the server takes
+		seq = put(t, b.Conn(), "thread.message.large", fmt.Sprintf(`{"message_id":"m%d","role":"user","content":%q}`, i, strings.Repeat("word ", 200_000)))
+	}
+	ask("large", fmt.Sprintf(`{"min_event_seq":%d}`, seq))
 	ask("nobody", "")
 	ask("w", `{"format":"xml"}`)
 	mu.Lock()
 	defer mu.Unlock()
-	if want := map[string]int{"default served": 1, "default over_budget": 1, " refused": 2}; !maps.Equal(got, want) {
+	if want := map[string]int{"default served": 1, "default over_budget": 1, "default failed": 1, " refused": 2}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if held != int64(r.TokenCount+over.TokenCount) || whole != 2*of.TokensTotal {
