@@ -29,7 +29,7 @@ var rollbackSeeds = flag.Int("crash.rollbacks", 0, "how many schedules each of T
 // Between two lives the streams, or one of them, fall back to an earlier day, and grow again: a processor whose store
 // knows more than that day may not start, and one whose store does not goes on.
 func TestRollbackCrashSchedules(t *testing.T) {
-	runSchedules(t, cmp.Or(*rollbackSeeds, race.Fewer(1, 4)), func(s *schedule) { s.rolledBack = newServer(s.t) })
+	runSchedules(t, cmp.Or(*rollbackSeeds, race.Fewer(1, 4)), func(s *schedule) { s.rolledBack, s.forks = newServer(s.t), true })
 }
 
 // backup is a server's files, and where its streams ended then.

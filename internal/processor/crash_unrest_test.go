@@ -20,7 +20,7 @@ var restlessSeeds = flag.Int("crash.restless", 0, "how many schedules TestRestle
 // Beside the events there are reloads, sweeps, idle threads, requests, and stores that are lost.
 func TestRestlessCrashSchedules(t *testing.T) {
 	runSchedules(t, cmp.Or(*restlessSeeds, race.Fewer(2, 12)), func(s *schedule) {
-		s.restless = true
+		s.restless, s.forks = true, true
 		other := s.config.Policies[0]
 		other.Name, other.ToolOutput.MaxSummaryChars, other.Compaction.MaxSummaryTokens = "other", 700, 250
 		s.config.Policies = append(s.config.Policies, other)

@@ -128,6 +128,7 @@ func TestTwoWriters(t *testing.T) {
 // partitions, and wakes up behind that, or goes on.
 func TestSecondWriterCrashSchedules(t *testing.T) {
 	runSchedules(t, cmp.Or(*rivalSeeds, race.Fewer(1, 4)), func(s *schedule) {
+		s.forks = true
 		if s.rivals = true; !s.byModel { // what rules say is the same, byte for byte
 			s.byModel, s.config = true, withModel(t, s.config)
 		}
