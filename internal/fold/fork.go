@@ -120,11 +120,15 @@ func (s *Step) fillBranch(b *thread.Branch) {
 		return true, nil
 	}))
 	kept := s.branchSummaries(b, in)
+	slots := map[string]bool{events.SlotCurrent: true, events.SlotHistory: true}
+	for _, sum := range b.Summaries {
+		slots[sum.Slot] = true
+	}
 	check(part.Slots(name, func(slot *thread.Slot) (bool, error) {
 		if own := s.st.Loaded(slot.Name); own != nil {
 			slot = own
 		}
-		if kept[slot.Holder] || slot.Name == events.SlotCurrent || slot.Name == events.SlotHistory || in[strings.TrimPrefix(slot.Name, events.ToolSlot(""))] {
+		if slots[slot.Name] || in[strings.TrimPrefix(slot.Name, events.ToolSlot(""))] {
 			b.Slots = append(b.Slots, heldBy(slot, kept))
 		}
 		return true, nil
@@ -187,6 +191,7 @@ func (s *Step) branchSummaries(b *thread.Branch, in map[string]bool) (kept map[s
 		b.Summaries = append(b.Summaries, sum)
 		return true, nil
 	}))
+	b.Summaries = append(b.Summaries, s.below(b.Summaries, in)...)
 	b.Ledgers = map[string][]byte{}
 	for _, sum := range b.Summaries {
 		if data := got(part.Ledger(name, sum.ID)); data != nil {
@@ -194,6 +199,35 @@ func (s *Step) branchSummaries(b *thread.Branch, in map[string]bool) (kept map[s
 		}
 	}
 	return kept
+}
+
+// below returns the replaced summaries that those of the branch were made from: their ledgers are made from these again.
+func (s *Step) below(kept []*thread.Summary, in map[string]bool) (replaced []*thread.Summary) {
+	part, name := s.f.part, s.st.Header.Thread
+	has := make(map[string]bool, len(kept))
+	for _, sum := range kept {
+		has[sum.ID] = true
+	}
+	for next := kept; len(next) > 0; {
+		var made []*thread.Summary
+		for _, sum := range next {
+			for _, id := range sum.SourceSums {
+				if has[id] {
+					continue
+				}
+				has[id] = true
+				source := s.st.Summary(id)
+				if source == nil {
+					source = got(part.Summary(name, id))
+				}
+				if source != nil && source.Status == thread.Replaced && s.inBranch(source, in) {
+					made = append(made, source)
+				}
+			}
+		}
+		replaced, next = append(replaced, made...), made
+	}
+	return replaced
 }
 
 // inBranch reports whether a summary stands for the branch's messages alone.

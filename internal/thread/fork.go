@@ -25,7 +25,7 @@ type Branch struct {
 	Compaction *Compaction
 	Messages   []*Message
 	Revisions  []MessageRevision
-	Summaries  []*Summary // those that hold a slot, or serve in one
+	Summaries  []*Summary // those that hold a slot, or serve in one, and those that they were made from
 	Slots      []*Slot
 	Ledgers    map[string][]byte // by summary
 	// Seen are the stored identifiers up to the ordinal SeenTo; nil if there are none.
