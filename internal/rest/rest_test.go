@@ -141,6 +141,8 @@ func TestProblems(t *testing.T) {
 		{404, "GET", "/v1/threads/a/b/c/d", "", "%2F"},
 		{404, "GET", "/v1/threads//context", "", "empty segment"},
 		{404, "GET", "/v1/threads/x/../t", "", "%HH"},
+		{404, "GET", "/v1/threads/t/..", "", "%HH"},
+		{404, "GET", "/v1/threads/t/messages/.", "", "%HH"},
 		{404, "GET", "/v1/threads/nobody", "", "no thread"},
 		{405, "DELETE", "/v1/threads/t", "", "GET"},
 		{405, "GET", "/v1/threads/t/context", "", "POST"},

@@ -76,7 +76,7 @@ func (s *Server) handler() http.Handler {
 			s.refuse(w, unknownRoute, err)
 			return
 		}
-		if path := r.URL.EscapedPath(); strings.Contains(path, "//") || strings.Contains(path, "/./") || strings.Contains(path, "/../") {
+		if path := r.URL.EscapedPath(); strings.Contains(path, "//") || strings.Contains(path+"/", "/./") || strings.Contains(path+"/", "/../") {
 			// The mux would redirect to a cleaned path, which is another thread's.
 			s.refuse(w, unknownRoute, wrong(http.StatusNotFound, "a path has no empty segment, and none that is . or ..; write an id's bytes as %HH"))
 			return
