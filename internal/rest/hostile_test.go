@@ -114,7 +114,7 @@ func TestServerGoesAway(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if err := w.server.Stop(short); err != nil { // events that nobody was told are stored do not hold it up
+	if err := w.server.Stop(short); err != nil { // events whose storage was not confirmed do not delay it
 		t.Error(err)
 	}
 	w.stop = func() {}

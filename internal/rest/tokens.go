@@ -27,7 +27,7 @@ const (
 const (
 	// maxTokensFile bounds the file, in bytes.
 	maxTokensFile = 1 << 20
-	// minToken is the least length of a token in bytes: its SHA-256 protects it only where nobody can guess it.
+	// minToken is the least length of a token in bytes: the SHA-256 of a shorter one can be found by guessing.
 	minToken = 20
 )
 
@@ -108,7 +108,7 @@ type tokensFile struct {
 		Token   string `yaml:"token"`
 		Role    string `yaml:"role"`
 		Threads string `yaml:"threads"`
-		Expires string `yaml:"expires"` // the decoder takes what is no time for none at all
+		Expires string `yaml:"expires"` // text: the YAML decoder reads an invalid time as the zero time
 	} `yaml:"tokens"`
 }
 
@@ -123,7 +123,7 @@ func readTokens(name string) (list []token, plain []string, err error) {
 		return nil, nil, errors.New(strings.TrimSpace(strings.SplitN(yaml.FormatError(err, false, false), "\n", 2)[0])) // what follows shows the line, and with it a token
 	}
 	if len(file.Tokens) == 0 {
-		return nil, nil, errors.New("has no tokens: nobody could do anything")
+		return nil, nil, errors.New("has no tokens: list at least one, or leave api.tokens_file empty")
 	}
 	names, digests := map[string]bool{}, map[[sha256.Size]byte]string{}
 	for i, e := range file.Tokens {
