@@ -139,7 +139,7 @@ func (r *run) narrow(ctx context.Context, name string) error {
 		if err != nil {
 			return fmt.Errorf("thread: %w", err)
 		}
-		r.filters.events = append(r.filters.events, "*.*.*."+token)
+		r.filters.events = append(r.filters.events, eventsOfThread+token)
 		r.filters.summaries = append(r.filters.summaries, "*.*."+token)
 		r.filters.rejected = append(r.filters.rejected, string(events.EventRejected)+"."+token)
 		// Of several forks on the thread's subject the fold knows which one counts.
@@ -219,23 +219,46 @@ func (r *run) upToSeq(seq uint64) {
 	}
 }
 
-// upToTime ends the fold at the last event of a time. It leaves out the results of jobs that were recorded later, even if they took
-// effect right after that event: the end of a job decides them, not their event.
+// upToTime ends the fold at the last event of a time. Of a thread's records it leaves out those that were recorded later, and that
+// neither one of these events decided nor any of them followed: the end of a job, a request or a sweep may take effect right after
+// the thread's last event and be far from it in time. What such a record is followed by was decided on its ground.
 func (r *run) upToTime(ctx context.Context, t time.Time) error {
 	seq, err := r.events.SeqAt(ctx, r.log.First, r.log.Last, t)
 	if err != nil {
 		return fmt.Errorf("find the last event of %s: %w", t.UTC().Format(time.RFC3339), err)
 	}
 	r.upToSeq(seq)
-	r.tail.Skip = func(m broker.Stored, e recovery.Entry) bool {
-		later := m.Time.After(t) && e.Step.Cause == events.ByResult
-		if later {
+	r.tail.Skip = func(m broker.Stored, e recovery.Entry) (bool, error) {
+		if !m.Time.After(t) || e.Thread == "" || e.Step.Cause == events.ByEvent {
+			return false, nil
+		}
+		followed, err := r.hasEvent(ctx, e.Thread, e.EffectiveSeq, seq)
+		if err == nil && !followed {
 			r.saw(m, e) // it tells all the same where its thread began
 		}
-		return later
+		return !followed, err
 	}
 	return nil
 }
+
+// hasEvent reports whether a thread has an event behind one sequence of EVENTS, and not behind another.
+func (r *run) hasEvent(ctx context.Context, name string, behind, upTo uint64) (bool, error) {
+	if behind >= upTo {
+		return false, nil
+	}
+	token, err := events.Token(name)
+	if err != nil {
+		return false, nil //nolint:nilerr // there are no events of such a thread
+	}
+	m, err := r.events.Next(ctx, eventsOfThread+token, behind+1)
+	if errors.Is(err, broker.ErrGone) {
+		return false, nil
+	}
+	return err == nil && m.Seq <= upTo, err
+}
+
+// eventsOfThread is the filter of a thread's events, before its token.
+const eventsOfThread = "*.*.*."
 
 // only narrows what is read of a stream.
 type only struct {

@@ -23,11 +23,15 @@ func TestGoClient(t *testing.T) {
 	w.say("thread.message", name, object{"message_id": "a1", "role": "assistant", "content": "TestTotal.", "usage": object{"input_tokens": 900, "output_tokens": 3}, "model": "m"})
 	w.edit(name, "u1", "Which tests fail?")
 	w.message(name, "u1", "another") // a conflict
-	w.say("thread.message", "child", object{"message_id": "c1", "role": "user", "content": "look", "parent_thread_id": name})
+	child := w.say("thread.message", "child", object{"message_id": "c1", "role": "user", "content": "look", "parent_thread_id": name})
 	w.say("thread.forked", "fork", object{"parent_thread_id": name, "at_message_id": "a1"})
 	seq := w.publish("thread.message."+token(name), nil, []byte(`{"role":"user"}`))
 
 	ctx := within(t)
+	// The child is in another partition than its parent: a reply waits for the events of its own.
+	if _, err := client.Thread(ctx, "child", api.ThreadRequest{MinEventSeq: child}); err != nil {
+		t.Fatal(err)
+	}
 	thread, err := client.Thread(ctx, name, api.ThreadRequest{MinEventSeq: seq})
 	if err != nil {
 		t.Fatal(err)

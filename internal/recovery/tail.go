@@ -54,12 +54,12 @@ type Tail struct {
 	// Config is the data of the first config.applied that was staged; nil if none was.
 	Config []byte
 	// Foreign receives every message of SUMMARIES that is skipped, Record every one that has a place in its chain, with the end
-	// of the chain before it, and Rejection every message of REJECTED. Skip reports messages of SUMMARIES to skip silently. Those
+	// of the chain before it, and Rejection every message of REJECTED. Skip reports records to skip silently. Those
 	// that NewTail sets do nothing.
 	Foreign   func(Foreign)
 	Record    func(m broker.Stored, e Entry, end state.Link)
 	Rejection func(m broker.Stored)
-	Skip      func(m broker.Stored, e Entry) bool
+	Skip      func(m broker.Stored, e Entry) (bool, error)
 }
 
 // pending is the outbox of a partition.
@@ -74,7 +74,7 @@ func NewTail(parts []*state.Partition) (t *Tail, err error) {
 		parts: parts, pending: make([]pending, len(parts)), owners: make([]string, len(parts)), effective: make([]uint64, len(parts)),
 		claimed: map[string][]state.Link{}, goesOn: map[string]uint64{},
 		Foreign: func(Foreign) {}, Record: func(broker.Stored, Entry, state.Link) {}, Rejection: func(broker.Stored) {},
-		Skip: func(broker.Stored, Entry) bool { return false },
+		Skip: func(broker.Stored, Entry) (bool, error) { return false, nil },
 	}
 	for i, part := range parts {
 		rows, err := part.Outbox()
@@ -197,11 +197,11 @@ func (t *Tail) changed(summaries, rejected uint64) error {
 // record processes one message of SUMMARIES.
 func (t *Tail) record(ctx context.Context, m broker.Stored) error {
 	e, err := Recognize(m, len(t.parts)-1)
-	if t.Skip(m, e) {
-		return nil
-	}
 	if err != nil {
 		return t.foreign(m, e, err)
+	}
+	if skip, err := t.Skip(m, e); skip || err != nil {
+		return err
 	}
 	part := t.parts[e.Partition]
 	if m.Seq <= part.Meta().SummariesSeq {
