@@ -70,7 +70,7 @@ type Options struct {
 const (
 	FailClaimed   = "claimed"   // the server has stored a claim, and nothing else
 	FailApplied   = "applied"   // an event is in the open batch
-	FailFlush     = "flush"     // the batch is full, and not committed
+	FailFlush     = "flush"     // the batch is complete, and not committed
 	FailSeen      = "seen"      // readers see it, and the disk may not have it
 	FailCommitted = "committed" // durable, and nothing published
 	FailCalling   = "calling"   // a call is noted, and its request is not sent

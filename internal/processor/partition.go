@@ -202,9 +202,6 @@ func (p *partition) flushed(at place) error {
 	if !p.part.Changed() && p.applied == 0 && p.part.Meta().Position == at.last {
 		return nil
 	}
-	if err := p.failpoint(FailFlush, p.id); err != nil {
-		return err
-	}
 	if err := p.dropHanded(); err != nil {
 		return err
 	}
@@ -217,6 +214,9 @@ func (p *partition) flushed(at place) error {
 
 // commit closes the open batch; what follows from it waits for the disk.
 func (p *partition) commit(at place) error {
+	if err := p.failpoint(FailFlush, p.id); err != nil {
+		return err
+	}
 	meta := p.part.Meta()
 	meta.Position, meta.EventsMark = at.last, at.by
 	p.part.SetMeta(meta)
