@@ -9,11 +9,13 @@ import (
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/race"
 )
 
 // A configuration that was forged in one partition is found there, whichever it is and whether anything was decided
 // under it, with a store and without one.
 func TestForgedConfiguration(t *testing.T) {
+	race.Slow(t)
 	w := newWorld(t)
 	w.story()
 	store, original := w.store(), w.messages(broker.StreamSummaries)

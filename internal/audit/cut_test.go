@@ -130,7 +130,7 @@ func (w *world) round(i int) {
 func TestCutAtEveryEvent(t *testing.T) {
 	w := mixed(t)
 	store, last := w.store(), w.stream(broker.StreamEvents).CachedInfo().State.LastSeq
-	for keep := uint64(1); keep <= last+1; keep += uint64(race.Fewer(7, 1)) { // odd, for what takes turns below
+	for keep := uint64(1); keep <= last+1; keep += uint64(race.Fewer(15, 1)) { // odd, for what takes turns below
 		if err := w.stream(broker.StreamEvents).Purge(within(t), jetstream.WithPurgeSequence(keep)); keep > 1 && err != nil {
 			t.Fatal(err)
 		}

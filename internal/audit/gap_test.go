@@ -56,6 +56,7 @@ func (w *world) rebuiltStore(work func(*processor.Processor)) *state.Store {
 // Any record may be gone: the store is made again all the same, the threads that the record was not about are what
 // they were, and a replay names the gap.
 func TestAnyRecordMissing(t *testing.T) {
+	race.Slow(t)
 	w := newWorld(t)
 	w.varied(16)
 	original := w.messages(broker.StreamSummaries)

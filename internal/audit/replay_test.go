@@ -13,6 +13,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/internal/race"
 )
 
 func TestReplayOfAnUntouchedLog(t *testing.T) {
@@ -44,6 +45,7 @@ func TestReplayOfAnUntouchedLog(t *testing.T) {
 // A replay that ends in the middle of the log knows no better than the log did then: what is on record of
 // later is no finding.
 func TestReplayUpToAnyMoment(t *testing.T) {
+	race.Slow(t)
 	w := newWorld(t)
 	w.story()
 	w.anyMoment()
@@ -52,6 +54,7 @@ func TestReplayUpToAnyMoment(t *testing.T) {
 // Events may be stored long before a processor reads them: what a job's result, a request or an idle thread led to is recorded
 // later than events that were applied behind it.
 func TestReplayUpToAnyMomentOfALaterRecord(t *testing.T) {
+	race.Slow(t)
 	t.Parallel()
 	w := everyCause(t)
 	w.rewrite(broker.StreamSummaries, w.messages(broker.StreamSummaries))

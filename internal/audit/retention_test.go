@@ -9,12 +9,14 @@ import (
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/state"
 )
 
 // Where EVENTS no longer reaches back to its first event, a replay says from where it can prove what, finds
 // nothing that is not wrong, and goes on; so do check, the story of a thread, and a store made again.
 func TestRetention(t *testing.T) {
+	race.Slow(t)
 	w := newWorld(t)
 	w.config.Retention.Events = 30 * time.Minute
 	w.story()

@@ -13,6 +13,7 @@ import (
 
 	"precis/internal/audit"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/internal/recovery"
 	"precis/state"
 	"precis/summarize/ledger"
@@ -69,6 +70,7 @@ func TestAlteredRowsOfTheStore(t *testing.T) {
 // A ledger that can be read, and is not the one that its messages make, is found, whatever of it is altered; and so is one of
 // no summary.
 func TestAlteredLedgers(t *testing.T) {
+	race.Slow(t)
 	w := newWorld(t)
 	w.story()
 	dir := processor.StoreDir(w.config.DataDir)
@@ -133,6 +135,7 @@ func otherLedger(t *testing.T, data []byte, i int) []byte {
 
 // Whatever a partition says of where it stands is compared: by its own rows, by the streams, or by what is on record.
 func TestAlteredStanding(t *testing.T) {
+	race.Slow(t)
 	w := newWorld(t)
 	w.story()
 	id := w.partitionOf("rules")

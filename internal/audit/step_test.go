@@ -198,6 +198,7 @@ func mayPass(m broker.Stored, was, cause events.StepCause) bool {
 // Wherever in a step a server has lost the end of SUMMARIES, a processor without a store completes it: an event's step with the
 // same records.
 func TestStepsCutShort(t *testing.T) {
+	race.Slow(t)
 	w := newWorld(t)
 	w.varied(26)
 	original := w.messages(broker.StreamSummaries)
@@ -236,6 +237,7 @@ func TestStepsCutShort(t *testing.T) {
 // The number of a step's records is no part of the chain: whatever it says, a store is made again from whole steps as it was, and
 // nothing is decided that is on record.
 func TestStepSizesThatAreWrong(t *testing.T) {
+	race.Slow(t)
 	w := newWorld(t)
 	w.varied(16)
 	original, records := w.messages(broker.StreamSummaries), len(w.records())

@@ -12,6 +12,7 @@ import (
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/race"
 	"precis/state"
 )
 
@@ -84,6 +85,7 @@ func lastOf(list []broker.Stored, thread string) int {
 }
 
 func TestTamperedRecords(t *testing.T) {
+	race.Slow(t)
 	w := newWorld(t)
 	w.story()
 	original := w.messages(broker.StreamSummaries)
@@ -361,6 +363,7 @@ func TestRewrittenEvents(t *testing.T) {
 }
 
 func TestTamperedRejections(t *testing.T) {
+	race.Slow(t)
 	w := newWorld(t)
 	w.story()
 	original := w.messages(broker.StreamRejected)

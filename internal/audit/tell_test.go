@@ -15,6 +15,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/content"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/internal/service"
 	"precis/state"
 	"precis/summarize"
@@ -76,6 +77,7 @@ func TestStoryOfNobody(t *testing.T) {
 
 // What a replay says an agent would have been given at an event is what the running processor gave.
 func TestContextAtEveryEvent(t *testing.T) {
+	race.Slow(t)
 	w := newWorld(t)
 	w.config.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 5}
 	type moment struct {

@@ -33,7 +33,7 @@ import (
 )
 
 var (
-	crashSeeds = flag.Int("crash.seeds", 0, "how many crash schedules TestCrashSchedules runs; 0: 50, and 12 with the race detector")
+	crashSeeds = flag.Int("crash.seeds", 0, "how many crash schedules TestCrashSchedules runs; 0: 40, and 5 with the race detector")
 	crashFirst = flag.Uint64("crash.first", 1, "the first seed")
 )
 
@@ -121,11 +121,11 @@ func TestCrashSchedulesOfForks(t *testing.T) {
 		s.forks = true
 		s.run()
 	})
-	runSchedules(t, cmp.Or(*crashSeeds, race.Fewer(6, 40)), func(s *schedule) { s.forks = true })
+	runSchedules(t, cmp.Or(*crashSeeds, race.Fewer(3, 30)), func(s *schedule) { s.forks = true })
 }
 
 func TestCrashSchedules(t *testing.T) {
-	runSchedules(t, cmp.Or(*crashSeeds, race.Fewer(8, 50)), func(*schedule) {})
+	runSchedules(t, cmp.Or(*crashSeeds, race.Fewer(5, 40)), func(*schedule) {})
 }
 
 // runSchedules runs schedules that prepare has a last look at.
