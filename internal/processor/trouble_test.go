@@ -194,7 +194,7 @@ func TestStopWithAFullOutbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	large := strings.Repeat("x", 2<<20) // no JSON, and too large
-	bodies := make([]string, 16) // half of them fill the outbox
+	bodies := make([]string, 16)        // half of them fill the outbox
 	for i := range bodies {
 		bodies[i] = large
 	}
