@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -38,10 +39,10 @@ func serveAPI(t *testing.T, address string) string {
 	cfg := config.Default()
 	cfg.DataDir, cfg.NATS.Listen, cfg.NATS.Sync, cfg.HTTP.Listen, cfg.API.Listen = t.TempDir(), "127.0.0.1:0", "2m", "", address
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	started, done := make(chan string, 1), make(chan error, 1)
+	started, done := make(chan *processor.Processor, 1), make(chan error, 1)
 	go func() {
 		o := processor.Options{Config: cfg, Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}
-		done <- processor.Serve(ctx, o, func(p *processor.Processor) { started <- p.Broker().URL() })
+		done <- processor.Serve(ctx, o, func(p *processor.Processor) { started <- p })
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -50,8 +51,18 @@ func serveAPI(t *testing.T, address string) string {
 		}
 	})
 	select {
-	case url := <-started:
-		return url
+	case p := <-started:
+		// The page is for a processor that is ready: before that, requests are answered with 503.
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for deadline := time.After(time.Minute); !p.CaughtUp(); {
+			select {
+			case <-tick.C:
+			case <-deadline:
+				t.Fatal("not ready within a minute")
+			}
+		}
+		return p.Broker().URL()
 	case err := <-done:
 		done <- nil
 		t.Fatal(err)
