@@ -29,6 +29,8 @@ type cli struct {
 	Run  runCmd  `cmd:"" default:"withargs" help:"Run the processor (the default command)."`
 	Demo demoCmd `cmd:"" help:"Run the whole path on samples and explain each step."`
 
+	Gateway gatewayCmd `cmd:"" help:"Pass agents' requests on to their model provider, and publish what they say."`
+
 	Publish publishCmd `cmd:"" help:"Publish event files."`
 	Tail    tailCmd    `cmd:"" help:"Follow events, summaries and rejections."`
 	Export  exportCmd  `cmd:"" help:"Write a thread's events as an event file."`

@@ -15,7 +15,8 @@ type configFlags struct {
 	NATSListen *string `name:"nats-listen" placeholder:"ADDR" help:"Address of the embedded server (nats.listen, $$PRECIS_NATS_LISTEN; 127.0.0.1:4222)."`
 	HTTP       *string `name:"http" placeholder:"ADDR" help:"Address of /healthz, /readyz and /metrics (http.listen, $$PRECIS_HTTP_LISTEN; 127.0.0.1:8080)."`
 	API        *string `name:"api" placeholder:"ADDR" help:"Address of the HTTP API; empty turns it off (api.listen, $$PRECIS_API_LISTEN; 127.0.0.1:8088)."`
-	Insecure   bool    `name:"insecure" help:"Let the embedded server, HTTP and the API listen beyond this machine without credentials (nats.insecure, http.insecure, api.insecure)."`
+	Gateway    *string `name:"gateway" placeholder:"ADDR" help:"Address of the gateway to model providers (gateway.listen, $$PRECIS_GATEWAY_LISTEN). Default: none."`
+	Insecure   bool    `name:"insecure" help:"Let the embedded server, HTTP, the API and the gateway listen beyond this machine without credentials (nats.insecure, http.insecure, api.insecure, gateway.insecure)."`
 
 	Creds       *string `placeholder:"FILE" group:"Server" help:"Credentials file (nats.creds)."`
 	User        *string `placeholder:"NAME" group:"Server" help:"User; for the embedded server, the user that its clients present (nats.user)."`
@@ -36,14 +37,14 @@ type setFlag struct {
 func (f configFlags) keys() map[string]setFlag {
 	keys := map[string]setFlag{
 		"data_dir": {"--data", f.Data}, "nats.url": {"--nats", f.NATS}, "nats.listen": {"--nats-listen", f.NATSListen}, "http.listen": {"--http", f.HTTP},
-		"api.listen": {"--api", f.API},
+		"api.listen": {"--api", f.API}, "gateway.listen": {"--gateway", f.Gateway},
 		"nats.creds": {"--creds", f.Creds}, "nats.user": {"--user", f.User}, "nats.password_env": {"--password-env", f.PasswordEnv},
 		"nats.token_env": {"--token-env", f.TokenEnv},
 		"nats.tls.ca":    {"--tlsca", f.TLSCA}, "nats.tls.cert": {"--tlscert", f.TLSCert}, "nats.tls.key": {"--tlskey", f.TLSKey},
 	}
 	if f.Insecure {
 		yes := "true"
-		for _, key := range []string{"nats.insecure", "http.insecure", "api.insecure"} {
+		for _, key := range []string{"nats.insecure", "http.insecure", "api.insecure", "gateway.insecure"} {
 			keys[key] = setFlag{"--insecure", &yes}
 		}
 	}

@@ -57,7 +57,7 @@ var metric = regexp.MustCompile(`precis_[a-z_]+[a-z]`)
 
 func TestOperationsHasEveryMetric(t *testing.T) {
 	code, operations := map[string]bool{}, projectFile(t, "docs/operations.md")
-	for _, name := range metric.FindAllString(projectFile(t, "internal/processor/metrics.go")+projectFile(t, "internal/processor/probes.go"), -1) {
+	for _, name := range metric.FindAllString(projectFile(t, "internal/processor/metrics.go")+projectFile(t, "internal/processor/probes.go")+projectFile(t, "internal/gateway/metrics.go"), -1) {
 		code[name] = true
 		if !strings.Contains(operations, name) {
 			t.Errorf("docs/operations.md has no %s", name)
@@ -72,7 +72,7 @@ func TestOperationsHasEveryMetric(t *testing.T) {
 
 // Every configuration that a page shows is one that can be loaded.
 func TestShownConfigurationsLoad(t *testing.T) {
-	for _, name := range []string{"README.md", "docs/configuration.md", "docs/operations.md"} {
+	for _, name := range []string{"README.md", "docs/configuration.md", "docs/operations.md", "docs/integrations/gateway.md"} {
 		for i, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(projectFile(t, name), -1) {
 			file := filepath.Join(t.TempDir(), fmt.Sprintf("shown%d.yaml", i))
 			if err := os.WriteFile(file, []byte(block[1]), 0o600); err != nil {

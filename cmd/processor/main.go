@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"precis/internal/umask"
 )
 
 func main() {
-	private()
+	umask.Private()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once, should stopping in order hang.
 	context.AfterFunc(ctx, stop)

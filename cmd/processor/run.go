@@ -94,6 +94,6 @@ func start(ctx context.Context, _ *app, cfg *config.Config, s starting) error {
 	}
 	return processor.Serve(ctx, opts, func(p *processor.Processor) {
 		log.Info().Str("nats", p.Broker().URL()).Bool("embedded", p.Broker().Embedded()).
-			Str("http", cfg.HTTP.Listen).Str("api", cfg.API.Listen).Str("data", cfg.DataDir).Msg("running")
+			Str("http", cfg.HTTP.Listen).Str("api", cfg.API.Listen).Str("gateway", cfg.Gateway.Listen).Str("data", cfg.DataDir).Msg("running")
 	})
 }

@@ -19,11 +19,16 @@ type running struct {
 // startProcessor runs the program without a command, on ports of its own, until the test ends.
 func startProcessor(t *testing.T, dir string) running {
 	t.Helper()
+	return startProcessorAt(t, dir, "127.0.0.1:0")
+}
+
+func startProcessorAt(t *testing.T, dir, nats string) running {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	logs, stderr := newLines(t)
 	status := make(chan int, 1)
 	go func() {
-		status <- run(ctx, []string{"--data", dir, "--nats-listen", "127.0.0.1:0", "--http", "", "--api", "", "--log-format", "json"}, strings.NewReader(""), io.Discard, stderr)
+		status <- run(ctx, []string{"--data", dir, "--nats-listen", nats, "--http", "", "--api", "", "--log-format", "json"}, strings.NewReader(""), io.Discard, stderr)
 	}()
 	stopped := false
 	r := running{stop: func() int {

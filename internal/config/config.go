@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"precis/internal/gateway"
 	"precis/summarize"
 )
 
@@ -12,6 +13,7 @@ type Config struct {
 	DataDir    string              `yaml:"data_dir"`
 	HTTP       HTTP                `yaml:"http"`
 	API        API                 `yaml:"api"`
+	Gateway    Gateway             `yaml:"gateway"`
 	Partitions int                 `yaml:"partitions"` // fixed when the EVENTS stream is created
 	Limits     Limits              `yaml:"limits"`
 	Retention  Retention           `yaml:"retention"`
@@ -93,6 +95,17 @@ type APICert struct {
 	Key  string `yaml:"key"`
 }
 
+// Gateway passes agents' requests on to their providers and publishes what they say; an empty Listen turns it off.
+type Gateway struct {
+	Listen string `yaml:"listen"`
+	Mode   string `yaml:"mode"` // observe
+	// OpenAI and Anthropic are the base URLs of the providers.
+	OpenAI    string `yaml:"openai"`
+	Anthropic string `yaml:"anthropic"`
+	// Insecure lets it listen on non-local addresses: keys pass without TLS, and whoever reaches it publishes.
+	Insecure bool `yaml:"insecure"`
+}
+
 // Limits bound events; an event beyond them is rejected.
 type Limits struct {
 	EventBytes        int `yaml:"event_bytes"`         // of an event's body
@@ -135,6 +148,7 @@ func Default() *Config {
 		DataDir:    "./data",
 		HTTP:       HTTP{Listen: "127.0.0.1:8080"},
 		API:        API{Listen: "127.0.0.1:8088", BodyBytes: 16 << 20, RequestsPerSecond: 1000, Streams: 256},
+		Gateway:    Gateway{Mode: gateway.ModeObserve, OpenAI: gateway.OpenAI, Anthropic: gateway.Anthropic},
 		Partitions: 16,
 		Limits:     Limits{EventBytes: 1 << 20, PendingEditEvents: 1000},
 		Policies:   []summarize.Policy{summarize.Default()},

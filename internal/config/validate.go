@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"precis/internal/gateway"
+	"precis/internal/loopback"
 	"precis/internal/natsurl"
 )
 
@@ -97,11 +99,11 @@ func (j *judge) inboxes() {
 func (j *judge) open() {
 	n, h := j.cfg.NATS, j.cfg.HTTP
 	credentials := n.PasswordEnv != "" || n.TokenEnv != ""
-	if n.URL == "" && isAddress(n.Listen) && !isLocal(n.Listen) && !credentials && !n.Insecure {
+	if n.URL == "" && isAddress(n.Listen) && !loopback.Address(n.Listen) && !credentials && !n.Insecure {
 		j.wrong("nats.listen", "%s is open to other machines, and the embedded server requires no credentials; "+
 			"set nats.user and nats.password_env (or nats.token_env), listen on 127.0.0.1, or allow it with --insecure (nats.insecure)", n.Listen)
 	}
-	if isAddress(h.Listen) && !isLocal(h.Listen) && !h.Insecure {
+	if isAddress(h.Listen) && !loopback.Address(h.Listen) && !h.Insecure {
 		j.wrong("http.listen", "%s is open to other machines, and HTTP (probes, metrics) has no credentials; "+
 			"listen on 127.0.0.1, or allow it with --insecure (http.insecure)", h.Listen)
 	}
@@ -113,7 +115,7 @@ func (j *judge) api() {
 	if a.Listen != "" && !isAddress(a.Listen) {
 		j.wrong("api.listen", "%q is not a listen address; allowed: host:port, such as 127.0.0.1:8088, or empty for none", a.Listen)
 	}
-	if isAddress(a.Listen) && !isLocal(a.Listen) && a.TokensFile == "" && !a.Insecure {
+	if isAddress(a.Listen) && !loopback.Address(a.Listen) && a.TokensFile == "" && !a.Insecure {
 		j.wrong("api.listen", "%s is open to other machines, and without tokens everyone there could publish and read; "+
 			"set api.tokens_file, listen on 127.0.0.1, or allow it with --insecure (api.insecure)", a.Listen)
 	}
@@ -125,10 +127,24 @@ func (j *judge) api() {
 	j.within("api.streams", a.Streams, 1, 1<<16)
 }
 
-// isLocal reports whether an address is reachable from this machine only.
-func isLocal(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
+// gateway checks the gateway, which has no credentials of its own.
+func (j *judge) gateway() {
+	g := j.cfg.Gateway
+	if g.Listen != "" && !isAddress(g.Listen) {
+		j.wrong("gateway.listen", "%q is not a listen address; allowed: host:port, such as 127.0.0.1:8089, or empty for none", g.Listen)
+	}
+	if isAddress(g.Listen) && !loopback.Address(g.Listen) && !g.Insecure {
+		j.wrong("gateway.listen", "%s is open to other machines, and the gateway has neither TLS nor credentials; "+
+			"listen on 127.0.0.1, or allow it with --insecure (gateway.insecure)", g.Listen)
+	}
+	if !slices.Contains(gateway.Modes, g.Mode) {
+		j.wrong("gateway.mode", "%q is not known; allowed: %s", g.Mode, strings.Join(gateway.Modes, ", "))
+	}
+	for key, base := range map[string]string{"gateway.openai": g.OpenAI, "gateway.anthropic": g.Anthropic} {
+		if _, err := gateway.Upstream(base); err != nil {
+			j.wrong(key, "%s", err)
+		}
+	}
 }
 
 func (j *judge) server() {
@@ -140,6 +156,7 @@ func (j *judge) server() {
 		j.wrong("http.listen", "%q is not a listen address; allowed: host:port, such as 127.0.0.1:8080, or empty for none", c.HTTP.Listen)
 	}
 	j.api()
+	j.gateway()
 	j.within("partitions", c.Partitions, 1, MaxPartitions)
 	j.within("limits.event_bytes", c.Limits.EventBytes, 1, MaxEventBytes)
 	j.within("limits.pending_edit_events", c.Limits.PendingEditEvents, 0, 1<<30)

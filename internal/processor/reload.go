@@ -66,6 +66,7 @@ func (p *Processor) keepFixed(c *config.Config) *config.Config {
 		{"data_dir", now.DataDir, c.DataDir, func() { next.DataDir = now.DataDir }},
 		{"http", now.HTTP, c.HTTP, func() { next.HTTP = now.HTTP }},
 		{"api", now.API, c.API, func() { next.API = now.API }},
+		{"gateway", now.Gateway, c.Gateway, func() { next.Gateway = now.Gateway }},
 		{"partitions", now.Partitions, c.Partitions, func() { next.Partitions = now.Partitions }},
 		{"retention", now.Retention, c.Retention, func() { next.Retention = now.Retention }},
 	} {

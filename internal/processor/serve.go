@@ -26,35 +26,34 @@ func Serve(ctx context.Context, opts Options, started func(*Processor)) error {
 	if err != nil {
 		return errors.Join(err, closeListener(listener))
 	}
+	if door.gateway, err = listen(ctx, "the gateway", opts.Config.Gateway.Listen, "--gateway (empty: none)"); err != nil {
+		return errors.Join(err, closeListener(listener), door.close())
+	}
 	p, err := Open(ctx, opts)
 	if err != nil {
-		return errors.Join(err, closeListener(listener), closeListener(door.listener))
+		return errors.Join(err, closeListener(listener), door.close())
 	}
 	web := p.serveHTTP(listener)
-	endAPI, err := p.run(ctx, door, started)
+	end, err := p.run(ctx, door, started)
 	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), opts.CloseTimeout)
 	defer cancel()
-	return errors.Join(err, endAPI(done), web(done), p.Close(done))
+	return errors.Join(err, end(done), web(done), p.Close(done))
 }
 
-// run answers over NATS and the API, and runs until ctx ends. Then requests under way have an answer soon: endAPI waits for them.
-func (p *Processor) run(ctx context.Context, door apiDoor, started func(*Processor)) (endAPI func(context.Context) error, err error) {
-	endAPI = func(context.Context) error { return closeListener(door.listener) }
+// run answers over NATS, the API and the gateway, and runs until ctx ends. Then requests under way have an answer soon: end waits for them.
+func (p *Processor) run(ctx context.Context, door doors, started func(*Processor)) (end func(context.Context) error, err error) {
+	end = func(context.Context) error { return door.close() }
 	svc, err := p.answer()
 	if err != nil {
-		return endAPI, err
+		return end, err
 	}
-	if door.listener != nil {
-		server, err := p.serveAPI(door, svc)
-		if err != nil {
-			return endAPI, errors.Join(err, svc.Stop())
-		}
-		endAPI = server.Stop
+	if end, err = p.serve(door, svc); err != nil {
+		return end, errors.Join(err, svc.Stop())
 	}
 	if started != nil {
 		started(p)
 	}
-	return endAPI, errors.Join(p.Run(ctx), svc.Stop())
+	return end, errors.Join(p.Run(ctx), svc.Stop())
 }
 
 // answer starts the service on its own connection.

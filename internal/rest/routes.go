@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"precis/events"
+	"precis/internal/loopback"
 )
 
 // asking is one request whose token is known.
@@ -97,19 +97,10 @@ func (s *Server) guard(r *http.Request) *problem {
 	if r.Header.Get("Origin") != "" || !slices.Contains([]string{"", "none"}, r.Header.Get("Sec-Fetch-Site")) {
 		return wrong(http.StatusForbidden, "pages in browsers are not served (the request has an Origin)")
 	}
-	if s.guarded && !isLocalName(r.Host) {
+	if s.guarded && !loopback.Host(r.Host) {
 		return wrong(http.StatusMisdirectedRequest, "without tokens, clients use 127.0.0.1, [::1] or localhost as the host")
 	}
 	return nil
-}
-
-func isLocalName(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.Trim(name, "[]")
-	return strings.EqualFold(name, "localhost") || net.ParseIP(name).IsLoopback()
 }
 
 // serve answers a request to a route.

@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+)
+
+// api is one operation of a provider that the gateway reads.
+type api struct {
+	name   string
+	format string // of its prompts
+	read   func(request object) (*conversation, error)
+	whole  func(response object) (*answer, error)
+	stream func() assembler
+	// known are the members of a request that compact mode knows.
+	known []string
+}
+
+// assembler makes an answer of a stream's events.
+type assembler interface {
+	// add takes an event's data. done means that the answer is complete.
+	add(event object) (done bool)
+	answer() (*answer, error)
+}
+
+// apis are the operations by path.
+var apis = map[string]*api{
+	"/v1/chat/completions": chatAPI, "/v1/responses": responsesAPI, "/v1/messages": anthropicAPI,
+}
+
+// apiOf returns the operation of a request; nil where it is only passed on.
+func apiOf(r *http.Request) *api {
+	if r.Method != http.MethodPost {
+		return nil
+	}
+	return apis[strings.TrimSuffix(r.URL.Path, "/")]
+}
+
+// forAnthropic reports which provider a request is for: by its path, or by the headers that Anthropic's API demands.
+func forAnthropic(r *http.Request) bool {
+	path := r.URL.Path
+	return path == "/v1/messages" || strings.HasPrefix(path, "/v1/messages/") || path == "/v1/complete" ||
+		r.Header.Get("Anthropic-Version") != "" || r.Header.Get("X-Api-Key") != ""
+}
+
+// Errors of what can't be read. Such a request is passed on all the same.
+var (
+	errRequest = errors.New("the request has not the shape of its API")
+	errAnswer  = errors.New("the answer has not the shape of its API")
+	errNone    = errors.New("there is no answer")
+)
+
+// messagesOf reads a list of messages that stand as their provider has them.
+func messagesOf(list jsontext.Value) (messages []*message, err error) {
+	if list.Kind() != jsontext.KindBeginArray {
+		return nil, fmt.Errorf("%w: messages is not a list", errRequest)
+	}
+	for i, raw := range listOf(list) {
+		data := objectOf(raw)
+		if data == nil {
+			return nil, fmt.Errorf("%w: messages[%d] is not an object", errRequest, i)
+		}
+		m, err := newMessage(data, raw)
+		if err != nil {
+			return nil, fmt.Errorf("%w: messages[%d]: %w", errRequest, i, err)
+		}
+		messages = append(messages, m)
+	}
+	return messages, nil
+}
+
+// instructions is the message of a request's instructions; none where there are none.
+func instructions(v jsontext.Value) ([]*message, error) {
+	if len(v) == 0 || v.Kind() == jsontext.KindNull || string(v) == `""` || string(v) == `[]` {
+		return nil, nil
+	}
+	m, err := newMessage(object{"role": quote(events.RoleSystem), "content": v}, v)
+	if err != nil {
+		return nil, fmt.Errorf("%w: instructions: %w", errRequest, err)
+	}
+	m.apart = true
+	return []*message{m}, nil
+}
+
+// replied makes the answer's message, with what the provider says about it.
+func replied(id, model string, data object, usage jsontext.Value) (*answer, error) {
+	data["role"] = quote(events.RoleAssistant)
+	if usage.Kind() == jsontext.KindBeginObject {
+		data["usage"] = usage
+	}
+	if model != "" {
+		data["model"] = quote(model)
+	}
+	m, err := newMessage(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	return &answer{id: id, message: m}, nil
+}
+
+func quote(s string) jsontext.Value {
+	v, _ := jsontext.AppendQuote(nil, s) // what is not UTF-8 is replaced
+	return v
+}

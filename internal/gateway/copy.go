@@ -1,0 +1,86 @@
+package gateway
+
+import (
+	"io"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// budget bounds the memory of all copies.
+type budget struct {
+	room *semaphore.Weighted
+	held func(bytes int64)
+}
+
+// copied is a copy of a body that passes.
+type copied struct {
+	limit  int
+	budget *budget
+
+	taken int64
+	data  []byte
+	lost  string // why there is no copy
+	whole bool   // the body came to its end
+}
+
+// write never fails: a body that can't be copied passes all the same.
+func (c *copied) write(p []byte) {
+	need := len(c.data) + len(p)
+	switch {
+	case c.lost != "":
+		return
+	case need > c.limit:
+		c.drop(lostSize)
+		return
+	case need > cap(c.data) && !c.grow(need):
+		c.drop(lostMemory)
+		return
+	}
+	c.data = append(c.data, p...)
+}
+
+// grow doubles the room.
+func (c *copied) grow(need int) bool {
+	size := min(max(need, 2*cap(c.data), 4<<10), max(c.limit, need))
+	if !c.budget.room.TryAcquire(int64(size)) { // beside the old one, which is copied from
+		return false
+	}
+	c.budget.held(int64(size))
+	data := make([]byte, len(c.data), size)
+	copy(data, c.data)
+	before := c.taken
+	c.data, c.taken = data, int64(size)
+	c.budget.give(before)
+	return true
+}
+
+func (b *budget) give(n int64) {
+	b.room.Release(n)
+	b.held(-n)
+}
+
+func (c *copied) drop(reason string) {
+	c.release()
+	c.lost = reason
+}
+
+// release gives the memory back.
+func (c *copied) release() {
+	c.budget.give(c.taken)
+	c.data, c.taken = nil, 0
+}
+
+// tee copies what is read from a body.
+type tee struct {
+	io.ReadCloser
+	to *copied
+}
+
+func (t *tee) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	t.to.write(p[:n])
+	if err == io.EOF {
+		t.to.whole = true
+	}
+	return n, err
+}

@@ -1,0 +1,22 @@
+// Package gateway stands between an agent and its provider: it passes requests and answers on, and publishes what they say as events.
+//
+// A request to an operation that the gateway reads (OpenAI's chat completions and Responses, Anthropic's messages) is copied while it
+// passes, and so is its answer. When the exchange has ended, one worker reads both copies ([conversation], [answer]), recognizes the thread
+// and publishes the messages that the thread does not have yet. Everything else is only passed on.
+//
+// Messages are published in their provider's own shape; package events reads it. Nothing here maps one shape to another.
+//
+// Invariants:
+//
+//   - In mode observe no byte of a request's or answer's body changes, nor any of its end-to-end headers but Precis-*, which are the
+//     gateway's. An answer that breaks off breaks off.
+//   - No request waits for precis or NATS: the copies are bounded, the queue and the publisher's buffer too, and what they have no room
+//     for is dropped and counted.
+//   - A message's id follows from the conversation alone (identify). A request that is sent again publishes duplicates, and a later
+//     request of the conversation publishes what was dropped.
+//   - Headers are not kept, but for the names of threads, sessions and agents.
+//
+// Limits: a conversation's instructions are published as they were first seen. Only exchanges that the provider accepted are published.
+// A message that the client changes between two requests stays as it was first seen if it contains calls or results, and is another
+// one otherwise.
+package gateway

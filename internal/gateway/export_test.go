@@ -1,0 +1,27 @@
+package gateway
+
+// ReadAnswer reads an answer of an operation; empty where there is none.
+func ReadAnswer(path, contentType string, body []byte) string {
+	a, err := apis[path].answerOf(contentType, body)
+	if err != nil {
+		return ""
+	}
+	return string(a.message.body("m"))
+}
+
+// ReadAny reads bytes as everything that they may be.
+func ReadAny(answer, request []byte) {
+	for _, a := range apis {
+		c, err := a.conversation(request)
+		if err != nil {
+			c = &conversation{}
+		}
+		for _, media := range []string{"application/json", "text/event-stream"} {
+			if r, err := a.answerOf(media, answer); err == nil {
+				c.messages = append(c.messages, r.message)
+			}
+		}
+		c.threadOf(func(string) string { return "" })
+		identify(c.seed("a"), c.messages)
+	}
+}

@@ -1,0 +1,205 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
+)
+
+// key identifies a message within its conversation by what every client gives back alike.
+type key [sha256.Size]byte
+
+// message is one message of a conversation.
+type message struct {
+	raw    []jsontext.Value // the elements of the request that it is made of; nil for an answer
+	data   object           // as it is published, without its id
+	key    key
+	linked bool // its key contains the ids of calls
+	apart  bool // it stands beside the conversation: instructions of the request
+	id     string
+	role   string
+}
+
+// newMessage takes a message in its provider's shape. It fails if precis would reject it.
+func newMessage(data object, raw ...jsontext.Value) (*message, error) {
+	m := &message{raw: raw, data: plain(data)}
+	body := m.body("x")
+	ev, reject := events.Decode(events.Raw{Subject: string(events.ThreadMessage) + ".x", Body: body}, events.Limits{})
+	if reject != nil {
+		return nil, reject
+	}
+	m.role = ev.Message.Role
+	m.key, m.linked = keyOf(ev.Message)
+	return m, nil
+}
+
+// body is the event's data.
+func (m *message) body(id string) []byte {
+	quoted, _ := jsontext.AppendQuote(nil, id)
+	data := make(object, len(m.data)+1)
+	for name, value := range m.data {
+		data[name] = value
+	}
+	data["message_id"] = quoted
+	return data.json()
+}
+
+// system reports whether the message instructs the model before the conversation begins.
+func (m *message) system() bool {
+	return m.role == events.RoleSystem || m.role == events.RoleDeveloper
+}
+
+// plain removes what clients change between two requests and what says nothing: cache marks, members that are null, and the list around
+// a text that stands alone.
+func plain(data object) object {
+	out := make(object, len(data))
+	for name, value := range data {
+		if name != "cache_control" && name != "message_id" && name != "thread_id" {
+			out[name] = value
+		}
+	}
+	if content := out["content"]; content.Kind() == jsontext.KindBeginArray {
+		out["content"] = plainParts(content, true)
+	}
+	return out
+}
+
+func plainParts(content jsontext.Value, alone bool) jsontext.Value {
+	list := listOf(content)
+	for i, raw := range list {
+		part := objectOf(raw)
+		if part == nil {
+			continue
+		}
+		changed := part["cache_control"] != nil
+		delete(part, "cache_control")
+		for name, value := range part {
+			if value.Kind() == jsontext.KindNull {
+				delete(part, name)
+				changed = true
+			}
+		}
+		if inner := part["content"]; part.text("type") == "tool_result" && inner.Kind() == jsontext.KindBeginArray {
+			part["content"], changed = plainParts(inner, true), true
+		}
+		if len(list) == 1 && alone && len(part) == 2 && part.text("type") == "text" && part["text"].Kind() == jsontext.KindString {
+			return part["text"]
+		}
+		if changed {
+			list[i] = part.json()
+		}
+	}
+	return jsonOf(list)
+}
+
+// keyOf makes the key of a message. Calls and results are known by their ids: clients drop and shorten the texts beside them. Reasoning
+// takes no part, since many clients don't give it back.
+func keyOf(m *events.Message) (k key, linked bool) {
+	d := digest{sha256.New()}
+	d.text(m.Role)
+	calls := m.Calls()
+	for _, c := range calls {
+		d.text("call").text(c.ID)
+	}
+	answers := m.Answers()
+	for _, id := range answers {
+		d.text("result").text(id)
+	}
+	if len(calls)+len(answers) > 0 {
+		return d.sum(), true
+	}
+	parts := m.Content.Parts()
+	if len(parts) == 0 {
+		d.text("text").text(strings.TrimSpace(m.Content.Text()))
+	}
+	for i := range parts {
+		switch p := &parts[i]; p.Kind {
+		case events.PartReasoning:
+		case events.PartText:
+			if t := strings.TrimSpace(p.Text); t != "" {
+				d.text("text").text(t)
+			}
+		case events.PartItem:
+			d.text("text").text(strings.TrimSpace(p.Item.Text))
+		default:
+			d.text("part").text(string(canonical(p.Raw)))
+		}
+	}
+	return d.sum(), false
+}
+
+func canonical(v jsontext.Value) jsontext.Value {
+	c := slices.Clone(v)
+	_ = c.Canonicalize() // it has been read before
+	return c
+}
+
+// digest hashes length-prefixed texts.
+type digest struct{ hash.Hash }
+
+func (d digest) text(s string) digest {
+	var n [8]byte
+	binary.BigEndian.PutUint64(n[:], uint64(len(s)))
+	_, _ = d.Write(n[:])
+	_, _ = d.Write([]byte(s))
+	return d
+}
+
+func (d digest) sum() (k key) {
+	copy(k[:], d.Sum(nil))
+	return k
+}
+
+// digestOf is the key of texts.
+func digestOf(texts ...string) key {
+	d := digest{sha256.New()}
+	for _, t := range texts {
+		d.text(t)
+	}
+	return d.sum()
+}
+
+// short is the first 128 bits in hex.
+func (k key) short() string { return hex.EncodeToString(k[:16]) }
+
+// identify gives every message its id. Messages with ids of calls are known by these, others by their text and the message before
+// them; equal ones are counted. So a message keeps its id when the client drops others, and a retried request has the same ids.
+func identify(seed key, list []*message) {
+	counts := map[key]int{}
+	before := seed
+	systems := 0
+	for _, m := range list {
+		if m.apart || m.system() && before == (key{}) {
+			systems++
+			m.id = systemID(systems)
+			continue
+		}
+		k := m.key
+		if !m.linked {
+			k = digestOf(string(seed[:]), string(before[:]), string(k[:]))
+		}
+		before = m.key
+		n := counts[k]
+		counts[k]++
+		var count [8]byte
+		binary.BigEndian.PutUint64(count[:], uint64(n))
+		m.id = "gw_" + digestOf(string(k[:]), string(count[:])).short()
+	}
+}
+
+// systemID is the id of the nth message that instructs the model before the conversation: it stays when the text changes, since clients
+// put times and counters in it.
+func systemID(n int) string {
+	if n == 1 {
+		return "gw_system"
+	}
+	return "gw_system_" + strconv.Itoa(n)
+}

@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+)
+
+// Modes.
+const (
+	ModeObserve = "observe" // changes nothing of what passes
+	ModeCompact = "compact" // sends the prompt that precis.thread.context gives
+)
+
+// Modes are all of them.
+var Modes = []string{ModeObserve}
+
+// Where requests go by default.
+const (
+	OpenAI    = "https://api.openai.com"
+	Anthropic = "https://api.anthropic.com"
+)
+
+// Options of a gateway.
+type Options struct {
+	Logger zerolog.Logger
+	// Conn publishes. It should reconnect without limit.
+	Conn *nats.Conn
+	// Mode is observe or compact. Default observe.
+	Mode string
+	// OpenAI and Anthropic are the base URLs of the providers, without the /v1. Default: their own.
+	OpenAI, Anthropic string
+	// EventBytes is the processor's limits.event_bytes, if known; 0: it rejects what is longer.
+	EventBytes int
+	// Guarded answers only requests whose host is a name of this machine.
+	Guarded bool
+	// Metrics counts; nil counts for nobody.
+	Metrics *Metrics
+	// MemoryBytes bounds the copies of bodies that are read or wait to be. Default 256 MiB.
+	MemoryBytes int64
+	// BodyBytes bounds one copy; a longer body is passed on and not read. Default 32 MiB.
+	BodyBytes int
+	// Queue is how many exchanges may wait to be published. Default 1024.
+	Queue int
+	// BufferEvents and BufferBytes are the publisher's buffer. Default 10,000 and 64 MiB.
+	BufferEvents, BufferBytes int
+	// Transport makes the requests; nil is one like http.DefaultTransport.
+	Transport http.RoundTripper
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
+}
+
+func (o Options) withDefaults() Options {
+	if o.Mode == "" {
+		o.Mode = ModeObserve
+	}
+	if o.OpenAI == "" {
+		o.OpenAI = OpenAI
+	}
+	if o.Anthropic == "" {
+		o.Anthropic = Anthropic
+	}
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(nil)
+	}
+	if o.MemoryBytes == 0 {
+		o.MemoryBytes = 256 << 20
+	}
+	if o.BodyBytes == 0 {
+		o.BodyBytes = 32 << 20
+	}
+	if o.Queue == 0 {
+		o.Queue = 1024
+	}
+	if o.BufferEvents == 0 {
+		o.BufferEvents = 10_000
+	}
+	if o.Transport == nil {
+		o.Transport = transport()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Upstream reads a provider's base URL.
+func Upstream(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%q is not the URL of a provider; allowed: http or https, such as https://api.openai.com", text)
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("the URL of a provider has no user, query or fragment")
+	}
+	return u, nil
+}
+
+// transport makes requests as a client does that is not told to give up: how long an answer may take is the client's own affair.
+func transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http's own
+	t.DisableCompression = true                          // an answer passes as it is packed
+	t.MaxIdleConnsPerHost = 256
+	t.MaxIdleConns = 512
+	t.ResponseHeaderTimeout = 0
+	return t
+}

@@ -1,0 +1,160 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/rs/zerolog"
+
+	client "precis/api"
+	"precis/internal/loopback"
+)
+
+// passing is one request on its way.
+type passing struct {
+	writer   http.ResponseWriter
+	exchange *exchange // nil: it is only passed on
+	status   int
+	said     string // Precis-Compacted; empty: nothing is said
+}
+
+type passingKey struct{}
+
+func passingOf(ctx context.Context) *passing {
+	p, _ := ctx.Value(passingKey{}).(*passing)
+	return p
+}
+
+// newProxy passes requests on. net/http/httputil knows what a proxy has to: hop-by-hop headers, trailers, interim answers, upgrades, clients that
+// leave, answers that break off.
+func (g *Gateway) newProxy() *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Transport: g.opts.Transport, FlushInterval: -1, Rewrite: g.rewrite, ModifyResponse: g.answering, ErrorHandler: g.unanswered,
+		ErrorLog: log.New(lines{g.log}, "", 0), BufferPool: &pool{},
+	}
+}
+
+// rewrite directs a request to its provider. Everything else of it stays.
+func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
+	to := g.openAI
+	if forAnthropic(r.In) {
+		to = g.anthropic
+	}
+	out := r.Out
+	out.URL.Scheme, out.URL.Host, out.Host = to.Scheme, to.Host, to.Host
+	out.URL.Path, out.URL.RawPath = strings.TrimSuffix(to.Path, "/")+r.In.URL.Path, ""
+	if r.In.URL.RawPath != "" || to.RawPath != "" {
+		out.URL.RawPath = strings.TrimSuffix(to.EscapedPath(), "/") + r.In.URL.EscapedPath()
+	}
+	out.URL.RawQuery = r.In.URL.RawQuery // also what does not parse
+	for name := range out.Header {
+		if strings.HasPrefix(name, ownHeaders) {
+			delete(out.Header, name)
+		}
+	}
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if v, ok := r.In.Header[name]; ok { // the client's own
+			out.Header[name] = v
+		}
+	}
+}
+
+// answering begins to copy an answer.
+func (g *Gateway) answering(r *http.Response) error {
+	p := passingOf(r.Request.Context())
+	p.status = r.StatusCode
+	// net/http adds what is missing.
+	for _, name := range []string{"Date", "Content-Type"} {
+		if _, ok := r.Header[name]; !ok {
+			p.writer.Header()[name] = nil
+		}
+	}
+	if p.said != "" {
+		r.Header.Set(headerCompacted, p.said)
+	}
+	if x := p.exchange; x != nil && r.StatusCode != http.StatusSwitchingProtocols {
+		x.began(r)
+		if x.answered() {
+			r.Body = &tee{r.Body, &x.response}
+		}
+	}
+	return nil
+}
+
+// headerCompacted says in mode compact what became of a request.
+const headerCompacted = "Precis-Compacted"
+
+// unanswered is what the client gets where there is no answer to pass on.
+func (g *Gateway) unanswered(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil { // the client has left
+		return
+	}
+	p := passingOf(r.Context())
+	p.status = http.StatusBadGateway
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		p.status = http.StatusRequestEntityTooLarge
+	}
+	g.log.Warn().Err(withoutURL(err)).Str("upstream", r.URL.Host).Msg("no answer from the provider")
+	problem(w, p.status, "the gateway has no answer from "+r.URL.Host+": "+withoutURL(err).Error())
+}
+
+// withoutURL removes the address, whose query may hold a key.
+func withoutURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// problem answers in the gateway's own name (RFC 9457).
+func problem(w http.ResponseWriter, status int, detail string) {
+	title := http.StatusText(status)
+	body, err := json.Marshal(client.Problem{
+		Type: "urn:precis:problem:" + strings.ReplaceAll(strings.ToLower(title), " ", "-"), Title: title, Status: status, Detail: detail,
+	})
+	if err != nil {
+		panic("a problem has no JSON: " + err.Error())
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // an error means that the client is gone
+}
+
+// ServeHTTP passes a request on, and its answer back.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.opts.Guarded && !loopback.Host(r.Host) {
+		problem(w, http.StatusMisdirectedRequest, "clients of this machine use 127.0.0.1, [::1] or localhost as the host")
+		return
+	}
+	p := &passing{writer: w}
+	a := apiOf(r)
+	if a != nil && !strings.EqualFold(r.Header.Get(HeaderMode), "off") {
+		p.exchange = g.begin(a, r)
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = &tee{r.Body, &p.exchange.request}
+		}
+	}
+	// ReverseProxy panics where an answer breaks off, so that the client sees it break off.
+	defer func() {
+		g.metrics.answered(a, p.status)
+		g.end(p.exchange)
+	}()
+	g.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passingKey{}, p)))
+}
+
+// lines writes a log of net/http, whose lines hold no header and no body.
+type lines struct{ log zerolog.Logger }
+
+func (l lines) Write(p []byte) (int, error) {
+	l.log.Debug().Msg(strings.TrimSpace(string(p)))
+	return len(p), nil
+}

@@ -1,0 +1,49 @@
+package gateway
+
+import (
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// quietFor is how long a reason is not logged again.
+const quietFor = 10 * time.Second
+
+// quiet keeps a log from being flooded.
+type quiet struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	last   map[string]time.Time
+	silent map[string]int // what happened since
+}
+
+// turn reports whether a reason may be logged, and how often it was not.
+func (q *quiet) turn(reason string) (silent int, may bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.last == nil {
+		q.last, q.silent = map[string]time.Time{}, map[string]int{}
+	}
+	now := q.now()
+	if last, ok := q.last[reason]; ok && now.Sub(last) < quietFor {
+		q.silent[reason]++
+		return 0, false
+	}
+	silent = q.silent[reason]
+	q.last[reason], q.silent[reason] = now, 0
+	return silent, true
+}
+
+func (q *quiet) dropped(log zerolog.Logger, reason string, err error) {
+	if silent, may := q.turn(reason); may {
+		log.Warn().Err(err).Str("reason", reason).Int("not_logged", silent).Msg("not published")
+	}
+}
+
+func (q *quiet) warn(log zerolog.Logger, what string, err error) {
+	if _, may := q.turn(what); may {
+		log.Warn().Err(err).Msg(what + ": trying again")
+	}
+}
