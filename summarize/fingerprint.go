@@ -45,12 +45,17 @@ func shared(p Policy) []string {
 
 func toolSettings(p Policy) []string {
 	t := p.ToolOutput
-	return []string{
+	settings := []string{
 		setting("tool_output.max_summary_chars", t.MaxSummaryChars),
 		setting("tool_output.max_input_chars", t.MaxInputChars),
 		setting("tool_output.preserve_errors", t.PreserveErrors),
 		setting("tool_output.include_metadata", t.IncludeMetadata),
 	}
+	for _, t := range p.Tools { // if there are none, the hash is that from before the key existed
+		settings = append(settings, setting("tools.match", t.Match), setting("tools.category", t.Category),
+			setting("tools.keep", t.Keep), setting("tools.drop", t.Drop))
+	}
+	return settings
 }
 
 func compactionSettings(p Policy) []string {

@@ -26,6 +26,7 @@ var changes = map[string]struct {
 	"tool_output.max_summary_chars": {func(p *summarize.Policy) { p.ToolOutput.MaxSummaryChars++ }, "tool_result"},
 	"tool_output.max_input_chars":   {func(p *summarize.Policy) { p.ToolOutput.MaxInputChars++ }, "tool_result"},
 	"tool_output.preserve_errors":   {func(p *summarize.Policy) { p.ToolOutput.PreserveErrors = false }, "tool_result"},
+	"tools":                         {func(p *summarize.Policy) { p.Tools = []summarize.Tool{{Match: "x"}} }, "tool_result"},
 	"tool_output.include_metadata":  {func(p *summarize.Policy) { p.ToolOutput.IncludeMetadata = false }, "tool_result"},
 	"compaction.trigger":            {func(p *summarize.Policy) { p.Compaction.Trigger = summarize.Condition{Tokens: 1} }, ""},
 	"compaction.window":             {func(p *summarize.Policy) { p.Compaction.Window = "tokenizer" }, ""},

@@ -23,6 +23,7 @@ type Policy struct {
 	Mode       string            `yaml:"mode" json:"mode"`
 	Tokenizer  string            `yaml:"tokenizer" json:"tokenizer"`
 	ToolOutput ToolOutput        `yaml:"tool_output" json:"tool_output"`
+	Tools      []Tool            `yaml:"tools" json:"tools,omitempty"`
 	Compaction Compaction        `yaml:"compaction" json:"compaction"`
 	History    History           `yaml:"history" json:"history"`
 	Context    Context           `yaml:"context" json:"context"`

@@ -40,6 +40,7 @@ func (p Policy) Validate() []PolicyProblem {
 	v := &policyJudge{}
 	v.names(p)
 	v.toolOutput(p.ToolOutput)
+	v.tools(p.Tools)
 	v.compaction(p.Compaction)
 	v.history(p.History)
 	v.within("context.keep_outputs.turns", p.Context.KeepOutputs.Turns, 0)
@@ -90,10 +91,7 @@ func (v *policyJudge) names(p Policy) {
 
 // prompt checks one custom prompt: its key, and that it is not empty.
 func (v *policyJudge) prompt(use, text string) {
-	allowed := []string{
-		"file_content", "search_results", "directory_listing", "command_output", "structured_data", "web_content",
-		"write_result", "other", "tool_result", "compaction", "history",
-	}
+	allowed := append(slices.Clone(Categories), "tool_result", "compaction", "history")
 	if !slices.Contains(allowed, use) {
 		v.wrong("prompts."+use, "is neither a category nor a kind; allowed: %s", strings.Join(allowed, ", "))
 	}
@@ -113,6 +111,50 @@ func (v *policyJudge) toolOutput(t ToolOutput) {
 	v.within("tool_output.over_tokens", t.OverTokens, 0)
 	v.within("tool_output.max_summary_chars", t.MaxSummaryChars, 1)
 	v.within("tool_output.max_input_chars", t.MaxInputChars, 1)
+}
+
+func (v *policyJudge) tools(list []Tool) {
+	if len(list) > mostTools {
+		v.wrong("tools", "has %d entries; allowed: up to %d", len(list), mostTools)
+		return
+	}
+	seen := map[string]int{}
+	for i, t := range list {
+		key := fmt.Sprintf("tools[%d].", i)
+		if t.Match == "" {
+			v.wrong(key+"match", `must be given: a glob on the tool's name, such as "mcp__jira__*"`)
+		}
+		v.glob(key+"match", t.Match)
+		if first, twice := seen[t.Match]; twice {
+			v.wrong(key+"match", "%q is that of tools[%d] too, which applies", t.Match, first)
+		} else {
+			seen[t.Match] = i
+		}
+		if t.Category != "" {
+			v.oneOf(key+"category", t.Category, Categories...)
+		}
+		if t.Category == "" && len(t.Keep)+len(t.Drop) == 0 {
+			v.wrong(strings.TrimSuffix(key, "."), "sets none of category, keep and drop")
+		}
+		v.texts(key+"keep", t.Keep)
+		v.texts(key+"drop", t.Drop)
+		for _, text := range t.Keep {
+			if slices.Contains(t.Drop, text) {
+				v.wrong(key+"drop", "%q is in keep too", text)
+			}
+		}
+	}
+}
+
+func (v *policyJudge) texts(key string, list []string) {
+	if len(list) > mostToolTexts {
+		v.wrong(key, "has %d texts; allowed: up to %d", len(list), mostToolTexts)
+	}
+	for i, text := range list {
+		if strings.TrimSpace(text) == "" || len(text) > longestText || strings.ContainsAny(text, "\r\n") {
+			v.wrong(fmt.Sprintf("%s[%d]", key, i), "%q is no text to look for; allowed: 1 to %d bytes in one line, not blank", text, longestText)
+		}
+	}
 }
 
 func (v *policyJudge) compaction(c Compaction) {

@@ -28,6 +28,15 @@ func TestValidateNamesTheSetting(t *testing.T) {
 		{func(p *summarize.Policy) { p.Mode, p.Provider = "llm", "" }, []string{"provider"}},
 		{func(p *summarize.Policy) { p.ToolOutput.OverChars = -1 }, []string{"tool_output.over_chars"}},
 		{func(p *summarize.Policy) { p.ToolOutput.MaxSummaryChars = 0 }, []string{"tool_output.max_summary_chars"}},
+		{func(p *summarize.Policy) {
+			p.Tools = []summarize.Tool{{Category: "x"}, {Match: "["}, {Match: "a", Keep: []string{"k", " "}, Drop: []string{"k", "a\nb"}}, {Match: "a", Keep: []string{strings.Repeat("x", 101)}}}
+		}, []string{
+			"tools[0].match", "tools[0].category", "tools[1].match", "tools[1]", "tools[2].keep[1]", "tools[2].drop[1]", "tools[2].drop", "tools[3].match", "tools[3].keep[0]",
+		}},
+		{func(p *summarize.Policy) { p.Tools = make([]summarize.Tool, 101) }, []string{"tools"}},
+		{func(p *summarize.Policy) {
+			p.Tools = []summarize.Tool{{Match: "a", Keep: strings.Split(strings.Repeat("k", 17), "")}}
+		}, []string{"tools[0].keep"}},
 		{func(p *summarize.Policy) { p.Compaction.Keep = summarize.Keep{} }, []string{"compaction.keep"}},
 		{func(p *summarize.Policy) { p.Compaction.Trigger = condition{Tokens: -1} }, []string{"compaction.trigger.tokens"}},
 		{func(p *summarize.Policy) { p.Compaction.Trigger = condition{Fraction: 1.01} }, []string{"compaction.trigger.fraction"}},

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -45,6 +46,14 @@ func drawConfig(rt *rapid.T) *config.Config {
 	p.Compaction.Trigger = drawCondition(rt, 0)
 	p.Compaction.MaxSummaryTokens = rapid.SampledFrom([]summarize.SummaryTokens{summarize.Auto, 1, 700}).Draw(rt, "max_summary_tokens")
 	p.Staleness.On = rapid.SliceOfN(rapid.SampledFrom([]string{"source", "policy", "ttl"}), 0, 3).Draw(rt, "on")
+	p.Tools = []summarize.Tool{}
+	for range rapid.IntRange(0, 2).Draw(rt, "tools") {
+		names := rapid.SliceOfN(rapid.StringMatching(`[\PC]{0,8}x`), 0, 2)
+		p.Tools = append(p.Tools, summarize.Tool{
+			Match: fmt.Sprint("tool", len(p.Tools), "*"), Category: rapid.SampledFrom(summarize.Categories).Draw(rt, "category"),
+			Keep: names.Draw(rt, "keep"), Drop: []string{},
+		})
+	}
 	if rapid.Bool().Draw(rt, "own prompt") {
 		p.Prompts = map[string]string{"history": "Tell " + text.Draw(rt, "prompt")}
 	} else {

@@ -187,6 +187,7 @@ func (c *Config) judges() (string, error) {
 // default or zero.
 //
 //	since  key                              absent
+//	5      policies[].tools                 none: every tool was recognized (today the key is omitted for that too)
 //	4      policies[].compaction.window     tokenizer
 //	3      policies[].context.keep_outputs  a summary stood in for its output at once (today the key is omitted for that too)
 //	2      config_version                   1

@@ -107,8 +107,8 @@ func (s *Step) SummarizeOutput() {
 func (s *Step) outputSummary(m *thread.Message, out output, text string, trigger events.Trigger) events.Record {
 	slot, ids := events.ToolSlot(m.ID), []string{m.ID}
 	if s.p.Mode == summarize.ModeLLM {
-		category := CategoryOf(out.msg.ToolName, out.msg.Arguments, text, s.f.Mask)
-		return s.started(events.KindToolResult, slot, string(category), trigger, ids, []string{}, messagesDigest(m))
+		in := MaskedInput(InputOf(s.p, m.ID, out.msg, text), s.f.Mask)
+		return s.started(events.KindToolResult, slot, string(in.Recognized()), trigger, ids, []string{}, messagesDigest(m))
 	}
 	rec := s.byRules(events.KindToolResult, slot, trigger)
 	rec.Current = prompted(s.st.Compaction, m)
@@ -129,7 +129,9 @@ func (s *Step) outputSummary(m *thread.Message, out output, text string, trigger
 
 // InputOf returns the rules' input for a tool output and a content of it, without what precedes it.
 func InputOf(p *summarize.Policy, id string, m *events.Message, text string) rules.Input {
+	own := p.ToolNamed(m.ToolName)
 	return rules.Input{
+		Category: rules.Category(own.Category), Keep: own.Keep, Drop: own.Drop,
 		MessageID: id, ToolName: m.ToolName, Arguments: m.Arguments, Content: text, IsError: m.IsError, ExitCode: m.ExitCode,
 		Relevant: m.RelevantRange, MaxChars: p.ToolOutput.MaxSummaryChars,
 		PreserveErrors: p.ToolOutput.PreserveErrors, IncludeMetadata: p.ToolOutput.IncludeMetadata,
@@ -178,12 +180,6 @@ func prompted(c *thread.Compaction, m *thread.Message) bool {
 	return m == nil || !m.Pinned && (c == nil || !c.Replaced(m.Ordinal))
 }
 
-// CategoryOf returns the category of a tool output without secrets, as its summarizer sees it.
-func CategoryOf(tool string, arguments []byte, text string, mask func(string) string) rules.Category {
-	in := MaskedInput(rules.Input{ToolName: tool, Arguments: arguments, Content: text}, mask)
-	return rules.CategoryOf(in.ToolName, in.Arguments, in.Content)
-}
-
 // MaskedInput returns a tool output and its call without secrets. Earlier messages only weigh it and are not shown.
 func MaskedInput(in rules.Input, mask func(string) string) rules.Input {
 	in.Content, in.ToolName, in.Arguments = mask(in.Content), mask(in.ToolName), secrets.MaskJSON(in.Arguments, mask)
@@ -226,7 +222,8 @@ func guarded(in rules.Input, summarize func(rules.Input) rules.Output) (out rule
 		}
 		reason := "rules_panicked"
 		method, why = events.MethodTruncation, &reason
-		category := rules.CategoryOf(in.ToolName, nil, "")
+		call := rules.Input{Category: in.Category, ToolName: in.ToolName}
+		category := call.Recognized()
 		out = rules.Output{
 			Text: rules.HeadTail(in.Content, category, min(in.MaxChars, utf8.RuneCountInString(in.Content)), in.MessageID),
 			Tool: events.ToolSummary{

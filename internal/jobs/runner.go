@@ -79,7 +79,7 @@ func (r *Runner) toolWork(ctx context.Context, view state.View, p *summarize.Pol
 	w := &work{input: in, tokens: int64(call.Tokens(in.Content))}
 	masked := fold.MaskedInput(in, r.Ladder.Mask)
 	w.input.ToolName, w.input.Arguments = masked.ToolName, masked.Arguments
-	category := rules.CategoryOf(masked.ToolName, masked.Arguments, masked.Content)
+	category := masked.Recognized()
 	call.Category, call.ToolName, call.Content = string(category), masked.ToolName, masked.Content
 	call.Relevant, call.MaxChars = in.Relevant, in.MaxChars
 	call.Facts = func(content string) []string { return llm.Facts(w.byRules(content)) }

@@ -169,6 +169,9 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	}
 	s.config.Policies[0].Compaction.Trigger = summarize.Condition{Any: []summarize.Condition{{Fraction: 0.01}, {Messages: 5}}}
 	s.config.Policies[0].Compaction.Keep = summarize.Keep{Messages: 3}
+	if seed%3 == 0 {
+		s.config.Policies[0].Tools = []summarize.Tool{{Match: "b*", Category: "structured_data", Keep: []string{"part7"}, Drop: []string{"step 1"}}}
+	}
 	if seed%4 < 2 {
 		tells(&s.config.Policies[0])
 	}

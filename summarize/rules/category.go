@@ -32,6 +32,16 @@ func (c Category) HeadRatio() float64 {
 	}
 }
 
+// Recognized returns the category that the output is given, or has by its tool's name, its call's arguments or its content.
+func (in *Input) Recognized() Category { return in.recognized(parseArguments(in.Arguments)) }
+
+func (in *Input) recognized(args arguments) Category {
+	if in.Category != "" {
+		return in.Category
+	}
+	return categoryOf(in.ToolName, args, in.Content)
+}
+
 // CategoryOf recognizes the category by the tool's name, then by the call's arguments, then by the content.
 func CategoryOf(toolName string, arguments []byte, content string) Category {
 	return categoryOf(toolName, parseArguments(arguments), content)

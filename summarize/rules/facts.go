@@ -96,6 +96,7 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 	if in.PreserveErrors {
 		f.urgent, f.traces = urgentLines(f, doc)
 	}
+	f.urgent = append(f.urgent, doc.kept(in.Keep)...)
 	if doc.prose {
 		f.urgent = append(f.urgent, doc.conclusions(f.report)...)
 	}
@@ -104,8 +105,13 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 
 // settle asks for the verdict. A record has no word for an unknown one: nothing says that it failed.
 func (f *facts) settle(in Input, category Category, args arguments) {
-	f.report = kindOfCall(in.ToolName, category, args) == verdict.Report
-	call := verdict.Call{Kind: kindOfCall(in.ToolName, category, args), Command: args.shellLine(), IsError: in.IsError, ExitCode: in.ExitCode, Text: clean(in.Content)}
+	named := in.ToolName
+	if in.Category != "" {
+		named = "" // the policy says what it is, not its name
+	}
+	kind := kindOfCall(named, category, args)
+	f.report = kind == verdict.Report
+	call := verdict.Call{Kind: kind, Command: args.shellLine(), IsError: in.IsError, ExitCode: in.ExitCode, Text: clean(in.Content)}
 	f.ended = verdict.Of(call)
 	if f.ended.ExitKnown {
 		f.exit = itoa(f.ended.Exit)

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,6 +12,7 @@ func (f *facts) data(in Input, args arguments, doc *document) {
 	f.add("Exit", f.exit)
 	s := outlineOf(in.Content)
 	f.add("Shape", s.shape())
+	s.keys = slices.DeleteFunc(s.keys, func(key string) bool { return slices.Contains(in.Drop, key) })
 	if len(s.keys) > 0 {
 		f.add("Keys", quoted(strings.Join(s.keys, ", "), mostKeys*maxCommand))
 		f.note("keys", strings.Join(s.keys, ", "))

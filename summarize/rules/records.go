@@ -21,7 +21,7 @@ type dataRecord struct {
 const mostRecords = 2000
 
 // recordsOf finds the largest array of objects in a text of JSON, or its lines of objects.
-func recordsOf(text string) []dataRecord {
+func recordsOf(text string, keep []string) []dataRecord {
 	text = strings.TrimSpace(text)
 	var list []jsontext.Value
 	value := jsontext.Value(text)
@@ -45,6 +45,7 @@ func recordsOf(text string) []dataRecord {
 	records := make([]dataRecord, 0, len(list))
 	for _, v := range list[:min(len(list), mostRecords)] {
 		r := readRecord(v)
+		r.find(v, keep)
 		for _, s := range r.values {
 			if len(s) > longestCell && (len(list) <= fewRecords || isBlob(s)) {
 				return nil // texts, of which a table would show nothing
@@ -160,6 +161,7 @@ const (
 	fewRecords  = 3
 	widest      = 40 // characters of a cell
 	mostColumns = 8
+	leastRows   = 5 // that a table has room for
 )
 
 // about returns the scalars of an object around its records: `state=OPEN, title=Retry on timeout`.
@@ -182,16 +184,16 @@ func about(text string, room int) string {
 }
 
 // recordTable writes records in at most room characters, below what stands around them.
-func recordTable(text string, records []dataRecord, room int) string {
+func recordTable(text string, records []dataRecord, keep []string, room int) string {
 	around := about(text, room/3)
 	if around != "" {
 		room -= runes(around) + 1
 	}
-	return joinLines(around, rows(records, room))
+	return joinLines(around, rows(records, keep, room))
 }
 
 // rows writes a line with the fields, one with the columns' names, and the first records, equal rows once with their count.
-func rows(records []dataRecord, room int) string {
+func rows(records []dataRecord, keep []string, room int) string {
 	var all []string
 	by := map[string]*column{}
 	for _, r := range records {
@@ -211,7 +213,12 @@ func rows(records []dataRecord, room int) string {
 	}
 	lines := []string{clip(thousands(len(records))+" records: "+strings.Join(all, ", "), room*2/5)}
 	left := room - runes(lines[0]) - 1
-	columns := columnsOf(all, by, len(records), left)
+	columns := keptColumns(records, keep)
+	for _, name := range columnsOf(all, by, len(records), left-keptWidth(records, columns)) {
+		if !slices.Contains(columns, name) && len(columns) < mostColumns {
+			columns = append(columns, name)
+		}
+	}
 	if len(columns) == 0 {
 		return lines[0]
 	}
@@ -264,7 +271,7 @@ func columnsOf(all []string, by map[string]*column, n, room int) []string {
 		return 2
 	}
 	slices.SortStableFunc(list, func(a, b *column) int { return cmp.Or(rank(a)-rank(b), a.width/a.filled-b.width/b.filled) })
-	const leastRows, leastColumns = 5, 3
+	const leastColumns = 3
 	rows := min(n, leastRows)
 	var names []string
 	width := 0

@@ -8,7 +8,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-19"
+const Version = "rules-20"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -18,6 +18,9 @@ type Input struct {
 	Content   string // any bytes; invalid UTF-8 is replaced
 	IsError   *bool
 	ExitCode  *int
+	// Category is that of a tool of one's own; if empty, it is recognized. Keep names what is shown first, and Drop what is not shown (own.go).
+	Category   Category
+	Keep, Drop []string
 	// Relevant is the range of lines that the agent requested; they are worth more.
 	Relevant *events.LineRange
 	// MaxChars is the hard limit of the text, in Unicode code points.
@@ -41,9 +44,17 @@ type Output struct {
 // ToolOutput summarizes one tool output.
 func ToolOutput(in Input) Output {
 	args := parseArguments(in.Arguments)
-	category := categoryOf(in.ToolName, args, in.Content)
-	doc := read(in, category, args)
+	category := in.recognized(args)
+	source := proper(in.Content)
+	doc := read(in, source, category, args)
 	f := factsOf(in, category, args, &doc)
+	if rest, lines := withoutDropped(source, in.Drop); rest != source {
+		// What the facts count is of the whole source.
+		doc = read(in, rest, category, args)
+		doc.wrapped, doc.dropped = true, doc.dropped+lines
+		shown := factsOf(in, category, args, &doc)
+		f.errors, f.urgent, f.traces = shown.errors, shown.urgent, shown.traces
+	}
 	tool := events.ToolSummary{
 		ToolName: in.ToolName,
 		Category: string(category),
@@ -54,10 +65,12 @@ func ToolOutput(in Input) Output {
 	return Output{Text: compose(in, category, &doc, f), Tool: tool}
 }
 
-// read splits an output into lines.
-func read(in Input, category Category, args arguments) document {
-	source := proper(in.Content)
+// read splits what is shown of an output into lines.
+func read(in Input, source string, category Category, args arguments) document {
 	doc := newDocument(source, category, args)
+	if len(in.Drop) > 0 { // they may be what is left of lines
+		doc.lines = slices.DeleteFunc(doc.lines, func(l line) bool { return l.text == "" })
+	}
 	doc.chars = runes(in.Content)
 	doc.source = clean(source)
 	doc.wrapped = len(source) < len(in.Content)
@@ -86,20 +99,34 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	if limit < smallest {
 		return clip(header, limit)
 	}
-	if body := doc.sketch(category, limit-runes(header)-1-runes(elision(doc.total, doc.chars, in.MessageID))-1); body != "" && runes(header)+runes(body)+1 <= limit {
-		header = joinLines(header, body)
-		if limit-runes(header) < spareRoom {
-			return clip(joinLines(header, elision(max(0, doc.total-strings.Count(body, "\n")-1), doc.chars, in.MessageID)), limit)
+	room := limit - runes(header) - 1 - runes(elision(doc.total, doc.chars, in.MessageID)) - 1
+	if body := doc.sketch(in, category, room); body != "" && runes(header)+runes(body)+1 <= limit {
+		if limit-runes(header)-1-runes(body) < spareRoom {
+			return doc.sketched(in, category, header, body, limit, room)
 		}
+		header = joinLines(header, body)
 	}
 	return abridge(in, doc, f, header, limit)
+}
+
+// sketched ends a sketch with the mark of what is missing. The mark of a text in few lines counts characters and is the longer one.
+func (d *document) sketched(in Input, category Category, header, body string, limit, room int) string {
+	mark := func() string {
+		return elision(max(0, d.total-strings.Count(body, "\n")-1), d.chars, in.MessageID)
+	}
+	if over := runes(header) + 1 + runes(body) + 1 + runes(mark()) - limit; over > 0 {
+		if shorter := d.sketch(in, category, room-over); shorter != "" {
+			body = shorter
+		}
+	}
+	return clip(joinLines(header, body, mark()), limit)
 }
 
 // spareRoom is what a sketch must leave for lines to follow it, in characters.
 const spareRoom = 200
 
 // sketch shows listings and records in a form of their own; empty for other sources.
-func (d *document) sketch(category Category, room int) string {
+func (d *document) sketch(in Input, category Category, room int) string {
 	const least = 200
 	if room < least {
 		return ""
@@ -110,13 +137,13 @@ func (d *document) sketch(category Category, room int) string {
 			return tree(paths, room)
 		}
 	case d.shape == shapeJSON && !slices.ContainsFunc(d.lines, func(l line) bool { return l.record == recordFailed }):
-		if records := recordsOf(d.source); records != nil {
-			return recordTable(d.source, records, room)
+		if records := recordsOf(d.source, in.Keep); records != nil {
+			return recordTable(d.source, records, in.Keep, room)
 		}
 	case d.shape == shapeNumbered:
 		if text := numberedRecords(d.source); text != "" {
-			if records := recordsOf(text); records != nil {
-				return recordTable(text, records, room)
+			if records := recordsOf(text, in.Keep); records != nil {
+				return recordTable(text, records, in.Keep, room)
 			}
 		}
 	}

@@ -62,13 +62,13 @@ func TestTree(t *testing.T) {
 func TestRecordTable(t *testing.T) {
 	text := `{"state":"OPEN","checks":[{"name":"build","ok":true,"secs":12},{"name":"lint","ok":false,"secs":3},{"name":"test","ok":true,"secs":40}]}`
 	want := "state=OPEN\n3 records: name, ok, secs\nname | ok | secs\nbuild | true | 12\nlint | false | 3\ntest | true | 40"
-	if got := recordTable(text, recordsOf(text), 700); got != want {
+	if got := recordTable(text, recordsOf(text, nil), nil, 700); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if recordsOf(`{"a":1}`) != nil || recordsOf("[1,2,3]") != nil || recordsOf("{\"a\":1}\n{\"a\":2}\nx") != nil {
+	if recordsOf(`{"a":1}`, nil) != nil || recordsOf("[1,2,3]", nil) != nil || recordsOf("{\"a\":1}\n{\"a\":2}\nx", nil) != nil {
 		t.Error("records where there are none")
 	}
-	if n := len(recordsOf("{\"a\":1}\n{\"a\":2}\n")); n != 2 {
+	if n := len(recordsOf("{\"a\":1}\n{\"a\":2}\n", nil)); n != 2 {
 		t.Errorf("%d records in lines", n)
 	}
 }

@@ -104,7 +104,7 @@ func samplesOfAll(list []scored) []sample {
 func samplesOf(c *scored) []sample {
 	in := inputOf(c.thread, c.at, standard)
 	args := parseArguments(in.Arguments)
-	doc := read(in, categoryOf(in.ToolName, args, in.Content), args)
+	doc := read(in, proper(in.Content), categoryOf(in.ToolName, args, in.Content), args)
 	v := newVocabulary(&doc, nil)
 	s := newScene(&doc, v, v.recall(in.Earlier, in.Seen))
 	var list []sample
