@@ -27,6 +27,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/race"
 	"precis/internal/recovery"
+	"precis/internal/sessions"
 	"precis/state"
 	"precis/summarize/prompt"
 )
@@ -599,6 +600,15 @@ func (w *hostileWorld) table() map[string][]use {
 		{args: at("publish", "-", "--json"), stdin: cut, form: jsons, status: []int{exitWrong}},
 		{args: at("publish", "-", "--no-check", "--json"), stdin: whole.stdout, form: jsons, status: done},
 		{args: at("publish", noDir), form: nothing, status: []int{exitUsage}},
+		{args: at("publish", "-", "--format", sessions.FormatEvents), stdin: broken, form: text, status: []int{exitWrong}},
+		{args: at("publish", "-", "--dry-run"), stdin: whole.stdout, form: jsons, status: done},
+	}
+	session := `{"type":"user","sessionId":"\u001b]0;x\u0007","uuid":"\u009b","message":{"role":"user","content":"\u202e"}}` + "\n" +
+		`{"type":"\u001b]0;x\u0007","payload":{}}` + "\n" + `{"role":"user","content":"\u001b[2J","\u009b":1}` + "\n" + hostiles[0] + "\n"
+	for _, format := range sessions.Formats() {
+		table["publish"] = append(table["publish"],
+			use{args: at("publish", "-", "--format", format, "--thread", h), stdin: session, form: text, status: []int{exitWrong}},
+			use{args: at("publish", "-", "--format", format, "--json"), stdin: session, form: jsons, status: []int{exitWrong}})
 	}
 	table["tail"] = []use{
 		{args: at("tail", "--from", "start", "--until-caught-up"), form: text, status: either},

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -18,12 +20,17 @@ import (
 	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/sessions"
 )
 
 // publishCmd publishes event files.
 type publishCmd struct {
 	serverFlags
-	Files   []string `arg:"" name:"file" help:"Event files; - reads standard input."`
+	Files   []string `arg:"" name:"file" help:"Event files, or sessions of an agent; - reads standard input."`
+	Format  string   `enum:"events,auto,claude-code,codex,anthropic,openai" default:"events" placeholder:"F" help:"Format of the files: ${enum} (${default})."`
+	Thread  string   `placeholder:"T" help:"With --format: the thread of the conversation, instead of the one that the file names."`
+	Agent   string   `placeholder:"ID" help:"With --format: the agent_id of the events, instead of the format's name."`
+	DryRun  bool     `name:"dry-run" help:"Write the events as an event file instead of publishing them; with --json the counts only."`
 	Wait    bool     `help:"Wait until the processor has decided every event, and report rejections."`
 	NoCheck bool     `name:"no-check" help:"Also send invalid events; the processor rejects them."`
 }
@@ -34,11 +41,15 @@ func (publishCmd) Help() string {
 
 A valid event can still be rejected because of its thread's state (another message with the same id, an edit of an unknown message). With --wait the command reports these with their lines and exits with 1. An edit that still waits for its message is not decided.
 
+With --format the files are sessions that an agent has kept, or conversations in the shape of a provider's API, also compressed with gzip. A session becomes a thread with the session's id; sub-agents become threads of their own, a prompt that the user went back to becomes a rewind, and a summary that the agent made is a message. Message ids are the session's, so that publishing a session again adds only what is new. What no event stands for is listed at the end, by kind, with the first line that has it.
+
 Examples:
 
     processor publish session.jsonl
     processor publish session.jsonl --wait
     my-agent --events | processor publish -
+    processor publish --format claude-code ~/.claude/projects/*/*.jsonl
+    processor publish --format auto rollout.jsonl.gz --dry-run > events.jsonl
     processor tail --json --from start --until-caught-up | processor publish - --nats nats://other:4222`
 }
 
@@ -53,12 +64,24 @@ type publishCounts struct {
 	LastSeq   uint64  `json:"last_seq"` // the last event's sequence in EVENTS; 0: none was published
 	Threads   int     `json:"threads"`
 	Seconds   float64 `json:"seconds"`
+	DryRun    bool    `json:"dry_run,omitzero"`
+
+	Unmapped []unmapped `json:"unmapped,omitempty"` // what sessions have that no event stands for
+}
+
+// unmapped is a kind of content that no event stands for, with its first place.
+type unmapped struct {
+	sessions.Unmapped
+	File string `json:"file"`
 }
 
 // Run publishes the files one after the other, in the order of their lines.
 func (c *publishCmd) Run(ctx context.Context, a *app) error {
 	if err := c.check(); err != nil {
 		return err
+	}
+	if c.DryRun {
+		return c.dryRun(ctx, a)
 	}
 	return c.withServer(ctx, a, func(ctx context.Context, s *server) error {
 		if err := s.hasStreams(ctx); err != nil {
@@ -68,7 +91,8 @@ func (c *publishCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return unreachable("publish: %w", err)
 		}
-		job := &publishing{app: a, out: out, threads: map[string]bool{}, progress: newProgress(a, c.Files)}
+		job := c.job(a)
+		job.out = out
 		if c.Wait {
 			if job.verdicts, err = followVerdicts(ctx, s); err != nil {
 				return errors.Join(err, out.Close(ctx))
@@ -87,6 +111,26 @@ func (c *publishCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
+func (c *publishCmd) job(a *app) *publishing {
+	return &publishing{app: a, format: c.Format, options: sessions.Options{Thread: c.Thread, Agent: c.Agent}, threads: map[string]bool{}, progress: newProgress(a, c.Files)}
+}
+
+// dryRun writes what would be published.
+func (c *publishCmd) dryRun(ctx context.Context, a *app) error {
+	job := c.job(a)
+	job.counts.DryRun = true
+	buffer := bufio.NewWriterSize(a.stdout, 1<<16)
+	job.dry = events.NewFileWriter(buffer)
+	if c.JSON {
+		job.dry = events.NewFileWriter(io.Discard)
+	}
+	begun := time.Now()
+	err := errors.Join(job.files(ctx, c.Files), buffer.Flush())
+	job.progress.done()
+	job.counts.Seconds = time.Since(begun).Seconds()
+	return c.finish(a, job, err)
+}
+
 // hasStreams finds out early that no stream takes events. It asks for SUMMARIES first: it is where EVENTS is, and
 // agents may ask about it.
 func (s *server) hasStreams(ctx context.Context) error {
@@ -102,6 +146,17 @@ func (s *server) hasStreams(ctx context.Context) error {
 
 // check finds a misspelt name before anything is published.
 func (c *publishCmd) check() error {
+	if c.Format == sessions.FormatEvents && (c.Thread != "" || c.Agent != "") {
+		return usage("--thread and --agent go with --format: an event file names them")
+	}
+	if c.DryRun && (c.Wait || c.NoCheck) {
+		return usage("--dry-run goes without --wait and --no-check: nothing is published")
+	}
+	if c.Thread != "" {
+		if _, err := events.Token(c.Thread); err != nil {
+			return usage("--thread: %w", err)
+		}
+	}
 	for _, name := range c.Files {
 		if name == "-" {
 			continue
@@ -119,12 +174,21 @@ func (c *publishCmd) check() error {
 
 func (c *publishCmd) finish(a *app, job *publishing, err error) error {
 	job.counts.Threads = len(job.threads)
-	if c.JSON {
+	switch {
+	case c.JSON:
 		a.json(job.counts)
-	} else {
+	case c.DryRun: // standard output has the events
+		a.note("%s", job.counts)
+		job.tellUnmapped(a.note)
+	default:
 		a.printf("%s\n", job.counts)
+		job.tellUnmapped(func(format string, args ...any) { a.printf(format+"\n", args...) })
 	}
 	switch {
+	case errors.Is(err, sessions.ErrFormat):
+		return usage("%w", err)
+	case err != nil && c.DryRun:
+		return err
 	case err != nil:
 		return unreachable("%w\nPublish the files again to go on: what has arrived is not counted twice", err)
 	case job.counts.Broken > 0:
@@ -136,8 +200,12 @@ func (c *publishCmd) finish(a *app, job *publishing, err error) error {
 }
 
 func (n publishCounts) String() string {
-	text := fmt.Sprintf("%s of %s from %s published in %.1fs", counted(n.Published, "event"), counted(n.Threads, "thread"),
-		counted(n.Files, "file"), n.Seconds)
+	done := "published"
+	if n.DryRun {
+		done = "to be published, read"
+	}
+	text := fmt.Sprintf("%s of %s from %s %s in %.1fs", counted(n.Published, "event"), counted(n.Threads, "thread"),
+		counted(n.Files, "file"), done, n.Seconds)
 	if n.LastSeq > 0 {
 		text += fmt.Sprintf(", the last as EVENTS %d", n.LastSeq)
 	}
@@ -172,7 +240,10 @@ const stopPatience = 5 * time.Second
 // publishing is one run over the files.
 type publishing struct {
 	app      *app
+	format   string
+	options  sessions.Options
 	out      *events.Publisher
+	dry      *events.FileWriter // instead of out
 	onTheWay []outgoing
 	threads  map[string]bool
 	progress *progress
@@ -211,11 +282,17 @@ func (p *publishing) file(ctx context.Context, name string) error {
 		return fmt.Errorf("open: %w", err)
 	}
 	defer in.Close()
-	lines := events.NewFileReader(p.progress.reader(in))
+	options := p.options
+	options.Name = name
+	lines, err := sessions.Open(p.progress.reader(in), p.format, options)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	for {
 		event, err := lines.Next()
 		switch {
 		case errors.Is(err, io.EOF):
+			p.unmapped(name, lines.Unmapped())
 			return nil
 		case ctx.Err() != nil:
 			return fmt.Errorf("told to stop before the end of %s", name)
@@ -228,6 +305,24 @@ func (p *publishing) file(ctx context.Context, name string) error {
 		if err := p.publish(ctx, name, event); err != nil {
 			return err
 		}
+	}
+}
+
+// unmapped adds what a file has that no event stands for.
+func (p *publishing) unmapped(name string, list []sessions.Unmapped) {
+	for _, u := range list {
+		at := slices.IndexFunc(p.counts.Unmapped, func(known unmapped) bool { return known.Kind == u.Kind })
+		if at < 0 {
+			p.counts.Unmapped = append(p.counts.Unmapped, unmapped{Unmapped: u, File: name})
+			continue
+		}
+		p.counts.Unmapped[at].Count += u.Count
+	}
+}
+
+func (p *publishing) tellUnmapped(line func(string, ...any)) {
+	for _, u := range p.counts.Unmapped {
+		line("no event stands for: %s, %s (first: %s line %d)", u.Kind, counted(u.Count, "time"), u.File, u.Line)
 	}
 }
 
@@ -267,6 +362,9 @@ func (p *publishing) publish(ctx context.Context, name string, event events.File
 		p.broken(name, fmt.Errorf("line %d: %w", event.Line, events.ErrNoThread))
 		return nil
 	}
+	if p.dry != nil {
+		return p.write(name, event)
+	}
 	patient, cancel := context.WithTimeout(ctx, publishPatience)
 	defer cancel()
 	if p.verdicts != nil {
@@ -285,6 +383,22 @@ func (p *publishing) publish(ctx context.Context, name string, event events.File
 	p.threads[event.Thread] = true
 	p.onTheWay = append(p.onTheWay, outgoing{name: name, line: event.Line, receipt: receipt})
 	return nil
+}
+
+// write checks an event as the publisher does, and writes it.
+func (p *publishing) write(name string, event events.FileEvent) error {
+	subject, err := event.Subject()
+	if err != nil {
+		p.broken(name, err)
+		return nil
+	}
+	if _, reject := events.Decode(events.Raw{Subject: subject, Body: event.Data}, events.Limits{}); reject != nil {
+		p.broken(name, fmt.Errorf("line %d: %w", event.Line, reject))
+		return nil
+	}
+	p.counts.Published++
+	p.threads[event.Thread] = true
+	return p.dry.Write(event.Type, event.Thread, event.Data)
 }
 
 // isLinesFault says whether err is about one line, and not the end of the run.

@@ -6,11 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"precis/internal/broker"
+	"precis/internal/sessions"
 )
 
 func TestPublish(t *testing.T) {
@@ -150,4 +152,46 @@ func file(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// The formats that --format offers are those that can be read.
+func TestPublishOffersEveryFormat(t *testing.T) {
+	field, _ := reflect.TypeFor[publishCmd]().FieldByName("Format")
+	offered := strings.Split(field.Tag.Get("enum"), ",")
+	if want := append([]string{sessions.FormatEvents, sessions.FormatAuto}, sessions.Formats()...); !slices.Equal(slices.Sorted(slices.Values(offered)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("offers %q, want %q", offered, want)
+	}
+}
+
+// A session becomes its thread: the processor accepts all of it, once, and answers with the prompt that continues it. What no event stands for is named.
+func TestPublishSessions(t *testing.T) {
+	p := startProcessor(t, t.TempDir())
+	const claude, codex = "../../internal/sessions/testdata/claude-code.jsonl", "../../internal/sessions/testdata/codex.jsonl"
+	got := p.do(t, "", "publish", "--format", "auto", "--wait", claude, codex)
+	got.wants(t, exitDone, "29 events of 4 threads from 2 files published", "")
+	if !strings.Contains(got.stdout, "\nno event stands for: progress, 1 time (first: "+claude+" line 6)\n") {
+		t.Errorf("got %s", got.stdout)
+	}
+	p.do(t, "", "publish", "--format", "claude-code", "--wait", "--json", claude).
+		wants(t, exitDone, `"published":16,"skipped":0,"broken":0,"unsent":0,"rejected":0,`, "")
+	p.do(t, "", "thread", "--json", "5e551011-0000-4000-8000-000000000001").wants(t, exitDone, `"messages":10,`, "")
+	p.do(t, "", "context", "5e551011-0000-4000-8000-000000000001", "--max-tokens", "5000", "--format", "anthropic").
+		wants(t, exitDone, `Mend it with integers.`, "")
+	p.do(t, "", "context", "c0dec0de-0000-4000-8000-000000000002", "--max-tokens", "5000", "--format", "responses").
+		wants(t, exitDone, `"call_id": "call_1"`, "")
+}
+
+// A dry run needs no server, and writes an event file.
+func TestPublishDryRun(t *testing.T) {
+	const codex = "../../internal/sessions/testdata/codex.jsonl"
+	got := program(t, "", "publish", "--dry-run", "--format", "auto", codex, "--agent", "mine", "--thread", "t")
+	got.wants(t, exitDone, `{"type":"thread.message","thread_id":"t","agent_id":"mine",`, "13 events of 1 thread from 1 file to be published")
+	again := program(t, got.stdout, "publish", "--dry-run", "-")
+	if again.status != exitDone || again.stdout != got.stdout {
+		t.Errorf("the event file is not one: %+v", again)
+	}
+	program(t, "", "publish", "--dry-run", "--json", "--format", "codex", codex).wants(t, exitDone, `"dry_run":true,"unmapped":[{"kind":"compacted without a summary","count":1,"line":28,"file":`, "")
+	program(t, "{}", "publish", "--dry-run", "--format", "auto", "-").wants(t, exitUsage, "", "the format can't be told; name it with --format")
+	program(t, "", "publish", "--thread", "t", codex).wants(t, exitUsage, "", "--thread and --agent go with --format")
+	program(t, "", "publish", "--dry-run", "--wait", codex).wants(t, exitUsage, "", "--dry-run goes without --wait")
 }
