@@ -21,7 +21,7 @@ type gatewayCmd struct {
 	loginFlags
 	NATS      string `name:"nats" env:"NATS_URL" placeholder:"URL" group:"Server" help:"NATS server of the processor ($$NATS_URL; nats://127.0.0.1:4222)."`
 	Listen    string `placeholder:"ADDR" default:"127.0.0.1:8089" help:"Address of the gateway (${default})."`
-	Mode      string `enum:"observe" default:"observe" help:"What to do with requests: observe changes nothing (${default})."`
+	Mode      string `enum:"observe,compact" default:"observe" help:"What to do with requests: observe changes nothing, compact sends the thread's prompt with its summaries (${default})."`
 	OpenAI    string `name:"openai" placeholder:"URL" default:"https://api.openai.com" help:"Base URL of OpenAI's API, without the /v1 (${default})."`
 	Anthropic string `placeholder:"URL" default:"https://api.anthropic.com" help:"Base URL of Anthropic's API, without the /v1 (${default})."`
 	HTTP      string `name:"http" placeholder:"ADDR" help:"Address of /healthz and /metrics. Default: none."`
@@ -33,6 +33,8 @@ type gatewayCmd struct {
 // Help shows the command used.
 func (gatewayCmd) Help() string {
 	return `The gateway stands between agents and their model provider: an agent uses its address as the base URL, and everything else of the agent stays. Requests and answers pass unchanged; what they say is published as events of their thread. A request never waits for precis, and passes where precis or NATS is away. Keys pass and are not kept.
+
+With --mode compact the provider gets the thread's compacted prompt, and where anything is in doubt the request as it came; the answer's header Precis-Compacted says which.
 
 "processor run --gateway ADDR" serves the same inside the processor.
 

@@ -98,7 +98,7 @@ type APICert struct {
 // Gateway passes agents' requests on to their providers and publishes what they say; an empty Listen turns it off.
 type Gateway struct {
 	Listen string `yaml:"listen"`
-	Mode   string `yaml:"mode"` // observe
+	Mode   string `yaml:"mode"` // observe or compact
 	// OpenAI and Anthropic are the base URLs of the providers.
 	OpenAI    string `yaml:"openai"`
 	Anthropic string `yaml:"anthropic"`

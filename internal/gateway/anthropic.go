@@ -10,22 +10,22 @@ import (
 
 // anthropicAPI is Anthropic's messages.
 var anthropicAPI = &api{
-	name: "messages", format: "anthropic", read: readAnthropic, whole: anthropicWhole,
+	name: "messages", format: "anthropic", list: "messages", read: readAnthropic, whole: anthropicWhole,
 	stream: func() assembler {
 		return &anthropicStream{blocks: map[int]*pieces{}, usage: object{}}
 	},
 	known: []string{
-		"container", "max_tokens", "messages", "metadata", "model", "output_config", "service_tier", "stop_sequences", "stream", "system",
+		"cache_control", "container", "max_tokens", "messages", "metadata", "model", "output_config", "service_tier", "stop_sequences", "stream", "system",
 		"temperature", "thinking", "tool_choice", "tools", "top_k", "top_p",
 	},
 }
 
-func readAnthropic(request object) (*conversation, error) {
-	system, err := instructions(request["system"])
+func readAnthropic(r *reader, request object) (*conversation, error) {
+	system, err := r.instructions(request["system"])
 	if err != nil {
 		return nil, err
 	}
-	messages, err := messagesOf(request["messages"])
+	messages, err := r.messagesOf(request["messages"])
 	if err != nil {
 		return nil, err
 	}

@@ -15,11 +15,12 @@ import (
 type api struct {
 	name   string
 	format string // of its prompts
-	read   func(request object) (*conversation, error)
+	read   func(r *reader, request object) (*conversation, error)
 	whole  func(response object) (*answer, error)
 	stream func() assembler
 	// known are the members of a request that compact mode knows.
 	known []string
+	list  string // the member that has the conversation
 }
 
 // assembler makes an answer of a stream's events.
@@ -57,16 +58,12 @@ var (
 )
 
 // messagesOf reads a list of messages that stand as their provider has them.
-func messagesOf(list jsontext.Value) (messages []*message, err error) {
+func (r *reader) messagesOf(list jsontext.Value) (messages []*message, err error) {
 	if list.Kind() != jsontext.KindBeginArray {
 		return nil, fmt.Errorf("%w: messages is not a list", errRequest)
 	}
 	for i, raw := range listOf(list) {
-		data := objectOf(raw)
-		if data == nil {
-			return nil, fmt.Errorf("%w: messages[%d] is not an object", errRequest, i)
-		}
-		m, err := newMessage(data, raw)
+		m, err := r.message(itself, raw)
 		if err != nil {
 			return nil, fmt.Errorf("%w: messages[%d]: %w", errRequest, i, err)
 		}
@@ -75,12 +72,23 @@ func messagesOf(list jsontext.Value) (messages []*message, err error) {
 	return messages, nil
 }
 
+// Shapes of messages.
+var (
+	itself   = shape{"itself", func(raw []jsontext.Value) object { return objectOf(raw[0]) }}
+	asSystem = shape{"system", contentOf(events.RoleSystem)}
+	asUser   = shape{"user", contentOf(events.RoleUser)}
+)
+
+func contentOf(role string) func([]jsontext.Value) object {
+	return func(raw []jsontext.Value) object { return object{"role": quote(role), "content": raw[0]} }
+}
+
 // instructions is the message of a request's instructions; none where there are none.
-func instructions(v jsontext.Value) ([]*message, error) {
+func (r *reader) instructions(v jsontext.Value) ([]*message, error) {
 	if len(v) == 0 || v.Kind() == jsontext.KindNull || string(v) == `""` || string(v) == `[]` {
 		return nil, nil
 	}
-	m, err := newMessage(object{"role": quote(events.RoleSystem), "content": v}, v)
+	m, err := r.message(asSystem, v)
 	if err != nil {
 		return nil, fmt.Errorf("%w: instructions: %w", errRequest, err)
 	}
@@ -97,8 +105,8 @@ func replied(id, model string, data object, usage jsontext.Value) (*answer, erro
 	if model != "" {
 		data["model"] = quote(model)
 	}
-	m, err := newMessage(data)
-	if err != nil {
+	m := &message{}
+	if err := m.take(data); err != nil {
 		return nil, fmt.Errorf("%w: %w", errAnswer, err)
 	}
 	return &answer{id: id, message: m}, nil

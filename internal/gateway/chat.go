@@ -10,7 +10,7 @@ import (
 
 // chatAPI is OpenAI's chat completions, and what speaks like it.
 var chatAPI = &api{
-	name: "chat", format: "openai", read: readChat, whole: chatWhole, stream: func() assembler { return &chatStream{} },
+	name: "chat", format: "openai", list: "messages", read: readChat, whole: chatWhole, stream: func() assembler { return &chatStream{} },
 	known: []string{
 		"audio", "extra_body", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "messages",
 		"metadata", "modalities", "model", "n", "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key", "prompt_cache_retention",
@@ -19,8 +19,8 @@ var chatAPI = &api{
 	},
 }
 
-func readChat(request object) (*conversation, error) {
-	messages, err := messagesOf(request["messages"])
+func readChat(r *reader, request object) (*conversation, error) {
+	messages, err := r.messagesOf(request["messages"])
 	if err != nil {
 		return nil, err
 	}

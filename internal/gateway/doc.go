@@ -10,7 +10,9 @@
 //
 //   - In mode observe no byte of a request's or answer's body changes, nor any of its end-to-end headers but Precis-*, which are the
 //     gateway's. An answer that breaks off breaks off.
-//   - No request waits for precis or NATS: the copies are bounded, the queue and the publisher's buffer too, and what they have no room
+//   - In mode compact a request changes in one member, the list of messages, and only where the prompt accounts for each message of the
+//     request (spliced). What stands whole in it is what the client sent.
+//   - In mode observe no request waits for precis or NATS: the copies are bounded, the queue and the publisher's buffer too, and what they have no room
 //     for is dropped and counted.
 //   - A message's id follows from the conversation alone (identify). A request that is sent again publishes duplicates, and a later
 //     request of the conversation publishes what was dropped.

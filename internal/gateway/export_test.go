@@ -12,7 +12,7 @@ func ReadAnswer(path, contentType string, body []byte) string {
 // ReadAny reads bytes as everything that they may be.
 func ReadAny(answer, request []byte) {
 	for _, a := range apis {
-		c, err := a.conversation(request)
+		c, err := a.conversation(newReader(), request)
 		if err != nil {
 			c = &conversation{}
 		}

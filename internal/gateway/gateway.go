@@ -28,7 +28,7 @@ type Gateway struct {
 
 	mu     sync.RWMutex // held to enqueue, so that nothing enters a closed queue
 	closed bool
-	queue  chan *exchange
+	queue  chan func()
 	sent   chan sending
 	read   chan struct{} // the queue is closed, and empty
 	ended  chan struct{} // and everything sent is settled
@@ -36,6 +36,8 @@ type Gateway struct {
 	known     *lru.Cache[key, *events.Receipt] // messages that are stored, or on their way
 	threads   *lru.Cache[string, struct{}]     // seen before
 	responses *lru.Cache[string, string]       // the thread of a response, by its id
+	reader    *reader
+	compactor *compactor
 	quiet     quiet
 }
 
@@ -51,7 +53,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		opts: o, log: o.Logger, metrics: o.Metrics,
 		budget: &budget{room: semaphore.NewWeighted(o.MemoryBytes), held: func(n int64) { o.Metrics.held.Add(float64(n)) }},
-		queue:  make(chan *exchange, o.Queue), read: make(chan struct{}), ended: make(chan struct{}), quiet: quiet{now: o.Now},
+		queue:  make(chan func(), o.Queue), read: make(chan struct{}), ended: make(chan struct{}), quiet: quiet{now: o.Now}, reader: newReader(),
 	}
 	var err error
 	if g.openAI, err = Upstream(o.OpenAI); err != nil {
@@ -64,6 +66,9 @@ func New(o Options) (*Gateway, error) {
 	g.threads = cache[string, struct{}](knownResponses)
 	g.responses = cache[string, string](knownResponses)
 	g.proxy = g.newProxy()
+	if g.compactor, err = newCompactor(o); err != nil {
+		return nil, fmt.Errorf("start gateway: %w", err)
+	}
 	options := events.PublisherOptions{EventBytes: o.EventBytes, BufferEvents: o.BufferEvents, BufferBytes: o.BufferBytes}
 	options.Warn = func(err error) { g.quiet.warn(g.log, "publish", err) }
 	if g.publisher, err = events.NewPublisher(o.Conn, options); err != nil {

@@ -56,6 +56,8 @@ type world struct {
 	api      *api.Client
 	log      *syncBuffer
 	stop     func() error // of the gateway; a test may do it itself
+
+	stopProcessor func()
 }
 
 type syncBuffer struct {
@@ -78,6 +80,12 @@ func (s *syncBuffer) String() string {
 // begin starts them. The provider answers with provider.
 func begin(t testing.TB, provider http.HandlerFunc, o gateway.Options) *world {
 	t.Helper()
+	return beginWith(t, provider, o, func(*config.Config) {})
+}
+
+// beginWith has the processor configured.
+func beginWith(t testing.TB, provider http.HandlerFunc, o gateway.Options, configure func(*config.Config)) *world {
+	t.Helper()
 	w := bare(t, provider)
 	b, err := broker.Open(t.Context(), broker.Options{StoreDir: t.TempDir(), Sync: "2m", Logger: quietLog(t)})
 	if err != nil {
@@ -87,6 +95,7 @@ func begin(t testing.TB, provider http.HandlerFunc, o gateway.Options) *world {
 	t.Cleanup(func() { _ = b.Close(context.Background()) })
 	cfg := config.Default()
 	cfg.DataDir, cfg.Partitions = t.TempDir(), 2
+	configure(cfg)
 	p, err := processor.Open(t.Context(), processor.Options{Config: cfg, Broker: b, Logger: quietLog(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +107,7 @@ func begin(t testing.TB, provider http.HandlerFunc, o gateway.Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	w.stopProcessor = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ran; err != nil {
 			t.Error(err)
@@ -106,6 +115,7 @@ func begin(t testing.TB, provider http.HandlerFunc, o gateway.Options) *world {
 		_ = svc.Stop()
 		_ = p.Close(context.Background())
 	})
+	t.Cleanup(w.stopProcessor)
 	if o.Conn == nil {
 		o.Conn = b.Conn()
 	}

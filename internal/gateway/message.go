@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"precis/events"
 )
@@ -20,7 +21,8 @@ type key [sha256.Size]byte
 // message is one message of a conversation.
 type message struct {
 	raw    []jsontext.Value // the elements of the request that it is made of; nil for an answer
-	data   object           // as it is published, without its id
+	shape  shape            // what they are to be
+	data   object           // as it is published, without its id; nil until it is needed
 	key    key
 	linked bool // its key contains the ids of calls
 	apart  bool // it stands beside the conversation: instructions of the request
@@ -28,24 +30,74 @@ type message struct {
 	role   string
 }
 
-// newMessage takes a message in its provider's shape. It fails if precis would reject it.
-func newMessage(data object, raw ...jsontext.Value) (*message, error) {
-	m := &message{raw: raw, data: plain(data)}
-	body := m.body("x")
-	ev, reject := events.Decode(events.Raw{Subject: string(events.ThreadMessage) + ".x", Body: body}, events.Limits{})
+// shape makes a message in its provider's shape of elements of a request; nil if they can't be one.
+type shape struct {
+	name string
+	of   func(raw []jsontext.Value) object
+}
+
+// reader reads requests. A conversation's messages come with each of its requests: what was read of one is remembered.
+type reader struct{ memo *lru.Cache[key, readMessage] }
+
+// readMessage is what is read of a message.
+type readMessage struct {
+	role   string
+	key    key
+	linked bool
+}
+
+const memoMessages = 1 << 16
+
+func newReader() *reader { return &reader{memo: cache[key, readMessage](memoMessages)} }
+
+// message reads one. It fails if precis would reject it.
+func (r *reader) message(s shape, raw ...jsontext.Value) (*message, error) {
+	d := digest{sha256.New()}
+	d.text(s.name)
+	for _, v := range raw {
+		d.text(string(v))
+	}
+	same := d.sum()
+	if known, ok := r.memo.Get(same); ok {
+		return &message{raw: raw, shape: s, role: known.role, key: known.key, linked: known.linked}, nil
+	}
+	m := &message{raw: raw, shape: s}
+	data := s.of(raw)
+	if data == nil {
+		return nil, errRequest
+	}
+	if err := m.take(data); err != nil {
+		return nil, err
+	}
+	r.memo.Add(same, readMessage{m.role, m.key, m.linked})
+	return m, nil
+}
+
+// take reads a message's data.
+func (m *message) take(data object) error {
+	m.data = plain(data)
+	ev, reject := events.Decode(events.Raw{Subject: string(events.ThreadMessage) + ".x", Body: m.body("x")}, events.Limits{})
 	if reject != nil {
-		return nil, reject
+		return reject
 	}
 	m.role = ev.Message.Role
 	m.key, m.linked = keyOf(ev.Message)
-	return m, nil
+	return nil
+}
+
+// published is the data as it is published.
+func (m *message) published() object {
+	if m.data == nil {
+		m.data = plain(m.shape.of(m.raw))
+	}
+	return m.data
 }
 
 // body is the event's data.
 func (m *message) body(id string) []byte {
 	quoted, _ := jsontext.AppendQuote(nil, id)
-	data := make(object, len(m.data)+1)
-	for name, value := range m.data {
+	data := make(object, len(m.published())+1)
+	for name, value := range m.published() {
 		data[name] = value
 	}
 	data["message_id"] = quoted

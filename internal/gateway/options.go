@@ -17,7 +17,7 @@ const (
 )
 
 // Modes are all of them.
-var Modes = []string{ModeObserve}
+var Modes = []string{ModeObserve, ModeCompact}
 
 // Where requests go by default.
 const (
@@ -48,6 +48,8 @@ type Options struct {
 	Queue int
 	// BufferEvents and BufferBytes are the publisher's buffer. Default 10,000 and 64 MiB.
 	BufferEvents, BufferBytes int
+	// Wait is how long a request waits for its prompt in mode compact, at most once in ten seconds if precis is slow. Default 250ms.
+	Wait time.Duration
 	// Transport makes the requests; nil is one like http.DefaultTransport.
 	Transport http.RoundTripper
 	// Now is the clock; nil is the system's.
@@ -75,6 +77,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Queue == 0 {
 		o.Queue = 1024
+	}
+	if o.Wait == 0 {
+		o.Wait = 250 * time.Millisecond
 	}
 	if o.BufferEvents == 0 {
 		o.BufferEvents = 10_000

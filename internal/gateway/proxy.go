@@ -139,9 +139,16 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := apiOf(r)
 	if a != nil && !strings.EqualFold(r.Header.Get(HeaderMode), "off") {
 		p.exchange = g.begin(a, r)
-		if r.Body != nil && r.Body != http.NoBody {
+		if r.Body == nil {
+			r.Body = http.NoBody
+		}
+		if g.opts.Mode == ModeCompact {
+			p.said = g.compact(r, p.exchange)
+		} else if r.Body != http.NoBody {
 			r.Body = &tee{r.Body, &p.exchange.request}
 		}
+	} else if a != nil && g.opts.Mode == ModeCompact {
+		p.said = g.says(asMode)
 	}
 	// ReverseProxy panics where an answer breaks off, so that the client sees it break off.
 	defer func() {

@@ -24,23 +24,33 @@ func (g *Gateway) end(x *exchange) {
 		x.release()
 		return
 	}
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	reason := lostStop
-	if !g.closed {
-		reason = lostQueue
-		select {
-		case g.queue <- x:
-			g.metrics.queued.Inc()
-			return
-		default:
-		}
+	reason := g.enqueue(func() {
+		g.publish(x)
+		x.release()
+	})
+	if reason != "" {
+		x.release()
+		g.drop(reason, nil)
 	}
-	x.release()
-	g.drop(reason, nil)
 }
 
-// work publishes exchanges in the order in which they ended. One goroutine does: a conversation's messages stay in order.
+// enqueue hands work to the worker, or returns why it can't.
+func (g *Gateway) enqueue(work func()) (reason string) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.closed {
+		return lostStop
+	}
+	select {
+	case g.queue <- work:
+		g.metrics.queued.Inc()
+		return ""
+	default:
+		return lostQueue
+	}
+}
+
+// work does what is queued, in order: exchanges are in the order in which they ended. One goroutine does: a conversation's messages stay in order.
 func (g *Gateway) work() {
 	defer close(g.ended)
 	settled := make(chan struct{})
@@ -50,10 +60,9 @@ func (g *Gateway) work() {
 			g.settle(s)
 		}
 	}()
-	for x := range g.queue {
+	for work := range g.queue {
 		g.metrics.queued.Dec()
-		g.publish(x)
-		x.release()
+		work()
 	}
 	close(g.sent)
 	close(g.read)
@@ -87,7 +96,7 @@ func (g *Gateway) publish(x *exchange) {
 		g.drop(lostThread, x.bad)
 		return
 	}
-	c, reason, err := x.conversation()
+	c, reason, err := x.conversation(g.reader)
 	if err != nil {
 		g.drop(reason, err)
 		return
@@ -129,7 +138,7 @@ func (g *Gateway) noteThread(thread string, a *api) {
 }
 
 // conversation reads the request.
-func (x *exchange) conversation() (c *conversation, reason string, err error) {
+func (x *exchange) conversation(r *reader) (c *conversation, reason string, err error) {
 	if x.request.lost != "" {
 		return nil, x.request.lost, fmt.Errorf("the request's body is not kept")
 	}
@@ -137,19 +146,19 @@ func (x *exchange) conversation() (c *conversation, reason string, err error) {
 	if err != nil {
 		return nil, lostCoding, err
 	}
-	if c, err = x.api.conversation(body); err != nil {
+	if c, err = x.api.conversation(r, body); err != nil {
 		return nil, lostRequest, err
 	}
 	x.names(c)
 	return c, "", nil
 }
 
-func (a *api) conversation(body []byte) (*conversation, error) {
+func (a *api) conversation(r *reader, body []byte) (*conversation, error) {
 	request := objectOf(body)
 	if request == nil {
 		return nil, fmt.Errorf("%w: not a JSON object", errRequest)
 	}
-	return a.read(request)
+	return a.read(r, request)
 }
 
 // names adds what the headers say.
@@ -196,10 +205,10 @@ func (g *Gateway) send(thread, agent string, m *message) (*events.Receipt, error
 		return r, nil
 	}
 	if agent != "" {
-		m.data["agent_id"] = quote(agent)
+		m.published()["agent_id"] = quote(agent)
 	}
 	kind := events.ThreadMessage
-	if m.role == events.RoleTool && string(m.data["role"]) == `"tool"` {
+	if m.role == events.RoleTool && string(m.published()["role"]) == `"tool"` {
 		kind = events.ToolResult
 	}
 	full, cancel := context.WithCancel(context.Background())

@@ -12,7 +12,7 @@ import (
 
 // responsesAPI is OpenAI's Responses.
 var responsesAPI = &api{
-	name: "responses", format: "responses", read: readResponses, whole: responsesWhole, stream: func() assembler { return &responsesStream{} },
+	name: "responses", format: "responses", list: "input", read: readResponses, whole: responsesWhole, stream: func() assembler { return &responsesStream{} },
 	known: []string{
 		"include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model", "parallel_tool_calls", "prompt_cache_key",
 		"prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "stream", "stream_options", "temperature", "text",
@@ -20,8 +20,8 @@ var responsesAPI = &api{
 	},
 }
 
-func readResponses(request object) (*conversation, error) {
-	list, err := instructions(request["instructions"])
+func readResponses(r *reader, request object) (*conversation, error) {
+	list, err := r.instructions(request["instructions"])
 	if err != nil {
 		return nil, err
 	}
@@ -35,13 +35,13 @@ func readResponses(request object) (*conversation, error) {
 	var input []*message
 	switch v := request["input"]; v.Kind() {
 	case jsontext.KindString:
-		m, err := newMessage(object{"role": quote(events.RoleUser), "content": v}, v)
+		m, err := r.message(asUser, v)
 		if err != nil {
 			return nil, fmt.Errorf("%w: input: %w", errRequest, err)
 		}
 		input = []*message{m}
 	case jsontext.KindBeginArray:
-		if input, err = itemsOf(listOf(v)); err != nil {
+		if input, err = r.itemsOf(listOf(v)); err != nil {
 			return nil, err
 		}
 	}
@@ -50,7 +50,7 @@ func readResponses(request object) (*conversation, error) {
 }
 
 // itemsOf makes messages of items. What the model made in a row is one message, as its answer was; everything else stands alone.
-func itemsOf(items []jsontext.Value) (list []*message, err error) {
+func (r *reader) itemsOf(items []jsontext.Value) (list []*message, err error) {
 	for i := 0; i < len(items); {
 		end := i + 1
 		if byModel(items[i]) {
@@ -58,7 +58,7 @@ func itemsOf(items []jsontext.Value) (list []*message, err error) {
 				end++
 			}
 		}
-		m, err := itemMessage(items[i:end])
+		m, err := r.message(asItems, items[i:end]...)
 		if err != nil {
 			return nil, fmt.Errorf("%w: input[%d]: %w", errRequest, i, err)
 		}
@@ -67,19 +67,20 @@ func itemsOf(items []jsontext.Value) (list []*message, err error) {
 	return list, nil
 }
 
-func itemMessage(items []jsontext.Value) (*message, error) {
+// asItems is what the model made in a row, or one item of anything else.
+var asItems = shape{"items", func(items []jsontext.Value) object {
 	if byModel(items[0]) {
-		return newMessage(object{"role": quote(events.RoleAssistant), "content": jsonOf(items)}, items...)
+		return object{"role": quote(events.RoleAssistant), "content": jsonOf(items)}
 	}
 	item := objectOf(items[0])
 	if item == nil {
-		return nil, errRequest
+		return nil
 	}
 	if t := item.text("type"); t == "message" || t == "" && item.has("role") {
-		return newMessage(object{"role": item["role"], "content": item["content"]}, items...)
+		return object{"role": item["role"], "content": item["content"]}
 	}
-	return newMessage(object{"role": quote(events.RoleUser), "content": jsonOf(items)}, items...)
-}
+	return object{"role": quote(events.RoleUser), "content": jsonOf(items)}
+}}
 
 // byModel reports whether an item is of the model's output.
 func byModel(raw jsontext.Value) bool {

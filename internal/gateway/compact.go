@@ -1,0 +1,249 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	client "precis/api"
+	"precis/events"
+)
+
+// Reasons for which a request goes as it came.
+const (
+	asMode     = "mode"              // the client wants it so
+	asSize     = "too_large"         // its body is longer than what is read
+	asCoding   = "coding"            // its body is packed
+	asShape    = "shape"             // it is not in the shape of its API
+	asField    = "unknown_field"     // it has a member that the gateway does not know
+	asKept     = "kept_by_provider"  // it does not contain its conversation
+	asNew      = "new_conversation"  // nothing is answered yet, so that there is no thread
+	asThread   = "thread"            // the client names a thread that can't be one
+	asBehind   = "behind"            // precis has not caught up with the request's own messages, or is away
+	asRefused  = "no_prompt"         // precis has none: a summary is stale and may not serve, or the prompt is too large for NATS
+	asDiverged = "diverged"          // the thread has messages that the request has not, or the other way round
+	asWhole    = "nothing_to_shrink" // no summary stands for any of it
+)
+
+// compactor asks for prompts.
+type compactor struct {
+	client *client.Client
+	wait   time.Duration
+	now    func() time.Time
+	until  atomic.Int64 // before which precis is not asked again
+}
+
+// restFor is how long precis is left alone once it was too slow: a request that finds it slow waits, and the next ones don't.
+const restFor = 10 * time.Second
+
+func newCompactor(o Options) (*compactor, error) {
+	c, err := client.NewClient(o.Conn, client.ClientOptions{Timeout: o.Wait})
+	if err != nil {
+		return nil, err
+	}
+	return &compactor{client: c, wait: o.Wait, now: o.Now}, nil
+}
+
+func (c *compactor) resting() bool { return c.now().UnixNano() < c.until.Load() }
+
+func (c *compactor) rest() { c.until.Store(c.now().Add(restFor).UnixNano()) }
+
+// asItCame is why a request is not compacted.
+type asItCame struct{ reason string }
+
+func (e asItCame) Error() string { return e.reason }
+
+// compact replaces a request's messages by the prompt of its thread, and says what it did.
+func (g *Gateway) compact(r *http.Request, x *exchange) (said string) {
+	if strings.EqualFold(r.Header.Get(HeaderMode), ModeObserve) {
+		r.Body = &tee{r.Body, &x.request}
+		return g.says(asMode)
+	}
+	body, rest := x.take(r.Body)
+	r.Body = rest
+	if body == nil {
+		return g.says(asSize)
+	}
+	shorter, n, err := g.shorter(r.Context(), x, body)
+	var as asItCame
+	switch {
+	case errors.As(err, &as):
+		return g.says(as.reason)
+	case r.Context().Err() != nil: // the client has left
+		return g.says(asBehind)
+	case err != nil:
+		g.compactor.rest()
+		g.quiet.warn(g.log, "compact", err)
+		return g.says(asBehind)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(shorter))
+	r.ContentLength = int64(len(shorter))
+	r.Header.Set("Content-Length", fmt.Sprint(len(shorter)))
+	g.metrics.compacted.WithLabelValues("yes").Inc()
+	return fmt.Sprintf("yes; summaries=%d; bytes=%d; sent=%d", n, len(body), len(shorter))
+}
+
+func (g *Gateway) says(reason string) string {
+	g.metrics.compacted.WithLabelValues(reason).Inc()
+	return "no; reason=" + reason
+}
+
+// take reads a body into the copy. body is nil where there is no room, or the client leaves; rest has all of it either way.
+func (x *exchange) take(in io.ReadCloser) (body []byte, rest io.ReadCloser) {
+	type both struct {
+		io.Reader
+		io.Closer
+	}
+	b := make([]byte, bufferBytes)
+	for {
+		n, err := in.Read(b)
+		before := x.request.data
+		x.request.write(b[:n])
+		switch {
+		case x.request.lost != "":
+			return nil, both{io.MultiReader(bytes.NewReader(before), bytes.NewReader(b[:n]), broken{in, err}), in}
+		case err == io.EOF:
+			x.request.whole = true
+			if x.request.data == nil {
+				return []byte{}, in
+			}
+			return x.request.data, both{bytes.NewReader(x.request.data), in}
+		case err != nil:
+			return nil, both{io.MultiReader(bytes.NewReader(x.request.data), broken{in, err}), in}
+		}
+	}
+}
+
+// broken goes on with a body, or with the error that it ended with.
+type broken struct {
+	io.Reader
+	err error
+}
+
+func (b broken) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.Reader.Read(p)
+}
+
+// shorter returns the request with its thread's prompt, and how many summaries are in it. Its error is asItCame where precis has answered.
+func (g *Gateway) shorter(ctx context.Context, x *exchange, body []byte) (shorter []byte, summaries int, err error) {
+	c, err := g.compactable(x, body)
+	if err != nil {
+		return nil, 0, err
+	}
+	thread := c.threadOf(g.continued)
+	switch {
+	case thread == "":
+		return nil, 0, asItCame{asNew}
+	case g.compactor.resting():
+		return nil, 0, asItCame{asBehind}
+	}
+	identify(key{}, c.messages)
+	ctx, cancel := context.WithTimeout(ctx, g.compactor.wait)
+	defer cancel()
+	seq, err := g.store(ctx, thread, x.agent, c.messages)
+	if err != nil {
+		return nil, 0, err
+	}
+	reply, err := g.compactor.client.Context(ctx, thread, client.ContextRequest{Format: x.api.format, MinEventSeq: seq, Explain: true})
+	switch {
+	case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrStale), errors.Is(err, client.ErrTooLarge), errors.Is(err, client.ErrBadRequest), errors.Is(err, client.ErrInternal):
+		return nil, 0, asItCame{asRefused}
+	case err != nil:
+		return nil, 0, err
+	}
+	if len(reply.SummaryIDs) == 0 {
+		return nil, 0, asItCame{asWhole}
+	}
+	list, err := spliced(c.messages, reply)
+	if err != nil {
+		return nil, 0, err
+	}
+	shorter, err = replaceMember(body, x.api.list, asList(list))
+	if err != nil {
+		return nil, 0, asItCame{asShape}
+	}
+	return shorter, len(reply.SummaryIDs), nil
+}
+
+// compactable reads a request that nothing is in doubt about.
+func (g *Gateway) compactable(x *exchange, body []byte) (*conversation, error) {
+	switch {
+	case x.bad != nil:
+		return nil, asItCame{asThread}
+	case x.requestCoding != "":
+		return nil, asItCame{asCoding}
+	}
+	request := objectOf(body)
+	if request == nil || request[x.api.list].Kind() != jsontext.KindBeginArray {
+		return nil, asItCame{asShape}
+	}
+	for name := range request {
+		if request.has(name) && !slices.Contains(x.api.known, name) {
+			if name == "previous_response_id" || name == "conversation" {
+				return nil, asItCame{asKept}
+			}
+			return nil, asItCame{asField}
+		}
+	}
+	c, err := x.api.read(g.reader, request)
+	if err != nil {
+		return nil, asItCame{asShape}
+	}
+	x.names(c)
+	return c, nil
+}
+
+// store publishes messages and returns the sequence of the last when all of them are stored. The worker does it, so that what earlier
+// exchanges of the conversation said is published before.
+func (g *Gateway) store(ctx context.Context, thread, agent string, list []*message) (seq uint64, err error) {
+	type sent struct {
+		receipts []*events.Receipt
+		err      error
+	}
+	done := make(chan sent, 1)
+	reason := g.enqueue(func() {
+		var s sent
+		for _, m := range list {
+			r, err := g.send(thread, agent, m)
+			if err != nil {
+				s.err = err
+				break
+			}
+			if r != nil {
+				s.receipts = append(s.receipts, r)
+			}
+		}
+		done <- s
+	})
+	if reason != "" {
+		return 0, errors.New(reason)
+	}
+	select {
+	case s := <-done:
+		if s.err != nil {
+			return 0, s.err
+		}
+		for _, r := range s.receipts {
+			at, err := r.Wait(ctx)
+			if err != nil {
+				return 0, err
+			}
+			seq = max(seq, at)
+		}
+		return seq, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}

@@ -1,0 +1,295 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/internal/config"
+	"precis/internal/gateway"
+	"precis/summarize"
+	"precis/summarize/prompt/valid"
+)
+
+// compacting has threads compacted soon.
+func compacting(c *config.Config) {
+	p := &c.Policies[0]
+	p.Compaction.Trigger = summarize.Condition{Messages: 10}
+	p.Compaction.Keep = summarize.Keep{Messages: 4}
+}
+
+// session is a coding agent that calls a tool with every answer and marks the newest message for the cache.
+type session struct {
+	path, list, others string
+	first              string                       // the user's
+	answer             func(n int) string           // the provider's nth
+	back               func(n int) []string         // what the client gives back of it
+	result             func(n int, t string) string // of its call; marked or not
+	marked             func(message string) string
+	valid              func(list jsontext.Value) error
+}
+
+func sessions() map[string]session {
+	mark := func(message string) string { // the client marks the end of its newest message
+		if !strings.HasSuffix(message, "}]}") {
+			return message
+		}
+		return strings.TrimSuffix(message, "}]}") + `,"cache_control":{"type":"ephemeral"}}]}`
+	}
+	return map[string]session{
+		"chat": {
+			path: chatPath, list: "messages", others: `"model":"m","temperature":0.5,"tools":[{"type":"function","function":{"name":"bash","parameters":{"type":"object"}}}],`,
+			first: `{"role":"system","content":"Be brief."},{"role":"user","content":"Fix the test."}`,
+			answer: func(n int) string {
+				return fmt.Sprintf(`{"id":"c%d","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":"bash","arguments":"{}"}}]}}]}`, n, n)
+			},
+			back: func(n int) []string {
+				return []string{fmt.Sprintf(`{ "role":"assistant","content":"","tool_calls":[{"id":"call_%d","type":"function","function":{"name":"bash","arguments":"{}"}}]}`, n)}
+			},
+			result: func(n int, text string) string {
+				return fmt.Sprintf(`{"role":"tool","tool_call_id":"call_%d","content":%q}`, n, text)
+			},
+			marked: func(m string) string { return m }, valid: valid.OpenAI,
+		},
+		"messages": {
+			path: "/v1/messages", list: "messages", others: `"model":"m","max_tokens":100,"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"thinking":{"type":"enabled","budget_tokens":1024},"tools":[{"name":"bash","input_schema":{"type":"object"}}],`,
+			first: `{"role":"user","content":"Fix the test."}`,
+			answer: func(n int) string {
+				return fmt.Sprintf(`{"id":"m%d","type":"message","role":"assistant","model":"m","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"toolu_%d","name":"bash","input":{}}],"usage":{"input_tokens":9,"output_tokens":9}}`, n, n)
+			},
+			back: func(n int) []string {
+				return []string{fmt.Sprintf(`{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"toolu_%d","name":"bash","input":{}}]}`, n)}
+			},
+			result: func(n int, text string) string {
+				return fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":%q}]}`, n, text)
+			},
+			marked: mark, valid: func(v jsontext.Value) error { return valid.Anthropic(jsontext.Value("null"), v) },
+		},
+		"responses": {
+			path: "/v1/responses", list: "input", others: `"model":"m","store":false,"include":["reasoning.encrypted_content"],"instructions":"Be brief.","tools":[{"type":"function","name":"bash"}],"previous_response_id":null,`,
+			first: `{"role":"user","content":"Fix the test."}`,
+			answer: func(n int) string {
+				return fmt.Sprintf(`{"id":"r%d","status":"completed","model":"m","output":[{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"gA"},{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":"bash","arguments":"{}","status":"completed"}]}`, n, n, n, n)
+			},
+			back: func(n int) []string {
+				return []string{
+					fmt.Sprintf(`{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"gA"}`, n),
+					fmt.Sprintf(`{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":"bash","arguments":"{}","status":"completed"}`, n, n),
+				}
+			},
+			result: func(n int, text string) string {
+				return fmt.Sprintf(`{"type":"function_call_output","call_id":"call_%d","output":%q}`, n, text)
+			},
+			marked: func(m string) string { return m }, valid: valid.Responses,
+		},
+	}
+}
+
+// received are the bodies that a provider got.
+type received struct {
+	mu     sync.Mutex
+	bodies []string
+}
+
+func (r *received) add(body string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bodies = append(r.bodies, body)
+	return len(r.bodies) - 1
+}
+
+func (r *received) last() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.bodies[len(r.bodies)-1]
+}
+
+// A session's requests become shorter where summaries stand for what they hold. Everything else is as the client sent it, down to the
+// bytes, and the provider would take each of them.
+func TestCompact(t *testing.T) {
+	const turns = 14
+	output := strings.Repeat("ok  \tshop/cart\t0.01s\n", 120) + "--- FAIL: TestTotal (0.00s)\n"
+	for name, s := range sessions() {
+		t.Run(name, func(t *testing.T) {
+			var got received
+			w := beginWith(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if r.ContentLength != int64(len(body)) {
+					t.Errorf("%d bytes, and a length of %d", len(body), r.ContentLength)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, s.answer(got.add(string(body))))
+			}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience}, compacting)
+			history := []string{s.first}
+			whole, sent, shortened := 0, 0, 0
+			for n := range turns {
+				list := append([]string{}, history...)
+				list[len(list)-1] = s.marked(list[len(list)-1])
+				body := "{" + s.others + ` "` + s.list + `" : [` + strings.Join(list, " , ") + "]}"
+				said := w.said(t, s.path, body)
+				if yes := strings.HasPrefix(said, "yes; "); yes {
+					shortened++
+					s.check(t, list, body, got.last())
+				} else if got.last() != body {
+					t.Fatalf("turn %d: %s, and the request is another:\n%s", n, said, got.last())
+				} else if want := map[bool]string{true: "no; reason=new_conversation", false: "no; reason=nothing_to_shrink"}[n == 0]; said != want {
+					t.Fatalf("turn %d: %s, want %s\n%s", n, said, want, w.log)
+				}
+				whole, sent = whole+len(body), sent+len(got.last())
+				history = append(history, s.back(n)...)
+				history = append(history, s.result(n, output))
+			}
+			if shortened < turns-3 || sent*2 > whole {
+				t.Errorf("%d of %d requests shortened, %d of %d bytes sent", shortened, turns, sent, whole)
+			}
+			var last map[string]json.RawMessage
+			var messages []json.RawMessage
+			if err := json.Unmarshal([]byte(got.last()), &last); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(last[s.list], &messages); err != nil || len(messages)*3 >= len(history)*2 {
+				t.Errorf("%d messages for %d: no compaction (%v)", len(messages), len(history), err)
+			}
+			if n := w.count(dropped); n != 0 {
+				t.Errorf("%v dropped: %s", n, w.log)
+			}
+			// The system prompt, the user's message, the answers.
+			w.prompt(w.threads()[0], "messages", 2+turns, turns-1)
+		})
+	}
+}
+
+// said sends a request and returns what the gateway says of it.
+func (w *world) said(t *testing.T, path, body string, header ...string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := w.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s %v", resp.Status, text, err)
+	}
+	return resp.Header.Get("Precis-Compacted")
+}
+
+// check holds a shortened request against the client's.
+func (s session) check(t *testing.T, list []string, body, sent string) {
+	t.Helper()
+	var before, after map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(body), &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(sent), &after); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.valid(jsontext.Value(after[s.list])); err != nil {
+		t.Errorf("the provider would refuse it: %v\n%.3000s", err, after[s.list])
+	}
+	var messages []json.RawMessage
+	if err := json.Unmarshal(after[s.list], &messages); err != nil {
+		t.Fatal(err)
+	}
+	all, own := strings.Join(list, " , "), 0
+	for _, m := range messages {
+		if strings.Contains(all, string(m)) {
+			own++
+		}
+	}
+	if own < len(messages)/2-1 || string(messages[len(messages)-1]) != list[len(list)-1] {
+		t.Errorf("%d of %d messages are the client's own\n%s", own, len(messages), sent)
+	}
+	delete(before, s.list)
+	delete(after, s.list)
+	if fmt.Sprint(before) != fmt.Sprint(after) || !strings.HasPrefix(sent, "{"+s.others) {
+		t.Errorf("other members changed: %s", sent)
+	}
+}
+
+// In doubt a request goes as it came, and a header says why.
+func TestAsItCame(t *testing.T) {
+	long := strings.Repeat("ok  \tshop/cart\t0.01s\n", 120)
+	chatSession := `{"role":"user","content":"Hi."},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"bash","arguments":"{}"}}]},` +
+		fmt.Sprintf(`{"role":"tool","tool_call_id":"c1","content":%q}`, long) + `,{"role":"assistant","content":"Done."},{"role":"user","content":"Thanks."}`
+	var got received
+	w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got.add(string(body))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, chat("Fine."))
+	}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience, BodyBytes: 1 << 20})
+	post := func(path, body string, header ...string) string {
+		t.Helper()
+		said := w.said(t, path, body, header...)
+		if same := got.last() == body; same == strings.HasPrefix(said, "yes") {
+			t.Errorf("%s: %s\n%s", said, body, got.last())
+		}
+		return said
+	}
+	messages := func(list string) string { return `{"messages":[` + list + `]}` }
+	for _, test := range []struct {
+		reason, path, body string
+		header             []string
+	}{
+		{"new_conversation", chatPath, ask("Hi."), nil},
+		{"nothing_to_shrink", chatPath, ask("Hi.", "Yes.", "Go on."), nil},
+		{"mode", chatPath, messages(chatSession), []string{gateway.HeaderMode, "off"}},
+		{"mode", chatPath, messages(chatSession), []string{gateway.HeaderMode, "observe"}},
+		{"unknown_field", chatPath, `{"later":1,"messages":[` + chatSession + `]}`, nil},
+		{"unknown_field", "/v1/messages", `{"context_management":{},"messages":[{"role":"user","content":"Hi."}]}`, nil},
+		{"kept_by_provider", "/v1/responses", `{"previous_response_id":"r1","input":[{"role":"user","content":"Hi."}]}`, nil},
+		{"kept_by_provider", "/v1/responses", `{"conversation":{"id":"c1"},"input":[{"role":"user","content":"Hi."}]}`, nil},
+		{"shape", "/v1/responses", `{"input":"Hi."}`, nil},
+		{"shape", chatPath, `{"messages":[{"role":"wizard"}]}`, nil},
+		{"shape", chatPath, ``, nil},
+		{"coding", chatPath, messages(chatSession), []string{"Content-Encoding", "x"}},
+		{"thread", chatPath, messages(chatSession), []string{gateway.HeaderThread, "%"}},
+		{"too_large", chatPath, messages(chatSession) + strings.Repeat(" ", 1<<20), nil},
+	} {
+		if said := post(test.path, test.body, test.header...); said != "no; reason="+test.reason {
+			t.Errorf("%s %s %v: %s", test.path, test.body, test.header, said)
+		}
+	}
+	if said := post(chatPath, messages(chatSession), gateway.HeaderThread, "t1"); !strings.HasPrefix(said, "yes; summaries=1; ") {
+		t.Errorf("%s\n%s", said, w.log)
+	}
+	// Another branch of the conversation is in the same thread.
+	if said := post(chatPath, messages(chatSession+`,{"role":"assistant","content":"Another."},{"role":"user","content":"Oh."}`), gateway.HeaderThread, "t1"); said != "no; reason=diverged" {
+		t.Error(said)
+	}
+	if said := post("/v1/models", ""); said != "" {
+		t.Errorf("what is only passed on: %s", said)
+	}
+}
+
+// A processor that is away costs one request a wait, and none its success.
+func TestCompactBehind(t *testing.T) {
+	w := begin(t, say("application/json", chat("Fine.")), gateway.Options{Mode: gateway.ModeCompact, Wait: 50 * time.Millisecond})
+	w.stopProcessor()
+	for range 20 {
+		if said := w.said(t, chatPath, ask("Hi.", "Yes.", "Go on.")); said != "no; reason=behind" {
+			t.Errorf("%q", said)
+		}
+	}
+	if n := w.count("precis_gateway_compacted_total", "outcome", "behind"); n != 20 {
+		t.Errorf("%v", n)
+	}
+	if n := strings.Count(w.log.String(), "compact: trying again"); n != 1 {
+		t.Errorf("asked %d times\n%s", n, w.log)
+	}
+}

@@ -1,0 +1,141 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	client "precis/api"
+)
+
+// splicing puts a prompt together from what the client sent and the summaries.
+type splicing struct {
+	messages []*message
+	index    map[string]int
+	made     map[string]bool // messages for which a summary stands
+	there    []bool          // messages of the request that the prompt accounts for
+	whole    []bool          // messages that are in the list as the client sent them
+	last     int             // the last message of the request that is in the list
+	list     []jsontext.Value
+}
+
+// spliced is a prompt as the provider gets it: what stands whole as the client sent it, with its cache marks and reasoning, and summaries as
+// precis gives them. It fails unless the prompt accounts for each message of the request, in their order, and for no other.
+func spliced(messages []*message, p *client.ContextReply) ([]jsontext.Value, error) {
+	prompt := listOf(p.Messages)
+	if p.DroppedCount > 0 || len(p.WaitingMessageIDs) > 0 || len(p.Sources) != len(prompt) || p.Explain == nil || len(p.Explain.LeftOut) > 0 ||
+		p.SystemSource != nil && len(p.SystemSource.SummaryIDs) > 0 {
+		return nil, asItCame{asDiverged}
+	}
+	s := &splicing{messages: messages, index: map[string]int{}, made: map[string]bool{}, there: make([]bool, len(messages)), whole: make([]bool, len(messages)), last: -1}
+	for i, m := range messages {
+		s.index[m.id] = i
+		s.there[i] = m.apart // it stands in a member of its own
+	}
+	if !s.summaries(p.Explain.Summaries) {
+		return nil, asItCame{asDiverged}
+	}
+	for i, from := range p.Sources {
+		if !s.add(i, from, prompt[i]) {
+			return nil, asItCame{asDiverged}
+		}
+	}
+	for _, omitted := range p.OmittedParts {
+		if i, ok := s.index[omitted.MessageID]; ok && !s.made[omitted.MessageID] && !s.whole[i] {
+			return nil, asItCame{asDiverged}
+		}
+	}
+	if slices.Contains(s.there, false) {
+		return nil, asItCame{asDiverged}
+	}
+	return s.list, nil
+}
+
+// summaries notes what summaries stand for.
+func (s *splicing) summaries(list []client.ExplainedSummary) bool {
+	for _, sum := range list {
+		if sum.MessageIDs == nil { // more than are named
+			return false
+		}
+		for _, id := range sum.MessageIDs {
+			i, ok := s.index[id]
+			if !ok {
+				return false
+			}
+			s.made[id], s.there[i] = true, true
+		}
+	}
+	return true
+}
+
+// add adds what one message of the prompt is made of.
+func (s *splicing) add(at int, from client.Source, message jsontext.Value) bool {
+	whole := len(from.SummaryIDs) == 0
+	if len(from.MessageIDs) == 0 && whole && at > 0 {
+		return false // a text of precis's own; a line that opens the prompt may be
+	}
+	for _, id := range from.MessageIDs {
+		i, ok := s.index[id]
+		if !ok || i < s.last {
+			return false
+		}
+		again := i == s.last
+		s.last, s.there[i] = i, true
+		switch {
+		case s.messages[i].apart || again && whole: // its items are in the list
+		case whole:
+			s.list = append(s.list, s.messages[i].raw...)
+			s.whole[i] = true
+		case again && s.whole[i]:
+			return false // it is in the list already
+		}
+	}
+	if !whole || len(from.MessageIDs) == 0 {
+		s.list = append(s.list, message)
+	}
+	return true
+}
+
+// asList is a list of values as they are.
+func asList(values []jsontext.Value) jsontext.Value {
+	size := len("[]")
+	for _, v := range values {
+		size += len(v) + len(",")
+	}
+	list := append(make(jsontext.Value, 0, size), '[')
+	for i, v := range values {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, v...)
+	}
+	return append(list, ']')
+}
+
+var errMember = errors.New("no such member")
+
+// replaceMember replaces the value of an object's member. Every other byte stays.
+func replaceMember(body []byte, name string, value jsontext.Value) ([]byte, error) {
+	d := jsontext.NewDecoder(bytes.NewReader(body))
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	for d.PeekKind() == jsontext.KindString {
+		token, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		found := token.String() == name
+		before, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			end := int(d.InputOffset())
+			return slices.Concat(body[:end-len(before)], value, body[end:]), nil
+		}
+	}
+	return nil, errMember
+}
