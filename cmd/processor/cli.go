@@ -32,6 +32,7 @@ type cli struct {
 	Gateway gatewayCmd `cmd:"" help:"Pass agents' requests on to their model provider, and publish what they say."`
 
 	Publish publishCmd `cmd:"" help:"Publish event files."`
+	Watch   watchCmd   `cmd:"" help:"Follow the sessions of an agent on this machine and publish them."`
 	Tail    tailCmd    `cmd:"" help:"Follow events, summaries and rejections."`
 	Export  exportCmd  `cmd:"" help:"Write a thread's events as an event file."`
 

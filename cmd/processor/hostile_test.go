@@ -610,6 +610,15 @@ func (w *hostileWorld) table() map[string][]use {
 			use{args: at("publish", "-", "--format", format, "--thread", h), stdin: session, form: text, status: []int{exitWrong}},
 			use{args: at("publish", "-", "--format", format, "--json"), stdin: session, form: jsons, status: []int{exitWrong}})
 	}
+	written := filepath.Join(t.TempDir(), "\x1b]0;x\u202e")
+	grow(t, filepath.Join(written, "rollout-\x1b[2J\u009b.jsonl"), []byte(session))
+	for _, agent := range []string{"claude-code", "codex"} {
+		watch := at("watch", agent, written, "--until-caught-up", "--agent", h, "--state", filepath.Join(t.TempDir(), "state"))
+		table["watch"] = append(table["watch"],
+			use{args: watch, form: text, status: []int{exitWrong}},
+			use{args: append(slices.Clone(watch[:len(watch)-1]), filepath.Join(t.TempDir(), "other"), "--json"), form: jsons, status: []int{exitWrong}},
+			use{args: at("watch", agent, noDir), form: nothing, status: []int{exitUsage}})
+	}
 	table["tail"] = []use{
 		{args: at("tail", "--from", "start", "--until-caught-up"), form: text, status: either},
 		{args: at("tail", "--from", "start", "--until-caught-up", "--json"), form: jsons, status: either, says: []string{h, outputOf(h), "I say " + hostiles[2], forged}},

@@ -120,6 +120,9 @@ func (l *Lines) take() []events.FileEvent {
 	return list
 }
 
+// Line is the number of lines so far.
+func (l *Lines) Line() int { return l.out.at }
+
 // Unmapped lists what no event stands for, by kind.
 func (l *Lines) Unmapped() []Unmapped { return l.out.list() }
 
