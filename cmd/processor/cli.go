@@ -30,6 +30,7 @@ type cli struct {
 	Demo demoCmd `cmd:"" help:"Run the whole path on samples and explain each step."`
 
 	Gateway gatewayCmd `cmd:"" help:"Pass agents' requests on to their model provider, and publish what they say."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Give a model tools that read what its compacted prompt leaves out."`
 
 	Publish publishCmd `cmd:"" help:"Publish event files."`
 	Watch   watchCmd   `cmd:"" help:"Follow the sessions of an agent on this machine and publish them."`

@@ -586,6 +586,10 @@ func (w *hostileWorld) table() map[string][]use {
 		{args: []string{"run", "--log-format", "text", "--config", wrongConfig, "--data", t.TempDir()}, form: nothing, status: []int{exitUsage}},
 		{args: []string{"run", "--log-format", "json", "--config", wrongConfig, "--data", t.TempDir()}, form: nothing, status: []int{exitUsage}},
 	}
+	table["mcp"] = []use{
+		{args: []string{"mcp", "--thread", h, "--nats", w.url}, form: nothing, status: done},
+		{args: []string{"mcp", "--thread-prefix", h, "--thread", h, "--nats", w.url}, form: nothing, status: []int{exitUsage}},
+	}
 	table["gateway"] = []use{
 		{args: []string{"gateway", "--log-format", "text", "--listen", h, "--nats", w.url}, form: nothing, status: []int{exitUsage}},
 		{args: []string{"gateway", "--log-format", "json", "--openai", "http://\x1b]0;x\x07\u009b\u202e", "--nats", w.url}, form: nothing, status: []int{exitUsage}},

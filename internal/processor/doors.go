@@ -74,7 +74,7 @@ func (p *Processor) serveGateway(door doors) (*gateway.Server, error) {
 func (p *Processor) serveAPI(door doors, svc *service.Service) (*rest.Server, error) {
 	c := p.opts.Config.API
 	server, err := rest.Start(door.listener, rest.Options{
-		Logger: p.log, Conn: p.broker.Conn(), Service: svc, Tokens: door.tokens,
+		Logger: p.log, Version: p.opts.Version, Conn: p.broker.Conn(), Service: svc, Tokens: door.tokens,
 		EventBytes: func() int { return p.config.Load().Limits.EventBytes },
 		Cert:       c.TLS.Cert, Key: c.TLS.Key, BodyBytes: c.BodyBytes, PerSecond: c.RequestsPerSecond, Streams: c.Streams,
 		Observe: p.metrics.answered,

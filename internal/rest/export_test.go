@@ -6,9 +6,12 @@ type Route struct {
 	Query        []string
 }
 
-// Routes are those of the server.
+// Routes are those of the server that OpenAPI describes: MCP describes its own.
 func Routes() (list []Route) {
 	for _, r := range routes() {
+		if r.path == mcpPath {
+			continue
+		}
 		list = append(list, Route{r.method, r.path, r.query})
 	}
 	return list

@@ -45,6 +45,7 @@ func routes() []route {
 		{"GET", "/v1/threads/{thread}/records", []string{"from", "last_event_id"}, false, (*Server).records},
 		{"GET", "/v1/threads/{thread}/rejections", []string{"after"}, false, (*Server).getRejections},
 		{"GET", "/v1/summaries/{id}", nil, false, (*Server).getSummary},
+		{"POST", mcpPath, nil, false, (*Server).postMCP},
 		{"GET", "/v1/openapi.json", nil, true, (*Server).getOpenAPI},
 	}
 }
@@ -141,7 +142,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, to route) error {
 		if a.who, err = s.authorize(r); err != nil {
 			return err
 		}
-		if a.who.role == RoleAuditor && to.method != http.MethodGet {
+		if a.who.role == RoleAuditor && to.method != http.MethodGet && to.path != mcpPath {
 			return wrong(http.StatusForbidden, "an auditor's token reads; this needs an agent's or an operator's")
 		}
 	}

@@ -30,6 +30,8 @@ type Options struct {
 	Tokens  *Tokens
 	// EventBytes is limits.event_bytes as it is in force.
 	EventBytes func() int
+	// Version is that of the program.
+	Version string
 	// Cert and Key name PEM files; empty: no TLS.
 	Cert, Key string
 	BodyBytes int // of a request
@@ -83,6 +85,7 @@ type Server struct {
 	client    *api.Client
 	js        jetstream.JetStream
 	openAPI   []byte
+	tools     *tools
 	rates     rates
 	streams   places
 	bodies    *semaphore.Weighted
@@ -114,6 +117,7 @@ func Start(l net.Listener, o Options) (*Server, error) {
 	if s.client, err = api.NewClient(o.Conn, api.ClientOptions{Timeout: o.Wait}); err != nil {
 		return nil, fmt.Errorf("start API: %w", err)
 	}
+	s.tools = s.newTools(o.Version)
 	s.server = &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: o.ReadTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: logOf(o.Logger),

@@ -1,0 +1,187 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"precis/api"
+	"precis/events"
+)
+
+type searchInput struct {
+	Thread string `json:"thread,omitempty" jsonschema:"The thread's id. Leave it out where the server is for one thread."`
+	Query  string `json:"query" jsonschema:"The text to find, in upper or lower case."`
+	Most   int    `json:"max_matches,omitempty" jsonschema:"How many matching lines to show: 20 if absent, at most 100."`
+}
+
+const (
+	fewMatches  = 20
+	mostMatches = 100
+	ofOne       = 5        // matching lines of one message that are shown
+	searchBytes = 64 << 20 // of originals that one search reads
+	searchIDs   = 20_000   // messages of a thread that one search knows
+	atOnce      = 8        // messages that are asked for at once
+	promptRoom  = 20_000   // tokens of the prompt that names the messages
+	hitFormat   = "%s, line %d: %s\n"
+)
+
+func (s *server) searchThread(ctx context.Context, in searchInput) (string, error) {
+	thread, err := s.threadOf(in.Thread)
+	if err != nil {
+		return "", err
+	}
+	if strings.TrimSpace(in.Query) == "" || strings.ContainsAny(in.Query, "\r\n") {
+		return "", errors.New("query is the text to find, in one line")
+	}
+	most := in.Most
+	if most <= 0 {
+		most = fewMatches
+	}
+	most = min(most, mostMatches)
+	ids, unnamed, err := s.messages(ctx, thread)
+	if err != nil {
+		return "", err
+	}
+	slices.Reverse(ids) // the newest first
+	var b strings.Builder
+	matches, read, searched := 0, 0, 0
+	for len(ids) > 0 && matches < most && read < searchBytes && b.Len() < maxText {
+		n := min(atOnce, len(ids))
+		hits := make([]hit, n)
+		var g errgroup.Group
+		for i, id := range ids[:n] {
+			g.Go(func() (err error) {
+				hits[i], err = s.find(ctx, thread, id, in.Query)
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return "", err
+		}
+		for _, h := range hits {
+			for _, line := range h.lines[:min(len(h.lines), most-matches, ofOne)] {
+				b.WriteString(line)
+				matches++
+			}
+			if more := len(h.lines) - ofOne; more > 0 {
+				fmt.Fprintf(&b, "  (%d more lines of it: read_original with search)\n", more)
+			}
+			read += h.read
+		}
+		ids, searched = ids[n:], searched+n
+	}
+	what := fmt.Sprintf("%d messages searched", searched)
+	if left := len(ids) + unnamed; left > 0 {
+		what += fmt.Sprintf(", %d older ones not", left)
+	}
+	if matches == 0 {
+		return fmt.Sprintf("Nothing contains %q: %s.", in.Query, what), nil
+	}
+	return within(fmt.Sprintf("%d lines contain %q, the newest first; %s.\n%s", matches, in.Query, what, b.String())), nil
+}
+
+// hit is what was found in one message.
+type hit struct {
+	lines []string
+	read  int
+}
+
+// find looks for a text in one message. What is not there any more contains nothing.
+func (s *server) find(ctx context.Context, thread, id, query string) (h hit, err error) {
+	for from := 0; ; {
+		m, lines, err := s.lines(ctx, thread, id, from, 0)
+		if errors.Is(err, api.ErrNotFound) || m != nil && m.Deleted {
+			return h, nil
+		}
+		if err != nil {
+			return h, err
+		}
+		first := max(from, 1)
+		for i, line := range lines {
+			h.read += len(line)
+			if foldIndex(line, query) >= 0 {
+				h.lines = append(h.lines, fmt.Sprintf(hitFormat, head(m), first+i, near(line, query)))
+			}
+		}
+		if from == 0 {
+			for _, c := range m.ToolCalls {
+				if text := c.Name + " " + string(c.Arguments); foldIndex(text, query) >= 0 {
+					h.lines = append(h.lines, fmt.Sprintf("%s, calls %s\n", head(m), near(text, query)))
+				}
+			}
+		}
+		if from = first + len(lines); len(lines) == 0 || from > m.LinesTotal || h.read > searchBytes {
+			return h, nil
+		}
+	}
+}
+
+// messages returns the ids of a thread's messages, in about their order, and how many others there are.
+func (s *server) messages(ctx context.Context, thread string) (ids []string, unnamed int, err error) {
+	prompt, err := s.Asker.Context(ctx, thread, api.ContextRequest{MaxTokens: promptRoom, Format: api.FormatMessages, Explain: true})
+	if err != nil {
+		return nil, 0, err
+	}
+	n := &names{s: s, seen: map[string]bool{}}
+	for _, sum := range prompt.Explain.Summaries {
+		if sum.Kind == events.KindToolResult {
+			continue // its message stands in the prompt
+		}
+		if err := n.below(ctx, sum.ID); err != nil {
+			return nil, 0, err
+		}
+	}
+	n.add(prompt.DroppedMessageIDs)
+	for _, r := range prompt.DroppedRanges {
+		n.add([]string{r.First, r.Last})
+		unnamed += max(0, r.Count-2)
+	}
+	for _, source := range prompt.Sources {
+		n.add(source.MessageIDs)
+	}
+	n.add(prompt.WaitingMessageIDs)
+	return n.ids, unnamed, nil
+}
+
+// names collects ids.
+type names struct {
+	s    *server
+	ids  []string
+	seen map[string]bool
+}
+
+func (n *names) add(ids []string) {
+	for _, id := range ids {
+		if !n.seen[id] && len(n.ids) < searchIDs {
+			n.seen[id] = true
+			n.ids = append(n.ids, id)
+		}
+	}
+}
+
+// below adds what a summary stands for.
+func (n *names) below(ctx context.Context, id string) error {
+	if n.seen[id] || len(n.ids) >= searchIDs {
+		return nil
+	}
+	n.seen[id] = true
+	sum, err := n.s.Asker.Summary(ctx, id)
+	if errors.Is(err, api.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, child := range sum.SourceSummaryIDs {
+		if err := n.below(ctx, child); err != nil {
+			return err
+		}
+	}
+	n.add(sum.SourceMessageIDs)
+	return nil
+}
