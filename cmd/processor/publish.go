@@ -27,7 +27,7 @@ import (
 type publishCmd struct {
 	serverFlags
 	Files   []string `arg:"" name:"file" help:"Event files, or sessions of an agent; - reads standard input."`
-	Format  string   `enum:"events,auto,claude-code,codex,anthropic,openai" default:"events" placeholder:"F" help:"Format of the files: ${enum} (${default})."`
+	Format  string   `enum:"events,auto,claude-code,codex,copilot,gemini-cli,swe-agent,langchain,anthropic,openai" default:"events" placeholder:"F" help:"Format of the files: ${enum} (${default})."`
 	Thread  string   `placeholder:"T" help:"With --format: the thread of the conversation, instead of the one that the file names."`
 	Agent   string   `placeholder:"ID" help:"With --format: the agent_id of the events, instead of the format's name."`
 	DryRun  bool     `name:"dry-run" help:"Write the events as an event file instead of publishing them; with --json the counts only."`

@@ -78,7 +78,7 @@ func (f *File) begin(name string, opts Options) (err error) {
 
 // told is the format of a file's first lines.
 func told(head []byte) string {
-	for line := range bytes.Lines(head) {
+	for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\uFEFF"))) {
 		value, _, err := readJSON(bytes.TrimSpace(line))
 		if err != nil {
 			continue

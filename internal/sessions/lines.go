@@ -30,6 +30,10 @@ type format struct {
 var formats = []format{
 	{name: "claude-code", make: newClaudeCode, recognize: isClaudeCode, watched: true},
 	{name: "codex", make: newCodex, recognize: isCodex, watched: true},
+	{name: "copilot", make: newCopilot, recognize: isCopilot},
+	{name: "gemini-cli", make: newGeminiCLI, recognize: isGeminiCLI, documents: true},
+	{name: "swe-agent", make: newSWEAgent, recognize: isSWEAgent, documents: true},
+	{name: "langchain", make: newLangChain, recognize: isLangChain, documents: true},
 	{name: "anthropic", make: newMessages, recognize: isAnthropic, documents: true},
 	{name: "openai", make: newMessages, recognize: isOpenAI, documents: true},
 }
