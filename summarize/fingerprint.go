@@ -51,6 +51,9 @@ func toolSettings(p Policy) []string {
 		setting("tool_output.preserve_errors", t.PreserveErrors),
 		setting("tool_output.include_metadata", t.IncludeMetadata),
 	}
+	if r := p.Context.Retrieval; r != RetrievalCLI { // which was all there was before the key existed
+		settings = append(settings, setting("context.retrieval", r))
+	}
 	for _, t := range p.Tools { // if there are none, the hash is that from before the key existed
 		settings = append(settings, setting("tools.match", t.Match), setting("tools.category", t.Category),
 			setting("tools.keep", t.Keep), setting("tools.drop", t.Drop))

@@ -41,6 +41,7 @@ var changes = map[string]struct {
 	"history.max_summary_tokens":    {func(p *summarize.Policy) { p.History.MaxSummaryTokens++ }, "history"},
 	"context.summary_role":          {func(p *summarize.Policy) { p.Context.SummaryRole = "system" }, ""},
 	"context.summary_heading":       {func(p *summarize.Policy) { p.Context.SummaryHeading = "x" }, ""},
+	"context.retrieval":             {func(p *summarize.Policy) { p.Context.Retrieval = "none" }, "tool_result"},
 	"context.keep_outputs.turns":    {func(p *summarize.Policy) { p.Context.KeepOutputs.Turns++ }, ""},
 	"context.keep_outputs.tokens":   {func(p *summarize.Policy) { p.Context.KeepOutputs.Tokens++ }, ""},
 	"staleness.on":                  {func(p *summarize.Policy) { p.Staleness.On = nil }, ""},

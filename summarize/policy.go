@@ -96,7 +96,16 @@ type Context struct {
 	SummaryRole    string      `yaml:"summary_role" json:"summary_role"`
 	SummaryHeading string      `yaml:"summary_heading" json:"summary_heading"`
 	KeepOutputs    KeepOutputs `yaml:"keep_outputs" json:"keep_outputs,omitzero"`
+	// Retrieval is how an agent's model gets at what summaries leave out; their marks say it.
+	Retrieval string `yaml:"retrieval" json:"retrieval"`
 }
+
+// Ways to an original.
+const (
+	RetrievalCLI  = "cli"  // by the message's id: over the API, or a command
+	RetrievalMCP  = "mcp"  // by the tool read_original
+	RetrievalNone = "none" // none: marks have no id
+)
 
 // KeepOutputs says which tool outputs stand whole in prompts although they have a summary: those that fewer than Turns of
 // the assistant's turns have followed, and of the others the newest within Tokens. The zero KeepOutputs keeps none: a
@@ -139,7 +148,7 @@ func Default() Policy {
 			MaxSummaryTokens: Auto,
 		},
 		History:   History{EveryMessages: 50, MaxSummaryTokens: 200},
-		Context:   Context{SummaryRole: "user", SummaryHeading: "[Previous Conversation Summary]", KeepOutputs: KeepOutputs{Turns: 1}},
+		Context:   Context{SummaryRole: "user", SummaryHeading: "[Previous Conversation Summary]", KeepOutputs: KeepOutputs{Turns: 1}, Retrieval: RetrievalCLI},
 		Staleness: Staleness{On: []string{"source", "policy", "prompt", "model", "ttl"}, Action: ActionRegenerate, Meanwhile: MeanwhileServe},
 		OnFailure: "fallback",
 		Provider:  ProviderSummarizer,

@@ -81,6 +81,7 @@ func (v *policyJudge) names(p Policy) {
 	// Some harnesses read summaries as system or developer messages; by default a summary gets no higher role than the
 	// conversation that it replaces.
 	v.oneOf("context.summary_role", p.Context.SummaryRole, "user", "assistant", "system", "developer")
+	v.oneOf("context.retrieval", p.Context.Retrieval, RetrievalCLI, RetrievalMCP, RetrievalNone)
 	if p.Mode == ModeLLM && p.Provider == "" {
 		v.wrong("provider", "must be given where mode is llm")
 	}

@@ -50,6 +50,7 @@ func TestValidateNamesTheSetting(t *testing.T) {
 		{func(p *summarize.Policy) { p.Compaction.Trigger = nested(20) }, []string{"compaction.trigger" + strings.Repeat(".any[0]", 8)}},
 		{func(p *summarize.Policy) { p.History.EveryMessages = 0 }, []string{"history.every_messages"}},
 		{func(p *summarize.Policy) { p.Context.SummaryRole = "tool" }, []string{"context.summary_role"}},
+		{func(p *summarize.Policy) { p.Context.Retrieval = "http" }, []string{"context.retrieval"}},
 		{func(p *summarize.Policy) { p.Staleness.On = []string{"source", "x"} }, []string{"staleness.on[1]"}},
 		{func(p *summarize.Policy) { p.Staleness.TTL = -1 }, []string{"staleness.ttl"}},
 		{func(p *summarize.Policy) { p.Staleness.Action = "" }, []string{"staleness.action"}},

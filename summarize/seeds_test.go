@@ -91,7 +91,7 @@ func TestSeedTruncation(t *testing.T) {
 	line := "a line of text that is twenty-nine\n"
 	content := strings.Repeat(line, 100)
 	for _, c := range seedCategories {
-		got := rules.HeadTail(content, c.category, 800, "m1")
+		got := rules.HeadTail(content, c.category, 800, rules.Original("", "m1"))
 		head, rest, ok := strings.Cut(got, "[…")
 		mark, tail, end := strings.Cut(rest, "]")
 		if !ok || !end || !strings.Contains(mark, "chars omitted") || !strings.Contains(mark, "m1") {
@@ -107,7 +107,7 @@ func TestSeedTruncation(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range rules.HeadTail(strings.Repeat("日本語", 1000), "command_output", 100, "m1") {
+	for _, r := range rules.HeadTail(strings.Repeat("日本語", 1000), "command_output", 100, rules.Original("", "m1")) {
 		if r == '\uFFFD' {
 			t.Fatal("a character is cut in two")
 		}

@@ -77,7 +77,7 @@ func corpusDigest(t *testing.T) string {
 				if err != nil {
 					t.Fatal(err)
 				}
-				put(sum, out.Text, string(tool), rules.HeadTail(content, rules.Category(out.Tool.Category), limit, "m1"))
+				put(sum, out.Text, string(tool), rules.HeadTail(content, rules.Category(out.Tool.Category), limit, rules.Original("", "m1")))
 				texts = append(texts, out.Text)
 			}
 		}

@@ -187,6 +187,7 @@ func (c *Config) judges() (string, error) {
 // default or zero.
 //
 //	since  key                              absent
+//	5      policies[].context.retrieval     cli
 //	5      policies[].tools                 none: every tool was recognized (today the key is omitted for that too)
 //	4      policies[].compaction.window     tokenizer
 //	3      policies[].context.keep_outputs  a summary stood in for its output at once (today the key is omitted for that too)
@@ -237,6 +238,7 @@ func readConfig(data []byte) (*events.Config, *Config, error) {
 		s, k := &c.Policies[i].Staleness, &c.Policies[i].Compaction
 		s.Meanwhile = cmp.Or(s.Meanwhile, summarize.MeanwhileRaw)
 		k.Window = cmp.Or(k.Window, summarize.WindowTokenizer)
+		c.Policies[i].Context.Retrieval = cmp.Or(c.Policies[i].Context.Retrieval, summarize.RetrievalCLI)
 	}
 	if c.Retention, err = time.ParseDuration(cmp.Or(rec.Retention.Events, "0s")); err != nil && c.Newer == nil {
 		return nil, nil, fmt.Errorf("%w: read configuration record: retention: %w", ErrRecord, err)

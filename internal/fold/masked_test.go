@@ -85,7 +85,7 @@ func summaries(t *testing.T, r *samples.Random, s samples.Sample, mask func(stri
 		t.Fatal(err)
 	}
 	texts := map[string]string{
-		"rules": mask(out.Text), "facts": mask(string(tool)), "truncation": mask(rules.HeadTail(masked.Content, rules.CommandOutput, limit, "m1")),
+		"rules": mask(out.Text), "facts": mask(string(tool)), "truncation": mask(rules.HeadTail(masked.Content, rules.CommandOutput, limit, rules.Original("", "m1"))),
 		"a model's facts": strings.Join(llm.Facts(out.Text), "\n"),
 	}
 	list := thread(t, r, s, content, mask)

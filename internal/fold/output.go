@@ -129,10 +129,16 @@ func (s *Step) outputSummary(m *thread.Message, out output, text string, trigger
 
 // InputOf returns the rules' input for a tool output and a content of it, without what precedes it.
 func InputOf(p *summarize.Policy, id string, m *events.Message, text string) rules.Input {
-	own := p.ToolNamed(m.ToolName)
+	own, reader := p.ToolNamed(m.ToolName), ""
+	switch p.Context.Retrieval {
+	case summarize.RetrievalMCP:
+		reader = "read_original" // internal/mcp
+	case summarize.RetrievalNone:
+		id = ""
+	}
 	return rules.Input{
 		Category: rules.Category(own.Category), Keep: own.Keep, Drop: own.Drop,
-		MessageID: id, ToolName: m.ToolName, Arguments: m.Arguments, Content: text, IsError: m.IsError, ExitCode: m.ExitCode,
+		MessageID: id, Reader: reader, ToolName: m.ToolName, Arguments: m.Arguments, Content: text, IsError: m.IsError, ExitCode: m.ExitCode,
 		Relevant: m.RelevantRange, MaxChars: p.ToolOutput.MaxSummaryChars,
 		PreserveErrors: p.ToolOutput.PreserveErrors, IncludeMetadata: p.ToolOutput.IncludeMetadata,
 	}
@@ -225,7 +231,7 @@ func guarded(in rules.Input, summarize func(rules.Input) rules.Output) (out rule
 		call := rules.Input{Category: in.Category, ToolName: in.ToolName}
 		category := call.Recognized()
 		out = rules.Output{
-			Text: rules.HeadTail(in.Content, category, min(in.MaxChars, utf8.RuneCountInString(in.Content)), in.MessageID),
+			Text: rules.HeadTail(in.Content, category, min(in.MaxChars, utf8.RuneCountInString(in.Content)), rules.Original(in.Reader, in.MessageID)),
 			Tool: events.ToolSummary{
 				ToolName: in.ToolName, Category: string(category), Status: "partial",
 				KeyFacts: []string{}, Metadata: map[string]any{},

@@ -86,7 +86,7 @@ func (r *Runner) toolWork(ctx context.Context, view state.View, p *summarize.Pol
 	call.Rules = w.byRules
 	call.Truncate = func(content string) string {
 		w.tool = nil
-		return rules.HeadTail(content, category, in.MaxChars, in.MessageID)
+		return rules.HeadTail(content, category, in.MaxChars, rules.Original(in.Reader, in.MessageID))
 	}
 	w.job = call
 	return w, nil

@@ -48,6 +48,25 @@ func TestOwnTools(t *testing.T) {
 	shown("QUOTA worker-1 has 12 left", "heartbeat")
 }
 
+// Marks say how the agent's model gets at the original.
+func TestRetrieval(t *testing.T) {
+	s := stage(t, settings(t))
+	defer s.finish()
+	s.publish("tool.result.t", large("a"))
+	s.publish("thread.message.t", `{"message_id":"read","role":"assistant","content":"I see."}`)
+	for i, c := range []struct{ retrieval, mark, not string }{
+		{summarize.RetrievalCLI, "; message a]", "read_original"}, {summarize.RetrievalMCP, "; read_original a]", "message a"}, {summarize.RetrievalNone, " lines]", "; "},
+	} {
+		s.reload(func(cfg *config.Config) { cfg.Policies[0].Context.Retrieval = c.retrieval })
+		s.tended()
+		s.publish("thread.message.t", fmt.Sprintf(`{"message_id":"n%d","role":"user","content":"Go on."}`, i))
+		s.settled()
+		if _, text := s.whole("t"); !strings.Contains(text, c.mark) || strings.Contains(text, c.not) {
+			t.Errorf("%s: the prompt lacks %q, or holds %q:\n%s", c.retrieval, c.mark, c.not, text)
+		}
+	}
+}
+
 // A model is asked by the prompt of the policy's category.
 func TestOwnToolsByModel(t *testing.T) {
 	asked := make(chan string, 1)

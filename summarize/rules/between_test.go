@@ -20,7 +20,7 @@ func TestCharactersStayWhole(t *testing.T) {
 			}
 		}
 		for n := 60; n < 900; n += 7 {
-			if got := HeadTail(text+text+text, "", n, "m"); runes(got) > n {
+			if got := HeadTail(text+text+text, "", n, Original("", "m")); runes(got) > n {
 				t.Errorf("%s: %d code points, at most %d are asked for", character, runes(got), n)
 			}
 		}

@@ -5,9 +5,9 @@ import (
 )
 
 // HeadTail keeps the beginning and the end of content, with a mark between them that says what is missing:
-// the last resort, which needs no understanding. The category sets the beginning's share. It cuts at
+// the last resort, which needs no understanding. The mark says where the original is (Original). The category sets the beginning's share. It cuts at
 // line ends if that costs less than half of a side; no result has more than maxChars code points.
-func HeadTail(content string, category Category, maxChars int, messageID string) string {
+func HeadTail(content string, category Category, maxChars int, original string) string {
 	text := strings.ToValidUTF8(content, "\uFFFD")
 	total := runes(text)
 	if total <= maxChars {
@@ -17,7 +17,7 @@ func HeadTail(content string, category Category, maxChars int, messageID string)
 		return ""
 	}
 	// The length of the mark depends on its content: reserve its maximum.
-	room := maxChars - runes(omission(strings.Count(text, "\n")+1, total, messageID)) - 2
+	room := maxChars - runes(omission(strings.Count(text, "\n")+1, total, original)) - 2
 	if room < 2 {
 		return clip(text, maxChars)
 	}
@@ -25,7 +25,7 @@ func HeadTail(content string, category Category, maxChars int, messageID string)
 	first := wholeLines(prefix(text, ahead))
 	last := wholeTail(suffix(text, room-ahead))
 	middle := text[len(first) : len(text)-len(last)]
-	mark := omission(strings.Count(strings.Trim(middle, "\n"), "\n")+1, runes(middle), messageID)
+	mark := omission(strings.Count(strings.Trim(middle, "\n"), "\n")+1, runes(middle), original)
 	return joinLines(strings.TrimRight(first, "\n"), mark, strings.TrimLeft(last, "\n"))
 }
 

@@ -16,7 +16,7 @@ func numberedLines(n int) string {
 
 func TestHeadTail(t *testing.T) {
 	text := numberedLines(100) // 21 characters per line
-	got := HeadTail(text, FileContent, 400, "m1")
+	got := HeadTail(text, FileContent, 400, Original("", "m1"))
 	want := strings.Join([]string{
 		"line 001 of the text", "line 002 of the text", "line 003 of the text", "line 004 of the text", "line 005 of the text",
 		"line 006 of the text", "line 007 of the text", "line 008 of the text", "line 009 of the text", "line 010 of the text", "line 011 of the text",
@@ -53,7 +53,7 @@ func TestHeadTailSmall(t *testing.T) {
 		{"short", 10, "short"}, {"", 5, ""}, {"anything", 0, ""}, {"anything", 1, "…"}, {"any thing", 5, "any…"},
 		{"\xff\xfe", 5, "\uFFFD"}, {strings.Repeat("漢", 50), 10, "漢漢漢漢漢漢漢漢漢…"},
 	} {
-		if got := HeadTail(c.text, Other, c.max, "m"); got != c.want {
+		if got := HeadTail(c.text, Other, c.max, Original("", "m")); got != c.want {
 			t.Errorf("%q to %d: %q, want %q", c.text, c.max, got, c.want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestOmission(t *testing.T) {
 		{1, 1, "", "[… 1 line, 1 char omitted]"},
 		{0, 1234567, "a b\n", "[… 1,234,567 chars omitted; message \"a b\\n\"]"}, // as it can be asked for
 	} {
-		if got := omission(c.lines, c.chars, c.id); got != c.want {
+		if got := omission(c.lines, c.chars, Original("", c.id)); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -11,9 +12,19 @@ import (
 
 const clipMark = lex.ClipMark
 
-// omission says what is missing, and names the message of the original:
-// `[… 212 lines, 9,410 chars omitted; message m17]`. precis.message.get and `processor message` return it.
-func omission(lines, chars int, messageID string) string {
+// Original is what a mark says of where the whole text is. `message m17` is what precis.message.get, `processor message` and a model's tool ask
+// for; a reader's name, such as that of the tool, replaces the word. Without an id it is empty, and marks say nothing of it.
+func Original(reader, messageID string) string {
+	if messageID == "" {
+		return ""
+	}
+	return cmp.Or(reader, "message") + " " + named(messageID)
+}
+
+func (in *Input) original() string { return Original(in.Reader, in.MessageID) }
+
+// omission says what is missing, and where the original is: `[… 212 lines, 9,410 chars omitted; message m17]`.
+func omission(lines, chars int, original string) string {
 	var b strings.Builder
 	b.WriteString(lex.OmissionMark)
 	if lines > 0 {
@@ -22,24 +33,24 @@ func omission(lines, chars int, messageID string) string {
 	}
 	b.WriteString(counted(chars, "char"))
 	b.WriteString(" omitted")
-	if messageID != "" {
-		b.WriteString("; message ")
-		b.WriteString(named(messageID))
+	if original != "" {
+		b.WriteString("; ")
+		b.WriteString(original)
 	}
 	b.WriteString("]")
 	return b.String()
 }
 
 // elision is the same in short, for a summary: `[… 212 lines; message m17]`. Its lines say what the rest is about.
-func elision(lines, chars int, messageID string) string {
+func elision(lines, chars int, original string) string {
 	what := counted(lines, "line")
 	if lines <= 0 {
 		what = counted(chars, "char")
 	}
-	if messageID == "" {
+	if original == "" {
 		return lex.OmissionMark + what + "]"
 	}
-	return lex.OmissionMark + what + "; message " + named(messageID) + "]"
+	return lex.OmissionMark + what + "; " + original + "]"
 }
 
 // named formats a message's id for requests: quoted as in JSON unless it can stand in a line unchanged.

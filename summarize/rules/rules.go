@@ -13,6 +13,7 @@ const Version = "rules-20"
 // Input is one tool output and the known facts of its call.
 type Input struct {
 	MessageID string // for omission marks; may be empty
+	Reader    string // what marks have before the id, if it is not "message"
 	ToolName  string // as in the event
 	Arguments []byte // a JSON object, or a JSON string that contains one; may be empty
 	Content   string // any bytes; invalid UTF-8 is replaced
@@ -99,7 +100,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	if limit < smallest {
 		return clip(header, limit)
 	}
-	room := limit - runes(header) - 1 - runes(elision(doc.total, doc.chars, in.MessageID)) - 1
+	room := limit - runes(header) - 1 - runes(elision(doc.total, doc.chars, in.original())) - 1
 	if body := doc.sketch(in, category, room); body != "" && runes(header)+runes(body)+1 <= limit {
 		if limit-runes(header)-1-runes(body) < spareRoom {
 			return doc.sketched(in, category, header, body, limit, room)
@@ -112,7 +113,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 // sketched ends a sketch with the mark of what is missing. The mark of a text in few lines counts characters and is the longer one.
 func (d *document) sketched(in Input, category Category, header, body string, limit, room int) string {
 	mark := func() string {
-		return elision(max(0, d.total-strings.Count(body, "\n")-1), d.chars, in.MessageID)
+		return elision(max(0, d.total-strings.Count(body, "\n")-1), d.chars, in.original())
 	}
 	if over := runes(header) + 1 + runes(body) + 1 + runes(mark()) - limit; over > 0 {
 		if shorter := d.sketch(in, category, room-over); shorter != "" {
@@ -158,7 +159,7 @@ func (d *document) complete(in Input, header string, limit int) (text string, ok
 		for i := range d.lines {
 			kept += runes(d.lines[i].text)
 		}
-		mark = elision(d.dropped, max(1, d.chars-kept), in.MessageID)
+		mark = elision(d.dropped, max(1, d.chars-kept), in.original())
 	}
 	body, ok := d.whole(limit - runes(header) - 1)
 	text = joinLines(header, body, mark)

@@ -46,7 +46,7 @@ func checkOutput(t failer, in Input) {
 		t.Fatalf("not the same again: %q, %q", out.Text, again.Text)
 	}
 	for _, c := range []Category{FileContent, DirectoryListing} {
-		cut := HeadTail(in.Content, c, in.MaxChars, in.MessageID)
+		cut := HeadTail(in.Content, c, in.MaxChars, Original("", in.MessageID))
 		if n := runes(cut); n > in.MaxChars || n > runes(in.Content) || !utf8.ValidString(cut) {
 			t.Fatalf("head and tail: %d characters of %d, limit %d: %q", n, runes(in.Content), in.MaxChars, cut)
 		}
