@@ -77,9 +77,10 @@ func (w *world) steady(b *testing.B) {
 	for i := range b.N {
 		conversation, turn := i%conversations, i/conversations
 		texts := []string{fmt.Sprint("conversation ", conversation)}
-		for m := range 40 {
-			texts = append(texts, fmt.Sprint("message ", m/2+turn, m%2, word))
+		for m := range 39 {
+			texts = append(texts, fmt.Sprint("message ", m, word))
 		}
+		texts = append(texts, fmt.Sprint("turn ", turn, word))
 		body := ask(texts...)
 		<-tick.C
 		wg.Go(func() {

@@ -197,7 +197,7 @@ func (g *Gateway) compactable(x *exchange, body []byte) (*conversation, error) {
 			return nil, asItCame{asField}
 		}
 	}
-	c, err := x.api.read(g.reader, request)
+	c, err := x.api.of(g.reader, request)
 	if err != nil {
 		return nil, asItCame{asShape}
 	}

@@ -28,6 +28,7 @@ const (
 
 // conversation is what a request says.
 type conversation struct {
+	api      string // the conversations of two APIs are two, whatever they say
 	thread   string // named by the client
 	scope    string // a session's or a user's id, within which the beginning tells conversations apart
 	previous string // the response that a request continues, which the provider keeps
@@ -96,7 +97,7 @@ func (c *conversation) threadOf(continued func(response string) string) string {
 	case c.previous != "":
 		return cmp.Or(continued(c.previous), c.previous)
 	}
-	d := digestOf(c.scope)
+	d := digestOf(c.api, c.scope)
 	for _, m := range c.messages {
 		if m.system() {
 			continue

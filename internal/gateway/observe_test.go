@@ -244,6 +244,45 @@ func TestRepeatedRequest(t *testing.T) {
 	})
 }
 
+// Messages that say the same are as many as there are, and stay so in later requests.
+func TestEqualMessages(t *testing.T) {
+	w := begin(t, say("application/json", chat("b")), gateway.Options{})
+	w.post(chatPath, ask("a", "b", "a", "b", "a"))
+	w.counts(6, published)
+	w.post(chatPath, ask("a", "b", "a", "b", "a", "b", "a"))
+	w.counts(8, published)
+	w.prompt(w.threads()[0], "openai", 8, 0)
+}
+
+// A client that does not give back what the model thought gives back the same message.
+func TestReasoningLeftOut(t *testing.T) {
+	w := begin(t, say("application/json", `{"id":"m","type":"message","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"text","text":"Yes."}]}`), gateway.Options{})
+	w.post("/v1/messages", ask("Hi."))
+	w.counts(2, published)
+	w.post("/v1/messages", ask("Hi.", "Yes.", "Sure?"))
+	w.counts(4, published)
+	if p := w.prompt(w.threads()[0], "anthropic", 4, 0); strings.Count(string(p.Messages), `"signature"`) != 2 {
+		t.Errorf("%s", p.Messages)
+	}
+}
+
+// The same words to two providers are two conversations.
+func TestTwoAPIs(t *testing.T) {
+	w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+		answer := chat("b")
+		if r.URL.Path == "/v1/messages" {
+			answer = `{"id":"m","type":"message","content":[{"type":"text","text":"b"}]}`
+		}
+		say("application/json", answer)(w, r)
+	}, gateway.Options{})
+	w.post(chatPath, ask("a"))
+	w.post("/v1/messages", ask("a"))
+	w.counts(4, published)
+	if list := w.threads(); len(list) != 2 {
+		t.Errorf("threads %v", list)
+	}
+}
+
 // Two agents that begin alike are two threads from their first answer on.
 func TestOneBeginning(t *testing.T) {
 	w := begin(t, scripted(chat("A."), chat("B."), chat("A2."), chat("B2.")), gateway.Options{})

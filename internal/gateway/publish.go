@@ -158,7 +158,17 @@ func (a *api) conversation(r *reader, body []byte) (*conversation, error) {
 	if request == nil {
 		return nil, fmt.Errorf("%w: not a JSON object", errRequest)
 	}
-	return a.read(r, request)
+	return a.of(r, request)
+}
+
+// of reads a request that is an object.
+func (a *api) of(r *reader, request object) (*conversation, error) {
+	c, err := a.read(r, request)
+	if err != nil {
+		return nil, err
+	}
+	c.api = a.name
+	return c, nil
 }
 
 // names adds what the headers say.
