@@ -323,6 +323,28 @@ func TestNATSAway(t *testing.T) {
 	}
 }
 
+// Behind a message that there is no room for nothing of its exchange is published, though there would be room: the order stays.
+func TestNothingOvertakes(t *testing.T) {
+	nc, err := events.Connect("nats://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	w := bare(t, say("application/json", chat("Fine.")))
+	w.startGateway(gateway.Options{Conn: nc, BufferBytes: 1500})
+	w.post(chatPath, ask(strings.Repeat("a", 700), strings.Repeat("b", 1200), "c"), gateway.HeaderThread, "t1")
+	w.counts(1, dropped, "reason", "buffer_full")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := w.server.Stop(ctx); err == nil {
+		t.Error("what is lost is not said")
+	}
+	w.stop = func() error { return nil }
+	if n := w.count(dropped, "reason", "stopped"); n != 1 {
+		t.Errorf("%v messages were accepted", n)
+	}
+}
+
 // What there was no room for comes with a later request, and the thread's order stays.
 func TestNoRoom(t *testing.T) {
 	w := begin(t, say("application/json", chat("Fine.")), gateway.Options{BufferEvents: 3})
