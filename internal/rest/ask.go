@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -68,7 +69,20 @@ func (s *Server) getThread(w http.ResponseWriter, r *asking) error {
 	if err != nil {
 		return err
 	}
-	return s.ask(w, r, api.ThreadGet, r.thread, body)
+	answer, err := s.answer(r, api.ThreadGet, r.thread, body)
+	if err != nil {
+		return err
+	}
+	if r.who.threads == "" {
+		return respond(w, answer)
+	}
+	var reply api.ThreadReply
+	if err := json.Unmarshal(answer, &reply); err != nil {
+		return fmt.Errorf("read thread: %w", err)
+	}
+	// The counts are the thread's own; the names are those of other threads.
+	reply.Children = slices.DeleteFunc(reply.Children, func(c api.Child) bool { return !r.who.covers(c.ThreadID) })
+	return s.respondJSON(w, reply)
 }
 
 func (s *Server) postContext(w http.ResponseWriter, r *asking) error {

@@ -34,7 +34,7 @@ func (r *rates) allow(name string) bool {
 	return l.Allow()
 }
 
-// places bound the open streams, in all and of one token.
+// places bound the open streams, or the bytes of bodies in memory, in all and of one token.
 type places struct {
 	all, each int
 
@@ -43,23 +43,23 @@ type places struct {
 	of    map[string]int
 }
 
-// enter takes a place; leave gives it back. It is nil where none is free.
-func (p *places) enter(name string) (leave func()) {
+// enter takes n places; leave gives them back. It is nil where so many are not free.
+func (p *places) enter(name string, n int) (leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.taken >= p.all || p.of[name] >= p.each {
+	if p.taken+n > p.all || p.of[name]+n > p.each {
 		return nil
 	}
 	if p.of == nil {
 		p.of = map[string]int{}
 	}
-	p.taken++
-	p.of[name]++
+	p.taken += n
+	p.of[name] += n
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.taken--
-		if p.of[name]--; p.of[name] == 0 {
+		p.taken -= n
+		if p.of[name] -= n; p.of[name] == 0 {
 			delete(p.of, name)
 		}
 	}

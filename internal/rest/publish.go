@@ -43,10 +43,9 @@ func (s *Server) body(w http.ResponseWriter, r *asking) (body []byte, release fu
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
 		return nil, nil, tooLarge
 	}
-	if !s.bodies.TryAcquire(size) {
+	if release = s.bodies.enter(r.who.name, int(size)); release == nil {
 		return nil, nil, wrong(http.StatusServiceUnavailable, "too many bodies at once; retry soon")
 	}
-	release = func() { s.bodies.Release(size) }
 	body, err = io.ReadAll(io.LimitReader(r.Body, limit+1))
 	switch {
 	case err != nil:
@@ -90,7 +89,11 @@ func (s *Server) check(r *asking, body []byte) ([]events.FileEvent, error) {
 	for i, value := range values {
 		e, err := s.checkOne(r, value)
 		var reject *events.RejectError
+		var whole *problem
 		switch {
+		case errors.As(err, &whole) && len(values) > 1:
+			whole.Detail = fmt.Sprintf("event %d of the list: %s", i, whole.Detail)
+			return nil, whole
 		case errors.As(err, &reject):
 			refused = append(refused, api.RefusedEvent{Index: i, Code: reject.Code, Field: reject.Field, Message: reject.Message})
 		case err != nil:

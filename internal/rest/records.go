@@ -22,7 +22,12 @@ const (
 
 // records follows a thread's records as server-sent events. An event's id is its sequence in SUMMARIES.
 func (s *Server) records(w http.ResponseWriter, r *asking) error {
-	leave := s.streams.enter(r.who.name)
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	leave := s.streams.enter(r.who.name, 1)
 	if leave == nil {
 		return wrong(http.StatusServiceUnavailable, fmt.Sprintf("%d streams are open, or half as many of this token (api.streams): close one", s.opts.Streams))
 	}

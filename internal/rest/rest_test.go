@@ -172,7 +172,7 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%s %.60s %.60s: %+v, want %q", c.method, c.path, c.body, p, c.says)
 		}
 	}
-	if a := w.wants(405, "PUT", "/v1/threads/t", ""); a.header.Get("Allow") != "GET" {
+	if a := w.wants(405, "PUT", "/v1/threads/t", ""); a.header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("Allow: %q", a.header.Get("Allow"))
 	}
 }

@@ -58,6 +58,9 @@ func (s *Server) handler() http.Handler {
 	methods := map[string][]string{}
 	for _, r := range routes() {
 		methods[r.path] = append(methods[r.path], r.method)
+		if r.method == http.MethodGet { // net/http takes the other too
+			methods[r.path] = append(methods[r.path], http.MethodHead)
+		}
 		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { s.serve(w, req, r) })
 	}
 	for path, allowed := range methods {

@@ -13,7 +13,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/semaphore"
 
 	"precis/api"
 	"precis/events"
@@ -55,7 +54,7 @@ const (
 	// writeTimeout bounds an answer, and each record of a stream: a client that does not read has no more of a place.
 	writeTimeout = 30 * time.Second
 	maxHeader    = 64 << 10
-	// bodiesBytes bounds the bodies that are in memory at once.
+	// bodiesBytes bounds the bodies that are in memory at once; one token may have half of it.
 	bodiesBytes = 256 << 20
 )
 
@@ -88,7 +87,7 @@ type Server struct {
 	tools     *tools
 	rates     rates
 	streams   places
-	bodies    *semaphore.Weighted
+	bodies    places
 	cert      atomic.Pointer[tls.Certificate]
 	closing   chan struct{} // ends streams
 	server    *http.Server
@@ -100,10 +99,10 @@ func Start(l net.Listener, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{
 		opts: o, rates: rates{perSecond: o.PerSecond}, streams: places{all: o.Streams, each: max(1, o.Streams/2)},
-		bodies: semaphore.NewWeighted(max(bodiesBytes, int64(o.BodyBytes))), closing: make(chan struct{}), served: make(chan error, 1),
+		bodies: places{all: max(bodiesBytes, o.BodyBytes), each: max(bodiesBytes/2, o.BodyBytes)}, closing: make(chan struct{}), served: make(chan error, 1),
 	}
 	if o.Tokens.file == "" {
-		s.streams.each = o.Streams
+		s.streams.each, s.bodies.each = s.streams.all, s.bodies.all
 		addr, ok := l.Addr().(*net.TCPAddr)
 		s.guarded = ok && addr.IP.IsLoopback()
 	}
