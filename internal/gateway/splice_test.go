@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	client "precis/api"
+)
+
+// reply is the prompt of five messages whose second and third a compaction stands for, and whose fourth stands as its summary.
+func reply() *client.ContextReply {
+	return &client.ContextReply{
+		Messages: jsontext.Value(`[{"s":"m0"},{"s":"compaction"},{"s":"summary of m3"},{"s":"m4"}]`),
+		Sources: []client.Source{
+			{MessageIDs: []string{"m0"}}, {SummaryIDs: []string{"sum_c"}}, {MessageIDs: []string{"m3"}, SummaryIDs: []string{"sum_t"}}, {MessageIDs: []string{"m4"}},
+		},
+		Explain: &client.Explanation{Summaries: []client.ExplainedSummary{
+			{ID: "sum_c", MessageIDs: []string{"m1", "m2"}}, {ID: "sum_t", MessageIDs: []string{"m3"}},
+		}},
+	}
+}
+
+// A prompt takes the request's place only if it accounts for each of its messages, in their order, and for no other.
+func TestSpliced(t *testing.T) {
+	var messages []*message
+	for i := range 5 {
+		messages = append(messages, &message{id: fmt.Sprintf("m%d", i), raw: []jsontext.Value{jsontext.Value(fmt.Sprintf(`{"client's":%d}`, i))}})
+	}
+	list, err := spliced(messages, reply())
+	if got, want := string(asList(list)), `[{"client's":0},{"s":"compaction"},{"s":"summary of m3"},{"client's":4}]`; err != nil || got != want {
+		t.Fatalf("%v\n%s, want\n%s", err, got, want)
+	}
+	for name, change := range map[string]func(p *client.ContextReply){
+		"a message that nothing stands for": func(p *client.ContextReply) { p.Explain.Summaries[0].MessageIDs = []string{"m1"} },
+		"a summary of another message": func(p *client.ContextReply) {
+			p.Explain.Summaries[0].MessageIDs = []string{"m1", "m2", "of another branch"}
+		},
+		"a summary of more than is named":  func(p *client.ContextReply) { p.Explain.Summaries[0].MessageIDs = nil },
+		"a message that the request lacks": func(p *client.ContextReply) { p.Sources[3].MessageIDs = []string{"m4", "m5"} },
+		"another order": func(p *client.ContextReply) {
+			p.Sources[0].MessageIDs, p.Sources[3].MessageIDs = []string{"m4"}, []string{"m0"}
+		},
+		"the last message left out":             func(p *client.ContextReply) { p.Sources, p.Messages = p.Sources[:3], jsontext.Value(`[1,2,3]`) },
+		"a text of precis's own in the middle":  func(p *client.ContextReply) { p.Sources[2] = client.Source{} },
+		"more messages than sources":            func(p *client.ContextReply) { p.Messages = jsontext.Value(`[1,2,3,4,5]`) },
+		"messages without room":                 func(p *client.ContextReply) { p.DroppedCount = 1 },
+		"a message that waits for its result":   func(p *client.ContextReply) { p.WaitingMessageIDs = []string{"m4"} },
+		"a message left out for another reason": func(p *client.ContextReply) { p.Explain.LeftOut = []client.LeftOut{{ID: "m1"}} },
+		"no explanation":                        func(p *client.ContextReply) { p.Explain = nil },
+		"a summary among the instructions":      func(p *client.ContextReply) { p.SystemSource = &client.Source{SummaryIDs: []string{"sum_s"}} },
+		"a summary beside what stands whole":    func(p *client.ContextReply) { p.Sources[2].MessageIDs = []string{"m0"} },
+		"a part that is left out of what stands": func(p *client.ContextReply) {
+			p.Sources[0].SummaryIDs, p.OmittedParts = []string{"x"}, []client.OmittedPart{{MessageID: "m0"}}
+		},
+	} {
+		p := reply()
+		change(p)
+		if list, err := spliced(messages, p); err == nil || !strings.Contains(err.Error(), asDiverged) {
+			t.Errorf("%s: %v, %s", name, err, asList(list))
+		}
+	}
+}
