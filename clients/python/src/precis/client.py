@@ -1,0 +1,201 @@
+"""The client: a method for each route of the API."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import ssl
+import time
+import urllib.parse
+from typing import Any, Iterator, Literal, Mapping, NamedTuple, Sequence, Tuple, cast
+
+from . import errors, sse
+from .types import ContextReply, EventsReply, MessageReply, Rejection, SummarizeReply, SummaryReply, ThreadReply
+
+Format = Literal["messages", "openai", "responses", "anthropic", "gemini"]
+
+
+# A stream that says nothing for longer, in seconds, is broken: the server writes every 15.
+_SILENCE = 45.0
+
+
+class Record(NamedTuple):
+    """A record of a thread. id is its sequence in SUMMARIES: records(last_event_id=…) continues behind it."""
+
+    id: int
+    type: str
+    data: Mapping[str, Any]
+
+
+class Client:
+    """Asks a processor over HTTP. It opens a connection for each request: threads may share a client.
+
+    token is a bearer token, if the API wants one. timeout is the longest wait, in seconds, for a connection and for each part of an
+    answer. A request that can't be answered now (429, 503, a broken connection) is repeated up to retries times, longer and longer
+    apart. That is safe for each of them: an event counts once, by its ids, and a summary has the same id wherever it is made.
+    """
+
+    def __init__(self, url: str = "http://127.0.0.1:8088", *, token: str | None = None, timeout: float = 30.0, retries: int = 4,
+                 ssl_context: ssl.SSLContext | None = None) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+            raise ValueError(f"url must be http://HOST:PORT or https://HOST:PORT, not {url!r}")
+        self._secure = parts.scheme == "https"
+        self._host, self._port, self._prefix = parts.hostname, parts.port, parts.path.rstrip("/")
+        self._token, self._timeout, self._retries = token, timeout, retries
+        self._ssl = ssl_context
+
+    def publish(self, thread: str, *events: Mapping[str, Any]) -> EventsReply:
+        """Publish up to 1,000 events, each with its type as in an event file, and return their sequences when all are stored.
+
+        Give a message.edited an edit_id: a repeated request counts it once by it. Raises EventsRejected where an event can't be
+        accepted; then none is stored. What conflicts with an earlier event is found later: rejections() names it.
+        """
+        return cast(EventsReply, self._ask("POST", f"/v1/threads/{_segment(thread)}/events", body=list(events)))
+
+    def thread(self, thread: str, *, min_event_seq: int | None = None) -> ThreadReply:
+        """Return a thread's counters."""
+        return cast(ThreadReply, self._ask("GET", f"/v1/threads/{_segment(thread)}", {"min_event_seq": min_event_seq}))
+
+    def context(self, thread: str, *, max_tokens: int | None = None, format: Format | None = None, min_event_seq: int | None = None,
+                explain: bool | None = None, children: bool | None = None) -> ContextReply:
+        """Return the compacted prompt. With min_event_seq (event_seq of publish) it waits until that event is in it."""
+        return cast(ContextReply, self._ask("POST", f"/v1/threads/{_segment(thread)}/context", body=_given(
+            max_tokens=max_tokens, format=format, min_event_seq=min_event_seq, explain=explain, children=children)))
+
+    def summarize(self, thread: str, *, kind: Literal["compaction", "history"] | None = None,
+                  min_event_seq: int | None = None) -> SummarizeReply:
+        """Summarize a thread now. Where a model does it, the summary.created or summary.failed with the id follows."""
+        return cast(SummarizeReply, self._ask("POST", f"/v1/threads/{_segment(thread)}/summarize", body=_given(
+            kind=kind, min_event_seq=min_event_seq)))
+
+    def message(self, thread: str, message_id: str, *, lines: Tuple[int, int] | None = None, revision: int | None = None,
+                min_event_seq: int | None = None) -> MessageReply:
+        """Return the original text of a message, or of its lines from to to, counted from 1."""
+        return cast(MessageReply, self._ask("GET", f"/v1/threads/{_segment(thread)}/messages/{_segment(message_id)}", {
+            "lines": None if lines is None else f"{lines[0]}-{lines[1]}", "revision": revision, "min_event_seq": min_event_seq}))
+
+    def summary(self, summary_id: str) -> SummaryReply:
+        """Return a summary's record and what became of it."""
+        return cast(SummaryReply, self._ask("GET", f"/v1/summaries/{_segment(summary_id)}"))
+
+    def rejections(self, thread: str, *, after: int = 0) -> Sequence[Rejection]:
+        """Return the thread's rejected events behind a sequence of REJECTED, at most 1,000."""
+        reply = self._ask("GET", f"/v1/threads/{_segment(thread)}/rejections", {"after": after})
+        return cast(Sequence[Rejection], reply["rejections"])
+
+    def records(self, thread: str, *, from_now: bool = False, last_event_id: int | None = None,
+                reconnect: bool = True) -> Iterator[Record]:
+        """Follow a thread's records: summary.created and the others, from the first or from now on.
+
+        A connection that breaks is opened again behind the last record, so that none is missed and none comes twice. With from_now,
+        what is published before the first record has arrived may be missed then. Close the iterator to end it.
+        """
+        failures = 0
+        while True:
+            try:
+                for event in self._stream(thread, from_now, last_event_id):
+                    if event is None:  # connected
+                        failures = 0
+                        continue
+                    last_event_id = int(event.id)
+                    yield Record(last_event_id, event.event, json.loads(event.data))
+                if not reconnect:
+                    return
+                failures = 0
+                delay = _delay(0, None)  # it ended in order: the processor stopped, or will say why
+            except (errors.Unreachable, errors.Unavailable) as e:
+                if not reconnect or failures >= self._retries:
+                    raise
+                delay = _delay(failures, e)
+                failures += 1
+            time.sleep(delay)
+
+    def _stream(self, thread: str, from_now: bool, last_event_id: int | None) -> Iterator[sse.ServerSentEvent | None]:
+        headers = {} if last_event_id is None else {"Last-Event-ID": str(last_event_id)}
+        connection, answer = self._send("GET", f"/v1/threads/{_segment(thread)}/records", {"from": "now" if from_now else None}, None,
+                                        {"Accept": "text/event-stream", **headers}, max(self._timeout, _SILENCE))
+        try:
+            if answer.status != 200:
+                raise _failed(answer)
+            yield None
+            yield from sse.parse(answer)
+        except (OSError, http.client.HTTPException) as e:
+            raise errors.Unreachable(f"{thread}: the stream broke: {e}") from e
+        finally:
+            connection.close()
+
+    def _ask(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
+        for attempt in range(self._retries + 1):
+            try:
+                return self._once(method, path, query, body)
+            except (errors.Unreachable, errors.Unavailable) as e:
+                if attempt == self._retries:
+                    raise
+                time.sleep(_delay(attempt, e))
+        raise AssertionError("unreachable")
+
+    def _once(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any) -> Any:
+        connection, answer = self._send(method, path, query, body, {"Accept": "application/json"})
+        try:
+            if answer.status != 200:
+                raise _failed(answer)
+            return json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError) as e:
+            raise errors.Unreachable(f"{method} {path}: {e or type(e).__name__}") from e
+        finally:
+            connection.close()
+
+    def _send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any,
+              headers: Mapping[str, str], timeout: float | None = None) -> Tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        target = self._prefix + path
+        given = _given(**(query or {}))
+        if given:
+            target += "?" + urllib.parse.urlencode(given)
+        sent = dict(headers)
+        if self._token is not None:
+            sent["Authorization"] = "Bearer " + self._token
+        text = None
+        if body is not None:
+            text = json.dumps(body, allow_nan=False).encode()
+            sent["Content-Type"] = "application/json"
+        connection: http.client.HTTPConnection
+        if self._secure:
+            connection = http.client.HTTPSConnection(self._host, self._port, timeout=timeout or self._timeout, context=self._ssl)
+        else:
+            connection = http.client.HTTPConnection(self._host, self._port, timeout=timeout or self._timeout)
+        try:
+            connection.request(method, target, body=text, headers=sent)
+            return connection, connection.getresponse()
+        except (OSError, http.client.HTTPException) as e:
+            connection.close()
+            raise errors.Unreachable(f"{method} {path}: {e or type(e).__name__}") from e
+
+
+def _failed(answer: http.client.HTTPResponse) -> errors.Problem:
+    text = answer.read()
+    try:
+        body = json.loads(text)
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):  # of a proxy in between
+        body = {"title": answer.reason, "detail": text[:200].decode("utf-8", "replace")}
+    after = answer.getheader("Retry-After", "")
+    return errors.problem(answer.status, body, float(after) if after.isdigit() else None)
+
+
+def _delay(attempt: int, error: Exception | None) -> float:
+    """A tenth of a second, doubled each time, at most 5; not before the server says. Half of it by chance, so that clients spread."""
+    wait = min(0.1 * 2.0**attempt, 5.0)
+    return max(wait * random.uniform(0.5, 1.0), getattr(error, "retry_after", None) or 0.0)
+
+
+def _segment(text: str) -> str:
+    """A path segment: every byte but A-Z a-z 0-9 - . _ ~ as %HH, and dots too where the segment is nothing else."""
+    escaped = urllib.parse.quote(text, safe="")
+    return escaped.replace(".", "%2E") if escaped in (".", "..") else escaped
+
+
+def _given(**members: Any) -> Mapping[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
