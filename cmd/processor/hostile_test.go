@@ -615,12 +615,16 @@ func (w *hostileWorld) table() map[string][]use {
 			use{args: at("publish", "-", "--format", format, "--json"), stdin: session, form: jsons, status: []int{exitWrong}})
 	}
 	written := filepath.Join(t.TempDir(), "\x1b]0;x\u202e")
-	grow(t, filepath.Join(written, "rollout-\x1b[2J\u009b.jsonl"), []byte(session))
+	grow(t, filepath.Join(written, "rollout-\x1b[2J\u009b.jsonl"), []byte(session+
+		`{"type":"session_meta","payload":{"id":"\u001b]0;x\u0007"}}`+"\n"+
+		`{"type":"response_item","timestamp":"2026-01-01T00:00:00Z","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"\u202e"}]}}`+"\n"))
 	for _, agent := range []string{"claude-code", "codex"} {
-		watch := at("watch", agent, written, "--until-caught-up", "--agent", h, "--state", filepath.Join(t.TempDir(), "state"))
+		watch := func(more ...string) []string { // from the start: each with a state of its own
+			return append(at("watch", agent, written, "--until-caught-up", "--agent", h, "--state", filepath.Join(t.TempDir(), "state")), more...)
+		}
 		table["watch"] = append(table["watch"],
-			use{args: watch, form: text, status: []int{exitWrong}},
-			use{args: append(slices.Clone(watch[:len(watch)-1]), filepath.Join(t.TempDir(), "other"), "--json"), form: jsons, status: []int{exitWrong}},
+			use{args: watch(), form: text, status: []int{exitWrong}},
+			use{args: watch("--json"), form: jsons, status: []int{exitWrong}},
 			use{args: at("watch", agent, noDir), form: nothing, status: []int{exitUsage}})
 	}
 	table["tail"] = []use{
