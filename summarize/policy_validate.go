@@ -153,7 +153,7 @@ func (v *policyJudge) texts(key string, list []string) {
 	}
 	for i, text := range list {
 		if strings.TrimSpace(text) == "" || len(text) > longestText || strings.ContainsAny(text, "\r\n") {
-			v.wrong(fmt.Sprintf("%s[%d]", key, i), "%q is no text to look for; allowed: 1 to %d bytes in one line, not blank", text, longestText)
+			v.wrong(fmt.Sprintf("%s[%d]", key, i), "%q can't be searched for; allowed: 1 to %d bytes in one line, not blank", text, longestText)
 		}
 	}
 }

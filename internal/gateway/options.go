@@ -38,7 +38,7 @@ type Options struct {
 	EventBytes int
 	// Guarded answers only requests whose host is a name of this machine.
 	Guarded bool
-	// Metrics counts; nil counts for nobody.
+	// Metrics counts; nil counts nothing.
 	Metrics *Metrics
 	// MemoryBytes bounds the copies of bodies that are read or wait to be. Default 256 MiB.
 	MemoryBytes int64

@@ -102,7 +102,7 @@ func jsonOf(v any) jsontext.Value {
 	return b
 }
 
-// readJSON checks a text and returns it as a value. Agents cut texts in the middle of a character: what is no UTF-8 is replaced by U+FFFD, of two
+// readJSON checks a text and returns it as a value. Agents cut texts in the middle of a character: what is not UTF-8 is replaced by U+FFFD, of two
 // members of one name the last counts. repaired says that this was needed.
 func readJSON(text []byte) (v jsontext.Value, repaired bool, err error) {
 	v = jsontext.Value(text)

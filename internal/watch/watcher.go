@@ -83,7 +83,7 @@ func (w *Watcher) Counts() Counts {
 	return w.counts
 }
 
-// Run follows the files until ctx ends, which is no error, or, with Once, until all that is there is stored.
+// Run follows the files until ctx ends, which is not an error, or, with Once, until all that is there is stored.
 func (w *Watcher) Run(ctx context.Context) (err error) {
 	w.begun = time.Now()
 	defer func() { err = errors.Join(err, w.Save()) }()
@@ -227,7 +227,7 @@ func (w *Watcher) update(ctx context.Context, name string) error {
 	return w.quiet(ctx, f)
 }
 
-// quiet ends the answer of a file that nobody has written to for a while.
+// quiet ends the answer of a file that was not written to for a while.
 func (w *Watcher) quiet(ctx context.Context, f *file) error {
 	if !f.held || time.Since(f.changed) < Quiet {
 		return nil

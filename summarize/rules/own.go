@@ -48,7 +48,7 @@ func withoutDropped(source string, drop []string) (rest string, lines int) {
 	return b.String(), lines
 }
 
-// withoutMembers returns JSON, or a sequence of it, without the members that are named in drop. It is as it was behind what is no JSON.
+// withoutMembers returns JSON, or a sequence of it, without the members that are named in drop. What follows an error in the JSON stays.
 func withoutMembers(source string, drop []string) (rest string, lines int) {
 	m := copier{source: source, d: jsontext.NewDecoder(strings.NewReader(source), lenient)}
 	m.found = func(path []string) bool {
