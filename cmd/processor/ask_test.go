@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/micro"
 
+	"precis/events"
 	"precis/internal/broker"
 )
 
@@ -124,7 +125,12 @@ func TestSummary(t *testing.T) {
 
 func sample(t *testing.T) string {
 	t.Helper()
-	var r summaryReply
+	var r struct {
+		events.Summary
+		Status      string              `json:"status"`
+		ReplacedBy  *string             `json:"replaced_by"`
+		Invalidated *events.Invalidated `json:"invalidated"`
+	}
 	text := `{"thread_id":"t1","partition":3,"event_seq":40,"effective_seq":40,"chain_seq":5,"chain":"x","id":"sum_1","as_of_message_id":"m3",` +
 		`"kind":"tool_result","slot":"tool:m3","level":0,"current":true,"version":2,"replaces":"sum_0","source_message_ids":["m3"],"source_summary_ids":[],` +
 		`"content":"[✓ read_file: File: /app.ts]\n1: export function main() {\u001b[2J\n","token_count_before":4120,"token_count_after":310,"tokenizer":"o200k_base",` +

@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"precis/api"
+	"precis/cmd/processor/console"
+	"precis/cmd/processor/remote"
 	"precis/events"
 	"precis/summarize/prompt/whole"
 )
@@ -43,16 +45,16 @@ func livingOf(t *testing.T, list []events.FileEvent) map[string][]string {
 // lives is exactly one of verbatim, inside a summary that is named, dropped, waiting.
 func (l *load) checkPrompts(t *testing.T, v *victim) {
 	t.Helper()
-	s, err := serverFlags{NATS: v.url()}.connect(newApp(strings.NewReader(""), io.Discard, io.Discard))
+	s, err := remote.Flags{NATS: v.url()}.Connect(console.New(strings.NewReader(""), io.Discard, io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
+	defer s.Close()
 	count := 0
 	for thread, live := range livingOf(t, l.events) {
 		limits := []int{0}
 		for i := 0; i < len(limits); i++ {
-			tokens, err := s.checkPrompt(t, thread, live, limits[i])
+			tokens, err := checkPrompt(t, s, thread, live, limits[i])
 			if err != nil {
 				t.Errorf("thread %q within %d tokens: %v", thread, limits[i], err)
 			}
@@ -61,7 +63,7 @@ func (l *load) checkPrompts(t *testing.T, v *victim) {
 			}
 			count++
 		}
-		if _, err := s.checkPrompt(t, thread, append([]string{"never published"}, live...), 0); err == nil {
+		if _, err := checkPrompt(t, s, thread, append([]string{"never published"}, live...), 0); err == nil {
 			t.Errorf("thread %q: a message that is missing was not missed", thread)
 		}
 	}
@@ -69,8 +71,8 @@ func (l *load) checkPrompts(t *testing.T, v *victim) {
 }
 
 // checkPrompt checks one prompt and returns what it takes.
-func (s *server) checkPrompt(t *testing.T, thread string, live []string, limit int) (tokens int, err error) {
-	reply, err := s.ask(t.Context(), api.ThreadContext, thread, map[string]any{"format": "messages", "max_tokens": limit})
+func checkPrompt(t *testing.T, s *remote.Server, thread string, live []string, limit int) (tokens int, err error) {
+	reply, err := s.Ask(t.Context(), api.ThreadContext, thread, map[string]any{"format": "messages", "max_tokens": limit})
 	if err != nil {
 		return 0, err
 	}
@@ -82,7 +84,7 @@ func (s *server) checkPrompt(t *testing.T, thread string, live []string, limit i
 		return 0, fmt.Errorf("read prompt: %w", err)
 	}
 	return p.TokenCount, whole.Check(live, p.Prompt, func(id string) (sum whole.Summary, err error) {
-		reply, err := s.ask(t.Context(), api.SummaryGet, id, struct{}{})
+		reply, err := s.Ask(t.Context(), api.SummaryGet, id, struct{}{})
 		if err != nil {
 			return sum, err
 		}

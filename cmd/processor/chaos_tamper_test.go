@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"precis/internal/audit"
 	"precis/internal/broker"
 	"precis/internal/processor"
+	"precis/internal/secrets"
 	"precis/state"
 )
 
@@ -148,17 +150,19 @@ func muchLater() time.Time { return time.Now().Add(time.Hour) }
 // replay audits the log as it stands.
 func (c *culprit) replay(t *testing.T, set func(*audit.Options)) *audit.Report {
 	t.Helper()
-	scratch, drop, err := scratchStore()
+	scratch, err := state.Open(t.TempDir(), state.Options{Scratch: true, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = drop() }()
-	mask, err := maskUnder(nil, "")
+	defer scratch.Close()
+	masker, err := secrets.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &logAtHand{js: c.broker.JetStream(), scratch: scratch, mask: mask}
-	o := l.options(&progress{})
+	o := audit.Options{
+		JetStream: c.broker.JetStream(), Scratch: scratch, Mask: masker.Mask, Workers: runtime.GOMAXPROCS(0), Now: time.Now, Logger: zerolog.Nop(),
+		Progress: func(uint64, uint64) {},
+	}
 	set(&o)
 	rep, err := audit.Replay(t.Context(), o)
 	if err != nil {

@@ -1,59 +1,54 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
-	"runtime/debug"
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
-	"precis/events"
-	"precis/internal/broker"
-	"precis/internal/config"
-	"precis/internal/processor"
-	"precis/internal/recovery"
+	"precis/cmd/processor/ask"
+	"precis/cmd/processor/console"
+	"precis/cmd/processor/feed"
+	"precis/cmd/processor/history"
+	"precis/cmd/processor/operate"
 	"precis/internal/spelling"
-	"precis/state"
 )
 
 // cli is the command line. run is what happens without a command.
 type cli struct {
 	Version kong.VersionFlag `help:"Print the version."`
 
-	Run  runCmd  `cmd:"" default:"withargs" help:"Run the processor (the default command)."`
-	Demo demoCmd `cmd:"" help:"Run the whole path on samples and explain each step."`
+	Run  operate.Run  `cmd:"" default:"withargs" help:"Run the processor (the default command)."`
+	Demo operate.Demo `cmd:"" help:"Run the whole path on samples and explain each step."`
 
-	Gateway gatewayCmd `cmd:"" help:"Pass agents' requests on to their model provider, and publish what they say."`
-	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Give a model tools that read what its compacted prompt leaves out."`
+	Gateway operate.Gateway `cmd:"" help:"Pass agents' requests on to their model provider, and publish what they say."`
+	MCP     ask.MCP         `cmd:"" name:"mcp" help:"Give a model tools that read what its compacted prompt leaves out."`
 
-	Publish publishCmd `cmd:"" help:"Publish event files."`
-	Watch   watchCmd   `cmd:"" help:"Follow the sessions of an agent on this machine and publish them."`
-	Tail    tailCmd    `cmd:"" help:"Follow events, summaries and rejections."`
-	Export  exportCmd  `cmd:"" help:"Write a thread's events as an event file."`
+	Publish feed.Publish   `cmd:"" help:"Publish event files."`
+	Watch   feed.Watch     `cmd:"" help:"Follow the sessions of an agent on this machine and publish them."`
+	Tail    ask.Tail       `cmd:"" help:"Follow events, summaries and rejections."`
+	Export  history.Export `cmd:"" help:"Write a thread's events as an event file."`
 
-	Thread    threadCmd    `cmd:"" help:"Show a thread's counters."`
-	Context   contextCmd   `cmd:"" help:"Show the prompt that an agent would get."`
-	Message   messageCmd   `cmd:"" help:"Show a message's original text."`
-	Summary   summaryCmd   `cmd:"" help:"Show a summary and its sources."`
-	Summarize summarizeCmd `cmd:"" help:"Summarize a thread now."`
-	Rejected  rejectedCmd  `cmd:"" help:"List rejected events, or publish one again."`
-	Check     checkCmd     `cmd:"" help:"Check a store at rest and compare it with the log."`
+	Thread    ask.Thread    `cmd:"" help:"Show a thread's counters."`
+	Context   ask.Context   `cmd:"" help:"Show the prompt that an agent would get."`
+	Message   ask.Message   `cmd:"" help:"Show a message's original text."`
+	Summary   ask.Summary   `cmd:"" help:"Show a summary and its sources."`
+	Summarize ask.Summarize `cmd:"" help:"Summarize a thread now."`
+	Rejected  ask.Rejected  `cmd:"" help:"List rejected events, or publish one again."`
+	Check     history.Check `cmd:"" help:"Check a store at rest and compare it with the log."`
 
-	Audit   auditCmd   `cmd:"" help:"Show a thread's history: what was summarized, from what, how and at what cost."`
-	Replay  replayCmd  `cmd:"" help:"Fold the log again and verify every decision."`
-	Savings savingsCmd `cmd:"" help:"Show what summaries saved, at the prices of the agents' models, and what they cost."`
+	Audit   history.Audit   `cmd:"" help:"Show a thread's history: what was summarized, from what, how and at what cost."`
+	Replay  history.Replay  `cmd:"" help:"Fold the log again and verify every decision."`
+	Savings history.Savings `cmd:"" help:"Show what summaries saved, at the prices of the agents' models, and what they cost."`
 
-	Recover recoverCmd `cmd:"" help:"Report applied events that EVENTS has lost, and continue without them."`
-	Streams streamsCmd `cmd:"" help:"Compare the streams with the configuration, or change them."`
+	Recover history.Recover `cmd:"" help:"Report applied events that EVENTS has lost, and continue without them."`
+	Streams operate.Streams `cmd:"" help:"Compare the streams with the configuration, or change them."`
 
-	Config   configCmd  `cmd:"" help:"Print the configuration in force and the origin of each value."`
-	Versions versionCmd `cmd:"" name:"version" help:"Print the versions of the program, its rules and its data."`
+	Config   operate.Config `cmd:"" help:"Print the configuration in force and the origin of each value."`
+	Versions versionCmd     `cmd:"" name:"version" help:"Print the versions of the program, its rules and its data."`
 }
 
 const description = `precis summarizes what AI agents read: events go in over NATS, summaries come out, and the log proves both.
@@ -64,7 +59,7 @@ Exit status: 0 done, 1 found something wrong, 2 wrong usage or configuration, 3 
 const helpWidth = 100
 
 // parse finds the command. done is true where there is none to run: after help, or a mistake.
-func parse(a *app, args []string) (command runner, status int, done bool) {
+func parse(a *console.App, args []string) (command console.Runner, status int, done bool) {
 	var c cli
 	defer func() {
 		// Kong ends the program after help and version: here it ends the parse.
@@ -77,8 +72,8 @@ func parse(a *app, args []string) (command runner, status int, done bool) {
 		}
 	}()
 	parser, err := kong.New(&c, kong.Name("processor"), kong.Description(description),
-		kong.Writers(a.stdout, a.stderr), kong.Exit(func(code int) { panic(exitCode(code)) }),
-		kong.Vars{"version": version()},
+		kong.Writers(a.Stdout, a.Stderr), kong.Exit(func(code int) { panic(exitCode(code)) }),
+		kong.Vars{"version": console.Version()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: helpWidth}))
 	if err != nil {
 		panic(fmt.Sprintf("the command line is broken: %v", err))
@@ -92,9 +87,9 @@ func parse(a *app, args []string) (command runner, status int, done bool) {
 		err = emptyFlag(parsed)
 	}
 	if err != nil {
-		return nil, a.usageError(args, parsed, err), true
+		return nil, usageError(a, args, parsed, err), true
 	}
-	return parsed.Selected().Target.Addr().Interface().(runner), 0, false
+	return parsed.Selected().Target.Addr().Interface().(console.Runner), 0, false
 }
 
 // emptyFlag finds a flag that is given and says nothing, as a script's unset variable does: what it was to narrow would
@@ -115,29 +110,15 @@ func emptyFlag(parsed *kong.Context) error {
 type exitCode int
 
 // usageError says what is wrong with the command line and where to look.
-func (a *app) usageError(args []string, parsed *kong.Context, err error) int {
+func usageError(a *console.App, args []string, parsed *kong.Context, err error) int {
 	hint := "processor --help"
 	if parsed != nil {
 		if command := parsed.Selected(); command != nil && len(args) > 0 && args[0] == command.Name {
 			hint = "processor " + command.Name + " --help"
 		}
 	}
-	a.note("processor: %s\nSee %s.", mistake(parsed, args, err), hint)
-	return exitUsage
-}
-
-// version is the module's, where the program was built as one, else the commit's.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return info.Main.Version + " " + setting.Value
-		}
-	}
-	return info.Main.Version
+	a.Note("processor: %s\nSee %s.", mistake(parsed, args, err), hint)
+	return console.ExitUsage
 }
 
 // Kong's messages that say too little, or speak of the parser.
@@ -206,71 +187,4 @@ func nearest(model *kong.Application, word string) string {
 		}
 	}
 	return best
-}
-
-// Exit statuses.
-const (
-	exitDone        = 0
-	exitWrong       = 1 // it found something wrong
-	exitUsage       = 2 // wrong usage or configuration
-	exitUnreachable = 3 // it can't reach what it needs
-)
-
-// exitError is an error with the status that it ends the program with.
-type exitError struct {
-	status int
-	err    error
-}
-
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
-
-func wrong(format string, args ...any) error {
-	return &exitError{status: exitWrong, err: fmt.Errorf(format, args...)}
-}
-
-func usage(format string, args ...any) error {
-	return &exitError{status: exitUsage, err: fmt.Errorf(format, args...)}
-}
-
-func unreachable(format string, args ...any) error {
-	return &exitError{status: exitUnreachable, err: fmt.Errorf(format, args...)}
-}
-
-// statusOf is the one place where errors become statuses. An error that is not classified comes from outside: a disk, a
-// connection.
-func statusOf(err error) int {
-	var exit *exitError
-	switch {
-	case errors.As(err, &exit):
-		return exit.status
-	case errors.Is(err, config.ErrInvalid), errors.Is(err, broker.ErrInvalidOptions), errors.Is(err, broker.ErrPayload):
-		return exitUsage
-	case errors.Is(err, state.ErrDamaged), errors.Is(err, state.ErrMissing), errors.Is(err, state.ErrFormat), errors.Is(err, recovery.ErrRolledBack),
-		errors.Is(err, recovery.ErrRewritten), errors.Is(err, recovery.ErrOtherStream), errors.Is(err, recovery.ErrStreamGone), errors.Is(err, processor.ErrOtherWriter),
-		errors.Is(err, recovery.ErrUnfinished), errors.Is(err, recovery.ErrDisturbed), errors.Is(err, events.ErrNewerConfig):
-		return exitWrong
-	default:
-		return exitUnreachable
-	}
-}
-
-// moveAway is what to do with a store that is wrong; beside it may stand the log itself.
-const moveAway = "stop the processor, move the store (state in the data directory) away and start again: it is rebuilt from the log, " +
-	"which takes about a minute for each million events, and answers 503 until then"
-
-// serverError explains an error of a server that was reached.
-func serverError(doing string, err error) error {
-	switch {
-	case errors.Is(err, jetstream.ErrStreamNotFound):
-		return unreachable("%s: the server has no such stream; has a processor run against it? (%w)", doing, err)
-	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		return unreachable("%s: the server has no JetStream for this account; start it with -js, or use another account (%w)", doing, err)
-	case errors.Is(err, nats.ErrPermissionViolation):
-		return unreachable("%s: this user may not: use one that may (--creds or --user) (%w)", doing, err)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return unreachable("%s: no answer in time; is the server busy, or this user without the right? (%w)", doing, err)
-	default:
-		return unreachable("%s: %w", doing, err)
-	}
 }

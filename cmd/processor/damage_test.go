@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"precis/cmd/processor/console"
 	"precis/internal/processor"
 	"precis/state"
 )
@@ -44,7 +45,7 @@ func TestDamagedStoreIsTold(t *testing.T) {
 				{"run", "--data", dir, "--nats-listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--api", ""}, {"check", "--data", dir},
 			} {
 				got := program(t, "", args...)
-				if got.status != exitWrong || !strings.Contains(got.stderr, c.cause) || !strings.Contains(got.stderr, moveAway) || strings.Contains(got.stderr, "panic") {
+				if got.status != exitWrong || !strings.Contains(got.stderr, c.cause) || !strings.Contains(got.stderr, console.MoveAway) || strings.Contains(got.stderr, "panic") {
 					t.Errorf("%s: status %d, %s", args[0], got.status, got.stderr)
 				}
 			}

@@ -5,15 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"precis/events"
 )
 
 // What may differ from run to run: the port and the time.
@@ -77,8 +74,8 @@ func TestDemoKeeps(t *testing.T) {
 	program(t, "", "demo", "--keep", dir).wants(t, exitUsage, "", "not empty")
 	program(t, "", "check", "--data", dir).wants(t, exitDone, "0 problems", "")
 	p := startProcessor(t, dir)
-	p.awaitThread(t, fixerThread, "4 messages, 3 tool results, 1 edit")
-	p.do(t, "", "message", fixerThread, "m5", "--revision", "0").wants(t, exitDone, "func (l Line) Tax() Money", "")
+	p.awaitThread(t, "fix-rounding", "4 messages, 3 tool results, 1 edit")
+	p.do(t, "", "message", "fix-rounding", "m5", "--revision", "0").wants(t, exitDone, "func (l Line) Tax() Money", "")
 	p.do(t, "", "rejected").wants(t, exitDone, "message_conflict", "3 rejected")
 }
 
@@ -90,23 +87,4 @@ func (r running) awaitThread(t *testing.T, thread, wants string) {
 		got = r.do(t, "", "thread", thread)
 	}
 	got.wants(t, exitDone, wants, "")
-}
-
-// Each category of tool output is shown, and has a summary.
-func TestDemoCast(t *testing.T) {
-	var tools []string
-	for _, act := range cast() {
-		for _, m := range act.script {
-			if m.Role != events.RoleTool {
-				continue
-			}
-			tools = append(tools, m.ToolName)
-			if !isLarge(m) {
-				t.Errorf("%s of %s has %d characters", m.ToolName, act.name, chars(m.Content))
-			}
-		}
-	}
-	if want := []string{"grep", "read_file", "bash", "web_fetch", "http_get", "find"}; !slices.Equal(tools, want) {
-		t.Errorf("tools %v, want %v", tools, want)
-	}
 }

@@ -32,6 +32,9 @@ import (
 	"precis/summarize/prompt"
 )
 
+// hostile has what acts on terminals: escapes of two generations, a title, overrides and marks of direction.
+const hostile = "a\x1b[2Jb\x1b]0;title\x07c\u009b31md\u0085e\u202ef\u2066g\u200eh\u200fi\u061cj\x7fk\rl"
+
 // hostiles are texts that agents, models and forgers may use for anything. Each is valid UTF-8.
 var hostiles = []string{
 	hostile + "\x00\u009b",

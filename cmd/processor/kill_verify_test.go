@@ -11,6 +11,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/api"
+	"precis/cmd/processor/console"
+	"precis/cmd/processor/remote"
 	"precis/events"
 	"precis/internal/broker"
 )
@@ -23,14 +25,14 @@ type steadyCounters struct {
 // verify holds counters and summaries against the count by hand.
 func (l *load) verify(t *testing.T, v *victim) map[string]steadyCounters {
 	t.Helper()
-	s, err := serverFlags{NATS: v.url()}.connect(newApp(strings.NewReader(""), io.Discard, io.Discard))
+	s, err := remote.Flags{NATS: v.url()}.Connect(console.New(strings.NewReader(""), io.Discard, io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
+	defer s.Close()
 	counters := map[string]steadyCounters{}
 	for id, want := range l.threads {
-		got := s.steadyCounters(t, id)
+		got := countersAt(t, s, id)
 		counters[id] = got
 		if got.messages != want.messages || got.results != want.results || got.edits != want.edits {
 			t.Errorf("thread %q: %+v, by hand %d messages, %d results, %d edits", id, got, want.messages, want.results, want.edits)
@@ -40,8 +42,8 @@ func (l *load) verify(t *testing.T, v *victim) map[string]steadyCounters {
 	return counters
 }
 
-// steadyCounters asks for a thread's, once everything that EVENTS holds of it is in them.
-func (s *server) steadyCounters(t *testing.T, thread string) steadyCounters {
+// countersAt asks for a thread's, once everything that EVENTS holds of it is in them.
+func countersAt(t *testing.T, s *remote.Server, thread string) steadyCounters {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), killTimeout)
 	defer cancel()
@@ -49,24 +51,24 @@ func (s *server) steadyCounters(t *testing.T, thread string) steadyCounters {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := s.js.Stream(ctx, broker.StreamEvents)
+	stream, err := s.JS.Stream(ctx, broker.StreamEvents)
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, err := stream.GetLastMsgForSubject(ctx, threadFilter(token))
+	last, err := stream.GetLastMsgForSubject(ctx, remote.ThreadFilter(token))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var c api.ThreadReply
 	for {
-		reply, err := s.ask(ctx, api.ThreadGet, thread, map[string]uint64{"min_event_seq": last.Sequence})
+		reply, err := s.Ask(ctx, api.ThreadGet, thread, map[string]uint64{"min_event_seq": last.Sequence})
 		if err == nil {
 			err = json.Unmarshal(reply, &c)
 		}
 		if err == nil {
 			break
 		}
-		if statusOf(err) != exitUnreachable || ctx.Err() != nil { // it may have to catch up first
+		if console.Status(err) != exitUnreachable || ctx.Err() != nil { // it may have to catch up first
 			t.Fatalf("thread %q: %v", thread, err)
 		}
 	}
@@ -77,7 +79,7 @@ func (s *server) steadyCounters(t *testing.T, thread string) steadyCounters {
 
 // verifySummaries holds SUMMARIES against the count by hand: each summary of a tool output once, none missing,
 // each thread's chain whole, and what is left standing is made of what is large now.
-func (l *load) verifySummaries(t *testing.T, s *server) {
+func (l *load) verifySummaries(t *testing.T, s *remote.Server) {
 	t.Helper()
 	want := map[string]int{}
 	for thread, c := range l.threads {
@@ -87,7 +89,7 @@ func (l *load) verifySummaries(t *testing.T, s *server) {
 			}
 		}
 	}
-	got := s.toolSummaries(t, len(want))
+	got := toolSummaries(t, s, len(want))
 	for name := range want {
 		if got[name] != 1 {
 			t.Errorf("%s: created %d times", name, got[name])
@@ -100,47 +102,47 @@ func (l *load) verifySummaries(t *testing.T, s *server) {
 }
 
 // toolSummaries reads SUMMARIES from its start until n tool outputs have been summarized, and then what is left.
-func (s *server) toolSummaries(t *testing.T, n int) map[string]int {
+func toolSummaries(t *testing.T, s *remote.Server, n int) map[string]int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	log, err := s.read(ctx, broker.StreamSummaries, nil, jetstream.DeliverAllPolicy)
+	log, err := s.Read(ctx, broker.StreamSummaries, nil, jetstream.DeliverAllPolicy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.close()
+	defer log.Close()
 	created, heads, count := map[string]int{}, map[string]string{}, 0
 	for {
-		e, there, err := log.before(ctx)
+		e, there, err := log.Before(ctx)
 		if err == nil && !there {
 			if count >= n {
 				return created
 			}
-			e, err = log.next(ctx)
+			e, err = log.Next(ctx)
 		}
 		if err != nil {
 			t.Fatalf("%d of %d summaries are there: %v", count, n, err)
 		}
-		chain, err := events.VerifyChain(heads[e.raw.Subject[strings.LastIndexByte(e.raw.Subject, '.'):]], e.raw.Body)
+		chain, err := events.VerifyChain(heads[e.Raw.Subject[strings.LastIndexByte(e.Raw.Subject, '.'):]], e.Raw.Body)
 		if err != nil {
-			t.Fatalf("SUMMARIES %d: %v", e.seq, err)
+			t.Fatalf("SUMMARIES %d: %v", e.Seq, err)
 		}
-		heads[e.raw.Subject[strings.LastIndexByte(e.raw.Subject, '.'):]] = chain
+		heads[e.Raw.Subject[strings.LastIndexByte(e.Raw.Subject, '.'):]] = chain
 		var r events.Summary
-		if e.typ != events.SummaryCreated || json.Unmarshal(e.raw.Body, &r) != nil || r.Kind != events.KindToolResult {
+		if e.Typ != events.SummaryCreated || json.Unmarshal(e.Raw.Body, &r) != nil || r.Kind != events.KindToolResult {
 			continue
 		}
 		count++
-		created[fmt.Sprintf("%s %s version %d", e.thread, r.SourceMessageIDs[0], r.Version)]++
+		created[fmt.Sprintf("%s %s version %d", e.Thread, r.SourceMessageIDs[0], r.Version)]++
 	}
 }
 
 func (v *victim) countersOf(t *testing.T, thread string) steadyCounters {
 	t.Helper()
-	s, err := serverFlags{NATS: v.url()}.connect(newApp(strings.NewReader(""), io.Discard, io.Discard))
+	s, err := remote.Flags{NATS: v.url()}.Connect(console.New(strings.NewReader(""), io.Discard, io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
-	return s.steadyCounters(t, thread)
+	defer s.Close()
+	return countersAt(t, s, thread)
 }

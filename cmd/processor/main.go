@@ -2,7 +2,8 @@
 // follow it and ask it.
 //
 // Every command is a file of its own: a struct whose fields are its flags, with a Run that does the work
-// and a Help that shows it used. run ties them together and returns the exit status, so that tests call
+// and a Help that shows it used. The commands are in packages by whom they serve (operate, feed, ask, history), above
+// two that they share (console, remote). run ties them together and returns the exit status, so that tests call
 // the whole program without starting it:
 //
 //	0  done
@@ -21,6 +22,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"precis/cmd/processor/console"
 	"precis/internal/umask"
 )
 
@@ -36,10 +38,10 @@ func main() {
 
 // run is the whole program: it parses args, does what they ask for and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := newApp(stdin, stdout, stderr)
+	a := console.New(stdin, stdout, stderr)
 	command, status, done := parse(a, args)
 	if done {
 		return status
 	}
-	return a.report(command.Run(ctx, a))
+	return a.Report(command.Run(ctx, a))
 }

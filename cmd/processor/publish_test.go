@@ -6,13 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"precis/internal/broker"
-	"precis/internal/sessions"
 )
 
 func TestPublish(t *testing.T) {
@@ -152,15 +150,6 @@ func file(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return name
-}
-
-// The formats that --format offers are those that can be read.
-func TestPublishOffersEveryFormat(t *testing.T) {
-	field, _ := reflect.TypeFor[publishCmd]().FieldByName("Format")
-	offered := strings.Split(field.Tag.Get("enum"), ",")
-	if want := append([]string{sessions.FormatEvents, sessions.FormatAuto}, sessions.Formats()...); !slices.Equal(slices.Sorted(slices.Values(offered)), slices.Sorted(slices.Values(want))) {
-		t.Errorf("offers %q, want %q", offered, want)
-	}
 }
 
 // A session becomes its thread: the processor accepts all of it, once, and answers with the prompt that continues it. What no event stands for is named.

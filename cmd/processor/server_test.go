@@ -14,6 +14,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
+	"precis/cmd/processor/console"
+	"precis/cmd/processor/remote"
 	"precis/internal/broker"
 )
 
@@ -132,7 +134,7 @@ func stored(t *testing.T, b *broker.Broker, stream string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, published(msg.Subject)+" "+string(msg.Data))
+		list = append(list, remote.Published(msg.Subject)+" "+string(msg.Data))
 	}
 	return list
 }
@@ -183,3 +185,11 @@ func (l lines) next(t *testing.T) string {
 		return ""
 	}
 }
+
+// The statuses, as the tests of the whole program name them.
+const (
+	exitDone        = console.ExitDone
+	exitWrong       = console.ExitWrong
+	exitUsage       = console.ExitUsage
+	exitUnreachable = console.ExitUnreachable
+)

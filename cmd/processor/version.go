@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 
+	"precis/cmd/processor/console"
 	"precis/events"
 	"precis/internal/broker"
 	"precis/state"
@@ -37,22 +38,22 @@ type versions struct {
 }
 
 // Run prints the versions.
-func (c *versionCmd) Run(_ context.Context, a *app) error {
+func (c *versionCmd) Run(_ context.Context, a *console.App) error {
 	v := versions{
-		Version: version(), Rules: rules.Version, Config: events.ConfigVersion, Store: state.Format(), NATSServer: broker.ServerVersion,
+		Version: console.Version(), Rules: rules.Version, Config: events.ConfigVersion, Store: state.Format(), NATSServer: broker.ServerVersion,
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if c.JSON {
-		a.json(v)
+		a.JSON(v)
 		return nil
 	}
-	out := &table{}
-	out.add("processor", v.Version)
-	out.add("rules", v.Rules)
-	out.add("configuration", number(float64(v.Config)))
-	out.add("store", v.Store)
-	out.add("nats-server", v.NATSServer)
-	out.add("go", v.Go+" "+v.Platform)
-	a.printf("%s", out)
+	out := &console.Table{}
+	out.Add("processor", v.Version)
+	out.Add("rules", v.Rules)
+	out.Add("configuration", console.Number(float64(v.Config)))
+	out.Add("store", v.Store)
+	out.Add("nats-server", v.NATSServer)
+	out.Add("go", v.Go+" "+v.Platform)
+	a.Printf("%s", out)
 	return nil
 }

@@ -1,0 +1,164 @@
+package console
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Printable makes a text safe for one line of a terminal: control characters become spaces, or their
+// escape where they could do more than move on. Bidirectional overrides count as control characters: they
+// can make a line read as another.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			return ' '
+		case isControl(r):
+			return unicode.ReplacementChar
+		default:
+			return r
+		}
+	}, text)
+}
+
+// PrintableLines is printable for a text of several lines.
+func PrintableLines(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && isControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// isControl says whether a character acts on a terminal or on the direction of a text.
+func isControl(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// inert escapes what could act on a terminal as JSON does, `\u009b`: in JSON, where such a character only stands in
+// strings, the value stays the same. Line ends and tabs stay, and what is not UTF-8 becomes U+FFFD. The tail is the
+// beginning of a character, or a carriage return, that what follows decides on.
+func inert(text []byte) (safe, tail []byte) {
+	safe = make([]byte, 0, len(text))
+	for len(text) > 0 {
+		if !utf8.FullRune(text) || len(text) == 1 && text[0] == '\r' {
+			return safe, bytes.Clone(text)
+		}
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case r == '\n' || r == '\t' || r == '\r' && text[1] == '\n':
+			safe = append(safe, text[:n]...)
+		case isControl(r):
+			safe = fmt.Appendf(safe, `\u%04x`, r)
+		default:
+			safe = utf8.AppendRune(safe, r)
+		}
+		text = text[n:]
+	}
+	return safe, nil
+}
+
+// Clip cuts a text to n characters, visibly.
+func Clip(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return string(runes[:n-1]) + "…"
+}
+
+// Counted is a number with its noun, in the singular or with an s.
+func Counted[N int | int64 | uint64](n N, noun string) string {
+	stem, y := strings.CutSuffix(noun, "y")
+	switch {
+	case n == 1:
+	case y:
+		noun = stem + "ies"
+	default:
+		noun += "s"
+	}
+	return Grouped(n) + " " + noun
+}
+
+// List joins what a count of things comes to; those of zero are left out, and nothing at all is "none".
+func List(counts ...string) string {
+	counts = slices.DeleteFunc(counts, func(text string) bool { return strings.HasPrefix(text, "0 ") })
+	if len(counts) == 0 {
+		return "none"
+	}
+	return strings.Join(counts, ", ")
+}
+
+// Grouped writes a number with its thousands apart: 12,345.
+func Grouped[N int | int64 | uint64](n N) string {
+	digits := strconv.FormatInt(int64(n), 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// Number writes what a trigger counted or measured: never as 1e+06, which would be a threshold and what passed it alike.
+func Number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// Measured is a number for people: a fraction of a window has six places at most.
+func Measured(n float64) string { return Number(math.Round(n*1e6) / 1e6) }
+
+// Change writes what became of a number of units: 4,120 → 310 tokens (-92 %).
+func Change(before, after int64, unit string) string {
+	text := fmt.Sprintf("%s → %s %s", Grouped(before), Grouped(after), unit)
+	if before <= 0 {
+		return text
+	}
+	return fmt.Sprintf("%s (%+.0f %%)", text, 100*float64(after-before)/float64(before))
+}
+
+// Dollars writes micro-dollars; nil is unknown.
+func Dollars(micro *int64) string {
+	if micro == nil {
+		return "unknown"
+	}
+	if *micro == 0 {
+		return "$0"
+	}
+	return fmt.Sprintf("$%d.%06d", *micro/1_000_000, *micro%1_000_000)
+}
+
+// Table is aligned lines of a name and a value.
+type Table struct {
+	Rows [][2]string
+}
+
+// Add appends a line.
+func (t *Table) Add(name, value string) { t.Rows = append(t.Rows, [2]string{name, value}) }
+
+// AddIf appends a line where there is a value.
+func (t *Table) AddIf(name string, value *string) {
+	if value != nil && *value != "" {
+		t.Add(name, Printable(*value))
+	}
+}
+
+// String is the lines with their values below each other.
+func (t *Table) String() string {
+	width := 0
+	for _, row := range t.Rows {
+		width = max(width, len(row[0]))
+	}
+	var b strings.Builder
+	for _, row := range t.Rows {
+		fmt.Fprintf(&b, "%-*s  %s\n", width, row[0], row[1])
+	}
+	return b.String()
+}

@@ -1,0 +1,27 @@
+package console
+
+import (
+	"testing"
+)
+
+func TestFormat(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Grouped(0), "0"},
+		{Grouped(999), "999"},
+		{Grouped(1000), "1,000"},
+		{Grouped(-1234567), "-1,234,567"},
+		{Change(4120, 310, "tokens"), "4,120 → 310 tokens (-92 %)"},
+		{Change(0, 5, "bytes"), "0 → 5 bytes"},
+		{Dollars(nil), "unknown"},
+		{Dollars(new(int64)), "$0"},
+		{Clip("héllo", 5), "héllo"},
+		{Clip("héllo!", 5), "héll…"},
+		{Number(1048542), "1048542"}, {Number(2.0 / 3), "0.6666666666666666"},
+		{Printable("a\nb\x1b[2J\u202Ec"), "a b\uFFFD[2J\uFFFDc"},
+		{PrintableLines("a\n\tb\r\x00"), "a\n\tb\uFFFD\uFFFD"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}

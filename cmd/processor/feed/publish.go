@@ -1,0 +1,620 @@
+package feed
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go/micro"
+
+	"precis/api"
+	"precis/cmd/processor/console"
+	"precis/cmd/processor/remote"
+	"precis/events"
+	"precis/internal/sessions"
+)
+
+// Publish publishes event files.
+type Publish struct {
+	remote.Flags
+	Files   []string `arg:"" name:"file" help:"Event files, or sessions of an agent; - reads standard input."`
+	Format  string   `enum:"events,auto,claude-code,codex,copilot,gemini-cli,swe-agent,langchain,anthropic,openai" default:"events" placeholder:"F" help:"Format of the files: ${enum} (${default})."`
+	Thread  string   `placeholder:"T" help:"With --format: the thread of the conversation, instead of the one that the file names."`
+	Agent   string   `placeholder:"ID" help:"With --format: the agent_id of the events, instead of the format's name."`
+	DryRun  bool     `name:"dry-run" help:"Write the events as an event file instead of publishing them; with --json the counts only."`
+	Wait    bool     `help:"Wait until the processor has decided every event, and report rejections."`
+	NoCheck bool     `name:"no-check" help:"Also send invalid events; the processor rejects them."`
+}
+
+// Help shows the command used.
+func (Publish) Help() string {
+	return `An event file has one event per line: an object with the type and the fields of its data. Each event is checked before it is sent. An invalid line is reported with its position and skipped, and the exit status is 1. Records that precis itself publishes (summaries, invalidations, usage, rejections; "tail --json" writes them too) are skipped and counted. Publishing a file again is safe: the processor ignores events that it knows.
+
+A valid event can still be rejected because of its thread's state (another message with the same id, an edit of an unknown message). With --wait the command reports these with their lines and exits with 1. An edit that still waits for its message is not decided.
+
+With --format the files are sessions that an agent has kept, or conversations in the shape of a provider's API, also compressed with gzip. A session becomes a thread with the session's id; sub-agents become threads of their own, a prompt that the user went back to becomes a rewind, and a summary that the agent made is a message. Message ids are the session's, so that publishing a session again adds only what is new. What no event stands for is listed at the end, by kind, with the first line that has it.
+
+Examples:
+
+    processor publish session.jsonl
+    processor publish session.jsonl --wait
+    my-agent --events | processor publish -
+    processor publish --format claude-code ~/.claude/projects/*/*.jsonl
+    processor publish --format auto rollout.jsonl.gz --dry-run > events.jsonl
+    processor tail --json --from start --until-caught-up | processor publish - --nats nats://other:4222`
+}
+
+// publishCounts is what became of the lines.
+type publishCounts struct {
+	Files     int     `json:"files"`
+	Published int64   `json:"published"`
+	Skipped   int64   `json:"skipped"` // records of precis itself, as "tail --json" writes them
+	Broken    int64   `json:"broken"`
+	Unsent    int64   `json:"unsent"`
+	Rejected  *int64  `json:"rejected"` // null without --wait: not known
+	LastSeq   uint64  `json:"last_seq"` // the last event's sequence in EVENTS; 0: none was published
+	Threads   int     `json:"threads"`
+	Seconds   float64 `json:"seconds"`
+	DryRun    bool    `json:"dry_run,omitzero"`
+
+	Unmapped []unmapped `json:"unmapped,omitempty"` // what sessions have that no event stands for
+}
+
+// unmapped is a kind of content that no event stands for, with its first place.
+type unmapped struct {
+	sessions.Unmapped
+	File string `json:"file"`
+}
+
+// Run publishes the files one after the other, in the order of their lines.
+func (c *Publish) Run(ctx context.Context, a *console.App) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.DryRun {
+		return c.dryRun(ctx, a)
+	}
+	return c.With(ctx, a, func(ctx context.Context, s *remote.Server) error {
+		if err := s.HasStreams(ctx); err != nil {
+			return err
+		}
+		out, err := events.NewPublisher(s.Conn, events.PublisherOptions{Warn: a.WarnOnce(), Unchecked: c.NoCheck})
+		if err != nil {
+			return console.Unreachable("publish: %w", err)
+		}
+		job := c.job(a)
+		job.out = out
+		if c.Wait {
+			if job.verdicts, err = followVerdicts(ctx, s); err != nil {
+				return errors.Join(err, out.Close(ctx))
+			}
+			defer job.verdicts.close()
+		}
+		begun := time.Now()
+		err = job.files(ctx, c.Files)
+		err = errors.Join(err, job.close(ctx))
+		if err == nil {
+			err = job.decided(ctx)
+		}
+		job.progress.Done()
+		job.counts.Seconds = time.Since(begun).Seconds()
+		return c.finish(a, job, err)
+	})
+}
+
+func (c *Publish) job(a *console.App) *publishing {
+	return &publishing{app: a, format: c.Format, options: sessions.Options{Thread: c.Thread, Agent: c.Agent}, threads: map[string]bool{}, progress: console.NewProgress(a, c.Files)}
+}
+
+// dryRun writes what would be published.
+func (c *Publish) dryRun(ctx context.Context, a *console.App) error {
+	job := c.job(a)
+	job.counts.DryRun = true
+	buffer := bufio.NewWriterSize(a.Stdout, 1<<16)
+	job.dry = events.NewFileWriter(buffer)
+	if c.JSON {
+		job.dry = events.NewFileWriter(io.Discard)
+	}
+	begun := time.Now()
+	err := errors.Join(job.files(ctx, c.Files), buffer.Flush())
+	job.progress.Done()
+	job.counts.Seconds = time.Since(begun).Seconds()
+	return c.finish(a, job, err)
+}
+
+// check finds a misspelt name before anything is published.
+func (c *Publish) check() error {
+	if c.Format == sessions.FormatEvents && (c.Thread != "" || c.Agent != "") {
+		return console.Usage("--thread and --agent go with --format: an event file names them")
+	}
+	if c.DryRun && (c.Wait || c.NoCheck) {
+		return console.Usage("--dry-run goes without --wait and --no-check: nothing is published")
+	}
+	if c.Thread != "" {
+		if _, err := events.Token(c.Thread); err != nil {
+			return console.Usage("--thread: %w", err)
+		}
+	}
+	for _, name := range c.Files {
+		if name == "-" {
+			continue
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			return console.Usage("%w", err)
+		}
+		if info.IsDir() {
+			return console.Usage("%s is a directory; name its files", name)
+		}
+	}
+	return nil
+}
+
+func (c *Publish) finish(a *console.App, job *publishing, err error) error {
+	job.counts.Threads = len(job.threads)
+	switch {
+	case c.JSON:
+		a.JSON(job.counts)
+	case c.DryRun: // standard output has the events
+		a.Note("%s", job.counts)
+		job.tellUnmapped(a.Note)
+	default:
+		a.Printf("%s\n", job.counts)
+		job.tellUnmapped(func(format string, args ...any) { a.Printf(format+"\n", args...) })
+	}
+	switch {
+	case errors.Is(err, sessions.ErrFormat):
+		return console.Usage("%w", err)
+	case err != nil && c.DryRun:
+		return err
+	case err != nil:
+		return console.Unreachable("%w\nPublish the files again to go on: what has arrived is not counted twice", err)
+	case job.counts.Broken > 0:
+		return console.Wrong("%s could not be published", console.Counted(job.counts.Broken, "line"))
+	case job.counts.Rejected != nil && *job.counts.Rejected > 0:
+		return console.Wrong("the processor rejected %s", console.Counted(*job.counts.Rejected, "event"))
+	}
+	return nil
+}
+
+func (n publishCounts) String() string {
+	done := "published"
+	if n.DryRun {
+		done = "to be published, read"
+	}
+	text := fmt.Sprintf("%s of %s from %s %s in %.1fs", console.Counted(n.Published, "event"), console.Counted(n.Threads, "thread"),
+		console.Counted(n.Files, "file"), done, n.Seconds)
+	if n.LastSeq > 0 {
+		text += fmt.Sprintf(", the last as EVENTS %d", n.LastSeq)
+	}
+	for _, part := range []struct {
+		n    int64
+		text string
+	}{
+		{n.Skipped, console.Counted(n.Skipped, "record") + " of precis skipped"},
+		{n.Broken, console.Counted(n.Broken, "broken line")},
+		{n.rejected(), console.Counted(n.rejected(), "event") + " rejected"},
+	} {
+		if part.n > 0 {
+			text += ", " + part.text
+		}
+	}
+	return text
+}
+
+func (n publishCounts) rejected() int64 {
+	if n.Rejected == nil {
+		return 0
+	}
+	return *n.Rejected
+}
+
+// publishPatience is how long the server may take no event at all before it is given up.
+const publishPatience = 2 * time.Minute
+
+// stopPatience bounds the wait for events in flight when the program is stopped.
+const stopPatience = 5 * time.Second
+
+// publishing is one run over the files.
+type publishing struct {
+	app      *console.App
+	format   string
+	options  sessions.Options
+	out      *events.Publisher
+	dry      *events.FileWriter // instead of out
+	onTheWay []outgoing
+	threads  map[string]bool
+	progress *console.Progress
+	counts   publishCounts
+	verdicts *verdicts // nil: nothing waits for the processor
+	stored   []storedLine
+}
+
+// storedLine is a line whose event stands in EVENTS.
+type storedLine struct {
+	name string
+	line int
+	seq  uint64
+}
+
+// outgoing is a line whose event the publisher has accepted.
+type outgoing struct {
+	name    string
+	line    int
+	receipt *events.Receipt
+}
+
+func (p *publishing) files(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := p.file(ctx, name); err != nil {
+			return err
+		}
+		p.counts.Files++
+	}
+	return nil
+}
+
+func (p *publishing) file(ctx context.Context, name string) error {
+	in, err := p.open(ctx, name)
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	defer in.Close()
+	options := p.options
+	options.Name = name
+	lines, err := sessions.Open(p.progress.Reader(in), p.format, options)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for {
+		event, err := lines.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			p.unmapped(name, lines.Unmapped())
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("told to stop before the end of %s", name)
+		case isReadError(err):
+			return fmt.Errorf("read %s: %w", name, err)
+		case err != nil:
+			p.broken(name, err)
+			continue
+		}
+		if err := p.publish(ctx, name, event); err != nil {
+			return err
+		}
+	}
+}
+
+// unmapped adds what a file has that no event stands for.
+func (p *publishing) unmapped(name string, list []sessions.Unmapped) {
+	for _, u := range list {
+		at := slices.IndexFunc(p.counts.Unmapped, func(known unmapped) bool { return known.Kind == u.Kind })
+		if at < 0 {
+			p.counts.Unmapped = append(p.counts.Unmapped, unmapped{Unmapped: u, File: name})
+			continue
+		}
+		p.counts.Unmapped[at].Count += u.Count
+	}
+}
+
+func (p *publishing) tellUnmapped(line func(string, ...any)) {
+	for _, u := range p.counts.Unmapped {
+		line("no event stands for: %s, %s (first: %s line %d)", u.Kind, console.Counted(u.Count, "time"), u.File, u.Line)
+	}
+}
+
+func (p *publishing) open(ctx context.Context, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return untilStopped(ctx, p.app.Stdin), nil
+	}
+	return os.Open(name)
+}
+
+// untilStopped reads in until ctx ends: who writes to standard input may say nothing for hours. A read that waits then
+// is left behind, and ends with its input or with the program.
+func untilStopped(ctx context.Context, in io.Reader) io.ReadCloser {
+	from, to := io.Pipe()
+	stopped := context.AfterFunc(ctx, func() { _ = to.CloseWithError(ctx.Err()) })
+	go func() {
+		defer stopped()
+		_, err := io.Copy(to, in)
+		_ = to.CloseWithError(err)
+	}()
+	return from
+}
+
+// isReadError tells a failing disk, after which nothing more comes, from a line that is wrong.
+func isReadError(err error) bool {
+	var path *os.PathError
+	return errors.As(err, &path)
+}
+
+func (p *publishing) publish(ctx context.Context, name string, event events.FileEvent) error {
+	p.settle()
+	if !event.Type.Incoming() { // precis makes its own again; a rejection's may have no thread
+		p.counts.Skipped++
+		return nil
+	}
+	if event.Thread == "" {
+		p.broken(name, fmt.Errorf("line %d: %w", event.Line, events.ErrNoThread))
+		return nil
+	}
+	if p.dry != nil {
+		return p.write(name, event)
+	}
+	patient, cancel := context.WithTimeout(ctx, publishPatience)
+	defer cancel()
+	if p.verdicts != nil {
+		if err := p.verdicts.begin(patient, event.Thread); err != nil {
+			return err
+		}
+	}
+	receipt, err := p.out.Publish(patient, event.Type, event.Thread, event.Data)
+	switch {
+	case isLinesFault(err):
+		p.broken(name, fmt.Errorf("line %d: %w", event.Line, err))
+		return nil
+	case err != nil:
+		return err
+	}
+	p.threads[event.Thread] = true
+	p.onTheWay = append(p.onTheWay, outgoing{name: name, line: event.Line, receipt: receipt})
+	return nil
+}
+
+// write checks an event as the publisher does, and writes it.
+func (p *publishing) write(name string, event events.FileEvent) error {
+	subject, err := event.Subject()
+	if err != nil {
+		p.broken(name, err)
+		return nil
+	}
+	if _, reject := events.Decode(events.Raw{Subject: subject, Body: event.Data}, events.Limits{}); reject != nil {
+		p.broken(name, fmt.Errorf("line %d: %w", event.Line, reject))
+		return nil
+	}
+	p.counts.Published++
+	p.threads[event.Thread] = true
+	return p.dry.Write(event.Type, event.Thread, event.Data)
+}
+
+// isLinesFault says whether err is about one line, and not the end of the run.
+func isLinesFault(err error) bool {
+	var reject *events.RejectError
+	return errors.As(err, &reject) || errors.Is(err, events.ErrType) || errors.Is(err, events.ErrThreadID) || errors.Is(err, events.ErrTooLarge)
+}
+
+// settle counts the oldest events whose fate is known.
+func (p *publishing) settle() {
+	done := 0
+	for _, o := range p.onTheWay {
+		select {
+		case <-o.receipt.Done():
+			p.count(o)
+			done++
+			continue
+		default:
+		}
+		break
+	}
+	p.onTheWay = p.onTheWay[done:]
+}
+
+func (p *publishing) count(o outgoing) {
+	seq, err := o.receipt.Wait(context.Background()) // it is done
+	switch {
+	case err == nil:
+		p.counts.Published++
+		p.counts.LastSeq = max(p.counts.LastSeq, seq)
+		if p.verdicts != nil {
+			p.stored = append(p.stored, storedLine{name: o.name, line: o.line, seq: seq})
+		}
+	case errors.Is(err, events.ErrRefused):
+		p.broken(o.name, fmt.Errorf("line %d: %w", o.line, err))
+	default:
+		p.counts.Unsent++
+	}
+}
+
+// close waits until everything is stored. An event that the server won't take is a broken line, not the
+// end; what is given up is told.
+func (p *publishing) close(ctx context.Context) error {
+	patience := publishPatience
+	if ctx.Err() != nil {
+		ctx, patience = context.WithoutCancel(ctx), stopPatience
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := p.out.Close(ctx)
+	p.settle()
+	if p.counts.Unsent == 0 {
+		return nil
+	}
+	return err
+}
+
+// decided waits for the processor where that is asked for, and reports what it rejected.
+func (p *publishing) decided(ctx context.Context) error {
+	if p.verdicts == nil {
+		return nil
+	}
+	if err := p.verdicts.until(ctx, p.counts.LastSeq); err != nil {
+		return err
+	}
+	p.counts.Rejected = new(int64)
+	for _, line := range p.stored {
+		if rejected := p.verdicts.of(line.seq); rejected != nil {
+			*p.counts.Rejected++
+			p.progress.Clear()
+			p.app.Note("%s: line %d: rejected: %s: %s", line.name, line.line, rejected.Code, remote.Why(*rejected))
+		}
+	}
+	return nil
+}
+
+// broken reports a line that is not published.
+func (p *publishing) broken(name string, err error) {
+	p.counts.Broken++
+	p.progress.Clear()
+	p.app.Note("%s: %s", name, console.Printable(err.Error()))
+}
+
+// decidedPatience bounds the wait for the processor after the last event is stored.
+const decidedPatience = 2 * time.Minute
+
+// verdicts collects what the processor rejects of what is published. Rejections are followed from before the first
+// event is published; a thread's counter says how many of them there must be.
+type verdicts struct {
+	server *remote.Server
+	stop   context.CancelFunc
+	ended  chan struct{} // closed with err set when the subscription has ended
+	err    error
+
+	mu       sync.Mutex
+	changed  chan struct{}               // closed and made anew with each rejection
+	rejected map[uint64]*events.Rejected // by EVENTS sequence
+	seen     map[string]uint64           // rejections by thread
+	before   map[string]uint64           // what a thread's counter said before its first event
+}
+
+// followVerdicts begins to listen.
+func followVerdicts(ctx context.Context, s *remote.Server) (*verdicts, error) {
+	v := &verdicts{
+		server: s, ended: make(chan struct{}), changed: make(chan struct{}),
+		rejected: map[uint64]*events.Rejected{}, seen: map[string]uint64{}, before: map[string]uint64{},
+	}
+	rejections, err := events.Subscribe(ctx, s.Conn, events.SubscriptionOptions{
+		Types: []events.Type{events.EventRejected}, From: events.FromNow,
+	})
+	if err != nil {
+		return nil, remote.Explain("follow REJECTED", err)
+	}
+	ctx, v.stop = context.WithCancel(ctx)
+	go func() {
+		defer close(v.ended)
+		v.err = rejections.Run(ctx, v.add)
+	}()
+	return v, nil
+}
+
+func (v *verdicts) close() {
+	v.stop()
+	<-v.ended
+}
+
+func (v *verdicts) add(_ context.Context, d events.Delivery) error {
+	rejected, err := d.Rejected()
+	if err != nil {
+		return nil // a foreign message: no event of ours
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.rejected[rejected.StreamSeq] = rejected
+	v.seen[d.Thread]++
+	close(v.changed)
+	v.changed = make(chan struct{})
+	return nil
+}
+
+// begin reads a thread's counter before its first event is published.
+func (v *verdicts) begin(ctx context.Context, thread string) error {
+	if _, known := v.before[thread]; known {
+		return nil
+	}
+	n, err := v.rejectedOf(ctx, thread, 0)
+	if err != nil {
+		return err
+	}
+	v.before[thread] = n
+	return nil
+}
+
+// rejectedOf is a thread's counter of rejected events once the event at seq is decided.
+func (v *verdicts) rejectedOf(ctx context.Context, thread string, seq uint64) (uint64, error) {
+	token, err := events.Token(thread)
+	if err != nil {
+		return 0, nil // no event of such a thread is published
+	}
+	request := []byte(`{"min_event_seq":` + strconv.FormatUint(seq, 10) + `}`)
+	reply, err := v.server.Conn.RequestWithContext(ctx, api.ThreadGet+token, request)
+	if err != nil {
+		return 0, remote.Explain("ask the processor", err)
+	}
+	if reply.Header.Get(micro.ErrorCodeHeader) == strconv.Itoa(http.StatusNotFound) {
+		return 0, nil
+	}
+	if err := remote.ReplyError(reply); err != nil {
+		return 0, err
+	}
+	var counters api.ThreadReply
+	if err := json.Unmarshal(reply.Data, &counters); err != nil {
+		return 0, console.Unreachable("read the processor's answer: %w", err)
+	}
+	return counters.Rejected, nil
+}
+
+// until returns when every event up to seq is decided and each rejection of the threads is here.
+func (v *verdicts) until(ctx context.Context, seq uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, decidedPatience)
+	defer cancel()
+	for thread, before := range v.before {
+		after, err := v.decided(ctx, thread, seq)
+		if err != nil {
+			return fmt.Errorf("wait for the processor to decide EVENTS %d: %w", seq, err)
+		}
+		if err := v.arrived(ctx, thread, after-before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decided asks again while the processor is behind.
+func (v *verdicts) decided(ctx context.Context, thread string, seq uint64) (uint64, error) {
+	for {
+		n, err := v.rejectedOf(ctx, thread, seq)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, remote.ErrNotReady) {
+			return n, err
+		}
+		select {
+		case <-time.After(remote.ReconnectWait):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// arrived waits until n rejections of a thread have come.
+func (v *verdicts) arrived(ctx context.Context, thread string, n uint64) error {
+	for {
+		v.mu.Lock()
+		seen, changed := v.seen[thread], v.changed
+		v.mu.Unlock()
+		if seen >= n {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-v.ended:
+			return remote.Explain("follow REJECTED", errors.Join(v.err, errors.New("the subscription ended")))
+		case <-ctx.Done():
+			return console.Unreachable("%d of %d rejections of thread %q are in REJECTED: %w", seen, n, console.Printable(thread), ctx.Err())
+		}
+	}
+}
+
+// of is the rejection of the event at seq; nil where it was not rejected.
+func (v *verdicts) of(seq uint64) *events.Rejected {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.rejected[seq]
+}

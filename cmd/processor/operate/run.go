@@ -1,0 +1,100 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"precis/cmd/processor/console"
+	"precis/internal/config"
+	"precis/internal/processor"
+)
+
+// Run runs the processor until it is stopped.
+type Run struct {
+	configFlags
+	NoProvision bool   `name:"no-provision" help:"Check the streams; do not create missing ones."`
+	LogLevel    string `name:"log-level" enum:"debug,info,warn,error" default:"info" help:"Log level: debug, info, warn or error (${default})."`
+	LogFormat   string `name:"log-format" enum:"auto,text,json" default:"auto" help:"Log format: text, json, or auto: text on a terminal (${default})."`
+}
+
+// Help shows the command used.
+func (Run) Help() string {
+	return `Without --nats, a NATS server runs inside the process and keeps its log in the data directory; nothing else is needed. NATS_URL is for the other commands and has no effect on run.
+
+Examples:
+
+    processor run
+    processor run --config precis.yaml --nats nats://nats.internal:4222 --data /var/lib/precis`
+}
+
+// Run loads the configuration, and leaves the rest to start.
+func (c *Run) Run(ctx context.Context, a *console.App) error {
+	cfg, err := c.load(a)
+	if err != nil {
+		return err
+	}
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
+	return start(ctx, a, cfg, starting{
+		checkOnly: c.NoProvision, log: c.logger(a), reload: reload, load: func() (*config.Config, error) { return c.load(a) },
+	})
+}
+
+// printableEntry takes out of a log line what could act on a terminal: the colours are put around it later.
+func printableEntry(entry map[string]any) error {
+	for name, value := range entry {
+		switch value := value.(type) {
+		case string:
+			entry[name] = console.Printable(value)
+		case []any:
+			for i := range value {
+				if text, ok := value[i].(string); ok {
+					value[i] = console.Printable(text)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// logger writes to standard error: text for people, JSON for collectors.
+func (c *Run) logger(a *console.App) zerolog.Logger {
+	level, err := zerolog.ParseLevel(c.LogLevel)
+	if err != nil {
+		panic(fmt.Sprintf("the log levels are broken: %v", err))
+	}
+	out := a.Stderr
+	if c.LogFormat == "text" || (c.LogFormat == "auto" && a.Watched) {
+		out = zerolog.ConsoleWriter{Out: a.Terminal, TimeFormat: time.TimeOnly, NoColor: !a.Watched, FormatPrepare: printableEntry}
+	}
+	return zerolog.New(out).Level(level).With().Timestamp().Logger()
+}
+
+// starting is how a processor is started.
+type starting struct {
+	checkOnly bool
+	log       zerolog.Logger
+	// reload receives a signal when the configuration is to be read again, with load.
+	reload <-chan os.Signal
+	load   func() (*config.Config, error)
+}
+
+// start runs the processor until ctx ends.
+func start(ctx context.Context, _ *console.App, cfg *config.Config, s starting) error {
+	log := s.log
+	opts := processor.Options{
+		Config: cfg, CheckOnly: s.checkOnly, Version: console.Version(), Logger: log, Reload: s.reload, Load: s.load,
+		Fatal: func(string) { os.Exit(console.ExitUnreachable) }, //nolint:forbidigo // a store that lost a write may not return to anybody
+	}
+	return processor.Serve(ctx, opts, func(p *processor.Processor) {
+		log.Info().Str("nats", p.Broker().URL()).Bool("embedded", p.Broker().Embedded()).
+			Str("http", cfg.HTTP.Listen).Str("api", cfg.API.Listen).Str("gateway", cfg.Gateway.Listen).Str("data", cfg.DataDir).Msg("running")
+	})
+}

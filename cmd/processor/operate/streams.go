@@ -1,0 +1,141 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/rs/zerolog"
+
+	"precis/cmd/processor/console"
+	"precis/cmd/processor/remote"
+	"precis/internal/broker"
+	"precis/internal/config"
+	"precis/internal/processor"
+)
+
+// Streams shows the streams, or brings them in line with the configuration.
+type Streams struct {
+	configFlags
+	Apply bool `help:"Create missing streams and change the settings that can be changed. A shorter retention deletes events at once."`
+	JSON  bool `name:"json" help:"Print JSON."`
+}
+
+// Help shows the command used.
+func (Streams) Help() string {
+	return `Shows each stream and each setting that differs from the configuration. The processor never changes an existing stream when it starts. If the embedded server is not running, the command opens its directory itself.
+
+The exit status is 1 if a stream is missing or differs.
+
+Examples:
+
+    processor streams --config precis.yaml
+    processor streams --config precis.yaml --apply
+    processor streams --nats nats://nats.internal:4222 --user operator`
+}
+
+// Run compares, and applies where that is asked for.
+func (c *Streams) Run(ctx context.Context, a *console.App) (err error) {
+	cfg, err := c.load(a)
+	if err != nil {
+		return err
+	}
+	b, err := c.open(ctx, a, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close(context.WithoutCancel(ctx))) }()
+	work := broker.CompareStreams
+	if c.Apply {
+		work = broker.ApplyStreams
+	}
+	reports, err := work(ctx, b.JetStream(), broker.StreamSpec{Partitions: cfg.Partitions, MaxAge: cfg.Retention.Events})
+	if err != nil {
+		return remote.Explain("read the streams", err)
+	}
+	if c.JSON {
+		a.JSON(reports)
+	} else {
+		a.Printf("%s", streamsTable(reports))
+	}
+	return streamsVerdict(reports)
+}
+
+// open reaches the server that the configuration names: another one, the one inside a processor that runs, or the
+// directory of one that does not.
+func (c *Streams) open(ctx context.Context, a *console.App, cfg *config.Config) (*broker.Broker, error) {
+	login := broker.Options{
+		URL: cfg.NATS.URL, Creds: cfg.NATS.Creds, User: cfg.NATS.User, Password: cfg.NATS.Password, Token: cfg.NATS.Token,
+		TLS:    broker.TLS{CA: cfg.NATS.TLS.CA, Cert: cfg.NATS.TLS.Cert, Key: cfg.NATS.TLS.Key},
+		Logger: zerolog.New(a.Stderr).Level(zerolog.ErrorLevel),
+	}
+	if login.URL != "" {
+		return broker.Open(ctx, login)
+	}
+	dir := processor.BrokerDir(cfg.DataDir)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, console.Unreachable("no streams in %s: \"processor run\" makes them, and --nats names another server", cfg.DataDir)
+	}
+	b, err := broker.Open(ctx, broker.Options{StoreDir: dir, Sync: cfg.NATS.Sync, Logger: login.Logger})
+	if !errors.Is(err, broker.ErrStoreInUse) {
+		return b, err
+	}
+	login.URL = "nats://" + cfg.NATS.Listen
+	return broker.Open(ctx, login)
+}
+
+func streamsTable(reports []broker.StreamReport) *console.Table {
+	out := &console.Table{}
+	for _, r := range reports {
+		if !r.Exists {
+			out.Add(r.Name, "missing; --apply makes it")
+			continue
+		}
+		out.Add(r.Name, fmt.Sprintf("%s, %s bytes, sequences %d to %d, %s, made %s", console.Counted(r.Messages, "message"),
+			console.Grouped(r.Bytes), r.FirstSeq, r.LastSeq, console.Counted(r.Replicas, "replica"), r.Created.Local().Format("2006-01-02 15:04:05")))
+		for _, d := range r.Differences {
+			out.Add("", differenceLine(d))
+		}
+		if len(r.Differences) == 0 {
+			out.Add("", "as configured")
+		}
+	}
+	return out
+}
+
+func differenceLine(d broker.StreamDifference) string {
+	text := fmt.Sprintf("%s is %s; configured: %s", d.Setting, console.Printable(d.Value), d.Want)
+	if !d.Applies {
+		text = fmt.Sprintf("%s is %s: %s", d.Setting, console.Printable(d.Value), d.Want)
+	}
+	if d.Loses {
+		text += " (events could be lost; the processor does not start)"
+	}
+	if d.Applies {
+		text += " (--apply changes it)"
+	}
+	return text
+}
+
+// streamsVerdict is an error while anything is missing or differs.
+func streamsVerdict(reports []broker.StreamReport) error {
+	missing, differing := 0, 0
+	for _, r := range reports {
+		if !r.Exists {
+			missing++
+		}
+		differing += len(r.Differences)
+	}
+	if missing == 0 && differing == 0 {
+		return nil
+	}
+	return console.Wrong("%s missing, %s from the configuration", console.Counted(missing, "stream"), differ(differing))
+}
+
+func differ(n int) string {
+	if n == 1 {
+		return "1 setting differs"
+	}
+	return console.Grouped(n) + " settings differ"
+}
