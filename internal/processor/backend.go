@@ -34,22 +34,22 @@ func (p *Processor) CaughtUp() bool { return p.ready.ready() }
 
 // Holds implements service.Backend.
 func (p *Processor) Holds(partition int, seq uint64) bool {
-	return p.parts[partition].position.now() >= seq
+	return p.part(partition).position.now() >= seq
 }
 
 // Wait implements service.Backend.
 func (p *Processor) Wait(ctx context.Context, partition int, seq uint64) error {
-	return p.wait(ctx, p.parts[partition], seq)
+	return p.wait(ctx, p.part(partition), seq)
 }
 
 // Durable implements service.Backend.
 func (p *Processor) Durable(ctx context.Context, partition int) error {
-	return p.parts[partition].position.seen(ctx)
+	return p.part(partition).position.seen(ctx)
 }
 
 // Summarize implements service.Backend.
 func (p *Processor) Summarize(ctx context.Context, partition int, name, kind string) (id string, err error) {
-	part := p.parts[partition]
+	part := p.part(partition)
 	// Recompute what waits first, and stale summaries that the new one would build on, a few at a time: a lane must
 	// not stand still for all of it.
 	for more := true; more; {
@@ -79,5 +79,5 @@ func (p *Processor) Now() time.Time { return p.opts.Now() }
 
 // Renew implements service.Backend.
 func (p *Processor) Renew(partition int, name string, expired []string) {
-	p.parts[partition].renewals.add(renewal{name, expired})
+	p.part(partition).renewals.add(renewal{name, expired})
 }

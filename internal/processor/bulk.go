@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"precis/events"
@@ -35,8 +36,8 @@ const (
 // for a single event then, so each partition's goroutine receives many at once and applies them in the same steps and
 // batches, without the cost of a router and a lane. Temporary failures are left to the lanes, which continue after the
 // last batch.
-func (p *Processor) bulk(ctx context.Context) error {
-	if p.catching.to-p.catching.from < p.opts.BulkFrom {
+func (p *Processor) bulk(ctx context.Context, parts []*partition, behind catching) error {
+	if behind.to-behind.from < p.opts.BulkFrom {
 		return nil
 	}
 	atMost := int64(math.MaxInt64)
@@ -57,16 +58,24 @@ func (p *Processor) bulk(ctx context.Context) error {
 		case <-reading.Done():
 		}
 	}()
-	deal := recovery.NewDeal(len(p.parts), func(subject string) int { return recovery.PartitionOf(subject, len(p.parts)-1) })
-	deal.Before = func(m broker.Stored) int {
-		return p.forkedFrom(events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data})
+	pile := make([]int, p.total()) // by partition; negative: none
+	for i := range pile {
+		pile[i] = slices.IndexFunc(parts, func(part *partition) bool { return part.id == i })
 	}
-	share := recovery.Share(p.catching.to-p.catching.from, len(p.parts))
+	deal := recovery.NewDeal(len(parts), func(subject string) int { return pile[recovery.PartitionOf(subject, p.strays())] })
+	deal.Before = func(m broker.Stored) int {
+		from := p.forkedFrom(events.Raw{Subject: m.Subject, Header: m.Header, Body: m.Data})
+		if from < 0 {
+			return from
+		}
+		return pile[from]
+	}
+	share := recovery.Share(behind.to-behind.from, p.total())
 	var reached place // all events up to here have been dealt
 	scan := func(ctx context.Context) error {
 		var read broker.Stored
 		last := uint64(0)
-		err := p.events.Watch(p.missing).Scan(ctx, p.catching.from+1, nil, func(m broker.Stored) error {
+		err := p.events.Watch(p.missing).Scan(ctx, behind.from+1, nil, func(m broker.Stored) error {
 			read = m
 			return deal.Give(ctx, m)
 		}, func(_, end uint64) { last = end })
@@ -75,8 +84,8 @@ func (p *Processor) bulk(ctx context.Context) error {
 		}
 		return err
 	}
-	return p.bulkEnded(deal.Run(reading, scan, func(ctx context.Context, i int) error {
-		part := p.parts[i]
+	return p.bulkEnded(parts, deal.Run(reading, scan, func(ctx context.Context, i int) error {
+		part := parts[i]
 		if err := part.bulk(ctx, deal.Pile(i), share); err != nil {
 			return err
 		}
@@ -90,8 +99,8 @@ func (p *Processor) bulk(ctx context.Context) error {
 }
 
 // bulkEnded is why the processor can't continue; nil if it can.
-func (p *Processor) bulkEnded(err error) error {
-	for _, part := range p.parts {
+func (p *Processor) bulkEnded(parts []*partition, err error) error {
+	for _, part := range parts {
 		if part.failure != nil {
 			return part.failure
 		}

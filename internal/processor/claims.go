@@ -110,11 +110,11 @@ func (c *claims) publish(ctx context.Context, after uint64) (*state.Outgoing, br
 	return row, ack, nil
 }
 
-// claim claims all partitions, and reads what has come in front of the claims since the tail was read. A claim whose answer is
+// claim claims partitions, and reads what has come in front of the claims since the tail was read. A claim whose answer is
 // lost is made again, and so is one that another record has come in front of.
-func (p *Processor) claim(ctx context.Context, t *recovery.Tail) error {
+func (p *Processor) claim(ctx context.Context, t *recovery.Tail, parts []*partition) error {
 	for try := 1; ; try++ {
-		claimed := p.claimAll(ctx, t)
+		claimed := p.claimAll(ctx, t, parts)
 		again := errors.Is(claimed, ErrOtherWriter) || errors.Is(claimed, broker.ErrTransient)
 		if claimed != nil && (!again || try == claimTries) {
 			return claimed
@@ -126,7 +126,7 @@ func (p *Processor) claim(ctx context.Context, t *recovery.Tail) error {
 			break
 		}
 	}
-	for _, part := range p.parts {
+	for _, part := range parts {
 		if own := part.part.Meta().Own; own.Seq != part.outbox.claims.seq {
 			return recovery.TakenOver(part.id, t.Owner(part.id), own.Seq)
 		}
@@ -134,10 +134,10 @@ func (p *Processor) claim(ctx context.Context, t *recovery.Tail) error {
 	return nil
 }
 
-func (p *Processor) claimAll(ctx context.Context, t *recovery.Tail) error {
-	errs := make([]error, len(p.parts))
+func (p *Processor) claimAll(ctx context.Context, t *recovery.Tail, parts []*partition) error {
+	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
-	for i, part := range p.parts {
+	for i, part := range parts {
 		c := &part.outbox.claims
 		if c.seq > 0 {
 			continue

@@ -104,7 +104,7 @@ func (p *Processor) keepNote(part *partition, w wave) {
 	if !p.confirmed.note(w) {
 		return
 	}
-	for _, other := range p.parts {
+	for _, other := range p.parts() {
 		go other.turn(other.keepUp)
 	}
 }

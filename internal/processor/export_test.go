@@ -15,7 +15,7 @@ const MaxJobs = maxJobs
 
 // CheckHot holds what the partitions keep in memory against the store. Run must have returned.
 func (p *Processor) CheckHot() error {
-	for _, part := range p.parts {
+	for _, part := range p.parts() {
 		if err := part.part.CheckHot(); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (p *Processor) Missing() (n float64) {
 
 // SummarizeOnce takes one step of a request for a summary; more reports that another is due.
 func (p *Processor) SummarizeOnce(ctx context.Context, partition int, name, kind string) (more bool, err error) {
-	part := p.parts[partition]
+	part := p.part(partition)
 	return answer(ctx, part, func() (bool, error) {
 		_, more, err := part.fold.Summarize(ctx, name, kind, part.now())
 		return more, err

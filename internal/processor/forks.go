@@ -38,10 +38,11 @@ func (p *Processor) forkedFrom(raw events.Raw) int {
 
 // before is broker.SubscriberConfig.Before.
 func (p *Processor) before(subject string, header map[string][]string, body []byte) string {
-	if from := p.forkedFrom(events.Raw{Subject: subject, Header: header, Body: body}); from >= 0 {
-		return p.parts[from].lane
+	from := p.forkedFrom(events.Raw{Subject: subject, Header: header, Body: body})
+	if from < 0 {
+		return ""
 	}
-	return ""
+	return p.laneOf(from).Name
 }
 
 // handed waits until what an event of a partition begins its thread with is handed over and durable. It returns at once for any event
@@ -51,7 +52,7 @@ func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) 
 	if from < 0 || from == to.id || recovery.PartitionOf(d.Raw.Subject, p.opts.Config.Partitions) != to.id {
 		return nil
 	}
-	if err := p.parts[from].position.wait(ctx, d.Seq); err != nil {
+	if err := p.part(from).position.wait(ctx, d.Seq); err != nil {
 		return fmt.Errorf("wait for partition %d, which has the parent: %w", from, err)
 	}
 	return nil
@@ -59,7 +60,7 @@ func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) 
 
 // taken reports whether a fork's partition has what was handed over to it, for good.
 func (p *Processor) taken(h state.Handed) bool {
-	return h.To >= len(p.parts) || p.parts[h.To].position.now() >= h.Seq
+	return h.To >= p.total() || p.part(h.To).position.now() >= h.Seq
 }
 
 // handOver makes what was handed over to a fork durable: its partition waits.

@@ -13,14 +13,15 @@ import (
 
 // The processor implements the Subscriber's lanes and the handlers' steps.
 
-// List implements broker.Lanes: one lane per partition, and one for the events that the partition transform did not
-// match.
+// List implements broker.Lanes: one lane per partition, of which the last is for the events that the partition transform did
+// not match.
 func (p *Processor) List() []broker.Lane {
-	lanes := make([]broker.Lane, 0, len(p.parts))
-	for i := range p.opts.Config.Partitions {
-		lanes = append(lanes, broker.PartitionLane(i))
+	parts := p.parts()
+	lanes := make([]broker.Lane, len(parts))
+	for i, part := range parts {
+		lanes[i] = p.laneOf(part.id)
 	}
-	return append(lanes, broker.StrayLane())
+	return lanes
 }
 
 // Position implements broker.Lanes.
@@ -79,7 +80,7 @@ func (p *Processor) Steps(ctx context.Context, lane string, hand iter.Seq[fold.D
 }
 
 func (p *Processor) lane(name string) (*partition, error) {
-	part, ok := p.byLane[name]
+	part, ok := p.running.Load().byLane[name]
 	if !ok {
 		return nil, fmt.Errorf("no partition has lane %q", name)
 	}

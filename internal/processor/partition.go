@@ -70,6 +70,7 @@ type partition struct {
 	commits chan commit           // to the goroutine that waits for the disk; nil if none runs
 	broken  atomic.Pointer[error] // why that goroutine has given up
 	fail    func(error)           // ends the processor
+	life    life
 }
 
 // batchBytes is the size at which the open batch is committed, whatever the lane's own bound in events: a rejection

@@ -46,8 +46,7 @@ type Processor struct {
 	api       atomic.Pointer[rest.Server]   // nil without one
 	slots     chan struct{}
 
-	parts  []*partition
-	byLane map[string]*partition
+	running atomic.Pointer[set]
 	// stopping is closed when the processor begins to end: from then on every wait for the server is bounded.
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -62,10 +61,11 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	opts = opts.withDefaults()
 	p := &Processor{
 		opts: opts, log: opts.Logger, metrics: newMetrics(),
-		byLane: map[string]*partition{}, failed: make(chan error, 1), slots: make(chan struct{}, maxJobs),
+		failed: make(chan error, 1), slots: make(chan struct{}, maxJobs),
 		stopping: make(chan struct{}), confirmed: confirmed{every: opts.KeepUp}, owner: recovery.Owner(),
 	}
 	p.config.Store(opts.Config)
+	p.running.Store(newSet(nil))
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close(context.WithoutCancel(ctx)))
@@ -141,13 +141,10 @@ func (p *Processor) warnDiffering(streams broker.Streams) {
 	}
 }
 
-// recover opens the partitions at their positions and stages what they have yet to reach.
+// recover opens all partitions.
 func (p *Processor) recover(ctx context.Context) error {
 	at, err := p.streams(ctx)
 	if err != nil {
-		return err
-	}
-	if err := p.checkMarks(ctx); err != nil {
 		return err
 	}
 	p.holes(broker.StreamEvents, at.events)
@@ -158,22 +155,39 @@ func (p *Processor) recover(ctx context.Context) error {
 	}
 	config.Retention = at.events.MaxAge
 	p.folds.Store(config)
-	since := p.opts.Now()
-	var parts []*state.Partition
-	for _, lane := range p.List() {
-		part, err := p.open(lane.Name, len(p.parts), at, config)
-		if err != nil {
-			return err
-		}
-		part.since = since
-		p.parts, p.byLane[lane.Name] = append(p.parts, part), part
-		parts = append(parts, part.part)
+	parts, err := p.openAll(ctx, p.all(), at)
+	if err != nil {
+		return err
 	}
-	return p.catchUp(ctx, parts, at.events)
+	p.running.Store(newSet(parts))
+	lanes := make([]string, len(parts))
+	for i, part := range parts {
+		lanes[i] = part.lane
+	}
+	p.ready, p.catching = newReadiness(lanes), behind(parts, at.events, p.opts.Now())
+	return nil
 }
 
-func (p *Processor) catchUp(ctx context.Context, parts []*state.Partition, log broker.StreamState) error {
-	t, err := recovery.NewTail(parts)
+// openAll opens partitions at their positions, claims them, and stages what they have yet to reach.
+func (p *Processor) openAll(ctx context.Context, ids []int, at streams) ([]*partition, error) {
+	if err := p.checkMarks(ctx, ids); err != nil {
+		return nil, err
+	}
+	since := p.opts.Now()
+	parts, stored := make([]*partition, len(ids)), make([]*state.Partition, p.total())
+	for i, id := range ids {
+		part, err := p.open(id, at, p.folds.Load())
+		if err != nil {
+			return nil, err
+		}
+		part.since = since
+		parts[i], stored[id] = part, part.part
+	}
+	return parts, p.catchUp(ctx, parts, stored, at.events)
+}
+
+func (p *Processor) catchUp(ctx context.Context, parts []*partition, stored []*state.Partition, log broker.StreamState) error {
+	t, err := recovery.NewTail(stored)
 	if err != nil {
 		return err
 	}
@@ -181,26 +195,23 @@ func (p *Processor) catchUp(ctx context.Context, parts []*state.Partition, log b
 	if err := t.Read(ctx, p.summaries, p.rejected); err != nil {
 		return err
 	}
-	if err := recovery.CheckBasis(ctx, parts, p.events); err != nil {
+	if err := recovery.CheckBasis(ctx, stored, p.events); err != nil {
 		return err
 	}
-	if err := p.claim(ctx, t); err != nil {
+	if err := p.claim(ctx, t, parts); err != nil {
 		return err
 	}
 	if t.Staged > 0 {
 		p.log.Info().Int("records", t.Staged).Uint64("events", log.Msgs).Msg("rebuilding from the log: adopting what is on record")
 	}
-	var lanes []string
-	for _, part := range p.parts {
+	for _, part := range parts {
 		if err := part.fold.Assume(t.Config, part.config); err != nil {
 			return fmt.Errorf("recover partition %d: %w", part.id, err)
 		}
 		if err := p.begin(part); err != nil {
 			return fmt.Errorf("recover partition %d: %w", part.id, err)
 		}
-		lanes = append(lanes, part.lane)
 	}
-	p.ready, p.catching = newReadiness(lanes), behind(p.parts, log, p.opts.Now())
 	return nil
 }
 
@@ -223,7 +234,7 @@ func (p *Processor) begin(part *partition) error {
 	return part.commit(part.here())
 }
 
-func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (*partition, error) {
+func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, error) {
 	st, err := p.store.Partition(id)
 	if err != nil {
 		return nil, err
@@ -240,7 +251,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 	st.SetMeta(meta)
 	log := p.log.With().Int("partition", id).Logger()
 	f, err := fold.New(st, fold.Options{
-		Log: p.opts.Reads(content.New(p.events, len(p.List()))), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: len(p.List()), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
+		Log: p.opts.Reads(content.New(p.events, p.total())), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: p.total(), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
 		Spent:  p.spending.Add,
 		Home:   p.home,
 		Logger: log,
@@ -249,7 +260,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		return nil, err
 	}
 	part := &partition{
-		id: id, lane: lane, part: st, fold: f, config: config,
+		id: id, lane: p.laneOf(id).Name, part: st, fold: f, config: config,
 		worker: newWorker(), turns: make(chan func(), 16), ended: make(chan struct{}), stopping: p.stopping, last: meta.Position,
 		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, fail: p.fail,
 	}
@@ -258,7 +269,7 @@ func (p *Processor) open(lane string, id int, at streams, config *fold.Config) (
 		return nil, err
 	}
 	part.stands.Store(&meta)
-	part.confirmed, part.bulkBytes = &p.confirmed, p.opts.BulkBytes/len(p.List())
+	part.confirmed, part.bulkBytes = &p.confirmed, p.opts.BulkBytes/p.total()
 	part.desk = &desk{
 		part: part, runner: p.runners.take, slots: p.slots, view: p.store.View(id), running: map[string]bool{}, more: make(chan struct{}, 1),
 		log: log,
@@ -313,14 +324,15 @@ func (p *Processor) Close(ctx context.Context) error {
 // Settled returns when everything that the log held at the call is applied, every started job has ended, and all of it
 // is published.
 func (p *Processor) Settled(ctx context.Context) error {
-	last := make([]uint64, len(p.parts))
-	for i, part := range p.parts {
+	parts := p.parts()
+	last := make([]uint64, len(parts))
+	for i, part := range parts {
 		var err error
 		if last[i], err = p.lastOf(ctx, part); err != nil {
 			return err
 		}
 	}
-	for i, part := range p.parts {
+	for i, part := range parts {
 		if err := part.position.wait(ctx, last[i]); err != nil {
 			return fmt.Errorf("wait for partition %d: %w", part.id, err)
 		}
@@ -339,7 +351,7 @@ func (p *Processor) Settled(ctx context.Context) error {
 
 // lastOf is the last sequence that EVENTS holds for a partition.
 func (p *Processor) lastOf(ctx context.Context, part *partition) (last uint64, err error) {
-	for _, filter := range p.List()[part.id].Filters {
+	for _, filter := range p.laneOf(part.id).Filters {
 		m, err := p.events.Last(ctx, filter)
 		switch {
 		case errors.Is(err, broker.ErrGone):

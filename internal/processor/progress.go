@@ -55,7 +55,7 @@ func (p *Processor) tellUntilReady(ctx context.Context, every <-chan time.Time) 
 
 // furthest is the last durable event of any partition: the log is read once for all of them.
 func (p *Processor) furthest() (seq uint64) {
-	for _, part := range p.parts {
+	for _, part := range p.parts() {
 		seq = max(seq, part.position.now())
 	}
 	return min(seq, p.catching.to)

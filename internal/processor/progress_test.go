@@ -17,10 +17,11 @@ func TestProgress(t *testing.T) {
 	began := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	part := &partition{last: 0}
 	p := &Processor{
-		log: zerolog.New(&said), parts: []*partition{part}, ready: newReadiness([]string{"lane"}),
+		log: zerolog.New(&said), ready: newReadiness([]string{"lane"}),
 		opts:     Options{Now: func() time.Time { return began.Add(2 * time.Second) }},
 		catching: behind([]*partition{part}, broker.StreamState{First: 101, Last: 300}, began),
 	}
+	p.running.Store(newSet([]*partition{part}))
 	ticks := make(chan time.Time)
 	ended := p.tell(t.Context(), ticks)
 	part.position.set(150)

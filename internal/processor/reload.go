@@ -38,7 +38,7 @@ func (p *Processor) Reload(ctx context.Context, c *config.Config) error {
 	p.config.Store(fixed)
 	p.folds.Store(next)
 	since := p.opts.Now()
-	for _, part := range p.parts {
+	for _, part := range p.parts() {
 		if err := part.call(ctx, func() error { return part.reconfigure(next, since) }); err != nil {
 			return fmt.Errorf("reload configuration in partition %d: %w", part.id, err)
 		}

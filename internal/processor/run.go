@@ -20,31 +20,52 @@ import (
 func (p *Processor) Run(ctx context.Context) error {
 	run, stop := context.WithCancel(ctx)
 	defer stop()
-	sub, router, err := p.consumer()
-	if err != nil {
-		return err
-	}
-	for _, part := range p.parts {
-		part.desk.start(run)
+	publishing, stopPublishing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopPublishing()
+	for _, part := range p.parts() {
+		p.live(run, publishing, part)
 	}
 	var others sync.WaitGroup
 	others.Go(func() { p.tend(run) })
 	others.Go(func() { p.reloads(run) })
-	durable := p.follow()
-	publishing, stopPublishing := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopPublishing()
-	outboxes := p.publish(publishing)
 	every := time.NewTicker(tellEvery)
 	defer every.Stop()
 	told := p.tell(run, every.C)
 	context.AfterFunc(run, p.beginEnd)
-	routed, cause := func() error { return nil }, p.bulk(run)
+	cause := p.bulk(run, p.parts(), p.catching)
+	var err error
 	if cause == nil {
-		routed, cause = route(context.WithoutCancel(ctx), router)
+		cause, err = p.read(run)
 	}
+	cause = recovery.Explain(cause)
+	p.beginEnd()
+	err = errors.Join(cause, err)
+	parts := p.parts()
+	for _, part := range parts {
+		part.life.settled()
+	}
+	stop()
+	told()
+	// A stuck handler may still write to its open batch, so nothing is committed any more then.
+	err = errors.Join(err, p.drain(parts, err == nil))
+	others.Wait() // their turns are taken, or never will be
+	stopPublishing()
+	if unsent := unsent(parts); cause == nil || !errors.Is(unsent, cause) {
+		err = errors.Join(err, unsent) // else it is reported already
+	}
+	return err
+}
+
+// read has the lanes consume until the processor is to end, and returns why, and what has failed as they were closed.
+func (p *Processor) read(ctx context.Context) (cause, err error) {
+	sub, router, err := p.consumer()
+	if err != nil {
+		return err, nil
+	}
+	routed, cause := route(context.WithoutCancel(ctx), router)
 	if cause == nil {
 		select {
-		case <-run.Done():
+		case <-ctx.Done():
 		case cause = <-p.failed:
 		case cause = <-sub.Failed():
 		case cause = <-p.broker.Broken():
@@ -57,18 +78,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	if unheard := sub.Err(); !errors.Is(cause, unheard) {
 		err = errors.Join(err, unheard) // from a lane's last batch
 	}
-	err = errors.Join(cause, err)
-	durable()
-	stop()
-	told()
-	// A stuck handler may still write to its open batch, so nothing is committed any more then.
-	err = errors.Join(err, p.drain(err == nil))
-	others.Wait() // their turns are taken, or never will be
-	stopPublishing()
-	if unsent := outboxes(); cause == nil || !errors.Is(unsent, cause) {
-		err = errors.Join(err, unsent) // else it is reported already
-	}
-	return err
+	return cause, err
 }
 
 // route starts the router and returns once it runs, or why it could not start; end closes it and waits for it. A
@@ -101,46 +111,43 @@ func (p *Processor) consumer() (*broker.Subscriber, *message.Router, error) {
 	return sub, router, nil
 }
 
-// follow starts each partition's worker, and its wait for the disk; the returned function ends them once the lanes
-// have ended.
-func (p *Processor) follow() (end func()) {
-	var ends []func()
-	for _, part := range p.parts {
-		ends = append(ends, part.start())
-	}
-	return func() {
-		for _, end := range ends {
-			end()
+// life is what runs beside a partition's lane.
+type life struct {
+	settled func()     // ends the waits for the disk, once the lane has ended
+	unsent  chan error // capacity 1: why the outbox has ended
+}
+
+// live starts a partition's jobs, which end with run, its worker, its wait for the disk, and its outbox, which ends with publishing.
+func (p *Processor) live(run, publishing context.Context, part *partition) {
+	part.desk.start(run)
+	part.life = life{settled: part.start(), unsent: make(chan error, 1)}
+	part.outbox.stored = func(w wave) { p.keepNote(part, w) }
+	go func() {
+		err := part.outbox.Run(publishing)
+		if err != nil {
+			err = fmt.Errorf("publish records of partition %d: %w", part.id, err)
+			part.fail(err)
 		}
-	}
+		part.life.unsent <- err
+	}()
 }
 
-// publish starts the outboxes; the returned function waits for their end.
-func (p *Processor) publish(ctx context.Context) func() error {
-	var wg sync.WaitGroup
-	errs := make([]error, len(p.parts))
-	for i, part := range p.parts {
-		part.outbox.stored = func(w wave) { p.keepNote(part, w) }
-		wg.Go(func() {
-			if err := part.outbox.Run(ctx); err != nil {
-				errs[i] = fmt.Errorf("publish records of partition %d: %w", part.id, err)
-				p.fail(errs[i])
-			}
-		})
+// unsent waits until the outboxes have ended, and returns why they could not go on.
+func unsent(parts []*partition) error {
+	errs := make([]error, len(parts))
+	for i, part := range parts {
+		errs[i] = <-part.life.unsent
 	}
-	return func() error {
-		wg.Wait()
-		return errors.Join(errs...)
-	}
+	return errors.Join(errs...)
 }
 
-// drain ends the partitions after their lanes have ended; in an orderly end it finishes what was begun.
-func (p *Processor) drain(orderly bool) error {
+// drain ends partitions after their lanes have ended; in an orderly end it finishes what was begun.
+func (p *Processor) drain(parts []*partition, orderly bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), p.opts.CloseTimeout)
 	defer cancel()
-	errs := make([]error, len(p.parts))
+	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
-	for i, part := range p.parts {
+	for i, part := range parts {
 		if !orderly {
 			close(part.ended)
 			continue
@@ -148,13 +155,13 @@ func (p *Processor) drain(orderly bool) error {
 		wg.Go(func() { errs[i] = part.drain(ctx) })
 	}
 	wg.Wait()
-	for i, part := range p.parts {
+	for i, part := range parts {
 		if orderly && errs[i] == nil { // all have published what they had
 			part.do(part.keepUp)
 			errs[i] = part.settle()
 		}
 	}
-	for _, part := range p.parts {
+	for _, part := range parts {
 		<-part.desk.stopped()
 	}
 	return errors.Join(errs...)

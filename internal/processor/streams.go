@@ -25,11 +25,11 @@ func (p *Processor) streams(ctx context.Context) (s streams, err error) {
 }
 
 // checkMarks verifies, before anything is read, that the streams hold what each partition has read.
-func (p *Processor) checkMarks(ctx context.Context) error {
-	metas := make([]state.Meta, len(p.List()))
-	for i := range metas {
+func (p *Processor) checkMarks(ctx context.Context, ids []int) error {
+	metas := make([]state.Meta, len(ids))
+	for i, id := range ids {
 		var err error
-		if metas[i], err = p.store.View(i).Meta(); err != nil {
+		if metas[i], err = p.store.View(id).Meta(); err != nil {
 			return err
 		}
 	}
@@ -38,8 +38,9 @@ func (p *Processor) checkMarks(ctx context.Context) error {
 
 // sameStreams verifies that the server has not lost, while it was away, what the store was made from.
 func (p *Processor) sameStreams(ctx context.Context) error {
-	metas := make([]state.Meta, len(p.parts))
-	for i, part := range p.parts {
+	parts := p.parts()
+	metas := make([]state.Meta, len(parts))
+	for i, part := range parts {
 		metas[i] = *part.stands.Load()
 	}
 	return recovery.CheckMarks(ctx, []state.Meta{recovery.Furthest(metas)}, p.readers())

@@ -82,7 +82,7 @@ func (p *Processor) tendAll(ctx context.Context, chores []*chore) {
 	for busy := true; busy && ctx.Err() == nil; {
 		busy = false
 		for i, c := range chores {
-			if parts := c.turn(p.parts, p.opts.Now(), failed[i]); len(parts) > 0 {
+			if parts := c.turn(p.parts(), p.opts.Now(), failed[i]); len(parts) > 0 {
 				busy = true
 				p.slices(ctx, c, parts, failed[i])
 			}

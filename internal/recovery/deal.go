@@ -19,7 +19,7 @@ const (
 // Deal distributes the messages of a scan to piles, in hands: the worker of a pile receives them in log order, and is
 // not woken for each message.
 type Deal struct {
-	of func(subject string) int
+	of func(subject string) int // negative: no pile receives it
 	// Before returns another pile that receives a message, and at once, before the message's own pile does; negative: none. nil: none ever.
 	Before func(broker.Stored) int
 	hands  []hand
@@ -34,7 +34,7 @@ type hand struct {
 	bytes  int
 }
 
-// NewDeal deals to the given number of piles; of maps a stored subject to its pile.
+// NewDeal deals to the given number of piles; of maps a stored subject to its pile, or to a negative number if none receives it.
 func NewDeal(piles int, of func(subject string) int) *Deal {
 	d := &Deal{
 		of: of, hands: make([]hand, piles),
@@ -64,6 +64,9 @@ func (d *Deal) Give(ctx context.Context, m broker.Stored) error {
 				return err
 			}
 		}
+	}
+	if own < 0 {
+		return nil
 	}
 	h := &d.hands[own]
 	h.take(m)

@@ -47,7 +47,7 @@ func (e evidence) holds(ctx context.Context, log *broker.LogReader, last uint64)
 	return m.Time.Equal(e.at), true, nil
 }
 
-// CheckBasis verifies that EVENTS still holds the events at which the staged records of the partitions were decided:
+// CheckBasis verifies that EVENTS still holds the events at which the staged records of the partitions, some of which may be nil, were decided:
 // with an empty or older store nothing else reveals a log that was rolled back and has grown again. A log that holds
 // the last such event holds all before it.
 func CheckBasis(ctx context.Context, parts []*state.Partition, log *broker.LogReader) error {
@@ -57,7 +57,7 @@ func CheckBasis(ctx context.Context, parts []*state.Partition, log *broker.LogRe
 	}
 	var newest []evidence
 	for _, part := range parts {
-		if part.Meta().Staged == 0 { // adopted records leave marks of deletion behind: a look would go through all of them
+		if part == nil || part.Meta().Staged == 0 { // adopted records leave marks of deletion behind: a look would go through all of them
 			continue
 		}
 		last, err := part.LastStaged()

@@ -34,10 +34,11 @@ type Log interface {
 // it has yet to reach, because the store is empty or older than the stream; and messages that are no records. The
 // first are delivered, the third staged, the last skipped.
 type Tail struct {
-	parts     []*state.Partition
-	pending   []pending // the outbox, by partition
-	owners    []string  // of the last claims read, by partition
-	effective []uint64  // effective_seq of the last own record read, by partition
+	parts     []*state.Partition // by number; nil: not read for
+	read      []*state.Partition // those that are
+	pending   []pending          // the outbox, by partition
+	owners    []string           // of the last claims read, by partition
+	effective []uint64           // effective_seq of the last own record read, by partition
 	dirty     int
 	summaries Log
 	stream    broker.StreamState // of SUMMARIES
@@ -68,7 +69,7 @@ type pending struct {
 	rejections map[string]*state.Outgoing   // by id
 }
 
-// NewTail prepares to read for partitions, indexed by their numbers.
+// NewTail prepares to read for partitions, indexed by their numbers; nil for one that another processor has.
 func NewTail(parts []*state.Partition) (t *Tail, err error) {
 	t = &Tail{
 		parts: parts, pending: make([]pending, len(parts)), owners: make([]string, len(parts)), effective: make([]uint64, len(parts)),
@@ -77,6 +78,10 @@ func NewTail(parts []*state.Partition) (t *Tail, err error) {
 		Skip: func(broker.Stored, Entry) (bool, error) { return false, nil },
 	}
 	for i, part := range parts {
+		if part == nil {
+			continue
+		}
+		t.read = append(t.read, part)
 		rows, err := part.Outbox()
 		if err != nil {
 			return nil, err
@@ -110,14 +115,14 @@ func (t *Tail) Read(ctx context.Context, summaries, rejected Log) (err error) {
 		})
 	}
 	for _, s := range streams {
-		if err := s.scan(ctx, t.parts); err != nil {
+		if err := s.scan(ctx, t.read); err != nil {
 			return fmt.Errorf("read %s: %w", s.name, err)
 		}
 	}
 	if err := t.accepted(); err != nil {
 		return err
 	}
-	for _, part := range t.parts {
+	for _, part := range t.read {
 		meta := part.Meta()
 		for _, s := range streams {
 			seq, mark := s.at(&meta)
@@ -162,7 +167,7 @@ func (s *tailed) scan(ctx context.Context, parts []*state.Partition) error {
 
 // reached notes the sequences up to which the streams hold nothing unknown.
 func (t *Tail) reached(summaries, rejected uint64) {
-	for _, part := range t.parts {
+	for _, part := range t.read {
 		meta := part.Meta()
 		meta.SummariesSeq, meta.RejectedSeq = max(meta.SummariesSeq, summaries), max(meta.RejectedSeq, rejected)
 		part.SetMeta(meta)
@@ -172,9 +177,9 @@ func (t *Tail) reached(summaries, rejected uint64) {
 // commit writes what was found so far: a durable batch makes those before it durable too. Commit returns no rows here,
 // since nothing is decided.
 func (t *Tail) commit(how *state.CommitOptions) error {
-	for i, part := range t.parts {
+	for i, part := range t.read {
 		opts := state.NoSync
-		if i == len(t.parts)-1 {
+		if i == len(t.read)-1 {
 			opts = how
 		}
 		if _, err := part.Commit(opts); err != nil {
@@ -204,7 +209,7 @@ func (t *Tail) record(ctx context.Context, m broker.Stored) error {
 		return err
 	}
 	part := t.parts[e.Partition]
-	if m.Seq <= part.Meta().SummariesSeq {
+	if part == nil || m.Seq <= part.Meta().SummariesSeq {
 		return nil
 	}
 	rows := t.pending[e.Partition].threads[e.Thread]
@@ -432,7 +437,7 @@ func (t *Tail) rejection(m broker.Stored) error {
 		return nil
 	}
 	part := t.parts[partition]
-	if m.Seq <= part.Meta().RejectedSeq {
+	if part == nil || m.Seq <= part.Meta().RejectedSeq {
 		return nil
 	}
 	if row := t.pending[partition].rejections[id]; row != nil {

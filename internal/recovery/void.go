@@ -66,7 +66,7 @@ func (t *Tail) void(part *state.Partition, m broker.Stored) error {
 // accepted verifies that all partitions know the same losses.
 func (t *Tail) accepted() error {
 	var last time.Time
-	for i, part := range t.parts {
+	for i, part := range t.read {
 		losses, at := part.Meta().Losses, time.Time{}
 		if len(losses) > 0 {
 			at = losses[len(losses)-1].At
