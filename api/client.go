@@ -72,13 +72,18 @@ func ask[Reply any](ctx context.Context, c *Client, subject, id string, req any)
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", subject+"*", err)
 	}
+	return askAll[Reply](ctx, c, subject+token, req)
+}
+
+// askAll sends a request to a whole subject.
+func askAll[Reply any](ctx context.Context, c *Client, subject string, req any) (*Reply, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", subject+token, err)
+		return nil, fmt.Errorf("ask %s: %w", subject, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	answer, err := c.nc.RequestWithContext(ctx, subject+token, body)
+	answer, err := c.nc.RequestWithContext(ctx, subject, body)
 	if errors.Is(err, nats.ErrNoResponders) {
 		err = ErrNoProcessor
 	}
@@ -90,7 +95,7 @@ func ask[Reply any](ctx context.Context, c *Client, subject, id string, req any)
 		err = json.Unmarshal(answer.Data, &reply)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", subject+token, err)
+		return nil, fmt.Errorf("ask %s: %w", subject, err)
 	}
 	return &reply, nil
 }

@@ -7,6 +7,9 @@ const ContractVersion = "1"
 // Name of the micro service.
 const Name = "precis"
 
+// ThreadsList is the subject of a request about all threads.
+const ThreadsList = Name + ".threads.list"
+
 // Subjects of requests, each before the token of the thread or summary that it is about.
 const (
 	ThreadGet       = Name + ".thread.get."

@@ -15,7 +15,7 @@ import (
 )
 
 // requests are the channels of the service, without the token, and the one of its replies.
-var requests = []string{api.ThreadGet, api.ThreadContext, api.ThreadSummarize, api.MessageGet, api.SummaryGet, "reply"}
+var requests = []string{api.ThreadsList + ".", api.ThreadGet, api.ThreadContext, api.ThreadSummarize, api.MessageGet, api.SummaryGet, "reply"}
 
 // Every reference of the AsyncAPI document leads somewhere, and every event type and request has its channel.
 func TestAsyncAPI(t *testing.T) {

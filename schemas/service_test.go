@@ -17,6 +17,7 @@ import (
 
 // shapes are the Go types of the definitions in service.json.
 var shapes = []reflect.Type{
+	reflect.TypeFor[api.ThreadsRequest](), reflect.TypeFor[api.ThreadsReply](),
 	reflect.TypeFor[api.ThreadRequest](), reflect.TypeFor[api.ThreadReply](),
 	reflect.TypeFor[api.ContextRequest](), reflect.TypeFor[api.ContextReply](),
 	reflect.TypeFor[api.SummarizeRequest](), reflect.TypeFor[api.SummarizeReply](),

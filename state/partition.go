@@ -190,8 +190,20 @@ func (p *Partition) ended(err error) error {
 	for name, w := range p.threads {
 		p.hot.put(name, w.header, w.compaction)
 	}
+	if wrote := p.store.opts.Wrote; wrote != nil && len(p.threads) > 0 {
+		wrote(int(p.id), p.headers)
+	}
 	p.begin()
 	return nil
+}
+
+// headers are those that the open batch has written.
+func (p *Partition) headers(yield func(*thread.Header) bool) {
+	for _, w := range p.threads {
+		if !yield(w.header) {
+			return
+		}
+	}
 }
 
 func (p *Partition) apply(opts *CommitOptions) error {

@@ -147,6 +147,13 @@ func decodeThread(name string, b []byte) (h *thread.Header, k *thread.Compaction
 	return h, k, c.end("thread", name)
 }
 
+// decodeHeader reads the header alone, at the beginning of a thread's row.
+func decodeHeader(name string, b []byte) (*thread.Header, error) {
+	h, c := &thread.Header{Thread: name}, reading(b)
+	headerRow(&c, h)
+	return h, c.err
+}
+
 func messageRow(c *codec, m *thread.Message) {
 	c.uints(&m.Ordinal)
 	c.flags(&m.Tool)

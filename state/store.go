@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/rs/zerolog"
+
+	"precis/internal/thread"
 )
 
 // format is the version of the rows; another one is refused. A field that is added, removed or reordered raises it, and
@@ -42,6 +45,9 @@ type Options struct {
 	// Scratch is for a store that is thrown away: it has no write-ahead log, and may be incomplete
 	// for another process.
 	Scratch bool
+	// Wrote is called with the headers that a batch of a partition has written, once it is applied, by the goroutine that owns the
+	// partition. They are shared, and never changed. nil: none.
+	Wrote func(partition int, headers iter.Seq[*thread.Header])
 	// Fatal is called when Pebble can't go on (a full disk) and must end the process; nil panics.
 	Fatal  func(message string)
 	Logger zerolog.Logger

@@ -140,6 +140,18 @@ func (v View) Headers(each func(*thread.Header) (bool, error)) error {
 	})
 }
 
+// HeadersAlone is Headers without the rest of the threads' rows, which it does not read.
+func (v View) HeadersAlone(each func(*thread.Header) (bool, error)) error {
+	prefix := v.key(kindHeader)
+	return v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
+		h, err := decodeHeader(string(k[len(prefix):]), b)
+		if err != nil {
+			return false, err
+		}
+		return each(h)
+	})
+}
+
 // Message is the row of a message; nil where there is none.
 func (v View) Message(name, id string) (*thread.Message, error) {
 	return rowAt(v, v.key(kindMessage).part(name).rest(id), func(b []byte) (*thread.Message, error) { return decodeMessage(id, b) })

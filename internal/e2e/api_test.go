@@ -62,6 +62,10 @@ func TestGoClient(t *testing.T) {
 		t.Errorf("%+v, %v", made, err)
 	}
 	rejections(ctx, t, client, name)
+	list, err := client.Threads(ctx, api.ThreadsRequest{Search: name, Sort: api.SortPrompt, Limit: 1})
+	if err != nil || list.Matched == 0 || list.Threads[0].ThreadID == "" {
+		t.Errorf("%+v, %v", list, err)
+	}
 
 	for what, c := range map[string]struct {
 		err  error
@@ -72,6 +76,9 @@ func TestGoClient(t *testing.T) {
 		"no format":    {second(client.Context(ctx, name, api.ContextRequest{Format: "xml"})), api.ErrBadRequest},
 		"no message":   {second(client.Message(ctx, name, api.MessageRequest{MessageID: "r9"})), api.ErrNotFound},
 		"no summary":   {second(client.Summary(ctx, "sum_0")), api.ErrNotFound},
+		"no order":     {second(client.Threads(ctx, api.ThreadsRequest{Sort: "name"})), api.ErrBadRequest},
+		"no page":      {second(client.Threads(ctx, api.ThreadsRequest{After: "x"})), api.ErrBadRequest},
+		"too many":     {second(client.Threads(ctx, api.ThreadsRequest{Limit: 1001})), api.ErrBadRequest},
 		"no such kind": {second(client.Summarize(ctx, name, api.SummarizeRequest{Kind: "tool_result"})), api.ErrBadRequest},
 	} {
 		if !errors.Is(c.err, c.want) {
@@ -86,7 +93,7 @@ func (w *world) raws(name, sum string) {
 	seq := w.say("message.edited", name, object{"message_id": "r1", "deleted": true})
 	w.thread(name, seq)
 	for subject, data := range map[string]any{
-		"precis.thread.get.fork": nil, "precis.thread.get.child": nil, "precis.summary.get." + sum: nil, "precis.thread.context.fork": object{"format": "gemini", "explain": true},
+		"precis.threads.list": object{"sort": "size"}, "precis.thread.get.fork": nil, "precis.thread.get.child": nil, "precis.summary.get." + sum: nil, "precis.thread.context.fork": object{"format": "gemini", "explain": true},
 		"precis.thread.context." + token(name): object{"max_tokens": 1}, "precis.message.get." + token(name): object{"message_id": "r1"},
 		"precis.thread.summarize." + token(name): nil,
 	} {

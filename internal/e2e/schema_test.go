@@ -58,14 +58,18 @@ func valid(t testing.TB, typ string, data []byte) {
 
 // replies are the definitions of the service's replies, by the subject that was asked.
 var replies = map[string]string{
-	"precis.thread.get": "ThreadReply", "precis.thread.context": "ContextReply", "precis.thread.summarize": "SummarizeReply",
+	"precis.threads.list": "ThreadsReply", "precis.thread.get": "ThreadReply", "precis.thread.context": "ContextReply", "precis.thread.summarize": "SummarizeReply",
 	"precis.message.get": "MessageReply", "precis.summary.get": "SummaryReply",
 }
 
 // validReply holds an answer of the service against its published schema.
 func validReply(t testing.TB, subject string, data []byte) {
 	t.Helper()
-	validAt(t, "service.json#/$defs/"+replies[subject[:strings.LastIndexByte(subject, '.')]], data)
+	name := replies[subject]
+	if name == "" {
+		name = replies[subject[:strings.LastIndexByte(subject, '.')]]
+	}
+	validAt(t, "service.json#/$defs/"+name, data)
 }
 
 func validAt(t testing.TB, address string, data []byte) {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"precis/internal/broker"
+	"precis/internal/roster"
+	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
 )
@@ -19,6 +21,25 @@ func (p *Processor) Partitions() int { return p.opts.Config.Partitions }
 
 // ChildPartitions implements service.Backend.
 func (p *Processor) ChildPartitions(parent string) []int { return p.store.ChildPartitions(parent) }
+
+// Threads implements service.Backend.
+func (p *Processor) Threads() *roster.Index { return p.threads }
+
+// newThreads makes the index of threads, which reads none before it is asked.
+func (p *Processor) newThreads() *roster.Index {
+	return roster.New(roster.Options{
+		Partitions: p.opts.Config.Partitions,
+		Read: func(partition int, each func(*thread.Header) (bool, error)) error {
+			snapshot := p.store.Snapshot(partition)
+			defer snapshot.Close()
+			return snapshot.HeadersAlone(each)
+		},
+		Policy: func(h *thread.Header) string {
+			policy, _ := summarize.Resolve(p.config.Load().Policies, h.Policy, h.FirstAgentID, h.Thread)
+			return policy.Name
+		},
+	})
+}
 
 // Snapshot implements service.Backend.
 func (p *Processor) Snapshot(partition int) *state.Snapshot { return p.store.Snapshot(partition) }

@@ -16,6 +16,7 @@ import (
 	"precis/internal/fold"
 	"precis/internal/recovery"
 	"precis/internal/rest"
+	"precis/internal/roster"
 	"precis/internal/secrets"
 	"precis/state"
 	"precis/summarize/llm"
@@ -26,6 +27,7 @@ type Processor struct {
 	opts      Options
 	log       zerolog.Logger
 	store     *state.Store
+	threads   *roster.Index
 	broker    *broker.Broker
 	events    *broker.LogReader
 	summaries *broker.LogReader
@@ -71,7 +73,8 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 			err = errors.Join(err, p.Close(context.WithoutCancel(ctx)))
 		}
 	}()
-	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions}); err != nil {
+	p.threads = p.newThreads()
+	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.threads.Wrote}); err != nil {
 		return nil, err
 	}
 	if opts.FS == nil {

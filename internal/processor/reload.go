@@ -37,6 +37,7 @@ func (p *Processor) Reload(ctx context.Context, c *config.Config) error {
 	p.runners.use(runner)
 	p.config.Store(fixed)
 	p.folds.Store(next)
+	p.threads.Forget() // other policies may serve them
 	since := p.opts.Now()
 	for _, part := range p.parts() {
 		if err := part.call(ctx, func() error { return part.reconfigure(next, since) }); err != nil {

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"regexp"
@@ -58,6 +59,57 @@ func (s *Server) respondJSON(w http.ResponseWriter, value any) error {
 		return fmt.Errorf("encode answer: %w", err)
 	}
 	return respond(w, body)
+}
+
+// getThreads lists the threads of the token.
+func (s *Server) getThreads(w http.ResponseWriter, r *asking) error {
+	q := api.ThreadsRequest{
+		Prefix: r.query.Get("prefix"), Search: r.query.Get("search"), Sort: r.query.Get("sort"), After: r.query.Get("after"),
+	}
+	if q.Prefix = cmpOr(q.Prefix, r.who.threads); !r.who.covers(q.Prefix) {
+		return outside(r.who, q.Prefix)
+	}
+	for name, to := range map[string]**string{"agent_id": &q.AgentID, "policy": &q.Policy} {
+		if r.query.Has(name) {
+			text := r.query.Get(name)
+			*to = &text
+		}
+	}
+	for name, to := range map[string]*bool{"stale": &q.Stale, "ascending": &q.Ascending} {
+		switch text := r.query.Get(name); text {
+		case "", "false":
+		case "true":
+			*to = true
+		default:
+			return wrong(http.StatusBadRequest, fmt.Sprintf("%s must be true or false, not %q", name, text))
+		}
+	}
+	limit, err := r.number("limit")
+	if err != nil {
+		return err
+	}
+	q.Limit = int(min(limit, math.MaxInt32))
+	body, err := json.Marshal(q)
+	if err != nil {
+		return wrong(http.StatusBadRequest, "the query is not UTF-8")
+	}
+	answer, err := s.answer(r, api.ThreadsList, "", body)
+	if err != nil {
+		return err
+	}
+	if r.who.threads == "" {
+		return respond(w, answer)
+	}
+	var reply api.ThreadsReply
+	if err := json.Unmarshal(answer, &reply); err != nil {
+		return fmt.Errorf("read threads: %w", err)
+	}
+	for i := range reply.Threads {
+		if parent := reply.Threads[i].ParentThreadID; parent != nil && !r.who.covers(*parent) {
+			reply.Threads[i].ParentThreadID = nil // the name of a thread of others
+		}
+	}
+	return s.respondJSON(w, reply)
 }
 
 func (s *Server) getThread(w http.ResponseWriter, r *asking) error {

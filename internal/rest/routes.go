@@ -38,6 +38,7 @@ type route struct {
 func routes() []route {
 	return []route{
 		{"POST", "/v1/threads/{thread}/events", nil, false, (*Server).publish},
+		{"GET", "/v1/threads", []string{"prefix", "search", "agent_id", "policy", "stale", "sort", "ascending", "limit", "after"}, false, (*Server).getThreads},
 		{"GET", "/v1/threads/{thread}", []string{"min_event_seq"}, false, (*Server).getThread},
 		{"POST", "/v1/threads/{thread}/context", nil, false, (*Server).postContext},
 		{"POST", "/v1/threads/{thread}/summarize", nil, false, (*Server).postSummarize},

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"precis/api"
 	"precis/events"
 )
 
@@ -14,7 +15,7 @@ const maxAsked = 64 << 20
 // Asked is a request that did not come over NATS.
 type Asked struct {
 	Subject string // one of package api's
-	ID      string // of the thread or the summary
+	ID      string // of the thread or the summary; empty with api.ThreadsList
 	Body    []byte
 	Client  string // who asks: waiting requests are bounded by client
 }
@@ -24,11 +25,15 @@ type Asked struct {
 func (s *Service) Ask(ctx context.Context, q Asked) ([]byte, *Fault) {
 	var e *endpoint
 	for _, known := range s.endpoints {
-		if known.stats.Subject == q.Subject+"*" {
+		if known.prefix == q.Subject {
 			e = known
 		}
 	}
-	token, err := events.Token(q.ID)
+	var token string
+	var err error
+	if q.Subject != api.ThreadsList {
+		token, err = events.Token(q.ID)
+	}
 	if e == nil || err != nil {
 		return nil, fault(codeBadRequest, "%s: %v", q.Subject, err)
 	}

@@ -23,6 +23,7 @@ const definitions = "schemas/service.json#/$defs/"
 
 // endpoint is one subject that requests come to.
 type endpoint struct {
+	prefix string // of its subjects; all of it where no id follows
 	answer answerer
 	shape  string // the name of its request and its reply, without Request and Reply
 	advice string // what to do about an answer over the server's limit
@@ -33,7 +34,11 @@ type endpoint struct {
 
 func newEndpoint(prefix, shape string, answer answerer, advice string) *endpoint {
 	name := strings.ReplaceAll(strings.Trim(strings.TrimPrefix(prefix, api.Name), "."), ".", "-")
-	return &endpoint{answer: answer, shape: shape, advice: advice, stats: micro.EndpointStats{Name: name, Subject: prefix + "*", QueueGroup: micro.DefaultQueueGroup}}
+	subject := prefix
+	if strings.HasSuffix(prefix, ".") { // an id follows
+		subject += "*"
+	}
+	return &endpoint{prefix: prefix, answer: answer, shape: shape, advice: advice, stats: micro.EndpointStats{Name: name, Subject: subject, QueueGroup: micro.DefaultQueueGroup}}
 }
 
 // count enters an answer before it is sent: a client that asks for the figures afterwards finds its own request there.

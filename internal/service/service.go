@@ -17,6 +17,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/content"
+	"precis/internal/roster"
 	"precis/state"
 	"precis/summarize"
 	"precis/summarize/tokens"
@@ -46,6 +47,8 @@ type Backend interface {
 	Partitions() int
 	// ChildPartitions are those that may hold children of a thread; no other one does.
 	ChildPartitions(parent string) []int
+	// Threads lists the threads of the partitions.
+	Threads() *roster.Index
 	// Snapshot reads one state of a partition; the caller closes it.
 	Snapshot(partition int) *state.Snapshot
 	// Policies are those in force.
@@ -145,6 +148,7 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 		s.served = func(Served) {}
 	}
 	s.endpoints = []*endpoint{
+		newEndpoint(api.ThreadsList, "Threads", s.threads, "give a smaller limit"),
 		newEndpoint(api.ThreadGet, "Thread", s.thread, adviceServer),
 		newEndpoint(api.ThreadContext, "Context", s.context, "give max_tokens, or a smaller one (a token has 3 to 4 bytes)"),
 		newEndpoint(api.ThreadSummarize, "Summarize", s.summarize, adviceServer),

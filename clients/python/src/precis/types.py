@@ -570,6 +570,69 @@ class UsageRecorded(TypedDict):
     cost: Cost
 
 
+class ThreadsRequest(TypedDict, total=False):
+    """The body of precis.threads.list; it may be empty. What is given must hold of a thread all together."""
+
+    # Of the threads' ids.
+    prefix: Union[str, None]
+    # A part of the ids; ASCII letters match in either case.
+    search: Union[str, None]
+    # The agent of the thread's first message; an empty one: threads whose first message names none.
+    agent_id: Union[str, None]
+    # The policy that serves the thread.
+    policy: Union[str, None]
+    # Only threads with a stale summary.
+    stale: Union[bool, None]
+    # The most first: of the last event's time by the second (recent), tokens_total (size), tokens_live (prompt), cost_microusd (cost) or summaries_stale (stale).
+    sort: Union[Literal["recent"], Literal["size"], Literal["prompt"], Literal["cost"], Literal["stale"], Literal[""], None]
+    # The least first.
+    ascending: Union[bool, None]
+    # The most threads of a page; 0: 100.
+    limit: Union[int, None]
+    # next of the page before, with the same request otherwise.
+    after: Union[str, None]
+
+
+class ThreadsReply(TypedDict):
+    """The answer of precis.threads.list."""
+
+    threads: List[ThreadRow]
+    # after of the next page; null: this is the last one.
+    next: Union[str, None]
+    # Threads that the request asks for, on all pages.
+    matched: int
+    # Threads with the prefix.
+    total: int
+    # Those whose threads the answer has: all, or those of the processor that answered.
+    partitions: List[int]
+
+
+class ThreadRow(TypedDict):
+    """A thread in a list; the numbers are those of ThreadReply."""
+
+    thread_id: str
+    partition: int
+    # Of its first message; null where that names none.
+    agent_id: Union[str, None]
+    # The policy that serves it; none: there is no such one.
+    policy: str
+    # The thread whose agent started this one; null without one.
+    parent_thread_id: Union[str, None]
+    messages: int
+    tool_results: int
+    edits: int
+    rejected: int
+    tokens_total: int
+    tokens_live: int
+    summaries_active: int
+    summaries_stale: int
+    summaries_started: int
+    cost_microusd: int
+    calls_of_unknown_cost: int
+    event_seq: int
+    last_event_at: str
+
+
 class ThreadRequest(TypedDict, total=False):
     """The body of precis.thread.get; it may be empty."""
 
