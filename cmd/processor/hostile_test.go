@@ -641,6 +641,9 @@ func (w *hostileWorld) table() map[string][]use {
 		{args: at("export", h, "--json"), form: jsons, status: done, says: []string{h, outputOf(h)}},
 		{args: at("export", h+"x"), form: nothing, status: found},
 	}
+	for _, format := range []string{"openai", "anthropic", "responses", "claude-code"} {
+		table["export"] = append(table["export"], use{args: at("export", h, "--format", format), form: jsons, status: done, says: []string{outputOf(h)}})
+	}
 	for records, says := range map[string]string{"summaries": forged, "invalidations": h, "usage": forged} {
 		table["export"] = append(table["export"],
 			use{args: at("export", "--records", records, "--csv"), form: cells, status: found},

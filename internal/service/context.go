@@ -338,17 +338,9 @@ func (r *reading) ahead(ctx context.Context, rows []*thread.Message) {
 
 // message is one message, or what stands for it.
 func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Message, error) {
-	body, err := content.Current(ctx, r.log, m)
-	if err != nil {
-		return prompt.Message{}, err
-	}
-	msg := prompt.Message{Ordinal: m.Ordinal, Message: body, Answered: m.Results()}
-	if msg.Gone, err = r.gone(ctx, m, body); err != nil || !m.Tool {
+	msg, err := r.original(ctx, m)
+	if err != nil || !m.Tool || m.Deleted {
 		return msg, err
-	}
-	if msg.Deleted = m.Deleted; m.Deleted {
-		msg.TrimmedAt = m.Ordinal + 1 // a number that goes on counting would change every prompt's middle
-		return msg, nil
 	}
 	if msg.Tokens = int(m.Text.Tokens); m.Pinned {
 		return msg, nil
@@ -371,6 +363,22 @@ func (r *reading) message(ctx context.Context, m *thread.Message) (prompt.Messag
 	_, large := r.policy.ToolTrigger(m.Text.Chars, m.Text.Tokens)
 	if large && !r.outputs.KeepsWhole(m.Ordinal) && r.policy.Staleness.Action == events.ActionTrim {
 		msg.TrimmedAt = m.Ordinal + 1
+	}
+	return msg, nil
+}
+
+// original is one message as it was published or edited last. Of a deleted tool output only a mark stands.
+func (r *reading) original(ctx context.Context, m *thread.Message) (prompt.Message, error) {
+	body, err := content.Current(ctx, r.log, m)
+	if err != nil {
+		return prompt.Message{}, err
+	}
+	msg := prompt.Message{Ordinal: m.Ordinal, Message: body, Answered: m.Results()}
+	if msg.Gone, err = r.gone(ctx, m, body); err != nil || !m.Tool {
+		return msg, err
+	}
+	if msg.Deleted = m.Deleted; m.Deleted {
+		msg.TrimmedAt = m.Ordinal + 1 // a number that goes on counting would change every prompt's middle
 	}
 	return msg, nil
 }

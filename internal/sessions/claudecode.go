@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -40,6 +41,7 @@ type claudeAnswer struct {
 	usage       jsontext.Value
 	model, time jsontext.Value
 	first       object
+	record      object // the first, for what it has of its own
 }
 
 func newClaudeCode(out *output) reader {
@@ -49,6 +51,8 @@ func newClaudeCode(out *output) reader {
 func (c *claudeCode) line(o object) {
 	kind := o.text("type")
 	switch {
+	case o.object("precis").is("made"): // by an export, for the provider
+		c.places[o.text("uuid")] = c.before(o)
 	case kind == "user" && o.object("message") != nil:
 		c.user(o)
 	case kind == "assistant" && o.object("message") != nil:
@@ -96,6 +100,9 @@ func (c *claudeCode) side(o object) (string, *claudeSide) {
 		session := o.text("sessionId")
 		if isUUID(c.base()) {
 			session = c.base()
+		}
+		if own := o.object("precis").text("thread_id"); validID(own) {
+			session = own
 		}
 		c.session = c.thread(session)
 	}
@@ -152,7 +159,7 @@ func (c *claudeCode) assistant(o object) {
 		c.skip("assistant/<synthetic>")
 		return
 	}
-	id := message.text("id")
+	id := cmp.Or(o.object("precis").text("message_id"), message.text("id"))
 	if !validID(id) {
 		id = uuid
 	}
@@ -165,7 +172,7 @@ func (c *claudeCode) assistant(o object) {
 	}
 	if s.answer == nil {
 		s.answer = &claudeAnswer{
-			at: c.at, api: id, id: part(id, s.answers[id]), time: timeOf(o["timestamp"]), model: message["model"], first: s.first(o),
+			at: c.at, api: id, id: part(id, s.answers[id]), time: timeOf(o["timestamp"]), model: message["model"], first: s.first(o), record: o,
 		}
 		s.answers[id]++
 	}
@@ -198,6 +205,7 @@ func (c *claudeCode) endAnswer(thread string, s *claudeSide) {
 	}
 	s.turns[a.id] = len(s.order)
 	s.order = append(s.order, a.id)
+	c.ownOf(a.record, data, a.first)
 	c.message(a.at, thread, a.id, data, a.first)
 }
 
@@ -216,20 +224,23 @@ func (c *claudeCode) user(o object) {
 		return
 	}
 	var results, rest []jsontext.Value
+	whole, found := o.object("precis").is("whole"), false
 	for _, block := range listOf(content) {
-		if objectOf(block).text("type") == "tool_result" {
+		result := objectOf(block).text("type") == "tool_result"
+		found = found || result
+		if result && !whole {
 			results = append(results, block)
 		} else {
 			rest = append(rest, block)
 		}
 	}
-	prompt := len(results) == 0 && !o.is("isMeta") && !o.is("isCompactSummary") && !o.is("queued")
+	prompt := !found && !o.is("isMeta") && !o.is("isCompactSummary") && !o.is("queued")
 	if prompt {
 		c.branch(thread, s, o)
 	}
 	n := 0
 	publish := func(content jsontext.Value, more object) {
-		id := part(uuid, n)
+		id := part(cmp.Or(o.object("precis").text("message_id"), uuid), n)
 		n++
 		data := object{"role": quote(events.RoleUser), "content": content}
 		data.with("created_at", timeOf(o["timestamp"]))
@@ -240,7 +251,9 @@ func (c *claudeCode) user(o object) {
 			s.turns[id] = len(s.order)
 		}
 		s.order = append(s.order, id)
-		c.message(c.at, thread, id, data, s.first(o))
+		first := s.first(o)
+		c.ownOf(o, data, first)
+		c.message(c.at, thread, id, data, first)
 		c.places[uuid] = claudePlace{thread, id}
 	}
 	for _, block := range results {

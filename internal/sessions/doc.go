@@ -1,4 +1,4 @@
-// Package sessions reads the session files of agents as events: what Claude Code, Codex and others keep on the machine that they run
+// Package sessions reads the session files of agents as events, and writes those of Claude Code: what Claude Code, Codex and others keep on the machine that they run
 // on, and conversations in the shapes of the providers' APIs.
 //
 // The parts:

@@ -56,6 +56,7 @@ type output struct {
 	events   []events.FileEvent
 	unmapped map[string]*Unmapped
 	begun    map[string]bool // threads that have their first event
+	agent    string          // agent_id of the next message, where the file says one
 }
 
 // base is the file's name without its directory and endings.
@@ -90,7 +91,8 @@ func (o *output) message(at int, thread, id string, data, first object) {
 		maps.Copy(data, first)
 	}
 	data["message_id"] = quote(id)
-	data["agent_id"] = quote(cmp.Or(o.opts.Agent, o.format))
+	data["agent_id"] = quote(cmp.Or(o.opts.Agent, o.agent, o.format))
+	o.agent = ""
 	o.add(at, events.ThreadMessage, thread, data)
 }
 

@@ -32,11 +32,12 @@ func (m anthropicMessage) MarshalJSON() ([]byte, error) {
 // make one turn it is a list of blocks: a text that is appended makes a new block, so that the ones before stay as they
 // were. Results stand in the user's message right behind the call, before any text.
 func writeAnthropic(p *Prompt, d draft) error {
-	a := &anthropicWriter{system: []jsontext.Value{}}
-	a.from = d.from
+	a := &anthropicWriter{system: []jsontext.Value{}, messages: []anthropicMessage{}, apart: d.apart, from: d.from}
 	d.each(a.size, a.made, a.unit)
-	a.close()
-	a.breakpoints()
+	if !a.apart {
+		a.close()
+		a.breakpoints()
+	}
 	p.OmittedParts = append(p.OmittedParts, a.orphans...)
 	var err error
 	if p.System, err = json.Marshal(a.system); err != nil {
@@ -53,6 +54,8 @@ type anthropicWriter struct {
 	system   []jsontext.Value
 	messages []anthropicMessage
 	orphans  []OmittedPart // reasoning without what it was for
+	apart    bool          // see Request.Apart
+	next     bool          // what is added next begins a message
 	from     *sources
 }
 
@@ -60,6 +63,7 @@ func (a *anthropicWriter) size() int { return len(a.messages) }
 
 func (a *anthropicWriter) unit(u unit) {
 	placed := map[int]bool{}
+	a.next = a.apart
 	for _, b := range u.blocks {
 		switch {
 		case b.call >= 0:
@@ -85,11 +89,18 @@ func (a *anthropicWriter) unit(u unit) {
 		}
 	}
 	a.from.said(a.size() - 1)
+	before := (*Message)(nil)
 	for _, n := range u.order {
+		if a.apart && u.calls[n].result == nil {
+			continue
+		}
+		a.next = a.apart && u.calls[n].result != before
+		before = u.calls[n].result
 		a.add(events.RoleUser, block{raw: u.calls[n].toolResult()})
 		a.from.result(n, a.size()-1)
 	}
 	for _, t := range u.beside() {
+		a.next = a.apart && t.message != before
 		for _, b := range t.blocks {
 			a.add(events.RoleUser, b)
 		}
@@ -146,7 +157,8 @@ func (a *anthropicWriter) text(role, text string, alone bool) {
 		role = events.RoleUser
 	}
 	b := block{raw: raw, text: visible(text), isText: true, made: true, call: -1}
-	if n := len(a.messages); alone && (n == 0 || a.messages[n-1].role != role) {
+	if n := len(a.messages); alone && (n == 0 || a.messages[n-1].role != role || a.next) {
+		a.next = false
 		a.messages = append(a.messages, anthropicMessage{role: role, text: &b.text, blocks: []block{b}})
 		return
 	}
@@ -158,11 +170,12 @@ func (a *anthropicWriter) add(role string, b block) {
 		return
 	}
 	n := len(a.messages)
-	if n > 0 && a.messages[n-1].role == role {
+	if n > 0 && a.messages[n-1].role == role && !a.next {
 		m := &a.messages[n-1]
 		m.text, m.blocks = nil, append(m.blocks, b)
 		return
 	}
+	a.next = false
 	a.messages = append(a.messages, anthropicMessage{role: role, blocks: []block{b}})
 }
 

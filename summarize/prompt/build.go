@@ -15,9 +15,9 @@ func Build(r Request) (Prompt, error) {
 		return Prompt{}, fmt.Errorf("build prompt as %q: %w", r.Format, ErrFormat)
 	}
 	r.Messages = outlined(r.Messages)
-	units, waiting := assemble(r.Messages, r.Edge, shapes[r.Format])
+	units, waiting := assemble(r.Messages, r.Edge, shapes[r.Format], r.Apart)
 	compose(units, r)
-	d := draft{units: units, summary: headed(r), role: r.summaryRole(), from: &sources{apart: systemApart(r.Format), count: r.Count}}
+	d := draft{units: units, summary: headed(r), role: r.summaryRole(), apart: r.Apart, from: &sources{apart: systemApart(r.Format), count: r.Count}}
 	if systemApart(r.Format) {
 		d.inlineSystem(r.Format)
 	}
@@ -30,7 +30,10 @@ func Build(r Request) (Prompt, error) {
 	total := fit(units, base, r.MaxTokens, r.Context.KeepOutputs.Turns, r.Count)
 	total, shortened := keepWhole(units, total, r.MaxTokens, r.Count)
 	total = d.shrink(total, r) - opening
-	if d.opens = d.opener(r.Format); d.opens != "" {
+	if d.opens = d.opener(r.Format); d.opens != "" && r.Apart {
+		d.opens = ""
+	}
+	if d.opens != "" {
 		total += messageFrame + r.Count(d.opens)
 	}
 	p := Prompt{
@@ -51,6 +54,7 @@ type draft struct {
 	role    string // its role
 	id      string // its id
 	opens   string // what is said in the user's name before everything else; empty for nothing
+	apart   bool   // see Request.Apart
 	from    *sources
 }
 

@@ -32,6 +32,9 @@ type Request struct {
 	MaxTokens int // 0: no limit
 	Format    string
 	Count     func(text string) int // tokens
+	// Apart has Anthropic's messages as they were published, for a transcript: those of one role in a row stay apart, each with
+	// the one message of Prompt.Sources that it is, calls wait for no result, and nothing is added for the provider but calls of results that have none.
+	Apart bool
 }
 
 // Message is one message at its current revision.

@@ -110,8 +110,8 @@ const (
 	noText       = "[empty message]"
 )
 
-// assemble sorts the messages into units. Waiting are the messages at the end that can't be shown yet.
-func assemble(messages []Message, edge uint64, own events.Shape) (units []unit, waiting []string) {
+// assemble sorts the messages into units. Waiting are the messages at the end that can't be shown yet; apart, all are shown.
+func assemble(messages []Message, edge uint64, own events.Shape, apart bool) (units []unit, waiting []string) {
 	p := pairUp(messages, edge)
 	last := lastSpeaker(messages)
 	for i := range messages {
@@ -120,7 +120,7 @@ func assemble(messages []Message, edge uint64, own events.Shape) (units []unit, 
 			continue // stands with its call
 		}
 		u := newUnit(m, p, messages, i)
-		if i == last && u.open() && !u.fixed {
+		if i == last && u.open() && !u.fixed && !apart {
 			waiting = append(waiting, u.ids()...)
 			continue
 		}

@@ -23,12 +23,14 @@ import (
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/sessions"
 )
 
 // Export writes a thread's events as an event file.
 type Export struct {
 	remote.Flags
 	Thread string `arg:"" optional:"" help:"The thread's id."`
+	Format string `enum:"events,openai,anthropic,responses,claude-code" default:"events" placeholder:"F" help:"Form of the thread: ${enum} (${default})."`
 	exportRecords
 }
 
@@ -36,11 +38,14 @@ type Export struct {
 func (Export) Help() string {
 	return `Writes every readable event of the thread in log order, duplicates and conflicts included: publishing the file into an empty server gives the same thread. Unreadable events were rejected when they came and were never part of the thread.
 
+With --format it writes the thread as it stands now, in the form of a provider or an agent: current revisions, whole, without summaries. openai, anthropic and responses are the members of a request that hold the conversation; claude-code is a session that "claude --resume" goes on with. What the form has no place for is listed. "publish --format" reads each of them again.
+
 With --records it writes what precis recorded instead: summaries, invalidations or usage of one thread or of all, with agent and policy, as JSON lines or CSV. The log is replayed for that; the exit status is 1 if the replay contradicts the records. In CSV, a cell that a spreadsheet would take for a formula begins with '.
 
 Examples:
 
     processor export demo-1 > demo-1.jsonl
+    processor export demo-1 --format openai > request.json
     processor export --records summaries --csv > summaries.csv
     processor export --records usage --by day,agent,model --from 2026-11-01 --csv > november.csv`
 }
@@ -48,6 +53,9 @@ Examples:
 // Run writes the file to standard output; an event file is JSON anyway.
 func (c *Export) Run(ctx context.Context, a *console.App) error {
 	if c.Records != "" {
+		if c.Format != sessions.FormatEvents {
+			return console.Usage("give --format or --records, not both")
+		}
 		return c.records(ctx, a)
 	}
 	if c.given() {
@@ -59,6 +67,9 @@ func (c *Export) Run(ctx context.Context, a *console.App) error {
 	token, err := events.Token(c.Thread)
 	if err != nil {
 		return console.Usage("thread: %w", err)
+	}
+	if c.Format != sessions.FormatEvents {
+		return c.form(ctx, a)
 	}
 	return c.With(ctx, a, func(ctx context.Context, s *remote.Server) error {
 		log, err := s.Read(ctx, broker.StreamEvents, []string{remote.ThreadFilter(token)}, jetstream.DeliverAllPolicy)
