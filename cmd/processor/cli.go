@@ -49,6 +49,9 @@ type cli struct {
 
 	Config   operate.Config `cmd:"" help:"Print the configuration in force and the origin of each value."`
 	Versions versionCmd     `cmd:"" name:"version" help:"Print the versions of the program, its rules and its data."`
+
+	Completion completionCmd `cmd:"" help:"Print the script by which a shell completes this command line."`
+	Man        manCmd        `cmd:"" help:"Print the manual page."`
 }
 
 const description = `precis summarizes what AI agents read: events go in over NATS, summaries come out, and the log proves both.
@@ -71,14 +74,7 @@ func parse(a *console.App, args []string) (command console.Runner, status int, d
 			command, status, done = nil, int(code), true
 		}
 	}()
-	parser, err := kong.New(&c, kong.Name("processor"), kong.Description(description),
-		kong.Writers(a.Stdout, a.Stderr), kong.Exit(func(code int) { panic(exitCode(code)) }),
-		kong.Vars{"version": console.Version()},
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: helpWidth}))
-	if err != nil {
-		panic(fmt.Sprintf("the command line is broken: %v", err))
-	}
-	parsed, err := parser.Parse(args)
+	parsed, err := newParser(a, &c).Parse(args)
 	var parseErr *kong.ParseError
 	switch {
 	case errors.As(err, &parseErr):
@@ -90,6 +86,18 @@ func parse(a *console.App, args []string) (command console.Runner, status int, d
 		return nil, usageError(a, args, parsed, err), true
 	}
 	return parsed.Selected().Target.Addr().Interface().(console.Runner), 0, false
+}
+
+// newParser reads the command line into c, and knows its model.
+func newParser(a *console.App, c *cli) *kong.Kong {
+	parser, err := kong.New(c, kong.Name("processor"), kong.Description(description),
+		kong.Writers(a.Stdout, a.Stderr), kong.Exit(func(code int) { panic(exitCode(code)) }),
+		kong.Vars{"version": console.Version()},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: helpWidth}))
+	if err != nil {
+		panic(fmt.Sprintf("the command line is broken: %v", err))
+	}
+	return parser
 }
 
 // emptyFlag finds a flag that is given and says nothing, as a script's unset variable does: what it was to narrow would
