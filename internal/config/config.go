@@ -99,6 +99,8 @@ type APICert struct {
 type Gateway struct {
 	Listen string `yaml:"listen"`
 	Mode   string `yaml:"mode"` // observe or compact
+	// Compactions answers requests for a compaction in the provider's place; in mode compact.
+	Compactions bool `yaml:"compactions"`
 	// OpenAI and Anthropic are the base URLs of the providers.
 	OpenAI    string `yaml:"openai"`
 	Anthropic string `yaml:"anthropic"`

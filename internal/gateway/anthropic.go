@@ -29,7 +29,9 @@ func readAnthropic(r *reader, request object) (*conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conversation{scope: userSession(objectOf(request["metadata"]).text("user_id")), messages: append(system, messages...)}, nil
+	return &conversation{
+		scope: userSession(objectOf(request["metadata"]).text("user_id")), apart: request.has("compaction"), messages: append(system, messages...),
+	}, nil
 }
 
 func anthropicWhole(response object) (*answer, error) {
@@ -86,6 +88,9 @@ func (s *anthropicStream) add(event object) (done bool) {
 
 func (s *anthropicStream) delta(i int, delta object) {
 	switch kind := delta.text("type"); kind {
+	case "compaction_delta": // whole, in one event
+		s.blocks[i].set("content", delta["content"])
+		s.blocks[i].set("encrypted_content", delta["encrypted_content"])
 	case "citations_delta":
 		s.blocks[i].add("citations", jsonOf([]jsontext.Value{delta["citation"]}))
 	default:

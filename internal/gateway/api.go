@@ -36,11 +36,15 @@ var apis = map[string]*api{
 }
 
 // apiOf returns the operation of a request; nil where it is only passed on.
-func apiOf(r *http.Request) *api {
-	if r.Method != http.MethodPost {
+func (g *Gateway) apiOf(r *http.Request) *api {
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	switch {
+	case r.Method != http.MethodPost:
 		return nil
+	case path == compactionPath && g.opts.Mode == ModeCompact && g.opts.Compactions:
+		return compactionAPI
 	}
-	return apis[strings.TrimSuffix(r.URL.Path, "/")]
+	return apis[path]
 }
 
 // forAnthropic reports which provider a request is for: by its path, or by the headers that Anthropic's API demands.

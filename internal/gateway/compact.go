@@ -20,23 +20,26 @@ import (
 
 // Reasons for which a request goes as it came.
 const (
-	asMode     = "mode"              // the client wants it so
-	asSize     = "too_large"         // its body is longer than what is read
-	asCoding   = "coding"            // its body is packed
-	asShape    = "shape"             // it is not in the shape of its API
-	asField    = "unknown_field"     // it has a member that the gateway does not know
-	asKept     = "kept_by_provider"  // it does not contain its conversation
-	asNew      = "new_conversation"  // nothing is answered yet, so that there is no thread
-	asThread   = "thread"            // the client names a thread that can't be one
-	asBehind   = "behind"            // precis has not caught up with the request's own messages, or is away
-	asRefused  = "no_prompt"         // precis has none: a summary is stale and may not serve, or the prompt is too large for NATS
-	asDiverged = "diverged"          // the thread has messages that the request has not, or the other way round
-	asWhole    = "nothing_to_shrink" // no summary stands for any of it
+	asMode     = "mode"               // the client wants it so
+	asSize     = "too_large"          // its body is longer than what is read
+	asCoding   = "coding"             // its body is packed
+	asShape    = "shape"              // it is not in the shape of its API
+	asField    = "unknown_field"      // it has a member that the gateway does not know
+	asKept     = "kept_by_provider"   // it does not contain its conversation
+	asNew      = "new_conversation"   // nothing is answered yet, so that there is no thread
+	asThread   = "thread"             // the client names a thread that can't be one
+	asBehind   = "behind"             // precis has not caught up with the request's own messages, or is away
+	asRefused  = "no_prompt"          // precis has none: a summary is stale and may not serve, or the prompt is too large for NATS
+	asDiverged = "diverged"           // the thread has messages that the request has not, or the other way round
+	asWhole    = "nothing_to_shrink"  // no summary stands for any of it
+	asProvider = "provider_compacted" // it has, or wants among its messages, a compaction of the provider's
+	asMedia    = "media"              // a compaction would have to hold more than text
 )
 
 // compactor asks for prompts.
 type compactor struct {
 	client *client.Client
+	slow   *client.Client // for clients that wait for a compaction
 	wait   time.Duration
 	now    func() time.Time
 	until  atomic.Int64 // before which precis is not asked again
@@ -50,7 +53,11 @@ func newCompactor(o Options) (*compactor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &compactor{client: c, wait: o.Wait, now: o.Now}, nil
+	slow, err := client.NewClient(o.Conn, client.ClientOptions{Timeout: compactionWait})
+	if err != nil {
+		return nil, err
+	}
+	return &compactor{client: c, slow: slow, wait: o.Wait, now: o.Now}, nil
 }
 
 func (c *compactor) resting() bool { return c.now().UnixNano() < c.until.Load() }
@@ -62,34 +69,56 @@ type asItCame struct{ reason string }
 
 func (e asItCame) Error() string { return e.reason }
 
-// compact replaces a request's messages by the prompt of its thread, and says what it did.
-func (g *Gateway) compact(r *http.Request, x *exchange) (said string) {
+// compact replaces a request's messages by the prompt of its thread, and says what it did. own is precis's own answer, where the client
+// asks for a compaction.
+func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made) {
 	if strings.EqualFold(r.Header.Get(HeaderMode), ModeObserve) {
 		r.Body = &tee{r.Body, &x.request}
-		return g.says(asMode)
+		return g.says(asMode), nil
 	}
 	body, rest := x.take(r.Body)
 	r.Body = rest
 	if body == nil {
-		return g.says(asSize)
+		return g.says(asSize), nil
 	}
-	shorter, n, err := g.shorter(r.Context(), x, body)
+	if g.opts.Compactions && x.api == anthropicAPI {
+		if with, changed := restored(body); changed {
+			body, x.request.data = with, with
+			replaceBody(r, body)
+		}
+	}
+	request := objectOf(body)
+	var shorter []byte
+	var n int
+	var err error
+	if g.opts.Compactions && x.wantsCompaction(request) {
+		own, err = g.compaction(r.Context(), x, request)
+	} else {
+		shorter, n, err = g.shorter(r.Context(), x, body, request)
+	}
 	var as asItCame
-	switch {
+	switch err = refused(err); {
 	case errors.As(err, &as):
-		return g.says(as.reason)
+		return g.says(as.reason), nil
 	case r.Context().Err() != nil: // the client has left
-		return g.says(asBehind)
+		return g.says(asBehind), nil
 	case err != nil:
 		g.compactor.rest()
 		g.quiet.warn(g.log, "compact", err)
-		return g.says(asBehind)
+		return g.says(asBehind), nil
+	case own != nil:
+		g.metrics.compacted.WithLabelValues("answered").Inc()
+		return fmt.Sprintf("answered; bytes=%d; sent=%d", len(body), len(own.body)), own
 	}
-	r.Body = io.NopCloser(bytes.NewReader(shorter))
-	r.ContentLength = int64(len(shorter))
-	r.Header.Set("Content-Length", fmt.Sprint(len(shorter)))
+	replaceBody(r, shorter)
 	g.metrics.compacted.WithLabelValues("yes").Inc()
-	return fmt.Sprintf("yes; summaries=%d; bytes=%d; sent=%d", n, len(body), len(shorter))
+	return fmt.Sprintf("yes; summaries=%d; bytes=%d; sent=%d", n, len(body), len(shorter)), nil
+}
+
+func replaceBody(r *http.Request, body []byte) {
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	r.Header.Set("Content-Length", fmt.Sprint(len(body)))
 }
 
 func (g *Gateway) says(reason string) string {
@@ -137,8 +166,8 @@ func (b broken) Read(p []byte) (int, error) {
 }
 
 // shorter returns the request with its thread's prompt, and how many summaries are in it. Its error is asItCame where precis has answered.
-func (g *Gateway) shorter(ctx context.Context, x *exchange, body []byte) (shorter []byte, summaries int, err error) {
-	c, err := g.compactable(x, body)
+func (g *Gateway) shorter(ctx context.Context, x *exchange, body []byte, request object) (shorter []byte, summaries int, err error) {
+	c, err := g.compactable(x, request)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -157,10 +186,7 @@ func (g *Gateway) shorter(ctx context.Context, x *exchange, body []byte) (shorte
 		return nil, 0, err
 	}
 	reply, err := g.compactor.client.Context(ctx, thread, client.ContextRequest{Format: x.api.format, MinEventSeq: seq, Explain: true})
-	switch {
-	case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrStale), errors.Is(err, client.ErrTooLarge), errors.Is(err, client.ErrBadRequest), errors.Is(err, client.ErrInternal):
-		return nil, 0, asItCame{asRefused}
-	case err != nil:
+	if err != nil {
 		return nil, 0, err
 	}
 	if len(reply.SummaryIDs) == 0 {
@@ -178,31 +204,50 @@ func (g *Gateway) shorter(ctx context.Context, x *exchange, body []byte) (shorte
 }
 
 // compactable reads a request that nothing is in doubt about.
-func (g *Gateway) compactable(x *exchange, body []byte) (*conversation, error) {
+func (g *Gateway) compactable(x *exchange, request object) (*conversation, error) {
 	switch {
 	case x.bad != nil:
 		return nil, asItCame{asThread}
 	case x.requestCoding != "":
 		return nil, asItCame{asCoding}
 	}
-	request := objectOf(body)
-	if request == nil || request[x.api.list].Kind() != jsontext.KindBeginArray {
+	if request == nil {
 		return nil, asItCame{asShape}
 	}
-	for name := range request {
-		if request.has(name) && !slices.Contains(x.api.known, name) {
-			if name == "previous_response_id" || name == "conversation" {
-				return nil, asItCame{asKept}
-			}
-			return nil, asItCame{asField}
-		}
+	if err := g.knows(x, request); err != nil {
+		return nil, err
+	}
+	if request[x.api.list].Kind() != jsontext.KindBeginArray {
+		return nil, asItCame{asShape}
 	}
 	c, err := x.api.of(g.reader, request)
 	if err != nil {
 		return nil, asItCame{asShape}
 	}
+	if c.compacted() {
+		return nil, asItCame{asProvider}
+	}
 	x.names(c)
 	return c, nil
+}
+
+// knows checks that each member of a request is known.
+func (g *Gateway) knows(x *exchange, request object) error {
+	for name := range request {
+		switch {
+		case !request.has(name), slices.Contains(x.api.known, name):
+		case name == "previous_response_id", name == "conversation":
+			return asItCame{asKept}
+		case g.opts.Compactions && x.wantsCompaction(request): // only precis reads it
+			if name == "compaction" && strings.TrimSpace(objectOf(request[name]).text("instructions")) != "" {
+				return asItCame{asField}
+			}
+		case name == "context_management" && g.opts.Compactions && compactsItself(x.api, request[name]):
+		default:
+			return asItCame{asField}
+		}
+	}
+	return nil
 }
 
 // store publishes messages and returns the sequence of the last when all of them are stored. The worker does it, so that what earlier

@@ -34,6 +34,7 @@ type conversation struct {
 	previous string // the response that a request continues, which the provider keeps
 	kept     string // the provider's id of a conversation that it keeps
 	several  bool   // the client wants more than one answer
+	apart    bool   // the answer will be a compaction, which is no turn of the conversation
 	messages []*message
 }
 

@@ -12,6 +12,7 @@
 //     gateway's. An answer that breaks off breaks off.
 //   - In mode compact a request changes in one member, the list of messages, and only where the prompt accounts for each message of the
 //     request (spliced). What stands whole in it is what the client sent.
+//   - What precis answers itself (compaction), the provider does not see; a block that it made comes back as a text (restored).
 //   - In mode observe no request waits for precis or NATS: the copies are bounded, the queue and the publisher's buffer too, and what they have no room
 //     for is dropped and counted.
 //   - A message's id follows from the conversation alone (identify). A request that is sent again publishes duplicates, and a later

@@ -32,6 +32,8 @@ type Options struct {
 	Conn *nats.Conn
 	// Mode is observe or compact. Default observe.
 	Mode string
+	// Compactions answers requests for a compaction in the provider's place, in mode compact.
+	Compactions bool
 	// OpenAI and Anthropic are the base URLs of the providers, without the /v1. Default: their own.
 	OpenAI, Anthropic string
 	// EventBytes is the processor's limits.event_bytes, if known; 0: it rejects what is longer.

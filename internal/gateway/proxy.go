@@ -136,26 +136,41 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := &passing{writer: w}
-	a := apiOf(r)
-	if a != nil && !strings.EqualFold(r.Header.Get(HeaderMode), "off") {
-		p.exchange = g.begin(a, r)
-		if r.Body == nil {
-			r.Body = http.NoBody
-		}
-		if g.opts.Mode == ModeCompact {
-			p.said = g.compact(r, p.exchange)
-		} else if r.Body != http.NoBody {
-			r.Body = &tee{r.Body, &p.exchange.request}
-		}
-	} else if a != nil && g.opts.Mode == ModeCompact {
-		p.said = g.says(asMode)
-	}
+	a := g.apiOf(r)
 	// ReverseProxy panics where an answer breaks off, so that the client sees it break off.
 	defer func() {
 		g.metrics.answered(a, p.status)
 		g.end(p.exchange)
 	}()
+	if a != nil {
+		if own := g.enter(a, r, p); own != nil {
+			p.status = http.StatusOK
+			own.give(w, p.said)
+			return
+		}
+	}
 	g.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passingKey{}, p)))
+}
+
+// enter begins the exchange of a request that the gateway reads. own is an answer that needs no provider.
+func (g *Gateway) enter(a *api, r *http.Request, p *passing) (own *made) {
+	if strings.EqualFold(r.Header.Get(HeaderMode), "off") {
+		if g.opts.Mode == ModeCompact {
+			p.said = g.says(asMode)
+		}
+		return nil
+	}
+	p.exchange = g.begin(a, r)
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	switch {
+	case g.opts.Mode == ModeCompact:
+		p.said, own = g.compact(r, p.exchange)
+	case r.Body != http.NoBody:
+		r.Body = &tee{r.Body, &p.exchange.request}
+	}
+	return own
 }
 
 // lines writes a log of net/http, whose lines hold no header and no body.

@@ -20,7 +20,7 @@ func (g *Gateway) end(x *exchange) {
 	if x == nil {
 		return
 	}
-	if !x.answered() {
+	if !x.answered() || x.api == compactionAPI { // whose answer is no turn of the conversation
 		x.release()
 		return
 	}
@@ -184,7 +184,7 @@ func (x *exchange) names(c *conversation) {
 // answer reads the answer; nil where none is whole.
 func (g *Gateway) answer(x *exchange, c *conversation) *answer {
 	switch {
-	case c.several: // which one the client goes on with, its next request says
+	case c.several, c.apart: // which one the client goes on with, its next request says
 		return nil
 	case x.response.lost != "":
 		g.drop(x.response.lost, nil)

@@ -65,8 +65,8 @@ func (p *Processor) serve(door doors, svc *service.Service) (end func(context.Co
 func (p *Processor) serveGateway(door doors) (*gateway.Server, error) {
 	c := p.opts.Config.Gateway
 	return gateway.Start(door.gateway, gateway.Options{
-		Logger: p.log.With().Str("part", "gateway").Logger(), Conn: p.broker.Conn(), Mode: c.Mode, OpenAI: c.OpenAI, Anthropic: c.Anthropic,
-		EventBytes: p.opts.Config.Limits.EventBytes, Metrics: gateway.NewMetrics(p.metrics.registry),
+		Logger: p.log.With().Str("part", "gateway").Logger(), Conn: p.broker.Conn(), Mode: c.Mode, Compactions: c.Compactions,
+		OpenAI: c.OpenAI, Anthropic: c.Anthropic, EventBytes: p.opts.Config.Limits.EventBytes, Metrics: gateway.NewMetrics(p.metrics.registry),
 	})
 }
 

@@ -21,15 +21,16 @@ import (
 // Gateway passes agents' requests on to their providers.
 type Gateway struct {
 	remote.Login
-	NATS      string `name:"nats" env:"NATS_URL" placeholder:"URL" group:"Server" help:"NATS server of the processor ($$NATS_URL; nats://127.0.0.1:4222)."`
-	Listen    string `placeholder:"ADDR" default:"127.0.0.1:8089" help:"Address of the gateway (${default})."`
-	Mode      string `enum:"observe,compact" default:"observe" help:"What to do with requests: observe changes nothing, compact sends the thread's prompt with its summaries (${default})."`
-	OpenAI    string `name:"openai" placeholder:"URL" default:"https://api.openai.com" help:"Base URL of OpenAI's API, without the /v1 (${default})."`
-	Anthropic string `placeholder:"URL" default:"https://api.anthropic.com" help:"Base URL of Anthropic's API, without the /v1 (${default})."`
-	HTTP      string `name:"http" placeholder:"ADDR" help:"Address of /healthz and /metrics. Default: none."`
-	Insecure  bool   `help:"Let the gateway and HTTP listen beyond this machine: they have no credentials."`
-	LogLevel  string `name:"log-level" enum:"debug,info,warn,error" default:"info" help:"Log level: debug, info, warn or error (${default})."`
-	LogFormat string `name:"log-format" enum:"auto,text,json" default:"auto" help:"Log format: text, json, or auto: text on a terminal (${default})."`
+	NATS        string `name:"nats" env:"NATS_URL" placeholder:"URL" group:"Server" help:"NATS server of the processor ($$NATS_URL; nats://127.0.0.1:4222)."`
+	Listen      string `placeholder:"ADDR" default:"127.0.0.1:8089" help:"Address of the gateway (${default})."`
+	Mode        string `enum:"observe,compact" default:"observe" help:"What to do with requests: observe changes nothing, compact sends the thread's prompt with its summaries (${default})."`
+	Compactions bool   `help:"In mode compact, answer requests for a compaction (OpenAI's /v1/responses/compact, Anthropic's compaction) in the provider's place."`
+	OpenAI      string `name:"openai" placeholder:"URL" default:"https://api.openai.com" help:"Base URL of OpenAI's API, without the /v1 (${default})."`
+	Anthropic   string `placeholder:"URL" default:"https://api.anthropic.com" help:"Base URL of Anthropic's API, without the /v1 (${default})."`
+	HTTP        string `name:"http" placeholder:"ADDR" help:"Address of /healthz and /metrics. Default: none."`
+	Insecure    bool   `help:"Let the gateway and HTTP listen beyond this machine: they have no credentials."`
+	LogLevel    string `name:"log-level" enum:"debug,info,warn,error" default:"info" help:"Log level: debug, info, warn or error (${default})."`
+	LogFormat   string `name:"log-format" enum:"auto,text,json" default:"auto" help:"Log format: text, json, or auto: text on a terminal (${default})."`
 }
 
 // Help shows the command used.
@@ -78,7 +79,7 @@ func (c *Gateway) Run(ctx context.Context, a *console.App) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	g, err := gateway.Start(listener, gateway.Options{
-		Logger: log, Conn: conn, Mode: c.Mode, OpenAI: c.OpenAI, Anthropic: c.Anthropic, Metrics: gateway.NewMetrics(registry),
+		Logger: log, Conn: conn, Mode: c.Mode, Compactions: c.Compactions, OpenAI: c.OpenAI, Anthropic: c.Anthropic, Metrics: gateway.NewMetrics(registry),
 	})
 	if err != nil {
 		return errors.Join(console.Unreachable("%w", err), listener.Close(), endHTTP())
@@ -105,6 +106,9 @@ func (c *Gateway) check() error {
 		case !loopback.Address(addr) && !c.Insecure:
 			return console.Usage("%s: %s is open to other machines, and nothing there has credentials; listen on 127.0.0.1, or allow it with --insecure", flag, console.Printable(addr))
 		}
+	}
+	if c.Compactions && c.Mode != gateway.ModeCompact {
+		return console.Usage("--compactions needs --mode compact: mode %s changes nothing of what passes", c.Mode)
 	}
 	for flag, base := range map[string]string{"--openai": c.OpenAI, "--anthropic": c.Anthropic} {
 		if _, err := gateway.Upstream(base); err != nil {
