@@ -145,7 +145,7 @@ func TestGatewayRefuses(t *testing.T) {
 	for _, test := range []struct{ flag, value, says string }{
 		{"--listen", ":8089", "--insecure"}, {"--http", "0.0.0.0:1", "--insecure"}, {"--listen", "8089", "not a listen address"},
 		{"--openai", "api.openai.com", "not the URL of a provider"}, {"--anthropic", "https://a:b@c", "no user"}, {"--mode", "shrink", "observe"},
-		{"--compactions", "--log-level=info", "--mode compact"}, {"--nats", "nats://a b", "not a server address"},
+		{"--compactions", "--log-level=info", "--mode compact"}, {"--originals", "--log-level=info", "--mode compact"}, {"--nats", "nats://a b", "not a server address"},
 	} {
 		program(t, "", "gateway", test.flag, test.value).wants(t, exitUsage, "", test.says)
 	}

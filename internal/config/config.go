@@ -101,6 +101,8 @@ type Gateway struct {
 	Mode   string `yaml:"mode"` // observe or compact
 	// Compactions answers requests for a compaction in the provider's place; in mode compact.
 	Compactions bool `yaml:"compactions"`
+	// Originals adds the tool read_original to prompts with summaries, for clients that run it; in mode compact.
+	Originals bool `yaml:"originals"`
 	// OpenAI and Anthropic are the base URLs of the providers.
 	OpenAI    string `yaml:"openai"`
 	Anthropic string `yaml:"anthropic"`

@@ -140,8 +140,10 @@ func (j *judge) gateway() {
 	if !slices.Contains(gateway.Modes, g.Mode) {
 		j.wrong("gateway.mode", "%q is not known; allowed: %s", g.Mode, strings.Join(gateway.Modes, ", "))
 	}
-	if g.Compactions && g.Mode != gateway.ModeCompact {
-		j.wrong("gateway.compactions", "needs gateway.mode: compact: mode %s changes nothing of what passes", g.Mode)
+	for key, set := range map[string]bool{"gateway.compactions": g.Compactions, "gateway.originals": g.Originals} {
+		if set && g.Mode != gateway.ModeCompact {
+			j.wrong(key, "needs gateway.mode: compact: mode %s changes nothing of what passes", g.Mode)
+		}
 	}
 	for key, base := range map[string]string{"gateway.openai": g.OpenAI, "gateway.anthropic": g.Anthropic} {
 		if _, err := gateway.Upstream(base); err != nil {

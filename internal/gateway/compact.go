@@ -89,12 +89,12 @@ func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made)
 	}
 	request := objectOf(body)
 	var shorter []byte
-	var n int
+	var what string
 	var err error
 	if g.opts.Compactions && x.wantsCompaction(request) {
 		own, err = g.compaction(r.Context(), x, request)
 	} else {
-		shorter, n, err = g.shorter(r.Context(), x, body, request)
+		shorter, what, err = g.shorter(r.Context(), x, body, request)
 	}
 	var as asItCame
 	switch err = refused(err); {
@@ -112,7 +112,7 @@ func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made)
 	}
 	replaceBody(r, shorter)
 	g.metrics.compacted.WithLabelValues("yes").Inc()
-	return fmt.Sprintf("yes; summaries=%d; bytes=%d; sent=%d", n, len(body), len(shorter)), nil
+	return fmt.Sprintf("yes; %s; bytes=%d; sent=%d", what, len(body), len(shorter)), nil
 }
 
 func replaceBody(r *http.Request, body []byte) {
@@ -165,42 +165,49 @@ func (b broken) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-// shorter returns the request with its thread's prompt, and how many summaries are in it. Its error is asItCame where precis has answered.
-func (g *Gateway) shorter(ctx context.Context, x *exchange, body []byte, request object) (shorter []byte, summaries int, err error) {
+// shorter returns the request with its thread's prompt, and what is in it. Its error is asItCame where precis has answered.
+func (g *Gateway) shorter(ctx context.Context, x *exchange, body []byte, request object) (shorter []byte, what string, err error) {
 	c, err := g.compactable(x, request)
 	if err != nil {
-		return nil, 0, err
+		return nil, "", err
 	}
 	thread := c.threadOf(g.continued)
 	switch {
 	case thread == "":
-		return nil, 0, asItCame{asNew}
+		return nil, "", asItCame{asNew}
 	case g.compactor.resting():
-		return nil, 0, asItCame{asBehind}
+		return nil, "", asItCame{asBehind}
 	}
 	identify(key{}, c.messages)
 	ctx, cancel := context.WithTimeout(ctx, g.compactor.wait)
 	defer cancel()
 	seq, err := g.store(ctx, thread, x.agent, c.messages)
 	if err != nil {
-		return nil, 0, err
+		return nil, "", err
 	}
 	reply, err := g.compactor.client.Context(ctx, thread, client.ContextRequest{Format: x.api.format, MinEventSeq: seq, Explain: true})
 	if err != nil {
-		return nil, 0, err
+		return nil, "", err
 	}
 	if len(reply.SummaryIDs) == 0 {
-		return nil, 0, asItCame{asWhole}
+		return nil, "", asItCame{asWhole}
 	}
 	list, err := spliced(c.messages, reply)
 	if err != nil {
-		return nil, 0, err
+		return nil, "", err
 	}
 	shorter, err = replaceMember(body, x.api.list, asList(list))
 	if err != nil {
-		return nil, 0, asItCame{asShape}
+		return nil, "", asItCame{asShape}
 	}
-	return shorter, len(reply.SummaryIDs), nil
+	what = fmt.Sprintf("summaries=%d", len(reply.SummaryIDs))
+	if x.runs {
+		with, added := withOriginal(x.api, shorter, request, thread)
+		if added {
+			return with, what + "; tool=" + originalTool, nil
+		}
+	}
+	return shorter, what, nil
 }
 
 // compactable reads a request that nothing is in doubt about.

@@ -12,6 +12,7 @@ type exchange struct {
 	named   string // the thread that the client names
 	session string
 	agent   string
+	runs    bool  // the client runs the tool for originals
 	bad     error // what is wrong with the names
 
 	request, response copied
@@ -28,6 +29,7 @@ func (g *Gateway) begin(a *api, r *http.Request) *exchange {
 		response: copied{limit: g.opts.BodyBytes, budget: g.budget},
 	}
 	x.named, x.bad = named(r.Header)
+	x.runs = g.runsOriginal(r.Header)
 	return x
 }
 

@@ -65,7 +65,7 @@ func (p *Processor) serve(door doors, svc *service.Service) (end func(context.Co
 func (p *Processor) serveGateway(door doors) (*gateway.Server, error) {
 	c := p.opts.Config.Gateway
 	return gateway.Start(door.gateway, gateway.Options{
-		Logger: p.log.With().Str("part", "gateway").Logger(), Conn: p.broker.Conn(), Mode: c.Mode, Compactions: c.Compactions,
+		Logger: p.log.With().Str("part", "gateway").Logger(), Conn: p.broker.Conn(), Mode: c.Mode, Compactions: c.Compactions, Originals: c.Originals,
 		OpenAI: c.OpenAI, Anthropic: c.Anthropic, EventBytes: p.opts.Config.Limits.EventBytes, Metrics: gateway.NewMetrics(p.metrics.registry),
 	})
 }

@@ -25,6 +25,7 @@ type Gateway struct {
 	Listen      string `placeholder:"ADDR" default:"127.0.0.1:8089" help:"Address of the gateway (${default})."`
 	Mode        string `enum:"observe,compact" default:"observe" help:"What to do with requests: observe changes nothing, compact sends the thread's prompt with its summaries (${default})."`
 	Compactions bool   `help:"In mode compact, answer requests for a compaction (OpenAI's /v1/responses/compact, Anthropic's compaction) in the provider's place."`
+	Originals   bool   `help:"In mode compact, add the tool read_original to prompts with summaries: every client of this gateway runs it."`
 	OpenAI      string `name:"openai" placeholder:"URL" default:"https://api.openai.com" help:"Base URL of OpenAI's API, without the /v1 (${default})."`
 	Anthropic   string `placeholder:"URL" default:"https://api.anthropic.com" help:"Base URL of Anthropic's API, without the /v1 (${default})."`
 	HTTP        string `name:"http" placeholder:"ADDR" help:"Address of /healthz and /metrics. Default: none."`
@@ -79,7 +80,7 @@ func (c *Gateway) Run(ctx context.Context, a *console.App) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	g, err := gateway.Start(listener, gateway.Options{
-		Logger: log, Conn: conn, Mode: c.Mode, Compactions: c.Compactions, OpenAI: c.OpenAI, Anthropic: c.Anthropic, Metrics: gateway.NewMetrics(registry),
+		Logger: log, Conn: conn, Mode: c.Mode, Compactions: c.Compactions, Originals: c.Originals, OpenAI: c.OpenAI, Anthropic: c.Anthropic, Metrics: gateway.NewMetrics(registry),
 	})
 	if err != nil {
 		return errors.Join(console.Unreachable("%w", err), listener.Close(), endHTTP())
@@ -107,8 +108,10 @@ func (c *Gateway) check() error {
 			return console.Usage("%s: %s is open to other machines, and nothing there has credentials; listen on 127.0.0.1, or allow it with --insecure", flag, console.Printable(addr))
 		}
 	}
-	if c.Compactions && c.Mode != gateway.ModeCompact {
-		return console.Usage("--compactions needs --mode compact: mode %s changes nothing of what passes", c.Mode)
+	for flag, set := range map[string]bool{"--compactions": c.Compactions, "--originals": c.Originals} {
+		if set && c.Mode != gateway.ModeCompact {
+			return console.Usage("%s needs --mode compact: mode %s changes nothing of what passes", flag, c.Mode)
+		}
 	}
 	for flag, base := range map[string]string{"--openai": c.OpenAI, "--anthropic": c.Anthropic} {
 		if _, err := gateway.Upstream(base); err != nil {
