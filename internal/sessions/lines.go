@@ -32,6 +32,8 @@ var formats = []format{
 	{name: "codex", make: newCodex, recognize: isCodex, watched: true},
 	{name: "copilot", make: newCopilot, recognize: isCopilot},
 	{name: "gemini-cli", make: newGeminiCLI, recognize: isGeminiCLI, documents: true},
+	{name: "crush", make: newCrush, recognize: isCrush, documents: true},
+	{name: "openhands", make: newOpenHands, recognize: isOpenHands},
 	{name: "swe-agent", make: newSWEAgent, recognize: isSWEAgent, documents: true},
 	{name: "langchain", make: newLangChain, recognize: isLangChain, documents: true},
 	{name: "anthropic", make: newMessages, recognize: isAnthropic, documents: true},

@@ -27,7 +27,7 @@ import (
 type Publish struct {
 	remote.Flags
 	Files   []string `arg:"" name:"file" help:"Event files, or sessions of an agent; - reads standard input."`
-	Format  string   `enum:"events,auto,claude-code,codex,copilot,gemini-cli,swe-agent,langchain,anthropic,openai" default:"events" placeholder:"F" help:"Format of the files: ${enum} (${default})."`
+	Format  string   `enum:"events,auto,claude-code,codex,copilot,gemini-cli,crush,openhands,swe-agent,langchain,anthropic,openai" default:"events" placeholder:"F" help:"Format of the files: ${enum} (${default})."`
 	Thread  string   `placeholder:"T" help:"With --format: the thread of the conversation, instead of the one that the file names."`
 	Agent   string   `placeholder:"ID" help:"With --format: the agent_id of the events, instead of the format's name."`
 	DryRun  bool     `name:"dry-run" help:"Write the events as an event file instead of publishing them; with --json the counts only."`
@@ -41,7 +41,7 @@ func (Publish) Help() string {
 
 A valid event can still be rejected because of its thread's state (another message with the same id, an edit of an unknown message). With --wait the command reports these with their lines and exits with 1. An edit that still waits for its message is not decided.
 
-With --format the files are sessions that an agent has kept, or conversations in the shape of a provider's API, also compressed with gzip. A session becomes a thread with the session's id; sub-agents become threads of their own, a prompt that the user went back to becomes a rewind, and a summary that the agent made is a message. Message ids are the session's, so that publishing a session again adds only what is new. What no event stands for is listed at the end, by kind, with the first line that has it.
+With --format the files are sessions that an agent has kept, or conversations in the shape of a provider's API, also compressed with gzip; of OpenHands, a conversation's directory. A session becomes a thread with the session's id; sub-agents become threads of their own, a prompt that the user went back to becomes a rewind, and a summary that the agent made is a message. Message ids are the session's, so that publishing a session again adds only what is new. What no event stands for is listed at the end, by kind, with the first line that has it.
 
 Examples:
 
@@ -49,6 +49,8 @@ Examples:
     processor publish session.jsonl --wait
     my-agent --events | processor publish -
     processor publish --format claude-code ~/.claude/projects/*/*.jsonl
+    processor publish --format crush .crush/crush.db
+    processor publish --format openhands ~/.openhands/conversations/*
     processor publish --format auto rollout.jsonl.gz --dry-run > events.jsonl
     processor tail --json --from start --until-caught-up | processor publish - --nats nats://other:4222`
 }
@@ -152,7 +154,7 @@ func (c *Publish) check() error {
 		if err != nil {
 			return console.Usage("%w", err)
 		}
-		if info.IsDir() {
+		if info.IsDir() && c.Format != "openhands" && c.Format != sessions.FormatAuto {
 			return console.Usage("%s is a directory; name its files", name)
 		}
 	}
@@ -264,13 +266,12 @@ func (p *publishing) files(ctx context.Context, names []string) error {
 }
 
 func (p *publishing) file(ctx context.Context, name string) error {
-	in, err := p.open(ctx, name)
+	options := p.options
+	in, err := p.open(ctx, name, &options)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
 	defer in.Close()
-	options := p.options
-	options.Name = name
 	lines, err := sessions.Open(p.progress.Reader(in), p.format, options)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -313,11 +314,15 @@ func (p *publishing) tellUnmapped(line func(string, ...any)) {
 	}
 }
 
-func (p *publishing) open(ctx context.Context, name string) (io.ReadCloser, error) {
-	if name == "-" {
+func (p *publishing) open(ctx context.Context, name string, options *sessions.Options) (in io.ReadCloser, err error) {
+	switch options.Name = name; {
+	case name == "-":
 		return untilStopped(ctx, p.app.Stdin), nil
+	case p.format == sessions.FormatEvents:
+		return os.Open(name)
 	}
-	return os.Open(name)
+	in, options.Name, err = sessions.OpenPath(name)
+	return in, err
 }
 
 // untilStopped reads in until ctx ends: who writes to standard input may say nothing for hours. A read that waits then
