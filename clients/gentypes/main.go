@@ -13,6 +13,7 @@ func files() (map[string]string, error) {
 	}
 	return map[string]string{
 		"clients/python/src/precis/types.py": python(list),
+		"clients/typescript/src/types.ts":    typescript(list),
 	}, nil
 }
 
