@@ -1,4 +1,4 @@
-// Package clients_test runs the tests of the clients in other languages against the program.
+// Package clients_test runs the tests of the client in Python against the program. Those of the client in TypeScript are run by npm test.
 package clients_test
 
 import (

@@ -7,19 +7,23 @@ import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 
 import { Processor, root } from "./harness.js";
+import { Provider } from "./provider.js";
 
 const run = promisify(execFile);
 let running: Processor;
+let provider: Provider;
 let packed: string;
 const dirs: string[] = [];
 before(async () => {
   running = await Processor.start();
+  provider = await Provider.start();
   const dir = mkdtempSync(join(tmpdir(), "precis-pack-"));
   dirs.push(dir);
   const { stdout } = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", dir], { cwd: root });
   packed = join(dir, (JSON.parse(stdout) as { filename: string }[])[0]!.filename);
 });
 after(async () => {
+  provider?.end();
   await running?.[Symbol.asyncDispose]();
   for (const dir of dirs) rmSync(dir, { recursive: true });
 });
@@ -57,3 +61,16 @@ test("docs/integrations/typescript.md", async () => {
   const { printed, said } = await program("../../docs/integrations/typescript.md", beside());
   assert.equal(printed, said);
 });
+
+/** Runs a page whose agent calls a tool, reads its output and is asked once more, and checks that it got the summary then. */
+async function agent(page: string, thread: string): Promise<void> {
+  provider.asked.length = 0;
+  provider.turns = [{ tool: "bash", calls: [{ command: "go test ./..." }] }, "TestTotal.", "In shop/cart."];
+  const { printed } = await program(page, beside(), { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "none" });
+  const m = /^In shop\/cart\.\n(\d+) tokens, (\d+) in a prompt\n$/.exec(printed);
+  assert.ok(m && Number(m[2]) * 3 < Number(m[1]), printed);
+  assert.ok(provider.said(2).length * 2 < provider.said(1).length, "the last request has the summary");
+  assert.equal((await running.client().thread(thread)).rejected, 0);
+}
+
+test("docs/integrations/langchain.md", () => agent("../../docs/integrations/langchain.md", "langchain-1"));
