@@ -38,6 +38,31 @@ func TestClients(t *testing.T) {
 	})
 }
 
+// Every page with a program in TypeScript has its test, and docs/README.md names it.
+func TestProgramsOfPagesAreRun(t *testing.T) {
+	pages, err := filepath.Glob("../docs/integrations/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages: %v", err)
+	}
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	tests, index := read("typescript/test/pages.test.ts"), read("../docs/README.md")
+	for _, page := range pages {
+		if !strings.Contains(read(page), "```ts\n") {
+			continue
+		}
+		name := filepath.Base(page)
+		if !strings.Contains(tests, "docs/integrations/"+name) || !strings.Contains(index, "integrations/"+name) {
+			t.Errorf("%s has a program: clients/typescript/test/pages.test.ts runs it, docs/README.md names it", page)
+		}
+	}
+}
+
 // documented returns the program of a page and what the page says that it prints.
 func documented(t *testing.T, page, language string) (program, output string) {
 	t.Helper()

@@ -74,3 +74,4 @@ async function agent(page: string, thread: string): Promise<void> {
 }
 
 test("docs/integrations/langchain.md", () => agent("../../docs/integrations/langchain.md", "langchain-1"));
+test("docs/integrations/ai-sdk.md", () => agent("../../docs/integrations/ai-sdk.md", "ai-sdk-1"));
