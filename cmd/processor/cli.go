@@ -45,6 +45,7 @@ type cli struct {
 	Savings history.Savings `cmd:"" help:"Show what summaries saved, at the prices of the agents' models, and what they cost."`
 
 	Recover history.Recover `cmd:"" help:"Report applied events that EVENTS has lost, and continue without them."`
+	Doctor  operate.Doctor  `cmd:"" help:"Check an installation: settings, connection, rights, versions, clocks, disk, and a whole round trip."`
 	Streams operate.Streams `cmd:"" help:"Compare the streams with the configuration, or change them."`
 
 	Config   operate.Config `cmd:"" help:"Print the configuration in force and the origin of each value."`

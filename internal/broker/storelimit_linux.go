@@ -12,12 +12,20 @@ import (
 // set a limit below what is stored and refuse every event. No limit at all would
 // be no better: on a full disk the server turns JetStream off permanently.
 func storeLimit(dir string) int64 {
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
+	free, total, ok := DiskSpace(dir)
+	if !ok {
 		return 0 // the server's own default
 	}
-	free, total := int64(st.Bavail)*st.Bsize, int64(st.Blocks)*st.Bsize
 	return max(dirBytes(dir)+free-reserve(total), 1)
+}
+
+// DiskSpace returns the free and the total bytes of the file system that has a directory; ok is false where they are unknown.
+func DiskSpace(dir string) (free, total int64, ok bool) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return 0, 0, false
+	}
+	return int64(st.Bavail) * st.Bsize, int64(st.Blocks) * st.Bsize, true
 }
 
 // reserve is what stays free: a twentieth of the disk, at most 1 GiB.

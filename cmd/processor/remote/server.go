@@ -171,6 +171,11 @@ type rights struct {
 	asking context.CancelCauseFunc // nil: no request is waiting
 }
 
+// Refusable runs a request that this user may have no right to make, and ends it with the server's refusal. Only one runs at a time.
+func (s *Server) Refusable(ctx context.Context, request func(context.Context) error) error {
+	return s.may.ask(ctx, request)
+}
+
 // ask runs a request that may be refused; only one at a time.
 func (r *rights) ask(ctx context.Context, request func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
