@@ -32,6 +32,7 @@ type cli struct {
 	Tail    ask.Tail       `cmd:"" help:"Follow events, summaries and rejections."`
 	Export  history.Export `cmd:"" help:"Write a thread's events as an event file."`
 
+	Threads   ask.Threads   `cmd:"" help:"List threads, by size, cost, age or stale summaries."`
 	Thread    ask.Thread    `cmd:"" help:"Show a thread's counters."`
 	Context   ask.Context   `cmd:"" help:"Show the prompt that an agent would get."`
 	Message   ask.Message   `cmd:"" help:"Show a message's original text."`

@@ -344,6 +344,11 @@ func (w *hostileWorld) asked(url, h string) map[string][]use {
 		{args: with("summarize", h, "--json"), form: jsons, status: done},
 		{args: with("summarize", h+"x"), form: nothing, status: []int{exitWrong, exitUsage}},
 	}
+	table["threads"] = []use{
+		{args: with("threads", "--sort", "size"), form: text, status: done},
+		{args: with("threads", "--json"), form: jsons, status: done},
+		{args: with("threads", h+"x"), form: text, status: done},
+	}
 	table["thread"] = []use{
 		{args: with("thread", h), form: text, status: done},
 		{args: with("thread", h, "--json"), form: jsons, status: done},

@@ -21,6 +21,8 @@ func TestOpenAddressesAreRefused(t *testing.T) {
 		{[]string{"config", "--nats-listen", "0.0.0.0:0", "--http", "0.0.0.0:0", "--insecure"}, exitDone, ""},
 		{[]string{"config", "--nats-listen", "0.0.0.0:0", "--user", "me", "--password-env", "WORD"}, exitDone, ""},
 		{[]string{"config", "--nats-listen", "0.0.0.0:0", "--token-env", "WORD"}, exitDone, ""},
+		{[]string{"config", "--nats-listen", "0.0.0.0:0", "--user", "me", "--password", "word"}, exitDone, ""},
+		{[]string{"config", "--nats-listen", "0.0.0.0:0", "--token", "word"}, exitDone, ""},
 	} {
 		program(t, "", c.args...).wants(t, c.status, "", c.stderr)
 	}
@@ -42,7 +44,9 @@ func TestRunIsRefused(t *testing.T) {
 	}{
 		{nil, "credentials refused: the server requires credentials; set nats.user and nats.password_env, nats.creds or nats.token_env (--user and --password-env, --creds, --token-env)"},
 		{[]string{"--user", "me", "--password-env", "WORD"}, `credentials refused: the server rejects user "me" with this password`},
+		{[]string{"--user", "me", "--password", "guess"}, `credentials refused: the server rejects user "me" with this password`},
 		{[]string{"--token-env", "WORD"}, "credentials refused: the server rejects the token"},
+		{[]string{"--token", "guess"}, "credentials refused: the server rejects the token"},
 	} {
 		args := append([]string{"run", "--data", t.TempDir(), "--http", "", "--api", "", "--nats", b.URL()}, c.args...)
 		program(t, "", args...).wants(t, exitUnreachable, "", c.stderr)

@@ -31,7 +31,7 @@ func TestTailAsAuditor(t *testing.T) {
 func TestTailAsAgent(t *testing.T) {
 	s, v := roleProcessor(t)
 	agent := []string{"--nats", s, "--user", "agent", "--password", "word"}
-	got := program(t, "", append([]string{"tail", "--from", "start", "--until-caught-up"}, agent...)...)
+	got := program(t, "", append([]string{"tail", "--all", "--from", "start", "--until-caught-up"}, agent...)...)
 	got.wants(t, exitDone, "config.applied", "may not read EVENTS: skipped")
 	if !strings.Contains(got.stderr, "may not read REJECTED: skipped") || strings.Contains(got.stderr, "ermissions") {
 		t.Errorf("it says %q", got.stderr)

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	"precis/cmd/processor/console"
+	"precis/cmd/processor/remote"
 	"precis/events"
 	"precis/internal/broker"
 )
@@ -34,14 +38,62 @@ func fill(t *testing.T, b *broker.Broker) {
 	}
 }
 
-var stamp = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}`)
+var stamp = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z`)
 
 func TestTailForPeople(t *testing.T) {
 	b := newServer(t)
 	fill(t, b)
-	got := command(t, b, "", "tail", "--from", "start", "--until-caught-up")
+	got := command(t, b, "", "tail", "--all", "--from", "start", "--until-caught-up")
 	got.wants(t, exitDone, "", "")
 	golden(t, "tail.txt", stamp.ReplaceAllString(got.stdout, "TIME"))
+}
+
+// Records of no thread are shown where they are asked for; the other filters see the line, or with --json the data.
+func TestTailFilters(t *testing.T) {
+	b := newServer(t)
+	fill(t, b)
+	for args, want := range map[string][]string{
+		"":                                   {"14 lines without", "config.applied", "partition.claimed"},
+		"--prefix t1":                        {"6"},
+		"--match boom":                       {"1"},
+		"--match (?i)REGENERATE":             {"1"},
+		"--match needle":                     {"0"},
+		"--json":                             {"14"},
+		"--json --match host/1":              {"1"},
+		"--type config.applied":              {"1"},
+		"--all --match ^.{24}..partition.cl": {"1"},
+	} {
+		got := command(t, b, "", append([]string{"tail", "--from", "start", "--until-caught-up"}, strings.Fields(args)...)...)
+		got.wants(t, exitDone, "", "")
+		lines := strings.Count(got.stdout, "\n")
+		if args == "" {
+			if lines != 12 || strings.Contains(got.stdout, want[1]) || strings.Contains(got.stdout, want[2]) {
+				t.Errorf("%d lines\n%s", lines, got.stdout)
+			}
+			continue
+		}
+		if args == "--json" { // one is not a JSON object and skipped with a note
+			lines++
+		}
+		if strconv.Itoa(lines) != want[0] {
+			t.Errorf("%s: %d lines, want %s\n%s", args, lines, want[0], got.stdout)
+		}
+	}
+	command(t, b, "", "tail", "--match", "(").wants(t, exitUsage, "", "--match: error parsing regexp")
+}
+
+// A line is coloured on a terminal alone, and then still acts on it by nothing else.
+func TestColouredLine(t *testing.T) {
+	e := remote.Entry{Typ: events.SummaryCreated, Thread: "a\x1b[2Jb"}
+	plain := regexp.MustCompile("\x1b\\[[0-9]{1,2}m").ReplaceAllString(e.ColouredLine(), "")
+	if plain != e.Line() || strings.Contains(plain, "\x1b") || !strings.Contains(e.ColouredLine(), "\x1b[32msummary.created") {
+		t.Errorf("%q, plain %q", e.ColouredLine(), e.Line())
+	}
+	var out bytes.Buffer
+	a := console.New(strings.NewReader(""), &out, &out)
+	if a.Colourful() {
+		t.Error("a file is coloured")
+	}
 }
 
 func TestTailNarrows(t *testing.T) {

@@ -92,7 +92,7 @@ func (c *Rejected) write(out *bufio.Writer, e remote.Entry) error {
 		_, err = out.Write(append(line, '\n'))
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%6d  %s  %-16s %s\n        %s\n", e.Seq, e.Time.Local().Format("2006-01-02 15:04:05"), r.Code, remote.Why(r), preview(r))
+	_, err := fmt.Fprintf(out, "%6d  %s  %-16s %s\n        %s\n", e.Seq, console.Time(e.Time), r.Code, remote.Why(r), preview(r))
 	return err
 }
 

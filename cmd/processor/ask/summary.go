@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"precis/api"
 	"precis/cmd/processor/console"
@@ -68,9 +67,9 @@ func (r summaryReply) table() *console.Table {
 	t.Add("Tokens", console.Change(r.TokenCountBefore, r.TokenCountAfter, "tokens")+", "+console.Printable(r.Tokenizer))
 	t.Add("Size", console.Change(r.CharsBefore, r.CharsAfter, "characters"))
 	t.Add("Cost", console.Dollars(r.Cost.AmountMicroUSD))
-	t.Add("Made at", r.CreatedAt.Format(time.RFC3339))
+	t.Add("Made at", console.Time(r.CreatedAt))
 	if r.ExpiresAt != nil {
-		t.Add("Expires at", r.ExpiresAt.Format(time.RFC3339))
+		t.Add("Expires at", console.Time(*r.ExpiresAt))
 	}
 	t.Add("Log", fmt.Sprintf("decided at event %d, record %d of the thread", r.EventSeq, r.ChainSeq))
 	return t

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,17 +22,23 @@ type Tail struct {
 	remote.Flags
 	Thread        *string  `placeholder:"T" help:"Only this thread."`
 	Type          []string `placeholder:"T" help:"Only these types, such as summary.created, separated by commas."`
+	Prefix        string   `placeholder:"TEXT" help:"Only threads whose ids begin with this."`
+	Match         string   `placeholder:"REGEXP" help:"Only what this regular expression finds in the line, or with --json in the event's data."`
+	All           bool     `help:"Also lines of records of no thread: config.applied and partition.claimed. --json has them always."`
 	From          string   `enum:"start,now" default:"now" help:"Start of the output: start (of the log) or now (${default})."`
 	UntilCaughtUp bool     `name:"until-caught-up" help:"With --from start: stop at the current end of the log."`
+
+	match *regexp.Regexp
 }
 
 // Help shows the command used.
 func (Tail) Help() string {
-	return `Prints one line per event: time, type, thread and a short description. With --json it writes an event file. Streams that the user may not read are named and left out; the streams of a --type must be readable.
+	return `Prints one line per event: time (UTC), type, thread and a short description, in colours on a terminal unless NO_COLOR is set. With --json it writes an event file, with every record. Streams that the user may not read are named and left out; the streams of a --type must be readable.
 
 Examples:
 
     processor tail --from start --thread demo-1
+    processor tail --prefix team-a/ --match 'exit code [1-9]'
     processor tail --type summary.created --from start --until-caught-up --json > summaries.jsonl`
 }
 
@@ -43,6 +50,9 @@ func (c *Tail) Run(ctx context.Context, a *console.App) error {
 	plan, err := c.plan()
 	if err != nil {
 		return err
+	}
+	if c.match, err = regexp.Compile(c.Match); err != nil {
+		return console.Usage("--match: %w", err)
 	}
 	err = c.With(ctx, a, func(ctx context.Context, s *remote.Server) error { return c.tail(ctx, a, s, plan) })
 	return unlessStopped(ctx, err)
@@ -134,7 +144,7 @@ func (c *Tail) tail(ctx context.Context, a *console.App, s *remote.Server, plan 
 	if len(sources) == 0 {
 		return refused
 	}
-	out := newTailWriter(a, c.JSON)
+	out := newTailWriter(a, c)
 	if err := errors.Join(remote.MergeRest(ctx, sources, out.write), out.flush()); err != nil {
 		return err
 	}
@@ -151,16 +161,38 @@ func (c *Tail) tail(ctx context.Context, a *console.App, s *remote.Server, plan 
 // tailWriter prints entries; history is buffered, what happens now is not.
 type tailWriter struct {
 	app    *console.App
+	wants  *Tail
 	buffer *bufio.Writer
 	file   *events.FileWriter // nil for people
+	line   func(remote.Entry) string
 }
 
-func newTailWriter(a *console.App, asJSON bool) *tailWriter {
-	w := &tailWriter{app: a, buffer: bufio.NewWriterSize(a.Stdout, 1<<16)}
-	if asJSON {
+func newTailWriter(a *console.App, c *Tail) *tailWriter {
+	w := &tailWriter{app: a, wants: c, buffer: bufio.NewWriterSize(a.Stdout, 1<<16), line: remote.Entry.Line}
+	switch {
+	case c.JSON:
 		w.file = events.NewFileWriter(w.buffer)
+	case a.Colourful():
+		a.Stdout.Raw = true // what is painted is escaped before
+		w.line = remote.Entry.ColouredLine
 	}
 	return w
+}
+
+// shows reports whether the filters that the streams do not apply let an entry pass.
+func (c *Tail) shows(e remote.Entry) bool {
+	ofNone := e.Typ == events.ConfigApplied || e.Typ == events.PartitionClaimed
+	if ofNone && !c.All && !c.JSON && len(c.Type) == 0 || !strings.HasPrefix(e.Thread, c.Prefix) {
+		return false
+	}
+	switch {
+	case c.Match == "":
+		return true
+	case c.JSON:
+		return c.match.Match(e.Raw.Body)
+	default:
+		return c.match.MatchString(e.Line())
+	}
 }
 
 func (w *tailWriter) flush() error { return w.buffer.Flush() }
@@ -173,8 +205,11 @@ func (w *tailWriter) writeNow(e remote.Entry) error {
 }
 
 func (w *tailWriter) write(e remote.Entry) error {
+	if !w.wants.shows(e) {
+		return nil
+	}
 	if w.file == nil {
-		_, err := w.buffer.WriteString(e.Line() + "\n")
+		_, err := w.buffer.WriteString(w.line(e) + "\n")
 		return err
 	}
 	if e.Typ != "" {

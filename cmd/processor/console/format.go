@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -161,4 +163,32 @@ func (t *Table) String() string {
 		fmt.Fprintf(&b, "%-*s  %s\n", width, row[0], row[1])
 	}
 	return b.String()
+}
+
+// Time writes a time as every command does: UTC, to the second, in a form that --from and --to take.
+func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+// Exact is Time to the millisecond.
+func Exact(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000Z") }
+
+// Age writes how long something has been, in its largest unit: 3 d, 5 h, 12 min, 40 s.
+func Age(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return Grouped(int64(d/(24*time.Hour))) + " d"
+	case d >= 2*time.Hour:
+		return Grouped(int64(d/time.Hour)) + " h"
+	case d >= 2*time.Minute:
+		return Grouped(int64(d/time.Minute)) + " min"
+	default:
+		return Grouped(int64(max(d, 0)/time.Second)) + " s"
+	}
+}
+
+// Columns is a table whose cells are separated by tabs; Flush prints it.
+func (a *App) Columns() *tabwriter.Writer { return tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0) }
+
+// NumberColumns is Columns with cells aligned at their right; the last cell of a row, a text, begins with a space.
+func (a *App) NumberColumns() *tabwriter.Writer {
+	return tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 }

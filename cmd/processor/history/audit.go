@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nkeys"
@@ -235,7 +234,7 @@ func orDash(text string) string {
 
 // storyLine is one event, or behind it and further in, one record.
 func storyLine(e *audit.Entry) string {
-	when := e.Time.UTC().Format("2006-01-02 15:04:05.000")
+	when := console.Exact(e.Time)
 	as := remote.Entry{Typ: e.Type, Raw: e.Raw}
 	if e.Record != nil {
 		as.Raw = events.Raw{Body: e.Record}
@@ -382,7 +381,7 @@ func (r headCheck) print(a *console.App, h *audit.Head) {
 		a.Printf("head holds: %s of %s up to %s %d, %s\n", console.Counted(h.Records, "record"), console.Counted(h.Chains, "chain"), h.Stream, h.LastSeq, by)
 		return
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	w := a.Columns()
 	fmt.Fprintln(w, "MEMBER\tHEAD\tLOG")
 	for _, d := range r.Differences {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", d.What, d.Want, d.Got)

@@ -159,7 +159,7 @@ func timeFlag(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, nil
 		}
@@ -177,7 +177,7 @@ func asked(f audit.Filter) string {
 	}
 	text := strings.Join(parts, ", ")
 	if !f.To.IsZero() {
-		text += " up to " + f.To.UTC().Format(time.RFC3339)
+		text += " up to " + console.Time(f.To)
 	}
 	return text
 }

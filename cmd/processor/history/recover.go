@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -150,7 +149,7 @@ func (r recovered) printLoss(a *console.App) {
 		a.Printf(" Events %s to %s were published after the loss.", console.Grouped(int64(r.EventsSeq+1)), console.Grouped(int64(r.EventsEnd)))
 	}
 	a.Printf("\nRecords that depend on lost events: %s. Summaries among them: %s.\n\n", console.Grouped(int64(r.RecordsVoid)), console.Grouped(int64(r.SummariesVoid)))
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	w := a.Columns()
 	fmt.Fprintln(w, "PARTITION\tAPPLIED TO\tEVENTS LOST\tTHREADS\tVOID RECORDS")
 	for _, p := range r.Partitions {
 		if p.AppliedSeq <= r.EventsSeq && len(p.Records) == 0 {

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"precis/cmd/processor/console"
@@ -100,7 +99,7 @@ func printFindings(a *console.App, r *audit.Report) {
 	if len(r.Findings) == 0 {
 		return
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	w := a.Columns()
 	fmt.Fprintln(w, "EVENT\tCHECK\tTHREAD\tSUMMARY\tWANT\tGOT")
 	for _, f := range r.Findings {
 		event := "-"
@@ -139,7 +138,7 @@ func printProofs(a *console.App, r *audit.Report) {
 	}
 	for i, l := range r.Losses {
 		t.Add(map[bool]string{true: "losses"}[i == 0], fmt.Sprintf("accepted %s: EVENTS holds the applied events up to %s, of %s",
-			l.AcceptedAt.UTC().Format(time.RFC3339), console.Grouped(int64(l.EventsSeq)), console.Grouped(int64(l.AppliedSeq))))
+			console.Time(l.AcceptedAt), console.Grouped(int64(l.EventsSeq)), console.Grouped(int64(l.AppliedSeq))))
 	}
 	if len(r.Voided) > 0 {
 		t.Add("void by them", counts(r.Voided))
@@ -181,7 +180,7 @@ func between(from, to time.Time) string {
 	if from.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf(" (%s to %s)", from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
+	return fmt.Sprintf(" (%s to %s)", console.Time(from), console.Time(to))
 }
 
 // counts writes numbers by name, the largest first.
@@ -233,7 +232,7 @@ func (c *Replay) whatIf(ctx context.Context, a *console.App, o audit.Options, ba
 
 func printWhatIf(a *console.App, w *audit.WhatIf, file string) {
 	a.Printf("%s of %s\n\n", console.Counted(w.Log.Read, "event"), console.Counted(w.Threads, "thread"))
-	out := tabwriter.NewWriter(a.Stdout, 0, 0, 3, ' ', 0)
+	out := a.Columns()
 	row := func(name string, of func(*audit.Totals) string) {
 		fmt.Fprintf(out, "%s\t%s\t%s\n", name, of(&w.Happened), of(&w.Imagined))
 	}

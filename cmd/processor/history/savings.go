@@ -3,7 +3,6 @@ package history
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"precis/cmd/processor/console"
@@ -106,7 +105,7 @@ func printSavings(a *console.App, r *audit.Savings) {
 		a.Printf("No turn of an assistant.\n")
 		return
 	}
-	out := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	out := a.NumberColumns()
 	fmt.Fprint(out, "TURNS\tALL\tPRECIS\t\tSAVED\tPREFIX\tOWN\tNET\tSENT\t "+savingsHeads[r.By]+"\n")
 	row := func(s *savings.Sums, sent, name string) {
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t %s\n", console.Grouped(s.Turns), console.Grouped(s.WholeTokens), console.Grouped(s.HeldTokens),

@@ -2,6 +2,8 @@ package operate
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"precis/cmd/processor/console"
 	"precis/internal/config"
@@ -23,6 +25,8 @@ type configFlags struct {
 	User        *string `placeholder:"NAME" group:"Server" help:"User; for the embedded server, the user that its clients present (nats.user)."`
 	PasswordEnv *string `name:"password-env" placeholder:"VAR" group:"Server" help:"Variable that holds the user's password (nats.password_env)."`
 	TokenEnv    *string `name:"token-env" placeholder:"VAR" group:"Server" help:"Variable that holds a token (nats.token_env)."`
+	Password    *string `placeholder:"WORD" group:"Server" help:"The user's password; prefer --password-env."`
+	Token       *string `placeholder:"WORD" group:"Server" help:"A token; prefer --token-env."`
 	TLSCA       *string `name:"tlsca" placeholder:"FILE" group:"Server" help:"Certificate authority of the server (nats.tls.ca)."`
 	TLSCert     *string `name:"tlscert" placeholder:"FILE" group:"Server" help:"Client certificate; for the embedded server, its own (nats.tls.cert)."`
 	TLSKey      *string `name:"tlskey" placeholder:"FILE" group:"Server" help:"Key of the certificate (nats.tls.key)."`
@@ -62,6 +66,12 @@ func (f configFlags) load(a *console.App) (*config.Config, error) {
 		src.FlagNames[key] = given.name
 		if given.value != nil {
 			src.Flags[key] = *given.value
+		}
+	}
+	for name, given := range map[string]*string{"--password": f.Password, "--token": f.Token} {
+		if given != nil { // stands in for a variable, since the configuration names those for secrets
+			key := "nats." + strings.TrimPrefix(name, "--") + "_env"
+			src.Env, src.Flags[key], src.FlagNames[key] = append(slices.Clone(src.Env), name+"="+*given), name, name
 		}
 	}
 	cfg, err := config.Load(src)

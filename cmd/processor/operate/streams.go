@@ -93,7 +93,7 @@ func streamsTable(reports []broker.StreamReport) *console.Table {
 			continue
 		}
 		out.Add(r.Name, fmt.Sprintf("%s, %s bytes, sequences %d to %d, %s, made %s", console.Counted(r.Messages, "message"),
-			console.Grouped(r.Bytes), r.FirstSeq, r.LastSeq, console.Counted(r.Replicas, "replica"), r.Created.Local().Format("2006-01-02 15:04:05")))
+			console.Grouped(r.Bytes), r.FirstSeq, r.LastSeq, console.Counted(r.Replicas, "replica"), console.Time(r.Created)))
 		for _, d := range r.Differences {
 			out.Add("", differenceLine(d))
 		}

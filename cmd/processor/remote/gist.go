@@ -14,11 +14,27 @@ import (
 
 // Line is an entry for people: when, what, which thread, and what matters of it.
 func (e Entry) Line() string {
-	thread := e.Thread
-	if thread == "" {
-		thread = "-"
+	return console.Exact(e.Time) + "  " + e.typeCell() + " " + e.threadCell() + "  " + e.Gist()
+}
+
+// ColouredLine is Line for a terminal: the colour is that of its type, and what people look for stands out.
+func (e Entry) ColouredLine() string {
+	return console.Paint(console.Faint, console.Exact(e.Time)) + "  " + console.Paint(colours[e.Typ], e.typeCell()) + " " +
+		console.Paint(console.Cyan, e.threadCell()) + "  " + console.Printable(e.Gist())
+}
+
+var colours = map[events.Type]console.Colour{
+	events.SummaryCreated: console.Green, events.SummaryInvalidated: console.Yellow, events.SummaryFailed: console.Red, events.EventRejected: console.Red,
+	events.UsageRecorded: console.Faint, events.ConfigApplied: console.Faint, events.PartitionClaimed: console.Faint,
+}
+
+func (e Entry) typeCell() string { return fmt.Sprintf("%-19s", e.Typ) }
+
+func (e Entry) threadCell() string {
+	if e.Thread == "" {
+		return "-"
 	}
-	return fmt.Sprintf("%s  %-19s %s  %s", e.Time.Local().Format("2006-01-02 15:04:05.000"), e.Typ, console.Printable(thread), e.Gist())
+	return console.Printable(e.Thread)
 }
 
 // gistOf returns a function that reads a record of one type and describes it in a line.

@@ -224,13 +224,18 @@ func (s *Server) Ask(ctx context.Context, endpoint, id string, request any) ([]b
 	if err != nil {
 		return nil, console.Usage("%q: %w", console.Printable(id), err)
 	}
+	return s.AskAt(ctx, endpoint+token, request)
+}
+
+// AskAt is Ask at a whole subject.
+func (s *Server) AskAt(ctx context.Context, subject string, request any) ([]byte, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return nil, console.Usage("build request: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	reply, err := s.Conn.RequestWithContext(ctx, endpoint+token, body)
+	reply, err := s.Conn.RequestWithContext(ctx, subject, body)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return nil, console.Unreachable("no processor answers at %s; start one with \"processor run\"", s.URL)
