@@ -1,0 +1,196 @@
+// Package adk puts precis beside an agent of the Agent Development Kit for Go, as a plugin of its runner: each event of a session is published as it comes,
+// and each request to the model gets the compacted prompt of its session in place of its contents.
+//
+// A request whose contents are not those that were published goes to the model as it came: another agent's replies that ADK rewrites,
+// contents that another plugin changed, a call that waits for its result, a precis that does not answer.
+package adk
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/adk/agent"
+	"google.golang.org/adk/model"
+	"google.golang.org/adk/plugin"
+	"google.golang.org/adk/session"
+	"google.golang.org/genai"
+
+	"precis/api"
+	"precis/events"
+)
+
+// Options are a plugin's settings.
+type Options struct {
+	// Publisher and Client may share a connection. Both are required.
+	Publisher *events.Publisher
+	Client    *api.Client
+	// MaxTokens bounds the contents of a request; 0: no limit.
+	MaxTokens int
+	// Thread names the thread of a session. Default: app, user and session, with a slash between them.
+	Thread func(app, user, session string) string
+	// Warn receives what keeps a request from being compacted. It must not block. Default: nothing.
+	Warn func(error)
+}
+
+// New returns the plugin. Give it to the runner: runner.Config{PluginConfig: runner.PluginConfig{Plugins: …}}.
+func New(o Options) (*plugin.Plugin, error) {
+	if o.Publisher == nil || o.Client == nil {
+		return nil, errors.New("adk: Publisher and Client are required")
+	}
+	if o.Thread == nil {
+		o.Thread = func(app, user, session string) string { return app + "/" + user + "/" + session }
+	}
+	if o.Warn == nil {
+		o.Warn = func(error) {}
+	}
+	a := &adapter{Options: o}
+	return plugin.New(plugin.Config{
+		Name: "precis", OnUserMessageCallback: a.user, OnEventCallback: a.event, BeforeModelCallback: a.compact, AfterRunCallback: a.end,
+	})
+}
+
+type adapter struct {
+	Options
+	runs sync.Map // *run, by invocation
+}
+
+// run is what one invocation has published, with what it found in the session.
+type run struct {
+	mu     sync.Mutex
+	thread string
+	known  map[string]bool // contents, as the model gets them
+	seq    uint64          // EVENTS sequence of the last
+	failed bool            // something could not be published: the thread lacks it
+}
+
+// user begins an invocation: it publishes what the session holds, which a store may have kept from another process, and the prompt.
+func (a *adapter) user(ctx agent.InvocationContext, content *genai.Content) (*genai.Content, error) {
+	s := ctx.Session()
+	r := &run{thread: a.Thread(s.AppName(), s.UserID(), s.ID()), known: map[string]bool{}}
+	a.runs.Store(ctx.InvocationID(), r)
+	for e := range s.Events().All() {
+		a.publish(ctx, r, e.InvocationID, e)
+	}
+	a.publish(ctx, r, ctx.InvocationID(), &session.Event{Author: "user", LLMResponse: model.LLMResponse{Content: content}})
+	return nil, nil
+}
+
+func (a *adapter) event(ctx agent.InvocationContext, e *session.Event) (*session.Event, error) {
+	if r, ok := a.runs.Load(ctx.InvocationID()); ok {
+		a.publish(ctx, r.(*run), ctx.InvocationID(), e)
+	}
+	return nil, nil
+}
+
+func (a *adapter) end(ctx agent.InvocationContext) { a.runs.Delete(ctx.InvocationID()) }
+
+// published is an event's message: Gemini's content, with what is known of it.
+type published struct {
+	Role      string             `json:"role"`
+	Parts     []*genai.Part      `json:"parts"`
+	MessageID string             `json:"message_id"`
+	AgentID   string             `json:"agent_id,omitempty"`
+	Usage     *events.TokenUsage `json:"usage,omitempty"`
+	Model     string             `json:"model,omitempty"`
+	CreatedAt *time.Time         `json:"created_at,omitempty"`
+}
+
+// publish publishes an event that has a content. An event that was published before is a duplicate, by its id.
+func (a *adapter) publish(ctx context.Context, r *run, invocation string, e *session.Event) {
+	content := e.LLMResponse.Content
+	if e.LLMResponse.Partial || content == nil || content.Role == "" || len(content.Parts) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := published{Role: content.Role, Parts: content.Parts, MessageID: e.ID, AgentID: e.Author, Model: e.LLMResponse.ModelVersion}
+	if !e.Timestamp.IsZero() {
+		p.CreatedAt = &e.Timestamp
+	}
+	if e.Author == "user" { // of which the runner makes the id later
+		p.MessageID, p.AgentID = invocation+"/user", ""
+	}
+	if u := e.LLMResponse.UsageMetadata; u != nil {
+		p.Usage = &events.TokenUsage{
+			InputTokens: int64(u.PromptTokenCount), OutputTokens: int64(u.CandidatesTokenCount + u.ThoughtsTokenCount), CachedInputTokens: int64(u.CachedContentTokenCount),
+		}
+	}
+	data, err := json.Marshal(p)
+	if err == nil {
+		var receipt *events.Receipt
+		if receipt, err = a.Publisher.Publish(ctx, events.ThreadMessage, r.thread, data); err == nil {
+			r.seq, err = receipt.Wait(ctx)
+		}
+	}
+	if err != nil {
+		r.failed = true
+		a.Warn(fmt.Errorf("publish an event of thread %q: %w", r.thread, err))
+		return
+	}
+	r.known[digest(content)] = true
+}
+
+// compact puts the compacted prompt in the place of a request's contents.
+func (a *adapter) compact(ctx agent.CallbackContext, req *model.LLMRequest) (*model.LLMResponse, error) {
+	begun, ok := a.runs.Load(ctx.InvocationID())
+	if !ok {
+		return nil, nil
+	}
+	r := begun.(*run)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	unknown := func(c *genai.Content) bool { return !r.known[digest(c)] }
+	if r.failed || slices.ContainsFunc(req.Contents, unknown) {
+		a.Warn(fmt.Errorf("thread %q: the request has contents that were not published", r.thread))
+		return nil, nil
+	}
+	reply, err := a.Client.Context(ctx, r.thread, api.ContextRequest{Format: api.FormatGemini, MaxTokens: a.MaxTokens, MinEventSeq: r.seq})
+	if err != nil || len(reply.WaitingMessageIDs) > 0 {
+		a.Warn(fmt.Errorf("thread %q: no prompt: %w", r.thread, cmp.Or(err, errWaits)))
+		return nil, nil
+	}
+	var contents []*genai.Content
+	if err := json.Unmarshal(reply.Messages, &contents); err != nil {
+		return nil, fmt.Errorf("read the prompt of thread %q: %w", r.thread, err)
+	}
+	for _, c := range contents {
+		clean(c)
+	}
+	req.Contents = contents
+	return nil, nil
+}
+
+var errWaits = errors.New("a call waits for its result")
+
+// digest is a content as the model gets it.
+func digest(c *genai.Content) string {
+	var sent genai.Content
+	text, err := json.Marshal(c)
+	if err != nil || json.Unmarshal(text, &sent) != nil {
+		return ""
+	}
+	clean(&sent)
+	text, _ = json.Marshal(sent) // it was JSON
+	return string(text)
+}
+
+// clean removes what ADK does not send: empty parts, and the ids that it gave to calls.
+func clean(c *genai.Content) {
+	c.Parts = slices.DeleteFunc(c.Parts, func(p *genai.Part) bool { return p == nil || reflect.ValueOf(*p).IsZero() })
+	for _, p := range c.Parts {
+		if call := p.FunctionCall; call != nil && strings.HasPrefix(call.ID, "adk-") {
+			call.ID = ""
+		}
+		if result := p.FunctionResponse; result != nil && strings.HasPrefix(result.ID, "adk-") {
+			result.ID = ""
+		}
+	}
+}

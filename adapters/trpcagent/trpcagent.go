@@ -1,0 +1,198 @@
+// Package trpcagent puts precis beside agents of trpc-agent-go, as hooks of a session service: each event of a session is published as it is appended, and the
+// session that a runner gets has the compacted prompt in place of its events.
+//
+// Where precis does not answer, or a call waits for its result, the runner gets the session as the service keeps it.
+package trpcagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"trpc.group/trpc-go/trpc-agent-go/event"
+	"trpc.group/trpc-go/trpc-agent-go/model"
+	"trpc.group/trpc-go/trpc-agent-go/session"
+
+	"precis/api"
+	"precis/events"
+)
+
+// Options are the hooks' settings.
+type Options struct {
+	Publisher *events.Publisher        // required
+	Client    *api.Client              // required; may share the publisher's connection
+	MaxTokens int                      // bounds the events of a session as a prompt; 0: no limit
+	Thread    func(session.Key) string // names the thread of a session; nil: app, user and session, with a slash between them
+	Warn      func(error)              // receives what keeps a session from being compacted; must not block; may be nil
+}
+
+// Hooks are for a session service: WithAppendEventHook(h.Append), WithGetSessionHook(h.Get).
+type Hooks struct {
+	o     Options
+	mu    sync.Mutex
+	begun map[string]bool // threads that have every event of their session
+}
+
+// New returns hooks.
+func New(o Options) (*Hooks, error) {
+	if o.Publisher == nil || o.Client == nil {
+		return nil, errors.New("trpcagent: Publisher and Client are required")
+	}
+	if o.Thread == nil {
+		o.Thread = func(k session.Key) string { return k.AppName + "/" + k.UserID + "/" + k.SessionID }
+	}
+	if o.Warn == nil {
+		o.Warn = func(error) {}
+	}
+	return &Hooks{o: o, begun: map[string]bool{}}, nil
+}
+
+// Append publishes an event that the service has stored.
+func (h *Hooks) Append(c *session.AppendEventContext, next func() error) error {
+	if err := next(); err != nil {
+		return err
+	}
+	h.publish(c.Context, h.o.Thread(c.Key), *c.Event)
+	return nil
+}
+
+// Get puts the compacted prompt in the place of the session's events.
+func (h *Hooks) Get(c *session.GetSessionContext, next func() (*session.Session, error)) (*session.Session, error) {
+	s, err := next()
+	if err != nil || s == nil || len(s.Events) == 0 {
+		return s, err
+	}
+	s.EventMu.Lock()
+	defer s.EventMu.Unlock()
+	thread := h.o.Thread(c.Key)
+	h.mu.Lock()
+	begun := h.begun[thread]
+	h.begun[thread] = true
+	h.mu.Unlock()
+	if !begun { // the service may keep the session from another process
+		h.publish(c.Context, thread, s.Events...)
+	}
+	reply, err := h.o.Client.Context(c.Context, thread, api.ContextRequest{Format: api.FormatOpenAI, MaxTokens: h.o.MaxTokens, MinEventSeq: h.o.Publisher.LastSeq()})
+	if err == nil && len(reply.WaitingMessageIDs) > 0 {
+		err = errors.New("a call waits for its result")
+	}
+	if err == nil {
+		s.Events, err = compacted(s.Events, reply)
+	}
+	if err != nil {
+		h.o.Warn(fmt.Errorf("thread %q: no prompt: %w", thread, err))
+	}
+	return s, nil
+}
+
+// published is a message as precis takes it.
+type published struct {
+	MessageID  string             `json:"message_id"`
+	Role       model.Role         `json:"role"`
+	Content    any                `json:"content"`
+	ToolCalls  []model.ToolCall   `json:"tool_calls,omitempty"`
+	ToolCallID string             `json:"tool_call_id,omitempty"`
+	ToolName   string             `json:"tool_name,omitempty"`
+	Reasoning  string             `json:"reasoning_content,omitempty"`
+	AgentID    string             `json:"agent_id,omitempty"`
+	Model      string             `json:"model,omitempty"`
+	Usage      *events.TokenUsage `json:"usage,omitempty"`
+	CreatedAt  time.Time          `json:"created_at"`
+}
+
+// messageID names the nth message of an event, as a merged event has several.
+func messageID(e *event.Event, n int) string {
+	return strings.TrimSuffix(fmt.Sprintf("%s#%d", e.ID, n+1), "#1")
+}
+
+// publish publishes what the events say, and waits until it is stored. What was published before is a duplicate, by its id.
+func (h *Hooks) publish(ctx context.Context, thread string, list ...event.Event) {
+	var err error
+	for i := range list {
+		e := &list[i]
+		if e.Response == nil || e.IsPartial || !e.IsValidContent() {
+			continue
+		}
+		for n, choice := range e.Choices {
+			m := choice.Message
+			p := published{
+				MessageID: messageID(e, n), Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolID, ToolName: m.ToolName,
+				Reasoning: m.ReasoningContent, AgentID: e.Author, Model: e.Model, CreatedAt: e.Timestamp,
+			}
+			if len(m.ContentParts) > 0 { // kept as they are: the event itself goes back to the runner
+				p.Content = append([]model.ContentPart{{Type: model.ContentTypeText, Text: &m.Content}}, m.ContentParts...)
+			}
+			if u := e.Usage; u != nil && n == 0 {
+				p.Usage = &events.TokenUsage{InputTokens: int64(u.PromptTokens), OutputTokens: int64(u.CompletionTokens), CachedInputTokens: int64(u.PromptTokensDetails.CachedTokens)}
+			}
+			err = errors.Join(err, h.store(ctx, thread, p))
+		}
+	}
+	if err != nil {
+		h.o.Warn(fmt.Errorf("publish events of thread %q: %w", thread, err))
+		h.mu.Lock()
+		delete(h.begun, thread) // the next run publishes all of the session
+		h.mu.Unlock()
+	}
+}
+
+// store publishes one message, and waits until it is stored.
+func (h *Hooks) store(ctx context.Context, thread string, p published) error {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	receipt, err := h.o.Publisher.Publish(ctx, events.ThreadMessage, thread, data)
+	if err == nil {
+		_, err = receipt.Wait(ctx)
+	}
+	return err
+}
+
+// compacted are the events of a prompt, or the given ones with an error, each with one message: the session's own where the message stands there, with another text where precis has one.
+func compacted(list []event.Event, reply *api.ContextReply) ([]event.Event, error) {
+	own := map[string]event.Event{}
+	for i := range list {
+		if list[i].Response == nil {
+			continue
+		}
+		for n, choice := range list[i].Choices {
+			e := list[i].Clone()
+			e.Choices = []model.Choice{choice}
+			own[messageID(&list[i], n)] = *e
+		}
+	}
+	var messages []struct {
+		Role      model.Role       `json:"role"`
+		Content   any              `json:"content"`
+		ToolCalls []model.ToolCall `json:"tool_calls"`
+		CallID    string           `json:"tool_call_id"`
+	}
+	if err := json.Unmarshal(reply.Messages, &messages); err != nil {
+		return list, fmt.Errorf("read the prompt: %w", err)
+	}
+	var out []event.Event
+	for i, m := range messages {
+		e, ok := event.Event{}, false
+		if ids := reply.Sources[i].MessageIDs; len(ids) == 1 {
+			e, ok = own[ids[0]]
+		}
+		text, plain := m.Content.(string)
+		if !ok { // a summary, or what the service keeps no more
+			e = *list[0].Clone()
+			e.ID, e.Author = fmt.Sprintf("precis-%d", i), string(m.Role)
+			e.Choices = []model.Choice{{Message: model.Message{Role: m.Role, ToolCalls: m.ToolCalls, ToolID: m.CallID}}}
+		}
+		if message := &e.Choices[0].Message; plain && len(message.ContentParts) == 0 {
+			message.Content = text
+		} else if !ok && m.Content != nil {
+			return list, fmt.Errorf("message %d of the prompt has parts that are not in the session", i)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}

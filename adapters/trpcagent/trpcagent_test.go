@@ -1,0 +1,178 @@
+package trpcagent_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"trpc.group/trpc-go/trpc-agent-go/agent/llmagent"
+	"trpc.group/trpc-go/trpc-agent-go/model"
+	"trpc.group/trpc-go/trpc-agent-go/runner"
+	"trpc.group/trpc-go/trpc-agent-go/session/inmemory"
+	"trpc.group/trpc-go/trpc-agent-go/tool"
+	"trpc.group/trpc-go/trpc-agent-go/tool/function"
+
+	"precis/adapters/trpcagent"
+	"precis/api"
+	"precis/events"
+	"precis/internal/e2e/program"
+)
+
+// scripted is a model that gives its answers in turn, and keeps the requests.
+type scripted struct {
+	answers  []model.Message
+	requests []string
+}
+
+func (m *scripted) Info() model.Info { return model.Info{Name: "scripted"} }
+
+func (m *scripted) GenerateContent(_ context.Context, req *model.Request) (<-chan *model.Response, error) {
+	text, err := json.Marshal(req.Messages)
+	if err != nil {
+		return nil, err
+	}
+	m.requests = append(m.requests, string(text))
+	out := make(chan *model.Response, 1)
+	out <- &model.Response{
+		ID: "r", Object: model.ObjectTypeChatCompletion, Model: "scripted", Done: true, Choices: []model.Choice{{Message: m.answers[0]}},
+		Usage: &model.Usage{PromptTokens: 7, CompletionTokens: 3},
+	}
+	m.answers = m.answers[1:]
+	close(out)
+	return out, nil
+}
+
+func called(id, command string) model.Message {
+	arguments, _ := json.Marshal(map[string]string{"command": command})
+	return model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{
+		ID: id, Type: "function", Function: model.FunctionDefinitionParam{Name: "run", Arguments: arguments},
+	}}}
+}
+
+var large = strings.Repeat("ok  \tshop/cart\t0.01s\n", 300) + "--- FAIL: TestTotal\n"
+
+type command struct {
+	Command string `json:"command"`
+}
+
+// bench is an agent with a tool whose output is large, beside a running program.
+type bench struct {
+	t        *testing.T
+	model    *scripted
+	runner   runner.Runner
+	client   *api.Client
+	publish  *events.Publisher
+	warnings []error
+}
+
+func newBench(t *testing.T, p *program.Running) *bench {
+	nc, err := events.Connect(p.NATS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	b := &bench{t: t, model: &scripted{}}
+	if b.client, err = api.NewClient(nc, api.ClientOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if b.publish, err = events.NewPublisher(nc, events.PublisherOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.publish.Close(context.WithoutCancel(t.Context())) })
+	hooks, err := trpcagent.New(trpcagent.Options{Publisher: b.publish, Client: b.client, MaxTokens: 4000, Warn: func(err error) { b.warnings = append(b.warnings, err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := function.NewFunctionTool(func(context.Context, command) (string, error) { return large, nil }, function.WithName("run"), function.WithDescription("Runs a command."))
+	fixer := llmagent.New("fixer", llmagent.WithModel(b.model), llmagent.WithInstruction("Be brief."), llmagent.WithTools([]tool.Tool{run}))
+	store := inmemory.NewSessionService(inmemory.WithAppendEventHook(hooks.Append), inmemory.WithGetSessionHook(hooks.Get))
+	b.runner = runner.NewRunner("shop", fixer, runner.WithSessionService(store))
+	t.Cleanup(func() { _ = b.runner.Close(); _ = store.Close() })
+	return b
+}
+
+func (b *bench) say(session, text string) {
+	b.t.Helper()
+	list, err := b.runner.Run(b.t.Context(), "ann", session, model.NewUserMessage(text))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for e := range list {
+		if e.Error != nil {
+			b.t.Error(e.Error.Message)
+		}
+	}
+}
+
+func TestTRPCAgent(t *testing.T) {
+	p := program.Start(t, "")
+	t.Run("prompt", func(t *testing.T) { runnerGetsThePrompt(t, p) })
+	t.Run("page", func(t *testing.T) { page(t, p) })
+	t.Run("without precis", func(t *testing.T) { goesOnWithoutPrecis(t, p) })
+}
+
+// A run begins with what precis makes of the session: outputs that the model has seen are their summaries, calls and order as they were.
+func runnerGetsThePrompt(t *testing.T, p *program.Running) {
+	b := newBench(t, p)
+	b.model.answers = []model.Message{called("c1", "go test ./..."), model.NewAssistantMessage("TestTotal fails."), model.NewAssistantMessage("It rounds."), model.NewAssistantMessage("Done.")}
+	for _, text := range []string{"Which test fails?", "Why?", "Mend it."} {
+		b.say("s3", text)
+	}
+	if len(b.model.requests) != 4 || len(b.warnings) > 0 {
+		t.Fatalf("%d requests, warnings %v", len(b.model.requests), b.warnings)
+	}
+	if len(b.model.requests[1]) < len(large) {
+		t.Errorf("the model did not see the output: %s", b.model.requests[1])
+	}
+	for n, request := range b.model.requests[2:] {
+		at := 0
+		for _, text := range []string{"Be brief.", "Which test fails?", `"id":"c1"`, `"tool_id":"c1"`, "TestTotal", "TestTotal fails.", "Why?", "It rounds.", "Mend it."}[:7+2*n] {
+			i := strings.Index(request[at:], text)
+			if i < 0 {
+				t.Fatalf("no %q behind byte %d of %s", text, at, request)
+			}
+			at += i
+		}
+		if len(request) > len(large)/2 {
+			t.Errorf("the output is not summarized: %s", request)
+		}
+	}
+	thread, err := b.client.Thread(t.Context(), "shop/ann/s3", api.ThreadRequest{MinEventSeq: b.publish.LastSeq()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if thread.Messages != 7 || thread.ToolResults != 1 || thread.SummariesActive != 1 || thread.Rejected != 0 {
+		t.Errorf("messages %d, outputs %d, summaries %d, rejected %d", thread.Messages, thread.ToolResults, thread.SummariesActive, thread.Rejected)
+	}
+}
+
+// Where precis is away the agent goes on, with its sessions as they are.
+func goesOnWithoutPrecis(t *testing.T, p *program.Running) {
+	b := newBench(t, p)
+	if err := b.publish.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.model.answers = []model.Message{called("c1", "go test"), model.NewAssistantMessage("TestTotal fails."), model.NewAssistantMessage("It rounds.")}
+	b.say("s2", "Which test fails?")
+	b.say("s2", "Why?")
+	if len(b.model.requests) != 3 || len(b.model.requests[2]) < len(large) || len(b.warnings) == 0 {
+		t.Errorf("%d requests, warnings %v", len(b.model.requests), b.warnings)
+	}
+}
+
+// The page's code is an agent's, and its commands show what became of it.
+func page(t *testing.T, p *program.Running) {
+	shown := program.Open(t, "docs/integrations/trpc-agent-go.md")
+	agent, err := os.ReadFile("testdata/agent.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Go(t, ".", strings.Replace(string(agent), "// the page's code\n", shown.Blocks(t, "go")[0], 1)); got != "TestTotal fails.\nIt rounds.\n" {
+		t.Errorf("it prints %q", got)
+	}
+	if got := p.Shell(t, shown.Blocks(t, "sh")[1]); !strings.Contains(got, "--- FAIL: TestTotal") || !strings.Contains(got, "summary.created") {
+		t.Errorf("the commands print\n%s", got)
+	}
+}
