@@ -13,6 +13,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if what := os.Getenv(otherProcess); what != "" {
+		serveOther(what)
+		return
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
 		removeBuilt()
 		os.Exit(status) //nolint:forbidigo // as goleak does without a cleanup
