@@ -1,4 +1,3 @@
-// Package clients_test runs the tests of the client in Python against the program. Those of the client in TypeScript are run by npm test.
 package clients_test
 
 import (
@@ -38,7 +37,7 @@ func TestClients(t *testing.T) {
 	})
 }
 
-// Every page with a program in TypeScript has its test, and docs/README.md names it.
+// Every page with a program in TypeScript says what to install and has its test, and docs/README.md names it.
 func TestProgramsOfPagesAreRun(t *testing.T) {
 	pages, err := filepath.Glob("../docs/integrations/*.md")
 	if err != nil || len(pages) == 0 {
@@ -53,10 +52,14 @@ func TestProgramsOfPagesAreRun(t *testing.T) {
 	}
 	tests, index := read("typescript/test/pages.test.ts"), read("../docs/README.md")
 	for _, page := range pages {
-		if !strings.Contains(read(page), "```ts\n") {
+		text := read(page)
+		if !strings.Contains(text, "```ts\n") {
 			continue
 		}
 		name := filepath.Base(page)
+		if !strings.Contains(text, "\nnpm install ./clients/typescript ") {
+			t.Errorf("%s does not say what to install", page)
+		}
 		if !strings.Contains(tests, "docs/integrations/"+name) || !strings.Contains(index, "integrations/"+name) {
 			t.Errorf("%s has a program: clients/typescript/test/pages.test.ts runs it, docs/README.md names it", page)
 		}

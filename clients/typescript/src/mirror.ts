@@ -101,8 +101,7 @@ export class Mirror {
   }
 
   #report(error: unknown): void {
-    if (this.options.onError) this.options.onError(error);
-    else console.warn("precis:", error instanceof Error ? error.message : error);
+    (this.options.onError ?? console.warn)(error);
   }
 }
 

@@ -66,7 +66,7 @@ test("docs/integrations/typescript.md", async () => {
 async function agent(page: string, thread: string): Promise<void> {
   provider.asked.length = 0;
   provider.turns = [{ tool: "bash", calls: [{ command: "go test ./..." }] }, "TestTotal.", "In shop/cart."];
-  const { printed } = await program(page, beside(), { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "none" });
+  const { printed } = await program(page, beside(), { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "none", OPENAI_AGENTS_DISABLE_TRACING: "1" });
   const m = /^In shop\/cart\.\n(\d+) tokens, (\d+) in a prompt\n$/.exec(printed);
   assert.ok(m && Number(m[2]) * 3 < Number(m[1]), printed);
   assert.ok(provider.said(2).length * 2 < provider.said(1).length, "the last request has the summary");
@@ -75,3 +75,4 @@ async function agent(page: string, thread: string): Promise<void> {
 
 test("docs/integrations/langchain.md", () => agent("../../docs/integrations/langchain.md", "langchain-1"));
 test("docs/integrations/ai-sdk.md", () => agent("../../docs/integrations/ai-sdk.md", "ai-sdk-1"));
+test("docs/integrations/openai-agents.md", () => agent("../../docs/integrations/openai-agents.md", "agents-1"));
