@@ -73,7 +73,7 @@ func newFeed(s *Subscriber, lanes []*lane, stream StreamState) *feed {
 		}
 		filters = append(filters, l.Filters...)
 	}
-	if len(filters) > 1 {
+	if len(filters) > 1 || s.cfg.Whole {
 		filters = nil
 	}
 	if filters == nil {

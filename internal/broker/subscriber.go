@@ -172,6 +172,9 @@ type SubscriberConfig struct {
 	Topic func(subject string) string
 	// Lanes to consume, and their positions.
 	Lanes Lanes
+	// Whole has a single lane read the stream without a filter too: a lane's position is then one of the whole stream, whatever lanes
+	// read together, and Before sees all messages.
+	Whole bool
 	// Before returns the name of another lane that is handed a message before the message's own lane is; empty: no other. nil: none
 	// ever.
 	Before func(subject string, header map[string][]string, body []byte) string
@@ -197,7 +200,7 @@ type SubscriberConfig struct {
 	// CloseTimeout bounds how long Close waits for a handler. Default 30s.
 	CloseTimeout time.Duration
 	// Missing is called for messages that the stream should return and does not; nil: no reports. It is called only with
-	// more than one lane: a single lane reads with a filter, which hides gaps.
+	// more than one lane, or Whole: a single lane reads with a filter else, which hides gaps.
 	Missing func(Missing)
 	// Resumed is called after an interrupted delivery, before another message is handed out; nil: no call. If its error
 	// is ErrStreamLost, consuming ends; any other error makes it a retry.

@@ -15,6 +15,7 @@ type Config struct {
 	API        API                 `yaml:"api"`
 	Gateway    Gateway             `yaml:"gateway"`
 	Partitions int                 `yaml:"partitions"` // fixed when the EVENTS stream is created
+	Cluster    Cluster             `yaml:"cluster"`
 	Limits     Limits              `yaml:"limits"`
 	Retention  Retention           `yaml:"retention"`
 	Policies   []summarize.Policy  `yaml:"policies"` // in order; the first match applies
@@ -110,6 +111,14 @@ type Gateway struct {
 	Insecure bool `yaml:"insecure"`
 }
 
+// Cluster has several processors share the partitions of one set of streams; an empty Name: this one has all.
+type Cluster struct {
+	Name      string        `yaml:"name"`
+	Weight    int           `yaml:"weight"`    // of this processor's share
+	Standbys  int           `yaml:"standbys"`  // reserved: how many processors follow a partition
+	Snapshots time.Duration `yaml:"snapshots"` // reserved: the interval of snapshots
+}
+
 // Limits bound events; an event beyond them is rejected.
 type Limits struct {
 	EventBytes        int `yaml:"event_bytes"`         // of an event's body
@@ -154,6 +163,7 @@ func Default() *Config {
 		API:        API{Listen: "127.0.0.1:8088", BodyBytes: 16 << 20, RequestsPerSecond: 1000, Streams: 256},
 		Gateway:    Gateway{Mode: gateway.ModeObserve, OpenAI: gateway.OpenAI, Anthropic: gateway.Anthropic},
 		Partitions: 16,
+		Cluster:    Cluster{Weight: 1, Standbys: 1, Snapshots: 15 * time.Minute},
 		Limits:     Limits{EventBytes: 1 << 20, PendingEditEvents: 1000},
 		Policies:   []summarize.Policy{summarize.Default()},
 		Providers: map[string]Provider{

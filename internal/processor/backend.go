@@ -55,22 +55,34 @@ func (p *Processor) CaughtUp() bool { return p.ready.ready() }
 
 // Holds implements service.Backend.
 func (p *Processor) Holds(partition int, seq uint64) bool {
-	return p.part(partition).position.now() >= seq
+	part := p.part(partition)
+	return part != nil && part.position.now() >= seq
 }
 
 // Wait implements service.Backend.
 func (p *Processor) Wait(ctx context.Context, partition int, seq uint64) error {
-	return p.wait(ctx, p.part(partition), seq)
+	part := p.part(partition)
+	if part == nil {
+		return errElsewhere
+	}
+	return p.wait(ctx, part, seq)
 }
 
 // Durable implements service.Backend.
 func (p *Processor) Durable(ctx context.Context, partition int) error {
-	return p.part(partition).position.seen(ctx)
+	part := p.part(partition)
+	if part == nil {
+		return errElsewhere
+	}
+	return part.position.seen(ctx)
 }
 
 // Summarize implements service.Backend.
 func (p *Processor) Summarize(ctx context.Context, partition int, name, kind string) (id string, err error) {
 	part := p.part(partition)
+	if part == nil {
+		return "", errElsewhere
+	}
 	// Recompute what waits first, and stale summaries that the new one would build on, a few at a time: a lane must
 	// not stand still for all of it.
 	for more := true; more; {
@@ -100,5 +112,7 @@ func (p *Processor) Now() time.Time { return p.opts.Now() }
 
 // Renew implements service.Backend.
 func (p *Processor) Renew(partition int, name string, expired []string) {
-	p.part(partition).renewals.add(renewal{name, expired})
+	if part := p.part(partition); part != nil {
+		part.renewals.add(renewal{name, expired})
+	}
 }

@@ -167,8 +167,7 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 		s.config = byModel(t, s.model)
 		s.config.Policies[0].OnFailure = []string{"fallback", "fail"}[seed%2]
 	}
-	s.config.Policies[0].Compaction.Trigger = summarize.Condition{Any: []summarize.Condition{{Fraction: 0.01}, {Messages: 5}}}
-	s.config.Policies[0].Compaction.Keep = summarize.Keep{Messages: 3}
+	compacting(s.config)
 	if seed%3 == 0 {
 		s.config.Policies[0].Tools = []summarize.Tool{{Match: "b*", Category: "structured_data", Keep: []string{"part7"}, Drop: []string{"step 1"}}}
 	}
@@ -178,6 +177,12 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	s.config.Partitions = 3
 	s.config.Limits.PendingEditEvents = 6
 	return s
+}
+
+// compacting has threads compacted often.
+func compacting(c *config.Config) {
+	c.Policies[0].Compaction.Trigger = summarize.Condition{Any: []summarize.Condition{{Fraction: 0.01}, {Messages: 5}}}
+	c.Policies[0].Compaction.Keep = summarize.Keep{Messages: 3}
 }
 
 // lags makes the processor, and nothing else, read its log from followers that lag.

@@ -83,3 +83,13 @@ func (p *Processor) Readyz(w http.ResponseWriter, r *http.Request) { p.readyz(w,
 
 // Registry has the metrics.
 func (p *Processor) Registry() *prometheus.Registry { return p.metrics.registry }
+
+// Owned lists the partitions that the processor runs and answers for.
+func (p *Processor) Owned() (ids []int) {
+	for _, part := range p.parts() {
+		if part.current.Load() && p.shares.member.Holds(part.id) {
+			ids = append(ids, part.id)
+		}
+	}
+	return ids
+}

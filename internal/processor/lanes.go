@@ -16,10 +16,11 @@ import (
 // List implements broker.Lanes: one lane per partition, of which the last is for the events that the partition transform did
 // not match.
 func (p *Processor) List() []broker.Lane {
-	parts := p.parts()
-	lanes := make([]broker.Lane, len(parts))
-	for i, part := range parts {
-		lanes[i] = p.laneOf(part.id)
+	var lanes []broker.Lane
+	for _, part := range p.parts() {
+		if part.reads {
+			lanes = append(lanes, p.laneOf(part.id))
+		}
 	}
 	return lanes
 }
@@ -59,6 +60,7 @@ func (p *Processor) Reached(lane string, last uint64, by broker.Mark) {
 			p.fail(err)
 			return
 		}
+		part.current.Store(true)
 	}
 	p.ready.reached(lane)
 }
@@ -96,14 +98,16 @@ type worker struct {
 	work chan func()
 	done chan struct{} // capacity 1: the worker never waits for a handler
 	quit chan struct{}
+	gone chan struct{} // closed when it has ended
 }
 
 func newWorker() worker {
-	return worker{work: make(chan func()), done: make(chan struct{}, 1), quit: make(chan struct{})}
+	return worker{work: make(chan func()), done: make(chan struct{}, 1), quit: make(chan struct{}), gone: make(chan struct{})}
 }
 
 // run works until quit is closed, after the step that is under way.
 func (w worker) run() {
+	defer close(w.gone)
 	for {
 		select {
 		case step := <-w.work:

@@ -29,6 +29,8 @@ type Options struct {
 	CloseTimeout time.Duration
 	// AckTimeout is how long a record waits for the server's answer before it is looked up. Default 10s.
 	AckTimeout time.Duration
+	// Lease is how long others of a cluster wait for this processor before they take its partitions. Default 1.2s.
+	Lease time.Duration
 	// Now is the clock; nil uses the system's.
 	Now func() time.Time
 	// FS is the store's file system; nil uses the operating system's.

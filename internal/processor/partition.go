@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,7 +33,8 @@ type partition struct {
 	turns  chan func()
 	// ended is closed when turns are no longer taken; stopping before that, when the end begins.
 	ended     chan struct{}
-	stopping  <-chan struct{}
+	stopping  chan struct{}
+	stopOnce  sync.Once
 	metrics   *metrics
 	failpoint func(string, int) error
 	log       zerolog.Logger
@@ -71,11 +73,18 @@ type partition struct {
 	broken  atomic.Pointer[error] // why that goroutine has given up
 	fail    func(error)           // ends the processor
 	life    life
+	reads   bool        // it has a lane; changed while no lane runs
+	current atomic.Bool // its lane has reached what was the log's end when it began
+	leaves  atomic.Bool // it is being taken out of the set
+	rivaled atomic.Bool // another processor has it
 }
 
 // batchBytes is the size at which the open batch is committed, whatever the lane's own bound in events: a rejection
 // holds its event, up to the server's largest message, and Pebble takes no batch of 4 GiB.
 const batchBytes = 8 << 20
+
+// stop has the partition wait for no server any more.
+func (p *partition) stop() { p.stopOnce.Do(func() { close(p.stopping) }) }
 
 // steps folds events that were handed over together.
 func (p *partition) steps(ctx context.Context, hand iter.Seq[fold.Delivery], walk fold.Walk, now func() time.Time) error {

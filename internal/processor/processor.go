@@ -49,6 +49,7 @@ type Processor struct {
 	slots     chan struct{}
 
 	running atomic.Pointer[set]
+	shares  sharing
 	// stopping is closed when the processor begins to end: from then on every wait for the server is bounded.
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -158,6 +159,9 @@ func (p *Processor) recover(ctx context.Context) error {
 	}
 	config.Retention = at.events.MaxAge
 	p.folds.Store(config)
+	if p.opts.Config.Cluster.Name != "" {
+		return p.joinCluster(ctx, at)
+	}
 	parts, err := p.openAll(ctx, p.all(), at)
 	if err != nil {
 		return err
@@ -165,7 +169,7 @@ func (p *Processor) recover(ctx context.Context) error {
 	p.running.Store(newSet(parts))
 	lanes := make([]string, len(parts))
 	for i, part := range parts {
-		lanes[i] = part.lane
+		lanes[i], part.reads = part.lane, true
 	}
 	p.ready, p.catching = newReadiness(lanes), behind(parts, at.events, p.opts.Now())
 	return nil
@@ -264,9 +268,10 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 	}
 	part := &partition{
 		id: id, lane: p.laneOf(id).Name, part: st, fold: f, config: config,
-		worker: newWorker(), turns: make(chan func(), 16), ended: make(chan struct{}), stopping: p.stopping, last: meta.Position,
-		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, fail: p.fail,
+		worker: newWorker(), turns: make(chan func(), 16), ended: make(chan struct{}), stopping: make(chan struct{}), last: meta.Position,
+		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log,
 	}
+	part.fail = p.failing(part)
 	part.handed, part.handedTaken = p.handed, p.taken
 	if part.handedOver, err = st.HandedOver(); err != nil {
 		return nil, err
@@ -298,7 +303,12 @@ func (p *Processor) fail(err error) {
 	p.beginEnd()
 }
 
-func (p *Processor) beginEnd() { p.stopOnce.Do(func() { close(p.stopping) }) }
+func (p *Processor) beginEnd() {
+	p.stopOnce.Do(func() { close(p.stopping) })
+	for _, part := range p.parts() {
+		part.stop()
+	}
+}
 
 // Ready is closed when every event that the log held at the start is applied.
 func (p *Processor) Ready() <-chan struct{} { return p.ready.done }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,9 +23,11 @@ func (p *Processor) Run(ctx context.Context) error {
 	defer stop()
 	publishing, stopPublishing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopPublishing()
+	p.shares.live = func(part *partition) { p.live(run, publishing, part) }
 	for _, part := range p.parts() {
-		p.live(run, publishing, part)
+		p.shares.live(part)
 	}
+	leave := p.takePart(ctx)
 	var others sync.WaitGroup
 	others.Go(func() { p.tend(run) })
 	others.Go(func() { p.reloads(run) })
@@ -39,46 +42,123 @@ func (p *Processor) Run(ctx context.Context) error {
 	}
 	cause = recovery.Explain(cause)
 	p.beginEnd()
+	p.shares.end()
 	err = errors.Join(cause, err)
-	parts := p.parts()
-	for _, part := range parts {
+	parts, lost := p.parts(), []*partition(nil)
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part *partition) bool {
+		if part.rivaled.Load() {
+			lost = append(lost, part)
+		}
+		return part.rivaled.Load()
+	})
+	for _, part := range slices.Concat(parts, lost) {
 		part.life.settled()
 	}
 	stop()
 	told()
 	// A stuck handler may still write to its open batch, so nothing is committed any more then.
 	err = errors.Join(err, p.drain(parts, err == nil))
-	others.Wait() // their turns are taken, or never will be
+	_ = p.drain(lost, false) // reported when they were lost
+	others.Wait()            // their turns are taken, or never will be
 	stopPublishing()
 	if unsent := unsent(parts); cause == nil || !errors.Is(unsent, cause) {
 		err = errors.Join(err, unsent) // else it is reported already
 	}
-	return err
+	return errors.Join(err, leave())
 }
 
-// read has the lanes consume until the processor is to end, and returns why, and what has failed as they were closed.
+// read has the lanes consume until the processor is to end, and returns why, and what has failed as they were closed. They begin
+// again each time that the set of partitions has changed.
 func (p *Processor) read(ctx context.Context) (cause, err error) {
-	sub, router, err := p.consumer()
-	if err != nil {
-		return err, nil
+	for {
+		r, cause := p.consume(ctx)
+		var next *change
+		if cause == nil {
+			next, cause = p.await(ctx, r)
+		}
+		if next != nil {
+			if cause = r.close(nil); cause == nil {
+				p.alter(*next)
+				continue
+			}
+			next.done <- errEnding
+		}
+		cause = recovery.Explain(cause)
+		p.beginEnd()
+		return cause, r.close(cause)
 	}
-	routed, cause := route(context.WithoutCancel(ctx), router)
-	if cause == nil {
+}
+
+// await returns a change of the set, or why the lanes are to end; neither if ctx has ended.
+func (p *Processor) await(ctx context.Context, r *reading) (*change, error) {
+	select {
+	case <-ctx.Done():
+		return nil, nil
+	case next := <-p.shares.changes:
+		return &next, nil
+	case err := <-p.failed:
+		return nil, err
+	case err := <-r.failed():
+		return nil, err
+	case err := <-p.broker.Broken():
+		return nil, err
+	}
+}
+
+// alter makes a change, and those that wait to be made.
+func (p *Processor) alter(next change) {
+	for {
+		next.make()
+		next.done <- nil
 		select {
-		case <-ctx.Done():
-		case cause = <-p.failed:
-		case cause = <-sub.Failed():
-		case cause = <-p.broker.Broken():
+		case next = <-p.shares.changes:
+		default:
+			return
 		}
 	}
-	cause = recovery.Explain(cause)
-	p.beginEnd()
-	// Close the subscriber first: its lanes close their batches, and only then do the router's handlers return.
-	err = errors.Join(sub.Close(), routed())
-	if unheard := sub.Err(); !errors.Is(cause, unheard) {
+}
+
+// reading is a subscriber and its router; both are nil if there is no lane.
+type reading struct {
+	sub    *broker.Subscriber
+	routed func() error
+	closed bool
+}
+
+// consume begins to read for the partitions that have lanes.
+func (p *Processor) consume(ctx context.Context) (*reading, error) {
+	r := &reading{routed: func() error { return nil }}
+	if len(p.List()) == 0 {
+		return r, nil
+	}
+	sub, router, err := p.consumer()
+	if err != nil {
+		return r, err
+	}
+	r.sub = sub
+	r.routed, err = route(context.WithoutCancel(ctx), router)
+	return r, err
+}
+
+func (r *reading) failed() <-chan error {
+	if r.sub == nil {
+		return nil
+	}
+	return r.sub.Failed()
+}
+
+// close ends the lanes, and returns what has failed and is not the cause. The subscriber goes first: its lanes close their batches,
+// and only then do the router's handlers return.
+func (r *reading) close(cause error) error {
+	if r.sub == nil || r.closed {
+		return nil
+	}
+	r.closed = true
+	err := errors.Join(r.sub.Close(), r.routed())
+	if unheard := r.sub.Err(); !errors.Is(cause, unheard) {
 		err = errors.Join(err, unheard) // from a lane's last batch
 	}
-	return cause, err
+	return err
 }
 
 // route starts the router and returns once it runs, or why it could not start; end closes it and waits for it. A
@@ -97,7 +177,7 @@ func route(ctx context.Context, router *message.Router) (end func() error, err e
 // consumer builds the Watermill part.
 func (p *Processor) consumer() (*broker.Subscriber, *message.Router, error) {
 	sub, err := broker.NewSubscriber(p.broker.JetStream(), broker.SubscriberConfig{
-		Stream: broker.StreamEvents, Topic: handlers.Topic, Lanes: p, Before: p.before, HandMessages: handEvents, CloseTimeout: p.opts.CloseTimeout, AdvanceEvery: p.opts.AdvanceEvery,
+		Stream: broker.StreamEvents, Topic: handlers.Topic, Lanes: p, Whole: true, Before: p.before, HandMessages: handEvents, CloseTimeout: p.opts.CloseTimeout, AdvanceEvery: p.opts.AdvanceEvery,
 		Missing: p.missing, Resumed: p.sameStreams, Logger: p.log,
 	})
 	if err != nil {
@@ -114,16 +194,20 @@ func (p *Processor) consumer() (*broker.Subscriber, *message.Router, error) {
 // life is what runs beside a partition's lane.
 type life struct {
 	settled func()     // ends the waits for the disk, once the lane has ended
+	rest    func()     // ends the jobs
+	quiet   func()     // ends the outbox
 	unsent  chan error // capacity 1: why the outbox has ended
 }
 
 // live starts a partition's jobs, which end with run, its worker, its wait for the disk, and its outbox, which ends with publishing.
 func (p *Processor) live(run, publishing context.Context, part *partition) {
-	part.desk.start(run)
-	part.life = life{settled: part.start(), unsent: make(chan error, 1)}
+	working, rest := context.WithCancel(run)
+	sending, quiet := context.WithCancel(publishing)
+	part.desk.start(working)
+	part.life = life{settled: part.start(), rest: rest, quiet: quiet, unsent: make(chan error, 1)}
 	part.outbox.stored = func(w wave) { p.keepNote(part, w) }
 	go func() {
-		err := part.outbox.Run(publishing)
+		err := part.outbox.Run(sending)
 		if err != nil {
 			err = fmt.Errorf("publish records of partition %d: %w", part.id, err)
 			part.fail(err)

@@ -97,7 +97,7 @@ func (p *Processor) tendAll(ctx context.Context, chores []*chore) {
 func (c *chore) turn(parts []*partition, now time.Time, failed map[*partition]bool) (list []*partition) {
 	for n := range parts {
 		at := (c.next + n) % len(parts)
-		if part := parts[at]; !failed[part] && c.due(part, now) {
+		if part := parts[at]; !failed[part] && part.current.Load() && c.due(part, now) {
 			list = append(list, part)
 		}
 		if len(list) == c.atOnce && c.atOnce > 0 {

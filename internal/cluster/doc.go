@@ -1,0 +1,29 @@
+// Package cluster shares partitions among the processors of one set of streams: who is alive, who has which partition, and who is to
+// have it. It decides nothing about a partition's state. That a processor without a partition can't write to it is the claims' work
+// (internal/processor); what is here says when to claim, and up to when a processor may answer for what it has.
+//
+// One bucket of NATS KV holds everything:
+//
+//	member.<id>       a lease: its member writes it again and again, each time on condition of the revision before
+//	partition.<n>     who has the partition; the revision counts the changes
+//	plan              who is to have which partition, written by the live member with the smallest id
+//
+// # Leases
+//
+// A partition's lease is that of its owner, so that 1,024 partitions cost no more writes than one. A member may answer for what it
+// has up to three quarters of the lease's time after it began the last write that succeeded. Another one that has seen no
+// change of the lease for the whole time deletes it, on condition of the revision that it has seen last, and only then takes the partitions. So
+// the owner's time has always ended by then, however long either was stopped, and if a renewal was under way, one of the two
+// writes fails. Both measure durations by their own monotonic clocks: it does not matter what time these show.
+// A machine that is suspended stops its monotonic clock; the claims fence its writes then, and nothing its reads.
+//
+// # Plan
+//
+// Each member has a share by its weight. A member keeps what it has up to its share; what is beyond, or of no live member, goes to those below
+// theirs. So a join moves the joiner's share and nothing else, and a leave the leaver's.
+//
+// # Hand-over
+//
+// The owner of a partition that is planned elsewhere drains it, and then writes that it is free; the next owner waits for that, or for the
+// owner's end.
+package cluster

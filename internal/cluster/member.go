@@ -1,0 +1,301 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// Holder runs partitions. Its methods are called by one goroutine at a time for a partition, and concurrently for others.
+type Holder interface {
+	// Acquire returns when the partitions run. An error means that none of them does; one that no retry can help is ErrFatal too.
+	Acquire(ctx context.Context, partitions []int) error
+	// Release drains partitions, and returns when they have ended.
+	Release(ctx context.Context, partitions []int) error
+	// Abandon ends partitions at once: another processor may have them.
+	Abandon(partitions []int)
+}
+
+// ErrFatal: the member can't go on.
+var ErrFatal = errors.New("cluster membership ended")
+
+// Options configure a member.
+type Options struct {
+	Name     string // of the cluster
+	ID       string // of this process, as in claims
+	Weight   int    // of this member's share; default 1
+	Units    int    // how many partitions there are
+	Replicas int    // of the bucket
+	Lease    time.Duration
+	Logger   zerolog.Logger
+	// Now has a monotonic reading; nil is time.Now.
+	Now func() time.Time
+	// Changed is called when the number of live members has changed, with that and this member's part of all weights.
+	Changed func(members int, part float64)
+}
+
+// Member is one process's membership.
+type Member struct {
+	opts   Options
+	holder Holder
+	js     jetstream.JetStream
+	kv     jetstream.KeyValue
+	log    zerolog.Logger
+	lease  lease
+	view   atomic.Pointer[View]
+
+	// The run loop alone has these.
+	key      string // of the lease; each join has another
+	revision uint64 // of the lease
+	count    uint64 // of renewals
+	members  map[string]*member
+	units    []unit
+	plan     plan
+	planRev  uint64
+	known    bool // the bucket has been read
+	told     string
+	pause    time.Time // no acquisition before this: the last one failed
+	steady   time.Time // since when each renewal has succeeded; zero: the last one has not
+	work     sync.WaitGroup
+	ended    chan outcome
+	lost     chan int
+	over     chan struct{} // closed when Run has returned
+
+	held    []atomic.Bool // by partition: this member may answer for it while its lease holds
+	closing atomic.Bool   // no more acquisitions
+}
+
+// member is another member, or this one, as the bucket has it.
+type member struct {
+	record
+	revision uint64
+	seen     time.Time // when its last change arrived
+}
+
+// record is the value of a lease.
+type record struct {
+	ID     string `json:"id"` // the process
+	Weight int    `json:"weight"`
+	Count  uint64 `json:"count"`
+}
+
+// unit is one partition as the bucket has it, and what this member does with it.
+type unit struct {
+	owner    string // key of a lease; empty: free
+	revision uint64
+	doing    doing
+}
+
+type doing int
+
+const (
+	nothing doing = iota
+	acquiring
+	holding
+	releasing
+)
+
+// outcome is the end of an acquisition or a release.
+type outcome struct {
+	units []int
+	was   doing
+	err   error
+}
+
+type plan struct {
+	Owners []string `json:"owners"` // keys of leases, by partition
+}
+
+type ownership struct {
+	Owner string `json:"owner"`
+}
+
+// View is what a member knows of the cluster.
+type View struct {
+	Self    string
+	Members map[string]string // process by lease, live ones
+	Owners  []string          // lease by partition; empty: none, or one that is not live
+	Planned []string
+}
+
+// Bucket is the name of a cluster's bucket.
+func Bucket(name string) string { return "precis_" + name }
+
+// Open makes or opens the cluster's bucket.
+func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options) (*Member, error) {
+	if o.Weight == 0 {
+		o.Weight = 1
+	}
+	if o.Lease == 0 {
+		o.Lease = DefaultLease
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Changed == nil {
+		o.Changed = func(int, float64) {}
+	}
+	m := &Member{
+		opts: o, holder: holder, js: js, log: o.Logger.With().Str("cluster", o.Name).Logger(),
+		lease: lease{time: o.Lease, now: o.Now}, members: map[string]*member{}, units: make([]unit, o.Units),
+		ended: make(chan outcome), lost: make(chan int), over: make(chan struct{}), held: make([]atomic.Bool, o.Units),
+	}
+	m.view.Store(&View{Members: map[string]string{}, Owners: make([]string, o.Units), Planned: make([]string, o.Units)})
+	var err error
+	m.kv, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: Bucket(o.Name), Description: "members and partitions of a cluster of processors", History: 1, Replicas: max(o.Replicas, 1),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open bucket %s of the cluster: %w", Bucket(o.Name), err)
+	}
+	return m, nil
+}
+
+// Holds reports whether the member may answer for a partition. Asked after an answer has been read, it says that the answer was true at
+// that moment.
+func (m *Member) Holds(partition int) bool { return m.held[partition].Load() && m.lease.holds() }
+
+// Close has the member take no more partitions. It keeps its lease, and what it has, until Run ends.
+func (m *Member) Close() { m.closing.Store(true) }
+
+// View returns what the member knows of the cluster.
+func (m *Member) View() *View { return m.view.Load() }
+
+// Lost says that another processor has claimed a partition that the member had: the holder has ended it.
+func (m *Member) Lost(partition int) {
+	select {
+	case m.lost <- partition:
+	case <-m.over:
+	}
+}
+
+// Run takes part until ctx ends. Then the holder ends its partitions in its own way, and calls Leave.
+func (m *Member) Run(ctx context.Context) error {
+	watch, err := m.kv.WatchAll(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("watch bucket of the cluster: %w", err)
+	}
+	defer func() { _ = watch.Stop() }()
+	defer m.work.Wait()
+	defer close(m.over)
+	every := time.NewTicker(m.opts.Lease / 4)
+	defer every.Stop()
+	m.renew(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+			m.renew(ctx)
+			m.bury(ctx)
+		case entry, open := <-watch.Updates():
+			if !open && ctx.Err() != nil {
+				return nil
+			}
+			if !open {
+				return fmt.Errorf("%w: the watch of the bucket has ended", ErrFatal)
+			}
+			if entry == nil {
+				m.known = true
+			} else {
+				m.saw(entry)
+			}
+			if len(watch.Updates()) > 0 {
+				continue
+			}
+		case done := <-m.ended:
+			if err := m.done(ctx, done); err != nil {
+				return err
+			}
+		case n := <-m.lost:
+			m.free(ctx, n)
+		}
+		if m.known {
+			m.govern(ctx)
+			m.reconcile(ctx)
+		}
+		m.show()
+	}
+}
+
+// show publishes the view.
+func (m *Member) show() {
+	v := &View{Self: m.key, Members: map[string]string{}, Owners: make([]string, len(m.units)), Planned: make([]string, len(m.units))}
+	total, own := 0, 0
+	for key, other := range m.members {
+		v.Members[key] = other.ID
+		total += other.Weight
+		if key == m.key {
+			own = other.Weight
+		}
+	}
+	for n, u := range m.units {
+		if _, live := m.members[u.owner]; live {
+			v.Owners[n] = u.owner
+		}
+	}
+	copy(v.Planned, m.plan.Owners)
+	m.view.Store(v)
+	if now := fmt.Sprint(len(m.members), own, total); now != m.told && own > 0 {
+		m.told = now
+		m.log.Info().Int("members", len(m.members)).Msg("members of the cluster")
+		m.opts.Changed(len(m.members), float64(own)/float64(total))
+	}
+}
+
+const (
+	memberPrefix    = "member."
+	partitionPrefix = "partition."
+	planKey         = "plan"
+)
+
+// saw takes a change of the bucket.
+func (m *Member) saw(e jetstream.KeyValueEntry) {
+	gone := e.Operation() != jetstream.KeyValuePut
+	switch key := e.Key(); {
+	case strings.HasPrefix(key, memberPrefix):
+		if gone {
+			delete(m.members, key)
+			return
+		}
+		var r record
+		if json.Unmarshal(e.Value(), &r) == nil && r.Weight > 0 {
+			m.members[key] = &member{record: r, revision: e.Revision(), seen: m.opts.Now()}
+		}
+	case strings.HasPrefix(key, partitionPrefix):
+		n, err := strconv.Atoi(strings.TrimPrefix(key, partitionPrefix))
+		if err != nil || n < 0 || n >= len(m.units) || e.Revision() <= m.units[n].revision {
+			return
+		}
+		var o ownership
+		if !gone && json.Unmarshal(e.Value(), &o) != nil {
+			return
+		}
+		m.units[n].owner, m.units[n].revision = o.Owner, e.Revision()
+	case key == planKey && e.Revision() > m.planRev:
+		var p plan
+		if gone || json.Unmarshal(e.Value(), &p) == nil {
+			m.plan, m.planRev = p, e.Revision()
+		}
+	}
+}
+
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("encode %T: %v", v, err)) // strings and numbers
+	}
+	return data
+}

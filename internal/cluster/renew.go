@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+// renew writes the lease again, or joins.
+func (m *Member) renew(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, m.opts.Lease/2)
+	defer cancel()
+	began := m.opts.Now()
+	if m.key == "" {
+		m.join(ctx, began)
+		return
+	}
+	m.count++
+	rev, err := m.kv.Update(ctx, m.key, encode(record{m.opts.ID, m.opts.Weight, m.count}), m.revision)
+	switch {
+	case err == nil:
+		m.revision = rev
+		m.lease.renewed(began)
+		if m.steady.IsZero() {
+			m.steady = began
+		}
+		return
+	case errors.Is(err, jetstream.ErrKeyExists): // another revision
+		m.look(ctx)
+	default:
+		m.log.Warn().Err(err).Msg("lease not renewed")
+	}
+	m.steady = time.Time{}
+}
+
+// join writes a lease of another name than any before: what was held under an earlier one is not held any more.
+func (m *Member) join(ctx context.Context, began time.Time) {
+	key := memberPrefix + nuid.Next()
+	rev, err := m.kv.Create(ctx, key, encode(record{m.opts.ID, m.opts.Weight, 0}))
+	if err != nil {
+		m.log.Warn().Err(err).Msg("not joined to the cluster")
+		return
+	}
+	m.key, m.revision, m.count, m.steady = key, rev, 0, began
+	m.members[key] = &member{record: record{m.opts.ID, m.opts.Weight, 0}, revision: rev, seen: m.opts.Now()}
+	m.lease.renewed(began)
+}
+
+// look finds out whether the lease is an earlier renewal's, whose answer was lost, or gone.
+func (m *Member) look(ctx context.Context) {
+	e, err := m.kv.Get(ctx, m.key)
+	var r record
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		m.expelled()
+	case err != nil:
+		m.log.Warn().Err(err).Msg("lease not renewed")
+	case json.Unmarshal(e.Value(), &r) == nil && r.ID == m.opts.ID:
+		m.revision = e.Revision() // the next renewal extends the lease
+	}
+}
+
+// expelled: another member has deleted the lease.
+func (m *Member) expelled() {
+	m.lease.end()
+	var had []int // what is being acquired ends as that is done
+	for n := range m.units {
+		m.held[n].Store(false)
+		if u := &m.units[n]; u.doing == holding {
+			u.doing = nothing
+			had = append(had, n)
+		}
+	}
+	m.log.Warn().Ints("partitions", had).Msg("others have taken this member for dead: it gives up what it had and joins again")
+	delete(m.members, m.key)
+	m.key = ""
+	m.holder.Abandon(had)
+}
+
+// bury deletes the leases of members that have not renewed them for a lease's time. If this member could not renew its own one either, the
+// server was away.
+func (m *Member) bury(ctx context.Context) {
+	if m.steady.IsZero() || m.opts.Now().Sub(m.steady) < m.opts.Lease {
+		return
+	}
+	for key, other := range m.members {
+		if key == m.key || m.opts.Now().Sub(other.seen) < m.opts.Lease {
+			continue
+		}
+		asking, cancel := context.WithTimeout(ctx, m.opts.Lease)
+		err := m.kv.Delete(asking, key, jetstream.LastRevision(other.revision))
+		cancel()
+		if err != nil {
+			m.log.Debug().Err(err).Str("member", other.ID).Msg("lease of a silent member not deleted")
+			other.seen = m.opts.Now() // it is alive, or the server is not
+			continue
+		}
+		m.log.Warn().Str("member", other.ID).Msg("member has not renewed its lease, and is taken for dead")
+		delete(m.members, key)
+	}
+}
+
+// govern writes the plan, if this member is the one that does and the plan is not as it has to be.
+func (m *Member) govern(ctx context.Context) {
+	if m.key == "" || m.leader() != m.key {
+		return
+	}
+	live := map[string]int{}
+	for key, other := range m.members {
+		live[key] = other.Weight
+	}
+	before := make([]string, len(m.units))
+	copy(before, m.plan.Owners)
+	for n, u := range m.units {
+		if before[n] == "" {
+			before[n] = u.owner
+		}
+	}
+	next := Plan(before, live)
+	if slices.Equal(next, m.plan.Owners) {
+		return
+	}
+	asking, cancel := context.WithTimeout(ctx, m.opts.Lease)
+	defer cancel()
+	rev, err := m.put(asking, planKey, encode(plan{next}), m.planRev)
+	if err != nil {
+		m.log.Debug().Err(err).Msg("plan not written")
+		return
+	}
+	m.plan, m.planRev = plan{next}, rev
+}
+
+// leader is the live member that writes the plan.
+func (m *Member) leader() string {
+	leader := ""
+	for key := range m.members {
+		if leader == "" || strings.Compare(key, leader) < 0 {
+			leader = key
+		}
+	}
+	return leader
+}
+
+// put writes a key on condition of its last revision, 0: none.
+func (m *Member) put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if revision == 0 {
+		return m.kv.Create(ctx, key, value)
+	}
+	return m.kv.Update(ctx, key, value, revision)
+}

@@ -1,0 +1,320 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"precis/internal/cluster"
+	"precis/internal/recovery"
+)
+
+// In a cluster a processor begins with no partition, and takes and gives up those that its membership says (internal/cluster). The
+// lanes of all its partitions read the log together, so they stop for a moment whenever the set changes: each closes its batch, and
+// goes on behind it.
+
+// sharing is what a processor needs to share partitions; member is nil without a cluster.
+type sharing struct {
+	member  *cluster.Member
+	changes chan change
+	live    func(*partition) // starts what runs beside a lane
+	// places are held by a partition's life, from its claim until all of it has ended.
+	places []sync.Mutex
+	mu     sync.Mutex // of changes to the set
+	// working is what changes the set; ended means that nothing begins to any more.
+	working sync.WaitGroup
+	ended   bool
+}
+
+// begin notes that work on the set begins; false if the processor ends.
+func (s *sharing) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.working.Add(1)
+	}
+	return !s.ended
+}
+
+// end waits until nothing changes the set any more. Whoever waits for the lanes has given up by then.
+func (s *sharing) end() {
+	if s.member == nil {
+		return
+	}
+	s.member.Close()
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.working.Wait()
+}
+
+// change is made to the set of partitions while no lane runs.
+type change struct {
+	make func()
+	done chan error // capacity 1
+}
+
+// dropTries is how often partitions are opened: a second time without what the store has of them.
+const dropTries = 2
+
+// joinCluster becomes a member of the configured cluster, if there is one.
+func (p *Processor) joinCluster(ctx context.Context, at streams) (err error) {
+	c := p.opts.Config.Cluster
+	if c.Name == "" {
+		return nil
+	}
+	p.shares.places, p.shares.changes = make([]sync.Mutex, p.total()), make(chan change)
+	p.ready = newReadiness(nil)
+	close(p.ready.done)
+	p.catching = behind(nil, at.events, p.opts.Now())
+	p.shares.member, err = cluster.Open(ctx, p.broker.JetStream(), p, cluster.Options{
+		Name: c.Name, ID: p.owner, Weight: c.Weight, Units: p.total(), Replicas: at.summaries.Replicas, Lease: p.opts.Lease, Logger: p.log,
+	})
+	return err
+}
+
+// takePart runs the membership until the returned function is called, which leaves the cluster: nothing may run any more by then.
+func (p *Processor) takePart(ctx context.Context) (leave func() error) {
+	m := p.shares.member
+	if m == nil {
+		return func() error { return nil }
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() {
+		err := m.Run(ctx)
+		if err != nil {
+			p.fail(err)
+		}
+		ended <- err
+	}()
+	return func() error {
+		stop()
+		err := <-ended
+		leaving, cancel := context.WithTimeout(context.Background(), p.opts.CloseTimeout)
+		defer cancel()
+		return errors.Join(err, m.Leave(leaving))
+	}
+}
+
+// Acquire implements cluster.Holder.
+func (p *Processor) Acquire(ctx context.Context, ids []int) error {
+	if !p.shares.begin() {
+		return errEnding
+	}
+	defer p.shares.working.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // an end does not wait for it
+		select {
+		case <-p.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	for _, id := range ids {
+		p.shares.places[id].Lock()
+	}
+	parts, err := p.openAnew(ctx, ids)
+	if err != nil {
+		for _, id := range ids {
+			p.shares.places[id].Unlock()
+		}
+		if fatalStart(err) {
+			err = fmt.Errorf("%w: %w", cluster.ErrFatal, err)
+		}
+		return err
+	}
+	for _, part := range parts {
+		p.shares.live(part)
+	}
+	p.edit(func(list []*partition) []*partition { return append(list, parts...) })
+	at, err := p.streams(ctx)
+	if err == nil {
+		err = p.bulk(ctx, parts, behind(parts, at.events, p.opts.Now()))
+	}
+	if err == nil {
+		err = p.between(ctx, func() {
+			for _, part := range parts {
+				part.reads = true
+			}
+		})
+	}
+	for _, part := range parts { // a reload may not have seen them
+		if err == nil {
+			err = part.call(ctx, func() error {
+				if c := p.folds.Load(); c != part.config {
+					return part.reconfigure(c, p.opts.Now())
+				}
+				return nil
+			})
+		}
+	}
+	if err != nil {
+		_, ending := p.takeOut(context.WithoutCancel(ctx), parts, false)
+		return errors.Join(err, ending)
+	}
+	p.log.Info().Ints("partitions", ids).Msg("partitions taken over")
+	return nil
+}
+
+// fatalStart reports whether an error of a start ends the processor.
+func fatalStart(err error) bool {
+	return errors.Is(err, recovery.ErrRolledBack) || errors.Is(err, recovery.ErrRewritten) || errors.Is(err, recovery.ErrOtherStream) ||
+		fatal(err)
+}
+
+// openAnew opens partitions. What the store has of one may not be what is on record: another processor had the partition since, while this
+// one still decided. It is made again from the log then.
+func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition, err error) {
+	for try := 1; ; try++ {
+		at, err := p.streams(ctx)
+		if err != nil {
+			return nil, err
+		}
+		parts, err := p.openAll(ctx, ids, at)
+		if err == nil || !errors.Is(err, ErrOtherWriter) || try == dropTries {
+			return parts, err
+		}
+		p.log.Warn().Err(err).Ints("partitions", ids).Msg("what the store has of these partitions is not what is on record: it is made again from the log")
+		for _, id := range ids {
+			if err := p.store.Drop(id); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// Release implements cluster.Holder.
+func (p *Processor) Release(ctx context.Context, ids []int) error {
+	if !p.shares.begin() {
+		return errEnding
+	}
+	defer p.shares.working.Done()
+	_, err := p.takeOut(ctx, p.some(ids), true)
+	p.log.Info().Ints("partitions", ids).Msg("partitions given up")
+	return err
+}
+
+// Abandon implements cluster.Holder.
+func (p *Processor) Abandon(ids []int) {
+	for _, part := range p.some(ids) {
+		p.lose(part, nil)
+	}
+}
+
+// lose ends a partition that another processor has, or may have: nothing of it can be stored any more.
+func (p *Processor) lose(part *partition, why error) {
+	if why != nil {
+		part.rivaled.Store(true)
+	}
+	if !p.shares.begin() {
+		return // the processor ends it
+	}
+	go func() {
+		defer p.shares.working.Done()
+		if why != nil {
+			part.log.Warn().Err(why).Msg("partition is lost to another processor")
+		}
+		out, err := p.takeOut(context.Background(), []*partition{part}, false)
+		if err != nil {
+			part.log.Debug().Err(err).Msg("end of a lost partition")
+		}
+		if out && why != nil {
+			p.shares.member.Lost(part.id)
+		}
+	}()
+}
+
+// failing ends the processor, or the partition alone if another processor of the cluster has it.
+func (p *Processor) failing(part *partition) func(error) {
+	return func(err error) {
+		if p.shares.member != nil && errors.Is(err, ErrOtherWriter) {
+			p.lose(part, err)
+			return
+		}
+		p.fail(err)
+	}
+}
+
+// takeOut takes partitions out of the set, and ends them, unless something else does that already. out reports whether all have been
+// taken out: if not, the processor ends, and they with it.
+func (p *Processor) takeOut(ctx context.Context, parts []*partition, orderly bool) (out bool, err error) {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part *partition) bool { return !part.leaves.CompareAndSwap(false, true) })
+	for _, part := range parts {
+		part.stop()
+	}
+	if err := p.between(ctx, func() { p.edit(without(parts)) }); err != nil {
+		for _, part := range parts {
+			part.leaves.Store(false)
+		}
+		return false, err
+	}
+	return true, p.endLife(parts, orderly)
+}
+
+// some returns those of partitions that run.
+func (p *Processor) some(ids []int) (parts []*partition) {
+	for _, id := range ids {
+		if part := p.part(id); part != nil {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// edit replaces the set of partitions.
+func (p *Processor) edit(with func([]*partition) []*partition) {
+	p.shares.mu.Lock()
+	defer p.shares.mu.Unlock()
+	p.running.Store(newSet(with(p.parts())))
+}
+
+func without(parts []*partition) func([]*partition) []*partition {
+	gone := map[*partition]bool{}
+	for _, part := range parts {
+		gone[part] = true
+	}
+	return func(list []*partition) (left []*partition) {
+		for _, part := range list {
+			if !gone[part] {
+				left = append(left, part)
+			}
+		}
+		return left
+	}
+}
+
+// between makes a change while no lane runs.
+func (p *Processor) between(ctx context.Context, f func()) error {
+	c := change{f, make(chan error, 1)}
+	select {
+	case p.shares.changes <- c:
+		return <-c.done
+	case <-p.stopping:
+		return errEnding
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// endLife ends partitions whose lanes have ended, or have not begun.
+func (p *Processor) endLife(parts []*partition, orderly bool) error {
+	for _, part := range parts {
+		part.stop()
+		part.life.settled()
+		part.life.rest()
+	}
+	err := p.drain(parts, orderly)
+	for _, part := range parts {
+		part.life.quiet()
+	}
+	err = errors.Join(err, unsent(parts))
+	for _, part := range parts {
+		<-part.worker.gone // it may have a step under way, which commits nothing behind this
+		p.shares.places[part.id].Unlock()
+	}
+	return err
+}
