@@ -164,6 +164,20 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 // that moment.
 func (m *Member) Holds(partition int) bool { return m.held[partition].Load() && m.lease.holds() }
 
+// Joined reports whether the member takes part, and its partitions are those that it is to have.
+func (m *Member) Joined() bool {
+	v := m.View()
+	if v.Self == "" || !m.lease.holds() {
+		return false
+	}
+	for n, planned := range v.Planned {
+		if planned == v.Self && !m.held[n].Load() {
+			return false
+		}
+	}
+	return true
+}
+
 // Close has the member take no more partitions. It keeps its lease, and what it has, until Run ends.
 func (m *Member) Close() { m.closing.Store(true) }
 

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 )
@@ -117,9 +116,9 @@ func (m *Member) done(ctx context.Context, o outcome) error {
 }
 
 // Leave writes that what the member had is free. Nothing of it may run any more.
-func (m *Member) Leave(ctx context.Context) error {
+func (m *Member) Leave(ctx context.Context) {
 	if m.key == "" {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -131,7 +130,6 @@ func (m *Member) Leave(ctx context.Context) error {
 		}
 	}
 	if err := m.kv.Delete(ctx, m.key); err != nil {
-		return fmt.Errorf("leave the cluster: %w", err)
+		m.log.Warn().Err(err).Msg("lease not deleted: the others wait for its end")
 	}
-	return nil
 }

@@ -115,8 +115,8 @@ type Gateway struct {
 type Cluster struct {
 	Name      string        `yaml:"name"`
 	Weight    int           `yaml:"weight"`    // of this processor's share
-	Standbys  int           `yaml:"standbys"`  // reserved: how many processors follow a partition
-	Snapshots time.Duration `yaml:"snapshots"` // reserved: the interval of snapshots
+	Standbys  int           `yaml:"standbys"`  // how many processors follow a partition; no effect yet
+	Snapshots time.Duration `yaml:"snapshots"` // the interval of snapshots; no effect yet
 }
 
 // Limits bound events; an event beyond them is rejected.

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,11 +163,27 @@ func (j *judge) server() {
 	}
 	j.api()
 	j.gateway()
+	j.cluster()
 	j.within("partitions", c.Partitions, 1, MaxPartitions)
 	j.within("limits.event_bytes", c.Limits.EventBytes, 1, MaxEventBytes)
 	j.within("limits.pending_edit_events", c.Limits.PendingEditEvents, 0, 1<<30)
 	if r := c.Retention.Events; r != 0 && r < minRetention {
 		j.wrong("retention.events", "%s is out of range; allowed: 0s (keep all), or %s and more", r, minRetention)
+	}
+}
+
+// clusterName is what may name a bucket of NATS.
+var clusterName = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)
+
+func (j *judge) cluster() {
+	c := j.cfg.Cluster
+	if !clusterName.MatchString(c.Name) {
+		j.wrong("cluster.name", "%q is not a name; allowed: up to 64 letters, digits, - and _, or empty for a processor alone", c.Name)
+	}
+	j.within("cluster.weight", c.Weight, 1, 1000)
+	j.within("cluster.standbys", c.Standbys, 0, 16)
+	if c.Snapshots < 0 {
+		j.wrong("cluster.snapshots", "%s is out of range; allowed: 0s (none) and more", c.Snapshots)
 	}
 }
 

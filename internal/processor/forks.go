@@ -52,7 +52,11 @@ func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) 
 	if from < 0 || from == to.id || recovery.PartitionOf(d.Raw.Subject, p.opts.Config.Partitions) != to.id {
 		return nil
 	}
-	if err := p.part(from).position.wait(ctx, d.Seq); err != nil {
+	parent := p.part(from)
+	if parent == nil {
+		return fmt.Errorf("%w: partition %d, which has the parent", errElsewhere, from)
+	}
+	if err := parent.position.wait(ctx, d.Seq); err != nil {
 		return fmt.Errorf("wait for partition %d, which has the parent: %w", from, err)
 	}
 	return nil
@@ -60,7 +64,7 @@ func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) 
 
 // taken reports whether a fork's partition has what was handed over to it, for good.
 func (p *Processor) taken(h state.Handed) bool {
-	return h.To >= p.total() || p.part(h.To).position.now() >= h.Seq
+	return h.To >= p.total() || p.part(h.To) == nil || p.part(h.To).position.now() >= h.Seq
 }
 
 // handOver makes what was handed over to a fork durable: its partition waits.

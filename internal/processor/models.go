@@ -53,7 +53,7 @@ func (p *Processor) newRunner(c *config.Config) (*jobs.Runner, error) {
 		return nil, err
 	}
 	ladder, err := llm.New(llm.Options{
-		Providers: ladderProviders(c), Prices: prices, Ledger: p.spending, Mask: p.mask, Now: p.opts.Now,
+		Providers: p.ladderProviders(c), Prices: prices, Ledger: p.spending, Mask: p.mask, Now: p.opts.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up providers: %w", err)
@@ -74,17 +74,17 @@ func (p *Processor) spent() (*llm.Spending, error) {
 
 // ladderProviders are the configured providers that can be called. One without its key is skipped; a policy that needs
 // it was refused when the configuration was read.
-func ladderProviders(c *config.Config) map[string]llm.ProviderConfig {
+func (p *Processor) ladderProviders(c *config.Config) map[string]llm.ProviderConfig {
 	providers := map[string]llm.ProviderConfig{}
-	for name, p := range c.Providers {
-		if p.APIKey == "" && p.APIKeyEnv != "" {
+	for name, with := range c.Providers {
+		if with.APIKey == "" && with.APIKeyEnv != "" {
 			continue
 		}
 		providers[name] = llm.ProviderConfig{
-			Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, APIKey: p.APIKey,
-			Timeout: p.Timeout, MaxConcurrency: p.MaxConcurrency, MaxAttempts: p.MaxAttempts,
-			RequestsPerMinute:    p.RequestsPerMinute,
-			BudgetMicroUSDPerDay: int64(math.Round(p.BudgetUSDPerDay * 1e6)),
+			Kind: with.Kind, BaseURL: with.BaseURL, Model: with.Model, APIKey: with.APIKey,
+			Timeout: with.Timeout, MaxConcurrency: with.MaxConcurrency, MaxAttempts: with.MaxAttempts,
+			RequestsPerMinute:    int(p.portion(int64(with.RequestsPerMinute))),
+			BudgetMicroUSDPerDay: p.portion(int64(math.Round(with.BudgetUSDPerDay * 1e6))),
 		}
 	}
 	return providers

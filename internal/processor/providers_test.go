@@ -19,7 +19,7 @@ func TestLimitsReachTheLadder(t *testing.T) {
 		"no key":  {Kind: config.KindAnthropic, Model: "m", APIKeyEnv: "NONE"},
 		"keyless": {Kind: config.KindOpenAI, BaseURL: "http://localhost:11434/v1", Model: "llama3.1"},
 	}
-	got := ladderProviders(c)
+	got := (&Processor{}).ladderProviders(c)
 	want := llm.ProviderConfig{
 		Kind: llm.OpenAI, BaseURL: "http://llm.test/v1", Model: "m", APIKey: "k",
 		Timeout: time.Second, MaxConcurrency: 2, MaxAttempts: 5, RequestsPerMinute: 7, BudgetMicroUSDPerDay: 500_000,

@@ -69,6 +69,7 @@ func (p *Processor) keepFixed(c *config.Config) *config.Config {
 		{"api", now.API, c.API, func() { next.API = now.API }},
 		{"gateway", now.Gateway, c.Gateway, func() { next.Gateway = now.Gateway }},
 		{"partitions", now.Partitions, c.Partitions, func() { next.Partitions = now.Partitions }},
+		{"cluster", now.Cluster, c.Cluster, func() { next.Cluster = now.Cluster }},
 		{"retention", now.Retention, c.Retention, func() { next.Retention = now.Retention }},
 	} {
 		if !reflect.DeepEqual(f.was, f.want) {

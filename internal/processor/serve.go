@@ -47,6 +47,13 @@ func (p *Processor) run(ctx context.Context, door doors, started func(*Processor
 	if err != nil {
 		return end, err
 	}
+	if p.shares.member != nil {
+		unheed, err := p.heed(svc)
+		if err != nil {
+			return end, errors.Join(err, svc.Stop())
+		}
+		defer func() { _ = unheed() }() // its connection closes soon, too
+	}
 	if end, err = p.serve(door, svc); err != nil {
 		return end, errors.Join(err, svc.Stop())
 	}
@@ -62,11 +69,15 @@ func (p *Processor) answer() (*service.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return service.Start(nc, p, service.Options{
+	o := service.Options{
 		Version: p.opts.Version, Logger: p.log, Inboxes: p.opts.Config.NATS.InboxPrefixes,
 		Refused: func(reason string) { p.metrics.refused.WithLabelValues(reason).Inc() },
 		Served:  p.metrics.served,
-	})
+	}
+	if p.shares.member != nil {
+		o.Shared = p
+	}
+	return service.Start(nc, p, o)
 }
 
 // listen binds an address before anything else starts; nil if none is configured.
@@ -115,7 +126,7 @@ func (p *Processor) readyz(w http.ResponseWriter, _ *http.Request) {
 	switch {
 	case !p.broker.Conn().IsConnected():
 		say(w, http.StatusServiceUnavailable, "not connected to NATS")
-	case !p.CaughtUp():
+	case !p.CaughtUp() || p.shares.member != nil && !p.shares.member.Joined():
 		say(w, http.StatusServiceUnavailable, "catching up with the log")
 	case !p.room():
 		say(w, http.StatusServiceUnavailable, "the disk is full")

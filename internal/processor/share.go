@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"precis/internal/cluster"
 	"precis/internal/recovery"
@@ -20,6 +22,7 @@ type sharing struct {
 	member  *cluster.Member
 	changes chan change
 	live    func(*partition) // starts what runs beside a lane
+	part    atomic.Uint64    // bits of this processor's part of all weights; 0: all
 	// places are held by a partition's life, from its claim until all of it has ended.
 	places []sync.Mutex
 	mu     sync.Mutex // of changes to the set
@@ -70,9 +73,30 @@ func (p *Processor) joinCluster(ctx context.Context, at streams) (err error) {
 	close(p.ready.done)
 	p.catching = behind(nil, at.events, p.opts.Now())
 	p.shares.member, err = cluster.Open(ctx, p.broker.JetStream(), p, cluster.Options{
-		Name: c.Name, ID: p.owner, Weight: c.Weight, Units: p.total(), Replicas: at.summaries.Replicas, Lease: p.opts.Lease, Logger: p.log,
+		Name: c.Name, ID: p.owner, Weight: c.Weight, Units: p.total(), Replicas: at.summaries.Replicas, Lease: p.opts.Lease, Logger: p.log, Changed: p.divide,
 	})
 	return err
+}
+
+// divide has this processor spend its part of the providers' budgets and rates.
+func (p *Processor) divide(members int, part float64) {
+	p.shares.part.Store(math.Float64bits(part))
+	runner, err := p.newRunner(p.config.Load())
+	if err != nil {
+		p.log.Error().Err(err).Msg("budgets of providers are not divided anew")
+		return
+	}
+	p.runners.use(runner)
+	p.log.Info().Int("members", members).Float64("part", part).Msg("budgets and rates of providers are divided among the members")
+}
+
+// portion is this processor's part of a limit; 0 stays no limit.
+func (p *Processor) portion(limit int64) int64 {
+	part := math.Float64frombits(p.shares.part.Load())
+	if part == 0 || limit == 0 {
+		return limit
+	}
+	return max(1, int64(float64(limit)*part))
 }
 
 // takePart runs the membership until the returned function is called, which leaves the cluster: nothing may run any more by then.
@@ -95,7 +119,8 @@ func (p *Processor) takePart(ctx context.Context) (leave func() error) {
 		err := <-ended
 		leaving, cancel := context.WithTimeout(context.Background(), p.opts.CloseTimeout)
 		defer cancel()
-		return errors.Join(err, m.Leave(leaving))
+		m.Leave(leaving)
+		return err
 	}
 }
 
@@ -270,6 +295,7 @@ func (p *Processor) edit(with func([]*partition) []*partition) {
 	p.shares.mu.Lock()
 	defer p.shares.mu.Unlock()
 	p.running.Store(newSet(with(p.parts())))
+	go p.threads.Forget() // it reads those of other partitions from now on
 }
 
 func without(parts []*partition) func([]*partition) []*partition {

@@ -39,7 +39,10 @@ func (s *Service) Ask(ctx context.Context, q Asked) ([]byte, *Fault) {
 	}
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	r := &request{subject: q.Subject + token, token: token, body: q.Body, client: q.Client, slots: s.slots, max: maxAsked}
+	r := &request{subject: q.Subject + token, token: token, body: q.Body, client: q.Client, slots: s.slots, max: maxAsked, partition: -1}
+	if s.away(e, r) {
+		return s.shared.Forward(ctx, r.subject, q.Body)
+	}
 	if err := r.work(ctx); err != nil {
 		return nil, asFault(err)
 	}
@@ -48,7 +51,9 @@ func (s *Service) Ask(ctx context.Context, q Asked) ([]byte, *Fault) {
 		defer r.rest()
 		start := time.Now()
 		reply := s.answer(ctx, r, e)
-		e.count(time.Since(start), reply.fault)
+		if !reply.silent {
+			e.count(time.Since(start), reply.fault)
+		}
 		answered <- reply
 	})
 	if !begun {
@@ -56,6 +61,9 @@ func (s *Service) Ask(ctx context.Context, q Asked) ([]byte, *Fault) {
 		return nil, fault(codeUnavailable, "shutting down; retry soon")
 	}
 	answer := <-answered
+	if answer.silent {
+		return s.shared.Forward(ctx, r.subject, q.Body)
+	}
 	return answer.body, answer.fault
 }
 

@@ -38,10 +38,24 @@ type kin struct {
 	view  func(partition int) state.View
 	where func(parent string) []int // its children may be
 	read  map[int]bool              // those with something in the answer
+	// others returns the children in the partitions of other processors; nil: this one has all.
+	others func(ctx context.Context, parents []string) ([]Relative, error)
 }
 
 func (s *Service) kin() *kin {
-	return &kin{view: s.backend.View, where: s.backend.ChildPartitions, read: map[int]bool{}}
+	k := &kin{view: s.backend.View, where: s.backend.ChildPartitions, read: map[int]bool{}}
+	if s.shared != nil {
+		k.others = s.shared.Children
+		k.where = func(parent string) (mine []int) {
+			for _, partition := range s.backend.ChildPartitions(parent) {
+				if s.place(partition) == Here {
+					mine = append(mine, partition)
+				}
+			}
+			return mine
+		}
+	}
+	return k
 }
 
 // durable returns when what was read is durable.
@@ -58,24 +72,27 @@ func (k *kin) durable(ctx context.Context, s *Service) error {
 type relative struct {
 	header    *thread.Header
 	partition int
+	away      *Relative // as another processor says; nil: it is here
 }
 
-// children returns the children of a thread in the order in which they began.
-func (k *kin) children(ctx context.Context, name string) (list []relative, err error) {
-	for _, partition := range k.where(name) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		err := k.view(partition).Children(name, func(h *thread.Header) (bool, error) {
-			list = append(list, relative{h, partition})
-			return true, nil
-		})
-		if err != nil {
+// children returns the children of threads in the order in which they began.
+func (k *kin) children(ctx context.Context, names ...string) (list []relative, err error) {
+	for _, name := range names {
+		if err := k.here(ctx, name, &list); err != nil {
 			return nil, err
 		}
 	}
 	for _, c := range list {
 		k.read[c.partition] = true
+	}
+	if k.others != nil && len(names) > 0 {
+		away, err := k.others(ctx, names)
+		if err != nil {
+			return nil, err
+		}
+		for i := range away {
+			list = append(list, relative{away[i].Header, away[i].Partition, &away[i]})
+		}
 	}
 	slices.SortFunc(list, func(a, b relative) int {
 		return cmp.Or(cmp.Compare(a.header.FirstSeq, b.header.FirstSeq), cmp.Compare(a.header.Thread, b.header.Thread))
@@ -83,24 +100,39 @@ func (k *kin) children(ctx context.Context, name string) (list []relative, err e
 	return list, nil
 }
 
+// here adds the children that a thread has in partitions of this processor.
+func (k *kin) here(ctx context.Context, name string, list *[]relative) error {
+	for _, partition := range k.where(name) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := k.view(partition).Children(name, func(h *thread.Header) (bool, error) {
+			*list = append(*list, relative{header: h, partition: partition})
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // descendants sums up the children of a thread and what they have led to. Threads that name each other count once.
 func (k *kin) descendants(ctx context.Context, name string, children []relative) (sum api.Descendants, err error) {
 	seen := map[string]bool{name: true}
 	for list := children; len(list) > 0; {
-		var next []relative
+		var names []string
 		for _, c := range list {
 			if seen[c.header.Thread] {
 				continue
 			}
 			seen[c.header.Thread] = true
 			addTo(&sum, c.header)
-			below, err := k.children(ctx, c.header.Thread)
-			if err != nil {
-				return sum, err
-			}
-			next = append(next, below...)
+			names = append(names, c.header.Thread)
 		}
-		list = next
+		if list, err = k.children(ctx, names...); err != nil {
+			return sum, err
+		}
 	}
 	return sum, nil
 }
@@ -108,6 +140,9 @@ func (k *kin) descendants(ctx context.Context, name string, children []relative)
 // running says whether a thread's agent is still at work: whether the thread ends with anything but what an assistant says
 // without a call.
 func (k *kin) running(c relative) (bool, error) {
+	if c.away != nil {
+		return c.away.Running, nil
+	}
 	view := k.view(c.partition)
 	for to := c.header.Ordinals + 1; to > 1; {
 		from := max(to, fewRows+1) - fewRows

@@ -27,6 +27,8 @@ type endpoint struct {
 	answer answerer
 	shape  string // the name of its request and its reply, without Request and Reply
 	advice string // what to do about an answer over the server's limit
+	// ofThread: the subject ends with a thread, whose partition's owner answers.
+	ofThread bool
 
 	mu    sync.Mutex
 	stats micro.EndpointStats
@@ -65,7 +67,11 @@ func (e *endpoint) figures() *micro.EndpointStats {
 // protocol answers to any reply subject.
 func (s *Service) subscribe(running context.Context) error {
 	for _, e := range s.endpoints {
-		sub, err := s.conn.QueueSubscribe(e.stats.Subject, e.stats.QueueGroup, s.handler(running, e))
+		queue := e.stats.QueueGroup
+		if s.shared != nil { // each processor receives the request, and its partition's owner answers
+			queue = ""
+		}
+		sub, err := s.conn.QueueSubscribe(e.stats.Subject, queue, s.handler(running, e))
 		if err != nil {
 			return fmt.Errorf("subscribe %s: %w", e.stats.Subject, err)
 		}

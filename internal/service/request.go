@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+
+	"precis/internal/broker"
 )
 
 // answerer answers one request.
@@ -20,10 +23,12 @@ type request struct {
 	token   string // the subject's last
 	body    []byte
 	client  string // see clientOf
-	slots   chan struct{}
-	max     int // bytes of the answer
-	working bool
-	ended   func(error) // nil or called once the answer is encoded, with why there is none
+	// partition is that of the answer; negative: none yet.
+	partition int
+	slots     chan struct{}
+	max       int // bytes of the answer
+	working   bool
+	ended     func(error) // nil or called once the answer is encoded, with why there is none
 }
 
 // work takes a slot, or gives up when ctx ends.
@@ -47,8 +52,9 @@ func (r *request) rest() {
 
 // reply is an answer's body, or why there is none.
 type reply struct {
-	body  []byte
-	fault *Fault
+	body   []byte
+	fault  *Fault
+	silent bool // another processor answers
 }
 
 // handler answers each request in a goroutine of its own, as many at once as there are slots: more wait in the
@@ -60,7 +66,10 @@ func (s *Service) handler(running context.Context, e *endpoint) nats.MsgHandler 
 		}
 		r := &request{
 			subject: m.Subject, token: m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], body: m.Data,
-			client: clientOf(m.Reply), slots: s.slots, max: s.max,
+			client: clientOf(m.Reply), slots: s.slots, max: s.max, partition: -1,
+		}
+		if s.away(e, r) {
+			return
 		}
 		if r.work(running) != nil {
 			return
@@ -71,6 +80,9 @@ func (s *Service) handler(running context.Context, e *endpoint) nats.MsgHandler 
 			defer cancel()
 			start := time.Now()
 			reply := s.answer(ctx, r, e)
+			if reply.silent {
+				return
+			}
 			e.count(time.Since(start), reply.fault)
 			s.send(m.Reply, reply)
 		})
@@ -98,8 +110,19 @@ func (s *Service) wait(ctx context.Context, r *request, partition int, seq uint6
 	return r.work(ctx)
 }
 
+// away reports whether another processor answers a request for a thread; that costs no slot.
+func (s *Service) away(e *endpoint, r *request) bool {
+	return s.shared != nil && e.ofThread && s.place(broker.PartitionOf(r.token, s.backend.Partitions())) == Elsewhere
+}
+
 func (s *Service) answer(ctx context.Context, r *request, e *endpoint) reply {
 	out, err := e.answer(ctx, r)
+	if errors.Is(err, errSilent) {
+		return reply{silent: true}
+	}
+	if moved := s.still(r); moved != nil {
+		err = moved
+	}
 	var body []byte
 	if err == nil {
 		body, err = encode(out, r.max, e.advice)

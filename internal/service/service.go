@@ -83,6 +83,8 @@ type Options struct {
 	Inboxes Inboxes
 	// Refused counts a request that is refused, by reason; nil counts none.
 	Refused func(reason string)
+	// Shared is set where several processors share the partitions.
+	Shared Shared
 	// Served counts an answer of precis.thread.context; nil counts none.
 	Served func(Served)
 }
@@ -90,6 +92,7 @@ type Options struct {
 // Service answers requests until it is stopped.
 type Service struct {
 	backend  Backend
+	shared   Shared // nil: this processor has all partitions
 	contents *content.Cache
 	counts   *tokens.Memo
 	log      zerolog.Logger
@@ -126,7 +129,7 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Service{
-		backend: backend, contents: content.NewShared(backend.Log()), counts: counts,
+		backend: backend, shared: o.Shared, contents: content.NewShared(backend.Log()), counts: counts,
 		log: o.Logger, odd: o.Logger.Sample(&zerolog.BurstSampler{Burst: 1, Period: tellEvery}),
 		conn: nc, inboxes: o.Inboxes, refused: o.Refused, served: o.Served, max: int(nc.MaxPayload()),
 		cancel: cancel, slots: make(chan struct{}, maxConcurrent),
@@ -154,6 +157,9 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 		newEndpoint(api.ThreadSummarize, "Summarize", s.summarize, adviceServer),
 		newEndpoint(api.MessageGet, "Message", s.message, "give lines, as [from, to], or fewer of them"),
 		newEndpoint(api.SummaryGet, "Summary", s.summary, adviceServer),
+	}
+	for _, e := range s.endpoints {
+		e.ofThread = e.shape != "Threads" && e.shape != "Summary"
 	}
 	if err := errors.Join(s.subscribe(ctx), heard(nc)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start service: %w", err), s.Stop())
@@ -209,6 +215,9 @@ func (s *Service) open(ctx context.Context, r *request, minEventSeq uint64) (nam
 		return "", 0, err
 	}
 	partition = broker.PartitionOf(r.token, s.backend.Partitions())
+	if err := s.arrive(ctx, r, partition); err != nil {
+		return "", 0, err
+	}
 	return name, partition, s.wait(ctx, r, partition, minEventSeq)
 }
 

@@ -25,6 +25,9 @@ func (s *Service) summary(ctx context.Context, r *request) (any, error) {
 	}
 	// The id does not say which thread it belongs to; each partition has its own index.
 	for partition := range s.backend.Partitions() {
+		if s.place(partition) != Here {
+			continue
+		}
 		view := s.backend.View(partition)
 		name, found, err := view.SummaryThread(id)
 		if err != nil {
@@ -40,8 +43,18 @@ func (s *Service) summary(ctx context.Context, r *request) (any, error) {
 		if sum == nil {
 			return nil, fmt.Errorf("%w: summary %q of thread %q: %w", state.ErrDamaged, id, name, state.ErrNoRow)
 		}
+		r.partition = partition
 		reply, err := summaryReply(sum)
 		return s.told(ctx, partition, reply, err)
+	}
+	if s.shared != nil {
+		place, err := s.shared.Summary(ctx, id)
+		if err != nil {
+			return nil, fault(codeUnavailable, "%v; retry in a second", err)
+		}
+		if place == Elsewhere {
+			return nil, errSilent
+		}
 	}
 	return nil, fault(codeNotFound, "no summary %q", id)
 }

@@ -41,7 +41,9 @@ func (s *Service) threads(ctx context.Context, r *request) (any, error) {
 	}
 	reply := api.ThreadsReply{Threads: []api.ThreadRow{}, Next: named(page.Next), Matched: page.Matched, Total: page.Total, Partitions: []int{}}
 	for id := range s.backend.Partitions() {
-		reply.Partitions = append(reply.Partitions, id)
+		if s.place(id) == Here {
+			reply.Partitions = append(reply.Partitions, id)
+		}
 	}
 	policies, read := s.backend.Policies(), map[int]bool{}
 	for _, t := range page.Threads {
@@ -49,7 +51,7 @@ func (s *Service) threads(ctx context.Context, r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if h == nil {
+		if h == nil || s.place(t.Partition) != Here {
 			continue // the partition's rows are being made again
 		}
 		read[t.Partition] = true

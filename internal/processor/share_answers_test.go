@@ -1,0 +1,184 @@
+package processor_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+
+	"precis/api"
+	"precis/events"
+	"precis/internal/broker"
+	"precis/internal/processor"
+	"precis/state"
+)
+
+// answering is a processor of a cluster that answers requests.
+type answering struct {
+	*processor.Processor
+	stop context.CancelFunc
+	ran  chan error
+}
+
+func (f *flock) serve() *answering {
+	f.t.Helper()
+	c := *f.config
+	c.DataDir, c.HTTP.Listen, c.API.Listen = f.t.TempDir(), "", ""
+	o := processor.Options{
+		Config: &c, Logger: logger(f.t), FS: state.Memory(), Lease: f.lease,
+		Broker: openBrokerWith(f.t, broker.Options{URL: f.broker.URL(), Logger: logger(f.t)}),
+	}
+	ctx, stop := context.WithCancel(within(f.t))
+	m, started := &answering{stop: stop, ran: make(chan error, 1)}, make(chan *processor.Processor, 1)
+	go func() { m.ran <- processor.Serve(ctx, o, func(p *processor.Processor) { started <- p }) }()
+	select {
+	case m.Processor = <-started:
+	case err := <-m.ran:
+		f.t.Fatal(err)
+	}
+	return m
+}
+
+func (m *answering) end(t *testing.T) {
+	m.stop()
+	if err := <-m.ran; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+}
+
+// shared waits until each of the processors has partitions, and all of them together have all.
+func (f *flock) shared(members ...*answering) {
+	f.t.Helper()
+	ctx, every := within(f.t), time.NewTicker(10*time.Millisecond)
+	defer every.Stop()
+	for {
+		total, idle := 0, false
+		for _, m := range members {
+			n := len(m.Owned())
+			total, idle = total+n, idle || n == 0
+		}
+		if total == f.config.Partitions+1 && !idle {
+			return
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			f.t.Fatal("the partitions are not shared")
+		}
+	}
+}
+
+// answers asks on a subject, and returns everything that comes back within a while after the first answer.
+func (f *flock) answers(subject, body string) (list []*nats.Msg) {
+	f.t.Helper()
+	nc := f.broker.Conn()
+	inbox := nc.NewInbox()
+	sub, err := nc.SubscribeSync(inbox)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := nc.PublishRequest(subject, inbox, []byte(body)); err != nil {
+		f.t.Fatal(err)
+	}
+	for wait := 10 * time.Second; ; wait = 30 * time.Millisecond {
+		m, err := sub.NextMsg(wait)
+		if err != nil {
+			return list
+		}
+		list = append(list, m)
+	}
+}
+
+// one is the single answer to a request.
+func (f *flock) one(subject, body string, into any) (code string) {
+	f.t.Helper()
+	list := f.answers(subject, body)
+	if len(list) != 1 {
+		f.t.Fatalf("%s has %d answers", subject, len(list))
+	}
+	if code = list[0].Header.Get("Nats-Service-Error-Code"); code == "" {
+		if err := json.Unmarshal(list[0].Data, into); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	return code
+}
+
+// A request goes to the processor that has the thread's partition, from any client, and what is in the partitions of others is in its
+// answer.
+func TestClusterAnswers(t *testing.T) {
+	f := newFlock(t, 1)
+	a := f.serve()
+	f.shared(a)
+	const children = 20
+	put(t, f.broker.Conn(), "thread.message.parent", `{"message_id":"m","role":"user","content":"Begin."}`)
+	last := uint64(0)
+	for i := range children {
+		last = put(t, f.broker.Conn(), fmt.Sprint("tool.result.child", i), fmt.Sprintf(`{"message_id":"m","tool_name":"bash","content":%q,"parent_thread_id":"parent"}`, longOutput(i)))
+	}
+	b := f.serve()
+	f.shared(a, b)
+	check := func() {
+		t.Helper()
+		after := fmt.Sprintf(`{"min_event_seq":%d}`, last)
+		var parent api.ThreadReply
+		if code := f.one(api.ThreadGet+"parent", after, &parent); code != "" || parent.ChildrenCount != children || parent.Descendants.Threads != children {
+			t.Errorf("code %q, %d children, %d descendants", code, parent.ChildrenCount, parent.Descendants.Threads)
+		}
+		for i := range children {
+			var child api.ThreadReply
+			if code := f.one(fmt.Sprint(api.ThreadGet, "child", i), after, &child); code != "" || child.ToolResults != 1 {
+				t.Errorf("child %d: code %q, %+v", i, code, child)
+			}
+		}
+		for _, id := range f.summaries() {
+			var s map[string]any
+			if code := f.one(api.SummaryGet+id, "", &s); code != "" || s["id"] != id {
+				t.Errorf("summary %s: code %q, %v", id, code, s["id"])
+			}
+		}
+		if code := f.one(api.SummaryGet+"sum_none", "", nil); code != "404" {
+			t.Errorf("a summary that does not exist: code %q", code)
+		}
+		if code := f.one(api.ThreadGet+"none", "", nil); code != "404" {
+			t.Errorf("a thread that does not exist: code %q", code)
+		}
+	}
+	check()
+	a.end(t)
+	f.shared(b)
+	check()
+	b.end(t)
+}
+
+// longOutput is a tool output that is summarized.
+func longOutput(i int) string {
+	var text []byte
+	for line := range 100 {
+		text = fmt.Appendf(text, "line %d of output %d: nothing to see\n", line, i)
+	}
+	return string(text)
+}
+
+// summaries lists the ids of the summaries on record.
+func (f *flock) summaries() (ids []string) {
+	err := broker.NewLogReader(f.broker.JetStream(), broker.StreamSummaries).Scan(within(f.t), 1, []string{"summary.created.*"}, func(m broker.Stored) error {
+		var s events.Summary
+		if err := json.Unmarshal(m.Data, &s); err != nil {
+			return err
+		}
+		ids = append(ids, s.ID)
+		return nil
+	}, nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if len(ids) == 0 {
+		f.t.Error("no summary is on record")
+	}
+	return ids
+}

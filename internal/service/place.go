@@ -1,0 +1,123 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"precis/internal/thread"
+)
+
+// Place says which processor answers for a partition.
+type Place int
+
+// Where several processors share the partitions, each receives every request over NATS, and its partition's owner alone answers: a
+// request takes one hop from any client.
+const (
+	Here      Place = iota
+	Elsewhere       // another processor
+	Moving          // none now; this one is to have it soon, or tells the client
+)
+
+// Shared is what a service needs where several processors share the partitions.
+type Shared interface {
+	// Place says who answers for a partition now.
+	Place(partition int) Place
+	// Summary looks for a summary that none of this processor's partitions has. Here: there is none, and this processor
+	// says so. Elsewhere: another one answers. An error: nothing can be said now.
+	Summary(ctx context.Context, id string) (Place, error)
+	// Children returns the children that threads have in the partitions of other processors.
+	Children(ctx context.Context, parents []string) ([]Relative, error)
+	// Forward asks the processor that answers for a subject.
+	Forward(ctx context.Context, subject string, body []byte) ([]byte, *Fault)
+}
+
+// Relative is a child of a thread, as the processor of its partition says.
+type Relative struct {
+	Header    *thread.Header `json:"header"`
+	Partition int            `json:"partition"`
+	Running   bool           `json:"running"`
+}
+
+const (
+	// movingTimeout is how long a request waits for a partition that moves, and movingLook how often it looks.
+	movingTimeout = 3 * time.Second
+	movingLook    = 10 * time.Millisecond
+)
+
+// errSilent is the error of a request that another processor answers.
+var errSilent = errors.New("another processor answers")
+
+func (s *Service) place(partition int) Place {
+	if s.shared == nil {
+		return Here
+	}
+	return s.shared.Place(partition)
+}
+
+// arrive returns when this processor answers for a partition. The request gives its slot back while it waits.
+func (s *Service) arrive(ctx context.Context, r *request, partition int) error {
+	r.partition = partition
+	place := s.place(partition)
+	if place == Here {
+		return nil
+	}
+	r.rest()
+	until, every := time.NewTimer(movingTimeout), time.NewTicker(movingLook)
+	defer until.Stop()
+	defer every.Stop()
+	for ; place == Moving; place = s.place(partition) {
+		select {
+		case <-every.C:
+		case <-until.C:
+			return fault(codeUnavailable, "partition %d moves from one processor to another; retry in a second", partition)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if place == Elsewhere {
+		return errSilent
+	}
+	return r.work(ctx)
+}
+
+// still reports whether what a request has read was this processor's to answer: the partition may have moved meanwhile.
+func (s *Service) still(r *request) error {
+	if r.partition < 0 || s.place(r.partition) == Here {
+		return nil
+	}
+	return fault(codeUnavailable, "partition %d has moved to another processor; retry in a second", r.partition)
+}
+
+// ChildrenHere returns the children that threads have in some partitions, once what was read is durable.
+func (s *Service) ChildrenHere(ctx context.Context, parents []string, mine func(partition int) bool) (list []Relative, err error) {
+	k := s.kin()
+	k.others = nil
+	where := k.where
+	k.where = func(parent string) (in []int) {
+		for _, partition := range where(parent) {
+			if mine(partition) {
+				in = append(in, partition)
+			}
+		}
+		return in
+	}
+	found, err := k.children(ctx, parents...)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range found {
+		running, err := k.running(c)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Relative{c.header, c.partition, running})
+	}
+	return list, k.durable(ctx, s)
+}
+
+// HasSummary reports whether a partition has a summary.
+func (s *Service) HasSummary(partition int, id string) (bool, error) {
+	_, found, err := s.backend.View(partition).SummaryThread(id)
+	return found, err
+}
