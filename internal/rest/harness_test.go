@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -17,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
 	"github.com/rs/zerolog"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -223,6 +226,7 @@ func (w *world) do(method, path, body string, headers ...string) answer {
 	}
 	a := answer{res.StatusCode, res.Header, text}
 	documented(w.t, method, path, a)
+	validated(w.t, req, a)
 	return a
 }
 
@@ -320,6 +324,38 @@ func documented(t testing.TB, method, path string, a answer) {
 	}
 	if err != nil {
 		t.Errorf("%s %.100s: %v in %.300s", method, path, err, a.body)
+	}
+}
+
+// independent is a validator that reads the document by itself.
+var independent = sync.OnceValue(func() validator.Validator {
+	text, err := schemas.OpenAPI()
+	if err != nil {
+		panic(err)
+	}
+	doc, err := libopenapi.NewDocument(text)
+	if err != nil {
+		panic(err)
+	}
+	v, errs := validator.NewValidator(doc)
+	if len(errs) > 0 {
+		panic(errors.Join(errs...))
+	}
+	return v
+})
+
+// validated has the validator hold an answer against the document, unless its route is not one, or it is a stream.
+func validated(t testing.TB, req *http.Request, a answer) {
+	t.Helper()
+	media, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+	if at(document(), "paths", routeOf(req.URL.EscapedPath()), strings.ToLower(req.Method)) == nil || media == "text/event-stream" {
+		return
+	}
+	res := &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(bytes.NewReader(a.body)), Request: req}
+	if valid, problems := independent().ValidateHttpResponse(req, res); !valid {
+		for _, p := range problems {
+			t.Errorf("%s %.100s, %d: %s: %s in %.300s", req.Method, req.URL.Path, a.status, p.Message, p.Reason, a.body)
+		}
 	}
 }
 

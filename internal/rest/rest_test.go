@@ -137,7 +137,7 @@ func TestProblems(t *testing.T) {
 		says               string
 	}{
 		{404, "GET", "/", "", "openapi.json"},
-		{404, "GET", "/v1/threads", "", "openapi.json"},
+		{404, "GET", "/v1/thread", "", "openapi.json"},
 		{404, "GET", "/v1/threads/a/b/c/d", "", "%2F"},
 		{404, "GET", "/v1/threads//context", "", "empty segment"},
 		{404, "GET", "/v1/threads/x/../t", "", "%HH"},
