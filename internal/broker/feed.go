@@ -80,6 +80,7 @@ func newFeed(s *Subscriber, lanes []*lane, stream StreamState) *feed {
 		f.whole = unbroken{stream: s.cfg.Stream, next: max(least.last+1, stream.First), tell: s.cfg.Missing}
 	}
 	f.seq = least.last
+	f.cfg.Backlog.through.Store(f.seq)
 	f.reached.Store(&reach{least.last, least.by})
 	f.end = ending{log: NewLogReader(s.js, s.cfg.Stream), filters: filters, at: stream}
 	f.pull = newPuller(s.js, pullerConfig{
@@ -215,6 +216,7 @@ func (f *feed) give(ctx context.Context, l *lane, it item) error {
 	if err := f.reserve(ctx, int64(len(it.msg.Data))); err != nil {
 		return err
 	}
+	l.behind.messages.Add(1)
 	select {
 	case l.queue <- it:
 		return nil
@@ -261,6 +263,7 @@ func (f *feed) progress(seq uint64) {
 		return
 	}
 	f.seq = seq
+	f.cfg.Backlog.through.Store(seq)
 	f.pull.through = max(f.pull.through, seq)
 	if before < f.target && seq >= f.target || seq-f.reached.Load().seq >= f.cfg.AdvanceEvery {
 		f.tell()

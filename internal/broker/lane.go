@@ -20,6 +20,7 @@ type lane struct {
 	log    zerolog.Logger
 	timer  *time.Timer   // for pauses; stopped between them
 	queue  chan item     // from the feed
+	behind *waiting      // its part of the backlog
 	poke   chan struct{} // capacity 1: the feed has announced progress
 	start  uint64        // position when consuming started
 
@@ -43,9 +44,10 @@ func newLane(s *Subscriber, l Lane) (*lane, error) {
 	timer.Stop()
 	return &lane{
 		Lane: l, cfg: s.cfg, topics: s.topics, timer: timer,
-		log:   s.cfg.Logger.With().Str("lane", l.Name).Logger(),
-		turns: s.cfg.Lanes.Turns(l.Name),
-		queue: make(chan item, s.cfg.PrefetchMessages), poke: make(chan struct{}, 1),
+		log:    s.cfg.Logger.With().Str("lane", l.Name).Logger(),
+		turns:  s.cfg.Lanes.Turns(l.Name),
+		behind: s.cfg.Backlog.lane(l.Name),
+		queue:  make(chan item, s.cfg.PrefetchMessages), poke: make(chan struct{}, 1),
 		start: position, last: position, by: by,
 	}, nil
 }
@@ -116,6 +118,7 @@ func (l *lane) hand(first item) []item {
 // take hands messages out until they are acked. A hand that is nacked is handed out again message by message: its handler
 // skips those that it has applied, so that only one that can't be applied holds up what is behind it.
 func (l *lane) take(ctx context.Context, hand []item) error {
+	l.behind.oldest.Store(hand[0].ack.stamp)
 	if len(hand) > 1 {
 		acked, err := l.try(ctx, hand)
 		if acked {
@@ -144,6 +147,8 @@ func (l *lane) take(ctx context.Context, hand []item) error {
 func (l *lane) acked(hand []item) {
 	last := hand[len(hand)-1]
 	l.last, l.read, l.pending = last.ack.streamSeq, last, last.ack.pending
+	l.behind.messages.Add(-int64(len(hand)))
+	l.behind.oldest.Store(0)
 	l.count(len(hand))
 }
 

@@ -205,6 +205,8 @@ type SubscriberConfig struct {
 	// Resumed is called after an interrupted delivery, before another message is handed out; nil: no call. If its error
 	// is ErrStreamLost, consuming ends; any other error makes it a retry.
 	Resumed func(context.Context) error
+	// Backlog is kept up to date with what is read and not applied. Default: one that nothing looks at.
+	Backlog *Backlog
 	// Logger for reconnects and retries.
 	Logger zerolog.Logger
 }
@@ -220,6 +222,9 @@ func (c SubscriberConfig) WithDefaults() SubscriberConfig {
 	c.RetryWait = orDefault(c.RetryWait, 10*time.Millisecond)
 	c.RetryMaxWait = orDefault(c.RetryMaxWait, time.Second)
 	c.CloseTimeout = orDefault(c.CloseTimeout, 30*time.Second)
+	if c.Backlog == nil {
+		c.Backlog = &Backlog{}
+	}
 	return c
 }
 

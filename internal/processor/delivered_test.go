@@ -32,7 +32,7 @@ func TestOutboxWaitsForNoLane(t *testing.T) {
 	lane := &partition{turns: make(chan func(), 1), ended: make(chan struct{})}
 	t.Cleanup(func() { close(lane.ended) })
 	o := &outbox{
-		pub: pub, connections: func() uint64 { return 0 }, stored: lane.stored, failpoint: func(string, int) error { return nil }, metrics: newMetrics(),
+		pub: pub, connections: func() uint64 { return 0 }, stored: lane.stored, failpoint: func(string, int) error { return nil }, metrics: newMetrics(""),
 	}
 	var rows []*state.Outgoing
 	for i := range uint64(100) {

@@ -1,7 +1,10 @@
 package processor
 
 import (
+	"cmp"
+	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,6 +15,8 @@ import (
 	"precis/internal/fold"
 	"precis/internal/service"
 	"precis/internal/thread"
+	"precis/state"
+	"precis/summarize/rules"
 )
 
 // metrics are what an operator watches. Names follow Prometheus: base units, _total for counters.
@@ -49,10 +54,22 @@ type metrics struct {
 	callTokens  *prometheus.CounterVec
 	callCost    *prometheus.CounterVec
 	unknownCost *prometheus.CounterVec
+	requests    *prometheus.HistogramVec
+
+	mu     sync.Mutex
+	agents map[string]bool // those with series of their own
 }
 
-func newMetrics() *metrics {
-	m := &metrics{registry: prometheus.NewRegistry()}
+// mostAgents is how many agents have series of their own: their ids are whatever agents publish. The rest share "other".
+const mostAgents = 200
+
+// otherAgents is the label of agents beyond mostAgents.
+const otherAgents = "other"
+
+func newMetrics(version string) *metrics {
+	m := &metrics{registry: prometheus.NewRegistry(), agents: map[string]bool{}}
+	m.gauges("precis_build_info", "1, with the versions of the program, its rules, its store and config.applied, and of the embedded server.", "version", "rules", "store", "config", "nats_server", "goversion").
+		WithLabelValues(version, rules.Version, state.Format(), strconv.Itoa(events.ConfigVersion), broker.ServerVersion, runtime.Version()).Set(1)
 	m.makeFlow()
 	m.makeSummaries()
 	m.makeCalls()
@@ -78,6 +95,10 @@ func (m *metrics) makeFlow() {
 	m.prompts = m.counters("precis_prompts_total", "Answers of precis.thread.context, by the policy that serves the thread (empty: none) and outcome: served, over_budget, stale, refused or failed.", "policy", "outcome")
 	m.promptSize = m.counters("precis_prompt_tokens_total", "Tokens of the prompts that were served (held), and of all messages of their threads (whole).", "policy", "side")
 	m.refused = m.counters("precis_requests_refused_total", "Requests to the service that were not worked on: reply_subject (no inbox to answer to) or waiting (too many wait for a min_event_seq).", "reason")
+	m.requests = promauto.With(m.registry).NewHistogramVec(prometheus.HistogramOpts{
+		Name: "precis_request_seconds", Help: "Time of a request to the service, by subject and outcome (ok, or the code of the error); one that waits for its min_event_seq counts its wait.",
+		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
+	}, []string{"subject", "outcome"})
 	m.api = m.counters("precis_api_requests_total", "Answers of the HTTP API, by route (other: no such one, or refused before it) and status.", "route", "status")
 	m.foreign = m.counter("precis_foreign_records_total", "Messages of SUMMARIES that are no record of a processor of these streams, or not in their place; met while reading.")
 	m.leftOut = m.counter("precis_records_left_out_total", "Records of SUMMARIES that a recovery could not take over: unreadable, or what they refer to is missing.")
@@ -100,6 +121,24 @@ func (m *metrics) makeFlow() {
 // answered counts an answer of the HTTP API.
 func (m *metrics) answered(route string, status int) {
 	m.api.WithLabelValues(route, strconv.Itoa(status)).Inc()
+}
+
+// requested counts an answer of the service.
+func (m *metrics) requested(subject, code string, took time.Duration) {
+	m.requests.WithLabelValues(subject, cmp.Or(code, "ok")).Observe(took.Seconds())
+}
+
+// agent is the label of an agent: its id, or that of all that came after many others.
+func (m *metrics) agent(id string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.agents[id] {
+		if len(m.agents) >= mostAgents {
+			return otherAgents
+		}
+		m.agents[id] = true
+	}
+	return id
 }
 
 // served counts an answer of precis.thread.context.
@@ -161,7 +200,7 @@ func (m *metrics) decided(d fold.Decided) {
 		m.stale.WithLabelValues(rec.Kind, rec.Reason).Inc()
 	case *events.Started:
 		if rec.Model != nil { // start at 0, before a call of unknown cost
-			m.unknownCost.WithLabelValues(d.Agent, d.Policy, *rec.Model)
+			m.unknownCost.WithLabelValues(m.agent(d.Agent), d.Policy, *rec.Model)
 		}
 	case *events.Failed:
 		m.failures.WithLabelValues(rec.Kind, rec.Code, d.Policy).Inc()
@@ -171,18 +210,19 @@ func (m *metrics) decided(d fold.Decided) {
 }
 
 func (m *metrics) called(d fold.Decided, rec *events.UsageRecord) {
-	m.calls.WithLabelValues(rec.Outcome, d.Agent, d.Policy, rec.Model).Inc()
+	agent := m.agent(d.Agent)
+	m.calls.WithLabelValues(rec.Outcome, agent, d.Policy, rec.Model).Inc()
 	for direction, n := range map[string]int64{
 		"input": rec.Usage.InputTokens, "output": rec.Usage.OutputTokens, "cached_input": rec.Usage.CachedInputTokens,
 		"cache_creation_input": rec.Usage.CacheCreationInputTokens,
 	} {
-		m.callTokens.WithLabelValues(direction, d.Agent, d.Policy, rec.Model).Add(float64(n))
+		m.callTokens.WithLabelValues(direction, agent, d.Policy, rec.Model).Add(float64(n))
 	}
 	if cost := rec.Cost.AmountMicroUSD; cost != nil {
-		m.callCost.WithLabelValues(d.Agent, d.Policy, rec.Model).Add(float64(*cost))
+		m.callCost.WithLabelValues(agent, d.Policy, rec.Model).Add(float64(*cost))
 		return
 	}
-	m.unknownCost.WithLabelValues(d.Agent, d.Policy, rec.Model).Inc()
+	m.unknownCost.WithLabelValues(agent, d.Policy, rec.Model).Inc()
 }
 
 func (m *metrics) event(d fold.Delivery, out fold.Outcome, now time.Time) {

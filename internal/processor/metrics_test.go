@@ -11,7 +11,7 @@ import (
 
 // What models cost is summed up by agent, policy and model; a call without a price counts apart.
 func TestCostsInMetrics(t *testing.T) {
-	m := newMetrics()
+	m := newMetrics("")
 	price := int64(1070)
 	known := &events.UsageRecord{
 		Model: "claude-haiku-4-5", Outcome: "used", Cost: events.Cost{AmountMicroUSD: &price},
@@ -36,7 +36,7 @@ func TestCostsInMetrics(t *testing.T) {
 
 // What an alarm looks at is there with 0 before it first counts: the increase from nothing to 1 is none.
 func TestAlarmsBeginAtZero(t *testing.T) {
-	m := newMetrics()
+	m := newMetrics("")
 	model := "llama"
 	m.decided(fold.Decided{Record: &events.Started{Model: &model}, Agent: "coder", Policy: "local"})
 	for word, want := range map[string]map[string]float64{

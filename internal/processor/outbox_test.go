@@ -16,7 +16,7 @@ import (
 // Whatever waits, each wave takes the first row of each thread, and what is counted of the rest is true.
 func TestOutboxTakesWaves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := &outbox{metrics: newMetrics()}
+		o := &outbox{metrics: newMetrics("")}
 		var want []*state.Outgoing
 		number, seq := uint64(0), uint64(0)
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
@@ -86,7 +86,7 @@ func holdsSteps(t *rapid.T, waiting []*state.Outgoing, picked []step) {
 // What a server does not take goes shorter where it can, and is given up where it can't: nothing waits behind it for ever.
 func TestOutboxPassesWhatIsTooLarge(t *testing.T) {
 	most := int64(1 << 20)
-	o := &outbox{metrics: newMetrics(), maxPayload: func() int64 { return most }}
+	o := &outbox{metrics: newMetrics(""), maxPayload: func() int64 { return most }}
 	rejected, err := json.Marshal(events.NewRejected(events.Raw{
 		Subject: "thread.message.t", Header: map[string][]string{"Note": {"long"}}, Body: make([]byte, 2<<20),
 	}, 1, &events.RejectError{Code: events.CodeSchema}, 4<<20))

@@ -27,6 +27,7 @@ type Processor struct {
 	opts      Options
 	log       zerolog.Logger
 	store     *state.Store
+	backlog   broker.Backlog
 	threads   *roster.Index
 	broker    *broker.Broker
 	events    *broker.LogReader
@@ -63,7 +64,7 @@ type Processor struct {
 func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	opts = opts.withDefaults()
 	p := &Processor{
-		opts: opts, log: opts.Logger, metrics: newMetrics(),
+		opts: opts, log: opts.Logger, metrics: newMetrics(opts.Version),
 		failed: make(chan error, 1), slots: make(chan struct{}, maxJobs),
 		stopping: make(chan struct{}), confirmed: confirmed{every: opts.KeepUp}, owner: recovery.Owner(),
 	}
@@ -86,7 +87,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	if err := p.connect(ctx); err != nil {
 		return nil, err
 	}
-	p.metrics.registry.MustRegister(newStorageMetrics(p.storage))
+	p.metrics.registry.MustRegister(newStorageMetrics(p.storage), newLagMetrics(p))
 	if err := p.models(); err != nil {
 		return nil, err
 	}

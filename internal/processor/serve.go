@@ -72,7 +72,7 @@ func (p *Processor) answer() (*service.Service, error) {
 	o := service.Options{
 		Version: p.opts.Version, Logger: p.log, Inboxes: p.opts.Config.NATS.InboxPrefixes,
 		Refused: func(reason string) { p.metrics.refused.WithLabelValues(reason).Inc() },
-		Served:  p.metrics.served,
+		Served:  p.metrics.served, Answered: p.metrics.requested,
 	}
 	if p.shares.member != nil {
 		o.Shared = p

@@ -30,6 +30,8 @@ type endpoint struct {
 	// ofThread: the subject ends with a thread, whose partition's owner answers.
 	ofThread bool
 
+	answered func(subject, code string, took time.Duration) // nil: nobody counts
+
 	mu    sync.Mutex
 	stats micro.EndpointStats
 }
@@ -45,6 +47,13 @@ func newEndpoint(prefix, shape string, answer answerer, advice string) *endpoint
 
 // count enters an answer before it is sent: a client that asks for the figures afterwards finds its own request there.
 func (e *endpoint) count(took time.Duration, failed *Fault) {
+	if e.answered != nil {
+		code := ""
+		if failed != nil {
+			code = failed.Code
+		}
+		e.answered(strings.TrimSuffix(e.prefix, "."), code, took)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.stats.NumRequests++

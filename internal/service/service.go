@@ -85,6 +85,9 @@ type Options struct {
 	Refused func(reason string)
 	// Shared is set where several processors share the partitions.
 	Shared Shared
+	// Answered counts any answer: the subject without an id, the code of the fault (empty: none), and how long it took; nil counts
+	// none.
+	Answered func(subject, code string, took time.Duration)
 	// Served counts an answer of precis.thread.context; nil counts none.
 	Served func(Served)
 }
@@ -160,6 +163,7 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 	}
 	for _, e := range s.endpoints {
 		e.ofThread = e.shape != "Threads" && e.shape != "Summary"
+		e.answered = o.Answered
 	}
 	if err := errors.Join(s.subscribe(ctx), heard(nc)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start service: %w", err), s.Stop())
