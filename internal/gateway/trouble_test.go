@@ -180,6 +180,20 @@ func TestLargeBodies(t *testing.T) {
 	w.post(chatPath, large+strings.Repeat(" ", 4<<20))
 	w.counts(2, dropped, "reason", "too_large")
 	w.counts(0, "precis_gateway_held_bytes")
+
+	// In mode compact it is read before it passes.
+	var got received
+	c := begin(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got.add(string(body))
+		_, _ = io.WriteString(w, answer)
+	}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience})
+	for body, reason := range map[string]string{large: "nothing_to_shrink", large + strings.Repeat(" ", 4<<20): "too_large"} {
+		if said := c.said(t, chatPath, body); said != "no; reason="+reason || got.last() != body {
+			t.Errorf("%s: %d of %d bytes", said, len(got.last()), len(body))
+		}
+	}
+	c.counts(0, "precis_gateway_held_bytes")
 }
 
 // What is packed is unpacked to be read, a bomb is not.
@@ -378,19 +392,28 @@ func FuzzAnswers(f *testing.F) {
 
 // Half of any answer is none, or the same as the whole.
 func TestHalfAnswers(t *testing.T) {
-	whole := sse(
-		`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"usage":{"input_tokens":4}}}`,
-		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
-		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"One."}}`, `{"type":"content_block_stop","index":0}`,
-		`{"type":"message_delta","delta":{},"usage":{"output_tokens":12}}`, `{"type":"message_stop"}`)
-	rnd := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
-		n := rnd.IntN(len(whole))
-		if got := gateway.ReadAnswer("/v1/messages", "text/event-stream", []byte(whole[:n])); got != "" {
-			t.Errorf("%d of %d bytes: %s", n, len(whole), got)
+	for path, whole := range map[string]string{
+		"/v1/messages": sse(
+			`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"usage":{"input_tokens":4}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"One."}}`, `{"type":"content_block_stop","index":0}`,
+			`{"type":"message_delta","delta":{},"usage":{"output_tokens":12}}`, `{"type":"message_stop"}`),
+		chatPath: sse(`{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"One"}}]}`, `{"id":"c","choices":[{"index":0,"delta":{"content":"."},"finish_reason":"stop"}]}`,
+			`{"id":"c","choices":[],"usage":{"prompt_tokens":4,"completion_tokens":12,"output_tokens":12}}`, `[DONE]`),
+		"/v1/responses": sse(`{"type":"response.created","response":{"id":"r"}}`, `{"type":"response.output_text.delta","delta":"One."}`,
+			`{"type":"response.completed","response":{"id":"r","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"One."}]}],"usage":{"output_tokens":12}}}`),
+	} {
+		rnd := rand.New(rand.NewPCG(1, 2))
+		all := gateway.ReadAnswer(path, "text/event-stream", []byte(whole))
+		if !strings.Contains(all, `One.`) || !strings.Contains(all, `"output_tokens":12`) {
+			t.Errorf("%s: %s", path, all)
 		}
-	}
-	if got := gateway.ReadAnswer("/v1/messages", "text/event-stream", []byte(whole)); !strings.Contains(got, `"content":"One."`) || !strings.Contains(got, `"output_tokens":12`) {
-		t.Error(got)
+		for range 200 {
+			n := rnd.IntN(len(whole))
+			got := gateway.ReadAnswer(path, "text/event-stream", []byte(whole[:n]))
+			if finished := strings.Contains(whole[:n], `"finish_reason":"stop"}]}`+"\n\n"); got != "" && (!finished || !strings.Contains(got, `"One."`)) {
+				t.Errorf("%s: %d of %d bytes: %s", path, n, len(whole), got)
+			}
+		}
 	}
 }

@@ -1,0 +1,260 @@
+package gateway_test
+
+// What clients, providers and networks do wrong, and the tests of it:
+//
+//   - half streams, half answers, half requests: TestHalfStream, TestHalfAnswers, TestSDKs (broken), TestClientLeavesInItsBody, TestGatewayKills (cmd/processor)
+//   - clients that go away: TestClientLeaves, TestClientLeavesBehindTheLastEvent, TestClientLeavesInItsBody, TestClientLeavesWhilePrecisWorks, TestSDKs (hang)
+//   - providers that hang, or are not there: TestClientLeaves, TestStop, TestSDKs (hang), TestNoProvider
+//   - 429 and 529 with their headers: TestByteForByte, TestRecordedByteForByte, TestSDKs (retry, exhausted), TestRefusedByProvider
+//   - gzip and brotli: TestCodings, TestByteForByte, TestSDKs (packed, brotli), TestAsItCame (coding)
+//   - HTTP/2: TestHTTP2
+//   - bodies of 30 MB and more: TestLargeBodies
+//   - unknown models, members and contents: TestUnknownModelsAndFields, TestAsItCame (unknown_field), TestShapes, TestSDKs (error 404)
+//   - two agents with one beginning: TestOneBeginning
+//   - parallel requests of one conversation: TestParallelRequests, TestParallelCompacted
+//   - the same request again: TestRepeatedRequest, TestEqualMessages, TestLostAnswer, TestSDKs (retry)
+//   - keys that are wrong, expired or another's: TestRefusedKeys, TestKeys, TestSDKs (error 401)
+//   - a thread id with every byte: TestThreadsOfEveryByte, TestNamedThreads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"precis/internal/gateway"
+)
+
+// A client that leaves in the middle of its body: the provider sees it leave, nothing is published, and the next request is as any.
+func TestClientLeavesInItsBody(t *testing.T) {
+	for _, mode := range gateway.Modes {
+		t.Run(mode, func(t *testing.T) {
+			ended := make(chan error, 2)
+			w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+				_, err := io.Copy(io.Discard, r.Body)
+				ended <- err
+				_, _ = io.WriteString(w, chat("Fine."))
+			}, gateway.Options{Mode: mode, Wait: patience})
+			body := ask("Hi.", "Yes.", strings.Repeat("Go on. ", 20_000))
+			conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", chatPath, conn.RemoteAddr(), len(body), body[:len(body)/2])
+			_ = conn.Close()
+			if mode == gateway.ModeObserve {
+				select {
+				case err := <-ended:
+					if err == nil {
+						t.Error("the provider got a whole body")
+					}
+				case <-time.After(patience):
+					t.Fatal("the provider still waits")
+				}
+			}
+			w.post(chatPath, ask("Hi."), gateway.HeaderThread, "t1")
+			w.prompt("t1", "openai", 2, 0)
+			if n := len(w.events()); n != 2 {
+				t.Errorf("%d events", n)
+			}
+			w.counts(0, "precis_gateway_held_bytes")
+		})
+	}
+}
+
+// A client that leaves while its request waits for precis does not keep the next ones waiting, nor is precis left alone for it.
+func TestClientLeavesWhilePrecisWorks(t *testing.T) {
+	w := begin(t, say("application/json", chat("Fine.")), gateway.Options{Mode: gateway.ModeCompact, Wait: patience})
+	w.stopProcessor()
+	asked := make(chan bool, 1)
+	silent, err := w.broker.Conn().Subscribe("precis.>", func(*nats.Msg) { asked <- true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+chatPath, strings.NewReader(ask("Hi.", "Yes.", "Go on.")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := make(chan error)
+	go func() {
+		resp, err := w.client.Do(r)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		left <- err
+	}()
+	<-asked
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	w.counts(1, "precis_gateway_compacted_total", "outcome", "behind")
+	_ = silent.Unsubscribe()
+	// Where it was left alone the reason would be the same, and no request would reach it.
+	again, err := w.broker.Conn().Subscribe("precis.>", func(m *nats.Msg) { asked <- true; _ = m.Respond([]byte("{}")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = again.Unsubscribe() }()
+	w.post(chatPath, ask("Hi.", "Yes.", "Go on."))
+	select {
+	case <-asked:
+	default:
+		t.Error("precis was not asked again")
+	}
+}
+
+// Models, members and kinds of content that the gateway does not know pass, and are published as they are.
+func TestUnknownModelsAndFields(t *testing.T) {
+	for _, test := range []struct{ path, request, answer string }{
+		{chatPath, `{"model":"brand-new","later":{"a":[1]},"messages":[{"role":"user","content":[{"type":"hologram","data":"x"},{"type":"text","text":"Hi."}],"mood":"good"}]}`,
+			`{"id":"c","model":"brand-new-2","new":true,"choices":[{"index":0,"finish_reason":"tired","message":{"role":"assistant","content":"Yes.","aura":{"a":1}}}],"usage":{"prompt_tokens":7,"completion_tokens":3,"dream_tokens":1}}`},
+		{"/v1/messages", `{"model":"brand-new","max_tokens":9,"later":1,"messages":[{"role":"user","content":[{"type":"hologram","data":"x"},{"type":"text","text":"Hi."}]}]}`,
+			`{"id":"m","type":"message","role":"assistant","model":"brand-new-2","content":[{"type":"dream","dream":"d"},{"type":"text","text":"Yes."}],"usage":{"input_tokens":7,"output_tokens":3,"dream_tokens":1}}`},
+		{"/v1/responses", `{"model":"brand-new","later":1,"input":[{"type":"hologram","data":"x"},{"role":"user","content":"Hi."}]}`,
+			`{"id":"r","status":"completed","model":"brand-new-2","output":[{"type":"dream","id":"d1"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Yes."}]}],"usage":{"input_tokens":7,"output_tokens":3,"dream_tokens":1}}`},
+	} {
+		var got received
+		w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			got.add(string(body))
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, test.answer)
+		}, gateway.Options{})
+		if answer := w.post(test.path, test.request, gateway.HeaderThread, "t1"); answer != test.answer || got.last() != test.request {
+			t.Errorf("%s: %s", test.path, answer)
+		}
+		want := 2
+		if test.path == "/v1/responses" {
+			want = 3
+		}
+		w.eventually(func() error {
+			if n := len(w.events()); n != want {
+				return fmt.Errorf("%d events", n)
+			}
+			return nil
+		})
+		text := fmt.Sprint(w.events())
+		for _, part := range []string{"hologram", "brand-new-2", "Yes."} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s: %q is not published: %s", test.path, part, text)
+			}
+		}
+		w.counts(0, dropped)
+	}
+}
+
+// A key that is wrong or has expired is the provider's to refuse. Nothing is published until it takes one.
+func TestRefusedKeys(t *testing.T) {
+	w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if r.Header.Get("Authorization") != "Bearer sk-good" {
+			w.Header().Set("Www-Authenticate", `Bearer error="invalid_token", error_description="expired"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, `{"error":{"code":"invalid_api_key"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, chat("Fine."))
+	}, gateway.Options{})
+	for _, key := range []string{"", "Bearer sk-expired", "Basic c2s=", "Bearer sk-of-another"} {
+		s := w.see(w.url, http.MethodPost, chatPath, ask("Refused."), http.Header{"Authorization": {key}, "Precis-Thread": {"t1"}})
+		if s.Status != http.StatusUnauthorized || s.Body != `{"error":{"code":"invalid_api_key"}}` || !strings.Contains(s.Header.Get("Www-Authenticate"), "expired") {
+			t.Errorf("%s: %+v", key, s)
+		}
+	}
+	w.post(chatPath, ask("Hi."), "Authorization", "Bearer sk-good", gateway.HeaderThread, "t1")
+	w.prompt("t1", "openai", 2, 0)
+	if n := len(w.events()); n != 2 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// Every byte that UTF-8 has is a byte of a thread's id.
+func TestThreadsOfEveryByte(t *testing.T) {
+	w := begin(t, say("application/json", chat("Fine.")), gateway.Options{})
+	var ids [4]strings.Builder
+	for b := range rune(0x80) {
+		ids[0].WriteRune(b)
+	}
+	for c := rune(0x80); c < 0xc0; c++ { // each byte that continues a character
+		ids[1].WriteRune(c)
+	}
+	for lead := rune(0xc3); lead <= 0xdf; lead++ { // and each that begins one of two
+		ids[2].WriteRune((lead & 0x1f) << 6)
+	}
+	for _, c := range []rune{0x800, 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000, 0x7000, 0x8000, 0x9000, 0xa000, 0xb000, 0xc000, 0xd000, 0xe000, 0xf000, 0x10000, 0x40000, 0x80000, 0xc0000, 0x100000} {
+		ids[3].WriteRune(c) // of three, and of four
+	}
+	seen := map[byte]bool{}
+	for i := range ids {
+		id := ids[i].String()
+		for j := range len(id) {
+			seen[id[j]] = true
+		}
+		w.post(chatPath, ask("Hi."), gateway.HeaderThread, url.PathEscape(id))
+		w.prompt(id, "openai", 2, 0)
+	}
+	if len(seen) != 256-13 { // C0, C1 and F5 to FF are in no character
+		t.Errorf("%d bytes", len(seen))
+	}
+	w.counts(0, dropped)
+}
+
+// Parallel requests of one conversation in mode compact: each is answered, and what the provider gets of each is a prompt of that conversation.
+func TestParallelCompacted(t *testing.T) {
+	for name := range sessions() {
+		t.Run(name, func(t *testing.T) {
+			c := compactions(t, name)
+			request, before := c.request(""), len(c.got.bodies)
+			const n = 16
+			var wg sync.WaitGroup
+			for range n {
+				wg.Go(func() {
+					resp, err := c.client.Post(c.url+c.s.path, "application/json", strings.NewReader(request))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer resp.Body.Close()
+					if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+						t.Errorf("%s %v", resp.Status, err)
+					}
+				})
+			}
+			wg.Wait()
+			for _, sent := range c.got.bodies[before:] {
+				if sent != request {
+					c.s.check(t, c.history, request, sent)
+				}
+			}
+			if len(c.got.bodies) != before+n {
+				t.Errorf("%d requests", len(c.got.bodies)-before)
+			}
+		})
+	}
+}
+
+// A client that has lost an answer sends its request again. The thread has the lost answer too then, so the conversation goes on as it came.
+func TestLostAnswer(t *testing.T) {
+	c := compactions(t, "chat")
+	request := c.request("")
+	c.post(c.s.path, request) // its answer is lost
+	said, _, _ := c.ask(t, c.s.path, request)
+	if said != "no; reason=diverged" || c.got.last() != request {
+		t.Errorf("%s", said)
+	}
+	c.history = append(append(c.history, c.s.back(10)...), c.s.result(10, "ok"))
+	if said, _, _ := c.ask(t, c.s.path, c.request("")); said != "no; reason=diverged" || c.got.last() != c.request("") {
+		t.Errorf("%s", said)
+	}
+}
