@@ -47,6 +47,8 @@ type cli struct {
 
 	Recover history.Recover `cmd:"" help:"Report applied events that EVENTS has lost, and continue without them."`
 	Doctor  operate.Doctor  `cmd:"" help:"Check an installation: settings, connection, rights, versions, clocks, disk, and a whole round trip."`
+	Backup  operate.Backup  `cmd:"" help:"Copy the streams into a directory."`
+	Restore operate.Restore `cmd:"" help:"Make the streams anew from a backup."`
 	Streams operate.Streams `cmd:"" help:"Compare the streams with the configuration, or change them."`
 
 	Config   operate.Config `cmd:"" help:"Print the configuration in force and the origin of each value."`

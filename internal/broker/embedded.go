@@ -196,6 +196,16 @@ func prepareStoreDir(dir string) (*dirLock, error) {
 	return lockDir(filepath.Join(dir, "broker.lock"))
 }
 
+// LockDir creates a lock file and holds it until release is called, or the process ends. It fails with ErrStoreInUse and the process
+// that holds it.
+func LockDir(path string) (release func(), err error) {
+	lock, err := lockDir(path)
+	if err != nil {
+		return nil, err
+	}
+	return lock.release, nil
+}
+
 // stop shuts the server down and waits until its files are closed, or ctx ends.
 func (e *embedded) stop(ctx context.Context) error {
 	done := make(chan struct{})

@@ -75,10 +75,15 @@ func (f logFlags) withLog(ctx context.Context, a *console.App, work func(context
 		return err
 	}
 	if f.Data != "" {
-		if l.store, err = storeAtRest(f.Data); err != nil {
+		l.store, err = storeAtRest(f.Data)
+		switch _, noLog := os.Stat(processor.BrokerDir(f.Data)); {
+		case err == nil:
+			defer func() { err = errors.Join(err, l.store.Close()) }()
+		case errors.Is(err, state.ErrMissing) && noLog == nil && f.NATS == "": // streams that were just restored
+			a.Note("No store in %s: it is the log alone that is verified.", f.Data)
+		default:
 			return err
 		}
-		defer func() { err = errors.Join(err, l.store.Close()) }()
 	}
 	js, closeLog, err := f.open(ctx, a)
 	if err != nil {

@@ -1,0 +1,221 @@
+package backup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/internal/broker"
+)
+
+// Format is the version of the manifest and of the segments.
+const Format = 1
+
+// Names of the files beside the segments.
+const (
+	manifestFile = "backup.json"
+	lockFile     = "backup.lock"
+)
+
+// streams in the order in which their ends are read, and in which they are restored: a restore that is interrupted has records
+// without events, which a start refuses, and never events without their records, which would be decided again and paid for.
+var streams = []string{broker.StreamSummaries, broker.StreamRejected, broker.StreamEvents}
+
+// manifest lists what a backup has.
+type manifest struct {
+	Format   int                  `json:"format"`
+	Segments map[string][]Segment `json:"segments"` // by stream, in order and without a gap between them
+	Points   []Point              `json:"points"`   // in order; none while the first run is not complete
+	Checksum string               `json:"checksum,omitzero"`
+}
+
+// Segment is a file with the messages of one stream from one sequence to another. A sequence without a message in it had none.
+type Segment struct {
+	From     uint64 `json:"from"`
+	To       uint64 `json:"to"`
+	Messages uint64 `json:"messages"`
+	First    uint64 `json:"first"` // sequence of the first message; 0: no messages
+	Last     uint64 `json:"last"`
+	Mark     string `json:"mark"`     // broker.Mark of the last message, in hex
+	Contents uint64 `json:"contents"` // bytes of the messages
+	Bytes    int64  `json:"bytes"`    // of the file
+	SHA256   string `json:"sha256"`   // of the file
+}
+
+// Point is a state of the three streams to which they can be restored.
+type Point struct {
+	At            time.Time `json:"at"`
+	Program       string    `json:"program"`        // version of the program that made the backup
+	StoreFormat   string    `json:"store_format"`   // that this program's processor has
+	ConfigVersion int       `json:"config_version"` // the newest that this program writes
+	Streams       []Cut     `json:"streams"`
+}
+
+// Cut is where a point ends in a stream, and the stream's configuration at that time.
+type Cut struct {
+	Stream  string         `json:"stream"`
+	LastSeq uint64         `json:"last_seq"`
+	Created time.Time      `json:"created"`
+	Config  jsontext.Value `json:"config"`
+}
+
+// load reads a directory's manifest; found is false if there is none.
+func load(dir string) (m *manifest, found bool, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &manifest{Format: Format, Segments: map[string][]Segment{}}, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read manifest: %w", err)
+	}
+	var version struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, false, fmt.Errorf("%w: %s: %w", ErrDamaged, manifestFile, err)
+	}
+	if version.Format != Format {
+		return nil, false, fmt.Errorf("%w: %d, this program reads %d", ErrFormat, version.Format, Format)
+	}
+	m = &manifest{}
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, false, fmt.Errorf("%w: %s: %w", ErrDamaged, manifestFile, err)
+	}
+	given := m.Checksum
+	if _, err := m.seal(); err != nil {
+		return nil, false, err
+	}
+	if given != m.Checksum {
+		return nil, false, fmt.Errorf("%w: %s does not have its checksum", ErrDamaged, manifestFile)
+	}
+	return m, true, m.connected()
+}
+
+// seal computes the checksum, over the RFC 8785 form without it, and returns the manifest's text.
+func (m *manifest) seal() ([]byte, error) {
+	m.Checksum = ""
+	plain, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("write manifest: %w", err)
+	}
+	canonical := jsontext.Value(plain)
+	if err := canonical.Canonicalize(); err != nil {
+		return nil, fmt.Errorf("write manifest: %w", err)
+	}
+	sum := sha256.Sum256(canonical)
+	m.Checksum = "sha256:" + hex.EncodeToString(sum[:])
+	data, err := json.Marshal(m, jsontext.WithIndent("  "))
+	if err != nil {
+		return nil, fmt.Errorf("write manifest: %w", err)
+	}
+	return data, nil
+}
+
+// save replaces the manifest: a crash leaves the one before or the new one.
+func (m *manifest) save(dir string) error {
+	data, err := m.seal()
+	if err != nil {
+		return err
+	}
+	return replace(filepath.Join(dir, manifestFile), func(f *os.File) error {
+		_, err := f.Write(append(data, '\n'))
+		return err
+	})
+}
+
+// connected verifies that segments follow one another, and that every point ends with one.
+func (m *manifest) connected() error {
+	for name, segments := range m.Segments {
+		for i, s := range segments {
+			if s.To < s.From || i > 0 && s.From != segments[i-1].To+1 {
+				return fmt.Errorf("%w: segments of %s do not follow one another at %d", ErrDamaged, name, s.From)
+			}
+		}
+	}
+	for _, p := range m.Points {
+		for _, cut := range p.Streams {
+			if _, ok := m.upTo(cut); !ok {
+				return fmt.Errorf("%w: no segment of %s ends at %d", ErrDamaged, cut.Stream, cut.LastSeq)
+			}
+		}
+	}
+	return nil
+}
+
+// upTo returns a stream's segments up to a cut; ok is false where none ends there.
+func (m *manifest) upTo(cut Cut) (_ []Segment, ok bool) {
+	segments := m.Segments[cut.Stream]
+	if cut.LastSeq == 0 {
+		return nil, true
+	}
+	for i, s := range segments {
+		if s.To == cut.LastSeq {
+			return segments[:i+1], true
+		}
+	}
+	return nil, false
+}
+
+// end is the last sequence of a stream that the segments cover.
+func (m *manifest) end(stream string) uint64 {
+	segments := m.Segments[stream]
+	if len(segments) == 0 {
+		return 0
+	}
+	return segments[len(segments)-1].To
+}
+
+// mark is the last message of a stream in the segments.
+func (m *manifest) mark(stream string) (last broker.Mark, err error) {
+	for _, s := range m.Segments[stream] {
+		if s.Messages == 0 {
+			continue
+		}
+		last.Seq = s.Last
+		if n, err := hex.Decode(last.Digest[:], []byte(s.Mark)); err != nil || n != len(last.Digest) {
+			return last, fmt.Errorf("%w: mark of message %d of %s", ErrDamaged, s.Last, stream)
+		}
+	}
+	return last, nil
+}
+
+// replace writes a file beside its place and moves it there when the disk has it. The file is for its owner alone.
+func replace(path string, write func(*os.File) error) (err error) {
+	f, err := os.OpenFile(path+".partial", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
