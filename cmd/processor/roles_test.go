@@ -16,7 +16,7 @@ import (
 func TestTailAsAuditor(t *testing.T) {
 	s, v := roleProcessor(t)
 	program(t, sampleThread(), "publish", "-", "--nats", s, "--user", "agent", "--password", "word").wants(t, exitDone, "7 events", "")
-	for _, command := range [][]string{{"tail", "--from", "start", "--until-caught-up"}, {"export", "t 1"}, {"replay"}, {"audit", "--head"}} {
+	for _, command := range [][]string{{"tail", "--from", "start", "--until-caught-up"}, {"export", "t 1"}, {"replay"}, {"audit", "--head"}, {"backup", t.TempDir()}} {
 		got := program(t, "", append(command, "--nats", s, "--user", "auditor", "--password", "word")...)
 		got.wants(t, exitDone, "", "")
 		if strings.Contains(got.stderr, "ermission") {

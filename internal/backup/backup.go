@@ -133,7 +133,7 @@ func (r *run) sameLog(ctx context.Context) error {
 
 // cut fixes where the point ends in each stream, in the order that makes them fit together.
 func (r *run) cut(ctx context.Context) error {
-	r.report.Point = Point{At: r.Now().UTC(), Program: r.Program, StoreFormat: state.Format(), ConfigVersion: events.ConfigVersion}
+	r.report.Point = Point{At: r.Now().UTC().Truncate(time.Millisecond), Program: r.Program, StoreFormat: state.Format(), ConfigVersion: events.ConfigVersion}
 	for _, name := range streams {
 		cut, err := r.cutOf(ctx, name)
 		if err == nil && name == broker.StreamSummaries {

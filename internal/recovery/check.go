@@ -26,7 +26,7 @@ var (
 // Advice is what to do about these errors. The rest of a data directory may hold the log itself, so the advice is
 // never to start with an empty directory.
 const Advice = "restore the stream from a newer backup; if there is none, run \"processor recover\", which reports what is lost and with --accept-loss continues without it; " +
-	"if EVENTS has lost nothing, move the state in the data directory away and start again"
+	"if EVENTS has lost nothing, or \"processor restore\" made the streams, move the state in the data directory away and start again"
 
 // CheckLog compares a partition's position with the stream.
 func CheckLog(meta state.Meta, log broker.StreamState) error {
