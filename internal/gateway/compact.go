@@ -72,7 +72,8 @@ func (e asItCame) Error() string { return e.reason }
 // compact replaces a request's messages by the prompt of its thread, and says what it did. own is precis's own answer, where the client
 // asks for a compaction.
 func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made) {
-	if strings.EqualFold(r.Header.Get(HeaderMode), ModeObserve) {
+	observe, blocks := strings.EqualFold(r.Header.Get(HeaderMode), ModeObserve), g.opts.Compactions && x.api == anthropicAPI
+	if observe && !blocks {
 		r.Body = &tee{r.Body, &x.request}
 		return g.says(asMode), nil
 	}
@@ -81,11 +82,14 @@ func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made)
 	if body == nil {
 		return g.says(asSize), nil
 	}
-	if g.opts.Compactions && x.api == anthropicAPI {
+	if blocks {
 		if with, changed := restored(body); changed {
 			body, x.request.data = with, with
 			replaceBody(r, body)
 		}
+	}
+	if observe {
+		return g.says(asMode), nil
 	}
 	request := objectOf(body)
 	var shorter []byte

@@ -215,29 +215,37 @@ func restored(body []byte) (out []byte, changed bool) {
 	if !bytes.Contains(body, []byte(ownSignature)) {
 		return body, false
 	}
-	request := objectOf(body)
-	var list []jsontext.Value
-	for _, raw := range listOf(request["messages"]) {
+	var list, before []jsontext.Value // before: blocks that the user's next message begins with
+	user := func(blocks []jsontext.Value) {
+		list = append(list, object{"role": quote(events.RoleUser), "content": jsonOf(blocks)}.json())
+	}
+	for _, raw := range listOf(objectOf(body)["messages"]) {
 		m := objectOf(raw)
-		blocks := listOf(m["content"])
-		if len(blocks) == 0 {
+		blocks := blocksOf(m["content"])
+		if len(before) > 0 {
+			if m.text("role") == events.RoleUser { // the roles take turns
+				blocks = append(before, blocks...)
+				m["content"] = jsonOf(blocks)
+				raw = m.json()
+			} else {
+				user(before)
+			}
+			before = nil
+		}
+		text, ok := ownCompaction(blocks)
+		if !ok {
 			list = append(list, raw)
 			continue
 		}
-		block := objectOf(blocks[0])
-		if text := block.text("content"); block.text("type") != "compaction" || block.text("signature") != signatureOf(text) {
-			list = append(list, raw)
-			continue
-		}
-		part := object{"type": quote("text"), "text": block["content"]}
-		if block.has("cache_control") {
-			part["cache_control"] = block["cache_control"]
-		}
-		list = append(list, jsonOf(object{"role": quote(events.RoleUser), "content": jsonOf([]object{part})}))
-		if m["content"] = jsonOf(blocks[1:]); len(blocks) > 1 {
+		changed, before = true, []jsontext.Value{text}
+		if len(blocks) > 1 {
+			user(before)
+			m["content"], before = jsonOf(blocks[1:]), nil
 			list = append(list, m.json())
 		}
-		changed = true
+	}
+	if len(before) > 0 {
+		user(before)
 	}
 	if !changed {
 		return body, false
@@ -247,6 +255,30 @@ func restored(body []byte) (out []byte, changed bool) {
 		return body, false
 	}
 	return out, true
+}
+
+// blocksOf are a content's blocks; a text is one.
+func blocksOf(content jsontext.Value) []jsontext.Value {
+	if content.Kind() == jsontext.KindString {
+		return []jsontext.Value{object{"type": quote("text"), "text": content}.json()}
+	}
+	return listOf(content)
+}
+
+// ownCompaction is the text of a compaction of precis's that blocks begin with, with the cache mark that the client set.
+func ownCompaction(blocks []jsontext.Value) (text jsontext.Value, ok bool) {
+	if len(blocks) == 0 {
+		return nil, false
+	}
+	block := objectOf(blocks[0])
+	if content := block.text("content"); block.text("type") != "compaction" || block.text("signature") != signatureOf(content) {
+		return nil, false
+	}
+	part := object{"type": quote("text"), "text": block["content"]}
+	if block.has("cache_control") {
+		part["cache_control"] = block["cache_control"]
+	}
+	return part.json(), true
 }
 
 // compactsItself reports whether a request lets the provider compact what is too long for it, and nothing else: precis's prompt comes

@@ -145,9 +145,24 @@ func TestAnthropicCompaction(t *testing.T) {
 	block, _ := json.Marshal(map[string]any{"type": "compaction", "content": text, "signature": reply.Content[0].Signature, "encrypted_content": nil, "cache_control": map[string]any{"type": "ephemeral"}})
 	c.history = []string{`{"role":"assistant","content":[` + string(block) + `]}`}
 	c.post(c.s.path, c.request("", `{"role":"user","content":"Go on."}`))
-	want := c.s.list + `":[{"content":[{"cache_control":{"type":"ephemeral"},"text":` + string(quoted(text)) + `,"type":"text"}],"role":"user"},{"role":"user","content":"Go on."}]`
+	want := c.s.list + `":[{"content":[{"cache_control":{"type":"ephemeral"},"text":` + string(quoted(text)) + `,"type":"text"},{"text":"Go on.","type":"text"}],"role":"user"}]`
 	if got := c.got.last(); !strings.Contains(got, want) {
 		t.Errorf("%s", got)
+	}
+	// Whatever stands behind it, and where the client wants its requests as they are.
+	for _, next := range []string{`{"role":"user","content":[{"type":"text","text":"Go on."}]}`, `{"role":"assistant","content":"Yes."},{"role":"user","content":"Go on."}`, ``} {
+		body := c.request("")
+		if next != "" {
+			body = c.request("", next)
+		}
+		c.post(c.s.path, body, gateway.HeaderMode, "observe")
+		var sent struct{ Messages jsontext.Value }
+		if err := json.Unmarshal([]byte(c.got.last()), &sent); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.s.valid(sent.Messages); err != nil || !strings.Contains(c.got.last(), string(quoted(text))) {
+			t.Errorf("%s: %v %s", next, err, sent.Messages)
+		}
 	}
 	// A block that the client changed is the client's own.
 	c.history = []string{strings.Replace(c.history[0], "Fix", "Break", 1)}
