@@ -41,11 +41,8 @@ func (g *Gateway) compaction(ctx context.Context, x *exchange, request object) (
 		return nil, err
 	}
 	thread := c.threadOf(g.continued)
-	switch {
-	case thread == "":
+	if thread == "" {
 		return nil, asItCame{asNew}
-	case g.compactor.resting():
-		return nil, asItCame{asBehind}
 	}
 	identify(key{}, c.messages)
 	ctx, cancel := context.WithTimeout(ctx, compactionWait)
