@@ -75,6 +75,89 @@ func TestPages(t *testing.T) {
 	})
 }
 
+// The program of the README's first screen follows the summary of what it publishes.
+func TestReadme(t *testing.T) {
+	p := program.Start(t, "")
+	got := p.Go(t, program.Root(t), `package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"strings"
+
+	"precis/events"
+)
+
+func main() {
+	ctx, cancel := context.WithCancel(context.Background())
+	output := strings.Repeat("ok  shop/cart\n", 500)
+	use := func(record events.Record, err error) error {
+		if s, ok := record.(*events.Summary); ok {
+			fmt.Println(s.Kind, err)
+			cancel()
+		}
+		return err
+	}
+	`+program.Open(t, "README.md").Blocks(t, "go")[0]+`
+	if err != nil && !errors.Is(err, context.Canceled) {
+		log.Fatal(err)
+	}
+}
+`)
+	if got != "tool_result <nil>\n" {
+		t.Errorf("it prints %q", got)
+	}
+}
+
+// Sessions on a machine are read, followed and written as the pages say.
+func TestSessionPages(t *testing.T) {
+	p := program.Start(t, "")
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, ".cache"))
+	samples := filepath.Join(program.Root(t), "internal/sessions/testdata")
+	const session = "5e551011-0000-4000-8000-000000000001"
+	p.Shell(t, `cd "$HOME"
+mkdir -p .claude/projects/-src-shop .codex/sessions/2026 .crush .openhands/conversations/c1/events
+cp `+samples+`/claude-code.jsonl .claude/projects/-src-shop/`+session+`.jsonl
+cp `+samples+`/codex.jsonl .codex/sessions/2026/rollout-1.jsonl
+cp `+samples+`/anthropic.json request.json
+gzip -c `+samples+`/codex.jsonl > rollout.jsonl.gz
+n=0
+while read -r line; do n=$((n + 1)); printf '%s\n' "$line" > .openhands/conversations/c1/events/$(printf 'event-%05d-x.json' $n); done < `+samples+`/openhands.jsonl`)
+	page := program.Open(t, "docs/integrations/sessions.md").Blocks(t, "sh")
+	read := strings.NewReplacer("processor run ", "true ").Replace(page[0])
+	if _, err := exec.LookPath("sqlite3"); err != nil {
+		read = strings.Replace(read, "processor publish --format crush", "true", 1)
+	} else {
+		p.Shell(t, `cd "$HOME"; sqlite3 .crush/crush.db "create table sessions (id text, created_at integer); create table messages (id text, session_id text, role text, parts text, created_at integer);
+insert into sessions values ('c', 1770285600); insert into messages values ('m', 'c', 'user', '[{\"type\":\"text\",\"data\":{\"text\":\"Hi\"}}]', 1770285600)"`)
+	}
+	got := p.Shell(t, `cd "$HOME"`+"\n"+read+"\nwc -l < events.jsonl")
+	for _, want := range []string{"events of 3 threads from 1 file published", "no event stands for: progress", "11 events of 1 thread from 1 file published"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	got = p.Shell(t, `cd "$HOME"; T=`+session+"\n"+page[1]+"\ncat request.json session.jsonl")
+	for _, want := range []string{`"input": [`, `"sessionId":"` + session + `"`, `"isCompactSummary":true`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for agent, thread := range map[string]string{"claude-code": session, "codex": "c0dec0de-0000-4000-8000-000000000002"} {
+		blocks := program.Open(t, "docs/integrations/"+agent+".md").Blocks(t, "sh")
+		// The page's commands follow until they are stopped; the agent itself is not there.
+		commands := strings.NewReplacer("processor run ", "true ", "processor watch "+agent+" ", "processor watch "+agent+" --since 1000000h --until-caught-up ",
+			"\nclaude ", "\ntrue ", "\ncodex ", "\ntrue ", "summary.created ", "summary.created --from start --until-caught-up ").Replace(strings.Join(blocks, "\n"))
+		if got := p.Shell(t, `SESSION=`+thread+"\n"+commands); !strings.Contains(got, "in all") || !strings.Contains(got, thread) {
+			t.Errorf("%s: the commands print\n%s", agent, got)
+		}
+	}
+}
+
 // An index names every page: this directory's, or that of all pages.
 func TestIndex(t *testing.T) {
 	index, err := os.ReadFile("README.md")
