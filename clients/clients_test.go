@@ -37,7 +37,7 @@ func TestClients(t *testing.T) {
 	})
 }
 
-// Every page with a program in TypeScript says what to install and has its test, and docs/README.md names it.
+// Every page with a program in TypeScript says what to install and has its test, and both indexes name it.
 func TestProgramsOfPagesAreRun(t *testing.T) {
 	pages, err := filepath.Glob("../docs/integrations/*.md")
 	if err != nil || len(pages) == 0 {
@@ -50,7 +50,7 @@ func TestProgramsOfPagesAreRun(t *testing.T) {
 		}
 		return string(text)
 	}
-	tests, index := read("typescript/test/pages.test.ts"), read("../docs/README.md")
+	tests, index, table := read("typescript/test/pages.test.ts"), read("../docs/README.md"), read("../docs/integrations/README.md")
 	for _, page := range pages {
 		text := read(page)
 		if !strings.Contains(text, "```ts\n") {
@@ -60,8 +60,8 @@ func TestProgramsOfPagesAreRun(t *testing.T) {
 		if !strings.Contains(text, "\nnpm install ./clients/typescript ") {
 			t.Errorf("%s does not say what to install", page)
 		}
-		if !strings.Contains(tests, "docs/integrations/"+name) || !strings.Contains(index, "integrations/"+name) {
-			t.Errorf("%s has a program: clients/typescript/test/pages.test.ts runs it, docs/README.md names it", page)
+		if !strings.Contains(tests, "docs/integrations/"+name) || !strings.Contains(index, "integrations/"+name) || !strings.Contains(table, "]("+name+")") {
+			t.Errorf("%s has a program: clients/typescript/test/pages.test.ts runs it, docs/README.md and docs/integrations/README.md name it", page)
 		}
 	}
 }

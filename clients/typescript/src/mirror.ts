@@ -46,7 +46,7 @@ export class Mirror {
   /** Publishes the messages that the thread does not have yet, in their order, behind those of earlier calls. */
   async publish(thread: string, entries: readonly Entry<unknown>[]): Promise<void> {
     const stored = this.#of(thread);
-    const next = this.#queue.then(() => this.#try(async (signal) => {
+    const next = this.#queue.then(() => this.attempt(async (signal) => {
       const fresh = entries.filter(({ event }) => !stored.ids.has(event.message_id));
       for (const batch of batches(fresh.map(({ event }) => (this.options.agentId ? { agent_id: this.options.agentId, ...event } : event)))) {
         await this.#send(thread, batch, stored, signal);
@@ -78,9 +78,19 @@ export class Mirror {
    */
   async compact<M>(thread: string, entries: readonly Entry<M>[], make: (stand: Stand, of: M | undefined) => M): Promise<M[] | undefined> {
     const { seq } = this.#of(thread);
-    const reply = await this.#try((signal) =>
+    const reply = await this.attempt((signal) =>
       this.client.context(thread, { max_tokens: this.options.maxTokens ?? null, min_event_seq: seq || null, explain: true }, { signal }));
     return reply && splice(reply, entries, make);
+  }
+
+  /** Reports whether a message is stored, or refused for good. */
+  has(thread: string, id: string): boolean {
+    return this.#of(thread).ids.has(id);
+  }
+
+  /** The sequence of the thread's newest event. */
+  seq(thread: string): number {
+    return this.#of(thread).seq;
   }
 
   #of(thread: string): { ids: Set<string>; seq: number } {
@@ -89,7 +99,8 @@ export class Mirror {
     return stored;
   }
 
-  async #try<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+  /** Runs a request within the time that a step has; undefined where it fails, or has failed shortly before. */
+  async attempt<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     if (Date.now() < this.#until) return undefined;
     try {
       return await ask(AbortSignal.timeout(this.options.waitMs ?? 2000));

@@ -76,3 +76,12 @@ async function agent(page: string, thread: string): Promise<void> {
 test("docs/integrations/langchain.md", () => agent("../../docs/integrations/langchain.md", "langchain-1"));
 test("docs/integrations/ai-sdk.md", () => agent("../../docs/integrations/ai-sdk.md", "ai-sdk-1"));
 test("docs/integrations/openai-agents.md", () => agent("../../docs/integrations/openai-agents.md", "agents-1"));
+test("docs/integrations/claude-agent-sdk.md", async () => {
+  provider.asked.length = 0;
+  const command = "for i in $(seq 100); do echo 'ok  shop/cart  0.01s'; done; echo '--- FAIL: TestTotal'";
+  provider.turns = [{ tool: "Bash", calls: [{ command }] }, "TestTotal."];
+  const { printed } = await program("../../docs/integrations/claude-agent-sdk.md", beside(), {
+    ANTHROPIC_BASE_URL: provider.url.replace("/v1", ""), ANTHROPIC_API_KEY: "none", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" });
+  assert.match(printed, /^TestTotal\.\n3 messages, 1 tool output, 1 summary\n$/);
+  assert.ok(!provider.said(1).includes("0.01s\\nok"), "the model has the summary");
+});

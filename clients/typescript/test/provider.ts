@@ -9,7 +9,7 @@ export interface Asked {
   body: { messages?: unknown[]; input?: unknown[]; stream?: boolean; [member: string]: unknown };
 }
 
-/** A provider that answers OpenAI's chat completions and Responses with one turn after the other, and keeps what it was asked. */
+/** A provider that answers OpenAI's chat completions and Responses and Anthropic's messages with one turn after the other, and keeps what it was asked. */
 export class Provider {
   readonly asked: Asked[] = [];
   turns: Turn[] = [];
@@ -25,11 +25,12 @@ export class Provider {
       provider.asked.push({ path: request.url ?? "", body });
       const turn = provider.turns.shift();
       if (turn === undefined) return reply.writeHead(500, { "Content-Type": "application/json" }).end('{"error":{"message":"the script has ended"}}');
-      const answer = request.url?.endsWith("/responses") ? provider.responses(turn) : provider.chat(turn);
+      const path = (request.url ?? "").replace(/\?.*/, "");
+      const answer = path.endsWith("/responses") ? provider.responses(turn) : path.endsWith("/messages") ? provider.messages(turn) : provider.chat(turn);
       if (!body.stream) return reply.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(answer.whole));
       reply.writeHead(200, { "Content-Type": "text/event-stream" });
       for (const chunk of answer.chunks) reply.write(`${"type" in chunk ? `event: ${String(chunk["type"])}\n` : ""}data: ${JSON.stringify(chunk)}\n\n`);
-      return reply.end("data: [DONE]\n\n");
+      return reply.end(path.endsWith("/messages") ? "" : "data: [DONE]\n\n");
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     const provider = new Provider(server, `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`);
@@ -85,5 +86,21 @@ export class Provider {
     }
     chunks.push({ type: "response.completed", sequence_number: sequence_number++, response: whole });
     return { whole, chunks };
+  }
+
+  messages(turn: Turn) {
+    const content = typeof turn === "string" ? [{ type: "text", text: turn }]
+      : turn.calls.map((input) => ({ type: "tool_use", id: `toolu_${++this.#calls}`, name: turn.tool, input }));
+    const stop = { stop_reason: typeof turn === "string" ? "end_turn" : "tool_use", stop_sequence: null };
+    const begun = { id: `msg_${++this.#calls}`, type: "message", role: "assistant", model: "claude-haiku-4-5", content: [], stop_reason: null, stop_sequence: null };
+    const usage = { input_tokens: 11, output_tokens: 7 };
+    const chunks: Record<string, unknown>[] = [{ type: "message_start", message: { ...begun, usage } }];
+    for (const [index, block] of content.entries()) {
+      const [empty, delta] = "text" in block ? [{ ...block, text: "" }, { type: "text_delta", text: block.text }]
+        : [{ ...block, input: {} }, { type: "input_json_delta", partial_json: JSON.stringify((block as { input: unknown }).input) }];
+      chunks.push({ type: "content_block_start", index, content_block: empty }, { type: "content_block_delta", index, delta }, { type: "content_block_stop", index });
+    }
+    chunks.push({ type: "message_delta", delta: stop, usage: { output_tokens: 7 } }, { type: "message_stop" });
+    return { whole: { ...begun, content, ...stop, usage }, chunks };
   }
 }

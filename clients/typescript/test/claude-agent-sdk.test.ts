@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, test } from "node:test";
+
+import { InMemorySessionStore, type Options, type PostToolUseHookInput, type SessionStore, type SessionStoreEntry, query } from "@anthropic-ai/claude-agent-sdk";
+import { Client } from "precis";
+import { ClaudeAdapter } from "precis/claude-agent-sdk";
+
+import { Processor, output } from "./harness.js";
+import { Provider } from "./provider.js";
+
+let running: Processor;
+let provider: Provider;
+let dir: string;
+before(async () => {
+  running = await Processor.start();
+  provider = await Provider.start();
+  dir = mkdtempSync(join(tmpdir(), "precis-claude-"));
+});
+beforeEach(() => {
+  provider.asked.length = 0;
+  provider.turns = [];
+});
+after(async () => {
+  provider?.end();
+  await running?.[Symbol.asyncDispose]();
+  if (dir) rmSync(dir, { recursive: true });
+});
+
+/** A command whose output is summarized: 101 lines, of which the last one matters. */
+const command = "for i in $(seq 100); do printf 'ok  \\tshop/cart\\t0.01s\\n'; done; echo '--- FAIL: TestTotal (0.00s)'";
+
+/** Runs the SDK, and the program that it ships, against the scripted provider, and returns the session's id and result. */
+async function ask(prompt: string, options: Options): Promise<{ session: string; result: string }> {
+  const env = {
+    PATH: process.env["PATH"], HOME: dir, CLAUDE_CONFIG_DIR: join(dir, "config"), ANTHROPIC_API_KEY: "none",
+    ANTHROPIC_BASE_URL: provider.url.replace("/v1", ""), CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+  };
+  let [session, result] = ["", ""];
+  for await (const m of query({ prompt, options: { cwd: dir, model: "claude-haiku-4-5", settingSources: [], allowedTools: ["Bash"], env, ...options } })) {
+    if (m.type === "result" && m.subtype === "success") [session, result] = [m.session_id, m.result];
+  }
+  return { session, result };
+}
+
+test("the model gets a tool output's summary, and precis the whole of it", async () => {
+  const c = running.client();
+  const precis = new ClaudeAdapter(c);
+  provider.turns = [{ tool: "Bash", calls: [{ command }, { command: "echo short" }] }, "TestTotal."];
+  const { session, result } = await ask("Which test fails?", { hooks: { PostToolUse: [{ matcher: "Bash", hooks: [precis.postToolUse] }] } });
+  assert.equal(result, "TestTotal.");
+  const results = (provider.asked[1]!.body.messages as { content: { type: string; content: string; tool_use_id: string }[] }[]).flatMap((m) => m.content).filter((b) => b.type === "tool_result");
+  const [long, short] = results.map((b) => JSON.stringify(b.content));
+  assert.ok(long!.length < 800 && long!.includes("FAIL: TestTotal"), long);
+  assert.ok(short!.includes("short"));
+  assert.equal((await c.message(session, `result-${results[0]!.tool_use_id}`)).content, output.trimEnd());
+  const thread = await c.thread(session);
+  assert.deepEqual([thread.messages, thread.tool_results, thread.summaries_active, thread.rejected], [2, 2, 1, 0]);
+});
+
+test("a session store publishes what is said, a session is resumed from it, and both ways together publish once", async () => {
+  const c = running.client();
+  const precis = new ClaudeAdapter(c, { thread: (id) => `claude/${id}` });
+  const store = precis.sessionStore(new InMemorySessionStore());
+  const hooks = { PostToolUse: [{ hooks: [precis.postToolUse] }] };
+  provider.turns = [{ tool: "Bash", calls: [{ command }] }, "TestTotal.", "In cart.go."];
+  const { session } = await ask("Which test fails?", { sessionStore: store, hooks });
+  const first = await c.thread(`claude/${session}`);
+  assert.deepEqual([first.messages, first.tool_results, first.rejected], [3, 1, 0]);
+  rmSync(join(dir, "config"), { recursive: true }); // another machine
+  const again = await ask("Where?", { sessionStore: store, hooks, resume: session });
+  assert.equal(again.result, "In cart.go.");
+  assert.ok(provider.said(2).includes("Which test fails?"));
+  const thread = await c.thread(`claude/${again.session}`);
+  assert.deepEqual([thread.messages, thread.tool_results, thread.rejected], [5, 1, 0]);
+  // The hook publishes a call before its line, which has the usage, is in the transcript.
+  assert.equal(thread.reported?.total.output_tokens, 14);
+  const prompt = await c.context(`claude/${session}`, { format: "anthropic" });
+  assert.equal(prompt.summary_ids.length, 1);
+});
+
+test("a wrapped store does what the store alone does", async () => {
+  const key = { projectKey: "p", sessionId: "5e4d4f0a-0000-4000-8000-000000000001" };
+  const entry = (n: number, type = "user"): SessionStoreEntry => ({ type, uuid: `u${n}`, timestamp: "2026-01-01T00:00:00Z", message: { role: type, content: `Message ${n}`, extra: { ä: [1, null] } } });
+  const title: SessionStoreEntry = { type: "custom-title", customTitle: "A title" };
+  const both: Required<SessionStore>[] = [new InMemorySessionStore(), new ClaudeAdapter(running.client()).sessionStore(new InMemorySessionStore()) as Required<SessionStore>];
+  const same = async (name: string, ask: (s: Required<SessionStore>) => Promise<unknown>) => {
+    const [want, got] = await Promise.all(both.map(ask));
+    assert.deepEqual(got, want, name);
+    return got;
+  };
+  const ids = (list: { sessionId: string; mtime: number }[]) => list.map(({ sessionId, mtime }) => [sessionId, Number.isInteger(mtime)]);
+  assert.equal(await same("never written", (s) => s.load(key)), null);
+  for (const s of both) for (const batch of [[entry(1), entry(2, "assistant")], [title], [entry(3)]]) await s.append(key, batch);
+  assert.deepEqual(await same("loaded in order", (s) => s.load(key)), [entry(1), entry(2, "assistant"), title, entry(3)]);
+  const sub = { ...key, subpath: "subagents/agent-a1" };
+  for (const s of both) await s.append(sub, [entry(4)]);
+  await same("a sub-agent's is apart", async (s) => [await s.load(sub), (await s.load(key))?.length, await s.listSubkeys(key)]);
+  await same("another project's is apart", async (s) => [await s.load({ ...key, projectKey: "q" }), await s.listSessions("q")]);
+  await same("listed", async (s) => [ids(await s.listSessions("p")), ids(await s.listSessionSummaries("p")), (await s.listSessionSummaries("p")).map((e) => e.data)]);
+  await same("deleted", async (s) => [await s.delete(key), await s.load(key), await s.load(sub), await s.listSessions("p")]);
+  const child = await running.client().thread(`${key.sessionId}/a1`);
+  assert.deepEqual([child.messages, child.parent_thread_id], [1, key.sessionId]);
+  const minimal = new ClaudeAdapter(running.client()).sessionStore({ append: async () => undefined, load: async () => null });
+  assert.deepEqual(Object.keys(minimal).sort(), ["append", "load"]);
+});
+
+const used = (session_id: string, tool_use_id: string, tool_response: unknown) =>
+  ({ hook_event_name: "PostToolUse", session_id, tool_name: "mcp__x__y", tool_input: {}, tool_response, tool_use_id }) as PostToolUseHookInput;
+const none = () => ({ signal: new AbortController().signal });
+
+test("what precis could not take is published later", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  const errors: unknown[] = [];
+  let away = true;
+  const c = new Client(running.url, { retries: 0, fetch: (...args) => (away ? Promise.reject(new Error("away")) : fetch(...args)) });
+  const precis = new ClaudeAdapter(c, { onError: (e) => errors.push(e) });
+  assert.deepEqual(await precis.postToolUse(used("cl4", "t1", output), undefined, none()), {});
+  away = false;
+  assert.deepEqual(await precis.postToolUse(used("cl4", "t2", output), undefined, none()), {});
+  assert.equal(errors.length, 1, "precis is left alone for a while after a failure");
+  t.mock.timers.tick(10_001);
+  assert.notDeepEqual(await precis.postToolUse(used("cl4", "t3", output), undefined, none()), {});
+  const thread = await c.thread("cl4");
+  assert.deepEqual([thread.messages, thread.tool_results, thread.rejected], [3, 3, 0]);
+});
+
+test("outputs keep their shape", async () => {
+  const c = running.client();
+  const other = new ClaudeAdapter(c);
+  assert.deepEqual(await other.postToolUse({ hook_event_name: "Stop" } as never, undefined, none()), {});
+  const shaped = async (tool_response: unknown, id: string) => {
+    const result = await other.postToolUse(used("cl5", id, tool_response), undefined, none());
+    return (result as { hookSpecificOutput?: { updatedToolOutput?: unknown } }).hookSpecificOutput?.updatedToolOutput;
+  };
+  const text = await shaped(output, "a");
+  assert.ok(typeof text === "string" && text.length < 800);
+  assert.deepEqual(await shaped([{ type: "text", text: output }, { type: "text", text: "" }], "b"), [{ type: "text", text }, { type: "text", text: "" }]);
+  assert.deepEqual(await shaped({ stdout: output, stderr: "", n: 1, o: null }, "c"), { stdout: text, stderr: "", n: 1, o: null });
+  assert.equal(await shaped({ ok: true }, "d"), undefined);
+  assert.equal((await c.thread("cl5")).rejected, 0);
+});
