@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/andybalholm/brotli"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/internal/gateway"
 	"precis/internal/race"
@@ -190,22 +191,10 @@ type sdkRun struct {
 	Direct, Through map[string]json.RawMessage
 }
 
-// runSDKs runs the scenarios of testdata/sdks; the test is skipped where they are not installed.
+// runSDKs runs the scenarios of testdata/sdks.
 func runSDKs(t *testing.T, direct, through string) (runs []sdkRun) {
 	t.Helper()
-	if _, err := os.Stat("testdata/sdks/node_modules"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("the providers' SDKs are not installed: npm ci --prefix internal/gateway/testdata/sdks")
-	}
-	cmd := exec.CommandContext(within(t), "node", "testdata/sdks/sdks.mjs", direct, through)
-	var failed bytes.Buffer
-	cmd.Stderr = &failed
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, failed.String())
-	}
+	out := runNode(t, "sdks.mjs", direct, through)
 	for line := range strings.Lines(string(out)) {
 		var r sdkRun
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
@@ -214,6 +203,26 @@ func runSDKs(t *testing.T, direct, through string) (runs []sdkRun) {
 		runs = append(runs, r)
 	}
 	return runs
+}
+
+// runNode runs a program of testdata/sdks; the test is skipped where the SDKs are not installed.
+func runNode(t *testing.T, args ...string) []byte {
+	t.Helper()
+	if _, err := os.Stat("testdata/sdks/node_modules"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("the providers' SDKs are not installed: npm ci --prefix internal/gateway/testdata/sdks")
+	}
+	cmd := exec.CommandContext(within(t), "node", args...)
+	cmd.Dir = "testdata/sdks"
+	var failed bytes.Buffer
+	cmd.Stderr = &failed
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, failed.String())
+	}
+	return out
 }
 
 // The providers' own SDKs stream, call tools, retry, report errors, time out and break off through the gateway as they do without it: the program
@@ -343,5 +352,42 @@ func TestRecordedByteForByte(t *testing.T) {
 	}
 	if broken > seed/10 {
 		t.Errorf("%d of %d answers broke off", broken, seed)
+	}
+}
+
+// The SDKs take the compactions that precis answers, and what they send behind one a provider takes.
+func TestSDKsCompactions(t *testing.T) {
+	race.Slow(t)
+	var got received
+	w := beginWith(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		name := map[string]string{"/v1/responses": "responses", "/v1/messages": "messages"}[r.URL.Path]
+		var request map[string]jsontext.Value
+		if err := json.Unmarshal(body, &request); err != nil || name == "" {
+			t.Errorf("%s %v", r.URL.Path, err)
+			return
+		}
+		if err := sessions()[name].valid(request[sessions()[name].list]); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		_, _ = io.WriteString(w, sessions()[name].answer(got.add(string(body))))
+	}, gateway.Options{Mode: gateway.ModeCompact, Compactions: true, Wait: patience}, compacting)
+	var runs map[string]struct {
+		Object, Next  string
+		Before, After int
+		Same          bool
+	}
+	if err := json.Unmarshal(runNode(t, "compactions.mjs", w.url), &runs); err != nil {
+		t.Fatal(err)
+	}
+	if r := runs["responses"]; r.Object != "response.compaction" || r.Next != "completed" || 2*r.After > r.Before {
+		t.Errorf("%+v", r)
+	}
+	if r := runs["messages"]; r.Object != "compaction" || r.Next != "message" || !r.Same || 2*r.After > r.Before {
+		t.Errorf("%+v", r)
+	}
+	if len(got.bodies) != 2*9 || w.count("precis_gateway_compacted_total", "outcome", "answered") != 3 {
+		t.Errorf("%d requests: the provider was asked for a compaction", len(got.bodies))
 	}
 }
