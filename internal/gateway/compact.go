@@ -42,10 +42,12 @@ type compactor struct {
 	slow   *client.Client // for clients that wait for a compaction
 	wait   time.Duration
 	now    func() time.Time
-	until  atomic.Int64 // before which precis is not asked again
+	until  atomic.Int64 // before which precis is not asked again; 0: it answers in time
+	trying atomic.Bool  // a request asks whether it does so again
 }
 
-// restFor is how long precis is left alone once it was too slow: a request that finds it slow waits, and the next ones don't.
+// restFor is how long precis is left alone once it was too slow: a request that finds it slow waits, and the next ones don't. Then one request alone
+// tries it, so that of 200 requests a second that go on for long fewer than one in a hundred waits.
 const restFor = 10 * time.Second
 
 func newCompactor(o Options) (*compactor, error) {
@@ -60,9 +62,23 @@ func newCompactor(o Options) (*compactor, error) {
 	return &compactor{client: c, slow: slow, wait: o.Wait, now: o.Now}, nil
 }
 
-func (c *compactor) resting() bool { return c.now().UnixNano() < c.until.Load() }
+// resting reports whether a request must do without precis. Where it need not, it ends with done.
+func (c *compactor) resting() bool {
+	until := c.until.Load()
+	return until != 0 && (c.now().UnixNano() < until || !c.trying.CompareAndSwap(false, true))
+}
 
-func (c *compactor) rest() { c.until.Store(c.now().Add(restFor).UnixNano()) }
+// done notes how a request fared: where precis did not answer in time, and not because the client left, it is left alone.
+func (c *compactor) done(client context.Context, err error) {
+	var as asItCame
+	switch err = refused(err); {
+	case err == nil, errors.As(err, &as):
+		c.until.Store(0)
+	case client.Err() == nil:
+		c.until.Store(c.now().Add(restFor).UnixNano())
+	}
+	c.trying.Store(false)
+}
 
 // asItCame is why a request is not compacted.
 type asItCame struct{ reason string }
@@ -107,7 +123,6 @@ func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made)
 	case r.Context().Err() != nil: // the client has left
 		return g.says(asBehind), nil
 	case err != nil:
-		g.compactor.rest()
 		g.quiet.warn(g.log, "compact", err)
 		return g.says(asBehind), nil
 	case own != nil:
@@ -170,7 +185,7 @@ func (b broken) Read(p []byte) (int, error) {
 }
 
 // shorter returns the request with its thread's prompt, and what is in it. Its error is asItCame where precis has answered.
-func (g *Gateway) shorter(ctx context.Context, x *exchange, body []byte, request object) (shorter []byte, what string, err error) {
+func (g *Gateway) shorter(caller context.Context, x *exchange, body []byte, request object) (shorter []byte, what string, err error) {
 	c, err := g.compactable(x, request)
 	if err != nil {
 		return nil, "", err
@@ -182,8 +197,9 @@ func (g *Gateway) shorter(ctx context.Context, x *exchange, body []byte, request
 	case g.compactor.resting():
 		return nil, "", asItCame{asBehind}
 	}
+	defer func() { g.compactor.done(caller, err) }()
 	identify(key{}, c.messages)
-	ctx, cancel := context.WithTimeout(ctx, g.compactor.wait)
+	ctx, cancel := context.WithTimeout(caller, g.compactor.wait)
 	defer cancel()
 	seq, err := g.store(ctx, thread, x.agent, c.messages)
 	if err != nil {

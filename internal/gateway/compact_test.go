@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -298,5 +299,57 @@ func TestCompactBehind(t *testing.T) {
 	}
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("20 requests took %s: more than one waited", took)
+	}
+}
+
+// Once precis was too slow, one request at a time tries it again, and the others pass. When it answers, all ask it.
+func TestOneTries(t *testing.T) {
+	var clock atomic.Int64
+	now := func() time.Time { return time.Unix(clock.Load(), 0) }
+	w := begin(t, say("application/json", chat("Fine.")), gateway.Options{Mode: gateway.ModeCompact, Wait: time.Second, Now: now})
+	w.stopProcessor()
+	var asked atomic.Int64
+	silent, err := w.broker.Conn().Subscribe("precis.thread.context.>", func(*nats.Msg) { asked.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := w.said(t, chatPath, ask("Hi.", "Yes.", "Go on.")); said != "no; reason=behind" || asked.Load() != 1 {
+		t.Errorf("%s, %d asked", said, asked.Load())
+	}
+	all := func(n int) {
+		var wg sync.WaitGroup
+		for range n {
+			wg.Go(func() {
+				if said := w.said(t, chatPath, ask("Hi.", "Yes.", "Go on.")); said != "no; reason=behind" && said != "no; reason=no_prompt" {
+					t.Error(said)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	for clock.Add(11); asked.Load() < 3; clock.Add(11) {
+		before := asked.Load()
+		if all(20); asked.Load() != before+1 {
+			t.Fatalf("%d of 20 asked", asked.Load()-before)
+		}
+	}
+	_ = silent.Unsubscribe()
+	answering, err := w.broker.Conn().Subscribe("precis.thread.context.>", func(m *nats.Msg) {
+		asked.Add(1)
+		_ = m.Respond([]byte(`{"messages":[],"summary_ids":[]}`))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answering.Unsubscribe() }()
+	if said := w.said(t, chatPath, ask("Hi.", "Yes.", "Go on.")); said != "no; reason=nothing_to_shrink" {
+		t.Error(said)
+	}
+	before := asked.Load()
+	for range 5 {
+		w.said(t, chatPath, ask("Hi.", "Yes.", "Go on."))
+	}
+	if asked.Load() != before+5 {
+		t.Errorf("%d of 5 asked", asked.Load()-before)
 	}
 }

@@ -35,7 +35,7 @@ func (x *exchange) wantsCompaction(request object) bool {
 }
 
 // compaction answers such a request with the thread's prompt, as one text: what a client has in its place then is all that it sends.
-func (g *Gateway) compaction(ctx context.Context, x *exchange, request object) (*made, error) {
+func (g *Gateway) compaction(caller context.Context, x *exchange, request object) (own *made, err error) {
 	c, err := g.compactable(x, request)
 	if err != nil {
 		return nil, err
@@ -44,8 +44,9 @@ func (g *Gateway) compaction(ctx context.Context, x *exchange, request object) (
 	if thread == "" {
 		return nil, asItCame{asNew}
 	}
+	defer func() { g.compactor.done(caller, err) }()
 	identify(key{}, c.messages)
-	ctx, cancel := context.WithTimeout(ctx, compactionWait)
+	ctx, cancel := context.WithTimeout(caller, compactionWait)
 	defer cancel()
 	seq, err := g.store(ctx, thread, x.agent, c.messages)
 	if err != nil {
