@@ -216,6 +216,40 @@ func TestRestoreRefuses(t *testing.T) {
 	require.Equal(t, holding(t, b), holding(t, to))
 }
 
+// Agents that retry publish as soon as EVENTS is there, behind what was restored.
+func TestRestoreWhilePublishing(t *testing.T) {
+	b, dir := provisioned(t), t.TempDir()
+	const messages = 200
+	for i := range messages {
+		say(t, b, "thread.message.t1", fmt.Sprint(i))
+	}
+	held := holding(t, b)
+	backedUp(t, b, dir)
+	to := opened(t, t.TempDir())
+	ctx, cancel := context.WithCancel(within(t))
+	var agent sync.WaitGroup
+	var first, last uint64
+	agent.Go(func() {
+		for ctx.Err() == nil {
+			ack, err := to.JetStream().Publish(ctx, "thread.message.t2", []byte("late"))
+			if err != nil {
+				continue // no stream yet
+			}
+			if last = ack.Sequence; first == 0 {
+				first = last
+			}
+			if last > messages+50 {
+				return
+			}
+		}
+	})
+	require.NoError(t, restoreTo(t, to, dir, time.Time{}, Target{}))
+	agent.Wait()
+	cancel()
+	require.Equal(t, uint64(messages+1), first)
+	require.Equal(t, held[len(held)-messages:], holding(t, to)[len(held)-messages:len(held)])
+}
+
 // While agents publish and a processor answers, no record of a point is without its event, and steps are whole.
 func TestCutWhilePublishing(t *testing.T) {
 	for _, size := range []int{1, 900} { // records of a step

@@ -276,7 +276,8 @@ func write(arc *archive.Writer, h *archive.Header, body io.Reader) error {
 	return err
 }
 
-// restored compares a restored stream with the backup. With a maximum age the server removes the first messages at once.
+// restored compares a restored stream with the backup. Agents may publish to it already, and with a maximum age the server removes
+// the first messages at once.
 func (b *Backup) restored(ctx context.Context, t Target, cut Cut) error {
 	log := broker.NewLogReader(t.JetStream, cut.Stream)
 	got, err := log.State(ctx)
@@ -284,7 +285,8 @@ func (b *Backup) restored(ctx context.Context, t Target, cut Cut) error {
 		return err
 	}
 	want := b.state(cut)
-	if got.Last != want.LastSeq || got.MaxAge == 0 && (got.First != want.FirstSeq || got.Msgs != want.Messages) {
+	more := got.Last - min(got.Last, want.LastSeq)
+	if got.Last < want.LastSeq || got.MaxAge == 0 && (got.First != want.FirstSeq || got.Msgs != want.Messages+more) {
 		return fmt.Errorf("%w: %s has %d messages from %d to %d, the backup %d from %d to %d", ErrRestored, cut.Stream,
 			got.Msgs, got.First, got.Last, want.Messages, want.FirstSeq, want.LastSeq)
 	}

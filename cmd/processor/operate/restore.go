@@ -57,8 +57,13 @@ type restored struct {
 
 // Validate is asked by kong.
 func (c Restore) Validate(given *kong.Context) error {
-	if c.AllEvents && c.At == "" {
+	switch {
+	case c.AllEvents && c.At == "":
 		return errors.New("--all-events requires --at")
+	case c.Replicas < 0:
+		return errors.New("--replicas is less than 0")
+	case c.Replicas > 0 && c.Data != "":
+		return errors.New("--replicas is for a server: a data directory has one")
 	}
 	return errors.Join(c.Flags.Validate(given), oneSource(given))
 }
