@@ -22,6 +22,7 @@ type facts struct {
 	meta   map[string]any
 	exit   string // the exit code, if known
 	errors []int  // error lines, in order
+	wide   bool   // the header has a fact that a reader of the file looks for
 	report bool   // an agent's answer to the one that started it
 	urgent []int  // lines to show before all others
 	traces []int  // lines below errors, which follow them

@@ -22,7 +22,9 @@ func (f *facts) listing(args arguments, doc *document) {
 	}
 	kinds, entries := doc.kinds()
 	f.add("Entries", itoa(entries))
-	f.add("Kinds", kinds)
+	if strings.Contains(kinds, ", ") { // the pattern says what all of them are
+		f.add("Kinds", kinds)
+	}
 	f.note("entries", entries)
 	if entries == 0 {
 		f.nothing()

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // fileTypes are the types by a path's extension, with the names of seed 2 where it has them.
@@ -68,11 +70,28 @@ func (f *facts) file(args arguments, doc *document) {
 		f.add("Output", counted(doc.total, "line"))
 	}
 	f.note("lines", doc.total)
+	if doc.shape == shapeJSON || doc.shape == shapeNumbered && fileType(path) == "JSON" {
+		f.arrays(doc)
+	}
 	if kind := fileType(path); kind != "" {
 		f.add("Type", kind)
 		f.note("type", kind)
 	}
 	f.modules(doc)
+}
+
+// arrays states the largest array of objects in a file of JSON.
+func (f *facts) arrays(doc *document) {
+	text := doc.source
+	if doc.shape == shapeNumbered {
+		text = unnumbered(text)
+	}
+	if v := jsontext.Value(strings.TrimSpace(text)); v.IsValid(lenient) {
+		if a := largestArray(v, 0); a.name != "" && len(a.elements) > 1 {
+			f.wide = true
+			f.add("Records", thousands(len(a.elements))+" in "+clip(oneLine(a.name), maxCommand/2))
+		}
+	}
 }
 
 // modules counts imports and names the first five exports.

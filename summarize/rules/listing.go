@@ -143,11 +143,6 @@ func tree(paths []string, room int) string {
 		return ""
 	}
 	root := sharedRoot(list)
-	top, most := "", room
-	if root != "" {
-		top = root
-		room -= runes(top) + 1
-	}
 	for _, f := range list {
 		f.size -= runes(root)
 	}
@@ -156,44 +151,51 @@ func tree(paths []string, room int) string {
 	slices.SortStableFunc(order, func(a, b *folder) int {
 		return cmp.Compare(b.worth/float64(b.size), a.worth/float64(a.size))
 	})
+	// The room for notes is known when the names are chosen: the most names whose notes fit too.
+	const step = 4
+	for spare := 0; ; spare += step {
+		text := writeTree(list, root, namesFor(order, root, room-spare))
+		if runes(text) <= room || spare > room {
+			return clip(text, room)
+		}
+	}
+}
+
+// namesFor returns how many names of each directory fit room, without what is said of the others.
+func namesFor(order []*folder, root string, room int) map[*folder]int {
 	shown := map[*folder]int{}
-	left, missing := room, 0
-	whole := total(list) <= room
-	if !whole {
-		left -= treeNote
+	if root != "" {
+		room -= runes(root) + 1
 	}
 	for _, f := range order {
-		if whole {
+		if f.size < room {
 			shown[f] = len(f.names)
+			room -= f.size + 1
 			continue
 		}
-		cost := runes(f.path) - runes(root) + 2
+		left := room - runes(f.path) + runes(root) - 2
 		n := 0
-		for _, name := range f.names {
-			if n == 0 && left < cost+runes(name)+countNote || left < runes(name)+countNote {
-				break
-			}
-			if n == 0 {
-				left -= cost + countNote
-			}
-			left -= runes(name) + 1
+		for n < len(f.names) && runes(f.names[n])+1 <= left {
+			left -= runes(f.names[n]) + 1
 			n++
 		}
-		if n == len(f.names) {
-			left += countNote
-		}
-		shown[f] = n
-		if n == 0 {
-			missing += len(f.names)
+		if n > 0 {
+			shown[f], room = n, left
 		}
 	}
+	return shown
+}
+
+// writeTree writes directories with the first names of each, in the order of the listing.
+func writeTree(list []*folder, root string, shown map[*folder]int) string {
 	var b strings.Builder
-	b.WriteString(top)
-	hidden := 0
+	b.WriteString(root)
+	missing, hidden := 0, 0
 	for _, f := range list {
 		n := shown[f]
 		if n == 0 {
 			hidden++
+			missing += len(f.names)
 			continue
 		}
 		if b.Len() > 0 {
@@ -212,9 +214,7 @@ func tree(paths []string, room int) string {
 		}
 	}
 	if hidden > 0 {
-		if note := hiddenNote(missing, hidden); runes(b.String())+runes(note) <= most {
-			b.WriteString(note)
-		}
+		b.WriteString(hiddenNote(missing, hidden))
 	}
 	return b.String()
 }
@@ -244,15 +244,6 @@ func weighNames(list []*folder) {
 	}
 }
 
-// total is the room that all directories take.
-func total(list []*folder) int {
-	n := 0
-	for _, f := range list {
-		n += f.size + 1
-	}
-	return n
-}
-
 // inRows writes names in lines that are not too wide.
 func inRows(b *strings.Builder, names []string) {
 	width := 0
@@ -268,6 +259,3 @@ func inRows(b *strings.Builder, names []string) {
 		b.WriteString(name)
 	}
 }
-
-// Room for the notes on what is missing, in characters.
-const treeNote, countNote = 44, 7

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/summarize/verdict"
 )
 
 // Records in JSON are shown as a table: how many there are, their fields, and rows of the fields that tell them apart.
@@ -24,20 +26,10 @@ const mostRecords = 2000
 func recordsOf(text string, keep []string) []dataRecord {
 	text = strings.TrimSpace(text)
 	var list []jsontext.Value
-	value := jsontext.Value(text)
-	switch {
-	case text == "":
-		return nil
-	case value.IsValid(lenient):
-		list = largestArray(value, 0)
-	case text[0] == '{':
-		for line := range strings.SplitSeq(text, "\n") {
-			if v := jsontext.Value(strings.TrimSpace(line)); len(v) > 0 && v.Kind() == '{' && v.IsValid(lenient) && len(list) < mostRecords {
-				list = append(list, v)
-			} else if len(v) > 0 {
-				return nil
-			}
-		}
+	if value := jsontext.Value(text); value.IsValid(lenient) {
+		list = largestArray(value, 0).elements
+	} else {
+		list = objectLines(text)
 	}
 	if len(list) < 2 {
 		return nil
@@ -56,54 +48,102 @@ func recordsOf(text string, keep []string) []dataRecord {
 	return records
 }
 
-// numberedRecords returns a numbered view of JSON lines without the numbers; empty if a line is no object.
-func numberedRecords(text string) string {
+// objectLines returns the lines of JSON lines that are objects, or nil if they are less than nine tenths of all: a program that shortens
+// an output leaves notes and broken lines in it. Nil too if one of the others tells of an error.
+func objectLines(text string) (list []jsontext.Value) {
+	others := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		switch v := jsontext.Value(strings.TrimSpace(line)); {
+		case len(v) == 0:
+		case v[0] == '{' && v.IsValid(lenient):
+			list = append(list, v)
+		case verdict.TellsError(string(v)):
+			return nil // what a table would not show
+		default:
+			others++
+		}
+	}
+	if others*9 > len(list) {
+		return nil
+	}
+	return list
+}
+
+// unnumbered returns a numbered view of JSON without the numbers; empty if a line has none.
+func unnumbered(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
-		_, record, ok := cutNumber(line)
-		switch {
-		case strings.TrimSpace(line) == "" || ok && record == "":
-		case !ok || !strings.HasPrefix(record, "{") || !strings.HasSuffix(record, "}"):
+		_, rest, ok := cutNumber(line)
+		if !ok && strings.TrimSpace(line) != "" {
 			return ""
-		default:
-			b.WriteString(record)
-			b.WriteByte('\n')
 		}
+		if b.Len() == 0 && rest != "" && rest[0] != '{' && rest[0] != '[' {
+			return ""
+		}
+		b.WriteString(rest)
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-// largestArray returns the elements of the largest array of objects, at most three levels deep.
-func largestArray(v jsontext.Value, depth int) (best []jsontext.Value) {
+// mostlyRecords reports whether records are most of a text: a file of settings has arrays of objects too, but is read for its lines.
+func mostlyRecords(text string) bool {
+	v := jsontext.Value(strings.TrimSpace(text))
+	if !v.IsValid(lenient) {
+		return true
+	}
+	n := 0
+	for _, e := range largestArray(v, 0).elements {
+		n += len(e)
+	}
+	return n*3 > len(text)*2
+}
+
+// namedArray is an array of objects in a text of JSON.
+type namedArray struct {
+	name     string // of the member that it is; empty for the whole
+	elements []jsontext.Value
+}
+
+// largestArray returns the largest array of objects, at most three levels deep; of equal ones that with the most scalars, of which a table
+// shows most.
+func largestArray(v jsontext.Value, depth int) (best namedArray) {
 	const deepest = 3
 	switch v.Kind() {
 	case '[':
 		var list []jsontext.Value
 		if json.Unmarshal(v, &list, lenient) != nil || len(list) == 0 {
-			return nil
+			return best
 		}
 		if !slices.ContainsFunc(list, func(x jsontext.Value) bool { return x.Kind() != '[' }) {
 			var inner []jsontext.Value
 			for _, x := range list {
-				inner = append(inner, largestArray(x, depth)...)
+				inner = append(inner, largestArray(x, depth).elements...)
 			}
-			return inner
+			return namedArray{elements: inner}
 		}
 		if !slices.ContainsFunc(list, func(x jsontext.Value) bool { return x.Kind() != '{' }) {
-			return list
+			return namedArray{elements: list}
 		}
 	case '{':
 		if depth >= deepest {
-			return nil
+			return best
 		}
-		for _, key := range keysOf(v) {
-			if list := largestArray(key.value, depth+1); len(list) > len(best) {
-				best = list
+		for _, m := range keysOf(v) {
+			inner := largestArray(m.value, depth+1)
+			if inner.name == "" {
+				inner.name = m.key
+			}
+			if n, most := len(inner.elements), len(best.elements); n > most || n == most && n > 0 && inner.scalars() > best.scalars() {
+				best = inner
 			}
 		}
 	}
 	return best
 }
+
+// scalars returns how many members of the first element are scalars.
+func (a namedArray) scalars() int { return len(readRecord(a.elements[0]).values) }
 
 type jsonField struct {
 	key   string
@@ -164,21 +204,33 @@ const (
 	leastRows   = 5 // that a table has room for
 )
 
-// about returns the scalars of an object around its records: `state=OPEN, title=Retry on timeout`.
+// about returns the scalars of an object around its records, and how many objects its other arrays have: `state=OPEN, files: 12 objects`.
 func about(text string, room int) string {
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") || strings.Contains(strings.TrimSpace(text), "}\n{") {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") || !jsontext.Value(text).IsValid(lenient) {
 		return ""
 	}
-	r := readRecord(jsontext.Value(strings.TrimSpace(text)))
 	var parts []string
-	for _, k := range r.keys {
-		if v, ok := r.values[k]; ok && v != "" {
-			part := k + "=" + clip(v, widest)
-			if room -= runes(part) + 2; room < 0 {
-				break
+	shown := largestArray(jsontext.Value(text), 0).name
+	for _, m := range keysOf(jsontext.Value(text)) {
+		part := ""
+		switch m.value.Kind() {
+		case '"', '0', 't', 'f':
+			if v := oneLine(plainValue(m.value)); v != "" {
+				part = m.key + "=" + clip(v, widest)
 			}
-			parts = append(parts, part)
+		case '[':
+			if n := len(largestArray(m.value, 0).elements); n > 1 && m.key != shown {
+				part = m.key + ": " + thousands(n) + " objects"
+			}
 		}
+		if part == "" {
+			continue
+		}
+		if room -= runes(part) + 2; room < 0 {
+			break
+		}
+		parts = append(parts, part)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -192,10 +244,44 @@ func recordTable(text string, records []dataRecord, keep []string, room int) str
 	return joinLines(around, rows(records, keep, room))
 }
 
-// rows writes a line with the fields, one with the columns' names, and the first records, equal rows once with their count.
+// rows writes a line with the fields, with their value where all records have the same one, a line with the columns' names, and the first
+// records, equal rows once with their count.
 func rows(records []dataRecord, keep []string, room int) string {
-	var all []string
-	by := map[string]*column{}
+	all, by := columnsIn(records)
+	fields := make([]string, len(all))
+	var varying []string
+	for i, k := range all {
+		c := by[k]
+		fields[i] = k
+		if c.filled == len(records) && len(c.kinds) == 1 && plainName(k) && c.width <= widest*c.filled && !slices.Contains(keep, k) {
+			fields[i] += "=" + clip(records[0].values[k], widest)
+		} else {
+			varying = append(varying, k)
+		}
+	}
+	if len(varying) == 0 {
+		fields, varying = slices.Clone(all), all
+	}
+	first := clip(thousands(len(records))+" records: "+strings.Join(fields, ", "), room*2/5)
+	room -= runes(first) + 1
+	kept := keptColumns(records, keep)
+	t := recordRows{records: records, columns: kept, room: room}
+	t.choose(varying, by, room-keptWidth(records, kept))
+	if len(t.columns) == 0 {
+		return first
+	}
+	text := t.write(widest)
+	for _, wide := range []int{2 * widest, 4 * widest} { // while all rows fit
+		if wider := t.write(wide); strings.Count(wider, "\n") >= strings.Count(text, "\n") {
+			text = wider
+		}
+	}
+	return first + "\n" + text
+}
+
+// columnsIn returns the fields of records in the order in which they come.
+func columnsIn(records []dataRecord) (all []string, by map[string]*column) {
+	by = map[string]*column{}
 	for _, r := range records {
 		for _, k := range r.keys {
 			c := by[k]
@@ -211,26 +297,26 @@ func rows(records []dataRecord, keep []string, room int) string {
 			}
 		}
 	}
-	lines := []string{clip(thousands(len(records))+" records: "+strings.Join(all, ", "), room*2/5)}
-	left := room - runes(lines[0]) - 1
-	columns := keptColumns(records, keep)
-	for _, name := range columnsOf(all, by, len(records), left-keptWidth(records, columns)) {
-		if !slices.Contains(columns, name) && len(columns) < mostColumns {
-			columns = append(columns, name)
-		}
-	}
-	if len(columns) == 0 {
-		return lines[0]
-	}
-	head := strings.Join(columns, " | ")
-	left -= runes(head) + 1
-	lines = append(lines, head)
+	return all, by
+}
+
+// recordRows is a table of some fields of records.
+type recordRows struct {
+	records []dataRecord
+	columns []string
+	room    int // in characters
+}
+
+// write writes the columns' names and the rows that fit, with cells of at most wide characters.
+func (t *recordRows) write(wide int) string {
+	lines := []string{strings.Join(t.columns, " | ")}
+	left := t.room - runes(lines[0])
 	var list []string
 	count := map[string]int{}
-	for _, r := range records {
-		cells := make([]string, len(columns))
-		for i, name := range columns {
-			cells[i] = strings.ReplaceAll(clip(r.values[name], widest), "|", "/")
+	for _, r := range t.records {
+		cells := make([]string, len(t.columns))
+		for i, name := range t.columns {
+			cells[i] = strings.ReplaceAll(clip(r.values[name], wide), "|", "/")
 		}
 		row := strings.TrimRight(strings.Join(cells, " | "), " ")
 		if count[row]++; count[row] == 1 {
@@ -249,42 +335,43 @@ func rows(records []dataRecord, keep []string, room int) string {
 	return strings.Join(lines, "\n")
 }
 
-// columnsOf chooses the fields of the rows: ids, names and states first, then what differs; narrow ones, so that some
-// records can be shown.
-func columnsOf(all []string, by map[string]*column, n, room int) []string {
+// choose adds the fields of the rows: ids, names and states first, narrow ones, so that some records can be shown; then what differs, as
+// long as the table shows more with it.
+func (t *recordRows) choose(names []string, by map[string]*column, room int) {
+	n, kept := len(t.records), len(t.columns)
 	var list []*column
-	for _, k := range all {
-		if c := by[k]; c.filled*2 >= n && plainName(k) {
+	for _, k := range names {
+		if c := by[k]; c.filled*2 >= n && plainName(k) && !slices.Contains(t.columns, k) {
 			list = append(list, c)
 		}
 	}
-	rank := func(c *column) int {
-		low := strings.ToLower(c.name)
-		switch {
-		case low == "id" || strings.HasSuffix(low, "_id") || strings.HasSuffix(c.name, "Id") || low == "number" || low == "key" || low == "path" || low == "sha":
-			return 0
-		case strings.HasSuffix(low, "name") || strings.HasSuffix(low, "title") || low == "status" || low == "state" || low == "type":
-			return 1
-		case len(c.kinds) == 1:
-			return 3
-		}
-		return 2
-	}
-	slices.SortStableFunc(list, func(a, b *column) int { return cmp.Or(rank(a)-rank(b), a.width/a.filled-b.width/b.filled) })
+	slices.SortStableFunc(list, func(a, b *column) int { return cmp.Or(a.rank()-b.rank(), a.width/a.filled-b.width/b.filled) })
 	const leastColumns = 3
 	rows := min(n, leastRows)
-	var names []string
 	width := 0
 	for _, c := range list {
 		w := (c.width/c.filled+3)*rows + runes(c.name) + 3
-		if len(names) >= mostColumns || len(names) >= leastColumns && width+w > room {
+		if len(t.columns) >= mostColumns || len(t.columns) >= leastColumns && width+w > room {
 			continue
 		}
 		width += w
-		names = append(names, c.name)
+		t.columns = append(t.columns, c.name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return slices.Index(all, a) - slices.Index(all, b) })
-	return names
+	slices.SortStableFunc(t.columns[kept:], func(a, b string) int { return slices.Index(names, a) - slices.Index(names, b) })
+}
+
+// rank orders fields by how much they tell of a record.
+func (c *column) rank() int {
+	low := strings.ToLower(c.name)
+	switch {
+	case low == "id" || strings.HasSuffix(low, "_id") || strings.HasSuffix(c.name, "Id") || low == "number" || low == "key" || low == "path" || low == "sha":
+		return 0
+	case strings.HasSuffix(low, "name") || strings.HasSuffix(low, "title") || low == "status" || low == "state" || low == "type" || low == "level" || low == "msg" || low == "message":
+		return 1
+	case len(c.kinds) == 1:
+		return 3
+	}
+	return 2
 }
 
 func plainName(k string) bool {

@@ -8,7 +8,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-20"
+const Version = "rules-21"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -90,7 +90,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	if limit <= 0 {
 		return ""
 	}
-	header := f.header(in.ToolName, headerRoom(category, limit))
+	header := f.header(in.ToolName, headerRoom(category, f.wide, limit))
 	if text, ok := doc.complete(in, header, limit); ok {
 		return text
 	}
@@ -142,7 +142,7 @@ func (d *document) sketch(in Input, category Category, room int) string {
 			return recordTable(d.source, records, in.Keep, room)
 		}
 	case d.shape == shapeNumbered:
-		if text := numberedRecords(d.source); text != "" {
+		if text := unnumbered(d.source); text != "" && mostlyRecords(text) {
 			if records := recordsOf(text, in.Keep); records != nil {
 				return recordTable(text, records, in.Keep, room)
 			}
@@ -168,10 +168,9 @@ func (d *document) complete(in Input, header string, limit int) (text string, ok
 
 // headerRoom is the maximum length of the line of facts, in code points. The name of a file or a pattern can be
 // short: the call precedes it, and every ten characters cost 0.3 % of the recall.
-func headerRoom(c Category, limit int) int {
+func headerRoom(c Category, wide bool, limit int) int {
 	share, least := 10, 72
-	switch c {
-	case FileContent, SearchResults, WriteResult:
+	if !wide && (c == FileContent || c == SearchResults || c == WriteResult) {
 		share, least = 6, 48
 	}
 	return max(1, min(max(limit*share/100, least), limit/4))

@@ -60,16 +60,27 @@ func TestTree(t *testing.T) {
 
 // TestRecordTable: rows stand under their fields, and what stands around the records is told.
 func TestRecordTable(t *testing.T) {
-	text := `{"state":"OPEN","checks":[{"name":"build","ok":true,"secs":12},{"name":"lint","ok":false,"secs":3},{"name":"test","ok":true,"secs":40}]}`
-	want := "state=OPEN\n3 records: name, ok, secs\nname | ok | secs\nbuild | true | 12\nlint | false | 3\ntest | true | 40"
+	text := `{"state":"OPEN","checks":[{"name":"build","ok":true,"secs":12},{"name":"lint","ok":false,"secs":3},{"name":"test","ok":true,"secs":40}],"files":[{"path":"a"},{"path":"b"}]}`
+	want := "state=OPEN, files: 2 objects\n3 records: name, ok, secs\nname | ok | secs\nbuild | true | 12\nlint | false | 3\ntest | true | 40"
 	if got := recordTable(text, recordsOf(text, nil), nil, 700); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	text = `[{"id":1,"event":"push","secs":12},{"id":2,"event":"push","secs":3}]`
+	if got, want := recordTable(text, recordsOf(text, nil), nil, 700), "2 records: id, event=push, secs\nid | secs\n1 | 12\n2 | 3"; got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	text = `{"commits":[{"oid":"a","by":{"x":1}},{"oid":"b","by":{"x":1}}],"checks":[{"name":"build","state":"ok"},{"name":"lint","state":"ok"}]}`
+	if got := recordTable(text, recordsOf(text, nil), nil, 700); !strings.HasPrefix(got, "commits: 2 objects\n2 records: name, state=ok\n") {
+		t.Errorf("of two arrays the table shows\n%s", got)
 	}
 	if recordsOf(`{"a":1}`, nil) != nil || recordsOf("[1,2,3]", nil) != nil || recordsOf("{\"a\":1}\n{\"a\":2}\nx", nil) != nil {
 		t.Error("records where there are none")
 	}
 	if n := len(recordsOf("{\"a\":1}\n{\"a\":2}\n", nil)); n != 2 {
 		t.Errorf("%d records in lines", n)
+	}
+	if n := len(recordsOf("Warning: 40 lines cut\n"+strings.Repeat("{\"a\":1}\n", 20)+"{\"a", nil)); n != 20 {
+		t.Errorf("%d records in lines that were cut", n)
 	}
 }
 
