@@ -30,11 +30,11 @@ func (c *chooser) further(picks []pick, room int) further {
 	for _, p := range picks {
 		c.coverFragment(p.choice)
 	}
+	c.show(picks)
 	f := further{gain: c.shownWorth()}
 	c.left = append(c.left[:0], c.list...)
 	queue := c.left
 	room -= len(furtherHead)
-	c.show(picks)
 	marks := c.unshown()
 	for len(queue) > 0 && room > shortestSubword {
 		id := queue[0].of()
@@ -127,12 +127,17 @@ func (c *chooser) furtherRate(id int32) (rate float64, size int) {
 	return gain / float64(size), size
 }
 
-// shownWorth returns the worth of everything that is covered.
+// shownWorth returns the worth of everything that is covered, and of the landmarks that lines show.
 func (c *chooser) shownWorth() float64 {
 	slices.Sort(c.shown) // a sum of floats depends on the order
 	sum := 0.0
 	for _, id := range c.shown {
 		sum += c.words.words[id].worth
+	}
+	for i := range c.sections {
+		if s := &c.sections[i]; s.shown && s.name != "" {
+			sum += s.worth
+		}
 	}
 	return sum
 }

@@ -15,13 +15,13 @@ type landmark struct {
 	place bool    // the name tells where to look, so that the line's own number is of no use
 }
 
-// The worth of landmarks, on the scale of identifiers. With these two thirds of a file's declarations are named, for 0.01 of
-// the recall.
+// The worth of landmarks, on the scale of identifiers. With these some 0.6 of a file's declarations are named with their lines; with 0.07
+// and 0.005 it is 0.67, and a tenth more of the headings, for 0.01 of the recall.
 const (
-	declarationWorth = 0.07
+	declarationWorth = 0.053
 	fileWorth        = 0.4
 	placeWorth       = 0.3
-	headingWorth     = 0.005 // a character
+	headingWorth     = 0.004 // a character
 	longestHeading   = 48
 	mostLandmarks    = 400
 )
