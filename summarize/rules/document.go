@@ -44,6 +44,8 @@ type document struct {
 	grouped   map[string]int
 	under     int               // the group of the lines to come, in a diff or below a file's name; none
 	headed    bool              // matches stand below their file's name
+	dotted    bool              // "12. text"
+	bare      bool              // matches have no line number
 	changes   []change          // of a diff, by group
 	hunk      hunk              // of a diff: where in its file it is
 	running   string            // the id of a process that goes on
@@ -80,6 +82,14 @@ func newDocument(content string, category Category, args arguments) document {
 	}
 	if category == SearchResults && d.shape == shapePlain && looksNumbered(text) {
 		d.shape = shapeOneFile
+	}
+	if category == SearchResults && d.shape == shapePlain && looksBare(text) {
+		d.shape, d.bare = shapeMatches, true
+	}
+	if category == FileContent && d.shape == shapePlain {
+		if numbered, ok := undotted(text); ok {
+			d.shape, d.dotted, text = shapeNumbered, true, numbered
+		}
 	}
 	if d.shape == shapePlain && (category == WebContent || category == Other) && looksSnapshot(text) {
 		d.shape, d.prose = shapeSnapshot, false
@@ -233,6 +243,8 @@ func (d *document) add(raw string, number int) {
 			if _, end, ok := digitsThen(text, 0, ':'); ok && d.noisy && !l.context {
 				l.text, l.located = text[end:], true
 			}
+		} else if path, text, ok := cutBare(raw); ok && d.bare {
+			l.text, l.group = text, d.group(path)
 		}
 	case shapeOneFile:
 		if n, text, ok := cutContext(raw); ok {

@@ -146,7 +146,7 @@ func (d *document) extent() string {
 		last = l.number
 		n++
 	}
-	if first <= 1 && last == 0 {
+	if first <= 1 && last == 0 || d.dotted {
 		return itoa(d.total)
 	}
 	all := d.stated()

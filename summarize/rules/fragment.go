@@ -3,6 +3,8 @@ package rules
 import (
 	"math"
 	"strings"
+
+	"precis/summarize/verdict"
 )
 
 const (
@@ -287,7 +289,7 @@ func (d *document) enters(l *line) bool {
 	case len(l.text) < enterable || d.listing || d.prose || d.shape == shapeJSON:
 		return false
 	case d.noisy:
-		return len(l.text) >= longOutput
+		return len(l.text) >= longOutput && !verdict.NamesPassed(l.text)
 	case l.declares:
 		return false
 	case d.shape == shapeDiff:

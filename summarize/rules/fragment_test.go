@@ -80,3 +80,16 @@ func (c *chooser) growAll(best *offer, mentions []mention, gains []float64, a, s
 		}
 	}
 }
+
+// TestPassedTestsAreWhole: a part of the name of a test that passed would read like a message.
+func TestPassedTestsAreWhole(t *testing.T) {
+	var b strings.Builder
+	for i := range 40 {
+		b.WriteString("(pass) order store > keeps the totals of all carts apart when request_" + itoa(i) + " is sent again behind its reply_" + itoa(i) + " [12.3ms]\n")
+	}
+	b.WriteString(" 40 pass\n 0 fail\nRan 40 tests across 1 file. [1.2s]\n")
+	text := ToolOutput(Input{ToolName: "bash", Arguments: []byte(`{"command":"bun test"}`), Content: b.String(), MaxChars: 800}).Text
+	if strings.Contains(text, "\n"+innerMark) || !strings.Contains(text, "(pass) order store") {
+		t.Errorf("\n%s", text)
+	}
+}

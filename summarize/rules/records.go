@@ -16,6 +16,7 @@ import (
 // record is one object: its members in order, scalars as text.
 type dataRecord struct {
 	keys   []string
+	inner  []string          // scalars in members, `user.login`
 	values map[string]string // of scalars
 }
 
@@ -27,7 +28,9 @@ func recordsOf(text string, keep []string) []dataRecord {
 	text = strings.TrimSpace(text)
 	var list []jsontext.Value
 	if value := jsontext.Value(text); value.IsValid(lenient) {
-		list = largestArray(value, 0).elements
+		if list = largestArray(value, 0).elements; len(list) == 0 {
+			list = keyed(value, 0)
+		}
 	} else {
 		list = objectLines(text)
 	}
@@ -142,8 +145,51 @@ func largestArray(v jsontext.Value, depth int) (best namedArray) {
 	return best
 }
 
+// keyed returns the members of the first object that holds records by their keys, `{"p1": {"price": 3, …}, "p2": …}`, at most two levels
+// deep; nil if there is none. The key becomes a field, unless a field has it.
+func keyed(v jsontext.Value, depth int) []jsontext.Value {
+	const least, deepest = 4, 2
+	if v.Kind() != '{' || depth > deepest {
+		return nil
+	}
+	members := keysOf(v)
+	var list []jsontext.Value
+	var first []jsonField
+	for _, m := range members {
+		fields := keysOf(m.value)
+		if list == nil {
+			first = fields
+		}
+		if len(fields) < 2 || len(fields)*2 < len(first) || fields[0].key != first[0].key {
+			list = nil
+			break
+		}
+		value := m.value
+		if !slices.ContainsFunc(fields, func(f jsonField) bool { return plainValue(f.value) == m.key }) {
+			name, err := jsontext.AppendQuote([]byte(`{"key":`), m.key)
+			if err != nil {
+				return nil
+			}
+			value = append(append(name, ','), value[1:]...)
+		}
+		list = append(list, value)
+	}
+	if len(list) >= least {
+		return list
+	}
+	for _, m := range members {
+		if list := keyed(m.value, depth+1); list != nil {
+			return list
+		}
+	}
+	return nil
+}
+
 // scalars returns how many members of the first element are scalars.
-func (a namedArray) scalars() int { return len(readRecord(a.elements[0]).values) }
+func (a namedArray) scalars() int {
+	r := readRecord(a.elements[0])
+	return len(r.values) - len(r.inner)
+}
 
 type jsonField struct {
 	key   string
@@ -183,9 +229,27 @@ func readRecord(v jsontext.Value) dataRecord {
 			}
 		case '0', 't', 'f':
 			r.values[m.key] = string(m.value)
+		case '{':
+			r.within(m)
 		}
 	}
 	return r
+}
+
+// within adds the scalars of a member that is a small object: `user.login`.
+func (r *dataRecord) within(m jsonField) {
+	const small = 400 // bytes
+	if len(m.value) > small {
+		return
+	}
+	for _, inner := range keysOf(m.value) {
+		switch inner.value.Kind() {
+		case '"', '0', 't', 'f':
+			name := m.key + "." + inner.key
+			r.inner = append(r.inner, name)
+			r.values[name] = oneLine(plainValue(inner.value))
+		}
+	}
 }
 
 // column is a field of the records.
@@ -247,7 +311,7 @@ func recordTable(text string, records []dataRecord, keep []string, room int) str
 // rows writes a line with the fields, with their value where all records have the same one, a line with the columns' names, and the first
 // records, equal rows once with their count.
 func rows(records []dataRecord, keep []string, room int) string {
-	all, by := columnsIn(records)
+	all, inner, by := columnsIn(records)
 	fields := make([]string, len(all))
 	var varying []string
 	for i, k := range all {
@@ -266,7 +330,7 @@ func rows(records []dataRecord, keep []string, room int) string {
 	room -= runes(first) + 1
 	kept := keptColumns(records, keep)
 	t := recordRows{records: records, columns: kept, room: room}
-	t.choose(varying, by, room-keptWidth(records, kept))
+	t.choose(append(varying, inner...), by, room-keptWidth(records, kept))
 	if len(t.columns) == 0 {
 		return first
 	}
@@ -279,16 +343,16 @@ func rows(records []dataRecord, keep []string, room int) string {
 	return first + "\n" + text
 }
 
-// columnsIn returns the fields of records in the order in which they come.
-func columnsIn(records []dataRecord) (all []string, by map[string]*column) {
+// columnsIn returns the fields of records, and those within them that differ, in the order in which they come.
+func columnsIn(records []dataRecord) (all, inner []string, by map[string]*column) {
 	by = map[string]*column{}
-	for _, r := range records {
-		for _, k := range r.keys {
+	add := func(names []string, r dataRecord, list *[]string) {
+		for _, k := range names {
 			c := by[k]
 			if c == nil {
 				c = &column{name: k, kinds: map[string]bool{}}
 				by[k] = c
-				all = append(all, k)
+				*list = append(*list, k)
 			}
 			if s, ok := r.values[k]; ok && s != "" {
 				c.filled++
@@ -297,7 +361,11 @@ func columnsIn(records []dataRecord) (all []string, by map[string]*column) {
 			}
 		}
 	}
-	return all, by
+	for _, r := range records {
+		add(r.keys, r, &all)
+		add(r.inner, r, &inner)
+	}
+	return all, slices.DeleteFunc(inner, func(k string) bool { return len(by[k].kinds) < 2 }), by
 }
 
 // recordRows is a table of some fields of records.
@@ -316,9 +384,9 @@ func (t *recordRows) write(wide int) string {
 	for _, r := range t.records {
 		cells := make([]string, len(t.columns))
 		for i, name := range t.columns {
-			cells[i] = strings.ReplaceAll(clip(r.values[name], wide), "|", "/")
+			cells[i] = cmp.Or(strings.ReplaceAll(clip(r.values[name], wide), "|", "/"), "-")
 		}
-		row := strings.TrimRight(strings.Join(cells, " | "), " ")
+		row := strings.Join(cells, " | ")
 		if count[row]++; count[row] == 1 {
 			list = append(list, row)
 		}
@@ -341,29 +409,37 @@ func (t *recordRows) choose(names []string, by map[string]*column, room int) {
 	n, kept := len(t.records), len(t.columns)
 	var list []*column
 	for _, k := range names {
-		if c := by[k]; c.filled*2 >= n && plainName(k) && !slices.Contains(t.columns, k) {
+		if c := by[k]; c.filled*2 >= n && plainName(k) && !slices.ContainsFunc(t.columns, func(kept string) bool { return leadsTo(strings.Split(k, "."), kept) }) {
 			list = append(list, c)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *column) int { return cmp.Or(a.rank()-b.rank(), a.width/a.filled-b.width/b.filled) })
 	const leastColumns = 3
-	rows := min(n, leastRows)
-	width := 0
+	head, row := 0, 0 // widths
 	for _, c := range list {
-		w := (c.width/c.filled+3)*rows + runes(c.name) + 3
-		if len(t.columns) >= mostColumns || len(t.columns) >= leastColumns && width+w > room {
+		h, r := head+runes(c.name)+3, row+c.width/c.filled+3
+		fits := h+r*min(n, leastRows) <= room
+		if c.rank() == withinField {
+			fits = h+r*n <= room // no record makes room for it
+		}
+		if len(t.columns) >= mostColumns || !fits && (len(t.columns) >= leastColumns || c.rank() == withinField) {
 			continue
 		}
-		width += w
+		head, row = h, r
 		t.columns = append(t.columns, c.name)
 	}
 	slices.SortStableFunc(t.columns[kept:], func(a, b string) int { return slices.Index(names, a) - slices.Index(names, b) })
 }
 
+// withinField is the rank of what is not a record's own.
+const withinField = 4
+
 // rank orders fields by how much they tell of a record.
 func (c *column) rank() int {
 	low := strings.ToLower(c.name)
 	switch {
+	case strings.Contains(low, "."):
+		return withinField
 	case low == "id" || strings.HasSuffix(low, "_id") || strings.HasSuffix(c.name, "Id") || low == "number" || low == "key" || low == "path" || low == "sha":
 		return 0
 	case strings.HasSuffix(low, "name") || strings.HasSuffix(low, "title") || low == "status" || low == "state" || low == "type" || low == "level" || low == "msg" || low == "message":

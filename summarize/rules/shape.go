@@ -279,3 +279,51 @@ func looksNumbered(content string) bool {
 	}
 	return numbered >= 2 && numbered*2 > lines
 }
+
+// cutBare splits a match without a line number: "src/a.go:func Open() {".
+func cutBare(line string) (path, text string, ok bool) {
+	i := strings.IndexByte(line, ':')
+	if i <= 0 || strings.HasPrefix(line[i:], "://") || line[0] == ' ' || line[0] == '\t' || !isPath(line[:i]) {
+		return "", "", false
+	}
+	return line[:i], line[i+1:], true
+}
+
+// looksBare recognizes a search without line numbers by its first lines.
+func looksBare(content string) bool {
+	lines, found := 0, 0
+	for n := 0; n < sampled && content != ""; n++ {
+		line, rest, _ := strings.Cut(content, "\n")
+		content = rest
+		if line == "" || line == "--" {
+			continue
+		}
+		lines++
+		if _, _, ok := cutBare(line); ok {
+			found++
+		}
+	}
+	return found >= 2 && found*3 >= lines*2
+}
+
+// undotted returns a view whose numbers have dots, "12. text" on every line, with the numbers of other views. A list in a text is none: not
+// all of its lines are items.
+func undotted(content string) (numbered string, ok bool) {
+	const least = 5
+	var b strings.Builder
+	lines, last := 0, 0
+	for line := range strings.Lines(content) {
+		number, text, found := strings.Cut(line, ".")
+		n := atoi(strings.TrimSpace(number))
+		if !found || n == 0 || lines > 0 && n != last+1 {
+			if strings.TrimSpace(line) != "" {
+				return "", false
+			}
+			b.WriteString(line)
+			continue
+		}
+		lines, last = lines+1, n
+		b.WriteString(itoa(n) + "→" + strings.TrimPrefix(text, " "))
+	}
+	return b.String(), lines >= least
+}

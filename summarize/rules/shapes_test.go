@@ -73,6 +73,10 @@ func TestRecordTable(t *testing.T) {
 	if got := recordTable(text, recordsOf(text, nil), nil, 700); !strings.HasPrefix(got, "commits: 2 objects\n2 records: name, state=ok\n") {
 		t.Errorf("of two arrays the table shows\n%s", got)
 	}
+	text = `{"name":"Keyboard","variants":{"v1":{"price":236,"options":{"size":"60%"}},"v2":{"price":269,"options":{"size":"80%"}},"v3":{"price":226,"options":{"size":"80%"}},"v4":{"price":230,"options":{}}}}`
+	if got, want := recordTable(text, recordsOf(text, nil), nil, 700), "name=Keyboard\n4 records: key, price, options\nkey | price | options.size\nv1 | 236 | 60%\nv2 | 269 | 80%\nv3 | 226 | 80%\nv4 | 230 | -"; got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
 	if recordsOf(`{"a":1}`, nil) != nil || recordsOf("[1,2,3]", nil) != nil || recordsOf("{\"a\":1}\n{\"a\":2}\nx", nil) != nil {
 		t.Error("records where there are none")
 	}
@@ -104,5 +108,36 @@ func TestHeadings(t *testing.T) {
 func TestShortestEnds(t *testing.T) {
 	if got := strings.Join(shortNames([]string{"a/x.go", "b/x.go", "c/y.go", "y.md"}), " "); got != "a/x.go b/x.go y.go y.md" {
 		t.Error(got)
+	}
+}
+
+// TestDottedView: numbers with dots on every line are line numbers, those of a list's items are text.
+func TestDottedView(t *testing.T) {
+	view := "41. # Retries\n42. \n43. 1. The job fails.\n44. 2. It is queued again.\n45. ## Limits\n"
+	if got, ok := undotted(view); !ok || got != "41→# Retries\n42→\n43→1. The job fails.\n44→2. It is queued again.\n45→## Limits\n" {
+		t.Errorf("%v %q", ok, got)
+	}
+	if _, ok := undotted("# Retries\n1. a\n2. b\n3. c\n4. d\n5. e\nIt ends.\n"); ok {
+		t.Error("a list is taken for a view")
+	}
+	var b strings.Builder
+	for i := range 90 {
+		b.WriteString(itoa(i+300) + ". func part" + itoa(i) + "(orders []Order) error {\n")
+	}
+	text := ToolOutput(Input{ToolName: "view", Arguments: []byte(`{"path":"src/orders.go"}`), Content: b.String(), MaxChars: 800}).Text
+	if !strings.Contains(text, "Lines: 90") || !strings.Contains(text, "300|func part0(") && !strings.Contains(text, "300 part0") {
+		t.Errorf("\n%s", text)
+	}
+}
+
+// TestBareMatches: matches without line numbers stand below their file's name.
+func TestBareMatches(t *testing.T) {
+	var b strings.Builder
+	for i := range 40 {
+		b.WriteString("internal/orders/part" + itoa(i/10) + ".go:\treturn errorOf" + itoa(i) + "(order, reasonFor" + itoa(i) + ")\n")
+	}
+	text := ToolOutput(Input{ToolName: "bash", Arguments: []byte(`{"command":"grep -r errorOf internal"}`), Content: b.String(), MaxChars: 800}).Text
+	if !strings.Contains(text, "Matches: 40") || !strings.Contains(text, "\ninternal/orders/part0.go\nreturn errorOf") || strings.Contains(text, "go:") {
+		t.Errorf("\n%s", text)
 	}
 }

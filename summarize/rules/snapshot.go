@@ -49,6 +49,9 @@ func elementIn(text string) (e element, ok bool) {
 
 // ofState returns how many bytes of an element's attributes tell its state, up to the first that does not.
 func ofState(attributes string) int {
+	if at := strings.Index(attributes, " [url: "); at >= 0 {
+		attributes = attributes[:at]
+	}
 	end := 0
 	for end < len(attributes) {
 		next := strings.IndexByte(attributes[end+1:], ',') + end + 1

@@ -15,6 +15,7 @@ func TestElements(t *testing.T) {
 		`[a210] checkbox 'Adobe Acrobat', focused, checked='false'`:             `[a210] checkbox 'Adobe Acrobat', focused, checked='false'`,
 		`[12] button 'All', expanded=False, controls='menu'`:                    `[12] button 'All', expanded=False`,
 		`- checkbox "Save this card" [ref=e29]`:                                 `- checkbox "Save this card" [ref=e29]`,
+		`[809] link "About us" [url: https://shop.example/about]`:               `[809] link "About us"`,
 		`StaticText 'Delivery'`:                                                 `StaticText 'Delivery'`,
 		`[46] generic, live='assertive', atomic, relevant='additions text'`:     "",
 		`- text: Welcome back`:                                                  `- text: Welcome back`,

@@ -44,7 +44,7 @@ func (s *scan) exit() (o Outcome) {
 		return o
 	}
 	for i, line := range s.lines {
-		if !near(i) || namesPassed(line) {
+		if !near(i) || NamesPassed(line) {
 			continue
 		}
 		if m := anyExit.FindStringSubmatchIndex(line); m != nil && signed(line[m[2]:m[3]]) != 0 && fewWords(line[:m[0]]+" "+line[m[1]:]) {

@@ -243,7 +243,7 @@ func (s *scan) read() words {
 		}
 		edge := i < headLines || i >= n-tailLines
 		bad, good, sum := false, false, false
-		passed := namesPassed(line)
+		passed := NamesPassed(line)
 		if edge {
 			t, isTally := Tally{}, false
 			if !passed {
@@ -254,7 +254,7 @@ func (s *scan) read() words {
 				good = true
 			case isTally && (t.HasPassed || t.HasFailed):
 				bad, good = t.Failed+t.Errors > 0, t.Failed+t.Errors == 0 && (t.Passed > 0 || t.HasFailed)
-				if runnersSum(line, t) {
+				if runnersSum(line, t) && !strings.HasSuffix(line, ":") { // "3 tests failed:" heads their names
 					if sums == 0 || !w.tests.join(t, i-at <= 2) {
 						sums++
 						w.tests = t
@@ -308,8 +308,8 @@ func namesCommit(line string) bool {
 	return ok && len(hash) >= 7 && len(hash) <= 40 && strings.Trim(hash, "0123456789abcdef") == "" && strings.ContainsAny(hash, "abcdef") && strings.ContainsAny(hash, "0123456789")
 }
 
-// namesPassed matches the line of one test that passed: its name can be any text.
-func namesPassed(line string) bool {
+// NamesPassed matches the line of one test that passed: its name can be any text.
+func NamesPassed(line string) bool {
 	for _, mark := range []string{"✓ ", "✔ ", "√ ", "(pass) ", "--- PASS: ", "=== RUN ", "ok "} {
 		if rest, ok := strings.CutPrefix(line, mark); ok && (mark != "ok " || rest != "" && lex.IsDigit(rest[0])) {
 			return true

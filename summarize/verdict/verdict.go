@@ -71,6 +71,10 @@ func Of(c Call) Outcome {
 		s.decideRun(&o)
 	case o.ExitKnown && o.Exit != 0:
 		o.Verdict = Failure
+		if c.Kind == Run && c.Command == "" { // the end of a process that was started before
+			words := s.words()
+			o.Line, o.Tests = words.bad, words.tests
+		}
 		if o.Exit == 1 && s.compares() {
 			o.Verdict = Unknown // grep, diff and test say no by it
 		}
