@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"precis/events"
@@ -70,6 +71,7 @@ func newMetrics(version string) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry(), agents: map[string]bool{}}
 	m.gauges("precis_build_info", "1, with the versions of the program, its rules, its store and config.applied, and of the embedded server.", "version", "rules", "store", "config", "nats_server", "goversion").
 		WithLabelValues(version, rules.Version, state.Format(), strconv.Itoa(events.ConfigVersion), broker.ServerVersion, runtime.Version()).Set(1)
+	m.registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.makeFlow()
 	m.makeSummaries()
 	m.makeCalls()

@@ -1,0 +1,461 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The rules for Prometheus are held to the program: each fault is made for real, and the alert for it has to fire on what
+// was scraped. promtool evaluates; a scrape stands for a minute.
+
+const rulesFile = projectRoot + "/deploy/prometheus/precis.rules.yaml"
+
+// promtool is Prometheus' own; the test is skipped where it is not installed. .ci/run installs it.
+func promtool(t *testing.T) string {
+	t.Helper()
+	name, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("no promtool here (Debian's package prometheus has it)")
+	}
+	return name
+}
+
+// scraped is a program whose metrics are read.
+type scraped struct {
+	*victim
+	http    string
+	minutes []map[string]string // series and values; nil: it did not answer
+}
+
+// scrapedProgram starts the program with HTTP on top of args.
+func scrapedProgram(t *testing.T, env []string, args ...string) *scraped {
+	t.Helper()
+	s := &scraped{victim: newVictim(t, build(t)), http: freeAddress(t)}
+	s.env = append(os.Environ(), env...)
+	s.args = append([]string{"--http", s.http}, args...)
+	s.start(t)
+	s.ready(t)
+	return s
+}
+
+// ready waits until the probe says so.
+func (s *scraped) ready(t *testing.T) {
+	t.Helper()
+	s.awaitRunning(t)
+	s.await(t, func() bool {
+		answer, err := http.Get("http://" + s.http + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+}
+
+// await asks until something holds.
+func (s *scraped) await(t *testing.T, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(testTimeout); !holds(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("it does not come about\n%s", s.logs)
+		}
+	}
+}
+
+var sampleLine = regexp.MustCompile(`^([a-z_]+)(?:\{(.*)\})? (\S+)$`)
+
+// scrape reads the metrics once, for n minutes.
+func (s *scraped) scrape(n int) map[string]string {
+	series := map[string]string{}
+	answer, err := http.Get("http://" + s.http + "/metrics")
+	if err == nil {
+		defer answer.Body.Close()
+		body, _ := io.ReadAll(answer.Body)
+		for line := range strings.Lines(string(body)) {
+			if m := sampleLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+				labels := `instance="a",job="precis"`
+				if m[2] != "" {
+					labels += "," + m[2]
+				}
+				series[m[1]+"{"+labels+"}"] = m[3]
+			}
+		}
+		series[`up{instance="a",job="precis"}`] = "1"
+	} else {
+		series[`up{instance="a",job="precis"}`] = "0"
+	}
+	for range n {
+		s.minutes = append(s.minutes, series)
+	}
+	return series
+}
+
+// value is a series' last value of those whose name begins so.
+func (s *scraped) value(prefix string) string {
+	for name, value := range s.scrape(1) {
+		if strings.HasPrefix(name, prefix) {
+			return value
+		}
+	}
+	return ""
+}
+
+// firing evaluates the rules over the scrapes and returns the alerts that fired.
+func (s *scraped) firing(t *testing.T, tool string) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for _, minute := range s.minutes {
+		for name := range minute {
+			names[name] = true
+		}
+	}
+	var b strings.Builder
+	rules, err := filepath.Abs(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&b, "rule_files: [%q]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n", rules)
+	for name := range names {
+		var values []string
+		for _, minute := range s.minutes {
+			value, is := minute[name]
+			if !is {
+				value = "_"
+			}
+			values = append(values, value)
+		}
+		fmt.Fprintf(&b, "      - {series: '%s', values: '%s'}\n", strings.ReplaceAll(name, "'", "''"), strings.Join(values, " "))
+	}
+	// What fired is read from the error: it lists what was found where nothing is expected.
+	fmt.Fprintf(&b, "    promql_expr_test:\n      - expr: 'sum by (alertname) (count_over_time(ALERTS{alertstate=\"firing\"}[%dm]))'\n        eval_time: %dm\n", len(s.minutes), len(s.minutes)-1)
+	name := file(t, b.String())
+	out, err := exec.CommandContext(t.Context(), tool, "test", "rules", name).CombinedOutput()
+	fired := map[string]bool{}
+	for _, m := range regexp.MustCompile(`alertname="(\w+)"`).FindAllStringSubmatch(string(out), -1) {
+		fired[m[1]] = true
+	}
+	if (err != nil) != (len(fired) > 0) {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return fired
+}
+
+// alerts are the names of all alerts in the file.
+func alerts(t *testing.T) (names []string) {
+	t.Helper()
+	text, err := os.ReadFile(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)alert: (\w+)`).FindAllSubmatch(text, -1) {
+		names = append(names, string(m[1]))
+	}
+	sort.Strings(names)
+	return names
+}
+
+// lines is an event file of messages.
+func messages(from, n int, thread string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"type":"thread.message","thread_id":"%s","message_id":"m%d","role":"user","content":"hello"}`+"\n", thread, from+i)
+	}
+	return b.String()
+}
+
+func (s *scraped) publish(t *testing.T, text string, args ...string) {
+	t.Helper()
+	program(t, text, append([]string{"publish", "-", "--nats", s.url()}, args...)...)
+}
+
+// faulty are the faults, each made for real: it returns when the metrics show it.
+var faulty = map[string]func(t *testing.T) *scraped{
+	"PrecisDown": func(t *testing.T) *scraped {
+		s := scrapedProgram(t, nil)
+		s.scrape(5)
+		s.kill()
+		s.scrape(5)
+		return s
+	},
+	"PrecisRestarting": func(t *testing.T) *scraped {
+		s := scrapedProgram(t, nil)
+		s.scrape(3)
+		for range 3 {
+			s.kill()
+			s.start(t)
+			s.ready(t)
+			s.scrape(3)
+		}
+		return s
+	},
+	"PrecisBehind": func(t *testing.T) *scraped {
+		s := scrapedProgram(t, nil)
+		s.scrape(2)
+		s.stop(t)
+		fill := open(t, filepath.Join(s.dir, "nats"), "127.0.0.1:0")
+		command(t, fill, messages(0, 30_000, "t"), "publish", "-")
+		shut(t, fill)
+		s.start(t)
+		s.await(t, func() bool { // the first answer comes while it catches up
+			series := s.scrape(0)
+			if series[`precis_lag_messages{instance="a",job="precis",partition="unread"}`] == "" {
+				return false
+			}
+			for range 15 {
+				s.minutes = append(s.minutes, series)
+			}
+			return true
+		})
+		return s
+	},
+	"PrecisOutboxStuck": func(t *testing.T) *scraped {
+		s := scrapedProgram(t, nil)
+		s.scrape(2)
+		s.stream(t, "SUMMARIES", func(c *jetstream.StreamConfig) { c.MaxMsgs, c.Discard = 20, jetstream.DiscardNew })
+		var b strings.Builder
+		for i := range 1500 {
+			fmt.Fprintf(&b, `{"type":"tool.result","thread_id":"t","message_id":"m%d","tool_name":"bash","content":"%s"}`+"\n", i, strings.Repeat("some words ", 200))
+		}
+		s.publish(t, b.String())
+		s.await(t, func() bool {
+			for name, value := range s.scrape(0) {
+				if strings.HasPrefix(name, "precis_outbox_rows") && len(value) >= 4 {
+					return true
+				}
+			}
+			return false
+		})
+		s.scrape(5)
+		return s
+	},
+	"PrecisLogMissing": func(t *testing.T) *scraped {
+		s := scrapedProgram(t, nil)
+		s.publish(t, messages(0, 5, "t"), "--wait")
+		s.scrape(2)
+		js := s.jetstream(t)
+		stream, err := js.Stream(t.Context(), "EVENTS")
+		if err == nil {
+			err = stream.DeleteMsg(t.Context(), 3)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.stop(t)
+		s.start(t)
+		s.awaitRunning(t)
+		s.scrape(3)
+		return s
+	},
+	"PrecisForeignRecords": func(t *testing.T) *scraped {
+		s := scrapedProgram(t, nil)
+		s.scrape(2)
+		publish(t, s.jetstream(t), "summary.created.t", `{"thread_id":"t"}`)
+		s.stop(t)
+		s.start(t)
+		s.ready(t)
+		s.scrape(3)
+		return s
+	},
+	"PrecisEventsRejected": func(t *testing.T) *scraped {
+		s := scrapedProgram(t, nil)
+		s.scrape(3)
+		publish(t, s.jetstream(t), "tool.result.t", `no JSON`)
+		s.await(t, func() bool {
+			return s.value(`precis_rejected_events_total{instance="a",job="precis",code="invalid_json"}`) == "1"
+		})
+		s.scrape(3)
+		return s
+	},
+	"PrecisRequestsRefused": func(t *testing.T) *scraped {
+		s := scrapedProgram(t, nil)
+		s.scrape(3)
+		nc := s.connection(t)
+		if err := nc.PublishRequest("precis.thread.get.t", "elsewhere", nil); err != nil {
+			t.Fatal(err)
+		}
+		s.await(t, func() bool {
+			return s.value(`precis_requests_refused_total{instance="a",job="precis",reason="reply_subject"}`) == "1"
+		})
+		s.scrape(3)
+		return s
+	},
+	"PrecisReloadRefused": func(t *testing.T) *scraped {
+		config := configured(t, "policies: [{name: default}]")
+		s := scrapedProgram(t, nil, "--config", config)
+		s.scrape(20)
+		if err := os.WriteFile(config, []byte("policies: none"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.process.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		s.await(t, func() bool {
+			return s.value(`precis_config_reloads_total{instance="a",job="precis",outcome="refused"}`) == "1"
+		})
+		s.scrape(3)
+		return s
+	},
+	"PrecisUnknownCost":     func(t *testing.T) *scraped { return withModel(t, http.StatusOK) },
+	"PrecisSummaryFailures": func(t *testing.T) *scraped { return withModel(t, http.StatusBadRequest) },
+	"PrecisStoreAlmostFull": almostFull,
+}
+
+// withModel has a tool output summarized by a model that no price is known for, or that refuses.
+func withModel(t *testing.T, status int) *scraped {
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, `{"id":"1","object":"chat.completion","model":"mine","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"some words"}}],"usage":{"prompt_tokens":10,"completion_tokens":5},"error":{"message":"no","type":"invalid_request_error"}}`)
+	}))
+	t.Cleanup(model.Close)
+	config := configured(t, "policies: [{name: default, mode: llm, on_failure: fail}]\nproviders: {summarizer: {kind: openai, base_url: \""+model.URL+"/v1\", model: mine, api_key_env: ALERT_KEY}}")
+	s := scrapedProgram(t, []string{"ALERT_KEY=word"}, "--config", config)
+	large := func(id string) string {
+		return `{"type":"tool.result","thread_id":"t","message_id":"` + id + `","tool_name":"bash","content":"` + strings.Repeat("some words ", 300) + `"}` + "\n"
+	}
+	s.scrape(20)
+	counted := "precis_model_calls_total"
+	if status != http.StatusOK {
+		counted = "precis_summary_failures_total"
+	}
+	s.publish(t, large("m1"))
+	s.await(t, func() bool { return s.value(counted) != "" })
+	s.publish(t, large("m2"))
+	first := s.value("precis_model_calls_of_unknown_cost_total")
+	s.await(t, func() bool {
+		return s.value("precis_model_calls_of_unknown_cost_total") != first || status != http.StatusOK
+	})
+	s.scrape(3)
+	return s
+}
+
+// almostFull is an account that stores nearly as much as it may.
+func almostFull(t *testing.T) *scraped {
+	account := natsserver.NewAccount("A")
+	o := &natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true, MaxPayload: 8 << 20,
+		Accounts: []*natsserver.Account{account}, Users: []*natsserver.User{{Username: "me", Password: "word", Account: account}}, NoAuthUser: "me"}
+	server, err := natsserver.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Start()
+	t.Cleanup(func() { server.Shutdown(); server.WaitForShutdown() })
+	if !server.ReadyForConnections(testTimeout) {
+		t.Fatal("not ready")
+	}
+	a, err := server.LookupAccount("A")
+	if err == nil {
+		err = a.EnableJetStream(map[string]natsserver.JetStreamAccountLimits{"": {MaxMemory: 1 << 20, MaxStore: 20 << 20, MaxStreams: -1, MaxConsumers: -1, MemoryMaxStreamBytes: -1, StoreMaxStreamBytes: -1}}, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := scrapedProgram(t, nil, "--nats", server.ClientURL())
+	s.scrape(2)
+	text := strings.Repeat("x", 300_000)
+	for i := range 63 {
+		program(t, fmt.Sprintf(`{"type":"thread.message","thread_id":"t","message_id":"m%d","role":"user","content":"%s"}`+"\n", i, text), "publish", "-", "--nats", server.ClientURL())
+	}
+	s.scrape(8)
+	return s
+}
+
+func (s *scraped) connection(t *testing.T) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect(s.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+func (s *scraped) jetstream(t *testing.T) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(s.connection(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+// stream changes a stream's settings behind the processor's back.
+func (s *scraped) stream(t *testing.T, name string, change func(*jetstream.StreamConfig)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	js := s.jetstream(t)
+	stream, err := js.Stream(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := stream.CachedInfo().Config
+	change(&config)
+	if _, err := js.UpdateStream(ctx, config); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Each alert fires on its fault; none has no fault here, and no fault sets off an alert that says something else is wrong.
+func TestAlertsFire(t *testing.T) {
+	tool := promtool(t)
+	for _, name := range alerts(t) {
+		fault := faulty[name]
+		if fault == nil {
+			t.Errorf("%s: no fault shows that it fires", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			s := fault(t)
+			fired := s.firing(t, tool)
+			if !fired[name] {
+				t.Errorf("fired: %v\n%s", fired, s.logs)
+			}
+			t.Logf("fired: %v", fired)
+		})
+	}
+	operations := projectFile(t, "docs/operations.md")
+	for _, name := range alerts(t) {
+		if !strings.Contains(operations, "\n### "+name+"\n") {
+			t.Errorf("docs/operations.md has no runbook for %s", name)
+		}
+	}
+}
+
+// A healthy hour with events, requests and a summary sets off nothing.
+func TestAlertsAreQuietOnAHealthyHour(t *testing.T) {
+	tool := promtool(t)
+	s := scrapedProgram(t, nil)
+	for i := range 20 {
+		s.publish(t, messages(10*i, 10, "t"), "--wait")
+		if i%5 == 0 {
+			program(t, "", "doctor", "--nats", s.url()).wants(t, exitDone, "Healthy", "")
+		}
+		s.scrape(3)
+	}
+	if fired := s.firing(t, tool); len(fired) > 0 || len(s.minutes) != 60 {
+		t.Errorf("fired in %d minutes: %v", len(s.minutes), fired)
+	}
+	if out, err := exec.CommandContext(t.Context(), tool, "check", "rules", rulesFile).CombinedOutput(); err != nil || bytes.Contains(out, []byte("FAILED")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"precis/internal/config"
+)
+
+// The unit is closed as far as a program that serves a network can be: systemd's own score, from 0 (closed) to 10.
+func TestUnitIsHardened(t *testing.T) {
+	tool, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("no systemd-analyze here")
+	}
+	out, err := exec.CommandContext(t.Context(), tool, "security", "--offline=true", "--threshold=20", "--no-pager", projectRoot+"/deploy/systemd/precis.service").CombinedOutput()
+	m := regexp.MustCompile(`Overall exposure level for precis.service: ([0-9.]+)`).FindSubmatch(out)
+	if err != nil || m == nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if score, err := strconv.ParseFloat(string(m[1]), 64); err != nil || score > 2 {
+		t.Errorf("the score is %s", m[1])
+	}
+	unit := projectFile(t, "deploy/systemd/precis.service")
+	line := regexp.MustCompile(`(?m)^ExecStart=/usr/bin/processor (.*)$`).FindStringSubmatch(unit)
+	if line == nil {
+		t.Fatal("the unit starts nothing")
+	}
+	args := strings.Fields(strings.NewReplacer("run ", "config ", " --log-format json", "", "/etc/precis/precis.yaml", configured(t, "policies: [{name: default}]")).Replace(line[1]))
+	program(t, "", args...).wants(t, exitDone, "data_dir: /var/lib/precis", "")
+}
+
+// What compose sets is a configuration that the program starts with.
+func TestComposeConfigures(t *testing.T) {
+	var compose struct {
+		Services map[string]struct {
+			Environment map[string]string `yaml:"environment"`
+			ReadOnly    bool              `yaml:"read_only"`
+		} `yaml:"services"`
+	}
+	if err := yaml.Unmarshal([]byte(projectFile(t, "deploy/compose.yaml")), &compose); err != nil {
+		t.Fatal(err)
+	}
+	service := compose.Services["precis"]
+	if !service.ReadOnly || len(service.Environment) == 0 {
+		t.Fatalf("read %+v", service)
+	}
+	var env []string
+	for name, value := range service.Environment {
+		env = append(env, name+"="+value)
+	}
+	cfg, err := config.Load(config.Sources{Env: env})
+	if err != nil || cfg.NATS.Listen != ":4222" || cfg.NATS.User != "agent" {
+		t.Errorf("%v, listens on %q", err, cfg.NATS.Listen)
+	}
+}
+
+// A release file and the image are read by tools that are not here: what they name in the project has to be there.
+func TestPackagesNameWhatIsThere(t *testing.T) {
+	var release map[string]any
+	text := projectFile(t, ".goreleaser.yaml")
+	if err := yaml.Unmarshal([]byte(text), &release); err != nil || release["version"] != uint64(2) {
+		t.Fatalf("%v, version %v", err, release["version"])
+	}
+	for _, name := range []string{"deploy/systemd/precis.service", "README.md", "CHANGELOG.md", "docs", "cmd/processor"} {
+		if _, err := os.Stat(projectRoot + "/" + name); err != nil || !strings.Contains(text, name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	image := projectFile(t, "Dockerfile")
+	for _, want := range []string{"CGO_ENABLED=0", "FROM scratch", "USER 65532:65532", "VOLUME /data"} {
+		if !strings.Contains(image, want) {
+			t.Errorf("the Dockerfile has no %s", want)
+		}
+	}
+}
