@@ -125,10 +125,17 @@ func (b *bench) say(session, text string) {
 	}
 }
 
+// compacting has threads of more than ten messages compacted but for the last two turns.
+const compacting = `policies:
+  - name: default
+    compaction: {trigger: {any: [{messages: 10}]}, keep: {messages: 4}}
+`
+
 func TestADK(t *testing.T) {
-	p := program.Start(t, "")
+	p := program.Start(t, compacting)
 	t.Run("prompt", func(t *testing.T) { agentGetsThePrompt(t, p) })
 	t.Run("page", func(t *testing.T) { page(t, p) })
+	t.Run("compaction", func(t *testing.T) { summaryStandsForOlderMessages(t, p) })
 	t.Run("without precis", func(t *testing.T) { goesOnWithoutPrecis(t, p) })
 }
 
@@ -161,6 +168,22 @@ func agentGetsThePrompt(t *testing.T, p *program.Running) {
 	}
 	if thread.Messages != 7 || thread.ToolResults != 1 || thread.SummariesActive != 1 || thread.Rejected != 0 {
 		t.Errorf("messages %d, outputs %d, summaries %d, rejected %d", thread.Messages, thread.ToolResults, thread.SummariesActive, thread.Rejected)
+	}
+}
+
+// A summary stands for what came first, and the last messages stand as they were.
+func summaryStandsForOlderMessages(t *testing.T, p *program.Running) {
+	b := newBench(t, p)
+	for n := range 12 {
+		b.model.answers = append(b.model.answers, said(fmt.Sprintf("answer %d", n)))
+	}
+	for n := range 12 {
+		b.say("s4", fmt.Sprintf("question %d", n))
+	}
+	last := b.model.requests[11]
+	if len(b.warnings) > 0 || strings.Contains(last, `"text":"question 0"`) || !strings.Contains(last, "Previous Conversation Summary") ||
+		!strings.HasSuffix(last, `{"parts":[{"text":"answer 10"}],"role":"model"},{"parts":[{"text":"question 11"}],"role":"user"}]`) {
+		t.Errorf("warnings %v, the last request is %s", b.warnings, last)
 	}
 }
 

@@ -3,6 +3,7 @@ package trpcagent_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ type bench struct {
 	warnings []error
 }
 
-func newBench(t *testing.T, p *program.Running) *bench {
+func newBench(t *testing.T, p *program.Running, opts ...inmemory.ServiceOpt) *bench {
 	nc, err := events.Connect(p.NATS)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +88,7 @@ func newBench(t *testing.T, p *program.Running) *bench {
 	}
 	run := function.NewFunctionTool(func(context.Context, command) (string, error) { return large, nil }, function.WithName("run"), function.WithDescription("Runs a command."))
 	fixer := llmagent.New("fixer", llmagent.WithModel(b.model), llmagent.WithInstruction("Be brief."), llmagent.WithTools([]tool.Tool{run}))
-	store := inmemory.NewSessionService(inmemory.WithAppendEventHook(hooks.Append), inmemory.WithGetSessionHook(hooks.Get))
+	store := inmemory.NewSessionService(append(opts, inmemory.WithAppendEventHook(hooks.Append), inmemory.WithGetSessionHook(hooks.Get))...)
 	b.runner = runner.NewRunner("shop", fixer, runner.WithSessionService(store))
 	t.Cleanup(func() { _ = b.runner.Close(); _ = store.Close() })
 	return b
@@ -106,10 +107,17 @@ func (b *bench) say(session, text string) {
 	}
 }
 
+// compacting has threads of more than ten messages compacted but for the last two turns.
+const compacting = `policies:
+  - name: default
+    compaction: {trigger: {any: [{messages: 10}]}, keep: {messages: 4}}
+`
+
 func TestTRPCAgent(t *testing.T) {
-	p := program.Start(t, "")
+	p := program.Start(t, compacting)
 	t.Run("prompt", func(t *testing.T) { runnerGetsThePrompt(t, p) })
 	t.Run("page", func(t *testing.T) { page(t, p) })
+	t.Run("compaction", func(t *testing.T) { summaryStandsForOlderMessages(t, p) })
 	t.Run("without precis", func(t *testing.T) { goesOnWithoutPrecis(t, p) })
 }
 
@@ -145,6 +153,29 @@ func runnerGetsThePrompt(t *testing.T, p *program.Running) {
 	}
 	if thread.Messages != 7 || thread.ToolResults != 1 || thread.SummariesActive != 1 || thread.Rejected != 0 {
 		t.Errorf("messages %d, outputs %d, summaries %d, rejected %d", thread.Messages, thread.ToolResults, thread.SummariesActive, thread.Rejected)
+	}
+}
+
+// A summary stands for what came first, and the last messages stand as they were, also those that the service keeps no more.
+func summaryStandsForOlderMessages(t *testing.T, p *program.Running) {
+	b := newBench(t, p, inmemory.WithSessionEventLimit(3))
+	for n := range 12 {
+		b.model.answers = append(b.model.answers, model.NewAssistantMessage(fmt.Sprintf("answer %d", n)))
+	}
+	for n := range 12 {
+		b.say("s4", fmt.Sprintf("question %d", n))
+	}
+	last := b.model.requests[11]
+	at := 0
+	for _, want := range []string{"Previous Conversation Summary", `"content":"question 9"`, `"content":"answer 9"`, `"content":"question 10"`, `"content":"answer 10"`, `"content":"question 11"`} {
+		i := strings.Index(last[at:], want)
+		if i < 0 {
+			t.Fatalf("warnings %v; no %q behind byte %d of the last request: %s", b.warnings, want, at, last)
+		}
+		at += i
+	}
+	if len(b.warnings) > 0 || strings.Contains(last, `"content":"question 0"`) {
+		t.Errorf("warnings %v, the last request is %s", b.warnings, last)
 	}
 }
 

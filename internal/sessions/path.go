@@ -53,6 +53,9 @@ func OpenPath(path string) (in io.ReadCloser, name string, err error) {
 // ErrNoEvents is a directory that holds no events.
 var ErrNoEvents = errors.New("the directory holds no events of OpenHands; name files, or a conversation's directory")
 
+// ErrNoSQLite is a database where the command that reads it is missing.
+var ErrNoSQLite = errors.New(`a database of SQLite: install the command sqlite3 (3.37 or later), or publish what "crush session show ID --json" prints`)
+
 // eventFile is the name of an event's file, with its place.
 var eventFile = regexp.MustCompile(`^(?:event-)?(\d{1,18})(?:-.*)?\.json$`)
 
@@ -84,7 +87,7 @@ func openDirectory(path string) (io.ReadCloser, string, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, path, ErrNoEvents
+		return nil, path, fmt.Errorf("%s: %w", path, ErrNoEvents)
 	}
 	slices.SortStableFunc(list, func(a, b event) int { return cmp.Compare(a.at, b.at) })
 	from, to := io.Pipe()
@@ -125,18 +128,19 @@ func eventLine(name string) ([]byte, error) {
 const crushRows = `select 'session' as crush, * from sessions order by created_at, rowid;
 select 'message' as crush, * from messages order by session_id, created_at, rowid;`
 
-// openDatabase reads a database of Crush with the command sqlite3, which also reads what stands in its write-ahead log.
+// openDatabase reads a database of Crush with the command sqlite3, which also reads what stands in its write-ahead log. In safe mode it touches nothing
+// else, whatever a file from elsewhere has it call.
 func openDatabase(path string) (io.ReadCloser, error) {
 	program, err := exec.LookPath("sqlite3")
 	if err != nil {
-		return nil, fmt.Errorf(`%s is a database of SQLite: install the command sqlite3 (3.33 or later), or publish what "crush session show ID --json" prints`, path)
+		return nil, fmt.Errorf("%s is %w", path, ErrNoSQLite)
 	}
 	abs, err := filepath.Abs(path) // no path is taken for a flag
 	if err != nil {
 		return nil, err
 	}
 	var complaint bytes.Buffer
-	command := exec.Command(program, "-readonly", "-batch", "-init", os.DevNull, "-json", abs, crushRows)
+	command := exec.Command(program, "-safe", "-readonly", "-batch", "-init", os.DevNull, "-json", abs, crushRows)
 	command.Stderr = &complaint
 	rows, err := command.StdoutPipe()
 	if err == nil {

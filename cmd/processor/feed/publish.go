@@ -174,7 +174,7 @@ func (c *Publish) finish(a *console.App, job *publishing, err error) error {
 		job.tellUnmapped(func(format string, args ...any) { a.Printf(format+"\n", args...) })
 	}
 	switch {
-	case errors.Is(err, sessions.ErrFormat):
+	case errors.Is(err, sessions.ErrFormat), errors.Is(err, sessions.ErrNoEvents), errors.Is(err, sessions.ErrNoSQLite):
 		return console.Usage("%w", err)
 	case err != nil && c.DryRun:
 		return err
