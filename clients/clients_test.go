@@ -66,6 +66,17 @@ func TestProgramsOfPagesAreRun(t *testing.T) {
 	}
 }
 
+// The lock file holds digests alone, so that any mirror of the registry serves it.
+func TestLockNamesNoRegistry(t *testing.T) {
+	lock, err := os.ReadFile("typescript/package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(lock), `"resolved"`) || !strings.Contains(string(lock), `"integrity"`) {
+		t.Error("typescript/package-lock.json names where packages come from: run npm install in clients/typescript, where .npmrc says not to")
+	}
+}
+
 // documented returns the program of a page and what the page says that it prints.
 func documented(t *testing.T, page, language string) (program, output string) {
 	t.Helper()
