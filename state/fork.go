@@ -68,6 +68,9 @@ func (p *Partition) Handed(from int, seq uint64) (*thread.Branch, error) {
 	return p.store.View(from).branch(Handed{seq, int(p.id)})
 }
 
+// Hands reports whether what a fork begins with is there for it.
+func (v View) Hands(h Handed) (bool, error) { return v.has(v.handedKey(h, kindMeta)) }
+
 func (v View) branch(h Handed) (*thread.Branch, error) {
 	prefix := v.handedKey(h, 0)[:handedPrefix]
 	b, found := &thread.Branch{Ledgers: map[string][]byte{}}, false

@@ -178,12 +178,13 @@ func (f *feed) confirm(ctx context.Context) error {
 // deal adds a message to its lane's queue, and waits for room there.
 func (f *feed) deal(ctx context.Context, m *nats.Msg, a ackReply) error {
 	f.whole.saw(a.streamSeq)
-	if l := f.demux.laneOf(m.Subject); l != nil {
-		if other := f.before(m); other != nil && other != l {
-			if err := f.give(ctx, other, item{m, a}); err != nil {
-				return err
-			}
+	l := f.demux.laneOf(m.Subject)
+	if other := f.before(m); other != nil && other != l {
+		if err := f.give(ctx, other, item{m, a}); err != nil {
+			return err
 		}
+	}
+	if l != nil {
 		if err := f.give(ctx, l, item{m, a}); err != nil {
 			return err
 		}

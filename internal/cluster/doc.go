@@ -7,6 +7,7 @@
 //	member.<id>       a lease: its member writes it again and again, each time on condition of the revision before
 //	partition.<n>     who has the partition; the revision counts the changes
 //	plan              who is to have which partition, written by the live member with the smallest id
+//	together          where it exists, the plan gives all partitions to one member
 //
 // # Leases
 //

@@ -62,6 +62,7 @@ type Member struct {
 	plan     plan
 	planRev  uint64
 	known    bool // the bucket has been read
+	together bool // one member is to have all
 	told     string
 	pause    time.Time // no acquisition before this: the last one failed
 	steady   time.Time // since when each renewal has succeeded; zero: the last one has not
@@ -163,6 +164,14 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 // Holds reports whether the member may answer for a partition. Asked after an answer has been read, it says that the answer was true at
 // that moment.
 func (m *Member) Holds(partition int) bool { return m.held[partition].Load() && m.lease.holds() }
+
+// Together has one member have all partitions from now on, and the others stand ready to take them: until the key is deleted.
+func (m *Member) Together(ctx context.Context) error {
+	if _, err := m.kv.Create(ctx, togetherKey, nil); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+		return fmt.Errorf("ask for all partitions together: %w", err)
+	}
+	return nil
+}
 
 // Joined reports whether the member takes part, and its partitions are those that it is to have.
 func (m *Member) Joined() bool {
@@ -273,6 +282,7 @@ const (
 	memberPrefix    = "member."
 	partitionPrefix = "partition."
 	planKey         = "plan"
+	togetherKey     = "together"
 )
 
 // saw takes a change of the bucket.
@@ -298,6 +308,9 @@ func (m *Member) saw(e jetstream.KeyValueEntry) {
 			return
 		}
 		m.units[n].owner, m.units[n].revision = o.Owner, e.Revision()
+	case key == togetherKey:
+		m.together = !gone
+		m.log.Warn().Bool("together", m.together).Msg("whether one member is to have all partitions")
 	case key == planKey && e.Revision() > m.planRev:
 		var p plan
 		if gone || json.Unmarshal(e.Value(), &p) == nil {

@@ -40,6 +40,15 @@ func Plan(before []string, live map[string]int) []string {
 	return next
 }
 
+// Most returns the live member that has the most units.
+func Most(before []string, live map[string]int) string {
+	have := map[string]int{}
+	for _, id := range before {
+		have[id]++
+	}
+	return slices.MaxFunc(byName(live), func(a, b string) int { return cmp.Or(cmp.Compare(have[a], have[b]), cmp.Compare(b, a)) })
+}
+
 // shares divides units by weight: whole parts first, and of the rest one each to those that have it already, then to those with the
 // largest fraction.
 func shares(units int, live, have map[string]int) map[string]int {

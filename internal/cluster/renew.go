@@ -122,6 +122,10 @@ func (m *Member) govern(ctx context.Context) {
 			before[n] = u.owner
 		}
 	}
+	if m.together {
+		most := Most(before, live)
+		live = map[string]int{most: live[most]}
+	}
 	next := Plan(before, live)
 	if slices.Equal(next, m.plan.Owners) {
 		return

@@ -54,17 +54,35 @@ func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) 
 	}
 	parent := p.part(from)
 	if parent == nil {
-		return fmt.Errorf("%w: partition %d, which has the parent", errElsewhere, from)
+		return p.apart(ctx, from, to.id)
 	}
 	if err := parent.position.wait(ctx, d.Seq); err != nil {
 		return fmt.Errorf("wait for partition %d, which has the parent: %w", from, err)
 	}
-	return nil
+	if p.shares.member == nil {
+		return nil
+	}
+	there, err := p.store.View(from).Hands(state.Handed{Seq: d.Seq, To: to.id})
+	if err == nil && !there { // it was taken, by a partition whose rows were dropped since
+		p.again(parent)
+		err = fmt.Errorf("partition %d is made again, and with it what the fork at event %d begins with: %w", from, d.Seq, fold.ErrNotReady)
+	}
+	return err
+}
+
+// apart is the error of a fork whose two partitions are at different processors. The copy that it begins with does not leave a store, so
+// the cluster is to have all partitions together from now on.
+func (p *Processor) apart(ctx context.Context, from, to int) error {
+	if err := p.shares.member.Together(ctx); err != nil {
+		p.log.Warn().Err(err).Msg("the cluster does not know that its partitions belong together")
+	}
+	return fmt.Errorf("a thread of partition %d is forked from one of partition %d: %w", to, from, errElsewhere)
 }
 
 // taken reports whether a fork's partition has what was handed over to it, for good.
 func (p *Processor) taken(h state.Handed) bool {
-	return h.To >= p.total() || p.part(h.To) == nil || p.part(h.To).position.now() >= h.Seq
+	to := p.part(h.To)
+	return h.To >= p.total() || to != nil && to.position.now() >= h.Seq
 }
 
 // handOver makes what was handed over to a fork durable: its partition waits.

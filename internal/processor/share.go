@@ -25,7 +25,8 @@ type sharing struct {
 	part    atomic.Uint64    // bits of this processor's part of all weights; 0: all
 	// places are held by a partition's life, from its claim until all of it has ended.
 	places []sync.Mutex
-	mu     sync.Mutex // of changes to the set
+	mu     sync.Mutex   // of changes to the set
+	redo   map[int]bool // partitions to be made again from the log
 	// working is what changes the set; ended means that nothing begins to any more.
 	working sync.WaitGroup
 	ended   bool
@@ -68,6 +69,7 @@ func (p *Processor) joinCluster(ctx context.Context, at streams) (err error) {
 	if c.Name == "" {
 		return nil
 	}
+	p.shares.redo = map[int]bool{}
 	p.shares.places, p.shares.changes = make([]sync.Mutex, p.total()), make(chan change)
 	p.ready = newReadiness(nil)
 	close(p.ready.done)
@@ -194,6 +196,17 @@ func fatalStart(err error) bool {
 // openAnew opens partitions. What the store has of one may not be what is on record: another processor had the partition since, while this
 // one still decided. It is made again from the log then.
 func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition, err error) {
+	p.shares.mu.Lock()
+	again := slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return !p.shares.redo[id] })
+	p.shares.mu.Unlock()
+	for _, id := range again {
+		if err := p.store.Drop(id); err != nil {
+			return nil, err
+		}
+		p.shares.mu.Lock()
+		delete(p.shares.redo, id)
+		p.shares.mu.Unlock()
+	}
 	for try := 1; ; try++ {
 		at, err := p.streams(ctx)
 		if err != nil {
@@ -241,7 +254,7 @@ func (p *Processor) lose(part *partition, why error) {
 	go func() {
 		defer p.shares.working.Done()
 		if why != nil {
-			part.log.Warn().Err(why).Msg("partition is lost to another processor")
+			part.log.Warn().Err(why).Msg("partition is given up")
 		}
 		out, err := p.takeOut(context.Background(), []*partition{part}, false)
 		if err != nil {
@@ -251,6 +264,14 @@ func (p *Processor) lose(part *partition, why error) {
 			p.shares.member.Lost(part.id)
 		}
 	}()
+}
+
+// again gives up a partition, and makes it from the log when it is taken the next time.
+func (p *Processor) again(part *partition) {
+	p.shares.mu.Lock()
+	p.shares.redo[part.id] = true
+	p.shares.mu.Unlock()
+	p.lose(part, errors.New("it is made again from the log"))
 }
 
 // failing ends the processor, or the partition alone if another processor of the cluster has it.

@@ -179,13 +179,18 @@ func (f *flock) step(load *load) {
 
 // Processors of a cluster join, leave, are killed and are stopped until others have taken what they had, while agents publish: everything is
 // on record once, as a processor that is alone and never disturbed decides it.
-func TestClusterSchedules(t *testing.T) {
+func TestClusterSchedules(t *testing.T) { clusterSchedules(t, false) }
+
+// Threads are forked across partitions: from the first such fork on, one processor has all partitions.
+func TestClusterSchedulesOfForks(t *testing.T) { clusterSchedules(t, true) }
+
+func clusterSchedules(t *testing.T, forks bool) {
 	for seed := *crashFirst; seed < *crashFirst+uint64(cmp.Or(*clusterSeeds, race.Fewer(2, 6))); seed++ {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			t.Parallel()
 			f := newFlock(t, seed)
 			load := newLoad(f.rng)
-			load.threads = 12
+			load.threads, load.forks = 12, forks
 			f.join()
 			for range 6 + f.rng.IntN(8) {
 				f.step(load)
