@@ -17,7 +17,7 @@
 //   - a job always ends, within its context, its attempts and their timeouts, in exactly one Outcome;
 //   - an adopted text is within the job's budget and shorter than its source;
 //   - a secret that the mask knows is neither sent nor in a text that is given back;
-//   - the SDKs retry nothing: every HTTP request is one Call.
+//   - the clients retry nothing: every HTTP request is one Call.
 //
 // Limits: usage of a call whose answer was lost is an estimate. A provider that bills errors is not
 // known here. Limits and budgets are per process, not shared between processors.
