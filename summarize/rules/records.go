@@ -31,6 +31,13 @@ func recordsOf(text string, keep []string) []dataRecord {
 		if list = largestArray(value, 0).elements; len(list) == 0 {
 			list = keyed(value, 0)
 		}
+		size := 0
+		for _, v := range list {
+			size += len(v)
+		}
+		if size*leastShare < len(text) {
+			return nil // such as the labels of an issue
+		}
 	} else {
 		list = objectLines(text)
 	}
@@ -262,46 +269,71 @@ type column struct {
 
 const (
 	longestCell = 4000 // bytes
+	leastShare  = 25   // records that are less than a 25th of a text are not what it is about
 	fewRecords  = 3
 	widest      = 40 // characters of a cell
 	mostColumns = 8
 	leastRows   = 5 // that a table has room for
 )
 
-// about returns the scalars of an object around its records, and how many objects its other arrays have: `state=OPEN, files: 12 objects`.
-func about(text string, room int) string {
+// about returns the scalars of an object, and how many objects its arrays have, but for the one that is shown: `state=OPEN, files: 12 objects`. If
+// not all fit, ids, names and states do.
+func about(text, shown string, room int) string {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") || !jsontext.Value(text).IsValid(lenient) {
 		return ""
 	}
-	var parts []string
-	shown := largestArray(jsontext.Value(text), 0).name
-	for _, m := range keysOf(jsontext.Value(text)) {
-		part := ""
+	type part struct {
+		text string
+		at   int
+		rank int
+	}
+	var parts []part
+	for at, m := range keysOf(jsontext.Value(text)) {
+		said, rank, wide := "", (&column{name: m.key}).rank(), widest
+		switch {
+		case rank == titleRank:
+			rank, wide = 0, 2*widest
+		case rank == 0 && strings.HasSuffix(strings.ToLower(m.key), "id") && len(m.key) > len("id"):
+			rank = withinField // another object's
+		}
 		switch m.value.Kind() {
 		case '"', '0', 't', 'f':
 			if v := oneLine(plainValue(m.value)); v != "" {
-				part = m.key + "=" + clip(v, widest)
+				said = m.key + "=" + clip(v, wide)
+				if strings.HasPrefix(v, "https://") || strings.HasPrefix(v, "http://") {
+					rank = withinField // that of the next request
+				}
 			}
 		case '[':
 			if n := len(largestArray(m.value, 0).elements); n > 1 && m.key != shown {
-				part = m.key + ": " + thousands(n) + " objects"
+				said = m.key + ": " + thousands(n) + " objects"
 			}
 		}
-		if part == "" {
-			continue
+		if said != "" {
+			parts = append(parts, part{said, at, rank})
 		}
-		if room -= runes(part) + 2; room < 0 {
-			break
-		}
-		parts = append(parts, part)
 	}
-	return strings.Join(parts, ", ")
+	slices.SortStableFunc(parts, func(a, b part) int { return a.rank - b.rank })
+	parts = slices.DeleteFunc(parts, func(p part) bool {
+		size := runes(p.text) + 2
+		if size > room {
+			return true
+		}
+		room -= size
+		return false
+	})
+	slices.SortFunc(parts, func(a, b part) int { return a.at - b.at })
+	list := make([]string, len(parts))
+	for i, p := range parts {
+		list[i] = p.text
+	}
+	return strings.Join(list, ", ")
 }
 
 // recordTable writes records in at most room characters, below what stands around them.
 func recordTable(text string, records []dataRecord, keep []string, room int) string {
-	around := about(text, room/3)
+	around := about(text, largestArray(jsontext.Value(strings.TrimSpace(text)), 0).name, room/3)
 	if around != "" {
 		room -= runes(around) + 1
 	}
@@ -431,8 +463,8 @@ func (t *recordRows) choose(names []string, by map[string]*column, room int) {
 	slices.SortStableFunc(t.columns[kept:], func(a, b string) int { return slices.Index(names, a) - slices.Index(names, b) })
 }
 
-// withinField is the rank of what is not a record's own.
-const withinField = 4
+// Ranks: titleRank is that of names and states, withinField that of what is not a record's own.
+const titleRank, withinField = 1, 4
 
 // rank orders fields by how much they tell of a record.
 func (c *column) rank() int {
@@ -442,8 +474,8 @@ func (c *column) rank() int {
 		return withinField
 	case low == "id" || strings.HasSuffix(low, "_id") || strings.HasSuffix(c.name, "Id") || low == "number" || low == "key" || low == "path" || low == "sha":
 		return 0
-	case strings.HasSuffix(low, "name") || strings.HasSuffix(low, "title") || low == "status" || low == "state" || low == "type" || low == "level" || low == "msg" || low == "message":
-		return 1
+	case strings.HasSuffix(low, "name") || strings.HasSuffix(low, "title") || low == "status" || low == "state" || low == "conclusion" || low == "result" || low == "identifier" || low == "type" || low == "level" || low == "msg" || low == "message":
+		return titleRank
 	case len(c.kinds) == 1:
 		return 3
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-21"
+const Version = "rules-22"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -123,6 +123,9 @@ func (d *document) sketched(in Input, category Category, header, body string, li
 	return clip(joinLines(header, body, mark()), limit)
 }
 
+// fewLines is up to how many lines a JSON object is in too few to be read by lines.
+const fewLines = 3
+
 // spareRoom is what a sketch must leave for lines to follow it, in characters.
 const spareRoom = 200
 
@@ -140,6 +143,9 @@ func (d *document) sketch(in Input, category Category, room int) string {
 	case d.shape == shapeJSON && !slices.ContainsFunc(d.lines, func(l line) bool { return l.record == recordFailed }):
 		if records := recordsOf(d.source, in.Keep); records != nil {
 			return recordTable(d.source, records, in.Keep, room)
+		}
+		if d.total <= fewLines && len(in.Keep) == 0 {
+			return about(d.source, "", room*2/5)
 		}
 	case d.shape == shapeNumbered:
 		if text := unnumbered(d.source); text != "" && mostlyRecords(text) {

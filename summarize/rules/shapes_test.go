@@ -141,3 +141,16 @@ func TestBareMatches(t *testing.T) {
 		t.Errorf("\n%s", text)
 	}
 }
+
+// TestAbout: of an object that does not fit, ids, names and states are told, and neither the ids of others nor addresses.
+func TestAbout(t *testing.T) {
+	text := `{"url":"https://api.example.com/pulls/7","id":70,"author_id":71,"merge_commit_id":72,"created_at":"2026-03-02T10:00:00Z","number":7,"state":"open","title":"Retry the upload","conclusion":"failure","labels":[{"id":1},{"id":2}]}`
+	if got, want := about(text, "", 80), "id=70, number=7, state=open, title=Retry the upload, conclusion=failure"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	body := strings.TrimSuffix(text, "}") + `,"body":"` + strings.Repeat("The upload is sent again behind each answer. ", 60) + `"}`
+	out := ToolOutput(Input{ToolName: "fetch_pull", Content: body, MaxChars: 800}).Text
+	if !strings.Contains(out, "id=70, ") || !strings.Contains(out, "title=Retry the upload, conclusion=failure, labels: 2 objects") || strings.Contains(out, "records") {
+		t.Errorf("\n%s", out)
+	}
+}
