@@ -14,6 +14,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/recovery"
+	"precis/internal/tracing"
 	"precis/state"
 )
 
@@ -57,6 +58,7 @@ type outbox struct {
 	failpoint   func(string, int) error
 	log         zerolog.Logger
 	metrics     *metrics
+	traces      *tracing.Contexts
 
 	watched // changes when rows are added or taken
 	rows    []*state.Outgoing
@@ -658,6 +660,7 @@ func (o *outbox) message(row *state.Outgoing) (*state.Outgoing, *nats.Msg, error
 		return nil, nil, err
 	}
 	msg := &nats.Msg{Subject: row.Subject, Data: row.Data, Header: recovery.Header(o.partition, row)}
+	o.traces.Carry(row, msg.Header)
 	if o.anew[row.Number] {
 		msg.Header.Del(nats.MsgIdHdr)
 	}

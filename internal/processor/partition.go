@@ -18,6 +18,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/fold"
 	"precis/internal/thread"
+	"precis/internal/tracing"
 	"precis/state"
 )
 
@@ -61,6 +62,7 @@ type partition struct {
 	stands    atomic.Pointer[state.Meta] // the durable meta
 	delivered delivered
 	confirmed *confirmed // shared by all partitions
+	traces    *tracing.Contexts
 
 	// handed waits until what a fork begins with is handed over, and durable. handedOver is what this partition has handed over to
 	// forks of others, until they have it.
@@ -130,6 +132,7 @@ func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk, n
 		return out, err
 	}
 	p.last, p.event = d.Seq, d
+	p.traces.Note(d.Seq, d.Raw.Header)
 	p.applied++
 	if err := p.failpoint(FailApplied, p.id); err != nil {
 		p.failure = err

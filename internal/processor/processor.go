@@ -18,6 +18,7 @@ import (
 	"precis/internal/rest"
 	"precis/internal/roster"
 	"precis/internal/secrets"
+	"precis/internal/tracing"
 	"precis/state"
 	"precis/summarize/llm"
 )
@@ -270,7 +271,7 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 	part := &partition{
 		id: id, lane: p.laneOf(id).Name, part: st, fold: f, config: config,
 		worker: newWorker(), turns: make(chan func(), 16), ended: make(chan struct{}), stopping: make(chan struct{}), last: meta.Position,
-		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log,
+		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, traces: tracing.New(),
 	}
 	part.fail = p.failing(part)
 	part.handed, part.handedTaken = p.handed, p.taken
@@ -285,7 +286,7 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 	}
 	part.outbox = &outbox{
 		partition: id, pub: p.publisher, summaries: p.summaries, rejected: p.rejected, failpoint: p.opts.Failpoint,
-		log: log, metrics: p.metrics,
+		log: log, metrics: p.metrics, traces: part.traces,
 		verify: p.sameStreams, connections: p.connections, verified: p.connections(), maxPayload: p.broker.Conn().MaxPayload,
 		anew: map[uint64]bool{}, unsure: map[uint64]uint64{},
 		claims: claims{

@@ -1,0 +1,6 @@
+// Package tracing passes the W3C trace context of an event on to the records that follow from it, so that an agent's trace
+// has its summaries.
+//
+// The context stands in the headers of messages alone. No record, id, digest or chain depends on it, and a replay does not look at it. It is
+// kept in memory: records that a restart publishes have none.
+package tracing
