@@ -204,6 +204,43 @@ func TestFlush(t *testing.T) {
 	}
 }
 
+// A provider that answers before it has the whole request gets the rest of it, and its answer passes whole. Otherwise a provider that is quick breaks
+// its own answer off: the last read of a body, which finds its end, may come behind the answer's head.
+func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
+	w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		_ = c.EnableFullDuplex()
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = c.Flush()
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "data: %d %v\n\n", len(body), err)
+	}, gateway.Options{})
+	for range 20 {
+		in, out := io.Pipe()
+		r, err := http.NewRequestWithContext(within(t), http.MethodPost, w.url+chatPath, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := make(chan bool)
+		go func() {
+			_, _ = io.WriteString(out, `{"messages":[`)
+			<-began
+			_, _ = io.WriteString(out, strings.Repeat(" ", 1<<20)+`]}`)
+			_ = out.Close()
+		}()
+		resp, err := w.client.Do(r)
+		close(began)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if want := fmt.Sprintf("data: %d <nil>\n\n", 1<<20+15); err != nil || string(text) != want {
+			t.Fatalf("%q %v, want %q", text, err, want)
+		}
+	}
+}
+
 // HTTP/2 passes on both sides.
 func TestHTTP2(t *testing.T) {
 	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

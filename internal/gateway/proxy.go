@@ -135,6 +135,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusMisdirectedRequest, "clients of this machine use 127.0.0.1, [::1] or localhost as the host")
 		return
 	}
+	// An HTTP/1 server ends a request's body when the answer begins, although a read of it may be under way: the one that finds its end, at least. The
+	// transport gives up the provider's connection then, and the answer with it.
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has no need of it
 	p := &passing{writer: w}
 	a := g.apiOf(r)
 	// ReverseProxy panics where an answer breaks off, so that the client sees it break off.
