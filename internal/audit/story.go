@@ -1,16 +1,12 @@
 package audit
 
 import (
-	"bytes"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
@@ -318,30 +314,4 @@ func (e *Entry) read() {
 		e.Text = "(not valid UTF-8)"
 	}
 	e.Chars = int64(utf8.RuneCountInString(e.Text))
-}
-
-//go:embed page.html
-var page []byte
-
-// pageData is the placeholder for the story in the page.
-var pageData = []byte("/*STORY*/null")
-
-// WritePage writes a story as one self-contained page: no server, no network. What agents and tools said is embedded
-// as data, and is only ever shown as text.
-func WritePage(to io.Writer, s *Story) error {
-	// In a script element only "</" and "<!--" could end or change the script, so no "<" is left unescaped.
-	data, err := json.Marshal(s, jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
-	if err != nil {
-		return fmt.Errorf("encode story: %w", err)
-	}
-	before, after, ok := bytes.Cut(page, pageData)
-	if !ok {
-		return fmt.Errorf("the page has no place for the story")
-	}
-	for _, part := range [][]byte{before, data, after} {
-		if _, err := to.Write(part); err != nil {
-			return err
-		}
-	}
-	return nil
 }

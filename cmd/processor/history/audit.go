@@ -20,6 +20,7 @@ import (
 	"precis/internal/content"
 	"precis/internal/service"
 	"precis/internal/thread"
+	"precis/internal/timeline"
 )
 
 // Audit tells a thread's story, or reads or verifies the chain head of all threads.
@@ -160,7 +161,7 @@ func writePage(name string, s *audit.Story) error {
 		return console.Usage("--html: %w", err)
 	}
 	// A page is read in editors and terminals too.
-	if err := errors.Join(audit.WritePage(&console.Results{Writer: f}, s), f.Close()); err != nil {
+	if err := errors.Join(timeline.WritePage(&console.Results{Writer: f}, s), f.Close()); err != nil {
 		return console.Unreachable("write %s: %w", name, err)
 	}
 	return nil
