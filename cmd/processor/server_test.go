@@ -15,8 +15,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"precis/cmd/processor/console"
-	"precis/cmd/processor/remote"
 	"precis/internal/broker"
+	"precis/internal/retry"
 )
 
 // testTimeout bounds everything a test waits for.
@@ -134,7 +134,7 @@ func stored(t *testing.T, b *broker.Broker, stream string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, remote.Published(msg.Subject)+" "+string(msg.Data))
+		list = append(list, retry.Subject(msg.Subject)+" "+string(msg.Data))
 	}
 	return list
 }

@@ -13,6 +13,7 @@ type Config struct {
 	DataDir    string              `yaml:"data_dir"`
 	HTTP       HTTP                `yaml:"http"`
 	API        API                 `yaml:"api"`
+	UI         UI                  `yaml:"ui"`
 	Gateway    Gateway             `yaml:"gateway"`
 	Partitions int                 `yaml:"partitions"` // fixed when the EVENTS stream is created
 	Cluster    Cluster             `yaml:"cluster"`
@@ -88,6 +89,12 @@ type API struct {
 	BodyBytes         int  `yaml:"body_bytes"`          // of a request
 	RequestsPerSecond int  `yaml:"requests_per_second"` // of a token; 0: no limit
 	Streams           int  `yaml:"streams"`             // open at once
+}
+
+// UI is the pages of the HTTP API.
+type UI struct {
+	// Contents shows what messages, summaries and rejected events say to those who may read them.
+	Contents bool `yaml:"contents"`
 }
 
 // APICert names the PEM files of the API's certificate; empty: no TLS.

@@ -77,7 +77,7 @@ func (p *Processor) serveAPI(door doors, svc *service.Service) (*rest.Server, er
 		Logger: p.log, Version: p.opts.Version, Conn: p.broker.Conn(), Service: svc, Tokens: door.tokens,
 		EventBytes: func() int { return p.config.Load().Limits.EventBytes },
 		Cert:       c.TLS.Cert, Key: c.TLS.Key, BodyBytes: c.BodyBytes, PerSecond: c.RequestsPerSecond, Streams: c.Streams,
-		Observe: p.metrics.answered,
+		Observe: p.metrics.answered, Pages: p, Contents: p.opts.Config.UI.Contents,
 	})
 	if errors.Is(err, rest.ErrCertificate) {
 		err = fmt.Errorf("%w: api.tls: %w", config.ErrInvalid, err)

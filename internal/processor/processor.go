@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -44,7 +45,8 @@ type Processor struct {
 	masker    atomic.Pointer[secrets.Masker]
 	runners   runners
 	spending  *llm.Spending
-	owner     string                        // in claims
+	owner     string // in claims
+	began     time.Time
 	folds     atomic.Pointer[fold.Config]   // the configuration as the fold has it
 	config    atomic.Pointer[config.Config] // in force
 	api       atomic.Pointer[rest.Server]   // nil without one
@@ -67,7 +69,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	p := &Processor{
 		opts: opts, log: opts.Logger, metrics: newMetrics(opts.Version),
 		failed: make(chan error, 1), slots: make(chan struct{}, maxJobs),
-		stopping: make(chan struct{}), confirmed: confirmed{every: opts.KeepUp}, owner: recovery.Owner(),
+		stopping: make(chan struct{}), confirmed: confirmed{every: opts.KeepUp}, owner: recovery.Owner(), began: opts.Now(),
 	}
 	p.config.Store(opts.Config)
 	p.running.Store(newSet(nil))

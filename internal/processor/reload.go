@@ -67,6 +67,7 @@ func (p *Processor) keepFixed(c *config.Config) *config.Config {
 		{"data_dir", now.DataDir, c.DataDir, func() { next.DataDir = now.DataDir }},
 		{"http", now.HTTP, c.HTTP, func() { next.HTTP = now.HTTP }},
 		{"api", now.API, c.API, func() { next.API = now.API }},
+		{"ui", now.UI, c.UI, func() { next.UI = now.UI }},
 		{"gateway", now.Gateway, c.Gateway, func() { next.Gateway = now.Gateway }},
 		{"partitions", now.Partitions, c.Partitions, func() { next.Partitions = now.Partitions }},
 		{"cluster", now.Cluster, c.Cluster, func() { next.Cluster = now.Cluster }},

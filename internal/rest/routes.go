@@ -77,6 +77,10 @@ func (s *Server) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if s.pages != nil && isPage(r.URL.Path) {
+			s.page(w, r)
+			return
+		}
 		if err := s.guard(r); err != nil {
 			s.refuse(w, unknownRoute, err)
 			return
@@ -96,12 +100,17 @@ func (s *Server) refuse(w http.ResponseWriter, route string, p *problem) {
 	p.write(w)
 }
 
-// guard keeps browsers out: their pages reach this machine's ports, and there is no page here that needs to. A name that resolves to this
+// guard keeps browsers out: their pages reach this machine's ports, and those of this server (package ui) need none of these routes. A name that resolves to this
 // machine (DNS rebinding) does not make a page part of it.
 func (s *Server) guard(r *http.Request) *problem {
 	if r.Header.Get("Origin") != "" || !slices.Contains([]string{"", "none"}, r.Header.Get("Sec-Fetch-Site")) {
 		return wrong(http.StatusForbidden, "pages in browsers are not served (the request has an Origin)")
 	}
+	return s.guardHost(r)
+}
+
+// guardHost refuses names that do not stand for this machine, where everyone on it is let in.
+func (s *Server) guardHost(r *http.Request) *problem {
 	if s.guarded && !loopback.Host(r.Host) {
 		return wrong(http.StatusMisdirectedRequest, "without tokens, clients use 127.0.0.1, [::1] or localhost as the host")
 	}

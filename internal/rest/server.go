@@ -17,6 +17,7 @@ import (
 	"precis/api"
 	"precis/events"
 	"precis/internal/service"
+	"precis/internal/ui"
 	"precis/schemas"
 )
 
@@ -36,6 +37,9 @@ type Options struct {
 	BodyBytes int // of a request
 	PerSecond int // requests of a token; 0: no limit
 	Streams   int // open at once
+	// Pages are what /ui/ shows; nil: there are no pages. Contents is ui.contents.
+	Pages    ui.Backend
+	Contents bool
 	// Observe counts an answer; nil counts none. The route is one of a few.
 	Observe func(route string, status int)
 	// Wait bounds the wait until events are stored. Default 10s.
@@ -85,6 +89,7 @@ type Server struct {
 	js        jetstream.JetStream
 	openAPI   []byte
 	tools     *tools
+	pages     *ui.UI // nil: there are none
 	rates     rates
 	streams   places
 	bodies    places
@@ -117,6 +122,15 @@ func Start(l net.Listener, o Options) (*Server, error) {
 		return nil, fmt.Errorf("start API: %w", err)
 	}
 	s.tools = s.newTools(o.Version)
+	if o.Pages != nil {
+		s.pages, err = ui.New(ui.Options{
+			Logger: o.Logger, Backend: o.Pages, Service: o.Service, JetStream: s.js, Gate: gate{s}, Contents: o.Contents, Secure: o.Cert != "", Heartbeat: o.Heartbeat,
+			Closing: s.closing,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("start API: %w", err)
+		}
+	}
 	s.server = &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: o.ReadTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: logOf(o.Logger),

@@ -54,8 +54,8 @@ func Less(a, b any) string {
 		digits = 2
 	}
 	text := strconv.FormatFloat(p, 'f', digits, 64)
-	if text == "-0" {
-		text = "0"
+	if text == "-0" || text == "0" {
+		return "0 %"
 	}
 	if text, negative := strings.CutPrefix(text, "-"); negative {
 		return "−" + text + " %"

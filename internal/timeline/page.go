@@ -58,18 +58,39 @@ func SaidIn(r api.ContextReply) (list []Said) {
 		var raw []jsontext.Value
 		_ = json.Unmarshal(part, &raw) // it is a list, as above
 		for i, m := range messages {
-			said := Said{Role: m.Role}
-			if said.Role == "" {
-				said.Role = "system"
-			}
-			if json.Unmarshal(m.Content, &said.Text) != nil || len(m.Content) == 0 {
-				_ = raw[i].Indent()
-				said.Text = string(raw[i])
-			}
-			list = append(list, said)
+			list = append(list, saidBy(m.Role, m.Content, raw[i]))
 		}
 	}
 	return list
+}
+
+// saidBy is a message's text, and behind it, as JSON, what else it has; all of it as JSON where its content is no text.
+func saidBy(role string, content, whole jsontext.Value) Said {
+	said := Said{Role: role}
+	if role == "" {
+		said.Role = "system"
+	}
+	var members map[string]jsontext.Value
+	if json.Unmarshal(whole, &members) != nil || len(content) > 0 && content.Kind() != 'n' && json.Unmarshal(content, &said.Text) != nil || len(content) == 0 {
+		_ = whole.Indent() // it is JSON
+		said.Text = string(whole)
+		return said
+	}
+	for _, name := range []string{"role", "content", "message_id", "type"} {
+		delete(members, name)
+	}
+	if len(members) == 0 {
+		return said
+	}
+	rest, err := json.Marshal(members, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return said
+	}
+	if said.Text != "" {
+		said.Text += "\n"
+	}
+	said.Text += string(rest)
+	return said
 }
 
 // WritePage writes a story as one self-contained page: no server, no network.

@@ -3,20 +3,17 @@ package ask
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/cmd/processor/console"
 	"precis/cmd/processor/remote"
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/retry"
 )
 
 // Rejected lists what was rejected, or publishes one of it again.
@@ -126,74 +123,22 @@ type retried struct {
 
 // retry publishes a rejected event again: the same bytes and headers on the same subject.
 func (c *Rejected) retry(ctx context.Context, a *console.App, s *remote.Server, seq uint64) error {
-	rejection, err := rejectionAt(ctx, s, seq)
-	if err != nil {
-		return err
+	e, err := retry.Read(ctx, s.JS, seq)
+	var done *retry.Done
+	if err == nil {
+		done, err = e.Publish(ctx, s.JS)
 	}
-	raw, err := original(ctx, s, rejection)
-	if err != nil {
-		return err
-	}
-	msg := &nats.Msg{Subject: remote.Published(raw.Subject), Header: againHeaders(raw.Header), Data: raw.Body}
-	ack, err := s.JS.PublishMsg(ctx, msg)
-	if err != nil {
-		return remote.Explain("publish again", err)
+	switch {
+	case errors.Is(err, retry.ErrGone), errors.Is(err, retry.ErrRejection):
+		return console.Wrong("%w; \"processor rejected\" lists what can be retried", err)
+	case err != nil:
+		return remote.Explain("retry", err)
 	}
 	if c.JSON {
-		a.JSON(retried{Subject: msg.Subject, EventSeq: ack.Sequence})
+		a.JSON(retried{Subject: done.Subject, EventSeq: done.EventSeq})
 		return nil
 	}
-	a.Printf("Published %d bytes again on %s, now EVENTS %d.\n", len(msg.Data), console.Printable(msg.Subject), ack.Sequence)
+	a.Printf("Published %d bytes again on %s, now EVENTS %d.\n", len(e.Body), console.Printable(done.Subject), done.EventSeq)
 	a.Note("If it is rejected again, \"processor rejected\" has the reason.")
 	return nil
-}
-
-func rejectionAt(ctx context.Context, s *remote.Server, seq uint64) (events.Rejected, error) {
-	var r events.Rejected
-	msg, err := broker.NewLogReader(s.JS, broker.StreamRejected).Get(ctx, seq)
-	if errors.Is(err, broker.ErrGone) {
-		return r, console.Wrong("REJECTED has no event %d; \"processor rejected\" lists them", seq)
-	}
-	if err != nil {
-		return r, remote.Explain("read REJECTED", err)
-	}
-	if err := json.Unmarshal(msg.Data, &r); err != nil {
-		return r, console.Wrong("REJECTED %d is not readable: %w", seq, err)
-	}
-	return r, nil
-}
-
-// original is a rejected event as it came: from the rejection, or, where its body did not fit there, from
-// EVENTS, held against its hash.
-func original(ctx context.Context, s *remote.Server, r events.Rejected) (events.Raw, error) {
-	raw, err := r.Raw()
-	if err == nil {
-		return raw, nil
-	}
-	if !errors.Is(err, events.ErrBodyGone) {
-		return raw, console.Wrong("the rejection is not readable: %w", err)
-	}
-	msg, err := broker.NewLogReader(s.JS, broker.StreamEvents).Get(ctx, r.StreamSeq)
-	if errors.Is(err, broker.ErrGone) {
-		return raw, console.Wrong("the event itself (EVENTS %d) is no longer in the log", r.StreamSeq)
-	}
-	if err != nil {
-		return raw, remote.Explain("read EVENTS", err)
-	}
-	if sum := sha256.Sum256(msg.Data); r.BodySHA256 == nil || *r.BodySHA256 != hex.EncodeToString(sum[:]) {
-		return raw, console.Wrong("EVENTS %d is not the event that was rejected: its hash differs", r.StreamSeq)
-	}
-	return events.Raw{Subject: msg.Subject, Header: msg.Header, Body: msg.Data}, nil
-}
-
-// againHeaders keeps a message's headers but for those with which its publisher steered the server: an
-// expected sequence would refuse the retry.
-func againHeaders(headers map[string][]string) nats.Header {
-	kept := nats.Header{}
-	for name, values := range headers {
-		if !strings.HasPrefix(name, "Nats-") {
-			kept[name] = values
-		}
-	}
-	return kept
 }

@@ -274,15 +274,6 @@ func (s *Source) forward(ctx context.Context, to chan<- Entry) error {
 	}
 }
 
-// Published is the subject that a stored one came from: what the partition transform put before it goes.
-func Published(subject string) string {
-	t, token, ok := events.ParseSubject(subject)
-	if !ok {
-		return subject
-	}
-	return string(t) + "." + token
-}
-
 // Filter is where a type's events of a thread (or, with *, of all) are stored.
 func Filter(t events.Type, token string) string {
 	if t.Incoming() {

@@ -1,0 +1,72 @@
+// Looks at pages in Chromium: accessibility by axe, violations of the Content-Security-Policy, scripts that ran and should not have, and pictures.
+//
+//   node look.mjs < job.json
+//
+// job: {"chromium", "pages": [{"name", "url", "wait", "click", "shot"}], "widths", "schemes", "token", "axe", "shots", "planted"}. It prints {"findings": [text], "looks": n}.
+import { readFileSync, mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium } from 'playwright-core';
+
+const job = JSON.parse(readFileSync(0, 'utf8'));
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const findings = [];
+let looks = 0;
+if (job.shots) mkdirSync(job.shots, { recursive: true });
+
+const browser = await chromium.launch({
+  executablePath: job.chromium,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
+});
+try {
+  for (const scheme of job.schemes || ['light', 'dark']) {
+    for (const width of job.widths || [1280, 360]) {
+      const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: width < 600 ? 740 : 800 }, reducedMotion: 'reduce' });
+      // What the page may not do is noted before any of it runs.
+      await context.addInitScript(() => {
+        window.__violations = [];
+        document.addEventListener('securitypolicyviolation', e => window.__violations.push(e.violatedDirective + ' ' + e.blockedURI + ' ' + (e.sample || '')));
+      });
+      const page = await context.newPage();
+      let where = '';
+      const found = text => findings.push(`${where} (${scheme}, ${width} px): ${text}`);
+      page.on('dialog', d => { found('a dialog opened: ' + d.message()); d.dismiss(); });
+      page.on('pageerror', e => found('a script failed: ' + e.message));
+      page.on('console', m => { if (m.type() === 'error' && !/status of (4|5)\d\d/.test(m.text())) found('console: ' + m.text()); });
+      page.on('request', r => { if (new URL(r.url()).host !== new URL(job.pages[0].url).host) found('a request to ' + r.url()); });
+      if (job.token) {
+        where = 'login';
+        await page.goto(new URL('/ui/', job.pages[0].url).href);
+        await page.fill('#token', job.token);
+        await page.click('main button');
+      }
+      for (const p of job.pages) {
+        where = p.name;
+        looks++;
+        const answer = await page.goto(p.url, { waitUntil: 'load' });
+        if (answer.status() !== (p.status || 200)) found('status ' + answer.status());
+        if (p.wait) await page.waitForSelector(p.wait, { timeout: 20000 });
+        if (p.click) await page.click(p.click);
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (over > 0) found(`is ${over} px wider than the window`);
+        const ran = await page.evaluate(() => ({
+          planted: window.planted || null, violations: window.__violations,
+          foreign: Array.from(document.querySelectorAll('script, iframe, object, embed, img, [onclick], [onerror], [onload], [style]'), e => e.outerHTML.slice(0, 120)).filter(t => !t.startsWith('<script src="/ui/script.js"')),
+        }));
+        if (ran.planted) found('a planted script ran: ' + ran.planted);
+        for (const v of ran.violations) found('policy violated: ' + v);
+        for (const f of ran.foreign) found('an element that no page has: ' + f);
+        if (job.axe !== false) {
+          // The page's policy is for what it loads; the checker comes from the driver.
+          await page.evaluate(axe);
+          const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+          for (const v of result.violations) for (const n of v.nodes) found(`axe ${v.id}: ${v.help}: ${n.html.slice(0, 200)} ${n.any.map(a => a.message).join('; ').slice(0, 200)}`);
+        }
+        if (job.shots) await page.screenshot({ path: `${job.shots}/${p.name}-${scheme}-${width}.png`, fullPage: p.full !== false });
+      }
+      await context.close();
+    }
+  }
+} finally {
+  await browser.close();
+}
+console.log(JSON.stringify({ findings, looks }));

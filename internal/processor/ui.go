@@ -1,0 +1,128 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"precis/internal/broker"
+	"precis/internal/config"
+	"precis/internal/fold"
+	"precis/internal/natsurl"
+	"precis/internal/ui"
+	"precis/summarize"
+)
+
+// The processor implements ui.Backend.
+
+// Connected implements ui.Backend.
+func (p *Processor) Connected() bool { return p.broker.Conn().IsConnected() }
+
+// Config implements ui.Backend.
+func (p *Processor) Config() *config.Config { return p.config.Load() }
+
+// Process implements ui.Backend.
+func (p *Processor) Process() ui.Process {
+	return ui.Process{Version: p.opts.Version, Owner: p.owner, NATS: natsurl.Redacted(p.broker.URL()), Started: p.began}
+}
+
+// Mask implements ui.Backend.
+func (p *Processor) Mask(text string) string { return p.mask(text) }
+
+// Imagined implements ui.Backend.
+func (p *Processor) Imagined(policies []summarize.Policy) (*fold.Config, error) {
+	c := *p.config.Load()
+	c.Policies = policies
+	return FoldConfig(&c, p.opts.Version)
+}
+
+// Moved implements ui.Backend: positions only go up, and so does what the streams are known to hold.
+func (p *Processor) Moved() (sum uint64) {
+	for _, part := range p.parts() {
+		meta := part.stands.Load()
+		sum += part.position.now() + meta.SummariesSeq + meta.RejectedSeq
+	}
+	return sum
+}
+
+// Running implements ui.Backend.
+func (p *Processor) Running(ctx context.Context) ([]ui.Partition, error) {
+	var list []ui.Partition
+	for _, part := range p.parts() {
+		next := ui.Partition{ID: part.id, Strays: part.id == p.strays(), Owner: p.owner, Position: part.position.now(), Outbox: part.outbox.waitingRows(), Jobs: part.desk.open()}
+		for _, filter := range p.laneOf(part.id).Filters {
+			m, err := p.events.Last(ctx, filter)
+			if err != nil && !errors.Is(err, broker.ErrGone) {
+				return nil, err
+			}
+			if err == nil && m.Seq > next.Last {
+				next.Last, next.LastAt = m.Seq, m.Time
+			}
+		}
+		list = append(list, next)
+	}
+	return list, nil
+}
+
+// Served implements ui.Backend.
+func (p *Processor) Served() []ui.Served {
+	by := map[string]*ui.Served{}
+	each := func(c *prometheus.CounterVec, count func(of *ui.Served, label map[string]string, n uint64)) {
+		found := make(chan prometheus.Metric)
+		go func() { c.Collect(found); close(found) }()
+		for m := range found {
+			var d dto.Metric
+			if m.Write(&d) != nil {
+				continue
+			}
+			label := map[string]string{}
+			for _, l := range d.Label {
+				label[l.GetName()] = l.GetValue()
+			}
+			of := by[label["policy"]]
+			if of == nil {
+				of = &ui.Served{Policy: label["policy"]}
+				by[of.Policy] = of
+			}
+			count(of, label, uint64(d.Counter.GetValue()))
+		}
+	}
+	each(p.metrics.prompts, func(of *ui.Served, label map[string]string, n uint64) {
+		if label["outcome"] != "failed" && label["outcome"] != "refused" {
+			of.Prompts += n
+		}
+	})
+	each(p.metrics.promptSize, func(of *ui.Served, label map[string]string, n uint64) {
+		if label["side"] == "held" {
+			of.Held += n
+		} else {
+			of.Whole += n
+		}
+	})
+	var list []ui.Served
+	for _, of := range by {
+		list = append(list, *of)
+	}
+	slices.SortFunc(list, func(a, b ui.Served) int { return strings.Compare(a.Policy, b.Policy) })
+	return list
+}
+
+// waitingRows are the records that are not published yet.
+func (o *outbox) waitingRows() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.rows)
+}
+
+// open are the jobs that have not ended.
+func (d *desk) open() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.running)
+}
+
+var _ ui.Backend = (*Processor)(nil)

@@ -1,0 +1,346 @@
+package ui
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/api"
+	"precis/internal/audit"
+	"precis/internal/content"
+	"precis/internal/service"
+	"precis/internal/thread"
+	"precis/internal/timeline"
+	"precis/summarize"
+)
+
+// shownEntries is how many entries of a story a page has.
+const shownEntries = 200
+
+// threadBody is a thread's story.
+type threadBody struct {
+	*timeline.View
+	At      string
+	Earlier string // the address of earlier entries; empty: there are none
+	Latest  string // that of the latest ones; empty on them
+}
+
+func (u *UI) thread(r *http.Request, v *Viewer) (*page, error) {
+	h, _, err := u.header(r, v)
+	if err != nil {
+		return nil, err
+	}
+	in := r.URL.Query()
+	at, find := in.Get("at"), in.Get("find")
+	t, err := u.tell(r.Context(), h, at)
+	if err != nil {
+		return nil, err
+	}
+	before, _ := strconv.Atoi(in.Get("before")) // what is no number is none
+	b := &threadBody{At: at, View: timeline.New(t.story, timeline.Options{Contents: u.Contents, Last: shownEntries, Before: before, Find: find})}
+	to := func(before int) string {
+		q := url.Values{}
+		for name, value := range map[string]string{"at": at, "find": find} {
+			if value != "" {
+				q.Set(name, value)
+			}
+		}
+		if before > 0 {
+			q.Set("before", strconv.Itoa(before))
+		}
+		return addressOf(h.Thread, "") + "?" + q.Encode()
+	}
+	if b.First > 0 {
+		b.Earlier = to(b.First)
+	}
+	if before > 0 {
+		b.Latest = to(0)
+	}
+	return &page{Name: "thread", Title: h.Thread, Nav: "threads", Live: at == "" && before == 0, Body: b}, nil
+}
+
+// addressOf is that of a thread's page.
+func addressOf(name, tab string) string { return Path + "threads/" + url.PathEscape(name) + tab }
+
+// promptBody is a thread's prompt.
+type promptBody struct {
+	Thread  string
+	At      string
+	Format  string
+	Limit   string
+	Formats []string
+	shown
+}
+
+// shown is a prompt as a page has it.
+type shown struct {
+	Reply    api.ContextReply
+	Messages []promptMessage
+	Parts    []part
+	Bar      template.HTML
+	Whole    int64 // tokens of all messages
+	Contents bool
+}
+
+// promptMessage is a message of a prompt, and what it is made of.
+type promptMessage struct {
+	timeline.Said
+	Source   api.Source
+	Known    bool // what it is made of is known
+	Kind     string
+	Contents bool
+}
+
+func (u *UI) prompt(r *http.Request, v *Viewer) (*page, error) {
+	h, partition, err := u.header(r, v)
+	if err != nil {
+		return nil, err
+	}
+	in := r.URL.Query()
+	b := &promptBody{Thread: h.Thread, At: in.Get("at"), Format: in.Get("format"), Limit: in.Get("max_tokens"), Formats: []string{
+		api.FormatMessages, api.FormatOpenAI, api.FormatResponses, api.FormatAnthropic, api.FormatGemini,
+	}}
+	if b.Format == "" {
+		b.Format = api.FormatMessages
+	}
+	req := api.ContextRequest{Format: b.Format, Explain: true}
+	if b.Limit != "" {
+		if req.MaxTokens, err = strconv.Atoi(b.Limit); err != nil || req.MaxTokens < 0 {
+			return nil, &failure{http.StatusBadRequest, "The limit is a number of tokens; none, or 0, is no limit."}
+		}
+	}
+	if !slices.Contains(b.Formats, b.Format) {
+		return nil, &failure{http.StatusBadRequest, "There is no such format."}
+	}
+	var reply api.ContextReply
+	whole := h.Tokens
+	if b.At == "" {
+		reply, err = u.promptNow(r.Context(), h.Thread, partition, req)
+	} else {
+		reply, whole, err = u.promptAt(r.Context(), h, b.At, req)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.shown = u.shownOf(reply, whole)
+	return &page{Name: "prompt", Title: "Prompt of " + h.Thread, Nav: "threads", Live: b.At == "", Body: b}, nil
+}
+
+// promptNow is what an agent would get. Unlike an agent's request it has nothing made again, and is not counted.
+func (u *UI) promptNow(ctx context.Context, name string, partition int, req api.ContextRequest) (api.ContextReply, error) {
+	snapshot := u.Backend.Snapshot(partition)
+	defer snapshot.Close()
+	return service.ReadContext(ctx, service.Reading{
+		View: snapshot.View, Policies: u.Backend.Config().Policies, Now: u.Backend.Now(), Log: content.Uncached{Log: u.history.events},
+	}, name, req)
+}
+
+// promptAt is what an agent would have got at a moment, and the tokens of all messages then.
+func (u *UI) promptAt(ctx context.Context, h *thread.Header, at string, req api.ContextRequest) (reply api.ContextReply, whole int64, err error) {
+	m, err := moment(at)
+	if err != nil {
+		return reply, 0, err
+	}
+	if h.Events > maxStory {
+		return reply, 0, &failure{http.StatusUnprocessableEntity, "The thread has more events than a page folds. The command does: processor audit " + strconv.Quote(h.Thread) + " --at MOMENT"}
+	}
+	done, err := u.place(&ctx)
+	if err != nil {
+		return reply, 0, err
+	}
+	defer done()
+	scratch, err := scratchStore()
+	if err != nil {
+		return reply, 0, err
+	}
+	defer scratch.Close()
+	story, err := audit.Tell(ctx, u.folding(scratch, h.Thread), h.Thread, m)
+	if err != nil {
+		return reply, 0, toldWrong(err)
+	}
+	reply, err = u.read(ctx, scratch, story.Partition, story.Policies, story.Until, h.Thread, req)
+	return reply, story.Counters.TokensTotal, err
+}
+
+func (u *UI) shownOf(reply api.ContextReply, whole int64) shown {
+	s := shown{Reply: reply, Whole: whole, Contents: u.Contents}
+	said := timeline.SaidIn(reply)
+	system := len(said) - len(reply.Sources)
+	for i, m := range said {
+		next := promptMessage{Said: m, Contents: u.Contents, Kind: "message"}
+		switch {
+		case i >= system && system >= 0:
+			next.Source, next.Known = reply.Sources[i-system], true
+		case reply.SystemSource != nil:
+			next.Source, next.Known = *reply.SystemSource, true
+		}
+		if len(next.Source.SummaryIDs) > 0 {
+			next.Kind = "summary"
+		}
+		s.Messages = append(s.Messages, next)
+	}
+	if e := reply.Explain; e != nil {
+		s.Parts = []part{
+			{"System", "system and developer messages", e.Tokens.System}, {"Compaction", "the summary of older messages", e.Tokens.Compaction},
+			{"Messages", "what users and the assistant say, and its calls", e.Tokens.Messages}, {"Outputs", "tool results that stand whole, or as a mark", e.Tokens.Outputs},
+			{"Summaries", "tool results that stand as their summary", e.Tokens.Summaries}, {"Frame", "what a provider adds", e.Tokens.Frame},
+		}
+		text := "Tokens of the prompt"
+		for _, p := range s.Parts {
+			text += ", " + p.Name + " " + strconv.Itoa(p.Tokens)
+		}
+		s.Bar = share(text, s.Parts)
+	}
+	return s
+}
+
+// compareBody is a thread's prompt beside that under another policy.
+type compareBody struct {
+	Thread   string
+	Policies []string
+	Policy   string
+	Fields   []field
+	Is       shown
+	Would    *shown // nil: not asked for yet
+	WhatIf   *audit.WhatIf
+	Changed  bool
+}
+
+// field is a setting that can be tried.
+type field struct {
+	Name, Label, Hint string
+	Value             string
+	Set               func(p *summarize.Policy, n int)
+}
+
+// fieldsOf are the settings of a policy that change prompts most.
+func fieldsOf(p *summarize.Policy) []field {
+	tokens := ""
+	for _, t := range slices.Concat(p.Compaction.Trigger.Any, []summarize.Condition{p.Compaction.Trigger}) {
+		if t.Tokens > 0 {
+			tokens = strconv.Itoa(t.Tokens)
+		}
+	}
+	return []field{
+		{"over_chars", "Summarize outputs over", "characters; 0: never", strconv.Itoa(p.ToolOutput.OverChars), func(p *summarize.Policy, n int) { p.ToolOutput.OverChars = n }},
+		{"turns", "Outputs stand whole for", "turns of the assistant", strconv.Itoa(p.Context.KeepOutputs.Turns), func(p *summarize.Policy, n int) { p.Context.KeepOutputs.Turns = n }},
+		{"tokens", "Compact over", "tokens", tokens, func(p *summarize.Policy, n int) { p.Compaction.Trigger = summarize.Condition{Tokens: n} }},
+		{"keep", "A compaction keeps the last", "messages", strconv.Itoa(p.Compaction.Keep.Messages), func(p *summarize.Policy, n int) { p.Compaction.Keep.Messages, p.Compaction.Keep.Tokens = n, 0 }},
+	}
+}
+
+func (u *UI) compare(r *http.Request, v *Viewer) (*page, error) {
+	h, partition, err := u.header(r, v)
+	if err != nil {
+		return nil, err
+	}
+	config := u.Backend.Config()
+	own, _ := summarize.Resolve(config.Policies, h.Policy, h.FirstAgentID, h.Thread)
+	in := r.URL.Query()
+	b := &compareBody{Thread: h.Thread, Policy: own.Name}
+	base := *own
+	for _, p := range config.Policies {
+		b.Policies = append(b.Policies, p.Name)
+		if p.Name == in.Get("policy") {
+			base, b.Policy = p, p.Name
+		}
+	}
+	tried := base
+	b.Fields = fieldsOf(&base)
+	for i := range b.Fields {
+		f := &b.Fields[i]
+		text := in.Get(f.Name)
+		if text == "" || text == f.Value {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return nil, &failure{http.StatusBadRequest, f.Label + ": give a number of " + f.Hint + "."}
+		}
+		f.Value = text
+		f.Set(&tried, n)
+	}
+	now, err := u.promptNow(r.Context(), h.Thread, partition, api.ContextRequest{Format: api.FormatMessages, Explain: true})
+	if err != nil {
+		return nil, err
+	}
+	b.Is = u.shownOf(now, h.Tokens)
+	if in.Has("policy") {
+		if err := u.imagine(r.Context(), h, tried, b); err != nil {
+			return nil, err
+		}
+	}
+	return &page{Name: "compare", Title: "Compare " + h.Thread, Nav: "threads", Body: b}, nil
+}
+
+// imagine folds a thread under another policy.
+func (u *UI) imagine(ctx context.Context, h *thread.Header, p summarize.Policy, b *compareBody) error {
+	if h.Events > maxStory {
+		return &failure{http.StatusUnprocessableEntity, "The thread has more events than a page folds. The command does: processor replay --policy FILE --thread " + strconv.Quote(h.Thread)}
+	}
+	p.Match = summarize.Match{}
+	config, err := u.Backend.Imagined([]summarize.Policy{p})
+	if err != nil {
+		return &failure{http.StatusBadRequest, sentence(err)}
+	}
+	done, err := u.place(&ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	was, err := scratchStore()
+	if err != nil {
+		return err
+	}
+	defer was.Close()
+	would, err := scratchStore()
+	if err != nil {
+		return err
+	}
+	defer would.Close()
+	if b.WhatIf, err = audit.Imagine(ctx, u.folding(was, h.Thread), would, config); err != nil {
+		return toldWrong(err)
+	}
+	partition, found := -1, (*thread.Header)(nil)
+	for id := 0; id < u.Backend.Partitions() && found == nil; id++ {
+		if found, err = would.View(id).Header(h.Thread); err != nil {
+			return err
+		}
+		partition = id
+	}
+	if found == nil {
+		return &failure{http.StatusNotFound, "The log holds nothing of the thread."}
+	}
+	reply, err := u.read(ctx, would, partition, config.Policies, u.Backend.Now(), h.Thread, api.ContextRequest{Format: api.FormatMessages, Explain: true})
+	if err != nil {
+		return err
+	}
+	s := u.shownOf(reply, found.Tokens)
+	b.Would = &s
+	return nil
+}
+
+// summary leads to the thread of a summary.
+func (u *UI) summary(r *http.Request, v *Viewer) (*page, error) {
+	id := r.PathValue("summary")
+	var reply map[string]jsontext.Value
+	if err := u.ask(r, v, api.SummaryGet, id, api.SummaryRequest{}, &reply); err != nil {
+		return nil, err
+	}
+	var name string
+	if raw, ok := reply["thread_id"]; ok {
+		name, _ = strconv.Unquote(string(raw))
+		if text, err := jsontext.AppendUnquote(nil, raw); err == nil {
+			name = string(text)
+		}
+	}
+	if name == "" || !v.Covers(name) {
+		return nil, &failure{http.StatusNotFound, "There is no such summary."}
+	}
+	return &page{To: addressOf(name, "") + "#s-" + url.PathEscape(id)}, nil
+}

@@ -1,0 +1,51 @@
+// A page that changes: fetch it again, and put the parts that differ in place.
+(() => {
+  const live = document.body.dataset.live;
+  if (!live || !window.EventSource) return;
+  const note = document.getElementById('live');
+  const say = text => { if (note) { note.textContent = text; note.hidden = !text; } };
+  const keyOf = e => e && (e.id || e.dataset.pickSummary || e.dataset.pickMessage || e.getAttribute('href'));
+  let busy = false, again = false, retry = 0;
+
+  function swap(now, next) {
+    if (now.innerHTML === next.innerHTML && now.className === next.className) return false;
+    const focused = now.contains(document.activeElement) ? document.activeElement : null;
+    if (focused && focused.matches('input, select, textarea')) return false;
+    const selection = getSelection();
+    if (selection && !selection.isCollapsed && now.contains(selection.anchorNode)) return false;
+    const opened = new Set(Array.from(now.querySelectorAll('details[open]'), d => d.id).filter(Boolean));
+    const key = keyOf(focused), top = now.scrollTop;
+    now.replaceChildren(...Array.from(next.childNodes, n => document.importNode(n, true)));
+    now.className = next.className;
+    for (const d of now.querySelectorAll('details')) if (opened.has(d.id)) d.open = true;
+    now.scrollTop = top;
+    if (key) { const e = Array.from(now.querySelectorAll('a, button, summary, [tabindex]')).find(x => keyOf(x) === key); if (e) e.focus({ preventScroll: true }); }
+    return true;
+  }
+
+  async function refresh() {
+    if (busy) { again = true; return; }
+    busy = true;
+    try {
+      const answer = await fetch(location.pathname + location.search, { credentials: 'same-origin' });
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      const parts = Array.from(document.querySelectorAll('[data-part]'));
+      const fresh = new Map(Array.from(page.querySelectorAll('[data-part]'), p => [p.id, p]));
+      if (parts.length !== fresh.size || parts.some(p => !fresh.has(p.id))) { if (answer.ok || answer.status === 401) { location.reload(); return; } say('not up to date: ' + answer.status); setTimeout(refresh, 5000); return; }
+      let changed = false;
+      for (const p of parts) changed = swap(p, fresh.get(p.id)) || changed;
+      if (changed) document.dispatchEvent(new Event('precis:changed'));
+      say('');
+      if (!answer.ok) { clearTimeout(retry); retry = setTimeout(refresh, 5000); }
+    } catch { say('not up to date'); clearTimeout(retry); retry = setTimeout(refresh, 5000); } finally {
+      busy = false;
+      if (again) { again = false; refresh(); }
+    }
+  }
+
+  const changes = new EventSource(live);
+  changes.addEventListener('changed', refresh);
+  changes.onerror = () => say('connection lost');
+  changes.onopen = () => { if (note && !note.hidden) refresh(); };
+  if (document.getElementById('failed')) retry = setTimeout(refresh, 5000);
+})();
