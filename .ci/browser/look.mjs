@@ -38,6 +38,7 @@ try {
         await page.goto(new URL('/ui/', job.pages[0].url).href);
         await page.fill('#token', job.token);
         await page.click('main button');
+        await page.waitForSelector('nav[aria-label=Pages]');
       }
       for (const p of job.pages) {
         where = p.name;
@@ -45,7 +46,7 @@ try {
         const answer = await page.goto(p.url, { waitUntil: 'load' });
         if (answer.status() !== (p.status || 200)) found('status ' + answer.status());
         if (p.wait) await page.waitForSelector(p.wait, { timeout: 20000 });
-        if (p.click) await page.click(p.click);
+        if (p.click) { await page.click(p.click); await page.waitForLoadState('load'); }
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (over > 0) found(`is ${over} px wider than the window`);
         const ran = await page.evaluate(() => ({

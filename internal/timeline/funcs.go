@@ -32,11 +32,13 @@ func Number(v any) string {
 func Dollars(micro any) string {
 	usd := float(micro) / 1e6
 	switch {
+	case usd < 0:
+		return "−" + Dollars(int64(-usd*1e6+0.5))
 	case usd == 0:
 		return "$0"
-	case usd > -0.01 && usd < 0.01:
+	case usd < 0.01:
 		return "$" + strconv.FormatFloat(usd, 'f', 6, 64)
-	case usd > -1 && usd < 1:
+	case usd < 1:
 		return "$" + strconv.FormatFloat(usd, 'f', 4, 64)
 	}
 	return "$" + Number(int64(usd)) + fmt.Sprintf("%.2f", usd-float64(int64(usd)))[1:]

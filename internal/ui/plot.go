@@ -16,6 +16,7 @@ type Plot struct {
 	Points          []Point
 	Show            func(float64) string // a value with its unit
 	Empty           string               // said where all values are 0
+	Column          string               // what the points are; empty: hours
 }
 
 // Point is a span of time.

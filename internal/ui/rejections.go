@@ -186,7 +186,7 @@ func (u *UI) retry(r *http.Request, v *Viewer) (*page, error) {
 		return nil, &failure{http.StatusForbidden, "This needs an agent's or an operator's token for all threads."}
 	}
 	seq, err := strconv.ParseUint(r.PathValue("seq"), 10, 64)
-	if err != nil {
+	if err != nil || seq == 0 {
 		return nil, &failure{http.StatusBadRequest, "A rejection is named by its number in REJECTED."}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), lookFor)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -101,7 +102,8 @@ func (u *UI) signIn(r *http.Request, err error) *page {
 
 // local is an address of these pages, or that of the first one.
 func local(to string) string {
-	if address, err := url.Parse(to); err == nil && address.Host == "" && address.Scheme == "" && strings.HasPrefix(address.Path, Path) && !strings.HasPrefix(address.Path, Path+"log") {
+	address, err := url.Parse(to)
+	if err == nil && address.Host == "" && address.Scheme == "" && strings.HasPrefix(path.Clean(address.Path)+"/", Path) && !strings.HasPrefix(address.Path, Path+"log") {
 		return to
 	}
 	return Path

@@ -19,6 +19,7 @@ type threadsBody struct {
 	api.ThreadsReply
 	Asked    api.ThreadsRequest
 	Policies []string
+	Policy   string // asked for; empty: any
 	Columns  []column
 	Next     string // the address of the next page
 	First    string // that of the first one; empty on it
@@ -47,7 +48,7 @@ func (u *UI) threads(r *http.Request, v *Viewer) (*page, error) {
 	if policy := in.Get("policy"); policy != "" {
 		q.Policy = &policy
 	}
-	b := &threadsBody{Asked: q, Filtered: q.Search != "" || q.AgentID != nil || q.Policy != nil || q.Stale}
+	b := &threadsBody{Asked: q, Policy: in.Get("policy"), Filtered: q.Search != "" || q.AgentID != nil || q.Policy != nil || q.Stale}
 	if err := u.ask(r, v, api.ThreadsList, "", q, &b.ThreadsReply); err != nil {
 		return nil, err
 	}

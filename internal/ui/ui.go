@@ -133,6 +133,7 @@ type UI struct {
 	pages    map[string]*template.Template
 	sessions sessions
 	stories  stories
+	computed computed
 	history  *history
 }
 
@@ -152,6 +153,7 @@ var script string
 func New(o Options) (*UI, error) {
 	u := &UI{Options: o, mux: http.NewServeMux(), pages: map[string]*template.Template{}, history: newHistory(o.JetStream, o.Backend.Now)}
 	u.stories.places = make(chan struct{}, maxFolds)
+	u.computed.by = map[string]*saved{}
 	base, err := template.New("layout").Funcs(timeline.Funcs()).Funcs(funcs).ParseFS(files, "pages/layout.html")
 	if err == nil {
 		base, err = timeline.Templates(base)
@@ -190,7 +192,7 @@ func (u *UI) routes() {
 	u.mux.HandleFunc("POST /ui/login", u.login)
 	u.mux.HandleFunc("POST /ui/logout", u.logout)
 	for path, handle := range map[string]handler{
-		"GET /ui/{$}": u.overview, "GET /ui/threads": u.threads, "GET /ui/rejections": u.rejections, "GET /ui/partitions": u.partitions, "GET /ui/configuration": u.configuration,
+		"GET /ui/{$}": u.overview, "GET /ui/threads": u.threads, "GET /ui/rejections": u.rejections, "GET /ui/partitions": u.partitions, "GET /ui/savings": u.savings, "POST /ui/savings": u.save, "GET /ui/configuration": u.configuration,
 		"GET /ui/threads/{thread}": u.thread, "GET /ui/threads/{thread}/prompt": u.prompt, "GET /ui/threads/{thread}/compare": u.compare,
 		"GET /ui/summaries/{summary}": u.summary,
 	} {
@@ -210,7 +212,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "no-referrer")
+	// Without any referrer, a form's Origin would be null.
+	h.Set("Referrer-Policy", "same-origin")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -309,7 +312,7 @@ func (u *UI) failed(r *http.Request, v *Viewer, err error) *page {
 		f = &failure{http.StatusInternalServerError, "An error of the processor, which its log has."}
 	}
 	nav := ""
-	for _, name := range []string{"threads", "rejections", "partitions", "configuration"} {
+	for _, name := range []string{"threads", "rejections", "savings", "partitions", "configuration"} {
 		if strings.HasPrefix(r.URL.Path, Path+name) {
 			nav = name
 		}
