@@ -1,0 +1,103 @@
+package ui_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"precis/internal/race"
+)
+
+var (
+	measureEvents  = flag.Int("ui.events", 0, "measure the pages with so many events")
+	measureThreads = flag.Int("ui.threads", 1_000_000, "of so many threads")
+	measureLooks   = flag.Int("ui.looks", 200, "looks at each page")
+)
+
+// TestMeasure measures how long each page takes with many threads and events in the store.
+func TestMeasure(t *testing.T) {
+	race.Slow(t)
+	if *measureEvents == 0 {
+		t.Skip("-ui.events says with how many")
+	}
+	w := begin(t, options{contents: true})
+	w.sample("t")
+	began, js := time.Now(), w.broker.JetStream()
+	for i := range *measureEvents {
+		th := i % *measureThreads
+		data := say(fmt.Sprint("m", i / *measureThreads), "user", "Look at "+fmt.Sprint(i), fmt.Sprintf(`,"agent_id":"agent-%d"`, th%300))
+		if i%500 == 499 {
+			data = output(fmt.Sprint("r", i), "")
+			_, _ = js.PublishMsgAsync(&nats.Msg{Subject: fmt.Sprintf("tool.result.thread-%d", th), Data: []byte(data)})
+		} else if _, err := js.PublishMsgAsync(&nats.Msg{Subject: fmt.Sprintf("thread.message.thread-%d", th), Data: []byte(data)}); err != nil {
+			t.Fatal(err)
+		}
+		if i%3000 == 0 {
+			<-js.PublishAsyncComplete()
+		}
+	}
+	<-js.PublishAsyncComplete()
+	w.settle(t)
+	t.Logf("%d events of %d threads in %v; %s", *measureEvents, *measureThreads, time.Since(began).Round(time.Second), memory())
+	first := time.Now()
+	w.eventually(func() error {
+		if a := w.do("/ui/threads", nil); a.status != 200 {
+			return fmt.Errorf("%d", a.status)
+		}
+		return nil
+	})
+	t.Logf("the first list after %v; %s", time.Since(first).Round(time.Millisecond), memory())
+	for _, path := range []string{
+		"/ui/", "/ui/threads", "/ui/threads?sort=size", "/ui/threads?sort=cost", "/ui/threads?order=up", "/ui/threads?q=d-99999", "/ui/threads?agent=agent-7&sort=prompt", "/ui/threads?stale=on",
+		"/ui/threads/thread-%d", "/ui/threads/thread-%d?at=%d", "/ui/threads/thread-%d/prompt", "/ui/threads/thread-%d/compare?policy=default&turns=0", "/ui/rejections", "/ui/rejections?thread=thread-%d",
+		"/ui/partitions", "/ui/configuration",
+	} {
+		var took []time.Duration
+		for i := range *measureLooks {
+			at := path
+			if strings.Contains(at, "%d") {
+				at = strings.Replace(at, "%d", fmt.Sprint((499+i*4999)%*measureThreads), 1)
+			}
+			at = strings.Replace(at, "%d", fmt.Sprint(*measureEvents), 1)
+			began := time.Now()
+			if a := w.do(at, nil); a.status != 200 {
+				t.Fatalf("%s: %d %.300s", at, a.status, a.text)
+			}
+			took = append(took, time.Since(began))
+		}
+		slices.Sort(took)
+		t.Logf("%-55s p50 %8v  p99 %8v  max %8v", path, took[len(took)/2].Round(10*time.Microsecond), took[len(took)*99/100].Round(10*time.Microsecond), took[len(took)-1].Round(10*time.Microsecond))
+	}
+	t.Log(memory())
+}
+
+func (w *world) settle(t *testing.T) {
+	deadline := time.Now().Add(20 * time.Minute)
+	for time.Now().Before(deadline) {
+		if err := w.proc.Settled(within(t)); err == nil {
+			return
+		}
+	}
+	t.Fatal("not settled")
+}
+
+func memory() string {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	status, _ := os.ReadFile("/proc/self/status")
+	peak := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
+	rss := ""
+	if peak != nil {
+		rss = ", resident " + string(peak[1]) + " kB"
+	}
+	return fmt.Sprintf("heap %d MiB%s", m.HeapAlloc>>20, rss)
+}
