@@ -50,7 +50,7 @@ func BenchmarkWholePath(b *testing.B) {
 			name string
 			run  func(*testing.B, *broker.Broker, *config.Config) func()
 		}{
-			{"raw", benchRaw}, {"live", benchProcessor(math.MaxUint64)}, {"bulk", benchProcessor(1)},
+			{"raw", benchRaw}, {"live", benchProcessor(math.MaxUint64, false)}, {"listed", benchProcessor(math.MaxUint64, true)}, {"bulk", benchProcessor(1, false)},
 		} {
 			b.Run(fmt.Sprintf("%dB/%s/%s", events.bytes, events.tokenizer, way.name), func(b *testing.B) {
 				br, c := openServer(b), settings(b)
@@ -157,11 +157,17 @@ var benchWords = strings.Fields(`the server answers with an error when its queue
 	not later can you check whether this test covers the case or only the usual path then write down what you find
 	partition checkpoint timeout handler context buffer goroutine deadline snapshot migration endpoint configuration`)
 
-func benchProcessor(bulkFrom uint64) func(*testing.B, *broker.Broker, *config.Config) func() {
+// benchProcessor runs a processor; listed: its threads were asked for, so that each batch is noted for that.
+func benchProcessor(bulkFrom uint64, listed bool) func(*testing.B, *broker.Broker, *config.Config) func() {
 	return func(b *testing.B, br *broker.Broker, c *config.Config) func() {
 		p, err := processor.Open(b.Context(), processor.Options{Config: c, Logger: zerolog.Nop(), Broker: br, BulkFrom: bulkFrom})
 		if err != nil {
 			b.Fatal(err)
+		}
+		if listed {
+			if err := p.Threads().Ready(b.Context()); err != nil {
+				b.Fatal(err)
+			}
 		}
 		ctx, stop := context.WithCancel(b.Context())
 		ran := make(chan error, 1)
