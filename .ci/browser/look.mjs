@@ -2,7 +2,7 @@
 //
 //   node look.mjs < job.json
 //
-// job: {"chromium", "pages": [{"name", "url", "wait", "click", "shot"}], "widths", "schemes", "token", "axe", "shots", "planted"}. It prints {"findings": [text], "looks": n}.
+// job: {"chromium", "pages": [{"name", "url", "status", "wait", "click", "has", "full"}], "widths", "schemes", "token", "axe", "shots"}. It prints {"findings": [text], "looks": n}.
 import { readFileSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
@@ -47,6 +47,7 @@ try {
         if (answer.status() !== (p.status || 200)) found('status ' + answer.status());
         if (p.wait) await page.waitForSelector(p.wait, { timeout: 20000 });
         if (p.click) { await page.click(p.click); await page.waitForLoadState('load'); }
+        if (p.has) for (const s of [].concat(p.has)) if (!await page.$(s)) found('has no ' + s);
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (over > 0) found(`is ${over} px wider than the window`);
         const ran = await page.evaluate(() => ({

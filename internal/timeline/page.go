@@ -82,7 +82,7 @@ func saidBy(role string, content, whole jsontext.Value) Said {
 	if len(members) == 0 {
 		return said
 	}
-	rest, err := json.Marshal(members, json.Deterministic(true), jsontext.WithIndent("  "))
+	rest, err := json.Marshal(members, json.Deterministic(true))
 	if err != nil {
 		return said
 	}

@@ -50,15 +50,39 @@
     }
   }
 
+  // clip gives long texts a button; without this script they stand whole.
+  function clip() {
+    for (const text of all('.row .text')) {
+      if (text.dataset.clipped) continue;
+      text.dataset.clipped = 'yes';
+      const open = text.classList.contains('open');
+      if (!open && text.scrollHeight <= text.clientHeight + 2) continue;
+      const b = document.createElement('button');
+      b.type = 'button';
+      b.className = 'pick unclip';
+      text.after(b);
+      unclip(b, open);
+    }
+  }
+
+  function unclip(b, open) {
+    b.previousElementSibling.classList.toggle('open', open);
+    b.textContent = open ? 'Show less' : 'Show all';
+    b.setAttribute('aria-expanded', open ? 'true' : 'false');
+  }
+
+  document.documentElement.classList.add('js');
+  document.addEventListener('DOMContentLoaded', clip);
+  if (document.readyState === 'complete') clip();
   document.addEventListener('click', e => {
     const b = e.target.closest('[data-pick-summary], [data-pick-message]');
     if (b) { pick({ summary: b.dataset.pickSummary, message: b.dataset.pickMessage }); return; }
-    const text = e.target.closest('.row .text');
-    if (text && !String(getSelection())) text.classList.toggle('open');
+    const more = e.target.closest('.unclip');
+    if (more) unclip(more, more.getAttribute('aria-expanded') !== 'true');
   });
   document.addEventListener('keydown', e => { if (e.key === 'Escape' && picked) { picked = null; show(); } });
   document.addEventListener('change', e => { if (e.target.matches('#records, [data-status]')) filters(); });
   // After a page has changed by itself, what was chosen stays chosen.
-  document.addEventListener('precis:changed', () => { filters(); show(); });
+  document.addEventListener('precis:changed', () => { filters(); show(); clip(); });
   if (location.hash.startsWith('#s-')) pick({ summary: decodeURIComponent(location.hash.slice(3)) });
 })();

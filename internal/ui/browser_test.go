@@ -39,6 +39,7 @@ type look struct {
 	URL    string `json:"url"`
 	Status int    `json:"status,omitempty"`
 	Click  string `json:"click,omitempty"`
+	Has    string `json:"has,omitempty"` // a selector of what must be there then
 	Full   *bool  `json:"full,omitempty"`
 }
 
@@ -114,6 +115,12 @@ func TestBrowser(t *testing.T) {
 	if n := browse(t, job{Pages: w.pagesOf("t")}); n != 44 {
 		t.Errorf("%d looks", n)
 	}
+	// A message chosen shows the summaries that stand on it, and the other way round; long texts open.
+	at := w.url + "/ui/threads/t"
+	browse(t, job{Widths: []int{1280}, Schemes: []string{"light"}, Pages: []look{
+		{Name: "message chosen", URL: at, Click: `[data-pick-message="r2"]`, Has: `.card.picked[data-sources*="r2"]`}, {Name: "summary chosen", URL: at, Click: `.row .chip.active`, Has: `.row.picked`},
+		{Name: "text opened", URL: at, Click: `.unclip`, Has: `.unclip[aria-expanded=true]`}, {Name: "records hidden", URL: at, Click: `#records`, Has: `.record[hidden]`},
+	}})
 	list := empty.pagesOf("t")
 	browse(t, job{Pages: append(list[:2:2], list[6:]...)})
 }

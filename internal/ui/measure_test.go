@@ -62,10 +62,7 @@ func TestMeasure(t *testing.T) {
 	} {
 		var took []time.Duration
 		for i := range *measureLooks {
-			at := path
-			if strings.Contains(at, "%d") {
-				at = strings.Replace(at, "%d", fmt.Sprint((499+i*4999)%*measureThreads), 1)
-			}
+			at := strings.Replace(path, "%d", fmt.Sprint((499+i*4999)%*measureThreads), 1)
 			at = strings.Replace(at, "%d", fmt.Sprint(*measureEvents), 1)
 			began := time.Now()
 			if a := w.do(at, nil); a.status != 200 {

@@ -5,19 +5,24 @@
   const note = document.getElementById('live');
   const say = text => { if (note) { note.textContent = text; note.hidden = !text; } };
   const keyOf = e => e && (e.id || e.dataset.pickSummary || e.dataset.pickMessage || e.getAttribute('href'));
+  // What the server sent of each part: the script has changed it since.
+  const sent = new WeakMap(Array.from(document.querySelectorAll('[data-part]'), p => [p, p.innerHTML]));
   let busy = false, again = false, retry = 0;
 
   function swap(now, next) {
-    if (now.innerHTML === next.innerHTML && now.className === next.className) return false;
+    if (sent.get(now) === next.innerHTML && now.className === next.className) return false;
     const focused = now.contains(document.activeElement) ? document.activeElement : null;
     if (focused && focused.matches('input, select, textarea')) return false;
     const selection = getSelection();
     if (selection && !selection.isCollapsed && now.contains(selection.anchorNode)) return false;
     const opened = new Set(Array.from(now.querySelectorAll('details[open]'), d => d.id).filter(Boolean));
+    const long = new Set(Array.from(now.querySelectorAll('.text.open'), t => t.closest('li').id).filter(Boolean));
     const key = keyOf(focused), top = now.scrollTop;
+    sent.set(now, next.innerHTML);
     now.replaceChildren(...Array.from(next.childNodes, n => document.importNode(n, true)));
     now.className = next.className;
     for (const d of now.querySelectorAll('details')) if (opened.has(d.id)) d.open = true;
+    for (const li of now.querySelectorAll('li[id]')) if (long.has(li.id)) { const t = li.querySelector('.text'); if (t) t.classList.add('open'); }
     now.scrollTop = top;
     if (key) { const e = Array.from(now.querySelectorAll('a, button, summary, [tabindex]')).find(x => keyOf(x) === key); if (e) e.focus({ preventScroll: true }); }
     return true;
