@@ -2,14 +2,12 @@ package processor
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/fold"
 	"precis/internal/natsurl"
@@ -50,22 +48,17 @@ func (p *Processor) Moved() (sum uint64) {
 }
 
 // Running implements ui.Backend.
-func (p *Processor) Running(ctx context.Context) ([]ui.Partition, error) {
-	var list []ui.Partition
+func (p *Processor) Running(ctx context.Context) (list []ui.Partition, unread uint64, err error) {
+	lanes, through := p.backlog.Look()
 	for _, part := range p.parts() {
-		next := ui.Partition{ID: part.id, Strays: part.id == p.strays(), Owner: p.owner, Position: part.position.now(), Outbox: part.outbox.waitingRows(), Jobs: part.desk.open()}
-		for _, filter := range p.laneOf(part.id).Filters {
-			m, err := p.events.Last(ctx, filter)
-			if err != nil && !errors.Is(err, broker.ErrGone) {
-				return nil, err
-			}
-			if err == nil && m.Seq > next.Last {
-				next.Last, next.LastAt = m.Seq, m.Time
-			}
-		}
-		list = append(list, next)
+		l := lanes[part.lane]
+		list = append(list, ui.Partition{
+			ID: part.id, Strays: part.id == p.strays(), Owner: p.owner, Position: part.position.now(), Waiting: uint64(max(l.Messages, 0)), Oldest: l.Oldest,
+			Outbox: part.outbox.waitingRows(), Jobs: part.desk.open(),
+		})
 	}
-	return list, nil
+	last, err := p.events.LastSeq(ctx)
+	return list, last - min(last, through), err
 }
 
 // Served implements ui.Backend.

@@ -19,8 +19,7 @@ const shownGroups = 10
 type overviewBody struct {
 	*past
 	All      roster.Sums
-	Behind   uint64 // partitions with events that wait
-	Events   uint64 // that the partitions have yet to apply, at most
+	Events   uint64 // that are not applied
 	Oldest   time.Time
 	Outbox   int
 	Jobs     int
@@ -61,18 +60,17 @@ func (u *UI) overview(r *http.Request, v *Viewer) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	running, err := u.Backend.Running(ctx)
+	running, unread, err := u.Backend.Running(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := &overviewBody{past: past, Prompts: u.Backend.Served()}
+	b := &overviewBody{past: past, Prompts: u.Backend.Served(), Events: unread}
 	for _, p := range running {
 		b.Outbox, b.Jobs = b.Outbox+p.Outbox, b.Jobs+p.Jobs
 		if p.Behind() {
-			b.Behind++
-			b.Events = max(b.Events, p.Last-p.Position)
-			if b.Oldest.IsZero() || p.LastAt.Before(b.Oldest) {
-				b.Oldest = p.LastAt
+			b.Events += p.Waiting
+			if !p.Oldest.IsZero() && (b.Oldest.IsZero() || p.Oldest.Before(b.Oldest)) {
+				b.Oldest = p.Oldest
 			}
 		}
 	}

@@ -19,7 +19,8 @@ type partitionsBody struct {
 	Streams  []stream
 	JobList  []job
 	MoreJobs int
-	Behind   int
+	Unread   uint64 // events of the log that are not read yet
+	Waiting  uint64 // those that are read and not applied
 	Outbox   int
 	Jobs     int
 }
@@ -51,7 +52,7 @@ func (u *UI) partitions(r *http.Request, v *Viewer) (*page, error) {
 	defer cancel()
 	b := &partitionsBody{}
 	var err error
-	if b.List, err = u.Backend.Running(ctx); err != nil {
+	if b.List, b.Unread, err = u.Backend.Running(ctx); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected} {
@@ -62,9 +63,7 @@ func (u *UI) partitions(r *http.Request, v *Viewer) (*page, error) {
 		b.Streams = append(b.Streams, stream{name, s.CachedInfo().State})
 	}
 	for _, p := range b.List {
-		if p.Behind() {
-			b.Behind++
-		}
+		b.Waiting += p.Waiting
 		b.Outbox, b.Jobs = b.Outbox+p.Outbox, b.Jobs+p.Jobs
 		if p.Jobs == 0 {
 			continue

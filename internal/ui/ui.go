@@ -37,8 +37,8 @@ type Backend interface {
 	// Moved goes up with what is applied.
 	Moved() uint64
 	Config() *config.Config
-	// Running are the partitions of this processor.
-	Running(ctx context.Context) ([]Partition, error)
+	// Running are the partitions of this processor, and how many events of the log are not read yet.
+	Running(ctx context.Context) (list []Partition, unread uint64, err error)
 	// Process says which processor this is.
 	Process() Process
 	// Served are the prompts that were served since the start, by policy.
@@ -63,15 +63,15 @@ type Partition struct {
 	ID       int
 	Strays   bool // it has what the partition transform did not match
 	Owner    string
-	Position uint64 // the last event that is durable
-	Last     uint64 // the last event of EVENTS that is the partition's
-	LastAt   time.Time
-	Outbox   int // records that wait for the server
+	Position uint64    // the last event that is durable
+	Waiting  uint64    // events that are read and not applied
+	Oldest   time.Time // when the one that is being applied was stored; zero where there is none
+	Outbox   int       // records that wait for the server
 	Jobs     int
 }
 
 // Behind reports whether events wait.
-func (p Partition) Behind() bool { return p.Last > p.Position }
+func (p Partition) Behind() bool { return p.Waiting > 0 }
 
 // Served are answers of precis.thread.context.
 type Served struct {
