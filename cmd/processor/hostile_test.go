@@ -527,6 +527,7 @@ func impostor(t *testing.T, code string) string {
 		"precis.thread.context.*":   `{"messages":[{"role":"x","content":"x"}],"system":"x","within_budget":true,"summary_ids":["x"]}`,
 		"precis.message.get.*":      `{"content":"x","lines_total":1}`,
 		"precis.summary.get.*":      sample(t),
+		"precis.threads.list":       `{"threads":[{"thread_id":"x","agent_id":"x","policy":"x","parent_thread_id":"x"}],"next":"x","matched":1,"total":1}`,
 	} {
 		v := map[string]any{}
 		if err := json.Unmarshal([]byte(example), &v); err != nil {
@@ -641,7 +642,29 @@ func (w *hostileWorld) table() map[string][]use {
 		{args: at("tail", "--from", "start", "--until-caught-up", "--thread", h), form: text, status: done},
 		{args: at("tail", "--type", h), form: nothing, status: []int{exitUsage}},
 	}
+	saved := filepath.Join(t.TempDir(), "saved\x1b]0;x\u202e")
+	table["backup"] = []use{
+		{args: at("backup", saved), form: text, status: either},
+		{args: at("backup", saved, "--json"), form: jsons, status: either},
+		{args: []string{"backup", filepath.Join(t.TempDir(), "none"), "--data", noDir}, form: nothing, status: []int{exitUsage}},
+	}
+	table["restore"] = []use{
+		{args: at("restore", noDir), form: nothing, status: []int{exitUsage}},
+		{args: at("restore", noDir, "--json"), form: nothing, status: []int{exitUsage}},
+		{args: at("restore", noDir, "--at", h), form: nothing, status: []int{exitUsage}},
+	}
+	table["doctor"] = []use{
+		{args: []string{"doctor", "--nats", w.fakeURL, "--config", wrongConfig, "--read-only", "--timeout", "1s"}, form: text, status: []int{exitWrong, exitUsage}},
+		{args: []string{"doctor", "--nats", w.fakeURL, "--read-only", "--timeout", "1s"}, form: text, status: []int{exitWrong, exitUsage, exitUnreachable}},
+		{args: []string{"doctor", "--nats", w.badURL, "--read-only", "--timeout", "1s", "--json"}, form: jsons, status: []int{exitWrong, exitUsage, exitUnreachable}},
+	}
+	table["completion"] = []use{
+		{args: []string{"completion", "bash"}, form: text, status: done},
+		{args: []string{"completion", h}, form: nothing, status: []int{exitUsage}},
+	}
+	table["man"] = []use{{args: []string{"man"}, form: text, status: done}}
 	table["export"] = []use{
+		{args: at("export", h, "--format", "events"), form: jsons, status: done, says: []string{h, outputOf(h)}},
 		{args: at("export", h), form: jsons, status: done, says: []string{h, outputOf(h)}},
 		{args: at("export", h, "--json"), form: jsons, status: done, says: []string{h, outputOf(h)}},
 		{args: at("export", h+"x"), form: nothing, status: found},

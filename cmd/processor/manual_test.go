@@ -16,7 +16,7 @@ func TestCompletionCandidates(t *testing.T) {
 		want  []string
 	}{
 		{"bash", []string{"pub"}, []string{"publish"}},
-		{"bash", []string{"re"}, []string{"rejected", "replay", "recover"}},
+		{"bash", []string{"re"}, []string{"rejected", "replay", "recover", "restore"}},
 		{"bash", []string{"context", "t", "--format", "o"}, []string{"openai"}},
 		{"bash", []string{"context", "t", "--format", "=", "o"}, []string{"openai"}}, // as bash breaks --format=o
 		{"bash", []string{"context", "t", "--format", "="}, []string{"openai", "responses", "anthropic", "gemini", "messages"}},
