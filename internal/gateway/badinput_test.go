@@ -215,7 +215,7 @@ func TestParallelCompacted(t *testing.T) {
 	for name := range sessions() {
 		t.Run(name, func(t *testing.T) {
 			c := compactions(t, name)
-			request, before := c.request(""), len(c.got.bodies)
+			request, before := c.request(""), len(c.got.from(0))
 			const n = 16
 			var wg sync.WaitGroup
 			for range n {
@@ -232,13 +232,13 @@ func TestParallelCompacted(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			for _, sent := range c.got.bodies[before:] {
+			for _, sent := range c.got.from(before) {
 				if sent != request {
 					c.s.check(t, c.history, request, sent)
 				}
 			}
-			if len(c.got.bodies) != before+n {
-				t.Errorf("%d requests", len(c.got.bodies)-before)
+			if len(c.got.from(0)) != before+n {
+				t.Errorf("%d requests", len(c.got.from(0))-before)
 			}
 		})
 	}

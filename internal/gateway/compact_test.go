@@ -113,6 +113,13 @@ func (r *received) last() string {
 	return r.bodies[len(r.bodies)-1]
 }
 
+// from are the bodies since the nth.
+func (r *received) from(n int) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string{}, r.bodies[n:]...)
+}
+
 // A session's requests become shorter where summaries stand for what they hold. Everything else is as the client sent it, down to the
 // bytes, and the provider would take each of them.
 func TestCompact(t *testing.T) {

@@ -69,10 +69,10 @@ func (c *compacter) ask(t *testing.T, path, body string, header ...string) (said
 // OpenAI's compaction is answered with items that the next request begins with, and the provider is not asked.
 func TestResponsesCompaction(t *testing.T) {
 	c := compactions(t, "responses", `{"type":"message","role":"developer","content":[{"type":"input_text","text":"No emoji."}]}`)
-	before := len(c.got.bodies)
+	before := len(c.got.from(0))
 	said, media, answer := c.ask(t, "/v1/responses/compact", c.request(""))
-	if !strings.HasPrefix(said, "answered; ") || media != "application/json" || len(c.got.bodies) != before {
-		t.Fatalf("%s %s %d requests\n%s", said, media, len(c.got.bodies)-before, c.log)
+	if !strings.HasPrefix(said, "answered; ") || media != "application/json" || len(c.got.from(0)) != before {
+		t.Fatalf("%s %s %d requests\n%s", said, media, len(c.got.from(0))-before, c.log)
 	}
 	var reply struct {
 		ID, Object string
@@ -113,7 +113,7 @@ func TestResponsesCompaction(t *testing.T) {
 // Anthropic's compaction, in one piece and as a stream. Its block comes back as a text, which every model takes.
 func TestAnthropicCompaction(t *testing.T) {
 	c := compactions(t, "messages")
-	before := len(c.got.bodies)
+	before := len(c.got.from(0))
 	said, media, answer := c.ask(t, c.s.path, c.request(`"compaction":{"type":"summarize"},`), "Anthropic-Beta", "compact-2026-09-04")
 	var reply struct {
 		Type, Role string
@@ -124,7 +124,7 @@ func TestAnthropicCompaction(t *testing.T) {
 	if err := json.Unmarshal([]byte(answer), &reply); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(said, "answered; ") || media != "application/json" || len(c.got.bodies) != before || reply.Type != "message" || reply.Role != "assistant" ||
+	if !strings.HasPrefix(said, "answered; ") || media != "application/json" || len(c.got.from(0)) != before || reply.Type != "message" || reply.Role != "assistant" ||
 		reply.Model != "m" || reply.StopReason != "compaction" || len(reply.Content) != 1 || reply.Content[0].Type != "compaction" {
 		t.Fatalf("%s %s %.2000s\n%s", said, media, answer, c.log)
 	}

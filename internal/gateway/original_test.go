@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -62,16 +63,17 @@ func TestOriginals(t *testing.T) {
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, stream), func(t *testing.T) {
 				provider := &received{}
-				var calls string // the provider's answer, if it calls
+				var calls atomic.Pointer[string] // the provider's answer, if it calls
 				w := beginWith(t, func(w http.ResponseWriter, r *http.Request) {
 					body, _ := io.ReadAll(r.Body)
 					n := provider.add(string(body))
-					if calls == "" {
+					call := calls.Load()
+					if call == nil {
 						_, _ = io.WriteString(w, s.answer(n))
 						return
 					}
 					w.Header().Set("Content-Type", map[bool]string{false: "application/json", true: "text/event-stream"}[stream])
-					_, _ = io.WriteString(w, calls)
+					_, _ = io.WriteString(w, *call)
 				}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience}, compacting)
 				c := &compacter{world: w, got: provider, history: []string{s.first}, s: s}
 				var lines strings.Builder
@@ -103,7 +105,7 @@ func TestOriginals(t *testing.T) {
 					}
 					answer = sse(events...)
 				}
-				calls = answer
+				calls.Store(&answer)
 				said, _, got := c.ask(t, s.path, c.request(""), gateway.HeaderTools, "read_original")
 				if got != answer || !strings.Contains(said, "; tool=read_original; ") {
 					t.Fatalf("%s\n%s", said, got)
@@ -112,7 +114,7 @@ func TestOriginals(t *testing.T) {
 				if err != nil || original.Content == nil || *original.Content != output {
 					t.Fatalf("%v %v", original, err)
 				}
-				calls = ""
+				calls.Store(nil)
 				c.history = append(c.history, fmt.Sprintf(call.back, arguments), fmt.Sprintf(call.result, quoted(*original.Content)))
 				if said, _, _ := c.ask(t, s.path, c.request(""), gateway.HeaderTools, "read_original"); !strings.HasPrefix(said, "yes; ") {
 					t.Fatalf("%s\n%s", said, c.log)
