@@ -29,15 +29,12 @@ import (
 
 // Options are a plugin's settings.
 type Options struct {
-	// Publisher and Client may share a connection. Both are required.
-	Publisher *events.Publisher
-	Client    *api.Client
-	// MaxTokens bounds the contents of a request; 0: no limit.
-	MaxTokens int
-	// Thread names the thread of a session. Default: app, user and session, with a slash between them.
-	Thread func(app, user, session string) string
-	// Warn receives what keeps a request from being compacted. It must not block. Default: nothing.
-	Warn func(error)
+	Publisher *events.Publisher                      // required
+	Client    *api.Client                            // required; may share the publisher's connection
+	MaxTokens int                                    // bounds the contents of a request; 0: no limit
+	Wait      time.Duration                          // how long an event or a request waits for precis; 0: 2s
+	Thread    func(app, user, session string) string // names the thread of a session; nil: app, user and session, with a slash between them
+	Warn      func(error)                            // receives what keeps a request from being compacted; must not block; may be nil
 }
 
 // New returns the plugin. Give it to the runner: runner.Config{PluginConfig: runner.PluginConfig{Plugins: …}}.
@@ -51,6 +48,7 @@ func New(o Options) (*plugin.Plugin, error) {
 	if o.Warn == nil {
 		o.Warn = func(error) {}
 	}
+	o.Wait = cmp.Or(o.Wait, 2*time.Second)
 	a := &adapter{Options: o}
 	return plugin.New(plugin.Config{
 		Name: "precis", OnUserMessageCallback: a.user, OnEventCallback: a.event, BeforeModelCallback: a.compact, AfterRunCallback: a.end,
@@ -69,6 +67,7 @@ type run struct {
 	known  map[string]bool // contents, as the model gets them
 	seq    uint64          // EVENTS sequence of the last
 	failed bool            // something could not be published: the thread lacks it
+	late   bool            // precis was too slow: the next run publishes what this one does not
 }
 
 // user begins an invocation: it publishes what the session holds, which a store may have kept from another process, and the prompt.
@@ -111,6 +110,9 @@ func (a *adapter) publish(ctx context.Context, r *run, invocation string, e *ses
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.late {
+		return
+	}
 	p := published{Role: content.Role, Parts: content.Parts, MessageID: e.ID, AgentID: e.Author, Model: e.LLMResponse.ModelVersion}
 	if !e.Timestamp.IsZero() {
 		p.CreatedAt = &e.Timestamp
@@ -124,6 +126,8 @@ func (a *adapter) publish(ctx context.Context, r *run, invocation string, e *ses
 		}
 	}
 	data, err := json.Marshal(p)
+	ctx, cancel := context.WithTimeout(ctx, a.Wait)
+	defer cancel()
 	if err == nil {
 		var receipt *events.Receipt
 		if receipt, err = a.Publisher.Publish(ctx, events.ThreadMessage, r.thread, data); err == nil {
@@ -131,7 +135,7 @@ func (a *adapter) publish(ctx context.Context, r *run, invocation string, e *ses
 		}
 	}
 	if err != nil {
-		r.failed = true
+		r.failed, r.late = true, ctx.Err() != nil
 		a.Warn(fmt.Errorf("publish an event of thread %q: %w", r.thread, err))
 		return
 	}
@@ -152,9 +156,11 @@ func (a *adapter) compact(ctx agent.CallbackContext, req *model.LLMRequest) (*mo
 		a.Warn(fmt.Errorf("thread %q: the request has contents that were not published", r.thread))
 		return nil, nil
 	}
-	reply, err := a.Client.Context(ctx, r.thread, api.ContextRequest{Format: api.FormatGemini, MaxTokens: a.MaxTokens, MinEventSeq: r.seq})
+	limited, cancel := context.WithTimeout(ctx, a.Wait)
+	defer cancel()
+	reply, err := a.Client.Context(limited, r.thread, api.ContextRequest{Format: api.FormatGemini, MaxTokens: a.MaxTokens, MinEventSeq: r.seq})
 	if err != nil || len(reply.WaitingMessageIDs) > 0 {
-		a.Warn(fmt.Errorf("thread %q: no prompt: %w", r.thread, cmp.Or(err, errWaits)))
+		a.Warn(fmt.Errorf("thread %q: no prompt: %w", r.thread, cmp.Or(err, errors.New("a call waits for its result"))))
 		return nil, nil
 	}
 	var contents []*genai.Content
@@ -167,8 +173,6 @@ func (a *adapter) compact(ctx agent.CallbackContext, req *model.LLMRequest) (*mo
 	req.Contents = contents
 	return nil, nil
 }
-
-var errWaits = errors.New("a call waits for its result")
 
 // digest is a content as the model gets it.
 func digest(c *genai.Content) string {

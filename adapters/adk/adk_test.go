@@ -137,6 +137,7 @@ func TestADK(t *testing.T) {
 	t.Run("page", func(t *testing.T) { page(t, p) })
 	t.Run("compaction", func(t *testing.T) { summaryStandsForOlderMessages(t, p) })
 	t.Run("without precis", func(t *testing.T) { goesOnWithoutPrecis(t, p) })
+	t.Run("without a server", goesOnWithoutServer)
 }
 
 // The model gets what precis makes of the session: an output whole as long as it has not seen it, then its summary. Another process goes on with
@@ -214,4 +215,22 @@ func page(t *testing.T, p *program.Running) {
 	if got := p.Shell(t, shown.Blocks(t, "sh")[1]); !strings.Contains(got, "--- FAIL: TestTotal") || !strings.Contains(got, "summary.created") {
 		t.Errorf("the commands print\n%s", got)
 	}
+}
+
+// Where there is no server the agent goes on after a short wait, and not one for each event.
+func goesOnWithoutServer(t *testing.T) {
+	b := newBench(t, &program.Running{NATS: "nats://" + program.Free(t)})
+	t.Cleanup(b.drop)
+	b.model.answers = []*genai.Content{called("go test"), said("TestTotal fails.")}
+	b.say("s5", "Which test fails?")
+	if len(b.model.requests) != 2 || len(b.model.requests[1]) < len(large) || len(b.warnings) == 0 {
+		t.Errorf("%d requests, warnings %v", len(b.model.requests), b.warnings)
+	}
+}
+
+// drop closes the publisher without what it has not sent.
+func (b *bench) drop() {
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = b.publish.Close(gone)
 }

@@ -5,12 +5,14 @@
 package trpcagent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"trpc.group/trpc-go/trpc-agent-go/event"
@@ -26,6 +28,7 @@ type Options struct {
 	Publisher *events.Publisher        // required
 	Client    *api.Client              // required; may share the publisher's connection
 	MaxTokens int                      // bounds the events of a session as a prompt; 0: no limit
+	Wait      time.Duration            // how long an event or a session waits for precis; 0: 2s
 	Thread    func(session.Key) string // names the thread of a session; nil: app, user and session, with a slash between them
 	Warn      func(error)              // receives what keeps a session from being compacted; must not block; may be nil
 }
@@ -35,6 +38,7 @@ type Hooks struct {
 	o     Options
 	mu    sync.Mutex
 	begun map[string]bool // threads that have every event of their session
+	until atomic.Int64    // before which precis is left alone, as it was too slow
 }
 
 // New returns hooks.
@@ -48,6 +52,7 @@ func New(o Options) (*Hooks, error) {
 	if o.Warn == nil {
 		o.Warn = func(error) {}
 	}
+	o.Wait = cmp.Or(o.Wait, 2*time.Second)
 	return &Hooks{o: o, begun: map[string]bool{}}, nil
 }
 
@@ -56,7 +61,7 @@ func (h *Hooks) Append(c *session.AppendEventContext, next func() error) error {
 	if err := next(); err != nil {
 		return err
 	}
-	h.publish(c.Context, h.o.Thread(c.Key), *c.Event)
+	_ = h.publish(c.Context, h.o.Thread(c.Key), *c.Event) // Get tries again
 	return nil
 }
 
@@ -73,10 +78,12 @@ func (h *Hooks) Get(c *session.GetSessionContext, next func() (*session.Session,
 	begun := h.begun[thread]
 	h.begun[thread] = true
 	h.mu.Unlock()
-	if !begun { // the service may keep the session from another process
-		h.publish(c.Context, thread, s.Events...)
+	if !begun && h.publish(c.Context, thread, s.Events...) != nil { // the service may keep the session from another process
+		return s, nil // the thread lacks an event
 	}
-	reply, err := h.o.Client.Context(c.Context, thread, api.ContextRequest{Format: api.FormatOpenAI, MaxTokens: h.o.MaxTokens, MinEventSeq: h.o.Publisher.LastSeq()})
+	ctx, cancel := context.WithTimeout(c.Context, h.o.Wait)
+	defer cancel()
+	reply, err := h.o.Client.Context(ctx, thread, api.ContextRequest{Format: api.FormatOpenAI, MaxTokens: h.o.MaxTokens, MinEventSeq: h.o.Publisher.LastSeq()})
 	if err == nil && len(reply.WaitingMessageIDs) > 0 {
 		err = errors.New("a call waits for its result")
 	}
@@ -110,8 +117,7 @@ func messageID(e *event.Event, n int) string {
 }
 
 // publish publishes what the events say, and waits until it is stored. What was published before is a duplicate, by its id.
-func (h *Hooks) publish(ctx context.Context, thread string, list ...event.Event) {
-	var err error
+func (h *Hooks) publish(ctx context.Context, thread string, list ...event.Event) (err error) {
 	for i := range list {
 		e := &list[i]
 		if e.Response == nil || e.IsPartial || !e.IsValidContent() {
@@ -129,7 +135,7 @@ func (h *Hooks) publish(ctx context.Context, thread string, list ...event.Event)
 			if u := e.Usage; u != nil && n == 0 {
 				p.Usage = &events.TokenUsage{InputTokens: int64(u.PromptTokens), OutputTokens: int64(u.CompletionTokens), CachedInputTokens: int64(u.PromptTokensDetails.CachedTokens)}
 			}
-			err = errors.Join(err, h.store(ctx, thread, p))
+			err = cmp.Or(err, h.store(ctx, thread, p))
 		}
 	}
 	if err != nil {
@@ -138,17 +144,23 @@ func (h *Hooks) publish(ctx context.Context, thread string, list ...event.Event)
 		delete(h.begun, thread) // the next run publishes all of the session
 		h.mu.Unlock()
 	}
+	return err
 }
 
-// store publishes one message, and waits until it is stored.
+// store publishes one message, and waits until it is stored. Where precis is too slow it is left alone for ten seconds.
 func (h *Hooks) store(ctx context.Context, thread string, p published) error {
 	data, err := json.Marshal(p)
-	if err != nil {
-		return err
+	if err != nil || time.Now().UnixNano() < h.until.Load() {
+		return cmp.Or(err, context.DeadlineExceeded)
 	}
+	ctx, cancel := context.WithTimeout(ctx, h.o.Wait)
+	defer cancel()
 	receipt, err := h.o.Publisher.Publish(ctx, events.ThreadMessage, thread, data)
 	if err == nil {
 		_, err = receipt.Wait(ctx)
+	}
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		h.until.Store(time.Now().Add(10 * time.Second).UnixNano())
 	}
 	return err
 }

@@ -119,6 +119,8 @@ func TestTRPCAgent(t *testing.T) {
 	t.Run("page", func(t *testing.T) { page(t, p) })
 	t.Run("compaction", func(t *testing.T) { summaryStandsForOlderMessages(t, p) })
 	t.Run("without precis", func(t *testing.T) { goesOnWithoutPrecis(t, p) })
+	t.Run("without a server", goesOnWithoutServer)
+	t.Run("too large", func(t *testing.T) { keepsWhatIsTooLarge(t, p) })
 }
 
 // A run begins with what precis makes of the session: outputs that the model has seen are their summaries, calls and order as they were.
@@ -205,5 +207,35 @@ func page(t *testing.T, p *program.Running) {
 	}
 	if got := p.Shell(t, shown.Blocks(t, "sh")[1]); !strings.Contains(got, "--- FAIL: TestTotal") || !strings.Contains(got, "summary.created") {
 		t.Errorf("the commands print\n%s", got)
+	}
+}
+
+// Where there is no server the agent goes on after a short wait, and not one for each event.
+func goesOnWithoutServer(t *testing.T) {
+	b := newBench(t, &program.Running{NATS: "nats://" + program.Free(t)})
+	t.Cleanup(b.drop)
+	b.model.answers = []model.Message{called("c1", "go test"), model.NewAssistantMessage("TestTotal fails.")}
+	b.say("s5", "Which test fails?")
+	if len(b.model.requests) != 2 || len(b.model.requests[1]) < len(large) || len(b.warnings) == 0 {
+		t.Errorf("%d requests, warnings %v", len(b.model.requests), b.warnings)
+	}
+}
+
+// drop closes the publisher without what it has not sent.
+func (b *bench) drop() {
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = b.publish.Close(gone)
+}
+
+// A message that can't be published stays in the prompt: the session is that of the service.
+func keepsWhatIsTooLarge(t *testing.T, p *program.Running) {
+	b := newBench(t, p)
+	b.model.answers = []model.Message{model.NewAssistantMessage("It is long."), model.NewAssistantMessage("Still.")}
+	text := strings.Repeat("x", 9<<20)
+	b.say("s6", text)
+	b.say("s6", "And now?")
+	if len(b.model.requests) != 2 || !strings.Contains(b.model.requests[1], text) || len(b.warnings) == 0 {
+		t.Errorf("%d requests, the last of %d bytes, warnings %v", len(b.model.requests), len(b.model.requests[1]), b.warnings)
 	}
 }
