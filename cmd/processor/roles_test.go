@@ -41,21 +41,42 @@ func TestTailAsAgent(t *testing.T) {
 	v.stop(t)
 }
 
+// Processors with these rights share the partitions: an agent's request is answered whichever of them has the thread, also when
+// one has left.
+func TestClusterWithRoles(t *testing.T) {
+	server := roleServer(t)
+	agent := []string{"--nats", server, "--user", "agent", "--password", "word"}
+	first, second := roleVictim(t, server, "PRECIS_CLUSTER_NAME=prod"), roleVictim(t, server, "PRECIS_CLUSTER_NAME=prod")
+	first.awaitRunning(t)
+	second.awaitRunning(t)
+	program(t, sampleThread(), append([]string{"publish", "-"}, agent...)...).wants(t, exitDone, "7 events", "")
+	program(t, "", append([]string{"thread", "t 1", "--min-event-seq", "7"}, agent...)...).wants(t, exitDone, "", "")
+	first.stop(t)
+	program(t, "", append([]string{"thread", "t 1", "--min-event-seq", "7"}, agent...)...).wants(t, exitDone, "", "")
+	program(t, "", append([]string{"context", "t 1"}, agent...)...).wants(t, exitDone, "find all handlers", "")
+	second.stop(t)
+}
+
 // roleProcessor runs a processor on such a server, where each user's password is word.
 func roleProcessor(t *testing.T) (server string, v *victim) {
 	t.Helper()
-	for _, role := range []string{"PROCESSOR", "SERVICE", "AGENT", "AUDITOR", "ADMIN"} {
-		t.Setenv("NATS_"+role+"_PASSWORD", "word")
-	}
 	server = roleServer(t)
-	v = newVictim(t, build(t))
-	v.env = append(os.Environ(), "PRECIS_NATS_USER=processor", "PRECIS_NATS_PASSWORD_ENV=NATS_PROCESSOR_PASSWORD",
-		"PRECIS_NATS_SERVICE_USER=service", "PRECIS_NATS_SERVICE_PASSWORD_ENV=NATS_SERVICE_PASSWORD", "PRECIS_NATS_INBOX_PREFIXES=_INBOX,_R_")
-	v.args = []string{"--nats", server}
-	v.start(t)
+	v = roleVictim(t, server)
 	v.awaitRunning(t)
 	awaitRecords(t, server)
 	return server, v
+}
+
+// roleVictim starts a processor with the rights of deploy/nats.
+func roleVictim(t *testing.T, server string, settings ...string) *victim {
+	t.Helper()
+	v := newVictim(t, build(t))
+	v.env = append(os.Environ(), "PRECIS_NATS_USER=processor", "PRECIS_NATS_PASSWORD_ENV=NATS_PROCESSOR_PASSWORD",
+		"PRECIS_NATS_SERVICE_USER=service", "PRECIS_NATS_SERVICE_PASSWORD_ENV=NATS_SERVICE_PASSWORD", "PRECIS_NATS_INBOX_PREFIXES=_INBOX,_R_")
+	v.env = append(v.env, settings...)
+	v.args = []string{"--nats", server}
+	v.start(t)
+	return v
 }
 
 // awaitRecords waits until the processor has published what it runs with.
@@ -84,6 +105,9 @@ func awaitRecords(t *testing.T, server string) {
 // roleServer runs the server of deploy/nats.
 func roleServer(t *testing.T) string {
 	t.Helper()
+	for _, role := range []string{"PROCESSOR", "SERVICE", "AGENT", "AUDITOR", "ADMIN"} {
+		t.Setenv("NATS_"+role+"_PASSWORD", "word")
+	}
 	o, err := natsserver.ProcessConfigFile(filepath.Join("..", "..", "deploy", "nats", "nats.conf"))
 	if err != nil {
 		t.Fatal(err)

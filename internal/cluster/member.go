@@ -152,13 +152,25 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 	}
 	m.view.Store(&View{Members: map[string]string{}, Owners: make([]string, o.Units), Planned: make([]string, o.Units)})
 	var err error
-	m.kv, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: Bucket(o.Name), Description: "members and partitions of a cluster of processors", History: 1, Replicas: max(o.Replicas, 1),
-	})
-	if err != nil {
+	if m.kv, err = openBucket(ctx, js, o); err != nil {
 		return nil, fmt.Errorf("open bucket %s of the cluster: %w", Bucket(o.Name), err)
 	}
 	return m, nil
+}
+
+// openBucket opens the bucket, or makes it where there is none: a processor may not have the right to change streams.
+func openBucket(ctx context.Context, js jetstream.JetStream, o Options) (jetstream.KeyValue, error) {
+	kv, err := js.KeyValue(ctx, Bucket(o.Name))
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return kv, err
+	}
+	kv, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: Bucket(o.Name), Description: "members and partitions of a cluster of processors", History: 1, Replicas: max(o.Replicas, 1),
+	})
+	if errors.Is(err, jetstream.ErrBucketExists) { // another member was faster
+		return js.KeyValue(ctx, Bucket(o.Name))
+	}
+	return kv, err
 }
 
 // Holds reports whether the member may answer for a partition. Asked after an answer has been read, it says that the answer was true at
