@@ -43,11 +43,11 @@ type look struct {
 	Full   *bool  `json:"full,omitempty"`
 }
 
-// browse looks at pages; it skips where there is no browser, unless PRECIS_BROWSER says that there must be one, as .ci/run does.
+// browse looks at pages; it skips where there is no browser, unless BROWSER_TESTS says that there must be one, as .ci/run does.
 func browse(t *testing.T, j job) (looks int) {
 	t.Helper()
 	missing := func(why error) {
-		if os.Getenv("PRECIS_BROWSER") != "" {
+		if os.Getenv("BROWSER_TESTS") != "" {
 			t.Fatal(why)
 		}
 		t.Skipf("%v: the pages are looked at where there are chromium, node and %s", why, browserDir)
