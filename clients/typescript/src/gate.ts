@@ -11,6 +11,8 @@ export interface GateOptions extends CallOptions {
 
 /** How long, in milliseconds, the end of a summary can go unnoticed where its record is missed. */
 const again = 1000;
+/** The hints of records that have ended: what is left is to ask again. */
+const never = new Promise<never>(() => undefined);
 
 export async function gate(client: Precis, thread: string, { min_event_seq, maxWaitMs = 30_000, signal }: GateOptions): Promise<void> {
   const ended = new AbortController(); // ends what is still open when the gate is
@@ -43,10 +45,9 @@ async function untilIdle(client: Precis, thread: string, records: AsyncGenerator
       continue;
     }
     hint ??= records.next().then(
-      () => (hint = undefined),
-      () => pause(again, signal), // the answer to the next request says why
+      ({ done }) => (done ? never : (hint = undefined)),
+      () => never, // the answer to the next request says why
     );
-    hint.catch(() => undefined);
     await Promise.race([hint, pause(again, signal)]);
   }
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { test } from "node:test";
 
-import { BadRequest, Client, type ClientOptions, Unavailable, Unreachable } from "precis";
+import { BadRequest, Client, type ClientOptions, GateTimeout, Unavailable, Unreachable } from "precis";
 
 const event = { type: "thread.message", message_id: "m1", role: "user", content: "Hi" } as const;
 
@@ -126,4 +126,11 @@ test("a stream that fails again and again ends with the error", () =>
     const options: ClientOptions = { retries: 2 };
     await assert.rejects(new Client(url, options).records("t").next(), Unreachable);
     assert.equal(seen.length, 3);
+  }));
+
+test("a gate whose records are refused asks again after a pause each time", () =>
+  against([(reply) => (reply.req.url?.includes("/records") ? json(403, { title: "Forbidden" }) : json(200, { summaries_started: 1 }))(reply)], async (url, seen) => {
+    await assert.rejects(new Client(url).gate("t", { maxWaitMs: 2500 }), GateTimeout);
+    assert.equal(seen.filter((s) => s.path.includes("/records")).length, 1);
+    assert.ok(seen.length <= 5, `${seen.length} requests`);
   }));
