@@ -316,7 +316,7 @@ func (p *Processor) edit(with func([]*partition) []*partition) {
 	p.shares.mu.Lock()
 	defer p.shares.mu.Unlock()
 	p.running.Store(newSet(with(p.parts())))
-	go p.threads.Forget() // it reads those of other partitions from now on
+	p.threads.Forget() // it reads those of other partitions from now on
 }
 
 func without(parts []*partition) func([]*partition) []*partition {

@@ -25,12 +25,14 @@ type Index struct {
 
 	mu   sync.Mutex
 	made *making // nil: nobody has asked yet
+	last *making // the latest that was begun, forgotten or not
 }
 
 // making is a reading of all threads; err holds once done is closed.
 type making struct {
-	done chan struct{}
-	err  error
+	after *making // the one before it, which ends first; nil once it has
+	done  chan struct{}
+	err   error
 }
 
 // New returns an index that has read nothing.
@@ -87,8 +89,8 @@ func (x *Index) ready(ctx context.Context) (*making, error) {
 	x.mu.Lock()
 	m := x.made
 	if m == nil {
-		m = &making{done: make(chan struct{})}
-		x.made = m
+		m = &making{after: x.last, done: make(chan struct{})}
+		x.made, x.last = m, m
 		go x.read(m)
 	}
 	x.mu.Unlock()
@@ -100,23 +102,29 @@ func (x *Index) ready(ctx context.Context) (*making, error) {
 	}
 }
 
-// Forget has the next query read all threads again: under other policies, say.
+// Forget has the next query read all threads again: under other policies, say. It waits for nothing.
 func (x *Index) Forget() {
 	x.mu.Lock()
-	m := x.made
+	defer x.mu.Unlock()
 	x.made = nil
-	x.mu.Unlock()
-	if m == nil {
-		return
-	}
-	<-m.done
-	for _, s := range x.shards {
-		s.end()
-	}
+}
+
+// forgotten reports whether no query looks at what a reading makes.
+func (x *Index) forgotten(m *making) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.made != m
 }
 
 func (x *Index) read(m *making) {
 	defer close(m.done)
+	if m.after != nil { // two at once would take shards from each other
+		<-m.after.done
+		m.after = nil
+	}
+	if x.forgotten(m) {
+		return
+	}
 	for id, s := range x.shards {
 		s.begin()
 		err := x.opts.Read(id, func(h *thread.Header) (bool, error) {

@@ -80,14 +80,6 @@ func (s *shard) begin() {
 	s.kinds, s.kindOf, s.sums = []kind{{}}, map[kind]uint32{{}: 0}, make([]Sums, 1)
 }
 
-// end gives up what the shard has.
-func (s *shard) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.takes.Store(false)
-	s.rows, s.names, s.table, s.kinds, s.kindOf, s.sums = nil, nil, nil, nil, nil, nil
-}
-
 // name is the id of the thread of a row; it holds while the shard is locked.
 func (s *shard) name(row int) string {
 	from, to := s.rows[row].name, uint32(len(s.names))
