@@ -54,9 +54,10 @@ type Member struct {
 	view   atomic.Pointer[View]
 
 	// The run loop alone has these.
-	key      string // of the lease; each join has another
-	revision uint64 // of the lease
-	count    uint64 // of renewals
+	key      string    // of the lease; each join has another
+	revision uint64    // of the lease
+	count    uint64    // of renewals
+	renewal  time.Time // when the last one was begun
 	members  map[string]*member
 	units    []unit
 	plan     plan

@@ -16,6 +16,9 @@ func (m *Member) reconcile(ctx context.Context) {
 	}
 	var take, give []int
 	for n := range m.units {
+		if m.beat(ctx); m.key == "" {
+			break
+		}
 		u := &m.units[n]
 		planned := m.plan.Owners[n] == m.key
 		switch {
@@ -31,6 +34,12 @@ func (m *Member) reconcile(ctx context.Context) {
 		case u.doing == nothing && u.owner == m.key && !planned:
 			m.free(ctx, n)
 		}
+	}
+	if m.key == "" { // expelled meanwhile: others may have them
+		for _, n := range take {
+			m.units[n].doing = nothing
+		}
+		take = nil
 	}
 	m.begin(ctx, take, acquiring, m.holder.Acquire)
 	m.begin(ctx, give, releasing, m.holder.Release)
@@ -99,6 +108,7 @@ func (m *Member) done(ctx context.Context, o outcome) error {
 	}
 	var stray []int
 	for _, n := range o.units {
+		m.beat(ctx)
 		u := &m.units[n]
 		switch {
 		case o.was == acquiring && o.err == nil && u.owner == m.key && m.key != "":
@@ -115,7 +125,7 @@ func (m *Member) done(ctx context.Context, o outcome) error {
 	return nil
 }
 
-// Leave writes that what the member had is free. Nothing of it may run any more.
+// Leave deletes the lease, with which the others take all that the member had. Nothing of it may run any more.
 func (m *Member) Leave(ctx context.Context) {
 	if m.key == "" {
 		return
@@ -125,9 +135,6 @@ func (m *Member) Leave(ctx context.Context) {
 	m.lease.end()
 	for n := range m.units {
 		m.held[n].Store(false)
-		if m.units[n].owner == m.key {
-			m.own(ctx, n, "")
-		}
 	}
 	if err := m.kv.Delete(ctx, m.key); err != nil {
 		m.log.Warn().Err(err).Msg("lease not deleted: the others wait for its end")

@@ -17,6 +17,7 @@ func (m *Member) renew(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, m.opts.Lease/2)
 	defer cancel()
 	began := m.opts.Now()
+	m.renewal = began
 	if m.key == "" {
 		m.join(ctx, began)
 		return
@@ -37,6 +38,13 @@ func (m *Member) renew(ctx context.Context) {
 		m.log.Warn().Err(err).Msg("lease not renewed")
 	}
 	m.steady = time.Time{}
+}
+
+// beat renews the lease if its time has come: a member writes partitions one after the other, and many take longer than a lease.
+func (m *Member) beat(ctx context.Context) {
+	if m.key != "" && m.opts.Now().Sub(m.renewal) >= m.opts.Lease/4 {
+		m.renew(ctx)
+	}
 }
 
 // join writes a lease of another name than any before: what was held under an earlier one is not held any more.

@@ -1,0 +1,137 @@
+package cluster_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+
+	"precis/internal/broker"
+	"precis/internal/cluster"
+)
+
+// holder notes what it is told.
+type holder struct {
+	mu        sync.Mutex
+	abandoned []int
+}
+
+func (*holder) Acquire(context.Context, []int) error { return nil }
+func (*holder) Release(context.Context, []int) error { return nil }
+func (h *holder) Abandon(ids []int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.abandoned = append(h.abandoned, ids...)
+}
+
+// far is a connection to a server that takes longer to reach.
+func far(t *testing.T, server string, by time.Duration) jetstream.JetStream {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", strings.TrimPrefix(server, "nats://"))
+			if err != nil {
+				from.Close()
+				return
+			}
+			go func() {
+				_, _ = io.Copy(from, to)
+				from.Close()
+			}()
+			go func() {
+				defer to.Close()
+				buffer := make([]byte, 64<<10)
+				for {
+					n, err := from.Read(buffer)
+					<-time.After(by)
+					if _, werr := to.Write(buffer[:n]); err != nil || werr != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	nc, err := nats.Connect("nats://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+// owned counts a member's partitions.
+func owned(v *cluster.View) int {
+	return len(v.Owners) - len(slices.DeleteFunc(slices.Clone(v.Owners), func(o string) bool { return o == v.Self }))
+}
+
+// A member that gives many partitions up writes longer than its lease holds, and keeps it.
+func TestLeaseWhileManyPartitionsMove(t *testing.T) {
+	b, err := broker.Open(t.Context(), broker.Options{StoreDir: t.TempDir(), Sync: "2m", Listen: "127.0.0.1:0", Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close(context.Background()) })
+	const partitions, away, lease = 256, 5 * time.Millisecond, 400 * time.Millisecond
+	js := far(t, b.URL(), away)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	await := func(what string, holds func() bool) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); !holds(); <-tick.C {
+			if time.Now().After(end) {
+				t.Fatal(what)
+			}
+		}
+	}
+	start := func(id string) (*cluster.Member, *holder) {
+		h := &holder{}
+		m, err := cluster.Open(t.Context(), js, h, cluster.Options{Name: "c", ID: id, Units: partitions, Lease: lease, Logger: zerolog.Nop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- m.Run(ctx) }()
+		t.Cleanup(func() {
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+		return m, h
+	}
+	first, had := start("first")
+	await("the first does not take all", func() bool { return first.Joined() && owned(first.View()) == partitions })
+	second, got := start("second")
+	await("the second does not take its half", func() bool {
+		return second.Joined() && owned(second.View()) == partitions/2 && owned(first.View()) == partitions/2
+	})
+	for _, h := range []*holder{had, got} {
+		h.mu.Lock()
+		if len(h.abandoned) > 0 {
+			t.Errorf("%d partitions abandoned: a member that lives was taken for dead", len(h.abandoned))
+		}
+		h.mu.Unlock()
+	}
+}
