@@ -459,3 +459,25 @@ func TestAlertsAreQuietOnAHealthyHour(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// A first failure makes a new series, whose increase is none: its alert fires however much more often it is scraped than evaluated.
+func TestAlertsFireOnFirstFailure(t *testing.T) {
+	tool := promtool(t)
+	rules, err := filepath.Abs(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, series := range map[string]string{
+		"PrecisSummaryFailures": `precis_summary_failures_total{instance="a",job="precis",kind="tool_result",code="provider",policy="default"}`,
+		"PrecisReloadRefused":   `precis_config_reloads_total{instance="a",job="precis",outcome="refused"}`,
+	} {
+		for at, fires := range map[string]int{"4m": 1, "10m": 1, "25m": 0} { // it is 15 minutes old at most
+			text := fmt.Sprintf("rule_files: [%q]\nevaluation_interval: 1m\ntests:\n  - interval: 15s\n    input_series:\n      - {series: '%s', values: '_x9 1x120'}\n"+
+				"    promql_expr_test:\n      - expr: 'count(ALERTS{alertname=\"%s\",alertstate=\"firing\"}) or vector(0)'\n        eval_time: %s\n        exp_samples: [{labels: '{}', value: %d}]\n",
+				rules, series, name, at, fires)
+			if out, err := exec.CommandContext(t.Context(), tool, "test", "rules", file(t, text)).CombinedOutput(); err != nil {
+				t.Errorf("%s after %s: %v\n%s", name, at, err, out)
+			}
+		}
+	}
+}
