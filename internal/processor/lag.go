@@ -37,14 +37,23 @@ func (m *lagMetrics) Describe(out chan<- *prometheus.Desc) {
 func (m *lagMetrics) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
 	defer cancel()
+	set := m.p.running.Load()
 	lanes, through := m.p.backlog.Look()
 	var oldest time.Time
 	for name, l := range lanes {
+		if set.byLane[name] == nil {
+			continue // another processor of the cluster has the partition by now
+		}
 		partition := strings.TrimPrefix(name, "p")
 		out <- prometheus.MustNewConstMetric(m.messages, prometheus.GaugeValue, float64(l.Messages), partition)
 		if oldest.IsZero() || !l.Oldest.IsZero() && l.Oldest.Before(oldest) {
 			oldest = l.Oldest
 		}
+	}
+	if len(set.list) == 0 { // it reads nothing, and nothing waits for it
+		out <- prometheus.MustNewConstMetric(m.messages, prometheus.GaugeValue, 0, unreadLabel)
+		out <- prometheus.MustNewConstMetric(m.age, prometheus.GaugeValue, 0)
+		return
 	}
 	end, err := broker.StateOf(ctx, m.p.broker.JetStream(), broker.StreamEvents)
 	if err != nil {

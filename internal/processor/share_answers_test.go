@@ -182,3 +182,33 @@ func (f *flock) summaries() (ids []string) {
 	}
 	return ids
 }
+
+// A processor that has given partitions up, or has none, is not behind with them.
+func TestLagOfGivenUpPartitions(t *testing.T) {
+	f := newFlock(t, 1)
+	f.lease = time.Second
+	first := f.serve()
+	f.shared(first)
+	for n := range 20 {
+		put(t, f.broker.Conn(), fmt.Sprint("tool.result.t", n), toolResult("m", 10))
+	}
+	second := f.serve()
+	f.shared(first, second)
+	for _, m := range []*answering{first, second} {
+		owned := m.Owned()
+		families, err := m.Registry().Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			if family.GetName() != "precis_lag_messages" {
+				continue
+			}
+			if n := len(family.GetMetric()); n != len(owned)+1 { // and those not read
+				t.Errorf("%d series for the partitions %v: %v", n, owned, family.GetMetric())
+			}
+		}
+	}
+	second.end(t)
+	first.end(t)
+}
