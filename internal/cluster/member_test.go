@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
-	"precis/internal/broker"
 	"precis/internal/cluster"
 )
 
@@ -87,13 +87,20 @@ func owned(v *cluster.View) int {
 
 // A member that gives many partitions up writes longer than its lease holds, and keeps it.
 func TestLeaseWhileManyPartitionsMove(t *testing.T) {
-	b, err := broker.Open(t.Context(), broker.Options{StoreDir: t.TempDir(), Sync: "2m", Listen: "127.0.0.1:0", Logger: zerolog.Nop()})
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = b.Close(context.Background()) })
+	srv.Start()
+	t.Cleanup(func() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	})
+	if !srv.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server does not start")
+	}
 	const partitions, away, lease = 256, 5 * time.Millisecond, 400 * time.Millisecond
-	js := far(t, b.URL(), away)
+	js := far(t, srv.ClientURL(), away)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	await := func(what string, holds func() bool) {
