@@ -23,6 +23,9 @@ func TestAsyncAPI(t *testing.T) {
 	if err := yaml.Unmarshal(read(t, "asyncapi.yaml"), &doc); err != nil {
 		t.Fatal(err)
 	}
+	if info, _ := doc["info"].(map[string]any); info["version"] != schemas.Version {
+		t.Errorf("asyncapi.yaml has version %v, the package %s", info["version"], schemas.Version)
+	}
 	refs := collectRefs(doc)
 	for _, ref := range refs {
 		if file, ok := strings.CutPrefix(ref, "./"); ok {

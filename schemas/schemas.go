@@ -9,6 +9,10 @@ import (
 
 // Files holds the schemas, the AsyncAPI document and the examples under the names they have here.
 //
+// Version is that of the schemas and of asyncapi.yaml, after semver.org: the minor part rises with a new subject or member, the major
+// part with a change that clients have to follow.
+const Version = "1.1.0"
+
 //go:embed *.json asyncapi.yaml examples/*.json
 var Files embed.FS
 

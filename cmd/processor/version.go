@@ -7,6 +7,7 @@ import (
 	"precis/cmd/processor/console"
 	"precis/events"
 	"precis/internal/broker"
+	"precis/schemas"
 	"precis/state"
 	"precis/summarize/rules"
 )
@@ -29,10 +30,11 @@ Example:
 // versions is what --json prints.
 type versions struct {
 	Version    string `json:"version"`
-	Rules      string `json:"rules_version"`  // of summaries by rules: another one may make other texts
-	Config     int    `json:"config_version"` // of config.applied; a program refuses a newer one
-	Store      string `json:"store_format"`   // a program refuses any other one
-	NATSServer string `json:"nats_server"`    // the embedded one
+	Rules      string `json:"rules_version"`   // of summaries by rules: another one may make other texts
+	Config     int    `json:"config_version"`  // of config.applied; a program refuses a newer one
+	Store      string `json:"store_format"`    // a program refuses any other one
+	Schemas    string `json:"schemas_version"` // of events, records, requests and replies
+	NATSServer string `json:"nats_server"`     // the embedded one
 	Go         string `json:"go"`
 	Platform   string `json:"platform"`
 }
@@ -40,7 +42,7 @@ type versions struct {
 // Run prints the versions.
 func (c *versionCmd) Run(_ context.Context, a *console.App) error {
 	v := versions{
-		Version: console.Version(), Rules: rules.Version, Config: events.ConfigVersion, Store: state.Format(), NATSServer: broker.ServerVersion,
+		Version: console.Version(), Rules: rules.Version, Config: events.ConfigVersion, Store: state.Format(), Schemas: schemas.Version, NATSServer: broker.ServerVersion,
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if c.JSON {
@@ -52,6 +54,7 @@ func (c *versionCmd) Run(_ context.Context, a *console.App) error {
 	out.Add("rules", v.Rules)
 	out.Add("configuration", console.Number(float64(v.Config)))
 	out.Add("store", v.Store)
+	out.Add("schemas", v.Schemas)
 	out.Add("nats-server", v.NATSServer)
 	out.Add("go", v.Go+" "+v.Platform)
 	a.Printf("%s", out)
