@@ -95,6 +95,7 @@ type unit struct {
 	owner    string // key of a lease; empty: free
 	revision uint64
 	doing    doing
+	left     bool // this member had it last, and nobody has it yet
 }
 
 type doing int
@@ -127,6 +128,7 @@ type View struct {
 	Members map[string]string // process by lease, live ones
 	Owners  []string          // lease by partition; empty: none, or one that is not live
 	Planned []string
+	Left    []bool // this member had the partition last, and nobody has it yet
 }
 
 // Bucket is the name of a cluster's bucket.
@@ -151,7 +153,7 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 		lease: lease{time: o.Lease, now: o.Now}, members: map[string]*member{}, units: make([]unit, o.Units),
 		ended: make(chan outcome), lost: make(chan int), over: make(chan struct{}), held: make([]atomic.Bool, o.Units),
 	}
-	m.view.Store(&View{Members: map[string]string{}, Owners: make([]string, o.Units), Planned: make([]string, o.Units)})
+	m.view.Store(&View{Members: map[string]string{}, Owners: make([]string, o.Units), Planned: make([]string, o.Units), Left: make([]bool, o.Units)})
 	var err error
 	if m.kv, err = openBucket(ctx, js, o); err != nil {
 		return nil, fmt.Errorf("open bucket %s of the cluster: %w", Bucket(o.Name), err)
@@ -268,7 +270,7 @@ func (m *Member) Run(ctx context.Context) error {
 
 // show publishes the view.
 func (m *Member) show() {
-	v := &View{Self: m.key, Members: map[string]string{}, Owners: make([]string, len(m.units)), Planned: make([]string, len(m.units))}
+	v := &View{Self: m.key, Members: map[string]string{}, Owners: make([]string, len(m.units)), Planned: make([]string, len(m.units)), Left: make([]bool, len(m.units))}
 	total, own := 0, 0
 	for key, other := range m.members {
 		v.Members[key] = other.ID
@@ -278,6 +280,7 @@ func (m *Member) show() {
 		}
 	}
 	for n, u := range m.units {
+		v.Left[n] = u.left && u.owner == ""
 		if _, live := m.members[u.owner]; live {
 			v.Owners[n] = u.owner
 		}
@@ -321,6 +324,7 @@ func (m *Member) saw(e jetstream.KeyValueEntry) {
 			return
 		}
 		m.units[n].owner, m.units[n].revision = o.Owner, e.Revision()
+		m.units[n].left = m.units[n].left && o.Owner == ""
 	case key == togetherKey:
 		m.together = !gone
 		m.log.Warn().Bool("together", m.together).Msg("whether one member is to have all partitions")

@@ -78,8 +78,8 @@ func (m *Member) free(ctx context.Context, n int) {
 		u.doing = nothing
 		m.held[n].Store(false)
 	}
-	if m.key != "" && u.owner == m.key && u.doing == nothing {
-		m.own(ctx, n, "")
+	if m.key != "" && u.owner == m.key && u.doing == nothing && m.own(ctx, n, "") {
+		u.left = true
 	}
 }
 

@@ -164,7 +164,13 @@ func (p *Processor) Place(id int) service.Place {
 		return service.Here
 	}
 	v := p.shares.member.View()
-	if owner := v.Owners[id]; owner != "" && owner != v.Self {
+	owner := v.Owners[id]
+	// Members learn of a change one after the other. So the one that gives a partition up waits for its next owner to be known, and
+	// the one that is to have it does not rely on the one before: a request that both took for the other's would have no answer.
+	if v.Left[id] || v.Self != "" && (owner == v.Self || v.Planned[id] == v.Self) {
+		return service.Moving
+	}
+	if owner != "" {
 		return service.Elsewhere
 	}
 	if planned := v.Planned[id]; planned != "" && planned != v.Self {

@@ -156,7 +156,8 @@ func TestTokensEnd(t *testing.T) {
 // A page in a browser reaches nothing, by whatever name.
 func TestBrowsers(t *testing.T) {
 	w := begin(t, options{})
-	w.put("/v1/threads/t", message("m", "x"))
+	stored := w.put("/v1/threads/t", message("m", "x"))
+	w.wants(200, "GET", fmt.Sprintf("/v1/threads/t?min_event_seq=%d", stored), "") // it is there
 	for _, c := range []struct {
 		status  int
 		headers []string

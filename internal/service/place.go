@@ -16,7 +16,7 @@ type Place int
 const (
 	Here      Place = iota
 	Elsewhere       // another processor
-	Moving          // none now; this one is to have it soon, or tells the client
+	Moving          // this one has it no longer or not yet: it waits, and asks the next owner if that is another one
 )
 
 // Shared is what a service needs where several processors share the partitions.
@@ -45,8 +45,12 @@ const (
 	movingLook    = 10 * time.Millisecond
 )
 
-// errSilent is the error of a request that another processor answers.
-var errSilent = errors.New("another processor answers")
+// errSilent is the error of a request that another processor answers. errMoved is that of a request for a partition that has moved to
+// another processor while the request waited here: that processor may have been silent, since it did not have the partition yet.
+var (
+	errSilent = errors.New("another processor answers")
+	errMoved  = errors.New("the partition has moved to another processor")
+)
 
 func (s *Service) place(partition int) Place {
 	if s.shared == nil {
@@ -63,6 +67,7 @@ func (s *Service) arrive(ctx context.Context, r *request, partition int) error {
 		return nil
 	}
 	r.rest()
+	waited := place == Moving
 	until, every := time.NewTimer(movingTimeout), time.NewTicker(movingLook)
 	defer until.Stop()
 	defer every.Stop()
@@ -75,10 +80,13 @@ func (s *Service) arrive(ctx context.Context, r *request, partition int) error {
 			return ctx.Err()
 		}
 	}
-	if place == Elsewhere {
-		return errSilent
+	if place == Here {
+		return r.work(ctx)
 	}
-	return r.work(ctx)
+	if waited {
+		return errMoved
+	}
+	return errSilent
 }
 
 // still reports whether what a request has read was this processor's to answer: the partition may have moved meanwhile.

@@ -120,6 +120,10 @@ func (s *Service) answer(ctx context.Context, r *request, e *endpoint) reply {
 	if errors.Is(err, errSilent) {
 		return reply{silent: true}
 	}
+	if errors.Is(err, errMoved) {
+		body, fault := s.shared.Forward(ctx, r.subject, r.body)
+		return reply{body: body, fault: fault}
+	}
 	if moved := s.still(r); moved != nil {
 		err = moved
 	}
