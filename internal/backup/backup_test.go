@@ -121,6 +121,15 @@ func TestInterruptedRun(t *testing.T) {
 	require.Equal(t, holding(t, b), holding(t, restoredFrom(t, dir, time.Time{})))
 }
 
+// resealed changes a manifest, and gives it the checksum of its change.
+func resealed(t *testing.T, dir string, change func(*manifest)) {
+	t.Helper()
+	m, _, err := load(dir)
+	require.NoError(t, err)
+	change(m)
+	require.NoError(t, m.save(dir))
+}
+
 // Every change of a file is found before anything is written.
 func TestDamagedBackup(t *testing.T) {
 	b := provisioned(t)
@@ -147,6 +156,18 @@ func TestDamagedBackup(t *testing.T) {
 			overwrite(t, filepath.Join(dir, manifestFile), func(data []byte) []byte {
 				return bytes.Replace(data, []byte(`"messages": 3`), []byte(`"messages": 2`), 1)
 			})
+		},
+		"a stream of another name": func(t *testing.T, dir string) {
+			resealed(t, dir, func(m *manifest) { m.Points[0].Streams[0].Stream = "../SUMMARIES" })
+		},
+		"segments of another name": func(t *testing.T, dir string) {
+			resealed(t, dir, func(m *manifest) { m.Segments["../SUMMARIES"] = m.Segments[broker.StreamSummaries] })
+		},
+		"a point without a stream": func(t *testing.T, dir string) {
+			resealed(t, dir, func(m *manifest) { m.Points[0].Streams = m.Points[0].Streams[1:] })
+		},
+		"the configuration of another stream": func(t *testing.T, dir string) {
+			resealed(t, dir, func(m *manifest) { m.Points[0].Streams[0].Config = m.Points[0].Streams[1].Config })
 		},
 		"a cut off manifest": func(t *testing.T, dir string) {
 			overwrite(t, filepath.Join(dir, manifestFile), func(data []byte) []byte { return data[:len(data)/2] })

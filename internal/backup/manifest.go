@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -131,9 +133,13 @@ func (m *manifest) save(dir string) error {
 	})
 }
 
-// connected verifies that segments follow one another, and that every point ends with one.
+// connected verifies that the manifest is of the three streams alone, since files and streams are called by these names, that segments
+// follow one another, and that every point ends with one.
 func (m *manifest) connected() error {
 	for name, segments := range m.Segments {
+		if !slices.Contains(streams, name) {
+			return fmt.Errorf("%w: %q is not a stream of precis", ErrDamaged, name)
+		}
 		for i, s := range segments {
 			if s.To < s.From || i > 0 && s.From != segments[i-1].To+1 {
 				return fmt.Errorf("%w: segments of %s do not follow one another at %d", ErrDamaged, name, s.From)
@@ -141,7 +147,13 @@ func (m *manifest) connected() error {
 		}
 	}
 	for _, p := range m.Points {
+		if !slices.EqualFunc(p.Streams, streams, func(cut Cut, name string) bool { return cut.Stream == name }) {
+			return fmt.Errorf("%w: the point of %s does not have %s", ErrDamaged, p.At.Format(time.RFC3339), strings.Join(streams, ", "))
+		}
 		for _, cut := range p.Streams {
+			if _, err := cut.config(Target{}); err != nil {
+				return err
+			}
 			if _, ok := m.upTo(cut); !ok {
 				return fmt.Errorf("%w: no segment of %s ends at %d", ErrDamaged, cut.Stream, cut.LastSeq)
 			}

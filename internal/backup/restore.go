@@ -184,6 +184,9 @@ func (cut Cut) config(t Target) (c jetstream.StreamConfig, err error) {
 	if err := stdjson.Unmarshal(cut.Config, &c); err != nil {
 		return c, fmt.Errorf("%w: configuration of %s: %w", ErrDamaged, cut.Stream, err)
 	}
+	if c.Name != cut.Stream {
+		return c, fmt.Errorf("%w: the configuration of %s is that of %q", ErrDamaged, cut.Stream, c.Name)
+	}
 	if t.Replicas > 0 {
 		c.Replicas, c.Placement = t.Replicas, nil
 	}
