@@ -103,6 +103,9 @@ test("a wrapped store does what the store alone does", async () => {
   await same("deleted", async (s) => [await s.delete(key), await s.load(key), await s.load(sub), await s.listSessions("p")]);
   const child = await running.client().thread(`${key.sessionId}/a1`);
   assert.deepEqual([child.messages, child.parent_thread_id], [1, key.sessionId]);
+  const unbegun = { ...key, sessionId: "unbegun" };
+  await both[1]!.append(unbegun, []);
+  assert.equal(await both[1]!.load(unbegun), null);
   const minimal = new ClaudeAdapter(running.client()).sessionStore({ append: async () => undefined, load: async () => null });
   assert.deepEqual(Object.keys(minimal).sort(), ["append", "load"]);
 });

@@ -55,6 +55,7 @@ export class ClaudeAdapter {
     const { append, load, listSessions, listSessionSummaries, delete: remove, listSubkeys } = inner;
     return {
       append: async (key, entries) => {
+        if (entries.length === 0) return; // a store may not begin a session with nothing; the SDK's own, in memory, does
         await append.call(inner, key, entries);
         const agent = key.subpath?.replace(/^.*agent-/, "");
         const parent = agent === undefined ? {} : { parent_thread_id: this.#thread(key.sessionId) };
