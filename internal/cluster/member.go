@@ -95,7 +95,7 @@ type unit struct {
 	owner    string // key of a lease; empty: free
 	revision uint64
 	doing    doing
-	left     bool // this member had it last, and nobody has it yet
+	left     bool // this member had it last, and none has it yet
 }
 
 type doing int
@@ -128,7 +128,7 @@ type View struct {
 	Members map[string]string // process by lease, live ones
 	Owners  []string          // lease by partition; empty: none, or one that is not live
 	Planned []string
-	Left    []bool // this member had the partition last, and nobody has it yet
+	Left    []bool // this member had the partition last, and none has it yet
 }
 
 // Bucket is the name of a cluster's bucket.

@@ -24,7 +24,7 @@ type Index struct {
 	shards []*shard
 
 	mu   sync.Mutex
-	made *making // nil: nobody has asked yet
+	made *making // nil until the first query
 	last *making // the latest that was begun, forgotten or not
 }
 

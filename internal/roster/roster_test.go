@@ -210,7 +210,7 @@ func TestBatchDuringReading(t *testing.T) {
 	}
 }
 
-// A reading that fails, or that nobody waits for, does not stand in the way of the next one.
+// A reading that fails, or that no query waits for, does not stand in the way of the next one.
 func TestReadingAgain(t *testing.T) {
 	s := newStore()
 	s.write(1, &thread.Header{Thread: "t", Tokens: 1})

@@ -30,7 +30,7 @@ type endpoint struct {
 	// ofThread: the subject ends with a thread, whose partition's owner answers.
 	ofThread bool
 
-	answered func(subject, code string, took time.Duration) // nil: nobody counts
+	answered func(subject, code string, took time.Duration) // nil: not counted
 
 	mu    sync.Mutex
 	stats micro.EndpointStats

@@ -52,7 +52,7 @@ func (u *UI) rejections(r *http.Request, v *Viewer) (*page, error) {
 	defer cancel()
 	in := r.URL.Query()
 	b := &rejectionsBody{Thread: in.Get("thread"), Acts: v.Acts()}
-	b.Retried, _ = strconv.ParseUint(in.Get("retried"), 10, 64) // what is no number is none
+	b.Retried, _ = strconv.ParseUint(in.Get("retried"), 10, 64) // anything but a number counts as 0
 	if b.Thread != "" {
 		if !v.Covers(b.Thread) {
 			return nil, &failure{http.StatusForbidden, "The token " + v.Name + " is not for that thread."}

@@ -41,7 +41,7 @@ func (u *UI) thread(r *http.Request, v *Viewer) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, _ := strconv.Atoi(in.Get("before")) // what is no number is none
+	before, _ := strconv.Atoi(in.Get("before")) // anything but a number counts as 0
 	b := &threadBody{At: at, View: timeline.New(t.story, timeline.Options{Contents: u.Contents, Last: shownEntries, Before: before, Find: find})}
 	to := func(before int) string {
 		q := url.Values{}

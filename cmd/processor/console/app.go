@@ -97,7 +97,7 @@ func (w *lockedWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// Note tells what is no result.
+// Note writes a message that is not a result.
 func (a *App) Note(format string, args ...any) {
 	fmt.Fprintf(a.Stderr, format+"\n", args...)
 }

@@ -84,7 +84,7 @@ func (f Flags) Connect(a *console.App) (*Server, error) {
 	return &Server{URL: f.Shown(), Conn: conn, JS: js, may: may}, nil
 }
 
-// watch tells what becomes of the connection.
+// watch reports changes of the connection.
 func watch(a *console.App, may *rights) []nats.Option {
 	return []nats.Option{
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
