@@ -6,7 +6,7 @@ import { type ModelMessage, generateText, jsonSchema, stepCountIs, streamText, t
 import { Client, type Precis } from "precis";
 import { type AiSdkOptions, precisMiddleware } from "precis/ai-sdk";
 
-import { Processor, output } from "./harness.js";
+import { Processor, output, settled } from "./harness.js";
 import { Provider } from "./provider.js";
 
 let running: Processor;
@@ -48,7 +48,7 @@ test("messages are published with usage, and read outputs stand as their summari
     assert.ok(sent[i]!.content.length < 800 && sent[i]!.content.includes("FAIL: TestTotal"));
     assert.equal(sent[i]!.tool_call_id, before[i]!.tool_call_id);
   }
-  const thread = await c.thread("ai1");
+  const thread = await settled(c, "ai1", (t) => t.messages === 5 && t.tool_results === 2);
   assert.deepEqual([thread.messages, thread.tool_results, thread.rejected], [5, 2, 0]);
   assert.deepEqual([thread.reported?.total.input_tokens, thread.reported?.total.output_tokens], [33, 21]);
 });
@@ -59,12 +59,12 @@ test("streams are published when they end", async () => {
   const options = { providerOptions: { precis: { thread: "ai2" } } };
   const first = streamText({ model: model(c, {}), messages: [user("Which test fails?")], ...common, ...options });
   assert.equal(await first.text, "TestTotal.");
-  const stored = await c.thread("ai2");
+  const stored = await settled(c, "ai2", (t) => t.messages === 3 && t.tool_results === 1);
   assert.deepEqual([stored.messages, stored.tool_results, stored.reported?.total.output_tokens], [3, 1, 14]);
   const second = streamText({ model: model(c, {}), messages: [user("Which test fails?"), ...(await first.response).messages, user("Where?")], ...common, ...options });
   assert.equal(await second.text, "In cart.go.");
   assert.ok(!provider.said(2).includes(whole));
-  const thread = await c.thread("ai2");
+  const thread = await settled(c, "ai2", (t) => t.messages === 5);
   assert.deepEqual([thread.messages, thread.tool_results, thread.rejected], [5, 1, 0]);
 });
 
@@ -91,7 +91,7 @@ test("failed tools, objects and files are published, and sent as they are", asyn
   provider.turns = [{ tool: "bash", calls: [{ command: "a" }] }, { tool: "read", calls: [{ command: "b" }] }, "Done."];
   const png = new Uint8Array(Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=", "base64"));
   await generateText({ model: model(c, { thread: "ai4" }), messages: [{ role: "user", content: [{ type: "text", text: "See." }, { type: "image", image: png }] }], ...common, tools });
-  const thread = await c.thread("ai4");
+  const thread = await settled(c, "ai4", (t) => t.messages === 4 && t.tool_results === 2);
   assert.deepEqual([thread.messages, thread.tool_results, thread.rejected], [4, 2, 0]);
   assert.ok(provider.said(2).includes("no such file") && provider.said(2).includes("image_url"));
 });

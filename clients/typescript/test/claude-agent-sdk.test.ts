@@ -8,7 +8,7 @@ import { InMemorySessionStore, type Options, type PostToolUseHookInput, type Ses
 import { Client } from "precis";
 import { ClaudeAdapter } from "precis/claude-agent-sdk";
 
-import { Processor, output } from "./harness.js";
+import { Processor, output, settled } from "./harness.js";
 import { Provider } from "./provider.js";
 
 let running: Processor;
@@ -55,8 +55,8 @@ test("the model gets a tool output's summary, and precis the whole of it", async
   const [long, short] = results.map((b) => JSON.stringify(b.content));
   assert.ok(long!.length < 800 && long!.includes("FAIL: TestTotal"), long);
   assert.ok(short!.includes("short"));
+  const thread = await settled(c, session, (t) => t.messages === 2 && t.tool_results === 2);
   assert.equal((await c.message(session, `result-${results[0]!.tool_use_id}`)).content, output.trimEnd());
-  const thread = await c.thread(session);
   assert.deepEqual([thread.messages, thread.tool_results, thread.summaries_active, thread.rejected], [2, 2, 1, 0]);
 });
 
@@ -67,13 +67,13 @@ test("a session store publishes what is said, a session is resumed from it, and 
   const hooks = { PostToolUse: [{ hooks: [precis.postToolUse] }] };
   provider.turns = [{ tool: "Bash", calls: [{ command }] }, "TestTotal.", "In cart.go."];
   const { session } = await ask("Which test fails?", { sessionStore: store, hooks });
-  const first = await c.thread(`claude/${session}`);
+  const first = await settled(c, `claude/${session}`, (t) => t.messages === 3 && t.tool_results === 1);
   assert.deepEqual([first.messages, first.tool_results, first.rejected], [3, 1, 0]);
   rmSync(join(dir, "config"), { recursive: true }); // another machine
   const again = await ask("Where?", { sessionStore: store, hooks, resume: session });
   assert.equal(again.result, "In cart.go.");
   assert.ok(provider.said(2).includes("Which test fails?"));
-  const thread = await c.thread(`claude/${again.session}`);
+  const thread = await settled(c, `claude/${again.session}`, (t) => t.messages === 5 && t.reported?.total.output_tokens === 14);
   assert.deepEqual([thread.messages, thread.tool_results, thread.rejected], [5, 1, 0]);
   // The hook publishes a call before its line, which has the usage, is in the transcript.
   assert.equal(thread.reported?.total.output_tokens, 14);
@@ -101,7 +101,7 @@ test("a wrapped store does what the store alone does", async () => {
   await same("another project's is apart", async (s) => [await s.load({ ...key, projectKey: "q" }), await s.listSessions("q")]);
   await same("listed", async (s) => [ids(await s.listSessions("p")), ids(await s.listSessionSummaries("p")), (await s.listSessionSummaries("p")).map((e) => e.data)]);
   await same("deleted", async (s) => [await s.delete(key), await s.load(key), await s.load(sub), await s.listSessions("p")]);
-  const child = await running.client().thread(`${key.sessionId}/a1`);
+  const child = await settled(running.client(), `${key.sessionId}/a1`, (t) => t.messages === 1);
   assert.deepEqual([child.messages, child.parent_thread_id], [1, key.sessionId]);
   const unbegun = { ...key, sessionId: "unbegun" };
   await both[1]!.append(unbegun, []);
@@ -126,7 +126,7 @@ test("what precis could not take is published later", async (t) => {
   assert.equal(errors.length, 1, "precis is left alone for a while after a failure");
   t.mock.timers.tick(10_001);
   assert.notDeepEqual(await precis.postToolUse(used("cl4", "t3", output), undefined, none()), {});
-  const thread = await c.thread("cl4");
+  const thread = await settled(c, "cl4", (t) => t.messages === 3 && t.tool_results === 3);
   assert.deepEqual([thread.messages, thread.tool_results, thread.rejected], [3, 3, 0]);
 });
 
@@ -143,5 +143,5 @@ test("outputs keep their shape", async () => {
   assert.deepEqual(await shaped([{ type: "text", text: output }, { type: "text", text: "" }], "b"), [{ type: "text", text }, { type: "text", text: "" }]);
   assert.deepEqual(await shaped({ stdout: output, stderr: "", n: 1, o: null }, "c"), { stdout: text, stderr: "", n: 1, o: null });
   assert.equal(await shaped({ ok: true }, "d"), undefined);
-  assert.equal((await c.thread("cl5")).rejected, 0);
+  assert.equal((await settled(c, "cl5", (t) => t.tool_results >= 4)).rejected, 0);
 });

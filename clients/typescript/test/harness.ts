@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setTimeout as tick } from "node:timers/promises";
 
-import { Client } from "precis";
+import { Client, NotFound, type types } from "precis";
 
 /** The root of the package; tests run in build/tests. */
 export const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -85,5 +85,18 @@ export async function until<T>(ask: () => Promise<T>): Promise<NonNullable<T>> {
     const answer = await ask();
     if (answer) return answer;
     await tick(20, undefined, { signal: limit });
+  }
+}
+
+/** The counters of a thread when they are as said: what is stored is counted a moment later. After half a minute, as they are. */
+export async function settled(c: Client, id: string, done: (t: types.ThreadReply) => unknown): Promise<types.ThreadReply> {
+  const limit = AbortSignal.timeout(30_000);
+  for (;;) {
+    const thread = await c.thread(id).catch((error: unknown) => {
+      if (error instanceof NotFound && !limit.aborted) return undefined;
+      throw error;
+    });
+    if (thread && (done(thread) || limit.aborted)) return thread;
+    await tick(20);
   }
 }

@@ -7,7 +7,7 @@ import { createAgent, tool } from "langchain";
 import { Client } from "precis";
 import { precisMiddleware } from "precis/langchain";
 
-import { Processor, output } from "./harness.js";
+import { Processor, output, settled } from "./harness.js";
 import { Provider } from "./provider.js";
 
 let running: Processor;
@@ -44,7 +44,7 @@ test("messages are published with usage, and read outputs stand as their summari
   assert.equal(sent[2]!.tool_call_id, (provider.asked[1]!.body.messages as typeof sent)[2]!.tool_call_id);
   assert.equal(result.messages.find((m) => m.type === "tool")!.content, output, "the state keeps it whole");
 
-  const thread = await c.thread("lc1");
+  const thread = await settled(c, "lc1", (t) => t.messages === 5 && t.tool_results === 1);
   assert.deepEqual([thread.messages, thread.tool_results, thread.duplicates, thread.rejected], [5, 1, 0, 0]);
   assert.deepEqual([thread.reported?.total.input_tokens, thread.reported?.total.output_tokens], [33, 21]);
 });
@@ -67,7 +67,7 @@ test("streaming, and several calls in one turn", async () => {
   for await (const [chunk] of await agent.stream(human("Which?"), { streamMode: "messages" })) if (chunk.type === "ai") text += chunk.text;
   assert.equal(text, "Both fail.");
   assert.ok(provider.asked.every((a) => a.body.stream));
-  const thread = await c.thread("lc3");
+  const thread = await settled(c, "lc3", (t) => t.messages === 3 && t.tool_results === 2);
   assert.deepEqual([thread.messages, thread.tool_results, thread.rejected], [3, 2, 0]);
 });
 

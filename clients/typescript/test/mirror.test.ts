@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { type Entry, Mirror, splice } from "#mirror";
 import { type AgentEvent, Client } from "precis";
 
-import { Processor, answer, output, question, result } from "./harness.js";
+import { Processor, answer, output, question, result, settled } from "./harness.js";
 
 let running: Processor;
 before(async () => {
@@ -30,8 +30,9 @@ test("a prompt accounts for exactly the agent's messages, or there is none", asy
 
 test("a prompt is not used where it can't be told what it is made of", async () => {
   const c = running.client();
-  await new Mirror(c).publish("mi2", session);
-  const reply = await c.context("mi2", { explain: true, min_event_seq: (await c.thread("mi2")).event_seq });
+  const mirror = new Mirror(c);
+  await mirror.publish("mi2", session);
+  const reply = await c.context("mi2", { explain: true, min_event_seq: mirror.seq("mi2") });
   assert.ok(splice(reply, session, make));
   for (const doubt of [{ explain: null }, { dropped_message_ids: null }, { waiting_message_ids: ["m3"] }, { sources: reply.sources.slice(1) }, { summary_ids: [] }]) {
     assert.equal(splice({ ...reply, ...doubt }, session, make), undefined, JSON.stringify(doubt));
@@ -56,7 +57,7 @@ test("what precis can't accept is reported once, and keeps nothing else out", as
   const entries = [entry(question), entry({ ...result, message_id: "bad", tool_call_id: 7 as unknown as string }), ...session.slice(1)];
   await mirror.publish("mi4", entries);
   await mirror.publish("mi4", [...entries, said(8)]);
-  const thread = await running.client().thread("mi4");
+  const thread = await settled(running.client(), "mi4", (t) => t.messages === 3 && t.tool_results === 1);
   assert.deepEqual([errors.length, thread.messages, thread.tool_results], [1, 3, 1]);
   assert.equal(await mirror.compact("mi4", entries, make), undefined);
 });

@@ -5,7 +5,7 @@ import { Agent, type AgentInputItem, MemorySession, OpenAIProvider, Runner, type
 import { Client, Unreachable } from "precis";
 import { PrecisSession } from "precis/openai-agents";
 
-import { Processor, output } from "./harness.js";
+import { Processor, output, settled } from "./harness.js";
 import { Provider } from "./provider.js";
 
 let running: Processor;
@@ -47,7 +47,7 @@ test("a session is a thread, and read outputs stand as their summaries within a 
   const sent = provider.asked[3]!.body.input as Sent;
   assert.deepEqual(kinds(3), ["user", "function_call", "function_call", "function_call_output", "function_call_output", "function_call", "function_call_output", "message", "user"]);
   assert.deepEqual(sent.filter((i) => i.type === "function_call").map((i) => i.call_id), sent.filter((i) => i.type === "function_call_output").map((i) => i.call_id));
-  const thread = await c.thread("oa1");
+  const thread = await settled(c, "oa1", (t) => t.messages === 6 && t.tool_results === 3);
   assert.deepEqual([thread.messages, thread.tool_results, thread.duplicates, thread.rejected], [6, 3, 0, 0]);
 });
 
@@ -58,7 +58,7 @@ test("older items stand as a compaction", async () => {
   assert.ok((provider.asked.at(-1)!.body.input as Sent).length < 15);
   assert.ok(provider.said(-1).includes("[Previous Conversation Summary]"));
   assert.ok(JSON.stringify((provider.asked.at(-1)!.body.input as Sent).at(-1)).includes("Question h."));
-  assert.equal((await running.client().thread("oa2")).messages, 16);
+  assert.equal((await settled(running.client(), "oa2", (t) => t.messages === 16)).messages, 16);
 });
 
 test("streaming", async () => {
@@ -69,7 +69,7 @@ test("streaming", async () => {
   for await (const chunk of stream.toTextStream()) text += chunk;
   await stream.completed;
   assert.equal(text, "It fails.");
-  const thread = await running.client().thread("oa3");
+  const thread = await settled(running.client(), "oa3", (t) => t.messages === 3 && t.tool_results === 1);
   assert.deepEqual([thread.messages, thread.tool_results, thread.duplicates, thread.rejected], [3, 1, 0, 0]);
 });
 
