@@ -151,8 +151,7 @@ func (a *adapter) compact(ctx agent.CallbackContext, req *model.LLMRequest) (*mo
 	r := begun.(*run)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	unknown := func(c *genai.Content) bool { return !r.known[digest(c)] }
-	if r.failed || slices.ContainsFunc(req.Contents, unknown) {
+	if r.failed || slices.ContainsFunc(req.Contents, func(c *genai.Content) bool { return !r.known[digest(c)] }) {
 		a.Warn(fmt.Errorf("thread %q: the request has contents that were not published", r.thread))
 		return nil, nil
 	}

@@ -36,9 +36,8 @@ type Options struct {
 // Hooks are for a session service: WithAppendEventHook(h.Append), WithGetSessionHook(h.Get).
 type Hooks struct {
 	o     Options
-	mu    sync.Mutex
-	begun map[string]bool // threads that have every event of their session
-	until atomic.Int64    // before which precis is left alone, as it was too slow
+	begun sync.Map     // threads that have every event of their session
+	until atomic.Int64 // before which precis is left alone, as it was too slow
 }
 
 // New returns hooks.
@@ -53,7 +52,7 @@ func New(o Options) (*Hooks, error) {
 		o.Warn = func(error) {}
 	}
 	o.Wait = cmp.Or(o.Wait, 2*time.Second)
-	return &Hooks{o: o, begun: map[string]bool{}}, nil
+	return &Hooks{o: o}, nil
 }
 
 // Append publishes an event that the service has stored.
@@ -74,11 +73,7 @@ func (h *Hooks) Get(c *session.GetSessionContext, next func() (*session.Session,
 	s.EventMu.Lock()
 	defer s.EventMu.Unlock()
 	thread := h.o.Thread(c.Key)
-	h.mu.Lock()
-	begun := h.begun[thread]
-	h.begun[thread] = true
-	h.mu.Unlock()
-	if !begun && h.publish(c.Context, thread, s.Events...) != nil { // the service may keep the session from another process
+	if _, begun := h.begun.LoadOrStore(thread, true); !begun && h.publish(c.Context, thread, s.Events...) != nil { // the service may keep the session from another process
 		return s, nil // the thread lacks an event
 	}
 	ctx, cancel := context.WithTimeout(c.Context, h.o.Wait)
@@ -140,9 +135,7 @@ func (h *Hooks) publish(ctx context.Context, thread string, list ...event.Event)
 	}
 	if err != nil {
 		h.o.Warn(fmt.Errorf("publish events of thread %q: %w", thread, err))
-		h.mu.Lock()
-		delete(h.begun, thread) // the next run publishes all of the session
-		h.mu.Unlock()
+		h.begun.Delete(thread) // the next run publishes all of the session
 	}
 	return err
 }
@@ -169,13 +162,12 @@ func (h *Hooks) store(ctx context.Context, thread string, p published) error {
 func compacted(list []event.Event, reply *api.ContextReply) ([]event.Event, error) {
 	own := map[string]event.Event{}
 	for i := range list {
-		if list[i].Response == nil {
-			continue
-		}
-		for n, choice := range list[i].Choices {
-			e := list[i].Clone()
-			e.Choices = []model.Choice{choice}
-			own[messageID(&list[i], n)] = *e
+		if list[i].Response != nil {
+			for n, choice := range list[i].Choices {
+				e := list[i].Clone()
+				e.Choices = []model.Choice{choice}
+				own[messageID(&list[i], n)] = *e
+			}
 		}
 	}
 	var messages []struct {
@@ -189,10 +181,7 @@ func compacted(list []event.Event, reply *api.ContextReply) ([]event.Event, erro
 	}
 	var out []event.Event
 	for i, m := range messages {
-		e, ok := event.Event{}, false
-		if ids := reply.Sources[i].MessageIDs; len(ids) == 1 {
-			e, ok = own[ids[0]]
-		}
+		e, ok := own[strings.Join(reply.Sources[i].MessageIDs, "\n")] // what is made of several is none of them
 		text, plain := m.Content.(string)
 		if !ok { // a summary, or what the service keeps no more
 			e = *list[0].Clone()
