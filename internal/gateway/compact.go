@@ -269,7 +269,7 @@ func (g *Gateway) knows(x *exchange, request object) error {
 			if name == "compaction" && strings.TrimSpace(objectOf(request[name]).text("instructions")) != "" {
 				return asItCame{asField}
 			}
-		case name == "context_management" && g.opts.Compactions && compactsItself(x.api, request[name]):
+		case name == "context_management" && g.edited(x.api, request[name]):
 		default:
 			return asItCame{asField}
 		}

@@ -251,6 +251,9 @@ func TestAsItCame(t *testing.T) {
 		return said
 	}
 	messages := func(list string) string { return `{"messages":[` + list + `]}` }
+	managed := func(management string) string {
+		return `{"context_management":` + management + `,"messages":[{"role":"user","content":"Hi."}]}`
+	}
 	for _, test := range []struct {
 		reason, path, body string
 		header             []string
@@ -260,7 +263,13 @@ func TestAsItCame(t *testing.T) {
 		{"mode", chatPath, messages(chatSession), []string{gateway.HeaderMode, "off"}},
 		{"mode", chatPath, messages(chatSession), []string{gateway.HeaderMode, "observe"}},
 		{"unknown_field", chatPath, `{"later":1,"messages":[` + chatSession + `]}`, nil},
-		{"unknown_field", "/v1/messages", `{"context_management":{},"messages":[{"role":"user","content":"Hi."}]}`, nil},
+		{"unknown_field", "/v1/messages", managed(`{}`), nil},
+		{"unknown_field", "/v1/messages", managed(`{"edits":7}`), nil},
+		{"unknown_field", "/v1/messages", managed(`{"edits":[],"later":1}`), nil},
+		{"unknown_field", "/v1/messages", managed(`{"edits":[{"type":"other"}]}`), nil},
+		{"unknown_field", "/v1/messages", managed(`{"edits":[{"type":"compact_20260112"}]}`), nil}, // needs Compactions
+		{"unknown_field", "/v1/responses", `{"context_management":{"edits":[{"type":"clear_thinking_20251015"}]},"input":[]}`, nil},
+		{"new_conversation", "/v1/messages", managed(`{"edits":[{"type":"clear_thinking_20251015","keep":"all"},{"type":"clear_tool_uses_20250919"}]}`), nil},
 		{"kept_by_provider", "/v1/responses", `{"previous_response_id":"r1","input":[{"role":"user","content":"Hi."}]}`, nil},
 		{"kept_by_provider", "/v1/responses", `{"conversation":{"id":"c1"},"input":[{"role":"user","content":"Hi."}]}`, nil},
 		{"shape", "/v1/responses", `{"input":"Hi."}`, nil},

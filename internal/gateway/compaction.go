@@ -235,7 +235,7 @@ func restored(body []byte) (out []byte, changed bool) {
 			list = append(list, raw)
 			continue
 		}
-		changed, before = true, []jsontext.Value{text}
+		changed, list, before = true, nil, []jsontext.Value{text} // what stands before a compaction is in it: the provider does not read it either
 		if len(blocks) > 1 {
 			user(before)
 			m["content"], before = jsonOf(blocks[1:]), nil
@@ -279,14 +279,26 @@ func ownCompaction(blocks []jsontext.Value) (text jsontext.Value, ok bool) {
 	return part.json(), true
 }
 
-// compactsItself reports whether a request lets the provider compact what is too long for it, and nothing else: precis's prompt comes
-// before that.
-func compactsItself(a *api, management jsontext.Value) bool {
-	kind, list := "compact_20260112", listOf(objectOf(management)["edits"])
-	if a != anthropicAPI {
-		kind, list = "compaction", listOf(management)
+// clearings are Anthropic's edits of a prompt that leave messages where they are: it drops old thinking, or old results, of what it is sent.
+// Claude Code asks for the first with every request.
+var clearings = []string{"clear_thinking_20251015", "clear_tool_uses_20250919"}
+
+// edited reports whether a request lets the provider clear or, where compactions are on, compact what is still too long for it, and
+// nothing else: precis's prompt comes before that.
+func (g *Gateway) edited(a *api, management jsontext.Value) bool {
+	edits, compaction, others := management, "compaction", []string(nil)
+	if a == anthropicAPI {
+		members := objectOf(management)
+		if len(members) != 1 {
+			return false
+		}
+		edits, compaction, others = members["edits"], "compact_20260112", clearings
 	}
-	return !slices.ContainsFunc(list, func(raw jsontext.Value) bool { return objectOf(raw).text("type") != kind })
+	unknown := func(raw jsontext.Value) bool {
+		kind := objectOf(raw).text("type")
+		return !slices.Contains(others, kind) && (kind != compaction || !g.opts.Compactions)
+	}
+	return edits.Kind() == jsontext.KindBeginArray && !slices.ContainsFunc(listOf(edits), unknown)
 }
 
 // compacted reports whether a conversation contains a compaction of the provider's, or asks for one among its messages: what it stands

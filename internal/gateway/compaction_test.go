@@ -164,6 +164,13 @@ func TestAnthropicCompaction(t *testing.T) {
 			t.Errorf("%s: %v %s", next, err, sent.Messages)
 		}
 	}
+	// A client that keeps what the compaction stands for sends it again.
+	block1 := c.history[0]
+	c.history = []string{`{"role":"user","content":"Fix the test, at once."}`, block1}
+	if c.post(c.s.path, c.request("", `{"role":"user","content":"Go on."}`)); strings.Contains(c.got.last(), "at once") || !strings.Contains(c.got.last(), want) {
+		t.Errorf("%s", c.got.last())
+	}
+	c.history = []string{block1}
 	// A block that the client changed is the client's own.
 	c.history = []string{strings.Replace(c.history[0], "Fix", "Break", 1)}
 	changed := c.request("", `{"role":"user","content":"Go on."}`)
@@ -211,7 +218,7 @@ func TestCompactionsOfTheProvider(t *testing.T) {
 		{messages, "unknown_field", "/v1/messages", messages.request(`"compaction":{"type":"summarize","instructions":"Only names."},`), nil},
 		{waiting, "diverged", "/v1/messages", waiting.request(summarize, waiting.s.back(99)...), nil}, // a call that has no result
 		{showing, "media", "/v1/messages", showing.request(summarize, `{"role":"assistant","content":"Done."}`, image), nil},
-		{messages, "unknown_field", "/v1/messages", messages.request(`"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]},`), nil},
+		{messages, "unknown_field", "/v1/messages", messages.request(`"context_management":{"edits":[{"type":"clear_tool_uses_20250919"},{"type":"other"}]},`), nil},
 	} {
 		said, _, _ := test.c.ask(t, test.path, test.body, test.header...)
 		if said != "no; reason="+test.reason || test.c.got.last() != test.body {

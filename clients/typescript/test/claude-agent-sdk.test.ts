@@ -8,8 +8,8 @@ import { InMemorySessionStore, type Options, type PostToolUseHookInput, type Ses
 import { Client } from "precis";
 import { ClaudeAdapter } from "precis/claude-agent-sdk";
 
-import { Processor, output, settled } from "./harness.js";
-import { Provider } from "./provider.js";
+import { Processor, free, output, settled } from "./harness.js";
+import { Provider, type Turn } from "./provider.js";
 
 let running: Processor;
 let provider: Provider;
@@ -33,10 +33,10 @@ after(async () => {
 const command = "for i in $(seq 100); do printf 'ok  \\tshop/cart\\t0.01s\\n'; done; echo '--- FAIL: TestTotal (0.00s)'";
 
 /** Runs the SDK, and the program that it ships, against the scripted provider, and returns the session's id and result. */
-async function ask(prompt: string, options: Options): Promise<{ session: string; result: string }> {
+async function ask(prompt: string, options: Options, url = provider.url.replace("/v1", "")): Promise<{ session: string; result: string }> {
   const env = {
     PATH: process.env["PATH"], HOME: dir, CLAUDE_CONFIG_DIR: join(dir, "config"), ANTHROPIC_API_KEY: "none",
-    ANTHROPIC_BASE_URL: provider.url.replace("/v1", ""), CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    ANTHROPIC_BASE_URL: url, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
   };
   let [session, result] = ["", ""];
   for await (const m of query({ prompt, options: { cwd: dir, model: "claude-haiku-4-5", settingSources: [], allowedTools: ["Bash"], env, ...options } })) {
@@ -144,4 +144,22 @@ test("outputs keep their shape", async () => {
   assert.deepEqual(await shaped({ stdout: output, stderr: "", n: 1, o: null }, "c"), { stdout: text, stderr: "", n: 1, o: null });
   assert.equal(await shaped({ ok: true }, "d"), undefined);
   assert.equal((await settled(c, "cl5", (t) => t.tool_results >= 4)).rejected, 0);
+});
+
+test("through the gateway the model gets compacted prompts", async () => {
+  const listen = await free();
+  await using own = await Processor.start({ config: `gateway: {listen: "${listen}", mode: compact, anthropic: "${provider.url.replace("/v1", "")}"}
+policies: [{name: default, compaction: {trigger: {any: [{messages: 6}]}, keep: {messages: 2}}}]
+` });
+  const turns = Array.from({ length: 5 }, (_, n): Turn => ({ tool: "Bash", calls: [{ command: `echo ${n}; ${command}` }] }));
+  provider.turns = [...turns, "TestTotal.", "In cart.go."];
+  const { session, result } = await ask("Which test fails?", {}, `http://${listen}`);
+  assert.equal(result, "TestTotal.");
+  assert.equal((await ask("Where?", { resume: session }, `http://${listen}`)).result, "In cart.go.");
+  const outcomes = await (await fetch(`http://${own.probes}/metrics`)).text();
+  assert.match(outcomes, /precis_gateway_compacted_total\{outcome="yes"\} [1-9]/, outcomes);
+  assert.doesNotMatch(outcomes, /compacted_total\{outcome="(?!yes|new_conversation|nothing_to_shrink|behind)/, outcomes);
+  const last = provider.said(-1);
+  assert.ok(last.includes("[Previous Conversation Summary]") && last.includes("Where?"), last);
+  assert.equal(last.split(output.slice(0, 1000).replaceAll("\n", "\\n").replaceAll("\t", "\\t")).length, 1, "no output stands whole");
 });

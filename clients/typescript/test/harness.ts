@@ -69,7 +69,7 @@ export class Processor {
 }
 
 /** Returns an address that nothing listens on. */
-async function free(): Promise<string> {
+export async function free(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as { port: number };
