@@ -2,39 +2,37 @@ package clients_test
 
 import (
 	"context"
-	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"precis/internal/e2e/program"
 )
 
-const token = "a-token-of-the-clients-tests"
+// The client in Python does what its tests say, against the real program.
+func TestPython(t *testing.T) {
+	python := require(t, "python3")
+	p := program.Start(t, "")
+	check(t, "python", []string{"PYTHONPATH=" + sources("src"), "PYTHONDONTWRITEBYTECODE=1", "PROCESSOR_UNDER_TEST=" + p.Path},
+		python, "-W", "error", "-m", "unittest", "discover", "-s", "tests")
+	text, want := documented(t, "python/README.md", "python")
+	cmd := exec.CommandContext(t.Context(), python, "-c", p.Local(text))
+	cmd.Dir, cmd.Env = "python", append(os.Environ(), "PYTHONPATH=src", "PYTHONDONTWRITEBYTECODE=1")
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
+		t.Errorf("the program of the README: %v: %s", err, out)
+	}
+}
 
-// The clients do what their tests say, against one running program.
-func TestClients(t *testing.T) {
-	url := run(t)
-	t.Run("python", func(t *testing.T) {
-		t.Parallel()
-		python := require(t, "python3")
-		check(t, "python", []string{"PYTHONPATH=src", "PYTHONDONTWRITEBYTECODE=1", "PRECIS_URL=" + url, "PRECIS_TOKEN=" + token},
-			python, "-W", "error", "-m", "unittest", "discover", "-s", "tests")
-		program, want := documented(t, "python/README.md", "python")
-		address := `"http://127.0.0.1:8088"`
-		program = strings.Replace(program, address, fmt.Sprintf("%q, token=%q", url, token), 1)
-		cmd := exec.CommandContext(t.Context(), python, "-c", program)
-		cmd.Dir, cmd.Env = "python", append(os.Environ(), "PYTHONPATH=src", "PYTHONDONTWRITEBYTECODE=1")
-		if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
-			t.Errorf("the program of the README: %v: %s", err, out)
-		}
-	})
+// sources is a path of Python with the one that is set, which may have nats-py.
+func sources(dir string) string {
+	if more := os.Getenv("PYTHONPATH"); more != "" {
+		return dir + string(os.PathListSeparator) + more
+	}
+	return dir
 }
 
 // Every page with a program in TypeScript says what to install and has its test, and both indexes name it.
@@ -113,82 +111,5 @@ func check(t *testing.T, dir string, env []string, name string, args ...string) 
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %v\n%s", cmd.Args, err, out)
-	}
-}
-
-// run starts the program, waits until it is ready and returns the URL of its API.
-func run(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	program, api, probes := filepath.Join(dir, "processor"), free(t), free(t)
-	if runtime.GOOS == "windows" {
-		t.Skip("the program is ended by a signal")
-	}
-	check(t, ".", nil, "go", "build", "-o", program, "precis/cmd/processor")
-	for name, text := range map[string]string{
-		"tokens.yaml": fmt.Sprintf("tokens:\n  - {name: tests, token: %q, role: agent}\n", token),
-		"config.yaml": fmt.Sprintf("nats: {listen: \"127.0.0.1:0\", sync: 2m}\ndata_dir: %q\nhttp: {listen: %q}\napi: {listen: %q, tokens_file: tokens.yaml}\n", filepath.Join(dir, "data"), probes, api),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "run", "--config", "config.yaml")
-	cmd.Dir, cmd.Stderr, cmd.Env = dir, log, []string{"HOME=" + dir}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if err := <-ended; err != nil || t.Failed() {
-			text, _ := os.ReadFile(log.Name())
-			t.Errorf("the program ended: %v\n%s", err, text)
-		}
-	})
-	await(t, "http://"+probes+"/readyz", ended)
-	return "http://" + api
-}
-
-// free returns an address that nothing listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
-
-// await returns when a URL answers 200.
-func await(t *testing.T, url string, ended chan error) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.After(time.Minute); ; {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if answer, err := http.DefaultClient.Do(req); err == nil {
-			_ = answer.Body.Close()
-			if answer.StatusCode == http.StatusOK {
-				return
-			}
-		}
-		select {
-		case <-tick.C:
-		case err := <-ended:
-			ended <- err
-			t.Fatal("the program ended before it was ready")
-		case <-deadline:
-			t.Fatal("not ready within a minute")
-		}
 	}
 }

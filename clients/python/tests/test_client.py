@@ -1,27 +1,30 @@
-"""The client against a real processor. clients_test.go starts it and sets PRECIS_URL and PRECIS_TOKEN."""
+"""The client against a real processor."""
 
-import os
-import threading
 import unittest
 import uuid
 
+import harness
 import precis
+from harness import OUTPUT, TOKEN
 
-OUTPUT = "ok  \tshop/cart\t0.01s\n" * 100 + "--- FAIL: TestTotal (0.00s)\n"
+running = None
+
+
+def setUpModule():
+    global running
+    running = harness.Processor(token=TOKEN)
+
+
+def tearDownModule():
+    running.close()
 
 
 def client(**options):
-    return precis.Client(os.environ["PRECIS_URL"], **{"token": os.environ["PRECIS_TOKEN"], **options})
+    return running.client(**{"token": TOKEN, **options})
 
 
 def session(thread):
-    """Publish a question, a long output and an answer."""
-    return client().publish(
-        thread,
-        {"type": "thread.message", "message_id": "m1", "role": "user", "content": "Which test fails?"},
-        {"type": "tool.result", "message_id": "m2", "tool_name": "bash", "content": OUTPUT},
-        {"type": "thread.message", "message_id": "m3", "role": "assistant", "content": "TestTotal."},
-    )
+    return client().publish(thread, *harness.SESSION)
 
 
 class Methods(unittest.TestCase):
@@ -52,6 +55,33 @@ class Methods(unittest.TestCase):
 
         self.assertEqual(c.summarize(self.thread, kind="history")["kind"], "history")
 
+    def test_threads_by_page(self):
+        c = client()
+        for n in 1, 2:
+            session(f"{self.thread}{n}")
+        c.publish(f"{self.thread}2", {"type": "thread.message", "message_id": "m4", "role": "user", "content": "Why?"})
+        harness.until(lambda: sum(t["messages"] for t in c.threads(prefix=self.thread)["threads"]) == 5)
+        first = c.threads(prefix=self.thread, limit=1, sort="size")
+        second = c.threads(prefix=self.thread, limit=1, sort="size", after=first["next"])
+        self.assertEqual((first["matched"], second["next"]), (2, None))
+        self.assertEqual({t["thread_id"] for page in (first, second) for t in page["threads"]}, {f"{self.thread}1", f"{self.thread}2"})
+        self.assertEqual(c.threads(prefix=self.thread, search="\u00fc1", agent_id="", policy="default", stale=False)["matched"], 1)
+        self.assertEqual(c.threads(prefix=self.thread, stale=True)["threads"], [])
+        order = [[t["thread_id"] for t in c.threads(prefix=self.thread, sort="size", ascending=a)["threads"]] for a in (True, False)]
+        self.assertEqual(order, [[f"{self.thread}1", f"{self.thread}2"], [f"{self.thread}2", f"{self.thread}1"]])
+
+    def test_gate_is_open_where_no_summary_is_in_progress(self):
+        c = client()
+        c.gate(self.thread)
+        stored = session(self.thread)
+        c.gate(self.thread, min_event_seq=stored["event_seq"])
+        self.assertEqual(c.thread(self.thread)["event_seq"], stored["event_seq"])
+        with self.assertRaises(precis.BadRequest):
+            c.gate(self.thread, min_event_seq=stored["event_seq"] + 1_000_000)
+        for wrong in 0, -1, float("nan"):
+            with self.assertRaises(ValueError):
+                c.gate(self.thread, max_wait=wrong)
+
     def test_published_twice_counts_once(self):
         session(self.thread)
         stored = session(self.thread)
@@ -74,14 +104,7 @@ class Methods(unittest.TestCase):
         for content in "Hi", "Bye":
             stored = client().publish(self.thread, {"type": "thread.message", "message_id": "m1", "role": "user", "content": content})
         client().thread(self.thread, min_event_seq=stored["event_seq"])
-        # The record in REJECTED follows the commit.
-        rejected = []
-        deadline = threading.Event()
-        for _ in range(500):
-            rejected = client().rejections(self.thread)
-            if rejected:
-                break
-            deadline.wait(0.02)
+        rejected = harness.until(lambda: client().rejections(self.thread))  # the record in REJECTED follows the commit
         self.assertEqual([r["code"] for r in rejected], ["message_conflict"])
         self.assertEqual(client().rejections(self.thread, after=rejected[0]["seq"]), [])
 
@@ -109,6 +132,7 @@ class Problems(unittest.TestCase):
             (precis.NotFound, 404, lambda: client().summary("sum_0")),
             (precis.NotFound, 404, lambda: client().message("py-problems", "..")),
             (precis.BadRequest, 400, lambda: client().context("py-problems", format="morse")),
+            (precis.BadRequest, 400, lambda: client().threads(sort="height")),
             (precis.BadRequest, 400, lambda: client().thread("py-problems", min_event_seq=stored["event_seq"] + 1_000_000)),
             (precis.BadRequest, 400, lambda: next(client().records("py-problems", last_event_id=10**9))),
             (precis.TooLarge, 413, lambda: client().publish("py-problems", {"type": "tool.result", "message_id": "big", "content": "x" * (17 << 20)})),

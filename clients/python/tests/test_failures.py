@@ -5,6 +5,7 @@ import http.server
 import json
 import threading
 import unittest
+from unittest import mock
 
 import precis
 
@@ -119,6 +120,86 @@ class Failures(unittest.TestCase):
     def test_stream_once(self):
         with server(stream(RECORD % (7, 7))) as (url, seen):
             self.assertEqual([r.id for r in precis.Client(url).records("t", reconnect=False)], [7])
+        self.assertEqual(len(seen), 1)
+
+
+def routes(counters, records):
+    """Answer requests for a thread's counters one after the other, the last for good, and those for its records."""
+    asked = []
+
+    def send(request):
+        if request.path.endswith("/records?from=now"):
+            records(request)
+            return
+        asked.append(request.path)
+        counters[min(len(asked), len(counters)) - 1](request)
+
+    return send
+
+
+BUSY, IDLE = reply(200, {"summaries_started": 1}), reply(200, {"summaries_started": 0})
+
+
+class Gates(unittest.TestCase):
+    def test_without_a_stream_time_is_the_hint(self):
+        for records in (reply(429, {}), hang_up, stream(), reply(200, b"")):
+            with mock.patch("precis.gate.AGAIN", 0.01), server(routes([NOT_READY, hang_up, BUSY, BUSY, BUSY, IDLE], records)) as (url, seen):
+                precis.Client(url).gate("t", min_event_seq=7)
+            self.assertEqual(len([path for _, path, _, _ in seen if path == "/v1/threads/t?min_event_seq=7"]), 6)
+
+    @mock.patch("precis.gate.AGAIN", 60.0)
+    def test_each_record_is_a_hint(self):
+        again = threading.Event()
+
+        def records(request):
+            request.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for n in range(40):  # one of them is sent when the gate waits
+                request.wfile.write(RECORD % (n, n))
+                if again.wait(0.05):
+                    break
+
+        def last(request):
+            again.set()
+            IDLE(request)
+
+        with server(routes([BUSY] * 5 + [last], records)) as (url, _):
+            precis.Client(url).gate("t")
+        self.assertTrue(again.is_set())
+
+    @mock.patch("precis.gate.AGAIN", 60.0)
+    def test_a_record_is_one_hint_and_so_is_an_end(self):
+        for ends in (True, False):
+            opened, release = threading.Event(), threading.Event()
+
+            def records(request):
+                request.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+                opened.wait(30)
+                request.wfile.write(RECORD % (7, 7))
+                if not ends:
+                    release.wait(30)
+
+            def second(request):
+                opened.set()
+                BUSY(request)
+
+            with self.subTest(ends=ends), server(routes([BUSY, second, BUSY], records)) as (url, seen):
+                with self.assertRaises(precis.GateTimeout):
+                    precis.Client(url).gate("t", max_wait=0.3)
+                release.set()
+            self.assertIn(len(seen), (4, 5))  # before the stream, it, behind it, after the record, perhaps after the end
+
+    def test_its_time_is_up(self):
+        release = threading.Event()
+        with server(lambda _: release.wait(30)) as (url, _):
+            with self.assertRaises(precis.GateTimeout) as caught:
+                precis.Client(url).gate("t", max_wait=0.2)
+            release.set()
+        self.assertIsInstance(caught.exception.__cause__, precis.Unreachable)
+
+    def test_a_refusal_ends_it(self):
+        with server(reply(403, {"title": "Forbidden"})) as (url, seen):
+            with self.assertRaises(precis.Unauthorized):
+                precis.Client(url).gate("t")
         self.assertEqual(len(seen), 1)
 
 

@@ -8,10 +8,11 @@ The types of what is sent and answered are in precis.types, generated from preci
 """
 
 from . import types
-from .client import Client, Record
+from .client import Client
 from .errors import (
     BadRequest,
     EventsRejected,
+    GateTimeout,
     NotFound,
     PrecisError,
     Problem,
@@ -21,11 +22,13 @@ from .errors import (
     Unavailable,
     Unreachable,
 )
+from .request import Record
 
 __all__ = [
     "BadRequest",
     "Client",
     "EventsRejected",
+    "GateTimeout",
     "NotFound",
     "PrecisError",
     "Problem",

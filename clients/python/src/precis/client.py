@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import http.client
 import json
-import random
 import ssl
 import time
 import urllib.parse
-from typing import Any, Iterator, Literal, Mapping, NamedTuple, Sequence, Tuple, cast
+from typing import Any, Iterator, Literal, Mapping, Sequence, Tuple, cast
 
 from . import errors, sse
-from .types import ContextReply, EventsReply, MessageReply, Rejection, SummarizeReply, SummaryReply, ThreadReply
-
-Format = Literal["messages", "openai", "responses", "anthropic", "gemini"]
-
+from .gate import Stream, until_idle
+from .request import Format, Record, Sort, delay, given
+from .types import ContextReply, EventsReply, MessageReply, Rejection, SummarizeReply, SummaryReply, ThreadReply, ThreadsReply
 
 # A stream that says nothing for longer, in seconds, is broken: the server writes every 15.
 _SILENCE = 45.0
-
-
-class Record(NamedTuple):
-    """A record of a thread. id is its sequence in SUMMARIES: records(last_event_id=…) continues behind it."""
-
-    id: int
-    type: str
-    data: Mapping[str, Any]
 
 
 class Client:
@@ -58,16 +48,24 @@ class Client:
         """Return a thread's counters."""
         return cast(ThreadReply, self._ask("GET", f"/v1/threads/{_segment(thread)}", {"min_event_seq": min_event_seq}))
 
+    def threads(self, *, prefix: str | None = None, search: str | None = None, agent_id: str | None = None, policy: str | None = None,
+                stale: bool | None = None, sort: Sort | None = None, ascending: bool | None = None, limit: int | None = None,
+                after: str | None = None) -> ThreadsReply:
+        """Return a page of the threads of which all that is given holds; the next one is after=next of the reply."""
+        return cast(ThreadsReply, self._ask("GET", "/v1/threads", {
+            "prefix": prefix, "search": search, "agent_id": agent_id, "policy": policy, "stale": stale, "sort": sort,
+            "ascending": ascending, "limit": limit, "after": after}))
+
     def context(self, thread: str, *, max_tokens: int | None = None, format: Format | None = None, min_event_seq: int | None = None,
                 explain: bool | None = None, children: bool | None = None) -> ContextReply:
         """Return the compacted prompt. With min_event_seq (event_seq of publish) it waits until that event is in it."""
-        return cast(ContextReply, self._ask("POST", f"/v1/threads/{_segment(thread)}/context", body=_given(
+        return cast(ContextReply, self._ask("POST", f"/v1/threads/{_segment(thread)}/context", body=given(
             max_tokens=max_tokens, format=format, min_event_seq=min_event_seq, explain=explain, children=children)))
 
     def summarize(self, thread: str, *, kind: Literal["compaction", "history"] | None = None,
                   min_event_seq: int | None = None) -> SummarizeReply:
         """Summarize a thread now. Where a model does it, the summary.created or summary.failed with the id follows."""
-        return cast(SummarizeReply, self._ask("POST", f"/v1/threads/{_segment(thread)}/summarize", body=_given(
+        return cast(SummarizeReply, self._ask("POST", f"/v1/threads/{_segment(thread)}/summarize", body=given(
             kind=kind, min_event_seq=min_event_seq)))
 
     def message(self, thread: str, message_id: str, *, lines: Tuple[int, int] | None = None, revision: int | None = None,
@@ -104,13 +102,26 @@ class Client:
                 if not reconnect:
                     return
                 failures = 0
-                delay = _delay(0, None)  # it ended in order: the processor stopped, or will say why
-            except (errors.Unreachable, errors.Unavailable) as e:
+                wait = delay(0)  # it ended in order: the processor stopped, or will say why
+            except errors.PASSING as e:
                 if not reconnect or failures >= self._retries:
                     raise
-                delay = _delay(failures, e)
+                wait = delay(failures, e)
                 failures += 1
-            time.sleep(delay)
+            time.sleep(wait)
+
+    def gate(self, thread: str, *, min_event_seq: int | None = None, max_wait: float = 30.0) -> None:
+        """Return when no summary of the thread is in progress, so that the next prompt contains them: hold the user's input until then.
+
+        With min_event_seq (event_seq of publish) it first waits until that event is decided; without it only summaries that have
+        already started are waited for. Raises GateTimeout after max_wait seconds; 30 is the processor's own limit of a model's call.
+        """
+        path = f"/v1/threads/{_segment(thread)}"
+        until_idle(
+            thread,
+            lambda left: cast(ThreadReply, self._once("GET", path, {"min_event_seq": min_event_seq}, None, min(self._timeout, left))),
+            lambda left: self._send("GET", path + "/records", {"from": "now"}, None, {"Accept": "text/event-stream"}, min(self._timeout, left)),
+            max_wait)
 
     def _stream(self, thread: str, from_now: bool, last_event_id: int | None) -> Iterator[sse.ServerSentEvent | None]:
         headers = {} if last_event_id is None else {"Last-Event-ID": str(last_event_id)}
@@ -130,14 +141,14 @@ class Client:
         for attempt in range(self._retries + 1):
             try:
                 return self._once(method, path, query, body)
-            except (errors.Unreachable, errors.Unavailable) as e:
+            except errors.PASSING as e:
                 if attempt == self._retries:
                     raise
-                time.sleep(_delay(attempt, e))
+                time.sleep(delay(attempt, e))
         raise AssertionError("unreachable")
 
-    def _once(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any) -> Any:
-        connection, answer = self._send(method, path, query, body, {"Accept": "application/json"})
+    def _once(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, timeout: float | None = None) -> Any:
+        connection, answer = self._send(method, path, query, body, {"Accept": "application/json"}, timeout)
         try:
             if answer.status != 200:
                 raise _failed(answer)
@@ -148,11 +159,11 @@ class Client:
             connection.close()
 
     def _send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any,
-              headers: Mapping[str, str], timeout: float | None = None) -> Tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+              headers: Mapping[str, str], timeout: float | None = None) -> Stream:
         target = self._prefix + path
-        given = _given(**(query or {}))
-        if given:
-            target += "?" + urllib.parse.urlencode(given)
+        members = given(**(query or {}))
+        if members:
+            target += "?" + urllib.parse.urlencode({name: json.dumps(v) if isinstance(v, bool) else v for name, v in members.items()})
         sent = dict(headers)
         if self._token is not None:
             sent["Authorization"] = "Bearer " + self._token
@@ -185,17 +196,7 @@ def _failed(answer: http.client.HTTPResponse) -> errors.Problem:
     return errors.problem(answer.status, body, float(after) if after.isdigit() else None)
 
 
-def _delay(attempt: int, error: Exception | None) -> float:
-    """A tenth of a second, doubled each time, at most 5; not before the server says. Half of it by chance, so that clients spread."""
-    wait = min(0.1 * 2.0**attempt, 5.0)
-    return max(wait * random.uniform(0.5, 1.0), getattr(error, "retry_after", None) or 0.0)
-
-
 def _segment(text: str) -> str:
     """A path segment: every byte but A-Z a-z 0-9 - . _ ~ as %HH, and dots too where the segment is nothing else."""
     escaped = urllib.parse.quote(text, safe="")
     return escaped.replace(".", "%2E") if escaped in (".", "..") else escaped
-
-
-def _given(**members: Any) -> Mapping[str, Any]:
-    return {name: value for name, value in members.items() if value is not None}

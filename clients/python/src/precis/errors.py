@@ -1,4 +1,4 @@
-"""What a request can raise: a Problem (RFC 9457) that the API answers with, or Unreachable where no answer came."""
+"""What a request can raise: a Problem (RFC 9457) that precis answers with, Unreachable where no answer came, or GateTimeout."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ class Unreachable(PrecisError):
     """No whole answer came: the connection failed, broke, or took longer than the timeout."""
 
 
+class GateTimeout(PrecisError):
+    """A gate's time is up: a summary may still be in progress."""
+
+
 class Problem(PrecisError):
-    """The API refuses a request. detail says what to do; status is the one of the HTTP answer."""
+    """A request is refused. detail says what to do; status is that of the HTTP answer, or the code of the NATS service."""
 
     def __init__(self, status: int, body: Mapping[str, Any], retry_after: float | None = None) -> None:
         self.status = status
@@ -57,6 +61,9 @@ class EventsRejected(Problem):
 class Unavailable(Problem):
     """429 and 503: not caught up, or too many requests. It may pass: ask again."""
 
+
+#: What the same request may succeed after, later.
+PASSING = (Unreachable, Unavailable)
 
 _CLASSES: Mapping[int, type[Problem]] = {
     400: BadRequest, 401: Unauthorized, 403: Unauthorized, 404: NotFound, 409: StaleSummary, 413: TooLarge,
