@@ -171,6 +171,7 @@ func outputs() []output {
 		{"think", lines(40, func(i int) string {
 			return fmt.Sprintf("Step %d: the store keeps a manifest, and segment %d names it.", i, i)
 		})},
+		{"run", `{"output":"=== RUN   TestOpen\n` + strings.Repeat(`--- PASS: TestOpen (0.01s)\n`, 40) + `--- FAIL: TestReopen (0.20s)\n","exit_code":1,"seconds":2.3}`},
 		{"", "café 漢字 🙂 " + strings.Repeat("naïve ", 200)},
 	}
 }

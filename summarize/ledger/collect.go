@@ -1,10 +1,12 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"precis/events"
+	"precis/summarize/envelope"
 	"precis/summarize/shell"
 	"precis/summarize/verdict"
 )
@@ -15,8 +17,10 @@ func Collect(messages []Message) Ledger { return collect(messages, func(f func()
 // collect reads each message by way of try.
 func collect(messages []Message, try func(f func())) Ledger {
 	c := collector{results: map[string]Message{}, calls: map[string]events.ToolCall{}, processes: map[string]string{}}
-	for _, m := range messages {
-		try(func() { c.index(m) })
+	messages = slices.Clone(messages)
+	for i, m := range messages {
+		try(func() { messages[i] = unwrapped(m) })
+		try(func() { c.index(messages[i]) })
 	}
 	for _, m := range messages {
 		try(func() { c.message(m) })
@@ -31,6 +35,24 @@ func collect(messages []Message, try func(f func())) Ledger {
 		l.From, l.To = messages[0].Ordinal, messages[len(messages)-1].Ordinal
 	}
 	return l
+}
+
+// unwrapped returns a tool's result with the text that it holds, if it is JSON around one.
+func unwrapped(m Message) Message {
+	if m.Role != events.RoleTool {
+		return m
+	}
+	o, ok := envelope.Open(m.Content.Text())
+	if !ok || o.Quoted {
+		return m
+	}
+	result := *m.Message
+	result.Content, result.ExitCode = events.TextContent(o.Text), cmp.Or(result.ExitCode, o.Exit)
+	if o.Failed {
+		result.IsError = &o.Failed
+	}
+	m.Message = &result
+	return m
 }
 
 // guarded runs f and reports whether it returned. A message that the rules stumble over must not end the process, at each

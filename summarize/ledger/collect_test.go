@@ -512,3 +512,21 @@ func TestNames(t *testing.T) {
 		t.Errorf("%q, want %q", words, want)
 	}
 }
+
+// TestOutcomesInJSON: how a call ended is read from the text that its result holds in JSON, and from what stands beside it.
+func TestOutcomesInJSON(t *testing.T) {
+	for _, tt := range []struct{ result, end string }{
+		{`"FAIL: test_total (cart.TestCart)"`, "failed"},
+		{`{"output":"12 passed in 0.4s","exit_code":0}`, "passed"},
+		{`{"output":"","metadata":{"exit_code":2}}`, "failed"},
+		{`{"content":[{"type":"text","text":"no such target: check"}],"isError":true}`, "failed"},
+		{`{"number":7,"body":"` + strings.Repeat("FAIL: test_total (cart.TestCart) ", 9) + `"}`, ""},
+	} {
+		list := script("call bash {\"command\":\"make check\"}\nok: " + tt.result)
+		list[1].IsError = nil
+		l := unguarded(list)
+		if len(l.Runs) != 1 || l.Runs[0].End != tt.end {
+			t.Errorf("%s: %+v, want %q", tt.result, l.Runs, tt.end)
+		}
+	}
+}

@@ -12,7 +12,7 @@ func abridge(in Input, doc *document, f *facts, header string, limit int) string
 
 func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header string, limit int) string {
 	room := limit - runes(header)
-	reserved := runes(elision(doc.total, doc.chars, in.original())) + 1
+	reserved := runes(in.elision(doc.total, doc.chars)) + 1
 	marked := reserved <= room/3
 	if marked {
 		room -= reserved
@@ -25,7 +25,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	for {
 		mark := ""
 		if marked {
-			mark = elision(doc.total-body.shown, max(doc.chars-body.kept, 1), in.original())
+			mark = in.elision(doc.total-body.shown, max(doc.chars-body.kept, 1))
 		}
 		text := joinLines(header, body.text, c.listing(d.further), mark)
 		size := runes(text)

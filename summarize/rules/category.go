@@ -33,13 +33,21 @@ func (c Category) HeadRatio() float64 {
 }
 
 // Recognized returns the category that the output is given, or has by its tool's name, its call's arguments or its content.
-func (in *Input) Recognized() Category { return in.recognized(parseArguments(in.Arguments)) }
+func (in *Input) Recognized() Category {
+	args := parseArguments(in.Arguments)
+	opened := in.opened(args)
+	return opened.recognized(args)
+}
 
 func (in *Input) recognized(args arguments) Category {
 	if in.Category != "" {
 		return in.Category
 	}
-	return categoryOf(in.ToolName, args, in.Content)
+	category := categoryOf(in.ToolName, args, in.Content)
+	if in.quoted && category == CommandOutput {
+		return Other
+	}
+	return category
 }
 
 // CategoryOf recognizes the category by the tool's name, then by the call's arguments, then by the content.

@@ -5,6 +5,8 @@
 // and a mark that says what is missing and where the original is. HeadTail is the last resort:
 // the beginning and the end.
 //
+// An output that is JSON around a text is summarized as that text (opened.go, package envelope).
+//
 // How lines are chosen: the source is split into fragments (a line, or a part of a long one); every
 // identifier, path and number in it has a worth (weight.go: its kind, its occurrences in the text,
 // whether the thread has seen it before); fragments are chosen by the worth they add per character,

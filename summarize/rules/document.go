@@ -118,6 +118,16 @@ func newDocument(content string, category Category, args arguments) document {
 	return d
 }
 
+// unplaced takes the places of lines that no reader of the original finds: those of an output that it holds in JSON. Numbers in a file stay.
+func (d *document) unplaced() {
+	for i := range d.lines {
+		d.lines[i].at = 0
+		if d.lines[i].group < 0 {
+			d.lines[i].at = d.lines[i].number
+		}
+	}
+}
+
 // alteredLines returns which lines cleaning changed, by their 1-based numbers; nil if none. Cleaning
 // removes no line breaks.
 func alteredLines(content, cleaned string) []bool {

@@ -111,6 +111,9 @@ func (f *facts) settle(in Input, category Category, args arguments) {
 		named = "" // the policy says what it is, not its name
 	}
 	kind := kindOfCall(named, category, args)
+	if in.quoted && kind == verdict.Run {
+		kind = verdict.Look
+	}
 	f.report = kind == verdict.Report
 	call := verdict.Call{Kind: kind, Command: args.shellLine(), IsError: in.IsError, ExitCode: in.ExitCode, Text: clean(in.Content)}
 	f.ended = verdict.Of(call)

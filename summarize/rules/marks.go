@@ -41,16 +41,20 @@ func omission(lines, chars int, original string) string {
 	return b.String()
 }
 
-// elision is the same in short, for a summary: `[… 212 lines; message m17]`. Its lines say what the rest is about.
-func elision(lines, chars int, original string) string {
+// elision is the same in short, for a summary: `[… 212 lines; message m17]`. Its lines say what the rest is about. Lines of a text
+// that the original holds in JSON are not lines of the original.
+func (in *Input) elision(lines, chars int) string {
 	what := counted(lines, "line")
 	if lines <= 0 {
 		what = counted(chars, "char")
 	}
-	if original == "" {
-		return lex.OmissionMark + what + "]"
+	if in.held {
+		what += " in JSON"
 	}
-	return lex.OmissionMark + what + "; " + original + "]"
+	if original := in.original(); original != "" {
+		what += "; " + original
+	}
+	return lex.OmissionMark + what + "]"
 }
 
 // named formats a message's id for requests: quoted as in JSON unless it can stand in a line unchanged.

@@ -175,11 +175,11 @@ func valueNamed(v jsontext.Value, text string, path []string) (string, bool) {
 	switch v.Kind() {
 	case '{':
 		for _, m := range keysOf(v) {
-			within := append(path, m.key)
+			within := append(path, m.Name)
 			if leadsTo(within, text) {
-				return plainValue(m.value), true
+				return plainValue(m.Value), true
 			}
-			if found, ok := valueNamed(m.value, text, within); ok {
+			if found, ok := valueNamed(m.Value, text, within); ok {
 				return found, true
 			}
 		}

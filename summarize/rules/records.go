@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"precis/summarize/envelope"
 	"precis/summarize/verdict"
 )
 
@@ -140,9 +141,9 @@ func largestArray(v jsontext.Value, depth int) (best namedArray) {
 			return best
 		}
 		for _, m := range keysOf(v) {
-			inner := largestArray(m.value, depth+1)
+			inner := largestArray(m.Value, depth+1)
 			if inner.name == "" {
-				inner.name = m.key
+				inner.name = m.Name
 			}
 			if n, most := len(inner.elements), len(best.elements); n > most || n == most && n > 0 && inner.scalars() > best.scalars() {
 				best = inner
@@ -161,19 +162,19 @@ func keyed(v jsontext.Value, depth int) []jsontext.Value {
 	}
 	members := keysOf(v)
 	var list []jsontext.Value
-	var first []jsonField
+	var first []envelope.Member
 	for _, m := range members {
-		fields := keysOf(m.value)
+		fields := keysOf(m.Value)
 		if list == nil {
 			first = fields
 		}
-		if len(fields) < 2 || len(fields)*2 < len(first) || fields[0].key != first[0].key {
+		if len(fields) < 2 || len(fields)*2 < len(first) || fields[0].Name != first[0].Name {
 			list = nil
 			break
 		}
-		value := m.value
-		if !slices.ContainsFunc(fields, func(f jsonField) bool { return plainValue(f.value) == m.key }) {
-			name, err := jsontext.AppendQuote([]byte(`{"key":`), m.key)
+		value := m.Value
+		if !slices.ContainsFunc(fields, func(f envelope.Member) bool { return plainValue(f.Value) == m.Name }) {
+			name, err := jsontext.AppendQuote([]byte(`{"key":`), m.Name)
 			if err != nil {
 				return nil
 			}
@@ -185,7 +186,7 @@ func keyed(v jsontext.Value, depth int) []jsontext.Value {
 		return list
 	}
 	for _, m := range members {
-		if list := keyed(m.value, depth+1); list != nil {
+		if list := keyed(m.Value, depth+1); list != nil {
 			return list
 		}
 	}
@@ -198,44 +199,24 @@ func (a namedArray) scalars() int {
 	return len(r.values) - len(r.inner)
 }
 
-type jsonField struct {
-	key   string
-	value jsontext.Value
-}
-
 // keysOf returns an object's members, in order.
-func keysOf(v jsontext.Value) (list []jsonField) {
-	d := jsontext.NewDecoder(strings.NewReader(string(v)), lenient)
-	if _, err := d.ReadToken(); err != nil {
-		return nil
-	}
-	for d.PeekKind() == '"' {
-		key, err := d.ReadToken()
-		if err != nil {
-			return list
-		}
-		name := key.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return list
-		}
-		list = append(list, jsonField{name, slices.Clone(value)})
-	}
+func keysOf(v jsontext.Value) []envelope.Member {
+	list, _ := envelope.Members(v)
 	return list
 }
 
 func readRecord(v jsontext.Value) dataRecord {
 	r := dataRecord{values: map[string]string{}}
 	for _, m := range keysOf(v) {
-		r.keys = append(r.keys, m.key)
-		switch m.value.Kind() {
+		r.keys = append(r.keys, m.Name)
+		switch m.Value.Kind() {
 		case '"':
 			var s string
-			if json.Unmarshal(m.value, &s, lenient) == nil {
-				r.values[m.key] = oneLine(s)
+			if json.Unmarshal(m.Value, &s, lenient) == nil {
+				r.values[m.Name] = oneLine(s)
 			}
 		case '0', 't', 'f':
-			r.values[m.key] = string(m.value)
+			r.values[m.Name] = string(m.Value)
 		case '{':
 			r.within(m)
 		}
@@ -244,17 +225,17 @@ func readRecord(v jsontext.Value) dataRecord {
 }
 
 // within adds the scalars of a member that is a small object: `user.login`.
-func (r *dataRecord) within(m jsonField) {
+func (r *dataRecord) within(m envelope.Member) {
 	const small = 400 // bytes
-	if len(m.value) > small {
+	if len(m.Value) > small {
 		return
 	}
-	for _, inner := range keysOf(m.value) {
-		switch inner.value.Kind() {
+	for _, inner := range keysOf(m.Value) {
+		switch inner.Value.Kind() {
 		case '"', '0', 't', 'f':
-			name := m.key + "." + inner.key
+			name := m.Name + "." + inner.Name
 			r.inner = append(r.inner, name)
-			r.values[name] = oneLine(plainValue(inner.value))
+			r.values[name] = oneLine(plainValue(inner.Value))
 		}
 	}
 }
@@ -283,31 +264,35 @@ func about(text, shown string, room int) string {
 	if !strings.HasPrefix(text, "{") || !jsontext.Value(text).IsValid(lenient) {
 		return ""
 	}
+	return scalars(keysOf(jsontext.Value(text)), shown, room)
+}
+
+func scalars(members []envelope.Member, shown string, room int) string {
 	type part struct {
 		text string
 		at   int
 		rank int
 	}
 	var parts []part
-	for at, m := range keysOf(jsontext.Value(text)) {
-		said, rank, wide := "", (&column{name: m.key}).rank(), widest
+	for at, m := range members {
+		said, rank, wide := "", (&column{name: m.Name}).rank(), widest
 		switch {
 		case rank == titleRank:
 			rank, wide = 0, 2*widest
-		case rank == 0 && strings.HasSuffix(strings.ToLower(m.key), "id") && len(m.key) > len("id"):
+		case rank == 0 && strings.HasSuffix(strings.ToLower(m.Name), "id") && len(m.Name) > len("id"):
 			rank = withinField // another object's
 		}
-		switch m.value.Kind() {
+		switch m.Value.Kind() {
 		case '"', '0', 't', 'f':
-			if v := oneLine(plainValue(m.value)); v != "" {
-				said = m.key + "=" + clip(v, wide)
+			if v := oneLine(plainValue(m.Value)); v != "" {
+				said = m.Name + "=" + clip(v, wide)
 				if strings.HasPrefix(v, "https://") || strings.HasPrefix(v, "http://") {
 					rank = withinField // that of the next request
 				}
 			}
 		case '[':
-			if n := len(largestArray(m.value, 0).elements); n > 1 && m.key != shown {
-				said = m.key + ": " + thousands(n) + " objects"
+			if n := len(largestArray(m.Value, 0).elements); n > 1 && m.Name != shown {
+				said = m.Name + ": " + thousands(n) + " objects"
 			}
 		}
 		if said != "" {

@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"precis/events"
+	"precis/summarize/envelope"
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-22"
+const Version = "rules-23"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -34,6 +35,12 @@ type Input struct {
 	Earlier []string
 	// Seen holds the identifiers of all earlier messages; may be nil.
 	Seen *Seen
+
+	// Of an output that holds its content in JSON (opened.go).
+	held    bool
+	quoted  bool // the content is not what a program says of itself
+	beside  []envelope.Member
+	without int // characters that are neither in the content nor beside it
 }
 
 // Output is the summary, as text and as structure.
@@ -45,6 +52,7 @@ type Output struct {
 // ToolOutput summarizes one tool output.
 func ToolOutput(in Input) Output {
 	args := parseArguments(in.Arguments)
+	in = in.opened(args)
 	category := in.recognized(args)
 	source := proper(in.Content)
 	doc := read(in, source, category, args)
@@ -69,12 +77,15 @@ func ToolOutput(in Input) Output {
 // read splits what is shown of an output into lines.
 func read(in Input, source string, category Category, args arguments) document {
 	doc := newDocument(source, category, args)
+	if in.held {
+		doc.unplaced()
+	}
 	if len(in.Drop) > 0 { // they may be what is left of lines
 		doc.lines = slices.DeleteFunc(doc.lines, func(l line) bool { return l.text == "" })
 	}
-	doc.chars = runes(in.Content)
+	doc.chars = runes(in.Content) + in.without
 	doc.source = clean(source)
-	doc.wrapped = len(source) < len(in.Content)
+	doc.wrapped = len(source) < len(in.Content) || in.without > 0
 	if doc.wrapped {
 		doc.running = runningIn(in.Content, source)
 	}
@@ -91,6 +102,9 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 		return ""
 	}
 	header := f.header(in.ToolName, headerRoom(category, f.wide, limit))
+	if len(in.beside) > 0 {
+		header = joinLines(header, scalars(in.beside, "", (limit-runes(header))/besideShare))
+	}
 	if text, ok := doc.complete(in, header, limit); ok {
 		return text
 	}
@@ -100,7 +114,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	if limit < smallest {
 		return clip(header, limit)
 	}
-	room := limit - runes(header) - 1 - runes(elision(doc.total, doc.chars, in.original())) - 1
+	room := limit - runes(header) - 1 - runes(in.elision(doc.total, doc.chars)) - 1
 	if body := doc.sketch(in, category, room); body != "" && runes(header)+runes(body)+1 <= limit {
 		if limit-runes(header)-1-runes(body) < spareRoom {
 			return doc.sketched(in, category, header, body, limit, room)
@@ -113,7 +127,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 // sketched ends a sketch with the mark of what is missing. The mark of a text in few lines counts characters and is the longer one.
 func (d *document) sketched(in Input, category Category, header, body string, limit, room int) string {
 	mark := func() string {
-		return elision(max(0, d.total-strings.Count(body, "\n")-1), d.chars, in.original())
+		return in.elision(max(0, d.total-strings.Count(body, "\n")-1), d.chars)
 	}
 	if over := runes(header) + 1 + runes(body) + 1 + runes(mark()) - limit; over > 0 {
 		if shorter := d.sketch(in, category, room-over); shorter != "" {
@@ -122,6 +136,9 @@ func (d *document) sketched(in Input, category Category, header, body string, li
 	}
 	return clip(joinLines(header, body, mark()), limit)
 }
+
+// besideShare is the share of a summary, as its reciprocal, that is for what stands beside the text in JSON.
+const besideShare = 4
 
 // fewLines is up to how many lines a JSON object is in too few to be read by lines.
 const fewLines = 3
@@ -165,7 +182,7 @@ func (d *document) complete(in Input, header string, limit int) (text string, ok
 		for i := range d.lines {
 			kept += runes(d.lines[i].text)
 		}
-		mark = elision(d.dropped, max(1, d.chars-kept), in.original())
+		mark = in.elision(d.dropped, max(1, d.chars-kept))
 	}
 	body, ok := d.whole(limit - runes(header) - 1)
 	text = joinLines(header, body, mark)

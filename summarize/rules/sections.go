@@ -184,6 +184,11 @@ func (c *chooser) listing(list []listed) string {
 				b.WriteString(s.name)
 				continue
 			}
+			if at == 0 && !s.file { // a line that has no number
+				b.WriteString(x.text)
+				bare = false
+				continue
+			}
 		}
 		if bare {
 			b.WriteByte(':')

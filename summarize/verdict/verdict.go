@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/summarize/envelope"
 )
 
 // Verdict is how a call ended.
@@ -149,8 +151,7 @@ func (s *scan) decideOther(o *Outcome) {
 // longestMessage bounds an answer that is only an error, in bytes.
 const longestMessage = 300
 
-// failedJSON reports whether an answer is an object that says that it is an error: {"error": …}, {"isError": true. A count
-// of errors is none.
+// failedJSON reports whether an answer is an object that says that it is an error: {"error": …}, {"isError": true.
 func failedJSON(text string) bool {
 	const most = 64 << 10
 	text = strings.TrimSpace(text)
@@ -171,13 +172,8 @@ func failedJSON(text string) bool {
 		if err != nil {
 			return false
 		}
-		switch name {
-		case "error", "errors", "isError", "is_error":
-			said := string(value)
-			counts := value.Kind() == '0' && name != "error"
-			if none := said == "null" || said == "false" || said == `""` || said == "0" || len(strings.Trim(said, "{}[] \t\r\n")) == 0; !none && !counts {
-				return true
-			}
+		if envelope.StatesError(name, value) {
+			return true
 		}
 	}
 	return false
