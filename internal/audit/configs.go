@@ -12,7 +12,6 @@ import (
 
 	"precis/events"
 	"precis/internal/broker"
-	"precis/internal/recovery"
 	"precis/state"
 )
 
@@ -31,9 +30,9 @@ type applied struct {
 
 // readConfigs reads every config.applied, including those that a store has decided and the server has not confirmed.
 // There are few.
-func readConfigs(ctx context.Context, log recovery.Log, decided [][]*state.Outgoing) (configs, error) {
+func readConfigs(ctx context.Context, log *broker.LogReader, decided [][]*state.Outgoing) (configs, error) {
 	list := configs{}
-	err := log.Scan(ctx, 1, []string{string(events.ConfigApplied) + ".*"}, func(m broker.Stored) error {
+	err := log.ScanSubjects(ctx, 1, []string{string(events.ConfigApplied) + ".*"}, func(m broker.Stored) error {
 		list.add(m.Data, m.Seq)
 		return nil
 	}, nil)

@@ -143,7 +143,7 @@ func (r *run) narrow(ctx context.Context, name string) error {
 		r.filters.summaries = append(r.filters.summaries, "*.*."+token)
 		r.filters.rejected = append(r.filters.rejected, string(events.EventRejected)+"."+token)
 		// Of several forks on the thread's subject the fold knows which one counts.
-		err = broker.NewLogReader(r.JetStream, broker.StreamEvents).Scan(ctx, 1, []string{"*." + string(events.ThreadForked) + "." + token}, func(m broker.Stored) error {
+		err = broker.NewLogReader(r.JetStream, broker.StreamEvents).ScanSubjects(ctx, 1, []string{"*." + string(events.ThreadForked) + "." + token}, func(m broker.Stored) error {
 			if parent := events.ForkParent(deliveryOf(m).Raw); parent != "" && !slices.Contains(names, parent) {
 				names = append(names, parent)
 			}
@@ -250,25 +250,29 @@ func (r *run) hasEvent(ctx context.Context, name string, behind, upTo uint64) (b
 	if err != nil {
 		return false, nil //nolint:nilerr // there are no events of such a thread
 	}
-	m, err := r.events.Next(ctx, eventsOfThread+token, behind+1)
-	if errors.Is(err, broker.ErrGone) {
-		return false, nil
+	has := false
+	err = broker.NewLogReader(r.JetStream, broker.StreamEvents).ScanSubjects(ctx, behind+1, []string{eventsOfThread + token}, func(m broker.Stored) error {
+		has = m.Seq <= upTo
+		return errEnough
+	}, nil)
+	if errors.Is(err, errEnough) {
+		err = nil
 	}
-	return err == nil && m.Seq <= upTo, err
+	return has, err
 }
 
 // eventsOfThread is the filter of a thread's events, before its token.
 const eventsOfThread = "*.*.*."
 
-// only narrows what is read of a stream.
+// only narrows what is read of a stream to the few subjects of a thread.
 type only struct {
-	recovery.Log
-	filters []string
+	*broker.LogReader
+	filters []string // nil: all
 }
 
 // Scan implements recovery.Log.
 func (o only) Scan(ctx context.Context, from uint64, _ []string, each func(broker.Stored) error, progress func(seq, last uint64)) error {
-	return o.Log.Scan(ctx, from, o.filters, each, progress)
+	return o.ScanSubjects(ctx, from, o.filters, each, progress)
 }
 
 // saw inspects what a message of SUMMARIES says of events that are gone.
@@ -280,7 +284,9 @@ func (r *run) saw(m broker.Stored, e recovery.Entry) {
 
 // rebuild stages everything on record, calls staged, and folds EVENTS from its start.
 func (r *run) rebuild(ctx context.Context, staged func()) error {
-	defer recovery.CollectLess(math.MaxInt64)()
+	if r.Filter.Thread == "" { // a change of the rate waits until a collection has ended, which takes longer than a thread's fold
+		defer recovery.CollectLess(math.MaxInt64)()
+	}
 	if r.under == nil {
 		if err := r.stage(ctx); err != nil {
 			return err
@@ -333,7 +339,7 @@ func (r *run) fold(ctx context.Context) error {
 		return min(from, from%workers)
 	}
 	scan := func(ctx context.Context) error {
-		return r.events.Scan(ctx, 1, r.filters.events, func(m broker.Stored) error {
+		return only{r.events, r.filters.events}.Scan(ctx, 1, nil, func(m broker.Stored) error {
 			if m.Seq > end {
 				return errEnough
 			}

@@ -158,7 +158,7 @@ func Tell(ctx context.Context, o Options, name string, m Moment) (*Story, error)
 // notYet returns where a thread begins that has no events up to the moment.
 func (r *replay) notYet(ctx context.Context, name string) error {
 	why := fmt.Errorf("%w: %q", ErrNoThread, name)
-	err := r.events.Scan(ctx, 1, r.filters.events, func(m broker.Stored) error {
+	err := r.events.ScanSubjects(ctx, 1, r.filters.events, func(m broker.Stored) error {
 		why = fmt.Errorf("%w: %q begins with event %d, of %s", ErrNotYet, name, m.Seq, m.Time.UTC().Format(time.RFC3339Nano))
 		return errEnough
 	}, nil)

@@ -41,6 +41,15 @@ func TestReadersOfALogThatLags(t *testing.T) {
 				}, nil))
 				require.Equal(t, last+1, next)
 			}
+			bySubject := map[uint64]bool{}
+			require.NoError(t, log.ScanSubjects(testContext(t), 1, []string{"*.*.*.t3"}, func(m Stored) error {
+				require.False(t, bySubject[m.Seq])
+				bySubject[m.Seq] = true
+				return nil
+			}, nil))
+			leads := 0
+			require.NoError(t, NewLogReader(server.JetStream(), StreamEvents).Scan(testContext(t), 1, []string{"*.*.*.t3"}, func(Stored) error { leads++; return nil }, nil))
+			require.Len(t, bySubject, leads)
 			for seq := uint64(1); seq <= last; seq += 10 {
 				m, err := log.Get(testContext(t), seq)
 				require.NoError(t, err)

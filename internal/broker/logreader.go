@@ -228,6 +228,11 @@ const severalBytes = 1 << 20
 // It reads every subject. With a wildcard filter the server walks all subjects of a block for each message:
 // among 10,000 threads 1.7 ms, where Get takes 0.04.
 func (r *LogReader) Several(ctx context.Context, from uint64, n int, fn func(Stored)) error {
+	return r.several(ctx, from, n, "", fn)
+}
+
+// several is Several of one subject; empty: all.
+func (r *LogReader) several(ctx context.Context, from uint64, n int, subject string, fn func(Stored)) error {
 	nc := r.js.Conn()
 	inbox := nc.NewInbox()
 	sub, err := nc.SubscribeSync(inbox)
@@ -235,7 +240,7 @@ func (r *LogReader) Several(ctx context.Context, from uint64, n int, fn func(Sto
 		return fmt.Errorf("read from stream %s: %w", r.stream, err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // fails where the connection is closed
-	body := fmt.Appendf(nil, `{"seq":%d,"batch":%d,"max_bytes":%d}`, from, n, severalBytes)
+	body := fmt.Appendf(nil, `{"seq":%d,"batch":%d,"max_bytes":%d,"next_by_subj":%q}`, from, n, severalBytes, subject)
 	if err := nc.PublishRequest(r.prefix+"DIRECT.GET."+r.stream, inbox, body); err != nil {
 		return fmt.Errorf("read from stream %s: %w", r.stream, err)
 	}

@@ -137,38 +137,69 @@ func TestScan(t *testing.T) {
 		"type":          {1, []string{"*.tool.result.*"}, 6667},
 		"types":         {events - 99, []string{"*.tool.result.*", "*.message.edited.*"}, 66},
 		"nothing there": {1, []string{"*.tool.result.nobody"}, 0},
+		"a thread":      {1, []string{"*.*.*.t7"}, 1177},
+		"two, from":     {events - 33, []string{"*.*.*.t7", "*.*.*.t8"}, 4},
 	} {
-		t.Run(name, func(t *testing.T) {
-			n, last := 0, uint64(0)
-			var reached, of uint64
-			err := r.Scan(testContext(t), c.from, c.filters, func(m Stored) error {
-				require.Greater(t, m.Seq, last)
-				last = m.Seq
-				n++
-				return nil
-			}, func(seq, end uint64) { reached, of = seq, end })
-			require.NoError(t, err)
-			require.Equal(t, c.want, n)
-			require.EqualValues(t, events, reached)
-			require.EqualValues(t, events, of)
-		})
+		for how, scan := range map[string]scanner{"": r.Scan, " by subject": r.ScanSubjects} {
+			t.Run(name+how, func(t *testing.T) {
+				n, last := 0, uint64(0)
+				var reached, of uint64
+				err := scan(testContext(t), c.from, c.filters, func(m Stored) error {
+					require.Greater(t, m.Seq, last)
+					last = m.Seq
+					n++
+					return nil
+				}, func(seq, end uint64) { reached, of = seq, end })
+				require.NoError(t, err)
+				require.Equal(t, c.want, n)
+				require.EqualValues(t, events, reached)
+				require.EqualValues(t, events, of)
+			})
+		}
 	}
+}
+
+// scanner is a way to scan a stream.
+type scanner func(ctx context.Context, from uint64, filters []string, fn func(Stored) error, progress func(seq, last uint64)) error
+
+// Filters that many subjects match are read as Scan does, in the same order.
+func TestScanOfManySubjects(t *testing.T) {
+	b := provisioned(t, 4)
+	p, err := NewPublisher(b.Conn(), PublisherConfig{})
+	require.NoError(t, err)
+	defer p.Close()
+	var msgs []*nats.Msg
+	for i := range 3 * maxSubjects {
+		msgs = append(msgs, &nats.Msg{Subject: fmt.Sprintf("tool.result.t%d", i%(maxSubjects+1)), Data: []byte("x")})
+	}
+	for _, a := range p.PublishBatch(testContext(t), msgs) {
+		require.NoError(t, a.Err)
+	}
+	r, next := NewLogReader(b.JetStream(), StreamEvents), uint64(1)
+	require.NoError(t, r.ScanSubjects(testContext(t), 1, []string{"*.tool.result.*"}, func(m Stored) error {
+		require.Equal(t, next, m.Seq)
+		next++
+		return nil
+	}, nil))
+	require.EqualValues(t, 3*maxSubjects+1, next)
 }
 
 // A scan does not include messages that are published while it runs.
 func TestScanEndsWhereTheStreamEnded(t *testing.T) {
 	b := provisioned(t, 1)
+	r := NewLogReader(b.JetStream(), StreamEvents)
 	for i := range 100 {
 		publish(t, b, "tool.result.t", fmt.Sprint(i))
 	}
-	n := 0
-	err := NewLogReader(b.JetStream(), StreamEvents).Scan(testContext(t), 1, nil, func(Stored) error {
-		n++
-		publish(t, b, "tool.result.t", "more")
-		return nil
-	}, nil)
-	require.NoError(t, err)
-	require.Equal(t, 100, n)
+	for want, scan := range []scanner{r.Scan, r.ScanSubjects} {
+		n := 0
+		require.NoError(t, scan(testContext(t), 1, []string{"*.*.*.t"}, func(Stored) error {
+			n++
+			publish(t, b, "tool.result.t", "more")
+			return nil
+		}, nil))
+		require.Equal(t, 100<<want, n)
+	}
 }
 
 func TestScanStops(t *testing.T) {
@@ -179,6 +210,7 @@ func TestScanStops(t *testing.T) {
 	r := NewLogReader(b.JetStream(), StreamEvents)
 	enough := errors.New("enough")
 	require.ErrorIs(t, r.Scan(testContext(t), 1, nil, func(Stored) error { return enough }, nil), enough)
+	require.ErrorIs(t, r.ScanSubjects(testContext(t), 1, []string{"*.*.*.t"}, func(Stored) error { return enough }, nil), enough)
 
 	ctx, cancel := context.WithCancel(testContext(t))
 	n := 0
@@ -192,6 +224,7 @@ func TestScanStops(t *testing.T) {
 	require.Equal(t, 10, n)
 
 	require.ErrorIs(t, NewLogReader(b.JetStream(), "NOWHERE").Scan(testContext(t), 1, nil, nil, nil), jetstream.ErrStreamNotFound)
+	require.ErrorIs(t, NewLogReader(b.JetStream(), "NOWHERE").ScanSubjects(testContext(t), 1, []string{"x"}, nil, nil), jetstream.ErrStreamNotFound)
 }
 
 // A consumer that vanishes during a scan neither loses nor repeats a message.
@@ -235,7 +268,13 @@ func TestGetWithoutDirectGets(t *testing.T) {
 	m, err := r.Get(testContext(t), seq)
 	require.NoError(t, err)
 	require.Equal(t, "why", string(m.Data))
-	_, err = r.Get(testContext(t), seq+1)
+	for range 2 * severalOf {
+		publish(t, b, "event.rejected.t", "why")
+	}
+	n := 0
+	require.NoError(t, r.ScanSubjects(testContext(t), 1, []string{"event.rejected.t"}, func(Stored) error { n++; return nil }, nil))
+	require.Equal(t, 1+2*severalOf, n)
+	_, err = r.Get(testContext(t), seq+1+2*severalOf)
 	require.ErrorIs(t, err, ErrGone)
 	_, err = NewLogReader(b.JetStream(), "NONE").Get(testContext(t), 1)
 	require.ErrorIs(t, err, jetstream.ErrStreamNotFound)

@@ -67,7 +67,13 @@ func TestScanTellsWhatIsMissing(t *testing.T) {
 			require.Equal(t, test.want, fmt.Sprint(missing))
 			if test.filters == nil {
 				require.Equal(t, damagedRecords-1, read)
+				return
 			}
+			missing = nil
+			bySubject := 0
+			require.NoError(t, log.ScanSubjects(testContext(t), 1, test.filters, func(Stored) error { bySubject++; return nil }, nil))
+			require.Equal(t, test.want, fmt.Sprint(missing))
+			require.Equal(t, read, bySubject)
 		})
 	}
 }

@@ -96,7 +96,8 @@ func (x *Index) List(ctx context.Context, q Query) (*Page, error) {
 	return p, nil
 }
 
-// match looks at the threads of a shard, those first that are mostly the first in the order too: threads that began late had the latest events.
+// match looks at the threads of a shard, those first that are mostly the first in the order too. Threads that began late had the latest events.
+// Where many are equal, names decide, in which a reading of the store has its threads.
 func (s *shard) match(q Query, id int, from *found, best *nearest, p *Page) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -105,10 +106,10 @@ func (s *shard) match(q Query, id int, from *found, best *nearest, p *Page) {
 		kinds[i] = (q.Agent == nil || *q.Agent == k.Agent) && (q.Policy == nil || *q.Policy == k.Policy)
 	}
 	search := strings.ToLower(q.Search)
-	for i := range s.rows {
-		row := len(s.rows) - 1 - i
-		if q.Ascending {
-			row = i
+	backwards := q.Sort == Recent && !q.Ascending
+	for row := range s.rows {
+		if backwards {
+			row = len(s.rows) - 1 - row
 		}
 		c := &s.rows[row]
 		if q.Prefix != "" && !strings.HasPrefix(s.name(row), q.Prefix) {

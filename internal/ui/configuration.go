@@ -55,7 +55,7 @@ func (u *UI) configuration(r *http.Request, v *Viewer) (*page, error) {
 	}
 	b.YAML = u.Backend.Mask(text.String())
 	var before *applied
-	err := u.history.summaries.Scan(ctx, 1, []string{string(events.ConfigApplied) + ".=p0"}, func(m broker.Stored) error {
+	err := u.history.summaries.ScanSubjects(ctx, 1, []string{string(events.ConfigApplied) + ".=p0"}, func(m broker.Stored) error {
 		next := appliedOf(m.Data)
 		if next == nil {
 			return nil
