@@ -2,6 +2,8 @@ package timeline_test
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,10 +44,10 @@ func story() *audit.Story {
 
 func TestView(t *testing.T) {
 	v := timeline.New(story(), timeline.Options{Contents: true, Last: 3})
-	if v.First != 1 || len(v.Rows) != 3 || v.Active != 1 || v.Cards[0].Sources != `["r"]` || v.Cards[0].Trigger != "tool_output_chars 2,000 > 1,500" {
+	if v.First != 1 || len(v.Rows) != 3 || v.Active != 1 || v.Cards[0].Sources != `[]` || v.Cards[0].Trigger != "tool_output_chars 2,000 > 1,500" {
 		t.Errorf("%+v", v)
 	}
-	if v := timeline.New(story(), timeline.Options{Contents: true, Last: 10}); len(v.Rows[0].Chips) != 1 || v.Rows[0].Chips[0].Label != "summary v2" || !strings.Contains(v.Rows[1].Lines, "100 → 10 tokens (−90 %)") ||
+	if v := timeline.New(story(), timeline.Options{Contents: true, Last: 10}); len(v.Rows[0].Chips) != 1 || v.Rows[0].Chips[0].Label != "summary v2" || v.Cards[0].Sources != `["r"]` || !strings.Contains(v.Rows[1].Lines, "100 → 10 tokens (−90 %)") ||
 		!strings.Contains(v.Rows[2].Lines, "can't be read") || v.Rows[3].Result != "rejected: unknown_message" {
 		t.Errorf("%+v", v.Rows)
 	}
@@ -54,6 +56,34 @@ func TestView(t *testing.T) {
 	}
 	if v := timeline.New(story(), timeline.Options{Last: 10}); v.Rows[0].Lines != "" || v.Cards[0].Record.Content != "" {
 		t.Error("contents are there without Contents")
+	}
+}
+
+// A page of a story is bounded by what its entries say, and has the summaries that belong to them before others.
+func TestViewIsBounded(t *testing.T) {
+	s := &audit.Story{}
+	for i := range 300 {
+		id := fmt.Sprint("r", i)
+		record := jsontext.Value(fmt.Sprintf(`{"id":"sum_%s","kind":"tool_result","slot":"tool:%[1]s","source_message_ids":[%[1]q],"content":"short"}`, id))
+		s.Entries = append(s.Entries, &audit.Entry{Type: events.ToolResult, Outcome: "accepted", MessageID: id, Text: strings.Repeat("x", 10_000)})
+		s.Summaries = append(s.Summaries, &audit.Standing{ID: "sum_" + id, Kind: "tool_result", Slot: "tool:" + id, Status: "active", Record: record})
+	}
+	v := timeline.New(s, timeline.Options{Contents: true, Last: 200, Before: 100, Summary: "sum_r150"})
+	if len(v.Rows) != 30 || v.First != 70 || v.Rows[29].MessageID != "r99" {
+		t.Errorf("%d rows behind %d", len(v.Rows), v.First)
+	}
+	var cards []string
+	for _, c := range v.Cards {
+		cards = append(cards, c.ID)
+	}
+	if len(cards) != 100 || v.More != 200 || cards[0] != "sum_r299" || !slices.Contains(cards, "sum_r150") || !slices.Contains(cards, "sum_r70") || !slices.Contains(cards, "sum_r99") {
+		t.Errorf("%d more than %v", v.More, cards)
+	}
+	if v := timeline.New(s, timeline.Options{Contents: true, Whole: true}); len(v.Rows) != 300 || len(v.Cards) != 300 || v.More != 0 || v.First != 0 {
+		t.Errorf("%d rows, %d cards", len(v.Rows), len(v.Cards))
+	}
+	if v := timeline.New(s, timeline.Options{Contents: true, Last: 10, Find: "R29"}); v.Matches != 11 || v.First != 1 || v.Rows[9].MessageID != "r299" {
+		t.Errorf("%d entries match", v.Matches)
 	}
 }
 

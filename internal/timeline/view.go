@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -15,10 +16,13 @@ import (
 type Options struct {
 	// Contents shows what messages and summaries say.
 	Contents bool
-	// Whole shows every entry; else the last Last of them, or those up to Before.
+	// Whole shows everything; else the last Last entries, or those up to Before, fewer where they say much, with the summaries that
+	// belong to them and the latest.
 	Whole  bool
 	Last   int
 	Before int // entries; 0: all
+	// Summary is the id of a summary that is shown in any case.
+	Summary string
 	// Find shows only entries with the text in ids, names or, with Contents, what they say, in any case.
 	Find string
 }
@@ -30,6 +34,7 @@ type View struct {
 	Rows     []Row
 	First    int // entries before the first row
 	Cards    []Card
+	More     int // summaries that have no card
 	Active   int
 	Stale    int
 	Replaced int
@@ -68,40 +73,90 @@ type Card struct {
 	Why      string
 	Trigger  string
 	Messages []string // that it was made from, through all levels
-	Sources  string   // the same as JSON, for the script
+	Sources  string   // those of them that are shown, as JSON, for the script
 }
 
-// longest is how many bytes of a text are shown.
-const longest = 20_000
+const (
+	// longest is how many bytes of a text are shown.
+	longest = 20_000
+	// shownBytes is how many bytes the entries say that are shown of a story, unless it is shown whole.
+	shownBytes = 300_000
+	// shownCards bounds the summaries in the same way.
+	shownCards = 100
+)
 
 // New makes the view of a story.
 func New(s *audit.Story, o Options) *View {
 	v := &View{Story: s, Contents: o.Contents, Find: o.Find}
-	standing := v.cards()
-	var rows []Row
-	for _, e := range s.Entries {
-		row := v.row(e, standing)
-		if o.Find != "" && !row.has(strings.ToLower(o.Find)) {
-			continue
+	list, standing := v.cards()
+	entries, find := s.Entries, strings.ToLower(o.Find)
+	if find != "" {
+		entries = nil
+		for _, e := range s.Entries {
+			if row := v.row(e, standing); row.has(find) {
+				entries = append(entries, e)
+			}
 		}
-		rows = append(rows, row)
 	}
-	v.Matches = len(rows)
-	if o.Before > 0 && o.Before < len(rows) {
-		rows = rows[:o.Before]
+	v.Matches = len(entries)
+	if o.Before > 0 && o.Before < len(entries) {
+		entries = entries[:o.Before]
 	}
-	if !o.Whole && len(rows) > o.Last {
-		v.First = len(rows) - o.Last
-		rows = rows[v.First:]
+	v.First = len(entries)
+	for bytes := 0; v.First > 0 && (o.Whole || len(v.Rows) < o.Last && bytes < shownBytes); v.First-- {
+		row := v.row(entries[v.First-1], standing)
+		v.Rows, bytes = append(v.Rows, row), bytes+len(row.Lines)
 	}
-	v.Rows = rows
+	slices.Reverse(v.Rows)
+	v.show(list, o)
 	return v
 }
 
-// cards makes the cards, the newest first, and says which summaries stand on each message.
-func (v *View) cards() map[string][]*Card {
+// show makes the cards that are shown, the newest first.
+func (v *View) show(list []*Card, o Options) {
+	messages, belongs := map[string]bool{}, map[string]bool{o.Summary: true}
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		messages[r.MessageID], belongs[r.Summary] = true, true
+		for _, c := range r.Chips {
+			belongs[c.ID] = true
+		}
+	}
+	shown := make([]bool, len(list))
+	left := shownCards
+	for _, wants := range []func(*Card) bool{
+		func(c *Card) bool { return o.Whole || c.ID == o.Summary },
+		func(c *Card) bool { return belongs[c.ID] },
+		func(*Card) bool { return true },
+	} {
+		for i := len(list) - 1; i >= 0; i-- {
+			if !shown[i] && (o.Whole || left > 0) && wants(list[i]) {
+				shown[i] = true
+				left--
+			}
+		}
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		if !shown[i] {
+			v.More++
+			continue
+		}
+		c := list[i]
+		sources := c.Messages
+		if !o.Whole { // what is not there can't be marked
+			sources = slices.DeleteFunc(slices.Clone(sources), func(id string) bool { return !messages[id] })
+		}
+		if text, err := json.Marshal(sources); err == nil {
+			c.Sources = string(text)
+		}
+		v.Cards = append(v.Cards, *c)
+	}
+}
+
+// cards makes all cards, and says which summaries stand on each message.
+func (v *View) cards() (list []*Card, standing map[string][]*Card) {
 	byID := map[string]*Card{}
-	list := make([]*Card, len(v.Summaries))
+	list = make([]*Card, len(v.Summaries))
 	for i, s := range v.Summaries {
 		c := &Card{Standing: s}
 		c.Broken = json.Unmarshal(s.Record, &c.Record) != nil
@@ -115,7 +170,7 @@ func (v *View) cards() map[string][]*Card {
 			v.Replaced++
 		}
 	}
-	standing := map[string][]*Card{}
+	standing = map[string][]*Card{}
 	for _, c := range list {
 		c.fill(byID)
 		for _, m := range c.Messages {
@@ -125,10 +180,7 @@ func (v *View) cards() map[string][]*Card {
 			c.Record.Content = ""
 		}
 	}
-	for i := len(list) - 1; i >= 0; i-- {
-		v.Cards = append(v.Cards, *list[i])
-	}
-	return standing
+	return list, standing
 }
 
 func (c *Card) fill(byID map[string]*Card) {
@@ -150,9 +202,6 @@ func (c *Card) fill(byID map[string]*Card) {
 		}
 	}
 	add(c)
-	if text, err := json.Marshal(c.Messages); err == nil {
-		c.Sources = string(text)
-	}
 	if inv := new(events.Invalidated); c.Invalidated != nil && json.Unmarshal(c.Invalidated, inv) == nil {
 		c.Why = inv.Reason + by(inv.Cause)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -19,8 +20,12 @@ import (
 	"precis/summarize"
 )
 
-// shownEntries is how many entries of a story a page has.
-const shownEntries = 200
+const (
+	// shownEntries is how many entries of a story a page has.
+	shownEntries = 200
+	// shownText is how many bytes of a prompt's texts a page has: 100,000 tokens and more. shortText is the beginning of what comes behind them.
+	shownText, shortText = 500_000, 200
+)
 
 // threadBody is a thread's story.
 type threadBody struct {
@@ -42,7 +47,7 @@ func (u *UI) thread(r *http.Request, v *Viewer) (*page, error) {
 		return nil, err
 	}
 	before, _ := strconv.Atoi(in.Get("before")) // anything but a number counts as 0
-	b := &threadBody{At: at, View: timeline.New(t.story, timeline.Options{Contents: u.Contents, Last: shownEntries, Before: before, Find: find})}
+	b := &threadBody{At: at, View: timeline.New(t.story, timeline.Options{Contents: u.Contents, Last: shownEntries, Before: before, Find: find, Summary: in.Get("summary")})}
 	to := func(before int) string {
 		q := url.Values{}
 		for name, value := range map[string]string{"at": at, "find": find} {
@@ -170,8 +175,16 @@ func (u *UI) promptAt(ctx context.Context, h *thread.Header, at string, req api.
 func (u *UI) shownOf(reply api.ContextReply, whole int64) shown {
 	s := shown{Reply: reply, Whole: whole, Contents: u.Contents}
 	said := timeline.SaidIn(reply)
-	system := len(said) - len(reply.Sources)
+	system, left := len(said)-len(reply.Sources), shownText
 	for i, m := range said {
+		if len(m.Text) > max(left, shortText) {
+			n := max(left, shortText)
+			for n > 0 && !utf8.RuneStart(m.Text[n]) {
+				n--
+			}
+			m.Text = m.Text[:n] + "\n… " + timeline.Plural(len(m.Text)-n, "more byte", "more bytes") + ": processor context"
+		}
+		left = max(0, left-len(m.Text))
 		next := promptMessage{Said: m, Contents: u.Contents, Kind: "message"}
 		switch {
 		case i >= system && system >= 0:
@@ -342,5 +355,5 @@ func (u *UI) summary(r *http.Request, v *Viewer) (*page, error) {
 	if name == "" || !v.Covers(name) {
 		return nil, &failure{http.StatusNotFound, "There is no such summary."}
 	}
-	return &page{To: addressOf(name, "") + "#s-" + url.PathEscape(id)}, nil
+	return &page{To: addressOf(name, "") + "?" + url.Values{"summary": {id}}.Encode() + "#s-" + url.PathEscape(id)}, nil
 }
