@@ -15,8 +15,9 @@ var anthropicAPI = &api{
 		return &anthropicStream{blocks: map[int]*pieces{}, usage: object{}}
 	},
 	known: []string{
-		"cache_control", "container", "max_tokens", "messages", "metadata", "model", "output_config", "service_tier", "stop_sequences", "stream", "system",
-		"temperature", "thinking", "tool_choice", "tools", "top_k", "top_p",
+		"billing_policy", "cache_control", "container", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo", "max_tokens", "mcp_servers",
+		"messages", "metadata", "model", "output_config", "output_format", "service_tier", "speed", "stop_sequences", "stream", "system", "temperature",
+		"thinking", "tool_choice", "tools", "top_k", "top_p",
 	},
 }
 

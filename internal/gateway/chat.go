@@ -13,9 +13,11 @@ var chatAPI = &api{
 	name: "chat", format: "openai", list: "messages", read: readChat, whole: chatWhole, stream: func() assembler { return &chatStream{} },
 	known: []string{
 		"audio", "extra_body", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "messages",
-		"metadata", "modalities", "model", "n", "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key", "prompt_cache_retention",
-		"reasoning_effort", "response_format", "safety_identifier", "seed", "service_tier", "stop", "store", "stream", "stream_options", "temperature",
-		"tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
+		"metadata", "modalities", "model", "moderation", "n", "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key",
+		"prompt_cache_options", "prompt_cache_retention", "reasoning_effort", "response_format", "safety_identifier", "seed", "service_tier", "stop", "store",
+		"stream", "stream_options", "temperature", "tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
+		// Of servers that speak like it, as agents send them.
+		"chat_template_kwargs", "enable_thinking", "min_p", "reasoning", "repetition_penalty", "session_id", "thinking", "tool_stream", "top_k", "usage",
 	},
 }
 

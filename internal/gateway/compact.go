@@ -85,6 +85,20 @@ type asItCame struct{ reason string }
 
 func (e asItCame) Error() string { return e.reason }
 
+// unknownMember is the name of a member that is not known.
+type unknownMember string
+
+func (m unknownMember) Error() string { return asField + "; member=" + string(m) }
+func (unknownMember) Unwrap() error   { return asItCame{asField} }
+
+// longestMember is the longest name that a header and a log repeat.
+const longestMember = 64
+
+// plain reports whether a header and a log can repeat the name.
+func (m unknownMember) plain() bool {
+	return len(m) <= longestMember && !strings.ContainsFunc(string(m), func(r rune) bool { return r <= ' ' || r > '~' || r == ';' })
+}
+
 // compact replaces a request's messages by the prompt of its thread, and says what it did. own is precis's own answer, where the client
 // asks for a compaction.
 func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made) {
@@ -119,7 +133,13 @@ func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made)
 	var as asItCame
 	switch err = refused(err); {
 	case errors.As(err, &as):
-		return g.says(as.reason), nil
+		said = g.says(as.reason)
+		var member unknownMember
+		if errors.As(err, &member) && member.plain() {
+			g.quiet.unknown(g.log, x.api.name, string(member))
+			said += "; member=" + string(member)
+		}
+		return said, nil
 	case r.Context().Err() != nil: // the client has left
 		return g.says(asBehind), nil
 	case err != nil:
@@ -263,15 +283,15 @@ func (g *Gateway) knows(x *exchange, request object) error {
 	for name := range request {
 		switch {
 		case !request.has(name), slices.Contains(x.api.known, name):
-		case name == "previous_response_id", name == "conversation":
+		case name == "previous_response_id", name == "conversation", name == "thread": // the last is Anthropic's
 			return asItCame{asKept}
 		case g.opts.Compactions && x.wantsCompaction(request): // only precis reads it
 			if name == "compaction" && strings.TrimSpace(objectOf(request[name]).text("instructions")) != "" {
-				return asItCame{asField}
+				return unknownMember(name)
 			}
 		case name == "context_management" && g.edited(x.api, request[name]):
 		default:
-			return asItCame{asField}
+			return unknownMember(name)
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func sessions() map[string]session {
 	}
 	return map[string]session{
 		"chat": {
-			path: chatPath, list: "messages", others: `"model":"m","temperature":0.5,"tools":[{"type":"function","function":{"name":"bash","parameters":{"type":"object"}}}],`,
+			path: chatPath, list: "messages", others: `"model":"m","temperature":0.5,"prompt_cache_options":{"mode":"explicit"},"tools":[{"type":"function","function":{"name":"bash","parameters":{"type":"object"}}}],`,
 			first: `{"role":"system","content":"Be brief."},{"role":"user","content":"Fix the test."}`,
 			answer: func(n int) string {
 				return fmt.Sprintf(`{"id":"c%d","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":"bash","arguments":"{}"}}]}}]}`, n, n)
@@ -61,7 +61,7 @@ func sessions() map[string]session {
 			marked: func(m string) string { return m }, valid: valid.OpenAI,
 		},
 		"messages": {
-			path: "/v1/messages", list: "messages", others: `"model":"m","max_tokens":100,"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"thinking":{"type":"enabled","budget_tokens":1024},"tools":[{"name":"bash","input_schema":{"type":"object"}}],`,
+			path: "/v1/messages", list: "messages", others: `"model":"m","max_tokens":100,"speed":"fast","diagnostics":{"previous_message_id":"m0"},"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"thinking":{"type":"enabled","budget_tokens":1024},"tools":[{"name":"bash","input_schema":{"type":"object"}}],`,
 			first: `{"role":"user","content":"Fix the test."}`,
 			answer: func(n int) string {
 				return fmt.Sprintf(`{"id":"m%d","type":"message","role":"assistant","model":"m","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"toolu_%d","name":"bash","input":{}}],"usage":{"input_tokens":9,"output_tokens":9}}`, n, n)
@@ -75,7 +75,7 @@ func sessions() map[string]session {
 			marked: mark, valid: func(v jsontext.Value) error { return valid.Anthropic(jsontext.Value("null"), v) },
 		},
 		"responses": {
-			path: "/v1/responses", list: "input", others: `"model":"m","store":false,"include":["reasoning.encrypted_content"],"instructions":"Be brief.","tools":[{"type":"function","name":"bash"}],"previous_response_id":null,`,
+			path: "/v1/responses", list: "input", others: `"model":"m","store":false,"client_metadata":{"session_id":"s1"},"include":["reasoning.encrypted_content"],"instructions":"Be brief.","tools":[{"type":"function","name":"bash"}],"previous_response_id":null,`,
 			first: `{"role":"user","content":"Fix the test."}`,
 			answer: func(n int) string {
 				return fmt.Sprintf(`{"id":"r%d","status":"completed","model":"m","output":[{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"gA"},{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":"bash","arguments":"{}","status":"completed"}]}`, n, n, n, n)
@@ -262,15 +262,17 @@ func TestAsItCame(t *testing.T) {
 		{"nothing_to_shrink", chatPath, ask("Hi.", "Yes.", "Go on."), nil},
 		{"mode", chatPath, messages(chatSession), []string{gateway.HeaderMode, "off"}},
 		{"mode", chatPath, messages(chatSession), []string{gateway.HeaderMode, "observe"}},
-		{"unknown_field", chatPath, `{"later":1,"messages":[` + chatSession + `]}`, nil},
-		{"unknown_field", "/v1/messages", managed(`{}`), nil},
-		{"unknown_field", "/v1/messages", managed(`{"edits":7}`), nil},
-		{"unknown_field", "/v1/messages", managed(`{"edits":[],"later":1}`), nil},
-		{"unknown_field", "/v1/messages", managed(`{"edits":[{"type":"other"}]}`), nil},
-		{"unknown_field", "/v1/messages", managed(`{"edits":[{"type":"compact_20260112"}]}`), nil}, // needs Compactions
-		{"unknown_field", "/v1/responses", `{"context_management":{"edits":[{"type":"clear_thinking_20251015"}]},"input":[]}`, nil},
+		{"unknown_field; member=later", chatPath, `{"later":1,"messages":[` + chatSession + `]}`, nil},
+		{"unknown_field", chatPath, `{"a\nb":1,"messages":[` + chatSession + `]}`, nil},
+		{"unknown_field; member=context_management", "/v1/messages", managed(`{}`), nil},
+		{"unknown_field; member=context_management", "/v1/messages", managed(`{"edits":7}`), nil},
+		{"unknown_field; member=context_management", "/v1/messages", managed(`{"edits":[],"later":1}`), nil},
+		{"unknown_field; member=context_management", "/v1/messages", managed(`{"edits":[{"type":"other"}]}`), nil},
+		{"unknown_field; member=context_management", "/v1/messages", managed(`{"edits":[{"type":"compact_20260112"}]}`), nil}, // needs Compactions
+		{"unknown_field; member=context_management", "/v1/responses", `{"context_management":{"edits":[{"type":"clear_thinking_20251015"}]},"input":[]}`, nil},
 		{"new_conversation", "/v1/messages", managed(`{"edits":[{"type":"clear_thinking_20251015","keep":"all"},{"type":"clear_tool_uses_20250919"}]}`), nil},
 		{"kept_by_provider", "/v1/responses", `{"previous_response_id":"r1","input":[{"role":"user","content":"Hi."}]}`, nil},
+		{"kept_by_provider", "/v1/messages", `{"thread":{"type":"continue","previous_message_id":"m1"},"messages":[{"role":"user","content":"Hi."}]}`, nil},
 		{"kept_by_provider", "/v1/responses", `{"conversation":{"id":"c1"},"input":[{"role":"user","content":"Hi."}]}`, nil},
 		{"shape", "/v1/responses", `{"input":"Hi."}`, nil},
 		{"shape", chatPath, `{"messages":[{"role":"wizard"}]}`, nil},

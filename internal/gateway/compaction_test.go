@@ -213,12 +213,12 @@ func TestCompactionsOfTheProvider(t *testing.T) {
 		{responses, "shape", "/v1/responses/compact", `{"model":"m","input":7}`, nil},
 		{responses, "provider_compacted", "/v1/responses", responses.request("", `{"type":"compaction_trigger"}`), nil},
 		{responses, "provider_compacted", "/v1/responses", responses.request("", `{"type":"compaction","encrypted_content":"gA"}`), nil},
-		{responses, "unknown_field", "/v1/responses", responses.request(`"context_management":[{"type":"other"}],`), nil},
+		{responses, "unknown_field; member=context_management", "/v1/responses", responses.request(`"context_management":[{"type":"other"}],`), nil},
 		{messages, "mode", "/v1/messages", messages.request(summarize), []string{gateway.HeaderMode, "off"}},
-		{messages, "unknown_field", "/v1/messages", messages.request(`"compaction":{"type":"summarize","instructions":"Only names."},`), nil},
+		{messages, "unknown_field; member=compaction", "/v1/messages", messages.request(`"compaction":{"type":"summarize","instructions":"Only names."},`), nil},
 		{waiting, "diverged", "/v1/messages", waiting.request(summarize, waiting.s.back(99)...), nil}, // a call that has no result
 		{showing, "media", "/v1/messages", showing.request(summarize, `{"role":"assistant","content":"Done."}`, image), nil},
-		{messages, "unknown_field", "/v1/messages", messages.request(`"context_management":{"edits":[{"type":"clear_tool_uses_20250919"},{"type":"other"}]},`), nil},
+		{messages, "unknown_field; member=context_management", "/v1/messages", messages.request(`"context_management":{"edits":[{"type":"clear_tool_uses_20250919"},{"type":"other"}]},`), nil},
 	} {
 		said, _, _ := test.c.ask(t, test.path, test.body, test.header...)
 		if said != "no; reason="+test.reason || test.c.got.last() != test.body {

@@ -47,3 +47,10 @@ func (q *quiet) warn(log zerolog.Logger, what string, err error) {
 		log.Warn().Err(err).Msg(what + ": trying again")
 	}
 }
+
+// unknown names a member for which requests go as they came: agents show no header of an answer.
+func (q *quiet) unknown(log zerolog.Logger, api, member string) {
+	if silent, may := q.turn(asField); may {
+		log.Warn().Str("api", api).Str("member", member).Int("not_logged", silent).Msg("not compacted: a member of the request is not known")
+	}
+}

@@ -14,9 +14,10 @@ import (
 var responsesAPI = &api{
 	name: "responses", format: "responses", list: "input", read: readResponses, whole: responsesWhole, stream: func() assembler { return &responsesStream{} },
 	known: []string{
-		"include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model", "parallel_tool_calls", "prompt_cache_key",
-		"prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "stream", "stream_options", "temperature", "text",
-		"tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
+		"background", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model", "moderation", "parallel_tool_calls",
+		"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "stream",
+		"stream_options", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
+		"client_metadata", // Codex's, with every request
 	},
 }
 
