@@ -371,3 +371,55 @@ func TestOneTries(t *testing.T) {
 		t.Errorf("%d of 5 asked", asked.Load()-before)
 	}
 }
+
+// Tools that a client gives among its messages, and what its other agents say to it, are no answers: they do not tell conversations of a
+// session apart, and stand beside what the model made.
+func TestItemsOfClients(t *testing.T) {
+	long := strings.Repeat("ok  \tshop/cart\t0.01s\n", 120)
+	var got received
+	w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		n := got.add(string(body))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"id":"r%d","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Answer %d."}]}]}`, n, n)
+	}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience})
+	tools := `{"type":"additional_tools","id":"at_1","role":"developer","tools":[{"type":"namespace","name":"functions","tools":[{"type":"custom","name":"exec"}]}]}`
+	request := func(items ...string) string {
+		list := append([]string{tools, `{"type":"message","role":"developer","content":[{"type":"input_text","text":"Be brief."}]}`}, items...)
+		return `{"client_metadata":{"session_id":"s1"},"prompt_cache_key":"s1","input":[` + strings.Join(list, ",") + `]}`
+	}
+	user := func(text string) string {
+		return fmt.Sprintf(`{"type":"message","role":"user","content":[{"type":"input_text","text":%q}]}`, text)
+	}
+	answer := func(n int) string {
+		return fmt.Sprintf(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Answer %d."}]}`, n)
+	}
+	call := `{"type":"custom_tool_call","id":"ctc_1","call_id":"call_1","name":"exec","input":"run()"}`
+	result := fmt.Sprintf(`{"type":"custom_tool_call_output","call_id":"call_1","output":%q}`, long)
+	told := `{"type":"agent_message","author":"check","recipient":"main","content":[{"type":"input_text","text":"It fails."}]}`
+
+	for _, text := range []string{"Which test fails?", "Who wrote it?"} {
+		if said := w.said(t, "/v1/responses", request(user(text))); said != "no; reason=new_conversation" {
+			t.Error(said)
+		}
+	}
+	w.eventually(func() error {
+		if n := len(w.threads()); n != 2 {
+			return fmt.Errorf("%d threads", n)
+		}
+		return nil
+	})
+	session := []string{user("Which test fails?"), answer(0), user("Look."), call, result, told}
+	said := w.said(t, "/v1/responses", request(session...))
+	if said != "no; reason=nothing_to_shrink" {
+		t.Error(said)
+	}
+	session = append(session, answer(2), user("And now?"))
+	said = w.said(t, "/v1/responses", request(session...))
+	if !strings.HasPrefix(said, "yes; summaries=1; ") || !strings.Contains(got.last(), told) || !strings.Contains(got.last(), `"input":[`+tools) {
+		t.Errorf("%s\n%s\n%s", said, got.last(), w.log)
+	}
+	if n := w.count(dropped); n != 0 || len(w.threads()) != 2 {
+		t.Errorf("%v dropped, threads %q", n, w.threads())
+	}
+}

@@ -60,15 +60,24 @@ func named(h http.Header) (string, error) {
 	return thread, nil
 }
 
-// sessionHeaders are those in which coding agents send the id of their session.
-var sessionHeaders = []string{"X-Claude-Code-Session-Id", "Session_id", "Session-Id", "X-Session-Id", "Conversation_id"}
+// sessionHeaders are those in which coding agents send the id of their session. Codex's Thread-Id tells its sub-agents apart, which share its
+// Session-Id and may begin with its conversation.
+var sessionHeaders = []string{"Thread-Id", "X-Claude-Code-Session-Id", "Session_id", "Session-Id", "X-Session-Id", "Conversation_id"}
 
-// sessionOf reads the id of a session from the headers.
+// agentHeader is Claude Code's id of a sub-agent, within its session.
+const agentHeader = "X-Claude-Code-Agent-Id"
+
+// sessionOf reads the id of a session, or of a sub-agent in it, from the headers.
 func sessionOf(h http.Header) string {
 	for _, name := range sessionHeaders {
-		if v := h.Get(name); v != "" {
-			return v
+		v := h.Get(name)
+		if v == "" {
+			continue
 		}
+		if agent := h.Get(agentHeader); agent != "" {
+			return v + "/agent-" + agent
+		}
+		return v
 	}
 	return ""
 }

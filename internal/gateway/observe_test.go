@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -323,6 +324,7 @@ func TestNamedThreads(t *testing.T) {
 		{"unknown response", "/v1/responses", `{"previous_response_id":"resp_0","input":"Hi."}`, "", "", "resp_0"},
 		{"cache key", "/v1/responses", `{"prompt_cache_key":"k1","input":"Hi."}`, "", "", "k1-*"},
 		{"session header", "/v1/responses", `{"prompt_cache_key":"k1","input":"Hi."}`, "session_id", "s1", "s1-*"},
+		{"Codex's thread", "/v1/responses", `{"prompt_cache_key":"k1","input":"Hi."}`, "thread-id", "t1", "t1-*"},
 		{"Claude Code", "/v1/messages", fmt.Sprintf(anthropic, `"metadata":{"user_id":"user_1_account_2_session_`+session+`"},`), "", "", session + "-*"},
 		{"a user's JSON", "/v1/messages", fmt.Sprintf(anthropic, `"metadata":{"user_id":"{\"device_id\":\"d\",\"session_id\":\"`+session+`\"}"},`), "", "", session + "-*"},
 		{"a person", "/v1/messages", fmt.Sprintf(anthropic, `"metadata":{"user_id":"ann@example.com"},`), "", "", "gw-*"},
@@ -400,4 +402,30 @@ func TestParallelRequests(t *testing.T) {
 	}
 	w.counts(4, published)
 	w.prompt(w.threads()[0], "openai", 4, 0)
+}
+
+// Sub-agents that go on from the conversation of the agent that made them, as Codex's and Claude Code's may, are threads of their own.
+func TestSubAgents(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		agent, child []string
+		threads      []string
+	}{
+		{"Codex", []string{"Session-Id", "s1", "Thread-Id", "s1"}, []string{"Session-Id", "s1", "Thread-Id", "c1"}, []string{"c1-", "s1-"}},
+		{"Claude Code", []string{"X-Claude-Code-Session-Id", "s1"}, []string{"X-Claude-Code-Session-Id", "s1", "X-Claude-Code-Agent-Id", "c1"}, []string{"s1-", "s1/agent-c1-"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := begin(t, say("application/json", chat("Yes.")), gateway.Options{})
+			w.post(chatPath, ask("Hi.", "Yes.", "Go on."), test.agent...)
+			w.post(chatPath, ask("Hi.", "Yes.", "Check it."), test.child...)
+			w.counts(8, published)
+			list := w.threads()
+			slices.Sort(list)
+			for i, prefix := range test.threads {
+				if len(list) != 2 || !strings.HasPrefix(list[i], prefix) {
+					t.Errorf("threads %q, want %q", list, test.threads)
+				}
+			}
+		})
+	}
 }

@@ -80,8 +80,15 @@ var asItems = shape{"items", func(items []jsontext.Value) object {
 	if t := item.text("type"); t == "message" || t == "" && item.has("role") {
 		return object{"role": item["role"], "content": item["content"]}
 	}
-	return object{"role": quote(events.RoleUser), "content": jsonOf(items)}
+	role := events.RoleUser
+	if item.text("role") == events.RoleDeveloper { // tools that Codex gives at the beginning
+		role = events.RoleDeveloper
+	}
+	return object{"role": quote(role), "content": jsonOf(items)}
 }}
+
+// clientItems are the types of items that clients make, beside messages and the outputs of calls.
+var clientItems = []string{"additional_tools", "agent_message", "compaction_trigger", "item_reference", "mcp_approval_response"}
 
 // byModel reports whether an item is of the model's output.
 func byModel(raw jsontext.Value) bool {
@@ -90,7 +97,7 @@ func byModel(raw jsontext.Value) bool {
 	switch {
 	case t == "message", t == "":
 		return item.text("role") == events.RoleAssistant
-	case strings.HasSuffix(t, "_output"), t == "mcp_approval_response", t == "item_reference", t == "compaction_trigger":
+	case strings.HasSuffix(t, "_output"), slices.Contains(clientItems, t):
 		return false
 	}
 	return true
