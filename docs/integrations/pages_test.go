@@ -49,14 +49,23 @@ func TestPages(t *testing.T) {
 			t.Skip(err)
 		}
 		page := program.Open(t, "docs/integrations/python.md")
-		t.Setenv("PYTHONPATH", filepath.Join(program.Root(t), "clients/python/src"))
-		t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
-		file := filepath.Join(t.TempDir(), "page.py")
-		if err := os.WriteFile(file, []byte(p.Local(page.Blocks(t, "python")[0])), 0o600); err != nil {
-			t.Fatal(err)
+		source := filepath.Join(program.Root(t), "clients/python/src")
+		if more := os.Getenv("PYTHONPATH"); more != "" {
+			source += string(os.PathListSeparator) + more
 		}
-		if got := p.Shell(t, python+" "+file); got != printed(t, page) {
-			t.Errorf("it prints %q", got)
+		t.Setenv("PYTHONPATH", source)
+		t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
+		for i, text := range page.Blocks(t, "python") {
+			if strings.Contains(text, "import nats\n") && exec.CommandContext(t.Context(), python, "-c", "import nats").Run() != nil {
+				t.Skip("nats-py is missing: the program over NATS is not run")
+			}
+			file := filepath.Join(t.TempDir(), "page.py")
+			if err := os.WriteFile(file, []byte(p.Local(text)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Shell(t, python+" "+file); got != page.Blocks(t, "")[i] {
+				t.Errorf("it prints %q", got)
+			}
 		}
 	})
 	t.Run("curl", func(t *testing.T) {

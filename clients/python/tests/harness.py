@@ -1,5 +1,6 @@
-"""A running processor, and a model that answers when it is told to."""
+"""A running processor, clients of it, and a model that answers when it is told to."""
 
+import asyncio
 import http.server
 import json
 import os
@@ -9,9 +10,16 @@ import socket
 import subprocess
 import tempfile
 import threading
+import unittest
 import urllib.request
 
 import precis
+
+try:
+    import nats
+except ImportError:
+    nats = None
+needs_nats = unittest.skipIf(nats is None, "nats-py is not installed: the client over NATS is not tested")
 
 TOKEN = "a-token-of-the-clients-tests"
 OUTPUT = "ok  \tshop/cart\t0.01s\n" * 100 + "--- FAIL: TestTotal (0.00s)\n"
@@ -80,6 +88,49 @@ class Processor:
     def client(self, **options):
         return precis.Client(self.url, **options)
 
+    def nats_client(self, **options):
+        return Blocking(self.nats, **options)
+
+
+class Blocking:
+    """The client over NATS as one that waits, so that the tests of both are the same."""
+
+    def __init__(self, url, **options):
+        from precis.nats import NatsClient
+
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+        self.nc = self.run(nats.connect(url, max_reconnect_attempts=-1, reconnect_time_wait=0.05, error_cb=self._failed))
+        self._client = NatsClient(self.nc, **options)
+
+    async def _failed(self, error):
+        """Of the connection; what it means for a request is tested there."""
+
+    def run(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(60)
+
+    def __getattr__(self, name):
+        method = getattr(self._client, name)
+        if name != "records":
+            return lambda *args, **options: self.run(method(*args, **options))
+
+        def records(*args, **options):
+            following = method(*args, **options)
+            try:
+                while True:
+                    yield self.run(following.__anext__())
+            finally:
+                self.run(following.aclose())
+
+        return records
+
+    def close(self):
+        self.run(self.nc.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
 
 class Model:
     """A provider whose answers wait until release is set."""
@@ -141,3 +192,8 @@ def until(ask):
             return answer
         pause.wait(0.02)
     raise AssertionError("not within half a minute")
+
+
+async def refused(*_):
+    """What a server says of a consumer that its user may not make."""
+    raise nats.js.errors.APIError(code=403, description="no")

@@ -2,7 +2,9 @@
 
 import contextlib
 import http.server
+import importlib
 import json
+import sys
 import threading
 import unittest
 from unittest import mock
@@ -201,6 +203,14 @@ class Gates(unittest.TestCase):
             with self.assertRaises(precis.Unauthorized):
                 precis.Client(url).gate("t")
         self.assertEqual(len(seen), 1)
+
+
+class WithoutNatsPy(unittest.TestCase):
+    def test_the_module_says_what_to_install(self):
+        with mock.patch.dict(sys.modules, {"nats": None, "nats.errors": None}):
+            sys.modules.pop("precis.nats", None)
+            with self.assertRaisesRegex(ImportError, "needs nats-py: pip install"):
+                importlib.import_module("precis.nats")
 
 
 if __name__ == "__main__":
