@@ -8,6 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/internal/broker"
 )
 
 // diagnosed runs the doctor and returns the state of each check.
@@ -38,8 +40,16 @@ func diagnosed(t *testing.T, status int, args ...string) (states map[string]stri
 func TestDoctorOfAHealthyProcessor(t *testing.T) {
 	p := startProcessor(t, t.TempDir())
 	config := configured(t, "policies: [{name: default}]")
-	states, out := diagnosed(t, exitDone, "--nats", p.url, "--config", config, "--data", t.TempDir())
-	for _, check := range []string{"settings", "disk", "connection", "server", "streams", "store", "rights", "versions", "in force", "publish", "service", "summary", "clocks", "edit", "clean-up"} {
+	data := t.TempDir()
+	states, out := diagnosed(t, exitDone, "--nats", p.url, "--config", config, "--data", data)
+	disk := "ok"
+	if free, total, known := broker.DiskSpace(data); known && free < total/10 {
+		disk = "warning" // the disk of the machine that runs this test may be nearly full
+	}
+	if states["disk"] != disk {
+		t.Errorf("disk is %q, want %q", states["disk"], disk)
+	}
+	for _, check := range []string{"settings", "connection", "server", "streams", "store", "rights", "versions", "in force", "publish", "service", "summary", "clocks", "edit", "clean-up"} {
 		if states[check] != "ok" {
 			t.Errorf("%s is %q", check, states[check])
 		}

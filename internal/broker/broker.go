@@ -15,10 +15,11 @@ const ServerVersion = server.VERSION
 
 // Broker is an open connection, and the embedded server if there is one.
 type Broker struct {
-	nc     *nats.Conn
-	js     jetstream.JetStream
-	server *embedded // nil: external
-	closed chan struct{}
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	server  *embedded // nil: external
+	stopped bool      // server is
+	closed  chan struct{}
 
 	opts    Options       // of the main connection
 	extra   []nats.Option // for every connection
@@ -117,9 +118,9 @@ func (b *Broker) Broken() <-chan error {
 // It is not safe for concurrent use; a second call does nothing.
 func (b *Broker) Close(ctx context.Context) error {
 	err := errors.Join(drain(ctx, b.service, b.served), drain(ctx, b.nc, b.closed))
-	if b.server != nil {
+	if b.server != nil && !b.stopped {
 		err = errors.Join(err, b.server.stop(ctx))
-		b.server = nil
+		b.stopped = true // server stays: what still runs may ask for it
 	}
 	return err
 }

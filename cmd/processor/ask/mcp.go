@@ -41,7 +41,7 @@ func (c *MCP) Run(ctx context.Context, a *console.App) error {
 	if err != nil {
 		return err
 	}
-	defer s.Conn.Close()
+	defer s.Close()
 	client, err := api.NewClient(s.Conn, api.ClientOptions{})
 	if err != nil {
 		return console.Unreachable("%w", err)

@@ -64,6 +64,7 @@ type Server struct {
 	Conn *nats.Conn
 	JS   jetstream.JetStream
 	may  *rights
+	told <-chan struct{} // closed when the last callback has returned
 }
 
 // Connect reaches the server, or says why it can't. The caller closes the connection.
@@ -72,16 +73,17 @@ func (f Flags) Connect(a *console.App) (*Server, error) {
 		return nil, err
 	}
 	may := &rights{}
-	conn, err := nats.Connect(f.URL(), append(f.Options(), watch(a, may)...)...)
+	told := make(chan struct{})
+	conn, err := nats.Connect(f.URL(), append(append(f.Options(), watch(a, may)...), nats.ClosedHandler(func(*nats.Conn) { close(told) }))...)
 	if err != nil {
 		return nil, f.ConnectError(err)
 	}
-	js, err := jetstream.New(conn)
-	if err != nil {
-		conn.Close()
+	s := &Server{URL: f.Shown(), Conn: conn, may: may, told: told}
+	if s.JS, err = jetstream.New(conn); err != nil {
+		s.Close()
 		return nil, console.Unreachable("connect to %s: %w", f.Shown(), err)
 	}
-	return &Server{URL: f.Shown(), Conn: conn, JS: js, may: may}, nil
+	return s, nil
 }
 
 // watch reports changes of the connection.
@@ -151,8 +153,11 @@ func CheckAddress(list string) error {
 // Shown is the address as it may stand in a message.
 func (f Flags) Shown() string { return natsurl.Redacted(f.URL()) }
 
-// Close closes the connection.
-func (s *Server) Close() { s.Conn.Close() }
+// Close closes the connection, and returns when its callbacks have: none of them writes behind the command's last line.
+func (s *Server) Close() {
+	s.Conn.Close()
+	<-s.told
+}
 
 // With runs work on a connection of its own.
 func (f Flags) With(ctx context.Context, a *console.App, work func(context.Context, *Server) error) error {
