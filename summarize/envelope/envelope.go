@@ -21,9 +21,9 @@ type Opened struct {
 	Failed bool // an error is stated
 	Quoted bool // the text is not what a program says of itself: a file, an issue's body
 	Line   int  // of the text's first line in its file; 0: not stated
-	// Beside are the other members of the envelope, those of small objects one by one, but for the exit code and a flag of success.
+	// Beside are the other members of the envelope, those of small objects one by one (`user.name`), but for the exit code and a flag of success.
 	Beside []Member
-	// Without counts the characters of what is neither in Text nor a scalar of Beside: structured content, images, lists.
+	// Without counts the characters of what is neither in Text nor in Beside: structured content, images.
 	Without int
 }
 
@@ -34,9 +34,10 @@ type Member struct {
 }
 
 const (
-	deepest  = 4   // envelopes within each other
-	small    = 600 // bytes of all that is beside a text
-	longText = 200 // bytes from which a text needs no name that says what it is
+	deepest  = 4    // envelopes within each other
+	small    = 300  // bytes of a member beside a text
+	allSmall = 1500 // of all of them
+	longText = 200  // from which a text needs no name that says what it is
 )
 
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

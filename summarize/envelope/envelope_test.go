@@ -43,6 +43,7 @@ func TestOpen(t *testing.T) {
 		{"MCP's result with data", `{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1},"isError":false}`, `{"a":1}, 7 without`},
 		{"an output", `{"output":"a\nb"}`, "a\nb"},
 		{"an output and its exit code", `{"output":"a","metadata":{"exit_code":1,"duration_seconds":0.2}}`, "a, exit 1, duration_seconds=0.2"},
+		{"an object beside", `{"user":{"name":"ana"},"output":"a"}`, `a, user.name="ana"`},
 		{"streams", `{"stdout":"a\n","stderr":"b","exitCode":0,"timedOut":false}`, "a\nb, exit 0"},
 		{"streams the other way", `{"stderr":"b\n","stdout":"a longer one"}`, "b\na longer one"},
 		{"one stream", `{"stdout":"","stderr":"b","code":2}`, "b, exit 2"},

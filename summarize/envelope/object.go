@@ -43,6 +43,7 @@ func (o *Opened) object(v jsontext.Value) bool {
 	o.Quoted = o.Quoted || !isNamed(text)
 	size := 0
 	for i, m := range members {
+		size += len(m.Name)
 		switch name := squeezed(m.Name); {
 		case i == at:
 		case isStream(text) && isStream(m):
@@ -53,33 +54,44 @@ func (o *Opened) object(v jsontext.Value) bool {
 		case m.Value.Kind() == '{':
 			inner, _ := Members(m.Value)
 			for _, x := range inner {
-				size += len(x.Name) + len(x.Value)
-				o.state(x, text)
+				o.state(x, m.Name+".", text)
+				if size += len(x.Name) + len(x.Value); len(x.Value) > small {
+					return false
+				}
 			}
 		default:
-			size += len(m.Name) + len(m.Value)
-			o.state(m, text)
+			o.state(m, "", text)
+			if size += len(m.Value); len(m.Value) > small {
+				return false
+			}
 		}
 	}
-	return size <= small
+	return size <= allSmall
 }
 
-// textIn returns which member is the text: one with a name for it, the longest if several have, or else one that is most of the object. -1:
-// none is.
+// textIn returns which member is the text: one with a name for it, the longest if several have, or else one that is much longer than
+// the others. -1: none is.
 func textIn(members []Member) int {
-	named, longest, all := -1, -1, 0
+	named, longest, second, all := -1, -1, 0, 0
 	for i, m := range members {
 		size, kind := len(m.Value), m.Value.Kind()
 		all += size
 		if isNamed(m) && (kind == '"' || kind == '[' || kind == '{') && (named < 0 || size > len(members[named].Value)) {
 			named = i
 		}
-		if kind == '"' && (longest < 0 || size > len(members[longest].Value)) {
+		switch {
+		case kind != '"':
+		case longest < 0 || size > len(members[longest].Value):
+			if longest >= 0 {
+				second = len(members[longest].Value)
+			}
 			longest = i
+		default:
+			second = max(second, size)
 		}
 	}
 	if longest >= 0 && longest != named && len(members[longest].Value) >= longText {
-		if len(members[longest].Value)*4 >= all*3 {
+		if size := len(members[longest].Value); size*5 >= all*2 && size >= 3*second {
 			return longest
 		}
 		if named >= 0 && !isStream(members[longest]) && len(members[longest].Value) > len(members[named].Value) {
@@ -102,9 +114,13 @@ func (o *Opened) join(other string, before bool) {
 	}
 }
 
-// state reads a member beside the text. What is said of another text than a tool's own is not said of the call.
-func (o *Opened) state(m, text Member) {
+// state reads a member beside the text, or one within such a member. What is said of another text than a tool's own is not said of the call.
+func (o *Opened) state(m Member, within string, text Member) {
 	said := string(m.Value)
+	beside := m
+	if within != "metadata." {
+		beside.Name = within + m.Name
+	}
 	switch name := squeezed(m.Name); name {
 	case "exitcode", "exitstatus", "returncode", "exit", "code", "status":
 		if n, ok := numberOf(m.Value); ok && (isStream(text) || strings.Contains(name, "exit") || strings.Contains(name, "return")) {
@@ -130,12 +146,11 @@ func (o *Opened) state(m, text Member) {
 	switch m.Value.Kind() {
 	case '"', '0', 't', 'f':
 		if said != `""` {
-			o.Beside = append(o.Beside, m)
+			o.Beside = append(o.Beside, beside)
 		}
 	case '[', '{':
 		if len(said) > len("[]") {
-			o.Beside = append(o.Beside, m)
-			o.Without += utf8.RuneCountInString(said)
+			o.Beside = append(o.Beside, beside)
 		}
 	}
 }

@@ -30,9 +30,13 @@ type line struct {
 	record   uint8   // its part of a structured log's record
 	stamped  bool    // its beginning is omitted: a time, or a prefix common to all lines of a log
 	located  bool    // a compiler's message: its place was in front
+	heads    bool    // a linter's heading, with the file of the messages below it
 	favour   float32 // the factor on its worth; 0: none
 	altered  bool    // its source contains control sequences, so that it differs from the shown text
 }
+
+// dull reports whether a line says nothing that a reader looks for.
+func (l *line) dull() bool { return l.favour > 0 && l.favour <= dullWorth }
 
 // document is a cleaned source, split into lines.
 type document struct {
@@ -44,6 +48,7 @@ type document struct {
 	grouped   map[string]int
 	under     int               // the group of the lines to come, in a diff or below a file's name; none
 	headed    bool              // matches stand below their file's name
+	files     bool              // files are printed one after another, each below its name
 	dotted    bool              // "12. text"
 	bare      bool              // matches have no line number
 	changes   []change          // of a diff, by group
@@ -55,6 +60,7 @@ type document struct {
 	elements  map[string]bool   // of an accessibility tree: the roles and names so far
 	landmarks []landmark        // what to look for first
 	wrapped   bool              // an agent's program added text to the source
+	cutOff    bool              // and says that it shows a part of it
 	chars     int               // code points of the source, before cleaning
 	prefix    string            // common to all lines of a log
 	noisy     bool              // may hold progress noise
@@ -97,6 +103,9 @@ func newDocument(content string, category Category, args arguments) document {
 	if d.shape == shapeHTML && category != FileContent {
 		d.addHTML(text)
 		return d
+	}
+	if path, _ := args.shown(); d.shape == shapePlain && path == "" && (category == CommandOutput || category == FileContent) {
+		d.files = printsFiles(text)
 	}
 	number := firstLine(category, args)
 	if d.noisy && d.shape == shapePlain {
@@ -173,6 +182,10 @@ func (d *document) pass(text string) {
 			d.ofDiff(&l)
 		case d.headed:
 			d.underName(&l)
+		case d.files:
+			if path, ok := printedName(l.text); ok {
+				d.under = d.group(path)
+			}
 		}
 	}
 }
@@ -262,14 +275,29 @@ func (d *document) add(raw string, number int) {
 			l.context = raw[digits(n)] == '-'
 		}
 	}
+	if d.files {
+		if path, ok := printedName(l.text); ok {
+			d.under = d.group(path)
+			return
+		}
+		l.group = d.under
+	}
 	if l.group < 0 {
 		l.at = cmp.Or(l.number, d.total)
 	}
 	l.indent = indentOf(l.text)
 	l.text = squash(strings.TrimSpace(l.text))
+	if d.noisy && strings.HasSuffix(l.text, "━━━━━━━━") { // a linter's heading
+		if heading := strings.TrimRight(l.text, "━ "); heading != "" {
+			l.text, l.heads = heading, isPath(strings.SplitN(strings.TrimPrefix(heading, "at "), " ", 2)[0])
+		}
+	}
 	switch {
 	case d.shape == shapeSnapshot:
-		d.ofElement(&l)
+		if d.ofElement(&l); isGlyph(l.text) {
+			d.dropped++
+			return
+		}
 	case d.noisy && d.shape == shapePlain:
 		if _, end := changedIn(l.text); end > 0 {
 			l.text = l.text[:end]

@@ -93,6 +93,14 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 	default:
 		f.command(args, doc)
 	}
+	if f.ended.Verdict == verdict.Success && f.ended.Tests.HasPassed {
+		for _, i := range f.errors { // what tests of failures print
+			doc.lines[i].favour = passedError
+			for _, k := range traceOf(doc, i) {
+				doc.lines[k].favour = passedError
+			}
+		}
+	}
 	f.failure(doc)
 	if in.PreserveErrors {
 		f.urgent, f.traces = urgentLines(f, doc)
@@ -103,6 +111,9 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 	}
 	return f
 }
+
+// passedError is the factor on the worth of error text in a run whose tests passed.
+const passedError = dullWorth
 
 // settle asks for the verdict. A record has no word for an unknown one: nothing says that it failed.
 func (f *facts) settle(in Input, category Category, args arguments) {

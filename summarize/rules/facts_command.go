@@ -1,6 +1,10 @@
 package rules
 
-import "precis/summarize/verdict"
+import (
+	"regexp"
+
+	"precis/summarize/verdict"
+)
 
 func (f *facts) command(args arguments, doc *document) {
 	f.asked(args)
@@ -19,6 +23,9 @@ func (f *facts) command(args arguments, doc *document) {
 	f.note("output_lines", doc.total)
 }
 
+// changesDir is how shells of agents begin most commands; what is run then says more, and the call has it all.
+var changesDir = regexp.MustCompile(`^\s*cd (?:"[^"]*"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*`)
+
 // asked returns the request: the command, else the other arguments.
 func (f *facts) asked(args arguments) {
 	command := args.command()
@@ -27,7 +34,7 @@ func (f *facts) asked(args arguments) {
 		f.add(name, clip(text, maxCommand))
 		return
 	}
-	f.add("Command", clip(oneLine(command), maxCommand))
+	f.add("Command", clip(oneLine(changesDir.ReplaceAllString(command, "")), maxCommand))
 	f.note("command", command)
 }
 

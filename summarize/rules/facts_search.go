@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,7 +14,14 @@ func (f *facts) search(args arguments, doc *document) {
 		f.asked(args)
 	}
 	matches, files := doc.found()
-	f.add("Matches", itoa(matches))
+	switch {
+	case doc.shape == shapePlain && showsContext(args):
+		f.add("Output", counted(doc.total, "line")) // nothing tells matches from the lines around them
+	case doc.cutOff:
+		f.add("Matches", itoa(matches)+"+")
+	default:
+		f.add("Matches", itoa(matches))
+	}
 	f.note("match_count", matches)
 	f.note("file_count", len(files))
 	if len(files) > 0 {
@@ -23,6 +31,14 @@ func (f *facts) search(args arguments, doc *document) {
 	if matches == 0 {
 		f.nothing()
 	}
+}
+
+// contextFlag is how a search is asked for the lines around its matches.
+var contextFlag = regexp.MustCompile(`\s(?:-[a-zA-Z]*[ABC] ?\d|--(?:after-|before-)?context\b)`)
+
+// showsContext reports whether a search was asked for the lines around its matches.
+func showsContext(args arguments) bool {
+	return contextFlag.MatchString(args.command()) || args.text("-A", "-B", "-C") != ""
 }
 
 // found counts the matches of a search, without the context lines, and their files.

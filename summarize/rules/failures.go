@@ -37,7 +37,7 @@ func errorLines(in Input, category Category, doc *document) []int {
 		switch {
 		case told && doc.comparesAt(i):
 			found = append(found, i)
-		case l.record == recordFailed || told && l.located:
+		case l.record == recordFailed || told && (l.located || l.heads):
 			found = append(found, i)
 		case !l.starts || len(l.text) < shortestError && strings.HasPrefix(l.text, "[") || !verdict.TellsError(l.text):
 		case strings.HasPrefix(l.text, "Traceback (most recent"):
@@ -247,7 +247,7 @@ func boxed(first, line string) bool {
 func messagesOf(doc *document, at int) []int {
 	var lines []int
 	for i := at - 1; i >= max(0, at-messageLines); i-- {
-		if isDiagnostic(doc.lines[i].text) && !warns(doc.lines[i].text) || strings.HasPrefix(doc.lines[i].text, "File \"") {
+		if isDiagnostic(doc.lines[i].text) && !warns(doc.lines[i].text) || strings.HasPrefix(doc.lines[i].text, "File \"") || i == at-1 && strings.HasPrefix(doc.lines[i].text, "> ") && strings.HasPrefix(doc.lines[at].text, "E ") {
 			lines = append(lines, i)
 		}
 	}

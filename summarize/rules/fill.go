@@ -33,14 +33,15 @@ func (c *chooser) widenOne(p *pick, room int) int {
 // ones, or the last of a command's output, which show the beginning and the end. What remains is for the
 // first lines in order, including short ones and those that a loop prints.
 func (c *chooser) fill(picks []pick, room int) []pick {
-	shown := make([]bool, len(c.doc.lines))
+	shown, said := make([]bool, len(c.doc.lines)), map[string]bool{}
 	for _, p := range picks {
 		shown[p.line] = true
+		said[c.doc.lines[p.line].text] = true
 	}
 	blobs := fillBlobs
 	take := func(i int) {
 		l := &c.doc.lines[i]
-		if room < fillRoom || shown[i] || l.text == "" || isRule(l.text) {
+		if room < fillRoom || shown[i] || l.text == "" || isRule(l.text) || l.dull() || c.doc.noisy && said[l.text] {
 			return
 		}
 		p := pick{choice: choice{line: i, end: len(l.text)}}
@@ -57,6 +58,7 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 			blobs -= p.size
 		}
 		shown[i] = true
+		said[l.text] = true
 		picks = append(picks, p)
 	}
 	for _, i := range c.fillers(picks) {
@@ -92,7 +94,7 @@ func (c *chooser) fillers(picks []pick) []int {
 	return list
 }
 
-var draws = setOf("=-_*#~+^| ")
+var draws = setOf("=-_*#~+^|! ")
 
 // isRule matches a line that is mostly drawn: "==== FAILURES ====".
 func isRule(text string) bool {
@@ -117,13 +119,13 @@ const (
 func (c *chooser) urgent(lines []int, room int) []pick {
 	var picks []pick
 	longest := c.evenLength(lines, room)
-	taken := map[int]bool{}
+	taken := map[string]bool{}
 	for _, i := range lines {
-		if taken[i] {
+		l := &c.doc.lines[i]
+		if c.chosen[i] || taken[l.text] {
 			continue
 		}
-		taken[i] = true
-		l := &c.doc.lines[i]
+		taken[l.text] = true
 		p := pick{choice: choice{line: i, end: len(l.text)}}
 		p.size = c.cost(p.choice)
 		if most := min(room, max(longest, p.size-runes(l.text)+told(l.text))); p.size > most {

@@ -166,7 +166,27 @@ func (e *ends) end(i int) int {
 	if e.doc.shape == shapeJSON {
 		i = e.valueEnd(i)
 	}
+	if e.doc.prose {
+		return clauseEnd(e.text, naturalEnd(e.text, i))
+	}
 	return naturalEnd(e.text, i)
+}
+
+// clauseEnd moves a cut in prose to the end of the clause, if that is near: a sentence says nothing without its verb.
+func clauseEnd(text string, i int) int {
+	const near = 44
+	for k := i; k < min(len(text), i+near); k++ {
+		if strings.IndexByte(".;:,!?)", text[k]) >= 0 && (k+1 == len(text) || text[k+1] == ' ') {
+			return k + 1
+		}
+	}
+	if len(text)-i < near {
+		return len(text)
+	}
+	for i < len(text) && text[i] == '*' { // of an emphasis
+		i++
+	}
+	return i
 }
 
 // valueEnd returns the position after the closing quote if i is within a string that ends soon; else i.
@@ -311,6 +331,9 @@ func (d *document) favour(i int) float64 {
 	f := 1.0
 	if d.relevant != nil && l.number >= d.relevant.Start && l.number <= d.relevant.End {
 		f = relevantWorth
+	}
+	if d.shape == shapeSnapshot && l.dull() {
+		return 0
 	}
 	if l.favour > 0 {
 		f *= float64(l.favour)

@@ -204,7 +204,7 @@ func (c *chooser) listable(w *word) bool {
 	}
 	if c.doc.shape == shapeSnapshot {
 		l := &c.doc.lines[w.first]
-		return strings.HasPrefix(l.text, "["+w.text+"] ") || strings.Contains(l.text, "[ref="+w.text+"]")
+		return !l.dull() && (strings.HasPrefix(l.text, "["+w.text+"] ") || strings.Contains(l.text, "[ref="+w.text+"]"))
 	}
 	if c.doc.listing && strings.IndexByte(w.text, '/') >= 0 {
 		return false // whole paths are lines

@@ -33,6 +33,15 @@ func runningIn(content, source string) string {
 
 const maxRunning = 40
 
+// partNote is what a program says of an output of which it shows a part.
+var partNote = regexp.MustCompile(`(?im)^[\[(<. ]{0,6}(?:output too large|results? (?:are|is|were) truncated|output (?:was )?truncated|showing (?:the )?first \d+|too many results)`)
+
+// saysCutOff reports whether the first or the last lines of an output say that it is a part.
+func saysCutOff(content string) bool {
+	const near = 300
+	return partNote.MatchString(content[:min(len(content), near)]) || partNote.MatchString(content[max(0, len(content)-near):])
+}
+
 const reminder = "system-reminder>"
 
 // proper returns a source without what the agent's program added. It keeps the text's own lines as they are.

@@ -37,6 +37,8 @@ func (d *document) findLandmarks(category Category) {
 			d.landmarks = d.matchedFiles()
 		}
 	case d.shape == shapeJSON || d.listing || d.shape == shapeHTML:
+	case d.files:
+		d.landmarks = d.matchedFiles()
 	case d.prose:
 		d.landmarks = d.headings()
 	case category == FileContent:

@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // isNoise matches progress lines, which are of no use afterwards: test runners' starts, download bars,
 // percentages. They are skipped, and counted as omitted.
@@ -23,8 +26,17 @@ func isNoise(text string) bool {
 			}
 		}
 	}
+	if text[0] == 'n' && lifecycle.MatchString(text) || text[0] == '%' && strings.HasPrefix(text, "% Total") || text[0] == 'D' && text == "Dload Upload Total Spent Left Speed" || isDigit(text[0]) && transferred.MatchString(text) {
+		return true
+	}
 	return isBar(text) || strings.IndexByte(text, '%') >= 0 && (isPercentage(text) || isMeter(text))
 }
+
+// lifecycle is what npm says below the error of a script, and transferred a row of curl's meter.
+var (
+	lifecycle   = regexp.MustCompile(`^npm (?:error|ERR!) (?:code|path|workspace|location|command|errno|A complete log|\s*in workspace|\s*at location)\b`)
+	transferred = regexp.MustCompile(`^\d+ [\d.]+[kMG]? \d+ [\d.]+[kMG]? \d+ [\d.]+[kMG]? [\d.]+[kMG]? [\d.]+[kMG]? (?:[\d:]+|--:--:--) (?:[\d:]+|--:--:--) (?:[\d:]+|--:--:--) [\d.]+[kMG]?$`)
+)
 
 // fetching is what package managers print for every package that they download or build.
 var fetching = []string{

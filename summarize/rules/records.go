@@ -261,10 +261,22 @@ const (
 // not all fit, ids, names and states do.
 func about(text, shown string, room int) string {
 	text = strings.TrimSpace(text)
+	if inner, ok := onlyObject(text); ok {
+		text = inner
+	}
 	if !strings.HasPrefix(text, "{") || !jsontext.Value(text).IsValid(lenient) {
 		return ""
 	}
 	return scalars(keysOf(jsontext.Value(text)), shown, room)
+}
+
+// onlyObject returns the object that is all that an array has.
+func onlyObject(text string) (object string, ok bool) {
+	var list []jsontext.Value
+	if !strings.HasPrefix(text, "[") || json.Unmarshal([]byte(text), &list, lenient) != nil || len(list) != 1 || list[0].Kind() != '{' {
+		return "", false
+	}
+	return string(list[0]), true
 }
 
 func scalars(members []envelope.Member, shown string, room int) string {

@@ -14,6 +14,8 @@ const (
 	failedWorth = 0.6 // an error in a log record
 	recordWorth = 0.1 // the beginning of a record: its id, its name
 	lastWorth   = 0.1 // the end of a command
+
+	controlWorth = 0.01 // an element of a page that a user acts on, even if the page before had it: what is there is the state
 )
 
 // mostAlikeStates is how often the same state is worth showing.
@@ -48,6 +50,13 @@ func (d *document) remarks() []float64 {
 	if len(d.lines) > 1 && !d.lines[0].frag && isHead(d.lines[0].text, d.lines[1].text) {
 		worth[0] = stateWorth
 	}
+	if d.shape == shapeSnapshot {
+		for i := range d.lines {
+			if l := &d.lines[i]; l.starts && l.favour == actWorth && !strings.Contains(l.text, "selected=False") {
+				worth[i] = controlWorth
+			}
+		}
+	}
 	if !d.endFirst && d.shape != shapeJSON {
 		return worth
 	}
@@ -56,7 +65,7 @@ func (d *document) remarks() []float64 {
 	for i := range d.lines {
 		l := &d.lines[i]
 		switch {
-		case len(l.text) < countedLine || len(l.text) > longest:
+		case len(l.text) < countedLine || len(l.text) > longest || l.dull():
 		case l.record == recordFailed:
 			worth[i] = failedWorth
 		case l.record == recordText && l.alike < oftenAlike:

@@ -9,7 +9,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-23"
+const Version = "rules-24"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -36,6 +36,7 @@ type Input struct {
 	// Seen holds the identifiers of all earlier messages; may be nil.
 	Seen *Seen
 
+	chars int // of the output as it came
 	// Of an output that holds its content in JSON (opened.go).
 	held    bool
 	quoted  bool // the content is not what a program says of itself
@@ -52,6 +53,7 @@ type Output struct {
 // ToolOutput summarizes one tool output.
 func ToolOutput(in Input) Output {
 	args := parseArguments(in.Arguments)
+	in.chars = runes(in.Content)
 	in = in.opened(args)
 	category := in.recognized(args)
 	source := proper(in.Content)
@@ -89,6 +91,7 @@ func read(in Input, source string, category Category, args arguments) document {
 	if doc.wrapped {
 		doc.running = runningIn(in.Content, source)
 	}
+	doc.cutOff = saysCutOff(in.Content)
 	doc.relevant = in.Relevant
 	doc.countAlike()
 	doc.findLandmarks(category)
@@ -97,18 +100,24 @@ func read(in Input, source string, category Category, args arguments) document {
 
 // compose chooses the fullest form that fits: facts and all lines; the unchanged source; facts and a choice of lines.
 func compose(in Input, category Category, doc *document, f *facts) string {
-	limit := min(in.MaxChars, doc.chars)
+	limit := min(in.MaxChars, in.chars)
 	if limit <= 0 {
 		return ""
 	}
 	header := f.header(in.ToolName, headerRoom(category, f.wide, limit))
 	if len(in.beside) > 0 {
-		header = joinLines(header, scalars(in.beside, "", (limit-runes(header))/besideShare))
+		told := scalars(in.beside, "", (limit-runes(header))/besideShare)
+		for _, m := range in.beside {
+			if !strings.Contains(told, m.Name+"=") {
+				doc.chars, doc.wrapped = doc.chars+runes(string(m.Value)), true
+			}
+		}
+		header = joinLines(header, told)
 	}
 	if text, ok := doc.complete(in, header, limit); ok {
 		return text
 	}
-	if doc.chars <= in.MaxChars {
+	if in.chars <= in.MaxChars {
 		return clip(clean(in.Content), limit)
 	}
 	if limit < smallest {
@@ -161,7 +170,7 @@ func (d *document) sketch(in Input, category Category, room int) string {
 		if records := recordsOf(d.source, in.Keep); records != nil {
 			return recordTable(d.source, records, in.Keep, room)
 		}
-		if d.total <= fewLines && len(in.Keep) == 0 {
+		if _, one := onlyObject(strings.TrimSpace(d.source)); (one && category != FileContent || d.total <= fewLines) && len(in.Keep) == 0 {
 			return about(d.source, "", room*2/5)
 		}
 	case d.shape == shapeNumbered:

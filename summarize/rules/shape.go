@@ -195,12 +195,42 @@ func fileName(line string, begins bool) (path string, ok bool) {
 	if _, _, match := digitsThen(line, 0, ':'); match {
 		return "", false
 	}
-	_, _, context := digitsThen(line, 0, '-')
-	return path, begins || !context
+	if _, _, context := digitsThen(line, 0, '-'); context {
+		return path, begins && namesFile(path, '-')
+	}
+	return path, true
 }
 
 // dotFile matches what isPath takes for a dot and a long extension: ".gitignore".
 var dotFile = regexp.MustCompile(`^\.[\w-]{1,40}$`)
+
+// printedAs is a line above a file that a command prints beside others: head's and tail's "==> a.go <==", what loops echo, "--- a.go ---".
+var printedAs = regexp.MustCompile(`^(?:==> (\S+) <==|(?:-{2,}|={2,}|#{2,}|\*{2,}) ?(?:FILE:? |File:? )?([\w@./-]*\w\.[A-Za-z]\w{0,9}|[\w@.-]+(?:/[\w@.-]+)+)(?: ?(?:-{2,}|={2,}|#{2,}|\*{2,}))?)$`)
+
+// printedName returns the path in such a line.
+func printedName(line string) (path string, ok bool) {
+	if line == "" || strings.IndexByte("=-#*", line[0]) < 0 || len(line) > 300 {
+		return "", false
+	}
+	if m := printedAs.FindStringSubmatch(line); m != nil {
+		return m[1] + m[2], true
+	}
+	return "", false
+}
+
+// printsFiles recognizes several files, each below its name.
+func printsFiles(content string) bool {
+	const least = 2
+	found := map[string]bool{}
+	for line := range strings.Lines(content) {
+		if path, ok := printedName(strings.TrimRight(line, "\r\n")); ok {
+			if found[path] = true; len(found) >= least {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // cutBelow splits a match below its file's name: "12:text", "  Line 12: text". One with a column keeps its own numbers.
 func cutBelow(line string) (number int, text string, ok bool) {
@@ -248,6 +278,8 @@ func (d *document) underName(l *line) (drop bool) {
 		return true
 	}
 	if n, text, ok := cutBelow(l.text); ok && d.under != none {
+		number := strings.TrimLeft(l.text, " \t")
+		l.context = strings.HasPrefix(number, itoa(n)+"-")
 		l.number, l.text, l.group = n, text, d.under
 	}
 	return false

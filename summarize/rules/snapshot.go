@@ -81,6 +81,7 @@ func acts(role string) bool {
 const (
 	actWorth  = 3
 	wrapWorth = 0.2  // without a name of its own
+	dullWorth = 0.1  // of a role that says nothing without a name
 	restWorth = 0.02 // the rest of a long line: of an address
 )
 
@@ -101,6 +102,8 @@ func (d *document) ofElement(l *line) {
 	}
 	d.elements[e.role+name] = true
 	switch {
+	case name == "" && !acts(e.role) && e.role != "LabelText" && !strings.Contains(l.text, "[ref="):
+		l.favour = dullWorth
 	case name == "" || again:
 		l.favour = wrapWorth
 	case acts(e.role):
@@ -108,6 +111,12 @@ func (d *document) ofElement(l *line) {
 	case e.role == "cell" || e.role == "row" || e.role == "gridcell":
 		l.favour = wrapWorth // their text is that of the elements in them
 	}
+}
+
+// isGlyph matches a text that is one character of an icon font.
+func isGlyph(text string) bool {
+	glyph, ok := strings.CutPrefix(text, `StaticText '\u`)
+	return ok && len(glyph) == len("f12d'") && glyph[0] >= 'e'
 }
 
 // looksSnapshot recognizes such a tree by its first lines.

@@ -68,6 +68,8 @@ func (v *vocabulary) weigh(doc *document, in Input) {
 		switch {
 		case w.how&isName != 0 && !specific(w.text):
 			w.worth = nameWorth
+		case doc.shape == shapeSnapshot && doc.lines[w.first].dull():
+			w.worth *= seenWorth
 		case w.seen:
 			w.worth *= seenWorth
 		}

@@ -113,6 +113,8 @@ func (s *scan) decideRun(o *Outcome) {
 		o.Verdict, o.Line = Failure, w.bad
 	case w.compiler != "" && w.good == "" && !proven:
 		o.Verdict, o.Line = Failure, w.compiler
+	case w.badNear && !several && w.sum && w.goodLast && w.tests.HasPassed && w.tests.Failed+w.tests.Errors == 0:
+		o.Verdict, o.Line = Success, w.good // what passing tests of failures print
 	case w.badNear && several && w.goodLast:
 		o.Verdict, o.Line = Partial, w.bad
 	case w.badNear:
