@@ -232,7 +232,7 @@ func (g *Gateway) shorter(caller context.Context, x *exchange, body []byte, requ
 	if len(reply.SummaryIDs) == 0 {
 		return nil, "", asItCame{asWhole}
 	}
-	list, err := spliced(c.messages, reply)
+	list, _, err := spliced(c.messages, reply)
 	if err != nil {
 		return nil, "", err
 	}

@@ -288,8 +288,8 @@ func TestAsItCame(t *testing.T) {
 	if said := post(chatPath, messages(chatSession), gateway.HeaderThread, "t1"); !strings.HasPrefix(said, "yes; summaries=1; ") {
 		t.Errorf("%s\n%s", said, w.log)
 	}
-	// Another branch of the conversation is in the same thread.
-	if said := post(chatPath, messages(chatSession+`,{"role":"assistant","content":"Another."},{"role":"user","content":"Oh."}`), gateway.HeaderThread, "t1"); said != "no; reason=diverged" {
+	// The client changed what the conversation began with.
+	if said := post(chatPath, messages(strings.Replace(chatSession, "Hi.", "Hello.", 1)), gateway.HeaderThread, "t1"); said != "no; reason=diverged" {
 		t.Error(said)
 	}
 	if said := post("/v1/models", ""); said != "" {
@@ -421,5 +421,50 @@ func TestItemsOfClients(t *testing.T) {
 	}
 	if n := w.count(dropped); n != 0 || len(w.threads()) != 2 {
 		t.Errorf("%v dropped, threads %q", n, w.threads())
+	}
+}
+
+// A side question, which the client asks in the conversation and takes back, does not end compacting: later requests have a prompt without it.
+func TestSideQuestion(t *testing.T) {
+	long := strings.Repeat("ok  \tshop/cart\t0.01s\n", 120)
+	texts := map[string]string{
+		"chat": chat("Aside."), "messages": `{"id":"m","type":"message","content":[{"type":"text","text":"Aside."}]}`,
+		"responses": `{"id":"r","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Aside."}]}]}`,
+	}
+	for name, s := range sessions() {
+		t.Run(name, func(t *testing.T) {
+			var got received
+			w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				answer := s.answer(got.add(string(body)))
+				if strings.Contains(string(body), "By the way?") {
+					answer = texts[name]
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, answer)
+			}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience})
+			request := func(list []string) string {
+				return "{" + s.others + `"` + s.list + `":[` + strings.Join(list, ",") + "]}"
+			}
+			history := []string{s.first}
+			for n := range 2 {
+				w.said(t, s.path, request(history))
+				history = append(append(history, s.back(n)...), s.result(n, long))
+			}
+			history = append(history, `{"role":"assistant","content":"Done."}`)
+			aside := append(append([]string{}, history...), `{"role":"user","content":"By the way?"}`)
+			if said := w.said(t, s.path, request(aside)); !strings.HasPrefix(said, "yes; summaries=2; ") || !strings.Contains(got.last(), "By the way?") {
+				t.Errorf("%s\n%s", said, w.log)
+			}
+			history = append(history, `{"role":"user","content":"Go on."}`)
+			for n := 3; n < 5; n++ {
+				said := w.said(t, s.path, request(history))
+				if !strings.HasPrefix(said, "yes; summaries=2; ") || strings.Contains(got.last(), "By the way?") || strings.Contains(got.last(), "Aside.") {
+					t.Errorf("%s\n%s\n%s", said, got.last(), w.log)
+				}
+				s.check(t, history, request(history), got.last())
+				history = append(append(history, s.back(n)...), s.result(n, long))
+			}
+		})
 	}
 }

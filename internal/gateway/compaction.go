@@ -59,8 +59,11 @@ func (g *Gateway) compaction(caller context.Context, x *exchange, request object
 	if err != nil {
 		return nil, err
 	}
-	if _, err := spliced(c.messages, reply); err != nil { // it does not account for each message
+	switch _, others, err := spliced(c.messages, reply); {
+	case err != nil: // it does not account for each message
 		return nil, err
+	case others: // the text would hold them
+		return nil, asItCame{asDiverged}
 	}
 	text, err := handover(c.messages, reply)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -96,6 +97,13 @@ func userSession(user string) string {
 // longestScope keeps a thread's id within its limit.
 const longestScope = 128
 
+// madeUp are answers that no model gave: Qwen Code and its sub-agents begin every conversation in a directory with the same context and one of
+// these, so that they tell no two of them apart.
+var madeUp = []key{
+	textKey(events.RoleAssistant, "Got it. Thanks for the context!"),
+	textKey(events.RoleAssistant, "Got it. Thanks for the additional context!"),
+}
+
 // threadOf recognizes the thread; empty: nothing tells it yet. Beyond names, it is told by the conversation up to its first answer: many
 // conversations begin with the same words of the user.
 func (c *conversation) threadOf(continued func(response string) string) string {
@@ -113,7 +121,7 @@ func (c *conversation) threadOf(continued func(response string) string) string {
 			continue
 		}
 		d = digestOf(string(d[:]), string(m.key[:]))
-		if m.role == events.RoleAssistant {
+		if m.role == events.RoleAssistant && !slices.Contains(madeUp, m.key) {
 			return c.name(d)
 		}
 	}

@@ -188,6 +188,9 @@ func keyOf(m *events.Message) (k key, linked bool) {
 	return d.sum(), false
 }
 
+// textKey is the key of a message that has one text.
+func textKey(role, text string) key { return digestOf(role, "text", text) }
+
 func canonical(v jsontext.Value) jsontext.Value {
 	c := slices.Clone(v)
 	_ = c.Canonicalize() // it has been read before

@@ -429,3 +429,16 @@ func TestSubAgents(t *testing.T) {
 		})
 	}
 }
+
+// An answer that the client makes up behind the context that it gives does not tell conversations apart.
+func TestMadeUpAnswers(t *testing.T) {
+	w := begin(t, say("application/json", chat("Yes.")), gateway.Options{})
+	for _, question := range []string{"Which test fails?", "Who wrote it?"} {
+		w.post(chatPath, ask("We are in shop.", "Got it. Thanks for the context!", question))
+		w.post(chatPath, ask("We are in shop.", "Got it. Thanks for the context!", question, "Yes.", "Go on."))
+	}
+	w.counts(12, published)
+	if list := w.threads(); len(list) != 2 {
+		t.Errorf("threads %q", list)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	client "precis/api"
+	"precis/events"
 )
 
 // splicing puts a prompt together from what the client sent and the summaries.
@@ -15,6 +16,8 @@ type splicing struct {
 	messages []*message
 	index    map[string]int
 	made     map[string]bool // messages for which a summary stands
+	foreign  map[string]bool // summaries of messages that the request does not have
+	others   bool            // the thread has such messages
 	there    []bool          // messages of the request that the prompt accounts for
 	whole    []bool          // messages that are in the list as the client sent them
 	last     int             // the last message of the request that is in the list
@@ -22,35 +25,54 @@ type splicing struct {
 }
 
 // spliced is a prompt as the provider gets it: what stands whole as the client sent it, with its cache marks and reasoning, and summaries as
-// precis gives them. It fails unless the prompt accounts for each message of the request, in their order, and for no other.
-func spliced(messages []*message, p *client.ContextReply) ([]jsontext.Value, error) {
-	prompt := listOf(p.Messages)
-	if p.DroppedCount > 0 || len(p.WaitingMessageIDs) > 0 || len(p.Sources) != len(prompt) || p.Explain == nil || len(p.Explain.LeftOut) > 0 ||
-		p.SystemSource != nil && len(p.SystemSource.SummaryIDs) > 0 {
-		return nil, asItCame{asDiverged}
-	}
-	s := &splicing{messages: messages, index: map[string]int{}, made: map[string]bool{}, there: make([]bool, len(messages)), whole: make([]bool, len(messages)), last: -1}
+// precis gives them. It fails unless the prompt accounts for each message of the request, in their order. Messages that the thread has beside
+// them, of a side question or a turn that the client took back, are left out; it fails where a summary stands for some of both. others reports
+// that there are any.
+func spliced(messages []*message, p *client.ContextReply) (list []jsontext.Value, others bool, err error) {
+	s := &splicing{messages: messages, index: map[string]int{}, made: map[string]bool{}, foreign: map[string]bool{}, last: -1}
+	s.there, s.whole = make([]bool, len(messages)), make([]bool, len(messages))
 	for i, m := range messages {
 		s.index[m.id] = i
 		s.there[i] = m.apart // it stands in a member of its own
 	}
-	if !s.summaries(p.Explain.Summaries) {
-		return nil, asItCame{asDiverged}
+	prompt := listOf(p.Messages)
+	if p.DroppedCount > 0 || slices.ContainsFunc(p.WaitingMessageIDs, s.has) || len(p.Sources) != len(prompt) || p.Explain == nil || len(p.Explain.LeftOut) > 0 ||
+		p.SystemSource != nil && len(p.SystemSource.SummaryIDs) > 0 || !s.summaries(p.Explain.Summaries) {
+		return nil, false, asItCame{asDiverged}
 	}
+	s.others = len(p.WaitingMessageIDs) > 0
 	for i, from := range p.Sources {
 		if !s.add(i, from, prompt[i]) {
-			return nil, asItCame{asDiverged}
+			return nil, false, asItCame{asDiverged}
 		}
 	}
 	for _, omitted := range p.OmittedParts {
 		if i, ok := s.index[omitted.MessageID]; ok && !s.made[omitted.MessageID] && !s.whole[i] {
-			return nil, asItCame{asDiverged}
+			return nil, false, asItCame{asDiverged}
 		}
 	}
-	if slices.Contains(s.there, false) {
-		return nil, asItCame{asDiverged}
+	if slices.Contains(s.there, false) || s.others && !s.unread() {
+		return nil, false, asItCame{asDiverged}
 	}
-	return s.list, nil
+	return s.list, s.others, nil
+}
+
+func (s *splicing) has(id string) bool {
+	_, ok := s.index[id]
+	return ok
+}
+
+// unread reports whether what the request's model has not answered yet stands whole: for precis another branch's answer may have read it.
+func (s *splicing) unread() bool {
+	for i, m := range slices.Backward(s.messages) {
+		if m.role == events.RoleAssistant {
+			break
+		}
+		if !m.apart && !m.system() && !s.whole[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // summaries notes what summaries stand for.
@@ -59,12 +81,16 @@ func (s *splicing) summaries(list []client.ExplainedSummary) bool {
 		if sum.MessageIDs == nil { // more than are named
 			return false
 		}
+		own := slices.ContainsFunc(sum.MessageIDs, s.has)
+		s.foreign[sum.ID] = !own
 		for _, id := range sum.MessageIDs {
 			i, ok := s.index[id]
-			if !ok {
+			switch {
+			case ok:
+				s.made[id], s.there[i] = true, true
+			case own:
 				return false
 			}
-			s.made[id], s.there[i] = true, true
 		}
 	}
 	return true
@@ -76,8 +102,17 @@ func (s *splicing) add(at int, from client.Source, message jsontext.Value) bool 
 	if len(from.MessageIDs) == 0 && whole && at > 0 {
 		return false // a text of precis's own; a line that opens the prompt may be
 	}
+	own := slices.ContainsFunc(from.MessageIDs, s.has) || slices.ContainsFunc(from.SummaryIDs, func(id string) bool { return !s.foreign[id] })
+	if !own && len(from.MessageIDs)+len(from.SummaryIDs) > 0 {
+		s.others = true
+		return true
+	}
 	for _, id := range from.MessageIDs {
 		i, ok := s.index[id]
+		if !ok && whole {
+			s.others = true
+			continue
+		}
 		if !ok || i < s.last {
 			return false
 		}

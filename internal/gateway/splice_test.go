@@ -23,23 +23,48 @@ func reply() *client.ContextReply {
 	}
 }
 
-// A prompt takes the request's place only if it accounts for each of its messages, in their order, and for no other.
+// A prompt takes the request's place only if it accounts for each of its messages, in their order. Others of the thread are
+// left out.
 func TestSpliced(t *testing.T) {
 	var messages []*message
 	for i := range 5 {
-		messages = append(messages, &message{id: fmt.Sprintf("m%d", i), raw: []jsontext.Value{jsontext.Value(fmt.Sprintf(`{"client's":%d}`, i))}})
+		messages = append(messages, &message{role: []string{"user", "assistant"}[i%2], id: fmt.Sprintf("m%d", i), raw: []jsontext.Value{jsontext.Value(fmt.Sprintf(`{"client's":%d}`, i))}})
 	}
-	list, err := spliced(messages, reply())
-	if got, want := string(asList(list)), `[{"client's":0},{"s":"compaction"},{"s":"summary of m3"},{"client's":4}]`; err != nil || got != want {
+	list, others, err := spliced(messages, reply())
+	if got, want := string(asList(list)), `[{"client's":0},{"s":"compaction"},{"s":"summary of m3"},{"client's":4}]`; err != nil || got != want || others {
 		t.Fatalf("%v\n%s, want\n%s", err, got, want)
+	}
+	for name, change := range map[string]func(p *client.ContextReply){
+		"one that stands whole": func(p *client.ContextReply) {
+			p.Sources = append(p.Sources, client.Source{MessageIDs: []string{"x"}})
+			p.Messages = jsontext.Value(`[{"s":"m0"},{"s":"compaction"},{"s":"summary of m3"},{"s":"m4"},{"s":"x"}]`)
+		},
+		"one joined with its neighbour": func(p *client.ContextReply) { p.Sources[3].MessageIDs = []string{"x", "m4", "y"} },
+		"one that waits for its result": func(p *client.ContextReply) { p.WaitingMessageIDs = []string{"x"} },
+		"one that stands as its summary": func(p *client.ContextReply) {
+			p.Explain.Summaries = append(p.Explain.Summaries, client.ExplainedSummary{ID: "sum_x", MessageIDs: []string{"x"}})
+			p.Sources = append(p.Sources, client.Source{MessageIDs: []string{"x"}, SummaryIDs: []string{"sum_x"}})
+			p.Messages = jsontext.Value(`[{"s":"m0"},{"s":"compaction"},{"s":"summary of m3"},{"s":"m4"},{"s":"summary of x"}]`)
+		},
+	} {
+		p := reply()
+		change(p)
+		if more, others, err := spliced(messages, p); err != nil || !others || string(asList(more)) != string(asList(list)) {
+			t.Errorf("%s: %v, %s", name, err, asList(more))
+		}
 	}
 	for name, change := range map[string]func(p *client.ContextReply){
 		"a message that nothing stands for": func(p *client.ContextReply) { p.Explain.Summaries[0].MessageIDs = []string{"m1"} },
 		"a summary of another message": func(p *client.ContextReply) {
 			p.Explain.Summaries[0].MessageIDs = []string{"m1", "m2", "of another branch"}
 		},
-		"a summary of more than is named":  func(p *client.ContextReply) { p.Explain.Summaries[0].MessageIDs = nil },
-		"a message that the request lacks": func(p *client.ContextReply) { p.Sources[3].MessageIDs = []string{"m4", "m5"} },
+		"a summary of more than is named": func(p *client.ContextReply) { p.Explain.Summaries[0].MessageIDs = nil },
+		"another message in a summary":    func(p *client.ContextReply) { p.Sources[2].MessageIDs = []string{"m3", "m5"} },
+		"a summary of what is not read": func(p *client.ContextReply) {
+			p.Sources[0].MessageIDs = []string{"m0", "of another branch"}
+			p.Explain.Summaries = append(p.Explain.Summaries, client.ExplainedSummary{ID: "sum_l", MessageIDs: []string{"m4"}})
+			p.Sources[3].SummaryIDs = []string{"sum_l"}
+		},
 		"another order": func(p *client.ContextReply) {
 			p.Sources[0].MessageIDs, p.Sources[3].MessageIDs = []string{"m4"}, []string{"m0"}
 		},
@@ -58,7 +83,7 @@ func TestSpliced(t *testing.T) {
 	} {
 		p := reply()
 		change(p)
-		if list, err := spliced(messages, p); err == nil || !strings.Contains(err.Error(), asDiverged) {
+		if list, _, err := spliced(messages, p); err == nil || !strings.Contains(err.Error(), asDiverged) {
 			t.Errorf("%s: %v, %s", name, err, asList(list))
 		}
 	}
