@@ -11,7 +11,7 @@ import (
 // MessageEdited takes an edit from its lane.
 func (h Handlers) MessageEdited(msg *message.Message) error { return h.take(msg, messageEdited) }
 
-// messageEdited is what an edit does: a new content, a deletion, or a message that is pinned.
+// messageEdited is what an edit does: a new content, a deletion, a message that is pinned, or a rewind to a message.
 func messageEdited(ctx context.Context, s *fold.Step) {
 	// How far the thread is compacted, and the summaries that the message has or stands in.
 	s.Load()

@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"precis/events"
 )
@@ -20,6 +21,14 @@ func (p *Policy) ToolTrigger(chars, tokens int64) (events.Trigger, bool) {
 		return passed(events.TriggerToolOutputTokens, t.OverTokens, tokens), true
 	}
 	return events.Trigger{}, false
+}
+
+// MayTrigger is ToolTrigger before the text is counted: false only if no count of it can pass a threshold, since a token has at least
+// one byte. An output is read only if it may.
+func (p *Policy) MayTrigger(text string) bool {
+	t := p.ToolOutput
+	return t.OverChars > 0 && len(text) > t.OverChars && utf8.RuneCountInString(text) > t.OverChars ||
+		t.OverTokens > 0 && len(text) > t.OverTokens
 }
 
 // Stale reports whether a cause ("source", "policy", "prompt", "model", "ttl") makes the policy's summaries

@@ -3,13 +3,13 @@
 //
 //   - A run makes the scratch store: it opens the streams and the store, stages what is on record (recovery.Tail), and deals
 //     EVENTS to one lane for each partition. Nothing is published.
-//   - Compare reports every row in which a store differs from the scratch store.
+//   - Compare reports every row, of those that the log determines, in which a store differs from the scratch store.
 //   - Replay watches the lanes from inside (fold.Watch): an auditor checks each record with the state in which it is adopted, and
 //     compares it with what the fold decides at the same event under the configuration then in force. Export, Tell and Imagine are
 //     runs that watch for something else, too.
 //
 // No rule is implemented twice: what an event leads to, what a rule-based summary says and what a call costs
-// come from the packages that run live. What can't be recomputed (a model's text, a timer, a request) is
+// come from the packages that run live. Only which causes a kind of record may have is a table of its own (causes). What can't be recomputed (a model's text, a timer, a request) is
 // taken from the record, and the report counts it.
 //
 // # Invariants

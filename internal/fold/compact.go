@@ -16,7 +16,7 @@ import (
 // thread's current summary grow with the logarithm of the thread's length.
 const fanIn = 4
 
-// Compact makes the compactions that are due, in this order: what the event made stale; what waits to be recomputed; what
+// Compact makes the summaries that are due, in this order: what the event made stale; what waits to be recomputed, of any kind; what
 // stands for messages that must stand verbatim; then, if nothing waits any more and the policy's condition holds, a leaf of the
 // messages that the policy lets go, and the current summary over all leaves.
 func (s *Step) Compact(ctx context.Context) {

@@ -22,7 +22,8 @@ type Walk func(ctx context.Context, s *Step)
 type event struct {
 	in  thread.Input
 	res thread.Result
-	// decides: the walk decides what follows from the event. Else that is on record, and is adopted.
+	// decides: the walk decides what follows from the event. Otherwise that is on record, and is adopted; it is then decided as well
+	// if it is rehearsed, or if only a part of the step is on record.
 	decides bool
 	// before is the event's message as cuts saw it before the event; nil if there was none.
 	before *cut.Item
@@ -35,7 +36,7 @@ type event struct {
 	dropped []*thread.Summary
 	// pinned is the message that the event pinned; nil if none.
 	pinned *thread.Message
-	// whole is what a rehearsal has decided; nil without one.
+	// whole is all that the step has decided, for a watch or from a rehearsal; nil otherwise.
 	whole []events.Record
 }
 
@@ -76,17 +77,17 @@ func (f *Fold) event(ctx context.Context, d Delivery, walk Walk) Outcome {
 	}
 	s := begin()
 	known := f.onRecord(s.st, d.Seq)
-	var cut []*state.Staged
+	var first []*state.Staged    // the records of a step of which not all are stored
 	if known && f.Watch == nil { // an audit reports what is missing instead
-		cut = f.cutShort(s.st, d.Seq)
+		first = f.cutShort(s.st, d.Seq)
 	}
-	s.decides = !known || f.Rehearse || len(cut) > 0
+	s.decides = !known || f.Rehearse || len(first) > 0
 	renewals := s.st.Header.Renewals
 	f.begin(events.ByEvent)
 	walk(ctx, s)
 	switch {
-	case begins(f.out, cut):
-		f.stored, known = cut, false // what is missing of the step follows
+	case begins(f.out, first):
+		f.stored, known = first, false // what is missing of the step follows
 	case known && s.decides:
 		whole := f.emitted()
 		if len(f.out) > 0 || renewals > 0 { // else the state is that of a step that decides nothing

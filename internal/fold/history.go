@@ -18,16 +18,26 @@ func tellsHistory(p *summarize.Policy) bool {
 	return p.Enabled && p.History.Enabled && p.History.EveryMessages > 0
 }
 
-// historyDue reports whether the event added a message at which a history is due.
+// histories returns how many histories are due by a thread's messages, and how many messages have come since the last one was.
+func histories(p *summarize.Policy, messages uint64) (due, since uint64) {
+	every := uint64(p.History.EveryMessages)
+	return messages / every, messages % every
+}
+
+// historyDue reports whether a history is due at the thread's last message.
 func (s *Step) historyDue() bool {
-	return tellsHistory(s.p) && s.st.Changes.MessageNew && s.st.Header.Ordinals%uint64(s.p.History.EveryMessages) == 0
+	if !tellsHistory(s.p) {
+		return false
+	}
+	_, since := histories(s.p, s.st.Header.Ordinals)
+	return since == 0
 }
 
 // TellHistory makes the thread's history if it is due, or recomputes it if the event made it stale.
 func (s *Step) TellHistory(ctx context.Context) {
 	switch {
 	case !s.decides || !tellsHistory(s.p):
-	case s.historyDue():
+	case s.st.Changes.MessageNew && s.historyDue():
 		s.history(ctx, s.historyTrigger())
 	case slices.ContainsFunc(s.decided, func(rec events.Record) bool {
 		inv, ok := rec.(*events.Invalidated)
@@ -40,8 +50,9 @@ func (s *Step) TellHistory(ctx context.Context) {
 // historyTrigger gives the number of messages between histories as threshold and the number that have come as value, which is
 // larger if a model was still writing the last one.
 func (s *Step) historyTrigger() events.Trigger {
-	every := uint64(s.p.History.EveryMessages)
-	threshold, value := float64(every), float64(every+s.st.Header.Ordinals%every)
+	every := s.p.History.EveryMessages
+	_, since := histories(s.p, s.st.Header.Ordinals)
+	threshold, value := float64(every), float64(uint64(every)+since)
 	return events.Trigger{Reason: events.TriggerThreadMessages, Threshold: &threshold, Value: &value}
 }
 
@@ -182,8 +193,9 @@ func (s *Step) historyOwed(job *thread.Job) bool {
 	if job.Started.Slot != events.SlotHistory || !tellsHistory(s.p) {
 		return false
 	}
-	every := uint64(s.p.History.EveryMessages)
-	return s.st.Header.Ordinals/every > job.Ordinals/every
+	now, _ := histories(s.p, s.st.Header.Ordinals)
+	before, _ := histories(s.p, job.Ordinals)
+	return now > before
 }
 
 // DueHistory returns the history that is due at a message, without its text: a record or the start of a job. It is nil if none
@@ -200,7 +212,7 @@ func (s *Step) dueHistory(trigger events.Trigger) events.Record {
 	case trigger.Reason == events.TriggerRequested: // it needs no threshold
 	case !tellsHistory(s.p):
 		return nil
-	case trigger.Reason != events.TriggerRegenerated && s.st.Header.Ordinals%uint64(s.p.History.EveryMessages) != 0:
+	case trigger.Reason != events.TriggerRegenerated && !s.historyDue():
 		return nil
 	}
 	src, ok := s.historySources()

@@ -31,7 +31,7 @@ func (s *Step) ReadOutput(ctx context.Context) {
 	}
 	ev := s.in.Event
 	text, ok := outputText(s.st, ev)
-	if !ok || !s.p.Enabled || !mayPass(s.p, text) {
+	if !ok || !s.p.Enabled || !s.p.MayTrigger(text.Text()) {
 		return
 	}
 	ordinal, msg := s.st.Header.Ordinals+1, ev.Message
@@ -65,13 +65,6 @@ func outputText(st *thread.State, ev *events.Event) (events.Content, bool) {
 		return ev.Edit.Content, !ev.Edit.Deleted
 	}
 	return events.Content{}, false
-}
-
-// mayPass is a cheap check without false negatives: a token is at least a byte.
-func mayPass(p *summarize.Policy, c events.Content) bool {
-	t, text := p.ToolOutput, c.Text()
-	return t.OverChars > 0 && len(text) > t.OverChars && utf8.RuneCountInString(text) > t.OverChars ||
-		t.OverTokens > 0 && len(text) > t.OverTokens
 }
 
 // asked reports whether a policy has a tool output summarized in its present state.

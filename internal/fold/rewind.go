@@ -168,7 +168,23 @@ func (s *Step) recount(to, last uint64) {
 
 // invalidateRewound decides what a rewind makes stale: every active summary with a removed source, what was made from those, and
 // what is dropped. It needs no policy: what these stand for is not in the thread any more.
-func (s *Step) invalidateRewound() { s.recordRewound(s.outlived()) }
+func (s *Step) invalidateRewound() {
+	room, setting := rewindRecords, SettingRewind
+	for _, sum := range s.outlived() {
+		action := events.ActionTrim // its place is gone
+		again := sum.Kind == events.KindHistory || sum.Slot == events.SlotCurrent && len(s.st.Compaction.Tops) > 0
+		if again {
+			action = s.p.Staleness.Action
+		} else if room--; room < 0 {
+			s.st.Lapse(sum)
+			continue
+		}
+		s.decided = append(s.decided, &events.Invalidated{
+			SummaryID: sum.ID, Kind: sum.Kind, Reason: events.ReasonSourceDeleted, Action: action, Meanwhile: events.MeanwhileRaw,
+			Cause: events.Cause{MessageID: &s.st.Message.ID, Setting: &setting}, InvalidatedAt: s.in.Time,
+		})
+	}
+}
 
 // outlived returns the active summaries that stand for something that a rewind has removed, sources before what is made from them. What
 // is dropped waits for nothing any more, and nothing of it serves.
@@ -211,23 +227,4 @@ func (s *Step) byRank() []*thread.Summary {
 	active := slices.DeleteFunc(slices.Clone(s.st.Summaries), func(sum *thread.Summary) bool { return sum.Status != thread.Active })
 	slices.SortStableFunc(active, func(a, b *thread.Summary) int { return int(a.RenewalRank()) - int(b.RenewalRank()) })
 	return active
-}
-
-// recordRewound decides the invalidations of a rewind, and lets those that a step can't record lapse.
-func (s *Step) recordRewound(list []*thread.Summary) {
-	room, setting := rewindRecords, SettingRewind
-	for _, sum := range list {
-		action := events.ActionTrim // its place is gone
-		again := sum.Kind == events.KindHistory || sum.Slot == events.SlotCurrent && len(s.st.Compaction.Tops) > 0
-		if again {
-			action = s.p.Staleness.Action
-		} else if room--; room < 0 {
-			s.st.Lapse(sum)
-			continue
-		}
-		s.decided = append(s.decided, &events.Invalidated{
-			SummaryID: sum.ID, Kind: sum.Kind, Reason: events.ReasonSourceDeleted, Action: action, Meanwhile: events.MeanwhileRaw,
-			Cause: events.Cause{MessageID: &s.st.Message.ID, Setting: &setting}, InvalidatedAt: s.in.Time,
-		})
-	}
 }

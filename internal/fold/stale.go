@@ -18,12 +18,14 @@ import (
 //
 //	a source was edited or deleted    Invalidate, with the event
 //	the policy, a model or a prompt   Outdated, by a sweep after a configuration
-//	its age                           ExpireDue, by the clock, and Expire, by a request
+//	its age                           ExpireDue, by the clock, and Fold.Renew, by a request
 //	a compaction gave messages back   outdateHistory
 //
 // Each also makes stale what was made from the summary, causes before effects, and each is on record, so that a recovery adopts it at
-// the event after which it took effect. A new cause is another function here that emits an events.Invalidated. What follows
-// from staleness is in renew.go, what a stale summary does in prompts in Meanwhile.
+// the event after which it took effect; a rewind alone (rewind.go) lets what a step can't record lapse. A new cause is another function
+// here: one of an event appends to Step.decided, which Record emits; any other emits an events.Invalidated itself. If it compares with
+// the configuration, Config.judges, stillFits and MeanwhileOf must know it too. What follows from staleness is in renew.go, what a stale
+// summary does in prompts in Meanwhile.
 //
 // There are two ways to find what a configuration makes stale. An index by fingerprint finds it at once, but costs every summary
 // a row, and another one each for its prompt and model. A scan of all summaries in key order costs nothing until it is needed,

@@ -1,4 +1,4 @@
-// Package retry publishes a rejected event again: the same bytes and headers on the same subject.
+// Package retry publishes a rejected event again, when an operator asks for it: the same bytes and headers on the same subject.
 package retry
 
 import (
