@@ -54,6 +54,7 @@ func (a *api) tool(thread string) jsontext.Value {
 		"message_id": property("string", "The id in the mark: m12 in [… 41 lines; message m12]."),
 		"from_line":  property("integer", "The first line to show, counted from 1."),
 		"to_line":    property("integer", "The last line to show."),
+		"from_char":  property("integer", "Where to begin in from_line, counted from 1, if that line is very long."),
 		"search":     property("string", "Show only the lines that contain this text, in upper or lower case."),
 	}
 	schema := object{"type": quote("object"), "properties": properties.json(), "required": jsontext.Value(`["thread","message_id"]`)}.json()

@@ -88,7 +88,7 @@ func TestOriginals(t *testing.T) {
 				last := c.got.last()
 				thread := c.threads()[0]
 				tools := membersOf(t, last, "tools")
-				if len(tools) != 2 || tools[0] != membersOf(t, c.request(""), "tools")[0] || !strings.Contains(tools[1], "read_original") || !strings.Contains(tools[1], thread) {
+				if len(tools) != 2 || tools[0] != membersOf(t, c.request(""), "tools")[0] || !strings.Contains(tools[1], "read_original") || !strings.Contains(tools[1], "from_char") || !strings.Contains(tools[1], thread) {
 					t.Fatalf("%s", tools)
 				}
 				mark := regexp.MustCompile(`message (gw_[0-9a-f]+)`).FindStringSubmatch(last)

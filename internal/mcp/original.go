@@ -36,18 +36,19 @@ func (s *server) readOriginal(ctx context.Context, in originalInput) (string, er
 		return "", errors.New("message_id is missing: it is the id in the mark")
 	case from < 0 || to < 0 || in.FromChar < 0 || to > 0 && to < from:
 		return "", errors.New("from_line and to_line count from 1, and from_line is not behind to_line")
+	case strings.ContainsAny(in.Search, "\r\n"):
+		return "", errors.New("search is a text in one line")
+	case in.Search != "":
+		return s.searchOriginal(ctx, thread, in)
 	}
 	m, lines, err := s.lines(ctx, thread, in.MessageID, from, to)
 	if err != nil {
 		return "", err
 	}
 	if m.Deleted {
-		return fmt.Sprintf("Message %s was deleted.", in.MessageID), nil
+		return deleted(m), nil
 	}
 	first := max(from, 1)
-	if in.Search != "" {
-		return searched(m, lines, first, in.Search), nil
-	}
 	if len(lines) == 0 {
 		return fmt.Sprintf("%s ends with line %d.%s", head(m), m.LinesTotal, otherParts(m)), nil
 	}
@@ -68,6 +69,8 @@ func (s *server) readOriginal(ctx context.Context, in originalInput) (string, er
 	}
 	return fmt.Sprintf("%s, lines %d-%d of %d%s\n%s%s%s", head(m), first, last, m.LinesTotal, otherParts(m), b.String(), calls(m), end), nil
 }
+
+func deleted(m *api.MessageReply) string { return fmt.Sprintf("Message %s was deleted.", m.MessageID) }
 
 // head says what a message is.
 func head(m *api.MessageReply) string {
@@ -130,13 +133,24 @@ func cutAt(text string, from, n int) (part string, next int) {
 	return string(runes[:n]), from + n
 }
 
-// searched shows the lines that contain a text.
-func searched(m *api.MessageReply, lines []string, first int, search string) string {
+// searchOriginal shows the lines that contain a text, of a message or of the lines of it that are asked for.
+func (s *server) searchOriginal(ctx context.Context, thread string, in originalInput) (string, error) {
+	m, lines, err := s.allLines(ctx, thread, in.MessageID, in.FromLine, in.ToLine)
+	if err != nil {
+		return "", err
+	}
+	if m.Deleted {
+		return deleted(m), nil
+	}
+	first := max(in.FromLine, 1)
+	of := fmt.Sprintf("%d lines", m.LinesTotal)
+	if len(lines) < m.LinesTotal {
+		of = fmt.Sprintf("lines %d-%d of %d", first, first+len(lines)-1, m.LinesTotal)
+	}
 	var b strings.Builder
 	found, last := 0, -1
 	for i, line := range lines {
-		at := foldIndex(line, search)
-		if at < 0 {
+		if foldIndex(line, in.Search) < 0 {
 			continue
 		}
 		found++
@@ -147,14 +161,17 @@ func searched(m *api.MessageReply, lines []string, first int, search string) str
 			if last >= 0 && j > last+1 {
 				b.WriteString("…\n")
 			}
-			fmt.Fprintf(&b, "%d|%s\n", first+j, near(lines[j], search))
+			fmt.Fprintf(&b, "%d|%s\n", first+j, near(lines[j], in.Search))
 			last = j
 		}
 	}
-	if found == 0 {
-		return fmt.Sprintf("%s: none of its %d lines contains %q.", head(m), m.LinesTotal, search)
+	switch {
+	case len(lines) == 0:
+		return fmt.Sprintf("%s ends with line %d.", head(m), m.LinesTotal), nil
+	case found == 0:
+		return fmt.Sprintf("%s: none of its %s contains %q.", head(m), of, in.Search), nil
 	}
-	return within(fmt.Sprintf("%s, %d of %d lines contain %q:\n%s", head(m), found, m.LinesTotal, search, b.String()))
+	return within(fmt.Sprintf("%s, %d of %s contain %q:\n%s", head(m), found, of, in.Search, b.String())), nil
 }
 
 // near returns a line, or of a long one what is around a text.
@@ -187,6 +204,23 @@ func lower(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// allLines returns lines of a message, by as many requests as they need; to 0 is its end.
+func (s *server) allLines(ctx context.Context, thread, id string, from, to int) (*api.MessageReply, []string, error) {
+	m, all, err := s.lines(ctx, thread, id, from, to)
+	for err == nil && !m.Deleted {
+		next := max(from, 1) + len(all)
+		if len(all) == 0 || next > m.LinesTotal || to > 0 && next > to {
+			break
+		}
+		var more []string
+		if _, more, err = s.lines(ctx, thread, id, next, to); len(more) == 0 {
+			break // it was edited meanwhile
+		}
+		all = append(all, more...)
+	}
+	return m, all, err
 }
 
 // lines asks for lines of a message; to 0 is its end, as far as one reply reaches.

@@ -49,7 +49,7 @@ func (s *server) searchThread(ctx context.Context, in searchInput) (string, erro
 	}
 	slices.Reverse(ids) // the newest first
 	var b strings.Builder
-	matches, read, searched := 0, 0, 0
+	matches, read, searched, unshown := 0, 0, 0, 0
 	for len(ids) > 0 && matches < most && read < searchBytes && b.Len() < maxText {
 		n := min(atOnce, len(ids))
 		hits := make([]hit, n)
@@ -64,13 +64,15 @@ func (s *server) searchThread(ctx context.Context, in searchInput) (string, erro
 			return "", err
 		}
 		for _, h := range hits {
-			for _, line := range h.lines[:min(len(h.lines), most-matches, ofOne)] {
-				b.WriteString(line)
-				matches++
-			}
-			if more := len(h.lines) - ofOne; more > 0 {
+			show := min(len(h.lines), most-matches, ofOne)
+			b.WriteString(strings.Join(h.lines[:show], ""))
+			switch more := len(h.lines) - show; {
+			case more > 0 && show > 0:
 				fmt.Fprintf(&b, "  (%d more lines of it: read_original with search)\n", more)
+			case more > 0:
+				unshown++
 			}
+			matches += show
 			read += h.read
 		}
 		ids, searched = ids[n:], searched+n
@@ -78,6 +80,9 @@ func (s *server) searchThread(ctx context.Context, in searchInput) (string, erro
 	what := fmt.Sprintf("%d messages searched", searched)
 	if left := len(ids) + unnamed; left > 0 {
 		what += fmt.Sprintf(", %d older ones not", left)
+	}
+	if unshown > 0 {
+		what += fmt.Sprintf(", %d of them with lines that are not shown (max_matches)", unshown)
 	}
 	if matches == 0 {
 		return fmt.Sprintf("Nothing contains %q: %s.", in.Query, what), nil
@@ -93,32 +98,25 @@ type hit struct {
 
 // find looks for a text in one message. What is not there any more contains nothing.
 func (s *server) find(ctx context.Context, thread, id, query string) (h hit, err error) {
-	for from := 0; ; {
-		m, lines, err := s.lines(ctx, thread, id, from, 0)
-		if errors.Is(err, api.ErrNotFound) || m != nil && m.Deleted {
-			return h, nil
-		}
-		if err != nil {
-			return h, err
-		}
-		first := max(from, 1)
-		for i, line := range lines {
-			h.read += len(line)
-			if foldIndex(line, query) >= 0 {
-				h.lines = append(h.lines, fmt.Sprintf(hitFormat, head(m), first+i, near(line, query)))
-			}
-		}
-		if from == 0 {
-			for _, c := range m.ToolCalls {
-				if text := c.Name + " " + string(c.Arguments); foldIndex(text, query) >= 0 {
-					h.lines = append(h.lines, fmt.Sprintf("%s, calls %s\n", head(m), near(text, query)))
-				}
-			}
-		}
-		if from = first + len(lines); len(lines) == 0 || from > m.LinesTotal || h.read > searchBytes {
-			return h, nil
+	m, lines, err := s.allLines(ctx, thread, id, 0, 0)
+	if errors.Is(err, api.ErrNotFound) || m != nil && m.Deleted {
+		return h, nil
+	}
+	if err != nil {
+		return h, err
+	}
+	for i, line := range lines {
+		h.read += len(line)
+		if foldIndex(line, query) >= 0 {
+			h.lines = append(h.lines, fmt.Sprintf(hitFormat, head(m), i+1, near(line, query)))
 		}
 	}
+	for _, c := range m.ToolCalls {
+		if text := c.Name + " " + string(c.Arguments); foldIndex(text, query) >= 0 {
+			h.lines = append(h.lines, fmt.Sprintf("%s, calls %s\n", head(m), near(text, query)))
+		}
+	}
+	return h, nil
 }
 
 // messages returns the ids of a thread's messages, in about their order, and how many others there are.
