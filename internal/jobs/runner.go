@@ -9,6 +9,7 @@ import (
 	"precis/internal/content"
 	"precis/internal/fold"
 	"precis/internal/thread"
+	"precis/internal/tracing"
 	"precis/state"
 	"precis/summarize"
 	"precis/summarize/llm"
@@ -46,6 +47,7 @@ func (r *Runner) Run(ctx context.Context, view state.View, p *summarize.Policy, 
 			return begin(ctx, records(calls, r.Ladder.PriceTable()))
 		}
 	}
+	w.job.Called = func(made llm.Made) { tracing.Called(ctx, made) }
 	out := r.Ladder.Run(ctx, w.job)
 	if out.Err != nil {
 		return w.result(out), fmt.Errorf("%w: %w", ErrInterrupted, out.Err)

@@ -3,6 +3,8 @@ package processor
 import (
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"precis/internal/thread"
 	"precis/state"
 )
@@ -20,6 +22,7 @@ type commit struct {
 	events  int
 	tell    []func()
 	began   time.Time
+	spans   []trace.SpanContext // of its events, those that are recorded
 }
 
 // start runs the steps in one goroutine, and waits for the disk in another. end returns when the latter has nothing
@@ -80,7 +83,9 @@ func (p *partition) lost() error {
 
 // durable does what must wait until a batch is durable: it publishes decisions, starts jobs and notifies waiters.
 func (p *partition) durable(c commit) error {
-	p.metrics.commit(p.id, c.events, p.now().Sub(c.began), c.meta.Position)
+	now := p.now()
+	p.metrics.commit(p.id, c.events, now.Sub(c.began), c.meta.Position)
+	p.traces.Committed(c.spans, c.events, c.began, now)
 	if err := p.failpoint(FailCommitted, p.id); err != nil {
 		return err
 	}

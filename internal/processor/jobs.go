@@ -13,6 +13,7 @@ import (
 	"precis/internal/fold"
 	"precis/internal/jobs"
 	"precis/internal/thread"
+	"precis/internal/tracing"
 	"precis/state"
 	"precis/summarize"
 )
@@ -29,6 +30,7 @@ type desk struct {
 	slots  chan struct{}                             // shared by all partitions
 	view   state.View
 	log    zerolog.Logger
+	traces *tracing.Contexts
 
 	wg   sync.WaitGroup
 	more chan struct{} // capacity 1: the queue has grown
@@ -137,10 +139,17 @@ func (d *desk) run(ctx context.Context, name, id string) {
 		return
 	}
 	var res fold.Result
+	span := d.traces.Job(job)
+	ctx = span.Context(ctx)
 	if !job.Superseded && p != nil {
 		res = d.do(ctx, p, job)
 	}
 	d.settle(ctx, name, id, res)
+	failure := ""
+	if res.Failure != nil {
+		failure = res.Failure.Code
+	}
+	d.traces.JobEnded(span, job, res.Method, res.Model, failure)
 }
 
 // settle passes a job's result to the partition, and retries while what follows from it can't be read. A processor
@@ -151,7 +160,7 @@ func (d *desk) settle(ctx context.Context, name, id string, res fold.Result) {
 		if err == nil || fatal(err) || ctx.Err() != nil || errors.Is(err, errEnding) {
 			return true
 		}
-		d.log.Warn().Err(err).Str("thread_id", name).Str("summary_id", id).Dur("retry_in", pause).Msg("job's end can't be decided now")
+		tracing.Log(ctx, d.log.Warn()).Err(err).Str("thread_id", name).Str("summary_id", id).Dur("retry_in", pause).Msg("job's end can't be decided now")
 		return false
 	})
 }
@@ -171,7 +180,7 @@ func (d *desk) settled(ctx context.Context, name, id string, res fold.Result) er
 	d.part.mustSync()
 	err := d.part.fold.Settle(context.WithoutCancel(ctx), name, id, res, d.part.now())
 	if err != nil && !fatal(err) && !jobs.Transient(err) {
-		d.log.Warn().Err(err).Str("thread_id", name).Str("summary_id", id).Msg("a summary is not decided again")
+		tracing.Log(ctx, d.log.Warn()).Err(err).Str("thread_id", name).Str("summary_id", id).Msg("a summary is not decided again")
 		if err = d.part.fold.Finish(name, id, res, d.part.now()); err != nil {
 			err = fmt.Errorf("%w: %w", fold.ErrHalfDone, err)
 		}
@@ -192,7 +201,7 @@ func (d *desk) do(ctx context.Context, p *summarize.Policy, job *thread.Job) (re
 		if err == nil || ctx.Err() != nil || errors.Is(err, jobs.ErrInterrupted) {
 			return true
 		}
-		log := d.log.Warn().Err(err).Str("thread_id", *job.Started.ThreadID).Str("summary_id", job.ID())
+		log := tracing.Log(ctx, d.log.Warn()).Err(err).Str("thread_id", *job.Started.ThreadID).Str("summary_id", job.ID())
 		if done = !jobs.Transient(err); done {
 			log.Msg("job can't be done")
 			res.Failure = &fold.Failure{Code: "source_unavailable", Message: err.Error(), Action: events.ActionTrim}

@@ -12,6 +12,7 @@ import (
 	"precis/internal/config"
 	"precis/internal/content"
 	"precis/internal/fold"
+	"precis/internal/tracing"
 	"precis/state"
 	"precis/summarize/rules"
 )
@@ -24,6 +25,8 @@ type Options struct {
 	// Version is the program's version, as config.applied states it.
 	Version string
 	Logger  zerolog.Logger
+	// Tracer makes spans of events, jobs and calls; nil: none.
+	Tracer *tracing.Tracer
 	// CloseTimeout bounds each wait at the end: for a handler that is still running, and then for the server to
 	// confirm what was decided. Default 15s.
 	CloseTimeout time.Duration

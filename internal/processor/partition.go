@@ -94,12 +94,8 @@ func (p *partition) steps(ctx context.Context, hand iter.Seq[fold.Delivery], wal
 		if err := ctx.Err(); err != nil { // a stop waits for one event, not for all of them
 			return err
 		}
-		out, err := p.step(ctx, d, walk, now)
-		if err != nil {
+		if _, err := p.step(ctx, d, walk, now); err != nil {
 			return err
-		}
-		if out.Code != "" {
-			p.log.Debug().Uint64("seq", d.Seq).Str("lane", p.lane).Str("code", out.Code).Msg("event rejected")
 		}
 	}
 	return nil
@@ -123,6 +119,8 @@ func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk, n
 	if err := p.handed(ctx, p, d); err != nil {
 		return out, err
 	}
+	span := p.span(d)
+	defer func() { p.traces.End(span, out.Outcome, out.Code, err) }()
 	out, err = p.fold.Step(ctx, d, walk)
 	if err != nil {
 		err = fmt.Errorf("apply event %d: %w", d.Seq, err)
@@ -132,7 +130,7 @@ func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk, n
 		return out, err
 	}
 	p.last, p.event = d.Seq, d
-	p.traces.Note(d.Seq, d.Raw.Header)
+	p.traces.Applied(span, d.Seq, d.Raw.Header)
 	p.applied++
 	if err := p.failpoint(FailApplied, p.id); err != nil {
 		p.failure = err
@@ -142,10 +140,21 @@ func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk, n
 		return out, p.handOver(d)
 	}
 	p.metrics.event(d, out, now())
+	if out.Code != "" {
+		tracing.Log(span.Context(ctx), p.log.Debug()).Uint64("seq", d.Seq).Str("lane", p.lane).Str("code", out.Code).Msg("event rejected")
+	}
 	if p.part.Size() >= batchBytes {
 		return out, p.flush(p.here())
 	}
 	return out, nil
+}
+
+// span begins the span of an event. A catch-up in bulk has none: it reads what may be long past.
+func (p *partition) span(d fold.Delivery) *tracing.Span {
+	if p.ingests {
+		return nil
+	}
+	return p.traces.Begin(d.Seq, d.Raw.Subject, d.Raw.Header)
 }
 
 // fatal reports whether a retry can't help, or is not allowed.
@@ -239,7 +248,7 @@ func (p *partition) commit(at place) error {
 	if p.sync || p.applied > 0 || p.part.Decided() {
 		opts = state.Sync
 	}
-	c := commit{meta: meta, events: p.applied, tell: p.committed, began: p.now()}
+	c := commit{meta: meta, events: p.applied, tell: p.committed, began: p.now(), spans: p.traces.Batch()}
 	p.position.ahead()
 	var err error
 	if p.ingests && opts == state.Sync {

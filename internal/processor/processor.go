@@ -260,9 +260,9 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 	}
 	meta.EventsCreated, meta.SummariesCreated = at.events.Created, at.summaries.Created
 	st.SetMeta(meta)
-	log := p.log.With().Int("partition", id).Logger()
+	log, traces := p.log.With().Int("partition", id).Logger(), tracing.New(p.opts.Tracer, id)
 	f, err := fold.New(st, fold.Options{
-		Log: p.opts.Reads(content.New(p.events, p.total())), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: p.total(), Mask: p.mask, Observe: p.metrics.decided, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
+		Log: p.opts.Reads(content.New(p.events, p.total())), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: p.total(), Mask: p.mask, Observe: func(d fold.Decided) { p.metrics.decided(d); traces.Decided(d.Record) }, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
 		Spent:  p.spending.Add,
 		Home:   p.home,
 		Logger: log,
@@ -273,7 +273,7 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 	part := &partition{
 		id: id, lane: p.laneOf(id).Name, part: st, fold: f, config: config,
 		worker: newWorker(), turns: make(chan func(), 16), ended: make(chan struct{}), stopping: make(chan struct{}), last: meta.Position,
-		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, traces: tracing.New(),
+		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, traces: traces,
 	}
 	part.fail = p.failing(part)
 	part.handed, part.handedTaken = p.handed, p.taken
@@ -284,11 +284,11 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 	part.confirmed, part.bulkBytes = &p.confirmed, p.opts.BulkBytes/p.total()
 	part.desk = &desk{
 		part: part, runner: p.runners.take, slots: p.slots, view: p.store.View(id), running: map[string]bool{}, more: make(chan struct{}, 1),
-		log: log,
+		log: log, traces: traces,
 	}
 	part.outbox = &outbox{
 		partition: id, pub: p.publisher, summaries: p.summaries, rejected: p.rejected, failpoint: p.opts.Failpoint,
-		log: log, metrics: p.metrics, traces: part.traces,
+		log: log, metrics: p.metrics, traces: traces,
 		verify: p.sameStreams, connections: p.connections, verified: p.connections(), maxPayload: p.broker.Conn().MaxPayload,
 		anew: map[uint64]bool{}, unsure: map[uint64]uint64{},
 		claims: claims{

@@ -2,13 +2,17 @@ package tracing
 
 import (
 	"regexp"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/nats-io/nats.go"
+	"go.opentelemetry.io/otel/trace"
 
 	"precis/events"
+	"precis/internal/thread"
 	"precis/state"
 )
 
@@ -19,7 +23,7 @@ const (
 )
 
 const (
-	// tracedEvents is how many events of a partition have their trace context kept. A job may end long after its event.
+	// tracedEvents is how many events of a partition have their trace context kept, and how many jobs. A job may end long after its event.
 	tracedEvents = 1024
 	// tracestateBytes is what a tracestate may have; the W3C asks for at least 512 to be passed on.
 	tracestateBytes = 512
@@ -28,36 +32,147 @@ const (
 // traceparent is the only form of version 00; the all-zero ids that it excludes say nothing to anybody and do no harm.
 var traceparent = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// trace is an event's trace context.
-type trace struct{ parent, state string }
+// parent is an event's trace context, or that of the span which continues it.
+type parent struct{ parent, state string }
 
-// Contexts keeps the trace contexts of a partition's latest events. It is safe for concurrent use. A nil one keeps none.
+// Contexts keeps the trace contexts of a partition's latest events, and makes its spans. It is safe for concurrent use, except for Begin,
+// Decided, End and Batch, which are the lane's. A nil one keeps none.
 type Contexts struct {
-	recent *lru.Cache[uint64, trace] // by sequence
-	any    atomic.Bool               // one was noted
+	tracer    *Tracer
+	partition int
+	recent    *lru.Cache[uint64, parent] // by sequence
+	jobs      *lru.Cache[string, parent] // by summary; those with a span
+	any       atomic.Bool                // one was noted
+	batch     []trace.SpanContext        // recorded events of the open batch
+	event     *Span                      // of the event that is folded
+	running   sync.Map                   // *Span of a job by summary
 }
 
-// New keeps nothing yet.
-func New() *Contexts {
-	recent, err := lru.New[uint64, trace](tracedEvents)
+// New keeps nothing yet. tracer may be nil: then contexts are passed on, and no spans are made.
+func New(tracer *Tracer, partition int) *Contexts {
+	recent, err := lru.New[uint64, parent](tracedEvents)
 	if err != nil {
 		panic(err) // the size is not positive
 	}
-	return &Contexts{recent: recent}
+	jobs, err := lru.New[string, parent](tracedEvents)
+	if err != nil {
+		panic(err)
+	}
+	return &Contexts{tracer: tracer, partition: partition, recent: recent, jobs: jobs}
 }
 
 // Note keeps an event's trace context, if it has a valid one.
 func (c *Contexts) Note(seq uint64, header map[string][]string) {
-	parent := header[headerTraceparent]
-	if len(parent) != 1 || !traceparent.MatchString(parent[0]) {
-		return
+	if of := parentIn(header); of.parent != "" {
+		c.recent.Add(seq, of)
+		c.any.Store(true)
 	}
-	of := trace{parent: parent[0]}
+}
+
+func parentIn(header map[string][]string) (of parent) {
+	values := header[headerTraceparent]
+	if len(values) != 1 || !traceparent.MatchString(values[0]) {
+		return of
+	}
+	of.parent = values[0]
 	if state := header[headerTracestate]; len(state) == 1 && len(state[0]) <= tracestateBytes {
 		of.state = state[0]
 	}
-	c.recent.Add(seq, of)
+	return of
+}
+
+// Begin begins the span of an event; nil where it is not recorded.
+func (c *Contexts) Begin(seq uint64, subject string, header map[string][]string) *Span {
+	if c.tracer == nil {
+		return nil
+	}
+	typ, token, _ := events.ParseSubject(subject)
+	name, err := events.ThreadOf(token)
+	if err != nil {
+		name = "" // it is rejected
+	}
+	c.event = c.tracer.eventSpan(parentIn(header), typ, name, c.partition, seq)
+	return c.event
+}
+
+// Decided notes a record that the event leads to at once, or the summary of a job.
+func (c *Contexts) Decided(record any) {
+	if c.tracer == nil {
+		return
+	}
+	if rec, ok := record.(*events.Summary); ok {
+		if s, ok := c.running.Load(rec.ID); ok {
+			s.(*Span).SetAttributes(sizes(rec)...)
+		}
+	}
+	if c.event != nil {
+		c.event.decided(record)
+	}
+}
+
+// End ends the span of an event.
+func (c *Contexts) End(s *Span, outcome thread.Outcome, code string, err error) {
+	if s != nil {
+		c.event = nil
+		s.stepped(outcome, code, err)
+	}
+}
+
+// Applied notes an event that was applied: what follows from it continues its span, or else its trace.
+func (c *Contexts) Applied(s *Span, seq uint64, header map[string][]string) {
+	if s == nil {
+		c.Note(seq, header)
+		return
+	}
+	c.recent.Add(seq, headers(s.SpanContext()))
 	c.any.Store(true)
+	if len(c.batch) < mostLinks {
+		c.batch = append(c.batch, s.SpanContext())
+	}
+}
+
+// Batch takes the recorded events of the batch that is closed.
+func (c *Contexts) Batch() (batch []trace.SpanContext) {
+	batch, c.batch = c.batch, nil
+	return batch
+}
+
+// Committed makes the span of a batch that has become durable.
+func (c *Contexts) Committed(batch []trace.SpanContext, count int, began, ended time.Time) {
+	if len(batch) > 0 {
+		c.tracer.commitSpan(batch, c.partition, count, began, ended)
+	}
+}
+
+// Job begins the span of a job, below that of the event it follows from; nil where it is not recorded.
+func (c *Contexts) Job(job *thread.Job) *Span {
+	if c == nil || c.tracer == nil {
+		return nil
+	}
+	var of parent
+	if follows(&job.Started.Head) {
+		of, _ = c.recent.Get(job.Started.EventSeq)
+	}
+	s := c.tracer.jobSpan(of, job, *job.Started.ThreadID)
+	if s != nil {
+		c.jobs.Add(job.ID(), headers(s.SpanContext()))
+		c.running.Store(job.ID(), s)
+		c.any.Store(true)
+	}
+	return s
+}
+
+// JobEnded ends the span of a job.
+func (c *Contexts) JobEnded(s *Span, job *thread.Job, method, model, failure string) {
+	if s != nil {
+		c.running.Delete(job.ID())
+		s.summarized(method, model, failure)
+	}
+}
+
+// follows reports whether a record follows from the event at which it was decided.
+func follows(h *events.Head) bool {
+	return h.Step.Cause == events.ByEvent || h.Step.Cause == events.ByResult
 }
 
 // Carry gives a record the trace context of the event that it follows from: at once, or as the result of a job. What a
@@ -66,14 +181,21 @@ func (c *Contexts) Carry(row *state.Outgoing, header nats.Header) {
 	if c == nil || !c.any.Load() || !row.Guarded || row.Thread == "" {
 		return
 	}
-	var head events.Head
-	if json.Unmarshal(row.Data, &head) != nil {
+	var rec struct {
+		events.Head
+		ID        string `json:"id"`
+		SummaryID string `json:"summary_id"`
+	}
+	if json.Unmarshal(row.Data, &rec) != nil || !follows(&rec.Head) {
 		return
 	}
-	if cause := head.Step.Cause; cause != events.ByEvent && cause != events.ByResult {
-		return
+	of, ok := parent{}, false
+	if rec.Step.Cause == events.ByResult {
+		of, ok = c.jobs.Get(rec.ID + rec.SummaryID) // it has one of them
 	}
-	of, ok := c.recent.Get(head.EventSeq)
+	if !ok {
+		of, ok = c.recent.Get(rec.EventSeq)
+	}
 	if !ok {
 		return
 	}

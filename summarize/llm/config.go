@@ -45,6 +45,14 @@ func (c ProviderConfig) WithDefaults() ProviderConfig {
 	return c
 }
 
+// host is the server's name.
+func (c ProviderConfig) host() string {
+	if u, err := url.Parse(c.BaseURL); err == nil && u.Host != "" {
+		return u.Hostname()
+	}
+	return "api." + c.Kind + ".com"
+}
+
 // NewProvider makes the client. Errors wrap ErrProvider and say what can't be. The clock is for dates
 // in Retry-After and for latencies.
 func NewProvider(c ProviderConfig, now func() time.Time) (Provider, error) {

@@ -16,6 +16,7 @@ import (
 type endpoint struct {
 	name     string
 	config   ProviderConfig
+	host     string // as traces state it
 	provider Provider
 	purse    *purse
 	breaker  circuitbreaker.CircuitBreaker[Reply]
@@ -29,7 +30,7 @@ func newEndpoint(name string, c ProviderConfig, o Options) (*endpoint, error) {
 		return nil, err
 	}
 	e := &endpoint{
-		name: name, config: c, provider: provider,
+		name: name, config: c, host: c.host(), provider: provider,
 		purse: &purse{provider: name, limit: c.BudgetMicroUSDPerDay, ledger: o.Ledger},
 		breaker: circuitbreaker.NewBuilder[Reply]().
 			HandleIf(func(_ Reply, err error) bool { return unhealthy(err) }).

@@ -101,6 +101,8 @@ type Job struct {
 	// the job as they are to be recorded if the process ends now: those before it with their usage, and the new one as
 	// unknown, with an estimate of its input. An error keeps the call from being made and ends the job. May be nil.
 	Begin func(ctx context.Context, calls []Call) error
+	// Called is told of each call that was made, when it is over. May be nil.
+	Called func(Made)
 
 	// FailWithoutModel: no rules, no truncation (the policy's on_failure: fail).
 	FailWithoutModel bool
@@ -138,6 +140,16 @@ type Call struct {
 	Cost     *int64 // micro-dollars; nil is unknown
 	Latency  time.Duration
 	Day      string // the UTC day of the budget that it counts for
+}
+
+// Made is a call that is over. Whether its text is used is not decided yet.
+type Made struct {
+	Call
+	Began     time.Time
+	Kind      string // of the provider
+	Host      string
+	Requested string // the model that was asked for
+	Reported  string // the model that answered, in the provider's words; empty if it does not say
 }
 
 // Outcome is how a job ended: with a Text, or with a Failure, or, where the context ended first or the job's

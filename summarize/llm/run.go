@@ -160,6 +160,9 @@ func (r *run) attempt(ctx context.Context, e *endpoint, req Request, guess Usage
 	call.Model, call.Cost = r.price(e, at, call.Usage, reply.Model)
 	r.calls = append(r.calls, call)
 	e.purse.settle(day, amount(held), amount(call.Cost))
+	if r.job.Called != nil {
+		r.job.Called(Made{Call: call, Began: start, Kind: e.config.Kind, Host: e.host, Requested: e.config.Model, Reported: reply.Model})
+	}
 	return reply, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"precis/cmd/processor/console"
 	"precis/internal/config"
 	"precis/internal/processor"
+	"precis/internal/tracing"
 )
 
 // Run runs the processor until it is stopped.
@@ -86,10 +87,25 @@ type starting struct {
 	load   func() (*config.Config, error)
 }
 
+// tracesFor is how long the end waits for a collector.
+const tracesFor = 5 * time.Second
+
 // start runs the processor until ctx ends.
-func start(ctx context.Context, _ *console.App, cfg *config.Config, s starting) error {
+func start(ctx context.Context, _ *console.App, cfg *config.Config, s starting) (err error) {
 	log := s.log
+	tracer, err := tracing.Open(ctx, os.Getenv, console.Version(), log)
+	if err != nil {
+		return fmt.Errorf("%w: %w", config.ErrInvalid, err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tracesFor)
+		defer cancel()
+		if err := tracer.Close(ctx); err != nil {
+			log.Warn().Err(err).Msg("traces")
+		}
+	}()
 	opts := processor.Options{
+		Tracer: tracer,
 		Config: cfg, CheckOnly: s.checkOnly, Version: console.Version(), Logger: log, Reload: s.reload, Load: s.load,
 		Fatal: func(string) { os.Exit(console.ExitUnreachable) }, //nolint:forbidigo // a store that lost a write may not return to anybody
 	}
