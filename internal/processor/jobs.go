@@ -145,11 +145,20 @@ func (d *desk) run(ctx context.Context, name, id string) {
 		res = d.do(ctx, p, job)
 	}
 	d.settle(ctx, name, id, res)
-	failure := ""
-	if res.Failure != nil {
-		failure = res.Failure.Code
+	d.traces.JobEnded(span, job, res.Method, res.Model, howEnded(ctx, job, res))
+}
+
+// howEnded is why a job has no summary; empty if it has one.
+func howEnded(ctx context.Context, job *thread.Job, res fold.Result) string {
+	switch {
+	case res.Failure != nil:
+		return res.Failure.Code
+	case job.Superseded:
+		return events.FailedSuperseded
+	case ctx.Err() != nil:
+		return "interrupted"
 	}
-	d.traces.JobEnded(span, job, res.Method, res.Model, failure)
+	return ""
 }
 
 // settle passes a job's result to the partition, and retries while what follows from it can't be read. A processor

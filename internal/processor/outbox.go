@@ -555,6 +555,7 @@ func (o *outbox) doubt(row *state.Outgoing, ack broker.Ack, before uint64) {
 func (o *outbox) known(row *state.Outgoing, seq uint64) {
 	delete(o.anew, row.Number)
 	delete(o.unsure, row.Number)
+	o.traces.Stored(row, seq)
 	if row.Guarded {
 		o.claims.published(row, seq)
 	} else {

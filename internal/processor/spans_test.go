@@ -2,7 +2,9 @@ package processor_test
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
@@ -190,7 +193,11 @@ func TestSpans(t *testing.T) {
 	if to.headers.Get("Authorization") != "Bearer x" || to.headers.Get("A") != "b" || to.resource["service.name"] != "precis" || to.resource["service.version"] != "v1" || to.resource["deployment.environment.name"] != "test" {
 		t.Error(to.headers, to.resource)
 	}
-	want := map[string]string{"started": traceOf(event), "created": traceOf(job)}
+	started, created := to.one(t, "send summary.started", "gen_ai.conversation.id", "t1"), to.one(t, "send summary.created", "gen_ai.conversation.id", "t1")
+	if string(started.ParentSpanId) != string(event.SpanId) || string(created.ParentSpanId) != string(job.SpanId) || created.Kind != traces.Span_SPAN_KIND_PRODUCER || values(created.Attributes)["precis.record.seq"] == nil {
+		t.Error(started, created)
+	}
+	want := map[string]string{"started": traceOf(started), "created": traceOf(created)}
 	for _, r := range onRecord(t, b, "") {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(r.Subject, "summary."), ".")
 		if strings.HasSuffix(r.Subject, ".t1") && want[kind] != "" && (r.Header.Get("traceparent") != want[kind] || r.Header.Get("tracestate") != "vendor=1") {
@@ -203,6 +210,67 @@ func TestSpans(t *testing.T) {
 	for _, f := range replayed(t, b) {
 		t.Errorf("%+v", f)
 	}
+}
+
+// A collector that takes connections and never answers holds up no event, no record and no end; what does not fit is lost.
+func TestCollectorHangs(t *testing.T) {
+	ended := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-ended
+	}))
+	defer s.Close()
+	defer close(ended)
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "4")
+	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")
+	var log lockedText
+	tracer := openTracer(t, zerolog.New(&log), map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": s.URL})
+	c := settings(t)
+	b := openBroker(t, processor.BrokerDir(c.DataDir))
+	p := start(t, processor.Options{Config: c, Logger: logger(t), Broker: b, Tracer: tracer})
+	const count = 200
+	for i := range count {
+		traced(t, b, "tool.result.t1", fmt.Sprintf(`{"message_id":"m%d","tool_name":"bash","content":%q}`, i, strings.Repeat("ok 0.01s\n", 400)), "traceparent", oneTrace)
+	}
+	if err := p.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	p.end()
+	created := 0
+	for _, r := range onRecord(t, b, "") {
+		if strings.HasPrefix(r.Subject, "summary.created.") {
+			created++
+		}
+	}
+	if created != count {
+		t.Errorf("%d summaries of %d", created, count)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := tracer.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), `"exported":0,"lost":`) {
+		t.Error(log.String())
+	}
+}
+
+// lockedText is a log that several goroutines write.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func traceOf(s *traces.Span) string {

@@ -36,7 +36,7 @@ var traceparent = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$
 type parent struct{ parent, state string }
 
 // Contexts keeps the trace contexts of a partition's latest events, and makes its spans. It is safe for concurrent use, except for Begin,
-// Decided, End and Batch, which are the lane's. A nil one keeps none.
+// Decided, End and Batch, which are the lane's, and Carry and Stored, which are the outbox's. A nil one keeps none.
 type Contexts struct {
 	tracer    *Tracer
 	partition int
@@ -46,6 +46,7 @@ type Contexts struct {
 	batch     []trace.SpanContext        // recorded events of the open batch
 	event     *Span                      // of the event that is folded
 	running   sync.Map                   // *Span of a job by summary
+	sending   map[uint64]*Span           // of a record that is on its way, by the row's number
 }
 
 // New keeps nothing yet. tracer may be nil: then contexts are passed on, and no spans are made.
@@ -58,7 +59,7 @@ func New(tracer *Tracer, partition int) *Contexts {
 	if err != nil {
 		panic(err)
 	}
-	return &Contexts{tracer: tracer, partition: partition, recent: recent, jobs: jobs}
+	return &Contexts{tracer: tracer, partition: partition, recent: recent, jobs: jobs, sending: map[uint64]*Span{}}
 }
 
 // Note keeps an event's trace context, if it has a valid one.
@@ -86,12 +87,7 @@ func (c *Contexts) Begin(seq uint64, subject string, header map[string][]string)
 	if c.tracer == nil {
 		return nil
 	}
-	typ, token, _ := events.ParseSubject(subject)
-	name, err := events.ThreadOf(token)
-	if err != nil {
-		name = "" // it is rejected
-	}
-	c.event = c.tracer.eventSpan(parentIn(header), typ, name, c.partition, seq)
+	c.event = c.tracer.eventSpan(parentIn(header), subject, c.partition, seq)
 	return c.event
 }
 
@@ -199,8 +195,39 @@ func (c *Contexts) Carry(row *state.Outgoing, header nats.Header) {
 	if !ok {
 		return
 	}
+	if s := c.send(of, row); s != nil {
+		of = headers(s.SpanContext())
+	}
 	header[headerTraceparent] = []string{of.parent}
 	if of.state != "" {
 		header[headerTracestate] = []string{of.state}
+	}
+}
+
+// send begins the span of a record that is sent, or sent again; nil where it is not recorded.
+func (c *Contexts) send(of parent, row *state.Outgoing) *Span {
+	if c.tracer == nil {
+		return nil
+	}
+	if before := c.sending[row.Number]; before != nil {
+		before.unsent()
+	}
+	s := c.tracer.sendSpan(of, row)
+	if s == nil {
+		delete(c.sending, row.Number)
+		return nil
+	}
+	c.sending[row.Number] = s
+	return s
+}
+
+// Stored ends the span of a record that the server has stored at a sequence; 0: not told.
+func (c *Contexts) Stored(row *state.Outgoing, seq uint64) {
+	if c == nil || len(c.sending) == 0 {
+		return
+	}
+	if s := c.sending[row.Number]; s != nil {
+		delete(c.sending, row.Number)
+		s.sent(seq)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -26,6 +27,8 @@ import (
 const (
 	// Pauses between attempts to deliver spans, for the statuses that OTLP calls retryable.
 	retryMin, retryMax = time.Second, 30 * time.Second
+	// maxAfter bounds what a collector may ask for, in seconds. An export ends with its timeout in any case.
+	maxAfter = 3600
 	// answerBytes is what is read of a collector's answer.
 	answerBytes = 64 << 10
 )
@@ -34,6 +37,12 @@ const (
 type exporter struct {
 	settings
 	client *http.Client
+	// ending is closed when the program ends: a collector that is away is not waited for then.
+	ending chan struct{}
+	// life ends what is under way when the end waits no longer.
+	life context.Context //nolint:containedctx // the SDK's queue has a context of its own, which nothing can end
+	// taken is how many spans the collector has confirmed.
+	taken atomic.Int64
 }
 
 // ExportSpans implements sdk.SpanExporter.
@@ -55,24 +64,35 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
+	defer context.AfterFunc(e.life, cancel)()
 	for wait := retryMin; ; wait = min(2*wait, retryMax) {
-		after, err := e.send(ctx, body)
+		after, rejected, err := e.send(ctx, body)
+		if err == nil || rejected > 0 {
+			e.taken.Add(int64(len(spans)) - rejected)
+		}
 		if err == nil || after < 0 {
 			return err
 		}
+		ending := e.ending
+		if after > 0 {
+			ending = nil // it is there
+		}
 		select {
 		case <-time.After(max(after, wait)):
+		case <-ending:
+			return err
 		case <-ctx.Done():
 			return err
 		}
 	}
 }
 
-// send makes one attempt. after is how long the collector asks to wait until the next; negative: another one does not help.
-func (e *exporter) send(ctx context.Context, body []byte) (after time.Duration, err error) {
+// send makes one attempt. after is how long to wait at least until the next, 0 if the collector did not answer; negative: another one does not help. rejected
+// is how many spans it has not taken although it took the others.
+func (e *exporter) send(ctx context.Context, body []byte) (after time.Duration, rejected int64, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.endpoint, bytes.NewReader(body))
 	if err != nil {
-		return -1, fmt.Errorf("export spans: %w", err)
+		return -1, 0, fmt.Errorf("export spans: %w", err)
 	}
 	for name, value := range e.headers {
 		req.Header.Set(name, value)
@@ -83,24 +103,25 @@ func (e *exporter) send(ctx context.Context, body []byte) (after time.Duration, 
 	}
 	res, err := e.client.Do(req)
 	if err != nil {
-		return 0, fmt.Errorf("export spans: %w", err)
+		return 0, 0, fmt.Errorf("export spans: %w", err)
 	}
 	defer res.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(res.Body, answerBytes)) // it only explains
 	if res.StatusCode/100 == 2 {
 		var answer collector.ExportTraceServiceResponse
 		if proto.Unmarshal(text, &answer) == nil && answer.GetPartialSuccess().GetRejectedSpans() > 0 {
-			return -1, fmt.Errorf("export spans: the collector rejected %d: %s", answer.PartialSuccess.RejectedSpans, answer.PartialSuccess.ErrorMessage)
+			part := answer.PartialSuccess
+			return -1, part.RejectedSpans, fmt.Errorf("export spans: the collector rejected %d: %.200s", part.RejectedSpans, part.ErrorMessage)
 		}
-		return 0, nil
+		return 0, 0, nil
 	}
 	err = fmt.Errorf("export spans: the collector answers %s", res.Status)
 	switch res.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // a date counts as none
-		return time.Duration(max(seconds, 0)) * time.Second, err
+		return max(time.Duration(min(max(seconds, 0), maxAfter))*time.Second, retryMin), 0, err
 	}
-	return -1, err
+	return -1, 0, err
 }
 
 // Shutdown implements sdk.SpanExporter.

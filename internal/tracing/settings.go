@@ -49,7 +49,7 @@ func read(env func(string) string) (*settings, error) {
 	}
 	u, err := url.Parse(s.endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s: %q is not a URL with http or https and a host", endpointName, s.endpoint)
+		return nil, fmt.Errorf("%s is not a URL with http or https and a host", endpointName) // it may hold credentials
 	}
 	if endpointName != "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" { // that of all signals is a base
 		s.endpoint = u.JoinPath("v1/traces").String()

@@ -3,6 +3,9 @@ package tracing
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -16,6 +19,7 @@ import (
 
 	"precis/events"
 	"precis/internal/thread"
+	"precis/state"
 	"precis/summarize/llm"
 )
 
@@ -26,6 +30,44 @@ const mostLinks = 128
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
+	exporter *exporter
+	made     made
+	stop     context.CancelFunc // ends what is exported
+	log      zerolog.Logger
+}
+
+// complainEvery is how often the log repeats that spans can't be exported.
+const complainEvery = time.Minute
+
+// complaints is the log of a collector that does not take spans: a line at once, and then one a minute, however many batches fail.
+func complaints(log zerolog.Logger, now func() time.Time) func(error) {
+	var (
+		mu     sync.Mutex
+		last   time.Time
+		silent int
+	)
+	return func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if at := now(); last.IsZero() || at.Sub(last) >= complainEvery {
+			log.Warn().Err(err).Int("failures_not_logged", silent).Msg("traces")
+			last, silent = at, 0
+			return
+		}
+		silent++
+	}
+}
+
+// made counts the sampled spans that have ended. The SDK drops what its queue does not hold without a word.
+type made struct{ count atomic.Int64 }
+
+func (m *made) OnStart(context.Context, sdk.ReadWriteSpan) {}
+func (m *made) Shutdown(context.Context) error             { return nil }
+func (m *made) ForceFlush(context.Context) error           { return nil }
+func (m *made) OnEnd(s sdk.ReadOnlySpan) {
+	if s.SpanContext().IsSampled() {
+		m.count.Add(1)
+	}
 }
 
 // Open reads the environment, under OpenTelemetry's names. It returns nil where nothing asks for traces. The SDK reads those of samplers, limits and
@@ -42,17 +84,30 @@ func Open(ctx context.Context, env func(string) string, version string, log zero
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn().Err(err).Msg("traces") }))
-	provider := sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithBatcher(&exporter{settings: *s, client: s.client()}))
-	return &Tracer{provider: provider, tracer: provider.Tracer("precis", trace.WithInstrumentationVersion(version))}, nil
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(complaints(log, time.Now)))
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	t := &Tracer{exporter: &exporter{settings: *s, client: s.client(), ending: make(chan struct{}), life: life}, stop: stop, log: log}
+	t.provider = sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithSpanProcessor(&t.made), sdk.WithBatcher(t.exporter))
+	t.tracer = t.provider.Tracer("precis", trace.WithInstrumentationVersion(version))
+	return t, nil
 }
 
-// Close exports what is left, until ctx ends.
+// Close exports what is left, until ctx ends, and logs how many spans the collector has not got. It is called once.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	if err := t.provider.Shutdown(ctx); err != nil {
+	close(t.exporter.ending)
+	err := t.provider.Shutdown(ctx)
+	t.stop()
+	t.exporter.client.CloseIdleConnections()
+	made, taken := t.made.count.Load(), t.exporter.taken.Load()
+	line := t.log.Debug()
+	if taken < made {
+		line = t.log.Warn()
+	}
+	line.Int64("exported", taken).Int64("lost", made-taken).Msg("traces end")
+	if err != nil {
 		return fmt.Errorf("export the last spans: %w", err)
 	}
 	return nil
@@ -84,7 +139,7 @@ func (s *Span) Context(ctx context.Context) context.Context {
 	return trace.ContextWithSpan(ctx, s.Span)
 }
 
-// End ends the span with what came of it; an outcome that says err marks it as failed.
+// End ends the span with what came of it; an error marks it as failed.
 func (s *Span) End(outcome string, err error) {
 	if s == nil {
 		return
@@ -133,6 +188,31 @@ func sizes(rec *events.Summary) []attribute.KeyValue {
 	}
 }
 
+// sendSpan begins the span of a record's way into the log.
+func (t *Tracer) sendSpan(of parent, row *state.Outgoing) *Span {
+	_, s := t.tracer.Start(of.context(), "send "+string(row.Type), trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
+		attribute.String("messaging.system", "nats"), attribute.String("messaging.operation.type", "send"), attribute.String("messaging.operation.name", "send"),
+		attribute.String("messaging.destination.name", string(row.Type)), attribute.String("messaging.message.id", row.ID),
+		attribute.String("gen_ai.conversation.id", row.Thread),
+	))
+	return recorded(s)
+}
+
+// sent ends the span of a record's way with its sequence; 0: it is stored, but the server has not said where.
+func (s *Span) sent(seq uint64) {
+	if seq > 0 {
+		s.SetAttributes(attribute.Int64("precis.record.seq", int64(seq)))
+	}
+	s.Span.End()
+}
+
+// unsent ends the span of an attempt that the server has not confirmed: another follows.
+func (s *Span) unsent() {
+	s.SetStatus(codes.Error, "")
+	s.SetAttributes(attribute.String("error.type", "unconfirmed"))
+	s.Span.End()
+}
+
 // summarized ends the span of a job.
 func (s *Span) summarized(method, model, failure string) {
 	s.SetAttributes(attribute.String("precis.summary.method", method))
@@ -146,14 +226,25 @@ func (s *Span) summarized(method, model, failure string) {
 	s.Span.End()
 }
 
-// eventSpan begins the span of an event.
-func (t *Tracer) eventSpan(of parent, typ events.Type, name string, partition int, seq uint64) *Span {
-	_, s := t.tracer.Start(of.context(), "process "+string(typ), trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
+// eventSpan begins the span of an event. The samplers of the environment look at no attributes, so that an event which is not recorded does
+// not cost them.
+func (t *Tracer) eventSpan(of parent, subject string, partition int, seq uint64) *Span {
+	typ, token, _ := events.ParseSubject(subject)
+	_, started := t.tracer.Start(of.context(), "process "+string(typ), trace.WithSpanKind(trace.SpanKindConsumer))
+	s := recorded(started)
+	if s == nil {
+		return nil
+	}
+	name, err := events.ThreadOf(token)
+	if err != nil {
+		name = "" // it is rejected
+	}
+	s.SetAttributes(
 		attribute.String("messaging.system", "nats"), attribute.String("messaging.operation.type", "process"), attribute.String("messaging.operation.name", "process"),
-		attribute.String("messaging.destination.name", string(typ)), attribute.String("messaging.destination.partition.id", fmt.Sprint(partition)),
+		attribute.String("messaging.destination.name", string(typ)), attribute.String("messaging.destination.partition.id", strconv.Itoa(partition)),
 		attribute.String("gen_ai.conversation.id", name), attribute.Int64("precis.event.seq", int64(seq)),
-	))
-	return recorded(s)
+	)
+	return s
 }
 
 // jobSpan begins the span of a job.
@@ -176,7 +267,7 @@ func (t *Tracer) commitSpan(batch []trace.SpanContext, partition, count int, beg
 		links[i] = trace.Link{SpanContext: of}
 	}
 	_, s := t.tracer.Start(context.Background(), "commit", trace.WithTimestamp(began), trace.WithLinks(links...), trace.WithAttributes(
-		attribute.String("messaging.system", "nats"), attribute.Int("messaging.batch.message_count", count), attribute.String("messaging.destination.partition.id", fmt.Sprint(partition)),
+		attribute.String("messaging.system", "nats"), attribute.Int("messaging.batch.message_count", count), attribute.String("messaging.destination.partition.id", strconv.Itoa(partition)),
 	))
 	s.End(trace.WithTimestamp(ended))
 }

@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
 	"precis/internal/thread"
@@ -111,13 +113,104 @@ func TestExport(t *testing.T) {
 			}
 			of := New(tracer, 0)
 			of.End(of.Begin(1, "0.tool.result.t", nil), thread.Accepted, "", nil)
+			flushed := tracer.provider.ForceFlush(t.Context())
 			if err := tracer.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if sent.Load() != c.sent || !strings.Contains(log.String(), c.warns) || c.warns == "" && log.Len() > 0 {
-				t.Errorf("sent %d times; %s", sent.Load(), log.String())
+			lost := strings.Contains(log.String(), `"lost":1`)
+			if sent.Load() != c.sent || lost != (c.warns != "") || (flushed != nil) != lost || lost && !strings.Contains(flushed.Error(), c.warns) {
+				t.Errorf("sent %d times; %v; %s", sent.Load(), flushed, log.String())
 			}
 		})
+	}
+}
+
+// Whatever a collector does, ending spans does not wait for it, nor does the end of the program, and nothing stays behind.
+func TestBrokenCollectors(t *testing.T) {
+	gone := func(r *http.Request) { // until the client is
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}
+	hijacked := func(w http.ResponseWriter, answer string) {
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(c, answer)
+		_ = c.Close()
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"never answers":       func(_ http.ResponseWriter, r *http.Request) { gone(r) },
+		"stops in its answer": func(w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); gone(r) },
+		"hangs up":            func(w http.ResponseWriter, _ *http.Request) { hijacked(w, "") },
+		"is no web server":    func(w http.ResponseWriter, _ *http.Request) { hijacked(w, "220 mail ready\r\n") },
+		"asks for an hour": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(503)
+		},
+		"redirects to itself": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+		},
+		"is away": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			idle := goleak.IgnoreCurrent()
+			s := httptest.NewServer(answer)
+			if answer == nil {
+				s.Close()
+			}
+			var log text
+			tracer, err := Open(t.Context(), env("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL), "v1", zerolog.New(&log))
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := New(tracer, 0)
+			for seq := range uint64(5000) {
+				of.End(of.Begin(seq, "0.tool.result.t", nil), thread.Accepted, "", nil)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			_ = tracer.Close(ctx)
+			if !strings.Contains(log.String(), `"lost":5000`) && name != "stops in its answer" || strings.Count(log.String(), "\n") > 3 {
+				t.Error(log.String())
+			}
+			s.CloseClientConnections()
+			s.Close()
+			goleak.VerifyNone(t, idle)
+		})
+	}
+}
+
+// text is a log that several goroutines write.
+type text struct {
+	mu sync.Mutex
+	strings.Builder
+}
+
+func (l *text) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Builder.Write(line)
+}
+
+func (l *text) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Builder.String()
+}
+
+// A line at once, and then one a minute.
+func TestComplaints(t *testing.T) {
+	var log strings.Builder
+	now := time.Unix(0, 0)
+	complain := complaints(zerolog.New(&log), func() time.Time { return now })
+	for range 130 {
+		complain(errNone)
+		now = now.Add(time.Second)
+	}
+	if got := strings.Count(log.String(), "\n"); got != 3 || !strings.Contains(log.String(), `"failures_not_logged":59`) {
+		t.Error(log.String())
 	}
 }
 

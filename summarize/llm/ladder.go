@@ -101,7 +101,7 @@ type Job struct {
 	// the job as they are to be recorded if the process ends now: those before it with their usage, and the new one as
 	// unknown, with an estimate of its input. An error keeps the call from being made and ends the job. May be nil.
 	Begin func(ctx context.Context, calls []Call) error
-	// Called is told of each call that was made, when it is over. May be nil.
+	// Called receives each call that was made, when it is over. May be nil.
 	Called func(Made)
 
 	// FailWithoutModel: no rules, no truncation (the policy's on_failure: fail).
