@@ -1,5 +1,6 @@
-import { EventsRejected } from "./errors.js";
+import { BadRequest, EventsRejected, NotFound, Problem, StaleSummary, TooLarge } from "./errors.js";
 import type { AgentEvent, Precis } from "./precis.js";
+import { Recent } from "./recent.js";
 import type { ContextReply } from "./types.js";
 
 /** What every adapter takes. */
@@ -31,22 +32,37 @@ export interface Stand {
 const rest = 10_000;
 /** Bounds of one request: the API takes 1,000 events and 16 MiB. */
 const [mostEvents, mostChars] = [1000, 4 << 20];
+/** Threads, and messages of all of them, that are known. What is forgotten is published again once, and is a duplicate. */
+const [mostThreads, mostMessages] = [1000, 100_000];
+
+/** What is known of a thread: messages that it has, the sequence of its newest event, and until when it is left alone. */
+interface Stored {
+  ids: Set<string>;
+  seq: number;
+  until: number;
+}
+
+/** Refusals that say nothing of other threads. A token may be for some threads alone: 403. */
+const ofOneThread = (error: unknown) =>
+  [BadRequest, EventsRejected, NotFound, StaleSummary, TooLarge].some((kind) => error instanceof kind) || (error instanceof Problem && error.status === 403);
 
 /**
  * Keeps a thread in step with an agent's messages, and gives the prompt in which summaries stand for some of them. It never throws: where
  * precis is away or slow, or its thread is not what the agent has, the messages stay as they are.
  */
 export class Mirror {
-  readonly #stored = new Map<string, { ids: Set<string>; seq: number }>();
+  readonly #stored: Recent<string, Stored>;
   #queue: Promise<unknown> = Promise.resolve();
   #until = 0;
 
-  constructor(readonly client: Precis, readonly options: AdapterOptions = {}) {}
+  constructor(readonly client: Precis, readonly options: AdapterOptions = {}, readonly most = { threads: mostThreads, messages: mostMessages }) {
+    this.#stored = new Recent(most.threads);
+  }
 
   /** Publishes the messages that the thread does not have yet, in their order, behind those of earlier calls. */
   async publish(thread: string, entries: readonly Entry<unknown>[]): Promise<void> {
     const stored = this.#of(thread);
-    const next = this.#queue.then(() => this.attempt(async (signal) => {
+    const next = this.#queue.then(() => this.attempt(thread, async (signal) => {
       const fresh = entries.filter(({ event }) => !stored.ids.has(event.message_id));
       for (const batch of batches(fresh.map(({ event }) => (this.options.agentId ? { agent_id: this.options.agentId, ...event } : event)))) {
         await this.#send(thread, batch, stored, signal);
@@ -54,10 +70,11 @@ export class Mirror {
     }));
     this.#queue = next;
     await next;
+    this.#forget(stored);
   }
 
   /** Stores events. Those that precis can't accept stay out for good; the prompts of their thread are left as they are. */
-  async #send(thread: string, events: Entry<unknown>["event"][], stored: { ids: Set<string>; seq: number }, signal: AbortSignal): Promise<void> {
+  async #send(thread: string, events: Entry<unknown>["event"][], stored: Stored, signal: AbortSignal): Promise<void> {
     let rest = events;
     try {
       if (rest.length > 0) stored.seq = Math.max(stored.seq, (await this.client.publish(thread, rest, { signal })).event_seq);
@@ -77,35 +94,54 @@ export class Mirror {
    * with the message itself where it is one. Undefined where nothing is shorter, or the prompt does not account for exactly these messages.
    */
   async compact<M>(thread: string, entries: readonly Entry<M>[], make: (stand: Stand, of: M | undefined) => M): Promise<M[] | undefined> {
-    const { seq } = this.#of(thread);
-    const reply = await this.attempt((signal) =>
+    const seq = this.seq(thread);
+    const reply = await this.attempt(thread, (signal) =>
       this.client.context(thread, { max_tokens: this.options.maxTokens ?? null, min_event_seq: seq || null, explain: true }, { signal }));
     return reply && splice(reply, entries, make);
   }
 
   /** Reports whether a message is stored, or refused for good. */
   has(thread: string, id: string): boolean {
-    return this.#of(thread).ids.has(id);
+    return this.#stored.get(thread)?.ids.has(id) ?? false;
   }
 
   /** The sequence of the thread's newest event. */
   seq(thread: string): number {
-    return this.#of(thread).seq;
+    return this.#stored.get(thread)?.seq ?? 0;
   }
 
-  #of(thread: string): { ids: Set<string>; seq: number } {
+  #of(thread: string): Stored {
     let stored = this.#stored.get(thread);
-    if (!stored) this.#stored.set(thread, (stored = { ids: new Set(), seq: 0 }));
+    if (!stored) this.#stored.set(thread, (stored = { ids: new Set(), seq: 0, until: 0 }));
     return stored;
   }
 
-  /** Runs a request within the time that a step has; undefined where it fails, or has failed shortly before. */
-  async attempt<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
-    if (Date.now() < this.#until) return undefined;
+  /** Forgets messages, those of the threads first that were used longest ago, and the oldest of the thread in use. */
+  #forget(used: Stored): void {
+    let known = 0;
+    for (const [, { ids }] of this.#stored) known += ids.size;
+    for (const [thread, { ids }] of this.#stored) {
+      if (known <= this.most.messages) return;
+      if (ids === used.ids) continue;
+      known -= ids.size;
+      this.#stored.delete(thread);
+    }
+    for (const id of used.ids) {
+      if (used.ids.size <= this.most.messages) return;
+      used.ids.delete(id);
+    }
+  }
+
+  /** Runs a request within the time that a step has; undefined where it fails, or has failed shortly before: for its thread, or for any. */
+  async attempt<T>(thread: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+    const stored = this.#of(thread);
+    if (Date.now() < Math.max(this.#until, stored.until)) return undefined;
     try {
       return await ask(AbortSignal.timeout(this.options.waitMs ?? 2000));
     } catch (error) {
-      this.#until = Date.now() + rest;
+      const until = Date.now() + rest;
+      if (ofOneThread(error)) stored.until = until;
+      else this.#until = until;
       this.#report(error);
       return undefined;
     }

@@ -130,6 +130,19 @@ test("what precis could not take is published later", async (t) => {
   assert.deepEqual([thread.messages, thread.tool_results, thread.rejected], [3, 3, 0]);
 });
 
+test("what waits while precis is away is bounded, over all sessions", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  let away = true;
+  const c = new Client(running.url, { retries: 0, fetch: (...args) => (away ? Promise.reject(new Error("away")) : fetch(...args)) });
+  const precis = new ClaudeAdapter(c, { onError: () => undefined });
+  for (let n = 0; n <= 5000; n++) await precis.postToolUse(used(`cl6-${n}`, `t${n}`, "short"), undefined, none()); // two events each
+  away = false;
+  t.mock.timers.tick(10_001);
+  for (const n of [0, 1]) await precis.postToolUse(used(`cl6-${n}`, `again${n}`, "short"), undefined, none());
+  const stored = await Promise.all([0, 1].map((n) => settled(c, `cl6-${n}`, (t) => t.tool_results > n)));
+  assert.deepEqual(stored.map(({ messages, tool_results }) => [messages, tool_results]), [[1, 1], [2, 2]]);
+});
+
 test("outputs keep their shape", async () => {
   const c = running.client();
   const other = new ClaudeAdapter(c);

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { type Entry, Mirror, splice } from "#mirror";
-import { type AgentEvent, Client } from "precis";
+import { Recent } from "#recent";
+import { type AgentEvent, Client, NotFound } from "precis";
 
 import { Processor, answer, output, question, result, settled } from "./harness.js";
 
@@ -84,5 +85,40 @@ test("a slow precis is waited for as long as said, and then left alone", async (
   const mirror = new Mirror(slow, { waitMs: 50, onError: (e) => errors.push(e) });
   await mirror.publish("t", session);
   assert.equal(await mirror.compact("t", session, make), undefined);
+  assert.equal(await mirror.compact("another", session, make), undefined);
   assert.deepEqual([asked, errors.length], [1, 1]);
+});
+
+test("a refusal that is one thread's leaves that thread alone, and no other", async () => {
+  const errors: unknown[] = [];
+  const mirror = new Mirror(running.client(), { onError: (e) => errors.push(e) });
+  await mirror.publish("mi6", session);
+  for (let i = 0; i < 2; i++) assert.equal(await mirror.compact("mi6-unknown", session, make), undefined);
+  assert.ok(errors.length === 1 && errors[0] instanceof NotFound, String(errors));
+  assert.ok(await mirror.compact("mi6", session, make));
+  await mirror.publish("mi6-unknown", session.slice(0, 1));
+  assert.equal(mirror.has("mi6-unknown", "m1"), false, "it is left alone for a while");
+});
+
+test("what is known of threads is bounded, and what was forgotten is published once more", async () => {
+  const c = running.client();
+  const mirror = new Mirror(c, {}, { threads: 2, messages: 6 });
+  for (const thread of ["mi7-a", "mi7-b", "mi7-c"]) await mirror.publish(thread, session);
+  assert.deepEqual(["mi7-a", "mi7-b", "mi7-c"].map((t) => mirror.has(t, "m1")), [false, true, true]);
+  const many = Array.from({ length: 9 }, (_, n) => said(n, `Message ${n}`));
+  await mirror.publish("mi7-d", many);
+  assert.deepEqual(many.map(({ event }) => mirror.has("mi7-d", event.message_id)), [false, false, false, true, true, true, true, true, true]);
+  await mirror.publish("mi7-a", session);
+  assert.ok(await mirror.compact("mi7-a", session, make));
+  const thread = await c.thread("mi7-a", { min_event_seq: mirror.seq("mi7-a") });
+  assert.deepEqual([thread.messages, thread.tool_results, thread.duplicates], [2, 1, 3]);
+});
+
+test("the newest entries are kept", () => {
+  const recent = new Recent<string, number>(2);
+  for (const [i, key] of ["a", "b", "a", "c"].entries()) recent.set(key, i);
+  assert.deepEqual([...recent], [["a", 2], ["c", 3]]);
+  assert.equal(recent.get("a"), 2); // and is the newest then
+  recent.set("d", 4);
+  assert.deepEqual([[...recent], recent.has("c"), recent.size], [[["a", 2], ["d", 4]], false, 2]);
 });

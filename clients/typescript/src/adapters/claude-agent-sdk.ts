@@ -3,6 +3,7 @@ import type { HookCallback, SessionKey, SessionStore, SessionStoreEntry } from "
 import { GateTimeout } from "../errors.js";
 import { type AdapterOptions, type Entry, Mirror } from "../mirror.js";
 import type { Precis } from "../precis.js";
+import { Recent } from "../recent.js";
 import type { Part, SummaryCreated } from "../types.js";
 
 export interface ClaudeOptions extends AdapterOptions {
@@ -16,19 +17,19 @@ type Event = Entry<undefined>["event"];
 interface Followed {
   lastEventId: number;
   chain_seq: number;
-  summaries: Map<string, SummaryCreated>;
+  summaries: Recent<string, SummaryCreated>;
 }
 
-/** The most events of a thread that wait while precis is away. */
-const mostWaiting = 10_000;
+/** The most events that wait while precis is away; calls and messages that are known, threads that are followed, summaries of one that are not fetched. */
+const [mostWaiting, mostKnown, mostFollowed, mostSummaries] = [10_000, 10_000, 1000, 1000];
 
 /** Hands tool outputs to precis and their summaries to the model (`postToolUse`), and publishes the transcript (`sessionStore`). */
 export class ClaudeAdapter {
   readonly #mirror: Mirror;
-  readonly #followed = new Map<string, Followed>();
+  readonly #followed = new Recent<string, Followed>(mostFollowed);
   /** Calls that are in their thread already, by either way, and messages whose usage is. */
-  readonly #calls = new Set<string>();
-  readonly #counted = new Set<string>();
+  readonly #calls = new Recent<string, true>(mostKnown);
+  readonly #counted = new Recent<string, true>(mostKnown);
   readonly #waiting = new Map<string, Entry<undefined>[]>();
 
   constructor(readonly client: Precis, readonly options: ClaudeOptions = {}) {
@@ -45,7 +46,7 @@ export class ClaudeAdapter {
       ...this.#call(id, tool_name, input.tool_input),
       { type: "tool.result", message_id: `result-${id}`, tool_call_id: id, tool_name, content: output.text },
     ]);
-    const summary = await this.#mirror.attempt((signal) => this.#summary(thread, `result-${id}`, signal));
+    const summary = await this.#mirror.attempt(thread, (signal) => this.#summary(thread, `result-${id}`, signal));
     if (!summary || summary.content.length >= output.text.length) return {};
     return { hookSpecificOutput: { hookEventName: "PostToolUse", updatedToolOutput: output.with(summary.content) } };
   };
@@ -80,12 +81,21 @@ export class ClaudeAdapter {
     const list = [...(this.#waiting.get(thread) ?? []), ...events.map((event) => ({ event, message: undefined }))];
     this.#waiting.set(thread, list);
     await this.#mirror.publish(thread, list);
-    this.#waiting.set(thread, (this.#waiting.get(thread) ?? []).filter(({ event }) => !this.#mirror.has(thread, event.message_id)).slice(-mostWaiting));
+    const left = (this.#waiting.get(thread) ?? []).filter(({ event }) => !this.#mirror.has(thread, event.message_id)).slice(-mostWaiting);
+    this.#waiting.delete(thread);
+    if (left.length > 0) this.#waiting.set(thread, left); // as the newest
+    let waiting = 0;
+    for (const list of this.#waiting.values()) waiting += list.length;
+    for (const [oldest, list] of this.#waiting) {
+      if (waiting <= mostWaiting) return;
+      waiting -= list.length;
+      this.#waiting.delete(oldest);
+    }
   }
 
   #call(id: string, name: string, input: unknown): Event[] {
     if (this.#calls.has(id)) return [];
-    this.#calls.add(id);
+    this.#calls.set(id, true);
     const call = { id, name, arguments: JSON.stringify(input ?? {}) };
     return [{ type: "thread.message", message_id: `call-${id}`, role: "assistant", content: "", tool_calls: [call] }];
   }
@@ -102,7 +112,7 @@ export class ClaudeAdapter {
     const said: Event[] = rest.length > 0 ? [{ type: "thread.message", message_id: uuid, role: type, content: rest }] : [];
     const list = [...said, ...calls, ...results].map((event) => ({ ...event, created_at: timestamp ?? null, ...(model && { model }) }));
     if (id && usage && list[0] && !this.#counted.has(id)) Object.assign(list[0], { usage }); // the lines of a message repeat its usage
-    if (id) this.#counted.add(id);
+    if (id) this.#counted.set(id, true);
     return list;
   }
 
@@ -117,7 +127,7 @@ export class ClaudeAdapter {
     }
     const { chain_seq } = await this.client.thread(thread, { min_event_seq }, { signal });
     let at = this.#followed.get(thread);
-    if (!at) this.#followed.set(thread, (at = { lastEventId: 0, chain_seq: 0, summaries: new Map() }));
+    if (!at) this.#followed.set(thread, (at = { lastEventId: 0, chain_seq: 0, summaries: new Recent(mostSummaries) }));
     if (at.chain_seq < chain_seq) {
       for await (const { id: seq, type, data } of this.client.records(thread, { lastEventId: at.lastEventId, signal })) {
         [at.lastEventId, at.chain_seq] = [seq, data.chain_seq];
