@@ -29,7 +29,7 @@ var ErrBodyGone = errors.New("the body was not kept")
 // Errors of event files.
 var (
 	// ErrLineTooLong is a line of more than MaxLineBytes.
-	ErrLineTooLong = errors.New("line too long")
+	ErrLineTooLong = fmt.Errorf("line too long: it has more than %d MiB", MaxLineBytes>>20)
 	// ErrNoThread is an event that names no thread.
 	ErrNoThread = errors.New("no thread_id")
 )

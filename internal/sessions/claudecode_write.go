@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,17 +88,18 @@ const writtenVersion = "2.1.0"
 type claudeWriter struct {
 	out    io.Writer
 	thread string
-	base   claudeRecord // what all records have
-	parent string       // uuid of the record before
-	at     string       // its time
-	begun  bool         // a message has been written
+	base   claudeRecord   // what all records have
+	parent string         // uuid of the record before
+	at     string         // its time
+	begun  bool           // a message has been written
+	made   map[string]int // how often each turn that no message says was written: they may be equal
 	err    error
 }
 
 // WriteClaudeCode writes a session that Claude Code resumes, and that reads as the same thread again. The file belongs at
 // projects/<directory>/<session>.jsonl; it returns the session's id and directory.
 func WriteClaudeCode(out io.Writer, t Transcript) (session, cwd string, err error) {
-	w := &claudeWriter{out: out, thread: t.Thread, at: "1970-01-01T00:00:00.000Z", base: claudeRecord{
+	w := &claudeWriter{out: out, thread: t.Thread, made: map[string]int{}, at: "1970-01-01T00:00:00.000Z", base: claudeRecord{
 		UserType: "external", CWD: t.CWD, Version: writtenVersion,
 	}}
 	parent, agent, sub := strings.Cut(t.Thread, "/")
@@ -137,6 +139,17 @@ func ClaudeDirectory(cwd string) string {
 // uuidOf is the same id for the same names.
 func uuidOf(names ...string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(strings.Join(names, "\x00"))).String()
+}
+
+// madeID is the id of a turn that no message says: the same whenever the thread is written.
+func (w *claudeWriter) madeID(kind string, turn Turn) string {
+	names := []string{w.thread, kind, string(turn.Content)}
+	name := strings.Join(names, "\x00")
+	if n := w.made[name]; n > 0 {
+		names = append(names, strconv.Itoa(n))
+	}
+	w.made[name]++
+	return uuidOf(names...)
 }
 
 // about takes what a session says of itself from its messages.
@@ -182,9 +195,11 @@ func (w *claudeWriter) write(r claudeRecord) {
 // assistant writes a record for each block, as Claude Code does.
 func (w *claudeWriter) assistant(turn Turn) {
 	m := turn.Message
-	id, own := uuidOf(w.thread, "call", string(turn.Content)), object{"made": jsontext.Value("true")}
+	id, own := "", object{"made": jsontext.Value("true")}
 	if m != nil {
 		id, own = m.MessageID, nil
+	} else {
+		id = w.madeID("call", turn)
 	}
 	api, _, _ := strings.Cut(id, "#")
 	message := claudeMessage{Model: "unknown", ID: api, Type: "message", Role: events.RoleAssistant, Usage: object{
@@ -228,7 +243,7 @@ func anthropicUsage(u *events.TokenUsage) object {
 func (w *claudeWriter) user(turn Turn) {
 	m := turn.Message
 	if m == nil {
-		r := w.record("user", uuidOf(w.thread, "made", string(turn.Content)), nil)
+		r := w.record("user", w.madeID("made", turn), nil)
 		r.Message, r.Precis = &claudeMessage{Role: events.RoleUser, Body: turn.Content}, object{"made": jsontext.Value("true")}
 		w.write(r)
 		return

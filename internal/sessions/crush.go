@@ -11,7 +11,7 @@ import (
 // crush reads sessions of Crush: the rows of its database (see OpenPath), or what "crush session show --json" prints, which lacks signatures and images.
 type crush struct {
 	*output
-	sessions map[string]object // rows, by id
+	sessions map[string]object // what is kept of their rows, by id
 }
 
 func newCrush(out *output) reader { return &crush{output: out, sessions: map[string]object{}} }
@@ -26,26 +26,37 @@ func isCrush(o object) bool {
 func (c *crush) line(o object) {
 	switch {
 	case o.text("crush") == "session":
-		c.sessions[o.text("id")] = o
+		c.session(o.text("id"), o)
 	case o.text("crush") == "message":
 		c.one(o.text("session_id"), o)
 	case o.object("meta") != nil:
 		meta := o.object("meta")
-		meta["id"] = meta["uuid"]
-		c.sessions[meta.text("id")] = meta
+		c.session(meta.text("uuid"), meta)
 		for _, m := range o.list("messages") {
-			c.one(meta.text("id"), objectOf(m))
+			c.one(meta.text("uuid"), objectOf(m))
 		}
 	default:
 		c.skip("row of another table")
 	}
 }
 
+// ofSession are the members of a session's row that its thread has.
+var ofSession = []string{"title", "prompt_tokens", "completion_tokens", "cost"}
+
+// session keeps what its thread's first event says.
+func (c *crush) session(id string, row object) {
+	kept := object{}
+	for _, name := range append(ofSession, "parent_session_id") {
+		kept.with(name, row[name])
+	}
+	c.sessions[id] = kept
+}
+
 // first is what a thread's first event says of the session. Crush counts tokens and cost by session alone.
 func (c *crush) first(session string) object {
 	row, first := c.sessions[session], object{}
 	about := object{}
-	for _, name := range []string{"title", "prompt_tokens", "completion_tokens", "cost"} {
+	for _, name := range ofSession {
 		about.with(name, row[name])
 	}
 	if len(about) > 0 {

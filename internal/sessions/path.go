@@ -163,16 +163,25 @@ func openDatabase(path string) (io.ReadCloser, error) {
 	return from, nil
 }
 
-// copyRows writes the rows of lists, which sqlite3 prints with a row a line, as lines.
+// copyRows writes the rows of lists, which sqlite3 prints with a row a line, as lines. A row may be larger than memory: it is passed on piece by
+// piece, and the reader of the lines reports one that is too long.
 func copyRows(to io.Writer, rows io.Reader) error {
 	in := bufio.NewReaderSize(rows, buffered)
+	joined := make([]byte, 0, buffered+1)
 	for {
-		line, err := in.ReadBytes('\n')
+		line, err := in.ReadSlice('\n')
+		line = bytes.TrimPrefix(line, []byte("["))
+		for errors.Is(err, bufio.ErrBufferFull) {
+			held := line[len(line)-1] // it may be the last before the line break, which belongs to the list
+			if _, err := to.Write(line[:len(line)-1]); err != nil {
+				return err
+			}
+			line, err = in.ReadSlice('\n')
+			line = append(append(joined, held), line...)
+		}
 		if len(line) > 0 {
-			line = bytes.TrimSuffix(line, []byte("\n"))
-			line = bytes.TrimPrefix(line, []byte("["))
-			line = append(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte(",")), []byte("]")), '\n')
-			if _, err := to.Write(line); err != nil {
+			line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte(","))
+			if _, err := to.Write(append(bytes.TrimSuffix(line, []byte("]")), '\n')); err != nil {
 				return err
 			}
 		}

@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/events"
 )
 
 // opened maps what is at a path.
@@ -162,4 +165,42 @@ func TestDatabaseOfCrush(t *testing.T) {
 	if _, err := io.ReadAll(damaged); err == nil || !strings.Contains(err.Error(), "with sqlite3") {
 		t.Errorf("a damaged database: %v", err)
 	}
+}
+
+// A row that is too long is reported by its place, without being held in memory, and those behind it are read.
+func TestALongRowOfADatabase(t *testing.T) {
+	row := func(id string) string {
+		return `{"crush":"message","id":"` + id + `","session_id":"s","role":"user","parts":"[{\"type\":\"text\",\"data\":{\"text\":\"hello\"}}]"}`
+	}
+	rows := func() io.Reader {
+		return io.MultiReader(strings.NewReader("["+row("m1")+",\n{\"crush\":\"message\",\"x\":\""), &filler{events.MaxLineBytes}, strings.NewReader("\"},\n"+row("m3")+"]\n["+row("m4")+"]\n"))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := copyRows(io.Discard, rows()); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > events.MaxLineBytes+16<<20 {
+		t.Errorf("%d bytes are allocated", used)
+	}
+	from, to := io.Pipe()
+	go func() { _ = to.CloseWithError(copyRows(to, rows())) }()
+	got := mapped(t, from, "crush", "x")
+	if strings.Count(got, `"hello"`) != 3 || !strings.Contains(got, "broken: line 2: "+events.ErrLineTooLong.Error()) {
+		t.Errorf("%.2000s", got)
+	}
+}
+
+// filler reads as that many letters.
+type filler struct{ left int }
+
+func (f *filler) Read(p []byte) (int, error) {
+	if f.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), f.left)
+	copy(p, bytes.Repeat([]byte("x"), n))
+	f.left -= n
+	return n, nil
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"precis/events"
 	"precis/internal/race"
 )
@@ -215,6 +217,37 @@ func TestHostileFiles(t *testing.T) {
 		if !strings.Contains(got, "before") || !strings.Contains(got, "behind") || strings.Contains(got, "rejected: ") {
 			t.Errorf("%s: %.2000s", name, got)
 		}
+	}
+}
+
+// Turns that no message says may be equal; their records have ids of their own, the same whenever the thread is written.
+func TestMadeTurns(t *testing.T) {
+	call := Turn{Role: events.RoleAssistant, Content: jsontext.Value(`[{"type":"tool_use","id":"c","name":"bash","input":{}}]`)}
+	said := Turn{Role: events.RoleUser, Content: jsontext.Value(`[{"type":"text","text":"(no text)"}]`)}
+	written := func() string {
+		var b bytes.Buffer
+		if _, _, err := WriteClaudeCode(&b, Transcript{Thread: "t", CWD: "/src", Turns: []Turn{call, said, call, said, call}}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	ids, messages := map[string]bool{}, map[string]bool{}
+	first := written()
+	for line := range strings.Lines(first) {
+		o := objectOf([]byte(line))
+		if id := o.text("uuid"); ids[id] || o.has("parentUuid") && o.text("parentUuid") != "" && !ids[o.text("parentUuid")] {
+			t.Errorf("the id is used again, or its parent is not before it: %s", line)
+		} else {
+			ids[id] = true
+		}
+		if id := o.object("message").text("id"); id != "" && messages[id] {
+			t.Errorf("the message's id is used again: %s", line)
+		} else {
+			messages[id] = true
+		}
+	}
+	if len(ids) != 5 || written() != first {
+		t.Errorf("%d records, not the same again", len(ids))
 	}
 }
 
