@@ -107,18 +107,11 @@ func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made)
 		r.Body = &tee{r.Body, &x.request}
 		return g.says(asMode), nil
 	}
-	body, rest := x.take(r.Body)
-	r.Body = rest
-	if body == nil {
+	body := g.taken(r, x)
+	switch {
+	case body == nil:
 		return g.says(asSize), nil
-	}
-	if blocks {
-		if with, changed := restored(body); changed {
-			body, x.request.data = with, with
-			replaceBody(r, body)
-		}
-	}
-	if observe {
+	case observe:
 		return g.says(asMode), nil
 	}
 	request := objectOf(body)
@@ -189,6 +182,20 @@ func (x *exchange) take(in io.ReadCloser) (body []byte, rest io.ReadCloser) {
 			return nil, both{io.MultiReader(bytes.NewReader(x.request.data), broken{in, err}), in}
 		}
 	}
+}
+
+// taken takes a request's body, in which precis's own compactions are texts; nil where there is no room, or the client leaves. The request has it all
+// either way.
+func (g *Gateway) taken(r *http.Request, x *exchange) []byte {
+	body, rest := x.take(r.Body)
+	r.Body = rest
+	if body != nil && g.opts.Compactions && x.api == anthropicAPI {
+		if with, changed := restored(body); changed {
+			body, x.request.data = with, with
+			replaceBody(r, body)
+		}
+	}
+	return body
 }
 
 // broken goes on with a body, or with the error that it ended with.

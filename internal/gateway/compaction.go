@@ -41,8 +41,11 @@ func (g *Gateway) compaction(caller context.Context, x *exchange, request object
 		return nil, err
 	}
 	thread := c.threadOf(g.continued)
-	if thread == "" {
+	switch {
+	case thread == "":
 		return nil, asItCame{asNew}
+	case g.compactor.resting():
+		return nil, asItCame{asBehind}
 	}
 	defer func() { g.compactor.done(caller, err) }()
 	identify(key{}, c.messages)

@@ -6,9 +6,12 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/nats-io/nats.go"
 
 	"precis/internal/gateway"
 	"precis/summarize/prompt/valid"
@@ -164,6 +167,18 @@ func TestAnthropicCompaction(t *testing.T) {
 			t.Errorf("%s: %v %s", next, err, sent.Messages)
 		}
 	}
+	// Also where the gateway only passes the request on.
+	next := c.request("", `{"role":"user","content":"Go on."}`)
+	if said, _, _ := c.ask(t, c.s.path, next, gateway.HeaderMode, "off"); said != "no; reason=mode" || !strings.Contains(c.got.last(), want) {
+		t.Errorf("%s\n%s", said, c.got.last())
+	}
+	if said, _, _ := c.ask(t, c.s.path+"/count_tokens", next); said != "" || !strings.Contains(c.got.last(), want) {
+		t.Errorf("%s\n%s", said, c.got.last())
+	}
+	odd := ` {"messages" :[{"role":"user","content":"` + gateway.OwnSignature + `"} ]}`
+	if c.ask(t, c.s.path, odd, gateway.HeaderMode, "off"); c.got.last() != odd {
+		t.Errorf("%s", c.got.last())
+	}
 	// A client that keeps what the compaction stands for sends it again.
 	block1 := c.history[0]
 	c.history = []string{`{"role":"user","content":"Fix the test, at once."}`, block1}
@@ -242,4 +257,33 @@ func TestCompactionsNotConfigured(t *testing.T) {
 		}
 	}
 	w.counts(3, published) // the compaction is no turn
+}
+
+// A compaction leaves a precis that was too slow alone as other requests do, and does not end that others leave it alone.
+func TestCompactionBehind(t *testing.T) {
+	var clock atomic.Int64
+	w := begin(t, say("application/json", chat("Fine.")), gateway.Options{Mode: gateway.ModeCompact, Compactions: true, Wait: time.Second,
+		Now: func() time.Time { return time.Unix(clock.Load(), 0) }})
+	w.stopProcessor()
+	var asked atomic.Int64
+	silent, err := w.broker.Conn().Subscribe("precis.>", func(*nats.Msg) { asked.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Unsubscribe() }()
+	other := func() {
+		t.Helper()
+		if said := w.said(t, chatPath, ask("Hi.", "Yes.", "Go on.")); said != "no; reason=behind" || asked.Load() != 1 {
+			t.Errorf("%s, %d asked", said, asked.Load())
+		}
+	}
+	other()
+	body := `{"model":"m","input":[{"role":"user","content":"Hi."},{"role":"assistant","content":"Yes."},{"role":"user","content":"Go on."}]}`
+	if said := w.said(t, "/v1/responses/compact", body); said != "no; reason=behind" || asked.Load() != 1 {
+		t.Errorf("%s, %d asked", said, asked.Load())
+	}
+	if said := w.said(t, "/v1/responses/compact", strings.Replace(body, "Yes.", "No.", 1)); said != "no; reason=behind" || asked.Load() != 1 {
+		t.Errorf("%s, %d asked", said, asked.Load())
+	}
+	other()
 }

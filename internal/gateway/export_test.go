@@ -1,5 +1,8 @@
 package gateway
 
+// OwnSignature begins the signature of a compaction of precis's own.
+const OwnSignature = ownSignature
+
 // ReadAnswer reads an answer of an operation; empty where there is none.
 func ReadAnswer(path, contentType string, body []byte) string {
 	a, err := apis[path].answerOf(contentType, body)

@@ -20,6 +20,7 @@ import (
 type passing struct {
 	writer   http.ResponseWriter
 	exchange *exchange // nil: it is only passed on
+	read     *exchange // one that is only passed on, with precis's own compactions as texts
 	status   int
 	said     string // Precis-Compacted; empty: nothing is said
 }
@@ -144,8 +145,14 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		g.metrics.answered(a, p.status)
 		g.end(p.exchange)
+		if p.read != nil {
+			p.read.release()
+		}
 	}()
-	if a != nil {
+	switch {
+	case a == nil && g.opts.Compactions && r.Method == http.MethodPost && strings.TrimSuffix(r.URL.Path, "/") == countPath:
+		g.putBack(r, p)
+	case a != nil:
 		if own := g.enter(a, r, p); own != nil {
 			p.status = http.StatusOK
 			own.give(w, p.said)
@@ -155,11 +162,26 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passingKey{}, p)))
 }
 
+// countPath is Anthropic's count of a prompt's tokens.
+const countPath = "/v1/messages/count_tokens"
+
+// putBack makes precis's own compactions texts in a request that is only passed on: the provider refuses the blocks.
+func (g *Gateway) putBack(r *http.Request, p *passing) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return
+	}
+	p.read = g.begin(anthropicAPI, r)
+	g.taken(r, p.read)
+}
+
 // enter begins the exchange of a request that the gateway reads. own is an answer that needs no provider.
 func (g *Gateway) enter(a *api, r *http.Request, p *passing) (own *made) {
 	if strings.EqualFold(r.Header.Get(HeaderMode), "off") {
 		if g.opts.Mode == ModeCompact {
 			p.said = g.says(asMode)
+			if g.opts.Compactions && a == anthropicAPI {
+				g.putBack(r, p)
+			}
 		}
 		return nil
 	}
