@@ -211,7 +211,7 @@ func value(v attribute.Value) *common.AnyValue {
 		}
 		return &common.AnyValue{Value: &common.AnyValue_ArrayValue{ArrayValue: list}}
 	}
-	return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: v.String()}}
+	return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: v.Emit()}}
 }
 
 var _ sdk.SpanExporter = (*exporter)(nil)
