@@ -238,6 +238,9 @@ func firstLine(category Category, args arguments) int {
 }
 
 func (d *document) add(raw string, number int) {
+	if raw == "--" && (d.shape == shapeMatches || d.shape == shapeOneFile) {
+		return // grep's separator
+	}
 	l := line{text: raw, number: number, group: -1, starts: true}
 	if d.noisy && d.shape == shapePlain {
 		l.text = lex.CutStamp(strings.TrimPrefix(raw, d.prefix))

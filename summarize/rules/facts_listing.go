@@ -21,7 +21,7 @@ func (f *facts) listing(args arguments, doc *document) {
 		f.asked(args)
 	}
 	kinds, entries := doc.kinds()
-	f.add("Entries", itoa(entries))
+	f.add("Entries", doc.atLeast(entries))
 	if strings.Contains(kinds, ", ") { // the pattern says what all of them are
 		f.add("Kinds", kinds)
 	}

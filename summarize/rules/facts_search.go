@@ -17,10 +17,8 @@ func (f *facts) search(args arguments, doc *document) {
 	switch {
 	case doc.shape == shapePlain && showsContext(args):
 		f.add("Output", counted(doc.total, "line")) // nothing tells matches from the lines around them
-	case doc.cutOff:
-		f.add("Matches", itoa(matches)+"+")
 	default:
-		f.add("Matches", itoa(matches))
+		f.add("Matches", doc.atLeast(matches))
 	}
 	f.note("match_count", matches)
 	f.note("file_count", len(files))
@@ -31,6 +29,14 @@ func (f *facts) search(args arguments, doc *document) {
 	if matches == 0 {
 		f.nothing()
 	}
+}
+
+// atLeast formats a count of what is shown: `100+` if the tool says that there is more.
+func (d *document) atLeast(n int) string {
+	if d.cutOff {
+		return itoa(n) + "+"
+	}
+	return itoa(n)
 }
 
 // contextFlag is how a search is asked for the lines around its matches.

@@ -21,10 +21,9 @@ const (
 	endCost, startCost = 22, 22
 	// shortLine is the length up to which a line is never cut, in bytes.
 	shortLine = 50
-	// enterable is the minimum length of a code line whose fragments may begin in the middle, in bytes.
-	enterable = 30
-	// longOutput is the same for a command's line, in bytes.
-	longOutput = 90
+	// enterable is the minimum length of a line whose fragments may begin in the middle, in bytes. With 30 for lines of code, an
+	// eighth of the shown lines had no beginning, for 0.002 of the recall.
+	enterable = 90
 	// mostMentions bounds the work for one fragment.
 	mostMentions = 64
 )
@@ -309,7 +308,7 @@ func (d *document) enters(l *line) bool {
 	case len(l.text) < enterable || d.listing || d.prose || d.shape == shapeJSON:
 		return false
 	case d.noisy:
-		return len(l.text) >= longOutput && !verdict.NamesPassed(l.text)
+		return !verdict.NamesPassed(l.text)
 	case l.declares:
 		return false
 	case d.shape == shapeDiff:

@@ -102,7 +102,7 @@ func (d declared) keyword(line string, at int, word string) (declared, bool) {
 // member matches a method or a function without a keyword: "async load(id: string): T {", "static int total(int n)".
 func (d declared) member(line string, at int, plain bool, next string) (declared, bool) {
 	open := strings.IndexByte(line, '(')
-	if open <= at || open+1 < len(line) && strings.IndexByte("\"'`*", line[open+1]) >= 0 {
+	if open <= at || open+1 < len(line) && strings.IndexByte("\"'`*(", line[open+1]) >= 0 {
 		return d, false
 	}
 	head := line[at:open]
@@ -243,5 +243,9 @@ func (d *document) outline() []landmark {
 			}
 		}
 	}
-	return append(outer, inner...)
+	list := append(outer, inner...)
+	for i := range min(len(list), firstLandmarks) {
+		list[i].worth = firstWorth
+	}
+	return list
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -134,6 +135,11 @@ func largestArray(v jsontext.Value, depth int) (best namedArray) {
 			return namedArray{elements: inner}
 		}
 		if !slices.ContainsFunc(list, func(x jsontext.Value) bool { return x.Kind() != '{' }) {
+			if len(list) == 1 { // the one job of a run, with its steps
+				if inner := largestArray(list[0], depth); len(inner.elements) > 1 {
+					return inner
+				}
+			}
 			return namedArray{elements: list}
 		}
 	case '{':
@@ -279,6 +285,12 @@ func onlyObject(text string) (object string, ok bool) {
 	return string(list[0]), true
 }
 
+// holdsOne reports whether an array has one element: its name is not that of the objects within it.
+func holdsOne(v jsontext.Value) bool {
+	var list []jsontext.Value
+	return json.Unmarshal(v, &list, lenient) == nil && len(list) == 1
+}
+
 func scalars(members []envelope.Member, shown string, room int) string {
 	type part struct {
 		text string
@@ -303,7 +315,7 @@ func scalars(members []envelope.Member, shown string, room int) string {
 				}
 			}
 		case '[':
-			if n := len(largestArray(m.Value, 0).elements); n > 1 && m.Name != shown {
+			if n := len(largestArray(m.Value, 0).elements); n > 1 && m.Name != shown && !holdsOne(m.Value) {
 				said = m.Name + ": " + thousands(n) + " objects"
 			}
 		}
@@ -358,7 +370,7 @@ func rows(records []dataRecord, keep []string, room int) string {
 	first := clip(thousands(len(records))+" records: "+strings.Join(fields, ", "), room*2/5)
 	room -= runes(first) + 1
 	kept := keptColumns(records, keep)
-	t := recordRows{records: records, columns: kept, room: room}
+	t := recordRows{records: failedFirst(records), columns: kept, room: room}
 	t.choose(append(varying, inner...), by, room-keptWidth(records, kept))
 	if len(t.columns) == 0 {
 		return first
@@ -371,6 +383,32 @@ func rows(records []dataRecord, keep []string, room int) string {
 	}
 	return first + "\n" + text
 }
+
+// failedFirst moves records whose state is a failure in front of the others, which may not all have room.
+func failedFirst(records []dataRecord) []dataRecord {
+	failed := func(r dataRecord) bool {
+		return slices.ContainsFunc(stateFields, func(name string) bool { return failedState.MatchString(r.values[name]) })
+	}
+	if n := len(records); !slices.ContainsFunc(records[min(n, leastRows):], failed) {
+		return records
+	}
+	list := slices.Clone(records)
+	slices.SortStableFunc(list, func(a, b dataRecord) int {
+		switch {
+		case failed(a) && !failed(b):
+			return -1
+		case failed(b) && !failed(a):
+			return 1
+		}
+		return 0
+	})
+	return list
+}
+
+var (
+	stateFields = []string{"status", "state", "conclusion", "result", "outcome"}
+	failedState = regexp.MustCompile(`(?i)^(?:fail(?:ed|ure)?|error(?:ed)?|timed_out|cancelled|broken)$`)
+)
 
 // columnsIn returns the fields of records, and those within them that differ, in the order in which they come.
 func columnsIn(records []dataRecord) (all, inner []string, by map[string]*column) {

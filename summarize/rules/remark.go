@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,6 +16,7 @@ const (
 	recordWorth = 0.1 // the beginning of a record: its id, its name
 	lastWorth   = 0.1 // the end of a command
 
+	matchWorth   = 0.2  // a match among the lines around it: they say nothing without it
 	controlWorth = 0.01 // an element of a page that a user acts on, even if the page before had it: what is there is the state
 )
 
@@ -54,6 +56,18 @@ func (d *document) remarks() []float64 {
 		for i := range d.lines {
 			if l := &d.lines[i]; l.starts && l.favour == actWorth && !strings.Contains(l.text, "selected=False") {
 				worth[i] = controlWorth
+			}
+		}
+	}
+	for _, m := range d.landmarks {
+		if !m.file && !m.place && !d.prose {
+			worth[m.line] = m.worth
+		}
+	}
+	if slices.ContainsFunc(d.lines, func(l line) bool { return l.context }) {
+		for i := range d.lines {
+			if l := &d.lines[i]; l.starts && !l.context && l.number > 0 {
+				worth[i] = matchWorth
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-24"
+const Version = "rules-25"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -133,17 +133,21 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	return abridge(in, doc, f, header, limit)
 }
 
-// sketched ends a sketch with the mark of what is missing. The mark of a text in few lines counts characters and is the longer one.
+// sketched ends a sketch with the mark of what is missing. The mark of a text in few lines counts characters and is the longer one: the
+// last line makes room for it.
 func (d *document) sketched(in Input, category Category, header, body string, limit, room int) string {
-	mark := func() string {
-		return in.elision(max(0, d.total-strings.Count(body, "\n")-1), d.chars)
+	ended := func() string {
+		return joinLines(header, body, in.elision(max(0, d.total-strings.Count(body, "\n")-1), d.chars))
 	}
-	if over := runes(header) + 1 + runes(body) + 1 + runes(mark()) - limit; over > 0 {
+	if over := runes(ended()) - limit; over > 0 {
 		if shorter := d.sketch(in, category, room-over); shorter != "" {
 			body = shorter
 		}
 	}
-	return clip(joinLines(header, body, mark()), limit)
+	for runes(ended()) > limit && strings.Contains(body, "\n") {
+		body = body[:strings.LastIndexByte(body, '\n')]
+	}
+	return clip(ended(), limit)
 }
 
 // besideShare is the share of a summary, as its reciprocal, that is for what stands beside the text in JSON.

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -19,7 +20,7 @@ func TestDeclarationIn(t *testing.T) {
 		"CREATE TABLE IF NOT EXISTS orders (": "orders", "message Order {": "Order", "resource \"aws_s3_bucket\" \"ledger\" {": "aws_s3_bucket", "local function total(rows)": "total", "deploy() {": "deploy",
 		"defmodule Cart do": "Cart",
 		// none
-		"if (a) {": "", "return total(rows);": "", "describe(\"cart\", () => {": "", "const a = 1;": "", "total(rows);": "", "} else {": "", "// func Open(": "", "  type Row,": "", "        deep() {": "", "for (const a of b) {": "", "expect(total(rows)).toBe(3);": "", "x := total(rows)": "", "": "", "import { a } from \"b\";": "",
+		"if (a) {": "", "  useEffect(() => {": "", "return total(rows);": "", "describe(\"cart\", () => {": "", "const a = 1;": "", "total(rows);": "", "} else {": "", "// func Open(": "", "  type Row,": "", "        deep() {": "", "for (const a of b) {": "", "expect(total(rows)).toBe(3);": "", "x := total(rows)": "", "": "", "import { a } from \"b\";": "",
 	} {
 		d, ok := declarationIn(strings.TrimLeft(line, " "), indentOf(line), "")
 		if got := d.name; ok && got != want || !ok && want != "" {
@@ -89,6 +90,20 @@ func TestRecordTable(t *testing.T) {
 }
 
 // TestHeadings: documents are listed by their headings, and a report's conclusion is shown.
+// TestMarkIsWhole: a table gives way to the mark below it, whose id is what the original is found by.
+func TestMarkIsWhole(t *testing.T) {
+	var b strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&b, `%s{"id": %d, "name": "part %d of the upload", "state": "done"}`, []string{"[", ","}[min(i, 1)], 9000+i*i, i*i)
+	}
+	for limit := 260; limit < 800; limit++ {
+		text := ToolOutput(Input{MessageID: "thread-4293-message-00031", ToolName: "list_parts", Content: b.String() + "]", MaxChars: limit}).Text
+		if runes(text) > limit || !strings.HasSuffix(text, "; message thread-4293-message-00031]") {
+			t.Fatalf("%d: %s", limit, text)
+		}
+	}
+}
+
 func TestHeadings(t *testing.T) {
 	doc := newDocument("# Retries\ntext\n```sh\n# no heading\n```\n## Usage\n\n**Limits:**\n#tag\n## Conclusion\nRetries end after five attempts, and the job is buried.\n", WebContent, nil)
 	doc.findLandmarks(WebContent)
