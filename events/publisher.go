@@ -140,6 +140,15 @@ func (p *Publisher) Publish(ctx context.Context, t Type, thread string, data []b
 	return &ev.Receipt, nil
 }
 
+// Store publishes an event as Publish does, and returns its EVENTS sequence when it is stored.
+func (p *Publisher) Store(ctx context.Context, t Type, thread string, data []byte) (seq uint64, err error) {
+	receipt, err := p.Publish(ctx, t, thread, data)
+	if err != nil {
+		return 0, err
+	}
+	return receipt.Wait(ctx)
+}
+
 // limit is the maximum length of data: headers, which a batch needs, count toward the server's limit.
 func (p *Publisher) limit() int {
 	limit := p.opts.BufferBytes

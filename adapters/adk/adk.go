@@ -1,8 +1,8 @@
 // Package adk puts precis beside an agent of the Agent Development Kit for Go, as a plugin of its runner: each event of a session is published as it comes,
 // and each request to the model gets the compacted prompt of its session in place of its contents.
 //
-// A request whose contents are not those that were published goes to the model as it came: another agent's replies that ADK rewrites,
-// contents that another plugin changed, a call that waits for its result, a precis that does not answer.
+// A request whose contents are not exactly the thread's messages goes to the model as it came: contents that ADK or another plugin changed or left out,
+// another writer's messages, a call that waits for its result, a precis that does not answer.
 package adk
 
 import (
@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -51,7 +52,8 @@ func New(o Options) (*plugin.Plugin, error) {
 	o.Wait = cmp.Or(o.Wait, 2*time.Second)
 	a := &adapter{Options: o}
 	return plugin.New(plugin.Config{
-		Name: "precis", OnUserMessageCallback: a.user, OnEventCallback: a.event, BeforeModelCallback: a.compact, AfterRunCallback: a.end,
+		Name: "precis", OnUserMessageCallback: a.user, OnEventCallback: a.event, BeforeModelCallback: a.compact,
+		AfterRunCallback: func(ctx agent.InvocationContext) { a.runs.Delete(ctx.InvocationID()) },
 	})
 }
 
@@ -64,16 +66,16 @@ type adapter struct {
 type run struct {
 	mu     sync.Mutex
 	thread string
-	known  map[string]bool // contents, as the model gets them
-	seq    uint64          // EVENTS sequence of the last
-	failed bool            // something could not be published: the thread lacks it
-	late   bool            // precis was too slow: the next run publishes what this one does not
+	known  map[string][]string // message ids by content, as the model gets it
+	seq    uint64              // EVENTS sequence of the last
+	failed bool                // something could not be published: the thread lacks it
+	late   bool                // precis was too slow: the next run publishes what this one does not
 }
 
 // user begins an invocation: it publishes what the session holds, which a store may have kept from another process, and the prompt.
 func (a *adapter) user(ctx agent.InvocationContext, content *genai.Content) (*genai.Content, error) {
 	s := ctx.Session()
-	r := &run{thread: a.Thread(s.AppName(), s.UserID(), s.ID()), known: map[string]bool{}}
+	r := &run{thread: a.Thread(s.AppName(), s.UserID(), s.ID()), known: map[string][]string{}}
 	a.runs.Store(ctx.InvocationID(), r)
 	for e := range s.Events().All() {
 		a.publish(ctx, r, e.InvocationID, e)
@@ -89,8 +91,6 @@ func (a *adapter) event(ctx agent.InvocationContext, e *session.Event) (*session
 	return nil, nil
 }
 
-func (a *adapter) end(ctx agent.InvocationContext) { a.runs.Delete(ctx.InvocationID()) }
-
 // published is an event's message: Gemini's content, with what is known of it.
 type published struct {
 	Role      string             `json:"role"`
@@ -99,24 +99,18 @@ type published struct {
 	AgentID   string             `json:"agent_id,omitempty"`
 	Usage     *events.TokenUsage `json:"usage,omitempty"`
 	Model     string             `json:"model,omitempty"`
-	CreatedAt *time.Time         `json:"created_at,omitempty"`
+	CreatedAt time.Time          `json:"created_at,omitzero"`
 }
 
 // publish publishes an event that has a content. An event that was published before is a duplicate, by its id.
 func (a *adapter) publish(ctx context.Context, r *run, invocation string, e *session.Event) {
-	content := e.LLMResponse.Content
-	if e.LLMResponse.Partial || content == nil || content.Role == "" || len(content.Parts) == 0 {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.late {
+	content := e.LLMResponse.Content
+	if r.late || e.LLMResponse.Partial || content == nil || content.Role == "" || len(content.Parts) == 0 {
 		return
 	}
-	p := published{Role: content.Role, Parts: content.Parts, MessageID: e.ID, AgentID: e.Author, Model: e.LLMResponse.ModelVersion}
-	if !e.Timestamp.IsZero() {
-		p.CreatedAt = &e.Timestamp
-	}
+	p := published{Role: content.Role, Parts: content.Parts, MessageID: e.ID, AgentID: e.Author, Model: e.LLMResponse.ModelVersion, CreatedAt: e.Timestamp}
 	if e.Author == "user" { // of which the runner makes the id later
 		p.MessageID, p.AgentID = invocation+"/user", ""
 	}
@@ -129,17 +123,14 @@ func (a *adapter) publish(ctx context.Context, r *run, invocation string, e *ses
 	ctx, cancel := context.WithTimeout(ctx, a.Wait)
 	defer cancel()
 	if err == nil {
-		var receipt *events.Receipt
-		if receipt, err = a.Publisher.Publish(ctx, events.ThreadMessage, r.thread, data); err == nil {
-			r.seq, err = receipt.Wait(ctx)
-		}
+		r.seq, err = a.Publisher.Store(ctx, events.ThreadMessage, r.thread, data)
 	}
 	if err != nil {
 		r.failed, r.late = true, ctx.Err() != nil
 		a.Warn(fmt.Errorf("publish an event of thread %q: %w", r.thread, err))
 		return
 	}
-	r.known[digest(content)] = true
+	r.known[digest(content)] = append(r.known[digest(content)], p.MessageID)
 }
 
 // compact puts the compacted prompt in the place of a request's contents.
@@ -151,20 +142,28 @@ func (a *adapter) compact(ctx agent.CallbackContext, req *model.LLMRequest) (*mo
 	r := begun.(*run)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.failed || slices.ContainsFunc(req.Contents, func(c *genai.Content) bool { return !r.known[digest(c)] }) {
+	ids, left := []string{}, maps.Clone(r.known)
+	for _, c := range req.Contents {
+		if d := digest(c); len(left[d]) > 0 { // contents may be equal
+			ids, left[d] = append(ids, left[d][0]), left[d][1:]
+		}
+	}
+	if r.failed || len(ids) < len(req.Contents) {
 		a.Warn(fmt.Errorf("thread %q: the request has contents that were not published", r.thread))
 		return nil, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, a.Wait)
 	defer cancel()
-	reply, err := a.Client.Context(limited, r.thread, api.ContextRequest{Format: api.FormatGemini, MaxTokens: a.MaxTokens, MinEventSeq: r.seq})
-	if err != nil || len(reply.WaitingMessageIDs) > 0 {
-		a.Warn(fmt.Errorf("thread %q: no prompt: %w", r.thread, cmp.Or(err, errors.New("a call waits for its result"))))
-		return nil, nil
-	}
+	reply, err := a.Client.Context(limited, r.thread, api.ContextRequest{Format: api.FormatGemini, MaxTokens: a.MaxTokens, MinEventSeq: r.seq, Explain: true})
 	var contents []*genai.Content
-	if err := json.Unmarshal(reply.Messages, &contents); err != nil {
-		return nil, fmt.Errorf("read the prompt of thread %q: %w", r.thread, err)
+	if err == nil && !reply.AccountsFor(ids) {
+		err = errors.New("a call waits for its result, or the thread has not exactly the request's messages")
+	} else if err == nil {
+		err = json.Unmarshal(reply.Messages, &contents)
+	}
+	if err != nil {
+		a.Warn(fmt.Errorf("thread %q: no prompt: %w", r.thread, err))
+		return nil, nil
 	}
 	for _, c := range contents {
 		clean(c)

@@ -1,7 +1,8 @@
 // Package trpcagent puts precis beside agents of trpc-agent-go, as hooks of a session service: each event of a session is published as it is appended, and the
 // session that a runner gets has the compacted prompt in place of its events.
 //
-// Where precis does not answer, or a call waits for its result, the runner gets the session as the service keeps it.
+// Where precis does not answer, a call waits for its result, or the thread has not the session's messages, the runner gets the session as it is kept. What comes
+// before all of its messages is taken for those that the service keeps no more.
 package trpcagent
 
 import (
@@ -10,6 +11,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -78,10 +81,7 @@ func (h *Hooks) Get(c *session.GetSessionContext, next func() (*session.Session,
 	}
 	ctx, cancel := context.WithTimeout(c.Context, h.o.Wait)
 	defer cancel()
-	reply, err := h.o.Client.Context(ctx, thread, api.ContextRequest{Format: api.FormatOpenAI, MaxTokens: h.o.MaxTokens, MinEventSeq: h.o.Publisher.LastSeq()})
-	if err == nil && len(reply.WaitingMessageIDs) > 0 {
-		err = errors.New("a call waits for its result")
-	}
+	reply, err := h.o.Client.Context(ctx, thread, api.ContextRequest{Format: api.FormatOpenAI, MaxTokens: h.o.MaxTokens, MinEventSeq: h.o.Publisher.LastSeq(), Explain: true})
 	if err == nil {
 		s.Events, err = compacted(s.Events, reply)
 	}
@@ -91,7 +91,6 @@ func (h *Hooks) Get(c *session.GetSessionContext, next func() (*session.Session,
 	return s, nil
 }
 
-// published is a message as precis takes it.
 type published struct {
 	MessageID  string             `json:"message_id"`
 	Role       model.Role         `json:"role"`
@@ -106,6 +105,14 @@ type published struct {
 	CreatedAt  time.Time          `json:"created_at"`
 }
 
+// said are the messages of an event, if it has any.
+func said(e *event.Event) (list []model.Choice) {
+	if e.Response != nil && !e.IsPartial && e.IsValidContent() {
+		list = e.Choices
+	}
+	return list
+}
+
 // messageID names the nth message of an event, as a merged event has several.
 func messageID(e *event.Event, n int) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s#%d", e.ID, n+1), "#1")
@@ -114,12 +121,8 @@ func messageID(e *event.Event, n int) string {
 // publish publishes what the events say, and waits until it is stored. What was published before is a duplicate, by its id.
 func (h *Hooks) publish(ctx context.Context, thread string, list ...event.Event) (err error) {
 	for i := range list {
-		e := &list[i]
-		if e.Response == nil || e.IsPartial || !e.IsValidContent() {
-			continue
-		}
-		for n, choice := range e.Choices {
-			m := choice.Message
+		for n, choice := range said(&list[i]) {
+			e, m := &list[i], choice.Message
 			p := published{
 				MessageID: messageID(e, n), Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolID, ToolName: m.ToolName,
 				Reasoning: m.ReasoningContent, AgentID: e.Author, Model: e.Model, CreatedAt: e.Timestamp,
@@ -148,10 +151,7 @@ func (h *Hooks) store(ctx context.Context, thread string, p published) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.o.Wait)
 	defer cancel()
-	receipt, err := h.o.Publisher.Publish(ctx, events.ThreadMessage, thread, data)
-	if err == nil {
-		_, err = receipt.Wait(ctx)
-	}
+	_, err = h.o.Publisher.Store(ctx, events.ThreadMessage, thread, data)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		h.until.Store(time.Now().Add(10 * time.Second).UnixNano())
 	}
@@ -159,16 +159,17 @@ func (h *Hooks) store(ctx context.Context, thread string, p published) error {
 }
 
 // compacted are the events of a prompt, or the given ones with an error, each with one message: the session's own where the message stands there, with another text where precis has one.
-func compacted(list []event.Event, reply *api.ContextReply) ([]event.Event, error) {
+func compacted(list []event.Event, reply *api.ContextReply) (out []event.Event, err error) {
 	own := map[string]event.Event{}
 	for i := range list {
-		if list[i].Response != nil {
-			for n, choice := range list[i].Choices {
-				e := list[i].Clone()
-				e.Choices = []model.Choice{choice}
-				own[messageID(&list[i], n)] = *e
-			}
+		for n, choice := range said(&list[i]) {
+			e := list[i].Clone()
+			e.Choices = []model.Choice{choice}
+			own[messageID(&list[i], n)] = *e
 		}
+	}
+	if !reply.AccountsForNewest(slices.Collect(maps.Keys(own))) {
+		return list, errors.New("a call waits for its result, or the thread has not the session's messages")
 	}
 	var messages []struct {
 		Role      model.Role       `json:"role"`
@@ -179,7 +180,6 @@ func compacted(list []event.Event, reply *api.ContextReply) ([]event.Event, erro
 	if err := json.Unmarshal(reply.Messages, &messages); err != nil {
 		return list, fmt.Errorf("read the prompt: %w", err)
 	}
-	var out []event.Event
 	for i, m := range messages {
 		e, ok := own[strings.Join(reply.Sources[i].MessageIDs, "\n")] // what is made of several is none of them
 		text, plain := m.Content.(string)
