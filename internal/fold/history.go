@@ -24,8 +24,11 @@ func histories(p *summarize.Policy, messages uint64) (due, since uint64) {
 	return messages / every, messages % every
 }
 
-// historyDue reports whether a history is due at the thread's last message.
-func (s *Step) historyDue() bool {
+// historyDue reports whether the event added a message at which a history is due.
+func (s *Step) historyDue() bool { return s.st.Changes.MessageNew && s.atHistory() }
+
+// atHistory reports whether a history is due at the thread's last message.
+func (s *Step) atHistory() bool {
 	if !tellsHistory(s.p) {
 		return false
 	}
@@ -37,7 +40,7 @@ func (s *Step) historyDue() bool {
 func (s *Step) TellHistory(ctx context.Context) {
 	switch {
 	case !s.decides || !tellsHistory(s.p):
-	case s.st.Changes.MessageNew && s.historyDue():
+	case s.historyDue():
 		s.history(ctx, s.historyTrigger())
 	case slices.ContainsFunc(s.decided, func(rec events.Record) bool {
 		inv, ok := rec.(*events.Invalidated)
@@ -212,7 +215,7 @@ func (s *Step) dueHistory(trigger events.Trigger) events.Record {
 	case trigger.Reason == events.TriggerRequested: // it needs no threshold
 	case !tellsHistory(s.p):
 		return nil
-	case trigger.Reason != events.TriggerRegenerated && !s.historyDue():
+	case trigger.Reason != events.TriggerRegenerated && !s.atHistory():
 		return nil
 	}
 	src, ok := s.historySources()
