@@ -278,6 +278,20 @@ func (p *Partition) loadDue(st *thread.State) error {
 	})
 }
 
+// Waits reports whether the event at a sequence is an edit that waits for its message.
+func (p *Partition) Waits(name string, seq uint64) (found bool, err error) {
+	h, err := p.Header(name)
+	if err != nil || h == nil || h.Waiting == 0 {
+		return false, err
+	}
+	prefix := p.key(kindDeadline).part(name)
+	err = p.scan(prefix, prefix, func(k, _ []byte) (bool, error) {
+		found = lastNumber(k) == seq
+		return !found, nil
+	})
+	return found, err
+}
+
 func (p *Partition) waiting(name, id string, seq uint64) (*thread.Waiting, error) {
 	w, err := rowAt(p.View, p.key(kindWaiting).part(name).part(id).number(seq), func(b []byte) (*thread.Waiting, error) { return decodeWaiting(name, b) })
 	if err == nil && w == nil {

@@ -241,11 +241,25 @@ func (t *Tail) record(ctx context.Context, m broker.Stored) error {
 	case len(rows) > 0:
 		return t.otherWriter(m, rows[0])
 	default:
+		if err := passed(part, m, e); err != nil {
+			return err
+		}
 		if err := t.stage(part, m, e, end, gap); err != nil {
 			return err
 		}
 	}
 	return t.changed(m.Seq, 0)
+}
+
+// passed fails if a record took effect before an event of its thread that the store has applied: another processor decided it, from an
+// earlier place than where this store was by then.
+func passed(part *state.Partition, m broker.Stored, e Entry) error {
+	h, err := part.Header(e.Thread)
+	if err != nil || h == nil || e.Thread == "" || h.EventSeq <= e.EffectiveSeq {
+		return err
+	}
+	return fmt.Errorf("%w: record %d took effect at event %d, and the store has applied event %d of its thread: move the store (state in the data directory) away: it is rebuilt from the log",
+		ErrOtherWriter, m.Seq, e.EffectiveSeq, h.EventSeq)
 }
 
 // storedAs returns how many of a chain's outbox rows are stored, given that the message is: those up to the row that it equals; 0
@@ -448,8 +462,13 @@ func (t *Tail) rejection(m broker.Stored) error {
 		part.Delivered(row)
 		return t.changed(0, m.Seq)
 	}
-	if seq <= part.Meta().Position || lost(part.Meta().Losses, seq, m.Seq) {
+	if lost(part.Meta().Losses, seq, m.Seq) {
 		return nil
+	}
+	if seq <= part.Meta().Position {
+		if waits, err := waiting(part, m.Subject, seq); !waits || err != nil {
+			return err
+		}
 	}
 	var rec events.Rejected
 	if json.Unmarshal(m.Data, &rec) != nil {
@@ -463,6 +482,17 @@ func (t *Tail) rejection(m broker.Stored) error {
 		return err
 	}
 	return t.changed(0, m.Seq)
+}
+
+// waiting reports whether an event that is applied is an edit that waits for its message: it is rejected at a later event of its
+// thread, which the fold has yet to reach.
+func waiting(part *state.Partition, subject string, seq uint64) (bool, error) {
+	_, token, _ := events.ParseSubject(subject)
+	name, err := events.ThreadOf(token)
+	if err != nil {
+		return false, nil //nolint:nilerr // it is about no thread
+	}
+	return part.Waits(name, seq)
 }
 
 // RejectedEvent parses a rejection's id: event.rejected/<partition>/<event_seq>.
