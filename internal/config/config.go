@@ -122,8 +122,8 @@ type Gateway struct {
 type Cluster struct {
 	Name      string        `yaml:"name"`
 	Weight    int           `yaml:"weight"`    // of this processor's share
-	Standbys  int           `yaml:"standbys"`  // how many processors follow a partition; no effect yet
-	Snapshots time.Duration `yaml:"snapshots"` // the interval of snapshots; no effect yet
+	Standbys  int           `yaml:"standbys"`  // how many processors follow a partition beside its owner
+	Snapshots time.Duration `yaml:"snapshots"` // reserved: nothing but 0 in a cluster
 }
 
 // Limits bound events; an event beyond them is rejected.
@@ -170,7 +170,7 @@ func Default() *Config {
 		API:        API{Listen: "127.0.0.1:8088", BodyBytes: 16 << 20, RequestsPerSecond: 1000, Streams: 256},
 		Gateway:    Gateway{Mode: gateway.ModeObserve, OpenAI: gateway.OpenAI, Anthropic: gateway.Anthropic},
 		Partitions: 16,
-		Cluster:    Cluster{Weight: 1, Standbys: 1, Snapshots: 15 * time.Minute},
+		Cluster:    Cluster{Weight: 1, Standbys: 1},
 		Limits:     Limits{EventBytes: 1 << 20, PendingEditEvents: 1000},
 		Policies:   []summarize.Policy{summarize.Default()},
 		Providers: map[string]Provider{
