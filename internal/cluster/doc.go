@@ -6,7 +6,7 @@
 //
 //	member.<id>       a lease: its member writes it again and again, each time on condition of the revision before
 //	partition.<n>     who has the partition; the revision counts the changes
-//	plan              who is to have which partition, written by the live member with the smallest id
+//	plan              who is to have which partition, and who follows it, written by the live member with the smallest id
 //	together          where it exists, the plan gives all partitions to one member
 //
 // # Leases
@@ -23,8 +23,14 @@
 // Each member has a share by its weight. A member keeps what it has up to its share; what is beyond, or of no live member, goes to those below
 // theirs. So a join moves the joiner's share and nothing else, and a leave the leaver's.
 //
+// Each partition has standbys among the other members, which follow it (internal/standby). What a dead member had goes to its first live
+// standby, whatever the shares are then, and moves on later.
+//
 // # Hand-over
 //
-// The owner of a partition that is planned elsewhere drains it, and then writes that it is free; the next owner waits for that, or for the
-// owner's end.
+// A member also follows what it is to have and another one has. The owner keeps a partition that is planned elsewhere until the next owner has
+// said that it is near. It drains the partition then, and writes that it is free; the next owner waits for that, or for the owner's end.
+//
+// With its lease a member says how far each of its partitions is on record, which is how far others may follow. That stays true whatever
+// happens to the member: it was written while the member had the partition, and whoever has it next begins with what is on record.
 package cluster

@@ -41,6 +41,19 @@ type Options struct {
 	Now func() time.Time
 	// Changed is called when the number of live members has changed, with that and this member's part of all weights.
 	Changed func(members int, part float64)
+	// Standbys is how many members follow each partition beside its owner. The plan has that of the member that writes it.
+	Standbys int
+	// Report says how far the partitions that this member runs are on record, and which of those that it follows it could take over
+	// soon. It is called before each renewal, which tells the others; nil: nothing.
+	Report func() Report
+}
+
+// Report is what a member tells the others about partitions.
+type Report struct {
+	// Recorded is the sequence of EVENTS up to which everything that was decided is on record, by partition.
+	Recorded map[int]uint64 `json:"recorded,omitzero"`
+	// Near are followed partitions whose rows are not far behind their owner's.
+	Near []int `json:"near,omitzero"`
 }
 
 // Member is one process's membership.
@@ -62,8 +75,9 @@ type Member struct {
 	units    []unit
 	plan     plan
 	planRev  uint64
-	known    bool // the bucket has been read
-	together bool // one member is to have all
+	near     map[int]bool // as the last renewal says, or tried to
+	known    bool         // the bucket has been read
+	together bool         // one member is to have all
 	told     string
 	pause    time.Time // no acquisition before this: the last one failed
 	steady   time.Time // since when each renewal has succeeded; zero: the last one has not
@@ -88,6 +102,7 @@ type record struct {
 	ID     string `json:"id"` // the process
 	Weight int    `json:"weight"`
 	Count  uint64 `json:"count"`
+	Report
 }
 
 // unit is one partition as the bucket has it, and what this member does with it.
@@ -115,7 +130,8 @@ type outcome struct {
 }
 
 type plan struct {
-	Owners []string `json:"owners"` // keys of leases, by partition
+	Owners   []string   `json:"owners"`            // keys of leases, by partition
+	Standbys [][]string `json:"standbys,omitzero"` // the same, of those that follow it, the next owner first
 }
 
 type ownership struct {
@@ -129,6 +145,9 @@ type View struct {
 	Owners  []string          // lease by partition; empty: none, or one that is not live
 	Planned []string
 	Left    []bool // this member had the partition last, and none has it yet
+	// Follow has the partitions of others that this member is to follow, and up to which sequence of EVENTS they are on record.
+	Follow map[int]uint64
+	Near   map[int]bool // those that this member has told the others to be near
 }
 
 // Bucket is the name of a cluster's bucket.
@@ -147,6 +166,9 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 	}
 	if o.Changed == nil {
 		o.Changed = func(int, float64) {}
+	}
+	if o.Report == nil {
+		o.Report = func() Report { return Report{} }
 	}
 	m := &Member{
 		opts: o, holder: holder, js: js, log: o.Logger.With().Str("cluster", o.Name).Logger(),
@@ -270,7 +292,10 @@ func (m *Member) Run(ctx context.Context) error {
 
 // show publishes the view.
 func (m *Member) show() {
-	v := &View{Self: m.key, Members: map[string]string{}, Owners: make([]string, len(m.units)), Planned: make([]string, len(m.units)), Left: make([]bool, len(m.units))}
+	v := &View{
+		Self: m.key, Members: map[string]string{}, Owners: make([]string, len(m.units)), Planned: make([]string, len(m.units)),
+		Left: make([]bool, len(m.units)), Follow: m.follow(), Near: m.near,
+	}
 	total, own := 0, 0
 	for key, other := range m.members {
 		v.Members[key] = other.ID
@@ -331,7 +356,7 @@ func (m *Member) saw(e jetstream.KeyValueEntry) {
 	case key == planKey && e.Revision() > m.planRev:
 		var p plan
 		if gone || json.Unmarshal(e.Value(), &p) == nil {
-			m.plan, m.planRev = p, e.Revision()
+			m.plan, m.planRev = p.fit(len(m.units)), e.Revision()
 		}
 	}
 }

@@ -85,6 +85,20 @@ func owned(v *cluster.View) int {
 	return len(v.Owners) - len(slices.DeleteFunc(slices.Clone(v.Owners), func(o string) bool { return o == v.Self }))
 }
 
+// idle is the report of a member of an empty log.
+func idle(v *cluster.View) cluster.Report {
+	r := cluster.Report{Recorded: map[int]uint64{}}
+	for n, owner := range v.Owners {
+		if owner == v.Self && owner != "" {
+			r.Recorded[n] = 0
+		}
+	}
+	for n := range v.Follow {
+		r.Near = append(r.Near, n)
+	}
+	return r
+}
+
 // A member that gives many partitions up writes longer than its lease holds, and keeps it.
 func TestLeaseWhileManyPartitionsMove(t *testing.T) {
 	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
@@ -113,7 +127,12 @@ func TestLeaseWhileManyPartitionsMove(t *testing.T) {
 	}
 	start := func(id string) (*cluster.Member, *holder) {
 		h := &holder{}
-		m, err := cluster.Open(t.Context(), js, h, cluster.Options{Name: "c", ID: id, Units: partitions, Lease: lease, Logger: zerolog.Nop()})
+		var m *cluster.Member
+		var err error
+		m, err = cluster.Open(t.Context(), js, h, cluster.Options{
+			Name: "c", ID: id, Units: partitions, Lease: lease, Logger: zerolog.Nop(),
+			Report: func() (r cluster.Report) { return idle(m.View()) },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

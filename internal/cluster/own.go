@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -22,7 +23,7 @@ func (m *Member) reconcile(ctx context.Context) {
 		u := &m.units[n]
 		planned := m.plan.Owners[n] == m.key
 		switch {
-		case u.doing == holding && !planned:
+		case u.doing == holding && !planned && m.awaits(n):
 			u.doing = releasing
 			m.held[n].Store(false)
 			give = append(give, n)
@@ -43,6 +44,40 @@ func (m *Member) reconcile(ctx context.Context) {
 	}
 	m.begin(ctx, take, acquiring, m.holder.Acquire)
 	m.begin(ctx, give, releasing, m.holder.Release)
+}
+
+// awaits reports whether the planned owner of a partition is near enough to take it: until then its owner keeps it.
+func (m *Member) awaits(n int) bool {
+	next := m.members[m.plan.Owners[n]]
+	return next != nil && slices.Contains(next.Near, n)
+}
+
+// follow returns the partitions of others that this member is to follow, and how far they are on record.
+func (m *Member) follow() map[int]uint64 {
+	list := map[int]uint64{}
+	for n, u := range m.units {
+		owner := m.members[u.owner]
+		if m.key == "" || u.doing != nothing || u.owner == m.key || owner == nil || !m.plan.has(n, m.key) {
+			continue
+		}
+		if recorded, ok := owner.Recorded[n]; ok {
+			list[n] = recorded
+		}
+	}
+	return list
+}
+
+// has reports whether a member is to have a partition, or to follow it.
+func (p plan) has(n int, key string) bool {
+	return n < len(p.Owners) && p.Owners[n] == key || n < len(p.Standbys) && slices.Contains(p.Standbys[n], key)
+}
+
+// fit returns the plan if it is one of so many partitions.
+func (p plan) fit(units int) plan {
+	if len(p.Owners) != units || len(p.Standbys) != units && len(p.Standbys) > 0 {
+		return plan{}
+	}
+	return p
 }
 
 // takes writes that this member has a partition, if it is free or its owner is dead.

@@ -2,6 +2,9 @@ package cluster_test
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -43,7 +46,7 @@ func TestPlan(t *testing.T) {
 			default:
 				live[id] = rapid.IntRange(1, 4).Draw(t, "weight")
 			}
-			next := cluster.Plan(plan, live)
+			next := cluster.Plan(plan, nil, live)
 			total, after := 0, count(next)
 			for _, w := range live {
 				total += w
@@ -64,10 +67,60 @@ func TestPlan(t *testing.T) {
 			if n := moved(plan, next); n != due {
 				t.Fatalf("%d of %d moved, %d were due (weight %d)", n, units, due, weight)
 			}
-			if n := moved(next, cluster.Plan(next, live)); n > 0 {
+			if n := moved(next, cluster.Plan(next, nil, live)); n > 0 {
 				t.Fatalf("%d move although nothing has changed", n)
 			}
 			plan = next
+		}
+	})
+}
+
+// Members come and go, and take what is planned, or do not yet: what a dead one had goes to a live one that followed it, each unit is followed
+// by as many others as there are to be, and nothing changes without a cause.
+func TestStandbysOfAPlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		units, standbys := rapid.IntRange(1, 40).Draw(t, "units"), rapid.IntRange(0, 3).Draw(t, "standbys")
+		at, live := cluster.Layout{Owners: make([]string, units)}, map[string]int{}
+		for range rapid.IntRange(1, 12).Draw(t, "changes") {
+			before := maps.Clone(live)
+			for range rapid.IntRange(1, 2).Draw(t, "at once") {
+				if id := fmt.Sprint("m", rapid.IntRange(0, 5).Draw(t, "member")); live[id] == 0 {
+					live[id] = rapid.IntRange(1, 3).Draw(t, "weight")
+				} else if len(live) > 1 {
+					delete(live, id)
+				}
+			}
+			was := at
+			at = cluster.Next(at, live, standbys)
+			for n, owner := range was.Owners {
+				if before[owner] == 0 || live[owner] > 0 || was.Planned[n] != owner || len(was.Standbys) == 0 {
+					continue
+				}
+				alive := slices.IndexFunc(was.Standbys[n], func(id string) bool { return live[id] > 0 })
+				if alive >= 0 && at.Planned[n] != was.Standbys[n][alive] {
+					t.Fatalf("unit %d of %s, which is dead, goes to %s, and %v followed it", n, owner, at.Planned[n], was.Standbys[n])
+				}
+			}
+			for n, owner := range at.Planned {
+				if live[owner] == 0 {
+					t.Fatalf("unit %d goes to %q, which is not live", n, owner)
+				}
+				follow := map[string]bool{}
+				if at.Standbys != nil {
+					for _, id := range at.Standbys[n] {
+						follow[id] = live[id] > 0 && id != owner
+					}
+				}
+				if len(follow) != min(standbys, len(live)-1) || slices.Contains(slices.Collect(maps.Values(follow)), false) {
+					t.Fatalf("unit %d of %s is followed by %v", n, owner, follow)
+				}
+			}
+			if again := cluster.Next(at, live, standbys); !reflect.DeepEqual(at, again) {
+				t.Fatalf("the plan changes without a cause: %v, then %v", at, again)
+			}
+			if rapid.Bool().Draw(t, "taken") {
+				at.Owners = at.Planned
+			}
 		}
 	})
 }

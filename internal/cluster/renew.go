@@ -23,7 +23,12 @@ func (m *Member) renew(ctx context.Context) {
 		return
 	}
 	m.count++
-	rev, err := m.kv.Update(ctx, m.key, encode(record{m.opts.ID, m.opts.Weight, m.count}), m.revision)
+	report := m.opts.Report()
+	m.near = map[int]bool{}
+	for _, n := range report.Near {
+		m.near[n] = true
+	}
+	rev, err := m.kv.Update(ctx, m.key, encode(record{m.opts.ID, m.opts.Weight, m.count, report}), m.revision)
 	switch {
 	case err == nil:
 		m.revision = rev
@@ -49,14 +54,14 @@ func (m *Member) beat(ctx context.Context) {
 
 // join writes a lease of another name than any before: what was held under an earlier one is not held any more.
 func (m *Member) join(ctx context.Context, began time.Time) {
-	key := memberPrefix + nuid.Next()
-	rev, err := m.kv.Create(ctx, key, encode(record{m.opts.ID, m.opts.Weight, 0}))
+	key, first := memberPrefix+nuid.Next(), record{ID: m.opts.ID, Weight: m.opts.Weight}
+	rev, err := m.kv.Create(ctx, key, encode(first))
 	if err != nil {
 		m.log.Warn().Err(err).Msg("not joined to the cluster")
 		return
 	}
 	m.key, m.revision, m.count, m.steady = key, rev, 0, began
-	m.members[key] = &member{record: record{m.opts.ID, m.opts.Weight, 0}, revision: rev, seen: m.opts.Now()}
+	m.members[key] = &member{record: first, revision: rev, seen: m.opts.Now()}
 	m.lease.renewed(began)
 }
 
@@ -119,33 +124,58 @@ func (m *Member) govern(ctx context.Context) {
 	if m.key == "" || m.leader() != m.key {
 		return
 	}
-	live := map[string]int{}
-	for key, other := range m.members {
-		live[key] = other.Weight
-	}
-	before := make([]string, len(m.units))
-	copy(before, m.plan.Owners)
-	for n, u := range m.units {
-		if before[n] == "" {
-			before[n] = u.owner
-		}
-	}
-	if m.together {
-		most := Most(before, live)
-		live = map[string]int{most: live[most]}
-	}
-	next := Plan(before, live)
-	if slices.Equal(next, m.plan.Owners) {
+	next := m.next()
+	if slices.Equal(next.Owners, m.plan.Owners) && slices.EqualFunc(next.Standbys, m.plan.Standbys, slices.Equal[[]string]) {
 		return
 	}
 	asking, cancel := context.WithTimeout(ctx, m.opts.Lease)
 	defer cancel()
-	rev, err := m.put(asking, planKey, encode(plan{next}), m.planRev)
+	rev, err := m.put(asking, planKey, encode(next), m.planRev)
 	if err != nil {
 		m.log.Debug().Err(err).Msg("plan not written")
 		return
 	}
-	m.plan, m.planRev = plan{next}, rev
+	m.plan, m.planRev = next, rev
+}
+
+// next is the plan as it has to be. What a dead member had goes to the next live one of those that follow it, and stays there until it is
+// taken: only then does it count as a part of that one's share that may move on.
+func (m *Member) next() plan {
+	live := map[string]int{}
+	for key, other := range m.members {
+		live[key] = other.Weight
+	}
+	before, following := make([]string, len(m.units)), make([][]string, len(m.units))
+	copy(before, m.plan.Owners)
+	copy(following, m.plan.Standbys)
+	fixed := make([]bool, len(m.units))
+	for n, u := range m.units {
+		if before[n] == "" {
+			before[n] = u.owner
+		}
+		at := slices.IndexFunc(following[n], func(key string) bool { return live[key] > 0 })
+		if live[before[n]] == 0 && at >= 0 {
+			before[n] = following[n][at]
+		}
+		fixed[n] = live[u.owner] == 0
+	}
+	assign := func(before []string, fixed []bool, live map[string]int) []string { return Plan(before, fixed, live) }
+	if m.together {
+		assign = func(before []string, _ []bool, live map[string]int) []string {
+			most := Most(before, live)
+			return Plan(before, nil, map[string]int{most: live[most]})
+		}
+	}
+	next := plan{Owners: assign(before, fixed, live)}
+	for n, owner := range next.Owners {
+		// The former owner follows in the place of the next one: it is nearer than any other.
+		if at := slices.Index(following[n], owner); at >= 0 {
+			following[n] = slices.Clone(following[n])
+			following[n][at] = before[n]
+		}
+	}
+	next.Standbys = standbys(next.Owners, following, live, m.opts.Standbys, assign)
+	return next
 }
 
 // leader is the live member that writes the plan.

@@ -67,6 +67,9 @@ func (f *Fold) AdoptUpTo(seq uint64) error {
 	return attempt(func() { f.adoptUpTo(seq, noEvent) })
 }
 
+// Restaged has the fold look again for the first staged record: more may have been staged since it last did.
+func (f *Fold) Restaged() { f.next = 0 }
+
 // adoptRecords bounds the staged records held in memory at once.
 const adoptRecords = 256
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -50,6 +51,13 @@ func (p *Processor) newThreads() *roster.Index {
 			return policy.Name
 		},
 	})
+}
+
+// wrote has the index of threads note what a batch has written, unless another processor has the partition.
+func (p *Processor) wrote(partition int, headers iter.Seq[*thread.Header]) {
+	if p.part(partition) != nil {
+		p.threads.Wrote(partition, headers)
+	}
 }
 
 // Snapshot implements service.Backend.
@@ -166,8 +174,11 @@ func (p *Processor) Place(id int) service.Place {
 	v := p.shares.member.View()
 	owner := v.Owners[id]
 	// Members learn of a change one after the other. So the one that gives a partition up waits for its next owner to be known, and
-	// the one that is to have it does not rely on the one before: a request that both took for the other's would have no answer.
-	if v.Left[id] || v.Self != "" && (owner == v.Self || v.Planned[id] == v.Self) {
+	// the one that is to have it does not rely on the one before once that may give it up: a request that both took for the other's
+	// would have no answer.
+	_, live := v.Members[owner]
+	keeps := live && owner != v.Self && !v.Near[id]
+	if v.Left[id] || v.Self != "" && (owner == v.Self || v.Planned[id] == v.Self && !keeps) {
 		return service.Moving
 	}
 	if owner != "" {

@@ -49,15 +49,8 @@ func (p *Processor) bulk(ctx context.Context, parts []*partition, behind catchin
 	if err := p.store.Flush(); err != nil { // what the start has written
 		return err
 	}
-	reading, stop := context.WithCancel(ctx)
+	reading, stop := p.untilEnd(ctx) // also if an outbox has failed
 	defer stop()
-	go func() { // stop also if an outbox has failed
-		select {
-		case <-p.stopping:
-			stop()
-		case <-reading.Done():
-		}
-	}()
 	pile := make([]int, p.total()) // by partition; negative: none
 	for i := range pile {
 		pile[i] = slices.IndexFunc(parts, func(part *partition) bool { return part.id == i })

@@ -3,11 +3,13 @@ package processor
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"precis/internal/broker"
+	"precis/internal/service"
 )
 
 // MaxJobs is how many jobs are taken up at once.
@@ -92,4 +94,15 @@ func (p *Processor) Owned() (ids []int) {
 		}
 	}
 	return ids
+}
+
+// Moving reports whether the processor does not know of some partition who answers for it.
+func (p *Processor) Moving() bool {
+	return slices.ContainsFunc(p.all(), func(id int) bool { return p.Place(id) == service.Moving })
+}
+
+// Stands is the position at which the processor's store has a partition, its own or one that it follows.
+func (p *Processor) Stands(id int) (uint64, error) {
+	meta, err := p.store.View(id).Meta()
+	return meta.Position, err
 }

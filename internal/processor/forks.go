@@ -70,11 +70,13 @@ func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) 
 	return err
 }
 
+const notTogether = "the cluster does not know that its partitions belong together"
+
 // apart is the error of a fork whose two partitions are at different processors. The copy that it begins with does not leave a store, so
 // the cluster is to have all partitions together from now on.
 func (p *Processor) apart(ctx context.Context, from, to int) error {
 	if err := p.shares.member.Together(ctx); err != nil {
-		p.log.Warn().Err(err).Msg("the cluster does not know that its partitions belong together")
+		p.log.Warn().Err(err).Msg(notTogether)
 	}
 	return fmt.Errorf("a thread of partition %d is forked from one of partition %d: %w", to, from, errElsewhere)
 }

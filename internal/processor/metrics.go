@@ -56,6 +56,8 @@ type metrics struct {
 	callCost    *prometheus.CounterVec
 	unknownCost *prometheus.CounterVec
 	requests    *prometheus.HistogramVec
+	following   prometheus.Gauge
+	followed    prometheus.Counter
 
 	mu     sync.Mutex
 	agents map[string]bool // those with series of their own
@@ -105,6 +107,8 @@ func (m *metrics) makeFlow() {
 	m.foreign = m.counter("precis_foreign_records_total", "Messages of SUMMARIES that are no record of a processor of these streams, or not in their place; met while reading.")
 	m.leftOut = m.counter("precis_records_left_out_total", "Records of SUMMARIES that a recovery could not take over: unreadable, or what they refer to is missing.")
 	m.unpublished = m.counter("precis_unpublished_records_total", "Records given up since they are larger than the server takes.")
+	m.following = promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{Name: "precis_standby_partitions", Help: "Partitions of other processors of the cluster that this one follows."})
+	m.followed = m.counter("precis_standby_events_total", "Events folded in partitions of other processors of the cluster.")
 	// Start at 0, so that an increase includes the first one.
 	for _, code := range []string{
 		events.CodeInvalidJSON, events.CodeSchema, events.CodeThreadMismatch, events.CodeTypeMismatch,

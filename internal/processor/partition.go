@@ -45,7 +45,10 @@ type partition struct {
 	config     *fold.Config
 	since      time.Time
 	configured bool
-	resumed    bool // the jobs of the previous process are under way
+	// settles is the event up to which another processor may have folded the partition under the configuration on record, and with the
+	// results of its jobs: no other one comes into force, and no job begins, before it.
+	settles uint64
+	resumed bool // the jobs of the previous process are under way
 	// unswept means that the summaries have yet to be compared with the configuration.
 	unswept  atomic.Bool
 	renewals renewals
@@ -201,7 +204,8 @@ func (p *partition) flush(at place) error {
 // caughtUp adopts what took effect after the last event that the log held for the partition: what a request, the clock
 // or a configuration decided while only other partitions had events.
 func (p *partition) caughtUp(at place) error {
-	if p.failure != nil || p.part.Meta().Staged == 0 {
+	p.settles = 0
+	if p.failure != nil || p.part.Meta().Staged == 0 && p.configured {
 		return p.failure
 	}
 	if err := p.fold.AdoptUpTo(math.MaxUint64); err != nil {
@@ -292,7 +296,7 @@ func (p *partition) onCommit(f func()) { p.committed = append(p.committed, f) }
 
 // configure puts the configuration in force once nothing is left to adopt.
 func (p *partition) configure(last uint64) error {
-	if p.configured {
+	if p.configured || last < p.settles {
 		return nil
 	}
 	meta := p.part.Meta()

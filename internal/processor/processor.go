@@ -79,7 +79,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 		}
 	}()
 	p.threads = p.newThreads()
-	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.threads.Wrote}); err != nil {
+	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote}); err != nil {
 		return nil, err
 	}
 	if opts.FS == nil {
@@ -212,6 +212,9 @@ func (p *Processor) catchUp(ctx context.Context, parts []*partition, stored []*s
 	if err := p.claim(ctx, t, parts); err != nil {
 		return err
 	}
+	if err := p.settle(ctx, parts); err != nil {
+		return err
+	}
 	if t.Staged > 0 {
 		p.log.Info().Int("records", t.Staged).Uint64("events", log.Msgs).Msg("rebuilding from the log: adopting what is on record")
 	}
@@ -222,6 +225,21 @@ func (p *Processor) catchUp(ctx context.Context, parts []*partition, stored []*s
 		if err := p.begin(part); err != nil {
 			return fmt.Errorf("recover partition %d: %w", part.id, err)
 		}
+	}
+	return nil
+}
+
+// settle notes, behind the claims, where the log of partitions that others may follow ends: no processor has followed them further.
+func (p *Processor) settle(ctx context.Context, parts []*partition) error {
+	if p.shares.member == nil {
+		return nil
+	}
+	last, err := p.events.LastSeq(ctx)
+	if err != nil {
+		return fmt.Errorf("read end of EVENTS: %w", err)
+	}
+	for _, part := range parts {
+		part.settles = last
 	}
 	return nil
 }
@@ -245,7 +263,8 @@ func (p *Processor) begin(part *partition) error {
 	return part.commit(part.here())
 }
 
-func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, error) {
+// rows opens what the store has of a partition.
+func (p *Processor) rows(id int, at streams) (*state.Partition, error) {
 	st, err := p.store.Partition(id)
 	if err != nil {
 		return nil, err
@@ -254,15 +273,29 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 	if err := errors.Join(recovery.CheckLog(meta, at.events), recovery.CheckRecords(meta, at.summaries)); err != nil {
 		return nil, err
 	}
+	meta.EventsCreated, meta.SummariesCreated = at.events.Created, at.summaries.Created
+	st.SetMeta(meta)
+	return st, nil
+}
+
+// reads is the log that a fold reads texts from.
+func (p *Processor) reads() content.Log {
+	return p.opts.Reads(content.New(p.events, p.total()))
+}
+
+func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, error) {
+	st, err := p.rows(id, at)
+	if err != nil {
+		return nil, err
+	}
+	meta := st.Meta()
 	if meta.Position == 0 && id == 0 && at.events.First > 1 {
 		p.log.Warn().Uint64("seq", at.events.First).
 			Msg("EVENTS begins here: what was before is gone, and counters count from there; summaries on record are taken over")
 	}
-	meta.EventsCreated, meta.SummariesCreated = at.events.Created, at.summaries.Created
-	st.SetMeta(meta)
 	log, traces := p.log.With().Int("partition", id).Logger(), tracing.New(p.opts.Tracer, id)
 	f, err := fold.New(st, fold.Options{
-		Log: p.opts.Reads(content.New(p.events, p.total())), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: p.total(), Mask: p.mask, Observe: func(d fold.Decided) { p.metrics.decided(d); traces.Decided(d.Record) }, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
+		Log: p.reads(), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: p.total(), Mask: p.mask, Observe: func(d fold.Decided) { p.metrics.decided(d); traces.Decided(d.Record) }, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
 		Spent:  p.spending.Add,
 		Home:   p.home,
 		Logger: log,

@@ -67,6 +67,19 @@ func (p *Processor) Run(ctx context.Context) error {
 	return errors.Join(err, leave())
 }
 
+// untilEnd returns a context that ends, at the latest, when the processor begins to end.
+func (p *Processor) untilEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-p.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 // read has the lanes consume until the processor is to end, and returns why, and what has failed as they were closed. They begin
 // again each time that the set of partitions has changed.
 func (p *Processor) read(ctx context.Context) (cause, err error) {

@@ -11,6 +11,7 @@ import (
 
 	"precis/internal/cluster"
 	"precis/internal/recovery"
+	"precis/internal/standby"
 )
 
 // In a cluster a processor begins with no partition, and takes and gives up those that its membership says (internal/cluster). The
@@ -30,6 +31,8 @@ type sharing struct {
 	// working is what changes the set; ended means that nothing begins to any more.
 	working sync.WaitGroup
 	ended   bool
+	// follower follows partitions of others.
+	follower *standby.Follower
 }
 
 // begin notes that work on the set begins; false if the processor ends.
@@ -74,8 +77,10 @@ func (p *Processor) joinCluster(ctx context.Context, at streams) (err error) {
 	p.ready = newReadiness(nil)
 	close(p.ready.done)
 	p.catching = behind(nil, at.events, p.opts.Now())
+	p.shares.follower = p.newFollower()
 	p.shares.member, err = cluster.Open(ctx, p.broker.JetStream(), p, cluster.Options{
 		Name: c.Name, ID: p.owner, Weight: c.Weight, Units: p.total(), Replicas: at.summaries.Replicas, Lease: p.opts.Lease, Logger: p.log, Changed: p.divide,
+		Standbys: c.Standbys, Report: p.report,
 	})
 	return err
 }
@@ -116,7 +121,12 @@ func (p *Processor) takePart(ctx context.Context) (leave func() error) {
 		}
 		ended <- err
 	}()
+	following, rest := p.untilEnd(ctx)
+	var followed sync.WaitGroup
+	followed.Go(func() { p.follow(following) })
 	return func() error {
+		rest()
+		followed.Wait()
 		stop()
 		err := <-ended
 		leaving, cancel := context.WithTimeout(context.Background(), p.opts.CloseTimeout)
@@ -132,18 +142,13 @@ func (p *Processor) Acquire(ctx context.Context, ids []int) error {
 		return errEnding
 	}
 	defer p.shares.working.Done()
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := p.untilEnd(ctx) // an end does not wait for it
 	defer cancel()
-	go func() { // an end does not wait for it
-		select {
-		case <-p.stopping:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	resume := p.shares.follower.Yield(ids)
 	for _, id := range ids {
 		p.shares.places[id].Lock()
 	}
+	resume()
 	parts, err := p.openAnew(ctx, ids)
 	if err != nil {
 		for _, id := range ids {
@@ -196,16 +201,10 @@ func fatalStart(err error) bool {
 // openAnew opens partitions. What the store has of one may not be what is on record: another processor had the partition since, while this
 // one still decided. It is made again from the log then.
 func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition, err error) {
-	p.shares.mu.Lock()
-	again := slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return !p.shares.redo[id] })
-	p.shares.mu.Unlock()
-	for _, id := range again {
-		if err := p.store.Drop(id); err != nil {
+	for _, id := range ids {
+		if err := p.dropAgain(id); err != nil {
 			return nil, err
 		}
-		p.shares.mu.Lock()
-		delete(p.shares.redo, id)
-		p.shares.mu.Unlock()
 	}
 	for try := 1; ; try++ {
 		at, err := p.streams(ctx)
@@ -223,6 +222,23 @@ func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition
 			}
 		}
 	}
+}
+
+// dropAgain drops what the store has of a partition that is to be made again.
+func (p *Processor) dropAgain(id int) error {
+	p.shares.mu.Lock()
+	again := p.shares.redo[id]
+	p.shares.mu.Unlock()
+	if !again {
+		return nil
+	}
+	if err := p.store.Drop(id); err != nil {
+		return err
+	}
+	p.shares.mu.Lock()
+	delete(p.shares.redo, id)
+	p.shares.mu.Unlock()
+	return nil
 }
 
 // Release implements cluster.Holder.

@@ -58,7 +58,7 @@ func (f *flock) shared(members ...*answering) {
 		total, idle := 0, false
 		for _, m := range members {
 			n := len(m.Owned())
-			total, idle = total+n, idle || n == 0
+			total, idle = total+n, idle || n == 0 || m.Moving()
 		}
 		if total == f.config.Partitions+1 && !idle {
 			return

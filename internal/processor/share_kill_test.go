@@ -21,7 +21,7 @@ var clusterKills = flag.Int("cluster.kills", 2, "how many kills TestTakeOver mea
 // that took, from the kill to the record.
 func TestTakeOver(t *testing.T) {
 	f := newFlock(t, 1)
-	f.lease = cluster.DefaultLease
+	f.lease, f.config.Cluster.Standbys = cluster.DefaultLease, 1
 	f.join()
 	f.join()
 	f.settleAll()

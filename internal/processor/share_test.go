@@ -1,6 +1,7 @@
 package processor_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,10 +9,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/rs/zerolog"
 
 	"precis/internal/broker"
 	"precis/internal/broker/brokertest"
@@ -28,8 +31,32 @@ type sharer struct {
 	fs     *vfs.MemFS
 	faults *brokertest.Faults
 	crash  *crasher
+	folded *tally // events of its own partitions
 	stop   context.CancelFunc
 	ran    chan error
+}
+
+// tally counts the events that are applied in each partition.
+type tally struct {
+	mu sync.Mutex
+	of map[int]int
+}
+
+func (c *tally) note(name string, partition int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if name == processor.FailApplied {
+		c.of[partition]++
+	}
+}
+
+func (c *tally) in(partitions []int) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range partitions {
+		n += c.of[id]
+	}
+	return n
 }
 
 // flock is a cluster of processors under a schedule.
@@ -47,14 +74,28 @@ func newFlock(t *testing.T, seed uint64) *flock {
 	s.broker = openBrokerWith(t, broker.Options{StoreDir: t.TempDir(), Sync: "2m", Listen: "127.0.0.1:0", Logger: logger(t)})
 	s.config.Partitions = 5
 	s.config.Limits.PendingEditEvents = 6
-	s.config.Cluster.Name = "flock"
+	s.config.Cluster.Name, s.config.Cluster.Standbys = "flock", s.rng.IntN(3)
 	return &flock{schedule: s, lease: 400 * time.Millisecond}
+}
+
+// followLogger fails the test if a follower decides something: what it folds is on record.
+func followLogger(t *testing.T) zerolog.Logger {
+	return logger(t).Output(zerolog.MultiLevelWriter(zerolog.NewTestWriter(t), decisions{t}))
+}
+
+type decisions struct{ t *testing.T }
+
+func (d decisions) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("what follows from its events is not on record")) {
+		d.t.Errorf("a follower decides: %s", line)
+	}
+	return len(line), nil
 }
 
 // join starts another processor, on an empty disk or on that of one that has ended.
 func (f *flock) join() *sharer {
 	f.next++
-	m := &sharer{name: fmt.Sprint("member", f.next), fs: vfs.NewCrashableMem(), ran: make(chan error, 1)}
+	m := &sharer{name: fmt.Sprint("member", f.next), fs: vfs.NewCrashableMem(), folded: &tally{of: map[int]int{}}, ran: make(chan error, 1)}
 	if len(f.disks) > 0 && f.rng.IntN(3) > 0 {
 		at := f.rng.IntN(len(f.disks))
 		m.fs = f.disks[at]
@@ -65,7 +106,11 @@ func (f *flock) join() *sharer {
 	c := *f.config
 	var err error
 	m.Processor, err = processor.Open(f.t.Context(), processor.Options{
-		Config: &c, Logger: logger(f.t).With().Str("member", m.name).Logger(), FS: m.fs, Failpoint: m.crash.point,
+		Config: &c, Logger: followLogger(f.t).With().Str("member", m.name).Logger(), FS: m.fs,
+		Failpoint: func(name string, partition int) error {
+			m.folded.note(name, partition)
+			return m.crash.point(name, partition)
+		},
 		Broker:     openBrokerWith(f.t, broker.Options{URL: m.faults.URL(), Logger: logger(f.t)}),
 		AckTimeout: 200 * time.Millisecond, CloseTimeout: 2 * time.Second, Lease: f.lease,
 		BulkFrom: 1 + f.rng.Uint64N(200), KeepUp: 1 + f.rng.Uint64N(30), AdvanceEvery: 1 + f.rng.Uint64N(20),
@@ -112,6 +157,7 @@ func (f *flock) end(m *sharer, kill bool) {
 
 // settle waits until the cluster has every partition, and each has applied and published what the log holds for it.
 func (f *flock) settleAll() {
+	f.t.Helper()
 	ctx := within(f.t)
 	every := time.NewTicker(20 * time.Millisecond)
 	defer every.Stop()
