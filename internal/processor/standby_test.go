@@ -1,11 +1,19 @@
 package processor_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/go-json-experiment/json"
+
+	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/processor"
 )
 
 // until waits for something that needs no event.
@@ -155,4 +163,95 @@ func (f *flock) eventsOf(partitions []int) (n int) {
 		}
 	}
 	return n
+}
+
+// A store has applied an event of a thread, as one whose processor has yet to notice that it lost the partition does. The next owner had decided
+// something before that event came: the rows are not what a recovery would make of it, and are refused.
+func TestStoreAheadOfARecord(t *testing.T) {
+	b, c := openBroker(t, t.TempDir()), settings(t)
+	now, later := &clockAhead{}, &clockAhead{} // the first one's own: to it, nothing expires
+	c.Partitions = 1
+	c.Policies[0].Staleness.TTL = time.Hour
+	open := func(fs vfs.FS, clock *clockAhead) (*processor.Processor, error) {
+		return processor.Open(t.Context(), processor.Options{Config: c, Logger: logger(t), Broker: b, FS: fs, Now: clock.now, Tend: time.Hour})
+	}
+	run := func(fs vfs.FS, clock *clockAhead) (p *processor.Processor, end func()) {
+		p, err := open(fs, clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(within(t))
+		ran := make(chan error, 1)
+		go func() { ran <- p.Run(ctx) }()
+		if err := p.Settled(ctx); err != nil {
+			t.Fatal(err)
+		}
+		return p, func() {
+			stop()
+			if err := errors.Join(<-ran, p.Close(context.Background())); err != nil && !errors.Is(err, processor.ErrOtherWriter) {
+				t.Error(err)
+			}
+		}
+	}
+	fs := vfs.NewMem()
+	first, endFirst := run(fs, now)
+	put(t, b.Conn(), "tool.result.t", toolResult("m1", 100))
+	if err := first.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	second, endSecond := run(vfs.NewMem(), later)
+	later.forward(2 * time.Hour)
+	if err := second.Tended(within(t)); err != nil { // the summary expires
+		t.Fatal(err)
+	}
+	seq := put(t, b.Conn(), "thread.message.t", `{"message_id":"m2","role":"user","content":"Go on."}`)
+	if err := first.Wait(within(t), 0, seq); err != nil {
+		t.Fatal(err)
+	}
+	endFirst()
+	if err := second.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	endSecond()
+	p, err := open(fs, now)
+	if err == nil {
+		_ = p.Close(context.Background())
+	}
+	if !errors.Is(err, processor.ErrOtherWriter) || !strings.Contains(err.Error(), "took effect at event 1, and the store has applied event 2 of its thread") {
+		t.Errorf("the store is opened: %v", err)
+	}
+}
+
+// A next owner that begins far back puts its configuration in force where the log ended at its claim, and not before: up to there others may
+// have folded the partition under the configuration on record.
+func TestNextOwnerConfiguresAtTheEnd(t *testing.T) {
+	b := openBroker(t, t.TempDir())
+	run := func(maxChars int) {
+		t.Helper()
+		c := settings(t)
+		c.Partitions, c.Cluster.Name, c.Policies[0].ToolOutput.MaxSummaryChars = 1, "c", maxChars
+		p := start(t, processor.Options{Config: c, Logger: logger(t), Broker: b, FS: vfs.NewMem()})
+		until(t, "the partitions are not taken", func() bool { return len(p.Owned()) == 2 })
+		if err := p.Settled(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		p.end()
+	}
+	run(800)
+	var last uint64
+	for n := range 20 {
+		last = put(t, b.Conn(), "thread.message.t", fmt.Sprintf(`{"message_id":"m%d","role":"user","content":"Go on."}`, n))
+	}
+	run(700)
+	m, err := broker.NewLogReader(b.JetStream(), broker.StreamSummaries).Last(within(t), string(events.ConfigApplied)+"."+events.PartitionToken(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var head events.Head
+	if err := json.Unmarshal(m.Data, &head); err != nil {
+		t.Fatal(err)
+	}
+	if head.EffectiveSeq != last {
+		t.Errorf("the configuration takes effect at event %d of %d", head.EffectiveSeq, last)
+	}
 }
