@@ -105,7 +105,28 @@ type StreamReport struct {
 	FirstSeq    uint64             `json:"first_seq"`
 	LastSeq     uint64             `json:"last_seq"`
 	Replicas    int                `json:"replicas"`
+	Leader      string             `json:"leader,omitzero"`    // the server that leads a stream of a cluster; empty: none does, or there is no cluster
+	Leaderless  bool               `json:"leaderless"`         // a stream of a cluster that no server leads: it takes no messages
+	Followers   []StreamFollower   `json:"followers,omitzero"` // the servers with the other replicas
 	Differences []StreamDifference `json:"differences"`
+}
+
+// StreamFollower is a replica of a stream beside the leader's.
+type StreamFollower struct {
+	Server  string `json:"server"`
+	Current bool   `json:"current"` // it has what the leader had at its last heartbeat
+	Offline bool   `json:"offline"`
+	Lag     uint64 `json:"lag"` // operations of the stream that it has yet to take
+}
+
+func (r *StreamReport) placed(c *jetstream.ClusterInfo) {
+	if c == nil {
+		return
+	}
+	r.Leader, r.Leaderless = c.Leader, c.Leader == ""
+	for _, p := range c.Replicas {
+		r.Followers = append(r.Followers, StreamFollower{Server: p.Name, Current: p.Current, Offline: p.Offline, Lag: p.Lag})
+	}
 }
 
 // CompareStreams reports the three streams of the contract. It changes nothing.
@@ -123,6 +144,7 @@ func CompareStreams(ctx context.Context, js jetstream.JetStream, spec StreamSpec
 				Messages: info.State.Msgs, Bytes: info.State.Bytes, FirstSeq: info.State.FirstSeq, LastSeq: info.State.LastSeq,
 				Differences: differences(info.Config, want),
 			}
+			report.placed(info.Cluster)
 		}
 		reports = append(reports, report)
 	}

@@ -37,6 +37,7 @@ func TestReplicaThatLags(t *testing.T) {
 	put(heldMessages)
 	c.HoldBack(t, b.Conn(), StreamEvents)
 	put(heldBehind)
+	placement(t, b)
 
 	r := NewLogReader(b.JetStream(), StreamEvents)
 	for range 30 { // any replica may answer
@@ -57,6 +58,39 @@ func TestReplicaThatLags(t *testing.T) {
 	for name, r := range map[string]*reading{"scan": whole, "filtered scan": filtered, "lanes": lanes} {
 		r.waitFor(t, r.all)
 		require.Equal(t, heldMessages+heldBehind, r.count(), name)
+	}
+
+	spec := StreamSpec{Partitions: 4}
+	reports, err := CompareStreams(testContext(t), b.JetStream(), spec)
+	require.NoError(t, err)
+	require.Empty(t, reports[0].Differences) // any number is as configured
+	spec.Replicas = 1
+	streams, err := Provision(testContext(t), b.JetStream(), spec)
+	require.NoError(t, err)
+	require.Len(t, streams.Differences[StreamEvents], 1)
+	reports, err = ApplyStreams(testContext(t), b.JetStream(), spec)
+	require.NoError(t, err)
+	for _, r := range reports {
+		require.Empty(t, r.Differences)
+		require.Equal(t, 1, r.Replicas)
+	}
+}
+
+// placement checks where EVENTS is said to be, while one replica is held back.
+func placement(t *testing.T, b *Broker) {
+	t.Helper()
+	reports, err := CompareStreams(testContext(t), b.JetStream(), StreamSpec{Partitions: 4, Replicas: 3})
+	require.NoError(t, err)
+	r := reports[0]
+	require.Empty(t, r.Differences)
+	require.Equal(t, 3, r.Replicas)
+	require.NotContains(t, []string{"", brokertest.Held}, r.Leader)
+	require.Len(t, r.Followers, 2)
+	for _, f := range r.Followers {
+		require.False(t, f.Offline)
+		if f.Server == brokertest.Held {
+			require.NotZero(t, f.Lag)
+		}
 	}
 }
 

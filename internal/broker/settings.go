@@ -48,8 +48,11 @@ var settings = []setting{
 	{"allow_msg_counter", false, "recreate the stream without it: counters change message bodies", nil},
 	{"allow_msg_schedules", false, "recreate the stream without it: a scheduled event replaces the one before it", nil},
 	{"allow_atomic", true, "set it to true: the records of a step are stored together, or none of them", func(got, _ jetstream.StreamConfig) bool { return got.Name == StreamSummaries }},
-	{"allow_direct", true, "", func(_, _ jetstream.StreamConfig) bool { return false }},
+	{"allow_direct", true, "", never},
+	{"num_replicas", true, "", never},
 }
+
+func never(_, _ jetstream.StreamConfig) bool { return false }
 
 var eventsSettings = []setting{
 	{"max_age", true, "set it to %s, as retention.events asks, or change retention.events", func(got, want jetstream.StreamConfig) bool {
@@ -71,7 +74,7 @@ func lacksForks(got, want jetstream.StreamConfig) bool {
 // publishedSettings are those of the streams that precis publishes to.
 var publishedSettings = []setting{
 	{"max_age", true, "set it to 0: what precis published must stay", nil},
-	{"duplicate_window", true, "", func(_, _ jetstream.StreamConfig) bool { return false }},
+	{"duplicate_window", true, "", never},
 	{"subject_transform", false, "recreate the stream without one: its readers would not find what it holds", nil},
 }
 
@@ -96,7 +99,7 @@ func differences(got, want jetstream.StreamConfig) []StreamDifference {
 	}
 	for _, s := range all {
 		value, wanted := shown(&got, s.name), shown(&want, s.name)
-		if value == wanted {
+		if value == wanted || s.name == "num_replicas" && want.Replicas == 0 {
 			continue
 		}
 		d := StreamDifference{Setting: s.name, Value: value, Want: wanted, Applies: s.applies, advice: s.advice}

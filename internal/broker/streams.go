@@ -66,7 +66,7 @@ type StreamSpec struct {
 	Partitions int
 	// MaxAge of events (the configuration's retention.events). 0: no limit.
 	MaxAge time.Duration
-	// Replicas of a stream that is created. Default 1.
+	// Replicas of each stream. 0: 1 where it is created, and any where it exists.
 	Replicas int
 	// CheckOnly creates nothing: a missing stream is an error.
 	CheckOnly bool
@@ -100,7 +100,7 @@ func (s StreamSpec) base(name string, duplicates time.Duration) jetstream.Stream
 		MaxMsgsPerSubject:  -1,
 		MaxMsgSize:         -1,
 		MaxConsumers:       -1,
-		Replicas:           max(s.Replicas, 1),
+		Replicas:           s.Replicas, // the server takes 0 for 1
 		Duplicates:         duplicates,
 		AllowDirect:        true,
 		AllowAtomicPublish: true, // the records of a step in SUMMARIES; one sync for a bulk publisher in EVENTS

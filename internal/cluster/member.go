@@ -180,7 +180,21 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 	if m.kv, err = openBucket(ctx, js, o); err != nil {
 		return nil, fmt.Errorf("open bucket %s of the cluster: %w", Bucket(o.Name), err)
 	}
+	m.warnReplicas(ctx)
 	return m, nil
+}
+
+// warnReplicas says if the bucket is on fewer servers than SUMMARIES: it is the first to fail then.
+func (m *Member) warnReplicas(ctx context.Context) {
+	status, err := m.kv.Status(ctx)
+	if err != nil {
+		return // the lease says more
+	}
+	if b, ok := status.(*jetstream.KeyValueBucketStatus); ok && b.StreamInfo().Config.Replicas < m.opts.Replicas {
+		stream := "KV_" + Bucket(m.opts.Name)
+		m.log.Warn().Int("replicas", b.StreamInfo().Config.Replicas).Int("summaries", m.opts.Replicas).
+			Msgf("the cluster's bucket has fewer replicas than SUMMARIES: nats stream edit %s --replicas %d", stream, m.opts.Replicas)
+	}
 }
 
 // openBucket opens the bucket, or makes it where there is none: a processor may not have the right to change streams.

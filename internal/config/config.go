@@ -47,6 +47,8 @@ type NATS struct {
 	// Sync is when the embedded server's streams are synced to disk: "always", or an interval such as 2m; a power
 	// failure may then lose acknowledged events of the last interval.
 	Sync string `yaml:"sync"`
+	// Replicas is on how many servers of a NATS cluster each stream is; 0: 1 for a stream that is created, and any for one that exists.
+	Replicas int `yaml:"replicas"`
 
 	// Password and Token are the values of PasswordEnv and TokenEnv.
 	Password string `yaml:"-"`

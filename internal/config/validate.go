@@ -67,6 +67,10 @@ func (j *judge) nats() {
 	if (n.TLS.Cert == "") != (n.TLS.Key == "") {
 		j.wrong("nats.tls", "cert and key must be set together")
 	}
+	j.within("nats.replicas", n.Replicas, 0, 5)
+	if n.Replicas > 1 && n.URL == "" {
+		j.wrong("nats.replicas", "is only for external servers (nats.url); the embedded server is alone")
+	}
 	if n.PasswordEnv != "" && n.User == "" {
 		j.wrong("nats.user", "is required with nats.password_env")
 	}

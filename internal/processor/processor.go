@@ -112,7 +112,7 @@ func (p *Processor) connect(ctx context.Context) (err error) {
 	}
 	js := p.broker.JetStream()
 	spec := broker.StreamSpec{
-		Partitions: p.opts.Config.Partitions, MaxAge: p.opts.Config.Retention.Events, CheckOnly: p.opts.CheckOnly,
+		Partitions: p.opts.Config.Partitions, MaxAge: p.opts.Config.Retention.Events, Replicas: p.opts.Config.NATS.Replicas, CheckOnly: p.opts.CheckOnly,
 	}
 	streams, err := broker.Provision(ctx, js, spec)
 	if err != nil {

@@ -182,7 +182,9 @@ func (x *examination) streams(ctx context.Context, s *remote.Server, cfg *config
 	}
 	var reports []broker.StreamReport
 	err := s.Refusable(ctx, func(ctx context.Context) (err error) {
-		reports, err = broker.CompareStreams(ctx, s.JS, broker.StreamSpec{Partitions: cfg.Partitions, MaxAge: cfg.Retention.Events})
+		reports, err = broker.CompareStreams(ctx, s.JS, broker.StreamSpec{
+			Partitions: cfg.Partitions, MaxAge: cfg.Retention.Events, Replicas: cfg.NATS.Replicas,
+		})
 		return err
 	})
 	if errors.Is(err, nats.ErrPermissionViolation) {

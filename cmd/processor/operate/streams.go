@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/rs/zerolog"
 
@@ -24,15 +25,16 @@ type Streams struct {
 
 // Help shows the command used.
 func (Streams) Help() string {
-	return `Shows each stream and each setting that differs from the configuration. The processor never changes an existing stream when it starts. If the embedded server is not running, the command opens its directory itself.
+	return `Shows each stream and each setting that differs from the configuration; of a NATS cluster also which server leads the stream, which follow, and how far behind they are. The processor never changes an existing stream when it starts. If the embedded server is not running, the command opens its directory itself.
 
-The exit status is 1 if a stream is missing or differs.
+The exit status is 1 if a stream is missing, differs, has no leader, or has a replica on a server that is offline.
 
 Examples:
 
     processor streams --config precis.yaml
     processor streams --config precis.yaml --apply
-    processor streams --nats nats://nats.internal:4222 --user operator`
+    processor streams --nats nats://nats.internal:4222 --user operator
+    PRECIS_NATS_REPLICAS=3 processor streams --config precis.yaml --apply`
 }
 
 // Run compares, and applies where that is asked for.
@@ -50,7 +52,9 @@ func (c *Streams) Run(ctx context.Context, a *console.App) (err error) {
 	if c.Apply {
 		work = broker.ApplyStreams
 	}
-	reports, err := work(ctx, b.JetStream(), broker.StreamSpec{Partitions: cfg.Partitions, MaxAge: cfg.Retention.Events})
+	reports, err := work(ctx, b.JetStream(), broker.StreamSpec{
+		Partitions: cfg.Partitions, MaxAge: cfg.Retention.Events, Replicas: cfg.NATS.Replicas,
+	})
 	if err != nil {
 		return remote.Explain("read the streams", err)
 	}
@@ -94,6 +98,9 @@ func streamsTable(reports []broker.StreamReport) *console.Table {
 		}
 		out.Add(r.Name, fmt.Sprintf("%s, %s bytes, sequences %d to %d, %s, made %s", console.Counted(r.Messages, "message"),
 			console.Grouped(r.Bytes), r.FirstSeq, r.LastSeq, console.Counted(r.Replicas, "replica"), console.Time(r.Created)))
+		if placement := placed(r); placement != "" {
+			out.Add("", placement)
+		}
 		for _, d := range r.Differences {
 			out.Add("", differenceLine(d))
 		}
@@ -102,6 +109,29 @@ func streamsTable(reports []broker.StreamReport) *console.Table {
 		}
 	}
 	return out
+}
+
+// placed says where a stream of a cluster is; empty outside a cluster.
+func placed(r broker.StreamReport) string {
+	if r.Leaderless {
+		return "no server leads it: it takes no messages"
+	}
+	if r.Leader == "" {
+		return ""
+	}
+	text := "on " + r.Leader + " (leader)"
+	for _, f := range r.Followers {
+		text += ", " + f.Server
+		switch {
+		case f.Offline:
+			text += " (offline)"
+		case f.Lag > 0:
+			text += fmt.Sprintf(" (%s behind)", console.Counted(f.Lag, "operation"))
+		case !f.Current:
+			text += " (not current)"
+		}
+	}
+	return text
 }
 
 func differenceLine(d broker.StreamDifference) string {
@@ -118,19 +148,28 @@ func differenceLine(d broker.StreamDifference) string {
 	return text
 }
 
-// streamsVerdict is an error while anything is missing or differs.
+// streamsVerdict is an error while anything is missing, differs or has failed.
 func streamsVerdict(reports []broker.StreamReport) error {
-	missing, differing := 0, 0
+	missing, differing, leaderless, offline := 0, 0, 0, 0
 	for _, r := range reports {
 		if !r.Exists {
 			missing++
 		}
 		differing += len(r.Differences)
+		if r.Leaderless {
+			leaderless++
+		}
+		if slices.ContainsFunc(r.Followers, func(f broker.StreamFollower) bool { return f.Offline }) {
+			offline++
+		}
 	}
-	if missing == 0 && differing == 0 {
-		return nil
+	if missing+differing > 0 {
+		return console.Wrong("%s missing, %s from the configuration", console.Counted(missing, "stream"), differ(differing))
 	}
-	return console.Wrong("%s missing, %s from the configuration", console.Counted(missing, "stream"), differ(differing))
+	if leaderless+offline > 0 {
+		return console.Wrong("%s without a leader, %s with a replica that is offline", console.Counted(leaderless, "stream"), console.Grouped(offline))
+	}
+	return nil
 }
 
 func differ(n int) string {
