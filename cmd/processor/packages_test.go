@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,26 +40,60 @@ func TestUnitIsHardened(t *testing.T) {
 
 // What compose sets is a configuration that the program starts with.
 func TestComposeConfigures(t *testing.T) {
+	for _, c := range []struct{ file, service, want string }{
+		{"deploy/compose.yaml", "precis", ":4222 agent  0"},
+		{"deploy/compose.cluster.yaml", "p1", "127.0.0.1:4222 processor demo 3"},
+		{"deploy/compose.cluster.yaml", "p2", "127.0.0.1:4222 processor demo 3"},
+	} {
+		var compose struct {
+			Services map[string]struct {
+				Environment map[string]string `yaml:"environment"`
+				ReadOnly    bool              `yaml:"read_only"`
+			} `yaml:"services"`
+		}
+		if err := yaml.Unmarshal([]byte(projectFile(t, c.file)), &compose); err != nil {
+			t.Fatal(err)
+		}
+		service := compose.Services[c.service]
+		if !service.ReadOnly || len(service.Environment) == 0 {
+			t.Fatalf("read %+v", service)
+		}
+		var env []string
+		for name, value := range service.Environment {
+			env = append(env, name+"="+value)
+		}
+		cfg, err := config.Load(config.Sources{Env: env})
+		if err != nil {
+			t.Fatalf("%s: %v", c.file, err)
+		}
+		if got := fmt.Sprint(cfg.NATS.Listen, " ", cfg.NATS.User, " ", cfg.Cluster.Name, " ", cfg.NATS.Replicas); got != c.want {
+			t.Errorf("%s, %s: %s, want %s", c.file, c.service, got, c.want)
+		}
+	}
+}
+
+// The servers of the cluster's compose file are those of its NATS configuration.
+func TestComposeNamesTheServers(t *testing.T) {
 	var compose struct {
 		Services map[string]struct {
+			Command     []string          `yaml:"command"`
 			Environment map[string]string `yaml:"environment"`
-			ReadOnly    bool              `yaml:"read_only"`
 		} `yaml:"services"`
 	}
-	if err := yaml.Unmarshal([]byte(projectFile(t, "deploy/compose.yaml")), &compose); err != nil {
+	if err := yaml.Unmarshal([]byte(projectFile(t, "deploy/compose.cluster.yaml")), &compose); err != nil {
 		t.Fatal(err)
 	}
-	service := compose.Services["precis"]
-	if !service.ReadOnly || len(service.Environment) == 0 {
-		t.Fatalf("read %+v", service)
-	}
-	var env []string
-	for name, value := range service.Environment {
-		env = append(env, name+"="+value)
-	}
-	cfg, err := config.Load(config.Sources{Env: env})
-	if err != nil || cfg.NATS.Listen != ":4222" || cfg.NATS.User != "agent" {
-		t.Errorf("%v, listens on %q", err, cfg.NATS.Listen)
+	conf := projectFile(t, "deploy/nats/cluster/nats.conf")
+	for _, name := range []string{"n1", "n2", "n3"} {
+		server := compose.Services[name]
+		if server.Environment["NATS_SERVER_NAME"] != name || !strings.Contains(conf, "nats://"+name+":6222") || !slices.Contains(server.Command, "/etc/precis/nats/cluster/nats.conf") {
+			t.Errorf("%s: %+v", name, server)
+		}
+		for _, variable := range regexp.MustCompile(`\$([A-Z_]+)`).FindAllStringSubmatch(conf+projectFile(t, "deploy/nats/nats.conf"), -1) {
+			if server.Environment[variable[1]] == "" && strings.HasPrefix(variable[1], "NATS_") {
+				t.Errorf("%s has no %s", name, variable[1])
+			}
+		}
 	}
 }
 

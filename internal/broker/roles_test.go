@@ -18,9 +18,7 @@ import (
 // addresses and store directory.
 func deployed(t *testing.T) (url string) {
 	t.Helper()
-	for _, role := range []string{"PROCESSOR", "SERVICE", "AGENT", "AUDITOR", "ADMIN"} {
-		t.Setenv("NATS_"+role+"_PASSWORD", strings.ToLower(role)+"-secret")
-	}
+	passwords(t)
 	opts, err := server.ProcessConfigFile("../../deploy/nats/nats.conf")
 	require.NoError(t, err)
 	require.EqualValues(t, MaxPayload, opts.MaxPayload)
@@ -34,6 +32,13 @@ func deployed(t *testing.T) (url string) {
 	require.True(t, srv.ReadyForConnections(patience))
 	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
 	return srv.ClientURL()
+}
+
+// passwords sets those that deploy/nats/nats.conf reads.
+func passwords(t *testing.T) {
+	for _, role := range []string{"PROCESSOR", "SERVICE", "AGENT", "AUDITOR", "ADMIN"} {
+		t.Setenv("NATS_"+role+"_PASSWORD", strings.ToLower(role)+"-secret")
+	}
 }
 
 func as(t *testing.T, url, role string) *Broker {
