@@ -180,6 +180,20 @@ func TestPublishDryRun(t *testing.T) {
 		t.Errorf("the event file is not one: %+v", again)
 	}
 	program(t, "", "publish", "--dry-run", "--json", "--format", "codex", codex).wants(t, exitDone, `"dry_run":true,"unmapped":[{"kind":"compacted without a summary","count":1,"line":28,"file":`, "")
+	// A file that can't be read keeps none of the others out. One in which nothing was said yet can be read.
+	odd, nothing, damaged := filepath.Join(t.TempDir(), "odd.json"), filepath.Join(t.TempDir(), "nothing.json"), filepath.Join(t.TempDir(), "damaged.gz")
+	for name, text := range map[string]string{odd: "{}", nothing: " \n", damaged: "\x1f\x8bxx"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rest := program(t, "", "publish", "--dry-run", "--format", "auto", odd, nothing, damaged, codex, "--agent", "mine", "--thread", "t")
+	rest.wants(t, exitWrong, "", "2 files could not be read")
+	if rest.stdout != got.stdout || !strings.Contains(rest.stderr, "odd.json: the format can't be told") || !strings.Contains(rest.stderr, "damaged.gz: open gzip") {
+		t.Errorf("%+v", rest)
+	}
+	program(t, "", "publish", "--dry-run", "--format", "auto", nothing).wants(t, exitDone, "", "0 events of 0 threads from 1 file")
+	program(t, "", "publish", "--dry-run", "--format", "auto", damaged).wants(t, exitWrong, "", "damaged.gz: open gzip")
 	program(t, "{}", "publish", "--dry-run", "--format", "auto", "-").wants(t, exitUsage, "", "the format can't be told; name it with --format")
 	program(t, "", "publish", "--thread", "t", codex).wants(t, exitUsage, "", "--thread and --agent go with --format")
 	program(t, "", "publish", "--dry-run", "--wait", codex).wants(t, exitUsage, "", "--dry-run goes without --wait")

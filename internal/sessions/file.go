@@ -56,6 +56,9 @@ func Open(in io.Reader, name string, opts Options) (*File, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
+	if err != nil && name == FormatAuto && len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\uFEFF")))) == 0 { // an agent that ended before it said anything
+		return f, f.begin(FormatEvents, opts)
+	}
 	first, _, _ := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n"), []byte("\n"))
 	if _, _, broken := readJSON(first); broken != nil && len(first) < peeked-4 {
 		return f, f.whole(name, opts)

@@ -176,7 +176,7 @@ func TestFormatsAreTold(t *testing.T) {
 		"not JSON\n\n{\"type\":\"unknown\"}\n{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}\n": "openai",
 		`{"type":"thread.message","thread_id":"t","message_id":"m","role":"user","content":"x"}`:       FormatEvents,
 		"[\n{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\"}]}\n]":     "anthropic",
-		"[\n{\"name\":\"x\"}\n]": "", "": "", "\x00\x01": "", `{"a":1}`: "", "[]": "", "null\n": "", `{"messages":[]}`: "", "\x1f\x8b": "open",
+		"[\n{\"name\":\"x\"}\n]": "", "": FormatEvents, " \n": FormatEvents, "\x00\x01": "", `{"a":1}`: "", "[]": "", "null\n": "", `{"messages":[]}`: "", "\x1f\x8b": "open",
 		"{\"type\":\"user\"}": "",
 	} {
 		f, err := Open(strings.NewReader(text), FormatAuto, Options{})

@@ -57,16 +57,17 @@ Examples:
 
 // publishCounts is what became of the lines.
 type publishCounts struct {
-	Files     int     `json:"files"`
-	Published int64   `json:"published"`
-	Skipped   int64   `json:"skipped"` // records of precis itself, as "tail --json" writes them
-	Broken    int64   `json:"broken"`
-	Unsent    int64   `json:"unsent"`
-	Rejected  *int64  `json:"rejected"` // null without --wait: not known
-	LastSeq   uint64  `json:"last_seq"` // the last event's sequence in EVENTS; 0: none was published
-	Threads   int     `json:"threads"`
-	Seconds   float64 `json:"seconds"`
-	DryRun    bool    `json:"dry_run,omitzero"`
+	Files      int     `json:"files"`
+	Unreadable int     `json:"unreadable,omitzero"` // files
+	Published  int64   `json:"published"`
+	Skipped    int64   `json:"skipped"` // records of precis itself, as "tail --json" writes them
+	Broken     int64   `json:"broken"`
+	Unsent     int64   `json:"unsent"`
+	Rejected   *int64  `json:"rejected"` // null without --wait: not known
+	LastSeq    uint64  `json:"last_seq"` // the last event's sequence in EVENTS; 0: none was published
+	Threads    int     `json:"threads"`
+	Seconds    float64 `json:"seconds"`
+	DryRun     bool    `json:"dry_run,omitzero"`
 
 	Unmapped []unmapped `json:"unmapped,omitempty"` // what sessions have that no event stands for
 }
@@ -176,10 +177,14 @@ func (c *Publish) finish(a *console.App, job *publishing, err error) error {
 	switch {
 	case errors.Is(err, sessions.ErrFormat), errors.Is(err, sessions.ErrNoEvents), errors.Is(err, sessions.ErrNoSQLite):
 		return console.Usage("%w", err)
+	case errors.As(err, new(*unreadableError)):
+		return console.Wrong("%w", err)
 	case err != nil && c.DryRun:
 		return err
 	case err != nil:
 		return console.Unreachable("%w\nPublish the files again to go on: what has arrived is not counted twice", err)
+	case job.counts.Unreadable > 0:
+		return console.Wrong("%s could not be read", console.Counted(job.counts.Unreadable, "file"))
 	case job.counts.Broken > 0:
 		return console.Wrong("%s could not be published", console.Counted(job.counts.Broken, "line"))
 	case job.counts.Rejected != nil && *job.counts.Rejected > 0:
@@ -255,26 +260,46 @@ type outgoing struct {
 	receipt *events.Receipt
 }
 
+// files publishes one after the other. One that can't be read is reported, and keeps none of the others out.
 func (p *publishing) files(ctx context.Context, names []string) error {
 	for _, name := range names {
-		if err := p.file(ctx, name); err != nil {
+		err := p.file(ctx, name)
+		var unreadable *unreadableError
+		switch {
+		case errors.As(err, &unreadable) && len(names) == 1:
 			return err
+		case errors.As(err, &unreadable):
+			p.counts.Unreadable++
+			p.progress.Clear()
+			p.app.Note("%s", console.Printable(err.Error()))
+		case err != nil:
+			return err
+		default:
+			p.counts.Files++
 		}
-		p.counts.Files++
 	}
 	return nil
 }
+
+// unreadableError is a file that is damaged, may not be read, or has no format that is known.
+type unreadableError struct{ err error }
+
+func (e *unreadableError) Error() string { return e.err.Error() }
+func (e *unreadableError) Unwrap() error { return e.err }
 
 func (p *publishing) file(ctx context.Context, name string) error {
 	options := p.options
 	in, err := p.open(ctx, name, &options)
 	if err != nil {
-		return fmt.Errorf("open: %w", err)
+		return &unreadableError{fmt.Errorf("open: %w", err)}
 	}
 	defer in.Close()
 	lines, err := sessions.Open(p.progress.Reader(in), p.format, options)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("told to stop before the end of %s", name)
+	case err != nil:
+		return &unreadableError{fmt.Errorf("%s: %w", name, err)}
 	}
 	for {
 		event, err := lines.Next()
@@ -285,7 +310,7 @@ func (p *publishing) file(ctx context.Context, name string) error {
 		case ctx.Err() != nil:
 			return fmt.Errorf("told to stop before the end of %s", name)
 		case isReadError(err):
-			return fmt.Errorf("read %s: %w", name, err)
+			return &unreadableError{fmt.Errorf("read %s: %w", name, err)}
 		case err != nil:
 			p.broken(name, err)
 			continue
