@@ -247,6 +247,9 @@ func (g *Gateway) shorter(caller context.Context, x *exchange, body []byte, requ
 	if err != nil {
 		return nil, "", asItCame{asShape}
 	}
+	if len(shorter) >= len(body) { // the client has cleared more than summaries would
+		return nil, "", asItCame{asWhole}
+	}
 	what = fmt.Sprintf("summaries=%d", len(reply.SummaryIDs))
 	if x.runs {
 		with, added := withOriginal(x.api, shorter, request, thread)

@@ -15,12 +15,13 @@ import (
 type splicing struct {
 	messages []*message
 	index    map[string]int
-	made     map[string]bool // messages for which a summary stands
-	foreign  map[string]bool // summaries of messages that the request does not have
-	others   bool            // the thread has such messages
-	there    []bool          // messages of the request that the prompt accounts for
-	whole    []bool          // messages that are in the list as the client sent them
-	last     int             // the last message of the request that is in the list
+	made     map[string]bool     // messages for which a summary stands
+	foreign  map[string]bool     // summaries of messages that the request does not have
+	stands   map[string][]string // messages for which each summary stands
+	others   bool                // the thread has such messages
+	there    []bool              // messages of the request that the prompt accounts for
+	whole    []bool              // messages that are in the list as the client sent them
+	last     int                 // the last message of the request that is in the list
 	list     []jsontext.Value
 }
 
@@ -29,7 +30,7 @@ type splicing struct {
 // them, of a side question or a turn that the client took back, are left out; it fails where a summary stands for some of both. others reports
 // that there are any.
 func spliced(messages []*message, p *client.ContextReply) (list []jsontext.Value, others bool, err error) {
-	s := &splicing{messages: messages, index: map[string]int{}, made: map[string]bool{}, foreign: map[string]bool{}, last: -1}
+	s := &splicing{messages: messages, index: map[string]int{}, made: map[string]bool{}, foreign: map[string]bool{}, stands: map[string][]string{}, last: -1}
 	s.there, s.whole = make([]bool, len(messages)), make([]bool, len(messages))
 	for i, m := range messages {
 		s.index[m.id] = i
@@ -82,7 +83,7 @@ func (s *splicing) summaries(list []client.ExplainedSummary) bool {
 			return false
 		}
 		own := slices.ContainsFunc(sum.MessageIDs, s.has)
-		s.foreign[sum.ID] = !own
+		s.foreign[sum.ID], s.stands[sum.ID] = !own, sum.MessageIDs
 		for _, id := range sum.MessageIDs {
 			i, ok := s.index[id]
 			switch {
@@ -107,6 +108,7 @@ func (s *splicing) add(at int, from client.Source, message jsontext.Value) bool 
 		s.others = true
 		return true
 	}
+	whole = whole || s.shorter(from, message)
 	for _, id := range from.MessageIDs {
 		i, ok := s.index[id]
 		if !ok && whole {
@@ -131,6 +133,24 @@ func (s *splicing) add(at int, from client.Source, message jsontext.Value) bool 
 		s.list = append(s.list, message)
 	}
 	return true
+}
+
+// shorter reports whether the client's own messages are no longer than what summaries make of them: it clears old outputs by itself.
+func (s *splicing) shorter(from client.Source, message jsontext.Value) bool {
+	size := 0
+	for _, id := range from.MessageIDs {
+		i, ok := s.index[id]
+		if !ok || i <= s.last {
+			return false
+		}
+		size += sizeOf(s.messages[i : i+1])
+	}
+	for _, summary := range from.SummaryIDs {
+		if slices.ContainsFunc(s.stands[summary], func(id string) bool { return !slices.Contains(from.MessageIDs, id) }) {
+			return false
+		}
+	}
+	return len(from.MessageIDs) > 0 && size <= len(message)
 }
 
 // asList is a list of values as they are.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,9 +31,16 @@ func TestSpliced(t *testing.T) {
 	for i := range 5 {
 		messages = append(messages, &message{role: []string{"user", "assistant"}[i%2], id: fmt.Sprintf("m%d", i), raw: []jsontext.Value{jsontext.Value(fmt.Sprintf(`{"client's":%d}`, i))}})
 	}
+	messages[3].raw[0] = jsontext.Value(`{"client's":3, "output":"` + strings.Repeat("x", 100) + `"}`)
 	list, others, err := spliced(messages, reply())
 	if got, want := string(asList(list)), `[{"client's":0},{"s":"compaction"},{"s":"summary of m3"},{"client's":4}]`; err != nil || got != want || others {
 		t.Fatalf("%v\n%s, want\n%s", err, got, want)
+	}
+	cleared := slices.Clone(messages)
+	cleared[3] = &message{role: "assistant", id: "m3", raw: []jsontext.Value{jsontext.Value(`{"cleared":""}`)}}
+	own, _, err := spliced(cleared, reply())
+	if got, want := string(asList(own)), `[{"client's":0},{"s":"compaction"},{"cleared":""},{"client's":4}]`; err != nil || got != want {
+		t.Errorf("%v\n%s, want\n%s", err, got, want)
 	}
 	for name, change := range map[string]func(p *client.ContextReply){
 		"one that stands whole": func(p *client.ContextReply) {
