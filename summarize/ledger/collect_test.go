@@ -213,6 +213,8 @@ func TestGit(t *testing.T) {
 	l := Collect(script(`
 		call bash {"command":"git checkout -b fix/tabs && git commit -m 'Accept tabs'"}
 		ok: [fix/tabs 1a2b3c4d] Accept tabs\n 1 file changed
+		call bash {"command":"cd /tmp && git init tabs && cd tabs && git commit -m 'try it' --allow-empty"}
+		ok: Initialized empty Git repository in /private/tmp/tabs/.git/\n[main (root-commit) 5dffb3a] try it
 		call bash {"command":"cat log.txt"}
 		ok: [main 9999999] Not made here`))
 	if len(l.Commits) != 1 || l.Commits[0].Text != "1a2b3c4 Accept tabs" || len(l.Branches) != 1 || l.Branches[0].Text != "fix/tabs" {

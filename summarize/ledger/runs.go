@@ -237,6 +237,8 @@ func (r Run) other() bool { return r.Kind == "" || r.Kind == "call" }
 var (
 	// committed is how git and some agents report a commit.
 	committed = regexp.MustCompile(`(?m)^\[([\w./-]+)(?: \([\w -]+\))? ([0-9a-f]{7,40})\] (\S.*)$|^Commit ([0-9a-f]{7,40}) (\S.*)$`)
+	// scratch is how git reports a repository in a directory for temporary files, made to try something.
+	scratch = regexp.MustCompile(`(?m)^Initialized empty Git repository in /(?:private/)?(?:tmp|var/folders)/`)
 	// pushed is how git reports a branch that it pushed; opened is how tools report a pull request.
 	pushed = regexp.MustCompile(`(?m)^ *[*+ ] +(?:[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,}|\[new branch\]) +\S+ -> (\S+)`)
 	opened = regexp.MustCompile(`(?m)^(https?://\S+/(?:pull|merge_requests)/\d+)\s*$`)
@@ -261,6 +263,9 @@ func (c *collector) git(at uint64, line, text string) {
 		c.note(&c.commits, "opened "+m[1], 0, at)
 	}
 	if !strings.HasPrefix(text, "[") && !strings.Contains(text, "\n[") && !strings.Contains(text, "Commit ") {
+		return
+	}
+	if scratch.MatchString(text) {
 		return
 	}
 	for _, m := range committed.FindAllStringSubmatch(text, 8) {

@@ -136,6 +136,18 @@ func (a arguments) brief() (name, text string) {
 	return "Args", strings.Join(parts, ", ")
 }
 
+// words are those of all short arguments.
+func (a arguments) words() map[string]bool {
+	words := map[string]bool{}
+	for name := range a {
+		for _, w := range strings.FieldsFunc(a.text(name), func(r rune) bool { return strings.ContainsRune(` ,'"()`, r) }) {
+			words[w] = true
+		}
+	}
+	delete(words, "")
+	return words
+}
+
 // shown returns the file that a call shows, and the number of the first line shown; 0 if that is not known. A shell
 // command counts if showing one file is all it does.
 func (a arguments) shown() (path string, from int) {

@@ -29,8 +29,10 @@ func (d *document) ofDiff(l *line) (drop bool) {
 	if d.under == none {
 		return false
 	}
-	if i := strings.Index(text, "]? @@ -"); i > 0 && text[0] == '(' { // git add -p asks before each hunk
-		text = text[i+len("]? "):]
+	if i := strings.Index(text, "]? "); i > 0 && text[0] == '(' && strings.Contains(text[:i], " this hunk [") { // git add -p asks before each hunk
+		if text = text[i+len("]? "):]; !strings.HasPrefix(text, "@@ -") {
+			return true
+		}
 		l.text = text
 	}
 	c := &d.changes[d.under]

@@ -30,6 +30,7 @@ type line struct {
 	record   uint8   // its part of a structured log's record
 	stamped  bool    // its beginning is omitted: a time, or a prefix common to all lines of a log
 	located  bool    // a compiler's message: its place was in front
+	columns  bool    // separated by tabs: the first says what the row is about
 	heads    bool    // a linter's heading, with the file of the messages below it
 	favour   float32 // the factor on its worth; 0: none
 	altered  bool    // its source contains control sequences, so that it differs from the shown text
@@ -58,6 +59,7 @@ type document struct {
 	dropped   int               // noise lines, not in lines
 	total     int               // lines of the source
 	elements  map[string]bool   // of an accessibility tree: the roles and names so far
+	actedOn   map[string]bool   // the words of the call's arguments, among them the ids of elements
 	landmarks []landmark        // what to look for first
 	wrapped   bool              // an agent's program added text to the source
 	cutOff    bool              // and says that it shows a part of it
@@ -98,7 +100,7 @@ func newDocument(content string, category Category, args arguments) document {
 		}
 	}
 	if d.shape == shapePlain && (category == WebContent || category == Other) && looksSnapshot(text) {
-		d.shape, d.prose = shapeSnapshot, false
+		d.shape, d.prose, d.actedOn = shapeSnapshot, false, args.words()
 	}
 	if d.shape == shapeHTML && category != FileContent {
 		d.addHTML(text)
@@ -127,7 +129,8 @@ func newDocument(content string, category Category, args arguments) document {
 	return d
 }
 
-// unplaced takes the places of lines that no reader of the original finds: those of an output that it holds in JSON. Numbers in a file stay.
+// unplaced takes the places of lines that no reader finds: those of an output that the original holds in JSON, and of a file of which the
+// call does not say where the output begins. Numbers in a file stay.
 func (d *document) unplaced() {
 	for i := range d.lines {
 		d.lines[i].at = 0
@@ -289,7 +292,9 @@ func (d *document) add(raw string, number int) {
 		l.at = cmp.Or(l.number, d.total)
 	}
 	l.indent = indentOf(l.text)
-	l.text = squash(strings.TrimSpace(l.text))
+	l.text = strings.TrimSpace(l.text)
+	l.columns = strings.Count(l.text, "\t") >= fewTabs
+	l.text = squash(l.text)
 	if d.noisy && strings.HasSuffix(l.text, "━━━━━━━━") { // a linter's heading
 		if heading := strings.TrimRight(l.text, "━ "); heading != "" {
 			l.text, l.heads = heading, isPath(strings.SplitN(strings.TrimPrefix(heading, "at "), " ", 2)[0])
@@ -317,6 +322,9 @@ func (d *document) add(raw string, number int) {
 	}
 	d.split(l)
 }
+
+// fewTabs is how many tabs make a line a row of a table.
+const fewTabs = 3
 
 // collapse counts a line that repeats the previous one.
 func (d *document) collapse(l line) bool {

@@ -305,7 +305,7 @@ func naturalStart(text string, i int) int {
 // would lose their meaning.
 func (d *document) enters(l *line) bool {
 	switch {
-	case len(l.text) < enterable || d.listing || d.prose || d.shape == shapeJSON:
+	case len(l.text) < enterable || l.columns || d.listing || d.prose || d.shape == shapeJSON:
 		return false
 	case d.noisy:
 		return !verdict.NamesPassed(l.text)

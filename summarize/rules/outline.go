@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"strings"
 )
 
@@ -226,7 +227,7 @@ func (d *document) outline() []landmark {
 	var outer, inner []landmark
 	for i := range d.lines {
 		l := &d.lines[i]
-		if !l.starts || l.at == 0 {
+		if !l.starts {
 			continue
 		}
 		next := ""
@@ -249,3 +250,6 @@ func (d *document) outline() []landmark {
 	}
 	return list
 }
+
+// opensClass matches the declaration of what a file of an object-oriented language is about.
+var opensClass = regexp.MustCompile(`^(?:[\w@()]+ )*(?:class|interface|trait|protocol) [A-Z]`)

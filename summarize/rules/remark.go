@@ -54,7 +54,9 @@ func (d *document) remarks() []float64 {
 	}
 	if d.shape == shapeSnapshot {
 		for i := range d.lines {
-			if l := &d.lines[i]; l.starts && l.favour == actWorth && !strings.Contains(l.text, "selected=False") {
+			if l := &d.lines[i]; l.starts && l.favour == didWorth {
+				worth[i] = stateWorth
+			} else if l.starts && l.favour == actWorth && !strings.Contains(l.text, "selected=False") {
 				worth[i] = controlWorth
 			}
 		}
@@ -67,7 +69,7 @@ func (d *document) remarks() []float64 {
 	if slices.ContainsFunc(d.lines, func(l line) bool { return l.context }) {
 		for i := range d.lines {
 			if l := &d.lines[i]; l.starts && !l.context && l.number > 0 {
-				worth[i] = matchWorth
+				worth[i] = matchWorth * max(1, float64(len(l.text))/shortLine)
 			}
 		}
 	}

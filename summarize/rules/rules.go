@@ -9,7 +9,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-25"
+const Version = "rules-26"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -79,7 +79,7 @@ func ToolOutput(in Input) Output {
 // read splits what is shown of an output into lines.
 func read(in Input, source string, category Category, args arguments) document {
 	doc := newDocument(source, category, args)
-	if in.held {
+	if path, from := args.shown(); in.held || category == FileContent && path != "" && from == 0 {
 		doc.unplaced()
 	}
 	if len(in.Drop) > 0 { // they may be what is left of lines

@@ -35,6 +35,10 @@ func (c *chooser) divide() {
 	}
 	for _, m := range d.landmarks {
 		s := section{landmark: m}
+		if id := c.words.find(m.name); (id == none || c.words.words[id].seen) && opensClass.MatchString(d.lines[m.line].text) {
+			s.worth *= 2 // its name adds nothing, but its place does
+			c.remarks[m.line] *= 2
+		}
 		if m.file {
 			byGroup[d.lines[m.line].group] = int32(len(c.sections))
 		} else {

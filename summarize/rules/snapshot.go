@@ -80,6 +80,7 @@ func acts(role string) bool {
 // Factors on the worth of elements' lines.
 const (
 	actWorth  = 3
+	didWorth  = 4    // what the call acted on: whether it took effect
 	wrapWorth = 0.2  // without a name of its own
 	dullWorth = 0.1  // of a role that says nothing without a name
 	restWorth = 0.02 // the rest of a long line: of an address
@@ -102,6 +103,8 @@ func (d *document) ofElement(l *line) {
 	}
 	d.elements[e.role+name] = true
 	switch {
+	case d.actedOn[idOf(l.text)]:
+		l.favour = didWorth
 	case name == "" && !acts(e.role) && e.role != "LabelText" && !strings.Contains(l.text, "[ref="):
 		l.favour = dullWorth
 	case name == "" || again:
@@ -113,10 +116,25 @@ func (d *document) ofElement(l *line) {
 	}
 }
 
-// isGlyph matches a text that is one character of an icon font.
+// idOf returns an element's id: `[a12] button 'Go'`, `- button "Go" [ref=e12]`.
+func idOf(text string) string {
+	if _, ref, ok := strings.Cut(text, "[ref="); ok {
+		text = ref
+	}
+	id, _, _ := strings.Cut(strings.TrimPrefix(text, "["), "]")
+	return id
+}
+
+// isGlyph matches a text that is a sign, or one character of an icon font.
 func isGlyph(text string) bool {
-	glyph, ok := strings.CutPrefix(text, `StaticText '\u`)
-	return ok && len(glyph) == len("f12d'") && glyph[0] >= 'e'
+	e, ok := elementIn(text)
+	if !ok || e.role != "StaticText" && e.role != "ListMarker" {
+		return false
+	}
+	if glyph, ok := strings.CutPrefix(e.name, `\u`); ok {
+		return len(glyph) == len("f12d") && glyph[0] >= 'e'
+	}
+	return runes(e.name) == 1 && strings.ContainsAny(e.name, ">•|·/*:-–—›»")
 }
 
 // looksSnapshot recognizes such a tree by its first lines.
