@@ -33,7 +33,8 @@ func TestReplayAndAudit(t *testing.T) {
 	p.do(t, "", "savings", "--agent", "nobody").wants(t, exitWrong, "No turn of an assistant.", `the log has no turn of a thread started by agent "nobody"`)
 	p.do(t, "", "savings", "--model", "model-without-price").wants(t, exitUsage, "", "--model model-without-price: no price is known for it")
 	p.do(t, "", "savings", "--cache=-1s").wants(t, exitUsage, "", "--cache -1s: give a duration")
-	p.do(t, "", "savings", "--by", "day").wants(t, exitUsage, "", "--by must be one of")
+	p.do(t, "", "savings", "--by", "year").wants(t, exitUsage, "", "--by must be one of")
+	p.do(t, "", "savings", "--by", "day", "--model", "gpt-4.1").wants(t, exitDone, "DAY\n", "")
 	p.do(t, "", "replay", "--from", "2099-01-01").wants(t, exitDone, "Nothing in the log matches", "")
 	p.do(t, "", "replay", "--from", "2026-01-02", "--to", "2026-01-01").wants(t, exitUsage, "", "--from 2026-01-02 is later than --to 2026-01-01")
 	var rep audit.Report

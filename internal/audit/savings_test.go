@@ -78,7 +78,7 @@ func TestSavings(t *testing.T) {
 			t.Errorf("%s spent %d", g.Name, g.OwnMicroUSD)
 		}
 	}
-	for _, by := range []string{savings.ByThread, savings.ByModel, savings.ByPolicy} {
+	for _, by := range []string{savings.ByThread, savings.ByModel, savings.ByPolicy, savings.ByDay} {
 		if other := w.save(by).Total; !reflect.DeepEqual(other, total) {
 			t.Errorf("by %s: %+v, by agent %+v", by, other, total)
 		}

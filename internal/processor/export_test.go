@@ -86,6 +86,9 @@ func (p *Processor) Readyz(w http.ResponseWriter, r *http.Request) { p.readyz(w,
 // Registry has the metrics.
 func (p *Processor) Registry() *prometheus.Registry { return p.metrics.registry }
 
+// CountServed counts an answer of precis.thread.context.
+func (p *Processor) CountServed(s service.Served) { p.metrics.served(s) }
+
 // Owned lists the partitions that the processor runs and answers for.
 func (p *Processor) Owned() (ids []int) {
 	for _, part := range p.parts() {

@@ -3,7 +3,41 @@ package processor
 import (
 	"strconv"
 	"testing"
+
+	"precis/internal/service"
 )
+
+// The same for prompts: an agent with each model that its threads name.
+func TestSeriesOfPromptsAreBounded(t *testing.T) {
+	m := newMetrics("v1")
+	for i := range 3 * mostUsers {
+		m.served(service.Served{Policy: "default", Outcome: service.ServedPrompt, Agent: "agent-" + strconv.Itoa(i%7), Model: "m" + strconv.Itoa(i), Held: 2, Whole: 5})
+	}
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, series := map[string]float64{}, 0
+	for _, f := range families {
+		if f.GetName() != "precis_prompt_tokens_total" {
+			continue
+		}
+		series = len(f.GetMetric())
+		for _, of := range f.GetMetric() {
+			label := map[string]string{}
+			for _, l := range of.GetLabel() {
+				label[l.GetName()] = l.GetValue()
+			}
+			sums[label["side"]] += of.GetCounter().GetValue()
+			if label["agent"] == others && label["side"] == "held" && of.GetCounter().GetValue() != 2*2*mostUsers {
+				t.Error(of)
+			}
+		}
+	}
+	if series != 2*(mostUsers+1) || sums["held"] != 6*mostUsers || sums["whole"] != 15*mostUsers {
+		t.Error(series, sums)
+	}
+}
 
 // Agents are named by what they publish: however many there are, the series are bounded.
 func TestSeriesOfAgentsAreBounded(t *testing.T) {
@@ -26,7 +60,7 @@ func TestSeriesOfAgentsAreBounded(t *testing.T) {
 		}
 		for _, series := range f.GetMetric() {
 			for _, label := range series.GetLabel() {
-				if label.GetValue() == otherAgents && series.GetCounter().GetValue() != 4*mostAgents {
+				if label.GetValue() == others && series.GetCounter().GetValue() != 4*mostAgents {
 					t.Errorf("%v calls of other agents", series.GetCounter().GetValue())
 				}
 			}

@@ -60,17 +60,22 @@ type metrics struct {
 	followed    prometheus.Counter
 
 	mu     sync.Mutex
-	agents map[string]bool // those with series of their own
+	agents map[string]bool    // those with series of their own
+	users  map[modelUser]bool // the same for prompts
 }
 
-// mostAgents is how many agents have series of their own: their ids are whatever agents publish. The rest share "other".
-const mostAgents = 200
+// modelUser is an agent, and the model that its messages name.
+type modelUser struct{ agent, model string }
 
-// otherAgents is the label of agents beyond mostAgents.
-const otherAgents = "other"
+// mostAgents is how many agents have series of their own, and mostUsers how many agents with a model: these names are whatever agents
+// publish. The rest share "other".
+const mostAgents, mostUsers = 200, 400
+
+// others is the label of those beyond.
+const others = "other"
 
 func newMetrics(version string) *metrics {
-	m := &metrics{registry: prometheus.NewRegistry(), agents: map[string]bool{}}
+	m := &metrics{registry: prometheus.NewRegistry(), agents: map[string]bool{}, users: map[modelUser]bool{}}
 	m.gauges("precis_build_info", "1, with the versions of the program, its rules, its store and config.applied, and of the embedded server.", "version", "rules", "store", "config", "nats_server", "goversion").
 		WithLabelValues(version, rules.Version, state.Format(), strconv.Itoa(events.ConfigVersion), broker.ServerVersion, runtime.Version()).Set(1)
 	m.registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -97,7 +102,7 @@ func (m *metrics) makeFlow() {
 	m.missing = m.counters("precis_log_missing_total", "Messages that a stream should have given out and did not, met while reading.", "stream")
 	m.holes = m.gauges("precis_log_holes", "Messages between the first and the last of a stream that the server knew to be gone at the start.", "stream")
 	m.prompts = m.counters("precis_prompts_total", "Answers of precis.thread.context, by the policy that serves the thread (empty: none) and outcome: served, over_budget, stale, refused or failed.", "policy", "outcome")
-	m.promptSize = m.counters("precis_prompt_tokens_total", "Tokens of the prompts that were served (held), and of all messages of their threads (whole).", "policy", "side")
+	m.promptSize = m.counters("precis_prompt_tokens_total", "Tokens of the prompts that were served (held), and of all messages of their threads (whole), by the thread's first agent, its policy and the model that its messages reported last.", "agent", "policy", "model", "side")
 	m.refused = m.counters("precis_requests_refused_total", "Requests to the service that were not worked on: reply_subject (no inbox to answer to) or waiting (too many wait for a min_event_seq).", "reason")
 	m.requests = promauto.With(m.registry).NewHistogramVec(prometheus.HistogramOpts{
 		Name: "precis_request_seconds", Help: "Time of a request to the service, by subject and outcome (ok, or the code of the error); one that waits for its min_event_seq counts its wait.",
@@ -138,21 +143,33 @@ func (m *metrics) requested(subject, code string, took time.Duration) {
 func (m *metrics) agent(id string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.agents[id] {
-		if len(m.agents) >= mostAgents {
-			return otherAgents
+	return bounded(m.agents, id, mostAgents, others)
+}
+
+// user are the labels of an agent and its model, in the same way.
+func (m *metrics) user(agent, model string) modelUser {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return bounded(m.users, modelUser{agent, model}, mostUsers, modelUser{others, others})
+}
+
+func bounded[K comparable](known map[K]bool, name K, most int, rest K) K {
+	if !known[name] {
+		if len(known) >= most {
+			return rest
 		}
-		m.agents[id] = true
+		known[name] = true
 	}
-	return id
+	return name
 }
 
 // served counts an answer of precis.thread.context.
 func (m *metrics) served(s service.Served) {
 	m.prompts.WithLabelValues(s.Policy, s.Outcome).Inc()
 	if s.Held > 0 {
-		m.promptSize.WithLabelValues(s.Policy, "held").Add(float64(s.Held))
-		m.promptSize.WithLabelValues(s.Policy, "whole").Add(float64(s.Whole))
+		of := m.user(s.Agent, s.Model)
+		m.promptSize.WithLabelValues(of.agent, s.Policy, of.model, "held").Add(float64(s.Held))
+		m.promptSize.WithLabelValues(of.agent, s.Policy, of.model, "whole").Add(float64(s.Whole))
 	}
 }
 
@@ -252,6 +269,13 @@ func (m *metrics) commit(partition, events int, took time.Duration, last uint64)
 
 func (m *metrics) outbox(partition, rows int) {
 	m.waiting.WithLabelValues(strconv.Itoa(partition)).Set(float64(rows))
+}
+
+// forget drops the series of a partition that this processor no longer has: their last values would stand for ever.
+func (m *metrics) forget(partition int) {
+	for _, of := range []*prometheus.GaugeVec{m.positions, m.waiting, m.sweepLeft} {
+		of.DeleteLabelValues(strconv.Itoa(partition))
+	}
 }
 
 func (m *metrics) published(rows int, took time.Duration) {

@@ -10,6 +10,7 @@ import (
 	"precis/api"
 	"precis/internal/broker"
 	"precis/internal/config"
+	"precis/internal/processor"
 	"precis/internal/service"
 	"precis/summarize"
 )
@@ -128,5 +129,54 @@ func TestWindowFillsByProvider(t *testing.T) {
 				t.Errorf("%s", sum.Record)
 			}
 		})
+	}
+}
+
+// Tokens of prompts count for the thread's first agent, its policy and the model that its messages reported last.
+func TestPromptTokensByAgentAndModel(t *testing.T) {
+	c := settings(t)
+	b := openBroker(t, processor.BrokerDir(c.DataDir))
+	p := start(t, processor.Options{Config: c, Logger: logger(t), Broker: b})
+	svc, err := service.Start(b.Conn(), p, service.Options{Logger: logger(t), Served: p.CountServed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = svc.Stop()
+		p.end()
+	}()
+	<-p.Ready()
+	put(t, b.Conn(), "tool.result.s", fmt.Sprintf(`{"message_id":"r1","tool_name":"Read","agent_id":"coder","content":%q}`, strings.Repeat("ok  harbour/quay  0.01s\n", 400)))
+	put(t, b.Conn(), "thread.message.s", `{"message_id":"a1","role":"assistant","content":"Fine.","agent_id":"other","model":"sea-1","usage":{"input_tokens":9500,"output_tokens":5}}`)
+	if err := p.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	served(t, b.Conn(), "thread.context", "s", "")
+	var held, whole float64
+	await(t, "the prompt's tokens", func() bool {
+		families, err := p.Registry().Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			for _, of := range f.GetMetric() {
+				label := map[string]string{}
+				for _, l := range of.GetLabel() {
+					label[l.GetName()] = l.GetValue()
+				}
+				if f.GetName() != "precis_prompt_tokens_total" || label["agent"] != "coder" || label["model"] != "sea-1" || label["policy"] != c.Policies[0].Name {
+					continue
+				}
+				if n := of.GetCounter().GetValue(); label["side"] == "held" {
+					held = n
+				} else {
+					whole = n
+				}
+			}
+		}
+		return whole > 0
+	})
+	if held <= 0 || held >= whole {
+		t.Errorf("%v of %v tokens", held, whole)
 	}
 }

@@ -377,6 +377,7 @@ func (p *Processor) endLife(parts []*partition, orderly bool) error {
 	err = errors.Join(err, unsent(parts))
 	for _, part := range parts {
 		<-part.worker.gone // it may have a step under way, which commits nothing behind this
+		p.metrics.forget(part.id)
 		p.shares.places[part.id].Unlock()
 	}
 	return err

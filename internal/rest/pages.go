@@ -47,5 +47,11 @@ func (g gate) Enter(presented string) (*ui.Viewer, error) {
 	return &ui.Viewer{Name: who.name, Role: who.role, Prefix: who.threads}, nil
 }
 
+// Holds implements ui.Gate.
+func (g gate) Holds(presented string) bool {
+	who, err := g.s.opts.Tokens.find(presented, g.s.opts.Now())
+	return err == nil && who != nil
+}
+
 // Stream implements ui.Gate.
 func (g gate) Stream(v *ui.Viewer) (leave func()) { return g.s.streams.enter(v.Name, 1) }

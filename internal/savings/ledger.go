@@ -41,12 +41,13 @@ func NewLedger(o Options) *Ledger {
 type account struct {
 	progress
 	agent string
-	sums  []entry // few: a thread seldom changes its model or policy
+	sums  []entry // few: a thread seldom changes its model or policy, or goes on for many days
 }
 
-// entry are the sums of a thread under one model and policy.
+// entry are the sums of a thread under one model and policy on one day.
 type entry struct {
 	model, policy string
+	day           time.Time // its beginning
 	Sums
 }
 
@@ -67,14 +68,15 @@ func (l *Ledger) intern(name string) string {
 	return name
 }
 
-// entry returns the sums under a model and a policy.
-func (a *account) entry(l *Ledger, model, policy string) *Sums {
-	for i := range a.sums {
-		if a.sums[i].model == model && a.sums[i].policy == policy {
+// entry returns the sums under a model and a policy on the day of a time.
+func (a *account) entry(l *Ledger, model, policy string, at time.Time) *Sums {
+	day := at.UTC().Truncate(24 * time.Hour)
+	for i := len(a.sums) - 1; i >= 0; i-- { // the day is mostly the latest
+		if a.sums[i].model == model && a.sums[i].policy == policy && a.sums[i].day.Equal(day) {
 			return &a.sums[i].Sums
 		}
 	}
-	a.sums = append(a.sums, entry{model: l.intern(model), policy: l.intern(policy)})
+	a.sums = append(a.sums, entry{model: l.intern(model), policy: l.intern(policy), day: day})
 	return &a.sums[len(a.sums)-1].Sums
 }
 
@@ -84,7 +86,7 @@ func (a *account) turn(l *Ledger, t *Turn, at time.Time, h *thread.Header, polic
 	if !l.opts.Takes(h.Thread, h.FirstAgentID, policy, at) {
 		return
 	}
-	sums := a.entry(l, t.Model, policy)
+	sums := a.entry(l, t.Model, policy, t.At)
 	if p, known := t.price(l.opts.Prices, l.opts.CacheFor > 0); known {
 		sums.turn(t, &p)
 	} else {
@@ -98,7 +100,7 @@ func (a *account) spent(l *Ledger, o own, h *thread.Header, model, policy string
 	if !l.opts.Takes(h.Thread, h.FirstAgentID, policy, at) {
 		return
 	}
-	sums := a.entry(l, model, policy)
+	sums := a.entry(l, model, policy, at)
 	add(&sums.OwnMicroUSD, o.microUSD)
 	add(&sums.OwnInput, o.input)
 	add(&sums.OwnOutput, o.output)

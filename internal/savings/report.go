@@ -3,6 +3,7 @@ package savings
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"precis/events"
 )
@@ -13,6 +14,7 @@ const (
 	ByAgent  = "agent" // of the thread's first event
 	ByModel  = "model"
 	ByPolicy = "policy"
+	ByDay    = "day" // of the answer, in UTC
 )
 
 // maxGroups is how many groups a report lists.
@@ -25,7 +27,7 @@ type Report struct {
 	// Sent is Total by which prompts the threads' agents sent: only who sent precis's has saved what the sums say. With their own
 	// prompts, agents would have saved it.
 	Sent   []Group `json:"by_sent"`
-	Groups []Group `json:"groups"` // the largest savings in tokens first
+	Groups []Group `json:"groups"` // the largest savings in tokens first; days in their order, the latest if there are too many
 	More   uint64  `json:"groups_not_listed"`
 
 	Threads      uint64        `json:"threads"` // that have a turn or own calls
@@ -34,7 +36,7 @@ type Report struct {
 	CacheSeconds float64       `json:"cache_seconds"` // how long a provider's cache holds a prompt
 }
 
-// Group are the sums of one thread, agent, model or policy.
+// Group are the sums of one thread, agent, model, policy or day.
 type Group struct {
 	Name events.OrNull `json:"name"` // null: not known
 	Sent string        `json:"sent"`
@@ -67,11 +69,16 @@ func ReportOf(by string, o Options, ledgers ...*Ledger) *Report {
 		}
 	}
 	r.Total.end()
-	r.Sent, _ = listed(sent)
+	r.Sent, _ = listed(sent, bySavings)
 	for i := range r.Sent {
 		r.Sent[i].Sent = string(r.Sent[i].Name)
 	}
-	r.Groups, r.More = listed(groups)
+	if by != ByDay {
+		r.Groups, r.More = listed(groups, bySavings)
+		return r
+	}
+	r.Groups, r.More = listed(groups, latest)
+	slices.Reverse(r.Groups)
 	return r
 }
 
@@ -83,6 +90,8 @@ func (e *entry) key(by, thread, agent string) string {
 		return agent
 	case ByModel:
 		return e.model
+	case ByDay:
+		return e.day.Format(time.DateOnly)
 	}
 	return e.policy
 }
@@ -96,17 +105,21 @@ func group(in map[string]*Group, name string) *Group {
 	return g
 }
 
+func bySavings(a, b Group) int {
+	return cmp.Or(cmp.Compare(b.SavedTokens, a.SavedTokens), cmp.Compare(a.Name, b.Name))
+}
+
+func latest(a, b Group) int { return cmp.Compare(b.Name, a.Name) }
+
 // listed returns the groups that are listed, and how many are not.
-func listed(all map[string]*Group) (list []Group, more uint64) {
+func listed(all map[string]*Group, order func(a, b Group) int) (list []Group, more uint64) {
 	list = make([]Group, 0, len(all))
 	for _, g := range all {
 		g.end()
 		g.Sent = g.Reported.Sent()
 		list = append(list, *g)
 	}
-	slices.SortFunc(list, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.SavedTokens, a.SavedTokens), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(list, order)
 	if len(list) > maxGroups {
 		more = uint64(len(list) - maxGroups)
 		list = list[:maxGroups]

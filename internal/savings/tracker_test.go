@@ -2,6 +2,7 @@ package savings_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -250,5 +251,28 @@ func TestReported(t *testing.T) {
 	got := b.report(savings.ByThread).Total.Reported
 	if want := (savings.Reported{Turns: 2, InputTokens: 2300, CachedTokens: 1090, HeldTokens: 280, HeldCached: 100, WholeTokens: 280, WholeCached: 100}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Days are those of the answers, in UTC and in their order; they add up to the same total.
+func TestDays(t *testing.T) {
+	b := newBench(t, nil)
+	for i, at := range []string{"2026-11-03T23:59:59Z", "2026-11-02T01:30:00+02:00", "2026-11-04T00:00:00Z", "2026-11-03T12:00:00Z"} {
+		b.says(events.RoleUser, 100*(i+1))
+		b.says(events.RoleAssistant, 50, fields{"created_at": at})
+	}
+	r := b.report(savings.ByDay)
+	turns := map[string]uint64{"2026-11-01": 1, "2026-11-03": 2, "2026-11-04": 1}
+	var names []string
+	var sum int64
+	for _, g := range r.Groups {
+		names = append(names, string(g.Name))
+		if g.Turns != turns[string(g.Name)] {
+			t.Errorf("%s has %d turns", g.Name, g.Turns)
+		}
+		sum += *g.NetMicroUSD
+	}
+	if strings.Join(names, " ") != "2026-11-01 2026-11-03 2026-11-04" || r.Total.Turns != 4 || sum != *r.Total.NetMicroUSD {
+		t.Errorf("%v: %+v", names, r.Total)
 	}
 }

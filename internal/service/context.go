@@ -27,6 +27,8 @@ import (
 type Served struct {
 	Policy  string // that serves the thread; empty where there is none
 	Outcome string
+	Agent   string // of the thread's first event
+	Model   string // that the thread's messages reported last, with their usage; empty: none has
 	// Held and Whole are the tokens of the prompt and of all messages of its thread; 0 without a prompt.
 	Held, Whole int64
 }
@@ -102,6 +104,10 @@ func (s *Service) makeContext(ctx context.Context, r *request, served *Served) (
 		err = family.durable(ctx, s)
 	}
 	served.Outcome, served.Held, served.Whole = ServedPrompt, int64(reply.TokenCount), of.header.Tokens
+	served.Agent = of.header.FirstAgentID
+	if of.outputs != nil {
+		served.Model = of.outputs.Reported.Model
+	}
 	if !reply.WithinBudget {
 		served.Outcome = ServedOverBudget
 	}

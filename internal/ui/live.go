@@ -51,7 +51,7 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 		case <-u.Closing:
 			return
 		}
-		if _, err := u.viewer(r); err != nil {
+		if !u.stays(r) {
 			return
 		}
 		now := version()

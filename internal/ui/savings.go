@@ -15,12 +15,12 @@ import (
 const (
 	// maxSavings is the number of events beyond which the log is not folded for a page.
 	maxSavings = 300_000
-	// shownSavings is how many groups are shown.
-	shownSavings = 20
+	// shownSavings is how many groups are shown, shownDays how many days.
+	shownSavings, shownDays = 20, 60
 )
 
 // groupings are what savings are shown by.
-var groupings = []string{"agent", "model", "policy"}
+var groupings = []string{savings.ByAgent, savings.ByModel, savings.ByPolicy, savings.ByDay}
 
 // computed is the savings that were computed last, by what they are grouped by.
 type computed struct {
@@ -44,8 +44,11 @@ type savingsBody struct {
 	Acts   bool
 }
 
-// Groups are the largest savings.
+// Groups are the largest savings, or the latest days.
 func (b *savingsBody) Groups() []savings.Group {
+	if b.By == savings.ByDay {
+		return b.Report.Groups[max(0, len(b.Report.Groups)-shownDays):]
+	}
 	return b.Report.Groups[:min(len(b.Report.Groups), shownSavings)]
 }
 

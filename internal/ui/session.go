@@ -74,20 +74,31 @@ var errNoToken = errors.New("")
 
 // viewer is who makes a request: by its session, or like other clients of the API by its token.
 func (u *UI) viewer(r *http.Request) (*Viewer, error) {
-	if u.Gate.Open() {
-		return u.Gate.Enter("")
-	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		token = ""
-		if c, err := r.Cookie(cookieName); err == nil {
-			token = u.sessions.token(c.Value, u.Backend.Now())
-		}
-	}
-	if token == "" {
+	token := u.presented(r)
+	if token == "" && !u.Gate.Open() {
 		return nil, errNoToken
 	}
-	return u.Gate.Enter(strings.TrimSpace(token))
+	return u.Gate.Enter(token)
+}
+
+// presented is the token of a request; empty: it has none, or its session is over.
+func (u *UI) presented(r *http.Request) string {
+	if u.Gate.Open() {
+		return ""
+	}
+	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	if c, err := r.Cookie(cookieName); err == nil {
+		return u.sessions.token(c.Value, u.Backend.Now())
+	}
+	return ""
+}
+
+// stays reports whether who made a request may go on with it. It is no request of its own, and takes nothing of the token's rate.
+func (u *UI) stays(r *http.Request) bool {
+	token := u.presented(r)
+	return u.Gate.Open() || token != "" && u.Gate.Holds(token)
 }
 
 // signIn is the page that asks for a token.
@@ -96,8 +107,24 @@ func (u *UI) signIn(r *http.Request, err error) *page {
 	if errors.Is(err, ErrBusy) {
 		p.Status = http.StatusTooManyRequests
 	}
-	p.Body = struct{ Problem, To string }{err.Error(), local(r.URL.RequestURI())}
+	p.Body = struct{ Problem, To string }{err.Error(), u.returns(r)}
 	return p
+}
+
+// returns is the address to which a sign-in leads: that of the page, or of the page whose form was sent. What the form was to do is not
+// done: it is sent again there.
+func (u *UI) returns(r *http.Request) string {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return local(r.URL.RequestURI())
+	}
+	from, err := url.Parse(r.Referer())
+	if err != nil || from.Host != r.Host {
+		return Path
+	}
+	if _, pattern := u.mux.Handler(&http.Request{Method: http.MethodGet, Host: r.Host, URL: from}); pattern == Path {
+		return Path // it was the answer to a form itself
+	}
+	return local(from.RequestURI())
 }
 
 // local is an address of these pages, or that of the first one.

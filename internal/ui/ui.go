@@ -108,6 +108,8 @@ type Gate interface {
 	Open() bool
 	// Enter returns who presents a token, and counts the request.
 	Enter(token string) (*Viewer, error)
+	// Holds reports whether a token is still valid. It counts nothing.
+	Holds(token string) bool
 	// Stream takes a place of the event streams; leave is nil where none is free.
 	Stream(v *Viewer) (leave func())
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"precis/internal/config"
 )
 
 func freePort(t testing.TB) string {
@@ -81,7 +83,7 @@ func TestSavings(t *testing.T) {
 	w.wants(200, "/ui/savings", "Not computed yet")
 	w.sample("t")
 	w.put([2]string{"thread.message.t", say("a3", "assistant", "Done.", `,"model":"gpt-4.1"`)}, [2]string{"thread.message.t", say("u3", "user", "Again.", "")}, [2]string{"thread.message.t", say("a4", "assistant", "Done.", `,"model":"gpt-4.1"`)})
-	for by, name := range map[string]string{"agent": "builder", "model": "gpt-4.1", "policy": "default"} {
+	for by, name := range map[string]string{"agent": "builder", "model": "gpt-4.1", "policy": "default", "day": time.Now().UTC().Format(time.DateOnly)} {
 		a := w.do("/ui/savings?by="+by, url.Values{}, "Origin", w.url)
 		if a.status != 200 || !strings.Contains(a.text, `<span class="id">`+name+`</span>`) || !strings.Contains(a.text, "<svg") {
 			t.Errorf("%s: %d %.3000s", by, a.status, a.text)
@@ -186,6 +188,75 @@ func TestSessions(t *testing.T) {
 	}
 	if a := w.do("/ui/rejections/1/retry", url.Values{}, "Origin", w.url); a.status != 403 {
 		t.Errorf("an auditor retries: %d", a.status)
+	}
+}
+
+// Who sends a form when the session is over signs in, and is back on the page with the form: the form's own address may have no GET.
+func TestSignInAgain(t *testing.T) {
+	w := begin(t, options{tokens: tokensFile})
+	for _, c := range []struct{ post, from, to string }{
+		{"/ui/rejections/1/retry", w.url + "/ui/rejections?thread=t", "/ui/rejections?thread=t"},
+		{"/ui/rejections/1/retry", w.url + "/ui/rejections/1/retry", "/ui/"}, // the answer to a form
+		{"/ui/rejections/1/retry", "", "/ui/"},
+		{"/ui/rejections/1/retry", "https://example.com/ui/rejections", "/ui/"},
+		{"/ui/rejections/1/retry", w.url + "/v1/threads/t", "/ui/"},
+		{"/ui/savings?by=model", w.url + "/ui/savings?by=model", "/ui/savings?by=model"},
+		{"/ui/savings?by=model", w.url + "/ui/logout", "/ui/"},
+	} {
+		a := w.do(c.post, url.Values{}, "Origin", w.url, "Referer", c.from)
+		to := regexp.MustCompile(`name="to" value="([^"]*)"`).FindStringSubmatch(a.text)
+		if a.status != 401 || to == nil || to[1] != c.to {
+			t.Errorf("%s from %q: %d, back to %q, want %s", c.post, c.from, a.status, to, c.to)
+			continue
+		}
+		w.do("/ui/logout", url.Values{}, "Origin", w.url)
+		if a := w.do("/ui/login", url.Values{"token": {"operator-operator-operator"}, "to": {to[1]}}, "Origin", w.url); a.status != 200 || a.at.RequestURI() != c.to {
+			t.Errorf("%d at %s, want %s", a.status, a.at, c.to)
+		}
+		w.do("/ui/logout", url.Values{}, "Origin", w.url)
+	}
+}
+
+// An open stream takes nothing of its token's rate, and goes on while other requests use that up.
+func TestLiveTakesNoRate(t *testing.T) {
+	w := begin(t, options{tokens: tokensFile, policies: func(c *config.Config) { c.API.RequestsPerSecond = 1 }})
+	req, err := http.NewRequestWithContext(within(t), http.MethodGet, w.url+"/ui/live?path=/ui/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer operator-operator-operator")
+	res, err := (&http.Client{}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "retry:") {
+		t.Fatalf("%d %q", res.StatusCode, lines.Text())
+	}
+	done, busy := make(chan struct{}), make(chan int, 1)
+	go func() {
+		refused := 0
+		defer func() { busy <- refused }()
+		often := time.NewTicker(20 * time.Millisecond)
+		defer often.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-often.C:
+				if a := w.do("/ui/nothing", nil, "Authorization", "Bearer operator-operator-operator"); a.status == http.StatusTooManyRequests {
+					refused++
+				}
+			}
+		}
+	}()
+	w.put([2]string{"thread.message.t", say("m", "user", "more", "")})
+	for lines.Scan() && lines.Text() != "event: changed" {
+	}
+	close(done)
+	if refused := <-busy; lines.Text() != "event: changed" || refused == 0 {
+		t.Errorf("%q, %v, %d requests refused", lines.Text(), lines.Err(), refused)
 	}
 }
 

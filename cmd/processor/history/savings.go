@@ -15,7 +15,7 @@ import (
 // Savings says what summaries saved, and what they cost.
 type Savings struct {
 	logFlags
-	By     string        `enum:"thread,agent,model,policy" default:"thread" placeholder:"WHAT" help:"Group by thread, agent, model or policy (${default})."`
+	By     string        `enum:"thread,agent,model,policy,day" default:"thread" placeholder:"WHAT" help:"Group by thread, agent, model, policy or day of the answers (${default})."`
 	Thread string        `placeholder:"ID" help:"Count one thread; read no other."`
 	Agent  string        `placeholder:"ID" help:"Count the threads that this agent started."`
 	Only   string        `name:"policy-name" placeholder:"NAME" help:"Count the turns under this policy."`
@@ -37,6 +37,7 @@ Examples:
 
     processor savings
     processor savings --by model --from 2026-11-01
+    processor savings --by day
     processor savings --thread demo-1 --json
     processor savings --by agent --model claude-sonnet-4-6 --cache 1h`
 }
@@ -111,8 +112,12 @@ func printSavings(a *console.App, r *audit.Savings) {
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t %s\n", console.Grouped(s.Turns), console.Grouped(s.WholeTokens), console.Grouped(s.HeldTokens),
 			percentage(s.HeldTokens-s.WholeTokens, s.WholeTokens), cents(s.SavedMicroUSD), cents(s.PrefixMicroUSD), ownCost(s), cents(s.NetMicroUSD), sent, name)
 	}
-	for i := range r.Groups[:min(len(r.Groups), shownGroups)] {
-		g := &r.Groups[i]
+	shown := r.Groups[:min(len(r.Groups), shownGroups)]
+	if r.By == savings.ByDay {
+		shown = r.Groups[len(r.Groups)-len(shown):]
+	}
+	for i := range shown {
+		g := &shown[i]
 		row(&g.Sums, g.Sent, tableCell(string(g.Name)))
 	}
 	if more := uint64(len(r.Groups)) - min(uint64(len(r.Groups)), shownGroups) + r.More; more > 0 {
@@ -127,7 +132,7 @@ func printSavings(a *console.App, r *audit.Savings) {
 }
 
 var savingsHeads = map[string]string{
-	savings.ByThread: "THREAD", savings.ByAgent: "AGENT", savings.ByModel: "MODEL", savings.ByPolicy: "POLICY",
+	savings.ByThread: "THREAD", savings.ByAgent: "AGENT", savings.ByModel: "MODEL", savings.ByPolicy: "POLICY", savings.ByDay: "DAY",
 }
 
 // printSent says for whom the sums are true.
