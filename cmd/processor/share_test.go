@@ -14,12 +14,12 @@ func TestTwoProcessorsShare(t *testing.T) {
 		log  lines
 		stop func()
 	}
-	start := func() one {
+	start := func(args ...string) one {
 		ctx, cancel := context.WithCancel(t.Context())
 		out, stderr := newLines(t)
 		status := make(chan int, 1)
 		go func() {
-			status <- run(ctx, []string{"run", "--nats", b.URL(), "--data", t.TempDir(), "--http", "", "--api", "", "--log-format", "json"}, strings.NewReader(""), io.Discard, stderr)
+			status <- run(ctx, append([]string{"run", "--nats", b.URL(), "--data", t.TempDir(), "--http", "", "--api", "", "--log-format", "json"}, args...), strings.NewReader(""), io.Discard, stderr)
 		}()
 		return one{out, func() {
 			cancel()
@@ -28,15 +28,20 @@ func TestTwoProcessorsShare(t *testing.T) {
 			}
 		}}
 	}
-	takes := func(p one) {
+	says := func(p one, text string) {
 		t.Helper()
-		for !strings.Contains(p.log.next(t), "partitions taken over") {
+		for !strings.Contains(p.log.next(t), text) {
 			continue
 		}
 	}
+	takes := func(p one) {
+		t.Helper()
+		says(p, "partitions taken over")
+	}
 	first := start()
 	takes(first)
-	second := start()
+	second := start("--config", configured(t, "cluster: {snapshots: 15m}"))
+	says(second, "cluster.snapshots has no effect")
 	takes(second)
 	first.stop()
 	takes(second)

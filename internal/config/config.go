@@ -128,7 +128,7 @@ type Cluster struct {
 	Name      string        `yaml:"name"`      // empty: DefaultCluster for a processor on external servers, else none
 	Weight    int           `yaml:"weight"`    // of this processor's share
 	Standbys  int           `yaml:"standbys"`  // how many processors follow a partition beside its owner
-	Snapshots time.Duration `yaml:"snapshots"` // reserved: nothing but 0 in a cluster
+	Snapshots time.Duration `yaml:"snapshots"` // reserved: no effect, of which a start warns
 }
 
 // Limits bound events; an event beyond them is rejected.

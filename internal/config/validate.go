@@ -186,8 +186,8 @@ func (j *judge) cluster() {
 	}
 	j.within("cluster.weight", c.Weight, 1, 1000)
 	j.within("cluster.standbys", c.Standbys, 0, 16)
-	if c.Snapshots != 0 && c.Name != "" {
-		j.wrong("cluster.snapshots", "there are no snapshots of partitions: leave the key out, or set 0s; cluster.standbys keeps take-overs short")
+	if c.Snapshots < 0 {
+		j.wrong("cluster.snapshots", "%s is out of range; allowed: 0s and more", c.Snapshots)
 	}
 }
 

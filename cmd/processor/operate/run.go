@@ -42,11 +42,15 @@ func (c *Run) Run(ctx context.Context, a *console.App) error {
 	if err != nil {
 		return err
 	}
+	log := c.logger(a)
+	if cfg.Cluster.Name != "" && cfg.Cluster.Snapshots > 0 {
+		log.Warn().Msg("cluster.snapshots has no effect: there are no snapshots of partitions; cluster.standbys keeps take-overs short")
+	}
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)
 	return start(ctx, a, cfg, starting{
-		checkOnly: c.NoProvision, log: c.logger(a), reload: reload, load: func() (*config.Config, error) { return c.shared(a) },
+		checkOnly: c.NoProvision, log: log, reload: reload, load: func() (*config.Config, error) { return c.shared(a) },
 	})
 }
 
