@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"golang.org/x/sys/unix"
 
 	"precis/internal/broker"
 	session "precis/internal/watch"
@@ -265,6 +267,9 @@ func TestWatchTakesWhatIsNew(t *testing.T) {
 	grow(t, old, sampleFile(t, codexSample))
 	grow(t, filepath.Join(dir, "other.jsonl"), sampleFile(t, codexSample))
 	if err := os.Chtimes(old, time.Now(), time.Now().Add(-48*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(unix.Mkfifo(filepath.Join(dir, "rollout-0-pipe.jsonl"), 0o600), os.Symlink("/dev/zero", filepath.Join(dir, "rollout-0-zero.jsonl"))); err != nil {
 		t.Fatal(err)
 	}
 	once := func(says string, args ...string) {

@@ -204,6 +204,9 @@ func (w *Watcher) old(name string, info fs.FileInfo) bool {
 
 // update reads what is new in a file. What can't be read is said and left.
 func (w *Watcher) update(ctx context.Context, name string) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // to open a pipe would wait for its writer
+		return nil
+	}
 	f := w.files[name]
 	if f == nil {
 		mark := w.opts.State.Files[name]
