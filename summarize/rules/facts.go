@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -93,17 +95,17 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 	default:
 		f.command(args, doc)
 	}
-	if f.ended.Verdict == verdict.Success && f.ended.Tests.HasPassed {
-		for _, i := range f.errors { // what tests of failures print
-			doc.lines[i].favour = passedError
-			for _, k := range traceOf(doc, i) {
-				doc.lines[k].favour = passedError
-			}
-		}
-	}
+	f.ofPassedTests(doc)
 	f.failure(doc)
 	if in.PreserveErrors {
 		f.urgent, f.traces = urgentLines(f, doc)
+		if category == WriteResult && f.status == statusError {
+			f.urgent = append(firstLines(doc, 1), f.urgent...) // why it was refused
+		}
+	}
+	if told := doc.searchFailed(); category == WebContent && told >= 0 && f.ended.Verdict == verdict.Success {
+		f.ended.Verdict = verdict.Unknown
+		f.urgent = append(f.urgent, told)
 	}
 	f.urgent = append(f.urgent, doc.kept(in.Keep)...)
 	if doc.prose {
@@ -111,6 +113,48 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 	}
 	return f
 }
+
+// ofPassedTests sets back the error text that tests of failures print: of a run that passed all of it, of one that failed at something
+// else what stands between the runner's first line and its totals.
+func (f *facts) ofPassedTests(doc *document) {
+	tests := f.ended.Tests
+	if !tests.HasPassed || tests.Failed+tests.Errors > 0 {
+		return
+	}
+	from, to := 0, len(doc.lines)
+	if f.ended.Verdict != verdict.Success {
+		from, to = doc.testRun()
+	}
+	f.errors = slices.DeleteFunc(f.errors, func(i int) bool {
+		within := i >= from && i < to
+		if within {
+			doc.lines[i].favour = passedError
+			for _, k := range traceOf(doc, i) {
+				doc.lines[k].favour = passedError
+			}
+		}
+		return within && f.ended.Verdict != verdict.Success
+	})
+}
+
+// testRun returns the lines of the last run of tests: from the runner's first line to its totals; none if it has no such lines.
+func (d *document) testRun() (from, to int) {
+	start := none
+	for i := range d.lines {
+		switch text := d.lines[i].text; {
+		case testsStart.MatchString(text):
+			start = i
+		case start >= 0 && testsTotal.MatchString(text):
+			from, to = start, i
+		}
+	}
+	return from, to
+}
+
+var (
+	testsStart = regexp.MustCompile(`^(?:bun test v\d|=+ test session starts|running \d+ tests?$|RUN +v\d|TAP version)`)
+	testsTotal = regexp.MustCompile(`^(?:Ran \d+ tests?\b|Tests:? +\d+ passed|test result: ok|=+ \d+ passed|# fail +0$)`)
+)
 
 // passedError is the factor on the worth of error text in a run whose tests passed.
 const passedError = dullWorth

@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 func (f *facts) web(args arguments, doc *document) {
 	if url := args.url(); url != "" {
@@ -28,6 +31,19 @@ func (f *facts) web(args arguments, doc *document) {
 	f.add("Lines", itoa(doc.total))
 	f.note("lines", doc.total)
 }
+
+// searchFailed returns the line by which a search says that it found no pages: what follows is from the model's memory.
+func (d *document) searchFailed() int {
+	const first = 6
+	for i := range d.lines[:min(len(d.lines), first)] {
+		if webError.MatchString(d.lines[i].text) {
+			return i
+		}
+	}
+	return none
+}
+
+var webError = regexp.MustCompile(`^(?i:web ?search|search|fetch|request) (?:error|failed): ?\S`)
 
 // snapshot finds the page's title in a browser driver's output.
 func (d *document) snapshot() {
