@@ -285,6 +285,17 @@ func TestWatchTakesWhatIsNew(t *testing.T) {
 	w.total(t, 13)
 }
 
+// A file whose name is not UTF-8 is followed, and keeps no other from being remembered.
+func TestWatchAnyName(t *testing.T) {
+	b := newServer(t)
+	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "s")
+	grow(t, filepath.Join(dir, "rollout-a.jsonl"), sampleFile(t, codexSample))
+	grow(t, filepath.Join(dir, "rollout-\xff.jsonl"), bytes.ReplaceAll(sampleFile(t, codexSample), []byte("c0dec0de"), []byte("c0dec0df")))
+	for _, says := range []string{"26 events of 2 threads from 2 files", "13 events of 1 thread from 2 files"} {
+		program(t, "", "watch", "codex", dir, "--nats", b.URL(), "--until-caught-up", "--state", state).wants(t, exitDone, "", says)
+	}
+}
+
 func TestWatchIsToldWhatItNeeds(t *testing.T) {
 	t.Setenv("CODEX_HOME", t.TempDir())
 	program(t, "", "watch", "codex").wants(t, exitUsage, "", "codex has kept no sessions here")

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 )
@@ -51,9 +53,12 @@ func LoadState(name, stream string) (*State, error) {
 	return &s, nil
 }
 
-// save replaces the file as a whole: a crash leaves the former one.
+// save replaces the file as a whole: a crash leaves the former one. A file whose name is not UTF-8 has no place in it, and is read again after a start.
 func (s *State) save(name string) error {
-	text, err := json.Marshal(s, json.Deterministic(true))
+	kept := *s
+	kept.Files = maps.Clone(s.Files)
+	maps.DeleteFunc(kept.Files, func(name string, _ Mark) bool { return !utf8.ValidString(name) })
+	text, err := json.Marshal(kept, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("marshal state: %w", err)
 	}
