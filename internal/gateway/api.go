@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,20 +39,31 @@ var apis = map[string]*api{
 
 // apiOf returns the operation of a request; nil where it is only passed on.
 func (g *Gateway) apiOf(r *http.Request) *api {
-	path := strings.TrimSuffix(r.URL.Path, "/")
+	at := strings.TrimSuffix(r.URL.Path, "/")
 	switch {
 	case r.Method != http.MethodPost:
 		return nil
-	case path == compactionPath && g.opts.Mode == ModeCompact && g.opts.Compactions:
+	case at == compactionPath && g.opts.Mode == ModeCompact && g.opts.Compactions:
 		return compactionAPI
 	}
-	return apis[path]
+	return apis[at]
+}
+
+// misplaced is the path of a request for one of the operations where it is not; empty for any other.
+func misplaced(r *http.Request) string {
+	at := path.Clean(r.URL.Path)
+	for known := range apis {
+		if r.Method == http.MethodPost && r.URL.Path != known && slices.Contains([]string{strings.TrimPrefix(known, "/v1"), known, "/v1" + known}, at) {
+			return at
+		}
+	}
+	return ""
 }
 
 // forAnthropic reports which provider a request is for: by its path, or by the headers that Anthropic's API demands.
 func forAnthropic(r *http.Request) bool {
-	path := r.URL.Path
-	return path == "/v1/messages" || strings.HasPrefix(path, "/v1/messages/") || path == "/v1/complete" ||
+	at := r.URL.Path
+	return at == "/v1/messages" || strings.HasPrefix(at, "/v1/messages/") || at == "/v1/complete" ||
 		r.Header.Get("Anthropic-Version") != "" || r.Header.Get("X-Api-Key") != ""
 }
 

@@ -442,3 +442,20 @@ func TestMadeUpAnswers(t *testing.T) {
 		t.Errorf("threads %q", list)
 	}
 }
+
+// A base URL with one /v1 too few or too many is the likeliest mistake, and the provider's answer says nothing of it.
+func TestMisplacedBaseURL(t *testing.T) {
+	w := begin(t, say("application/json", chat("Yes.")), gateway.Options{})
+	for _, path := range []string{"/chat/completions", "/v1/v1/messages", "//v1/responses"} {
+		w.post(path, ask("Hi."))
+	}
+	if got := strings.Count(w.log.String(), "passed on unread"); got != 3 {
+		t.Errorf("%d are reported: %s", got, w.log)
+	}
+	for _, path := range []string{chatPath, "/v1/threads/t/messages", "/v1/responses/resp_1/cancel", "/v1/messages/count_tokens"} {
+		w.post(path, ask("Hi.", "Yes.", "Go on."))
+	}
+	if got := strings.Count(w.log.String(), "passed on unread"); got != 3 {
+		t.Errorf("%d are reported: %s", got, w.log)
+	}
+}

@@ -141,6 +141,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has no need of it
 	p := &passing{writer: w}
 	a := g.apiOf(r)
+	if at := misplaced(r); a == nil && at != "" {
+		g.quiet.elsewhere(g.log, at)
+	}
 	// ReverseProxy panics where an answer breaks off, so that the client sees it break off.
 	defer func() {
 		g.metrics.answered(a, p.status)

@@ -54,3 +54,10 @@ func (q *quiet) unknown(log zerolog.Logger, api, member string) {
 		log.Warn().Str("api", api).Str("member", member).Int("not_logged", silent).Msg("not compacted: a member of the request is not known")
 	}
 }
+
+// elsewhere reports an operation that is asked for at a path where no provider has it: a base URL with one /v1 too few or too many.
+func (q *quiet) elsewhere(log zerolog.Logger, path string) {
+	if silent, may := q.turn(path); may {
+		log.Warn().Str("path", path).Int("not_logged", silent).Msg("passed on unread: the base URL of OpenAI's clients ends with /v1, and that of Anthropic's does not")
+	}
+}
