@@ -17,7 +17,6 @@ const (
 	fOnce
 	fPosition // 0 at the beginning, 1 at the end
 	fOffCenter
-	fLate
 	fIndent
 	fVocabulary // log of how many identifiers there are
 	fAlike      // log of how many lines are like its first
@@ -45,8 +44,7 @@ const (
 	fVariant // another identifier differs in case or separators only
 	fPairHere
 	// Its relation to the thread.
-	fThreadWords // mean log count of its subwords
-	fRecentAll   // all of its subwords occur in the newest messages
+	fRecentAll // all of its subwords occur in the newest messages
 	fSubAge
 	fPairAge
 	fPairRecent
@@ -168,7 +166,6 @@ func (s *scene) place(w *word, x *vector) {
 	if lines < oneScreen {
 		x[fOffCenter] = math.Abs(x[fPosition] - 0.5)
 	}
-	x[fLate] = flag(int(w.first) >= lines-5)
 	x[fIndent] = float64(min(s.doc.lines[w.first].indent/4, 6)) // levels
 	x[fVocabulary] = s.size
 	x[fAlike] = logOf(1 + s.doc.lines[w.first].alike)
@@ -195,9 +192,7 @@ func (s *scene) relate(w *word, x *vector) {
 		recent := true
 		for _, id := range subs {
 			t := s.memory.subs[id]
-			c := logOf(1 + t.count)
 			recent = recent && t.age > 0 && t.age <= recentTexts
-			x[fThreadWords] += c / n
 			x[fSubAge] += nearness(t.age) / n
 		}
 		x[fRecentAll] = flag(recent)
