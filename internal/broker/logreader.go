@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -181,37 +182,25 @@ func (r *LogReader) fromLeader(ctx context.Context, body []byte) (Stored, error)
 	return Stored{Subject: m.Subject, Header: header, Data: m.Data, Seq: m.Seq, Time: m.Time}, nil
 }
 
-// SeqAt is the last sequence whose message came at a time or before; 0 where none did. Times go up with
-// the sequences, so that halving finds it; where one is missing, the one before it serves.
+// SeqAt is the last sequence, from first-1 to last, in front of all messages that came later than a time; its message may be missing. The server
+// looks it up by the times of its blocks and reads one of them: halving the stream with reads would load a block for each.
 func (r *LogReader) SeqAt(ctx context.Context, first, last uint64, t time.Time) (uint64, error) {
-	low, high := max(first, 1)-1, last // low is known to be early enough, what is above high is not
-	for low < high {
-		mid := low + (high-low+1)/2
-		at, found, err := r.timeAtOrBefore(ctx, mid, low)
-		if err != nil {
-			return 0, err
-		}
-		if !found || !at.After(t) {
-			low = mid
-			continue
-		}
-		high = mid - 1
+	first = max(first, 1)
+	switch { // the server counts nanoseconds in 64 bits
+	case t.Before(time.Unix(0, 0)):
+		return first - 1, nil
+	case !t.Before(time.Unix(0, math.MaxInt64)):
+		return max(last, first-1), nil
 	}
-	return low, nil
-}
-
-// timeAtOrBefore is the time of a message, or of the last one before it that is there and above low.
-func (r *LogReader) timeAtOrBefore(ctx context.Context, seq, low uint64) (time.Time, bool, error) {
-	for ; seq > low; seq-- {
-		m, err := r.Get(ctx, seq)
-		if err == nil {
-			return m.Time, true, nil
-		}
-		if !errors.Is(err, ErrGone) {
-			return time.Time{}, false, err
-		}
+	body := fmt.Appendf(nil, `{"start_time":%q}`, t.Add(1).UTC().Format(time.RFC3339Nano))
+	later, err := r.fromLeader(ctx, body)
+	switch {
+	case errors.Is(err, ErrGone):
+		return max(last, first-1), nil
+	case err != nil:
+		return 0, err
 	}
-	return time.Time{}, false, nil
+	return min(max(later.Seq, first)-1, max(last, first-1)), nil
 }
 
 // severalWait is how long Several waits for each message.

@@ -81,6 +81,44 @@ func TestGone(t *testing.T) {
 	require.NotErrorIs(t, err, ErrGone, "a missing stream is no missing message")
 }
 
+// The sequence at a time is what reading the whole stream says, also beside messages that are missing, before the first and behind the last.
+func TestSeqAt(t *testing.T) {
+	b := provisioned(t, 4)
+	r := NewLogReader(b.JetStream(), StreamEvents)
+	at, err := r.SeqAt(testContext(t), 0, 0, time.Now())
+	require.NoError(t, err)
+	require.Zero(t, at, "of an empty stream")
+	const count = 60
+	for i := range count {
+		_, err := b.JetStream().Publish(testContext(t), "thread.message.t", fmt.Append(nil, i))
+		require.NoError(t, err)
+	}
+	times := map[uint64]time.Time{}
+	require.NoError(t, r.Scan(testContext(t), 1, nil, func(m Stored) error { times[m.Seq] = m.Time; return nil }, nil))
+	require.Len(t, times, count)
+	stream, err := b.JetStream().Stream(testContext(t), StreamEvents)
+	require.NoError(t, err)
+	for _, gone := range []uint64{1, 2, 20, 21, 22, 40, count} {
+		require.NoError(t, stream.DeleteMsg(testContext(t), gone))
+		delete(times, gone)
+	}
+	for _, of := range times {
+		for _, when := range []time.Time{of.Add(-time.Hour), of.Add(-1), of, of.Add(1), of.Add(time.Hour), {}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)} {
+			for _, span := range [][2]uint64{{1, count}, {3, count - 1}, {10, 30}} {
+				got, err := r.SeqAt(testContext(t), span[0], span[1], when)
+				require.NoError(t, err)
+				require.GreaterOrEqual(t, got, span[0]-1)
+				require.LessOrEqual(t, got, span[1])
+				for seq, came := range times {
+					if seq >= span[0] && seq <= span[1] {
+						require.Equal(t, !came.After(when), seq <= got, "message %d of %v at %v: up to %d", seq, came, when, got)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestSeveral(t *testing.T) {
 	b := provisioned(t, 1)
 	r := NewLogReader(b.JetStream(), StreamEvents)
