@@ -8,4 +8,5 @@
 //
 // The flow of a run: options → a processor, if none is given (child.go) → follower (follow.go) →
 // agents (agent.go, publish.go) → waiting (settle.go) → verdict (verify.go) → report (report.go).
+// "loadtest cluster" (cluster.go) puts the same load on servers and processors of its own (party.go), and disturbs these.
 package main

@@ -42,6 +42,25 @@ func TestAgainstAProcessor(t *testing.T) {
 	}
 }
 
+// TestClusterOfProcesses kills one of two processors, and ends one, while agents publish.
+func TestClusterOfProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: builds and starts servers and processors")
+	}
+	var out, log bytes.Buffer
+	args := []string{"cluster", "--processors", "2", "--partitions", "4", "--kills", "1", "--stops", "0", "--leaves", "1", "--events", "300", "--rate", "100", "--agents", "8", "--json"}
+	if status := run(t.Context(), args, &out, &log); status != 0 {
+		t.Fatalf("exit %d\n%s%s", status, log.String(), out.String())
+	}
+	var r clusterReport
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Killed.N == 0 || r.Left.N == 0 || r.Load.Events != 300 || r.Load.Created.N != r.Load.Want.Summaries {
+		t.Errorf("%+v, %+v", r, r.Load)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	for name, c := range map[string]struct {
 		args   []string
@@ -53,6 +72,9 @@ func TestUsage(t *testing.T) {
 		"no agents":          {[]string{"--agents", "0"}, exitUsage, "--agents is 0"},
 		"threads for agents": {[]string{"--agents", "9", "--threads", "3"}, exitUsage, "--threads is 3"},
 		"no server":          {[]string{"--nats", "nats://127.0.0.1:1"}, exitUnreachable, "connect to"},
+		"help of cluster":    {[]string{"cluster", "--help"}, 0, "--kills"},
+		"no processors":      {[]string{"cluster", "--processors", "0"}, exitUsage, "--processors and --partitions are at least 1"},
+		"no other":           {[]string{"cluster", "--processors", "1"}, exitUsage, "--stops needs another processor"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -26,6 +26,9 @@ func main() {
 
 // run is the whole program: the report goes to stdout, everything else to stderr.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "cluster" {
+		return runCluster(ctx, args[1:], stdout, stderr)
+	}
 	opts, err := parse(args, stderr)
 	if errors.Is(err, errHelp) {
 		return 0

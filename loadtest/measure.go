@@ -43,6 +43,13 @@ func measure(ctx context.Context, o options, progress io.Writer) (r *report, err
 	if err != nil {
 		return nil, err
 	}
+	if o.faults != nil {
+		select {
+		case <-o.faults:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 	want := sum(all)
 	if err := settle(ctx, follower, want, o.Timeout, progress); err != nil {
 		return nil, err

@@ -24,7 +24,8 @@ type options struct {
 	Timeout     time.Duration `default:"60s" help:"How long to wait with nothing coming any more (${default})."`
 	JSON        bool          `name:"json" help:"Print the report as JSON."`
 
-	named bool // Run is set: its events may have been published before
+	named  bool            // Run is set: its events may have been published before
+	faults <-chan struct{} // closed when nothing disturbs the processors any more; nil: nothing does
 }
 
 // errHelp ends a run that only requested help.
@@ -33,7 +34,7 @@ var errHelp = errors.New("help")
 func parse(args []string, out io.Writer) (opts options, err error) {
 	helped := false
 	parser, err := kong.New(&opts, kong.Name("loadtest"),
-		kong.Description("Publishes as many agents at once and validates what the processor makes of it. Exit status: 0 all as expected, 1 something is wrong, 2 wrong usage, 3 a server or processor is out of reach."),
+		kong.Description("Publishes as many agents at once and validates what the processor makes of it. With \"cluster\" as the first argument it starts servers and processors, and kills some: loadtest cluster --help. Exit status: 0 all as expected, 1 something is wrong, 2 wrong usage, 3 a server or processor is out of reach."),
 		kong.Writers(out, out), kong.Exit(func(int) { helped = true }))
 	if err != nil {
 		return opts, fmt.Errorf("describe the options: %w", err)

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/nats-io/nats.go"
+)
+
+// clusterOptions are what "loadtest cluster" takes.
+type clusterOptions struct {
+	Processors int           `default:"3" help:"Processors (${default})."`
+	Partitions int           `default:"16" help:"Partitions that they share (${default})."`
+	Standbys   int           `default:"1" help:"How many follow each partition beside its owner (${default})."`
+	Share      float64       `placeholder:"PART" help:"Hold each processor to this part of a core, such as 0.2: it needs the right to make control groups. Without it they take what they get."`
+	Kills      int           `default:"10" help:"Processors to kill with SIGKILL and start again, one after the other (${default})."`
+	Stops      int           `default:"5" help:"Processors to stop with SIGSTOP until others have what they had, and to continue then (${default})."`
+	Leaves     int           `default:"5" help:"Processors to end with SIGTERM and start again (${default})."`
+	Agents     int           `default:"50" help:"Agents that publish meanwhile (${default})."`
+	Events     int           `default:"20000" help:"Events that they publish (${default})."`
+	Rate       int           `default:"200" help:"Events a second over all agents; as fast as acks allow where 0 (${default})."`
+	Seed       uint64        `default:"1" help:"Of everything random (${default})."`
+	Timeout    time.Duration `default:"60s" help:"How long to wait with nothing coming any more (${default})."`
+	JSON       bool          `name:"json" help:"Print the report as JSON."`
+}
+
+// clusterReport is the result of a run.
+type clusterReport struct {
+	Processors int     `json:"processors"`
+	Standbys   int     `json:"standbys"`
+	Share      float64 `json:"share,omitzero"`
+	// From a fault to the next summary.created of a new thread of each partition that the processor had.
+	Killed   latency  `json:"killed"`
+	Stopped  latency  `json:"stopped"`
+	Left     latency  `json:"left"`
+	Load     *report  `json:"load"`
+	Problems []string `json:"problems"`
+}
+
+func parseCluster(args []string, out io.Writer) (o clusterOptions, err error) {
+	helped := false
+	parser, err := kong.New(&o, kong.Name("loadtest cluster"),
+		kong.Description("Starts three NATS servers and several processors on this machine, publishes, kills, stops and ends processors meanwhile, measures how long their partitions stand still, and validates everything as loadtest does. Exit status: as loadtest's."),
+		kong.Writers(out, out), kong.Exit(func(int) { helped = true }))
+	if err != nil {
+		return o, fmt.Errorf("describe the options: %w", err)
+	}
+	if _, err = parser.Parse(args); helped {
+		return o, errHelp
+	}
+	switch {
+	case err != nil:
+		return o, err
+	case o.Processors < 1 || o.Partitions < 1 || o.Share < 0 || min(o.Kills, o.Stops, o.Leaves) < 0:
+		return o, errors.New("--processors and --partitions are at least 1, the others at least 0")
+	case o.Processors < 2 && o.Stops > 0:
+		return o, errors.New("--stops needs another processor: --processors is 1")
+	}
+	return o, nil
+}
+
+// runCluster is "loadtest cluster".
+func runCluster(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parseCluster(args, stderr)
+	if errors.Is(err, errHelp) {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "loadtest: %v\n", err)
+		return exitUsage
+	}
+	r, err := measureCluster(ctx, o, stderr)
+	if err == nil {
+		err = r.write(stdout, o.JSON)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "loadtest: %v\n", err)
+		return exitUnreachable
+	}
+	if len(r.Problems)+len(r.Load.Problems) > 0 {
+		return exitWrong
+	}
+	return 0
+}
+
+// measureCluster is one run: the faults happen while the load is published, and what the load expects is verified behind them.
+func measureCluster(ctx context.Context, o clusterOptions, progress io.Writer) (r *clusterReport, err error) {
+	p, err := startParty(ctx, o, progress)
+	if err != nil {
+		return nil, err
+	}
+	defer p.stop()
+	nc, err := connect(p.url)
+	if err != nil {
+		return nil, err
+	}
+	defer nc.Close()
+	if err := p.settled(ctx, nc); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	faults := make(chan struct{})
+	load := options{
+		NATS: p.url, Agents: o.Agents, Events: o.Events, Rate: o.Rate, Window: 16, Connections: 20, Seed: o.Seed, Timeout: o.Timeout, faults: faults,
+	}.withDefaults()
+	r = &clusterReport{Processors: o.Processors, Standbys: o.Standbys, Share: o.Share, Problems: []string{}}
+	var working sync.WaitGroup
+	working.Go(func() {
+		var failed error
+		if r.Load, failed = measure(ctx, load, progress); failed != nil {
+			cancel(failed)
+		}
+	})
+	err = r.disturb(ctx, p, nc, progress)
+	close(faults)
+	if err != nil {
+		cancel(err)
+	}
+	working.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if out, err := p.replay(ctx); err != nil {
+		r.Problems = append(r.Problems, fmt.Sprintf("processor replay: %v: %s", err, out))
+	}
+	return r, nil
+}
+
+// disturb makes the faults, one after the other in a random order.
+func (r *clusterReport) disturb(ctx context.Context, p *party, nc *nats.Conn, progress io.Writer) error {
+	created, err := nc.SubscribeSync("summary.created.*")
+	if err != nil {
+		return fmt.Errorf("follow summaries: %w", err)
+	}
+	defer func() { _ = created.Unsubscribe() }()
+	if err := created.SetPendingLimits(-1, -1); err != nil {
+		return fmt.Errorf("follow summaries: %w", err)
+	}
+	var faults []syscall.Signal
+	faults = append(faults, slices.Repeat([]syscall.Signal{syscall.SIGKILL}, p.opts.Kills)...)
+	faults = append(faults, slices.Repeat([]syscall.Signal{syscall.SIGSTOP}, p.opts.Stops)...)
+	faults = append(faults, slices.Repeat([]syscall.Signal{syscall.SIGTERM}, p.opts.Leaves)...)
+	rng := rand.New(rand.NewPCG(p.opts.Seed, 17))
+	rng.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+	took, seen := map[syscall.Signal][]time.Duration{}, map[string]int{}
+	for n, fault := range faults {
+		if err := p.settled(ctx, nc); err != nil {
+			return err
+		}
+		victim := p.processors[rng.IntN(len(p.processors))]
+		waits, err := p.strike(ctx, nc, created, victim, fault, n, seen)
+		if err != nil {
+			return fmt.Errorf("%s of a processor: %w", fault, err)
+		}
+		took[fault] = append(took[fault], waits...)
+		fmt.Fprintf(progress, "%d of %d, %s: %d partitions, longest %s\n", n+1, len(faults), fault, len(waits), slices.Max(append(waits, 0)).Round(time.Millisecond))
+	}
+	r.Killed, r.Stopped, r.Left = quantiles(took[syscall.SIGKILL]), quantiles(took[syscall.SIGSTOP]), quantiles(took[syscall.SIGTERM])
+	if len(faults) > 0 {
+		if err := p.settled(ctx, nc); err != nil {
+			return err
+		}
+	}
+	for name, times := range seen {
+		if times > 1 {
+			r.Problems = append(r.Problems, fmt.Sprintf("%d summaries of thread %s, want 1", times, name))
+		}
+	}
+	return nil
+}
+
+// strike makes one fault and returns how long each of the victim's partitions took to summarize something new.
+func (p *party) strike(ctx context.Context, nc *nats.Conn, created *nats.Subscription, victim *process, fault syscall.Signal, n int, seen map[string]int) (waits []time.Duration, err error) {
+	owned, err := owners(ctx, nc)
+	if err != nil {
+		return nil, err
+	}
+	missing := map[string]bool{}
+	for _, partition := range owned.of(victim) {
+		if partition < p.opts.Partitions {
+			name := threadIn(partition, p.opts.Partitions, n)
+			missing[name], seen[name] = true, 0
+		}
+	}
+	began := time.Now()
+	if err := victim.cmd.Process.Signal(fault); err != nil {
+		return nil, fmt.Errorf("send signal: %w", err)
+	}
+	for name := range missing {
+		m := &nats.Msg{Subject: "tool.result." + name, Data: []byte(`{"message_id":"m","content":"` + strings.Repeat("line of an output\\n", 200) + `"}`)}
+		if err := nc.PublishMsg(m); err != nil {
+			return nil, fmt.Errorf("publish: %w", err)
+		}
+	}
+	waiting, cancel := context.WithTimeout(ctx, p.opts.Timeout)
+	defer cancel()
+	for len(missing) > 0 {
+		m, err := created.NextMsgWithContext(waiting)
+		if err != nil {
+			return nil, fmt.Errorf("wait for summaries of %d partitions: %w", len(missing), err)
+		}
+		name := strings.TrimPrefix(m.Subject, "summary.created.")
+		if _, ours := seen[name]; ours {
+			seen[name]++
+		}
+		if missing[name] {
+			delete(missing, name)
+			waits = append(waits, time.Since(began))
+		}
+	}
+	if fault == syscall.SIGSTOP {
+		return waits, victim.cmd.Process.Signal(syscall.SIGCONT)
+	}
+	<-victim.exited
+	return waits, p.restart(victim)
+}
+
+func (r *clusterReport) write(w io.Writer, asJSON bool) error {
+	if asJSON {
+		if err := json.MarshalWrite(w, r, jsontext.WithIndent("  ")); err != nil {
+			return fmt.Errorf("write report: %w", err)
+		}
+		_, err := fmt.Fprintln(w)
+		return err
+	}
+	fmt.Fprintf(w, "%d processors, %d standbys", r.Processors, r.Standbys)
+	if r.Share > 0 {
+		fmt.Fprintf(w, ", %.2f of a core each", r.Share)
+	}
+	fmt.Fprintln(w, "; from the fault to the next summary of a partition that the processor had:")
+	for _, f := range []struct {
+		name string
+		took latency
+	}{{"SIGKILL", r.Killed}, {"SIGSTOP", r.Stopped}, {"SIGTERM", r.Left}} {
+		if f.took.N > 0 {
+			fmt.Fprintf(w, "%s       %s\n", f.name, f.took)
+		}
+	}
+	for _, problem := range r.Problems {
+		fmt.Fprintf(w, "  %s\n", problem)
+	}
+	return r.Load.write(w, false)
+}
