@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // clusterOptions are what "loadtest cluster" takes.
@@ -140,14 +141,11 @@ func measureCluster(ctx context.Context, o clusterOptions, progress io.Writer) (
 
 // disturb makes the faults, one after the other in a random order.
 func (r *clusterReport) disturb(ctx context.Context, p *party, nc *nats.Conn, progress io.Writer) error {
-	created, err := nc.SubscribeSync("summary.created.*")
+	created, stop, err := createdThreads(ctx, nc)
 	if err != nil {
 		return fmt.Errorf("follow summaries: %w", err)
 	}
-	defer func() { _ = created.Unsubscribe() }()
-	if err := created.SetPendingLimits(-1, -1); err != nil {
-		return fmt.Errorf("follow summaries: %w", err)
-	}
+	defer stop()
 	var faults []syscall.Signal
 	faults = append(faults, slices.Repeat([]syscall.Signal{syscall.SIGKILL}, p.opts.Kills)...)
 	faults = append(faults, slices.Repeat([]syscall.Signal{syscall.SIGSTOP}, p.opts.Stops)...)
@@ -173,6 +171,11 @@ func (r *clusterReport) disturb(ctx context.Context, p *party, nc *nats.Conn, pr
 			return err
 		}
 	}
+	for len(created) > 0 {
+		if name := <-created; seen[name] > 0 {
+			seen[name]++
+		}
+	}
 	for name, times := range seen {
 		if times > 1 {
 			r.Problems = append(r.Problems, fmt.Sprintf("%d summaries of thread %s, want 1", times, name))
@@ -182,7 +185,7 @@ func (r *clusterReport) disturb(ctx context.Context, p *party, nc *nats.Conn, pr
 }
 
 // strike makes one fault and returns how long each of the victim's partitions took to summarize something new.
-func (p *party) strike(ctx context.Context, nc *nats.Conn, created *nats.Subscription, victim *process, fault syscall.Signal, n int, seen map[string]int) (waits []time.Duration, err error) {
+func (p *party) strike(ctx context.Context, nc *nats.Conn, created <-chan string, victim *process, fault syscall.Signal, n int, seen map[string]int) (waits []time.Duration, err error) {
 	owned, err := owners(ctx, nc)
 	if err != nil {
 		return nil, err
@@ -207,11 +210,12 @@ func (p *party) strike(ctx context.Context, nc *nats.Conn, created *nats.Subscri
 	waiting, cancel := context.WithTimeout(ctx, p.opts.Timeout)
 	defer cancel()
 	for len(missing) > 0 {
-		m, err := created.NextMsgWithContext(waiting)
-		if err != nil {
-			return nil, fmt.Errorf("wait for summaries of %d partitions: %w", len(missing), err)
+		var name string
+		select {
+		case name = <-created:
+		case <-waiting.Done():
+			return nil, fmt.Errorf("wait for summaries of %d partitions: %w", len(missing), context.Cause(waiting))
 		}
-		name := strings.TrimPrefix(m.Subject, "summary.created.")
 		if _, ours := seen[name]; ours {
 			seen[name]++
 		}
@@ -225,6 +229,31 @@ func (p *party) strike(ctx context.Context, nc *nats.Conn, created *nats.Subscri
 	}
 	<-victim.exited
 	return waits, p.restart(victim)
+}
+
+// createdThreads yields the token of each thread whose summary SUMMARIES stores. A plain subscription would also see what the stream refuses:
+// what a processor that was stopped publishes behind another one's claim.
+func createdThreads(ctx context.Context, nc *nats.Conn) (created <-chan string, stop func(), err error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, nil, err
+	}
+	stream, err := js.Stream(ctx, "SUMMARIES")
+	if err != nil {
+		return nil, nil, err
+	}
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{"summary.created.*"}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: stream.CachedInfo().State.LastSeq + 1,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	list := make(chan string, 1<<20) // more than any run makes between two faults
+	consuming, err := consumer.Consume(func(m jetstream.Msg) { list <- strings.TrimPrefix(m.Subject(), "summary.created.") })
+	if err != nil {
+		return nil, nil, err
+	}
+	return list, consuming.Stop, nil
 }
 
 func (r *clusterReport) write(w io.Writer, asJSON bool) error {
