@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,19 +95,34 @@ func ask(ctx context.Context, nc *nats.Conn, thread string) (counters, error) {
 	return c, nil
 }
 
-// request asks the service for what it reads into answer.
+// again is how long a 503 lets a client wait: a partition moves, or its processor is short of time.
+const again = time.Second
+
+// request asks the service for what it reads into answer, and again after a 503, for ten seconds.
 func request(ctx context.Context, nc *nats.Conn, subject string, body []byte, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	reply, err := nc.RequestWithContext(ctx, subject, body)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUnreachable, err)
+	var refused error
+	for {
+		reply, err := nc.RequestWithContext(ctx, subject, body)
+		if err != nil {
+			return cmp.Or(refused, fmt.Errorf("%w: %w", errUnreachable, err))
+		}
+		code := reply.Header.Get("Nats-Service-Error-Code")
+		if code == "" {
+			if err := json.Unmarshal(reply.Data, answer); err != nil {
+				return fmt.Errorf("read answer: %w", err)
+			}
+			return nil
+		}
+		refused = fmt.Errorf("%s: %w %s %s", subject, errRefused, code, reply.Header.Get("Nats-Service-Error"))
+		if code != "503" {
+			return refused
+		}
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+			return refused
+		}
 	}
-	if code := reply.Header.Get("Nats-Service-Error-Code"); code != "" {
-		return fmt.Errorf("%s: %w %s %s", subject, errRefused, code, reply.Header.Get("Nats-Service-Error"))
-	}
-	if err := json.Unmarshal(reply.Data, answer); err != nil {
-		return fmt.Errorf("read answer: %w", err)
-	}
-	return nil
 }
