@@ -126,6 +126,7 @@ func TestMCPLargeOriginal(t *testing.T) {
 }
 
 func TestMCPRefuses(t *testing.T) {
+	program(t, "not JSON\n", "mcp", "--nats", newServer(t).URL()).wants(t, exitWrong, "", "the client sends what is not the protocol: invalid character")
 	program(t, "", "mcp", "--thread", "a", "--thread-prefix", "b").wants(t, exitUsage, "", "not both")
 	program(t, "", "mcp", "--nats", "nats://"+freeAddress(t)).wants(t, exitUnreachable, "", "")
 }

@@ -50,7 +50,7 @@ func (c *MCP) Run(ctx context.Context, a *console.App) error {
 	tools := mcp.New(mcp.Options{Asker: client, Thread: c.Thread, Prefix: c.ThreadPrefix, Version: console.Version()})
 	err = tools.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(a.Stdin), Writer: keptOpen{a.Stdout}})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
-		return console.Unreachable("serve MCP: %w", err)
+		return console.Wrong("serve MCP: the client sends what is not the protocol: %w", err)
 	}
 	return nil
 }
