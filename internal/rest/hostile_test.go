@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -24,19 +23,15 @@ func TestBadBodies(t *testing.T) {
 	w := begin(t, options{Options: rest.Options{ReadTimeout: 300 * time.Millisecond}})
 	const path = "/v1/threads/t/events"
 	huge := strings.Repeat("x", 30<<20)
-	w.wants(413, "POST", path, huge)
-	w.wants(413, "POST", "/v1/threads/t/context", huge)
-	req, err := http.NewRequestWithContext(within(t), "POST", w.url+path, io.MultiReader(strings.NewReader(`{"a":"`), strings.NewReader(huge))) // chunked
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := w.client.Do(req)
-	if err != nil || res.StatusCode != 413 {
-		t.Errorf("chunked: %v, %+v", err, res)
-	}
-	if res != nil {
-		res.Body.Close()
+	// By hand: the answer comes before the end of the body, whose rest the server does not take, and a client may report that alone.
+	for what, sent := range map[string]string{
+		"an event":  fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(huge), huge),
+		"a request": fmt.Sprintf("POST /v1/threads/t/context HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(huge), huge),
+		"chunks":    fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", path, len(huge), huge),
+	} {
+		if got := w.raw(sent); !strings.HasPrefix(got, "HTTP/1.1 413 ") {
+			t.Errorf("%s too large: %.100q", what, got)
+		}
 	}
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
