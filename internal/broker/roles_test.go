@@ -77,6 +77,7 @@ func TestRolesCanDoTheirWork(t *testing.T) {
 	require.NoError(t, err)
 	defer svc.Stop()
 	require.NoError(t, svc.AddEndpoint("get", micro.HandlerFunc(func(r micro.Request) { _ = r.Respond([]byte("state")) }), micro.WithEndpointSubject("precis.thread.get.*")))
+	require.NoError(t, answering.FlushWithContext(ctx)) // the server knows the subscription before the agent asks
 
 	agent := as(t, url, "agent")
 	publish(t, agent, "tool.result.t", "output")
