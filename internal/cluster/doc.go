@@ -32,5 +32,5 @@
 // said that it is near. It drains the partition then, and writes that it is free; the next owner waits for that, or for the owner's end.
 //
 // With its lease a member says how far each of its partitions is on record, which is how far others may follow. That stays true whatever
-// happens to the member: it was written while the member had the partition, and whoever has it next begins with what is on record.
+// happens to the member: it was written while the member had the partition, and its next owner begins with what is on record.
 package cluster

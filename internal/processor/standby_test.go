@@ -110,7 +110,7 @@ func (f *flock) pair(publish func()) (first, second *sharer) {
 	return first, second
 }
 
-// An edit is followed while it waits for its message, and rejected later: once, whoever has the partition when the message would have
+// An edit is followed while it waits for its message, and rejected later: once, by the processor that has the partition when the message would have
 // come.
 func TestStandbyFollowsWaitingEdit(t *testing.T) {
 	t.Parallel()

@@ -240,6 +240,16 @@ func firstLine(category Category, args arguments) int {
 	return from
 }
 
+// cutRule cuts the horizontal rule behind a linter's heading.
+func (l *line) cutRule() {
+	if !strings.HasSuffix(l.text, "━━━━━━━━") {
+		return
+	}
+	if heading := strings.TrimRight(l.text, "━ "); heading != "" {
+		l.text, l.heads = heading, isPath(strings.SplitN(strings.TrimPrefix(heading, "at "), " ", 2)[0])
+	}
+}
+
 func (d *document) add(raw string, number int) {
 	if raw == "--" && (d.shape == shapeMatches || d.shape == shapeOneFile) {
 		return // grep's separator
@@ -295,10 +305,8 @@ func (d *document) add(raw string, number int) {
 	l.text = strings.TrimSpace(l.text)
 	l.columns = strings.Count(l.text, "\t") >= fewTabs
 	l.text = squash(l.text)
-	if d.noisy && strings.HasSuffix(l.text, "━━━━━━━━") { // a linter's heading
-		if heading := strings.TrimRight(l.text, "━ "); heading != "" {
-			l.text, l.heads = heading, isPath(strings.SplitN(strings.TrimPrefix(heading, "at "), " ", 2)[0])
-		}
+	if d.noisy {
+		l.cutRule()
 	}
 	switch {
 	case d.shape == shapeSnapshot:
