@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 
-import { InMemorySessionStore, type Options, type PostToolUseHookInput, type SessionStore, type SessionStoreEntry, query } from "@anthropic-ai/claude-agent-sdk";
+import { InMemorySessionStore, type Options, type PostToolUseHookInput, query } from "@anthropic-ai/claude-agent-sdk";
 import { Client } from "precis";
 import { ClaudeAdapter } from "precis/claude-agent-sdk";
 
@@ -79,35 +79,6 @@ test("a session store publishes what is said, a session is resumed from it, and 
   assert.equal(thread.reported?.total.output_tokens, 14);
   const prompt = await c.context(`claude/${session}`, { format: "anthropic" });
   assert.equal(prompt.summary_ids.length, 1);
-});
-
-test("a wrapped store does what the store alone does", async () => {
-  const key = { projectKey: "p", sessionId: "5e4d4f0a-0000-4000-8000-000000000001" };
-  const entry = (n: number, type = "user"): SessionStoreEntry => ({ type, uuid: `u${n}`, timestamp: "2026-01-01T00:00:00Z", message: { role: type, content: `Message ${n}`, extra: { ä: [1, null] } } });
-  const title: SessionStoreEntry = { type: "custom-title", customTitle: "A title" };
-  const both: Required<SessionStore>[] = [new InMemorySessionStore(), new ClaudeAdapter(running.client()).sessionStore(new InMemorySessionStore()) as Required<SessionStore>];
-  const same = async (name: string, ask: (s: Required<SessionStore>) => Promise<unknown>) => {
-    const [want, got] = await Promise.all(both.map(ask));
-    assert.deepEqual(got, want, name);
-    return got;
-  };
-  const ids = (list: { sessionId: string; mtime: number }[]) => list.map(({ sessionId, mtime }) => [sessionId, Number.isInteger(mtime)]);
-  assert.equal(await same("never written", (s) => s.load(key)), null);
-  for (const s of both) for (const batch of [[entry(1), entry(2, "assistant")], [title], [entry(3)]]) await s.append(key, batch);
-  assert.deepEqual(await same("loaded in order", (s) => s.load(key)), [entry(1), entry(2, "assistant"), title, entry(3)]);
-  const sub = { ...key, subpath: "subagents/agent-a1" };
-  for (const s of both) await s.append(sub, [entry(4)]);
-  await same("a sub-agent's is apart", async (s) => [await s.load(sub), (await s.load(key))?.length, await s.listSubkeys(key)]);
-  await same("another project's is apart", async (s) => [await s.load({ ...key, projectKey: "q" }), await s.listSessions("q")]);
-  await same("listed", async (s) => [ids(await s.listSessions("p")), ids(await s.listSessionSummaries("p")), (await s.listSessionSummaries("p")).map((e) => e.data)]);
-  await same("deleted", async (s) => [await s.delete(key), await s.load(key), await s.load(sub), await s.listSessions("p")]);
-  const child = await settled(running.client(), `${key.sessionId}/a1`, (t) => t.messages === 1);
-  assert.deepEqual([child.messages, child.parent_thread_id], [1, key.sessionId]);
-  const unbegun = { ...key, sessionId: "unbegun" };
-  await both[1]!.append(unbegun, []);
-  assert.equal(await both[1]!.load(unbegun), null);
-  const minimal = new ClaudeAdapter(running.client()).sessionStore({ append: async () => undefined, load: async () => null });
-  assert.deepEqual(Object.keys(minimal).sort(), ["append", "load"]);
 });
 
 const used = (session_id: string, tool_use_id: string, tool_response: unknown) =>
