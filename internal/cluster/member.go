@@ -79,8 +79,11 @@ type Member struct {
 	known    bool         // the bucket has been read
 	together bool         // one member is to have all
 	told     string
-	pause    time.Time // no acquisition before this: the last one failed
-	steady   time.Time // since when each renewal has succeeded; zero: the last one has not
+	pause    time.Time    // no acquisition before this: the last one failed
+	steady   time.Time    // since when each renewal has succeeded; zero: the last one has not
+	heard    time.Time    // when the watch delivered a renewal of this member, or was begun
+	watches  chan watched // a new watch, while one is being made
+	watching bool
 	work     sync.WaitGroup
 	ended    chan outcome
 	lost     chan int
@@ -173,7 +176,7 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 	m := &Member{
 		opts: o, holder: holder, js: js, log: o.Logger.With().Str("cluster", o.Name).Logger(),
 		lease: lease{time: o.Lease, now: o.Now}, members: map[string]*member{}, units: make([]unit, o.Units),
-		ended: make(chan outcome), lost: make(chan int), over: make(chan struct{}), held: make([]atomic.Bool, o.Units),
+		ended: make(chan outcome), lost: make(chan int), over: make(chan struct{}), held: make([]atomic.Bool, o.Units), watches: make(chan watched, 1),
 	}
 	m.view.Store(&View{Members: map[string]string{}, Owners: make([]string, o.Units), Planned: make([]string, o.Units), Left: make([]bool, o.Units)})
 	var err error
@@ -263,6 +266,7 @@ func (m *Member) Run(ctx context.Context) error {
 	}
 	defer func() { _ = watch.Stop() }()
 	defer m.work.Wait()
+	m.heard = m.opts.Now()
 	defer close(m.over)
 	every := time.NewTicker(m.opts.Lease / 4)
 	defer every.Stop()
@@ -274,6 +278,9 @@ func (m *Member) Run(ctx context.Context) error {
 		case <-every.C:
 			m.renew(ctx)
 			m.bury(ctx)
+			m.rewatch(ctx)
+		case next := <-m.watches:
+			watch = m.instead(watch, next)
 		case entry, open := <-watch.Updates():
 			if !open && ctx.Err() != nil {
 				return nil
@@ -345,6 +352,12 @@ func (m *Member) saw(e jetstream.KeyValueEntry) {
 	gone := e.Operation() != jetstream.KeyValuePut
 	switch key := e.Key(); {
 	case strings.HasPrefix(key, memberPrefix):
+		if key == m.key {
+			m.heard = m.opts.Now()
+		}
+		if old := m.members[key]; old != nil && e.Revision() <= old.revision {
+			return // another watch begins with what is known
+		}
 		if gone {
 			delete(m.members, key)
 			return

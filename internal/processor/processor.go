@@ -164,6 +164,9 @@ func (p *Processor) recover(ctx context.Context) error {
 	config.Retention = at.events.MaxAge
 	p.folds.Store(config)
 	if p.opts.Config.Cluster.Name != "" {
+		if err := p.checkStore(ctx, at); err != nil {
+			return err
+		}
 		return p.joinCluster(ctx, at)
 	}
 	parts, err := p.openAll(ctx, p.all(), at)

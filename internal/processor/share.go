@@ -66,12 +66,9 @@ type change struct {
 // dropTries is how often partitions are opened: a second time without what the store has of them.
 const dropTries = 2
 
-// joinCluster becomes a member of the configured cluster, if there is one.
+// joinCluster becomes a member of the configured cluster.
 func (p *Processor) joinCluster(ctx context.Context, at streams) (err error) {
 	c := p.opts.Config.Cluster
-	if c.Name == "" {
-		return nil
-	}
 	p.shares.redo = map[int]bool{}
 	p.shares.places, p.shares.changes = make([]sync.Mutex, p.total()), make(chan change)
 	p.ready = newReadiness(nil)
@@ -195,7 +192,7 @@ func (p *Processor) Acquire(ctx context.Context, ids []int) error {
 // fatalStart reports whether an error of a start ends the processor.
 func fatalStart(err error) bool {
 	return errors.Is(err, recovery.ErrRolledBack) || errors.Is(err, recovery.ErrRewritten) || errors.Is(err, recovery.ErrOtherStream) ||
-		fatal(err)
+		errors.Is(err, recovery.ErrUnfinished) || fatal(err)
 }
 
 // openAnew opens partitions. What the store has of one may not be what is on record: another processor had the partition since, while this

@@ -24,15 +24,26 @@ const (
 // newFollower returns what follows partitions of other processors of the cluster.
 func (p *Processor) newFollower() *standby.Follower {
 	return standby.New(standby.Options{
-		Store: p.store, Log: p.readers(), Strays: p.strays(), Open: p.openFollowed, Config: p.folds.Load, Home: p.home,
+		Store: p.store, Log: p.readers(), Strays: p.strays(), Open: p.openFollowed, Same: p.stillSame, Config: p.folds.Load, Home: p.home,
 		Enter: func(id int) bool { return p.shares.places[id].TryLock() },
 		Leave: func(id int) { p.shares.places[id].Unlock() },
 		Taken: p.taken, Orphan: p.orphan, Folded: func(n int) { p.metrics.followed.Add(float64(n)) }, Now: p.opts.Now, Logger: p.log,
 	})
 }
 
-// openFollowed opens the rows of a partition that another processor owns.
-func (p *Processor) openFollowed(ctx context.Context, id int) (*state.Partition, *fold.Fold, error) {
+// stillSame verifies that the streams hold what rows were made from.
+func (p *Processor) stillSame(ctx context.Context, metas []state.Meta) error {
+	return recovery.CheckMarks(ctx, []state.Meta{recovery.Furthest(metas)}, p.readers())
+}
+
+// openFollowed opens the rows of a partition that another processor owns. Rows of other streams end the processor, as they end one that is
+// alone.
+func (p *Processor) openFollowed(ctx context.Context, id int) (st *state.Partition, f *fold.Fold, err error) {
+	defer func() {
+		if fatalStart(err) {
+			p.fail(err)
+		}
+	}()
 	if err := p.dropAgain(id); err != nil {
 		return nil, nil, err
 	}
@@ -43,11 +54,10 @@ func (p *Processor) openFollowed(ctx context.Context, id int) (*state.Partition,
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := p.rows(id, at)
-	if err != nil {
+	if st, err = p.rows(id, at); err != nil {
 		return nil, nil, err
 	}
-	f, err := fold.New(st, fold.Options{
+	f, err = fold.New(st, fold.Options{
 		Log: p.reads(), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: p.total(), Mask: p.mask, Home: p.home,
 		Logger: p.log.With().Int("partition", id).Logger(),
 	})
@@ -80,7 +90,11 @@ func (p *Processor) follow(ctx context.Context) {
 			to := p.shares.member.View().Follow
 			p.metrics.following.Set(float64(len(to)))
 			var err error
-			if more, err = p.shares.follower.Round(ctx, to); err != nil {
+			if more, err = p.shares.follower.Round(ctx, to); fatalStart(err) {
+				p.fail(err)
+				return
+			}
+			if err != nil {
 				p.log.Warn().Err(err).Msg("partitions of other processors are not followed for now")
 				_ = pause(ctx, followPause)
 				more = false

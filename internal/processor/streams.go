@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -24,16 +25,43 @@ func (p *Processor) streams(ctx context.Context) (s streams, err error) {
 	return s, err
 }
 
-// checkMarks verifies, before anything is read, that the streams hold what each partition has read.
-func (p *Processor) checkMarks(ctx context.Context, ids []int) error {
+// metas are where the store has partitions.
+func (p *Processor) metas(ids []int) ([]state.Meta, error) {
 	metas := make([]state.Meta, len(ids))
 	for i, id := range ids {
 		var err error
 		if metas[i], err = p.store.View(id).Meta(); err != nil {
+			return nil, err
+		}
+	}
+	return metas, nil
+}
+
+// checkMarks verifies, before anything is read, that the streams hold what each partition has read.
+func (p *Processor) checkMarks(ctx context.Context, ids []int) error {
+	metas, err := p.metas(ids)
+	if err != nil {
+		return err
+	}
+	return recovery.CheckMarks(ctx, metas, p.readers())
+}
+
+// checkStore verifies that all that the store has is of these streams. A processor of a cluster that took only what its partitions are
+// to be could join, and move partitions, before it found that it must not have any.
+func (p *Processor) checkStore(ctx context.Context, at streams) error {
+	metas, err := p.metas(p.all())
+	if err != nil {
+		return err
+	}
+	if err := recovery.CheckMarks(ctx, metas, p.readers()); err != nil {
+		return err
+	}
+	for _, meta := range metas {
+		if err := errors.Join(recovery.CheckLog(meta, at.events), recovery.CheckRecords(meta, at.summaries)); err != nil {
 			return err
 		}
 	}
-	return recovery.CheckMarks(ctx, metas, p.readers())
+	return nil
 }
 
 // sameStreams verifies that the server has not lost, while it was away, what the store was made from.
@@ -43,7 +71,7 @@ func (p *Processor) sameStreams(ctx context.Context) error {
 	for i, part := range parts {
 		metas[i] = *part.stands.Load()
 	}
-	return recovery.CheckMarks(ctx, []state.Meta{recovery.Furthest(metas)}, p.readers())
+	return p.stillSame(ctx, metas)
 }
 
 func (p *Processor) readers() recovery.Readers {
@@ -79,8 +107,8 @@ func (p *Processor) holes(name string, s broker.StreamState) {
 // expectStreams refuses to continue if a stream from which the store was made is gone: recreated, it would take events
 // while it is to be restored.
 func (p *Processor) expectStreams(ctx context.Context) error {
-	meta, err := p.store.View(0).Meta()
-	if err != nil || meta.EventsCreated.IsZero() {
+	metas, err := p.metas(p.all())
+	if err != nil || !slices.ContainsFunc(metas, func(m state.Meta) bool { return !m.EventsCreated.IsZero() }) {
 		return err
 	}
 	_, err = p.streams(ctx)

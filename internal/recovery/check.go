@@ -54,9 +54,10 @@ func CheckRecords(meta state.Meta, records broker.StreamState) error {
 		return fmt.Errorf("SUMMARIES is %w: it was made at %s, the store's at %s: %s",
 			ErrOtherStream, records.Created, meta.SummariesCreated, Advice)
 	}
-	if meta.SummariesSeq > records.Last || records.Msgs == 0 {
-		return fmt.Errorf("%w: the store has seen record %d, SUMMARIES holds %d records and ends at %d: %s",
-			ErrRolledBack, meta.SummariesSeq, records.Msgs, records.Last, Advice)
+	// Nothing of what was seen is left: retention takes no records, and a processor that has none of them begins new chains.
+	if purged := records.Msgs == 0 || records.First > meta.SummariesSeq; purged || meta.SummariesSeq > records.Last {
+		return fmt.Errorf("%w: the store has seen record %d, SUMMARIES holds %d records, begins at %d and ends at %d: %s",
+			ErrRolledBack, meta.SummariesSeq, records.Msgs, records.First, records.Last, Advice)
 	}
 	return nil
 }

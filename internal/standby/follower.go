@@ -32,6 +32,8 @@ type Options struct {
 	Strays int // the number of the last partition
 	// Open opens a partition's rows, and a fold of them. It fails if they are not of these streams.
 	Open func(ctx context.Context, id int) (*state.Partition, *fold.Fold, error)
+	// Same fails if the streams are not, or not any more, those that rows at such places were made from.
+	Same func(context.Context, []state.Meta) error
 	// Config is what is assumed to be in force where no configuration is on record.
 	Config func() *fold.Config
 	// Home is the partition of a thread.

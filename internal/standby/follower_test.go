@@ -19,7 +19,7 @@ import (
 func TestNotFollowed(t *testing.T) {
 	now, tries, left := time.Unix(1, 0), 0, 0
 	f := standby.New(standby.Options{
-		Strays: 4, Now: func() time.Time { return now }, Logger: zerolog.Nop(),
+		Strays: 4, Same: func(context.Context, []state.Meta) error { return nil }, Now: func() time.Time { return now }, Logger: zerolog.Nop(),
 		Enter: func(int) bool { return true }, Leave: func(int) { left++ },
 		Open: func(context.Context, int) (*state.Partition, *fold.Fold, error) {
 			tries++
