@@ -172,6 +172,17 @@ func TestBrowsers(t *testing.T) {
 			t.Errorf("%v: CORS", c.headers)
 		}
 	}
+	// MCP wants the server's own origin taken, and no other. A GET that is let in has no session to follow.
+	for _, c := range []struct {
+		status  int
+		headers []string
+	}{
+		{405, nil}, {405, []string{"Origin", w.url}}, {405, []string{"Origin", "http://localhost:1", "Host", "localhost:1"}}, {405, []string{"Origin", w.url, "Sec-Fetch-Site", "same-origin"}},
+		{403, []string{"Origin", "https://evil.example"}}, {403, []string{"Origin", "http://localhost:1"}}, {403, []string{"Origin", "null"}}, {403, []string{"Origin", w.url, "Sec-Fetch-Site", "cross-site"}},
+		{403, []string{"Sec-Fetch-Site", "same-origin"}}, {421, []string{"Origin", "http://evil.example", "Host", "evil.example"}},
+	} {
+		w.wants(c.status, "GET", "/mcp", "", c.headers...)
+	}
 	w.wants(403, "OPTIONS", "/v1/threads/t", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST")
 	w.wants(415, "POST", "/v1/threads/t/events", message("n", "x"), "Content-Type", "text/plain") // needs no leave of the server in a browser
 }

@@ -101,9 +101,11 @@ func (s *Server) refuse(w http.ResponseWriter, route string, p *problem) {
 }
 
 // guard keeps browsers out: their pages reach this machine's ports, and those of this server (package ui) need none of these routes. A name that resolves to this
-// machine (DNS rebinding) does not make a page part of it.
+// machine (DNS rebinding) does not make a page part of it. MCP wants the server's own origin taken, which some of its clients send.
 func (s *Server) guard(r *http.Request) *problem {
-	if r.Header.Get("Origin") != "" || !slices.Contains([]string{"", "none"}, r.Header.Get("Sec-Fetch-Site")) {
+	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
+	own := r.URL.Path == mcpPath && (origin == "http://"+r.Host || origin == "https://"+r.Host) && (site == "" || site == "same-origin")
+	if !own && (origin != "" || site != "" && site != "none") {
 		return wrong(http.StatusForbidden, "pages in browsers are not served (the request has an Origin)")
 	}
 	return s.guardHost(r)
