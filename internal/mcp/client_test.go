@@ -61,3 +61,18 @@ func TestTypeScriptSDK(t *testing.T) {
 		t.Errorf("over stdio\n%s\nover HTTP\n%s", stdio, http)
 	}
 }
+
+// The conformance suite of the protocol's own project finds nothing wrong with the server over HTTP.
+func TestConformance(t *testing.T) {
+	const validators = "../../.ci/validators"
+	if _, err := os.Stat(validators + "/node_modules"); err != nil {
+		t.Skip("the suite is not installed: npm ci --prefix .ci/validators")
+	}
+	p := program.Start(t, "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "node", validators+"/mcp.mjs", p.API+"/mcp").CombinedOutput()
+	if err != nil || strings.Count(string(out), " passed\n") != 4 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

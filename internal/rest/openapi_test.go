@@ -2,6 +2,9 @@ package rest_test
 
 import (
 	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +40,25 @@ func TestDocumentIsOpenAPI(t *testing.T) {
 	}
 	if doc.GetSpecInfo().VersionNumeric < 3.1 {
 		t.Errorf("it is OpenAPI %s", doc.GetVersion())
+	}
+}
+
+// So do two more, of another language.
+func TestValidatorsTakeTheDocument(t *testing.T) {
+	const validators = "../../.ci/validators"
+	if _, err := os.Stat(validators + "/node_modules"); err != nil {
+		t.Skip("the validators are not installed: npm ci --prefix .ci/validators")
+	}
+	text, err := schemas.OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "openapi.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(within(t), "node", validators+"/openapi.mjs", file).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
