@@ -157,6 +157,18 @@ func (v View) Message(name, id string) (*thread.Message, error) {
 	return rowAt(v, v.key(kindMessage).part(name).rest(id), func(b []byte) (*thread.Message, error) { return decodeMessage(id, b) })
 }
 
+// MessagesEnding returns the ids of a thread's messages that end with a text, in the order of the thread.
+func (v View) MessagesEnding(name, end string) (ids []string, err error) {
+	prefix := v.key(kindOrder).part(name)
+	err = v.scan(prefix, prefix, func(_, id []byte) (bool, error) {
+		if bytes.HasSuffix(id, []byte(end)) {
+			ids = append(ids, string(id))
+		}
+		return true, nil
+	})
+	return ids, err
+}
+
 // Children calls each with the header of every thread of the partition that names a thread as its parent, until it returns
 // false. The parent may belong to another partition.
 func (v View) Children(parent string, each func(*thread.Header) (bool, error)) error {

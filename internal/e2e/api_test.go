@@ -88,6 +88,31 @@ func TestGoClient(t *testing.T) {
 	w.raws(name, sum.ID)
 }
 
+// A mark has the end of a long id, by which its message is found; one that ends several ids names none of them.
+func TestMessageByTheEndOfItsID(t *testing.T) {
+	w := begin(t, "")
+	client := apiClient(t, w)
+	w.message("t", "2e8846ae-d2f5-46d9-9a03-2aa32ff880f5", "first")
+	w.message("t", "run-1-step-0000042", "second")
+	w.message("t", "ff880f5", "short")
+	seq := w.message("t", "run-2-step-0000042", "third")
+	for id, want := range map[string]string{"…2ff880f5": "first", "...2ff880f5": "first", "2ff880f5": "first", "ff880f5": "short", "1-step-0000042": "second", "run-2-step-0000042": "third"} {
+		m, err := client.Message(within(t), "t", api.MessageRequest{MessageID: id, MinEventSeq: seq})
+		if err != nil || *m.Content != want {
+			t.Errorf("%s: %+v, %v", id, m, err)
+		}
+	}
+	for id, want := range map[string]error{"…f880f5": api.ErrNotFound, "…1ff880f5": api.ErrNotFound, "…-0000042": api.ErrBadRequest, "…": api.ErrNotFound} {
+		if _, err := client.Message(within(t), "t", api.MessageRequest{MessageID: id, MinEventSeq: seq}); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", id, err, want)
+		}
+	}
+	_, err := client.Message(within(t), "t", api.MessageRequest{MessageID: "…-0000042", MinEventSeq: seq})
+	if err == nil || !strings.Contains(err.Error(), "run-1-step-0000042, run-2-step-0000042") {
+		t.Errorf("%v names no id", err)
+	}
+}
+
 // raws holds replies against their schemas that have what few have: a stale summary, a fork, a child, a deleted message.
 func (w *world) raws(name, sum string) {
 	seq := w.say("message.edited", name, object{"message_id": "r1", "deleted": true})

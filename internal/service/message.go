@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"precis/api"
 	"precis/events"
@@ -29,15 +30,35 @@ func (s *Service) message(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	view := s.backend.View(partition)
-	m, err := view.Message(name, req.MessageID)
+	m, err := messageOf(view, name, req.MessageID)
 	if err != nil {
 		return nil, err
 	}
-	if m == nil {
-		return nil, fault(codeNotFound, "thread %q has no message %q", name, req.MessageID)
-	}
 	reply, err := s.revision(ctx, view, name, m, req)
 	return s.told(ctx, partition, reply, err)
+}
+
+// messageOf finds a message by its id, or by the end of it that omission marks have of long ones, with or without the mark of the cut.
+func messageOf(view state.View, name, id string) (*thread.Message, error) {
+	m, err := view.Message(name, id)
+	if err != nil || m != nil {
+		return m, err
+	}
+	end := strings.TrimLeft(id, "….")
+	if utf8.RuneCountInString(end) < events.IDEnding {
+		return nil, fault(codeNotFound, "thread %q has no message %q", name, id)
+	}
+	ids, err := view.MessagesEnding(name, end)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(ids) == 0:
+		return nil, fault(codeNotFound, "thread %q has no message %q", name, id)
+	case len(ids) > 1:
+		const most = 5
+		return nil, fault(codeBadRequest, "%d messages of thread %q have ids that end with %q, such as %s: give one of them whole", len(ids), name, end, strings.Join(ids[:min(len(ids), most)], ", "))
+	}
+	return view.Message(name, ids[0])
 }
 
 func (s *Service) revision(ctx context.Context, view state.View, name string, m *thread.Message, req api.MessageRequest) (any, error) {

@@ -1,6 +1,9 @@
 package rules
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // abridge writes the facts, the chosen lines, further identifiers, and the mark of what is missing.
 func abridge(in Input, doc *document, f *facts, header string, limit int) string {
@@ -13,10 +16,12 @@ func abridge(in Input, doc *document, f *facts, header string, limit int) string
 func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header string, limit int) string {
 	room := limit - runes(header)
 	reserved := runes(in.elision(doc.total, doc.chars)) + 1
-	marked := reserved <= room/3
+	marked := reserved <= limit/3 && reserved <= room
 	if marked {
 		room -= reserved
 	}
+	words.shown(header)
+	sketched := strings.Count(header, "\n")
 	c := newChooser(doc, words)
 	d := c.draft(f, room, limit)
 	body := doc.write(d.picks)
@@ -25,7 +30,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	for {
 		mark := ""
 		if marked {
-			mark = in.elision(doc.total-body.shown, max(doc.chars-body.kept, 1))
+			mark = in.elision(doc.total-sketched-body.shown, max(doc.chars-body.kept, 1))
 		}
 		text := joinLines(header, body.text, c.listing(d.further), mark)
 		size := runes(text)

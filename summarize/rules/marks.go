@@ -7,19 +7,28 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"precis/events"
 	"precis/summarize/lex"
 )
 
 const clipMark = lex.ClipMark
 
 // Original is what a mark says of where the whole text is. `message m17` is what precis.message.get, `processor message` and a model's tool ask
-// for; a reader's name, such as that of the tool, replaces the word. Without an id it is empty, and marks say nothing of it.
+// for; a reader's name, such as that of the tool, replaces the word. Of a long id it has the end, `message …f880f5a3`, by which precis.message.get
+// finds the message. Without an id it is empty, and marks say nothing of it.
 func Original(reader, messageID string) string {
 	if messageID == "" {
 		return ""
 	}
-	return cmp.Or(reader, "message") + " " + named(messageID)
+	id := named(messageID)
+	if n := runes(id); n > longestID && id == messageID {
+		id = clipLeft(id, events.IDEnding+runes(clipMark))
+	}
+	return cmp.Or(reader, "message") + " " + id
 }
+
+// longestID is the length up to which a mark has an id whole, in code points.
+const longestID = 12
 
 func (in *Input) original() string { return Original(in.Reader, in.MessageID) }
 

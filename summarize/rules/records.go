@@ -264,8 +264,8 @@ const (
 )
 
 // about returns the scalars of an object, and how many objects its arrays have, but for the one that is shown: `state=OPEN, files: 12 objects`. If
-// not all fit, ids, names and states do.
-func about(text, shown string, room int) string {
+// not all fit, ids, names and states do. Values that are cut are longer as far as there is more room.
+func about(text, shown string, room, more int) string {
 	text = strings.TrimSpace(text)
 	if inner, ok := onlyObject(text); ok {
 		text = inner
@@ -273,7 +273,7 @@ func about(text, shown string, room int) string {
 	if !strings.HasPrefix(text, "{") || !jsontext.Value(text).IsValid(lenient) {
 		return ""
 	}
-	return scalars(keysOf(jsontext.Value(text)), shown, room)
+	return scalars(keysOf(jsontext.Value(text)), shown, room, more)
 }
 
 // onlyObject returns the object that is all that an array has.
@@ -291,15 +291,14 @@ func holdsOne(v jsontext.Value) bool {
 	return json.Unmarshal(v, &list, lenient) == nil && len(list) == 1
 }
 
-func scalars(members []envelope.Member, shown string, room int) string {
+func scalars(members []envelope.Member, shown string, room, more int) string {
 	type part struct {
-		text string
-		at   int
-		rank int
+		text, whole string
+		at, rank    int
 	}
 	var parts []part
 	for at, m := range members {
-		said, rank, wide := "", (&column{name: m.Name}).rank(), widest
+		said, whole, rank, wide := "", "", (&column{name: m.Name}).rank(), widest
 		switch {
 		case rank == titleRank:
 			rank, wide = 0, 2*widest
@@ -309,7 +308,7 @@ func scalars(members []envelope.Member, shown string, room int) string {
 		switch m.Value.Kind() {
 		case '"', '0', 't', 'f':
 			if v := oneLine(plainValue(m.Value)); v != "" {
-				said = m.Name + "=" + clip(v, wide)
+				said, whole = m.Name+"="+clip(v, wide), m.Name+"="+v
 				if strings.HasPrefix(v, "https://") || strings.HasPrefix(v, "http://") {
 					rank = withinField // that of the next request
 				}
@@ -320,7 +319,7 @@ func scalars(members []envelope.Member, shown string, room int) string {
 			}
 		}
 		if said != "" {
-			parts = append(parts, part{said, at, rank})
+			parts = append(parts, part{said, cmp.Or(whole, said), at, rank})
 		}
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return a.rank - b.rank })
@@ -332,6 +331,13 @@ func scalars(members []envelope.Member, shown string, room int) string {
 		room -= size
 		return false
 	})
+	slices.SortStableFunc(parts, func(a, b part) int { return len(a.whole) - len(b.whole) })
+	for i, p := range parts {
+		if over := runes(p.whole) - runes(p.text); over > 0 && more > leastMore {
+			parts[i].text = clip(p.whole, runes(p.text)+min(over, more))
+			more -= over
+		}
+	}
 	slices.SortFunc(parts, func(a, b part) int { return a.at - b.at })
 	list := make([]string, len(parts))
 	for i, p := range parts {
@@ -342,12 +348,17 @@ func scalars(members []envelope.Member, shown string, room int) string {
 
 // recordTable writes records in at most room characters, below what stands around them.
 func recordTable(text string, records []dataRecord, keep []string, room int) string {
-	around := about(text, largestArray(jsontext.Value(strings.TrimSpace(text)), 0).name, room/3)
-	if around != "" {
-		room -= runes(around) + 1
+	shown := largestArray(jsontext.Value(strings.TrimSpace(text)), 0).name
+	around := about(text, shown, room/3, 0)
+	if around == "" {
+		return rows(records, keep, room)
 	}
-	return joinLines(around, rows(records, keep, room))
+	table := rows(records, keep, room-runes(around)-1)
+	return joinLines(about(text, shown, room/3, room-runes(around)-1-runes(table)), table)
 }
+
+// leastMore is how much longer a value that is cut must become, in characters.
+const leastMore = 12
 
 // rows writes a line with the fields, with their value where all records have the same one, a line with the columns' names, and the first
 // records, equal rows once with their count.
@@ -376,7 +387,7 @@ func rows(records []dataRecord, keep []string, room int) string {
 		return first
 	}
 	text := t.write(widest)
-	for _, wide := range []int{2 * widest, 4 * widest} { // while all rows fit
+	for wide := widest + widest/4; wide <= 6*widest; wide += widest / 4 { // while all rows fit
 		if wider := t.write(wide); strings.Count(wider, "\n") >= strings.Count(text, "\n") {
 			text = wider
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-27"
+const Version = "rules-28"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -106,7 +106,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	}
 	header := f.header(in.ToolName, headerRoom(category, f.wide, limit))
 	if len(in.beside) > 0 {
-		told := scalars(in.beside, "", (limit-runes(header))/besideShare)
+		told := scalars(in.beside, "", (limit-runes(header))/besideShare, 0)
 		for _, m := range in.beside {
 			if !strings.Contains(told, m.Name+"=") {
 				doc.chars, doc.wrapped = doc.chars+runes(string(m.Value)), true
@@ -125,7 +125,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	}
 	room := limit - runes(header) - 1 - runes(in.elision(doc.total, doc.chars)) - 1
 	if body := doc.sketch(in, category, room); body != "" && runes(header)+runes(body)+1 <= limit {
-		if limit-runes(header)-1-runes(body) < spareRoom {
+		if room-runes(body) < spareRoom {
 			return doc.sketched(in, category, header, body, limit, room)
 		}
 		header = joinLines(header, body)
@@ -175,7 +175,7 @@ func (d *document) sketch(in Input, category Category, room int) string {
 			return recordTable(d.source, records, in.Keep, room)
 		}
 		if _, one := onlyObject(strings.TrimSpace(d.source)); (one && category != FileContent || d.total <= fewLines) && len(in.Keep) == 0 {
-			return about(d.source, "", room*2/5)
+			return about(d.source, "", room*2/5, 0)
 		}
 	case d.shape == shapeNumbered:
 		if text := unnumbered(d.source); text != "" && mostlyRecords(text) {

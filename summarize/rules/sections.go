@@ -15,7 +15,7 @@ type section struct {
 }
 
 // sectionLines is how many lines are one section if they have no landmark: near enough to be found by one number.
-const sectionLines = 40
+const sectionLines = 80
 
 // divide puts the identifiers that may be listed into sections. Those of a search are its files, all others some lines
 // each; a landmark's number serves the lines around it too.

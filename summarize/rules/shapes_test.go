@@ -89,8 +89,7 @@ func TestRecordTable(t *testing.T) {
 	}
 }
 
-// TestHeadings: documents are listed by their headings, and a report's conclusion is shown.
-// TestMarkIsWhole: a table gives way to the mark below it, whose id is what the original is found by.
+// TestMarkIsWhole: a table gives way to the mark below it, whose id, or its end, is what the original is found by.
 func TestMarkIsWhole(t *testing.T) {
 	var b strings.Builder
 	for i := range 40 {
@@ -98,12 +97,13 @@ func TestMarkIsWhole(t *testing.T) {
 	}
 	for limit := 260; limit < 800; limit++ {
 		text := ToolOutput(Input{MessageID: "thread-4293-message-00031", ToolName: "list_parts", Content: b.String() + "]", MaxChars: limit}).Text
-		if runes(text) > limit || !strings.HasSuffix(text, "; message thread-4293-message-00031]") {
+		if runes(text) > limit || !strings.HasSuffix(text, "; message …ge-00031]") {
 			t.Fatalf("%d: %s", limit, text)
 		}
 	}
 }
 
+// TestHeadings: documents are listed by their headings, and a report's conclusion is shown.
 func TestHeadings(t *testing.T) {
 	doc := newDocument("# Retries\ntext\n```sh\n# no heading\n```\n## Usage\n\n**Limits:**\n#tag\n## Conclusion\nRetries end after five attempts, and the job is buried.\n", WebContent, nil)
 	doc.findLandmarks(WebContent)
@@ -160,7 +160,7 @@ func TestBareMatches(t *testing.T) {
 // TestAbout: of an object that does not fit, ids, names and states are told, and neither the ids of others nor addresses.
 func TestAbout(t *testing.T) {
 	text := `{"url":"https://api.example.com/pulls/7","id":70,"author_id":71,"merge_commit_id":72,"created_at":"2026-03-02T10:00:00Z","number":7,"state":"open","title":"Retry the upload","conclusion":"failure","labels":[{"id":1},{"id":2}]}`
-	if got, want := about(text, "", 80), "id=70, number=7, state=open, title=Retry the upload, conclusion=failure"; got != want {
+	if got, want := about(text, "", 80, 0), "id=70, number=7, state=open, title=Retry the upload, conclusion=failure"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	body := strings.TrimSuffix(text, "}") + `,"body":"` + strings.Repeat("The upload is sent again behind each answer. ", 60) + `"}`

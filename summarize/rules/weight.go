@@ -74,6 +74,15 @@ func (v *vocabulary) weigh(doc *document, in Input) {
 	}
 }
 
+// shown takes their worth from the identifiers of a text that is shown in any case.
+func (v *vocabulary) shown(text string) {
+	eachWord(text, func(start, end int) {
+		if id := v.find(text[start:end]); id != none {
+			v.words[id].worth = 0
+		}
+	})
+}
+
 func probability(x *vector) float64 {
 	sum := 0.0
 	for i := range x {
