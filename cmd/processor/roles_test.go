@@ -108,7 +108,7 @@ func awaitRecords(t *testing.T, server string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	c, err := js.OrderedConsumer(ctx, "SUMMARIES", jetstream.OrderedConsumerConfig{})
+	c, err := js.OrderedConsumer(ctx, "SUMMARIES", jetstream.OrderedConsumerConfig{FilterSubjects: []string{"config.applied.*"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,20 +7,19 @@ import (
 	"testing"
 )
 
-// Two processors on one server are given its address and a name: they share the partitions, and when one ends, the other has them all.
+// Two processors on one server are given nothing but its address: they share the partitions, and when one ends, the other has them all.
 func TestTwoProcessorsShare(t *testing.T) {
 	b := newBareServer(t)
 	type one struct {
 		log  lines
 		stop func()
 	}
-	start := func(settings string) one {
+	start := func(args ...string) one {
 		ctx, cancel := context.WithCancel(t.Context())
 		out, stderr := newLines(t)
-		config := configured(t, settings)
 		status := make(chan int, 1)
 		go func() {
-			status <- run(ctx, []string{"run", "--nats", b.URL(), "--data", t.TempDir(), "--http", "", "--api", "", "--log-format", "json", "--config", config}, strings.NewReader(""), io.Discard, stderr)
+			status <- run(ctx, append([]string{"run", "--nats", b.URL(), "--data", t.TempDir(), "--http", "", "--api", "", "--log-format", "json"}, args...), strings.NewReader(""), io.Discard, stderr)
 		}()
 		return one{out, func() {
 			cancel()
@@ -39,9 +38,9 @@ func TestTwoProcessorsShare(t *testing.T) {
 		t.Helper()
 		says(p, "partitions taken over")
 	}
-	first := start("cluster: {name: prod}")
+	first := start()
 	takes(first)
-	second := start("cluster: {name: prod, snapshots: 15m}")
+	second := start("--config", configured(t, "cluster: {snapshots: 15m}"))
 	says(second, "cluster.snapshots has no effect")
 	takes(second)
 	first.stop()

@@ -181,7 +181,7 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 	m.view.Store(&View{Members: map[string]string{}, Owners: make([]string, o.Units), Planned: make([]string, o.Units), Left: make([]bool, o.Units)})
 	var err error
 	if m.kv, err = openBucket(ctx, js, o); err != nil {
-		return nil, fmt.Errorf("open bucket %s of the cluster: %w", Bucket(o.Name), err)
+		return nil, fmt.Errorf("open bucket %s of the cluster, which needs the right to make it and to publish to $KV.%s.> (--no-provision without a cluster.name runs alone): %w", Bucket(o.Name), Bucket(o.Name), err)
 	}
 	m.warnReplicas(ctx)
 	return m, nil
@@ -234,7 +234,7 @@ func (m *Member) Joined() bool {
 		return false
 	}
 	for n, planned := range v.Planned {
-		if planned == v.Self && !m.held[n].Load() {
+		if planned == "" || planned == v.Self && !m.held[n].Load() { // the first is so until there is a plan
 			return false
 		}
 	}

@@ -120,9 +120,12 @@ type Gateway struct {
 	Insecure bool `yaml:"insecure"`
 }
 
-// Cluster has several processors share the partitions of one set of streams; an empty Name: this one has all.
+// DefaultCluster is the cluster of processors that have no name for it, on external servers.
+const DefaultCluster = "default"
+
+// Cluster has several processors share the partitions of one set of streams.
 type Cluster struct {
-	Name      string        `yaml:"name"`
+	Name      string        `yaml:"name"`      // empty: DefaultCluster for a processor on external servers, else none
 	Weight    int           `yaml:"weight"`    // of this processor's share
 	Standbys  int           `yaml:"standbys"`  // how many processors follow a partition beside its owner
 	Snapshots time.Duration `yaml:"snapshots"` // reserved: no effect, of which a start warns

@@ -19,7 +19,7 @@ import (
 // Run runs the processor until it is stopped.
 type Run struct {
 	configFlags
-	NoProvision bool   `name:"no-provision" help:"Check the streams; do not create missing ones."`
+	NoProvision bool   `name:"no-provision" help:"Check the streams; do not create missing ones. Without a cluster.name, the processor is alone."`
 	LogLevel    string `name:"log-level" enum:"debug,info,warn,error" default:"info" help:"Log level: debug, info, warn or error (${default})."`
 	LogFormat   string `name:"log-format" enum:"auto,text,json" default:"auto" help:"Log format: text, json, or auto: text on a terminal (${default})."`
 }
@@ -27,6 +27,8 @@ type Run struct {
 // Help shows the command used.
 func (Run) Help() string {
 	return `Without --nats, a NATS server runs inside the process and keeps its log in the data directory; nothing else is needed. NATS_URL is for the other commands and has no effect on run.
+
+Several processors on the same servers share the partitions: start another one, with a data directory of its own, and it takes its part; stop or kill one, and the others take what it had.
 
 Examples:
 
@@ -36,7 +38,7 @@ Examples:
 
 // Run loads the configuration, and leaves the rest to start.
 func (c *Run) Run(ctx context.Context, a *console.App) error {
-	cfg, err := c.load(a)
+	cfg, err := c.shared(a)
 	if err != nil {
 		return err
 	}
@@ -48,8 +50,17 @@ func (c *Run) Run(ctx context.Context, a *console.App) error {
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)
 	return start(ctx, a, cfg, starting{
-		checkOnly: c.NoProvision, log: log, reload: reload, load: func() (*config.Config, error) { return c.load(a) },
+		checkOnly: c.NoProvision, log: log, reload: reload, load: func() (*config.Config, error) { return c.shared(a) },
 	})
+}
+
+// shared loads the configuration. Processors on external servers share the partitions, if one may make what that needs.
+func (c *Run) shared(a *console.App) (*config.Config, error) {
+	cfg, err := c.load(a)
+	if err == nil && cfg.Cluster.Name == "" && cfg.NATS.URL != "" && !c.NoProvision {
+		cfg.Cluster.Name = config.DefaultCluster
+	}
+	return cfg, err
 }
 
 // printableEntry takes out of a log line what could act on a terminal: the colours are put around it later.
