@@ -40,8 +40,7 @@ func TestTwoProcessorsShare(t *testing.T) {
 	}
 	first := start()
 	takes(first)
-	second := start("--config", configured(t, "cluster: {snapshots: 15m}"))
-	says(second, "cluster.snapshots has no effect")
+	second := start()
 	takes(second)
 	first.stop()
 	takes(second)

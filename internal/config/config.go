@@ -128,7 +128,7 @@ type Cluster struct {
 	Name      string        `yaml:"name"`      // empty: DefaultCluster for a processor on external servers, else none
 	Weight    int           `yaml:"weight"`    // of this processor's share
 	Standbys  int           `yaml:"standbys"`  // how many processors follow a partition beside its owner
-	Snapshots time.Duration `yaml:"snapshots"` // reserved: no effect, of which a start warns
+	Snapshots time.Duration `yaml:"snapshots"` // how often an owner puts its partitions into the object store; 0: never
 }
 
 // Limits bound events; an event beyond them is rejected.
@@ -175,7 +175,7 @@ func Default() *Config {
 		API:        API{Listen: "127.0.0.1:8088", BodyBytes: 16 << 20, RequestsPerSecond: 1000, Streams: 256},
 		Gateway:    Gateway{Mode: gateway.ModeObserve, OpenAI: gateway.OpenAI, Anthropic: gateway.Anthropic},
 		Partitions: 16,
-		Cluster:    Cluster{Weight: 1, Standbys: 1},
+		Cluster:    Cluster{Weight: 1, Standbys: 1, Snapshots: 15 * time.Minute},
 		Limits:     Limits{EventBytes: 1 << 20, PendingEditEvents: 1000},
 		Policies:   []summarize.Policy{summarize.Default()},
 		Providers: map[string]Provider{

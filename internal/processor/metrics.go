@@ -58,6 +58,7 @@ type metrics struct {
 	requests    *prometheus.HistogramVec
 	following   prometheus.Gauge
 	followed    prometheus.Counter
+	snapshots   *prometheus.CounterVec
 
 	mu     sync.Mutex
 	agents map[string]bool    // those with series of their own
@@ -114,6 +115,7 @@ func (m *metrics) makeFlow() {
 	m.unpublished = m.counter("precis_unpublished_records_total", "Records given up since they are larger than the server takes.")
 	m.following = promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{Name: "precis_standby_partitions", Help: "Partitions of other processors of the cluster that this one follows."})
 	m.followed = m.counter("precis_standby_events_total", "Events folded in partitions of other processors of the cluster.")
+	m.snapshots = m.counters("precis_snapshots_total", "Snapshots of partitions: made, failed, used by a partition that begins here, or refused there.", "outcome")
 	// Start at 0, so that an increase includes the first one.
 	for _, code := range []string{
 		events.CodeInvalidJSON, events.CodeSchema, events.CodeThreadMismatch, events.CodeTypeMismatch,

@@ -52,8 +52,9 @@ type Processor struct {
 	api       atomic.Pointer[rest.Server]   // nil without one
 	slots     chan struct{}
 
-	running atomic.Pointer[set]
-	shares  sharing
+	running   atomic.Pointer[set]
+	shares    sharing
+	snapshots snapshots
 	// stopping is closed when the processor begins to end: from then on every wait for the server is bounded.
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -90,7 +91,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	if err := p.connect(ctx); err != nil {
 		return nil, err
 	}
-	p.metrics.registry.MustRegister(newStorageMetrics(p.storage), newLagMetrics(p))
+	p.metrics.registry.MustRegister(newStorageMetrics(p.storage), newLagMetrics(p), newSnapshotMetrics(p))
 	if err := p.models(); err != nil {
 		return nil, err
 	}

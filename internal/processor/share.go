@@ -74,6 +74,7 @@ func (p *Processor) joinCluster(ctx context.Context, at streams) (err error) {
 	p.ready = newReadiness(nil)
 	close(p.ready.done)
 	p.catching = behind(nil, at.events, p.opts.Now())
+	p.openSnapshots(ctx, at.summaries.Replicas)
 	p.shares.follower = p.newFollower()
 	p.shares.member, err = cluster.Open(ctx, p.broker.JetStream(), p, cluster.Options{
 		Name: c.Name, ID: p.owner, Weight: c.Weight, Units: p.total(), Replicas: at.summaries.Replicas, Lease: p.opts.Lease, Logger: p.log, Changed: p.divide,
@@ -121,6 +122,7 @@ func (p *Processor) takePart(ctx context.Context) (leave func() error) {
 	following, rest := p.untilEnd(ctx)
 	var followed sync.WaitGroup
 	followed.Go(func() { p.follow(following) })
+	followed.Go(func() { p.keepSnapshots(following) })
 	return func() error {
 		rest()
 		followed.Wait()
@@ -198,9 +200,13 @@ func fatalStart(err error) bool {
 // openAnew opens partitions. What the store has of one may not be what is on record: another processor had the partition since, while this
 // one still decided. It is made again from the log then.
 func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition, err error) {
+	var restored []int
 	for _, id := range ids {
 		if err := p.dropAgain(id); err != nil {
 			return nil, err
+		}
+		if p.restore(ctx, id) {
+			restored = append(restored, id)
 		}
 	}
 	for try := 1; ; try++ {
@@ -209,12 +215,18 @@ func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition
 			return nil, err
 		}
 		parts, err := p.openAll(ctx, ids, at)
-		if err == nil || !errors.Is(err, ErrOtherWriter) || try == dropTries {
+		drop := ids
+		if fatalStart(err) {
+			drop = restored // of rows that came from a snapshot, the log says more
+		} else if !errors.Is(err, ErrOtherWriter) {
+			drop = nil
+		}
+		if len(drop) == 0 || try == dropTries {
 			return parts, err
 		}
-		p.log.Warn().Err(err).Ints("partitions", ids).Msg("what the store has of these partitions is not what is on record: it is made again from the log")
-		for _, id := range ids {
-			if err := p.store.Drop(id); err != nil {
+		p.log.Warn().Err(err).Ints("partitions", drop).Msg("what the store has of these partitions is not what is on record: it is made again from the log")
+		for _, id := range drop {
+			if err := p.dropRows(id); err != nil {
 				return nil, err
 			}
 		}
@@ -229,7 +241,7 @@ func (p *Processor) dropAgain(id int) error {
 	if !again {
 		return nil
 	}
-	if err := p.store.Drop(id); err != nil {
+	if err := p.dropRows(id); err != nil {
 		return err
 	}
 	p.shares.mu.Lock()

@@ -66,6 +66,8 @@ type flock struct {
 	disks []*vfs.MemFS // of those that have ended
 	next  int
 	lease time.Duration
+
+	bulkFrom uint64 // 0: another one for each processor
 }
 
 func newFlock(t *testing.T, seed uint64) *flock {
@@ -75,6 +77,7 @@ func newFlock(t *testing.T, seed uint64) *flock {
 	s.config.Partitions = 5
 	s.config.Limits.PendingEditEvents = 6
 	s.config.Cluster.Name, s.config.Cluster.Standbys = "flock", s.rng.IntN(3)
+	s.config.Cluster.Snapshots = time.Duration(s.rng.IntN(2)) * time.Millisecond // 0: none
 	return &flock{schedule: s, lease: 400 * time.Millisecond}
 }
 
@@ -113,7 +116,7 @@ func (f *flock) join() *sharer {
 		},
 		Broker:     openBrokerWith(f.t, broker.Options{URL: m.faults.URL(), Logger: logger(f.t)}),
 		AckTimeout: 200 * time.Millisecond, CloseTimeout: 2 * time.Second, Lease: f.lease,
-		BulkFrom: 1 + f.rng.Uint64N(200), KeepUp: 1 + f.rng.Uint64N(30), AdvanceEvery: 1 + f.rng.Uint64N(20),
+		BulkFrom: cmp.Or(f.bulkFrom, 1+f.rng.Uint64N(200)), KeepUp: 1 + f.rng.Uint64N(30), AdvanceEvery: 1 + f.rng.Uint64N(20),
 		Now: f.clock.now, Tend: time.Hour, SweepPause: 1,
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package processor
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -24,7 +25,7 @@ const (
 // newFollower returns what follows partitions of other processors of the cluster.
 func (p *Processor) newFollower() *standby.Follower {
 	return standby.New(standby.Options{
-		Store: p.store, Log: p.readers(), Strays: p.strays(), Open: p.openFollowed, Same: p.stillSame, Config: p.folds.Load, Home: p.home,
+		Store: p.store, Log: p.readers(), Strays: p.strays(), Open: p.openFollowed, Same: p.stillSame, Drop: p.dropRows, Config: p.folds.Load, Home: p.home,
 		Enter: func(id int) bool { return p.shares.places[id].TryLock() },
 		Leave: func(id int) { p.shares.places[id].Unlock() },
 		Taken: p.taken, Orphan: p.orphan, Folded: func(n int) { p.metrics.followed.Add(float64(n)) }, Now: p.opts.Now, Logger: p.log,
@@ -39,14 +40,20 @@ func (p *Processor) stillSame(ctx context.Context, metas []state.Meta) error {
 // openFollowed opens the rows of a partition that another processor owns. Rows of other streams end the processor, as they end one that is
 // alone.
 func (p *Processor) openFollowed(ctx context.Context, id int) (st *state.Partition, f *fold.Fold, err error) {
+	restored := false
 	defer func() {
-		if fatalStart(err) {
+		switch {
+		case !fatalStart(err):
+		case restored:
+			err = errors.Join(err, p.dropRows(id))
+		default:
 			p.fail(err)
 		}
 	}()
 	if err := p.dropAgain(id); err != nil {
 		return nil, nil, err
 	}
+	restored = p.restore(ctx, id)
 	if err := p.checkMarks(ctx, []int{id}); err != nil {
 		return nil, nil, err
 	}

@@ -75,7 +75,7 @@ func TestStandbyTakesOver(t *testing.T) {
 		t.Run(fmt.Sprint("standbys=", standbys), func(t *testing.T) {
 			t.Parallel()
 			f := newFlock(t, 3)
-			f.config.Cluster.Standbys = standbys
+			f.config.Cluster.Standbys, f.config.Cluster.Snapshots = standbys, 0
 			load := newLoad(f.rng)
 			load.threads = 12
 			first, second := f.pair(func() { load.publish(t, f.broker.Conn(), 150) })

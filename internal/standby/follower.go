@@ -34,6 +34,8 @@ type Options struct {
 	Open func(ctx context.Context, id int) (*state.Partition, *fold.Fold, error)
 	// Same fails if the streams are not, or not any more, those that rows at such places were made from.
 	Same func(context.Context, []state.Meta) error
+	// Drop removes a partition's rows: they are made again from the log.
+	Drop func(id int) error
 	// Config is what is assumed to be in force where no configuration is on record.
 	Config func() *fold.Config
 	// Home is the partition of a thread.
@@ -229,7 +231,7 @@ func (f *Follower) leaveAlone(ctx context.Context, id int, why error) {
 // drop removes the rows of a partition: they are made again from the log.
 func (f *Follower) drop(id int, why error) error {
 	f.opts.Logger.Warn().Err(why).Int("partition", id).Msg("what the store has of a followed partition is not what is on record: it is made again from the log")
-	if err := f.opts.Store.Drop(id); err != nil {
+	if err := f.opts.Drop(id); err != nil {
 		return fmt.Errorf("follow partition %d: %w", id, err)
 	}
 	return nil

@@ -43,9 +43,6 @@ func (c *Run) Run(ctx context.Context, a *console.App) error {
 		return err
 	}
 	log := c.logger(a)
-	if cfg.Cluster.Name != "" && cfg.Cluster.Snapshots > 0 {
-		log.Warn().Msg("cluster.snapshots has no effect: there are no snapshots of partitions; cluster.standbys keeps take-overs short")
-	}
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)

@@ -1,0 +1,188 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Table is the rows of a partition as they were at one moment, in a file beside the store: one that Export has written, or that came from
+// another store and has been verified.
+type Table struct {
+	Partition int
+	Meta      Meta
+	Rows      uint64
+	Bytes     int64 // of the file
+
+	fs   FS
+	path string
+}
+
+// Open reads the file.
+func (t *Table) Open() (io.ReadCloser, error) { return t.fs.Open(t.path) }
+
+// Remove removes the file, unless it has become the store's.
+func (t *Table) Remove() error {
+	if err := t.fs.Remove(t.path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// besideFile is where a table of a partition is written that leaves the store, or comes into it. A crash may leave one behind, which the next one
+// replaces.
+func (s *Store) besideFile(what string, partition int) string {
+	return s.opts.FS.PathJoin(s.dir, fmt.Sprintf("%s-%d", what, partition))
+}
+
+// Export writes the rows of a partition to a table, as they are committed now, while its owner goes on. pace is called from time to time
+// with the bytes of rows written since; its error ends the export. Only one export of a partition runs at a time.
+func (s *Store) Export(partition int, pace func(bytes int) error) (_ *Table, err error) {
+	snapshot := s.Snapshot(partition)
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	t := &Table{Partition: partition, fs: s.opts.FS, path: s.besideFile("export", partition)}
+	if t.Meta, err = snapshot.Meta(); err != nil {
+		return nil, err
+	}
+	if err := s.export(snapshot, t, pace); err != nil {
+		return nil, errors.Join(fmt.Errorf("export partition %d: %w", partition, err), t.Remove())
+	}
+	return t, nil
+}
+
+// exportEvery is after how many bytes an export is paced.
+const exportEvery = 1 << 20
+
+func (s *Store) export(from *Snapshot, t *Table, pace func(bytes int) error) error {
+	f, err := t.fs.Create(t.path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), s.pebble.MakeWriterOptions(len(s.pebble.Levels)-1, s.db.TableFormat()))
+	all, written := newKey(uint16(t.Partition), 0)[:2], 0
+	err = from.iterate(all, all.end(), func(it *pebble.Iterator) error {
+		for ok := it.First(); ok; ok = it.Next() {
+			value, err := it.ValueAndErr()
+			if err == nil {
+				err = w.Set(it.Key(), value)
+			}
+			if written += len(it.Key()) + len(value); err == nil && written >= exportEvery {
+				err, written = pace(written), 0
+			}
+			if err != nil {
+				return err
+			}
+			t.Rows++
+		}
+		return it.Error()
+	})
+	if err := errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	info, err := t.fs.Stat(t.path)
+	if err == nil {
+		t.Bytes = info.Size()
+	}
+	return err
+}
+
+// Receive writes a table of a partition with fill, and verifies that it is one: each of its blocks, and that each row is the partition's. It
+// fails with ErrDamaged if not. What the rows mean is not verified.
+func (s *Store) Receive(partition int, fill func(io.Writer) error) (*Table, error) {
+	t := &Table{Partition: partition, fs: s.opts.FS, path: s.besideFile("import", partition)}
+	f, err := t.fs.Create(t.path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, fmt.Errorf("receive table of partition %d: %w", partition, err)
+	}
+	err = fill(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = s.verify(t)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("receive table of partition %d: %w", partition, err), t.Remove())
+	}
+	return t, nil
+}
+
+// verify reads a table whole.
+func (s *Store) verify(t *Table) (err error) {
+	f, err := t.fs.Open(t.path)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	t.Bytes = info.Size()
+	readable, err := sstable.NewSimpleReadable(f)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	r, err := sstable.NewReader(context.Background(), readable, s.pebble.MakeReaderOptions())
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if r.Attributes.Has(sstable.AttributeRangeDels) || r.Attributes.Has(sstable.AttributeRangeKeySets) ||
+		r.Attributes.Has(sstable.AttributeRangeKeyUnsets) || r.Attributes.Has(sstable.AttributeRangeKeyDels) || r.Attributes.Has(sstable.AttributeBlobValues) {
+		return fmt.Errorf("%w: the table has more than rows", ErrDamaged)
+	}
+	return t.read(r)
+}
+
+// read counts the rows, and reads where the partition stood.
+func (t *Table) read(r *sstable.Reader) (err error) {
+	it, err := r.NewIter(sstable.NoTransforms, nil, nil, sstable.AssertNoBlobHandles)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	all, meta := newKey(uint16(t.Partition), 0)[:2], newKey(uint16(t.Partition), kindMeta)
+	found := false
+	for kv := it.First(); kv != nil; kv = it.Next() {
+		if k := kv.K.UserKey; kv.K.Kind() != pebble.InternalKeyKindSet || len(k) < 3 || !bytes.HasPrefix(k, all) {
+			return fmt.Errorf("%w: the table has rows that are not of the partition", ErrDamaged)
+		}
+		value, _, err := kv.Value(nil)
+		if err == nil && bytes.Equal(kv.K.UserKey, meta) {
+			found = true
+			err = decodeJSON(&t.Meta, "meta", "")(value)
+		}
+		if err != nil {
+			return err
+		}
+		t.Rows++
+	}
+	if err := it.Error(); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if !found {
+		return fmt.Errorf("%w: the table does not say where the partition stands", ErrDamaged)
+	}
+	return nil
+}
+
+// Install puts the rows of a table in the place of what the store has of its partition, which nothing may have open. A crash in between
+// leaves a partition without rows.
+func (s *Store) Install(t *Table) error {
+	if err := s.Drop(t.Partition); err != nil {
+		return err
+	}
+	if err := s.db.Ingest(context.Background(), []string{t.path}); err != nil {
+		return fmt.Errorf("install table of partition %d: %w", t.Partition, err)
+	}
+	return nil
+}
