@@ -90,6 +90,6 @@ func TestRunExportsTraces(t *testing.T) {
 
 func TestTracesRefused(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317")
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-	program(t, "", "run", "--data", t.TempDir(), "--nats-listen", "127.0.0.1:0", "--http", "", "--api", "").wants(t, exitUsage, "", `OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not supported; use http/protobuf`)
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
+	program(t, "", "run", "--data", t.TempDir(), "--nats-listen", "127.0.0.1:0", "--http", "", "--api", "").wants(t, exitUsage, "", `OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" is not supported; use http/protobuf`)
 }

@@ -30,6 +30,9 @@ type Options struct {
 	Store     *state.Store
 	StoreName string
 	Filter    Filter
+	// Known returns where events of a thread stand in EVENTS, as far as a store knows: a replay of one thread then reads the
+	// log faster (broker.LogReader: ScanKnown). It finds the others too. nil: nothing is known.
+	Known func(thread string) ([]uint64, error)
 	// Rules recomputes every rule-based summary, which takes most of a replay's time.
 	Rules bool
 	// RulesVersion is the version of the rules and tokenizers with which records are compared; empty is this
@@ -55,7 +58,8 @@ type run struct {
 	log      broker.StreamState // of EVENTS
 	events   *broker.LogReader
 	filters  filters
-	strays   int // the number of the partition for events that the partition transform did not match; the others are 0 to strays-1
+	known    []uint64 // where events of the filter stand
+	strays   int      // the number of the partition for events that the partition transform did not match; the others are 0 to strays-1
 	parts    []*state.Partition
 	lanes    []*lane
 	tail     *recovery.Tail
@@ -151,6 +155,13 @@ func (r *run) narrow(ctx context.Context, name string) error {
 		}, nil)
 		if err != nil {
 			return fmt.Errorf("find what the thread was forked from: %w", err)
+		}
+		if r.Known != nil {
+			known, err := r.Known(names[at])
+			if err != nil {
+				return err
+			}
+			r.known = append(r.known, known...)
 		}
 	}
 	return nil
@@ -268,11 +279,12 @@ const eventsOfThread = "*.*.*."
 type only struct {
 	*broker.LogReader
 	filters []string // nil: all
+	known   []uint64 // where messages of the filters stand
 }
 
 // Scan implements recovery.Log.
 func (o only) Scan(ctx context.Context, from uint64, _ []string, each func(broker.Stored) error, progress func(seq, last uint64)) error {
-	return o.ScanSubjects(ctx, from, o.filters, each, progress)
+	return o.ScanKnown(ctx, from, o.filters, o.known, each, progress)
 }
 
 // saw inspects what a message of SUMMARIES says of events that are gone.
@@ -313,7 +325,7 @@ func (r *run) rebuild(ctx context.Context, staged func()) error {
 
 // stage reads what is on record: if a thread is given, only its records and the partitions' own.
 func (r *run) stage(ctx context.Context) error {
-	summaries, rejected := only{r.reader(broker.StreamSummaries), r.filters.summaries}, only{r.reader(broker.StreamRejected), r.filters.rejected}
+	summaries, rejected := only{LogReader: r.reader(broker.StreamSummaries), filters: r.filters.summaries}, only{LogReader: r.reader(broker.StreamRejected), filters: r.filters.rejected}
 	if err := r.tail.Read(ctx, summaries, rejected); err != nil {
 		return err
 	}
@@ -339,7 +351,7 @@ func (r *run) fold(ctx context.Context) error {
 		return min(from, from%workers)
 	}
 	scan := func(ctx context.Context) error {
-		return only{r.events, r.filters.events}.Scan(ctx, 1, nil, func(m broker.Stored) error {
+		return only{r.events, r.filters.events, r.known}.Scan(ctx, 1, nil, func(m broker.Stored) error {
 			if m.Seq > end {
 				return errEnough
 			}

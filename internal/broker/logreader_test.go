@@ -1,9 +1,11 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +195,40 @@ func TestScan(t *testing.T) {
 				require.EqualValues(t, events, reached)
 				require.EqualValues(t, events, of)
 			})
+		}
+	}
+}
+
+// Whatever a caller believes to know, a scan passes on what the stream holds.
+func TestScanKnown(t *testing.T) {
+	b := provisioned(t, 1)
+	r := NewLogReader(b.JetStream(), StreamEvents)
+	for i := range 30 {
+		publish(t, b, []string{"tool.result.t", "thread.message.t", "tool.result.u"}[i%3], fmt.Sprint(i))
+	}
+	s, err := b.JetStream().Stream(testContext(t), StreamEvents)
+	require.NoError(t, err)
+	require.NoError(t, s.DeleteMsg(testContext(t), 7))
+	outputs, messages := []uint64{1, 4, 10, 13, 16, 19, 22, 25, 28}, []uint64{2, 5, 8, 11, 14, 17, 20, 23, 26, 29}
+	want := slices.Sorted(slices.Values(slices.Concat(outputs, messages)))
+	for name, known := range map[string][]uint64{
+		"all":              want,
+		"one subject":      outputs,
+		"one is missing":   want[1:],
+		"one stands twice": slices.Concat([]uint64{4}, want[1:]),
+		"another's":        slices.Concat(want[1:], []uint64{3}),
+		"a deleted one":    slices.Concat(want, []uint64{7}),
+		"no order":         slices.SortedFunc(slices.Values(want), func(a, b uint64) int { return cmp.Compare(b, a) }),
+		"not there yet":    slices.Concat(want, []uint64{99}),
+	} {
+		for _, from := range []uint64{1, 12} {
+			var got []uint64
+			require.NoError(t, r.ScanKnown(testContext(t), from, []string{"*.*.*.t"}, known, func(m Stored) error {
+				got = append(got, m.Seq)
+				return nil
+			}, nil))
+			i, _ := slices.BinarySearch(want, from)
+			require.Equal(t, want[i:], got, name)
 		}
 	}
 }

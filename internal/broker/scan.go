@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -25,6 +26,8 @@ const (
 	maxSubjects, scanSubjectsAtOnce = 256, 8
 	// severalOf is the number of messages from which a subject is read by requests for several.
 	severalOf, severalAtOnce = 4, 256
+	// maxKnown, with maxKnownBytes, is up to how many messages ScanKnown reads one by one: of more, most blocks hold some.
+	maxKnown, maxKnownBytes = 256, 16 << 20
 )
 
 // Scan calls fn for every message from sequence from (0 and 1: the first) on, in
@@ -203,6 +206,13 @@ func (s *scan) tryOpen(ctx context.Context) error {
 // costs what it reads. For a consumer with a wildcard or several filters the server (2.15) looks at every message behind the last one that
 // matches, if most of them have subjects of their own: 30 ms of a stream with a million threads.
 func (r *LogReader) ScanSubjects(ctx context.Context, from uint64, filters []string, fn func(Stored) error, progress func(seq, last uint64)) error {
+	return r.ScanKnown(ctx, from, filters, nil, fn, progress)
+}
+
+// ScanKnown is ScanSubjects for a caller that knows where messages stand: a subject of which these are as many as the leader counts
+// is read there, one message after the other, and only the blocks that hold them. To find a subject's next message the server (2.15) reads every block in
+// between and lists its subjects: seconds, for the first look at a thread among ten million messages.
+func (r *LogReader) ScanKnown(ctx context.Context, from uint64, filters []string, known []uint64, fn func(Stored) error, progress func(seq, last uint64)) error {
 	state, err := StateOf(ctx, r.js, r.stream)
 	if err != nil {
 		return err
@@ -214,11 +224,18 @@ func (r *LogReader) ScanSubjects(ctx context.Context, from uint64, filters []str
 	if len(filters) == 0 || len(list) > maxSubjects {
 		return r.Scan(ctx, from, filters, fn, progress)
 	}
+	for _, s := range list {
+		s.next, s.last, s.counted = max(from, 1), state.Last, from <= state.First
+	}
+	if err := r.known(ctx, list, known); err != nil {
+		return err
+	}
 	var group errgroup.Group
 	group.SetLimit(scanSubjectsAtOnce)
 	for _, s := range list {
-		s.next, s.last, s.counted = max(from, 1), state.Last, from <= state.First
-		group.Go(func() error { return s.fill(ctx) })
+		if len(s.read) == 0 {
+			group.Go(func() error { return s.fill(ctx) })
+		}
 	}
 	err = group.Wait()
 	for err == nil {
@@ -249,6 +266,48 @@ func (r *LogReader) ScanSubjects(ctx context.Context, from uint64, filters []str
 	}
 	return nil
 }
+
+// known reads messages at known sequences: those of subjects that have no others.
+func (r *LogReader) known(ctx context.Context, list []*subject, seqs []uint64) error {
+	if len(seqs) == 0 || len(seqs) > maxKnown {
+		return nil
+	}
+	seqs = slices.Compact(slices.Sorted(slices.Values(seqs))) // one that stands twice would count for another
+	var bytes atomic.Int64
+	read := make([]Stored, len(seqs))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(scanSubjectsAtOnce)
+	for i, seq := range seqs {
+		group.Go(func() (err error) {
+			if read[i], err = r.Get(within, seq); err == nil && bytes.Add(int64(len(read[i].Data))) > maxKnownBytes {
+				err = errTooMuch
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return ctx.Err() // one is gone, or the server does not answer: reading by subject tells that apart, and tries again
+	}
+	of := map[string][]Stored{}
+	for _, m := range read {
+		of[m.Subject] = append(of[m.Subject], m)
+	}
+	for _, s := range list {
+		if uint64(len(of[s.name])) != s.left {
+			continue
+		}
+		for _, m := range of[s.name] {
+			if m.Seq >= s.next && m.Seq <= s.last {
+				s.read = append(s.read, m)
+			}
+		}
+		s.left = 0
+	}
+	return nil
+}
+
+// errTooMuch: the messages are larger than may be held.
+var errTooMuch = errors.New("too much to hold")
 
 // subject is one subject of a ScanSubjects.
 type subject struct {

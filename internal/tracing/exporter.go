@@ -33,7 +33,7 @@ const (
 	answerBytes = 64 << 10
 )
 
-// exporter sends spans by OTLP over HTTP, as protobuf. The official one links grpc for the same: 5 MB, and as much again to build.
+// exporter sends spans by OTLP, over HTTP or gRPC. The official ones link grpc, either of them: 5 MB, and as much again to build.
 type exporter struct {
 	settings
 	client *http.Client
@@ -66,7 +66,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	defer cancel()
 	defer context.AfterFunc(e.life, cancel)()
 	for wait := retryMin; ; wait = min(2*wait, retryMax) {
-		after, rejected, err := e.send(ctx, body)
+		after, rejected, err := e.attempt(ctx, body)
 		if err == nil || rejected > 0 {
 			e.taken.Add(int64(len(spans)) - rejected)
 		}
@@ -87,8 +87,16 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	}
 }
 
-// send makes one attempt. after is how long to wait at least until the next, 0 if the collector did not answer; negative: another one does not help. rejected
+// attempt sends spans once. after is how long to wait at least until the next, 0 if the collector did not answer; negative: another one does not help. rejected
 // is how many spans it has not taken although it took the others.
+func (e *exporter) attempt(ctx context.Context, body []byte) (after time.Duration, rejected int64, err error) {
+	if e.grpc {
+		return e.call(ctx, body)
+	}
+	return e.send(ctx, body)
+}
+
+// send makes one attempt over HTTP; its results are those of attempt.
 func (e *exporter) send(ctx context.Context, body []byte) (after time.Duration, rejected int64, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.endpoint, bytes.NewReader(body))
 	if err != nil {
@@ -108,12 +116,7 @@ func (e *exporter) send(ctx context.Context, body []byte) (after time.Duration, 
 	defer res.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(res.Body, answerBytes)) // it only explains
 	if res.StatusCode/100 == 2 {
-		var answer collector.ExportTraceServiceResponse
-		if proto.Unmarshal(text, &answer) == nil && answer.GetPartialSuccess().GetRejectedSpans() > 0 {
-			part := answer.PartialSuccess
-			return -1, part.RejectedSpans, fmt.Errorf("export spans: the collector rejected %d: %.200s", part.RejectedSpans, part.ErrorMessage)
-		}
-		return 0, 0, nil
+		return taken(text)
 	}
 	err = fmt.Errorf("export spans: the collector answers %s", res.Status)
 	switch res.StatusCode {

@@ -19,6 +19,7 @@ type settings struct {
 	headers  map[string]string
 	timeout  time.Duration
 	gzip     bool
+	grpc     bool
 	tls      *tls.Config
 }
 
@@ -40,19 +41,9 @@ func read(env func(string) string) (*settings, error) {
 	case env("OTEL_TRACES_EXPORTER") != "" && !slices.Equal(exporters, []string{"otlp"}):
 		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not known; use otlp or none", env("OTEL_TRACES_EXPORTER"))
 	}
-	if name, protocol := of("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-		return nil, fmt.Errorf("%s: %q is not supported; use http/protobuf, which collectors take on port 4318", name, protocol)
-	}
-	s := &settings{endpoint: "http://localhost:4318", timeout: 10 * time.Second, headers: map[string]string{}}
-	if endpoint != "" {
-		s.endpoint = endpoint
-	}
-	u, err := url.Parse(s.endpoint)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s is not a URL with http or https and a host", endpointName) // it may hold credentials
-	}
-	if endpointName != "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" { // that of all signals is a base
-		s.endpoint = u.JoinPath("v1/traces").String()
+	s := &settings{timeout: 10 * time.Second, headers: map[string]string{}}
+	if err := s.readEndpoint(of, endpointName, endpoint); err != nil {
+		return nil, err
 	}
 	if err := s.readHeaders(of("HEADERS")); err != nil {
 		return nil, err
@@ -72,6 +63,41 @@ func read(env func(string) string) (*settings, error) {
 		return nil, fmt.Errorf("%s: %q is not known; use gzip or none", name, text)
 	}
 	return s, s.certificates(of)
+}
+
+// readEndpoint reads where spans go, and in which protocol.
+func (s *settings) readEndpoint(of func(string) (string, string), name, endpoint string) error {
+	s.endpoint = "http://localhost:4318"
+	switch name, protocol := of("PROTOCOL"); protocol {
+	case "", "http/protobuf":
+	case "grpc":
+		s.grpc, s.endpoint = true, "http://localhost:4317"
+	default:
+		return fmt.Errorf("%s: %q is not supported; use http/protobuf, which collectors take on port 4318, or grpc, on port 4317", name, protocol)
+	}
+	if endpoint != "" {
+		s.endpoint = endpoint
+	}
+	if s.grpc && !strings.Contains(s.endpoint, "://") { // gRPC alone takes a host and a port, and the variable
+		s.endpoint = "https://" + endpoint
+		if _, insecure := of("INSECURE"); strings.EqualFold(insecure, "true") {
+			s.endpoint = "http://" + endpoint
+		}
+	}
+	u, err := url.Parse(s.endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%s is not a URL with http or https and a host", name) // it may hold credentials
+	}
+	switch {
+	case s.grpc && strings.Trim(u.Path, "/") != "":
+		return fmt.Errorf("%s has a path, and gRPC takes none: leave it out, or use http/protobuf", name)
+	case s.grpc:
+		u.Path = grpcExport
+		s.endpoint = u.String()
+	case name != "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": // that of all signals is a base
+		s.endpoint = u.JoinPath("v1/traces").String()
+	}
+	return nil
 }
 
 // readHeaders reads a list of name=value, with values in percent-encoding. An error repeats no value: they are credentials.
@@ -118,5 +144,10 @@ func (s *settings) certificates(of func(string) (string, string)) error {
 func (s *settings) client() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = s.tls
+	if s.grpc {
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetHTTP2(true)
+		transport.Protocols.SetUnencryptedHTTP2(true)
+	}
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

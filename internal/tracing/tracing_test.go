@@ -36,19 +36,24 @@ func TestSettings(t *testing.T) {
 		only = "OTEL_EXPORTER_OTLP_TRACES_"
 	)
 	for want, of := range map[string][]string{
-		"":                                     nil,
-		"http://localhost:4318/v1/traces":      {"OTEL_TRACES_EXPORTER", "otlp"},
-		"https://c.example/x/v1/traces":        {all + "ENDPOINT", "https://c.example/x/"},
-		"http://c:1":                           {all + "ENDPOINT", "http://d:2", only + "ENDPOINT", "http://c:1"},
-		"http://c:1/v1/traces":                 {all + "ENDPOINT", "http://c:1", all + "PROTOCOL", "grpc", only + "PROTOCOL", "http/protobuf"},
-		"error: OTEL_TRACES_EXPORTER":          {"OTEL_TRACES_EXPORTER", "zipkin"},
-		"error: " + all + "PROTOCOL":           {all + "ENDPOINT", "http://c:1", all + "PROTOCOL", "grpc"},
-		"error: " + all + "ENDPOINT":           {all + "ENDPOINT", "c:4318"},
-		"error: " + only + "HEADERS":           {all + "ENDPOINT", "http://c", only + "HEADERS", "a"},
-		"error: " + only + "TIMEOUT":           {all + "ENDPOINT", "http://c", only + "TIMEOUT", "10s"},
-		"error: " + all + "COMPRESSION":        {all + "ENDPOINT", "http://c", all + "COMPRESSION", "zstd"},
-		"error: " + all + "CERTIFICATE":        {all + "ENDPOINT", "http://c", all + "CERTIFICATE", filepath.Join(t.TempDir(), "none")},
-		"error: " + all + "CLIENT_CERTIFICATE": {all + "ENDPOINT", "http://c", all + "CLIENT_KEY", "none"},
+		"":                                       nil,
+		"http://localhost:4318/v1/traces":        {"OTEL_TRACES_EXPORTER", "otlp"},
+		"https://c.example/x/v1/traces":          {all + "ENDPOINT", "https://c.example/x/"},
+		"http://c:1":                             {all + "ENDPOINT", "http://d:2", only + "ENDPOINT", "http://c:1"},
+		"http://c:1/v1/traces":                   {all + "ENDPOINT", "http://c:1", all + "PROTOCOL", "grpc", only + "PROTOCOL", "http/protobuf"},
+		"error: OTEL_TRACES_EXPORTER":            {"OTEL_TRACES_EXPORTER", "zipkin"},
+		"http://c:1" + grpcExport:                {all + "ENDPOINT", "http://c:1/", all + "PROTOCOL", "grpc"},
+		"http://localhost:4317" + grpcExport:     {"OTEL_TRACES_EXPORTER", "otlp", only + "PROTOCOL", "grpc"},
+		"https://c:1" + grpcExport:               {only + "ENDPOINT", "c:1", all + "PROTOCOL", "grpc"},
+		"http://c:2" + grpcExport:                {all + "ENDPOINT", "c:2", all + "INSECURE", "true", all + "PROTOCOL", "grpc"},
+		"error: " + all + "PROTOCOL":             {all + "ENDPOINT", "http://c:1", all + "PROTOCOL", "http/json"},
+		"error: " + only + "ENDPOINT has a path": {only + "ENDPOINT", "http://c:1/v1/traces", all + "PROTOCOL", "grpc"},
+		"error: " + all + "ENDPOINT":             {all + "ENDPOINT", "c:4318"},
+		"error: " + only + "HEADERS":             {all + "ENDPOINT", "http://c", only + "HEADERS", "a"},
+		"error: " + only + "TIMEOUT":             {all + "ENDPOINT", "http://c", only + "TIMEOUT", "10s"},
+		"error: " + all + "COMPRESSION":          {all + "ENDPOINT", "http://c", all + "COMPRESSION", "zstd"},
+		"error: " + all + "CERTIFICATE":          {all + "ENDPOINT", "http://c", all + "CERTIFICATE", filepath.Join(t.TempDir(), "none")},
+		"error: " + all + "CLIENT_CERTIFICATE":   {all + "ENDPOINT", "http://c", all + "CLIENT_KEY", "none"},
 	} {
 		s, err := read(env(of...))
 		switch {
@@ -154,32 +159,38 @@ func TestBrokenCollectors(t *testing.T) {
 		},
 		"is away": nil,
 	} {
-		t.Run(name, func(t *testing.T) {
-			idle := goleak.IgnoreCurrent()
-			s := httptest.NewServer(answer)
-			if answer == nil {
-				s.Close()
-			}
-			var log text
-			tracer, err := Open(t.Context(), env("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL), "v1", zerolog.New(&log))
-			if err != nil {
-				t.Fatal(err)
-			}
-			of := New(tracer, 0)
-			for seq := range uint64(5000) {
-				of.End(of.Begin(seq, "0.tool.result.t", nil), thread.Accepted, "", nil)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			_ = tracer.Close(ctx)
-			if !strings.Contains(log.String(), `"lost":5000`) && name != "stops in its answer" || strings.Count(log.String(), "\n") > 3 {
-				t.Error(log.String())
-			}
-			s.CloseClientConnections()
-			s.Close()
-			goleak.VerifyNone(t, idle)
-		})
+		for _, protocol := range []string{"http/protobuf", "grpc"} { // none of them speaks HTTP/2
+			t.Run(name+" over "+protocol, func(t *testing.T) { broken(t, protocol, answer, name != "stops in its answer") })
+		}
 	}
+}
+
+// broken exports to a collector that gives such answers; nil: it is away. none: it confirms nothing.
+func broken(t *testing.T, protocol string, answer http.HandlerFunc, none bool) {
+	t.Helper()
+	idle := goleak.IgnoreCurrent()
+	s := httptest.NewServer(answer)
+	if answer == nil {
+		s.Close()
+	}
+	var log text
+	tracer, err := Open(t.Context(), env("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL, "OTEL_EXPORTER_OTLP_PROTOCOL", protocol), "v1", zerolog.New(&log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := New(tracer, 0)
+	for seq := range uint64(5000) {
+		of.End(of.Begin(seq, "0.tool.result.t", nil), thread.Accepted, "", nil)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_ = tracer.Close(ctx)
+	if !strings.Contains(log.String(), `"lost":5000`) && none || strings.Count(log.String(), "\n") > 3 {
+		t.Error(log.String())
+	}
+	s.CloseClientConnections()
+	s.Close()
+	goleak.VerifyNone(t, idle)
 }
 
 // text is a log that several goroutines write.

@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -42,20 +43,27 @@ type world struct {
 
 type options struct {
 	contents bool
-	tokens   string // the file's text; empty: none
+	dir      string                 // keeps streams and store; empty: they go with the test
+	first    func(b *broker.Broker) // before the processor starts
+	patience time.Duration          // until it has caught up; 0: patience
+	tokens   string                 // the file's text; empty: none
 	policies func(*config.Config)
 }
 
 func begin(t testing.TB, o options) *world {
 	t.Helper()
 	logger := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.FatalLevel)
-	b, err := broker.Open(t.Context(), broker.Options{StoreDir: t.TempDir(), Sync: "2m", Logger: logger})
+	streams, store := filepath.Join(o.dir, "nats"), filepath.Join(o.dir, "state")
+	if o.dir == "" {
+		streams, store = t.TempDir(), t.TempDir()
+	}
+	b, err := broker.Open(t.Context(), broker.Options{StoreDir: streams, Sync: "2m", Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close(context.Background()) })
 	cfg := config.Default()
-	cfg.DataDir, cfg.Partitions, cfg.HTTP.Listen, cfg.UI.Contents = t.TempDir(), 4, "", o.contents
+	cfg.DataDir, cfg.Partitions, cfg.HTTP.Listen, cfg.UI.Contents = store, 4, "", o.contents
 	cfg.API.Listen = "127.0.0.1:" + freePort(t)
 	if o.tokens != "" {
 		cfg.API.TokensFile = filepath.Join(t.TempDir(), "tokens.yaml")
@@ -65,6 +73,9 @@ func begin(t testing.TB, o options) *world {
 	}
 	if o.policies != nil {
 		o.policies(cfg)
+	}
+	if o.first != nil {
+		o.first(b)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	started, ran := make(chan *processor.Processor, 1), make(chan error, 1)
@@ -90,7 +101,7 @@ func begin(t testing.TB, o options) *world {
 		ran <- nil
 		t.Fatal(err)
 	}
-	w.eventually(func() error {
+	w.eventuallyIn(cmp.Or(o.patience, patience), func() error {
 		if !w.proc.CaughtUp() {
 			return fmt.Errorf("not caught up")
 		}
@@ -101,7 +112,13 @@ func begin(t testing.TB, o options) *world {
 
 func (w *world) eventually(try func() error) {
 	w.t.Helper()
-	ctx := within(w.t)
+	w.eventuallyIn(patience, try)
+}
+
+func (w *world) eventuallyIn(limit time.Duration, try func() error) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), limit)
+	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {

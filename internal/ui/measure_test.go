@@ -13,12 +13,14 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"precis/internal/broker"
 	"precis/internal/race"
 )
 
 var (
 	measureEvents  = flag.Int("ui.events", 0, "measure the pages with so many events")
 	measureThreads = flag.Int("ui.threads", 1_000_000, "of so many threads")
+	measureDir     = flag.String("ui.dir", "", "keep streams and store here, and go on with what is there")
 	measureLooks   = flag.Int("ui.looks", 200, "looks at each page")
 )
 
@@ -28,23 +30,10 @@ func TestMeasure(t *testing.T) {
 	if *measureEvents == 0 {
 		t.Skip("-ui.events says with how many")
 	}
-	w := begin(t, options{contents: true})
+	began := time.Now()
+	w := begin(t, options{contents: true, dir: *measureDir, patience: time.Hour, first: func(b *broker.Broker) { fill(t, b) }})
+	t.Logf("caught up after %v; %s", time.Since(began).Round(time.Second), memory())
 	w.sample("t")
-	began, js := time.Now(), w.broker.JetStream()
-	for i := range *measureEvents {
-		th := i % *measureThreads
-		data := say(fmt.Sprint("m", i / *measureThreads), "user", "Look at "+fmt.Sprint(i), fmt.Sprintf(`,"agent_id":"agent-%d"`, th%300))
-		if i%500 == 499 {
-			data = output(fmt.Sprint("r", i), "")
-			_, _ = js.PublishMsgAsync(&nats.Msg{Subject: fmt.Sprintf("tool.result.thread-%d", th), Data: []byte(data)})
-		} else if _, err := js.PublishMsgAsync(&nats.Msg{Subject: fmt.Sprintf("thread.message.thread-%d", th), Data: []byte(data)}); err != nil {
-			t.Fatal(err)
-		}
-		if i%3000 == 0 {
-			<-js.PublishAsyncComplete()
-		}
-	}
-	<-js.PublishAsyncComplete()
 	w.settle(t)
 	t.Logf("%d events of %d threads in %v; %s", *measureEvents, *measureThreads, time.Since(began).Round(time.Second), memory())
 	first := time.Now()
@@ -74,6 +63,33 @@ func TestMeasure(t *testing.T) {
 		t.Logf("%-55s p50 %8v  p99 %8v  max %8v", path, took[len(took)/2].Round(10*time.Microsecond), took[len(took)*99/100].Round(10*time.Microsecond), took[len(took)-1].Round(10*time.Microsecond))
 	}
 	t.Log(memory())
+}
+
+// fill publishes the events that are not there yet, before there is a processor: it takes them in bulk.
+func fill(t *testing.T, b *broker.Broker) {
+	if _, err := broker.Provision(t.Context(), b.JetStream(), broker.StreamSpec{Partitions: 4}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := broker.StateOf(t.Context(), b.JetStream(), broker.StreamEvents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for i := int(at.Last); i < *measureEvents; i++ { //nolint:gosec // a count
+		th := i % *measureThreads
+		m := &nats.Msg{Subject: fmt.Sprintf("thread.message.thread-%d", th), Data: []byte(say(fmt.Sprint("m", i / *measureThreads), "user", "Look at "+fmt.Sprint(i), fmt.Sprintf(`,"agent_id":"agent-%d"`, th%300)))}
+		if i%500 == 499 {
+			m = &nats.Msg{Subject: fmt.Sprintf("tool.result.thread-%d", th), Data: []byte(output(fmt.Sprint("r", i), ""))}
+		}
+		if _, err := b.JetStream().PublishMsgAsync(m); err != nil {
+			t.Fatal(err)
+		}
+		if i%3000 == 0 {
+			<-b.JetStream().PublishAsyncComplete()
+		}
+	}
+	<-b.JetStream().PublishAsyncComplete()
+	t.Logf("published in %v; %s", time.Since(began).Round(time.Second), memory())
 }
 
 func (w *world) settle(t *testing.T) {

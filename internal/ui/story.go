@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -24,6 +25,8 @@ const (
 	maxFolds = 2
 	// maxStory is the number of events beyond which a thread is not folded for a page.
 	maxStory = 50_000
+	// maxKnown is up to how many messages a thread's events are looked up in the store before the log is read.
+	maxKnown = 256
 	// keptStories, and keptEntries of them together, are remembered.
 	keptStories, keptEntries = 32, 100_000
 	// foldFor bounds a fold.
@@ -158,7 +161,39 @@ func scratchStore() (*state.Store, error) {
 }
 
 func (u *UI) folding(scratch *state.Store, name string) audit.Options {
-	return audit.Options{JetStream: u.JetStream, Scratch: scratch, Mask: u.Backend.Mask, Now: u.Backend.Now, Logger: zerolog.Nop(), Filter: audit.Filter{Thread: name}}
+	return audit.Options{JetStream: u.JetStream, Scratch: scratch, Mask: u.Backend.Mask, Now: u.Backend.Now, Logger: zerolog.Nop(), Filter: audit.Filter{Thread: name}, Known: u.known}
+}
+
+// known returns where the revisions of a thread's messages stand in EVENTS. That is all of its events, unless there are duplicates or rejected ones.
+func (u *UI) known(name string) (seqs []uint64, err error) {
+	for partition := range u.Backend.Partitions() {
+		view := u.Backend.View(partition)
+		h, err := view.Header(name)
+		if err != nil || h == nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if h.Ordinals > maxKnown {
+			return nil, nil
+		}
+		rows, err := view.Messages(name, 0, math.MaxUint64)
+		for _, m := range rows {
+			seqs = append(seqs, m.FirstSeq, m.Seq)
+		}
+		if err == nil {
+			err = view.Revisions(name, func(r thread.MessageRevision) (bool, error) {
+				seqs = append(seqs, r.Seq)
+				return true, nil
+			})
+		}
+		if h.Fork.Seq > 0 {
+			seqs = append(seqs, h.Fork.Seq)
+		}
+		return seqs, err
+	}
+	return nil, nil
 }
 
 // read makes the prompt of a thread from a store.
