@@ -24,6 +24,8 @@ import (
 // Options configure a replay.
 type Options struct {
 	JetStream jetstream.JetStream
+	// Beside are further connections to the same server, for reading several messages at once.
+	Beside []jetstream.JetStream
 	// Scratch is an empty store in which the state is made; the caller discards it.
 	Scratch *state.Store
 	// Store, if given, is compared with the log; it must be at rest. StoreName is its name in the report.
@@ -168,7 +170,7 @@ func (r *run) narrow(ctx context.Context, name string) error {
 }
 
 func (r *run) reader(stream string) *broker.LogReader {
-	return broker.NewLogReader(r.JetStream, stream).Watch(func(m broker.Missing) { r.missing(m) })
+	return broker.NewLogReader(r.JetStream, stream).Beside(r.Beside).Watch(func(m broker.Missing) { r.missing(m) })
 }
 
 // Partitions is the number of partitions of EVENTS, without the one for strays.

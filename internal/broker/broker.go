@@ -25,6 +25,9 @@ type Broker struct {
 	extra   []nats.Option // for every connection
 	service *nats.Conn    // nil: not opened
 	served  chan struct{} // closed with service
+
+	readers []*nats.Conn
+	ended   []chan struct{} // each is closed with its reader
 }
 
 // Open starts the embedded server or connects to the external one. It fails
@@ -85,6 +88,22 @@ func (b *Broker) OpenService() (*nats.Conn, error) {
 	return nc, nil
 }
 
+// OpenReaders opens n connections for those that read much of the streams, once: the server answers what is asked over one connection one after the other, and
+// loads a block of up to 8 MB for some answers, so that a record that is published over the same connection would wait. The Broker owns them: don't close them.
+func (b *Broker) OpenReaders(n int) ([]*nats.Conn, error) {
+	o := b.opts
+	o.Name += " reader"
+	for len(b.readers) < n {
+		ended := make(chan struct{})
+		nc, err := connect(o, ended, b.extra...)
+		if err != nil {
+			return nil, fmt.Errorf("open a connection to read: %w", err)
+		}
+		b.readers, b.ended = append(b.readers, nc), append(b.ended, ended)
+	}
+	return b.readers[:n:n], nil
+}
+
 // Conn is the shared connection. The Broker owns it: don't close it.
 func (b *Broker) Conn() *nats.Conn { return b.nc }
 
@@ -118,6 +137,9 @@ func (b *Broker) Broken() <-chan error {
 // It is not safe for concurrent use; a second call does nothing.
 func (b *Broker) Close(ctx context.Context) error {
 	err := errors.Join(drain(ctx, b.service, b.served), drain(ctx, b.nc, b.closed))
+	for i, nc := range b.readers {
+		err = errors.Join(err, drain(ctx, nc, b.ended[i]))
+	}
 	if b.server != nil && !b.stopped {
 		err = errors.Join(err, b.server.stop(ctx))
 		b.stopped = true // server stays: what still runs may ask for it

@@ -28,6 +28,7 @@ type LogReader struct {
 	stream  string
 	prefix  string // of the JetStream API
 	missing func(Missing)
+	beside  []jetstream.JetStream
 }
 
 // NewLogReader reads stream through js.
@@ -40,6 +41,22 @@ func (r *LogReader) Watch(missing func(Missing)) *LogReader {
 	watching := *r
 	watching.missing = missing
 	return &watching
+}
+
+// Beside returns a reader that uses further connections to the same server where it reads single messages at once.
+func (r *LogReader) Beside(more []jetstream.JetStream) *LogReader {
+	wider := *r
+	wider.beside = more
+	return &wider
+}
+
+// over is the reader on its i-th connection.
+func (r *LogReader) over(i int) *LogReader {
+	one := *r
+	if i %= len(r.beside) + 1; i > 0 {
+		one.js = r.beside[i-1]
+	}
+	return &one
 }
 
 // Get returns the message with sequence seq, or ErrGone.

@@ -70,14 +70,21 @@ func (p *Processor) serveGateway(door doors) (*gateway.Server, error) {
 	})
 }
 
+// pageReaders is how many connections the pages read over.
+const pageReaders = 4
+
 // serveAPI answers requests over HTTP by the service.
 func (p *Processor) serveAPI(door doors, svc *service.Service) (*rest.Server, error) {
 	c := p.opts.Config.API
+	readers, err := p.broker.OpenReaders(pageReaders)
+	if err != nil {
+		p.log.Warn().Err(err).Msg("the pages read over the processor's own connection")
+	}
 	server, err := rest.Start(door.listener, rest.Options{
 		Logger: p.log, Version: p.opts.Version, Conn: p.broker.Conn(), Service: svc, Tokens: door.tokens,
 		EventBytes: func() int { return p.config.Load().Limits.EventBytes },
 		Cert:       c.TLS.Cert, Key: c.TLS.Key, BodyBytes: c.BodyBytes, PerSecond: c.RequestsPerSecond, Streams: c.Streams,
-		Observe: p.metrics.answered, Pages: p, Contents: p.opts.Config.UI.Contents,
+		Observe: p.metrics.answered, Pages: p, Contents: p.opts.Config.UI.Contents, Readers: readers,
 	})
 	if errors.Is(err, rest.ErrCertificate) {
 		err = fmt.Errorf("%w: api.tls: %w", config.ErrInvalid, err)

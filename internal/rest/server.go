@@ -40,6 +40,8 @@ type Options struct {
 	// Pages are what /ui/ shows; nil: there are no pages. Contents is ui.contents.
 	Pages    ui.Backend
 	Contents bool
+	// Readers are connections over which the pages read; none: they use Conn.
+	Readers []*nats.Conn
 	// Observe counts an answer; nil counts none. The route is one of a few.
 	Observe func(route string, status int)
 	// Wait bounds the wait until events are stored. Default 10s.
@@ -123,11 +125,7 @@ func Start(l net.Listener, o Options) (*Server, error) {
 	}
 	s.tools = s.newTools(o.Version)
 	if o.Pages != nil {
-		s.pages, err = ui.New(ui.Options{
-			Logger: o.Logger, Backend: o.Pages, Service: o.Service, JetStream: s.js, Gate: gate{s}, Contents: o.Contents, Secure: o.Cert != "", Heartbeat: o.Heartbeat,
-			Closing: s.closing,
-		})
-		if err != nil {
+		if s.pages, err = s.newPages(o); err != nil {
 			return nil, fmt.Errorf("start API: %w", err)
 		}
 	}
@@ -156,6 +154,21 @@ func Start(l net.Listener, o Options) (*Server, error) {
 		s.served <- s.server.Serve(l)
 	}()
 	return s, nil
+}
+
+func (s *Server) newPages(o Options) (*ui.UI, error) {
+	reads := []jetstream.JetStream{s.js}
+	for i, nc := range o.Readers {
+		js, err := jetstream.New(nc)
+		if err != nil {
+			return nil, err
+		}
+		reads = append(reads[:min(i, len(reads))], js)
+	}
+	return ui.New(ui.Options{
+		Logger: o.Logger, Backend: o.Pages, Service: o.Service, JetStream: reads[0], Beside: reads[1:], Gate: gate{s}, Contents: o.Contents, Secure: o.Cert != "", Heartbeat: o.Heartbeat,
+		Closing: s.closing,
+	})
 }
 
 // Reload reads tokens and certificate again. What can't be used changes nothing.

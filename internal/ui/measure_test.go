@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -20,6 +21,7 @@ import (
 var (
 	measureEvents  = flag.Int("ui.events", 0, "measure the pages with so many events")
 	measureThreads = flag.Int("ui.threads", 1_000_000, "of so many threads")
+	measureActive  = flag.Int("ui.active", 0, "of which so many have events at the same time; 0: all")
 	measureDir     = flag.String("ui.dir", "", "keep streams and store here, and go on with what is there")
 	measureLooks   = flag.Int("ui.looks", 200, "looks at each page")
 )
@@ -76,8 +78,10 @@ func fill(t *testing.T, b *broker.Broker) {
 	}
 	began := time.Now()
 	for i := int(at.Last); i < *measureEvents; i++ { //nolint:gosec // a count
-		th := i % *measureThreads
-		m := &nats.Msg{Subject: fmt.Sprintf("thread.message.thread-%d", th), Data: []byte(say(fmt.Sprint("m", i / *measureThreads), "user", "Look at "+fmt.Sprint(i), fmt.Sprintf(`,"agent_id":"agent-%d"`, th%300)))}
+		active := cmp.Or(*measureActive, *measureThreads)
+		group := active * (*measureEvents / *measureThreads) // the events of threads that are active together
+		th := i/group*active + i%active
+		m := &nats.Msg{Subject: fmt.Sprintf("thread.message.thread-%d", th), Data: []byte(say(fmt.Sprint("m", i%group/active), "user", "Look at "+fmt.Sprint(i), fmt.Sprintf(`,"agent_id":"agent-%d"`, th%300)))}
 		if i%500 == 499 {
 			m = &nats.Msg{Subject: fmt.Sprintf("tool.result.thread-%d", th), Data: []byte(output(fmt.Sprint("r", i), ""))}
 		}

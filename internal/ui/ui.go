@@ -120,6 +120,7 @@ type Options struct {
 	Backend   Backend
 	Service   *service.Service
 	JetStream jetstream.JetStream
+	Beside    []jetstream.JetStream // further connections, for reading several messages at once
 	Gate      Gate
 	Contents  bool // ui.contents
 	Secure    bool // TLS
