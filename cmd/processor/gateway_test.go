@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // provider answers like OpenAI's chat completions.
@@ -32,7 +33,7 @@ func provider(t *testing.T) *httptest.Server {
 // The commands of docs/integrations/gateway.md run as they stand there.
 func TestGatewayPage(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(projectFile(t, "docs/integrations/gateway.md"), -1)
-	if len(blocks) != 2 {
+	if len(blocks) != 3 {
 		t.Fatalf("%d blocks", len(blocks))
 	}
 	dir, nats, gateway := t.TempDir(), freeAddress(t), freeAddress(t)
@@ -40,7 +41,7 @@ func TestGatewayPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "PRECIS_DATA_DIR="+filepath.Join(dir, "data"), "PRECIS_NATS_LISTEN="+nats, "PRECIS_HTTP_LISTEN=",
-		"PRECIS_API_LISTEN=", "PRECIS_GATEWAY_OPENAI="+provider(t).URL, "NATS_URL=nats://"+nats, "OPENAI_API_KEY=sk-test")
+		"PRECIS_API_LISTEN=", "PRECIS_GATEWAY_OPENAI="+provider(t).URL, "PRECIS_GATEWAY_MODE=compact", "NATS_URL=nats://"+nats, "OPENAI_API_KEY=sk-test")
 	shell := func(ctx context.Context, block string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, "sh", "-euc", strings.ReplaceAll(block, "127.0.0.1:8089", gateway))
 		cmd.Env = env
@@ -80,6 +81,16 @@ func TestGatewayPage(t *testing.T) {
 	out, err = shell(ctx, blocks[1][1]).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), `"content": "Which test fails?"`) {
 		t.Errorf("%v: %s", err, out)
+	}
+	compacted := func() {
+		out, err = shell(ctx, "export OPENAI_BASE_URL=http://127.0.0.1:8089/v1\n"+blocks[2][1]).CombinedOutput()
+	}
+	for compacted(); strings.Contains(string(out), "=behind") && ctx.Err() == nil; compacted() { // on a slow machine
+		<-time.After(time.Second)
+	}
+	said := regexp.MustCompile("prints something like `([^`]*)sent=").FindStringSubmatch(projectFile(t, "docs/integrations/gateway.md"))
+	if err != nil || said == nil || !strings.HasPrefix(string(out), said[1]) {
+		t.Errorf("%v: %q, and the page says %q", err, out, said)
 	}
 	if strings.Contains(log.String(), "sk-test") {
 		t.Errorf("the log has the key: %s", log)

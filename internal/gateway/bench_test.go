@@ -11,12 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"precis/events"
 	"precis/internal/gateway"
 )
 
-// BenchmarkOverhead sends 200 requests a second, directly, through a gateway, and through one whose NATS is away: the same conversations of 41
-// messages (40 kB), one of them new, and answers of 50 events. p50 and p99 are from the request to the last byte of the answer.
+// BenchmarkOverhead sends 200 requests a second, directly, through a gateway, through one whose NATS is away, through one that compacts, and through one
+// that would if precis did not hang: the same conversations of 41 messages (40 kB), one of them new and one a tool's output, and answers of 50 events.
+// p50 and p99 are from the request to the last byte of the answer.
 func BenchmarkOverhead(b *testing.B) {
 	var answer []string
 	for range 50 {
@@ -37,12 +40,22 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 	nowhere := l.Addr().String()
 	_ = l.Close()
-	for _, way := range []string{"direct", "gateway", "away"} {
+	for _, way := range []string{"direct", "gateway", "away", "compact", "hangs"} {
 		b.Run(way, func(b *testing.B) {
 			var w *world
 			switch way {
 			case "gateway":
 				w = begin(b, provider, gateway.Options{})
+			case "compact", "hangs":
+				w = begin(b, provider, gateway.Options{Mode: gateway.ModeCompact})
+				if way == "hangs" {
+					w.stopProcessor()
+					silent, err := w.broker.Conn().Subscribe("precis.>", func(*nats.Msg) {})
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.Cleanup(func() { _ = silent.Unsubscribe() })
+				}
 			default:
 				w = bare(b, provider)
 				w.url = w.upstream.URL
@@ -81,7 +94,8 @@ func (w *world) steady(b *testing.B) {
 			texts = append(texts, fmt.Sprint("message ", m, word))
 		}
 		texts = append(texts, fmt.Sprint("turn ", turn, word))
-		body := ask(texts...)
+		const call = `{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"bash","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":"`
+		body := strings.Replace(ask(texts...), `{"role":"assistant"`, call+word+word+`"},{"role":"assistant"`, 1)
 		<-tick.C
 		wg.Go(func() {
 			begun := time.Now()
