@@ -34,10 +34,10 @@ func TestMCPPage(t *testing.T) {
 	}
 	p := startProcessorAt(t, t.TempDir(), nats)
 	t.Setenv("NATS_URL", "nats://"+nats)
-	program(t, `{"type":"thread.message","thread_id":"demo-1","message_id":"u","role":"user","content":"Which test fails?"}
-{"type":"tool.result","thread_id":"demo-1","message_id":"m12","tool_name":"bash","content":"`+strings.Repeat(`ok package\n`, 500)+`--- FAIL: TestTotal (0.01s)\n"}
+	program(t, `{"type":"thread.message","thread_id":"fix-rounding","message_id":"u","role":"user","content":"Which test fails?"}
+{"type":"tool.result","thread_id":"fix-rounding","message_id":"m12","tool_name":"bash","content":"`+strings.Repeat(`ok package\n`, 500)+`--- FAIL: TestTotal (0.01s)\n"}
 `, "publish", "-").wants(t, exitDone, "", "")
-	p.awaitThread(t, "demo-1", "1 tool result")
+	p.awaitThread(t, "fix-rounding", "1 tool result")
 
 	session := mcpSession(t, server.Args...)
 	page := projectFile(t, "docs/integrations/mcp.md")
@@ -66,9 +66,9 @@ func TestMCPPage(t *testing.T) {
 	}{
 		{"read_original", map[string]any{"message_id": "m12", "search": "FAIL"}, "501|--- FAIL: TestTotal", false},
 		{"search_thread", map[string]any{"query": "testtotal"}, "Message m12 (tool bash), line 501", false},
-		{"thread_status", nil, "Thread demo-1", false},
-		{"explain_prompt", map[string]any{"thread": "demo-1"}, "Prompt of demo-1", false},
-		{"thread_status", map[string]any{"thread": "demo-2"}, "for the thread \"demo-1\" alone", true},
+		{"thread_status", nil, "Thread fix-rounding", false},
+		{"explain_prompt", map[string]any{"thread": "fix-rounding"}, "Prompt of fix-rounding", false},
+		{"thread_status", map[string]any{"thread": "demo-2"}, "for the thread \"fix-rounding\" alone", true},
 	} {
 		result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: c.tool, Arguments: c.arguments})
 		if err != nil {
