@@ -9,6 +9,7 @@ package gateway_test
 //   - gzip and brotli: TestCodings, TestByteForByte, TestSDKs (packed, brotli), TestAsItCame (coding)
 //   - HTTP/2: TestHTTP2
 //   - bodies of 30 MB and more: TestLargeBodies
+//   - images and documents too large for an event: TestLargeMedia
 //   - unknown models, members and contents: TestUnknownModelsAndFields, TestAsItCame (unknown_field), TestShapes, TestSDKs (error 404)
 //   - two agents with one beginning: TestOneBeginning
 //   - parallel requests of one conversation: TestParallelRequests, TestParallelCompacted
@@ -31,6 +32,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"precis/api"
 	"precis/internal/gateway"
 )
 
@@ -259,5 +261,61 @@ func TestLostAnswer(t *testing.T) {
 	c.history = append(append(c.history, c.s.back(10)...), c.s.result(10, "ok"))
 	if said, _, _ := c.ask(t, c.s.path, c.request("")); said != "no; reason=diverged" || c.got.last() != c.request("") {
 		t.Errorf("%s", said)
+	}
+}
+
+// A message whose images or documents make it too large for an event is published with marks in their place, and the provider gets it as the client sent
+// it. Without it the thread would not have the conversation, which would never be compacted again.
+func TestLargeMedia(t *testing.T) {
+	media := strings.Repeat("A", 1_500_000)
+	parts := map[string]string{
+		"chat":      `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + media + `"}},{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,` + media + `"}}`,
+		"messages":  `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + media + `"}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"` + media + `"}}`,
+		"responses": `{"type":"input_image","image_url":"data:image/png;base64,` + media + `"},{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,` + media + `"}`,
+	}
+	// What a tool reads comes as a part of its result.
+	read := map[string]string{
+		"messages":  `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + media + `"}}]}]}`,
+		"responses": `{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_image","image_url":"data:image/png;base64,` + media + `"}]}`,
+	}
+	long := strings.Repeat("ok  \tshop/cart\t0.01s\n", 120)
+	for name, s := range sessions() {
+		t.Run(name, func(t *testing.T) {
+			var got received
+			w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, s.answer(10+got.add(string(body))))
+			}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience})
+			text := "text"
+			if name == "responses" {
+				text = "input_text"
+			}
+			list := []string{fmt.Sprintf(`{"role":"user","content":[{"type":%q,"text":"What is this?"},%s]}`, text, parts[name])}
+			list = append(list, s.back(1)...)
+			if result := read[name]; result != "" {
+				list = append(list, result)
+			} else {
+				list = append(list, s.result(1, "ok"))
+			}
+			list = append(append(append(list, s.back(2)...), s.result(2, long)), s.back(3)...)
+			list = append(list, s.result(3, "ok"))
+			said := w.said(t, s.path, `{"model":"m",`+fmt.Sprintf("%q:[%s]}", s.list, strings.Join(list, ",")), gateway.HeaderThread, "t1")
+			if !strings.HasPrefix(said, "yes; summaries=1; ") {
+				t.Fatal(said)
+			}
+			sent := got.last()
+			if n := strings.Count(sent, media); n != 2+strings.Count(read[name], media) || strings.Contains(sent, "shop/cart\\t0.01s\\nok") {
+				t.Errorf("the provider got %d of the images and documents: %.300s", n, strings.ReplaceAll(sent, media, "…"))
+			}
+			reply, err := w.api.Context(within(t), "t1", api.ContextRequest{Format: map[string]string{"chat": "openai", "messages": "anthropic", "responses": "responses"}[name]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			prompt := string(reply.Messages)
+			if strings.Contains(prompt, media) || !strings.Contains(prompt, "[image: image/png, 1.1 MB]") || !strings.Contains(prompt, "[document: application/pdf, 1.1 MB]") || w.count(dropped) > 0 {
+				t.Errorf("the thread has %.500s", strings.ReplaceAll(prompt, media, "…"))
+			}
+		})
 	}
 }

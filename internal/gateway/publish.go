@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -221,9 +222,14 @@ func (g *Gateway) send(thread, agent string, m *message) (*events.Receipt, error
 	if m.role == events.RoleTool && string(m.published()["role"]) == `"tool"` {
 		kind = events.ToolResult
 	}
+	body := m.body(m.id)
+	if len(body) > cmp.Or(g.opts.EventBytes, defaultEventBytes) {
+		m.lighten()
+		body = m.body(m.id)
+	}
 	full, cancel := context.WithCancel(context.Background())
 	cancel() // the publisher waits for nothing
-	r, err := g.publisher.Publish(full, kind, thread, m.body(m.id))
+	r, err := g.publisher.Publish(full, kind, thread, body)
 	var reject *events.RejectError
 	switch {
 	case errors.Is(err, events.ErrBufferFull):
