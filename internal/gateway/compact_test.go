@@ -50,13 +50,13 @@ func sessions() map[string]session {
 			path: chatPath, list: "messages", others: `"model":"m","temperature":0.5,"prompt_cache_options":{"mode":"explicit"},"tools":[{"type":"function","function":{"name":"bash","parameters":{"type":"object"}}}],`,
 			first: `{"role":"system","content":"Be brief."},{"role":"user","content":"Fix the test."}`,
 			answer: func(n int) string {
-				return fmt.Sprintf(`{"id":"c%d","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":"bash","arguments":"{}"}}]}}]}`, n, n)
+				return fmt.Sprintf(`{"id":"c%d","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_0a1b2c3d%d","type":"function","function":{"name":"bash","arguments":"{}"}}]}}]}`, n, n)
 			},
 			back: func(n int) []string {
-				return []string{fmt.Sprintf(`{ "role":"assistant","content":"","tool_calls":[{"id":"call_%d","type":"function","function":{"name":"bash","arguments":"{}"}}]}`, n)}
+				return []string{fmt.Sprintf(`{ "role":"assistant","content":"","tool_calls":[{"id":"call_0a1b2c3d%d","type":"function","function":{"name":"bash","arguments":"{}"}}]}`, n)}
 			},
 			result: func(n int, text string) string {
-				return fmt.Sprintf(`{"role":"tool","tool_call_id":"call_%d","content":%q}`, n, text)
+				return fmt.Sprintf(`{"role":"tool","tool_call_id":"call_0a1b2c3d%d","content":%q}`, n, text)
 			},
 			marked: func(m string) string { return m }, valid: valid.OpenAI,
 		},
@@ -64,13 +64,13 @@ func sessions() map[string]session {
 			path: "/v1/messages", list: "messages", others: `"model":"m","max_tokens":100,"speed":"fast","diagnostics":{"previous_message_id":"m0"},"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"thinking":{"type":"enabled","budget_tokens":1024},"tools":[{"name":"bash","input_schema":{"type":"object"}}],`,
 			first: `{"role":"user","content":"Fix the test."}`,
 			answer: func(n int) string {
-				return fmt.Sprintf(`{"id":"m%d","type":"message","role":"assistant","model":"m","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"toolu_%d","name":"bash","input":{}}],"usage":{"input_tokens":9,"output_tokens":9}}`, n, n)
+				return fmt.Sprintf(`{"id":"m%d","type":"message","role":"assistant","model":"m","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"toolu_0a1b2c3d%d","name":"bash","input":{}}],"usage":{"input_tokens":9,"output_tokens":9}}`, n, n)
 			},
 			back: func(n int) []string {
-				return []string{fmt.Sprintf(`{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"toolu_%d","name":"bash","input":{}}]}`, n)}
+				return []string{fmt.Sprintf(`{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"toolu_0a1b2c3d%d","name":"bash","input":{}}]}`, n)}
 			},
 			result: func(n int, text string) string {
-				return fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":%q}]}`, n, text)
+				return fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_0a1b2c3d%d","content":%q}]}`, n, text)
 			},
 			marked: mark, valid: func(v jsontext.Value) error { return valid.Anthropic(jsontext.Value("null"), v) },
 		},
@@ -78,16 +78,16 @@ func sessions() map[string]session {
 			path: "/v1/responses", list: "input", others: `"model":"m","store":false,"client_metadata":{"session_id":"s1"},"include":["reasoning.encrypted_content"],"instructions":"Be brief.","tools":[{"type":"function","name":"bash"}],"previous_response_id":null,`,
 			first: `{"role":"user","content":"Fix the test."}`,
 			answer: func(n int) string {
-				return fmt.Sprintf(`{"id":"r%d","status":"completed","model":"m","output":[{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"gA"},{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":"bash","arguments":"{}","status":"completed"}]}`, n, n, n, n)
+				return fmt.Sprintf(`{"id":"r%d","status":"completed","model":"m","output":[{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"gA"},{"type":"function_call","id":"fc_%d","call_id":"call_0a1b2c3d%d","name":"bash","arguments":"{}","status":"completed"}]}`, n, n, n, n)
 			},
 			back: func(n int) []string {
 				return []string{
 					fmt.Sprintf(`{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"gA"}`, n),
-					fmt.Sprintf(`{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":"bash","arguments":"{}","status":"completed"}`, n, n),
+					fmt.Sprintf(`{"type":"function_call","id":"fc_%d","call_id":"call_0a1b2c3d%d","name":"bash","arguments":"{}","status":"completed"}`, n, n),
 				}
 			},
 			result: func(n int, text string) string {
-				return fmt.Sprintf(`{"type":"function_call_output","call_id":"call_%d","output":%q}`, n, text)
+				return fmt.Sprintf(`{"type":"function_call_output","call_id":"call_0a1b2c3d%d","output":%q}`, n, text)
 			},
 			marked: func(m string) string { return m }, valid: valid.Responses,
 		},

@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -20,14 +22,15 @@ type key [sha256.Size]byte
 
 // message is one message of a conversation.
 type message struct {
-	raw    []jsontext.Value // the elements of the request that it is made of; nil for an answer
-	shape  shape            // what they are to be
-	data   object           // as it is published, without its id; nil until it is needed
-	key    key
-	linked bool // its key contains the ids of calls
-	apart  bool // it stands beside the conversation: instructions of the request
-	id     string
-	role   string
+	raw     []jsontext.Value // the elements of the request that it is made of; nil for an answer
+	shape   shape            // what they are to be
+	data    object           // as it is published, without its id; nil until it is needed
+	key     key
+	linked  bool // its key is the ids of calls
+	counted bool // the ids of its calls may be those of others
+	apart   bool // it stands beside the conversation: instructions of the request
+	id      string
+	role    string
 }
 
 // shape makes a message in its provider's shape of elements of a request; nil if they can't be one.
@@ -41,9 +44,10 @@ type reader struct{ memo *lru.Cache[key, readMessage] }
 
 // readMessage is what is read of a message.
 type readMessage struct {
-	role   string
-	key    key
-	linked bool
+	role    string
+	key     key
+	linked  bool
+	counted bool
 }
 
 const memoMessages = 1 << 16
@@ -59,7 +63,7 @@ func (r *reader) message(s shape, raw ...jsontext.Value) (*message, error) {
 	}
 	same := d.sum()
 	if known, ok := r.memo.Get(same); ok {
-		return &message{raw: raw, shape: s, role: known.role, key: known.key, linked: known.linked}, nil
+		return &message{raw: raw, shape: s, role: known.role, key: known.key, linked: known.linked, counted: known.counted}, nil
 	}
 	m := &message{raw: raw, shape: s}
 	data := s.of(raw)
@@ -69,7 +73,7 @@ func (r *reader) message(s shape, raw ...jsontext.Value) (*message, error) {
 	if err := m.take(data); err != nil {
 		return nil, err
 	}
-	r.memo.Add(same, readMessage{m.role, m.key, m.linked})
+	r.memo.Add(same, readMessage{m.role, m.key, m.linked, m.counted})
 	return m, nil
 }
 
@@ -81,7 +85,7 @@ func (m *message) take(data object) error {
 		return reject
 	}
 	m.role = ev.Message.Role
-	m.key, m.linked = keyOf(ev.Message)
+	m.key, m.linked, m.counted = keyOf(ev.Message)
 	return nil
 }
 
@@ -152,21 +156,34 @@ func plainParts(content jsontext.Value, alone bool) jsontext.Value {
 	return jsonOf(list)
 }
 
-// keyOf makes the key of a message. Calls and results are known by their ids: clients drop and shorten the texts beside them. Reasoning
-// takes no part, since many clients don't give it back.
-func keyOf(m *events.Message) (k key, linked bool) {
+// keyOf makes the key of a message. Calls and results are known by their ids: clients drop and shorten the texts beside them. Some servers count
+// calls, from the same number in every answer or conversation: with such ids, calls are known by their arguments and results by their content, or one
+// call's result would stand for another's. Reasoning takes no part, since many clients don't give it back.
+func keyOf(m *events.Message) (k key, linked, counted bool) {
 	d := digest{sha256.New()}
 	d.text(m.Role)
+	linked = true
 	calls := m.Calls()
 	for _, c := range calls {
 		d.text("call").text(c.ID)
+		linked = linked && unique(c.ID)
 	}
 	answers := m.Answers()
 	for _, id := range answers {
 		d.text("result").text(id)
+		linked = linked && unique(id)
 	}
 	if len(calls)+len(answers) > 0 {
-		return d.sum(), true
+		if linked {
+			return d.sum(), true, false
+		}
+		for _, c := range calls {
+			d.text(c.Name).text(string(canonical(jsontext.Value(c.Arguments))))
+		}
+		if len(answers) > 0 {
+			d.text(string(canonical(jsonOf(m.Content))))
+		}
+		return d.sum(), false, true
 	}
 	parts := m.Content.Parts()
 	if len(parts) == 0 {
@@ -185,7 +202,21 @@ func keyOf(m *events.Message) (k key, linked bool) {
 			d.text("part").text(string(canonical(p.Raw)))
 		}
 	}
-	return d.sum(), false
+	return d.sum(), false, false
+}
+
+// countedID is what ids are made of that a server counts, or a client writes by hand.
+var countedID = regexp.MustCompile(`^[a-z]*[0-9]{0,8}$`)
+
+// unique reports whether the id of a call is one of its own: a part of it is long enough, and neither a word nor a counter. Where that is wrong the
+// call is known by its content.
+func unique(id string) bool {
+	for part := range strings.FieldsFuncSeq(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if len(part) >= 8 && !countedID.MatchString(part) {
+			return true
+		}
+	}
+	return false
 }
 
 // textKey is the key of a message that has one text.

@@ -19,6 +19,7 @@ type splicing struct {
 	foreign  map[string]bool     // summaries of messages that the request does not have
 	stands   map[string][]string // messages for which each summary stands
 	others   bool                // the thread has such messages
+	counted  bool                // calls of the request may have one id
 	there    []bool              // messages of the request that the prompt accounts for
 	whole    []bool              // messages that are in the list as the client sent them
 	last     int                 // the last message of the request that is in the list
@@ -35,6 +36,7 @@ func spliced(messages []*message, p *client.ContextReply) (list []jsontext.Value
 	for i, m := range messages {
 		s.index[m.id] = i
 		s.there[i] = m.apart // it stands in a member of its own
+		s.counted = s.counted || m.counted
 	}
 	prompt := listOf(p.Messages)
 	if p.DroppedCount > 0 || slices.ContainsFunc(p.WaitingMessageIDs, s.has) || len(p.Sources) != len(prompt) || p.Explain == nil || len(p.Explain.LeftOut) > 0 ||
@@ -129,10 +131,40 @@ func (s *splicing) add(at int, from client.Source, message jsontext.Value) bool 
 			return false // it is in the list already
 		}
 	}
-	if !whole || len(from.MessageIDs) == 0 {
-		s.list = append(s.list, message)
+	if whole && len(from.MessageIDs) > 0 {
+		return true
 	}
+	if s.counted {
+		if message = s.asCounted(from, message); message == nil {
+			return false
+		}
+	}
+	s.list = append(s.list, message)
 	return true
+}
+
+// asCounted returns a message of the prompt with the client's id of its call: of calls with one id, precis renames all but the first, which stand as the
+// client sent them. It is nil where that can't be told.
+func (s *splicing) asCounted(from client.Source, message jsontext.Value) jsontext.Value {
+	o := objectOf(message)
+	if !o.has("tool_call_id") {
+		if o.has("tool_calls") || o.has("call_id") || o["content"].Kind() == jsontext.KindBeginArray {
+			return nil
+		}
+		return message
+	}
+	if len(from.MessageIDs) != 1 {
+		return nil
+	}
+	id := objectOf(s.messages[s.index[from.MessageIDs[0]]].raw[0])["tool_call_id"]
+	if id.Kind() != jsontext.KindString {
+		return nil
+	}
+	message, err := replaceMember(message, "tool_call_id", id)
+	if err != nil {
+		return nil
+	}
+	return message
 }
 
 // shorter reports whether the client's own messages are no longer than what summaries make of them: it clears old outputs by itself.

@@ -175,8 +175,9 @@ func TestLargeBodies(t *testing.T) {
 	if got := w.post(chatPath, large); got != answer {
 		t.Error("another answer")
 	}
-	w.counts(1, dropped, "reason", "too_large") // the image, which no event can hold
-	w.counts(3, published)
+	w.counts(4, published) // a mark in the place of the image, which no event can hold
+	w.post(chatPath, strings.Replace(large, `"content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,`+image+`"}}]`, `"content":"`+image+`"`, 1))
+	w.counts(1, dropped, "reason", "too_large") // the text, which no event can hold
 	w.post(chatPath, large+strings.Repeat(" ", 4<<20))
 	w.counts(2, dropped, "reason", "too_large")
 	w.counts(0, "precis_gateway_held_bytes")

@@ -30,6 +30,7 @@ type unruly struct {
 	made    int
 	history []turnOf
 	cleared map[string]bool // words of outputs that the client has cleared
+	counts  bool            // its server counts calls, from 0 in every answer
 }
 
 // turnOf is one message of the client, or a result.
@@ -117,8 +118,12 @@ func (u *unruly) request(s session) (body string, messages []string) {
 func (u *unruly) answer() turnOf {
 	t := turnOf{role: "assistant", text: "Said " + u.word()}
 	if u.rnd.IntN(4) > 0 {
-		for range 1 + u.rnd.IntN(3) {
-			t.calls = append(t.calls, "call_"+u.word())
+		for i := range 1 + u.rnd.IntN(3) {
+			id := "call_0a1b2c3d" + u.word()
+			if u.counts {
+				id = fmt.Sprint("call_", i)
+			}
+			t.calls = append(t.calls, id)
 		}
 	}
 	return t
@@ -190,10 +195,15 @@ func (u *unruly) goOn(answer turnOf) {
 // Whatever a client does to its conversation, a provider takes what it gets; nothing stands in it that the client does not send, and what the client
 // says last stands in it as it was.
 func TestUnrulyClients(t *testing.T) {
-	for name, s := range sessions() {
+	clients := sessions()
+	clients["counted"] = clients["chat"] // Anthropic and OpenAI want ids that are unique
+	for name, s := range clients {
 		for seed := *unrulySeed; seed < *unrulySeed+*unrulyCount; seed++ {
 			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
 				u := &unruly{rnd: rand.New(rand.NewPCG(seed, 7)), api: name, cleared: map[string]bool{}}
+				if name == "counted" {
+					u.api, u.counts = "chat", true
+				}
 				u.history = []turnOf{{role: "user", text: "Begin " + u.word()}}
 				var got received
 				var mu sync.Mutex
