@@ -15,10 +15,14 @@ package gateway_test
 //   - parallel requests of one conversation: TestParallelRequests, TestParallelCompacted
 //   - the same request again: TestRepeatedRequest, TestEqualMessages, TestLostAnswer, TestSDKs (retry)
 //   - keys that are wrong, expired or another's: TestRefusedKeys, TestKeys, TestSDKs (error 401)
+//   - ids of calls that a server counts: TestUnrulyClients (counted); answers that the client begins: TestBegunAnswer
+//   - WebSockets: TestUpgrade
 //   - a thread id with every byte: TestThreadsOfEveryByte, TestNamedThreads
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,10 +34,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nats.go"
 
 	"precis/api"
 	"precis/internal/gateway"
+	"precis/summarize/prompt/valid"
 )
 
 // A client that leaves in the middle of its body: the provider sees it leave, nothing is published, and the next request is as any.
@@ -275,8 +281,8 @@ func TestLargeMedia(t *testing.T) {
 	}
 	// What a tool reads comes as a part of its result.
 	read := map[string]string{
-		"messages":  `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + media + `"}}]}]}`,
-		"responses": `{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_image","image_url":"data:image/png;base64,` + media + `"}]}`,
+		"messages":  `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_0a1b2c3d1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + media + `"}}]}]}`,
+		"responses": `{"type":"function_call_output","call_id":"call_0a1b2c3d1","output":[{"type":"input_image","image_url":"data:image/png;base64,` + media + `"}]}`,
 	}
 	long := strings.Repeat("ok  \tshop/cart\t0.01s\n", 120)
 	for name, s := range sessions() {
@@ -317,5 +323,94 @@ func TestLargeMedia(t *testing.T) {
 				t.Errorf("the thread has %.500s", strings.ReplaceAll(prompt, media, "…"))
 			}
 		})
+	}
+}
+
+// Calls of the Responses API that are no functions' get outputs of their own kind back: the provider takes no other.
+func TestOutputsOfTheirKind(t *testing.T) {
+	long := strings.Repeat("ok  \tshop/cart\t0.01s\n", 120)
+	var got received
+	w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got.add(string(body))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"id":"r1","status":"completed","model":"m","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Fine."}]}]}`)
+	}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience})
+	input := `[{"role":"user","content":"Which test fails?"},
+{"type":"local_shell_call","id":"lsh_1","call_id":"call_0a1b2c3d1e","action":{"type":"exec","command":["go","test"],"env":{}},"status":"completed"},
+{"type":"local_shell_call_output","id":"call_0a1b2c3d1e","output":` + string(quoted(long)) + `},
+{"type":"apply_patch_call","id":"ap_1","call_id":"call_0a1b2c3d2e","operation":{"type":"create_file","path":"a","diff":"x"},"status":"completed"},
+{"type":"apply_patch_call_output","call_id":"call_0a1b2c3d2e","status":"completed","output":` + string(quoted(long)) + `},
+{"type":"custom_tool_call","id":"ctc_1","call_id":"call_0a1b2c3d3e","name":"exec","input":"run()"},
+{"type":"custom_tool_call_output","call_id":"call_0a1b2c3d3e","output":` + string(quoted(long)) + `},
+{"role":"assistant","content":"None."},{"role":"user","content":"Again."}]`
+	if said := w.said(t, "/v1/responses", `{"model":"m","input":`+input+`}`); !strings.HasPrefix(said, "yes; summaries=3; ") {
+		t.Fatal(said)
+	}
+	var sent struct{ Input jsontext.Value }
+	if err := json.Unmarshal([]byte(got.last()), &sent); err != nil {
+		t.Fatal(err)
+	}
+	if err := valid.Responses(sent.Input); err != nil || len(got.last()) > len(input)/3 {
+		t.Errorf("%v: %s", err, got.last())
+	}
+}
+
+// An answer that the client begins is not one that has read what stands before it.
+func TestBegunAnswer(t *testing.T) {
+	texts := map[string]string{
+		"chat": chat(" TestTotal."), "messages": `{"id":"m","type":"message","content":[{"type":"text","text":" TestTotal."}]}`,
+		"responses": `{"id":"r","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":" TestTotal."}]}]}`,
+	}
+	for name, s := range sessions() {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t, say("application/json", texts[name]), gateway.Options{Mode: gateway.ModeCompact, Wait: patience})
+			said := `{"role":"assistant","content":"The test that fails is"}`
+			list := append(append([]string{s.first}, s.back(1)...), s.result(1, strings.Repeat("ok  \tshop/cart\t0.01s\n", 120)), said)
+			ask := func(list []string) string {
+				return w.said(t, s.path, `{"model":"m",`+fmt.Sprintf("%q:[%s]}", s.list, strings.Join(list, ",")), gateway.HeaderThread, "t1")
+			}
+			for range 2 {
+				if got := ask(list); got != "no; reason=diverged" {
+					t.Error(got)
+				}
+			}
+			if got := ask(append(list, `{"role":"user","content":"Go on."}`)); !strings.HasPrefix(got, "yes; ") {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// A connection that becomes another protocol's passes both ways.
+func TestUpgrade(t *testing.T) {
+	w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		fmt.Fprintf(rw, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", r.Header.Get("Upgrade"))
+		_ = rw.Flush()
+		line, _ := rw.ReadString('\n')
+		fmt.Fprintf(rw, "heard %s", line)
+		_ = rw.Flush()
+	}, gateway.Options{Mode: gateway.ModeCompact})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	fmt.Fprintf(conn, "GET /v1/responses HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", conn.RemoteAddr())
+	r := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != "websocket" {
+		t.Fatalf("%v: %v", err, resp)
+	}
+	fmt.Fprint(conn, "hello\n")
+	if got, err := io.ReadAll(r); err != nil || string(got) != "heard hello\n" {
+		t.Errorf("%v: %q", err, got)
 	}
 }

@@ -153,7 +153,8 @@ func TestByteForByte(t *testing.T) {
 		through := w.see(w.url, method, path, body, header)
 		if direct.Broken && through.Broken { // how much of half an answer comes is the network's affair
 			broken++
-			continue
+			n := min(len(direct.Body), len(through.Body))
+			direct.Body, through.Body = direct.Body[:n], through.Body[:n]
 		}
 		if !reflect.DeepEqual(direct, through) {
 			t.Fatalf("%d: %s %s\ndirect  %+v\nthrough %+v", n, method, path, direct, through)

@@ -17,7 +17,8 @@ var chatAPI = &api{
 		"prompt_cache_options", "prompt_cache_retention", "reasoning_effort", "response_format", "safety_identifier", "seed", "service_tier", "stop", "store",
 		"stream", "stream_options", "temperature", "tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
 		// Of servers that speak like it, as agents send them.
-		"chat_template_kwargs", "enable_thinking", "min_p", "reasoning", "repetition_penalty", "session_id", "thinking", "tool_stream", "top_k", "usage",
+		"chat_template_kwargs", "enable_thinking", "include_reasoning", "min_p", "models", "provider", "reasoning", "repetition_penalty", "route", "session_id",
+		"thinking", "tool_stream", "top_a", "top_k", "transforms", "usage",
 	},
 }
 

@@ -343,7 +343,8 @@ func TestRecordedByteForByte(t *testing.T) {
 			through := w.see(w.url, s.Method, s.URI, s.Body, header)
 			if direct.Broken && through.Broken { // how much of half an answer comes is the network's affair
 				broken++
-				continue
+				n := min(len(direct.Body), len(through.Body))
+				direct.Body, through.Body = direct.Body[:n], through.Body[:n]
 			}
 			if !reflect.DeepEqual(direct, through) {
 				t.Fatalf("%d: %s %s\ndirect  %+v\nthrough %+v", seed, s.Method, s.URI, direct, through)

@@ -54,7 +54,7 @@ func spliced(messages []*message, p *client.ContextReply) (list []jsontext.Value
 			return nil, false, asItCame{asDiverged}
 		}
 	}
-	if slices.Contains(s.there, false) || s.others && !s.unread() {
+	if slices.Contains(s.there, false) || (s.others || s.begun()) && !s.unread() {
 		return nil, false, asItCame{asDiverged}
 	}
 	return s.list, s.others, nil
@@ -65,9 +65,19 @@ func (s *splicing) has(id string) bool {
 	return ok
 }
 
-// unread reports whether what the request's model has not answered yet stands whole: for precis another branch's answer may have read it.
+// begun reports whether the client has begun the answer that it asks for.
+func (s *splicing) begun() bool {
+	return len(s.messages) > 0 && s.messages[len(s.messages)-1].role == events.RoleAssistant
+}
+
+// unread reports whether what the request's model has not answered yet stands whole: for precis another branch's answer may have read it, or the
+// beginning of the answer that the client asks for.
 func (s *splicing) unread() bool {
+	begun := s.begun()
 	for i, m := range slices.Backward(s.messages) {
+		if begun = begun && m.role == events.RoleAssistant; begun {
+			continue
+		}
 		if m.role == events.RoleAssistant {
 			break
 		}
@@ -134,6 +144,7 @@ func (s *splicing) add(at int, from client.Source, message jsontext.Value) bool 
 	if whole && len(from.MessageIDs) > 0 {
 		return true
 	}
+	message = s.asItsKind(from, message)
 	if s.counted {
 		if message = s.asCounted(from, message); message == nil {
 			return false
@@ -143,28 +154,61 @@ func (s *splicing) add(at int, from client.Source, message jsontext.Value) bool 
 	return true
 }
 
-// asCounted returns a message of the prompt with the client's id of its call: of calls with one id, precis renames all but the first, which stand as the
-// client sent them. It is nil where that can't be told.
-func (s *splicing) asCounted(from client.Source, message jsontext.Value) jsontext.Value {
+// asItsKind returns the output of a call in the kind of item that the client's is of: the call stands as the client sent it, such as one of a shell, and the
+// provider takes no function's output for it. An output that is not a text stands as it is.
+func (s *splicing) asItsKind(from client.Source, message jsontext.Value) jsontext.Value {
 	o := objectOf(message)
-	if !o.has("tool_call_id") {
-		if o.has("tool_calls") || o.has("call_id") || o["content"].Kind() == jsontext.KindBeginArray {
-			return nil
-		}
+	if len(from.MessageIDs) != 1 || o.text("type") != "function_call_output" {
 		return message
 	}
-	if len(from.MessageIDs) != 1 {
+	raw := s.messages[s.index[from.MessageIDs[0]]].raw
+	if len(raw) != 1 || objectOf(raw[0]).text("type") == "function_call_output" {
+		return message
+	}
+	if objectOf(raw[0])["output"].Kind() == jsontext.KindString && o["output"].Kind() == jsontext.KindString {
+		if item, err := replaceMember(raw[0], "output", o["output"]); err == nil {
+			return item
+		}
+	}
+	return raw[0]
+}
+
+// asCounted returns a message of the prompt with the client's ids of its calls: of calls with one id, precis renames all but the first, which stand as the
+// client sent them. It is nil where that can't be told.
+func (s *splicing) asCounted(from client.Source, message jsontext.Value) jsontext.Value {
+	var own []string
+	for _, id := range from.MessageIDs {
+		for _, raw := range s.messages[s.index[id]].raw {
+			own = append(own, callIDs(raw)...)
+		}
+	}
+	if !slices.ContainsFunc(callIDs(message), func(id string) bool { return !slices.Contains(own, id) }) {
+		return message
+	}
+	if len(own) != 1 || !objectOf(message).has("tool_call_id") {
 		return nil
 	}
-	id := objectOf(s.messages[s.index[from.MessageIDs[0]]].raw[0])["tool_call_id"]
-	if id.Kind() != jsontext.KindString {
-		return nil
-	}
-	message, err := replaceMember(message, "tool_call_id", id)
+	message, err := replaceMember(message, "tool_call_id", quote(own[0]))
 	if err != nil {
 		return nil
 	}
 	return message
+}
+
+// callIDs are the ids of the calls and results of a message, or an item, of a request.
+func callIDs(message jsontext.Value) (ids []string) {
+	o := objectOf(message)
+	for _, list := range []jsontext.Value{o["tool_calls"], o["content"]} {
+		for _, raw := range listOf(list) {
+			part := objectOf(raw)
+			ids = append(ids, part.text("id"), part.text("tool_use_id"))
+		}
+	}
+	ids = append(ids, o.text("tool_call_id"), o.text("call_id"))
+	if len(o["call_id"]) == 0 {
+		ids = append(ids, o.text("id"))
+	}
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }
 
 // shorter reports whether the client's own messages are no longer than what summaries make of them: it clears old outputs by itself.
