@@ -406,8 +406,12 @@ func TestUpgrade(t *testing.T) {
 	fmt.Fprintf(conn, "GET /v1/responses HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", conn.RemoteAddr())
 	r := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(r, nil)
-	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != "websocket" {
-		t.Fatalf("%v: %v", err, resp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != "websocket" {
+		t.Fatal(resp)
 	}
 	fmt.Fprint(conn, "hello\n")
 	if got, err := io.ReadAll(r); err != nil || string(got) != "heard hello\n" {
