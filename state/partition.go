@@ -27,9 +27,9 @@ type Partition struct {
 	last     lastWritten
 	outgoing []*Outgoing
 	jobs     []*thread.Job
-	spare    *thread.Compaction // of an earlier event, for the next one to be copied into
-	row      []byte             // the last one encoded, for the next one to be written over
-	idle     *thread.State      // of an earlier step, for the next one to be loaded into
+	spares   []*thread.Compaction // of earlier events, for the next ones to be copied into
+	row      []byte               // the last one encoded, for the next one to be written over
+	idle     *thread.State        // of an earlier step, for the next one to be loaded into
 	hot      *hot
 	near     near // of its staged records
 	ids      *ids
@@ -74,10 +74,16 @@ func (p *Partition) begin() {
 	p.open = newOpenBatch(p.store.db, p.room)
 	p.r = p.open
 	p.threads, p.last = make(map[string]*written), lastWritten{}
-	p.puts = make(map[uint64]struct{})
+	if len(p.puts) > mostPuts || p.puts == nil {
+		p.puts = make(map[uint64]struct{})
+	}
+	clear(p.puts)
 	p.outgoing, p.jobs = nil, nil
 	p.changed, p.ranged = false, false
 }
+
+// mostPuts is up to how many messages a batch's map of them is used again; that of a bulk would stay large.
+const mostPuts = 1024
 
 // ID is the partition's number.
 func (p *Partition) ID() int { return int(p.id) }
@@ -189,12 +195,25 @@ func (p *Partition) ended(err error) error {
 	}
 	for name, w := range p.threads {
 		p.hot.put(name, w.header, w.compaction)
+		if w.before.compaction != w.compaction {
+			p.spareCompaction(w.before.compaction)
+		}
 	}
 	if wrote := p.store.opts.Wrote; wrote != nil && len(p.threads) > 0 {
 		wrote(int(p.id), p.headers)
 	}
 	p.begin()
 	return nil
+}
+
+// mostSpares bounds the compactions that all partitions together keep for others to be copied into: some 4 KB each.
+const mostSpares = 2048
+
+// spareCompaction keeps a compaction that nothing refers to any more.
+func (p *Partition) spareCompaction(c *thread.Compaction) {
+	if c != nil && len(p.spares) < p.store.share(mostSpares) {
+		p.spares = append(p.spares, c)
+	}
 }
 
 // headers are those that the open batch has written.

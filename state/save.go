@@ -35,7 +35,7 @@ func (p *Partition) Save(st *thread.State) {
 	p.saveJobs(name, c)
 	if c.Compacted {
 		if w.compaction != st.Compaction {
-			p.spare = w.compaction
+			p.spareCompaction(w.compaction)
 		}
 		w.compaction = st.Compaction
 	}

@@ -95,7 +95,7 @@ func (s *State) settle(keep summarize.Keep) {
 		}
 		n++
 	}
-	s.Pending = append(s.Pending[:0], s.Pending[n:]...)
+	s.Pending = slices.Delete(s.Pending, 0, n)
 }
 
 // keeps says whether a cut at p leaves the newest messages that the policy keeps: by tokens, all that
