@@ -234,13 +234,13 @@ func (a address) agree(env attributes, data *members) *RejectError {
 	if env.typ.set && env.typ.value != string(a.typ) {
 		return reject(CodeTypeMismatch, "ce-type", "differs from the subject's type")
 	}
-	if v := data[fieldType]; isString(v) && unquote(v) != string(a.typ) && !(a.typ == ThreadMessage && unquote(v) == typeMessage) {
+	if v := data[fieldType]; isString(v) && !isText(v, string(a.typ)) && !(a.typ == ThreadMessage && isText(v, typeMessage)) {
 		return reject(CodeTypeMismatch, "type", "differs from the subject's type")
 	}
 	if env.subject.set && env.subject.value != a.thread {
 		return reject(CodeThreadMismatch, "ce-subject", "differs from the subject's thread")
 	}
-	if v := data[fieldThreadID]; isString(v) && unquote(v) != a.thread {
+	if v := data[fieldThreadID]; isString(v) && !isText(v, a.thread) {
 		return reject(CodeThreadMismatch, "thread_id", "differs from the subject's thread")
 	}
 	return nil

@@ -445,6 +445,14 @@ func unquote(quoted []byte) string {
 	return string(text)
 }
 
+// isText reports whether a JSON string that the decoder has checked is a text.
+func isText(quoted []byte, text string) bool {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1:len(quoted)-1]) == text // without a copy
+	}
+	return unquote(quoted) == text
+}
+
 func isString(v []byte) bool { return len(v) > 0 && v[0] == '"' }
 
 func isNull(v []byte) bool { return len(v) > 0 && v[0] == 'n' }

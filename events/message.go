@@ -90,7 +90,7 @@ func (r *reader) native() jsontext.Value {
 			add(f)
 		}
 	}
-	if v := r.members[fieldType]; isString(v) && unquote(v) == typeMessage {
+	if v := r.members[fieldType]; isString(v) && isText(v, typeMessage) {
 		add(fieldType)
 	}
 	if isNull(r.members[fieldToolCalls]) {
@@ -113,7 +113,7 @@ func (r *reader) partsAsContent() {
 // carries reports whether an assistant's message without a content has anything else that its provider's messages may consist of.
 func (r *reader) carries() bool {
 	role := r.members[fieldRole]
-	if !isString(role) || unquote(role) != RoleAssistant && unquote(role) != roleModel {
+	if !isString(role) || !isText(role, RoleAssistant) && !isText(role, roleModel) {
 		return false
 	}
 	for _, f := range append([]field{fieldRefusal, fieldAudio, fieldFunctionCall, fieldToolCalls}, reasonFields...) {

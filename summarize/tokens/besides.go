@@ -91,8 +91,11 @@ func Members(object jsontext.Value) int {
 }
 
 func membersOf(object jsontext.Value) map[string]jsontext.Value {
+	if object.Kind() != '{' { // nearly every message has none: not a byte is allocated
+		return nil
+	}
 	var members map[string]jsontext.Value
-	if object.Kind() != '{' || json.Unmarshal(object, &members) != nil {
+	if json.Unmarshal(object, &members) != nil {
 		return nil
 	}
 	return members
