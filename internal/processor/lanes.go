@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"precis/internal/broker"
 	"precis/internal/fold"
@@ -75,7 +76,8 @@ func (p *Processor) Steps(ctx context.Context, lane string, hand iter.Seq[fold.D
 	if err != nil {
 		return err
 	}
-	if ended := part.worker.do(func() { err = part.steps(ctx, hand, walk, p.opts.Now) }); ended != nil {
+	now := p.opts.Now() // one reading for a hand of 64 KB is precise enough
+	if ended := part.worker.do(func() { err = part.steps(ctx, hand, walk, func() time.Time { return now }) }); ended != nil {
 		return ended
 	}
 	return err

@@ -80,9 +80,13 @@ func (p *Processor) untilEnd(ctx context.Context) (context.Context, context.Canc
 	return ctx, cancel
 }
 
+// liveGarbage is how many bytes of garbage are collected at once: a hundred thousand events of 256 bytes make as much.
+const liveGarbage = 128 << 20
+
 // read has the lanes consume until the processor is to end, and returns why, and what has failed as they were closed. They begin
 // again each time that the set of partitions has changed.
 func (p *Processor) read(ctx context.Context) (cause, err error) {
+	defer recovery.CollectFrom(liveGarbage)()
 	for {
 		r, cause := p.consume(ctx)
 		var next *change
