@@ -101,3 +101,23 @@ func TestIDsOfABusyThreadStay(t *testing.T) {
 		p.ids.add("busy", set, fmt.Sprint(i))
 	}
 }
+
+// A set of hashes is that of a map, however they collide.
+func TestHashes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s hashes
+		have := map[uint32]bool{}
+		hash := rapid.OneOf(rapid.Uint32Range(0, 40), rapid.Map(rapid.Uint32Range(0, 40), func(h uint32) uint32 { return h << 16 }))
+		for range rapid.IntRange(0, 100).Draw(t, "hashes") {
+			if h := hash.Draw(t, "hash"); s.has(h) != have[named(h)] {
+				t.Fatalf("%d is there: %v", h, s.has(h))
+			} else if rapid.Bool().Draw(t, "add") {
+				s.add(h)
+				have[named(h)] = true
+			}
+		}
+		if s.n != len(have) {
+			t.Fatalf("%d hashes, want %d", s.n, len(have))
+		}
+	})
+}
