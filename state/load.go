@@ -236,9 +236,11 @@ func (p *Partition) LoadCompaction(st *thread.State) error {
 // copied is a copy that a step may change. A thread's events come one after the other, and each leaves the
 // copy of the one before it behind, as a batch does with what the one before it wrote.
 func (p *Partition) copied(c *thread.Compaction) *thread.Compaction {
-	to := &thread.Compaction{}
+	var to *thread.Compaction
 	if n := len(p.spares); n > 0 {
 		to, p.spares = p.spares[n-1], p.spares[:n-1]
+	} else {
+		to = &thread.Compaction{}
 	}
 	c.CopyTo(to)
 	return to
