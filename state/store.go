@@ -90,6 +90,18 @@ func Open(dir string, opts Options) (*Store, error) {
 	return s, nil
 }
 
+// Lock keeps others from opening the store in a directory, until release is called. A directory that is not there has none.
+func Lock(dir string) (release func(), err error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil
+	}
+	lock, err := pebble.LockDirectory(dir, vfs.Default)
+	if err != nil {
+		return nil, openError(vfs.Default, dir, err)
+	}
+	return func() { _ = lock.Close() }, nil // the kernel drops it with the file
+}
+
 func (o Options) withDefaults() Options {
 	if o.FS == nil {
 		o.FS = vfs.Default

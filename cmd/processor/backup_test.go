@@ -1,15 +1,22 @@
 package main
 
 import (
+	"github.com/rs/zerolog"
+
 	"fmt"
 	"os"
 	"path/filepath"
+	"precis/internal/broker"
+	"precis/state"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/rs/zerolog"
 
+	"precis/internal/broker"
 	"precis/internal/processor"
+	"precis/state"
 )
 
 // backupFixture is a backup of the first format, which every later program has to restore. UPDATE_FIXTURE=1 makes it anew; that is for a new
@@ -136,6 +143,23 @@ func TestRestoreIntoData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	// A store in use is kept, also where its streams are on a server elsewhere.
+	store, err := state.Open(processor.StoreDir(dir), state.Options{Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	program(t, "", "restore", backup, "--data", dir, "--overwrite").wants(t, exitUnreachable, "", "is in use")
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// So are streams that a start would find while the restore is under way.
+	release, err := broker.LockStreams(processor.BrokerDir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program(t, "", "run", "--data", dir, "--nats-listen", "127.0.0.1:0", "--http", "", "--api", "").wants(t, exitUnreachable, "", "is held by process")
+	release()
 
 	// A running processor keeps its streams.
 	p := startProcessor(t, dir)

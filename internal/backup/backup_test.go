@@ -271,6 +271,43 @@ func TestRestoreWhilePublishing(t *testing.T) {
 	require.Equal(t, held[len(held)-messages:], holding(t, to)[len(held)-messages:len(held)])
 }
 
+// What is acknowledged while a restore runs stays: on a stream that it would have replaced, and on one that a processor has made meanwhile.
+func TestRestoreDeletesNothingAcknowledged(t *testing.T) {
+	b, dir := provisioned(t), t.TempDir()
+	for i := range 50 {
+		say(t, b, "thread.message.t1", fmt.Sprint(i))
+	}
+	backedUp(t, b, dir)
+	kept, err := Open(dir, time.Time{})
+	require.NoError(t, err)
+
+	to := provisioned(t)
+	target := Target{JetStream: to.JetStream(), Progress: func(uint64, uint64) {}}
+	require.NoError(t, Check(within(t), target))
+	say(t, to, "thread.message.t1", "acknowledged")
+	held := holding(t, to)
+	require.ErrorIs(t, kept.Restore(within(t), target), ErrNotEmpty)
+	require.Equal(t, held, holding(t, to))
+	say(t, to, "thread.message.t1", "and the next")
+
+	to = opened(t, t.TempDir())
+	target.JetStream = to.JetStream()
+	target.Progress = func(done, _ uint64) {
+		if done == kept.Messages("") { // nearly everything of EVENTS is sent
+			_, err := broker.Provision(within(t), to.JetStream(), broker.StreamSpec{Partitions: 4})
+			require.NoError(t, err)
+			say(t, to, "thread.message.t1", "acknowledged")
+		}
+	}
+	require.ErrorIs(t, kept.Restore(within(t), target), ErrInUse)
+	s, err := to.JetStream().Stream(within(t), broker.StreamEvents)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, s.CachedInfo().State.Msgs)
+	target.Overwrite, target.Progress = true, func(uint64, uint64) {}
+	require.NoError(t, kept.Restore(within(t), target))
+	require.Equal(t, holding(t, b), holding(t, to))
+}
+
 // While agents publish and a processor answers, no record of a point is without its event, and steps are whole.
 func TestCutWhilePublishing(t *testing.T) {
 	for _, size := range []int{1, 900} { // records of a step

@@ -137,9 +137,11 @@ func Check(ctx context.Context, t Target) error {
 
 // Restore makes the streams anew as they were at the point, and verifies them. Call Verify and Check first.
 func (b *Backup) Restore(ctx context.Context, t Target) error {
+	if err := t.empty(ctx); err != nil {
+		return err
+	}
 	for _, name := range streams { // all are deleted before the first is made: no old stream stands beside a restored one
-		err := t.JetStream.DeleteStream(ctx, name)
-		if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		if err := t.JetStream.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return fmt.Errorf("delete stream %s: %w", name, err)
 		}
 	}
@@ -155,6 +157,61 @@ func (b *Backup) Restore(ctx context.Context, t Target) error {
 	return nil
 }
 
+// empty takes the subjects of all streams away, unless they may be overwritten: what would be published between a look and the deletion would be lost. It
+// gives them back, and refuses, if one holds messages.
+func (t Target) empty(ctx context.Context) error {
+	if t.Overwrite {
+		return nil
+	}
+	var closed []jetstream.StreamConfig
+	for _, name := range streams {
+		was, err := t.close(ctx, name)
+		if was != nil {
+			closed = append(closed, *was)
+		}
+		if err == nil {
+			continue
+		}
+		for _, c := range closed {
+			_, again := t.JetStream.UpdateStream(ctx, c)
+			err = errors.Join(err, again)
+		}
+		return err
+	}
+	return nil
+}
+
+// close takes a stream's subjects away, and returns the configuration that it had; nil: it is as it was, or not there.
+func (t Target) close(ctx context.Context, name string) (was *jetstream.StreamConfig, err error) {
+	s, err := t.JetStream.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read state of stream %s: %w", name, err)
+	}
+	config := s.CachedInfo().Config
+	closed := config
+	closed.Subjects, closed.SubjectTransform = []string{"restoring." + name}, nil
+	if _, err := t.JetStream.UpdateStream(ctx, closed); err != nil {
+		return nil, fmt.Errorf("take the subjects of stream %s away: %w", name, err)
+	}
+	info, err := s.Info(ctx)
+	if err == nil && info.State.LastSeq > 0 {
+		err = fmt.Errorf("%w: %s has got %d messages meanwhile", ErrNotEmpty, name, info.State.Msgs)
+	}
+	return &config, err
+}
+
+// exists reports that the server has a stream of the name, which the restore did not make.
+func exists(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && (refused.ErrorCode == restoreExists || refused.ErrorCode == jetstream.JSErrCodeStreamNameInUse)
+}
+
+// restoreExists is the server's error "stream name already in use, cannot restore".
+const restoreExists jetstream.ErrorCode = 10130
+
 // A server (2.15) that has just deleted an account's last stream removes the directory of its streams meanwhile, and fails to make one.
 const (
 	createTries = 5
@@ -166,6 +223,9 @@ func (b *Backup) create(ctx context.Context, t Target, cut Cut, done *uint64) er
 	before := *done
 	for try := 1; ; try++ {
 		err := b.restore(ctx, t, cut, done)
+		if exists(err) {
+			return fmt.Errorf("%w: a processor has made the stream meanwhile: stop it, and restore again with --overwrite", ErrInUse)
+		}
 		var refused *jetstream.APIError
 		if !errors.As(err, &refused) || refused.Code != 500 || try == createTries {
 			return err
@@ -237,7 +297,7 @@ func (b *Backup) restore(ctx context.Context, t Target, cut Cut, done *uint64) (
 		return err
 	}
 	defer func() {
-		if err != nil { // the server keeps what it has of a stream
+		if err != nil && !exists(err) { // the server keeps what it has of a stream
 			_ = t.JetStream.DeleteStream(context.WithoutCancel(ctx), cut.Stream)
 		}
 	}()

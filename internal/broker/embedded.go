@@ -193,7 +193,18 @@ func prepareStoreDir(dir string) (*dirLock, error) {
 	if err := probe.Close(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)
 	}
-	return lockDir(filepath.Join(dir, "broker.lock"))
+	return lockDir(filepath.Join(dir, lockFile))
+}
+
+// lockFile is held by the server of a directory.
+const lockFile = "broker.lock"
+
+// LockStreams keeps servers out of the directory of an embedded one, until release is called. It creates the directory.
+func LockStreams(dir string) (release func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)
+	}
+	return LockDir(filepath.Join(dir, lockFile))
 }
 
 // LockDir creates a lock file and holds it until release is called, or the process ends. It fails with ErrStoreInUse and the process

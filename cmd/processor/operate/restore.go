@@ -17,6 +17,7 @@ import (
 	"precis/internal/backup"
 	"precis/internal/broker"
 	"precis/internal/processor"
+	"precis/state"
 )
 
 // Restore makes the streams of a backup anew.
@@ -155,7 +156,16 @@ func (c *Restore) intoData(ctx context.Context, a *console.App, b *backup.Backup
 	if err := os.RemoveAll(staged); err != nil { // of an interrupted run
 		return nil, err
 	}
-	if err := stage(ctx, a, b, t, staged); err != nil {
+	made, leave, err := keepOut(nats, store)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	err = stage(ctx, a, b, t, staged)
+	if made { // it holds a lock, and nothing else
+		err = errors.Join(err, os.RemoveAll(nats))
+	}
+	if err != nil {
 		return nil, err
 	}
 	renamed, now := []string{}, time.Now().UTC().Format("20060102T150405Z")
@@ -190,6 +200,23 @@ func (c *Restore) free(ctx context.Context, a *console.App, nats string, t backu
 	t.JetStream = old.JetStream()
 	err = overwritable(backup.Check(ctx, t))
 	return errors.Join(err, old.Close(context.WithoutCancel(ctx)))
+}
+
+// keepOut keeps processors and servers from starting on the directories until leave is called: they would go on in what is renamed. made: it has
+// created that of the streams.
+func keepOut(nats, store string) (made bool, leave func(), err error) {
+	_, err = os.Stat(nats)
+	made = errors.Is(err, fs.ErrNotExist)
+	streams, err := broker.LockStreams(nats)
+	if err != nil {
+		return made, nil, err
+	}
+	rows, err := state.Lock(store)
+	if err != nil {
+		streams()
+		return made, nil, err
+	}
+	return made, func() { rows(); streams() }, nil
 }
 
 // stage restores the streams in a directory of their own, and makes them durable.
