@@ -1,13 +1,9 @@
 package main
 
 import (
-	"github.com/rs/zerolog"
-
 	"fmt"
 	"os"
 	"path/filepath"
-	"precis/internal/broker"
-	"precis/state"
 	"strings"
 	"testing"
 
