@@ -20,7 +20,9 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	if marked {
 		room -= reserved
 	}
-	words.shown(header)
+	if doc.shape != shapeSnapshot { // where the element that was acted on is looked for
+		words.shown(header)
+	}
 	sketched := strings.Count(header, "\n")
 	c := newChooser(doc, words)
 	d := c.draft(f, room, limit)

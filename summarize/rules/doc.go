@@ -5,7 +5,7 @@
 // and a mark that says what is missing and where the original is. HeadTail is the last resort:
 // the beginning and the end.
 //
-// An output that is JSON around a text is summarized as that text (opened.go, package envelope).
+// An output that is JSON around a text is summarized as that text (harness.go, package envelope).
 //
 // How lines are chosen: the source is split into fragments (a line, or a part of a long one); every
 // identifier, path and number in it has a worth (weight.go: its kind, its occurrences in the text,
@@ -13,7 +13,7 @@
 // so that a second line with the same identifiers adds nothing. Some lines have a worth apart from
 // their identifiers (remark.go: a state, a commit's subject, the end of a command), and
 // errors of commands precede everything else. Whole lines are preferred to clipped ones (fragment.go), and the places of messages
-// that do not fit are listed (diagnostics.go).
+// that do not fit are listed (failures.go).
 //
 // Some sources have a shape of their own: listings (listing.go), records in JSON (records.go), diffs (diff.go), accessibility
 // trees (snapshot.go). Of others, landmarks are found (landmarks.go): declarations (outline.go), headings, files. What no

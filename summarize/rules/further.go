@@ -93,7 +93,7 @@ func (c *chooser) label(w *word) string {
 	if c.doc.shape != shapeSnapshot || c.doc.lines[w.first].favour != actWorth {
 		return w.text
 	}
-	const longestName = 16
+	const longestName = 8
 	e, _ := elementIn(c.doc.lines[w.first].text)
 	return w.text + " " + clip(e.name, longestName)
 }

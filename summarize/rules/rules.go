@@ -9,7 +9,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-28"
+const Version = "rules-29"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -37,7 +37,7 @@ type Input struct {
 	Seen *Seen
 
 	chars int // of the output as it came
-	// Of an output that holds its content in JSON (opened.go).
+	// Of an output that holds its content in JSON (harness.go).
 	held    bool
 	quoted  bool // the content is not what a program says of itself
 	beside  []envelope.Member
