@@ -147,7 +147,9 @@ type View struct {
 	Members map[string]string // process by lease, live ones
 	Owners  []string          // lease by partition; empty: none, or one that is not live
 	Planned []string
-	Left    []bool // this member had the partition last, and none has it yet
+	Heard   []time.Time // by partition: when its owner last renewed its lease, as far as this member has seen
+	Next    []bool      // this member may be the next to have the partition, if its owner dies
+	Left    []bool      // this member had the partition last, and none has it yet
 	// Follow has the partitions of others that this member is to follow, and up to which sequence of EVENTS they are on record.
 	Follow map[int]uint64
 	Near   map[int]bool // those that this member has told the others to be near
@@ -178,7 +180,7 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 		lease: lease{time: o.Lease, now: o.Now}, members: map[string]*member{}, units: make([]unit, o.Units),
 		ended: make(chan outcome), lost: make(chan int), over: make(chan struct{}), held: make([]atomic.Bool, o.Units), watches: make(chan watched, 1),
 	}
-	m.view.Store(&View{Members: map[string]string{}, Owners: make([]string, o.Units), Planned: make([]string, o.Units), Left: make([]bool, o.Units)})
+	m.view.Store(&View{Members: map[string]string{}, Owners: make([]string, o.Units), Planned: make([]string, o.Units), Left: make([]bool, o.Units), Heard: make([]time.Time, o.Units), Next: make([]bool, o.Units)})
 	var err error
 	if m.kv, err = openBucket(ctx, js, o); err != nil {
 		return nil, fmt.Errorf("open bucket %s of the cluster, which needs the right to make it and to publish to $KV.%s.> (--no-provision without a cluster.name runs alone): %w", Bucket(o.Name), Bucket(o.Name), err)
@@ -315,7 +317,7 @@ func (m *Member) Run(ctx context.Context) error {
 func (m *Member) show() {
 	v := &View{
 		Self: m.key, Members: map[string]string{}, Owners: make([]string, len(m.units)), Planned: make([]string, len(m.units)),
-		Left: make([]bool, len(m.units)), Follow: m.follow(), Near: m.near,
+		Left: make([]bool, len(m.units)), Heard: make([]time.Time, len(m.units)), Next: make([]bool, len(m.units)), Follow: m.follow(), Near: m.near,
 	}
 	total, own := 0, 0
 	for key, other := range m.members {
@@ -327,9 +329,10 @@ func (m *Member) show() {
 	}
 	for n, u := range m.units {
 		v.Left[n] = u.left && u.owner == ""
-		if _, live := m.members[u.owner]; live {
-			v.Owners[n] = u.owner
+		if owner, live := m.members[u.owner]; live {
+			v.Owners[n], v.Heard[n] = u.owner, owner.seen
 		}
+		v.Next[n] = m.key != "" && (len(m.plan.Standbys) == 0 || len(m.plan.Standbys[n]) == 0 || m.plan.has(n, m.key))
 	}
 	copy(v.Planned, m.plan.Owners)
 	m.view.Store(v)

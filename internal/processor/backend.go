@@ -192,6 +192,12 @@ func (p *Processor) Place(id int) service.Place {
 	return service.Moving
 }
 
+// Silent implements service.Shared.
+func (p *Processor) Silent(id int, since time.Time) bool {
+	v := p.shares.member.View()
+	return v.Next[id] && !v.Heard[id].After(since)
+}
+
 // Summary implements service.Shared. That there is none the processor of the partition of strays says, which has no summaries.
 func (p *Processor) Summary(ctx context.Context, id string) (service.Place, error) {
 	switch p.Place(p.strays()) {

@@ -3,6 +3,12 @@ package processor_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +18,8 @@ import (
 	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/broker/brokertest"
+	"precis/internal/cluster"
 	"precis/internal/processor"
 	"precis/state"
 )
@@ -23,13 +31,16 @@ type answering struct {
 	ran  chan error
 }
 
-func (f *flock) serve() *answering {
+func (f *flock) serve() *answering { return f.serveOn(f.broker.URL()) }
+
+// serveOn starts a processor that reaches the server at another address.
+func (f *flock) serveOn(url string) *answering {
 	f.t.Helper()
 	c := *f.config
-	c.DataDir, c.HTTP.Listen, c.API.Listen = f.t.TempDir(), "", ""
+	c.DataDir, c.HTTP.Listen, c.API.Listen = f.t.TempDir(), "", f.pages
 	o := processor.Options{
 		Config: &c, Logger: logger(f.t), FS: state.Memory(), Lease: f.lease,
-		Broker: openBrokerWith(f.t, broker.Options{URL: f.broker.URL(), Logger: logger(f.t)}),
+		Broker: openBrokerWith(f.t, broker.Options{URL: url, Logger: logger(f.t)}),
 	}
 	ctx, stop := context.WithCancel(within(f.t))
 	m, started := &answering{stop: stop, ran: make(chan error, 1)}, make(chan *processor.Processor, 1)
@@ -213,4 +224,96 @@ func TestSeriesOfGivenUpPartitions(t *testing.T) {
 	}
 	second.end(t)
 	first.end(t)
+}
+
+// The owner of partitions dies, and clients ask at once, while its lease has yet to end: each request has one answer, late, by the next owner, and
+// that answer has everything that was published before. Clients need not repeat it.
+func TestDeadOwnersRequestsAreAnswered(t *testing.T) {
+	for _, standbys := range []int{1, 0} {
+		t.Run(fmt.Sprint("standbys=", standbys), func(t *testing.T) {
+			t.Parallel()
+			f := newFlock(t, 1)
+			f.config.Cluster.Standbys, f.lease = standbys, cluster.DefaultLease
+			faults := brokertest.StartFaults(t, f.broker.URL(), 1, 0)
+			a := f.serveOn(faults.URL())
+			f.shared(a)
+			b := f.serve()
+			f.shared(a, b)
+			names := f.threadsOf(a.Owned(), 1)
+			for _, name := range names {
+				put(t, f.broker.Conn(), "tool.result."+name, toolResult("m1", 3), toolResult("m2", 3))
+			}
+			if err := a.Settled(within(t)); err != nil {
+				t.Fatal(err)
+			}
+			faults.Cut()
+			began := time.Now()
+			var asking sync.WaitGroup
+			for _, name := range names {
+				last := put(t, f.broker.Conn(), "tool.result."+name, toolResult("m3", 3))
+				asking.Go(func() {
+					list := f.answers(api.ThreadGet+name, fmt.Sprintf(`{"min_event_seq":%d}`, last))
+					var got api.ThreadReply
+					if len(list) != 1 || list[0].Header.Get("Nats-Service-Error-Code") != "" || json.Unmarshal(list[0].Data, &got) != nil || got.ToolResults != 3 {
+						t.Errorf("%s has %d answers: %+v", name, len(list), list)
+					}
+				})
+			}
+			asking.Wait()
+			t.Logf("%d answers after %s", len(names), time.Since(began))
+			b.end(t)
+			faults.Restore()
+			a.stop()
+			<-a.ran
+		})
+	}
+}
+
+// The page of a thread that another processor has says which one, also where the store has rows of the thread, which a stand-by folded.
+func TestPageOfAnothersThread(t *testing.T) {
+	t.Parallel()
+	f := newFlock(t, 1)
+	f.config.Cluster.Standbys, f.config.Cluster.Snapshots = 1, 0
+	a := f.serve()
+	f.shared(a)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.pages = l.Addr().String()
+	_ = l.Close()
+	b := f.serve()
+	f.shared(a, b)
+	ours, others := f.threadsOf(b.Owned(), 1), f.threadsOf(a.Owned(), 1)
+	for _, name := range append(ours, others...) {
+		put(t, f.broker.Conn(), "tool.result."+name, toolResult("m1", 3))
+	}
+	get := func(name string) (status int, body string) {
+		req, err := http.NewRequestWithContext(within(t), http.MethodGet, "http://"+f.pages+"/ui/threads/"+name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		data, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(data)
+	}
+	for _, name := range append(ours, others...) {
+		until(t, name+" has no page", func() bool { status, _ := get(name); return status != http.StatusNotFound })
+		status, body := get(name)
+		if want := http.StatusOK; slices.Contains(ours, name) && status != want {
+			t.Errorf("%s: %d: %s", name, status, body)
+		}
+		if slices.Contains(others, name) && (status != http.StatusMisdirectedRequest || !strings.Contains(body, "the processor "+a.Process().Owner)) {
+			t.Errorf("%s of another: %d: %s", name, status, body)
+		}
+	}
+	a.end(t)
+	b.end(t)
 }

@@ -28,8 +28,10 @@ func TestSnapshotInsteadOfTheLog(t *testing.T) {
 		until(t, "it does not take all", func() bool { return len(p.Owned()) == c.Partitions+1 })
 		return p, time.Since(began)
 	}
-	first, _ := join(0) // makes the streams, and what is on record
+	first, _ := join(0) // makes the streams
+	first.end()
 	publishMany(t, s.Conn(), *snapshotEvents)
+	first, _ = join(0) // makes what is on record
 	if err := first.Settled(within(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -68,6 +68,7 @@ type flock struct {
 	lease time.Duration
 
 	bulkFrom uint64 // 0: another one for each processor
+	pages    string // where the next one that answers has its pages; empty: nowhere
 }
 
 func newFlock(t *testing.T, seed uint64) *flock {

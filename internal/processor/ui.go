@@ -28,6 +28,18 @@ func (p *Processor) Process() ui.Process {
 	return ui.Process{Version: p.opts.Version, Owner: p.owner, NATS: natsurl.Redacted(p.broker.URL()), Started: p.began}
 }
 
+// Elsewhere implements ui.Backend.
+func (p *Processor) Elsewhere(id int) string {
+	if p.shares.member == nil || p.here(id) {
+		return ""
+	}
+	v := p.shares.member.View()
+	if process := v.Members[v.Owners[id]]; process != "" && v.Owners[id] != v.Self {
+		return "the processor " + process
+	}
+	return "another processor"
+}
+
 // Mask implements ui.Backend.
 func (p *Processor) Mask(text string) string { return p.mask(text) }
 

@@ -23,6 +23,9 @@ const (
 type Shared interface {
 	// Place says who answers for a partition now.
 	Place(partition int) Place
+	// Silent reports whether the owner of a partition, which is another processor, has given no sign of life since a time, and this one may be the
+	// next to have the partition.
+	Silent(partition int, since time.Time) bool
 	// Summary looks for a summary that none of this processor's partitions has. Here: there is none, and this processor
 	// says so. Elsewhere: another one answers. An error: nothing can be said now.
 	Summary(ctx context.Context, id string) (Place, error)
@@ -43,6 +46,8 @@ const (
 	// movingTimeout is how long a request waits for a partition that moves, and movingLook how often it looks.
 	movingTimeout = 3 * time.Second
 	movingLook    = 10 * time.Millisecond
+	// silentLook is how often a request that another processor has to answer looks whether that one is alive, mostKept how many do so.
+	silentLook, mostKept = 50 * time.Millisecond, 4096
 )
 
 // errSilent is the error of a request that another processor answers. errMoved is that of a request for a partition that has moved to
@@ -57,6 +62,32 @@ func (s *Service) place(partition int) Place {
 		return Here
 	}
 	return s.shared.Place(partition)
+}
+
+// outlives keeps a request that another processor has to answer until that one has shown that it was alive when the request came, false, or
+// the partition is not its any more: the next owner answers what a dead one has not.
+func (s *Service) outlives(ctx context.Context, partition int, came time.Time) bool {
+	if s.kept.Add(1); s.kept.Load() > mostKept {
+		s.kept.Add(-1)
+		return false
+	}
+	defer s.kept.Add(-1)
+	until, every := time.NewTimer(movingTimeout), time.NewTicker(silentLook)
+	defer until.Stop()
+	defer every.Stop()
+	for s.place(partition) == Elsewhere {
+		if !s.shared.Silent(partition, came) {
+			return false
+		}
+		select {
+		case <-every.C:
+		case <-until.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }
 
 // arrive returns when this processor answers for a partition. The request gives its slot back while it waits.

@@ -68,28 +68,37 @@ func (s *Service) handler(running context.Context, e *endpoint) nats.MsgHandler 
 			subject: m.Subject, token: m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], body: m.Data,
 			client: clientOf(m.Reply), slots: s.slots, max: s.max, partition: -1,
 		}
-		if s.away(e, r) {
+		if partition, away := s.away(e, r); away {
+			if came := time.Now(); s.shared.Silent(partition, came) {
+				s.begin(func() {
+					if s.outlives(running, partition, came) && r.work(running) == nil {
+						s.serve(running, m, r, e)
+					}
+				})
+			}
 			return
 		}
 		if r.work(running) != nil {
 			return
 		}
-		begun := s.begin(func() {
-			defer r.rest()
-			ctx, cancel := context.WithTimeout(running, requestTimeout)
-			defer cancel()
-			start := time.Now()
-			reply := s.answer(ctx, r, e)
-			if reply.silent {
-				return
-			}
-			e.count(time.Since(start), reply.fault)
-			s.send(m.Reply, reply)
-		})
-		if !begun {
+		if !s.begin(func() { s.serve(running, m, r, e) }) {
 			r.rest()
 		}
 	}
+}
+
+// serve answers a request that has a slot.
+func (s *Service) serve(running context.Context, m *nats.Msg, r *request, e *endpoint) {
+	defer r.rest()
+	ctx, cancel := context.WithTimeout(running, requestTimeout)
+	defer cancel()
+	start := time.Now()
+	reply := s.answer(ctx, r, e)
+	if reply.silent {
+		return
+	}
+	e.count(time.Since(start), reply.fault)
+	s.send(m.Reply, reply)
 }
 
 // wait returns when everything of a partition up to an EVENTS sequence is durable. Others are answered meanwhile.
@@ -110,9 +119,13 @@ func (s *Service) wait(ctx context.Context, r *request, partition int, seq uint6
 	return r.work(ctx)
 }
 
-// away reports whether another processor answers a request for a thread; that costs no slot.
-func (s *Service) away(e *endpoint, r *request) bool {
-	return s.shared != nil && e.ofThread && s.place(broker.PartitionOf(r.token, s.backend.Partitions())) == Elsewhere
+// away reports whether another processor answers a request, and which partition's thread it is for; that costs no slot.
+func (s *Service) away(e *endpoint, r *request) (partition int, away bool) {
+	if s.shared == nil || !e.ofThread {
+		return 0, false
+	}
+	partition = broker.PartitionOf(r.token, s.backend.Partitions())
+	return partition, s.place(partition) == Elsewhere
 }
 
 func (s *Service) answer(ctx context.Context, r *request, e *endpoint) reply {

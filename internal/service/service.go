@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -108,6 +109,7 @@ type Service struct {
 	cancel   context.CancelFunc
 	slots    chan struct{}
 	waiting  waiting
+	kept     atomic.Int64 // requests that another processor has to answer
 	// bound limits the time of a request that has a context of its own, to the service's end at the latest.
 	bound func(context.Context) (context.Context, context.CancelFunc)
 

@@ -76,6 +76,9 @@ func (u *UI) versionOf(path string, v *Viewer) func() string {
 		if token, err := events.Token(name); err == nil {
 			partition := broker.PartitionOf(token, u.Backend.Partitions())
 			return func() string {
+				if other := u.Backend.Elsewhere(partition); other != "" {
+					return u.state().Text + " " + other
+				}
 				h, err := u.Backend.View(partition).Header(name)
 				if err != nil || h == nil {
 					return u.state().Text

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -80,6 +81,9 @@ func (u *UI) header(r *http.Request, v *Viewer) (h *thread.Header, partition int
 	var reply api.ThreadReply // it says what is wrong with an id, and waits until what it tells is durable
 	if err := u.ask(r, v, api.ThreadGet, name, api.ThreadRequest{}, &reply); err != nil {
 		return nil, 0, err
+	}
+	if other := u.Backend.Elsewhere(reply.Partition); other != "" { // what the store has here may be of the past
+		return nil, 0, &failure{http.StatusMisdirectedRequest, fmt.Sprintf("The thread is in partition %d, which %s has: its pages are there. The commands and the API answer for all threads.", reply.Partition, other)}
 	}
 	h, err = u.Backend.View(reply.Partition).Header(name)
 	if err == nil && h == nil {

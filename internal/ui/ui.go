@@ -39,6 +39,8 @@ type Backend interface {
 	Config() *config.Config
 	// Running are the partitions of this processor, and how many events of the log are not read yet.
 	Running(ctx context.Context) (list []Partition, unread uint64, err error)
+	// Elsewhere says which other processor has a partition, or that one is about to; empty: this one has it.
+	Elsewhere(partition int) string
 	// Process says which processor this is.
 	Process() Process
 	// Served are the prompts that were served since the start, by policy.
