@@ -28,6 +28,9 @@ type clusterOptions struct {
 	Kills      int           `default:"10" help:"Processors to kill with SIGKILL and start again, one after the other (${default})."`
 	Stops      int           `default:"5" help:"Processors to stop with SIGSTOP until others have what they had, and to continue then (${default})."`
 	Leaves     int           `default:"5" help:"Processors to end with SIGTERM and start again (${default})."`
+	Joins      int           `default:"0" help:"Processors on an empty disk to start beside them, and to end when they have their share (${default})."`
+	Faults     int           `default:"0" help:"Random faults of processors, servers and the ways between them, after those above (${default})."`
+	Runs       int           `default:"1" help:"Runs, each with a seed of its own, from --seed on (${default})."`
 	Agents     int           `default:"50" help:"Agents that publish meanwhile (${default})."`
 	Events     int           `default:"20000" help:"Events that they publish (${default})."`
 	Rate       int           `default:"200" help:"Events a second over all agents; as fast as acks allow where 0 (${default})."`
@@ -45,6 +48,7 @@ type clusterReport struct {
 	Killed   latency  `json:"killed"`
 	Stopped  latency  `json:"stopped"`
 	Left     latency  `json:"left"`
+	Exits    []string `json:"exits,omitzero"` // the last words of processors that ended in the faults, and were started again
 	Load     *report  `json:"load"`
 	Problems []string `json:"problems"`
 }
@@ -52,7 +56,7 @@ type clusterReport struct {
 func parseCluster(args []string, out io.Writer) (o clusterOptions, err error) {
 	helped := false
 	parser, err := kong.New(&o, kong.Name("loadtest cluster"),
-		kong.Description("Starts three NATS servers and several processors on this machine, publishes, kills, stops and ends processors meanwhile, measures how long their partitions stand still, and validates everything as loadtest does. Exit status: as loadtest's."),
+		kong.Description("Starts three NATS servers and several processors on this machine, publishes, kills, stops and ends processors meanwhile, measures how long their partitions stand still, and validates everything as loadtest does. With --faults, servers are killed, stopped, emptied and relieved of leading, and the ways of processors cut, frozen, made one-way and slow, too. Exit status: as loadtest's."),
 		kong.Writers(out, out), kong.Exit(func(int) { helped = true }))
 	if err != nil {
 		return o, fmt.Errorf("describe the options: %w", err)
@@ -63,8 +67,8 @@ func parseCluster(args []string, out io.Writer) (o clusterOptions, err error) {
 	switch {
 	case err != nil:
 		return o, err
-	case o.Processors < 1 || o.Partitions < 1 || o.Share < 0 || min(o.Kills, o.Stops, o.Leaves) < 0:
-		return o, errors.New("--processors and --partitions are at least 1, the others at least 0")
+	case o.Processors < 1 || o.Partitions < 1 || o.Share < 0 || min(o.Kills, o.Stops, o.Leaves, o.Joins, o.Faults) < 0 || o.Runs < 1:
+		return o, errors.New("--processors, --partitions and --runs are at least 1, the others at least 0")
 	case o.Processors < 2 && o.Stops > 0:
 		return o, errors.New("--stops needs another processor: --processors is 1")
 	}
@@ -81,18 +85,23 @@ func runCluster(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		fmt.Fprintf(stderr, "loadtest: %v\n", err)
 		return exitUsage
 	}
-	r, err := measureCluster(ctx, o, stderr)
-	if err == nil {
-		err = r.write(stdout, o.JSON)
+	status := 0
+	for range o.Runs {
+		r, err := measureCluster(ctx, o, stderr)
+		if err == nil {
+			err = r.write(stdout, o.JSON)
+		}
+		if err != nil {
+			fmt.Fprintf(stderr, "loadtest: seed %d: %v\n", o.Seed, err)
+			return exitUnreachable
+		}
+		if len(r.Problems)+len(r.Load.Problems) > 0 {
+			fmt.Fprintf(stderr, "loadtest: seed %d: wrong\n", o.Seed)
+			status = exitWrong
+		}
+		o.Seed++
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "loadtest: %v\n", err)
-		return exitUnreachable
-	}
-	if len(r.Problems)+len(r.Load.Problems) > 0 {
-		return exitWrong
-	}
-	return 0
+	return status
 }
 
 // measureCluster is one run: the faults happen while the load is published, and what the load expects is verified behind them.
@@ -125,6 +134,10 @@ func measureCluster(ctx context.Context, o clusterOptions, progress io.Writer) (
 		}
 	})
 	err = r.disturb(ctx, p, nc, progress)
+	if err == nil {
+		err = p.confuse(ctx, nc, rand.New(rand.NewPCG(o.Seed, 18)), progress)
+	}
+	r.Exits = p.exits
 	close(faults)
 	if err != nil {
 		cancel(err)
@@ -170,6 +183,13 @@ func (r *clusterReport) disturb(ctx context.Context, p *party, nc *nats.Conn, pr
 		if err := p.settled(ctx, nc); err != nil {
 			return err
 		}
+	}
+	for n := range p.opts.Joins {
+		began := time.Now()
+		if err := p.join(ctx, nc, n); err != nil {
+			return fmt.Errorf("a processor joins and leaves: %w", err)
+		}
+		fmt.Fprintf(progress, "%d of %d: a processor has joined and left, in %s\n", n+1, p.opts.Joins, time.Since(began).Round(time.Millisecond))
 	}
 	for len(created) > 0 {
 		if name := <-created; seen[name] > 0 {
@@ -276,6 +296,9 @@ func (r *clusterReport) write(w io.Writer, asJSON bool) error {
 		if f.took.N > 0 {
 			fmt.Fprintf(w, "%s       %s\n", f.name, f.took)
 		}
+	}
+	for _, words := range r.Exits {
+		fmt.Fprintf(w, "ended in a fault and started again: %s\n", words)
 	}
 	for _, problem := range r.Problems {
 		fmt.Fprintf(w, "  %s\n", problem)

@@ -28,6 +28,7 @@ type party struct {
 	servers    []*process
 	processors []*process
 	shares     []string // control groups
+	exits      []string // the last words of processors that ended without being told to
 }
 
 // process is one of them.
@@ -35,8 +36,9 @@ type process struct {
 	name   string
 	args   []string
 	env    []string
-	web    string // where a processor says whether it is ready
-	group  string // its control group; empty: none
+	web    string   // where a processor says whether it is ready
+	group  string   // its control group; empty: none
+	ways   []*relay // to the servers, if faults bend them
 	log    *os.File
 	cmd    *exec.Cmd
 	exited chan struct{} // closed behind the exit
@@ -89,6 +91,7 @@ func (p *party) startServers() error {
 		name := fmt.Sprint("n", i+1)
 		s := &process{name: name, args: []string{
 			filepath.Join(p.dir, "nats-server"), "-a", host, "-p", port, "-n", name, "-js", "-sd", filepath.Join(p.dir, name),
+			"--no_advertise", // or clients would find ways around relays
 			"--cluster_name", clusterName, "--cluster", "nats://" + routes[i], "--routes", "nats://" + strings.Join(routes, ",nats://"),
 		}}
 		p.servers = append(p.servers, s)
@@ -103,25 +106,9 @@ func (p *party) startServers() error {
 // startProcessors starts them, the first alone: it makes the streams, as soon as the servers have a leader.
 func (p *party) startProcessors(ctx context.Context) error {
 	for i := range p.opts.Processors {
-		web, err := freeAddress()
+		proc, err := p.newProcessor(fmt.Sprint("p", i+1))
 		if err != nil {
 			return err
-		}
-		name := fmt.Sprint("p", i+1)
-		proc := &process{
-			name: name, web: web,
-			args: []string{filepath.Join(p.dir, "processor"), "run", "--data", filepath.Join(p.dir, name), "--nats", p.url, "--http", web, "--api", ""},
-			env: []string{
-				"PRECIS_CLUSTER_NAME=" + clusterName, "PRECIS_CLUSTER_STANDBYS=" + strconv.Itoa(p.opts.Standbys), "PRECIS_NATS_REPLICAS=3",
-				"PRECIS_PARTITIONS=" + strconv.Itoa(p.opts.Partitions),
-			},
-		}
-		if p.opts.Share > 0 {
-			proc.group, err = newShare(fmt.Sprintf("%s-%s", filepath.Base(p.dir), name), p.opts.Share)
-			if err != nil {
-				return fmt.Errorf("hold processors to a share: %w", err)
-			}
-			p.shares = append(p.shares, proc.group)
 		}
 		p.processors = append(p.processors, proc)
 		for err := p.restart(proc); ; err = p.restart(proc) {
@@ -132,11 +119,80 @@ func (p *party) startProcessors(ctx context.Context) error {
 				break
 			}
 			if ctx.Err() != nil {
-				return fmt.Errorf("start %s: %w", name, context.Cause(ctx))
+				return fmt.Errorf("start %s: %w", proc.name, context.Cause(ctx))
 			}
 		}
 	}
 	return nil
+}
+
+// newProcessor is a processor that is not started yet.
+func (p *party) newProcessor(name string) (*process, error) {
+	web, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	proc := &process{name: name, web: web}
+	url := p.url
+	if p.opts.Faults > 0 {
+		if url, err = proc.relayed(url); err != nil {
+			return nil, err
+		}
+	}
+	proc.args = []string{filepath.Join(p.dir, "processor"), "run", "--data", filepath.Join(p.dir, name), "--nats", url, "--http", web, "--api", ""}
+	proc.env = []string{
+		"PRECIS_CLUSTER_NAME=" + clusterName, "PRECIS_CLUSTER_STANDBYS=" + strconv.Itoa(p.opts.Standbys), "PRECIS_NATS_REPLICAS=3",
+		"PRECIS_PARTITIONS=" + strconv.Itoa(p.opts.Partitions),
+	}
+	if p.opts.Share == 0 {
+		return proc, nil
+	}
+	if proc.group, err = newShare(fmt.Sprintf("%s-%s", filepath.Base(p.dir), name), p.opts.Share); err != nil {
+		return nil, fmt.Errorf("hold processors to a share: %w", err)
+	}
+	p.shares = append(p.shares, proc.group)
+	return proc, nil
+}
+
+// relayed puts a relay between the process and each server, and returns the servers' addresses for it.
+func (s *process) relayed(urls string) (string, error) {
+	var list []string
+	for server := range strings.SplitSeq(urls, ",") {
+		r, err := newRelay(strings.TrimPrefix(server, "nats://"))
+		if err != nil {
+			return "", err
+		}
+		s.ways, list = append(s.ways, r), append(list, "nats://"+r.address())
+	}
+	return strings.Join(list, ","), nil
+}
+
+// bend bends all ways of a process to the servers.
+func (s *process) bend(b bend) {
+	for _, r := range s.ways {
+		r.bend(b)
+	}
+}
+
+// join starts another processor, on an empty disk, waits until it has its share, ends it, and waits until the others have that.
+func (p *party) join(ctx context.Context, nc *nats.Conn, n int) error {
+	proc, err := p.newProcessor(fmt.Sprint("j", n+1))
+	if err != nil {
+		return err
+	}
+	p.processors = append(p.processors, proc)
+	if err := p.restart(proc); err != nil {
+		return err
+	}
+	if err := p.settled(ctx, nc); err != nil {
+		return err
+	}
+	if err := proc.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("send signal: %w", err)
+	}
+	<-proc.exited
+	p.processors = p.processors[:len(p.processors)-1]
+	return errors.Join(proc.log.Close(), p.settled(ctx, nc))
 }
 
 // restart starts a process, again if it has exited.
@@ -265,12 +321,19 @@ func (p *party) settled(ctx context.Context, nc *nats.Conn) error {
 	for {
 		all := true
 		for _, s := range p.processors {
-			if !p.ready(ctx, s) {
+			if p.ready(ctx, s) {
+				continue
+			}
+			if p.opts.Faults == 0 || ctx.Err() != nil {
 				return fmt.Errorf("wait for %s, whose log is in %s: %w", s.name, p.dir, errors.Join(errEnded, context.Cause(ctx)))
+			}
+			p.exits = append(p.exits, s.lastWords())
+			if err := p.restart(s); err != nil { // as what supervises it would
+				return err
 			}
 		}
 		o, err := owners(ctx, nc)
-		if err != nil {
+		if err != nil && p.opts.Faults == 0 {
 			return err
 		}
 		for n, lease := range o.planned {
@@ -280,6 +343,48 @@ func (p *party) settled(ctx context.Context, nc *nats.Conn) error {
 			all = all && len(o.of(s)) > 0
 		}
 		if all && len(o.planned) == p.opts.Partitions+1 {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// lastWords are the last lines of a process's log.
+func (s *process) lastWords() string {
+	data, err := os.ReadFile(s.log.Name())
+	if err != nil {
+		return s.name + ": " + err.Error()
+	}
+	return s.name + ": …" + string(data[max(0, len(data)-400):])
+}
+
+// replicated waits until each stream of the processors has a leader and all its replicas up to date.
+func (p *party) replicated(ctx context.Context, nc *nats.Conn) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime, errors.New("the servers do not catch up"))
+	defer cancel()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return fmt.Errorf("open jetstream: %w", err)
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		all := true
+		for _, name := range []string{"EVENTS", "SUMMARIES", "REJECTED", "KV_precis_" + clusterName, "OBJ_precis_" + clusterName} {
+			stream, err := js.Stream(ctx, name)
+			if err != nil || stream.CachedInfo().Cluster == nil || stream.CachedInfo().Cluster.Leader == "" {
+				all = false
+				continue
+			}
+			for _, r := range stream.CachedInfo().Cluster.Replicas {
+				all = all && r.Current && !r.Offline
+			}
+		}
+		if all {
 			return nil
 		}
 		select {
@@ -328,6 +433,9 @@ func (p *party) stop() {
 				<-s.exited
 			}
 			_ = s.log.Close()
+			for _, r := range s.ways {
+				r.close()
+			}
 		}
 	}
 	for _, group := range p.shares {

@@ -102,14 +102,18 @@ func (s sender) collect(ctx context.Context, flights <-chan flight) error {
 	return nil
 }
 
-// attempts is how often an event is published before the run fails.
-const attempts = 5
+// attempts is how often an event is published before the run fails, with longer and longer pauses: a stream may be without a leader for
+// seconds.
+const attempts = 12
 
 // again republishes an event whose ack is missing because of err. It may already be in the log: the processor has
 // to recognize the duplicate.
 func (s sender) again(ctx context.Context, m *nats.Msg, err error) error {
-	for range attempts {
+	for n := range attempts {
 		s.count.retried.Add(1)
+		if err := waitUntil(ctx, time.Now().Add(10*time.Millisecond<<n)); err != nil {
+			return err
+		}
 		// A new message: the client sets the reply subject of the one it gets.
 		if _, err = s.js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err == nil {
 			return nil
