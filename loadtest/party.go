@@ -332,7 +332,9 @@ func (p *party) settled(ctx context.Context, nc *nats.Conn) error {
 				return err
 			}
 		}
-		o, err := owners(ctx, nc)
+		asking, cancel := context.WithTimeout(ctx, askTime)
+		o, err := owners(asking, nc)
+		cancel()
 		if err != nil && p.opts.Faults == 0 {
 			return err
 		}
@@ -362,6 +364,9 @@ func (s *process) lastWords() string {
 	return s.name + ": …" + string(data[max(0, len(data)-400):])
 }
 
+// askTime bounds one question to a server.
+const askTime = 5 * time.Second
+
 // replicated waits until each stream of the processors has a leader and all its replicas up to date.
 func (p *party) replicated(ctx context.Context, nc *nats.Conn) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, errors.New("the servers do not catch up"))
@@ -375,7 +380,9 @@ func (p *party) replicated(ctx context.Context, nc *nats.Conn) error {
 	for {
 		all := true
 		for _, name := range []string{"EVENTS", "SUMMARIES", "REJECTED", "KV_precis_" + clusterName, "OBJ_precis_" + clusterName} {
-			stream, err := js.Stream(ctx, name)
+			asking, cancel := context.WithTimeout(ctx, askTime) // what asks a server that dies has no answer
+			stream, err := js.Stream(asking, name)
+			cancel()
 			if err != nil || stream.CachedInfo().Cluster == nil || stream.CachedInfo().Cluster.Leader == "" {
 				all = false
 				continue
