@@ -44,6 +44,7 @@ type compactor struct {
 	now    func() time.Time
 	until  atomic.Int64 // before which precis is not asked again; 0: it answers in time
 	trying atomic.Bool  // a request asks whether it does so again
+	asked  atomic.Int64 // since when requests wait and none was answered; 0: none waits
 }
 
 // restFor is how long precis is left alone once it was too slow: a request that finds it slow waits, and the next ones don't. Then one request alone
@@ -62,10 +63,19 @@ func newCompactor(o Options) (*compactor, error) {
 	return &compactor{client: c, slow: slow, wait: o.Wait, now: o.Now}, nil
 }
 
-// resting reports whether a request must do without precis. Where it need not, it ends with done.
+// resting reports whether a request must do without precis. Where it need not, it ends with done. While others have waited for a fifth of what they may,
+// and none was answered, precis may be about to be found slow: what comes until then would wait for it too, at 200 requests a second 50 of them.
 func (c *compactor) resting() bool {
-	until := c.until.Load()
-	return until != 0 && (c.now().UnixNano() < until || !c.trying.CompareAndSwap(false, true))
+	now := c.now().UnixNano()
+	if until := c.until.Load(); until != 0 {
+		return now < until || !c.trying.CompareAndSwap(false, true)
+	}
+	since := c.asked.Load()
+	if since != 0 && now-since > int64(c.wait/5) {
+		return true
+	}
+	c.asked.CompareAndSwap(0, now)
+	return false
 }
 
 // done notes how a request fared: where precis did not answer in time, and not because the client left, it is left alone.
@@ -78,6 +88,7 @@ func (c *compactor) done(client context.Context, err error) {
 		c.until.Store(c.now().Add(restFor).UnixNano())
 	}
 	c.trying.Store(false)
+	c.asked.Store(0)
 }
 
 // asItCame is why a request is not compacted.

@@ -372,6 +372,38 @@ func TestOneTries(t *testing.T) {
 	}
 }
 
+// While a request waits for precis and none was answered, others pass after a fifth of what they may wait, so that few find out that precis is slow.
+func TestFewWait(t *testing.T) {
+	var clock atomic.Int64
+	clock.Store(1)
+	w := begin(t, say("application/json", chat("Fine.")), gateway.Options{Mode: gateway.ModeCompact, Wait: patience, Now: func() time.Time { return time.Unix(clock.Load(), 0) }})
+	w.stopProcessor()
+	asked := make(chan *nats.Msg, 9)
+	hanging, err := w.broker.Conn().Subscribe("precis.thread.context.>", func(m *nats.Msg) { asked <- m })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = hanging.Unsubscribe() }()
+	said := make(chan string, 2)
+	ask := func() { said <- w.said(t, chatPath, ask("Hi.", "Yes.", "Go on.")) }
+	answer := func(m *nats.Msg) { _ = m.Respond([]byte(`{"messages":[],"summary_ids":[]}`)) }
+	go ask()
+	first := <-asked
+	clock.Add(int64(patience/5/time.Second) + 1)
+	if ask(); <-said != "no; reason=behind" {
+		t.Error("the second waits too")
+	}
+	answer(first)
+	if got := <-said; got != "no; reason=nothing_to_shrink" {
+		t.Error(got)
+	}
+	go ask()
+	answer(<-asked) // precis is asked again
+	if got := <-said; got != "no; reason=nothing_to_shrink" {
+		t.Error(got)
+	}
+}
+
 // Tools that a client gives among its messages, and what its other agents say to it, are no answers: they do not tell conversations of a
 // session apart, and stand beside what the model made.
 func TestItemsOfClients(t *testing.T) {
