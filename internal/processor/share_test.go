@@ -108,6 +108,7 @@ func (f *flock) join() *sharer {
 	m.faults = brokertest.StartFaults(f.t, f.broker.URL(), f.rng.Uint64(), int64(f.rng.IntN(3)))
 	m.crash = &crasher{left: 1 << 30, fs: m.fs, rng: rand.New(rand.NewPCG(f.rng.Uint64(), 0))}
 	c := *f.config
+	wrong := time.Duration(f.rng.IntN(21)-10) * time.Second // its clock, which nothing between processors may depend on
 	var err error
 	m.Processor, err = processor.Open(f.t.Context(), processor.Options{
 		Config: &c, Logger: followLogger(f.t).With().Str("member", m.name).Logger(), FS: m.fs,
@@ -118,7 +119,7 @@ func (f *flock) join() *sharer {
 		Broker:     openBrokerWith(f.t, broker.Options{URL: m.faults.URL(), Logger: logger(f.t)}),
 		AckTimeout: 200 * time.Millisecond, CloseTimeout: 2 * time.Second, Lease: f.lease,
 		BulkFrom: cmp.Or(f.bulkFrom, 1+f.rng.Uint64N(200)), KeepUp: 1 + f.rng.Uint64N(30), AdvanceEvery: 1 + f.rng.Uint64N(20),
-		Now: f.clock.now, Tend: time.Hour, SweepPause: 1,
+		Now: func() time.Time { return f.clock.now().Add(wrong) }, Tend: time.Hour, SweepPause: 1,
 	})
 	if err != nil {
 		f.t.Fatal(err)
