@@ -182,7 +182,7 @@ func (s *Store) begin(dir string) error {
 	if s.opts.ReadOnly {
 		return nil
 	}
-	return writeOwner(s.opts.FS, dir)
+	return errors.Join(s.tidy(), writeOwner(s.opts.FS, dir))
 }
 
 // share is a partition's part of what all may keep in memory together.

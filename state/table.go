@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
@@ -37,10 +39,27 @@ func (t *Table) Remove() error {
 	return nil
 }
 
-// besideFile is where a table of a partition is written that leaves the store, or comes into it. A crash may leave one behind, which the next one
-// replaces.
-func (s *Store) besideFile(what string, partition int) string {
-	return s.opts.FS.PathJoin(s.dir, fmt.Sprintf("%s-%d", what, partition))
+// Names of the files of tables that leave the store, and that come into it, before the partition.
+const exportFile, importFile = "export-", "import-"
+
+func (s *Store) besideFile(prefix string, partition int) string {
+	return s.opts.FS.PathJoin(s.dir, prefix+strconv.Itoa(partition))
+}
+
+// tidy removes tables that a crash has left behind.
+func (s *Store) tidy() error {
+	names, err := s.opts.FS.List(s.dir)
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, exportFile) || strings.HasPrefix(name, importFile) {
+			if err := s.opts.FS.Remove(s.opts.FS.PathJoin(s.dir, name)); err != nil {
+				return fmt.Errorf("open store: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // Export writes the rows of a partition to a table, as they are committed now, while its owner goes on. pace is called from time to time
@@ -48,7 +67,7 @@ func (s *Store) besideFile(what string, partition int) string {
 func (s *Store) Export(partition int, pace func(bytes int) error) (_ *Table, err error) {
 	snapshot := s.Snapshot(partition)
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	t := &Table{Partition: partition, fs: s.opts.FS, path: s.besideFile("export", partition)}
+	t := &Table{Partition: partition, fs: s.opts.FS, path: s.besideFile(exportFile, partition)}
 	if t.Meta, err = snapshot.Meta(); err != nil {
 		return nil, err
 	}
@@ -97,7 +116,7 @@ func (s *Store) export(from *Snapshot, t *Table, pace func(bytes int) error) err
 // Receive writes a table of a partition with fill, and verifies that it is one: each of its blocks, and that each row is the partition's. It
 // fails with ErrDamaged if not. What the rows mean is not verified.
 func (s *Store) Receive(partition int, fill func(io.Writer) error) (*Table, error) {
-	t := &Table{Partition: partition, fs: s.opts.FS, path: s.besideFile("import", partition)}
+	t := &Table{Partition: partition, fs: s.opts.FS, path: s.besideFile(importFile, partition)}
 	f, err := t.fs.Create(t.path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, fmt.Errorf("receive table of partition %d: %w", partition, err)

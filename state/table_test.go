@@ -121,3 +121,21 @@ func TestTableRefused(t *testing.T) {
 		}
 	}
 }
+
+// What a crash leaves of tables is gone behind the next start.
+func TestTablesAreTidied(t *testing.T) {
+	disk := vfs.NewMem()
+	openOn(t, disk, "store").closes(t)
+	for _, name := range []string{"export-3", "import-16", "other"} {
+		f, err := disk.Create("store/"+name, vfs.WriteCategoryUnspecified)
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	openOn(t, disk, "store").closes(t)
+	for name, want := range map[string]bool{"export-3": false, "import-16": false, "other": true} {
+		if _, err := disk.Stat("store/" + name); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

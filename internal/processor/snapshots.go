@@ -38,13 +38,14 @@ type snapshots struct {
 
 	mu      sync.Mutex
 	last    map[int]snapshot.Info // by own partition, the furthest one; zero: none
+	failed  map[int]time.Time     // when the last one failed
 	fromLog map[int]bool          // partitions to be made from the log: what a snapshot has did not fit
 }
 
 // openSnapshots opens the object store of the cluster. Without it, a start folds what the store lacks.
 func (p *Processor) openSnapshots(ctx context.Context, replicas int) {
 	s, c := &p.snapshots, p.opts.Config.Cluster
-	s.every, s.last, s.fromLog = c.Snapshots, map[int]snapshot.Info{}, map[int]bool{}
+	s.every, s.last, s.failed, s.fromLog = c.Snapshots, map[int]snapshot.Info{}, map[int]time.Time{}, map[int]bool{}
 	if s.every == 0 {
 		return
 	}
@@ -80,6 +81,7 @@ func (p *Processor) keepSnapshots(ctx context.Context) {
 			case ctx.Err() != nil || errors.Is(err, errLeft):
 			case err != nil:
 				p.metrics.snapshots.WithLabelValues("failed").Inc()
+				p.snapshots.fails(part.id, p.opts.Now())
 				part.log.Warn().Err(err).Msg("no snapshot of the partition")
 			default:
 				p.metrics.snapshots.WithLabelValues("made").Inc()
@@ -94,7 +96,11 @@ func (p *Processor) due(ctx context.Context, part *partition) bool {
 	s := &p.snapshots
 	s.mu.Lock()
 	last, known := s.last[part.id]
+	failed := s.failed[part.id]
 	s.mu.Unlock()
+	if p.opts.Now().Sub(failed) < s.every {
+		return false
+	}
 	if !known { // the former owner's count as well
 		ctx, cancel := context.WithTimeout(ctx, snapshotList)
 		defer cancel()
@@ -110,6 +116,13 @@ func (p *Processor) due(ctx context.Context, part *partition) bool {
 	age, position := p.opts.Now().Sub(last.Time), part.position.now()
 	since := position - min(last.Position, position)
 	return age >= s.every && since >= p.opts.BulkFrom && (since*snapshotShare >= position || age >= snapshotLate*s.every)
+}
+
+// fails notes that a snapshot has failed, which the next try waits for as for one that has not.
+func (s *snapshots) fails(id int, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed[id] = at
 }
 
 func (s *snapshots) note(id int, info snapshot.Info) {
