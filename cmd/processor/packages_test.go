@@ -34,7 +34,7 @@ func TestUnitIsHardened(t *testing.T) {
 	if line == nil {
 		t.Fatal("the unit starts nothing")
 	}
-	args := strings.Fields(strings.NewReplacer("run ", "config ", " --log-format json", "", "/etc/precis/precis.yaml", configured(t, "policies: [{name: default}]")).Replace(line[1]))
+	args := strings.Fields(strings.NewReplacer("run ", "config ", " --log-format json", "", "/etc/precis/precis.yaml", projectRoot+"/deploy/systemd/precis.yaml").Replace(line[1]))
 	program(t, "", args...).wants(t, exitDone, "data_dir: /var/lib/precis", "")
 }
 
@@ -104,7 +104,7 @@ func TestPackagesNameWhatIsThere(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(text), &release); err != nil || release["version"] != uint64(2) {
 		t.Fatalf("%v, version %v", err, release["version"])
 	}
-	for _, name := range []string{"deploy/systemd/precis.service", "README.md", "CHANGELOG.md", "docs", "cmd/processor"} {
+	for _, name := range []string{"deploy/systemd/precis.service", "deploy/systemd/precis.yaml", "README.md", "CHANGELOG.md", "docs", "cmd/processor"} {
 		if _, err := os.Stat(projectRoot + "/" + name); err != nil || !strings.Contains(text, name) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -165,6 +165,32 @@ func (t *Table) String() string {
 	return b.String()
 }
 
+// Differing cuts two texts to n characters around the first one in which they differ, and makes them printable.
+func Differing(a, b string, n int) (string, string) {
+	x, y := []rune(Printable(a)), []rune(Printable(b))
+	same := 0
+	for same < min(len(x), len(y)) && x[same] == y[same] {
+		same++
+	}
+	return around(x, same, n), around(y, same, n)
+}
+
+// around cuts a text to n characters, a quarter of them in front of at.
+func around(text []rune, at, n int) string {
+	if len(text) <= n {
+		return string(text)
+	}
+	from := max(0, min(at-n/4, len(text)-n))
+	cut := string(text[from : from+n])
+	if from > 0 {
+		cut = "…" + cut
+	}
+	if from+n < len(text) {
+		cut += "…"
+	}
+	return cut
+}
+
 // Time writes a time as every command does: UTC, to the second, in a form that --from and --to take.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 

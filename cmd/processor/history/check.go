@@ -140,7 +140,8 @@ func (r checked) print(a *console.App, asJSON bool) error {
 		a.JSON(r)
 	} else {
 		for _, p := range r.Problems {
-			a.Printf("partition %d  thread %q  %s: want %s, got %s\n", p.Partition, p.Thread, p.Check, p.Want, p.Got)
+			want, got := console.Differing(p.Want, p.Got, 120)
+			a.Printf("partition %d  thread %q  %s: want %s, got %s\n", p.Partition, p.Thread, console.Printable(p.Check), want, got)
 		}
 		compared := "not compared with a log"
 		if r.Log != "" {
