@@ -14,9 +14,7 @@ const (
 	// How often and where it occurs.
 	fCount      // log of the count
 	fCountInBig // the same, more the larger the document
-	fOnce
-	fPosition // 0 at the beginning, 1 at the end
-	fOffCenter
+	fPosition   // 0 at the beginning, 1 at the end
 	fIndent
 	fVocabulary // log of how many identifiers there are
 	fAlike      // log of how many lines are like its first
@@ -24,7 +22,6 @@ const (
 	// What it looks like.
 	fPath
 	fFileName
-	fDotted
 	fCamel
 	fCapitals
 	fDigits
@@ -45,7 +42,6 @@ const (
 	fPairHere
 	// Its relation to the thread.
 	fRecentAll // all of its subwords occur in the newest messages
-	fSubAge
 	fPairAge
 	fPairRecent
 	fPairTalk
@@ -56,7 +52,6 @@ const (
 	fFocusNearMax
 	fFocusWideMax
 	fNearSaid
-	fSaidLine
 	fSaidBlock
 	fBlockShare
 	numFeatures
@@ -161,19 +156,12 @@ func (s *scene) place(w *word, x *vector) {
 	lines := len(s.doc.lines)
 	x[fCount] = logOf(w.count)
 	x[fCountInBig] = x[fCount] * (s.size - 4)
-	x[fOnce] = flag(w.count == 1)
 	x[fPosition] = float64(w.first) / float64(max(1, lines))
-	if lines < oneScreen {
-		x[fOffCenter] = math.Abs(x[fPosition] - 0.5)
-	}
 	x[fIndent] = float64(min(s.doc.lines[w.first].indent/4, 6)) // levels
 	x[fVocabulary] = s.size
 	x[fAlike] = logOf(1 + s.doc.lines[w.first].alike)
 	x[fLineNew] = logOf(1 + s.lineNew[w.first])
 }
-
-// oneScreen is the number of lines up to which a view is assumed to be centered on its target.
-const oneScreen = 150
 
 func standing(how uint32, x *vector) {
 	x[fCalled] = flag(how&isCalled != 0)
@@ -193,7 +181,6 @@ func (s *scene) relate(w *word, x *vector) {
 		for _, id := range subs {
 			t := s.memory.subs[id]
 			recent = recent && t.age > 0 && t.age <= recentTexts
-			x[fSubAge] += nearness(t.age) / n
 		}
 		x[fRecentAll] = flag(recent)
 	}
@@ -226,7 +213,6 @@ func (s *scene) said(id int32, w *word, x *vector) {
 	x[fFocusNearMax] = s.nearMax[id]
 	x[fFocusWideMax] = s.wideMax[id]
 	x[fNearSaid] = 1 / (1 + f.toSaid[w.first])
-	x[fSaidLine] = flag(f.said[w.first])
 	x[fSaidBlock] = flag(f.block[w.first].said)
 	x[fBlockShare] = f.block[w.first].share
 }

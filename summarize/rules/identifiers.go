@@ -110,7 +110,6 @@ const (
 	isDate
 	isHex
 	isPathName
-	isDotted
 	isFileName
 	isCapitals
 	isCamel
@@ -131,7 +130,6 @@ func lookOf(w string) (look uint32) {
 		look = isPathName
 	case n.colons > 0:
 	case n.dots > 0:
-		look = isDotted
 		if fileTypes[w[strings.LastIndexByte(w, '.')+1:]] != "" {
 			look |= isFileName
 		}
@@ -163,7 +161,6 @@ func looks(look uint32, x *vector) {
 	x[fDate] = flag(look&isDate != 0)
 	x[fHex] = flag(look&isHex != 0)
 	x[fPath] = flag(look&isPathName != 0)
-	x[fDotted] = flag(look&isDotted != 0)
 	x[fFileName] = flag(look&isFileName != 0)
 	x[fCapitals] = flag(look&isCapitals != 0)
 	x[fCamel] = flag(look&isCamel != 0)
