@@ -91,7 +91,7 @@ func TestOriginals(t *testing.T) {
 				if len(tools) != 2 || tools[0] != membersOf(t, c.request(""), "tools")[0] || !strings.Contains(tools[1], "read_original") || !strings.Contains(tools[1], "from_char") || !strings.Contains(tools[1], thread) {
 					t.Fatalf("%s", tools)
 				}
-				mark := regexp.MustCompile(`message (gw_[0-9a-f]+)`).FindStringSubmatch(last)
+				mark := regexp.MustCompile(`message (…[0-9a-f]+)`).FindStringSubmatch(last)
 				if mark == nil {
 					t.Fatalf("no mark in %.3000s", last)
 				}
