@@ -256,7 +256,7 @@ func CutVerb(operands []string) (verb string, rest []string) {
 
 // Flat returns the simple commands of a line in the order in which they run: with those of substitutions, and with what
 // xargs, find -exec, bash -c and eval run in their place. A command whose words hold a substitution follows it as if
-// behind ";", since it hides the substitution's end; an assignment alone does not.
+// behind ";", since it hides the substitution's end; an assignment alone does not. A here-document that is a word, "$(cat <<EOF …)", is text.
 func Flat(steps []Step) []Step {
 	const deepest = 4
 	return flat(nil, steps, deepest)
@@ -266,7 +266,7 @@ func flat(list, steps []Step, depth int) []Step {
 	for _, step := range steps {
 		inside, replaced := step.Subs, false
 		name, operands := step.Program()
-		if depth == 0 {
+		if depth == 0 || isText(inside) {
 			inside = nil
 		}
 		if len(inside) > 0 {
@@ -292,6 +292,15 @@ func flat(list, steps []Step, depth int) []Step {
 		}
 	}
 	return list
+}
+
+// isText reports whether a substitution is a here-document.
+func isText(inside []Step) bool {
+	if len(inside) != 1 || len(inside[0].Subs) > 0 {
+		return false
+	}
+	name, operands := inside[0].Program()
+	return name == "cat" && !slices.ContainsFunc(operands, func(w string) bool { return !strings.HasPrefix(w, "<<") })
 }
 
 // runBy returns what a program runs that is named by its operands.

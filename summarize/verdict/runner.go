@@ -143,6 +143,7 @@ Oh no! …reformatted
 ~Code style issues were found
 ~Imports are incorrectly sorted
 husky - …hook exited with code
+husky - …script failed (code
 error Command "
 Node.js v
 Failed to load native

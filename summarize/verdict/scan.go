@@ -210,6 +210,16 @@ func (s *scan) exitProves() bool {
 	return true
 }
 
+// toldFailed returns the line by which a program that runs the commands says that one of them failed: "FAILED: git commit".
+func (s *scan) toldFailed() string {
+	for _, line := range s.lines {
+		if command, ok := strings.CutPrefix(line, "FAILED: "); ok && command != "" && strings.Contains(s.call.Command, command) {
+			return line
+		}
+	}
+	return ""
+}
+
 // words are what the lines of an output say about its end.
 type words struct {
 	bad, good string // the last failure, the last success

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -95,6 +96,8 @@ func Of(c Call) Outcome {
 func (s *scan) decideRun(o *Outcome) {
 	w := s.words()
 	o.Tests = w.tests
+	told := s.toldFailed()
+	w.bad = cmp.Or(w.bad, told)
 	good := o.ExitKnown && o.Exit == 0 || s.call.IsError != nil
 	proven := good && s.exitProves()
 	several := !proven && s.programs() != 1
@@ -105,7 +108,7 @@ func (s *scan) decideRun(o *Outcome) {
 		o.Verdict, o.Line = Failure, w.bad
 	case s.unfinished():
 		o.Verdict = Unknown
-	case proven && w.bad != "" && w.good != "" && (w.goodLast || w.tests.Failed+w.tests.Errors == 0):
+	case proven && w.bad != "" && w.good != "" && told == "" && (w.goodLast || w.tests.Failed+w.tests.Errors == 0 && (o.ExitKnown || !w.badNear)):
 		o.Verdict, o.Line = Success, w.good
 	case proven && w.bad != "":
 		o.Verdict, o.Line = Partial, w.bad // its words and its exit code disagree
