@@ -379,7 +379,7 @@ func (p *party) replicated(ctx context.Context, nc *nats.Conn) error {
 	defer tick.Stop()
 	for {
 		all := true
-		for _, name := range []string{"EVENTS", "SUMMARIES", "REJECTED", "KV_precis_" + clusterName, "OBJ_precis_" + clusterName} {
+		for _, name := range []string{"EVENTS", "SUMMARIES", "REJECTED", "KV_precis_" + clusterName} {
 			asking, cancel := context.WithTimeout(ctx, askTime) // what asks a server that dies has no answer
 			stream, err := js.Stream(asking, name)
 			cancel()
