@@ -24,9 +24,9 @@ func TestCompactionsOfRealTranscripts(t *testing.T) {
 		tokens, chars int
 		least         passes // what is kept today, rounded down
 	}{
-		{"dev", 500, 0, passes{recall: 0.08, artifacts: 0.99}},
-		{"dev", 1000, 2000, passes{recall: 0.08, artifacts: 0.99}},
-		{"dev2", 500, 0, passes{recall: 0.08, artifacts: 0.99}},
+		{"dev", 500, 0, passes{recall: 0.06, artifacts: 0.99}},
+		{"dev", 1000, 2000, passes{recall: 0.06, artifacts: 0.99}},
+		{"dev2", 500, 0, passes{recall: 0.13, artifacts: 0.99}},
 	} {
 		t.Run(fmt.Sprintf("%s, %d tokens, %d characters", tt.set, tt.tokens, tt.chars), func(t *testing.T) {
 			c := settings(t)
@@ -111,9 +111,12 @@ func byPass(t *testing.T, threads map[string][]measured, made []*events.Summary,
 	return all
 }
 
+// fewWords is how many words a case needs: one of two words, kept or not, moved the mean of thirty by more than all others together.
+const fewWords = 10
+
 func (p *passes) add(s scored) {
 	p.made++
-	if s.used > 0 {
+	if s.used >= fewWords {
 		p.cases, p.recall = p.cases+1, p.recall+float64(s.kept)/float64(s.used)
 	}
 	if s.paths > 0 {
