@@ -73,7 +73,7 @@ func TestUsage(t *testing.T) {
 		"threads for agents": {[]string{"--agents", "9", "--threads", "3"}, exitUsage, "--threads is 3"},
 		"no server":          {[]string{"--nats", "nats://127.0.0.1:1"}, exitUnreachable, "connect to"},
 		"help of cluster":    {[]string{"cluster", "--help"}, 0, "--kills"},
-		"no processors":      {[]string{"cluster", "--processors", "0"}, exitUsage, "--processors and --partitions are at least 1"},
+		"no processors":      {[]string{"cluster", "--processors", "0"}, exitUsage, "--processors, --partitions and --runs are at least 1"},
 		"no other":           {[]string{"cluster", "--processors", "1"}, exitUsage, "--stops needs another processor"},
 	} {
 		t.Run(name, func(t *testing.T) {
