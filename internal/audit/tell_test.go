@@ -105,8 +105,8 @@ func TestContextAtEveryEvent(t *testing.T) {
 			{"thread.message.t", say("u4", "user", "Thanks.")},
 		} {
 			w.put(e)
-			// What an event leaves to be done takes a turn of its own: of the same time is what is given before it and after it, with all
-			// records stored in between.
+			// An event can leave work to a later turn. A time counts only if the prompt is the same before and after it, with all records
+			// stored in between.
 			given := func() string { return w.context(p.View, p.Partitions(), p.Policies()) }
 			settled := func() time.Time {
 				if err := p.Settled(within(t)); err != nil {

@@ -286,7 +286,7 @@ func (r *LogReader) known(ctx context.Context, list []*subject, seqs []uint64) e
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return ctx.Err() // one is gone, or the server does not answer: reading by subject tells that apart, and tries again
+		return ctx.Err() // a message is gone, or the server does not answer: the scan by subject finds out which, and retries
 	}
 	of := map[string][]Stored{}
 	for _, m := range read {

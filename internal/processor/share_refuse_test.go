@@ -19,7 +19,7 @@ import (
 type damage struct {
 	name string
 	do   func(t *testing.T, s *server, before string)
-	// same: retention may have done it, and nobody refuses it.
+	// same: the store still belongs to the streams. A retention limit may have removed what is gone, so a start is not refused.
 	same bool
 }
 
