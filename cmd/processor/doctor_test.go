@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"precis/internal/broker"
+	"precis/internal/datadir"
 )
 
 // diagnosed runs the doctor and returns the state of each check.
@@ -43,7 +43,7 @@ func TestDoctorOfAHealthyProcessor(t *testing.T) {
 	data := t.TempDir()
 	states, out := diagnosed(t, exitDone, "--nats", p.url, "--config", config, "--data", data)
 	disk := "ok"
-	if free, total, known := broker.DiskSpace(data); known && free < total/10 {
+	if free, total, known := datadir.Space(data); known && free < total/10 {
 		disk = "warning" // the disk of the machine that runs this test may be nearly full
 	}
 	if states["disk"] != disk {

@@ -17,6 +17,7 @@ import (
 
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/datadir"
 	"precis/state"
 )
 
@@ -63,7 +64,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make backup directory: %w", err)
 	}
-	unlock, err := broker.LockDir(filepath.Join(o.Dir, lockFile))
+	unlock, err := datadir.Lock(filepath.Join(o.Dir, lockFile))
 	if err != nil {
 		return nil, fmt.Errorf("lock backup directory: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,6 +21,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
+
+	"precis/internal/datadir"
 )
 
 // readyTimeout bounds the wait for the listener after Start has returned
@@ -28,27 +31,27 @@ const readyTimeout = 10 * time.Second
 
 // embedded is a nats-server in this process and the lock on its directory.
 type embedded struct {
-	srv  *server.Server
-	log  *serverLog
-	lock *dirLock
-	tls  bool // clients must use TLS
+	srv     *server.Server
+	log     *serverLog
+	release func() // of the directory
+	tls     bool   // clients must use TLS
 	// service is the user of the service's connection.
 	service Login
 }
 
 func startEmbedded(ctx context.Context, o Options) (*embedded, error) {
-	lock, err := prepareStoreDir(o.StoreDir)
+	release, err := prepareStoreDir(o.StoreDir)
 	if err != nil {
 		return nil, err
 	}
 	log, door := newServerLog(o.Logger), newDoor(o)
 	srv, err := runServer(ctx, log, door, o)
 	if err != nil {
-		lock.release()
+		release()
 		return nil, err
 	}
 	service := Login{User: door.service.Username, Password: door.service.Password}
-	return &embedded{srv: srv, log: log, lock: lock, tls: o.TLS.Cert != "", service: service}, nil
+	return &embedded{srv: srv, log: log, release: release, tls: o.TLS.Cert != "", service: service}, nil
 }
 
 // reach is how this process connects: over the listener if that is a plain one on a loopback address, else through a
@@ -180,8 +183,8 @@ func probePort(addr string) error {
 	return l.Close()
 }
 
-// prepareStoreDir creates, checks and locks the directory.
-func prepareStoreDir(dir string) (*dirLock, error) {
+// prepareStoreDir creates, checks and locks the directory: nats-server itself would open the same files twice and corrupt them.
+func prepareStoreDir(dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)
 	}
@@ -193,28 +196,51 @@ func prepareStoreDir(dir string) (*dirLock, error) {
 	if err := probe.Close(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)
 	}
-	return lockDir(filepath.Join(dir, lockFile))
+	return LockStreams(dir)
 }
 
 // lockFile is held by the server of a directory.
 const lockFile = "broker.lock"
 
-// LockStreams keeps servers out of the directory of an embedded one, until release is called. It creates the directory.
+// LockStreams keeps servers out of the directory of an embedded one, until release is called. It creates the directory. It fails with
+// datadir.ErrInUse where a server runs on it.
 func LockStreams(dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)
 	}
-	return LockDir(filepath.Join(dir, lockFile))
+	release, err = datadir.Lock(filepath.Join(dir, lockFile))
+	if err != nil && !errors.Is(err, datadir.ErrInUse) {
+		return nil, fmt.Errorf("%w: %w", ErrStoreDir, err)
+	}
+	return release, err
 }
 
-// LockDir creates a lock file and holds it until release is called, or the process ends. It fails with ErrStoreInUse and the process
-// that holds it.
-func LockDir(path string) (release func(), err error) {
-	lock, err := lockDir(path)
-	if err != nil {
-		return nil, err
+// storeLimit is the server's max_store in bytes: the size of its directory plus the free space, less a reserve. The server's own default is
+// three quarters of the space free at start: a restart on a filled disk would then set a limit below what is stored and refuse every event.
+// No limit at all would be no better: on a full disk the server turns JetStream off permanently.
+func storeLimit(dir string) int64 {
+	free, total, ok := datadir.Space(dir)
+	if !ok {
+		return 0 // the server's own default
 	}
-	return lock.release, nil
+	return max(dirBytes(dir)+free-reserve(total), 1)
+}
+
+// reserve is what stays free: a twentieth of the disk, at most 1 GiB.
+func reserve(total int64) int64 { return min(total/20, 1<<30) }
+
+func dirBytes(dir string) int64 {
+	var sum int64
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil // a file that vanished meanwhile counts as empty
+		}
+		if info, err := d.Info(); err == nil {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
 }
 
 // stop shuts the server down and waits until its files are closed, or ctx ends.
@@ -224,7 +250,7 @@ func (e *embedded) stop(ctx context.Context) error {
 		defer close(done)
 		e.srv.Shutdown()
 		e.srv.WaitForShutdown()
-		e.lock.release()
+		e.release()
 	}()
 	select {
 	case <-done:

@@ -11,8 +11,6 @@ var (
 	ErrPortInUse = errors.New("address already in use")
 	// ErrStoreDir: the embedded server's directory can't be created, written or locked.
 	ErrStoreDir = errors.New("store directory not usable")
-	// ErrStoreInUse: another process serves from the same directory.
-	ErrStoreInUse = errors.New("store directory in use")
 	// ErrUnreachable: no server answers at the URL.
 	ErrUnreachable = errors.New("no server reachable")
 	// ErrAuth: the server refused the credentials.

@@ -14,6 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+
+	"precis/internal/datadir"
 )
 
 func TestEmbeddedServesInProcessAndOverItsListener(t *testing.T) {
@@ -75,7 +77,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}{
 		"port in use":        {Options{StoreDir: t.TempDir(), Listen: taken.Addr().String()}, ErrPortInUse, taken.Addr().String()},
 		"store is a file":    {Options{StoreDir: file}, ErrStoreDir, file},
-		"store held":         {Options{StoreDir: held}, ErrStoreInUse, "process"},
+		"store held":         {Options{StoreDir: held}, datadir.ErrInUse, "process"},
 		"no store":           {Options{}, ErrInvalidOptions, "store directory"},
 		"bad sync":           {Options{StoreDir: t.TempDir(), Sync: "sometimes"}, ErrInvalidOptions, "sometimes"},
 		"bad address":        {Options{StoreDir: t.TempDir(), Listen: "127.0.0.1"}, ErrInvalidOptions, "127.0.0.1"},

@@ -15,6 +15,7 @@ import (
 	"precis/cmd/processor/remote"
 	"precis/internal/backup"
 	"precis/internal/broker"
+	"precis/internal/datadir"
 	"precis/internal/processor"
 )
 
@@ -101,7 +102,7 @@ func (c *Backup) open(ctx context.Context, a *console.App) (jetstream.JetStream,
 // openAtRest starts a server over the directory of one that is stopped.
 func openAtRest(ctx context.Context, a *console.App, dir string) (*broker.Broker, error) {
 	b, err := broker.Open(ctx, broker.Options{StoreDir: dir, Logger: zerolog.New(a.Stderr).Level(zerolog.ErrorLevel)})
-	if errors.Is(err, broker.ErrStoreInUse) {
+	if errors.Is(err, datadir.ErrInUse) {
 		return nil, fmt.Errorf("%w: stop the processor, or reach it with --nats", err)
 	}
 	return b, err
@@ -120,7 +121,7 @@ func backupError(doing string, err error) error {
 			return console.Wrong("%s: %w", doing, err)
 		}
 	}
-	if errors.Is(err, broker.ErrStoreInUse) || errors.Is(err, os.ErrPermission) || errors.Is(err, context.Canceled) {
+	if errors.Is(err, datadir.ErrInUse) || errors.Is(err, os.ErrPermission) || errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return remote.Explain(doing, err)

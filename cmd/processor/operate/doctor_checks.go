@@ -19,6 +19,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/config"
+	"precis/internal/datadir"
 	"precis/internal/processor"
 	"precis/summarize/rules"
 )
@@ -82,7 +83,7 @@ func (x *examination) disk() {
 		x.fail("disk", "name the directory that the processor runs with", console.Usage("--data: %w", err))
 		return
 	}
-	free, total, ok := broker.DiskSpace(x.flags.Data)
+	free, total, ok := datadir.Space(x.flags.Data)
 	switch {
 	case !ok:
 		x.skip("disk", "the free space is unknown on this system")

@@ -16,6 +16,7 @@ import (
 	"precis/cmd/processor/remote"
 	"precis/internal/backup"
 	"precis/internal/broker"
+	"precis/internal/datadir"
 	"precis/internal/processor"
 	"precis/state"
 )
@@ -142,7 +143,7 @@ func (c *Restore) intoData(ctx context.Context, a *console.App, b *backup.Backup
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, err
 	}
-	unlock, err := broker.LockDir(filepath.Join(c.Data, "restore.lock"))
+	unlock, err := datadir.Lock(filepath.Join(c.Data, "restore.lock"))
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func (c *Restore) free(ctx context.Context, a *console.App, nats string, t backu
 	}
 	old, err := openAtRest(ctx, a, nats)
 	switch {
-	case errors.Is(err, broker.ErrStoreInUse):
+	case errors.Is(err, datadir.ErrInUse):
 		return err
 	case err != nil && c.Overwrite:
 		a.Note("processor: the streams in %s can't be opened and are renamed: %v", nats, err)

@@ -13,6 +13,7 @@ import (
 	"precis/cmd/processor/remote"
 	"precis/internal/broker"
 	"precis/internal/config"
+	"precis/internal/datadir"
 	"precis/internal/processor"
 )
 
@@ -82,7 +83,7 @@ func (c *Streams) open(ctx context.Context, a *console.App, cfg *config.Config) 
 		return nil, console.Unreachable("no streams in %s: \"processor run\" makes them, and --nats names another server", cfg.DataDir)
 	}
 	b, err := broker.Open(ctx, broker.Options{StoreDir: dir, Sync: cfg.NATS.Sync, Logger: login.Logger})
-	if !errors.Is(err, broker.ErrStoreInUse) {
+	if !errors.Is(err, datadir.ErrInUse) {
 		return b, err
 	}
 	login.URL = "nats://" + cfg.NATS.Listen
