@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +32,9 @@ type clusterOptions struct {
 	Leaves     int           `default:"5" help:"Processors to end with SIGTERM and start again (${default})."`
 	Joins      int           `default:"0" help:"Processors on an empty disk to start beside them, and to end when they have their share (${default})."`
 	Faults     int           `default:"0" help:"Random faults of processors, servers and the ways between them, after those above (${default})."`
+	Only       string        `placeholder:"PATTERN" help:"Only random faults whose names match this regular expression."`
+	Lasting    time.Duration `placeholder:"TIME" help:"How long a random fault lasts; 0.3 to 4.3 s where it is not given."`
+	Beside     string        `placeholder:"PROGRAM" help:"Every second processor runs this program: one of another version."`
 	Runs       int           `default:"1" help:"Runs, each with a seed of its own, from --seed on (${default})."`
 	Agents     int           `default:"50" help:"Agents that publish meanwhile (${default})."`
 	Events     int           `default:"20000" help:"Events that they publish (${default})."`
@@ -37,6 +42,10 @@ type clusterOptions struct {
 	Seed       uint64        `default:"1" help:"Of everything random (${default})."`
 	Timeout    time.Duration `default:"60s" help:"How long to wait with nothing coming any more (${default})."`
 	JSON       bool          `name:"json" help:"Print the report as JSON."`
+	Keep       bool          `help:"Keep the directory of a run that is wrong: logs, and what servers and processors stored."`
+
+	programs string         // where the programs are
+	only     *regexp.Regexp // nil: all
 }
 
 // clusterReport is the result of a run.
@@ -64,11 +73,16 @@ func parseCluster(args []string, out io.Writer) (o clusterOptions, err error) {
 	if _, err = parser.Parse(args); helped {
 		return o, errHelp
 	}
+	if err == nil && o.Only != "" {
+		o.only, err = regexp.Compile(o.Only)
+	}
 	switch {
 	case err != nil:
 		return o, err
 	case o.Processors < 1 || o.Partitions < 1 || o.Share < 0 || min(o.Kills, o.Stops, o.Leaves, o.Joins, o.Faults) < 0 || o.Runs < 1:
 		return o, errors.New("--processors, --partitions and --runs are at least 1, the others at least 0")
+	case o.Lasting < 0:
+		return o, errors.New("--lasting is at least 0")
 	case o.Processors < 2 && o.Stops > 0:
 		return o, errors.New("--stops needs another processor: --processors is 1")
 	}
@@ -85,6 +99,11 @@ func runCluster(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		fmt.Fprintf(stderr, "loadtest: %v\n", err)
 		return exitUsage
 	}
+	if o.programs, err = buildPrograms(ctx); err != nil {
+		fmt.Fprintf(stderr, "loadtest: %v\n", err)
+		return exitUnreachable
+	}
+	defer func() { _ = os.RemoveAll(o.programs) }()
 	status := 0
 	for range o.Runs {
 		r, err := measureCluster(ctx, o, stderr)
@@ -110,7 +129,14 @@ func measureCluster(ctx context.Context, o clusterOptions, progress io.Writer) (
 	if err != nil {
 		return nil, err
 	}
-	defer p.stop()
+	defer func() {
+		p.stop()
+		if wrong := err != nil || len(r.Problems)+len(r.Load.Problems) > 0; wrong && o.Keep {
+			fmt.Fprintf(progress, "kept %s\n", p.dir)
+			return
+		}
+		_ = os.RemoveAll(p.dir)
+	}()
 	nc, err := connect(p.url)
 	if err != nil {
 		return nil, err

@@ -64,14 +64,18 @@ func measure(ctx context.Context, o options, progress io.Writer) (r *report, err
 	if err != nil {
 		return nil, err
 	}
+	lost, err := count.ledger.lost(ctx, nc)
+	if err != nil {
+		return nil, err
+	}
 	// Only now: duplicate records may arrive late.
-	r.judge(verify(all, follower), follower.tally(), wrong, astray)
+	r.judge(verify(all, follower), follower.tally(), wrong, astray, lost)
 	return r, nil
 }
 
-func (r *report) judge(v verdict, got tally, wrong, astray []string) {
+func (r *report) judge(v verdict, got tally, wrong, astray, lost []string) {
 	r.Created, r.Invalidated, r.Others = v.Created, v.Invalidated, got.others
 	r.Twice, r.Missing, r.Rejected = v.Twice, v.Missing, got.rejected
-	r.WrongThreads, r.WrongPrompts = len(wrong), len(astray)
-	r.Problems = slices.Concat(v.problems, wrong, astray)
+	r.WrongThreads, r.WrongPrompts, r.Lost = len(wrong), len(astray), len(lost)
+	r.Problems = slices.Concat(lost, v.problems, wrong, astray)
 }

@@ -15,9 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // party is three servers and some processors, each a process of its own.
@@ -29,6 +27,7 @@ type party struct {
 	processors []*process
 	shares     []string // control groups
 	exits      []string // the last words of processors that ended without being told to
+	strangers  int      // processors that came by mistake, so far
 }
 
 // process is one of them.
@@ -39,6 +38,7 @@ type process struct {
 	web    string   // where a processor says whether it is ready
 	group  string   // its control group; empty: none
 	ways   []*relay // to the servers, if faults bend them
+	disk   string   // its own file system; empty: it has none
 	log    *os.File
 	cmd    *exec.Cmd
 	exited chan struct{} // closed behind the exit
@@ -57,14 +57,10 @@ func startParty(ctx context.Context, o clusterOptions, progress io.Writer) (_ *p
 	defer func() {
 		if err != nil {
 			p.stop()
+			_ = os.RemoveAll(p.dir)
 		}
 	}()
 	fmt.Fprintf(progress, "starting 3 servers and %d processors in %s\n", o.Processors, p.dir)
-	for name, pkg := range map[string]string{"processor": "precis/cmd/processor", "nats-server": "github.com/nats-io/nats-server/v2"} {
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(p.dir, name), pkg).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build %s: %w: %s", name, err, out)
-		}
-	}
 	if err := p.startServers(); err != nil {
 		return nil, err
 	}
@@ -72,35 +68,6 @@ func startParty(ctx context.Context, o clusterOptions, progress io.Writer) (_ *p
 		return nil, err
 	}
 	return p, nil
-}
-
-func (p *party) startServers() error {
-	const servers = 3
-	var routes, clients []string
-	for range servers {
-		for _, list := range []*[]string{&routes, &clients} {
-			addr, err := freeAddress()
-			if err != nil {
-				return err
-			}
-			*list = append(*list, addr)
-		}
-	}
-	for i, addr := range clients {
-		host, port, _ := strings.Cut(addr, ":")
-		name := fmt.Sprint("n", i+1)
-		s := &process{name: name, args: []string{
-			filepath.Join(p.dir, "nats-server"), "-a", host, "-p", port, "-n", name, "-js", "-sd", filepath.Join(p.dir, name),
-			"--no_advertise", // or clients would find ways around relays
-			"--cluster_name", clusterName, "--cluster", "nats://" + routes[i], "--routes", "nats://" + strings.Join(routes, ",nats://"),
-		}}
-		p.servers = append(p.servers, s)
-		if err := p.restart(s); err != nil {
-			return err
-		}
-	}
-	p.url = "nats://" + strings.Join(clients, ",nats://")
-	return nil
 }
 
 // startProcessors starts them, the first alone: it makes the streams, as soon as the servers have a leader.
@@ -139,7 +106,16 @@ func (p *party) newProcessor(name string) (*process, error) {
 			return nil, err
 		}
 	}
-	proc.args = []string{filepath.Join(p.dir, "processor"), "run", "--data", filepath.Join(p.dir, name), "--nats", url, "--http", web, "--api", ""}
+	if p.opts.Faults > 0 {
+		if proc.disk, err = p.mountDisk(name); err != nil {
+			return nil, err
+		}
+	}
+	program := filepath.Join(p.opts.programs, "processor")
+	if p.opts.Beside != "" && len(p.processors)%2 == 1 {
+		program = p.opts.Beside
+	}
+	proc.args = []string{program, "run", "--data", filepath.Join(p.dir, name), "--nats", url, "--http", web, "--api", ""}
 	proc.env = []string{
 		"PRECIS_CLUSTER_NAME=" + clusterName, "PRECIS_CLUSTER_STANDBYS=" + strconv.Itoa(p.opts.Standbys), "PRECIS_NATS_REPLICAS=3",
 		"PRECIS_PARTITIONS=" + strconv.Itoa(p.opts.Partitions),
@@ -187,12 +163,29 @@ func (p *party) join(ctx context.Context, nc *nats.Conn, n int) error {
 	if err := p.settled(ctx, nc); err != nil {
 		return err
 	}
-	if err := proc.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return fmt.Errorf("send signal: %w", err)
-	}
-	<-proc.exited
 	p.processors = p.processors[:len(p.processors)-1]
-	return errors.Join(proc.log.Close(), p.settled(ctx, nc))
+	return errors.Join(p.dismiss(proc), p.settled(ctx, nc))
+}
+
+// dismiss ends a processor for good.
+func (p *party) dismiss(s *process) error {
+	err := s.ends(syscall.SIGTERM)()
+	if errors.Is(err, os.ErrProcessDone) {
+		p.exits, err = append(p.exits, s.lastWords()), nil
+	}
+	s.clear()
+	return err
+}
+
+// clear gives back what a process that has ended had.
+func (s *process) clear() {
+	_ = s.log.Close()
+	for _, r := range s.ways {
+		r.close()
+	}
+	if s.disk != "" {
+		unmount(s.disk)
+	}
 }
 
 // restart starts a process, again if it has exited.
@@ -248,113 +241,6 @@ func (p *party) ready(ctx context.Context, s *process) bool {
 	}
 }
 
-// ownership is what the cluster's bucket says.
-type ownership struct {
-	partitions map[int]string    // the lease of the owner, by partition
-	planned    []string          // of that which is to have it
-	processes  map[string]string // what a lease says of its process: host/pid/random
-}
-
-// owners reads the bucket.
-func owners(ctx context.Context, nc *nats.Conn) (o ownership, err error) {
-	o = ownership{partitions: map[int]string{}, processes: map[string]string{}}
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return o, fmt.Errorf("open jetstream: %w", err)
-	}
-	kv, err := js.KeyValue(ctx, "precis_"+clusterName)
-	if err != nil {
-		return o, fmt.Errorf("open bucket of the cluster: %w", err)
-	}
-	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		return o, fmt.Errorf("read bucket of the cluster: %w", err)
-	}
-	defer func() { _ = watch.Stop() }()
-	for {
-		select {
-		case e := <-watch.Updates():
-			if e == nil {
-				return o, nil
-			}
-			var v struct {
-				ID     string   `json:"id"`
-				Owner  string   `json:"owner"`
-				Owners []string `json:"owners"`
-			}
-			if json.Unmarshal(e.Value(), &v) != nil {
-				continue
-			}
-			kind, rest, _ := strings.Cut(e.Key(), ".")
-			switch kind {
-			case "member":
-				o.processes[e.Key()] = v.ID
-			case "plan":
-				o.planned = v.Owners
-			case "partition":
-				if n, err := strconv.Atoi(rest); err == nil {
-					o.partitions[n] = v.Owner
-				}
-			}
-		case <-ctx.Done():
-			return o, context.Cause(ctx)
-		}
-	}
-}
-
-// of lists the partitions that a process has.
-func (o ownership) of(s *process) (list []int) {
-	for n, lease := range o.partitions {
-		if parts := strings.Split(o.processes[lease], "/"); len(parts) == 3 && parts[1] == strconv.Itoa(s.cmd.Process.Pid) {
-			list = append(list, n)
-		}
-	}
-	return list
-}
-
-// settled waits until every processor is ready, and each partition is where the plan has it.
-func (p *party) settled(ctx context.Context, nc *nats.Conn) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTime, errors.New("the processors do not settle"))
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		all := true
-		for _, s := range p.processors {
-			if p.ready(ctx, s) {
-				continue
-			}
-			if p.opts.Faults == 0 || ctx.Err() != nil {
-				return fmt.Errorf("wait for %s, whose log is in %s: %w", s.name, p.dir, errors.Join(errEnded, context.Cause(ctx)))
-			}
-			p.exits = append(p.exits, s.lastWords())
-			if err := p.restart(s); err != nil { // as what supervises it would
-				return err
-			}
-		}
-		asking, cancel := context.WithTimeout(ctx, askTime)
-		o, err := owners(asking, nc)
-		cancel()
-		if err != nil && p.opts.Faults == 0 {
-			return err
-		}
-		for n, lease := range o.planned {
-			all = all && o.partitions[n] == lease && o.processes[lease] != ""
-		}
-		for _, s := range p.processors {
-			all = all && len(o.of(s)) > 0
-		}
-		if all && len(o.planned) == p.opts.Partitions+1 {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
 // lastWords are the last lines of a process's log.
 func (s *process) lastWords() string {
 	data, err := os.ReadFile(s.log.Name())
@@ -364,47 +250,9 @@ func (s *process) lastWords() string {
 	return s.name + ": …" + string(data[max(0, len(data)-400):])
 }
 
-// askTime bounds one question to a server.
-const askTime = 5 * time.Second
-
-// replicated waits until each stream of the processors has a leader and all its replicas up to date.
-func (p *party) replicated(ctx context.Context, nc *nats.Conn) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTime, errors.New("the servers do not catch up"))
-	defer cancel()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return fmt.Errorf("open jetstream: %w", err)
-	}
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		all := true
-		for _, name := range []string{"EVENTS", "SUMMARIES", "REJECTED", "KV_precis_" + clusterName} {
-			asking, cancel := context.WithTimeout(ctx, askTime) // what asks a server that dies has no answer
-			stream, err := js.Stream(asking, name)
-			cancel()
-			if err != nil || stream.CachedInfo().Cluster == nil || stream.CachedInfo().Cluster.Leader == "" {
-				all = false
-				continue
-			}
-			for _, r := range stream.CachedInfo().Cluster.Replicas {
-				all = all && r.Current && !r.Offline
-			}
-		}
-		if all {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
 // replay has the processor's own command prove all records.
 func (p *party) replay(ctx context.Context) (out []byte, err error) {
-	return exec.CommandContext(ctx, filepath.Join(p.dir, "processor"), "replay", "--nats", p.url).CombinedOutput()
+	return exec.CommandContext(ctx, filepath.Join(p.opts.programs, "processor"), "replay", "--nats", p.url).CombinedOutput()
 }
 
 // threadIn names a thread of a partition: the server's transform hashes the token with FNV-1a.
@@ -419,7 +267,7 @@ func threadIn(partition, partitions, round int) string {
 	}
 }
 
-// stop ends all processes and removes their data.
+// stop ends all processes.
 func (p *party) stop() {
 	for _, list := range [][]*process{p.processors, p.servers} {
 		for _, s := range list {
@@ -439,34 +287,10 @@ func (p *party) stop() {
 				_ = s.cmd.Process.Kill()
 				<-s.exited
 			}
-			_ = s.log.Close()
-			for _, r := range s.ways {
-				r.close()
-			}
+			s.clear()
 		}
 	}
 	for _, group := range p.shares {
 		_ = os.Remove(group)
 	}
-	_ = os.RemoveAll(p.dir)
-}
-
-// newShare makes a control group, of version 2 or 1, whose processes get a part of a core.
-func newShare(name string, part float64) (dir string, err error) {
-	const period = 20_000 // µs
-	quota := int(part * period)
-	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
-		dir = filepath.Join("/sys/fs/cgroup", name)
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			return "", err
-		}
-		return dir, os.WriteFile(filepath.Join(dir, "cpu.max"), fmt.Appendf(nil, "%d %d", quota, period), 0o600)
-	}
-	dir = filepath.Join("/sys/fs/cgroup/cpu", name)
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return "", err
-	}
-	return dir, errors.Join(
-		os.WriteFile(filepath.Join(dir, "cpu.cfs_period_us"), []byte(strconv.Itoa(period)), 0o600),
-		os.WriteFile(filepath.Join(dir, "cpu.cfs_quota_us"), []byte(strconv.Itoa(quota)), 0o600))
 }

@@ -13,6 +13,8 @@ import (
 // published counts what all agents have published.
 type published struct {
 	acked, bytes, retried atomic.Int64
+
+	ledger ledger
 }
 
 // sender publishes one agent's events in order, with a window of unacknowledged ones.
@@ -89,7 +91,8 @@ func (e event) sent(at time.Time) {
 func (s sender) collect(ctx context.Context, flights <-chan flight) error {
 	for f := range flights {
 		select {
-		case <-f.future.Ok():
+		case by := <-f.future.Ok():
+			s.count.ledger.acked(f.msg, by)
 		case err := <-f.future.Err():
 			if err := s.again(ctx, f.msg, err); err != nil {
 				return err
@@ -115,7 +118,9 @@ func (s sender) again(ctx context.Context, m *nats.Msg, err error) error {
 			return err
 		}
 		// A new message: the client sets the reply subject of the one it gets.
-		if _, err = s.js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err == nil {
+		var by *jetstream.PubAck
+		if by, err = s.js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err == nil {
+			s.count.ledger.acked(m, by)
 			return nil
 		}
 	}

@@ -3,12 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
 )
 
-// relay is a processor's way to one server, which faults bend.
+// relay is a way to a server, from a processor or another server, which faults bend.
 type relay struct {
 	listener net.Listener
 	to       string
@@ -23,8 +24,19 @@ type relay struct {
 type bend struct {
 	cut    bool          // connections end, and new ones are refused
 	toward bool          // bytes to the server are held
-	back   bool          // bytes to the processor are held
+	back   bool          // bytes from the server are held
 	slow   time.Duration // each way takes longer by that much
+	lossy  bool          // one piece in lossyOf is sent again, as TCP does, and what is behind it waits
+}
+
+// lossyOf: one in so many pieces is lost. It comes again after 200 ms, TCP's shortest timeout, or twice or four times that.
+const lossyOf = 10
+
+func (b bend) lost() time.Duration {
+	if !b.lossy || rand.IntN(lossyOf) > 0 {
+		return 0
+	}
+	return 200 * time.Millisecond << rand.IntN(3)
 }
 
 func newRelay(to string) (*relay, error) {
@@ -112,10 +124,10 @@ func (r *relay) pass(from, to net.Conn, toward bool) {
 func (r *relay) hold(at time.Time, toward bool) {
 	for {
 		r.mu.Lock()
-		held, freed, slow := toward && r.bent.toward || !toward && r.bent.back, r.freed, r.bent.slow
+		held, freed, late := toward && r.bent.toward || !toward && r.bent.back, r.freed, r.bent.slow+r.bent.lost()
 		r.mu.Unlock()
 		if !held {
-			if left := time.Until(at.Add(slow)); left > 0 {
+			if left := time.Until(at.Add(late)); left > 0 {
 				<-time.After(left)
 			}
 			return

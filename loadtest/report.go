@@ -33,6 +33,7 @@ type report struct {
 	Rejected     int      `json:"rejected"`
 	WrongThreads int      `json:"wrong_threads"`
 	WrongPrompts int      `json:"wrong_prompts"`
+	Lost         int      `json:"lost"` // acknowledged, and not in EVENTS
 	Problems     []string `json:"problems"`
 }
 
@@ -75,10 +76,10 @@ func (r *report) write(w io.Writer, asJSON bool) error {
 		}
 		fmt.Fprintf(w, "  %s\n", p)
 	}
-	verdict := "as it must be: every counter, every summary once, every message in one place of each prompt, nothing rejected"
+	verdict := "as it must be: every counter, every summary once, every message in one place of each prompt, nothing rejected, every acknowledged event in the log"
 	if len(r.Problems) > 0 {
-		verdict = fmt.Sprintf("WRONG: %d problems (%d missing, %d twice, %d rejected, %d threads with other counters, %d prompts with messages astray)",
-			len(r.Problems), r.Missing, r.Twice, r.Rejected, r.WrongThreads, r.WrongPrompts)
+		verdict = fmt.Sprintf("WRONG: %d problems (%d acknowledged events that the servers lost, %d missing, %d twice, %d rejected, %d threads with other counters, %d prompts with messages astray)",
+			len(r.Problems), r.Lost, r.Missing, r.Twice, r.Rejected, r.WrongThreads, r.WrongPrompts)
 	}
 	_, err := fmt.Fprintln(w, verdict)
 	return err
