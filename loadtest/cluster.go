@@ -42,10 +42,10 @@ type clusterOptions struct {
 	Seed       uint64        `default:"1" help:"Of everything random (${default})."`
 	Timeout    time.Duration `default:"60s" help:"How long to wait with nothing coming any more (${default})."`
 	JSON       bool          `name:"json" help:"Print the report as JSON."`
+	Programs   string        `placeholder:"DIR" help:"Start processor and nats-server from this directory, instead of building them."`
 	Keep       bool          `help:"Keep the directory of a run that is wrong: logs, and what servers and processors stored."`
 
-	programs string         // where the programs are
-	only     *regexp.Regexp // nil: all
+	only *regexp.Regexp // nil: all
 }
 
 // clusterReport is the result of a run.
@@ -99,11 +99,13 @@ func runCluster(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		fmt.Fprintf(stderr, "loadtest: %v\n", err)
 		return exitUsage
 	}
-	if o.programs, err = buildPrograms(ctx); err != nil {
-		fmt.Fprintf(stderr, "loadtest: %v\n", err)
-		return exitUnreachable
+	if o.Programs == "" {
+		if o.Programs, err = buildPrograms(ctx); err != nil {
+			fmt.Fprintf(stderr, "loadtest: %v\n", err)
+			return exitUnreachable
+		}
+		defer func() { _ = os.RemoveAll(o.Programs) }()
 	}
-	defer func() { _ = os.RemoveAll(o.programs) }()
 	status := 0
 	for range o.Runs {
 		r, err := measureCluster(ctx, o, stderr)

@@ -111,7 +111,7 @@ func (p *party) newProcessor(name string) (*process, error) {
 			return nil, err
 		}
 	}
-	program := filepath.Join(p.opts.programs, "processor")
+	program := filepath.Join(p.opts.Programs, "processor")
 	if p.opts.Beside != "" && len(p.processors)%2 == 1 {
 		program = p.opts.Beside
 	}
@@ -252,7 +252,7 @@ func (s *process) lastWords() string {
 
 // replay has the processor's own command prove all records.
 func (p *party) replay(ctx context.Context) (out []byte, err error) {
-	return exec.CommandContext(ctx, filepath.Join(p.opts.programs, "processor"), "replay", "--nats", p.url).CombinedOutput()
+	return exec.CommandContext(ctx, filepath.Join(p.opts.Programs, "processor"), "replay", "--nats", p.url).CombinedOutput()
 }
 
 // threadIn names a thread of a partition: the server's transform hashes the token with FNV-1a.

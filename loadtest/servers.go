@@ -54,7 +54,7 @@ func (p *party) startServers() error {
 			advertise = nowhere
 		}
 		s.args = []string{
-			filepath.Join(p.opts.programs, "nats-server"), "-a", host, "-p", port, "-n", s.name, "-js", "-sd", filepath.Join(p.dir, s.name),
+			filepath.Join(p.opts.Programs, "nats-server"), "-a", host, "-p", port, "-n", s.name, "-js", "-sd", filepath.Join(p.dir, s.name),
 			"--no_advertise", // or clients would find ways around relays
 			"--cluster_name", clusterName, "--cluster", "nats://" + routes[i], "--routes", to, "--cluster_advertise", advertise,
 		}

@@ -23,6 +23,9 @@
 // Each member has a share by its weight. A member keeps what it has up to its share; what is beyond, or of no live member, goes to those below
 // theirs. So a join moves the joiner's share and nothing else, and a leave the leaver's.
 //
+// A member that can't have partitions for now (its disk is full) says so with its lease. It counts as none for the plan, and hands over what it
+// has, unless no member can have any: then they keep what they have.
+//
 // Each partition has standbys among the other members, which follow it (internal/standby). What a dead member had goes to its first live
 // standby, whatever the shares are then, and moves on later.
 //

@@ -43,6 +43,9 @@ type Options struct {
 	Changed func(members int, part float64)
 	// Standbys is how many members follow each partition beside its owner. The plan has that of the member that writes it.
 	Standbys int
+	// Aside says why this member can't have partitions for now: the plan gives it none, and it hands over what it has. It is called before each
+	// renewal; nil, and a nil error: it can.
+	Aside func() error
 	// Report says how far the partitions that this member runs are on record, and which of those that it follows it could take over
 	// soon. It is called before each renewal, which tells the others; nil: nothing.
 	Report func() Report
@@ -80,6 +83,7 @@ type Member struct {
 	together bool         // one member is to have all
 	told     string
 	pause    time.Time    // no acquisition before this: the last one failed
+	aside    error        // why this member can't have partitions, as the last renewal says, or tried to
 	steady   time.Time    // since when each renewal has succeeded; zero: the last one has not
 	heard    time.Time    // when the watch delivered a renewal of this member, or was begun
 	watches  chan watched // a new watch, while one is being made
@@ -105,6 +109,7 @@ type record struct {
 	ID     string `json:"id"` // the process
 	Weight int    `json:"weight"`
 	Count  uint64 `json:"count"`
+	Aside  bool   `json:"aside,omitzero"` // it can't have partitions for now
 	Report
 }
 
@@ -148,6 +153,7 @@ type View struct {
 	Owners  []string          // lease by partition; empty: none, or one that is not live
 	Planned []string
 	Heard   []time.Time // by partition: when its owner last renewed its lease, as far as this member has seen
+	Aside   error       // why this member can't have partitions for now
 	Next    []bool      // this member may be the next to have the partition, if its owner dies
 	Left    []bool      // this member had the partition last, and none has it yet
 	// Follow has the partitions of others that this member is to follow, and up to which sequence of EVENTS they are on record.
@@ -171,6 +177,9 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 	}
 	if o.Changed == nil {
 		o.Changed = func(int, float64) {}
+	}
+	if o.Aside == nil {
+		o.Aside = func() error { return nil }
 	}
 	if o.Report == nil {
 		o.Report = func() Report { return Report{} }
@@ -317,11 +326,14 @@ func (m *Member) Run(ctx context.Context) error {
 func (m *Member) show() {
 	v := &View{
 		Self: m.key, Members: map[string]string{}, Owners: make([]string, len(m.units)), Planned: make([]string, len(m.units)),
-		Left: make([]bool, len(m.units)), Heard: make([]time.Time, len(m.units)), Next: make([]bool, len(m.units)), Follow: m.follow(), Near: m.near,
+		Left: make([]bool, len(m.units)), Heard: make([]time.Time, len(m.units)), Next: make([]bool, len(m.units)), Follow: m.follow(), Near: m.near, Aside: m.aside,
 	}
 	total, own := 0, 0
 	for key, other := range m.members {
 		v.Members[key] = other.ID
+		if other.Aside {
+			continue
+		}
 		total += other.Weight
 		if key == m.key {
 			own = other.Weight

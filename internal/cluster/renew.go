@@ -18,6 +18,7 @@ func (m *Member) renew(ctx context.Context) {
 	defer cancel()
 	began := m.opts.Now()
 	m.renewal = began
+	m.stepAside()
 	if m.key == "" {
 		m.join(ctx, began)
 		return
@@ -28,7 +29,7 @@ func (m *Member) renew(ctx context.Context) {
 	for _, n := range report.Near {
 		m.near[n] = true
 	}
-	rev, err := m.kv.Update(ctx, m.key, encode(record{m.opts.ID, m.opts.Weight, m.count, report}), m.revision)
+	rev, err := m.kv.Update(ctx, m.key, encode(record{m.opts.ID, m.opts.Weight, m.count, m.aside != nil, report}), m.revision)
 	switch {
 	case err == nil:
 		m.revision = rev
@@ -45,6 +46,18 @@ func (m *Member) renew(ctx context.Context) {
 	m.steady = time.Time{}
 }
 
+// stepAside asks whether this member can have partitions.
+func (m *Member) stepAside() {
+	was := m.aside
+	m.aside = m.opts.Aside()
+	switch {
+	case m.aside != nil && was == nil:
+		m.log.Error().Err(m.aside).Msg("partitions are left to other processors")
+	case m.aside == nil && was != nil:
+		m.log.Info().Msg("partitions are taken again")
+	}
+}
+
 // beat renews the lease if its time has come: a member writes partitions one after the other, and many take longer than a lease.
 func (m *Member) beat(ctx context.Context) {
 	if m.key != "" && m.opts.Now().Sub(m.renewal) >= m.opts.Lease/4 {
@@ -54,7 +67,7 @@ func (m *Member) beat(ctx context.Context) {
 
 // join writes a lease of another name than any before: what was held under an earlier one is not held any more.
 func (m *Member) join(ctx context.Context, began time.Time) {
-	key, first := memberPrefix+nuid.Next(), record{ID: m.opts.ID, Weight: m.opts.Weight}
+	key, first := memberPrefix+nuid.Next(), record{ID: m.opts.ID, Weight: m.opts.Weight, Aside: m.aside != nil}
 	rev, err := m.kv.Create(ctx, key, encode(first))
 	if err != nil {
 		m.log.Warn().Err(err).Msg("not joined to the cluster")
@@ -141,10 +154,7 @@ func (m *Member) govern(ctx context.Context) {
 // next is the plan as it has to be. What a dead member had goes to the next live one of those that follow it, and stays there until it is
 // taken: only then does it count as a part of that one's share that may move on.
 func (m *Member) next() plan {
-	live := map[string]int{}
-	for key, other := range m.members {
-		live[key] = other.Weight
-	}
+	live := m.able()
 	before, following := make([]string, len(m.units)), make([][]string, len(m.units))
 	copy(before, m.plan.Owners)
 	copy(following, m.plan.Standbys)
@@ -176,6 +186,21 @@ func (m *Member) next() plan {
 	}
 	next.Standbys = standbys(next.Owners, following, live, m.opts.Standbys, assign)
 	return next
+}
+
+// able are the live members that can have partitions, by weight; all live ones if none can.
+func (m *Member) able() map[string]int {
+	live, able := map[string]int{}, map[string]int{}
+	for key, other := range m.members {
+		live[key] = other.Weight
+		if !other.Aside {
+			able[key] = other.Weight
+		}
+	}
+	if len(able) == 0 {
+		return live
+	}
+	return able
 }
 
 // leader is the live member that writes the plan.

@@ -109,3 +109,6 @@ func (p *Processor) Stands(id int) (uint64, error) {
 	meta, err := p.store.View(id).Meta()
 	return meta.Position, err
 }
+
+// Aside is why the processor can't have partitions.
+func (p *Processor) Aside() error { return p.shares.member.View().Aside }

@@ -38,6 +38,9 @@ type Options struct {
 	Now func() time.Time
 	// FS is the store's file system; nil uses the operating system's.
 	FS state.FS
+	// Disk says how many bytes are free on the data directory's disk, and how many it has; ok is false where that is unknown. nil asks
+	// the operating system.
+	Disk func() (free, total int64, ok bool)
 	// Fatal ends the process when the store can't continue (a full disk); nil panics.
 	Fatal func(message string)
 	// Broker is used instead of one made from Config, and is not closed.
@@ -111,6 +114,14 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Reads == nil {
 		o.Reads = func(log content.Log) content.Log { return log }
+	}
+	if o.Disk == nil {
+		o.Disk = func() (free, total int64, ok bool) {
+			if o.FS != nil {
+				return 0, 0, false
+			}
+			return broker.DiskSpace(o.Config.DataDir)
+		}
 	}
 	if o.Version == "" {
 		o.Version = "dev"

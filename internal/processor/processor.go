@@ -54,6 +54,7 @@ type Processor struct {
 
 	running   atomic.Pointer[set]
 	shares    sharing
+	room      *room
 	snapshots snapshots
 	// stopping is closed when the processor begins to end: from then on every wait for the server is bounded.
 	stopping chan struct{}
@@ -80,6 +81,10 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 		}
 	}()
 	p.threads = p.newThreads()
+	p.room = &room{disk: opts.Disk}
+	if err := p.awaitRoom(ctx); err != nil {
+		return nil, err
+	}
 	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote}); err != nil {
 		return nil, err
 	}

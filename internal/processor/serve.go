@@ -126,9 +126,11 @@ func (p *Processor) readyz(w http.ResponseWriter, _ *http.Request) {
 	switch {
 	case !p.broker.Conn().IsConnected():
 		say(w, http.StatusServiceUnavailable, "not connected to NATS")
+	case p.aside() != nil:
+		say(w, http.StatusServiceUnavailable, "partitions are left to other processors: "+p.aside().Error())
 	case !p.CaughtUp() || p.shares.member != nil && !p.shares.member.Joined():
 		say(w, http.StatusServiceUnavailable, "catching up with the log")
-	case !p.room():
+	case !p.roomForAnEvent():
 		say(w, http.StatusServiceUnavailable, "the disk is full")
 	default:
 		p.readyIfStored(w)
@@ -152,9 +154,9 @@ func (p *Processor) readyIfStored(w http.ResponseWriter) {
 	}
 }
 
-// room reports whether the data directory's disk has room for the largest event. The store ends the process if it
+// roomForAnEvent reports whether the data directory's disk has room for the largest event. The store ends the process if it
 // can't write; but if the embedded server can't, no event comes in, and the store has nothing to write.
-func (p *Processor) room() bool {
+func (p *Processor) roomForAnEvent() bool {
 	free, err := p.store.Free()
 	if err != nil {
 		p.log.Warn().Err(err).Msg("can't tell how full the disk is")

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,7 +32,8 @@ type sharer struct {
 	fs     *vfs.MemFS
 	faults *brokertest.Faults
 	crash  *crasher
-	folded *tally // events of its own partitions
+	folded *tally      // events of its own partitions
+	full   atomic.Bool // its disk
 	stop   context.CancelFunc
 	ran    chan error
 }
@@ -119,7 +121,7 @@ func (f *flock) join() *sharer {
 		Broker:     openBrokerWith(f.t, broker.Options{URL: m.faults.URL(), Logger: logger(f.t)}),
 		AckTimeout: 200 * time.Millisecond, CloseTimeout: 2 * time.Second, Lease: f.lease,
 		BulkFrom: cmp.Or(f.bulkFrom, 1+f.rng.Uint64N(200)), KeepUp: 1 + f.rng.Uint64N(30), AdvanceEvery: 1 + f.rng.Uint64N(20),
-		Now: func() time.Time { return f.clock.now().Add(wrong) }, Tend: time.Hour, SweepPause: 1,
+		Now: func() time.Time { return f.clock.now().Add(wrong) }, Tend: time.Hour, SweepPause: 1, Disk: m.disk,
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -131,6 +133,9 @@ func (f *flock) join() *sharer {
 	f.t.Logf("%s joins", m.name)
 	return m
 }
+
+// disk says that little is free on a full disk, and nothing of any other.
+func (m *sharer) disk() (free, total int64, ok bool) { return 1 << 20, 1 << 30, m.full.Load() }
 
 // end ends a processor: in order, or as kill -9 would.
 func (f *flock) end(m *sharer, kill bool) {
@@ -205,7 +210,7 @@ func (f *flock) step(load *load) {
 	if len(f.live) > 0 {
 		some = f.live[f.rng.IntN(len(f.live))]
 	}
-	switch n := f.rng.IntN(10); {
+	switch n := f.rng.IntN(11); {
 	case len(f.live) == 0 || n < 3 && len(f.live) < 4:
 		f.join()
 	case n < 5:
@@ -222,6 +227,11 @@ func (f *flock) step(load *load) {
 		}
 		f.t.Logf("%s goes on", some.name)
 		some.faults.Release()
+	case n < 10 && some.full.CompareAndSwap(false, true):
+		f.t.Logf("%s has a full disk", some.name)
+	case n < 10:
+		f.t.Logf("%s has room again", some.name)
+		some.full.Store(false)
 	default:
 		f.settleAll()
 	}
