@@ -71,6 +71,15 @@ func (s *hashes) add(h uint32) {
 	}
 }
 
+// clear empties the set, and keeps its table if that is no longer than most.
+func (s *hashes) clear(most int) {
+	if len(s.table) > most {
+		s.table = nil
+	}
+	clear(s.table)
+	s.n = 0
+}
+
 func newIDs(most int) *ids {
 	s := &ids{seed: maphash.MakeSeed(), most: most}
 	lru, err := simplelru.NewLRU(1+most/minIDBytes, func(_ string, set *idSet) {
@@ -124,7 +133,7 @@ func (s *ids) add(name string, set *idSet, id string) {
 	}
 }
 
-func (s *ids) key(k key) uint64 { return maphash.Bytes(s.seed, k) }
+func (s *ids) key(k key) uint32 { return uint32(maphash.Bytes(s.seed, k)) }
 
 func (s *ids) hash(id string) uint32 { return uint32(maphash.String(s.seed, id)) }
 

@@ -109,6 +109,10 @@ func TestHashes(t *testing.T) {
 		have := map[uint32]bool{}
 		hash := rapid.OneOf(rapid.Uint32Range(0, 40), rapid.Map(rapid.Uint32Range(0, 40), func(h uint32) uint32 { return h << 16 }))
 		for range rapid.IntRange(0, 100).Draw(t, "hashes") {
+			if rapid.IntRange(0, 20).Draw(t, "clear") == 0 {
+				s.clear(rapid.SampledFrom([]int{0, 16, 64}).Draw(t, "most"))
+				clear(have)
+			}
 			if h := hash.Draw(t, "hash"); s.has(h) != have[named(h)] {
 				t.Fatalf("%d is there: %v", h, s.has(h))
 			} else if rapid.Bool().Draw(t, "add") {

@@ -86,10 +86,10 @@ func (p *Partition) loadEdit(st *thread.State, ev *events.Event) (err error) {
 }
 
 // message is the row of a message that is probably new; nil where there is none. The open batch is read only if it has
-// the row: that would build its index.
+// the row, or one whose key has the same hash: that would build its index.
 func (p *Partition) message(name, id string, messages uint64) (*thread.Message, error) {
 	k := p.key(kindMessage).part(name).rest(id)
-	if _, open := p.puts[p.ids.key(k)]; open {
+	if p.puts.has(p.ids.key(k)) {
 		return p.Message(name, id)
 	}
 	if p.unseen != nil {

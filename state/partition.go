@@ -23,7 +23,7 @@ type Partition struct {
 	ranged   bool                // the open batch removes a range of rows
 	room     int                 // for the batches to come; 0: as much as usual
 	threads  map[string]*written // of the open batch
-	puts     map[uint64]struct{} // the messages whose rows the open batch writes, as ids hash them
+	puts     hashes              // of the messages whose rows the open batch writes
 	last     lastWritten
 	outgoing []*Outgoing
 	jobs     []*thread.Job
@@ -74,16 +74,13 @@ func (p *Partition) begin() {
 	p.open = newOpenBatch(p.store.db, p.room)
 	p.r = p.open
 	p.threads, p.last = make(map[string]*written), lastWritten{}
-	if len(p.puts) > mostPuts || p.puts == nil {
-		p.puts = make(map[uint64]struct{})
-	}
-	clear(p.puts)
+	p.puts.clear(mostPuts)
 	p.outgoing, p.jobs = nil, nil
 	p.changed, p.ranged = false, false
 }
 
-// mostPuts is up to how many messages a batch's map of them is used again; that of a bulk would stay large.
-const mostPuts = 1024
+// mostPuts is up to which length a batch's table of messages is used again; that of a bulk would stay large.
+const mostPuts = 4096
 
 // ID is the partition's number.
 func (p *Partition) ID() int { return int(p.id) }

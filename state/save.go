@@ -69,7 +69,7 @@ func (p *Partition) putMessage(name string, m *thread.Message) {
 	k := p.key(kindMessage).part(name).rest(m.ID)
 	p.row = encodeMessage(p.row[:0], m)
 	p.set(k, p.row)
-	p.puts[p.ids.key(k)] = struct{}{}
+	p.puts.add(p.ids.key(k))
 }
 
 func (p *Partition) saveJobs(name string, c *thread.Changes) {

@@ -205,7 +205,7 @@ func (l *lane) count(n int) {
 
 // grace is how long a batch may wait for more in a pause. If no message is known
 // to follow: not at all, so that a single event is durable at once. In a backlog
-// that fills every lane's batch: until the batch is old, since no single event is
+// that fills every lane's queue: until the batch is old, since no single event is
 // urgent there, and the pause says more about the machine than about the log.
 // Otherwise: until the batch is BatchWait old.
 func (l *lane) grace() time.Duration {
@@ -219,10 +219,10 @@ func (l *lane) grace() time.Duration {
 	}
 }
 
-// backlog reports whether the stream held a full batch for every lane when it sent the
+// backlog reports whether the stream held a full queue for every lane when it sent the
 // last message.
 func (l *lane) backlog() bool {
-	return l.pending >= uint64(l.cfg.BatchMessages*len(l.feed.lanes))
+	return l.pending >= uint64(l.cfg.PrefetchMessages*len(l.feed.lanes))
 }
 
 // oldAge is the maximum age of a batch in a backlog.

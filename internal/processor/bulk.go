@@ -26,8 +26,8 @@ const (
 	// bulkReserve is the part of the block cache, in bytes, that a bulk does without. Its batches become tables, so the
 	// memtables that have room in the cache stay empty; what is left of it is 32 MiB.
 	bulkReserve = 96 << 20
-	// bulkBatchBytes is the buffer for the rows of a batch of short messages.
-	bulkBatchBytes = 200 * bulkEvents
+	// bulkEventBytes is the buffer for the rows of a short message.
+	bulkEventBytes = 200
 	// bulkEvery is how long a turn waits at most for its batch to fill.
 	bulkEvery = time.Second
 )
@@ -111,7 +111,7 @@ func (p *Processor) bulkEnded(parts []*partition, err error) error {
 // bulk takes events in hands, and turns between them, in place of the lane.
 func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored, events int) error {
 	p.ingests = true
-	p.part.Expect(min(bulkBatchBytes, p.bulkBytes))
+	p.part.Expect(min(bulkEventBytes*min(events, bulkEvents), p.bulkBytes))
 	if err := p.part.Fill(events); err != nil {
 		return err
 	}
@@ -127,6 +127,7 @@ func (p *partition) bulk(ctx context.Context, from <-chan []broker.Stored, event
 		select {
 		case list, more := <-from:
 			if !more {
+				p.part.Expect(0) // no large batch follows this one
 				return p.flush(p.here())
 			}
 			err = p.hand(ctx, list)

@@ -70,6 +70,10 @@ func (p *Processor) Reached(lane string, last uint64, by broker.Mark) {
 // in the router and its goroutines is then small beside its step. A turn waits for the hand under way.
 const handEvents = 64
 
+// batchEvents is the number of events in one batch of a lane, where so many wait: a thread's header is written once per batch, and is
+// as large as the rows of several messages.
+const batchEvents = 2048
+
 // Steps implements handlers.Steps.
 func (p *Processor) Steps(ctx context.Context, lane string, hand iter.Seq[fold.Delivery], walk fold.Walk) (err error) {
 	part, err := p.lane(lane)

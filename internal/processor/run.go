@@ -194,7 +194,8 @@ func route(ctx context.Context, router *message.Router) (end func() error, err e
 // consumer builds the Watermill part.
 func (p *Processor) consumer() (*broker.Subscriber, *message.Router, error) {
 	sub, err := broker.NewSubscriber(p.broker.JetStream(), broker.SubscriberConfig{
-		Stream: broker.StreamEvents, Topic: handlers.Topic, Lanes: p, Whole: true, Before: p.before, HandMessages: handEvents, CloseTimeout: p.opts.CloseTimeout, Backlog: &p.backlog, AdvanceEvery: p.opts.AdvanceEvery,
+		Stream: broker.StreamEvents, Topic: handlers.Topic, Lanes: p, Whole: true, Before: p.before, HandMessages: handEvents, BatchMessages: batchEvents,
+		CloseTimeout: p.opts.CloseTimeout, Backlog: &p.backlog, AdvanceEvery: p.opts.AdvanceEvery,
 		Missing: p.missing, Resumed: p.sameStreams, Logger: p.log,
 	})
 	if err != nil {

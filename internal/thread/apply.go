@@ -68,7 +68,8 @@ func (s *State) newMessage(in Input, m *events.Message, shape, digest [32]byte) 
 	} else {
 		s.Header.Messages++
 	}
-	row := &Message{
+	row := &s.fresh
+	*row = Message{
 		ID: m.MessageID, Ordinal: s.Header.Ordinals, Tool: tool, Role: m.Role,
 		Shape: shape, FirstDigest: digest, Digest: digest,
 		FirstSeq: in.Seq, Seq: in.Seq, Pinned: m.Pinned,

@@ -35,6 +35,7 @@ type State struct {
 
 	Changes Changes
 
+	fresh     Message        // Message, where the step makes it
 	summaries index[Summary] // of Summaries
 	slots     index[Slot]    // of Slots
 }
