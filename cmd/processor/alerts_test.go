@@ -337,13 +337,12 @@ func withModel(t *testing.T, status int) *scraped {
 	if status != http.StatusOK {
 		counted = "precis_summary_failures_total"
 	}
+	unknown := func() string { return s.value("precis_model_calls_of_unknown_cost_total") }
 	s.publish(t, large("m1"))
-	s.await(t, func() bool { return s.value(counted) != "" })
+	s.await(t, func() bool { return s.value(counted) != "" && (unknown() != "" || status != http.StatusOK) })
+	first := unknown() // before the second call, which may be over as soon as its output is published
 	s.publish(t, large("m2"))
-	first := s.value("precis_model_calls_of_unknown_cost_total")
-	s.await(t, func() bool {
-		return s.value("precis_model_calls_of_unknown_cost_total") != first || status != http.StatusOK
-	})
+	s.await(t, func() bool { return unknown() != first || status != http.StatusOK })
 	s.scrape(3)
 	return s
 }

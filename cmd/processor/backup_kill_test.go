@@ -44,6 +44,9 @@ func TestKilledBackupAndRestore(t *testing.T) {
 	if killed < 2 {
 		t.Errorf("killed %d times", killed)
 	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*-before-*")); err != nil || len(left) > 0 {
+		t.Errorf("what interrupted runs left is renamed, not removed: %v %v", left, err)
+	}
 	program(t, "", "replay", "--data", dir).wants(t, exitDone, "No discrepancies", "")
 	again := startProcessor(t, dir)
 	again.awaitThread(t, "t7", "2 messages, 1 tool result, 2 edits")

@@ -62,7 +62,7 @@ func TestDoctorOfAHealthyProcessor(t *testing.T) {
 	}
 	p.do(t, "", "thread", d.Thread, "--json").wants(t, exitDone, `"tokens_live":0,`, "")
 	p.do(t, "", "replay").wants(t, exitDone, "No discrepancies", "")
-	p.do(t, "", "doctor", "--read-only").wants(t, exitDone, "skipped  round trip   --read-only", "")
+	p.do(t, "", "doctor", "--read-only").wants(t, exitDone, "skipped  round trip  --read-only", "")
 
 	other := configured(t, "policies: [{name: default, tool_output: {over_chars: 99}}]")
 	if states, _ := diagnosed(t, exitDone, "--nats", p.url, "--config", other); states["in force"] != "warning" {

@@ -248,18 +248,24 @@ type hostileWorld struct {
 	logs    map[string]string // of run, by format
 	fakeURL string            // of a server with an impostor service
 	badURL  string            // of one whose answers are errors
+	each    func(t *testing.T, u use, got outcome)
 }
 
 func newHostileWorld(t *testing.T) *hostileWorld {
 	t.Helper()
-	b := newBareServer(t)
-	w := &hostileWorld{t: t, url: b.URL(), dir: t.TempDir(), page: filepath.Join(t.TempDir(), "page.html"), logs: map[string]string{}}
 	for i, h := range hostiles {
 		if len(h) < 3 {
 			t.Fatalf("hostile %d: %q", i, h)
 		}
-		w.threads = append(w.threads, h)
 	}
+	return newWorld(t, hostiles, func(t *testing.T, u use, got outcome) { u.holds(t, got) })
+}
+
+// newWorld has a server and a processor meet threads of such names; each is called with what commands say while the processor runs.
+func newWorld(t *testing.T, names []string, each func(t *testing.T, u use, got outcome)) *hostileWorld {
+	t.Helper()
+	b := newBareServer(t)
+	w := &hostileWorld{t: t, url: b.URL(), dir: t.TempDir(), page: filepath.Join(t.TempDir(), "page.html"), logs: map[string]string{}, threads: names, each: each}
 	for _, format := range []string{"json", "text"} {
 		w.logs[format] = w.runs(b, format)
 	}
@@ -327,7 +333,7 @@ func (w *hostileWorld) runs(b *broker.Broker, format string) string {
 func (w *hostileWorld) live(b *broker.Broker, h string) {
 	for name, uses := range w.asked(b.URL(), h) {
 		for _, u := range uses {
-			w.t.Run("live "+label(name, u.args), func(t *testing.T) { u.holds(t, program(t, u.stdin, u.args...)) })
+			w.t.Run("live "+label(name, u.args), func(t *testing.T) { w.each(t, u, program(t, u.stdin, u.args...)) })
 		}
 	}
 }

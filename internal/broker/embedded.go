@@ -215,6 +215,21 @@ func LockStreams(dir string) (release func(), err error) {
 	return release, err
 }
 
+// NoStreams reports whether the directory of an embedded server has nothing but what every server and lock leaves: directories and the lock's file.
+func NoStreams(dir string) (bool, error) {
+	held := errors.New("held")
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && path != filepath.Join(dir, lockFile) {
+			return held
+		}
+		return err
+	})
+	if errors.Is(err, held) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // storeLimit is the server's max_store in bytes: the size of its directory plus the free space, less a reserve. The server's own default is
 // three quarters of the space free at start: a restart on a filled disk would then set a limit below what is stored and refuse every event.
 // No limit at all would be no better: on a full disk the server turns JetStream off permanently.

@@ -190,6 +190,76 @@ func benchProcessor(bulkFrom uint64, listed bool) func(*testing.B, *broker.Broke
 	}
 }
 
+// What the pages cost the path: the same log taken by a processor whose threads are listed and by one whose are not, in turns (A B, B A, …), so that
+// what the machine does meanwhile falls on both. -benchtime 100x: in so many pairs, or as many as six minutes allow.
+//
+//	go test -run '^$' -bench Listing -benchtime 100x ./internal/processor
+func BenchmarkListing(b *testing.B) {
+	const events = 60_000
+	br, c := openServer(b), settings(b)
+	c.Policies[0].Tokenizer = tokens.Estimate
+	c.NATS.URL = br.Conn().ConnectedUrl()
+	fillLog(b, br, c, events, 256)
+	cost := func(listed bool) float64 { // processor time of an event, in ns
+		one := *c
+		one.DataDir = b.TempDir()
+		p, err := processor.Open(b.Context(), processor.Options{Config: &one, Logger: zerolog.Nop(), Broker: br, BulkFrom: math.MaxUint64})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if listed {
+			if err := p.Threads().Ready(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		ctx, stop := context.WithCancel(b.Context())
+		defer stop()
+		ran := make(chan error, 1)
+		runtime.GC()
+		before := processorTime(b)
+		go func() { ran <- p.Run(ctx) }()
+		err = p.Settled(ctx)
+		used := processorTime(b) - before
+		stop()
+		if err = errors.Join(err, <-ran, p.Close(context.Background())); err != nil {
+			b.Fatal(err)
+		}
+		return float64(used.Nanoseconds()) / events
+	}
+	cost(false) // the first one fills caches
+	var without, more []float64
+	begun := time.Now()
+	for i := range b.N {
+		if time.Since(begun) > 6*time.Minute {
+			break
+		}
+		first := cost(i%2 == 1)
+		second := cost(i%2 == 0)
+		if i%2 == 1 {
+			first, second = second, first
+		}
+		without, more = append(without, first), append(more, second-first)
+	}
+	mean, err := meanOf(more)
+	base, _ := meanOf(without)
+	b.ReportMetric(float64(len(more)), "pairs")
+	b.ReportMetric(base, "cpu-ns/event")
+	b.ReportMetric(100*mean/base, "%-more-listed")
+	b.ReportMetric(100*1.96*err/base, "%-either-way-95")
+	b.ReportMetric(0, "ns/op")
+}
+
+// meanOf is the mean, and its standard error.
+func meanOf(list []float64) (mean, deviation float64) {
+	for _, x := range list {
+		mean += x / float64(len(list))
+	}
+	for _, x := range list {
+		deviation += (x - mean) * (x - mean)
+	}
+	return mean, math.Sqrt(deviation / float64(max(1, len(list)-1)) / float64(len(list)))
+}
+
 // benchRaw is the yardstick: it fetches what is there, at most 512 events, and commits the counters of their subjects.
 func benchRaw(b *testing.B, br *broker.Broker, _ *config.Config) func() {
 	consumer, err := br.JetStream().CreateConsumer(b.Context(), broker.StreamEvents, jetstream.ConsumerConfig{

@@ -89,7 +89,7 @@ func (c *Rejected) write(out *bufio.Writer, e remote.Entry) error {
 		_, err = out.Write(append(line, '\n'))
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%6d  %s  %-16s %s\n        %s\n", e.Seq, console.Time(e.Time), r.Code, remote.Why(r), preview(r))
+	_, err := fmt.Fprintf(out, "%s  %s  %s %s\n        %s\n", console.Right(fmt.Sprint(e.Seq), 6), console.Time(e.Time), console.Left(r.Code, 16), remote.Why(r), preview(r))
 	return err
 }
 
@@ -138,7 +138,7 @@ func (c *Rejected) retry(ctx context.Context, a *console.App, s *remote.Server, 
 		a.JSON(retried{Subject: done.Subject, EventSeq: done.EventSeq})
 		return nil
 	}
-	a.Printf("Published %d bytes again on %s, now EVENTS %d.\n", len(e.Body), console.Printable(done.Subject), done.EventSeq)
+	a.Printf("Published %s again on %s, now EVENTS %d.\n", console.Counted(len(e.Body), "byte"), console.Printable(done.Subject), done.EventSeq)
 	a.Note("If it is rejected again, \"processor rejected\" has the reason.")
 	return nil
 }

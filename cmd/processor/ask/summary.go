@@ -94,7 +94,7 @@ func (r summaryReply) sources() string {
 	ids := append(append([]string{}, r.SourceMessageIDs...), r.SourceSummaryIDs...)
 	more := ""
 	if len(ids) > sourcesShown {
-		more = fmt.Sprintf(" and %d more", len(ids)-sourcesShown)
+		more = " and " + console.Grouped(len(ids)-sourcesShown) + " more"
 		ids = ids[:sourcesShown]
 	}
 	return console.Printable(strings.Join(ids, ", ")) + more

@@ -169,7 +169,7 @@ func (c *Context) show(a *console.App, r *api.ContextReply, raw []byte) error {
 		return console.Unreachable("read the answer: %w", err)
 	}
 	if !r.WithinBudget {
-		return console.Wrong("the messages that must stay do not fit into %d tokens", c.MaxTokens)
+		return console.Wrong("the messages that must stay do not fit into %s", console.Counted(c.MaxTokens, "token"))
 	}
 	return nil
 }

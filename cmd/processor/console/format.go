@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -114,8 +115,17 @@ func Grouped[N int | int64 | uint64](n N) string {
 // Number writes what a trigger counted or measured: never as 1e+06, which would be a threshold and what passed it alike.
 func Number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// Measured is a number for people: a fraction of a window has six places at most.
-func Measured(n float64) string { return Number(math.Round(n*1e6) / 1e6) }
+// Measured is a number for people: its thousands are apart, and a fraction of a window has six places at most.
+func Measured(n float64) string {
+	whole, fraction, broken := strings.Cut(Number(math.Round(n*1e6)/1e6), ".")
+	if large, err := strconv.ParseInt(whole, 10, 64); err == nil && (large >= 1000 || large <= -1000) {
+		whole = Grouped(large)
+	}
+	if broken {
+		whole += "." + fraction
+	}
+	return whole
+}
 
 // Change writes what became of a number of units: 4,120 → 310 tokens (-92 %).
 func Change(before, after int64, unit string) string {
@@ -123,7 +133,7 @@ func Change(before, after int64, unit string) string {
 	if before <= 0 {
 		return text
 	}
-	return fmt.Sprintf("%s (%+.0f %%)", text, 100*float64(after-before)/float64(before))
+	return text + " (" + Percentage(after-before, before) + ")"
 }
 
 // Dollars writes micro-dollars; nil is unknown.
@@ -211,8 +221,57 @@ func Age(d time.Duration) string {
 	}
 }
 
-// Columns is a table whose cells are separated by tabs; Flush prints it.
-func (a *App) Columns() *tabwriter.Writer { return tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0) }
+// ParseTime reads what Time and Exact write, RFC 3339, either without its zone (UTC), or a day, which is its first moment.
+func ParseTime(text string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Cents writes micro-dollars to a hundredth of a cent: a table of amounts is to be compared. nil is unknown.
+func Cents(micro *int64) string {
+	if micro == nil {
+		return "unknown"
+	}
+	sign, n := "", *micro
+	if n < 0 {
+		sign, n = "-", -n
+	}
+	n = (n + 50) / 100
+	if n == 0 {
+		sign = ""
+	}
+	return fmt.Sprintf("%s$%s.%04d", sign, Grouped(n/10_000), n%10_000)
+}
+
+// Percentage writes a change in relation to what it is a change of; empty where that is nothing.
+func Percentage(change, of int64) string {
+	if of <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+.0f %%", 100*float64(change)/float64(of))
+}
+
+// Share writes a part of a whole.
+func Share(part, of int64) string {
+	if of <= 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))
+}
+
+// Left and Right put a text into a column of lines that are printed as they come, so that no table can know its widest cell.
+func Left(text string, width int) string  { return fmt.Sprintf("%-*s", width, text) }
+func Right(text string, width int) string { return fmt.Sprintf("%*s", width, text) }
+
+// NewColumns is a table whose cells are separated by tabs; Flush writes it.
+func NewColumns(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) }
+
+// Columns is NewColumns on standard output.
+func (a *App) Columns() *tabwriter.Writer { return NewColumns(a.Stdout) }
 
 // NumberColumns is Columns with cells aligned at their right; the last cell of a row, a text, begins with a space.
 func (a *App) NumberColumns() *tabwriter.Writer {

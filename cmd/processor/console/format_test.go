@@ -17,6 +17,7 @@ func TestFormat(t *testing.T) {
 		{Clip("héllo", 5), "héllo"},
 		{Clip("héllo!", 5), "héll…"},
 		{Number(1048542), "1048542"}, {Number(2.0 / 3), "0.6666666666666666"},
+		{Measured(1048542), "1,048,542"}, {Measured(-0.25), "-0.25"}, {Measured(2.0 / 3), "0.666667"}, {Measured(1234.5), "1,234.5"},
 		{Printable("a\nb\x1b[2J\u202Ec"), "a b\uFFFD[2J\uFFFDc"},
 		{PrintableLines("a\n\tb\r\x00"), "a\n\tb\uFFFD\uFFFD"},
 	} {

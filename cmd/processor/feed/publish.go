@@ -637,7 +637,7 @@ func (v *verdicts) arrived(ctx context.Context, thread string, n uint64) error {
 		case <-v.ended:
 			return remote.Explain("follow REJECTED", errors.Join(v.err, errors.New("the subscription ended")))
 		case <-ctx.Done():
-			return console.Unreachable("%d of %d rejections of thread %q are in REJECTED: %w", seen, n, console.Printable(thread), ctx.Err())
+			return console.Unreachable("%d of %s of thread %q are in REJECTED: %w", seen, console.Counted(n, "rejection"), console.Printable(thread), ctx.Err())
 		}
 	}
 }

@@ -189,5 +189,5 @@ func (c *Watch) report(a *console.App, dir string, p session.Progress) {
 	if err != nil {
 		name = p.File
 	}
-	a.Printf("%s  %s  +%d, %d in all  %s\n", console.Time(time.Now()), p.Thread, p.New, p.Total, name)
+	a.Printf("%s  %s  +%s, %s in all  %s\n", console.Time(time.Now()), p.Thread, console.Grouped(p.New), console.Grouped(p.Total), name)
 }

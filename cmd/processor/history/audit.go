@@ -240,20 +240,20 @@ func storyLine(e *audit.Entry) string {
 	if e.Record != nil {
 		as.Raw = events.Raw{Body: e.Record}
 		if e.Outcome != "" {
-			return fmt.Sprintf("%8s  %s    └ %s (%s)  %s", "", when, e.Type, e.Outcome, as.Gist())
+			return fmt.Sprintf("%s  %s    └ %s (%s)  %s", console.Right("", 8), when, e.Type, e.Outcome, as.Gist())
 		}
-		return fmt.Sprintf("%8s  %s    └ %s  %s", "", when, e.Type, as.Gist())
+		return fmt.Sprintf("%s  %s    └ %s  %s", console.Right("", 8), when, e.Type, as.Gist())
 	}
 	outcome := ""
 	if e.Outcome != thread.Accepted.String() {
 		outcome = " (" + strings.Join(strings.Fields(e.Outcome+" "+e.Code), ", ") + ")"
 	}
-	return fmt.Sprintf("%8d  %s  %s%s  %s", e.EventSeq, when, e.Type, outcome, as.Gist())
+	return fmt.Sprintf("%s  %s  %s%s  %s", console.Right(fmt.Sprint(e.EventSeq), 8), when, e.Type, outcome, as.Gist())
 }
 
 func standingLine(s *audit.Standing) string {
 	as := remote.Entry{Typ: events.SummaryCreated, Raw: events.Raw{Body: s.Record}}
-	line := fmt.Sprintf("%-8s  %s", s.Status, as.Gist())
+	line := console.Left(string(s.Status), 8) + "  " + as.Gist()
 	if s.Invalidated != nil {
 		as = remote.Entry{Typ: events.SummaryInvalidated, Raw: events.Raw{Body: s.Invalidated}}
 		line += "\n          ✗ " + as.Gist()
@@ -266,7 +266,7 @@ func standingLine(s *audit.Standing) string {
 
 // printMoment shows the prompt of the moment.
 func printMoment(a *console.App, s *audit.Story, r api.ContextReply) {
-	a.Printf("\nTHE CONTEXT AT EVENT %d: %s tokens, %d summaries\n", s.EventSeq, console.Grouped(r.TokenCount), len(r.SummaryIDs))
+	a.Printf("\nTHE CONTEXT AT EVENT %d: %s tokens, %s\n", s.EventSeq, console.Grouped(r.TokenCount), console.Counted(len(r.SummaryIDs), "summary"))
 	for _, part := range []jsontext.Value{r.System, r.Messages} {
 		if len(part) == 0 || part.Kind() == 'n' {
 			continue

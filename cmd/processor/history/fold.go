@@ -164,10 +164,8 @@ func timeFlag(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, nil
-		}
+	if t, ok := console.ParseTime(text); ok {
+		return t, nil
 	}
 	return time.Time{}, console.Usage("%s %q is not a time; write 2026-01-02T15:04:05Z, or a day: 2026-01-02 (UTC)", name, text)
 }

@@ -303,14 +303,14 @@ func rowsOfSavings(out io.Writer, s *audit.BothSavings) {
 		fmt.Fprintf(out, "%s\t%s\t%s\n", name, of(&s.Happened), of(&s.Imagined))
 	}
 	row("tokens of all prompts", func(s *savings.Sums) string { return console.Change(s.WholeTokens, s.HeldTokens, "") })
-	row("saved on them", func(s *savings.Sums) string { return cents(s.SavedMicroUSD) })
-	row("less changed prefixes", func(s *savings.Sums) string { return cents(s.PrefixMicroUSD) })
+	row("saved on them", func(s *savings.Sums) string { return console.Cents(s.SavedMicroUSD) })
+	row("less changed prefixes", func(s *savings.Sums) string { return console.Cents(s.PrefixMicroUSD) })
 	row("less own calls", ownCost)
 	row("net", func(s *savings.Sums) string {
 		if s.TurnsUnpriced > 0 {
-			return fmt.Sprintf("%s (%s of unknown price)", cents(s.NetMicroUSD), console.Counted(s.TurnsUnpriced, "turn"))
+			return fmt.Sprintf("%s (%s of unknown price)", console.Cents(s.NetMicroUSD), console.Counted(s.TurnsUnpriced, "turn"))
 		}
-		return cents(s.NetMicroUSD)
+		return console.Cents(s.NetMicroUSD)
 	})
 }
 

@@ -110,7 +110,7 @@ func printSavings(a *console.App, r *audit.Savings) {
 	fmt.Fprint(out, "TURNS\tALL\tPRECIS\t\tSAVED\tPREFIX\tOWN\tNET\tSENT\t "+savingsHeads[r.By]+"\n")
 	row := func(s *savings.Sums, sent, name string) {
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t %s\n", console.Grouped(s.Turns), console.Grouped(s.WholeTokens), console.Grouped(s.HeldTokens),
-			percentage(s.HeldTokens-s.WholeTokens, s.WholeTokens), cents(s.SavedMicroUSD), cents(s.PrefixMicroUSD), ownCost(s), cents(s.NetMicroUSD), sent, name)
+			console.Percentage(s.HeldTokens-s.WholeTokens, s.WholeTokens), console.Cents(s.SavedMicroUSD), console.Cents(s.PrefixMicroUSD), ownCost(s), console.Cents(s.NetMicroUSD), sent, name)
 	}
 	shown := r.Groups[:min(len(r.Groups), shownGroups)]
 	if r.By == savings.ByDay {
@@ -150,7 +150,7 @@ func printSent(a *console.App, r *audit.Savings) {
 		if i == 0 {
 			name = "sent"
 		}
-		t.Add(name, fmt.Sprintf("%s of agents that %s %s tokens, net %s", console.Counted(s.Turns, "turn"), texts[s.Sent], console.Grouped(s.SavedTokens), cents(s.NetMicroUSD)))
+		t.Add(name, fmt.Sprintf("%s of agents that %s %s tokens, net %s", console.Counted(s.Turns, "turn"), texts[s.Sent], console.Grouped(s.SavedTokens), console.Cents(s.NetMicroUSD)))
 	}
 	a.Printf("%s", &t)
 }
@@ -162,9 +162,9 @@ func printReported(a *console.App, r *savings.Reported) {
 		return
 	}
 	var t console.Table
-	t.Add("usage", fmt.Sprintf("%s: providers saw %s tokens, %s of them cached", console.Counted(r.Turns, "turn"), console.Grouped(r.InputTokens), share(r.CachedTokens, r.InputTokens)))
-	t.Add("", fmt.Sprintf("precis's prompts hold %s there, %s of them cached as computed", console.Grouped(r.HeldTokens), share(r.HeldCached, r.HeldTokens)))
-	t.Add("", fmt.Sprintf("all messages have %s, %s of them cached as computed", console.Grouped(r.WholeTokens), share(r.WholeCached, r.WholeTokens)))
+	t.Add("usage", fmt.Sprintf("%s: providers saw %s tokens, %s of them cached", console.Counted(r.Turns, "turn"), console.Grouped(r.InputTokens), console.Share(r.CachedTokens, r.InputTokens)))
+	t.Add("", fmt.Sprintf("precis's prompts hold %s there, %s of them cached as computed", console.Grouped(r.HeldTokens), console.Share(r.HeldCached, r.HeldTokens)))
+	t.Add("", fmt.Sprintf("all messages have %s, %s of them cached as computed", console.Grouped(r.WholeTokens), console.Share(r.WholeCached, r.WholeTokens)))
 	t.Add("", fmt.Sprintf("what was sent grew as precis's prompts in %s, as all messages in %s", console.Counted(r.FitPrecis, "turn"), console.Grouped(r.FitOwn)))
 	a.Printf("%s", &t)
 }
@@ -176,14 +176,14 @@ func printUncounted(a *console.App, r *audit.Savings) {
 		t.Add("no price", fmt.Sprintf("%s of models without a known price (%s tokens saved) are in no amount: see --model and pricing.file", console.Counted(s.TurnsUnpriced, "turn"), console.Grouped(s.SavedTokensUnpriced)))
 	}
 	if s := &r.Total; s.OwnUnpricedMicroUSD > 0 && s.NetMicroUSD != nil {
-		t.Add("", fmt.Sprintf("%s of OWN are for threads of such models alone: NET leaves them out", cents(&s.OwnUnpricedMicroUSD)))
+		t.Add("", fmt.Sprintf("%s of OWN are for threads of such models alone: NET leaves them out", console.Cents(&s.OwnUnpricedMicroUSD)))
 	}
 	if s := &r.Total; s.OwnUnknown > 0 {
 		t.Add("", fmt.Sprintf("%s of precis have no known price: NET lacks them", console.Counted(s.OwnUnknown, "own call")))
 	}
 	if o := r.Total.OverWindow; o.Turns > 0 {
 		t.Add("window", fmt.Sprintf("%s have more messages than the policy's context_window takes: %s tokens and %s of what is saved were made possible, not saved",
-			console.Counted(o.Turns, "turn"), console.Grouped(o.SavedTokens), cents(&o.SavedMicroUSD)))
+			console.Counted(o.Turns, "turn"), console.Grouped(o.SavedTokens), console.Cents(&o.SavedMicroUSD)))
 	}
 	if !r.Log.Whole {
 		t.Add("log", fmt.Sprintf("begins at event %s: turns before that are not counted, and %s that began earlier weigh what is left of them", console.Grouped(r.Log.FirstSeq), console.Counted(r.Log.Cut, "thread")))
@@ -195,36 +195,5 @@ func ownCost(s *savings.Sums) string {
 	if s.OwnUnknown > 0 && s.OwnMicroUSD == 0 {
 		return "unknown"
 	}
-	return cents(&s.OwnMicroUSD)
-}
-
-// cents writes micro-dollars to a hundredth of a cent: a table of amounts is to be compared.
-func cents(micro *int64) string {
-	if micro == nil {
-		return "unknown"
-	}
-	sign, n := "", *micro
-	if n < 0 {
-		sign, n = "-", -n
-	}
-	n = (n + 50) / 100
-	if n == 0 {
-		sign = ""
-	}
-	return fmt.Sprintf("%s$%s.%04d", sign, console.Grouped(n/10_000), n%10_000)
-}
-
-// percentage writes a change in relation to what it is a change of.
-func percentage(change, of int64) string {
-	if of <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("%+.0f %%", 100*float64(change)/float64(of))
-}
-
-func share(part, of int64) string {
-	if of <= 0 {
-		return "none"
-	}
-	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))
+	return console.Cents(&s.OwnMicroUSD)
 }

@@ -158,8 +158,5 @@ func (c *Backup) print(a *console.App, r *backup.Report) {
 	for _, m := range r.Missing {
 		a.Printf("the log has a gap: %s is deleted or unreadable\n", m)
 	}
-	a.Printf("Backup of %s in %s.\n", r.At.Format(pointLayout), c.Dir)
+	a.Printf("Backup of %s in %s.\n", console.Exact(r.At), c.Dir)
 }
-
-// pointLayout is how a point is printed: as restore --at takes it.
-const pointLayout = "2006-01-02T15:04:05.000Z"

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
@@ -451,7 +450,7 @@ func (d *demo) text(format string, args ...any) {
 // table prints rows of cells that are separated by tabs.
 func (d *demo) table(rows []string) {
 	var out strings.Builder
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	w := console.NewColumns(&out)
 	_, _ = io.WriteString(w, "  "+strings.Join(rows, "\n  ")+"\n") // a Builder does not fail
 	_ = w.Flush()
 	d.print(out.String())

@@ -104,12 +104,14 @@ func (x *examination) add(f finding) {
 }
 
 func (x *examination) print() {
+	out := x.app.Columns()
 	for _, f := range x.result.Findings {
-		x.app.Printf("%-8s %-12s %s\n", f.State, f.Check, f.Detail)
+		fmt.Fprintf(out, "%s\t%s\t%s\n", f.State, f.Check, f.Detail)
 		if f.Action != "" {
-			x.app.Printf("%-8s %-12s → %s\n", "", "", f.Action)
+			fmt.Fprintf(out, "\t\t→ %s\n", f.Action)
 		}
 	}
+	_ = out.Flush() // Results remember a failed write
 }
 
 // verdict is an error with the status of the first failure; the findings have been printed.

@@ -138,7 +138,7 @@ func (t *trip) answers(ctx context.Context, seq uint64) bool {
 		return false
 	}
 	if counters.Messages != 1 || counters.ToolResults != 1 {
-		t.x.fail("service", `run "processor check" and "processor replay"`, console.Wrong("the thread has %d messages and %d tool results, not one each", counters.Messages, counters.ToolResults))
+		t.x.fail("service", `run "processor check" and "processor replay"`, console.Wrong("the thread has %s and %s, not one each", console.Counted(counters.Messages, "message"), console.Counted(counters.ToolResults, "tool result")))
 		return false
 	}
 	prompt, err := t.client.Context(ctx, t.thread, api.ContextRequest{Format: "messages", MinEventSeq: seq})

@@ -105,7 +105,8 @@ func (c *Restore) at() (t time.Time, err error) {
 	if c.At == "" {
 		return t, nil
 	}
-	if t, err = time.Parse(time.RFC3339Nano, c.At); err != nil {
+	t, ok := console.ParseTime(c.At)
+	if !ok {
 		return t, console.Usage("--at %q is not a time; write 2026-01-02T15:04:05Z", c.At)
 	}
 	return t, nil
@@ -157,13 +158,13 @@ func (c *Restore) intoData(ctx context.Context, a *console.App, b *backup.Backup
 	if err := os.RemoveAll(staged); err != nil { // of an interrupted run
 		return nil, err
 	}
-	made, leave, err := keepOut(nats, store)
+	empty, leave, err := keepOut(nats, store)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	err = stage(ctx, a, b, t, staged)
-	if made { // it holds a lock, and nothing else
+	if empty {
 		err = errors.Join(err, os.RemoveAll(nats))
 	}
 	if err != nil {
@@ -203,21 +204,24 @@ func (c *Restore) free(ctx context.Context, a *console.App, nats string, t backu
 	return errors.Join(err, old.Close(context.WithoutCancel(ctx)))
 }
 
-// keepOut keeps processors and servers from starting on the directories until leave is called: they would go on in what is renamed. made: it has
-// created that of the streams.
-func keepOut(nats, store string) (made bool, leave func(), err error) {
-	_, err = os.Stat(nats)
-	made = errors.Is(err, fs.ErrNotExist)
+// keepOut keeps processors and servers from starting on the directories until leave is called: they would go on in what is renamed. empty: that of the
+// streams has none, as this call has created it, or an interrupted run.
+func keepOut(nats, store string) (empty bool, leave func(), err error) {
 	streams, err := broker.LockStreams(nats)
 	if err != nil {
-		return made, nil, err
+		return false, nil, err
+	}
+	empty, err = broker.NoStreams(nats)
+	if err != nil {
+		streams()
+		return false, nil, err
 	}
 	rows, err := state.Lock(store)
 	if err != nil {
 		streams()
-		return made, nil, err
+		return false, nil, err
 	}
-	return made, func() { rows(); streams() }, nil
+	return empty, func() { rows(); streams() }, nil
 }
 
 // stage restores the streams in a directory of their own, and makes them durable.
@@ -259,7 +263,7 @@ func (c *Restore) print(a *console.App, r restored) {
 		out.Add(cut.Stream, fmt.Sprintf("%s, up to %s", console.Counted(r.Messages[cut.Stream], "message"), console.Grouped(cut.LastSeq)))
 	}
 	a.Printf("%s", out)
-	point := r.At.Format(pointLayout)
+	point := console.Exact(r.At)
 	if !r.Restored {
 		a.Printf("The backup of %s is complete. It was not restored.\n", point)
 		return

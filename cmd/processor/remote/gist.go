@@ -28,7 +28,7 @@ var colours = map[events.Type]console.Colour{
 	events.UsageRecorded: console.Faint, events.ConfigApplied: console.Faint, events.PartitionClaimed: console.Faint,
 }
 
-func (e Entry) typeCell() string { return fmt.Sprintf("%-19s", e.Typ) }
+func (e Entry) typeCell() string { return console.Left(string(e.Typ), 19) }
 
 func (e Entry) threadCell() string {
 	if e.Thread == "" {
