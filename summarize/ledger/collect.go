@@ -28,7 +28,7 @@ func collect(messages []Message, try func(f func())) Ledger {
 	l := Ledger{
 		Messages: len(messages),
 		Requests: c.requests.list, Instructions: c.instructions.list, Decisions: c.decisions.list, Plans: c.plans.list,
-		Branches: c.branches.list, Commits: c.commits.list, Runs: c.runs.list, Tasks: latestList(c.tasks.list),
+		Branches: c.branches.list, Commits: c.commits.list, Events: c.events.list, Runs: c.runs.list, Tasks: latestList(c.tasks.list),
 		Files: c.files.list,
 	}
 	if len(messages) > 0 {
@@ -71,7 +71,12 @@ type collector struct {
 
 	processes map[string]string // the command lines of processes in the background, by id
 
-	requests, instructions, decisions, plans, branches, commits entries[Note]
+	stashed bool   // work was put on the stash, and not taken from it since
+	dir     string // where the current command line works, if it says so
+	away    bool   // it works in a directory for temporary files
+	told    string // what the assistant said last
+
+	requests, instructions, decisions, plans, branches, commits, events entries[Note]
 
 	runs  entries[Run]
 	tasks entries[Task]
@@ -151,8 +156,20 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 	if line != "" {
 		steps := shell.Steps(line)
 		end := outcomeOf(result, verdict.Run, line)
-		c.run(at, line, kindOf(steps), end)
+		kind := kindOf(steps)
+		if ofGit.MatchString(end.error) && strings.Contains(line, "git ") {
+			kind = "" // not what the line was meant to run
+		}
+		c.run(at, line, kind, end)
+		c.away = elsewhere.MatchString(line)
+		if m := changeDir.FindStringSubmatch(line); m != nil {
+			c.dir = strings.Trim(m[1], `"'`)
+		}
 		c.shell(at, line, steps, end)
+		if !c.away {
+			c.history(at, steps, end)
+		}
+		c.dir, c.away = "", false
 		return
 	}
 	if c.processes[args.number(processNames...)] != "" {
@@ -181,10 +198,9 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 func (c *collector) result(m Message, call events.ToolCall) {
 	args, text := parseArguments(call.Arguments), m.Content.Text()
 	c.refusal(m, call.Name, args, text)
-	if path := args.text(pathNames...); path != "" && len(text) < maxSaid && ruleFile.MatchString(path) {
-		c.instruct(numbered.ReplaceAllString(text, ""), inFile, m.Ordinal)
+	if line := args.commandLine(call.Name); !elsewhere.MatchString(line) && (m.IsError == nil || !*m.IsError) {
+		c.git(m.Ordinal, line, text)
 	}
-	c.git(m.Ordinal, args.commandLine(call.Name), text)
 	c.background(m, args, call.Name, text)
 }
 

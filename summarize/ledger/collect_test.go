@@ -154,7 +154,7 @@ func TestErrors(t *testing.T) {
 		{"the same files pass", bash("bun test a/x.test.ts") + `fail: a/x.test.ts:3: want 1, got 2` + edit + bash("bun test a/x.test.ts b/y.test.ts") + `ok:  2 pass\n 0 fail`,
 			"Errors: fixed in a.go: a/x.test.ts:3: want 1, got 2"},
 		{"other files pass", bash("bun test a/x.test.ts") + `fail: a/x.test.ts:3: want 1, got 2` + edit + bash("bun test b/y.test.ts") + `ok:  2 pass\n 0 fail`,
-			"Errors: bun test a/x.test.ts: a/x.test.ts:3: want 1, got 2"},
+			"Errors: bun test a/x.test.ts, edits since: a/x.test.ts:3: want 1, got 2"},
 		{"all pass", bash("go test ./x") + `fail: x_test.go:3: want 1, got 2\nFAIL` + edit + bash("go test ./... 2>&1 | tail -3") + "ok: ok  \tw\t0.1s",
 			"Errors: fixed in a.go: x_test.go:3: want 1, got 2"},
 		{"the end of the next run is not shown", bash("npm run lint") + `fail: a.ts:3:1 error no-undef` + "\n" + bash("npm run lint 2>&1 | tail -1") + `ok: (see above)`,
@@ -358,7 +358,7 @@ func TestInstructionsOfAStep(t *testing.T) {
 	}
 }
 
-// Rules of a project hold as well, after what the user asks for; what only describes the project is none.
+// Only what the user says is an instruction: harnesses hand an agent the rules of its project by themselves.
 func TestInstructionsOfAProject(t *testing.T) {
 	rules := `# Guide\n\nThis is a shop.\n- Use tabs, they never fail us here.\n- Do not commit generated files.\n- You MUST run make lint first.`
 	for name, lines := range map[string]string{
@@ -371,7 +371,7 @@ func TestInstructionsOfAProject(t *testing.T) {
 		for _, n := range highestFirst(l.Instructions, Note.rank) {
 			got = append(got, n.Text)
 		}
-		want := []string{"Never touch the receipts.", "Do not commit generated files.", "You MUST run make lint first."}
+		want := []string{"Never touch the receipts."}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q", name, got)
 		}

@@ -18,6 +18,7 @@ func (v *view) failures() (open, mended []string) {
 			continue
 		}
 		switch good := v.passedSince(r); {
+		case good == 0 && ofGit.MatchString(r.Error) && len(v.eventsOf(settled, r.Failed)) > 0:
 		case good == 0 && r.other() && others == 2:
 		case good == 0 && len(open) < 5:
 			name := briefly(r.Line)
@@ -26,6 +27,11 @@ func (v *view) failures() (open, mended []string) {
 				if unclear {
 					name += ", before the last run"
 				}
+			}
+			if claims := v.eventsOf(claimed, r.Failed); len(claims) > 0 && r.Kind != "" {
+				name += ", before “" + lex.Clip(claims[len(claims)-1].Text, 60) + "”"
+			} else if !r.other() && v.written(r.Failed, v.l.To+1) != "" {
+				name += ", edits since"
 			}
 			open = append(open, "- "+name+": "+r.Error)
 			if r.other() {

@@ -62,12 +62,17 @@ func (v *view) outline() (dirs []directory, root string) {
 		switch {
 		case f.gone():
 			s.times, s.what = " (deleted)", ""
+		case v.undone(f):
+			s.times, s.what = " (changes discarded)", ""
 		case f.Written > 1:
 			s.times = fmt.Sprintf(" ×%d", f.Written)
 		}
 		name, inside := strings.CutPrefix(f.Path[:len(f.Path)-len(s.name)], root)
 		if inside && root != "" && ends[name+s.name] > 1 {
 			name = "…/" + base(root) + name // tells it from others of this name
+		}
+		if !inside && root != "" && f.Path[0] != '/' {
+			name = "(relative) " + name // not in root as far as is known
 		}
 		at := slices.IndexFunc(dirs, func(d directory) bool { return d.name == name })
 		if at < 0 {

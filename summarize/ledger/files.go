@@ -141,6 +141,14 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 		return // a directory
 	}
 	path = strings.ToValidUTF8(strings.TrimPrefix(path, "./"), "")
+	if path != "" && path[0] != '/' && path[0] != '~' {
+		if c.away {
+			return // made to try something
+		}
+		if pathLike(c.dir+"/") && !strings.HasPrefix(c.dir, "..") {
+			path = strings.TrimPrefix(strings.TrimSuffix(c.dir, "/"), "./") + "/" + path
+		}
+	}
 	if path == "" || path == "." || path == ".." {
 		return
 	}

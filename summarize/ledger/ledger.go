@@ -20,6 +20,7 @@ type Ledger struct {
 	Plans        []Note `json:"plans,omitempty"`        // what the assistant says that it is doing
 	Branches     []Note `json:"branches,omitempty"`
 	Commits      []Note `json:"commits,omitempty"` // abbreviated hash and subject
+	Events       []Note `json:"events,omitempty"`  // what takes back or settles what stands in the other lists, by rank
 	Runs         []Run  `json:"runs,omitempty"`
 	Tasks        []Task `json:"tasks,omitempty"`
 	Files        []File `json:"files,omitempty"`

@@ -23,6 +23,7 @@ func Merge(spans ...Ledger) Ledger {
 		Plans:        notes(func(l *Ledger) []Note { return l.Plans }),
 		Branches:     notes(func(l *Ledger) []Note { return l.Branches }),
 		Commits:      notes(func(l *Ledger) []Note { return l.Commits }),
+		Events:       notes(func(l *Ledger) []Note { return l.Events }),
 		Runs:         union(spans, func(l *Ledger) []Run { return l.Runs }, func(r *Run) string { return r.Line }, (*Run).join),
 		Files:        union(spans, func(l *Ledger) []File { return l.Files }, func(f *File) string { return f.Path }, (*File).join),
 	}
@@ -106,6 +107,7 @@ func (l Ledger) Trim() Ledger {
 	for _, notes := range []*[]Note{&l.Instructions, &l.Decisions, &l.Branches} {
 		*notes = keep(*notes, maxNotes, &uncounted, Note.rank)
 	}
+	l.Events = keep(l.Events, maxNotes, &uncounted, Note.age)
 	l.Plans = keep(l.Plans, maxPlans, &uncounted, Note.age)
 	l.Commits = keep(l.Commits, maxNotes, &l.Omitted.Commits, Note.rank)
 	l.Runs = keep(l.Runs, maxRuns, &l.Omitted.Runs, Run.rank)

@@ -78,7 +78,8 @@ Files in /w/src/: parser_test.go (TestTabs), parser.go
 Errors: test: parser.go:7: undefined: isBlank
 Next:
 - go on with: define isBlank
-- (said before) I'll look at parse_line first.`
+- done at last: edited parser.go, parser_test.go; ran go test ./... → failed
+- said before that: I'll look at parse_line first.`
 	if got := Collect(messages).Trim().Text(2000); got != strings.TrimSpace(want) {
 		t.Errorf("got\n%s", got)
 	}

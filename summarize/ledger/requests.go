@@ -38,16 +38,16 @@ var (
 	shouted = regexp.MustCompile(`\b(?:NEVER|ALWAYS|MUST|D[Oo] NOT|do NOT|must NOT)\b|\b(?:must (?:never|not|always)|should (?:never|always)) `)
 	// passing is in an instruction that ends with the step that it is about.
 	passing = regexp.MustCompile(`(?i)\b(?:yet|for now|at the moment|right now)\b`)
+	// noOrder begins a question or an observation, whatever words are in it.
+	noOrder = regexp.MustCompile(`(?i)^(?:(?:ok(?:ay)?|hm+|so|and|also|well|hi|hey|please|yes|no)[,.!:]* )*(?:(?:i|we) (?:think|guess|believe|see|selected|tried|got|wonder|noticed|can see)|(?:can|could|would|will) (?:you|we)|why|what|how|where|which|it (?:seems|looks)|looks like|there(?:['’]s| is| are)|is|are|does|did|should (?:we|i))\b`)
+	// once is an order about the step at hand, which stands among the requests.
+	once = regexp.MustCompile(`(?i)\b(?:make sure|ensure|be sure|must|no need)\b`)
+	// forbids is in an order that holds beyond its step.
+	forbids = regexp.MustCompile(`(?i)\b(?:never|always|don['’]?t|do not|avoid|only use|use only|stick to|from now on|going forward)\b`)
 	// forbidding begins a rule in a document, where other orders describe the work.
 	forbidding = regexp.MustCompile(`(?i)^(?:don['’]?t|do not|avoid|only use|use only|you must) `)
-	// pointing is a word that says nothing without the sentence before it.
-	pointing = regexp.MustCompile(`(?i)\b(?:this|these|those|that|it|them)\b`)
 	// remark is a clause with don't that is no instruction.
 	remark = regexp.MustCompile(`(?i)^don['’]?t (?:we|you|i|they|know|understand|think|see|worry|mind|care|have|want|like|need)\b`)
-	// ruleFile is how agents put the rules of a project into a turn, and the name of a file of rules.
-	ruleFile = regexp.MustCompile(`(?m)^(?:# (?:AGENTS|CLAUDE|GEMINI)\.md\b|# claudeMd\b|Contents of \S+\.md\b)|(?:^|/)(?:AGENTS|CLAUDE|GEMINI|CONTRIBUTING|copilot-instructions)\.md$|(?:^|/)\.(?:cursor|windsurf|cline)rules$`)
-	// numbered is what readers put before a line.
-	numbered = regexp.MustCompile(`(?m)^ *\d+[→|\t]`)
 	// turn begins a request that changes what the first one asked for.
 	turn = regexp.MustCompile(`(?i)\b(?:forget (?:it|that|this|about)|scrap|change of plans?|changed? my mind|on second thought|let['’]s (?:switch|try something else|go with|start over)|(?:new|different|another) (?:plan|approach)|start over|from scratch|instead of (?:that|this|what))\b`)
 )
@@ -55,16 +55,13 @@ var (
 // request records the user's request and the instructions in it that remain in force.
 func (c *collector) request(m Message) {
 	raw := head(m.Content.Text(), maxSaid)
-	if at := ruleFile.FindStringIndex(raw); at != nil {
-		rules, _, _ := strings.Cut(raw[at[0]:], "</INSTRUCTIONS>")
-		rules, _, _ = strings.Cut(rules, "</system-reminder>")
-		c.instruct(rules, inFile, m.Ordinal)
-	}
 	text := own(c.earlier(raw, m.Ordinal))
 	if text == "" {
 		return
 	}
-	c.note(&c.requests, lex.Clip(strings.TrimLeft(oneLine(text), "-*#> "), maxRequest), 0, m.Ordinal)
+	asked := strings.TrimLeft(oneLine(text), "-*#> ")
+	asked += chosen(asked, c.told)
+	c.note(&c.requests, lex.Clip(asked, maxRequest), 0, m.Ordinal)
 	where := inTalk
 	if len(text) > longestTalk {
 		where = inDocument
@@ -120,12 +117,10 @@ var moreMark = regexp.MustCompile(` \(\+\d+ more\)$`)
 // asTold is what a compaction puts before a request, or in place of some.
 var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\(\d+ earlier\)$)?`)
 
-// Where an instruction stands: its rank among others, since a rule of a project yields to what the user asks for, and a
-// document is full of sentences that only describe the work.
+// Where an instruction stands: its rank among others, since a document is full of sentences that only describe the work.
 const (
-	inFile = iota
-	inDocument
-	inTalk // and one more if it is lasting by its words
+	inDocument = iota
+	inTalk     // and one more if it is lasting by its words
 )
 
 // longestTalk is the length in bytes from which a request is a document.
@@ -139,7 +134,7 @@ func (c *collector) instruct(text string, where int, at uint64) {
 			return
 		}
 		words := len(strings.Fields(s))
-		if words < 4 || words > 45 || lex.Runes(s) > maxInstruction || strings.HasSuffix(s, "?") || lex.CodeLike(s) {
+		if words < 4 || words > 45 || lex.Runes(s) > maxInstruction || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") || lex.CodeLike(s) || noOrder.MatchString(s) {
 			continue
 		}
 		holds := lasting.FindStringIndex(s)
@@ -154,9 +149,6 @@ func (c *collector) instruct(text string, where int, at uint64) {
 			if order == nil || remark.MatchString(s[order[2]:]) || where != inTalk && !forbidding.MatchString(s) {
 				continue
 			}
-		}
-		if where == inFile && pointing.MatchString(s) {
-			continue
 		}
 		c.note(&c.instructions, s, rank, at)
 		n++
@@ -251,4 +243,54 @@ func newestOf(list []Note) (newest Note) {
 		}
 	}
 	return newest
+}
+
+var (
+	// numberOf and letterOf name an item of a list that the assistant wrote.
+	numberOf = regexp.MustCompile(`(?:^|[^\w.#/-])#?(\d{1,2})(?:$|[^\w.%/-]|\.(?:\s|$))`)
+	letterOf = regexp.MustCompile(`(?i)(?:^\(?|\b(?:option|variant|plan) \(?)([a-h])(?:\)|\s*$|[.,;:!])|\b(?:option|variant|plan) ([a-h])\b`)
+	// listItem is such an item.
+	listItem = regexp.MustCompile(`(?im)^[ \t]*(?:#+ *)?(?:[-*] +)?\**(?:option |variant |plan |step )?\(?(\d{1,2}|[A-H])[.):]+\**[ \t:—–-]*(\S[^\n]*)$`)
+)
+
+// longestChoice is the length of a request from which it says itself what it is about.
+const longestChoice = 90
+
+// chosen returns what a short answer refers to: the items of the assistant's list that it names, or else the question that it
+// answers.
+func chosen(answer, told string) string {
+	if told == "" || len(answer) > longestChoice {
+		return ""
+	}
+	items := map[string]string{}
+	for _, m := range listItem.FindAllStringSubmatch(told, 40) {
+		items[strings.ToUpper(m[1])] = strings.ReplaceAll(oneLine(m[2]), "**", "") // of several lists the last
+	}
+	var named []string
+	for _, m := range slices.Concat(numberOf.FindAllStringSubmatch(strings.ReplaceAll(answer, "+", " + "), 6), letterOf.FindAllStringSubmatch(answer, 2)) {
+		key := strings.ToUpper(m[len(m)-1])
+		if key == "" {
+			key = strings.ToUpper(m[1])
+		}
+		if item := items[key]; item != "" && len(named) < 4 {
+			named = append(named, key+": "+opening(item, 120))
+			delete(items, key)
+		}
+	}
+	if len(named) > 0 {
+		return " (" + strings.Join(named, "; ") + ")"
+	}
+	if (Note{Text: answer}).substantial() {
+		return ""
+	}
+	question := ""
+	for s := range sentences(told) {
+		if strings.HasSuffix(s, "?") {
+			question = s
+		}
+	}
+	if question == "" {
+		return ""
+	}
+	return " (to: “" + opening(question, 160) + "”)"
 }

@@ -61,11 +61,33 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 	if found.Verdict == verdict.Partial && lex.CutStamp(found.Line) != found.Line {
 		return o // a line of a log beside an end that was good: tests of failures print such
 	}
+	if found.Verdict == verdict.Unknown && silent(line, text) {
+		found.Verdict = verdict.Success
+	}
 	if o.end = ends[found.Verdict]; o.failed() {
 		o.error = problem(text, found.Line)
 	}
 	return o
 }
+
+// sought is the end of a command line that shows only what it finds of errors, with what it is sought in.
+var sought = regexp.MustCompile(`2>&1\s*\|\s*(?:e?grep|rg)\s+(?:-\w+\s+)*["']?[^"'|]*(?i:error|fail)[^|;&]*(?:\|\s*(?:head|tail)[^|;&]*)?$`)
+
+// quiet are programs that print nothing if they find nothing wrong.
+var quiet = regexp.MustCompile(`(?:^|[;&]\s*|\b(?:npx|bunx|yarn|pnpm exec)\s+)(?:tsc|go (?:build|vet)|go test -c|gofmt|javac|rustc|gcc|g\+\+|clang|eslint|pyflakes|flake8|shellcheck)\b[^|;&]*2>&1\s*\|\s*(?:head|tail|cat)\b[^|;&]*$`)
+
+// silent reports whether a run whose exit a pipe hides printed nothing where it would have printed errors.
+func silent(line, text string) bool {
+	for l := range strings.SplitSeq(text, "\n") {
+		if l = strings.TrimSpace(l); l != "" && !wrapper.MatchString(l) && !noOutput.MatchString(l) {
+			return false
+		}
+	}
+	return sought.MatchString(line) || quiet.MatchString(changeDir.ReplaceAllString(line, ""))
+}
+
+// noOutput is what harnesses put in place of an empty output.
+var noOutput = regexp.MustCompile(`(?i)^\W*(?:no output|empty|(?:tool|command|bash) (?:ran|completed|executed)[^\n]{0,60}(?:no|without(?: any)?) output)\W*[^\n]{0,20}$`)
 
 // maxScan bounds the part of an output that is searched, in bytes from either end.
 const maxScan = 64 << 10
@@ -218,6 +240,9 @@ func (c *collector) run(at uint64, line, kind string, end outcome) {
 		return
 	}
 	r := Run{Line: head, Kind: kind, Runs: 1, End: end.end, Error: end.error, First: at, Last: at}
+	if interrupted.MatchString(end.error) {
+		r.End, r.Error = "", ""
+	}
 	if r.other() && end.end == ends[verdict.Partial] {
 		r.End, r.Error = "", ""
 	}
@@ -230,6 +255,9 @@ func (c *collector) run(at uint64, line, kind string, end outcome) {
 	}
 	put(&c.runs, head, r, (*Run).join)
 }
+
+// interrupted is how harnesses report a run that was ended before it came to a result.
+var interrupted = regexp.MustCompile(`(?i)\b(?:command|run|operation|request|execution) (?:was )?(?:aborted|interrupted|cancelled|canceled)\b|\b(?:aborted|interrupted|cancelled) by (?:the )?user\b`)
 
 // other reports whether a run is neither one of tests, of a linter or of a build nor only a look.
 func (r Run) other() bool { return r.Kind == "" || r.Kind == "call" }
@@ -246,6 +274,9 @@ var (
 	branched = regexp.MustCompile(`\bgit (?:checkout -[bB]|switch -[cC]|worktree add (?:\S+ )?-b) +([\w./-]+)`)
 )
 
+// ofGit is what git itself reports of an operation that stopped.
+var ofGit = regexp.MustCompile(`(?i)local changes (?:to the following files )?would be overwritten|could not apply|CONFLICT \(|[Nn]ot possible to fast-forward|cannot (?:rebase|pull|merge)|fix conflicts|merge failed|unmerged|not fully merged|no stash entries`)
+
 // git records the commits and branches that a result reports.
 func (c *collector) git(at uint64, line, text string) {
 	for _, m := range branched.FindAllStringSubmatch(line, 4) {
@@ -253,6 +284,9 @@ func (c *collector) git(at uint64, line, text string) {
 	}
 	if line != "" && !strings.Contains(line, "git") && !strings.Contains(line, "gh ") && !strings.Contains(line, "glab ") || len(text) > maxScan {
 		return
+	}
+	if line != "" {
+		c.onBranch(at, text)
 	}
 	if strings.Contains(line, "git push") {
 		for _, m := range pushed.FindAllStringSubmatch(text, 4) {

@@ -34,7 +34,7 @@ var (
 	// waiting is what is no decision, whatever it sounds like.
 	waiting = regexp.MustCompile(`(?i)\b(?:wait|waiting|polling|interval|status again|hands-off)\b`)
 	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
-	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still )*(?:pass|clean|green|succe|done|complete)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
+	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still |should be )*(?:pass|clean|green|succe|done|complete|work)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
 	// refused is how harnesses report that the user refused a call.
 	refused = regexp.MustCompile(`(?i)\b(?:user (?:doesn['’]t want|does not want|did not want|rejected|declined|denied|refused|disapproved|cancelled)|(?:rejected|declined|denied|refused|cancelled) by (?:the )?user)\b`)
 	// reason introduces the user's words in such a report.
@@ -49,6 +49,9 @@ var (
 // does next.
 func (c *collector) statements(m Message) {
 	text := head(m.Content.Text(), maxSaid)
+	if strings.TrimSpace(text) != "" {
+		c.told = text
+	}
 	answers := len(m.ToolCalls) == 0
 	plan := lastWords(text, answers)
 	if plan != "" {
@@ -60,6 +63,11 @@ func (c *collector) statements(m Message) {
 	}
 	n := 0
 	for s := range sentences(text) {
+		if instead, rank := c.takenBack(s, m.Ordinal); rank != none && lex.Runes(instead) <= maxDecision && n < decisions {
+			c.note(&c.decisions, instead, rank, m.Ordinal)
+			n, answers = n+1, false
+			continue
+		}
 		words := len(strings.Fields(s))
 		if words < 6 || words > 50 || lex.Runes(s) > maxDecision || n == decisions || lex.CodeLike(s) || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
 			continue
@@ -101,6 +109,8 @@ func announces(text string) bool {
 const (
 	none     = -1
 	answered = 1 // a plan that is what the assistant said last to the user
+
+	refusedCall = 4
 )
 
 // lastWords returns the first paragraph that says something, from its first sentence that does, and what follows a colon at
@@ -165,7 +175,7 @@ func (c *collector) refusal(m Message, tool string, args arguments, text string)
 	if words != nil {
 		said += ": “" + lex.Clip(oneLine(words[1]), 160) + "”"
 	}
-	c.note(&c.decisions, said, 4, m.Ordinal)
+	c.note(&c.decisions, said, refusedCall, m.Ordinal)
 }
 
 // refusedIn reports whether a result says, at its beginning, that the user refused the call.

@@ -69,11 +69,17 @@ func (v *view) sections(room int) []section {
 	}
 }
 
+// askedElsewhere stands for the goal of a span without a request: no compaction replaces the user's newest message.
+const askedElsewhere = "(no request is among these items; the user's newest message stands whole beside this text)"
+
 // longTalk is the number of later requests from which the first one is called that.
 const longTalk = 5
 
 // goalLines are the first request, and the newest ones that changed it.
 func (v *view) goalLines(room int) []string {
+	if v.goal.Text == "" && len(v.l.Runs)+len(v.l.Files)+len(v.l.Plans) > 0 && room > 2*lex.Runes(askedElsewhere) {
+		return []string{"- " + askedElsewhere}
+	}
 	if v.goal.Text == "" || room < min(leastOpening, lex.Runes(v.goal.Text)+3) {
 		return nil
 	}
@@ -105,7 +111,8 @@ func (v *view) instructions(room int) []string {
 	var lines []string
 	for _, n := range highestFirst(v.l.Instructions, Note.rank) {
 		later := slices.ContainsFunc(v.l.Requests, func(r Note) bool { return r.Last > n.Last })
-		if n.Text != v.goal.Text && !(later && n.Rank <= inTalk && passing.MatchString(n.Text)) {
+		lapsed := later && n.Rank <= inTalk && (passing.MatchString(n.Text) || once.MatchString(n.Text) && !forbids.MatchString(n.Text))
+		if n.Text != v.goal.Text && !lapsed && !v.overridden(n.Text, n.Last) {
 			lines = append(lines, "- "+n.Text)
 		}
 	}
@@ -183,7 +190,7 @@ const mostFacts = 4
 func (v *view) decisions(room int) []string {
 	var chosen []Note
 	facts := 0
-	for _, n := range highestFirst(v.l.Decisions, Note.rank) {
+	for _, n := range highestFirst(v.standing(), Note.rank) {
 		cost := lex.Runes(n.Text) + 3
 		if cost > room || strings.Contains(v.plan().Text, n.Text) || n.Rank == 0 && facts == mostFacts {
 			continue
@@ -212,22 +219,56 @@ func (v *view) plan() (n Note) {
 // stalePlan is the number of messages after which a later change of the list counts for more than what was said.
 const stalePlan = 4
 
-// next is the plan, after the task that was taken up since.
+// next is the plan, after the task that was taken up since. A plan that edits or runs followed is told as what was said before them.
 func (v *view) next(room int) []string {
 	n := v.plan()
-	if n.Text == "" || room < min(leastOpening, lex.Runes(n.Text)+3) {
+	if n.Text == "" || room < min(leastOpening, lex.Runes(n.Text)+3) || v.denied(n) || v.overridden(n.Text, n.Last) {
 		return nil
 	}
 	said := "- "
-	if n.Rank == answered {
+	since := v.since(n.Last)
+	switch {
+	case n.Rank == answered && v.asked(n.Last, v.l.To+1):
+		said = "- (said before the newest request) "
+	case n.Rank == answered:
 		said = "- (last words) "
+	case since != "":
+		said = "- said before that: "
 	}
 	var lines []string
 	if tasks := highestFirst(v.l.Tasks, Task.rank); len(tasks) > 0 && tasks[0].underWay() && (n.Rank == answered && tasks[0].At > n.Last || tasks[0].At > n.Last+stalePlan) {
-		said, lines = "- (said before) ", []string{"- go on with: " + cmp.Or(tasks[0].Title, tasks[0].ID)}
+		lines = []string{"- go on with: " + cmp.Or(tasks[0].Title, tasks[0].ID)}
+		if since == "" {
+			said = "- (said before) "
+		}
+	}
+	if n.Rank != answered && since != "" {
+		lines = append(lines, "- done at last: "+since)
 	}
 	if room -= cost(lines); room < leastOpening {
 		return lines
 	}
 	return append(lines, said+opening(strings.TrimSuffix(n.Text, ":"), room-lex.Runes(said)-1))
+}
+
+// since tells what was done after a message: the files written, the last run.
+func (v *view) since(at uint64) string {
+	var done []string
+	if names := v.written(at, v.l.To+1); names != "" {
+		done = append(done, "edited "+names)
+	}
+	last := Run{}
+	for _, r := range v.l.Runs {
+		if r.Last > max(at, last.Last) && (r.Kind != "look" || r.Last > at+stalePlan) {
+			last = r
+		}
+	}
+	if last.Line != "" && v.written(last.Last, v.l.To+1) == "" {
+		end := ""
+		if last.End != "" && last.Ended == last.Last && last.Kind != "look" {
+			end = " → " + last.End
+		}
+		done = append(done, "ran "+briefly(last.Line)+end)
+	}
+	return strings.Join(done, "; ")
 }

@@ -27,12 +27,17 @@ func (v *view) latest(kind string) (known Run, unclear bool) {
 // state tells the last verdicts, where the work is recorded, what still runs, and the assistant's own list.
 func (v *view) state(room int) []string {
 	var lines []string
+	if lost := v.lost(); lost != "" {
+		lines = []string{"- uncommitted work was discarded by " + lost}
+	}
 	for _, kind := range kinds {
 		if r, unclear := v.latest(kind.name); r.Line != "" {
 			line := "- " + lex.Clip(r.Line, 90) + " → " + r.End
 			switch {
 			case unclear:
 				line += "; run again since, end unknown"
+			case len(v.eventsOf(discarded, r.Ended)) > 0 && v.lost() != "":
+				line += "; work was discarded since"
 			case v.written(r.Ended, v.l.To+1) != "":
 				line += "; edits since"
 			}
@@ -59,7 +64,7 @@ func (v *view) state(room int) []string {
 		}
 	}
 	if done > 0 && len(open) > 0 {
-		open[0] += fmt.Sprintf(" (%d done)", done)
+		open[0] += fmt.Sprintf(" (%d done%s)", done, v.lostSince())
 	}
 	lines = append(lines, v.recorded(max(room/3, 100))...)
 	if called := v.called(); called != "" {
@@ -94,6 +99,7 @@ func (v *view) recorded(room int) (lines []string) {
 		if strings.HasPrefix(n.Text, "pushed ") || strings.HasPrefix(n.Text, "opened ") {
 			others = append(others, n)
 		} else {
+			n.Text = v.hashed(n)
 			commits = append(commits, n)
 		}
 	}
@@ -123,4 +129,47 @@ func (v *view) recorded(room int) (lines []string) {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// hashed returns a commit without its hash if a later command may have given it another one.
+func (v *view) hashed(n Note) string {
+	for _, e := range v.eventsOf(rewrote, n.Last) {
+		last := !slices.ContainsFunc(v.l.Commits, func(m Note) bool { return n.Last < m.Last && m.Last < e.Last })
+		if verb := strings.Fields(e.Text)[1]; last || verb == "rebase" || verb == "pull" {
+			_, subject, _ := strings.Cut(n.Text, " ")
+			return subject + " (hash before git " + verb + ")"
+		}
+	}
+	return n.Text
+}
+
+// lost names the commands that threw away changes which were not made again since.
+func (v *view) lost() string {
+	var all []string
+	for _, e := range v.eventsOf(discarded, 0) {
+		if slices.ContainsFunc(v.files, func(f File) bool {
+			return len(f.Changed) > 0 && f.Changed[len(f.Changed)-1] < e.Last && v.concerns(e.Text, f.Path) && v.undone(f)
+		}) {
+			all = append(all, e.Text)
+		}
+	}
+	return strings.Join(all[max(0, len(all)-3):], ", ")
+}
+
+// lostSince says of tasks that are called done whether work was thrown away since.
+func (v *view) lostSince() string {
+	if v.lost() == "" {
+		return ""
+	}
+	events := v.eventsOf(discarded, 0)
+	last, before := events[len(events)-1].Last, 0
+	for _, t := range v.l.Tasks {
+		if t.done() && !t.process() && t.At < last {
+			before++
+		}
+	}
+	if before == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them before work was discarded", before)
 }

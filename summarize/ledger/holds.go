@@ -1,0 +1,129 @@
+package ledger
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	// denies begins an answer of the user that turns down what the assistant proposed.
+	denies = regexp.MustCompile(`(?i)^(?:(?:ok(?:ay)?|hm+|well|ah|oh|i think)[,.!:]? )*(?:no\b|nope|nah|don['’]?t\b|do not\b|do nothing|leave (?:it|that|this)|never ?mind|not (?:needed|necessary|worth|yet)|skip (?:it|that|this)|stop\b|revert|undo|forget (?:it|that|this)|that['’]?s (?:wrong|not)|this is (?:fine|wrong|not)|it['’]?s fine|wrong\b)`)
+	// undoing is in a request that takes something back.
+	undoing = regexp.MustCompile(`(?i)\b(?:instead|rather than|replace|rename|remove|delete|drop|revert|undo|get rid|no longer|any ?more|take (?:it|that|them) out|scrap|forget)\b`)
+	// finding is the wording of what was the matter, which the edits that follow are meant to change.
+	finding = regexp.MustCompile(`(?i)\b(?:root cause|turn(?:s|ed) out|(?:real|actual) (?:problem|issue|bug|cause|reason)|(?:problem|issue|bug|cause|culprit|reason|fix|catch|gap) (?:is|was))\b`)
+)
+
+// before is put in front of what was found before files changed.
+const before = "(before later edits) "
+
+// standing returns the statements of the assistant that nothing later is known to have overtaken, and marks those that were
+// made before files changed.
+func (v *view) standing() (kept []Note) {
+	for _, n := range v.l.Decisions {
+		if n.Rank >= refusedCall {
+			kept = append(kept, n)
+			continue
+		}
+		changed := v.written(n.Last, v.l.To+1) != "" || len(v.eventsOf(discarded, n.Last)) > 0
+		finds := finding.MatchString(n.Text)
+		switch {
+		case v.denied(n) || v.overridden(n.Text, n.Last) || v.corrected(n):
+		case n.Rank == 0 && (changed || v.asked(n.Last, v.l.To+1)):
+		case finds && v.foundAgain(n):
+		case changed && (finds || n.Rank < 3) && !wiped.MatchString(n.Text):
+			n.Text = before + strings.TrimPrefix(n.Text, before)
+			kept = append(kept, n)
+		default:
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}
+
+// eventsOf returns the events of a kind after a message, oldest first.
+func (v *view) eventsOf(kind int, after uint64) (list []Note) {
+	for _, e := range v.l.Events {
+		if e.Rank == kind && e.Last > after {
+			list = append(list, e)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Note) int { return int(int64(a.Last) - int64(b.Last)) })
+	return list
+}
+
+// asked reports whether the user said something between two messages.
+func (v *view) asked(from, to uint64) bool {
+	return slices.ContainsFunc(v.l.Requests, func(r Note) bool {
+		return from < r.Last && r.Last < to || from < r.First && r.First < to
+	})
+}
+
+// denied reports whether the user's answer to a statement turned it down.
+func (v *view) denied(n Note) bool {
+	return slices.ContainsFunc(v.l.Requests, func(r Note) bool {
+		return r.Last > n.Last && denies.MatchString(r.Text) && !v.asked(n.Last, r.Last)
+	})
+}
+
+// overridden reports whether the user later took something back that a statement names.
+func (v *view) overridden(text string, after uint64) bool {
+	return slices.ContainsFunc(v.l.Requests, func(r Note) bool {
+		return r.Last > after && undoing.MatchString(r.Text) && share(text, r.Text)
+	})
+}
+
+// corrected reports whether the assistant took a statement back: in the same turn and not long after, or by a name that both have.
+func (v *view) corrected(n Note) bool {
+	const soon = 12
+	return slices.ContainsFunc(v.eventsOf(retracted, n.Last), func(e Note) bool {
+		return share(n.Text, e.Text) || e.Last <= n.Last+soon && !v.asked(n.Last, e.Last)
+	})
+}
+
+// foundAgain reports whether a later statement of the same turn finds something else to be the matter.
+func (v *view) foundAgain(n Note) bool {
+	return slices.ContainsFunc(v.l.Decisions, func(d Note) bool {
+		return d.Last > n.Last && d.Rank < refusedCall && finding.MatchString(d.Text) && !v.asked(n.Last, d.Last)
+	})
+}
+
+// share reports whether two texts name the same identifier.
+func share(a, b string) bool {
+	names := map[string]bool{}
+	eachWord(a, func(w string) { names[w] = true })
+	same := false
+	eachWord(b, func(w string) { same = same || names[w] })
+	return same
+}
+
+// undone reports whether the changes of a file were thrown away: made before a command that discards what is not committed,
+// and after the last commit before it.
+func (v *view) undone(f File) bool {
+	if len(f.Changed) == 0 {
+		return false
+	}
+	changed := f.Changed[0]
+	return slices.ContainsFunc(v.eventsOf(discarded, changed), func(e Note) bool {
+		return v.concerns(e.Text, f.Path) && !slices.ContainsFunc(v.l.Commits, func(n Note) bool { return changed < n.Last && n.Last < e.Last })
+	})
+}
+
+// concerns reports whether a command that throws work away has a file among its operands, or names none.
+func (v *view) concerns(command, path string) bool {
+	named := false
+	for _, w := range strings.Fields(command) {
+		w = strings.TrimPrefix(strings.TrimSuffix(strings.Trim(w, `"'`), "/"), "./")
+		if w == "." || w == ":/" {
+			return true
+		}
+		if pathLike(w) && !strings.HasPrefix(w, "HEAD") && !strings.HasPrefix(w, "origin/") && !strings.HasPrefix(w, "stash@") {
+			named = true
+			if path == w || strings.HasSuffix(path, "/"+w) || strings.HasPrefix(path, w+"/") || strings.Contains(path, "/"+w+"/") {
+				return true
+			}
+		}
+	}
+	return !named
+}

@@ -1,0 +1,147 @@
+package ledger
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"precis/summarize/lex"
+	"precis/summarize/shell"
+)
+
+// Kinds of events, the ranks of their notes: what happens later and takes something back or settles it.
+const (
+	discarded = iota + 1 // a command threw uncommitted work away
+	rewrote              // a command replaced commits: their hashes are no longer those of the work
+	retracted            // the assistant took back what it said before
+	claimed              // the assistant says that runs succeed
+	settled              // a command of git succeeded that ends an operation which had stopped
+)
+
+var (
+	// corrects begins a sentence that takes back what was said, and mistaken says so wherever it stands.
+	corrects = regexp.MustCompile(`(?i)^(?:(?:oh|hm+|no|ah|wait|sorry)\W+)*(?:actually|wait|correction|on second thought)\b\W*`)
+	mistaken = regexp.MustCompile(`(?i)\b(?:(?:i|that|this|it|my \w+|the (?:earlier|previous|first) \w+) (?:was|were) (?:wrong|mistaken|incorrect|misleading|premature)|(?:is|was)(?:n['’]t| not) (?:actually |really )?(?:the (?:real |actual |root )?(?:issue|problem|cause|bug|reason|culprit))|more fundamental|not simply|not .{1,40} after all|i (?:misread|misunderstood|overlooked|got (?:it|that|this) wrong)|(?:do|does)(?:n['’]t| not) hold|contrary to what i)\b`)
+	// wiped says that work is gone and has to be done again.
+	wiped = regexp.MustCompile(`(?i)\b(?:(?:changes|work|edits|modifications|files?|tests|implementation|stash) (?:(?:were|was|are|is|have been|has been|got|is all|are all) )(?:all )?(?:now )?(?:lost|gone|wiped|discarded|overwritten|reverted)|lost (?:all|my|our|the) (?:\w+ ){0,2}(?:changes|work|edits)|(?:need|have|going) to (?:re-?implement|redo|re-?create|re-?apply|rewrite everything))\b`)
+	// succeeds is what an assistant says of runs that it takes for good.
+	succeeds = regexp.MustCompile(`(?i)\b(?:tests?|suites?|specs?|lint(?:er|ing)?|build|checks?|types?|code|project|everything|it) (?:(?:now|all|is|are|still|again) )*(?:pass(?:es|ed|ing)?|compiles?|builds?|succeed(?:s|ed)?|green|clean)\b`)
+	// doubtful is in a sentence about success that does not claim it.
+	doubtful = regexp.MustCompile(`(?i)\b(?:if|whether|until|once|when|should|would|could|verify|make sure|ensure|check that|not|to|so that|but|except|only|except|some|\d+ (?:failed|failing))\b|n['’]t\b|\?`)
+	// elsewhere is a directory for temporary files, in which commands try something.
+	elsewhere = regexp.MustCompile(`\bcd\s+["']?(?:/private)?(?:/tmp\b|/var/folders\b|/var/tmp\b|\$\(mktemp|\$\{?TMP)|\bmktemp\s+-d\b[^\n]*\n?.*\bcd\b`)
+	// standing is how git reports the branch that it is on.
+	standing = regexp.MustCompile(`(?m)^(?:Switched to (?:a new )?branch '([^'\n]+)'|Already on '([^'\n]+)'|(?:# )?On branch (\S+)$|## ([\w/-][\w./-]*?)(?:\.\.\.\S.*)?$)`)
+)
+
+// history records what a command does to the work that git keeps: the branch that it changes to, what it throws away.
+func (c *collector) history(at uint64, steps []shell.Step, end outcome) {
+	if end.refused || end.failed() {
+		return
+	}
+	for _, s := range steps {
+		name, rest := s.Program()
+		if name != "git" {
+			continue
+		}
+		verb, args := shell.CutVerb(rest)
+		shown := lex.Clip(oneLine("git "+strings.Join(rest, " ")), 80)
+		has := func(flags ...string) bool {
+			return slices.ContainsFunc(args, func(w string) bool { return slices.Contains(flags, w) })
+		}
+		others := slices.DeleteFunc(slices.Clone(args), func(w string) bool { return strings.HasPrefix(w, "-") || strings.ContainsAny(w, "<>|") })
+		switch verb {
+		case "checkout", "switch":
+			paths := verb == "checkout" && (has("--", ".") || slices.ContainsFunc(others, func(w string) bool { return fileName.MatchString(w) }))
+			switch {
+			case paths || has("-f", "--force", "--discard-changes"):
+				c.note(&c.events, shown, discarded, at)
+			case len(others) == 1 && !has("-b", "-B", "-c", "-C", "--detach", "-d", "--orphan", "-p") && branchName.MatchString(others[0]):
+				c.note(&c.branches, others[0], 0, at)
+			}
+		case "restore":
+			if !has("--staged", "-S") || has("--worktree", "-W") {
+				c.note(&c.events, shown, discarded, at)
+			}
+		case "clean":
+			if !has("-n", "--dry-run") {
+				c.note(&c.events, shown, discarded, at)
+			}
+		case "reset":
+			if has("--hard") {
+				c.note(&c.events, shown, discarded, at)
+			}
+			if slices.ContainsFunc(others, func(w string) bool { return strings.ContainsAny(w, "~^@") || strings.HasPrefix(w, "origin/") }) {
+				c.note(&c.events, shown, rewrote, at)
+			}
+		case "stash":
+			switch sub, _ := shell.CutVerb(args); sub {
+			case "", "push", "save":
+				c.stashed = true
+			case "pop", "apply":
+				c.stashed = false
+			case "drop", "clear":
+				if c.stashed {
+					c.note(&c.events, shown, discarded, at)
+				}
+			}
+		case "rebase":
+			if !has("--abort", "--quit") {
+				c.note(&c.events, shown, rewrote, at)
+			}
+		case "commit":
+			if has("--amend") {
+				c.note(&c.events, shown, rewrote, at)
+			}
+		case "pull":
+			if has("--rebase", "-r") {
+				c.note(&c.events, shown, rewrote, at)
+			}
+		}
+		switch verb {
+		case "commit", "rebase", "merge", "pull", "push", "reset", "cherry-pick", "checkout", "switch":
+			if end.end != "" {
+				c.note(&c.events, "done: "+shown, settled, at)
+			}
+		}
+	}
+}
+
+var (
+	fileName   = regexp.MustCompile(`^[\w@~./-]*\.[A-Za-z]\w{0,7}$`)
+	branchName = regexp.MustCompile(`^[A-Za-z][\w./-]*$`)
+)
+
+// onBranch records the branch that git reports last.
+func (c *collector) onBranch(at uint64, text string) {
+	all := standing.FindAllStringSubmatch(text[:min(len(text), maxScan)], -1)
+	if len(all) == 0 {
+		return
+	}
+	m := all[len(all)-1]
+	if name := m[1] + m[2] + m[3] + m[4]; name != "HEAD" {
+		c.note(&c.branches, name, 0, at)
+	}
+}
+
+// takenBack records what the assistant says of its earlier statements and of runs. It returns the sentence as it states what
+// holds instead, or nothing.
+func (c *collector) takenBack(s string, at uint64) (instead string, rank int) {
+	if wiped.MatchString(s) {
+		return s, 3
+	}
+	if succeeds.MatchString(s) && !doubtful.MatchString(s) {
+		c.note(&c.events, lex.Clip(s, maxInstruction), claimed, at)
+	}
+	rest := corrects.ReplaceAllString(s, "")
+	switch {
+	case mistaken.MatchString(s):
+	case rest == s || rest == "" || announcing.MatchString(rest) || strings.HasSuffix(s, "?"):
+		return "", none
+	}
+	c.note(&c.events, lex.Clip(s, maxDecision), retracted, at)
+	if len(strings.Fields(rest)) < 6 || announcing.MatchString(rest) {
+		return "", none
+	}
+	return rest, 2
+}
