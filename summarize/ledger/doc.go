@@ -6,7 +6,7 @@
 // A [Ledger] holds, verbatim where they are statements: the user's requests and lasting instructions (requests.go), the
 // assistant's decisions and plans and the calls that the user refused (said.go), the runs of commands with their
 // outcomes, commits, branches and processes in the background (runs.go, shell.go), the assistant's own task list
-// (tasks.go), and the files and what changed in them (files.go).
+// (tasks.go), the files and what changed in them (files.go), and what takes back what stands in these lists (undone.go).
 //
 // # Life cycle
 //
@@ -22,11 +22,12 @@
 //
 // A text has sections in a fixed order: goal, instructions that hold, requests, decisions and dead ends (sections.go), state
 // (state.go), files (filelist.go), errors (errors.go), what comes next. Each has a share of the room and writes itself in
-// whatever room it is given; what it does not want goes to the others (text.go). A model's lines are added to the sections
+// whatever room it is given; what it does not want goes to the others (text.go). What later messages overtook is left out or
+// marked (holds.go). A model's lines are added to the sections
 // whose titles they stand under (prose.go).
 //
 // # Limits
 //
-// Instructions and decisions are recognized by English words. What a tool does is inferred from its name and its
+// Instructions, decisions and corrections are recognized by English words, and what an answer chose only in its own span. What a tool does is inferred from its name and its
 // arguments; a tool that writes files under an unusual name with unusual arguments is listed only by its call.
 package ledger

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func (v *view) failures() (open, mended []string) {
 		}
 		switch good := v.passedSince(r); {
 		case good == 0 && ofGit.MatchString(r.Error) && len(v.eventsOf(settled, r.Failed)) > 0:
-		case good == 0 && r.other() && others == 2:
+		case good == 0 && r.other() && (others == 2 || v.asked(r.Failed, v.l.To+1) || v.startedSince(r)):
 		case good == 0 && len(open) < 5:
 			name := briefly(r.Line)
 			if latest, unclear := v.latest(r.Kind); !r.other() && latest.Line == r.Line {
@@ -75,6 +76,17 @@ func (v *view) failedSince(r Run) bool {
 	return slices.ContainsFunc(v.l.Runs, func(b Run) bool {
 		later := b.Failed > r.Failed || b.Failed == r.Failed && b.Line > r.Line // calls at once have one ordinal
 		return later && b.Error != "" && b.repeats(r)
+	})
+}
+
+// startup is the error of a program that did not come to what it was asked.
+var startup = regexp.MustCompile(`(?i)\b(?:cannot find (?:module|package)|module ?not ?found|no module named|importerror|export named|command not found|cannot find (?:symbol|crate)|syntaxerror)\b`)
+
+// startedSince reports whether a program that could not start succeeded later, whatever it was asked.
+func (v *view) startedSince(failed Run) bool {
+	program := func(line string) string { command, _, _ := strings.Cut(line, " "); return command }
+	return startup.MatchString(failed.Error) && slices.ContainsFunc(v.l.Runs, func(r Run) bool {
+		return r.End == ends[verdict.Success] && r.Ended > failed.Failed && program(r.Line) == program(failed.Line)
 	})
 }
 

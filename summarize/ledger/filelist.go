@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -159,13 +160,16 @@ func (v *view) named(title string, room, omitted int, which func(File) bool) []s
 	return []string{strings.TrimSuffix(line, ",")}
 }
 
+// temporary is a path among temporary files.
+var temporary = regexp.MustCompile(`^(?:/private)?/(?:tmp|var/tmp|var/folders)/`)
+
 // commonRoot returns the directory that contains most of the files, at least two, and all of them if it is a relative one,
 // since others could be taken for files in it; empty if there is none.
 func commonRoot(files []File) string {
 	best, gain := "", 0
 	seen := map[string]int{}
 	for _, f := range files {
-		for i := 1; i < len(f.Path); i++ {
+		for i := 1; i < len(f.Path) && !temporary.MatchString(f.Path); i++ {
 			if f.Path[i] == '/' {
 				seen[f.Path[:i+1]]++
 			}

@@ -30,7 +30,7 @@ func (v *view) standing() (kept []Note) {
 		finds := finding.MatchString(n.Text)
 		switch {
 		case v.denied(n) || v.overridden(n.Text, n.Last) || v.corrected(n):
-		case n.Rank == 0 && (changed || v.asked(n.Last, v.l.To+1)):
+		case n.Rank == 0 && (changed || v.asked(n.Last, v.l.To+1)), n.Rank == 1 && changed && !reasoned.MatchString(n.Text):
 		case finds && v.foundAgain(n):
 		case changed && (finds || n.Rank < 3) && !wiped.MatchString(n.Text):
 			n.Text = before + strings.TrimPrefix(n.Text, before)

@@ -22,6 +22,7 @@ func TestWhatHolds(t *testing.T) {
 		{"a consent to a question", ask + "assistant: The log grows by a megabyte a day. Shall I rotate it each night?\nuser: yes please\n" + edit + "user: And write down how it is restored.",
 			[]string{"- yes please (to: “Shall I rotate it each night?”)"}, nil},
 		{"a number that chooses nothing", ask + "assistant: 1. A file.\\n2. A table.\nuser: Use port 2222 for version 1.2, with 2.5 seconds in between.\nassistant: ok\nuser: go on", nil, []string{"(2:", "(1:"}},
+		{"an item that the user quotes", ask + "assistant: 1. A file.\\n2. A table.\nuser: 2. Keep the berth in a table\nassistant: ok\nuser: go on", []string{"2. Keep the berth in a table\n"}, nil},
 		{"no request in the span", edit + "assistant: The bookings are written at once now, by the clerk.", []string{"Goal: " + askedElsewhere}, nil},
 
 		// Instructions are the user's, and end.
@@ -68,6 +69,8 @@ func TestWhatHolds(t *testing.T) {
 		{"a stash in a line with a linter", ask + bash("git stash && make lint; git stash pop") + "fail: error: Your local changes to the following files would be overwritten by merge:\\n\\ta.go", nil, []string{"lint → failed", "lint:"}},
 		{"the agent says that it passes", ask + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1\n" + edit + bash("make test | tail -1") + "ok: done\nassistant: All tests pass now, also the one of the berth.", []string{"before “All tests pass now"}, nil},
 		{"the agent hopes that it passes", ask + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1\nassistant: Let me verify that all tests pass now, with the berth.", []string{"Errors: test: --- FAIL: TestBerth"}, []string{"before “"}},
+		{"a look of an earlier turn", ask + bash("gh pr view 7") + "fail: GraphQL: Could not resolve to a PullRequest.\nuser: Then print the berth on each ticket, too.", nil, []string{"Errors"}},
+		{"a program that starts again", ask + bash("node quay.js list") + "fail: SyntaxError: Unexpected token\n" + edit + bash("node quay.js show 7") + "ok: berth 7\ndone", nil, []string{"Errors"}},
 		{"stopped by the user", ask + bash("node --inspect app.js") + "fail: Error in the debugger\\nCommand aborted by user", nil, []string{"Errors"}},
 
 		// The next step is one that was not taken.

@@ -249,6 +249,8 @@ var (
 	// numberOf and letterOf name an item of a list that the assistant wrote.
 	numberOf = regexp.MustCompile(`(?:^|[^\w.#/-])#?(\d{1,2})(?:$|[^\w.%/-]|\.(?:\s|$))`)
 	letterOf = regexp.MustCompile(`(?i)(?:^\(?|\b(?:option|variant|plan) \(?)([a-h])(?:\)|\s*$|[.,;:!])|\b(?:option|variant|plan) ([a-h])\b`)
+	// ownList begins a request that quotes the item itself.
+	ownList = regexp.MustCompile(`^\d{1,2}[.)]\s+\S+\s+\S`)
 	// listItem is such an item.
 	listItem = regexp.MustCompile(`(?im)^[ \t]*(?:#+ *)?(?:[-*] +)?\**(?:option |variant |plan |step )?\(?(\d{1,2}|[A-H])[.):]+\**[ \t:—–-]*(\S[^\n]*)$`)
 )
@@ -259,7 +261,7 @@ const longestChoice = 90
 // chosen returns what a short answer refers to: the items of the assistant's list that it names, or else the question that it
 // answers.
 func chosen(answer, told string) string {
-	if told == "" || len(answer) > longestChoice {
+	if told == "" || len(answer) > longestChoice || ownList.MatchString(answer) {
 		return ""
 	}
 	items := map[string]string{}

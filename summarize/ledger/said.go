@@ -33,6 +33,8 @@ var (
 	vague = regexp.MustCompile(`(?i)\b(?:is|was) (?:now )?(?:clear|obvious|simple|here|fixed|resolved|more fundamental)\b[^:]*$`)
 	// waiting is what is no decision, whatever it sounds like.
 	waiting = regexp.MustCompile(`(?i)\b(?:wait|waiting|polling|interval|status again|hands-off)\b`)
+	// progressing tells how far something is that goes on.
+	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b`)
 	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
 	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still |should be )*(?:pass|clean|green|succe|done|complete|work)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
 	// refused is how harnesses report that the user refused a call.
@@ -74,6 +76,7 @@ func (c *collector) statements(m Message) {
 		}
 		rank := none
 		switch plain := !announcing.MatchString(s) && !leaning.MatchString(s); {
+		case progressing.MatchString(s):
 		case decided.MatchString(s) && !waiting.MatchString(s):
 			rank = 3
 		case plain && found.MatchString(s) && !vague.MatchString(s):
