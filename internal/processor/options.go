@@ -11,6 +11,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/content"
+	"precis/internal/datadir"
 	"precis/internal/fold"
 	"precis/internal/tracing"
 	"precis/state"
@@ -120,7 +121,7 @@ func (o Options) withDefaults() Options {
 			if o.FS != nil {
 				return 0, 0, false
 			}
-			return broker.DiskSpace(o.Config.DataDir)
+			return datadir.Space(o.Config.DataDir)
 		}
 	}
 	if o.Version == "" {
