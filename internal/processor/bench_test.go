@@ -203,6 +203,7 @@ func BenchmarkListing(b *testing.B) {
 	cost := func(listed bool) float64 { // processor time of an event, in ns
 		one := *c
 		one.DataDir = b.TempDir()
+		defer os.RemoveAll(one.DataDir) // some 200 MB each, which would stay until the benchmark ends
 		p, err := processor.Open(b.Context(), processor.Options{Config: &one, Logger: zerolog.Nop(), Broker: br, BulkFrom: math.MaxUint64})
 		if err != nil {
 			b.Fatal(err)
