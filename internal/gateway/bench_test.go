@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -17,13 +18,31 @@ import (
 	"precis/internal/gateway"
 )
 
+// slowWays are paths to a precis that is slow, by what a prompt takes on them at least.
+var slowWays = map[string]func(rnd *rand.Rand, at time.Duration) time.Duration{
+	"20ms":  func(*rand.Rand, time.Duration) time.Duration { return 20 * time.Millisecond },
+	"50ms":  func(*rand.Rand, time.Duration) time.Duration { return 50 * time.Millisecond },
+	"100ms": func(*rand.Rand, time.Duration) time.Duration { return 100 * time.Millisecond },
+	"250ms": func(*rand.Rand, time.Duration) time.Duration { return 250 * time.Millisecond },
+	"jitter": func(rnd *rand.Rand, _ time.Duration) time.Duration {
+		return time.Duration(rnd.Int64N(int64(200 * time.Millisecond)))
+	},
+	"onset": func(_ *rand.Rand, at time.Duration) time.Duration {
+		if at < 4*time.Second {
+			return 0
+		}
+		return 100 * time.Millisecond
+	},
+}
+
 // BenchmarkOverhead sends 200 requests a second, directly, through a gateway, through one whose NATS is away, through one that compacts, and through one
-// that would if precis did not hang: the same conversations of 41 messages (40 kB), one of them new and one a tool's output, and answers of 50 events.
-// p50 and p99 are from the request to the last byte of the answer.
+// that would if precis were not slow, from the first request on or some seconds later (onset), or did not hang: conversations of 41 messages (40 kB), one
+// of them a tool's output, that grow by a question and an answer, and answers of 50 events. p50 and p99 are from the request to the last byte of the answer;
+// yes and prepared are the requests in a hundred that are compacted, with their own prompt and with an earlier one's.
 func BenchmarkOverhead(b *testing.B) {
 	var answer []string
 	for range 50 {
-		answer = append(answer, `{"id":"c","choices":[{"index":0,"delta":{"content":"some words of an answer "}}]}`)
+		answer = append(answer, `{"id":"c","choices":[{"index":0,"delta":{"content":"word "}}]}`)
 	}
 	stream := sse(append(answer, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, `[DONE]`)...)
 	provider := func(w http.ResponseWriter, r *http.Request) {
@@ -40,13 +59,13 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 	nowhere := l.Addr().String()
 	_ = l.Close()
-	for _, way := range []string{"direct", "gateway", "away", "compact", "hangs"} {
+	for _, way := range []string{"direct", "gateway", "away", "compact", "20ms", "50ms", "100ms", "250ms", "jitter", "onset", "hangs"} {
 		b.Run(way, func(b *testing.B) {
 			var w *world
-			switch way {
-			case "gateway":
+			switch {
+			case way == "gateway":
 				w = begin(b, provider, gateway.Options{})
-			case "compact", "hangs":
+			case way == "compact", way == "hangs":
 				w = begin(b, provider, gateway.Options{Mode: gateway.ModeCompact})
 				if way == "hangs" {
 					w.stopProcessor()
@@ -56,6 +75,20 @@ func BenchmarkOverhead(b *testing.B) {
 					}
 					b.Cleanup(func() { _ = silent.Unsubscribe() })
 				}
+			case slowWays[way] != nil:
+				w = begin(b, provider, gateway.Options{})
+				if err := w.stop(); err != nil {
+					b.Fatal(err)
+				}
+				rnd := rand.New(rand.NewPCG(1, 1))
+				begun := sync.OnceValue(time.Now)
+				var mu sync.Mutex
+				conn := w.far(func() time.Duration { // half of it on each of the two ways
+					mu.Lock()
+					defer mu.Unlock()
+					return slowWays[way](rnd, time.Since(begun())) / 2
+				})
+				w.startGateway(gateway.Options{Mode: gateway.ModeCompact, Conn: conn})
 			default:
 				w = bare(b, provider)
 				w.url = w.upstream.URL
@@ -81,6 +114,15 @@ func BenchmarkOverhead(b *testing.B) {
 func (w *world) steady(b *testing.B) {
 	const perSecond, conversations = 200, 20
 	word := strings.Repeat("a word or two ", 70)
+	says := strings.Repeat("word ", 50)
+	var list [conversations][]string
+	for c := range list {
+		list[c] = append(list[c], fmt.Sprint("conversation ", c))
+		for m := range 40 {
+			list[c] = append(list[c], fmt.Sprint("message ", m, word))
+		}
+	}
+	const call = `{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"bash","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":"`
 	var mu sync.Mutex
 	var took []time.Duration
 	var wg sync.WaitGroup
@@ -88,14 +130,9 @@ func (w *world) steady(b *testing.B) {
 	defer tick.Stop()
 	b.ResetTimer()
 	for i := range b.N {
-		conversation, turn := i%conversations, i/conversations
-		texts := []string{fmt.Sprint("conversation ", conversation)}
-		for m := range 39 {
-			texts = append(texts, fmt.Sprint("message ", m, word))
-		}
-		texts = append(texts, fmt.Sprint("turn ", turn, word))
-		const call = `{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"bash","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":"`
-		body := strings.Replace(ask(texts...), `{"role":"assistant"`, call+word+word+`"},{"role":"assistant"`, 1)
+		c := i % conversations
+		body := strings.Replace(ask(list[c]...), `{"role":"assistant"`, call+word+word+`"},{"role":"assistant"`, 1)
+		list[c] = append(list[c], says, fmt.Sprint("turn ", i))
 		<-tick.C
 		wg.Go(func() {
 			begun := time.Now()
@@ -116,5 +153,8 @@ func (w *world) steady(b *testing.B) {
 	slices.Sort(took)
 	for _, p := range []int{50, 99} {
 		b.ReportMetric(float64(took[len(took)*p/100].Microseconds())/1000, fmt.Sprintf("p%d-ms", p))
+	}
+	for _, outcome := range []string{"yes", "prepared"} {
+		b.ReportMetric(100*w.count("precis_gateway_compacted_total", "outcome", outcome)/float64(b.N), outcome+"-%")
 	}
 }

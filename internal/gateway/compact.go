@@ -9,12 +9,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	client "precis/api"
 	"precis/events"
 )
 
@@ -36,59 +33,16 @@ const (
 	asMedia    = "media"              // a compaction would have to hold more than text
 )
 
-// compactor asks for prompts.
-type compactor struct {
-	client *client.Client
-	slow   *client.Client // for clients that wait for a compaction
-	wait   time.Duration
-	now    func() time.Time
-	until  atomic.Int64 // before which precis is not asked again; 0: it answers in time
-	trying atomic.Bool  // a request asks whether it does so again
-	asked  atomic.Int64 // since when requests wait and none was answered; 0: none waits
-}
+// Outcomes of requests that are compacted: with their own prompt, or with one of an earlier request and the newer messages whole behind it.
+const (
+	outcomeFresh    = "yes"
+	outcomePrepared = "prepared"
+)
 
-// restFor is how long precis is left alone once it was too slow: a request that finds it slow waits, and the next ones don't. Then one request alone
-// tries it, so that of 200 requests a second that go on for long fewer than one in a hundred waits.
-const restFor = 10 * time.Second
-
-func newCompactor(o Options) (*compactor, error) {
-	c, err := client.NewClient(o.Conn, client.ClientOptions{Timeout: o.Wait})
-	if err != nil {
-		return nil, err
-	}
-	slow, err := client.NewClient(o.Conn, client.ClientOptions{Timeout: compactionWait})
-	if err != nil {
-		return nil, err
-	}
-	return &compactor{client: c, slow: slow, wait: o.Wait, now: o.Now}, nil
-}
-
-// resting reports whether a request must do without precis. Where it need not, it ends with done. While others have waited for a fifth of what they may,
-// and none was answered, precis may be about to be found slow: what comes until then would wait for it too, at 200 requests a second 50 of them.
-func (c *compactor) resting() bool {
-	now := c.now().UnixNano()
-	if until := c.until.Load(); until != 0 {
-		return now < until || !c.trying.CompareAndSwap(false, true)
-	}
-	since := c.asked.Load()
-	if since != 0 && now-since > int64(c.wait/5) {
-		return true
-	}
-	c.asked.CompareAndSwap(0, now)
-	return false
-}
-
-// done notes how a request fared: where precis did not answer in time, and not because the client left, it is left alone.
-func (c *compactor) done(client context.Context, err error) {
-	var as asItCame
-	switch err = refused(err); {
-	case err == nil, errors.As(err, &as):
-		c.until.Store(0)
-	case client.Err() == nil:
-		c.until.Store(c.now().Add(restFor).UnixNano())
-	}
-	c.trying.Store(false)
-	c.asked.Store(0)
+// shortened is a request with its thread's prompt.
+type shortened struct {
+	body          []byte
+	outcome, what string // what: what is in it
 }
 
 // asItCame is why a request is not compacted.
@@ -126,13 +80,12 @@ func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made)
 		return g.says(asMode), nil
 	}
 	request := objectOf(body)
-	var shorter []byte
-	var what string
+	var short *shortened
 	var err error
 	if g.opts.Compactions && x.wantsCompaction(request) {
 		own, err = g.compaction(r.Context(), x, request)
 	} else {
-		shorter, what, err = g.shorter(r.Context(), x, body, request)
+		short, err = g.shorter(r.Context(), x, body, request)
 	}
 	var as asItCame
 	switch err = refused(err); {
@@ -153,9 +106,9 @@ func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made)
 		g.metrics.compacted.WithLabelValues("answered").Inc()
 		return fmt.Sprintf("answered; bytes=%d; sent=%d", len(body), len(own.body)), own
 	}
-	replaceBody(r, shorter)
-	g.metrics.compacted.WithLabelValues("yes").Inc()
-	return fmt.Sprintf("yes; %s; bytes=%d; sent=%d", what, len(body), len(shorter)), nil
+	replaceBody(r, short.body)
+	g.metrics.compacted.WithLabelValues(short.outcome).Inc()
+	return fmt.Sprintf("yes; %s; bytes=%d; sent=%d", short.what, len(body), len(short.body)), nil
 }
 
 func replaceBody(r *http.Request, body []byte) {
@@ -222,53 +175,48 @@ func (b broken) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-// shorter returns the request with its thread's prompt, and what is in it. Its error is asItCame where precis has answered.
-func (g *Gateway) shorter(caller context.Context, x *exchange, body []byte, request object) (shorter []byte, what string, err error) {
+// shorter returns the request with its thread's prompt. Its error is asItCame where precis has answered.
+func (g *Gateway) shorter(caller context.Context, x *exchange, body []byte, request object) (*shortened, error) {
 	c, err := g.compactable(x, request)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	thread := c.threadOf(g.continued)
-	switch {
-	case thread == "":
-		return nil, "", asItCame{asNew}
-	case g.compactor.resting():
-		return nil, "", asItCame{asBehind}
+	if thread == "" {
+		return nil, asItCame{asNew}
 	}
-	defer func() { g.compactor.done(caller, err) }()
 	identify(key{}, c.messages)
-	ctx, cancel := context.WithTimeout(caller, g.compactor.wait)
-	defer cancel()
-	seq, err := g.store(ctx, thread, x.agent, c.messages)
+	reply, fresh, err := g.prompt(caller, x, thread, c.messages)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	reply, err := g.compactor.client.Context(ctx, thread, client.ContextRequest{Format: x.api.format, MinEventSeq: seq, Explain: true})
-	if err != nil {
-		return nil, "", err
+	short := &shortened{outcome: outcomeFresh, what: fmt.Sprintf("summaries=%d", len(reply.SummaryIDs))}
+	s, err := spliced(c.messages, reply)
+	switch {
+	case !fresh && (err != nil || len(reply.SummaryIDs) == 0):
+		return nil, asItCame{asBehind} // a fresh one may have more
+	case len(reply.SummaryIDs) == 0:
+		return nil, asItCame{asWhole}
+	case err != nil:
+		return nil, err
+	case fresh && s.newer > 0:
+		return nil, asItCame{asDiverged}
+	case !fresh:
+		short.outcome, short.what = outcomePrepared, fmt.Sprintf("prepared; newer=%d; %s", s.newer, short.what)
 	}
-	if len(reply.SummaryIDs) == 0 {
-		return nil, "", asItCame{asWhole}
+	if short.body, err = replaceMember(body, x.api.list, asList(s.list)); err != nil {
+		return nil, asItCame{asShape}
 	}
-	list, _, err := spliced(c.messages, reply)
-	if err != nil {
-		return nil, "", err
+	if len(short.body) >= len(body) { // the client has cleared more than summaries would
+		return nil, asItCame{asWhole}
 	}
-	shorter, err = replaceMember(body, x.api.list, asList(list))
-	if err != nil {
-		return nil, "", asItCame{asShape}
-	}
-	if len(shorter) >= len(body) { // the client has cleared more than summaries would
-		return nil, "", asItCame{asWhole}
-	}
-	what = fmt.Sprintf("summaries=%d", len(reply.SummaryIDs))
 	if x.runs {
-		with, added := withOriginal(x.api, shorter, request, thread)
+		with, added := withOriginal(x.api, short.body, request, thread)
 		if added {
-			return with, what + "; tool=" + originalTool, nil
+			short.body, short.what = with, short.what+"; tool="+originalTool
 		}
 	}
-	return shorter, what, nil
+	return short, nil
 }
 
 // compactable reads a request that nothing is in doubt about.

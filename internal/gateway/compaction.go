@@ -44,10 +44,10 @@ func (g *Gateway) compaction(caller context.Context, x *exchange, request object
 	switch {
 	case thread == "":
 		return nil, asItCame{asNew}
-	case g.compactor.resting():
+	case g.compactor.pace.hanging():
 		return nil, asItCame{asBehind}
 	}
-	defer func() { g.compactor.done(caller, err) }()
+	defer func() { g.compactor.made(caller, err) }()
 	identify(key{}, c.messages)
 	ctx, cancel := context.WithTimeout(caller, compactionWait)
 	defer cancel()
@@ -62,10 +62,10 @@ func (g *Gateway) compaction(caller context.Context, x *exchange, request object
 	if err != nil {
 		return nil, err
 	}
-	switch _, others, err := spliced(c.messages, reply); {
-	case err != nil: // it does not account for each message
+	switch s, err := spliced(c.messages, reply); {
+	case err != nil:
 		return nil, err
-	case others: // the text would hold them
+	case s.newer > 0, s.others: // it does not account for each message, or the text would hold others
 		return nil, asItCame{asDiverged}
 	}
 	text, err := handover(c.messages, reply)

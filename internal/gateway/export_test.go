@@ -28,3 +28,14 @@ func ReadAny(answer, request []byte) {
 		identify(c.seed("a"), c.messages)
 	}
 }
+
+// Hangs reports whether requests leave precis alone.
+func (s *Server) Hangs() bool { return s.gateway.compactor.pace.hanging() }
+
+// Asking is how many questions to precis have no answer.
+func (s *Server) Asking() int {
+	c := s.gateway.compactor
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}

@@ -89,6 +89,7 @@ func cache[K comparable, V any](size int) *lru.Cache[K, V] {
 
 // Close publishes what is queued and returns when NATS has it, or ctx ends.
 func (g *Gateway) Close(ctx context.Context) error {
+	g.compactor.close()
 	g.mu.Lock()
 	g.closed = true
 	close(g.queue)

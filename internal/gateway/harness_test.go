@@ -87,7 +87,7 @@ func begin(t testing.TB, provider http.HandlerFunc, o gateway.Options) *world {
 func beginWith(t testing.TB, provider http.HandlerFunc, o gateway.Options, configure func(*config.Config)) *world {
 	t.Helper()
 	w := bare(t, provider)
-	b, err := broker.Open(t.Context(), broker.Options{StoreDir: t.TempDir(), Sync: "2m", Logger: quietLog(t)})
+	b, err := broker.Open(t.Context(), broker.Options{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Sync: "2m", Logger: quietLog(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +156,9 @@ func (w *world) startGateway(o gateway.Options) {
 	}
 	if w.metrics == nil {
 		w.metrics = gateway.NewMetrics(w.registry)
+	}
+	if o.Wait == patience { // also where a prompt of an earlier request would do
+		o.Brief = patience
 	}
 	o.Logger, o.Metrics = zerolog.New(w.log), w.metrics
 	if w.server, err = gateway.Start(l, o); err != nil {

@@ -31,6 +31,7 @@ type Metrics struct {
 	compacted *prometheus.CounterVec
 	queued    prometheus.Gauge
 	held      prometheus.Gauge
+	prepared  prometheus.Gauge
 }
 
 // NewMetrics registers them; nil registers nowhere.
@@ -44,9 +45,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			"Requests answered, by API (chat, responses, messages, or other: only passed on) and status; 0: the client left first.", "api", "status"),
 		published: vec("precis_gateway_published_events_total", "Events stored, by type.", "type"),
 		dropped:   vec("precis_gateway_dropped_total", "Exchanges or events that were not published, by reason.", "reason"),
-		compacted: vec("precis_gateway_compacted_total", "Requests in mode compact, by outcome: yes, answered (a compaction by precis), or the reason for which they went as they came.", "outcome"),
+		compacted: vec("precis_gateway_compacted_total", "Requests in mode compact, by outcome: yes, prepared (the prompt of an earlier request, and the newer messages whole), answered (a compaction by precis), or the reason for which they went as they came.", "outcome"),
 		queued:    f.NewGauge(prometheus.GaugeOpts{Name: "precis_gateway_queued_exchanges", Help: "Exchanges that wait to be published."}),
 		held:      f.NewGauge(prometheus.GaugeOpts{Name: "precis_gateway_held_bytes", Help: "Bytes of copies of bodies."}),
+		prepared:  f.NewGauge(prometheus.GaugeOpts{Name: "precis_gateway_prepared_bytes", Help: "About how many bytes the prompts take that are kept for requests that come while precis is slow."}),
 	}
 }
 

@@ -53,8 +53,11 @@ type Options struct {
 	Queue int
 	// BufferEvents and BufferBytes are the publisher's buffer. Default 10,000 and 64 MiB.
 	BufferEvents, BufferBytes int
-	// Wait is how long a request waits for its prompt in mode compact, at most once in ten seconds if precis is slow. Default 250ms.
+	// Wait is how long a request of mode compact waits for its prompt where there is no prepared one, a few times in ten seconds if precis is slow. Default
+	// 250ms.
 	Wait time.Duration
+	// Brief is how long any request may wait for it. Default 4ms.
+	Brief time.Duration
 	// Transport makes the requests; nil is one like http.DefaultTransport.
 	Transport http.RoundTripper
 	// Now is the clock; nil is the system's.
@@ -85,6 +88,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Wait == 0 {
 		o.Wait = 250 * time.Millisecond
+	}
+	if o.Brief == 0 {
+		o.Brief = brief
 	}
 	if o.BufferEvents == 0 {
 		o.BufferEvents = 10_000

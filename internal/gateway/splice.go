@@ -19,46 +19,85 @@ type splicing struct {
 	foreign  map[string]bool     // summaries of messages that the request does not have
 	stands   map[string][]string // messages for which each summary stands
 	others   bool                // the thread has such messages
+	newer    int                 // messages of the request behind those that the prompt has; they stand whole
 	counted  bool                // calls of the request may have one id
-	there    []bool              // messages of the request that the prompt accounts for
+	there    []bool              // messages of the request that are accounted for
 	whole    []bool              // messages that are in the list as the client sent them
 	last     int                 // the last message of the request that is in the list
 	list     []jsontext.Value
 }
 
 // spliced is a prompt as the provider gets it: what stands whole as the client sent it, with its cache marks and reasoning, and summaries as
-// precis gives them. It fails unless the prompt accounts for each message of the request, in their order. Messages that the thread has beside
-// them, of a side question or a turn that the client took back, are left out; it fails where a summary stands for some of both. others reports
-// that there are any.
-func spliced(messages []*message, p *client.ContextReply) (list []jsontext.Value, others bool, err error) {
+// precis gives them. It fails unless the prompt accounts for each message of the request, in their order, up to the first that it does not have: from
+// there on they are newer than the prompt, and stand whole. Messages that the thread has beside them, of a side question or a turn that the client took
+// back, are left out; it fails where a summary stands for some of both.
+func spliced(messages []*message, p *client.ContextReply) (*splicing, error) {
 	s := &splicing{messages: messages, index: map[string]int{}, made: map[string]bool{}, foreign: map[string]bool{}, stands: map[string][]string{}, last: -1}
 	s.there, s.whole = make([]bool, len(messages)), make([]bool, len(messages))
+	covered := had(messages, p)
+	s.newer = len(messages) - covered
 	for i, m := range messages {
-		s.index[m.id] = i
-		s.there[i] = m.apart // it stands in a member of its own
+		if i < covered {
+			s.index[m.id] = i
+		}
+		s.there[i] = i >= covered || m.apart // which stands in a member of its own
 		s.counted = s.counted || m.counted
 	}
 	prompt := listOf(p.Messages)
-	if p.DroppedCount > 0 || slices.ContainsFunc(p.WaitingMessageIDs, s.has) || len(p.Sources) != len(prompt) || p.Explain == nil || len(p.Explain.LeftOut) > 0 ||
+	if p.DroppedCount > 0 || slices.ContainsFunc(p.WaitingMessageIDs, s.has) || len(p.Sources) != len(prompt) || p.Explain == nil || slices.ContainsFunc(p.Explain.LeftOut, s.leftOut) ||
 		p.SystemSource != nil && len(p.SystemSource.SummaryIDs) > 0 || !s.summaries(p.Explain.Summaries) {
-		return nil, false, asItCame{asDiverged}
+		return nil, asItCame{asDiverged}
 	}
 	s.others = len(p.WaitingMessageIDs) > 0
 	for i, from := range p.Sources {
 		if !s.add(i, from, prompt[i]) {
-			return nil, false, asItCame{asDiverged}
+			return nil, asItCame{asDiverged}
 		}
 	}
 	for _, omitted := range p.OmittedParts {
 		if i, ok := s.index[omitted.MessageID]; ok && !s.made[omitted.MessageID] && !s.whole[i] {
-			return nil, false, asItCame{asDiverged}
+			return nil, asItCame{asDiverged}
 		}
 	}
-	if slices.Contains(s.there, false) || (s.others || s.begun()) && !s.unread() {
-		return nil, false, asItCame{asDiverged}
+	for i, m := range messages[covered:] {
+		if !m.apart {
+			s.list, s.whole[covered+i] = append(s.list, m.raw...), true
+		}
 	}
-	return s.list, s.others, nil
+	if slices.Contains(s.there, false) || (s.others || s.newer > 0 || s.begun()) && !s.unread() {
+		return nil, asItCame{asDiverged}
+	}
+	return s, nil
 }
+
+// had is how many messages of a request stand before the first that a prompt does not have.
+func had(messages []*message, p *client.ContextReply) int {
+	ids := map[string]bool{}
+	note := func(list []string) {
+		for _, id := range list {
+			ids[id] = true
+		}
+	}
+	for _, from := range p.Sources {
+		note(from.MessageIDs)
+	}
+	if p.Explain != nil {
+		for _, sum := range p.Explain.Summaries {
+			note(sum.MessageIDs)
+		}
+	}
+	n := slices.IndexFunc(messages, func(m *message) bool { return !m.apart && !ids[m.id] })
+	if n < 0 {
+		return len(messages)
+	}
+	return n
+}
+
+// leftOut reports whether a prompt does without a message that is not of another branch, or newer than the request: one whose call has no result yet.
+func (s *splicing) leftOut(l client.LeftOut) bool { return l.Reason != waitsForResult || s.has(l.ID) }
+
+// waitsForResult is the reason of such a message.
+const waitsForResult = "waiting"
 
 func (s *splicing) has(id string) bool {
 	_, ok := s.index[id]
@@ -119,6 +158,12 @@ func (s *splicing) add(at int, from client.Source, message jsontext.Value) bool 
 	if !own && len(from.MessageIDs)+len(from.SummaryIDs) > 0 {
 		s.others = true
 		return true
+	}
+	if slices.ContainsFunc(from.SummaryIDs, func(id string) bool { return s.foreign[id] }) { // joined with messages of the request
+		if slices.ContainsFunc(from.SummaryIDs, func(id string) bool { return !s.foreign[id] }) {
+			return false
+		}
+		s.others, whole = true, true
 	}
 	whole = whole || s.shorter(from, message)
 	for _, id := range from.MessageIDs {

@@ -32,15 +32,22 @@ func TestSpliced(t *testing.T) {
 		messages = append(messages, &message{role: []string{"user", "assistant"}[i%2], id: fmt.Sprintf("m%d", i), raw: []jsontext.Value{jsontext.Value(fmt.Sprintf(`{"client's":%d}`, i))}})
 	}
 	messages[3].raw[0] = jsontext.Value(`{"client's":3, "output":"` + strings.Repeat("x", 100) + `"}`)
-	list, others, err := spliced(messages, reply())
-	if got, want := string(asList(list)), `[{"client's":0},{"s":"compaction"},{"s":"summary of m3"},{"client's":4}]`; err != nil || got != want || others {
-		t.Fatalf("%v\n%s, want\n%s", err, got, want)
+	s, err := spliced(messages, reply())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := s.list
+	if got, want := string(asList(list)), `[{"client's":0},{"s":"compaction"},{"s":"summary of m3"},{"client's":4}]`; got != want || s.others || s.newer != 0 {
+		t.Fatalf("%s, want\n%s", got, want)
 	}
 	cleared := slices.Clone(messages)
 	cleared[3] = &message{role: "assistant", id: "m3", raw: []jsontext.Value{jsontext.Value(`{"cleared":""}`)}}
-	own, _, err := spliced(cleared, reply())
-	if got, want := string(asList(own)), `[{"client's":0},{"s":"compaction"},{"cleared":""},{"client's":4}]`; err != nil || got != want {
-		t.Errorf("%v\n%s, want\n%s", err, got, want)
+	own, err := spliced(cleared, reply())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(asList(own.list)), `[{"client's":0},{"s":"compaction"},{"cleared":""},{"client's":4}]`; got != want {
+		t.Errorf("%s, want\n%s", got, want)
 	}
 	for name, change := range map[string]func(p *client.ContextReply){
 		"one that stands whole": func(p *client.ContextReply) {
@@ -48,7 +55,13 @@ func TestSpliced(t *testing.T) {
 			p.Messages = jsontext.Value(`[{"s":"m0"},{"s":"compaction"},{"s":"summary of m3"},{"s":"m4"},{"s":"x"}]`)
 		},
 		"one joined with its neighbour": func(p *client.ContextReply) { p.Sources[3].MessageIDs = []string{"x", "m4", "y"} },
-		"one that waits for its result": func(p *client.ContextReply) { p.WaitingMessageIDs = []string{"x"} },
+		"one that stands as a summary joined with its neighbour": func(p *client.ContextReply) {
+			p.Explain.Summaries = append(p.Explain.Summaries, client.ExplainedSummary{ID: "sum_x", MessageIDs: []string{"x"}})
+			p.Sources[3].SummaryIDs = []string{"sum_x"}
+		},
+		"one that waits for its result": func(p *client.ContextReply) {
+			p.WaitingMessageIDs, p.Explain.LeftOut = []string{"x"}, []client.LeftOut{{ID: "x", Reason: waitsForResult}}
+		},
 		"one that stands as its summary": func(p *client.ContextReply) {
 			p.Explain.Summaries = append(p.Explain.Summaries, client.ExplainedSummary{ID: "sum_x", MessageIDs: []string{"x"}})
 			p.Sources = append(p.Sources, client.Source{MessageIDs: []string{"x"}, SummaryIDs: []string{"sum_x"}})
@@ -57,11 +70,15 @@ func TestSpliced(t *testing.T) {
 	} {
 		p := reply()
 		change(p)
-		if more, others, err := spliced(messages, p); err != nil || !others || string(asList(more)) != string(asList(list)) {
-			t.Errorf("%s: %v, %s", name, err, asList(more))
+		if more, err := spliced(messages, p); err != nil || !more.others || string(asList(more.list)) != string(asList(list)) {
+			t.Errorf("%s: %v, %+v", name, err, more)
 		}
 	}
 	for name, change := range map[string]func(p *client.ContextReply){
+		"a summary of others joined with one of its own": func(p *client.ContextReply) {
+			p.Explain.Summaries = append(p.Explain.Summaries, client.ExplainedSummary{ID: "sum_x", MessageIDs: []string{"x"}})
+			p.Sources[2].SummaryIDs = []string{"sum_t", "sum_x"}
+		},
 		"a message that nothing stands for": func(p *client.ContextReply) { p.Explain.Summaries[0].MessageIDs = []string{"m1"} },
 		"a summary of another message": func(p *client.ContextReply) {
 			p.Explain.Summaries[0].MessageIDs = []string{"m1", "m2", "of another branch"}
@@ -91,8 +108,8 @@ func TestSpliced(t *testing.T) {
 	} {
 		p := reply()
 		change(p)
-		if list, _, err := spliced(messages, p); err == nil || !strings.Contains(err.Error(), asDiverged) {
-			t.Errorf("%s: %v, %s", name, err, asList(list))
+		if s, err := spliced(messages, p); err == nil && s.newer == 0 || err != nil && !strings.Contains(err.Error(), asDiverged) {
+			t.Errorf("%s: %v, %+v", name, err, s)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,7 +21,7 @@ import (
 
 var (
 	unrulySeed  = flag.Uint64("unruly.seed", 1, "first seed of clients that do as they like")
-	unrulyCount = flag.Uint64("unruly.count", 1, "how many seeds")
+	unrulyCount = flag.Uint64("unruly.count", 2, "how many seeds")
 )
 
 // unruly is a client that edits, takes back, cuts and repeats its conversation.
@@ -216,8 +217,14 @@ func TestUnrulyClients(t *testing.T) {
 					w.Header().Set("Content-Type", "application/json")
 					_, _ = io.WriteString(w, next)
 				}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience}, compacting)
+				if slow := seed%2 == 0; slow { // prompts are those of earlier requests
+					if err := w.stop(); err != nil {
+						t.Fatal(err)
+					}
+					w.startGateway(gateway.Options{Mode: gateway.ModeCompact, Conn: w.far(func() time.Duration { return 5 * time.Millisecond })})
+				}
 				var header []string
-				if seed%2 == 0 {
+				if seed%4 < 2 {
 					header = []string{gateway.HeaderThread, "named"}
 				}
 				said := map[string]int{}

@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	client "precis/api"
+)
+
+// compactor asks for prompts. A question goes on when its request has left without the answer: the conversation's next request has it then.
+type compactor struct {
+	client   *client.Client
+	slow     *client.Client // for clients that wait for a compaction
+	pace     *pace
+	prepared *prepared
+	now      func() time.Time
+	wait     time.Duration // how long a request waits at most
+	most     time.Duration // how long precis may take to be of use to a later request
+
+	running context.Context //nolint:containedctx // it ends the questions when the gateway is closed
+	stop    context.CancelFunc
+	ended   sync.WaitGroup
+
+	mu     sync.Mutex
+	asked  uint64         // so many questions
+	open   map[string]int // questions without an answer, by thread
+	all    int            // of them
+	closed bool
+}
+
+const (
+	// askFor is how long precis may take. With one that hangs, it is how long its coming back may stay unnoticed.
+	askFor = 2 * time.Second
+	// askedAtOnce bounds the questions without an answer.
+	askedAtOnce = 64
+)
+
+func newCompactor(o Options) (*compactor, error) {
+	c := &compactor{
+		pace: newPace(o.Brief, o.Now), now: o.Now, wait: o.Wait, most: max(askFor, o.Wait), open: map[string]int{},
+		prepared: newPrepared(preparedBytes, func(change int) { o.Metrics.prepared.Add(float64(change)) }),
+	}
+	var err error
+	if c.client, err = client.NewClient(o.Conn, client.ClientOptions{Timeout: c.most}); err != nil {
+		return nil, err
+	}
+	if c.slow, err = client.NewClient(o.Conn, client.ClientOptions{Timeout: compactionWait}); err != nil {
+		return nil, err
+	}
+	c.running, c.stop = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// close ends the questions that are open.
+func (c *compactor) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.stop()
+	c.ended.Wait()
+}
+
+// begin counts a question. A request that does not wait asks only where no other one has asked for its thread.
+func (c *compactor) begin(thread string, waits bool) (asked uint64, may bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || c.all >= askedAtOnce || !waits && c.open[thread] > 0 {
+		return 0, false
+	}
+	c.all++
+	c.open[thread]++
+	c.asked++
+	c.ended.Add(1)
+	return c.asked, true
+}
+
+func (c *compactor) end(thread string) {
+	c.mu.Lock()
+	c.all--
+	if c.open[thread]--; c.open[thread] == 0 {
+		delete(c.open, thread)
+	}
+	c.mu.Unlock()
+	c.ended.Done()
+}
+
+// question is a request for a prompt. reply and err are set when it is done.
+type question struct {
+	done  chan struct{}
+	reply *client.ContextReply
+	err   error
+}
+
+// prompt returns the prompt of a thread as of these messages, or the last one before where precis does not answer in time: fresh says which.
+func (g *Gateway) prompt(caller context.Context, x *exchange, thread string, list []*message) (reply *client.ContextReply, fresh bool, err error) {
+	c := g.compactor
+	before, there := c.prepared.of(thread)
+	turn := c.pace.turn(there, c.wait)
+	q := g.ask(x, thread, list, turn.most > 0)
+	if turn.most > 0 {
+		err = c.await(caller, q, turn)
+	}
+	var as asItCame
+	switch {
+	case err == nil && turn.most > 0:
+		return q.reply, true, nil
+	case errors.As(refused(err), &as), caller.Err() != nil:
+		return nil, false, err
+	case before != nil:
+		return before, false, nil
+	case err != nil && !errors.Is(err, errLate):
+		return nil, false, err
+	}
+	return nil, false, asItCame{asBehind}
+}
+
+// errLate is a question that is not answered in time.
+var errLate = errors.New("precis takes too long")
+
+// await waits for the answer, for as long as the turn lasts.
+func (c *compactor) await(caller context.Context, q *question, t turn) error {
+	if q == nil {
+		c.pace.back(t, 0)
+		return errLate
+	}
+	begun := c.now()
+	timer := time.NewTimer(t.most)
+	defer timer.Stop()
+	select {
+	case <-q.done:
+		c.pace.back(t, c.now().Sub(begun))
+		return q.err
+	case <-caller.Done():
+		c.pace.back(t, 0)
+		return caller.Err()
+	case <-timer.C:
+		c.pace.takes(t.most)
+		return errLate
+	}
+}
+
+// ask publishes messages and asks for the prompt that has them; nil where that may not be.
+func (g *Gateway) ask(x *exchange, thread string, list []*message, waits bool) *question {
+	c, agent, format := g.compactor, x.agent, x.api.format // x has the request's body, which is given back when it is answered
+	asked, may := c.begin(thread, waits)
+	if !may {
+		return nil
+	}
+	q := &question{done: make(chan struct{})}
+	go func() {
+		defer c.end(thread)
+		defer close(q.done)
+		begun := c.now()
+		ctx, cancel := context.WithTimeout(c.running, c.most)
+		defer cancel()
+		seq, err := g.store(ctx, thread, agent, list)
+		if err == nil {
+			q.reply, err = c.client.Context(ctx, thread, client.ContextRequest{Format: format, MinEventSeq: seq, Explain: true})
+		}
+		q.err = err
+		c.heard(thread, asked, c.now().Sub(begun), q)
+	}()
+	return q
+}
+
+// heard notes what became of a question.
+func (c *compactor) heard(thread string, asked uint64, took time.Duration, q *question) {
+	var as asItCame
+	switch {
+	case q.err == nil:
+		c.prepared.keep(thread, asked, q.reply)
+	case errors.As(refused(q.err), &as):
+		c.prepared.keep(thread, asked, nil)
+	case c.running.Err() != nil:
+		return
+	case errors.Is(q.err, context.DeadlineExceeded):
+		c.pace.silent()
+		c.pace.took(took)
+		return
+	default: // precis is not there, which is said at once
+		return
+	}
+	c.pace.answered()
+	c.pace.took(took)
+}
+
+// made notes how a compaction fared, which waits for longer than a question may take.
+func (c *compactor) made(caller context.Context, err error) {
+	var as asItCame
+	switch {
+	case err == nil, errors.As(refused(err), &as):
+		c.pace.answered()
+	case caller.Err() == nil:
+		c.pace.silent()
+	}
+}

@@ -1,0 +1,116 @@
+package gateway
+
+import (
+	"sync"
+	"time"
+)
+
+// Bounds on what a request waits for precis. Of 2,000 requests in ten seconds at most dearTurns and five wait for longer than brief, whatever precis does:
+// so the 99th of a hundred does not.
+const (
+	brief     = 4 * time.Millisecond  // what every request may wait where precis answers within that
+	worth     = 30 * time.Millisecond // what summaries of the newest messages are worth to a request that has a prepared prompt
+	dearTurns = 4                     // requests that may wait for longer than brief
+	dearAgain = 2 * time.Second       // until one more may
+	restFor   = 10 * time.Second      // how long a precis that hangs is not waited for
+)
+
+// pace decides how long a request waits for its prompt, by how long precis took lately.
+type pace struct {
+	brief, worth time.Duration
+	now          func() time.Time
+
+	mu      sync.Mutex
+	typical time.Duration // follows the median of what precis takes
+	spent   int           // of dearTurns
+	since   time.Time     // when they began to come back
+	hangs   time.Time     // until when precis is not waited for
+}
+
+func newPace(brief time.Duration, now func() time.Time) *pace {
+	return &pace{brief: brief, worth: max(brief, worth), now: now, typical: brief / 4}
+}
+
+// turn is a request's leave to wait.
+type turn struct {
+	most time.Duration // 0: it does not wait
+	free time.Duration // a wait within this costs no other request its turn
+	dear bool
+}
+
+// turn says how long a request may wait, of wait; back ends that. prepared: the request has a prompt that it can go on with. One that may not wait for long
+// waits where answers come soon.
+func (p *pace) turn(prepared bool, wait time.Duration) turn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if now.Before(p.hangs) {
+		return turn{}
+	}
+	if again := int(now.Sub(p.since) / dearAgain); p.spent > 0 && again > 0 {
+		p.spent, p.since = max(0, p.spent-again), now
+	}
+	switch {
+	case prepared && p.typical > p.worth:
+		return turn{}
+	case p.spent < dearTurns:
+		if p.spent == 0 {
+			p.since = now
+		}
+		p.spent++
+		if prepared {
+			return turn{most: min(wait, p.worth), free: p.brief, dear: true}
+		}
+		return turn{most: wait, free: p.worth, dear: true}
+	case p.typical <= p.brief:
+		return turn{most: min(wait, p.brief)}
+	}
+	return turn{}
+}
+
+// back ends a wait. What was answered at once costs nothing.
+func (p *pace) back(t turn, took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t.dear && took <= t.free && p.spent > 0 {
+		p.spent--
+	}
+}
+
+// took notes how long precis took.
+func (p *pace) took(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.step(d)
+}
+
+// takes notes how long precis has taken without an answer.
+func (p *pace) takes(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d > p.typical {
+		p.step(d)
+	}
+}
+
+// step moves the typical answer towards one, by half of it at most.
+func (p *pace) step(d time.Duration) {
+	p.typical = min(max(d, p.typical*2/3, p.brief/4), p.typical*3/2, 2*p.worth)
+}
+
+// answered notes that precis does not hang, silent that it seems to.
+func (p *pace) answered() { p.hang(time.Time{}) }
+func (p *pace) silent()   { p.hang(p.now().Add(restFor)) }
+
+func (p *pace) hang(until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hangs = until
+}
+
+// hanging reports whether precis is left alone.
+func (p *pace) hanging() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now().Before(p.hangs)
+}
