@@ -112,13 +112,18 @@ func runCluster(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		if err == nil {
 			err = r.write(stdout, o.JSON)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			fmt.Fprintf(stderr, "loadtest: seed %d: %v\n", o.Seed, err)
-			return exitUnreachable
-		}
-		if len(r.Problems)+len(r.Load.Problems) > 0 {
+			status = max(status, exitUnreachable)
+		case len(r.Problems)+len(r.Load.Problems) > 0:
 			fmt.Fprintf(stderr, "loadtest: seed %d: wrong\n", o.Seed)
-			status = exitWrong
+			status = max(status, exitWrong)
+		default:
+			fmt.Fprintf(stderr, "loadtest: seed %d: clean\n", o.Seed)
+		}
+		if ctx.Err() != nil {
+			break
 		}
 		o.Seed++
 	}
@@ -149,9 +154,9 @@ func measureCluster(ctx context.Context, o clusterOptions, progress io.Writer) (
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	faults := make(chan struct{})
+	begun, faults := make(chan struct{}), make(chan struct{})
 	load := options{
-		NATS: p.url, Agents: o.Agents, Events: o.Events, Rate: o.Rate, Window: 16, Connections: 20, Seed: o.Seed, Timeout: o.Timeout, faults: faults,
+		NATS: p.url, Agents: o.Agents, Events: o.Events, Rate: o.Rate, Window: 16, Connections: 20, Seed: o.Seed, Timeout: o.Timeout, begun: begun, faults: faults,
 	}.withDefaults()
 	r = &clusterReport{Processors: o.Processors, Standbys: o.Standbys, Share: o.Share, Problems: []string{}}
 	var working sync.WaitGroup
@@ -161,6 +166,10 @@ func measureCluster(ctx context.Context, o clusterOptions, progress io.Writer) (
 			cancel(failed)
 		}
 	})
+	select {
+	case <-begun: // a fault may keep consumers from being made
+	case <-ctx.Done():
+	}
 	err = r.disturb(ctx, p, nc, progress)
 	if err == nil {
 		err = p.confuse(ctx, nc, rand.New(rand.NewPCG(o.Seed, 18)), progress)

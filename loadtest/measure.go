@@ -36,6 +36,9 @@ func measure(ctx context.Context, o options, progress io.Writer) (r *report, err
 		return nil, err
 	}
 	defer follower.stop()
+	if o.begun != nil {
+		close(o.begun)
+	}
 
 	start, count := time.Now(), &published{}
 	fmt.Fprintf(progress, "publishing %d events of %d agents to %s, run %s\n", o.Events, o.Agents, url, o.Run)

@@ -25,6 +25,7 @@ type options struct {
 	JSON        bool          `name:"json" help:"Print the report as JSON."`
 
 	named  bool            // Run is set: its events may have been published before
+	begun  chan<- struct{} // closed once records are followed; nil: nothing waits for that
 	faults <-chan struct{} // closed when nothing disturbs the processors any more; nil: nothing does
 }
 

@@ -64,7 +64,7 @@ func (b *Broker) open(ctx context.Context, o Options) (err error) {
 	if b.js, err = jetstream.New(b.nc); err != nil {
 		return fmt.Errorf("set up JetStream: %w", err)
 	}
-	return checkJetStream(ctx, b.js, o.ConnectTimeout)
+	return checkJetStream(ctx, b.js, o)
 }
 
 // OpenService opens the connection on which requests are answered. If a service user is configured, it connects as that

@@ -137,15 +137,24 @@ func (o Options) refused() string {
 
 // checkJetStream asks the server for our account, so that a server without
 // JetStream is named at start instead of timing out later.
-func checkJetStream(ctx context.Context, js jetstream.JetStream, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+func checkJetStream(ctx context.Context, js jetstream.JetStream, o Options) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.LeaderTimeout, fmt.Errorf("%w: nothing about JetStream within %s: do a majority of the cluster's servers run?", ErrUnreachable, o.LeaderTimeout))
 	defer cancel()
-	_, err := js.AccountInfo(ctx)
-	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
-		return fmt.Errorf("%w: %w", ErrNoJetStream, err)
+	for told := false; ; told = true {
+		asking, stop := context.WithTimeout(ctx, o.ConnectTimeout)
+		_, err := js.AccountInfo(asking)
+		stop()
+		switch {
+		case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+			return fmt.Errorf("%w: %w", ErrNoJetStream, err)
+		case err == nil:
+			return nil
+		case !errors.Is(err, context.DeadlineExceeded):
+			return fmt.Errorf("check JetStream: %w", err)
+		case ctx.Err() != nil:
+			return fmt.Errorf("check JetStream: %w", context.Cause(ctx))
+		case !told:
+			o.Logger.Warn().Msg("the server says nothing about JetStream: waiting until its cluster has a leader")
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("check JetStream: %w", err)
-	}
-	return nil
 }

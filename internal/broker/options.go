@@ -48,7 +48,10 @@ type Options struct {
 	Name string
 	// ConnectTimeout bounds the first connection. Default 5s.
 	ConnectTimeout time.Duration
-	forService     bool // the connection is the service's and uses Service
+	// LeaderTimeout is how long Open waits for servers that answer, but not about JetStream: a cluster that has just been started has no
+	// leader yet. Default: as ConnectTimeout.
+	LeaderTimeout time.Duration
+	forService    bool // the connection is the service's and uses Service
 	// Logger for the connection's and the embedded server's events.
 	Logger zerolog.Logger
 }
@@ -73,6 +76,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.ConnectTimeout <= 0 {
 		o.ConnectTimeout = 5 * time.Second
+	}
+	if o.LeaderTimeout <= 0 {
+		o.LeaderTimeout = o.ConnectTimeout
 	}
 	return o
 }

@@ -134,6 +134,10 @@ func (o Options) withDefaults() Options {
 func StoreDir(data string) string  { return filepath.Join(data, "state") }
 func BrokerDir(data string) string { return filepath.Join(data, "nats") }
 
+// leaderTimeout is how long a start waits for a cluster's servers to elect a leader, which takes them up to ten seconds, and longer on a busy
+// machine.
+const leaderTimeout = time.Minute
+
 func (o Options) brokerOptions() broker.Options {
 	n := o.Config.NATS
 	return broker.Options{
@@ -141,7 +145,7 @@ func (o Options) brokerOptions() broker.Options {
 		Service:       broker.Login{Creds: n.Service.Creds, User: n.Service.User, Password: n.Service.Password, Token: n.Service.Token},
 		ReplyPrefixes: n.InboxPrefixes,
 		TLS:           broker.TLS{CA: n.TLS.CA, Cert: n.TLS.Cert, Key: n.TLS.Key},
-		Sync:          n.Sync, StoreDir: BrokerDir(o.Config.DataDir), Logger: o.Logger,
+		Sync:          n.Sync, StoreDir: BrokerDir(o.Config.DataDir), Logger: o.Logger, LeaderTimeout: leaderTimeout,
 	}
 }
 
