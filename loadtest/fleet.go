@@ -52,7 +52,7 @@ func connectAll(url string, o options) ([]connection, error) {
 		if err != nil {
 			return all, err
 		}
-		js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(pending))
+		js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(pending), jetstream.WithPublishAsyncTimeout(ackTime))
 		if err != nil {
 			nc.Close()
 			return all, fmt.Errorf("open jetstream: %w", err)
@@ -61,6 +61,9 @@ func connectAll(url string, o options) ([]connection, error) {
 	}
 	return all, nil
 }
+
+// ackTime is how long an ack is waited for: that of a server which dies never comes.
+const ackTime = 5 * time.Second
 
 func connect(url string) (*nats.Conn, error) {
 	nc, err := nats.Connect(url, nats.Name("precis-loadtest"), nats.MaxReconnects(-1))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,8 @@ func buildPrograms(ctx context.Context) (dir string, err error) {
 	return dir, nil
 }
 
-// startServers starts them. Where faults bend the ways between them, each reaches the others through relays of its own.
+// startServers starts them. Where faults bend the ways between them, each dials those behind it alone, through relays: two that dial each other
+// at the same time both refuse the other's route, again and again.
 func (p *party) startServers() error {
 	const servers = 3
 	var routes, clients []string
@@ -45,18 +47,25 @@ func (p *party) startServers() error {
 	for i, addr := range clients {
 		host, port, _ := strings.Cut(addr, ":")
 		s := &process{name: fmt.Sprint("n", i+1)}
-		to, advertise := "nats://"+strings.Join(routes, ",nats://"), routes[i]
+		to, advertise := slices.Clone(routes), routes[i]
 		if p.opts.Faults > 0 {
-			var err error
-			if to, err = s.relayed(to); err != nil {
-				return err
-			}
 			advertise = nowhere
+			for j := range to {
+				if j <= i {
+					to[j] = nowhere
+					continue
+				}
+				way, err := newRelay(routes[j])
+				if err != nil {
+					return err
+				}
+				s.ways, to[j] = append(s.ways, way), way.address()
+			}
 		}
 		s.args = []string{
 			filepath.Join(p.opts.Programs, "nats-server"), "-a", host, "-p", port, "-n", s.name, "-js", "-sd", filepath.Join(p.dir, s.name),
 			"--no_advertise", // or clients would find ways around relays
-			"--cluster_name", clusterName, "--cluster", "nats://" + routes[i], "--routes", to, "--cluster_advertise", advertise,
+			"--cluster_name", clusterName, "--cluster", "nats://" + routes[i], "--routes", "nats://" + strings.Join(to, ",nats://"), "--cluster_advertise", advertise,
 		}
 		p.servers = append(p.servers, s)
 		if err := p.restart(s); err != nil {
@@ -70,11 +79,13 @@ func (p *party) startServers() error {
 // nowhere is what servers tell each other of how to reach them: nothing listens there, so that the relays are the only ways.
 const nowhere = "127.0.0.1:1"
 
-// between bends the ways between two servers: a's to b, with toward for what a sends, and b's to a, the other way round.
+// between bends the way between two servers, with toward for what a sends.
 func (p *party) between(a, b int, with bend) {
-	p.servers[a].ways[b].bend(with)
-	with.toward, with.back = with.back, with.toward
-	p.servers[b].ways[a].bend(with)
+	if a > b {
+		a, b = b, a
+		with.toward, with.back = with.back, with.toward
+	}
+	p.servers[a].ways[b-a-1].bend(with)
 }
 
 // streamNames are the streams of the processors.
