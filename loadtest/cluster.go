@@ -158,6 +158,9 @@ func measureCluster(ctx context.Context, o clusterOptions, progress io.Writer) (
 	load := options{
 		NATS: p.url, Agents: o.Agents, Events: o.Events, Rate: o.Rate, Window: 16, Connections: 20, Seed: o.Seed, Timeout: o.Timeout, begun: begun, faults: faults,
 	}.withDefaults()
+	if o.Faults > 0 {
+		load.Window = 1 // what is expected goes by the order of each thread's events, which acks that never come must not change
+	}
 	r = &clusterReport{Processors: o.Processors, Standbys: o.Standbys, Share: o.Share, Problems: []string{}}
 	var working sync.WaitGroup
 	working.Go(func() {

@@ -20,7 +20,7 @@ type published struct {
 // sender publishes one agent's events in order, with a window of unacknowledged ones.
 type sender struct {
 	js     jetstream.JetStream
-	window int
+	window int           // with more than 1, an event that is published again stands behind later ones of its agent
 	every  time.Duration // interval between events; 0: no pause
 	first  time.Time     // start time: staggered, so that agents with a pause don't run in step
 	count  *published
@@ -36,14 +36,14 @@ type flight struct {
 func (s sender) send(ctx context.Context, a *agent, n int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	flights := make(chan flight, s.window-1)
+	flights, slots := make(chan flight, s.window), make(chan struct{}, s.window)
 	done := make(chan error, 1)
 	go func() {
-		err := s.collect(ctx, flights)
+		err := s.collect(ctx, flights, slots)
 		cancel(err)
 		done <- err
 	}()
-	err := s.launch(ctx, a, n, flights)
+	err := s.launch(ctx, a, n, flights, slots)
 	close(flights)
 	if collected := <-done; collected != nil {
 		return collected
@@ -51,13 +51,18 @@ func (s sender) send(ctx context.Context, a *agent, n int) error {
 	return err
 }
 
-func (s sender) launch(ctx context.Context, a *agent, n int, flights chan<- flight) error {
+func (s sender) launch(ctx context.Context, a *agent, n int, flights chan<- flight, slots chan<- struct{}) error {
 	next := s.first
 	for range n {
 		if err := waitUntil(ctx, next); err != nil {
 			return err
 		}
 		next = next.Add(s.every)
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 		e := a.next()
 		m, err := e.message()
 		if err != nil {
@@ -69,11 +74,7 @@ func (s sender) launch(ctx context.Context, a *agent, n int, flights chan<- flig
 			return fmt.Errorf("publish: %w", err)
 		}
 		s.count.bytes.Add(int64(len(m.Data)))
-		select {
-		case flights <- flight{m, future}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		flights <- flight{m, future}
 	}
 	return nil
 }
@@ -88,7 +89,7 @@ func (e event) sent(at time.Time) {
 	}
 }
 
-func (s sender) collect(ctx context.Context, flights <-chan flight) error {
+func (s sender) collect(ctx context.Context, flights <-chan flight, slots <-chan struct{}) error {
 	for f := range flights {
 		select {
 		case by := <-f.future.Ok():
@@ -101,6 +102,7 @@ func (s sender) collect(ctx context.Context, flights <-chan flight) error {
 			return context.Cause(ctx)
 		}
 		s.count.acked.Add(1)
+		<-slots
 	}
 	return nil
 }

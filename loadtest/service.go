@@ -98,13 +98,21 @@ func ask(ctx context.Context, nc *nats.Conn, thread string) (counters, error) {
 // again is how long a 503 lets a client wait: a partition moves, or its processor is short of time.
 const again = time.Second
 
+// answerTime is how long one request waits: a processor answers within three seconds, if only by a 503.
+const answerTime = 4 * time.Second
+
 // request asks the service for what it reads into answer, and again after a 503, for ten seconds.
 func request(ctx context.Context, nc *nats.Conn, subject string, body []byte, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var refused error
 	for {
-		reply, err := nc.RequestWithContext(ctx, subject, body)
+		asking, cancel := context.WithTimeout(ctx, answerTime)
+		reply, err := nc.RequestWithContext(asking, subject, body)
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			continue // it had reached a processor or a way that is gone
+		}
 		if err != nil {
 			return cmp.Or(refused, fmt.Errorf("%w: %w", errUnreachable, err))
 		}
