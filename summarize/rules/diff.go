@@ -50,6 +50,9 @@ func (d *document) ofDiff(l *line) (drop bool) {
 		}
 		c.count(text)
 		l.group = d.under
+		if strings.HasPrefix(text, " ") {
+			l.favour = dullWorth // it did not change
+		}
 		return false
 	}
 	for _, head := range []string{"index ", "similarity index", "dissimilarity index", "--- ", "+++ "} {

@@ -108,7 +108,7 @@ func TestDiffByLengths(t *testing.T) {
 			out = append(out, l.text)
 		}
 	}
-	if got, want := strings.Join(in, "|"), "@@ -1,4 +1,4 @@|a|--- drop the index|+++ x||z|\\ No newline at end of file"; got != want {
+	if got, want := strings.Join(in, "|"), "@@ -1,4 +1,4 @@| a|--- drop the index|+++ x|| z|\\ No newline at end of file"; got != want {
 		t.Errorf("of the file: %s\nwant %s", got, want)
 	}
 	if got, want := strings.Join(out, "|"), "- a list|+ of the next command|at its end"; got != want {

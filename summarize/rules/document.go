@@ -68,8 +68,10 @@ type document struct {
 	noisy     bool              // may hold progress noise
 	endFirst  bool              // its end is more informative than its beginning
 	relevant  *events.LineRange // may be nil
+	pointedAt map[int]bool      // the numbers of lines that the newest messages name
 	listing   bool              // names of files and directories, one per line
 	prose     bool              // text for people, as opposed to code or data
+	nested    bool              // what a line is of is told by the line that it is indented below
 }
 
 // maxLines bounds how much of a source is weighed; the middle of a longer one is skipped
@@ -100,7 +102,7 @@ func newDocument(content string, category Category, args arguments) document {
 		}
 	}
 	if d.shape == shapePlain && (category == WebContent || category == Other) && looksSnapshot(text) {
-		d.shape, d.prose, d.actedOn = shapeSnapshot, false, args.words()
+		d.shape, d.prose, d.nested, d.actedOn = shapeSnapshot, false, true, args.words()
 	}
 	if d.shape == shapeHTML && category != FileContent {
 		d.addHTML(text)
@@ -109,6 +111,7 @@ func newDocument(content string, category Category, args arguments) document {
 	if path, _ := args.shown(); d.shape == shapePlain && path == "" && (category == CommandOutput || category == FileContent) {
 		d.files = printsFiles(text)
 	}
+	d.nested = d.nested || yamlKey.MatchString(text) && len(yamlKey.FindAllString(text, leastKeys)) == leastKeys && !strings.Contains(text, ";\n")
 	number := firstLine(category, args)
 	if d.noisy && d.shape == shapePlain {
 		d.prefix = logPrefix(text)
@@ -128,6 +131,12 @@ func newDocument(content string, category Category, args arguments) document {
 	}
 	return d
 }
+
+// yamlKey matches an item of a list with a key, as YAML has it.
+var yamlKey = regexp.MustCompile(`(?m)^(?: *\d+[→:|\t])? *- [\w-]+: \S.*\n(?: *\d+[→:|\t])? +[\w-]+:(?: \S.*)?$`)
+
+// leastKeys tell YAML from other texts that have a list.
+const leastKeys = 2
 
 // unplaced takes the places of lines that no reader finds: those of an output that the original holds in JSON, and of a file of which the
 // call does not say where the output begins. Numbers in a file stay.
@@ -305,6 +314,9 @@ func (d *document) add(raw string, number int) {
 	l.text = strings.TrimSpace(l.text)
 	l.columns = strings.Count(l.text, "\t") >= fewTabs
 	l.text = squash(l.text)
+	if d.shape == shapeDiff && l.dull() {
+		l.text = " " + l.text // what it begins with, such as the dash of a list, is no sign
+	}
 	if d.noisy {
 		l.cutRule()
 	}
@@ -451,10 +463,13 @@ func atoi(s string) int {
 	return n
 }
 
+// deepestIndent bounds what is counted of an indentation.
+const deepestIndent = 200
+
 // indentOf counts columns of indentation; a tab is four.
 func indentOf(s string) int {
 	n := 0
-	for i := 0; i < len(s) && n < 40; i++ {
+	for i := 0; i < len(s) && n < deepestIndent; i++ {
 		if s[i] == '\t' {
 			n += 4
 		} else if s[i] == ' ' {

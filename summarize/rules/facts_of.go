@@ -99,7 +99,7 @@ func (d *document) kinds() (text string, entries int) {
 	count := map[string]int{}
 	for i := range d.lines {
 		l := &d.lines[i]
-		if l.text == "" || !l.starts || foundNothing(l.text) || isDigit(l.text[0]) && treeTotal.MatchString(l.text) {
+		if l.text == "" || !l.starts || foundNothing(l.text) || noEntry.MatchString(l.text) || strings.HasSuffix(l.text, " .") || strings.HasSuffix(l.text, " ..") || isDigit(l.text[0]) && treeTotal.MatchString(l.text) {
 			continue
 		}
 		entries++

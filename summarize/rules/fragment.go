@@ -305,14 +305,12 @@ func naturalStart(text string, i int) int {
 // would lose their meaning.
 func (d *document) enters(l *line) bool {
 	switch {
-	case len(l.text) < enterable || l.columns || d.listing || d.prose || d.shape == shapeJSON:
+	case len(l.text) < enterable || l.columns || d.listing || d.prose || d.shape == shapeJSON || d.shape == shapeDiff:
 		return false
 	case d.noisy:
 		return !verdict.NamesPassed(l.text)
 	case l.declares:
 		return false
-	case d.shape == shapeDiff:
-		return true
 	}
 	return l.number > 0 // the rest is tables, and a tool's own remarks
 }
@@ -331,7 +329,7 @@ func (d *document) favour(i int) float64 {
 	if d.relevant != nil && l.number >= d.relevant.Start && l.number <= d.relevant.End {
 		f = relevantWorth
 	}
-	if d.shape == shapeSnapshot && l.dull() {
+	if d.shape == shapeSnapshot && l.dull() || d.shape == shapeDiff && !l.starts { // a part without a sign would not tell what changed
 		return 0
 	}
 	if l.favour > 0 {

@@ -154,9 +154,10 @@ func tree(paths []string, room int) string {
 	// The room for notes is known when the names are chosen: the most names whose notes fit too.
 	const step = 4
 	for spare := 0; ; spare += step {
-		text := writeTree(list, root, namesFor(order, root, room-spare))
+		shown := namesFor(order, root, room-spare)
+		text := writeTree(list, root, shown)
 		if runes(text) <= room || spare > room {
-			return clip(text, room)
+			return clip(withHidden(text, list, root, shown, room), room)
 		}
 	}
 }
@@ -202,7 +203,10 @@ func writeTree(list []*folder, root string, shown map[*folder]int) string {
 			b.WriteByte('\n')
 		}
 		if dir := strings.TrimPrefix(f.path, root); dir != "" {
-			b.WriteString(dir + ": ")
+			b.WriteString(dir)
+			if len(f.names) > 1 {
+				b.WriteString(": ")
+			}
 		}
 		if len(list) == 1 {
 			inRows(&b, f.names[:n])
@@ -217,6 +221,20 @@ func writeTree(list []*folder, root string, shown map[*folder]int) string {
 		b.WriteString(hiddenNote(missing, hidden))
 	}
 	return b.String()
+}
+
+// withHidden names the directories of which nothing is shown, as far as there is room.
+func withHidden(text string, list []*folder, root string, shown map[*folder]int, room int) string {
+	between := ": "
+	for _, f := range list {
+		dir := strings.TrimPrefix(f.path, root)
+		if shown[f] > 0 || dir == "" || runes(text)+runes(between)+runes(dir) > room {
+			continue
+		}
+		text += between + dir
+		between = " "
+	}
+	return text
 }
 
 // hiddenNote says how many names of how many directories are not shown.

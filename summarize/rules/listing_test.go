@@ -8,7 +8,7 @@ import (
 // TestTreeFits: a listing that fits is written whole, and no note exceeds the room.
 func TestTreeFits(t *testing.T) {
 	paths := []string{"src/a.go", "src/b.go", "docs/guide.md", "docs/index.md", "x/y.txt"}
-	const whole = "src/: a.go b.go\ndocs/: guide.md index.md\nx/: y.txt"
+	const whole = "src/: a.go b.go\ndocs/: guide.md index.md\nx/y.txt"
 	if got := tree(paths, len(whole)+5); got != whole {
 		t.Errorf("got %q", got)
 	}

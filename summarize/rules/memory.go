@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // memory is the occurrence of a document's words in the thread's earlier messages: the last one (1 is the newest
@@ -59,6 +60,38 @@ func talkOf(earlier []string) []string {
 		}
 	}
 	return talk
+}
+
+// placesNamed returns the lines of the file that is shown of which one of the newest messages gives the place, `store.go:12`, `store.go(12,3)`: a
+// compiler's messages, or the few matches of a search.
+func placesNamed(earlier []string, args arguments) map[int]bool {
+	const few = 8
+	path, _ := args.shown()
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	if name == "" {
+		return nil
+	}
+	for i := len(earlier) - 1; i >= max(0, len(earlier)-recentTexts); i-- {
+		found := map[int]bool{}
+		for text := earlier[i]; ; {
+			at := strings.Index(text, name)
+			if at < 0 {
+				break
+			}
+			text = text[at+len(name):]
+			if len(text) > 1 && (text[0] == ':' || text[0] == '(') && isDigit(text[1]) {
+				end := 1
+				for end < len(text) && isDigit(text[end]) {
+					end++
+				}
+				found[atoi(text[1:end])] = true
+			}
+		}
+		if len(found) > 0 && len(found) <= few {
+			return found
+		}
+	}
+	return nil
 }
 
 // wordsOf returns the identifiers in some texts.

@@ -18,7 +18,7 @@ func TestHeldInJSON(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no samples", err)
 	}
-	numbered := regexp.MustCompile(`(?m)^See (?:.*; )?\d+[: ]`)
+	numbered := regexp.MustCompile(`(?m)^See (?:.*; )?\d+(?:\+:| )`)
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
 		if err != nil {

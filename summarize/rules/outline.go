@@ -59,11 +59,12 @@ func (d declared) binding(line string, at, indent int, plain bool) (declared, bo
 	at = skip(line, at, " ")
 	d.name = identifierAt(line, at)
 	value := strings.TrimLeft(line[min(len(line), at+len(d.name)):], " ")
-	isFunction := strings.Contains(value, "=> ") || strings.HasSuffix(value, "=>") || strings.Contains(value, "= function") || strings.Contains(value, "= async") || strings.Contains(value, "(func(") || strings.Contains(value, "= struct") || strings.Contains(value, "= enum")
-	if d.name == "" || indent > 0 || plain && !isFunction {
+	isFunction := strings.Contains(value, "=> ") || strings.HasSuffix(value, "=>") || strings.Contains(value, "= function") || strings.Contains(value, "= async") || strings.Contains(value, "(func(") || strings.Contains(value, "= struct") || strings.Contains(value, "= enum") || strings.HasPrefix(value, "= useCallback(")
+	opens := strings.HasSuffix(line, "=> {") || strings.HasSuffix(line, "useCallback(") // within a component: what it does
+	if d.name == "" || indent > 0 && !(isFunction && opens) || plain && !isFunction {
 		return d, false
 	}
-	d.end = at + len(d.name)
+	d.end = signatureEnd(line, at+len(d.name))
 	return d, true
 }
 
@@ -120,11 +121,12 @@ func (d declared) member(line string, at int, plain bool, next string) (declared
 		return d, false
 	}
 	end := open + matching(line[open:])
+	below := false
 	if end == open { // parameters on the lines below
-		end = len(line)
+		end, below = len(line), typedParameter.MatchString(next)
 	}
 	rest := strings.TrimSpace(line[end:])
-	block := strings.HasSuffix(line, "{") || rest == "" && strings.HasPrefix(next, "{") || strings.HasSuffix(line, "=>")
+	block := below || strings.HasSuffix(line, "{") || rest == "" && strings.HasPrefix(next, "{") || strings.HasSuffix(line, "=>")
 	typed := strings.TrimSpace(types) != ""
 	if strings.HasSuffix(rest, ";") && !block || strings.HasPrefix(rest, ".") || !(block || typed && !plain && (rest == "" || strings.HasPrefix(rest, "throws"))) || strings.Contains(rest, "=> {") && !d.deep {
 		return d, false
@@ -138,6 +140,9 @@ func (d declared) member(line string, at int, plain bool, next string) (declared
 	d.name, d.end = name, signatureEnd(line, open)
 	return d, true
 }
+
+// typedParameter matches a parameter on a line of its own: "jobId: string,".
+var typedParameter = regexp.MustCompile(`^(?:(?:public|private|protected|readonly) )*\w+\??: [\w.<>\[\]| ]+,?$`)
 
 // controls matches the words that begin statements.
 func controls(word string) bool {
@@ -245,8 +250,8 @@ func (d *document) outline() []landmark {
 		}
 	}
 	list := append(outer, inner...)
-	for i := range min(len(list), firstLandmarks) {
-		list[i].worth = firstWorth
+	for i := range list {
+		list[i].worth = min(fewWorth, max(declarationWorth, allWorth/float64(len(list))))
 	}
 	return list
 }

@@ -224,7 +224,7 @@ func heldOut(thread string) bool {
 
 // The minimum figures, on the transcripts that docs/rules.md measures.
 const (
-	leastMacro, leastMicro, leastMacroLines = 0.785, 0.63, 0.56
+	leastMacro, leastMicro, leastMacroLines = 0.785, 0.63, 0.55
 )
 
 // TestRecall measures, and checks the figures that docs/rules.md states. PRECIS_RULES_WINDOW sets another window

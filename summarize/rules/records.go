@@ -19,7 +19,8 @@ import (
 type dataRecord struct {
 	keys   []string
 	inner  []string          // scalars in members, `user.login`
-	values map[string]string // of scalars
+	values map[string]string // of scalars, and of small objects: `112/237/325`
+	shapes map[string]string // of those objects: `(basic/economy/business)`
 }
 
 // mostRecords bounds how many are read.
@@ -57,6 +58,7 @@ func recordsOf(text string, keep []string) []dataRecord {
 		}
 		records = append(records, r)
 	}
+	apart(records)
 	return records
 }
 
@@ -212,7 +214,7 @@ func keysOf(v jsontext.Value) []envelope.Member {
 }
 
 func readRecord(v jsontext.Value) dataRecord {
-	r := dataRecord{values: map[string]string{}}
+	r := dataRecord{values: map[string]string{}, shapes: map[string]string{}}
 	for _, m := range keysOf(v) {
 		r.keys = append(r.keys, m.Name)
 		switch m.Value.Kind() {
@@ -233,7 +235,7 @@ func readRecord(v jsontext.Value) dataRecord {
 // within adds the scalars of a member that is a small object: `user.login`.
 func (r *dataRecord) within(m envelope.Member) {
 	const small = 400 // bytes
-	if len(m.Value) > small {
+	if len(m.Value) > small || r.together(m) {
 		return
 	}
 	for _, inner := range keysOf(m.Value) {
@@ -242,6 +244,41 @@ func (r *dataRecord) within(m envelope.Member) {
 			name := m.Name + "." + inner.Name
 			r.inner = append(r.inner, name)
 			r.values[name] = oneLine(plainValue(inner.Value))
+		}
+	}
+}
+
+// together adds a small object as one value, if its values are short.
+func (r *dataRecord) together(m envelope.Member) bool {
+	const most, longest = 4, 14
+	var names, values []string
+	for _, inner := range keysOf(m.Value) {
+		value := plainValue(inner.Value)
+		if kind := inner.Value.Kind(); kind == '{' || kind == '[' || len(value) > longest || strings.ContainsAny(value, "/\n") {
+			return false
+		}
+		names, values = append(names, inner.Name), append(values, cmp.Or(value, "-"))
+	}
+	if len(names) < 2 || len(names) > most {
+		return false
+	}
+	r.values[m.Name], r.shapes[m.Name] = strings.Join(values, "/"), "("+strings.Join(names, "/")+")"
+	return true
+}
+
+// apart takes the objects that are not the same in all records from their values.
+func apart(records []dataRecord) {
+	differ := map[string]bool{}
+	for _, r := range records {
+		for name, shape := range r.shapes {
+			differ[name] = differ[name] || records[0].shapes[name] != shape
+		}
+	}
+	for _, r := range records {
+		for name := range r.shapes {
+			if differ[name] {
+				delete(r.values, name)
+			}
 		}
 	}
 }
@@ -368,7 +405,7 @@ func rows(records []dataRecord, keep []string, room int) string {
 	var varying []string
 	for i, k := range all {
 		c := by[k]
-		fields[i] = k
+		fields[i] = k + records[0].shapes[k]
 		if c.filled == len(records) && len(c.kinds) == 1 && plainName(k) && c.width <= widest*c.filled && !slices.Contains(keep, k) {
 			fields[i] += "=" + clip(records[0].values[k], widest)
 		} else {
@@ -492,12 +529,12 @@ func (t *recordRows) choose(names []string, by map[string]*column, room int) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *column) int { return cmp.Or(a.rank()-b.rank(), a.width/a.filled-b.width/b.filled) })
-	const leastColumns = 3
+	const leastColumns = 4
 	head, row := 0, 0 // widths
 	for _, c := range list {
 		h, r := head+runes(c.name)+3, row+c.width/c.filled+3
 		fits := h+r*min(n, leastRows) <= room
-		if c.rank() == withinField {
+		if c.rank() == withinField || t.records[0].shapes[c.name] != "" && len(t.columns) >= leastColumns {
 			fits = h+r*n <= room // no record makes room for it
 		}
 		if len(t.columns) >= mostColumns || !fits && (len(t.columns) >= leastColumns || c.rank() == withinField) {

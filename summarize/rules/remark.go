@@ -15,6 +15,8 @@ const (
 	failedWorth = 0.6 // an error in a log record
 	recordWorth = 0.1 // the beginning of a record: its id, its name
 	lastWorth   = 0.1 // the end of a command
+	headWorth   = 0.3 // says what the files below it are
+	namedWorth  = 0.6 // a line whose place a message has named: of an error, of a match
 
 	matchWorth   = 0.2  // a match among the lines around it: they say nothing without it
 	controlWorth = 0.01 // an element of a page that a user acts on, even if the page before had it: what is there is the state
@@ -25,6 +27,7 @@ const mostAlikeStates = 3
 
 var (
 	stateLine  = regexp.MustCompile(`(?i)^[-*"\\{ ]{0,4}(?:status|state|reason|message|error|result|title|summary|subject|exit[ _]?code|warning|conclusion)\\?"?\s?[:=]\s?\S`)
+	statusHead = regexp.MustCompile(`^\W*(?:Changes to be committed|Changes not staged for commit|Unmerged paths|Untracked files|(?:Staged|Unstaged|Modified|Untracked|Conflicts): \d)`)
 	commitLine = regexp.MustCompile(`^commit [0-9a-f]{7,40}\b`)
 )
 
@@ -54,9 +57,16 @@ func (d *document) remarks() []float64 {
 	}
 	if d.shape == shapeSnapshot {
 		for i := range d.lines {
-			if l := &d.lines[i]; l.starts && l.favour == didWorth {
+			switch l := &d.lines[i]; {
+			case !l.starts:
+			case l.favour == didWorth:
 				worth[i] = stateWorth
-			} else if l.starts && l.favour == actWorth && !strings.Contains(l.text, "selected=False") {
+				if text := d.labelled(i); text >= 0 {
+					worth[text] = stateWorth
+				}
+			case inState(l.text) && !strings.HasPrefix(l.text, "RootWebArea ") && !strings.Contains(l.text, "] option "): // its box says which is chosen
+				worth[i] = stateWorth
+			case l.favour == actWorth:
 				worth[i] = controlWorth
 			}
 		}
@@ -73,8 +83,18 @@ func (d *document) remarks() []float64 {
 			}
 		}
 	}
+	for i := range d.lines {
+		if l := &d.lines[i]; len(d.pointedAt) > 0 && l.starts && d.pointedAt[l.number] {
+			worth[i] += namedWorth
+		}
+	}
 	if !d.endFirst && d.shape != shapeJSON {
 		return worth
+	}
+	for i := range d.lines {
+		if l := &d.lines[i]; d.endFirst && len(l.text) <= shortLine && statusHead.MatchString(l.text) {
+			worth[i] = headWorth
+		}
 	}
 	commit := false
 	states := map[string]int{}

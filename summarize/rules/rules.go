@@ -9,7 +9,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-32"
+const Version = "rules-33"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -95,6 +95,7 @@ func read(in Input, source string, category Category, args arguments) document {
 	doc.relevant = in.Relevant
 	doc.countAlike()
 	doc.findLandmarks(category)
+	doc.pointedAt = placesNamed(in.Earlier, args)
 	return doc
 }
 

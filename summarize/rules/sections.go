@@ -10,15 +10,14 @@ import (
 type section struct {
 	landmark // without a name: some lines
 	shown    bool
-	open     bool  // the list has it
-	within   int32 // of a landmark: the lines that it is in
+	open     bool // the list has it
 }
 
 // sectionLines is how many lines are one section if they have no landmark: near enough to be found by one number.
 const sectionLines = 80
 
 // divide puts the identifiers that may be listed into sections. Those of a search are its files, all others some lines
-// each; a landmark's number serves the lines around it too.
+// each.
 func (c *chooser) divide() {
 	d := c.doc
 	c.place = c.words.ints.take(len(c.words.words))
@@ -41,8 +40,6 @@ func (c *chooser) divide() {
 		}
 		if m.file {
 			byGroup[d.lines[m.line].group] = int32(len(c.sections))
-		} else {
-			s.within = lines(m.line)
 		}
 		c.sections = append(c.sections, s)
 	}
@@ -101,12 +98,15 @@ func (c *chooser) unshown() []int32 {
 	return left
 }
 
-// headSize is what a section's head takes in the list, in characters: `; 20 openStore`, `; 20:`.
+// headSize is what a section's head takes in the list, in characters: `; 20 openStore`, `; 20+:`.
 func (c *chooser) headSize(i int32) int {
 	s := &c.sections[i]
 	n := 3 + len(s.name)
 	if at := c.doc.lines[s.line].at; at > 0 && !s.file && !s.place {
 		n += digits(at)
+		if s.name == "" {
+			n++
+		}
 	}
 	return n
 }
@@ -142,66 +142,60 @@ func (c *chooser) openSection(f *further, i int32) {
 		c.coverWord(id)
 	}
 	f.list = append(f.list, listed{section: i, line: s.line, id: none})
-	if !s.file {
-		c.sections[s.within].open = true
-	}
 }
 
-// listing formats names by section: `See 20 openStore: segmentPath os.ReadDir; 33 Close; 60: flushLocked`.
+// listing formats names by section: `See 20 openStore; 33 Close; 12+: segmentPath os.ReadDir; 97+: flushLocked`. Landmarks stand first, then
+// the other names behind the line at or after which they are, or behind their file.
 func (c *chooser) listing(list []listed) string {
 	if len(list) == 0 {
 		return ""
 	}
 	d := c.doc
 	list = slices.Clone(list)
-	first := func(x listed) int {
-		if s := &c.sections[x.section]; s.file {
-			return s.line
-		}
-		return x.line
-	}
 	slices.SortStableFunc(list, func(a, b listed) int {
-		return cmp.Or(first(a)-first(b), cmp.Compare(min(a.id, 0), min(b.id, 0)), a.line-b.line)
+		x, y := &c.sections[a.section], &c.sections[b.section]
+		switch {
+		case x.file != y.file:
+			return cmp.Compare(flag(y.file), flag(x.file))
+		case x.file:
+			return cmp.Or(x.line-y.line, cmp.Compare(min(a.id, 0), min(b.id, 0)), a.line-b.line)
+		}
+		return cmp.Or(cmp.Compare(min(a.id, 0), min(b.id, 0)), a.line-b.line)
 	})
 	var b strings.Builder
 	b.WriteString(furtherHead)
-	near, bare := none, false // the line whose number stands last, and whether no name follows it yet
-	behind := false           // the name of a file stands last
+	from := none // the line behind which the names stand that come next
 	for n, x := range list {
 		s := &c.sections[x.section]
 		at := d.lines[x.line].at
-		left := behind && !s.file
-		behind = s.file
+		head := ""
 		switch {
-		case x.id == none || near == none || left || !s.file && at-d.lines[near].at > sectionLines:
-			if n > 0 {
-				b.WriteString("; ")
-			}
-			near, bare = x.line, true
-			if at > 0 && !s.file && !(s.place && x.id == none) {
-				b.WriteString(itoa(at))
-			}
-			if x.id == none {
-				if at > 0 && !s.file && !s.place {
-					b.WriteByte(' ')
-				}
-				b.WriteString(s.name)
-				continue
-			}
-			if at == 0 && !s.file { // a line that has no number
-				b.WriteString(x.text)
-				bare = false
-				continue
-			}
+		case x.id == none && at > 0 && !s.file && !s.place:
+			head = itoa(at) + " " + s.name
+		case x.id == none:
+			head = s.name
+		case !s.file && at > 0 && (from < 0 || at-from > sectionLines):
+			head, from = itoa(at)+"+", at
 		}
-		if bare {
-			b.WriteByte(':')
-			bare = false
-		} else if d.shape == shapeSnapshot {
-			b.WriteByte(',')
+		switch {
+		case head != "" && n > 0:
+			b.WriteString("; ")
+		case n > 0 && x.id != none && list[n-1].id == none && s.file:
+			b.WriteString(": ")
+		case n > 0 && x.id != none && list[n-1].id == none:
+			b.WriteString("; ")
+		case n > 0 && d.shape == shapeSnapshot:
+			b.WriteString(", ")
+		case n > 0:
+			b.WriteByte(' ')
 		}
-		b.WriteByte(' ')
-		b.WriteString(x.text)
+		b.WriteString(head)
+		if x.id != none {
+			if head != "" {
+				b.WriteString(": ")
+			}
+			b.WriteString(x.text)
+		}
 	}
 	return b.String()
 }

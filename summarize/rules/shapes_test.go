@@ -43,7 +43,7 @@ func TestTree(t *testing.T) {
 			continue
 		}
 		got := tree(paths, 600)
-		for _, want := range []string{"src/: a.go b.go", "src/api/: c.go d.go", "docs/: e.md", "README.md"} {
+		for _, want := range []string{"src/: a.go b.go", "src/api/: c.go d.go", "docs/e.md", "README.md"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, got)
 			}
@@ -167,5 +167,41 @@ func TestAbout(t *testing.T) {
 	out := ToolOutput(Input{ToolName: "fetch_pull", Content: body, MaxChars: 800}).Text
 	if !strings.Contains(out, "id=70, ") || !strings.Contains(out, "title=Retry the upload, conclusion=failure, labels: 2 objects") || strings.Contains(out, "records") {
 		t.Errorf("\n%s", out)
+	}
+}
+
+// TestFormState: of a form, what is checked and filled in is shown, with the text of the label that was clicked.
+func TestFormState(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("RootWebArea 'Tablet', focused\n")
+	for i := range 60 {
+		fmt.Fprintf(&b, "\t[b%d] link 'Section number %d of the catalog'\n", i, i)
+	}
+	b.WriteString("\t[a1] radio '\\uf137 128 GB', checked='false'\n\t[a2] radio '\\uf137 256 GB', checked='true'\n\t[a3] LabelText ''\n\t\tStaticText '256 GB'\n" +
+		"\t[a4] combobox 'How many' value='7'\n\t\t[a5] option '6', selected=False\n")
+	in := Input{ToolName: "browser_click", Arguments: []byte(`{"args":"'a3'"}`), Content: b.String(), MaxChars: 800}
+	text := ToolOutput(in).Text
+	for _, want := range []string{"256 GB', checked='true'", "[a3] LabelText ''\nStaticText '256 GB'", "[a4] combobox 'How many' value='7'"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// TestSmallObjectsInRows: small objects are one value of a row, with their names once; those that differ are none.
+func TestSmallObjectsInRows(t *testing.T) {
+	var same, other []string
+	for i := range 40 {
+		same = append(same, fmt.Sprintf(`{"id":"k%d","size":{"wide":%d,"high":%d},"price":%d}`, i, i*3, i*5, 100+i))
+		other = append(other, fmt.Sprintf(`{"id":"k%d","size":{"wide":%d,"%s":%d},"price":%d}`, i, i*3, []string{"high", "deep"}[i%2], i*5, 100+i))
+	}
+	show := func(list []string) string {
+		return ToolOutput(Input{ToolName: "get", Content: "[" + strings.Join(list, ",") + "]", MaxChars: 800}).Text
+	}
+	if text := show(same); !strings.Contains(text, "size(wide/high)") || !strings.Contains(text, "k1 | 3/5 | 101") {
+		t.Error(text)
+	}
+	if text := show(other); strings.Contains(text, "3/5") {
+		t.Error(text)
 	}
 }

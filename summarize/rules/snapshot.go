@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // An accessibility tree, as a browser's driver prints it, is shown by its elements that a user can act on, with their role,
 // name and state: `[a405] link 'iPad pro'`, `- checkbox "Save this card" [ref=e29]`. What wraps them, and their other
@@ -93,10 +96,7 @@ func (d *document) ofElement(l *line) {
 		return
 	}
 	l.text = strings.TrimRight(l.text[:e.end], " ,:")
-	name := e.name
-	if strings.HasPrefix(name, `\u`) {
-		name = ""
-	}
+	name := glyph.ReplaceAllString(e.name, "")
 	again := d.elements[e.role+name]
 	if d.elements == nil {
 		d.elements = map[string]bool{}
@@ -107,13 +107,35 @@ func (d *document) ofElement(l *line) {
 		l.favour = didWorth
 	case name == "" && !acts(e.role) && e.role != "LabelText" && !strings.Contains(l.text, "[ref="):
 		l.favour = dullWorth
-	case name == "" || again:
+	case name == "" || again || e.role == "option" && !inState(l.text):
 		l.favour = wrapWorth
 	case acts(e.role):
 		l.favour = actWorth
 	case e.role == "cell" || e.role == "row" || e.role == "gridcell":
 		l.favour = wrapWorth // their text is that of the elements in them
 	}
+}
+
+// glyph matches the sign of an icon font in front of a name.
+var glyph = regexp.MustCompile(`^\\u[0-9a-f]{4} ?`)
+
+// inState reports whether an element is checked, chosen, pressed or filled in: a form is read for that.
+func inState(text string) bool {
+	return strings.Contains(text, "checked='true'") || strings.Contains(text, "selected=True") || strings.Contains(text, "pressed='true'") || strings.Contains(text, ", focused") ||
+		strings.Contains(text, " value='") || strings.Contains(text, "[checked]") || strings.Contains(text, "[selected]") || strings.Contains(text, "[active]")
+}
+
+// labelled returns the line of the text that an element without a name has in it; none if there is none.
+func (d *document) labelled(at int) int {
+	if e, ok := elementIn(d.lines[at].text); !ok || e.name != "" {
+		return none
+	}
+	for i := at + 1; i < len(d.lines) && d.lines[i].indent > d.lines[at].indent; i++ {
+		if e, ok := elementIn(d.lines[i].text); ok && e.name != "" {
+			return i
+		}
+	}
+	return none
 }
 
 // idOf returns an element's id: `[a12] button 'Go'`, `- button "Go" [ref=e12]`.

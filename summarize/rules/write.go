@@ -50,6 +50,9 @@ func (d *document) write(picks []pick) body {
 			b.WriteByte('\n')
 			out.source += sourceLine(name, name)
 		}
+		if n > 0 && l.group == group && d.parted(picks[n-1].line, p.line) {
+			b.WriteString(gapMark)
+		}
 		group = l.group
 		text := d.lead(p.choice, picks[max(0, n-1)].choice) + d.shown(p.choice, n+1 < len(picks) && picks[n+1].line == p.line+1)
 		b.WriteString(text)
@@ -65,6 +68,23 @@ func (d *document) write(picks []pick) body {
 	}
 	out.text = b.String()
 	return out
+}
+
+// gapMark stands between lines that do not belong together.
+const gapMark = "…\n"
+
+// parted reports whether a line would be taken for a part of what is shown above it: the line that it is indented below stands between
+// them.
+func (d *document) parted(above, line int) bool {
+	if l := &d.lines[line]; !d.nested || d.shape == shapeSnapshot && !strings.HasPrefix(l.text, "StaticText ") && !strings.Contains(l.text, "] option ") {
+		return false
+	}
+	for i := above + 1; i < line; i++ {
+		if l := &d.lines[i]; l.indent < d.lines[line].indent && l.text != "" && l.text[0] != '#' {
+			return true
+		}
+	}
+	return false
 }
 
 // rowWidth is the maximum width of a row of names of a listing, in bytes.
