@@ -26,7 +26,7 @@ func (v *view) standing() (kept []Note) {
 			kept = append(kept, n)
 			continue
 		}
-		changed := v.written(n.Last, v.l.To+1) != "" || len(v.eventsOf(discarded, n.Last)) > 0
+		changed := v.written(max(n.Last, 1)-1, v.l.To+1) != "" || len(v.eventsOf(discarded, n.Last)) > 0
 		finds := finding.MatchString(n.Text)
 		switch {
 		case v.denied(n) || v.overridden(n.Text, n.Last) || v.corrected(n):

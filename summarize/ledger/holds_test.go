@@ -75,6 +75,8 @@ func TestWhatHolds(t *testing.T) {
 
 		// The next step is one that was not taken.
 		{"done since", ask + "assistant: Now I write the missing sync into the writer of the log.\n" + edit + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1", []string{"Next:\n- done at last: edited book.go; ran make test → failed\n- said before that: Now I write the missing sync"}, nil},
+		{"the call after it was refused", ask + "assistant: Let me write down the tests of the berth and commit them.\n" + bash("git add -A") + "fail: The user rejected the tool use.", []string{"done at last: the user refused a call\n- said before that: Let me write down"}, nil},
+		{"taken back without a word of what holds", ask + "assistant: I realize that the issue of the berth is more fundamental.", nil, []string{"Decisions"}},
 		{"not done yet", ask + edit + "assistant: Now I write the missing sync into the writer of the log.", []string{"Next: Now I write the missing sync"}, []string{"done at last"}},
 		{"answered since", ask + "assistant: The log is written with a sync and read at each start.\nuser: Then print the berth on each ticket.", []string{"Next: (said before the newest request) The log is written"}, nil},
 	} {
@@ -89,5 +91,16 @@ func TestWhatHolds(t *testing.T) {
 				t.Errorf("%s: %q is in\n%s", tt.name, not, text)
 			}
 		}
+	}
+}
+
+// A step that a message announces is taken by its own call.
+func TestStepOfItsOwnMessage(t *testing.T) {
+	list := script("user: Make the ferry's bookings survive a restart, please.\nassistant: Now I write the missing sync into the writer of the log.\n" +
+		`call Edit {"file_path":"/w/quay/book.go","new_string":"x"}` + "\nok: done")
+	list[1].ToolCalls = list[2].ToolCalls
+	list = append(list[:2], list[3])
+	if text, want := Collect(list).Text(900), "Next:\n- done at last: edited book.go\n- said before that: Now I write"; !strings.Contains(text, want) {
+		t.Errorf("%q is not in\n%s", want, text)
 	}
 }

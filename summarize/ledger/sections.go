@@ -226,7 +226,7 @@ func (v *view) next(room int) []string {
 		return nil
 	}
 	said := "- "
-	since := v.since(n.Last)
+	since := v.since(max(n.Last, 1) - 1) // the message's own calls included
 	switch {
 	case n.Rank == answered && v.asked(n.Last, v.l.To+1):
 		said = "- (said before the newest request) "
@@ -269,6 +269,9 @@ func (v *view) since(at uint64) string {
 			end = " → " + last.End
 		}
 		done = append(done, "ran "+briefly(last.Line)+end)
+	}
+	if slices.ContainsFunc(v.l.Decisions, func(d Note) bool { return d.Rank == refusedCall && d.Last > at }) {
+		done = append(done, "the user refused a call")
 	}
 	return strings.Join(done, "; ")
 }

@@ -140,7 +140,7 @@ func (c *collector) takenBack(s string, at uint64) (instead string, rank int) {
 		return "", none
 	}
 	c.note(&c.events, lex.Clip(s, maxDecision), retracted, at)
-	if len(strings.Fields(rest)) < 6 || announcing.MatchString(rest) {
+	if len(strings.Fields(rest)) < 6 || announcing.MatchString(rest) || vague.MatchString(rest) {
 		return "", none
 	}
 	return rest, 2
