@@ -114,8 +114,9 @@ func TestPaceOfASlowOne(t *testing.T) {
 			}
 		},
 	}
-	for _, d := range []time.Duration{35, 50, 100, 250, 251, 1000, 2001} {
-		ways[(d * time.Millisecond).String()] = func(*rand.Rand) func(time.Duration) time.Duration { return constant(d * time.Millisecond) }
+	for _, ms := range []int64{35, 50, 100, 250, 251, 1000, 2001} {
+		d := time.Duration(ms) * time.Millisecond
+		ways[d.String()] = func(*rand.Rand) func(time.Duration) time.Duration { return constant(d) }
 	}
 	for name, takes := range ways {
 		for seed := range uint64(20) {
