@@ -178,7 +178,7 @@ func TestBrowserHostile(t *testing.T) {
 // 100,000 threads, and pages without NATS.
 func TestBrowserHugeAndBroken(t *testing.T) {
 	race.Slow(t)
-	w := begin(t, options{contents: true})
+	w := begin(t, options{contents: true, server: true})
 	w.sample("t")
 	const n = 100_000
 	js := w.broker.JetStream()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
@@ -39,6 +40,7 @@ type world struct {
 	proc   *processor.Processor
 	url    string
 	client *http.Client
+	server *server.Server // nil: it is in the broker
 }
 
 type options struct {
@@ -48,6 +50,25 @@ type options struct {
 	patience time.Duration          // until it has caught up; 0: patience
 	tokens   string                 // the file's text; empty: none
 	policies func(*config.Config)
+	server   bool // NATS is a server of its own, which can be taken away
+}
+
+// serve starts a server of NATS.
+func serve(t testing.TB, dir string) *server.Server {
+	t.Helper()
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	t.Cleanup(func() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	})
+	if !srv.ReadyForConnections(patience) {
+		t.Fatal("the server is not ready")
+	}
+	return srv
 }
 
 func begin(t testing.TB, o options) *world {
@@ -57,7 +78,13 @@ func begin(t testing.TB, o options) *world {
 	if o.dir == "" {
 		streams, store = t.TempDir(), t.TempDir()
 	}
-	b, err := broker.Open(t.Context(), broker.Options{StoreDir: streams, Sync: "2m", Logger: logger})
+	at := broker.Options{StoreDir: streams, Sync: "2m", Logger: logger}
+	var srv *server.Server
+	if o.server {
+		srv = serve(t, streams)
+		at = broker.Options{URL: srv.ClientURL(), Logger: logger}
+	}
+	b, err := broker.Open(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +109,7 @@ func begin(t testing.TB, o options) *world {
 	go func() {
 		ran <- processor.Serve(ctx, processor.Options{Config: cfg, Broker: b, Logger: logger, CloseTimeout: 2 * time.Second}, func(p *processor.Processor) { started <- p })
 	}()
-	w := &world{t: t, broker: b, url: "http://" + cfg.API.Listen}
+	w := &world{t: t, broker: b, url: "http://" + cfg.API.Listen, server: srv}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
