@@ -202,7 +202,7 @@ func (p *party) rollServers(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// intruder starts two processors that somebody else configured, by mistake on the same servers, and ends them.
+// intruder starts two processors of another configuration on the same servers, as by mistake, and ends them.
 func (p *party) intruder(ctx context.Context, for1 time.Duration, env ...string) error {
 	var list []*process
 	for range 2 {

@@ -251,7 +251,7 @@ func (v *view) next(room int) []string {
 	return append(lines, said+opening(strings.TrimSuffix(n.Text, ":"), room-lex.Runes(said)-1))
 }
 
-// since tells what was done after a message: the files written, the last run.
+// since returns what was done after a message: the files written, the last run.
 func (v *view) since(at uint64) string {
 	var done []string
 	if names := v.written(at, v.l.To+1); names != "" {
