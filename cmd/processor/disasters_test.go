@@ -23,6 +23,7 @@ type disaster struct {
 	backup string
 	bin    string // has the program under its name
 	time   string // $TIME
+	store  string // address of the server with the object store
 }
 
 func newDisaster(t *testing.T) *disaster {
@@ -83,7 +84,7 @@ func (d *disaster) shell(t *testing.T, line string) (string, error) {
 	if !strings.Contains(line, "--data") {
 		env = append(env, "NATS_URL="+d.url())
 	}
-	line = strings.NewReplacer("/var/lib/precis", d.dir, "/backup/precis", d.backup, "/tmp/drill", filepath.Join(d.bin, "drill"), "127.0.0.1:4222", d.address).Replace(line)
+	line = strings.NewReplacer("/var/lib/precis", d.dir, "/backup/precis", d.backup, "/tmp/drill", filepath.Join(d.bin, "drill"), "127.0.0.1:4222", d.address, "backup.internal:4222", d.store).Replace(line)
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", line)
 	cmd.Env = env
 	out, err := cmd.CombinedOutput()
@@ -145,10 +146,40 @@ func TestALostDisk(t *testing.T) {
 	d.check(t)
 }
 
+// The page's backup in an object store, of a server that has no streams.
+func TestALostDiskWithAnObjectStore(t *testing.T) {
+	const this = "In an object store"
+	d := newDisaster(t)
+	d.store = freeAddress(t)
+	serve(t, d.store, t.TempDir())
+	d.start(t)
+	d.awaitRunning(t)
+	d.say(t, "before")
+	for _, want := range []string{"EVENTS     up to 7: 7 messages copied", "EVENTS     up to 7: 0 messages copied"} {
+		if out := d.follow(t, this, 0); !strings.Contains(out, want) || !strings.Contains(out, "in nats://"+d.store+"/precis.") {
+			t.Error(out)
+		}
+	}
+	d.kill()
+	if err := os.RemoveAll(d.dir); err != nil {
+		t.Fatal(err)
+	}
+	d.follow(t, this, 1)
+	d.knows(t, "before")
+	d.say(t, "more")
+	d.stop(t)
+	d.check(t)
+	for _, place := range []string{"nats://" + d.store, "nats://" + d.store + "/a/b", "nats:///precis"} {
+		program(t, "", "restore", place, "--data", t.TempDir()).wants(t, exitUsage, "", "not")
+	}
+	program(t, "", "restore", "nats://"+d.store+"/none", "--data", t.TempDir()).wants(t, exitUsage, "", "has no object store none")
+	program(t, "", "restore", "nats://"+freeAddress(t)+"/precis", "--data", t.TempDir()).wants(t, exitUnreachable, "", "no server there")
+}
+
 func TestALostServer(t *testing.T) {
 	const this = "A lost server"
 	d := newDisaster(t)
-	shutdown := d.serve(t, t.TempDir())
+	shutdown := serve(t, d.address, t.TempDir())
 	d.args = []string{"--nats", d.url()}
 	d.start(t)
 	d.awaitRunning(t)
@@ -158,7 +189,7 @@ func TestALostServer(t *testing.T) {
 	d.kill()
 	shutdown()
 
-	d.serve(t, t.TempDir()) // an empty one
+	serve(t, d.address, t.TempDir()) // an empty one
 	d.follow(t, this, 0)
 	d.start(t) // with its store
 	<-d.ended
@@ -177,10 +208,10 @@ func TestALostServer(t *testing.T) {
 	}
 }
 
-// serve runs an external server at the test's address.
-func (d *disaster) serve(t *testing.T, dir string) (shutdown func()) {
+// serve runs an external server at an address.
+func serve(t *testing.T, address, dir string) (shutdown func()) {
 	t.Helper()
-	_, port, err := net.SplitHostPort(d.address)
+	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}

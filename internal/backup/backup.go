@@ -6,10 +6,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -17,14 +14,13 @@ import (
 
 	"precis/events"
 	"precis/internal/broker"
-	"precis/internal/datadir"
 	"precis/state"
 )
 
 // Options of a run.
 type Options struct {
 	JetStream jetstream.JetStream
-	Dir       string // made if it is missing; empty, or with a backup of the same streams
+	Place     Place  // empty, or with a backup of the same streams
 	Program   string // version of the program
 	Now       func() time.Time
 	Progress  func(copied, all uint64) // after each message of this run; may be nil
@@ -61,24 +57,21 @@ type run struct {
 // has copied is not copied again.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o.SegmentBytes = cmp.Or(o.SegmentBytes, segmentBytes)
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make backup directory: %w", err)
-	}
-	unlock, err := datadir.Lock(filepath.Join(o.Dir, lockFile))
+	unlock, err := o.Place.Lock(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("lock backup directory: %w", err)
+		return nil, err
 	}
 	defer unlock()
-	m, found, err := load(o.Dir)
+	m, found, err := load(ctx, o.Place)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		if err := onlyOurs(o.Dir); err != nil {
+		if err := onlyOurs(ctx, o.Place); err != nil {
 			return nil, err
 		}
-		if err := m.save(o.Dir); err != nil {
-			return nil, fmt.Errorf("write manifest: %w", err)
+		if err := m.save(ctx, o.Place); err != nil {
+			return nil, err
 		}
 	}
 	r := &run{Options: o, manifest: m}
@@ -94,24 +87,19 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	m.Points = append(m.Points, r.report.Point)
-	if err := m.save(o.Dir); err != nil {
-		return nil, fmt.Errorf("write manifest: %w", err)
+	if err := m.save(ctx, o.Place); err != nil {
+		return nil, err
 	}
 	return &r.report, nil
 }
 
-// onlyOurs refuses a directory with files that no run has left.
-func onlyOurs(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
+// onlyOurs refuses a place with files that no run has left.
+func onlyOurs(ctx context.Context, p Place) error {
+	names, err := p.Names(ctx)
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("%w: %s has other files, such as %s: give an empty place, or one with a backup", ErrNoBackup, p, names[0])
 	}
-	for _, e := range entries {
-		if e.Name() != lockFile && !strings.HasSuffix(e.Name(), ".partial") {
-			return fmt.Errorf("%w: %s has other files, such as %s: give an empty directory, or one with a backup", ErrNoBackup, dir, e.Name())
-		}
-	}
-	return nil
+	return err
 }
 
 // sameLog verifies that the streams go on from what the backup has.
@@ -123,7 +111,7 @@ func (r *run) sameLog(ctx context.Context) error {
 		}
 		err = broker.NewLogReader(r.JetStream, name).Holds(ctx, mark, r.end(name))
 		if errors.Is(err, broker.ErrStreamLost) {
-			return fmt.Errorf("%w: %w: back up into another directory", ErrOtherLog, err)
+			return fmt.Errorf("%w: %w: back up into another place", ErrOtherLog, err)
 		}
 		if err != nil {
 			return err
@@ -144,7 +132,7 @@ func (r *run) cut(ctx context.Context) error {
 			return err
 		}
 		if end := r.end(name); cut.LastSeq < end {
-			return fmt.Errorf("%w: %s ends at %d, the backup at %d: back up into another directory", ErrOtherLog, name, cut.LastSeq, end)
+			return fmt.Errorf("%w: %s ends at %d, the backup at %d: back up into another place", ErrOtherLog, name, cut.LastSeq, end)
 		}
 		r.report.Streams = append(r.report.Streams, cut)
 		r.toCopy += cut.LastSeq - min(r.end(name), cut.LastSeq)
@@ -222,7 +210,7 @@ func (r *run) copy(ctx context.Context, cut Cut) error {
 	if cut.LastSeq > end {
 		log := broker.NewLogReader(r.JetStream, cut.Stream).Watch(func(m broker.Missing) { r.missing(m, cut) })
 		var err error
-		if r.segment, err = create(r.Dir, cut.Stream, end+1); err != nil {
+		if r.segment, err = create(r.Place, cut.Stream, end+1); err != nil {
 			return err
 		}
 		defer func() { r.segment.drop() }() // nothing where it is finished
@@ -230,7 +218,7 @@ func (r *run) copy(ctx context.Context, cut Cut) error {
 		if err != nil && !errors.Is(err, errCut) {
 			return err
 		}
-		if err := r.close(cut.LastSeq); err != nil {
+		if err := r.close(ctx, cut.LastSeq); err != nil {
 			return err
 		}
 	}
@@ -261,11 +249,11 @@ func (r *run) take(ctx context.Context, m broker.Stored, cut Cut) error {
 		return err
 	}
 	if r.segment.Contents >= r.SegmentBytes {
-		if err := r.close(m.Seq - 1); err != nil {
+		if err := r.close(ctx, m.Seq-1); err != nil {
 			return err
 		}
 		var err error
-		if r.segment, err = create(r.Dir, cut.Stream, m.Seq); err != nil {
+		if r.segment, err = create(r.Place, cut.Stream, m.Seq); err != nil {
 			return err
 		}
 	}
@@ -276,15 +264,12 @@ func (r *run) take(ctx context.Context, m broker.Stored, cut Cut) error {
 }
 
 // close ends the open segment and notes it: from here on it is not copied again.
-func (r *run) close(to uint64) error {
-	done, err := r.segment.finish(to)
+func (r *run) close(ctx context.Context, to uint64) error {
+	done, err := r.segment.finish(ctx, to)
 	if err != nil {
 		return err
 	}
 	name := r.segment.stream
 	r.Segments[name] = append(r.Segments[name], done)
-	if err := r.save(r.Dir); err != nil {
-		return fmt.Errorf("write manifest: %w", err)
-	}
-	return nil
+	return r.save(ctx, r.Place)
 }

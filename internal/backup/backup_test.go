@@ -78,13 +78,13 @@ func TestPoints(t *testing.T) {
 	require.Equal(t, then, holding(t, restoredFrom(t, dir, second.At)))
 	require.Equal(t, holding(t, b), holding(t, restoredFrom(t, dir, time.Time{})))
 	// The records of before, and all events.
-	of, err := Open(dir, second.At)
+	of, err := Open(within(t), Dir(dir), second.At)
 	require.NoError(t, err)
 	of.WithAllEvents()
 	all := opened(t, t.TempDir())
 	require.NoError(t, of.Restore(within(t), Target{JetStream: all.JetStream(), Progress: func(uint64, uint64) {}}))
 	require.Equal(t, append(then[:len(then)-3:len(then)-3], holding(t, b)[len(then)-3:]...), holding(t, all))
-	_, err = Open(dir, first.At.Add(-1))
+	_, err = Open(within(t), Dir(dir), first.At.Add(-1))
 	require.ErrorIs(t, err, ErrNoBackup)
 }
 
@@ -98,7 +98,7 @@ func TestInterruptedRun(t *testing.T) {
 	}
 	for cut := 1; ; cut += 7 {
 		ctx, cancel := context.WithCancel(within(t))
-		_, err := Run(ctx, Options{JetStream: b.JetStream(), Dir: dir, Program: "v1", Now: time.Now, SegmentBytes: 200, Progress: func(copied, _ uint64) {
+		_, err := Run(ctx, Options{JetStream: b.JetStream(), Place: Dir(dir), Program: "v1", Now: time.Now, SegmentBytes: 200, Progress: func(copied, _ uint64) {
 			if copied == uint64(cut) {
 				cancel()
 			}
@@ -109,13 +109,13 @@ func TestInterruptedRun(t *testing.T) {
 		}
 		require.ErrorIs(t, err, context.Canceled)
 		require.Empty(t, files(t, dir, "*.partial"))
-		_, err = Open(dir, time.Time{})
+		_, err = Open(within(t), Dir(dir), time.Time{})
 		require.ErrorIs(t, err, ErrPartial)
 	}
 	require.Greater(t, len(files(t, dir, "*.s2")), 10)
 	require.Equal(t, holding(t, b), holding(t, restoredFrom(t, dir, time.Time{})))
 	// What a killed run leaves is written again.
-	require.NoError(t, os.WriteFile(segmentFile(dir, broker.StreamEvents, messages+1)+".partial", []byte("half"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, segmentFile(broker.StreamEvents, messages+1))+partial, []byte("half"), 0o600))
 	say(t, b, "thread.message.t1", "more")
 	backedUp(t, b, dir)
 	require.Equal(t, holding(t, b), holding(t, restoredFrom(t, dir, time.Time{})))
@@ -124,10 +124,10 @@ func TestInterruptedRun(t *testing.T) {
 // resealed changes a manifest, and gives it the checksum of its change.
 func resealed(t *testing.T, dir string, change func(*manifest)) {
 	t.Helper()
-	m, _, err := load(dir)
+	m, _, err := load(within(t), Dir(dir))
 	require.NoError(t, err)
 	change(m)
-	require.NoError(t, m.save(dir))
+	require.NoError(t, m.save(within(t), Dir(dir)))
 }
 
 // Every change of a file is found before anything is written.
@@ -188,7 +188,7 @@ func TestDamagedBackup(t *testing.T) {
 	dir := t.TempDir()
 	backedUp(t, b, dir)
 	overwrite(t, filepath.Join(dir, manifestFile), func(data []byte) []byte { return bytes.Replace(data, []byte(`"format": 1`), []byte(`"format": 2`), 1) })
-	_, err := Open(dir, time.Time{})
+	_, err := Open(within(t), Dir(dir), time.Time{})
 	require.ErrorIs(t, err, ErrFormat)
 }
 
@@ -198,7 +198,7 @@ func TestOtherLog(t *testing.T) {
 	say(t, b, "thread.message.t1", "a", "b", "c")
 	backedUp(t, b, dir)
 	again := func(b *broker.Broker) error {
-		_, err := Run(within(t), Options{JetStream: b.JetStream(), Dir: dir, Program: "v1", Now: time.Now})
+		_, err := Run(within(t), Options{JetStream: b.JetStream(), Place: Dir(dir), Program: "v1", Now: time.Now})
 		return err
 	}
 	other := provisioned(t)
@@ -209,9 +209,9 @@ func TestOtherLog(t *testing.T) {
 
 	foreign := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(foreign, "letters.txt"), nil, 0o600))
-	_, err := Run(within(t), Options{JetStream: b.JetStream(), Dir: foreign, Program: "v1", Now: time.Now})
+	_, err := Run(within(t), Options{JetStream: b.JetStream(), Place: Dir(foreign), Program: "v1", Now: time.Now})
 	require.ErrorIs(t, err, ErrNoBackup)
-	_, err = Open(foreign, time.Time{})
+	_, err = Open(within(t), Dir(foreign), time.Time{})
 	require.ErrorIs(t, err, ErrNoBackup)
 }
 
@@ -278,7 +278,7 @@ func TestRestoreDeletesNothingAcknowledged(t *testing.T) {
 		say(t, b, "thread.message.t1", fmt.Sprint(i))
 	}
 	backedUp(t, b, dir)
-	kept, err := Open(dir, time.Time{})
+	kept, err := Open(within(t), Dir(dir), time.Time{})
 	require.NoError(t, err)
 
 	to := provisioned(t)
@@ -341,7 +341,7 @@ func cutWhile(t *testing.T, size int) {
 	backedUp(t, b, dir)
 	cancel()
 	working.Wait()
-	of, err := Open(dir, time.Time{})
+	of, err := Open(within(t), Dir(dir), time.Time{})
 	require.NoError(t, err)
 	require.NoError(t, of.Verify(within(t), func(uint64, uint64) {}))
 }

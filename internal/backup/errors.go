@@ -3,16 +3,16 @@ package backup
 import "errors"
 
 var (
-	// ErrNoBackup: the directory has no backup, or none of that time.
+	// ErrNoBackup: the place has no backup, or none of that time.
 	ErrNoBackup = errors.New("no backup")
-	// ErrPartial: the first run into the directory was interrupted.
+	// ErrPartial: the first run into the place was interrupted.
 	ErrPartial = errors.New("partial backup")
 	// ErrDamaged: a file of the backup is missing or is not as it was written.
 	ErrDamaged = errors.New("damaged backup")
 	// ErrFormat: another version wrote the backup.
 	ErrFormat = errors.New("unknown backup format")
-	// ErrOtherLog: the backup in the directory is that of other streams, or of these before they were rolled back.
-	ErrOtherLog = errors.New("the directory holds the backup of another log")
+	// ErrOtherLog: the backup in the place is that of other streams, or of these before they were rolled back.
+	ErrOtherLog = errors.New("the place holds the backup of another log")
 	// ErrNotEmpty: a stream that is to be restored holds messages.
 	ErrNotEmpty = errors.New("stream is not empty")
 	// ErrInUse: a processor serves the streams.

@@ -33,7 +33,18 @@ func within(t testing.TB) context.Context {
 // opened is a server over a directory.
 func opened(t testing.TB, dir string) *broker.Broker {
 	t.Helper()
-	b, err := broker.Open(within(t), broker.Options{StoreDir: dir, Sync: "1m", Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)})
+	return openedOn(t, dir, "")
+}
+
+// listening is a server that others can connect to.
+func listening(t testing.TB) *broker.Broker {
+	t.Helper()
+	return openedOn(t, t.TempDir(), "127.0.0.1:0")
+}
+
+func openedOn(t testing.TB, dir, listen string) *broker.Broker {
+	t.Helper()
+	b, err := broker.Open(within(t), broker.Options{StoreDir: dir, Listen: listen, Sync: "1m", Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(within(t))) })
 	return b
@@ -65,7 +76,7 @@ func say(t testing.TB, b *broker.Broker, subject string, bodies ...string) (seq 
 // backedUp runs a backup.
 func backedUp(t testing.TB, b *broker.Broker, dir string) *Report {
 	t.Helper()
-	r, err := Run(within(t), Options{JetStream: b.JetStream(), Dir: dir, Program: "v1", Now: time.Now})
+	r, err := Run(within(t), Options{JetStream: b.JetStream(), Place: Dir(dir), Program: "v1", Now: time.Now})
 	require.NoError(t, err)
 	return r
 }
@@ -80,7 +91,7 @@ func restoredFrom(t testing.TB, dir string, at time.Time) *broker.Broker {
 
 func restoreTo(t testing.TB, b *broker.Broker, dir string, at time.Time, to Target) error {
 	t.Helper()
-	of, err := Open(dir, at)
+	of, err := Open(within(t), Dir(dir), at)
 	if err != nil {
 		return err
 	}

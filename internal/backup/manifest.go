@@ -1,13 +1,13 @@
 package backup
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -21,11 +21,7 @@ import (
 // Format is the version of the manifest and of the segments.
 const Format = 1
 
-// Names of the files beside the segments.
-const (
-	manifestFile = "backup.json"
-	lockFile     = "backup.lock"
-)
+const manifestFile = "backup.json"
 
 // streams in the order in which their ends are read, and in which they are restored: a restore that is interrupted has records
 // without events, which a start refuses, and never events without their records, which would be decided again and paid for.
@@ -69,9 +65,9 @@ type Cut struct {
 	Config  jsontext.Value `json:"config"`
 }
 
-// load reads a directory's manifest; found is false if there is none.
-func load(dir string) (m *manifest, found bool, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, manifestFile))
+// load reads a place's manifest; found is false if there is none.
+func load(ctx context.Context, p Place) (m *manifest, found bool, err error) {
+	data, err := read(ctx, p, manifestFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &manifest{Format: Format, Segments: map[string][]Segment{}}, false, nil
 	}
@@ -121,16 +117,34 @@ func (m *manifest) seal() ([]byte, error) {
 	return data, nil
 }
 
-// save replaces the manifest: a crash leaves the one before or the new one.
-func (m *manifest) save(dir string) error {
+// save replaces the manifest.
+func (m *manifest) save(ctx context.Context, p Place) error {
 	data, err := m.seal()
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(dir, manifestFile), func(f *os.File) error {
-		_, err := f.Write(append(data, '\n'))
-		return err
-	})
+	file, err := p.Create(manifestFile)
+	if err == nil {
+		if _, err = file.Write(append(data, '\n')); err == nil {
+			err = p.Keep(ctx, manifestFile, file)
+		}
+		if err != nil {
+			drop(file)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	return nil
+}
+
+func read(ctx context.Context, p Place, name string) ([]byte, error) {
+	file, err := p.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(file)
 }
 
 // connected verifies that the manifest is of the three streams alone, since files and streams are called by these names, that segments
@@ -197,37 +211,4 @@ func (m *manifest) mark(stream string) (last broker.Mark, err error) {
 		}
 	}
 	return last, nil
-}
-
-// replace writes a file beside its place and moves it there when the disk has it. The file is for its owner alone.
-func replace(path string, write func(*os.File) error) (err error) {
-	f, err := os.OpenFile(path+".partial", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if err := write(f); err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

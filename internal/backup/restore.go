@@ -20,33 +20,33 @@ import (
 	"precis/internal/broker"
 )
 
-// Backup is a directory's backup, up to one of its points.
+// Backup is a place's backup, up to one of its points.
 type Backup struct {
 	Point
-	dir string
+	place Place
 	*manifest
 }
 
 // Open reads the manifest, and chooses the last point, or the last that was made at a time or before it; a zero time is the last.
-func Open(dir string, at time.Time) (*Backup, error) {
-	m, found, err := load(dir)
+func Open(ctx context.Context, place Place, at time.Time) (*Backup, error) {
+	m, found, err := load(ctx, place)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		return nil, fmt.Errorf("%w in %s: there is no %s", ErrNoBackup, dir, manifestFile)
+		return nil, fmt.Errorf("%w in %s: there is no %s", ErrNoBackup, place, manifestFile)
 	}
 	if len(m.Points) == 0 {
-		return nil, fmt.Errorf("%w in %s: its first run was interrupted; \"processor backup %s\" finishes it", ErrPartial, dir, dir)
+		return nil, fmt.Errorf("%w in %s: its first run was interrupted; \"processor backup %s\" finishes it", ErrPartial, place, place)
 	}
-	b := &Backup{dir: dir, manifest: m}
+	b := &Backup{place: place, manifest: m}
 	for _, p := range m.Points {
 		if at.IsZero() || !p.At.After(at) {
 			b.Point = p
 		}
 	}
 	if b.At.IsZero() {
-		return nil, fmt.Errorf("%w in %s of %s or before: the first is of %s", ErrNoBackup, dir, at.Format(time.RFC3339), m.Points[0].At.Format(time.RFC3339))
+		return nil, fmt.Errorf("%w in %s of %s or before: the first is of %s", ErrNoBackup, place, at.Format(time.RFC3339), m.Points[0].At.Format(time.RFC3339))
 	}
 	return b, nil
 }
@@ -84,7 +84,7 @@ func (b *Backup) Verify(ctx context.Context, progress func(done, all uint64)) er
 	for _, cut := range b.Streams {
 		segments, _ := b.upTo(cut)
 		for _, s := range segments {
-			err := s.each(b.dir, cut.Stream, func(*archive.Header, io.Reader) error {
+			err := s.each(ctx, b.place, cut.Stream, func(*archive.Header, io.Reader) error {
 				done++
 				progress(done, all)
 				return ctx.Err()
@@ -313,7 +313,7 @@ func (b *Backup) restore(ctx context.Context, t Target, cut Cut, done *uint64) (
 	segments, _ := b.upTo(cut)
 	all := b.Messages("")
 	for _, s := range segments {
-		err := s.each(b.dir, cut.Stream, func(h *archive.Header, body io.Reader) error {
+		err := s.each(ctx, b.place, cut.Stream, func(h *archive.Header, body io.Reader) error {
 			*done++
 			t.Progress(*done, all)
 			return write(arc, h, body)

@@ -3,6 +3,7 @@ package backup
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/klauspost/compress/s2"
@@ -22,15 +22,13 @@ import (
 
 const segmentBytes = 256 << 20
 
-func segmentFile(dir, stream string, from uint64) string {
-	return filepath.Join(dir, fmt.Sprintf("%s-%020d.s2", stream, from))
-}
+func segmentFile(stream string, from uint64) string { return fmt.Sprintf("%s-%020d.s2", stream, from) }
 
 // writer writes one segment.
 type writer struct {
 	Segment
 	stream string
-	dir    string
+	place  Place
 	to     *bufio.Writer
 	s2     *s2.Writer
 	arc    *archive.Writer
@@ -38,12 +36,12 @@ type writer struct {
 }
 
 // create begins the segment of a stream from a sequence on. It has its name when finish has returned.
-func create(dir, stream string, from uint64) (*writer, error) {
-	file, err := os.OpenFile(segmentFile(dir, stream, from)+".partial", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+func create(place Place, stream string, from uint64) (*writer, error) {
+	file, err := place.Create(segmentFile(stream, from))
 	if err != nil {
 		return nil, fmt.Errorf("write segment: %w", err)
 	}
-	w := &writer{Segment: Segment{From: from}, stream: stream, dir: dir, file: file, to: bufio.NewWriterSize(file, 1<<20)}
+	w := &writer{Segment: Segment{From: from}, stream: stream, place: place, file: file, to: bufio.NewWriterSize(file, 1<<20)}
 	w.s2 = s2.NewWriter(w.to, s2.WriterConcurrency(1))
 	w.arc = archive.NewWriter(w.s2)
 	return w, nil
@@ -74,7 +72,7 @@ func (w *writer) add(m broker.Stored) error {
 }
 
 // finish ends the segment at a sequence and makes it durable.
-func (w *writer) finish(to uint64) (_ Segment, err error) {
+func (w *writer) finish(ctx context.Context, to uint64) (_ Segment, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("write segment: %w", err)
@@ -82,7 +80,7 @@ func (w *writer) finish(to uint64) (_ Segment, err error) {
 		}
 	}()
 	w.To = to
-	if err := errors.Join(w.arc.Close(), w.s2.Close(), w.to.Flush(), w.file.Sync()); err != nil {
+	if err := errors.Join(w.arc.Close(), w.s2.Close(), w.to.Flush()); err != nil {
 		return Segment{}, err
 	}
 	// Read what was written: the checksum is that of the file.
@@ -94,29 +92,21 @@ func (w *writer) finish(to uint64) (_ Segment, err error) {
 		return Segment{}, err
 	}
 	w.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	if err := w.file.Close(); err != nil {
-		return Segment{}, err
-	}
-	if err := os.Rename(w.file.Name(), segmentFile(w.dir, w.stream, w.From)); err != nil {
-		return Segment{}, err
-	}
-	return w.Segment, syncDir(w.dir)
+	return w.Segment, w.place.Keep(ctx, segmentFile(w.stream, w.From), w.file)
 }
 
 // drop gives the segment up.
-func (w *writer) drop() {
-	w.file.Close()
-	os.Remove(w.file.Name())
-}
+func (w *writer) drop() { drop(w.file) }
 
 // each reads a segment, verifies it, and calls fn with each message. Nothing is proved before it returns nil.
-func (s Segment) each(dir, stream string, fn func(h *archive.Header, body io.Reader) error) error {
-	file, err := os.Open(segmentFile(dir, stream, s.From))
+func (s Segment) each(ctx context.Context, place Place, stream string, fn func(h *archive.Header, body io.Reader) error) error {
+	name := segmentFile(stream, s.From)
+	file, err := place.Open(ctx, name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	defer file.Close()
-	damaged := func(err error) error { return fmt.Errorf("%w: %s: %w", ErrDamaged, filepath.Base(file.Name()), err) }
+	damaged := func(err error) error { return fmt.Errorf("%w: %s: %w", ErrDamaged, name, err) }
 	sum := sha256.New()
 	read := io.TeeReader(file, sum)
 	unpacked := s2.NewReader(read)

@@ -19,24 +19,25 @@ import (
 	"precis/internal/processor"
 )
 
-// Backup copies the streams into a directory.
+// Backup copies the streams into a directory or an object store.
 type Backup struct {
-	Dir string `arg:"" type:"path" help:"Directory of the backup."`
+	Place
 	remote.Flags
 	Data string `type:"path" placeholder:"DIR" help:"Data directory of a stopped processor with an embedded server, instead of a server."`
 }
 
 // Help shows the command used.
 func (Backup) Help() string {
-	return `Copies EVENTS, SUMMARIES and REJECTED, with their configuration, sequences and times, up to a point at which the three fit together. The processor may be running. A later run into the same directory copies only what is new, and adds a point. An interrupted run leaves the points of before, and the next one goes on from where it stopped.
+	return `Copies EVENTS, SUMMARIES and REJECTED, with their configuration, sequences and times, up to a point at which the three fit together. The processor may be running. A later run into the same place copies only what is new, and adds a point. An interrupted run leaves the points of before, and the next one goes on from where it stopped.
 
-The directory has what agents published, and is for its owner alone. The user needs the rights of an auditor. The exit status is 1 if the streams have gaps: the backup holds everything else.
+The place has what agents published: a directory is for its owner alone, an object store for those whom its server lets read it. An object store is made if it is missing. It belongs on another server than the streams; the flags --place-… say who asks there. The user needs the rights of an auditor. The exit status is 1 if the streams have gaps: the backup holds everything else.
 
 Examples:
 
     processor backup /backup/precis
     processor backup /backup/precis --nats nats://nats.internal:4222 --user auditor
-    processor backup /backup/precis --data /var/lib/precis`
+    processor backup /backup/precis --data /var/lib/precis
+    processor backup nats://backup.internal:4222/precis --place-creds backup.creds`
 }
 
 // Validate is asked by kong.
@@ -59,6 +60,11 @@ func oneSource(given *kong.Context) error {
 
 // Run backs up.
 func (c *Backup) Run(ctx context.Context, a *console.App) error {
+	to, leave, err := c.Place.open(a)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	js, shut, err := c.open(ctx, a)
 	if err != nil {
 		return err
@@ -67,13 +73,13 @@ func (c *Backup) Run(ctx context.Context, a *console.App) error {
 	bar := console.NewLogProgress(a, "copying")
 	defer bar.Done()
 	report, err := backup.Run(ctx, backup.Options{
-		JetStream: js, Dir: c.Dir, Program: console.Version(), Now: time.Now, Progress: seldom(bar.Reached),
+		JetStream: js, Place: to, Program: console.Version(), Now: time.Now, Progress: seldom(bar.Reached),
 	})
 	bar.Clear()
 	if err != nil {
 		return backupError("back up", err)
 	}
-	c.print(a, report)
+	c.print(a, to.String(), report)
 	if len(report.Missing) > 0 {
 		return console.Wrong("the log has gaps: the backup holds what could be read; processor replay says what the gaps affect")
 	}
@@ -136,7 +142,7 @@ func seldom(progress func(done, all uint64)) func(done, all uint64) {
 	}
 }
 
-func (c *Backup) print(a *console.App, r *backup.Report) {
+func (c *Backup) print(a *console.App, place string, r *backup.Report) {
 	if c.JSON {
 		missing := []string{}
 		for _, m := range r.Missing {
@@ -146,7 +152,7 @@ func (c *Backup) print(a *console.App, r *backup.Report) {
 			Dir string `json:"dir"`
 			*backup.Report
 			Missing []string `json:"missing"`
-		}{c.Dir, r, missing})
+		}{place, r, missing})
 		return
 	}
 	out := &console.Table{}
@@ -158,5 +164,5 @@ func (c *Backup) print(a *console.App, r *backup.Report) {
 	for _, m := range r.Missing {
 		a.Printf("the log has a gap: %s is deleted or unreadable\n", m)
 	}
-	a.Printf("Backup of %s in %s.\n", console.Exact(r.At), c.Dir)
+	a.Printf("Backup of %s in %s.\n", console.Exact(r.At), place)
 }

@@ -23,7 +23,7 @@ import (
 
 // Restore makes the streams of a backup anew.
 type Restore struct {
-	Dir string `arg:"" type:"existingdir" help:"Directory of the backup."`
+	Place
 	remote.Flags
 	Data      string `type:"path" placeholder:"DIR" help:"Data directory of a stopped processor, or of a new one: restore there, instead of on a server."`
 	At        string `placeholder:"TIME" help:"Restore the last point at this time or before it (2026-01-02T15:04:05Z). Default: the last one."`
@@ -45,7 +45,8 @@ Examples:
 
     processor restore /backup/precis --data /var/lib/precis
     processor restore /backup/precis --data /var/lib/precis --overwrite --at 2026-11-25T03:00:00Z
-    processor restore /backup/precis --nats nats://nats.internal:4222 --user admin`
+    processor restore /backup/precis --nats nats://nats.internal:4222 --user admin
+    processor restore nats://backup.internal:4222/precis --data /var/lib/precis`
 }
 
 // restored is the result.
@@ -76,14 +77,19 @@ func (c *Restore) Run(ctx context.Context, a *console.App) error {
 	if err != nil {
 		return err
 	}
-	b, err := backup.Open(c.Dir, at)
+	from, leave, err := c.Place.open(a)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	b, err := backup.Open(ctx, from, at)
 	if err != nil {
 		return backupError("restore", err)
 	}
 	if c.AllEvents {
 		b.WithAllEvents()
 	}
-	res := restored{Dir: c.Dir, Point: b.Point, Messages: map[string]uint64{}, Renamed: []string{}}
+	res := restored{Dir: from.String(), Point: b.Point, Messages: map[string]uint64{}, Renamed: []string{}}
 	for _, cut := range b.Streams {
 		res.Messages[cut.Stream] = b.Messages(cut.Stream)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,13 +69,13 @@ type Server struct {
 }
 
 // Connect reaches the server, or says why it can't. The caller closes the connection.
-func (f Flags) Connect(a *console.App) (*Server, error) {
+func (f Flags) Connect(a *console.App, more ...nats.Option) (*Server, error) {
 	if err := CheckAddress(f.URL()); err != nil {
 		return nil, err
 	}
 	may := &rights{}
 	told := make(chan struct{})
-	conn, err := nats.Connect(f.URL(), append(append(f.Options(), watch(a, may)...), nats.ClosedHandler(func(*nats.Conn) { close(told) }))...)
+	conn, err := nats.Connect(f.URL(), slices.Concat(f.Options(), watch(a, may), more, []nats.Option{nats.ClosedHandler(func(*nats.Conn) { close(told) })})...)
 	if err != nil {
 		return nil, f.ConnectError(err)
 	}
