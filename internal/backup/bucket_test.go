@@ -87,7 +87,9 @@ func TestDamagedObjectStore(t *testing.T) {
 	b := provisioned(t)
 	say(t, b, "thread.message.t1", "a", "b", "c")
 	for name, damage := range map[string]func(t *testing.T, s jetstream.ObjectStore, object string){
-		"missing": func(t *testing.T, s jetstream.ObjectStore, object string) { require.NoError(t, s.Delete(within(t), object)) },
+		"missing": func(t *testing.T, s jetstream.ObjectStore, object string) {
+			require.NoError(t, s.Delete(within(t), object))
+		},
 		"other": func(t *testing.T, s jetstream.ObjectStore, object string) {
 			_, err := s.PutBytes(within(t), object, []byte("other"))
 			require.NoError(t, err)
