@@ -28,7 +28,7 @@ func collect(messages []Message, try func(f func())) Ledger {
 	l := Ledger{
 		Messages: len(messages),
 		Requests: c.requests.list, Instructions: c.instructions.list, Decisions: c.decisions.list, Plans: c.plans.list,
-		Branches: c.branches.list, Commits: c.commits.list, Events: c.events.list, Runs: c.runs.list, Tasks: latestList(c.tasks.list),
+		Branches: c.branches.list, Commits: c.commits.list, Events: c.events.list, Calls: c.trail, Runs: c.runs.list, Tasks: latestList(c.tasks.list),
 		Files: c.files.list,
 	}
 	if len(messages) > 0 {
@@ -78,6 +78,7 @@ type collector struct {
 
 	requests, instructions, decisions, plans, branches, commits, events entries[Note]
 
+	trail []Note // the calls of tools, in order
 	runs  entries[Run]
 	tasks entries[Task]
 	files entries[File]
@@ -156,6 +157,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 	if line != "" {
 		steps := shell.Steps(line)
 		end := outcomeOf(result, verdict.Run, line)
+		end.digest = digest(result)
 		kind := kindOf(steps)
 		if ofGit.MatchString(end.error) && strings.Contains(line, "git ") {
 			kind = "" // not what the line was meant to run
@@ -184,6 +186,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 		kind = verdict.Edit
 	}
 	end := outcomeOf(result, kind, "")
+	end.digest = digest(result)
 	if c.taskCall(at, call.Name, args, result) || c.fileCall(at, o, args, end) {
 		return
 	}
@@ -191,7 +194,11 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 	if kind == verdict.Look {
 		shown = "look"
 	}
-	c.run(at, args.brief(call.Name), shown, end)
+	brief := args.brief(call.Name)
+	c.run(at, brief, shown, end)
+	if shown == "call" && !end.refused {
+		c.called(at, call.Name, brief, result, end)
+	}
 }
 
 // result records what a result says beside the outcome of its call.

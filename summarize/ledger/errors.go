@@ -1,6 +1,9 @@
 package ledger
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -248,13 +251,21 @@ func targets(line string) (paths []string) {
 	return paths
 }
 
-// written names the files that were written between two messages.
+// written names the files that were written between two messages, in the order of their last writes; those for temporary files
+// are no part of the work.
 func (v *view) written(from, to uint64) string {
-	var names []string
+	const most = 5
+	last := map[string]uint64{}
 	for _, f := range v.files {
-		if len(names) < 3 && slices.ContainsFunc(f.Changed, func(at uint64) bool { return from < at && at < to }) {
-			names = append(names, base(f.Path))
+		for _, at := range f.Changed {
+			if from < at && at < to && !temporary.MatchString(f.Path) {
+				last[base(f.Path)] = max(last[base(f.Path)], at)
+			}
 		}
+	}
+	names := slices.SortedFunc(maps.Keys(last), func(a, b string) int { return cmp.Or(cmp.Compare(last[a], last[b]), cmp.Compare(a, b)) })
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s (and %d before)", strings.Join(names[more:], ", "), more)
 	}
 	return strings.Join(names, ", ")
 }

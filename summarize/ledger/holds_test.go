@@ -74,7 +74,17 @@ func TestWhatHolds(t *testing.T) {
 		{"stopped by the user", ask + bash("node --inspect app.js") + "fail: Error in the debugger\\nCommand aborted by user", nil, []string{"Errors"}},
 
 		// The next step is one that was not taken.
-		{"done since", ask + "assistant: Now I write the missing sync into the writer of the log.\n" + edit + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1", []string{"Next:\n- done at last: edited book.go; ran make test → failed\n- said before that: Now I write the missing sync"}, nil},
+		{"done since", ask + "assistant: Now I write the missing sync into the writer of the log.\n" + edit + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1", []string{"Next:\n- done at last: edited book.go; ran make test → failed\n- taken up or done since it was said: Now I write the missing sync"}, nil},
+		{"done long since", ask + "assistant: I went through all of it: the writer of the log has no sync, and neither has the reader.\n" + `call TodoWrite {"todos":[{"content":"Sync the writer","status":"in_progress"}]}` + "\nok: saved\n" + strings.Repeat(edit, 13), []string{"Next:\n- go on with: Sync the writer (or set it done; edited since: book.go)\n- done at last: edited book.go"}, []string{"I went through all of it"}},
+		{"edited before it was begun", ask + edit + `call TodoWrite {"todos":[{"content":"Sync the writer","status":"in_progress"}]}` + "\nok: saved", []string{"to do: Sync the writer (in progress)\n"}, []string{"set it done"}},
+		{"many files in the order of their edits", ask + "assistant: Now I write the missing sync into each writer of the log.\n" + strings.NewReplacer("book.go", "c.go").Replace(edit) + strings.NewReplacer("book.go", "a.go").Replace(edit) + edit, []string{"- done at last: edited c.go, a.go, book.go\n"}, nil},
+		{"ordered, and forgotten", ask + "assistant: The next step is to place the order by the button below.\n" + `call browser_click {"args":"'a286'"}` + `
+ok: - Title: Order Status: REQ7\n\nStaticText 'Thank you, your request has been submitted'
+assistant: The next step is to place the order by the button below.
+` + strings.Repeat(`call browser_scroll {"args":"0, 300"}`+"\nok: - Title: Catalog\n", 5),
+			[]string{"- reported by results: browser_click 'a286' → “Order Status: REQ7: Thank you, your request has been submitted”", "- called at last: browser_click 'a286' → Order Status: REQ7; browser_scroll 0, 300 → Catalog (5 times in a row)",
+				"- over and over: browser_scroll 0, 300, 5 times of which the last 5 had the same result", "- said, though results reported what the state tells: The next step"}, []string{"passed"}},
+		{"the report of another agent", ask + `call Task {"prompt":"Look at the pier"}` + "\nok: The file has been created at noon.\nassistant: ok", nil, []string{"reported"}},
 		{"the call after it was refused", ask + "assistant: Let me write down the tests of the berth and commit them.\n" + bash("git add -A") + "fail: The user rejected the tool use.", []string{"done at last: the user refused a call\n- said before that: Let me write down"}, nil},
 		{"taken back without a word of what holds", ask + "assistant: I realize that the issue of the berth is more fundamental.", nil, []string{"Decisions"}},
 		{"not done yet", ask + edit + "assistant: Now I write the missing sync into the writer of the log.", []string{"Next: Now I write the missing sync"}, []string{"done at last"}},
@@ -100,7 +110,7 @@ func TestStepOfItsOwnMessage(t *testing.T) {
 		`call Edit {"file_path":"/w/quay/book.go","new_string":"x"}` + "\nok: done")
 	list[1].ToolCalls = list[2].ToolCalls
 	list = append(list[:2], list[3])
-	if text, want := Collect(list).Text(900), "Next:\n- done at last: edited book.go\n- said before that: Now I write"; !strings.Contains(text, want) {
+	if text, want := Collect(list).Text(900), "Next:\n- done at last: edited book.go\n- taken up or done since it was said: Now I write"; !strings.Contains(text, want) {
 		t.Errorf("%q is not in\n%s", want, text)
 	}
 }

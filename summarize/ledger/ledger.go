@@ -21,6 +21,7 @@ type Ledger struct {
 	Branches     []Note `json:"branches,omitempty"`
 	Commits      []Note `json:"commits,omitempty"` // abbreviated hash and subject
 	Events       []Note `json:"events,omitempty"`  // what takes back or settles what stands in the other lists, by rank
+	Calls        []Note `json:"calls,omitempty"`   // calls of tools that are neither a shell's nor on files, in order, with what came of them; Rank: how often in a row
 	Runs         []Run  `json:"runs,omitempty"`
 	Tasks        []Task `json:"tasks,omitempty"`
 	Files        []File `json:"files,omitempty"`
@@ -47,6 +48,8 @@ type Run struct {
 	Last   uint64 `json:"last"`
 	Failed uint64 `json:"failed,omitempty"` // of the last one that failed
 	Good   uint64 `json:"good,omitempty"`   // of the first success after it
+	Result uint64 `json:"result,omitempty"` // digest of the last result
+	Same   int    `json:"same,omitempty"`   // how many runs in a row ended with it
 }
 
 // Task is an entry of the assistant's own list, or a process in the background.

@@ -31,6 +31,9 @@ func Merge(spans ...Ledger) Ledger {
 		two := []Ledger{{Tasks: merged.Tasks}, {Tasks: spans[i].Tasks}}
 		merged.Tasks = latestList(union(two, func(l *Ledger) []Task { return l.Tasks }, func(t *Task) string { return t.ID }, (*Task).join))
 		merged.Messages += spans[i].Messages
+		for _, n := range spans[i].Calls {
+			merged.Calls = follow(merged.Calls, n)
+		}
 		merged.Omitted = merged.Omitted.plus(spans[i].Omitted)
 	}
 	return merged
@@ -55,6 +58,9 @@ func (r *Run) join(b *Run) {
 	a := *r
 	*r = *b
 	r.First, r.Runs = a.First, a.Runs+b.Runs
+	if b.Same == b.Runs && b.Result == a.Result {
+		r.Same += a.Same
+	}
 	if b.End == "" {
 		r.End, r.Ended = a.End, a.Ended
 	}
@@ -97,6 +103,7 @@ const (
 	maxTasks = 60
 	maxFiles = 300
 	maxPlans = 3
+	maxCalls = 20
 )
 
 // Trim returns a ledger within bounds: it keeps some 20 KiB, whatever the span. It drops the oldest entries, read files
@@ -108,6 +115,7 @@ func (l Ledger) Trim() Ledger {
 		*notes = keep(*notes, maxNotes, &uncounted, Note.rank)
 	}
 	l.Events = keep(l.Events, maxNotes, &uncounted, Note.age)
+	l.Calls = keep(l.Calls, maxCalls, &uncounted, Note.age)
 	l.Plans = keep(l.Plans, maxPlans, &uncounted, Note.age)
 	l.Commits = keep(l.Commits, maxNotes, &l.Omitted.Commits, Note.rank)
 	l.Runs = keep(l.Runs, maxRuns, &l.Omitted.Runs, Run.rank)

@@ -16,6 +16,7 @@ type outcome struct {
 	refused bool   // by the user
 	end     string // as in a Run
 	error   string // what a failed one reports
+	digest  uint64 // of the result; 0: none
 }
 
 func (o outcome) failed() bool {
@@ -239,7 +240,7 @@ func (c *collector) run(at uint64, line, kind string, end outcome) {
 	if head == "" || end.refused {
 		return
 	}
-	r := Run{Line: head, Kind: kind, Runs: 1, End: end.end, Error: end.error, First: at, Last: at}
+	r := Run{Line: head, Kind: kind, Runs: 1, End: end.end, Error: end.error, First: at, Last: at, Result: end.digest, Same: 1}
 	if interrupted.MatchString(end.error) {
 		r.End, r.Error = "", ""
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/verdict"
 )
 
 // view is a ledger arranged for a text.
@@ -219,6 +220,9 @@ func (v *view) plan() (n Note) {
 // stalePlan is the number of messages after which a later change of the list counts for more than what was said.
 const stalePlan = 4
 
+// longSince is the number of messages after which what was said is left out, if other things tell how far the work is.
+const longSince = 24
+
 // next is the plan, after the task that was taken up since. A plan that edits or runs followed is told as what was said before them.
 func (v *view) next(room int) []string {
 	n := v.plan()
@@ -227,17 +231,30 @@ func (v *view) next(room int) []string {
 	}
 	said := "- "
 	since := v.since(max(n.Last, 1) - 1) // the message's own calls included
+	asked := v.asked(n.Last, v.l.To+1)
+	if since != "" && !asked {
+		n.Rank = 0 // it was not the last thing
+	}
 	switch {
-	case n.Rank == answered && v.asked(n.Last, v.l.To+1):
+	case n.Rank == answered && asked:
 		said = "- (said before the newest request) "
 	case n.Rank == answered:
 		said = "- (last words) "
+	case len(v.eventsOf(reported, max(n.First, 1)-1)) > 0:
+		said = "- said, though results reported what the state tells: "
 	case since != "":
 		said = "- said before that: "
+		if announces(n.Text) && !strings.Contains(since, userRefused) {
+			said = "- taken up or done since it was said: "
+		}
 	}
 	var lines []string
-	if tasks := highestFirst(v.l.Tasks, Task.rank); len(tasks) > 0 && tasks[0].underWay() && (n.Rank == answered && tasks[0].At > n.Last || tasks[0].At > n.Last+stalePlan) {
+	old := n.Rank != answered && n.Last+longSince < v.l.To
+	if tasks := highestFirst(v.l.Tasks, Task.rank); len(tasks) > 0 && tasks[0].underWay() && tasks[0].At > n.Last && (n.Rank == answered || tasks[0].At > n.Last+stalePlan || old) {
 		lines = []string{"- go on with: " + cmp.Or(tasks[0].Title, tasks[0].ID)}
+		if edited := v.edited(tasks[0]); edited != "" {
+			lines[0] += " (or set it done" + edited + ")"
+		}
 		if since == "" {
 			said = "- (said before) "
 		}
@@ -245,11 +262,14 @@ func (v *view) next(room int) []string {
 	if n.Rank != answered && since != "" {
 		lines = append(lines, "- done at last: "+since)
 	}
-	if room -= cost(lines); room < leastOpening {
+	if room -= cost(lines); room < leastOpening || old && len(lines) > 1 {
 		return lines
 	}
 	return append(lines, said+opening(strings.TrimSuffix(n.Text, ":"), room-lex.Runes(said)-1))
 }
+
+// userRefused is told among what was done after a message.
+const userRefused = "the user refused a call"
 
 // since returns what was done after a message: the files written, the last run.
 func (v *view) since(at uint64) string {
@@ -265,13 +285,13 @@ func (v *view) since(at uint64) string {
 	}
 	if last.Line != "" && v.written(last.Last, v.l.To+1) == "" {
 		end := ""
-		if last.End != "" && last.Ended == last.Last && last.Kind != "look" {
+		if last.End != "" && last.Ended == last.Last && last.Kind != "look" && (last.Kind != "call" || last.End != ends[verdict.Success]) {
 			end = " → " + last.End
 		}
 		done = append(done, "ran "+briefly(last.Line)+end)
 	}
 	if slices.ContainsFunc(v.l.Decisions, func(d Note) bool { return d.Rank == refusedCall && d.Last > at }) {
-		done = append(done, "the user refused a call")
+		done = append(done, userRefused)
 	}
 	return strings.Join(done, "; ")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/verdict"
 )
 
 // latest returns the last run of a kind that passed or failed, and whether a later one has no known end.
@@ -58,7 +59,7 @@ func (v *view) state(room int) []string {
 		default:
 			status := ""
 			if s := strings.ToLower(t.Status); s != "" && s != "pending" {
-				status = " (" + strings.ReplaceAll(s, "_", " ") + ")"
+				status = " (" + strings.ReplaceAll(s, "_", " ") + v.edited(t) + ")"
 			}
 			open = append(open, "- to do: "+cmp.Or(t.Title, t.ID)+status)
 		}
@@ -67,29 +68,49 @@ func (v *view) state(room int) []string {
 		open[0] += fmt.Sprintf(" (%d done%s)", done, v.lostSince())
 	}
 	lines = append(lines, v.recorded(max(room/3, 100))...)
-	if called := v.called(); called != "" {
-		open = append(open, called)
-	}
-	return listed(slices.Concat(lines, open), room, 0)
+	return listed(slices.Concat(lines, open, v.called()), room, 0)
 }
 
-// called tells the last calls of an agent that neither writes files nor runs tests: they are its work.
-func (v *view) called() string {
-	const most = 6
-	var calls []string
+// called tells what results reported, the last calls of an agent that neither writes files nor runs tests, since they are its work,
+// and a run that is made over and over although nothing comes of it.
+func (v *view) called() (lines []string) {
+	const most, over, recent = 6, 4, 12
+	var done []string
+	for _, e := range v.eventsOf(reported, 0) {
+		done = append(done, e.Text)
+	}
+	if len(done) > 0 {
+		lines = append(lines, "- reported by results: "+strings.Join(done[max(0, len(done)-3):], "; "))
+	}
+	apart := func(r Run) bool { return !r.other() && r.Kind != "look" }
+	if !slices.ContainsFunc(v.l.Runs, apart) && !slices.ContainsFunc(v.files, func(f File) bool { return f.Written > 0 }) {
+		var calls []string
+		for _, n := range v.l.Calls[max(0, len(v.l.Calls)-most):] {
+			text := lex.Clip(n.Text, 90)
+			if n.Rank > 1 {
+				text += fmt.Sprintf(" (%d times in a row)", n.Rank)
+			}
+			calls = append(calls, text)
+		}
+		if len(calls) > 0 {
+			lines = append(lines, "- called at last: "+strings.Join(calls, "; "))
+		}
+	}
 	for _, r := range highestFirst(v.l.Runs, func(r Run) uint64 { return r.Last }) {
-		if !r.other() && r.Kind != "look" {
-			return ""
-		}
-		if r.Kind == "call" && r.Error == "" && len(calls) < most {
-			calls = append(calls, lex.Clip(r.Line, 60))
+		if loops := r.Kind == "call" || r.End == ends[verdict.Failure]; loops && r.Same >= over && r.Result != 0 && r.Last+recent > v.l.To && v.written(r.Last, v.l.To+1) == "" {
+			lines = append(lines, fmt.Sprintf("- over and over: %s, %d times of which the last %d had the same result", lex.Clip(r.Line, 60), r.Runs, r.Same))
+			break
 		}
 	}
-	if len(calls) == 0 || slices.ContainsFunc(v.files, func(f File) bool { return f.Written > 0 }) {
-		return ""
+	return lines
+}
+
+// edited says of a task that is under way what was edited since it was begun: of its steps the list does not tell.
+func (v *view) edited(t Task) string {
+	if names := v.written(t.At, v.l.To+1); names != "" && t.underWay() {
+		return "; edited since: " + names
 	}
-	slices.Reverse(calls)
-	return "- called at last: " + strings.Join(calls, "; ")
+	return ""
 }
 
 // recorded tells where the work is: the branch, whether it was pushed after the last commit, the pull request; the commits.

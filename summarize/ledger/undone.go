@@ -16,6 +16,7 @@ const (
 	retracted            // the assistant took back what it said before
 	claimed              // the assistant says that runs succeed
 	settled              // a command of git succeeded that ends an operation which had stopped
+	reported             // the result of a call says what was accomplished
 )
 
 var (
