@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 var (
@@ -30,6 +32,7 @@ func (v *view) standing() (kept []Note) {
 		finds := finding.MatchString(n.Text)
 		switch {
 		case v.denied(n) || v.overridden(n.Text, n.Last) || v.corrected(n):
+		case n.Rank == 0 && guessing.MatchString(n.Text) && v.foundAgain(n), v.quoted(n), v.superseded(n):
 		case n.Rank == 0 && (changed || v.asked(n.Last, v.l.To+1)), n.Rank == 1 && changed && !reasoned.MatchString(n.Text):
 		case finds && v.foundAgain(n):
 		case changed && (finds || n.Rank < 3) && !wiped.MatchString(n.Text):
@@ -86,6 +89,29 @@ func (v *view) corrected(n Note) bool {
 func (v *view) foundAgain(n Note) bool {
 	return slices.ContainsFunc(v.l.Decisions, func(d Note) bool {
 		return d.Last > n.Last && d.Rank < refusedCall && finding.MatchString(d.Text) && !v.asked(n.Last, d.Last)
+	})
+}
+
+var (
+	// ofHistory is in a statement about what git keeps, which the next command of git may change.
+	ofHistory = regexp.MustCompile(`(?i)\b(?:commits?|branch(?:es)?|rebas(?:e|ed|ing)|merge[ds]?|conflicts?|unmerged|staged|stash(?:ed)?|ahead of|behind|diverge\w*)\b`)
+	// ofRuns is in a statement about a run that failed.
+	ofRuns = regexp.MustCompile(`(?i)\b(?:tests?|suites?|lint\w*|builds?|typecheck|compil\w+|CI)\b.*\bfail`)
+)
+
+// superseded reports whether a later command of git, or a later run, tells the state of what a statement speaks of.
+func (v *view) superseded(n Note) bool {
+	if n.Rank < 3 && ofHistory.MatchString(n.Text) && len(v.eventsOf(settled, n.Last))+len(v.eventsOf(rewrote, n.Last)) > 0 {
+		return true
+	}
+	return n.Rank < 3 && ofRuns.MatchString(n.Text) && slices.ContainsFunc(v.l.Runs, func(r Run) bool { return r.Last > n.Last+1 && !r.other() && r.Kind != "look" })
+}
+
+// quoted reports whether the user later quoted a statement to ask about it: what it means was said since.
+func (v *view) quoted(n Note) bool {
+	begins := plainWords(lex.Clip(n.Text, 80))
+	return len(begins) > 6 && slices.ContainsFunc(v.l.Requests, func(r Note) bool {
+		return r.Last > n.First && len(r.Text) > len(n.Text) && strings.Contains(r.Text, "?") && inOrder(begins[:len(begins)-1], plainWords(r.Text))
 	})
 }
 

@@ -34,7 +34,9 @@ var (
 	// waiting is what is no decision, whatever it sounds like.
 	waiting = regexp.MustCompile(`(?i)\b(?:wait|waiting|polling|interval|status again|hands-off)\b`)
 	// progressing tells how far something is that goes on.
-	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b`)
+	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\bthe (?:earlier|previous|first|last) (?:patch|edit|attempt|command|replace\w*|try)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b`)
+	// guessing is in a statement that may turn out to be wrong, or in a proposal.
+	guessing = regexp.MustCompile(`(?i)\b(?:likely|probably|perhaps|maybe|might|may|could|would (?:be|need|have)|presumably|suspect|seems?|appears?|looks like|should be possible)\b`)
 	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
 	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still |should be )*(?:pass|clean|green|succe|done|complete|work)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
 	// refused is how harnesses report that the user refused a call.
@@ -63,15 +65,21 @@ func (c *collector) statements(m Message) {
 		}
 		c.note(&c.plans, lex.Clip(plan, maxPlan), rank, m.Ordinal)
 	}
-	n := 0
+	if yields.MatchString(text) {
+		c.note(&c.events, lex.Clip(oneLine(text), 2*maxDecision), retracted, m.Ordinal)
+	}
+	var said []Note // without ordinals
+	add := func(s string, rank int) { said, answers = append(said, Note{Text: s, Rank: rank}), false }
 	for s := range sentences(text) {
-		if instead, rank := c.takenBack(s, m.Ordinal); rank != none && lex.Runes(instead) <= maxDecision && n < decisions {
-			c.note(&c.decisions, instead, rank, m.Ordinal)
-			n, answers = n+1, false
+		if n := len(said); n > 0 && corrects.MatchString(s) {
+			said = said[:n-1] // thought better of
+		}
+		if instead, rank := c.takenBack(s, m.Ordinal); rank != none && lex.Runes(instead) <= maxDecision && len(said) < decisions {
+			add(instead, rank)
 			continue
 		}
 		words := len(strings.Fields(s))
-		if words < 6 || words > 50 || lex.Runes(s) > maxDecision || n == decisions || lex.CodeLike(s) || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
+		if words < 6 || words > 50 || lex.Runes(s) > maxDecision || len(said) == decisions || lex.CodeLike(s) || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
 			continue
 		}
 		rank := none
@@ -86,10 +94,15 @@ func (c *collector) statements(m Message) {
 		case plain && stating.MatchString(s) && !reporting.MatchString(s):
 			eachWord(s, func(string) { rank = 0 })
 		}
-		if rank != none {
-			c.note(&c.decisions, s, rank, m.Ordinal)
-			n, answers = n+1, false
+		if rank > 0 && guessing.MatchString(s) && !turnsOut.MatchString(s) {
+			rank = 0
 		}
+		if rank != none {
+			add(s, rank)
+		}
+	}
+	for _, n := range said {
+		c.note(&c.decisions, n.Text, n.Rank, m.Ordinal)
 	}
 }
 

@@ -23,6 +23,10 @@ var (
 	// corrects begins a sentence that takes back what was said, and mistaken says so wherever it stands.
 	corrects = regexp.MustCompile(`(?i)^(?:(?:oh|hm+|no|ah|wait|sorry)\W+)*(?:actually|wait|correction|on second thought)\b\W*`)
 	mistaken = regexp.MustCompile(`(?i)\b(?:(?:i|that|this|it|my \w+|the (?:earlier|previous|first) \w+) (?:was|were) (?:wrong|mistaken|incorrect|misleading|premature)|(?:is|was)(?:n['’]t| not) (?:actually |really )?(?:the (?:real |actual |root )?(?:issue|problem|cause|bug|reason|culprit))|more fundamental|not simply|not .{1,40} after all|i (?:misread|misunderstood|overlooked|got (?:it|that|this) wrong)|(?:do|does)(?:n['’]t| not) hold|contrary to what i)\b`)
+	// yields begins a message in which the assistant grants that it was not right, or looks closer at what it said.
+	yields = regexp.MustCompile(`(?i)^\W*(?:(?:yes|no|ah|oh|hm+|sorry|exactly)\W+)*(?:you['’]re (?:absolutely |totally |completely )?(?:right|correct)|good (?:catch|question|point)|great (?:catch|question|point)|fair point|i was (?:wrong|mistaken|(?:being )?imprecise)|my mistake|i (?:misread|misunderstood))`)
+	// turnsOut is in a statement of what was seen in the end.
+	turnsOut = regexp.MustCompile(`(?i)\bturn(?:s|ed) out\b|\bdecided\b`)
 	// wiped says that work is gone and has to be done again.
 	wiped = regexp.MustCompile(`(?i)\b(?:(?:changes|work|edits|modifications|files?|tests|implementation|stash) (?:(?:were|was|are|is|have been|has been|got|is all|are all) )(?:all )?(?:now )?(?:lost|gone|wiped|discarded|overwritten|reverted)|lost (?:all|my|our|the) (?:\w+ ){0,2}(?:changes|work|edits)|(?:need|have|going) to (?:re-?implement|redo|re-?create|re-?apply|rewrite everything))\b`)
 	// succeeds is what an assistant says of runs that it takes for good.
