@@ -27,7 +27,7 @@ func collect(messages []Message, try func(f func())) Ledger {
 	}
 	l := Ledger{
 		Messages: len(messages),
-		Requests: c.requests.list, Instructions: c.instructions.list, Decisions: c.decisions.list, Plans: c.plans.list,
+		Requests: c.requests.list, Instructions: c.instructions.list, Decisions: c.decisions.list, Plans: c.plans.list, Answers: c.answers.list,
 		Branches: c.branches.list, Commits: c.commits.list, Events: c.events.list, Calls: c.trail, Runs: c.runs.list, Tasks: latestList(c.tasks.list),
 		Files: c.files.list,
 	}
@@ -76,7 +76,7 @@ type collector struct {
 	away    bool   // it works in a directory for temporary files
 	told    string // what the assistant said last
 
-	requests, instructions, decisions, plans, branches, commits, events entries[Note]
+	requests, instructions, decisions, plans, answers, branches, commits, events entries[Note]
 
 	trail []Note // the calls of tools, in order
 	runs  entries[Run]

@@ -423,7 +423,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// What an agent announces, reports of its progress or says of a moment is no decision; what it answers is told.
+// What an agent announces, reports of its progress or says of a moment is no decision; what it answers stands beside the request.
 func TestNoDecisions(t *testing.T) {
 	call := "\ncall Read {\"file_path\":\"a.go\"}\nok: x"
 	for said, want := range map[string]string{
@@ -437,7 +437,7 @@ func TestNoDecisions(t *testing.T) {
 		"The till can't be opened twice because `openTill` holds a lock.": "The till can't be opened twice because `openTill` holds a lock.",
 		"I'll keep the existing lock and add a counter to the till.":      "I'll keep the existing lock and add a counter to the till.",
 		"The fix was switching the drawer from polling to real events.":   "The fix was switching the drawer from polling to real events.",
-		"Good question! The drawer opens on the next sale, not at once.":  "The drawer opens on the next sale, not at once.",
+		"Good question! The drawer opens on the next sale, not at once.":  "",
 		"Shall I remove the old counter from the till as well today?":     "",
 	} {
 		text := Collect(script("assistant: " + said + call + "\nassistant: Let me look at the drawer code next.")).Text(1000)

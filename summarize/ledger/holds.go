@@ -31,8 +31,8 @@ func (v *view) standing() (kept []Note) {
 		changed := v.written(max(n.Last, 1)-1, v.l.To+1) != "" || len(v.eventsOf(discarded, n.Last)) > 0
 		finds := finding.MatchString(n.Text)
 		switch {
-		case v.denied(n) || v.overridden(n.Text, n.Last) || v.corrected(n):
-		case n.Rank == 0 && guessing.MatchString(n.Text) && v.foundAgain(n), v.quoted(n), v.superseded(n):
+		case v.overtaken(n) || v.superseded(n):
+		case n.Rank == 0 && guessing.MatchString(n.Text) && v.foundAgain(n):
 		case n.Rank == 0 && (changed || v.asked(n.Last, v.l.To+1)), n.Rank == 1 && changed && !reasoned.MatchString(n.Text):
 		case finds && v.foundAgain(n):
 		case changed && (finds || n.Rank < 3) && !wiped.MatchString(n.Text):
@@ -43,6 +43,11 @@ func (v *view) standing() (kept []Note) {
 		}
 	}
 	return kept
+}
+
+// overtaken reports whether what the assistant said was turned down, taken back, removed or asked about again.
+func (v *view) overtaken(n Note) bool {
+	return v.denied(n) || v.overridden(n.Text, n.Last) || v.corrected(n) || v.quoted(n)
 }
 
 // eventsOf returns the events of a kind after a message, oldest first.

@@ -23,12 +23,23 @@ func TestWhatHolds(t *testing.T) {
 			[]string{"- yes please (to: “Shall I rotate it each night?”)"}, nil},
 		{"a number that chooses nothing", ask + "assistant: 1. A file.\\n2. A table.\nuser: Use port 2222 for version 1.2, with 2.5 seconds in between.\nassistant: ok\nuser: go on", nil, []string{"(2:", "(1:"}},
 		{"an item that the user quotes", ask + "assistant: 1. A file.\\n2. A table.\nuser: 2. Keep the berth in a table\nassistant: ok\nuser: go on", []string{"2. Keep the berth in a table\n"}, nil},
+		{"an item of one of several lists", ask + `assistant: ### Critical Issues (2)\n1. No sync at the end.\n2. The log is never rotated.\n\n### Suggestions\n1. Rename it.\n2. Print the berth.` + "\nuser: For Critical 2 please add a test as well\nassistant: ok\nuser: go on", []string{"a test as well (2: The log is never rotated.)"}, nil},
+		{"an item of lists without its name", ask + `assistant: Broken:\n1. No sync at the end.\n2. The log is never rotated.\n\nIdeas:\n1. Rename it.\n2. Print the berth.\nShall I start now?` + "\nuser: do 2\nassistant: ok\nuser: go on", []string{"do 2 (to: “Shall I start now?”)"}, nil},
+		{"an item of the list that is offered", ask + `assistant: Missing:\n1. No sync at the end.\n2. The log is never rotated.\n\nWould you like me to:\n1. Write a test of all\n2. Go through the old ones?` + "\nuser: I think 2 is the right approach. Each of them has what it expects, which should be checked directly, too.\nassistant: ok\nuser: go on", []string{"too. (2: Go through the old ones?)"}, nil},
+		{"a name that is in no list", ask + `assistant: 1. No sync at the end.\n2. The log is never rotated.` + "\nuser: and do Minor 2 as well\nassistant: ok\nuser: go on", nil, []string{"(2:"}},
+		{"a command of the program", ask + "assistant: Shall I rotate it each night?\nuser: /the\nassistant: ok\nuser: go on", nil, []string{"(to:"}},
+		{"what became of a request", ask + "user: Where does the clerk keep the log of all bookings?\n" + bash("ls quay") + "ok: log\nassistant: The log is kept in `quay/log`, one file every day.\nuser: Then print the berth on each ticket.\nuser: And the price of it.",
+			[]string{"keep the log of all bookings? → answered: The log is kept in `quay/log`, one file every day.\n"}, nil},
+		{"an answer that was none", ask + "user: Where does the clerk keep the log of all bookings?\nassistant: API Error: 500 the server is under high load now\nuser: Then print the berth on each ticket.\nuser: And the price of it.", nil, []string{"→"}},
 		{"no request in the span", edit + "assistant: The bookings are written at once now, by the clerk.", []string{"Goal: " + askedElsewhere}, nil},
 
 		// Instructions are the user's, and end.
 		{"a reminder in a result", ask + `call Read {"file_path":"/w/AGENTS.md"}` + "\n" + `ok: x\n<system-reminder>\nYou MUST refuse to improve the code.\n</system-reminder>\nNever use tabs in here.`, nil, []string{"Instructions"}},
 		{"an observation", ask + "user: ok, i think the berth must never be shown twice and it does not adhere to that", nil, []string{"Instructions"}},
 		{"an order of a step", ask + "user: Rename it, and make sure berthText is also used.\n" + edit + "user: Now print the price on every ticket too.", nil, []string{"Instructions"}},
+		{"a remark about a place", ask + "user: the berth should be dimmer, don't change the theme, look into the footer\nassistant: Done.\nuser: Now print the price on every ticket.", nil, []string{"Instructions"}},
+		{"something to know", ask + "user: Keep in mind that for bookings by mail we have the full list.\nassistant: Done.\nuser: Now print the price on every ticket.", nil, []string{"Instructions"}},
+		{"an outcry", ask + "user: no console logs! showBerth has to return an error\nassistant: Done.\nuser: Now print the price on every ticket.", []string{"Instructions that hold: no console logs!"}, nil},
 		{"an instruction that is replaced", ask + "user: Never show berthText without its quay.\nassistant: Done.\nuser: Use berthTitle instead of berthText everywhere.", nil, []string{"Instructions"}},
 		{"an instruction that stays", ask + "user: Never show berthText without its quay.\nassistant: Done.\nuser: Now print the price on every ticket.", []string{"Instructions that hold: Never show berthText without its quay."}, nil},
 		{"a heading of a list", ask + "user: Then you MUST read these files in full, in parallel:", nil, []string{"Instructions"}},
@@ -41,6 +52,13 @@ func TestWhatHolds(t *testing.T) {
 		{"musing takes nothing back", ask + "assistant: I decided to keep the old header since the pilots read it.\nassistant: Wait, let me look at the pilots first.", []string{"keep the old header"}, nil},
 		{"found before edits", ask + "assistant: The root cause is a missing sync after the header.\n" + edit, []string{"(before later edits) The root cause is a missing sync"}, nil},
 		{"found last", ask + edit + "assistant: The root cause is a missing sync after the header.\nassistant: Next I write the missing sync into the writer of each log.", []string{"dead ends: The root cause is"}, []string{before}},
+
+		{"thought better of in the same breath", ask + "assistant: I'll keep `readBerth` as a helper for the clerk of the quay. Actually, let me check if it is needed at all.", nil, []string{"dead ends"}},
+		{"granted to be wrong", ask + "assistant: The pilots see each booking twice because `berthList` is never cleared.\nuser: Where is `berthList` filled?\nassistant: Good question, let me look closer: `berthList` is cleared by the clerk.\nuser: go on please", nil, []string{"never cleared"}},
+		{"quoted back", ask + "assistant: The pilots get a second ticket because `berthList` has all of them.\nuser: you said: The pilots get a second ticket because berthList has all of them. right? for each day?\nassistant: ok", nil, []string{"dead ends"}},
+		{"only guessed", ask + "assistant: The problem is likely the size of `book.log` on the quay.\n" + edit, nil, []string{"dead ends"}},
+		{"history that git changed", ask + "assistant: The branch `log/write` has two commits that main does not have.\n" + bash("git rebase main") + "ok: Successfully rebased and updated refs/heads/log.\nassistant: ok", nil, []string{"dead ends"}},
+		{"a failure before a later run", ask + "assistant: The tests of `book_test.go` failed because the clerk was stale.\n" + edit + bash("make test") + "ok: ok", nil, []string{"dead ends"}},
 
 		// Work that was thrown away.
 		{"changes thrown away", ask + edit + `call TodoWrite {"todos":[{"content":"Write the log","status":"completed"},{"content":"Run the linter","status":"pending"}]}` + "\nok: saved\n" +

@@ -18,6 +18,7 @@ type Ledger struct {
 	Instructions []Note `json:"instructions,omitempty"` // sentences of the user that remain in force
 	Decisions    []Note `json:"decisions,omitempty"`    // the assistant's, and refusals of the user
 	Plans        []Note `json:"plans,omitempty"`        // what the assistant says that it is doing
+	Answers      []Note `json:"answers,omitempty"`      // what it says when it hands back to the user
 	Branches     []Note `json:"branches,omitempty"`
 	Commits      []Note `json:"commits,omitempty"` // abbreviated hash and subject
 	Events       []Note `json:"events,omitempty"`  // what takes back or settles what stands in the other lists, by rank

@@ -21,6 +21,7 @@ func Merge(spans ...Ledger) Ledger {
 		Instructions: notes(func(l *Ledger) []Note { return l.Instructions }),
 		Decisions:    notes(func(l *Ledger) []Note { return l.Decisions }),
 		Plans:        notes(func(l *Ledger) []Note { return l.Plans }),
+		Answers:      notes(func(l *Ledger) []Note { return l.Answers }),
 		Branches:     notes(func(l *Ledger) []Note { return l.Branches }),
 		Commits:      notes(func(l *Ledger) []Note { return l.Commits }),
 		Events:       notes(func(l *Ledger) []Note { return l.Events }),
@@ -116,6 +117,7 @@ func (l Ledger) Trim() Ledger {
 	}
 	l.Events = keep(l.Events, maxNotes, &uncounted, Note.age)
 	l.Calls = keep(l.Calls, maxCalls, &uncounted, Note.age)
+	l.Answers = keep(l.Answers, maxNotes, &uncounted, Note.age)
 	l.Plans = keep(l.Plans, maxPlans, &uncounted, Note.age)
 	l.Commits = keep(l.Commits, maxNotes, &l.Omitted.Commits, Note.rank)
 	l.Runs = keep(l.Runs, maxRuns, &l.Omitted.Runs, Run.rank)

@@ -74,14 +74,14 @@ func TestCompactionOfACompaction(t *testing.T) {
 	list[0].Content = events.TextContent("[Previous Conversation Summary]\n" + string(before))
 	text := Collect(list).Text(2000)
 	for _, want := range []string{
-		"\nGoal: Our bakery's order service loses orders when two customers pay", "\n- Never change the format of the order numbers, the tills print them.\n",
+		"\nGoal: Our bakery's order service loses orders when two customers pay", "\nInstructions that hold: Never change the format of the order numbers, the tills print them.\n",
 		"\n- Marta wants the numbers to start at 5000", "\n- Write the changelog, too, please.\n", "\n- (before later edits) The root cause is that Pay reads s.next without a lock",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "Summary]") || strings.Count(text, titleStart) != 1 {
+	if strings.Contains(text, "answered: ") || strings.Contains(text, "Summary]") || strings.Count(text, titleStart) != 1 {
 		t.Errorf("got\n%s", text)
 	}
 }

@@ -33,15 +33,15 @@ var (
 	// notAsked begins messages in the user's role that no user wrote: instruction files, skills, an agent's own summary.
 	notAsked = regexp.MustCompile(`^(?:# AGENTS\.md|# CLAUDE\.md|# GEMINI\.md|Caveat: The messages below|Base directory for this skill|This session is being continued from a previous conversation|Operation stopped by hook|\[Previous Conversation Summary\]$|Your (?:last|previous) (?:output|response) )`)
 	// lasting begins a clause that holds until it is taken back, ordered one that may; shouted is a rule wherever it stands.
-	lasting = regexp.MustCompile(clause + `((?:never|always|from now on|keep in mind|going forward|(?:i|we) (?:never|always) (?:want|need|use))[ ,])`)
-	ordered = regexp.MustCompile(clause + `((?:don['’]?t|do not|make sure|ensure|be sure|avoid|only use|use only|stick to|you must|must|no need (?:to|for)) )`)
-	shouted = regexp.MustCompile(`\b(?:NEVER|ALWAYS|MUST|D[Oo] NOT|do NOT|must NOT)\b|\b(?:must (?:never|not|always)|should (?:never|always)) `)
+	lasting = regexp.MustCompile(clause + `((?:never|always|from now on|going forward|(?:i|we) (?:never|always) (?:want|need|use))[ ,])`)
+	ordered = regexp.MustCompile(clause + `((?:don['’]?t|do not|make sure|ensure|be sure|keep in mind|avoid|only use|use only|stick to|you must|must|no need (?:to|for)) )`)
+	shouted = regexp.MustCompile(`\b(?:NEVER|ALWAYS|MUST|D[Oo] NOT|do NOT|must NOT)\b|\b(?:must (?:never|not|always)|should (?:never|always)) |^(?:and )?[Nn]o \w+(?: \w+){0,2}!`)
 	// passing is in an instruction that ends with the step that it is about.
 	passing = regexp.MustCompile(`(?i)\b(?:yet|for now|at the moment|right now)\b`)
 	// noOrder begins a question or an observation, whatever words are in it.
 	noOrder = regexp.MustCompile(`(?i)^(?:(?:ok(?:ay)?|hm+|so|and|also|well|hi|hey|please|yes|no)[,.!:]* )*(?:(?:i|we) (?:think|guess|believe|see|selected|tried|got|wonder|noticed|can see)|(?:can|could|would|will) (?:you|we)|why|what|how|where|which|it (?:seems|looks)|looks like|there(?:['’]s| is| are)|is|are|does|did|should (?:we|i))\b`)
 	// once is an order about the step at hand, which stands among the requests.
-	once = regexp.MustCompile(`(?i)\b(?:make sure|ensure|be sure|must|no need)\b`)
+	once = regexp.MustCompile(`(?i)\b(?:make sure|ensure|be sure|keep in mind|must|no need)\b`)
 	// forbids is in an order that holds beyond its step.
 	forbids = regexp.MustCompile(`(?i)\b(?:never|always|don['’]?t|do not|avoid|only use|use only|stick to|from now on|going forward)\b`)
 	// forbidding begins a rule in a document, where other orders describe the work.
@@ -105,7 +105,11 @@ func (c *collector) earlier(text string, at uint64) (rest string) {
 			}
 		}
 	}
-	take(&c.requests, slices.Concat(said[titleGoal], said[titleRequests]), maxRequest, 0)
+	asked := slices.Concat(said[titleGoal], said[titleRequests])
+	for i, l := range asked {
+		asked[i], _, _ = strings.Cut(l, answerMark)
+	}
+	take(&c.requests, asked, maxRequest, 0)
 	take(&c.instructions, said[titleInstructions], maxInstruction, inTalk)
 	take(&c.decisions, said[titleDecisions], maxDecision, 3)
 	return rest
@@ -119,8 +123,9 @@ var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\(\d+ e
 
 // Where an instruction stands: its rank among others, since a document is full of sentences that only describe the work.
 const (
-	inDocument = iota
-	inTalk     // and one more if it is lasting by its words
+	aside = iota // part of a sentence about a step, with which it ends
+	inDocument
+	inTalk // and one more if it is lasting by its words
 )
 
 // longestTalk is the length in bytes from which a request is a document.
@@ -134,7 +139,7 @@ func (c *collector) instruct(text string, where int, at uint64) {
 			return
 		}
 		words := len(strings.Fields(s))
-		if words < 4 || words > 45 || lex.Runes(s) > maxInstruction || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") || lex.CodeLike(s) || noOrder.MatchString(s) {
+		if words < 3 || words < 4 && !shouted.MatchString(s) || words > 45 || lex.Runes(s) > maxInstruction || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") || lex.CodeLike(s) || noOrder.MatchString(s) {
 			continue
 		}
 		holds := lasting.FindStringIndex(s)
@@ -148,6 +153,9 @@ func (c *collector) instruct(text string, where int, at uint64) {
 			order := ordered.FindStringSubmatchIndex(s)
 			if order == nil || remark.MatchString(s[order[2]:]) || where != inTalk && !forbidding.MatchString(s) {
 				continue
+			}
+			if where == inTalk && len(strings.Fields(s[:order[2]])) > 2 {
+				rank = aside
 			}
 		}
 		c.note(&c.instructions, s, rank, at)
@@ -258,31 +266,103 @@ var (
 // longestChoice is the length of a request from which it says itself what it is about.
 const longestChoice = 90
 
+// choice is an item of a list that the assistant wrote, with the line above the list.
+type choice struct{ key, text, above string }
+
+// choices are the items of the lists in a text.
+func choices(told string) (all []choice) {
+	above, before := "", ""
+	for line := range strings.SplitSeq(told, "\n") {
+		m := listItem.FindStringSubmatch(line)
+		switch {
+		case m != nil && len(all) < maxChoices:
+			if before != "" && (m[1] == "1" || strings.EqualFold(m[1], "a")) {
+				above = before
+			}
+			before = ""
+			all = append(all, choice{strings.ToUpper(m[1]), strings.ReplaceAll(oneLine(m[2]), "**", ""), strings.ToLower(above)})
+		case m == nil && line != "" && line[0] != ' ' && line[0] != '\t' && !strings.HasPrefix(line, "- "):
+			before = line
+		}
+	}
+	return all
+}
+
+const maxChoices = 60
+
+var (
+	// offers is above a list from which the user is to choose.
+	offers = regexp.MustCompile(`(?i)\b(?:would you|do you|shall i|should (?:i|we)|which|options?|choose|alternatives?)\b`)
+	// choosing is the beginning of a longer answer that makes a choice before it goes on.
+	choosing = regexp.MustCompile(`(?i)^(?:.{0,30}\b(?:think|with|do|prefer|take|choose|pick|like|option) )?[#(]?(?:\d{1,2}|[a-h])\b[^.!?\n]{0,40}[.!?]`)
+)
+
+// named returns the item that an answer means by a key: the one of the list that is called by the word before the key (Critical 2),
+// or else the only one, or the one of the only list that offers a choice. Of several that could be meant it returns none.
+func named(key, word string, all []choice) string {
+	var called, offered, any []string
+	for _, c := range all {
+		if c.key != key {
+			continue
+		}
+		any = append(any, c.text)
+		if len(word) > 3 && strings.Contains(c.above, strings.ToLower(word)) {
+			called = append(called, c.text)
+		}
+		if offers.MatchString(c.above) {
+			offered = append(offered, c.text)
+		}
+	}
+	name := word != "" && unicode.IsUpper(rune(word[0])) && !offers.MatchString(word)
+	switch {
+	case len(called) == 1:
+		return called[0]
+	case len(called) == 0 && !name && len(any) == 1:
+		return any[0]
+	case len(called) == 0 && !name && len(offered) == 1:
+		return offered[0]
+	}
+	return ""
+}
+
 // chosen returns what a short answer refers to: the items of the assistant's list that it names, or else the question that it
 // answers.
 func chosen(answer, told string) string {
-	if told == "" || len(answer) > longestChoice || ownList.MatchString(answer) {
+	if ownList.MatchString(answer) {
 		return ""
 	}
-	items := map[string]string{}
-	for _, m := range listItem.FindAllStringSubmatch(told, 40) {
-		items[strings.ToUpper(m[1])] = strings.ReplaceAll(oneLine(m[2]), "**", "") // of several lists the last
+	full := answer
+	if first := choosing.FindString(answer); first != "" {
+		answer = first
 	}
-	var named []string
-	for _, m := range slices.Concat(numberOf.FindAllStringSubmatch(strings.ReplaceAll(answer, "+", " + "), 6), letterOf.FindAllStringSubmatch(answer, 2)) {
-		key := strings.ToUpper(m[len(m)-1])
-		if key == "" {
-			key = strings.ToUpper(m[1])
+	if told == "" || len(answer) > longestChoice || strings.HasPrefix(answer, "/") {
+		return ""
+	}
+	all := choices(told)
+	var items []string
+	spaced := strings.ReplaceAll(answer, "+", " + ")
+	unclear := false
+	for _, re := range []*regexp.Regexp{numberOf, letterOf} {
+		for _, m := range re.FindAllStringSubmatchIndex(spaced, 6) {
+			at := max(m[2], m[len(m)-2])
+			key := strings.ToUpper(spaced[at:max(m[3], m[len(m)-1])])
+			words := strings.Fields(strings.TrimRight(spaced[:at], "#( "))
+			word := ""
+			if len(words) > 1 {
+				word = words[len(words)-1]
+			}
+			item := named(key, word, all)
+			if line := key + ": " + opening(item, 120); item == "" {
+				unclear = true
+			} else if len(items) < 4 && !slices.Contains(items, line) {
+				items = append(items, line)
+			}
 		}
-		if item := items[key]; item != "" && len(named) < 4 {
-			named = append(named, key+": "+opening(item, 120))
-			delete(items, key)
-		}
 	}
-	if len(named) > 0 {
-		return " (" + strings.Join(named, "; ") + ")"
+	if len(items) > 0 {
+		return " (" + strings.Join(items, "; ") + ")"
 	}
-	if (Note{Text: answer}).substantial() {
+	if (Note{Text: full}).substantial() && (!unclear || answer == full) {
 		return ""
 	}
 	question := ""

@@ -13,6 +13,7 @@ import (
 const (
 	maxDecision = 300
 	maxPlan     = 300
+	maxAnswer   = 160
 	decisions   = 4 // of a message
 )
 
@@ -39,6 +40,8 @@ var (
 	guessing = regexp.MustCompile(`(?i)\b(?:likely|probably|perhaps|maybe|might|may|could|would (?:be|need|have)|presumably|suspect|seems?|appears?|looks like|should be possible)\b`)
 	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
 	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still |should be )*(?:pass|clean|green|succe|done|complete|work)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
+	// outage begins what a harness puts in place of an answer.
+	outage = regexp.MustCompile(`(?i)^(?:api error|error:|the server)|\bhigh load\b|\bretry after\b`)
 	// refused is how harnesses report that the user refused a call.
 	refused = regexp.MustCompile(`(?i)\b(?:user (?:doesn['’]t want|does not want|did not want|rejected|declined|denied|refused|disapproved|cancelled)|(?:rejected|declined|denied|refused|cancelled) by (?:the )?user)\b`)
 	// reason introduces the user's words in such a report.
@@ -62,6 +65,9 @@ func (c *collector) statements(m Message) {
 		rank := 0
 		if answers && !announces(plan) {
 			rank = answered
+			if !outage.MatchString(plan) && !announcing.MatchString(plan) && !lex.CodeLike(plan) {
+				c.note(&c.answers, lex.Clip(plan, maxAnswer), 0, m.Ordinal)
+			}
 		}
 		c.note(&c.plans, lex.Clip(plan, maxPlan), rank, m.Ordinal)
 	}
@@ -69,7 +75,7 @@ func (c *collector) statements(m Message) {
 		c.note(&c.events, lex.Clip(oneLine(text), 2*maxDecision), retracted, m.Ordinal)
 	}
 	var said []Note // without ordinals
-	add := func(s string, rank int) { said, answers = append(said, Note{Text: s, Rank: rank}), false }
+	add := func(s string, rank int) { said = append(said, Note{Text: s, Rank: rank}) }
 	for s := range sentences(text) {
 		if n := len(said); n > 0 && corrects.MatchString(s) {
 			said = said[:n-1] // thought better of
@@ -89,7 +95,7 @@ func (c *collector) statements(m Message) {
 			rank = 3
 		case plain && found.MatchString(s) && !vague.MatchString(s):
 			rank = 2
-		case plain && (reasoned.MatchString(s) || answers && opens(plan, s) && !reporting.MatchString(s)):
+		case plain && reasoned.MatchString(s):
 			rank = 1
 		case plain && stating.MatchString(s) && !reporting.MatchString(s):
 			eachWord(s, func(string) { rank = 0 })
@@ -104,12 +110,6 @@ func (c *collector) statements(m Message) {
 	for _, n := range said {
 		c.note(&c.decisions, n.Text, n.Rank, m.Ordinal)
 	}
-}
-
-// opens reports whether a sentence belongs to the beginning of a message, before a list.
-func opens(plan, s string) bool {
-	before, _, ok := strings.Cut(plan, s)
-	return ok && !strings.Contains(before, ":")
 }
 
 // announces reports whether a text ends with what comes next.

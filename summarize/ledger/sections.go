@@ -17,6 +17,7 @@ type view struct {
 	turns    []Note // requests that change the goal, oldest first
 	requests []Note // the other ones, oldest first
 	files    []File
+	spare    int // what the sections leave, for what is worth telling only then
 }
 
 func newView(l Ledger) *view {
@@ -94,6 +95,7 @@ func (v *view) goalLines(room int) []string {
 		began = fmt.Sprintf("- (first of %d requests) ", n+1) // it may be done long since
 	}
 	lines := []string{began + opening(v.goal.Text, first-lex.Runes(began)-1)}
+	v.answer([]Note{v.goal}, lines, min(v.spare, room-cost(lines)))
 	room -= lex.Runes(lines[0]) + 1
 	for i, n := range turns {
 		each := room / (len(turns) - i)
@@ -112,7 +114,7 @@ func (v *view) instructions(room int) []string {
 	var lines []string
 	for _, n := range highestFirst(v.l.Instructions, Note.rank) {
 		later := slices.ContainsFunc(v.l.Requests, func(r Note) bool { return r.Last > n.Last })
-		lapsed := later && n.Rank <= inTalk && (passing.MatchString(n.Text) || once.MatchString(n.Text) && !forbids.MatchString(n.Text))
+		lapsed := later && (n.Rank == aside || n.Rank <= inTalk && (passing.MatchString(n.Text) || once.MatchString(n.Text) && !forbids.MatchString(n.Text)))
 		if n.Text != v.goal.Text && !lapsed && !v.overridden(n.Text, n.Last) {
 			lines = append(lines, "- "+n.Text)
 		}
@@ -162,11 +164,43 @@ func (v *view) requestLines(room int) []string {
 	for i, n := range older {
 		lines[i] = "- " + opening(n.Text, long-2)
 	}
+	v.answer(older, lines, min(v.spare, room-cost(lines)))
 	if omitted > 0 {
 		lines = slices.Insert(lines, 0, fmt.Sprintf("- (%d earlier)", omitted))
 	}
 	return append(lines, newest+answer)
 }
+
+// answer adds to the lines of requests what the assistant said at the end of their turns, the newest first, as far as there is room.
+func (v *view) answer(requests []Note, lines []string, room int) {
+	for i := len(requests) - 1; i >= 0; i-- {
+		end, said := v.l.To+1, ""
+		for _, r := range v.l.Requests {
+			switch {
+			case r.Last > requests[i].Last:
+				end = min(end, r.Last)
+			case r.Last == requests[i].Last && r.Text != requests[i].Text:
+				end = r.Last // several of one message: no answer belongs to one of them
+			}
+		}
+		for _, n := range v.l.Answers {
+			if requests[i].Last < n.Last && n.Last < end && !v.overtaken(n) && v.since(n.Last, end) == "" {
+				said = n.Text
+			}
+		}
+		line := answerMark + opening(said, leastAnswer)
+		if said == "" || lex.Runes(line) > room {
+			continue
+		}
+		lines[i], room = lines[i]+line, room-lex.Runes(line)
+	}
+}
+
+// answerMark stands between a request and what was said to it.
+const answerMark = " → answered: "
+
+// leastAnswer is the length to which an answer is told beside its request.
+const leastAnswer = 120
 
 // longest returns the length to which lines can be shown so that all of them fit into room.
 func longest(list []string, room int) int {
@@ -226,11 +260,11 @@ const longSince = 24
 // next is the plan, after the task that was taken up since. A plan that edits or runs followed is told as what was said before them.
 func (v *view) next(room int) []string {
 	n := v.plan()
-	if n.Text == "" || room < min(leastOpening, lex.Runes(n.Text)+3) || v.denied(n) || v.overridden(n.Text, n.Last) {
+	if n.Text == "" || room < min(leastOpening, lex.Runes(n.Text)+3) || v.overtaken(n) {
 		return nil
 	}
 	said := "- "
-	since := v.since(max(n.Last, 1) - 1) // the message's own calls included
+	since := v.since(max(n.Last, 1)-1, v.l.To+1) // the message's own calls included
 	asked := v.asked(n.Last, v.l.To+1)
 	if since != "" && !asked {
 		n.Rank = 0 // it was not the last thing
@@ -271,26 +305,26 @@ func (v *view) next(room int) []string {
 // userRefused is told among what was done after a message.
 const userRefused = "the user refused a call"
 
-// since returns what was done after a message: the files written, the last run.
-func (v *view) since(at uint64) string {
+// since returns what was done between two messages: the files written, the last run.
+func (v *view) since(at, to uint64) string {
 	var done []string
-	if names := v.written(at, v.l.To+1); names != "" {
+	if names := v.written(at, to); names != "" {
 		done = append(done, "edited "+names)
 	}
 	last := Run{}
 	for _, r := range v.l.Runs {
-		if r.Last > max(at, last.Last) && (r.Kind != "look" || r.Last > at+stalePlan) {
+		if r.Last > max(at, last.Last) && r.Last < to && (r.Kind != "look" || r.Last > at+stalePlan) {
 			last = r
 		}
 	}
-	if last.Line != "" && v.written(last.Last, v.l.To+1) == "" {
+	if last.Line != "" && v.written(last.Last, to) == "" {
 		end := ""
 		if last.End != "" && last.Ended == last.Last && last.Kind != "look" && (last.Kind != "call" || last.End != ends[verdict.Success]) {
 			end = " → " + last.End
 		}
 		done = append(done, "ran "+briefly(last.Line)+end)
 	}
-	if slices.ContainsFunc(v.l.Decisions, func(d Note) bool { return d.Rank == refusedCall && d.Last > at }) {
+	if slices.ContainsFunc(v.l.Decisions, func(d Note) bool { return d.Rank == refusedCall && at < d.Last && d.Last < to }) {
 		done = append(done, userRefused)
 	}
 	return strings.Join(done, "; ")

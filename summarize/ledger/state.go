@@ -67,7 +67,7 @@ func (v *view) state(room int) []string {
 	if done > 0 && len(open) > 0 {
 		open[0] += fmt.Sprintf(" (%d done%s)", done, v.lostSince())
 	}
-	lines = append(lines, v.recorded(max(room/3, 100))...)
+	lines = append(lines, v.recorded(max(room-cost(lines)-cost(open), room/3, 100))...)
 	return listed(slices.Concat(lines, open, v.called()), room, 0)
 }
 

@@ -41,6 +41,7 @@ func render(title string, l Ledger, prose string, maxChars int) string {
 	for _, n := range rooms {
 		spare -= n
 	}
+	v.spare = spare
 	for i, s := range sections {
 		room := rooms[i] + spare
 		block := s.write(room)
