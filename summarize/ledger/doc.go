@@ -5,7 +5,8 @@
 //
 // A [Ledger] holds, verbatim where they are statements: the user's requests and lasting instructions (requests.go), the
 // assistant's decisions and plans and the calls that the user refused (said.go), the runs of commands with their
-// outcomes, commits, branches and processes in the background (runs.go, shell.go), the assistant's own task list
+// outcomes, commits, branches and processes in the background (runs.go, shell.go), the calls of other tools in their order
+// (calls.go), the assistant's own task list
 // (tasks.go), the files and what changed in them (files.go), and what takes back what stands in these lists (undone.go).
 //
 // # Life cycle
