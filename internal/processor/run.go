@@ -83,15 +83,27 @@ func (p *Processor) untilEnd(ctx context.Context) (context.Context, context.Canc
 // liveGarbage is how many bytes of garbage are collected at once: a hundred thousand events of 256 bytes make as much.
 const liveGarbage = 128 << 20
 
+// leaderAgain is how long lanes wait for a leader of their stream before they ask again.
+const leaderAgain = 250 * time.Millisecond
+
 // read has the lanes consume until the processor is to end, and returns why, and what has failed as they were closed. They begin
-// again each time that the set of partitions has changed.
+// again each time that the set of partitions has changed, and wait for a leader of their stream while it has none.
 func (p *Processor) read(ctx context.Context) (cause, err error) {
 	defer recovery.CollectFrom(liveGarbage)()
-	for {
+	for waits := false; ; {
 		r, cause := p.consume(ctx)
+		var again <-chan time.Time
+		if errors.Is(cause, broker.ErrNoLeader) {
+			if !waits {
+				p.log.Warn().Err(cause).Msg("waiting for a leader")
+			}
+			again = time.After(leaderAgain)
+			cause = r.close(cause)
+		}
+		waits = again != nil
 		var next *change
 		if cause == nil {
-			next, cause = p.await(ctx, r)
+			next, cause = p.await(ctx, r, again)
 		}
 		if next != nil {
 			if cause = r.close(nil); cause == nil {
@@ -106,11 +118,13 @@ func (p *Processor) read(ctx context.Context) (cause, err error) {
 	}
 }
 
-// await returns a change of the set, or why the lanes are to end; neither if ctx has ended.
-func (p *Processor) await(ctx context.Context, r *reading) (*change, error) {
+// await returns a change of the set, which is none when the lanes are to begin again, or why they are to end; neither if ctx has ended.
+func (p *Processor) await(ctx context.Context, r *reading, again <-chan time.Time) (*change, error) {
 	select {
 	case <-ctx.Done():
 		return nil, nil
+	case <-again:
+		return noChange(), nil
 	case next := <-p.shares.changes:
 		return &next, nil
 	case err := <-p.failed:
@@ -121,6 +135,9 @@ func (p *Processor) await(ctx context.Context, r *reading) (*change, error) {
 		return nil, err
 	}
 }
+
+// noChange is a change that changes nothing.
+func noChange() *change { return &change{make: func() {}, done: make(chan error, 1)} }
 
 // alter makes a change, and those that wait to be made.
 func (p *Processor) alter(next change) {
