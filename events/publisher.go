@@ -54,7 +54,7 @@ func NewPublisher(nc *nats.Conn, opts PublisherOptions) (*Publisher, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Publisher{
-		opts: opts, nc: nc, sender: s, queue: newQueue(),
+		opts: opts, nc: nc, sender: s, queue: newQueue(opts.Linger),
 		events: semaphore.NewWeighted(int64(opts.BufferEvents)),
 		bytes:  semaphore.NewWeighted(int64(opts.BufferBytes)),
 		stop:   stop, stopped: make(chan struct{}),
@@ -132,7 +132,7 @@ func (p *Publisher) Publish(ctx context.Context, t Type, thread string, data []b
 	if err := p.reserve(ctx, len(data)); err != nil {
 		return nil, fmt.Errorf("publish event: %w", err)
 	}
-	ev := &pending{Receipt: Receipt{done: make(chan struct{})}, subject: subject, data: bytes.Clone(data)}
+	ev := &pending{Receipt: Receipt{done: make(chan struct{}), hurry: p.queue.hurry}, subject: subject, data: bytes.Clone(data)}
 	if !p.queue.put(ev) {
 		p.release(ev)
 		return nil, fmt.Errorf("publish event: %w", ErrPublisherClosed)
@@ -189,6 +189,7 @@ func (p *Publisher) release(ev *pending) {
 // event so far, and with the context's error and the reason for the delay if the context ends first.
 func (p *Publisher) Flush(ctx context.Context) error {
 	if last := p.queue.newest(); last != nil {
+		p.queue.hurry()
 		select {
 		case <-last.done:
 		case <-ctx.Done():
@@ -245,6 +246,9 @@ type PublisherOptions struct {
 	// them; at most 1000. 1 disables batches. Default 256. A stream that does not allow atomic batches gets single
 	// writes.
 	BatchEvents int
+	// Linger is how long an event may wait for others to share its write. Receipt.Wait, Flush and Close end the wait.
+	// Default 0: events share a write only while another one is in flight.
+	Linger time.Duration
 	// AckWait is how long to wait for the server's ack before resending. Default 5s.
 	AckWait time.Duration
 	// RetryWait is the pause before resending after a refusal; it doubles up to 32 times its value. Default 50ms.
@@ -280,7 +284,7 @@ func (o PublisherOptions) Validate() error {
 		return fmt.Errorf("publisher options: batches of %d events, at most %d", o.BatchEvents, maxBatchEvents)
 	case o.EventBytes < 0:
 		return fmt.Errorf("publisher options: events of %d bytes", o.EventBytes)
-	case o.AckWait < 0 || o.RetryWait < 0:
+	case o.AckWait < 0 || o.RetryWait < 0 || o.Linger < 0:
 		return fmt.Errorf("publisher options: negative wait")
 	}
 	return nil
@@ -295,18 +299,20 @@ func orDefault[T int | time.Duration](v, fallback T) T {
 
 // Receipt tracks one accepted event.
 type Receipt struct {
-	done chan struct{}
-	seq  uint64
-	err  error
+	done  chan struct{}
+	hurry func() // ends the linger
+	seq   uint64
+	err   error
 }
 
-// Done is closed when the event is stored, refused or dropped.
+// Done is closed when the event is stored, refused or dropped. Unlike Wait it does not end PublisherOptions.Linger.
 func (r *Receipt) Done() <-chan struct{} { return r.done }
 
 // Wait returns the event's sequence in EVENTS once the server has stored it. It fails with ErrRefused if the server
 // refuses the event permanently, with ErrPublisherClosed if the publisher was closed first, and with the context's
 // error, which says nothing about the event.
 func (r *Receipt) Wait(ctx context.Context) (seq uint64, err error) {
+	r.hurry()
 	select {
 	case <-r.done:
 		return r.seq, r.err

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/events"
 )
@@ -117,6 +121,61 @@ func TestPublisherWaitsForItsStream(t *testing.T) {
 	stream := s.stream(s.connect(), eventsStream())
 	closePublisher(t, p)
 	wantInOrder(t, firstSeen(t, stored(t, stream)), 1, 2)
+}
+
+// Events that linger are one write, and go when the buffer has enough for one or somebody waits for one of them.
+func TestPublisherLinger(t *testing.T) {
+	checkLeaks(t)
+	for name, test := range map[string]struct {
+		linger time.Duration
+		events int
+		end    func(t *testing.T, p *events.Publisher, r *events.Receipt) error
+	}{
+		"one waits": {time.Hour, 3, func(t *testing.T, _ *events.Publisher, r *events.Receipt) error {
+			_, err := r.Wait(within(t))
+			return err
+		}},
+		"flush": {time.Hour, 3, func(t *testing.T, p *events.Publisher, _ *events.Receipt) error { return p.Flush(within(t)) }},
+		"close": {time.Hour, 3, func(t *testing.T, p *events.Publisher, _ *events.Receipt) error { return p.Close(within(t)) }},
+		"full":  {time.Hour, 4, untilDone},
+		"time":  {100 * time.Millisecond, 3, untilDone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startServer(t)
+			stream := s.stream(s.connect(), eventsStream())
+			p := newPublisher(t, s, events.PublisherOptions{Linger: test.linger, BatchEvents: 4})
+			other := newPublisher(t, s, events.PublisherOptions{})
+			defer closePublisher(t, other)
+			first := publish(t, p, "t", 0)
+			if _, err := publish(t, other, "other", 0).Wait(within(t)); err != nil { // by now the first would be stored, did it not linger
+				t.Fatal(err)
+			}
+			for n := 1; n < test.events; n++ {
+				publish(t, p, "t", n)
+			}
+			if err := test.end(t, p, first); err != nil {
+				t.Fatal(err)
+			}
+			closePublisher(t, p)
+			all := slices.DeleteFunc(stored(t, stream), func(msg *jetstream.RawStreamMsg) bool { return !strings.HasSuffix(msg.Subject, ".t") })
+			wantInOrder(t, firstSeen(t, all), 1, test.events)
+			for _, msg := range all {
+				if id := msg.Header.Get("Nats-Batch-Id"); name != "time" && (id == "" || id != all[0].Header.Get("Nats-Batch-Id")) {
+					t.Errorf("event %d: batch %q, want that of the first, %q", msg.Sequence, id, all[0].Header.Get("Nats-Batch-Id"))
+				}
+			}
+		})
+	}
+}
+
+// untilDone waits for an event without ending its linger.
+func untilDone(t *testing.T, _ *events.Publisher, r *events.Receipt) error {
+	select {
+	case <-r.Done():
+		return nil
+	case <-within(t).Done():
+		return errors.New("not stored in time")
+	}
 }
 
 func TestPublisherClose(t *testing.T) {

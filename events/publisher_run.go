@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -126,16 +127,21 @@ func isAPIError(err error, code jetstream.ErrorCode) bool {
 
 // queue holds accepted events in order, until they are settled.
 type queue struct {
-	wake chan struct{} // holds one token while events wait
+	linger time.Duration
+	wake   chan struct{} // holds one token when take has to look again
 
 	mu      sync.Mutex
 	closed  bool
 	waiting []*pending
-	last    *pending // the newest ever accepted
-	lost    int      // dropped by drop
+	due     time.Time // when the oldest waiting event has lingered
+	bytes   int       // of the waiting events
+	last    *pending  // the newest ever accepted
+	lost    int       // dropped by drop
 }
 
-func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
+func newQueue(linger time.Duration) *queue {
+	return &queue{linger: linger, wake: make(chan struct{}, 1)}
+}
 
 // put adds an event and reports whether the queue is still open.
 func (q *queue) put(ev *pending) bool {
@@ -144,43 +150,74 @@ func (q *queue) put(ev *pending) bool {
 	if q.closed {
 		return false
 	}
+	if len(q.waiting) == 0 && q.linger > 0 {
+		q.due = time.Now().Add(q.linger)
+	}
 	q.waiting, q.last = append(q.waiting, ev), ev
+	q.bytes += len(ev.data)
+	q.lookAgain()
+	return true
+}
+
+func (q *queue) lookAgain() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
-	return true
 }
 
-// take removes the oldest events, at most most of them and about batchBytes, once there is one. It returns nil when
-// the context ends.
+// hurry ends the linger of the waiting events.
+func (q *queue) hurry() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) > 0 && !q.due.IsZero() {
+		q.due = time.Time{}
+		q.lookAgain()
+	}
+}
+
+// take removes the oldest events, at most most of them and about batchBytes, once there is one that has lingered. It
+// returns nil when the context ends.
 func (q *queue) take(ctx context.Context, most int) []*pending {
+	var lingered <-chan time.Time
 	for {
-		if batch := q.head(most); len(batch) > 0 {
+		batch, linger := q.head(most)
+		if len(batch) > 0 {
 			return batch
+		}
+		if linger > 0 {
+			lingered = time.After(linger)
 		}
 		select {
 		case <-q.wake:
+		case <-lingered:
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-func (q *queue) head(most int) []*pending {
+// head removes what take returns, or says how long that still lingers.
+func (q *queue) head(most int) (batch []*pending, linger time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if !q.due.IsZero() && len(q.waiting) < most && q.bytes < batchBytes {
+		if linger = time.Until(q.due); linger > 0 {
+			return nil, linger
+		}
+	}
 	n, size := 0, 0
 	for n < min(most, len(q.waiting)) && (n == 0 || size+len(q.waiting[n].data) <= batchBytes) {
 		size += len(q.waiting[n].data)
 		n++
 	}
-	batch := q.waiting[:n:n]
-	q.waiting = q.waiting[n:]
+	batch = q.waiting[:n:n]
+	q.waiting, q.bytes = q.waiting[n:], q.bytes-size
 	if len(q.waiting) == 0 {
 		q.waiting = nil // lets settled events be freed
 	}
-	return batch
+	q.due = time.Time{} // what is left has waited for a write
+	return batch, 0
 }
 
 // drop discards the waiting events.
@@ -188,7 +225,7 @@ func (q *queue) drop() []*pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	rest := q.waiting
-	q.waiting = nil
+	q.waiting, q.bytes = nil, 0
 	return rest
 }
 
@@ -214,4 +251,6 @@ func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
+	q.due = time.Time{}
+	q.lookAgain()
 }

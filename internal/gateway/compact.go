@@ -181,6 +181,7 @@ func (g *Gateway) shorter(caller context.Context, x *exchange, body []byte, requ
 	if err != nil {
 		return nil, err
 	}
+	x.said = c
 	thread := c.threadOf(g.continued)
 	if thread == "" {
 		return nil, asItCame{asNew}

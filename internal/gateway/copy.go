@@ -15,6 +15,7 @@ type budget struct {
 // copied is a copy of a body that passes.
 type copied struct {
 	limit  int
+	hint   int // its length, as far as it is told beforehand
 	budget *budget
 
 	taken int64
@@ -39,9 +40,12 @@ func (c *copied) write(p []byte) {
 	c.data = append(c.data, p...)
 }
 
+// hintedBytes is how much of what a body says of its length is believed before it comes.
+const hintedBytes = 1 << 20
+
 // grow doubles the room.
 func (c *copied) grow(need int) bool {
-	size := min(max(need, 2*cap(c.data), 4<<10), max(c.limit, need))
+	size := min(max(need, 2*cap(c.data), 4<<10, min(c.hint, hintedBytes)), max(c.limit, need))
 	if !c.budget.room.TryAcquire(int64(size)) { // beside the old one, which is copied from
 		return false
 	}

@@ -15,6 +15,7 @@ type exchange struct {
 	runs    bool  // the client runs the tool for originals
 	bad     error // what is wrong with the names
 
+	said              *conversation // the request, where compacting has read it
 	request, response copied
 	requestCoding     string
 	status            int
@@ -25,7 +26,7 @@ type exchange struct {
 func (g *Gateway) begin(a *api, r *http.Request) *exchange {
 	x := &exchange{
 		api: a, at: g.opts.Now(), session: sessionOf(r.Header), agent: r.Header.Get(HeaderAgent), requestCoding: r.Header.Get("Content-Encoding"),
-		request:  copied{limit: g.opts.BodyBytes, budget: g.budget},
+		request:  copied{limit: g.opts.BodyBytes, hint: int(r.ContentLength), budget: g.budget},
 		response: copied{limit: g.opts.BodyBytes, budget: g.budget},
 	}
 	x.named, x.bad = named(r.Header)
@@ -35,6 +36,7 @@ func (g *Gateway) begin(a *api, r *http.Request) *exchange {
 
 // began takes from an answer's head what is needed to read the rest.
 func (x *exchange) began(r *http.Response) {
+	x.response.hint = int(r.ContentLength)
 	x.status, x.coding, x.media = r.StatusCode, r.Header.Get("Content-Encoding"), r.Header.Get("Content-Type")
 }
 

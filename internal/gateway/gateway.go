@@ -8,6 +8,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"sync"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/zerolog"
@@ -47,6 +48,10 @@ const (
 	knownResponses = 1 << 14
 )
 
+// linger is how long messages that no request waits for are collected: nats-server makes files for every batch, which takes it longer than reading a request
+// takes the gateway.
+const linger = 25 * time.Millisecond
+
 // New starts a gateway.
 func New(o Options) (*Gateway, error) {
 	o = o.withDefaults()
@@ -69,7 +74,7 @@ func New(o Options) (*Gateway, error) {
 	if g.compactor, err = newCompactor(o); err != nil {
 		return nil, fmt.Errorf("start gateway: %w", err)
 	}
-	options := events.PublisherOptions{EventBytes: o.EventBytes, BufferEvents: o.BufferEvents, BufferBytes: o.BufferBytes}
+	options := events.PublisherOptions{EventBytes: o.EventBytes, BufferEvents: o.BufferEvents, BufferBytes: o.BufferBytes, Linger: linger}
 	options.Warn = func(err error) { g.quiet.warn(g.log, "publish", err) }
 	if g.publisher, err = events.NewPublisher(o.Conn, options); err != nil {
 		return nil, fmt.Errorf("start gateway: %w", err)

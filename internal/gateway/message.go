@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -56,10 +57,9 @@ func newReader() *reader { return &reader{memo: cache[key, readMessage](memoMess
 
 // message reads one. It fails if precis would reject it.
 func (r *reader) message(s shape, raw ...jsontext.Value) (*message, error) {
-	d := digest{sha256.New()}
-	d.text(s.name)
+	d := newDigest().text(s.name)
 	for _, v := range raw {
-		d.text(string(v))
+		d.bytes(v)
 	}
 	same := d.sum()
 	if known, ok := r.memo.Get(same); ok {
@@ -160,8 +160,7 @@ func plainParts(content jsontext.Value, alone bool) jsontext.Value {
 // calls, from the same number in every answer or conversation: with such ids, calls are known by their arguments and results by their content, or one
 // call's result would stand for another's. Reasoning takes no part, since many clients don't give it back.
 func keyOf(m *events.Message) (k key, linked, counted bool) {
-	d := digest{sha256.New()}
-	d.text(m.Role)
+	d := newDigest().text(m.Role)
 	linked = true
 	calls := m.Calls()
 	for _, c := range calls {
@@ -178,10 +177,10 @@ func keyOf(m *events.Message) (k key, linked, counted bool) {
 			return d.sum(), true, false
 		}
 		for _, c := range calls {
-			d.text(c.Name).text(string(canonical(jsontext.Value(c.Arguments))))
+			d.text(c.Name).bytes(canonical(jsontext.Value(c.Arguments)))
 		}
 		if len(answers) > 0 {
-			d.text(string(canonical(jsonOf(m.Content))))
+			d.bytes(canonical(jsonOf(m.Content)))
 		}
 		return d.sum(), false, true
 	}
@@ -199,7 +198,7 @@ func keyOf(m *events.Message) (k key, linked, counted bool) {
 		case events.PartItem:
 			d.text("text").text(strings.TrimSpace(p.Item.Text))
 		default:
-			d.text("part").text(string(canonical(p.Raw)))
+			d.text("part").bytes(canonical(p.Raw))
 		}
 	}
 	return d.sum(), false, false
@@ -229,24 +228,53 @@ func canonical(v jsontext.Value) jsontext.Value {
 }
 
 // digest hashes length-prefixed texts.
-type digest struct{ hash.Hash }
+type digest struct {
+	hash hash.Hash
+	buf  [512]byte
+}
 
-func (d digest) text(s string) digest {
-	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(s)))
-	_, _ = d.Write(n[:])
-	_, _ = d.Write([]byte(s))
+var digests = sync.Pool{New: func() any { return &digest{hash: sha256.New()} }}
+
+// newDigest begins a digest, which sum ends.
+func newDigest() *digest {
+	d, ok := digests.Get().(*digest)
+	if !ok {
+		panic("the pool has only digests")
+	}
+	d.hash.Reset()
 	return d
 }
 
-func (d digest) sum() (k key) {
-	copy(k[:], d.Sum(nil))
+func (d *digest) length(n int) {
+	_, _ = d.hash.Write(binary.BigEndian.AppendUint64(d.buf[:0], uint64(n)))
+}
+
+// text copies a text by pieces, which takes no memory.
+func (d *digest) text(s string) *digest {
+	d.length(len(s))
+	for len(s) > 0 {
+		n := copy(d.buf[:], s)
+		_, _ = d.hash.Write(d.buf[:n])
+		s = s[n:]
+	}
+	return d
+}
+
+func (d *digest) bytes(b []byte) *digest {
+	d.length(len(b))
+	_, _ = d.hash.Write(b)
+	return d
+}
+
+func (d *digest) sum() (k key) {
+	copy(k[:], d.hash.Sum(d.buf[:0]))
+	digests.Put(d)
 	return k
 }
 
 // digestOf is the key of texts.
 func digestOf(texts ...string) key {
-	d := digest{sha256.New()}
+	d := newDigest()
 	for _, t := range texts {
 		d.text(t)
 	}

@@ -1,6 +1,10 @@
 package gateway
 
 import (
+	"bytes"
+	"io"
+	"sync"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -8,28 +12,74 @@ import (
 // object is a JSON object's members.
 type object map[string]jsontext.Value
 
-// objectOf returns nil for anything but an object.
+// objectOf returns nil for anything but an object. Its values share the memory of v, which may be a body of megabytes.
 func objectOf(v jsontext.Value) object {
-	if v.Kind() != jsontext.KindBeginObject {
-		return nil
-	}
-	var o object
-	if json.Unmarshal(v, &o) != nil {
+	o := object{}
+	if !elements(v, jsontext.KindBeginObject, func(name string, value jsontext.Value) { o[name] = value }) {
 		return nil
 	}
 	return o
 }
 
-// listOf returns nil for anything but a list.
+// listOf returns nil for anything but a list. Its values share the memory of v.
 func listOf(v jsontext.Value) []jsontext.Value {
-	if v.Kind() != jsontext.KindBeginArray {
-		return nil
-	}
-	var list []jsontext.Value
-	if json.Unmarshal(v, &list) != nil {
+	list := []jsontext.Value{}
+	if !elements(v, jsontext.KindBeginArray, func(_ string, value jsontext.Value) { list = append(list, value) }) {
 		return nil
 	}
 	return list
+}
+
+var decoders = sync.Pool{New: func() any { return &decoder{} }}
+
+type decoder struct {
+	jsontext.Decoder
+	in bytes.Buffer
+}
+
+// elements calls do with each member of an object or element of a list, and reports whether v is one, and nothing else.
+func elements(v jsontext.Value, kind jsontext.Kind, do func(name string, value jsontext.Value)) bool {
+	if v.Kind() != kind {
+		return false
+	}
+	d, ok := decoders.Get().(*decoder)
+	if !ok {
+		panic("the pool has only decoders")
+	}
+	d.in = *bytes.NewBuffer(v)
+	d.Reset(&d.in)
+	defer func() {
+		d.in = bytes.Buffer{}
+		d.Reset(&d.in) // lets v be freed
+		decoders.Put(d)
+	}()
+	if _, err := d.ReadToken(); err != nil {
+		return false
+	}
+	for {
+		var name string
+		switch d.PeekKind() {
+		case jsontext.KindEndObject, jsontext.KindEndArray:
+			if _, err := d.ReadToken(); err != nil {
+				return false
+			}
+			_, err := d.ReadToken()
+			return err == io.EOF
+		}
+		if kind == jsontext.KindBeginObject {
+			t, err := d.ReadToken()
+			if err != nil {
+				return false
+			}
+			name = t.String()
+		}
+		value, err := d.ReadValue()
+		if err != nil {
+			return false
+		}
+		end := d.InputOffset() // value itself is valid until the next read only
+		do(name, v[end-int64(len(value)):end:end])
+	}
 }
 
 // textOf returns "" for anything but a string.

@@ -72,7 +72,8 @@ func (g *Gateway) work() {
 
 // settle notes what became of a message.
 func (g *Gateway) settle(s sending) {
-	_, err := s.receipt.Wait(context.Background()) // the publisher settles each, at the latest when it is closed
+	<-s.receipt.Done() // the publisher settles each, at the latest when it is closed
+	_, err := s.receipt.Wait(context.Background())
 	switch {
 	case err == nil:
 		g.metrics.published.WithLabelValues(string(s.kind)).Inc()
@@ -140,6 +141,9 @@ func (g *Gateway) noteThread(thread string, a *api) {
 
 // conversation reads the request.
 func (x *exchange) conversation(r *reader) (c *conversation, reason string, err error) {
+	if x.said != nil {
+		return x.said, "", nil
+	}
 	if x.request.lost != "" {
 		return nil, x.request.lost, fmt.Errorf("the request's body is not kept")
 	}

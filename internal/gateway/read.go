@@ -108,14 +108,18 @@ func eventsIn(body []byte) func(yield func(jsontext.Value) bool) {
 			}
 			body = rest
 			if len(line) == 0 {
-				if len(data) > 0 && !yield(data[:len(data)-1]) {
+				if data != nil && !yield(data) {
 					return
 				}
 				data = nil
 				continue
 			}
 			if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-				data = append(append(data, bytes.TrimPrefix(value, []byte(" "))...), '\n')
+				if value = bytes.TrimPrefix(value, []byte(" ")); data == nil {
+					data = value[:len(value):len(value)] // most events have one line
+				} else {
+					data = append(append(data, '\n'), value...)
+				}
 			}
 		}
 	}
