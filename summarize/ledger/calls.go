@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"hash/fnv"
 	"regexp"
 	"strings"
@@ -17,20 +18,49 @@ var (
 
 const changedState = `(?:submitted|placed|created|booked|rebooked|ordered|cancell?ed|sent|confirmed|updated|changed|deleted|registered|published|deployed|scheduled|added|removed|saved|closed|opened|merged|paid|refunded|transferred|approved|assigned)`
 
-// delegates are tools that hand work to another agent, or a plan to the user: what they return speaks of many things.
-var delegates = regexp.MustCompile(`(?i)^(?:task|agent|\w*sub_?agent\w*|delegate\w*|spawn\w*|dispatch\w*|exitplanmode)$`)
+// delegates are tools that hand work to another agent: what they return is a report.
+var delegates = regexp.MustCompile(`(?i)^(?:task|agent|\w*sub_?agent\w*|delegate\w*|spawn\w*|dispatch\w*)$`)
+
+// concludes begins the line of a report that says what all of it comes to, or the heading above it.
+var concludes = regexp.MustCompile(`(?i)^\W*(?:\d+\W+)?(?:(?:final |overall |my )?(?:verdict|conclusion|assessment|bottom line|root cause)s?|overall)\b\W*(.*)$`)
+
+// conclusion returns what a report comes to: what it says so itself at last, or else its first sentence that names a cause or what
+// does not work.
+func conclusion(report string) (said string) {
+	awaited := false
+	for line := range strings.SplitSeq(report, "\n") {
+		line = strings.ReplaceAll(oneLine(line), "**", "")
+		if m := concludes.FindStringSubmatch(line); m != nil {
+			awaited, line = true, m[1]
+		}
+		if line = itemMark.ReplaceAllString(line, ""); awaited && len(line) > 3 && line[0] != '`' {
+			awaited, said = false, line
+		}
+	}
+	for s := range sentences(report) {
+		if said == "" && len(strings.Fields(s)) > 5 && (found.MatchString(s) || decided.MatchString(s)) && !announcing.MatchString(s) && !leaning.MatchString(s) && !guessing.MatchString(s) {
+			said = s
+		}
+	}
+	return said
+}
 
 // called records a call in the order of the calls, with what came of it: the page that a browser came to, or what the result says
 // was accomplished. What was accomplished outranks what the assistant says later.
-func (c *collector) called(at uint64, tool, brief string, result Message, end outcome) {
+func (c *collector) called(at uint64, tool, what, brief string, result Message, end outcome) {
 	brief = lex.Clip(brief, maxLine)
 	text, came := brief, ""
+	if result.Message != nil && delegates.MatchString(tool) && !end.failed() {
+		if said := conclusion(head(result.Content.Text(), maxScan)); said != "" {
+			c.note(&c.decisions, lex.Clip("reported by "+cmp.Or(what, tool)+": "+said, maxDecision), 2, at)
+		}
+	}
 	if result.Message != nil {
 		out := head(result.Content.Text(), maxScan)
 		if m := page.FindStringSubmatch(out); m != nil {
 			came = lex.Clip(oneLine(m[1]+m[2]), 60)
 		}
-		if done := lex.Clip(oneLine(accomplished.FindString(out)), 100); done != "" && !end.failed() && !delegates.MatchString(tool) {
+		if done := lex.Clip(oneLine(accomplished.FindString(out)), 100); done != "" && !end.failed() && !delegates.MatchString(tool) && !taskTool.MatchString(tool) {
 			if came != "" {
 				done = came + ": " + done
 			}

@@ -7,6 +7,7 @@ import (
 
 	"precis/events"
 	"precis/summarize/envelope"
+	"precis/summarize/lex"
 	"precis/summarize/shell"
 	"precis/summarize/verdict"
 )
@@ -197,7 +198,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 	brief := args.brief(call.Name)
 	c.run(at, brief, shown, end)
 	if shown == "call" && !end.refused {
-		c.called(at, call.Name, brief, result, end)
+		c.called(at, call.Name, lex.Clip(oneLine(args.text("description", "task_name", "name")), 60), brief, result, end)
 	}
 }
 

@@ -158,7 +158,7 @@ func TestErrors(t *testing.T) {
 		{"all pass", bash("go test ./x") + `fail: x_test.go:3: want 1, got 2\nFAIL` + edit + bash("go test ./... 2>&1 | tail -3") + "ok: ok  \tw\t0.1s",
 			"Errors: fixed in a.go: x_test.go:3: want 1, got 2"},
 		{"the end of the next run is not shown", bash("npm run lint") + `fail: a.ts:3:1 error no-undef` + "\n" + bash("npm run lint 2>&1 | tail -1") + `ok: (see above)`,
-			"Errors: lint, before the last run: a.ts:3:1 error no-undef"},
+			"Errors: lint, before the last run, no error shown since: a.ts:3:1 error no-undef"},
 		{"another reason now", bash("go vet ./...") + `fail: a.go:3:1: undefined: x` + "\n" + bash("go vet ./... | head -5") + `fail: b.go:9:1: undefined: y`,
 			"Errors: lint: b.go:9:1: undefined: y"},
 		{"with and without a wrapper", bash("mytool make test") + `fail: error: unrecognized subcommand 'make'` + "\n" + bash("make test") + "ok: ok  \tw\t0.1s", ""},

@@ -23,6 +23,7 @@ func (v *view) failures() (open, mended []string) {
 		}
 		switch good := v.passedSince(r); {
 		case good == 0 && ofGit.MatchString(r.Error) && len(v.eventsOf(settled, r.Failed)) > 0:
+		case good == 0 && r.other() && v.cleanSince(r):
 		case good == 0 && r.other() && (others == 2 || v.asked(r.Failed, v.l.To+1) || v.startedSince(r)):
 		case good == 0 && len(open) < 5:
 			name := briefly(r.Line)
@@ -34,6 +35,8 @@ func (v *view) failures() (open, mended []string) {
 			}
 			if claims := v.eventsOf(claimed, r.Failed); len(claims) > 0 && r.Kind != "" {
 				name += ", before “" + lex.Clip(claims[len(claims)-1].Text, 60) + "”"
+			} else if v.cleanSince(r) {
+				name += ", no error shown since"
 			} else if !r.other() && v.written(r.Failed, v.l.To+1) != "" {
 				name += ", edits since"
 			}
@@ -80,6 +83,11 @@ func (v *view) failedSince(r Run) bool {
 		later := b.Failed > r.Failed || b.Failed == r.Failed && b.Line > r.Line // calls at once have one ordinal
 		return later && b.Error != "" && b.repeats(r)
 	})
+}
+
+// cleanSince reports whether a failed run, or one that does all of it, was made again later and showed no error.
+func (v *view) cleanSince(failed Run) bool {
+	return slices.ContainsFunc(v.l.Runs, func(r Run) bool { return r.Clean > failed.Failed && r.covers(failed) })
 }
 
 // startup is the error of a program that did not come to what it was asked.

@@ -30,6 +30,7 @@ func TestWhatHolds(t *testing.T) {
 		{"a command of the program", ask + "assistant: Shall I rotate it each night?\nuser: /the\nassistant: ok\nuser: go on", nil, []string{"(to:"}},
 		{"what became of a request", ask + "user: Where does the clerk keep the log of all bookings?\n" + bash("ls quay") + "ok: log\nassistant: The log is kept in `quay/log`, one file every day.\nuser: Then print the berth on each ticket.\nuser: And the price of it.",
 			[]string{"keep the log of all bookings? → answered: The log is kept in `quay/log`, one file every day.\n"}, nil},
+		{"an answer to something else", ask + "user: Where does the clerk keep the log of all bookings?\nassistant: All of the ferries wait at the pier now.\nuser: Then print the berth on each ticket.\nuser: And the price of it.", nil, []string{"answered"}},
 		{"an answer that was none", ask + "user: Where does the clerk keep the log of all bookings?\nassistant: API Error: 500 the server is under high load now\nuser: Then print the berth on each ticket.\nuser: And the price of it.", nil, []string{"→"}},
 		{"no request in the span", edit + "assistant: The bookings are written at once now, by the clerk.", []string{"Goal: " + askedElsewhere}, nil},
 
@@ -71,6 +72,7 @@ func TestWhatHolds(t *testing.T) {
 		{"refused by git", ask + edit + bash("git checkout -- .") + "fail: fatal: not a git repository", nil, []string{"discarded"}},
 
 		// Branch, commits, places.
+		{"a branch told long ago", ask + bash("git status") + "ok: On branch main\nuser: Look at the pier.\n" + strings.Repeat(`call Read {"file_path":"/w/pier.go"}`+"\nok: x\n", 20), []string{"State: branch: main (as told 41 messages before)"}, nil},
 		{"back on main", ask + bash("git checkout -b log/write && git commit -am 'Write a log'") + "ok: [log/write 1a2b3c4d] Write a log\n" + bash("git checkout main && git branch -D log/write") + "ok: Switched to branch 'main'\\nDeleted branch log/write", []string{"- branch: main"}, []string{"branch: log/write"}},
 		{"told by the status", ask + bash("git checkout -b log/write") + "ok: \n" + bash("git status") + "ok: On branch main\\nnothing to commit", []string{"State: branch: main"}, nil},
 		{"a file is no branch", ask + bash("git switch log/write") + "ok: \n" + bash("git checkout book.go") + "ok: Updated 1 path from the index", []string{"branch: log/write"}, nil},
@@ -82,6 +84,9 @@ func TestWhatHolds(t *testing.T) {
 		// Errors that are settled.
 		{"a search for errors finds none", ask + bash("npx tsc --noEmit") + "fail: a.ts(3,1): error TS2304: Cannot find name 'berth'.\n" + edit + bash("npx tsc --noEmit 2>&1 | grep error") + "ok: ", []string{"fixed in book.go"}, []string{"end unknown", "tsc --noEmit → failed"}},
 		{"a compiler says nothing", ask + bash("go vet ./...") + "fail: a.go:3:1: undefined: berth\n" + edit + bash("go vet ./... 2>&1 | head -20") + "ok: ", []string{"fixed in book.go"}, []string{"end unknown"}},
+		{"an install that passes in a pipe", ask + bash("bun install") + "fail: error: Workspace dependency not found\n" + edit + bash("bun install 2>&1 | head -20") + "ok: bun install v1.3\nSaved lockfile", nil, []string{"Errors"}},
+		{"an install that fails in a pipe", ask + bash("bun install") + "fail: error: Workspace dependency not found\n" + edit + bash("bun install 2>&1 | head -20") + "ok: bun install v1.3\\nerror: not found", []string{"Errors"}, nil},
+		{"a build that shows no error", ask + bash("npx tsgo -p .") + "fail: a.ts(3,1): error TS2304: Cannot find name 'berth'.\n" + edit + bash("npx tsgo -p . | tail -3") + "ok: built in 3 s", []string{"→ failed; run again since, no error shown", "Errors: build, before the last run, no error shown since: a.ts(3,1)"}, nil},
 		{"a test runner says nothing", ask + bash("npm test") + "fail: a.test.ts:3: want 1, got 2\n" + edit + bash("npm test 2>&1 | tail -1") + "ok: ", []string{"end unknown"}, []string{"passed"}},
 		{"a rebase that ended", ask + bash("git pull --rebase origin main") + "fail: CONFLICT (content): Merge conflict in a.go\\nerror: could not apply 1b33e99\n" + bash("git add a.go && GIT_EDITOR=true git rebase --continue") + "ok: Successfully rebased and updated refs/heads/log.", nil, []string{"Errors"}},
 		{"a stash in a line with a linter", ask + bash("git stash && make lint; git stash pop") + "fail: error: Your local changes to the following files would be overwritten by merge:\\n\\ta.go", nil, []string{"lint → failed", "lint:"}},
@@ -102,6 +107,8 @@ assistant: The next step is to place the order by the button below.
 ` + strings.Repeat(`call browser_scroll {"args":"0, 300"}`+"\nok: - Title: Catalog\n", 5),
 			[]string{"- reported by results: browser_click 'a286' → “Order Status: REQ7: Thank you, your request has been submitted”", "- called at last: browser_click 'a286' → Order Status: REQ7; browser_scroll 0, 300 → Catalog (5 times in a row)",
 				"- over and over: browser_scroll 0, 300, 5 times of which the last 5 had the same result", "- said, though results reported what the state tells: The next step"}, []string{"passed"}},
+		{"the conclusion of another agent", ask + `call Task {"description":"Look at the pier","prompt":"Look at the pier"}` + `
+ok: I looked at it.\n\n**Recommendation:** rename it\n\n### Verdict\n\n**REQUEST CHANGES** - the pier has no lamp` + "\nassistant: ok", []string{"dead ends: reported by Look at the pier: REQUEST CHANGES - the pier has no lamp"}, nil},
 		{"the report of another agent", ask + `call Task {"prompt":"Look at the pier"}` + "\nok: The file has been created at noon.\nassistant: ok", nil, []string{"reported"}},
 		{"the call after it was refused", ask + "assistant: Let me write down the tests of the berth and commit them.\n" + bash("git add -A") + "fail: The user rejected the tool use.", []string{"done at last: the user refused a call\n- said before that: Let me write down"}, nil},
 		{"taken back without a word of what holds", ask + "assistant: I realize that the issue of the berth is more fundamental.", nil, []string{"Decisions"}},

@@ -49,6 +49,7 @@ type Run struct {
 	Last   uint64 `json:"last"`
 	Failed uint64 `json:"failed,omitempty"` // of the last one that failed
 	Good   uint64 `json:"good,omitempty"`   // of the first success after it
+	Clean  uint64 `json:"clean,omitempty"`  // of the last one whose end is unknown and whose output tells no error
 	Result uint64 `json:"result,omitempty"` // digest of the last result
 	Same   int    `json:"same,omitempty"`   // how many runs in a row ended with it
 }

@@ -58,7 +58,7 @@ func (n *Note) join(b *Note) { n.Rank, n.Last = max(n.Rank, b.Rank), b.Last }
 func (r *Run) join(b *Run) {
 	a := *r
 	*r = *b
-	r.First, r.Runs = a.First, a.Runs+b.Runs
+	r.First, r.Runs, r.Clean = a.First, a.Runs+b.Runs, max(a.Clean, b.Clean)
 	if b.Same == b.Runs && b.Result == a.Result {
 		r.Same += a.Same
 	}

@@ -17,6 +17,7 @@ type outcome struct {
 	end     string // as in a Run
 	error   string // what a failed one reports
 	digest  uint64 // of the result; 0: none
+	clean   bool   // the end is unknown, and the output tells no error
 }
 
 func (o outcome) failed() bool {
@@ -68,6 +69,7 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 	if o.end = ends[found.Verdict]; o.failed() {
 		o.error = problem(text, found.Line)
 	}
+	o.clean = o.end == "" && strings.TrimSpace(text) != "" && !complaint.MatchString(head(text, maxScan))
 	return o
 }
 
@@ -75,7 +77,7 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 var sought = regexp.MustCompile(`2>&1\s*\|\s*(?:e?grep|rg)\s+(?:-\w+\s+)*["']?[^"'|]*(?i:error|fail)[^|;&]*(?:\|\s*(?:head|tail)[^|;&]*)?$`)
 
 // quiet are programs that print nothing if they find nothing wrong.
-var quiet = regexp.MustCompile(`(?:^|[;&]\s*|\b(?:npx|bunx|yarn|pnpm exec)\s+)(?:tsc|go (?:build|vet)|go test -c|gofmt|javac|rustc|gcc|g\+\+|clang|eslint|pyflakes|flake8|shellcheck)\b[^|;&]*2>&1\s*\|\s*(?:head|tail|cat)\b[^|;&]*$`)
+var quiet = regexp.MustCompile(`(?:^|[;&]\s*|\b(?:npx|bunx|yarn|pnpm exec)\s+)(?:tsc|tsgo|go (?:build|vet)|go test -c|gofmt|javac|rustc|gcc|g\+\+|clang|eslint|pyflakes|flake8|shellcheck)\b[^|;&]*2>&1\s*\|\s*(?:head|tail|cat)\b[^|;&]*$`)
 
 // silent reports whether a run whose exit a pipe hides printed nothing where it would have printed errors.
 func silent(line, text string) bool {
@@ -187,11 +189,11 @@ var kinds = []struct {
 }{
 	{"test", regexp.MustCompile(`(?:\b|_)(?:tests?|pytest|jest|vitest|mocha|rspec|phpunit|ctest|tox|spec)(?:\b|_)`)},
 	{"lint", regexp.MustCompile(`\b(?:lint|\w+-lint|eslint|ruff|mypy|pyright|biome|clippy|fmt|format|prettier|typecheck|check|vet)\b`)},
-	{"build", regexp.MustCompile(`\b(?:build|tsc|compile|javac|make|cmake|gradlew?|mvnw?)\b|^(?:go|cargo) install\b`)},
+	{"build", regexp.MustCompile(`\b(?:build|tsc|tsgo|compile|javac|make|cmake|gradlew?|mvnw?)\b|^(?:go|cargo) install\b`)},
 }
 
 // runners are programs that run what their arguments name.
-var runners = regexp.MustCompile(`^(?:go|cargo|npm|pnpm|yarn|bunx?|npx|deno|python3?|node|mvnw?|gradlew?|make|cmake|ninja|mise|just|task|tox|nox|jest|vitest|mocha|rspec|dotnet|ruff|eslint|biome|mypy|pyright|golangci-lint|tsc|javac?|ctest|swift|mix|phpunit|bundle|rake|pytest|uv|poetry|hatch|flutter|dart|rails|composer|sbt|bazel|prettier|rustc|zig|nx|turbo|\S+tests?(?:\.sh)?|tests?\.sh)$`)
+var runners = regexp.MustCompile(`^(?:go|cargo|npm|pnpm|yarn|bunx?|npx|deno|python3?|node|mvnw?|gradlew?|make|cmake|ninja|mise|just|task|tox|nox|jest|vitest|mocha|rspec|dotnet|ruff|eslint|biome|mypy|pyright|golangci-lint|tsc|tsgo|javac?|ctest|swift|mix|phpunit|bundle|rake|pytest|uv|poetry|hatch|flutter|dart|rails|composer|sbt|bazel|prettier|rustc|zig|nx|turbo|\S+tests?(?:\.sh)?|tests?\.sh)$`)
 
 // kindOf returns what a command line runs: "test", "lint", "build" or several of them joined by +; "look" if it only
 // shows something; or nothing.
@@ -249,6 +251,9 @@ func (c *collector) run(at uint64, line, kind string, end outcome) {
 	}
 	switch r.End {
 	case "":
+		if end.clean {
+			r.Clean = at
+		}
 	case ends[verdict.Success]:
 		r.Good, r.Ended = at, at
 	default:

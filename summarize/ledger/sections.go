@@ -184,7 +184,7 @@ func (v *view) answer(requests []Note, lines []string, room int) {
 			}
 		}
 		for _, n := range v.l.Answers {
-			if requests[i].Last < n.Last && n.Last < end && !v.overtaken(n) && v.since(n.Last, end) == "" {
+			if requests[i].Last < n.Last && n.Last < end && fits(requests[i], n) && !v.overtaken(n) && v.since(n.Last, end) == "" {
 				said = n.Text
 			}
 		}
@@ -195,6 +195,19 @@ func (v *view) answer(requests []Note, lines []string, room int) {
 		lines[i], room = lines[i]+line, room-lex.Runes(line)
 	}
 }
+
+// fits reports whether what was said may answer a request: users write on while the assistant still speaks of what was before.
+func fits(request, said Note) bool {
+	if !request.substantial() {
+		return true
+	}
+	words := plainWords(request.Text)
+	return !reporting.MatchString(said.Text) && slices.ContainsFunc(plainWords(said.Text), func(w string) bool { return len(w) > 2 && !commonWords[w] && slices.Contains(words, w) })
+}
+
+// commonWords tell no subject.
+var commonWords = map[string]bool{"the": true, "and": true, "for": true, "you": true, "are": true, "was": true, "not": true, "all": true, "can": true, "has": true, "but": true, "one": true, "this": true, "that": true, "with": true, "have": true, "from": true, "what": true, "when": true, "where": true, "there": true, "then": true, "also": true,
+	"just": true, "need": true, "should": true, "would": true, "could": true, "they": true, "them": true, "some": true, "only": true, "your": true, "into": true, "which": true, "does": true, "will": true}
 
 // answerMark stands between a request and what was said to it.
 const answerMark = " → answered: "

@@ -37,6 +37,9 @@ func (v *view) state(room int) []string {
 			switch {
 			case unclear:
 				line += "; run again since, end unknown"
+				if r.End != ends[verdict.Success] && v.cleanSince(r) {
+					line = strings.TrimSuffix(line, "end unknown") + "no error shown"
+				}
 			case len(v.eventsOf(discarded, r.Ended)) > 0 && v.lost() != "":
 				line += "; work was discarded since"
 			case v.written(r.Ended, v.l.To+1) != "":
@@ -113,6 +116,9 @@ func (v *view) edited(t Task) string {
 	return ""
 }
 
+// longAgo is the number of messages after which a branch may have been left by others.
+const longAgo = 40
+
 // recorded tells where the work is: the branch, whether it was pushed after the last commit, the pull request; the commits.
 func (v *view) recorded(room int) (lines []string) {
 	var commits, others []Note
@@ -127,6 +133,9 @@ func (v *view) recorded(room int) (lines []string) {
 	branch := ""
 	if branches := highestFirst(v.l.Branches, Note.rank); len(branches) > 0 {
 		branch = branches[0].Text
+		if ago := v.l.To - branches[0].Last; ago > longAgo && v.asked(branches[0].Last, v.l.To+1) {
+			branch += fmt.Sprintf(" (as told %d messages before)", ago)
+		}
 	}
 	for i, n := range others {
 		first := !slices.ContainsFunc(others[:i], func(m Note) bool { return m.Text[:6] == n.Text[:6] })
