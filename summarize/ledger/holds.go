@@ -86,7 +86,7 @@ func (v *view) overridden(text string, after uint64) bool {
 func (v *view) corrected(n Note) bool {
 	const soon = 12
 	return slices.ContainsFunc(v.eventsOf(retracted, n.Last), func(e Note) bool {
-		return share(n.Text, e.Text) || e.Last <= n.Last+soon && !v.asked(n.Last, e.Last)
+		return share(n.Text, e.Text) || (e.Last <= n.Last+soon || guessing.MatchString(n.Text)) && !v.asked(n.Last, e.Last)
 	})
 }
 

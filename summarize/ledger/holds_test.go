@@ -61,6 +61,14 @@ func TestWhatHolds(t *testing.T) {
 		{"history that git changed", ask + "assistant: The branch `log/write` has two commits that main does not have.\n" + bash("git rebase main") + "ok: Successfully rebased and updated refs/heads/log.\nassistant: ok", nil, []string{"dead ends"}},
 		{"a failure before a later run", ask + "assistant: The tests of `book_test.go` failed because the clerk was stale.\n" + edit + bash("make test") + "ok: ok", nil, []string{"dead ends"}},
 
+		{"taken back much later, as a guess", ask + "assistant: The log appears to be written by `quay/clerk` at noon.\n" + strings.Repeat(`call Read {"file_path":"/w/pier.go"}`+"\nok: x\n", 10) + "assistant: The clerk was not simply the writer of the log.\nassistant: ok", nil, []string{"appears"}},
+		{"what was found by reading", ask + func() (s string) {
+			for _, name := range []string{"oneLog", "twoLog", "threeLog", "fourLog", "fiveLog"} {
+				s += "assistant: The clerk of the quay did read `" + name + "` and npm rejected it at noon, so I'm looking at the next one.\n" + `call bash {"command":"curl x > /tmp/` + name + `.txt"}` + "\nok: x\n"
+			}
+			return s
+		}() + "assistant: ok", []string{"did read `oneLog` and npm rejected it at noon.\n", "- The clerk of the quay did read `fiveLog`"}, []string{"`oneLog` and npm rejected it at noon, so", before}},
+
 		// Work that was thrown away.
 		{"changes thrown away", ask + edit + `call TodoWrite {"todos":[{"content":"Write the log","status":"completed"},{"content":"Run the linter","status":"pending"}]}` + "\nok: saved\n" +
 			bash("git stash && git checkout -- . && git stash drop") + "ok: Saved working directory\nassistant: All changes were lost. I need to re-implement everything from the start.",

@@ -29,7 +29,9 @@ var (
 	// leaning begins a sentence that does not stand on its own.
 	leaning = regexp.MustCompile(`(?i)^(?:this|that|these|those|it|they|he|she|which|so|but|and|also|however|otherwise|then|there|same|actually|well|hm+|oh|wait|good|great|nice|perfect|excellent|interesting)\b`)
 	// stating is a statement of fact.
-	stating = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|does|only|never|no longer|already|still|must|requires?)\b`)
+	stating = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|does|did|ran|failed|rejected|returned|needs?|asks?|exists?|contains?|points?|says?|never|no longer|already|still|must|requires?)\b`)
+	// nextStep ends a statement of fact with what the assistant does about it.
+	nextStep = regexp.MustCompile(`(?:[,;]| [—–-])\s*(?:(?:so|and|but) )?I(?:['’]m| am|['’]ll) .*$`)
 	// vague says that something was found, and not what.
 	vague = regexp.MustCompile(`(?i)\b(?:is|was) (?:now )?(?:clear|obvious|simple|here|fixed|resolved|more fundamental)\b[^:]*$`)
 	// waiting is what is no decision, whatever it sounds like.
@@ -102,6 +104,9 @@ func (c *collector) statements(m Message) {
 		}
 		if rank > 0 && guessing.MatchString(s) && !turnsOut.MatchString(s) {
 			rank = 0
+		}
+		if rank == 0 {
+			s = nextStep.ReplaceAllString(s, ".")
 		}
 		if rank != none {
 			add(s, rank)

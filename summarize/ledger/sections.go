@@ -231,20 +231,23 @@ func longest(list []string, room int) int {
 	return maxRequest
 }
 
-// mostFacts bounds the statements that decide nothing.
-const mostFacts = 4
+// mostFacts bounds the statements that decide nothing, mostFound those of work that is reading.
+const mostFacts, mostFound = 4, 12
 
 // decisions are those of the highest rank that fit, in their order, without what the plan repeats.
 func (v *view) decisions(room int) []string {
 	var chosen []Note
-	facts := 0
+	facts := mostFacts
+	if !slices.ContainsFunc(v.files, func(f File) bool { return f.Written > 0 && !temporary.MatchString(f.Path) }) {
+		facts = mostFound // they are the work
+	}
 	for _, n := range highestFirst(v.standing(), Note.rank) {
 		cost := lex.Runes(n.Text) + 3
-		if cost > room || strings.Contains(v.plan().Text, n.Text) || n.Rank == 0 && facts == mostFacts {
+		if cost > room || strings.Contains(v.plan().Text, n.Text) || n.Rank == 0 && facts == 0 {
 			continue
 		}
 		if n.Rank == 0 {
-			facts++
+			facts--
 		}
 		chosen, room = append(chosen, n), room-cost
 	}
