@@ -1,13 +1,13 @@
 # "make" lists what there is; .ci/run is all of it that a change must pass.
 .DEFAULT_GOAL := help
-.PHONY: help build test race fuzz bench lint load demo ci
+.PHONY: help build test race fuzz bench lint load demo ci release-check
 
 FUZZTIME ?= 20s
 BENCHTIME ?= 1s
 LINT = go tool -modfile=.ci/lint/go.mod golangci-lint
 
 help: ## Show this help.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/processor.
 	go build -o bin/ ./cmd/processor
@@ -39,6 +39,9 @@ load: ## Publish as many agents at once against a fresh processor, and check the
 
 demo: ## Run the main job on a sample.
 	go run ./cmd/processor demo
+
+release-check: ## Make the release's files without publishing them, and try the packages. The first run builds goreleaser, which takes minutes.
+	.ci/release/check
 
 ci: ## Everything that a change must pass.
 	.ci/run
