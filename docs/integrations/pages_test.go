@@ -28,7 +28,7 @@ func TestPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		blocks := page.Blocks(t, "sh")
-		setup := strings.Replace(blocks[0], "../precis", root, 1) // go run -mod=mod adds what go mod tidy would, without a network
+		setup := strings.NewReplacer("../precis", root, "mkdir ../shop && cd ../shop", "").Replace(blocks[0]) // go run -mod=mod adds what go mod tidy would, without a network
 		p.Shell(t, "cd "+dir+"\n"+setup)
 		t.Setenv("GOFLAGS", "-mod=mod")
 		t.Setenv("GOPROXY", "off")
@@ -160,7 +160,7 @@ insert into sessions values ('c', 1770285600); insert into messages values ('m',
 		blocks := program.Open(t, "docs/integrations/"+agent+".md").Blocks(t, "sh")
 		// The page's commands follow until they are stopped; the agent itself is not there.
 		commands := strings.NewReplacer("processor run ", "true ", "processor watch "+agent+" ", "processor watch "+agent+" --since 1000000h --until-caught-up ",
-			"\nclaude ", "\ntrue ", ":8089 claude ", ":8089 true ", "\ncodex ", "\ntrue ", "summary.created ", "summary.created --from start --until-caught-up ").Replace(strings.Join(blocks, "\n"))
+			"\nclaude ", "\ntrue ", ":8089 claude ", ":8089 true ", "\ncodex ", "\ntrue ", "--from start ", "--from start --until-caught-up ").Replace(strings.Join(blocks, "\n"))
 		if got := p.Shell(t, `SESSION=`+thread+"\n"+commands); !strings.Contains(got, "in all") || !strings.Contains(got, thread) {
 			t.Errorf("%s: the commands print\n%s", agent, got)
 		}

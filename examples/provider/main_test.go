@@ -21,10 +21,11 @@ func TestScript(t *testing.T) {
 		"Responses, an output":    {"/v1/responses", `{"input":[{"type":"function_call_output","output":"` + output + `"}]}`, `"text":"It ends with: --- FAIL: TestTotal"`},
 		"Responses, a text":       {"/v1/responses", `{"input":"Hello"}`, `was asked: Hello`},
 		"messages, a call":        {"/v1/messages", `{"messages":[{"role":"user","content":[{"type":"text","text":"Run it all."},{"type":"text","text":"Run seq 9."}]}],"tools":[{"name":"Read"},{"name":"Bash"}]}`, `"input":{"command":"seq 9"},"name":"Bash"`},
+		"messages, two calls":     {"/v1/messages", `{"messages":[{"role":"user","content":"Run a. Run b."},{"role":"system","content":"Run x."},{"role":"assistant","content":"Run y."},{"role":"user","content":[{"type":"tool_result","content":"1"}]},{"role":"system","content":"z"}],"tools":[{"name":"Bash"}]}`, `"input":{"command":"b"}`},
 		"messages, an output":     {"/v1/messages", `{"messages":[{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"` + output + `"}]},{"type":"text","text":"Run ls."}]}]}`, `It ends with: --- FAIL: TestTotal`},
 		"a path it has not":       {"/v1/models", `{}`, `not_found_error`},
 		"a body that it can't":    {"/v1/messages", `{`, `unexpected end`},
-		"nothing was said at all": {"/v1/messages", `{}`, `Nothing was said.`},
+		"nothing was said at all": {"/v1/messages", `{}`, `I am a script`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var printed strings.Builder

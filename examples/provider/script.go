@@ -61,23 +61,25 @@ func (r *request) count() string {
 	return "1 message"
 }
 
-// order is how a user makes the script call a tool.
-var order = regexp.MustCompile(`\bRun ([^\n]+?)\.(\s|$)`)
+// order is how a user makes the script call a tool. The outputs of several come one after the other.
+var order = regexp.MustCompile(`(?i)\brun ([^\n]+?)\.(?:\s|$)`)
 
 // next is the script.
 func (r *request) next() turn {
-	said := r.said()
-	if len(said) == 0 {
-		return turn{text: "Nothing was said."}
+	asked, output, outputs := "", "", 0
+	for _, m := range r.said() {
+		if out, is := result(m); is {
+			output, outputs = out, outputs+1
+		} else if m.Role == "user" { // agents put system messages of their own behind it
+			asked, output, outputs = text(m), "", 0
+		}
 	}
-	last := said[len(said)-1]
-	if output, is := result(last); is {
+	if orders := order.FindAllStringSubmatch(asked, -1); outputs < len(orders) && len(r.Tools) > 0 {
+		return turn{tool: r.shell(), command: orders[outputs][1]}
+	}
+	if outputs > 0 {
 		lines := strings.Split(strings.TrimSpace(output), "\n")
 		return turn{text: "It ends with: " + lines[len(lines)-1]}
-	}
-	asked := text(last)
-	if m := order.FindStringSubmatch(asked); m != nil && len(r.Tools) > 0 {
-		return turn{tool: r.shell(), command: m[1]}
 	}
 	return turn{text: fmt.Sprintf("I am a script, and was asked: %.100s", asked)}
 }

@@ -1,36 +1,45 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 
-import { Processor, root } from "./harness.js";
-import { Provider } from "./provider.js";
+import { Processor, free, root } from "./harness.js";
 
 const run = promisify(execFile);
 let running: Processor;
-let provider: Provider;
+let provider: { url: string; child: ChildProcess; asked: string[] };
+let gateway: string;
 let packed: string;
 const dirs: string[] = [];
 before(async () => {
-  running = await Processor.start();
-  provider = await Provider.start();
+  const address = await free();
+  const child = spawn(join(root, "build/provider"), ["--listen", address], { stdio: ["ignore", "pipe", "inherit"] });
+  provider = { url: `http://${address}`, child, asked: [] };
+  const lines = createInterface(child.stdout!);
+  lines.on("line", (line) => provider.asked.push(line));
+  await once(lines, "line");
+  gateway = await free();
+  running = await Processor.start({ config: `gateway: {listen: "${gateway}", mode: compact, anthropic: "${provider.url}"}\n` });
   const dir = mkdtempSync(join(tmpdir(), "precis-pack-"));
   dirs.push(dir);
   const { stdout } = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", dir], { cwd: root });
   packed = join(dir, (JSON.parse(stdout) as { filename: string }[])[0]!.filename);
 });
 after(async () => {
-  provider?.end();
+  provider?.child.kill();
   await running?.[Symbol.asyncDispose]();
   for (const dir of dirs) rmSync(dir, { recursive: true });
 });
 
 /** Installs the package in a new project, type-checks a page's program there, runs it and returns what it prints and what the page says. */
-async function program(page: string, parent: string, env: Record<string, string> = {}): Promise<{ printed: string; said: string }> {
-  const m = /```ts\n(.*?)```(?:.*?It prints\n\n```\n(.*?)```)?/s.exec(readFileSync(join(root, page), "utf8"));
+async function program(page: string, parent: string, env: Record<string, string> = {}, behind = ""): Promise<{ printed: string; said: string }> {
+  const whole = readFileSync(join(root, page), "utf8");
+  const m = /```ts\n(.*?)```(?:.*?It prints\n\n```\n(.*?)```)?/s.exec(whole.slice(whole.indexOf(behind)));
   assert.ok(m?.[1], `${page} has no program`);
   const text = m[1].replaceAll("http://127.0.0.1:8088", running.url).replaceAll("nats://127.0.0.1:4222", running.nats);
   const dir = mkdtempSync(join(parent, `${basename(page, ".md")}-`));
@@ -62,14 +71,16 @@ test("docs/integrations/typescript.md", async () => {
   assert.equal(printed, said);
 });
 
-/** Runs a page whose agent calls a tool, reads its output and is asked once more, and checks that it got the summary then. */
+const sizes = (asked: string[]) => asked.map((line) => Number(/(\d+) bytes/.exec(line)?.[1]));
+
+/** Runs a page whose agent calls a tool, reads its output and is asked once more, without a key as docs/integrations/README.md has it, and checks that the model got the summary then. */
 async function agent(page: string, thread: string): Promise<void> {
   provider.asked.length = 0;
-  provider.turns = [{ tool: "bash", calls: [{ command: "go test ./..." }] }, "TestTotal.", "In shop/cart."];
-  const { printed } = await program(page, beside(), { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "none", OPENAI_AGENTS_DISABLE_TRACING: "1" });
-  const m = /^In shop\/cart\.\n(\d+) tokens, (\d+) in a prompt\n$/.exec(printed);
+  const { printed } = await program(page, beside(), { OPENAI_BASE_URL: `${provider.url}/v1`, OPENAI_API_KEY: "none", OPENAI_AGENTS_DISABLE_TRACING: "1" });
+  const m = /^I am a script, .*\n(\d+) tokens, (\d+) in a prompt\n$/.exec(printed);
   assert.ok(m && Number(m[2]) * 3 < Number(m[1]), printed);
-  assert.ok(provider.said(2).length * 2 < provider.said(1).length, "the last request has the summary");
+  const [, whole, compacted] = sizes(provider.asked);
+  assert.ok(compacted! * 2 < whole!, `the last request has the summary: ${provider.asked.join("\n")}`);
   assert.equal((await running.client().thread(thread)).rejected, 0);
 }
 
@@ -78,10 +89,10 @@ test("docs/integrations/ai-sdk.md", () => agent("../../docs/integrations/ai-sdk.
 test("docs/integrations/openai-agents.md", () => agent("../../docs/integrations/openai-agents.md", "agents-1"));
 test("docs/integrations/claude-agent-sdk.md", async () => {
   provider.asked.length = 0;
-  const command = "for i in $(seq 100); do echo 'ok  shop/cart  0.01s'; done; echo '--- FAIL: TestTotal'";
-  provider.turns = [{ tool: "Bash", calls: [{ command }] }, "TestTotal."];
-  const { printed } = await program("../../docs/integrations/claude-agent-sdk.md", beside(), {
-    ANTHROPIC_BASE_URL: provider.url.replace("/v1", ""), ANTHROPIC_API_KEY: "none", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" });
-  assert.match(printed, /^TestTotal\.\n3 messages, 1 tool output, 1 summary\n$/);
-  assert.ok(!provider.said(1).includes("0.01s\\nok"), "the model has the summary");
+  const env = { ANTHROPIC_API_KEY: "none", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" };
+  const { printed } = await program("../../docs/integrations/claude-agent-sdk.md", beside(), { ...env, ANTHROPIC_BASE_URL: provider.url });
+  assert.match(printed, /^It ends with: .*\n3 messages, 1 tool output, 1 summary\n$/);
+  const turns = await program("../../docs/integrations/claude-agent-sdk.md", beside(), { ...env, ANTHROPIC_BASE_URL: `http://${gateway}` }, "## Compacted prompts");
+  assert.equal(turns.printed, "It ends with: 2000\n", provider.asked.join("\n"));
+  assert.match(await (await fetch(`http://${running.probes}/metrics`)).text(), /precis_gateway_compacted_total{outcome="(yes|prepared)"} 1/);
 });
