@@ -259,6 +259,27 @@ func TestWatchWaitsForTheServer(t *testing.T) {
 	}
 }
 
+// An agent that was never used here is waited for.
+func TestWatchWaitsForTheFirstSession(t *testing.T) {
+	b, home := newServer(t), t.TempDir()
+	t.Setenv("CODEX_HOME", home)
+	w := startWatch(t, "codex", "--nats", b.URL())
+	w.noted(t, "waiting for its first")
+	// A directory that comes whole, as one that is moved does.
+	first := filepath.Join(t.TempDir(), "sessions")
+	if err := os.Mkdir(first, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	grow(t, filepath.Join(first, "rollout-1.jsonl"), sampleFile(t, codexSample))
+	if err := os.Rename(first, filepath.Join(home, "sessions")); err != nil {
+		t.Fatal(err)
+	}
+	w.total(t, 13)
+	if status := w.stop(); status != exitDone {
+		t.Fatal(status)
+	}
+}
+
 // Old sessions wait until they change; other files are none.
 func TestWatchTakesWhatIsNew(t *testing.T) {
 	b := newServer(t)
@@ -298,7 +319,7 @@ func TestWatchAnyName(t *testing.T) {
 
 func TestWatchIsToldWhatItNeeds(t *testing.T) {
 	t.Setenv("CODEX_HOME", t.TempDir())
-	program(t, "", "watch", "codex").wants(t, exitUsage, "", "codex has kept no sessions here")
+	program(t, "", "watch", "codex", "--until-caught-up").wants(t, exitUsage, "", "codex has kept no sessions here")
 	program(t, "", "watch", "aider").wants(t, exitUsage, "", "claude-code")
 	program(t, "", "watch", "codex", t.TempDir(), "--since=-1h").wants(t, exitUsage, "", "--since -1h0m0s")
 }

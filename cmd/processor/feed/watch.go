@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -36,7 +37,7 @@ type Watch struct {
 func (Watch) Help() string {
 	return `Publishes sessions while the agent writes them: counters, summaries, savings and audits of one's own work, without a change of the agent. The mapping is that of "publish --format". Claude Code's sessions are in $CLAUDE_CONFIG_DIR/projects or ~/.claude/projects, Codex's in $CODEX_HOME/sessions or ~/.codex/sessions.
 
-It waits for a server that is not there, and continues where it was after a restart. Prints one line per thread with something new: how many events, and how many since the start.
+It waits for a server that is not there and for the agent's first session, and continues where it was after a restart. Prints one line per thread with something new: how many events, and how many since the start.
 
 Examples:
 
@@ -53,6 +54,9 @@ func (c *Watch) Run(ctx context.Context, a *console.App) error {
 	}
 	if c.Since < 0 {
 		return console.Usage("--since %s: give a time that is not negative", c.Since)
+	}
+	if there, err := c.begun(ctx, a, dir); !there {
+		return err
 	}
 	s, err := c.await(ctx, a)
 	if s == nil {
@@ -75,10 +79,28 @@ func (c *Watch) directory(a *console.App) (string, error) {
 	if c.Format == "codex" {
 		dir = filepath.Join(cmp.Or(a.Getenv("CODEX_HOME"), filepath.Join(home, ".codex")), "sessions")
 	}
-	if _, err := os.Stat(dir); err != nil {
-		return "", console.Usage("%s has kept no sessions here (%w): name the directory of its sessions", c.Format, err)
-	}
 	return dir, nil
+}
+
+// begun reports whether the agent has kept sessions. It waits for its first one, unless only what is there is to be published.
+func (c *Watch) begun(ctx context.Context, a *console.App, dir string) (bool, error) {
+	for told := false; ; {
+		_, err := os.Stat(dir)
+		switch {
+		case err == nil:
+			return true, nil
+		case c.UntilCaughtUp || !errors.Is(err, fs.ErrNotExist):
+			return false, console.Usage("%s has kept no sessions here (%w): name the directory of its sessions", c.Format, err)
+		case !told:
+			told = true
+			a.Note("processor: %s has kept no sessions in %s yet: waiting for its first", c.Format, dir)
+		}
+		select {
+		case <-ctx.Done():
+			return false, nil
+		case <-time.After(remote.ReconnectWait):
+		}
+	}
 }
 
 // await connects, and waits for a server that is not there or has no streams yet. Both are nil where ctx ends first.
