@@ -1,5 +1,5 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
-import { createMiddleware } from "langchain";
+import { type AgentMiddleware, createMiddleware } from "langchain";
 
 import { type AdapterOptions, type Entry, Mirror, type Stand } from "../mirror.js";
 import type { Precis } from "../precis.js";
@@ -17,7 +17,7 @@ const calls = ["tool_use", "tool_call", "function_call", "input_json_delta"];
  * Middleware for `createAgent`: publishes the messages before and after each call of the model, with the usage that the provider reported,
  * and gives the model the compacted prompt. The agent's state keeps its messages whole.
  */
-export function precisMiddleware(client: Precis, options: LangChainOptions = {}) {
+export function precisMiddleware(client: Precis, options: LangChainOptions = {}): AgentMiddleware {
   const mirror = new Mirror(client, options);
   const threadOf = (runtime: { configurable?: { thread_id?: string } }) => options.thread ?? runtime.configurable?.thread_id;
   const publish = async (state: { messages: BaseMessage[] }, runtime: { configurable?: { thread_id?: string } }) => {
