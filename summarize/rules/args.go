@@ -7,9 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"precis/summarize/shell"
-	"precis/summarize/verdict"
 )
 
 // arguments are a call's arguments by name. Values are decoded only when needed: the content of a write
@@ -146,32 +143,4 @@ func (a arguments) words() map[string]bool {
 	}
 	delete(words, "")
 	return words
-}
-
-// shown returns the file that a call shows, and the number of the first line shown; 0 if that is not known. A shell
-// command counts if showing one file is all it does.
-func (a arguments) shown() (path string, from int) {
-	if path = a.path(); path != "" {
-		if n := atoi(a.text("offset", "start_line", "line_start")); n > 0 {
-			return path, n
-		}
-		return path, 1
-	}
-	for _, step := range shell.Steps(a.command()) {
-		name, operands := step.Program()
-		if name == "cd" || name == "" || step.Op == "|" && (name == "head" || name == "sed") {
-			continue
-		}
-		if path != "" || slices.ContainsFunc(operands, func(w string) bool { return strings.HasPrefix(w, ">") || strings.HasPrefix(w, "<") }) || !verdict.Shows(step) || commandCategories[name] != FileContent || name == "awk" || len(operands) == 0 || step.Op == "|" {
-			return "", 0
-		}
-		path, from = operands[len(operands)-1], 1
-		if name == "tail" || name == "nl" || name == "sed" && !slices.ContainsFunc(operands, func(w string) bool { return strings.HasPrefix(w, "1,") }) {
-			from = 0
-		}
-	}
-	if strings.ContainsAny(path, "*>$ ") || !strings.ContainsAny(path, "./") {
-		return "", 0
-	}
-	return path, from
 }

@@ -179,6 +179,9 @@ func (c *chooser) overhead(i int) int {
 	n := 1
 	if l.group >= 0 && !c.groups[l.group] {
 		n += runes(c.doc.groupName(l.group)) + 1
+		if l.group < len(c.doc.hits) && c.doc.hits[l.group] > manyHits {
+			n += runes(hitsMark(c.doc.hits[l.group]))
+		}
 	}
 	if l.number == 0 {
 		return n

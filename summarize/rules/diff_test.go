@@ -13,7 +13,7 @@ func TestDiffByFile(t *testing.T) {
 	doc.findLandmarks(CommandOutput)
 	var names, lines []string
 	for _, m := range doc.landmarks {
-		names = append(names, m.name)
+		names = append(names, m.name+m.count)
 	}
 	for i := range doc.lines {
 		if l := &doc.lines[i]; l.group >= 0 {

@@ -50,9 +50,16 @@ type document struct {
 	under     int               // the group of the lines to come, in a diff or below a file's name; none
 	headed    bool              // matches stand below their file's name
 	files     bool              // files are printed one after another, each below its name
+	parts     []excerpt         // of files, which are printed one after another
+	several   bool              // of more than one file
+	part      int               // the one of the line to come
+	partLine  int               // how many of its lines have been; in a numbered view, the number of the last one
+	counted   bool              // line numbers are those that the call asked for: the output has none
+	around    bool              // lines around matches are among them
 	dotted    bool              // "12. text"
 	bare      bool              // matches have no line number
 	changes   []change          // of a diff, by group
+	hits      []int             // of a search, by group
 	hunk      hunk              // of a diff: where in its file it is
 	running   string            // the id of a process that goes on
 	title     string            // of an HTML page
@@ -60,6 +67,9 @@ type document struct {
 	total     int               // lines of the source
 	elements  map[string]bool   // of an accessibility tree: the roles and names so far
 	actedOn   map[string]bool   // the words of the call's arguments, among them the ids of elements
+	chrome    int               // of a page: the indentation of the navigation that lines are in; none
+	before    bool              // and its main part is to come
+	named     string            // and the name of the last element that has one
 	landmarks []landmark        // what to look for first
 	wrapped   bool              // an agent's program added text to the source
 	cutOff    bool              // and says that it shows a part of it
@@ -103,6 +113,7 @@ func newDocument(content string, category Category, args arguments) document {
 	}
 	if d.shape == shapePlain && (category == WebContent || category == Other) && looksSnapshot(text) {
 		d.shape, d.prose, d.nested, d.actedOn = shapeSnapshot, false, true, args.words()
+		d.chrome, d.before = none, mainPart.MatchString(text)
 	}
 	if d.shape == shapeHTML && category != FileContent {
 		d.addHTML(text)
@@ -110,6 +121,9 @@ func newDocument(content string, category Category, args arguments) document {
 	}
 	if path, _ := args.shown(); d.shape == shapePlain && path == "" && (category == CommandOutput || category == FileContent) {
 		d.files = printsFiles(text)
+	}
+	if category == FileContent && !d.files {
+		d.divide(args.parts(), text)
 	}
 	d.nested = d.nested || yamlKey.MatchString(text) && len(yamlKey.FindAllString(text, leastKeys)) == leastKeys && !strings.Contains(text, ";\n")
 	number := firstLine(category, args)
@@ -307,6 +321,10 @@ func (d *document) add(raw string, number int) {
 		}
 		l.group = d.under
 	}
+	if len(d.parts) > 1 {
+		d.place(&l)
+	}
+	d.around = d.around || l.context
 	if l.group < 0 {
 		l.at = cmp.Or(l.number, d.total)
 	}

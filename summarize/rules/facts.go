@@ -107,6 +107,9 @@ func factsOf(in Input, category Category, args arguments, doc *document) *facts 
 		f.ended.Verdict = verdict.Unknown
 		f.urgent = append(f.urgent, told)
 	}
+	if category == WebContent && f.status == statusError {
+		f.urgent = append(f.urgent, doc.refused()...)
+	}
 	f.urgent = append(f.urgent, doc.kept(in.Keep)...)
 	if doc.prose {
 		f.urgent = append(f.urgent, doc.conclusions(f.report)...)

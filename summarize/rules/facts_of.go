@@ -26,7 +26,11 @@ func (f *facts) command(args arguments, doc *document) {
 		}
 		f.add("Diff", counted(len(doc.changes), "file")+","+all.String())
 	}
-	f.add("Output", counted(doc.total, "line"))
+	output := counted(doc.total, "line")
+	if n, which := args.capped(); n > 0 && doc.total >= n {
+		output = which + " " + output
+	}
+	f.add("Output", output)
 	f.note("output_lines", doc.total)
 }
 
@@ -211,14 +215,17 @@ func (f *facts) web(args arguments, doc *document) {
 		f.add("Query", `"`+clip(oneLine(query), maxPattern)+`"`)
 		f.note("query", query)
 	}
-	if len(f.key) == 0 {
+	doc.snapshot()
+	if f.wide = doc.shape == shapeSnapshot; len(f.key) == 0 && !f.wide {
 		f.asked(args)
 	}
-	doc.snapshot()
 	title, headings, links := doc.page()
 	if title != "" {
 		f.add("Title", quoted(title, maxPattern))
 		f.note("title", title)
+	}
+	if f.wide { // which page it is tells more than what was asked of it
+		f.asked(args)
 	}
 	if links > 0 {
 		f.add("Links", itoa(links))

@@ -105,6 +105,10 @@ func urgentLines(f *facts, doc *document) (lines, traces []int) {
 			seen[key] = true
 		}
 		lines = append(lines, i)
+		if reason := reasonOf(doc, i); len(reason) > 0 {
+			lines = append(lines, reason...)
+			continue
+		}
 		lines = append(lines, messagesOf(doc, i)...)
 		trace := traceOf(doc, i)
 		near := min(nearTrace, len(trace))
@@ -250,7 +254,36 @@ func messagesOf(doc *document, at int) []int {
 	for i := at - 1; i >= max(0, at-messageLines); i-- {
 		if isDiagnostic(doc.lines[i].text) && !warns(doc.lines[i].text) || strings.HasPrefix(doc.lines[i].text, "File \"") || i == at-1 && strings.HasPrefix(doc.lines[i].text, "> ") && strings.HasPrefix(doc.lines[at].text, "E ") {
 			lines = append(lines, i)
+			if i+1 < at && isDiagnostic(doc.lines[i].text) && doc.lines[i+1].indent > doc.lines[i].indent {
+				lines = append(lines, i+1) // the rest of the message
+			}
 		}
+	}
+	return lines
+}
+
+// reasonOf returns the last message below the name of a failed test, behind what the test has logged, and the lines that continue it.
+func reasonOf(doc *document, at int) []int {
+	const farthest, continued = 400, 2
+	if !strings.HasPrefix(doc.lines[at].text, "--- FAIL: ") {
+		return nil
+	}
+	found := none
+	for i := at + 1; i < min(len(doc.lines), at+farthest); i++ {
+		l := &doc.lines[i]
+		if l.text != "" && l.indent <= doc.lines[at].indent || strings.HasPrefix(l.text, "--- ") {
+			break
+		}
+		if isDiagnostic(l.text) && !warns(l.text) {
+			found = i
+		}
+	}
+	if found < 0 {
+		return nil
+	}
+	lines := []int{found}
+	for i := found + 1; i < len(doc.lines) && len(lines) <= continued && doc.lines[i].text != "" && doc.lines[i].indent > doc.lines[found].indent; i++ {
+		lines = append(lines, i)
 	}
 	return lines
 }

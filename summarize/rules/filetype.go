@@ -62,9 +62,22 @@ func (f *facts) file(args arguments, doc *document) {
 		path = doc.namedPath()
 	}
 	if path != "" {
-		f.add("File", clipLeft(oneLine(path), maxPath))
 		f.note("path", path)
-		f.add("Lines", doc.extent())
+		extent, list := extentOf(doc.parts), args.parts()
+		switch {
+		case extent != "":
+			path += ":" + extent
+		case len(list) == 1 && list[0].last > 0 && doc.total >= list[0].last:
+			extent = "last " + itoa(doc.total)
+		case len(list) == 1 && list[0].to > 0 && doc.total >= list[0].to:
+			extent = "first " + itoa(doc.total)
+		default:
+			extent = doc.extent()
+		}
+		f.add("File", clipLeft(oneLine(path), maxPath))
+		if !strings.HasSuffix(path, extent) {
+			f.add("Lines", extent)
+		}
 	} else {
 		f.asked(args)
 		f.add("Output", counted(doc.total, "line"))

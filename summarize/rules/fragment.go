@@ -124,7 +124,7 @@ func (c *chooser) adds(mentions []mention, gains []float64) (any bool) {
 func (c *chooser) grow(best *offer, text string, mentions []mention, gains []float64, a, start, base int) {
 	gain, tried := 0.0, 0.0
 	ends := ends{doc: c.doc, text: text}
-	whole := c.doc.listing || len(text) <= shortLine
+	whole := c.doc.listing || len(text) <= shortLine || c.doc.shape == shapeSnapshot
 	if start > 0 && len(text)-start < countedLine {
 		return
 	}
@@ -168,7 +168,18 @@ func (e *ends) end(i int) int {
 	if e.doc.prose {
 		return clauseEnd(e.text, naturalEnd(e.text, i))
 	}
-	return naturalEnd(e.text, i)
+	return qualified(e.text, naturalEnd(e.text, i))
+}
+
+// qualified moves a cut behind the bracket that follows, which may say the opposite: `Completed (pending)`.
+func qualified(text string, i int) int {
+	const near = 44
+	if strings.HasPrefix(text[i:], " (") || strings.HasPrefix(text[i:], " [") {
+		if n := strings.IndexAny(text[i:min(len(text), i+near)], ")]"); n >= 0 {
+			return naturalEnd(text, i+n+1)
+		}
+	}
+	return i
 }
 
 // clauseEnd moves a cut in prose to the end of the clause, if that is near: a sentence says nothing without its verb.

@@ -93,7 +93,7 @@ func (c *chooser) label(w *word) string {
 	if c.doc.shape != shapeSnapshot || c.doc.lines[w.first].favour != actWorth {
 		return w.text
 	}
-	const longestName = 8
+	const longestName = 12
 	e, _ := elementIn(c.doc.lines[w.first].text)
 	return w.text + " " + clip(e.name, longestName)
 }
@@ -204,7 +204,8 @@ func (c *chooser) listable(w *word) bool {
 	}
 	if c.doc.shape == shapeSnapshot {
 		l := &c.doc.lines[w.first]
-		return !l.dull() && (strings.HasPrefix(l.text, "["+w.text+"] ") || strings.Contains(l.text, "[ref="+w.text+"]"))
+		e, _ := elementIn(l.text)
+		return !l.dull() && e.name != "" && (strings.HasPrefix(l.text, "["+w.text+"] ") || strings.Contains(l.text, "[ref="+w.text+"]"))
 	}
 	if c.doc.listing && strings.IndexByte(w.text, '/') >= 0 {
 		return false // whole paths are lines

@@ -10,6 +10,7 @@ import (
 type landmark struct {
 	line  int
 	name  string
+	count string  // what is said of it behind its name: ` +12 -3`
 	worth float64 // on the scale of identifiers
 	file  bool    // the line stands for all lines of its file
 	place bool    // the name tells where to look, so that the line's own number is of no use
@@ -57,14 +58,30 @@ func (d *document) findLandmarks(category Category) {
 func (d *document) matchedFiles() []landmark {
 	list := make([]landmark, 0, len(d.groups))
 	names := shortNames(d.groups)
+	if d.shape == shapeMatches {
+		d.hits = make([]int, len(d.groups))
+		for i := range d.lines {
+			if l := &d.lines[i]; l.group >= 0 && l.starts && !l.context {
+				d.hits[l.group]++
+			}
+		}
+	}
 	seen := make([]bool, len(d.groups))
 	for i := range d.lines {
 		if g := d.lines[i].group; g >= 0 && !seen[g] {
 			seen[g] = true
-			list = append(list, landmark{line: i, name: names[g] + d.groupName(g)[len(d.groups[g]):], worth: fileWorth, file: true})
+			list = append(list, landmark{line: i, name: names[g], count: d.groupName(g)[len(d.groups[g]):] + d.hitsOf(g), worth: fileWorth, file: true})
 		}
 	}
 	return list
+}
+
+// hitsOf says how many matches a file has, if there are many: ` (9)`.
+func (d *document) hitsOf(g int) string {
+	if g >= len(d.hits) || d.hits[g] <= manyHits {
+		return ""
+	}
+	return " (" + itoa(d.hits[g]) + ")"
 }
 
 // shortNames returns for each path its shortest end that no other one has.
@@ -120,7 +137,10 @@ func headingOf(text string) (name string, ok bool) {
 }
 
 // conclusive matches the headings under which a report says what it found.
-var conclusive = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall |review )?(?:summary|conclusions?|key findings?|findings|recommendations?|verdict|root cause|answer|bottom line|key takeaways?|tl;?dr|overall assessment|result|next steps)\b`)
+var conclusive = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall |review )?(?:summary|conclusions?|key findings?|findings|recommendations?|verdict|root cause|answer|bottom line|key takeaways?|tl;?dr|overall assessment|result|next steps)\b|^\W*(?:critical|blocking|must[ -]fix)(?: (?:issues?|findings?|problems?|bugs?))?(?: \(\d+\))?:?$`)
+
+// graveHeading matches those of what a review finds worst.
+var graveHeading = regexp.MustCompile(`(?i)^\W*(?:critical|blocking|must[ -]fix)`)
 
 // conclusions are the first sentences below such headings, and those headings that say it themselves ("Verdict: approve"). A
 // report without one ends with its conclusion.
@@ -128,12 +148,13 @@ func (d *document) conclusions(report bool) []int {
 	var lines []int
 	after := 0 // the level of the heading whose first sentence is to come
 	items := 0 // how many items of the list are part of the sentence above
+	grave := false
 	for i := range d.lines {
 		l := &d.lines[i]
 		if name, ok := headingOf(l.text); ok && l.starts {
 			switch level := headingLevel(l.text); {
 			case conclusive.MatchString(name):
-				after = level
+				after, grave = level, graveHeading.MatchString(name)
 				if _, said, ok := strings.Cut(name, ": "); ok && said != "" {
 					lines = append(lines, i)
 				}
@@ -148,11 +169,13 @@ func (d *document) conclusions(report bool) []int {
 			after, items = 0, 0
 			if strings.HasSuffix(l.text, ":") {
 				items = mostConclusions
+			} else if item && grave {
+				items = mostConclusions - 1
 			}
 		case items > 0 && item:
 			lines = append(lines, i)
 			items--
-		case l.text != "":
+		case l.text != "" && l.starts:
 			items = 0
 		}
 	}

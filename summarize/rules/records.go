@@ -266,7 +266,7 @@ func (r *dataRecord) together(m envelope.Member) bool {
 	return true
 }
 
-// apart takes the objects that are not the same in all records from their values.
+// apart names the members of objects that are not the same in all records: `size L, color red`.
 func apart(records []dataRecord) {
 	differ := map[string]bool{}
 	for _, r := range records {
@@ -275,10 +275,16 @@ func apart(records []dataRecord) {
 		}
 	}
 	for _, r := range records {
-		for name := range r.shapes {
-			if differ[name] {
-				delete(r.values, name)
+		for name, shape := range r.shapes {
+			if !differ[name] {
+				continue
 			}
+			names, values := strings.Split(strings.Trim(shape, "()"), "/"), strings.Split(r.values[name], "/")
+			for i, value := range values {
+				values[i] = names[i] + " " + value
+			}
+			r.values[name] = strings.Join(values, ", ")
+			delete(r.shapes, name)
 		}
 	}
 }

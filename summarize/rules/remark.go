@@ -2,7 +2,6 @@ package rules
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -68,6 +67,8 @@ func (d *document) remarks() []float64 {
 				worth[i] = stateWorth
 			case l.favour == actWorth:
 				worth[i] = controlWorth
+			case l.favour == 0 && strings.HasPrefix(l.text, "StaticText ") || strings.Contains(l.text, "] heading "):
+				worth[i] = d.said(l.text)
 			}
 		}
 	}
@@ -76,7 +77,7 @@ func (d *document) remarks() []float64 {
 			worth[m.line] = m.worth
 		}
 	}
-	if slices.ContainsFunc(d.lines, func(l line) bool { return l.context }) {
+	if d.around {
 		for i := range d.lines {
 			if l := &d.lines[i]; l.starts && !l.context && l.number > 0 {
 				worth[i] = matchWorth * max(1, float64(len(l.text))/shortLine)
@@ -124,6 +125,18 @@ func (d *document) remarks() []float64 {
 		d.remarkLast(worth)
 	}
 	return worth
+}
+
+// said is the worth of a page's text: of sentences, and of numbers, such as those in a table.
+func (d *document) said(text string) float64 {
+	const sentence = 5
+	switch {
+	case strings.Count(text, " ") >= sentence:
+		return stateWorth
+	case digitAt(text) >= 0:
+		return stateWorth / 4
+	}
+	return controlWorth
 }
 
 // isHead recognizes the column names of a table by the first two lines of comma-separated values: the same number, in words.

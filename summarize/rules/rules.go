@@ -9,7 +9,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-35"
+const Version = "rules-36"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -91,7 +91,8 @@ func read(in Input, source string, category Category, args arguments) document {
 	if doc.wrapped {
 		doc.running = runningIn(in.Content, source)
 	}
-	doc.cutOff = saysCutOff(in.Content)
+	n, _ := args.capped()
+	doc.cutOff = saysCutOff(in.Content) || n > 0 && doc.total >= n
 	doc.relevant = in.Relevant
 	doc.countAlike()
 	doc.findLandmarks(category)
@@ -207,6 +208,9 @@ func (d *document) complete(in Input, header string, limit int) (text string, ok
 // short: the call precedes it, and every ten characters cost 0.3 % of the recall.
 func headerRoom(c Category, wide bool, limit int) int {
 	share, least := 10, 72
+	if wide && c == WebContent {
+		share = 14
+	}
 	if !wide && (c == FileContent || c == SearchResults || c == WriteResult) {
 		share, least = 6, 48
 	}

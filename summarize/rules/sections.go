@@ -101,7 +101,7 @@ func (c *chooser) unshown() []int32 {
 // headSize is what a section's head takes in the list, in characters: `; 20 openStore`, `; 20+:`.
 func (c *chooser) headSize(i int32) int {
 	s := &c.sections[i]
-	n := 3 + len(s.name)
+	n := 3 + len(s.name) + len(s.count)
 	if at := c.doc.lines[s.line].at; at > 0 && !s.file && !s.place {
 		n += digits(at)
 		if s.name == "" {
@@ -173,7 +173,7 @@ func (c *chooser) listing(list []listed) string {
 		case x.id == none && at > 0 && !s.file && !s.place:
 			head = itoa(at) + " " + s.name
 		case x.id == none:
-			head = s.name
+			head = s.name + s.count
 		case !s.file && at > 0 && (from < 0 || at-from > sectionLines):
 			head, from = itoa(at)+"+", at
 		}

@@ -95,8 +95,13 @@ func (d *document) ofElement(l *line) {
 	if !ok {
 		return
 	}
-	l.text = strings.TrimRight(l.text[:e.end], " ,:")
 	name := glyph.ReplaceAllString(e.name, "")
+	l.text = strings.TrimRight(strings.Replace(l.text[:e.end], e.name, name, 1), " ,:")
+	framed := d.frames(e, l.indent)
+	repeats := e.role == "StaticText" && strings.Contains(d.named, name)
+	if name != "" && e.role != "StaticText" {
+		d.named = name
+	}
 	again := d.elements[e.role+name]
 	if d.elements == nil {
 		d.elements = map[string]bool{}
@@ -105,7 +110,13 @@ func (d *document) ofElement(l *line) {
 	switch {
 	case d.actedOn[idOf(l.text)]:
 		l.favour = didWorth
-	case name == "" && !acts(e.role) && e.role != "LabelText" && !strings.Contains(l.text, "[ref="):
+	case e.role == "RootWebArea" || repeats:
+		l.favour = dullWorth // the title is in the header
+	case framed && !acts(e.role):
+		l.favour = dullWorth
+	case framed && !inState(l.text):
+		l.favour = wrapWorth
+	case name == "" && !acts(e.role) && e.role != "LabelText" && !strings.Contains(l.text, "]: "):
 		l.favour = dullWorth
 	case name == "" || again || e.role == "option" && !inState(l.text):
 		l.favour = wrapWorth
@@ -116,13 +127,41 @@ func (d *document) ofElement(l *line) {
 	}
 }
 
+// mainPart matches where a page's own content begins.
+var mainPart = regexp.MustCompile(`(?m)^\s*(?:\[\w+\] |- )?main\b`)
+
+// frames reports whether an element is part of what all pages of a site have: what stands before the main part, or in navigation.
+func (d *document) frames(e element, indent int) bool {
+	d.before = d.before && e.role != "main"
+	if d.chrome >= 0 && indent <= d.chrome {
+		d.chrome = none
+	}
+	if d.chrome < 0 && (e.role == "navigation" || e.role == "banner" || e.role == "contentinfo") {
+		d.chrome = indent
+	}
+	return d.before || d.chrome >= 0
+}
+
 // glyph matches the sign of an icon font in front of a name.
-var glyph = regexp.MustCompile(`^\\u[0-9a-f]{4} ?`)
+var glyph = regexp.MustCompile(`^(?:\\u[ef][0-9a-f]{3} ?)+`)
 
 // inState reports whether an element is checked, chosen, pressed or filled in: a form is read for that.
 func inState(text string) bool {
 	return strings.Contains(text, "checked='true'") || strings.Contains(text, "selected=True") || strings.Contains(text, "pressed='true'") || strings.Contains(text, ", focused") ||
 		strings.Contains(text, " value='") || strings.Contains(text, "[checked]") || strings.Contains(text, "[selected]") || strings.Contains(text, "[active]")
+}
+
+// noAction is why a browser's driver could not act on an element.
+var noAction = regexp.MustCompile(`intercepts pointer events|element is not (?:visible|enabled|editable|stable)|outside of the viewport|strict mode violation|element (?:was )?(?:detached|not found)`)
+
+// refused returns the first line that says why an action on a page failed.
+func (d *document) refused() []int {
+	for i := range d.lines {
+		if noAction.MatchString(d.lines[i].text) {
+			return []int{i}
+		}
+	}
+	return nil
 }
 
 // labelled returns the line of the text that an element without a name has in it; none if there is none.

@@ -23,6 +23,7 @@ func (d *document) write(picks []pick) body {
 	})
 	var b strings.Builder
 	var out body
+	hits := d.hitsIn(picks)
 	group := -1
 	row, rowChars, rowSource := 0, 0, 0 // of short names on one line
 	for n, p := range picks {
@@ -47,6 +48,9 @@ func (d *document) write(picks []pick) body {
 		if l.group >= 0 && l.group != group {
 			name := d.groupName(l.group)
 			b.WriteString(name)
+			if l.group < len(hits) && d.hits[l.group]-hits[l.group] >= manyHits {
+				b.WriteString(hitsMark(d.hits[l.group]))
+			}
 			b.WriteByte('\n')
 			out.source += sourceLine(name, name)
 		}
@@ -70,6 +74,23 @@ func (d *document) write(picks []pick) body {
 	return out
 }
 
+// manyHits is how many matches of a file must be missing for it to be said how many there are.
+const manyHits = 10
+
+// hitsMark says how many matches a file has.
+func hitsMark(n int) string { return " [… " + itoa(n) + " hits]" }
+
+// hitsIn counts the matches among lines, by their file.
+func (d *document) hitsIn(picks []pick) []int {
+	hits := make([]int, len(d.hits))
+	for _, p := range picks {
+		if l := &d.lines[p.line]; l.group >= 0 && l.group < len(hits) && l.starts && !l.context {
+			hits[l.group]++
+		}
+	}
+	return hits
+}
+
 // gapMark stands between lines that do not belong together.
 const gapMark = "…\n"
 
@@ -78,6 +99,9 @@ const gapMark = "…\n"
 func (d *document) parted(above, line int) bool {
 	if l := &d.lines[line]; !d.nested || d.shape == shapeSnapshot && !strings.HasPrefix(l.text, "StaticText ") && !strings.Contains(l.text, "] option ") {
 		return false
+	}
+	if e, ok := elementIn(d.lines[above].text); ok && d.shape == shapeSnapshot && e.name != "" && !strings.HasPrefix(e.role, "combo") && !strings.HasPrefix(e.role, "list") && !strings.Contains(d.lines[line].text, "] option ") {
+		return false // it says all of itself
 	}
 	for i := above + 1; i < line; i++ {
 		if l := &d.lines[i]; l.indent < d.lines[line].indent && l.text != "" && l.text[0] != '#' {
@@ -152,10 +176,18 @@ func (d *document) lead(p, last choice) string {
 		return innerMark
 	case number == 0:
 		return ""
+	case within && d.counted:
+		return itoa(number) + ":" + clipMark
 	case within:
 		return itoa(number) + "→"
 	case below && d.follows(p.line):
 		return " "
+	case d.around && d.lines[p.line].context: // as grep marks what is around its matches
+		return itoa(number) + "-"
+	case d.around:
+		return itoa(number) + ":"
+	case d.counted:
+		return itoa(number) + ":"
 	}
 	return itoa(number) + "|"
 }
@@ -173,7 +205,7 @@ func repeatMark(repeat int) string { return " [… ×" + itoa(repeat+1) + "]" }
 
 // follows reports whether a line directly follows the previous one in its file.
 func (d *document) follows(i int) bool {
-	return i > 0 && d.lines[i].number == d.lines[i-1].number+1 && d.lines[i].group == d.lines[i-1].group
+	return i > 0 && d.lines[i].number == d.lines[i-1].number+1 && d.lines[i].group == d.lines[i-1].group && d.lines[i].context == d.lines[i-1].context
 }
 
 // whole returns all lines if they take at most limit characters; otherwise ok is false.

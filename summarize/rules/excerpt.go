@@ -1,0 +1,282 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"precis/summarize/shell"
+	"precis/summarize/verdict"
+)
+
+// Shell commands show parts of files: `sed -n '40,90p' a.go`, `head -20 a.go`, several of them one after the other. What the
+// call says of them is which lines of which file an output has.
+
+// excerpt is some lines of a file, as a command asks for them.
+type excerpt struct {
+	path     string // empty: lines of no file, such as what echo prints
+	from, to int    // the numbers of the first and the last line; from 0: unknown; to 0: the last one of the file
+	last     int    // how many lines before the file's end, if that is what is asked for
+}
+
+// has reports whether a line of the file is in a part.
+func (p excerpt) has(number int) bool { return number >= p.from && (p.to == 0 || number <= p.to) }
+
+// size is how many lines a part has if its file is long enough; 0: unknown.
+func (p excerpt) size() int {
+	if p.from == 0 || p.to == 0 {
+		return 0
+	}
+	return p.to - p.from + 1
+}
+
+// parts returns what a shell command shows if that is all it does; nil if not, or if the call is none.
+func (a arguments) parts() (list []excerpt) {
+	for _, step := range shell.Steps(a.command()) {
+		name, operands := step.Program()
+		switch {
+		case name == "cd" || name == "" || name == "true":
+			continue
+		case slices.ContainsFunc(operands, func(w string) bool { return strings.HasPrefix(w, ">") || strings.HasPrefix(w, "<") }):
+			return nil
+		case step.Op == "|":
+			if len(list) == 0 || !list[len(list)-1].narrow(name, operands) {
+				return nil
+			}
+			continue
+		case name == "echo" || name == "printf" && len(operands) == 1 && strings.Count(operands[0], `\n`) == 1 && strings.HasSuffix(operands[0], `\n`):
+			list = append(list, excerpt{from: 1, to: 1})
+			continue
+		case commandCategories[name] != FileContent || name == "awk" || len(operands) == 0 || !verdict.Shows(step):
+			return nil
+		}
+		path := operands[len(operands)-1]
+		if strings.ContainsAny(path, "*>$ ") || !strings.ContainsAny(path, "./") {
+			return nil
+		}
+		if name == "sed" {
+			ranges := sedRanges(operands[:len(operands)-1])
+			for _, r := range ranges {
+				r.path = path
+				list = append(list, r)
+			}
+			if len(ranges) == 0 {
+				list = append(list, excerpt{path: path})
+			}
+			continue
+		}
+		p := excerpt{path: path, from: 1}
+		if (name == "head" || name == "tail") && !p.narrow(name, operands[:len(operands)-1]) {
+			return nil
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// narrow takes a filter that shows some of a part's lines; it is false for any other program.
+func (p *excerpt) narrow(name string, operands []string) bool {
+	switch name {
+	case "head":
+		if n := lineCount(operands); n > 0 && p.from > 0 {
+			if to := p.from + n - 1; p.to == 0 || to < p.to {
+				p.to = to
+			}
+			return true
+		}
+	case "tail":
+		if n := lineCount(operands); n > 0 {
+			p.from, p.to, p.last = 0, 0, n
+			return true
+		}
+		for _, w := range operands {
+			if n := atoi(strings.TrimPrefix(strings.TrimPrefix(w, "-n"), "+")); n > 0 && strings.Contains(w, "+") && p.from > 0 {
+				p.from += n - 1
+				return true
+			}
+		}
+	case "sed":
+		if ranges := sedRanges(operands); len(ranges) == 1 && p.from > 0 {
+			r := ranges[0]
+			if p.to == 0 || r.to > 0 && p.from+r.to-1 < p.to {
+				p.to = 0
+				if r.to > 0 {
+					p.to = p.from + r.to - 1
+				}
+			}
+			p.from += r.from - 1
+			return true
+		}
+	}
+	return false
+}
+
+// lineCount reads the number of head and tail, `-n 20`, `-20`; ten without one, 0 if it is something else.
+func lineCount(operands []string) int {
+	words := strings.TrimPrefix(strings.TrimPrefix(strings.Join(operands, ""), "-n"), "-")
+	if words == "" {
+		return 10
+	}
+	return atoi(words)
+}
+
+var sedRange = regexp.MustCompile(`^(\d{1,8})(?:,(\d{1,8}|\$))?p$`)
+
+// sedRanges reads what sed prints: `-n 40,90p`, `-n -e 1,20p -e 60,80p`; nil for another script.
+func sedRanges(operands []string) (list []excerpt) {
+	quiet := false
+	for _, w := range operands {
+		switch {
+		case w == "-n":
+			quiet = true
+			continue
+		case w == "-e":
+			continue
+		}
+		for script := range strings.SplitSeq(w, ";") {
+			m := sedRange.FindStringSubmatch(strings.ReplaceAll(strings.TrimSpace(script), " ", ""))
+			if m == nil {
+				return nil
+			}
+			p := excerpt{from: atoi(m[1]), to: atoi(m[2])}
+			if m[2] == "" {
+				p.to = p.from
+			}
+			if n := len(list); n > 0 && (list[n-1].to == 0 || p.from <= list[n-1].to) || p.from == 0 {
+				return nil
+			}
+			list = append(list, p)
+		}
+	}
+	if !quiet {
+		return nil
+	}
+	return list
+}
+
+// shown returns the file that a call shows, and the number of the first line shown; 0 if that is not known. A shell
+// command counts if showing one file is all it does.
+func (a arguments) shown() (path string, from int) {
+	if path = a.path(); path != "" {
+		if n := atoi(a.text("offset", "start_line", "line_start")); n > 0 {
+			return path, n
+		}
+		return path, 1
+	}
+	for i, p := range a.parts() {
+		switch {
+		case i == 0:
+			path, from = p.path, p.from
+		case p.path != path || p.path == "":
+			return "", 0
+		default:
+			from = 0 // not of all lines
+		}
+	}
+	return path, from
+}
+
+// settled returns the parts with the lines that an output of total lines has of them; nil if they can't be told apart, since one of
+// several files may have been shorter than what was asked for.
+func settled(list []excerpt, total int) []excerpt {
+	known, open := 0, none
+	for i, p := range list {
+		n := p.size()
+		switch {
+		case n > 0:
+			known += n
+		case open >= 0 || p.from == 0:
+			return nil
+		default:
+			open = i
+		}
+	}
+	list = slices.Clone(list)
+	switch last := len(list) - 1; {
+	case last < 0:
+		return nil
+	case open >= 0 && known < total:
+		list[open].to = list[open].from + total - known - 1
+	case open >= 0:
+		return nil
+	case known > total && last == 0: // the file ends before
+		list[0].to = list[0].from + total - 1
+	case known != total:
+		return nil
+	}
+	return list
+}
+
+// divide tells which lines of which files an output has.
+func (d *document) divide(list []excerpt, text string) {
+	switch {
+	case d.shape == shapeNumbered && len(list) > 1:
+		d.parts = list
+	case d.shape == shapePlain:
+		d.parts = settled(list, strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1)
+		d.counted = len(d.parts) > 1 || len(d.parts) == 1 && d.parts[0].from > 1
+	}
+	for _, p := range d.parts {
+		d.several = d.several || p.path != d.parts[0].path
+	}
+}
+
+// place gives a line the number that it has in its file, and the file if there are several.
+func (d *document) place(l *line) {
+	if d.shape == shapeNumbered {
+		for d.part+1 < len(d.parts) && l.number > 0 && (l.number < d.partLine || !d.parts[d.part].has(l.number)) {
+			d.part, d.partLine = d.part+1, 0
+		}
+		d.partLine = max(l.number, d.partLine)
+	} else {
+		if d.partLine == d.parts[d.part].size() && d.part+1 < len(d.parts) {
+			d.part, d.partLine = d.part+1, 0
+		}
+		l.number = d.parts[d.part].from + d.partLine
+		d.partLine++
+	}
+	switch p := d.parts[d.part]; {
+	case p.path == "":
+		l.number = 0
+	case d.several:
+		l.group = d.group(p.path)
+	}
+}
+
+// extentOf names the lines of a file that are parts, `12-40,60-80`; empty if they are all of it, as far as is known, or too many to name.
+func extentOf(list []excerpt) string {
+	const most = 3
+	if len(list) == 0 || len(list) > most || len(list) == 1 && list[0].from == 1 {
+		return ""
+	}
+	names := make([]string, len(list))
+	for i, p := range list {
+		names[i] = itoa(p.from) + "-" + itoa(p.to)
+	}
+	return strings.Join(names, ",")
+}
+
+// capped reads how many lines of a command's output its last filter leaves, `… | head -20`, and which, `first` or `last`.
+func (a arguments) capped() (n int, which string) {
+	steps := shell.Steps(a.command())
+	if len(steps) < 2 || steps[len(steps)-1].Op != "|" {
+		return 0, ""
+	}
+	for i, s := range steps[1:] {
+		if name, _ := steps[i].Program(); s.Op != "|" && name != "cd" {
+			return 0, "" // the filter is of the last command only
+		}
+	}
+	name, operands := steps[len(steps)-1].Program()
+	switch name {
+	case "head":
+		return lineCount(operands), "first"
+	case "tail":
+		return lineCount(operands), "last"
+	case "sed":
+		if r := sedRanges(operands); len(r) == 1 && r[0].from == 1 {
+			return r[0].to, "first"
+		}
+	}
+	return 0, ""
+}
