@@ -79,7 +79,8 @@ type collector struct {
 
 	requests, instructions, decisions, plans, answers, branches, commits, events entries[Note]
 
-	trail []Note // the calls of tools, in order
+	left  []string // what the write that is read takes out of its file
+	trail []Note   // the calls of tools, in order
 	runs  entries[Run]
 	tasks entries[Task]
 	files entries[File]

@@ -59,7 +59,8 @@ func (v *view) outline() (dirs []directory, root string) {
 	files = highestFirst(files, func(f File) uint64 { return uint64(f.Written)*ahead + f.Touched })
 	root = commonRoot(files)
 	for i, f := range files {
-		s := &shown{name: base(f.Path), what: strings.Join(f.What, ", "), rank: i}
+		s := &shown{name: base(f.Path), rank: i}
+		s.what = strings.Join(slices.DeleteFunc(slices.Clone(f.What), func(name string) bool { return slices.Contains(f.Gone, name) }), ", ")
 		switch {
 		case f.gone():
 			s.times, s.what = " (deleted)", ""

@@ -36,13 +36,18 @@ func (c *collector) fileCall(at uint64, op op, args arguments, end outcome) bool
 		c.file(at, path, op, end)
 		return true
 	}
-	var news []string
+	var news, olds []string
 	args.strings(func(name, s string) {
-		if !strings.HasPrefix(strings.ToLower(name), "old") && !slices.Contains(pathNames, name) {
+		switch {
+		case strings.HasPrefix(strings.ToLower(name), "old"):
+			olds = append(olds, s)
+		case !slices.Contains(pathNames, name):
 			news = append(news, s)
 		}
 	})
-	c.file(at, path, op, end, declared(strings.Join(news, "\n"))...)
+	what := declared(strings.Join(news, "\n"))
+	c.left = declared(strings.Join(olds, "\n"))
+	c.file(at, path, op, end, what...)
 	return true
 }
 
@@ -98,6 +103,7 @@ func (c *collector) patches(at uint64, args arguments, end outcome) (found bool)
 			if i+1 < len(heads) {
 				to = heads[i+1][0]
 			}
+			c.left = declared(takenOut.ReplaceAllString(s[m[1]:to], ""))
 			c.file(at, strings.TrimSpace(s[m[6]:m[7]]), o, end, declared(s[m[1]:to])...)
 			found = true
 		}
@@ -114,6 +120,9 @@ const (
 // declaration is a line that declares something, in the languages that most agents write, as it stands in a file or in a patch.
 var declaration = regexp.MustCompile(`(?m)^[+ ]?\s*(?:(?:export|default|pub(?:\(\w+\))?|public|private|protected|internal|static|final|abstract|async|const|override|unsafe|declare|open|data|inline|suspend)\s+)*` +
 	`(?:func(?:tion)?\*?\s+(?:\([^)\n]*\)\s*)?|def\s+|fn\s+|fun\s+|class\s+|interface\s+|struct\s+|enum\s+|trait\s+|type\s+|module\s+|impl\s+|protocol\s+|sub\s+|proc\s+)([A-Za-z_$][\w$]{2,40})|^#{2,3} +(\S.{2,40})$`)
+
+// takenOut is what a line of a patch that takes something out has before it, and the lines that put something in.
+var takenOut = regexp.MustCompile(`(?m)^(?:-|[+ ].*$)`)
 
 // declared returns the names that a text declares, the first few.
 func declared(text string) (names []string) {
@@ -153,7 +162,8 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 		return
 	}
 	f := File{Path: path, Touched: at}
-	c.open = path
+	left := slices.DeleteFunc(c.left, func(name string) bool { return slices.Contains(what, name) })
+	c.open, c.left = path, nil
 	switch {
 	case o == opRead:
 		f.Read = 1
@@ -163,7 +173,7 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 	case o == opDelete:
 		f.Deleted = at
 	default:
-		f.Written, f.Created, f.Changed, f.What = 1, o == opCreate, []uint64{at}, what
+		f.Written, f.Created, f.Changed, f.What, f.Gone = 1, o == opCreate, []uint64{at}, what, left
 	}
 	put(&c.files, path, f, (*File).join)
 }

@@ -69,6 +69,12 @@ func TestWhatHolds(t *testing.T) {
 			return s
 		}() + "assistant: ok", []string{"did read `oneLog` and npm rejected it at noon.\n", "- The clerk of the quay did read `fiveLog`"}, []string{"`oneLog` and npm rejected it at noon, so", before}},
 
+		{"taken out again", ask + `call Edit {"file_path":"/w/quay/book.go","old_string":"x","new_string":"func readBerth() {}\nfunc showBerth() {}"}` + "\nok: done\n" + `call Edit {"file_path":"/w/quay/book.go","old_string":"func readBerth() {}\nvar a","new_string":"var a"}` + "\nok: done\n" +
+			`call apply_patch {"input":"*** Update File: /w/quay/log.go\n+func openLog() {}\n+func sync() {}"}` + "\nok: done\n" + `call apply_patch {"input":"*** Update File: /w/quay/log.go\n-func openLog() {}\n func close() {}"}` + "\nok: done",
+			[]string{"book.go ×2 (showBerth)", "log.go ×2 (close, sync)"}, []string{"readBerth", "openLog"}},
+		{"taken out and put in again", ask + `call Edit {"file_path":"/w/quay/book.go","old_string":"func readBerth() {}","new_string":"x"}` + "\nok: done\n" + `call Edit {"file_path":"/w/quay/book.go","old_string":"x","new_string":"func readBerth() {}"}` + "\nok: done", []string{"book.go ×2 (readBerth)"}, nil},
+		{"the end of a turn", ask + bash("make test") + "ok: ok\nassistant: Now when a pilot opens the log, they see the berth of each day.", []string{"Next: (last words) Now when a pilot"}, nil},
+
 		// Work that was thrown away.
 		{"changes thrown away", ask + edit + `call TodoWrite {"todos":[{"content":"Write the log","status":"completed"},{"content":"Run the linter","status":"pending"}]}` + "\nok: saved\n" +
 			bash("git stash && git checkout -- . && git stash drop") + "ok: Saved working directory\nassistant: All changes were lost. I need to re-implement everything from the start.",

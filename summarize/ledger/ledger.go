@@ -74,6 +74,7 @@ type File struct {
 	Touched uint64   `json:"touched"`           // newest ordinal
 	Changed []uint64 `json:"changed,omitempty"` // ordinals of the newest writes, newest first
 	What    []string `json:"what,omitempty"`    // what the newest writes declare, newest first
+	Gone    []string `json:"gone,omitempty"`    // what they took out
 }
 
 // Counts are numbers of entries.

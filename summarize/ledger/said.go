@@ -26,6 +26,8 @@ var (
 	reasoned = regexp.MustCompile(`(?i)\b(?:because|instead|rather than)\b`)
 	// announcing is the wording of a step that the next call takes, or of what follows below.
 	announcing = regexp.MustCompile(`(?i)^(?:(?:ok(?:ay)?|good|great|perfect|so|and|but|yes|no)[,.!:]? )*(?:now|let me|let['’]s|i['’]ll|i will|i['’]m|i am|i['’]ve|i have|(?:i|we) (?:also )?need to|next|first|then|finally|here(?:['’]s| is| are)|one more|(?:us|check|look|read|runn?|try|add|updat|fix|creat|writ|implement)ing|step \d)\b|:$`)
+	// presents begins what tells of work that is done, though it sounds like a step.
+	presents = regexp.MustCompile(`(?i)^(?:here(?:['’]s| is| are)|now (?:when|the|it|all|you|they|this|a|an|both|each|every)|i['’]ve|i have)\b`)
 	// leaning begins a sentence that does not stand on its own.
 	leaning = regexp.MustCompile(`(?i)^(?:this|that|these|those|it|they|he|she|which|so|but|and|also|however|otherwise|then|there|same|actually|well|hm+|oh|wait|good|great|nice|perfect|excellent|interesting)\b`)
 	// stating is a statement of fact.
@@ -87,7 +89,7 @@ func (c *collector) statements(m Message) {
 			continue
 		}
 		words := len(strings.Fields(s))
-		if words < 6 || words > 50 || lex.Runes(s) > maxDecision || len(said) == decisions || lex.CodeLike(s) || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
+		if words < 4 || words < 6 && !strings.Contains(s, "`") || words > 50 || lex.Runes(s) > maxDecision || len(said) == decisions || lex.CodeLike(s) || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
 			continue
 		}
 		rank := none
@@ -123,7 +125,7 @@ func announces(text string) bool {
 	for s := range sentences(text) {
 		last = s
 	}
-	return announcing.MatchString(last)
+	return announcing.MatchString(last) && !presents.MatchString(last)
 }
 
 // Ranks of notes beside those of decisions.
@@ -216,7 +218,7 @@ func sentences(text string) iter.Seq[string] {
 				fenced = !fenced
 				continue
 			}
-			if fenced || strings.HasPrefix(line, "|") {
+			if fenced || strings.HasPrefix(line, "|") || strings.Trim(line, "-*_= ") == "" {
 				continue
 			}
 			if strings.Contains(line, "](") {

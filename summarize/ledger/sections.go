@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"precis/summarize/lex"
 	"precis/summarize/verdict"
@@ -174,7 +175,7 @@ func (v *view) requestLines(room int) []string {
 // answer adds to the lines of requests what the assistant said at the end of their turns, the newest first, as far as there is room.
 func (v *view) answer(requests []Note, lines []string, room int) {
 	for i := len(requests) - 1; i >= 0; i-- {
-		end, said := v.l.To+1, ""
+		end, said := v.l.To+1, Note{}
 		for _, r := range v.l.Requests {
 			switch {
 			case r.Last > requests[i].Last:
@@ -184,12 +185,12 @@ func (v *view) answer(requests []Note, lines []string, room int) {
 			}
 		}
 		for _, n := range v.l.Answers {
-			if requests[i].Last < n.Last && n.Last < end && fits(requests[i], n) && !v.overtaken(n) && v.since(n.Last, end) == "" {
-				said = n.Text
+			if requests[i].Last < n.Last && n.Last < end && n.Last >= said.Last {
+				said = n
 			}
 		}
-		line := answerMark + opening(said, leastAnswer)
-		if said == "" || lex.Runes(line) > room {
+		line := answerMark + opening(said.Text, leastAnswer)
+		if said.Text == "" || !fits(requests[i], said) || v.overtaken(said) || v.since(said.Last, end) != "" || lex.Runes(line) > room {
 			continue
 		}
 		lines[i], room = lines[i]+line, room-lex.Runes(line)
@@ -201,8 +202,11 @@ func fits(request, said Note) bool {
 	if !request.substantial() {
 		return true
 	}
-	words := plainWords(request.Text)
-	return !reporting.MatchString(said.Text) && slices.ContainsFunc(plainWords(said.Text), func(w string) bool { return len(w) > 2 && !commonWords[w] && slices.Contains(words, w) })
+	split := func(s string) []string {
+		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	words := split(request.Text)
+	return !reporting.MatchString(said.Text) && slices.ContainsFunc(split(said.Text), func(w string) bool { return len(w) > 2 && !commonWords[w] && slices.Contains(words, w) })
 }
 
 // commonWords tell no subject.

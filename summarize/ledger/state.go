@@ -100,7 +100,7 @@ func (v *view) called() (lines []string) {
 		}
 	}
 	for _, r := range highestFirst(v.l.Runs, func(r Run) uint64 { return r.Last }) {
-		if loops := r.Kind == "call" || r.End == ends[verdict.Failure]; loops && r.Same >= over && r.Result != 0 && r.Last+recent > v.l.To && v.written(r.Last, v.l.To+1) == "" {
+		if loops := r.Kind == "call" || r.End == ends[verdict.Failure] && r.Ended == r.Last; loops && r.Same >= over && r.Result != 0 && r.Last+recent > v.l.To && v.written(r.Last, v.l.To+1) == "" {
 			lines = append(lines, fmt.Sprintf("- over and over: %s, %d times of which the last %d had the same result", lex.Clip(r.Line, 60), r.Runs, r.Same))
 			break
 		}
