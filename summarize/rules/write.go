@@ -54,7 +54,7 @@ func (d *document) write(picks []pick) body {
 			b.WriteByte('\n')
 			out.source += sourceLine(name, name)
 		}
-		if n > 0 && l.group == group && d.parted(picks[n-1].line, p.line) {
+		if n > 0 && l.group == group && (d.parted(picks[n-1].line, p.line) || d.runsOn(picks[n-1].choice, p.choice)) {
 			b.WriteString(gapMark)
 		}
 		group = l.group
@@ -105,6 +105,44 @@ func (d *document) parted(above, line int) bool {
 	}
 	for i := above + 1; i < line; i++ {
 		if l := &d.lines[i]; l.indent < d.lines[line].indent && l.text != "" && l.text[0] != '#' {
+			return true
+		}
+	}
+	return false
+}
+
+// runsOn reports whether a line without a number would be read as what follows directly on the one shown above it, although lines are left out between
+// them: the one above opens something or breaks off within a sentence, this one goes on with a sentence, or it would be the new text for an old one.
+func (d *document) runsOn(above, p choice) bool {
+	a, b := &d.lines[above.line], &d.lines[p.line]
+	if d.listing || d.shape == shapeSnapshot || a.number > 0 || b.number > 0 || p.start > 0 || !b.starts || !d.leftOut(above.line, p.line) {
+		return false
+	}
+	old, current := strings.TrimRight(a.text[:above.end], " \t"), strings.TrimLeft(b.text, " \t")
+	if old == "" || current == "" {
+		return false
+	}
+	switch end := old[len(old)-1]; {
+	case above.end < len(a.text), old[0] == '#', end == ',' && old[0] == '"': // a heading, a member of an object
+	case strings.IndexByte("{[(,=+|&\\:", end) >= 0:
+		return true
+	}
+	switch {
+	case d.shape == shapeDiff:
+		return old[0] == '-' && current[0] == '+'
+	case !d.prose:
+		return false
+	case current[0] >= 'a' && current[0] <= 'z':
+		return true
+	}
+	next := &d.lines[above.line+1]
+	return above.end == len(a.text) && next.text != "" && next.text[0] >= 'a' && next.text[0] <= 'z'
+}
+
+// leftOut reports whether lines that say something stand between two.
+func (d *document) leftOut(above, line int) bool {
+	for i := above + 1; i < line; i++ {
+		if d.lines[i].text != "" {
 			return true
 		}
 	}
