@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"sync"
 
@@ -64,7 +65,7 @@ func elements(v jsontext.Value, kind jsontext.Kind, do func(name string, value j
 				return false
 			}
 			_, err := d.ReadToken()
-			return err == io.EOF
+			return errors.Is(err, io.EOF)
 		}
 		if kind == jsontext.KindBeginObject {
 			t, err := d.ReadToken()

@@ -273,6 +273,14 @@ func (l *line) cutRule() {
 	}
 }
 
+// squeeze notes how a line is set, and takes that out of it.
+func (l *line) squeeze() {
+	l.indent = indentOf(l.text)
+	l.text = strings.TrimSpace(l.text)
+	l.columns = strings.Count(l.text, "\t") >= fewTabs
+	l.text = squash(l.text)
+}
+
 func (d *document) add(raw string, number int) {
 	if raw == "--" && (d.shape == shapeMatches || d.shape == shapeOneFile) {
 		return // grep's separator
@@ -328,10 +336,7 @@ func (d *document) add(raw string, number int) {
 	if l.group < 0 {
 		l.at = cmp.Or(l.number, d.total)
 	}
-	l.indent = indentOf(l.text)
-	l.text = strings.TrimSpace(l.text)
-	l.columns = strings.Count(l.text, "\t") >= fewTabs
-	l.text = squash(l.text)
+	l.squeeze()
 	if d.shape == shapeDiff && l.dull() {
 		l.text = " " + l.text // what it begins with, such as the dash of a list, is no sign
 	}
