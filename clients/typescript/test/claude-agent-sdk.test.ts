@@ -145,5 +145,7 @@ policies: [{name: default, compaction: {trigger: {any: [{messages: 6}]}, keep: {
   assert.doesNotMatch(outcomes, /compacted_total\{outcome="(?!yes|prepared|new_conversation|nothing_to_shrink|behind)/, outcomes);
   const last = provider.said(-1);
   assert.ok(last.includes("[Previous Conversation Summary]") && last.includes("Where?"), last);
-  assert.equal(last.split(output.slice(0, 1000).replaceAll("\n", "\\n").replaceAll("\t", "\\t")).length, 1, "no output stands whole");
+  // With the prompt of an earlier request, the newest stand whole behind it.
+  const whole = last.split(output.slice(0, 1000).replaceAll("\n", "\\n").replaceAll("\t", "\\t")).length - 1;
+  assert.ok(whole < turns.length, `${whole} of ${turns.length} outputs stand whole`);
 });
