@@ -70,6 +70,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"check", "--nats", "nats://127.0.0.1:1", "--tlskey", "cli_test.go"}, "--tlscert and --tlskey must be given together"},
 		{[]string{"check", "--user", "ann"}, "--user requires --nats"},
 		{[]string{"thread", "t", "--password", "word"}, "--password requires --user"},
+		{[]string{"backup", "nats://127.0.0.1:1/b", "--user", "u", "--password", "word", "--place-password", "other"}, "--place-password requires --place-user"},
 		{[]string{"thread", "t", "--nats", "nats://ann:s3cret@[h"}, `--nats: "nats://ann:xxxxx@[h" is not a server address`},
 		{[]string{"summary", ""}, "give a summary's id"},
 		{[]string{"rejected", "--retry", "0"}, "--retry 0: rejections count from 1"},

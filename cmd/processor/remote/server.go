@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -46,8 +47,12 @@ func (f Login) Validate(given *kong.Context) error {
 		return errors.New("--tlscert and --tlskey must be given together")
 	}
 	for _, part := range given.Path {
-		if part.Flag != nil && part.Flag.Name == "password" && f.User == "" {
-			return errors.New("--password requires --user")
+		if part.Flag == nil || f.User != "" {
+			continue
+		}
+		// A command may ask two servers: the flag is this one's if it has its value.
+		if prefix, is := strings.CutSuffix(part.Flag.Name, "password"); is && f.Password != "" && part.Flag.Target.String() == f.Password {
+			return fmt.Errorf("--%spassword requires --%suser", prefix, prefix)
 		}
 	}
 	return nil
