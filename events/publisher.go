@@ -312,6 +312,11 @@ func (r *Receipt) Done() <-chan struct{} { return r.done }
 // refuses the event permanently, with ErrPublisherClosed if the publisher was closed first, and with the context's
 // error, which says nothing about the event.
 func (r *Receipt) Wait(ctx context.Context) (seq uint64, err error) {
+	select {
+	case <-r.done: // stored: nothing that lingers now is waited for
+		return r.seq, r.err
+	default:
+	}
 	r.hurry()
 	select {
 	case <-r.done:

@@ -123,7 +123,7 @@ func TestPublisherWaitsForItsStream(t *testing.T) {
 	wantInOrder(t, firstSeen(t, stored(t, stream)), 1, 2)
 }
 
-// Events that linger are one write, and go when the buffer has enough for one or somebody waits for one of them.
+// Events that linger share one write. It begins when a batch is full, or when a caller waits for one of them.
 func TestPublisherLinger(t *testing.T) {
 	checkLeaks(t)
 	for name, test := range map[string]struct {
@@ -165,6 +165,33 @@ func TestPublisherLinger(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Waiting for an event that is stored leaves the events that linger alone.
+func TestPublisherLingerOfOthers(t *testing.T) {
+	checkLeaks(t)
+	s := startServer(t)
+	stream := s.stream(s.connect(), eventsStream())
+	p, other := newPublisher(t, s, events.PublisherOptions{Linger: time.Hour}), newPublisher(t, s, events.PublisherOptions{})
+	first := publish(t, p, "t", 0)
+	if _, err := first.Wait(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, p, "t", 1)
+	if _, err := first.Wait(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := publish(t, other, "other", 0).Wait(within(t)); err != nil { // by now the second would be stored, did it not linger
+		t.Fatal(err)
+	}
+	publish(t, p, "t", 2)
+	closePublisher(t, p)
+	closePublisher(t, other)
+	all := stored(t, stream)
+	last, before := all[len(all)-1], all[len(all)-2]
+	if id := last.Header.Get("Nats-Batch-Id"); id == "" || id != before.Header.Get("Nats-Batch-Id") {
+		t.Errorf("batches %q and %q: the second event did not wait for the third", before.Header.Get("Nats-Batch-Id"), id)
 	}
 }
 
