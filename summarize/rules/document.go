@@ -281,15 +281,8 @@ func (l *line) squeeze() {
 	l.text = squash(l.text)
 }
 
-func (d *document) add(raw string, number int) {
-	if raw == "--" && (d.shape == shapeMatches || d.shape == shapeOneFile) {
-		return // grep's separator
-	}
-	l := line{text: raw, number: number, group: -1, starts: true}
-	if d.noisy && d.shape == shapePlain {
-		l.text = lex.CutStamp(strings.TrimPrefix(raw, d.prefix))
-		l.stamped = len(l.text) < len(raw)
-	}
+// ofShape takes from a line what its document's shape puts beside its text; nothing is left of one that says where the next ones are.
+func (d *document) ofShape(l *line, raw string) (nothing bool) {
 	switch d.shape {
 	case shapeNumbered:
 		l.number = 0
@@ -299,14 +292,10 @@ func (d *document) add(raw string, number int) {
 			l.number, l.text = n, "" // a blank line, whose separator is trimmed
 		}
 	case shapeDiff:
-		if d.ofDiff(&l) {
-			return
-		}
+		return d.ofDiff(l)
 	case shapeMatches:
 		if d.headed {
-			if d.underName(&l) {
-				return
-			}
+			return d.underName(l)
 		} else if path, n, text, ok := cutMatch(raw); ok {
 			l.number, l.text, l.group = n, text, d.group(path)
 			l.context = raw[len(path)] == '-'
@@ -321,6 +310,21 @@ func (d *document) add(raw string, number int) {
 			l.number, l.text = n, text
 			l.context = raw[digits(n)] == '-'
 		}
+	}
+	return false
+}
+
+func (d *document) add(raw string, number int) {
+	if raw == "--" && (d.shape == shapeMatches || d.shape == shapeOneFile) {
+		return // grep's separator
+	}
+	l := line{text: raw, number: number, group: -1, starts: true}
+	if d.noisy && d.shape == shapePlain {
+		l.text = lex.CutStamp(strings.TrimPrefix(raw, d.prefix))
+		l.stamped = len(l.text) < len(raw)
+	}
+	if d.ofShape(&l, raw) {
+		return
 	}
 	if d.files {
 		if path, ok := printedName(l.text); ok {
