@@ -41,17 +41,14 @@ type Login struct {
 	TLSKey   string `name:"tlskey" env:"NATS_KEY" type:"existingfile" placeholder:"FILE" group:"Server" help:"Key of the client certificate."`
 }
 
-// Validate is asked by kong for every command that has these flags.
-func (f Login) Validate(given *kong.Context) error {
+// Validate is asked by kong for every command that has these flags. A command that asks two servers has them twice, with a prefix.
+func (f *Login) Validate(given *kong.Context) error {
 	if (f.TLSCert == "") != (f.TLSKey == "") {
 		return errors.New("--tlscert and --tlskey must be given together")
 	}
 	for _, part := range given.Path {
-		if part.Flag == nil || f.User != "" {
-			continue
-		}
-		// A command may ask two servers: the flag is this one's if it has its value.
-		if prefix, is := strings.CutSuffix(part.Flag.Name, "password"); is && f.Password != "" && part.Flag.Target.String() == f.Password {
+		if part.Flag != nil && part.Flag.Target.CanAddr() && part.Flag.Target.Addr().Interface() == any(&f.Password) && f.User == "" {
+			prefix := strings.TrimSuffix(part.Flag.Name, "password")
 			return fmt.Errorf("--%spassword requires --%suser", prefix, prefix)
 		}
 	}
