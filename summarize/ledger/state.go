@@ -74,8 +74,8 @@ func (v *view) state(room int) []string {
 	return listed(slices.Concat(lines, open, v.called()), room, 0)
 }
 
-// called tells what results reported, the last calls of an agent that neither writes files nor runs tests, since they are its work,
-// and a run that is made over and over although nothing comes of it.
+// called lists what results reported as done; for an agent that neither writes files nor runs tests, its last calls, since they are
+// its work; and a run that is repeated without effect.
 func (v *view) called() (lines []string) {
 	const most, over, recent = 6, 4, 12
 	var done []string

@@ -34,8 +34,8 @@ type Flags struct {
 type Login struct {
 	Creds    string `env:"NATS_CREDS" type:"existingfile" placeholder:"FILE" group:"Server" help:"Credentials file."`
 	User     string `env:"NATS_USER" placeholder:"NAME" group:"Server" help:"User."`
-	Password string `env:"NATS_PASSWORD" placeholder:"WORD" group:"Server" help:"Password of the user; prefer $$NATS_PASSWORD."`
-	Token    string `env:"NATS_TOKEN" placeholder:"WORD" group:"Server" help:"Token; prefer $$NATS_TOKEN."`
+	Password string `env:"NATS_PASSWORD" placeholder:"WORD" group:"Server" help:"Password of the user; prefer $$${env}."`
+	Token    string `env:"NATS_TOKEN" placeholder:"WORD" group:"Server" help:"Token; prefer $$${env}."`
 	TLSCA    string `name:"tlsca" env:"NATS_CA" type:"existingfile" placeholder:"FILE" group:"Server" help:"Certificate authority of the server."`
 	TLSCert  string `name:"tlscert" env:"NATS_CERT" type:"existingfile" placeholder:"FILE" group:"Server" help:"Client certificate."`
 	TLSKey   string `name:"tlskey" env:"NATS_KEY" type:"existingfile" placeholder:"FILE" group:"Server" help:"Key of the client certificate."`
