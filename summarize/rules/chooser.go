@@ -251,77 +251,36 @@ func newBid(of int, rate float64) bid {
 
 func (b bid) of() int32 { return int32(^b & bidNumber) }
 
-// bids is a heap with the first bid on top. It is container/heap's algorithm without its interfaces, which took a third
-// of the time of a large file, and with four children per node, which are adjacent in memory.
+// bids is a heap with the first bid on top: container/heap's algorithm without its interfaces, which took a third of the time of a large file.
 type bids []bid
-
-const fan = 4
 
 // init establishes the heap order.
 func (b bids) init() {
-	for i := (len(b) - 2) / fan; i >= 0; i-- {
+	for i := len(b)/2 - 1; i >= 0; i-- {
 		b.down(i)
 	}
 }
 
 // down moves a bid below those that precede it.
 func (b bids) down(i int) {
-	if i >= len(b) {
-		return
-	}
-	moved := b[i]
-	for {
-		at := i*fan + 1
-		if at+fan > len(b) {
-			b.downLast(i, moved)
+	for below := 2*i + 1; below < len(b); below = 2*i + 1 {
+		if right := below + 1; right < len(b) && b[right] > b[below] {
+			below = right
+		}
+		if b[below] <= b[i] {
 			return
 		}
-		// No branches that depend on the bids: they would be unpredictable.
-		below := b[at : at+fan : at+fan]
-		left, right := 0, 2
-		if below[1] > below[0] {
-			left = 1
-		}
-		if below[3] > below[2] {
-			right = 3
-		}
-		if below[right&3] > below[left&3] {
-			left = right
-		}
-		first := below[left&3]
-		if first < moved {
-			b[i] = moved
-			return
-		}
-		b[i] = first
-		i = at + left
+		b[i], b[below] = b[below], b[i]
+		i = below
 	}
-}
-
-// downLast moves a bid below the last children, which are fewer than four.
-func (b bids) downLast(i int, moved bid) {
-	at := i*fan + 1
-	for k := at + 1; k < len(b); k++ {
-		if b[k] > b[at] {
-			at = k
-		}
-	}
-	if at < len(b) && b[at] > moved {
-		b[i] = b[at]
-		i = at
-	}
-	b[i] = moved
 }
 
 func (b *bids) push(x bid) {
 	*b = append(*b, x)
 	h := *b
-	i := len(h) - 1
-	for i > 0 && x > h[(i-1)/fan] {
-		h[i] = h[(i-1)/fan]
-		i = (i - 1) / fan
+	for i := len(h) - 1; i > 0 && h[i] > h[(i-1)/2]; i = (i - 1) / 2 {
+		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
 	}
-	h[i] = x
 }
 
 // pop removes the first bid.

@@ -2,6 +2,8 @@ package rules
 
 import (
 	"cmp"
+	"errors"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -312,52 +314,71 @@ type outline struct {
 	values int           // values in the text, in sequence
 	keys   []string      // of the first object, at most mostKeys
 	broken bool          // it ends before it is complete
-	depth  int           // of the first object's members while it is open
 }
 
 const mostKeys = 8
 
-// outlineOf reads the tokens of a text, up to the first error.
+// outlineOf reads the values of a text, up to the first error.
 func outlineOf(content string) outline {
 	var o outline
 	d := jsontext.NewDecoder(strings.NewReader(content), lenient)
 	for {
-		depth := d.StackDepth()
-		within, length := d.StackIndex(depth)
-		kind := d.PeekKind()
-		token, err := d.ReadToken()
+		from := d.InputOffset()
+		v, err := d.ReadValue()
 		if err != nil {
-			o.broken = o.kind != 0 && depth > 0
+			rest := jsontext.Value(strings.TrimSpace(content[from:]))
+			o.broken = (o.values > 0 || rest.Kind() == '{' || rest.Kind() == '[') && !errors.Is(err, io.EOF)
+			if o.broken && o.values == 0 {
+				o.first(rest)
+			}
 			return o
 		}
-		isKey := within == '{' && length%2 == 0 && kind == '"'
-		o.read(kind, depth, isKey)
-		if isKey && depth == o.depth && len(o.keys) < mostKeys {
-			o.keys = append(o.keys, clip(oneLine(token.String()), maxCommand/2))
+		if o.values++; o.values == 1 {
+			o.first(v)
 		}
 	}
 }
 
-func (o *outline) read(kind jsontext.Kind, depth int, isKey bool) {
-	ends := kind == '}' || kind == ']'
-	switch {
-	case depth == 0:
-		o.values++
-		if o.values == 1 {
-			o.kind = kind
+// first reads the first value: of an array its elements, of the first object the keys.
+func (o *outline) first(v jsontext.Value) {
+	o.kind = v.Kind()
+	for depth := 0; v.Kind() == '['; depth++ {
+		list := elements(v)
+		if depth == 0 && len(list) > 0 {
+			o.items, o.inner = len(list), list[0].Kind()
 		}
-	case o.values == 1 && depth == 1 && !ends && (isKey || o.kind == '['):
-		o.items++
-		if o.items == 1 {
-			o.inner = kind
+		if len(list) == 0 {
+			return
 		}
+		v = list[0]
 	}
-	switch {
-	case kind == '{' && o.depth == 0:
-		o.depth = depth + 1
-	case kind == '}' && depth == o.depth:
-		o.depth = -1 // the first object is closed; no other is examined
+	members := keysOf(v)
+	if o.kind == '{' {
+		o.items = len(members)
 	}
+	for _, m := range members[:min(len(members), mostKeys)] {
+		o.keys = append(o.keys, clip(oneLine(m.Name), maxCommand/2))
+	}
+}
+
+// elements returns an array's elements; of one that ends before it is complete also what there is of the last one.
+func elements(v jsontext.Value) (list []jsontext.Value) {
+	d := jsontext.NewDecoder(strings.NewReader(string(v)), lenient)
+	if _, err := d.ReadToken(); err != nil {
+		return nil
+	}
+	for d.PeekKind() != ']' {
+		from := d.InputOffset()
+		e, err := d.ReadValue()
+		if err != nil {
+			if rest := strings.TrimLeft(string(v[from:]), ", \t\r\n"); rest != "" {
+				list = append(list, jsontext.Value(rest))
+			}
+			return list
+		}
+		list = append(list, e.Clone())
+	}
+	return list
 }
 
 // shape describes it: "array of 12 objects", "object with 5 keys", "40 JSON lines".

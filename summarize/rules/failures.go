@@ -183,7 +183,7 @@ func traceOf(doc *document, at int) []int {
 	for i := at + 1; i < len(doc.lines) && len(lines) < traceLines; i++ {
 		l := &doc.lines[i]
 		deeper := l.indent > doc.lines[at].indent || i <= announced
-		if l.text == "" || !deeper && !(isDiagnostic(l.text) && !warns(l.text)) && !boxed(doc.lines[at].text, l.text) && !compares(l.text) {
+		if l.text == "" || !deeper && !(isDiagnostic(l.text) && !warns(l.text)) && !(strings.HasPrefix(doc.lines[at].text, "│") && strings.HasPrefix(l.text, "│")) && !compares(l.text) { // a box (Terraform's, Rich's)
 			break
 		}
 		if len(l.text) < shortestTrace || strings.HasPrefix(l.text, "--- PASS") || strings.Trim(l.text, "=-_~^|+. ") == "" || saidAbove(doc, i) || isLibraryFrame(l.text) {
@@ -241,11 +241,6 @@ func saidAbove(doc *document, at int) bool {
 
 // shortestTrace is the length, in bytes, up to which a line below an error only points at something.
 const shortestTrace = 5
-
-// boxed reports whether a line belongs to the box around an error line (Terraform's, Rich's).
-func boxed(first, line string) bool {
-	return strings.HasPrefix(first, "│") && strings.HasPrefix(line, "│")
-}
 
 // messagesOf returns the messages right above a verdict: what a test printed before it failed, the innermost
 // frames of a traceback.

@@ -3,6 +3,8 @@ package rules
 import (
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"precis/summarize/verdict"
 )
 
@@ -108,24 +110,28 @@ func isErrorLevel(value string) bool {
 	return false
 }
 
-// members calls found for each valid member of an object, from after its bracket on, with its position, its
-// key and its value.
-func members(s string, i int, found func(at int, key, value string)) {
-	for i < len(s) {
-		i = skip(s, i, " ,")
-		at := i
-		end := stringEnd(s, i)
-		if end < 0 {
+// members calls found for each member of an object, from after its bracket on, with its position, its key and its value; what
+// ends before it is complete is the last value.
+func members(s string, from int, found func(at int, key, value string)) {
+	s = s[from-1:]
+	d := jsontext.NewDecoder(strings.NewReader(s), lenient)
+	if _, err := d.ReadToken(); err != nil {
+		return
+	}
+	for d.PeekKind() == '"' {
+		key, err := d.ReadValue()
+		if err != nil {
 			return
 		}
-		key := s[i+1 : end-1]
-		if i = skip(s, end, " "); i >= len(s) || s[i] != ':' {
+		name, at := string(key[1:len(key)-1]), int(d.InputOffset())
+		value, err := d.ReadValue()
+		if err != nil {
+			if rest := strings.TrimLeft(s[at:], ": "); rest != "" {
+				found(from-1+at-len(name)-2, name, rest)
+			}
 			return
 		}
-		i = skip(s, i+1, " ")
-		end = valueEndAt(s, i)
-		found(at, key, s[i:end])
-		i = end
+		found(from-1+at-len(name)-2, name, string(value))
 	}
 }
 
@@ -171,35 +177,4 @@ func stringEnd(s string, i int) int {
 		}
 	}
 	return -1
-}
-
-// valueEndAt returns the end of the value that begins at i, or the end of s if it does not end.
-func valueEndAt(s string, i int) int {
-	for depth := 0; i < len(s); {
-		switch s[i] {
-		case '"':
-			end := stringEnd(s, i)
-			if end < 0 {
-				return len(s)
-			}
-			i = end
-		case '{', '[':
-			depth++
-			i++
-		case '}', ']':
-			if depth == 0 {
-				return i
-			}
-			depth--
-			i++
-		case ',':
-			if depth == 0 {
-				return i
-			}
-			i++
-		default:
-			i++
-		}
-	}
-	return len(s)
 }

@@ -297,19 +297,27 @@ func cutContext(line string) (number int, text string, ok bool) {
 
 // looksNumbered recognizes a search in one file by its first lines.
 func looksNumbered(content string) bool {
-	lines, numbered := 0, 0
-	for n := 0; n < sampled && content != ""; n++ {
-		line, rest, _ := strings.Cut(content, "\n")
-		content = rest
-		if line == "" || line == "--" {
+	lines, found := firstOf(content, sampled, func(line string) bool {
+		_, _, ok := cutContext(line)
+		return ok
+	})
+	return found >= 2 && found*2 > lines
+}
+
+// firstOf counts the first lines of a text, without blank ones and grep's separators, and those that are of a form.
+func firstOf(content string, most int, has func(line string) bool) (lines, found int) {
+	for line := range strings.Lines(content) {
+		if most--; most < 0 {
+			break
+		}
+		if line = strings.TrimRight(line, "\n"); strings.TrimSpace(line) == "" || line == "--" {
 			continue
 		}
-		lines++
-		if _, _, ok := cutContext(line); ok {
-			numbered++
+		if lines++; has(line) {
+			found++
 		}
 	}
-	return numbered >= 2 && numbered*2 > lines
+	return lines, found
 }
 
 // cutBare splits a match without a line number: "src/a.go:func Open() {".
@@ -323,18 +331,10 @@ func cutBare(line string) (path, text string, ok bool) {
 
 // looksBare recognizes a search without line numbers by its first lines.
 func looksBare(content string) bool {
-	lines, found := 0, 0
-	for n := 0; n < sampled && content != ""; n++ {
-		line, rest, _ := strings.Cut(content, "\n")
-		content = rest
-		if line == "" || line == "--" {
-			continue
-		}
-		lines++
-		if _, _, ok := cutBare(line); ok {
-			found++
-		}
-	}
+	lines, found := firstOf(content, sampled, func(line string) bool {
+		_, _, ok := cutBare(line)
+		return ok
+	})
 	return found >= 2 && found*3 >= lines*2
 }
 

@@ -201,17 +201,10 @@ func isGlyph(text string) bool {
 // looksSnapshot recognizes such a tree by its first lines.
 func looksSnapshot(content string) bool {
 	const least = 8
-	lines, elements := 0, 0
-	for n := 0; n < 2*sampled && content != ""; n++ {
-		line, rest, _ := strings.Cut(content, "\n")
-		content = rest
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		lines++
-		if e, ok := elementIn(line); ok && (e.name != "" || strings.Contains(line, "''") || strings.Contains(line, "[ref=")) {
-			elements++
-		}
-	}
+	lines, elements := firstOf(content, 2*sampled, func(line string) bool {
+		line = strings.TrimSpace(line)
+		e, ok := elementIn(line)
+		return ok && (e.name != "" || strings.Contains(line, "''") || strings.Contains(line, "[ref="))
+	})
 	return elements >= least && elements*2 > lines
 }

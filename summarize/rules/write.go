@@ -25,23 +25,8 @@ func (d *document) write(picks []pick) body {
 	var out body
 	hits := d.hitsIn(picks)
 	group := -1
-	row, rowChars, rowSource := 0, 0, 0 // of short names on one line
 	for n, p := range picks {
 		l := &d.lines[p.line]
-		if n > 0 && row+len(l.text) < rowWidth && d.beside(p.choice, picks[n-1].choice) {
-			b.WriteByte(' ')
-			b.WriteString(l.text)
-			row += len(l.text) + 1
-			rowChars += runes(l.text) + 1
-			out.source -= rowSource
-			if rowSource = 0; rowChars >= countedLine {
-				rowSource = rowChars
-			}
-			out.source += rowSource
-			out.kept += runes(l.text)
-			out.shown++
-			continue
-		}
 		if n > 0 {
 			b.WriteByte('\n')
 		}
@@ -60,10 +45,8 @@ func (d *document) write(picks []pick) body {
 		group = l.group
 		text := d.lead(p.choice, picks[max(0, n-1)].choice) + d.shown(p.choice, n+1 < len(picks) && picks[n+1].line == p.line+1)
 		b.WriteString(text)
-		row, rowChars, rowSource = len(text), runes(text), 0
 		if !l.altered {
-			rowSource = sourceLine(text, l.text[p.start:p.end])
-			out.source += rowSource
+			out.source += sourceLine(text, l.text[p.start:p.end])
 		}
 		out.kept += runes(l.text[p.start:p.end])
 		if l.starts {
@@ -151,15 +134,6 @@ func (d *document) leftOut(above, line int) bool {
 
 // rowWidth is the maximum width of a row of names of a listing, in bytes.
 const rowWidth = 72
-
-// beside reports whether two short names of a listing, adjacent in the source, go on one line.
-func (d *document) beside(p, last choice) bool {
-	const short = 24
-	l, above := &d.lines[p.line], &d.lines[last.line]
-	plain := !l.altered && !above.altered && l.repeat == 0 && above.repeat == 0 && p.end == len(l.text) && p.start == 0
-	return d.listing && plain && last.line == p.line-1 && l.group < 0 && l.number == 0 &&
-		len(l.text) < short && len(above.text) < short && !strings.ContainsAny(l.text+above.text, " /│├└─")
-}
 
 // shown returns a fragment's text with the marks after it; above: the next fragment follows directly.
 func (d *document) shown(p choice, above bool) string {
