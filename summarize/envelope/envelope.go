@@ -40,7 +40,8 @@ const (
 	longText = 200  // from which a text needs no name that says what it is
 )
 
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+// Lenient reads what models and tools write: a repeated name or an invalid byte must not cost the rest.
+var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // Open returns the text that an output holds; ok is false if the output is not an envelope.
 func Open(output string) (o Opened, ok bool) { return open(output, 0) }
@@ -85,7 +86,7 @@ func (o *Opened) take(inner Opened) {
 
 // unquoted decodes a JSON string, also one whose end was cut off: its line breaks are escaped, and no quote ends it.
 func unquoted(v jsontext.Value) (text string, ok bool) {
-	if json.Unmarshal(v, &text, lenient) == nil {
+	if json.Unmarshal(v, &text, Lenient) == nil {
 		return text, true
 	}
 	if slices.Contains(v, '\n') || !strings.Contains(string(v), `\n`) {
@@ -101,7 +102,7 @@ func unquoted(v jsontext.Value) (text string, ok bool) {
 	}
 	for cut := 0; cut < len(`\ud83d\ude00`) && cut < len(v); cut++ { // within an escape
 		whole := append(slices.Clone(v[:len(v)-cut]), '"')
-		if json.Unmarshal(whole, &text, lenient) == nil {
+		if json.Unmarshal(whole, &text, Lenient) == nil {
 			return text, true
 		}
 	}
@@ -110,7 +111,7 @@ func unquoted(v jsontext.Value) (text string, ok bool) {
 
 // Members returns an object's members in order; of an invalid object those before the error, and ok is false.
 func Members(v jsontext.Value) (list []Member, ok bool) {
-	d := jsontext.NewDecoder(strings.NewReader(string(v)), lenient)
+	d := jsontext.NewDecoder(strings.NewReader(string(v)), Lenient)
 	if d.PeekKind() != '{' {
 		return nil, false
 	}
@@ -143,7 +144,7 @@ func squeezed(name string) string {
 
 func textOf(v jsontext.Value) string {
 	var text string
-	if v.Kind() != '"' || json.Unmarshal(v, &text, lenient) != nil {
+	if v.Kind() != '"' || json.Unmarshal(v, &text, Lenient) != nil {
 		return ""
 	}
 	return text

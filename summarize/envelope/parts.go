@@ -17,7 +17,7 @@ var partMembers = map[string]bool{
 // parts reads a list of content parts: texts, each from a line of its own, and marks of what is not text.
 func (o *Opened) parts(v jsontext.Value) bool {
 	var list []jsontext.Value
-	if json.Unmarshal(v, &list, lenient) != nil {
+	if json.Unmarshal(v, &list, Lenient) != nil {
 		return false
 	}
 	var texts []string

@@ -3,6 +3,8 @@ package rules
 import (
 	"slices"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // abridge writes the facts, the chosen lines, further identifiers, and the mark of what is missing.
@@ -14,8 +16,8 @@ func abridge(in Input, doc *document, f *facts, header string, limit int) string
 }
 
 func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header string, limit int) string {
-	room := limit - runes(header)
-	reserved := runes(in.elision(doc.total, doc.chars)) + 1
+	room := limit - lex.Runes(header)
+	reserved := lex.Runes(in.elision(doc.total, doc.chars)) + 1
 	marked := reserved <= limit/3 && reserved <= room
 	if marked {
 		room -= reserved
@@ -28,14 +30,14 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	d := c.draft(f, room, limit)
 	body := doc.write(d.picks)
 	// The lines that filled the last gaps may show identifiers from the list.
-	d.further = c.further(d.picks, room-runes(body.text)-1).list
+	d.further = c.further(d.picks, room-lex.Runes(body.text)-1).list
 	for {
 		mark := ""
 		if marked {
 			mark = in.elision(doc.total-sketched-body.shown, max(doc.chars-body.kept, 1))
 		}
-		text := joinLines(header, body.text, c.listing(d.further), mark)
-		size := runes(text)
+		text := lex.JoinLines(header, body.text, c.listing(d.further), mark)
+		size := lex.Runes(text)
 		switch {
 		case size <= limit && (2*body.source >= size || len(d.further) == 0 && !c.swapUncounted(&d, limit, limit-size)):
 			return text
@@ -48,7 +50,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 			d.picks = d.picks[:len(d.picks)-1]
 			body = doc.write(d.picks)
 		default:
-			return clip(text, limit)
+			return lex.Clip(text, limit)
 		}
 	}
 }
@@ -89,7 +91,7 @@ func (c *chooser) addCounted(d *draft, room int) {
 func (c *chooser) countable(most int) int {
 	n := 0
 	for i := 0; i < len(c.doc.lines) && n < most; i++ {
-		n += c.sourceChars(pick{choice: choice{line: i, end: len(c.doc.lines[i].text)}, size: runes(c.doc.lines[i].text) + 1})
+		n += c.sourceChars(pick{choice: choice{line: i, end: len(c.doc.lines[i].text)}, size: lex.Runes(c.doc.lines[i].text) + 1})
 	}
 	return n
 }
@@ -152,7 +154,7 @@ func (c *chooser) attempt(f *facts, room, limit int) draft {
 		try(picks[:n])
 	}
 	c.show(chosen)
-	return draft{picks: slices.Clone(chosen), gain: best.gain, rate: best.rate, left: left - runes(c.listing(best.list))}
+	return draft{picks: slices.Clone(chosen), gain: best.gain, rate: best.rate, left: left - lex.Runes(c.listing(best.list))}
 }
 
 // enough returns how many picks fill the minimum share of lines.
@@ -193,7 +195,7 @@ func (c *chooser) sourceChars(p pick) int {
 	if c.doc.lines[p.line].altered {
 		return 0
 	}
-	if runes(withoutBullet(c.doc.lines[p.line].text[p.start:p.end])) < countedLine {
+	if lex.Runes(withoutBullet(c.doc.lines[p.line].text[p.start:p.end])) < countedLine {
 		return 0
 	}
 	return p.size - 1

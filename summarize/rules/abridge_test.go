@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"precis/summarize/lex"
 )
 
 // TestFileOfShortLines: most lines are too short to count as source lines, and those that count fill half of
@@ -16,7 +18,7 @@ func TestFileOfShortLines(t *testing.T) {
 	out := ToolOutput(Input{
 		MessageID: "m1", ToolName: "read_file", Arguments: []byte(`{"path":"services.yml"}`), Content: file.String(), MaxChars: 800,
 	})
-	if n := runes(out.Text); n < 700 || n > 800 {
+	if n := lex.Runes(out.Text); n < 700 || n > 800 {
 		t.Errorf("%d characters of 800:\n%s", n, out.Text)
 	}
 	if n := strings.Count(out.Text, "host: 10.0."); n < 20 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"precis/summarize/lex"
 )
 
 // loop returns a loop's output: the line with every number from 0 to n.
@@ -43,8 +45,8 @@ func TestAlike(t *testing.T) {
 				t.Errorf("no line %q in\n%s", want, text)
 			}
 		}
-		if runes(text) < c.chars {
-			t.Errorf("%d characters:\n%s", runes(text), text)
+		if lex.Runes(text) < c.chars {
+			t.Errorf("%d characters:\n%s", lex.Runes(text), text)
 		}
 	}
 }

@@ -7,14 +7,15 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/summarize/lex"
+
+	"precis/summarize/envelope"
 )
 
 // arguments are a call's arguments by name. Values are decoded only when needed: the content of a write
 // can be as large as a file.
 type arguments map[string]jsontext.Value
-
-// lenient: a model writes the arguments, and a repeated name or an invalid byte must not cost the facts.
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // parseArguments takes an object, or a JSON string that contains one; anything else gives no arguments.
 func parseArguments(raw []byte) arguments {
@@ -22,14 +23,14 @@ func parseArguments(raw []byte) arguments {
 	if len(raw) == 0 {
 		return nil
 	}
-	if json.Unmarshal(raw, &args, lenient) == nil {
+	if json.Unmarshal(raw, &args, envelope.Lenient) == nil {
 		return args
 	}
 	var inner string
-	if json.Unmarshal(raw, &inner, lenient) != nil {
+	if json.Unmarshal(raw, &inner, envelope.Lenient) != nil {
 		return nil
 	}
-	if json.Unmarshal([]byte(inner), &args, lenient) != nil {
+	if json.Unmarshal([]byte(inner), &args, envelope.Lenient) != nil {
 		return nil
 	}
 	return args
@@ -45,7 +46,7 @@ func (a arguments) text(names ...string) string {
 		switch raw.Kind() {
 		case '"':
 			var s string
-			if json.Unmarshal(raw, &s, lenient) == nil && strings.TrimSpace(s) != "" {
+			if json.Unmarshal(raw, &s, envelope.Lenient) == nil && strings.TrimSpace(s) != "" {
 				return strings.TrimSpace(s)
 			}
 		case '0':
@@ -60,9 +61,9 @@ func (a arguments) named(name string) (jsontext.Value, bool) {
 	if raw, ok := a[name]; ok {
 		return raw, true
 	}
-	name = squeeze(name)
+	name = lex.Squeeze(name)
 	for _, other := range slices.Sorted(maps.Keys(a)) {
-		if len(other) >= len(name) && len(other) < len(name)+4 && squeeze(other) == name {
+		if len(other) >= len(name) && len(other) < len(name)+4 && lex.Squeeze(other) == name {
 			return a[other], true
 		}
 	}
@@ -97,7 +98,7 @@ func (a arguments) shellLine() string {
 	}
 	for _, name := range []string{"command", "cmd"} {
 		var words []string
-		if json.Unmarshal(a[name], &words, lenient) != nil || len(words) == 0 {
+		if json.Unmarshal(a[name], &words, envelope.Lenient) != nil || len(words) == 0 {
 			continue
 		}
 		if len(words) >= 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
@@ -115,7 +116,7 @@ var titles = []string{"description", "title", "subject", "name", "query", "url",
 // "origin=JFK, date=2024-05-20".
 func (a arguments) brief() (name, text string) {
 	if title := a.text(titles...); title != "" {
-		return "About", oneLine(title)
+		return "About", lex.OneLine(title)
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(a)) {
@@ -125,10 +126,10 @@ func (a arguments) brief() (name, text string) {
 		}
 		value := string(raw)
 		var s string
-		if raw.Kind() == '"' && json.Unmarshal(raw, &s, lenient) == nil {
-			value = oneLine(s)
+		if raw.Kind() == '"' && json.Unmarshal(raw, &s, envelope.Lenient) == nil {
+			value = lex.OneLine(s)
 		}
-		parts = append(parts, oneLine(name)+"="+value)
+		parts = append(parts, lex.OneLine(name)+"="+value)
 	}
 	return "Args", strings.Join(parts, ", ")
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"precis/summarize/lex"
 )
 
 // TestShortNames: short names of a listing are joined on one line, otherwise as in the source.
@@ -14,7 +16,7 @@ func TestShortNames(t *testing.T) {
 	}
 	in := Input{MessageID: "m1", ToolName: "ls", Content: b.String(), MaxChars: 800}
 	text := ToolOutput(in).Text
-	if _, chars := sourceLines(text, in.Content); 2*chars < runes(text) {
-		t.Errorf("%d of %d characters are the source's:\n%s", chars, runes(text), text)
+	if _, chars := sourceLines(text, in.Content); 2*chars < lex.Runes(text) {
+		t.Errorf("%d of %d characters are the source's:\n%s", chars, lex.Runes(text), text)
 	}
 }

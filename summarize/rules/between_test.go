@@ -3,6 +3,8 @@ package rules
 import (
 	"strings"
 	"testing"
+
+	"precis/summarize/lex"
 )
 
 // TestCharactersStayWhole cuts lines without boundaries, and clips them at every length.
@@ -20,20 +22,20 @@ func TestCharactersStayWhole(t *testing.T) {
 			}
 		}
 		for n := 60; n < 900; n += 7 {
-			if got := HeadTail(text+text+text, "", n, Original("", "m")); runes(got) > n {
-				t.Errorf("%s: %d code points, at most %d are asked for", character, runes(got), n)
+			if got := HeadTail(text+text+text, "", n, Original("", "m")); lex.Runes(got) > n {
+				t.Errorf("%s: %d code points, at most %d are asked for", character, lex.Runes(got), n)
 			}
 		}
 		for n := range 40 {
-			if rest := strings.ReplaceAll(prefix(text, n), character, ""); rest != "" {
+			if rest := strings.ReplaceAll(lex.Prefix(text, n), character, ""); rest != "" {
 				t.Errorf("%s: clipped at %d it has %q of one", character, n, rest)
 			}
 		}
 	}
-	if prefix("\u0301\u0301", 0) != "" {
+	if lex.Prefix("\u0301\u0301", 0) != "" {
 		t.Error("no character has a text")
 	}
-	if marks := strings.Repeat("\u0301", 200); runes(prefix(marks, 100)) != 100 {
+	if marks := strings.Repeat("\u0301", 200); lex.Runes(lex.Prefix(marks, 100)) != 100 {
 		t.Error("what is nothing but marks is not cut")
 	}
 }

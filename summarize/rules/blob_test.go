@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
+
+	"precis/summarize/lex"
 )
 
 func TestIsBlob(t *testing.T) {
@@ -63,8 +65,8 @@ func TestBlobsDoNotFill(t *testing.T) {
 				t.Errorf("%s: no %q in:\n%s", c.name, want, got)
 			}
 		}
-		if runes(got) > 640 {
-			t.Errorf("%s: %d characters:\n%s", c.name, runes(got), got)
+		if lex.Runes(got) > 640 {
+			t.Errorf("%s: %d characters:\n%s", c.name, lex.Runes(got), got)
 		}
 	}
 }

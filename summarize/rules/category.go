@@ -2,8 +2,9 @@ package rules
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"precis/summarize/lex"
 )
 
 // Category is the kind of a tool's output; it decides the facts, the grouping and the head ratio.
@@ -182,11 +183,11 @@ func categoryByName(name string) Category {
 		name = name[i+2:]
 	}
 	if i := strings.LastIndexAny(name, "./:"); i >= 0 && i < len(name)-1 {
-		if c, ok := toolCategories[squeeze(name[i+1:])]; ok {
+		if c, ok := toolCategories[lex.Squeeze(name[i+1:])]; ok {
 			return c
 		}
 	}
-	if c, ok := toolCategories[squeeze(name)]; ok {
+	if c, ok := toolCategories[lex.Squeeze(name)]; ok {
 		return c
 	}
 	if strings.Contains(strings.ToLower(name), "browser") {
@@ -195,23 +196,13 @@ func categoryByName(name string) Category {
 	return Other
 }
 
-// squeeze removes case and separators from a name, so that readFile, read_file and Read-File are equal.
-func squeeze(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r == ' ' || r == '.' {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, name)
-}
-
 // appendSqueezed appends a squeezed name.
 func appendSqueezed(b []byte, name string) []byte {
 	from := len(b)
 	for i := 0; i < len(name); i++ {
 		switch c := name[i]; {
 		case c >= utf8.RuneSelf:
-			return append(b[:from], squeeze(name)...)
+			return append(b[:from], lex.Squeeze(name)...)
 		case c == '_' || c == '-' || c == ' ' || c == '.':
 		default:
 			b = append(b, fold(c))

@@ -3,6 +3,8 @@ package rules
 import (
 	"math"
 	"slices"
+
+	"precis/summarize/lex"
 )
 
 // chooser selects fragments by the worth of the identifiers they add, per character of cost: greedy
@@ -160,15 +162,15 @@ func (c *chooser) uncover() {
 // cost returns a fragment's size in the summary, in characters.
 func (c *chooser) cost(p choice) int {
 	l := &c.doc.lines[p.line]
-	n := runes(l.text[p.start:p.end]) + c.overhead(p.line)
+	n := lex.Runes(l.text[p.start:p.end]) + c.overhead(p.line)
 	if c.doc.clipped(p, false) {
-		n += runes(clipMark)
+		n += lex.Runes(lex.ClipMark)
 	}
 	if l.number == 0 && c.doc.within(p) {
-		n += runes(innerMark)
+		n += lex.Runes(innerMark)
 	}
 	if l.repeat > 0 {
-		n += runes(repeatMark(l.repeat))
+		n += lex.Runes(lex.RepeatMark(l.repeat))
 	}
 	return n
 }
@@ -178,9 +180,9 @@ func (c *chooser) overhead(i int) int {
 	l := &c.doc.lines[i]
 	n := 1
 	if l.group >= 0 && !c.groups[l.group] {
-		n += runes(c.doc.groupName(l.group)) + 1
+		n += lex.Runes(c.doc.groupName(l.group)) + 1
 		if l.group < len(c.doc.hits) && c.doc.hits[l.group] > manyHits {
-			n += runes(hitsMark(c.doc.hits[l.group]))
+			n += lex.Runes(hitsMark(c.doc.hits[l.group]))
 		}
 	}
 	if l.number == 0 {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"precis/summarize/lex"
 )
 
 // clean makes a tool's raw bytes readable: valid UTF-8, no terminal controls, and of a line that a
@@ -131,7 +133,7 @@ func isNoise(text string) bool {
 			}
 		}
 	}
-	if text[0] == 'n' && lifecycle.MatchString(text) || text[0] == '%' && strings.HasPrefix(text, "% Total") || text[0] == 'D' && text == "Dload Upload Total Spent Left Speed" || isDigit(text[0]) && transferred.MatchString(text) {
+	if text[0] == 'n' && lifecycle.MatchString(text) || text[0] == '%' && strings.HasPrefix(text, "% Total") || text[0] == 'D' && text == "Dload Upload Total Spent Left Speed" || lex.IsDigit(text[0]) && transferred.MatchString(text) {
 		return true
 	}
 	return isBar(text) || strings.IndexByte(text, '%') >= 0 && (isPercentage(text) || isMeter(text))
@@ -149,7 +151,7 @@ var fetching = []string{
 	"Fetching ", "Get:", "Unpacking ", "Selecting previously unselected", "Preparing to unpack ", "Processing triggers for ",
 }
 
-var beginsFetching = setOf("gDRCUFGSP")
+var beginsFetching = lex.SetOf("gDRCUFGSP")
 
 // isBar matches a line that is half drawing.
 func isBar(text string) bool {
@@ -164,19 +166,19 @@ func isBar(text string) bool {
 			drawn++
 		}
 	}
-	return drawn >= 3 && drawn*4 >= all && !isDiagnostic(text) // a linter draws a line behind its heading
+	return drawn >= 3 && drawn*4 >= all
 }
 
 // isMeter matches tqdm's lines, " 80%|████ | 640/800 [00:20<00:05, 31.8it/s]", except for the last of each.
 func isMeter(text string) bool {
 	at := strings.Index(text, "%|")
-	return at > 0 && isDigit(text[at-1]) && !strings.HasSuffix(text[:at], "100") && (strings.Contains(text, "it/s") || strings.Contains(text, "s/it") || strings.Contains(text, "B/s"))
+	return at > 0 && lex.IsDigit(text[at-1]) && !strings.HasSuffix(text[:at], "100") && (strings.Contains(text, "it/s") || strings.Contains(text, "s/it") || strings.Contains(text, "B/s"))
 }
 
 // isPercentage matches "Counting objects:  12% (3/25)" and similar: a percentage, with little beside what is counted.
 func isPercentage(text string) bool {
 	at := strings.IndexByte(text, '%')
-	if at <= 0 || !isDigit(text[at-1]) || strings.HasPrefix(text[at:], "100%") || len(text) > 80 {
+	if at <= 0 || !lex.IsDigit(text[at-1]) || strings.HasPrefix(text[at:], "100%") || len(text) > 80 {
 		return false
 	}
 	label := strings.TrimRight(text[:at], "0123456789. ")
@@ -214,4 +216,4 @@ func isBlob(text string) bool {
 }
 
 // blobSigns occur in base64 beside letters and digits.
-var blobSigns = setOf("+/=-_")
+var blobSigns = lex.SetOf("+/=-_")

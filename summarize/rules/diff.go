@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"precis/summarize/lex"
+)
 
 // A diff is shown by file: `src/store.go +12 -3` above its lines. What git writes around them (index, ---, +++) is left out.
 
@@ -102,7 +106,7 @@ func hunkLengths(text string) (old, now int, ok bool) {
 	}
 	length := func(s string) int {
 		if _, n, ok := strings.Cut(s, ","); ok {
-			return atoi(n)
+			return lex.Atoi(n)
 		}
 		return 1
 	}

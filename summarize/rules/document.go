@@ -245,7 +245,7 @@ func (d *document) unwrapped(text string, number int) (int, string) {
 			break
 		}
 		if m := wrapperRange.FindStringSubmatch(line); m != nil {
-			number = atoi(m[1])
+			number = lex.Atoi(m[1])
 		}
 		d.total++
 		d.add(line, 0)
@@ -288,7 +288,7 @@ func (d *document) ofShape(l *line, raw string) (nothing bool) {
 		l.number = 0
 		if n, text, ok := cutNumber(raw); ok {
 			l.number, l.text = n, text
-		} else if n := atoi(strings.TrimSpace(raw)); n > 0 && (len(d.lines) == 0 || n == d.lines[len(d.lines)-1].number+1) {
+		} else if n := lex.Atoi(strings.TrimSpace(raw)); n > 0 && (len(d.lines) == 0 || n == d.lines[len(d.lines)-1].number+1) {
 			l.number, l.text = n, "" // a blank line, whose separator is trimmed
 		}
 	case shapeDiff:
@@ -358,7 +358,7 @@ func (d *document) add(raw string, number int) {
 			l.text = l.text[:end]
 		}
 	}
-	l.kind = kindOf(l.text, d.shape)
+	l.kind = kindOf(l.text, d.shape == shapeDiff)
 	l.declares = l.kind == declarationLine && len(l.text) < longest/2
 	if d.noisy && isNoise(l.text) {
 		d.dropped++
@@ -477,18 +477,7 @@ func squashable(s string) bool {
 }
 
 // blank is ASCII white space.
-var blank = setOf(" \t\n\v\f\r")
-
-func atoi(s string) int {
-	n := 0
-	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' || n > 1<<27 {
-			return 0
-		}
-		n = n*10 + int(s[i]-'0')
-	}
-	return n
-}
+var blank = lex.SetOf(" \t\n\v\f\r")
 
 // deepestIndent bounds what is counted of an indentation.
 const deepestIndent = 200

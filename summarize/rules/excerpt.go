@@ -3,8 +3,10 @@ package rules
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"precis/summarize/lex"
 	"precis/summarize/shell"
 	"precis/summarize/verdict"
 )
@@ -47,7 +49,7 @@ func (a arguments) parts() (list []excerpt) {
 		case name == "echo" || name == "printf" && len(operands) == 1 && strings.Count(operands[0], `\n`) == 1 && strings.HasSuffix(operands[0], `\n`):
 			list = append(list, excerpt{from: 1, to: 1})
 			continue
-		case commandCategories[name] != FileContent || name == "awk" || len(operands) == 0 || !verdict.Shows(step):
+		case !showsFiles[name] || len(operands) == 0 || !verdict.Shows(step):
 			return nil
 		}
 		path := operands[len(operands)-1]
@@ -74,6 +76,9 @@ func (a arguments) parts() (list []excerpt) {
 	return list
 }
 
+// showsFiles are the programs that print files as they are.
+var showsFiles = map[string]bool{"cat": true, "head": true, "tail": true, "sed": true, "nl": true, "bat": true, "less": true, "more": true}
+
 // narrow takes a filter that shows some of a part's lines; it is false for any other program.
 func (p *excerpt) narrow(name string, operands []string) bool {
 	switch name {
@@ -90,7 +95,7 @@ func (p *excerpt) narrow(name string, operands []string) bool {
 			return true
 		}
 		for _, w := range operands {
-			if n := atoi(strings.TrimPrefix(strings.TrimPrefix(w, "-n"), "+")); n > 0 && strings.Contains(w, "+") && p.from > 0 {
+			if n := lex.Atoi(strings.TrimPrefix(strings.TrimPrefix(w, "-n"), "+")); n > 0 && strings.Contains(w, "+") && p.from > 0 {
 				p.from += n - 1
 				return true
 			}
@@ -117,7 +122,7 @@ func lineCount(operands []string) int {
 	if words == "" {
 		return 10
 	}
-	return atoi(words)
+	return lex.Atoi(words)
 }
 
 var sedRange = regexp.MustCompile(`^(\d{1,8})(?:,(\d{1,8}|\$))?p$`)
@@ -138,7 +143,7 @@ func sedRanges(operands []string) (list []excerpt) {
 			if m == nil {
 				return nil
 			}
-			p := excerpt{from: atoi(m[1]), to: atoi(m[2])}
+			p := excerpt{from: lex.Atoi(m[1]), to: lex.Atoi(m[2])}
 			if m[2] == "" {
 				p.to = p.from
 			}
@@ -158,7 +163,7 @@ func sedRanges(operands []string) (list []excerpt) {
 // command counts if showing one file is all it does.
 func (a arguments) shown() (path string, from int) {
 	if path = a.path(); path != "" {
-		if n := atoi(a.text("offset", "start_line", "line_start")); n > 0 {
+		if n := lex.Atoi(a.text("offset", "start_line", "line_start")); n > 0 {
 			return path, n
 		}
 		return path, 1
@@ -179,7 +184,7 @@ func (a arguments) shown() (path string, from int) {
 // settled returns the parts with the lines that an output of total lines has of them; nil if they can't be told apart, since one of
 // several files may have been shorter than what was asked for.
 func settled(list []excerpt, total int) []excerpt {
-	known, open := 0, none
+	known, open := 0, -1
 	for i, p := range list {
 		n := p.size()
 		switch {
@@ -251,7 +256,7 @@ func extentOf(list []excerpt) string {
 	}
 	names := make([]string, len(list))
 	for i, p := range list {
-		names[i] = itoa(p.from) + "-" + itoa(p.to)
+		names[i] = strconv.Itoa(p.from) + "-" + strconv.Itoa(p.to)
 	}
 	return strings.Join(names, ",")
 }

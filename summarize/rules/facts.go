@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"precis/summarize/lex"
 	"precis/summarize/verdict"
 )
 
@@ -39,7 +40,7 @@ func (f *facts) add(name, value string) {
 // quoted makes a fact of the output's own text: it must not run on into other facts, such as an exit code, nor into a
 // summary of another output.
 func quoted(text string, n int) string {
-	said := []rune(clip(text, n))
+	said := []rune(lex.Clip(text, n))
 	blank := func(i int) bool { return i < 0 || i == len(said) || said[i] == ' ' || !unicode.IsPrint(said[i]) }
 	for i, r := range said {
 		if r == '|' && (blank(i-1) || blank(i+1)) {
@@ -54,7 +55,7 @@ var noMarks = strings.NewReplacer("[✓", "(✓", "[❌", "(❌", "[⚠", "(⚠"
 // note adds to the metadata; it clips texts, since arguments can have any length.
 func (f *facts) note(key string, value any) {
 	if text, ok := value.(string); ok {
-		value = clip(oneLine(text), maxNote)
+		value = lex.Clip(lex.OneLine(text), maxNote)
 	}
 	f.meta[key] = value
 }
@@ -235,21 +236,21 @@ func (f *facts) header(tool string, limit int) string {
 	if tool == "" {
 		tool = "tool"
 	}
-	head := "[" + mark + clip(oneLine(tool), max(12, limit/3)) + ": "
+	head := "[" + mark + lex.Clip(lex.OneLine(tool), max(12, limit/3)) + ": "
 	key := append([]string(nil), f.key...)
 	for {
 		text := head + strings.Join(key, " | ") + "]"
-		excess := runes(text) - limit
+		excess := lex.Runes(text) - limit
 		if excess <= 0 || len(key) == 0 {
-			return clip(text, limit)
+			return lex.Clip(text, limit)
 		}
 		least := firstFact
 		if len(key) <= 2 {
 			least = leastFact
 		}
-		if first := runes(key[0]); first-excess >= least || len(key) == 1 {
+		if first := lex.Runes(key[0]); first-excess >= least || len(key) == 1 {
 			key[0] = shorten(key[0], max(first-excess, 8))
-			return clip(head+strings.Join(key, " | ")+"]", limit)
+			return lex.Clip(head+strings.Join(key, " | ")+"]", limit)
 		}
 		key = key[:len(key)-1]
 	}
@@ -265,16 +266,16 @@ const (
 func shorten(fact string, n int) string {
 	name, value, ok := strings.Cut(fact, ": ")
 	if ok && (name == "File" || name == "Path") {
-		return name + ": " + shortPath(value, n-runes(name)-2)
+		return name + ": " + shortPath(value, n-lex.Runes(name)-2)
 	}
-	return clip(fact, n)
+	return lex.Clip(fact, n)
 }
 
 // shortPath keeps the end of a path, beginning at a slash if possible.
 func shortPath(path string, n int) string {
 	cut := clipLeft(path, n)
 	if i := strings.IndexByte(cut, '/'); i > 0 && cut != path && i < len(cut)*2/3 {
-		return clipMark + cut[i:]
+		return lex.ClipMark + cut[i:]
 	}
 	return cut
 }

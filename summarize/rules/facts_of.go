@@ -12,7 +12,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"precis/summarize/lex"
 	"precis/summarize/verdict"
+
+	"precis/summarize/envelope"
 )
 
 func (f *facts) command(args arguments, doc *document) {
@@ -26,9 +29,9 @@ func (f *facts) command(args arguments, doc *document) {
 			all.added += c.added
 			all.removed += c.removed
 		}
-		f.add("Diff", counted(len(doc.changes), "file")+","+all.String())
+		f.add("Diff", lex.Counted(len(doc.changes), "file")+","+all.String())
 	}
-	output := counted(doc.total, "line")
+	output := lex.Counted(doc.total, "line")
 	if n, which := args.capped(); n > 0 && doc.total >= n {
 		output = which + " " + output
 	}
@@ -44,21 +47,21 @@ func (f *facts) asked(args arguments) {
 	command := args.command()
 	if command == "" {
 		name, text := args.brief()
-		f.add(name, clip(text, maxCommand))
+		f.add(name, lex.Clip(text, maxCommand))
 		return
 	}
-	f.add("Command", clip(oneLine(changesDir.ReplaceAllString(command, "")), maxCommand))
+	f.add("Command", lex.Clip(lex.OneLine(changesDir.ReplaceAllString(command, "")), maxCommand))
 	f.note("command", command)
 }
 
 func (f *facts) write(args arguments, doc *document) {
 	if path := args.path(); path != "" {
-		f.add("File", clipLeft(oneLine(path), maxPath))
+		f.add("File", clipLeft(lex.OneLine(path), maxPath))
 		f.note("path", path)
 	} else {
 		f.asked(args)
 	}
-	f.add("Output", counted(doc.total, "line"))
+	f.add("Output", lex.Counted(doc.total, "line"))
 	f.note("output_lines", doc.total)
 }
 
@@ -77,11 +80,11 @@ func tests(t verdict.Tally) string {
 
 func (f *facts) listing(args arguments, doc *document) {
 	if pattern := args.pattern(); pattern != "" {
-		f.add("Pattern", `"`+clip(oneLine(pattern), maxPattern)+`"`)
+		f.add("Pattern", `"`+lex.Clip(lex.OneLine(pattern), maxPattern)+`"`)
 		f.note("pattern", pattern)
 	}
 	if path := args.path(); path != "" {
-		f.add("Path", clipLeft(oneLine(path), maxPath))
+		f.add("Path", clipLeft(lex.OneLine(path), maxPath))
 		f.note("path", path)
 	} else if args.pattern() == "" {
 		f.asked(args)
@@ -105,7 +108,7 @@ func (d *document) kinds() (text string, entries int) {
 	count := map[string]int{}
 	for i := range d.lines {
 		l := &d.lines[i]
-		if l.text == "" || !l.starts || foundNothing(l.text) || noEntry.MatchString(l.text) || strings.HasSuffix(l.text, " .") || strings.HasSuffix(l.text, " ..") || isDigit(l.text[0]) && treeTotal.MatchString(l.text) {
+		if l.text == "" || !l.starts || foundNothing(l.text) || noEntry.MatchString(l.text) || strings.HasSuffix(l.text, " .") || strings.HasSuffix(l.text, " ..") || lex.IsDigit(l.text[0]) && treeTotal.MatchString(l.text) {
 			continue
 		}
 		entries++
@@ -137,7 +140,7 @@ func entryKind(entry string) string {
 
 func (f *facts) search(args arguments, doc *document) {
 	if pattern := args.pattern(); pattern != "" {
-		f.add("Pattern", `"`+clip(oneLine(pattern), maxPattern)+`"`)
+		f.add("Pattern", `"`+lex.Clip(lex.OneLine(pattern), maxPattern)+`"`)
 		f.note("pattern", pattern)
 	} else {
 		f.asked(args)
@@ -145,7 +148,7 @@ func (f *facts) search(args arguments, doc *document) {
 	matches, files := doc.found()
 	switch {
 	case doc.shape == shapePlain && showsContext(args):
-		f.add("Output", counted(doc.total, "line")) // nothing tells matches from the lines around them
+		f.add("Output", lex.Counted(doc.total, "line")) // nothing tells matches from the lines around them
 	default:
 		f.add("Matches", doc.atLeast(matches))
 	}
@@ -210,11 +213,11 @@ func foundNothing(text string) bool {
 
 func (f *facts) web(args arguments, doc *document) {
 	if url := args.url(); url != "" {
-		f.add("URL", clip(oneLine(url), maxPath))
+		f.add("URL", lex.Clip(lex.OneLine(url), maxPath))
 		f.note("url", url)
 	}
 	if query := args.text("query", "q", "search_query", "search_term"); query != "" {
-		f.add("Query", `"`+clip(oneLine(query), maxPattern)+`"`)
+		f.add("Query", `"`+lex.Clip(lex.OneLine(query), maxPattern)+`"`)
 		f.note("query", query)
 	}
 	doc.snapshot()
@@ -316,12 +319,13 @@ type outline struct {
 	broken bool          // it ends before it is complete
 }
 
-const mostKeys = 8
+// Bounds on the keys: how many, and their length.
+const mostKeys, longestKey = 8, 30
 
 // outlineOf reads the values of a text, up to the first error.
 func outlineOf(content string) outline {
 	var o outline
-	d := jsontext.NewDecoder(strings.NewReader(content), lenient)
+	d := jsontext.NewDecoder(strings.NewReader(content), envelope.Lenient)
 	for {
 		from := d.InputOffset()
 		v, err := d.ReadValue()
@@ -357,13 +361,13 @@ func (o *outline) first(v jsontext.Value) {
 		o.items = len(members)
 	}
 	for _, m := range members[:min(len(members), mostKeys)] {
-		o.keys = append(o.keys, clip(oneLine(m.Name), maxCommand/2))
+		o.keys = append(o.keys, lex.Clip(lex.OneLine(m.Name), longestKey))
 	}
 }
 
 // elements returns an array's elements; of one that ends before it is complete also what there is of the last one.
 func elements(v jsontext.Value) (list []jsontext.Value) {
-	d := jsontext.NewDecoder(strings.NewReader(string(v)), lenient)
+	d := jsontext.NewDecoder(strings.NewReader(string(v)), envelope.Lenient)
 	if _, err := d.ReadToken(); err != nil {
 		return nil
 	}
@@ -386,11 +390,11 @@ func (o outline) shape() string {
 	text := ""
 	switch {
 	case o.values > 1:
-		text = thousands(o.values) + " JSON lines"
+		text = lex.Thousands(o.values) + " JSON lines"
 	case o.kind == '[':
-		text = "array of " + counted(o.items, kindName(o.inner))
+		text = "array of " + lex.Counted(o.items, kindName(o.inner))
 	case o.kind == '{':
-		text = "object with " + counted(o.items, "key")
+		text = "object with " + lex.Counted(o.items, "key")
 	default:
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"precis/summarize/lex"
 	"precis/summarize/verdict"
 )
 
@@ -17,7 +18,7 @@ func isDiagnostic(text string) bool { return hasPlace(text) && diagnostic.MatchS
 // hasPlace is a cheap pretest: a line number after a name.
 func hasPlace(text string) bool {
 	for i := 1; i+1 < len(text); i++ {
-		if (text[i] == ':' || text[i] == '(') && isDigit(text[i+1]) && wordByte[text[i-1]] {
+		if (text[i] == ':' || text[i] == '(') && lex.IsDigit(text[i+1]) && lex.WordByte[text[i-1]] {
 			return true
 		}
 	}
@@ -342,7 +343,7 @@ func placeIn(text string) string {
 		return ""
 	}
 	end := at + 1
-	for end < len(text) && isDigit(text[end]) {
+	for end < len(text) && lex.IsDigit(text[end]) {
 		end++
 	}
 	return text[strings.LastIndexAny(text[:at], `/\\`)+1:at] + ":" + text[at+1:end]
@@ -361,7 +362,7 @@ func (c *chooser) placesRoom(lines []int, room int) int {
 		return 0
 	}
 	for _, m := range c.doc.landmarks {
-		need += runes(m.name) + 2
+		need += lex.Runes(m.name) + 2
 	}
 	return min(need, room/3)
 }

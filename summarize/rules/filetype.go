@@ -6,6 +6,10 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/summarize/lex"
+
+	"precis/summarize/envelope"
 )
 
 // fileTypes are the types by a path's extension, with the names of seed 2 where it has them.
@@ -74,13 +78,13 @@ func (f *facts) file(args arguments, doc *document) {
 		default:
 			extent = doc.extent()
 		}
-		f.add("File", clipLeft(oneLine(path), maxPath))
+		f.add("File", clipLeft(lex.OneLine(path), maxPath))
 		if !strings.HasSuffix(path, extent) {
 			f.add("Lines", extent)
 		}
 	} else {
 		f.asked(args)
-		f.add("Output", counted(doc.total, "line"))
+		f.add("Output", lex.Counted(doc.total, "line"))
 	}
 	f.note("lines", doc.total)
 	if doc.shape == shapeJSON || doc.shape == shapeNumbered && fileType(path) == "JSON" {
@@ -99,10 +103,10 @@ func (f *facts) arrays(doc *document) {
 	if doc.shape == shapeNumbered {
 		text = unnumbered(text)
 	}
-	if v := jsontext.Value(strings.TrimSpace(text)); v.IsValid(lenient) {
+	if v := jsontext.Value(strings.TrimSpace(text)); v.IsValid(envelope.Lenient) {
 		if a := largestArray(v, 0); a.name != "" && len(a.elements) > 1 {
 			f.wide = true
-			f.add("Records", thousands(len(a.elements))+" in "+clip(oneLine(a.name), maxCommand/2))
+			f.add("Records", lex.Thousands(len(a.elements))+" in "+lex.Clip(lex.OneLine(a.name), maxCommand/2))
 		}
 	}
 }
@@ -130,7 +134,7 @@ func (f *facts) modules(doc *document) {
 		f.add("Exports", strings.Join(exports[:min(5, len(exports))], ", "))
 	}
 	if imports > 0 {
-		f.add("Imports", counted(imports, "module"))
+		f.add("Imports", lex.Counted(imports, "module"))
 	}
 }
 
@@ -178,7 +182,7 @@ var linesTotal = regexp.MustCompile(`\((\d{1,8}) lines total\)`)
 func (d *document) stated() int {
 	for _, l := range d.lines[:min(3, len(d.lines))] {
 		if m := linesTotal.FindStringSubmatch(l.text); m != nil {
-			return atoi(m[1])
+			return lex.Atoi(m[1])
 		}
 	}
 	return 0

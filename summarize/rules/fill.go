@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"precis/summarize/lex"
+)
 
 // widen extends the chosen fragments if there is room, the least clipped first, and returns how many
 // characters that took.
@@ -46,7 +50,7 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 		}
 		p := pick{choice: choice{line: i, end: len(l.text)}}
 		if p.size = c.cost(p.choice); p.size > room && room > fillClip {
-			p.end = naturalEnd(l.text, len(prefix(l.text, room-20)))
+			p.end = naturalEnd(l.text, len(lex.Prefix(l.text, room-20)))
 			p.size = c.cost(p.choice)
 		}
 		blob := isBlob(l.text)
@@ -94,7 +98,7 @@ func (c *chooser) fillers(picks []pick) []int {
 	return list
 }
 
-var draws = setOf("=-_*#~+^|! ")
+var draws = lex.SetOf("=-_*#~+^|! ")
 
 // isRule matches a line that is mostly drawn: "==== FAILURES ====".
 func isRule(text string) bool {
@@ -128,8 +132,8 @@ func (c *chooser) urgent(lines []int, room int) []pick {
 		taken[l.text] = true
 		p := pick{choice: choice{line: i, end: len(l.text)}}
 		p.size = c.cost(p.choice)
-		if most := min(room, max(longest, p.size-runes(l.text)+told(l.text))); p.size > most {
-			p.end = len(prefix(l.text, max(0, most-(p.size-runes(l.text))-1)))
+		if most := min(room, max(longest, p.size-lex.Runes(l.text)+told(l.text))); p.size > most {
+			p.end = len(lex.Prefix(l.text, max(0, most-(p.size-lex.Runes(l.text))-1)))
 			if p.end < max(countedLine, placeEnd(l.text)+countedLine) {
 				break // a place alone says nothing
 			}
@@ -173,12 +177,12 @@ func told(text string) int {
 	const longestName, longestFrame, message = 140, 110, 38
 	switch {
 	case namesFailure(text):
-		return min(runes(text), longestName)
+		return min(lex.Runes(text), longestName)
 	case strings.HasPrefix(text, "at "):
-		return min(runes(text), longestFrame) // its place is at the end
+		return min(lex.Runes(text), longestFrame) // its place is at the end
 	}
 	if at := placeEnd(text); at > 0 {
-		return min(runes(text), at+message)
+		return min(lex.Runes(text), at+message)
 	}
 	return 0
 }

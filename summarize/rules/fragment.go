@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"precis/summarize/lex"
 	"precis/summarize/verdict"
 )
 
@@ -255,7 +256,7 @@ func undangled(text string, end, least int) int {
 // naturalEnd returns the first good place for a cut at or after i: after a word and the brackets
 // that it closes, or the end if little is left.
 func naturalEnd(text string, i int) int {
-	for i < len(text) && (text[i] >= 0x80 || i > 0 && wordByte[text[i-1]] && (wordByte[text[i]] || joined(text, i))) {
+	for i < len(text) && (text[i] >= 0x80 || i > 0 && lex.WordByte[text[i-1]] && (lex.WordByte[text[i]] || joined(text, i))) {
 		i++
 		if i < len(text) && joint(text[i-1]) {
 			i++
@@ -272,29 +273,21 @@ func naturalEnd(text string, i int) int {
 
 // Characters around words.
 var (
-	opens    = setOf(" ,;:([{=<|&+")
-	precedes = setOf(" ,:([{=") // an opening quote
-	closes   = setOf(")]}\"'`;,:")
-	begins   = setOf("\"'`([{<*&$@#!-./~\\")
+	opens    = lex.SetOf(" ,;:([{=<|&+")
+	precedes = lex.SetOf(" ,:([{=") // an opening quote
+	closes   = lex.SetOf(")]}\"'`;,:")
+	begins   = lex.SetOf("\"'`([{<*&$@#!-./~\\")
 )
-
-// setOf returns a set of bytes.
-func setOf(chars string) (t [256]bool) {
-	for i := range len(chars) {
-		t[chars[i]] = true
-	}
-	return t
-}
 
 // joined reports whether a joint at i continues a path or a dotted name.
 func joined(text string, i int) bool {
-	return joint(text[i]) && i+1 < len(text) && wordByte[text[i+1]]
+	return joint(text[i]) && i+1 < len(text) && lex.WordByte[text[i+1]]
 }
 
 // naturalStart returns the place at or before i where a fragment may begin: with the scheme, quote, bracket or
 // sign of its first word. Within a joined word only a path's last names may begin a fragment; 0 is none.
 func naturalStart(text string, i int) int {
-	if i > 1 && joint(text[i-1]) && wordByte[text[i-2]] {
+	if i > 1 && joint(text[i-1]) && lex.WordByte[text[i-2]] {
 		if text[i-1] != '/' {
 			return 0
 		}
@@ -302,7 +295,7 @@ func naturalStart(text string, i int) int {
 	}
 	if strings.HasSuffix(text[:i], "://") {
 		i -= len("://")
-		for i > 0 && isLower(text[i-1]) {
+		for i > 0 && lex.IsLower(text[i-1]) {
 			i--
 		}
 	}

@@ -3,6 +3,8 @@ package rules
 import (
 	"slices"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // listed is a name in the list: an identifier, or (if it has none) the landmark of its section.
@@ -81,7 +83,7 @@ func (c *chooser) listWord(f *further, id int32) (size int) {
 		if other.id == none || !slices.Contains(c.words.partsOf(word), other.id) {
 			return false
 		}
-		size -= runes(other.text) + 1
+		size -= lex.Runes(other.text) + 1
 		return true
 	})
 	f.list = append(f.list, listed{at, int(word.first), c.label(word), id})
@@ -95,7 +97,7 @@ func (c *chooser) label(w *word) string {
 	}
 	const longestName = 12
 	e, _ := elementIn(c.doc.lines[w.first].text)
-	return w.text + " " + clip(e.name, longestName)
+	return w.text + " " + lex.Clip(e.name, longestName)
 }
 
 // listMark adds a landmark to the list if it fits, and returns its size.
@@ -116,7 +118,7 @@ func (c *chooser) furtherRate(id int32) (rate float64, size int) {
 		return 0, 0
 	}
 	word := &c.words.words[id]
-	size = runes(c.label(word)) + 1
+	size = lex.Runes(c.label(word)) + 1
 	if c.doc.shape == shapeSnapshot && c.doc.lines[word.first].favour == actWorth {
 		gain *= actWorth
 	}

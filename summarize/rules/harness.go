@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/summarize/envelope"
+	"precis/summarize/lex"
 )
 
 // Agents' programs wrap what a tool printed: reminders to the model, a reader's note on how to go on, a shell's clock. None
@@ -30,8 +31,8 @@ func runningIn(content, source string) string {
 	if at < 0 {
 		return ""
 	}
-	if m := stillRuns.FindStringSubmatch(head(content[:at], around)); m != nil {
-		return clip(m[1], maxRunning)
+	if m := stillRuns.FindStringSubmatch(lex.Head(content[:at], around)); m != nil {
+		return lex.Clip(m[1], maxRunning)
 	}
 	return ""
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"precis/summarize/lex"
 )
 
 func numberedLines(n int) string {
@@ -37,7 +39,7 @@ func TestHeadTailRatio(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s: no mark", c)
 		}
-		share := float64(runes(head)) / float64(runes(head)+runes(tail))
+		share := float64(lex.Runes(head)) / float64(lex.Runes(head)+lex.Runes(tail))
 		if want := c.HeadRatio(); share < want-0.01 || share > want+0.01 {
 			t.Errorf("%s: %.3f of it is head, want %.3f", c, share, want)
 		}

@@ -19,7 +19,7 @@ func (d *document) addHTML(text string) {
 		switch page.Next() {
 		case html.ErrorToken:
 			if d.title == "" {
-				d.title = oneLine(unescaped(title))
+				d.title = lex.OneLine(unescaped(title))
 			}
 			return
 		case html.TextToken:
@@ -53,7 +53,7 @@ func (d *document) addLink(page *html.Tokenizer) {
 		var name, value []byte
 		name, value, more = page.TagAttr()
 		if url := string(value); string(name) == "href" && (strings.HasPrefix(url, "http") || strings.HasPrefix(url, "/")) {
-			d.addText(raw, oneLine(url))
+			d.addText(raw, lex.OneLine(url))
 		}
 	}
 }

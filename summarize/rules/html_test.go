@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"precis/summarize/lex"
 )
 
 // TestScriptsEndWhereTheyEnd: a '<' in a script opens no tag, which would swallow the script's end tag.
@@ -49,8 +51,8 @@ func TestEntitiesCountAsWhatTheyAre(t *testing.T) {
 	}
 	in := Input{MessageID: "m1", ToolName: "web_fetch", Content: page.String() + "</body></html>", MaxChars: 800}
 	out := ToolOutput(in).Text
-	if _, got := sourceLines(out, in.Content); 2*got < runes(out) {
-		t.Errorf("%d of %d characters are lines of the source:\n%s", got, runes(out), out)
+	if _, got := sourceLines(out, in.Content); 2*got < lex.Runes(out) {
+		t.Errorf("%d of %d characters are lines of the source:\n%s", got, lex.Runes(out), out)
 	}
 }
 

@@ -2,6 +2,8 @@ package rules
 
 import (
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // An identifier, a path or a number: letters, digits and underscores, joined by single . / : -
@@ -10,14 +12,14 @@ import (
 // nextWord finds the first whole in s from byte i on, and whether it has several parts; start is end if there is
 // none.
 func nextWord(s string, i int) (start, end int, joined bool) {
-	for i < len(s) && !wordByte[s[i]] {
+	for i < len(s) && !lex.WordByte[s[i]] {
 		i++
 	}
 	for start = i; ; i++ {
-		for i < len(s) && wordByte[s[i]] {
+		for i < len(s) && lex.WordByte[s[i]] {
 			i++
 		}
-		if i+1 >= len(s) || !joint(s[i]) || !wordByte[s[i+1]] {
+		if i+1 >= len(s) || !joint(s[i]) || !lex.WordByte[s[i+1]] {
 			return start, i, joined
 		}
 		joined = true
@@ -52,14 +54,6 @@ func eachPart(s string, start, end int, found func(start, end int)) {
 
 func joint(c byte) bool { return c == '.' || c == '/' || c == ':' || c == '-' }
 
-// wordByte: ASCII letters, digits and the underscore.
-var wordByte = func() (t [256]bool) {
-	for c := range t {
-		t[c] = c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-	}
-	return t
-}()
-
 // specific distinguishes an identifier from a word of prose: four characters or more, and a change of case, a
 // digit, an underscore or a joint inside, or all digits, or all capitals.
 func specific(w string) bool {
@@ -87,11 +81,11 @@ const (
 var wordKinds = func() (t [256]uint8) {
 	for c := range t {
 		switch c := byte(c); {
-		case isLower(c):
+		case lex.IsLower(c):
 			t[c] = smallKind
-		case isUpper(c):
+		case lex.IsUpper(c):
 			t[c] = capitalKind
-		case isDigit(c):
+		case lex.IsDigit(c):
 			t[c] = digitKind
 		default:
 			t[c] = otherKind
@@ -137,7 +131,7 @@ func lookOf(w string) (look uint32) {
 	case n.lower == 0:
 		look = isCapitals
 	case n.unders > 0:
-	case !isUpper(w[0]):
+	case !lex.IsUpper(w[0]):
 		look = isCamel
 	}
 	at := 0
@@ -149,7 +143,7 @@ func lookOf(w string) (look uint32) {
 			at = min(at+1, len(w)-1)
 		}
 	}
-	if isUpper(w[at]) {
+	if lex.IsUpper(w[at]) {
 		look |= isExported
 	}
 	return look
@@ -170,7 +164,7 @@ func looks(look uint32, x *vector) {
 // isMeasure distinguishes "3.98s", "418ms" and "10KB" from "0o644" and "v1.2".
 func isMeasure(w string, n letters) bool {
 	few := n.upper+n.lower <= 2
-	return few && n.digits >= 4 || few && isDigit(w[0]) && n.dots+n.slashes+n.dashes <= 1 && strings.IndexByte("xob", w[1]) < 0
+	return few && n.digits >= 4 || few && lex.IsDigit(w[0]) && n.dots+n.slashes+n.dashes <= 1 && strings.IndexByte("xob", w[1]) < 0
 }
 
 // letters counts the kinds of characters in an identifier.
@@ -207,15 +201,15 @@ const (
 var letterKinds = func() (t [256]uint8) {
 	for c := range t {
 		switch c := byte(c); {
-		case isDigit(c):
+		case lex.IsDigit(c):
 			t[c] = digitLetter
 		case c >= 'a' && c <= 'f':
 			t[c] = lowerHex
-		case isLower(c):
+		case lex.IsLower(c):
 			t[c] = lowerLetter
 		case c >= 'A' && c <= 'F':
 			t[c] = upperHex
-		case isUpper(c):
+		case lex.IsUpper(c):
 			t[c] = upperLetter
 		}
 	}

@@ -3,6 +3,8 @@ package rules
 import (
 	"regexp"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // landmark is a line by which an engineer finds the way: a declaration, a heading, a file. Those that no shown line has
@@ -117,8 +119,8 @@ func (d *document) headings() []landmark {
 			fenced = !fenced
 		}
 		if name, ok := headingOf(l.text); ok && !fenced && l.starts {
-			name = clip(name, longestHeading)
-			list = append(list, landmark{line: i, name: name, worth: headingWorth * float64(runes(name)+4)})
+			name = lex.Clip(name, longestHeading)
+			list = append(list, landmark{line: i, name: name, worth: headingWorth * float64(lex.Runes(name)+4)})
 		}
 	}
 	return list

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // A listing is shown by directory: `src/api/: client.go server.go (+12)`. Every path can be put together again.
@@ -24,8 +27,8 @@ var (
 	noEntry    = regexp.MustCompile(`^(?:total \d+|\d+ director.*|\(Results are.*|Found \d+.*|NOTE:.*|There are more than.*|</?\w+>|- (?:/\S+/|[A-Z]:\\.*\\))$`)
 )
 
-// longestEntry bounds a line of a listing, in bytes.
-const longestEntry = 250
+// longestEntry bounds a line of a listing, in bytes, and mostEntries its entries.
+const longestEntry, mostEntries = 250, 30000
 
 // pathsOf reads the entries of a listing: paths, `ls -R`, `ls -l` or a tree. ok is false where too many lines are none.
 func pathsOf(text string) (paths []string, ok bool) {
@@ -41,7 +44,7 @@ func pathsOf(text string) (paths []string, ok bool) {
 		if strings.TrimSpace(line) == "" || noEntry.MatchString(line) {
 			continue
 		}
-		if len(paths) >= maxLines {
+		if len(paths) >= mostEntries {
 			break
 		}
 		m := treeEntry.FindStringSubmatch(line)
@@ -54,7 +57,7 @@ func pathsOf(text string) (paths []string, ok bool) {
 		case strings.HasSuffix(line, ":") && !strings.Contains(line, " "):
 			at = strings.TrimSuffix(line, ":")
 		case m != nil:
-			depth, name := runes(m[1])/4, m[2]
+			depth, name := lex.Runes(m[1])/4, m[2]
 			if name == "" {
 				depth, name = len(m[3])/2, m[4]
 			}
@@ -111,13 +114,13 @@ func foldersOf(paths []string) []*folder {
 		dir := name[:strings.LastIndexByte(name, '/')+1]
 		f := by[dir]
 		if f == nil {
-			f = &folder{path: dir, size: runes(dir) + 2}
+			f = &folder{path: dir, size: lex.Runes(dir) + 2}
 			by[dir] = f
 			list = append(list, f)
 		}
 		base := p[len(dir):]
 		f.names = append(f.names, base)
-		f.size += runes(base) + 1
+		f.size += lex.Runes(base) + 1
 	}
 	return list
 }
@@ -144,7 +147,7 @@ func tree(paths []string, room int) string {
 	}
 	root := sharedRoot(list)
 	for _, f := range list {
-		f.size -= runes(root)
+		f.size -= lex.Runes(root)
 	}
 	weighNames(list)
 	order := slices.Clone(list)
@@ -156,8 +159,8 @@ func tree(paths []string, room int) string {
 	for spare := 0; ; spare += step {
 		shown := namesFor(order, root, room-spare)
 		text := writeTree(list, root, shown)
-		if runes(text) <= room || spare > room {
-			return clip(withHidden(text, list, root, shown, room), room)
+		if lex.Runes(text) <= room || spare > room {
+			return lex.Clip(withHidden(text, list, root, shown, room), room)
 		}
 	}
 }
@@ -166,7 +169,7 @@ func tree(paths []string, room int) string {
 func namesFor(order []*folder, root string, room int) map[*folder]int {
 	shown := map[*folder]int{}
 	if root != "" {
-		room -= runes(root) + 1
+		room -= lex.Runes(root) + 1
 	}
 	for _, f := range order {
 		if f.size < room {
@@ -174,10 +177,10 @@ func namesFor(order []*folder, root string, room int) map[*folder]int {
 			room -= f.size + 1
 			continue
 		}
-		left := room - runes(f.path) + runes(root) - 2
+		left := room - lex.Runes(f.path) + lex.Runes(root) - 2
 		n := 0
-		for n < len(f.names) && runes(f.names[n])+1 <= left {
-			left -= runes(f.names[n]) + 1
+		for n < len(f.names) && lex.Runes(f.names[n])+1 <= left {
+			left -= lex.Runes(f.names[n]) + 1
 			n++
 		}
 		if n > 0 {
@@ -214,7 +217,7 @@ func writeTree(list []*folder, root string, shown map[*folder]int) string {
 			b.WriteString(strings.Join(f.names[:n], " "))
 		}
 		if more := len(f.names) - n; more > 0 {
-			b.WriteString(" (+" + itoa(more) + ")")
+			b.WriteString(" (+" + strconv.Itoa(more) + ")")
 		}
 	}
 	if hidden > 0 {
@@ -228,7 +231,7 @@ func withHidden(text string, list []*folder, root string, shown map[*folder]int,
 	between := ": "
 	for _, f := range list {
 		dir := strings.TrimPrefix(f.path, root)
-		if shown[f] > 0 || dir == "" || runes(text)+runes(between)+runes(dir) > room {
+		if shown[f] > 0 || dir == "" || lex.Runes(text)+lex.Runes(between)+lex.Runes(dir) > room {
 			continue
 		}
 		text += between + dir
@@ -241,9 +244,9 @@ func withHidden(text string, list []*folder, root string, shown map[*folder]int,
 func hiddenNote(names, folders int) string {
 	where := " in 1 more directory"
 	if folders > 1 {
-		where = " in " + itoa(folders) + " more directories"
+		where = " in " + strconv.Itoa(folders) + " more directories"
 	}
-	return "\nand " + counted(names, "name") + where
+	return "\nand " + lex.Counted(names, "name") + where
 }
 
 // weighNames sets what naming the entries of each directory is worth.

@@ -3,6 +3,8 @@ package rules
 import (
 	"strings"
 	"testing"
+
+	"precis/summarize/lex"
 )
 
 // TestTreeFits: a listing that fits is written whole, and no note exceeds the room.
@@ -13,8 +15,8 @@ func TestTreeFits(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for room := range 80 {
-		if got := tree(paths, room); runes(got) > room && strings.Contains(got, "more director") {
-			t.Errorf("%d of %d characters: %q", runes(got), room, got)
+		if got := tree(paths, room); lex.Runes(got) > room && strings.Contains(got, "more director") {
+			t.Errorf("%d of %d characters: %q", lex.Runes(got), room, got)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,8 +9,6 @@ import (
 	"precis/events"
 	"precis/summarize/lex"
 )
-
-const clipMark = lex.ClipMark
 
 // Original is what a mark says of where the whole text is. `message m17` is what precis.message.get, `processor message` and a model's tool ask
 // for; a reader's name, such as that of the tool, replaces the word. Of a long id it has the end, `message …f880f5a3`, by which precis.message.get
@@ -21,8 +18,8 @@ func Original(reader, messageID string) string {
 		return ""
 	}
 	id := named(messageID)
-	if n := runes(id); n > longestID && id == messageID {
-		id = clipLeft(id, events.IDEnding+runes(clipMark))
+	if n := lex.Runes(id); n > longestID && id == messageID {
+		id = clipLeft(id, events.IDEnding+lex.Runes(lex.ClipMark))
 	}
 	return cmp.Or(reader, "message") + " " + id
 }
@@ -37,10 +34,10 @@ func omission(lines, chars int, original string) string {
 	var b strings.Builder
 	b.WriteString(lex.OmissionMark)
 	if lines > 0 {
-		b.WriteString(counted(lines, "line"))
+		b.WriteString(lex.Counted(lines, "line"))
 		b.WriteString(", ")
 	}
-	b.WriteString(counted(chars, "char"))
+	b.WriteString(lex.Counted(chars, "char"))
 	b.WriteString(" omitted")
 	if original != "" {
 		b.WriteString("; ")
@@ -53,9 +50,9 @@ func omission(lines, chars int, original string) string {
 // elision is the same in short, for a summary: `[… 212 lines; message m17]`. Its lines say what the rest is about. Lines of a text
 // that the original holds in JSON are not lines of the original.
 func (in *Input) elision(lines, chars int) string {
-	what := counted(lines, "line")
+	what := lex.Counted(lines, "line")
 	if lines <= 0 {
-		what = counted(chars, "char")
+		what = lex.Counted(chars, "char")
 	}
 	if in.held {
 		what += " in JSON"
@@ -68,65 +65,32 @@ func (in *Input) elision(lines, chars int) string {
 
 // named formats a message's id for requests: quoted as in JSON unless it can stand in a line unchanged.
 func named(id string) string {
-	if oneLine(id) == id {
+	if lex.OneLine(id) == id {
 		return id
 	}
 	quoted, err := jsontext.AppendQuote(nil, id)
 	if err != nil { // not UTF-8, which no event has
-		return oneLine(id)
+		return lex.OneLine(id)
 	}
 	return string(quoted)
 }
 
-// counted formats "1 line", "9,410 chars".
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return thousands(n) + " " + noun + "s"
-}
-
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func clip(s string, n int) string { return lex.Clip(s, n) }
-
 // clipLeft keeps the end: the end of a path is more informative than its beginning.
 func clipLeft(s string, n int) string {
-	if runes(s) <= n {
+	if lex.Runes(s) <= n {
 		return s
 	}
 	if n <= 1 {
-		return clip(s, n)
+		return lex.Clip(s, n)
 	}
-	skip := runes(s) - n + 1
+	skip := lex.Runes(s) - n + 1
 	for i := range s {
 		if skip == 0 {
-			return clipMark + s[i:]
+			return lex.ClipMark + s[i:]
 		}
 		skip--
 	}
-	return clipMark
-}
-
-func prefix(s string, n int) string { return lex.Prefix(s, n) }
-
-func head(s string, n int) string { return lex.Head(s, n) }
-
-func between(s string, i int) int { return lex.Between(s, i) }
-
-func behind(s string, i int) int { return lex.Behind(s, i) }
-
-func runes(s string) int { return lex.Runes(s) }
-
-// oneLine makes text fit on a line of a summary: control characters and runs of spaces become a space.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+	return lex.ClipMark
 }
 
 // HeadTail keeps the beginning and the end of content, with a mark between them that says what is missing:
@@ -134,7 +98,7 @@ func oneLine(s string) string {
 // line ends if that costs less than half of a side; no result has more than maxChars code points.
 func HeadTail(content string, category Category, maxChars int, original string) string {
 	text := strings.ToValidUTF8(content, "\uFFFD")
-	total := runes(text)
+	total := lex.Runes(text)
 	if total <= maxChars {
 		return text
 	}
@@ -142,16 +106,16 @@ func HeadTail(content string, category Category, maxChars int, original string) 
 		return ""
 	}
 	// The length of the mark depends on its content: reserve its maximum.
-	room := maxChars - runes(omission(strings.Count(text, "\n")+1, total, original)) - 2
+	room := maxChars - lex.Runes(omission(strings.Count(text, "\n")+1, total, original)) - 2
 	if room < 2 {
-		return clip(text, maxChars)
+		return lex.Clip(text, maxChars)
 	}
 	ahead := int(float64(room) * category.HeadRatio())
-	first := wholeLines(prefix(text, ahead))
+	first := wholeLines(lex.Prefix(text, ahead))
 	last := wholeTail(suffix(text, room-ahead))
 	middle := text[len(first) : len(text)-len(last)]
-	mark := omission(strings.Count(strings.Trim(middle, "\n"), "\n")+1, runes(middle), original)
-	return joinLines(strings.TrimRight(first, "\n"), mark, strings.TrimLeft(last, "\n"))
+	mark := omission(strings.Count(strings.Trim(middle, "\n"), "\n")+1, lex.Runes(middle), original)
+	return lex.JoinLines(strings.TrimRight(first, "\n"), mark, strings.TrimLeft(last, "\n"))
 }
 
 // wholeLines drops an incomplete last line, unless that would drop more than half.
@@ -171,20 +135,9 @@ func wholeTail(s string) string {
 
 // suffix returns the last n code points of s, without those of a character that begins earlier.
 func suffix(s string, n int) string {
-	skip := runes(s) - n
+	skip := lex.Runes(s) - n
 	if skip <= 0 {
 		return s
 	}
-	return s[behind(s, len(head(s, skip))):]
-}
-
-// joinLines puts the non-empty parts on separate lines.
-func joinLines(parts ...string) string {
-	kept := parts[:0]
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, "\n")
+	return s[lex.Behind(s, len(lex.Head(s, skip))):]
 }

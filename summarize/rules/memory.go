@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // memory is the occurrence of a document's words in the thread's earlier messages: the last one (1 is the newest
@@ -79,12 +81,12 @@ func placesNamed(earlier []string, args arguments) map[int]bool {
 				break
 			}
 			text = text[at+len(name):]
-			if len(text) > 1 && (text[0] == ':' || text[0] == '(') && isDigit(text[1]) {
+			if len(text) > 1 && (text[0] == ':' || text[0] == '(') && lex.IsDigit(text[1]) {
 				end := 1
-				for end < len(text) && isDigit(text[end]) {
+				for end < len(text) && lex.IsDigit(text[end]) {
 					end++
 				}
-				found[atoi(text[1:end])] = true
+				found[lex.Atoi(text[1:end])] = true
 			}
 		}
 		if len(found) > 0 && len(found) <= few {

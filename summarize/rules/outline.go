@@ -3,6 +3,8 @@ package rules
 import (
 	"regexp"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // The outline of a code file: what it declares, with line numbers. Declarations are told by the shape of a line, which
@@ -33,9 +35,9 @@ func declarationIn(line string, indent int, next string) (d declared, ok bool) {
 			return d, false
 		case modifies(word):
 			plain = false
-			at = skip(line, at+len(word), " ")
+			at = lex.Skip(line, at+len(word), " ")
 			if at < len(line) && line[at] == '(' { // pub(crate)
-				at = skip(line, at+matching(line[at:]), " ")
+				at = lex.Skip(line, at+matching(line[at:]), " ")
 			}
 			continue
 		case line[at] == '@' || line[at] == '#' && word != "#define":
@@ -56,7 +58,7 @@ func binds(word string) bool {
 }
 
 func (d declared) binding(line string, at, indent int, plain bool) (declared, bool) {
-	at = skip(line, at, " ")
+	at = lex.Skip(line, at, " ")
 	d.name = identifierAt(line, at)
 	value := strings.TrimLeft(line[min(len(line), at+len(d.name)):], " ")
 	isFunction := strings.Contains(value, "=> ") || strings.HasSuffix(value, "=>") || strings.Contains(value, "= function") || strings.Contains(value, "= async") || strings.Contains(value, "(func(") || strings.Contains(value, "= struct") || strings.Contains(value, "= enum") || strings.HasPrefix(value, "= useCallback(")
@@ -69,22 +71,22 @@ func (d declared) binding(line string, at, indent int, plain bool) (declared, bo
 }
 
 func (d declared) keyword(line string, at int, word string) (declared, bool) {
-	at = skip(line, at, " *&")
+	at = lex.Skip(line, at, " *&")
 	if at < len(line) && line[at] == '(' && word == "func" { // Go's receiver
-		at = skip(line, at+matching(line[at:]), " ")
+		at = lex.Skip(line, at+matching(line[at:]), " ")
 	}
 	if at < len(line) && line[at] == '<' { // generic parameters in front
-		at = skip(line, at+matching(line[at:]), " ")
+		at = lex.Skip(line, at+matching(line[at:]), " ")
 	}
 	if word == "resource" || word == "data" || word == "module" || word == "variable" {
-		at = skip(line, at, "\"")
+		at = lex.Skip(line, at, "\"")
 	}
 	if word == "CREATE" || word == "create" {
 		for {
 			w := wordAt(line, at)
 			switch strings.ToLower(w) {
 			case "or", "replace", "unique", "table", "view", "function", "index", "trigger", "type", "if", "not", "exists", "materialized", "procedure", "schema":
-				at = skip(line, at+len(w), " \"`")
+				at = lex.Skip(line, at+len(w), " \"`")
 				continue
 			}
 			break
@@ -117,7 +119,7 @@ func (d declared) member(line string, at int, plain bool, next string) (declared
 	}
 	types := strings.TrimRight(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789$#~?!-")
 	name = name[len(types):]
-	if name == "" || isDigit(name[0]) || controls(name) || controls(wordAt(head, 0)) || strings.HasSuffix(types, ".") && !strings.Contains(types, " ") {
+	if name == "" || lex.IsDigit(name[0]) || controls(name) || controls(wordAt(head, 0)) || strings.HasSuffix(types, ".") && !strings.Contains(types, " ") {
 		return d, false
 	}
 	end := open + matching(line[open:])
@@ -169,11 +171,11 @@ func wordAt(line string, at int) string {
 // identifierAt returns the identifier that begins at a byte; it may be qualified by dots.
 func identifierAt(line string, at int) string {
 	end := at
-	for end < len(line) && (wordByte[line[end]] || line[end] == '$' || line[end] == '.' && end+1 < len(line) && wordByte[line[end+1]] || line[end] == '-' && end+1 < len(line) && isLower(line[end+1]) && at < end) {
+	for end < len(line) && (lex.WordByte[line[end]] || line[end] == '$' || line[end] == '.' && end+1 < len(line) && lex.WordByte[line[end+1]] || line[end] == '-' && end+1 < len(line) && lex.IsLower(line[end+1]) && at < end) {
 		end++
 	}
 	name := line[min(at, len(line)):end]
-	if name == "" || isDigit(name[0]) {
+	if name == "" || lex.IsDigit(name[0]) {
 		return ""
 	}
 	return name
@@ -292,11 +294,11 @@ func modifies(word string) bool {
 	return false
 }
 
-func kindOf(text string, s shape) lineKind {
+func kindOf(text string, diff bool) lineKind {
 	if text == "" {
 		return plainLine
 	}
-	if s == shapeDiff && (text[0] == '+' || text[0] == '-') {
+	if diff && (text[0] == '+' || text[0] == '-') {
 		return changedLine
 	}
 	switch text[0] {

@@ -6,6 +6,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/summarize/lex"
+
+	"precis/summarize/envelope"
 )
 
 // What a policy says of the outputs of one's own tools: what is shown first, and what is not shown. Of JSON, each text names members: by
@@ -50,7 +54,7 @@ func withoutDropped(source string, drop []string) (rest string, lines int) {
 
 // withoutMembers returns JSON, or a sequence of it, without the members that are named in drop. What follows an error in the JSON stays.
 func withoutMembers(source string, drop []string) (rest string, lines int) {
-	m := copier{source: source, d: jsontext.NewDecoder(strings.NewReader(source), lenient)}
+	m := copier{source: source, d: jsontext.NewDecoder(strings.NewReader(source), envelope.Lenient)}
 	m.found = func(path []string) bool {
 		return slices.ContainsFunc(drop, func(text string) bool { return leadsTo(path, text) })
 	}
@@ -165,7 +169,7 @@ func (r *dataRecord) find(v jsontext.Value, keep []string) {
 			continue
 		}
 		if found, ok := valueNamed(v, text, nil); ok {
-			r.values[text] = oneLine(found)
+			r.values[text] = lex.OneLine(found)
 		}
 	}
 }
@@ -185,7 +189,7 @@ func valueNamed(v jsontext.Value, text string, path []string) (string, bool) {
 		}
 	case '[':
 		var list []jsontext.Value
-		if json.Unmarshal(v, &list, lenient) != nil {
+		if json.Unmarshal(v, &list, envelope.Lenient) != nil {
 			return "", false
 		}
 		for _, x := range list {
@@ -202,11 +206,11 @@ func plainValue(v jsontext.Value) string {
 	switch {
 	case v.Kind() == 'n':
 		return ""
-	case v.Kind() == '"' && json.Unmarshal(v, &text, lenient) == nil:
+	case v.Kind() == '"' && json.Unmarshal(v, &text, envelope.Lenient) == nil:
 		return text
 	}
 	v = v.Clone()
-	if v.Compact(lenient) != nil {
+	if v.Compact(envelope.Lenient) != nil {
 		return ""
 	}
 	return string(v)
@@ -225,9 +229,9 @@ func keptColumns(records []dataRecord, keep []string) (names []string) {
 // keptWidth returns about how many characters columns take in the rows that a table should have at least.
 func keptWidth(records []dataRecord, names []string) (width int) {
 	for _, name := range names {
-		width += runes(name) + 3
+		width += lex.Runes(name) + 3
 		for _, r := range records[:min(len(records), leastRows)] {
-			width += min(runes(r.values[name]), widest) + 3
+			width += min(lex.Runes(r.values[name]), widest) + 3
 		}
 	}
 	return width

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"precis/summarize/envelope"
+	"precis/summarize/lex"
 )
 
 func TestWithoutDropped(t *testing.T) {
@@ -39,7 +42,7 @@ func TestWithoutDropped(t *testing.T) {
 			if got != c.want || lines != c.lines {
 				t.Errorf("%q, %d lines, want %q, %d", got, lines, c.want, c.lines)
 			}
-			if jsontext.Value(c.source).IsValid(lenient) && !jsontext.Value(got).IsValid(lenient) {
+			if jsontext.Value(c.source).IsValid(envelope.Lenient) && !jsontext.Value(got).IsValid(envelope.Lenient) {
 				t.Error("it was JSON, and is none")
 			}
 		})
@@ -76,8 +79,8 @@ func TestOwnRecords(t *testing.T) {
 			t.Errorf("holds %q:\n%s", not, out.Text)
 		}
 	}
-	if runes(out.Text) > in.MaxChars || out.Tool.Category != string(SearchResults) {
-		t.Errorf("%d characters, %s", runes(out.Text), out.Tool.Category)
+	if lex.Runes(out.Text) > in.MaxChars || out.Tool.Category != string(SearchResults) {
+		t.Errorf("%d characters, %s", lex.Runes(out.Text), out.Tool.Category)
 	}
 }
 
@@ -165,8 +168,8 @@ func FuzzOwn(f *testing.F) {
 			return
 		}
 		in := Input{MessageID: "m", ToolName: "t", Content: content, MaxChars: 400, Keep: []string{keep}, Drop: []string{drop}}
-		if text := ToolOutput(in).Text; runes(text) > min(400, runes(content)) {
-			t.Errorf("%d characters of %d: %q", runes(text), runes(content), text)
+		if text := ToolOutput(in).Text; lex.Runes(text) > min(400, lex.Runes(content)) {
+			t.Errorf("%d characters of %d: %q", lex.Runes(text), lex.Runes(content), text)
 		}
 		rest, _ := withoutDropped(content, in.Drop)
 		if again, _ := withoutDropped(rest, in.Drop); again != rest && shapeOf(rest) == shapeOf(content) {

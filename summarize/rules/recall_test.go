@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"precis/internal/race"
+	"precis/summarize/lex"
 )
 
 // This computes the same measure as recall.py, on the same transcripts: of the identifiers that a tool output
@@ -154,9 +155,9 @@ func sourceLines(summary, source string) (found []string, chars int) {
 	flat := strings.Join(strings.Fields(source), " ")
 	for _, l := range strings.Split(summary, "\n") {
 		bare := strings.Join(strings.Fields(marksAfter.ReplaceAllString(marksBefore.ReplaceAllString(l, ""), "")), " ")
-		if runes(bare) >= 12 && (strings.Contains(flat, bare) || strings.Contains(flat, strings.Join(strings.Fields(l), " "))) {
+		if lex.Runes(bare) >= 12 && (strings.Contains(flat, bare) || strings.Contains(flat, strings.Join(strings.Fields(l), " "))) {
 			found = append(found, l)
-			chars += runes(l)
+			chars += lex.Runes(l)
 		}
 	}
 	return found, chars
@@ -177,9 +178,9 @@ func (t *tally) add(s scored) {
 	t.used += len(s.used)
 	t.macro += float64(s.kept) / float64(len(s.used))
 	t.macroOnly += float64(s.only) / float64(len(s.used))
-	share := float64(s.lineChars) / float64(max(1, runes(s.text)))
+	share := float64(s.lineChars) / float64(max(1, lex.Runes(s.text)))
 	t.share += share
-	t.chars += runes(s.text)
+	t.chars += lex.Runes(s.text)
 	if share < 0.5 {
 		t.under++
 	}
@@ -250,8 +251,8 @@ func TestRecall(t *testing.T) {
 			}
 			groups[name].add(s)
 		}
-		if runes(s.text) > 800 {
-			t.Errorf("%s/%s: %d characters", s.thread.id, s.event().MessageID, runes(s.text))
+		if lex.Runes(s.text) > 800 {
+			t.Errorf("%s/%s: %d characters", s.thread.id, s.event().MessageID, lex.Runes(s.text))
 		}
 	}
 	names := make([]string, 0, len(groups))
@@ -286,7 +287,7 @@ func dump(tb testing.TB, threads []transcript, file string, win window) {
 	for i := range threads {
 		t := &threads[i]
 		for at, e := range t.events {
-			if e.Type != "tool.result" || runes(t.contents[at]) <= over {
+			if e.Type != "tool.result" || lex.Runes(t.contents[at]) <= over {
 				continue
 			}
 			out := ToolOutput(inputOf(t, at, win))

@@ -5,7 +5,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"precis/summarize/lex"
 	"precis/summarize/verdict"
+
+	"precis/summarize/envelope"
 )
 
 // A structured log has one object per line, whose first members (a time, a logger, a caller, a trace) are long and alike.
@@ -114,7 +117,7 @@ func isErrorLevel(value string) bool {
 // ends before it is complete is the last value.
 func members(s string, from int, found func(at int, key, value string)) {
 	s = s[from-1:]
-	d := jsontext.NewDecoder(strings.NewReader(s), lenient)
+	d := jsontext.NewDecoder(strings.NewReader(s), envelope.Lenient)
 	if _, err := d.ReadToken(); err != nil {
 		return
 	}
@@ -137,7 +140,7 @@ func members(s string, from int, found func(at int, key, value string)) {
 
 // pairs is members for a line of key=value.
 func pairs(s string, i int, found func(at int, key, value string)) {
-	for i = skip(s, i, " "); i < len(s); i = skip(s, i, " ") {
+	for i = lex.Skip(s, i, " "); i < len(s); i = lex.Skip(s, i, " ") {
 		at := i
 		for i < len(s) && s[i] != '=' && s[i] != ' ' {
 			i++
@@ -154,13 +157,6 @@ func pairs(s string, i int, found func(at int, key, value string)) {
 		}
 		found(at, key, s[from:i])
 	}
-}
-
-func skip(s string, i int, blanks string) int {
-	for i < len(s) && strings.IndexByte(blanks, s[i]) >= 0 {
-		i++
-	}
-	return i
 }
 
 // stringEnd returns the end of the string that begins at i; -1 if none does.

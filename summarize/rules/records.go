@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/summarize/envelope"
+	"precis/summarize/lex"
 	"precis/summarize/verdict"
 )
 
@@ -30,7 +31,7 @@ const mostRecords = 2000
 func recordsOf(text string, keep []string) []dataRecord {
 	text = strings.TrimSpace(text)
 	var list []jsontext.Value
-	if value := jsontext.Value(text); value.IsValid(lenient) {
+	if value := jsontext.Value(text); value.IsValid(envelope.Lenient) {
 		if list = largestArray(value, 0).elements; len(list) == 0 {
 			list = keyed(value, 0)
 		}
@@ -69,7 +70,7 @@ func objectLines(text string) (list []jsontext.Value) {
 	for line := range strings.SplitSeq(text, "\n") {
 		switch v := jsontext.Value(strings.TrimSpace(line)); {
 		case len(v) == 0:
-		case v[0] == '{' && v.IsValid(lenient):
+		case v[0] == '{' && v.IsValid(envelope.Lenient):
 			list = append(list, v)
 		case verdict.TellsError(string(v)):
 			return nil // what a table would not show
@@ -103,7 +104,7 @@ func unnumbered(text string) string {
 // mostlyRecords reports whether records are most of a text: a file of settings has arrays of objects too, but is read for its lines.
 func mostlyRecords(text string) bool {
 	v := jsontext.Value(strings.TrimSpace(text))
-	if !v.IsValid(lenient) {
+	if !v.IsValid(envelope.Lenient) {
 		return true
 	}
 	n := 0
@@ -126,7 +127,7 @@ func largestArray(v jsontext.Value, depth int) (best namedArray) {
 	switch v.Kind() {
 	case '[':
 		var list []jsontext.Value
-		if json.Unmarshal(v, &list, lenient) != nil || len(list) == 0 {
+		if json.Unmarshal(v, &list, envelope.Lenient) != nil || len(list) == 0 {
 			return best
 		}
 		if !slices.ContainsFunc(list, func(x jsontext.Value) bool { return x.Kind() != '[' }) {
@@ -220,8 +221,8 @@ func readRecord(v jsontext.Value) dataRecord {
 		switch m.Value.Kind() {
 		case '"':
 			var s string
-			if json.Unmarshal(m.Value, &s, lenient) == nil {
-				r.values[m.Name] = oneLine(s)
+			if json.Unmarshal(m.Value, &s, envelope.Lenient) == nil {
+				r.values[m.Name] = lex.OneLine(s)
 			}
 		case '0', 't', 'f':
 			r.values[m.Name] = string(m.Value)
@@ -243,7 +244,7 @@ func (r *dataRecord) within(m envelope.Member) {
 		case '"', '0', 't', 'f':
 			name := m.Name + "." + inner.Name
 			r.inner = append(r.inner, name)
-			r.values[name] = oneLine(plainValue(inner.Value))
+			r.values[name] = lex.OneLine(plainValue(inner.Value))
 		}
 	}
 }
@@ -313,7 +314,7 @@ func about(text, shown string, room, more int) string {
 	if inner, ok := onlyObject(text); ok {
 		text = inner
 	}
-	if !strings.HasPrefix(text, "{") || !jsontext.Value(text).IsValid(lenient) {
+	if !strings.HasPrefix(text, "{") || !jsontext.Value(text).IsValid(envelope.Lenient) {
 		return ""
 	}
 	return scalars(keysOf(jsontext.Value(text)), shown, room, more)
@@ -322,7 +323,7 @@ func about(text, shown string, room, more int) string {
 // onlyObject returns the object that is all that an array has.
 func onlyObject(text string) (object string, ok bool) {
 	var list []jsontext.Value
-	if !strings.HasPrefix(text, "[") || json.Unmarshal([]byte(text), &list, lenient) != nil || len(list) != 1 || list[0].Kind() != '{' {
+	if !strings.HasPrefix(text, "[") || json.Unmarshal([]byte(text), &list, envelope.Lenient) != nil || len(list) != 1 || list[0].Kind() != '{' {
 		return "", false
 	}
 	return string(list[0]), true
@@ -331,7 +332,7 @@ func onlyObject(text string) (object string, ok bool) {
 // holdsOne reports whether an array has one element: its name is not that of the objects within it.
 func holdsOne(v jsontext.Value) bool {
 	var list []jsontext.Value
-	return json.Unmarshal(v, &list, lenient) == nil && len(list) == 1
+	return json.Unmarshal(v, &list, envelope.Lenient) == nil && len(list) == 1
 }
 
 func scalars(members []envelope.Member, shown string, room, more int) string {
@@ -350,15 +351,15 @@ func scalars(members []envelope.Member, shown string, room, more int) string {
 		}
 		switch m.Value.Kind() {
 		case '"', '0', 't', 'f':
-			if v := oneLine(plainValue(m.Value)); v != "" {
-				said, whole = m.Name+"="+clip(v, wide), m.Name+"="+v
+			if v := lex.OneLine(plainValue(m.Value)); v != "" {
+				said, whole = m.Name+"="+lex.Clip(v, wide), m.Name+"="+v
 				if strings.HasPrefix(v, "https://") || strings.HasPrefix(v, "http://") {
 					rank = withinField // that of the next request
 				}
 			}
 		case '[':
 			if n := len(largestArray(m.Value, 0).elements); n > 1 && m.Name != shown && !holdsOne(m.Value) {
-				said = m.Name + ": " + thousands(n) + " objects"
+				said = m.Name + ": " + lex.Thousands(n) + " objects"
 			}
 		}
 		if said != "" {
@@ -367,7 +368,7 @@ func scalars(members []envelope.Member, shown string, room, more int) string {
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return a.rank - b.rank })
 	parts = slices.DeleteFunc(parts, func(p part) bool {
-		size := runes(p.text) + 2
+		size := lex.Runes(p.text) + 2
 		if size > room {
 			return true
 		}
@@ -376,8 +377,8 @@ func scalars(members []envelope.Member, shown string, room, more int) string {
 	})
 	slices.SortStableFunc(parts, func(a, b part) int { return len(a.whole) - len(b.whole) })
 	for i, p := range parts {
-		if over := runes(p.whole) - runes(p.text); over > 0 && more > leastMore {
-			parts[i].text = clip(p.whole, runes(p.text)+min(over, more))
+		if over := lex.Runes(p.whole) - lex.Runes(p.text); over > 0 && more > leastMore {
+			parts[i].text = lex.Clip(p.whole, lex.Runes(p.text)+min(over, more))
 			more -= over
 		}
 	}
@@ -396,8 +397,8 @@ func recordTable(text string, records []dataRecord, keep []string, room int) str
 	if around == "" {
 		return rows(records, keep, room)
 	}
-	table := rows(records, keep, room-runes(around)-1)
-	return joinLines(about(text, shown, room/3, room-runes(around)-1-runes(table)), table)
+	table := rows(records, keep, room-lex.Runes(around)-1)
+	return lex.JoinLines(about(text, shown, room/3, room-lex.Runes(around)-1-lex.Runes(table)), table)
 }
 
 // leastMore is how much longer a value that is cut must become, in characters.
@@ -413,7 +414,7 @@ func rows(records []dataRecord, keep []string, room int) string {
 		c := by[k]
 		fields[i] = k + records[0].shapes[k]
 		if c.filled == len(records) && len(c.kinds) == 1 && plainName(k) && c.width <= widest*c.filled && !slices.Contains(keep, k) {
-			fields[i] += "=" + clip(records[0].values[k], widest)
+			fields[i] += "=" + lex.Clip(records[0].values[k], widest)
 		} else {
 			varying = append(varying, k)
 		}
@@ -421,8 +422,8 @@ func rows(records []dataRecord, keep []string, room int) string {
 	if len(varying) == 0 {
 		fields, varying = slices.Clone(all), all
 	}
-	first := clip(thousands(len(records))+" records: "+strings.Join(fields, ", "), room*2/5)
-	room -= runes(first) + 1
+	first := lex.Clip(lex.Thousands(len(records))+" records: "+strings.Join(fields, ", "), room*2/5)
+	room -= lex.Runes(first) + 1
 	kept := keptColumns(records, keep)
 	t := recordRows{records: failedFirst(records), columns: kept, room: room}
 	t.choose(append(varying, inner...), by, room-keptWidth(records, kept))
@@ -477,7 +478,7 @@ func columnsIn(records []dataRecord) (all, inner []string, by map[string]*column
 			}
 			if s, ok := r.values[k]; ok && s != "" {
 				c.filled++
-				c.width += min(runes(s), widest)
+				c.width += min(lex.Runes(s), widest)
 				c.kinds[s] = true
 			}
 		}
@@ -499,13 +500,13 @@ type recordRows struct {
 // write writes the columns' names and the rows that fit, with cells of at most wide characters.
 func (t *recordRows) write(wide int) string {
 	lines := []string{strings.Join(t.columns, " | ")}
-	left := t.room - runes(lines[0])
+	left := t.room - lex.Runes(lines[0])
 	var list []string
 	count := map[string]int{}
 	for _, r := range t.records {
 		cells := make([]string, len(t.columns))
 		for i, name := range t.columns {
-			cells[i] = cmp.Or(strings.ReplaceAll(clip(r.values[name], wide), "|", "/"), "-")
+			cells[i] = cmp.Or(strings.ReplaceAll(lex.Clip(r.values[name], wide), "|", "/"), "-")
 		}
 		row := strings.Join(cells, " | ")
 		if count[row]++; count[row] == 1 {
@@ -514,9 +515,9 @@ func (t *recordRows) write(wide int) string {
 	}
 	for _, row := range list {
 		if n := count[row]; n > 1 {
-			row += repeatMark(n - 1)
+			row += lex.RepeatMark(n - 1)
 		}
-		if left -= runes(row) + 1; left < 0 {
+		if left -= lex.Runes(row) + 1; left < 0 {
 			break
 		}
 		lines = append(lines, row)
@@ -538,7 +539,7 @@ func (t *recordRows) choose(names []string, by map[string]*column, room int) {
 	const leastColumns = 4
 	head, row := 0, 0 // widths
 	for _, c := range list {
-		h, r := head+runes(c.name)+3, row+c.width/c.filled+3
+		h, r := head+lex.Runes(c.name)+3, row+c.width/c.filled+3
 		fits := h+r*min(n, leastRows) <= room
 		if c.rank() == withinField || t.records[0].shapes[c.name] != "" && len(t.columns) >= leastColumns {
 			fits = h+r*n <= room // no record makes room for it
@@ -573,7 +574,7 @@ func (c *column) rank() int {
 
 func plainName(k string) bool {
 	for i := range len(k) {
-		if !wordByte[k[i]] && k[i] != '.' {
+		if !lex.WordByte[k[i]] && k[i] != '.' {
 			return false
 		}
 	}

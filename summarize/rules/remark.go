@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"precis/summarize/lex"
 )
 
 // The worth of a line apart from its identifiers, on their scale: a good one has some 0.3. Words of
@@ -35,7 +37,7 @@ var (
 func mayState(text string) bool {
 	i := len(text) - len(strings.TrimLeft(text, "-*\"\\{ "))
 	start := i
-	for i < len(text) && (isLower(text[i]) || isUpper(text[i])) {
+	for i < len(text) && (lex.IsLower(text[i]) || lex.IsUpper(text[i])) {
 		i++
 	}
 	if i < len(text) && text[i] >= utf8.RuneSelf {

@@ -6,6 +6,7 @@ import (
 
 	"precis/events"
 	"precis/summarize/envelope"
+	"precis/summarize/lex"
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
@@ -53,7 +54,7 @@ type Output struct {
 // ToolOutput summarizes one tool output.
 func ToolOutput(in Input) Output {
 	args := parseArguments(in.Arguments)
-	in.chars = runes(in.Content)
+	in.chars = lex.Runes(in.Content)
 	in = in.opened(args)
 	category := in.recognized(args)
 	source := proper(in.Content)
@@ -85,7 +86,7 @@ func read(in Input, source string, category Category, args arguments) document {
 	if len(in.Drop) > 0 { // they may be what is left of lines
 		doc.lines = slices.DeleteFunc(doc.lines, func(l line) bool { return l.text == "" })
 	}
-	doc.chars = runes(in.Content) + in.without
+	doc.chars = lex.Runes(in.Content) + in.without
 	doc.source = clean(source)
 	doc.wrapped = len(source) < len(in.Content) || in.without > 0
 	if doc.wrapped {
@@ -108,29 +109,29 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	}
 	header := f.header(in.ToolName, headerRoom(category, f.wide, limit))
 	if len(in.beside) > 0 {
-		told := scalars(in.beside, "", (limit-runes(header))/besideShare, 0)
+		told := scalars(in.beside, "", (limit-lex.Runes(header))/besideShare, 0)
 		for _, m := range in.beside {
 			if !strings.Contains(told, m.Name+"=") {
-				doc.chars, doc.wrapped = doc.chars+runes(string(m.Value)), true
+				doc.chars, doc.wrapped = doc.chars+lex.Runes(string(m.Value)), true
 			}
 		}
-		header = joinLines(header, told)
+		header = lex.JoinLines(header, told)
 	}
 	if text, ok := doc.complete(in, header, limit); ok {
 		return text
 	}
 	if in.chars <= in.MaxChars {
-		return clip(clean(in.Content), limit)
+		return lex.Clip(clean(in.Content), limit)
 	}
 	if limit < smallest {
-		return clip(header, limit)
+		return lex.Clip(header, limit)
 	}
-	room := limit - runes(header) - 1 - runes(in.elision(doc.total, doc.chars)) - 1
-	if body := doc.sketch(in, category, room); body != "" && runes(header)+runes(body)+1 <= limit {
-		if room-runes(body) < spareRoom {
+	room := limit - lex.Runes(header) - 1 - lex.Runes(in.elision(doc.total, doc.chars)) - 1
+	if body := doc.sketch(in, category, room); body != "" && lex.Runes(header)+lex.Runes(body)+1 <= limit {
+		if room-lex.Runes(body) < spareRoom {
 			return doc.sketched(in, category, header, body, limit, room)
 		}
-		header = joinLines(header, body)
+		header = lex.JoinLines(header, body)
 	}
 	return abridge(in, doc, f, header, limit)
 }
@@ -139,17 +140,17 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 // last line makes room for it.
 func (d *document) sketched(in Input, category Category, header, body string, limit, room int) string {
 	ended := func() string {
-		return joinLines(header, body, in.elision(max(0, d.total-strings.Count(body, "\n")-1), d.chars))
+		return lex.JoinLines(header, body, in.elision(max(0, d.total-strings.Count(body, "\n")-1), d.chars))
 	}
-	if over := runes(ended()) - limit; over > 0 {
+	if over := lex.Runes(ended()) - limit; over > 0 {
 		if shorter := d.sketch(in, category, room-over); shorter != "" {
 			body = shorter
 		}
 	}
-	for runes(ended()) > limit && strings.Contains(body, "\n") {
+	for lex.Runes(ended()) > limit && strings.Contains(body, "\n") {
 		body = body[:strings.LastIndexByte(body, '\n')]
 	}
-	return clip(ended(), limit)
+	return lex.Clip(ended(), limit)
 }
 
 // besideShare is the share of a summary, as its reciprocal, that is for what stands beside the text in JSON.
@@ -195,13 +196,13 @@ func (d *document) complete(in Input, header string, limit int) (text string, ok
 	if d.dropped > 0 || d.wrapped {
 		kept := 0
 		for i := range d.lines {
-			kept += runes(d.lines[i].text)
+			kept += lex.Runes(d.lines[i].text)
 		}
 		mark = in.elision(d.dropped, max(1, d.chars-kept))
 	}
-	body, ok := d.whole(limit - runes(header) - 1)
-	text = joinLines(header, body, mark)
-	return text, ok && runes(text) <= limit
+	body, ok := d.whole(limit - lex.Runes(header) - 1)
+	text = lex.JoinLines(header, body, mark)
+	return text, ok && lex.Runes(text) <= limit
 }
 
 // headerRoom is the maximum length of the line of facts, in code points. The name of a file or a pattern can be

@@ -9,6 +9,7 @@ import (
 
 	"precis/events"
 	"precis/internal/race"
+	"precis/summarize/lex"
 )
 
 // TestInvariants: for any bytes and any limit, the text is valid, short enough, no longer than its
@@ -36,8 +37,8 @@ type failer interface {
 
 func checkOutput(t failer, in Input) {
 	out := ToolOutput(in)
-	if n := runes(out.Text); n > in.MaxChars || n > runes(in.Content) {
-		t.Fatalf("%d characters of %d, limit %d: %q", n, runes(in.Content), in.MaxChars, out.Text)
+	if n := lex.Runes(out.Text); n > in.MaxChars || n > lex.Runes(in.Content) {
+		t.Fatalf("%d characters of %d, limit %d: %q", n, lex.Runes(in.Content), in.MaxChars, out.Text)
 	}
 	if !utf8.ValidString(out.Text) {
 		t.Fatalf("invalid UTF-8: %q", out.Text)
@@ -47,8 +48,8 @@ func checkOutput(t failer, in Input) {
 	}
 	for _, c := range []Category{FileContent, DirectoryListing} {
 		cut := HeadTail(in.Content, c, in.MaxChars, Original("", in.MessageID))
-		if n := runes(cut); n > in.MaxChars || n > runes(in.Content) || !utf8.ValidString(cut) {
-			t.Fatalf("head and tail: %d characters of %d, limit %d: %q", n, runes(in.Content), in.MaxChars, cut)
+		if n := lex.Runes(cut); n > in.MaxChars || n > lex.Runes(in.Content) || !utf8.ValidString(cut) {
+			t.Fatalf("head and tail: %d characters of %d, limit %d: %q", n, lex.Runes(in.Content), in.MaxChars, cut)
 		}
 	}
 }

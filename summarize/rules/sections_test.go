@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"precis/summarize/lex"
 )
 
 // TestListedBySection: what no line shows is listed with where it is: a declaration with its own line, an identifier behind a
@@ -31,7 +33,7 @@ func TestListedBySection(t *testing.T) {
 		if m == nil {
 			t.Fatalf("%q in %q", part, list)
 		}
-		from := atoi(m[1])
+		from := lex.Atoi(m[1])
 		if !strings.Contains(source[from-1], m[2]) {
 			t.Errorf("%s is not in line %d: %s", m[2], from, source[from-1])
 		}

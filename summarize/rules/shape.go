@@ -3,6 +3,8 @@ package rules
 import (
 	"regexp"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // shape is the form of a text, whatever tool it came from.
@@ -346,7 +348,7 @@ func undotted(content string) (numbered string, ok bool) {
 	lines, last := 0, 0
 	for line := range strings.Lines(content) {
 		number, text, found := strings.Cut(line, ".")
-		n := atoi(strings.TrimSpace(number))
+		n := lex.Atoi(strings.TrimSpace(number))
 		if !found || n == 0 || lines > 0 && n != last+1 {
 			if strings.TrimSpace(line) != "" {
 				return "", false

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"precis/summarize/lex"
 )
 
 // TestDeclarationIn: what a line declares, in the languages that agents read, and lines that declare nothing.
@@ -54,8 +56,8 @@ func TestTree(t *testing.T) {
 		many = append(many, "src/part"+itoa(i/20)+"/file"+itoa(i)+".go")
 	}
 	got := tree(many, 400)
-	if runes(got) > 400 || !strings.Contains(got, " in ") || !strings.HasPrefix(got, "src/\n") {
-		t.Errorf("%d characters:\n%s", runes(got), got)
+	if lex.Runes(got) > 400 || !strings.Contains(got, " in ") || !strings.HasPrefix(got, "src/\n") {
+		t.Errorf("%d characters:\n%s", lex.Runes(got), got)
 	}
 }
 
@@ -97,7 +99,7 @@ func TestMarkIsWhole(t *testing.T) {
 	}
 	for limit := 260; limit < 800; limit++ {
 		text := ToolOutput(Input{MessageID: "thread-4293-message-00031", ToolName: "list_parts", Content: b.String() + "]", MaxChars: limit}).Text
-		if runes(text) > limit || !strings.HasSuffix(text, "; message …ge-00031]") {
+		if lex.Runes(text) > limit || !strings.HasSuffix(text, "; message …ge-00031]") {
 			t.Fatalf("%d: %s", limit, text)
 		}
 	}

@@ -3,6 +3,8 @@ package rules
 import (
 	"regexp"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // An accessibility tree, as a browser's driver prints it, is shown by its elements that a user can act on, with their role,
@@ -28,7 +30,7 @@ func elementIn(text string) (e element, ok bool) {
 	case strings.HasPrefix(text, "- "):
 		at = 2
 	}
-	for e.end = at; e.end < len(text) && (isLower(text[e.end]) || isUpper(text[e.end])); e.end++ {
+	for e.end = at; e.end < len(text) && (lex.IsLower(text[e.end]) || lex.IsUpper(text[e.end])); e.end++ {
 	}
 	e.role = text[at:e.end]
 	rest := text[e.end:]
@@ -195,7 +197,7 @@ func isGlyph(text string) bool {
 	if glyph, ok := strings.CutPrefix(e.name, `\u`); ok {
 		return len(glyph) == len("f12d") && glyph[0] >= 'e'
 	}
-	return runes(e.name) == 1 && strings.ContainsAny(e.name, ">•|·/*:-–—›»")
+	return lex.Runes(e.name) == 1 && strings.ContainsAny(e.name, ">•|·/*:-–—›»")
 }
 
 // looksSnapshot recognizes such a tree by its first lines.

@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"precis/summarize/lex"
+)
 
 // longest is the length in bytes above which a line is split into fragments that are chosen separately.
 const longest = 220
@@ -31,7 +35,7 @@ func (d *document) split(l line) {
 // append adds a line, or a part of one, and determines its kind.
 func (d *document) append(l line) {
 	if l.frag {
-		l.kind = kindOf(l.text, d.shape)
+		l.kind = kindOf(l.text, d.shape == shapeDiff)
 		if d.shape == shapeSnapshot && !l.starts {
 			l.favour = restWorth
 		}
@@ -89,7 +93,7 @@ func border(s string, lo, hi int) int {
 	for hi > lo && s[hi]&0xC0 == 0x80 {
 		hi--
 	}
-	return max(lo, between(s, hi))
+	return max(lo, lex.Between(s, hi))
 }
 
 // splitRecords splits a line of JSON before every object or array that follows another one, at the line

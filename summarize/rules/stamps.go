@@ -2,6 +2,8 @@ package rules
 
 import (
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // All lines of a log begin alike: with a job's name, a time, a level. Their common prefix and
@@ -93,9 +95,9 @@ func maskedHash(s string) uint64 {
 			}
 		}
 		c := s[i]
-		for i++; isDigit(c) && i < len(s) && isDigit(s[i]); i++ {
+		for i++; lex.IsDigit(c) && i < len(s) && lex.IsDigit(s[i]); i++ {
 		}
-		if isDigit(c) {
+		if lex.IsDigit(c) {
 			c = '0'
 		}
 		h = (h ^ uint64(c)) * fnvPrime

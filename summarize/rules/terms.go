@@ -227,7 +227,7 @@ func nextSubword(text string, i int) (start, end int) {
 			continue
 		}
 		start = i
-		for i++; i < len(text) && alphanumeric[text[i]] && !(isUpper(text[i]) && beginsSubword(text, i)); {
+		for i++; i < len(text) && alphanumeric[text[i]] && !(lex.IsUpper(text[i]) && beginsSubword(text, i)); {
 			i++
 		}
 		if i-start >= shortestSubword {
@@ -239,20 +239,16 @@ func nextSubword(text string, i int) (start, end int) {
 
 // beginsSubword reports whether a capital begins a word: the previous one ends there, or a lower-case letter follows.
 func beginsSubword(text string, i int) bool {
-	return !isUpper(text[i-1]) || i+1 < len(text) && isLower(text[i+1])
+	return !lex.IsUpper(text[i-1]) || i+1 < len(text) && lex.IsLower(text[i+1])
 }
 
-var alphanumeric = setOf("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+var alphanumeric = lex.SetOf("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 const shortestSubword = 3
 
-func isUpper(c byte) bool { return lex.IsUpper(c) }
-func isLower(c byte) bool { return lex.IsLower(c) }
-func isDigit(c byte) bool { return lex.IsDigit(c) }
-
 // fold returns a letter in lower case.
 func fold(c byte) byte {
-	if isUpper(c) {
+	if lex.IsUpper(c) {
 		return c + 'a' - 'A'
 	}
 	return c

@@ -14,6 +14,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
+
+	"precis/summarize/envelope"
 )
 
 // record is one line of an event file, as far as the measurement needs it.
@@ -86,7 +88,7 @@ func readTranscripts(tb testing.TB, file string) []transcript {
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		var r record
-		if err := json.Unmarshal(lines.Bytes(), &r, lenient); err != nil {
+		if err := json.Unmarshal(lines.Bytes(), &r, envelope.Lenient); err != nil {
 			tb.Fatal(err)
 		}
 		i, ok := index[r.ThreadID]
@@ -100,7 +102,7 @@ func readTranscripts(tb testing.TB, file string) []transcript {
 		t.events = append(t.events, r)
 		t.texts = append(t.texts, r.text())
 		var content string
-		_ = json.Unmarshal(r.Content, &content, lenient)
+		_ = json.Unmarshal(r.Content, &content, envelope.Lenient)
 		t.contents = append(t.contents, content)
 	}
 	if err := lines.Err(); err != nil {
@@ -131,8 +133,8 @@ func (r record) text() string {
 	for _, call := range r.ToolCalls {
 		raw := call.Arguments
 		var inner string
-		if json.Unmarshal(raw, &inner, lenient) == nil {
-			if v := jsontext.Value(inner); v.IsValid(lenient) {
+		if json.Unmarshal(raw, &inner, envelope.Lenient) == nil {
+			if v := jsontext.Value(inner); v.IsValid(envelope.Lenient) {
 				raw = v
 			}
 		}
@@ -146,7 +148,7 @@ func appendStrings(parts []string, raw jsontext.Value) []string {
 		return parts
 	}
 	var v any
-	if json.Unmarshal(raw, &v, lenient) != nil {
+	if json.Unmarshal(raw, &v, envelope.Lenient) != nil {
 		return parts
 	}
 	return appendStringsOf(parts, v)

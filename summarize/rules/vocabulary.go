@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"precis/summarize/lex"
 )
 
 // word is one identifier of a document.
@@ -153,7 +155,7 @@ func (v *vocabulary) readName(i int, l *line) {
 	path := strings.TrimRight(l.text, "/")
 	start := strings.LastIndexAny(path, "/ ") + 1
 	name := path[start:]
-	if len(name) < shortestSubword || len(name) > maxWord || !wordByte[name[len(name)-1]] {
+	if len(name) < shortestSubword || len(name) > maxWord || !lex.WordByte[name[len(name)-1]] {
 		return
 	}
 	if id := v.find(name); id != none && v.mentioned(id, int32(start)) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"precis/summarize/lex"
 )
 
 // body is the text that write builds from fragments.
@@ -48,7 +50,7 @@ func (d *document) write(picks []pick) body {
 		if !l.altered {
 			out.source += sourceLine(text, l.text[p.start:p.end])
 		}
-		out.kept += runes(l.text[p.start:p.end])
+		out.kept += lex.Runes(l.text[p.start:p.end])
 		if l.starts {
 			out.shown += 1 + l.repeat
 		}
@@ -140,10 +142,10 @@ func (d *document) shown(p choice, above bool) string {
 	l := &d.lines[p.line]
 	text := l.text[p.start:p.end]
 	if d.clipped(p, above) {
-		text += clipMark
+		text += lex.ClipMark
 	}
 	if l.repeat > 0 {
-		text += repeatMark(l.repeat)
+		text += lex.RepeatMark(l.repeat)
 	}
 	return text
 }
@@ -158,10 +160,10 @@ func (d *document) clipped(p choice, above bool) bool {
 
 // sourceLine returns the length of a summary line if enough of it occurs in the source, else 0.
 func sourceLine(line, inSource string) int {
-	if runes(withoutBullet(inSource)) < countedLine {
+	if lex.Runes(withoutBullet(inSource)) < countedLine {
 		return 0
 	}
-	return runes(line)
+	return lex.Runes(line)
 }
 
 // withoutBullet removes the marker of a list item or a numbered line.
@@ -189,7 +191,7 @@ func (d *document) lead(p, last choice) string {
 	case number == 0:
 		return ""
 	case within && d.counted:
-		return itoa(number) + ":" + clipMark
+		return itoa(number) + ":" + lex.ClipMark
 	case within:
 		return itoa(number) + "→"
 	case below && d.follows(p.line):
@@ -212,9 +214,6 @@ func (d *document) within(p choice) bool {
 	return p.start > 0 || !l.starts || l.stamped
 }
 
-// repeatMark says how often a line occurred.
-func repeatMark(repeat int) string { return " [… ×" + itoa(repeat+1) + "]" }
-
 // follows reports whether a line directly follows the previous one in its file.
 func (d *document) follows(i int) bool {
 	return i > 0 && d.lines[i].number == d.lines[i-1].number+1 && d.lines[i].group == d.lines[i-1].group && d.lines[i].context == d.lines[i-1].context
@@ -225,11 +224,11 @@ func (d *document) whole(limit int) (text string, ok bool) {
 	picks := make([]pick, 0, min(len(d.lines), limit+1))
 	size := 0
 	for i := range d.lines {
-		if size += runes(d.lines[i].text) + 1; size > limit+1 {
+		if size += lex.Runes(d.lines[i].text) + 1; size > limit+1 {
 			return "", false
 		}
 		picks = append(picks, pick{choice: choice{line: i, end: len(d.lines[i].text)}})
 	}
 	text = d.write(picks).text
-	return text, runes(text) <= limit
+	return text, lex.Runes(text) <= limit
 }
