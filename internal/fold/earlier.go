@@ -9,7 +9,7 @@ import (
 	"precis/internal/content"
 	"precis/internal/thread"
 	"precis/state"
-	"precis/summarize/rules"
+	"precis/summarize/rules/words"
 )
 
 // earlierWithSeen is how many messages before a tool output the rules read if the identifiers of all earlier ones are known;
@@ -27,7 +27,7 @@ const (
 // past is what precedes a tool output in its thread.
 type past struct {
 	texts []string
-	seen  *rules.Seen
+	seen  *words.Seen
 }
 
 // past reads what precedes the message at an ordinal. For an edited message, which may be anywhere in its thread, it reads only
@@ -44,7 +44,7 @@ func (f *Fold) past(ctx context.Context, name string, ordinal uint64, edited boo
 // seenThread holds the identifiers of a thread's messages up to an ordinal, as first published, so that it does not matter when
 // they were read.
 type seenThread struct {
-	seen   *rules.Seen
+	seen   *words.Seen
 	upTo   uint64
 	stored uint64 // upTo at the last write
 }
@@ -73,7 +73,7 @@ func (c *seenCache) put(name string, t *seenThread) {
 
 // seenBefore returns the identifiers of the messages before an ordinal; nil if those of later ones are already included, which
 // does not happen for a new message.
-func (f *Fold) seenBefore(ctx context.Context, name string, ordinal uint64) *rules.Seen {
+func (f *Fold) seenBefore(ctx context.Context, name string, ordinal uint64) *words.Seen {
 	t := f.seenThread(name)
 	if t.upTo >= ordinal {
 		return nil
@@ -99,7 +99,7 @@ func (f *Fold) seenThread(name string) *seenThread {
 	}
 	upTo, data, err := f.part.Seen(name)
 	check(err)
-	t := &seenThread{seen: &rules.Seen{}, upTo: upTo, stored: upTo}
+	t := &seenThread{seen: &words.Seen{}, upTo: upTo, stored: upTo}
 	if data == nil {
 		return t
 	}

@@ -4,13 +4,15 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"precis/summarize/rules/words"
 )
 
 func TestArena(t *testing.T) {
-	var a arena[int]
-	first := a.take(3)
+	var a words.Arena[int]
+	first := a.Take(3)
 	copy(first, []int{1, 2, 3})
-	second := a.take(100)
+	second := a.Take(100)
 	second[0] = 4
 	if !slices.Equal(first, []int{1, 2, 3}) {
 		t.Errorf("the first list became %v", first)
@@ -19,8 +21,8 @@ func TestArena(t *testing.T) {
 	if second[0] != 4 || len(first) != 4 {
 		t.Errorf("a list grew into the one behind it: %v", second[0])
 	}
-	a.reset()
-	if again := a.take(100); slices.Max(again) != 0 {
+	a.Reset()
+	if again := a.Take(100); slices.Max(again) != 0 {
 		t.Errorf("what is taken again is not zero: %v", again)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/words"
 )
 
 func TestIsBlob(t *testing.T) {
@@ -30,7 +31,7 @@ func TestIsBlob(t *testing.T) {
 		{"brackets", strings.Repeat("[", 60) + "aB1", false},
 		{"nothing", "", false},
 	} {
-		if got := isBlob(c.text); got != c.want {
+		if got := words.IsBlob(c.text); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -2,9 +2,9 @@ package rules
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/call"
 )
 
 // Category is the kind of a tool's output; it decides the facts, the grouping and the head ratio.
@@ -39,12 +39,12 @@ func (c Category) HeadRatio() float64 {
 
 // Recognized returns the category that the output is given, or has by its tool's name, its call's arguments or its content.
 func (in *Input) Recognized() Category {
-	args := parseArguments(in.Arguments)
+	args := call.ParseArguments(in.Arguments)
 	opened := in.opened(args)
 	return opened.recognized(args)
 }
 
-func (in *Input) recognized(args arguments) Category {
+func (in *Input) recognized(args call.Arguments) Category {
 	if in.Category != "" {
 		return in.Category
 	}
@@ -57,16 +57,16 @@ func (in *Input) recognized(args arguments) Category {
 
 // CategoryOf recognizes the category by the tool's name, then by the call's arguments, then by the content.
 func CategoryOf(toolName string, arguments []byte, content string) Category {
-	return categoryOf(toolName, parseArguments(arguments), content)
+	return categoryOf(toolName, call.ParseArguments(arguments), content)
 }
 
-func categoryOf(toolName string, args arguments, content string) Category {
+func categoryOf(toolName string, args call.Arguments, content string) Category {
 	c := categoryByName(toolName)
 	switch c {
 	case CommandOutput:
-		return categoryByCommand(args.command(), content)
+		return categoryByCommand(args.Command(), content)
 	case WriteResult:
-		if strings.EqualFold(args.text("command"), "view") {
+		if strings.EqualFold(args.Text("command"), "view") {
 			return FileContent // str_replace_editor and similar tools read and write under one name
 		}
 		return c
@@ -96,15 +96,15 @@ func categoryByCommand(command, content string) Category {
 	return c
 }
 
-func categoryByContent(args arguments, content string) Category {
+func categoryByContent(args call.Arguments, content string) Category {
 	if c := categoryByShape(shapeOf(content), Other); c != Other {
 		return c
 	}
 	switch {
-	case args.url() != "":
+	case args.Url() != "":
 		return WebContent
-	case args.command() != "":
-		return categoryByCommand(args.command(), content)
+	case args.Command() != "":
+		return categoryByCommand(args.Command(), content)
 	}
 	return Other
 }
@@ -194,21 +194,6 @@ func categoryByName(name string) Category {
 		return WebContent
 	}
 	return Other
-}
-
-// appendSqueezed appends a squeezed name.
-func appendSqueezed(b []byte, name string) []byte {
-	from := len(b)
-	for i := 0; i < len(name); i++ {
-		switch c := name[i]; {
-		case c >= utf8.RuneSelf:
-			return append(b[:from], lex.Squeeze(name)...)
-		case c == '_' || c == '-' || c == ' ' || c == '.':
-		default:
-			b = append(b, fold(c))
-		}
-	}
-	return b
 }
 
 // commandName returns the first program of a shell command whose output is visible: it skips what precedes it

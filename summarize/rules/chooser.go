@@ -35,8 +35,8 @@ type chooser struct {
 func newChooser(doc *document, words *vocabulary) *chooser {
 	n := len(words.words)
 	c := &chooser{
-		doc: doc, words: words, covered: words.flags.take(n), chosen: words.flags.take(len(doc.lines)), groups: make([]bool, len(doc.groups)),
-		value: words.floats.take(n), alone: words.floats.take(n),
+		doc: doc, words: words, covered: words.flags.Take(n), chosen: words.flags.Take(len(doc.lines)), groups: make([]bool, len(doc.groups)),
+		value: words.floats.Take(n), alone: words.floats.Take(n),
 	}
 	for id := range words.words {
 		c.value[id] = words.words[id].worth

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/words"
 )
 
 // A diff is shown by file: `src/store.go +12 -3` above its lines. What git writes around them (index, ---, +++) is left out.
@@ -30,7 +31,7 @@ func (d *document) ofDiff(l *line) (drop bool) {
 		}
 		return true
 	}
-	if d.under == none {
+	if d.under == words.None {
 		return false
 	}
 	if i := strings.Index(text, "]? "); i > 0 && text[0] == '(' && strings.Contains(text[:i], " this hunk [") { // git add -p asks before each hunk
@@ -48,7 +49,7 @@ func (d *document) ofDiff(l *line) (drop bool) {
 	if d.hunk.begun {
 		if !d.hunk.has(text) {
 			if text != "" {
-				d.under = none // of the next commit, or of the next command
+				d.under = words.None // of the next commit, or of the next command
 			}
 			return false
 		}
@@ -65,7 +66,7 @@ func (d *document) ofDiff(l *line) (drop bool) {
 		}
 	}
 	if text != "" && strings.IndexByte(" +-@\\", text[0]) < 0 && !aboutFile(text) {
-		d.under = none
+		d.under = words.None
 		return false
 	}
 	c.count(text)

@@ -5,20 +5,20 @@
 // and a mark that says what is missing and where the original is. HeadTail is the last resort:
 // the beginning and the end.
 //
-// An output that is JSON around a text is summarized as that text (harness.go, package envelope).
+// An output that is JSON around a text is summarized as that text (source.go, package envelope). What the call says of it is read by
+// package call.
 //
-// How lines are chosen: the source is split into fragments (a line, or a part of a long one); every
-// identifier, path and number in it has a worth (weight.go: its kind, its occurrences in the text,
-// whether the thread has seen it before); fragments are chosen by the worth they add per character,
-// so that a second line with the same identifiers adds nothing. Some lines have a worth apart from
-// their identifiers (remark.go: a state, a commit's subject, the end of a command), and
-// errors of commands precede everything else. Whole lines are preferred to clipped ones (fragment.go), and the places of messages
-// that do not fit are listed (failures.go).
+// First the text is read: document.go splits it into lines and finds its shape (shape.go). Each shape has a reader: package records for
+// JSON, listing for names of files, outline for code, page and pages.go for HTML and accessibility trees, logs for logs, diff.go for
+// diffs. Landmarks are found by which a reader finds the way (landmarks.go): declarations, headings, files; and the lines that report failures
+// (failures.go). How a call ended is decided by package verdict; facts.go states it.
 //
-// Some sources have a shape of their own: listings (listing.go), records in JSON (records.go), diffs (diff.go), accessibility
-// trees (snapshot.go). Of others, landmarks are found (landmarks.go): declarations (outline.go), headings, files. What no
-// chosen line shows is listed by section (further.go chooses, sections.go writes): landmarks, and identifiers behind them.
-// How a call ended is decided by package verdict.
+// Then lines are chosen: every identifier, path and number (package words, vocabulary.go) has a worth (features.go: its kind, its
+// occurrences in the text, whether the thread has seen it before: memory.go); fragments are chosen by the worth they add per character
+// (chooser.go), so that a second line with the same identifiers adds nothing. Some lines have a worth apart from their identifiers
+// (remark.go: a state, a commit's subject, the end of a command), and errors of commands precede everything else. Whole lines are
+// preferred to clipped ones (fragment.go). What no chosen line shows is listed by section (list.go). abridge.go puts it together, write.go
+// writes it.
 //
 // Invariants, held by property tests and fuzzing:
 //   - the same Input gives the same bytes, under the same Version;

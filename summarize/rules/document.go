@@ -10,6 +10,12 @@ import (
 
 	"precis/events"
 	"precis/summarize/lex"
+	"precis/summarize/rules/call"
+	"precis/summarize/rules/clean"
+	"precis/summarize/rules/logs"
+	"precis/summarize/rules/outline"
+	"precis/summarize/rules/page"
+	"precis/summarize/rules/words"
 )
 
 // line is one line of a source, in the form in which it may be shown.
@@ -21,7 +27,7 @@ type line struct {
 	repeat   int    // how many equal lines after it are not shown
 	frag     bool   // a part of a longer line
 	starts   bool   // the first part of its line
-	kind     lineKind
+	kind     outline.Kind
 	declares bool    // begins a declaration
 	context  bool    // surrounds a match
 	indent   int     // columns
@@ -50,7 +56,7 @@ type document struct {
 	under     int               // the group of the lines to come, in a diff or below a file's name; none
 	headed    bool              // matches stand below their file's name
 	files     bool              // files are printed one after another, each below its name
-	parts     []excerpt         // of files, which are printed one after another
+	parts     []call.Part       // of files, which are printed one after another
 	several   bool              // of more than one file
 	part      int               // the one of the line to come
 	partLine  int               // how many of its lines have been; in a numbered view, the number of the last one
@@ -88,10 +94,10 @@ type document struct {
 // (and counted as omitted).
 const maxLines = 30000
 
-func newDocument(content string, category Category, args arguments) document {
-	text := clean(content)
+func newDocument(content string, category Category, args call.Arguments) document {
+	text := clean.Clean(content)
 	altered := alteredLines(content, text)
-	d := document{altered: altered, shape: shapeOf(text), under: none, prose: isProse(category, args, text), endFirst: category == CommandOutput,
+	d := document{altered: altered, shape: shapeOf(text), under: words.None, prose: isProse(category, args, text), endFirst: category == CommandOutput,
 		noisy: category == CommandOutput || category == Other}
 	d.listing = category == DirectoryListing || d.shape == shapePaths
 	if d.shape == shapePlain && looksDiff(text, category) {
@@ -112,23 +118,23 @@ func newDocument(content string, category Category, args arguments) document {
 		}
 	}
 	if d.shape == shapePlain && (category == WebContent || category == Other) && looksSnapshot(text) {
-		d.shape, d.prose, d.nested, d.actedOn = shapeSnapshot, false, true, args.words()
-		d.chrome, d.before = none, mainPart.MatchString(text)
+		d.shape, d.prose, d.nested, d.actedOn = shapeSnapshot, false, true, args.Words()
+		d.chrome, d.before = words.None, page.MainPart.MatchString(text)
 	}
 	if d.shape == shapeHTML && category != FileContent {
 		d.addHTML(text)
 		return d
 	}
-	if path, _ := args.shown(); d.shape == shapePlain && path == "" && (category == CommandOutput || category == FileContent) {
+	if path, _ := args.Shown(); d.shape == shapePlain && path == "" && (category == CommandOutput || category == FileContent) {
 		d.files = printsFiles(text)
 	}
 	if category == FileContent && !d.files {
-		d.divide(args.parts(), text)
+		d.divide(args.Parts(), text)
 	}
 	d.nested = d.nested || yamlKey.MatchString(text) && len(yamlKey.FindAllString(text, leastKeys)) == leastKeys && !strings.Contains(text, ";\n")
 	number := firstLine(category, args)
 	if d.noisy && d.shape == shapePlain {
-		d.prefix = logPrefix(text)
+		d.prefix = logs.LogPrefix(text)
 	}
 	number, text = d.unwrapped(text, number)
 	head, middle, tail := middleOut(text)
@@ -255,11 +261,11 @@ func (d *document) unwrapped(text string, number int) (int, string) {
 }
 
 // firstLine returns the number of a file view's first line if the view itself has none; 0 for other outputs.
-func firstLine(category Category, args arguments) int {
+func firstLine(category Category, args call.Arguments) int {
 	if category != FileContent {
 		return 0
 	}
-	_, from := args.shown()
+	_, from := args.Shown()
 	return from
 }
 
@@ -349,7 +355,7 @@ func (d *document) add(raw string, number int) {
 	}
 	switch {
 	case d.shape == shapeSnapshot:
-		if d.ofElement(&l); isGlyph(l.text) {
+		if d.ofElement(&l); page.IsGlyph(l.text) {
 			d.dropped++
 			return
 		}
@@ -358,9 +364,9 @@ func (d *document) add(raw string, number int) {
 			l.text = l.text[:end]
 		}
 	}
-	l.kind = kindOf(l.text, d.shape == shapeDiff)
-	l.declares = l.kind == declarationLine && len(l.text) < longest/2
-	if d.noisy && isNoise(l.text) {
+	l.kind = outline.KindOf(l.text, d.shape == shapeDiff)
+	l.declares = l.kind == outline.DeclarationLine && len(l.text) < longest/2
+	if d.noisy && clean.IsNoise(l.text) {
 		d.dropped++
 		return
 	}
@@ -396,7 +402,7 @@ func (d *document) group(path string) int {
 	if d.grouped == nil {
 		d.grouped = map[string]int{}
 	}
-	i := none
+	i := words.None
 	if d.shape == shapeMatches && !d.headed {
 		i = d.sameFile(path)
 	}
@@ -424,13 +430,13 @@ func (d *document) sameFile(path string) int {
 }
 
 // isProse reports whether the text is written for people.
-func isProse(category Category, args arguments, text string) bool {
+func isProse(category Category, args call.Arguments, text string) bool {
 	switch category {
 	case WebContent, Other:
 		return true
 	case FileContent:
-		path, _ := args.shown()
-		switch fileType(path) {
+		path, _ := args.Shown()
+		switch words.FileType(path) {
 		case "Markdown", "reStructuredText", "text":
 			return true
 		}
@@ -495,4 +501,29 @@ func indentOf(s string) int {
 		}
 	}
 	return n
+}
+
+// countAlike counts for every line those that differ from it only in digits: lines that a loop prints.
+func (d *document) countAlike() {
+	hashes := make([]uint64, len(d.lines))
+	first := make([]int32, len(d.lines)) // the first of a set of alike lines, which holds the count
+	index := words.NewTable(len(d.lines) / 2)
+	for i := range d.lines {
+		hashes[i] = logs.MaskedHash(d.lines[i].text)
+		for key := words.Folded(hashes[i]); ; key++ {
+			first[i] = index.Find(key)
+			if first[i] == words.None {
+				first[i] = int32(i)
+				index.Add(key, int32(i))
+				break
+			}
+			if hashes[first[i]] == hashes[i] {
+				d.lines[first[i]].alike++
+				break
+			}
+		}
+	}
+	for i := range d.lines {
+		d.lines[i].alike = d.lines[first[i]].alike
+	}
 }

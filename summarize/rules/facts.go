@@ -7,6 +7,9 @@ import (
 	"unicode"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/call"
+	"precis/summarize/rules/clean"
+	"precis/summarize/rules/words"
 	"precis/summarize/verdict"
 )
 
@@ -76,7 +79,7 @@ const (
 	maxNote    = 400
 )
 
-func factsOf(in Input, category Category, args arguments, doc *document) *facts {
+func factsOf(in Input, category Category, args call.Arguments, doc *document) *facts {
 	f := &facts{status: statusSuccess, key: []string{}, meta: map[string]any{}}
 	f.errors = errorLines(in, category, doc)
 	f.settle(in, category, args)
@@ -143,7 +146,7 @@ func (f *facts) ofPassedTests(doc *document) {
 
 // testRun returns the lines of the last run of tests: from the runner's first line to its totals; none if it has no such lines.
 func (d *document) testRun() (from, to int) {
-	start := none
+	start := words.None
 	for i := range d.lines {
 		switch text := d.lines[i].text; {
 		case testsStart.MatchString(text):
@@ -164,7 +167,7 @@ var (
 const passedError = dullWorth
 
 // settle asks for the verdict. A record has no word for an unknown one: nothing says that it failed.
-func (f *facts) settle(in Input, category Category, args arguments) {
+func (f *facts) settle(in Input, category Category, args call.Arguments) {
 	named := in.ToolName
 	if in.Category != "" {
 		named = "" // the policy says what it is, not its name
@@ -174,7 +177,7 @@ func (f *facts) settle(in Input, category Category, args arguments) {
 		kind = verdict.Look
 	}
 	f.report = kind == verdict.Report
-	call := verdict.Call{Kind: kind, Command: args.shellLine(), IsError: in.IsError, ExitCode: in.ExitCode, Text: clean(in.Content)}
+	call := verdict.Call{Kind: kind, Command: args.ShellLine(), IsError: in.IsError, ExitCode: in.ExitCode, Text: clean.Clean(in.Content)}
 	f.ended = verdict.Of(call)
 	if f.ended.ExitKnown {
 		f.exit = itoa(f.ended.Exit)
@@ -189,7 +192,7 @@ func (f *facts) settle(in Input, category Category, args arguments) {
 }
 
 // kindOfCall returns which evidence counts for a call.
-func kindOfCall(tool string, category Category, args arguments) verdict.Kind {
+func kindOfCall(tool string, category Category, args call.Arguments) verdict.Kind {
 	switch named := categoryByName(tool); {
 	case category == WriteResult:
 		return verdict.Edit
@@ -197,11 +200,11 @@ func kindOfCall(tool string, category Category, args arguments) verdict.Kind {
 		return verdict.Look
 	case named == FileContent || named == SearchResults || named == DirectoryListing:
 		return verdict.Look
-	case args.command() != "" || category == CommandOutput:
+	case args.Command() != "" || category == CommandOutput:
 		return verdict.Run
 	case category == FileContent || category == SearchResults || category == DirectoryListing:
 		return verdict.Look
-	case category == Other && args.text("prompt", "task", "subagent_type") != "":
+	case category == Other && args.Text("prompt", "task", "subagent_type") != "":
 		return verdict.Report
 	}
 	return verdict.Other

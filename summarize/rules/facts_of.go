@@ -2,23 +2,26 @@ package rules
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"precis/summarize/lex"
-	"precis/summarize/verdict"
-
 	"precis/summarize/envelope"
+	"precis/summarize/lex"
+	"precis/summarize/rules/call"
+	"precis/summarize/rules/listing"
+	"precis/summarize/rules/page"
+	"precis/summarize/rules/records"
+	"precis/summarize/rules/words"
+	"precis/summarize/verdict"
 )
 
-func (f *facts) command(args arguments, doc *document) {
+func (f *facts) command(args call.Arguments, doc *document) {
 	f.asked(args)
 	f.add("Running", doc.running)
 	f.add("Exit", f.exit)
@@ -32,7 +35,7 @@ func (f *facts) command(args arguments, doc *document) {
 		f.add("Diff", lex.Counted(len(doc.changes), "file")+","+all.String())
 	}
 	output := lex.Counted(doc.total, "line")
-	if n, which := args.capped(); n > 0 && doc.total >= n {
+	if n, which := args.Capped(); n > 0 && doc.total >= n {
 		output = which + " " + output
 	}
 	f.add("Output", output)
@@ -43,10 +46,10 @@ func (f *facts) command(args arguments, doc *document) {
 var changesDir = regexp.MustCompile(`^\s*cd (?:"[^"]*"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*`)
 
 // asked returns the request: the command, else the other arguments.
-func (f *facts) asked(args arguments) {
-	command := args.command()
+func (f *facts) asked(args call.Arguments) {
+	command := args.Command()
 	if command == "" {
-		name, text := args.brief()
+		name, text := args.Brief()
 		f.add(name, lex.Clip(text, maxCommand))
 		return
 	}
@@ -54,8 +57,8 @@ func (f *facts) asked(args arguments) {
 	f.note("command", command)
 }
 
-func (f *facts) write(args arguments, doc *document) {
-	if path := args.path(); path != "" {
+func (f *facts) write(args call.Arguments, doc *document) {
+	if path := args.Path(); path != "" {
 		f.add("File", clipLeft(lex.OneLine(path), maxPath))
 		f.note("path", path)
 	} else {
@@ -78,15 +81,15 @@ func tests(t verdict.Tally) string {
 	return ""
 }
 
-func (f *facts) listing(args arguments, doc *document) {
-	if pattern := args.pattern(); pattern != "" {
+func (f *facts) listing(args call.Arguments, doc *document) {
+	if pattern := args.Pattern(); pattern != "" {
 		f.add("Pattern", `"`+lex.Clip(lex.OneLine(pattern), maxPattern)+`"`)
 		f.note("pattern", pattern)
 	}
-	if path := args.path(); path != "" {
+	if path := args.Path(); path != "" {
 		f.add("Path", clipLeft(lex.OneLine(path), maxPath))
 		f.note("path", path)
-	} else if args.pattern() == "" {
+	} else if args.Pattern() == "" {
 		f.asked(args)
 	}
 	kinds, entries := doc.kinds()
@@ -108,7 +111,7 @@ func (d *document) kinds() (text string, entries int) {
 	count := map[string]int{}
 	for i := range d.lines {
 		l := &d.lines[i]
-		if l.text == "" || !l.starts || foundNothing(l.text) || noEntry.MatchString(l.text) || strings.HasSuffix(l.text, " .") || strings.HasSuffix(l.text, " ..") || lex.IsDigit(l.text[0]) && treeTotal.MatchString(l.text) {
+		if l.text == "" || !l.starts || foundNothing(l.text) || listing.NoEntry.MatchString(l.text) || strings.HasSuffix(l.text, " .") || strings.HasSuffix(l.text, " ..") || lex.IsDigit(l.text[0]) && treeTotal.MatchString(l.text) {
 			continue
 		}
 		entries++
@@ -138,8 +141,8 @@ func entryKind(entry string) string {
 	return ""
 }
 
-func (f *facts) search(args arguments, doc *document) {
-	if pattern := args.pattern(); pattern != "" {
+func (f *facts) search(args call.Arguments, doc *document) {
+	if pattern := args.Pattern(); pattern != "" {
 		f.add("Pattern", `"`+lex.Clip(lex.OneLine(pattern), maxPattern)+`"`)
 		f.note("pattern", pattern)
 	} else {
@@ -175,8 +178,8 @@ func (d *document) atLeast(n int) string {
 var contextFlag = regexp.MustCompile(`\s(?:-[a-zA-Z]*[ABC] ?\d|--(?:after-|before-)?context\b)`)
 
 // showsContext reports whether a search was asked for the lines around its matches.
-func showsContext(args arguments) bool {
-	return contextFlag.MatchString(args.command()) || args.text("-A", "-B", "-C") != ""
+func showsContext(args call.Arguments) bool {
+	return contextFlag.MatchString(args.Command()) || args.Text("-A", "-B", "-C") != ""
 }
 
 // found counts the matches of a search, without the context lines, and their files.
@@ -211,12 +214,12 @@ func foundNothing(text string) bool {
 	return strings.HasPrefix(low, "no matches") || strings.HasPrefix(low, "no files") || strings.HasPrefix(low, "no results") || strings.HasPrefix(low, "found 0")
 }
 
-func (f *facts) web(args arguments, doc *document) {
-	if url := args.url(); url != "" {
+func (f *facts) web(args call.Arguments, doc *document) {
+	if url := args.Url(); url != "" {
 		f.add("URL", lex.Clip(lex.OneLine(url), maxPath))
 		f.note("url", url)
 	}
-	if query := args.text("query", "q", "search_query", "search_term"); query != "" {
+	if query := args.Text("query", "q", "search_query", "search_term"); query != "" {
 		f.add("Query", `"`+lex.Clip(lex.OneLine(query), maxPattern)+`"`)
 		f.note("query", query)
 	}
@@ -249,7 +252,7 @@ func (d *document) searchFailed() int {
 			return i
 		}
 	}
-	return none
+	return words.None
 }
 
 var webError = regexp.MustCompile(`^(?i:web ?search|search|fetch|request) (?:error|failed): ?\S`)
@@ -260,8 +263,8 @@ func (d *document) snapshot() {
 		if title, ok := strings.CutPrefix(l.text, "- Page Title: "); ok && d.title == "" {
 			d.title = title
 		}
-		if e, ok := elementIn(l.text); ok && d.shape == shapeSnapshot && e.role == "RootWebArea" && d.title == "" {
-			d.title = e.name // what a browser calls the page, beside its tabs
+		if e, ok := page.ElementIn(l.text); ok && d.shape == shapeSnapshot && e.Role == "RootWebArea" && d.title == "" {
+			d.title = e.Name // what a browser calls the page, beside its tabs
 		}
 	}
 }
@@ -279,7 +282,7 @@ func (d *document) page() (title string, headings, links int) {
 			}
 		}
 		if d.shape == shapeSnapshot {
-			if e, ok := elementIn(l.text); ok && l.starts && e.role == "link" {
+			if e, ok := page.ElementIn(l.text); ok && l.starts && e.Role == "link" {
 				links += 1 + l.repeat
 			}
 		} else if strings.Contains(l.text, "://") {
@@ -292,128 +295,174 @@ func (d *document) page() (title string, headings, links int) {
 	return title, headings, links
 }
 
-func (f *facts) data(in Input, args arguments, doc *document) {
+func (f *facts) data(in Input, args call.Arguments, doc *document) {
 	f.asked(args)
 	f.add("Exit", f.exit)
-	s := outlineOf(in.Content)
-	f.add("Shape", s.shape())
-	s.keys = slices.DeleteFunc(s.keys, func(key string) bool { return slices.Contains(in.Drop, key) })
-	if len(s.keys) > 0 {
-		f.add("Keys", quoted(strings.Join(s.keys, ", "), mostKeys*maxCommand))
-		f.note("keys", strings.Join(s.keys, ", "))
+	s := records.Outline(in.Content)
+	f.add("Shape", s.Shape())
+	s.Keys = slices.DeleteFunc(s.Keys, func(key string) bool { return slices.Contains(in.Drop, key) })
+	if len(s.Keys) > 0 {
+		f.add("Keys", quoted(strings.Join(s.Keys, ", "), records.MostKeys*maxCommand))
+		f.note("keys", strings.Join(s.Keys, ", "))
 	}
-	if s.items > 0 {
-		f.note("items", s.items)
+	if s.Items > 0 {
+		f.note("items", s.Items)
 	}
 	f.add("Lines", itoa(doc.total))
 	f.note("lines", doc.total)
 }
 
-// outline is the structure of a JSON text.
-type outline struct {
-	kind   jsontext.Kind // of the first value: '{', '[' or a scalar's; 0: not valid JSON
-	inner  jsontext.Kind // of an array's first element
-	items  int           // elements of the array, members of the object
-	values int           // values in the text, in sequence
-	keys   []string      // of the first object, at most mostKeys
-	broken bool          // it ends before it is complete
+// Seed 2's extractors for TypeScript and JavaScript, and equivalents for other languages.
+var (
+	exportLine = regexp.MustCompile(`^export\s+(?:default\s+)?(?:async\s+)?(?:abstract\s+)?(?:const|let|var|function\*?|class|interface|type|enum)\s+(\w+)`)
+	importLine = regexp.MustCompile(`^(?:import\s|from\s+\S+\s+import\s|use\s+[\w:]+|#include\s|const\s+.*=\s*require\(|require(?:_once)?[\s(])`)
+)
+
+// mayImport is a cheap pretest for importLine.
+func mayImport(text string) bool {
+	switch text[0] {
+	case 'i':
+		return strings.HasPrefix(text, "import")
+	case 'f':
+		return strings.HasPrefix(text, "from") && strings.Contains(text, "import")
+	case 'u':
+		return strings.HasPrefix(text, "use")
+	case '#':
+		return strings.HasPrefix(text, "#include")
+	case 'c':
+		return strings.HasPrefix(text, "const") && strings.Contains(text, "require(")
+	case 'r':
+		return strings.HasPrefix(text, "require")
+	}
+	return false
 }
 
-// Bounds on the keys: how many, and their length.
-const mostKeys, longestKey = 8, 30
+func (f *facts) file(args call.Arguments, doc *document) {
+	path, _ := args.Shown()
+	if path == "" {
+		path = doc.namedPath()
+	}
+	if path != "" {
+		f.note("path", path)
+		extent, list := call.ExtentOf(doc.parts), args.Parts()
+		switch {
+		case extent != "":
+			path += ":" + extent
+		case len(list) == 1 && list[0].Last > 0 && doc.total >= list[0].Last:
+			extent = "last " + itoa(doc.total)
+		case len(list) == 1 && list[0].To > 0 && doc.total >= list[0].To:
+			extent = "first " + itoa(doc.total)
+		default:
+			extent = doc.extent()
+		}
+		f.add("File", clipLeft(lex.OneLine(path), maxPath))
+		if !strings.HasSuffix(path, extent) {
+			f.add("Lines", extent)
+		}
+	} else {
+		f.asked(args)
+		f.add("Output", lex.Counted(doc.total, "line"))
+	}
+	f.note("lines", doc.total)
+	if doc.shape == shapeJSON || doc.shape == shapeNumbered && words.FileType(path) == "JSON" {
+		f.arrays(doc)
+	}
+	if kind := words.FileType(path); kind != "" {
+		f.add("Type", kind)
+		f.note("type", kind)
+	}
+	f.modules(doc)
+}
 
-// outlineOf reads the values of a text, up to the first error.
-func outlineOf(content string) outline {
-	var o outline
-	d := jsontext.NewDecoder(strings.NewReader(content), envelope.Lenient)
-	for {
-		from := d.InputOffset()
-		v, err := d.ReadValue()
-		if err != nil {
-			rest := jsontext.Value(strings.TrimSpace(content[from:]))
-			o.broken = (o.values > 0 || rest.Kind() == '{' || rest.Kind() == '[') && !errors.Is(err, io.EOF)
-			if o.broken && o.values == 0 {
-				o.first(rest)
+// arrays states the largest array of objects in a file of JSON.
+func (f *facts) arrays(doc *document) {
+	text := doc.source
+	if doc.shape == shapeNumbered {
+		text = unnumbered(text)
+	}
+	if v := jsontext.Value(strings.TrimSpace(text)); v.IsValid(envelope.Lenient) {
+		if a := records.LargestArray(v, 0); a.Name != "" && len(a.Elements) > 1 {
+			f.wide = true
+			f.add("Records", lex.Thousands(len(a.Elements))+" in "+lex.Clip(lex.OneLine(a.Name), maxCommand/2))
+		}
+	}
+}
+
+// modules counts imports and names the first five exports.
+func (f *facts) modules(doc *document) {
+	var exports []string
+	imports := 0
+	for i := range doc.lines {
+		l := &doc.lines[i]
+		if len(l.text) < 4 || len(l.text) > 400 {
+			continue
+		}
+		if strings.HasPrefix(l.text, "export") {
+			if m := exportLine.FindStringSubmatch(l.text); m != nil {
+				exports = append(exports, m[1])
 			}
-			return o
+		} else if mayImport(l.text) && importLine.MatchString(l.text) {
+			imports++
 		}
-		if o.values++; o.values == 1 {
-			o.first(v)
-		}
+	}
+	f.note("has_exports", len(exports) > 0)
+	f.note("has_imports", imports > 0)
+	if len(exports) > 0 {
+		f.add("Exports", strings.Join(exports[:min(5, len(exports))], ", "))
+	}
+	if imports > 0 {
+		f.add("Imports", lex.Counted(imports, "module"))
 	}
 }
 
-// first reads the first value: of an array its elements, of the first object the keys.
-func (o *outline) first(v jsontext.Value) {
-	o.kind = v.Kind()
-	for depth := 0; v.Kind() == '['; depth++ {
-		list := elements(v)
-		if depth == 0 && len(list) > 0 {
-			o.items, o.inner = len(list), list[0].Kind()
+// namedPath returns the path that a viewer prints above a file ("[File: /a/b.py (1997 lines total)]").
+func (d *document) namedPath() string {
+	for _, l := range d.lines[:min(3, len(d.lines))] {
+		if rest, ok := strings.CutPrefix(l.text, "[File: "); ok {
+			path, _, _ := strings.Cut(rest, " ")
+			return strings.TrimRight(path, "]")
 		}
-		if len(list) == 0 {
-			return
-		}
-		v = list[0]
 	}
-	members := keysOf(v)
-	if o.kind == '{' {
-		o.items = len(members)
-	}
-	for _, m := range members[:min(len(members), mostKeys)] {
-		o.keys = append(o.keys, lex.Clip(lex.OneLine(m.Name), longestKey))
-	}
+	return ""
 }
 
-// elements returns an array's elements; of one that ends before it is complete also what there is of the last one.
-func elements(v jsontext.Value) (list []jsontext.Value) {
-	d := jsontext.NewDecoder(strings.NewReader(string(v)), envelope.Lenient)
-	if _, err := d.ReadToken(); err != nil {
-		return nil
-	}
-	for d.PeekKind() != ']' {
-		from := d.InputOffset()
-		e, err := d.ReadValue()
-		if err != nil {
-			if rest := strings.TrimLeft(string(v[from:]), ", \t\r\n"); rest != "" {
-				list = append(list, jsontext.Value(rest))
-			}
-			return list
+// extent returns the number of lines, with their range if the view begins further down.
+func (d *document) extent() string {
+	first, last, n := 0, 0, 0
+	for i := range d.lines {
+		l := &d.lines[i]
+		if l.number == 0 || !l.starts {
+			continue
 		}
-		list = append(list, e.Clone())
+		if first == 0 {
+			first = l.number
+		}
+		last = l.number
+		n++
 	}
-	return list
-}
-
-// shape describes it: "array of 12 objects", "object with 5 keys", "40 JSON lines".
-func (o outline) shape() string {
-	text := ""
+	if first <= 1 && last == 0 || d.dotted {
+		return itoa(d.total)
+	}
+	all := d.stated()
 	switch {
-	case o.values > 1:
-		text = lex.Thousands(o.values) + " JSON lines"
-	case o.kind == '[':
-		text = "array of " + lex.Counted(o.items, kindName(o.inner))
-	case o.kind == '{':
-		text = "object with " + lex.Counted(o.items, "key")
-	default:
-		return ""
+	case all > last:
+		return itoa(first) + "-" + itoa(last) + " of " + itoa(all)
+	case first <= 1:
+		return itoa(last)
 	}
-	if o.broken {
-		text += ", cut off"
-	}
-	return text
+	return itoa(first) + "-" + itoa(last)
 }
 
-func kindName(k jsontext.Kind) string {
-	switch k {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case '0':
-		return "number"
+var linesTotal = regexp.MustCompile(`\((\d{1,8}) lines total\)`)
+
+// stated returns a viewer's statement of how many lines the file has; 0 if none.
+func (d *document) stated() int {
+	for _, l := range d.lines[:min(3, len(d.lines))] {
+		if m := linesTotal.FindStringSubmatch(l.text); m != nil {
+			return lex.Atoi(m[1])
+		}
 	}
-	return "value"
+	return 0
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,12 +1,13 @@
 package rules
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/logs"
+	"precis/summarize/rules/words"
 	"precis/summarize/verdict"
 )
 
@@ -151,8 +152,8 @@ func (d *document) varied(lines []int) []int {
 	var first, others []int
 	count := map[uint64]int{}
 	for _, i := range lines {
-		kind := maskedHash(d.lines[i].text)
-		if count[kind]++; count[kind] <= oftenAlike {
+		kind := logs.MaskedHash(d.lines[i].text)
+		if count[kind]++; count[kind] <= logs.OftenAlike {
 			first = append(first, i)
 		} else {
 			others = append(others, i)
@@ -264,7 +265,7 @@ func reasonOf(doc *document, at int) []int {
 	if !strings.HasPrefix(doc.lines[at].text, "--- FAIL: ") {
 		return nil
 	}
-	found := none
+	found := words.None
 	for i := at + 1; i < min(len(doc.lines), at+farthest); i++ {
 		l := &doc.lines[i]
 		if l.text != "" && l.indent <= doc.lines[at].indent || strings.HasPrefix(l.text, "--- ") {
@@ -366,6 +367,3 @@ func (c *chooser) placesRoom(lines []int, room int) int {
 	}
 	return min(need, room/3)
 }
-
-// ErrDamaged is data that Seen did not write.
-var ErrDamaged = errors.New("damaged data")

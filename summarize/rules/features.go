@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"hash/maphash"
 	"math"
+
+	"precis/summarize/rules/outline"
+	"precis/summarize/rules/words"
 )
 
 // feature is one property of an identifier in its text and its thread.
@@ -76,11 +79,11 @@ type scene struct {
 
 func newScene(doc *document, v *vocabulary, m *memory) *scene {
 	s := &scene{
-		doc: doc, words: v, memory: m, focus: v.focusOf(doc, m), lineNew: v.ints.take(len(doc.lines)),
-		nearMax: v.floats.take(len(v.words)), wideMax: v.floats.take(len(v.words)),
-		variants: v.variants(), pairs: v.ints.take(len(v.lexicon.pairs)), size: math.Log(float64(len(v.words) + 1)),
+		doc: doc, words: v, memory: m, focus: v.focusOf(doc, m), lineNew: v.ints.Take(len(doc.lines)),
+		nearMax: v.floats.Take(len(v.words)), wideMax: v.floats.Take(len(v.words)),
+		variants: v.variants(), pairs: v.ints.Take(len(v.lexicon.Pairs)), size: math.Log(float64(len(v.words) + 1)),
 	}
-	seen := v.flags.take(len(v.words)) // a separate slice stays in the CPU cache
+	seen := v.flags.Take(len(v.words)) // a separate slice stays in the CPU cache
 	for id := range v.words {
 		seen[id] = v.words[id].seen
 	}
@@ -102,7 +105,7 @@ func newScene(doc *document, v *vocabulary, m *memory) *scene {
 
 func (s *scene) countPairs(subs []int32) {
 	for k := 1; k < len(subs); k++ {
-		if p := s.words.lexicon.findPair(subs[k-1], subs[k]); p >= 0 {
+		if p := s.words.lexicon.FindPair(subs[k-1], subs[k]); p >= 0 {
 			s.pairs[p]++
 		}
 	}
@@ -110,19 +113,19 @@ func (s *scene) countPairs(subs []int32) {
 
 // variants marks the identifiers from which another one differs only in case or separators.
 func (v *vocabulary) variants() []bool {
-	same := v.flags.take(len(v.words))
+	same := v.flags.Take(len(v.words))
 	index := &v.squeezed
-	index.reset(len(v.words))
+	index.Reset(len(v.words))
 	var own, other []byte
 	for id := range v.words {
-		own = appendSqueezed(own[:0], v.words[id].text)
-		for key := uint32(maphash.Bytes(v.terms.seed, own)); ; key++ {
-			first := index.find(key)
-			if first == none {
-				index.add(key, int32(id))
+		own = words.AppendSqueezed(own[:0], v.words[id].text)
+		for key := uint32(maphash.Bytes(v.terms.Seed, own)); ; key++ {
+			first := index.Find(key)
+			if first == words.None {
+				index.Add(key, int32(id))
 				break
 			}
-			if other = appendSqueezed(other[:0], v.words[first].text); bytes.Equal(own, other) {
+			if other = words.AppendSqueezed(other[:0], v.words[first].text); bytes.Equal(own, other) {
 				same[first], same[id] = true, true
 				break
 			}
@@ -164,12 +167,12 @@ func (s *scene) place(w *word, x *vector) {
 }
 
 func standing(how uint32, x *vector) {
-	x[fCalled] = flag(how&isCalled != 0)
-	x[fAssigned] = flag(how&isAssigned != 0)
-	x[fQuoted] = flag(how&isQuoted != 0)
-	x[fComment] = flag(how&inComment != 0)
-	x[fImport] = flag(how&inImport != 0)
-	x[fHeading] = flag(how&inHeading != 0)
+	x[fCalled] = flag(how&words.IsCalled != 0)
+	x[fAssigned] = flag(how&words.IsAssigned != 0)
+	x[fQuoted] = flag(how&words.IsQuoted != 0)
+	x[fComment] = flag(how&words.InComment != 0)
+	x[fImport] = flag(how&words.InImport != 0)
+	x[fHeading] = flag(how&words.InHeading != 0)
 }
 
 // relate compares a word's subwords and their pairs with the thread and the document.
@@ -261,8 +264,8 @@ const (
 func (v *vocabulary) focusOf(doc *document, m *memory) *focus {
 	n := len(doc.lines)
 	f := &focus{
-		line: v.floats.take(n), near: v.floats.take(n), wide: v.floats.take(n),
-		said: v.flags.take(n), toSaid: v.floats.take(n), block: v.blocks.take(n),
+		line: v.floats.Take(n), near: v.floats.Take(n), wide: v.floats.Take(n),
+		said: v.flags.Take(n), toSaid: v.floats.Take(n), block: v.blocks.Take(n),
 	}
 	words, subs := v.saidIn(m.talk)
 	f.sub = v.weighSaid(m)
@@ -278,7 +281,7 @@ func (v *vocabulary) focusOf(doc *document, m *memory) *focus {
 
 // saidIn marks the identifiers and subwords of the talk.
 func (v *vocabulary) saidIn(talk []said) (words, subs []bool) {
-	words, subs = v.flags.take(len(v.words)), v.flags.take(len(v.lexicon.subwords))
+	words, subs = v.flags.Take(len(v.words)), v.flags.Take(len(v.lexicon.Subwords))
 	for _, t := range talk {
 		for _, id := range t.words {
 			words[id] = true
@@ -292,8 +295,8 @@ func (v *vocabulary) saidIn(talk []said) (words, subs []bool) {
 
 // weighSaid weighs every subword of the talk by recency and by its rarity in the thread and the document.
 func (v *vocabulary) weighSaid(m *memory) []float64 {
-	weight := v.floats.take(len(v.lexicon.subwords))
-	here := v.ints.take(len(v.lexicon.subwords))
+	weight := v.floats.Take(len(v.lexicon.Subwords))
+	here := v.ints.Take(len(v.lexicon.Subwords))
 	for _, id := range v.lineSubs {
 		here[id]++
 	}
@@ -309,7 +312,7 @@ func (v *vocabulary) weighSaid(m *memory) []float64 {
 }
 
 func (f *focus) readLines(doc *document, v *vocabulary, words, subs []bool) {
-	lastLine := v.ints.take(len(v.lexicon.subwords)) // by subword: the last line + 1 that it was counted in
+	lastLine := v.ints.Take(len(v.lexicon.Subwords)) // by subword: the last line + 1 that it was counted in
 	var open block
 	for i := range doc.lines {
 		in := 0
@@ -326,7 +329,7 @@ func (f *focus) readLines(doc *document, v *vocabulary, words, subs []bool) {
 		for _, m := range v.of(i) {
 			f.said[i] = f.said[i] || words[m.id]
 		}
-		if doc.lines[i].kind == declarationLine && doc.lines[i].indent <= outermost {
+		if doc.lines[i].kind == outline.DeclarationLine && doc.lines[i].indent <= outermost {
 			open = block{said: f.said[i], share: float64(in) / float64(max(1, len(all)))}
 		}
 		f.block[i] = open
@@ -388,4 +391,100 @@ func (f *focus) distances() {
 		f.toSaid[i] = min(f.toSaid[i], d)
 		d++
 	}
+}
+
+// looks sets the features of a spelling.
+func looks(look uint32, x *vector) {
+	x[fDigits] = flag(look&words.IsDigits != 0)
+	x[fDate] = flag(look&words.IsDate != 0)
+	x[fHex] = flag(look&words.IsHex != 0)
+	x[fPath] = flag(look&words.IsPathName != 0)
+	x[fFileName] = flag(look&words.IsFileName != 0)
+	x[fCapitals] = flag(look&words.IsCapitals != 0)
+	x[fCamel] = flag(look&words.IsCamel != 0)
+	x[fExported] = flag(look&words.IsExported != 0)
+}
+
+// weights are what a logistic regression made of real transcripts (TestTrain): how much each feature
+// speaks for an identifier's being written again by the agent.
+var weights = vector{
+	fBias:          0.07,
+	fCount:         0.30,
+	fCountInBig:    0.09,
+	fPosition:      -0.41,
+	fIndent:        0.05,
+	fVocabulary:    -0.60,
+	fAlike:         -0.17,
+	fLineNew:       -0.41,
+	fPath:          0.25,
+	fFileName:      0.11,
+	fCamel:         0.13,
+	fCapitals:      0.14,
+	fDigits:        -0.37,
+	fHex:           -0.34,
+	fDate:          -0.64,
+	fExported:      0.20,
+	fSingle:        -0.09,
+	fPathInListing: -0.17,
+	fCalled:        0.19,
+	fAssigned:      -0.22,
+	fQuoted:        0.28,
+	fComment:       -0.21,
+	fImport:        0.18,
+	fHeading:       0.20,
+	fVariant:       0.23,
+	fPairHere:      -0.25,
+	fRecentAll:     0.24,
+	fPairAge:       0.26,
+	fPairRecent:    0.20,
+	fPairTalk:      0.20,
+	fFocusWord:     0.12,
+	fFocusLine:     0.09,
+	fFocusWide:     0.12,
+	fFocusNearMax:  0.27,
+	fFocusWideMax:  0.25,
+	fNearSaid:      0.21,
+	fSaidBlock:     0.19,
+	fBlockShare:    0.36,
+}
+
+// seenWorth is the worth of an identifier that the thread has seen, relative to a new one.
+const seenWorth = 0.01
+
+// nameWorth is the worth of a listing's entry that is spelled like an ordinary word.
+const nameWorth = 0.02
+
+// weigh sets the worth of every identifier: the probability that the thread uses it again.
+func (v *vocabulary) weigh(doc *document, in Input) {
+	s := newScene(doc, v, v.recall(in.Earlier, in.Seen))
+	for id := range v.words {
+		w := &v.words[id]
+		x := s.vector(int32(id))
+		w.worth = probability(&x)
+		switch {
+		case w.how&words.IsName != 0 && !words.Specific(w.text):
+			w.worth = nameWorth
+		case doc.shape == shapeSnapshot && doc.lines[w.first].dull():
+			w.worth *= seenWorth
+		case w.seen:
+			w.worth *= seenWorth
+		}
+	}
+}
+
+// shown takes their worth from the identifiers of a text that is shown in any case.
+func (v *vocabulary) shown(text string) {
+	words.EachWord(text, func(start, end int) {
+		if id := v.find(text[start:end]); id != words.None {
+			v.words[id].worth = 0
+		}
+	})
+}
+
+func probability(x *vector) float64 {
+	sum := 0.0
+	for i := range x {
+		sum += x[i] * weights[i]
+	}
+	return 1 / (1 + math.Exp(-sum))
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/logs"
+	"precis/summarize/rules/words"
 )
 
 // widen extends the chosen fragments if there is room, the least clipped first, and returns how many
@@ -53,7 +55,7 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 			p.end = naturalEnd(l.text, len(lex.Prefix(l.text, room-20)))
 			p.size = c.cost(p.choice)
 		}
-		blob := isBlob(l.text)
+		blob := words.IsBlob(l.text)
 		if p.size > room || blob && p.size > blobs {
 			return
 		}
@@ -67,7 +69,7 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 	}
 	for _, i := range c.fillers(picks) {
 		l := &c.doc.lines[i]
-		if len(l.text) >= countedLine && !(c.doc.endFirst && l.alike >= oftenAlike && !l.frag) {
+		if len(l.text) >= countedLine && !(c.doc.endFirst && l.alike >= logs.OftenAlike && !l.frag) {
 			take(i)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/words"
 	"precis/summarize/verdict"
 )
 
@@ -258,7 +259,7 @@ func undangled(text string, end, least int) int {
 func naturalEnd(text string, i int) int {
 	for i < len(text) && (text[i] >= 0x80 || i > 0 && lex.WordByte[text[i-1]] && (lex.WordByte[text[i]] || joined(text, i))) {
 		i++
-		if i < len(text) && joint(text[i-1]) {
+		if i < len(text) && words.Joint(text[i-1]) {
 			i++
 		}
 	}
@@ -281,13 +282,13 @@ var (
 
 // joined reports whether a joint at i continues a path or a dotted name.
 func joined(text string, i int) bool {
-	return joint(text[i]) && i+1 < len(text) && lex.WordByte[text[i+1]]
+	return words.Joint(text[i]) && i+1 < len(text) && lex.WordByte[text[i+1]]
 }
 
 // naturalStart returns the place at or before i where a fragment may begin: with the scheme, quote, bracket or
 // sign of its first word. Within a joined word only a path's last names may begin a fragment; 0 is none.
 func naturalStart(text string, i int) int {
-	if i > 1 && joint(text[i-1]) && lex.WordByte[text[i-2]] {
+	if i > 1 && words.Joint(text[i-1]) && lex.WordByte[text[i-2]] {
 		if text[i-1] != '/' {
 			return 0
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"precis/summarize/rules/call"
 )
 
 // TestOfferTriesWhatMayWin: no better fragment has one of the beginnings and ends that an offer skips.
@@ -17,7 +19,7 @@ func TestOfferTriesWhatMayWin(t *testing.T) {
 		)
 		text := strings.Join(rapid.SliceOfN(word, 1, 60).Draw(t, "words"), " ")
 		in := Input{ToolName: "read_file", Arguments: []byte(`{"path":"/a.go"}`), Content: text, MaxChars: 800}
-		doc := newDocument(in.Content, FileContent, parseArguments(in.Arguments))
+		doc := newDocument(in.Content, FileContent, call.ParseArguments(in.Arguments))
 		doc.countAlike()
 		v := newVocabulary(&doc, nil)
 		v.weigh(&doc, in)

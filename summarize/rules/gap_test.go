@@ -3,6 +3,8 @@ package rules
 import (
 	"strings"
 	"testing"
+
+	"precis/summarize/rules/call"
 )
 
 // Lines that would be read as one, although others stand between them in the source, are parted; those that stand for themselves are not.
@@ -23,7 +25,7 @@ func TestLinesThatRunOn(t *testing.T) {
 		"an old text and its new":   {CommandOutput, "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n-old one\n+new one\n-old two\n+new two", "-old one", "+new one", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDocument(test.lines, test.category, arguments{})
+			d := newDocument(test.lines, test.category, call.Arguments{})
 			find := func(text string) int {
 				for i := range d.lines {
 					if strings.TrimSpace(d.lines[i].text) == text {

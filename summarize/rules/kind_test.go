@@ -3,6 +3,7 @@ package rules
 import (
 	"testing"
 
+	"precis/summarize/rules/call"
 	"precis/summarize/verdict"
 )
 
@@ -20,7 +21,7 @@ func TestKindOfCall(t *testing.T) {
 		{"run_python", `{"code":"print(1)"}`, verdict.Run},
 		{"bash", `{"command":"make"}`, verdict.Run},
 	} {
-		args := parseArguments([]byte(c.args))
+		args := call.ParseArguments([]byte(c.args))
 		if got := kindOfCall(c.tool, categoryOf(c.tool, args, "one line"), args); got != c.want {
 			t.Errorf("%s %s: kind %d, want %d", c.tool, c.args, got, c.want)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/outline"
+	"precis/summarize/rules/words"
 )
 
 // landmark is a line by which an engineer finds the way: a declaration, a heading, a file. Those that no shown line has
@@ -210,7 +212,7 @@ func isSentence(text string) bool {
 // lastParagraph is the first line of the last paragraph in words, or of the list that is there.
 func (d *document) lastParagraph() []int {
 	const farthest = 40 // lines
-	found := none
+	found := words.None
 	for i := len(d.lines) - 1; i >= max(0, len(d.lines)-farthest); i-- {
 		l := &d.lines[i]
 		switch {
@@ -225,3 +227,32 @@ func (d *document) lastParagraph() []int {
 
 // opening is how an agent begins before it says anything.
 var opening = regexp.MustCompile(`^(?i:perfect|here(?:'s| is| are)|based on|i(?:'ve| have) (?:completed|searched|conducted|now))\b`)
+
+// outline finds the declarations of a file of code, those of the top level first.
+func (d *document) outline() []landmark {
+	var outer, inner []landmark
+	for i := range d.lines {
+		l := &d.lines[i]
+		if !l.starts {
+			continue
+		}
+		next := ""
+		if i+1 < len(d.lines) {
+			next = d.lines[i+1].text
+		}
+		if decl, ok := outline.In(l.text, l.indent, next); ok {
+			m := landmark{line: i, name: decl.Name, worth: declarationWorth}
+			l.mark = decl.End
+			if decl.Deep {
+				inner = append(inner, m)
+			} else {
+				outer = append(outer, m)
+			}
+		}
+	}
+	list := append(outer, inner...)
+	for i := range list {
+		list[i].worth = min(fewWorth, max(declarationWorth, allWorth/float64(len(list))))
+	}
+	return list
+}

@@ -1,12 +1,11 @@
 package rules
 
 import (
-	"encoding/binary"
-	"fmt"
-	"slices"
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/call"
+	"precis/summarize/rules/words"
 )
 
 // memory is the occurrence of a document's words in the thread's earlier messages: the last one (1 is the newest
@@ -37,13 +36,13 @@ const (
 )
 
 // recall searches the earlier messages, newest first, for the words of the document, and marks those seen.
-func (v *vocabulary) recall(earlier []string, seen *Seen) *memory {
-	m := &memory{subs: v.traces.take(len(v.lexicon.subwords)), pairs: v.traces.take(len(v.lexicon.pairs))}
+func (v *vocabulary) recall(earlier []string, seen *words.Seen) *memory {
+	m := &memory{subs: v.traces.Take(len(v.lexicon.Subwords)), pairs: v.traces.Take(len(v.lexicon.Pairs))}
 	for i := range v.words {
 		v.words[i].seen = seen.Has(v.words[i].text)
 	}
 	for i := len(earlier) - 1; i >= 0; i-- {
-		r := reading{v: v, m: m, age: int32(len(earlier) - i), short: len(earlier[i]) <= talkChars, last: none}
+		r := reading{v: v, m: m, age: int32(len(earlier) - i), short: len(earlier[i]) <= talkChars, last: words.None}
 		if r.short && len(m.talk) < talkTexts {
 			m.talk = append(m.talk, said{})
 			r.said = &m.talk[len(m.talk)-1]
@@ -66,9 +65,9 @@ func talkOf(earlier []string) []string {
 
 // placesNamed returns the lines of the file that is shown of which one of the newest messages gives the place, `store.go:12`, `store.go(12,3)`: a
 // compiler's messages, or the few matches of a search.
-func placesNamed(earlier []string, args arguments) map[int]bool {
+func placesNamed(earlier []string, args call.Arguments) map[int]bool {
 	const few = 8
-	path, _ := args.shown()
+	path, _ := args.Shown()
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	if name == "" {
 		return nil
@@ -98,15 +97,15 @@ func placesNamed(earlier []string, args arguments) map[int]bool {
 
 // wordsOf returns the identifiers in some texts.
 func wordsOf(texts []string) map[string]struct{} {
-	words := map[string]struct{}{}
+	found := map[string]struct{}{}
 	for _, text := range texts {
-		eachWord(text, func(start, end int) {
-			if w := text[start:end]; specific(w) {
-				words[w] = struct{}{}
+		words.EachWord(text, func(start, end int) {
+			if w := text[start:end]; words.Specific(w) {
+				found[w] = struct{}{}
 			}
 		})
 	}
-	return words
+	return found
 }
 
 // reading is the state of reading an earlier message.
@@ -121,12 +120,12 @@ type reading struct {
 
 func (r *reading) read(text string) {
 	for at := 0; ; {
-		start, end, joined := nextWord(text, at)
+		start, end, joined := words.NextWord(text, at)
 		if start == end {
 			return
 		}
 		at = end
-		if end-start < shortestSubword || r.know(text[start:end]) {
+		if end-start < words.ShortestSubword || r.know(text[start:end]) {
 			continue
 		}
 		if joined {
@@ -139,8 +138,8 @@ func (r *reading) read(text string) {
 
 // readParts reads a whole that is not a term.
 func (r *reading) readParts(text string) {
-	eachPart(text, 0, len(text), func(start, end int) {
-		if end-start >= shortestSubword && !r.know(text[start:end]) {
+	words.EachPart(text, 0, len(text), func(start, end int) {
+		if end-start >= words.ShortestSubword && !r.know(text[start:end]) {
 			r.cut(text[start:end])
 		}
 	})
@@ -148,15 +147,15 @@ func (r *reading) readParts(text string) {
 
 // know marks the words of a term of the document, if the text is one.
 func (r *reading) know(text string) bool {
-	n := r.v.terms.find(text)
-	if n == none {
+	n := r.v.terms.Find(text)
+	if n == words.None {
 		return false
 	}
 	r.word(n)
-	for _, p := range r.v.terms.partsOf(n) {
-		r.word(p.term)
+	for _, p := range r.v.terms.PartsOf(n) {
+		r.word(p.Term)
 	}
-	for _, id := range r.v.terms.subsOf(n) {
+	for _, id := range r.v.terms.SubsOf(n) {
 		r.sub(id)
 	}
 	return true
@@ -164,33 +163,33 @@ func (r *reading) know(text string) bool {
 
 // cut marks the subwords of a text that is not a term.
 func (r *reading) cut(text string) {
-	for start, end := nextSubword(text, 0); start < end; start, end = nextSubword(text, end) {
-		r.sub(r.v.lexicon.find(text[start:end]))
+	for start, end := words.NextSubword(text, 0); start < end; start, end = words.NextSubword(text, end) {
+		r.sub(r.v.lexicon.Find(text[start:end]))
 	}
 }
 
 func (r *reading) word(n int32) {
-	t := &r.v.terms.list[n]
-	if t.word == none {
+	t := &r.v.terms.List[n]
+	if t.Word == words.None {
 		return
 	}
-	if len(t.text) >= shortestWord {
-		r.v.words[t.word].seen = true
+	if len(t.Text) >= words.ShortestWord {
+		r.v.words[t.Word].seen = true
 	}
 	if r.said != nil {
-		r.said.words = append(r.said.words, t.word)
+		r.said.words = append(r.said.words, t.Word)
 	}
 }
 
 // sub marks a subword, and its pair with the previous one.
 func (r *reading) sub(id int32) {
-	if id != none {
+	if id != words.None {
 		r.m.subs[id].mark(r.age, r.short)
 		if r.said != nil {
 			r.said.subs = append(r.said.subs, id)
 		}
 	}
-	if pair := r.v.lexicon.findPair(r.last, id); pair != none {
+	if pair := r.v.lexicon.FindPair(r.last, id); pair != words.None {
 		r.m.pairs[pair].mark(r.age, r.short)
 	}
 	r.last = id
@@ -202,120 +201,4 @@ func (t *trace) mark(age int32, short bool) {
 		t.age = age
 	}
 	t.talk = t.talk || short
-}
-
-// Seen remembers which identifiers a thread has had, so that a summary can recognize new ones without the
-// thread's whole text: a caller adds every message's text once, and passes only the newest texts in
-// Input.Earlier. It holds 32-bit fingerprints (one in some hundred thousand collides), in
-// two generations of at most seenGeneration each; the older one is dropped when the younger is full.
-// The zero value is empty and ready. It is a pure fold over the added texts, in order.
-type Seen struct {
-	young, old map[uint32]struct{}
-}
-
-// seenGeneration bounds one generation: 32,768 identifiers cover a thread of some megabytes.
-const seenGeneration = 1 << 15
-
-// Add adds a message's text: its content and the arguments of its calls.
-func (s *Seen) Add(text string) {
-	eachWord(text, func(start, end int) {
-		if w := text[start:end]; specific(w) {
-			s.add(fingerprint(w))
-		}
-	})
-}
-
-func (s *Seen) add(mark uint32) {
-	if _, ok := s.young[mark]; ok {
-		return
-	}
-	if len(s.young) >= seenGeneration {
-		s.young, s.old = nil, s.young
-	}
-	if s.young == nil {
-		s.young = map[uint32]struct{}{}
-	}
-	s.young[mark] = struct{}{}
-}
-
-// Has reports whether an identifier was added and not dropped since.
-func (s *Seen) Has(word string) bool {
-	if s == nil {
-		return false
-	}
-	mark := fingerprint(word)
-	if _, ok := s.young[mark]; ok {
-		return true
-	}
-	_, ok := s.old[mark]
-	return ok
-}
-
-// Len is the number of identifiers held.
-func (s *Seen) Len() int { return len(s.young) + len(s.old) }
-
-// fingerprint is FNV-1a, folded to 32 bits.
-func fingerprint(w string) uint32 {
-	h := uint64(fnvOffset)
-	for i := 0; i < len(w); i++ {
-		h = (h ^ uint64(w[i])) * fnvPrime
-	}
-	return folded(h)
-}
-
-// MarshalBinary writes both generations as sorted, delta-coded fingerprints: two to four bytes each.
-func (s *Seen) MarshalBinary() ([]byte, error) {
-	return appendMarks(appendMarks(nil, s.young), s.old), nil
-}
-
-func appendMarks(b []byte, marks map[uint32]struct{}) []byte {
-	sorted := make([]uint32, 0, len(marks))
-	for m := range marks {
-		sorted = append(sorted, m)
-	}
-	slices.Sort(sorted)
-	b = binary.AppendUvarint(b, uint64(len(sorted)))
-	last := uint32(0)
-	for _, m := range sorted {
-		b = binary.AppendUvarint(b, uint64(m-last))
-		last = m
-	}
-	return b
-}
-
-// UnmarshalBinary reads what MarshalBinary wrote.
-func (s *Seen) UnmarshalBinary(b []byte) error {
-	young, b, err := readMarks(b)
-	if err != nil {
-		return err
-	}
-	old, b, err := readMarks(b)
-	if err != nil {
-		return err
-	}
-	if len(b) > 0 {
-		return fmt.Errorf("read seen identifiers: %w: %d bytes left over", ErrDamaged, len(b))
-	}
-	s.young, s.old = young, old
-	return nil
-}
-
-func readMarks(b []byte) (map[uint32]struct{}, []byte, error) {
-	count, n := binary.Uvarint(b)
-	if n <= 0 || count > seenGeneration {
-		return nil, nil, fmt.Errorf("read seen identifiers: %w: count", ErrDamaged)
-	}
-	b = b[n:]
-	marks := make(map[uint32]struct{}, min(int(count), len(b)))
-	last := uint64(0)
-	for range count {
-		delta, n := binary.Uvarint(b)
-		if n <= 0 || delta > 1<<32-1 || last+delta > 1<<32-1 {
-			return nil, nil, fmt.Errorf("read seen identifiers: %w: fingerprint", ErrDamaged)
-		}
-		last += delta
-		b = b[n:]
-		marks[uint32(last)] = struct{}{}
-	}
-	return marks, b, nil
 }

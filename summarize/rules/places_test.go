@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"precis/summarize/rules/clean"
 )
 
 // TestPlacesOfManyMessages: of a compiler's messages that don't fit, the places are listed, and no line is only a place.
@@ -137,10 +139,10 @@ func TestInteractiveDiff(t *testing.T) {
 // TestDrawnHeadings: a linter's heading with its place is no progress bar.
 func TestDrawnHeadings(t *testing.T) {
 	bar := strings.Repeat("━", 40)
-	if isNoise("src/App.tsx:12:1 lint/suspicious/noConsole " + bar) {
+	if doc := newDocument("src/App.tsx:12:1 lint/suspicious/noConsole "+bar, CommandOutput, nil); len(doc.lines) != 1 {
 		t.Error("the heading of a finding is noise")
 	}
-	if !isNoise("extracting layers " + bar) {
+	if !clean.IsNoise("extracting layers " + bar) {
 		t.Error("a bar is no noise")
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"precis/internal/race"
 	"precis/summarize/lex"
+	"precis/summarize/rules/words"
 )
 
 // This computes the same measure as recall.py, on the same transcripts: of the identifiers that a tool output
@@ -43,7 +44,7 @@ var (
 
 func identifiersOf(text string) map[string]bool {
 	found := map[string]bool{}
-	eachWord(text, func(start, end int) {
+	words.EachWord(text, func(start, end int) {
 		if w := text[start:end]; countable(w) {
 			found[w] = true
 		}
@@ -53,10 +54,10 @@ func identifiersOf(text string) map[string]bool {
 
 // countable is recall.py's own rule, without our length limit.
 func countable(w string) bool {
-	if len(w) <= maxWord {
-		return specific(w)
+	if len(w) <= words.MaxWord {
+		return words.Specific(w)
 	}
-	return specific(w[:maxWord]) || specific(w[len(w)-maxWord:])
+	return words.Specific(w[:words.MaxWord]) || words.Specific(w[len(w)-words.MaxWord:])
 }
 
 // cases returns the outputs that count, without summaries.
@@ -119,9 +120,9 @@ func inputOf(t *transcript, at int, w window) Input {
 	if w.texts >= 0 {
 		from = max(0, at-w.texts)
 	}
-	var seen *Seen
+	var seen *words.Seen
 	if w.seen {
-		seen = new(Seen)
+		seen = new(words.Seen)
 		for _, text := range t.texts[:from] {
 			seen.Add(text)
 		}
@@ -187,8 +188,10 @@ func (t *tally) add(s scored) {
 }
 
 func (t tally) meanMacro() float64 { return t.macro / float64(max(1, t.cases)) }
+
 func (t tally) meanLines() float64 { return t.macroOnly / float64(max(1, t.cases)) }
-func (t tally) micro() float64     { return float64(t.kept) / float64(max(1, t.used)) }
+
+func (t tally) micro() float64 { return float64(t.kept) / float64(max(1, t.used)) }
 
 func (t tally) String() string {
 	n := float64(max(1, t.cases))

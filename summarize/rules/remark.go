@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/logs"
+	"precis/summarize/rules/page"
+	"precis/summarize/rules/words"
 )
 
 // The worth of a line apart from its identifiers, on their scale: a good one has some 0.3. Words of
@@ -65,7 +68,7 @@ func (d *document) remarks() []float64 {
 				if text := d.labelled(i); text >= 0 {
 					worth[text] = stateWorth
 				}
-			case inState(l.text) && !strings.HasPrefix(l.text, "RootWebArea ") && !strings.Contains(l.text, "] option "): // its box says which is chosen
+			case page.InState(l.text) && !strings.HasPrefix(l.text, "RootWebArea ") && !strings.Contains(l.text, "] option "): // its box says which is chosen
 				worth[i] = stateWorth
 			case l.favour == actWorth:
 				worth[i] = controlWorth
@@ -107,7 +110,7 @@ func (d *document) remarks() []float64 {
 		case len(l.text) < countedLine || len(l.text) > longest || l.dull():
 		case l.record == recordFailed:
 			worth[i] = failedWorth
-		case l.record == recordText && l.alike < oftenAlike:
+		case l.record == recordText && l.alike < logs.OftenAlike:
 			worth[i] = recordWorth
 		case l.record != noRecord:
 		case mayState(l.text) && stateLine.MatchString(l.text):
@@ -135,7 +138,7 @@ func (d *document) said(text string) float64 {
 	switch {
 	case strings.Count(text, " ") >= sentence:
 		return stateWorth
-	case digitAt(text) >= 0:
+	case words.DigitAt(text) >= 0:
 		return stateWorth / 4
 	}
 	return controlWorth
@@ -153,7 +156,7 @@ func (d *document) remarkTally(worth []float64) {
 	const few = 2
 	var found []int
 	for i := range d.lines {
-		if d.lines[i].starts && tallies(d.lines[i].text) {
+		if d.lines[i].starts && logs.Tallies(d.lines[i].text) {
 			found = append(found, i)
 		}
 	}

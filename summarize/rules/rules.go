@@ -7,10 +7,15 @@ import (
 	"precis/events"
 	"precis/summarize/envelope"
 	"precis/summarize/lex"
+	"precis/summarize/rules/call"
+	"precis/summarize/rules/clean"
+	"precis/summarize/rules/listing"
+	"precis/summarize/rules/records"
+	"precis/summarize/rules/words"
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-37"
+const Version = "rules-38"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -21,7 +26,7 @@ type Input struct {
 	Content   string // any bytes; invalid UTF-8 is replaced
 	IsError   *bool
 	ExitCode  *int
-	// Category is that of a tool of one's own; if empty, it is recognized. Keep names what is shown first, and Drop what is not shown (own.go).
+	// Category is that of a tool of one's own; if empty, it is recognized. Keep names what is shown first, and Drop what is not shown (source.go).
 	Category   Category
 	Keep, Drop []string
 	// Relevant is the range of lines that the agent requested; they are worth more.
@@ -35,10 +40,10 @@ type Input struct {
 	// is looking for. Twenty suffice if Seen is set, else two hundred (docs/rules.md has the figures).
 	Earlier []string
 	// Seen holds the identifiers of all earlier messages; may be nil.
-	Seen *Seen
+	Seen *words.Seen
 
 	chars int // of the output as it came
-	// Of an output that holds its content in JSON (harness.go).
+	// Of an output that holds its content in JSON (source.go).
 	held    bool
 	quoted  bool // the content is not what a program says of itself
 	beside  []envelope.Member
@@ -53,7 +58,7 @@ type Output struct {
 
 // ToolOutput summarizes one tool output.
 func ToolOutput(in Input) Output {
-	args := parseArguments(in.Arguments)
+	args := call.ParseArguments(in.Arguments)
 	in.chars = lex.Runes(in.Content)
 	in = in.opened(args)
 	category := in.recognized(args)
@@ -78,21 +83,21 @@ func ToolOutput(in Input) Output {
 }
 
 // read splits what is shown of an output into lines.
-func read(in Input, source string, category Category, args arguments) document {
+func read(in Input, source string, category Category, args call.Arguments) document {
 	doc := newDocument(source, category, args)
-	if path, from := args.shown(); in.held || category == FileContent && path != "" && from == 0 {
+	if path, from := args.Shown(); in.held || category == FileContent && path != "" && from == 0 {
 		doc.unplaced()
 	}
 	if len(in.Drop) > 0 { // they may be what is left of lines
 		doc.lines = slices.DeleteFunc(doc.lines, func(l line) bool { return l.text == "" })
 	}
 	doc.chars = lex.Runes(in.Content) + in.without
-	doc.source = clean(source)
+	doc.source = clean.Clean(source)
 	doc.wrapped = len(source) < len(in.Content) || in.without > 0
 	if doc.wrapped {
 		doc.running = runningIn(in.Content, source)
 	}
-	n, _ := args.capped()
+	n, _ := args.Capped()
 	doc.cutOff = saysCutOff(in.Content) || n > 0 && doc.total >= n
 	doc.relevant = in.Relevant
 	doc.countAlike()
@@ -109,7 +114,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	}
 	header := f.header(in.ToolName, headerRoom(category, f.wide, limit))
 	if len(in.beside) > 0 {
-		told := scalars(in.beside, "", (limit-lex.Runes(header))/besideShare, 0)
+		told := records.Scalars(in.beside, "", (limit-lex.Runes(header))/besideShare, 0)
 		for _, m := range in.beside {
 			if !strings.Contains(told, m.Name+"=") {
 				doc.chars, doc.wrapped = doc.chars+lex.Runes(string(m.Value)), true
@@ -121,7 +126,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 		return text
 	}
 	if in.chars <= in.MaxChars {
-		return lex.Clip(clean(in.Content), limit)
+		return lex.Clip(clean.Clean(in.Content), limit)
 	}
 	if limit < smallest {
 		return lex.Clip(header, limit)
@@ -170,20 +175,20 @@ func (d *document) sketch(in Input, category Category, room int) string {
 	}
 	switch {
 	case d.listing && category != FileContent:
-		if paths, ok := pathsOf(d.source); ok {
-			return tree(paths, room)
+		if paths, ok := listing.Paths(d.source); ok {
+			return listing.Tree(paths, room)
 		}
 	case d.shape == shapeJSON && !slices.ContainsFunc(d.lines, func(l line) bool { return l.record == recordFailed }):
-		if records := recordsOf(d.source, in.Keep); records != nil {
-			return recordTable(d.source, records, in.Keep, room)
+		if list := records.Of(d.source, in.Keep); list != nil {
+			return records.Table(d.source, list, in.Keep, room)
 		}
-		if _, one := onlyObject(strings.TrimSpace(d.source)); (one && category != FileContent || d.total <= fewLines) && len(in.Keep) == 0 {
-			return about(d.source, "", room*2/5, 0)
+		if _, one := records.OnlyObject(strings.TrimSpace(d.source)); (one && category != FileContent || d.total <= fewLines) && len(in.Keep) == 0 {
+			return records.About(d.source, "", room*2/5, 0)
 		}
 	case d.shape == shapeNumbered:
-		if text := unnumbered(d.source); text != "" && mostlyRecords(text) {
-			if records := recordsOf(text, in.Keep); records != nil {
-				return recordTable(text, records, in.Keep, room)
+		if text := unnumbered(d.source); text != "" && records.MostlyRecords(text) {
+			if list := records.Of(text, in.Keep); list != nil {
+				return records.Table(text, list, in.Keep, room)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"precis/events"
 	"precis/internal/race"
 	"precis/summarize/lex"
+	"precis/summarize/rules/words"
 )
 
 // TestInvariants: for any bytes and any limit, the text is valid, short enough, no longer than its
@@ -98,7 +99,7 @@ func TestErrorsComeFirst(t *testing.T) {
 func TestNewBeforeSeen(t *testing.T) {
 	lines := []string{"first := loadAlphaConfig(alphaPath)", "second := loadBetaConfig(betaPath)", "third := loadGammaConfig(gammaPath)"}
 	text := strings.Repeat(strings.Repeat("filler words without names ", 3)+"\n", 40) + strings.Join(lines, "\n")
-	var seen Seen
+	var seen words.Seen
 	seen.Add(lines[0] + lines[1])
 	for name, in := range map[string]Input{
 		"in earlier texts": {Earlier: []string{lines[0], lines[1]}},

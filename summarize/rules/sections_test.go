@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/call"
+	"precis/summarize/rules/words"
 )
 
 // TestListedBySection: what no line shows is listed with where it is: a declaration with its own line, an identifier behind a
@@ -48,9 +50,9 @@ func TestListedBySection(t *testing.T) {
 
 // TestListedBehindTheirFile: a name that is in no file is not listed behind one.
 func TestListedBehindTheirFile(t *testing.T) {
-	d := &document{groups: []string{"src/a.go"}, lines: []line{{group: 0}, {group: none, at: 2}, {group: none, at: 9}}}
+	d := &document{groups: []string{"src/a.go"}, lines: []line{{group: 0}, {group: words.None, at: 2}, {group: words.None, at: 9}}}
 	c := &chooser{doc: d, sections: []section{{landmark: landmark{line: 0, name: "a.go", file: true}}, {landmark: landmark{line: 1}}}}
-	got := c.listing([]listed{{0, 0, "", none}, {0, 0, "openStore", 1}, {1, 1, "retryLimit", 2}, {1, 2, "closeAll", 3}})
+	got := c.listing([]listed{{0, 0, "", words.None}, {0, 0, "openStore", 1}, {1, 1, "retryLimit", 2}, {1, 2, "closeAll", 3}})
 	if want := "See a.go: openStore; 2+: retryLimit closeAll"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -59,7 +61,7 @@ func TestListedBehindTheirFile(t *testing.T) {
 // TestPartsStandApart: a line of a list is not shown as a part of the item above it if its own item is left out.
 func TestPartsStandApart(t *testing.T) {
 	source := "targets:\n  - name: sdk\n    provider: one\n  - name: cli\n    provider: two\n"
-	d := newDocument(source, FileContent, parseArguments([]byte(`{"file_path":"t.yaml"}`)))
+	d := newDocument(source, FileContent, call.ParseArguments([]byte(`{"file_path":"t.yaml"}`)))
 	pickLines := func(list ...int) []pick {
 		var picks []pick
 		for _, i := range list {

@@ -5,7 +5,26 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/call"
+	"precis/summarize/rules/words"
 )
+
+// unnumbered returns a numbered view of JSON without the numbers; empty if a line has none.
+func unnumbered(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		_, rest, ok := cutNumber(line)
+		if !ok && strings.TrimSpace(line) != "" {
+			return ""
+		}
+		if b.Len() == 0 && rest != "" && rest[0] != '{' && rest[0] != '[' {
+			return ""
+		}
+		b.WriteString(rest)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
 
 // shape is the form of a text, whatever tool it came from.
 type shape int
@@ -181,7 +200,7 @@ func isPath(line string) bool {
 		return false
 	}
 	if strings.Contains(line, "/") {
-		return !isBlob(line)
+		return !words.IsBlob(line)
 	}
 	dot := strings.LastIndexByte(line, '.')
 	return dot >= 0 && dot < len(line)-1 && len(line)-dot <= 8 && !strings.HasSuffix(line, ".")
@@ -274,12 +293,12 @@ func looksHeaded(content string) bool {
 
 // underName puts a match under its file's name; it reports whether the line is that name.
 func (d *document) underName(l *line) (drop bool) {
-	begins := d.under == none || len(d.lines) > 0 && d.lines[len(d.lines)-1].text == ""
+	begins := d.under == words.None || len(d.lines) > 0 && d.lines[len(d.lines)-1].text == ""
 	if path, ok := fileName(l.text, begins); ok {
 		d.under = d.group(path)
 		return true
 	}
-	if n, text, ok := cutBelow(l.text); ok && d.under != none {
+	if n, text, ok := cutBelow(l.text); ok && d.under != words.None {
 		number := strings.TrimLeft(l.text, " \t")
 		l.context = strings.HasPrefix(number, itoa(n)+"-")
 		l.number, l.text, l.group = n, text, d.under
@@ -360,4 +379,40 @@ func undotted(content string) (numbered string, ok bool) {
 		b.WriteString(itoa(n) + "→" + strings.TrimPrefix(text, " "))
 	}
 	return b.String(), lines >= least
+}
+
+// divide tells which lines of which files an output has.
+func (d *document) divide(list []call.Part, text string) {
+	switch {
+	case d.shape == shapeNumbered && len(list) > 1:
+		d.parts = list
+	case d.shape == shapePlain:
+		d.parts = call.Settled(list, strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1)
+		d.counted = len(d.parts) > 1 || len(d.parts) == 1 && d.parts[0].From > 1
+	}
+	for _, p := range d.parts {
+		d.several = d.several || p.Path != d.parts[0].Path
+	}
+}
+
+// place gives a line the number that it has in its file, and the file if there are several.
+func (d *document) place(l *line) {
+	if d.shape == shapeNumbered {
+		for d.part+1 < len(d.parts) && l.number > 0 && (l.number < d.partLine || !d.parts[d.part].Has(l.number)) {
+			d.part, d.partLine = d.part+1, 0
+		}
+		d.partLine = max(l.number, d.partLine)
+	} else {
+		if d.partLine == d.parts[d.part].Size() && d.part+1 < len(d.parts) {
+			d.part, d.partLine = d.part+1, 0
+		}
+		l.number = d.parts[d.part].From + d.partLine
+		d.partLine++
+	}
+	switch p := d.parts[d.part]; {
+	case p.Path == "":
+		l.number = 0
+	case d.several:
+		l.group = d.group(p.Path)
+	}
 }

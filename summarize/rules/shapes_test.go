@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/listing"
+	"precis/summarize/rules/outline"
+	"precis/summarize/rules/records"
 )
 
 // TestDeclarationIn: what a line declares, in the languages that agents read, and lines that declare nothing.
@@ -24,8 +27,8 @@ func TestDeclarationIn(t *testing.T) {
 		// none
 		"if (a) {": "", "  useEffect(() => {": "", "return total(rows);": "", "describe(\"cart\", () => {": "", "const a = 1;": "", "total(rows);": "", "} else {": "", "// func Open(": "", "  type Row,": "", "        deep() {": "", "for (const a of b) {": "", "expect(total(rows)).toBe(3);": "", "x := total(rows)": "", "": "", "import { a } from \"b\";": "",
 	} {
-		d, ok := declarationIn(strings.TrimLeft(line, " "), indentOf(line), "")
-		if got := d.name; ok && got != want || !ok && want != "" {
+		d, ok := outline.In(strings.TrimLeft(line, " "), indentOf(line), "")
+		if got := d.Name; ok && got != want || !ok && want != "" {
 			t.Errorf("%q declares %q (%v), want %q", line, got, ok, want)
 		}
 	}
@@ -39,12 +42,12 @@ func TestTree(t *testing.T) {
 		"a tree":   ".\n├── README.md\n├── docs\n│   └── e.md\n└── src\n    ├── a.go\n    ├── api\n    │   ├── c.go\n    │   └── d.go\n    └── b.go\n\n3 directories, 6 files\n",
 		"a bullet": "- docs/\n  - e.md\n- src/\n  - a.go\n  - b.go\n  - api/\n    - c.go\n    - d.go\n- README.md\n",
 	} {
-		paths, ok := pathsOf(text)
+		paths, ok := listing.Paths(text)
 		if !ok {
 			t.Errorf("%s: no listing", name)
 			continue
 		}
-		got := tree(paths, 600)
+		got := listing.Tree(paths, 600)
 		for _, want := range []string{"src/: a.go b.go", "src/api/: c.go d.go", "docs/e.md", "README.md"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, got)
@@ -55,7 +58,7 @@ func TestTree(t *testing.T) {
 	for i := range 400 {
 		many = append(many, "src/part"+itoa(i/20)+"/file"+itoa(i)+".go")
 	}
-	got := tree(many, 400)
+	got := listing.Tree(many, 400)
 	if lex.Runes(got) > 400 || !strings.Contains(got, " in ") || !strings.HasPrefix(got, "src/\n") {
 		t.Errorf("%d characters:\n%s", lex.Runes(got), got)
 	}
@@ -65,28 +68,28 @@ func TestTree(t *testing.T) {
 func TestRecordTable(t *testing.T) {
 	text := `{"state":"OPEN","checks":[{"name":"build","ok":true,"secs":12},{"name":"lint","ok":false,"secs":3},{"name":"test","ok":true,"secs":40}],"files":[{"path":"a"},{"path":"b"}]}`
 	want := "state=OPEN, files: 2 objects\n3 records: name, ok, secs\nname | ok | secs\nbuild | true | 12\nlint | false | 3\ntest | true | 40"
-	if got := recordTable(text, recordsOf(text, nil), nil, 700); got != want {
+	if got := records.Table(text, records.Of(text, nil), nil, 700); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	text = `[{"id":1,"event":"push","secs":12},{"id":2,"event":"push","secs":3}]`
-	if got, want := recordTable(text, recordsOf(text, nil), nil, 700), "2 records: id, event=push, secs\nid | secs\n1 | 12\n2 | 3"; got != want {
+	if got, want := records.Table(text, records.Of(text, nil), nil, 700), "2 records: id, event=push, secs\nid | secs\n1 | 12\n2 | 3"; got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	text = `{"commits":[{"oid":"a","by":{"x":1}},{"oid":"b","by":{"x":1}}],"checks":[{"name":"build","state":"ok"},{"name":"lint","state":"ok"}]}`
-	if got := recordTable(text, recordsOf(text, nil), nil, 700); !strings.HasPrefix(got, "commits: 2 objects\n2 records: name, state=ok\n") {
+	if got := records.Table(text, records.Of(text, nil), nil, 700); !strings.HasPrefix(got, "commits: 2 objects\n2 records: name, state=ok\n") {
 		t.Errorf("of two arrays the table shows\n%s", got)
 	}
 	text = `{"name":"Keyboard","variants":{"v1":{"price":236,"options":{"size":"60%"}},"v2":{"price":269,"options":{"size":"80%"}},"v3":{"price":226,"options":{"size":"80%"}},"v4":{"price":230,"options":{}}}}`
-	if got, want := recordTable(text, recordsOf(text, nil), nil, 700), "name=Keyboard\n4 records: key, price, options\nkey | price | options.size\nv1 | 236 | 60%\nv2 | 269 | 80%\nv3 | 226 | 80%\nv4 | 230 | -"; got != want {
+	if got, want := records.Table(text, records.Of(text, nil), nil, 700), "name=Keyboard\n4 records: key, price, options\nkey | price | options.size\nv1 | 236 | 60%\nv2 | 269 | 80%\nv3 | 226 | 80%\nv4 | 230 | -"; got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if recordsOf(`{"a":1}`, nil) != nil || recordsOf("[1,2,3]", nil) != nil || recordsOf("{\"a\":1}\n{\"a\":2}\nx", nil) != nil {
+	if records.Of(`{"a":1}`, nil) != nil || records.Of("[1,2,3]", nil) != nil || records.Of("{\"a\":1}\n{\"a\":2}\nx", nil) != nil {
 		t.Error("records where there are none")
 	}
-	if n := len(recordsOf("{\"a\":1}\n{\"a\":2}\n", nil)); n != 2 {
+	if n := len(records.Of("{\"a\":1}\n{\"a\":2}\n", nil)); n != 2 {
 		t.Errorf("%d records in lines", n)
 	}
-	if n := len(recordsOf("Warning: 40 lines cut\n"+strings.Repeat("{\"a\":1}\n", 20)+"{\"a", nil)); n != 20 {
+	if n := len(records.Of("Warning: 40 lines cut\n"+strings.Repeat("{\"a\":1}\n", 20)+"{\"a", nil)); n != 20 {
 		t.Errorf("%d records in lines that were cut", n)
 	}
 }
@@ -162,7 +165,7 @@ func TestBareMatches(t *testing.T) {
 // TestAbout: of an object that does not fit, ids, names and states are told, and neither the ids of others nor addresses.
 func TestAbout(t *testing.T) {
 	text := `{"url":"https://api.example.com/pulls/7","id":70,"author_id":71,"merge_commit_id":72,"created_at":"2026-03-02T10:00:00Z","number":7,"state":"open","title":"Retry the upload","conclusion":"failure","labels":[{"id":1},{"id":2}]}`
-	if got, want := about(text, "", 80, 0), "id=70, number=7, state=open, title=Retry the upload, conclusion=failure"; got != want {
+	if got, want := records.About(text, "", 80, 0), "id=70, number=7, state=open, title=Retry the upload, conclusion=failure"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	body := strings.TrimSuffix(text, "}") + `,"body":"` + strings.Repeat("The upload is sent again behind each answer. ", 60) + `"}`

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"precis/summarize/rules/page"
 )
 
 // TestElements: of an element's line its role, its name and its state are shown, in the forms that browsers' drivers print.
@@ -25,10 +27,10 @@ func TestElements(t *testing.T) {
 		`[a1] textbox 'It''s', url='x'`:                                         `[a1] textbox 'It''s'`,
 		`[a9] row ''`:                                                           `[a9] row ''`,
 	} {
-		e, ok := elementIn(line)
+		e, ok := page.ElementIn(line)
 		got := ""
 		if ok {
-			got = strings.TrimRight(line[:e.end], " ,:")
+			got = strings.TrimRight(line[:e.End], " ,:")
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)

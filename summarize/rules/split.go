@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/logs"
+	"precis/summarize/rules/outline"
 )
 
 // longest is the length in bytes above which a line is split into fragments that are chosen separately.
@@ -13,7 +15,7 @@ const longest = 220
 // sentences, anything after a bracket, a comma or a space.
 func (d *document) split(l line) {
 	if d.shape == shapeJSON || d.noisy {
-		if r, ok := recordOf(l.text); ok {
+		if r, ok := logs.RecordOf(l.text); ok {
 			d.splitLog(l, r)
 			return
 		}
@@ -35,7 +37,7 @@ func (d *document) split(l line) {
 // append adds a line, or a part of one, and determines its kind.
 func (d *document) append(l line) {
 	if l.frag {
-		l.kind = kindOf(l.text, d.shape == shapeDiff)
+		l.kind = outline.KindOf(l.text, d.shape == shapeDiff)
 		if d.shape == shapeSnapshot && !l.starts {
 			l.favour = restWorth
 		}
@@ -182,4 +184,52 @@ func member(s string) int {
 		}
 	}
 	return border(s, longest/2, longest)
+}
+
+// A structured log has one object per line, whose first members (a time, a logger, a caller, a trace) are long and alike.
+// The message and the error are what matters: the line is cut before them, and an error's are shown.
+
+// The part of such a record that a line, or a fragment of one, is.
+const (
+	noRecord     uint8 = iota
+	recordLead         // the part before its message
+	recordText         // its message
+	recordFailed       // the message or the error of a record that reports an error
+)
+
+// splitLog cuts a record before its message and its error.
+func (d *document) splitLog(l line, r logs.Record) {
+	says := recordText
+	if r.Failed {
+		says = recordFailed
+	}
+	first, second := min(r.Message, r.Err), max(r.Message, r.Err)
+	if first == 0 {
+		first, second = second, 0
+	}
+	if len(l.text) <= logs.ShortRecord {
+		l.record = says
+		d.append(l)
+		return
+	}
+	if first >= shortest {
+		l.record = recordLead
+		l = d.cutRecords(l, first)
+		second -= first
+	}
+	l.record = says
+	if second >= shortest {
+		l = d.cutRecords(l, second)
+		l.record = says
+	}
+	d.splitRecords(l)
+}
+
+// cutRecords adds the text before byte at, cut further if it is long, and returns the rest.
+func (d *document) cutRecords(l line, at int) line {
+	part := l
+	part.text, part.frag = strings.TrimSpace(l.text[:at]), true
+	d.splitRecords(part)
+	l.text, l.frag, l.starts = l.text[at:], true, false
+	return l
 }

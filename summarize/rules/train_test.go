@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"precis/summarize/rules/call"
+	"precis/summarize/rules/words"
 )
 
 // sample is one identifier that an output introduced, and whether the assistant wrote it later.
@@ -103,13 +106,13 @@ func samplesOfAll(list []scored) []sample {
 
 func samplesOf(c *scored) []sample {
 	in := inputOf(c.thread, c.at, standard)
-	args := parseArguments(in.Arguments)
+	args := call.ParseArguments(in.Arguments)
 	doc := read(in, proper(in.Content), categoryOf(in.ToolName, args, in.Content), args)
 	v := newVocabulary(&doc, nil)
 	s := newScene(&doc, v, v.recall(in.Earlier, in.Seen))
 	var list []sample
 	for id := range v.words {
-		if w := &v.words[id]; !w.seen && w.how&isName == 0 {
+		if w := &v.words[id]; !w.seen && w.how&words.IsName == 0 {
 			list = append(list, sample{x: s.vector(int32(id)), used: c.used[w.text], w: math.Pow(float64(len(c.used)), -caseWeight)})
 		}
 	}

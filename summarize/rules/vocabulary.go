@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/words"
 )
 
 // word is one identifier of a document.
@@ -21,8 +22,8 @@ type word struct {
 	worth float64
 
 	term  int32
-	pairs span // of vocabulary.pairs: its pairs of neighbouring subwords
-	parts span // of vocabulary.parts: the identifiers that are its parts
+	pairs words.Span // of vocabulary.pairs: its pairs of neighbouring subwords
+	parts words.Span // of vocabulary.parts: the identifiers that are its parts
 }
 
 // mention is one occurrence of an identifier in a line's text.
@@ -34,7 +35,7 @@ type mention struct {
 
 // vocabulary holds the identifiers of a document, their occurrences and their worth.
 type vocabulary struct {
-	terms    *terms
+	terms    *words.Terms
 	words    []word
 	pairs    []int32   // in lexicon
 	parts    []int32   // in words
@@ -46,23 +47,23 @@ type vocabulary struct {
 	talk     map[string]struct{} // identifiers of the newest short ones; nil until needed
 	asked    int                 // the last line that has one of them
 	listing  bool
-	lexicon  *lexicon
+	lexicon  *words.Lexicon
 	lineSubs []int32 // by line, in order
 	subFrom  []int32 // line i has lineSubs[subFrom[i]:subFrom[i+1]]
 
-	squeezed table // words without case and separators
+	squeezed words.Table // words without case and separators
 	// Memory for computations by line and by word.
-	floats arena[float64]
-	ints   arena[int32]
-	flags  arena[bool]
-	traces arena[trace]
-	blocks arena[block]
+	floats words.Arena[float64]
+	ints   words.Arena[int32]
+	flags  words.Arena[bool]
+	traces words.Arena[trace]
+	blocks words.Arena[block]
 }
 
 // vocabularies are reused: that of a large output takes megabytes, which would be cleared and collected each time.
 var vocabularies = sync.Pool{New: func() any {
-	terms := &terms{seed: maphash.MakeSeed(), lexicon: new(lexicon)}
-	return &vocabulary{terms: terms, lexicon: terms.lexicon}
+	terms := &words.Terms{Seed: maphash.MakeSeed(), Lexicon: new(words.Lexicon)}
+	return &vocabulary{terms: terms, lexicon: terms.Lexicon}
 }}
 
 // newVocabulary reads a document; the caller must release the vocabulary.
@@ -89,45 +90,45 @@ func newVocabulary(doc *document, earlier []string) *vocabulary {
 
 // reset empties the vocabulary for a document of a number of lines and bytes, with the room that code of that size needs.
 func (v *vocabulary) reset(lines, size int) {
-	words := min(size/40, maxWords)
-	v.terms.reset(words)
-	v.words = slices.Grow(v.words[:0], words)
-	v.pairs, v.parts, v.numbers, v.asked = v.pairs[:0], v.parts[:0], 0, none
+	likely := min(size/40, maxWords)
+	v.terms.Reset(likely)
+	v.words = slices.Grow(v.words[:0], likely)
+	v.pairs, v.parts, v.numbers, v.asked = v.pairs[:0], v.parts[:0], 0, words.None
 	v.mentions = slices.Grow(v.mentions[:0], size/10)
 	v.from = slices.Grow(v.from[:0], lines+1)
 	v.lineSubs = slices.Grow(v.lineSubs[:0], size/8)
 	v.subFrom = slices.Grow(v.subFrom[:0], lines+1)
-	v.floats.reset()
-	v.ints.reset()
-	v.flags.reset()
-	v.traces.reset()
-	v.blocks.reset()
+	v.floats.Reset()
+	v.ints.Reset()
+	v.flags.Reset()
+	v.traces.Reset()
+	v.blocks.Reset()
 }
 
 // release returns the vocabulary to the pool, without the texts it was built from.
 func (v *vocabulary) release() {
 	clear(v.words)
-	clear(v.terms.list)
-	clear(v.lexicon.subwords)
+	clear(v.terms.List)
+	clear(v.lexicon.Subwords)
 	v.earlier, v.talk = nil, nil
 	vocabularies.Put(v)
 }
 
 // read collects the identifiers and the subwords of a line; encoded data has none.
 func (v *vocabulary) read(i int, l *line) {
-	if isBlob(l.text) {
+	if words.IsBlob(l.text) {
 		return
 	}
 	if v.numbers >= maxNumbers && v.speaksOf(l.text) {
 		v.asked = i
 	}
 	for at := 0; ; {
-		start, end, _ := nextWord(l.text, at)
+		start, end, _ := words.NextWord(l.text, at)
 		if start == end {
 			break
 		}
-		if at = end; end-start >= shortestSubword {
-			v.readTerm(i, l, v.terms.add(l.text[start:end]), start)
+		if at = end; end-start >= words.ShortestSubword {
+			v.readTerm(i, l, v.terms.Add(l.text[start:end]), start)
 		}
 	}
 	if v.listing {
@@ -137,16 +138,16 @@ func (v *vocabulary) read(i int, l *line) {
 
 // readTerm adds the term at byte start of a line: a whole, then its parts.
 func (v *vocabulary) readTerm(i int, l *line, n int32, start int) {
-	if v.terms.list[n].specific {
-		v.mention(n, i, start, 1+l.repeat, contextOf(l.text, start, start+len(v.terms.list[n].text), l.kind))
+	if v.terms.List[n].Specific {
+		v.mention(n, i, start, 1+l.repeat, words.ContextOf(l.text, start, start+len(v.terms.List[n].Text), l.kind))
 	}
-	for _, p := range v.terms.partsOf(n) {
-		if t := &v.terms.list[p.term]; t.specific {
-			from := start + int(p.start)
-			v.mention(p.term, i, from, 1+l.repeat, contextOf(l.text, from, from+len(t.text), l.kind))
+	for _, p := range v.terms.PartsOf(n) {
+		if t := &v.terms.List[p.Term]; t.Specific {
+			from := start + int(p.Start)
+			v.mention(p.Term, i, from, 1+l.repeat, words.ContextOf(l.text, from, from+len(t.Text), l.kind))
 		}
 	}
-	v.lineSubs = append(v.lineSubs, v.terms.subsOf(n)...)
+	v.lineSubs = append(v.lineSubs, v.terms.SubsOf(n)...)
 }
 
 // readName adds an entry's own name to those of a listing, whatever its spelling: a truncated listing
@@ -155,27 +156,27 @@ func (v *vocabulary) readName(i int, l *line) {
 	path := strings.TrimRight(l.text, "/")
 	start := strings.LastIndexAny(path, "/ ") + 1
 	name := path[start:]
-	if len(name) < shortestSubword || len(name) > maxWord || !lex.WordByte[name[len(name)-1]] {
+	if len(name) < words.ShortestSubword || len(name) > words.MaxWord || !lex.WordByte[name[len(name)-1]] {
 		return
 	}
-	if id := v.find(name); id != none && v.mentioned(id, int32(start)) {
-		v.words[id].how |= isName
+	if id := v.find(name); id != words.None && v.mentioned(id, int32(start)) {
+		v.words[id].how |= words.IsName
 	} else {
-		v.mention(v.terms.add(name), i, start, 1, isName)
+		v.mention(v.terms.Add(name), i, start, 1, words.IsName)
 	}
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
-		if id := v.find(name[:dot]); id != none {
-			v.words[id].how |= isStem
+		if id := v.find(name[:dot]); id != words.None {
+			v.words[id].how |= words.IsStem
 		}
 	}
 }
 
 // find returns the number of an identifier, or none if the document does not contain it.
 func (v *vocabulary) find(text string) int32 {
-	if n := v.terms.find(text); n != none {
-		return v.terms.list[n].word
+	if n := v.terms.Find(text); n != words.None {
+		return v.terms.List[n].Word
 	}
-	return none
+	return words.None
 }
 
 // mentioned reports whether the line being read already contains the word at start.
@@ -197,22 +198,22 @@ const (
 )
 
 func (v *vocabulary) mention(n int32, line, start, times int, how uint32) {
-	t := &v.terms.list[n]
-	if t.word == none {
-		if t.refused && v.asked != line {
+	t := &v.terms.List[n]
+	if t.Word == words.None {
+		if t.Refused && v.asked != line {
 			return
 		}
-		look := lookOf(t.text)
-		if t.refused = !v.admits(look, line); t.refused {
+		look := words.LookOf(t.Text)
+		if t.Refused = !v.admits(look, line); t.Refused {
 			return
 		}
-		t.word = int32(len(v.words))
-		v.words = append(roomy(v.words), word{text: t.text, first: int32(line), last: none, look: look, term: n})
+		t.Word = int32(len(v.words))
+		v.words = append(words.Roomy(v.words), word{text: t.Text, first: int32(line), last: words.None, look: look, term: n})
 	}
-	w := &v.words[t.word]
+	w := &v.words[t.Word]
 	w.count += int32(times)
 	w.how |= how
-	v.mentions = append(roomy(v.mentions), mention{id: t.word, start: int32(start), end: int32(start + len(t.text)), again: w.last == int32(line)})
+	v.mentions = append(words.Roomy(v.mentions), mention{id: t.Word, start: int32(start), end: int32(start + len(t.Text)), again: w.last == int32(line)})
 	w.last = int32(line)
 }
 
@@ -221,7 +222,7 @@ func (v *vocabulary) admits(look uint32, line int) bool {
 	switch {
 	case len(v.words) >= maxWords:
 		return false
-	case look&(isDigits|isDate|isHex) == 0 || v.asked == line:
+	case look&(words.IsDigits|words.IsDate|words.IsHex) == 0 || v.asked == line:
 		return true
 	case v.numbers < maxNumbers:
 		v.numbers++
@@ -238,8 +239,8 @@ func (v *vocabulary) speaksOf(text string) (found bool) {
 	if len(v.talk) == 0 {
 		return false
 	}
-	eachWord(text, func(start, end int) {
-		if !found && end-start >= shortestWord {
+	words.EachWord(text, func(start, end int) {
+		if !found && end-start >= words.ShortestWord {
 			_, found = v.talk[text[start:end]]
 		}
 	})
@@ -249,18 +250,18 @@ func (v *vocabulary) speaksOf(text string) (found bool) {
 // take sets a word's pairs of subwords and its parts.
 func (v *vocabulary) take(w *word) {
 	from := len(v.pairs)
-	subs := v.terms.subsOf(w.term)
+	subs := v.terms.SubsOf(w.term)
 	for k := 1; k < len(subs); k++ {
-		v.pairs = append(roomy(v.pairs), v.lexicon.addPair(subs[k-1], subs[k]))
+		v.pairs = append(words.Roomy(v.pairs), v.lexicon.AddPair(subs[k-1], subs[k]))
 	}
-	w.pairs = span{int32(from), int32(len(v.pairs))}
+	w.pairs = words.Span{From: int32(from), To: int32(len(v.pairs))}
 	from = len(v.parts)
-	for _, p := range v.terms.partsOf(w.term) {
-		if id := v.terms.list[p.term].word; id != none {
+	for _, p := range v.terms.PartsOf(w.term) {
+		if id := v.terms.List[p.Term].Word; id != words.None {
 			v.parts = append(v.parts, id)
 		}
 	}
-	w.parts = span{int32(from), int32(len(v.parts))}
+	w.parts = words.Span{From: int32(from), To: int32(len(v.parts))}
 }
 
 func (v *vocabulary) of(line int) []mention { return v.mentions[v.from[line]:v.from[line+1]] }
@@ -269,8 +270,8 @@ func (v *vocabulary) of(line int) []mention { return v.mentions[v.from[line]:v.f
 func (v *vocabulary) subs(line int) []int32 { return v.lineSubs[v.subFrom[line]:v.subFrom[line+1]] }
 
 // subsOf returns the subwords of an identifier, in order.
-func (v *vocabulary) subsOf(w *word) []int32 { return v.terms.subsOf(w.term) }
+func (v *vocabulary) subsOf(w *word) []int32 { return v.terms.SubsOf(w.term) }
 
-func (v *vocabulary) pairsOf(w *word) []int32 { return v.pairs[w.pairs.from:w.pairs.to] }
+func (v *vocabulary) pairsOf(w *word) []int32 { return v.pairs[w.pairs.From:w.pairs.To] }
 
-func (v *vocabulary) partsOf(w *word) []int32 { return v.parts[w.parts.from:w.parts.to] }
+func (v *vocabulary) partsOf(w *word) []int32 { return v.parts[w.parts.From:w.parts.To] }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/page"
 )
 
 // body is the text that write builds from fragments.
@@ -85,7 +86,7 @@ func (d *document) parted(above, line int) bool {
 	if l := &d.lines[line]; !d.nested || d.shape == shapeSnapshot && !strings.HasPrefix(l.text, "StaticText ") && !strings.Contains(l.text, "] option ") {
 		return false
 	}
-	if e, ok := elementIn(d.lines[above].text); ok && d.shape == shapeSnapshot && e.name != "" && !strings.HasPrefix(e.role, "combo") && !strings.HasPrefix(e.role, "list") && !strings.Contains(d.lines[line].text, "] option ") {
+	if e, ok := page.ElementIn(d.lines[above].text); ok && d.shape == shapeSnapshot && e.Name != "" && !strings.HasPrefix(e.Role, "combo") && !strings.HasPrefix(e.Role, "list") && !strings.Contains(d.lines[line].text, "] option ") {
 		return false // it says all of itself
 	}
 	for i := above + 1; i < line; i++ {
@@ -133,9 +134,6 @@ func (d *document) leftOut(above, line int) bool {
 	}
 	return false
 }
-
-// rowWidth is the maximum width of a row of names of a listing, in bytes.
-const rowWidth = 72
 
 // shown returns a fragment's text with the marks after it; above: the next fragment follows directly.
 func (d *document) shown(p choice, above bool) string {

@@ -1,17 +1,69 @@
-package rules
+package words
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/outline"
 )
+
+// AppendSqueezed appends a squeezed name.
+func AppendSqueezed(b []byte, name string) []byte {
+	from := len(b)
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c >= utf8.RuneSelf:
+			return append(b[:from], lex.Squeeze(name)...)
+		case c == '_' || c == '-' || c == ' ' || c == '.':
+		default:
+			b = append(b, fold(c))
+		}
+	}
+	return b
+}
+
+// leastBlob is the minimum length of encoded data, in bytes; base64 usually comes in lines of 64 or 76.
+// Ids that agents use are shorter, or hexadecimal.
+const leastBlob = 60
+
+// IsBlob recognizes base64 and similar: one run of lower case, upper case and digits, in which at least two of five
+// characters differ in kind from the one before (two of three if random). In names and between joints most don't.
+func IsBlob(text string) bool {
+	if len(text) < leastBlob {
+		return false
+	}
+	if text = strings.Trim(text, "\"'`[]{}(),;+ "); len(text) < leastBlob { // without its quotes
+		return false
+	}
+	kinds, before, changes := uint8(0), otherKind, 0
+	for i := 0; i < len(text); i++ {
+		kind := wordKinds[text[i]]
+		if kind == otherKind {
+			if !blobSigns[text[i]] {
+				return false
+			}
+		} else if before != otherKind && kind != before {
+			changes++
+		}
+		kinds |= kind
+		before = kind
+	}
+	const all = smallKind | capitalKind | digitKind
+	return kinds&all == all && changes*5 >= 2*len(text)
+}
+
+// blobSigns occur in base64 beside letters and digits.
+var blobSigns = lex.SetOf("+/=-_")
+
+func DigitAt(s string) int { return strings.IndexAny(s, "0123456789") }
 
 // An identifier, a path or a number: letters, digits and underscores, joined by single . / : -
 // Both the whole and its parts count: people repeat the last name of a path.
 
-// nextWord finds the first whole in s from byte i on, and whether it has several parts; start is end if there is
+// NextWord finds the first whole in s from byte i on, and whether it has several parts; start is end if there is
 // none.
-func nextWord(s string, i int) (start, end int, joined bool) {
+func NextWord(s string, i int) (start, end int, joined bool) {
 	for i < len(s) && !lex.WordByte[s[i]] {
 		i++
 	}
@@ -19,32 +71,32 @@ func nextWord(s string, i int) (start, end int, joined bool) {
 		for i < len(s) && lex.WordByte[s[i]] {
 			i++
 		}
-		if i+1 >= len(s) || !joint(s[i]) || !lex.WordByte[s[i+1]] {
+		if i+1 >= len(s) || !Joint(s[i]) || !lex.WordByte[s[i+1]] {
 			return start, i, joined
 		}
 		joined = true
 	}
 }
 
-// eachWord calls found for every identifier in s, wholes before their parts.
-func eachWord(s string, found func(start, end int)) {
+// EachWord calls found for every identifier in s, wholes before their parts.
+func EachWord(s string, found func(start, end int)) {
 	for at := 0; ; {
-		start, end, joined := nextWord(s, at)
+		start, end, joined := NextWord(s, at)
 		if start == end {
 			return
 		}
 		found(start, end)
 		if joined {
-			eachPart(s, start, end, found)
+			EachPart(s, start, end, found)
 		}
 		at = end
 	}
 }
 
-func eachPart(s string, start, end int, found func(start, end int)) {
+func EachPart(s string, start, end int, found func(start, end int)) {
 	from := start
 	for i := start; i < end; i++ {
-		if joint(s[i]) {
+		if Joint(s[i]) {
 			found(from, i)
 			from = i + 1
 		}
@@ -52,12 +104,12 @@ func eachPart(s string, start, end int, found func(start, end int)) {
 	found(from, end)
 }
 
-func joint(c byte) bool { return c == '.' || c == '/' || c == ':' || c == '-' }
+func Joint(c byte) bool { return c == '.' || c == '/' || c == ':' || c == '-' }
 
-// specific distinguishes an identifier from a word of prose: four characters or more, and a change of case, a
+// Specific distinguishes an identifier from a word of prose: four characters or more, and a change of case, a
 // digit, an underscore or a joint inside, or all digits, or all capitals.
-func specific(w string) bool {
-	if len(w) < shortestWord || len(w) > maxWord {
+func Specific(w string) bool {
+	if len(w) < ShortestWord || len(w) > MaxWord {
 		return false
 	}
 	var kinds, before, change uint8
@@ -96,43 +148,43 @@ var wordKinds = func() (t [256]uint8) {
 
 // Length limits of an identifier, in bytes: a longer one (a hash, base64, a digit string) would use up the
 // budget alone.
-const shortestWord, maxWord = 4, 160
+const ShortestWord, MaxWord = 4, 160
 
 // Properties of an identifier's spelling.
 const (
-	isDigits uint32 = 1 << iota
-	isDate
-	isHex
-	isPathName
-	isFileName
-	isCapitals
-	isCamel
-	isExported
+	IsDigits uint32 = 1 << iota
+	IsDate
+	IsHex
+	IsPathName
+	IsFileName
+	IsCapitals
+	IsCamel
+	IsExported
 )
 
-// lookOf returns the properties of an identifier's spelling.
-func lookOf(w string) (look uint32) {
+// LookOf returns the properties of an identifier's spelling.
+func LookOf(w string) (look uint32) {
 	n := countLetters(w)
 	switch {
 	case n.digits == len(w):
-		look = isDigits
+		look = IsDigits
 	case n.upper+n.lower == 0 || isMeasure(w, n):
-		look = isDate
+		look = IsDate
 	case n.hex+n.dashes == len(w) && n.digits > 0 && len(w) >= 7:
-		look = isHex
+		look = IsHex
 	case n.slashes > 0:
-		look = isPathName
+		look = IsPathName
 	case n.colons > 0:
 	case n.dots > 0:
 		if fileTypes[w[strings.LastIndexByte(w, '.')+1:]] != "" {
-			look |= isFileName
+			look |= IsFileName
 		}
 	case n.dashes > 0:
 	case n.lower == 0:
-		look = isCapitals
+		look = IsCapitals
 	case n.unders > 0:
 	case !lex.IsUpper(w[0]):
-		look = isCamel
+		look = IsCamel
 	}
 	at := 0
 	if n.dots+n.slashes > 0 {
@@ -144,21 +196,9 @@ func lookOf(w string) (look uint32) {
 		}
 	}
 	if lex.IsUpper(w[at]) {
-		look |= isExported
+		look |= IsExported
 	}
 	return look
-}
-
-// looks sets the features of a spelling.
-func looks(look uint32, x *vector) {
-	x[fDigits] = flag(look&isDigits != 0)
-	x[fDate] = flag(look&isDate != 0)
-	x[fHex] = flag(look&isHex != 0)
-	x[fPath] = flag(look&isPathName != 0)
-	x[fFileName] = flag(look&isFileName != 0)
-	x[fCapitals] = flag(look&isCapitals != 0)
-	x[fCamel] = flag(look&isCamel != 0)
-	x[fExported] = flag(look&isExported != 0)
 }
 
 // isMeasure distinguishes "3.98s", "418ms" and "10KB" from "0o644" and "v1.2".
@@ -219,34 +259,34 @@ var letterKinds = func() (t [256]uint8) {
 
 // How an identifier occurs in its text; a word has the union over its mentions.
 const (
-	isCalled   uint32 = 1 << iota // an opening bracket follows
-	isAssigned                    // := or = follows
-	isQuoted                      // in quotes or backticks
-	inComment                     // in a comment
-	inImport                      // in an import
-	inHeading                     // in a heading
-	isEscaped                     // its first letter belongs to an escape
-	isName                        // the last name of a path, with its extension, in a listing
-	isStem                        // the same without its extension
+	IsCalled   uint32 = 1 << iota // an opening bracket follows
+	IsAssigned                    // := or = follows
+	IsQuoted                      // in quotes or backticks
+	InComment                     // in a comment
+	InImport                      // in an import
+	InHeading                     // in a heading
+	IsEscaped                     // its first letter belongs to an escape
+	IsName                        // the last name of a path, with its extension, in a listing
+	IsStem                        // the same without its extension
 )
 
-// contextOf returns how text[start:end] occurs in its line.
-func contextOf(text string, start, end int, kind lineKind) uint32 {
+// ContextOf returns how text[start:end] occurs in its line.
+func ContextOf(text string, start, end int, kind outline.Kind) uint32 {
 	var f uint32
 	switch kind {
-	case commentLine:
-		f |= inComment
-	case importLine_:
-		f |= inImport
-	case headingLine:
-		f |= inHeading
+	case outline.CommentLine:
+		f |= InComment
+	case outline.ImportLine_:
+		f |= InImport
+	case outline.HeadingLine:
+		f |= InHeading
 	}
 	if start > 0 {
 		switch text[start-1] {
 		case '\\':
-			f |= isEscaped
+			f |= IsEscaped
 		case '"', '\'', '`':
-			f |= isQuoted
+			f |= IsQuoted
 		}
 	}
 	return f | following(text[end:])
@@ -256,11 +296,11 @@ func following(rest string) uint32 {
 	switch {
 	case rest == "":
 	case rest[0] == '(':
-		return isCalled
+		return IsCalled
 	case rest[0] == '=', rest[0] == ':' && len(rest) > 1 && rest[1] == '=':
-		return isAssigned
+		return IsAssigned
 	case rest[0] == ' ' && len(rest) > 2 && (rest[1] == '=' && rest[2] != '=' || rest[1] == ':' && rest[2] == '='):
-		return isAssigned
+		return IsAssigned
 	}
 	return 0
 }

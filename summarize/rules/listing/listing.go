@@ -1,4 +1,4 @@
-package rules
+package listing
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/logs"
 )
 
 // A listing is shown by directory: `src/api/: client.go server.go (+12)`. Every path can be put together again.
@@ -24,14 +25,14 @@ var (
 	longEntry  = regexp.MustCompile(`^[-dlbcps][rwxsStT-]{9}\S*\s+\d+\s+\S+\s+\S+\s+\S+\s+\w+\s+\w+\s+\S+\s(.+)$`)
 	treeEntry  = regexp.MustCompile(`^((?:[│ ]   |\|   |[│|]  )*)[├└|` + "`" + `][─-]+ (.+)$|^((?:  )*)- (\S.*)$`)
 	plainEntry = regexp.MustCompile(`^[\w./@+~,()\[\]$=%#\\-]+(?: [\w.()-]+){0,2}$`)
-	noEntry    = regexp.MustCompile(`^(?:total \d+|\d+ director.*|\(Results are.*|Found \d+.*|NOTE:.*|There are more than.*|</?\w+>|- (?:/\S+/|[A-Z]:\\.*\\))$`)
+	NoEntry    = regexp.MustCompile(`^(?:total \d+|\d+ director.*|\(Results are.*|Found \d+.*|NOTE:.*|There are more than.*|</?\w+>|- (?:/\S+/|[A-Z]:\\.*\\))$`)
 )
 
 // longestEntry bounds a line of a listing, in bytes, and mostEntries its entries.
 const longestEntry, mostEntries = 250, 30000
 
-// pathsOf reads the entries of a listing: paths, `ls -R`, `ls -l` or a tree. ok is false where too many lines are none.
-func pathsOf(text string) (paths []string, ok bool) {
+// Paths reads the entries of a listing: paths, `ls -R`, `ls -l` or a tree. ok is false where too many lines are none.
+func Paths(text string) (paths []string, ok bool) {
 	at, others := "", 0
 	var above []string // of a tree
 	least := -1
@@ -41,7 +42,7 @@ func pathsOf(text string) (paths []string, ok bool) {
 			others++
 			continue
 		}
-		if strings.TrimSpace(line) == "" || noEntry.MatchString(line) {
+		if strings.TrimSpace(line) == "" || NoEntry.MatchString(line) {
 			continue
 		}
 		if len(paths) >= mostEntries {
@@ -129,7 +130,7 @@ func foldersOf(paths []string) []*folder {
 func sharedRoot(list []*folder) string {
 	root := list[0].path
 	for _, f := range list {
-		root = root[:commonLen(root, f.path)]
+		root = root[:logs.CommonLen(root, f.path)]
 	}
 	root = root[:strings.LastIndexByte(root, '/')+1]
 	if len(list) < 2 || len(root) < 3 {
@@ -138,9 +139,9 @@ func sharedRoot(list []*folder) string {
 	return root
 }
 
-// tree writes a listing by directory in at most room characters: the directories that name most for their room whole,
+// Tree writes a listing by directory in at most room characters: the directories that name most for their room whole,
 // of the others what fits, and how many names are missing.
-func tree(paths []string, room int) string {
+func Tree(paths []string, room int) string {
 	list := foldersOf(paths)
 	if len(list) == 0 {
 		return ""
@@ -280,3 +281,6 @@ func inRows(b *strings.Builder, names []string) {
 		b.WriteString(name)
 	}
 }
+
+// rowWidth is the maximum width of a row of names of a listing, in bytes.
+const rowWidth = 72

@@ -1,4 +1,4 @@
-package rules
+package clean
 
 import (
 	"regexp"
@@ -8,9 +8,9 @@ import (
 	"precis/summarize/lex"
 )
 
-// clean makes a tool's raw bytes readable: valid UTF-8, no terminal controls, and of a line that a
+// Clean makes a tool's raw bytes readable: valid UTF-8, no terminal controls, and of a line that a
 // progress display overwrote (carriage returns) only its final text.
-func clean(s string) string {
+func Clean(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
@@ -112,9 +112,9 @@ func overwrite(s string) string {
 	return b.String()
 }
 
-// isNoise matches progress lines, which are of no use afterwards: test runners' starts, download bars,
+// IsNoise matches progress lines, which are of no use afterwards: test runners' starts, download bars,
 // percentages. They are skipped, and counted as omitted.
-func isNoise(text string) bool {
+func IsNoise(text string) bool {
 	if text == "" || len(text) > 300 {
 		return false
 	}
@@ -123,7 +123,7 @@ func isNoise(text string) bool {
 		return strings.HasPrefix(text, "=== RUN") || strings.HasPrefix(text, "=== PAUSE") || strings.HasPrefix(text, "=== CONT")
 	case 'r':
 		if rest, ok := strings.CutPrefix(text, "remote: "); ok {
-			return isNoise(rest)
+			return IsNoise(rest)
 		}
 	}
 	if beginsFetching[text[0]] {
@@ -184,36 +184,3 @@ func isPercentage(text string) bool {
 	label := strings.TrimRight(text[:at], "0123456789. ")
 	return strings.HasSuffix(label, ":") && strings.Count(label, " ") <= 3 && !strings.Contains(strings.ToLower(label), "coverage")
 }
-
-// leastBlob is the minimum length of encoded data, in bytes; base64 usually comes in lines of 64 or 76.
-// Ids that agents use are shorter, or hexadecimal.
-const leastBlob = 60
-
-// isBlob recognizes base64 and similar: one run of lower case, upper case and digits, in which at least two of five
-// characters differ in kind from the one before (two of three if random). In names and between joints most don't.
-func isBlob(text string) bool {
-	if len(text) < leastBlob {
-		return false
-	}
-	if text = strings.Trim(text, "\"'`[]{}(),;+ "); len(text) < leastBlob { // without its quotes
-		return false
-	}
-	kinds, before, changes := uint8(0), otherKind, 0
-	for i := 0; i < len(text); i++ {
-		kind := wordKinds[text[i]]
-		if kind == otherKind {
-			if !blobSigns[text[i]] {
-				return false
-			}
-		} else if before != otherKind && kind != before {
-			changes++
-		}
-		kinds |= kind
-		before = kind
-	}
-	const all = smallKind | capitalKind | digitKind
-	return kinds&all == all && changes*5 >= 2*len(text)
-}
-
-// blobSigns occur in base64 beside letters and digits.
-var blobSigns = lex.SetOf("+/=-_")

@@ -1,4 +1,4 @@
-package rules
+package records
 
 import (
 	"cmp"
@@ -11,264 +11,44 @@ import (
 
 	"precis/summarize/envelope"
 	"precis/summarize/lex"
-	"precis/summarize/verdict"
 )
 
-// Records in JSON are shown as a table: how many there are, their fields, and rows of the fields that tell them apart.
-
-// record is one object: its members in order, scalars as text.
-type dataRecord struct {
-	keys   []string
-	inner  []string          // scalars in members, `user.login`
-	values map[string]string // of scalars, and of small objects: `112/237/325`
-	shapes map[string]string // of those objects: `(basic/economy/business)`
+// keptColumns returns the columns for what is named in keep and stands in any record.
+func keptColumns(records []Record, keep []string) (names []string) {
+	for _, text := range keep {
+		if len(names) < mostColumns && slices.ContainsFunc(records, func(r Record) bool { return r.values[text] != "" }) {
+			names = append(names, text)
+		}
+	}
+	return names
 }
 
-// mostRecords bounds how many are read.
-const mostRecords = 2000
-
-// recordsOf finds the largest array of objects in a text of JSON, or its lines of objects.
-func recordsOf(text string, keep []string) []dataRecord {
-	text = strings.TrimSpace(text)
-	var list []jsontext.Value
-	if value := jsontext.Value(text); value.IsValid(envelope.Lenient) {
-		if list = largestArray(value, 0).elements; len(list) == 0 {
-			list = keyed(value, 0)
+// keptWidth returns about how many characters columns take in the rows that a table should have at least.
+func keptWidth(records []Record, names []string) (width int) {
+	for _, name := range names {
+		width += lex.Runes(name) + 3
+		for _, r := range records[:min(len(records), leastRows)] {
+			width += min(lex.Runes(r.values[name]), widest) + 3
 		}
-		size := 0
-		for _, v := range list {
-			size += len(v)
-		}
-		if size*leastShare < len(text) {
-			return nil // such as the labels of an issue
-		}
-	} else {
-		list = objectLines(text)
 	}
-	if len(list) < 2 {
-		return nil
-	}
-	records := make([]dataRecord, 0, len(list))
-	for _, v := range list[:min(len(list), mostRecords)] {
-		r := readRecord(v)
-		r.find(v, keep)
-		for _, s := range r.values {
-			if len(s) > longestCell && (len(list) <= fewRecords || isBlob(s)) {
-				return nil // texts, of which a table would show nothing
-			}
-		}
-		records = append(records, r)
-	}
-	apart(records)
-	return records
+	return width
 }
 
-// objectLines returns the lines of JSON lines that are objects, or nil if they are less than nine tenths of all: a program that shortens
-// an output leaves notes and broken lines in it. Nil too if one of the others tells of an error.
-func objectLines(text string) (list []jsontext.Value) {
-	others := 0
-	for line := range strings.SplitSeq(text, "\n") {
-		switch v := jsontext.Value(strings.TrimSpace(line)); {
-		case len(v) == 0:
-		case v[0] == '{' && v.IsValid(envelope.Lenient):
-			list = append(list, v)
-		case verdict.TellsError(string(v)):
-			return nil // what a table would not show
-		default:
-			others++
-		}
-	}
-	if others*9 > len(list) {
-		return nil
-	}
-	return list
-}
-
-// unnumbered returns a numbered view of JSON without the numbers; empty if a line has none.
-func unnumbered(text string) string {
-	var b strings.Builder
-	for line := range strings.SplitSeq(text, "\n") {
-		_, rest, ok := cutNumber(line)
-		if !ok && strings.TrimSpace(line) != "" {
-			return ""
-		}
-		if b.Len() == 0 && rest != "" && rest[0] != '{' && rest[0] != '[' {
-			return ""
-		}
-		b.WriteString(rest)
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// mostlyRecords reports whether records are most of a text: a file of settings has arrays of objects too, but is read for its lines.
-func mostlyRecords(text string) bool {
+// MostlyRecords reports whether records are most of a text: a file of settings has arrays of objects too, but is read for its lines.
+func MostlyRecords(text string) bool {
 	v := jsontext.Value(strings.TrimSpace(text))
 	if !v.IsValid(envelope.Lenient) {
 		return true
 	}
 	n := 0
-	for _, e := range largestArray(v, 0).elements {
+	for _, e := range LargestArray(v, 0).Elements {
 		n += len(e)
 	}
 	return n*3 > len(text)*2
 }
 
-// namedArray is an array of objects in a text of JSON.
-type namedArray struct {
-	name     string // of the member that it is; empty for the whole
-	elements []jsontext.Value
-}
-
-// largestArray returns the largest array of objects, at most three levels deep; of equal ones that with the most scalars, of which a table
-// shows most.
-func largestArray(v jsontext.Value, depth int) (best namedArray) {
-	const deepest = 3
-	switch v.Kind() {
-	case '[':
-		var list []jsontext.Value
-		if json.Unmarshal(v, &list, envelope.Lenient) != nil || len(list) == 0 {
-			return best
-		}
-		if !slices.ContainsFunc(list, func(x jsontext.Value) bool { return x.Kind() != '[' }) {
-			var inner []jsontext.Value
-			for _, x := range list {
-				inner = append(inner, largestArray(x, depth).elements...)
-			}
-			return namedArray{elements: inner}
-		}
-		if !slices.ContainsFunc(list, func(x jsontext.Value) bool { return x.Kind() != '{' }) {
-			if len(list) == 1 { // the one job of a run, with its steps
-				if inner := largestArray(list[0], depth); len(inner.elements) > 1 {
-					return inner
-				}
-			}
-			return namedArray{elements: list}
-		}
-	case '{':
-		if depth >= deepest {
-			return best
-		}
-		for _, m := range keysOf(v) {
-			inner := largestArray(m.Value, depth+1)
-			if inner.name == "" {
-				inner.name = m.Name
-			}
-			if n, most := len(inner.elements), len(best.elements); n > most || n == most && n > 0 && inner.scalars() > best.scalars() {
-				best = inner
-			}
-		}
-	}
-	return best
-}
-
-// keyed returns the members of the first object that holds records by their keys, `{"p1": {"price": 3, …}, "p2": …}`, at most two levels
-// deep; nil if there is none. The key becomes a field, unless a field has it.
-func keyed(v jsontext.Value, depth int) []jsontext.Value {
-	const least, deepest = 4, 2
-	if v.Kind() != '{' || depth > deepest {
-		return nil
-	}
-	members := keysOf(v)
-	var list []jsontext.Value
-	var first []envelope.Member
-	for _, m := range members {
-		fields := keysOf(m.Value)
-		if list == nil {
-			first = fields
-		}
-		if len(fields) < 2 || len(fields)*2 < len(first) || fields[0].Name != first[0].Name {
-			list = nil
-			break
-		}
-		value := m.Value
-		if !slices.ContainsFunc(fields, func(f envelope.Member) bool { return plainValue(f.Value) == m.Name }) {
-			name, err := jsontext.AppendQuote([]byte(`{"key":`), m.Name)
-			if err != nil {
-				return nil
-			}
-			value = append(append(name, ','), value[1:]...)
-		}
-		list = append(list, value)
-	}
-	if len(list) >= least {
-		return list
-	}
-	for _, m := range members {
-		if list := keyed(m.Value, depth+1); list != nil {
-			return list
-		}
-	}
-	return nil
-}
-
-// scalars returns how many members of the first element are scalars.
-func (a namedArray) scalars() int {
-	r := readRecord(a.elements[0])
-	return len(r.values) - len(r.inner)
-}
-
-// keysOf returns an object's members, in order.
-func keysOf(v jsontext.Value) []envelope.Member {
-	list, _ := envelope.Members(v)
-	return list
-}
-
-func readRecord(v jsontext.Value) dataRecord {
-	r := dataRecord{values: map[string]string{}, shapes: map[string]string{}}
-	for _, m := range keysOf(v) {
-		r.keys = append(r.keys, m.Name)
-		switch m.Value.Kind() {
-		case '"':
-			var s string
-			if json.Unmarshal(m.Value, &s, envelope.Lenient) == nil {
-				r.values[m.Name] = lex.OneLine(s)
-			}
-		case '0', 't', 'f':
-			r.values[m.Name] = string(m.Value)
-		case '{':
-			r.within(m)
-		}
-	}
-	return r
-}
-
-// within adds the scalars of a member that is a small object: `user.login`.
-func (r *dataRecord) within(m envelope.Member) {
-	const small = 400 // bytes
-	if len(m.Value) > small || r.together(m) {
-		return
-	}
-	for _, inner := range keysOf(m.Value) {
-		switch inner.Value.Kind() {
-		case '"', '0', 't', 'f':
-			name := m.Name + "." + inner.Name
-			r.inner = append(r.inner, name)
-			r.values[name] = lex.OneLine(plainValue(inner.Value))
-		}
-	}
-}
-
-// together adds a small object as one value, if its values are short.
-func (r *dataRecord) together(m envelope.Member) bool {
-	const most, longest = 4, 14
-	var names, values []string
-	for _, inner := range keysOf(m.Value) {
-		value := plainValue(inner.Value)
-		if kind := inner.Value.Kind(); kind == '{' || kind == '[' || len(value) > longest || strings.ContainsAny(value, "/\n") {
-			return false
-		}
-		names, values = append(names, inner.Name), append(values, cmp.Or(value, "-"))
-	}
-	if len(names) < 2 || len(names) > most {
-		return false
-	}
-	r.values[m.Name], r.shapes[m.Name] = strings.Join(values, "/"), "("+strings.Join(names, "/")+")"
-	return true
-}
-
 // apart names the members of objects that are not the same in all records: `size L, color red`.
-func apart(records []dataRecord) {
+func apart(records []Record) {
 	differ := map[string]bool{}
 	for _, r := range records {
 		for name, shape := range r.shapes {
@@ -307,21 +87,21 @@ const (
 	leastRows   = 5 // that a table has room for
 )
 
-// about returns the scalars of an object, and how many objects its arrays have, but for the one that is shown: `state=OPEN, files: 12 objects`. If
+// About returns the scalars of an object, and how many objects its arrays have, but for the one that is shown: `state=OPEN, files: 12 objects`. If
 // not all fit, ids, names and states do. Values that are cut are longer as far as there is more room.
-func about(text, shown string, room, more int) string {
+func About(text, shown string, room, more int) string {
 	text = strings.TrimSpace(text)
-	if inner, ok := onlyObject(text); ok {
+	if inner, ok := OnlyObject(text); ok {
 		text = inner
 	}
 	if !strings.HasPrefix(text, "{") || !jsontext.Value(text).IsValid(envelope.Lenient) {
 		return ""
 	}
-	return scalars(keysOf(jsontext.Value(text)), shown, room, more)
+	return Scalars(keysOf(jsontext.Value(text)), shown, room, more)
 }
 
-// onlyObject returns the object that is all that an array has.
-func onlyObject(text string) (object string, ok bool) {
+// OnlyObject returns the object that is all that an array has.
+func OnlyObject(text string) (object string, ok bool) {
 	var list []jsontext.Value
 	if !strings.HasPrefix(text, "[") || json.Unmarshal([]byte(text), &list, envelope.Lenient) != nil || len(list) != 1 || list[0].Kind() != '{' {
 		return "", false
@@ -335,7 +115,7 @@ func holdsOne(v jsontext.Value) bool {
 	return json.Unmarshal(v, &list, envelope.Lenient) == nil && len(list) == 1
 }
 
-func scalars(members []envelope.Member, shown string, room, more int) string {
+func Scalars(members []envelope.Member, shown string, room, more int) string {
 	type part struct {
 		text, whole string
 		at, rank    int
@@ -351,14 +131,14 @@ func scalars(members []envelope.Member, shown string, room, more int) string {
 		}
 		switch m.Value.Kind() {
 		case '"', '0', 't', 'f':
-			if v := lex.OneLine(plainValue(m.Value)); v != "" {
+			if v := lex.OneLine(PlainValue(m.Value)); v != "" {
 				said, whole = m.Name+"="+lex.Clip(v, wide), m.Name+"="+v
 				if strings.HasPrefix(v, "https://") || strings.HasPrefix(v, "http://") {
 					rank = withinField // that of the next request
 				}
 			}
 		case '[':
-			if n := len(largestArray(m.Value, 0).elements); n > 1 && m.Name != shown && !holdsOne(m.Value) {
+			if n := len(LargestArray(m.Value, 0).Elements); n > 1 && m.Name != shown && !holdsOne(m.Value) {
 				said = m.Name + ": " + lex.Thousands(n) + " objects"
 			}
 		}
@@ -390,15 +170,15 @@ func scalars(members []envelope.Member, shown string, room, more int) string {
 	return strings.Join(list, ", ")
 }
 
-// recordTable writes records in at most room characters, below what stands around them.
-func recordTable(text string, records []dataRecord, keep []string, room int) string {
-	shown := largestArray(jsontext.Value(strings.TrimSpace(text)), 0).name
-	around := about(text, shown, room/3, 0)
+// Table writes records in at most room characters, below what stands around them.
+func Table(text string, records []Record, keep []string, room int) string {
+	shown := LargestArray(jsontext.Value(strings.TrimSpace(text)), 0).Name
+	around := About(text, shown, room/3, 0)
 	if around == "" {
 		return rows(records, keep, room)
 	}
 	table := rows(records, keep, room-lex.Runes(around)-1)
-	return lex.JoinLines(about(text, shown, room/3, room-lex.Runes(around)-1-lex.Runes(table)), table)
+	return lex.JoinLines(About(text, shown, room/3, room-lex.Runes(around)-1-lex.Runes(table)), table)
 }
 
 // leastMore is how much longer a value that is cut must become, in characters.
@@ -406,7 +186,7 @@ const leastMore = 12
 
 // rows writes a line with the fields, with their value where all records have the same one, a line with the columns' names, and the first
 // records, equal rows once with their count.
-func rows(records []dataRecord, keep []string, room int) string {
+func rows(records []Record, keep []string, room int) string {
 	all, inner, by := columnsIn(records)
 	fields := make([]string, len(all))
 	var varying []string
@@ -440,15 +220,15 @@ func rows(records []dataRecord, keep []string, room int) string {
 }
 
 // failedFirst moves records whose state is a failure in front of the others, which may not all have room.
-func failedFirst(records []dataRecord) []dataRecord {
-	failed := func(r dataRecord) bool {
+func failedFirst(records []Record) []Record {
+	failed := func(r Record) bool {
 		return slices.ContainsFunc(stateFields, func(name string) bool { return failedState.MatchString(r.values[name]) })
 	}
 	if n := len(records); !slices.ContainsFunc(records[min(n, leastRows):], failed) {
 		return records
 	}
 	list := slices.Clone(records)
-	slices.SortStableFunc(list, func(a, b dataRecord) int {
+	slices.SortStableFunc(list, func(a, b Record) int {
 		switch {
 		case failed(a) && !failed(b):
 			return -1
@@ -466,9 +246,9 @@ var (
 )
 
 // columnsIn returns the fields of records, and those within them that differ, in the order in which they come.
-func columnsIn(records []dataRecord) (all, inner []string, by map[string]*column) {
+func columnsIn(records []Record) (all, inner []string, by map[string]*column) {
 	by = map[string]*column{}
-	add := func(names []string, r dataRecord, list *[]string) {
+	add := func(names []string, r Record, list *[]string) {
 		for _, k := range names {
 			c := by[k]
 			if c == nil {
@@ -492,7 +272,7 @@ func columnsIn(records []dataRecord) (all, inner []string, by map[string]*column
 
 // recordRows is a table of some fields of records.
 type recordRows struct {
-	records []dataRecord
+	records []Record
 	columns []string
 	room    int // in characters
 }

@@ -9,6 +9,9 @@ import (
 
 	"precis/summarize/envelope"
 	"precis/summarize/lex"
+	"precis/summarize/rules/call"
+	"precis/summarize/rules/records"
+	"precis/summarize/rules/words"
 )
 
 // Agents' programs wrap what a tool printed: reminders to the model, a reader's note on how to go on, a shell's clock. None
@@ -103,7 +106,7 @@ func withoutReminders(content string) string {
 
 // opened returns the input with the text that its output holds as the content; what a harness put around the JSON stays around the text. If
 // the JSON states with which line of its file the text begins, and the arguments do not, they do after that.
-func (in Input) opened(args arguments) Input {
+func (in Input) opened(args call.Arguments) Input {
 	source := proper(in.Content)
 	o, ok := envelope.Open(source)
 	if !ok || strings.TrimSpace(o.Text) == "" || len(in.Drop) > 0 && !opensWithout(source, in.Drop) || isDataFile(args, source, o.Text) {
@@ -121,31 +124,77 @@ func (in Input) opened(args arguments) Input {
 		in.IsError = &o.Failed
 	}
 	in.held, in.quoted, in.without = true, o.Quoted, o.Without
-	if _, from := args.shown(); from == 1 && o.Line > 1 {
+	if _, from := args.Shown(); from == 1 && o.Line > 1 {
 		args["start_line"] = jsontext.Value(itoa(o.Line)) // the call has it under another name
 	}
-	path := args.path()
+	path := args.Path()
 	in.beside = slices.DeleteFunc(o.Beside, func(m envelope.Member) bool {
-		asked, _ := args.named(m.Name)
-		return slices.Contains(in.Drop, m.Name) || slices.Equal(asked, m.Value) || path != "" && plainValue(m.Value) == path // the call says it
+		asked, _ := args.Named(m.Name)
+		return slices.Contains(in.Drop, m.Name) || slices.Equal(asked, m.Value) || path != "" && records.PlainValue(m.Value) == path // the call says it
 	})
 	return in
 }
 
 // opensWithout reports whether JSON still holds a text without the members that are not shown.
 func opensWithout(source string, drop []string) bool {
-	rest, _ := withoutMembers(source, drop)
+	rest, _ := records.WithoutMembers(source, drop)
 	_, ok := envelope.Open(rest)
 	return ok
 }
 
 // isDataFile reports whether an object is what a file of JSON contains, and not around it.
-func isDataFile(args arguments, source, held string) bool {
-	path, _ := args.shown()
-	kind := fileType(path)
+func isDataFile(args call.Arguments, source, held string) bool {
+	path, _ := args.Shown()
+	kind := words.FileType(path)
 	if kind != "JSON" && kind != "JSON lines" || !strings.HasPrefix(strings.TrimSpace(source), "{") {
 		return false
 	}
 	shape := shapeOf(held)
 	return shape != shapeJSON && shape != shapeNumbered
+}
+
+// withoutDropped returns a source without what is named in drop, and how many of its lines have gone. Line breaks stay, so that the others
+// keep their numbers.
+func withoutDropped(source string, drop []string) (rest string, lines int) {
+	if len(drop) == 0 {
+		return source, 0
+	}
+	if shapeOf(source) == shapeJSON {
+		return records.WithoutMembers(source, drop)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(source) {
+		text := strings.TrimRight(line, "\r\n")
+		if slices.ContainsFunc(drop, func(part string) bool { return strings.Contains(text, part) }) {
+			lines++
+			line = line[len(text):]
+		}
+		b.WriteString(line)
+	}
+	return b.String(), lines
+}
+
+// mostKept bounds how many lines are shown first.
+const mostKept = 100
+
+// kept returns the lines that hold what is named in keep: a member's name, in JSON.
+func (d *document) kept(keep []string) (list []int) {
+	if len(keep) == 0 {
+		return nil
+	}
+	parts := slices.Clone(keep)
+	if d.shape == shapeJSON {
+		for i, text := range parts {
+			parts[i] = `"` + text[strings.LastIndexByte(text, '.')+1:] + `"`
+		}
+	}
+	for i := range d.lines {
+		text := d.lines[i].text
+		if slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) }) {
+			if list = append(list, i); len(list) == mostKept {
+				break
+			}
+		}
+	}
+	return list
 }

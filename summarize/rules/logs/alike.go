@@ -1,9 +1,10 @@
-package rules
+package logs
 
 import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/words"
 )
 
 // All lines of a log begin alike: with a job's name, a time, a level. Their common prefix and
@@ -12,10 +13,10 @@ import (
 // stampedLines is how many lines are searched for a common prefix.
 const stampedLines = 40
 
-// logPrefix returns the common prefix of a log's first lines, up to the last border of its columns; empty if
+// LogPrefix returns the common prefix of a log's first lines, up to the last border of its columns; empty if
 // they share too little, or are too few. Words alone are not columns: in lines that are all alike they are
 // the content.
-func logPrefix(content string) string {
+func LogPrefix(content string) string {
 	shared, lines := "", 0
 	for lines < stampedLines && content != "" {
 		line, rest, _ := strings.Cut(content, "\n")
@@ -26,7 +27,7 @@ func logPrefix(content string) string {
 		if lines == 0 {
 			shared = line
 		}
-		shared = shared[:commonLen(shared, line)]
+		shared = shared[:CommonLen(shared, line)]
 		lines++
 	}
 	shared = shared[:columnsEnd(shared)]
@@ -46,7 +47,7 @@ func columnsEnd(s string) int {
 	return 0
 }
 
-func commonLen(a, b string) int {
+func CommonLen(a, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {
 		if a[i] != b[i] {
@@ -56,39 +57,14 @@ func commonLen(a, b string) int {
 	return n
 }
 
-// countAlike counts for every line those that differ from it only in digits: lines that a loop prints.
-func (d *document) countAlike() {
-	hashes := make([]uint64, len(d.lines))
-	first := make([]int32, len(d.lines)) // the first of a set of alike lines, which holds the count
-	index := newTable(len(d.lines) / 2)
-	for i := range d.lines {
-		hashes[i] = maskedHash(d.lines[i].text)
-		for key := folded(hashes[i]); ; key++ {
-			first[i] = index.find(key)
-			if first[i] == none {
-				first[i] = int32(i)
-				index.add(key, int32(i))
-				break
-			}
-			if hashes[first[i]] == hashes[i] {
-				d.lines[first[i]].alike++
-				break
-			}
-		}
-	}
-	for i := range d.lines {
-		d.lines[i].alike = d.lines[first[i]].alike
-	}
-}
-
-// maskedHash is FNV-1a over a text with all numbers replaced by the same one, eight characters at a time if they
+// MaskedHash is FNV-1a over a text with all numbers replaced by the same one, eight characters at a time if they
 // contain no digit: texts that differ only in digits have such groups at the same places after each number.
-func maskedHash(s string) uint64 {
-	h := uint64(fnvOffset)
+func MaskedHash(s string) uint64 {
+	h := uint64(words.FnvOffset)
 	for i := 0; i < len(s); {
 		if i+8 <= len(s) {
 			if w := eightBytes(s[i : i+8]); !hasDigit(w) {
-				h = (h ^ w) * fnvPrime
+				h = (h ^ w) * words.FnvPrime
 				h ^= h >> 32 // multiplication only moves bits up
 				i += 8
 				continue
@@ -100,7 +76,7 @@ func maskedHash(s string) uint64 {
 		if lex.IsDigit(c) {
 			c = '0'
 		}
-		h = (h ^ uint64(c)) * fnvPrime
+		h = (h ^ uint64(c)) * words.FnvPrime
 	}
 	return h
 }
@@ -118,5 +94,5 @@ func hasDigit(w uint64) bool {
 	return (x-low)&^x&high != 0
 }
 
-// oftenAlike is the number of alike lines from which another one adds no information.
-const oftenAlike = 3
+// OftenAlike is the number of alike lines from which another one adds no information.
+const OftenAlike = 3

@@ -1,4 +1,4 @@
-package rules
+package call
 
 import (
 	"maps"
@@ -8,18 +8,17 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"precis/summarize/lex"
-
 	"precis/summarize/envelope"
+	"precis/summarize/lex"
 )
 
-// arguments are a call's arguments by name. Values are decoded only when needed: the content of a write
+// Arguments are a call's arguments by name. Values are decoded only when needed: the content of a write
 // can be as large as a file.
-type arguments map[string]jsontext.Value
+type Arguments map[string]jsontext.Value
 
-// parseArguments takes an object, or a JSON string that contains one; anything else gives no arguments.
-func parseArguments(raw []byte) arguments {
-	var args arguments
+// ParseArguments takes an object, or a JSON string that contains one; anything else gives no arguments.
+func ParseArguments(raw []byte) Arguments {
+	var args Arguments
 	if len(raw) == 0 {
 		return nil
 	}
@@ -36,10 +35,10 @@ func parseArguments(raw []byte) arguments {
 	return args
 }
 
-// text returns the first of the named arguments that is a string (or a number, as written).
-func (a arguments) text(names ...string) string {
+// Text returns the first of the named arguments that is a string (or a number, as written).
+func (a Arguments) Text(names ...string) string {
 	for _, name := range names {
-		raw, ok := a.named(name)
+		raw, ok := a.Named(name)
 		if !ok {
 			continue
 		}
@@ -56,8 +55,8 @@ func (a arguments) text(names ...string) string {
 	return ""
 }
 
-// named finds an argument by its name in any spelling: file_path, filePath, FilePath.
-func (a arguments) named(name string) (jsontext.Value, bool) {
+// Named finds an argument by its name in any spelling: file_path, filePath, FilePath.
+func (a Arguments) Named(name string) (jsontext.Value, bool) {
 	if raw, ok := a[name]; ok {
 		return raw, true
 	}
@@ -70,30 +69,30 @@ func (a arguments) named(name string) (jsontext.Value, bool) {
 	return nil, false
 }
 
-func (a arguments) path() string {
-	return a.text("file_path", "path", "filename", "file", "filepath", "target_file", "absolute_path", "relative_path", "notebook_path", "file_name", "directory_path", "search_path", "dir")
+func (a Arguments) Path() string {
+	return a.Text("file_path", "path", "filename", "file", "filepath", "target_file", "absolute_path", "relative_path", "notebook_path", "file_name", "directory_path", "search_path", "dir")
 }
 
-func (a arguments) pattern() string {
-	return a.text("pattern", "query", "regex", "search_term", "search_query", "search", "q", "glob", "glob_pattern")
+func (a Arguments) Pattern() string {
+	return a.Text("pattern", "query", "regex", "search_term", "search_query", "search", "q", "glob", "glob_pattern")
 }
 
-func (a arguments) url() string { return a.text("url", "uri", "link") }
+func (a Arguments) Url() string { return a.Text("url", "uri", "link") }
 
-// command returns what a call runs: a shell command, or code.
-func (a arguments) command() string {
-	if s := a.shellLine(); s != "" {
+// Command returns what a call runs: a shell command, or code.
+func (a Arguments) Command() string {
+	if s := a.ShellLine(); s != "" {
 		return s
 	}
-	if s := a.text("script", "code"); strings.ContainsAny(s, " \n(=") { // {"code": "JFK"} is an airport
+	if s := a.Text("script", "code"); strings.ContainsAny(s, " \n(=") { // {"code": "JFK"} is an airport
 		return s
 	}
 	return ""
 }
 
-// shellLine returns the shell command; some agents give a list of words (["bash","-lc","…"]), of which it is the last.
-func (a arguments) shellLine() string {
-	if s := a.text("command", "cmd", "bash_command", "command_line"); s != "" {
+// ShellLine returns the shell command; some agents give a list of words (["bash","-lc","…"]), of which it is the last.
+func (a Arguments) ShellLine() string {
+	if s := a.Text("command", "cmd", "bash_command", "command_line"); s != "" {
 		return s
 	}
 	for _, name := range []string{"command", "cmd"} {
@@ -112,10 +111,10 @@ func (a arguments) shellLine() string {
 // titles are arguments that describe a call on their own.
 var titles = []string{"description", "title", "subject", "name", "query", "url", "prompt", "question", "task", "message", "input"}
 
-// brief describes a call without path, command or pattern: by its title, else its short arguments,
+// Brief describes a call without path, command or pattern: by its title, else its short arguments,
 // "origin=JFK, date=2024-05-20".
-func (a arguments) brief() (name, text string) {
-	if title := a.text(titles...); title != "" {
+func (a Arguments) Brief() (name, text string) {
+	if title := a.Text(titles...); title != "" {
 		return "About", lex.OneLine(title)
 	}
 	var parts []string
@@ -134,11 +133,11 @@ func (a arguments) brief() (name, text string) {
 	return "Args", strings.Join(parts, ", ")
 }
 
-// words are those of all short arguments.
-func (a arguments) words() map[string]bool {
+// Words are those of all short arguments.
+func (a Arguments) Words() map[string]bool {
 	words := map[string]bool{}
 	for name := range a {
-		for _, w := range strings.FieldsFunc(a.text(name), func(r rune) bool { return strings.ContainsRune(` ,'"()`, r) }) {
+		for _, w := range strings.FieldsFunc(a.Text(name), func(r rune) bool { return strings.ContainsRune(` ,'"()`, r) }) {
 			words[w] = true
 		}
 	}

@@ -1,4 +1,4 @@
-package rules
+package records
 
 import (
 	"slices"
@@ -6,8 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"precis/summarize/lex"
 
 	"precis/summarize/envelope"
 )
@@ -31,29 +29,8 @@ func leadsTo(path []string, text string) bool {
 	return false
 }
 
-// withoutDropped returns a source without what is named in drop, and how many of its lines have gone. Line breaks stay, so that the others
-// keep their numbers.
-func withoutDropped(source string, drop []string) (rest string, lines int) {
-	if len(drop) == 0 {
-		return source, 0
-	}
-	if shapeOf(source) == shapeJSON {
-		return withoutMembers(source, drop)
-	}
-	var b strings.Builder
-	for line := range strings.Lines(source) {
-		text := strings.TrimRight(line, "\r\n")
-		if slices.ContainsFunc(drop, func(part string) bool { return strings.Contains(text, part) }) {
-			lines++
-			line = line[len(text):]
-		}
-		b.WriteString(line)
-	}
-	return b.String(), lines
-}
-
-// withoutMembers returns JSON, or a sequence of it, without the members that are named in drop. What follows an error in the JSON stays.
-func withoutMembers(source string, drop []string) (rest string, lines int) {
+// WithoutMembers returns JSON, or a sequence of it, without the members that are named in drop. What follows an error in the JSON stays.
+func WithoutMembers(source string, drop []string) (rest string, lines int) {
 	m := copier{source: source, d: jsontext.NewDecoder(strings.NewReader(source), envelope.Lenient)}
 	m.found = func(path []string) bool {
 		return slices.ContainsFunc(drop, func(text string) bool { return leadsTo(path, text) })
@@ -137,43 +114,6 @@ func (m *copier) leave(from, to int) {
 	m.copied = to
 }
 
-// mostKept bounds how many lines are shown first.
-const mostKept = 100
-
-// kept returns the lines that hold what is named in keep: a member's name, in JSON.
-func (d *document) kept(keep []string) (list []int) {
-	if len(keep) == 0 {
-		return nil
-	}
-	parts := slices.Clone(keep)
-	if d.shape == shapeJSON {
-		for i, text := range parts {
-			parts[i] = `"` + text[strings.LastIndexByte(text, '.')+1:] + `"`
-		}
-	}
-	for i := range d.lines {
-		text := d.lines[i].text
-		if slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) }) {
-			if list = append(list, i); len(list) == mostKept {
-				break
-			}
-		}
-	}
-	return list
-}
-
-// find adds to a record the values that are named in keep, from any depth.
-func (r *dataRecord) find(v jsontext.Value, keep []string) {
-	for _, text := range keep {
-		if _, ok := r.values[text]; ok {
-			continue
-		}
-		if found, ok := valueNamed(v, text, nil); ok {
-			r.values[text] = lex.OneLine(found)
-		}
-	}
-}
-
 // valueNamed returns the first value that a text names: a string as it reads, anything else as JSON in one line.
 func valueNamed(v jsontext.Value, text string, path []string) (string, bool) {
 	switch v.Kind() {
@@ -181,7 +121,7 @@ func valueNamed(v jsontext.Value, text string, path []string) (string, bool) {
 		for _, m := range keysOf(v) {
 			within := append(path, m.Name)
 			if leadsTo(within, text) {
-				return plainValue(m.Value), true
+				return PlainValue(m.Value), true
 			}
 			if found, ok := valueNamed(m.Value, text, within); ok {
 				return found, true
@@ -201,7 +141,7 @@ func valueNamed(v jsontext.Value, text string, path []string) (string, bool) {
 	return "", false
 }
 
-func plainValue(v jsontext.Value) string {
+func PlainValue(v jsontext.Value) string {
 	var text string
 	switch {
 	case v.Kind() == 'n':
@@ -214,25 +154,4 @@ func plainValue(v jsontext.Value) string {
 		return ""
 	}
 	return string(v)
-}
-
-// keptColumns returns the columns for what is named in keep and stands in any record.
-func keptColumns(records []dataRecord, keep []string) (names []string) {
-	for _, text := range keep {
-		if len(names) < mostColumns && slices.ContainsFunc(records, func(r dataRecord) bool { return r.values[text] != "" }) {
-			names = append(names, text)
-		}
-	}
-	return names
-}
-
-// keptWidth returns about how many characters columns take in the rows that a table should have at least.
-func keptWidth(records []dataRecord, names []string) (width int) {
-	for _, name := range names {
-		width += lex.Runes(name) + 3
-		for _, r := range records[:min(len(records), leastRows)] {
-			width += min(lex.Runes(r.values[name]), widest) + 3
-		}
-	}
-	return width
 }

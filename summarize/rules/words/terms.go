@@ -1,4 +1,4 @@
-package rules
+package words
 
 import (
 	"hash/maphash"
@@ -12,72 +12,72 @@ import (
 // term is a word of a document: a whole as nextWord finds it, a part of one, or a listing's name. It is split
 // once, however often it occurs.
 type term struct {
-	text     string
-	word     int32 // its number among the identifiers; none if it is not one
-	specific bool  // spelled like an identifier
-	refused  bool  // did not fit among the identifiers
-	subs     span  // of terms.subs: its subwords, in order
-	parts    span  // of terms.parts
+	Text     string
+	Word     int32 // its number among the identifiers; none if it is not one
+	Specific bool  // spelled like an identifier
+	Refused  bool  // did not fit among the identifiers
+	subs     Span  // of terms.subs: its subwords, in order
+	parts    Span  // of terms.parts
 }
 
-// span is a range of a list.
-type span struct{ from, to int32 }
+// Span is a range of a list.
+type Span struct{ From, To int32 }
 
 // part is a part of a term that is long enough to count.
 type part struct {
-	term  int32
-	start int32 // byte offset in the whole
+	Term  int32
+	Start int32 // byte offset in the whole
 }
 
-// terms numbers the words of a document.
-type terms struct {
-	seed    maphash.Seed
-	index   table
+// Terms numbers the words of a document.
+type Terms struct {
+	Seed    maphash.Seed
+	index   Table
 	filter  filter
-	list    []term
+	List    []term
 	subs    []int32 // in lexicon
 	parts   []part
-	lexicon *lexicon
+	Lexicon *Lexicon
 }
 
-// reset empties the list, with room for a number of terms.
-func (t *terms) reset(size int) {
-	t.index.reset(size)
-	t.lexicon.reset(size)
+// Reset empties the list, with room for a number of terms.
+func (t *Terms) Reset(size int) {
+	t.index.Reset(size)
+	t.Lexicon.reset(size)
 	t.filter = filter{}
-	t.list, t.subs, t.parts = slices.Grow(t.list[:0], size), slices.Grow(t.subs[:0], 2*size), slices.Grow(t.parts[:0], size)
+	t.List, t.subs, t.parts = slices.Grow(t.List[:0], size), slices.Grow(t.subs[:0], 2*size), slices.Grow(t.parts[:0], size)
 }
 
-func (t *terms) subsOf(n int32) []int32 { return t.subs[t.list[n].subs.from:t.list[n].subs.to] }
+func (t *Terms) SubsOf(n int32) []int32 { return t.subs[t.List[n].subs.From:t.List[n].subs.To] }
 
-func (t *terms) partsOf(n int32) []part { return t.parts[t.list[n].parts.from:t.list[n].parts.to] }
+func (t *Terms) PartsOf(n int32) []part { return t.parts[t.List[n].parts.From:t.List[n].parts.To] }
 
-// find returns the number of a term, or none if the document does not contain it.
-func (t *terms) find(text string) int32 {
+// Find returns the number of a term, or none if the document does not contain it.
+func (t *Terms) Find(text string) int32 {
 	if !t.filter.has(text) {
-		return none
+		return None
 	}
 	n, _ := t.look(text)
 	return n
 }
 
 // look finds a term, and the key that it has or would have.
-func (t *terms) look(text string) (n int32, key uint32) {
-	for key = uint32(maphash.String(t.seed, text)); ; key++ {
-		n = t.index.find(key)
-		if n == none || t.list[n].text == text {
+func (t *Terms) look(text string) (n int32, key uint32) {
+	for key = uint32(maphash.String(t.Seed, text)); ; key++ {
+		n = t.index.Find(key)
+		if n == None || t.List[n].Text == text {
 			return n, key
 		}
 	}
 }
 
-// add returns the number of a term, a new one if it is unknown.
-func (t *terms) add(text string) int32 {
+// Add returns the number of a term, a new one if it is unknown.
+func (t *Terms) Add(text string) int32 {
 	n, key := t.look(text)
-	if n == none {
-		n = int32(len(t.list))
-		t.list = append(roomy(t.list), term{text: text, word: none, specific: specific(text) && strings.Trim(text, "_") != ""})
-		t.index.add(key, n)
+	if n == None {
+		n = int32(len(t.List))
+		t.List = append(Roomy(t.List), term{Text: text, Word: None, Specific: Specific(text) && strings.Trim(text, "_") != ""})
+		t.index.Add(key, n)
 		t.filter.add(text)
 		t.cut(n, text)
 	}
@@ -85,42 +85,42 @@ func (t *terms) add(text string) int32 {
 }
 
 // cut finds a new term's parts and subwords.
-func (t *terms) cut(n int32, text string) {
+func (t *Terms) cut(n int32, text string) {
 	if !hasJoint(text) {
 		from := len(t.subs)
-		for start, end := nextSubword(text, 0); start < end; start, end = nextSubword(text, end) {
-			t.subs = append(roomy(t.subs), t.lexicon.add(text[start:end]))
+		for start, end := NextSubword(text, 0); start < end; start, end = NextSubword(text, end) {
+			t.subs = append(Roomy(t.subs), t.Lexicon.add(text[start:end]))
 		}
-		t.list[n].subs = span{int32(from), int32(len(t.subs))}
+		t.List[n].subs = Span{int32(from), int32(len(t.subs))}
 		return
 	}
 	from := len(t.parts)
-	eachPart(text, 0, len(text), func(start, end int) {
-		if end-start >= shortestSubword {
-			t.parts = append(t.parts, part{t.add(text[start:end]), int32(start)})
+	EachPart(text, 0, len(text), func(start, end int) {
+		if end-start >= ShortestSubword {
+			t.parts = append(t.parts, part{t.Add(text[start:end]), int32(start)})
 		}
 	})
-	t.list[n].parts = span{int32(from), int32(len(t.parts))}
+	t.List[n].parts = Span{int32(from), int32(len(t.parts))}
 	from = len(t.subs)
-	for _, p := range t.partsOf(n) { // no subword extends beyond a part
-		t.subs = append(t.subs, t.subsOf(p.term)...)
+	for _, p := range t.PartsOf(n) { // no subword extends beyond a part
+		t.subs = append(t.subs, t.SubsOf(p.Term)...)
 	}
-	t.list[n].subs = span{int32(from), int32(len(t.subs))}
+	t.List[n].subs = Span{int32(from), int32(len(t.subs))}
 }
 
 func hasJoint(text string) bool {
 	for i := range len(text) {
-		if joint(text[i]) {
+		if Joint(text[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-// table is a hash table of numbers from 0 on. It takes half the time and memory of a map: a
+// Table is a hash table of numbers from 0 on. It takes half the time and memory of a map: a
 // large output needs some hundred thousand lookups. The user of a table holds what the numbers stand for: if
 // two things have the same key, the second one takes the next free key.
-type table struct {
+type Table struct {
 	slots []slot // a power of two, at most half full
 	shift uint8  // of a spread key, so that its highest bits number a slot
 	used  int
@@ -131,18 +131,18 @@ type slot struct {
 	value int32 // plus one; 0: the slot is free
 }
 
-// none is the number of a missing entry.
-const none = -1
+// None is the number of a missing entry.
+const None = -1
 
-// newTable returns a table with room for a number of keys before it grows.
-func newTable(keys int) table {
-	var t table
-	t.reset(keys)
+// NewTable returns a table with room for a number of keys before it grows.
+func NewTable(keys int) Table {
+	var t Table
+	t.Reset(keys)
 	return t
 }
 
-// reset empties the table, with room for a number of keys.
-func (t *table) reset(keys int) {
+// Reset empties the table, with room for a number of keys.
+func (t *Table) Reset(keys int) {
 	n := bits.Len(uint(max(keys, 16)*2 - 1))
 	t.slots = slices.Grow(t.slots[:0], 1<<n)[:1<<n]
 	clear(t.slots)
@@ -153,7 +153,7 @@ func (t *table) reset(keys int) {
 func spread(key uint32) uint32 { return key * 0x9E3779B1 }
 
 // at returns the slot of a key, or the free one for it.
-func (t *table) at(key uint32) *slot {
+func (t *Table) at(key uint32) *slot {
 	mask := uint(len(t.slots) - 1)
 	for i := uint(spread(key) >> t.shift); ; i++ {
 		if s := &t.slots[i&mask]; s.value == 0 || s.key == key {
@@ -162,18 +162,18 @@ func (t *table) at(key uint32) *slot {
 	}
 }
 
-// find returns the number of a key, or none if it is free.
-func (t *table) find(key uint32) int32 { return t.at(key).value - 1 }
+// Find returns the number of a key, or none if it is free.
+func (t *Table) Find(key uint32) int32 { return t.at(key).value - 1 }
 
-// add assigns a number to a free key.
-func (t *table) add(key uint32, number int32) {
+// Add assigns a number to a free key.
+func (t *Table) Add(key uint32, number int32) {
 	if t.used++; t.used*2 > len(t.slots) {
 		t.grow()
 	}
 	*t.at(key) = slot{key, number + 1}
 }
 
-func (t *table) grow() {
+func (t *Table) grow() {
 	old := t.slots
 	t.slots, t.shift = make([]slot, 2*len(old)), t.shift-1
 	for _, s := range old {
@@ -202,9 +202,9 @@ func filterBit(s string) uint {
 	return (uint(s[0]|0x20)*37 + uint(s[len(s)-1]|0x20)*7 + uint(len(s))*401) % (64 * 64)
 }
 
-// roomy returns a list with room for one more. A full list doubles: append grows a long one by a
+// Roomy returns a list with room for one more. A full list doubles: append grows a long one by a
 // quarter, and so copies it five times before all of a large output is in it.
-func roomy[T any](list []T) []T {
+func Roomy[T any](list []T) []T {
 	if len(list) == cap(list) {
 		return slices.Grow(list, max(len(list), 16))
 	}
@@ -212,15 +212,15 @@ func roomy[T any](list []T) []T {
 }
 
 // FNV-1a's constants.
-const fnvOffset, fnvPrime = 14695981039346656037, 1099511628211
+const FnvOffset, FnvPrime = 14695981039346656037, 1099511628211
 
-// folded folds a hash to 32 bits.
-func folded(hash uint64) uint32 { return uint32(hash>>32) ^ uint32(hash) }
+// Folded folds a hash to 32 bits.
+func Folded(hash uint64) uint32 { return uint32(hash>>32) ^ uint32(hash) }
 
-// nextSubword finds the first subword in text from byte i on; start is end if there is none. It splits text into
+// NextSubword finds the first subword in text from byte i on; start is end if there is none. It splits text into
 // words at everything that is not a letter or digit, and at changes of case: getHTTPServer_name gives get, HTTP,
 // Server, name. It skips words under three characters.
-func nextSubword(text string, i int) (start, end int) {
+func NextSubword(text string, i int) (start, end int) {
 	for i < len(text) {
 		if !alphanumeric[text[i]] {
 			i++
@@ -230,7 +230,7 @@ func nextSubword(text string, i int) (start, end int) {
 		for i++; i < len(text) && alphanumeric[text[i]] && !(lex.IsUpper(text[i]) && beginsSubword(text, i)); {
 			i++
 		}
-		if i-start >= shortestSubword {
+		if i-start >= ShortestSubword {
 			return start, i
 		}
 	}
@@ -244,7 +244,7 @@ func beginsSubword(text string, i int) bool {
 
 var alphanumeric = lex.SetOf("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
-const shortestSubword = 3
+const ShortestSubword = 3
 
 // fold returns a letter in lower case.
 func fold(c byte) byte {
@@ -254,53 +254,53 @@ func fold(c byte) byte {
 	return c
 }
 
-// lexicon numbers the case-folded subwords of a document, and holds the pairs of which its identifiers consist.
-type lexicon struct {
-	index     table
+// Lexicon numbers the case-folded subwords of a document, and holds the pairs of which its identifiers consist.
+type Lexicon struct {
+	index     Table
 	filter    filter
-	subwords  []string // in any case
-	pairIndex table
+	Subwords  []string // in any case
+	pairIndex Table
 	pairBits  pairFilter
-	pairs     []pair
+	Pairs     []pair
 }
 
 // pair is two adjacent subwords.
 type pair struct{ first, second int32 }
 
 // reset empties the lexicon, with room for a number of subwords.
-func (x *lexicon) reset(size int) {
-	x.index.reset(size)
-	x.pairIndex.reset(size)
-	x.subwords, x.pairs = x.subwords[:0], x.pairs[:0]
+func (x *Lexicon) reset(size int) {
+	x.index.Reset(size)
+	x.pairIndex.Reset(size)
+	x.Subwords, x.Pairs = x.Subwords[:0], x.Pairs[:0]
 	x.filter, x.pairBits = filter{}, pairFilter{}
 }
 
-// find returns the number of a subword, or none if the document does not contain it.
-func (x *lexicon) find(s string) int32 {
+// Find returns the number of a subword, or none if the document does not contain it.
+func (x *Lexicon) Find(s string) int32 {
 	if !x.filter.has(s) {
-		return none
+		return None
 	}
 	id, _ := x.look(s)
 	return id
 }
 
 // look finds a subword, and the key that it has or would have.
-func (x *lexicon) look(s string) (id int32, key uint32) {
+func (x *Lexicon) look(s string) (id int32, key uint32) {
 	for key = foldedHash(s); ; key++ {
-		id = x.index.find(key)
-		if id == none || sameFolded(x.subwords[id], s) {
+		id = x.index.Find(key)
+		if id == None || sameFolded(x.Subwords[id], s) {
 			return id, key
 		}
 	}
 }
 
 // add returns the number of a subword, a new one if it is unknown.
-func (x *lexicon) add(s string) int32 {
+func (x *Lexicon) add(s string) int32 {
 	id, key := x.look(s)
-	if id == none {
-		id = int32(len(x.subwords))
-		x.subwords = append(roomy(x.subwords), s)
-		x.index.add(key, id)
+	if id == None {
+		id = int32(len(x.Subwords))
+		x.Subwords = append(Roomy(x.Subwords), s)
+		x.index.Add(key, id)
 		x.filter.add(s)
 	}
 	return id
@@ -308,11 +308,11 @@ func (x *lexicon) add(s string) int32 {
 
 // foldedHash is FNV-1a over a subword in lower case: the bit that it sets for letters is already set in digits.
 func foldedHash(s string) uint32 {
-	h := uint64(fnvOffset)
+	h := uint64(FnvOffset)
 	for i := 0; i < len(s); i++ {
-		h = (h ^ uint64(s[i]|0x20)) * fnvPrime
+		h = (h ^ uint64(s[i]|0x20)) * FnvPrime
 	}
-	return folded(h)
+	return Folded(h)
 }
 
 func sameFolded(a, b string) bool {
@@ -327,32 +327,32 @@ func sameFolded(a, b string) bool {
 	return true
 }
 
-// addPair returns the number of a pair, a new one if it is unknown.
-func (x *lexicon) addPair(first, second int32) int32 {
+// AddPair returns the number of a pair, a new one if it is unknown.
+func (x *Lexicon) AddPair(first, second int32) int32 {
 	id, key := x.lookPair(pair{first, second})
-	if id == none {
-		id = int32(len(x.pairs))
-		x.pairs = append(roomy(x.pairs), pair{first, second})
-		x.pairIndex.add(key, id)
+	if id == None {
+		id = int32(len(x.Pairs))
+		x.Pairs = append(Roomy(x.Pairs), pair{first, second})
+		x.pairIndex.Add(key, id)
 		x.pairBits.add(pairKey(pair{first, second}))
 	}
 	return id
 }
 
-// findPair returns the number of a pair, or none if no identifier of the document has it.
-func (x *lexicon) findPair(first, second int32) int32 {
+// FindPair returns the number of a pair, or none if no identifier of the document has it.
+func (x *Lexicon) FindPair(first, second int32) int32 {
 	p := pair{first, second}
 	if first < 0 || second < 0 || !x.pairBits.has(pairKey(p)) {
-		return none
+		return None
 	}
 	id, _ := x.lookPair(p)
 	return id
 }
 
-func (x *lexicon) lookPair(p pair) (id int32, key uint32) {
+func (x *Lexicon) lookPair(p pair) (id int32, key uint32) {
 	for key = pairKey(p); ; key++ {
-		id = x.pairIndex.find(key)
-		if id == none || x.pairs[id] == p {
+		id = x.pairIndex.Find(key)
+		if id == None || x.Pairs[id] == p {
 			return id, key
 		}
 	}
@@ -374,13 +374,13 @@ func (f *pairFilter) has(key uint32) bool {
 	return f[bit/64]&(1<<(bit%64)) != 0
 }
 
-// arena allocates zeroed slices that are all released at once.
-type arena[T any] struct {
+// Arena allocates zeroed slices that are all released at once.
+type Arena[T any] struct {
 	room []T // the allocated part is in front, up to its length
 }
 
-// take returns a slice of n zeros.
-func (a *arena[T]) take(n int) []T {
+// Take returns a slice of n zeros.
+func (a *Arena[T]) Take(n int) []T {
 	if len(a.room)+n > cap(a.room) { // earlier slices keep the old array
 		a.room = make([]T, 0, 2*(cap(a.room)+n))
 	}
@@ -391,5 +391,5 @@ func (a *arena[T]) take(n int) []T {
 	return list
 }
 
-// reset releases all slices.
-func (a *arena[T]) reset() { a.room = a.room[:0] }
+// Reset releases all slices.
+func (a *Arena[T]) Reset() { a.room = a.room[:0] }

@@ -1,6 +1,8 @@
-package rules
+package logs
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestTallies(t *testing.T) {
 	for _, text := range []string{
@@ -9,7 +11,7 @@ func TestTallies(t *testing.T) {
 		"Tests: 8, Assertions: 20, Failures: 1.", "✖ 7 problems (5 errors, 2 warnings)", "1 file reformatted, 2 files left unchanged", "0 upgraded, 3 newly installed, 0 to remove and 4 not upgraded.",
 		"0 Warning(s), 1 Error(s)", "Failed!  - Failed: 1, Passed: 12, Skipped: 0, Total: 13, Duration: 2 s",
 	} {
-		if !tallies(text) {
+		if !Tallies(text) {
 			t.Errorf("%q sums nothing up", text)
 		}
 	}
@@ -17,7 +19,7 @@ func TestTallies(t *testing.T) {
 		"", ", , ,", "store.go:12, store.go:14", "1, 2, 3", "a, b", "x = f(1, 2)", "3 of them failed", "at 12:30, 4 workers", "Mon, 2 Mar 2026 11:20:41 +0000", "id: 12, name: shop",
 		"the 2 of them, who knows, 3 went, and more", "10.4 MB, 3.2 MB/s",
 	} {
-		if tallies(text) {
+		if Tallies(text) {
 			t.Errorf("%q sums something up", text)
 		}
 	}

@@ -1,4 +1,4 @@
-package rules
+package outline
 
 import (
 	"regexp"
@@ -10,22 +10,22 @@ import (
 // The outline of a code file: what it declares, with line numbers. Declarations are told by the shape of a line, which
 // most languages share: modifiers, a keyword, a name; or a type, a name and parameters before a block.
 
-// declared is a declaration: its name and how much of its line is its signature, in bytes.
-type declared struct {
-	name string
-	end  int
-	deep bool // a member of what stands above it
+// Declaration is a declaration: its name and how much of its line is its signature, in bytes.
+type Declaration struct {
+	Name string
+	End  int
+	Deep bool // a member of what stands above it
 }
 
 // deepest is how far a member of a type may be indented, in columns.
 const deepest = 4
 
-// declarationIn reads a line of code without its indentation.
-func declarationIn(line string, indent int, next string) (d declared, ok bool) {
+// In reads a line of code without its indentation.
+func In(line string, indent int, next string) (d Declaration, ok bool) {
 	if line == "" || indent > deepest || len(line) > 400 {
 		return d, false
 	}
-	d.deep = indent > 0
+	d.Deep = indent > 0
 	at := 0
 	plain := true // no modifier yet
 	for range 8 {
@@ -57,20 +57,20 @@ func binds(word string) bool {
 	return word == "const" || word == "let" || word == "var" || word == "val"
 }
 
-func (d declared) binding(line string, at, indent int, plain bool) (declared, bool) {
+func (d Declaration) binding(line string, at, indent int, plain bool) (Declaration, bool) {
 	at = lex.Skip(line, at, " ")
-	d.name = identifierAt(line, at)
-	value := strings.TrimLeft(line[min(len(line), at+len(d.name)):], " ")
+	d.Name = identifierAt(line, at)
+	value := strings.TrimLeft(line[min(len(line), at+len(d.Name)):], " ")
 	isFunction := strings.Contains(value, "=> ") || strings.HasSuffix(value, "=>") || strings.Contains(value, "= function") || strings.Contains(value, "= async") || strings.Contains(value, "(func(") || strings.Contains(value, "= struct") || strings.Contains(value, "= enum") || strings.HasPrefix(value, "= useCallback(")
 	opens := strings.HasSuffix(line, "=> {") || strings.HasSuffix(line, "useCallback(") // within a component: what it does
-	if d.name == "" || indent > 0 && !(isFunction && opens) || plain && !isFunction {
+	if d.Name == "" || indent > 0 && !(isFunction && opens) || plain && !isFunction {
 		return d, false
 	}
-	d.end = signatureEnd(line, at+len(d.name))
+	d.End = signatureEnd(line, at+len(d.Name))
 	return d, true
 }
 
-func (d declared) keyword(line string, at int, word string) (declared, bool) {
+func (d Declaration) keyword(line string, at int, word string) (Declaration, bool) {
 	at = lex.Skip(line, at, " *&")
 	if at < len(line) && line[at] == '(' && word == "func" { // Go's receiver
 		at = lex.Skip(line, at+matching(line[at:]), " ")
@@ -92,19 +92,19 @@ func (d declared) keyword(line string, at int, word string) (declared, bool) {
 			break
 		}
 	}
-	d.name = identifierAt(line, at)
-	if d.name == "" || strings.HasPrefix(line[at+len(d.name):], ":=") || (word == "data" || word == "type" || word == "message" || word == "object" || word == "record" || word == "module" || word == "open") && strings.IndexByte("=:.,);", after(line, at+len(d.name))) >= 0 && word != "type" {
+	d.Name = identifierAt(line, at)
+	if d.Name == "" || strings.HasPrefix(line[at+len(d.Name):], ":=") || (word == "data" || word == "type" || word == "message" || word == "object" || word == "record" || word == "module" || word == "open") && strings.IndexByte("=:.,);", after(line, at+len(d.Name))) >= 0 && word != "type" {
 		return d, false
 	}
-	if d.deep && strings.HasSuffix(line, ",") { // of an import
+	if d.Deep && strings.HasSuffix(line, ",") { // of an import
 		return d, false
 	}
-	d.end = signatureEnd(line, at+len(d.name))
+	d.End = signatureEnd(line, at+len(d.Name))
 	return d, true
 }
 
 // member matches a method or a function without a keyword: "async load(id: string): T {", "static int total(int n)".
-func (d declared) member(line string, at int, plain bool, next string) (declared, bool) {
+func (d Declaration) member(line string, at int, plain bool, next string) (Declaration, bool) {
 	open := strings.IndexByte(line, '(')
 	if open <= at || open+1 < len(line) && strings.IndexByte("\"'`*(", line[open+1]) >= 0 {
 		return d, false
@@ -130,16 +130,16 @@ func (d declared) member(line string, at int, plain bool, next string) (declared
 	rest := strings.TrimSpace(line[end:])
 	block := below || strings.HasSuffix(line, "{") || rest == "" && strings.HasPrefix(next, "{") || strings.HasSuffix(line, "=>")
 	typed := strings.TrimSpace(types) != ""
-	if strings.HasSuffix(rest, ";") && !block || strings.HasPrefix(rest, ".") || !(block || typed && !plain && (rest == "" || strings.HasPrefix(rest, "throws"))) || strings.Contains(rest, "=> {") && !d.deep {
+	if strings.HasSuffix(rest, ";") && !block || strings.HasPrefix(rest, ".") || !(block || typed && !plain && (rest == "" || strings.HasPrefix(rest, "throws"))) || strings.Contains(rest, "=> {") && !d.Deep {
 		return d, false
 	}
-	if !d.deep && !typed && plain && strings.TrimSpace(line[open:end]) != "()" && rest != "{" {
+	if !d.Deep && !typed && plain && strings.TrimSpace(line[open:end]) != "()" && rest != "{" {
 		return d, false // a call with a block
 	}
-	if d.deep && plain && !typed && strings.HasPrefix(rest, "=>") {
+	if d.Deep && plain && !typed && strings.HasPrefix(rest, "=>") {
 		return d, false
 	}
-	d.name, d.end = name, signatureEnd(line, open)
+	d.Name, d.End = name, signatureEnd(line, open)
 	return d, true
 }
 
@@ -229,49 +229,8 @@ func signatureEnd(line string, named int) int {
 	return named
 }
 
-// outline finds the declarations of a file of code, those of the top level first.
-func (d *document) outline() []landmark {
-	var outer, inner []landmark
-	for i := range d.lines {
-		l := &d.lines[i]
-		if !l.starts {
-			continue
-		}
-		next := ""
-		if i+1 < len(d.lines) {
-			next = d.lines[i+1].text
-		}
-		if decl, ok := declarationIn(l.text, l.indent, next); ok {
-			m := landmark{line: i, name: decl.name, worth: declarationWorth}
-			l.mark = decl.end
-			if decl.deep {
-				inner = append(inner, m)
-			} else {
-				outer = append(outer, m)
-			}
-		}
-	}
-	list := append(outer, inner...)
-	for i := range list {
-		list[i].worth = min(fewWorth, max(declarationWorth, allWorth/float64(len(list))))
-	}
-	return list
-}
-
-// opensClass matches the declaration of what a file of an object-oriented language is about.
-var opensClass = regexp.MustCompile(`^(?:[\w@()]+ )*(?:class|interface|trait|protocol) [A-Z]`)
-
-// lineKind is the role of a line in its text, inferred from its beginning; it applies across languages.
-type lineKind uint8
-
-const (
-	plainLine lineKind = iota
-	declarationLine
-	commentLine
-	importLine_
-	headingLine
-	changedLine // of a diff
-)
+// OpensClass matches the declaration of what a file of an object-oriented language is about.
+var OpensClass = regexp.MustCompile(`^(?:[\w@()]+ )*(?:class|interface|trait|protocol) [A-Z]`)
 
 // declares matches words that begin declarations in the languages that agents read most.
 func declares(word string) bool {
@@ -292,55 +251,4 @@ func modifies(word string) bool {
 		return true
 	}
 	return false
-}
-
-func kindOf(text string, diff bool) lineKind {
-	if text == "" {
-		return plainLine
-	}
-	if diff && (text[0] == '+' || text[0] == '-') {
-		return changedLine
-	}
-	switch text[0] {
-	case '/', '*', '"', '-':
-		if strings.HasPrefix(text, "//") || strings.HasPrefix(text, "/*") || strings.HasPrefix(text, "* ") || strings.HasPrefix(text, `"""`) || strings.HasPrefix(text, "--") {
-			return commentLine
-		}
-	case '#':
-		return hashLine(text)
-	case 'i', 'f', 'u', 'r':
-		if strings.HasPrefix(text, "import ") || strings.HasPrefix(text, "from ") && strings.Contains(text, " import ") || strings.HasPrefix(text, "use ") && strings.HasSuffix(text, ";") || strings.HasPrefix(text, "require") {
-			return importLine_
-		}
-	}
-	return declaration(text)
-}
-
-// hashLine distinguishes headings, comments and the C preprocessor.
-func hashLine(text string) lineKind {
-	switch {
-	case strings.HasPrefix(text, "#include"):
-		return importLine_
-	case strings.HasPrefix(text, "#define "):
-		return declarationLine
-	case strings.HasPrefix(text, "##"):
-		return headingLine
-	}
-	return commentLine
-}
-
-func declaration(text string) lineKind {
-	for range 5 {
-		word, rest, ok := strings.Cut(text, " ")
-		switch {
-		case !ok || word == "":
-			return plainLine
-		case declares(word):
-			return declarationLine
-		case !modifies(word):
-			return plainLine
-		}
-		text = rest
-	}
-	return plainLine
 }

@@ -1,14 +1,16 @@
-package rules
+package logs
 
 import (
 	"regexp"
 	"strings"
+
+	"precis/summarize/rules/words"
 )
 
-// tallies matches a line that sums up results: "Plan: 3 to add, 1 to change, 0 to destroy.", "2 failed, 12 passed in
+// Tallies matches a line that sums up results: "Plan: 3 to add, 1 to change, 0 to destroy.", "2 failed, 12 passed in
 // 3.1s", "Tests run: 4, Failures: 1": at least two and nearly all of its clauses are a number and a word or two.
-func tallies(text string) bool {
-	if len(text) > longestTally || digitAt(text) < 0 || !strings.Contains(text, ", ") && !strings.Contains(text, "; ") {
+func Tallies(text string) bool {
+	if len(text) > longestTally || words.DigitAt(text) < 0 || !strings.Contains(text, ", ") && !strings.Contains(text, "; ") {
 		return false
 	}
 	counts, others := 0, 0

@@ -1,0 +1,418 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"precis/summarize/lex"
+	"precis/summarize/rules/logs"
+	"precis/summarize/rules/outline"
+	"precis/summarize/rules/page"
+	"precis/summarize/rules/words"
+)
+
+// section is where names of the list are: a file of a search, a landmark (a declaration, a heading), or some lines.
+type section struct {
+	landmark // without a name: some lines
+	shown    bool
+	open     bool // the list has it
+}
+
+// sectionLines is how many lines are one section if they have no landmark: near enough to be found by one number.
+const sectionLines = 80
+
+// divide puts the identifiers that may be listed into sections. Those of a search are its files, all others some lines
+// each.
+func (c *chooser) divide() {
+	d := c.doc
+	c.place = c.words.ints.Take(len(c.words.words))
+	byGroup, byLine := map[int]int32{}, map[int]int32{}
+	lines := func(line int) int32 {
+		part := d.lines[line].at / sectionLines
+		at, ok := byLine[part]
+		if !ok {
+			at = int32(len(c.sections))
+			byLine[part] = at
+			c.sections = append(c.sections, section{landmark: landmark{line: line}})
+		}
+		return at
+	}
+	for _, m := range d.landmarks {
+		s := section{landmark: m}
+		if id := c.words.find(m.name); (id == words.None || c.words.words[id].seen) && outline.OpensClass.MatchString(d.lines[m.line].text) {
+			s.worth *= 2 // its name adds nothing, but its place does
+			c.remarks[m.line] *= 2
+		}
+		if m.file {
+			byGroup[d.lines[m.line].group] = int32(len(c.sections))
+		}
+		c.sections = append(c.sections, s)
+	}
+	byRole := map[string]int32{}
+	for _, b := range c.list {
+		id := b.of()
+		line := int(c.words.words[id].first)
+		if d.shape == shapeSnapshot {
+			e, _ := page.ElementIn(d.lines[line].text)
+			at, ok := byRole[e.Role]
+			if !ok {
+				at = int32(len(c.sections))
+				byRole[e.Role] = at
+				c.sections = append(c.sections, section{landmark: landmark{line: line, name: e.Role, file: true}})
+			}
+			c.place[id] = at
+			continue
+		}
+		group := d.lines[line].group
+		at, ok := byGroup[group]
+		switch {
+		case !ok && group >= 0: // a file behind the last landmark
+			at = int32(len(c.sections))
+			byGroup[group] = at
+			c.sections = append(c.sections, section{landmark: landmark{line: line, name: d.groupName(group), file: true}})
+		case !ok:
+			at = lines(line)
+		}
+		c.place[id] = at
+	}
+}
+
+// show marks the sections whose landmarks the given lines show, and closes all.
+func (c *chooser) show(picks []pick) {
+	lines, groups := make(map[int]bool, len(picks)), make(map[int]bool, len(c.doc.groups)+1)
+	for _, p := range picks {
+		lines[p.line] = true
+		groups[c.doc.lines[p.line].group] = true
+	}
+	for i := range c.sections {
+		s := &c.sections[i]
+		s.open = false
+		s.shown = lines[s.line] || s.file && groups[c.doc.lines[s.line].group]
+	}
+}
+
+// unshown returns the landmarks that no chosen line shows, those worth most per character first.
+func (c *chooser) unshown() []int32 {
+	var left []int32
+	for i := range c.sections {
+		if s := &c.sections[i]; s.name != "" && !s.shown {
+			left = append(left, int32(i))
+		}
+	}
+	slices.SortStableFunc(left, func(a, b int32) int { return cmp.Compare(c.markRate(b), c.markRate(a)) })
+	return left
+}
+
+// headSize is what a section's head takes in the list, in characters: `; 20 openStore`, `; 20+:`.
+func (c *chooser) headSize(i int32) int {
+	s := &c.sections[i]
+	n := 3 + len(s.name) + len(s.count)
+	if at := c.doc.lines[s.line].at; at > 0 && !s.file && !s.place {
+		n += digits(at)
+		if s.name == "" {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *chooser) markRate(i int32) float64 {
+	return c.markWorth(i) / float64(c.headSize(i))
+}
+
+// markWorth is the worth of naming a landmark.
+func (c *chooser) markWorth(i int32) float64 {
+	s := &c.sections[i]
+	if s.shown || s.name == "" {
+		return 0
+	}
+	if id := c.words.find(s.name); id != words.None {
+		return s.worth + c.gain(id)
+	}
+	return s.worth
+}
+
+// openSection adds a section's head to what the list shows.
+func (c *chooser) openSection(f *further, i int32) {
+	s := &c.sections[i]
+	s.open = true
+	if s.name == "" {
+		return
+	}
+	f.gain += c.markWorth(i)
+	if s.place {
+		c.coverFragment(choice{line: s.line, end: placeEnd(c.doc.lines[s.line].text)})
+	}
+	if id := c.words.find(s.name); id != words.None && !s.shown {
+		c.coverWord(id)
+	}
+	f.list = append(f.list, listed{section: i, line: s.line, id: words.None})
+}
+
+// listing formats names by section: `See 20 openStore; 33 Close; 12+: segmentPath os.ReadDir; 97+: flushLocked`. Landmarks stand first, then
+// the other names behind the line at or after which they are, or behind their file.
+func (c *chooser) listing(list []listed) string {
+	if len(list) == 0 {
+		return ""
+	}
+	d := c.doc
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b listed) int {
+		x, y := &c.sections[a.section], &c.sections[b.section]
+		switch {
+		case x.file != y.file:
+			return cmp.Compare(flag(y.file), flag(x.file))
+		case x.file:
+			return cmp.Or(x.line-y.line, cmp.Compare(min(a.id, 0), min(b.id, 0)), a.line-b.line)
+		}
+		return cmp.Or(cmp.Compare(min(a.id, 0), min(b.id, 0)), a.line-b.line)
+	})
+	var b strings.Builder
+	b.WriteString(furtherHead)
+	from := words.None // the line behind which the names stand that come next
+	for n, x := range list {
+		s := &c.sections[x.section]
+		at := d.lines[x.line].at
+		head := ""
+		switch {
+		case x.id == words.None && at > 0 && !s.file && !s.place:
+			head = itoa(at) + " " + s.name
+		case x.id == words.None:
+			head = s.name + s.count
+		case !s.file && at > 0 && (from < 0 || at-from > sectionLines):
+			head, from = itoa(at)+"+", at
+		}
+		switch {
+		case head != "" && n > 0:
+			b.WriteString("; ")
+		case n > 0 && x.id != words.None && list[n-1].id == words.None && s.file:
+			b.WriteString(": ")
+		case n > 0 && x.id != words.None && list[n-1].id == words.None:
+			b.WriteString("; ")
+		case n > 0 && d.shape == shapeSnapshot:
+			b.WriteString(", ")
+		case n > 0:
+			b.WriteByte(' ')
+		}
+		b.WriteString(head)
+		if x.id != words.None {
+			if head != "" {
+				b.WriteString(": ")
+			}
+			b.WriteString(x.text)
+		}
+	}
+	return b.String()
+}
+
+// listed is a name in the list: an identifier, or (if it has none) the landmark of its section.
+type listed struct {
+	section int32
+	line    int
+	text    string
+	id      int32
+}
+
+// further is the list of names that no chosen line contains, in the order in which they were chosen, and the gain of the
+// list and the lines.
+type further struct {
+	list []listed
+	gain float64
+	rate float64 // of the last identifier taken
+}
+
+const furtherHead = "See "
+
+// further lists names to follow the given lines: landmarks that they don't show, and identifiers, each under the landmark
+// it belongs to. A whole includes its parts.
+func (c *chooser) further(picks []pick, room int) further {
+	c.uncover()
+	for _, p := range picks {
+		c.coverFragment(p.choice)
+	}
+	c.show(picks)
+	f := further{gain: c.shownWorth()}
+	c.left = append(c.left[:0], c.list...)
+	queue := c.left
+	room -= len(furtherHead)
+	marks := c.unshown()
+	for len(queue) > 0 && room > words.ShortestSubword {
+		id := queue[0].of()
+		rate, size := c.furtherRate(id)
+		if rate <= 0 || size > room {
+			queue.pop()
+			continue
+		}
+		if now := newBid(int(id), rate); now < queue[0] {
+			queue.lower(now)
+			continue
+		}
+		for len(marks) > 0 && c.sections[marks[0]].open {
+			marks = marks[1:]
+		}
+		if len(marks) > 0 && c.markRate(marks[0]) >= rate {
+			room -= c.listMark(&f, marks[0], room)
+			marks = marks[1:]
+			continue
+		}
+		queue.pop()
+		room -= size + c.listWord(&f, id)
+		f.rate = rate
+	}
+	for _, m := range marks {
+		if !c.sections[m].open {
+			room -= c.listMark(&f, m, room)
+		}
+	}
+	return f
+}
+
+// listWord adds an identifier to the list, below its landmark, and removes its parts; it returns what that changes in the
+// list's size, beside the identifier's own.
+func (c *chooser) listWord(f *further, id int32) (size int) {
+	word := &c.words.words[id]
+	at := c.place[id]
+	if !c.sections[at].open {
+		c.openSection(f, at)
+	}
+	f.gain += c.gain(id)
+	c.coverWord(id)
+	f.list = slices.DeleteFunc(f.list, func(other listed) bool {
+		if other.id == words.None || !slices.Contains(c.words.partsOf(word), other.id) {
+			return false
+		}
+		size -= lex.Runes(other.text) + 1
+		return true
+	})
+	f.list = append(f.list, listed{at, int(word.first), c.label(word), id})
+	return size
+}
+
+// label is what the list says of an identifier: of an element of a page that a user can act on also its name.
+func (c *chooser) label(w *word) string {
+	if c.doc.shape != shapeSnapshot || c.doc.lines[w.first].favour != actWorth {
+		return w.text
+	}
+	const longestName = 12
+	e, _ := page.ElementIn(c.doc.lines[w.first].text)
+	return w.text + " " + lex.Clip(e.Name, longestName)
+}
+
+// listMark adds a landmark to the list if it fits, and returns its size.
+func (c *chooser) listMark(f *further, m int32, room int) int {
+	size := c.headSize(m)
+	if size > room {
+		return 0
+	}
+	c.openSection(f, m)
+	return size
+}
+
+// furtherRate returns the gain of listing an identifier, for each character that it takes with its landmark, if that is
+// not in the list yet.
+func (c *chooser) furtherRate(id int32) (rate float64, size int) {
+	gain := c.gain(id)
+	if gain <= 0 {
+		return 0, 0
+	}
+	word := &c.words.words[id]
+	size = lex.Runes(c.label(word)) + 1
+	if c.doc.shape == shapeSnapshot && c.doc.lines[word.first].favour == actWorth {
+		gain *= actWorth
+	}
+	if at := c.place[id]; !c.sections[at].open {
+		size += c.headSize(at) + 1
+		gain += c.markWorth(at)
+	}
+	return gain / float64(size), size
+}
+
+// shownWorth returns the worth of everything that is covered, and of the landmarks that lines show.
+func (c *chooser) shownWorth() float64 {
+	slices.Sort(c.shown) // a sum of floats depends on the order
+	sum := 0.0
+	for _, id := range c.shown {
+		sum += c.words.words[id].worth
+	}
+	for i := range c.sections {
+		if s := &c.sections[i]; s.shown && s.name != "" {
+			sum += s.worth
+		}
+	}
+	return sum
+}
+
+// mostListed bounds the identifiers considered for the list: a multiple of what fits.
+const mostListed = 400
+
+// listed returns the identifiers with the highest gain per character if nothing else is shown.
+func (c *chooser) listed() bids {
+	all := make(bids, 0, min(len(c.words.words), 4*mostListed))
+	for id := range c.words.words {
+		w := &c.words.words[id]
+		if w.seen && w.how&words.IsName == 0 || !c.listable(w) {
+			continue
+		}
+		if r := c.gain(int32(id)) / float64(len(w.text)+1); r > 0 {
+			all = append(words.Roomy(all), newBid(id, r))
+		}
+	}
+	all.init()
+	best := make(bids, 0, min(len(all), mostListed))
+	series := map[uint64]int{}
+	for len(all) > 0 && len(best) < mostListed {
+		if text := c.words.words[all[0].of()].text; words.DigitAt(text) < 0 || c.doc.shape == shapeJSON || c.doc.shape == shapeSnapshot || c.doc.listing {
+			best = append(best, all[0])
+		} else if kind := logs.MaskedHash(text); series[kind] < mostOfSeries {
+			series[kind]++
+			best = append(best, all[0])
+		}
+		all.pop()
+	}
+	return best
+}
+
+// mostOfSeries is how many identifiers that differ in digits only are listed: more of them tell nothing.
+const mostOfSeries = 4
+
+// gain returns the gain of showing an identifier, and with it its parts.
+func (c *chooser) gain(id int32) float64 {
+	gain := 0.0
+	if !c.covered[id] {
+		gain = c.words.words[id].worth
+	}
+	for _, p := range c.words.partsOf(&c.words.words[id]) {
+		if !c.covered[p] {
+			gain += c.words.words[p].worth
+		}
+	}
+	return gain
+}
+
+func (c *chooser) coverWord(id int32) {
+	c.cover(id)
+	for _, p := range c.words.partsOf(&c.words.words[id]) {
+		c.cover(p)
+	}
+}
+
+// listable reports whether an identifier is useful outside its line: a number, a time or a date only in data, the rest of
+// an escape ("\nError" gives nError) never.
+func (c *chooser) listable(w *word) bool {
+	if w.how&(words.IsEscaped|words.IsStem) != 0 {
+		return false
+	}
+	if c.doc.shape == shapeSnapshot {
+		l := &c.doc.lines[w.first]
+		e, _ := page.ElementIn(l.text)
+		return !l.dull() && e.Name != "" && (strings.HasPrefix(l.text, "["+w.text+"] ") || strings.Contains(l.text, "[ref="+w.text+"]"))
+	}
+	if c.doc.listing && strings.IndexByte(w.text, '/') >= 0 {
+		return false // whole paths are lines
+	}
+	if c.doc.shape == shapeJSON {
+		return w.look&words.IsDate == 0 || len(w.text) >= len("00:00:00") // "12T09" is part of a time
+	}
+	return w.look&(words.IsDigits|words.IsDate) == 0
+}
