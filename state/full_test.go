@@ -89,3 +89,33 @@ func TestWriteOnFullDisk(t *testing.T) {
 		t.Fatal(why)
 	}
 }
+
+// So does one on which Pebble can't begin a new log: its own panic there ends in the runtime, which nothing recovers from.
+func TestNewLogOnFullDisk(t *testing.T) {
+	var full atomic.Bool
+	failing := errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && strings.HasSuffix(op.Path, ".log") && (op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite) {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	ended := make(chan string, 16)
+	s, err := Open("d", Options{FS: errorfs.Wrap(vfs.NewMem(), failing), Logger: zerolog.Nop(), Fatal: func(why string) {
+		ended <- why
+		select {} // the process is gone
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.Set([]byte("key"), []byte("value"), pebble.NoSync); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	go func() {
+		_, err := s.db.AsyncFlush()
+		ended <- "flushed: " + fmt.Sprint(err)
+	}()
+	if why := <-ended; why != syscall.ENOSPC.Error() {
+		t.Fatal(why)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -124,8 +125,11 @@ const memTableBytes, memTables = 32 << 20, 2
 
 func pebbleOptions(o Options, cache *pebble.Cache) *pebble.Options {
 	logger := pebbleLogger{log: o.Logger, fatal: o.Fatal}
+	// A full disk ends the process where it is met. Pebble panics when it can't begin a new log, with its lock in a state in which
+	// the runtime ends the process, with a status that is taken for a wrong configuration.
+	disk := vfs.OnDiskFull(o.FS, func() { logger.Fatalf("%v", syscall.ENOSPC) })
 	p := &pebble.Options{
-		FS: o.FS, Cache: cache, ReadOnly: o.ReadOnly, ErrorIfNotExists: o.ReadOnly, Logger: logger,
+		FS: disk, Cache: cache, ReadOnly: o.ReadOnly, ErrorIfNotExists: o.ReadOnly, Logger: logger,
 		EventListener: &pebble.EventListener{
 			// The reader of the damaged bytes gets the error and ends in order; Pebble's own listener ends the process.
 			DataCorruption: func(info pebble.DataCorruptionInfo) {
