@@ -33,6 +33,7 @@ const readyTimeout = 10 * time.Second
 type embedded struct {
 	srv     *server.Server
 	log     *serverLog
+	dir     string
 	release func() // of the directory
 	tls     bool   // clients must use TLS
 	// service is the user of the service's connection.
@@ -51,7 +52,7 @@ func startEmbedded(ctx context.Context, o Options) (*embedded, error) {
 		return nil, err
 	}
 	service := Login{User: door.service.Username, Password: door.service.Password}
-	return &embedded{srv: srv, log: log, release: release, tls: o.TLS.Cert != "", service: service}, nil
+	return &embedded{srv: srv, log: log, dir: o.StoreDir, release: release, tls: o.TLS.Cert != "", service: service}, nil
 }
 
 // reach is how this process connects: over the listener if that is a plain one on a loopback address, else through a
@@ -260,16 +261,17 @@ func dirBytes(dir string) int64 {
 
 // stop shuts the server down and waits until its files are closed, or ctx ends.
 func (e *embedded) stop(ctx context.Context) error {
-	done := make(chan struct{})
+	done := make(chan error, 1)
 	go func() {
-		defer close(done)
 		e.srv.Shutdown()
 		e.srv.WaitForShutdown()
+		err := datadir.Entrust(e.dir)
 		e.release()
+		done <- err
 	}()
 	select {
-	case <-done:
-		return nil
+	case err := <-done:
+		return err
 	case <-ctx.Done():
 		return fmt.Errorf("stop embedded server: %w", ctx.Err())
 	}

@@ -145,7 +145,7 @@ func overwritable(err error) error {
 }
 
 // intoData restores beside what a data directory has, and then puts the new streams in its place.
-func (c *Restore) intoData(ctx context.Context, a *console.App, b *backup.Backup, t backup.Target) ([]string, error) {
+func (c *Restore) intoData(ctx context.Context, a *console.App, b *backup.Backup, t backup.Target) (renamed []string, err error) {
 	nats, store, staged := processor.BrokerDir(c.Data), processor.StoreDir(c.Data), processor.BrokerDir(c.Data)+".restoring"
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (c *Restore) intoData(ctx context.Context, a *console.App, b *backup.Backup
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer func() { err = errors.Join(err, datadir.Entrust(c.Data)); unlock() }()
 	if err := c.free(ctx, a, nats, t); err != nil {
 		return nil, err
 	}
@@ -176,7 +176,8 @@ func (c *Restore) intoData(ctx context.Context, a *console.App, b *backup.Backup
 	if err != nil {
 		return nil, err
 	}
-	renamed, now := []string{}, time.Now().UTC().Format("20060102T150405Z")
+	renamed = []string{}
+	now := time.Now().UTC().Format("20060102T150405Z")
 	for _, dir := range []string{store, nats} {
 		aside := dir + "-before-" + now
 		switch err := os.Rename(dir, aside); {
