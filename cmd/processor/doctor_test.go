@@ -60,7 +60,10 @@ func TestDoctorOfAHealthyProcessor(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.stdout), &d); err != nil {
 		t.Fatal(err)
 	}
-	p.do(t, "", "thread", d.Thread, "--json").wants(t, exitDone, `"tokens_live":0,`, "")
+	left := p.do(t, "", "thread", d.Thread, "--json")
+	left.wants(t, exitDone, `"tokens_live":0,`, "")
+	left.wants(t, exitDone, `"summaries_stale":1,`, "")
+	out.wants(t, exitDone, "and a stale summary in its counters", "")
 	p.do(t, "", "replay").wants(t, exitDone, "No discrepancies", "")
 	p.do(t, "", "doctor", "--read-only").wants(t, exitDone, "skipped  round trip  --read-only", "")
 

@@ -21,6 +21,7 @@ import (
 type Runner struct {
 	Ladder *llm.Ladder
 	Log    *broker.LogReader
+	Called func(ctx context.Context, made llm.Made) // receives each call that is over; may be nil
 }
 
 // Begin records the calls of a job, of which the last is about to be made, in the form in which they count if the
@@ -47,7 +48,12 @@ func (r *Runner) Run(ctx context.Context, view state.View, p *summarize.Policy, 
 			return begin(ctx, records(calls, r.Ladder.PriceTable()))
 		}
 	}
-	w.job.Called = func(made llm.Made) { tracing.Called(ctx, made) }
+	w.job.Called = func(made llm.Made) {
+		tracing.Called(ctx, made)
+		if r.Called != nil {
+			r.Called(ctx, made)
+		}
+	}
 	out := r.Ladder.Run(ctx, w.job)
 	if out.Err != nil {
 		return w.result(out), fmt.Errorf("%w: %w", ErrInterrupted, out.Err)

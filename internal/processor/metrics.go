@@ -58,6 +58,7 @@ type metrics struct {
 	requests    *prometheus.HistogramVec
 	following   prometheus.Gauge
 	followed    prometheus.Counter
+	started     prometheus.Gauge
 	snapshots   *prometheus.CounterVec
 
 	mu     sync.Mutex
@@ -79,6 +80,8 @@ func newMetrics(version string) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry(), agents: map[string]bool{}, users: map[modelUser]bool{}}
 	m.gauges("precis_build_info", "1, with the versions of the program, its rules, its store and config.applied, and of the embedded server.", "version", "rules", "store", "config", "nats_server", "goversion").
 		WithLabelValues(version, rules.Version, state.Format(), strconv.Itoa(events.ConfigVersion), broker.ServerVersion, runtime.Version()).Set(1)
+	// The process collector has its time from /proc/stat, which the unit for systemd hides (ProcSubset=pid).
+	m.started = promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{Name: "precis_start_time_seconds", Help: "When the processor started, in seconds since 1970."})
 	m.registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.makeFlow()
 	m.makeSummaries()
@@ -97,7 +100,7 @@ func (m *metrics) makeFlow() {
 	m.commits = m.histogram("precis_commit_seconds", "Time of one commit, the disk's sync included.", 0.0001, 16)
 	m.publishes = m.histogram("precis_publish_seconds", "Time until the server has stored a wave of records.", 0.0001, 16)
 	m.lag = m.histogram("precis_apply_lag_seconds", "From an event's arrival in the stream until it is applied.", 0.0005, 20)
-	m.records = m.counter("precis_published_records_total", "Records sent to SUMMARIES and REJECTED, repeats included.")
+	m.records = m.counter("precis_published_records_total", "Records that the server has stored in SUMMARIES and REJECTED, repeats included.")
 	m.positions = m.gauges("precis_position", "The last EVENTS sequence that is durable, by partition.", "partition")
 	m.waiting = m.gauges("precis_outbox_rows", "Records decided and not yet confirmed by the server, by partition.", "partition")
 	m.missing = m.counters("precis_log_missing_total", "Messages that a stream should have given out and did not, met while reading.", "stream")

@@ -1,6 +1,8 @@
 package processor
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -9,6 +11,7 @@ import (
 	"precis/internal/fold"
 	"precis/internal/jobs"
 	"precis/internal/secrets"
+	"precis/internal/tracing"
 	"precis/summarize/llm"
 )
 
@@ -58,7 +61,21 @@ func (p *Processor) newRunner(c *config.Config) (*jobs.Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up providers: %w", err)
 	}
-	return &jobs.Runner{Ladder: ladder, Log: p.events}, nil
+	return &jobs.Runner{Ladder: ladder, Log: p.events, Called: p.called}, nil
+}
+
+// called logs a call that failed: a record of it has only the code, which does not tell a wrong model from a wrong URL. What
+// the provider says besides may repeat the request, so that only the debug level has it.
+func (p *Processor) called(ctx context.Context, made llm.Made) {
+	if made.Err == nil || ctx.Err() != nil {
+		return
+	}
+	line := tracing.Log(ctx, p.log.Warn()).Str("provider", made.Provider).Str("model", made.Requested).Str("host", made.Host).Int("attempt", made.Attempt).Str("code", made.Why)
+	if e, ok := errors.AsType[*llm.Error](made.Err); ok {
+		line.Int("status", e.Status).Str("said", p.mask(e.Said))
+	}
+	line.Msg("call of a model failed")
+	p.log.Debug().Err(errors.New(p.mask(made.Err.Error()))).Str("provider", made.Provider).Msg("what the provider says")
 }
 
 // spent restores the daily cost of each provider.

@@ -338,9 +338,11 @@ func (o *outbox) timed(steps []step, publish func() error) error {
 	for _, s := range steps {
 		rows += len(s)
 	}
-	err := publish()
+	if err := publish(); err != nil {
+		return err
+	}
 	o.metrics.published(rows, time.Since(began))
-	return err
+	return nil
 }
 
 // handOn removes stored rows from the queue and reports them to the lane.

@@ -73,6 +73,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 		failed: make(chan error, 1), slots: make(chan struct{}, maxJobs),
 		stopping: make(chan struct{}), confirmed: confirmed{every: opts.KeepUp}, owner: recovery.Owner(), began: opts.Now(),
 	}
+	p.metrics.started.Set(float64(p.began.UnixMilli()) / 1000)
 	p.config.Store(opts.Config)
 	p.running.Store(newSet(nil))
 	defer func() {

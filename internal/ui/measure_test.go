@@ -24,6 +24,7 @@ var (
 	measureActive  = flag.Int("ui.active", 0, "of which so many have events at the same time; 0: all")
 	measureDir     = flag.String("ui.dir", "", "keep streams and store here, and go on with what is there")
 	measureLooks   = flag.Int("ui.looks", 200, "looks at each page")
+	measureOnly    = flag.String("ui.only", "", "of the pages, only those that contain this")
 )
 
 // TestMeasure measures how long each page takes with many threads and events in the store.
@@ -51,6 +52,9 @@ func TestMeasure(t *testing.T) {
 		"/ui/threads/thread-%d", "/ui/threads/thread-%d?at=%d", "/ui/threads/thread-%d/prompt", "/ui/threads/thread-%d/compare?policy=default&turns=0", "/ui/rejections", "/ui/rejections?thread=thread-%d",
 		"/ui/partitions", "/ui/configuration",
 	} {
+		if !strings.Contains(path, *measureOnly) {
+			continue
+		}
 		var took []time.Duration
 		for i := range *measureLooks {
 			at := strings.Replace(path, "%d", fmt.Sprint((499+i*4999)%*measureThreads), 1)

@@ -49,6 +49,7 @@ type Error struct {
 	Status     int           // HTTP; 0 where there was no answer
 	RetryAfter time.Duration // what the provider asks for; 0 where it does not
 	Sent       bool          // the whole request left, so an answer may have been made, and billed
+	Said       string        // the provider's own names for the error, such as "invalid_request_error: model_not_found"; never its message, which may repeat the request
 	Err        error
 }
 
@@ -99,7 +100,7 @@ func classify(ctx context.Context, w *wire, err error, now time.Time) *Error {
 		e.Kind = KindTimeout
 	case w.status >= http.StatusBadRequest:
 		said := sayingOf(w.errorBody)
-		e.Kind, e.Err = kindOf(w.status, said), errors.New(said.text(w.status))
+		e.Kind, e.Err, e.Said = kindOf(w.status, said), errors.New(said.text(w.status)), said.names()
 		e.RetryAfter = retryAfter(w.header, now)
 	case w.status >= http.StatusMultipleChoices:
 		e.Kind, e.Err = KindBadRequest, fmt.Errorf("redirected to %q: set the base URL to where the API is", w.header.Get("Location"))
@@ -154,6 +155,28 @@ func sayingOf(body []byte) saying {
 	}
 	code, _ := inner.Code.(string)
 	return saying{Type: inner.Type, Code: code, Message: inner.Message}
+}
+
+// names are the type and the code, where they are names: a proxy may put anything there.
+func (s saying) names() string {
+	names := []string{}
+	for _, n := range []string{s.Type, s.Code} {
+		if isErrorName(n) {
+			names = append(names, n)
+		}
+	}
+	return strings.Join(names, ": ")
+}
+
+// isErrorName: a provider's names of errors are short words, joined by underscores.
+func isErrorName(s string) bool {
+	const most = 64
+	for _, r := range s {
+		if r != '_' && r != '-' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= most
 }
 
 func (s saying) text(status int) string {

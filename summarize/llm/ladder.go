@@ -150,6 +150,7 @@ type Made struct {
 	Host      string
 	Requested string // the model that was asked for
 	Reported  string // the model that answered, in the provider's words; empty if it does not say
+	Err       error  // of a call that failed; an *Error where it was sent
 }
 
 // Outcome is how a job ended: with a Text, or with a Failure, or, where the context ended first or the job's

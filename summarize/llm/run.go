@@ -161,7 +161,7 @@ func (r *run) attempt(ctx context.Context, e *endpoint, req Request, guess Usage
 	r.calls = append(r.calls, call)
 	e.purse.settle(day, amount(held), amount(call.Cost))
 	if r.job.Called != nil {
-		r.job.Called(Made{Call: call, Began: start, Kind: e.config.Kind, Host: e.host, Requested: e.config.Model, Reported: reply.Model})
+		r.job.Called(Made{Call: call, Began: start, Kind: e.config.Kind, Host: e.host, Requested: e.config.Model, Reported: reply.Model, Err: err})
 	}
 	return reply, err
 }

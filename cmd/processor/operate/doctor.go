@@ -23,7 +23,7 @@ type Doctor struct {
 func (Doctor) Help() string {
 	return `Checks, in this order: the settings, the connection, the server's version and limits, the streams, the rights of this user, the processor and its version, clocks, the disk, and a whole round trip. For each it prints ok, warning, wrong or skipped, and what to do.
 
-The round trip publishes a message and a large tool output to a thread of its own, waits for the summary, asks for counters, prompt and original, edits the output and waits for the invalidation. It deletes its messages at the end. The log keeps all events, so the thread stays in it; its name is printed. Where the policy that matches the agent "doctor" uses a model, the round trip costs a call or two.
+The round trip publishes a message and a large tool output to a thread of its own, waits for the summary, asks for counters, prompt and original, edits the output and waits for the invalidation. It deletes its messages at the end. The log keeps all events, so the thread stays in it, with a stale summary; its name is printed. Where the policy that matches the agent "doctor" uses a model, the round trip costs a call or two.
 
 The exit status is 0 if nothing is wrong, else that of the first thing that is: 1 wrong, 2 settings, 3 can't be reached.
 

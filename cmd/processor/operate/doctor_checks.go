@@ -196,7 +196,7 @@ func (x *examination) streams(ctx context.Context, s *remote.Server, cfg *config
 		err = streamsVerdict(reports)
 	}
 	if err != nil {
-		x.fail("streams", `"processor streams" lists each difference, and --apply changes what can be changed`, err)
+		x.fail("streams", `"processor streams" with the processor's --config and --data, or its server's --nats, lists each difference, and --apply changes what can be changed`, err)
 		return !strings.Contains(err.Error(), "stream missing") && reports != nil
 	}
 	x.ok("streams", "as configured: %s in EVENTS, %s in SUMMARIES, %s in REJECTED", console.Grouped(reports[0].Messages), console.Grouped(reports[1].Messages), console.Grouped(reports[2].Messages))

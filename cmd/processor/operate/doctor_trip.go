@@ -29,9 +29,11 @@ type trip struct {
 	x      *examination
 	s      *remote.Server
 	thread string
-	out    *events.Publisher
-	client *api.Client
-	in     jetstream.MessagesContext
+	// summarized: the thread had a summary.
+	summarized bool
+	out        *events.Publisher
+	client     *api.Client
+	in         jetstream.MessagesContext
 }
 
 // roundTrip takes the whole path of an agent, step by step, and ends at the first one that fails.
@@ -169,6 +171,7 @@ func (t *trip) summarizes(ctx context.Context, begun time.Time) bool {
 		case *events.Summary:
 			t.x.ok("summary", "%s, by %s, %s after the publish", console.Change(record.TokenCountBefore, record.TokenCountAfter, "tokens"), record.Method, since(begun))
 			t.clocks(begun, e.stored)
+			t.summarized = true
 			return true
 		case *events.Failed:
 			t.x.fail("summary", "check the provider that the policy names", console.Wrong("%s: %s", record.Code, record.Message))
@@ -232,7 +235,11 @@ func (t *trip) leave(ctx context.Context) {
 		t.x.warn("clean-up", "delete the messages output and question of the thread", "the messages of thread %s stay: %v", t.thread, err)
 		return
 	}
-	t.x.ok("clean-up", "the messages of thread %s are deleted; its events stay in the log", t.thread)
+	stays := "its events stay in the log"
+	if t.summarized { // nothing replaces a summary whose output is deleted
+		stays += ", and a stale summary in its counters"
+	}
+	t.x.ok("clean-up", "the messages of thread %s are deleted; %s", t.thread, stays)
 }
 
 // told is a record of the thread with the time at which the server stored it.

@@ -80,7 +80,7 @@ func (c *Streams) open(ctx context.Context, a *console.App, cfg *config.Config) 
 	}
 	dir := processor.BrokerDir(cfg.DataDir)
 	if _, err := os.Stat(dir); err != nil {
-		return nil, console.Unreachable("no streams in %s: \"processor run\" makes them, and --nats names another server", cfg.DataDir)
+		return nil, console.Unreachable("no streams in %s: name the directory of the processor with --data, beside its --config, or its server with --nats; \"processor run\" makes streams", cfg.DataDir)
 	}
 	b, err := broker.Open(ctx, broker.Options{StoreDir: dir, Sync: cfg.NATS.Sync, Logger: login.Logger})
 	if !errors.Is(err, datadir.ErrInUse) {
