@@ -7,9 +7,11 @@ import (
 	"time"
 
 	client "precis/api"
+	"precis/events"
 )
 
-// compactor asks for prompts. A question goes on when its request has left without the answer: the conversation's next request has it then.
+// compactor asks for prompts, once for each exchange: while its request waits, where it may, and behind its answer otherwise. A question goes on when its
+// request has left without the answer: the conversation's next request has it then.
 type compactor struct {
 	client   *client.Client
 	slow     *client.Client // for clients that wait for a compaction
@@ -26,6 +28,7 @@ type compactor struct {
 	mu     sync.Mutex
 	asked  uint64         // so many questions
 	open   map[string]int // questions without an answer, by thread
+	next   time.Time      // when the next one that no request waits for may go
 	all    int            // of them
 	closed bool
 }
@@ -93,13 +96,16 @@ type question struct {
 	err   error
 }
 
-// prompt returns the prompt of a thread as of these messages, or the last one before where precis does not answer in time: fresh says which.
+// prompt returns the prompt of a thread as of these messages, or the last one before where the request may not wait or precis does not answer in time:
+// fresh says which.
 func (g *Gateway) prompt(caller context.Context, x *exchange, thread string, list []*message) (reply *client.ContextReply, fresh bool, err error) {
 	c := g.compactor
 	before, there := c.prepared.of(thread)
 	turn := c.pace.turn(there, c.wait)
-	q := g.ask(x, thread, list, turn.most > 0)
+	var q *question
 	if turn.most > 0 {
+		x.asked = true
+		q = g.ask(x, thread, list)
 		err = c.await(caller, q, turn)
 	}
 	var as asItCame
@@ -141,9 +147,67 @@ func (c *compactor) await(caller context.Context, q *question, t turn) error {
 	}
 }
 
-// ask publishes messages and asks for the prompt that has them; nil where that may not be.
-func (g *Gateway) ask(x *exchange, thread string, list []*message, waits bool) *question {
-	c, agent, format := g.compactor, x.agent, x.api.format // x has the request's body, which is given back when it is answered
+// ask publishes messages and asks for the prompt that has them, for a request that waits; nil where that may not be.
+func (g *Gateway) ask(x *exchange, thread string, list []*message) *question {
+	agent := x.agent // x has the request's body, which is given back when it is answered
+	return g.compactor.ask(thread, x.api.format, true, func(ctx context.Context) (uint64, time.Time, error) {
+		begun := g.compactor.now()
+		seq, err := g.store(ctx, thread, agent, list)
+		return seq, begun, err
+	})
+}
+
+// askBehind asks for the prompt of an exchange's end, for the conversation's next request: what the model has read by then stands as its summary there.
+func (g *Gateway) askBehind(x *exchange, thread string, sent []*events.Receipt) {
+	if x.said == nil || x.asked { // nothing of it can be compacted, or its request has asked
+		return
+	}
+	c := g.compactor
+	c.ask(thread, x.api.format, false, func(ctx context.Context) (seq uint64, begun time.Time, err error) {
+		begun = c.now()
+		for _, r := range sent {
+			select {
+			case <-r.Done(): // no request waits, so that it may linger
+			case <-ctx.Done():
+				return 0, begun, ctx.Err()
+			}
+			at, err := r.Wait(ctx)
+			if err != nil {
+				return 0, begun, err
+			}
+			seq = max(seq, at)
+		}
+		err = c.queue(ctx)
+		return seq, c.now(), err
+	})
+}
+
+// apart is the time between two questions that no request waits for. Each takes a core a millisecond or more, and as many become due at once as a batch has
+// conversations: requests would wait for all of them.
+const apart = 4 * time.Millisecond
+
+// queue waits for the turn of a question that no request waits for.
+func (c *compactor) queue(ctx context.Context) error {
+	c.mu.Lock()
+	now := c.now()
+	turn := now
+	if c.next.After(now) {
+		turn = c.next
+	}
+	c.next = turn.Add(apart)
+	c.mu.Unlock()
+	timer := time.NewTimer(turn.Sub(now))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ask asks for the prompt that has what stored waits for, which says when it began to take precis time; nil where that may not be.
+func (c *compactor) ask(thread, format string, waits bool, stored func(context.Context) (seq uint64, begun time.Time, err error)) *question {
 	asked, may := c.begin(thread, waits)
 	if !may {
 		return nil
@@ -152,10 +216,9 @@ func (g *Gateway) ask(x *exchange, thread string, list []*message, waits bool) *
 	go func() {
 		defer c.end(thread)
 		defer close(q.done)
-		begun := c.now()
 		ctx, cancel := context.WithTimeout(c.running, c.most)
 		defer cancel()
-		seq, err := g.store(ctx, thread, agent, list)
+		seq, begun, err := stored(ctx)
 		if err == nil {
 			q.reply, err = c.client.Context(ctx, thread, client.ContextRequest{Format: format, MinEventSeq: seq, Explain: true})
 		}

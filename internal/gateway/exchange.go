@@ -16,6 +16,7 @@ type exchange struct {
 	bad     error // what is wrong with the names
 
 	said              *conversation // the request, where compacting has read it
+	asked             bool          // the request has asked precis for its prompt
 	request, response copied
 	requestCoding     string
 	status            int

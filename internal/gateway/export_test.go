@@ -32,9 +32,12 @@ func ReadAny(answer, request []byte) {
 // Hangs reports whether requests leave precis alone.
 func (s *Server) Hangs() bool { return s.gateway.compactor.pace.hanging() }
 
-// Asking is how many questions to precis have no answer.
+// Asking is how many questions to precis have no answer, those of exchanges that have ended included.
 func (s *Server) Asking() int {
-	c := s.gateway.compactor
+	c, read := s.gateway.compactor, make(chan struct{})
+	if s.gateway.enqueue(func() { close(read) }) == "" {
+		<-read
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.all

@@ -48,9 +48,8 @@ const (
 	knownResponses = 1 << 14
 )
 
-// linger is how long messages that no request waits for are collected: nats-server makes files for every batch, which takes it longer than reading a request
-// takes the gateway.
-const linger = 25 * time.Millisecond
+// linger is how long messages that no request waits for are collected: nats-server makes files for every batch, which takes it several milliseconds of a core.
+const linger = 100 * time.Millisecond
 
 // New starts a gateway.
 func New(o Options) (*Gateway, error) {

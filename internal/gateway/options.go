@@ -56,7 +56,7 @@ type Options struct {
 	// Wait is how long a request of mode compact waits for its prompt where there is no prepared one, a few times in ten seconds if precis is slow. Default
 	// 250ms.
 	Wait time.Duration
-	// Brief is how long any request may wait for it. Default 4ms.
+	// Brief is how long any request without a prepared prompt may wait for it. Default 4ms.
 	Brief time.Duration
 	// Transport makes the requests; nil is one like http.DefaultTransport.
 	Transport http.RoundTripper

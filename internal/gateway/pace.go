@@ -8,7 +8,7 @@ import (
 // Bounds on what a request waits for precis. Of 2,000 requests in ten seconds at most dearTurns and five wait for longer than brief, whatever precis does:
 // so the 99th of a hundred does not.
 const (
-	brief     = 4 * time.Millisecond  // what every request may wait where precis answers within that
+	brief     = 4 * time.Millisecond  // what every request without a prepared prompt may wait where precis answers within that
 	worth     = 30 * time.Millisecond // what summaries of the newest messages are worth to a request that has a prepared prompt
 	dearTurns = 4                     // requests that may wait for longer than brief
 	dearAgain = 2 * time.Second       // until one more may
@@ -38,8 +38,8 @@ type turn struct {
 	dear bool
 }
 
-// turn says how long a request may wait, of wait; back ends that. prepared: the request has a prompt that it can go on with. One that may not wait for long
-// waits where answers come soon.
+// turn says how long a request may wait, of wait; back ends that. prepared: the request has a prompt that it can go on with. One without that may not wait for
+// long waits where answers come soon.
 func (p *pace) turn(prepared bool, wait time.Duration) turn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *pace) turn(prepared bool, wait time.Duration) turn {
 			return turn{most: min(wait, p.worth), free: p.brief, dear: true}
 		}
 		return turn{most: wait, free: p.worth, dear: true}
-	case p.typical <= p.brief:
+	case !prepared && p.typical <= p.brief:
 		return turn{most: min(wait, p.brief)}
 	}
 	return turn{}

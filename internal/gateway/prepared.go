@@ -9,7 +9,7 @@ import (
 	client "precis/api"
 )
 
-// prepared has the last prompt of each thread, for requests that come while precis is slow: such a request takes the summaries of the messages that the
+// prepared has the last prompt of each thread, for requests that do not wait for one of their own: such a request takes the summaries of the messages that the
 // prompt accounts for, and has its newer ones whole behind them. What it would be otherwise is the request as it came, which holds all that the summaries
 // were made from, so that an old prompt says nothing that the client does not say itself.
 type prepared struct {

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -133,5 +135,25 @@ func TestPreparedRoom(t *testing.T) {
 	p.keep("t28", 4, reply(strings.Repeat("x", 60<<10)))
 	if got := has("t28"); got != "unknown" {
 		t.Error("what is too large is kept: " + got)
+	}
+}
+
+// Questions that no request waits for are asked one after the other, at once where none was asked before.
+func TestQuestionsApart(t *testing.T) {
+	now := time.Unix(1, 0)
+	c := &compactor{now: func() time.Time { return now }}
+	if err := c.queue(t.Context()); err != nil || !c.next.Equal(now.Add(apart)) {
+		t.Fatal(err, c.next)
+	}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	for i := range 50 {
+		if err := c.queue(left); err == nil || !c.next.Equal(now.Add(time.Duration(i+2)*apart)) {
+			t.Fatalf("question %d: %v, the next at %s", i, err, c.next.Sub(now))
+		}
+	}
+	now = now.Add(time.Second)
+	if err := c.queue(t.Context()); err != nil || !c.next.Equal(now.Add(apart)) {
+		t.Fatal(err, c.next)
 	}
 }

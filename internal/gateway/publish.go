@@ -121,11 +121,17 @@ func (g *Gateway) publish(x *exchange) {
 	if a != nil && a.id != "" {
 		g.responses.Add(a.id, thread)
 	}
+	sent := make([]*events.Receipt, 0, len(c.messages))
 	for _, m := range c.messages {
-		if _, err := g.send(thread, x.agent, m); err != nil {
+		r, err := g.send(thread, x.agent, m)
+		if err != nil {
 			return // a later request begins here again, so that the order stays
 		}
+		if r != nil {
+			sent = append(sent, r)
+		}
 	}
+	g.askBehind(x, thread, sent)
 }
 
 func (g *Gateway) continued(response string) string {
