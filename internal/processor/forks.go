@@ -45,21 +45,28 @@ func (p *Processor) before(subject string, header map[string][]string, body []by
 	return p.laneOf(from).Name
 }
 
-// handed waits until what an event of a partition begins its thread with is handed over and durable. It returns at once for any event
-// but a fork.
+// handed waits until what an event of a partition begins its thread with is handed over, durable, and on record. It returns at once for
+// any event but a fork.
 func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) error {
 	from := p.forkedFrom(d.Raw)
-	if from < 0 || from == to.id || recovery.PartitionOf(d.Raw.Subject, p.opts.Config.Partitions) != to.id {
+	if from < 0 || recovery.PartitionOf(d.Raw.Subject, p.opts.Config.Partitions) != to.id {
 		return nil
 	}
-	parent := p.part(from)
-	if parent == nil {
-		return p.apart(ctx, from, to.id)
+	parent := to
+	if from != to.id {
+		if parent = p.part(from); parent == nil {
+			return p.apart(ctx, from, to.id)
+		}
+		if err := parent.position.wait(ctx, d.Seq); err != nil {
+			return fmt.Errorf("wait for partition %d, which has the parent: %w", from, err)
+		}
+	} else if err := to.decided(ctx); err != nil {
+		return err
 	}
-	if err := parent.position.wait(ctx, d.Seq); err != nil {
-		return fmt.Errorf("wait for partition %d, which has the parent: %w", from, err)
+	if err := p.awaitRecords(ctx, parent, events.ForkParent(d.Raw)); err != nil {
+		return err
 	}
-	if p.shares.member == nil {
+	if from == to.id || p.shares.member == nil {
 		return nil
 	}
 	there, err := p.store.View(from).Hands(state.Handed{Seq: d.Seq, To: to.id})
@@ -68,6 +75,25 @@ func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) 
 		err = fmt.Errorf("partition %d is made again, and with it what the fork at event %d begins with: %w", from, d.Seq, fold.ErrNotReady)
 	}
 	return err
+}
+
+// decided commits what the open batch has decided, and waits until it is durable, with the batches before it.
+func (p *partition) decided(ctx context.Context) error {
+	if p.part.Decided() {
+		if err := p.flush(p.here()); err != nil {
+			return err
+		}
+	}
+	return p.position.seen(ctx)
+}
+
+// awaitRecords waits until what a thread's partition has decided of it is published. A fork's records name summaries of its parent, and
+// the store may be lost before these are on record: what is decided in their place need not be the same.
+func (p *Processor) awaitRecords(ctx context.Context, part *partition, name string) error {
+	if err := part.outbox.published(ctx, name); err != nil {
+		return fmt.Errorf("wait for the records of %s, which is forked: %w", name, err)
+	}
+	return nil
 }
 
 const notTogether = "the cluster does not know that its partitions belong together"

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"precis/internal/audit"
 	"precis/internal/broker"
@@ -43,15 +46,29 @@ func (s *scene) header(name string) *thread.Header {
 	return h
 }
 
-// turns are messages and tool outputs of a thread.
+// beside is a name of a thread in the same partition as the given one.
+func (s *scene) beside(name, of string) string {
+	for i := 0; ; i++ {
+		if n := fmt.Sprintf("%s%d", name, i); broker.PartitionOf(n, s.config.Partitions) == broker.PartitionOf(of, s.config.Partitions) {
+			return n
+		}
+	}
+}
+
+// turns are messages and tool outputs of a thread, and what is decided of them.
 func (s *scene) turns(name string, from, to int) {
+	s.sends(name, from, to)
+	s.settled()
+}
+
+// sends are messages and tool outputs of a thread.
+func (s *scene) sends(name string, from, to int) {
 	conn := s.schedule.broker.Conn()
 	for n := from; n < to; n++ {
 		put(s.schedule.t, conn, "thread.message."+name, fmt.Sprintf(`{"message_id":"u%d","role":"user","content":"Ship %d?"}`, n, n),
 			fmt.Sprintf(`{"message_id":"a%d","role":"assistant","content":"I look.","tool_calls":[{"id":"c%d","name":"bash","arguments":{"command":"ls %d"}}]}`, n, n, n))
 		put(s.schedule.t, conn, "tool.result."+name, fmt.Sprintf(`{"message_id":"r%d","tool_call_id":"c%d","content":%q}`, n, n, strings.Repeat(fmt.Sprintf("ship %d of the fleet lies at pier %d\n", n, n), 80)))
 	}
-	s.settled()
 }
 
 // A fork in another partition has its parent's prompt, summary by summary, without another call of the model. What becomes of the one
@@ -144,6 +161,53 @@ func TestForkOfNothing(t *testing.T) {
 	}
 	if reply, _ := s.whole("a"); reply.Fork == nil || *reply.Fork.Reason != "unknown_parent" || reply.TokenCount == 0 {
 		t.Errorf("a fork with nothing, gone on: %+v", reply)
+	}
+}
+
+// A fork's records name summaries of its parent. They never stand before the parent's own, or a store that is lost in between would be
+// made again from records that rest on nothing.
+func TestForkBehindItsParentsRecords(t *testing.T) {
+	for _, where := range []string{"elsewhere", "same partition"} {
+		t.Run(where, func(t *testing.T) {
+			c := settings(t)
+			c.Partitions = 2
+			c.Policies[0].Compaction.Trigger, c.Policies[0].Compaction.Keep = summarize.Condition{Messages: 12}, summarize.Keep{Messages: 4}
+			s := &scene{schedule: &schedule{t: t, broker: openBroker(t, t.TempDir()), config: c, fs: vfs.NewCrashableMem()}, clock: &clockAhead{}}
+			home, tries := broker.PartitionOf("t", c.Partitions), atomic.Int64{}
+			s.running = start(t, processor.Options{
+				Config: c, Logger: logger(t), Broker: s.broker, FS: s.fs, Failpoint: func(point string, partition int) error {
+					if point != processor.FailSending || partition != home || tries.Add(-1) < 0 {
+						return nil
+					}
+					return broker.ErrTransient
+				},
+			})
+			<-s.Ready()
+			fork := s.elsewhere("f", "t")
+			if where != "elsewhere" {
+				fork = s.beside("f", "t")
+			}
+			tries.Store(5) // 1.5 s, in which the fork's records could be published
+			s.sends("t", 0, 9)
+			s.forkOf(fork, "t", "")
+			put(t, s.broker.Conn(), "message.edited."+fork, fmt.Sprintf(`{"message_id":"r1","edit_id":"e","content":%q}`, strings.Repeat("the fleet has left\n", 100)))
+			s.sends(fork, 20, 22)
+			s.settled()
+			order := ""
+			err := broker.NewLogReader(s.broker.JetStream(), broker.StreamSummaries).Scan(within(t), 1, nil, func(m broker.Stored) error {
+				switch {
+				case strings.HasSuffix(m.Subject, "."+fork):
+					order += "f"
+				case strings.HasSuffix(m.Subject, ".t"):
+					order += "t"
+				}
+				return nil
+			}, nil)
+			if parents, forks := strings.Count(order, "t"), strings.Count(order, "f"); err != nil || parents < 10 || forks < 3 || strings.Contains(order, "ft") {
+				t.Errorf("records of the parent and of its fork, in the order of the stream: %s, %v", order, err)
+			}
+			s.finish()
+		})
 	}
 }
 

@@ -128,6 +128,31 @@ func (o *outbox) drained(ctx context.Context) error {
 	return err
 }
 
+// published returns when the records of a thread that wait at the call are published.
+func (o *outbox) published(ctx context.Context, name string) error {
+	last := o.lastOf(name)
+	ok, err := o.until(ctx.Done(), func() (bool, error) {
+		waits := func(row *state.Outgoing) bool { return row.Guarded && row.Thread == name && row.Number <= last }
+		return !slices.ContainsFunc(o.rows, waits), o.failure
+	})
+	if !ok && err == nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// lastOf is the number of a thread's last record that waits; zero if none does.
+func (o *outbox) lastOf(name string) (last uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, row := range o.rows {
+		if row.Guarded && row.Thread == name {
+			last = row.Number
+		}
+	}
+	return last
+}
+
 // Run publishes until ctx ends. It returns an error only where publishing can't go on.
 func (o *outbox) Run(ctx context.Context) (err error) {
 	defer func() {
