@@ -206,7 +206,7 @@ func (s *schedule) run() {
 		points = 500
 	}
 	for range 2 + s.rng.IntN(4) {
-		if s.restless && s.rng.IntN(6) == 0 {
+		if (s.restless || s.forks) && s.rng.IntN(6) == 0 { // the disk is lost
 			s.fs, s.lost, s.forgot = vfs.NewCrashableMem(), true, true
 		}
 		s.life(load, 1+s.rng.IntN(points))
