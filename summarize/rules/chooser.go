@@ -16,6 +16,7 @@ type chooser struct {
 	shown   []int32 // the covered ones
 	chosen  []bool  // by line
 	groups  []bool  // files of matches with a chosen line
+	opened  []bool  // by line: it is shown above a chosen one
 	queue   bids
 	opening bids      // the offers of open: upper bounds for every line
 	lowered int       // how often the queue's first was out of date
@@ -35,7 +36,7 @@ type chooser struct {
 func newChooser(doc *document, words *vocabulary) *chooser {
 	n := len(words.words)
 	c := &chooser{
-		doc: doc, words: words, covered: words.flags.Take(n), chosen: words.flags.Take(len(doc.lines)), groups: make([]bool, len(doc.groups)),
+		doc: doc, words: words, covered: words.flags.Take(n), chosen: words.flags.Take(len(doc.lines)), opened: words.flags.Take(len(doc.lines)), groups: make([]bool, len(doc.groups)),
 		value: words.floats.Take(n), alone: words.floats.Take(n),
 	}
 	for id := range words.words {
@@ -53,6 +54,7 @@ func newChooser(doc *document, words *vocabulary) *chooser {
 func (c *chooser) open() {
 	c.uncover()
 	clear(c.chosen)
+	clear(c.opened)
 	clear(c.groups)
 	if c.opening == nil || c.lowered > len(c.opening)/4 {
 		c.offerAll()
@@ -122,6 +124,9 @@ const mostTooLong = 100
 func (c *chooser) choose(p choice) {
 	c.coverFragment(p)
 	c.chosen[p.line] = true
+	if at := c.doc.opener(p.line); at >= 0 {
+		c.opened[at] = true
+	}
 	if g := c.doc.lines[p.line].group; g >= 0 {
 		c.groups[g] = true
 	}
@@ -184,6 +189,9 @@ func (c *chooser) overhead(i int) int {
 		if l.group < len(c.doc.hits) && c.doc.hits[l.group] > manyHits {
 			n += lex.Runes(hitsMark(c.doc.hits[l.group]))
 		}
+	}
+	if at := c.doc.opener(i); at >= 0 && !c.chosen[at] && !c.opened[at] {
+		n += lex.Runes(c.doc.lines[at].text) + 1
 	}
 	if l.number == 0 {
 		return n

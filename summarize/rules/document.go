@@ -87,6 +87,7 @@ type document struct {
 	pointedAt map[int]bool      // the numbers of lines that the newest messages name
 	listing   bool              // names of files and directories, one per line
 	prose     bool              // text for people, as opposed to code or data
+	above     []int32           // by line: the one that opens the block it is in, if that has to be shown with it; may be nil
 	nested    bool              // what a line is of is told by the line that it is indented below
 }
 
@@ -526,4 +527,56 @@ func (d *document) countAlike() {
 	for i := range d.lines {
 		d.lines[i].alike = d.lines[first[i]].alike
 	}
+}
+
+// findOpeners finds, for the lines of an indented text without numbers, which line opens the block that they are in: a key, a condition. A
+// value says nothing without its key: `cpu: 500m` below `Limits:` and below `Requests:`.
+func (d *document) findOpeners() {
+	if d.shape != shapePlain || d.listing || d.prose {
+		return
+	}
+	var open []int
+	blank := words.None // the last such line: what is behind it is no part of a key with a value
+	d.above = make([]int32, len(d.lines))
+	for i := range d.lines {
+		l := &d.lines[i]
+		d.above[i] = words.None
+		if l.text == "" {
+			blank = i
+		}
+		if l.text == "" || !l.starts {
+			continue
+		}
+		for len(open) > 0 && d.lines[open[len(open)-1]].indent >= l.indent {
+			open = open[:len(open)-1]
+		}
+		if n := len(open); n > 0 && !l.opens() && l.number == 0 && l.group < 0 && !strings.HasPrefix(l.text, `File "`) {
+			if above := &d.lines[open[n-1]]; above.opens() || open[n-1] > blank && above.keyed() && l.keyed() {
+				d.above[i] = int32(open[n-1])
+			}
+		}
+		open = append(open, i)
+	}
+}
+
+// longestOpener bounds what is shown above a line, in bytes.
+const longestOpener = 60
+
+// opens reports whether a line opens a block: a key without a value, a condition.
+func (l *line) opens() bool {
+	return len(l.text) <= longestOpener && !l.stamped && (strings.HasSuffix(l.text, ":") || strings.HasSuffix(l.text, " {")) && len(l.text) > 1
+}
+
+// keyed reports whether a line is a key and its value: `Reason: OOMKilled` is that of the state above it.
+func (l *line) keyed() bool {
+	at := strings.Index(l.text, ": ")
+	return at > 0 && at <= longestOpener/2 && (lex.IsUpper(l.text[0]) || lex.IsLower(l.text[0])) && len(l.text) <= longestOpener && !l.stamped && strings.Count(l.text[:at], " ") <= 2
+}
+
+// opener returns the line that is to be shown above a line; none if there is none.
+func (d *document) opener(line int) int {
+	if d.above == nil {
+		return words.None
+	}
+	return int(d.above[line])
 }

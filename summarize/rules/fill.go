@@ -65,6 +65,9 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 		}
 		shown[i] = true
 		said[l.text] = true
+		if at := c.doc.opener(i); at >= 0 {
+			c.opened[at] = true
+		}
 		picks = append(picks, p)
 	}
 	for _, i := range c.fillers(picks) {

@@ -285,18 +285,46 @@ func (c *chooser) listWord(f *further, id int32) (size int) {
 		size -= lex.Runes(other.text) + 1
 		return true
 	})
-	f.list = append(f.list, listed{at, int(word.first), c.label(word), id})
+	f.list = append(f.list, listed{at, int(word.first), c.label(id), id})
 	return size
 }
 
 // label is what the list says of an identifier: of an element of a page that a user can act on also its name.
-func (c *chooser) label(w *word) string {
-	if c.doc.shape != shapeSnapshot || c.doc.lines[w.first].favour != actWorth {
+// What belongs to a name in front of it, `.github`, `@scope/name`, `--all`, `/usr/bin`, comes with it.
+func (c *chooser) label(id int32) string {
+	w := &c.words.words[id]
+	if c.doc.shape != shapeSnapshot {
+		return c.sign(id) + w.text
+	}
+	if c.doc.lines[w.first].favour != actWorth {
 		return w.text
 	}
 	const longestName = 12
 	e, _ := page.ElementIn(c.doc.lines[w.first].text)
 	return w.text + " " + lex.Clip(e.Name, longestName)
+}
+
+// sign returns what stands in front of an identifier where it is first, and belongs to it.
+func (c *chooser) sign(id int32) string {
+	line := int(c.words.words[id].first)
+	text := c.doc.lines[line].text
+	for _, m := range c.words.of(line) {
+		if m.id != id {
+			continue
+		}
+		before := text[:m.start]
+		rest := strings.TrimRight(before, "./@~-")
+		sign := before[len(rest):]
+		if len(rest) > 0 && strings.IndexByte(" \t\"'`([{=:,<>|", rest[len(rest)-1]) < 0 {
+			return "" // it is in the middle of something
+		}
+		switch sign {
+		case ".", "/", "@", "--", "~/", "../", "/.", "~/.":
+			return sign
+		}
+		return ""
+	}
+	return ""
 }
 
 // listMark adds a landmark to the list if it fits, and returns its size.
@@ -317,7 +345,7 @@ func (c *chooser) furtherRate(id int32) (rate float64, size int) {
 		return 0, 0
 	}
 	word := &c.words.words[id]
-	size = lex.Runes(c.label(word)) + 1
+	size = lex.Runes(c.label(id)) + 1
 	if c.doc.shape == shapeSnapshot && c.doc.lines[word.first].favour == actWorth {
 		gain *= actWorth
 	}

@@ -101,6 +101,7 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	doc.cutOff = saysCutOff(in.Content) || n > 0 && doc.total >= n
 	doc.relevant = in.Relevant
 	doc.countAlike()
+	doc.findOpeners()
 	doc.findLandmarks(category)
 	doc.pointedAt = placesNamed(in.Earlier, args)
 	return doc

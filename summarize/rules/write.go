@@ -20,7 +20,7 @@ type body struct {
 // write puts fragments in source order: numbered if it is a file, under their file's name
 // if they are matches.
 func (d *document) write(picks []pick) body {
-	picks = slices.Clone(picks)
+	picks = d.withOpeners(picks)
 	slices.SortFunc(picks, func(a, b pick) int {
 		return cmp.Or(d.lines[a.line].group-d.lines[b.line].group, a.line-b.line)
 	})
@@ -58,6 +58,22 @@ func (d *document) write(picks []pick) body {
 	}
 	out.text = b.String()
 	return out
+}
+
+// withOpeners returns the fragments, and the lines that open the blocks that they are in.
+func (d *document) withOpeners(picks []pick) []pick {
+	picks = slices.Clone(picks)
+	shown := make(map[int]bool, len(picks))
+	for _, p := range picks {
+		shown[p.line] = true
+	}
+	for _, p := range picks {
+		if at := d.opener(p.line); at >= 0 && !shown[at] {
+			shown[at] = true
+			picks = append(picks, pick{choice: choice{line: at, end: len(d.lines[at].text)}})
+		}
+	}
+	return picks
 }
 
 // manyHits is how many matches of a file must be missing for it to be said how many there are.

@@ -1,0 +1,56 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestOpeners: a value is shown below its key and a line below its condition, whatever stands between them; what opens a block stands
+// there once, and a line behind a blank one is not part of a key with a value.
+func TestOpeners(t *testing.T) {
+	var text strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&text, "Worker queue_%d:\n    wait for the lock\n    Reason: LeaseLost_%d\n", i, i)
+	}
+	out := ToolOutput(Input{MessageID: "m1", ToolName: "bash", Arguments: []byte(`{"command":"queuectl describe"}`), Content: text.String(), MaxChars: 400}).Text
+	shown := 0
+	for i := range 40 {
+		key, value := fmt.Sprintf("\nWorker queue_%d:\n", i), fmt.Sprintf("\nReason: LeaseLost_%d\n", i)
+		if strings.Contains(out, value) {
+			if shown++; strings.Count(out, key) != 1 || strings.Index(out, key) > strings.Index(out, value) {
+				t.Errorf("%q is not below its key in\n%s", strings.TrimSpace(value), out)
+			}
+		}
+	}
+	if shown < 3 {
+		t.Errorf("%d values in\n%s", shown, out)
+	}
+	doc := newDocument("State: Waiting\n  Reason: CrashLoopBackOff\nDate: Tue\n\n  window: keep late points\nif ready {\n  serve()\n", CommandOutput, nil)
+	doc.findOpeners()
+	for line, want := range map[int]int{0: -1, 1: 0, 4: -1, 5: -1, 6: 5} {
+		if got := doc.opener(line); got != want {
+			t.Errorf("%q is below line %d, want %d", doc.lines[line].text, got, want)
+		}
+	}
+}
+
+// TestSigns: what belongs to a name in front of it is listed with it.
+func TestSigns(t *testing.T) {
+	words := "open .github/workflows and @acme/queue with --max-age=3 in /srv/queue/run.py, x/y-z and a-b--c_d"
+	in := Input{MessageID: "m1", ToolName: "bash", Content: strings.Repeat("nothing of interest is said in this line of words, and in none of the others\n", 9) + words, MaxChars: 300}
+	doc := newDocument(in.Content, CommandOutput, nil)
+	v := newVocabulary(&doc, nil)
+	defer v.release()
+	v.weigh(&doc, in)
+	c := newChooser(&doc, v)
+	for name, want := range map[string]string{"github/workflows": ".", "acme/queue": "@", "max-age": "--", "srv/queue/run.py": "/", "x/y-z": "", "queue": ""} {
+		if id := v.find(name); id >= 0 {
+			if got := c.sign(id); got != want {
+				t.Errorf("%s has %q in front of it, want %q", name, got, want)
+			}
+		} else if strings.Contains(name, "/") {
+			t.Errorf("%s is not found", name)
+		}
+	}
+}
