@@ -435,3 +435,75 @@ func TestSideQuestion(t *testing.T) {
 		})
 	}
 }
+
+// What stands behind a result that a summary stands for is as the client sent it: Anthropic's system messages stay such, and questions keep their marks.
+func TestBehindASummarizedResult(t *testing.T) {
+	long := strings.Repeat("ok  \tshop/cart\t0.01s\n", 120)
+	s := sessions()["messages"]
+	const system, question = `{"role":"system","content":"Plan mode is off."}`, `{"role":"user","content":[{"type":"text","text":"Go on.","cache_control":{"type":"ephemeral"}}]}`
+	for name, behind := range map[string][]string{"system": {system}, "question": {question}, "both": {system, question}} {
+		t.Run(name, func(t *testing.T) {
+			var got received
+			w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, s.answer(got.add(string(body))))
+			}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience})
+			list := append([]string{s.first}, s.back(7)...)
+			list = append(append(list, s.result(7, long)), behind...)
+			list = append(append(list, s.back(8)...), s.result(8, "Done."))
+			said := w.said(t, s.path, "{"+s.others+`"messages":[`+strings.Join(list, ",")+"]}")
+			if !strings.HasPrefix(said, "yes; summaries=1; ") || !strings.Contains(got.last(), "}]},"+strings.Join(list[3:], ",")+"]") || strings.Contains(got.last(), "[system message]") {
+				t.Errorf("%s\n%s\n%s", said, got.last(), w.log)
+			}
+			if strings.Contains(got.last(), long[:1000]) || strings.Count(got.last(), `"tool_result"`) != 2 {
+				t.Errorf("the result: %s", got.last())
+			}
+		})
+	}
+}
+
+// Results of several calls stay in the order in which the client has them, whichever that is.
+func TestResultsInAnotherOrder(t *testing.T) {
+	for _, name := range []string{"chat", "responses"} {
+		s := sessions()[name]
+		t.Run(name, func(t *testing.T) {
+			var got received
+			w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, s.answer(got.add(string(body))))
+			}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience})
+			var calls []string
+			for n := 1; n <= 3; n++ {
+				call := fmt.Sprintf(`"name":"bash","arguments":"{\"n\":%d}"`, n)
+				if name == "responses" {
+					calls = append(calls, fmt.Sprintf(`{"type":"function_call","call_id":"call_0a1b2c3d%d",%s}`, n, call))
+				} else {
+					calls = append(calls, fmt.Sprintf(`{"id":"call_0a1b2c3d%d","type":"function","function":{%s}}`, n, call))
+				}
+			}
+			list := append([]string{s.first}, calls...)
+			if name == "chat" {
+				list = []string{s.first, `{"role":"assistant","content":null,"tool_calls":[` + strings.Join(calls, ",") + `]}`}
+			}
+			order := []int{3, 1, 2}
+			for _, n := range order {
+				list = append(list, s.result(n, strings.Repeat("ok  \tshop/cart\t0.01s\n", 120)))
+			}
+			list = append(list, `{"role":"assistant","content":"Done."}`, `{"role":"user","content":"Go on."}`)
+			said := w.said(t, s.path, "{"+s.others+`"`+s.list+`":[`+strings.Join(list, ",")+"]}")
+			if !strings.HasPrefix(said, "yes; summaries=3; ") {
+				t.Fatalf("%s\n%s", said, w.log)
+			}
+			at := 0
+			for _, n := range order {
+				i := strings.Index(got.last()[at:], fmt.Sprintf("Args: n=%d", n)) // of the summary
+				if i < 0 {
+					t.Fatalf("the result of call %d is not in its place: %s", n, got.last())
+				}
+				at += i
+			}
+		})
+	}
+}

@@ -49,7 +49,9 @@ func spliced(messages []*message, p *client.ContextReply) (*splicing, error) {
 		return nil, asItCame{asDiverged}
 	}
 	s.others = len(p.WaitingMessageIDs) > 0
-	for i, from := range p.Sources {
+	sources := slices.Clone(p.Sources)
+	s.asCame(sources, prompt)
+	for i, from := range sources {
 		if !s.add(i, from, prompt[i]) {
 			return nil, asItCame{asDiverged}
 		}
@@ -148,9 +150,67 @@ func (s *splicing) summaries(list []client.ExplainedSummary) bool {
 	return true
 }
 
+// asCame puts results that follow each other in the order in which the client has them: precis has them in that of their calls.
+func (s *splicing) asCame(sources []client.Source, prompt []jsontext.Value) {
+	at := func(i int) (int, bool) { // in the request
+		if len(sources[i].MessageIDs) != 1 {
+			return 0, false
+		}
+		n, ok := s.index[sources[i].MessageIDs[0]]
+		return n, ok && s.messages[n].role == events.RoleTool
+	}
+	for i := range sources {
+		n, result := at(i)
+		for j := i; j > 0 && result; j-- {
+			if before, ok := at(j - 1); !ok || before < n {
+				break
+			}
+			sources[j-1], sources[j], prompt[j-1], prompt[j] = sources[j], sources[j-1], prompt[j], prompt[j-1]
+		}
+	}
+}
+
+// behindResults are the messages of the request behind the results that a message of Anthropic's begins with, a system message or a question: each stands as the
+// client sent it. results is the message without them. None are where a result's own message says more.
+func (s *splicing) behindResults(from client.Source, message jsontext.Value) (results jsontext.Value, behind []string) {
+	first := slices.IndexFunc(from.MessageIDs, func(id string) bool { return !s.onlyResults(id) })
+	if first < 1 || slices.ContainsFunc(from.MessageIDs[first:], func(id string) bool { return !s.has(id) || s.made[id] || s.messages[s.index[id]].apart }) {
+		return nil, nil
+	}
+	var list []jsontext.Value
+	for _, block := range listOf(objectOf(message)["content"]) {
+		if isResult(block) {
+			list = append(list, block)
+		}
+	}
+	results, err := replaceMember(message, "content", asList(list))
+	if err != nil || len(list) == 0 {
+		return nil, nil
+	}
+	return results, from.MessageIDs[first:]
+}
+
+// onlyResults reports whether a message of the request has results and nothing else.
+func (s *splicing) onlyResults(id string) bool {
+	i, ok := s.index[id]
+	if !ok || len(s.messages[i].raw) != 1 {
+		return false
+	}
+	blocks := listOf(objectOf(s.messages[i].raw[0])["content"])
+	return len(blocks) > 0 && !slices.ContainsFunc(blocks, func(b jsontext.Value) bool { return !isResult(b) })
+}
+
+func isResult(block jsontext.Value) bool { return objectOf(block).text("type") == "tool_result" }
+
 // add adds what one message of the prompt is made of.
 func (s *splicing) add(at int, from client.Source, message jsontext.Value) bool {
 	whole := len(from.SummaryIDs) == 0
+	if !whole {
+		if results, behind := s.behindResults(from, message); behind != nil {
+			from.MessageIDs = from.MessageIDs[:len(from.MessageIDs)-len(behind)]
+			return s.add(at, from, results) && s.add(at, client.Source{MessageIDs: behind}, nil)
+		}
+	}
 	if len(from.MessageIDs) == 0 && whole && at > 0 {
 		return false // a text of precis's own; a line that opens the prompt may be
 	}
