@@ -20,6 +20,9 @@ import (
 
 var pictures = flag.String("pictures", "", "write the pictures of docs/ui.md into this directory")
 
+// shots has a picture of every page that the tests look at, in both schemes and widths: what axe does not object to may still look wrong.
+var shots = flag.String("shots", "", "keep a picture of every page that is looked at in this directory")
+
 // browserDir has the driver and the checker, as "npm ci" installs them.
 const browserDir = "../../.ci/browser"
 
@@ -61,6 +64,11 @@ func browse(t *testing.T, j job) (looks int) {
 	}
 	if _, err := os.Stat(filepath.Join(browserDir, "node_modules")); err != nil {
 		missing(err)
+	}
+	if *shots != "" && j.Shots == "" {
+		if j.Shots, err = filepath.Abs(filepath.Join(*shots, t.Name())); err != nil {
+			t.Fatal(err)
+		}
 	}
 	in, err := json.Marshal(j)
 	if err != nil {
@@ -122,6 +130,9 @@ func TestBrowser(t *testing.T) {
 		{Name: "text opened", URL: at, Click: `.unclip`, Has: `.unclip[aria-expanded=true]`}, {Name: "records hidden", URL: at, Click: `#records`, Has: `.record[hidden]`},
 	}})
 	list := empty.pagesOf("t")
+	for i := range list {
+		list[i].Name = "empty " + list[i].Name
+	}
 	browse(t, job{Pages: append(list[:2:2], list[6:]...)})
 }
 

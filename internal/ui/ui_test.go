@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 	w.wants(200, "/ui/threads?q=T&sort=cost&order=up&agent=builder&policy=default", "1 of 1 thread", `aria-sort="ascending"`)
 	w.wants(200, "/ui/threads?q=none", "No thread is like that")
 	w.wants(400, "/ui/threads?sort=name", "Sort must be")
-	w.wants(200, "/ui/threads/t", "zanzibar", "source_edited by r1", "Nothing found", "rejected: message_conflict", "replaced", "step 0 of r2")
+	w.wants(200, "/ui/threads/t", "zanzibar", "source_edited by r1", "No discrepancies", "rejected: message_conflict", "replaced", "step 0 of r2")
 	w.wants(200, "/ui/threads/t?at=3", "zanzibar", "up to event 3")
 	w.wants(200, "/ui/threads/t?find=ZANZIBAR", "1 entry has")
 	w.wants(200, "/ui/threads/t?find=quagga", "Nothing in the thread has")
