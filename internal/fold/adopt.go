@@ -170,7 +170,7 @@ func (s *Step) takeStaged(r *state.Staged) {
 
 // takeConfig puts a configuration on record in force.
 func (s *Step) takeConfig(r *state.Staged) {
-	rec, _, err := readConfig(r.Data)
+	rec, c, err := readConfig(r.Data) // once: a log has as many as partitions and starts
 	check(err)
 	data, err := state.Unsealed(r.Data)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *Step) takeConfig(r *state.Staged) {
 	s.adopting(r, rec)
 	s.st.Header.EventSeq = rec.EventSeq
 	s.f.part.SaveConfig(data)
-	check(s.f.replace(data))
+	check(s.f.replace(rec, c))
 }
 
 // void skips a record that rests on events whose loss was accepted; it notes only the record's place in the chain. What the

@@ -328,7 +328,11 @@ func (f *Fold) Configure(c *Config, since time.Time) (done bool, err error) {
 	f.part.SaveConfig(data)
 	// Later decisions of turns are made under this configuration: a rebuild must adopt it first.
 	f.applied = max(f.applied, position)
-	return true, f.replace(data)
+	kept, read, err := readConfig(data) // what a rebuild will read
+	if err != nil {
+		return false, err
+	}
+	return true, f.replace(kept, read)
 }
 
 // unsealed is the data of a configuration that gets its place in the partition's own chain when it is published.

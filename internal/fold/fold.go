@@ -126,15 +126,15 @@ func New(part *state.Partition, o Options) (*Fold, error) {
 	if err != nil || data == nil {
 		return f, err
 	}
-	return f, f.use(data)
+	rec, c, err := readConfig(data)
+	if err != nil {
+		return f, err
+	}
+	return f, f.use(rec, c)
 }
 
 // use puts a recorded configuration in force.
-func (f *Fold) use(data []byte) error {
-	rec, c, err := readConfig(data)
-	if err != nil {
-		return err
-	}
+func (f *Fold) use(rec *events.Config, c *Config) (err error) {
 	f.fingerprint, f.config = rec.Fingerprint, c
 	f.judges, err = c.judges()
 	return err
@@ -142,9 +142,9 @@ func (f *Fold) use(data []byte) error {
 
 // replace puts another configuration in force. If its judges differ, the next sweep starts over, even if it equals an earlier
 // configuration: summaries made in between were compared with neither.
-func (f *Fold) replace(data []byte) error {
+func (f *Fold) replace(rec *events.Config, c *Config) error {
 	was := f.judges
-	err := f.use(data)
+	err := f.use(rec, c)
 	if err == nil && f.judges != was {
 		f.part.SaveSweep(state.Sweep{Judges: f.judges})
 	}
