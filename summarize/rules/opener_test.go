@@ -54,3 +54,15 @@ func TestSigns(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysAreNoSentence: between lines that begin with a key nothing marks what is left out, as between the halves of sentences.
+func TestKeysAreNoSentence(t *testing.T) {
+	doc := newDocument("shellId: 1, mode: sync\nsomething said\nshellId: 2, mode: sync\nsomething else\nand the rest of it\n", Other, nil)
+	whole := func(line int) choice { return choice{line: line, end: len(doc.lines[line].text)} }
+	if doc.runsOn(whole(0), whole(2)) {
+		t.Error("a key goes on with a sentence")
+	}
+	if !doc.runsOn(whole(2), whole(4)) {
+		t.Error("a sentence seems to go on where lines are left out")
+	}
+}

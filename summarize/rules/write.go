@@ -134,8 +134,9 @@ func (d *document) runsOn(above, p choice) bool {
 		return old[0] == '-' && current[0] == '+'
 	case !d.prose:
 		return false
-	case current[0] >= 'a' && current[0] <= 'z':
-		return true
+	case lex.IsLower(current[0]):
+		first, _, _ := strings.Cut(current, " ")
+		return !strings.HasSuffix(first, ":") // `status: done` goes on with no sentence
 	}
 	next := &d.lines[above.line+1]
 	return above.end == len(a.text) && next.text != "" && next.text[0] >= 'a' && next.text[0] <= 'z'
