@@ -136,14 +136,18 @@ test("through the gateway the model gets compacted prompts", async () => {
 policies: [{name: default, compaction: {trigger: {any: [{messages: 6}]}, keep: {messages: 2}}}]
 ` });
   const turns = Array.from({ length: 5 }, (_, n): Turn => ({ tool: "Bash", calls: [{ command: `echo ${n}; ${command}` }] }));
-  provider.turns = [...turns, "TestTotal.", "In cart.go."];
+  provider.turns = [...turns, "TestTotal."];
   const { session, result } = await ask("Which test fails?", {}, `http://${listen}`);
   assert.equal(result, "TestTotal.");
-  assert.equal((await ask("Where?", { resume: session }, `http://${listen}`)).result, "In cart.go.");
+  let last = "";
+  for (let n = 0; n < 20 && !last.includes("[Previous Conversation Summary]"); n++) { // requests go on without a prompt that comes late
+    provider.turns = ["In cart.go."];
+    assert.equal((await ask("Where?", { resume: session }, `http://${listen}`)).result, "In cart.go.");
+    last = provider.said(-1);
+  }
   const outcomes = await (await fetch(`http://${own.probes}/metrics`)).text();
-  assert.match(outcomes, /precis_gateway_compacted_total\{outcome="yes"\} [1-9]/, outcomes);
+  assert.match(outcomes, /precis_gateway_compacted_total\{outcome="(yes|prepared)"\} [1-9]/, outcomes);
   assert.doesNotMatch(outcomes, /compacted_total\{outcome="(?!yes|prepared|new_conversation|nothing_to_shrink|behind)/, outcomes);
-  const last = provider.said(-1);
   assert.ok(last.includes("[Previous Conversation Summary]") && last.includes("Where?"), last);
   // With the prompt of an earlier request, the newest stand whole behind it.
   const whole = last.split(output.slice(0, 1000).replaceAll("\n", "\\n").replaceAll("\t", "\\t")).length - 1;
