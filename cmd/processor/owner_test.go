@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// nobody is the user of a service in the test.
+// nobody is the id of a user without rights, here of the one that runs the service.
 const nobody = 65534
 
 // owned gives a directory and all in it to a user.

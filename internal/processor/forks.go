@@ -14,8 +14,9 @@ import (
 )
 
 // A thread.forked goes to two partitions: first to the parent's, which hands over what the fork begins with, then to its own, which
-// waits until that is durable. A wait is always for a smaller sequence than that of any event behind it, and everything up to there has
-// been dealt to the partition that is waited for, so that waits end.
+// waits until that is durable and the parent's records are published. Both waits end: the first is for a smaller sequence than that of any
+// event behind it, and everything up to there has been dealt to the partition that is waited for; the second is for an outbox, which
+// waits for no lane.
 
 // home returns the partition of a thread.
 func (p *Processor) home(thread string) int {
