@@ -51,6 +51,7 @@ func (c *collector) called(at uint64, tool, what, brief string, result Message, 
 	brief = lex.Clip(brief, maxLine)
 	text, came := brief, ""
 	if result.Message != nil && delegates.MatchString(tool) && !end.failed() {
+		c.reportedFiles(at, head(result.Content.Text(), maxScan))
 		if said := conclusion(head(result.Content.Text(), maxScan)); said != "" {
 			c.note(&c.decisions, lex.Clip("reported by "+cmp.Or(what, tool)+": "+said, maxDecision), 2, at)
 		}

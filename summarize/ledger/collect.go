@@ -209,6 +209,7 @@ func (c *collector) result(m Message, call events.ToolCall) {
 	c.refusal(m, call.Name, args, text)
 	if line := args.commandLine(call.Name); !elsewhere.MatchString(line) && (m.IsError == nil || !*m.IsError) {
 		c.git(m.Ordinal, line, text)
+		c.changedOtherwise(m.Ordinal, line, text)
 	}
 	c.background(m, args, call.Name, text)
 }

@@ -33,8 +33,8 @@ func (v *view) failures() (open, mended []string) {
 					name += ", before the last run"
 				}
 			}
-			if claims := v.eventsOf(claimed, r.Failed); len(claims) > 0 && r.Kind != "" {
-				name += ", before “" + lex.Clip(claims[len(claims)-1].Text, 60) + "”"
+			if claim := v.claimOf(r); claim != "" {
+				name += ", before “" + lex.Clip(claim, 60) + "”"
 			} else if v.cleanSince(r) {
 				name += ", no error shown since"
 			} else if !r.other() && v.written(r.Failed, v.l.To+1) != "" {
@@ -55,6 +55,21 @@ func (v *view) failures() (open, mended []string) {
 	}
 	return open, mended
 }
+
+// claimOf returns what the assistant said at last of the success of such a run since it failed.
+func (v *view) claimOf(r Run) (text string) {
+	for _, e := range v.eventsOf(claimed, r.Failed) {
+		for _, k := range kinds {
+			if strings.Contains(r.Kind, k.name) && (k.claims.MatchString(e.Text) || ofAll.MatchString(e.Text)) {
+				text = e.Text
+			}
+		}
+	}
+	return text
+}
+
+// ofAll is in a claim about whatever was run.
+var ofAll = regexp.MustCompile(`(?i)\b(?:everything|it|checks?)\b`)
 
 // errors lists failures, as many as can be shown at a length that says something.
 func (v *view) errors(room int) []string {
@@ -240,7 +255,16 @@ func briefly(line string) string {
 			words[i] = base(w)
 		}
 	}
-	return lex.Clip(strings.Join(words, " "), 36)
+	return shortened(strings.Join(words, " "), 36)
+}
+
+// shortened returns a command line in n characters. Of several commands a longer one has the last, which tells what it did in the
+// end: git commit --amend.
+func shortened(line string, n int) string {
+	if i := strings.LastIndex(line, " && "); lex.Runes(line) > n && i > 0 && !strings.HasSuffix(line, "…") {
+		line = "…" + line[i:]
+	}
+	return lex.Clip(line, n)
 }
 
 // targets returns the files and directories that a line names, without "./" and "/..."; none if one of them is all there is.

@@ -13,9 +13,13 @@ import (
 func (v *view) fileLines(room int) []string {
 	tried := v.named("- edits failed:", room, 0, func(f File) bool { return f.Tried > 0 && f.Written == 0 && f.Deleted == 0 })
 	lines := v.changed(room-cost(tried), false)
+	lines = append(lines, v.named("- changed otherwise, by git or a report:", room-cost(tried)-cost(lines), 0, func(f File) bool { return f.Told > 0 && f.untouched() })...)
 	lines = append(lines, tried...)
-	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Tried+f.Written == 0 && f.Deleted == 0 })...)
+	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.untouched() })...)
 }
+
+// untouched reports whether the assistant only read a file, as far as its calls show.
+func (f File) untouched() bool { return f.Tried+f.Written == 0 && f.Deleted == 0 }
 
 // directory is the changed files of a directory, as shown.
 type directory struct {
@@ -140,11 +144,10 @@ func (v *view) changed(room int, namesOnly bool) []string {
 func (v *view) named(title string, room, omitted int, which func(File) bool) []string {
 	var names []string
 	for _, f := range highestFirst(v.files, func(f File) uint64 { return f.Touched }) {
-		if which(f) {
-			names = append(names, lastNames(f.Path))
+		if name := lastNames(f.Path); which(f) && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	names = slices.Compact(names)
 	line := title
 	for i, name := range names {
 		if lex.Runes(line+name)+2+markRoom > room {

@@ -45,10 +45,54 @@ func (c *collector) fileCall(at uint64, op op, args arguments, end outcome) bool
 			news = append(news, s)
 		}
 	})
-	what := declared(strings.Join(news, "\n"))
-	c.left = declared(strings.Join(olds, "\n"))
-	c.file(at, path, op, end, what...)
+	var what []string
+	c.left = nil
+	for i, text := range news {
+		old := ""
+		if len(olds) == len(news) {
+			old = olds[i]
+		}
+		in, out := changes(old, text)
+		what, c.left = append(what, in...), append(c.left, out...)
+	}
+	if len(olds) != len(news) {
+		c.left = declared(strings.Join(olds, "\n"))
+	}
+	c.file(at, path, op, end, newestNames(what, nil)...)
 	return true
+}
+
+// changes returns what a replacement declares and what it takes out, without the lines at both ends that stay as they are: they only
+// say where. If it declares nothing, it is a change to what is declared last in front of it.
+func changes(old, text string) (what, left []string) {
+	was, is := strings.Split(old, "\n"), strings.Split(text, "\n")
+	same, end := 0, 0
+	for same < min(len(was), len(is)) && was[same] == is[same] {
+		same++
+	}
+	for end < min(len(was), len(is))-same && was[len(was)-1-end] == is[len(is)-1-end] {
+		end++
+	}
+	middle := strings.Join(is[same:len(is)-end], "\n")
+	if what = declared(middle); len(what) == 0 && strings.TrimSpace(middle) != "" {
+		what = enclosing(is[:same])
+	}
+	return what, declared(strings.Join(was[same:len(was)-end], "\n"))
+}
+
+// enclosing returns the last declaration of some lines, unless it ends in them.
+func enclosing(lines []string) []string {
+	indent := func(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }
+	for i := len(lines) - 1; i >= 0; i-- {
+		if what := declared(lines[i]); len(what) > 0 {
+			ends := func(l string) bool { return strings.TrimSpace(l) != "" && indent(l) <= indent(lines[i]) }
+			if slices.ContainsFunc(lines[i+1:], ends) {
+				return nil
+			}
+			return what
+		}
+	}
+	return nil
 }
 
 type op int
@@ -103,8 +147,9 @@ func (c *collector) patches(at uint64, args arguments, end outcome) (found bool)
 			if i+1 < len(heads) {
 				to = heads[i+1][0]
 			}
-			c.left = declared(takenOut.ReplaceAllString(s[m[1]:to], ""))
-			c.file(at, strings.TrimSpace(s[m[6]:m[7]]), o, end, declared(s[m[1]:to])...)
+			var what []string
+			what, c.left = patchedNames(s[m[1]:to])
+			c.file(at, strings.TrimSpace(s[m[6]:m[7]]), o, end, what...)
 			found = true
 		}
 	})
@@ -117,17 +162,37 @@ const (
 	maxWhat    = 6
 )
 
-// declaration is a line that declares something, in the languages that most agents write, as it stands in a file or in a patch.
-var declaration = regexp.MustCompile(`(?m)^[+ ]?\s*(?:(?:export|default|pub(?:\(\w+\))?|public|private|protected|internal|static|final|abstract|async|const|override|unsafe|declare|open|data|inline|suspend)\s+)*` +
+// declaration is a line that declares something, in the languages that most agents write.
+var declaration = regexp.MustCompile(`(?m)^\s*(?:(?:export|default|pub(?:\(\w+\))?|public|private|protected|internal|static|final|abstract|async|const|override|unsafe|declare|open|data|inline|suspend)\s+)*` +
 	`(?:func(?:tion)?\*?\s+(?:\([^)\n]*\)\s*)?|def\s+|fn\s+|fun\s+|class\s+|interface\s+|struct\s+|enum\s+|trait\s+|type\s+|module\s+|impl\s+|protocol\s+|sub\s+|proc\s+)([A-Za-z_$][\w$]{2,40})|^#{2,3} +(\S.{2,40})$`)
 
-// takenOut is what a line of a patch that takes something out has before it, and the lines that put something in.
-var takenOut = regexp.MustCompile(`(?m)^(?:-|[+ ].*$)`)
+// patchedNames returns what a patch of a file declares, what it takes out, or else what it changes.
+func patchedNames(patch string) (what, left []string) {
+	var in, out, before []string
+	for l := range strings.SplitSeq(patch, "\n") {
+		switch {
+		case strings.HasPrefix(l, "+"):
+			in = append(in, l[1:])
+		case strings.HasPrefix(l, "-"):
+			out = append(out, l[1:])
+		case len(in) == 0 && strings.HasPrefix(l, " "):
+			before = append(before, l[1:])
+		}
+	}
+	if what = declared(strings.Join(in, "\n")); len(what) == 0 && len(in) > 0 {
+		what = enclosing(before)
+	}
+	return what, declared(strings.Join(out, "\n"))
+}
 
 // declared returns the names that a text declares, the first few.
 func declared(text string) (names []string) {
-	for _, m := range declaration.FindAllStringSubmatch(text[:min(len(text), maxScan)], 4*maxWhat) {
-		if name := m[1] + strings.TrimSpace(m[2]); len(names) < maxWhat && !slices.Contains(names, name) {
+	text = text[:min(len(text), maxScan)]
+	for _, m := range declaration.FindAllStringSubmatchIndex(text, 4*maxWhat) {
+		from, to := max(m[2], m[4]), max(m[3], m[5])
+		rest, _, _ := strings.Cut(text[to:], "\n")
+		imported := strings.Contains(text[m[0]:from], "type ") && strings.Trim(rest, " \t\r,};") == ""
+		if name := strings.TrimSpace(text[from:to]); !imported && len(names) < maxWhat && !slices.Contains(names, name) {
 			names = append(names, strings.ToValidUTF8(name, ""))
 		}
 	}

@@ -31,11 +31,11 @@ func (v *view) standing() (kept []Note) {
 		changed := v.written(max(n.Last, 1)-1, v.l.To+1) != "" || len(v.eventsOf(discarded, n.Last)) > 0
 		finds := finding.MatchString(n.Text)
 		switch {
-		case v.overtaken(n) || v.superseded(n):
+		case v.overtaken(n) || v.superseded(n), wiped.MatchString(n.Text) && v.wipedAgain(n):
 		case n.Rank == 0 && guessing.MatchString(n.Text) && v.foundAgain(n):
 		case n.Rank == 0 && (changed || v.asked(n.Last, v.l.To+1)), n.Rank == 1 && changed && !reasoned.MatchString(n.Text):
 		case finds && v.foundAgain(n):
-		case changed && (finds || n.Rank < 3) && !wiped.MatchString(n.Text):
+		case changed && (finds || n.Rank < 3 || wiped.MatchString(n.Text)):
 			n.Text = before + strings.TrimPrefix(n.Text, before)
 			kept = append(kept, n)
 		default:
@@ -43,6 +43,11 @@ func (v *view) standing() (kept []Note) {
 		}
 	}
 	return kept
+}
+
+// wipedAgain reports whether a later statement says as well that work is gone.
+func (v *view) wipedAgain(n Note) bool {
+	return slices.ContainsFunc(v.l.Decisions, func(d Note) bool { return d.Last > n.Last && wiped.MatchString(d.Text) })
 }
 
 // overtaken reports whether what the assistant said was turned down, taken back, removed or asked about again.

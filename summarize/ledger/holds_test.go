@@ -71,9 +71,27 @@ func TestWhatHolds(t *testing.T) {
 
 		{"taken out again", ask + `call Edit {"file_path":"/w/quay/book.go","old_string":"x","new_string":"func readBerth() {}\nfunc showBerth() {}"}` + "\nok: done\n" + `call Edit {"file_path":"/w/quay/book.go","old_string":"func readBerth() {}\nvar a","new_string":"var a"}` + "\nok: done\n" +
 			`call apply_patch {"input":"*** Update File: /w/quay/log.go\n+func openLog() {}\n+func sync() {}"}` + "\nok: done\n" + `call apply_patch {"input":"*** Update File: /w/quay/log.go\n-func openLog() {}\n func close() {}"}` + "\nok: done",
-			[]string{"book.go ×2 (showBerth)", "log.go ×2 (close, sync)"}, []string{"readBerth", "openLog"}},
+			[]string{"book.go ×2 (showBerth)", "log.go ×2 (sync)"}, []string{"readBerth", "openLog"}},
 		{"taken out and put in again", ask + `call Edit {"file_path":"/w/quay/book.go","old_string":"func readBerth() {}","new_string":"x"}` + "\nok: done\n" + `call Edit {"file_path":"/w/quay/book.go","old_string":"x","new_string":"func readBerth() {}"}` + "\nok: done", []string{"book.go ×2 (readBerth)"}, nil},
 		{"the end of a turn", ask + bash("make test") + "ok: ok\nassistant: Now when a pilot opens the log, they see the berth of each day.", []string{"Next: (last words) Now when a pilot"}, nil},
+
+		// Answers and places.
+		{"an answer that is a word", ask + "user: Does the clerk print the berth of each booking?\nassistant: No, not on tickets.\\n\\nThe clerk has two printers for each booking of the quay.\nuser: Then print the price on each ticket.\nuser: And the name of it.",
+			[]string{"→ answered: No, not on tickets. The clerk has two printers"}, nil},
+		{"an answer before edits", ask + "user: Where does the clerk keep the log of all bookings?\nassistant: The log is kept in `quay/log`, one file every day.\nuser: Then print the berth on each ticket.\n" + edit + "user: And the price of it.",
+			[]string{"→ answered, before later edits: The log is kept"}, nil},
+		{"a step that names its file", ask + "assistant: Now update `BerthList`. This one has no lamp, so that I have to do it by hand now.\n" + edit, []string{"Now update `BerthList`. This one has"}, nil},
+		{"the number of an item is no end", "user: Make the ferry's bookings survive a restart. ### 2. " + strings.Repeat("Write down each of them at once ", 60), []string{"### 2. Write"}, nil},
+		{"gone, and said again", ask + edit + bash("git checkout -- .") + "ok: \nassistant: All changes are gone.\nassistant: All my changes were lost, I need to re-implement everything from the start.\n" + edit,
+			[]string{"(before later edits) All my changes were lost"}, []string{"All changes are gone"}},
+		{"where an edit is", ask + `call Edit {"file_path":"/w/quay/book.go","old_string":"func readBerth() {\n\ta()\n}\n\nfunc showBerth() {","new_string":"func readBerth() {\n\ta()\n}\n\nfunc lamp() {}\n\nfunc showBerth() {"}` + "\nok: done\n" +
+			`call Edit {"file_path":"/w/quay/log.go","old_string":"func openLog() {\n\ta()","new_string":"func openLog() {\n\tb()"}` + "\nok: done\n" + `call Edit {"file_path":"/w/quay/pier.ts","old_string":"import {\n\ttype Lamp,\n}","new_string":"import {\n\ttype Lamp,\n\ttype Rope,\n}"}` + "\nok: done\n" +
+			`call apply_patch {"input":"*** Update File: /w/quay/tide.go\n@@\n func high() {\n-\ta()\n+\tb()\n }\n func low() {}"}` + "\nok: done",
+			[]string{"book.go (lamp)", "log.go (openLog)", "pier.ts", "tide.go (high)"}, []string{"readBerth", "showBerth", "Lamp", "Rope", "low"}},
+		{"files of others", ask + edit + bash("git status --short") + `ok: M quay/book.go\n M quay/tide.go\n?? quay/lamp.go\n?? out/` + "\n" + bash("git diff main...HEAD --stat") + `ok:  quay/old.go | 3 +--` + "\n" + `call Task {"prompt":"Mend the pier","description":"Mend"}` + `
+ok: I did it. I read quay/rope.go.\n\n### Files modified\n- ` + "`pier/wood.go`" + `: a plank\n- pier/nail.go\n\nSee pier/plan.go.` + "\nassistant: ok",
+			[]string{"changed otherwise, by git or a report: pier/wood.go, pier/nail.go, quay/tide.go, quay/lamp.go"}, []string{"old.go", "rope.go", "plan.go", "out/"}},
+		{"the end of a long command", ask + edit + bash("git add quay/book.go quay/tide.go quay/lamp.go && git commit --amend --no-edit") + "fail: error: nothing to amend", []string{"… && git commit --amend --no-edit"}, nil},
 
 		// Work that was thrown away.
 		{"changes thrown away", ask + edit + `call TodoWrite {"todos":[{"content":"Write the log","status":"completed"},{"content":"Run the linter","status":"pending"}]}` + "\nok: saved\n" +
@@ -105,6 +123,7 @@ func TestWhatHolds(t *testing.T) {
 		{"a rebase that ended", ask + bash("git pull --rebase origin main") + "fail: CONFLICT (content): Merge conflict in a.go\\nerror: could not apply 1b33e99\n" + bash("git add a.go && GIT_EDITOR=true git rebase --continue") + "ok: Successfully rebased and updated refs/heads/log.", nil, []string{"Errors"}},
 		{"a stash in a line with a linter", ask + bash("git stash && make lint; git stash pop") + "fail: error: Your local changes to the following files would be overwritten by merge:\\n\\ta.go", nil, []string{"lint → failed", "lint:"}},
 		{"the agent says that it passes", ask + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1\n" + edit + bash("make test | tail -1") + "ok: done\nassistant: All tests pass now, also the one of the berth.", []string{"before “All tests pass now"}, nil},
+		{"the agent says that something else passes", ask + bash("golangci-lint run ./quay/e2e_test") + "fail: a_test.go:4:1: ineffassign\n" + edit + "assistant: All 22 tests pass.", []string{"Errors: lint, edits since: a_test.go:4:1"}, nil},
 		{"the agent hopes that it passes", ask + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1\nassistant: Let me verify that all tests pass now, with the berth.", []string{"Errors: test: --- FAIL: TestBerth"}, []string{"before “"}},
 		{"a look of an earlier turn", ask + bash("gh pr view 7") + "fail: GraphQL: Could not resolve to a PullRequest.\nuser: Then print the berth on each ticket, too.", nil, []string{"Errors"}},
 		{"a program that starts again", ask + bash("node quay.js list") + "fail: SyntaxError: Unexpected token\n" + edit + bash("node quay.js show 7") + "ok: berth 7\ndone", nil, []string{"Errors"}},
@@ -126,6 +145,10 @@ ok: I looked at it.\n\n**Recommendation:** rename it\n\n### Verdict\n\n**REQUEST
 		{"the report of another agent", ask + `call Task {"prompt":"Look at the pier"}` + "\nok: The file has been created at noon.\nassistant: ok", nil, []string{"reported"}},
 		{"the call after it was refused", ask + "assistant: Let me write down the tests of the berth and commit them.\n" + bash("git add -A") + "fail: The user rejected the tool use.", []string{"done at last: the user refused a call\n- said before that: Let me write down"}, nil},
 		{"taken back without a word of what holds", ask + "assistant: I realize that the issue of the berth is more fundamental.", nil, []string{"Decisions"}},
+		{"a step of a loop", ask + `call browser_click {"args":"'a286'"}` + `
+ok: - Title: Order Status: REQ7\n\nStaticText 'Thank you, your request has been submitted'
+` + strings.Repeat(`call browser_scroll {"args":"0, 300"}`+"\nok: - Title: Catalog\n", 5) + "assistant: The next step is to place the order by the button below.\n" + `call browser_scroll {"args":"0, 300"}` + "\nok: - Title: Catalog", []string{"- said, though results reported what the state tells: The next step"}, nil},
+		{"a to-do that a run did", ask + edit + `call TodoWrite {"todos":[{"content":"Write the log","status":"completed"},{"content":"Run tests","status":"pending"}]}` + "\nok: saved\n" + bash("make test") + "ok: ok", []string{"to do: Run tests (pending; passed since: make test)"}, nil},
 		{"not done yet", ask + edit + "assistant: Now I write the missing sync into the writer of the log.", []string{"Next: Now I write the missing sync"}, []string{"done at last"}},
 		{"answered since", ask + "assistant: The log is written with a sync and read at each start.\nuser: Then print the berth on each ticket.", []string{"Next: (said before the newest request) The log is written"}, nil},
 	} {

@@ -69,6 +69,7 @@ type File struct {
 	Read    int      `json:"read,omitempty"`    // how many times
 	Written int      `json:"written,omitempty"` // written or edited
 	Tried   int      `json:"tried,omitempty"`   // written or edited in vain
+	Told    uint64   `json:"told,omitempty"`    // ordinal of the newest output of git, or report, that tells a change by others
 	Created bool     `json:"created,omitempty"`
 	Deleted uint64   `json:"deleted,omitempty"` // ordinal of the call; a later write recreates it
 	Touched uint64   `json:"touched"`           // newest ordinal

@@ -78,6 +78,7 @@ func (t *Task) join(b *Task) {
 
 func (f *File) join(b *File) {
 	f.Read, f.Written, f.Tried = f.Read+b.Read, f.Written+b.Written, f.Tried+b.Tried
+	f.Told = max(f.Told, b.Told)
 	f.Created, f.Deleted, f.Touched = f.Created || b.Created, max(f.Deleted, b.Deleted), max(f.Touched, b.Touched)
 	f.Gone = newestNames(b.Gone, slices.DeleteFunc(slices.Clone(f.Gone), func(name string) bool { return slices.Contains(b.What, name) }))
 	f.Changed, f.What = newest(b.Changed, f.Changed), newestNames(b.What, f.What)
@@ -183,7 +184,7 @@ func (t Task) rank() uint64 {
 }
 
 func (f File) rank() uint64 {
-	if f.Written > 0 || f.Deleted > 0 || f.Tried > 0 {
+	if f.Written > 0 || f.Deleted > 0 || f.Tried > 0 || f.Told > 0 {
 		return ahead + f.Touched
 	}
 	return f.Touched

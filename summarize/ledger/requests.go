@@ -107,6 +107,7 @@ func (c *collector) earlier(text string, at uint64) (rest string) {
 	}
 	asked := slices.Concat(said[titleGoal], said[titleRequests])
 	for i, l := range asked {
+		l, _, _ = strings.Cut(l, answeredBefore)
 		asked[i], _, _ = strings.Cut(l, answerMark)
 	}
 	take(&c.requests, asked, maxRequest, 0)

@@ -184,13 +184,17 @@ func whyFailed(lines []told, at int) string {
 
 // kinds are the words in a command that make it a run of tests, of a linter or of a build, in this order.
 var kinds = []struct {
-	name  string
-	words *regexp.Regexp
+	name   string
+	words  *regexp.Regexp // in a command
+	claims *regexp.Regexp // in what the assistant says of it
 }{
-	{"test", regexp.MustCompile(`(?:\b|_)(?:tests?|pytest|jest|vitest|mocha|rspec|phpunit|ctest|tox|spec)(?:\b|_)`)},
-	{"lint", regexp.MustCompile(`\b(?:lint|\w+-lint|eslint|ruff|mypy|pyright|biome|clippy|fmt|format|prettier|typecheck|check|vet)\b`)},
-	{"build", regexp.MustCompile(`\b(?:build|tsc|tsgo|compile|javac|make|cmake|gradlew?|mvnw?)\b|^(?:go|cargo) install\b`)},
+	{"test", regexp.MustCompile(`(?:\b|_)(?:tests?|pytest|jest|vitest|mocha|rspec|phpunit|ctest|tox|spec)(?:\b|_)`), regexp.MustCompile(`(?i)\b(?:tests?|suites?|specs?)\b`)},
+	{"lint", regexp.MustCompile(`\b(?:lint|\w+-lint|eslint|ruff|mypy|pyright|biome|clippy|fmt|format|prettier|typecheck|check|vet)\b`), regexp.MustCompile(`(?i)\b(?:\w*lint\w*|types?|typecheck|ruff|mypy|clippy|biome)\b`)},
+	{"build", regexp.MustCompile(`\b(?:build|tsc|tsgo|compile|javac|make|cmake|gradlew?|mvnw?)\b|^(?:go|cargo) install\b`), regexp.MustCompile(`(?i)\b(?:build\w*|compil\w+|code|project|types?)\b`)},
 }
+
+// linter is a program that lints, whatever its operands are called.
+var linter = regexp.MustCompile(`lint|^(?:ruff|mypy|pyright|biome|prettier)$`)
 
 // runners are programs that run what their arguments name.
 var runners = regexp.MustCompile(`^(?:go|cargo|npm|pnpm|yarn|bunx?|npx|deno|python3?|node|mvnw?|gradlew?|make|cmake|ninja|mise|just|task|tox|nox|jest|vitest|mocha|rspec|dotnet|ruff|eslint|biome|mypy|pyright|golangci-lint|tsc|tsgo|javac?|ctest|swift|mix|phpunit|bundle|rake|pytest|uv|poetry|hatch|flutter|dart|rails|composer|sbt|bazel|prettier|rustc|zig|nx|turbo|\S+tests?(?:\.sh)?|tests?\.sh)$`)
@@ -211,7 +215,7 @@ func kindOf(steps []shell.Step) string {
 			}
 		}
 		for _, k := range kinds {
-			if k.words.MatchString(head) {
+			if k.words.MatchString(head) && (k.name == "lint" || !linter.MatchString(name)) {
 				found = append(found, k.name)
 				break
 			}
@@ -235,7 +239,10 @@ func (c *collector) run(at uint64, line, kind string, end outcome) {
 	if short := trimmed.ReplaceAllString(head, ""); short != "" && kind != "look" && kind != "call" {
 		head = short
 	}
-	head = strings.ToValidUTF8(lex.Clip(oneLine(head), maxLine), "")
+	if head = oneLine(head); kind == "" {
+		head = shortened(head, maxLine)
+	}
+	head = strings.ToValidUTF8(lex.Clip(head, maxLine), "")
 	if more && rest != "" {
 		head = strings.TrimSuffix(head, "…") + "…"
 	}

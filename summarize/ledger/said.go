@@ -39,7 +39,7 @@ var (
 	// waiting is what is no decision, whatever it sounds like.
 	waiting = regexp.MustCompile(`(?i)\b(?:wait|waiting|polling|interval|status again|hands-off)\b`)
 	// progressing tells how far something is that goes on.
-	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\bthe (?:earlier|previous|first|last) (?:patch|edit|attempt|command|replace\w*|try)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b`)
+	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting|taking (?:a few|several|some) (?:more )?minutes|(?:remaining|open) question is)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\bthe (?:earlier|previous|first|last) (?:patch|edit|attempt|command|replace\w*|try)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b`)
 	// guessing is in a statement that may turn out to be wrong, or in a proposal.
 	guessing = regexp.MustCompile(`(?i)\b(?:likely|probably|perhaps|maybe|might|may|could|would (?:be|need|have)|presumably|suspect|seems?|appears?|looks like|should be possible)\b`)
 	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
@@ -50,6 +50,8 @@ var (
 	refused = regexp.MustCompile(`(?i)\b(?:user (?:doesn['’]t want|does not want|did not want|rejected|declined|denied|refused|disapproved|cancelled)|(?:rejected|declined|denied|refused|cancelled) by (?:the )?user)\b`)
 	// reason introduces the user's words in such a report.
 	reason = regexp.MustCompile(`(?is)\b(?:user said|user['’]s (?:feedback|reason|message)|feedback|reason)[^:\n]{0,60}:\s*(.+)`)
+	// yesOrNo begins an answer that is short and yet all that was asked.
+	yesOrNo = regexp.MustCompile(`(?i)^(?:yes|no|nope|correct|mostly|part(?:ly|ially)|not (?:yet|quite|really|entirely|exactly|directly))\b`)
 	// link is the target of a link, of which the text says enough.
 	link = regexp.MustCompile(`\]\([^()\s]+\)`)
 	// itemMark is what begins an item of a list or a heading.
@@ -147,11 +149,11 @@ func lastWords(text string, answers bool) (all string) {
 		for s := range sentences(paragraph) {
 			if said+all != "" {
 				said += " " + s
-			} else if telling(s) {
+			} else if telling(s) || answers && yesOrNo.MatchString(s) {
 				said = s
 			}
 		}
-		if all = strings.TrimSpace(all + " " + strings.TrimSpace(said)); all != "" && !strings.HasSuffix(all, ":") {
+		if all = strings.TrimSpace(all + " " + strings.TrimSpace(said)); telling(all) && !strings.HasSuffix(all, ":") {
 			break
 		}
 	}
@@ -168,9 +170,10 @@ func lastWords(text string, answers bool) (all string) {
 	return opening(all, max(leastOpening, maxPlan-lex.Runes(asked)-1)) + " " + asked
 }
 
-// telling reports whether a sentence says something: "Let me check." does not.
+// telling reports whether a text says something: "Let me check." does not, and what names an identifier does.
 func telling(s string) bool {
 	n := 0
+	eachWord(s, func(string) { n = 4 })
 	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		if len(w) > 3 || w[0] >= 0x80 {
 			n++
@@ -245,7 +248,10 @@ func stop(line string) int {
 	return len(line)
 }
 
-// abbreviated reports whether a text that a full stop follows ends in an abbreviation: e.g., i.e., vs.
+// abbreviated reports whether a text that a full stop follows ends in an abbreviation (e.g., i.e., vs.) or in the number of an item.
 func abbreviated(s string) bool {
-	return strings.HasSuffix(s, "e.g") || strings.HasSuffix(s, "i.e") || strings.HasSuffix(s, " vs")
+	return strings.HasSuffix(s, "e.g") || strings.HasSuffix(s, "i.e") || strings.HasSuffix(s, " vs") || itemNumber.MatchString(s[max(0, len(s)-6):])
 }
+
+// itemNumber is the number of an item behind a sentence or the mark of a heading.
+var itemNumber = regexp.MustCompile(`[.:#!?] +\d{1,2}$`)

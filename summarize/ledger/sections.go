@@ -189,7 +189,11 @@ func (v *view) answer(requests []Note, lines []string, room int) {
 				said = n
 			}
 		}
-		line := answerMark + opening(said.Text, leastAnswer)
+		mark := answerMark
+		if v.written(said.Last, v.l.To+1) != "" {
+			mark = answeredBefore
+		}
+		line := mark + opening(said.Text, leastAnswer)
 		if said.Text == "" || !fits(requests[i], said) || v.overtaken(said) || v.since(said.Last, end) != "" || lex.Runes(line) > room {
 			continue
 		}
@@ -213,8 +217,8 @@ func fits(request, said Note) bool {
 var commonWords = map[string]bool{"the": true, "and": true, "for": true, "you": true, "are": true, "was": true, "not": true, "all": true, "can": true, "has": true, "but": true, "one": true, "this": true, "that": true, "with": true, "have": true, "from": true, "what": true, "when": true, "where": true, "there": true, "then": true, "also": true,
 	"just": true, "need": true, "should": true, "would": true, "could": true, "they": true, "them": true, "some": true, "only": true, "your": true, "into": true, "which": true, "does": true, "will": true}
 
-// answerMark stands between a request and what was said to it.
-const answerMark = " → answered: "
+// answerMark stands between a request and what was said to it, answeredBefore if files changed since.
+const answerMark, answeredBefore = " → answered: ", " → answered, before later edits: "
 
 // leastAnswer is the length to which an answer is told beside its request.
 const leastAnswer = 120
@@ -285,7 +289,7 @@ func (v *view) next(room int) []string {
 	}
 	said := "- "
 	since := v.since(max(n.Last, 1)-1, v.l.To+1) // the message's own calls included
-	asked := v.asked(n.Last, v.l.To+1)
+	asked, looped := v.asked(n.Last, v.l.To+1), v.loop().Runs > 0
 	if since != "" && !asked {
 		n.Rank = 0 // it was not the last thing
 	}
@@ -294,8 +298,10 @@ func (v *view) next(room int) []string {
 		said = "- (said before the newest request) "
 	case n.Rank == answered:
 		said = "- (last words) "
-	case len(v.eventsOf(reported, max(n.First, 1)-1)) > 0:
+	case len(v.eventsOf(reported, max(n.First, 1)-1)) > 0 || looped && len(v.eventsOf(reported, newestOf(v.l.Requests).Last)) > 0:
 		said = "- said, though results reported what the state tells: "
+	case looped:
+		said = "- said before calls without effect: "
 	case since != "":
 		said = "- said before that: "
 		if announces(n.Text) && !strings.Contains(since, userRefused) {

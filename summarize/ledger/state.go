@@ -33,7 +33,7 @@ func (v *view) state(room int) []string {
 	}
 	for _, kind := range kinds {
 		if r, unclear := v.latest(kind.name); r.Line != "" {
-			line := "- " + lex.Clip(r.Line, 90) + " → " + r.End
+			line := "- " + shortened(r.Line, 90) + " → " + r.End
 			switch {
 			case unclear:
 				line += "; run again since, end unknown"
@@ -60,9 +60,11 @@ func (v *view) state(room int) []string {
 		case t.done():
 			done++
 		default:
-			status := ""
-			if s := strings.ToLower(t.Status); s != "" && s != "pending" {
-				status = " (" + strings.ReplaceAll(s, "_", " ") + v.edited(t) + ")"
+			status := strings.ReplaceAll(strings.ToLower(t.Status), "_", " ")
+			if since := v.edited(t); status == "pending" && since == "" {
+				status = ""
+			} else if status += since; status != "" {
+				status = " (" + strings.TrimPrefix(status, "; ") + ")"
 			}
 			open = append(open, "- to do: "+cmp.Or(t.Title, t.ID)+status)
 		}
@@ -77,7 +79,7 @@ func (v *view) state(room int) []string {
 // called lists what results reported as done; for an agent that neither writes files nor runs tests, its last calls, since they are
 // its work; and a run that is repeated without effect.
 func (v *view) called() (lines []string) {
-	const most, over, recent = 6, 4, 12
+	const most = 6
 	var done []string
 	for _, e := range v.eventsOf(reported, 0) {
 		done = append(done, e.Text)
@@ -99,21 +101,35 @@ func (v *view) called() (lines []string) {
 			lines = append(lines, "- called at last: "+strings.Join(calls, "; "))
 		}
 	}
-	for _, r := range highestFirst(v.l.Runs, func(r Run) uint64 { return r.Last }) {
-		if loops := r.Kind == "call" || r.End == ends[verdict.Failure] && r.Ended == r.Last; loops && r.Same >= over && r.Result != 0 && r.Last+recent > v.l.To && v.written(r.Last, v.l.To+1) == "" {
-			lines = append(lines, fmt.Sprintf("- over and over: %s, %d times of which the last %d had the same result", lex.Clip(r.Line, 60), r.Runs, r.Same))
-			break
-		}
+	if r := v.loop(); r.Runs > 0 {
+		lines = append(lines, fmt.Sprintf("- over and over: %s, %d times of which the last %d had the same result", lex.Clip(r.Line, 60), r.Runs, r.Same))
 	}
 	return lines
 }
 
-// edited says of a task that is under way what was edited since it was begun: of its steps the list does not tell.
-func (v *view) edited(t Task) string {
-	if names := v.written(t.At, v.l.To+1); names != "" && t.underWay() {
-		return "; edited since: " + names
+// loop returns the newest call or failed run that is repeated without effect, if any.
+func (v *view) loop() Run {
+	const over, recent = 4, 12
+	for _, r := range highestFirst(v.l.Runs, func(r Run) uint64 { return r.Last }) {
+		if loops := r.Kind == "call" || r.End == ends[verdict.Failure] && r.Ended == r.Last; loops && r.Same >= over && r.Result != 0 && r.Last+recent > v.l.To && v.written(r.Last, v.l.To+1) == "" {
+			return r
+		}
 	}
-	return ""
+	return Run{}
+}
+
+// edited says of a task that is under way what was edited since it was begun, and of one that is called like a kind of runs that
+// such a run passed since: of its steps the list does not tell.
+func (v *view) edited(t Task) (since string) {
+	if names := v.written(t.At, v.l.To+1); names != "" && t.underWay() {
+		since = "; edited since: " + names
+	}
+	for _, k := range kinds {
+		if r, _ := v.latest(k.name); k.claims.MatchString(t.Title) && r.End == ends[verdict.Success] && r.Ended > t.At && v.written(r.Ended, v.l.To+1) == "" {
+			return since + "; passed since: " + briefly(r.Line)
+		}
+	}
+	return since
 }
 
 // longAgo is the number of messages after which a branch may have been left by others.

@@ -1,0 +1,71 @@
+package ledger
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"precis/summarize/shell"
+)
+
+var (
+	// statusLine is a changed file in the output of git status, in both forms, and in git diff --stat and --name-status.
+	statusLine = regexp.MustCompile(`(?m)^(?:[ MAR][MA] |[MAR] +|\?\? |[MA]\t|\t(?:modified|new file|both modified): +)(\S+)$|^ (\S+) +\| +\d+ [-+]+$`)
+	// changing is a heading over files that a report says were changed, or a line that names one.
+	changing = regexp.MustCompile(`(?i)^\W*(?:(?:new |key )?files? (?:i )?(?:that were )?(?:modified|changed|created|added|updated|edited|written)\b|(?:modified|changed|created|updated|new|edited) files?\b|(?:modified|created|updated|edited|wrote|changed|added) \W?[\w./-]*\w\.\w)`)
+	// namedFile is a file in a line of a report.
+	namedFile = regexp.MustCompile(`[\w@.~-]*(?:/[\w@.-]+)*\w\.[A-Za-z]\w{0,7}\b`)
+)
+
+// changedOtherwise records the files that git tells as changed in the working tree, or that are added to a commit: others may have
+// written them, as agents do to which work was handed.
+func (c *collector) changedOtherwise(at uint64, line, text string) {
+	if !strings.Contains(line, "git ") || len(text) > maxScan {
+		return
+	}
+	for _, s := range shell.Steps(line) {
+		name, rest := s.Program()
+		verb, args := shell.CutVerb(rest)
+		if name != "git" {
+			continue
+		}
+		paths := operands(args)
+		switch {
+		case verb == "add" || verb == "stage":
+			for _, p := range paths {
+				c.tell(at, p)
+			}
+		case verb == "status", verb == "diff" && len(paths) == 0 && !slices.ContainsFunc(args, func(w string) bool { return !strings.HasPrefix(w, "-") }):
+			for _, m := range statusLine.FindAllStringSubmatch(text, 60) {
+				c.tell(at, m[1]+m[2])
+			}
+		}
+	}
+}
+
+// reportedFiles records the files that the report of another agent lists as changed.
+func (c *collector) reportedFiles(at uint64, report string) {
+	listed := false
+	for line := range strings.SplitSeq(report, "\n") {
+		item := itemMark.MatchString(line) && !strings.HasPrefix(line, "#")
+		switch {
+		case changing.MatchString(line):
+			listed = true
+		case strings.TrimSpace(line) != "" && !item && !strings.HasPrefix(line, "|"):
+			listed = false
+		}
+		if name := namedFile.FindString(line); listed && name != "" && strings.Contains(name, "/") {
+			c.tell(at, name)
+		}
+	}
+}
+
+// tell records a file that others changed.
+func (c *collector) tell(at uint64, path string) {
+	for strings.HasPrefix(path, "../") {
+		path = path[3:] // together finds which file it ends
+	}
+	if pathLike(path) && !strings.HasPrefix(path, "...") && fileName.MatchString(path) && !temporary.MatchString(path) && !c.away {
+		put(&c.files, path, File{Path: path, Told: at, Touched: at}, (*File).join)
+	}
+}
