@@ -14,6 +14,9 @@ type ContextRequest struct {
 	// Children has the threads named that the thread's agent started and that still run: ContextReply.RunningThreadIDs, and a line
 	// behind the compaction, which may stand for the messages that started them.
 	Children bool `json:"children,omitzero"`
+	// OnlySummaries has null in the place of each of ContextReply.Messages that stands without a summary, for a caller that has the
+	// thread's messages itself. Sources names them.
+	OnlySummaries bool `json:"only_summaries,omitzero"`
 }
 
 // ContextReply is the answer: the compacted prompt, and what it is made of.

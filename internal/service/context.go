@@ -200,7 +200,7 @@ func (r *reading) reply(ctx context.Context, req api.ContextRequest) (api.Contex
 	}
 	built, err := prompt.Build(prompt.Request{
 		Messages: messages, Compaction: naming(current, r.running), Edge: compaction.To(), Context: r.policy.Context,
-		MaxTokens: req.MaxTokens, Format: req.Format, Count: count,
+		MaxTokens: req.MaxTokens, Format: req.Format, Count: count, OnlySummaries: req.OnlySummaries,
 	})
 	if err != nil {
 		return api.ContextReply{}, err

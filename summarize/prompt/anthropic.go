@@ -43,7 +43,7 @@ func writeAnthropic(p *Prompt, d draft) error {
 	if p.System, err = json.Marshal(a.system); err != nil {
 		return err
 	}
-	p.Messages, err = json.Marshal(a.messages)
+	p.Messages, err = written(d, a.messages)
 	return err
 }
 

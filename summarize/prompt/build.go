@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"precis/events"
 )
 
@@ -17,7 +20,7 @@ func Build(r Request) (Prompt, error) {
 	r.Messages = outlined(r.Messages)
 	units, waiting := assemble(r.Messages, r.Edge, shapes[r.Format], r.Apart)
 	compose(units, r)
-	d := draft{units: units, summary: headed(r), role: r.summaryRole(), apart: r.Apart, from: &sources{apart: systemApart(r.Format), count: r.Count}}
+	d := draft{units: units, summary: headed(r), role: r.summaryRole(), apart: r.Apart, onlySummaries: r.OnlySummaries, from: &sources{apart: systemApart(r.Format), count: r.Count}}
 	if systemApart(r.Format) {
 		d.inlineSystem(r.Format)
 	}
@@ -56,6 +59,22 @@ type draft struct {
 	opens   string // what is said in the user's name before everything else; empty for nothing
 	apart   bool   // see Request.Apart
 	from    *sources
+
+	onlySummaries bool // see Request.OnlySummaries
+}
+
+// written is the list of a prompt's messages, of which d.from has the sources.
+func written[M any](d draft, messages []M) (jsontext.Value, error) {
+	if !d.onlySummaries {
+		return json.Marshal(messages)
+	}
+	list := make([]*M, len(messages))
+	for i := range messages {
+		if from := d.from.at(i); len(from.SummaryIDs) > 0 || len(from.MessageIDs) == 0 {
+			list[i] = &messages[i]
+		}
+	}
+	return json.Marshal(list)
 }
 
 var writers = map[string]func(*Prompt, draft) error{

@@ -51,7 +51,7 @@ func writeGemini(p *Prompt, d draft) error {
 			return err
 		}
 	}
-	p.Messages, err = json.Marshal(g.contents)
+	p.Messages, err = written(d, g.contents)
 	return err
 }
 

@@ -34,7 +34,7 @@ func writeOpenAI(p *Prompt, d draft) error {
 	w := &openAIWriter{messages: []openAIMessage{}, from: d.from}
 	d.each(w.size, func(role, text string) { w.add(openAIMessage{Role: role, Content: encoded(text)}) }, w.unit)
 	var err error
-	p.Messages, err = json.Marshal(w.messages)
+	p.Messages, err = written(d, w.messages)
 	return err
 }
 

@@ -3,7 +3,6 @@ package prompt
 import (
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
@@ -36,7 +35,7 @@ func writePlain(p *Prompt, d draft) error {
 		w.add(m)
 	}, w.unit)
 	var err error
-	p.Messages, err = json.Marshal(w.messages)
+	p.Messages, err = written(d, w.messages)
 	return err
 }
 

@@ -35,6 +35,8 @@ type Request struct {
 	// Apart has Anthropic's messages as they were published, for a transcript: those of one role in a row stay apart, each with
 	// the one message of Prompt.Sources that it is, calls wait for no result, and nothing is added for the provider but calls of results that have none.
 	Apart bool
+	// OnlySummaries has null in the place of each message that stands without a summary, for a caller that has the thread's messages.
+	OnlySummaries bool
 }
 
 // Message is one message at its current revision.
@@ -75,7 +77,7 @@ type Prompt struct {
 	// System is what stands apart from the messages: Anthropic's list of system blocks, [] for none; Gemini's system
 	// instruction, nil for none. nil in other formats.
 	System     jsontext.Value
-	Messages   jsontext.Value // the list of messages
+	Messages   jsontext.Value // the list of messages; see Request.OnlySummaries
 	TokenCount int
 	// WithinBudget is false where not even system, pinned and the newest user message fit.
 	WithinBudget      bool

@@ -30,7 +30,7 @@ func writeResponses(p *Prompt, d draft) error {
 	w.close()
 	p.OmittedParts = append(p.OmittedParts, w.orphans...)
 	var err error
-	p.Messages, err = json.Marshal(append([]jsontext.Value{}, raws(w.items)...))
+	p.Messages, err = written(d, append([]jsontext.Value{}, raws(w.items)...))
 	return err
 }
 

@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -21,6 +23,38 @@ func TestSources(t *testing.T) {
 			t.Fatal(err)
 		}
 		sourced(t, r, p)
+	})
+}
+
+// A prompt of summaries alone is the whole one, with null for each message of the thread that stands without a summary.
+func TestOnlySummaries(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := requests().Draw(t, "request")
+		whole, err := Build(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.OnlySummaries = true
+		short, err := Build(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got []jsontext.Value
+		if err := errors.Join(json.Unmarshal(whole.Messages, &want), json.Unmarshal(short.Messages, &got)); err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range whole.Sources {
+			if len(s.SummaryIDs) == 0 && len(s.MessageIDs) > 0 {
+				want[i] = jsontext.Value("null")
+			}
+		}
+		if !slices.EqualFunc(want, got, func(a, b jsontext.Value) bool { return string(a) == string(b) }) {
+			t.Fatalf("%s, want %s", got, want)
+		}
+		short.Messages = whole.Messages
+		if !reflect.DeepEqual(short, whole) {
+			t.Fatalf("%+v, want %+v", short, whole)
+		}
 	})
 }
 

@@ -723,13 +723,15 @@ export interface ContextRequest {
   explain?: boolean | null;
   /** Name the threads that the thread's agent started and that still run: running_thread_ids of the reply, and a line behind the compaction, which may stand for the messages that started them. */
   children?: boolean | null;
+  /** Put null in the place of each of messages that stands without a summary, for a caller that has the thread's messages itself; sources names them. */
+  only_summaries?: boolean | null;
 }
 
 /** The answer: the compacted prompt, and what it is made of. */
 export interface ContextReply {
   /** Anthropic's list of system blocks, Gemini's system instruction; else null. */
   system: Array<unknown> | Record<string, unknown> | null;
-  /** The messages, in the shape of the format. */
+  /** The messages, in the shape of the format; null for one that a request with only_summaries leaves out. */
   messages: Array<unknown>;
   /** What the prompt weighs, by the policy's tokenizer. */
   token_count: number;

@@ -57,10 +57,12 @@ class Client:
             "ascending": ascending, "limit": limit, "after": after}))
 
     def context(self, thread: str, *, max_tokens: int | None = None, format: Format | None = None, min_event_seq: int | None = None,
-                explain: bool | None = None, children: bool | None = None) -> ContextReply:
+                explain: bool | None = None, children: bool | None = None,
+                only_summaries: bool | None = None) -> ContextReply:
         """Return the compacted prompt. With min_event_seq (event_seq of publish) it waits until that event is in it."""
         return cast(ContextReply, self._ask("POST", f"/v1/threads/{_segment(thread)}/context", body=given(
-            max_tokens=max_tokens, format=format, min_event_seq=min_event_seq, explain=explain, children=children)))
+            max_tokens=max_tokens, format=format, min_event_seq=min_event_seq, explain=explain, children=children,
+            only_summaries=only_summaries)))
 
     def summarize(self, thread: str, *, kind: Literal["compaction", "history"] | None = None,
                   min_event_seq: int | None = None) -> SummarizeReply:

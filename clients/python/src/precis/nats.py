@@ -86,11 +86,12 @@ class NatsClient:
             ascending=ascending, limit=limit, after=after))
 
     async def context(self, thread: str, *, max_tokens: int | None = None, format: Format | None = None,
-                      min_event_seq: int | None = None, explain: bool | None = None, children: bool | None = None) -> ContextReply:
+                      min_event_seq: int | None = None, explain: bool | None = None, children: bool | None = None,
+                      only_summaries: bool | None = None) -> ContextReply:
         """Return the compacted prompt. With min_event_seq (event_seq of publish) it waits until that event is in it."""
         return cast(ContextReply, await self._ask(
             f"precis.thread.context.{token(thread)}", max_tokens=max_tokens, format=format, min_event_seq=min_event_seq,
-            explain=explain, children=children))
+            explain=explain, children=children, only_summaries=only_summaries))
 
     async def summarize(self, thread: str, *, kind: Literal["compaction", "history"] | None = None,
                         min_event_seq: int | None = None) -> SummarizeReply:

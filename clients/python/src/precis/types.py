@@ -781,6 +781,8 @@ class ContextRequest(TypedDict, total=False):
     explain: Union[bool, None]
     # Name the threads that the thread's agent started and that still run: running_thread_ids of the reply, and a line behind the compaction, which may stand for the messages that started them.
     children: Union[bool, None]
+    # Put null in the place of each of messages that stands without a summary, for a caller that has the thread's messages itself; sources names them.
+    only_summaries: Union[bool, None]
 
 
 class ContextReply(TypedDict):
@@ -788,7 +790,7 @@ class ContextReply(TypedDict):
 
     # Anthropic's list of system blocks, Gemini's system instruction; else null.
     system: Union[List[Any], Dict[str, Any], None]
-    # The messages, in the shape of the format.
+    # The messages, in the shape of the format; null for one that a request with only_summaries leaves out.
     messages: List[Any]
     # What the prompt weighs, by the policy's tokenizer.
     token_count: int
