@@ -17,6 +17,7 @@ type compactor struct {
 	slow     *client.Client // for clients that wait for a compaction
 	pace     *pace
 	prepared *prepared
+	news     *news
 	now      func() time.Time
 	wait     time.Duration // how long a request waits at most
 	most     time.Duration // how long precis may take to be of use to a later request
@@ -42,7 +43,7 @@ const (
 
 func newCompactor(o Options) (*compactor, error) {
 	c := &compactor{
-		pace: newPace(o.Brief, o.Now), now: o.Now, wait: o.Wait, most: max(askFor, o.Wait), open: map[string]int{},
+		pace: newPace(o.Brief, o.Now), now: o.Now, wait: o.Wait, most: max(askFor, o.Wait), open: map[string]int{}, news: newNews(),
 		prepared: newPrepared(preparedBytes, func(change int) { o.Metrics.prepared.Add(float64(change)) }),
 	}
 	var err error
@@ -158,12 +159,17 @@ func (g *Gateway) ask(x *exchange, thread string, list []*message) *question {
 }
 
 // askBehind asks for the prompt of an exchange's end, for the conversation's next request: what the model has read by then stands as its summary there.
-func (g *Gateway) askBehind(x *exchange, thread string, sent []*events.Receipt) {
-	if x.said == nil || x.asked { // nothing of it can be compacted, or its request has asked
+// Of an exchange with nothing that it would have a summary of, none is asked for.
+func (g *Gateway) askBehind(x *exchange, thread string, messages []*message, sent []*events.Receipt) {
+	if x.said == nil { // nothing of it can be compacted
 		return
 	}
 	c := g.compactor
-	c.ask(thread, x.api.format, false, func(ctx context.Context) (seq uint64, begun time.Time, err error) {
+	c.news.add(thread, messages)
+	if x.asked || c.prepared.has(thread) && !c.news.worth(thread) { // its request has asked, or the prompt that is there will do
+		return
+	}
+	q := c.ask(thread, x.api.format, false, func(ctx context.Context) (seq uint64, begun time.Time, err error) {
 		begun = c.now()
 		for _, r := range sent {
 			select {
@@ -180,6 +186,9 @@ func (g *Gateway) askBehind(x *exchange, thread string, sent []*events.Receipt) 
 		err = c.queue(ctx)
 		return seq, c.now(), err
 	})
+	if q == nil {
+		c.news.missed(thread)
+	}
 }
 
 // apart is the time between two questions that no request waits for. Each takes a core a millisecond or more, and as many become due at once as a batch has
@@ -220,7 +229,7 @@ func (c *compactor) ask(thread, format string, waits bool, stored func(context.C
 		defer cancel()
 		seq, begun, err := stored(ctx)
 		if err == nil {
-			q.reply, err = c.client.Context(ctx, thread, client.ContextRequest{Format: format, MinEventSeq: seq, Explain: true})
+			q.reply, err = c.client.Context(ctx, thread, client.ContextRequest{Format: format, MinEventSeq: seq, Explain: true, OnlySummaries: true})
 		}
 		q.err = err
 		c.heard(thread, asked, c.now().Sub(begun), q)
@@ -239,10 +248,12 @@ func (c *compactor) heard(thread string, asked uint64, took time.Duration, q *qu
 	case c.running.Err() != nil:
 		return
 	case errors.Is(q.err, context.DeadlineExceeded):
+		c.news.missed(thread)
 		c.pace.silent()
 		c.pace.took(took)
 		return
 	default: // precis is not there, which is said at once
+		c.news.missed(thread)
 		return
 	}
 	c.pace.answered()

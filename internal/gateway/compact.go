@@ -128,7 +128,7 @@ func (x *exchange) take(in io.ReadCloser) (body []byte, rest io.ReadCloser) {
 		io.Reader
 		io.Closer
 	}
-	b := make([]byte, bufferBytes)
+	b := lent.Get()
 	for {
 		n, err := in.Read(b)
 		before := x.request.data
@@ -137,6 +137,7 @@ func (x *exchange) take(in io.ReadCloser) (body []byte, rest io.ReadCloser) {
 		case x.request.lost != "":
 			return nil, both{io.MultiReader(bytes.NewReader(before), bytes.NewReader(b[:n]), broken{in, err}), in}
 		case err == io.EOF:
+			lent.Put(b) // in the other cases it is still read from
 			x.request.whole = true
 			if x.request.data == nil {
 				return []byte{}, in
@@ -186,7 +187,7 @@ func (g *Gateway) shorter(caller context.Context, x *exchange, body []byte, requ
 	if thread == "" {
 		return nil, asItCame{asNew}
 	}
-	identify(key{}, c.messages)
+	c.identify(key{})
 	reply, fresh, err := g.prompt(caller, x, thread, c.messages)
 	if err != nil {
 		return nil, err
@@ -205,7 +206,7 @@ func (g *Gateway) shorter(caller context.Context, x *exchange, body []byte, requ
 	case !fresh:
 		short.outcome, short.what = outcomePrepared, fmt.Sprintf("prepared; newer=%d; %s", s.newer, short.what)
 	}
-	if short.body, err = replaceMember(body, x.api.list, asList(s.list)); err != nil {
+	if short.body, err = replaceMember(body, x.api.list, listPieces(s.list)...); err != nil {
 		return nil, asItCame{asShape}
 	}
 	if len(short.body) >= len(body) { // the client has cleared more than summaries would

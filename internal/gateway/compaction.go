@@ -48,7 +48,7 @@ func (g *Gateway) compaction(caller context.Context, x *exchange, request object
 		return nil, asItCame{asBehind}
 	}
 	defer func() { g.compactor.made(caller, err) }()
-	identify(key{}, c.messages)
+	c.identify(key{})
 	ctx, cancel := context.WithTimeout(caller, compactionWait)
 	defer cancel()
 	seq, err := g.store(ctx, thread, x.agent, c.messages)
@@ -254,7 +254,7 @@ func restored(body []byte) (out []byte, changed bool) {
 	if !changed {
 		return body, false
 	}
-	out, err := replaceMember(body, "messages", asList(list))
+	out, err := replaceMember(body, "messages", listPieces(list)...)
 	if err != nil {
 		return body, false
 	}

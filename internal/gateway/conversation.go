@@ -37,6 +37,7 @@ type conversation struct {
 	several  bool   // the client wants more than one answer
 	apart    bool   // the answer will be a compaction, which is no turn of the conversation
 	messages []*message
+	ids      identities
 }
 
 // answer is what a provider replied.

@@ -25,7 +25,7 @@ func ReadAny(answer, request []byte) {
 			}
 		}
 		c.threadOf(func(string) string { return "" })
-		identify(c.seed("a"), c.messages)
+		c.identify(c.seed("a"))
 	}
 }
 

@@ -32,6 +32,7 @@ type message struct {
 	apart   bool // it stands beside the conversation: instructions of the request
 	id      string
 	role    string
+	sent    int // the bytes that this exchange has published of it; 0: it was known
 }
 
 // shape makes a message in its provider's shape of elements of a request; nil if they can't be one.
@@ -284,29 +285,40 @@ func digestOf(texts ...string) key {
 // short is the first 128 bits in hex.
 func (k key) short() string { return hex.EncodeToString(k[:16]) }
 
+// identities are how far a conversation's messages have their ids.
+type identities struct {
+	seed, before key // before is the key of the last of them
+	counts       map[key]int
+	systems      int
+	done         int
+}
+
 // identify gives every message its id. Messages with ids of calls are known by these, others by their text and the message before
-// them; equal ones are counted. So a message keeps its id when the client drops others, and a retried request has the same ids.
-func identify(seed key, list []*message) {
-	counts := map[key]int{}
-	before := seed
-	systems := 0
-	for _, m := range list {
-		if m.apart || m.system() && before == (key{}) {
-			systems++
-			m.id = systemID(systems)
+// them; equal ones are counted. So a message keeps its id when the client drops others, and a retried request has the same ids. What has its ids by the same
+// seed keeps them: the answer of a request that was compacted is all that is new when the exchange ends.
+func (c *conversation) identify(seed key) {
+	ids := &c.ids
+	if ids.counts == nil || ids.seed != seed {
+		*ids = identities{seed: seed, before: seed, counts: make(map[key]int, len(c.messages)+1)}
+	}
+	for _, m := range c.messages[ids.done:] {
+		if m.apart || m.system() && ids.before == (key{}) {
+			ids.systems++
+			m.id = systemID(ids.systems)
 			continue
 		}
 		k := m.key
 		if !m.linked {
-			k = digestOf(string(seed[:]), string(before[:]), string(k[:]))
+			k = newDigest().bytes(seed[:]).bytes(ids.before[:]).bytes(k[:]).sum()
 		}
-		before = m.key
-		n := counts[k]
-		counts[k]++
+		ids.before = m.key
+		n := ids.counts[k]
+		ids.counts[k]++
 		var count [8]byte
 		binary.BigEndian.PutUint64(count[:], uint64(n))
-		m.id = "gw_" + digestOf(string(k[:]), string(count[:])).short()
+		m.id = "gw_" + newDigest().bytes(k[:]).bytes(count[:]).sum().short()
 	}
+	ids.done = len(c.messages)
 }
 
 // systemID is the id of the nth message that instructs the model before the conversation: it stays when the text changes, since clients

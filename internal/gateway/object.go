@@ -16,7 +16,7 @@ type object map[string]jsontext.Value
 // objectOf returns nil for anything but an object. Its values share the memory of v, which may be a body of megabytes.
 func objectOf(v jsontext.Value) object {
 	o := object{}
-	if !elements(v, jsontext.KindBeginObject, func(name string, value jsontext.Value) { o[name] = value }) {
+	if !elements(v, jsontext.KindBeginObject, func(name string, value jsontext.Value, _ int) { o[name] = value }) {
 		return nil
 	}
 	return o
@@ -25,7 +25,7 @@ func objectOf(v jsontext.Value) object {
 // listOf returns nil for anything but a list. Its values share the memory of v.
 func listOf(v jsontext.Value) []jsontext.Value {
 	list := []jsontext.Value{}
-	if !elements(v, jsontext.KindBeginArray, func(_ string, value jsontext.Value) { list = append(list, value) }) {
+	if !elements(v, jsontext.KindBeginArray, func(_ string, value jsontext.Value, _ int) { list = append(list, value) }) {
 		return nil
 	}
 	return list
@@ -38,8 +38,8 @@ type decoder struct {
 	in bytes.Buffer
 }
 
-// elements calls do with each member of an object or element of a list, and reports whether v is one, and nothing else.
-func elements(v jsontext.Value, kind jsontext.Kind, do func(name string, value jsontext.Value)) bool {
+// elements calls do with each member of an object or element of a list, and where in v it ends, and reports whether v is one, and nothing else.
+func elements(v jsontext.Value, kind jsontext.Kind, do func(name string, value jsontext.Value, end int)) bool {
 	if v.Kind() != kind {
 		return false
 	}
@@ -78,8 +78,8 @@ func elements(v jsontext.Value, kind jsontext.Kind, do func(name string, value j
 		if err != nil {
 			return false
 		}
-		end := d.InputOffset() // value itself is valid until the next read only
-		do(name, v[end-int64(len(value)):end:end])
+		end := int(d.InputOffset())
+		do(name, v[end-len(value):end:end], end) // value itself is valid until the next read only
 	}
 }
 

@@ -12,6 +12,7 @@ const (
 	worth     = 30 * time.Millisecond // what summaries of the newest messages are worth to a request that has a prepared prompt
 	dearTurns = 4                     // requests that may wait for longer than brief
 	dearAgain = 2 * time.Second       // until one more may
+	many      = 32                    // requests in dearAgain among which none with a prepared prompt waits for longer than brief
 	restFor   = 10 * time.Second      // how long a precis that hangs is not waited for
 )
 
@@ -25,6 +26,9 @@ type pace struct {
 	spent   int           // of dearTurns
 	since   time.Time     // when they began to come back
 	hangs   time.Time     // until when precis is not waited for
+	from    time.Time     // since when requests are counted
+	count   int
+	crowded bool // they were many before that
 }
 
 func newPace(brief time.Duration, now func() time.Time) *pace {
@@ -50,6 +54,7 @@ func (p *pace) turn(prepared bool, wait time.Duration) turn {
 	if again := int(now.Sub(p.since) / dearAgain); p.spent > 0 && again > 0 {
 		p.spent, p.since = max(0, p.spent-again), now
 	}
+	crowd := p.crowd(now)
 	switch {
 	case prepared && p.typical > p.worth:
 		return turn{}
@@ -58,6 +63,9 @@ func (p *pace) turn(prepared bool, wait time.Duration) turn {
 			p.since = now
 		}
 		p.spent++
+		if prepared && crowd {
+			return turn{most: min(wait, p.brief), free: p.brief, dear: true}
+		}
 		if prepared {
 			return turn{most: min(wait, p.worth), free: p.brief, dear: true}
 		}
@@ -66,6 +74,16 @@ func (p *pace) turn(prepared bool, wait time.Duration) turn {
 		return turn{most: min(wait, p.brief)}
 	}
 	return turn{}
+}
+
+// crowd counts a request, and reports whether many come.
+func (p *pace) crowd(now time.Time) bool {
+	if since := now.Sub(p.from); since >= dearAgain {
+		p.crowded = p.count > many && since < 2*dearAgain
+		p.from, p.count = now, 0
+	}
+	p.count++
+	return p.crowded || p.count > many
 }
 
 // back ends a wait. What was answered at once costs nothing.

@@ -2,8 +2,11 @@ package gateway
 
 import "sync"
 
-// pool lends the buffers in which answers pass.
+// pool lends the buffers in which bodies pass.
 type pool struct{ buffers sync.Pool }
+
+// lent is the one that all gateways share.
+var lent pool
 
 const bufferBytes = 32 << 10
 

@@ -37,7 +37,7 @@ func passingOf(ctx context.Context) *passing {
 func (g *Gateway) newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport: g.opts.Transport, FlushInterval: -1, Rewrite: g.rewrite, ModifyResponse: g.answering, ErrorHandler: g.unanswered,
-		ErrorLog: log.New(lines{g.log}, "", 0), BufferPool: &pool{},
+		ErrorLog: log.New(lines{g.log}, "", 0), BufferPool: &lent,
 	}
 }
 

@@ -116,7 +116,7 @@ func (g *Gateway) publish(x *exchange) {
 	if thread == "" {
 		return // the next request will tell
 	}
-	identify(c.seed(answered), c.messages)
+	c.identify(c.seed(answered))
 	g.noteThread(thread, x.api)
 	if a != nil && a.id != "" {
 		g.responses.Add(a.id, thread)
@@ -131,7 +131,7 @@ func (g *Gateway) publish(x *exchange) {
 			sent = append(sent, r)
 		}
 	}
-	g.askBehind(x, thread, sent)
+	g.askBehind(x, thread, c.messages, sent)
 }
 
 func (g *Gateway) continued(response string) string {
@@ -255,6 +255,7 @@ func (g *Gateway) send(thread, agent string, m *message) (*events.Receipt, error
 		g.drop(lostStop, err)
 		return nil, errUnsent
 	default:
+		m.sent = len(body)
 		g.sent <- sending{known, r, kind}
 	}
 	g.known.Add(known, r)

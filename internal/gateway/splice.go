@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 
@@ -32,7 +31,10 @@ type splicing struct {
 // there on they are newer than the prompt, and stand whole. Messages that the thread has beside them, of a side question or a turn that the client took
 // back, are left out; it fails where a summary stands for some of both.
 func spliced(messages []*message, p *client.ContextReply) (*splicing, error) {
-	s := &splicing{messages: messages, index: map[string]int{}, made: map[string]bool{}, foreign: map[string]bool{}, stands: map[string][]string{}, last: -1}
+	s := &splicing{
+		messages: messages, index: make(map[string]int, len(messages)), made: map[string]bool{}, foreign: map[string]bool{}, stands: map[string][]string{}, last: -1,
+		list: make([]jsontext.Value, 0, len(messages)),
+	}
 	s.there, s.whole = make([]bool, len(messages)), make([]bool, len(messages))
 	covered := had(messages, p)
 	s.newer = len(messages) - covered
@@ -74,7 +76,7 @@ func spliced(messages []*message, p *client.ContextReply) (*splicing, error) {
 
 // had is how many messages of a request stand before the first that a prompt does not have.
 func had(messages []*message, p *client.ContextReply) int {
-	ids := map[string]bool{}
+	ids := make(map[string]bool, len(p.Sources))
 	note := func(list []string) {
 		for _, id := range list {
 			ids[id] = true
@@ -335,43 +337,35 @@ func (s *splicing) shorter(from client.Source, message jsontext.Value) bool {
 }
 
 // asList is a list of values as they are.
-func asList(values []jsontext.Value) jsontext.Value {
-	size := len("[]")
+func asList(values []jsontext.Value) jsontext.Value { return slices.Concat(listPieces(values)...) }
+
+// listPieces are what a list of values is made of.
+func listPieces(values []jsontext.Value) []jsontext.Value {
+	pieces := make([]jsontext.Value, 0, 2*len(values)+2)
+	before := jsontext.Value("[")
 	for _, v := range values {
-		size += len(v) + len(",")
+		pieces = append(pieces, before, v)
+		before = jsontext.Value(",")
 	}
-	list := append(make(jsontext.Value, 0, size), '[')
-	for i, v := range values {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, v...)
+	if len(values) == 0 {
+		pieces = append(pieces, before)
 	}
-	return append(list, ']')
+	return append(pieces, jsontext.Value("]"))
 }
 
 var errMember = errors.New("no such member")
 
-// replaceMember replaces the value of an object's member. Every other byte stays.
-func replaceMember(body []byte, name string, value jsontext.Value) ([]byte, error) {
-	d := jsontext.NewDecoder(bytes.NewReader(body))
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
+// replaceMember replaces the value of an object's member by one that is made of pieces. Every other byte stays.
+func replaceMember(body jsontext.Value, name string, value ...jsontext.Value) ([]byte, error) {
+	from, to := -1, -1
+	whole := elements(body, jsontext.KindBeginObject, func(member string, v jsontext.Value, end int) {
+		if member == name {
+			from, to = end-len(v), end
+		}
+	})
+	if !whole || from < 0 {
+		return nil, errMember
 	}
-	for d.PeekKind() == jsontext.KindString {
-		token, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		found := token.String() == name
-		before, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			end := int(d.InputOffset())
-			return slices.Concat(body[:end-len(before)], value, body[end:]), nil
-		}
-	}
-	return nil, errMember
+	pieces := append(make([]jsontext.Value, 0, len(value)+2), body[:from])
+	return slices.Concat(append(append(pieces, value...), body[to:])...), nil
 }

@@ -1,0 +1,76 @@
+package gateway
+
+import (
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// news is what each thread has that its last prompt has not: a question takes a millisecond or two of a core, and the prompt that is there has every summary
+// but those of what is new.
+type news struct {
+	mu   sync.Mutex
+	list *simplelru.LRU[string, *newsOf]
+}
+
+type newsOf struct {
+	bytes int // published since the last question
+	owed  int // questions that are worth it whatever comes
+}
+
+const (
+	// newsBytes of texts are worth a question: a compaction may stand for what was said before, and is in the prompt so many bytes later at most.
+	newsBytes = 4 << 10
+	// newsOwed are the questions that a call or a result is worth, with the one behind its own exchange: a model may take a while for its summary.
+	newsOwed = 4
+)
+
+func newNews() *news {
+	list, err := simplelru.NewLRU[string, *newsOf](preparedThreads, nil)
+	if err != nil {
+		panic(err) // only a size below 1 is an error
+	}
+	return &news{list: list}
+}
+
+// of is called with n.mu held.
+func (n *news) of(thread string) *newsOf {
+	of, there := n.list.Get(thread)
+	if !there {
+		of = &newsOf{owed: newsOwed}
+		n.list.Add(thread, of)
+	}
+	return of
+}
+
+// add notes what an exchange has published.
+func (n *news) add(thread string, messages []*message) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	of := n.of(thread)
+	for _, m := range messages {
+		if of.bytes += m.sent; m.sent > 0 && (m.linked || m.counted) {
+			of.owed = newsOwed
+		}
+	}
+}
+
+// worth reports whether there is enough for a question, which takes it.
+func (n *news) worth(thread string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	of := n.of(thread)
+	if of.owed == 0 && of.bytes < newsBytes {
+		return false
+	}
+	of.owed, of.bytes = max(0, of.owed-1), 0
+	return true
+}
+
+// missed notes that a question had no answer.
+func (n *news) missed(thread string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	of := n.of(thread)
+	of.owed = max(1, of.owed)
+}
