@@ -14,7 +14,7 @@ import (
 )
 
 // Three servers run deploy/nats/cluster/nats.conf unchanged, except for addresses and directories. Streams have three replicas, and go on
-// without one of the servers.
+// without one of the servers. Without two nothing answers for them, which is no end.
 func TestDeployedCluster(t *testing.T) {
 	passwords(t)
 	cert, key := selfSigned(t)
@@ -72,4 +72,17 @@ func TestDeployedCluster(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, state.Msgs)
 	require.Equal(t, 3, state.Replicas)
+	_, err = StateOf(testContext(t), processor.JetStream(), "ELSEWHERE")
+	require.Error(t, err)
+	require.False(t, Unanswered(err), "%v", err)
+
+	servers[1].Shutdown()
+	servers[1].WaitForShutdown()
+	require.Eventually(t, func() bool { // until the one that is left has noticed, it answers as a leader
+		asking, cancel := context.WithTimeout(testContext(t), time.Second)
+		defer cancel()
+		_, err = StateOf(asking, processor.JetStream(), StreamEvents)
+		return err != nil
+	}, patience, patience/100)
+	require.True(t, Unanswered(err), "%v", err)
 }

@@ -1,8 +1,13 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Errors at start.
@@ -47,6 +52,16 @@ var (
 	// ErrGone: the stream no longer holds the message (deleted, or past its retention).
 	ErrGone = errors.New("message gone")
 )
+
+// Unanswered reports whether err says that no server has answered for a stream yet: it has no leader, or the servers are being
+// restarted or can't be reached. The same request may be answered a moment later.
+func Unanswered(err error) bool {
+	var answer *jetstream.APIError
+	if errors.As(err, &answer) {
+		return answer.Code == http.StatusServiceUnavailable
+	}
+	return errors.Is(err, ErrNoLeader) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders)
+}
 
 // Errors of publishing. Every error other than ErrWrongLastSequence, ErrTooLarge and
 // ErrRefused wraps ErrTransient: the same message may be published again under the

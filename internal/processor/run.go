@@ -92,21 +92,21 @@ func (p *Processor) untilEnd(ctx context.Context) (context.Context, context.Canc
 // liveGarbage is how many bytes of garbage are collected at once: a hundred thousand events of 256 bytes make as much.
 const liveGarbage = 128 << 20
 
-// leaderAgain is how long lanes wait for a leader of their stream before they ask again.
-const leaderAgain = 250 * time.Millisecond
+// askAgain is how long lanes wait before they ask again for a stream that no server has answered for.
+const askAgain = 250 * time.Millisecond
 
 // read has the lanes consume until the processor is to end, and returns why, and what has failed as they were closed. They begin
-// again each time that the set of partitions has changed, and wait for a leader of their stream while it has none.
+// again each time that the set of partitions has changed, and wait while no server answers for their stream.
 func (p *Processor) read(ctx context.Context) (cause, err error) {
 	defer recovery.CollectFrom(liveGarbage)()
 	for waits := false; ; {
 		r, cause := p.consume(ctx)
 		var again <-chan time.Time
-		if errors.Is(cause, broker.ErrNoLeader) {
+		if broker.Unanswered(cause) {
 			if !waits {
-				p.log.Warn().Err(cause).Msg("waiting for a leader")
+				p.log.Warn().Err(cause).Msg("waiting for a server that answers for the stream")
 			}
-			again = time.After(leaderAgain)
+			again = time.After(askAgain)
 			cause = r.close(cause)
 		}
 		waits = again != nil
