@@ -7,8 +7,8 @@ type Layout struct {
 }
 
 // Next plans for live members, by weight, with so many standbys.
-func Next(before Layout, live map[string]int, standbys int) Layout {
-	m := &Member{opts: Options{Standbys: standbys}, members: map[string]*member{}, units: make([]unit, len(before.Owners)), plan: plan{before.Planned, before.Standbys}}
+func Next(before Layout, live map[string]int, standbys, idle int) Layout {
+	m := &Member{opts: Options{Standbys: standbys, Idle: idle}, members: map[string]*member{}, units: make([]unit, len(before.Owners)), plan: plan{before.Planned, before.Standbys}}
 	for id, weight := range live {
 		m.members[id] = &member{record: record{Weight: weight}}
 	}

@@ -34,6 +34,7 @@ type Options struct {
 	ID       string // of this process, as in claims
 	Weight   int    // of this member's share; default 1
 	Units    int    // how many partitions there are
+	Idle     int    // how many of the last of them have hardly any work: they count in no member's share
 	Replicas int    // of the bucket
 	Lease    time.Duration
 	Logger   zerolog.Logger

@@ -79,7 +79,7 @@ func TestPlan(t *testing.T) {
 // by as many others as there are to be, and nothing changes without a cause.
 func TestStandbysOfAPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		units, standbys := rapid.IntRange(1, 40).Draw(t, "units"), rapid.IntRange(0, 3).Draw(t, "standbys")
+		units, standbys, idle := rapid.IntRange(1, 40).Draw(t, "units"), rapid.IntRange(0, 3).Draw(t, "standbys"), rapid.IntRange(0, 1).Draw(t, "idle")
 		at, live := cluster.Layout{Owners: make([]string, units)}, map[string]int{}
 		for range rapid.IntRange(1, 12).Draw(t, "changes") {
 			before := maps.Clone(live)
@@ -91,7 +91,7 @@ func TestStandbysOfAPlan(t *testing.T) {
 				}
 			}
 			was := at
-			at = cluster.Next(at, live, standbys)
+			at = cluster.Next(at, live, standbys, idle)
 			for n, owner := range was.Owners {
 				if before[owner] == 0 || live[owner] > 0 || was.Planned[n] != owner || len(was.Standbys) == 0 {
 					continue
@@ -115,12 +115,44 @@ func TestStandbysOfAPlan(t *testing.T) {
 					t.Fatalf("unit %d of %s is followed by %v", n, owner, follow)
 				}
 			}
-			if again := cluster.Next(at, live, standbys); !reflect.DeepEqual(at, again) {
+			if again := cluster.Next(at, live, standbys, idle); !reflect.DeepEqual(at, again) {
 				t.Fatalf("the plan changes without a cause: %v, then %v", at, again)
 			}
 			if rapid.Bool().Draw(t, "taken") {
 				at.Owners = at.Planned
 			}
+		}
+	})
+}
+
+// Of the partition that has hardly any work a member has no less of the others, whatever joined in which order, and it stays with a live one.
+func TestIdleUnitCountsInNoShare(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const partitions = 16
+		at, live := cluster.Layout{Owners: make([]string, partitions+1)}, map[string]int{}
+		for range rapid.IntRange(1, 12).Draw(t, "changes") {
+			id := fmt.Sprint("m", rapid.IntRange(0, 7).Draw(t, "member"))
+			if live[id] == 0 {
+				live[id] = 1
+			} else if len(live) > 1 {
+				delete(live, id)
+			}
+			had := at.Owners[partitions]
+			at = cluster.Next(at, live, 0, 1)
+			if live[had] > 0 && at.Planned[partitions] != had {
+				t.Fatalf("it goes from %s, which is live, to %s", had, at.Planned[partitions])
+			}
+			if live[at.Planned[partitions]] == 0 {
+				t.Fatalf("nobody has it: %v", at.Planned)
+			}
+			at.Owners = at.Planned
+			at = cluster.Next(at, live, 0, 1) // what a dead one had may move on once it is taken
+			for id, n := range count(at.Planned[:partitions]) {
+				if low := partitions / len(live); n < low || n > (partitions+len(live)-1)/len(live) {
+					t.Fatalf("%s has %d of %d, with %d members", id, n, partitions, len(live))
+				}
+			}
+			at.Owners = at.Planned
 		}
 	})
 }

@@ -169,14 +169,15 @@ func (m *Member) next() plan {
 		}
 		fixed[n] = live[u.owner] == 0
 	}
-	assign := func(before []string, fixed []bool, live map[string]int) []string { return Plan(before, fixed, live) }
+	assign, busy := Plan, len(before)-m.opts.Idle
 	if m.together {
+		busy = len(before)
 		assign = func(before []string, _ []bool, live map[string]int) []string {
 			most := Most(before, live)
 			return Plan(before, nil, map[string]int{most: live[most]})
 		}
 	}
-	next := plan{Owners: assign(before, fixed, live)}
+	next := plan{Owners: append(assign(before[:busy], fixed[:busy], live), Plan(before[busy:], fixed[busy:], live)...)}
 	for n, owner := range next.Owners {
 		// The former owner follows in the place of the next one: it is nearer than any other.
 		if at := slices.Index(following[n], owner); at >= 0 {

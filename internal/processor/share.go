@@ -77,7 +77,7 @@ func (p *Processor) joinCluster(ctx context.Context, at streams) (err error) {
 	p.openSnapshots(ctx, at.summaries.Replicas)
 	p.shares.follower = p.newFollower()
 	p.shares.member, err = cluster.Open(ctx, p.broker.JetStream(), p, cluster.Options{
-		Name: c.Name, ID: p.owner, Weight: c.Weight, Units: p.total(), Replicas: at.summaries.Replicas, Lease: p.opts.Lease, Logger: p.log, Changed: p.divide,
+		Name: c.Name, ID: p.owner, Weight: c.Weight, Units: p.total(), Idle: 1, Replicas: at.summaries.Replicas, Lease: p.opts.Lease, Logger: p.log, Changed: p.divide,
 		Standbys: c.Standbys, Report: p.report, Aside: p.room.check,
 	})
 	return err
