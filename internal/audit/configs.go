@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -28,16 +29,45 @@ type applied struct {
 	loss    *events.AcceptedLoss
 }
 
-// readConfigs reads every config.applied, including those that a store has decided and the server has not confirmed.
-// There are few.
-func readConfigs(ctx context.Context, log *broker.LogReader, decided [][]*state.Outgoing) (configs, error) {
+// Applied keeps the configurations on record, for runs that follow each other beside a processor: there are as many as partitions and
+// starts. Nothing removes one, and a log that is rewritten ends the processor, so that they are read again only where there are more.
+// The zero value is ready for use, also by several runs at once.
+type Applied struct {
+	mu     sync.Mutex
+	counts map[string]uint64 // of the list, by subject; it may have later ones as well
+	list   configs           // never changed
+}
+
+// read returns every config.applied.
+func (a *Applied) read(ctx context.Context, log *broker.LogReader) (configs, error) {
+	filters := []string{string(events.ConfigApplied) + ".*"}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	counts, err := log.Counts(ctx, filters)
+	if err != nil || a.list != nil && maps.Equal(a.counts, counts) {
+		return a.list, err
+	}
 	list := configs{}
-	err := log.ScanSubjects(ctx, 1, []string{string(events.ConfigApplied) + ".*"}, func(m broker.Stored) error {
+	err = log.ScanSubjects(ctx, 1, filters, func(m broker.Stored) error {
 		list.add(m.Data, m.Seq)
 		return nil
 	}, nil)
 	if err != nil {
+		return nil, err
+	}
+	a.counts, a.list = counts, list
+	return list, nil
+}
+
+// readConfigs returns every config.applied, including those that a store has decided and the server has not confirmed.
+func readConfigs(ctx context.Context, kept *Applied, log *broker.LogReader, decided [][]*state.Outgoing) (configs, error) {
+	list, err := cmp.Or(kept, &Applied{}).read(ctx, log)
+	if err != nil {
 		return nil, fmt.Errorf("read configurations on record: %w", err)
+	}
+	list = maps.Clone(list)
+	for partition := range list {
+		list[partition] = slices.Clip(list[partition]) // what is added is not added for others
 	}
 	for _, row := range slices.Concat(decided...) {
 		if row.Type == events.ConfigApplied {

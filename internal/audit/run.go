@@ -35,6 +35,8 @@ type Options struct {
 	// Known returns where events of a thread stand in EVENTS, as far as a store knows: a replay of one thread then reads the
 	// log faster (broker.LogReader: ScanKnown). It finds the others too. nil: nothing is known.
 	Known func(thread string) ([]uint64, error)
+	// Applied keeps the configurations on record between runs; nil: they are read.
+	Applied *Applied
 	// Rules recomputes every rule-based summary, which takes most of a replay's time.
 	Rules bool
 	// RulesVersion is the version of the rules and tokenizers with which records are compared; empty is this
@@ -129,21 +131,27 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 	if err := r.positions(ctx); err != nil {
 		return nil, err
 	}
-	if r.configs, err = readConfigs(ctx, broker.NewLogReader(o.JetStream, broker.StreamSummaries), r.decided); err != nil {
+	if r.configs, err = readConfigs(ctx, o.Applied, broker.NewLogReader(o.JetStream, broker.StreamSummaries), r.decided); err != nil {
 		return nil, err
 	}
 	r.retained, err = newRetained(r.log, r.configs, r.now, o.Store, r.strays+1)
 	return r, err
 }
 
-// narrow has the run read one thread, and those that it was forked from, directly or not: their state at the fork is a part of its own.
+// narrow has the run read one thread, and those that it was forked from, directly or not: their state at the fork is a part of its own. Of
+// the partitions' own records it reads those of their partitions: there are as many as partitions and starts.
 func (r *run) narrow(ctx context.Context, name string) error {
-	r.filters.summaries = []string{string(events.ConfigApplied) + ".*", string(events.PartitionClaimed) + ".*"}
 	names := []string{name}
+	homes := map[int]bool{}
 	for at := 0; at < len(names); at++ {
 		token, err := events.Token(names[at])
 		if err != nil {
 			return fmt.Errorf("thread: %w", err)
+		}
+		if home := r.home(names[at]); !homes[home] {
+			homes[home] = true
+			own := "." + events.PartitionToken(home)
+			r.filters.summaries = append(r.filters.summaries, string(events.ConfigApplied)+own, string(events.PartitionClaimed)+own)
 		}
 		r.filters.events = append(r.filters.events, eventsOfThread+token)
 		r.filters.summaries = append(r.filters.summaries, "*.*."+token)

@@ -187,3 +187,31 @@ func TestPage(t *testing.T) {
 		}
 	})
 }
+
+// Configurations that are kept between runs are read again where there are more, and a story has its own partition's in force.
+func TestKeptConfigurations(t *testing.T) {
+	w, kept := newWorld(t), &audit.Applied{}
+	for starts := 1; starts <= 2; starts++ {
+		w.config.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 100 * starts}
+		w.run(func(*processor.Processor) { w.put(line(starts, "user")) })
+		for range 2 {
+			counts, err := audit.Configurations(within(t), w.broker.JetStream(), kept)
+			if err != nil || len(counts) != w.config.Partitions+1 {
+				t.Fatalf("configurations of %v: %v", counts, err)
+			}
+			for partition, n := range counts {
+				if n != starts {
+					t.Errorf("start %d, partition %d: %d configurations", starts, partition, n)
+				}
+			}
+		}
+		w.scratch(func(o audit.Options) error {
+			o.Applied = kept
+			s, err := audit.Tell(within(t), o, "long", audit.Moment{})
+			if err == nil && (len(s.Findings) > 0 || s.Policies[0].Compaction.Trigger.Messages != 100*starts) {
+				t.Errorf("start %d: %+v, %+v", starts, s.Policies[0].Compaction.Trigger, s.Findings)
+			}
+			return err
+		})
+	}
+}

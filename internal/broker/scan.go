@@ -322,8 +322,17 @@ type subject struct {
 	counted, short bool
 }
 
-// subjects asks the leader which subjects match filters, and how many messages each has.
+// subjects are those that match filters.
 func (r *LogReader) subjects(ctx context.Context, filters []string) (list []*subject, err error) {
+	counts, err := r.Counts(ctx, filters)
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, &subject{log: r, name: name, left: counts[name]})
+	}
+	return list, err
+}
+
+// Counts asks the leader which subjects match filters, and how many messages each has.
+func (r *LogReader) Counts(ctx context.Context, filters []string) (map[string]uint64, error) {
 	s, err := r.js.Stream(ctx, r.stream)
 	if err != nil {
 		return nil, fmt.Errorf("read subjects of stream %s: %w", r.stream, err)
@@ -339,10 +348,7 @@ func (r *LogReader) subjects(ctx context.Context, filters []string) (list []*sub
 		}
 		maps.Copy(counts, info.State.Subjects)
 	}
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		list = append(list, &subject{log: r, name: name, left: counts[name]})
-	}
-	return list, nil
+	return counts, nil
 }
 
 // fill reads what comes next, with retries; at the subject's end there is nothing.

@@ -165,7 +165,7 @@ func scratchStore() (*state.Store, error) {
 }
 
 func (u *UI) folding(scratch *state.Store, name string) audit.Options {
-	return audit.Options{JetStream: u.JetStream, Beside: u.Beside, Scratch: scratch, Mask: u.Backend.Mask, Now: u.Backend.Now, Logger: zerolog.Nop(), Filter: audit.Filter{Thread: name}, Known: u.known}
+	return audit.Options{JetStream: u.JetStream, Beside: u.Beside, Scratch: scratch, Mask: u.Backend.Mask, Now: u.Backend.Now, Logger: zerolog.Nop(), Filter: audit.Filter{Thread: name}, Known: u.known, Applied: &u.applied}
 }
 
 // known returns where the revisions of a thread's messages stand in EVENTS. That is all of its events, unless there are duplicates or rejected ones.

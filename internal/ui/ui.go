@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"precis/events"
+	"precis/internal/audit"
 	"precis/internal/config"
 	"precis/internal/fold"
 	"precis/internal/roster"
@@ -138,6 +139,7 @@ type UI struct {
 	pages    map[string]*template.Template
 	sessions sessions
 	stories  stories
+	applied  audit.Applied
 	computed computed
 	history  *history
 }
