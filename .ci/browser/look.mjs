@@ -50,7 +50,7 @@ try {
         if (p.has) for (const s of [].concat(p.has)) if (!await page.$(s)) found('has no ' + s);
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (over > 0) found(`is ${over} px wider than the window`);
-        for (const table of await page.evaluate(() => Array.from(document.querySelectorAll('.wide'), e => e.scrollWidth > e.clientWidth ? e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') : null))) if (table !== null) found(`the table "${table}" scrolls sideways`);
+        for (const table of await page.evaluate(() => Array.from(document.querySelectorAll('.wide'), e => e.checkVisibility() && e.scrollWidth > e.clientWidth ? e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') : null))) if (table !== null) found(`the table "${table}" scrolls sideways`);
         const ran = await page.evaluate(() => ({
           planted: window.planted || null, violations: window.__violations,
           foreign: Array.from(document.querySelectorAll('script, iframe, object, embed, img, [onclick], [onerror], [onload], [style]'), e => e.outerHTML.slice(0, 120)).filter(t => !t.startsWith('<script src="/ui/script.js"')),
