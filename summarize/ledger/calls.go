@@ -24,6 +24,9 @@ var delegates = regexp.MustCompile(`(?i)^(?:task|agent|\w*sub_?agent\w*|delegate
 // concludes begins the line of a report that says what all of it comes to, or the heading above it.
 var concludes = regexp.MustCompile(`(?i)^\W*(?:\d+\W+)?(?:(?:final |overall |my )?(?:verdict|conclusion|assessment|bottom line|root cause)s?|overall)\b\W*(.*)$`)
 
+// quotesCode is a call with a text, as lines of programs have.
+var quotesCode = regexp.MustCompile(`\w\(["']`)
+
 // conclusion returns what a report comes to: what it says so itself at last, or else its first sentence that names a cause or what
 // does not work.
 func conclusion(report string) (said string) {
@@ -38,7 +41,7 @@ func conclusion(report string) (said string) {
 		}
 	}
 	for s := range sentences(report) {
-		if said == "" && len(strings.Fields(s)) > 5 && (found.MatchString(s) || decided.MatchString(s)) && !announcing.MatchString(s) && !leaning.MatchString(s) && !guessing.MatchString(s) {
+		if said == "" && len(strings.Fields(s)) > 5 && (found.MatchString(s) || decided.MatchString(s)) && !announcing.MatchString(s) && !leaning.MatchString(s) && !guessing.MatchString(s) && !quotesCode.MatchString(s) {
 			said = s
 		}
 	}

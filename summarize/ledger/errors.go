@@ -183,6 +183,9 @@ func programsOf(line string) map[string]string {
 					name = shell.Verb(rest)
 				}
 			}
+			if kind == "lint" { // a formatter that passes says nothing of a linter
+				name += " " + strings.TrimPrefix(shell.Verb(slices.DeleteFunc(slices.Clone(operands), func(w string) bool { return w == "run" })), name)
+			}
 			all[kind+" "+name] = kind
 		}
 	}

@@ -13,9 +13,14 @@ import (
 func (v *view) fileLines(room int) []string {
 	tried := v.named("- edits failed:", room, 0, func(f File) bool { return f.Tried > 0 && f.Written == 0 && f.Deleted == 0 })
 	lines := v.changed(room-cost(tried), false)
-	lines = append(lines, v.named("- changed otherwise, by git or a report:", room-cost(tried)-cost(lines), 0, func(f File) bool { return f.Told > 0 && f.untouched() })...)
+	lines = append(lines, v.named("- changed otherwise, by git or a report:", room-cost(tried)-cost(lines), 0, func(f File) bool { return f.Told > 0 && f.untouched() && !v.mayBeWritten(f.Path) })...)
 	lines = append(lines, tried...)
 	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.untouched() })...)
+}
+
+// mayBeWritten reports whether a path may be a short spelling of a file that the assistant wrote.
+func (v *view) mayBeWritten(path string) bool {
+	return slices.ContainsFunc(v.files, func(f File) bool { return !f.untouched() && strings.HasSuffix(f.Path, "/"+path) })
 }
 
 // untouched reports whether the assistant only read a file, as far as its calls show.

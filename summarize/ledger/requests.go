@@ -36,6 +36,8 @@ var (
 	lasting = regexp.MustCompile(clause + `((?:never|always|from now on|going forward|(?:i|we) (?:never|always) (?:want|need|use))[ ,])`)
 	ordered = regexp.MustCompile(clause + `((?:don['’]?t|do not|make sure|ensure|be sure|keep in mind|avoid|only use|use only|stick to|you must|must|no need (?:to|for)) )`)
 	shouted = regexp.MustCompile(`\b(?:NEVER|ALWAYS|MUST|D[Oo] NOT|do NOT|must NOT)\b|\b(?:must (?:never|not|always)|should (?:never|always)) |^(?:and )?[Nn]o \w+(?: \w+){0,2}!`)
+	// capitals are the words of a rule in a document, where "must not" describes.
+	capitals = regexp.MustCompile(`\b(?:NEVER|ALWAYS|MUST|DO NOT|NOT)\b`)
 	// passing is in an instruction that ends with the step that it is about.
 	passing = regexp.MustCompile(`(?i)\b(?:yet|for now|at the moment|right now)\b`)
 	// noOrder begins a question or an observation, whatever words are in it.
@@ -146,7 +148,7 @@ func (c *collector) instruct(text string, where int, at uint64) {
 		holds := lasting.FindStringIndex(s)
 		rank := where
 		switch {
-		case holds != nil || shouted.MatchString(s):
+		case holds != nil && (where == inTalk || holds[0] == 0) || shouted.MatchString(s) && (where == inTalk || capitals.MatchString(s)):
 			if where == inTalk {
 				rank++
 			}

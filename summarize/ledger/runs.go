@@ -231,11 +231,14 @@ func kindOf(steps []shell.Step) string {
 // trimmed is what cuts the output of a command's last pipeline short.
 var trimmed = regexp.MustCompile(`(?:\s+2>&1)?(?:\s*\|\s*(?:tail|head|grep|egrep|rg|cat|tee|sed|awk|sort|uniq|wc)\b[^|;&]*)*$`)
 
+// remarks are the comments above a command.
+var remarks = regexp.MustCompile(`^(?:#[^\n]*\n\s*)+`)
+
 // run records a run without its working directory and without what shortens its output, so that runs of the same command
 // are joined. That a command which is no run of tests, linter or build failed in part is a guess from its words.
 func (c *collector) run(at uint64, line, kind string, end outcome) {
 	line = changeDir.ReplaceAllString(line, "")
-	head, rest, more := strings.Cut(strings.TrimSpace(line), "\n")
+	head, rest, more := strings.Cut(remarks.ReplaceAllString(strings.TrimSpace(line), ""), "\n")
 	if short := trimmed.ReplaceAllString(head, ""); short != "" && kind != "look" && kind != "call" {
 		head = short
 	}
@@ -299,7 +302,7 @@ func (c *collector) git(at uint64, line, text string) {
 		return
 	}
 	if line != "" {
-		c.onBranch(at, text)
+		c.onBranch(at, line, text)
 	}
 	if strings.Contains(line, "git push") {
 		for _, m := range pushed.FindAllStringSubmatch(text, 4) {

@@ -37,6 +37,8 @@ var (
 	elsewhere = regexp.MustCompile(`\bcd\s+["']?(?:/private)?(?:/tmp\b|/var/folders\b|/var/tmp\b|\$\(mktemp|\$\{?TMP)|\bmktemp\s+-d\b[^\n]*\n?.*\bcd\b`)
 	// standing is how git reports the branch that it is on.
 	standing = regexp.MustCompile(`(?m)^(?:Switched to (?:a new )?branch '([^'\n]+)'|Already on '([^'\n]+)'|(?:# )?On branch (\S+)$|## ([\w/-][\w./-]*?)(?:\.\.\.\S.*)?$)`)
+	// shortStatus is the command whose output has the branch in a line that a heading could be as well.
+	shortStatus = regexp.MustCompile(`\bgit\b[^|;&\n]* status\b[^|;&\n]* -(?:-branch|\w*b)`)
 )
 
 // history records what a command does to the work that git keeps: the branch that it changes to, what it throws away.
@@ -118,13 +120,13 @@ var (
 )
 
 // onBranch records the branch that git reports last.
-func (c *collector) onBranch(at uint64, text string) {
+func (c *collector) onBranch(at uint64, line, text string) {
 	all := standing.FindAllStringSubmatch(text[:min(len(text), maxScan)], -1)
 	if len(all) == 0 {
 		return
 	}
 	m := all[len(all)-1]
-	if name := m[1] + m[2] + m[3] + m[4]; name != "HEAD" {
+	if name := m[1] + m[2] + m[3] + m[4]; name != "HEAD" && (m[4] == "" || shortStatus.MatchString(line)) {
 		c.note(&c.branches, name, 0, at)
 	}
 }
