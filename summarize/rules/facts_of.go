@@ -70,15 +70,17 @@ func (f *facts) write(args call.Arguments, doc *document) {
 
 // tests is what a test runner sums up: "12 passed, 1 failed".
 func tests(t verdict.Tally) string {
-	switch {
-	case t.HasPassed && t.HasFailed:
-		return itoa(t.Passed) + " passed, " + itoa(t.Failed) + " failed"
-	case t.HasPassed:
-		return itoa(t.Passed) + " passed"
-	case t.HasFailed:
-		return itoa(t.Failed) + " failed"
+	var counts []string
+	if t.HasPassed {
+		counts = append(counts, itoa(t.Passed)+" passed")
 	}
-	return ""
+	if t.HasFailed {
+		counts = append(counts, itoa(t.Failed)+" failed")
+	}
+	if len(counts) > 0 && t.Errors > 0 {
+		counts = append(counts, lex.Counted(t.Errors, "error"))
+	}
+	return strings.Join(counts, ", ")
 }
 
 func (f *facts) listing(args call.Arguments, doc *document) {

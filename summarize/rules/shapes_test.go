@@ -94,6 +94,20 @@ func TestRecordTable(t *testing.T) {
 	}
 }
 
+// TestGroupedRecords: what inner arrays hold together stays together, and is not told once with a count.
+func TestGroupedRecords(t *testing.T) {
+	var groups []string
+	for n := range 8 {
+		groups = append(groups, fmt.Sprintf(`[{"flight":"QY110","from":"RST","to":"BOO","departs":"14:00","seats":9},{"flight":"QY2%02d","from":"BOO","to":"OSL","departs":"1%d:30","seats":%d}]`, n, n, n))
+	}
+	text := ToolOutput(Input{ToolName: "search_connections", Content: "[" + strings.Join(groups, ",") + "]", MaxChars: 700, MessageID: "m1"}).Text
+	for _, want := range []string{"16 records in 8 groups:", "\n1: QY110 |", "\n1: QY200 |", "\n2: QY110 |"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 // TestMarkIsWhole: a table gives way to the mark below it, whose id, or its end, is what the original is found by.
 func TestMarkIsWhole(t *testing.T) {
 	var b strings.Builder

@@ -25,7 +25,7 @@ func TellsError(line string) bool {
 
 // errorWords are a cheap pretest: every line that reports a failure contains one of them.
 var errorWords = lex.NewFinder("rror", "RROR", "FAIL", "fatal", "FATAL", "panic", "xception", "Traceback", "ERR!", "***", "fault", "assertion", "not found", "No such",
-	"ermission denied", "cannot find", "undefined ref", "Unhandled", "✗", "✖", "✘", "(fail)", "not ok", "×", "E ", "CONFLICT (", "DATA RACE", "ailed ", "used by: ", "CRITICAL", "e: file:", "went wrong", "E0", "E1", "F0", "F1")
+	"ermission denied", "cannot find", "undefined ref", "Unhandled", "✗", "✖", "✘", "❌", "(fail)", "not ok", "×", "E ", "CONFLICT (", "DATA RACE", "ailed ", "used by: ", "CRITICAL", "e: file:", "went wrong", "E0", "E1", "F0", "F1")
 
 func isFailure(line string) bool {
 	if failsTo(line) {
@@ -145,7 +145,7 @@ var failureBegins = []string{
 // failureFirst report a failure only at the beginning of a line: code mentions them too.
 var failureFirst = []string{
 	"failed to ", "Error in ", "Error using ", "Error Message:", "Exception in thread ", "Caused by: ", "Failure/Error:", "CONFLICT (", "* What went wrong",
-	"WARNING: DATA RACE", "e: file:",
+	"WARNING: DATA RACE", "e: file:", "❌ ",
 }
 
 // failureBy are failureBegins by their first byte.

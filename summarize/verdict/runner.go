@@ -135,7 +135,19 @@ E: Sub-process
 E: Failed to fetch
 E: Could not get lock
 An error occurred (
-ERROR: (gcloud.
+ERROR: (
+ERROR 1…(
+rsync error: 
+ssh: connect to host
+! LaTeX Error
+! Undefined control sequence
+- files were modified by this hook
+container …is unhealthy
+~	fail	
+~thresholds on metrics
+~MongoNetworkError
+~failed to deploy
+Status: …ERROR
 ##[error]
 Oh no! …reformatted
 ~would be reformatted

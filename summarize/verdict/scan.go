@@ -75,7 +75,7 @@ var (
 		"git":       setOf("log show diff blame grep ls-files ls-tree branch remote config reflog rev-parse describe shortlog cat-file status"),
 		"docker":    setOf("logs ps images inspect config top ls"),
 		"kubectl":   setOf("logs get describe top explain"),
-		"gh":        setOf("api search view list status diff checks"),
+		"gh":        setOf("api search view list status diff"),
 		"npm":       setOf("ls list view outdated explain"),
 		"yarn":      setOf("list why info"),
 		"pnpm":      setOf("ls list why outdated"),
@@ -264,7 +264,8 @@ func (s *scan) read() words {
 				good = true
 			case isTally && (t.HasPassed || t.HasFailed):
 				bad, good = t.Failed+t.Errors > 0, t.Failed+t.Errors == 0 && (t.Passed > 0 || t.HasFailed)
-				if runnersSum(line, t) && !strings.HasSuffix(line, ":") { // "3 tests failed:" heads their names
+				goesOn := sums > 0 && i == at+1 && !t.HasPassed && !otherThings.MatchString(strings.ToLower(line)) // "PASS: 3/4" above "FAIL: 1/4"
+				if (goesOn || runnersSum(line, t)) && !strings.HasSuffix(line, ":") {                              // "3 tests failed:" heads their names
 					if sums == 0 || !w.tests.join(t, i-at <= 2) {
 						sums++
 						w.tests = t
@@ -453,6 +454,9 @@ func (s *scan) ownErrors() (named, unnamed *regexp.Regexp) {
 		name := programOf(step)
 		if name != "" && !silent[name] {
 			names = append(names, regexp.QuoteMeta(name)+`: (?:`+complaints+`)`)
+			if name == "wget" { // "2026-03-02 10:11:12 ERROR 404: Not Found."
+				names = append(names, `[\d: -]+ERROR \d+: `)
+			}
 		}
 		if other, ok := aliases[name]; ok {
 			name = other

@@ -17,7 +17,7 @@ type Tally struct {
 
 var (
 	countFirst = regexp.MustCompile(`(?i)(\d(?:[\d,]{0,9}\d)?)\*{0,2} (?:\w+ )??(?:(?:unit|individual|assertions?|tests?|specs?|test cases?|test suites?|suites?|examples?|scenarios?|files?|checks?|hooks?|tasks?|targets?) )?(passed|passing|passes|pass|successful|successes|succeeded|success|ok|failed|failing|failures?|fails?|broken|errors?|errored|problems?|issues?|offen[cs]es?|violations?|unreachable)\b`)
-	labelFirst = regexp.MustCompile(`(?i)\b(passed|pass|passes|succeeded|successes|success|ok|failed|failing|failures?|fails?|fail|errors?|errored|broken|unreachable)\s{0,8}[:=]?\s{0,8}(\d(?:[\d,]{0,9}\d)?)\b`)
+	labelFirst = regexp.MustCompile(`(?i)\b(passed|pass|passes|succeeded|successes|success|ok|failed|failing|failures?|fails?|fail|errors?|errored|broken|unreachable)(?: (?:checks|tests|specs|cases))?\s{0,8}[:=]?\s{0,8}(\d(?:[\d,]{0,9}\d)?)\b`)
 	otherCount = regexp.MustCompile(`(?i)\d[\d.,:]*\s?(?:ms|s|m|h|min|seconds?|minutes?|%)?\b|\b(?:skipped|skip|total|ignored|pending|todo|warnings?|warn|measured|filtered|out|assertions?|deselected|xfailed|xpassed|changed|rescued|cancelled|flaky|unexpected|in|of|and|with|tests?|suites?|files?|run|runs|ran|cases?|time|duration|snapshots?|source)\b`)
 )
 

@@ -34,6 +34,7 @@ type Record struct {
 	inner  []string          // scalars in members, `user.login`
 	values map[string]string // of scalars, and of small objects: `112/237/325`
 	shapes map[string]string // of those objects: `(basic/economy/business)`
+	group  int               // of the inner arrays that have several records, the number of its own; 0: there are none
 }
 
 // mostRecords bounds how many are read.
@@ -43,8 +44,10 @@ const mostRecords = 2000
 func Of(text string, keep []string) []Record {
 	text = strings.TrimSpace(text)
 	var list []jsontext.Value
+	var groups []int
 	if value := jsontext.Value(text); value.IsValid(envelope.Lenient) {
-		if list = LargestArray(value, 0).Elements; len(list) == 0 {
+		largest := LargestArray(value, 0)
+		if list, groups = largest.Elements, largest.groups; len(list) == 0 {
 			list = keyed(value, 0)
 		}
 		size := 0
@@ -61,8 +64,11 @@ func Of(text string, keep []string) []Record {
 		return nil
 	}
 	records := make([]Record, 0, len(list))
-	for _, v := range list[:min(len(list), mostRecords)] {
+	for i, v := range list[:min(len(list), mostRecords)] {
 		r := readRecord(v)
+		if groups != nil {
+			r.group = groups[i]
+		}
 		r.find(v, keep)
 		for _, s := range r.values {
 			if len(s) > longestCell && (len(list) <= fewRecords || words.IsBlob(s)) {
@@ -100,6 +106,7 @@ func objectLines(text string) (list []jsontext.Value) {
 type namedArray struct {
 	Name     string // of the member that it is; empty for the whole
 	Elements []jsontext.Value
+	groups   []int // of an array of arrays of which one has several objects: the number of the array that each is in
 }
 
 // LargestArray returns the largest array of objects, at most three levels deep; of equal ones that with the most scalars, of which a table
@@ -113,11 +120,15 @@ func LargestArray(v jsontext.Value, depth int) (best namedArray) {
 			return best
 		}
 		if !slices.ContainsFunc(list, func(x jsontext.Value) bool { return x.Kind() != '[' }) {
-			var inner []jsontext.Value
-			for _, x := range list {
-				inner = append(inner, LargestArray(x, depth).Elements...)
+			for i, x := range list {
+				inner := LargestArray(x, depth).Elements
+				best.Elements = append(best.Elements, inner...)
+				best.groups = append(best.groups, slices.Repeat([]int{i + 1}, len(inner))...)
 			}
-			return namedArray{Elements: inner}
+			if len(best.Elements) <= len(list) {
+				best.groups = nil
+			}
+			return best
 		}
 		if !slices.ContainsFunc(list, func(x jsontext.Value) bool { return x.Kind() != '{' }) {
 			if len(list) == 1 { // the one job of a run, with its steps

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -202,7 +203,11 @@ func rows(records []Record, keep []string, room int) string {
 	if len(varying) == 0 {
 		fields, varying = slices.Clone(all), all
 	}
-	first := lex.Clip(lex.Thousands(len(records))+" records: "+strings.Join(fields, ", "), room*2/5)
+	counted := lex.Thousands(len(records)) + " records"
+	if n := records[len(records)-1].group; n > 0 {
+		counted += " in " + lex.Thousands(n) + " groups"
+	}
+	first := lex.Clip(counted+": "+strings.Join(fields, ", "), room*2/5)
 	room -= lex.Runes(first) + 1
 	kept := keptColumns(records, keep)
 	t := recordRows{records: failedFirst(records), columns: kept, room: room}
@@ -289,6 +294,9 @@ func (t *recordRows) write(wide int) string {
 			cells[i] = cmp.Or(strings.ReplaceAll(lex.Clip(r.values[name], wide), "|", "/"), "-")
 		}
 		row := strings.Join(cells, " | ")
+		if r.group > 0 { // what belongs together, as the flights of a connection
+			row = strconv.Itoa(r.group) + ": " + row
+		}
 		if count[row]++; count[row] == 1 {
 			list = append(list, row)
 		}
