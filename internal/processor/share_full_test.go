@@ -29,7 +29,7 @@ func TestFullDiskLeavesPartitions(t *testing.T) {
 		t.Errorf("it says %v", err)
 	}
 	first.full.Store(false)
-	until(t, "a processor with room has no share", func() bool { return len(first.Owned()) >= all/2 && first.Aside() == nil })
+	until(t, "a processor with room has no share", func() bool { return len(first.Owned()) >= f.config.Partitions/2 && first.Aside() == nil })
 	f.exact()
 	f.end(first, false)
 	f.end(second, false)
