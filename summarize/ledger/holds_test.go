@@ -155,6 +155,7 @@ ok: I looked at it.\n\n**Recommendation:** rename it\n\n### Verdict\n\n**REQUEST
 ok: - Title: Order Status: REQ7\n\nStaticText 'Thank you, your request has been submitted'
 ` + strings.Repeat(`call browser_scroll {"args":"0, 300"}`+"\nok: - Title: Catalog\n", 5) + "assistant: The next step is to place the order by the button below.\n" + `call browser_scroll {"args":"0, 300"}` + "\nok: - Title: Catalog", []string{"- said, though results reported what the state tells: The next step"}, nil},
 		{"a to-do that a run did", ask + edit + `call TodoWrite {"todos":[{"content":"Write the log","status":"completed"},{"content":"Run tests","status":"pending"}]}` + "\nok: saved\n" + bash("make test") + "ok: ok", []string{"to do: Run tests (pending; passed since: make test)"}, nil},
+		{"a to-do that no run does", ask + edit + `call TodoWrite {"todos":[{"content":"Write the log","status":"completed"},{"content":"Write tests of the parser","status":"pending"}]}` + "\nok: saved\n" + bash("make test") + "ok: ok", []string{"to do: Write tests of the parser (1 done)"}, []string{"passed since"}},
 		{"not done yet", ask + edit + "assistant: Now I write the missing sync into the writer of the log.", []string{"Next: Now I write the missing sync"}, []string{"done at last"}},
 		{"answered since", ask + "assistant: The log is written with a sync and read at each start.\nuser: Then print the berth on each ticket.", []string{"Next: (said before the newest request) The log is written"}, nil},
 	} {

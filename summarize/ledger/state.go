@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -118,14 +119,17 @@ func (v *view) loop() Run {
 	return Run{}
 }
 
-// edited says of a task that is under way what was edited since it was begun, and of one that is called like a kind of runs that
+// torun is in the title of a task that is to run something, and not to write it.
+var torun = regexp.MustCompile(`(?i)\b(?:re-?)?(?:run|execute|check|verify|validate|pass)(?:s|ning)?\b`)
+
+// edited says of a task that is under way what was edited since it was begun, and of one that is to run something of a kind that
 // such a run passed since: of its steps the list does not tell.
 func (v *view) edited(t Task) (since string) {
 	if names := v.written(t.At, v.l.To+1); names != "" && t.underWay() {
 		since = "; edited since: " + names
 	}
 	for _, k := range kinds {
-		if r, _ := v.latest(k.name); k.claims.MatchString(t.Title) && r.End == ends[verdict.Success] && r.Ended > t.At && v.written(r.Ended, v.l.To+1) == "" {
+		if r, _ := v.latest(k.name); torun.MatchString(t.Title) && k.claims.MatchString(t.Title) && r.End == ends[verdict.Success] && r.Ended > t.At && v.written(r.Ended, v.l.To+1) == "" {
 			return since + "; passed since: " + briefly(r.Line)
 		}
 	}
