@@ -1,5 +1,5 @@
-// Holds Kubernetes manifests to the schemas of their kinds, and prints what is wrong with them: what is missing or of another type or form, by
-// the validators that kubernetes-models compiles, and keys that a schema does not know, which those let pass, by its types.
+// Checks Kubernetes manifests against the schemas of their kinds, and prints what is wrong. The validators of kubernetes-models find what is
+// missing or of the wrong type; unknown keys, which they let pass, are found by compiling each manifest against its TypeScript type.
 //
 //   node kubernetes.mjs FILE...
 
@@ -8,8 +8,8 @@ import path from 'node:path';
 import ts from 'typescript';
 import { parseAllDocuments } from 'yaml';
 
-// Where the models of an API group are: Kubernetes' own by the first part of the group's name.
-const packages = { 'monitoring.coreos.com': '@kubernetes-models/prometheus-operator/', 'keda.sh': '@kubernetes-models/keda/' };
+// The packages of the API groups that are not Kubernetes' own. In each, the models of a version are below GROUP/VERSION.
+const packages = { 'monitoring.coreos.com': '@kubernetes-models/prometheus-operator', 'keda.sh': '@kubernetes-models/keda' };
 const here = import.meta.dirname;
 const problems = [];
 const typed = [];
@@ -21,7 +21,7 @@ for (const file of process.argv.slice(2)) {
     const object = document.toJS();
     const of = `${file} ${object.kind}`;
     const [version, group = ''] = object.apiVersion.split('/').reverse();
-    const from = packages[group] ? `${packages[group]}${group}/${version}` : `kubernetes-models/${[...(group ? [group] : []), version].join('/')}`;
+    const from = path.posix.join(packages[group] ?? 'kubernetes-models', group, version);
     try {
       const { [object.kind]: Model } = await import(from);
       new Model(object).validate();

@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// news is what each thread has that its last prompt has not: a question takes a millisecond or two of a core, and the prompt that is there has every summary
-// but those of what is new.
+// news counts what each thread has that its last prompt lacks. A question costs a millisecond or two of a core, and the prompt at hand
+// lacks only the summaries of what is new.
 type news struct {
 	mu   sync.Mutex
 	list *simplelru.LRU[string, *newsOf]
@@ -21,7 +21,8 @@ type newsOf struct {
 const (
 	// newsBytes of texts are worth a question: a compaction may stand for what was said before, and is in the prompt so many bytes later at most.
 	newsBytes = 4 << 10
-	// newsOwed are the questions that a call or a result is worth, with the one behind its own exchange: a model may take a while for its summary.
+	// newsOwed is how many questions a call or a result is worth, the one behind its own exchange included: a model may take a while to
+	// summarize it.
 	newsOwed = 4
 )
 

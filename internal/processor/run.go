@@ -72,7 +72,7 @@ func (p *Processor) Run(ctx context.Context) error {
 // vocabularies loads what the policies count tokens with: it takes a core a fifth of a second, which the first events would wait for.
 func (p *Processor) vocabularies() {
 	for _, policy := range p.Policies() {
-		_, _ = tokens.For(policy.Tokenizer) // one that there is none of, the event says
+		_, _ = tokens.For(policy.Tokenizer) // an unknown name is reported with the first event that is counted by it
 	}
 }
 

@@ -261,8 +261,8 @@ func briefly(line string) string {
 	return shortened(strings.Join(words, " "), 36)
 }
 
-// shortened returns a command line in n characters. Of several commands a longer one has the last, which tells what it did in the
-// end: git commit --amend.
+// shortened clips a command line to n characters. Of a longer one that joins several commands it keeps the last, which says what the
+// line did in the end, such as git commit --amend.
 func shortened(line string, n int) string {
 	if i := strings.LastIndex(line, " && "); lex.Runes(line) > n && i > 0 && !strings.HasSuffix(line, "…") {
 		line = "…" + line[i:]
