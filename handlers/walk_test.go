@@ -242,7 +242,11 @@ func (w *walker) publish(typ string, data map[string]any) []string {
 	if out.String() != "accepted" {
 		w.said = append(w.said, strings.TrimSpace(out.String()+" "+out.Code))
 	}
-	for _, code := range out.GivenUp {
+	earlier := out.Rejections
+	if out.Code != "" {
+		earlier = earlier[1:]
+	}
+	for _, code := range earlier {
 		w.said = append(w.said, "an edit is rejected "+code)
 	}
 	return w.said

@@ -146,6 +146,17 @@ func TestStopsAndKillsLoseNothing(t *testing.T) {
 	for name, want := range got {
 		equal(t, "rebuilt "+name, d.thread(name, 0), want)
 	}
+	d.eventually("all rejected events are applied again", func() error {
+		if n := d.metrics("precis_events_total")[`outcome="rejected"`]; n != threads*rounds {
+			return fmt.Errorf("%v of %d", n, threads*rounds)
+		}
+		return nil
+	})
+	for code, n := range d.metrics("precis_rejected_events_total") {
+		if n != 0 { // an alert goes by it
+			t.Errorf("rebuilt, %v rejections of %s that REJECTED had are counted again", n, code)
+		}
+	}
 	if status := d.kill(syscall.SIGTERM); status != statusDone {
 		t.Fatalf("ended with %d:\n%s", status, d.stderr)
 	}

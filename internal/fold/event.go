@@ -36,6 +36,8 @@ type event struct {
 	dropped []*thread.Summary
 	// pinned is the message that the event pinned; nil if none.
 	pinned *thread.Message
+	// rejected are the codes of Outcome.Rejections.
+	rejected []string
 	// whole is all that the step has decided, for a watch or from a rehearsal; nil otherwise.
 	whole []events.Record
 }
@@ -44,8 +46,9 @@ type event struct {
 type Outcome struct {
 	thread.Outcome
 	Code string // of the event's own rejection
-	// GivenUp are the codes of earlier events that are rejected with this one: edits whose message did not arrive in time.
-	GivenUp []string
+	// Rejections are the codes of what goes to REJECTED: of the event, and of earlier ones, edits whose message did not arrive in time.
+	// What REJECTED has already, as while a lost store is made again, is not among them.
+	Rejections []string
 }
 
 // Step folds one event of the log.
@@ -107,7 +110,7 @@ func (f *Fold) event(ctx context.Context, d Delivery, walk Walk) Outcome {
 	if f.Watch == nil { // a watch may read it later
 		f.part.Done(s.st)
 	}
-	out := outcomeOf(s.res)
+	out := s.outcome()
 	*s = Step{} // an idle partition would keep the event and the texts that its step has read
 	f.spare = s
 	return out
@@ -115,10 +118,15 @@ func (f *Fold) event(ctx context.Context, d Delivery, walk Walk) Outcome {
 
 // stray rejects an event whose subject names no thread: it has no state.
 func (f *Fold) stray(in thread.Input, d Delivery) Outcome {
-	check(f.reject("", thread.Rejection{Seq: d.Seq, Reason: in.Reject, Raw: d.Raw}, d))
+	out := Outcome{Outcome: thread.Rejected, Code: in.Reject.Code}
+	sent, err := f.reject("", thread.Rejection{Seq: d.Seq, Reason: in.Reject, Raw: d.Raw}, d)
+	check(err)
+	if sent {
+		out.Rejections = []string{out.Code}
+	}
 	f.applied = d.Seq // the next turn's decisions take effect after it, as a configuration does
 	saving(func() { f.adoptUpTo(d.Seq, noEvent) })
-	return Outcome{Outcome: thread.Rejected, Code: in.Reject.Code}
+	return out
 }
 
 // input decodes the event.
@@ -225,39 +233,40 @@ func (s *Step) saveEvent(ctx context.Context) {
 // saveChanges writes what the event changed to the open batch. A failure from here on leaves the step half done.
 func (s *Step) saveChanges() {
 	for _, r := range s.res.Rejections {
-		check(halfDone(s.f.reject(s.st.Header.Thread, r, s.at)))
+		sent, err := s.f.reject(s.st.Header.Thread, r, s.at)
+		check(halfDone(err))
+		if sent {
+			s.rejected = append(s.rejected, r.Reason.Code)
+		}
 	}
 	s.put()
 	s.lookLater()
 	s.f.flush()
 }
 
-func outcomeOf(res thread.Result) Outcome {
-	o := Outcome{Outcome: res.Outcome}
-	earlier := res.Rejections
-	if res.Outcome == thread.Rejected {
-		o.Code, earlier = earlier[0].Reason.Code, earlier[1:]
-	}
-	for _, r := range earlier {
-		o.GivenUp = append(o.GivenUp, r.Reason.Code)
+func (s *Step) outcome() Outcome {
+	o := Outcome{Outcome: s.res.Outcome, Rejections: s.rejected}
+	if s.res.Outcome == thread.Rejected {
+		o.Code = s.res.Rejections[0].Reason.Code
 	}
 	return o
 }
 
-// reject puts a rejection in the outbox, unless REJECTED already has one of the same event from before a recovery.
-func (f *Fold) reject(name string, r thread.Rejection, d Delivery) error {
+// reject puts a rejection in the outbox, unless REJECTED already has one of the same event from before a recovery, and reports whether it
+// did.
+func (f *Fold) reject(name string, r thread.Rejection, d Delivery) (sent bool, err error) {
 	staged, err := f.part.TakeRejection(r.Seq)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if len(staged) > 0 {
 		rec := Rejected(r)
 		event, err := rec.EventDigest()
 		if err != nil {
-			return err
+			return false, err
 		}
 		if slices.Contains(staged, event) {
-			return nil
+			return false, nil
 		}
 	}
 	token := events.NoThreadToken
@@ -268,7 +277,7 @@ func (f *Fold) reject(name string, r thread.Rejection, d Delivery) error {
 		Type: events.EventRejected, ID: events.PositionEventID(events.EventRejected, f.part.ID(), r.Seq),
 		Thread: name, Subject: string(events.EventRejected) + "." + token, Time: d.Time, Data: rejection(r, f.MaxPayload),
 	})
-	return nil
+	return true, nil
 }
 
 // envelopeBytes reserves room for our own headers, which count toward a message's size: a subject token up to three times.

@@ -95,7 +95,7 @@ func (m *metrics) makeFlow() {
 	for o := thread.Accepted; o <= thread.Rejected; o++ {
 		m.events = append(m.events, outcomes.WithLabelValues(o.String()))
 	}
-	m.rejections = m.counters("precis_rejected_events_total", "Events rejected, by code.", "code")
+	m.rejections = m.counters("precis_rejected_events_total", "Events rejected, by code; what was rejected before is not counted again while a lost store is made from the log.", "code")
 	m.batch = m.histogram("precis_commit_events", "Events in one commit.", 1, 11)
 	m.commits = m.histogram("precis_commit_seconds", "Time of one commit, the disk's sync included.", 0.0001, 16)
 	m.publishes = m.histogram("precis_publish_seconds", "Time until the server has stored a wave of records.", 0.0001, 16)
@@ -255,10 +255,7 @@ func (m *metrics) called(d fold.Decided, rec *events.UsageRecord) {
 
 func (m *metrics) event(d fold.Delivery, out fold.Outcome, now time.Time) {
 	m.events[out.Outcome].Inc()
-	if out.Outcome == thread.Rejected {
-		m.rejections.WithLabelValues(out.Code).Inc()
-	}
-	for _, code := range out.GivenUp {
+	for _, code := range out.Rejections {
 		m.rejections.WithLabelValues(code).Inc()
 	}
 	m.lag.Observe(now.Sub(d.Time).Seconds())
