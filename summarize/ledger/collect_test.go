@@ -467,9 +467,10 @@ func TestNextByTheList(t *testing.T) {
 // The last words of an agent that hands back end with its question.
 func TestLastWords(t *testing.T) {
 	for said, want := range map[string]string{
-		`Done. The till opens once per sale.\n\n## Changes\n- a lock\n\nShall I push it?`: "Next: (last words) The till opens once per sale. Shall I push it?",
-		`See [till.go](/w/shop/till.go:7) for the lock that I added.`:                     "Next: (last words) See [till.go] for the lock that I added.",
-		`The till opens once per sale. Next I will write its test.`:                       "Next: The till opens once per sale. Next I will write its test.",
+		`Done. The till opens once per sale.\n\n## Changes\n- a lock\n\nShall I push it?`:                                                             "Next: (last words) The till opens once per sale. Changes: - a lock Shall I push it?",
+		`Which way?\n\n` + strings.Repeat("The till of the shop opens once per sale. ", 60) + `\n1. Commit as is\n2. Go on with ` + "`till.go`" + `?`: " once per sale. 1. Commit as is 2. Go on with `till.go`?",
+		`See [till.go](/w/shop/till.go:7) for the lock that I added.`:                                                                                 "Next: (last words) See [till.go] for the lock that I added.",
+		`The till opens once per sale. Next I will write its test.`:                                                                                   "Next: The till opens once per sale. Next I will write its test.",
 	} {
 		if text := Collect(script("assistant: " + said)).Text(1000); !strings.HasSuffix(text, want) {
 			t.Errorf("%q:\n%s", said, text)

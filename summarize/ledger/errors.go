@@ -16,6 +16,7 @@ import (
 // failures returns the errors of failed runs that have not passed since, and those that were fixed, with the place of the
 // fix. A run is named by its kind if the State section shows its whole command.
 func (v *view) failures() (open, mended []string) {
+	var foreigners []string
 	others := 0
 	for _, r := range highestFirst(v.l.Runs, Run.rank) {
 		if r.Failed == 0 || r.Error == "" || r.Kind == "look" || v.failedSince(r) || v.onlyGone(targets(r.Line)) {
@@ -40,6 +41,10 @@ func (v *view) failures() (open, mended []string) {
 			} else if !r.other() && v.written(r.Failed, v.l.To+1) != "" {
 				name += ", edits since"
 			}
+			if said := v.foreignTo(r); said != "" {
+				foreigners = append(foreigners, "- not of this work (“"+lex.Clip(said, 80)+"”): "+name+": "+r.Error)
+				continue
+			}
 			open = append(open, "- "+name+": "+r.Error)
 			if r.other() {
 				others++
@@ -53,7 +58,17 @@ func (v *view) failures() (open, mended []string) {
 	if len(open) > 0 {
 		mended = mended[:min(len(mended), 1)]
 	}
-	return open, mended
+	return append(open, foreigners...), mended
+}
+
+// foreignTo returns what the assistant said of an error at once that is not of its work.
+func (v *view) foreignTo(r Run) (said string) {
+	for _, e := range v.eventsOf(foreign, r.Failed) {
+		if e.Last <= r.Failed+stalePlan || share(e.Text, r.Error) {
+			said = e.Text
+		}
+	}
+	return said
 }
 
 // claimOf returns what the assistant said at last of the success of such a run since it failed.

@@ -75,8 +75,13 @@ func (v *view) outline() (dirs []directory, root string) {
 			s.times, s.what = " (deleted)", ""
 		case v.undone(f):
 			s.times, s.what = " (changes discarded)", ""
-		case f.Written > 1:
-			s.times = fmt.Sprintf(" ×%d", f.Written)
+		case v.discardedAt(f) > 0: // what was written again isn't known apart from the rest
+			s.times, s.what = times(since(f.Changed, v.discardedAt(f))), ""
+		default:
+			s.times = times(f.Written)
+		}
+		if branch := v.leftOn(f); branch != "" {
+			s.times += " (on " + branch + ")"
 		}
 		name, inside := strings.CutPrefix(f.Path[:len(f.Path)-len(s.name)], root)
 		if inside && root != "" && ends[name+s.name] > 1 {
@@ -92,6 +97,24 @@ func (v *view) outline() (dirs []directory, root string) {
 		dirs[at].files = append(dirs[at].files, s)
 	}
 	return dirs, root
+}
+
+// times says how often a file was written.
+func times(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" ×%d", n)
+}
+
+// since counts the ordinals after one.
+func since(list []uint64, at uint64) (n int) {
+	for _, o := range list {
+		if o > at {
+			n++
+		}
+	}
+	return n
 }
 
 func (d directory) line() string {
@@ -154,7 +177,11 @@ func (v *view) named(title string, room, omitted int, which func(File) bool) []s
 		}
 	}
 	line := title
+	edits := slices.ContainsFunc(v.files, func(f File) bool { return f.Written > 0 })
 	for i, name := range names {
+		if i == mostNamed && edits {
+			return []string{fmt.Sprintf("%s (+%d more)", strings.TrimSuffix(line, ","), len(names)-i+omitted)}
+		}
 		if lex.Runes(line+name)+2+markRoom > room {
 			if i == 0 {
 				return nil
@@ -168,6 +195,9 @@ func (v *view) named(title string, room, omitted int, which func(File) bool) []s
 	}
 	return []string{strings.TrimSuffix(line, ",")}
 }
+
+// mostNamed bounds the files of such a line beside those that were written.
+const mostNamed = 6
 
 // temporary is a path among temporary files.
 var temporary = regexp.MustCompile(`^(?:/private)?/(?:tmp|var/tmp|var/folders)/`)

@@ -25,17 +25,20 @@ const before = "(before later edits) "
 func (v *view) standing() (kept []Note) {
 	for _, n := range v.l.Decisions {
 		if n.Rank >= refusedCall {
-			kept = append(kept, n)
+			if !v.settledSince(n) {
+				kept = append(kept, n)
+			}
 			continue
 		}
 		changed := v.written(max(n.Last, 1)-1, v.l.To+1) != "" || len(v.eventsOf(discarded, n.Last)) > 0
 		finds := finding.MatchString(n.Text)
 		switch {
 		case v.overtaken(n) || v.superseded(n), wiped.MatchString(n.Text) && v.wipedAgain(n):
-		case n.Rank == 0 && guessing.MatchString(n.Text) && v.foundAgain(n):
-		case n.Rank == 0 && (changed || v.asked(n.Last, v.l.To+1)), n.Rank == 1 && changed && !reasoned.MatchString(n.Text):
+		case n.Rank == 0 && guessing.MatchString(n.Text) && (changed || v.foundAgain(n)):
+		case n.Rank == 0 && v.asked(n.Last, v.l.To+1), n.Rank == 1 && changed && !reasoned.MatchString(n.Text):
+		case n.Rank == 3 && intends.MatchString(n.Text) && !reasoned.MatchString(n.Text) && v.asked(n.Last, v.l.To+1): // done since, or overtaken
 		case finds && v.foundAgain(n):
-		case changed && (finds || n.Rank < 3 || wiped.MatchString(n.Text)):
+		case changed && (finds || n.Rank < 3 || wiped.MatchString(n.Text) && v.lost() == ""):
 			n.Text = before + strings.TrimPrefix(n.Text, before)
 			kept = append(kept, n)
 		default:
@@ -43,6 +46,16 @@ func (v *view) standing() (kept []Note) {
 		}
 	}
 	return kept
+}
+
+// intends is in a sentence about what the assistant is going to do.
+var intends = regexp.MustCompile(`(?i)\b(?:(?:I|we)['’](?:ll|m|re)|(?:I|we) (?:will|am|are|should)|let['’]s)\b`)
+
+// settledSince reports whether the user later approved of what was refused, or only said something else of a call refused without a word.
+func (v *view) settledSince(n Note) bool {
+	what, words, _ := strings.Cut(strings.TrimPrefix(n.Text, refusedBy), ": “")
+	return n.Text != approvedBy+what && (words == "" && strings.HasPrefix(n.Text, refusedBy) && v.asked(n.Last, v.l.To+1) ||
+		slices.ContainsFunc(v.l.Decisions, func(d Note) bool { return d.Last > n.Last && d.Text == approvedBy+what }))
 }
 
 // wipedAgain reports whether a later statement says as well that work is gone.
@@ -105,13 +118,15 @@ func (v *view) foundAgain(n Note) bool {
 var (
 	// ofHistory is in a statement about what git keeps, which the next command of git may change.
 	ofHistory = regexp.MustCompile(`(?i)\b(?:commits?|branch(?:es)?|rebas(?:e|ed|ing)|merge[ds]?|conflicts?|unmerged|staged|stash(?:ed)?|ahead of|behind|diverge\w*)\b`)
+	// ofReview is in one about what others keep.
+	ofReview = regexp.MustCompile(`(?i)\bPRs?\b|\b(?:pull|merge) requests?\b|#\d`)
 	// ofRuns is in a statement about a run that failed.
 	ofRuns = regexp.MustCompile(`(?i)\b(?:tests?|suites?|lint\w*|builds?|typecheck|compil\w+|CI)\b.*\bfail`)
 )
 
 // superseded reports whether a later command of git, or a later run, tells the state of what a statement speaks of.
 func (v *view) superseded(n Note) bool {
-	if n.Rank < 3 && ofHistory.MatchString(n.Text) && len(v.eventsOf(settled, n.Last))+len(v.eventsOf(rewrote, n.Last)) > 0 {
+	if n.Rank < 3 && ofHistory.MatchString(n.Text) && !ofReview.MatchString(n.Text) && len(v.eventsOf(settled, n.Last))+len(v.eventsOf(rewrote, n.Last)) > 0 {
 		return true
 	}
 	return n.Rank < 3 && ofRuns.MatchString(n.Text) && slices.ContainsFunc(v.l.Runs, func(r Run) bool { return r.Last > n.Last+1 && !r.other() && r.Kind != "look" })
@@ -134,20 +149,67 @@ func share(a, b string) bool {
 	return same
 }
 
-// undone reports whether the changes of a file were thrown away: made before a command that discards what is not committed,
-// and after the last commit before it.
-func (v *view) undone(f File) bool {
-	if len(f.Changed) == 0 {
-		return false
+// discardedAt returns when changes of a file were thrown away at last: by a command that discards what is not committed, with no
+// commit between them and it; 0 if they were not.
+func (v *view) discardedAt(f File) (at uint64) {
+	for _, e := range v.eventsOf(discarded, 0) {
+		i := slices.IndexFunc(f.Changed, func(changed uint64) bool { return changed < e.Last })
+		if i >= 0 && v.concerns(e.Text, f.Path) && !v.committed(f.Changed[i], e.Last) {
+			at = e.Last
+		}
 	}
-	changed := f.Changed[0]
-	return slices.ContainsFunc(v.eventsOf(discarded, changed), func(e Note) bool {
-		return v.concerns(e.Text, f.Path) && !slices.ContainsFunc(v.l.Commits, func(n Note) bool { return changed < n.Last && n.Last < e.Last })
-	})
+	return at
 }
+
+// undone reports whether a file was not changed again since its changes were thrown away.
+func (v *view) undone(f File) bool { return len(f.Changed) > 0 && v.discardedAt(f) > f.Changed[0] }
+
+// committed reports whether a commit was made between two messages.
+func (v *view) committed(from, to uint64) bool {
+	return slices.ContainsFunc(v.l.Commits, func(n Note) bool { return from < n.Last && n.Last < to })
+}
+
+// leftOn returns the branch that a file was last changed and committed on, if the work has returned to another one since, without
+// a command that brings the change there; or nothing.
+func (v *view) leftOn(f File) string {
+	at := f.Deleted
+	if len(f.Changed) > 0 {
+		at = max(at, f.Changed[0])
+	}
+	var now, was Note
+	seen := uint64(0)
+	for _, b := range v.l.Branches {
+		if b.Last > now.Last {
+			now = b
+		}
+		for _, n := range []uint64{b.First, b.Last} {
+			if n <= at && n >= seen {
+				was, seen = b, n
+			}
+		}
+	}
+	left := now.Last
+	if now.First > at {
+		left = now.First
+	}
+	brought := slices.ContainsFunc(v.eventsOf(settled, at), func(e Note) bool { return bringing.MatchString(e.Text) })
+	if at == 0 || was.Text == "" || was.Text == now.Text || left <= at || brought || !v.committed(at, left) {
+		return ""
+	}
+	return was.Text
+}
+
+// bringing is a command by which a branch gets the work of another one.
+var bringing = regexp.MustCompile(`\bgit (?:merge|pull|rebase|cherry-pick|reset)\b`)
+
+// ofTools is a path in a hidden directory at home, where tools keep files that are no part of the work.
+var ofTools = regexp.MustCompile(`^(?:~|/(?:home|Users)/[^/]+|/root)/\.\w`)
 
 // concerns reports whether a command that throws work away has a file among its operands, or names none.
 func (v *view) concerns(command, path string) bool {
+	if ofTools.MatchString(path) {
+		return false
+	}
 	named := false
 	for _, w := range strings.Fields(command) {
 		w = strings.TrimPrefix(strings.TrimSuffix(strings.Trim(w, `"'`), "/"), "./")

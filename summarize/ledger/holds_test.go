@@ -91,14 +91,32 @@ func TestWhatHolds(t *testing.T) {
 			[]string{"book.go (lamp)", "log.go (openLog)", "pier.ts", "tide.go (high)"}, []string{"readBerth", "showBerth", "Lamp", "Rope", "low"}},
 		{"files of others", ask + edit + bash("git status --short") + `ok: M quay/book.go\n M quay/tide.go\n?? quay/lamp.go\n?? out/` + "\n" + bash("git diff main...HEAD --stat") + `ok:  quay/old.go | 3 +--` + "\n" + `call Task {"prompt":"Mend the pier","description":"Mend"}` + `
 ok: I did it. I read quay/rope.go.\n\n### Files modified\n- ` + "`pier/wood.go`" + `: a plank\n- pier/nail.go\n\nSee pier/plan.go.` + "\nassistant: ok",
-			[]string{"changed otherwise, by git or a report: pier/wood.go, pier/nail.go, quay/tide.go, quay/lamp.go"}, []string{"old.go", "rope.go", "plan.go", "out/"}},
+			[]string{"changed otherwise, by git or a report: pier/wood.go, pier/nail.go, quay/tide.go"}, []string{"lamp.go", "old.go", "rope.go", "plan.go", "out/"}},
 		{"the end of a long command", ask + edit + bash("git add quay/book.go quay/tide.go quay/lamp.go && git commit --amend --no-edit") + "fail: error: nothing to amend", []string{"… && git commit --amend --no-edit"}, nil},
 
+		// What closes a matter.
+		{"a plan approved after all", ask + `call ExitPlanMode {"plan":"x"}` + "\nfail: The user doesn't want to proceed. The user said: What about the pier?\n" + `call ExitPlanMode {"plan":"y"}` + "\nok: User has approved your plan. You can now start.\nassistant: ok", []string{"Approved by the user: ExitPlanMode"}, []string{"Refused", "pier"}},
+		{"a call refused at last", ask + `call write {}` + "\nfail: Error: user cancelled assistant tool calling", []string{"Refused by the user: write"}, nil},
+		{"a call refused long ago", ask + `call write {}` + "\nfail: Error: user cancelled assistant tool calling\nuser: Write the tide into the log of the quay.", nil, []string{"Refused"}},
+		{"an obstacle and its way round", ask + "assistant: The connector is blocked on `quay/log` by the harbour. However, it was readable through the pier.\nassistant: ok", []string{"by the harbour. However, it was readable through the pier."}, nil},
+		{"found in this turn before edits", ask + "assistant: The clerk `openLog` returns early at noon.\nassistant: The lamp `isLit` is set by the tide.\n" + edit, []string{"- (2 before later edits) The clerk", "- The lamp"}, nil},
+		{"what was going to be done", ask + "assistant: I'll keep this out of the log.\n" + edit + "user: Now write the berth of each ticket into it.", nil, []string{"dead ends"}},
+		{"an open request of others", ask + "assistant: There is an open draft PR `#1586` for this branch.\n" + bash("git commit -am 'Write a log'") + "ok: [main 1a2b3c4d] Write a log", []string{"draft PR `#1586`"}, nil},
+		{"an error of others", ask + edit + bash("make lint") + "fail: Exit code 1\\nquay/old.go:7:2: returns interface (ireturn)\nassistant: These issues are pre-existing, in files of the pier.\nassistant: ok", []string{"Errors: not of this work (“These issues are pre-existing, in files of the pier.”): lint: quay/old.go:7"}, nil},
+		{"deleted on a branch that was left", ask + bash("git checkout main") + "ok: Switched to branch 'main'\n" + bash("git checkout -b log/tidy") + "ok: Switched to a new branch 'log/tidy'\n" + bash("rm quay/old.go") + "ok: \n" + bash("git commit -am Tidy") + "ok: [log/tidy 1a2b3c4d] Tidy\n" + bash("git checkout main") + "ok: Switched to branch 'main'",
+			[]string{"old.go (deleted) (on log/tidy)"}, nil},
+		{"merged from a branch that was left", ask + bash("git checkout main") + "ok: Switched to branch 'main'\n" + bash("git checkout -b log/tidy") + "ok: Switched to a new branch 'log/tidy'\n" + bash("rm quay/old.go") + "ok: \n" + bash("git commit -am Tidy") + "ok: [log/tidy 1a2b3c4d] Tidy\n" + bash("git checkout main") + "ok: Switched to branch 'main'\n" + bash("git merge log/tidy") + "ok: Fast-forward",
+			[]string{"old.go (deleted)"}, []string{"(on "}},
+		{"a request put right", ask + "assistant: ok\nuser: Make the ferry's tickets survive a restart, please.\nassistant: ok\nuser: Then print all of them.", []string{"- then: Make the ferry's tickets"}, nil},
+
 		// Work that was thrown away.
+		{"a plan of the harness", ask + edit + `call Write {"file_path":"/home/ida/.agent/plan.md","content":"x"}` + "\nok: done\n" + bash("git checkout -- .") + "ok: ", []string{"book.go (changes discarded)"}, []string{"plan.md (changes"}},
+		{"thrown away by a way that isn't seen", ask + edit + `call Edit {"file_path":"/w/quay/tide.go","old_string":"a","new_string":"b"}` + "\nok: done\nassistant: All my changes are gone, the harness took them.\n" + edit,
+			[]string{"book.go", "tide.go (changes discarded)", "discarded by “All my changes are gone"}, []string{before, "×"}},
 		{"changes thrown away", ask + edit + `call TodoWrite {"todos":[{"content":"Write the log","status":"completed"},{"content":"Run the linter","status":"pending"}]}` + "\nok: saved\n" +
 			bash("git stash && git checkout -- . && git stash drop") + "ok: Saved working directory\nassistant: All changes were lost. I need to re-implement everything from the start.",
 			[]string{"uncommitted work was discarded by git checkout -- .", "git stash drop", "(1 done, 1 of them before work was discarded)", "book.go (changes discarded)", "All changes were lost."}, nil},
-		{"made again since", ask + edit + bash("git checkout -- quay/book.go") + "ok: \n" + edit, []string{"book.go ×2"}, []string{"discarded"}},
+		{"made again since", ask + edit + bash("git checkout -- quay/book.go") + "ok: \n" + edit, []string{"book.go"}, []string{"discarded", "×"}},
 		{"other files thrown away", ask + edit + bash("git checkout -- pier/other.go") + "ok: ", nil, []string{"discarded"}},
 		{"committed before", ask + edit + bash("git commit -am 'Write a log'") + "ok: [main 1a2b3c4d] Write a log\n" + bash("git reset --hard") + "ok: HEAD is now at 1a2b3c4d", nil, []string{"discarded"}},
 		{"stash taken back", ask + edit + bash("git stash && make test && git stash pop") + "ok: ok", nil, []string{"discarded"}},
@@ -135,7 +153,7 @@ ok: I did it. I read quay/rope.go.\n\n### Files modified\n- ` + "`pier/wood.go`"
 		{"stopped by the user", ask + bash("node --inspect app.js") + "fail: Error in the debugger\\nCommand aborted by user", nil, []string{"Errors"}},
 
 		// The next step is one that was not taken.
-		{"done since", ask + "assistant: Now I write the missing sync into the writer of the log.\n" + edit + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1", []string{"Next:\n- done at last: edited book.go; ran make test → failed\n- taken up or done since it was said: Now I write the missing sync"}, nil},
+		{"done since", ask + "assistant: Now I write the missing sync into the writer of the log.\n" + edit + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1", []string{"Next:\n- done at last: edited book.go; ran make test → failed\n- taken up since it was said (whether all of it is done isn't known): Now I write the missing sync"}, nil},
 		{"done long since", ask + "assistant: I went through all of it: the writer of the log has no sync, and neither has the reader.\n" + `call TodoWrite {"todos":[{"content":"Sync the writer","status":"in_progress"}]}` + "\nok: saved\n" + strings.Repeat(edit, 13), []string{"Next:\n- go on with: Sync the writer (or set it done; edited since: book.go)\n- done at last: edited book.go"}, []string{"I went through all of it"}},
 		{"edited before it was begun", ask + edit + `call TodoWrite {"todos":[{"content":"Sync the writer","status":"in_progress"}]}` + "\nok: saved", []string{"to do: Sync the writer (in progress)\n"}, []string{"set it done"}},
 		{"many files in the order of their edits", ask + "assistant: Now I write the missing sync into each writer of the log.\n" + strings.NewReplacer("book.go", "c.go").Replace(edit) + strings.NewReplacer("book.go", "a.go").Replace(edit) + edit, []string{"- done at last: edited c.go, a.go, book.go\n"}, nil},
@@ -144,7 +162,7 @@ ok: - Title: Order Status: REQ7\n\nStaticText 'Thank you, your request has been 
 assistant: The next step is to place the order by the button below.
 ` + strings.Repeat(`call browser_scroll {"args":"0, 300"}`+"\nok: - Title: Catalog\n", 5),
 			[]string{"- reported by results: browser_click 'a286' → “Order Status: REQ7: Thank you, your request has been submitted”", "- called at last: browser_click 'a286' → Order Status: REQ7; browser_scroll 0, 300 → Catalog (5 times in a row)",
-				"- over and over: browser_scroll 0, 300, 5 times of which the last 5 had the same result", "- said, though results reported what the state tells: The next step"}, []string{"passed"}},
+				"- over and over: browser_scroll 0, 300, 5 times of which the last 5 had the same result", "Next: (results reported what the state tells"}, []string{"passed"}},
 		{"the conclusion of another agent", ask + `call Task {"description":"Look at the pier","prompt":"Look at the pier"}` + `
 ok: I looked at it.\n\n**Recommendation:** rename it\n\n### Verdict\n\n**REQUEST CHANGES** - the pier has no lamp` + "\nassistant: ok", []string{"dead ends: reported by Look at the pier: REQUEST CHANGES - the pier has no lamp"}, nil},
 		{"a report of code", ask + `call Task {"prompt":"Look at the pier"}` + "\nok: raise ValueError(\"Berths cannot be negative here\")\nassistant: ok", nil, []string{"reported"}},
@@ -153,7 +171,7 @@ ok: I looked at it.\n\n**Recommendation:** rename it\n\n### Verdict\n\n**REQUEST
 		{"taken back without a word of what holds", ask + "assistant: I realize that the issue of the berth is more fundamental.", nil, []string{"Decisions"}},
 		{"a step of a loop", ask + `call browser_click {"args":"'a286'"}` + `
 ok: - Title: Order Status: REQ7\n\nStaticText 'Thank you, your request has been submitted'
-` + strings.Repeat(`call browser_scroll {"args":"0, 300"}`+"\nok: - Title: Catalog\n", 5) + "assistant: The next step is to place the order by the button below.\n" + `call browser_scroll {"args":"0, 300"}` + "\nok: - Title: Catalog", []string{"- said, though results reported what the state tells: The next step"}, nil},
+` + strings.Repeat(`call browser_scroll {"args":"0, 300"}`+"\nok: - Title: Catalog\n", 5) + "assistant: The next step is to place the order by the button below.\n" + `call browser_scroll {"args":"0, 300"}` + "\nok: - Title: Catalog", []string{"Next: (results reported what the state tells"}, nil},
 		{"a to-do that a run did", ask + edit + `call TodoWrite {"todos":[{"content":"Write the log","status":"completed"},{"content":"Run tests","status":"pending"}]}` + "\nok: saved\n" + bash("make test") + "ok: ok", []string{"to do: Run tests (pending; passed since: make test)"}, nil},
 		{"a to-do that no run does", ask + edit + `call TodoWrite {"todos":[{"content":"Write the log","status":"completed"},{"content":"Write tests of the parser","status":"pending"}]}` + "\nok: saved\n" + bash("make test") + "ok: ok", []string{"to do: Write tests of the parser (1 done)"}, []string{"passed since"}},
 		{"not done yet", ask + edit + "assistant: Now I write the missing sync into the writer of the log.", []string{"Next: Now I write the missing sync"}, []string{"done at last"}},
@@ -179,7 +197,7 @@ func TestStepOfItsOwnMessage(t *testing.T) {
 		`call Edit {"file_path":"/w/quay/book.go","new_string":"x"}` + "\nok: done")
 	list[1].ToolCalls = list[2].ToolCalls
 	list = append(list[:2], list[3])
-	if text, want := Collect(list).Text(900), "Next:\n- done at last: edited book.go\n- taken up or done since it was said: Now I write"; !strings.Contains(text, want) {
+	if text, want := Collect(list).Text(900), "Next:\n- done at last: edited book.go\n- taken up since it was said (whether all of it is done isn't known): Now I write"; !strings.Contains(text, want) {
 		t.Errorf("%q is not in\n%s", want, text)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 var (
 	// statusLine is a changed file in the output of git status, in both forms, and in git diff --stat and --name-status.
-	statusLine = regexp.MustCompile(`(?m)^(?:[ MAR][MA] |[MAR] +|\?\? |[MA]\t|\t(?:modified|new file|both modified): +)(\S+)$|^ (\S+) +\| +\d+ [-+]+$`)
+	statusLine = regexp.MustCompile(`(?m)^(?:[ MAR][MA] |[MAR] +|[MA]\t|\t(?:modified|new file|both modified): +)(\S+)$|^ (\S+) +\| +\d+ [-+]+$`)
 	// changing is a heading over files that a report says were changed, or a line that names one.
 	changing = regexp.MustCompile(`(?i)^\W*(?:(?:new |key )?files? (?:i )?(?:that were )?(?:modified|changed|created|added|updated|edited|written)\b|(?:modified|changed|created|updated|new|edited) files?\b|(?:modified|created|updated|edited|wrote|changed|added) \W?[\w./-]*\w\.\w)`)
 	// namedFile is a file in a line of a report.

@@ -122,7 +122,7 @@ func (c *collector) earlier(text string, at uint64) (rest string) {
 var moreMark = regexp.MustCompile(` \(\+\d+ more\)$`)
 
 // asTold is what a compaction puts before a request, or in place of some.
-var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\(\d+ earlier\)$)?`)
+var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\(\d+ before later edits\) |\(\d+ earlier\)$)?`)
 
 // Where an instruction stands: its rank among others, since a document is full of sentences that only describe the work.
 const (

@@ -12,14 +12,14 @@ import (
 // Bounds of what is kept of the assistant's words, in code points and in number.
 const (
 	maxDecision = 300
-	maxPlan     = 300
+	maxReport   = 1200 // of what the assistant said last
 	maxAnswer   = 160
 	decisions   = 4 // of a message
 )
 
 var (
 	// decided is the wording of a choice or of a cause that was found.
-	decided = regexp.MustCompile(`(?i)\b(?:(?:I|we)(?:['’]ve| have)? (?:just )?(?:decided|chose|opted)|decided (?:to|on|against|that)|the decision is|root cause|turn(?:s|ed) out|dead end|(?:I|we)(?:['’]ll| will| should)(?: just)? (?:go with|keep (?:the|this|that|it|both|using|our|existing|\x60)|stick with|skip|leave (?:the|this|that|it)|not|drop)|let['’]s (?:go with|keep|stick with|not)|(?:I|we) won['’]t|(?:real|actual) (?:problem|issue|bug|cause|reason))\b`)
+	decided = regexp.MustCompile(`(?i)\b(?:(?:I|we)(?:['’]ve| have)? (?:just )?(?:decided|chose|opted)|decided (?:to|on|against|that)|the decision is|root cause|turn(?:s|ed) out|dead end|(?:I|we)(?:['’]ll| will| should)(?: just)? (?:go with|keep (?:the|this|that|it|both|using|our|existing|\x60)|stick with|skip|leave (?:the|this|that|it)|not|drop)|let['’]s (?:go with|keep|stick with|not)|(?:I['’]m|I am|we['’]re) (?:keeping|leaving|taking|dropping|skipping)|(?:I|we) won['’]t|(?:real|actual) (?:problem|issue|bug|cause|reason))\b`)
 	// found is the wording of what is the matter, or of what does not work.
 	found = regexp.MustCompile(`(?i)\b(?:(?:problem|issue|bug|cause|culprit|reason|fix|catch|gap) (?:is|was)|workaround|won['’]t|(?:doesn['’]t|does not|didn['’]t|did not|can['’]t|cannot) (?:work|help|be)|not possible|impossible|non-(?:goal|issue))\b`)
 	// reasoned is weaker: a reason or a choice.
@@ -29,9 +29,9 @@ var (
 	// presents begins what tells of work that is done, though it sounds like a step.
 	presents = regexp.MustCompile(`(?i)^(?:here(?:['’]s| is| are)|now (?:when|the|it|all|you|they|this|a|an|both|each|every)|i['’]ve|i have)\b`)
 	// leaning begins a sentence that does not stand on its own.
-	leaning = regexp.MustCompile(`(?i)^(?:this|that|these|those|it|they|he|she|which|so|but|and|also|however|otherwise|then|there|same|actually|well|hm+|oh|wait|good|great|nice|perfect|excellent|interesting)\b`)
+	leaning = regexp.MustCompile(`(?i)^(?:this|that|these|those|it|they|he|she|which|so|but|and|also|however|otherwise|then|same|actually|well|hm+|oh|wait|good|great|nice|perfect|excellent|interesting)\b`)
 	// stating is a statement of fact.
-	stating = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|does|did|ran|failed|rejected|returned|needs?|asks?|exists?|contains?|points?|says?|never|no longer|already|still|must|requires?)\b`)
+	stating = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|does|did|ran|failed|rejected|returned|needs?|asks?|exists?|contains?|points?|says?|never|no longer|already|still|must|requires?|passes|returns|means|uses?|sets|starts|causes?|expects?|shows?|makes|calls|reads|writes|lacks?|changed|moved|succeeds?|succeeded|works?|worked|keeps|ends)\b`)
 	// nextStep ends a statement of fact with what the assistant does about it.
 	nextStep = regexp.MustCompile(`(?:[,;]| [—–-])\s*(?:(?:so|and|but) )?I(?:['’]m| am|['’]ll) .*$`)
 	// vague says that something was found, and not what.
@@ -46,8 +46,9 @@ var (
 	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still |should be )*(?:pass|clean|green|succe|done|complete|work)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
 	// outage begins what a harness puts in place of an answer.
 	outage = regexp.MustCompile(`(?i)^(?:api error|error:|the server)|\bhigh load\b|\bretry after\b`)
-	// refused is how harnesses report that the user refused a call.
-	refused = regexp.MustCompile(`(?i)\b(?:user (?:doesn['’]t want|does not want|did not want|rejected|declined|denied|refused|disapproved|cancelled)|(?:rejected|declined|denied|refused|cancelled) by (?:the )?user)\b`)
+	// approved is how harnesses report that the user agreed to a plan, refused that the user refused a call.
+	approved = regexp.MustCompile(`(?i)\buser (?:has |have )?(?:approved|accepted)\b`)
+	refused  = regexp.MustCompile(`(?i)\b(?:user (?:doesn['’]t want|does not want|did not want|rejected|declined|denied|refused|disapproved|cancelled)|(?:rejected|declined|denied|refused|cancelled) by (?:the )?user)\b`)
 	// reason introduces the user's words in such a report.
 	reason = regexp.MustCompile(`(?is)\b(?:user said|user['’]s (?:feedback|reason|message)|feedback|reason)[^:\n]{0,60}:\s*(.+)`)
 	// yesOrNo begins an answer that is short and yet all that was asked.
@@ -75,15 +76,22 @@ func (c *collector) statements(m Message) {
 				c.note(&c.answers, lex.Clip(plan, maxAnswer), 0, m.Ordinal)
 			}
 		}
-		c.note(&c.plans, lex.Clip(plan, maxPlan), rank, m.Ordinal)
+		if rank == answered {
+			plan = bothEnds(report(text, plan), maxReport)
+		}
+		c.note(&c.plans, bothEnds(plan, maxReport), rank, m.Ordinal)
 	}
 	if yields.MatchString(text) {
 		c.note(&c.events, lex.Clip(oneLine(text), 2*maxDecision), retracted, m.Ordinal)
 	}
 	var said []Note // without ordinals
 	add := func(s string, rank int) { said = append(said, Note{Text: s, Rank: rank}) }
+	kept := "" // the sentence before, if it stands
 	for s := range sentences(text) {
-		if n := len(said); n > 0 && corrects.MatchString(s) {
+		n := len(said)
+		follows := n > 0 && kept != "" && said[n-1].Text == kept && leaning.MatchString(s)
+		kept = ""
+		if n > 0 && corrects.MatchString(s) {
 			said = said[:n-1] // thought better of
 		}
 		if instead, rank := c.takenBack(s, m.Ordinal); rank != none && lex.Runes(instead) <= maxDecision && len(said) < decisions {
@@ -93,6 +101,10 @@ func (c *collector) statements(m Message) {
 		words := len(strings.Fields(s))
 		if words < 4 || words < 6 && !strings.Contains(s, "`") || words > 50 || lex.Runes(s) > maxDecision || len(said) == decisions || lex.CodeLike(s) || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
 			continue
+		}
+		if follows && !announcing.MatchString(s) && !reporting.MatchString(s) && !progressing.MatchString(s) && lex.Runes(said[n-1].Text+s) < maxDecision {
+			said[n-1].Text += " " + nextStep.ReplaceAllString(s, ".")
+			continue // how it ends
 		}
 		rank := none
 		switch plain := !announcing.MatchString(s) && !leaning.MatchString(s); {
@@ -104,6 +116,9 @@ func (c *collector) statements(m Message) {
 		case plain && reasoned.MatchString(s):
 			rank = 1
 		case plain && stating.MatchString(s) && !reporting.MatchString(s):
+			if strings.ContainsAny(s, "`0123456789") {
+				rank = 0
+			}
 			eachWord(s, func(string) { rank = 0 })
 		}
 		if rank > 0 && guessing.MatchString(s) && !turnsOut.MatchString(s) {
@@ -114,6 +129,7 @@ func (c *collector) statements(m Message) {
 		}
 		if rank != none {
 			add(s, rank)
+			kept = s
 		}
 	}
 	for _, n := range said {
@@ -139,7 +155,7 @@ const (
 )
 
 // lastWords returns the first paragraph that says something, from its first sentence that does, and what follows a colon at
-// its end. If the message ends in a question to the user, that question follows.
+// its end.
 func lastWords(text string, answers bool) (all string) {
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		if strings.HasPrefix(paragraph, "#") {
@@ -157,17 +173,39 @@ func lastWords(text string, answers bool) (all string) {
 			break
 		}
 	}
-	if !answers || !strings.HasSuffix(strings.TrimSpace(text), "?") {
-		return all
+	return all
+}
+
+// report returns what a message that hands back to the user says from where its first words begin, on one line, with the marks of
+// its items but without code and tables.
+func report(text, first string) string {
+	var said []string
+	fenced, begun := false, false
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+			fenced = !fenced
+			continue
+		}
+		if fenced || strings.HasPrefix(line, "|") || strings.Trim(line, "-*_= ") == "" {
+			continue
+		}
+		heading := line[0] == '#'
+		line = oneLine(strings.TrimLeft(strings.ReplaceAll(link.ReplaceAllString(line, "]"), "**", ""), "#> "))
+		if i := strings.Index(line, first[:min(len(first), leastOpening/2)]); !begun && i >= 0 {
+			begun, line = true, line[i:]
+		}
+		if heading && !strings.HasSuffix(line, ":") {
+			line += ":"
+		}
+		if begun {
+			said = append(said, line)
+		}
 	}
-	asked := ""
-	for s := range sentences(text[strings.LastIndexByte(strings.TrimSpace(text), '\n')+1:]) {
-		asked = s
+	if !begun {
+		return first
 	}
-	if strings.Contains(all, asked) {
-		return all
-	}
-	return opening(all, max(leastOpening, maxPlan-lex.Runes(asked)-1)) + " " + asked
+	return strings.ToValidUTF8(strings.Join(said, " "), "")
 }
 
 // telling reports whether a text says something: "Let me check." does not, and what names an identifier does.
@@ -182,8 +220,13 @@ func telling(s string) bool {
 	return n > 3
 }
 
-// refusal records a call that the user refused, with the user's words.
+const refusedBy, approvedBy = "Refused by the user: ", "Approved by the user: "
+
+// refusal records a call that the user refused, with the user's words, and a plan that the user approved.
 func (c *collector) refusal(m Message, tool string, args arguments, text string) {
+	if approved.MatchString(text[:min(len(text), 120)]) && args.text(pathNames...)+args.commandLine(tool) == "" {
+		c.note(&c.decisions, approvedBy+tool, refusedCall, m.Ordinal)
+	}
 	if m.IsError != nil && !*m.IsError || !refusedIn(text) {
 		return
 	}
@@ -193,11 +236,8 @@ func (c *collector) refusal(m Message, tool string, args arguments, text string)
 	} else if line := args.commandLine(tool); line != "" {
 		what += " " + changeDir.ReplaceAllString(line, "")
 	}
-	said := "Refused by the user: " + lex.Clip(oneLine(what), 80)
+	said := refusedBy + lex.Clip(oneLine(what), 80)
 	words := reason.FindStringSubmatch(text)
-	if what == tool && words == nil {
-		return // neither what nor why
-	}
 	if words != nil {
 		said += ": “" + lex.Clip(oneLine(words[1]), 160) + "”"
 	}

@@ -31,7 +31,7 @@ func newView(l Ledger) *view {
 	for _, n := range highestFirst(l.Requests, func(n Note) int64 { return -int64(n.Last) }) {
 		switch {
 		case n.Text == v.goal.Text:
-		case n.Text != newest.Text && turn.MatchString(lex.Clip(n.Text, 80)):
+		case n.Text != newest.Text && (turn.MatchString(lex.Clip(n.Text, 80)) || restates(n.Text, v.goal.Text)):
 			v.turns = append(v.turns, n)
 		case n.substantial() || n.Text == newest.Text:
 			v.requests = append(v.requests, n)
@@ -40,11 +40,29 @@ func newView(l Ledger) *view {
 	return v
 }
 
+// restates reports whether a request is an earlier one again, with a word or two put right.
+func restates(again, text string) bool {
+	a, b := plainWords(again), plainWords(text)
+	if len(a) != len(b) || len(a) < 5 {
+		return false
+	}
+	other := 0
+	for i := range a {
+		if a[i] != b[i] {
+			other++
+		}
+	}
+	return other*6 <= len(a)
+}
+
 // mostFiles is the part of a text that the names of changed files get in any case, in percent.
 const mostFiles = 40
 
 // What instructions, the state and open errors get in any case, in percent.
 const mostInstructions, mostState, mostErrors = 9, 16, 12
+
+// mostReport is what the last words get in any case, in percent.
+const mostReport = 20
 
 // sections returns the parts of a text in their order.
 func (v *view) sections(room int) []section {
@@ -60,15 +78,19 @@ func (v *view) sections(room int) []section {
 	if open, _ := v.failures(); len(open) > 0 {
 		least = room * mostErrors / 100
 	}
+	words := 0
+	if v.plan().Rank == answered {
+		words = room * mostReport / 100
+	}
 	return []section{
 		{titleGoal + ":", 0, 14, v.goalLines},
 		{titleInstructions + ":", room * mostInstructions / 100, 11, v.instructions},
 		{titleRequests + ":", 0, 24, v.requestLines},
-		{titleDecisions + ":", 0, 13, v.decisions},
+		{titleDecisions + ":", 0, 18, v.decisions},
 		{titleState + ":", room * mostState / 100, 15, v.state},
 		{title, min(names, room*mostFiles/100), 8, v.fileLines},
 		{titleErrors + ":", least, 11, v.errors},
-		{titleNext + ":", 0, 8, v.next},
+		{titleNext + ":", words, 10, v.next},
 	}
 }
 
@@ -240,18 +262,18 @@ func longest(list []string, room int) int {
 }
 
 // mostFacts bounds the statements that decide nothing, mostFound those of work that is reading.
-const mostFacts, mostFound = 4, 12
+const mostFacts, mostFound = 8, 20
 
 // decisions are those of the highest rank that fit, in their order, without what the plan repeats.
 func (v *view) decisions(room int) []string {
 	var chosen []Note
-	facts := mostFacts
+	facts, told := mostFacts, bothEnds(v.plan().Text, room) // about as much as is told of it
 	if !slices.ContainsFunc(v.files, func(f File) bool { return f.Written > 0 && !temporary.MatchString(f.Path) }) {
 		facts = mostFound // they are the work
 	}
-	for _, n := range highestFirst(v.standing(), Note.rank) {
+	for _, n := range highestFirst(v.standing(), v.worth) {
 		cost := lex.Runes(n.Text) + 3
-		if cost > room || strings.Contains(v.plan().Text, n.Text) || n.Rank == 0 && facts == 0 {
+		if cost > room || strings.Contains(told, n.Text) || n.Rank == 0 && facts == 0 {
 			continue
 		}
 		if n.Rank == 0 {
@@ -261,10 +283,29 @@ func (v *view) decisions(room int) []string {
 	}
 	slices.SortStableFunc(chosen, func(a, b Note) int { return cmp.Compare(a.Last, b.Last) })
 	var lines []string
+	slices.SortStableFunc(chosen, func(a, b Note) int { return strings.Count(b.Text[:1], "(") - strings.Count(a.Text[:1], "(") })
+	marked := 0
 	for _, n := range chosen {
-		lines = append(lines, "- "+n.Text)
+		text := n.Text
+		if strings.HasPrefix(text, before) {
+			if marked++; marked > 1 {
+				text = text[len(before):]
+			}
+		}
+		lines = append(lines, "- "+text)
+	}
+	if marked > 1 {
+		lines[0] = fmt.Sprintf("- (%d before later edits) ", marked) + lines[0][2+len(before):]
 	}
 	return lines
+}
+
+// worth puts refusals first, and what was found since the newest request before what was found earlier.
+func (v *view) worth(n Note) uint64 {
+	if n.Rank < refusedCall && !v.asked(n.Last, v.l.To+1) {
+		n.Rank = min(n.Rank+2, refusedCall-1)
+	}
+	return n.rank()
 }
 
 // plan is what the assistant said last.
@@ -299,13 +340,13 @@ func (v *view) next(room int) []string {
 	case n.Rank == answered:
 		said = "- (last words) "
 	case len(v.eventsOf(reported, max(n.First, 1)-1)) > 0 || looped && len(v.eventsOf(reported, newestOf(v.l.Requests).Last)) > 0:
-		said = "- said, though results reported what the state tells: "
+		return []string{"- (results reported what the state tells; what was said last is older, or repeats it)"}
 	case looped:
 		said = "- said before calls without effect: "
 	case since != "":
 		said = "- said before that: "
 		if announces(n.Text) && !strings.Contains(since, userRefused) {
-			said = "- taken up or done since it was said: "
+			said = "- taken up since it was said (whether all of it is done isn't known): "
 		}
 	}
 	var lines []string
@@ -325,7 +366,7 @@ func (v *view) next(room int) []string {
 	if room -= cost(lines); room < leastOpening || old && len(lines) > 1 {
 		return lines
 	}
-	return append(lines, said+opening(strings.TrimSuffix(n.Text, ":"), room-lex.Runes(said)-1))
+	return append(lines, said+bothEnds(strings.TrimSuffix(n.Text, ":"), room-lex.Runes(said)-1))
 }
 
 // userRefused is told among what was done after a message.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -180,12 +181,35 @@ func opening(s string, n int) string {
 		end = i
 	}
 	if end >= leastOpening && end*3 >= len(cut) {
-		return strings.TrimSpace(cut[:end])
+		return danglingItem.ReplaceAllString(strings.TrimSpace(cut[:end]), "")
 	}
 	if i := strings.LastIndexByte(cut, ' '); i > len(cut)*2/3 {
 		cut = strings.TrimRight(cut[:i], " ,;(") + "…"
 	}
 	return cut
+}
+
+// danglingItem is the number of an item of which nothing follows.
+var danglingItem = regexp.MustCompile(` \d{1,2}[.)]$`)
+
+// bothEnds returns the beginning and the end of a statement in at most n characters: a report begins with what was done and ends with
+// what is left, or what the user is asked.
+func bothEnds(s string, n int) string {
+	if lex.Runes(s) <= n || n < 4*leastOpening {
+		return opening(s, n)
+	}
+	first := opening(s, n/2)
+	last, room := s, n-lex.Runes(first)-3
+	for lex.Runes(last) > room {
+		i := stop(last)
+		if i == len(last) { // one long sentence
+			runes := []rune(last)
+			last = string(runes[len(runes)-room+1:])
+			return first + " …" + last[strings.IndexByte(last, ' ')+1:]
+		}
+		last = strings.TrimSpace(last[i:])
+	}
+	return strings.TrimSuffix(first, "…") + " … " + last
 }
 
 // leastOpening is the length from which the beginning of a statement tells it from others.

@@ -17,6 +17,7 @@ const (
 	claimed              // the assistant says that runs succeed
 	settled              // a command of git succeeded that ends an operation which had stopped
 	reported             // the result of a call says what was accomplished
+	foreign              // the assistant says that an error is not of its work
 )
 
 var (
@@ -29,6 +30,10 @@ var (
 	turnsOut = regexp.MustCompile(`(?i)\bturn(?:s|ed) out\b|\bdecided\b`)
 	// wiped says that work is gone and has to be done again.
 	wiped = regexp.MustCompile(`(?i)\b(?:(?:changes|work|edits|modifications|files?|tests|implementation|stash) (?:(?:were|was|are|is|have been|has been|got|is all|are all) )(?:all )?(?:now )?(?:lost|gone|wiped|discarded|overwritten|reverted)|lost (?:all|my|our|the) (?:\w+ ){0,2}(?:changes|work|edits)|(?:need|have|going) to (?:re-?implement|redo|re-?create|re-?apply|rewrite everything))\b`)
+	// wipedAll says so of all that was not committed.
+	wipedAll = regexp.MustCompile(`(?i)\ball (?:of )?(?:(?:my|our|the|these) )?(?:\w+ ){0,2}(?:changes|work|edits|modifications|files|fixes) (?:(?:were|was|are|is|have been|has been|got) )(?:all )?(?:now )?(?:lost|gone|wiped|discarded|overwritten|reverted)\b|\blost all (?:my|our|the)\b`)
+	// unrelated says that an error was there before, or is of another's work.
+	unrelated = regexp.MustCompile(`(?i)\bpre-?existing\b|\b(?:existed|were there|was there|present|fail(?:s|ed|ing)?) (?:already |also )?(?:before|on (?:the )?(?:main|master|base))\b|\bnot (?:from|caused by|related to|due to|introduced by) (?:my|our|the|this|these) (?:\w+ ){0,2}(?:changes?|edits?|work)\b|\bunrelated (?:to (?:my|our|the|this|these)|(?:\w+ )?(?:failures?|errors?|issues?|tests?|warnings?))\b`)
 	// succeeds is what an assistant says of runs that it takes for good.
 	succeeds = regexp.MustCompile(`(?i)\b(?:tests?|suites?|specs?|lint(?:er|ing)?|build|checks?|types?|code|project|everything|it) (?:(?:now|all|is|are|still|again) )*(?:pass(?:es|ed|ing)?|compiles?|builds?|succeed(?:s|ed)?|green|clean)\b`)
 	// doubtful is in a sentence about success that does not claim it.
@@ -135,7 +140,13 @@ func (c *collector) onBranch(at uint64, line, text string) {
 // holds instead, or nothing.
 func (c *collector) takenBack(s string, at uint64) (instead string, rank int) {
 	if wiped.MatchString(s) {
+		if wipedAll.MatchString(s) && !guessing.MatchString(s) && !strings.HasPrefix(s, "If ") {
+			c.note(&c.events, "“"+lex.Clip(s, 80)+"”", discarded, at)
+		}
 		return s, 3
+	}
+	if unrelated.MatchString(s) && !announcing.MatchString(s) && !strings.Contains(s, "whether") && !strings.HasSuffix(s, "?") {
+		c.note(&c.events, lex.Clip(s, maxInstruction), foreign, at)
 	}
 	if succeeds.MatchString(s) && !doubtful.MatchString(s) {
 		c.note(&c.events, lex.Clip(s, maxInstruction), claimed, at)
