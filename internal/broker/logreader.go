@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -29,6 +30,7 @@ type LogReader struct {
 	prefix  string // of the JetStream API
 	missing func(Missing)
 	beside  []jetstream.JetStream
+	turn    *atomic.Uint64 // of the connections; nil where there is one
 }
 
 // NewLogReader reads stream through js.
@@ -43,26 +45,28 @@ func (r *LogReader) Watch(missing func(Missing)) *LogReader {
 	return &watching
 }
 
-// Beside returns a reader that uses further connections to the same server where it reads single messages at once.
+// Beside returns a reader that has further connections to the same server, of which Get uses one after the other: the server answers the requests of
+// a connection in turn, and may have to read a block of the stream for each.
 func (r *LogReader) Beside(more []jetstream.JetStream) *LogReader {
 	wider := *r
-	wider.beside = more
+	wider.beside, wider.turn = more, &atomic.Uint64{}
 	return &wider
 }
 
-// over is the reader on its i-th connection.
-func (r *LogReader) over(i int) *LogReader {
-	one := *r
-	if i %= len(r.beside) + 1; i > 0 {
-		one.js = r.beside[i-1]
+// next is the connection whose turn it is.
+func (r *LogReader) next() *nats.Conn {
+	if len(r.beside) > 0 {
+		if i := r.turn.Add(1) % uint64(len(r.beside)+1); i > 0 {
+			return r.beside[i-1].Conn()
+		}
 	}
-	return &one
+	return r.js.Conn()
 }
 
 // Get returns the message with sequence seq, or ErrGone.
 func (r *LogReader) Get(ctx context.Context, seq uint64) (Stored, error) {
 	body := fmt.Appendf(nil, `{"seq":%d}`, seq)
-	reply, err := r.request(ctx, "DIRECT.GET."+r.stream, body)
+	reply, err := r.request(ctx, r.next(), "DIRECT.GET."+r.stream, body)
 	if errors.Is(err, nats.ErrNoResponders) { // allow_direct is off, or there is no such stream
 		return r.fromLeader(ctx, body)
 	}
@@ -103,13 +107,13 @@ func (r *LogReader) LastSeq(ctx context.Context) (uint64, error) {
 	return state.Last, err
 }
 
-func (r *LogReader) request(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
+func (r *LogReader) request(ctx context.Context, nc *nats.Conn, subject string, body []byte) (*nats.Msg, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, openTimeout)
 		defer cancel()
 	}
-	reply, err := r.js.Conn().RequestWithContext(ctx, r.prefix+subject, body)
+	reply, err := nc.RequestWithContext(ctx, r.prefix+subject, body)
 	if err != nil {
 		return nil, fmt.Errorf("read from stream %s: %w", r.stream, err)
 	}
@@ -174,7 +178,7 @@ type storedReply struct {
 }
 
 func (r *LogReader) fromLeader(ctx context.Context, body []byte) (Stored, error) {
-	reply, err := r.request(ctx, "STREAM.MSG.GET."+r.stream, body)
+	reply, err := r.request(ctx, r.js.Conn(), "STREAM.MSG.GET."+r.stream, body)
 	if err != nil {
 		return Stored{}, err
 	}

@@ -279,7 +279,7 @@ func (r *LogReader) known(ctx context.Context, list []*subject, seqs []uint64) e
 	group.SetLimit(scanSubjectsAtOnce)
 	for i, seq := range seqs {
 		group.Go(func() (err error) {
-			if read[i], err = r.over(i).Get(within, seq); err == nil && bytes.Add(int64(len(read[i].Data))) > maxKnownBytes {
+			if read[i], err = r.Get(within, seq); err == nil && bytes.Add(int64(len(read[i].Data))) > maxKnownBytes {
 				err = errTooMuch
 			}
 			return err

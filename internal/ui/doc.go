@@ -11,6 +11,7 @@
 // Invariants:
 //   - Everything that agents, tools and models have said reaches a page through html/template, as text; the Content-Security-Policy allows the two files of this
 //     package as script and style and nothing else.
+//   - A page of a thread waits 40 ms for the log before it shows what the store has: as an outline, behind which the page comes in the same answer.
 //   - A GET changes nothing. A POST comes from a page of this server: its Origin says so.
 //   - Nothing here is on the path of an event: threads are listed by package roster, stories are folded in a store in memory, and records are read when
 //     a page is looked at.

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +43,7 @@ type world struct {
 	url    string
 	client *http.Client
 	server *server.Server // nil: it is in the broker
+	way    *way           // to the server; nil: there is none
 }
 
 type options struct {
@@ -51,6 +54,7 @@ type options struct {
 	tokens   string                 // the file's text; empty: none
 	policies func(*config.Config)
 	server   bool // NATS is a server of its own, which can be taken away
+	slow     bool // its answers can be held back
 }
 
 // serve starts a server of NATS.
@@ -80,9 +84,14 @@ func begin(t testing.TB, o options) *world {
 	}
 	at := broker.Options{StoreDir: streams, Sync: "2m", Logger: logger}
 	var srv *server.Server
+	var between *way
 	if o.server {
 		srv = serve(t, streams)
 		at = broker.Options{URL: srv.ClientURL(), Logger: logger}
+		if o.slow {
+			between = newWay(t, at.URL)
+			at.URL = between.url()
+		}
 	}
 	b, err := broker.Open(t.Context(), at)
 	if err != nil {
@@ -109,7 +118,7 @@ func begin(t testing.TB, o options) *world {
 	go func() {
 		ran <- processor.Serve(ctx, processor.Options{Config: cfg, Broker: b, Logger: logger, CloseTimeout: 2 * time.Second}, func(p *processor.Processor) { started <- p })
 	}()
-	w := &world{t: t, broker: b, url: "http://" + cfg.API.Listen, server: srv}
+	w := &world{t: t, broker: b, url: "http://" + cfg.API.Listen, server: srv, way: between}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -174,6 +183,9 @@ func (w *world) put(list ...[2]string) {
 	}
 }
 
+// lateStatus is that of a page which failed when its outline was sent.
+var lateStatus = regexp.MustCompile(`id="failed" data-part data-status="(\d+)"`)
+
 // answer is what came back.
 type answer struct {
 	status int
@@ -209,6 +221,9 @@ func (w *world) do(path string, form url.Values, headers ...string) answer {
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	if late := lateStatus.FindSubmatch(text); late != nil { // behind an outline
+		res.StatusCode, _ = strconv.Atoi(string(late[1]))
 	}
 	return answer{res.StatusCode, res.Header, string(text), res.Request.URL}
 }

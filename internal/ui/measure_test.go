@@ -1,9 +1,11 @@
 package ui_test
 
 import (
+	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"runtime"
@@ -24,10 +26,12 @@ var (
 	measureActive  = flag.Int("ui.active", 0, "of which so many have events at the same time; 0: all")
 	measureDir     = flag.String("ui.dir", "", "keep streams and store here, and go on with what is there")
 	measureLooks   = flag.Int("ui.looks", 200, "looks at each page")
+	measureStride  = flag.Int("ui.stride", 4999, "threads between two looks: with as many as a block has messages, each look has blocks of its own")
 	measureOnly    = flag.String("ui.only", "", "of the pages, only those that contain this")
 )
 
-// TestMeasure measures how long each page takes with many threads and events in the store.
+// TestMeasure measures how long each page takes with many threads and events in the store: until it shows something, which may be an outline, and as a
+// whole.
 func TestMeasure(t *testing.T) {
 	race.Slow(t)
 	if *measureEvents == 0 {
@@ -55,20 +59,33 @@ func TestMeasure(t *testing.T) {
 		if !strings.Contains(path, *measureOnly) {
 			continue
 		}
-		var took []time.Duration
+		var took, whole []time.Duration
+		outlines := 0
 		for i := range *measureLooks {
-			at := strings.Replace(path, "%d", fmt.Sprint((499+i*4999)%*measureThreads), 1)
+			at := strings.Replace(path, "%d", fmt.Sprint((499+i**measureStride)%*measureThreads), 1)
 			at = strings.Replace(at, "%d", fmt.Sprint(*measureEvents), 1)
 			began := time.Now()
-			if a := w.do(at, nil); a.status != 200 {
-				t.Fatalf("%s: %d %.300s", at, a.status, a.text)
-			}
+			res := w.begun(at)
 			took = append(took, time.Since(began))
+			text, err := io.ReadAll(res.Body)
+			_ = res.Body.Close()
+			if err != nil || res.StatusCode != 200 {
+				t.Fatalf("%s: %v %d %.300s", at, err, res.StatusCode, text)
+			}
+			whole = append(whole, time.Since(began))
+			if bytes.Contains(text, []byte(`<div class="outline">`)) {
+				outlines++
+			}
 		}
-		slices.Sort(took)
-		t.Logf("%-55s p50 %8v  p99 %8v  max %8v", path, took[len(took)/2].Round(10*time.Microsecond), took[len(took)*99/100].Round(10*time.Microsecond), took[len(took)-1].Round(10*time.Microsecond))
+		t.Logf("%-55s %s; whole: %s; %d outlines", path, percentiles(took), percentiles(whole), outlines)
 	}
 	t.Log(memory())
+}
+
+func percentiles(took []time.Duration) string {
+	slices.Sort(took)
+	at := func(i int) time.Duration { return took[i].Round(10 * time.Microsecond) }
+	return fmt.Sprintf("p50 %v  p99 %v  max %v", at(len(took)/2), at(len(took)*99/100), at(len(took)-1))
 }
 
 // fill publishes the events that are not there yet, before there is a processor: it takes them in bulk.

@@ -200,9 +200,12 @@ func (u *UI) known(name string) (seqs []uint64, err error) {
 	return nil, nil
 }
 
+// log reads the messages of a prompt at once, and keeps them for that prompt.
+func (u *UI) log() content.Log { return content.NewShared(u.history.events.Beside(u.Beside)) }
+
 // read makes the prompt of a thread from a store.
 func (u *UI) read(ctx context.Context, from *state.Store, partition int, policies []summarize.Policy, now time.Time, name string, req api.ContextRequest) (api.ContextReply, error) {
 	return service.ReadContext(ctx, service.Reading{
-		View: from.View(partition), Policies: policies, Now: now, Log: content.Uncached{Log: u.history.events},
+		View: from.View(partition), Policies: policies, Now: now, Log: u.log(),
 	}, name, req)
 }

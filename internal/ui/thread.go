@@ -13,7 +13,6 @@ import (
 
 	"precis/api"
 	"precis/internal/audit"
-	"precis/internal/content"
 	"precis/internal/service"
 	"precis/internal/thread"
 	"precis/internal/timeline"
@@ -35,11 +34,7 @@ type threadBody struct {
 	Latest  string // that of the latest ones; empty on them
 }
 
-func (u *UI) thread(r *http.Request, v *Viewer) (*page, error) {
-	h, _, err := u.header(r, v)
-	if err != nil {
-		return nil, err
-	}
+func (u *UI) thread(r *http.Request, h *thread.Header, _ int) (any, error) {
 	in := r.URL.Query()
 	at, find := in.Get("at"), in.Get("find")
 	t, err := u.tell(r.Context(), h, at)
@@ -66,7 +61,7 @@ func (u *UI) thread(r *http.Request, v *Viewer) (*page, error) {
 	if before > 0 {
 		b.Latest = to(0)
 	}
-	return &page{Name: "thread", Title: h.Thread, Nav: "threads", Live: at == "" && before == 0, Body: b}, nil
+	return b, nil
 }
 
 // addressOf is that of a thread's page.
@@ -101,11 +96,7 @@ type promptMessage struct {
 	Contents bool
 }
 
-func (u *UI) prompt(r *http.Request, v *Viewer) (*page, error) {
-	h, partition, err := u.header(r, v)
-	if err != nil {
-		return nil, err
-	}
+func (u *UI) prompt(r *http.Request, h *thread.Header, partition int) (_ any, err error) {
 	in := r.URL.Query()
 	b := &promptBody{Thread: h.Thread, At: in.Get("at"), Format: in.Get("format"), Limit: in.Get("max_tokens"), Formats: []string{
 		api.FormatMessages, api.FormatOpenAI, api.FormatResponses, api.FormatAnthropic, api.FormatGemini,
@@ -133,7 +124,7 @@ func (u *UI) prompt(r *http.Request, v *Viewer) (*page, error) {
 		return nil, err
 	}
 	b.shown = u.shownOf(reply, whole)
-	return &page{Name: "prompt", Title: "Prompt of " + h.Thread, Nav: "threads", Live: b.At == "", Body: b}, nil
+	return b, nil
 }
 
 // promptNow is what an agent would get. Unlike an agent's request it has nothing made again, and is not counted.
@@ -141,7 +132,7 @@ func (u *UI) promptNow(ctx context.Context, name string, partition int, req api.
 	snapshot := u.Backend.Snapshot(partition)
 	defer snapshot.Close()
 	return service.ReadContext(ctx, service.Reading{
-		View: snapshot.View, Policies: u.Backend.Config().Policies, Now: u.Backend.Now(), Log: content.Uncached{Log: u.history.events},
+		View: snapshot.View, Policies: u.Backend.Config().Policies, Now: u.Backend.Now(), Log: u.log(),
 	}, name, req)
 }
 
@@ -247,11 +238,7 @@ func fieldsOf(p *summarize.Policy) []field {
 	}
 }
 
-func (u *UI) compare(r *http.Request, v *Viewer) (*page, error) {
-	h, partition, err := u.header(r, v)
-	if err != nil {
-		return nil, err
-	}
+func (u *UI) compare(r *http.Request, h *thread.Header, partition int) (any, error) {
 	config := u.Backend.Config()
 	own, _ := summarize.Resolve(config.Policies, h.Policy, h.FirstAgentID, h.Thread)
 	in := r.URL.Query()
@@ -288,7 +275,7 @@ func (u *UI) compare(r *http.Request, v *Viewer) (*page, error) {
 			return nil, err
 		}
 	}
-	return &page{Name: "compare", Title: "Compare " + h.Thread, Nav: "threads", Body: b}, nil
+	return b, nil
 }
 
 // imagine folds a thread under another policy.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -200,10 +201,16 @@ func (u *UI) routes() {
 	u.mux.HandleFunc("POST /ui/logout", u.logout)
 	for path, handle := range map[string]handler{
 		"GET /ui/{$}": u.overview, "GET /ui/threads": u.threads, "GET /ui/rejections": u.rejections, "GET /ui/partitions": u.partitions, "GET /ui/savings": u.savings, "POST /ui/savings": u.save, "GET /ui/configuration": u.configuration,
-		"GET /ui/threads/{thread}": u.thread, "GET /ui/threads/{thread}/prompt": u.prompt, "GET /ui/threads/{thread}/compare": u.compare,
 		"GET /ui/summaries/{summary}": u.summary,
 	} {
 		u.mux.HandleFunc(path, u.page(handle))
+	}
+	for _, p := range []threadPage{
+		{name: "thread", path: "", live: []string{"at", "before"}, body: u.thread},
+		{name: "prompt", path: "/prompt", title: "Prompt of ", live: []string{"at"}, body: u.prompt},
+		{name: "compare", path: "/compare", title: "Compare ", body: u.compare},
+	} {
+		u.mux.HandleFunc("GET /ui/threads/{thread}"+p.path, u.ofThread(p))
 	}
 	u.mux.HandleFunc("POST /ui/rejections/{seq}/retry", u.page(u.retry))
 	u.mux.HandleFunc("GET /ui/live", u.live)
@@ -335,22 +342,28 @@ func (u *UI) show(w http.ResponseWriter, r *http.Request, v *Viewer, p *page) {
 		http.Redirect(w, r, p.To, http.StatusSeeOther)
 		return
 	}
+	text, err := u.rendered(r, v, p, "layout")
+	if err != nil {
+		http.Error(w, "an error of the processor, which its log has", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(cmp.Or(p.Status, http.StatusOK))
+	_, _ = w.Write(text) // an error means that the client is gone
+}
+
+// rendered is a page by a template; an error is in the log.
+func (u *UI) rendered(r *http.Request, v *Viewer, p *page, template string) ([]byte, error) {
 	p.Viewer, p.Open, p.Contents, p.Process, p.State, p.Now = v, u.Gate.Open(), u.Contents, u.Backend.Process(), u.state(), u.Backend.Now()
 	if p.Live {
 		p.Query = url.Values{"path": {r.URL.Path}}.Encode()
 	}
 	var b bytes.Buffer
-	if err := u.pages[p.Name].ExecuteTemplate(&b, "layout", p); err != nil {
+	err := u.pages[p.Name].ExecuteTemplate(&b, template, p)
+	if err != nil {
 		u.Logger.Error().Err(err).Str("path", r.URL.Path).Msg("page failed")
-		http.Error(w, "an error of the processor, which its log has", http.StatusInternalServerError)
-		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if p.Status == 0 {
-		p.Status = http.StatusOK
-	}
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(b.Bytes()) // an error means that the client is gone
+	return b.Bytes(), err
 }
 
 func (u *UI) state() chip {

@@ -1,5 +1,6 @@
 // A page that changes: fetch it again, and put the parts that differ in place.
 (() => {
+  document.querySelector('.outline')?.remove(); // the page stands behind it
   const live = document.body.dataset.live;
   if (!live || !window.EventSource) return;
   const note = document.getElementById('live');
@@ -34,14 +35,16 @@
     try {
       const answer = await fetch(location.pathname + location.search, { credentials: 'same-origin' });
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      const failed = page.getElementById('failed'); // behind an outline, with another status
+      const status = failed ? failed.dataset.status : answer.status, ok = answer.ok && !failed;
       const parts = Array.from(document.querySelectorAll('[data-part]'));
       const fresh = new Map(Array.from(page.querySelectorAll('[data-part]'), p => [p.id, p]));
-      if (parts.length !== fresh.size || parts.some(p => !fresh.has(p.id))) { if (answer.ok || answer.status === 401) { location.reload(); return; } say('not up to date: ' + answer.status); setTimeout(refresh, 5000); return; }
+      if (parts.length !== fresh.size || parts.some(p => !fresh.has(p.id))) { if (ok || answer.status === 401) { location.reload(); return; } say('not up to date: ' + status); setTimeout(refresh, 5000); return; }
       let changed = false;
       for (const p of parts) changed = swap(p, fresh.get(p.id)) || changed;
       if (changed) document.dispatchEvent(new Event('precis:changed'));
       say('');
-      if (!answer.ok) { clearTimeout(retry); retry = setTimeout(refresh, 5000); }
+      if (!ok) { clearTimeout(retry); retry = setTimeout(refresh, 5000); }
     } catch { say('not up to date'); clearTimeout(retry); retry = setTimeout(refresh, 5000); } finally {
       busy = false;
       if (again) { again = false; refresh(); }
