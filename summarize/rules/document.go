@@ -56,6 +56,7 @@ type document struct {
 	under     int               // the group of the lines to come, in a diff or below a file's name; none
 	headed    bool              // matches stand below their file's name
 	files     bool              // files are printed one after another, each below its name
+	ruled     bool              // parts stand below headings between rules: an editor's versions of a file (edits.go)
 	parts     []call.Part       // of files, which are printed one after another
 	several   bool              // of more than one file
 	part      int               // the one of the line to come
@@ -78,6 +79,7 @@ type document struct {
 	named     string            // and the name of the last element that has one
 	landmarks []landmark        // what to look for first
 	wrapped   bool              // an agent's program added text to the source
+	goesOn    string            // what the range of its lines is followed by if the file goes on
 	cutOff    bool              // and says that it shows a part of it
 	chars     int               // code points of the source, before cleaning
 	prefix    string            // common to all lines of a log
@@ -129,6 +131,7 @@ func newDocument(content string, category Category, args call.Arguments) documen
 	if path, _ := args.Shown(); d.shape == shapePlain && path == "" && (category == CommandOutput || category == FileContent) {
 		d.files = printsFiles(text)
 	}
+	d.ruled = category == WriteResult && showsVersions(text)
 	if category == FileContent && !d.files {
 		d.divide(args.Parts(), text)
 	}
@@ -330,7 +333,7 @@ func (d *document) add(raw string, number int) {
 		l.text = lex.CutStamp(strings.TrimPrefix(raw, d.prefix))
 		l.stamped = len(l.text) < len(raw)
 	}
-	if d.ofShape(&l, raw) {
+	if d.ruled && d.underRule(&l) || cursorMark(raw) || d.ofShape(&l, raw) {
 		return
 	}
 	if d.files {
@@ -348,6 +351,9 @@ func (d *document) add(raw string, number int) {
 		l.at = cmp.Or(l.number, d.total)
 	}
 	l.squeeze()
+	if d.ruled && l.group >= 0 {
+		l.text = raw // a version differs in its indentation
+	}
 	if d.shape == shapeDiff && l.dull() {
 		l.text = " " + l.text // what it begins with, such as the dash of a list, is no sign
 	}

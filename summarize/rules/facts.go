@@ -103,8 +103,11 @@ func factsOf(in Input, category Category, args call.Arguments, doc *document) *f
 	f.failure(doc)
 	if in.PreserveErrors {
 		f.urgent, f.traces = urgentLines(f, doc)
-		if category == WriteResult && f.status == statusError {
-			f.urgent = append(firstLines(doc, 1), f.urgent...) // why it was refused
+		if category == WriteResult {
+			if f.status == statusError {
+				f.urgent = append(firstLines(doc, 1), f.urgent...) // why it was refused
+			}
+			f.urgent = append(f.urgent, doc.changed(args, f.status == statusError)...)
 		}
 	}
 	if told := doc.searchFailed(); category == WebContent && told >= 0 && f.ended.Verdict == verdict.Success {
@@ -241,6 +244,7 @@ func (f *facts) header(tool string, limit int) string {
 	}
 	head := "[" + mark + lex.Clip(lex.OneLine(tool), max(12, limit/3)) + ": "
 	key := append([]string(nil), f.key...)
+	most := limit + min(moreHeader, limit/2)
 	for {
 		text := head + strings.Join(key, " | ") + "]"
 		excess := lex.Runes(text) - limit
@@ -250,6 +254,14 @@ func (f *facts) header(tool string, limit int) string {
 		least := firstFact
 		if len(key) <= 2 {
 			least = leastFact
+		}
+		least = max(least, min(wholeOf(key[0]), longestFirst))
+		if wholeOf(key[0]) > 0 && (len(key) == 1 || len(key) == 2 && strings.HasPrefix(key[1], "Lines: ")) { // what an output is of, and which part of it, is told in any case
+			limit = max(limit, min(most, lex.Runes(text)-lex.Runes(key[0])+least))
+			excess = lex.Runes(text) - limit
+		}
+		if excess <= 0 {
+			return text
 		}
 		if first := lex.Runes(key[0]); first-excess >= least || len(key) == 1 {
 			key[0] = shorten(key[0], max(first-excess, 8))
@@ -265,13 +277,49 @@ const (
 	leastFact = 18
 )
 
-// shorten cuts a fact's value: a path at its beginning, anything else at its end.
+// longestFirst is how long a first fact is that stands as it is, and moreHeader how much longer the line becomes for it.
+const longestFirst, moreHeader = 64, 30
+
+// wholeOf returns how much of a first fact must stand: the name of a file, all arguments.
+func wholeOf(fact string) int {
+	name, value, _ := strings.Cut(fact, ": ")
+	switch name {
+	case "File", "Path":
+		if at := strings.LastIndexByte(value, '/'); at > 0 {
+			return min(lex.Runes(fact), len(name)+len(": …")+lex.Runes(value[at:]))
+		}
+		return lex.Runes(fact)
+	case "Args":
+		return lex.Runes(fact)
+	}
+	return 0
+}
+
+// shorten cuts a fact's value: a path at its beginning, a command in front of the name of what it is about, anything else at its end.
 func shorten(fact string, n int) string {
 	name, value, ok := strings.Cut(fact, ": ")
 	if ok && (name == "File" || name == "Path") {
 		return name + ": " + shortPath(value, n-lex.Runes(name)-2)
 	}
+	if name == "Command" {
+		return clipCommand(fact, n)
+	}
 	return lex.Clip(fact, n)
+}
+
+// clipCommand cuts a command, and a path where it is cut in its middle.
+func clipCommand(fact string, n int) string {
+	cut := lex.Clip(fact, n)
+	if cut != fact {
+		at := len(strings.TrimSuffix(cut, lex.ClipMark))
+		from := strings.LastIndexByte(fact[:at], ' ') + 1
+		word, _, _ := strings.Cut(fact[from:], " ")
+		if slash := strings.LastIndexByte(word, '/'); slash > at-from && lex.Runes(fact[:from])+lex.Runes(word[slash:])+1 <= n {
+			room := n - lex.Runes(fact[:from]) - lex.Runes(word[slash:]) - 1
+			return fact[:from] + lex.Prefix(word, room) + lex.ClipMark + word[slash:]
+		}
+	}
+	return cut
 }
 
 // shortPath keeps the end of a path, beginning at a slash if possible.

@@ -53,12 +53,12 @@ func (f *facts) asked(args call.Arguments) {
 		f.add(name, lex.Clip(text, maxCommand))
 		return
 	}
-	f.add("Command", lex.Clip(lex.OneLine(changesDir.ReplaceAllString(command, "")), maxCommand))
+	f.add("Command", clipCommand(lex.OneLine(changesDir.ReplaceAllString(command, "")), maxCommand))
 	f.note("command", command)
 }
 
 func (f *facts) write(args call.Arguments, doc *document) {
-	if path := args.Path(); path != "" {
+	if path := cmp.Or(args.Path(), doc.namedPath()); path != "" {
 		f.add("File", clipLeft(lex.OneLine(path), maxPath))
 		f.note("path", path)
 	} else {
@@ -349,18 +349,18 @@ func (f *facts) file(args call.Arguments, doc *document) {
 		extent, list := call.ExtentOf(doc.parts), args.Parts()
 		switch {
 		case extent != "":
-			path += ":" + extent
 		case len(list) == 1 && list[0].Last > 0 && doc.total >= list[0].Last:
 			extent = "last " + itoa(doc.total)
 		case len(list) == 1 && list[0].To > 0 && doc.total >= list[0].To:
 			extent = "first " + itoa(doc.total)
 		default:
 			extent = doc.extent()
+			if asked := lex.Atoi(args.Text("limit", "max_lines", "num_lines", "line_count")); asked > 0 && extent == itoa(asked) {
+				extent = "first " + extent
+			}
 		}
 		f.add("File", clipLeft(lex.OneLine(path), maxPath))
-		if !strings.HasSuffix(path, extent) {
-			f.add("Lines", extent)
-		}
+		f.add("Lines", extent)
 	} else {
 		f.asked(args)
 		f.add("Output", lex.Counted(doc.total, "line"))
@@ -419,7 +419,8 @@ func (f *facts) modules(doc *document) {
 
 // namedPath returns the path that a viewer prints above a file ("[File: /a/b.py (1997 lines total)]").
 func (d *document) namedPath() string {
-	for _, l := range d.lines[:min(3, len(d.lines))] {
+	const first = 12
+	for _, l := range d.lines[:min(first, len(d.lines))] {
 		if rest, ok := strings.CutPrefix(l.text, "[File: "); ok {
 			path, _, _ := strings.Cut(rest, " ")
 			return strings.TrimRight(path, "]")
@@ -443,12 +444,17 @@ func (d *document) extent() string {
 		n++
 	}
 	if first <= 1 && last == 0 || d.dotted {
+		if d.goesOn != "" {
+			return "first " + itoa(d.total) + d.goesOn
+		}
 		return itoa(d.total)
 	}
 	all := d.stated()
 	switch {
 	case all > last:
 		return itoa(first) + "-" + itoa(last) + " of " + itoa(all)
+	case d.goesOn != "":
+		return itoa(max(first, 1)) + "-" + itoa(last) + d.goesOn
 	case first <= 1:
 		return itoa(last)
 	}

@@ -179,7 +179,7 @@ const clippedMessage = 72
 // told is how much of a line is not clipped, in characters: the name of a failed test, a place and the beginning of what is
 // wrong there.
 func told(text string) int {
-	const longestName, longestFrame, message = 140, 110, 38
+	const longestName, longestFrame, message = 140, 110, 72
 	switch {
 	case namesFailure(text):
 		return min(lex.Runes(text), longestName)

@@ -82,6 +82,12 @@ func (c *chooser) enter(best *offer, text string, mentions []mention, gains []fl
 	}
 }
 
+// beginsSentence reports whether a part of a line can stand alone: a line of sentences is entered only where one begins.
+func beginsSentence(text string, start int) bool {
+	before := strings.TrimRight(text[:start], " *_`\"(")
+	return before == "" || strings.IndexByte(".!?:;|{}", before[len(before)-1]) >= 0 || !strings.Contains(text, ". ") && !strings.Contains(text, ", ")
+}
+
 // remark offers the whole line, or the head of a record, for its worth apart from its identifiers.
 func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64, base int) {
 	if c.remarks[i] == 0 {
@@ -286,13 +292,10 @@ func joined(text string, i int) bool {
 }
 
 // naturalStart returns the place at or before i where a fragment may begin: with the scheme, quote, bracket or
-// sign of its first word. Within a joined word only a path's last names may begin a fragment; 0 is none.
+// sign of its first word; 0: none, since it would begin within a joined word.
 func naturalStart(text string, i int) int {
 	if i > 1 && words.Joint(text[i-1]) && lex.WordByte[text[i-2]] {
-		if text[i-1] != '/' {
-			return 0
-		}
-		return i
+		return 0 // what is left would read as another path
 	}
 	if strings.HasSuffix(text[:i], "://") {
 		i -= len("://")
@@ -302,6 +305,9 @@ func naturalStart(text string, i int) int {
 	}
 	for n := 0; i > 0 && n < 4 && begins[text[i-1]]; n++ {
 		i--
+	}
+	if !beginsSentence(text, i) {
+		return 0
 	}
 	return i
 }

@@ -289,17 +289,14 @@ func (c *chooser) listWord(f *further, id int32) (size int) {
 	return size
 }
 
-// label is what the list says of an identifier: of an element of a page that a user can act on also its name.
+// label is what the list says of an identifier: of an element of a page also its name.
 // What belongs to a name in front of it, `.github`, `@scope/name`, `--all`, `/usr/bin`, comes with it.
 func (c *chooser) label(id int32) string {
 	w := &c.words.words[id]
 	if c.doc.shape != shapeSnapshot {
 		return c.sign(id) + w.text
 	}
-	if c.doc.lines[w.first].favour != actWorth {
-		return w.text
-	}
-	const longestName = 12
+	const longestName = 16
 	e, _ := page.ElementIn(c.doc.lines[w.first].text)
 	return w.text + " " + lex.Clip(e.Name, longestName)
 }
@@ -425,10 +422,25 @@ func (c *chooser) coverWord(id int32) {
 	}
 }
 
+// isCrumb reports whether an identifier is a piece of something longer: of a hash, `e1be`, or of what is written with percent signs, `2Fxai`.
+func (c *chooser) isCrumb(w *word) bool {
+	const whole = 7 // git's short form
+	if w.look&words.IsHex != 0 && len(w.text) < whole {
+		return true
+	}
+	if len(w.text) < 3 || !isHexByte(w.text[0]) || !isHexByte(w.text[1]) {
+		return false
+	}
+	at := strings.Index(c.doc.lines[w.first].text, w.text)
+	return at > 0 && c.doc.lines[w.first].text[at-1] == '%'
+}
+
+func isHexByte(b byte) bool { return b >= '0' && b <= '9' || b >= 'A' && b <= 'F' }
+
 // listable reports whether an identifier is useful outside its line: a number, a time or a date only in data, the rest of
 // an escape ("\nError" gives nError) never.
 func (c *chooser) listable(w *word) bool {
-	if w.how&(words.IsEscaped|words.IsStem) != 0 {
+	if w.how&(words.IsEscaped|words.IsStem) != 0 || c.isCrumb(w) {
 		return false
 	}
 	if c.doc.shape == shapeSnapshot {

@@ -51,6 +51,29 @@ func saysCutOff(content string) bool {
 	return partNote.MatchString(content[:min(len(content), near)]) || partNote.MatchString(content[max(0, len(content)-near):])
 }
 
+// moreOf matches a reader's note that its file goes on, and how many lines it has in all, or more.
+var moreOf = regexp.MustCompile(`(?i)(?:showing (?:lines )?\d+ ?(?:-|–|to) ?\d+ of (\d+)|(\d+) (?:more lines?|lines? (?:more|remaining|not shown))|file has more lines|more lines available)`)
+
+// goesOnBy returns what follows the range of lines of a file that goes on, " of 802" or " of more", from what stands behind them.
+func goesOnBy(content, source string) string {
+	const near = 400
+	at := strings.LastIndex(content, source)
+	if at < 0 {
+		return ""
+	}
+	rest := content[at+len(source):]
+	m := moreOf.FindStringSubmatch(rest[:min(len(rest), near)])
+	switch {
+	case m == nil:
+		return ""
+	case m[1] != "":
+		return " of " + m[1]
+	case m[2] != "":
+		return ", " + m[2] + " more"
+	}
+	return " of more"
+}
+
 const reminder = "system-reminder>"
 
 // proper returns a source without what the agent's program added. It keeps the text's own lines as they are.

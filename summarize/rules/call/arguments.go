@@ -108,6 +108,24 @@ func (a Arguments) ShellLine() string {
 	return ""
 }
 
+// NewLines returns the lines that an edit puts in, without their indentation: of a text, or of a command in several lines.
+func (a Arguments) NewLines() (list []string) {
+	text := a.Text("new_string", "new_str", "new_text", "replacement", "new_content", "replace", "insert_text")
+	if text == "" {
+		_, text, _ = strings.Cut(a.Command(), "\n")
+	}
+	const most, least = 400, 4
+	for line := range strings.Lines(text) {
+		if line = strings.Join(strings.Fields(line), " "); len(line) >= least {
+			list = append(list, line)
+		}
+		if len(list) == most {
+			break
+		}
+	}
+	return list
+}
+
 // titles are arguments that describe a call on their own.
 var titles = []string{"description", "title", "subject", "name", "query", "url", "prompt", "question", "task", "message", "input"}
 

@@ -31,10 +31,10 @@ func (r *Record) find(v jsontext.Value, keep []string) {
 // record is one object: its members in order, scalars as text.
 type Record struct {
 	keys   []string
-	inner  []string          // scalars in members, `user.login`
-	values map[string]string // of scalars, and of small objects: `112/237/325`
-	shapes map[string]string // of those objects: `(basic/economy/business)`
-	group  int               // of the inner arrays that have several records, the number of its own; 0: there are none
+	inner  []string            // scalars in members, `user.login`
+	values map[string]string   // of scalars, and of small objects: `112/237/325`
+	shapes map[string][]string // the names in those objects: basic, economy, business
+	group  int                 // of the inner arrays that have several records, the number of its own; 0: there are none
 }
 
 // mostRecords bounds how many are read.
@@ -208,7 +208,7 @@ func keysOf(v jsontext.Value) []envelope.Member {
 }
 
 func readRecord(v jsontext.Value) Record {
-	r := Record{values: map[string]string{}, shapes: map[string]string{}}
+	r := Record{values: map[string]string{}, shapes: map[string][]string{}}
 	for _, m := range keysOf(v) {
 		r.keys = append(r.keys, m.Name)
 		switch m.Value.Kind() {
@@ -256,6 +256,6 @@ func (r *Record) together(m envelope.Member) bool {
 	if len(names) < 2 || len(names) > most {
 		return false
 	}
-	r.values[m.Name], r.shapes[m.Name] = strings.Join(values, "/"), "("+strings.Join(names, "/")+")"
+	r.values[m.Name], r.shapes[m.Name] = strings.Join(values, "/"), names
 	return true
 }

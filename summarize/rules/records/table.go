@@ -48,20 +48,20 @@ func MostlyRecords(text string) bool {
 	return n*3 > len(text)*2
 }
 
-// apart names the members of objects that are not the same in all records: `size L, color red`.
+// apart names the members of objects that are not the same in all records, or whose names would be taken for two: `size L, in/out in`.
 func apart(records []Record) {
 	differ := map[string]bool{}
 	for _, r := range records {
-		for name, shape := range r.shapes {
-			differ[name] = differ[name] || records[0].shapes[name] != shape
+		for name, names := range r.shapes {
+			differ[name] = differ[name] || !slices.Equal(records[0].shapes[name], names) || strings.Contains(strings.Join(names, ""), "/")
 		}
 	}
 	for _, r := range records {
-		for name, shape := range r.shapes {
+		for name, names := range r.shapes {
 			if !differ[name] {
 				continue
 			}
-			names, values := strings.Split(strings.Trim(shape, "()"), "/"), strings.Split(r.values[name], "/")
+			values := strings.Split(r.values[name], "/")
 			for i, value := range values {
 				values[i] = names[i] + " " + value
 			}
@@ -116,6 +116,51 @@ func holdsOne(v jsontext.Value) bool {
 	return json.Unmarshal(v, &list, envelope.Lenient) == nil && len(list) == 1
 }
 
+// heldScalars writes a small list of scalars, an object of them or a list of one such object: `new_items: [77, 78]`, `payment(amount=12.5)`.
+func heldScalars(name string, v jsontext.Value) string {
+	const small, most = 300, 160 // bytes, characters
+	if len(v) > small {
+		return ""
+	}
+	open, end := ": [", "]"
+	var parts []string
+	if object, ok := OnlyObject(string(v)); ok {
+		v = jsontext.Value(object)
+	}
+	if v.Kind() == '{' {
+		open, end = "(", ")"
+		for _, m := range keysOf(v) {
+			if kind := m.Value.Kind(); kind == '{' || kind == '[' {
+				return ""
+			}
+			if value := PlainValue(m.Value); value != "" {
+				parts = append(parts, m.Name+"="+value)
+			}
+		}
+	} else {
+		var list []jsontext.Value
+		if json.Unmarshal(v, &list, envelope.Lenient) != nil {
+			return ""
+		}
+		for _, x := range list {
+			if kind := x.Kind(); kind == '{' || kind == '[' {
+				return ""
+			}
+			parts = append(parts, PlainValue(x))
+		}
+	}
+	said := lex.OneLine(name + open + strings.Join(parts, ", ") + end)
+	if len(parts) == 0 || lex.Runes(said) > most {
+		return ""
+	}
+	return said
+}
+
+// money names what is paid and how much of a thing there is: what a row is compared by.
+var money = regexp.MustCompile(`(?i)(?:^|[_.(, ])(?:total|sub_?total|amount|price|cost|fee|fare|balance|quantity|qty)s?(?:$|[_=(.])|(?:Total|Amount|Price|Cost|Balance|Quantity)s?$`)
+
+func isMoney(name string) bool { return money.MatchString(name) }
+
 func Scalars(members []envelope.Member, shown string, room, more int) string {
 	type part struct {
 		text, whole string
@@ -131,6 +176,8 @@ func Scalars(members []envelope.Member, shown string, room, more int) string {
 			rank = withinField // another object's
 		}
 		switch m.Value.Kind() {
+		case '{':
+			said = heldScalars(m.Name, m.Value)
 		case '"', '0', 't', 'f':
 			if v := lex.OneLine(PlainValue(m.Value)); v != "" {
 				said, whole = m.Name+"="+lex.Clip(v, wide), m.Name+"="+v
@@ -141,7 +188,12 @@ func Scalars(members []envelope.Member, shown string, room, more int) string {
 		case '[':
 			if n := len(LargestArray(m.Value, 0).Elements); n > 1 && m.Name != shown && !holdsOne(m.Value) {
 				said = m.Name + ": " + lex.Thousands(n) + " objects"
+			} else if n <= 1 {
+				said = heldScalars(m.Name, m.Value)
 			}
+		}
+		if rank > 0 && isMoney(said) {
+			rank = 0
 		}
 		if said != "" {
 			parts = append(parts, part{said, cmp.Or(whole, said), at, rank})
@@ -176,52 +228,72 @@ func Table(text string, records []Record, keep []string, room int) string {
 	shown := LargestArray(jsontext.Value(strings.TrimSpace(text)), 0).Name
 	around := About(text, shown, room/3, 0)
 	if around == "" {
-		return rows(records, keep, room)
+		return rows(shown, records, keep, room)
 	}
-	table := rows(records, keep, room-lex.Runes(around)-1)
+	table := rows(shown, records, keep, room-lex.Runes(around)-1)
 	return lex.JoinLines(About(text, shown, room/3, room-lex.Runes(around)-1-lex.Runes(table)), table)
 }
 
 // leastMore is how much longer a value that is cut must become, in characters.
 const leastMore = 12
 
-// rows writes a line with the fields, with their value where all records have the same one, a line with the columns' names, and the first
-// records, equal rows once with their count.
-func rows(records []Record, keep []string, room int) string {
+// rows writes how many records there are, with the values that all have in common and the fields without a column, then the columns' names,
+// and the first records, equal rows once with their count.
+func rows(name string, records []Record, keep []string, room int) string {
 	all, inner, by := columnsIn(records)
-	fields := make([]string, len(all))
-	var varying []string
-	for i, k := range all {
+	var same, varying []string
+	for _, k := range all {
 		c := by[k]
-		fields[i] = k + records[0].shapes[k]
 		if c.filled == len(records) && len(c.kinds) == 1 && plainName(k) && c.width <= widest*c.filled && !slices.Contains(keep, k) {
-			fields[i] += "=" + lex.Clip(records[0].values[k], widest)
+			same = append(same, k+shapeOf(records[0].shapes[k])+"="+lex.Clip(records[0].values[k], widest))
 		} else {
 			varying = append(varying, k)
 		}
 	}
 	if len(varying) == 0 {
-		fields, varying = slices.Clone(all), all
+		same, varying = nil, all
 	}
 	counted := lex.Thousands(len(records)) + " records"
 	if n := records[len(records)-1].group; n > 0 {
 		counted += " in " + lex.Thousands(n) + " groups"
+	} else if name != "" {
+		counted += " in " + lex.Clip(lex.OneLine(name), widest)
 	}
-	first := lex.Clip(counted+": "+strings.Join(fields, ", "), room*2/5)
-	room -= lex.Runes(first) + 1
+	head := func(columns []string) string {
+		fields := slices.Clone(same)
+		for _, k := range varying {
+			if !slices.ContainsFunc(columns, func(c string) bool { return c == k || strings.HasPrefix(c, k+".") }) {
+				fields = append(fields, k+shapeOf(records[0].shapes[k]))
+			}
+		}
+		if len(fields) == 0 {
+			return counted
+		}
+		return lex.Clip(counted+": "+strings.Join(fields, ", "), room*2/5)
+	}
 	kept := keptColumns(records, keep)
-	t := recordRows{records: failedFirst(records), columns: kept, room: room}
-	t.choose(append(varying, inner...), by, room-keptWidth(records, kept))
+	t := recordRows{records: failedFirst(records), columns: kept, room: room - lex.Runes(head(varying)) - 1}
+	t.choose(append(slices.Clone(varying), inner...), by, t.room-keptWidth(records, kept))
+	first := head(t.columns)
 	if len(t.columns) == 0 {
 		return first
 	}
-	text := t.write(widest)
-	for wide := widest + widest/4; wide <= 6*widest; wide += widest / 4 { // while all rows fit
-		if wider := t.write(wide); strings.Count(wider, "\n") >= strings.Count(text, "\n") {
+	t.room = room - lex.Runes(first) - 1
+	text, left := t.write(widest)
+	for wide := widest + widest/4; wide <= 6*widest; wide += widest / 4 { // while as many records fit
+		if wider, fewer := t.write(wide); fewer <= left {
 			text = wider
 		}
 	}
 	return first + "\n" + text
+}
+
+// shapeOf writes the names in an object.
+func shapeOf(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(names, "/") + ")"
 }
 
 // failedFirst moves records whose state is a failure in front of the others, which may not all have room.
@@ -282,35 +354,76 @@ type recordRows struct {
 	room    int // in characters
 }
 
-// write writes the columns' names and the rows that fit, with cells of at most wide characters.
-func (t *recordRows) write(wide int) string {
-	lines := []string{strings.Join(t.columns, " | ")}
+// write writes the columns' names and the rows that fit, with cells of at most wide characters, and returns how many records have no row. A row
+// of several groups, as a flight of several connections, stands once with their numbers: `1-3,7: HAT110 | …`.
+func (t *recordRows) write(wide int) (text string, without int) {
+	names := slices.Clone(t.columns)
+	for i, name := range names {
+		shape := t.records[0].shapes[name]
+		if i > 0 && len(shape) > 0 && slices.Equal(shape, t.records[0].shapes[t.columns[i-1]]) {
+			names[i] += "(same)"
+		} else {
+			names[i] += shapeOf(shape)
+		}
+	}
+	lines := []string{strings.Join(names, " | ")}
 	left := t.room - lex.Runes(lines[0])
 	var list []string
-	count := map[string]int{}
+	of := map[string][]Record{}
 	for _, r := range t.records {
 		cells := make([]string, len(t.columns))
 		for i, name := range t.columns {
 			cells[i] = cmp.Or(strings.ReplaceAll(lex.Clip(r.values[name], wide), "|", "/"), "-")
 		}
 		row := strings.Join(cells, " | ")
-		if r.group > 0 { // what belongs together, as the flights of a connection
-			row = strconv.Itoa(r.group) + ": " + row
-		}
-		if count[row]++; count[row] == 1 {
+		if of[row] = append(of[row], r); len(of[row]) == 1 {
 			list = append(list, row)
 		}
 	}
-	for _, row := range list {
-		if n := count[row]; n > 1 {
+	without = len(t.records)
+	for at, row := range list {
+		records := of[row]
+		switch n := len(records); {
+		case records[0].group > 0:
+			row = groupsOf(records) + ": " + row
+		case n > 1:
 			row += lex.RepeatMark(n - 1)
 		}
-		if left -= lex.Runes(row) + 1; left < 0 {
+		more := 0
+		if at+1 < len(list) {
+			more = len("\n+9,999 records")
+		}
+		size := lex.Runes(row) + 1
+		if size+more > left {
 			break
 		}
+		left -= size
+		without -= len(records)
 		lines = append(lines, row)
 	}
-	return strings.Join(lines, "\n")
+	if without > 0 && len(lines) > 1 {
+		lines = append(lines, "+"+lex.Counted(without, "record"))
+	}
+	return strings.Join(lines, "\n"), without
+}
+
+// groupsOf returns the numbers of the groups of records: `1-3,7`.
+func groupsOf(records []Record) string {
+	var b strings.Builder
+	for i := 0; i < len(records); i++ {
+		from := records[i].group
+		for i+1 < len(records) && records[i+1].group <= records[i].group+1 {
+			i++
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(from))
+		if to := records[i].group; to > from {
+			b.WriteString("-" + strconv.Itoa(to))
+		}
+	}
+	return b.String()
 }
 
 // choose adds the fields of the rows: ids, names and states first, narrow ones, so that some records can be shown; then what differs, as
@@ -327,9 +440,9 @@ func (t *recordRows) choose(names []string, by map[string]*column, room int) {
 	const leastColumns = 4
 	head, row := 0, 0 // widths
 	for _, c := range list {
-		h, r := head+lex.Runes(c.name)+3, row+c.width/c.filled+3
+		h, r := head+lex.Runes(c.name)+lex.Runes(shapeOf(t.records[0].shapes[c.name]))+3, row+c.width/c.filled+3
 		fits := h+r*min(n, leastRows) <= room
-		if c.rank() == withinField || t.records[0].shapes[c.name] != "" && len(t.columns) >= leastColumns {
+		if c.rank() == withinField || len(t.records[0].shapes[c.name]) > 0 && len(t.columns) >= leastColumns && !isMoney(c.name) {
 			fits = h+r*n <= room // no record makes room for it
 		}
 		if len(t.columns) >= mostColumns || !fits && (len(t.columns) >= leastColumns || c.rank() == withinField) {
@@ -352,6 +465,8 @@ func (c *column) rank() int {
 		return withinField
 	case low == "id" || strings.HasSuffix(low, "_id") || strings.HasSuffix(c.name, "Id") || low == "number" || low == "key" || low == "path" || low == "sha":
 		return 0
+	case isMoney(c.name):
+		return titleRank
 	case strings.HasSuffix(low, "name") || strings.HasSuffix(low, "title") || low == "status" || low == "state" || low == "conclusion" || low == "result" || low == "identifier" || low == "type" || low == "level" || low == "msg" || low == "message":
 		return titleRank
 	case len(c.kinds) == 1:
