@@ -352,7 +352,7 @@ func (d *document) add(raw string, number int) {
 	}
 	l.squeeze()
 	if d.ruled && l.group >= 0 {
-		l.text = raw // a version differs in its indentation
+		l.text, l.number = raw, 0 // a version differs in its indentation
 	}
 	if d.shape == shapeDiff && l.dull() {
 		l.text = " " + l.text // what it begins with, such as the dash of a list, is no sign

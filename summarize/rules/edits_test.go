@@ -63,9 +63,9 @@ func TestGoesOn(t *testing.T) {
 	lines := strings.Repeat("package main // with a comment\n", 40)
 	for note, want := range map[string]string{
 		"": "| Lines: 40",
-		"\n(File has more lines. Use 'offset' parameter to read beyond line 40)\n</file>": "| Lines: 1-40 of more",
-		"\n... (702 more lines not shown. Use offset=41 to continue reading)":             "| Lines: 1-40, 702 more",
-		"\n[Showing lines 1-40 of 802. Use offset=41 to continue.]":                       "| Lines: 1-40 of 802",
+		"\n(File has more lines. Use 'offset' parameter to read beyond line 40)\n</file>": "| Part: 1-40 of more",
+		"\n... (702 more lines not shown. Use offset=41 to continue reading)":             "| Part: 1-40, 702 more",
+		"\n[Showing lines 1-40 of 802. Use offset=41 to continue.]":                       "| Part: 1-40 of 802",
 	} {
 		in := Input{ToolName: "read", MessageID: "m1", MaxChars: 500, Content: lines + note, Arguments: []byte(`{"path":"cmd/a.go"}`)}
 		if text := ToolOutput(in).Text; !strings.Contains(text, want+" |") && !strings.Contains(text, want+"]") {
@@ -82,7 +82,7 @@ func TestGoesOn(t *testing.T) {
 func TestHeaderNames(t *testing.T) {
 	long := strings.Repeat("a line of the text that is there\n", 400)
 	for want, in := range map[string]Input{
-		"/summary-formatter.ts | Lines: ":              {ToolName: "bash", Content: long, Arguments: []byte(`{"command":"sed -n '70,100p;160,178p;360,374p' packages/reporter/src/formatters/summary-formatter.ts"}`)},
+		"/summary-formatter.ts | Part: ":               {ToolName: "bash", Content: strings.Repeat("a line of the text that is there\n", 65), Arguments: []byte(`{"command":"sed -n '70,100p;160,178p;360,374p' packages/reporter/src/formatters/summary-formatter.ts"}`)},
 		"/file-reference-detector.ts | Lines: ":        {ToolName: "read", Content: long, Arguments: []byte(`{"path":"/home/user/code/src/shared/file-reference-detector.ts"}`)},
 		"…/package.json":                               {ToolName: "bash", Content: long, Arguments: []byte(`{"command":"gh api repos/an-owner/a-repository/contents/packages/with/a/long/path/package.json --jq .content"}`)},
 		"date=2024-05-24, destination=PHL, origin=ATL": {ToolName: "search_flights", Content: "[" + strings.Repeat(`{"flight":1,"at":"12:00"},`, 80) + `{"flight":2,"at":"13:00"}]`, Arguments: []byte(`{"origin":"ATL","destination":"PHL","date":"2024-05-24"}`)},

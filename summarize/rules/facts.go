@@ -256,7 +256,7 @@ func (f *facts) header(tool string, limit int) string {
 			least = leastFact
 		}
 		least = max(least, min(wholeOf(key[0]), longestFirst))
-		if wholeOf(key[0]) > 0 && (len(key) == 1 || len(key) == 2 && strings.HasPrefix(key[1], "Lines: ")) { // what an output is of, and which part of it, is told in any case
+		if wholeOf(key[0]) > 0 && (len(key) == 1 || len(key) == 2 && (strings.HasPrefix(key[1], "Lines: ") || strings.HasPrefix(key[1], "Part: "))) { // what an output is of, and which part of it, is told in any case
 			limit = max(limit, min(most, lex.Runes(text)-lex.Runes(key[0])+least))
 			excess = lex.Runes(text) - limit
 		}

@@ -360,7 +360,11 @@ func (f *facts) file(args call.Arguments, doc *document) {
 			}
 		}
 		f.add("File", clipLeft(lex.OneLine(path), maxPath))
-		f.add("Lines", extent)
+		if doc.shape != shapeNumbered && strings.Contains(extent, "-") {
+			f.add("Part", extent) // of a file whose lines have no numbers here
+		} else {
+			f.add("Lines", extent)
+		}
 	} else {
 		f.asked(args)
 		f.add("Output", lex.Counted(doc.total, "line"))

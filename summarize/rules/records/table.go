@@ -261,10 +261,16 @@ func rows(name string, records []Record, keep []string, room int) string {
 	}
 	head := func(columns []string) string {
 		fields := slices.Clone(same)
+		var last []string
 		for _, k := range varying {
-			if !slices.ContainsFunc(columns, func(c string) bool { return c == k || strings.HasPrefix(c, k+".") }) {
-				fields = append(fields, k+shapeOf(records[0].shapes[k]))
+			names := records[0].shapes[k]
+			switch {
+			case len(names) > 0 && slices.Equal(names, last):
+				fields = append(fields, k+"(same)")
+			case len(names) > 0 || !slices.ContainsFunc(columns, func(c string) bool { return c == k || strings.HasPrefix(c, k+".") }):
+				fields = append(fields, k+shapeOf(names))
 			}
+			last = names
 		}
 		if len(fields) == 0 {
 			return counted
@@ -357,16 +363,7 @@ type recordRows struct {
 // write writes the columns' names and the rows that fit, with cells of at most wide characters, and returns how many records have no row. A row
 // of several groups, as a flight of several connections, stands once with their numbers: `1-3,7: HAT110 | …`.
 func (t *recordRows) write(wide int) (text string, without int) {
-	names := slices.Clone(t.columns)
-	for i, name := range names {
-		shape := t.records[0].shapes[name]
-		if i > 0 && len(shape) > 0 && slices.Equal(shape, t.records[0].shapes[t.columns[i-1]]) {
-			names[i] += "(same)"
-		} else {
-			names[i] += shapeOf(shape)
-		}
-	}
-	lines := []string{strings.Join(names, " | ")}
+	lines := []string{strings.Join(t.columns, " | ")}
 	left := t.room - lex.Runes(lines[0])
 	var list []string
 	of := map[string][]Record{}
@@ -440,7 +437,7 @@ func (t *recordRows) choose(names []string, by map[string]*column, room int) {
 	const leastColumns = 4
 	head, row := 0, 0 // widths
 	for _, c := range list {
-		h, r := head+lex.Runes(c.name)+lex.Runes(shapeOf(t.records[0].shapes[c.name]))+3, row+c.width/c.filled+3
+		h, r := head+lex.Runes(c.name)+3, row+c.width/c.filled+3
 		fits := h+r*min(n, leastRows) <= room
 		if c.rank() == withinField || len(t.records[0].shapes[c.name]) > 0 && len(t.columns) >= leastColumns && !isMoney(c.name) {
 			fits = h+r*n <= room // no record makes room for it
