@@ -245,7 +245,8 @@ func (r *LogReader) Several(ctx context.Context, from uint64, n int, fn func(Sto
 func (r *LogReader) several(ctx context.Context, from uint64, n int, subject string, fn func(Stored)) error {
 	nc := r.js.Conn()
 	inbox := nc.NewInbox()
-	sub, err := nc.SubscribeSync(inbox)
+	answers := make(chan *nats.Msg, n+1) // with the end; SubscribeSync takes half a megabyte for its own
+	sub, err := nc.ChanSubscribe(inbox, answers)
 	if err != nil {
 		return fmt.Errorf("read from stream %s: %w", r.stream, err)
 	}
@@ -255,7 +256,7 @@ func (r *LogReader) several(ctx context.Context, from uint64, n int, subject str
 		return fmt.Errorf("read from stream %s: %w", r.stream, err)
 	}
 	for range n {
-		m, err := r.oneOf(ctx, sub)
+		m, err := r.oneOf(ctx, answers)
 		if m == nil || err != nil {
 			return err
 		}
@@ -273,15 +274,21 @@ func (r *LogReader) several(ctx context.Context, from uint64, n int, subject str
 }
 
 // oneOf returns the next message of a batch; nil if it does not arrive.
-func (r *LogReader) oneOf(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
-	wait, cancel := context.WithTimeout(ctx, severalWait)
-	defer cancel()
-	m, err := sub.NextMsgWithContext(wait)
-	if err == nil || ctx.Err() != nil {
-		return m, ctx.Err()
+func (r *LogReader) oneOf(ctx context.Context, answers <-chan *nats.Msg) (*nats.Msg, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	if wait.Err() != nil {
+	timer := time.NewTimer(severalWait)
+	defer timer.Stop()
+	select {
+	case m := <-answers:
+		if unheard(m) {
+			return nil, fmt.Errorf("read from stream %s: %w", r.stream, nats.ErrNoResponders)
+		}
+		return m, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
 		return nil, nil
 	}
-	return nil, fmt.Errorf("read from stream %s: %w", r.stream, err)
 }
