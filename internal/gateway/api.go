@@ -27,7 +27,7 @@ type api struct {
 
 // assembler makes an answer of a stream's events.
 type assembler interface {
-	// add takes an event's data. done means that the answer is complete.
+	// add takes an event's data, whose members it may keep, but not the object: the next event is in the same one. done means that the answer is complete.
 	add(event object) (done bool)
 	answer() (*answer, error)
 }

@@ -166,8 +166,18 @@ func (g *Gateway) askBehind(x *exchange, thread string, messages []*message, sen
 	}
 	c := g.compactor
 	c.news.add(thread, messages)
-	if x.asked || c.prepared.has(thread) && !c.news.worth(thread) { // its request has asked, or the prompt that is there will do
+	if x.asked { // its request has
 		return
+	}
+	pause := widerApart
+	if c.prepared.has(thread) {
+		worth, soon := c.news.worth(thread)
+		if !worth { // the prompt that is there will do
+			return
+		}
+		if soon {
+			pause = apart
+		}
 	}
 	q := c.ask(thread, x.api.format, false, func(ctx context.Context) (seq uint64, begun time.Time, err error) {
 		begun = c.now()
@@ -183,7 +193,7 @@ func (g *Gateway) askBehind(x *exchange, thread string, messages []*message, sen
 			}
 			seq = max(seq, at)
 		}
-		err = c.queue(ctx)
+		err = c.queue(ctx, pause)
 		return seq, c.now(), err
 	})
 	if q == nil {
@@ -191,12 +201,15 @@ func (g *Gateway) askBehind(x *exchange, thread string, messages []*message, sen
 	}
 }
 
-// apart is the time between two questions that no request waits for. Each takes a core a millisecond or more, and as many become due at once as a batch has
+// Times between two questions that no request waits for. Each takes a core a millisecond or more, and as many become due at once as a batch has
 // conversations: requests would wait for all of them.
-const apart = 4 * time.Millisecond
+const (
+	apart      = 4 * time.Millisecond  // behind a question of a conversation that has a prompt, which may lack a result's summary
+	widerApart = 16 * time.Millisecond // behind any other: what it brings is not urgent
+)
 
 // queue waits for the turn of a question that no request waits for.
-func (c *compactor) queue(ctx context.Context) error {
+func (c *compactor) queue(ctx context.Context, apart time.Duration) error {
 	c.mu.Lock()
 	now := c.now()
 	turn := now

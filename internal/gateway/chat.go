@@ -10,7 +10,7 @@ import (
 
 // chatAPI is OpenAI's chat completions, and what speaks like it.
 var chatAPI = &api{
-	name: "chat", format: "openai", list: "messages", read: readChat, whole: chatWhole, stream: func() assembler { return &chatStream{} },
+	name: "chat", format: "openai", list: "messages", read: readChat, whole: chatWhole, stream: func() assembler { return &chatStream{choice: object{}, inner: object{}} },
 	known: []string{
 		"audio", "extra_body", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "messages",
 		"metadata", "modalities", "model", "moderation", "n", "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key",
@@ -63,6 +63,8 @@ type chatStream struct {
 	usage     jsontext.Value
 	several   bool
 	finished  bool
+
+	choice, inner object // of the event that is read
 }
 
 type chatCall struct {
@@ -84,12 +86,15 @@ func (s *chatStream) add(event object) (done bool) {
 		s.usage = event["usage"]
 	}
 	for _, raw := range listOf(event["choices"]) {
-		choice := objectOf(raw)
+		choice := s.choice
+		choice.read(raw)
 		if i := string(choice["index"]); i != "" && i != "0" {
 			s.several = true
 			continue
 		}
-		s.delta(objectOf(choice["delta"]))
+		if s.inner.read(choice["delta"]) {
+			s.delta(s.inner)
+		}
 		s.finished = s.finished || choice.has("finish_reason")
 	}
 	return false

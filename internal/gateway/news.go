@@ -24,6 +24,8 @@ const (
 	// newsOwed is how many questions a call or a result is worth, the one behind its own exchange included: a model may take a while to
 	// summarize it.
 	newsOwed = 4
+	// newsBegun is how many the messages are worth with which a thread is seen first: most of them have their summaries by then.
+	newsBegun = 2
 )
 
 func newNews() *news {
@@ -38,7 +40,7 @@ func newNews() *news {
 func (n *news) of(thread string) *newsOf {
 	of, there := n.list.Get(thread)
 	if !there {
-		of = &newsOf{owed: newsOwed}
+		of = &newsOf{owed: newsBegun}
 		n.list.Add(thread, of)
 	}
 	return of
@@ -48,24 +50,26 @@ func (n *news) of(thread string) *newsOf {
 func (n *news) add(thread string, messages []*message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	known := n.list.Contains(thread)
 	of := n.of(thread)
 	for _, m := range messages {
-		if of.bytes += m.sent; m.sent > 0 && (m.linked || m.counted) {
+		if of.bytes += m.sent; known && m.sent > 0 && (m.linked || m.counted) {
 			of.owed = newsOwed
 		}
 	}
 }
 
-// worth reports whether there is enough for a question, which takes it.
-func (n *news) worth(thread string) bool {
+// worth reports whether there is enough for a question, which takes it, and whether it is for a call or a result.
+func (n *news) worth(thread string) (worth, soon bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	of := n.of(thread)
 	if of.owed == 0 && of.bytes < newsBytes {
-		return false
+		return false, false
 	}
+	soon = of.owed > 0
 	of.owed, of.bytes = max(0, of.owed-1), 0
-	return true
+	return true, soon
 }
 
 // missed notes that a question had no answer.

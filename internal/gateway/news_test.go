@@ -8,7 +8,8 @@ func TestNews(t *testing.T) {
 	n := newNews()
 	asked := func(list ...*message) bool {
 		n.add("t", list)
-		return n.worth("t")
+		worth, _ := n.worth("t")
+		return worth
 	}
 	text, result := &message{sent: 500}, &message{sent: 500, linked: true}
 	several := func(times int, list ...*message) (count int) {
@@ -19,10 +20,10 @@ func TestNews(t *testing.T) {
 		}
 		return count
 	}
-	if got := several(newsOwed, text); got != newsOwed {
+	if got := several(newsBegun+1, text); got != newsBegun {
 		t.Errorf("a new thread: %d questions", got)
 	}
-	if got := several(8, text); got != 0 {
+	if got := several(7, text); got != 0 {
 		t.Errorf("%d questions for 4,000 bytes", got)
 	}
 	if got := several(90, text); got != 10 {
@@ -37,8 +38,12 @@ func TestNews(t *testing.T) {
 	if n.missed("t"); several(9, text) != 1 {
 		t.Error("a question without an answer is not asked again")
 	}
+	n.add("t", []*message{{sent: newsBytes}})
+	if worth, soon := n.worth("t"); !worth || soon {
+		t.Error("texts alone are urgent")
+	}
 	n.add("other", nil)
-	if !n.worth("other") {
+	if worth, soon := n.worth("other"); !worth || !soon {
 		t.Error("another thread's questions are taken")
 	}
 }

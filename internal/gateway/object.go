@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,11 +16,16 @@ type object map[string]jsontext.Value
 
 // objectOf returns nil for anything but an object. Its values share the memory of v, which may be a body of megabytes.
 func objectOf(v jsontext.Value) object {
-	o := object{}
-	if !elements(v, jsontext.KindBeginObject, func(name string, value jsontext.Value, _ int) { o[name] = value }) {
-		return nil
+	if o := (object{}); o.read(v) {
+		return o
 	}
-	return o
+	return nil
+}
+
+// read replaces the members by those of v, and reports whether v is an object. An answer has hundreds of events, each of which would take a kilobyte of maps.
+func (o object) read(v jsontext.Value) bool {
+	clear(o)
+	return elements(v, jsontext.KindBeginObject, func(name string, value jsontext.Value, _ int) { o[name] = value })
 }
 
 // listOf returns nil for anything but a list. Its values share the memory of v.
@@ -85,6 +91,9 @@ func elements(v jsontext.Value, kind jsontext.Kind, do func(name string, value j
 
 // textOf returns "" for anything but a string.
 func textOf(v jsontext.Value) string {
+	if n := len(v); n >= 2 && v[0] == '"' && v[n-1] == '"' && !bytes.ContainsAny(v[1:n-1], `"\\`) && utf8.Valid(v) { // nothing to unquote
+		return string(v[1 : n-1])
+	}
 	var s string
 	if v.Kind() != jsontext.KindString || json.Unmarshal(v, &s) != nil {
 		return ""

@@ -12,7 +12,7 @@ const (
 	worth     = 30 * time.Millisecond // what summaries of the newest messages are worth to a request that has a prepared prompt
 	dearTurns = 4                     // requests that may wait for longer than brief
 	dearAgain = 2 * time.Second       // until one more may
-	many      = 32                    // requests in dearAgain among which none with a prepared prompt waits for longer than brief
+	many      = 32                    // requests in dearAgain among which none with a prepared prompt waits
 	restFor   = 10 * time.Second      // how long a precis that hangs is not waited for
 )
 
@@ -32,7 +32,8 @@ type pace struct {
 }
 
 func newPace(brief time.Duration, now func() time.Time) *pace {
-	return &pace{brief: brief, worth: max(brief, worth), now: now, typical: brief / 4}
+	worth := max(brief, worth)
+	return &pace{brief: brief, worth: worth, now: now, typical: min(2*brief, worth)}
 }
 
 // turn is a request's leave to wait.
@@ -56,20 +57,18 @@ func (p *pace) turn(prepared bool, wait time.Duration) turn {
 	}
 	crowd := p.crowd(now)
 	switch {
-	case prepared && p.typical > p.worth:
+	case prepared && (crowd || p.typical > p.worth):
 		return turn{}
 	case p.spent < dearTurns:
+		free := p.brief // where several wait at once, each has the questions of the others to wait for
 		if p.spent == 0 {
-			p.since = now
+			p.since, free = now, p.worth
 		}
 		p.spent++
-		if prepared && crowd {
-			return turn{most: min(wait, p.brief), free: p.brief, dear: true}
-		}
 		if prepared {
 			return turn{most: min(wait, p.worth), free: p.brief, dear: true}
 		}
-		return turn{most: wait, free: p.worth, dear: true}
+		return turn{most: wait, free: free, dear: true}
 	case !prepared && p.typical <= p.brief:
 		return turn{most: min(wait, p.brief)}
 	}

@@ -142,18 +142,18 @@ func TestPreparedRoom(t *testing.T) {
 func TestQuestionsApart(t *testing.T) {
 	now := time.Unix(1, 0)
 	c := &compactor{now: func() time.Time { return now }}
-	if err := c.queue(t.Context()); err != nil || !c.next.Equal(now.Add(apart)) {
+	if err := c.queue(t.Context(), apart); err != nil || !c.next.Equal(now.Add(apart)) {
 		t.Fatal(err, c.next)
 	}
 	left, leave := context.WithCancel(t.Context())
 	leave()
 	for i := range 50 {
-		if err := c.queue(left); err == nil || !c.next.Equal(now.Add(time.Duration(i+2)*apart)) {
+		if err := c.queue(left, apart); err == nil || !c.next.Equal(now.Add(time.Duration(i+2)*apart)) {
 			t.Fatalf("question %d: %v, the next at %s", i, err, c.next.Sub(now))
 		}
 	}
 	now = now.Add(time.Second)
-	if err := c.queue(t.Context()); err != nil || !c.next.Equal(now.Add(apart)) {
+	if err := c.queue(t.Context(), apart); err != nil || !c.next.Equal(now.Add(apart)) {
 		t.Fatal(err, c.next)
 	}
 }

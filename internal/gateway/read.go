@@ -77,13 +77,16 @@ func unpacker(in *bytes.Reader, coding string) (io.Reader, error) {
 func (a *api) answerOf(contentType string, body []byte) (*answer, error) {
 	media, _, _ := mime.ParseMediaType(contentType)
 	if media == "text/event-stream" {
-		s := a.stream()
+		s, event := a.stream(), object{}
 		for data := range eventsIn(body) {
-			event := objectOf(data)
-			if event == nil && string(data) != "[DONE]" {
-				return nil, errAnswer
+			next := event
+			if !event.read(data) {
+				if string(data) != "[DONE]" {
+					return nil, errAnswer
+				}
+				next = nil
 			}
-			if s.add(event) {
+			if s.add(next) {
 				break
 			}
 		}
