@@ -1,6 +1,7 @@
 // A page that changes: fetch it again, and put the parts that differ in place.
 (() => {
-  document.querySelector('.outline')?.remove(); // the page stands behind it
+  const outline = document.querySelector('.outline');
+  if (outline?.nextElementSibling) outline.remove(); // the page stands behind it, unless its answer broke off
   const live = document.body.dataset.live;
   if (!live || !window.EventSource) return;
   const note = document.getElementById('live');
