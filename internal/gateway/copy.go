@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"io"
+	"sync"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -12,7 +13,8 @@ type budget struct {
 	held func(bytes int64)
 }
 
-// copied is a copy of a body that passes.
+// copied is a copy of a body that passes. Only what a sealed one has may be used: a provider may answer before it has read a request, whose body goes
+// on to be sent then, beside the exchange's end and beyond it.
 type copied struct {
 	limit  int
 	hint   int // its length, as far as it is told beforehand
@@ -22,14 +24,27 @@ type copied struct {
 	data  []byte
 	lost  string // why there is no copy
 	whole bool   // the body came to its end
+
+	mu     sync.Mutex // until sealed, of what is above
+	sealed bool
+}
+
+// seal ends the copy: what passes from now on is not kept.
+func (c *copied) seal() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sealed = true
 }
 
 // write never fails: a body that can't be copied passes all the same.
 func (c *copied) write(p []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sealed || c.lost != "" {
+		return
+	}
 	need := len(c.data) + len(p)
 	switch {
-	case c.lost != "":
-		return
 	case need > c.limit:
 		c.drop(lostSize)
 		return
@@ -38,6 +53,15 @@ func (c *copied) write(p []byte) {
 		return
 	}
 	c.data = append(c.data, p...)
+}
+
+// end notes that the body has come to its end.
+func (c *copied) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.sealed {
+		c.whole = true
+	}
 }
 
 // hintedBytes is how much of what a body says of its length is believed before it comes.
@@ -84,7 +108,7 @@ func (t *tee) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)
 	t.to.write(p[:n])
 	if err == io.EOF {
-		t.to.whole = true
+		t.to.end()
 	}
 	return n, err
 }

@@ -21,6 +21,8 @@ func (g *Gateway) end(x *exchange) {
 	if x == nil {
 		return
 	}
+	x.request.seal()
+	x.response.seal()
 	if !x.answered() || x.api == compactionAPI { // whose answer is no turn of the conversation
 		x.release()
 		return

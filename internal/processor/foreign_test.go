@@ -110,7 +110,7 @@ func TestForeignRecords(t *testing.T) {
 	b, c := openBroker(t, t.TempDir()), settings(t)
 	c.Partitions = 3
 	first := true
-	life := func(round int, during func(p *running, cfg *config.Config)) {
+	life := func(round int, during func(p *running)) {
 		t.Helper()
 		p := start(t, processor.Options{Config: c, Logger: logger(t), Broker: b})
 		for _, thread := range []string{"t1", "t2", "t3"} {
@@ -124,7 +124,7 @@ func TestForeignRecords(t *testing.T) {
 		} else if p.Foreign() == 0 {
 			t.Error("nothing foreign is counted")
 		}
-		during(p, c)
+		during(p)
 		p.end()
 	}
 	count := 0
@@ -137,12 +137,12 @@ func TestForeignRecords(t *testing.T) {
 			count++
 		}
 	}
-	life(1, func(p *running, c *config.Config) {
+	life(1, func(p *running) {
 		spoil(1) // while it runs, and before it writes there
 		next := *c
 		next.Policies = slices.Clone(c.Policies)
 		next.Policies[0].ToolOutput.OverChars += 10
-		*c = next
+		c = &next
 		if err := p.Reload(within(t), &next); err != nil {
 			t.Fatal(err)
 		}
@@ -154,13 +154,13 @@ func TestForeignRecords(t *testing.T) {
 		}
 	})
 	spoil(2)
-	life(2, func(*running, *config.Config) {})
+	life(2, func(*running) {})
 	before := storeOf(t, c)
 	if err := os.RemoveAll(processor.StoreDir(c.DataDir)); err != nil {
 		t.Fatal(err)
 	}
 	spoil(3)
-	life(3, func(*running, *config.Config) {})
+	life(3, func(*running) {})
 	for _, thread := range []string{"t1", "t2", "t3"} {
 		if got := storeOf(t, c)[thread]; got != before[thread]+1 {
 			t.Errorf("%s has %d summaries, had %d before one more was made", thread, got, before[thread])
