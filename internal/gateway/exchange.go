@@ -41,6 +41,12 @@ func (x *exchange) began(r *http.Response) {
 	x.status, x.coding, x.media = r.StatusCode, r.Header.Get("Content-Encoding"), r.Header.Get("Content-Type")
 }
 
+// seal ends its copies.
+func (x *exchange) seal() {
+	x.request.seal()
+	x.response.seal()
+}
+
 func (x *exchange) release() {
 	x.request.release()
 	x.response.release()

@@ -149,6 +149,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.metrics.answered(a, p.status)
 		g.end(p.exchange)
 		if p.read != nil {
+			p.read.seal()
 			p.read.release()
 		}
 	}()

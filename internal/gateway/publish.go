@@ -21,8 +21,7 @@ func (g *Gateway) end(x *exchange) {
 	if x == nil {
 		return
 	}
-	x.request.seal()
-	x.response.seal()
+	x.seal()
 	if !x.answered() || x.api == compactionAPI { // whose answer is no turn of the conversation
 		x.release()
 		return
