@@ -45,7 +45,7 @@ type ackReplyBody struct {
 }
 
 func parseAck(m *nats.Msg) Ack {
-	if unheard(m) {
+	if noResponders(m) {
 		return Ack{Err: fmt.Errorf("%w: no stream accepts the subject now", ErrTransient)}
 	}
 	var body ackReplyBody
@@ -214,5 +214,5 @@ func numbers(tokens []string) (ackReply, error) {
 	return ackReply{streamSeq: v[0], consumerSeq: v[1], stamp: int64(v[2]), pending: v[3]}, nil
 }
 
-// unheard reports whether the server answers that nobody listens.
-func unheard(m *nats.Msg) bool { return len(m.Data) == 0 && m.Header.Get("Status") == "503" }
+// noResponders reports whether an answer is the server's own: nothing has subscribed to the request's subject.
+func noResponders(m *nats.Msg) bool { return len(m.Data) == 0 && m.Header.Get("Status") == "503" }

@@ -282,7 +282,7 @@ func (r *LogReader) oneOf(ctx context.Context, answers <-chan *nats.Msg) (*nats.
 	defer timer.Stop()
 	select {
 	case m := <-answers:
-		if unheard(m) {
+		if noResponders(m) {
 			return nil, fmt.Errorf("read from stream %s: %w", r.stream, nats.ErrNoResponders)
 		}
 		return m, nil

@@ -180,16 +180,8 @@ func lastWords(text string, answers bool) (all string) {
 // its items but without code and tables.
 func report(text, first string) string {
 	var said []string
-	fenced, begun := false, false
-	for line := range strings.SplitSeq(text, "\n") {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
-			fenced = !fenced
-			continue
-		}
-		if fenced || strings.HasPrefix(line, "|") || strings.Trim(line, "-*_= ") == "" {
-			continue
-		}
+	begun := false
+	for line := range prose(text) {
 		heading := line[0] == '#'
 		line = oneLine(strings.TrimLeft(strings.ReplaceAll(link.ReplaceAllString(line, "]"), "**", ""), "#> "))
 		if i := strings.Index(line, first[:min(len(first), leastOpening/2)]); !begun && i >= 0 {
@@ -250,9 +242,8 @@ func refusedIn(text string) bool {
 	return (strings.Contains(head, "user") || strings.Contains(head, "User")) && refused.MatchString(head)
 }
 
-// sentences yields the sentences of prose: its lines, split after full stops, without list marks and without code in
-// fences.
-func sentences(text string) iter.Seq[string] {
+// prose yields the lines of a text, trimmed, without code in fences, tables, rules and blank lines.
+func prose(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		fenced := false
 		for line := range strings.SplitSeq(text, "\n") {
@@ -264,6 +255,18 @@ func sentences(text string) iter.Seq[string] {
 			if fenced || strings.HasPrefix(line, "|") || strings.Trim(line, "-*_= ") == "" {
 				continue
 			}
+			if !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// sentences yields the sentences of prose: its lines, split after full stops, without list marks and without code in
+// fences.
+func sentences(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range prose(text) {
 			if strings.Contains(line, "](") {
 				line = link.ReplaceAllString(line, "]")
 			}
