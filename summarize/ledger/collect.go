@@ -207,6 +207,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 func (c *collector) result(m Message, call events.ToolCall) {
 	args, text := parseArguments(call.Arguments), m.Content.Text()
 	c.refusal(m, call.Name, args, text)
+	c.chose(m.Ordinal, call.Name, args, text)
 	if line := args.commandLine(call.Name); !elsewhere.MatchString(line) && (m.IsError == nil || !*m.IsError) {
 		c.git(m.Ordinal, line, text)
 		c.changedOtherwise(m.Ordinal, line, text)

@@ -24,8 +24,7 @@ func (v *view) failures() (open, mended []string) {
 		}
 		switch good := v.passedSince(r); {
 		case good == 0 && ofGit.MatchString(r.Error) && len(v.eventsOf(settled, r.Failed)) > 0:
-		case good == 0 && r.other() && v.cleanSince(r):
-		case good == 0 && r.other() && (others == 2 || v.asked(r.Failed, v.l.To+1) || v.startedSince(r)):
+		case good == 0 && r.other() && (others == 2 || v.cleanSince(r) || v.asked(r.Failed, v.l.To+1)):
 		case good == 0 && len(open) < 5:
 			name := briefly(r.Line)
 			if latest, unclear := v.latest(r.Kind); !r.other() && latest.Line == r.Line {
@@ -120,17 +119,6 @@ func (v *view) cleanSince(failed Run) bool {
 	return slices.ContainsFunc(v.l.Runs, func(r Run) bool { return r.Clean > failed.Failed && r.covers(failed) })
 }
 
-// startup is the error of a program that did not come to what it was asked.
-var startup = regexp.MustCompile(`(?i)\b(?:cannot find (?:module|package)|module ?not ?found|no module named|importerror|export named|command not found|cannot find (?:symbol|crate)|syntaxerror)\b`)
-
-// startedSince reports whether a program that could not start succeeded later, whatever it was asked.
-func (v *view) startedSince(failed Run) bool {
-	program := func(line string) string { command, _, _ := strings.Cut(line, " "); return command }
-	return startup.MatchString(failed.Error) && slices.ContainsFunc(v.l.Runs, func(r Run) bool {
-		return r.End == ends[verdict.Success] && r.Ended > failed.Failed && program(r.Line) == program(failed.Line)
-	})
-}
-
 // passedSince returns when what failed first passed again, in the same run or in one of the same kind that covers it; 0 if it
 // did not.
 func (v *view) passedSince(failed Run) uint64 {
@@ -210,30 +198,18 @@ func programsOf(line string) map[string]string {
 // runsAnother are programs that run the one that they are given.
 var runsAnother = map[string]bool{"npx": true, "bunx": true, "uv": true, "poetry": true, "hatch": true, "bundle": true}
 
-// sameCommand reports whether a run that has no kind does what another one does: the same program with the same subcommand,
-// on the same first operand as far as both have one; or the same line without what runs it.
+// sameCommand reports whether a run that has no kind does what another one does: the same program with the same subcommand; or the
+// same line without what runs it.
 func (r Run) sameCommand(b Run) bool {
-	if strings.HasSuffix(b.Line, " "+r.Line) {
-		return true
-	}
-	if b.Kind == "call" || r.Kind == "call" {
-		first := func(line string) string {
-			words := strings.Fields(line)
-			return strings.Join(words[:min(len(words), 2)], " ")
-		}
-		return r.Kind == b.Kind && first(r.Line) == first(b.Line)
-	}
-	command, on := commandOf(r.Line)
-	failed, of := commandOf(b.Line)
-	return command == failed && (on == "" || of == "" || on == of)
+	return strings.HasSuffix(b.Line, " "+r.Line) || r.Kind == b.Kind && commandOf(r.Line) == commandOf(b.Line)
 }
 
 // nested are programs whose subcommands have subcommands, and subcommands that have some.
 var nested = map[string]bool{"gh": true, "glab": true, "aws": true, "gcloud": true, "az": true, "compose": true, "run": true, "exec": true,
 	"rollout": true, "stash": true, "remote": true, "worktree": true, "submodule": true}
 
-// commandOf returns the program that a line runs at last with its subcommands, and its first operand.
-func commandOf(line string) (command, operand string) {
+// commandOf returns the program that a line runs at last with its subcommands.
+func commandOf(line string) (command string) {
 	for _, s := range shell.Steps(line) {
 		name, rest := s.Program()
 		if s.Op == "|" || name == "" || name == "echo" || name == "true" || name == "sleep" {
@@ -242,20 +218,10 @@ func commandOf(line string) (command, operand string) {
 		verb, rest := shell.CutVerb(rest)
 		command = name + " " + verb
 		if nested[name] || nested[verb] {
-			verb, rest = shell.CutVerb(rest)
-			command += " " + verb
-		}
-		operand = ""
-		for i := 0; i < len(rest) && operand == ""; i++ {
-			switch w := rest[i]; {
-			case w == "-m" || w == "--message" || w == "-t" || w == "--title" || w == "-b" || w == "--body":
-				i++ // a text, which may differ
-			case !strings.HasPrefix(w, "-") && !strings.ContainsAny(w, "<>"):
-				operand = w
-			}
+			command += " " + shell.Verb(rest)
 		}
 	}
-	return command, operand
+	return command
 }
 
 // onlyGone reports whether all of some files were deleted.

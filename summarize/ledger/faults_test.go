@@ -174,7 +174,6 @@ func TestCovers(t *testing.T) {
 		{"npm run build", "npm install", false},
 		{"npm install", "npm run build", false},
 		{"gh pr create --fill", "gh pr list", false},
-		{"gh pr view 7", "gh pr view 8", false},
 		{"gh pr create --fill", "gh pr create -t x", true},
 		{"kubectl -n prod apply -f a.yaml", "kubectl -n prod get pods", false},
 		{"kubectl -n prod apply -f a.yaml", "kubectl -n prod apply -f a.yaml --force", true},

@@ -11,6 +11,9 @@ import (
 var (
 	// denies begins an answer of the user that turns down what the assistant proposed.
 	denies = regexp.MustCompile(`(?i)^(?:(?:ok(?:ay)?|hm+|well|ah|oh|i think)[,.!:]? )*(?:no\b|nope|nah|don['’]?t\b|do not\b|do nothing|leave (?:it|that|this)|never ?mind|not (?:needed|necessary|worth|yet)|skip (?:it|that|this)|stop\b|revert|undo|forget (?:it|that|this)|that['’]?s (?:wrong|not)|this is (?:fine|wrong|not)|it['’]?s fine|wrong\b)`)
+	// refutes is how a user reports that something did not help, and hopes is in a statement about what is the matter or what works.
+	refutes = regexp.MustCompile(`(?i)\bstill (?:\w+ )?(?:looks?|not|the same|doesn|isn|aren|can['’]?t|fail|see|get|broken|wrong|missing|happen)|\b(?:doesn['’]?t|does not|didn['’]?t|did not|not|isn['’]?t) (?:seem to |really |actually )?(?:work|help|fix|change|right|correct)|\bsame (?:error|issue|problem|thing|result)|\bno (?:change|difference)\b`)
+	hopes   = regexp.MustCompile(finding.String() + `|(?i)\b(?:should|now|fixed|works|both|because|since)\b`)
 	// undoing is in a request that takes something back.
 	undoing = regexp.MustCompile(`(?i)\b(?:instead|rather than|replace|rename|remove|delete|drop|revert|undo|get rid|no longer|any ?more|take (?:it|that|them) out|scrap|forget)\b`)
 	// finding is the wording of what was the matter, which the edits that follow are meant to change.
@@ -63,9 +66,9 @@ func (v *view) wipedAgain(n Note) bool {
 	return slices.ContainsFunc(v.l.Decisions, func(d Note) bool { return d.Last > n.Last && wiped.MatchString(d.Text) })
 }
 
-// overtaken reports whether what the assistant said was turned down, taken back, removed or asked about again.
+// overtaken reports whether what the assistant said was turned down, refuted, taken back or removed.
 func (v *view) overtaken(n Note) bool {
-	return v.denied(n) || v.overridden(n.Text, n.Last) || v.corrected(n) || v.quoted(n)
+	return v.denied(n) || v.overridden(n.Text, n.Last) || v.corrected(n)
 }
 
 // eventsOf returns the events of a kind after a message, oldest first.
@@ -86,10 +89,10 @@ func (v *view) asked(from, to uint64) bool {
 	})
 }
 
-// denied reports whether the user's answer to a statement turned it down.
+// denied reports whether the user's answer to a statement turned it down, or reports that what it finds or promises is not so.
 func (v *view) denied(n Note) bool {
 	return slices.ContainsFunc(v.l.Requests, func(r Note) bool {
-		return r.Last > n.Last && denies.MatchString(r.Text) && !v.asked(n.Last, r.Last)
+		return r.Last > n.Last && (denies.MatchString(r.Text) || hopes.MatchString(n.Text) && refutes.MatchString(lex.Clip(r.Text, 160))) && !v.asked(n.Last, r.Last)
 	})
 }
 
@@ -130,14 +133,6 @@ func (v *view) superseded(n Note) bool {
 		return true
 	}
 	return n.Rank < 3 && ofRuns.MatchString(n.Text) && slices.ContainsFunc(v.l.Runs, func(r Run) bool { return r.Last > n.Last+1 && !r.other() && r.Kind != "look" })
-}
-
-// quoted reports whether the user later quoted a statement to ask about it: what it means was said since.
-func (v *view) quoted(n Note) bool {
-	begins := plainWords(lex.Clip(n.Text, 80))
-	return len(begins) > 6 && slices.ContainsFunc(v.l.Requests, func(r Note) bool {
-		return r.Last > n.First && len(r.Text) > len(n.Text) && strings.Contains(r.Text, "?") && inOrder(begins[:len(begins)-1], plainWords(r.Text))
-	})
 }
 
 // share reports whether two texts name the same identifier.

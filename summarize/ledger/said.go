@@ -176,12 +176,15 @@ func lastWords(text string, answers bool) (all string) {
 	return all
 }
 
+// dropped is what a report is told without: code and tables.
+var dropped = regexp.MustCompile("(?ms)^[ \\t]*(?:```|~~~).*?(?:^[ \\t]*(?:```|~~~)[ \\t]*$|\\z)|(?:^[ \\t]*\\|[^\\n]*(?:\\n|\\z))+")
+
 // report returns what a message that hands back to the user says from where its first words begin, on one line, with the marks of
-// its items but without code and tables.
+// its items, with a mark in place of code and tables.
 func report(text, first string) string {
 	var said []string
 	begun := false
-	for line := range prose(text) {
+	for line := range prose(dropped.ReplaceAllString(text, "…")) {
 		heading := line[0] == '#'
 		line = oneLine(strings.TrimLeft(strings.ReplaceAll(link.ReplaceAllString(line, "]"), "**", ""), "#> "))
 		if i := strings.Index(line, first[:min(len(first), leastOpening/2)]); !begun && i >= 0 {
@@ -234,6 +237,28 @@ func (c *collector) refusal(m Message, tool string, args arguments, text string)
 		said += ": “" + lex.Clip(oneLine(words[1]), 160) + "”"
 	}
 	c.note(&c.decisions, said, refusedCall, m.Ordinal)
+}
+
+var (
+	// asking are tools by which an assistant asks its user.
+	asking = regexp.MustCompile(`(?i)ask_?(?:the_?)?user|ask_?follow_?up|request_?user|(?:user|human)_?input`)
+	// pair is a question with its answer in the result of one that asks several, and replied begins the result of others.
+	pair    = regexp.MustCompile(`"([^"\n]+)"="([^"\n]*)"`)
+	replied = regexp.MustCompile(`(?i)^\W*(?:the )?user (?:has )?(?:responded|selected|answered|chose|replied|said)[^:\n]{0,20}:\s*`)
+)
+
+// chose records what the user answered to a tool that asks: such an answer is a decision.
+func (c *collector) chose(at uint64, tool string, args arguments, text string) {
+	if !asking.MatchString(tool) {
+		return
+	}
+	pairs := pair.FindAllStringSubmatch(text, perMessage)
+	if answer := replied.ReplaceAllString(text, ""); len(pairs) == 0 && answer != text {
+		pairs = [][]string{{"", args.text("question", "prompt", "message"), answer}}
+	}
+	for _, m := range pairs {
+		c.note(&c.decisions, "The user was asked “"+opening(oneLine(m[1]), 120)+"” → “"+opening(oneLine(m[2]), 160)+"”", refusedCall, at)
+	}
 }
 
 // refusedIn reports whether a result says, at its beginning, that the user refused the call.

@@ -194,7 +194,8 @@ func (v *view) requestLines(room int) []string {
 	return append(lines, newest+answer)
 }
 
-// answer adds to the lines of requests what the assistant said at the end of their turns, the newest first, as far as there is room.
+// answer adds to the lines of requests what the assistant said at the end of their turns, or else what it did in them, the newest
+// first, as far as there is room.
 func (v *view) answer(requests []Note, lines []string, room int) {
 	for i := len(requests) - 1; i >= 0; i-- {
 		end, said := v.l.To+1, Note{}
@@ -216,11 +217,44 @@ func (v *view) answer(requests []Note, lines []string, room int) {
 			mark = answeredBefore
 		}
 		line := mark + opening(said.Text, leastAnswer)
-		if said.Text == "" || !fits(requests[i], said) || v.overtaken(said) || v.since(said.Last, end) != "" || lex.Runes(line) > room {
-			continue
+		if said.Text == "" || !fits(requests[i], said) || v.overtaken(said) || v.since(said.Last, end) != "" {
+			if line = v.did(requests[i].Last, end); line != "" {
+				line = doneMark + line
+			}
 		}
-		lines[i], room = lines[i]+line, room-lex.Runes(line)
+		if lex.Runes(line) <= room {
+			lines[i], room = lines[i]+line, room-lex.Runes(line)
+		}
 	}
+}
+
+// did returns what was done of a request that others followed: the files written, the last run of tests, linter or build, the last commit.
+func (v *view) did(at, to uint64) string {
+	if to > v.l.To {
+		return "" // the other sections tell it
+	}
+	var done []string
+	if names := v.written(at, to); names != "" {
+		done = append(done, "edited "+names)
+	}
+	last, commit := Run{}, Note{}
+	for _, r := range v.l.Runs {
+		if max(at, last.Ended) < r.Ended && r.Ended < to && !r.other() && r.Kind != "look" {
+			last = r
+		}
+	}
+	for _, n := range v.l.Commits {
+		if max(at, commit.Last) < n.Last && n.Last < to {
+			commit = n
+		}
+	}
+	if last.Line != "" {
+		done = append(done, briefly(last.Line)+" → "+last.End)
+	}
+	if commit.Text != "" {
+		done = append(done, lex.Clip(v.hashed(commit), 60)) // or what was pushed or opened
+	}
+	return strings.Join(done, "; ")
 }
 
 // fits reports whether what was said may answer a request: users write on while the assistant still speaks of what was before.
@@ -239,8 +273,9 @@ func fits(request, said Note) bool {
 var commonWords = map[string]bool{"the": true, "and": true, "for": true, "you": true, "are": true, "was": true, "not": true, "all": true, "can": true, "has": true, "but": true, "one": true, "this": true, "that": true, "with": true, "have": true, "from": true, "what": true, "when": true, "where": true, "there": true, "then": true, "also": true,
 	"just": true, "need": true, "should": true, "would": true, "could": true, "they": true, "them": true, "some": true, "only": true, "your": true, "into": true, "which": true, "does": true, "will": true}
 
-// answerMark stands between a request and what was said to it, answeredBefore if files changed since.
-const answerMark, answeredBefore = " → answered: ", " → answered, before later edits: "
+// answerMark stands between a request and what was said to it, answeredBefore if files changed since, and doneMark before what was
+// done and not told.
+const answerMark, answeredBefore, doneMark = " → answered: ", " → answered, before later edits: ", " → then: "
 
 // leastAnswer is the length to which an answer is told beside its request.
 const leastAnswer = 120

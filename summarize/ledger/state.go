@@ -43,8 +43,10 @@ func (v *view) state(room int) []string {
 				}
 			case len(v.eventsOf(discarded, r.Ended)) > 0 && v.lost() != "":
 				line += "; work was discarded since"
-			case v.written(r.Ended, v.l.To+1) != "":
-				line += "; edits since"
+			default:
+				if names := v.written(r.Ended, v.l.To+1); names != "" {
+					line += "; edited since: " + names
+				}
 			}
 			if !slices.Contains(lines, line) {
 				lines = append(lines, line)

@@ -181,7 +181,7 @@ func opening(s string, n int) string {
 		end = i
 	}
 	if end >= leastOpening && end*3 >= len(cut) {
-		return danglingItem.ReplaceAllString(strings.TrimSpace(cut[:end]), "")
+		return danglingItem.ReplaceAllString(strings.TrimSpace(cut[:end]), "") + " …"
 	}
 	if i := strings.LastIndexByte(cut, ' '); i > len(cut)*2/3 {
 		cut = strings.TrimRight(cut[:i], " ,;(") + "…"
@@ -209,7 +209,7 @@ func bothEnds(s string, n int) string {
 		}
 		last = strings.TrimSpace(last[i:])
 	}
-	return strings.TrimSuffix(first, "…") + " … " + last
+	return strings.TrimRight(first, " …") + " … " + last
 }
 
 // leastOpening is the length from which the beginning of a statement tells it from others.
