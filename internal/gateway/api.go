@@ -79,8 +79,10 @@ func (r *reader) messagesOf(list jsontext.Value) (messages []*message, err error
 	if list.Kind() != jsontext.KindBeginArray {
 		return nil, fmt.Errorf("%w: messages is not a list", errRequest)
 	}
-	for i, raw := range listOf(list) {
-		m, err := r.message(itself, raw)
+	all := listOf(list)
+	messages = make([]*message, 0, len(all)+1) // the answer is one more
+	for i := range all {
+		m, err := r.message(itself, all[i:i+1:i+1]...)
 		if err != nil {
 			return nil, fmt.Errorf("%w: messages[%d]: %w", errRequest, i, err)
 		}

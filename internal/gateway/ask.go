@@ -150,12 +150,16 @@ func (c *compactor) await(caller context.Context, q *question, t turn) error {
 
 // ask publishes messages and asks for the prompt that has them, for a request that waits; nil where that may not be.
 func (g *Gateway) ask(x *exchange, thread string, list []*message) *question {
-	agent := x.agent // x has the request's body, which is given back when it is answered
-	return g.compactor.ask(thread, x.api.format, true, func(ctx context.Context) (uint64, time.Time, error) {
+	x.request.hold() // the request may be answered before its messages are stored
+	q := g.compactor.ask(thread, x.api.format, true, func(ctx context.Context) (uint64, time.Time, error) {
 		begun := g.compactor.now()
-		seq, err := g.store(ctx, thread, agent, list)
+		seq, err := g.store(ctx, x, thread, list)
 		return seq, begun, err
 	})
+	if q == nil {
+		x.request.release()
+	}
+	return q
 }
 
 // askBehind asks for the prompt of an exchange's end, for the conversation's next request: what the model has read by then stands as its summary there.

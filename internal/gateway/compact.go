@@ -41,8 +41,8 @@ const (
 
 // shortened is a request with its thread's prompt.
 type shortened struct {
-	body          []byte
-	outcome, what string // what: what is in it
+	body          []jsontext.Value // in pieces, most of them of the request
+	outcome, what string           // what: what is in it
 }
 
 // asItCame is why a request is not compacted.
@@ -106,15 +106,27 @@ func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made)
 		g.metrics.compacted.WithLabelValues("answered").Inc()
 		return fmt.Sprintf("answered; bytes=%d; sent=%d", len(body), len(own.body)), own
 	}
-	replaceBody(r, short.body)
+	sent := x.replaceBody(r, short.body)
 	g.metrics.compacted.WithLabelValues(short.outcome).Inc()
-	return fmt.Sprintf("yes; %s; bytes=%d; sent=%d", short.what, len(body), len(short.body)), nil
+	return fmt.Sprintf("yes; %s; bytes=%d; sent=%d", short.what, len(body), sent), nil
 }
 
-func replaceBody(r *http.Request, body []byte) {
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.ContentLength = int64(len(body))
-	r.Header.Set("Content-Length", fmt.Sprint(len(body)))
+// replaceBody has a request sent with a body in pieces, and returns its length.
+func (x *exchange) replaceBody(r *http.Request, pieces []jsontext.Value) (length int) {
+	before := r.Body
+	length = lengthOf(pieces)
+	r.Body = x.request.body(pieces...)
+	r.ContentLength = int64(length)
+	r.Header.Set("Content-Length", fmt.Sprint(length))
+	_ = before.Close() // it holds the same copy
+	return length
+}
+
+func lengthOf(pieces []jsontext.Value) (n int) {
+	for _, p := range pieces {
+		n += len(p)
+	}
+	return n
 }
 
 func (g *Gateway) says(reason string) string {
@@ -142,9 +154,10 @@ func (x *exchange) take(in io.ReadCloser) (body []byte, rest io.ReadCloser) {
 			if x.request.data == nil {
 				return []byte{}, in
 			}
-			return x.request.data, both{bytes.NewReader(x.request.data), in}
+			return x.request.data, x.request.body(x.request.data)
 		case err != nil:
-			return nil, both{io.MultiReader(bytes.NewReader(x.request.data), broken{in, err}), in}
+			begun := x.request.body(x.request.data)
+			return nil, both{io.MultiReader(begun, broken{in, err}), begun}
 		}
 	}
 }
@@ -157,7 +170,7 @@ func (g *Gateway) taken(r *http.Request, x *exchange) []byte {
 	if body != nil && g.opts.Compactions && x.api == anthropicAPI {
 		if with, changed := restored(body); changed {
 			body, x.request.data = with, with
-			replaceBody(r, body)
+			x.replaceBody(r, []jsontext.Value{body})
 		}
 	}
 	return body
@@ -206,17 +219,18 @@ func (g *Gateway) shorter(caller context.Context, x *exchange, body []byte, requ
 	case !fresh:
 		short.outcome, short.what = outcomePrepared, fmt.Sprintf("prepared; newer=%d; %s", s.newer, short.what)
 	}
-	if short.body, err = replaceMember(body, x.api.list, listPieces(s.list)...); err != nil {
-		return nil, asItCame{asShape}
-	}
-	if len(short.body) >= len(body) { // the client has cleared more than summaries would
+	list := listPieces(s.list)
+	if lengthOf(list) >= len(request[x.api.list]) { // the client has cleared more than summaries would
 		return nil, asItCame{asWhole}
 	}
+	members := []member{{x.api.list, list}}
 	if x.runs {
-		with, added := withOriginal(x.api, short.body, request, thread)
-		if added {
-			short.body, short.what = with, short.what+"; tool="+originalTool
+		if tools := withOriginal(x.api, request, thread); tools != nil {
+			members, short.what = append(members, member{"tools", tools}), short.what+"; tool="+originalTool
 		}
+	}
+	if short.body, err = replaced(body, members...); err != nil {
+		return nil, asItCame{asShape}
 	}
 	return short, nil
 }
@@ -269,17 +283,18 @@ func (g *Gateway) knows(x *exchange, request object) error {
 }
 
 // store publishes messages and returns the sequence of the last when all of them are stored. The worker does it, so that what earlier
-// exchanges of the conversation said is published before.
-func (g *Gateway) store(ctx context.Context, thread, agent string, list []*message) (seq uint64, err error) {
+// exchanges of the conversation said is published before, and releases the request's copy then, which the messages are parts of.
+func (g *Gateway) store(ctx context.Context, x *exchange, thread string, list []*message) (seq uint64, err error) {
 	type sent struct {
 		receipts []*events.Receipt
 		err      error
 	}
 	done := make(chan sent, 1)
 	reason := g.enqueue(func() {
+		defer x.request.release()
 		var s sent
 		for _, m := range list {
-			r, err := g.send(thread, agent, m)
+			r, err := g.send(thread, x.agent, m)
 			if err != nil {
 				s.err = err
 				break
@@ -291,6 +306,7 @@ func (g *Gateway) store(ctx context.Context, thread, agent string, list []*messa
 		done <- s
 	})
 	if reason != "" {
+		x.request.release()
 		return 0, errors.New(reason)
 	}
 	select {

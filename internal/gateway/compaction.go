@@ -51,7 +51,8 @@ func (g *Gateway) compaction(caller context.Context, x *exchange, request object
 	c.identify(key{})
 	ctx, cancel := context.WithTimeout(caller, compactionWait)
 	defer cancel()
-	seq, err := g.store(ctx, thread, x.agent, c.messages)
+	x.request.hold()
+	seq, err := g.store(ctx, x, thread, c.messages)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,11 @@ package gateway
 
 import (
 	"io"
+	"net/http"
 	"sync"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -20,10 +24,13 @@ type copied struct {
 	hint   int // its length, as far as it is told beforehand
 	budget *budget
 
-	taken int64
-	data  []byte
-	lost  string // why there is no copy
-	whole bool   // the body came to its end
+	taken  int64
+	data   []byte
+	memory []byte // what data is in; it is lent
+	lost   string // why there is no copy
+	whole  bool   // the body came to its end
+
+	holders atomic.Int32 // of what it has, beside its exchange
 
 	mu     sync.Mutex // until sealed, of what is above
 	sealed bool
@@ -69,15 +76,14 @@ const hintedBytes = 1 << 20
 
 // grow doubles the room.
 func (c *copied) grow(need int) bool {
-	size := min(max(need, 2*cap(c.data), 4<<10, min(c.hint, hintedBytes)), max(c.limit, need))
+	size := copies.size(min(max(need, 2*cap(c.data), 4<<10, min(c.hint, hintedBytes)), max(c.limit, need)))
 	if !c.budget.room.TryAcquire(int64(size)) { // beside the old one, which is copied from
 		return false
 	}
 	c.budget.held(int64(size))
-	data := make([]byte, len(c.data), size)
-	copy(data, c.data)
-	before := c.taken
-	c.data, c.taken = data, int64(size)
+	data, before, old := append(copies.lend(size), c.data...), c.taken, c.memory
+	c.data, c.memory, c.taken = data, data, int64(size)
+	copies.back(old)
 	c.budget.give(before)
 	return true
 }
@@ -87,15 +93,66 @@ func (b *budget) give(n int64) {
 	b.held(-n)
 }
 
+// drop leaves the memory to whoever reads it: the body goes on from there.
 func (c *copied) drop(reason string) {
-	c.release()
-	c.lost = reason
+	c.budget.give(c.taken)
+	c.data, c.memory, c.taken, c.lost = nil, nil, 0, reason
 }
 
-// release gives the memory back.
+// hold keeps what the copy has until it is released once more.
+func (c *copied) hold() { c.holders.Add(1) }
+
+// release gives the memory back, unless it is held.
 func (c *copied) release() {
+	if c.holders.Add(-1) >= 0 {
+		return
+	}
+	memory := c.memory
 	c.budget.give(c.taken)
-	c.data, c.taken = nil, 0
+	c.data, c.memory, c.taken = nil, nil, 0
+	copies.back(memory)
+}
+
+// body is a request's body that is made of pieces, of the copy and others. It keeps the list.
+func (c *copied) body(pieces ...jsontext.Value) *passed {
+	c.hold()
+	return &passed{left: pieces, from: c}
+}
+
+// passed is a body that holds the copy that it is read from until it is closed. A transport may read beside that, and after it.
+type passed struct {
+	mu   sync.Mutex
+	left []jsontext.Value
+	from *copied // nil: closed
+}
+
+func (p *passed) Read(b []byte) (n int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.from == nil {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	for n < len(b) && len(p.left) > 0 {
+		read := copy(b[n:], p.left[0])
+		n += read
+		if p.left[0] = p.left[0][read:]; len(p.left[0]) == 0 {
+			p.left = p.left[1:]
+		}
+	}
+	if n == 0 && len(p.left) == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (p *passed) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.from != nil {
+		p.from.release()
+		p.from, p.left = nil, nil
+	}
+	return nil
 }
 
 // tee copies what is read from a body.

@@ -267,6 +267,19 @@ func (d *digest) bytes(b []byte) *digest {
 	return d
 }
 
+// key and number are bytes that take no memory either.
+func (d *digest) key(k key) *digest {
+	d.length(len(k))
+	_, _ = d.hash.Write(append(d.buf[:0], k[:]...))
+	return d
+}
+
+func (d *digest) number(n int) *digest {
+	d.length(8)
+	d.length(n)
+	return d
+}
+
 func (d *digest) sum() (k key) {
 	copy(k[:], d.hash.Sum(d.buf[:0]))
 	digests.Put(d)
@@ -285,10 +298,15 @@ func digestOf(texts ...string) key {
 // short is the first 128 bits in hex.
 func (k key) short() string { return hex.EncodeToString(k[:16]) }
 
+// id is that as the id of a message.
+func (k key) id() string {
+	return string(hex.AppendEncode(append(make([]byte, 0, 64), "gw_"...), k[:16]))
+}
+
 // identities are how far a conversation's messages have their ids.
 type identities struct {
-	seed, before key // before is the key of the last of them
-	counts       map[key]int
+	seed, before key            // before is the key of the last of them
+	counts       map[uint64]int // by the beginning of the key
 	systems      int
 	done         int
 }
@@ -299,7 +317,7 @@ type identities struct {
 func (c *conversation) identify(seed key) {
 	ids := &c.ids
 	if ids.counts == nil || ids.seed != seed {
-		*ids = identities{seed: seed, before: seed, counts: make(map[key]int, len(c.messages)+1)}
+		*ids = identities{seed: seed, before: seed, counts: make(map[uint64]int, len(c.messages)+1)}
 	}
 	for _, m := range c.messages[ids.done:] {
 		if m.apart || m.system() && ids.before == (key{}) {
@@ -309,14 +327,13 @@ func (c *conversation) identify(seed key) {
 		}
 		k := m.key
 		if !m.linked {
-			k = newDigest().bytes(seed[:]).bytes(ids.before[:]).bytes(k[:]).sum()
+			k = newDigest().key(seed).key(ids.before).key(k).sum()
 		}
 		ids.before = m.key
-		n := ids.counts[k]
-		ids.counts[k]++
-		var count [8]byte
-		binary.BigEndian.PutUint64(count[:], uint64(n))
-		m.id = "gw_" + newDigest().bytes(k[:]).bytes(count[:]).sum().short()
+		same := binary.BigEndian.Uint64(k[:])
+		n := ids.counts[same]
+		ids.counts[same]++
+		m.id = newDigest().key(k).number(n).sum().id()
 	}
 	ids.done = len(c.messages)
 }

@@ -30,12 +30,24 @@ func (o object) read(v jsontext.Value) bool {
 
 // listOf returns nil for anything but a list. Its values share the memory of v.
 func listOf(v jsontext.Value) []jsontext.Value {
-	list := []jsontext.Value{}
-	if !elements(v, jsontext.KindBeginArray, func(_ string, value jsontext.Value, _ int) { list = append(list, value) }) {
+	l, ok := lists.Get().(*[]jsontext.Value)
+	if !ok {
+		panic("the pool has only lists")
+	}
+	list := *l
+	whole := elements(v, jsontext.KindBeginArray, func(_ string, value jsontext.Value, _ int) { list = append(list, value) })
+	out := append(make([]jsontext.Value, 0, len(list)), list...)
+	clear(list) // lets v be freed
+	*l = list[:0]
+	lists.Put(l)
+	if !whole {
 		return nil
 	}
-	return list
+	return out
 }
+
+// lists are lent while lists are read, whose lengths nothing tells beforehand.
+var lists = sync.Pool{New: func() any { return &[]jsontext.Value{} }}
 
 var decoders = sync.Pool{New: func() any { return &decoder{} }}
 

@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -120,8 +123,26 @@ func Upstream(text string) (*url.URL, error) {
 func transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http's own
 	t.DisableCompression = true                          // an answer passes as it is packed
+	dial := t.DialContext
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return upstreamConn{c}, nil
+	}
 	t.MaxIdleConnsPerHost = 256
 	t.MaxIdleConns = 512
 	t.ResponseHeaderTimeout = 0
 	return t
+}
+
+// upstreamConn copies request bodies through buffers that are lent: a TCP connection takes 32 kB of memory for each of them.
+type upstreamConn struct{ net.Conn }
+
+// ReadFrom implements io.ReaderFrom.
+func (c upstreamConn) ReadFrom(r io.Reader) (int64, error) {
+	b := lent.Get()
+	defer lent.Put(b)
+	return io.CopyBuffer(struct{ io.Writer }{c.Conn}, r, b)
 }

@@ -24,17 +24,14 @@ func (g *Gateway) runsOriginal(h http.Header) bool {
 	return slices.ContainsFunc(strings.Split(said, ","), func(s string) bool { return strings.EqualFold(strings.TrimSpace(s), originalTool) })
 }
 
-// withOriginal adds the tool's definition behind the client's own. A request without tools, or with that tool under any server's name, stays
-// as it is.
-func withOriginal(a *api, body []byte, request object, thread string) (with []byte, added bool) {
+// withOriginal are the client's tools with the definition of that one behind them, in pieces; nil for a request without tools, or with that tool
+// under any server's name.
+func withOriginal(a *api, request object, thread string) []jsontext.Value {
 	tools := listOf(request["tools"])
 	if len(tools) == 0 || slices.ContainsFunc(tools, func(raw jsontext.Value) bool { return strings.HasSuffix(toolName(objectOf(raw)), originalTool) }) {
-		return body, false
+		return nil
 	}
-	list := bytes.TrimSuffix(request["tools"], []byte("]"))
-	list = slices.Concat(list, []byte(","), a.tool(thread), []byte("]"))
-	with, err := replaceMember(body, "tools", list)
-	return with, err == nil
+	return []jsontext.Value{bytes.TrimSuffix(request["tools"], []byte("]")), jsontext.Value(","), a.tool(thread), jsontext.Value("]")}
 }
 
 func toolName(tool object) string {

@@ -36,11 +36,14 @@ func spliced(messages []*message, p *client.ContextReply) (*splicing, error) {
 		list: make([]jsontext.Value, 0, len(messages)),
 	}
 	s.there, s.whole = make([]bool, len(messages)), make([]bool, len(messages))
-	covered := had(messages, p)
+	for i, m := range messages {
+		s.index[m.id] = i
+	}
+	covered := s.had(p)
 	s.newer = len(messages) - covered
 	for i, m := range messages {
-		if i < covered {
-			s.index[m.id] = i
+		if i >= covered {
+			delete(s.index, m.id)
 		}
 		s.there[i] = i >= covered || m.apart // which stands in a member of its own
 		s.counted = s.counted || m.counted
@@ -51,9 +54,7 @@ func spliced(messages []*message, p *client.ContextReply) (*splicing, error) {
 		return nil, asItCame{asDiverged}
 	}
 	s.others = len(p.WaitingMessageIDs) > 0
-	sources := slices.Clone(p.Sources)
-	s.asCame(sources, prompt)
-	for i, from := range sources {
+	for i, from := range s.asCame(p.Sources, prompt) {
 		if !s.add(i, from, prompt[i]) {
 			return nil, asItCame{asDiverged}
 		}
@@ -75,11 +76,13 @@ func spliced(messages []*message, p *client.ContextReply) (*splicing, error) {
 }
 
 // had is how many messages of a request stand before the first that a prompt does not have.
-func had(messages []*message, p *client.ContextReply) int {
-	ids := make(map[string]bool, len(p.Sources))
+func (s *splicing) had(p *client.ContextReply) int {
+	has := make([]bool, len(s.messages))
 	note := func(list []string) {
 		for _, id := range list {
-			ids[id] = true
+			if i, ok := s.index[id]; ok {
+				has[i] = true
+			}
 		}
 	}
 	for _, from := range p.Sources {
@@ -90,11 +93,12 @@ func had(messages []*message, p *client.ContextReply) int {
 			note(sum.MessageIDs)
 		}
 	}
-	n := slices.IndexFunc(messages, func(m *message) bool { return !m.apart && !ids[m.id] })
-	if n < 0 {
-		return len(messages)
+	for i, m := range s.messages {
+		if !m.apart && !has[i] {
+			return i
+		}
 	}
-	return n
+	return len(s.messages)
 }
 
 // leftOut reports whether a prompt does without a message that is not of another branch, or newer than the request: one whose call has no result yet.
@@ -152,8 +156,10 @@ func (s *splicing) summaries(list []client.ExplainedSummary) bool {
 	return true
 }
 
-// asCame puts results that follow each other in the order in which the client has them: precis has them in that of their calls.
-func (s *splicing) asCame(sources []client.Source, prompt []jsontext.Value) {
+// asCame returns the sources with results that follow each other in the order in which the client has them, and puts them in that order in the prompt:
+// precis has them in that of their calls.
+func (s *splicing) asCame(sources []client.Source, prompt []jsontext.Value) []client.Source {
+	own := false                    // a prepared prompt's are of other requests, too
 	at := func(i int) (int, bool) { // in the request
 		if len(sources[i].MessageIDs) != 1 {
 			return 0, false
@@ -167,9 +173,13 @@ func (s *splicing) asCame(sources []client.Source, prompt []jsontext.Value) {
 			if before, ok := at(j - 1); !ok || before < n {
 				break
 			}
+			if !own {
+				sources, own = slices.Clone(sources), true
+			}
 			sources[j-1], sources[j], prompt[j-1], prompt[j] = sources[j], sources[j-1], prompt[j], prompt[j-1]
 		}
 	}
+	return sources
 }
 
 // behindResults are the messages of the request behind the results that a message of Anthropic's begins with, a system message or a question: each stands as the
@@ -355,17 +365,35 @@ func listPieces(values []jsontext.Value) []jsontext.Value {
 
 var errMember = errors.New("no such member")
 
-// replaceMember replaces the value of an object's member by one that is made of pieces. Every other byte stays.
-func replaceMember(body jsontext.Value, name string, value ...jsontext.Value) ([]byte, error) {
-	from, to := -1, -1
-	whole := elements(body, jsontext.KindBeginObject, func(member string, v jsontext.Value, end int) {
-		if member == name {
-			from, to = end-len(v), end
+// member is a member of an object, whose value is made of pieces.
+type member struct {
+	name  string
+	value []jsontext.Value
+}
+
+// replaced are the pieces of an object in which members have other values. Every other byte stays.
+func replaced(body jsontext.Value, members ...member) ([]jsontext.Value, error) {
+	room := 1
+	for _, m := range members {
+		room += len(m.value) + 1
+	}
+	pieces, from, found := make([]jsontext.Value, 0, room), 0, 0
+	whole := elements(body, jsontext.KindBeginObject, func(name string, v jsontext.Value, end int) {
+		for _, m := range members {
+			if m.name == name {
+				pieces = append(append(pieces, body[from:end-len(v)]), m.value...)
+				from, found = end, found+1
+			}
 		}
 	})
-	if !whole || from < 0 {
+	if !whole || found < len(members) {
 		return nil, errMember
 	}
-	pieces := append(make([]jsontext.Value, 0, len(value)+2), body[:from])
-	return slices.Concat(append(append(pieces, value...), body[to:])...), nil
+	return append(pieces, body[from:]), nil
+}
+
+// replaceMember returns an object in which one member has another value.
+func replaceMember(body jsontext.Value, name string, value ...jsontext.Value) ([]byte, error) {
+	pieces, err := replaced(body, member{name, value})
+	return slices.Concat(pieces...), err
 }
