@@ -31,12 +31,15 @@ type compactor struct {
 	open   map[string]int // questions without an answer, by thread
 	next   time.Time      // when the next one that no request waits for may go
 	all    int            // of them
+	older  time.Time      // until when precis is of a version that gives whole prompts only
 	closed bool
 }
 
 const (
 	// askFor is how long precis may take. With one that hangs, it is how long its coming back may stay unnoticed.
 	askFor = 2 * time.Second
+	// olderFor is how long a processor is not asked again for what its version does not know.
+	olderFor = 10 * time.Minute
 	// askedAtOnce bounds the questions without an answer.
 	askedAtOnce = 64
 )
@@ -246,12 +249,31 @@ func (c *compactor) ask(thread, format string, waits bool, stored func(context.C
 		defer cancel()
 		seq, begun, err := stored(ctx)
 		if err == nil {
-			q.reply, err = c.client.Context(ctx, thread, client.ContextRequest{Format: format, MinEventSeq: seq, Explain: true, OnlySummaries: true})
+			q.reply, err = c.context(ctx, thread, client.ContextRequest{Format: format, MinEventSeq: seq, Explain: true})
 		}
 		q.err = err
 		c.heard(thread, asked, c.now().Sub(begun), q)
 	}()
 	return q
+}
+
+// context asks for a prompt without the messages that the request has. A processor of a version that can't leave them out refuses that: it is asked for all
+// of them then, and for some time to come.
+func (c *compactor) context(ctx context.Context, thread string, request client.ContextRequest) (*client.ContextReply, error) {
+	c.mu.Lock()
+	request.OnlySummaries = !c.now().Before(c.older)
+	c.mu.Unlock()
+	reply, err := c.client.Context(ctx, thread, request)
+	if !request.OnlySummaries || !errors.Is(err, client.ErrBadRequest) {
+		return reply, err
+	}
+	request.OnlySummaries = false
+	if reply, err = c.client.Context(ctx, thread, request); err == nil {
+		c.mu.Lock()
+		c.older = c.now().Add(olderFor)
+		c.mu.Unlock()
+	}
+	return reply, err
 }
 
 // heard notes what became of a question.

@@ -79,13 +79,13 @@ func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made)
 	case observe:
 		return g.says(asMode), nil
 	}
-	request := objectOf(body)
+	request := placedIn(body)
 	var short *shortened
 	var err error
-	if g.opts.Compactions && x.wantsCompaction(request) {
-		own, err = g.compaction(r.Context(), x, request)
+	if g.opts.Compactions && x.wantsCompaction(request.object) {
+		own, err = g.compaction(r.Context(), x, request.object)
 	} else {
-		short, err = g.shorter(r.Context(), x, body, request)
+		short, err = g.shorter(r.Context(), x, request)
 	}
 	var as asItCame
 	switch err = refused(err); {
@@ -113,12 +113,10 @@ func (g *Gateway) compact(r *http.Request, x *exchange) (said string, own *made)
 
 // replaceBody has a request sent with a body in pieces, and returns its length.
 func (x *exchange) replaceBody(r *http.Request, pieces []jsontext.Value) (length int) {
-	before := r.Body
 	length = lengthOf(pieces)
 	r.Body = x.request.body(pieces...)
 	r.ContentLength = int64(length)
 	r.Header.Set("Content-Length", fmt.Sprint(length))
-	_ = before.Close() // it holds the same copy
 	return length
 }
 
@@ -190,8 +188,8 @@ func (b broken) Read(p []byte) (int, error) {
 }
 
 // shorter returns the request with its thread's prompt. Its error is asItCame where precis has answered.
-func (g *Gateway) shorter(caller context.Context, x *exchange, body []byte, request object) (*shortened, error) {
-	c, err := g.compactable(x, request)
+func (g *Gateway) shorter(caller context.Context, x *exchange, request placed) (*shortened, error) {
+	c, err := g.compactable(x, request.object)
 	if err != nil {
 		return nil, err
 	}
@@ -220,16 +218,16 @@ func (g *Gateway) shorter(caller context.Context, x *exchange, body []byte, requ
 		short.outcome, short.what = outcomePrepared, fmt.Sprintf("prepared; newer=%d; %s", s.newer, short.what)
 	}
 	list := listPieces(s.list)
-	if lengthOf(list) >= len(request[x.api.list]) { // the client has cleared more than summaries would
+	if lengthOf(list) >= len(request.object[x.api.list]) { // the client has cleared more than summaries would
 		return nil, asItCame{asWhole}
 	}
 	members := []member{{x.api.list, list}}
 	if x.runs {
-		if tools := withOriginal(x.api, request, thread); tools != nil {
+		if tools := withOriginal(x.api, request.object, thread); tools != nil {
 			members, short.what = append(members, member{"tools", tools}), short.what+"; tool="+originalTool
 		}
 	}
-	if short.body, err = replaced(body, members...); err != nil {
+	if short.body, err = request.replaced(members...); err != nil {
 		return nil, asItCame{asShape}
 	}
 	return short, nil

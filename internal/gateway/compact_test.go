@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nats.go"
 
+	"precis/api"
 	"precis/internal/config"
 	"precis/internal/gateway"
 	"precis/summarize"
@@ -170,6 +171,7 @@ func TestCompact(t *testing.T) {
 			if n := w.count(dropped); n != 0 {
 				t.Errorf("%v dropped: %s", n, w.log)
 			}
+			w.counts(0, "precis_gateway_held_bytes")
 			// The system prompt, the user's message, the answers.
 			w.prompt(w.threads()[0], "messages", 2+turns, turns-1)
 		})
@@ -505,5 +507,65 @@ func TestResultsInAnotherOrder(t *testing.T) {
 				at += i
 			}
 		})
+	}
+}
+
+// A processor of an older version refuses to leave out of a prompt what the client has, and is asked for all of it: twice for the first prompt, once for
+// later ones. The provider gets the same.
+func TestOlderProcessor(t *testing.T) {
+	const turns = 12
+	output := strings.Repeat("ok  \tshop/cart\t0.01s\n", 120)
+	s, got, asked := sessions()["chat"], &received{}, &received{}
+	var w *world
+	var whole []byte // the last request's prompt, with all of its messages
+	thread := []string{gateway.HeaderThread, "t1"}
+	w = beginWith(t, func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		n := got.add(string(body))
+		if n == turns-1 {
+			p, err := w.api.Context(r.Context(), "t1", api.ContextRequest{Format: "openai", Explain: true})
+			if err == nil {
+				whole, err = json.Marshal(p)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(rw, s.answer(n))
+	}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience}, compacting)
+	history, body := []string{s.first}, ""
+	for n := range turns {
+		body = `{"model":"m","messages":[` + strings.Join(history, ",") + "]}"
+		w.said(t, chatPath, body, thread...)
+		history = append(append(history, s.back(n)...), s.result(n, output))
+	}
+	want := got.last()
+	if err := w.stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.stopProcessor()
+	older, err := w.broker.Conn().Subscribe("precis.thread.context.*", func(m *nats.Msg) {
+		asked.add(string(m.Data))
+		reply := &nats.Msg{Data: whole}
+		if strings.Contains(string(m.Data), "only_summaries") {
+			reply = &nats.Msg{Header: nats.Header{"Nats-Service-Error-Code": {"400"}, "Nats-Service-Error": {`unknown member "only_summaries"`}}}
+		}
+		if err := m.RespondMsg(reply); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = older.Unsubscribe() }()
+	w.startGateway(gateway.Options{Mode: gateway.ModeCompact, Wait: patience, Conn: w.broker.Conn()})
+	for range 3 {
+		if said := w.said(t, chatPath, body, thread...); !strings.HasPrefix(said, "yes; summaries=") || got.last() != want {
+			t.Errorf("%s: sent\n%s\nwant\n%s", said, got.last(), want)
+		}
+	}
+	if list := asked.from(0); len(list) != 4 || strings.Count(strings.Join(list, "\n"), "only_summaries") != 1 {
+		t.Errorf("asked %q", list)
 	}
 }

@@ -31,13 +31,17 @@ type copied struct {
 	whole  bool   // the body came to its end
 
 	holders atomic.Int32 // of what it has, beside its exchange
+	passed  *passed      // the body that is read from it
 
 	mu     sync.Mutex // until sealed, of what is above
 	sealed bool
 }
 
-// seal ends the copy: what passes from now on is not kept.
+// seal ends the copy: what passes from now on is not kept, and nothing is read from it any more.
 func (c *copied) seal() {
+	if c.passed != nil {
+		c.passed.end()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sealed = true
@@ -113,17 +117,22 @@ func (c *copied) release() {
 	copies.back(memory)
 }
 
-// body is a request's body that is made of pieces, of the copy and others. It keeps the list.
+// body is a request's body that is made of pieces, of the copy and others, in the place of the last one. It keeps the list.
 func (c *copied) body(pieces ...jsontext.Value) *passed {
 	c.hold()
-	return &passed{left: pieces, from: c}
+	if c.passed != nil {
+		c.passed.end()
+	}
+	c.passed = &passed{left: pieces, from: c}
+	return c.passed
 }
 
-// passed is a body that holds the copy that it is read from until it is closed. A transport may read beside that, and after it.
+// passed is a body that holds the copy that it is read from until it is ended. A transport may read beside that, and after it, and a proxy does not close
+// the bodies of its requests: their server does.
 type passed struct {
 	mu   sync.Mutex
 	left []jsontext.Value
-	from *copied // nil: closed
+	from *copied // nil: ended
 }
 
 func (p *passed) Read(b []byte) (n int, err error) {
@@ -145,14 +154,19 @@ func (p *passed) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
+// Close implements io.Closer.
 func (p *passed) Close() error {
+	p.end()
+	return nil
+}
+
+func (p *passed) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.from != nil {
 		p.from.release()
 		p.from, p.left = nil, nil
 	}
-	return nil
 }
 
 // tee copies what is read from a body.

@@ -28,6 +28,21 @@ func (o object) read(v jsontext.Value) bool {
 	return elements(v, jsontext.KindBeginObject, func(name string, value jsontext.Value, _ int) { o[name] = value })
 }
 
+// placed is an object with the places of its members' values in what it was read from.
+type placed struct {
+	object // nil for anything but an object
+	bytes  jsontext.Value
+	ends   map[string]int
+}
+
+func placedIn(v jsontext.Value) placed {
+	o := placed{object{}, v, map[string]int{}}
+	if !elements(v, jsontext.KindBeginObject, func(name string, value jsontext.Value, end int) { o.object[name], o.ends[name] = value, end }) {
+		return placed{}
+	}
+	return o
+}
+
 // listOf returns nil for anything but a list. Its values share the memory of v.
 func listOf(v jsontext.Value) []jsontext.Value {
 	l, ok := lists.Get().(*[]jsontext.Value)

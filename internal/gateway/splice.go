@@ -372,28 +372,26 @@ type member struct {
 }
 
 // replaced are the pieces of an object in which members have other values. Every other byte stays.
-func replaced(body jsontext.Value, members ...member) ([]jsontext.Value, error) {
+func (o placed) replaced(members ...member) ([]jsontext.Value, error) {
+	slices.SortFunc(members, func(a, b member) int { return o.ends[a.name] - o.ends[b.name] })
 	room := 1
 	for _, m := range members {
 		room += len(m.value) + 1
 	}
-	pieces, from, found := make([]jsontext.Value, 0, room), 0, 0
-	whole := elements(body, jsontext.KindBeginObject, func(name string, v jsontext.Value, end int) {
-		for _, m := range members {
-			if m.name == name {
-				pieces = append(append(pieces, body[from:end-len(v)]), m.value...)
-				from, found = end, found+1
-			}
+	pieces, from := make([]jsontext.Value, 0, room), 0
+	for _, m := range members {
+		end, ok := o.ends[m.name]
+		if !ok {
+			return nil, errMember
 		}
-	})
-	if !whole || found < len(members) {
-		return nil, errMember
+		pieces = append(append(pieces, o.bytes[from:end-len(o.object[m.name])]), m.value...)
+		from = end
 	}
-	return append(pieces, body[from:]), nil
+	return append(pieces, o.bytes[from:]), nil
 }
 
 // replaceMember returns an object in which one member has another value.
 func replaceMember(body jsontext.Value, name string, value ...jsontext.Value) ([]byte, error) {
-	pieces, err := replaced(body, member{name, value})
+	pieces, err := placedIn(body).replaced(member{name, value})
 	return slices.Concat(pieces...), err
 }

@@ -244,6 +244,11 @@ var stillRuns = phrases(`
 // places of compilers that say "error" behind a file and a line.
 var compilerError = regexp.MustCompile(`^\s*[^\s:(]+[:(]\d+[:,]\d+\)?:?\s+(?:-\s+)?(?:fatal )?error\b|^\S+\(\d+,\d+\): error |^\S+\(\d+\): (?:fatal )?error |^\S+\(\d+, \d+\) Error: |^\s*\S+\.\w+:\d+: (?:fatal )?(?:error|Error)\b|^(?:error|Error)(?:\[\w+\])?: |^e: file:`)
 
+// mayBeCompilers reports whether a line has what each alternative of compilerError needs.
+func mayBeCompilers(line string) bool {
+	return strings.Contains(line, "rror") || strings.HasPrefix(line, "e: file:")
+}
+
 // placedError is such an error with its file and line.
 var placedError = regexp.MustCompile(`^[^\s:(]+[:(]\d+[:,)]`)
 

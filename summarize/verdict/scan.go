@@ -280,7 +280,7 @@ func (s *scan) read() words {
 			bad = bad || !good && !passed && saysFailed.holds(line)
 			sum = sum || good
 			good = good || !bad && saysPassed.holds(line)
-			if w.compiler == "" && compilerError.MatchString(line) {
+			if w.compiler == "" && mayBeCompilers(line) && compilerError.MatchString(line) {
 				w.compiler, w.placed = line, placedError.MatchString(line)
 			} else if w.compiler == "" && i > 0 && strings.HasPrefix(s.lines[i-1], "# ") && goError.MatchString(line) {
 				w.compiler, w.placed = line, true
@@ -340,6 +340,9 @@ func isTodo(line string) bool {
 func repaired(line string) bool {
 	if strings.Contains(line, " fixed, 0 remaining)") {
 		return true
+	}
+	if !strings.Contains(line, " detected, ") {
+		return false
 	}
 	m := corrected.FindStringSubmatch(line)
 	return m != nil && m[1] == m[2]

@@ -3,6 +3,7 @@ package verdict
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // Tally is what a line sums up: "2 failed, 12 passed in 3.1s", "Tests run: 4, Failures: 1", "OK: 8 / Fail: 0".
@@ -24,7 +25,7 @@ var (
 // TallyOf reads a line that sums up results; ok is false for any other line. Beside its counts such a line has few words.
 func TallyOf(line string) (t Tally, ok bool) {
 	const longest = 160
-	if len(line) > longest || !strings.ContainsAny(line, "0123456789") || !mayTally(line) {
+	if len(line) > longest || !counts(line) || !mayTally(line) {
 		return t, false
 	}
 	rest := line
@@ -65,6 +66,43 @@ func labelled(line string) bool {
 	first := countFirst.FindStringIndex(line)
 	return first == nil || m[0] < first[0]
 }
+
+// counts reports whether a line may have a count, a number in front of a space or behind a word of labelFirst: most numbers in an output are
+// neither, and the expressions take longer for a line than all else that is read of it.
+func counts(line string) bool {
+	for i := range len(line) {
+		switch {
+		case line[i] >= utf8.RuneSelf: // of which some are letters in the other case
+			return strings.ContainsAny(line, digits)
+		case line[i] < '0' || line[i] > '9':
+			continue
+		}
+		next := strings.TrimPrefix(strings.TrimPrefix(line[i+1:], "*"), "*")
+		before := strings.TrimRight(line[:i], blanks)
+		if before != "" && (before[len(before)-1] == ':' || before[len(before)-1] == '=') {
+			before = strings.TrimRight(before[:len(before)-1], blanks)
+		}
+		word := before[len(strings.TrimRightFunc(before, func(r rune) bool { return r < utf8.RuneSelf && isLetter(byte(r)) })):]
+		if strings.HasPrefix(next, " ") || labels[strings.ToLower(word)] {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	digits = "0123456789"
+	blanks = "\t\n\f\r " // \s of an expression
+)
+
+// labels are the words of labelFirst that can stand in front of a number.
+var labels = func() map[string]bool {
+	all := map[string]bool{}
+	for _, w := range strings.Fields("passed pass passes succeeded successes success ok failed failing failure failures fail fails error errors errored broken unreachable checks tests specs cases") {
+		all[w] = true
+	}
+	return all
+}()
 
 func mayTally(line string) bool {
 	low := strings.ToLower(line)

@@ -2,7 +2,10 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -227,6 +230,46 @@ func TestTallyOf(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
+	}
+}
+
+// TestCounts: what is looked for before an expression is leaves out no line that it matches.
+func TestCounts(t *testing.T) {
+	seed := rand.Uint64()
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	words := append(slices.Collect(maps.Keys(labels)), "Passed", "FAILED", "ok", "offences", "violation", "problems", "ſucceeded", "oK", "test", "cases", "error", "Error", "e: file:", "a.go", "main.c", "(12,3)", ":12:3:",
+		" ", " ", " ", "\t", ":", "=", "*", "**", ",", "x", "_", "é", "3", "12", "1,204", "0.01s", "7", "offenses detected, ", " offense corrected", "[", "]", "(", ")", "/")
+	check := func(line string) (matched bool) {
+		count := countFirst.MatchString(line) || labelFirst.MatchString(line)
+		if count && !counts(line) {
+			t.Errorf("seed %d: %q has a count", seed, line)
+		}
+		compiler, mended := compilerError.MatchString(line), corrected.MatchString(line)
+		if compiler && !mayBeCompilers(line) || mended && !strings.Contains(line, " detected, ") {
+			t.Errorf("seed %d: %q matches", seed, line)
+		}
+		return count
+	}
+	n := 0
+	for range 40_000 {
+		var b strings.Builder
+		for range 1 + rnd.IntN(7) {
+			b.WriteString(words[rnd.IntN(len(words))])
+		}
+		if check(b.String()) {
+			n++
+		}
+	}
+	for _, e := range endings(t) {
+		for line := range strings.Lines(e.text) {
+			check(line)
+		}
+	}
+	if n < 1000 {
+		t.Errorf("seed %d: %d lines with a count", seed, n)
+	}
+	if line := "ok  \tshop/cart\t0.01s"; counts(line) {
+		t.Errorf("%q has no count", line)
 	}
 }
 
