@@ -15,6 +15,8 @@
 //   - What precis answers itself (compaction), the provider does not see; a block that it made comes back as a text (restored).
 //   - In mode observe no request waits for precis or NATS: the copies are bounded, the queue and the publisher's buffer too, and what they have no room
 //     for is dropped and counted.
+//   - The memory of copies is used again (memory). Who reads a copy's bytes holds it: its exchange until they are published, the body that a transport
+//     reads, the worker that stores a request's messages. What is kept for longer is a copy of its own.
 //   - A message's id follows from the conversation alone (identify). A request that is sent again publishes duplicates, and a later
 //     request of the conversation publishes what was dropped.
 //   - Headers are not kept, but for the names of threads, sessions and agents.

@@ -41,6 +41,7 @@ func CollectFrom(bytes uint64) (undo func()) {
 		return func() {}
 	}
 	g := &garbage{atLeast: bytes, percent: usual}
+	g.set("/memory/classes/heap/objects:bytes") // the first collection would come with the first events; what is to be collected counts as left, which is safe
 	g.watch()
 	return func() {
 		g.mu.Lock()
@@ -63,22 +64,25 @@ type garbage struct {
 func (g *garbage) watch() {
 	type unused struct{ _ *garbage } // has a pointer, so that it shares its memory with nothing that lives on
 	runtime.SetFinalizer(&unused{g}, func(*unused) {
-		if g.set() {
+		if g.set("/gc/heap/live:bytes") {
 			g.watch()
 		}
 	})
 }
 
-// set returns false at the end.
-func (g *garbage) set() bool {
+// leastHeap is where Go begins to collect at its own rate.
+const leastHeap = 4 << 20
+
+// set sets the rate by what a metric says is left, and returns false at the end.
+func (g *garbage) set(left string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.ended {
 		return false
 	}
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	live := []metrics.Sample{{Name: left}}
 	metrics.Read(live)
-	percent := max(usual, int(100*g.atLeast/max(live[0].Value.Uint64(), 1<<20)))
+	percent := max(usual, int(100*g.atLeast/max(live[0].Value.Uint64(), leastHeap)))
 	if percent != g.percent {
 		g.percent = percent
 		debug.SetGCPercent(percent)
