@@ -23,12 +23,13 @@ func TestCompactionsOfRealTranscripts(t *testing.T) {
 		set           string
 		tokens, chars int
 		// What is kept today, rounded down. Rules-40 have .057, .064 and .136, rules-38 had .061, .064 and .126: a linter's run was taken
-		// for one of tests, which has a line of its own now and takes the room of some names.
+		// for one of tests, which has a line of its own now and takes the room of some names. Rules-42 have .127 on dev2: what was done of
+		// each request takes it.
 		least passes
 	}{
 		{"dev", 500, 0, passes{recall: 0.055, artifacts: 0.99}},
 		{"dev", 1000, 2000, passes{recall: 0.06, artifacts: 0.99}},
-		{"dev2", 500, 0, passes{recall: 0.13, artifacts: 0.99}},
+		{"dev2", 500, 0, passes{recall: 0.12, artifacts: 0.99}},
 	} {
 		t.Run(fmt.Sprintf("%s, %d tokens, %d characters", tt.set, tt.tokens, tt.chars), func(t *testing.T) {
 			c := settings(t)

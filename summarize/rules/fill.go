@@ -86,6 +86,11 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 func (c *chooser) fillers(picks []pick) []int {
 	n := len(c.doc.lines)
 	list := make([]int, 0, 2*len(picks)+fillTries)
+	for _, p := range picks { // what a line opens belongs to it
+		if text := c.doc.lines[p.line].text; p.line+1 < n && text != "" && p.end == len(text) && strings.IndexByte("{[(:=", text[len(text)-1]) >= 0 {
+			list = append(list, p.line+1)
+		}
+	}
 	for _, p := range picks {
 		if p.line+1 < n {
 			list = append(list, p.line+1)
