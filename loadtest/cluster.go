@@ -27,6 +27,7 @@ type clusterOptions struct {
 	Partitions int           `default:"16" help:"Partitions that they share (${default})."`
 	Standbys   int           `default:"1" help:"How many follow each partition beside its owner (${default})."`
 	Share      float64       `placeholder:"PART" help:"Hold each processor to this part of a core, such as 0.2: it needs the right to make control groups. Without it they take what they get."`
+	Replicas   int           `default:"3" help:"Replicas of each stream, on so many of the three servers (${default})."`
 	Kills      int           `default:"10" help:"Processors to kill with SIGKILL and start again, one after the other (${default})."`
 	Stops      int           `default:"5" help:"Processors to stop with SIGSTOP until others have what they had, and to continue then (${default})."`
 	Leaves     int           `default:"5" help:"Processors to end with SIGTERM and start again (${default})."`
@@ -53,6 +54,8 @@ type clusterReport struct {
 	Processors int     `json:"processors"`
 	Standbys   int     `json:"standbys"`
 	Share      float64 `json:"share,omitzero"`
+	// Yardstick is how many times the work of one process as many as there are processors do that only compute, each with the same share.
+	Yardstick float64 `json:"yardstick,omitzero"`
 	// From a fault to the next summary.created of a new thread of each partition that the processor had.
 	Killed   latency  `json:"killed"`
 	Stopped  latency  `json:"stopped"`
@@ -81,6 +84,8 @@ func parseCluster(args []string, out io.Writer) (o clusterOptions, err error) {
 		return o, err
 	case o.Processors < 1 || o.Partitions < 1 || o.Share < 0 || min(o.Kills, o.Stops, o.Leaves, o.Joins, o.Faults) < 0 || o.Runs < 1:
 		return o, errors.New("--processors, --partitions and --runs are at least 1, the others at least 0")
+	case o.Replicas != 1 && o.Replicas != 3:
+		return o, errors.New("--replicas is 1 or 3")
 	case o.Lasting < 0:
 		return o, errors.New("--lasting is at least 0")
 	case o.Processors < 2 && o.Stops > 0:
@@ -132,6 +137,12 @@ func runCluster(ctx context.Context, args []string, stdout, stderr io.Writer) in
 
 // measureCluster is one run: the faults happen while the load is published, and what the load expects is verified behind them.
 func measureCluster(ctx context.Context, o clusterOptions, progress io.Writer) (r *clusterReport, err error) {
+	var times float64
+	if o.Share > 0 && o.Processors > 1 {
+		if times, err = yardstick(ctx, fmt.Sprint("precis-", os.Getpid()), o.Processors, o.Share); err != nil {
+			return nil, err
+		}
+	}
 	p, err := startParty(ctx, o, progress)
 	if err != nil {
 		return nil, err
@@ -161,7 +172,7 @@ func measureCluster(ctx context.Context, o clusterOptions, progress io.Writer) (
 	if o.Faults > 0 {
 		load.Window = 1 // what is expected goes by the order of each thread's events, which acks that never come must not change
 	}
-	r = &clusterReport{Processors: o.Processors, Standbys: o.Standbys, Share: o.Share, Problems: []string{}}
+	r = &clusterReport{Processors: o.Processors, Standbys: o.Standbys, Share: o.Share, Yardstick: times, Problems: []string{}}
 	var working sync.WaitGroup
 	working.Go(func() {
 		var failed error
@@ -327,6 +338,9 @@ func (r *clusterReport) write(w io.Writer, asJSON bool) error {
 	fmt.Fprintf(w, "%d processors, %d standbys", r.Processors, r.Standbys)
 	if r.Share > 0 {
 		fmt.Fprintf(w, ", %.2f of a core each", r.Share)
+	}
+	if r.Yardstick > 0 {
+		fmt.Fprintf(w, " (as many processes that only compute do %.2f times the work of one)", r.Yardstick)
 	}
 	fmt.Fprintln(w, "; from the fault to the next summary of a partition that the processor had:")
 	for _, f := range []struct {

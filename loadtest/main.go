@@ -29,6 +29,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "cluster" {
 		return runCluster(ctx, args[1:], stdout, stderr)
 	}
+	if len(args) > 0 && args[0] == yardstickChild {
+		return runYardstick(args[1:], os.Stdin, stdout, stderr)
+	}
 	opts, err := parse(args, stderr)
 	if errors.Is(err, errHelp) {
 		return 0

@@ -117,7 +117,7 @@ func (p *party) newProcessor(name string) (*process, error) {
 	}
 	proc.args = []string{program, "run", "--data", filepath.Join(p.dir, name), "--nats", url, "--http", web, "--api", ""}
 	proc.env = []string{
-		"PRECIS_CLUSTER_NAME=" + clusterName, "PRECIS_CLUSTER_STANDBYS=" + strconv.Itoa(p.opts.Standbys), "PRECIS_NATS_REPLICAS=3",
+		"PRECIS_CLUSTER_NAME=" + clusterName, "PRECIS_CLUSTER_STANDBYS=" + strconv.Itoa(p.opts.Standbys), "PRECIS_NATS_REPLICAS=" + strconv.Itoa(p.opts.Replicas),
 		"PRECIS_PARTITIONS=" + strconv.Itoa(p.opts.Partitions),
 	}
 	if p.opts.Share == 0 {
