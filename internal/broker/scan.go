@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
@@ -213,15 +214,14 @@ func (r *LogReader) ScanSubjects(ctx context.Context, from uint64, filters []str
 // is read there, one message after the other, and only the blocks that hold them. To find a subject's next message the server (2.15) reads every block in
 // between and lists its subjects: seconds, for the first look at a thread among ten million messages.
 func (r *LogReader) ScanKnown(ctx context.Context, from uint64, filters []string, known []uint64, fn func(Stored) error, progress func(seq, last uint64)) error {
-	state, err := StateOf(ctx, r.js, r.stream)
+	if len(filters) == 0 {
+		return r.Scan(ctx, from, filters, fn, progress)
+	}
+	state, list, err := r.subjects(ctx, filters)
 	if err != nil {
 		return err
 	}
-	list, err := r.subjects(ctx, filters)
-	if err != nil {
-		return err
-	}
-	if len(filters) == 0 || len(list) > maxSubjects {
+	if len(list) > maxSubjects {
 		return r.Scan(ctx, from, filters, fn, progress)
 	}
 	for _, s := range list {
@@ -322,33 +322,87 @@ type subject struct {
 	counted, short bool
 }
 
-// subjects are those that match filters.
-func (r *LogReader) subjects(ctx context.Context, filters []string) (list []*subject, err error) {
-	counts, err := r.Counts(ctx, filters)
+// subjects are those that match filters, at least one, and the stream's state before them.
+func (r *LogReader) subjects(ctx context.Context, filters []string) (state StreamState, list []*subject, err error) {
+	state, counts, err := r.counts(ctx, filters)
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		list = append(list, &subject{log: r, name: name, left: counts[name]})
 	}
-	return list, err
+	return state, list, err
 }
 
 // Counts asks the leader which subjects match filters, and how many messages each has.
 func (r *LogReader) Counts(ctx context.Context, filters []string) (map[string]uint64, error) {
-	s, err := r.js.Stream(ctx, r.stream)
+	_, counts, err := r.counts(ctx, filters)
+	return counts, err
+}
+
+func (r *LogReader) counts(ctx context.Context, filters []string) (state StreamState, counts map[string]uint64, err error) {
+	counts = map[string]uint64{}
+	for i, filter := range filters {
+		for got, more := 0, true; more; {
+			info, err := r.info(ctx, filter, got)
+			if err != nil {
+				return state, nil, fmt.Errorf("read subjects of stream %s: %w", r.stream, err)
+			}
+			if i == 0 && got == 0 {
+				state = info.state()
+			}
+			maps.Copy(counts, info.State.Subjects)
+			got += len(info.State.Subjects)
+			more = len(info.State.Subjects) > 0 && got < info.Total
+		}
+	}
+	return state, counts, nil
+}
+
+// infoReply is the answer to a request for a stream's state with the subjects of a filter, in pages of 100,000.
+type infoReply struct {
+	Created time.Time `json:"created"`
+	Config  struct {
+		MaxAge   int64 `json:"max_age"` // nanoseconds
+		Replicas int   `json:"num_replicas"`
+	} `json:"config"`
+	State struct {
+		Msgs     uint64            `json:"messages"`
+		First    uint64            `json:"first_seq"`
+		Last     uint64            `json:"last_seq"`
+		LastTime time.Time         `json:"last_ts"`
+		Subjects map[string]uint64 `json:"subjects"`
+	} `json:"state"`
+	Cluster *struct {
+		Leader string `json:"leader"`
+	} `json:"cluster"`
+	Total int                 `json:"total"` // subjects of all pages
+	Error *jetstream.APIError `json:"error"`
+}
+
+func (i *infoReply) state() StreamState {
+	return StreamState{
+		First: i.State.First, Last: i.State.Last, Msgs: i.State.Msgs, Created: i.Created, LastTime: i.State.LastTime,
+		MaxAge: time.Duration(i.Config.MaxAge), Replicas: i.Config.Replicas,
+	}
+}
+
+// info asks once, where a jetstream.Stream would have to be looked up first.
+func (r *LogReader) info(ctx context.Context, filter string, offset int) (*infoReply, error) {
+	reply, err := r.request(ctx, r.js.Conn(), "STREAM.INFO."+r.stream, fmt.Appendf(nil, `{"subjects_filter":%q,"offset":%d}`, filter, offset))
 	if err != nil {
-		return nil, fmt.Errorf("read subjects of stream %s: %w", r.stream, err)
+		return nil, err
 	}
-	counts := map[string]uint64{}
-	for _, filter := range filters {
-		info, err := s.Info(ctx, jetstream.WithSubjectFilter(filter))
-		if err != nil {
-			return nil, fmt.Errorf("read subjects of stream %s: %w", r.stream, err)
-		}
-		if info.Cluster != nil && info.Cluster.Leader == "" {
-			return nil, fmt.Errorf("read subjects of stream %s: %w", r.stream, ErrNoLeader)
-		}
-		maps.Copy(counts, info.State.Subjects)
+	info := &infoReply{}
+	if err := json.Unmarshal(reply.Data, info); err != nil {
+		return nil, err
 	}
-	return counts, nil
+	switch {
+	case info.Error != nil && info.Error.ErrorCode == jetstream.JSErrCodeStreamNotFound:
+		return nil, jetstream.ErrStreamNotFound
+	case info.Error != nil:
+		return nil, info.Error
+	case info.Cluster != nil && info.Cluster.Leader == "":
+		return nil, ErrNoLeader
+	}
+	return info, nil
 }
 
 // fill reads what comes next, with retries; at the subject's end there is nothing.
