@@ -1,6 +1,6 @@
 # A static program in an empty image, which runs as a user without rights and writes to /data alone:
 #
-#   docker build -t precis .
+#   docker build --build-arg VERSION="$(git describe --tags --always --dirty)" -t precis .
 #   docker run --read-only --cap-drop ALL -v precis:/data -p 4222:4222 -e PRECIS_NATS_LISTEN=:4222 \
 #     -e PRECIS_NATS_USER=me -e PRECIS_NATS_PASSWORD_ENV=WORD -e WORD precis
 #
@@ -10,7 +10,9 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/processor ./cmd/processor && \
+# What "processor version" says: the repository is not in the image's context.
+ARG VERSION=
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X precis/cmd/processor/console.release=$VERSION" -o /out/processor ./cmd/processor && \
     mkdir -m 0700 /out/data && /out/processor version
 
 FROM scratch

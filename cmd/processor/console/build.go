@@ -5,8 +5,14 @@ import (
 	"strings"
 )
 
-// Version is the module's, where the program was built as one, else the commit's.
+// release is the version of a build without a repository, as an image's: -ldflags "-X precis/cmd/processor/console.release=…".
+var release string
+
+// Version is the module's, where the program was built as one, else the commit's; or what the build says.
 func Version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
