@@ -45,6 +45,7 @@ try {
         looks++;
         const answer = await page.goto(p.url, { waitUntil: 'load' });
         if (answer.status() !== (p.status || 200)) found('status ' + answer.status());
+        await page.waitForFunction(() => !document.querySelector('[data-unread]'), { timeout: 20000 }); // it reads on
         if (p.wait) await page.waitForSelector(p.wait, { timeout: 20000 });
         if (p.click) { await page.click(p.click); await page.waitForLoadState('load'); }
         if (p.has) for (const s of [].concat(p.has)) if (!await page.$(s)) found('has no ' + s);

@@ -35,6 +35,8 @@ type Options struct {
 	// Known returns where events of a thread stand in EVENTS, as far as a store knows: a replay of one thread then reads the
 	// log faster (broker.LogReader: ScanKnown). It finds the others too. nil: nothing is known.
 	Known func(thread string) ([]uint64, error)
+	// Kept holds events that were read, between runs; nil: none.
+	Kept *broker.Kept
 	// Applied keeps the configurations on record between runs; nil: they are read.
 	Applied *Applied
 	// Rules recomputes every rule-based summary, which takes most of a replay's time.
@@ -101,7 +103,7 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 		o.Now = time.Now
 	}
 	r := &run{Options: o, now: o.Now(), missing: func(broker.Missing) {}}
-	r.events = r.reader(broker.StreamEvents)
+	r.events = r.reader(broker.StreamEvents).Through(o.Kept)
 	var err error
 	if r.log, r.strays, err = eventsOf(ctx, o.JetStream); err != nil {
 		return nil, err

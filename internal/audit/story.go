@@ -46,6 +46,10 @@ type Story struct {
 	// Context is the prompt that an agent would have received then; null if not requested.
 	Context any `json:"context"`
 
+	// Sketch: it is what a store has of the thread, and nothing is checked. Unread counts the events that the log was not asked for.
+	Sketch bool `json:"-"`
+	Unread int  `json:"-"`
+
 	// Where the thread's state is, for a caller that builds a prompt from it.
 	Partition int                `json:"-"`
 	Policies  []summarize.Policy `json:"-"` // in force at the end
@@ -98,6 +102,9 @@ type Entry struct {
 
 	// Raw is the event as it stands in the log.
 	Raw events.Raw `json:"-"`
+
+	// Unread: of a sketch, and the log was not asked for it.
+	Unread bool `json:"-"`
 
 	unnamed *events.Message // a tool result that carries only its call's id
 }
@@ -232,12 +239,16 @@ func (s *Story) standings(view state.View) error {
 		if sum == nil {
 			continue // could not be folded in, which is a finding
 		}
-		s.Summaries = append(s.Summaries, &Standing{
-			ID: sum.ID, Kind: sum.Kind, Slot: sum.Slot, Status: sum.Status, ReplacedBy: sum.ReplacedBy,
-			EventSeq: e.EventSeq, Record: sum.Record, Invalidated: sum.Invalidated,
-		})
+		s.Summaries = append(s.Summaries, standingOf(sum, e.EventSeq))
 	}
 	return nil
+}
+
+func standingOf(sum *thread.Summary, seq uint64) *Standing {
+	return &Standing{
+		ID: sum.ID, Kind: sum.Kind, Slot: sum.Slot, Status: sum.Status, ReplacedBy: sum.ReplacedBy,
+		EventSeq: seq, Record: sum.Record, Invalidated: sum.Invalidated,
+	}
 }
 
 // teller records what the auditor of a lane sees of one thread; a nil one ignores it.
@@ -257,9 +268,14 @@ func (t *teller) begin(m broker.Stored) {
 	if name, err := events.ThreadOf(token); !ok || err != nil || name != t.name {
 		return
 	}
-	t.event = &Entry{EventSeq: m.Seq, Time: m.Time, Type: typ, Raw: deliveryOf(m).Raw}
-	t.event.read()
+	t.event = entryOf(m, typ)
 	t.entries = append(t.entries, t.event)
+}
+
+func entryOf(m broker.Stored, typ events.Type) *Entry {
+	e := &Entry{EventSeq: m.Seq, Time: m.Time, Type: typ, Raw: deliveryOf(m).Raw}
+	e.read()
+	return e
 }
 
 // stepped notes what became of the event.

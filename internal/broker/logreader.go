@@ -31,6 +31,7 @@ type LogReader struct {
 	missing func(Missing)
 	beside  []jetstream.JetStream
 	turn    *atomic.Uint64 // of the connections; nil where there is one
+	kept    *Kept          // nil: nothing is kept
 }
 
 // NewLogReader reads stream through js.
@@ -65,6 +66,17 @@ func (r *LogReader) next() *nats.Conn {
 
 // Get returns the message with sequence seq, or ErrGone.
 func (r *LogReader) Get(ctx context.Context, seq uint64) (Stored, error) {
+	if m, ok := r.kept.Message(seq); ok {
+		return m, nil
+	}
+	m, err := r.get(ctx, seq)
+	if err == nil {
+		r.kept.keep(m)
+	}
+	return m, err
+}
+
+func (r *LogReader) get(ctx context.Context, seq uint64) (Stored, error) {
 	body := fmt.Appendf(nil, `{"seq":%d}`, seq)
 	reply, err := r.request(ctx, r.next(), "DIRECT.GET."+r.stream, body)
 	if errors.Is(err, nats.ErrNoResponders) { // allow_direct is off, or there is no such stream

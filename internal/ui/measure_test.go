@@ -30,8 +30,8 @@ var (
 	measureOnly    = flag.String("ui.only", "", "of the pages, only those that contain this")
 )
 
-// TestMeasure measures how long each page takes with many threads and events in the store: until it shows something, which may be an outline, and as a
-// whole.
+// TestMeasure measures how long each page takes with many threads and events in the store: until it shows something, which may be an outline, until the
+// answer ends, and, where it has a part only, until all of it was asked for.
 func TestMeasure(t *testing.T) {
 	race.Slow(t)
 	if *measureEvents == 0 {
@@ -59,25 +59,32 @@ func TestMeasure(t *testing.T) {
 		if !strings.Contains(path, *measureOnly) {
 			continue
 		}
-		var took, whole []time.Duration
-		outlines := 0
+		var took, whole, all []time.Duration // until something is there, until the answer ends, until nothing is left to read
+		outlines, parts := 0, 0
 		for i := range *measureLooks {
 			at := strings.Replace(path, "%d", fmt.Sprint((499+i**measureStride)%*measureThreads), 1)
 			at = strings.Replace(at, "%d", fmt.Sprint(*measureEvents), 1)
-			began := time.Now()
-			res := w.begun(at)
-			took = append(took, time.Since(began))
-			text, err := io.ReadAll(res.Body)
-			_ = res.Body.Close()
-			if err != nil || res.StatusCode != 200 {
-				t.Fatalf("%s: %v %d %.300s", at, err, res.StatusCode, text)
+			asked := time.Now()
+			for more := true; more; {
+				began := time.Now()
+				res := w.begun(at)
+				took = append(took, time.Since(began))
+				text, err := io.ReadAll(res.Body)
+				_ = res.Body.Close()
+				if err != nil || res.StatusCode != 200 {
+					t.Fatalf("%s: %v %d %.300s", at, err, res.StatusCode, text)
+				}
+				whole = append(whole, time.Since(began))
+				if bytes.Contains(text, []byte(`<div class="outline">`)) {
+					outlines++
+				}
+				if more = bytes.Contains(text, []byte("data-unread")); more {
+					parts++
+				}
 			}
-			whole = append(whole, time.Since(began))
-			if bytes.Contains(text, []byte(`<div class="outline">`)) {
-				outlines++
-			}
+			all = append(all, time.Since(asked))
 		}
-		t.Logf("%-55s %s; whole: %s; %d outlines", path, percentiles(took), percentiles(whole), outlines)
+		t.Logf("%-55s %s; answers: %s; with those that read on: %s; %d outlines, %d in part", path, percentiles(took), percentiles(whole), percentiles(all), outlines, parts)
 	}
 	t.Log(memory())
 }

@@ -115,7 +115,7 @@ func TestOutline(t *testing.T) {
 		not     []string
 		rest    []string
 	}{
-		{"/ui/threads/t", []string{">u1<", ">r2<", `<span class="seq">1</span>`, "data-live", "5 messages", "1 edit"}, []string{"zanzibar", `id="told"`}, []string{"zanzibar", "No discrepancies", "source_edited by r1", `id="told"`}},
+		{"/ui/threads/t?whole=on", []string{">u1<", ">r2<", `<span class="seq">1</span>`, "data-live", "5 messages", "1 edit"}, []string{"zanzibar", `id="told"`}, []string{"zanzibar", "No discrepancies", "source_edited by r1", `id="told"`}},
 		{"/ui/threads/t?at=3", nil, []string{">r2<", "data-live"}, []string{"zanzibar", "up to event 3"}},
 		{"/ui/threads/other?find=ZANZIBAR", nil, []string{">r2<"}, []string{"1 entry has"}},
 		{"/ui/threads/t?at=2001-01-01", nil, []string{">r2<"}, []string{`data-status="404"`, "No event of the thread had come by then"}},

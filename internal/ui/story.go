@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -109,13 +108,13 @@ func moment(text string) (audit.Moment, error) {
 }
 
 // tell folds the story of a thread.
-func (u *UI) tell(ctx context.Context, h *thread.Header, at string) (*told, error) {
+func (u *UI) tell(ctx context.Context, h *thread.Header, at string) (*audit.Story, error) {
 	m, err := moment(at)
 	if err != nil {
 		return nil, err
 	}
 	if t := u.stories.find(h.Thread, at, h); t != nil {
-		return t, nil
+		return t.story, nil
 	}
 	if h.Events > maxStory {
 		return nil, &failure{http.StatusUnprocessableEntity, "The thread has more events than a page folds. The command does: processor audit " + strconv.Quote(h.Thread) + " --html FILE"}
@@ -134,9 +133,8 @@ func (u *UI) tell(ctx context.Context, h *thread.Header, at string) (*told, erro
 	if err != nil {
 		return nil, toldWrong(err)
 	}
-	t := &told{name: h.Thread, at: at, eventSeq: h.EventSeq, chainSeq: h.ChainSeq, story: story}
-	u.stories.keep(t)
-	return t, nil
+	u.stories.keep(&told{name: h.Thread, at: at, eventSeq: h.EventSeq, chainSeq: h.ChainSeq, story: story})
+	return story, nil
 }
 
 // toldWrong says what is wrong with a thread or a moment.
@@ -165,43 +163,26 @@ func scratchStore() (*state.Store, error) {
 }
 
 func (u *UI) folding(scratch *state.Store, name string) audit.Options {
-	return audit.Options{JetStream: u.JetStream, Beside: u.Beside, Scratch: scratch, Mask: u.Backend.Mask, Now: u.Backend.Now, Logger: zerolog.Nop(), Filter: audit.Filter{Thread: name}, Known: u.known, Applied: &u.applied}
+	return audit.Options{JetStream: u.JetStream, Beside: u.Beside, Scratch: scratch, Mask: u.Backend.Mask, Now: u.Backend.Now, Logger: zerolog.Nop(), Filter: audit.Filter{Thread: name}, Known: u.known, Kept: u.kept, Applied: &u.applied}
 }
 
-// known returns where the revisions of a thread's messages stand in EVENTS. That is all of its events, unless there are duplicates or rejected ones.
+// known returns where the events of a thread stand, as far as the store knows.
 func (u *UI) known(name string) (seqs []uint64, err error) {
 	for partition := range u.Backend.Partitions() {
 		view := u.Backend.View(partition)
 		h, err := view.Header(name)
-		if err != nil || h == nil {
-			if err != nil {
-				return nil, err
-			}
-			continue
+		if err != nil {
+			return nil, err
 		}
-		if h.Ordinals > maxKnown {
-			return nil, nil
+		if h != nil && h.Ordinals <= maxKnown {
+			return audit.EventsIn(view, h)
 		}
-		rows, err := view.Messages(name, 0, math.MaxUint64)
-		for _, m := range rows {
-			seqs = append(seqs, m.FirstSeq, m.Seq)
-		}
-		if err == nil {
-			err = view.Revisions(name, func(r thread.MessageRevision) (bool, error) {
-				seqs = append(seqs, r.Seq)
-				return true, nil
-			})
-		}
-		if h.Fork.Seq > 0 {
-			seqs = append(seqs, h.Fork.Seq)
-		}
-		return seqs, err
 	}
 	return nil, nil
 }
 
 // log reads the messages of a prompt at once, and keeps them for that prompt.
-func (u *UI) log() content.Log { return content.NewShared(u.history.events.Beside(u.Beside)) }
+func (u *UI) log() content.Log { return content.NewShared(u.events) }
 
 // read makes the prompt of a thread from a store.
 func (u *UI) read(ctx context.Context, from *state.Store, partition int, policies []summarize.Policy, now time.Time, name string, req api.ContextRequest) (api.ContextReply, error) {

@@ -32,17 +32,22 @@ type threadBody struct {
 	At      string
 	Earlier string // the address of earlier entries; empty: there are none
 	Latest  string // that of the latest ones; empty on them
+	Chosen  string // a summary
 }
 
-func (u *UI) thread(r *http.Request, h *thread.Header, _ int) (any, error) {
+func (u *UI) thread(r *http.Request, h *thread.Header, partition int) (any, error) {
 	in := r.URL.Query()
 	at, find := in.Get("at"), in.Get("find")
-	t, err := u.tell(r.Context(), h, at)
+	story, err := u.sketched(r, h, partition)
+	if story == nil && err == nil {
+		story, err = u.tell(r.Context(), h, at)
+	}
 	if err != nil {
 		return nil, err
 	}
 	before, _ := strconv.Atoi(in.Get("before")) // anything but a number counts as 0
-	b := &threadBody{At: at, View: timeline.New(t.story, timeline.Options{Contents: u.Contents, Last: shownEntries, Before: before, Find: find, Summary: in.Get("summary")})}
+	b := &threadBody{At: at, Chosen: in.Get("summary")}
+	b.View = timeline.New(story, timeline.Options{Contents: u.Contents, Last: shownEntries, Before: before, Find: find, Summary: b.Chosen})
 	to := func(before int) string {
 		q := url.Values{}
 		for name, value := range map[string]string{"at": at, "find": find} {

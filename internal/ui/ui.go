@@ -18,6 +18,7 @@ import (
 
 	"precis/events"
 	"precis/internal/audit"
+	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/fold"
 	"precis/internal/roster"
@@ -143,6 +144,8 @@ type UI struct {
 	applied  audit.Applied
 	computed computed
 	history  *history
+	kept     *broker.Kept      // of EVENTS
+	events   *broker.LogReader // over all connections, with what is kept
 }
 
 // Path is where the pages are.
@@ -161,6 +164,8 @@ var script string
 func New(o Options) (*UI, error) {
 	u := &UI{Options: o, mux: http.NewServeMux(), pages: map[string]*template.Template{}, history: newHistory(o.JetStream, o.Backend.Now)}
 	u.stories.places = make(chan struct{}, maxFolds)
+	u.kept = broker.NewKept(keptBytes)
+	u.events = u.history.events.Beside(o.Beside).Through(u.kept)
 	u.computed.by = map[string]*saved{}
 	base, err := template.New("layout").Funcs(timeline.Funcs()).Funcs(funcs).ParseFS(files, "pages/layout.html")
 	if err == nil {

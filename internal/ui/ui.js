@@ -1,12 +1,17 @@
 // A page that changes: fetch it again, and put the parts that differ in place.
 (() => {
+  const keyOf = e => e && (e.id || e.dataset.pickSummary || e.dataset.pickMessage || e.getAttribute('href'));
+  const focus = (within, key) => { const e = key && Array.from(within.querySelectorAll('a, button, summary, [tabindex]')).find(x => keyOf(x) === key); if (e) e.focus({ preventScroll: true }); };
   const outline = document.querySelector('.outline');
-  if (outline?.nextElementSibling) outline.remove(); // the page stands behind it, unless its answer broke off
+  if (outline?.nextElementSibling) { // the page stands behind it, unless its answer broke off
+    const key = outline.contains(document.activeElement) && keyOf(document.activeElement);
+    outline.remove();
+    focus(document, key);
+  }
   const live = document.body.dataset.live;
   if (!live || !window.EventSource) return;
   const note = document.getElementById('live');
   const say = text => { if (note) { note.textContent = text; note.hidden = !text; } };
-  const keyOf = e => e && (e.id || e.dataset.pickSummary || e.dataset.pickMessage || e.getAttribute('href'));
   // What the server sent of each part: the script has changed it since.
   const sent = new WeakMap(Array.from(document.querySelectorAll('[data-part]'), p => [p, p.innerHTML]));
   let busy = false, again = false, retry = 0;
@@ -26,7 +31,7 @@
     for (const d of now.querySelectorAll('details')) if (opened.has(d.id)) d.open = true;
     for (const li of now.querySelectorAll('li[id]')) if (long.has(li.id)) { const t = li.querySelector('.text'); if (t) t.classList.add('open'); }
     now.scrollTop = top;
-    if (key) { const e = Array.from(now.querySelectorAll('a, button, summary, [tabindex]')).find(x => keyOf(x) === key); if (e) e.focus({ preventScroll: true }); }
+    focus(now, key);
     return true;
   }
 
@@ -45,16 +50,26 @@
       for (const p of parts) changed = swap(p, fresh.get(p.id)) || changed;
       if (changed) document.dispatchEvent(new Event('precis:changed'));
       say('');
-      if (!ok) { clearTimeout(retry); retry = setTimeout(refresh, 5000); }
+      if (!ok) { clearTimeout(retry); retry = setTimeout(refresh, 5000); } else readOn(page);
     } catch { say('not up to date'); clearTimeout(retry); retry = setTimeout(refresh, 5000); } finally {
       busy = false;
       if (again) { again = false; refresh(); }
     }
   }
 
+  // A page of which a part is not read yet: each look reads more of it, unless the log does not answer.
+  let left = 0;
+  function readOn(page) {
+    const unread = page.querySelector('[data-unread]')?.dataset.unread;
+    if (!unread) return;
+    clearTimeout(retry);
+    retry = setTimeout(refresh, unread === left ? 500 : 0);
+    left = unread;
+  }
+
   const changes = new EventSource(live);
   changes.addEventListener('changed', refresh);
   changes.onerror = () => say('connection lost');
   changes.onopen = () => { if (note && !note.hidden) refresh(); };
-  if (document.getElementById('failed')) retry = setTimeout(refresh, 5000);
+  if (document.getElementById('failed')) retry = setTimeout(refresh, 5000); else readOn(document);
 })();

@@ -1,0 +1,44 @@
+package ui
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"precis/internal/audit"
+	"precis/internal/thread"
+	"precis/summarize"
+)
+
+const (
+	// readFor is how long a timeline reads the log before it shows what it has. It is less than outlineAfter.
+	readFor = 25 * time.Millisecond
+	// keptBytes bounds the events that are kept between looks. A thread whose events take more than keptOfThread is shown when all of them are read.
+	keptBytes, keptOfThread = 32 << 20, 8 << 20
+)
+
+// sketched is a thread's story as the store has it, with those events that could be read in a short time, the latest first: the server may have to load
+// a block of 8 MB for each. What is read is kept, so that looks at the page that follow each other get to the whole. nil: it can be told now, or the
+// page is one that the store can't make.
+func (u *UI) sketched(r *http.Request, h *thread.Header, partition int) (*audit.Story, error) {
+	if given(r, []string{"at", "before", "find", "whole"}) || !u.Backend.Connected() || u.stories.find(h.Thread, "", h) != nil {
+		return nil, nil
+	}
+	seqs, err := u.known(h.Thread)
+	if err != nil {
+		return nil, err
+	}
+	seqs = slices.DeleteFunc(seqs, func(seq uint64) bool { return seq < h.Fork.Seq }) // what a fork begins with are its parent's events
+	if left, bytes := u.events.Ahead(r.Context(), seqs, readFor); left == 0 || bytes > keptOfThread {
+		return nil, r.Context().Err()
+	}
+	snapshot := u.Backend.Snapshot(partition)
+	defer snapshot.Close()
+	s, err := audit.Sketch(snapshot.View, h.Thread, u.kept)
+	if err != nil || s == nil || s.Unread == 0 {
+		return nil, err
+	}
+	policy, _ := summarize.Resolve(u.Backend.Config().Policies, h.Policy, h.FirstAgentID, h.Thread)
+	s.Policy = policy.Name
+	return s, nil
+}
