@@ -126,8 +126,8 @@ func (r *LogReader) Ahead(ctx context.Context, seqs []uint64, limit time.Duratio
 	case <-all:
 	case <-within.Done():
 	}
-	missing, bytes = r.kept.missing(seqs)
-	return len(missing), bytes
+	rest, bytes := r.kept.missing(seqs) // readers may still look at what was missing
+	return len(rest), bytes
 }
 
 // readAhead keeps a message that nobody else is reading ahead.
