@@ -268,7 +268,8 @@ func (c *compactor) context(ctx context.Context, thread string, request client.C
 		return reply, err
 	}
 	request.OnlySummaries = false
-	if reply, err = c.client.Context(ctx, thread, request); err == nil {
+	reply, err = c.client.Context(ctx, thread, request)
+	if err == nil || errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTooLarge) { // that one was understood
 		c.mu.Lock()
 		c.older = c.now().Add(olderFor)
 		c.mu.Unlock()

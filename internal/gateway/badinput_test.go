@@ -393,8 +393,8 @@ func TestUpgrade(t *testing.T) {
 		defer conn.Close()
 		fmt.Fprintf(rw, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", r.Header.Get("Upgrade"))
 		_ = rw.Flush()
-		line, _ := rw.ReadString('\n')
-		fmt.Fprintf(rw, "heard %s", line)
+		heard, _ := io.ReadAll(rw) // up to the client's end, which an answer follows
+		fmt.Fprintf(rw, "heard %s", heard)
 		_ = rw.Flush()
 	}, gateway.Options{Mode: gateway.ModeCompact})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
@@ -414,6 +414,9 @@ func TestUpgrade(t *testing.T) {
 		t.Fatal(resp)
 	}
 	fmt.Fprint(conn, "hello\n")
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil { //nolint:forcetypeassert // that was dialled
+		t.Fatal(err)
+	}
 	if got, err := io.ReadAll(r); err != nil || string(got) != "heard hello\n" {
 		t.Errorf("%v: %q", err, got)
 	}

@@ -147,7 +147,7 @@ func (x *exchange) take(in io.ReadCloser) (body []byte, rest io.ReadCloser) {
 		case x.request.lost != "":
 			return nil, both{io.MultiReader(bytes.NewReader(before), bytes.NewReader(b[:n]), broken{in, err}), in}
 		case err == io.EOF:
-			lent.Put(b) // in the other cases it is still read from
+			lent.Put(b) // where there is no copy it is still read from
 			x.request.whole = true
 			if x.request.data == nil {
 				return []byte{}, in

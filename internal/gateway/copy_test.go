@@ -81,7 +81,7 @@ func TestHeldCopy(t *testing.T) {
 			for {
 				n, err := body.Read(b)
 				got = append(got, b[:n]...)
-				if len(got) == 512 {
+				if n > 0 && len(got) == 512 {
 					close(begun)
 				}
 				if err != nil {

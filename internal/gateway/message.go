@@ -305,8 +305,8 @@ func (k key) id() string {
 
 // identities are how far a conversation's messages have their ids.
 type identities struct {
-	seed, before key            // before is the key of the last of them
-	counts       map[uint64]int // by the beginning of the key
+	seed, before key // before is the key of the last of them
+	counts       map[key]int
 	systems      int
 	done         int
 }
@@ -317,7 +317,7 @@ type identities struct {
 func (c *conversation) identify(seed key) {
 	ids := &c.ids
 	if ids.counts == nil || ids.seed != seed {
-		*ids = identities{seed: seed, before: seed, counts: make(map[uint64]int, len(c.messages)+1)}
+		*ids = identities{seed: seed, before: seed, counts: make(map[key]int, len(c.messages)+1)}
 	}
 	for _, m := range c.messages[ids.done:] {
 		if m.apart || m.system() && ids.before == (key{}) {
@@ -330,9 +330,8 @@ func (c *conversation) identify(seed key) {
 			k = newDigest().key(seed).key(ids.before).key(k).sum()
 		}
 		ids.before = m.key
-		same := binary.BigEndian.Uint64(k[:])
-		n := ids.counts[same]
-		ids.counts[same]++
+		n := ids.counts[k]
+		ids.counts[k]++
 		m.id = newDigest().key(k).number(n).sum().id()
 	}
 	ids.done = len(c.messages)

@@ -129,7 +129,10 @@ func transport() *http.Transport {
 		if err != nil {
 			return nil, err
 		}
-		return upstreamConn{c}, nil
+		if tcp, ok := c.(*net.TCPConn); ok {
+			return upstreamConn{tcp}, nil
+		}
+		return c, nil
 	}
 	t.MaxIdleConnsPerHost = 256
 	t.MaxIdleConns = 512
@@ -138,11 +141,11 @@ func transport() *http.Transport {
 }
 
 // upstreamConn copies request bodies through buffers that are lent: a TCP connection takes 32 kB of memory for each of them.
-type upstreamConn struct{ net.Conn }
+type upstreamConn struct{ *net.TCPConn }
 
 // ReadFrom implements io.ReaderFrom.
 func (c upstreamConn) ReadFrom(r io.Reader) (int64, error) {
 	b := lent.Get()
 	defer lent.Put(b)
-	return io.CopyBuffer(struct{ io.Writer }{c.Conn}, r, b)
+	return io.CopyBuffer(struct{ io.Writer }{c.TCPConn}, r, b)
 }

@@ -40,7 +40,7 @@ func CollectFrom(bytes uint64) (undo func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	g := &garbage{atLeast: bytes, percent: usual}
+	g := &garbage{atLeast: bytes}
 	g.set("/memory/classes/heap/objects:bytes") // the first collection would come with the first events; what is to be collected counts as left, which is safe
 	g.watch()
 	return func() {
@@ -55,9 +55,8 @@ func CollectFrom(bytes uint64) (undo func()) {
 type garbage struct {
 	atLeast uint64
 
-	mu      sync.Mutex
-	percent int
-	ended   bool
+	mu    sync.Mutex
+	ended bool
 }
 
 // watch has set called by the next collection.
@@ -82,10 +81,6 @@ func (g *garbage) set(left string) bool {
 	}
 	live := []metrics.Sample{{Name: left}}
 	metrics.Read(live)
-	percent := max(usual, int(100*g.atLeast/max(live[0].Value.Uint64(), leastHeap)))
-	if percent != g.percent {
-		g.percent = percent
-		debug.SetGCPercent(percent)
-	}
+	debug.SetGCPercent(max(usual, int(100*g.atLeast/max(live[0].Value.Uint64(), leastHeap)))) // again: CollectLess sets it, too
 	return true
 }
