@@ -99,9 +99,11 @@ func idle(v *cluster.View) cluster.Report {
 	return r
 }
 
-// A member that gives many partitions up writes longer than its lease holds, and keeps it.
-func TestLeaseWhileManyPartitionsMove(t *testing.T) {
-	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
+// started is a server.
+func started(t *testing.T, opts server.Options) *server.Server {
+	t.Helper()
+	opts.Host, opts.Port, opts.JetStream, opts.StoreDir, opts.NoLog, opts.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, t.TempDir(), true, true
+	srv, err := server.NewServer(&opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +115,71 @@ func TestLeaseWhileManyPartitionsMove(t *testing.T) {
 	if !srv.ReadyForConnections(10 * time.Second) {
 		t.Fatal("the server does not start")
 	}
+	return srv
+}
+
+// A write that no server answers does not keep a member from its next renewal.
+func TestLeaseWhileAWriteHasNoAnswer(t *testing.T) {
+	const lease, renewals = 4 * time.Second, 6
+	srv := started(t, server.Options{Users: []*server.User{
+		{Username: "m", Password: "m", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"$KV.precis_c.plan"}}}},
+		{Username: "w", Password: "w"},
+	}})
+	connect := func(user string) jetstream.JetStream {
+		nc, err := nats.Connect(srv.ClientURL(), nats.UserInfo(user, user))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(nc.Close)
+		js, err := jetstream.New(nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return js
+	}
+	m, err := cluster.Open(t.Context(), connect("m"), &holder{}, cluster.Options{Name: "c", ID: "m", Units: 4, Lease: lease, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kv, err := connect("w").KeyValue(t.Context(), cluster.Bucket("c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, err := kv.Watch(t.Context(), "member.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	var last time.Time
+	patience := time.After(10 * lease)
+	for n := 0; n < renewals; {
+		select {
+		case e := <-watch.Updates():
+			if e == nil {
+				continue
+			}
+			if since := e.Created().Sub(last); n > 0 && since >= lease*3/4 {
+				t.Errorf("renewal %d comes %s after the one before: the lease of %s does not hold so long", n, since, lease)
+			}
+			last = e.Created()
+			n++
+		case <-patience:
+			t.Fatalf("%d renewals", n)
+		}
+	}
+}
+
+// A member that gives many partitions up writes longer than its lease holds, and keeps it.
+func TestLeaseWhileManyPartitionsMove(t *testing.T) {
+	srv := started(t, server.Options{})
 	const partitions, away, lease = 256, 5 * time.Millisecond, 400 * time.Millisecond
 	js := far(t, srv.ClientURL(), away)
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -94,7 +94,7 @@ func (m *Member) takes(ctx context.Context, n int) bool {
 
 // own writes who has a partition.
 func (m *Member) own(ctx context.Context, n int, owner string) bool {
-	ctx, cancel := context.WithTimeout(ctx, m.opts.Lease)
+	ctx, cancel := m.beforeRenewal(ctx)
 	defer cancel()
 	u := &m.units[n]
 	rev, err := m.put(ctx, partitionKey(n), encode(ownership{owner}), u.revision)

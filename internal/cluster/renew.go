@@ -58,6 +58,13 @@ func (m *Member) stepAside() {
 	}
 }
 
+// beforeRenewal bounds a write of the run loop by half a lease from the last renewal on: the next one waits for it. What was written all the same, the
+// watch says.
+func (m *Member) beforeRenewal(ctx context.Context) (context.Context, context.CancelFunc) {
+	left := m.renewal.Add(m.opts.Lease / 2).Sub(m.opts.Now())
+	return context.WithTimeout(ctx, max(left, m.opts.Lease/8))
+}
+
 // beat renews the lease if its time has come: a member writes partitions one after the other, and many take longer than a lease.
 func (m *Member) beat(ctx context.Context) {
 	if m.key != "" && m.opts.Now().Sub(m.renewal) >= m.opts.Lease/4 {
@@ -119,7 +126,7 @@ func (m *Member) bury(ctx context.Context) {
 		if key == m.key || m.opts.Now().Sub(other.seen) < m.opts.Lease {
 			continue
 		}
-		asking, cancel := context.WithTimeout(ctx, m.opts.Lease)
+		asking, cancel := m.beforeRenewal(ctx)
 		err := m.kv.Delete(asking, key, jetstream.LastRevision(other.revision))
 		cancel()
 		if err != nil {
@@ -141,7 +148,7 @@ func (m *Member) govern(ctx context.Context) {
 	if slices.Equal(next.Owners, m.plan.Owners) && slices.EqualFunc(next.Standbys, m.plan.Standbys, slices.Equal[[]string]) {
 		return
 	}
-	asking, cancel := context.WithTimeout(ctx, m.opts.Lease)
+	asking, cancel := m.beforeRenewal(ctx)
 	defer cancel()
 	rev, err := m.put(asking, planKey, encode(next), m.planRev)
 	if err != nil {
