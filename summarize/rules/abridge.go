@@ -39,8 +39,10 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 		text := lex.JoinLines(header, body.text, c.listing(d.further), mark)
 		size := lex.Runes(text)
 		switch {
-		case size <= limit && (2*body.source >= size || len(d.further) == 0):
+		case size <= limit && (2*body.source >= size || len(d.further) == 0 && !c.swapUncounted(&d, limit, limit-size)):
 			return text
+		case size <= limit && len(d.further) == 0:
+			body = doc.write(d.picks)
 		case len(d.further) > 0:
 			d.further = d.further[:len(d.further)-1]
 		case len(d.picks) > 0:
@@ -53,6 +55,47 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	}
 }
 
+// swapUncounted replaces the last fragment that is too short to count as a source line by one that counts, if the
+// source has enough of those: a file of short lines must not end up with none.
+func (c *chooser) swapUncounted(d *draft, limit, room int) bool {
+	if c.doc.listing || c.countable(limit/2) < limit/2 {
+		return false
+	}
+	for i := len(d.picks) - 1; i >= 0 && len(d.picks) > 1; i-- {
+		if p := d.picks[i]; c.sourceChars(p) == 0 {
+			d.picks = slices.Delete(d.picks, i, i+1)
+			c.addCounted(d, room+p.size)
+			return true
+		}
+	}
+	return false
+}
+
+// addCounted shows the next line that counts as a source line and fits.
+func (c *chooser) addCounted(d *draft, room int) {
+	for ; d.next < len(c.doc.lines); d.next++ {
+		p := pick{choice: choice{line: d.next, end: len(c.doc.lines[d.next].text)}}
+		p.size = c.cost(p.choice)
+		if c.sourceChars(p) == 0 || slices.ContainsFunc(d.picks, func(q pick) bool { return q.line == p.line }) {
+			continue
+		}
+		if p.size <= room {
+			d.picks = append(d.picks, p)
+			d.next++
+		}
+		return
+	}
+}
+
+// countable returns how many characters the source has in lines that count; it stops once it reaches most.
+func (c *chooser) countable(most int) int {
+	n := 0
+	for i := 0; i < len(c.doc.lines) && n < most; i++ {
+		n += c.sourceChars(pick{choice: choice{line: i, end: len(c.doc.lines[i].text)}, size: lex.Runes(c.doc.lines[i].text) + 1})
+	}
+	return n
+}
+
 // draft is the content between the facts and the mark.
 type draft struct {
 	picks   []pick
@@ -60,6 +103,7 @@ type draft struct {
 	gain    float64 // the worth of all identifiers in it
 	rate    float64 // the worth per character of the last further identifier
 	left    int     // unused characters
+	next    int     // the first line that addCounted has not decided
 }
 
 // draft chooses twice: the list of further identifiers after the first choice gives the worth of a

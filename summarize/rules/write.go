@@ -41,6 +41,9 @@ func (d *document) write(picks []pick) body {
 			}
 			b.WriteByte('\n')
 			out.source += sourceLine(name, name)
+			if d.shape == shapeDiff || d.headed || d.files || d.ruled { // a line of its own
+				out.shown++
+			}
 		}
 		if n > 0 && l.group == group && (d.parted(picks[n-1].line, p.line) || d.runsOn(picks[n-1].choice, p.choice)) {
 			b.WriteString(gapMark)
@@ -52,12 +55,20 @@ func (d *document) write(picks []pick) body {
 			out.source += sourceLine(text, l.text[p.start:p.end])
 		}
 		out.kept += lex.Runes(l.text[p.start:p.end])
-		if l.starts {
-			out.shown += 1 + l.repeat
+		if row := d.row(p.line); n == 0 || row != d.row(picks[n-1].line) {
+			out.shown += 1 + d.lines[row].repeat
 		}
 	}
 	out.text = b.String()
 	return out
+}
+
+// row is the line with which a source line starts that may be split into several.
+func (d *document) row(line int) int {
+	for line > 0 && !d.lines[line].starts {
+		line--
+	}
+	return line
 }
 
 // withOpeners returns the fragments, and the lines that open the blocks that they are in.
