@@ -2,7 +2,9 @@
 //
 //   node look.mjs < job.json
 //
-// job: {"chromium", "pages": [{"name", "url", "status", "wait", "click", "has", "full"}], "widths", "schemes", "token", "axe", "shots"}. It prints {"findings": [text], "looks": n}.
+// A page that is held begins with an outline, or is one of which nothing is read yet: with a request to "held" its log stops to answer, with the next one it answers again.
+//
+// job: {"chromium", "pages": [{"name", "url", "status", "wait", "click", "has", "full", "held"}], "widths", "schemes", "token", "axe", "shots"}. It prints {"findings": [text], "looks": n}.
 import { readFileSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
@@ -33,6 +35,13 @@ try {
       page.on('pageerror', e => found('a script failed: ' + e.message));
       page.on('console', m => { if (m.type() === 'error' && !/status of (4|5)\d\d/.test(m.text())) found('console: ' + m.text()); });
       page.on('request', r => { if (new URL(r.url()).host !== new URL(job.pages[0].url).host) found('a request to ' + r.url()); });
+      // What axe objects to. The page's policy is for what it loads; the checker comes from the driver.
+      async function objections() {
+        if (job.axe === false) return;
+        await page.evaluate(axe);
+        const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+        for (const v of result.violations) for (const n of v.nodes) found(`axe ${v.id}: ${v.help}: ${n.html.slice(0, 200)} ${n.any.map(a => a.message).join('; ').slice(0, 200)}`);
+      }
       if (job.token) {
         where = 'login';
         await page.goto(new URL('/ui/', job.pages[0].url).href);
@@ -43,8 +52,19 @@ try {
       for (const p of job.pages) {
         where = p.name;
         looks++;
-        const answer = await page.goto(p.url, { waitUntil: 'load' });
+        if (p.held) await fetch(p.held);
+        const answer = await page.goto(p.url, { waitUntil: p.held ? 'commit' : 'load' });
         if (answer.status() !== (p.status || 200)) found('status ' + answer.status());
+        if (p.held) {
+          await page.waitForSelector('.outline .story, [data-unread]');
+          await objections();
+          if (job.shots) await page.screenshot({ path: `${job.shots}/${p.name} outline-${scheme}-${width}.png`, fullPage: true });
+          await page.focus('.tabs a[href$="/prompt"]');
+          await fetch(p.held);
+          await page.waitForLoadState('load');
+          if (await page.$('.outline')) found('the outline stays');
+          if (await page.evaluate(() => document.activeElement !== document.querySelector('.tabs a[href$="/prompt"]'))) found('the outline took the focus with it');
+        }
         await page.waitForFunction(() => !document.querySelector('[data-unread]'), { timeout: 20000 }); // it reads on
         if (p.wait) await page.waitForSelector(p.wait, { timeout: 20000 });
         if (p.click) { await page.click(p.click); await page.waitForLoadState('load'); }
@@ -59,12 +79,7 @@ try {
         if (ran.planted) found('a planted script ran: ' + ran.planted);
         for (const v of ran.violations) found('policy violated: ' + v);
         for (const f of ran.foreign) found('an element that no page has: ' + f);
-        if (job.axe !== false) {
-          // The page's policy is for what it loads; the checker comes from the driver.
-          await page.evaluate(axe);
-          const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-          for (const v of result.violations) for (const n of v.nodes) found(`axe ${v.id}: ${v.help}: ${n.html.slice(0, 200)} ${n.any.map(a => a.message).join('; ').slice(0, 200)}`);
-        }
+        await objections();
         if (job.shots) await page.screenshot({ path: `${job.shots}/${p.name}-${scheme}-${width}.png`, fullPage: p.full !== false });
       }
       await context.close();

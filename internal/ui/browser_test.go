@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,6 +46,7 @@ type look struct {
 	Click  string `json:"click,omitempty"`
 	Has    string `json:"has,omitempty"` // a selector of what must be there then
 	Full   *bool  `json:"full,omitempty"`
+	Held   string `json:"held,omitempty"` // a request to it holds the log's answers back, the next one does not
 }
 
 // browse looks at pages; it skips where there is no browser, unless BROWSER_TESTS says that there must be one, as .ci/run does.
@@ -134,6 +137,33 @@ func TestBrowser(t *testing.T) {
 		list[i].Name = "empty " + list[i].Name
 	}
 	browse(t, job{Pages: append(list[:2:2], list[6:]...)})
+}
+
+// Neither an outline nor a page that is not read yet has anything that axe objects to, and what follows keeps the keyboard's focus.
+func TestBrowserOutline(t *testing.T) {
+	race.Slow(t)
+	w := begin(t, options{contents: true, server: true, slow: true})
+	var release func()
+	hold := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if release != nil {
+			release()
+			release = nil
+		} else {
+			release = w.hold()
+		}
+	}))
+	defer hold.Close()
+	for i, scheme := range []string{"light", "dark"} {
+		var list []look
+		for _, tab := range []string{"", "?whole=on", "/prompt", "/compare"} {
+			name := fmt.Sprintf("t%d-%d", i, len(list))
+			w.sample(name)
+			list = append(list, look{Name: "held " + strings.Trim(tab, "/?"), URL: w.url + "/ui/threads/" + name + tab, Held: hold.URL, Has: ".story .row"})
+		}
+		if n := browse(t, job{Schemes: []string{scheme}, Widths: []int{1280 - 920*i}, Pages: list}); n != len(list) {
+			t.Errorf("%d looks", n)
+		}
+	}
 }
 
 // A sign-in, and what a token of some threads sees.
