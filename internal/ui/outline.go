@@ -48,13 +48,15 @@ func (u *UI) ofThread(t threadPage) http.HandlerFunc {
 			return
 		}
 		p := page{Name: t.name, Title: t.title + h.Thread, Nav: "threads", Live: t.live != nil && !given(r, t.live)}
+		var body any
 		begun, err := within(outlineAfter, func() bool {
 			first := p
 			return u.begin(w, r, v, &first, h, partition)
 		}, func() (err error) {
-			p.Body, err = t.body(r, h, partition)
+			body, err = t.body(r, h, partition)
 			return err
 		})
+		p.Body = body // not before both have returned: the outline may still be copied from the page
 		next := &p
 		if err != nil {
 			next = u.failed(r, v, err)
