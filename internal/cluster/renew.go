@@ -148,6 +148,9 @@ func (m *Member) govern(ctx context.Context) {
 	if slices.Equal(next.Owners, m.plan.Owners) && slices.EqualFunc(next.Standbys, m.plan.Standbys, slices.Equal[[]string]) {
 		return
 	}
+	if m.beat(ctx); m.key == "" {
+		return
+	}
 	asking, cancel := m.beforeRenewal(ctx)
 	defer cancel()
 	rev, err := m.put(asking, planKey, encode(next), m.planRev)
