@@ -118,6 +118,20 @@ func started(t *testing.T, opts server.Options) *server.Server {
 	return srv
 }
 
+// run has a member take part until the test ends.
+func run(t *testing.T, m *cluster.Member) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A write that no server answers does not keep a member from its next renewal.
 func TestLeaseWhileAWriteHasNoAnswer(t *testing.T) {
 	const lease, renewals = 8 * time.Second, 4 // two seconds to spare on a machine that is slow
@@ -149,15 +163,7 @@ func TestLeaseWhileAWriteHasNoAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- m.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+	run(t, m)
 	var last time.Time
 	patience := time.After(10 * lease)
 	for n := 0; n < renewals; {
@@ -203,15 +209,7 @@ func TestLeaseWhileManyPartitionsMove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- m.Run(ctx) }()
-		t.Cleanup(func() {
-			stop()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-		})
+		run(t, m)
 		return m, h
 	}
 	first, had := start("first")
