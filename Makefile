@@ -1,9 +1,10 @@
 # "make" lists what there is; .ci/run is all of it that a change must pass.
 .DEFAULT_GOAL := help
-.PHONY: help build test race fuzz bench lint load demo ci release-check
+.PHONY: help build test race fuzz bench lint load demo alerts ci release-check
 
 FUZZTIME ?= 20s
 BENCHTIME ?= 1s
+MINUTE ?= 2s
 LINT = go tool -modfile=.ci/lint/go.mod golangci-lint
 
 help: ## Show this help.
@@ -39,6 +40,9 @@ load: ## Publish as many agents at once against a fresh processor, and check the
 
 demo: ## Run the main job on a sample.
 	go run ./cmd/processor demo
+
+alerts: ## See each alert fire in a Prometheus on its fault, and end by its runbook. MINUTE=1m takes real minutes.
+	go test ./cmd/processor -run TestAlertsInPrometheus -v -timeout 3h -alerts.minute $(MINUTE)
 
 release-check: ## Make the release's files without publishing them, and try the packages. The first run builds goreleaser, which takes minutes.
 	.ci/release/check

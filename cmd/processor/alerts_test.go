@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +43,8 @@ type scraped struct {
 	*victim
 	http    string
 	minutes []map[string]string // series and values; nil: it did not answer
+	// follow does what the alert's runbook says, until the fault is gone; nil: the alert ends by itself.
+	follow func(t *testing.T)
 }
 
 // scrapedProgram starts the program with HTTP on top of args.
@@ -52,6 +55,9 @@ func scrapedProgram(t *testing.T, env []string, args ...string) *scraped {
 	s.args = append([]string{"--http", s.http}, args...)
 	s.start(t)
 	s.ready(t)
+	if watcher != nil {
+		watcher.watch(t, s.http)
+	}
 	return s
 }
 
@@ -84,7 +90,19 @@ func (s *scraped) await(t *testing.T, holds func() bool) {
 var sampleLine = regexp.MustCompile(`^([a-z_]+)(?:\{(.*)\})? (\S+)$`)
 
 // scrape reads the metrics once, for n minutes.
-func (s *scraped) scrape(n int) map[string]string {
+func (s *scraped) scrape(t *testing.T, n int) {
+	t.Helper()
+	series := s.read()
+	for range n {
+		s.minutes = append(s.minutes, series)
+	}
+	if watcher != nil {
+		watcher.scrapes(t, s.http, n)
+	}
+}
+
+// read returns all series and their values.
+func (s *scraped) read() map[string]string {
 	series := map[string]string{}
 	answer, err := http.Get("http://" + s.http + "/metrics")
 	if err == nil {
@@ -103,15 +121,12 @@ func (s *scraped) scrape(n int) map[string]string {
 	} else {
 		series[`up{instance="a",job="precis"}`] = "0"
 	}
-	for range n {
-		s.minutes = append(s.minutes, series)
-	}
 	return series
 }
 
 // value is a series' last value of those whose name begins so.
 func (s *scraped) value(prefix string) string {
-	for name, value := range s.scrape(1) {
+	for name, value := range s.read() {
 		if strings.HasPrefix(name, prefix) {
 			return value
 		}
@@ -191,66 +206,65 @@ func (s *scraped) publish(t *testing.T, text string, args ...string) {
 var faulty = map[string]func(t *testing.T) *scraped{
 	"PrecisDown": func(t *testing.T) *scraped {
 		s := scrapedProgram(t, nil)
-		s.scrape(5)
+		s.scrape(t, 5)
 		s.kill()
-		s.scrape(5)
+		s.scrape(t, 5)
+		s.follow = func(t *testing.T) { s.start(t); s.ready(t) }
 		return s
 	},
 	"PrecisRestarting": func(t *testing.T) *scraped {
 		s := scrapedProgram(t, nil)
-		s.scrape(3)
+		s.scrape(t, 3)
 		for range 3 {
 			s.kill()
 			s.start(t)
 			s.ready(t)
-			s.scrape(3)
+			s.scrape(t, 3)
 		}
 		return s
 	},
 	"PrecisBehind": func(t *testing.T) *scraped {
 		s := scrapedProgram(t, nil)
-		s.scrape(2)
-		s.stop(t)
-		fill := open(t, filepath.Join(s.dir, "nats"), "127.0.0.1:0")
-		command(t, fill, messages(0, 30_000, "t"), "publish", "-")
-		shut(t, fill)
-		s.start(t)
-		s.await(t, func() bool { // the first answer comes while it catches up
-			series := s.scrape(0)
-			if series[`precis_lag_messages{instance="a",job="precis",partition="unread"}`] == "" {
-				return false
-			}
-			for range 15 {
-				s.minutes = append(s.minutes, series)
-			}
-			return true
-		})
+		s.scrape(t, 2)
+		// A partition whose records are not stored takes no more events once they weigh 16 MiB.
+		s.stream(t, "REJECTED", func(c *jetstream.StreamConfig) { c.MaxMsgs, c.Discard = 1, jetstream.DiscardNew })
+		s.follow = s.revert
+		js, large := s.jetstream(t), strings.Repeat("no JSON ", 60_000)
+		for range 40 {
+			publish(t, js, "tool.result.t", large)
+		}
+		s.publish(t, messages(0, 2000, "t"))
+		s.await(t, func() bool { return s.lag(t) > 1000 })
+		s.scrape(t, 11)
 		return s
 	},
 	"PrecisOutboxStuck": func(t *testing.T) *scraped {
 		s := scrapedProgram(t, nil)
-		s.scrape(2)
+		s.scrape(t, 2)
 		s.stream(t, "SUMMARIES", func(c *jetstream.StreamConfig) { c.MaxMsgs, c.Discard = 20, jetstream.DiscardNew })
+		s.follow = s.revert
 		var b strings.Builder
 		for i := range 120 { // a small installation: no partition has many
 			fmt.Fprintf(&b, `{"type":"tool.result","thread_id":"t","message_id":"m%d","tool_name":"bash","content":"%s"}`+"\n", i, strings.Repeat("some words ", 200))
 		}
 		s.publish(t, b.String())
 		s.await(t, func() bool {
-			for name, value := range s.scrape(0) {
+			for name, value := range s.read() {
 				if strings.HasPrefix(name, "precis_outbox_rows") && len(value) >= 2 {
 					return true
 				}
 			}
 			return false
 		})
-		s.scrape(10)
+		s.scrape(t, 10)
 		return s
 	},
 	"PrecisLogMissing": func(t *testing.T) *scraped {
 		s := scrapedProgram(t, nil)
 		s.publish(t, messages(0, 5, "t"), "--wait")
-		s.scrape(2)
+		s.scrape(t, 2)
+		backup := filepath.Join(t.TempDir(), "backup")
+		program(t, "", "backup", backup, "--nats", s.url()).wants(t, exitDone, "", "")
 		js := s.jetstream(t)
 		stream, err := js.Stream(t.Context(), "EVENTS")
 		if err == nil {
@@ -262,32 +276,37 @@ var faulty = map[string]func(t *testing.T) *scraped{
 		s.stop(t)
 		s.start(t)
 		s.awaitRunning(t)
-		s.scrape(3)
+		s.scrape(t, 3)
+		s.follow = func(t *testing.T) {
+			s.stop(t)
+			program(t, "", "restore", backup, "--data", s.dir, "--overwrite").wants(t, exitDone, "", "")
+			s.start(t)
+			s.ready(t)
+		}
 		return s
 	},
 	"PrecisForeignRecords": func(t *testing.T) *scraped {
 		s := scrapedProgram(t, nil)
-		s.scrape(2)
+		s.scrape(t, 2)
 		publish(t, s.jetstream(t), "summary.created.t", `{"thread_id":"t"}`)
-		s.stop(t)
-		s.start(t)
-		s.ready(t)
-		s.scrape(3)
+		s.again(t)
+		s.scrape(t, 3)
+		s.follow = s.again
 		return s
 	},
 	"PrecisEventsRejected": func(t *testing.T) *scraped {
 		s := scrapedProgram(t, nil)
-		s.scrape(3)
+		s.scrape(t, 3)
 		publish(t, s.jetstream(t), "tool.result.t", `no JSON`)
 		s.await(t, func() bool {
 			return s.value(`precis_rejected_events_total{instance="a",job="precis",code="invalid_json"}`) == "1"
 		})
-		s.scrape(3)
+		s.scrape(t, 3)
 		return s
 	},
 	"PrecisRequestsRefused": func(t *testing.T) *scraped {
 		s := scrapedProgram(t, nil)
-		s.scrape(3)
+		s.scrape(t, 3)
 		nc := s.connection(t)
 		if err := nc.PublishRequest("precis.thread.get.t", "elsewhere", nil); err != nil {
 			t.Fatal(err)
@@ -295,23 +314,16 @@ var faulty = map[string]func(t *testing.T) *scraped{
 		s.await(t, func() bool {
 			return s.value(`precis_requests_refused_total{instance="a",job="precis",reason="reply_subject"}`) == "1"
 		})
-		s.scrape(3)
+		s.scrape(t, 3)
 		return s
 	},
 	"PrecisReloadRefused": func(t *testing.T) *scraped {
 		config := configured(t, "policies: [{name: default}]")
 		s := scrapedProgram(t, nil, "--config", config)
-		s.scrape(20)
-		if err := os.WriteFile(config, []byte("policies: none"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.process.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
-		s.await(t, func() bool {
-			return s.value(`precis_config_reloads_total{instance="a",job="precis",outcome="refused"}`) == "1"
-		})
-		s.scrape(3)
+		s.scrape(t, 20)
+		s.reload(t, config, "policies: none", "refused")
+		s.scrape(t, 3)
+		s.follow = func(t *testing.T) { s.reload(t, config, "policies: [{name: default}]", "done") }
 		return s
 	},
 	"PrecisUnknownCost":     func(t *testing.T) *scraped { return withModel(t, http.StatusOK) },
@@ -327,12 +339,13 @@ func withModel(t *testing.T, status int) *scraped {
 		_, _ = io.WriteString(w, `{"id":"1","object":"chat.completion","model":"mine","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"some words"}}],"usage":{"prompt_tokens":10,"completion_tokens":5},"error":{"message":"no","type":"invalid_request_error"}}`)
 	}))
 	t.Cleanup(model.Close)
-	config := configured(t, "policies: [{name: default, mode: llm, on_failure: fail}]\nproviders: {summarizer: {kind: openai, base_url: \""+model.URL+"/v1\", model: mine, api_key_env: ALERT_KEY}}")
+	text := "policies: [{name: default, mode: llm, on_failure: fail}]\nproviders: {summarizer: {kind: openai, base_url: \"" + model.URL + "/v1\", model: mine, api_key_env: ALERT_KEY}}\n"
+	config := configured(t, text)
 	s := scrapedProgram(t, []string{"ALERT_KEY=word"}, "--config", config)
 	large := func(id string) string {
 		return `{"type":"tool.result","thread_id":"t","message_id":"` + id + `","tool_name":"bash","content":"` + strings.Repeat("some words ", 300) + `"}` + "\n"
 	}
-	s.scrape(20)
+	s.scrape(t, 20)
 	counted := "precis_model_calls_total"
 	if status != http.StatusOK {
 		counted = "precis_summary_failures_total"
@@ -341,9 +354,24 @@ func withModel(t *testing.T, status int) *scraped {
 	s.publish(t, large("m1"))
 	s.await(t, func() bool { return s.value(counted) != "" && (unknown() != "" || status != http.StatusOK) })
 	first := unknown() // before the second call, which may be over as soon as its output is published
+	s.scrape(t, 1)
 	s.publish(t, large("m2"))
 	s.await(t, func() bool { return unknown() != first || status != http.StatusOK })
-	s.scrape(3)
+	s.scrape(t, 3)
+	s.follow = func(t *testing.T) { // the price, or another plan
+		prices := file(t, "prices: [{model: mine, input: 1, output: 1}]\n")
+		if status != http.StatusOK {
+			text = "policies: [{name: default}]\n"
+		}
+		s.reload(t, config, text+"pricing: {file: \""+prices+"\"}\n", "done")
+		made := s.value("precis_summaries_total")
+		before := unknown()
+		s.publish(t, large("m3"), "--wait")
+		s.await(t, func() bool { return s.value("precis_summaries_total") != made })
+		if unknown() != before {
+			t.Error("a call has no cost")
+		}
+	}
 	return s
 }
 
@@ -362,20 +390,74 @@ func almostFull(t *testing.T) *scraped {
 		t.Fatal("not ready")
 	}
 	a, err := server.LookupAccount("A")
+	limit := func(store int64) map[string]natsserver.JetStreamAccountLimits {
+		return map[string]natsserver.JetStreamAccountLimits{"": {MaxMemory: 1 << 20, MaxStore: store, MaxStreams: -1, MaxConsumers: -1, MemoryMaxStreamBytes: -1, StoreMaxStreamBytes: -1}}
+	}
 	if err == nil {
-		err = a.EnableJetStream(map[string]natsserver.JetStreamAccountLimits{"": {MaxMemory: 1 << 20, MaxStore: 20 << 20, MaxStreams: -1, MaxConsumers: -1, MemoryMaxStreamBytes: -1, StoreMaxStreamBytes: -1}}, nil)
+		err = a.EnableJetStream(limit(20<<20), nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := scrapedProgram(t, nil, "--nats", server.ClientURL())
-	s.scrape(2)
+	s.scrape(t, 2)
 	text := strings.Repeat("x", 300_000)
 	for i := range 63 {
 		program(t, fmt.Sprintf(`{"type":"thread.message","thread_id":"t","message_id":"m%d","role":"user","content":"%s"}`+"\n", i, text), "publish", "-", "--nats", server.ClientURL())
 	}
-	s.scrape(8)
+	s.scrape(t, 8)
+	s.follow = func(t *testing.T) {
+		if err := a.UpdateJetStreamLimits(limit(40 << 20)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return s
+}
+
+// again ends the program in order and starts it.
+func (s *scraped) again(t *testing.T) {
+	t.Helper()
+	s.stop(t)
+	s.start(t)
+	s.ready(t)
+}
+
+// revert gives the streams their settings back, as an operator does while the processor runs.
+func (s *scraped) revert(t *testing.T) {
+	t.Helper()
+	program(t, "", "streams", "--nats", s.url(), "--apply").wants(t, exitDone, "", "")
+	s.await(t, func() bool { return s.lag(t) == 0 })
+}
+
+// reload has the program read a changed configuration.
+func (s *scraped) reload(t *testing.T, config, text, outcome string) {
+	t.Helper()
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	count := func() string {
+		return s.value(`precis_config_reloads_total{instance="a",job="precis",outcome="` + outcome + `"}`)
+	}
+	before := count()
+	if err := s.process.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, func() bool { return count() != before })
+}
+
+// lag is how many events wait to be applied.
+func (s *scraped) lag(t *testing.T) (sum float64) {
+	t.Helper()
+	for name, value := range s.read() {
+		if strings.HasPrefix(name, "precis_lag_messages") {
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += n
+		}
+	}
+	return sum
 }
 
 func (s *scraped) connection(t *testing.T) *nats.Conn {
@@ -452,7 +534,7 @@ func TestAlertsAreQuietOnAHealthyHour(t *testing.T) {
 		if i%5 == 0 {
 			program(t, "", "doctor", "--nats", s.url()).wants(t, exitDone, "Healthy", "")
 		}
-		s.scrape(3)
+		s.scrape(t, 3)
 	}
 	if fired := s.firing(t, tool); len(fired) > 0 || len(s.minutes) != 60 {
 		t.Errorf("fired in %d minutes: %v", len(s.minutes), fired)
