@@ -13,7 +13,7 @@ COPY . .
 # What "processor version" says: the repository is not in the image's context.
 ARG VERSION=
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X precis/cmd/processor/console.release=$VERSION" -o /out/processor ./cmd/processor && \
-    mkdir -m 0700 /out/data && /out/processor version
+    mkdir /out/data && /out/processor version
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

@@ -1,6 +1,6 @@
 # "make" lists what there is; .ci/run is all of it that a change must pass.
 .DEFAULT_GOAL := help
-.PHONY: help build test race fuzz bench lint load demo alerts ci release-check
+.PHONY: help build test race fuzz bench lint load demo alerts ci release-check image-check
 
 FUZZTIME ?= 20s
 BENCHTIME ?= 1s
@@ -46,6 +46,9 @@ alerts: ## See each alert fire in a Prometheus on its fault, and end by its runb
 
 release-check: ## Make the release's files without publishing them, and try the packages. The first run builds goreleaser, which takes minutes.
 	.ci/release/check
+
+image-check: ## Build the image with buildah, without a registry, and try it. It needs root.
+	.ci/image/check
 
 ci: ## Everything that a change must pass.
 	.ci/run
