@@ -133,3 +133,9 @@ func (f *follower) tally() tally {
 	defer f.mu.Unlock()
 	return tally{len(f.created), len(f.invalidated), f.others, len(f.rejected)}
 }
+
+func (f *follower) createdSoFar() []record {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.created[:len(f.created):len(f.created)]
+}

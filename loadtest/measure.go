@@ -59,6 +59,7 @@ func measure(ctx context.Context, o options, progress io.Writer) (r *report, err
 	}
 	r = newReport(o, count, publishing, time.Since(start))
 	r.Want = want
+	r.BacklogPerSec = float64(r.Events) * workedOff(follower.createdSoFar(), start.Add(publishing), want.Summaries)
 	wrong, err := compareThreads(ctx, nc, all, o.Timeout)
 	if err != nil {
 		return nil, err

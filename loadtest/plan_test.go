@@ -1,9 +1,11 @@
 package main
 
 import (
+	"math"
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -277,5 +279,33 @@ func TestTextLengths(t *testing.T) {
 func TestPercentEncode(t *testing.T) {
 	if got := percentEncode(`a "ü%`); got != `a%20%22%C3%BC%25` || strings.ContainsAny(got, ` "`) {
 		t.Errorf("percentEncode = %s", got)
+	}
+}
+
+func TestWorkedOff(t *testing.T) {
+	begin := time.Now()
+	arrivals := func(seconds ...float64) (list []record) {
+		for _, s := range seconds {
+			list = append(list, record{at: begin.Add(time.Duration(s * float64(time.Second)))})
+		}
+		return list
+	}
+	ten := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 30} // the last one comes late, and does not count
+	for name, c := range map[string]struct {
+		created []record
+		from    float64
+		want    int
+		part    float64
+	}{
+		"a tenth a second":         {arrivals(ten...), 3, 10, .1},
+		"all came meanwhile":       {arrivals(ten...), 3.5, 10, .6 / 5.5},
+		"hardly anything was left": {arrivals(ten...), 7, 10, 0},
+		"not all came":             {arrivals(ten[:8]...), 3, 10, 0},
+		"nothing was wanted":       {nil, 0, 0, 0},
+	} {
+		got := workedOff(c.created, begin.Add(time.Duration(c.from*float64(time.Second))), c.want)
+		if math.Abs(got-c.part) > 1e-9 {
+			t.Errorf("%s: %v of all a second, want %v", name, got, c.part)
+		}
 	}
 }

@@ -22,6 +22,9 @@ type report struct {
 	EventsPerSec   float64 `json:"events_per_second"`
 	SettledSeconds float64 `json:"settled_seconds"` // from the first publish until all records had arrived
 	SettledPerSec  float64 `json:"settled_events_per_second"`
+	// BacklogPerSec is how fast what publishing left was worked off, until nine tenths of all summaries were there: without the publishers' part of the machine,
+	// and without the end, when some processors have nothing left. 0: publishing left less than a fifth.
+	BacklogPerSec float64 `json:"backlog_events_per_second,omitzero"`
 
 	Want        totals  `json:"want"`
 	Others      int     `json:"other_records"` // compactions and histories, created or invalidated
@@ -64,6 +67,9 @@ func (r *report) write(w io.Writer, asJSON bool) error {
 	fmt.Fprintf(w, "published     %d events, %.1f MB, in %.1f s: %.0f events/s (%d retried)\n",
 		r.Events, float64(r.Bytes)/1e6, r.PublishSeconds, r.EventsPerSec, r.Retried)
 	fmt.Fprintf(w, "all summed up after %.1f s: %.0f events/s\n", r.SettledSeconds, r.SettledPerSec)
+	if r.BacklogPerSec > 0 {
+		fmt.Fprintf(w, "worked off    %.0f events/s behind publishing, until 9/10 of the summaries were there\n", r.BacklogPerSec)
+	}
 	fmt.Fprintf(w, "accepted      %d messages, %d tool results, %d edits; the rest are duplicates\n",
 		r.Want.Messages, r.Want.ToolResults, r.Want.Edits)
 	fmt.Fprintf(w, "created       %s, of %d wanted\n", r.Created, r.Want.Summaries)

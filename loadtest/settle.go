@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sort"
 	"time"
 )
 
@@ -34,4 +35,18 @@ func settle(ctx context.Context, f *follower, want totals, timeout time.Duration
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// workedOff is the part of all summaries that arrived in a second from a moment on, until nine tenths of those wanted were there; 0 if a fifth of them or less was left by
+// then. Records arrive in order.
+func workedOff(created []record, from time.Time, want int) float64 {
+	to := want * 9 / 10
+	if len(created) < to {
+		return 0
+	}
+	before := sort.Search(len(created), func(i int) bool { return created[i].at.After(from) })
+	if to-before <= want/5 {
+		return 0
+	}
+	return float64(to-before) / float64(want) / created[to-1].at.Sub(from).Seconds()
 }
