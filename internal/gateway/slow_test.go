@@ -267,3 +267,45 @@ func TestPreparedOfItsOwn(t *testing.T) {
 		}
 	}
 }
+
+// Where many conversations begin, the first request of one that precis does not know waits for nothing to be stored, and one that it knows from before has its
+// prompt all the same, with what is newer whole behind it.
+func TestBeginning(t *testing.T) {
+	for name, s := range sessions() {
+		t.Run(name, func(t *testing.T) {
+			var got received
+			w := begin(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				n := got.add(string(body))
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, s.answer(n+1))
+			}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience})
+			history := []string{s.first}
+			turn := func(n int) (body, said string) {
+				history = append(append(history, s.back(n)...), s.result(n, fmt.Sprintf("turn %d: ", n)+strings.Repeat("ok  \tshop/cart\t0.01s\n", 120)))
+				body = "{" + s.others + `"` + s.list + `":[` + strings.Join(history, ",") + "]}"
+				w.server.Busy()
+				return body, w.said(t, s.path, body, gateway.HeaderThread, "t1")
+			}
+			if body, said := turn(0); said != "no; reason=new_conversation" || got.last() != body {
+				t.Fatalf("%s: %s", said, got.last())
+			}
+			w.eventually(func() error { // it is published behind the answer
+				if body, said := turn(len(got.from(0))); !strings.HasPrefix(said, "yes; ") || len(got.last()) >= len(body) {
+					return fmt.Errorf("%s", said)
+				}
+				return nil
+			})
+			w.settled()
+			if err := w.stop(); err != nil {
+				t.Fatal(err)
+			}
+			w.startGateway(gateway.Options{Mode: gateway.ModeCompact, Wait: patience, Conn: w.broker.Conn()})
+			body, said := turn(len(got.from(0)))
+			if !strings.HasPrefix(said, "yes; prepared; newer=2; ") {
+				t.Fatalf("%s\n%s", said, w.log)
+			}
+			s.check(t, history, body, got.last())
+		})
+	}
+}
