@@ -28,27 +28,37 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	sketched := strings.Count(header, "\n")
 	c := newChooser(doc, words)
 	d := c.draft(f, room, limit)
-	body := doc.write(d.picks)
+	body := doc.write(d.picks, nothing)
 	// The lines that filled the last gaps may show identifiers from the list.
 	d.further = c.further(d.picks, room-lex.Runes(body.text)-1).list
 	for {
+		names := ""
+		if doc.placed {
+			body = doc.write(d.picks, c.between(d.further))
+		} else {
+			names = c.listing(d.further)
+		}
 		mark := ""
 		if marked {
 			mark = in.elision(doc.total-sketched-body.shown, max(doc.chars-body.kept, 1))
 		}
-		text := lex.JoinLines(header, body.text, c.listing(d.further), mark)
+		text := lex.JoinLines(header, body.text, names, mark)
 		size := lex.Runes(text)
 		switch {
 		case size <= limit && (2*body.source >= size || len(d.further) == 0 && !c.swapUncounted(&d, limit, limit-size)):
 			return text
 		case size <= limit && len(d.further) == 0:
-			body = doc.write(d.picks)
+			body = doc.write(d.picks, nothing) // with another line
 		case len(d.further) > 0:
-			d.further = d.further[:len(d.further)-1]
+			last := len(d.further) - 1
+			for doc.prose && doc.placed && last > 0 && d.further[last].section >= 0 { // a document's headings stay
+				last--
+			}
+			d.further = slices.Delete(d.further, last, last+1)
 		case len(d.picks) > 0:
 			// A fragment's final size: its number is not printed if the line above is shown too.
 			d.picks = d.picks[:len(d.picks)-1]
-			body = doc.write(d.picks)
+			body = doc.write(d.picks, nothing)
 		default:
 			return lex.Clip(text, limit)
 		}
@@ -143,18 +153,13 @@ func (c *chooser) attempt(f *facts, room, limit int) draft {
 			spare = min(spare, lines*100/leastLines-(limit-room)-size)
 		}
 		if f := c.further(list, spare); f.gain >= best.gain {
-			best, chosen, left = f, list, room-size
+			best, chosen, left = f, list, room-size-spare+f.left
 		}
 	}
-	n := max(must, c.enough(picks, limit))
-	if n > must {
-		try(c.trimmed(picks, n, limit))
-	}
-	for ; n <= len(picks); n++ {
+	for n := max(must, c.enough(picks, limit)); n <= len(picks); n++ {
 		try(picks[:n])
 	}
-	c.show(chosen)
-	return draft{picks: slices.Clone(chosen), gain: best.gain, rate: best.rate, left: left - lex.Runes(c.listing(best.list))}
+	return draft{picks: slices.Clone(chosen), gain: best.gain, rate: best.rate, left: left}
 }
 
 // enough returns how many picks fill the minimum share of lines.
@@ -166,24 +171,6 @@ func (c *chooser) enough(picks []pick, limit int) int {
 		}
 	}
 	return len(picks)
-}
-
-// trimmed returns the first n picks, with the last of them replaced by a later one that is just large enough.
-func (c *chooser) trimmed(picks []pick, n, limit int) []pick {
-	if n == 0 {
-		return picks
-	}
-	lines := 0
-	for _, p := range picks[:n-1] {
-		lines += c.sourceChars(p)
-	}
-	last := n - 1
-	for j := n; j < len(picks); j++ {
-		if (lines+c.sourceChars(picks[j]))*100 >= limit*leastLines && picks[j].size < picks[last].size {
-			last = j
-		}
-	}
-	return append(slices.Clone(picks[:n-1]), picks[last])
 }
 
 // leastLines is the minimum share of source lines in a summary, in percent: the list takes what is left. With 58

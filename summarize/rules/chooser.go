@@ -27,7 +27,9 @@ type chooser struct {
 	remarks []float64 // by line: its worth apart from its identifiers
 
 	sections []section // of the list
-	place    []int32   // by identifier: its section
+	place    []int32   // by identifier: its section; none: it is named where it is
+	above    []int     // the lines that are shown, in order
+	named    []bool    // by gap between them: the list names something in it
 
 	gains        [mostMentions]float64 // of the line being offered: the gain of each mention
 	before, most [mostMentions + 1]float64
@@ -197,6 +199,9 @@ func (c *chooser) overhead(i int) int {
 		return n
 	}
 	if i > 0 && c.chosen[i-1] && c.doc.follows(i) {
+		if c.doc.placed && i+1 < len(c.chosen) && c.chosen[i+1] {
+			return n + 1 - bridgeGain
+		}
 		return n + 1
 	}
 	return n + digits(l.number) + 1

@@ -88,6 +88,7 @@ type document struct {
 	relevant  *events.LineRange // may be nil
 	pointedAt map[int]bool      // the numbers of lines that the newest messages name
 	listing   bool              // names of files and directories, one per line
+	placed    bool              // its lines have their numbers in one file: what they don't show is named between them
 	prose     bool              // text for people, as opposed to code or data
 	above     []int32           // by line: the one that opens the block it is in, if that has to be shown with it; may be nil
 	nested    bool              // what a line is of is told by the line that it is indented below
@@ -444,7 +445,7 @@ func isProse(category Category, args call.Arguments, text string) bool {
 	case FileContent:
 		path, _ := args.Shown()
 		switch words.FileType(path) {
-		case "Markdown", "reStructuredText", "text":
+		case "Markdown", "reStructuredText", "AsciiDoc", "LaTeX", "text":
 			return true
 		}
 		return path == "" && strings.Count(text, "\n## ") >= leastHeadings
@@ -538,15 +539,40 @@ func (d *document) countAlike() {
 // findOpeners finds, for the lines of an indented text without numbers, which line opens the block that they are in: a key, a condition. A
 // value says nothing without its key: `cpu: 500m` below `Limits:` and below `Requests:`.
 func (d *document) findOpeners() {
-	if d.shape != shapePlain || d.listing || d.prose {
+	settings := d.nested || d.total > fewLines && len(d.lines) > 0 && (d.lines[0].text == "{" || d.lines[0].text == "[")
+	if d.listing || d.shape == shapeSnapshot || d.shape == shapeHTML || d.shape == shapeDiff || d.shape == shapeMatches {
+		return
+	}
+	d.above = make([]int32, len(d.lines))
+	head, lead := words.None, words.None // of the table that the line is in, and of the list
+	for i := range d.lines {
+		l := &d.lines[i]
+		d.above[i] = words.None
+		switch row := strings.HasPrefix(l.text, "|"); {
+		case !row:
+			head = words.None
+		case head < 0 && i+1 < len(d.lines) && len(l.text) <= 2*longestOpener && isTableRule(d.lines[i+1].text):
+			head = i
+		case head >= 0 && i > head+1:
+			d.above[i] = int32(head)
+		}
+		switch {
+		case !d.prose || !d.placed || l.text == "" || !l.starts:
+		case listItem.MatchString(l.text) && lead >= 0 && (l.indent > d.lines[lead].indent || !listItem.MatchString(d.lines[lead].text)):
+			d.above[i] = int32(lead)
+		case len(l.text) <= longestOpener && strings.HasSuffix(l.text, ":"):
+			lead = i
+		default:
+			lead = words.None
+		}
+	}
+	if d.prose || d.shape != shapePlain && !settings {
 		return
 	}
 	var open []int
 	blank := words.None // the last such line: what is behind it is no part of a key with a value
-	d.above = make([]int32, len(d.lines))
 	for i := range d.lines {
 		l := &d.lines[i]
-		d.above[i] = words.None
 		if l.text == "" {
 			blank = i
 		}
@@ -556,7 +582,7 @@ func (d *document) findOpeners() {
 		for len(open) > 0 && d.lines[open[len(open)-1]].indent >= l.indent {
 			open = open[:len(open)-1]
 		}
-		if n := len(open); n > 0 && !l.opens() && l.number == 0 && l.group < 0 && !strings.HasPrefix(l.text, `File "`) {
+		if n := len(open); n > 0 && !l.opens() && (settings || l.number == 0) && l.group < 0 && !strings.HasPrefix(l.text, `File "`) {
 			if above := &d.lines[open[n-1]]; above.opens() || open[n-1] > blank && above.keyed() && l.keyed() {
 				d.above[i] = int32(open[n-1])
 			}
@@ -570,7 +596,7 @@ const longestOpener = 60
 
 // opens reports whether a line opens a block: a key without a value, a condition.
 func (l *line) opens() bool {
-	return len(l.text) <= longestOpener && !l.stamped && (strings.HasSuffix(l.text, ":") || strings.HasSuffix(l.text, " {")) && len(l.text) > 1
+	return len(l.text) <= longestOpener && !l.stamped && (strings.HasSuffix(l.text, ":") || strings.HasSuffix(l.text, " {") || strings.HasSuffix(l.text, ": [")) && len(l.text) > 1
 }
 
 // keyed reports whether a line is a key and its value: `Reason: OOMKilled` is that of the state above it.

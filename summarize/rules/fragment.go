@@ -23,6 +23,9 @@ const (
 	endCost, startCost = 22, 22
 	// shortLine is the length up to which a line is never cut, in bytes.
 	shortLine = 50
+	// wholeLine is that of a file, islandCost the cost of a line that stands apart there and declares nothing, bridgeGain what one between two
+	// that are shown is cheaper, in characters: blocks read better than scattered statements. A cost of 12 takes 0.006 of the recall.
+	wholeLine, islandCost, bridgeGain = 100, 3, 10
 	// enterable is the minimum length of a line whose fragments may begin in the middle, in bytes. With 30 for lines of code, an
 	// eighth of the shown lines had no beginning, for 0.002 of the recall.
 	enterable = 90
@@ -49,7 +52,7 @@ func (c *chooser) offer(i int) offer {
 		}
 	}
 	text := c.doc.lines[i].text
-	base := c.overhead(i) + lineCost
+	base := c.overhead(i) + lineCost + c.islandCost(i)
 	c.grow(&best, text, mentions, gains, 0, 0, base)
 	c.remark(&best, i, mentions, gains, base)
 	if !c.doc.enters(&c.doc.lines[i]) {
@@ -57,6 +60,15 @@ func (c *chooser) offer(i int) offer {
 	}
 	c.enter(&best, text, mentions, gains, base+startCost)
 	return best
+}
+
+// islandCost is what a line of a file costs that stands apart from what is shown and declares nothing.
+func (c *chooser) islandCost(i int) int {
+	l := &c.doc.lines[i]
+	if !c.doc.placed || l.mark > 0 || l.declares || i > 0 && c.chosen[i-1] || i+1 < len(c.chosen) && c.chosen[i+1] {
+		return 0
+	}
+	return islandCost
 }
 
 // enter tries the fragments that begin within the line, at an identifier that may beat the best so far.
@@ -132,7 +144,7 @@ func (c *chooser) adds(mentions []mention, gains []float64) (any bool) {
 func (c *chooser) grow(best *offer, text string, mentions []mention, gains []float64, a, start, base int) {
 	gain, tried := 0.0, 0.0
 	ends := ends{doc: c.doc, text: text}
-	whole := c.doc.listing || len(text) <= shortLine || c.doc.shape == shapeSnapshot
+	whole := c.doc.listing || len(text) <= shortLine || c.doc.shape == shapeSnapshot || c.doc.placed && len(text) <= wholeLine
 	if start > 0 && len(text)-start < countedLine {
 		return
 	}
@@ -173,8 +185,11 @@ func (e *ends) end(i int) int {
 	if e.doc.shape == shapeJSON {
 		i = e.valueEnd(i)
 	}
+	if e.doc.prose && e.doc.placed {
+		return clauseEnd(e.text, naturalEnd(e.text, i), ".!?")
+	}
 	if e.doc.prose {
-		return clauseEnd(e.text, naturalEnd(e.text, i))
+		return clauseEnd(e.text, naturalEnd(e.text, i), ".;:,!?)")
 	}
 	return qualified(e.text, naturalEnd(e.text, i))
 }
@@ -190,11 +205,12 @@ func qualified(text string, i int) int {
 	return i
 }
 
-// clauseEnd moves a cut in prose to the end of the clause, if that is near: a sentence says nothing without its verb.
-func clauseEnd(text string, i int) int {
-	const near = 44
+// clauseEnd moves a cut in prose to the end of the clause, or of the sentence in a document that is read, if that is near: a sentence says
+// nothing without its verb.
+func clauseEnd(text string, i int, stops string) int {
+	const near = 60
 	for k := i; k < min(len(text), i+near); k++ {
-		if strings.IndexByte(".;:,!?)", text[k]) >= 0 && (k+1 == len(text) || text[k+1] == ' ') {
+		if strings.IndexByte(stops, text[k]) >= 0 && (k+1 == len(text) || text[k+1] == ' ') {
 			return k + 1
 		}
 	}

@@ -28,7 +28,8 @@ const (
 	allWorth         = 0.6
 	fileWorth        = 0.25
 	placeWorth       = 0.3
-	headingWorth     = 0.002 // a character
+	headingWorth     = 0.002 // a character; of a document that is read, twice that
+	fencedWorth      = 0.6   // the factor for an example in a document
 	longestHeading   = 48
 	mostLandmarks    = 400
 )
@@ -114,24 +115,47 @@ func shortNames(paths []string) []string {
 // headings are those of Markdown, outside of code.
 func (d *document) headings() []landmark {
 	var list []landmark
-	fenced := false
+	fenced, worth := false, headingWorth
+	if d.placed {
+		worth *= 2
+	}
 	for i := range d.lines {
 		l := &d.lines[i]
 		if strings.HasPrefix(l.text, "```") || strings.HasPrefix(l.text, "~~~") {
 			fenced = !fenced
 		}
-		if name, ok := headingOf(l.text); ok && !fenced && l.starts {
+		if fenced && d.placed {
+			l.favour = fencedWorth
+		}
+		name, ok := headingOf(l.text)
+		if i+1 < len(d.lines) && underlines(d.lines[i+1].text, l.text) {
+			name, ok = l.text, true
+		}
+		if ok && !fenced && l.starts {
 			name = lex.Clip(name, longestHeading)
-			list = append(list, landmark{line: i, name: name, worth: headingWorth * float64(lex.Runes(name)+4)})
+			list = append(list, landmark{line: i, name: name, worth: worth * float64(lex.Runes(name)+4)})
 		}
 	}
 	return list
 }
 
-// headingOf returns the text of a heading: "## Usage", or a line in bold.
+// underlines reports whether a line makes the one above it a heading, as reStructuredText has it.
+func underlines(rule, text string) bool {
+	return len(rule) >= leastRule && strings.IndexByte("=-~^", rule[0]) >= 0 && len(rule) >= lex.Runes(text) && strings.Trim(rule, rule[:1]) == "" && text != "" && text[0] != rule[0] && text[0] != '|'
+}
+
+const leastRule = 4
+
+// headingOf returns the text of a heading: "## Usage", "== Usage", "\section{Usage}", or a line in bold.
 func headingOf(text string) (name string, ok bool) {
-	if name := strings.TrimLeft(text, "#"); len(name) < len(text) && len(text)-len(name) <= 5 && strings.HasPrefix(name, " ") {
-		return strings.Trim(name, " *#"), strings.Trim(name, " *#") != ""
+	if text != "" && (text[0] == '#' || text[0] == '=') {
+		name := strings.TrimLeft(text, text[:1])
+		said := strings.Trim(name, " *#=")
+		return said, said != "" && len(text)-len(name) <= 5 && name[0] == ' '
+	}
+	if before, rest, ok := strings.Cut(text, "section{"); ok && strings.HasPrefix(before, `\`) {
+		name, _, _ = strings.Cut(rest, "}")
+		return name, name != ""
 	}
 	if name, ok := strings.CutPrefix(text, "**"); ok && len(text) < 90 && strings.HasSuffix(strings.TrimSuffix(name, ":"), "**") {
 		name = strings.Trim(name, "*: ")
@@ -228,6 +252,18 @@ func (d *document) lastParagraph() []int {
 // opening is how an agent begins before it says anything.
 var opening = regexp.MustCompile(`^(?i:perfect|here(?:'s| is| are)|based on|i(?:'ve| have) (?:completed|searched|conducted|now))\b`)
 
+// blocks are what opens a block at the top level of a file that declares nothing, and the sections of settings: `.toolbar {`, `spec:`, `[lib]`.
+func (d *document) blocks() (list []landmark) {
+	for i := range d.lines {
+		l := &d.lines[i]
+		section := len(l.text) > 2 && l.text[0] == '[' && strings.HasSuffix(l.text, "]") && !strings.ContainsAny(l.text, ",\"'")
+		if l.starts && l.indent == 0 && (section || l.opens()) {
+			list = append(list, landmark{line: i, name: strings.TrimRight(l.text, " {:"), worth: declarationWorth})
+		}
+	}
+	return list
+}
+
 // outline finds the declarations of a file of code, those of the top level first.
 func (d *document) outline() []landmark {
 	var outer, inner []landmark
@@ -251,6 +287,9 @@ func (d *document) outline() []landmark {
 		}
 	}
 	list := append(outer, inner...)
+	if len(list) == 0 {
+		list = d.blocks()
+	}
 	for i := range list {
 		list[i].worth = min(fewWorth, max(declarationWorth, allWorth/float64(len(list))))
 	}

@@ -2,52 +2,36 @@ package rules
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	"precis/summarize/lex"
 	"precis/summarize/rules/logs"
-	"precis/summarize/rules/outline"
 	"precis/summarize/rules/page"
 	"precis/summarize/rules/words"
 )
 
-// section is where names of the list are: a file of a search, a landmark (a declaration, a heading), or some lines.
+// section is where names of the list are: a file of a search, a landmark (a declaration, a heading).
 type section struct {
-	landmark // without a name: some lines
-	shown    bool
-	open     bool // the list has it
+	landmark
+	shown bool
+	open  bool // the list has it
 }
 
-// sectionLines is how many lines are one section if they have no landmark: near enough to be found by one number.
+// sectionLines is how far behind a number a name may be: near enough to be found by it.
 const sectionLines = 80
 
-// divide puts the identifiers that may be listed into sections. Those of a search are its files, all others some lines
-// each.
+// divide puts the identifiers that may be listed into sections: those of a search into its files, those of a page into roles.
 func (c *chooser) divide() {
 	d := c.doc
 	c.place = c.words.ints.Take(len(c.words.words))
-	byGroup, byLine := map[int]int32{}, map[int]int32{}
-	lines := func(line int) int32 {
-		part := d.lines[line].at / sectionLines
-		at, ok := byLine[part]
-		if !ok {
-			at = int32(len(c.sections))
-			byLine[part] = at
-			c.sections = append(c.sections, section{landmark: landmark{line: line}})
-		}
-		return at
-	}
+	byGroup := map[int]int32{}
 	for _, m := range d.landmarks {
-		s := section{landmark: m}
-		if id := c.words.find(m.name); (id == words.None || c.words.words[id].seen) && outline.OpensClass.MatchString(d.lines[m.line].text) {
-			s.worth *= 2 // its name adds nothing, but its place does
-			c.remarks[m.line] *= 2
-		}
 		if m.file {
 			byGroup[d.lines[m.line].group] = int32(len(c.sections))
 		}
-		c.sections = append(c.sections, s)
+		c.sections = append(c.sections, section{landmark: m})
 	}
 	byRole := map[string]int32{}
 	for _, b := range c.list {
@@ -72,7 +56,7 @@ func (c *chooser) divide() {
 			byGroup[group] = at
 			c.sections = append(c.sections, section{landmark: landmark{line: line, name: d.groupName(group), file: true}})
 		case !ok:
-			at = lines(line)
+			at = words.None
 		}
 		c.place[id] = at
 	}
@@ -90,13 +74,38 @@ func (c *chooser) show(picks []pick) {
 		s.open = false
 		s.shown = lines[s.line] || s.file && groups[c.doc.lines[s.line].group]
 	}
+	if c.doc.placed {
+		c.above = slices.Sorted(maps.Keys(lines))
+		c.named = make([]bool, len(picks)+1)
+	}
+}
+
+// gap returns which gap between the shown lines a line is in, or begins.
+func (c *chooser) gap(line int) int {
+	at, _ := slices.BinarySearch(c.above, line+1)
+	return at
+}
+
+// opens notes that names of a line's gap are listed.
+func (c *chooser) opens(line int) {
+	if c.doc.placed {
+		c.named[c.gap(line)] = true
+	}
+}
+
+// gapSize is what it takes to begin to list names in a gap, in characters: `20+: ` on a line of its own.
+func (c *chooser) gapSize(line int) int {
+	if !c.doc.placed || c.named[c.gap(line)] {
+		return 0
+	}
+	return digits(c.doc.lines[line].at) + 3
 }
 
 // unshown returns the landmarks that no chosen line shows, those worth most per character first.
 func (c *chooser) unshown() []int32 {
 	var left []int32
 	for i := range c.sections {
-		if s := &c.sections[i]; s.name != "" && !s.shown {
+		if !c.sections[i].shown {
 			left = append(left, int32(i))
 		}
 	}
@@ -110,9 +119,6 @@ func (c *chooser) headSize(i int32) int {
 	n := 3 + len(s.name) + len(s.count)
 	if at := c.doc.lines[s.line].at; at > 0 && !s.file && !s.place {
 		n += digits(at)
-		if s.name == "" {
-			n++
-		}
 	}
 	return n
 }
@@ -124,7 +130,7 @@ func (c *chooser) markRate(i int32) float64 {
 // markWorth is the worth of naming a landmark.
 func (c *chooser) markWorth(i int32) float64 {
 	s := &c.sections[i]
-	if s.shown || s.name == "" {
+	if s.shown {
 		return 0
 	}
 	if id := c.words.find(s.name); id != words.None {
@@ -137,9 +143,7 @@ func (c *chooser) markWorth(i int32) float64 {
 func (c *chooser) openSection(f *further, i int32) {
 	s := &c.sections[i]
 	s.open = true
-	if s.name == "" {
-		return
-	}
+	c.opens(s.line)
 	f.gain += c.markWorth(i)
 	if s.place {
 		c.coverFragment(choice{line: s.line, end: placeEnd(c.doc.lines[s.line].text)})
@@ -150,61 +154,108 @@ func (c *chooser) openSection(f *further, i int32) {
 	f.list = append(f.list, listed{section: i, line: s.line, id: words.None})
 }
 
-// listing formats names by section: `See 20 openStore; 33 Close; 12+: segmentPath os.ReadDir; 97+: flushLocked`. Landmarks stand first, then
-// the other names behind the line at or after which they are, or behind their file.
+// listing formats names by section: `See a.go: openStore; 33 Close; segmentPath os.ReadDir`. What is in a file stands behind it, landmarks
+// come next, then the other names.
 func (c *chooser) listing(list []listed) string {
 	if len(list) == 0 {
 		return ""
 	}
-	d := c.doc
+	rank := func(x listed) int {
+		switch {
+		case x.section == words.None:
+			return 2
+		case !c.sections[x.section].file:
+			return 1
+		}
+		return 0
+	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b listed) int {
-		x, y := &c.sections[a.section], &c.sections[b.section]
-		switch {
-		case x.file != y.file:
-			return cmp.Compare(flag(y.file), flag(x.file))
-		case x.file:
-			return cmp.Or(x.line-y.line, cmp.Compare(min(a.id, 0), min(b.id, 0)), a.line-b.line)
+		order := rank(a) - rank(b)
+		if order == 0 && rank(a) == 0 {
+			order = c.sections[a.section].line - c.sections[b.section].line
 		}
-		return cmp.Or(cmp.Compare(min(a.id, 0), min(b.id, 0)), a.line-b.line)
+		return cmp.Or(order, cmp.Compare(min(a.id, 0), min(b.id, 0)), a.line-b.line)
 	})
 	var b strings.Builder
 	b.WriteString(furtherHead)
-	from := words.None // the line behind which the names stand that come next
 	for n, x := range list {
-		s := &c.sections[x.section]
-		at := d.lines[x.line].at
-		head := ""
 		switch {
-		case x.id == words.None && at > 0 && !s.file && !s.place:
-			head = itoa(at) + " " + s.name
-		case x.id == words.None:
-			head = s.name + s.count
-		case !s.file && at > 0 && (from < 0 || at-from > sectionLines):
-			head, from = itoa(at)+"+", at
-		}
-		switch {
-		case head != "" && n > 0:
+		case n == 0:
+		case x.id == words.None || rank(x) != rank(list[n-1]):
 			b.WriteString("; ")
-		case n > 0 && x.id != words.None && list[n-1].id == words.None && s.file:
+		case list[n-1].id == words.None:
 			b.WriteString(": ")
-		case n > 0 && x.id != words.None && list[n-1].id == words.None:
-			b.WriteString("; ")
-		case n > 0 && d.shape == shapeSnapshot:
+		case c.doc.shape == shapeSnapshot:
 			b.WriteString(", ")
-		case n > 0:
+		default:
 			b.WriteByte(' ')
 		}
-		b.WriteString(head)
-		if x.id != words.None {
-			if head != "" {
-				b.WriteString(": ")
-			}
-			b.WriteString(x.text)
-		}
+		b.WriteString(c.entry(x))
 	}
 	return b.String()
 }
+
+// entry is what a list says of one of its names: of a landmark, where it is.
+func (c *chooser) entry(x listed) string {
+	if x.id != words.None {
+		return x.text
+	}
+	s := &c.sections[x.section]
+	if at := c.doc.lines[x.line].at; at > 0 && !s.file && !s.place {
+		return itoa(at) + " " + s.name
+	}
+	return s.name + s.count
+}
+
+// between names what the lines have that stand between two which are shown: `33 Close; os.Remove; 57 flush`, `40+: segmentPath os.ReadDir`. Names
+// stand behind a number near before them.
+func (c *chooser) between(list []listed) func(above, below int) string {
+	list = slices.Clone(list)
+	told := make([]bool, len(c.sections))
+	for _, x := range list {
+		if x.id == words.None {
+			told[x.section] = true
+		}
+	}
+	for i := range c.sections {
+		if s := &c.sections[i]; !s.shown && !told[i] {
+			list = append(list, listed{section: int32(i), line: s.line, id: unnamed})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b listed) int { return cmp.Or(a.line-b.line, cmp.Compare(min(a.id, 0), min(b.id, 0))) })
+	return func(above, below int) string {
+		var b strings.Builder
+		from, more, named := c.doc.lines[above].at, 0, false
+		for ; len(list) > 0 && list[0].line < below; list = list[1:] {
+			x, at := list[0], c.doc.lines[list[0].line].at
+			far := b.Len() == 0 || at-from > sectionLines
+			switch {
+			case x.id == unnamed:
+				more++
+				continue
+			case named && x.id >= 0 && !far:
+				b.WriteByte(' ')
+			case b.Len() > 0:
+				b.WriteString("; ")
+			}
+			if named = x.id >= 0; named && far {
+				b.WriteString(itoa(at) + "+: ")
+			}
+			if far || !named {
+				from = at
+			}
+			b.WriteString(c.entry(x))
+		}
+		if more >= manyUnnamed {
+			return strings.TrimPrefix(b.String()+"; +"+itoa(more)+" more", "; ")
+		}
+		return b.String()
+	}
+}
+
+// manyUnnamed is how many landmarks a gap must be silent about for it to be said how many there are; unnamed is in the place of their identifiers.
+const manyUnnamed, unnamed = 4, words.None - 1
 
 // listed is a name in the list: an identifier, or (if it has none) the landmark of its section.
 type listed struct {
@@ -220,6 +271,7 @@ type further struct {
 	list []listed
 	gain float64
 	rate float64 // of the last identifier taken
+	left int     // of the room, in characters
 }
 
 const furtherHead = "See "
@@ -235,7 +287,9 @@ func (c *chooser) further(picks []pick, room int) further {
 	f := further{gain: c.shownWorth()}
 	c.left = append(c.left[:0], c.list...)
 	queue := c.left
-	room -= len(furtherHead)
+	if !c.doc.placed {
+		room -= len(furtherHead)
+	}
 	marks := c.unshown()
 	for len(queue) > 0 && room > words.ShortestSubword {
 		id := queue[0].of()
@@ -265,6 +319,7 @@ func (c *chooser) further(picks []pick, room int) further {
 			room -= c.listMark(&f, m, room)
 		}
 	}
+	f.left = room
 	return f
 }
 
@@ -273,7 +328,9 @@ func (c *chooser) further(picks []pick, room int) further {
 func (c *chooser) listWord(f *further, id int32) (size int) {
 	word := &c.words.words[id]
 	at := c.place[id]
-	if !c.sections[at].open {
+	if at == words.None {
+		c.opens(int(word.first))
+	} else if !c.sections[at].open {
 		c.openSection(f, at)
 	}
 	f.gain += c.gain(id)
@@ -346,7 +403,9 @@ func (c *chooser) furtherRate(id int32) (rate float64, size int) {
 	if c.doc.shape == shapeSnapshot && c.doc.lines[word.first].favour == actWorth {
 		gain *= actWorth
 	}
-	if at := c.place[id]; !c.sections[at].open {
+	if at := c.place[id]; at == words.None {
+		size += c.gapSize(int(word.first))
+	} else if !c.sections[at].open {
 		size += c.headSize(at) + 1
 		gain += c.markWorth(at)
 	}
@@ -361,7 +420,7 @@ func (c *chooser) shownWorth() float64 {
 		sum += c.words.words[id].worth
 	}
 	for i := range c.sections {
-		if s := &c.sections[i]; s.shown && s.name != "" {
+		if s := &c.sections[i]; s.shown {
 			sum += s.worth
 		}
 	}

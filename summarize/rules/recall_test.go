@@ -229,7 +229,7 @@ func heldOut(thread string) bool {
 // The minimum figures, on the transcripts that docs/rules.md measures. Lines alone had 0.55 before matches and the lines around them had
 // their numbers apart.
 const (
-	leastMacro, leastMicro, leastMacroLines = 0.784, 0.63, 0.545
+	leastMacro, leastMicro, leastMacroLines = 0.778, 0.625, 0.54
 )
 
 // TestRecall measures, and checks the figures that docs/rules.md states. PRECIS_RULES_WINDOW sets another window

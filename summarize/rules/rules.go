@@ -15,7 +15,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-42"
+const Version = "rules-43"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -101,6 +101,7 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	n, _ := args.Capped()
 	doc.cutOff = saysCutOff(in.Content) || n > 0 && doc.total >= n
 	doc.relevant = in.Relevant
+	doc.placed = !doc.listing && len(doc.groups) == 0 && len(doc.lines) > 0 && doc.lines[len(doc.lines)/2].number > 0
 	doc.countAlike()
 	doc.findOpeners()
 	doc.findLandmarks(category)

@@ -11,11 +11,11 @@ import (
 	"precis/summarize/rules/words"
 )
 
-// TestListedBySection: what no line shows is listed with where it is: a declaration with its own line, an identifier behind a
-// line near before it.
-func TestListedBySection(t *testing.T) {
+// TestNamedAtTheirPlace: what no line of a file shows is named between the lines where it is: a declaration with its own line, an
+// identifier behind the number of a line near before it.
+func TestNamedAtTheirPlace(t *testing.T) {
 	var b strings.Builder
-	for i := range 40 {
+	for i := range 14 {
 		fmt.Fprintf(&b, "func openSegment%d(path string) error {\n", i)
 		for k := range 9 {
 			fmt.Fprintf(&b, "\tindex%d_%d := seg.lookupKey%d(path, offset%dOf%d)\n", i, k, i, k, i)
@@ -24,36 +24,48 @@ func TestListedBySection(t *testing.T) {
 	}
 	source := strings.Split(b.String(), "\n")
 	text := ToolOutput(Input{ToolName: "read", Arguments: []byte(`{"path":"/a.go"}`), Content: b.String(), MaxChars: 800}).Text
-	at := strings.Index(text, "\n"+furtherHead)
-	if at < 0 {
-		t.Fatalf("no list in\n%s", text)
-	}
-	list, _, _ := strings.Cut(text[at+1+len(furtherHead):], "\n")
-	head := regexp.MustCompile(`^(\d+)\+?(?: (\w+))?(?:: (.+))?$`)
-	for _, part := range strings.Split(list, "; ") {
-		m := head.FindStringSubmatch(part)
-		if m == nil {
-			t.Fatalf("%q in %q", part, list)
-		}
-		from := lex.Atoi(m[1])
-		if !strings.Contains(source[from-1], m[2]) {
-			t.Errorf("%s is not in line %d: %s", m[2], from, source[from-1])
-		}
-		near := strings.Join(source[from-1:min(len(source), from+sectionLines)], "\n")
-		for _, name := range strings.Fields(m[3]) {
-			if !strings.Contains(near, name) {
-				t.Errorf("%s is not in the %d lines from %d on", name, sectionLines, from)
+	lines := strings.Split(text, "\n")
+	head := regexp.MustCompile(`^(\d+)(?:\|(.+)|\+: (.+)| (\w+))$`)
+	last, named := 0, 0
+	for _, l := range lines[1 : len(lines)-1] {
+		for _, part := range strings.Split(l, "; ") {
+			if strings.HasSuffix(part, " more") {
+				continue
+			}
+			if strings.HasPrefix(part, " ") { // below the line above
+				last++
+				continue
+			}
+			at, names := last, part
+			if m := head.FindStringSubmatch(part); m != nil {
+				at, names = lex.Atoi(m[1]), m[3]
+				if at < last || at > last && m[3] != "" && last > 0 && at != last+1 && at-last <= sectionLines {
+					t.Errorf("%q behind line %d in\n%s", part, last, text)
+				}
+				if !strings.Contains(source[at-1], m[2]+m[4]) {
+					t.Errorf("%s is not in line %d: %s", m[2]+m[4], at, source[at-1])
+				}
+				last = at
+			}
+			near := strings.Join(source[at-1:min(len(source), at+sectionLines)], "\n")
+			for _, name := range strings.Fields(names) {
+				if named++; !strings.Contains(near, name) {
+					t.Errorf("%s is not in the %d lines from %d on", name, sectionLines, at)
+				}
 			}
 		}
+	}
+	if named < 3 {
+		t.Errorf("%d names in\n%s", named, text)
 	}
 }
 
 // TestListedBehindTheirFile: a name that is in no file is not listed behind one.
 func TestListedBehindTheirFile(t *testing.T) {
 	d := &document{groups: []string{"src/a.go"}, lines: []line{{group: 0}, {group: words.None, at: 2}, {group: words.None, at: 9}}}
-	c := &chooser{doc: d, sections: []section{{landmark: landmark{line: 0, name: "a.go", file: true}}, {landmark: landmark{line: 1}}}}
-	got := c.listing([]listed{{0, 0, "", words.None}, {0, 0, "openStore", 1}, {1, 1, "retryLimit", 2}, {1, 2, "closeAll", 3}})
-	if want := "See a.go: openStore; 2+: retryLimit closeAll"; got != want {
+	c := &chooser{doc: d, sections: []section{{landmark: landmark{line: 0, name: "a.go", file: true}}}}
+	got := c.listing([]listed{{0, 0, "", words.None}, {0, 0, "openStore", 1}, {words.None, 1, "retryLimit", 2}, {words.None, 2, "closeAll", 3}})
+	if want := "See a.go: openStore; retryLimit closeAll"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -69,10 +81,10 @@ func TestPartsStandApart(t *testing.T) {
 		}
 		return picks
 	}
-	if got, want := d.write(pickLines(1, 4)).text, "2|- name: sdk\n…\n5|provider: two"; got != want {
+	if got, want := d.write(pickLines(1, 4), nothing).text, "2|- name: sdk\n…\n5|provider: two"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := d.write(pickLines(1, 2, 3)).text, "2|- name: sdk\n provider: one\n - name: cli"; got != want {
+	if got, want := d.write(pickLines(1, 2, 3), nothing).text, "2|- name: sdk\n provider: one\n - name: cli"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

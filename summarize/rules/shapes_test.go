@@ -22,7 +22,7 @@ func TestDeclarationIn(t *testing.T) {
 		"public class Cart extends Base {": "Cart", "    public static int total(List<Row> rows) {": "total", "    protected abstract void close() throws IOException;": "", "public record Row(int id) {": "Row",
 		"static int store_open(const char *path) {": "store_open", "struct store {": "store", "#define MAX(a, b) ((a) > (b) ? (a) : (b))": "MAX",
 		"  def total(rows)": "total", "module Ledger": "Ledger", "fun total(rows: List<Row>): Int {": "total", "data class Row(val id: Int)": "Row", "func total(_ rows: [Row]) -> Int {": "total",
-		"CREATE TABLE IF NOT EXISTS orders (": "orders", "message Order {": "Order", "resource \"aws_s3_bucket\" \"ledger\" {": "aws_s3_bucket", "local function total(rows)": "total", "deploy() {": "deploy",
+		"CREATE TABLE IF NOT EXISTS orders (": "orders", "message Order {": "Order", "resource \"aws_s3_bucket\" \"ledger\" {": "ledger", "local function total(rows)": "total", "deploy() {": "deploy",
 		"defmodule Cart do": "Cart",
 		// none
 		"if (a) {": "", "  useEffect(() => {": "", "return total(rows);": "", "describe(\"cart\", () => {": "", "const a = 1;": "", "total(rows);": "", "} else {": "", "// func Open(": "", "  type Row,": "", "        deep() {": "", "for (const a of b) {": "", "expect(total(rows)).toBe(3);": "", "x := total(rows)": "", "": "", "import { a } from \"b\";": "",

@@ -18,8 +18,8 @@ type body struct {
 }
 
 // write puts fragments in source order: numbered if it is a file, under their file's name
-// if they are matches.
-func (d *document) write(picks []pick) body {
+// if they are matches. What the gaps between them hold is named there, if anything is.
+func (d *document) write(picks []pick, named func(above, below int) string) body {
 	picks = d.withOpeners(picks)
 	slices.SortFunc(picks, func(a, b pick) int {
 		return cmp.Or(d.lines[a.line].group-d.lines[b.line].group, a.line-b.line)
@@ -27,12 +27,16 @@ func (d *document) write(picks []pick) body {
 	var b strings.Builder
 	var out body
 	hits := d.hitsIn(picks)
-	group := -1
+	group, last := -1, 0
 	for n, p := range picks {
 		l := &d.lines[p.line]
 		if n > 0 {
 			b.WriteByte('\n')
 		}
+		if text := named(last, p.line); text != "" {
+			b.WriteString(text + "\n")
+		}
+		last = p.line
 		if l.group >= 0 && l.group != group {
 			name := d.groupName(l.group)
 			b.WriteString(name)
@@ -59,9 +63,12 @@ func (d *document) write(picks []pick) body {
 			out.shown += 1 + d.lines[row].repeat
 		}
 	}
-	out.text = b.String()
+	out.text = lex.JoinLines(b.String(), named(last, len(d.lines)))
 	return out
 }
+
+// nothing names nothing in gaps.
+func nothing(_, _ int) string { return "" }
 
 // row is the line with which a source line starts that may be split into several.
 func (d *document) row(line int) int {
@@ -255,6 +262,6 @@ func (d *document) whole(limit int) (text string, ok bool) {
 		}
 		picks = append(picks, pick{choice: choice{line: i, end: len(d.lines[i].text)}})
 	}
-	text = d.write(picks).text
+	text = d.write(picks, nothing).text
 	return text, lex.Runes(text) <= limit
 }

@@ -78,8 +78,13 @@ func (d Declaration) keyword(line string, at int, word string) (Declaration, boo
 	if at < len(line) && line[at] == '<' { // generic parameters in front
 		at = lex.Skip(line, at+matching(line[at:]), " ")
 	}
-	if word == "resource" || word == "data" || word == "module" || word == "variable" {
-		at = lex.Skip(line, at, "\"")
+	if word == "resource" || word == "data" || word == "module" || word == "variable" || word == "output" {
+		if at = lex.Skip(line, at, "\""); word == "output" && line[at-1] != '"' {
+			return d, false
+		}
+		if i := strings.Index(line[at:], `" "`); i > 0 { // Terraform's type stands in front
+			at += i + len(`" "`)
+		}
 	}
 	if word == "CREATE" || word == "create" {
 		for {
@@ -150,7 +155,7 @@ var typedParameter = regexp.MustCompile(`^(?:(?:public|private|protected|readonl
 func controls(word string) bool {
 	switch word {
 	case "if", "for", "while", "switch", "catch", "return", "else", "elif", "do", "with", "function", "await", "new", "throw", "match", "try", "case", "when", "unless", "until", "yield",
-		"delete", "typeof", "assert", "print", "describe", "it", "test", "beforeEach", "afterEach", "beforeAll", "afterAll", "super", "defer", "go", "select", "foreach", "using", "lock", "loop", "and", "or", "not", "in", "import", "from", "require", "echo", "raise", "sizeof", "expect":
+		"delete", "typeof", "assert", "print", "describe", "it", "test", "beforeEach", "afterEach", "beforeAll", "afterAll", "super", "defer", "go", "select", "foreach", "using", "lock", "loop", "and", "or", "not", "in", "import", "from", "require", "echo", "raise", "sizeof", "expect", "async":
 		return true
 	}
 	return false
@@ -208,15 +213,12 @@ func matching(s string) int {
 }
 
 // longestSignature bounds what is shown of a declaration, in bytes.
-const longestSignature = 72
+const longestSignature = 88
 
 // signatureEnd returns where a declaration's own line may be cut: before its block, or after its parameters if it is
 // long, or after its name.
 func signatureEnd(line string, named int) int {
-	end := len(strings.TrimRight(line, " {:"))
-	if end < named {
-		end = named
-	}
+	end := max(named, len(strings.TrimRight(line, " {:")))
 	if end <= longestSignature {
 		return end
 	}
@@ -229,15 +231,12 @@ func signatureEnd(line string, named int) int {
 	return named
 }
 
-// OpensClass matches the declaration of what a file of an object-oriented language is about.
-var OpensClass = regexp.MustCompile(`^(?:[\w@()]+ )*(?:class|interface|trait|protocol) [A-Z]`)
-
 // declares matches words that begin declarations in the languages that agents read most.
 func declares(word string) bool {
 	switch word {
 	case "func", "function", "def", "class", "type", "interface", "struct", "enum", "fn", "trait", "impl", "const", "var", "let",
 		"module", "mod", "record", "namespace", "macro_rules!", "object", "protocol", "extension", "typedef", "union", "val",
-		"CREATE", "message", "service", "rpc", "resource", "variable", "#define", "defmodule", "defp", "defmacro", "fun", "mixin", "actor", "primitive", "input", "typealias", "sub", "create", "be":
+		"CREATE", "message", "service", "rpc", "resource", "variable", "output", "#define", "defmodule", "defp", "defmacro", "fun", "mixin", "actor", "primitive", "input", "typealias", "sub", "create", "be":
 		return true
 	}
 	return false
