@@ -22,8 +22,12 @@ import (
 )
 
 func (f *facts) command(args call.Arguments, doc *document) {
-	f.asked(args)
-	f.add("Running", doc.running)
+	if args.Command() != "" {
+		f.asked(args)
+	}
+	if f.add("Running", doc.running); args.Command() == "" { // before arguments that say less
+		f.asked(args)
+	}
 	f.add("Exit", f.exit)
 	f.add("Tests", tests(f.ended.Tests))
 	if len(doc.changes) > 0 {
