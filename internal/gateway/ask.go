@@ -101,29 +101,21 @@ type question struct {
 }
 
 // prompt returns the prompt of a thread as of these messages, or the last one before where the request may not wait or precis does not answer in time:
-// fresh says which. Of a thread that this gateway has not published anything of, a request that may wait for a moment only gets what precis has of it from
-// before: that has to store nothing, which would be the whole conversation, and where precis has nothing, there is nothing to wait for.
+// fresh says which.
 func (g *Gateway) prompt(caller context.Context, x *exchange, thread string, list []*message) (reply *client.ContextReply, fresh bool, err error) {
 	c := g.compactor
 	before, there := c.prepared.of(thread)
 	turn := c.pace.turn(there, c.wait)
-	fresh = turn.dear || g.threads.Contains(thread)
 	var q *question
 	if turn.most > 0 {
-		if fresh {
-			x.asked = true
-			q = g.ask(x, thread, list)
-		} else {
-			q = c.ask(thread, x.api.format, true, c.atOnce)
-		}
+		x.asked = true
+		q = g.ask(x, thread, list)
 		err = c.await(caller, q, turn)
 	}
 	var as asItCame
 	switch {
 	case err == nil && turn.most > 0:
-		return q.reply, fresh, nil
-	case !fresh && errors.Is(err, client.ErrNotFound):
-		return nil, false, asItCame{asNew}
+		return q.reply, true, nil
 	case errors.As(refused(err), &as), caller.Err() != nil:
 		return nil, false, err
 	case before != nil:
@@ -173,11 +165,6 @@ func (g *Gateway) ask(x *exchange, thread string, list []*message) *question {
 	return q
 }
 
-// atOnce is for a question that waits for nothing to be stored.
-func (c *compactor) atOnce(context.Context) (seq uint64, begun time.Time, err error) {
-	return 0, c.now(), nil
-}
-
 // askBehind asks for the prompt of an exchange's end, for the conversation's next request: what the model has read by then stands as its summary there.
 // Of an exchange with nothing that it would have a summary of, none is asked for.
 func (g *Gateway) askBehind(x *exchange, thread string, messages []*message, sent []*events.Receipt) {
@@ -190,12 +177,12 @@ func (g *Gateway) askBehind(x *exchange, thread string, messages []*message, sen
 		return
 	}
 	pause := widerApart
-	if before, there := c.prepared.of(thread); there {
+	if c.prepared.has(thread) {
 		worth, soon := c.news.worth(thread)
 		if !worth { // the prompt that is there will do
 			return
 		}
-		if soon && before != nil {
+		if soon {
 			pause = apart
 		}
 	}

@@ -107,22 +107,3 @@ func TestHeldCopy(t *testing.T) {
 		}
 	}
 }
-
-// A copy holds an eighth more than it needs at most, and each size is lent to its own.
-func TestSizes(t *testing.T) {
-	var m memory
-	for n := 1; n <= 1<<largestLent+1<<12; n += 1 + n>>9 {
-		size := m.size(n)
-		if size < n || size > n+n/8 || m.size(size) != size {
-			t.Fatalf("%d bytes take %d", n, size)
-		}
-		b := m.lend(size)
-		if cap(b) != size || len(b) != 0 {
-			t.Fatalf("%d bytes have room for %d", n, cap(b))
-		}
-		m.back(append(b, 1))
-		if b = m.lend(size); cap(b) != size || b[:1][0] != 0 {
-			t.Fatalf("%d bytes have room for %d behind their return, and begin with %d", n, cap(b), b[:1][0])
-		}
-	}
-}

@@ -1,7 +1,5 @@
 package gateway
 
-import "net/http"
-
 // OwnSignature begins the signature of a compaction of precis's own.
 const OwnSignature = ownSignature
 
@@ -31,19 +29,8 @@ func ReadAny(answer, request []byte) {
 	}
 }
 
-// Transport is what makes a gateway's requests.
-func Transport() *http.Transport { return transport() }
-
 // Hangs reports whether requests leave precis alone.
 func (s *Server) Hangs() bool { return s.gateway.compactor.pace.hanging() }
-
-// Busy has requests wait for a moment only, as among many conversations that begin.
-func (s *Server) Busy() {
-	p := s.gateway.compactor.pace
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.spent, p.since = dearTurns, p.now()
-}
 
 // Asking is how many questions to precis have no answer, those of exchanges that have ended included.
 func (s *Server) Asking() int {

@@ -24,57 +24,42 @@ func (p *pool) Get() []byte {
 // Put implements httputil.BufferPool.
 func (p *pool) Put(b []byte) { p.buffers.Put(&b) }
 
-// memory lends the bytes of copies: of a request of 60 kB, two thirds of what it would allocate are copies, and each collection of that garbage makes the
-// requests slow that come meanwhile. There are eight sizes between a power of two and the next, so that a copy holds an eighth more than it needs at most.
-type memory struct {
-	sizes [8 * (largestLent - smallestLent)]sync.Pool
-}
+// memory lends the bytes of copies, whose sizes are powers of two: of a request of 60 kB, two thirds of what it would allocate are copies, and each
+// collection of that garbage makes the requests slow that come meanwhile.
+type memory struct{ sizes [largestLent + 1]sync.Pool }
 
 // copies is the one that all gateways share.
 var copies memory
 
-// Powers of two between which bytes are lent: larger copies are rare, and smaller ones cost little.
-const (
-	smallestLent = 11
-	largestLent  = 20
-)
+const largestLent = 20 // a megabyte; what is larger is rare
 
 // size is how much is lent where n bytes are needed.
 func (*memory) size(n int) int {
-	if n <= 1<<smallestLent || n > 1<<largestLent {
-		return n
+	if class := bits.Len(uint(n - 1)); n > 1 && class <= largestLent {
+		return 1 << class
 	}
-	step := 1 << (bits.Len(uint(n-1)) - 4)
-	return (n + step - 1) &^ (step - 1)
+	return n
 }
 
-// of are the bytes of a size that are lent; nil for one that is not.
-func (m *memory) of(size int) *sync.Pool {
-	if size <= 1<<smallestLent || size > 1<<largestLent || size != m.size(size) {
-		return nil
-	}
-	power := bits.Len(uint(size - 1))
-	return &m.sizes[8*(power-1-smallestLent)+size>>(power-4)-9]
-}
-
-// lend returns room of a size.
-func (m *memory) lend(size int) []byte {
-	if of := m.of(size); of != nil {
-		if b, ok := of.Get().(*[]byte); ok {
+// lend returns n bytes of room, of a size of size.
+func (m *memory) lend(n int) []byte {
+	if class := bits.Len(uint(n)) - 1; n == 1<<class && class <= largestLent {
+		if b, ok := m.sizes[class].Get().(*[]byte); ok {
 			return *b
 		}
 	}
-	return make([]byte, 0, size)
+	return make([]byte, 0, n)
 }
 
 // back takes back what nothing reads any more. It is cleared: no client's words are in what another's copy is made in.
 func (m *memory) back(b []byte) {
-	of := m.of(cap(b))
-	if of == nil {
+	n := cap(b)
+	class := bits.Len(uint(n)) - 1
+	if n == 0 || n != 1<<class || class > largestLent {
 		return
 	}
-	b = b[:cap(b)]
+	b = b[:n]
 	clear(b)
 	b = b[:0]
-	of.Put(&b)
+	m.sizes[class].Put(&b)
 }

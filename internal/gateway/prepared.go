@@ -59,6 +59,13 @@ func (p *prepared) of(thread string) (reply *client.ContextReply, there bool) {
 	return q.reply, true
 }
 
+// has reports whether precis has said anything of a thread.
+func (p *prepared) has(thread string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.list.Contains(thread)
+}
+
 // keep takes what precis says of a thread, nil where it has no prompt, unless that was asked for before what is kept.
 func (p *prepared) keep(thread string, asked uint64, reply *client.ContextReply) {
 	q := &preparedPrompt{asked: asked, bytes: len(thread) + preparedOverhead}
