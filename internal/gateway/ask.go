@@ -131,6 +131,7 @@ var errLate = errors.New("precis takes too long")
 
 // await waits for the answer, for as long as the turn lasts.
 func (c *compactor) await(caller context.Context, q *question, t turn) error {
+	defer c.pace.ends(t)
 	if q == nil {
 		c.pace.back(t, 0)
 		return errLate

@@ -6,7 +6,8 @@ import (
 )
 
 // Bounds on what a request waits for precis. Of 2,000 requests in ten seconds at most dearTurns and five wait for longer than brief, whatever precis does:
-// so the 99th of a hundred does not.
+// so the 99th of a hundred does not. Where requests are few, one at a time may beyond that: an agent on its own, whose next request follows on the answer at once, has its
+// prompt. That ends with the first many of them, and with a precis that is slow.
 const (
 	brief     = 4 * time.Millisecond  // what every request without a prepared prompt may wait where precis answers within that
 	worth     = 30 * time.Millisecond // what summaries of the newest messages are worth to a request that has a prepared prompt
@@ -24,6 +25,7 @@ type pace struct {
 	mu      sync.Mutex
 	typical time.Duration // follows the median of what precis takes
 	spent   int           // of dearTurns
+	alone   bool          // a request waits that has no turn of these
 	since   time.Time     // when they began to come back
 	hangs   time.Time     // until when precis is not waited for
 	from    time.Time     // since when requests are counted
@@ -41,6 +43,8 @@ type turn struct {
 	most time.Duration // 0: it does not wait
 	free time.Duration // a wait within this costs no other request its turn
 	dear bool
+	// alone: without a turn of dearTurns, the only one at a time.
+	alone bool
 }
 
 // turn says how long a request may wait, of wait; back ends that. prepared: the request has a prompt that it can go on with. One without that may not wait for
@@ -69,6 +73,9 @@ func (p *pace) turn(prepared bool, wait time.Duration) turn {
 			return turn{most: min(wait, p.worth), free: p.brief, dear: true}
 		}
 		return turn{most: wait, free: free, dear: true}
+	case !prepared && !crowd && !p.alone && p.typical < 2*p.worth:
+		p.alone = true
+		return turn{most: wait, alone: true}
 	case !prepared && p.typical <= p.brief:
 		return turn{most: min(wait, p.brief)}
 	}
@@ -85,7 +92,16 @@ func (p *pace) crowd(now time.Time) bool {
 	return p.crowded || p.count > many
 }
 
-// back ends a wait. What was answered at once costs nothing.
+// ends is called behind each wait.
+func (p *pace) ends(t turn) {
+	if t.alone {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.alone = false
+	}
+}
+
+// back ends a wait that had an answer. What was answered at once costs nothing.
 func (p *pace) back(t turn, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -52,9 +52,9 @@ func (s *simulated) run(requests int) {
 		wait, fresh := turn.most, turn.most > 0 && takes <= turn.most
 		if fresh {
 			wait = takes
-			at(clock+takes, func() { p.back(turn, takes) })
+			at(clock+takes, func() { p.back(turn, takes); p.ends(turn) })
 		} else if turn.most > 0 {
-			at(clock+turn.most, func() { p.takes(turn.most) })
+			at(clock+turn.most, func() { p.takes(turn.most); p.ends(turn) })
 		}
 		s.waits, s.fresh, s.alone = append(s.waits, wait), append(s.fresh, fresh), append(s.alone, !fresh && !prepared[c])
 		if takes <= askFor {
@@ -192,6 +192,20 @@ func TestPaceFindsOut(t *testing.T) {
 				if !s.fresh[i] {
 					t.Fatalf("%s, one request in %s: %s later it still goes without its own prompt", name, every, time.Duration(i)*every-slow)
 				}
+			}
+		}
+	}
+}
+
+// An agent on its own, whose requests follow on the answers at once, has its prompts: in each conversation of the many that begin one after the other.
+func TestPaceOfAnAgentAlone(t *testing.T) {
+	for _, takes := range []time.Duration{5 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond} {
+		const conversations, each = 30, 2
+		s := &simulated{every: takes + 60*time.Millisecond, conversations: conversations * each, takes: constant(takes)}
+		s.run(conversations * each) // none has a prepared prompt yet
+		for i, fresh := range s.fresh {
+			if !fresh {
+				t.Errorf("%s: request %d has no prompt", takes, i)
 			}
 		}
 	}
