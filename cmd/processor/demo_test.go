@@ -31,6 +31,12 @@ func TestDemoPrintsTheSameEveryTime(t *testing.T) {
 			t.Errorf("the output has no %q", want)
 		}
 	}
+	shown := regexp.MustCompile("(?s)```\n(.*?)```").FindStringSubmatch(projectFile(t, "README.md"))
+	for line := range strings.Lines(shown[1]) {
+		if !strings.Contains(first.stdout, line) {
+			t.Errorf("README.md shows a line that the demo does not print: %s", line)
+		}
+	}
 	if second := program(t, "", "demo"); steady(second.stdout) != steady(first.stdout) {
 		t.Errorf("differs the second time:\n%s\nbefore:\n%s", second.stdout, first.stdout)
 	}
