@@ -136,6 +136,7 @@ func usageError(a *console.App, args []string, parsed *kong.Context, err error) 
 // Kong's messages that say too little, or speak of the parser.
 var (
 	noValue    = regexp.MustCompile(`^--([a-z-]+): expected .* but got "EOL"`)
+	negative   = regexp.MustCompile(`^--([a-z-]+): expected u?int(?:64)? value but got "(-[0-9]+)" \(short flag\)`)
 	noNumber   = regexp.MustCompile(`^--([a-z-]+): expected a valid .* (?:int|uint) but got "(.*)"$`)
 	noArgument = regexp.MustCompile(`^expected "(<.*>.*)"$`)
 	unexpected = regexp.MustCompile(`^unexpected argument (.*)$`)
@@ -156,6 +157,9 @@ func mistake(parsed *kong.Context, args []string, err error) string {
 	}
 	if m := noNumber.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("--%s %q: give a whole number", m[1], m[2])
+	}
+	if m := negative.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("--%s %q: give a whole number of 0 or more", m[1], m[2])
 	}
 	if m := noArgument.FindStringSubmatch(text); m != nil {
 		return "missing argument: " + m[1]

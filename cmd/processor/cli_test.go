@@ -101,6 +101,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"run", "--nats"}, "--nats needs a value, such as nats://127.0.0.1:4222\nSee processor run --help."},
 		{[]string{"summary", "sum_1", "--user"}, "--user needs a value\n"},
 		{[]string{"context", "t", "--max-tokens", "many"}, `--max-tokens "many": give a whole number`},
+		{[]string{"context", "t", "--max-tokens", "-5"}, `--max-tokens "-5": give a whole number of 0 or more`},
 		{[]string{"context", "t", "--frmat", "openai"}, "unknown flag --frmat; did you mean --format?"},
 		{[]string{"context", "t", "u"}, `unexpected argument "u"`},
 		{[]string{"contxt"}, `unknown command "contxt"; did you mean "context"?`},

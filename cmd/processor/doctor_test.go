@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -97,6 +99,11 @@ func TestDoctorOfFaults(t *testing.T) {
 	}
 	if states, _ := diagnosed(t, exitUnreachable, "--nats", stopped.URL(), "--http", "http://"+freeAddress(t)); states["ready"] != "wrong" {
 		t.Errorf("no HTTP: %v", states)
+	}
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	if states, out := diagnosed(t, exitWrong, "--nats", stopped.URL(), "--http", other.URL); states["ready"] != "wrong" || !strings.Contains(out.stdout, "give the address of the probes") {
+		t.Errorf("another HTTP address: %v", states)
 	}
 }
 

@@ -3,9 +3,11 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"precis/api"
 	"precis/events"
+	"precis/internal/fold"
 	"precis/internal/thread"
 	"precis/summarize"
 )
@@ -24,6 +26,9 @@ func (s *Service) summarize(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	id, err := s.backend.Summarize(ctx, partition, name, req.Kind)
+	if errors.Is(err, fold.ErrNoThread) {
+		return nil, fault(codeNotFound, "no thread %q", name)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -122,11 +122,14 @@ func (x *examination) readiness(ctx context.Context) {
 	defer answer.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<12)) // what there is of it
 	text := strings.TrimSpace(string(body))
-	if answer.StatusCode != http.StatusOK {
+	switch answer.StatusCode {
+	case http.StatusOK:
+		x.ok("ready", "%s", text)
+	case http.StatusNotFound: // the API's address, or another server's
+		x.fail("ready", "give the address of the probes: http.listen, 127.0.0.1:8080 by default, and not api.listen", console.Wrong("%s/readyz: %s", strings.TrimRight(address, "/"), answer.Status))
+	default:
 		x.fail("ready", "docs/operations.md#probes says what each answer means", console.Wrong("%s: %s", answer.Status, text))
-		return
 	}
-	x.ok("ready", "%s", text)
 }
 
 // server checks what the server says of itself. Without JetStream nothing else can be checked.
