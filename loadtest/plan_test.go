@@ -1,8 +1,8 @@
 package main
 
 import (
-	"math"
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 	"time"
