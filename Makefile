@@ -42,7 +42,7 @@ demo: ## Run the main job on a sample.
 	go run ./cmd/processor demo
 
 alerts: ## See each alert fire in a Prometheus on its fault, and end by its runbook. MINUTE=1m takes real minutes.
-	go test ./cmd/processor -run TestAlertsInPrometheus -v -timeout 3h -alerts.minute $(MINUTE)
+	go test ./cmd/processor -run TestAlertsInPrometheus -v -timeout 8h -alerts.minute $(MINUTE)
 
 release-check: ## Make the release's files without publishing them, and try the packages. The first run builds goreleaser, which takes minutes.
 	.ci/release/check

@@ -23,7 +23,7 @@ type report struct {
 	SettledSeconds float64 `json:"settled_seconds"` // from the first publish until all records had arrived
 	SettledPerSec  float64 `json:"settled_events_per_second"`
 	// BacklogPerSec is how fast what publishing left was worked off, until nine tenths of all summaries were there: without the publishers' part of the machine,
-	// and without the end, when some processors have nothing left. 0: publishing left less than a fifth.
+	// and without the end, when some processors have nothing left. 0: publishing left three tenths or less.
 	BacklogPerSec float64 `json:"backlog_events_per_second,omitzero"`
 
 	Want        totals  `json:"want"`

@@ -124,14 +124,18 @@ func (s *scraped) read() map[string]string {
 	return series
 }
 
-// value is a series' last value of those whose name begins so.
+// value is the sum of the series whose name begins so; empty where there is none, or no answer.
 func (s *scraped) value(prefix string) string {
+	sum, found := 0.0, false
 	for name, value := range s.read() {
-		if strings.HasPrefix(name, prefix) {
-			return value
+		if n, err := strconv.ParseFloat(value, 64); err == nil && strings.HasPrefix(name, prefix) {
+			sum, found = sum+n, true
 		}
 	}
-	return ""
+	if !found {
+		return ""
+	}
+	return strconv.FormatFloat(sum, 'f', -1, 64)
 }
 
 // firing evaluates the rules over the scrapes and returns the alerts that fired.
@@ -442,7 +446,10 @@ func (s *scraped) reload(t *testing.T, config, text, outcome string) {
 	if err := s.process.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	s.await(t, func() bool { return count() != before })
+	s.await(t, func() bool {
+		now := count()
+		return now != "" && now != before
+	})
 }
 
 // lag is how many events wait to be applied.

@@ -47,7 +47,7 @@ type turn struct {
 	alone bool
 }
 
-// turn says how long a request may wait, of wait; back ends that. prepared: the request has a prompt that it can go on with. One without that may not wait for
+// turn says how long a request may wait, of wait; ends ends that. prepared: the request has a prompt that it can go on with. One without that may not wait for
 // long waits where answers come soon.
 func (p *pace) turn(prepared bool, wait time.Duration) turn {
 	p.mu.Lock()
@@ -101,7 +101,7 @@ func (p *pace) ends(t turn) {
 	}
 }
 
-// back ends a wait that had an answer. What was answered at once costs nothing.
+// back ends a wait that was not too long, whatever ended it. What was answered at once costs nothing.
 func (p *pace) back(t turn, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

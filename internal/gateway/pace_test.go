@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -11,6 +12,7 @@ import (
 type simulated struct {
 	every         time.Duration
 	conversations int
+	turns         int // of each conversation, one after the other; 0: they take turns
 	takes         func(at time.Duration) time.Duration
 
 	waits []time.Duration
@@ -48,6 +50,9 @@ func (s *simulated) run(requests int) {
 	for i := range requests {
 		until(time.Duration(i) * s.every)
 		c, takes := i%s.conversations, s.takes(clock)
+		if s.turns > 0 {
+			c = i / s.turns
+		}
 		turn := p.turn(prepared[c], 250*time.Millisecond)
 		wait, fresh := turn.most, turn.most > 0 && takes <= turn.most
 		if fresh {
@@ -197,16 +202,49 @@ func TestPaceFindsOut(t *testing.T) {
 	}
 }
 
-// An agent on its own, whose requests follow on the answers at once, has its prompts: in each conversation of the many that begin one after the other.
+// An agent on its own, whose requests follow on the answers at once, has a prompt in each conversation, though those before have spent the turns.
 func TestPaceOfAnAgentAlone(t *testing.T) {
-	for _, takes := range []time.Duration{5 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond} {
-		const conversations, each = 30, 2
-		s := &simulated{every: takes + 60*time.Millisecond, conversations: conversations * each, takes: constant(takes)}
-		s.run(conversations * each) // none has a prepared prompt yet
-		for i, fresh := range s.fresh {
-			if !fresh {
-				t.Errorf("%s: request %d has no prompt", takes, i)
+	for _, test := range []struct {
+		turns        int
+		every, takes time.Duration
+	}{
+		{6, 80 * time.Millisecond, 20 * time.Millisecond},
+		{1, 110 * time.Millisecond, 50 * time.Millisecond},
+	} {
+		s := &simulated{every: test.every, conversations: 10, turns: test.turns, takes: constant(test.takes)}
+		s.run(10 * test.turns)
+		for i, without := range s.alone {
+			if without {
+				t.Errorf("%d turns, answers after %s: request %d has no prompt", test.turns, test.takes, i)
 			}
+		}
+	}
+}
+
+// However the wait of a request without a turn ends, the next one may wait.
+func TestAwaitEnds(t *testing.T) {
+	answered := make(chan struct{})
+	close(answered)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for name, way := range map[string]struct {
+		caller context.Context
+		q      *question
+	}{
+		"no question":   {t.Context(), nil},
+		"answered":      {t.Context(), &question{done: answered}},
+		"caller leaves": {gone, &question{done: make(chan struct{})}},
+		"late":          {t.Context(), &question{done: make(chan struct{})}},
+	} {
+		p := newPace(brief, time.Now)
+		p.spent, p.since = dearTurns, time.Now()
+		turn := p.turn(false, time.Millisecond)
+		if again := p.turn(false, time.Millisecond); !turn.alone || again.alone {
+			t.Fatalf("%s: %+v, then %+v", name, turn, again)
+		}
+		_ = (&compactor{pace: p, now: time.Now}).await(way.caller, way.q, turn)
+		if again := p.turn(false, time.Millisecond); !again.alone {
+			t.Errorf("%s: the next one may not wait", name)
 		}
 	}
 }
