@@ -5,14 +5,15 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/words"
 )
 
 // abridge writes the facts, the chosen lines, further identifiers, and the mark of what is missing.
 func abridge(in Input, doc *document, f *facts, header string, limit int) string {
-	words := newVocabulary(doc, in.Earlier)
-	defer words.release()
-	words.weigh(doc, in)
-	return abridgeWith(in, doc, words, f, header, limit)
+	vocabulary := newVocabulary(doc, in.Earlier)
+	defer vocabulary.release()
+	vocabulary.weigh(doc, in)
+	return abridgeWith(in, doc, vocabulary, f, header, limit)
 }
 
 func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header string, limit int) string {
@@ -34,7 +35,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	for {
 		names := ""
 		if doc.placed {
-			body = doc.write(d.picks, c.between(d.further))
+			body = doc.write(d.picks, c.between(d.picks, d.further))
 		} else {
 			names = c.listing(d.further)
 		}
@@ -50,11 +51,8 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 		case size <= limit && len(d.further) == 0:
 			body = doc.write(d.picks, nothing) // with another line
 		case len(d.further) > 0:
-			last := len(d.further) - 1
-			for doc.prose && doc.placed && last > 0 && d.further[last].section >= 0 { // a document's headings stay
-				last--
-			}
-			d.further = slices.Delete(d.further, last, last+1)
+			at := doc.least(d.further)
+			d.further = slices.Delete(d.further, at, at+1)
 		case len(d.picks) > 0:
 			// A fragment's final size: its number is not printed if the line above is shown too.
 			d.picks = d.picks[:len(d.picks)-1]
@@ -63,6 +61,19 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 			return lex.Clip(text, limit)
 		}
 	}
+}
+
+// least returns which name of a list is left out first: the last one, but of a document no heading while there are other names.
+func (d *document) least(list []listed) int {
+	last := len(list) - 1
+	if d.prose && d.placed {
+		for i := last; i >= 0; i-- {
+			if list[i].id != words.None {
+				return i
+			}
+		}
+	}
+	return last
 }
 
 // swapUncounted replaces the last fragment that is too short to count as a source line by one that counts, if the

@@ -194,14 +194,14 @@ func (c *chooser) overhead(i int) int {
 	}
 	if at := c.doc.opener(i); at >= 0 && !c.chosen[at] && !c.opened[at] {
 		n += lex.Runes(c.doc.lines[at].text) + 1
+		if number := c.doc.lines[at].number; number > 0 {
+			n += digits(number) + 1
+		}
 	}
 	if l.number == 0 {
 		return n
 	}
 	if i > 0 && c.chosen[i-1] && c.doc.follows(i) {
-		if c.doc.placed && i+1 < len(c.chosen) && c.chosen[i+1] {
-			return n + 1 - bridgeGain
-		}
 		return n + 1
 	}
 	return n + digits(l.number) + 1

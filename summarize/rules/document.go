@@ -78,6 +78,8 @@ type document struct {
 	before    bool              // and its main part is to come
 	named     string            // and the name of the last element that has one
 	landmarks []landmark        // what to look for first
+	partly    bool              // and there are more of them
+	resumes   int               // the line behind the skipped middle; 0: nothing is skipped
 	wrapped   bool              // an agent's program added text to the source
 	goesOn    string            // what the range of its lines is followed by if the file goes on
 	cutOff    bool              // and says that it shows a part of it
@@ -90,6 +92,7 @@ type document struct {
 	listing   bool              // names of files and directories, one per line
 	placed    bool              // its lines have their numbers in one file: what they don't show is named between them
 	prose     bool              // text for people, as opposed to code or data
+	anyRule   bool              // any sign may underline a heading
 	above     []int32           // by line: the one that opens the block it is in, if that has to be shown with it; may be nil
 	nested    bool              // what a line is of is told by the line that it is indented below
 }
@@ -101,7 +104,7 @@ const maxLines = 30000
 func newDocument(content string, category Category, args call.Arguments) document {
 	text := clean.Clean(content)
 	altered := alteredLines(content, text)
-	d := document{altered: altered, shape: shapeOf(text), under: words.None, prose: isProse(category, args, text), endFirst: category == CommandOutput,
+	d := document{altered: altered, shape: shapeOf(text), under: words.None, prose: isProse(category, args, text), anyRule: anyRule(category, args), endFirst: category == CommandOutput,
 		noisy: category == CommandOutput || category == Other}
 	d.listing = category == DirectoryListing || d.shape == shapePaths
 	if d.shape == shapePlain && looksDiff(text, category) {
@@ -152,6 +155,7 @@ func newDocument(content string, category Category, args call.Arguments) documen
 		if number > 0 {
 			number += between
 		}
+		d.resumes, d.partly = len(d.lines), true
 		d.addAll(tail, number)
 	}
 	return d
@@ -163,8 +167,8 @@ var yamlKey = regexp.MustCompile(`(?m)^(?: *\d+[→:|\t])? *- [\w-]+: \S.*\n(?: 
 // leastKeys tell YAML from other texts that have a list.
 const leastKeys = 2
 
-// unplaced takes the places of lines that no reader finds: those of an output that the original holds in JSON, and of a file of which the
-// call does not say where the output begins. Numbers in a file stay.
+// unplaced takes the places of lines that no reader finds: those of an output that the original holds in JSON, of a file of which the call does
+// not say where the output begins, and of what stands around a file with numbers. Numbers in a file stay.
 func (d *document) unplaced() {
 	for i := range d.lines {
 		d.lines[i].at = 0
@@ -453,6 +457,16 @@ func isProse(category Category, args call.Arguments, text string) bool {
 	return false
 }
 
+// anyRule reports whether any sign may underline a heading: in Markdown, `~~~~` is a fence.
+func anyRule(category Category, args call.Arguments) bool {
+	path, _ := args.Shown()
+	switch words.FileType(path) {
+	case "reStructuredText", "AsciiDoc", "text":
+		return category == FileContent
+	}
+	return false
+}
+
 // leastHeadings tell that files shown together are documents.
 const leastHeadings = 3
 
@@ -536,47 +550,78 @@ func (d *document) countAlike() {
 	}
 }
 
-// findOpeners finds, for the lines of an indented text without numbers, which line opens the block that they are in: a key, a condition. A
-// value says nothing without its key: `cpu: 500m` below `Limits:` and below `Requests:`.
+// findOpeners finds, for the lines of an indented text, which line opens the block that they are in: a key, a condition, the head of a table, what
+// leads to a list. A value says nothing without its key: `cpu: 500m` below `Limits:` and below `Requests:`.
 func (d *document) findOpeners() {
-	settings := d.nested || d.total > fewLines && len(d.lines) > 0 && (d.lines[0].text == "{" || d.lines[0].text == "[")
 	if d.listing || d.shape == shapeSnapshot || d.shape == shapeHTML || d.shape == shapeDiff || d.shape == shapeMatches {
 		return
 	}
 	d.above = make([]int32, len(d.lines))
-	head, lead := words.None, words.None // of the table that the line is in, and of the list
-	for i := range d.lines {
-		l := &d.lines[i]
+	for i := range d.above {
 		d.above[i] = words.None
-		switch row := strings.HasPrefix(l.text, "|"); {
-		case !row:
+	}
+	for _, part := range [][2]int{{0, d.resumes}, {d.resumes, len(d.lines)}} { // what is skipped between them may close anything
+		d.findTables(part[0], part[1])
+		settings := d.nested || d.total > fewLines && len(d.lines) > 0 && (d.lines[0].text == "{" || d.lines[0].text == "[")
+		switch {
+		case d.prose && d.placed:
+			d.findLeads(part[0], part[1])
+		case !d.prose && (d.shape == shapePlain || settings):
+			d.findBlocks(part[0], part[1], settings)
+		}
+	}
+}
+
+// findTables finds the heads of tables.
+func (d *document) findTables(from, to int) {
+	head := words.None
+	for i := from; i < to; i++ {
+		switch l := &d.lines[i]; {
+		case !strings.HasPrefix(l.text, "|"):
 			head = words.None
-		case head < 0 && i+1 < len(d.lines) && len(l.text) <= 2*longestOpener && isTableRule(d.lines[i+1].text):
+		case head < 0 && i+1 < to && len(l.text) <= 2*longestOpener && isTableRule(d.lines[i+1].text):
 			head = i
 		case head >= 0 && i > head+1:
 			d.above[i] = int32(head)
 		}
-		switch {
-		case !d.prose || !d.placed || l.text == "" || !l.starts:
-		case listItem.MatchString(l.text) && lead >= 0 && (l.indent > d.lines[lead].indent || !listItem.MatchString(d.lines[lead].text)):
-			d.above[i] = int32(lead)
-		case len(l.text) <= longestOpener && strings.HasSuffix(l.text, ":"):
-			lead = i
-		default:
-			lead = words.None
+	}
+}
+
+// findLeads finds what leads to the items of a document's lists.
+func (d *document) findLeads(from, to int) {
+	var leads []int // each in the one before
+	for i := from; i < to; i++ {
+		l := &d.lines[i]
+		if l.text == "" || !l.starts {
+			continue
+		}
+		item := listItem.MatchString(l.text)
+		for n := len(leads); n > 0; n = len(leads) {
+			lead := &d.lines[leads[n-1]]
+			if l.indent > lead.indent || l.indent == lead.indent && item && !listItem.MatchString(lead.text) {
+				break
+			}
+			leads = leads[:n-1]
+		}
+		if item && len(leads) > 0 {
+			d.above[i] = int32(leads[len(leads)-1])
+		}
+		if len(l.text) <= longestOpener && strings.HasSuffix(l.text, ":") {
+			leads = append(leads, i)
 		}
 	}
-	if d.prose || d.shape != shapePlain && !settings {
-		return
-	}
+}
+
+// findBlocks finds what opens the blocks of an indented text.
+func (d *document) findBlocks(from, to int, settings bool) {
 	var open []int
 	blank := words.None // the last such line: what is behind it is no part of a key with a value
-	for i := range d.lines {
+	for i := from; i < to; i++ {
 		l := &d.lines[i]
 		if l.text == "" {
 			blank = i
 		}
-		if l.text == "" || !l.starts {
+		if l.text == "" || !l.starts || settings && l.text[0] == '#' {
 			continue
 		}
 		for len(open) > 0 && d.lines[open[len(open)-1]].indent >= l.indent {

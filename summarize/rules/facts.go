@@ -267,6 +267,10 @@ func (f *facts) header(tool string, limit int) string {
 			key[0] = shorten(key[0], max(first-excess, 8))
 			return lex.Clip(head+strings.Join(key, " | ")+"]", limit)
 		}
+		if second := lex.Runes(key[len(key)-1]) - excess; len(key) == 2 && strings.HasPrefix(key[0], "Running: ") && second >= leastFact { // what was typed
+			key[1] = lex.Clip(key[1], second)
+			continue
+		}
 		key = key[:len(key)-1]
 	}
 }
@@ -280,7 +284,7 @@ const (
 // longestFirst is how long a first fact is that stands as it is, and moreHeader how much longer the line becomes for it.
 const longestFirst, moreHeader = 64, 30
 
-// wholeOf returns how much of a first fact must stand: the name of a file, all arguments.
+// wholeOf returns how much of a first fact must stand: the name of a file, all arguments, which process goes on.
 func wholeOf(fact string) int {
 	name, value, _ := strings.Cut(fact, ": ")
 	switch name {
@@ -289,7 +293,7 @@ func wholeOf(fact string) int {
 			return min(lex.Runes(fact), len(name)+len(": …")+lex.Runes(value[at:]))
 		}
 		return lex.Runes(fact)
-	case "Args":
+	case "Args", "Running":
 		return lex.Runes(fact)
 	}
 	return 0

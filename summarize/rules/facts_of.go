@@ -25,7 +25,7 @@ func (f *facts) command(args call.Arguments, doc *document) {
 	if args.Command() != "" {
 		f.asked(args)
 	}
-	if f.add("Running", doc.running); args.Command() == "" { // before arguments that say less
+	if f.add("Running", doc.running); args.Command() == "" { // behind it: a call without a command is told by its arguments
 		f.asked(args)
 	}
 	f.add("Exit", f.exit)

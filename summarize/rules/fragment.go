@@ -23,9 +23,13 @@ const (
 	endCost, startCost = 22, 22
 	// shortLine is the length up to which a line is never cut, in bytes.
 	shortLine = 50
-	// wholeLine is that of a file, islandCost the cost of a line that stands apart there and declares nothing, bridgeGain what one between two
-	// that are shown is cheaper, in characters: blocks read better than scattered statements. A cost of 12 takes 0.006 of the recall.
-	wholeLine, islandCost, bridgeGain = 100, 3, 10
+	// wholeLine is that of a file.
+	wholeLine = 100
+	// islandCost is the cost of a line of a file that stands apart and declares nothing: blocks read better than scattered statements. A cost of 12
+	// takes 0.006 of the recall.
+	islandCost = 3
+	// bridgeGain is what a line between two that are shown is cheaper when lines are chosen: only its text counts.
+	bridgeGain = lineCost + 2
 	// enterable is the minimum length of a line whose fragments may begin in the middle, in bytes. With 30 for lines of code, an
 	// eighth of the shown lines had no beginning, for 0.002 of the recall.
 	enterable = 90
@@ -62,13 +66,18 @@ func (c *chooser) offer(i int) offer {
 	return best
 }
 
-// islandCost is what a line of a file costs that stands apart from what is shown and declares nothing.
+// islandCost is what a line of a file costs for where it stands: apart from what is shown, unless it declares something, or between two such lines.
 func (c *chooser) islandCost(i int) int {
 	l := &c.doc.lines[i]
-	if !c.doc.placed || l.mark > 0 || l.declares || i > 0 && c.chosen[i-1] || i+1 < len(c.chosen) && c.chosen[i+1] {
-		return 0
+	above, below := i > 0 && c.chosen[i-1], i+1 < len(c.chosen) && c.chosen[i+1]
+	switch {
+	case !c.doc.placed:
+	case above && below && c.doc.follows(i):
+		return -bridgeGain
+	case !above && !below && l.mark == 0 && !l.declares:
+		return islandCost
 	}
-	return islandCost
+	return 0
 }
 
 // enter tries the fragments that begin within the line, at an identifier that may beat the best so far.
@@ -119,7 +128,7 @@ func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64
 			gain += gains[k]
 		}
 	}
-	if rate := gain / float64(size+base); rate > best.rate {
+	if rate := gain / float64(max(1, size+base)); rate > best.rate {
 		best.rate, best.start, best.end = rate, 0, size
 	}
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -93,5 +94,27 @@ func TestPassedTestsAreWhole(t *testing.T) {
 	text := ToolOutput(Input{ToolName: "bash", Arguments: []byte(`{"command":"bun test"}`), Content: b.String(), MaxChars: 800}).Text
 	if strings.Contains(text, "\n"+innerMark) || !strings.Contains(text, "(pass) order store") {
 		t.Errorf("\n%s", text)
+	}
+}
+
+// TestBridge: a line between two chosen ones is offered for less, at a rate that is one, and takes the room that it takes.
+func TestBridge(t *testing.T) {
+	in := Input{Content: "1\tretryLimit := 3\n2\tfooB\n3\tcloseAll(store)\n4\t}\n5\tsegmentPath(dir)\n", MaxChars: 800}
+	doc := read(in, in.Content, FileContent, call.ParseArguments([]byte(`{"file_path":"a.go"}`)))
+	v := newVocabulary(&doc, nil)
+	defer v.release()
+	v.weigh(&doc, in)
+	c := newChooser(&doc, v)
+	c.open()
+	c.value[v.find("fooB")] = 0.1
+	alone := c.offer(1)
+	for _, i := range []int{0, 2, 4} {
+		c.choose(choice{line: i, end: len(doc.lines[i].text)})
+	}
+	if o := c.offer(1); o.rate <= alone.rate || math.IsInf(o.rate, 0) {
+		t.Errorf("rate %v between two lines, %v alone", o.rate, alone.rate)
+	}
+	if got := c.cost(choice{line: 3, end: 1}); got != len(" }\n") {
+		t.Errorf("a bracket takes %d characters", got)
 	}
 }

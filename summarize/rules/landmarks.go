@@ -56,7 +56,9 @@ func (d *document) findLandmarks(category Category) {
 			d.landmarks = d.diagnosedPlaces()
 		}
 	}
-	d.landmarks = d.landmarks[:min(len(d.landmarks), mostLandmarks)]
+	if len(d.landmarks) > mostLandmarks {
+		d.landmarks, d.partly = d.landmarks[:mostLandmarks], true
+	}
 }
 
 // matchedFiles are the files of a search or a diff, by the shortest end of their paths that tells them apart.
@@ -112,7 +114,7 @@ func shortNames(paths []string) []string {
 	return names
 }
 
-// headings are those of Markdown, outside of code.
+// headings are those of a document, outside of code.
 func (d *document) headings() []landmark {
 	var list []landmark
 	fenced, worth := false, headingWorth
@@ -121,14 +123,14 @@ func (d *document) headings() []landmark {
 	}
 	for i := range d.lines {
 		l := &d.lines[i]
-		if strings.HasPrefix(l.text, "```") || strings.HasPrefix(l.text, "~~~") {
+		if strings.HasPrefix(l.text, "```") || strings.HasPrefix(l.text, "~~~") && !(i > 0 && d.underlines(i)) {
 			fenced = !fenced
 		}
 		if fenced && d.placed {
 			l.favour = fencedWorth
 		}
 		name, ok := headingOf(l.text)
-		if i+1 < len(d.lines) && underlines(d.lines[i+1].text, l.text) {
+		if i+1 < len(d.lines) && d.underlines(i+1) {
 			name, ok = l.text, true
 		}
 		if ok && !fenced && l.starts {
@@ -139,9 +141,13 @@ func (d *document) headings() []landmark {
 	return list
 }
 
-// underlines reports whether a line makes the one above it a heading, as reStructuredText has it.
-func underlines(rule, text string) bool {
-	return len(rule) >= leastRule && strings.IndexByte("=-~^", rule[0]) >= 0 && len(rule) >= lex.Runes(text) && strings.Trim(rule, rule[:1]) == "" && text != "" && text[0] != rule[0] && text[0] != '|'
+// underlines reports whether a line makes the one above it a heading.
+func (d *document) underlines(i int) bool {
+	rule, text, rules := d.lines[i].text, d.lines[i-1].text, "=-"
+	if d.anyRule {
+		rules = "=-~^"
+	}
+	return d.lines[i].starts && len(rule) >= leastRule && strings.IndexByte(rules, rule[0]) >= 0 && len(rule) >= lex.Runes(text) && strings.Trim(rule, rule[:1]) == "" && text != "" && text[0] != rule[0] && text[0] != '|'
 }
 
 const leastRule = 4
@@ -256,9 +262,9 @@ var opening = regexp.MustCompile(`^(?i:perfect|here(?:'s| is| are)|based on|i(?:
 func (d *document) blocks() (list []landmark) {
 	for i := range d.lines {
 		l := &d.lines[i]
-		section := len(l.text) > 2 && l.text[0] == '[' && strings.HasSuffix(l.text, "]") && !strings.ContainsAny(l.text, ",\"'")
+		section := len(l.text) > 2 && len(l.text) <= longestOpener && l.text[0] == '[' && strings.HasSuffix(l.text, "]") && !strings.ContainsAny(strings.Trim(l.text, "[]"), "[],\"'")
 		if l.starts && l.indent == 0 && (section || l.opens()) {
-			list = append(list, landmark{line: i, name: strings.TrimRight(l.text, " {:"), worth: declarationWorth})
+			list = append(list, landmark{line: i, name: strings.TrimRight(l.text, " {:["), worth: declarationWorth})
 		}
 	}
 	return list

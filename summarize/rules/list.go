@@ -98,7 +98,10 @@ func (c *chooser) gapSize(line int) int {
 	if !c.doc.placed || c.named[c.gap(line)] {
 		return 0
 	}
-	return digits(c.doc.lines[line].at) + 3
+	if at := c.doc.lines[line].at; at > 0 {
+		return digits(at) + 3
+	}
+	return 1
 }
 
 // unshown returns the landmarks that no chosen line shows, those worth most per character first.
@@ -113,7 +116,7 @@ func (c *chooser) unshown() []int32 {
 	return left
 }
 
-// headSize is what a section's head takes in the list, in characters: `; 20 openStore`, `; 20+:`.
+// headSize is what a section's head takes in the list, in characters: `; 20 openStore`.
 func (c *chooser) headSize(i int32) int {
 	s := &c.sections[i]
 	n := 3 + len(s.name) + len(s.count)
@@ -209,17 +212,20 @@ func (c *chooser) entry(x listed) string {
 }
 
 // between names what the lines have that stand between two which are shown: `33 Close; os.Remove; 57 flush`, `40+: segmentPath os.ReadDir`. Names
-// stand behind a number near before them.
-func (c *chooser) between(list []listed) func(above, below int) string {
+// stand behind a number near before them, if their lines have one.
+func (c *chooser) between(picks []pick, list []listed) func(above, below int) string {
 	list = slices.Clone(list)
-	told := make([]bool, len(c.sections))
+	told := make(map[int]bool, len(picks)+len(list)) // the lines that are shown or named
+	for _, p := range c.doc.withOpeners(picks) {
+		told[p.line] = true
+	}
 	for _, x := range list {
 		if x.id == words.None {
-			told[x.section] = true
+			told[x.line] = true
 		}
 	}
 	for i := range c.sections {
-		if s := &c.sections[i]; !s.shown && !told[i] {
+		if s := &c.sections[i]; !c.doc.partly && !told[s.line] {
 			list = append(list, listed{section: int32(i), line: s.line, id: unnamed})
 		}
 	}
@@ -229,7 +235,7 @@ func (c *chooser) between(list []listed) func(above, below int) string {
 		from, more, named := c.doc.lines[above].at, 0, false
 		for ; len(list) > 0 && list[0].line < below; list = list[1:] {
 			x, at := list[0], c.doc.lines[list[0].line].at
-			far := b.Len() == 0 || at-from > sectionLines
+			far := b.Len() == 0 || at < from || at-from > sectionLines || from == 0 && at > 0
 			switch {
 			case x.id == unnamed:
 				more++
@@ -239,7 +245,7 @@ func (c *chooser) between(list []listed) func(above, below int) string {
 			case b.Len() > 0:
 				b.WriteString("; ")
 			}
-			if named = x.id >= 0; named && far {
+			if named = x.id >= 0; named && far && at > 0 {
 				b.WriteString(itoa(at) + "+: ")
 			}
 			if far || !named {
@@ -276,9 +282,10 @@ type further struct {
 
 const furtherHead = "See "
 
-// further lists names to follow the given lines: landmarks that they don't show, and identifiers, each under the landmark
-// it belongs to. A whole includes its parts.
+// further lists names of what the given lines don't show: landmarks, and identifiers, those of a search with their file. A whole includes its
+// parts.
 func (c *chooser) further(picks []pick, room int) further {
+	picks = c.doc.withOpeners(picks)
 	c.uncover()
 	for _, p := range picks {
 		c.coverFragment(p.choice)
@@ -323,7 +330,7 @@ func (c *chooser) further(picks []pick, room int) further {
 	return f
 }
 
-// listWord adds an identifier to the list, below its landmark, and removes its parts; it returns what that changes in the
+// listWord adds an identifier to the list, with its file if it has one, and removes its parts; it returns what that changes in the
 // list's size, beside the identifier's own.
 func (c *chooser) listWord(f *further, id int32) (size int) {
 	word := &c.words.words[id]
@@ -391,8 +398,8 @@ func (c *chooser) listMark(f *further, m int32, room int) int {
 	return size
 }
 
-// furtherRate returns the gain of listing an identifier, for each character that it takes with its landmark, if that is
-// not in the list yet.
+// furtherRate returns the gain of listing an identifier, for each character that it takes with its file or its number, if that is not in the list
+// yet.
 func (c *chooser) furtherRate(id int32) (rate float64, size int) {
 	gain := c.gain(id)
 	if gain <= 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"precis/summarize/rules/call"
 )
 
 // TestOpeners: a value is shown below its key and a line below its condition, whatever stands between them; what opens a block stands
@@ -32,6 +34,29 @@ func TestOpeners(t *testing.T) {
 		if got := doc.opener(line); got != want {
 			t.Errorf("%q is below line %d, want %d", doc.lines[line].text, got, want)
 		}
+	}
+}
+
+// TestLeads: an item of a list is below what leads to it by its indentation, also behind one that is wrapped.
+func TestLeads(t *testing.T) {
+	check := func(args, text string, want map[int]int) {
+		t.Helper()
+		doc := read(Input{}, text, FileContent, call.ParseArguments([]byte(args)))
+		for line, above := range want {
+			if got := doc.opener(line); got != above {
+				t.Errorf("%q is below line %d, want %d", doc.lines[line].text, got, above)
+			}
+		}
+	}
+	check(`{"file_path":"a.md","offset":1}`, "Requirements:\n- Optional:\n  - redis, for what is kept\n    between two starts\n\n  - nginx\n- postgres\nA paragraph.\n- none\n",
+		map[int]int{1: 0, 2: 1, 3: -1, 5: 1, 6: 0, 8: -1})
+	settings := "on: push\njobs:\n  - name: build\n    steps:\n# nothing else: yet\n      cores: 2\n  - name: test\n    needs: build\n  - name: lint\n    needs: test\n"
+	check(`{"file_path":"a.yaml","offset":1}`, settings, map[int]int{5: 3, 2: 1, 6: 1})
+	long := "jobs:\n" + strings.Repeat("  - name: build\n    needs: all\n", maxLines) + "  - name: last\n"
+	check(`{"file_path":"a.yaml","offset":1}`, long, map[int]int{1: 0, maxLines / 2: -1, maxLines/2 + 1: -1})
+	blank := strings.Repeat("\nneeds: all\n", maxLines)
+	if doc := read(Input{Drop: []string{"none"}}, blank, FileContent, call.ParseArguments([]byte(`{"file_path":"a.yaml"}`))); doc.resumes != maxLines/4 {
+		t.Errorf("the rest begins at line %d of %d, want %d", doc.resumes, len(doc.lines), maxLines/4)
 	}
 }
 

@@ -85,10 +85,16 @@ func ToolOutput(in Input) Output {
 // read splits what is shown of an output into lines.
 func read(in Input, source string, category Category, args call.Arguments) document {
 	doc := newDocument(source, category, args)
-	if path, from := args.Shown(); in.held || category == FileContent && path != "" && from == 0 {
+	doc.placed = !doc.listing && len(doc.groups) == 0 && len(doc.lines) > 0 && doc.lines[len(doc.lines)/2].number > 0
+	if path, from := args.Shown(); in.held || doc.placed || category == FileContent && path != "" && from == 0 {
 		doc.unplaced()
 	}
 	if len(in.Drop) > 0 { // they may be what is left of lines
+		for _, l := range doc.lines[:doc.resumes] {
+			if l.text == "" {
+				doc.resumes--
+			}
+		}
 		doc.lines = slices.DeleteFunc(doc.lines, func(l line) bool { return l.text == "" })
 	}
 	doc.chars = lex.Runes(in.Content) + in.without
@@ -101,7 +107,6 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	n, _ := args.Capped()
 	doc.cutOff = saysCutOff(in.Content) || n > 0 && doc.total >= n
 	doc.relevant = in.Relevant
-	doc.placed = !doc.listing && len(doc.groups) == 0 && len(doc.lines) > 0 && doc.lines[len(doc.lines)/2].number > 0
 	doc.countAlike()
 	doc.findOpeners()
 	doc.findLandmarks(category)

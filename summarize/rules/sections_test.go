@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,87 @@ func TestNamedAtTheirPlace(t *testing.T) {
 	}
 	if named < 3 {
 		t.Errorf("%d names in\n%s", named, text)
+	}
+}
+
+// TestNamedWithoutANumber: names of lines that are in no file, around a numbered one, stand behind no number; those of a second file behind its own.
+func TestNamedWithoutANumber(t *testing.T) {
+	var d document
+	var list []listed
+	for i, n := range []int{0, 0, 1, 2, 90, 1, 3, 0} {
+		d.lines = append(d.lines, line{number: n, at: n, group: words.None, starts: true})
+		list = append(list, listed{words.None, i, string(rune('a' + i)), 0})
+	}
+	c := &chooser{doc: &d}
+	if got, want := c.between(nil, list)(0, len(d.lines)), "a b; 1+: c d; 90+: e; 1+: f g; h"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	file := ""
+	for i := range 60 {
+		file += fmt.Sprintf(`%6d\tkeyOf%d := lookup%d(path, offset%d)\n`, i+1, i, i*7919%1000, i*31%97)
+	}
+	in := Input{ToolName: "str_replace_editor", MaxChars: 600,
+		Content: `[{"type":"text","text":"The file /web/src/total.ts has been updated. Here is the result of running cat -n:\n` + file + `"}]`}
+	if text := ToolOutput(in).Text; !strings.Contains(text, "total.ts") || strings.Contains(text, "0+: ") {
+		t.Errorf("the file is named in\n%s", text)
+	}
+	in = Input{ToolName: "bash", Arguments: []byte(`{"command":"npm test; cat -n a.go"}`), MaxChars: 600, Content: "runsCheckoutTests\n" + strings.ReplaceAll(strings.ReplaceAll(file, `\t`, "\t"), `\n`, "\n")}
+	if text := ToolOutput(in).Text; strings.Contains(text, "\n keyOf0 ") {
+		t.Errorf("the first line of the file has no number in\n%s", text)
+	}
+}
+
+// TestGapsAreCounted: how many declarations a gap does not name is told as it is, also when one is shown for what it opens, and a chosen line is left out.
+func TestGapsAreCounted(t *testing.T) {
+	d := document{placed: true, lines: make([]line, 20), above: make([]int32, 20)}
+	c := &chooser{doc: &d}
+	for i := range d.lines {
+		d.lines[i] = line{number: i + 1, at: i + 1, group: words.None, starts: true}
+		d.above[i] = words.None
+		c.sections = append(c.sections, section{landmark: landmark{line: i, name: "f" + itoa(i+1)}, shown: i == 12})
+	}
+	d.above[10] = 4
+	named := c.between([]pick{{choice: choice{line: 10}}}, []listed{{section: 1, line: 1, id: words.None}})
+	if got, want := named(0, 4), "2 f2"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := named(4, 10), "+5 more"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := named(10, 20), "+9 more"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	d.partly = true
+	if got := c.between(nil, nil)(0, 20); got != "" {
+		t.Errorf("%q of which not all are known", got)
+	}
+}
+
+// TestNumberBehindNames: a line behind names has its number, though it follows on the line above them.
+func TestNumberBehindNames(t *testing.T) {
+	d := newDocument("open the store\nread the segment\nclose the store\n", FileContent, call.ParseArguments([]byte(`{"file_path":"a.txt","offset":1}`)))
+	var picks []pick
+	for i := range d.lines {
+		picks = append(picks, pick{choice: choice{line: i, end: len(d.lines[i].text)}})
+	}
+	got := d.write(picks, func(_, below int) string { return strings.Repeat("1+: segmentPath", below/2%2) }).text
+	if want := "1|open the store\n read the segment\n1+: segmentPath\n3|close the store\n1+: segmentPath"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestHeadingsStay: of a document's names, headings are left out last, the best of them at the end.
+func TestHeadingsStay(t *testing.T) {
+	list := []listed{{section: 0, id: words.None}, {section: words.None, id: 7}, {section: 1, id: words.None}}
+	for _, test := range []struct {
+		prose bool
+		list  []listed
+		want  int
+	}{{true, list, 1}, {true, slices.Delete(slices.Clone(list), 1, 2), 1}, {false, list, 2}} {
+		d := document{prose: test.prose, placed: true}
+		if got := d.least(test.list); got != test.want {
+			t.Errorf("prose %v: %d of %v, want %d", test.prose, got, test.list, test.want)
+		}
 	}
 }
 

@@ -2,10 +2,12 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/call"
 	"precis/summarize/rules/listing"
 	"precis/summarize/rules/outline"
 	"precis/summarize/rules/records"
@@ -22,7 +24,7 @@ func TestDeclarationIn(t *testing.T) {
 		"public class Cart extends Base {": "Cart", "    public static int total(List<Row> rows) {": "total", "    protected abstract void close() throws IOException;": "", "public record Row(int id) {": "Row",
 		"static int store_open(const char *path) {": "store_open", "struct store {": "store", "#define MAX(a, b) ((a) > (b) ? (a) : (b))": "MAX",
 		"  def total(rows)": "total", "module Ledger": "Ledger", "fun total(rows: List<Row>): Int {": "total", "data class Row(val id: Int)": "Row", "func total(_ rows: [Row]) -> Int {": "total",
-		"CREATE TABLE IF NOT EXISTS orders (": "orders", "message Order {": "Order", "resource \"aws_s3_bucket\" \"ledger\" {": "ledger", "local function total(rows)": "total", "deploy() {": "deploy",
+		"CREATE TABLE IF NOT EXISTS orders (": "orders", "message Order {": "Order", "resource \"aws_s3_bucket\" \"ledger\" {": "aws_s3_bucket.ledger", "data \"aws_vpc\" \"this\" {": "aws_vpc.this", "module \"vpc\" {": "vpc", "local function total(rows)": "total", "deploy() {": "deploy",
 		"defmodule Cart do": "Cart",
 		// none
 		"if (a) {": "", "  useEffect(() => {": "", "return total(rows);": "", "describe(\"cart\", () => {": "", "const a = 1;": "", "total(rows);": "", "} else {": "", "// func Open(": "", "  type Row,": "", "        deep() {": "", "for (const a of b) {": "", "expect(total(rows)).toBe(3);": "", "x := total(rows)": "", "": "", "import { a } from \"b\";": "",
@@ -243,5 +245,26 @@ func TestSmallObjectsInRows(t *testing.T) {
 	}
 	if text := show(other); strings.Contains(text, "3/5") {
 		t.Error(text)
+	}
+}
+
+// TestLandmarksOf: headings that are underlined as their document has it, and sections of settings, not what only looks like them.
+func TestLandmarksOf(t *testing.T) {
+	for _, test := range []struct {
+		path, text string
+		want       []string
+	}{
+		{"a.rst", "Usage\n=====\n\nRetries\n~~~~~~~\n\nOne.\n\nLimits\n^^^^^^\n\nTwo.\n", []string{"Usage", "Retries", "Limits"}},
+		{"a.md", "# Usage\n\nRun:\n~~~~\n# no heading\n~~~~\n\nLimits\n------\n", []string{"Usage", "Limits"}},
+		{"a.toml", "[lib]\nname = 1\n\n[[bin]]\nname = 2\n[ 12%] Linking foo [ok]\n[10:00:00] GET /x [200]\nsteps: [\n 1\n]\n", []string{"[lib]", "[[bin]]", "steps"}},
+	} {
+		d := read(Input{}, test.text, FileContent, call.ParseArguments([]byte(`{"file_path":"`+test.path+`","offset":1}`)))
+		var got []string
+		for _, m := range d.landmarks {
+			got = append(got, m.name)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.path, got, test.want)
+		}
 	}
 }

@@ -40,7 +40,7 @@ func runningIn(content, source string) string {
 	return ""
 }
 
-const maxRunning = 40
+const maxRunning = 54 // a UUID is whole
 
 // partNote is what a program says of an output of which it shows a part.
 var partNote = regexp.MustCompile(`(?im)^[\[(<. ]{0,6}(?:output too large|results? (?:are|is|were) truncated|output (?:was )?truncated|showing (?:the )?first \d+|too many results)`)

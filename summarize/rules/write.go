@@ -27,16 +27,16 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 	var b strings.Builder
 	var out body
 	hits := d.hitsIn(picks)
-	group, last := -1, 0
+	group, last := -1, nowhere // last: the fragment directly above
 	for n, p := range picks {
 		l := &d.lines[p.line]
 		if n > 0 {
 			b.WriteByte('\n')
 		}
-		if text := named(last, p.line); text != "" {
+		if text := named(max(0, last.line), p.line); text != "" {
 			b.WriteString(text + "\n")
+			last = nowhere
 		}
-		last = p.line
 		if l.group >= 0 && l.group != group {
 			name := d.groupName(l.group)
 			b.WriteString(name)
@@ -53,8 +53,9 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 			b.WriteString(gapMark)
 		}
 		group = l.group
-		text := d.lead(p.choice, picks[max(0, n-1)].choice) + d.shown(p.choice, n+1 < len(picks) && picks[n+1].line == p.line+1)
+		text := d.lead(p.choice, last) + d.shown(p.choice, n+1 < len(picks) && picks[n+1].line == p.line+1)
 		b.WriteString(text)
+		last = p.choice
 		if !l.altered {
 			out.source += sourceLine(text, l.text[p.start:p.end])
 		}
@@ -63,9 +64,12 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 			out.shown += 1 + d.lines[row].repeat
 		}
 	}
-	out.text = lex.JoinLines(b.String(), named(last, len(d.lines)))
+	out.text = lex.JoinLines(b.String(), named(max(0, last.line), len(d.lines)))
 	return out
 }
+
+// nowhere is a fragment that no line follows.
+var nowhere = choice{line: -2}
 
 // nothing names nothing in gaps.
 func nothing(_, _ int) string { return "" }
@@ -81,6 +85,9 @@ func (d *document) row(line int) int {
 // withOpeners returns the fragments, and the lines that open the blocks that they are in.
 func (d *document) withOpeners(picks []pick) []pick {
 	picks = slices.Clone(picks)
+	if d.above == nil {
+		return picks
+	}
 	shown := make(map[int]bool, len(picks))
 	for _, p := range picks {
 		shown[p.line] = true
@@ -249,7 +256,7 @@ func (d *document) within(p choice) bool {
 
 // follows reports whether a line directly follows the previous one in its file.
 func (d *document) follows(i int) bool {
-	return i > 0 && d.lines[i].number == d.lines[i-1].number+1 && d.lines[i].group == d.lines[i-1].group && d.lines[i].context == d.lines[i-1].context
+	return i > 0 && d.lines[i].number > 1 && d.lines[i].number == d.lines[i-1].number+1 && d.lines[i].group == d.lines[i-1].group && d.lines[i].context == d.lines[i-1].context
 }
 
 // whole returns all lines if they take at most limit characters; otherwise ok is false.

@@ -33,6 +33,8 @@ func In(line string, indent int, next string) (d Declaration, ok bool) {
 		switch {
 		case word == "":
 			return d, false
+		case word == "data" && strings.HasPrefix(line[at:], `data "`): // Terraform's
+			return d.keyword(line, at+len(word), word)
 		case modifies(word):
 			plain = false
 			at = lex.Skip(line, at+len(word), " ")
@@ -78,11 +80,13 @@ func (d Declaration) keyword(line string, at int, word string) (Declaration, boo
 	if at < len(line) && line[at] == '<' { // generic parameters in front
 		at = lex.Skip(line, at+matching(line[at:]), " ")
 	}
+	kind := "" // of a Terraform block: it is named by both
 	if word == "resource" || word == "data" || word == "module" || word == "variable" || word == "output" {
 		if at = lex.Skip(line, at, "\""); word == "output" && line[at-1] != '"' {
 			return d, false
 		}
-		if i := strings.Index(line[at:], `" "`); i > 0 { // Terraform's type stands in front
+		if i := strings.Index(line[at:], `" "`); i > 0 {
+			kind = line[at:at+i] + "."
 			at += i + len(`" "`)
 		}
 	}
@@ -105,6 +109,7 @@ func (d Declaration) keyword(line string, at int, word string) (Declaration, boo
 		return d, false
 	}
 	d.End = signatureEnd(line, at+len(d.Name))
+	d.Name = kind + d.Name
 	return d, true
 }
 
