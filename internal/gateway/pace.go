@@ -6,8 +6,8 @@ import (
 )
 
 // Bounds on what a request waits for precis. Of 2,000 requests in ten seconds at most dearTurns and five wait for longer than brief, whatever precis does:
-// so the 99th of a hundred does not. Where requests are few, one at a time may beyond that: an agent on its own, whose next request follows on the answer at once, has its
-// prompt. That ends with the first many of them, and with a precis that is slow.
+// so the 99th of a hundred does not. Where requests are few, one more at a time may wait: so an agent on its own that sends its next request right after an answer gets its
+// prompt. Not so once there are many requests, or while precis is slow.
 const (
 	brief     = 4 * time.Millisecond  // what every request without a prepared prompt may wait where precis answers within that
 	worth     = 30 * time.Millisecond // what summaries of the newest messages are worth to a request that has a prepared prompt
@@ -47,7 +47,7 @@ type turn struct {
 	alone bool
 }
 
-// turn says how long a request may wait, of wait; ends ends that. prepared: the request has a prompt that it can go on with. One without that may not wait for
+// turn says how long a request may wait, at most wait. Call ends when the wait is over. prepared: the request has a prompt that it can go on with. One without that may not wait for
 // long waits where answers come soon.
 func (p *pace) turn(prepared bool, wait time.Duration) turn {
 	p.mu.Lock()
