@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,6 +88,7 @@ type Member struct {
 	pause    time.Time    // no acquisition before this: the last one failed
 	aside    error        // why this member can't have partitions, as the last renewal says, or tried to
 	steady   time.Time    // since when each renewal has succeeded; zero: the last one has not
+	failing  bool         // the log says that the lease is not renewed
 	heard    time.Time    // when the watch delivered a renewal of this member, or was begun
 	watches  chan watched // a new watch, while one is being made
 	watching bool
@@ -93,6 +96,11 @@ type Member struct {
 	ended    chan outcome
 	lost     chan int
 	over     chan struct{} // closed when Run has returned
+
+	// What is remembered for an operator; the view shares changes, so that they are only added to or copied.
+	changes []Change
+	pasts   []past // by partition
+	shown   bool   // the owners that the bucket had at first have been seen
 
 	held    []atomic.Bool // by partition: this member may answer for it while its lease holds
 	closing atomic.Bool   // no more acquisitions
@@ -160,6 +168,11 @@ type View struct {
 	// Follow has the partitions of others that this member is to follow, and up to which sequence of EVENTS they are on record.
 	Follow map[int]uint64
 	Near   map[int]bool // those that this member has told the others to be near
+	// Standbys are the leases of those that are to follow each partition. Peers are live members by lease, and Changes the latest ones, for an
+	// operator to see.
+	Standbys [][]string
+	Peers    map[string]Peer
+	Changes  []Change
 }
 
 // Bucket is the name of a cluster's bucket.
@@ -187,7 +200,7 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 	}
 	m := &Member{
 		opts: o, holder: holder, js: js, log: o.Logger.With().Str("cluster", o.Name).Logger(),
-		lease: lease{time: o.Lease, now: o.Now}, members: map[string]*member{}, units: make([]unit, o.Units),
+		lease: lease{time: o.Lease, now: o.Now}, members: map[string]*member{}, units: make([]unit, o.Units), pasts: make([]past, o.Units),
 		ended: make(chan outcome), lost: make(chan int), over: make(chan struct{}), held: make([]atomic.Bool, o.Units), watches: make(chan watched, 1),
 	}
 	m.view.Store(&View{Members: map[string]string{}, Owners: make([]string, o.Units), Planned: make([]string, o.Units), Left: make([]bool, o.Units), Heard: make([]time.Time, o.Units), Next: make([]bool, o.Units)})
@@ -238,6 +251,9 @@ func (m *Member) Together(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Lapsed reports whether the member has a lease that it could not renew in time: it may answer for nothing, and others may take what it has.
+func (m *Member) Lapsed() bool { return m.View().Self != "" && !m.lease.holds() }
 
 // Joined reports whether the member takes part, and its partitions are those that it is to have.
 func (m *Member) Joined() bool {
@@ -325,9 +341,11 @@ func (m *Member) Run(ctx context.Context) error {
 
 // show publishes the view.
 func (m *Member) show() {
+	m.moved()
 	v := &View{
 		Self: m.key, Members: map[string]string{}, Owners: make([]string, len(m.units)), Planned: make([]string, len(m.units)),
 		Left: make([]bool, len(m.units)), Heard: make([]time.Time, len(m.units)), Next: make([]bool, len(m.units)), Follow: m.follow(), Near: m.near, Aside: m.aside,
+		Standbys: m.plan.Standbys, Peers: m.peers(), Changes: m.changes[:len(m.changes):len(m.changes)],
 	}
 	total, own := 0, 0
 	for key, other := range m.members {
@@ -351,7 +369,7 @@ func (m *Member) show() {
 	m.view.Store(v)
 	if now := fmt.Sprint(len(m.members), own, total); now != m.told && own > 0 {
 		m.told = now
-		m.log.Info().Int("members", len(m.members)).Msg("members of the cluster")
+		m.log.Info().Strs("members", slices.Sorted(maps.Values(v.Members))).Msg("members of the cluster")
 		m.opts.Changed(len(m.members), float64(own)/float64(total))
 	}
 }
@@ -371,15 +389,21 @@ func (m *Member) saw(e jetstream.KeyValueEntry) {
 		if key == m.key {
 			m.heard = m.opts.Now()
 		}
-		if old := m.members[key]; old != nil && e.Revision() <= old.revision {
+		old := m.members[key]
+		if old != nil && e.Revision() <= old.revision {
 			return // another watch begins with what is known
 		}
 		if gone {
-			delete(m.members, key)
+			if delete(m.members, key); old != nil && key != m.key {
+				m.went(key, old)
+			}
 			return
 		}
 		var r record
 		if json.Unmarshal(e.Value(), &r) == nil && r.Weight > 0 {
+			if old == nil && m.known {
+				m.came(r.ID)
+			}
 			m.members[key] = &member{record: r, revision: e.Revision(), seen: m.opts.Now()}
 		}
 	case strings.HasPrefix(key, partitionPrefix):

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
+	"github.com/rs/zerolog"
 )
 
 // renew writes the lease again, or joins.
@@ -37,13 +38,27 @@ func (m *Member) renew(ctx context.Context) {
 		if m.steady.IsZero() {
 			m.steady = began
 		}
+		if m.failing {
+			m.failing = false
+			m.log.Info().Msg("lease renewed again")
+		}
 		return
 	case errors.Is(err, jetstream.ErrKeyExists): // another revision
 		m.look(ctx)
 	default:
-		m.log.Warn().Err(err).Msg("lease not renewed")
+		m.unrenewed(err)
 	}
 	m.steady = time.Time{}
+}
+
+// unrenewed logs a renewal that failed: of several the first, since there are three in a second.
+func (m *Member) unrenewed(err error) {
+	level := zerolog.WarnLevel
+	if m.failing {
+		level = zerolog.DebugLevel
+	}
+	m.failing = true
+	m.log.WithLevel(level).Err(err).Msg("lease not renewed")
 }
 
 // stepAside asks whether this member can have partitions.
@@ -81,6 +96,9 @@ func (m *Member) join(ctx context.Context, began time.Time) {
 		return
 	}
 	m.key, m.revision, m.count, m.steady = key, rev, 0, began
+	if m.known { // it was expelled
+		m.came(m.opts.ID)
+	}
 	m.members[key] = &member{record: first, revision: rev, seen: m.opts.Now()}
 	m.lease.renewed(began)
 }
@@ -93,7 +111,7 @@ func (m *Member) look(ctx context.Context) {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 		m.expelled()
 	case err != nil:
-		m.log.Warn().Err(err).Msg("lease not renewed")
+		m.unrenewed(err)
 	case json.Unmarshal(e.Value(), &r) == nil && r.ID == m.opts.ID:
 		m.revision = e.Revision() // the next renewal extends the lease
 	}
@@ -111,6 +129,7 @@ func (m *Member) expelled() {
 		}
 	}
 	m.log.Warn().Ints("partitions", had).Msg("others have taken this member for dead: it gives up what it had and joins again")
+	m.fell(m.key, &member{record: record{ID: m.opts.ID}, seen: m.renewal})
 	delete(m.members, m.key)
 	m.key = ""
 	m.holder.Abandon(had)
@@ -136,6 +155,7 @@ func (m *Member) bury(ctx context.Context) {
 		}
 		m.log.Warn().Str("member", other.ID).Msg("member has not renewed its lease, and is taken for dead")
 		delete(m.members, key)
+		m.fell(key, other)
 	}
 }
 

@@ -128,6 +128,8 @@ func (p *Processor) readyz(w http.ResponseWriter, _ *http.Request) {
 		say(w, http.StatusServiceUnavailable, "not connected to NATS")
 	case p.aside() != nil:
 		say(w, http.StatusServiceUnavailable, "partitions are left to other processors: "+p.aside().Error())
+	case p.shares.member != nil && p.shares.member.Lapsed():
+		say(w, http.StatusServiceUnavailable, "the lease in the cluster is not renewed: the servers take no writes, or too slowly")
 	case !p.CaughtUp() || p.shares.member != nil && !p.shares.member.Joined():
 		say(w, http.StatusServiceUnavailable, "catching up with the log")
 	case !p.roomForAnEvent():

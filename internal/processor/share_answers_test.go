@@ -302,8 +302,8 @@ func TestPageOfAnothersThread(t *testing.T) {
 	for _, name := range append(ours, others...) {
 		put(t, f.broker.Conn(), "tool.result."+name, toolResult("m1", 3))
 	}
-	get := func(name string) (status int, body string) {
-		req, err := http.NewRequestWithContext(within(t), http.MethodGet, "http://"+f.pages+"/ui/threads/"+name, nil)
+	visit := func(path string) (status int, body string) {
+		req, err := http.NewRequestWithContext(within(t), http.MethodGet, "http://"+f.pages+"/ui/"+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,6 +318,7 @@ func TestPageOfAnothersThread(t *testing.T) {
 		}
 		return resp.StatusCode, string(data)
 	}
+	get := func(name string) (status int, body string) { return visit("threads/" + name) }
 	for _, name := range append(ours, others...) {
 		until(t, name+" has no page", func() bool { status, _ := get(name); return status != http.StatusNotFound })
 		status, body := get(name)
@@ -328,6 +329,17 @@ func TestPageOfAnothersThread(t *testing.T) {
 			t.Errorf("%s of another: %d: %s", name, status, body)
 		}
 	}
+	if status, body := visit(""); status != http.StatusOK || !strings.Contains(body, "One of 2 processors, with 3 of 6 partitions") && !strings.Contains(body, "One of 2 processors, with 2 of 6 partitions") {
+		t.Errorf("the overview does not say that it is about a part: %d: %s", status, body)
+	}
+	other := a.Process().Owner
+	if status, body := visit("partitions"); status != http.StatusOK || strings.Count(body, other) < 1+len(a.Owned()) || !strings.Contains(body, "elsewhere") || !strings.Contains(body, "followed here") {
+		t.Errorf("the partitions of %s: %d: %s", other, status, body)
+	}
 	a.end(t)
+	until(t, "the page does not say that the other left, and what moved", func() bool {
+		_, body := visit("partitions")
+		return strings.Contains(body, ">left<") && strings.Contains(body, other+"</span> → ") && !strings.Contains(body, "elsewhere")
+	})
 	b.end(t)
 }

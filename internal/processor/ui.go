@@ -40,6 +40,39 @@ func (p *Processor) Elsewhere(id int) string {
 	return "another processor"
 }
 
+// Cluster implements ui.Backend.
+func (p *Processor) Cluster() *ui.Cluster {
+	if p.shares.member == nil {
+		return nil
+	}
+	v := p.shares.member.View()
+	c := &ui.Cluster{Name: p.opts.Config.Cluster.Name, Owners: make([]string, len(v.Owners))}
+	members := map[string]*ui.Member{}
+	for key, peer := range v.Peers {
+		members[key] = &ui.Member{Process: peer.ID, Self: key == v.Self, Weight: peer.Weight, Aside: peer.Aside}
+	}
+	for n, key := range v.Owners {
+		if m := members[key]; m != nil {
+			m.Owns, c.Owners[n] = append(m.Owns, n), m.Process
+		}
+	}
+	for n, keys := range v.Standbys {
+		for _, key := range keys {
+			if m := members[key]; m != nil {
+				m.Follows = append(m.Follows, n)
+			}
+		}
+	}
+	for _, m := range members {
+		c.Members = append(c.Members, *m)
+	}
+	slices.SortFunc(c.Members, func(a, b ui.Member) int { return strings.Compare(a.Process, b.Process) })
+	for _, change := range slices.Backward(v.Changes) {
+		c.Changes = append(c.Changes, ui.Change(change))
+	}
+	return c
+}
+
 // Mask implements ui.Backend.
 func (p *Processor) Mask(text string) string { return p.mask(text) }
 

@@ -10,9 +10,10 @@ import (
 )
 
 var funcs = template.FuncMap{
-	"ago": ago, "bytes": size, "seg": url.PathEscape,
-	"idx": func(i int) string { return fmt.Sprintf("p%d", i) },
-	"sum": func(a, b uint64) uint64 { return a + b },
+	"ago": ago, "bytes": size, "seg": url.PathEscape, "ranges": ranges, "seconds": seconds,
+	"moment": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.0") },
+	"idx":    func(i int) string { return fmt.Sprintf("p%d", i) },
+	"sum":    func(a, b uint64) uint64 { return a + b },
 	// groups of the overview, and what names one in an address.
 	"args": func(name, param string, rows []group) any {
 		return struct {

@@ -66,7 +66,9 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 
 // versionOf returns what differs when the page of a path has changed: a thread's own numbers, or those of all.
 func (u *UI) versionOf(path string, v *Viewer) func() string {
-	all := func() string { return fmt.Sprint(u.state().Text, " ", u.Backend.Moved()) }
+	all := func() string {
+		return fmt.Sprint(u.state().Text, " ", u.Backend.Moved(), u.Backend.Cluster().version())
+	}
 	rest, ok := strings.CutPrefix(path, Path+"threads/")
 	if !ok {
 		return all

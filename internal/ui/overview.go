@@ -32,6 +32,7 @@ type overviewBody struct {
 	Whole    uint64
 	More     int // agents that are not shown
 	Today    spent
+	Shared   string // which part of a cluster's partitions the sums are about
 }
 
 // group is a row of sums.
@@ -64,7 +65,7 @@ func (u *UI) overview(r *http.Request, v *Viewer) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &overviewBody{past: past, Prompts: u.Backend.Served(), Events: unread}
+	b := &overviewBody{past: past, Prompts: u.Backend.Served(), Events: unread, Shared: u.Backend.Cluster().shared()}
 	for _, p := range running {
 		b.Outbox, b.Jobs = b.Outbox+p.Outbox, b.Jobs+p.Jobs
 		if p.Behind() {

@@ -23,6 +23,35 @@ type partitionsBody struct {
 	Waiting  uint64 // those that are read and not applied
 	Outbox   int
 	Jobs     int
+	Cluster  *Cluster
+	Others   []elsewhere // partitions that this processor does not have
+}
+
+// elsewhere is a partition of another processor.
+type elsewhere struct {
+	ID      int
+	Strays  bool
+	Owner   string // empty: none that lives
+	Follows bool   // this processor is a stand-by of it
+}
+
+// others lists what this processor does not have.
+func (b *partitionsBody) others(strays int) {
+	mine := map[int]bool{}
+	for _, p := range b.List {
+		mine[p.ID] = true
+	}
+	follows := map[int]bool{}
+	for _, m := range b.Cluster.Members {
+		for _, n := range m.Follows {
+			follows[n] = follows[n] || m.Self
+		}
+	}
+	for n, owner := range b.Cluster.Owners {
+		if !mine[n] {
+			b.Others = append(b.Others, elsewhere{n, n == strays, owner, follows[n]})
+		}
+	}
 }
 
 type stream struct {
@@ -50,10 +79,13 @@ func (u *UI) partitions(r *http.Request, v *Viewer) (*page, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), lookFor)
 	defer cancel()
-	b := &partitionsBody{}
+	b := &partitionsBody{Cluster: u.Backend.Cluster()}
 	var err error
 	if b.List, b.Unread, err = u.Backend.Running(ctx); err != nil {
 		return nil, err
+	}
+	if b.Cluster != nil {
+		b.others(u.Backend.Partitions())
 	}
 	for _, name := range []string{broker.StreamEvents, broker.StreamSummaries, broker.StreamRejected} {
 		s, err := u.JetStream.Stream(ctx, name)

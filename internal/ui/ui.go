@@ -44,6 +44,8 @@ type Backend interface {
 	Running(ctx context.Context) (list []Partition, unread uint64, err error)
 	// Elsewhere says which other processor has a partition, or that one is about to; empty: this one has it.
 	Elsewhere(partition int) string
+	// Cluster is the cluster that the processor belongs to; nil: it is alone.
+	Cluster() *Cluster
 	// Process says which processor this is.
 	Process() Process
 	// Served are the prompts that were served since the start, by policy.
