@@ -103,6 +103,10 @@ func TestChanges(t *testing.T) {
 		t.Errorf("moved %s after the last renewal, with a lease of %s", last.After, lease)
 	}
 
+	if !second.Lapsed() || first.Lapsed() {
+		t.Errorf("lapsed: the dead one %t, the live one %t", second.Lapsed(), first.Lapsed())
+	}
+
 	third := start("third")
 	await("the third does not take its half", has(third, partitions/2))
 	end(third)
