@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -79,6 +80,7 @@ type promptBody struct {
 	Format  string
 	Limit   string
 	Formats []string
+	Due     string // what starts the next compaction
 	shown
 }
 
@@ -119,14 +121,19 @@ func (u *UI) prompt(r *http.Request, h *thread.Header, partition int) (_ any, er
 		return nil, &failure{http.StatusBadRequest, "There is no such format."}
 	}
 	var reply api.ContextReply
-	whole := h.Tokens
+	whole, policies := h.Tokens, u.Backend.Config().Policies
 	if b.At == "" {
 		reply, err = u.promptNow(r.Context(), h.Thread, partition, req)
 	} else {
-		reply, whole, err = u.promptAt(r.Context(), h, b.At, req)
+		reply, whole, policies, err = u.promptAt(r.Context(), h, b.At, req)
 	}
 	if err != nil {
 		return nil, err
+	}
+	for _, p := range policies {
+		if e := reply.Explain; e != nil && e.Compaction.Policy == p.Name {
+			b.Due = due(p.Compaction.Trigger)
+		}
 	}
 	b.shown = u.shownOf(reply, whole)
 	return b, nil
@@ -141,31 +148,61 @@ func (u *UI) promptNow(ctx context.Context, name string, partition int, req api.
 	}, name, req)
 }
 
-// promptAt is what an agent would have got at a moment, and the tokens of all messages then.
-func (u *UI) promptAt(ctx context.Context, h *thread.Header, at string, req api.ContextRequest) (reply api.ContextReply, whole int64, err error) {
+// due says what starts a compaction, in words; empty: nothing by itself.
+func due(c summarize.Condition) string {
+	join := func(list []summarize.Condition, by string) string {
+		texts := make([]string, 0, len(list))
+		for _, c := range list {
+			text := due(c)
+			if len(list) > 1 && len(c.Any)+len(c.All) > 1 {
+				text = "(" + text + ")"
+			}
+			texts = append(texts, text)
+		}
+		return strings.Join(texts, by)
+	}
+	switch {
+	case len(c.Any) > 0:
+		return join(c.Any, " or ")
+	case len(c.All) > 0:
+		return join(c.All, " and ")
+	case c.Tokens > 0:
+		return timeline.Plural(c.Tokens, "token", "tokens")
+	case c.Messages > 0:
+		return timeline.Plural(c.Messages, "message", "messages")
+	case c.Fraction > 0:
+		return strconv.FormatFloat(100*c.Fraction, 'g', 4, 64) + " % of the window"
+	case c.Idle > 0:
+		return c.Idle.String() + " without an event"
+	}
+	return ""
+}
+
+// promptAt is what an agent would have got at a moment, and the tokens of all messages and the policies then.
+func (u *UI) promptAt(ctx context.Context, h *thread.Header, at string, req api.ContextRequest) (reply api.ContextReply, whole int64, policies []summarize.Policy, err error) {
 	m, err := moment(at)
 	if err != nil {
-		return reply, 0, err
+		return reply, 0, nil, err
 	}
 	if h.Events > maxStory {
-		return reply, 0, &failure{http.StatusUnprocessableEntity, "The thread has more events than a page folds. The command does: processor audit " + strconv.Quote(h.Thread) + " --at MOMENT"}
+		return reply, 0, nil, &failure{http.StatusUnprocessableEntity, "The thread has more events than a page folds. The command does: processor audit " + strconv.Quote(h.Thread) + " --at MOMENT"}
 	}
 	done, err := u.place(&ctx)
 	if err != nil {
-		return reply, 0, err
+		return reply, 0, nil, err
 	}
 	defer done()
 	scratch, err := scratchStore()
 	if err != nil {
-		return reply, 0, err
+		return reply, 0, nil, err
 	}
 	defer scratch.Close()
 	story, err := audit.Tell(ctx, u.folding(scratch, h.Thread), h.Thread, m)
 	if err != nil {
-		return reply, 0, toldWrong(err)
+		return reply, 0, nil, toldWrong(err)
 	}
 	reply, err = u.read(ctx, scratch, story.Partition, story.Policies, story.Until, h.Thread, req)
-	return reply, story.Counters.TokensTotal, err
+	return reply, story.Counters.TokensTotal, story.Policies, err
 }
 
 func (u *UI) shownOf(reply api.ContextReply, whole int64) shown {

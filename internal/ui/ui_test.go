@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"precis/internal/config"
+	"precis/summarize"
 )
 
 func freePort(t testing.TB) string {
@@ -52,8 +53,8 @@ func TestPages(t *testing.T) {
 	w.wants(400, "/ui/threads/t?at=soon", "A moment is")
 	w.wants(404, "/ui/threads/none", "No thread")
 	w.wants(404, "/ui/threads/%FF")
-	w.wants(200, "/ui/threads/t/prompt", "What the agent gets", "zanzibar", "stands for 1 message", "tokens")
-	w.wants(200, "/ui/threads/t/prompt?at=3", "Prompt then", "I will.", "make")
+	w.wants(200, "/ui/threads/t/prompt", "What the agent gets", "zanzibar", "stands for 1 message", "tokens", "starts at 100,000 tokens or 70 % of the window")
+	w.wants(200, "/ui/threads/t/prompt?at=3", "Prompt then", "I will.", "make", "starts at 100,000 tokens")
 	w.wants(200, "/ui/threads/t/prompt?max_tokens=1&format=anthropic", "over the limit")
 	w.wants(400, "/ui/threads/t/prompt?format=xml", "no such format")
 	w.wants(400, "/ui/threads/t/prompt?max_tokens=-1", "number of tokens")
@@ -88,6 +89,16 @@ func TestSavings(t *testing.T) {
 			t.Errorf("%s: %d %.3000s", by, a.status, a.text)
 		}
 		w.wants(200, "/ui/savings?by="+by, name, "Compute again", "$0.0")
+	}
+}
+
+// The prompt says what starts the thread's next compaction, however deep the tree of conditions is.
+func TestNextCompaction(t *testing.T) {
+	deep := summarize.Condition{All: []summarize.Condition{{Any: []summarize.Condition{{Messages: 40}, {Fraction: 0.55}}}, {Idle: 10 * time.Minute}}}
+	for says, c := range map[string]summarize.Condition{"starts on request alone": {}, "starts at (40 messages or 55 % of the window) and 10m0s without an event": deep} {
+		w := begin(t, options{policies: func(cfg *config.Config) { cfg.Policies[0].Compaction.Trigger = c }})
+		w.sample("t")
+		w.wants(200, "/ui/threads/t/prompt", says)
 	}
 }
 
