@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ var pictures = flag.String("pictures", "", "write the pictures of docs/ui.md int
 var shots = flag.String("shots", "", "keep a picture of every page that is looked at in this directory")
 
 // browserDir has the driver and the checker, as "npm ci" installs them.
-const browserDir = "../../.ci/browser"
+var browserDir, _ = filepath.Abs("../../.ci/browser")
 
 // job is what look.mjs reads.
 type job struct {
@@ -255,22 +256,37 @@ func TestPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := begin(t, options{contents: true})
+	t.Chdir(t.TempDir()) // the configuration's picture names a data directory
+	w := begin(t, options{contents: true, server: true, dir: "data"})
 	w.pictured()
+	next := *w.config
+	next.Policies = slices.Clone(next.Policies)
+	next.Policies[0].Compaction.Keep.Messages = 30
+	if err := w.proc.Reload(within(t), &next); err != nil {
+		t.Fatal(err)
+	}
+	w.put()
 	shots := t.TempDir()
 	full, axe := false, false
-	browse(t, job{Shots: shots, Widths: []int{1280}, Schemes: []string{"light"}, Axe: &axe, Pages: []look{
-		{Name: "overview", URL: w.url + "/ui/", Full: &full}, {Name: "thread", URL: w.url + "/ui/threads/fix-rounding", Full: &full}, {Name: "prompt", URL: w.url + "/ui/threads/fix-rounding/prompt", Full: &full},
-		{Name: "threads", URL: w.url + "/ui/threads?sort=size", Full: &full},
-	}})
+	list := []look{
+		{Name: "overview", URL: w.url + "/ui/"}, {Name: "threads", URL: w.url + "/ui/threads?sort=size"}, {Name: "thread", URL: w.url + "/ui/threads/fix-rounding"},
+		{Name: "prompt", URL: w.url + "/ui/threads/fix-rounding/prompt"}, {Name: "compare", URL: w.url + "/ui/threads/fix-rounding/compare?policy=default&turns=0"},
+		{Name: "rejections", URL: w.url + "/ui/rejections"}, {Name: "savings", URL: w.url + "/ui/savings", Click: "main form button"},
+		{Name: "partitions", URL: w.url + "/ui/partitions"}, {Name: "configuration", URL: w.url + "/ui/configuration"},
+	}
+	for i := range list {
+		list[i].Full = &full
+	}
+	browse(t, job{Shots: shots, Widths: []int{1280}, Schemes: []string{"light"}, Axe: &axe, Pages: list})
+	browse(t, job{Shots: shots, Widths: []int{360}, Schemes: []string{"dark"}, Axe: &axe, Pages: list[:3]})
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	list, err := os.ReadDir(shots)
+	taken, err := os.ReadDir(shots)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range list {
+	for _, e := range taken {
 		data, err := os.ReadFile(filepath.Join(shots, e.Name()))
 		if err != nil {
 			t.Fatal(err)
@@ -284,11 +300,11 @@ func TestPictures(t *testing.T) {
 // pictured publishes threads of some agents.
 func (w *world) pictured() {
 	for i, name := range []string{"fix-rounding", "repo-tour", "vat-rules", "team=2Frelease-notes", "team=2Fflaky-tests", "import-csv"} {
-		agent := []string{"fixer", "scout", "analyst"}[i%3]
+		agent, model := []string{"fixer", "scout", "analyst"}[i%3], []string{"gpt-4.1", "claude-sonnet-4-5", "gpt-4.1"}[i%3]
 		list := [][2]string{{"thread.message." + name, say("u1", "user", "Invoice 2031-0457 is a cent too low. Find out why, and fix it.", fmt.Sprintf(`,"agent_id":%q`, agent))}}
 		for j := range 3 + 4*i {
 			list = append(list,
-				[2]string{"thread.message." + name, fmt.Sprintf(`{"message_id":"a%d","role":"assistant","content":"I look at part %d.","tool_calls":[{"id":"c%d","name":"bash","arguments":{"command":"go test ./part%d"}}]}`, j, j, j, j)},
+				[2]string{"thread.message." + name, fmt.Sprintf(`{"message_id":"a%d","role":"assistant","model":%q,"content":"I look at part %d.","tool_calls":[{"id":"c%d","name":"bash","arguments":{"command":"go test ./part%d"}}]}`, j, model, j, j, j)},
 				[2]string{"tool.result." + name, output(fmt.Sprint("r", j), fmt.Sprintf(`,"tool_call_id":"c%d"`, j))},
 			)
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -24,9 +25,29 @@ const (
 
 // configurationBody is the configuration in force, and those before it.
 type configurationBody struct {
-	YAML    string
+	Lines   []setting
 	History []applied
 	More    int
+}
+
+// setting is a line of the configuration, and where its value is from.
+type setting struct {
+	Text, Gap, Origin string
+	Default           bool
+}
+
+// settingsIn splits what config.WriteYAML writes.
+func settingsIn(text string) (list []setting) {
+	for line := range strings.Lines(text) {
+		s := setting{Text: strings.TrimSuffix(line, "\n")}
+		if at := strings.LastIndex(s.Text, " # "); at >= 0 {
+			s.Text, s.Origin = s.Text[:at], s.Text[at+1:]
+			value := strings.TrimRight(s.Text, " ")
+			s.Text, s.Gap, s.Default = value, s.Text[len(value):]+" ", s.Origin == "# default"
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 // applied is a configuration that was put in force.
@@ -53,7 +74,7 @@ func (u *UI) configuration(r *http.Request, v *Viewer) (*page, error) {
 	if err := u.Backend.Config().WriteYAML(&text); err != nil {
 		return nil, err
 	}
-	b.YAML = u.Backend.Mask(text.String())
+	b.Lines = settingsIn(u.Backend.Mask(text.String()))
 	var before *applied
 	err := u.history.summaries.ScanSubjects(ctx, 1, []string{string(events.ConfigApplied) + ".=p0"}, func(m broker.Stored) error {
 		next := appliedOf(m.Data)

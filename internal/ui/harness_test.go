@@ -42,6 +42,7 @@ type world struct {
 	proc   *processor.Processor
 	url    string
 	client *http.Client
+	config *config.Config
 	server *server.Server // nil: it is in the broker
 	way    *way           // to the server; nil: there is none
 }
@@ -118,7 +119,7 @@ func begin(t testing.TB, o options) *world {
 	go func() {
 		ran <- processor.Serve(ctx, processor.Options{Config: cfg, Broker: b, Logger: logger, CloseTimeout: 2 * time.Second}, func(p *processor.Processor) { started <- p })
 	}()
-	w := &world{t: t, broker: b, url: "http://" + cfg.API.Listen, server: srv, way: between}
+	w := &world{t: t, broker: b, url: "http://" + cfg.API.Listen, config: cfg, server: srv, way: between}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)

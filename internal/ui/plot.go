@@ -50,6 +50,17 @@ func (p Plot) First() string { return p.Points[0].Label }
 // Last is the end of the time.
 func (p Plot) Last() string { return p.Points[len(p.Points)-1].Label }
 
+// Each are the points' names where each has room for its own below its bar; hours are named at the ends alone.
+func (p Plot) Each() (names []string) {
+	if p.Column == "" || len(p.Points) > 6 {
+		return nil
+	}
+	for _, pt := range p.Points {
+		names = append(names, pt.Label)
+	}
+	return names
+}
+
 // Text is a value with its unit.
 func (p Plot) Text(v float64) string { return p.Show(v) }
 

@@ -85,7 +85,7 @@ func TestSavings(t *testing.T) {
 	w.put([2]string{"thread.message.t", say("a3", "assistant", "Done.", `,"model":"gpt-4.1"`)}, [2]string{"thread.message.t", say("u3", "user", "Again.", "")}, [2]string{"thread.message.t", say("a4", "assistant", "Done.", `,"model":"gpt-4.1"`)})
 	for by, name := range map[string]string{"agent": "builder", "model": "gpt-4.1", "policy": "default", "day": time.Now().UTC().Format(time.DateOnly)} {
 		a := w.do("/ui/savings?by="+by, url.Values{}, "Origin", w.url)
-		if a.status != 200 || !strings.Contains(a.text, `<span class="id">`+name+`</span>`) || !strings.Contains(a.text, "<svg") {
+		if a.status != 200 || !strings.Contains(a.text, `<span class="id">`+name+`</span>`) || !strings.Contains(a.text, `<span>`+name+`</span>`) {
 			t.Errorf("%s: %d %.3000s", by, a.status, a.text)
 		}
 		w.wants(200, "/ui/savings?by="+by, name, "Compute again", "$0.0")
