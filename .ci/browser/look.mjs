@@ -83,6 +83,18 @@ try {
           planted: window.planted || null, violations: window.__violations,
           foreign: Array.from(document.querySelectorAll('script, iframe, object, embed, img, [onclick], [onerror], [onload], [style]'), e => e.outerHTML.slice(0, 120)).filter(t => !t.startsWith('<script src="/ui/script.js"')),
         }));
+        // A name may say that it is written from the right to the left; what follows it may not.
+        for (const name of await page.evaluate(() => Array.from(document.querySelectorAll('.id, code')).filter(e => {
+          const text = document.createTreeWalker(e.parentElement, NodeFilter.SHOW_TEXT);
+          let next = null;
+          for (let n; !next && (n = text.nextNode());) if (!e.contains(n) && e.compareDocumentPosition(n) & Node.DOCUMENT_POSITION_FOLLOWING && n.data.trim() && n.parentElement.checkVisibility()) next = n;
+          if (!next || !e.checkVisibility()) return false;
+          const at = new Range();
+          const first = next.data.search(/\S/);
+          at.setStart(next, first), at.setEnd(next, first + 1);
+          const a = Array.from(e.getClientRects()).at(-1), b = at.getBoundingClientRect();
+          return a && b.width && b.left < a.left && b.top < a.bottom - 4 && b.bottom > a.top + 4;
+        }).map(e => e.textContent.slice(0, 80)))) found('what follows a name stands before it: ' + name);
         if (ran.planted) found('a planted script ran: ' + ran.planted);
         for (const v of ran.violations) found('policy violated: ' + v);
         for (const f of ran.foreign) found('an element that no page has: ' + f);
