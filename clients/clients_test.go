@@ -64,6 +64,37 @@ func TestProgramsOfPagesAreRun(t *testing.T) {
 	}
 }
 
+// npm pack works where nothing was installed, as in a fresh clone.
+func TestPackOfAFreshClone(t *testing.T) {
+	npm := require(t, "npm")
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "src"), os.DirFS("typescript/src")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"package.json", "package-lock.json", "tsconfig.json", ".npmrc", "README.md"} {
+		data, err := os.ReadFile(filepath.Join("typescript", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pack := exec.CommandContext(t.Context(), npm, "pack", "--json")
+	pack.Dir = dir
+	var problems strings.Builder
+	pack.Stderr = &problems
+	out, err := pack.Output()
+	if err != nil && os.Getenv("CI") == "" && regexp.MustCompile("ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT").MatchString(problems.String()) {
+		t.Skip("no registry is reached, from which the compiler comes")
+	}
+	for _, want := range []string{"dist/index.js", "dist/index.d.ts", "dist/nats.js", "dist/adapters/langchain.d.ts", "dist/adapters/claude-agent-sdk.js"} {
+		if err != nil || !strings.Contains(string(out), `"`+want+`"`) {
+			t.Fatalf("npm pack: %v, lacks %s\n%s%s", err, want, out, problems.String())
+		}
+	}
+}
+
 // The lock file holds digests alone, so that any mirror of the registry serves it.
 func TestLockNamesNoRegistry(t *testing.T) {
 	lock, err := os.ReadFile("typescript/package-lock.json")

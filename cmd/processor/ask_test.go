@@ -182,3 +182,39 @@ func TestContext(t *testing.T) {
 	command(t, b, "", "context", "s1").wants(t, exitWrong, "", "stale_summary")
 	command(t, b, "", "context", "t1", "--format", "xml").wants(t, exitUsage, "", "openai")
 }
+
+// People are shown what a prompt is made of, and what to do about messages without room.
+func TestContextExplained(t *testing.T) {
+	b := newServer(t)
+	reply := func(removable, reason string) string {
+		return `{"system":null,"messages":[],"token_count":1234,"within_budget":true,"dropped_count":2,"dropped_message_ids":["m2","m3"],` +
+			`"summary_ids":["sum_1","sum_2"],"shortened_message_ids":["m7"],"system_source":{"message_ids":["s"],"tokens":9},` +
+			`"sources":[{"message_ids":[],"summary_ids":["sum_1"],"tokens":300},{"message_ids":["m1\u001b"],"tokens":25},{"message_ids":["m3"],"tokens":4},{"message_ids":["m7"],"summary_ids":["sum_2"],"tokens":896}],` +
+			`"explain":{"tokens":{"system":9,"compaction":300,"messages":25,"outputs":4,"summaries":893,"frame":3},"prompt_tokens":null,` +
+			`"summaries":[{"summary_id":"sum_1","message_count":40,"message_ids":[],"token_count_before":4000,"token_count_after":290},` +
+			`{"summary_id":"sum_2","message_count":1,"message_ids":["m7"],"token_count_before":9000,"token_count_after":890}],` +
+			`"left_out":[{"id":"m2","reason":"` + reason + `"},{"id":"m3","reason":"` + reason + `"}],` +
+			`"compaction":{"policy":"default","removable_tokens":700,"removable_messages":` + removable + `,"jobs":[{"summary_id":"sum_3","kind":"compaction","slot":"current","attempts":1}]}},"event_seq":99}`
+	}
+	asked := answers(t, b, map[string]string{
+		"precis.thread.context.some": reply("12", "max_tokens"), "precis.thread.context.none": reply("0", "max_tokens"), "precis.thread.context.old": reply("12", "retention"),
+		"precis.thread.context.mute": `{"messages":[],"within_budget":true}`,
+	})
+	got := command(t, b, "", "context", "some", "--max-tokens", "2000", "--explain")
+	got.wants(t, exitDone, "", "processor summarize some")
+	golden(t, "context_explain.txt", got.stdout)
+	command(t, b, "", "context", "some", "--max-tokens", "2000").wants(t, exitDone, "[]", "for the 12 oldest messages in later prompts: processor summarize some")
+	command(t, b, "", "context", "none", "--max-tokens", "2000").wants(t, exitDone, "[]", "compaction.keep")
+	if got := command(t, b, "", "context", "old", "--max-tokens", "2000"); strings.Contains(got.stderr, "summarize") {
+		t.Errorf("nothing brings back what is gone from the log: %s", got.stderr)
+	}
+	if got := command(t, b, "", "context", "some", "--json"); got.stdout != reply("12", "max_tokens")+"\n" || got.stderr != "" {
+		t.Errorf("a program reads\n%s%s", got.stdout, got.stderr)
+	}
+	for range 5 { // the last does not ask for it
+		if last := <-asked; strings.Contains(last, `"explain":true`) != (len(asked) > 0) {
+			t.Errorf("asked %s", last)
+		}
+	}
+	command(t, b, "", "context", "mute", "--explain").wants(t, exitUnreachable, "", "no explanation")
+}

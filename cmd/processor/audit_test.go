@@ -27,7 +27,12 @@ func TestReplayAndAudit(t *testing.T) {
 	p.do(t, "", "replay", "--policy-name", "none", "--json").wants(t, exitWrong, `"findings":[]`, "the log has no decision of policy")
 	p.do(t, "", "replay", "--policy-name", "default").wants(t, exitDone, "No discrepancies", "")
 	p.do(t, "", "replay", "--thread", "t 1", "--from", "2099-01-01").wants(t, exitDone, "Nothing in the log matches", "")
-	p.do(t, "", "savings").wants(t, exitDone, "TOTAL", "")
+	for _, want := range []string{
+		"ALL MESSAGES  WITH PRECIS", "TOTAL", "turns     1 turn for which no reported usage tells which prompt was sent: if precis's, ",
+		"usage     no message reports what its provider counted", "in no amount: their messages name no model, or one without a known price",
+	} {
+		p.do(t, "", "savings").wants(t, exitDone, want, "")
+	}
 	p.do(t, "", "savings", "--by", "model", "--model", "gpt-4.1").wants(t, exitDone, "MODEL", "")
 	p.do(t, "", "savings", "--json", "--cache", "0s").wants(t, exitDone, `"by":"thread"`, "")
 	p.do(t, "", "savings", "--agent", "nobody").wants(t, exitWrong, "No turn of an assistant.", `the log has no turn of a thread started by agent "nobody"`)

@@ -365,6 +365,7 @@ func (w *hostileWorld) asked(url, h string) map[string][]use {
 	}
 	table["context"] = append(table["context"],
 		use{args: with("context", h, "--json"), form: jsons, status: done, says: []string{"I say " + h}},
+		use{args: with("context", h, "--explain"), form: text, status: done},
 		use{args: with("context", h, "--max-tokens", "1"), form: jsons, status: []int{exitWrong}})
 	table["message"] = []use{
 		{args: with("message", h, h), form: bytesOf, status: done, says: []string{strings.TrimSuffix(content, "\n") + "\n"}},
@@ -530,10 +531,11 @@ func impostor(t *testing.T, code string) string {
 	for subject, example := range map[string]string{
 		"precis.thread.get.*":       `{"messages":1,"chain_head":"x","tokens_total":1}`,
 		"precis.thread.summarize.*": `{"summary_id":"sum_\u001b]0;x\u0007\u009b\u202e"}`,
-		"precis.thread.context.*":   `{"messages":[{"role":"x","content":"x"}],"system":"x","within_budget":true,"summary_ids":["x"]}`,
-		"precis.message.get.*":      `{"content":"x","lines_total":1}`,
-		"precis.summary.get.*":      sample(t),
-		"precis.threads.list":       `{"threads":[{"thread_id":"x","agent_id":"x","policy":"x","parent_thread_id":"x"}],"next":"x","matched":1,"total":1}`,
+		"precis.thread.context.*": `{"messages":[{"role":"x","content":"x"}],"system":"x","within_budget":true,"summary_ids":["x"],"sources":[{"message_ids":["x"],"summary_ids":["x"]}],"shortened_message_ids":["x"],"dropped_count":1,` +
+			`"explain":{"summaries":[{"summary_id":"x","message_count":1,"message_ids":["x"]}],"left_out":[{"id":"x","reason":"x"}],"compaction":{"policy":"x","jobs":[{"summary_id":"x","kind":"x","slot":"x"}]}}}`,
+		"precis.message.get.*": `{"content":"x","lines_total":1}`,
+		"precis.summary.get.*": sample(t),
+		"precis.threads.list":  `{"threads":[{"thread_id":"x","agent_id":"x","policy":"x","parent_thread_id":"x"}],"next":"x","matched":1,"total":1}`,
 	} {
 		v := map[string]any{}
 		if err := json.Unmarshal([]byte(example), &v); err != nil {

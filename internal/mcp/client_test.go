@@ -40,7 +40,7 @@ func TestTypeScriptSDK(t *testing.T) {
 		"server precis string\n", "tool read_original from_char,from_line,message_id,search,thread,to_line true\n", "tool search_thread max_matches,query,thread true\n",
 		"tool explain_prompt ", "tool thread_status ",
 		`call read_original {"message_id":"m2","from_line":101,"to_line":101} [false,"`, `101|--- FAIL: TestTotal`, `call read_original {"message_id":"nowhere"} [true,"`,
-		`call search_thread {"query":"TestTotal"} [false,"1 lines contain`, `call thread_status {} [false,"Thread mcp1`, `call read_original {"message_id":7} [true,"`,
+		`call search_thread {"query":"TestTotal"} [false,"1 line contains`, `call thread_status {} [false,"Thread mcp1`, `call read_original {"message_id":7} [true,"`,
 	} {
 		for way, got := range map[string]string{"stdio": stdio, "HTTP": http} {
 			if !strings.Contains(got, want) {

@@ -79,7 +79,7 @@ func head(m *api.MessageReply) string {
 		text += " " + *m.ToolName
 	}
 	if m.Revision > 0 {
-		text += fmt.Sprintf(", edited %d times", m.Revision)
+		text += ", edited " + counted(m.Revision, "time")
 	}
 	return text + ")"
 }
@@ -92,7 +92,7 @@ func otherParts(m *api.MessageReply) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and %d parts that are no text", n)
+	return ", and " + counted(n, "part") + " not text"
 }
 
 // calls lists the calls of a message.
@@ -143,7 +143,7 @@ func (s *server) searchOriginal(ctx context.Context, thread string, in originalI
 		return deleted(m), nil
 	}
 	first := max(in.FromLine, 1)
-	of := fmt.Sprintf("%d lines", m.LinesTotal)
+	of := counted(m.LinesTotal, "line")
 	if len(lines) < m.LinesTotal {
 		of = fmt.Sprintf("lines %d-%d of %d", first, first+len(lines)-1, m.LinesTotal)
 	}
@@ -171,7 +171,7 @@ func (s *server) searchOriginal(ctx context.Context, thread string, in originalI
 	case found == 0:
 		return fmt.Sprintf("%s: none of its %s contains %q.", head(m), of, in.Search), nil
 	}
-	return within(fmt.Sprintf("%s, %d of %s contain %q:\n%s", head(m), found, of, in.Search, b.String())), nil
+	return within(fmt.Sprintf("%s, %d of %s %s %q:\n%s", head(m), found, of, contain(found), in.Search, b.String())), nil
 }
 
 // near returns a line, or of a long one what is around a text.

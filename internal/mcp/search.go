@@ -68,7 +68,7 @@ func (s *server) searchThread(ctx context.Context, in searchInput) (string, erro
 			b.WriteString(strings.Join(h.lines[:show], ""))
 			switch more := len(h.lines) - show; {
 			case more > 0 && show > 0:
-				fmt.Fprintf(&b, "  (%d more lines of it: read_original with search)\n", more)
+				fmt.Fprintf(&b, "  (%s of it: read_original with search)\n", counted(more, "more line"))
 			case more > 0:
 				unshown++
 			}
@@ -77,9 +77,9 @@ func (s *server) searchThread(ctx context.Context, in searchInput) (string, erro
 		}
 		ids, searched = ids[n:], searched+n
 	}
-	what := fmt.Sprintf("%d messages searched", searched)
+	what := counted(searched, "message") + " searched"
 	if left := len(ids) + unnamed; left > 0 {
-		what += fmt.Sprintf(", %d older ones not", left)
+		what += fmt.Sprintf(", %s not", counted(left, "older one"))
 	}
 	if unshown > 0 {
 		what += fmt.Sprintf(", %d of them with lines that are not shown (max_matches)", unshown)
@@ -87,7 +87,7 @@ func (s *server) searchThread(ctx context.Context, in searchInput) (string, erro
 	if matches == 0 {
 		return fmt.Sprintf("Nothing contains %q: %s.", in.Query, what), nil
 	}
-	return within(fmt.Sprintf("%d lines contain %q, the newest first; %s.\n%s", matches, in.Query, what, b.String())), nil
+	return within(fmt.Sprintf("%s %s %q, the newest first; %s.\n%s", counted(matches, "line"), contain(matches), in.Query, what, b.String())), nil
 }
 
 // hit is what was found in one message.

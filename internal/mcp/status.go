@@ -27,11 +27,12 @@ func (s *server) threadStatus(ctx context.Context, in threadInput) (string, erro
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Thread %s\n%d messages, %d tool results, %d edits; %d duplicates and %d rejected are not counted\n", t.ThreadID, t.Messages, t.ToolResults, t.Edits, t.Duplicates, t.Rejected)
-	fmt.Fprintf(&b, "%d tokens in all, %d in a prompt\n", t.TokensTotal, t.TokensLive)
-	fmt.Fprintf(&b, "%d summaries active, %d stale, %d in the making\n", t.SummariesActive, t.SummariesStale, t.SummariesStarted)
+	fmt.Fprintf(&b, "Thread %s\n%s, %s, %s; not counted: %s and %d rejected\n", t.ThreadID, counted(t.Messages, "message"), counted(t.ToolResults, "tool result"),
+		counted(t.Edits, "edit"), counted(t.Duplicates, "duplicate"), t.Rejected)
+	fmt.Fprintf(&b, "%s in all, %d in a prompt\n", counted(t.TokensTotal, "token"), t.TokensLive)
+	fmt.Fprintf(&b, "%s active, %d stale, %d in the making\n", counted(t.SummariesActive, "summary"), t.SummariesStale, t.SummariesStarted)
 	if t.LLMInput+t.LLMOutput > 0 || t.CostUnknown > 0 {
-		fmt.Fprintf(&b, "models used for summaries: %d tokens in, %d out, $%.6f and %d calls of unknown cost\n", t.LLMInput, t.LLMOutput, float64(t.CostMicroUSD)/1e6, t.CostUnknown)
+		fmt.Fprintf(&b, "models used for summaries: %s in, %d out, $%.6f and %s of unknown cost\n", counted(t.LLMInput, "token"), t.LLMOutput, float64(t.CostMicroUSD)/1e6, counted(t.CostUnknown, "call"))
 	}
 	if t.Fork != nil {
 		fmt.Fprintf(&b, "forked from %s\n", t.Fork.ParentThreadID)
@@ -57,14 +58,14 @@ func (s *server) explainPrompt(ctx context.Context, in promptInput) (string, err
 	}
 	e := p.Explain
 	var b strings.Builder
-	fmt.Fprintf(&b, "Prompt of %s up to event %d: %d tokens in %d messages, within its limit: %t\n", thread, p.EventSeq, p.TokenCount, len(p.Sources), p.WithinBudget)
+	fmt.Fprintf(&b, "Prompt of %s up to event %d: %s in %s, within its limit: %t\n", thread, p.EventSeq, counted(p.TokenCount, "token"), counted(len(p.Sources), "message"), p.WithinBudget)
 	t := e.Tokens
 	fmt.Fprintf(&b, "tokens: system %d, compaction %d, messages %d, tool outputs %d, their summaries %d, frame %d\n", t.System, t.Compaction, t.Messages, t.Outputs, t.Summaries, t.Frame)
 	for _, sum := range e.Summaries {
-		fmt.Fprintf(&b, "summary %s (%s) stands for %d messages, %d tokens instead of %d\n", sum.ID, sum.Slot, sum.MessageCount, sum.TokensAfter, sum.TokensBefore)
+		fmt.Fprintf(&b, "summary %s (%s) stands for %s, %s instead of %d\n", sum.ID, sum.Slot, counted(sum.MessageCount, "message"), counted(sum.TokensAfter, "token"), sum.TokensBefore)
 	}
 	if p.DroppedCount > 0 {
-		fmt.Fprintf(&b, "%d messages have no room: read_original and search_thread find them\n", p.DroppedCount)
+		fmt.Fprintf(&b, "no room for %s: read_original and search_thread still find what is left out\n", counted(p.DroppedCount, "message"))
 	}
 	for i, l := range e.LeftOut {
 		if b.Len() > maxText {
@@ -73,9 +74,9 @@ func (s *server) explainPrompt(ctx context.Context, in promptInput) (string, err
 		}
 		fmt.Fprintf(&b, "left out: %s, %s\n", l.ID, l.Reason)
 	}
-	fmt.Fprintf(&b, "the next compaction could replace %d messages with %d tokens\n", e.Compaction.RemovableMessages, e.Compaction.RemovableTokens)
+	fmt.Fprintf(&b, "the next compaction could replace %s of %s\n", counted(e.Compaction.RemovableMessages, "message"), counted(e.Compaction.RemovableTokens, "token"))
 	for _, j := range e.Compaction.Jobs {
-		fmt.Fprintf(&b, "in the making: %s %s, %d calls so far\n", j.Kind, j.Slot, j.Attempts)
+		fmt.Fprintf(&b, "in the making: %s %s, %s so far\n", j.Kind, j.Slot, counted(j.Attempts, "call"))
 	}
 	return within(b.String()), nil
 }

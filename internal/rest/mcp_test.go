@@ -3,6 +3,7 @@ package rest_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,8 +45,14 @@ func (w *world) call(session *sdk.ClientSession, tool string, arguments map[stri
 	for _, c := range result.Content {
 		text += c.(*sdk.TextContent).Text
 	}
+	if wrong := pluralOfOne.FindString(text); wrong != "" {
+		w.t.Errorf("%s %v says %q:\n%.2000s", tool, arguments, wrong, text)
+	}
 	return text, result.IsError
 }
+
+// pluralOfOne is what no tool says.
+var pluralOfOne = regexp.MustCompile(`\b1 (tool |more |older )?(messages|results|edits|duplicates|tokens|summaries|lines|ones|calls|times|parts)\b`)
 
 // says holds what a tool says against parts of it.
 func (w *world) says(session *sdk.ClientSession, tool string, arguments map[string]any, want ...string) {
@@ -109,7 +116,7 @@ func TestTools(t *testing.T) {
 		return m
 	}
 	w.eventually(func() error {
-		if text, failed := w.call(all, "thread_status", a()); failed || !strings.Contains(text, "2 tool results, 1 edits") {
+		if text, failed := w.call(all, "thread_status", a()); failed || !strings.Contains(text, "2 tool results, 1 edit;") {
 			return fmt.Errorf("%s", text)
 		}
 		return nil
@@ -117,10 +124,10 @@ func TestTools(t *testing.T) {
 	w.says(all, "thread_status", a(), "Thread team/a", "tokens in all", "summaries active")
 	w.says(all, "read_original", a("message_id", "out"), "Message out (tool bash), lines 1-", "of 3000", "1|step 0 of the build", "(goes on with from_line ")
 	w.says(all, "read_original", a("message_id", "out", "from_line", 2999), "lines 2999-3000 of 3000", "3000|step 2999 of the build compiled part20993.go\n")
-	w.says(all, "read_original", a("message_id", "out", "search", "PART700.GO"), "1 of 3000 lines contain", "101|step 100 of", "99|step 98", "103|step 102")
+	w.says(all, "read_original", a("message_id", "out", "search", "PART700.GO"), "1 of 3000 lines contains", "101|step 100 of", "99|step 98", "103|step 102")
 	w.says(all, "read_original", a("message_id", "out", "search", "nowhere"), "none of its 3000 lines contains")
 	w.says(all, "read_original", a("message_id", "out", "search", "part700.go", "from_line", 102, "to_line", 200), "none of its lines 102-200 of 3000 contains")
-	w.says(all, "read_original", a("message_id", "out", "search", "part700.go", "to_line", 101), "1 of lines 1-101 of 3000 contain", "101|step 100 of")
+	w.says(all, "read_original", a("message_id", "out", "search", "part700.go", "to_line", 101), "1 of lines 1-101 of 3000 contains", "101|step 100 of")
 	w.says(all, "read_original", a("message_id", "out", "from_line", 4000), "ends with line 3000")
 	w.says(all, "read_original", a("message_id", "wide"), "(goes on with from_line 1, from_char 4001)")
 	w.says(all, "read_original", a("message_id", "wide", "from_line", 1, "from_char", 9001), "kakapo")
@@ -158,6 +165,32 @@ func TestTools(t *testing.T) {
 	w.wants(http.StatusUnauthorized, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization", "Bearer of-somebody-else-entirely")
 	w.wants(http.StatusForbidden, "POST", "/mcp", `{}`, "Origin", "https://example.com")
 	w.wants(http.StatusMethodNotAllowed, "GET", "/mcp", "", auth...)
+}
+
+// Of one, tools speak in the singular.
+func TestToolsCount(t *testing.T) {
+	w := begin(t, options{})
+	image := `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
+	w.put("/v1/threads/one", `[
+		{"type":"thread.message","message_id":"m","role":"user","content":"The ibis."},
+		{"type":"message.edited","message_id":"m","edit_id":"e","content":[{"type":"text","text":"The ibis flew."},`+image+`]}]`)
+	session, one := w.tools(""), func(more ...string) map[string]any {
+		m := map[string]any{"thread": "one"}
+		for i := 0; i < len(more); i += 2 {
+			m[more[i]] = more[i+1]
+		}
+		return m
+	}
+	w.eventually(func() error {
+		if text, failed := w.call(session, "thread_status", one()); failed || !strings.Contains(text, "1 message, 0 tool results, 1 edit; not counted: 0 duplicates") {
+			return fmt.Errorf("%s", text)
+		}
+		return nil
+	})
+	w.says(session, "read_original", one("message_id", "m"), "edited 1 time)", "1 part not text")
+	w.says(session, "read_original", one("message_id", "m", "search", "ibis"), "1 of 2 lines contains")
+	w.says(session, "search_thread", one("query", "ibis"), "1 line contains", "1 message searched")
+	w.says(session, "explain_prompt", one(), "tokens in 1 message,", "could replace 0 messages")
 }
 
 // A search reads what compactions stand for, through all levels.

@@ -104,16 +104,17 @@ type Context struct {
 	MinEventSeq uint64 `name:"min-event-seq" placeholder:"SEQ" help:"Wait until the event with this sequence (of a publish ack) is applied."`
 	Format      string `enum:"openai,responses,anthropic,gemini,messages" default:"messages" help:"Format: openai, responses, anthropic, gemini or messages (${default})."`
 	Children    bool   `help:"Name the threads that the thread's agent started and that still run, behind the summary."`
-	Explain     bool   `help:"With --json: also what each summary stands for, tokens by part, and what was left out and why."`
+	Explain     bool   `help:"Instead of the prompt, print what it is made of: tokens by part, what stands for which messages, what was left out and why. With --json: beside the prompt."`
 }
 
 // Help shows the command used.
 func (Context) Help() string {
 	return `Prints the compacted prompt of a thread as JSON in a provider's format: system messages, the current summary, the messages that stay verbatim, tool outputs that the model has read as their summaries. For anthropic it is an object, since system stands beside the messages. What had to be left out is reported on standard error.
 
-Example:
+Examples:
 
-    processor context demo-1 --max-tokens 8000 --format anthropic`
+    processor context demo-1 --max-tokens 8000 --format anthropic
+    processor context demo-1 --max-tokens 8000 --explain   # why it is as it is`
 }
 
 // Run asks the processor.
@@ -121,10 +122,10 @@ func (c *Context) Run(ctx context.Context, a *console.App) error {
 	if c.MaxTokens < 0 {
 		return console.Usage("--max-tokens %d: give a number of tokens, or 0 for no limit", c.MaxTokens)
 	}
-	if c.Explain && !c.JSON {
-		return console.Usage("--explain goes with --json")
+	request := api.ContextRequest{
+		MaxTokens: c.MaxTokens, Format: c.Format, MinEventSeq: c.MinEventSeq, Children: c.Children,
+		Explain: c.Explain || !c.JSON, // people are told what to do about messages without room
 	}
-	request := api.ContextRequest{MaxTokens: c.MaxTokens, Format: c.Format, MinEventSeq: c.MinEventSeq, Explain: c.Explain, Children: c.Children}
 	return c.With(ctx, a, func(ctx context.Context, s *remote.Server) error {
 		reply, raw, err := remote.Reply[api.ContextReply](ctx, s, api.ThreadContext, c.Thread, request)
 		if err != nil {
@@ -163,10 +164,20 @@ func printPrompt(a *console.App, r *api.ContextReply) error {
 
 // show prints the answer; what can't be fitted into the budget is something wrong, in either form.
 func (c *Context) show(a *console.App, r *api.ContextReply, raw []byte) error {
-	if c.JSON {
+	switch {
+	case c.JSON:
 		a.Printf("%s\n", raw)
-	} else if err := printPrompt(a, r); err != nil {
-		return console.Unreachable("read the answer: %w", err)
+	case c.Explain && r.Explain == nil:
+		return console.Unreachable("read the answer: it has no explanation")
+	case c.Explain:
+		printExplanation(a, c.Thread, c.MaxTokens, r)
+	default:
+		if err := printPrompt(a, r); err != nil {
+			return console.Unreachable("read the answer: %w", err)
+		}
+	}
+	if !c.JSON {
+		noteDropped(a, c.Thread, r)
 	}
 	if !r.WithinBudget {
 		return console.Wrong("the messages that must stay do not fit into %s", console.Counted(c.MaxTokens, "token"))

@@ -27,11 +27,11 @@ type Savings struct {
 
 // Help shows the command used.
 func (Savings) Help() string {
-	return `Folds EVENTS and SUMMARIES from the start and compares, at each turn of an assistant, the prompt that precis.thread.context would have given (PRECIS) with all messages of the thread (ALL), at the prices of the model that the thread's messages name: with what the provider reads from its cache, which is the beginning that has not changed since the turn before.
+	return `Folds EVENTS and SUMMARIES from the start. At each turn of an assistant it compares two prompts, in tokens and at the prices of the model that the thread's messages name: all messages of the thread (ALL MESSAGES), and what precis.thread.context would have returned (WITH PRECIS). The unchanged beginning of each is priced as read from the provider's cache.
 
-SAVED is the difference in money, PREFIX what was written to the cache again because summaries changed what stood before, OWN what precis's own calls cost, NET the rest. A negative NET means that it did not pay. Prices are list prices, those of pricing.file with --config. A model without a price gives "unknown", and its turns are in no amount.
+SAVED is the difference in money. From it are taken REWRITTEN, what was written to the cache again because summaries changed an earlier part of the prompt, and OWN CALLS, what precis paid for models of its own; NET is the rest. A negative NET means that it did not pay. Prices are list prices, with --config those of pricing.file. Turns of a model without a price are in no amount: "unknown".
 
-SENT says which prompt the agent sent, by the growth of the input tokens that providers report in usage: precis (only then the sums were saved), own (they would have been), mixed, or unknown. Publishes nothing; the processor may be running.
+SENT says which prompt the agent really sent, by how the input tokens grew that its provider reported: precis (the amounts were saved), own (they would have been saved), mixed, or unknown. Publishes nothing; the processor may be running.
 
 Examples:
 
@@ -107,7 +107,7 @@ func printSavings(a *console.App, r *audit.Savings) {
 		return
 	}
 	out := a.NumberColumns()
-	fmt.Fprint(out, "TURNS\tALL\tPRECIS\t\tSAVED\tPREFIX\tOWN\tNET\tSENT\t "+savingsHeads[r.By]+"\n")
+	fmt.Fprint(out, "TURNS\tALL MESSAGES\tWITH PRECIS\t\tSAVED\tREWRITTEN\tOWN CALLS\tNET\tSENT\t "+savingsHeads[r.By]+"\n")
 	row := func(s *savings.Sums, sent, name string) {
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t %s\n", console.Grouped(s.Turns), console.Grouped(s.WholeTokens), console.Grouped(s.HeldTokens),
 			console.Percentage(s.HeldTokens-s.WholeTokens, s.WholeTokens), console.Cents(s.SavedMicroUSD), console.Cents(s.PrefixMicroUSD), ownCost(s), console.Cents(s.NetMicroUSD), sent, name)
@@ -126,69 +126,65 @@ func printSavings(a *console.App, r *audit.Savings) {
 	row(&r.Total, r.Total.Reported.Sent(), "TOTAL")
 	_ = out.Flush()
 	a.Printf("\n")
-	printSent(a, r)
-	printReported(a, &r.Total.Reported)
-	printUncounted(a, r)
+	var notes console.Table
+	addSent(&notes, r)
+	addReported(&notes, &r.Total.Reported)
+	addUncounted(&notes, r)
+	a.Printf("%s", &notes)
 }
 
 var savingsHeads = map[string]string{
 	savings.ByThread: "THREAD", savings.ByAgent: "AGENT", savings.ByModel: "MODEL", savings.ByPolicy: "POLICY", savings.ByDay: "DAY",
 }
 
-// printSent says for whom the sums are true.
-func printSent(a *console.App, r *audit.Savings) {
+// addSent says for whom the sums are true.
+func addSent(t *console.Table, r *audit.Savings) {
 	texts := map[string]string{
-		savings.SentPrecis:  "sent precis's prompts: saved",
-		savings.SentOwn:     "sent their own prompts: would have saved",
-		savings.SentMixed:   "sent prompts of both kinds: saved a part of",
-		savings.SentUnknown: "report nothing that tells: with precis's prompts, saved",
+		savings.SentPrecis:  "%s with precis's prompt: %s tokens saved, net %s",
+		savings.SentOwn:     "%s with the agent's own prompt, nothing saved: precis's would have saved %s tokens, net %s",
+		savings.SentMixed:   "%s, some with precis's prompt and some with the agent's own: a part of %s tokens saved, of net %s",
+		savings.SentUnknown: "%s for which no reported usage tells which prompt was sent: if precis's, %s tokens saved, net %s",
 	}
-	var t console.Table
 	for i := range r.Sent {
 		s := &r.Sent[i]
 		name := ""
 		if i == 0 {
-			name = "sent"
+			name = "turns"
 		}
-		t.Add(name, fmt.Sprintf("%s of agents that %s %s tokens, net %s", console.Counted(s.Turns, "turn"), texts[s.Sent], console.Grouped(s.SavedTokens), console.Cents(s.NetMicroUSD)))
+		t.Add(name, fmt.Sprintf(texts[s.Sent], console.Counted(s.Turns, "turn"), console.Grouped(s.SavedTokens), console.Cents(s.NetMicroUSD)))
 	}
-	a.Printf("%s", &t)
 }
 
-// printReported sets what providers reported beside what was computed.
-func printReported(a *console.App, r *savings.Reported) {
+// addReported sets what providers reported beside what was computed.
+func addReported(t *console.Table, r *savings.Reported) {
 	if r.Turns == 0 {
-		a.Printf("%s", &console.Table{Rows: [][2]string{{"usage", "no message reports any"}}})
+		t.Add("usage", "no message reports what its provider counted")
 		return
 	}
-	var t console.Table
-	t.Add("usage", fmt.Sprintf("%s: providers saw %s tokens, %s of them cached", console.Counted(r.Turns, "turn"), console.Grouped(r.InputTokens), console.Share(r.CachedTokens, r.InputTokens)))
-	t.Add("", fmt.Sprintf("precis's prompts hold %s there, %s of them cached as computed", console.Grouped(r.HeldTokens), console.Share(r.HeldCached, r.HeldTokens)))
-	t.Add("", fmt.Sprintf("all messages have %s, %s of them cached as computed", console.Grouped(r.WholeTokens), console.Share(r.WholeCached, r.WholeTokens)))
-	t.Add("", fmt.Sprintf("what was sent grew as precis's prompts in %s, as all messages in %s", console.Counted(r.FitPrecis, "turn"), console.Grouped(r.FitOwn)))
-	a.Printf("%s", &t)
+	t.Add("usage", fmt.Sprintf("%s: providers counted %s input tokens, %s of them cached", console.Counted(r.Turns, "turn"), console.Grouped(r.InputTokens), console.Share(r.CachedTokens, r.InputTokens)))
+	t.Add("", fmt.Sprintf("precis's prompts have %s by our count, %s of them cacheable", console.Grouped(r.HeldTokens), console.Share(r.HeldCached, r.HeldTokens)))
+	t.Add("", fmt.Sprintf("all messages have %s by our count, %s of them cacheable", console.Grouped(r.WholeTokens), console.Share(r.WholeCached, r.WholeTokens)))
+	t.Add("", fmt.Sprintf("the input grew like precis's prompt in %s, like all messages in %s", console.Counted(r.FitPrecis, "turn"), console.Grouped(r.FitOwn)))
 }
 
-// printUncounted says what is in no amount, or counted with a reservation.
-func printUncounted(a *console.App, r *audit.Savings) {
-	var t console.Table
+// addUncounted says what is in no amount, or counted with a reservation.
+func addUncounted(t *console.Table, r *audit.Savings) {
 	if s := &r.Total; s.TurnsUnpriced > 0 {
-		t.Add("no price", fmt.Sprintf("%s of models without a known price (%s tokens saved) are in no amount: see --model and pricing.file", console.Counted(s.TurnsUnpriced, "turn"), console.Grouped(s.SavedTokensUnpriced)))
+		t.Add("no price", fmt.Sprintf("%s (%s tokens saved) in no amount: their messages name no model, or one without a known price; see --model and pricing.file", console.Counted(s.TurnsUnpriced, "turn"), console.Grouped(s.SavedTokensUnpriced)))
 	}
 	if s := &r.Total; s.OwnUnpricedMicroUSD > 0 && s.NetMicroUSD != nil {
-		t.Add("", fmt.Sprintf("%s of OWN are for threads of such models alone: NET leaves them out", console.Cents(&s.OwnUnpricedMicroUSD)))
+		t.Add("", fmt.Sprintf("%s of OWN CALLS is for threads without a price, and not in NET", console.Cents(&s.OwnUnpricedMicroUSD)))
 	}
 	if s := &r.Total; s.OwnUnknown > 0 {
-		t.Add("", fmt.Sprintf("%s of precis have no known price: NET lacks them", console.Counted(s.OwnUnknown, "own call")))
+		t.Add("", fmt.Sprintf("%s of precis to models without a known price: neither in OWN CALLS nor in NET", console.Counted(s.OwnUnknown, "call")))
 	}
 	if o := r.Total.OverWindow; o.Turns > 0 {
-		t.Add("window", fmt.Sprintf("%s have more messages than the policy's context_window takes: %s tokens and %s of what is saved were made possible, not saved",
+		t.Add("window", fmt.Sprintf("%s would not have fit the policy's context_window: %s tokens and %s of SAVED come from turns that were possible only with precis",
 			console.Counted(o.Turns, "turn"), console.Grouped(o.SavedTokens), console.Cents(&o.SavedMicroUSD)))
 	}
 	if !r.Log.Whole {
-		t.Add("log", fmt.Sprintf("begins at event %s: turns before that are not counted, and %s that began earlier weigh what is left of them", console.Grouped(r.Log.FirstSeq), console.Counted(r.Log.Cut, "thread")))
+		t.Add("log", fmt.Sprintf("begins at event %s: earlier turns are not counted, and of %s only the messages that are left", console.Grouped(r.Log.FirstSeq), console.Counted(r.Log.Cut, "thread")))
 	}
-	a.Printf("%s", &t)
 }
 
 func ownCost(s *savings.Sums) string {
