@@ -51,7 +51,7 @@ func serveOther(what string) {
 	fmt.Fprintln(os.Stderr, err)
 }
 
-// heldProvider answers like chat completions, always alike. With X-Hold it says that it holds, before its answer or in the middle of it, and goes on
+// heldProvider answers in each of the APIs that the gateway reads, always alike. With X-Hold it says that it holds, before its answer or in the middle of it, and goes on
 // when it is released.
 func heldProvider(release chan struct{}) http.Handler {
 	mux := http.NewServeMux()
@@ -62,43 +62,131 @@ func heldProvider(release chan struct{}) http.Handler {
 		case <-r.Context().Done():
 		}
 	})
-	mux.HandleFunc("/v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		hold := func(where string) {
-			if r.Header.Get("X-Hold") != where {
+	for _, a := range killAPIs {
+		mux.HandleFunc(a.path, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			hold := func(where string) {
+				if r.Header.Get("X-Hold") != where {
+					return
+				}
+				fmt.Fprintln(os.Stderr, "held")
+				select {
+				case <-release:
+				case <-r.Context().Done():
+				}
+			}
+			text := answerTo(body)
+			if !bytes.Contains(body, []byte(`"stream":true`)) {
+				hold("request")
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, a.answer, text)
 				return
 			}
-			fmt.Fprintln(os.Stderr, "held")
-			select {
-			case <-release:
-			case <-r.Context().Done():
-			}
-		}
-		text := answerTo(body)
-		if !bytes.Contains(body, []byte(`"stream":true`)) {
-			hold("request")
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"id":"c","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":%q}}],"usage":{"prompt_tokens":9,"completion_tokens":3}}`, text)
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":%q}}]}\n\n", text[:len(text)/2])
-		_ = http.NewResponseController(w).Flush()
-		hold("stream")
-		fmt.Fprintf(w, "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]}\n\n", text[len(text)/2:])
-		fmt.Fprint(w, "data: {\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n")
-	})
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, a.begins, text[:len(text)/2])
+			_ = http.NewResponseController(w).Flush()
+			hold("stream")
+			fmt.Fprintf(w, a.goesOn, text[len(text)/2:])
+			fmt.Fprint(w, strings.ReplaceAll(a.ends, "TEXT", text))
+		})
+	}
 	return mux
+}
+
+// killAPI is an API of a provider: its answers, in one piece and as a stream.
+type killAPI struct {
+	name, path, list     string
+	answer               string
+	begins, goesOn, ends string // of a stream; TEXT in its end is the whole answer
+	piece                string // what stands before each piece of a stream's text
+}
+
+var killAPIs = []killAPI{
+	{
+		name: "chat", path: "/v1/chat/completions", list: "messages",
+		answer: `{"id":"c","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":%q}}],"usage":{"prompt_tokens":9,"completion_tokens":3}}`,
+		begins: "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":%q}}]}\n\n",
+		goesOn: "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]}\n\n",
+		ends:   "data: {\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n",
+		piece:  `"content":"`,
+	},
+	{
+		name: "responses", path: "/v1/responses", list: "input",
+		answer: `{"id":"r","object":"response","status":"completed","model":"m","output":[{"type":"message","id":"i","role":"assistant","content":[{"type":"output_text","text":%q}]}],"usage":{"input_tokens":9,"output_tokens":3}}`,
+		begins: `event: response.created
+data: {"type":"response.created","response":{"id":"r","status":"in_progress","model":"m","output":[]}}
+
+event: response.output_item.added
+data: {"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"i","role":"assistant","content":[]}}
+
+event: response.output_text.delta
+data: {"type":"response.output_text.delta","output_index":0,"content_index":0,"item_id":"i","delta":%q}
+
+`,
+		goesOn: `event: response.output_text.delta
+data: {"type":"response.output_text.delta","output_index":0,"content_index":0,"item_id":"i","delta":%q}
+
+`,
+		ends: `event: response.output_item.done
+data: {"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"i","role":"assistant","content":[{"type":"output_text","text":"TEXT"}]}}
+
+event: response.completed
+data: {"type":"response.completed","response":{"id":"r","status":"completed","model":"m","output":[{"type":"message","id":"i","role":"assistant","content":[{"type":"output_text","text":"TEXT"}]}],"usage":{"input_tokens":9,"output_tokens":3}}}
+
+`,
+		piece: `"delta":"`,
+	},
+	{
+		name: "messages", path: "/v1/messages", list: "messages",
+		answer: `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":%q}],"stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":3}}`,
+		begins: `event: message_start
+data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":9,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}
+
+`,
+		goesOn: `event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}
+
+`,
+		ends: `event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`,
+		piece: `"text":"`,
+	},
 }
 
 // answerTo depends on the newest message alone, which every mode sends whole.
 func answerTo(body []byte) string {
 	var request struct {
-		Messages []struct{ Content string }
+		Messages, Input []struct{ Content json.RawMessage }
 	}
 	_ = json.Unmarshal(body, &request)
-	sum := sha256.Sum256([]byte(request.Messages[len(request.Messages)-1].Content))
+	list := slices.Concat(request.Messages, request.Input)
+	sum := sha256.Sum256([]byte(textOf(list[len(list)-1].Content)))
 	return fmt.Sprintf("Answer %x. %s", sum[:6], strings.Repeat("The order goes to another street, and its price stays. ", 12))
+}
+
+// textOf is the text of a message's content, a string or a list of parts.
+func textOf(content json.RawMessage) (text string) {
+	var parts []struct{ Text string }
+	if json.Unmarshal(content, &text) != nil && json.Unmarshal(content, &parts) == nil {
+		for _, p := range parts {
+			text += p.Text
+		}
+	}
+	return text
 }
 
 // mortal is a process that can be killed and started again.
@@ -162,14 +250,15 @@ type killing struct {
 	t                               *testing.T
 	nats, precis, gateway, provider *mortal
 	natsURL, url, providerURL       string
+	api                             killAPI
 	client                          *http.Client
 	history                         []string // texts; the user and the assistant take turns
 	stream                          bool
 }
 
-func beginKilling(t *testing.T, mode string) *killing {
+func beginKilling(t *testing.T, a killAPI, mode string) *killing {
 	nats, web, up := freeAddress(t), freeAddress(t), freeAddress(t)
-	k := &killing{t: t, natsURL: "nats://" + nats, url: "http://" + web, providerURL: "http://" + up,
+	k := &killing{t: t, api: a, natsURL: "nats://" + nats, url: "http://" + web, providerURL: "http://" + up,
 		client: &http.Client{Timeout: deathWait, Transport: &http.Transport{DisableKeepAlives: true}}}
 	program, dir := build(t), t.TempDir()
 	own, err := os.Executable()
@@ -216,7 +305,7 @@ func beginKilling(t *testing.T, mode string) *killing {
 		return err
 	}}
 	k.gateway = &mortal{name: "gateway", command: func() *exec.Cmd {
-		return exec.Command(program, "gateway", "--nats", k.natsURL, "--listen", web, "--mode", mode, "--openai", k.providerURL, "--log-format", "json")
+		return exec.Command(program, "gateway", "--nats", k.natsURL, "--listen", web, "--mode", mode, "--openai", k.providerURL, "--anthropic", k.providerURL, "--log-format", "json")
 	}, ready: answers(k.url + "/ready")}
 	for _, m := range []*mortal{k.nats, k.provider, k.precis, k.gateway} {
 		t.Cleanup(m.kill)
@@ -244,6 +333,7 @@ type got struct {
 	body   string
 	said   string
 	err    error
+	api    killAPI
 }
 
 // whole reports whether the answer is complete, and its text.
@@ -252,20 +342,31 @@ func (g got) whole(request []byte) (string, bool) {
 	if g.err != nil || g.status != http.StatusOK {
 		return text, false
 	}
+	if one := fmt.Sprintf(g.api.answer, text); strings.HasPrefix(g.body, "{") {
+		return text, g.body == one
+	}
 	var b strings.Builder
-	for _, piece := range strings.Split(g.body, `"content":"`)[1:] {
+	for _, piece := range strings.Split(g.body, g.api.piece)[1:] {
 		piece, _, _ = strings.Cut(piece, `"`)
 		b.WriteString(piece)
 	}
-	return text, b.String() == text && (strings.HasSuffix(g.body, "data: [DONE]\n\n") || strings.HasPrefix(g.body, `{"id"`) && strings.HasSuffix(g.body, "}"))
+	return text, b.String() == text && strings.HasSuffix(g.body, strings.ReplaceAll(g.api.ends, "TEXT", text))
 }
 
 func (k *killing) request() []byte {
-	var list []map[string]string
+	var list []any
 	for i, text := range k.history {
+		if i%2 == 1 && k.api.name == "responses" { // the item of the answer, as the SDK's clients send it back
+			list = append(list, json.RawMessage(fmt.Sprintf(`{"type":"message","id":"i","role":"assistant","content":[{"type":"output_text","text":%q}]}`, text)))
+			continue
+		}
 		list = append(list, map[string]string{"role": []string{"user", "assistant"}[i%2], "content": text})
 	}
-	body, _ := json.Marshal(map[string]any{"stream": k.stream, "messages": list})
+	request := map[string]any{"model": "m", "stream": k.stream, k.api.list: list}
+	if k.api.name == "messages" {
+		request["max_tokens"] = 100
+	}
+	body, _ := json.Marshal(request)
 	return body
 }
 
@@ -273,7 +374,7 @@ func (k *killing) request() []byte {
 func (k *killing) ask(hold string) got {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.t.Context()), deathWait)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, k.url+"/v1/chat/completions", bytes.NewReader(k.request()))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, k.url+k.api.path, bytes.NewReader(k.request()))
 	if err != nil {
 		return got{err: err}
 	}
@@ -285,7 +386,7 @@ func (k *killing) ask(hold string) got {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	return got{resp.StatusCode, string(body), resp.Header.Get("Precis-Compacted"), err}
+	return got{resp.StatusCode, string(body), resp.Header.Get("Precis-Compacted"), err, k.api}
 }
 
 // say adds the user's next message.
@@ -359,47 +460,51 @@ func (k *killing) whole() got {
 }
 
 // The gateway, the processor, NATS and the provider are killed in the middle of requests and of streams. No request fails for the processor or NATS,
-// an answer that breaks off is no whole one, and in the end the thread has each message that the client has, once.
+// an answer that breaks off is no whole one, and in the end the thread has each message that the client has, once: in each API that it reads.
 func TestGatewayKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for many seconds")
 	}
-	for _, mode := range []string{"observe", "compact"} {
-		t.Run(mode, func(t *testing.T) {
-			k := beginKilling(t, mode)
-			k.whole()
-			for _, victim := range []*mortal{k.gateway, k.precis, k.nats, k.provider} {
-				for _, hold := range []string{"request", "stream"} {
-					k.turn(victim, hold)
-				}
+	for _, a := range killAPIs {
+		for _, mode := range []string{"observe", "compact"} {
+			t.Run(a.name+" "+mode, func(t *testing.T) { killedInTheMiddle(t, a, mode) })
+		}
+	}
+}
+
+func killedInTheMiddle(t *testing.T, a killAPI, mode string) {
+	k := beginKilling(t, a, mode)
+	k.whole()
+	for _, victim := range []*mortal{k.gateway, k.precis, k.nats, k.provider} {
+		for _, hold := range []string{"request", "stream"} {
+			k.turn(victim, hold)
+		}
+	}
+	k.stream = true
+	for _, victim := range []*mortal{k.precis, k.nats} { // away for the whole of a request
+		victim.kill()
+		if g := k.whole(); mode == "compact" && g.said != "no; reason=behind" && !strings.HasPrefix(g.said, "yes; prepared; ") {
+			t.Errorf("%s away: %s", victim.name, g.said)
+		}
+		victim.start(t)
+	}
+	k.whole()
+	k.gateway.kill() // perhaps before it has published that answer: the next request brings it
+	k.gateway.start(t)
+	k.whole()
+	k.settled()
+	if !strings.Contains(k.gateway.log(), `"reason":"answer_broken"`) {
+		t.Errorf("what broke off is not said:\n%s", k.gateway.log())
+	}
+	if mode == "compact" {
+		// A gateway that found precis away may leave it alone for a while.
+		for g := k.whole(); !strings.HasPrefix(g.said, "yes; "); g = k.whole() {
+			if g.said != "no; reason=behind" {
+				t.Fatal(g.said)
 			}
-			k.stream = true
-			for _, victim := range []*mortal{k.precis, k.nats} { // away for the whole of a request
-				victim.kill()
-				if g := k.whole(); mode == "compact" && g.said != "no; reason=behind" && !strings.HasPrefix(g.said, "yes; prepared; ") {
-					t.Errorf("%s away: %s", victim.name, g.said)
-				}
-				victim.start(t)
-			}
-			k.whole()
-			k.gateway.kill() // perhaps before it has published that answer: the next request brings it
-			k.gateway.start(t)
-			k.whole()
-			k.settled()
-			if !strings.Contains(k.gateway.log(), `"reason":"answer_broken"`) {
-				t.Errorf("what broke off is not said:\n%s", k.gateway.log())
-			}
-			if mode == "compact" {
-				// A gateway that found precis away may leave it alone for a while.
-				for g := k.whole(); !strings.HasPrefix(g.said, "yes; "); g = k.whole() {
-					if g.said != "no; reason=behind" {
-						t.Fatal(g.said)
-					}
-					<-time.After(time.Second)
-				}
-				k.settled()
-			}
-		})
+			<-time.After(time.Second)
+		}
+		k.settled()
 	}
 }
 
@@ -421,14 +526,14 @@ func (k *killing) settled() {
 		k.t.Fatal(err)
 	}
 	var request struct {
-		Messages []struct{ Content string }
+		Messages []struct{ Content json.RawMessage }
 	}
 	if err := json.Unmarshal(out, &request); err != nil {
 		k.t.Fatalf("%v: %s", err, out)
 	}
 	var texts []string
 	for _, m := range request.Messages {
-		texts = append(texts, m.Content)
+		texts = append(texts, textOf(m.Content))
 	}
 	if !slices.Equal(texts, k.history) {
 		k.t.Errorf("the thread has %.60q\nthe client %.60q", texts, k.history)
