@@ -90,17 +90,22 @@ func placeOf(rec events.Record) string {
 // grace is how long a processor may take to record a decision before it counts as missing.
 const grace = time.Minute
 
+// passing is how long a decision may take to be on record behind one of its partition that was made later: threads do not wait for each other, and what
+// had no answer is sent again.
+const passing = 10 * time.Second
+
 // missed notes a decision that is not on record.
 func (a *auditor) missed(at scope, s fold.Stepped, d events.Record) error {
 	behind, err := a.goesOn(at.thread)
 	if err != nil {
 		return err
 	}
-	if !behind && a.recent(at) {
+	w := workOf(d)
+	// A job starts when it has its turn; all else is written in about the order in which it was decided.
+	if passed := !w.started && a.recordedTo[a.lane.id] > s.Delivery.Seq; !behind && !passed && a.recent(at) {
 		a.tally.late(at)
 		return nil
 	}
-	w := workOf(d)
 	if a.underOthers() && counted(w.trigger) {
 		a.tally.doubt(at, doubtCounted)
 		return nil

@@ -36,6 +36,8 @@ type replay struct {
 	runner *jobs.Runner // recomputes the rule-based summaries that jobs made; nil if the rules are not run again
 	// rejections holds the contents of REJECTED, by partition and event, until the fold reaches the event.
 	rejections []map[uint64]rejection
+	// recordedTo is the latest event of each partition at which something was decided that has been on record for a while.
+	recordedTo []uint64
 	extent     Extent
 	losses     []events.AcceptedLoss
 	// export receives every record that is adopted; exportFailed is its error.
@@ -54,6 +56,7 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 	}
 	r := &replay{run: run, tally: newTally(o.Filter, run.retained)}
 	r.extent = Extent{FirstSeq: r.log.First, LastSeq: r.log.Last, Whole: r.log.First <= 1}
+	r.recordedTo = make([]uint64, len(r.parts))
 	for range r.parts {
 		r.rejections = append(r.rejections, map[uint64]rejection{})
 	}
@@ -104,6 +107,9 @@ func (r *replay) audit(l *lane, o *fold.Options) {
 func (r *replay) record(m broker.Stored, e recovery.Entry, end state.Link) {
 	r.seen(m, e)
 	if e.Thread != "" {
+		if home := r.home(e.Thread); home >= 0 && r.now.Sub(m.Time) >= passing {
+			r.recordedTo[home] = max(r.recordedTo[home], e.EventSeq)
+		}
 		return
 	}
 	at := scope{at: m.Time}

@@ -43,6 +43,8 @@ type Story struct {
 	Summaries []*Standing `json:"summaries"`
 	Findings  []Finding   `json:"findings"`
 	Unproved  []Unproved  `json:"not_provable"`
+	// Pending counts what the latest events decide and is not on record yet: it may be under way, or have been removed.
+	Pending uint64 `json:"pending"`
 	// Context is the prompt that an agent would have received then; null if not requested.
 	Context any `json:"context"`
 
@@ -154,7 +156,7 @@ func Tell(ctx context.Context, o Options, name string, m Moment) (*Story, error)
 	}
 	s := &Story{
 		Thread: name, Until: m.Time, Entries: []*Entry{}, Summaries: []*Standing{}, Partition: -1,
-		Log: rep.Log, Totals: rep.Totals, Findings: rep.Findings, Unproved: rep.Unproved,
+		Log: rep.Log, Totals: rep.Totals, Findings: rep.Findings, Unproved: rep.Unproved, Pending: rep.Pending,
 	}
 	if err := s.end(ctx, r); !errors.Is(err, ErrNoThread) || m == (Moment{}) {
 		return s, err

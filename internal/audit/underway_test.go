@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,6 +39,44 @@ func TestJobsNotOnRecordYet(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What is not on record seconds behind what was decided after it in its partition was removed, however recently; the last of a partition may be under
+// way, and a thread's story says so.
+func TestRemovedWithinTheLastMinute(t *testing.T) {
+	w := newWorld(t)
+	home := func(name string) int { return broker.PartitionOf(name, w.config.Partitions) }
+	second := "b0"
+	for i := 1; home(second) != home("first"); i++ {
+		second = fmt.Sprint("b", i)
+	}
+	w.run(func(*processor.Processor) {
+		w.put([2]string{"tool.result.first", output("m0", 80, "")}, [2]string{"tool.result." + second, output("m0", 80, "")})
+	})
+	list := w.messages(broker.StreamSummaries)
+	soon := func() time.Time { return time.Now().Add(15 * time.Second) }
+	now := func(o *audit.Options) { o.Now = soon }
+	without := func(i int) []broker.Stored { return slices.Delete(slices.Clone(list), i, i+1) }
+
+	at := nth(t, list, events.SummaryCreated, "first", 0)
+	w.rewrite(broker.StreamSummaries, without(at))
+	named(t, w.replay(now), audit.CheckMissed, "")
+
+	w.rewrite(broker.StreamSummaries, without(nth(t, list, events.SummaryCreated, second, 0)))
+	rep := w.replay(now)
+	clean(t, rep)
+	if rep.Pending != 1 {
+		t.Errorf("%d are under way, want 1", rep.Pending)
+	}
+	w.scratch(func(o audit.Options) error {
+		o.Now = soon
+		s, err := audit.Tell(within(t), o, second, audit.Moment{})
+		if err == nil && (s.Pending != 1 || len(s.Findings) > 0) {
+			t.Errorf("its story has %d under way, and finds %v", s.Pending, s.Findings)
+		}
+		return err
+	})
+	named(t, w.replay(), audit.CheckMissed, "")
 }
 
 // A job that has started and has no end in time is a finding.

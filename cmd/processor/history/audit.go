@@ -191,7 +191,12 @@ func printStory(a *console.App, s *audit.Story) {
 		printFindings(a, &audit.Report{Findings: s.Findings})
 		return
 	}
-	a.Printf("Every step was checked against the log. No discrepancies.\n")
+	if s.Pending > 0 {
+		a.Printf("No discrepancies, but %s of the last minute not on record yet: under way, or removed. A minute behind the last event, all of it is checked.\n",
+			console.Counted(int64(s.Pending), "decision")+map[bool]string{true: " is", false: " are"}[s.Pending == 1])
+	} else {
+		a.Printf("Every step was checked against the log. No discrepancies.\n")
+	}
 	for _, u := range s.Unproved {
 		a.Printf("Not provable: %s × %s\n", console.Grouped(u.Count), u.Reason)
 	}
