@@ -189,6 +189,8 @@ func (r *reader) edit() *Edit {
 		r.fail("rewind", "must stand alone: a content, a deletion or a pin is an edit of its own")
 	case e.Pinned != nil && (stands || e.Deleted):
 		r.fail("pinned", "must stand alone: a content or a deletion is an edit of its own")
+	case e.Deleted && stands && !isNull(r.members[fieldContent]): // null is how a deletion is written with every member
+		r.fail("deleted", "must stand alone: a content is an edit of its own")
 	case stands || e.Contents() && !e.Deleted:
 		e.Content = r.content()
 	}

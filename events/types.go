@@ -120,7 +120,7 @@ type TokenUsage struct {
 	CacheCreationInputTokens int64 `json:"cache_creation_input_tokens,omitzero"`
 }
 
-// Edit is the data of a message.edited: another content, a deletion, a rewind, or a pin. Where Rewind or Pinned is set,
+// Edit is the data of a message.edited: another content, a deletion, a rewind, or a pin. Where Deleted, Rewind or Pinned is set,
 // nothing else is.
 type Edit struct {
 	MessageID string    `json:"message_id"`

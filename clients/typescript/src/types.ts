@@ -99,6 +99,7 @@ export interface MessageEdited {
   content?: Content;
   /** The content as Gemini names it; read where there is no content. */
   parts?: unknown;
+  /** True: the message is deleted. It stands alone: beside a content other than null the edit is rejected. */
   deleted?: boolean | null;
   /** True: the thread goes back to the message. Every message after it is deleted, as one event. It stands alone, as pinned does. */
   rewind?: boolean | null;

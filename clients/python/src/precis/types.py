@@ -116,6 +116,7 @@ class MessageEdited(_MessageEdited, total=False):
     content: Content
     # The content as Gemini names it; read where there is no content.
     parts: Any
+    # True: the message is deleted. It stands alone: beside a content other than null the edit is rejected.
     deleted: Union[bool, None]
     # True: the thread goes back to the message. Every message after it is deleted, as one event. It stands alone, as pinned does.
     rewind: Union[bool, None]
