@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
 	"precis/events"
 )
 
@@ -156,5 +158,25 @@ func BenchmarkDigestText(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		events.DigestOf(events.ToolResult, events.RoleTool, content, nil, "call_1")
+	}
+}
+
+// Empty objects come back as they were published: a call without arguments and one whose arguments are {} are two contents.
+func TestEmptyObjectsStay(t *testing.T) {
+	for _, body := range []string{
+		`{"id":"c1","name":"ls","arguments":{}}`, `{"id":"c1","name":"ls","arguments":""}`, `{"id":"c1","name":"ls"}`,
+	} {
+		m := decodeBody(t, "thread.message.t", `{"message_id":"m","role":"assistant","content":null,"tool_calls":[`+body+`]}`).Message
+		if got, err := json.Marshal(m.ToolCalls); err != nil || string(got) != "["+body+"]" {
+			t.Errorf("%s: %s, %v", body, got, err)
+		}
+	}
+	m := decodeBody(t, "tool.result.t", `{"message_id":"m","content":"x","arguments":{},"metadata":{}}`).Message
+	again, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := decodeBody(t, "tool.result.t", string(again)).Message; string(r.Arguments) != "{}" || string(r.Metadata) != "{}" {
+		t.Errorf("%s", again)
 	}
 }

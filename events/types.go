@@ -65,7 +65,7 @@ type Message struct {
 
 	ToolCallID    string         `json:"tool_call_id,omitempty"`
 	ToolName      string         `json:"tool_name,omitempty"`
-	Arguments     jsontext.Value `json:"arguments,omitempty"` // of the tool call: an object or a JSON string
+	Arguments     jsontext.Value `json:"arguments,omitzero"` // of the tool call: an object or a JSON string
 	IsError       *bool          `json:"is_error,omitempty"`
 	ExitCode      *int           `json:"exit_code,omitempty"`
 	RelevantRange *LineRange     `json:"relevant_range,omitempty"`
@@ -78,7 +78,7 @@ type Message struct {
 	Usage          *TokenUsage    `json:"usage,omitempty"`
 	Model          string         `json:"model,omitempty"` // that made the message, as its provider names it
 	CreatedAt      time.Time      `json:"created_at,omitzero"`
-	Metadata       jsontext.Value `json:"metadata,omitempty"`
+	Metadata       jsontext.Value `json:"metadata,omitzero"`
 
 	// Native is an object of further members that the message has in its provider's shape, as OpenAI's name, refusal and audio.
 	Native jsontext.Value `json:",embed"`
@@ -90,7 +90,7 @@ type Message struct {
 type ToolCall struct {
 	ID        string         `json:"id"`
 	Name      string         `json:"name"`
-	Arguments jsontext.Value `json:"arguments,omitempty"` // an object, or a JSON string that contains one
+	Arguments jsontext.Value `json:"arguments,omitzero"` // an object, or a JSON string that contains one
 
 	// Raw is the call as published, where that is its provider's shape; JSON has it then instead of the other fields.
 	Raw jsontext.Value `json:"-"`
