@@ -247,7 +247,7 @@ func (c *composer) result(call *call) {
 			}
 		}
 		switch {
-		case listed && string(b.raw) != string(parts[i].Raw):
+		case listed && string(b.raw) != string(parts[i].Raw), own && parts[i].Shape == c.own && malformed(&parts[i]):
 			call.mended = true // a part that the provider refuses there
 		case own:
 			b.omitted = nil // it stands as it is
@@ -273,6 +273,9 @@ func (c *composer) part(role string, p *events.Part) block {
 	case events.PartText:
 		return c.text(role, p)
 	case events.PartMedia:
+		if p.Shape == c.own && malformed(p) {
+			return c.marked(role, p, reasonData)
+		}
 		if p.Shape == c.own && (role != events.RoleTool || p.Type != events.TypeScreenshot) {
 			return c.verbatim(p)
 		}
@@ -288,7 +291,14 @@ func (c *composer) part(role string, p *events.Part) block {
 		}
 		return omitted(p, reasonReasoning)
 	}
-	if p.Shape == c.own && broken[p.Type] {
+	if c.own == events.ShapeOpenAI && role == events.RoleUser && p.Type == "image_url" {
+		if url := membersOf(p.Raw)["image_url"]; url.Kind() == '"' && string(url) != `""` { // as Mistral takes it, and OpenAI does not
+			b := c.verbatim(p)
+			b.raw = with(p.Raw, "image_url", object{"url": url})
+			return b
+		}
+	}
+	if p.Shape == c.own && (broken[p.Type] || malformed(p)) {
 		return c.marked(role, p, reasonData)
 	}
 	if p.Shape == c.own || p.Shape == events.ShapeShared && c.shape == c.own {

@@ -121,7 +121,7 @@ func (c *call) geminiCall(first bool) jsontext.Value {
 }
 
 func (c *call) geminiResult() jsontext.Value {
-	if c.verbatim() && c.answer != nil && c.answer.Shape == events.ShapeGemini && c.own != nil && c.own.Shape == events.ShapeGemini {
+	if c.verbatim() && c.answer != nil && c.answer.Shape == events.ShapeGemini && c.own != nil && c.own.Shape == events.ShapeGemini && !c.mended {
 		return c.answer.Raw
 	}
 	key := "output"

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -83,7 +84,6 @@ func responsesMedia(role string, m *events.Media) (part any, reason string) {
 var anthropicImages = map[string]bool{"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true}
 
 func anthropicMedia(role string, m *events.Media) (part any, reason string) {
-	web := strings.HasPrefix(m.URL, "https://") || strings.HasPrefix(m.URL, "http://")
 	kind := map[string]string{events.MediaImage: "image", events.MediaDocument: "document"}[m.Kind]
 	var source object
 	switch {
@@ -91,7 +91,7 @@ func anthropicMedia(role string, m *events.Media) (part any, reason string) {
 		return nil, reasonUnsupported
 	case m.Plain != "":
 		source = object{"type": "text", "media_type": "text/plain", "data": m.Plain}
-	case m.Data == nil && !web:
+	case m.Data == nil && !web(m.URL):
 		return nil, reasonReference
 	case m.Data == nil:
 		source = object{"type": "url", "url": m.URL}
@@ -131,4 +131,67 @@ func named(m *events.Media) string {
 		return "document.pdf"
 	}
 	return m.Name
+}
+
+// mediaTypes are types of parts that are media, if they have what these need.
+var mediaTypes = map[string]bool{
+	"image_url": true, "input_audio": true, "input_image": true, "input_file": true, "file": true, "image": true, "document": true, "reasoning-file": true,
+	"inlineData": true, "fileData": true, events.TypeScreenshot: true,
+}
+
+// malformed reports whether a part is one of media that its own provider refuses: it lacks what its type needs, or what it says of itself
+// can't be.
+func malformed(p *events.Part) bool {
+	if p.Kind != events.PartMedia {
+		return p.Kind == events.PartOther && mediaTypes[p.Type] && !parted(p)
+	}
+	m := p.Media
+	if m.Broken && !base64Like(m.Data) {
+		return true
+	}
+	switch p.Shape {
+	case events.ShapeOpenAI:
+		return m.MIME == "audio/" // without a format
+	case events.ShapeAnthropic:
+		return malformedSource(p)
+	case events.ShapeGemini:
+		return m.Data != nil && m.MIME == ""
+	}
+	return false
+}
+
+// malformedSource does the same for Anthropic's source. Files in the provider's storage are of any kind.
+func malformedSource(p *events.Part) bool {
+	m := p.Media
+	switch {
+	case p.Type != "image" && p.Type != "document":
+		return true
+	case m.Plain != "":
+		return p.Type != "document"
+	case m.Data != nil && p.Type == "image":
+		return !anthropicImages[m.MIME]
+	case m.Data != nil:
+		return m.MIME != "application/pdf"
+	}
+	return m.URL != "" && !web(m.URL)
+}
+
+// parted reports whether a part is a document of Anthropic's that is made of parts.
+func parted(p *events.Part) bool {
+	source := membersOf(membersOf(p.Raw)["source"])
+	kind := source["content"].Kind()
+	return p.Type == "document" && string(source["type"]) == `"content"` && (kind == '[' || kind == '"')
+}
+
+// base64Like reports whether data is base64 in any of its variants, which some providers take: with the alphabet for URLs, with line
+// breaks, without padding.
+func base64Like(data []byte) bool {
+	return len(data) > 0 && !slices.ContainsFunc(data, func(c byte) bool {
+		return !nameByte(c) && !strings.ContainsRune("+/=\r\n", rune(c))
+	})
+}
+
+// web reports whether a provider may fetch a URL.
+func web(url string) bool {
+	return strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
 }

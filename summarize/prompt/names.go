@@ -17,7 +17,7 @@ const (
 
 // rename gives every call an id that providers take. One that is fit and new stays; another is derived
 // from the id and the place of the call, so that it is the same in the next prompt. One that came in the prompt's own shape is
-// the provider's, and stays.
+// the provider's, and stays where the provider takes it.
 func rename(units []unit, own events.Shape) {
 	used := map[string]bool{}
 	for i := range units {
@@ -27,12 +27,21 @@ func rename(units []unit, own events.Shape) {
 			if own == events.ShapeShared && c.own != nil {
 				continue // the format messages has the part as it is
 			}
-			if used[c.id] || !fits(c.id, maxID) && !(own != events.ShapeShared && c.has(own) && c.id != "") {
+			if used[c.id] || !fits(c.id, maxID) && !c.keepsID(own) {
 				c.id = derived(c.ID, units[i].ordinal, n)
 			}
 			used[c.id] = true
 		}
 	}
+}
+
+// keepsID reports whether the provider takes back an id of its own that does not fit others. Anthropic refuses its own too where
+// they have a character other than those of [nameByte]; their length is free.
+func (c *call) keepsID(own events.Shape) bool {
+	if own == events.ShapeShared || c.id == "" || !c.has(own) {
+		return false
+	}
+	return own != events.ShapeAnthropic || fits(c.id, len(c.id))
 }
 
 // has reports whether the call, or the result that it was made up for, came in a shape.

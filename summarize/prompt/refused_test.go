@@ -175,6 +175,100 @@ func TestBrokenPartsOfTheOwnShape(t *testing.T) {
 	}
 }
 
+// So are media without data or a place, and those of which the provider does not take what they say of themselves. In a message of any role
+// and in results a mark stands for them, and they are listed.
+func TestBrokenMediaOfTheOwnShape(t *testing.T) {
+	calls := map[string]string{
+		FormatOpenAI:    `{"role":"assistant","content":null,"tool_calls":[{"id":"t1","type":"function","function":{"name":"a","arguments":"{}"}}]}`,
+		FormatResponses: `{"role":"assistant","content":[{"type":"function_call","call_id":"t1","name":"a","arguments":"{}"}]}`,
+		FormatAnthropic: `{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"a","input":{}}]}`,
+		FormatGemini:    `{"role":"model","parts":[{"functionCall":{"name":"a","args":{}},"thoughtSignature":"c2ln"}]}`,
+	}
+	results := map[string]string{
+		FormatOpenAI:    `{"role":"tool","tool_call_id":"t1","content":[%s]}`,
+		FormatResponses: `{"role":"user","content":[{"type":"function_call_output","call_id":"t1","output":[%s]}]}`,
+		FormatAnthropic: `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[%s]}]}`,
+		FormatGemini:    `{"role":"user","parts":[{"functionResponse":{"name":"a","response":{"output":"x"},"parts":[%s]}}]}`,
+	}
+	for format, parts := range map[string][]string{
+		FormatOpenAI: {
+			`{"type":"input_audio","data":"AA"}`, `{"type":"input_audio","input_audio":{"data":"AAAA"}}`, `{"type":"image_url","data":"AAAA","url":"https://example.com/a.png"}`,
+			`{"type":"image_url","image_url":{"detail":"low"}}`, `{"type":"image_url","image_url":{"url":"data:image/png;base64,?"}}`, `{"type":"file","file":{"filename":"a.pdf"}}`,
+		},
+		FormatResponses: {
+			`{"type":"input_image","detail":"auto"}`, `{"type":"input_image","image_url":{"url":"https://example.com/a.png"}}`, `{"type":"input_file","filename":"a.pdf"}`,
+			`{"type":"input_image","image_url":"data:image/png;base64,?"}`,
+		},
+		FormatAnthropic: {
+			`{"type":"image","source":{"type":"base64","media_type":"image/png"}}`, `{"type":"image","source":{"type":"base64","data":"AAAA"}}`, `{"type":"image","source":{"type":"url"}}`,
+			`{"type":"image","source":{"type":"url","url":"a.png"}}`, `{"type":"image","source":{"media_type":"image/png","data":"AAAA"}}`, `{"type":"document","source":{"type":"content"}}`,
+			`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"?"}}`, `{"type":"image","source":{"type":"base64","media_type":"application/pdf","data":"AAAA"}}`,
+			`{"type":"document","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}`, `{"type":"image","source":{"type":"text","media_type":"text/plain","data":"x"}}`,
+			`{"type":"file","source":{"type":"url","url":"https://example.com/a.pdf"}}`,
+		},
+		FormatGemini: {
+			`{"inlineData":{"data":"AAAA"}}`, `{"inline_data":{"mime_type":"image/png"}}`, `{"fileData":{"mimeType":"image/png"}}`, `{"file_data":{}}`, `{"inlineData":{"mimeType":"image/png","data":"?"}}`,
+		},
+	} {
+		member := "content"
+		text := `{"type":"text","text":"See:"}`
+		if format == FormatGemini {
+			member, text = "parts", `{"text":"See:"}`
+		}
+		for _, part := range parts {
+			said := func(role string) string {
+				return `{"role":"` + role + `","` + member + `":[` + text + `,` + part + `]}`
+			}
+			user := `{"role":"user","content":"Go."}`
+			for _, list := range [][]string{
+				{said("user")}, {user, said("assistant"), user}, {user, calls[format], fmt.Sprintf(results[format], part)},
+			} {
+				p := built(t, format, list...)
+				if len(p.OmittedParts) != 1 || strings.Contains(string(p.Messages), strings.Trim(part, "{}")) || !strings.Contains(string(p.Messages), " part]") && !strings.Contains(string(p.Messages), "bytes]") {
+					t.Errorf("%s: %s: omitted %v\n%s", format, list, p.OmittedParts, p.Messages)
+				}
+			}
+		}
+	}
+}
+
+// What a provider takes stays as it is, though no other has a name for it.
+func TestOwnMediaThatStand(t *testing.T) {
+	for format, parts := range map[string][]string{
+		FormatOpenAI:    {`{"type":"file","file":{"file_id":"file-1"}}`, `{"type":"input_audio","input_audio":{"data":"AAAA","format":"mp3"}}`, `{"type":"image_url","image_url":{"url":"gs://bucket/a.png"}}`},
+		FormatResponses: {`{"type":"input_image","file_id":"file-1"}`, `{"type":"input_file","file_id":"file-1"}`},
+		FormatAnthropic: {
+			`{"type":"image","source":{"type":"file","file_id":"file_1"}}`, `{"type":"document","source":{"type":"content","content":"x"}}`,
+			`{"type":"document","source":{"type":"content","content":[{"type":"text","text":"x"}]}}`,
+		},
+		FormatGemini: {`{"inlineData":{"mimeType":"image/png","data":"AAAA"}}`, `{"fileData":{"fileUri":"gs://bucket/a.mp4","mimeType":"video/mp4"}}`},
+	} {
+		for _, part := range parts {
+			p := built(t, format, `{"role":"user","content":[`+part+`]}`)
+			if len(p.OmittedParts) > 0 || !strings.Contains(string(p.Messages), part) {
+				t.Errorf("%s: %s: omitted %v\n%s", format, part, p.OmittedParts, p.Messages)
+			}
+		}
+	}
+}
+
+// Some take the alphabet for URLs, line breaks and no padding, so that data with these is theirs to judge.
+func TestBase64Like(t *testing.T) {
+	for data, want := range map[string]bool{"AAAA": true, "-_8=": true, "AA": true, "AA\r\n+/": true, "?": false, "": false, "é": false} {
+		if base64Like([]byte(data)) != want {
+			t.Errorf("%q", data)
+		}
+	}
+}
+
+// An image's URL that is no object is one to other servers with OpenAI's API.
+func TestImageURLThatIsAString(t *testing.T) {
+	p := built(t, FormatOpenAI, `{"role":"user","content":[{"type":"image_url","image_url":"https://example.com/a.png"}]}`)
+	if len(p.OmittedParts) > 0 || !strings.Contains(string(p.Messages), `"image_url":{"url":"https://example.com/a.png"}`) {
+		t.Errorf("omitted %v\n%s", p.OmittedParts, p.Messages)
+	}
+}
+
 // The parts of a document may have cache breakpoints, too.
 func TestCacheBreakpointsOfDocuments(t *testing.T) {
 	const mark = `,"cache_control":{"type":"ephemeral"}`
@@ -192,5 +286,26 @@ func TestSignatureOfAnEmptyTextCounts(t *testing.T) {
 	}
 	if more := part(strings.Repeat("c2ln", 40)).TokenCount - part("c2ln").TokenCount; more < 30 {
 		t.Errorf("160 bytes count %d tokens", more)
+	}
+}
+
+// Anthropic refuses an id with other characters than letters, digits, _ and -, its own too: the call and its result have another one, the
+// same in every prompt. A long one stands.
+func TestOwnCallIDsThatAnthropicRefuses(t *testing.T) {
+	list := func(id string) []string {
+		return []string{
+			`{"role":"user","content":"Go."}`,
+			`{"role":"assistant","content":[{"type":"tool_use","id":"` + id + `","name":"ls","input":{}}]}`,
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"a.txt"}]}`,
+		}
+	}
+	got := string(built(t, FormatAnthropic, list("call:1.é")...).Messages)
+	if renamed := derived("call:1.é", 2, 0); strings.Contains(got, "call:1") || strings.Count(got, `"`+renamed+`"`) != 2 {
+		t.Errorf("not %s: %s", renamed, got)
+	}
+	long := "toolu_" + strings.Repeat("a", 60)
+	p, err := Build(request(thread(t, list(long)...), FormatAnthropic))
+	if got := string(p.Messages); err != nil || strings.Count(got, `"`+long+`"`) != 2 {
+		t.Errorf("not %s: %s, %v", long, got, err)
 	}
 }

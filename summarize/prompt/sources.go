@@ -78,7 +78,7 @@ func (s *sources) result(n, at int) {
 		return
 	}
 	s.name(at, c.result.MessageID)
-	if c.summarized() {
+	if s.unit.standsAsSummary(c) && !slices.Contains(to.SummaryIDs, c.result.Summary.ID) {
 		to.SummaryIDs = append(to.SummaryIDs, c.result.Summary.ID)
 	}
 }

@@ -135,3 +135,27 @@ func TestSourcesNameTheirMessages(t *testing.T) {
 		}
 	})
 }
+
+// The results of a message that stands as its summary are messages of their own in chat completions: each names the summary, the first
+// that has it and those that refer to that.
+func TestSourcesOfSharedSummaries(t *testing.T) {
+	messages := thread(t, `{"role":"user","content":"Go."}`,
+		`{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"a","input":{}},{"type":"tool_use","id":"t2","name":"a","input":{}}]}`,
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"},{"type":"tool_result","tool_use_id":"t2","content":"y"}]}`)
+	messages[2].Summary = &Summary{ID: "sum_1", Content: "x and y"}
+	for _, format := range Formats() {
+		p := builtOf(t, format, messages)
+		of := 0
+		for _, s := range p.Sources {
+			if slices.Contains(s.MessageIDs, messages[2].MessageID) {
+				of++
+				if !slices.Equal(s.SummaryIDs, []string{"sum_1"}) {
+					t.Errorf("%s: %+v\n%s", format, p.Sources, p.Messages)
+				}
+			}
+		}
+		if of == 0 || of > 2 {
+			t.Errorf("%s: %+v\n%s", format, p.Sources, p.Messages)
+		}
+	}
+}

@@ -71,6 +71,11 @@ func (c *call) summarized() bool {
 	return !c.gone() && c.result != nil && c.result.Summary != nil && !c.cut && c.shown != sharedResult
 }
 
+// standsAsSummary reports whether a call's result is its message's summary, or refers to the result of another call that is.
+func (u *unit) standsAsSummary(c *call) bool {
+	return c.summarized() || c.shown == sharedResult && slices.ContainsFunc(u.calls, func(o call) bool { return o.result == c.result && o.summarized() })
+}
+
 // gone reports whether an edit removed the result, and left others of its message.
 func (c *call) gone() bool { return c.part == goneResult }
 
