@@ -79,7 +79,7 @@ func (r *reader) messagesOf(list jsontext.Value) (messages []*message, err error
 	if list.Kind() != jsontext.KindBeginArray {
 		return nil, fmt.Errorf("%w: messages is not a list", errRequest)
 	}
-	all := listOf(list)
+	all := r.scratch.listOf(list)
 	messages = make([]*message, 0, len(all)+1) // the answer is one more
 	for i := range all {
 		m, err := r.message(itself, all[i:i+1:i+1]...)

@@ -204,7 +204,7 @@ func (g *Gateway) shorter(caller context.Context, x *exchange, request placed) (
 		return nil, err
 	}
 	short := &shortened{outcome: outcomeFresh, what: fmt.Sprintf("summaries=%d", len(reply.SummaryIDs))}
-	s, err := spliced(c.messages, reply)
+	s, err := spliced(c.messages, reply, c.scratch)
 	switch {
 	case !fresh && (err != nil || len(reply.SummaryIDs) == 0):
 		return nil, asItCame{asBehind} // a fresh one may have more
@@ -217,7 +217,7 @@ func (g *Gateway) shorter(caller context.Context, x *exchange, request placed) (
 	case !fresh:
 		short.outcome, short.what = outcomePrepared, fmt.Sprintf("prepared; newer=%d; %s", s.newer, short.what)
 	}
-	list := listPieces(s.list)
+	list := listPieces(c.scratch, s.list)
 	if lengthOf(list) >= len(request.object[x.api.list]) { // the client has cleared more than summaries would
 		return nil, asItCame{asWhole}
 	}
@@ -227,7 +227,7 @@ func (g *Gateway) shorter(caller context.Context, x *exchange, request placed) (
 			members, short.what = append(members, member{"tools", tools}), short.what+"; tool="+originalTool
 		}
 	}
-	if short.body, err = request.replaced(members...); err != nil {
+	if short.body, err = request.replaced(c.scratch, members...); err != nil {
 		return nil, asItCame{asShape}
 	}
 	return short, nil
@@ -250,7 +250,7 @@ func (g *Gateway) compactable(x *exchange, request object) (*conversation, error
 	if request[x.api.list].Kind() != jsontext.KindBeginArray {
 		return nil, asItCame{asShape}
 	}
-	c, err := x.api.of(g.reader, request)
+	c, err := x.api.of(x.reader(g.reader), request)
 	if err != nil {
 		return nil, asItCame{asShape}
 	}

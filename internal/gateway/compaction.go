@@ -63,7 +63,7 @@ func (g *Gateway) compaction(caller context.Context, x *exchange, request object
 	if err != nil {
 		return nil, err
 	}
-	switch s, err := spliced(c.messages, reply); {
+	switch s, err := spliced(c.messages, reply, c.scratch); {
 	case err != nil:
 		return nil, err
 	case s.newer > 0, s.others: // it does not account for each message, or the text would hold others
@@ -255,7 +255,7 @@ func restored(body []byte) (out []byte, changed bool) {
 	if !changed {
 		return body, false
 	}
-	out, err := replaceMember(body, "messages", listPieces(list)...)
+	out, err := replaceMember(body, "messages", listPieces(nil, list)...)
 	if err != nil {
 		return body, false
 	}

@@ -38,6 +38,7 @@ type conversation struct {
 	apart    bool   // the answer will be a compaction, which is no turn of the conversation
 	messages []*message
 	ids      identities
+	scratch  *scratch // that it is read into
 }
 
 // answer is what a provider replied.

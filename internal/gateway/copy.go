@@ -24,11 +24,12 @@ type copied struct {
 	hint   int // its length, as far as it is told beforehand
 	budget *budget
 
-	taken  int64
-	data   []byte
-	memory []byte // what data is in; it is lent
-	lost   string // why there is no copy
-	whole  bool   // the body came to its end
+	taken   int64
+	data    []byte
+	memory  []byte   // what data is in; it is lent
+	scratch *scratch // what it is read into; nil: it is not
+	lost    string   // why there is no copy
+	whole   bool     // the body came to its end
 
 	holders atomic.Int32 // of what it has, beside its exchange
 	passed  *passed      // the body that is read from it
@@ -111,10 +112,11 @@ func (c *copied) release() {
 	if c.holders.Add(-1) >= 0 {
 		return
 	}
-	memory := c.memory
+	memory, scratch := c.memory, c.scratch
 	c.budget.give(c.taken)
-	c.data, c.memory, c.taken = nil, nil, 0
+	c.data, c.memory, c.taken, c.scratch = nil, nil, 0, nil
 	copies.back(memory)
+	scratch.back()
 }
 
 // body is a request's body that is made of pieces, of the copy and others, in the place of the last one. It keeps the list.

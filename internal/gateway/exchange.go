@@ -41,6 +41,14 @@ func (x *exchange) began(r *http.Response) {
 	x.status, x.coding, x.media = r.StatusCode, r.Header.Get("Content-Encoding"), r.Header.Get("Content-Type")
 }
 
+// reader reads its request, for as long as the copy lasts.
+func (x *exchange) reader(r *reader) *reader {
+	if x.request.scratch == nil {
+		x.request.scratch = newScratch()
+	}
+	return r.into(x.request.scratch)
+}
+
 // seal ends its copies.
 func (x *exchange) seal() {
 	x.request.seal()

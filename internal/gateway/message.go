@@ -42,7 +42,10 @@ type shape struct {
 }
 
 // reader reads requests. A conversation's messages come with each of its requests: what was read of one is remembered.
-type reader struct{ memo *lru.Cache[key, readMessage] }
+type reader struct {
+	memo    *lru.Cache[key, readMessage]
+	scratch *scratch // of one request; nil: its memory is its own
+}
 
 // readMessage is what is read of a message.
 type readMessage struct {
@@ -56,6 +59,9 @@ const memoMessages = 1 << 16
 
 func newReader() *reader { return &reader{memo: cache[key, readMessage](memoMessages)} }
 
+// into is the same reader for what is read into a scratch.
+func (r *reader) into(s *scratch) *reader { return &reader{r.memo, s} }
+
 // message reads one. It fails if precis would reject it.
 func (r *reader) message(s shape, raw ...jsontext.Value) (*message, error) {
 	d := newDigest().text(s.name)
@@ -63,10 +69,12 @@ func (r *reader) message(s shape, raw ...jsontext.Value) (*message, error) {
 		d.bytes(v)
 	}
 	same := d.sum()
+	m := r.scratch.message()
+	m.raw, m.shape = raw, s
 	if known, ok := r.memo.Get(same); ok {
-		return &message{raw: raw, shape: s, role: known.role, key: known.key, linked: known.linked, counted: known.counted}, nil
+		m.role, m.key, m.linked, m.counted = known.role, known.key, known.linked, known.counted
+		return m, nil
 	}
-	m := &message{raw: raw, shape: s}
 	data := s.of(raw)
 	if data == nil {
 		return nil, errRequest
@@ -298,10 +306,10 @@ func digestOf(texts ...string) key {
 // short is the first 128 bits in hex.
 func (k key) short() string { return hex.EncodeToString(k[:16]) }
 
-// id is that as the id of a message.
-func (k key) id() string {
-	return string(hex.AppendEncode(append(make([]byte, 0, 64), "gw_"...), k[:16]))
-}
+// idBytes is the length of a message's id: the first 128 bits of a key in hex.
+const idBytes = len("gw_") + 32
+
+func (k key) appendID(b []byte) []byte { return hex.AppendEncode(append(b, "gw_"...), k[:16]) }
 
 // identities are how far a conversation's messages have their ids.
 type identities struct {
@@ -317,8 +325,11 @@ type identities struct {
 func (c *conversation) identify(seed key) {
 	ids := &c.ids
 	if ids.counts == nil || ids.seed != seed {
-		*ids = identities{seed: seed, before: seed, counts: make(map[key]int, len(c.messages)+1)}
+		*ids = identities{seed: seed, before: seed, counts: c.scratch.countsOf(len(c.messages) + 1)}
 	}
+	var text strings.Builder // all of the ids, which share its memory
+	text.Grow((len(c.messages) - ids.done) * idBytes)
+	var buf [idBytes]byte
 	for _, m := range c.messages[ids.done:] {
 		if m.apart || m.system() && ids.before == (key{}) {
 			ids.systems++
@@ -332,7 +343,8 @@ func (c *conversation) identify(seed key) {
 		ids.before = m.key
 		n := ids.counts[k]
 		ids.counts[k]++
-		m.id = newDigest().key(k).number(n).sum().id()
+		text.Write(newDigest().key(k).number(n).sum().appendID(buf[:0]))
+		m.id = text.String()[text.Len()-idBytes:]
 	}
 	ids.done = len(c.messages)
 }

@@ -62,7 +62,7 @@ func TestPreparedAndNewer(t *testing.T) {
 		kept.keep("t", 1, p)
 		reply, _ := kept.of("t")
 		for newer := range 4 {
-			s, err := spliced(messages, reply)
+			s, err := spliced(messages, reply, nil)
 			if err != nil {
 				t.Fatalf("seed %d, %d newer: %v, want %s", seed, newer, err, want)
 			}
@@ -72,7 +72,7 @@ func TestPreparedAndNewer(t *testing.T) {
 			if newer > 0 { // the client takes back the newest, or says another thing in its place
 				other := slices.Clone(messages)
 				other[len(other)-1] = m(1001 + n + newer)
-				s, err := spliced(other, reply)
+				s, err := spliced(other, reply, nil)
 				if err != nil || s.newer != newer || !strings.HasSuffix(string(asList(s.list)), string(other[len(other)-1].raw[0])+"]") {
 					t.Fatalf("seed %d: %v %+v", seed, err, s)
 				}
@@ -85,7 +85,7 @@ func TestPreparedAndNewer(t *testing.T) {
 				continue
 			}
 			without := slices.DeleteFunc(slices.Clone(messages), func(m *message) bool { return m.id == sum.MessageIDs[len(sum.MessageIDs)-1] })
-			if s, err := spliced(without, reply); err == nil {
+			if s, err := spliced(without, reply, nil); err == nil {
 				t.Fatalf("seed %d, summary %d: %s", seed, i, asList(s.list))
 			}
 		}

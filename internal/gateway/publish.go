@@ -158,7 +158,7 @@ func (x *exchange) conversation(r *reader) (c *conversation, reason string, err 
 	if err != nil {
 		return nil, lostCoding, err
 	}
-	if c, err = x.api.conversation(r, body); err != nil {
+	if c, err = x.api.conversation(x.reader(r), body); err != nil {
 		return nil, lostRequest, err
 	}
 	x.names(c)
@@ -179,7 +179,7 @@ func (a *api) of(r *reader, request object) (*conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.api = a.name
+	c.api, c.scratch = a.name, r.scratch
 	return c, nil
 }
 

@@ -42,7 +42,7 @@ func readResponses(r *reader, request object) (*conversation, error) {
 		}
 		input = []*message{m}
 	case jsontext.KindBeginArray:
-		if input, err = r.itemsOf(listOf(v)); err != nil {
+		if input, err = r.itemsOf(r.scratch.listOf(v)); err != nil {
 			return nil, err
 		}
 	}

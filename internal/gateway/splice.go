@@ -30,10 +30,10 @@ type splicing struct {
 // precis gives them. It fails unless the prompt accounts for each message of the request, in their order, up to the first that it does not have: from
 // there on they are newer than the prompt, and stand whole. Messages that the thread has beside them, of a side question or a turn that the client took
 // back, are left out; it fails where a summary stands for some of both.
-func spliced(messages []*message, p *client.ContextReply) (*splicing, error) {
+func spliced(messages []*message, p *client.ContextReply, from *scratch) (*splicing, error) {
 	s := &splicing{
-		messages: messages, index: make(map[string]int, len(messages)), made: map[string]bool{}, foreign: map[string]bool{}, stands: map[string][]string{}, last: -1,
-		list: make([]jsontext.Value, 0, len(messages)),
+		messages: messages, index: from.indexOf(len(messages)), made: map[string]bool{}, foreign: map[string]bool{}, stands: map[string][]string{}, last: -1,
+		list: from.room(len(messages)),
 	}
 	s.there, s.whole = make([]bool, len(messages)), make([]bool, len(messages))
 	for i, m := range messages {
@@ -48,14 +48,14 @@ func spliced(messages []*message, p *client.ContextReply) (*splicing, error) {
 		s.there[i] = i >= covered || m.apart // which stands in a member of its own
 		s.counted = s.counted || m.counted
 	}
-	prompt := listOf(p.Messages)
+	prompt := from.listOf(p.Messages)
 	if p.DroppedCount > 0 || slices.ContainsFunc(p.WaitingMessageIDs, s.has) || len(p.Sources) != len(prompt) || p.Explain == nil || slices.ContainsFunc(p.Explain.LeftOut, s.leftOut) ||
 		p.SystemSource != nil && len(p.SystemSource.SummaryIDs) > 0 || !s.summaries(p.Explain.Summaries) {
 		return nil, asItCame{asDiverged}
 	}
 	s.others = len(p.WaitingMessageIDs) > 0
-	for i, from := range s.asCame(p.Sources, prompt) {
-		if !s.add(i, from, prompt[i]) {
+	for i, source := range s.asCame(p.Sources, prompt) {
+		if !s.add(i, source, prompt[i]) {
 			return nil, asItCame{asDiverged}
 		}
 	}
@@ -347,11 +347,11 @@ func (s *splicing) shorter(from client.Source, message jsontext.Value) bool {
 }
 
 // asList is a list of values as they are.
-func asList(values []jsontext.Value) jsontext.Value { return slices.Concat(listPieces(values)...) }
+func asList(values []jsontext.Value) jsontext.Value { return slices.Concat(listPieces(nil, values)...) }
 
 // listPieces are what a list of values is made of.
-func listPieces(values []jsontext.Value) []jsontext.Value {
-	pieces := make([]jsontext.Value, 0, 2*len(values)+2)
+func listPieces(into *scratch, values []jsontext.Value) []jsontext.Value {
+	pieces := into.room(2*len(values) + 2)
 	before := jsontext.Value("[")
 	for _, v := range values {
 		pieces = append(pieces, before, v)
@@ -372,13 +372,13 @@ type member struct {
 }
 
 // replaced are the pieces of an object in which members have other values. Every other byte stays.
-func (o placed) replaced(members ...member) ([]jsontext.Value, error) {
+func (o placed) replaced(into *scratch, members ...member) ([]jsontext.Value, error) {
 	slices.SortFunc(members, func(a, b member) int { return o.ends[a.name] - o.ends[b.name] })
 	room := 1
 	for _, m := range members {
 		room += len(m.value) + 1
 	}
-	pieces, from := make([]jsontext.Value, 0, room), 0
+	pieces, from := into.room(room), 0
 	for _, m := range members {
 		end, ok := o.ends[m.name]
 		if !ok {
@@ -392,6 +392,6 @@ func (o placed) replaced(members ...member) ([]jsontext.Value, error) {
 
 // replaceMember returns an object in which one member has another value.
 func replaceMember(body jsontext.Value, name string, value ...jsontext.Value) ([]byte, error) {
-	pieces, err := placedIn(body).replaced(member{name, value})
+	pieces, err := placedIn(body).replaced(nil, member{name, value})
 	return slices.Concat(pieces...), err
 }

@@ -32,7 +32,7 @@ func TestSpliced(t *testing.T) {
 		messages = append(messages, &message{role: []string{"user", "assistant"}[i%2], id: fmt.Sprintf("m%d", i), raw: []jsontext.Value{jsontext.Value(fmt.Sprintf(`{"client's":%d}`, i))}})
 	}
 	messages[3].raw[0] = jsontext.Value(`{"client's":3, "output":"` + strings.Repeat("x", 100) + `"}`)
-	s, err := spliced(messages, reply())
+	s, err := spliced(messages, reply(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestSpliced(t *testing.T) {
 	}
 	cleared := slices.Clone(messages)
 	cleared[3] = &message{role: "assistant", id: "m3", raw: []jsontext.Value{jsontext.Value(`{"cleared":""}`)}}
-	own, err := spliced(cleared, reply())
+	own, err := spliced(cleared, reply(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestSpliced(t *testing.T) {
 	} {
 		p := reply()
 		change(p)
-		if more, err := spliced(messages, p); err != nil || !more.others || string(asList(more.list)) != string(asList(list)) {
+		if more, err := spliced(messages, p, nil); err != nil || !more.others || string(asList(more.list)) != string(asList(list)) {
 			t.Errorf("%s: %v, %+v", name, err, more)
 		}
 	}
@@ -108,7 +108,7 @@ func TestSpliced(t *testing.T) {
 	} {
 		p := reply()
 		change(p)
-		if s, err := spliced(messages, p); err == nil && s.newer == 0 || err != nil && !strings.Contains(err.Error(), asDiverged) {
+		if s, err := spliced(messages, p, nil); err == nil && s.newer == 0 || err != nil && !strings.Contains(err.Error(), asDiverged) {
 			t.Errorf("%s: %v, %+v", name, err, s)
 		}
 	}
