@@ -201,7 +201,7 @@ func (g *Gateway) askBehind(x *exchange, thread string, messages []*message, sen
 			}
 			seq = max(seq, at)
 		}
-		err = c.queue(ctx, pause)
+		err = c.queue(ctx, c.pace.apart(pause))
 		return seq, c.now(), err
 	})
 	if q == nil {
