@@ -1,5 +1,7 @@
 package gateway
 
+import "net/http"
+
 // OwnSignature begins the signature of a compaction of precis's own.
 const OwnSignature = ownSignature
 
@@ -28,6 +30,9 @@ func ReadAny(answer, request []byte) {
 		c.identify(c.seed("a"))
 	}
 }
+
+// Transport is the one that requests to providers are made with.
+func Transport() *http.Transport { return transport() }
 
 // Hangs reports whether requests leave precis alone.
 func (s *Server) Hangs() bool { return s.gateway.compactor.pace.hanging() }
