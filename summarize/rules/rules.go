@@ -15,7 +15,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-43"
+const Version = "rules-44"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -140,7 +140,8 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 		return lex.Clip(header, limit)
 	}
 	room := limit - lex.Runes(header) - 1 - lex.Runes(in.elision(doc.total, doc.chars)) - 1
-	if body := doc.sketch(in, category, room); body != "" && lex.Runes(header)+lex.Runes(body)+1 <= limit {
+	// A program that names files and reports errors among them is no listing: a tree would have no room for the errors.
+	if body := doc.sketch(in, category, room); body != "" && (!doc.listing || len(f.urgent) == 0) && lex.Runes(header)+lex.Runes(body)+1 <= limit {
 		if room-lex.Runes(body) < spareRoom {
 			return doc.sketched(in, category, header, body, limit, room)
 		}

@@ -20,7 +20,7 @@ func TellsError(line string) bool {
 		return false
 	}
 	line = behindService(line)
-	return isFailure(line) && !measuresError(line)
+	return isFailure(line) && !measuresError(line) && !sumsNone(line) && !harmless.holds(line)
 }
 
 // errorWords are a cheap pretest: every line that reports a failure contains one of them.
@@ -45,6 +45,16 @@ func behindService(line string) string {
 		return line
 	}
 	return strings.TrimSpace(lex.CutStamp(line[len(name)+len(" | "):]))
+}
+
+// sumsNone matches a sum without an error: "ERROR SUMMARY: 0 errors from 0 contexts", "✖ 30 problems (0 errors, 30 warnings)".
+func sumsNone(line string) bool {
+	at := strings.Index(line, "0 errors")
+	if at < 0 || at > 0 && lex.WordByte[line[at-1]] {
+		return false
+	}
+	t, ok := TallyOf(line)
+	return ok && t.Failed+t.Errors == 0 || strings.Contains(line, "SUMMARY: 0 errors")
 }
 
 // failsTo matches "Failed to pull image", "Failed building wheel" and "Failed checks: lint", but no count ("Failed

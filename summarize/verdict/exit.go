@@ -7,7 +7,7 @@ import (
 
 // harnessExit is a line of a harness around an output. A success is believed from such a line only: any program can
 // print "exit: 0".
-var harnessExit = regexp.MustCompile(`^(?:Error: )?\W{0,3}(?:Exit [Cc]ode:?|exit code:|exit_code[:=]|Process exited with code|(?:The )?[Cc]ommand (?:completed|exited|finished|failed|returned) with (?:exit )?(?:code|status):?|exited with exit code|exited with code|returncode>|Return code:|<exit_code>)\s*(-?\d{1,5})\b.{0,16}$`)
+var harnessExit = regexp.MustCompile(`^(?:Error: )?\W{0,3}(?:Exit [Cc]ode:?|exit code:|exit_code[:=]|Process exited with code|(?:The )?[Cc]ommand (?:completed|exited|finished|failed|returned) with (?:exit )?(?:code|status):?|[Cc]ommand ".*" failed with exit code|exited with exit code|exited with code|returncode>|Return code:|<exit_code>)\s*(-?\d{1,5})\b.{0,16}$`)
 
 // anyExit is an exit code in other words. A code above 0 is believed in a line that is little more: who would print it for
 // a success.
@@ -43,6 +43,9 @@ func (s *scan) exit() (o Outcome) {
 	if !runs || s.call.IsError != nil && !printed {
 		return o
 	}
+	if code, ok := s.echoed(); ok && code != 0 {
+		return Outcome{Exit: code, ExitKnown: true}
+	}
 	for i, line := range s.lines {
 		if !near(i) || NamesPassed(line) {
 			continue
@@ -55,6 +58,20 @@ func (s *scan) exit() (o Outcome) {
 		}
 	}
 	return o
+}
+
+// echoed returns the number that `echo $?` prints last.
+func (s *scan) echoed() (int, bool) {
+	if len(s.steps) == 0 || len(s.lines) == 0 {
+		return 0, false
+	}
+	name, operands := s.steps[len(s.steps)-1].Program()
+	last := s.lines[len(s.lines)-1]
+	if name != "echo" || len(operands) != 1 || len(last) > 3 || !isNumber(last) {
+		return 0, false
+	}
+	variable, ok := strings.CutPrefix(operands[0], "$")
+	return atoi(last), variable == "?" || ok && strings.Contains(s.call.Command, strings.Trim(variable, "{}")+"=$?")
 }
 
 // wrapped reports whether the output begins with lines of a harness.

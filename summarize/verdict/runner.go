@@ -25,11 +25,8 @@ FAILED test
 =FAILED
 FAILED::
 ERROR collecting
-!!!!!!!!!!!!!!!!!!!! Interrupted:
 ~congratulations :(
 evaluation failed :(
-~Required test coverage of…not reached
-~Coverage failure:
 test result: FAILED
 error: could not compile
 error: test failed
@@ -44,8 +41,6 @@ error Command failed with exit code
 ~Command failed with exit code
 ~ failed with exit code 
 ~Session…failed.
-~Jest: "global" coverage threshold
-~ERROR: Coverage for
 ~ELIFECYCLE
 ~ERR_PNPM_
 npm ERR!
@@ -64,6 +59,32 @@ BUILD FAILURE
 Build FAILED.
 Test Run Failed.
 Failed!  - Failed:
+rails aborted!
+> There were failing tests
+There were failing tests
+~ESLint found too many warnings
+! [rejected]
+! [remote rejected]
+LibMambaUnsatisfiableError:
+PackagesNotFoundError:
+ResolvePackageNotFound:
+An error occurred while installing
+upload failed: 
+download failed: 
+rake aborted!
+[error] Total time:
+Error (warning 
+Job for …failed because
+=APPLICATION FAILED TO START
+~version solving failed
+~dependency failed to start:
+Your requirements could not be resolved
+KONFLIKT (
+Automatischer Merge fehlgeschlagen
+Fehler beim Buildvorgang
+(error) 
+MongoServerError: 
+Build fehlgeschlagen
 make: ***
 scons: ***
 task: Failed to run task
@@ -130,10 +151,7 @@ ERROR: Could not install packages
 ERROR: Failed building wheel
 error: subprocess-exited-with-error
 × No solution found
-E: Unable to locate package
-E: Sub-process
-E: Failed to fetch
-E: Could not get lock
+E: 
 An error occurred (
 ERROR: (
 ERROR 1…(
@@ -164,9 +182,46 @@ NX   Running target…failed
 ~ERROR  run failed:
 ~ERROR  Command failed
 Failed:    …#
-~Test Suites: 1 failed
 Bazel: FAILED
 error: process didn't exit successfully
+`)
+
+// saysBroken: a line in which the runner says that the run as a whole failed, whatever its tests did. No tally of tests that
+// passed undoes it.
+var saysBroken = phrases(`
+~Required test coverage of…not reached
+~Coverage failure:
+Jest: …threshold
+~ERROR: Coverage for…threshold
+~SimpleCov failed with exit
+~is below the expected minimum coverage
+~Code coverage below expected
+~Minimum allowed coverage is…got
+Test Run Aborted
+The active test run was aborted
+The active Test Run was aborted
+ERROR! Test suite aborted
+~error was not a part of any test
+~errors were not a part of any test
+~unhandled error during the test run
+~unhandled errors during the test run
+● Test suite failed to run
+=error: Test failed
+error: test failed
+~caused the test runner to fail
+~renderer process just crashed
+~Renderer process just crashed
+~Test Runner unexpectedly exited
+~process didn't exit successfully
+`)
+
+// sumsBroken are sums of other things than tests, in which the runner says the same.
+var sumsBroken = regexp.MustCompile(`^!{3,} .*(?:Interrupt|Exit: |stopping after|rror|crash|fail|abort).* !+$|^(?:Test Suites|Test Files):? +(?:\d+ \w+[,|] *| )*[1-9]\d* failed|^Errors +[1-9]\d* errors?$|^[1-9]\d* (?:uncaught exceptions?|unhandled rejections?)$|threshold .{0,40}satisfied:\s+FAIL$`)
+
+// harmless are lines in the form of an error that are none.
+var harmless = phrases(`
+ERROR: pip's dependency resolver
+~(ignored)
 `)
 
 // saysPassed: a line that says that the run went well.
@@ -190,6 +245,9 @@ All matched files use Prettier code style
 ~No fixes applied.
 ~No lint errors found
 ~No ESLint warnings or errors
+BUILD SUCCESSFUL
+Success! The configuration is valid
+Der Buildvorgang wurde erfolgreich
 [INFO] BUILD SUCCESS
 BUILD SUCCESS
 ** BUILD SUCCEEDED **
@@ -234,11 +292,34 @@ found 0 vulnerabilities
 ✨  Done in
 `)
 
+// saysDone: of saysPassed the last words of a build, which text that looks like errors in front of them does not outweigh.
+var saysDone = phrases(`
+BUILD SUCCESSFUL
+[INFO] BUILD SUCCESS
+BUILD SUCCESS
+** BUILD SUCCEEDED **
+** TEST SUCCEEDED **
+Build succeeded.
+Test Run Successful.
+Success! The configuration is valid
+`)
+
 // stillRuns: a program that has not ended, so that nothing is decided.
 var stillRuns = phrases(`
 ~Process running with session ID
 ~Command running in background
 ~Command is still running
+<status>running</status>
+~was cancelled by user before it could complete
+~was cancelled before it could complete
+`)
+
+// stopped: what a harness says last of a program that it ended.
+var stopped = phrases(`
+Command timed out after
+Command was cancelled
+Command was interrupted
+[Command timed out
 `)
 
 // places of compilers that say "error" behind a file and a line.

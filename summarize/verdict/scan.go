@@ -168,7 +168,11 @@ func (s *scan) compares() bool {
 	if len(s.steps) == 0 {
 		return false
 	}
-	name, operands := s.steps[len(s.steps)-1].Program()
+	at := len(s.steps) - 1
+	for at > 0 && printsOnly[programOf(s.steps[at])] { // "grep -q x a.txt; echo $?"
+		at--
+	}
+	name, operands := s.steps[at].Program()
 	switch name {
 	case "grep", "egrep", "fgrep", "rg", "ag", "ack", "diff", "cmp", "test", "[", "[[", "pgrep", "which":
 		return true
@@ -210,6 +214,86 @@ func (s *scan) exitProves() bool {
 	return true
 }
 
+var printsOnly = setOf("echo printf")
+
+// What is shown of others' text among the words of the programs.
+const (
+	nothingQuoted = iota
+	quotedFirst   // a program runs behind it
+	quotedLast
+)
+
+// quotes reports whether a step shows a text that no other step wrote: `cat docs/incident.md && npm test`. What is
+// captured or given to a program is not shown.
+func (s *scan) quotes() int {
+	steps, is := shell.Steps(s.call.Command), nothingQuoted
+	for i, step := range steps {
+		piped := i+1 < len(steps) && steps[i+1].Op == "|" && !filters[programOf(steps[i+1])]
+		if step.Op != "|" && !piped && quotesText(step) && !s.wrote(step) {
+			is = quotedLast
+		} else if is == quotedLast && ownWords(step) {
+			is = quotedFirst
+		}
+	}
+	return is
+}
+
+var (
+	readers    = setOf("cat head tail sed nl bat less more grep egrep fgrep rg ag ack awk jq yq strings diff journalctl")
+	readsVerbs = setOf("log show diff blame grep logs")
+)
+
+func quotesText(step shell.Step) bool {
+	name, operands := step.Program()
+	if !Shows(step) || slices.ContainsFunc(step.Words, func(w string) bool { return strings.HasPrefix(w, ">") || strings.HasPrefix(w, "<") }) {
+		return false
+	}
+	verb, rest := shell.CutVerb(operands)
+	return readers[name] && len(operands) > 0 || readsVerbs[verb] || readsVerbs[shell.Verb(rest)]
+}
+
+// wrote reports whether another step names the file that a step shows: `make > log; tail log`.
+func (s *scan) wrote(step shell.Step) bool {
+	_, operands := step.Program()
+	return slices.ContainsFunc(operands, func(w string) bool {
+		return len(w) > 1 && w[0] != '-' && !isNumber(w) && strings.Count(s.call.Command, w) > 1 || strings.ContainsAny(w, "*?$")
+	})
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// queries are programs that print rows of a database, and what they say themselves.
+var (
+	queries      = setOf("psql mysql mariadb sqlite3 clickhouse clickhouse-client duckdb mongosh mongo bq cqlsh sqlcmd snowsql sqlplus usql pgcli mycli")
+	queryMessage = regexp.MustCompile(`^(?:ERROR|FATAL|PANIC):  |^psql:.*(?:ERROR|FATAL|error): |^ERROR \d+ \(|^(?:Error|Parse error|Runtime error)\b.*: |^Code: \d+\. DB::|^Received exception |^\w*Mongo\w*Error|^ORA-\d|^Msg \d+, Level`)
+)
+
+// isQuery reports whether a step asks a database: `psql -c …`, `docker exec db psql -c …`.
+func isQuery(step shell.Step) bool {
+	name, operands := step.Program()
+	return queries[name] || (name == "docker" || name == "docker-compose" || name == "kubectl" || name == "podman" || name == "ssh") && slices.ContainsFunc(operands, func(w string) bool { return queries[w] })
+}
+
+// examines reports whether a step looks for failures elsewhere, so that those it prints are not its own: `flutter doctor`,
+// `git bisect run npm test`; found is the line with its result.
+func (s *scan) examines() (reports bool, found string) {
+	for _, step := range s.steps {
+		name, operands := step.Program()
+		switch verb := shell.Verb(operands); {
+		case verb == "doctor" && s.words().troubled:
+			reports = true
+		case name == "git" && verb == "bisect":
+			reports = true
+			for _, line := range s.lines {
+				if strings.HasSuffix(line, " is the first bad commit") {
+					found = line
+				}
+			}
+		}
+	}
+	return reports, found
+}
+
 // toldFailed returns the line by which a program that runs the commands says that one of them failed: "FAILED: git commit".
 func (s *scan) toldFailed() string {
 	for _, line := range s.lines {
@@ -231,6 +315,9 @@ type words struct {
 	goodLast  bool   // a success stands behind every failure
 	sum       bool   // a success is a sum of results
 	troubled  bool   // a line reports an error
+	broken    string // the last line in which the runner says that the run failed, whatever the tests did
+	softLast  bool   // soft stands behind every success
+	endsBad   bool   // the last line reports an error
 	tests     Tally
 }
 
@@ -247,13 +334,41 @@ func (s *scan) read() words {
 	sums, at := 0, 0 // of the runner's lines, and the last of them
 	n := len(s.lines)
 	recap := slices.ContainsFunc(s.lines, func(line string) bool { return strings.HasPrefix(line, "PLAY RECAP ") })
+	asks, onlyAsks := 0, false
+	for _, step := range s.steps {
+		if ownWords(step) && isQuery(step) {
+			asks++
+		}
+	}
+	onlyAsks = asks > 0 && asks == s.programs()
+	acknowledged := 0 // by "OK", of which only a single one sums up
+	for _, line := range s.lines {
+		if line == "OK" {
+			acknowledged++
+		}
+	}
+	heredoc := ""
 	for i, line := range s.lines {
-		if strings.IndexByte("[HPSADp", line[0]) >= 0 && quotesOther.MatchString(line) || namesCommit(line) {
+		if strings.IndexByte("[HPSADp", line[0]) >= 0 && quotesOther.MatchString(line) || namesCommit(line) || harmless.holds(line) {
 			continue
+		}
+		if onlyAsks && !queryMessage.MatchString(line) || asks > 0 && (strings.Contains(line, " | ") || strings.Contains(line, "│")) {
+			continue // a row
+		}
+		if heredoc != "" { // the value of an attribute
+			if line == heredoc {
+				heredoc = ""
+			}
+			continue
+		}
+		if strings.Contains(line, "<<") {
+			if m := heredocs.FindStringSubmatch(line); m != nil && slices.Contains(s.lines[i+1:min(n, i+mostHeredoc)], m[1]) {
+				heredoc = m[1]
+			}
 		}
 		edge := i < headLines || i >= n-tailLines
 		bad, good, sum := false, false, false
-		passed := NamesPassed(line)
+		passed := NamesPassed(line) || endsPassed(line)
 		if edge {
 			t, isTally := Tally{}, false
 			if !passed {
@@ -263,23 +378,30 @@ func (s *scan) read() words {
 			case repaired(line):
 				good = true
 			case isTally && (t.HasPassed || t.HasFailed):
-				bad, good = t.Failed+t.Errors > 0, t.Failed+t.Errors == 0 && (t.Passed > 0 || t.HasFailed)
+				bad, good = t.Failed+t.Errors > 0, t.Failed+t.Errors == 0 && (t.Passed > 0 || t.HasFailed) && (!t.weak || t.words <= sumsWords)
 				goesOn := sums > 0 && i == at+1 && !t.HasPassed && !otherThings.MatchString(strings.ToLower(line)) // "PASS: 3/4" above "FAIL: 1/4"
 				if (goesOn || runnersSum(line, t)) && !strings.HasSuffix(line, ":") {                              // "3 tests failed:" heads their names
-					if sums == 0 || !w.tests.join(t, i-at <= 2) {
+					switch {
+					case ofProject.MatchString(line) && (sums == 0 || sums == 1 && ofProject.MatchString(s.lines[at])): // one of several projects
+						w.tests.merge(t)
+						w.tests.HasPassed, w.tests.HasFailed, sums = true, true, 1
+					case sums == 0 || !w.tests.join(t, i-at <= 2):
 						sums++
 						w.tests = t
 					}
 					at = i
 				}
 			case isTally && t.Errors > 0:
-				w.soft, bad = line, checkerSums.MatchString(line)
+				w.soft, w.softLast, bad = line, true, checkerSums.MatchString(line) || endsErrors.MatchString(line)
 			case isTally:
-				good = checkerSums.MatchString(line)
+				good = checkerSums.MatchString(line) || t.words <= sumsWords && endsErrors.MatchString(line)
+			}
+			if !passed && (saysBroken.holds(line) || sumsBroken.MatchString(line)) {
+				bad, good, w.broken = true, false, line
 			}
 			bad = bad || !good && !passed && saysFailed.holds(line)
-			sum = sum || good
-			good = good || !bad && saysPassed.holds(line)
+			sum = sum || good || !bad && saysDone.begins(line)
+			good = good || !bad && saysPassed.holds(line) && (line != "OK" || acknowledged == 1)
 			if w.compiler == "" && mayBeCompilers(line) && compilerError.MatchString(line) {
 				w.compiler, w.placed = line, placedError.MatchString(line)
 			} else if w.compiler == "" && i > 0 && strings.HasPrefix(s.lines[i-1], "# ") && goError.MatchString(line) {
@@ -287,6 +409,9 @@ func (s *scan) read() words {
 			}
 		} else {
 			bad = !passed && saysFailed.begins(line)
+			if !passed && saysBroken.begins(line) {
+				bad, w.broken = true, line
+			}
 		}
 		if bad && (isTodo(line) || recap && strings.HasPrefix(line, "fatal: [") || strings.HasPrefix(line, "fatal: [") && i+1 < n && s.lines[i+1] == "...ignoring") {
 			bad = false
@@ -295,10 +420,10 @@ func (s *scan) read() words {
 		case bad:
 			w.bad, w.badNear, w.goodLast = line, i >= n-nearLines, false
 		case good:
-			w.good, w.goodLast, w.sum = line, true, w.sum || sum
+			w.good, w.goodLast, w.sum, w.softLast = line, true, w.sum || sum, false
 		}
-		if (edge || !w.troubled) && TellsError(line) && !isTodo(line) {
-			w.troubled = true
+		if (edge || !w.troubled) && !passed && !good && TellsError(line) && !isTodo(line) {
+			w.troubled, w.endsBad = true, i == n-1
 			if i >= n-lastLines {
 				w.last = line
 			}
@@ -308,6 +433,20 @@ func (s *scan) read() words {
 		w.tests = Tally{}
 	}
 	return w
+}
+
+// heredocs match the beginning of a text of several lines in a language that has such.
+var heredocs = regexp.MustCompile(`<<[-~]?["']?([A-Z_]{2,20})["']?$`)
+
+// mostHeredoc bounds such a text, in lines.
+const mostHeredoc = 500
+
+// ofProject matches the sum of one of several projects that a runner tests.
+var ofProject = regexp.MustCompile(`^(?:Passed|Failed)!\s+- Failed:`)
+
+// endsPassed matches the line of one test that passed, with the word for it at its end: "fails with error 43 ... ok (43ms)".
+func endsPassed(line string) bool {
+	return strings.HasSuffix(line, "... ok") || strings.HasSuffix(line, "[✔]") || strings.HasSuffix(line, "ms)") && strings.Contains(line, "... ok (")
 }
 
 // quotesOther matches what git prints of a commit: its message is no word of a runner.
@@ -354,18 +493,27 @@ var corrected = regexp.MustCompile(`(\d+) offenses? detected, (\d+) offenses? (?
 const lastLines = 3
 
 // checkerSums are the sums of compilers and linters: with a count above 0 they fail.
-var checkerSums = regexp.MustCompile(`(?i)^\W*(?:found )?\d+ (?:errors?|issues?|problems?)\b|^\W*\d+ files? inspected|^\W*\d+ errors?, \d+ warnings?|^Found \d+ error|^(?:svelte-check )?found \d+ (?:errors?|warnings?) and \d+ (?:errors?|warnings?)|\d+ error(?:\(s\)|s)?\s*$|compiled with \d+ error`)
+var checkerSums = regexp.MustCompile(`(?i)^\W*(?:found )?\d+ (?:errors?|issues?|problems?)\b|^\W*\d+ files? inspected|^\W*\d+ errors?, \d+ warnings?|^Found \d+ error|^(?:svelte-check )?found \d+ (?:errors?|warnings?) and \d+ (?:errors?|warnings?)|compiled with \d+ error`)
+
+// endsErrors is such a sum if a line has little else: "Build finished with 0 errors".
+var endsErrors = regexp.MustCompile(`(?i)\d+ error(?:\(s\)|s)?\s*$`)
+
+// sumsWords are how many words a sum of things of any kind has beside its counts; a line of progress has more.
+const sumsWords = 2
 
 // runnersSum reports whether a tally is a test runner's: its counts are those of tests.
 func runnersSum(line string, t Tally) bool {
 	low := strings.ToLower(line)
-	if otherThings.MatchString(low) || t.weak && !strings.Contains(low, "test") {
+	if otherThings.MatchString(low) || ofFile.MatchString(line) || t.weak && !strings.Contains(low, "test") {
 		return false
 	}
 	return t.HasPassed || t.HasFailed && countsTests.MatchString(low)
 }
 
 var countsTests = regexp.MustCompile(`\btests?\b|examples?,|\bruns,|^\W*\d+ fail(?:ed|ing)?\b(?: in [\d.]+s)?\W*$|^\W*fail \d+$`)
+
+// ofFile matches the line of one file of tests: "❯ src/a.test.ts (3 tests | 1 failed) 12ms".
+var ofFile = regexp.MustCompile(`^(?:[^\w\s] )?\S+\.\w+ \(\d+ tests?\b`)
 
 // otherThings are counted by runners too, and are no tests.
 var otherThings = regexp.MustCompile(`test files|stopping after|suites|unreachable|snapshots?:|^\W*assertions|\b(?:steps?|features?|hooks?|tasks?|projects?|targets?)\b`)
@@ -388,7 +536,7 @@ func (s *scan) refused() bool {
 // unfinished reports whether the program still runs.
 func (s *scan) unfinished() bool {
 	for i, line := range s.lines {
-		if i < 6 && stillRuns.holds(line) {
+		if i < 6 && stillRuns.holds(line) || i >= len(s.lines)-2 && stopped.begins(line) {
 			return true
 		}
 	}

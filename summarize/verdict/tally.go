@@ -13,12 +13,18 @@ type Tally struct {
 	HasErrors              bool
 	problems               int // of any weight: `3 problems (1 error, 2 warnings)`
 	hasProblems            bool
+	words                  int  // beside the counts
 	weak                   bool // passed counts of words that are said of other things too: ok, succeeded
 }
 
 var (
 	countFirst = regexp.MustCompile(`(?i)(\d(?:[\d,]{0,9}\d)?)\*{0,2} (?:\w+ )??(?:(?:unit|individual|assertions?|tests?|specs?|test cases?|test suites?|suites?|examples?|scenarios?|files?|checks?|hooks?|tasks?|targets?) )?(passed|passing|passes|pass|successful|successes|succeeded|success|ok|failed|failing|failures?|fails?|broken|errors?|errored|problems?|issues?|offen[cs]es?|violations?|unreachable)\b`)
-	labelFirst = regexp.MustCompile(`(?i)\b(passed|pass|passes|succeeded|successes|success|ok|failed|failing|failures?|fails?|fail|errors?|errored|broken|unreachable)(?: (?:checks|tests|specs|cases))?\s{0,8}[:=]?\s{0,8}(\d(?:[\d,]{0,9}\d)?)\b`)
+	// A label has a separator behind it; or it begins a clause and its number ends it: "# pass 12", "FAIL 1 | PASS 3". Else it is
+	// part of a name: "error404.ts", "renders error 500".
+	labelFirst = regexp.MustCompile(`(?i)\b(passed|pass|passes|succeeded|successes|success|ok|failed|failing|failures?|fails?|errors?|errored|broken|unreachable)(?: (?:checks|tests|specs|cases))?\s{0,8}[:=]\s{0,8}(\d(?:[\d,]{0,9}\d)?)\b`)
+	labelAlone = regexp.MustCompile(`(?i)(?:^|[|,;/]|[:.] )[^\w|,;/]*(?:(?:checks|tests|specs|cases) )?(passed|pass|passes|succeeded|successes|success|ok|failed|failing|failures?|fails?|errors|errored|broken|unreachable)(?: (?:checks|tests|specs|cases))?\s{1,8}(\d(?:[\d,]{0,9}\d)?)\s*(?:[|,;/)\]]|\.(?: |$)|$)`)
+	// awaited are failures that belong to a success: "OK (expected failures=1)", "12 passed | 1 expected fail".
+	awaited    = regexp.MustCompile(`(?i)\bexpected (?:fail(?:ure)?s?|errors?)\b *[:=] *\d+|\b\d+ expected (?:fail(?:ure|ed)?s?|errors?)\b|\bunexpected success(?:es)? *[:=] *\d+`)
 	otherCount = regexp.MustCompile(`(?i)\d[\d.,:]*\s?(?:ms|s|m|h|min|seconds?|minutes?|%)?\b|\b(?:skipped|skip|total|ignored|pending|todo|warnings?|warn|measured|filtered|out|assertions?|deselected|xfailed|xpassed|changed|rescued|cancelled|flaky|unexpected|in|of|and|with|tests?|suites?|files?|run|runs|ran|cases?|time|duration|snapshots?|source)\b`)
 )
 
@@ -28,19 +34,27 @@ func TallyOf(line string) (t Tally, ok bool) {
 	if len(line) > longest || !counts(line) || !mayTally(line) {
 		return t, false
 	}
-	rest := line
+	rest, _, _ := strings.Cut(line, ", Duration: ") // what dotnet names behind it
+	if strings.Contains(rest, "xpected ") {
+		rest = awaited.ReplaceAllString(rest, " ")
+	}
+	line = rest
 	take := func(expr *regexp.Regexp, number, word int) {
 		for _, m := range expr.FindAllStringSubmatch(rest, -1) {
 			t.add(m[word], atoi(m[number]))
 		}
-		rest = expr.ReplaceAllString(rest, " ")
+		rest = expr.ReplaceAllString(rest, " | ")
 	}
 	if labelled(line) {
 		take(labelFirst, 2, 1)
+		take(labelAlone, 2, 1)
+		take(labelAlone, 2, 1) // each match takes the separator in front of the next
 		take(countFirst, 1, 2)
 	} else {
 		take(countFirst, 1, 2)
 		take(labelFirst, 2, 1)
+		take(labelAlone, 2, 1)
+		take(labelAlone, 2, 1) // each match takes the separator in front of the next
 	}
 	if t.hasProblems && !t.HasErrors {
 		t.Errors, t.HasErrors = t.problems, true
@@ -53,13 +67,20 @@ func TallyOf(line string) (t Tally, ok bool) {
 	}
 	rest = otherCount.ReplaceAllString(rest, " ")
 	words := strings.FieldsFunc(rest, func(r rune) bool { return r < 0x80 && !isLetter(byte(r)) })
+	t.words = len(words)
 	const mostWords = 4
-	return t, len(words) <= mostWords
+	return t, t.words <= mostWords
 }
 
 // labelled reports whether the counts follow their names: "Failures: 1, Errors: 0", "ok=3 failed=0", "FAIL 1 | PASS 3".
 func labelled(line string) bool {
+	const several = 2
 	m := labelFirst.FindStringIndex(line)
+	if m == nil {
+		m = labelAlone.FindStringIndex(line)
+	} else if len(labelFirst.FindAllStringIndex(line, several)) == several { // "TESTS=12 PASS=11 FAIL=1"
+		return true
+	}
 	if m == nil {
 		return false
 	}
@@ -134,6 +155,14 @@ func (t *Tally) join(next Tally, close bool) bool {
 	}
 	t.Passed, t.Failed, t.HasPassed, t.HasFailed = t.Passed+next.Passed, t.Failed+next.Failed, true, true
 	return true
+}
+
+// passedAll reports whether tests are counted and none failed.
+func (t Tally) passedAll() bool { return (t.HasPassed || t.HasFailed) && t.Failed+t.Errors == 0 }
+
+// merge adds the counts of a further project.
+func (t *Tally) merge(next Tally) {
+	t.Passed, t.Failed, t.Errors = t.Passed+next.Passed, t.Failed+next.Failed, t.Errors+next.Errors
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

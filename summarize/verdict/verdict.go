@@ -100,6 +100,8 @@ func (s *scan) decideRun(o *Outcome) {
 	w.bad = cmp.Or(w.bad, told)
 	good := o.ExitKnown && o.Exit == 0 || s.call.IsError != nil
 	proven := good && s.exitProves()
+	reports, found := s.examines()
+	quoted := s.quotes()
 	several := !proven && s.programs() != 1
 	switch {
 	case o.ExitKnown && o.Exit != 0 && o.Exit == 1 && s.compares():
@@ -108,10 +110,25 @@ func (s *scan) decideRun(o *Outcome) {
 		o.Verdict, o.Line = Failure, w.bad
 	case s.unfinished():
 		o.Verdict = Unknown
+	case reports:
+		if o.Line = found; found != "" {
+			o.Verdict = Success
+		}
+	case quoted != nothingQuoted && (proven || quoted == quotedLast || w.bad+w.soft+w.compiler+w.last != ""):
+		if o.Verdict = Unknown; proven { // whose words they are, nothing tells
+			o.Verdict = Success
+		}
+		if w.bad+w.soft != "" {
+			o.Tests = Tally{}
+		}
 	case proven && w.bad != "" && w.good != "" && told == "" && (w.goodLast || w.tests.Failed+w.tests.Errors == 0 && (o.ExitKnown || !w.badNear)):
 		o.Verdict, o.Line = Success, w.good
 	case proven && w.bad != "":
 		o.Verdict, o.Line = Partial, w.bad // its words and its exit code disagree
+	case w.broken != "" && several && w.goodLast:
+		o.Verdict, o.Line = Partial, w.broken
+	case w.broken != "":
+		o.Verdict, o.Line = Failure, w.broken
 	case w.bad != "" && w.good == "":
 		o.Verdict, o.Line = Failure, w.bad
 	case w.compiler != "" && w.good == "" && !proven:
@@ -126,7 +143,9 @@ func (s *scan) decideRun(o *Outcome) {
 		o.Verdict, o.Line = Partial, w.bad
 	case w.compiler != "" && w.placed && several:
 		o.Verdict, o.Line = Partial, w.compiler
-	case w.soft != "":
+	case w.endsBad && w.goodLast && !proven:
+		o.Verdict = Unknown // an error behind the sum: the run's, or a test's that prints late
+	case w.soft != "" && (several || !w.sum || !w.goodLast || w.softLast || !w.tests.passedAll()):
 		o.Verdict, o.Line = Partial, w.soft
 	case w.good != "" && (proven || w.sum && w.goodLast || !w.troubled):
 		o.Verdict, o.Line = Success, w.good
@@ -136,6 +155,11 @@ func (s *scan) decideRun(o *Outcome) {
 		o.Verdict, o.Line = Failure, w.last
 	case w.last != "":
 		o.Verdict, o.Line = Partial, w.last
+	}
+	if o.Verdict == Failure && w.broken != "" && o.Tests.Failed+o.Tests.Errors == 0 { // of the tests that it came to: "0 failed" would mislead
+		if o.Tests.HasFailed, o.Tests.HasErrors = false, false; !o.Tests.HasPassed {
+			o.Tests = Tally{}
+		}
 	}
 }
 
