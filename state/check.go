@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"precis/events"
 	"precis/internal/thread"
 	"precis/summarize/ledger"
 )
@@ -34,7 +35,8 @@ type checker struct {
 	v      View
 	id     int
 	report func(Problem)
-	name   string // the thread that is checked
+	name   string          // the thread that is checked
+	waits  map[string]bool // keys of the places of summaries' records in the outbox
 }
 
 func (c *checker) run() error {
@@ -66,7 +68,11 @@ func (c *checker) partition() error {
 	if err != nil {
 		return err
 	}
+	c.waits = map[string]bool{}
 	for _, row := range rows {
+		if row.Type == events.SummaryCreated {
+			c.waits[string(c.v.placeKey(row.Thread, row.ChainSeq))] = true
+		}
 		if row.Number > meta.NextOutgoing {
 			c.expect("outbox row's number is given out", meta.NextOutgoing, row.Number)
 		}
@@ -246,6 +252,9 @@ func (c *checker) summary(h *thread.Header, sum *thread.Summary) error {
 		}
 		c.expect("summary "+sum.ID+" is found by its id", true, found && owner == h.Thread)
 	}
+	if err := c.record(h, sum); err != nil {
+		return err
+	}
 	slot, err := c.v.Slot(h.Thread, sum.Slot)
 	if err != nil {
 		return err
@@ -266,6 +275,20 @@ func (c *checker) summary(h *thread.Header, sum *thread.Summary) error {
 		}
 		c.expect("summary "+sum.ID+" is found by its source "+id, sum.Status == thread.Active, indexed)
 	}
+	return nil
+}
+
+// record checks that a summary's record is in its row unless it is replaced, and in the log, or on its way there.
+func (c *checker) record(h *thread.Header, sum *thread.Summary) error {
+	c.expect("summary "+sum.ID+" has its record", sum.Status != thread.Replaced || sum.Serves, len(sum.Record) > 0)
+	if sum.Inherited {
+		return nil
+	}
+	placed, err := c.v.has(c.v.placeKey(h.Thread, sum.ChainSeq))
+	if err != nil {
+		return err
+	}
+	c.expect("record of summary "+sum.ID+" is placed in SUMMARIES, or else waits in the outbox", !placed, c.waits[string(c.v.placeKey(h.Thread, sum.ChainSeq))])
 	return nil
 }
 

@@ -36,6 +36,9 @@ func (s *Store) Diff(want *Store, partition int, report func(Problem)) error {
 // what this one says that it has read, and has not reached yet, it must have staged, or it will decide it again.
 func (s *Store) diffMeta(want *Store, partition int, report func(Problem)) error {
 	v, all := s.View(partition), want.View(partition)
+	if err := diffPlaces(v, all, report); err != nil {
+		return err
+	}
 	meta, err := v.Meta()
 	if err != nil {
 		return err
@@ -52,6 +55,29 @@ func (s *Store) diffMeta(want *Store, partition int, report func(Problem)) error
 			report(Problem{
 				Partition: partition, Thread: rec.Thread, Check: fmt.Sprintf("row m: SUMMARIES is read up to %d", meta.SummariesSeq),
 				Want: fmt.Sprintf("record %d is staged", rec.Seq), Got: own,
+			})
+		}
+		return true, err
+	})
+}
+
+// diffPlaces compares where two stores have records in SUMMARIES, of those that both have there.
+func diffPlaces(got, want View, report func(Problem)) error {
+	prefix := got.key(kindPlace)
+	return got.scan(prefix, prefix, func(k, b []byte) (bool, error) {
+		name, _, ok := cutPart(k[len(prefix):])
+		if !ok {
+			return false, fmt.Errorf("%w: key of a record's place", ErrDamaged)
+		}
+		var own uint64
+		if err := readPlace(name, &own)(b); err != nil {
+			return false, err
+		}
+		all, err := want.Placed(name, lastNumber(k))
+		if own != all && own > 0 && all > 0 {
+			report(Problem{
+				Partition: int(got.id), Thread: name, Check: fmt.Sprintf("row a: place of record %d of the thread", lastNumber(k)),
+				Want: fmt.Sprint(all), Got: fmt.Sprint(own),
 			})
 		}
 		return true, err

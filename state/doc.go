@@ -19,6 +19,7 @@
 //	x     thread deadline sequence        message id of the waiting edit
 //	s     thread summary                  thread.Summary
 //	S     summary                         thread of the summary
+//	a     thread chain sequence           SUMMARIES sequence of that summary.created, which holds the text of a replaced summary
 //	l     thread slot                     thread.Slot
 //	r     thread source summary           -: the active summary is made from the source
 //	j     thread summary                  thread.Job: started and not ended

@@ -35,6 +35,7 @@ const (
 	kindSweep    = 'y'
 	kindChild    = 'p'
 	kindHanded   = 'h'
+	kindPlace    = 'a'
 )
 
 // formatPartition is beyond every partition: the store's own rows.

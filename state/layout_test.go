@@ -95,6 +95,7 @@ func (f *full) save(t *testing.T, s *Store) {
 	p.LookAt("t", time.Time{}, f.idle)
 	p.HandOver(f.handed, f.branch)
 	p.Send(f.outgoing)
+	p.place(events.SummaryCreated, "t", f.active.ChainSeq, 94)
 	err = errors.Join(p.Stage(f.staged), p.StageRejection(91, [32]byte{9}), p.Spend("main", "2026-01-02", 95))
 	if _, cerr := p.Commit(Sync); errors.Join(err, cerr) != nil {
 		t.Fatal(err, cerr)
@@ -273,6 +274,8 @@ func reads(f *full, kind byte, p *Partition) error {
 		_, _, err = p.Seen("t")
 	case kindSpent:
 		err = errors.Join(p.Spent(func(string, string, int64) {}), p.Spend("main", "2026-01-02", 1))
+	case kindPlace:
+		_, err = p.Placed("t", f.active.ChainSeq)
 	case kindOutbox:
 		_, err = p.Outbox()
 	case kindStaged:

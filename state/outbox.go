@@ -72,8 +72,13 @@ func (p *Partition) Send(o *Outgoing) {
 	p.outgoing = append(p.outgoing, o)
 }
 
-// Delivered removes a row that the server has confirmed.
-func (p *Partition) Delivered(o *Outgoing) { p.remove(p.key(kindOutbox).number(o.Number)) }
+// Delivered removes a row that the server has stored at a sequence of its stream. 0: it is in no stream, or not any more.
+func (p *Partition) Delivered(o *Outgoing, seq uint64) {
+	p.remove(p.key(kindOutbox).number(o.Number))
+	if o.Guarded {
+		p.place(o.Type, o.Thread, o.ChainSeq, seq)
+	}
+}
 
 // Outbox returns the rows that wait to be confirmed, in order.
 func (v View) Outbox() ([]*Outgoing, error) {

@@ -60,6 +60,8 @@ type Outgoing struct {
 	Index, Size int
 	// Prev is the chain value that a guarded row follows on; empty for a thread's first record.
 	Prev string
+	// ChainSeq is the place of a thread's record in its chain.
+	ChainSeq uint64
 }
 
 // More says that the next row of the thread belongs to the same step.
@@ -206,6 +208,8 @@ func summaryRow(c *codec, s *thread.Summary) {
 		c.times(&s.ExpiresAt)
 	}
 	c.flags(&s.Serves)
+	texts(c, &s.Policy)
+	c.uints(&s.EventSeq, &s.EffectiveSeq, &s.ChainSeq)
 	blobs(c, &s.Record, &s.Invalidated)
 }
 
@@ -291,6 +295,7 @@ func outgoingRow(c *codec, o *Outgoing) {
 	c.flags(&o.Guarded)
 	c.small(&o.Index, &o.Size)
 	texts(c, &o.Prev)
+	c.uints(&o.ChainSeq)
 	blobs(c, &o.Data)
 }
 

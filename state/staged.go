@@ -134,10 +134,24 @@ func eachStaged(each func(*Staged) (bool, error)) func(k, b []byte) (bool, error
 	}
 }
 
+// Unstored is the sequence of a staged record that SUMMARIES may not hold yet.
+const Unstored = ^uint64(0)
+
+// stored is where SUMMARIES holds the record; 0 if it may not.
+func (s *Staged) stored() uint64 {
+	if s.Seq == Unstored {
+		return 0
+	}
+	return s.Seq
+}
+
 // Adopted removes a staged record that is part of the state now.
 func (p *Partition) Adopted(s *Staged) {
 	p.remove(p.stagedKey(s))
 	p.near.drop(s)
+	if !s.Void {
+		p.place(s.Type, s.Thread, s.ChainSeq, s.stored())
+	}
 	p.meta.Staged--
 	if p.meta.Staged == 0 {
 		k := p.key(kindStagedTo)

@@ -21,7 +21,7 @@ import (
 
 // format is the version of the rows; another one is refused. A field that is added, removed or reordered raises it, and
 // so does another meaning of one: rows have no way to tell (testdata/layout has the rows of each format).
-const format = "precis-17"
+const format = "precis-18"
 
 // pebbleFormat is the version of Pebble's own files. It is raised here and with format, never by a newer Pebble alone:
 // an older program could not open the store again.

@@ -295,13 +295,10 @@ func policyAt(part *state.Partition, st *thread.State, rec events.Record) string
 	if sum == nil && id != "" {
 		sum, _ = part.Summary(st.Header.Thread, id) // an unreadable summary has no known policy
 	}
-	var made struct {
-		Policy string `json:"policy"`
-	}
-	if sum == nil || json.Unmarshal(sum.Record, &made) != nil {
+	if sum == nil {
 		return ""
 	}
-	return made.Policy
+	return sum.Policy
 }
 
 func summaryOf(rec events.Record) events.OrNull {

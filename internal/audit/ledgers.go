@@ -62,6 +62,9 @@ func (l *ledgers) problem(ctx context.Context, partition int, name, id string, s
 	if sum == nil {
 		return "one of a summary that is not on record", nil
 	}
+	if len(sum.Record) == 0 {
+		return "one of a summary that is replaced", nil
+	}
 	var rec events.Summary
 	if err := json.Unmarshal(sum.Record, &rec); err != nil {
 		return "", fmt.Errorf("read record: %w", err)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"precis/events"
 	"precis/internal/thread"
 	"precis/summarize/prompt/whole"
@@ -191,6 +189,6 @@ func (a *auditor) madeFrom(name string) func(id string) (whole.Summary, error) {
 		if err != nil {
 			return sum, err
 		}
-		return sum, json.Unmarshal(row.Record, &sum)
+		return whole.Summary{Kind: row.Kind, SourceMessageIDs: row.Sources, SourceSummaryIDs: row.SourceSums}, nil
 	}
 }

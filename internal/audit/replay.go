@@ -77,18 +77,18 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 		}
 	}
 	if o.Rules {
-		r.runner, err = rulesRunner(r.events, o.Mask)
+		r.runner, err = rulesRunner(r.run, o.Mask)
 	}
 	return r, err
 }
 
 // rulesRunner runs jobs with the rules only.
-func rulesRunner(log *broker.LogReader, mask func(string) string) (*jobs.Runner, error) {
+func rulesRunner(r *run, mask func(string) string) (*jobs.Runner, error) {
 	ladder, err := llm.New(llm.Options{Mask: mask})
 	if err != nil {
 		return nil, fmt.Errorf("set up rules: %w", err)
 	}
-	return &jobs.Runner{Ladder: ladder, Log: log}, nil
+	return &jobs.Runner{Ladder: ladder, Log: r.events, Summaries: r.reader(broker.StreamSummaries)}, nil
 }
 
 // audit gives a lane its auditor.

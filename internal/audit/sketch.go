@@ -9,13 +9,15 @@ import (
 
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/content"
 	"precis/internal/thread"
 	"precis/state"
 )
 
 // Sketch is a thread's story as far as a store has it, without a fold: counters, summaries, and the events that its messages stand on, of which kept has
-// those that were read. It has no records, no event that was rejected or changed nothing, and no check was made. nil: there is no such thread.
-func Sketch(view state.View, name string, kept *broker.Kept) (*Story, error) {
+// those that were read, as records has the records of replaced summaries (RecordsIn). It has no further records, no event that was rejected or changed
+// nothing, and no check was made. nil: there is no such thread.
+func Sketch(view state.View, name string, kept, records *broker.Kept) (*Story, error) {
 	h, err := view.Header(name)
 	if err != nil || h == nil {
 		return nil, err
@@ -37,7 +39,7 @@ func Sketch(view state.View, name string, kept *broker.Kept) (*Story, error) {
 		read.Outcome, read.Tokens = e.Outcome, e.Tokens
 		s.Entries[i] = read
 	}
-	return s, s.sketchSummaries(view)
+	return s, s.sketchSummaries(view, records)
 }
 
 // sketchEvents lists the thread's own events, without what they say.
@@ -80,19 +82,55 @@ func (s *Story) sketchEvents(view state.View, h *thread.Header) error {
 	return err
 }
 
-func (s *Story) sketchSummaries(view state.View) error {
+func (s *Story) sketchSummaries(view state.View, records *broker.Kept) error {
 	chain := map[string]uint64{}
 	err := view.Summaries(s.Thread, func(sum *thread.Summary) (bool, error) {
-		var head events.Head
-		if sum.Inherited || json.Unmarshal(sum.Record, &head) != nil {
+		if sum.Inherited {
 			return true, nil
 		}
-		chain[sum.ID] = head.ChainSeq
-		s.Summaries = append(s.Summaries, standingOf(sum, head.EffectiveSeq))
-		return true, nil
+		chain[sum.ID] = sum.ChainSeq
+		standing, err := sketchStanding(view, s.Thread, sum, records)
+		s.Summaries = append(s.Summaries, standing)
+		return true, err
 	})
 	slices.SortFunc(s.Summaries, func(a, b *Standing) int { return cmp.Compare(chain[a.ID], chain[b.ID]) })
 	return err
+}
+
+// sketchStanding is a summary with its record, if that is there.
+func sketchStanding(view state.View, name string, sum *thread.Summary, records *broker.Kept) (*Standing, error) {
+	if len(sum.Record) > 0 {
+		return standingOf(sum, sum.Record), nil
+	}
+	seq, err := view.Placed(name, sum.ChainSeq)
+	if err != nil {
+		return nil, err
+	}
+	if m, ok := records.Message(seq); ok && content.MadeBy(m, sum.ID) {
+		return standingOf(sum, m.Data), nil
+	}
+	known, err := json.Marshal(map[string]any{
+		"version": sum.Version, "policy": sum.Policy, "source_message_ids": sum.Sources, "source_summary_ids": sum.SourceSums,
+		"token_count_before": sum.TokensBefore, "token_count_after": sum.TokensAfter,
+	})
+	standing := standingOf(sum, known)
+	standing.Unread = true
+	return standing, err
+}
+
+// RecordsIn returns where the records of a thread's replaced summaries stand in SUMMARIES, which a store does not have.
+func RecordsIn(view state.View, name string) (seqs []uint64, err error) {
+	err = view.Summaries(name, func(sum *thread.Summary) (bool, error) {
+		if sum.Inherited || len(sum.Record) > 0 {
+			return true, nil
+		}
+		seq, err := view.Placed(name, sum.ChainSeq)
+		if seq > 0 {
+			seqs = append(seqs, seq)
+		}
+		return true, err
+	})
+	return seqs, err
 }
 
 // EventsIn returns where the revisions of a thread's messages stand in EVENTS, as a store has them. That is all of its events, unless there are duplicates or

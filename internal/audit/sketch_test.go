@@ -133,12 +133,21 @@ func (w *world) sketched(p *processor.Processor, name string, known func(string)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	kept := broker.NewKept(1 << 20)
-	if s, err := audit.Sketch(view, name, kept); err != nil || s.Unread == 0 || s.Unread != len(s.Entries) {
+	kept, records := broker.NewKept(1<<20), broker.NewKept(1<<20)
+	if s, err := audit.Sketch(view, name, kept, records); err != nil || s.Unread == 0 || s.Unread != len(s.Entries) {
 		w.t.Errorf("%s: of %d events %d are not read, before any is: %v", name, len(s.Entries), s.Unread, err)
 	}
 	broker.NewLogReader(w.broker.JetStream(), broker.StreamEvents).Through(kept).Ahead(within(w.t), seqs, patience)
-	sketch, err := audit.Sketch(view, name, kept)
+	at, err := audit.RecordsIn(view, name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	unread, err := audit.Sketch(view, name, kept, records)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	broker.NewLogReader(w.broker.JetStream(), broker.StreamSummaries).Through(records).Ahead(within(w.t), at, patience)
+	sketch, err := audit.Sketch(view, name, kept, records)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -155,6 +164,11 @@ func (w *world) sketched(p *processor.Processor, name string, known func(string)
 	}
 	if got, want := strings.Join(has, "\n"), strings.Join(counted, "\n"); got != want || sketch.Unread != 0 {
 		w.t.Errorf("%s, %d not read: the sketch has\n%s\nthe story has\n%s", name, sketch.Unread, got, want)
+	}
+	for i, sum := range sketch.Summaries {
+		if replaced := sum.Status == thread.Replaced; unread.Summaries[i].Unread != replaced || sum.Unread || unread.Summaries[i].ID != sum.ID {
+			w.t.Errorf("%s: summary %s, which is %s, is not read: %v before its record is, %v then", name, sum.ID, sum.Status, unread.Summaries[i].Unread, sum.Unread)
+		}
 	}
 	got, _ := json.Marshal([]any{sketch.Summaries, sketch.Counters, sketch.Fork}, json.Deterministic(true))
 	want, _ := json.Marshal([]any{story.Summaries, story.Counters, story.Fork}, json.Deterministic(true))

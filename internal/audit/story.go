@@ -128,6 +128,8 @@ type Standing struct {
 	EventSeq    uint64         `json:"event_seq"` // at which it was decided
 	Record      jsontext.Value `json:"record"`
 	Invalidated jsontext.Value `json:"invalidated,omitzero"` // the summary.invalidated
+	// Unread: of a sketch, and the log was not asked for the record, of which only what the store knows is there.
+	Unread bool `json:"-"`
 }
 
 // Moment is where a story ends: at an event or at a time; the zero Moment is the log's end.
@@ -241,15 +243,15 @@ func (s *Story) standings(view state.View) error {
 		if sum == nil {
 			continue // could not be folded in, which is a finding
 		}
-		s.Summaries = append(s.Summaries, standingOf(sum, e.EventSeq))
+		s.Summaries = append(s.Summaries, standingOf(sum, e.Record))
 	}
 	return nil
 }
 
-func standingOf(sum *thread.Summary, seq uint64) *Standing {
+func standingOf(sum *thread.Summary, record jsontext.Value) *Standing {
 	return &Standing{
 		ID: sum.ID, Kind: sum.Kind, Slot: sum.Slot, Status: sum.Status, ReplacedBy: sum.ReplacedBy,
-		EventSeq: seq, Record: sum.Record, Invalidated: sum.Invalidated,
+		EventSeq: sum.EffectiveSeq, Record: record, Invalidated: sum.Invalidated,
 	}
 }
 

@@ -136,7 +136,7 @@ func newImagination(ctx context.Context, o Options, c *fold.Config, held []map[u
 			return nil, err
 		}
 	}
-	im.runner, err = rulesRunner(im.events, o.Mask)
+	im.runner, err = rulesRunner(im.run, o.Mask)
 	return im, err
 }
 

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
-
-	"precis/events"
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize/ledger"
@@ -80,13 +77,9 @@ func MessagesOf(ctx context.Context, view state.View, log Log, name string, ids 
 // messagesThen returns the messages that a summary was made from, as they were then: if a policy ignores edits the summary
 // continues to stand for those, and so does its ledger.
 func messagesThen(ctx context.Context, view state.View, log Log, name string, sum *thread.Summary) ([]ledger.Message, error) {
-	var made events.Head
-	if err := json.Unmarshal(sum.Record, &made); err != nil {
-		return nil, fmt.Errorf("%w: record of %s: %w", state.ErrDamaged, sum.ID, err)
-	}
 	rows, err := view.MessagesOf(name, sum.Sources)
 	for i := 0; err == nil && i < len(rows); i++ {
-		rows[i], err = asOf(view, name, rows[i], made.EventSeq)
+		rows[i], err = asOf(view, name, rows[i], sum.EventSeq)
 	}
 	if err != nil {
 		return nil, err

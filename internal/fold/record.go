@@ -236,7 +236,7 @@ func (f *Fold) send(st *thread.State, rec events.Record, policy string, t events
 	f.out = append(f.out, emission{
 		row: &state.Outgoing{
 			Type: t, ID: id, Thread: st.Header.Thread, Subject: string(t) + "." + token,
-			Time: at, Data: data, Guarded: true, Prev: f.prev,
+			Time: at, Data: data, Guarded: true, Prev: f.prev, ChainSeq: rec.Common().ChainSeq,
 		},
 		decided: Decided{Record: rec, Agent: st.Header.FirstAgentID, Policy: policy},
 	})

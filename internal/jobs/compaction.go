@@ -23,7 +23,7 @@ func (r *Runner) compactionWork(ctx context.Context, view state.View, p *summari
 	if err != nil {
 		return nil, err
 	}
-	held, err := s.held(job.Started.Slot)
+	held, err := s.held(ctx, job.Started.Slot)
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +42,14 @@ func (r *Runner) compactionWork(ctx context.Context, view state.View, p *summari
 }
 
 // held returns the rule summary that the model's summary replaces.
-func (s *sources) held(name string) (*events.Summary, error) {
+func (s *sources) held(ctx context.Context, name string) (*events.Summary, error) {
 	slot, err := s.view.Slot(s.thread, name)
 	if err != nil {
 		return nil, err
 	}
-	_, rec, err := s.summary(slot.Holder)
-	return rec, err
+	sum, err := s.summary(slot.Holder)
+	if err != nil {
+		return nil, err
+	}
+	return s.record(ctx, sum)
 }

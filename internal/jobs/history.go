@@ -55,7 +55,7 @@ func (s *sources) weight(started events.Started) (before int64, err error) {
 		}
 	}
 	for _, id := range started.SourceSummaryIDs {
-		sum, _, err := s.summary(id)
+		sum, err := s.summary(id)
 		if err != nil {
 			return 0, err
 		}

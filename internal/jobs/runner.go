@@ -20,8 +20,10 @@ import (
 // provider.
 type Runner struct {
 	Ladder *llm.Ladder
-	Log    *broker.LogReader
-	Called func(ctx context.Context, made llm.Made) // receives each call that is over; may be nil
+	Log    *broker.LogReader // EVENTS
+	// Summaries reads SUMMARIES.
+	Summaries *broker.LogReader
+	Called    func(ctx context.Context, made llm.Made) // receives each call that is over; may be nil
 }
 
 // Begin records the calls of a job, of which the last is about to be made, in the form in which they count if the

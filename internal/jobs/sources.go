@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"precis/events"
+	"precis/internal/broker"
 	"precis/internal/content"
 	"precis/internal/thread"
 	"precis/state"
@@ -35,11 +36,12 @@ func callFor(p *summarize.Policy, kind string) (llm.Job, error) {
 
 // sources collects the text behind a job's summaries and messages for a model to read.
 type sources struct {
-	view   state.View
-	log    content.Log
-	thread string
-	call   llm.Job
-	text   strings.Builder
+	view      state.View
+	log       content.Log
+	summaries *broker.LogReader
+	thread    string
+	call      llm.Job
+	text      strings.Builder
 }
 
 func (r *Runner) sources(view state.View, p *summarize.Policy, job *thread.Job) (*sources, error) {
@@ -47,7 +49,7 @@ func (r *Runner) sources(view state.View, p *summarize.Policy, job *thread.Job) 
 	if err != nil {
 		return nil, err
 	}
-	return &sources{view: view, log: content.Masked(content.Uncached{Log: r.Log}, r.Ladder.Mask), thread: *job.Started.ThreadID, call: call}, nil
+	return &sources{view: view, summaries: r.Summaries, log: content.Masked(content.Uncached{Log: r.Log}, r.Ladder.Mask), thread: *job.Started.ThreadID, call: call}, nil
 }
 
 // job returns the call for the collected sources.
@@ -57,30 +59,40 @@ func (s *sources) job(maxTokens int) llm.Job {
 	return call
 }
 
-func (s *sources) summary(id string) (*thread.Summary, *events.Summary, error) {
+func (s *sources) summary(id string) (*thread.Summary, error) {
 	sum, err := s.view.Summary(s.thread, id)
-	if err != nil {
-		return nil, nil, err
+	if err == nil && sum == nil {
+		err = fmt.Errorf("%w: summary %q of thread %q has no row", state.ErrDamaged, id, s.thread)
 	}
-	if sum == nil {
-		return nil, nil, fmt.Errorf("%w: summary %q of thread %q has no row", state.ErrDamaged, id, s.thread)
+	return sum, err
+}
+
+// record returns the record of a summary. One that was replaced since the job began is in the log.
+func (s *sources) record(ctx context.Context, sum *thread.Summary) (*events.Summary, error) {
+	data, err := content.RecordOf(ctx, s.view, s.summaries, s.thread, sum)
+	if err != nil {
+		return nil, err
 	}
 	rec := &events.Summary{}
-	if err := json.Unmarshal(sum.Record, rec); err != nil {
-		return nil, nil, fmt.Errorf("%w: record of %s: %w", state.ErrDamaged, id, err)
+	if err := json.Unmarshal(data, rec); err != nil {
+		return nil, fmt.Errorf("%w: record of %s: %w", state.ErrDamaged, sum.ID, err)
 	}
-	return sum, rec, nil
+	return rec, nil
 }
 
 // read writes the text behind the summaries, oldest first, and merges their ledgers.
 func (s *sources) read(ctx context.Context, ids []string) (merged ledger.Ledger, err error) {
 	var leaves []ledger.Ledger
 	for _, id := range ids {
-		sum, rec, err := s.summary(id)
+		sum, err := s.summary(id)
 		if err != nil {
 			return merged, err
 		}
 		if sum.Level > 0 {
+			rec, err := s.record(ctx, sum)
+			if err != nil {
+				return merged, err
+			}
 			s.further(rec.Content)
 		} else if err := s.messages(ctx, sum.Sources); err != nil {
 			return merged, err
@@ -125,7 +137,7 @@ func (s *sources) messages(ctx context.Context, ids []string) error {
 	for _, m := range list {
 		turn := llm.Turn{MessageID: m.MessageID, Role: m.Role, Text: m.Content.Text(), Tool: m.ToolName}
 		if m.Role == events.RoleTool {
-			if turn.Text, err = s.output(m.MessageID, turn.Text); err != nil {
+			if turn.Text, err = s.output(ctx, m.MessageID, turn.Text); err != nil {
 				return err
 			}
 		}
@@ -139,14 +151,18 @@ func (s *sources) messages(ctx context.Context, ids []string) error {
 }
 
 // output returns a tool output as it stands in prompts.
-func (s *sources) output(message, text string) (string, error) {
+func (s *sources) output(ctx context.Context, message, text string) (string, error) {
 	slot, err := s.view.Slot(s.thread, events.ToolSlot(message))
 	if err != nil || slot.Holder == "" {
 		return text, err
 	}
-	sum, rec, err := s.summary(slot.Holder)
+	sum, err := s.summary(slot.Holder)
 	if err != nil || !sum.Stands() {
 		return text, err
+	}
+	rec, err := s.record(ctx, sum)
+	if err != nil {
+		return "", err
 	}
 	return rec.Content, nil
 }

@@ -69,6 +69,9 @@ func (p *Processor) Policies() []summarize.Policy { return p.config.Load().Polic
 // Log implements service.Backend.
 func (p *Processor) Log() *broker.LogReader { return p.events }
 
+// Records implements service.Backend.
+func (p *Processor) Records() *broker.LogReader { return p.summaries }
+
 // CaughtUp implements service.Backend.
 func (p *Processor) CaughtUp() bool { return p.ready.ready() }
 

@@ -371,6 +371,7 @@ func (s *schedule) verify() {
 	}
 	s.checkLive(store.View)
 	s.checkPrompts(store.View)
+	s.checkRecords(store.View)
 	s.compare(store)
 	s.replay(store)
 	if err := store.Close(); err != nil {

@@ -50,8 +50,8 @@ func (p *partition) deliver(w wave) error {
 	if err := p.failpoint(FailPublished, p.id); err != nil {
 		return err
 	}
-	for _, row := range w.rows {
-		p.part.Delivered(row)
+	for i, row := range w.rows {
+		p.part.Delivered(row, w.seqs[i])
 	}
 	meta := p.part.Meta()
 	if w.own.ChainSeq > meta.Own.ChainSeq {

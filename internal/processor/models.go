@@ -61,7 +61,7 @@ func (p *Processor) newRunner(c *config.Config) (*jobs.Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up providers: %w", err)
 	}
-	return &jobs.Runner{Ladder: ladder, Log: p.events, Called: p.called}, nil
+	return &jobs.Runner{Ladder: ladder, Log: p.events, Summaries: p.summaries, Called: p.called}, nil
 }
 
 // called logs a call that failed: a record of it has only the code, which does not tell a wrong model from a wrong URL. What

@@ -519,13 +519,13 @@ func (o *outbox) settle(ctx context.Context) error {
 		w.summaries = state.Mark(broker.MarkOf(broker.Stored{Subject: claim.Subject, Data: claim.Data, Seq: o.claims.own.Seq}))
 	}
 	for _, s := range o.doubtful {
-		on, err := o.onRecord(ctx, s[0], from)
+		seq, err := o.onRecord(ctx, s[0], from)
 		if err != nil {
 			return fmt.Errorf("%w: look up records: %w", broker.ErrTransient, err)
 		}
-		for _, row := range s {
-			if on {
-				w.stored(row, 0)
+		for i, row := range s {
+			if seq > 0 {
+				w.stored(row, seq+uint64(i)) // the rows of an atomic batch follow one another
 				o.known(row, 0)
 			}
 		}
@@ -535,14 +535,14 @@ func (o *outbox) settle(ctx context.Context) error {
 	return nil
 }
 
-// onRecord reports whether a doubtful row is stored: a record behind the sequence from and in front of the claim, a rejection
+// onRecord returns where a doubtful row is stored, or 0: a record behind the sequence from and in front of the claim, a rejection
 // up to the last message of its subject, behind which it goes if it is sent again.
-func (o *outbox) onRecord(ctx context.Context, row *state.Outgoing, from uint64) (bool, error) {
+func (o *outbox) onRecord(ctx context.Context, row *state.Outgoing, from uint64) (uint64, error) {
 	log, to := o.summaries, o.claims.own.Seq
 	if !row.Guarded {
 		last, err := o.rejected.Last(ctx, row.Subject)
 		if err != nil && !errors.Is(err, broker.ErrGone) {
-			return false, err
+			return 0, err
 		}
 		log, from, to = o.rejected, o.unsure[row.Number], last.Seq
 	}
@@ -551,15 +551,18 @@ func (o *outbox) onRecord(ctx context.Context, row *state.Outgoing, from uint64)
 		if errors.Is(err, broker.ErrGone) || err == nil && m.Seq > to {
 			break
 		}
-		if err != nil || recovery.Same(m, o.partition, row) {
-			return err == nil, err
+		if err != nil {
+			return 0, err
+		}
+		if recovery.Same(m, o.partition, row) {
+			return m.Seq, nil
 		}
 		from = m.Seq
 	}
 	if !row.Guarded {
 		o.unsure[row.Number] = to
 	}
-	return false, nil
+	return 0, nil
 }
 
 // doubt notes a row that may be stored. A rejection is then stored behind where REJECTED stood before it was sent, or where

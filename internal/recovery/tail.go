@@ -222,7 +222,7 @@ func (t *Tail) record(ctx context.Context, m broker.Stored) error {
 		return err
 	}
 	if stored > 0 {
-		t.delivered(e, rows[:stored])
+		t.delivered(e, rows[:stored], m.Seq)
 		t.took(part, m, e, end)
 		return t.changed(m.Seq, 0)
 	}
@@ -301,13 +301,17 @@ func (t *Tail) otherWriter(m broker.Stored, row *state.Outgoing) error {
 		ErrOtherWriter, m.Seq, row.ID)
 }
 
-// delivered notes rows that the server has stored: the last as it was read, those before it although they are gone by
-// now.
-func (t *Tail) delivered(c Entry, rows []*state.Outgoing) {
+// delivered notes rows that the server has stored: the last as it was read at a sequence, those before it although they are gone
+// by now.
+func (t *Tail) delivered(c Entry, rows []*state.Outgoing, last uint64) {
 	left := t.pending[c.Partition].threads
 	left[c.Thread] = left[c.Thread][len(rows):]
-	for _, row := range rows {
-		t.parts[c.Partition].Delivered(row)
+	for i, row := range rows {
+		seq := uint64(0)
+		if i == len(rows)-1 {
+			seq = last
+		}
+		t.parts[c.Partition].Delivered(row, seq)
 	}
 }
 
@@ -414,7 +418,7 @@ func (t *Tail) Decided(partition int, rows []*state.Outgoing) error {
 				return err
 			}
 		}
-		m := broker.Stored{Subject: row.Subject, Header: Header(partition, row), Data: row.Data, Seq: ^uint64(0), Time: row.Time}
+		m := broker.Stored{Subject: row.Subject, Header: Header(partition, row), Data: row.Data, Seq: state.Unstored, Time: row.Time}
 		e, err := Recognize(m, len(t.parts)-1)
 		if err != nil {
 			return fmt.Errorf("read outbox of partition %d: %w", partition, err)
@@ -459,7 +463,7 @@ func (t *Tail) rejection(m broker.Stored) error {
 			return nil
 		}
 		delete(t.pending[partition].rejections, id)
-		part.Delivered(row)
+		part.Delivered(row, m.Seq)
 		return t.changed(0, m.Seq)
 	}
 	if lost(part.Meta().Losses, seq, m.Seq) {

@@ -62,8 +62,9 @@ type Backend interface {
 	Renew(partition int, thread string, expired []string)
 	// Now is the clock by which summaries expire.
 	Now() time.Time
-	// Log reads EVENTS.
+	// Log reads EVENTS, and Records SUMMARIES.
 	Log() *broker.LogReader
+	Records() *broker.LogReader
 	// CaughtUp says whether everything that the log held at the start is applied.
 	CaughtUp() bool
 	// Holds reports whether the partition's position has reached an EVENTS sequence: then everything up to there is

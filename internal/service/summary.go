@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/events"
+	"precis/internal/content"
 	"precis/internal/thread"
 	"precis/state"
 )
@@ -44,7 +45,14 @@ func (s *Service) summary(ctx context.Context, r *request) (any, error) {
 			return nil, fmt.Errorf("%w: summary %q of thread %q: %w", state.ErrDamaged, id, name, state.ErrNoRow)
 		}
 		r.partition = partition
-		reply, err := summaryReply(sum)
+		record, err := content.RecordOf(ctx, view, s.backend.Records(), name, sum)
+		if errors.Is(err, content.ErrGone) {
+			return nil, fault(codeNotFound, "summary %q was replaced by %q, and SUMMARIES no longer holds its record", id, sum.ReplacedBy)
+		}
+		if err != nil {
+			return nil, err
+		}
+		reply, err := summaryReply(sum, record)
 		return s.told(ctx, partition, reply, err)
 	}
 	if s.shared != nil {
@@ -59,9 +67,9 @@ func (s *Service) summary(ctx context.Context, r *request) (any, error) {
 	return nil, fault(codeNotFound, "no summary %q", id)
 }
 
-func summaryReply(sum *thread.Summary) (any, error) {
+func summaryReply(sum *thread.Summary, record jsontext.Value) (any, error) {
 	var reply map[string]jsontext.Value
-	if err := json.Unmarshal(sum.Record, &reply); err != nil {
+	if err := json.Unmarshal(record, &reply); err != nil {
 		return nil, err
 	}
 	status, err := json.Marshal(string(sum.Status))

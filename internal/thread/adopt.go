@@ -21,6 +21,7 @@ func (s *State) Created(rec *events.Summary, data []byte, before int64) {
 		Sources: rec.SourceMessageIDs, SourceSums: rec.SourceSummaryIDs,
 		TokensBefore: before, TokensAfter: rec.TokenCountAfter, CharsBefore: rec.CharsBefore,
 		Status: Active, Record: data,
+		Policy: rec.Policy, EventSeq: rec.EventSeq, EffectiveSeq: rec.EffectiveSeq, ChainSeq: rec.ChainSeq,
 	}
 	if rec.ExpiresAt != nil {
 		sum.ExpiresAt = *rec.ExpiresAt
@@ -49,7 +50,15 @@ func (s *State) replace(old *Summary, by string) {
 	}
 	s.waits(old, false)
 	old.Status, old.ReplacedBy = Replaced, by
+	old.shed()
 	s.putSummary(old)
+}
+
+// shed drops the record of a summary that is replaced and serves no more. It never stands again: what takes its slot back is a new version.
+func (sum *Summary) shed() {
+	if sum.Status == Replaced && !sum.Serves {
+		sum.Record = nil
+	}
 }
 
 // Invalidated folds a summary.invalidated into the state. The summary must be loaded.

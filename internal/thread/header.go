@@ -153,9 +153,16 @@ type Summary struct {
 	// Inherited: of the thread that this one was forked from, whose record it has.
 	Inherited bool `json:"inherited,omitzero"`
 	// Withheld: of a tool output that prompts hold whole for now (Compaction.Outputs).
-	Withheld    bool           `json:"withheld,omitzero"`
-	ExpiresAt   time.Time      `json:"expires_at,omitzero"`
-	Record      jsontext.Value `json:"record"`                // the data of its summary.created
+	Withheld  bool      `json:"withheld,omitzero"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	// Of its record. An inherited summary has its place in the chain of the thread that made it.
+	Policy       string `json:"policy"`
+	EventSeq     uint64 `json:"event_seq"`
+	EffectiveSeq uint64 `json:"effective_seq"`
+	ChainSeq     uint64 `json:"chain_seq"`
+	// Record is the data of its summary.created; none in a summary that is replaced and serves no more, which nothing decides by: the log
+	// has it (state.View.Recorded).
+	Record      jsontext.Value `json:"record,omitempty"`
 	Invalidated jsontext.Value `json:"invalidated,omitempty"` // the data of its summary.invalidated
 }
 

@@ -65,6 +65,7 @@ func (s *State) retire(sum *Summary) {
 		return
 	}
 	sum.Serves = false
+	sum.shed()
 	s.Header.TokensLive += sum.Saved()
 	s.putSummary(sum)
 }

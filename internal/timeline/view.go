@@ -160,6 +160,9 @@ func (v *View) cards() (list []*Card, standing map[string][]*Card) {
 	for i, s := range v.Summaries {
 		c := &Card{Standing: s}
 		c.Broken = json.Unmarshal(s.Record, &c.Record) != nil
+		if s.Unread {
+			c.Record.Method = "its record is not read yet"
+		}
 		list[i], byID[s.ID] = c, c
 		switch s.Status {
 		case thread.Active:

@@ -3,6 +3,7 @@ package ui
 import (
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"precis/internal/audit"
@@ -15,6 +16,8 @@ const (
 	readFor = 25 * time.Millisecond
 	// keptBytes bounds the events that are kept between looks. A thread whose events take more than keptOfThread is shown when all of them are read.
 	keptBytes, keptOfThread = 32 << 20, 8 << 20
+	// keptRecordBytes bounds the records of replaced summaries in the same way.
+	keptRecordBytes = 8 << 20
 )
 
 // sketched is a thread's story as the store has it, with those events that could be read in a short time, the latest first: the server may have to load
@@ -29,12 +32,20 @@ func (u *UI) sketched(r *http.Request, h *thread.Header, partition int) (*audit.
 		return nil, err
 	}
 	seqs = slices.DeleteFunc(seqs, func(seq uint64) bool { return seq < h.Fork.Seq }) // what a fork begins with are its parent's events
-	if left, bytes := u.events.Ahead(r.Context(), seqs, readFor); left == 0 || bytes > keptOfThread {
-		return nil, r.Context().Err()
-	}
 	snapshot := u.Backend.Snapshot(partition)
 	defer snapshot.Close()
-	s, err := audit.Sketch(snapshot.View, h.Thread, u.kept)
+	records, err := audit.RecordsIn(snapshot.View, h.Thread)
+	if err != nil {
+		return nil, err
+	}
+	var beside sync.WaitGroup
+	beside.Go(func() { u.records.Ahead(r.Context(), records, readFor) })
+	left, bytes := u.events.Ahead(r.Context(), seqs, readFor)
+	beside.Wait()
+	if left == 0 || bytes > keptOfThread {
+		return nil, r.Context().Err()
+	}
+	s, err := audit.Sketch(snapshot.View, h.Thread, u.kept, u.keptRecords)
 	if err != nil || s == nil || s.Unread == 0 {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func TestSketch(t *testing.T) {
 	if a.status != 200 || strings.Count(a.text, ">not read yet</span>") != 6 { // behind an outline, on a machine that is slow
 		t.Errorf("%d: %s", a.status, a.text)
 	}
-	for _, want := range []string{`data-unread="6"`, "6 events are not read yet", "Not yet", "and nothing is checked", `id="told"`, "</html>", ">u1<", ">r2<", "source_edited by r1", `data-pick-message="a2"`, path + "?whole=on"} {
+	for _, want := range []string{`data-unread="6"`, "6 events are not read yet", "Not yet", "and nothing is checked", `id="told"`, "</html>", ">u1<", ">r2<", "source_edited by r1", "its record is not read yet", `data-pick-message="a2"`, path + "?whole=on"} {
 		if !strings.Contains(a.text, want) {
 			t.Errorf("a page of which nothing is read does not show %q", want)
 		}

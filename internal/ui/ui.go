@@ -148,6 +148,9 @@ type UI struct {
 	history  *history
 	kept     *broker.Kept      // of EVENTS
 	events   *broker.LogReader // over all connections, with what is kept
+	// keptRecords are of SUMMARIES, and records reads them.
+	keptRecords *broker.Kept
+	records     *broker.LogReader
 }
 
 // Path is where the pages are.
@@ -168,6 +171,8 @@ func New(o Options) (*UI, error) {
 	u.stories.places = make(chan struct{}, maxFolds)
 	u.kept = broker.NewKept(keptBytes)
 	u.events = u.history.events.Beside(o.Beside).Through(u.kept)
+	u.keptRecords = broker.NewKept(keptRecordBytes)
+	u.records = u.history.summaries.Beside(o.Beside).Through(u.keptRecords)
 	u.computed.by = map[string]*saved{}
 	base, err := template.New("layout").Funcs(timeline.Funcs()).Funcs(funcs).ParseFS(files, "pages/layout.html")
 	if err == nil {
