@@ -2,12 +2,14 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"precis/events"
+	"precis/internal/content"
 	"precis/internal/fold"
 	"precis/internal/thread"
 	"precis/summarize/llm"
@@ -226,6 +228,10 @@ func (a *auditor) remake(ctx context.Context) error {
 		policy := *p
 		policy.OnFailure = "fallback"
 		res, err := a.runner.Run(ctx, a.lane.part.View, &policy, r.job, nil)
+		if errors.Is(err, content.ErrGone) {
+			a.tally.doubt(r.scope, doubtUnread)
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("make %s again: %w", r.rec.ID, err)
 		}

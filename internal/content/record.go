@@ -24,6 +24,8 @@ func RecordOf(ctx context.Context, view state.View, summaries *broker.LogReader,
 	switch {
 	case err != nil:
 		return nil, err
+	case waiting != nil && !isOf(waiting, sum.ID):
+		return nil, fmt.Errorf("%w: the record that waits to be published is not that of summary %s", state.ErrDamaged, sum.ID)
 	case waiting != nil:
 		return waiting, nil
 	case seq == 0:
@@ -44,9 +46,13 @@ func RecordOf(ctx context.Context, view state.View, summaries *broker.LogReader,
 
 // MadeBy reports whether a message of SUMMARIES is the summary.created of a summary.
 func MadeBy(m broker.Stored, id string) bool {
+	typ, _, ok := events.ParseSubject(m.Subject)
+	return ok && typ == events.SummaryCreated && isOf(m.Data, id)
+}
+
+func isOf(data []byte, id string) bool {
 	var rec struct {
 		ID string `json:"id"`
 	}
-	typ, _, ok := events.ParseSubject(m.Subject)
-	return ok && typ == events.SummaryCreated && json.Unmarshal(m.Data, &rec) == nil && rec.ID == id
+	return json.Unmarshal(data, &rec) == nil && rec.ID == id
 }

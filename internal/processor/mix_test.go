@@ -13,6 +13,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/race"
+	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
 )
@@ -145,21 +146,22 @@ func (w *wrote) rewind(to string) {
 // check holds a thread's active summaries against the log, and returns how many there are.
 func (w *wrote) check(t *testing.T, view state.View, name string) (active int) {
 	t.Helper()
-	records, status := map[string]*events.Summary{}, map[string]string{}
+	records, status, slot := map[string]*events.Summary{}, map[string]string{}, map[string]string{}
 	for sum, err := range summaries(view, name) {
 		if err != nil {
 			t.Fatal(err)
+		}
+		status[sum.ID], slot[sum.ID] = string(sum.Status), sum.Slot
+		if sum.Status != thread.Active {
+			continue
 		}
 		rec := new(events.Summary)
 		if err := json.Unmarshal(sum.Record, rec); err != nil {
 			t.Fatal(err)
 		}
-		records[sum.ID], status[sum.ID] = rec, string(sum.Status)
+		records[sum.ID] = rec
 	}
-	for id, rec := range records {
-		if status[id] != "active" {
-			continue
-		}
+	for _, rec := range records {
 		active++
 		var sources []summarize.Source
 		for _, m := range rec.SourceMessageIDs {
@@ -170,7 +172,7 @@ func (w *wrote) check(t *testing.T, view state.View, name string) (active int) {
 			// A current summary stands for what its tops stood for when it was made; one of them that is no longer
 			// active would have made it stale.
 			if status[from] != "active" {
-				t.Errorf("thread %s: %s is active and made from %s, which is %s", name, rec.Slot, records[from].Slot, status[from])
+				t.Errorf("thread %s: %s is active and made from %s, which is %s", name, rec.Slot, slot[from], status[from])
 			}
 		}
 		if got := summarize.SourceDigest(sources); got != rec.SourceDigest {

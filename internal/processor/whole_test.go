@@ -591,7 +591,7 @@ func summaryFrom(view state.View, name string) func(id string) (whole.Summary, e
 		if err != nil {
 			return sum, err
 		}
-		return sum, json.Unmarshal(row.Record, &sum)
+		return whole.Summary{Kind: row.Kind, SourceMessageIDs: row.Sources, SourceSummaryIDs: row.SourceSums}, nil
 	}
 }
 
