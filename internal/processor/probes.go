@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -95,6 +96,9 @@ type writes struct {
 	mu  sync.Mutex // held during a check
 	at  time.Time  // of the last check
 	err error      // its outcome
+
+	looking atomic.Bool
+	seen    atomic.Pointer[error] // what a glance has to say
 }
 
 // ask returns why nothing can be written, and what to do about it.
@@ -115,6 +119,27 @@ func (w *writes) ask() error {
 		w.log.Info().Msg("the streams take records again")
 	}
 	return w.err
+}
+
+// glance is what ask says, as soon as it is known; an answer that takes longer than that is for the next glance.
+func (w *writes) glance(patience time.Duration) error {
+	if w.looking.CompareAndSwap(false, true) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer w.looking.Store(false)
+			err := w.ask()
+			w.seen.Store(&err)
+		}()
+		select {
+		case <-done:
+		case <-time.After(patience):
+		}
+	}
+	if seen := w.seen.Load(); seen != nil {
+		return *seen
+	}
+	return nil
 }
 
 // adviseOnStreams adds what to do if a stream that a running processor uses is gone.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -19,6 +20,20 @@ import (
 
 // Connected implements ui.Backend.
 func (p *Processor) Connected() bool { return p.broker.Conn().IsConnected() }
+
+// glancePatience is how long a page waits for the streams: their answer takes a millisecond where all is well.
+const glancePatience = 20 * time.Millisecond
+
+// Trouble implements ui.Backend.
+func (p *Processor) Trouble() string {
+	if !p.roomForAnEvent() {
+		return "the disk is full"
+	}
+	if err := p.writes.glance(glancePatience); err != nil {
+		return err.Error()
+	}
+	return ""
+}
 
 // Config implements ui.Backend.
 func (p *Processor) Config() *config.Config { return p.config.Load() }

@@ -67,7 +67,7 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 // versionOf returns what differs when the page of a path has changed: a thread's own numbers, or those of all.
 func (u *UI) versionOf(path string, v *Viewer) func() string {
 	all := func() string {
-		return fmt.Sprint(u.state().Text, " ", u.Backend.Moved(), u.Backend.Cluster().version())
+		return fmt.Sprint(u.standing(), " ", u.Backend.Moved(), u.Backend.Cluster().version())
 	}
 	rest, ok := strings.CutPrefix(path, Path+"threads/")
 	if !ok {
@@ -79,13 +79,13 @@ func (u *UI) versionOf(path string, v *Viewer) func() string {
 			partition := broker.PartitionOf(token, u.Backend.Partitions())
 			return func() string {
 				if other := u.Backend.Elsewhere(partition); other != "" {
-					return u.state().Text + " " + other
+					return u.standing() + " " + other
 				}
 				h, err := u.Backend.View(partition).Header(name)
 				if err != nil || h == nil {
-					return u.state().Text
+					return u.standing()
 				}
-				return fmt.Sprint(u.state().Text, " ", h.EventSeq, " ", h.ChainSeq, " ", h.Jobs)
+				return fmt.Sprint(u.standing(), " ", h.EventSeq, " ", h.ChainSeq, " ", h.Jobs)
 			}
 		}
 	}

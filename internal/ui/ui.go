@@ -37,6 +37,8 @@ type Backend interface {
 	Partitions() int
 	CaughtUp() bool
 	Connected() bool
+	// Trouble is why /readyz would say that records can't be stored, as far as that is known at once; empty: they can.
+	Trouble() string
 	// Moved goes up with what is applied.
 	Moved() uint64
 	Config() *config.Config
@@ -287,6 +289,7 @@ type page struct {
 	Contents bool
 	Process  Process
 	State    chip
+	Trouble  string // what is wrong with the streams, and what to do
 	Now      time.Time
 	Query    string // the page's own, for the streams of changes
 	Body     any
@@ -366,7 +369,11 @@ func (u *UI) show(w http.ResponseWriter, r *http.Request, v *Viewer, p *page) {
 
 // rendered is a page by a template; an error is in the log.
 func (u *UI) rendered(r *http.Request, v *Viewer, p *page, template string) ([]byte, error) {
-	p.Viewer, p.Open, p.Contents, p.Process, p.State, p.Now = v, u.Gate.Open(), u.Contents, u.Backend.Process(), u.state(), u.Backend.Now()
+	p.Viewer, p.Open, p.Contents, p.Process, p.Now = v, u.Gate.Open(), u.Contents, u.Backend.Process(), u.Backend.Now()
+	p.State, p.Trouble = u.state()
+	if v == nil || !v.Whole() {
+		p.Trouble = ""
+	}
 	if p.Live {
 		p.Query = url.Values{"path": {r.URL.Path}}.Encode()
 	}
@@ -378,14 +385,24 @@ func (u *UI) rendered(r *http.Request, v *Viewer, p *page, template string) ([]b
 	return b.Bytes(), err
 }
 
-func (u *UI) state() chip {
+// standing is how the processor is, in a few words.
+func (u *UI) standing() string {
+	c, _ := u.state()
+	return c.Text
+}
+
+// state is how the processor is, and what is wrong with the streams.
+func (u *UI) state() (c chip, trouble string) {
 	switch {
 	case !u.Backend.Connected():
-		return chip{"bad", "NATS is away"}
+		return chip{"bad", "NATS is away"}, ""
 	case !u.Backend.CaughtUp():
-		return chip{"stale", "catching up"}
+		return chip{"stale", "catching up"}, ""
 	}
-	return chip{"good", "running"}
+	if trouble = u.Backend.Trouble(); trouble != "" {
+		return chip{"bad", "not ready"}, trouble
+	}
+	return chip{"good", "running"}, ""
 }
 
 // whole refuses a viewer of some threads alone.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/summarize"
 )
@@ -90,6 +91,45 @@ func TestSavings(t *testing.T) {
 		}
 		w.wants(200, "/ui/savings?by="+by, name, "Compute again", "$0.0")
 	}
+}
+
+// A page says why records can't be stored, and what to do, until they can again.
+func TestTrouble(t *testing.T) {
+	w := begin(t, options{tokens: tokensFile})
+	w.do("/ui/login", url.Values{"token": {"operator-operator-operator"}, "to": {"/ui/"}}, "Origin", w.url)
+	shows := func(state, text string) {
+		w.eventually(func() error { // a look at the streams serves for a second
+			if a := w.do("/ui/partitions", nil); !strings.Contains(a.text, ">"+state+"</span>") || !strings.Contains(a.text, text) {
+				return fmt.Errorf("the page is not %s: %q", state, text)
+			}
+			return nil
+		})
+	}
+	shows("running", "all events are applied")
+	js := w.broker.JetStream()
+	stream, err := js.Stream(within(t), broker.StreamSummaries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := stream.CachedInfo().Config
+	as := c
+	c.MaxMsgs = 1_000_000
+	if _, err := js.UpdateStream(within(t), c); err != nil {
+		t.Fatal(err)
+	}
+	shows("not ready", "max_msgs is 1000000")
+	shows("not ready", "processor streams --apply")
+	w.do("/ui/logout", url.Values{}, "Origin", w.url)
+	w.do("/ui/login", url.Values{"token": {"team-team-team-team-team"}, "to": {"/ui/"}}, "Origin", w.url)
+	if a := w.do("/ui/threads", nil); a.status != 200 || !strings.Contains(a.text, ">not ready</span>") || strings.Contains(a.text, "max_msgs") {
+		t.Errorf("a token of some threads sees %d", a.status)
+	}
+	w.do("/ui/logout", url.Values{}, "Origin", w.url)
+	w.do("/ui/login", url.Values{"token": {"operator-operator-operator"}, "to": {"/ui/"}}, "Origin", w.url)
+	if _, err := js.UpdateStream(within(t), as); err != nil {
+		t.Fatal(err)
+	}
+	shows("running", "all events are applied")
 }
 
 // The prompt says what starts the thread's next compaction, however deep the tree of conditions is.
