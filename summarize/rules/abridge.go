@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
-	"precis/summarize/rules/words"
 )
 
 // abridge writes the facts, the chosen lines, further identifiers, and the mark of what is missing.
@@ -51,8 +50,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 		case size <= limit && len(d.further) == 0:
 			body = doc.write(d.picks, nothing) // with another line
 		case len(d.further) > 0:
-			at := doc.least(d.further)
-			d.further = slices.Delete(d.further, at, at+1)
+			d.further = d.further[:len(d.further)-1]
 		case len(d.picks) > 0:
 			// A fragment's final size: its number is not printed if the line above is shown too.
 			d.picks = d.picks[:len(d.picks)-1]
@@ -61,19 +59,6 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 			return lex.Clip(text, limit)
 		}
 	}
-}
-
-// least returns which name of a list is left out first: the last one, but of a document no heading while there are other names.
-func (d *document) least(list []listed) int {
-	last := len(list) - 1
-	if d.prose && d.placed {
-		for i := last; i >= 0; i-- {
-			if list[i].id != words.None {
-				return i
-			}
-		}
-	}
-	return last
 }
 
 // swapUncounted replaces the last fragment that is too short to count as a source line by one that counts, if the

@@ -1,38 +1,111 @@
 package rules
 
 import (
+	"regexp"
 	"strings"
 
 	"precis/summarize/lex"
 	"precis/summarize/rules/words"
 )
 
-// A diff is shown by file: `src/store.go +12 -3` above its lines. What git writes around them (index, ---, +++) is left out.
+// A diff is shown by file: `src/store.go +12 -3` above its lines. What git writes around them (index, ---, +++) is left out. A line of which nothing
+// tells the file, since a part of the output is missing in front of it, stands below no file.
 
 // change is how much of a file a diff changes.
 type change struct{ added, removed int }
 
-// looksDiff recognizes git's diffs, also below commits.
+// looksDiff recognizes diffs of whatever tool, also below commits or a remark; a file's own text is one only if it begins as one.
 func looksDiff(text string, category Category) bool {
-	const head = "diff --git "
-	return strings.HasPrefix(text, head) || category == CommandOutput && strings.Contains(text, "\n"+head)
+	begins := strings.HasPrefix(text, "diff ") || strings.HasPrefix(text, "--- ") || strings.HasPrefix(text, "*** Begin Patch")
+	if !begins && category == FileContent && !strings.HasPrefix(text, "From ") && !strings.HasPrefix(text, "Index: ") {
+		return false
+	}
+	const git, new = "diff --git ", "\n+++ "
+	if category == SearchResults || strings.HasPrefix(text, git) || strings.HasPrefix(text, "*** Begin Patch") || strings.Contains(text, "\n"+git) {
+		return category != SearchResults || begins
+	}
+	for at := 0; ; {
+		next := strings.Index(text[at:], new)
+		if next < 0 {
+			return strings.HasPrefix(text, "diff -")
+		}
+		at += next + 1
+		name, below, _ := strings.Cut(text[at:], "\n")
+		above := text[strings.LastIndexByte(text[:at-1], '\n')+1 : at-1]
+		if strings.HasPrefix(above, "--- ") && pathOf(above) != "" && pathOf(name) != "" && below != "" && strings.IndexByte("@+- ", below[0]) >= 0 {
+			return true
+		}
+	}
+}
+
+// pathOf reads the path behind `--- ` or `+++ `, in front of a time; empty if it is none.
+func pathOf(text string) string {
+	path, _, _ := strings.Cut(text[len("--- "):], "\t")
+	if isPath(path) || path != "" && !strings.ContainsAny(path, " ()") {
+		return path
+	}
+	return ""
+}
+
+// newName is what a diff calls a file whose old and new names are given: without git's `a/` and `b/`.
+func newName(old, now string) string {
+	const none = "/dev/null"
+	was, is := unprefixed(old), unprefixed(now)
+	switch {
+	case now == none:
+		return was
+	case was != old && is != now, old == none:
+		return is
+	}
+	return now
+}
+
+// unprefixed cuts what git puts in front of a path: `a/`, `b/`, `i/`, `w/`.
+func unprefixed(path string) string {
+	if len(path) > 2 && path[1] == '/' && lex.IsLower(path[0]) {
+		return path[2:]
+	}
+	return path
+}
+
+// fileOfDiff returns the file that a line says the next ones are of: "diff --git a/x b/x", "diff --cc x", "*** Update File: x", "diff -r a/x b/x".
+func fileOfDiff(text string) (path string, ok bool) {
+	for _, head := range []string{"diff --git ", "diff --cc ", "diff --combined ", "*** Update File: ", "*** Add File: ", "*** Delete File: ", "diff -"} {
+		if path, ok = strings.CutPrefix(text, head); ok {
+			break
+		}
+	}
+	if !ok || text[0] == '*' {
+		return path, ok
+	}
+	if half := len(path) / 2; path != "" && path[half] == ' ' && unprefixed(path[:half]) == unprefixed(path[half+1:]) {
+		return newName(path[:half], path[half+1:]), true
+	}
+	if at := strings.LastIndex(path, " b/"); at >= 0 {
+		return path[at+3:], true
+	}
+	return path[strings.LastIndexByte(path, ' ')+1:], true
+}
+
+// ofFile puts the lines to come under a file.
+func (d *document) ofFile(path string, h hunk) {
+	d.under, d.hunk = d.group(path), h
+	for len(d.changes) < len(d.groups) {
+		d.changes = append(d.changes, change{})
+	}
 }
 
 // ofDiff puts a line of a diff under its file; it reports whether the line is only git's.
 func (d *document) ofDiff(l *line) (drop bool) {
-	text := l.text
-	if path, ok := strings.CutPrefix(text, "diff --git "); ok {
-		if at := strings.LastIndex(path, " b/"); at >= 0 {
-			path = path[at+3:]
-		}
-		d.under, d.hunk = d.group(path), hunk{}
-		for len(d.changes) < len(d.groups) {
-			d.changes = append(d.changes, change{})
-		}
-		return true
-	}
-	if d.under == words.None {
+	text, old := l.text, d.old
+	d.old = ""
+	if strings.Contains(text, " truncated…") && cutWithin.MatchString(text) { // it ends as a line of who knows what
+		d.under, d.hunk = words.None, hunk{}
 		return false
+	}
+	if path, ok := fileOfDiff(text); ok {
+		d.ofFile(path, hunk{free: !strings.HasPrefix(text, "diff --")})
+		return true
 	}
 	if i := strings.Index(text, "]? "); i > 0 && text[0] == '(' && strings.Contains(text[:i], " this hunk [") { // git add -p asks before each hunk
 		if text = text[i+len("]? "):]; !strings.HasPrefix(text, "@@ -") {
@@ -40,85 +113,123 @@ func (d *document) ofDiff(l *line) (drop bool) {
 		}
 		l.text = text
 	}
-	c := &d.changes[d.under]
-	if old, now, ok := hunkLengths(text); ok {
-		d.hunk = hunk{begun: true, old: old, now: now}
-		l.group = d.under
+	if next, ok := hunkOf(text); ok {
+		d.hunk, l.group = next, d.under
 		return false
 	}
-	if d.hunk.begun {
-		if !d.hunk.has(text) {
-			if text != "" {
-				d.under = words.None // of the next commit, or of the next command
-			}
-			return false
-		}
-		c.count(text)
-		l.group = d.under
-		if strings.HasPrefix(text, " ") {
-			l.favour = dullWorth // it did not change
+	switch {
+	case d.hunk.open() && d.hunk.has(text) || d.hunk.begun && strings.HasPrefix(text, "\\"):
+		return d.take(l)
+	case d.hunk.open():
+		d.under = words.None // of the next commit, of the next command, or a remark that something is left out
+		return false
+	case strings.HasPrefix(text, "--- ") && pathOf(text) != "":
+		d.old, d.oldAt = pathOf(text), len(d.lines)
+		if !d.hunk.begun {
+			l.group = d.under // unless the next line says that it names a file
 		}
 		return false
-	}
-	for _, head := range []string{"index ", "similarity index", "dissimilarity index", "--- ", "+++ "} {
-		if strings.HasPrefix(text, head) {
-			return true
-		}
-	}
-	if text != "" && strings.IndexByte(" +-@\\", text[0]) < 0 && !aboutFile(text) {
+	case old != "" && strings.HasPrefix(text, "+++ ") && pathOf(text) != "":
+		d.lines = d.lines[:min(len(d.lines), d.oldAt)]
+		d.ofFile(newName(old, pathOf(text)), hunk{})
+		return true
+	case strings.HasPrefix(text, "*** Begin Patch") || strings.HasPrefix(text, "*** End Patch"):
 		d.under = words.None
-		return false
+		return true
+	case d.under == words.None || text == "":
+	case d.hunk.begun, !d.hunk.free && strings.IndexByte(" +-@\\", text[0]) < 0 && !aboutFile(text), d.hunk.free && !classic.MatchString(text):
+		for _, head := range []string{"index ", "similarity index", "dissimilarity index"} {
+			if strings.HasPrefix(text, head) {
+				return true
+			}
+		}
+		d.under = words.None
+	default:
+		return d.take(l)
 	}
-	c.count(text)
-	l.group = d.under
 	return false
 }
 
+// take puts a line under the file, and counts it.
+func (d *document) take(l *line) (drop bool) {
+	if l.group = d.under; l.group >= 0 {
+		d.changes[l.group].count(l.text)
+	}
+	if strings.HasPrefix(l.text, " ") {
+		l.favour = dullWorth // it did not change
+	}
+	return false
+}
+
+// cutWithin matches where an agent's program left out the middle of an output without a line break.
+var cutWithin = regexp.MustCompile(`…[\d,]+ (?:tokens|chars|characters|bytes|lines) truncated…`)
+
+// classic matches the lines of a diff without lengths: of the oldest form, and of a patch as agents write it.
+var classic = regexp.MustCompile(`^(?:[-+<> @\\]|\d+(?:,\d+)?[acd]\d)`)
+
 // hunk is the part of a file's diff that the next lines are of.
 type hunk struct {
-	begun    bool // the file has had one
-	old, now int  // lines to come, of the file as it was and as it is
+	begun bool   // the file has had one
+	free  bool   // it has no lengths
+	signs int    // columns of signs: one for each old version
+	left  [4]int // lines to come, of the old versions and of the new one
 }
+
+func (h *hunk) open() bool { return h.left != [4]int{} }
 
 // has takes a line as the hunk's next one; it is false for a line that is not the hunk's.
 func (h *hunk) has(text string) bool {
-	switch {
-	case strings.HasPrefix(text, "\\"):
+	if strings.HasPrefix(text, "\\") {
 		return true // "No newline at end of file"
-	case strings.HasPrefix(text, "+") && h.now > 0:
-		h.now--
-	case strings.HasPrefix(text, "-") && h.old > 0:
-		h.old--
-	case (text == "" || text[0] == ' ') && h.old > 0 && h.now > 0:
-		h.old, h.now = h.old-1, h.now-1
-	default:
+	}
+	signs := (text + "   ")[:h.signs]
+	if strings.Trim(signs, "+- ") != "" {
 		return false
 	}
-	return true
+	left, missing, gone := h.left, false, strings.Contains(signs, "-")
+	for i := range signs {
+		if signs[i] == '-' || signs[i] == ' ' && !gone {
+			left[i]--
+			missing = missing || left[i] < 0
+		}
+	}
+	if !gone {
+		left[h.signs]--
+		missing = missing || left[h.signs] < 0
+	}
+	if !missing {
+		h.left = left
+	}
+	return !missing
 }
 
-// hunkLengths reads how many lines of the old and of the new file a hunk has: `@@ -9,8 +9,10 @@`. A missing number is 1.
-func hunkLengths(text string) (old, now int, ok bool) {
-	rest, isHunk := strings.CutPrefix(text, "@@ -")
+// hunkOf reads how many lines of the old and of the new file a hunk has: `@@ -9,8 +9,10 @@`, of a merge `@@@ -9,8 -9,7 +9,10 @@@`. A missing number is 1.
+func hunkOf(text string) (h hunk, ok bool) {
+	rest := strings.TrimLeft(text, "@")
+	h.begun, h.signs = true, len(text)-len(rest)-1
 	ranges, _, closed := strings.Cut(rest, " @@")
-	was, is, both := strings.Cut(ranges, " +")
-	if !isHunk || !closed || !both {
-		return 0, 0, false
+	if h.signs < 1 || h.signs >= len(h.left) || !strings.HasPrefix(rest, " -") || !closed {
+		return hunk{}, false
 	}
-	length := func(s string) int {
-		if _, n, ok := strings.Cut(s, ","); ok {
-			return lex.Atoi(n)
+	for i, part := range strings.Fields(ranges) {
+		if i > h.signs {
+			return hunk{}, false
 		}
-		return 1
+		h.left[i] = 1
+		if _, n, ok := strings.Cut(part, ","); ok {
+			h.left[i] = lex.Atoi(n)
+		}
 	}
-	return length(was), length(is), true
+	return h, true
 }
 
 // count counts a line that is added or removed.
 func (c *change) count(text string) {
-	if strings.HasPrefix(text, "+") {
+	switch {
+	case text == "":
+	case text[0] == '+' || text[0] == '>':
 		c.added++
-	} else if strings.HasPrefix(text, "-") {
+	case text[0] == '-' || text[0] == '<':
 		c.removed++
 	}
 }

@@ -10,7 +10,7 @@
 //
 // First the text is read: document.go splits it into lines and finds its shape (shape.go). Each shape has a reader: package records for
 // JSON, listing for names of files, outline for code, page and pages.go for HTML and accessibility trees, logs for logs, diff.go for
-// diffs. Landmarks are found by which a reader finds the way (landmarks.go): declarations, headings, files; and the lines that report failures
+// diffs, digest.go for documents. Landmarks are found by which a reader finds the way (landmarks.go): declarations, headings, files; and the lines that report failures
 // (failures.go). How a call ended is decided by package verdict; facts.go states it.
 //
 // Then lines are chosen: every identifier, path and number (package words, vocabulary.go) has a worth (features.go: its kind, its

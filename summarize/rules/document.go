@@ -68,6 +68,8 @@ type document struct {
 	changes   []change          // of a diff, by group
 	hits      []int             // of a search, by group
 	hunk      hunk              // of a diff: where in its file it is
+	old       string            // the path behind `---` in the line above
+	oldAt     int               // and where that line is
 	running   string            // the id of a process that goes on
 	title     string            // of an HTML page
 	dropped   int               // noise lines, not in lines
@@ -92,6 +94,7 @@ type document struct {
 	listing   bool              // names of files and directories, one per line
 	placed    bool              // its lines have their numbers in one file: what they don't show is named between them
 	prose     bool              // text for people, as opposed to code or data
+	digest    bool              // and a document (digest.go)
 	anyRule   bool              // any sign may underline a heading
 	above     []int32           // by line: the one that opens the block it is in, if that has to be shown with it; may be nil
 	nested    bool              // what a line is of is told by the line that it is indented below
@@ -104,11 +107,17 @@ const maxLines = 30000
 func newDocument(content string, category Category, args call.Arguments) document {
 	text := clean.Clean(content)
 	altered := alteredLines(content, text)
-	d := document{altered: altered, shape: shapeOf(text), under: words.None, prose: isProse(category, args, text), anyRule: anyRule(category, args), endFirst: category == CommandOutput,
+	d := document{altered: altered, shape: shapeOf(text), under: words.None, anyRule: anyRule(category, args), endFirst: category == CommandOutput,
 		noisy: category == CommandOutput || category == Other}
+	d.prose, d.digest = isProse(category, args, text)
 	d.listing = category == DirectoryListing || d.shape == shapePaths
 	if d.shape == shapePlain && looksDiff(text, category) {
 		d.shape = shapeDiff
+	}
+	if d.shape == shapeNumbered {
+		if patch := unnumbered(text, "dF-"); patch != "" && looksDiff(patch, category) {
+			d.shape, text = shapeDiff, patch
+		}
 	}
 	if category == SearchResults && looksHeaded(text) {
 		d.shape, d.headed = shapeMatches, true
@@ -132,6 +141,7 @@ func newDocument(content string, category Category, args call.Arguments) documen
 		d.addHTML(text)
 		return d
 	}
+	d.digest = d.digest && (d.shape == shapePlain || d.shape == shapeNumbered)
 	if path, _ := args.Shown(); d.shape == shapePlain && path == "" && (category == CommandOutput || category == FileContent) {
 		d.files = printsFiles(text)
 	}
@@ -441,20 +451,21 @@ func (d *document) sameFile(path string) int {
 	return -1
 }
 
-// isProse reports whether the text is written for people.
-func isProse(category Category, args call.Arguments, text string) bool {
-	switch category {
-	case WebContent, Other:
-		return true
-	case FileContent:
-		path, _ := args.Shown()
-		switch words.FileType(path) {
-		case "Markdown", "reStructuredText", "AsciiDoc", "LaTeX", "text":
-			return true
-		}
-		return path == "" && strings.Count(text, "\n## ") >= leastHeadings
+// isProse reports whether the text is written for people, and whether it is a document, which is shown as a digest (digest.go).
+func isProse(category Category, args call.Arguments, text string) (prose, digest bool) {
+	path, _ := args.Shown()
+	switch kind := words.FileType(path); {
+	case category == WebContent || category == Other:
+		return true, false
+	case category == CommandOutput || category == FileContent && path == "":
+		digest = isDocument(text, false)
+	case category != FileContent:
+	case kind == "text":
+		digest = isDocument(text, true)
+	default:
+		digest = kind == "Markdown" || kind == "reStructuredText" || kind == "AsciiDoc" || kind == "LaTeX"
 	}
-	return false
+	return digest, digest
 }
 
 // anyRule reports whether any sign may underline a heading: in Markdown, `~~~~` is a fence.
@@ -466,9 +477,6 @@ func anyRule(category Category, args call.Arguments) bool {
 	}
 	return false
 }
-
-// leastHeadings tell that files shown together are documents.
-const leastHeadings = 3
 
 // squash folds runs of white space inside a line into one space: columns and tables are wider than their content.
 func squash(s string) string {
@@ -564,7 +572,7 @@ func (d *document) findOpeners() {
 		d.findTables(part[0], part[1])
 		settings := d.nested || d.total > fewLines && len(d.lines) > 0 && (d.lines[0].text == "{" || d.lines[0].text == "[")
 		switch {
-		case d.prose && d.placed:
+		case d.digest:
 			d.findLeads(part[0], part[1])
 		case !d.prose && (d.shape == shapePlain || settings):
 			d.findBlocks(part[0], part[1], settings)

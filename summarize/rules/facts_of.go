@@ -388,7 +388,7 @@ func (f *facts) file(args call.Arguments, doc *document) {
 func (f *facts) arrays(doc *document) {
 	text := doc.source
 	if doc.shape == shapeNumbered {
-		text = unnumbered(text)
+		text = unnumbered(text, "{[")
 	}
 	if v := jsontext.Value(strings.TrimSpace(text)); v.IsValid(envelope.Lenient) {
 		if a := records.LargestArray(v, 0); a.Name != "" && len(a.Elements) > 1 {

@@ -194,11 +194,8 @@ func (e *ends) end(i int) int {
 	if e.doc.shape == shapeJSON {
 		i = e.valueEnd(i)
 	}
-	if e.doc.prose && e.doc.placed {
-		return clauseEnd(e.text, naturalEnd(e.text, i), ".!?")
-	}
 	if e.doc.prose {
-		return clauseEnd(e.text, naturalEnd(e.text, i), ".;:,!?)")
+		return clauseEnd(e.text, naturalEnd(e.text, i))
 	}
 	return qualified(e.text, naturalEnd(e.text, i))
 }
@@ -214,10 +211,9 @@ func qualified(text string, i int) int {
 	return i
 }
 
-// clauseEnd moves a cut in prose to the end of the clause, or of the sentence in a document that is read, if that is near: a sentence says
-// nothing without its verb.
-func clauseEnd(text string, i int, stops string) int {
-	const near = 60
+// clauseEnd moves a cut in prose to the end of the clause, if that is near: a sentence says nothing without its verb.
+func clauseEnd(text string, i int) int {
+	const near, stops = 60, ".;:,!?)"
 	for k := i; k < min(len(text), i+near); k++ {
 		if strings.IndexByte(stops, text[k]) >= 0 && (k+1 == len(text) || text[k+1] == ' ') {
 			return k + 1

@@ -28,8 +28,7 @@ const (
 	allWorth         = 0.6
 	fileWorth        = 0.25
 	placeWorth       = 0.3
-	headingWorth     = 0.002 // a character; of a document that is read, twice that
-	fencedWorth      = 0.6   // the factor for an example in a document
+	headingWorth     = 0.002 // a character
 	longestHeading   = 48
 	mostLandmarks    = 400
 )
@@ -44,7 +43,7 @@ func (d *document) findLandmarks(category Category) {
 		if len(d.landmarks) == 0 {
 			d.landmarks = d.matchedFiles()
 		}
-	case d.shape == shapeJSON || d.listing || d.shape == shapeHTML:
+	case d.shape == shapeJSON || d.listing || d.shape == shapeHTML || d.digest:
 	case d.files:
 		d.landmarks = d.matchedFiles()
 	case d.prose:
@@ -117,17 +116,11 @@ func shortNames(paths []string) []string {
 // headings are those of a document, outside of code.
 func (d *document) headings() []landmark {
 	var list []landmark
-	fenced, worth := false, headingWorth
-	if d.placed {
-		worth *= 2
-	}
+	fenced := false
 	for i := range d.lines {
 		l := &d.lines[i]
 		if strings.HasPrefix(l.text, "```") || strings.HasPrefix(l.text, "~~~") && !(i > 0 && d.underlines(i)) {
 			fenced = !fenced
-		}
-		if fenced && d.placed {
-			l.favour = fencedWorth
 		}
 		name, ok := headingOf(l.text)
 		if i+1 < len(d.lines) && d.underlines(i+1) {
@@ -135,7 +128,7 @@ func (d *document) headings() []landmark {
 		}
 		if ok && !fenced && l.starts {
 			name = lex.Clip(name, longestHeading)
-			list = append(list, landmark{line: i, name: name, worth: worth * float64(lex.Runes(name)+4)})
+			list = append(list, landmark{line: i, name: name, worth: headingWorth * float64(lex.Runes(name)+4)})
 		}
 	}
 	return list
@@ -171,7 +164,7 @@ func headingOf(text string) (name string, ok bool) {
 }
 
 // conclusive matches the headings under which a report says what it found.
-var conclusive = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall |review )?(?:summary|conclusions?|key findings?|findings|recommendations?|verdict|root cause|answer|bottom line|key takeaways?|tl;?dr|overall assessment|result|next steps)\b|^\W*(?:critical|blocking|must[ -]fix)(?: (?:issues?|findings?|problems?|bugs?))?(?: \(\d+\))?:?$`)
+var conclusive = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall |review )?(?:summary|conclusions?|key findings?|findings|recommendations?|decisions?|outcome|resolution|verdict|root cause|answer|bottom line|key takeaways?|tl;?dr|overall assessment|result|next steps)\b|^\W*(?:critical|blocking|must[ -]fix)(?: (?:issues?|findings?|problems?|bugs?))?(?: \(\d+\))?:?$`)
 
 // graveHeading matches those of what a review finds worst.
 var graveHeading = regexp.MustCompile(`(?i)^\W*(?:critical|blocking|must[ -]fix)`)

@@ -147,6 +147,9 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 		}
 		header = lex.JoinLines(header, body)
 	}
+	if doc.digest {
+		return digest(in, doc, f, header, limit)
+	}
 	return abridge(in, doc, f, header, limit)
 }
 
@@ -195,7 +198,7 @@ func (d *document) sketch(in Input, category Category, room int) string {
 			return records.About(d.source, "", room*2/5, 0)
 		}
 	case d.shape == shapeNumbered:
-		if text := unnumbered(d.source); text != "" && records.MostlyRecords(text) {
+		if text := unnumbered(d.source, "{["); text != "" && records.MostlyRecords(text) {
 			if list := records.Of(text, in.Keep); list != nil {
 				return records.Table(text, list, in.Keep, room)
 			}

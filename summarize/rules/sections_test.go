@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -124,21 +123,6 @@ func TestNumberBehindNames(t *testing.T) {
 	got := d.write(picks, func(_, below int) string { return strings.Repeat("1+: segmentPath", below/2%2) }).text
 	if want := "1|open the store\n read the segment\n1+: segmentPath\n3|close the store\n1+: segmentPath"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-// TestHeadingsStay: of a document's names, headings are left out last, the best of them at the end.
-func TestHeadingsStay(t *testing.T) {
-	list := []listed{{section: 0, id: words.None}, {section: words.None, id: 7}, {section: 1, id: words.None}}
-	for _, test := range []struct {
-		prose bool
-		list  []listed
-		want  int
-	}{{true, list, 1}, {true, slices.Delete(slices.Clone(list), 1, 2), 1}, {false, list, 2}} {
-		d := document{prose: test.prose, placed: true}
-		if got := d.least(test.list); got != test.want {
-			t.Errorf("prose %v: %d of %v, want %d", test.prose, got, test.list, test.want)
-		}
 	}
 }
 

@@ -9,15 +9,15 @@ import (
 	"precis/summarize/rules/words"
 )
 
-// unnumbered returns a numbered view of JSON without the numbers; empty if a line has none.
-func unnumbered(text string) string {
+// unnumbered returns a numbered view without the numbers; empty if a line has none, or if the first begins with none of the given signs.
+func unnumbered(text, first string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
 		_, rest, ok := cutNumber(line)
 		if !ok && strings.TrimSpace(line) != "" {
 			return ""
 		}
-		if b.Len() == 0 && rest != "" && rest[0] != '{' && rest[0] != '[' {
+		if b.Len() == 0 && rest != "" && strings.IndexByte(first, rest[0]) < 0 {
 			return ""
 		}
 		b.WriteString(rest)
@@ -54,7 +54,7 @@ func shapeOf(content string) shape {
 		return shapeJSON
 	case looksHTML(head):
 		return shapeHTML
-	case strings.HasPrefix(head, "diff --git ") || strings.HasPrefix(head, "--- a/"):
+	case strings.HasPrefix(head, "diff --git "):
 		return shapeDiff
 	}
 	return shapeByLines(content)

@@ -20,7 +20,7 @@ func (d *document) split(l line) {
 			return
 		}
 	}
-	if len(l.text) <= longest {
+	if len(l.text) <= longest || d.digest {
 		d.append(l)
 		return
 	}

@@ -1,0 +1,519 @@
+package rules
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"precis/summarize/lex"
+)
+
+// A document is shown as one would sketch it: its title and outline, what it concludes, and whole sentences that say what to do and name what is
+// worked with, each below its heading. What is left out says how many headings it hides.
+
+// unit is what a digest has whole or not at all: a heading, a sentence, an item, a row of a table, a line of an example. It may go on over lines.
+type unit struct {
+	line, start int // where it begins
+	last, end   int // and ends
+	heading     int // the line of the heading that it is below; none
+	level       int // of a heading; 0: it is none
+	worth       float64
+}
+
+// The worth of sentences apart from their identifiers.
+const (
+	sentenceWorth = 0.002 // of any
+	ruleWorth     = 0.01  // of one that demands, forbids, decides or explains
+	openingWorth  = 0.25  // of the first one, which says what the document is
+	sectionWorth  = 0.004 // of the first one below a heading, and of the last one
+	exampleFactor = 1     // on the worth of lines of an example
+	badgeFactor   = 0.1   // on that of marks for a browser
+)
+
+const (
+	outlineShare    = 25  // of the room, in percent, that headings have before sentences
+	concludingShare = 40  // that what the document concludes has
+	longestUnit     = 240 // characters of a sentence that is not cut
+	longestHead     = 90  // of a heading
+	mostUnits       = 500 // that are weighed against each other
+)
+
+// ruling are words of sentences that demand, forbid, decide or explain.
+var ruling = func() map[string]bool {
+	set := map[string]bool{}
+	for _, word := range strings.Fields("must never always only cannot required requires forbidden important instead because decided decision decide default avoid breaking blocked breaks fails failed fixed deprecated unless warning therefore ensure") {
+		set[word], set[strings.ToUpper(word)], set[strings.ToUpper(word[:1])+word[1:]] = true, true, true
+	}
+	return set
+}()
+
+// isRuling reports whether a text has such a word.
+func isRuling(text string) bool {
+	start := -1
+	for i := 0; i <= len(text); i++ {
+		if i < len(text) && (lex.IsLower(text[i]) || lex.IsUpper(text[i])) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 && i-start >= len("must") && ruling[text[start:i]] {
+			return true
+		}
+		start = -1
+	}
+	return strings.Contains(text, "o not ") || strings.Contains(text, "on't ")
+}
+
+// isDocument reports whether a text is written for people: headings, sentences and lists make up most of its lines. Where nothing else tells, it
+// has headings.
+func isDocument(text string, named bool) bool {
+	const most = 600 // lines
+	lines, heads, said, fenced := 0, 0, 0, false
+	for line := range strings.Lines(text) {
+		if _, rest, ok := cutNumber(line); ok {
+			line = rest
+		}
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		if fenced || line == "" {
+			continue
+		}
+		if lines++; lines > most {
+			break
+		}
+		if _, ok := headingOf(line); ok {
+			heads++
+		} else if line[0] == '|' || listItem.MatchString(line) || isSentence(line) && !strings.HasSuffix(line, ";") && !strings.HasSuffix(line, "{") && strings.ContainsAny(line, ".,:") {
+			said++
+		}
+	}
+	return (named || heads >= 2) && said >= heads/2 && (heads+said)*10 >= lines*6
+}
+
+// digest writes a document's sketch.
+func digest(in Input, doc *document, f *facts, header string, limit int) string {
+	v := newVocabulary(doc, in.Earlier)
+	defer v.release()
+	v.weigh(doc, in)
+	n := len(doc.lines)
+	c := &chooser{doc: doc, words: v, covered: v.flags.Take(len(v.words)), chosen: v.flags.Take(n), opened: v.flags.Take(n), groups: make([]bool, len(doc.groups))}
+	v.shown(header)
+	s := sketcher{chooser: c, units: doc.units()}
+	room := limit - lex.Runes(header) - 2 - lex.Runes(in.elision(doc.total, doc.chars))
+	for _, u := range s.units { // the title
+		if u.level == 1 {
+			s.take(s.head(u.line))
+			break
+		}
+	}
+	s.conclude(f.urgent, room*concludingShare/100)
+	s.outline(s.used + room*outlineShare/100)
+	s.say(room)
+	for ; ; s.taken = s.taken[:len(s.taken)-1] {
+		body := doc.write(s.picks(), s.hidden)
+		text := lex.JoinLines(header, body.text, in.elision(doc.total-body.shown, max(doc.chars-body.kept, 1)))
+		if lex.Runes(text) <= limit || len(s.taken) == 0 {
+			return lex.Clip(text, limit)
+		}
+	}
+}
+
+// sketcher chooses the units of a digest.
+type sketcher struct {
+	*chooser
+	units []unit
+	taken []unit
+	used  int // characters
+}
+
+// units divides a document.
+func (d *document) units() (list []unit) {
+	heads := map[int]string{}
+	for _, m := range d.headings() {
+		heads[m.line] = m.name
+	}
+	heading, group, fenced, first, section := -1, -1, false, true, false
+	text := func(u unit) { // a sentence
+		switch said := d.lines[u.line].text; {
+		case strings.HasPrefix(said, "<") || strings.HasPrefix(said, "![") || strings.HasPrefix(said, "[!["):
+			u.worth = sentenceWorth * badgeFactor
+		case isSentence(said[u.start:]):
+			u.worth = sentenceWorth
+			if first {
+				u.worth, first = openingWorth, false
+			} else if section {
+				u.worth += sectionWorth
+			}
+			section = false
+			if isRuling(said[u.start:]) {
+				u.worth += ruleWorth
+			}
+		}
+		u.heading = heading
+		list = append(list, u)
+	}
+	for i := 0; i < len(d.lines); {
+		l := &d.lines[i]
+		if l.group != group {
+			heading, group = -1, l.group
+		}
+		next := i + 1
+		switch name, isHead := heads[i]; {
+		case strings.HasPrefix(l.text, "```") || strings.HasPrefix(l.text, "~~~") && !isHead:
+			fenced = !fenced
+		case fenced:
+			if len(l.text) > 2 && !strings.HasPrefix(l.text, "#") {
+				list = append(list, unit{line: i, last: i, end: len(l.text), heading: heading, worth: -1})
+			}
+		case isHead:
+			heading, section = i, true
+			list = append(list, unit{line: i, last: i, end: len(l.text), heading: -1, level: d.levelOf(i, name)})
+		case l.text == "" || isRule(l.text) || isTableRule(l.text):
+		case l.text[0] == '|':
+			text(unit{line: i, last: i, end: len(l.text)})
+		default:
+			for next < len(d.lines) && heads[next] == "" && d.goesOnAt(next) {
+				next++
+			}
+			d.sentences(i, next, text)
+		}
+		i = next
+	}
+	for k := len(list) - 1; k >= 0; k-- {
+		if list[k].worth >= sentenceWorth {
+			list[k].worth += sectionWorth
+			break
+		}
+	}
+	return list
+}
+
+// levelOf is the level of a heading, from 1.
+func (d *document) levelOf(i int, name string) int {
+	text := d.lines[i].text
+	if text[0] == '#' || text[0] == '=' {
+		return len(text) - len(strings.TrimLeft(text, text[:1]))
+	}
+	if i+1 < len(d.lines) && text == name && strings.HasPrefix(d.lines[i+1].text, "=") {
+		return 1
+	}
+	if text == name || text[0] == '\\' {
+		return 2
+	}
+	return headingLevel(text)
+}
+
+// goesOnAt reports whether a line goes on with the paragraph of the line above: that one breaks off, as at the edge of a page.
+func (d *document) goesOnAt(i int) bool {
+	const wide = 55
+	l, above := &d.lines[i], &d.lines[i-1]
+	if l.text == "" || l.group != above.group || l.text[0] == '|' || strings.HasPrefix(l.text, "```") || listItem.MatchString(l.text) || isRule(l.text) || strings.HasSuffix(above.text, ":") {
+		return false
+	}
+	return lex.IsLower(l.text[0]) || len(above.text) >= wide
+}
+
+// sentences divides a paragraph.
+func (d *document) sentences(from, to int, add func(unit)) {
+	u := unit{line: from}
+	if text := d.lines[from].text; to == from+1 && len(text) <= wholeItem {
+		u.last, u.end = from, len(text)
+		add(u)
+		return
+	}
+	for i := from; i < to; i++ {
+		text := d.lines[i].text
+		at := 0
+		if i == from {
+			at = len(listItem.FindString(text)) // `1. ` ends no sentence
+		}
+		for at < len(text) {
+			end := sentenceEnd(text, at)
+			if end < 0 {
+				break
+			}
+			if at = end + len(text[end:]) - len(strings.TrimLeft(text[end:], " ")); at == len(text) && i+1 < to && lex.IsLower(d.lines[i+1].text[0]) {
+				break
+			}
+			if u.last, u.end = i, end; u.line < i || end-u.start >= shortSentence || at == len(text) {
+				add(d.bounded(u))
+				u = unit{line: i, start: at}
+			}
+		}
+		if u.line == i && u.start >= len(text) && i+1 < to {
+			u = unit{line: i + 1}
+		}
+	}
+	if u.line < to && u.start < len(d.lines[u.line].text) {
+		u.last, u.end = to-1, len(d.lines[to-1].text)
+		add(d.bounded(u))
+	}
+}
+
+// wholeItem is the length up to which what is in one line is not divided, in bytes.
+const wholeItem = 160
+
+// shortSentence is what stays with the next sentence, in bytes: "Note.", "E.g."
+const shortSentence = 24
+
+// sentenceEnd returns where the sentence ends that a text has at a byte; negative if it goes on behind the text.
+func sentenceEnd(text string, at int) int {
+	for i := at; i < len(text); i++ {
+		switch {
+		case strings.IndexByte(".!?", text[i]) >= 0:
+			end := i + 1
+			for end < len(text) && strings.IndexByte("*_`)]\"'", text[end]) >= 0 {
+				end++
+			}
+			if end == len(text) {
+				return end
+			}
+			if text[end] == ' ' && end+1 < len(text) && !lex.IsLower(text[end+1]) && strings.IndexByte("-=<>/|&", text[end+1]) < 0 && i > 0 && text[i-1] != ' ' && text[i-1] != '"' && !abbreviated.MatchString(text[max(at, i-6):i+1]) {
+				return end
+			}
+		case text[i] == 0xE3 && strings.HasPrefix(text[i:], "。"):
+			return i + len("。")
+		}
+	}
+	return -1
+}
+
+// abbreviated matches a period that ends no sentence.
+var abbreviated = regexp.MustCompile(`(?i)(?:\b(?:e\.g|i\.e|etc|vs|cf|no|fig|approx|incl|dr|mr|mrs|st)|\b[a-z])\.$`)
+
+// bounded cuts a sentence that is too long behind a clause.
+func (d *document) bounded(u unit) unit {
+	size := 0
+	for i := u.line; i <= u.last; i++ {
+		from, to := u.of(i, d)
+		if size+to-from > longestUnit {
+			u.last, u.end = i, clauseEnd(d.lines[i].text[:to], naturalEnd(d.lines[i].text, from+max(1, longestUnit*4/5-size)))
+			u.end = min(u.end, to)
+			break
+		}
+		size += to - from
+	}
+	return u
+}
+
+// of returns which part of a line a unit has.
+func (u unit) of(line int, d *document) (start, end int) {
+	end = len(d.lines[line].text)
+	if line == u.line {
+		start = u.start
+	}
+	if line == u.last {
+		end = u.end
+	}
+	return start, end
+}
+
+// gain is what a unit adds to what is shown.
+func (s *sketcher) gain(u unit) float64 {
+	sum, factor := max(u.worth, 0), 1.0
+	if u.worth < 0 {
+		factor = exampleFactor
+	}
+	for i := u.line; i <= u.last; i++ {
+		start, end := u.of(i, s.doc)
+		for _, m := range s.words.of(i) {
+			if !s.covered[m.id] && !m.again && int(m.start) >= start && int(m.end) <= end {
+				sum += s.words.words[m.id].worth * factor
+			}
+		}
+	}
+	if s.doc.pointedAt[s.doc.lines[u.line].number] {
+		sum += namedWorth
+	}
+	return sum * s.doc.favour(u.line)
+}
+
+// size is what a unit takes, with its heading, in characters.
+func (s *sketcher) size(u unit) (n int) {
+	for i := u.line; i <= u.last; i++ {
+		start, end := u.of(i, s.doc)
+		n += s.cost(choice{i, start, end})
+		if i > u.line {
+			n -= s.overhead(i) - 2 // its number does not stand there
+		}
+	}
+	if u.heading >= 0 && !s.chosen[u.heading] {
+		n += s.size(s.head(u.heading))
+	}
+	return n
+}
+
+// head is the unit of a heading, whole up to a length.
+func (s *sketcher) head(line int) unit {
+	text := s.doc.lines[line].text
+	end := len(text)
+	if end > longestHead {
+		end = naturalEnd(text, longestHead*4/5)
+	}
+	return unit{line: line, last: line, end: end, heading: -1, level: 1}
+}
+
+// take shows a unit.
+func (s *sketcher) take(u unit) {
+	s.used += s.size(u)
+	if u.heading >= 0 && !s.chosen[u.heading] {
+		s.show(s.head(u.heading))
+	}
+	s.show(u)
+	s.taken = append(s.taken, u)
+}
+
+// show notes what is shown.
+func (s *sketcher) show(u unit) {
+	for i := u.line; i <= u.last; i++ {
+		start, end := u.of(i, s.doc)
+		s.coverFragment(choice{i, start, end})
+		if u.level > 0 || start == 0 && end == len(s.doc.lines[i].text) {
+			s.chosen[i] = true
+		}
+		if at := s.doc.opener(i); at >= 0 {
+			s.opened[at] = true
+		}
+		if g := s.doc.lines[i].group; g >= 0 {
+			s.groups[g] = true
+		}
+	}
+}
+
+// has reports whether a unit is shown.
+func (s *sketcher) has(u unit) bool {
+	return u.start == 0 && (s.chosen[u.line] || s.opened[u.line]) || slices.ContainsFunc(s.taken, func(t unit) bool { return t.line == u.line && t.start == u.start })
+}
+
+// conclude shows lines to be shown first: up to three sentences of each.
+func (s *sketcher) conclude(lines []int, room int) {
+	for _, i := range lines {
+		said := 0
+		for _, u := range s.units {
+			if u.line != i || said == mostConclusions || s.has(u) {
+				continue
+			}
+			if said++; s.used+s.size(u) <= room {
+				s.take(u)
+			}
+		}
+	}
+}
+
+// outline shows headings, those of a higher level first, of one level those that name something.
+func (s *sketcher) outline(room int) {
+	var heads []unit
+	worth := map[int]float64{}
+	for _, u := range s.units {
+		if u.level > 0 && !s.has(u) {
+			h := s.head(u.line)
+			h.level = u.level
+			heads = append(heads, h)
+			worth[u.line] = (s.gain(h) + sectionWorth) / float64(s.size(h))
+		}
+	}
+	slices.SortStableFunc(heads, func(a, b unit) int {
+		return cmp.Or(a.level-b.level, cmp.Compare(worth[b.line], worth[a.line]))
+	})
+	for _, h := range heads {
+		if s.used+s.size(h) <= room && !s.has(h) {
+			s.take(h)
+		}
+	}
+}
+
+// say shows sentences for the rest of the room, the most telling one first, then headings.
+func (s *sketcher) say(room int) {
+	bids := make(bids, 0, len(s.units))
+	rate := func(u unit) float64 { return s.gain(u) / float64(s.size(u)+lineCost) }
+	for i, u := range s.units {
+		if u.level == 0 {
+			if r := rate(u); r > 0 {
+				bids = append(bids, newBid(i, r))
+			}
+		}
+	}
+	slices.SortFunc(bids, func(a, b bid) int { return cmp.Compare(b, a) })
+	list := bids[:min(len(bids), mostUnits)]
+	for {
+		best, at := 0.0, -1
+		for k, b := range list {
+			if b == 0 {
+				continue
+			}
+			if u := s.units[b.of()]; s.used+s.size(u) <= room {
+				if r := rate(u); r > best {
+					best, at = r, k
+				}
+			}
+		}
+		if at < 0 {
+			break
+		}
+		u := s.units[list[at].of()]
+		list[at] = 0
+		if !s.has(u) {
+			s.take(u)
+		}
+	}
+	s.outline(room)
+	for i := range s.units { // what follows on a shown sentence in its line
+		if u := s.units[i]; i > 0 && u.line == s.units[i-1].last && u.start > 0 && s.has(s.units[i-1]) && !s.has(u) && s.used+s.size(u) <= room {
+			s.take(u)
+		}
+	}
+}
+
+// picks are the parts of lines that are shown, those that follow on each other as one.
+func (s *sketcher) picks() (list []pick) {
+	add := func(u unit) {
+		for i := u.line; i <= u.last; i++ {
+			start, end := u.of(i, s.doc)
+			list = append(list, pick{choice: choice{i, start, end}})
+		}
+	}
+	seen := map[int]bool{}
+	for _, u := range s.taken {
+		add(u)
+		if u.heading >= 0 {
+			seen[u.heading] = true
+		}
+	}
+	for _, p := range list {
+		delete(seen, p.line)
+	}
+	for line := range seen {
+		add(s.head(line))
+	}
+	slices.SortFunc(list, func(a, b pick) int { return cmp.Or(a.line-b.line, a.start-b.start) })
+	merged := list[:0]
+	for _, p := range list {
+		if n := len(merged) - 1; n >= 0 && merged[n].line == p.line && strings.TrimSpace(s.doc.lines[p.line].text[min(merged[n].end, p.start):p.start]) == "" {
+			merged[n].end = max(merged[n].end, p.end)
+			continue
+		}
+		merged = append(merged, p)
+	}
+	return merged
+}
+
+// hidden says how many headings are not shown between two lines.
+func (s *sketcher) hidden(above, below int) string {
+	shown := map[int]bool{}
+	for _, u := range s.taken {
+		shown[u.line], shown[u.heading] = true, true
+	}
+	n := 0
+	for _, u := range s.units {
+		if u.level > 0 && u.line > above && u.line < below && !shown[u.line] {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return "+" + lex.Counted(n, "heading")
+}

@@ -1,0 +1,97 @@
+package rules
+
+import (
+	"fmt"
+	"math/rand"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// generatedDocument returns a document whose sentences name their section, `in_s3`, and some of whose paragraphs go on over several lines.
+func generatedDocument(r *rand.Rand) string {
+	var b strings.Builder
+	b.WriteString("# The store\n\nIt keeps segments, and says in_s0 where each of them is. A second sentence in_s0 goes on.\n\n")
+	for n := 1; n < 30; n++ {
+		fmt.Fprintf(&b, "%s Part s%d\n\n", strings.Repeat("#", 2+r.Intn(2)), n)
+		for range 1 + r.Intn(4) {
+			sentence := fmt.Sprintf("Call `open%d()` in_s%d before you must write to /var/lib/store%d, e.g. Here too. ", r.Intn(99), n, r.Intn(99))
+			switch r.Intn(4) {
+			case 0:
+				fmt.Fprintf(&b, "- %s\n", strings.TrimSpace(sentence))
+			case 1:
+				fmt.Fprintf(&b, "```sh\n# Comment in_s%d\nmake in_s%d TARGET=t%d\n```\n", n, n, r.Intn(99))
+			default:
+				text := strings.TrimSpace(strings.Repeat(sentence, 1+r.Intn(3)))
+				if r.Intn(2) == 0 { // at the edge of a page
+					for i, at := 0, 0; i < len(text); i++ {
+						if at++; at > 70 && text[i] == ' ' {
+							text, at = text[:i]+"\n"+text[i+1:], 0
+						}
+					}
+				}
+				b.WriteString(text + "\n\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestDigest: a document has its title and beginning, sentences stand below the heading of their section, and marks count the headings that are
+// not shown. It is the same document for a reader of files and in a shell.
+func TestDigest(t *testing.T) {
+	section := regexp.MustCompile(`\bin_s(\d+)`)
+	calls := []Input{
+		{ToolName: "Read", Arguments: []byte(`{"file_path":"/a/store.md"}`)},
+		{ToolName: "Bash", Arguments: []byte(`{"command":"cat store.md"}`)},
+		{ToolName: "Bash", Arguments: []byte(`{"command":"echo ===; cat $DOC | head -500"}`)},
+	}
+	for seed := range int64(40) {
+		r := rand.New(rand.NewSource(seed))
+		in := calls[seed%3]
+		in.Content, in.MaxChars = generatedDocument(r), 500+r.Intn(1500)
+		text := ToolOutput(in).Text
+		under, shown, hidden := "0", 0, 0
+		for _, line := range strings.Split(text, "\n") {
+			if _, name, ok := strings.Cut(line, "# Part s"); ok {
+				under = name
+				shown++
+			}
+			if m := section.FindStringSubmatch(line); m != nil && m[1] != under {
+				t.Errorf("seed %d: %q stands below %s in\n%s", seed, line, under, text)
+			}
+			var n int
+			if _, err := fmt.Sscanf(line, "+%d heading", &n); err == nil {
+				hidden += n
+			}
+		}
+		if shown+hidden != 29 || !strings.Contains(text, "# The store\n") || !strings.Contains(text, "It keeps segments") {
+			t.Errorf("seed %d: %d headings shown, %d hidden:\n%s", seed, shown, hidden, text)
+		}
+	}
+}
+
+// TestIsDocument: code with comments, logs and listings are no documents.
+func TestIsDocument(t *testing.T) {
+	for text, want := range map[string]bool{
+		"# Store\n\nIt keeps segments in a directory, one each.\n\n## Use\n\n- Open it first, then write.\n":         true,
+		"# Build the store\nset -e\ncd store\nmake\n# Install it\nmake install\nls /usr/local/bin\n":                 false,
+		"TAP version 13\n# Subtest: store\nok 1 - opens\nok 2 - closes\n# pass 2\n# fail 0\n":                        false,
+		"2026-01-01 INFO opened the store in 3 ms, no errors.\n2026-01-01 INFO closed the store again, no errors.\n": false,
+	} {
+		if isDocument(text, false) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
+
+// TestSentenceEnd: sentences end at their last sign, and not behind an abbreviation or within a command.
+func TestSentenceEnd(t *testing.T) {
+	for text, want := range map[string]int{
+		"Open it. Then write.": 8, "See e.g. The store.": 19, "Run a.go first": -1, "**Bold.** Next": 9, "x --repo \".\" --pr 1": -1, "開く。次": len("開く。"), "Is it v1.2? No.": 11,
+	} {
+		if got := sentenceEnd(text, 0); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
