@@ -132,7 +132,7 @@ type sketcher struct {
 // units divides a document.
 func (d *document) units() (list []unit) {
 	heads := map[int]string{}
-	for _, m := range d.headings() {
+	for _, m := range d.landmarks {
 		heads[m.line] = m.name
 	}
 	heading, group, fenced, first, section := -1, -1, false, true, false

@@ -43,7 +43,9 @@ func (d *document) findLandmarks(category Category) {
 		if len(d.landmarks) == 0 {
 			d.landmarks = d.matchedFiles()
 		}
-	case d.shape == shapeJSON || d.listing || d.shape == shapeHTML || d.digest:
+	case d.shape == shapeJSON || d.listing || d.shape == shapeHTML:
+	case d.digest:
+		d.landmarks = d.headings()
 	case d.files:
 		d.landmarks = d.matchedFiles()
 	case d.prose:
