@@ -334,37 +334,16 @@ func (s *scan) read() words {
 	sums, at := 0, 0 // of the runner's lines, and the last of them
 	n := len(s.lines)
 	recap := slices.ContainsFunc(s.lines, func(line string) bool { return strings.HasPrefix(line, "PLAY RECAP ") })
-	asks, onlyAsks := 0, false
-	for _, step := range s.steps {
-		if ownWords(step) && isQuery(step) {
-			asks++
-		}
-	}
-	onlyAsks = asks > 0 && asks == s.programs()
 	acknowledged := 0 // by "OK", of which only a single one sums up
 	for _, line := range s.lines {
 		if line == "OK" {
 			acknowledged++
 		}
 	}
-	heredoc := ""
+	others := s.others()
 	for i, line := range s.lines {
-		if strings.IndexByte("[HPSADp", line[0]) >= 0 && quotesOther.MatchString(line) || namesCommit(line) || harmless.holds(line) {
+		if others[i] {
 			continue
-		}
-		if onlyAsks && !queryMessage.MatchString(line) || asks > 0 && (strings.Contains(line, " | ") || strings.Contains(line, "│")) {
-			continue // a row
-		}
-		if heredoc != "" { // the value of an attribute
-			if line == heredoc {
-				heredoc = ""
-			}
-			continue
-		}
-		if strings.Contains(line, "<<") {
-			if m := heredocs.FindStringSubmatch(line); m != nil && slices.Contains(s.lines[i+1:min(n, i+mostHeredoc)], m[1]) {
-				heredoc = m[1]
-			}
 		}
 		edge := i < headLines || i >= n-tailLines
 		bad, good, sum := false, false, false
@@ -433,6 +412,35 @@ func (s *scan) read() words {
 		w.tests = Tally{}
 	}
 	return w
+}
+
+// others are the lines that say nothing of the run: what it quotes, rows of a query, texts of several lines.
+func (s *scan) others() []bool {
+	asks := 0
+	for _, step := range s.steps {
+		if ownWords(step) && isQuery(step) {
+			asks++
+		}
+	}
+	onlyAsks := asks > 0 && asks == s.programs()
+	list, heredoc := make([]bool, len(s.lines)), ""
+	for i, line := range s.lines {
+		row := onlyAsks && !queryMessage.MatchString(line) || asks > 0 && (strings.Contains(line, " | ") || strings.Contains(line, "│"))
+		switch {
+		case strings.IndexByte("[HPSADp", line[0]) >= 0 && quotesOther.MatchString(line) || namesCommit(line) || harmless.holds(line), row:
+			list[i] = true
+		case heredoc != "": // the value of an attribute
+			list[i] = true
+			if line == heredoc {
+				heredoc = ""
+			}
+		case strings.Contains(line, "<<"):
+			if m := heredocs.FindStringSubmatch(line); m != nil && slices.Contains(s.lines[i+1:min(len(s.lines), i+mostHeredoc)], m[1]) {
+				heredoc = m[1]
+			}
+		}
+	}
+	return list
 }
 
 // heredocs match the beginning of a text of several lines in a language that has such.
