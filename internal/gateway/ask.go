@@ -108,8 +108,8 @@ func (g *Gateway) prompt(caller context.Context, x *exchange, thread string, lis
 	turn := c.pace.turn(there, c.wait)
 	var q *question
 	if turn.most > 0 {
-		x.asked = true
 		q = g.ask(x, thread, list)
+		x.asked = q != nil // refused, it is asked behind the answer
 		err = c.await(caller, q, turn)
 	}
 	var as asItCame
@@ -201,7 +201,7 @@ func (g *Gateway) askBehind(x *exchange, thread string, messages []*message, sen
 			}
 			seq = max(seq, at)
 		}
-		err = c.queue(ctx, c.pace.apart(pause))
+		err = c.queue(ctx, pause)
 		return seq, c.now(), err
 	})
 	if q == nil {

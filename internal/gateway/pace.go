@@ -126,20 +126,6 @@ func (p *pace) takes(d time.Duration) {
 	}
 }
 
-// share is how often as long as precis takes for a question the next one that no request waits for is behind it, up to farApart: so these questions leave most of a
-// core to the requests, also where prompts are long.
-const (
-	share    = 3
-	farApart = 24 * time.Millisecond // a precis that is far away is not a busy one
-)
-
-// apart is how far behind a question the next one is, at least.
-func (p *pace) apart(least time.Duration) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return max(least, min(share*p.typical, farApart))
-}
-
 // step moves the typical answer towards one, by half of it at most.
 func (p *pace) step(d time.Duration) {
 	p.typical = min(max(d, p.typical*2/3, p.brief/4), p.typical*3/2, 2*p.worth)

@@ -222,23 +222,6 @@ func TestPaceOfAnAgentAlone(t *testing.T) {
 }
 
 // However the wait of a request without a turn ends, the next one may wait.
-// Questions that no request waits for take a third of a core, however long one takes.
-func TestPaceOfQuestions(t *testing.T) {
-	p := newPace(brief, time.Now)
-	for _, c := range []struct{ takes, least, want time.Duration }{
-		{time.Millisecond, apart, apart}, {time.Millisecond, widerApart, widerApart},
-		{6 * time.Millisecond, apart, 18 * time.Millisecond}, {6 * time.Millisecond, widerApart, 18 * time.Millisecond},
-		{100 * time.Millisecond, apart, farApart},
-	} {
-		for range 20 {
-			p.took(c.takes)
-		}
-		if d := p.apart(c.least); d != c.want {
-			t.Errorf("a precis that takes %s: %s apart, want %s", c.takes, d, c.want)
-		}
-	}
-}
-
 func TestAwaitEnds(t *testing.T) {
 	answered := make(chan struct{})
 	close(answered)
