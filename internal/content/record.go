@@ -20,6 +20,9 @@ func RecordOf(ctx context.Context, view state.View, summaries *broker.LogReader,
 	if len(sum.Record) > 0 {
 		return sum.Record, nil
 	}
+	if sum.Inherited { // its place is in the chain of the thread that made it, which serves it
+		return nil, fmt.Errorf("record of summary %s, of another thread: %w", sum.ID, ErrGone)
+	}
 	seq, waiting, err := view.Recorded(name, sum.ChainSeq)
 	switch {
 	case err != nil:

@@ -38,7 +38,7 @@ func (s *schedule) checkRecords(view func(partition int) state.View) {
 		if err != nil || sum == nil { // it rests on events whose loss was accepted
 			return err
 		}
-		if kept := sum.Status != thread.Replaced || sum.Serves || sum.Inherited; kept != (len(sum.Record) > 0) {
+		if kept := sum.Status != thread.Replaced || sum.Serves; kept != (len(sum.Record) > 0) {
 			s.t.Errorf("the row of summary %s, which is %s, has %d bytes of its record", sum.ID, sum.Status, len(sum.Record))
 		}
 		data, err := content.RecordOf(within(s.t), v, read, *rec.ThreadID, sum)

@@ -54,10 +54,9 @@ func (s *State) replace(old *Summary, by string) {
 	s.putSummary(old)
 }
 
-// shed drops the record of a summary that is replaced and serves no more. It never stands again: what takes its slot back is a new version. An
-// inherited one keeps its record: that of the log is found in the chain of another thread.
+// shed drops the record of a summary that is replaced and serves no more. It never stands again: what takes its slot back is a new version.
 func (sum *Summary) shed() {
-	if sum.Status == Replaced && !sum.Serves && !sum.Inherited {
+	if sum.Status == Replaced && !sum.Serves {
 		sum.Record = nil
 	}
 }

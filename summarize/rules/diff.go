@@ -41,7 +41,7 @@ func looksDiff(text string, category Category) bool {
 // pathOf reads the path behind `--- ` or `+++ `, in front of a time; empty if it is none.
 func pathOf(text string) string {
 	path, _, _ := strings.Cut(text[len("--- "):], "\t")
-	if isPath(path) || path != "" && !strings.ContainsAny(path, " ()") {
+	if isPath(path) || strings.ContainsAny(path, "./") && !strings.ContainsAny(path, " ()") {
 		return path
 	}
 	return ""

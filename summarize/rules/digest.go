@@ -66,9 +66,8 @@ func isRuling(text string) bool {
 	return strings.Contains(text, "o not ") || strings.Contains(text, "on't ")
 }
 
-// isDocument reports whether a text is written for people: headings, sentences and lists make up most of its lines. Where nothing else tells, it
-// has headings.
-func isDocument(text string, named bool) bool {
+// isDocument reports whether a text is written for people: headings, sentences and lists make up most of its lines.
+func isDocument(text string) bool {
 	const most = 600 // lines
 	lines, heads, said, fenced := 0, 0, 0, false
 	for line := range strings.Lines(text) {
@@ -90,7 +89,7 @@ func isDocument(text string, named bool) bool {
 			said++
 		}
 	}
-	return (named || heads >= 2) && said >= heads/2 && (heads+said)*10 >= lines*6
+	return heads >= 2 && said >= heads/2 && (heads+said)*10 >= lines*6
 }
 
 // digest writes a document's sketch.
@@ -132,12 +131,13 @@ type sketcher struct {
 // units divides a document.
 func (d *document) units() (list []unit) {
 	heads := map[int]string{}
-	for _, m := range d.landmarks {
+	for _, m := range d.headings() {
 		heads[m.line] = m.name
 	}
 	heading, group, fenced, first, section := -1, -1, false, true, false
 	text := func(u unit) { // a sentence
-		switch said := d.lines[u.line].text; {
+		_, end := u.of(u.line, d)
+		switch said := d.lines[u.line].text[:end]; {
 		case strings.HasPrefix(said, "<") || strings.HasPrefix(said, "![") || strings.HasPrefix(said, "[!["):
 			u.worth = sentenceWorth * badgeFactor
 		case isSentence(said[u.start:]):
@@ -162,7 +162,7 @@ func (d *document) units() (list []unit) {
 		}
 		next := i + 1
 		switch name, isHead := heads[i]; {
-		case strings.HasPrefix(l.text, "```") || strings.HasPrefix(l.text, "~~~") && !isHead:
+		case strings.HasPrefix(l.text, "```") || strings.HasPrefix(l.text, "~~~") && !(i > 0 && d.underlines(i)):
 			fenced = !fenced
 		case fenced:
 			if len(l.text) > 2 && !strings.HasPrefix(l.text, "#") {
@@ -239,7 +239,7 @@ func (d *document) sentences(from, to int, add func(unit)) {
 				break
 			}
 			if u.last, u.end = i, end; u.line < i || end-u.start >= shortSentence || at == len(text) {
-				add(d.bounded(u))
+				d.inParts(u, add)
 				u = unit{line: i, start: at}
 			}
 		}
@@ -249,7 +249,28 @@ func (d *document) sentences(from, to int, add func(unit)) {
 	}
 	if u.line < to && u.start < len(d.lines[u.line].text) {
 		u.last, u.end = to-1, len(d.lines[to-1].text)
-		add(d.bounded(u))
+		d.inParts(u, add)
+	}
+}
+
+// inParts adds a sentence, in parts if it is too long.
+func (d *document) inParts(u unit, add func(unit)) {
+	for {
+		part := d.bounded(u)
+		add(part)
+		if part.last == u.last && part.end == u.end {
+			return
+		}
+		u.line, u.start = part.last, part.end
+		for text := d.lines[u.line].text; u.start < len(text) && text[u.start] == ' '; {
+			u.start++
+		}
+		if u.start == len(d.lines[u.line].text) {
+			if u.line++; u.line > u.last {
+				return
+			}
+			u.start = 0
+		}
 	}
 }
 
@@ -319,8 +340,13 @@ func (s *sketcher) gain(u unit) float64 {
 	}
 	for i := u.line; i <= u.last; i++ {
 		start, end := u.of(i, s.doc)
-		for _, m := range s.words.of(i) {
-			if !s.covered[m.id] && !m.again && int(m.start) >= start && int(m.end) <= end {
+		list := s.words.of(i)
+		at, _ := slices.BinarySearchFunc(list, start, func(m mention, at int) int { return int(m.start) - at })
+		for _, m := range list[at:] {
+			if int(m.start) >= end {
+				break
+			}
+			if !s.covered[m.id] && !m.again && int(m.end) <= end {
 				sum += s.words.words[m.id].worth * factor
 			}
 		}
@@ -393,7 +419,7 @@ func (s *sketcher) conclude(lines []int, room int) {
 	for _, i := range lines {
 		said := 0
 		for _, u := range s.units {
-			if u.line != i || said == mostConclusions || s.has(u) {
+			if i < u.line || i > u.last || said == mostConclusions || s.has(u) {
 				continue
 			}
 			if said++; s.used+s.size(u) <= room {
@@ -508,7 +534,7 @@ func (s *sketcher) hidden(above, below int) string {
 	}
 	n := 0
 	for _, u := range s.units {
-		if u.level > 0 && u.line > above && u.line < below && !shown[u.line] {
+		if u.level > 0 && u.line >= above && u.line < below && !shown[u.line] {
 			n++
 		}
 	}

@@ -44,11 +44,10 @@ func TestDigest(t *testing.T) {
 	calls := []Input{
 		{ToolName: "Read", Arguments: []byte(`{"file_path":"/a/store.md"}`)},
 		{ToolName: "Bash", Arguments: []byte(`{"command":"cat store.md"}`)},
-		{ToolName: "Bash", Arguments: []byte(`{"command":"echo ===; cat $DOC | head -500"}`)},
 	}
 	for seed := range int64(40) {
 		r := rand.New(rand.NewSource(seed))
-		in := calls[seed%3]
+		in := calls[seed%2]
 		in.Content, in.MaxChars = generatedDocument(r), 500+r.Intn(1500)
 		text := ToolOutput(in).Text
 		under, shown, hidden := "0", 0, 0
@@ -79,7 +78,7 @@ func TestIsDocument(t *testing.T) {
 		"TAP version 13\n# Subtest: store\nok 1 - opens\nok 2 - closes\n# pass 2\n# fail 0\n":                        false,
 		"2026-01-01 INFO opened the store in 3 ms, no errors.\n2026-01-01 INFO closed the store again, no errors.\n": false,
 	} {
-		if isDocument(text, false) != want {
+		if isDocument(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}

@@ -457,11 +457,13 @@ func isProse(category Category, args call.Arguments, text string) (prose, digest
 	switch kind := words.FileType(path); {
 	case category == WebContent || category == Other:
 		return true, false
-	case category == CommandOutput || category == FileContent && path == "":
-		digest = isDocument(text, false)
 	case category != FileContent:
+		return false, false
+	case path == "": // several files
+		prose = strings.Count(text, "\n## ") >= leastHeadings
+		return prose, prose && isDocument(text)
 	case kind == "text":
-		digest = isDocument(text, true)
+		return true, isDocument(text)
 	default:
 		digest = kind == "Markdown" || kind == "reStructuredText" || kind == "AsciiDoc" || kind == "LaTeX"
 	}
@@ -477,6 +479,9 @@ func anyRule(category Category, args call.Arguments) bool {
 	}
 	return false
 }
+
+// leastHeadings tell that files shown together are documents.
+const leastHeadings = 3
 
 // squash folds runs of white space inside a line into one space: columns and tables are wider than their content.
 func squash(s string) string {

@@ -22,7 +22,7 @@ type body struct {
 func (d *document) write(picks []pick, named func(above, below int) string) body {
 	picks = d.withOpeners(picks)
 	slices.SortFunc(picks, func(a, b pick) int {
-		return cmp.Or(d.lines[a.line].group-d.lines[b.line].group, a.line-b.line)
+		return cmp.Or(d.lines[a.line].group-d.lines[b.line].group, a.line-b.line, a.start-b.start)
 	})
 	var b strings.Builder
 	var out body

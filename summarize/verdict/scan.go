@@ -271,7 +271,16 @@ var (
 // isQuery reports whether a step asks a database: `psql -c …`, `docker exec db psql -c …`.
 func isQuery(step shell.Step) bool {
 	name, operands := step.Program()
-	return queries[name] || (name == "docker" || name == "docker-compose" || name == "kubectl" || name == "podman" || name == "ssh") && slices.ContainsFunc(operands, func(w string) bool { return queries[w] })
+	at := -1
+	switch name {
+	case "ssh":
+		at = 1 // behind the host
+	case "docker", "docker-compose", "kubectl", "podman":
+		if at = slices.IndexFunc(operands, func(w string) bool { return w == "exec" || w == "run" }); at >= 0 {
+			at += 2 // behind the container
+		}
+	}
+	return queries[name] || at > 0 && at < len(operands) && queries[operands[at]]
 }
 
 // examines reports whether a step looks for failures elsewhere, so that those it prints are not its own: `flutter doctor`,
@@ -425,7 +434,11 @@ func (s *scan) others() []bool {
 	onlyAsks := asks > 0 && asks == s.programs()
 	list, heredoc := make([]bool, len(s.lines)), ""
 	for i, line := range s.lines {
-		row := onlyAsks && !queryMessage.MatchString(line) || asks > 0 && (strings.Contains(line, " | ") || strings.Contains(line, "│"))
+		row := onlyAsks && !queryMessage.MatchString(line)
+		if !row && asks > 0 && (strings.Contains(line, " | ") || strings.Contains(line, "│")) {
+			_, tally := TallyOf(line) // "2 failed | 40 passed" behind the query
+			row = !tally
+		}
 		switch {
 		case strings.IndexByte("[HPSADp", line[0]) >= 0 && quotesOther.MatchString(line) || namesCommit(line) || harmless.holds(line), row:
 			list[i] = true
