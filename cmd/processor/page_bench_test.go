@@ -24,9 +24,10 @@ import (
 	"precis/internal/broker"
 )
 
-// What a page that somebody looks at costs: the program takes 5,000 events a second, in slices of five seconds, with the page fetched twenty times a second
-// and without, in turns (A B B A …). An open page fetches itself every two seconds at most: what one does would be lost in what the machine does. The
-// server, the publisher and the reader of the page are this process: what the program's own uses is measured. -benchtime 8x: in so many pairs.
+// BenchmarkOpenPage measures what an open page costs. The program takes 5,000 events a second in slices of five seconds, with the page fetched twenty
+// times a second and without, in turns (A B B A …). An open page is fetched every two seconds at most, which would be lost in the machine's noise.
+// The server, the publisher and the reader of the page run in this process, so that only the program's own processor time is measured.
+// -benchtime 8x takes eight pairs.
 //
 //	go test -run '^$' -bench OpenPage -benchtime 8x ./cmd/processor
 func BenchmarkOpenPage(b *testing.B) {
