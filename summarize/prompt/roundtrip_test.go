@@ -390,11 +390,12 @@ func same(t interface {
 	}
 }
 
-// Parts that are broken or of an unknown type are kept in their own format, and named in the others.
+// Parts that are broken or of an unknown type are kept in their own format, unless their own provider refuses them, and named in the
+// others.
 func TestBadParts(t *testing.T) {
 	for _, test := range []struct{ name, format, message, other, reason string }{
-		{"broken base64", FormatAnthropic, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%%%"}}]}`, FormatOpenAI, reasonData},
-		{"broken base64, Gemini", FormatGemini, `{"role":"user","parts":[{"text":"a"},{"inlineData":{"mimeType":"image/png","data":"abc"}}]}`, FormatAnthropic, reasonData},
+		{"base64 without padding", FormatAnthropic, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"abc"}}]}`, FormatOpenAI, reasonData},
+		{"base64 without padding, Gemini", FormatGemini, `{"role":"user","parts":[{"text":"a"},{"inlineData":{"mimeType":"image/png","data":"abc"}}]}`, FormatAnthropic, reasonData},
 		{"a file of a provider", FormatAnthropic, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"document","source":{"type":"file","file_id":"f"}}]}`, FormatResponses, reasonReference},
 		{"an image by URL, where none is fetched", FormatOpenAI, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://example.com/20MB.png"}}]}`, FormatGemini, reasonReference},
 		{"audio, where there is none", FormatOpenAI, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}]}`, FormatAnthropic, reasonUnsupported},
