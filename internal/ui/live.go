@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"precis/events"
@@ -14,9 +15,50 @@ import (
 const (
 	// lookEvery is how often a stream looks for changes: a page is fetched again no more often.
 	lookEvery = 2 * time.Second
+	// restOf is how many times as long as a look at a page took its stream waits before it says that the page has changed, up to restAtMost: a page that
+	// stays open takes one part in so many of a core, however dear a look is. The story of a thread at work is folded at each.
+	restOf, restAtMost = 100, 30 * time.Second
+	// pacedPaths is how many paths' looks are remembered.
+	pacedPaths = 1024
 	// writeFor bounds a write to a client.
 	writeFor = 30 * time.Second
 )
+
+// paces remembers how long the last look at a page took, by path.
+type paces struct {
+	mu   sync.Mutex
+	took map[string]time.Duration
+}
+
+// timed notes how long a handler's looks take.
+func (p *paces) timed(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		begun := time.Now()
+		h(w, r)
+		p.note(r.URL.Path, time.Since(begun))
+	}
+}
+
+// note remembers how long a look took. Looks that are hardly felt are not kept.
+func (p *paces) note(path string, took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if took*restOf <= lookEvery {
+		delete(p.took, path)
+		return
+	}
+	if p.took == nil || len(p.took) >= pacedPaths {
+		p.took = map[string]time.Duration{} // what is open is looked at again
+	}
+	p.took[path] = took
+}
+
+// rest is how long a stream waits between two changes of a page.
+func (p *paces) rest(path string) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return min(p.took[path]*restOf, restAtMost)
+}
 
 // live says by server-sent events that a page has changed.
 func (u *UI) live(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +73,8 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	version := u.versionOf(r.URL.Query().Get("path"), v)
+	path := r.URL.Query().Get("path")
+	version := u.versionOf(path, v)
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // of the request, which is read
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -42,6 +85,7 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 		return err == nil && control.Flush() == nil
 	}
 	look, last, quiet := time.NewTicker(lookEvery), version(), time.Duration(0)
+	said, stood := time.Now(), u.standing()
 	defer look.Stop()
 	for alive := write("retry: 2000\n\n"); alive; {
 		select {
@@ -54,10 +98,10 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 		if !u.stays(r) {
 			return
 		}
-		now := version()
+		now, stands := version(), u.standing()
 		switch quiet += lookEvery; {
-		case now != last:
-			alive, last, quiet = write("event: changed\ndata: "+url.QueryEscape(now)+"\n\n"), now, 0
+		case now != last && (stands != stood || time.Since(said) >= u.paces.rest(path)):
+			alive, last, quiet, said, stood = write("event: changed\ndata: "+url.QueryEscape(now)+"\n\n"), now, 0, time.Now(), stands
 		case quiet >= u.Heartbeat:
 			alive, quiet = write(": alive\n\n"), 0
 		}

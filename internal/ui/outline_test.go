@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // way leads to a server, whose answers it can hold back.
@@ -169,4 +171,25 @@ func TestOutlineLeft(t *testing.T) {
 		release()
 	}
 	w.wants(200, "/ui/threads/t", "zanzibar")
+}
+
+// A stream of a page whose last look took long rests for a hundred times as long before it says that the page has changed.
+func TestDearLooksAreRare(t *testing.T) {
+	w := begin(t, options{contents: true, server: true, slow: true})
+	w.sample("t")
+	const path = "/ui/threads/t/prompt"
+	release := w.hold()
+	res := w.begun(path + "?at=2")
+	w.readTo(res.Body, "</ol></div>") // the outline, 40 ms after the look began
+	release()
+	w.readTo(res.Body, "</html>")
+	_ = res.Body.Close()
+	opened := time.Now()
+	lines := bufio.NewScanner(w.begun("/ui/live?path=" + path).Body)
+	w.put([2]string{"thread.message.t", say("more", "user", "more", "")})
+	for lines.Scan() && lines.Text() != "event: changed" {
+	}
+	if rested := time.Since(opened); lines.Err() != nil || rested < 4*time.Second {
+		t.Errorf("%q after %v, %v", lines.Text(), rested, lines.Err())
+	}
 }

@@ -147,6 +147,7 @@ type UI struct {
 	stories  stories
 	applied  audit.Applied
 	computed computed
+	paces    paces
 	history  *history
 	kept     *broker.Kept      // of EVENTS
 	events   *broker.LogReader // over all connections, with what is kept
@@ -217,14 +218,14 @@ func (u *UI) routes() {
 		"GET /ui/{$}": u.overview, "GET /ui/threads": u.threads, "GET /ui/rejections": u.rejections, "GET /ui/partitions": u.partitions, "GET /ui/savings": u.savings, "POST /ui/savings": u.save, "GET /ui/configuration": u.configuration,
 		"GET /ui/summaries/{summary}": u.summary,
 	} {
-		u.mux.HandleFunc(path, u.page(handle))
+		u.mux.HandleFunc(path, u.paces.timed(u.page(handle)))
 	}
 	for _, p := range []threadPage{
 		{name: "thread", path: "", live: []string{"at", "before"}, body: u.thread},
 		{name: "prompt", path: "/prompt", title: "Prompt of ", live: []string{"at"}, body: u.prompt},
 		{name: "compare", path: "/compare", title: "Compare ", body: u.compare},
 	} {
-		u.mux.HandleFunc("GET /ui/threads/{thread}"+p.path, u.ofThread(p))
+		u.mux.HandleFunc("GET /ui/threads/{thread}"+p.path, u.paces.timed(u.ofThread(p)))
 	}
 	u.mux.HandleFunc("POST /ui/rejections/{seq}/retry", u.page(u.retry))
 	u.mux.HandleFunc("GET /ui/live", u.live)
