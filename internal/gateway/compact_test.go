@@ -510,6 +510,92 @@ func TestResultsInAnotherOrder(t *testing.T) {
 	}
 }
 
+// Calls with ids that precis renames in a prompt, since Anthropic refuses them or they are counted in each answer, are compacted as others are: their results
+// have the ids of the calls, which stand as the client sent them.
+func TestIDsThatPromptsRename(t *testing.T) {
+	const turns = 8
+	s := sessions()["messages"]
+	for name, id := range map[string]func(n, call int) string{
+		"a counter":            func(n, call int) string { return fmt.Sprintf("functions.bash:%d", 2*n+call) },
+		"a counter per answer": func(_, call int) string { return fmt.Sprintf("functions.bash:%d", call) },
+		"its own":              func(n, call int) string { return fmt.Sprintf("functions.bash:0a1b2c3d%d%d", n, call) },
+		"some are plain": func(n, call int) string {
+			return []string{"", "functions.bash:"}[call] + fmt.Sprintf("toolu_0a1b2c3d%d", n)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			use := func(n int) (blocks string) {
+				for call := range 2 {
+					blocks += fmt.Sprintf(`,{"type":"tool_use","id":%q,"name":"bash","input":{"n":"%d-%d"}}`, id(n, call), n, call)
+				}
+				return `[{"type":"text","text":"I look."}` + blocks + "]"
+			}
+			var got received
+			w := beginWith(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = fmt.Fprintf(w, `{"id":"m","type":"message","role":"assistant","model":"m","content":%s}`, use(got.add(string(body))))
+			}, gateway.Options{Mode: gateway.ModeCompact, Wait: patience}, compacting)
+			history := []string{s.first}
+			for n := range turns {
+				body := "{" + s.others + `"messages":[` + strings.Join(history, ",") + "]}"
+				if said := w.said(t, s.path, body); n > 1 && !strings.HasPrefix(said, "yes; ") {
+					t.Fatalf("turn %d: %s\n%s", n, said, w.log)
+				}
+				pairs(t, got.last())
+				var results []string
+				for call := range 2 {
+					result := fmt.Sprintf(`{"type":"tool_result","tool_use_id":%q,"content":%q}`, id(n, call), strings.Repeat("ok  \tshop/cart\t0.01s\n", 120))
+					results = append([]string{result}, results...) // in another order than the calls
+				}
+				history = append(history, `{"role":"assistant","content":`+use(n)+"}", `{"role":"user","content":[`+strings.Join(results, ",")+"]}")
+			}
+		})
+	}
+}
+
+// pairs holds the results of a request, in Anthropic's format, against the calls before them, which say in their arguments what a summary says of them.
+func pairs(t *testing.T, request string) {
+	t.Helper()
+	var body struct {
+		Messages []struct {
+			Content jsontext.Value `json:"content"`
+		} `json:"messages"`
+	}
+	if err := json.Unmarshal([]byte(request), &body); err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]string{}
+	for _, m := range body.Messages {
+		if m.Content.Kind() != '[' {
+			continue
+		}
+		var blocks []struct {
+			Type, ID string
+			ToolID   string            `json:"tool_use_id"`
+			Input    map[string]string `json:"input"`
+			Content  string            `json:"content"`
+		}
+		if err := json.Unmarshal(m.Content, &blocks); err != nil {
+			t.Fatalf("%v: %s", err, m.Content)
+		}
+		for _, b := range blocks {
+			switch b.Type {
+			case "tool_use":
+				calls[b.ID] = b.Input["n"]
+			case "tool_result":
+				of, ok := calls[b.ToolID]
+				if delete(calls, b.ToolID); !ok || strings.Contains(b.Content, "Args: ") && !strings.Contains(b.Content, "Args: n="+of+" ") {
+					t.Fatalf("the call %q (%s) has the result %q\n%s", b.ToolID, of, b.Content, request)
+				}
+			}
+		}
+	}
+	if len(calls) > 0 {
+		t.Fatalf("calls without results: %v\n%s", calls, request)
+	}
+}
+
 // A processor of an older version refuses to leave out of a prompt what the client has, and is asked for all of it: twice for the first prompt, once for
 // later ones. The provider gets the same.
 func TestOlderProcessor(t *testing.T) {

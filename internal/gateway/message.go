@@ -28,7 +28,7 @@ type message struct {
 	data    object           // as it is published, without its id; nil until it is needed
 	key     key
 	linked  bool // its key is the ids of calls
-	counted bool // the ids of its calls may be those of others
+	renamed bool // a prompt may have other ids for its calls: these may be those of others, or none that every provider takes
 	apart   bool // it stands beside the conversation: instructions of the request
 	id      string
 	role    string
@@ -52,7 +52,7 @@ type readMessage struct {
 	role    string
 	key     key
 	linked  bool
-	counted bool
+	renamed bool
 }
 
 const memoMessages = 1 << 16
@@ -72,7 +72,7 @@ func (r *reader) message(s shape, raw ...jsontext.Value) (*message, error) {
 	m := r.scratch.message()
 	m.raw, m.shape = raw, s
 	if known, ok := r.memo.Get(same); ok {
-		m.role, m.key, m.linked, m.counted = known.role, known.key, known.linked, known.counted
+		m.role, m.key, m.linked, m.renamed = known.role, known.key, known.linked, known.renamed
 		return m, nil
 	}
 	data := s.of(raw)
@@ -82,7 +82,7 @@ func (r *reader) message(s shape, raw ...jsontext.Value) (*message, error) {
 	if err := m.take(data); err != nil {
 		return nil, err
 	}
-	r.memo.Add(same, readMessage{m.role, m.key, m.linked, m.counted})
+	r.memo.Add(same, readMessage{m.role, m.key, m.linked, m.renamed})
 	return m, nil
 }
 
@@ -94,7 +94,7 @@ func (m *message) take(data object) error {
 		return reject
 	}
 	m.role = ev.Message.Role
-	m.key, m.linked, m.counted = keyOf(ev.Message)
+	m.key, m.linked, m.renamed = keyOf(ev.Message)
 	return nil
 }
 
@@ -167,23 +167,24 @@ func plainParts(content jsontext.Value, alone bool) jsontext.Value {
 
 // keyOf makes the key of a message. Calls and results are known by their ids: clients drop and shorten the texts beside them. Some servers count
 // calls, from the same number in every answer or conversation: with such ids, calls are known by their arguments and results by their content, or one
-// call's result would stand for another's. Reasoning takes no part, since many clients don't give it back.
-func keyOf(m *events.Message) (k key, linked, counted bool) {
+// call's result would stand for another's. Reasoning takes no part, since many clients don't give it back. renamed: precis may give the calls other ids, since
+// these are counted, or not such as every provider takes.
+func keyOf(m *events.Message) (k key, linked, renamed bool) {
 	d := newDigest().text(m.Role)
 	linked = true
 	calls := m.Calls()
 	for _, c := range calls {
 		d.text("call").text(c.ID)
-		linked = linked && unique(c.ID)
+		linked, renamed = linked && unique(c.ID), renamed || !plainID.MatchString(c.ID)
 	}
 	answers := m.Answers()
 	for _, id := range answers {
 		d.text("result").text(id)
-		linked = linked && unique(id)
+		linked, renamed = linked && unique(id), renamed || !plainID.MatchString(id)
 	}
 	if len(calls)+len(answers) > 0 {
 		if linked {
-			return d.sum(), true, false
+			return d.sum(), true, renamed
 		}
 		for _, c := range calls {
 			d.text(c.Name).bytes(canonical(jsontext.Value(c.Arguments)))
@@ -212,6 +213,9 @@ func keyOf(m *events.Message) (k key, linked, counted bool) {
 	}
 	return d.sum(), false, false
 }
+
+// plainID is an id of a call that every provider takes, so that a prompt has it too.
+var plainID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`)
 
 // countedID is what ids are made of that a server counts, or a client writes by hand.
 var countedID = regexp.MustCompile(`^[a-z]*[0-9]{0,8}$`)

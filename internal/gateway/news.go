@@ -53,7 +53,7 @@ func (n *news) add(thread string, messages []*message) {
 	known := n.list.Contains(thread)
 	of := n.of(thread)
 	for _, m := range messages {
-		if of.bytes += m.sent; known && m.sent > 0 && (m.linked || m.counted) {
+		if of.bytes += m.sent; known && m.sent > 0 && (m.linked || m.renamed) {
 			of.owed = newsOwed
 		}
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -19,7 +20,7 @@ type splicing struct {
 	stands   map[string][]string // messages for which each summary stands
 	others   bool                // the thread has such messages
 	newer    int                 // messages of the request behind those that the prompt has; they stand whole
-	counted  bool                // calls of the request may have one id
+	renamed  bool                // calls of the request may have other ids in the prompt
 	there    []bool              // messages of the request that are accounted for
 	whole    []bool              // messages that are in the list as the client sent them
 	last     int                 // the last message of the request that is in the list
@@ -46,7 +47,7 @@ func spliced(messages []*message, p *client.ContextReply, from *scratch) (*splic
 			delete(s.index, m.id)
 		}
 		s.there[i] = i >= covered || m.apart // which stands in a member of its own
-		s.counted = s.counted || m.counted
+		s.renamed = s.renamed || m.renamed
 	}
 	prompt := from.listOf(p.Messages)
 	if p.DroppedCount > 0 || slices.ContainsFunc(p.WaitingMessageIDs, s.has) || len(p.Sources) != len(prompt) || p.Explain == nil || slices.ContainsFunc(p.Explain.LeftOut, s.leftOut) ||
@@ -262,8 +263,8 @@ func (s *splicing) add(at int, from client.Source, message jsontext.Value) bool 
 		return true
 	}
 	message = s.asItsKind(from, message)
-	if s.counted {
-		if message = s.asCounted(from, message); message == nil {
+	if s.renamed {
+		if message = s.asCalled(from, message); message == nil {
 			return false
 		}
 	}
@@ -290,26 +291,57 @@ func (s *splicing) asItsKind(from client.Source, message jsontext.Value) jsontex
 	return raw[0]
 }
 
-// asCounted returns a message of the prompt with the client's ids of its calls: of calls with one id, precis renames all but the first, which stand as the
-// client sent them. It is nil where that can't be told.
-func (s *splicing) asCounted(from client.Source, message jsontext.Value) jsontext.Value {
+// asCalled returns a message of the prompt with the client's ids of its results. Precis gives other ids to calls whose ids a provider refuses and, of calls with
+// one id, to all but the first; but the calls stand as the client sent them. It is nil where it can't be told which result is whose.
+func (s *splicing) asCalled(from client.Source, message jsontext.Value) jsontext.Value {
 	var own []string
 	for _, id := range from.MessageIDs {
 		for _, raw := range s.messages[s.index[id]].raw {
 			own = append(own, callIDs(raw)...)
 		}
 	}
-	if !slices.ContainsFunc(callIDs(message), func(id string) bool { return !slices.Contains(own, id) }) {
+	given := callIDs(message)
+	if !slices.ContainsFunc(given, func(id string) bool { return !slices.Contains(own, id) }) {
 		return message
 	}
-	if len(own) != 1 || !objectOf(message).has("tool_call_id") {
+	if len(own) != len(given) {
 		return nil
 	}
-	message, err := replaceMember(message, "tool_call_id", quote(own[0]))
+	for i, id := range given { // results of one message stand in its order, and messages in the source's
+		if id != own[i] && slices.Contains(own, id) {
+			return nil
+		}
+	}
+	return withResultIDs(message, own)
+}
+
+// withResultIDs returns a message, or an item, whose results have other ids, in their order; nil where it has anything else with an id.
+func withResultIDs(message jsontext.Value, ids []string) jsontext.Value {
+	o := objectOf(message)
+	switch {
+	case len(ids) == 1 && o.text("tool_call_id") != "":
+		return replacedOrNil(message, "tool_call_id", quote(ids[0]))
+	case len(ids) == 1 && strings.HasSuffix(o.text("type"), "_output"):
+		return replacedOrNil(message, "call_id", quote(ids[0]))
+	}
+	blocks := slices.Clone(listOf(o["content"]))
+	for i, block := range blocks {
+		if isResult(block) && len(ids) > 0 {
+			blocks[i], ids = replacedOrNil(block, "tool_use_id", quote(ids[0])), ids[1:]
+		}
+	}
+	if len(ids) > 0 || slices.ContainsFunc(blocks, func(b jsontext.Value) bool { return b == nil }) {
+		return nil
+	}
+	return replacedOrNil(message, "content", asList(blocks))
+}
+
+func replacedOrNil(message jsontext.Value, member string, value jsontext.Value) jsontext.Value {
+	replaced, err := replaceMember(message, member, value)
 	if err != nil {
 		return nil
 	}
-	return message
+	return replaced
 }
 
 // callIDs are the ids of the calls and results of a message, or an item, of a request.
