@@ -23,8 +23,14 @@ func (v View) placeKey(name string, chainSeq uint64) key {
 // Placed returns the SUMMARIES sequence of a summary.created by its place in its thread's chain; 0 if none is known: it waits in
 // the outbox, or has never been stored.
 func (v View) Placed(name string, chainSeq uint64) (seq uint64, err error) {
-	_, err = v.get(v.placeKey(name, chainSeq), readPlace(name, &seq))
+	seq, _, err = v.placed(name, chainSeq)
 	return seq, err
+}
+
+// placed also reports whether there is a row: one of 0 says that the record is in no stream.
+func (v View) placed(name string, chainSeq uint64) (seq uint64, found bool, err error) {
+	found, err = v.get(v.placeKey(name, chainSeq), readPlace(name, &seq))
+	return seq, found, err
 }
 
 func readPlace(name string, seq *uint64) func([]byte) error {
@@ -36,9 +42,11 @@ func readPlace(name string, seq *uint64) func([]byte) error {
 }
 
 // Recorded returns where a summary.created is that one of the partition's threads has made: its SUMMARIES sequence, or its data while it
-// waits in the outbox. Neither: it is not in SUMMARIES.
+// waits in the outbox. Neither: it is not in SUMMARIES. Only a record that waits is looked for in the outbox: the others have a row of
+// their place, also where that is nowhere.
 func (v View) Recorded(name string, chainSeq uint64) (seq uint64, data []byte, err error) {
-	if seq, err = v.Placed(name, chainSeq); seq > 0 || err != nil {
+	seq, found, err := v.placed(name, chainSeq)
+	if found || err != nil {
 		return seq, nil, err
 	}
 	rows, err := v.Outbox()
