@@ -118,10 +118,13 @@ func sketchStanding(view state.View, name string, sum *thread.Summary, records *
 	return standing, err
 }
 
-// RecordsIn returns where the records of a thread's replaced summaries stand in SUMMARIES, which a store does not have.
-func RecordsIn(view state.View, name string) (seqs []uint64, err error) {
+// RecordsIn returns where the records of some of a thread's replaced summaries stand in SUMMARIES, which a store does not have.
+func RecordsIn(view state.View, name string, ids map[string]bool) (seqs []uint64, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	err = view.Summaries(name, func(sum *thread.Summary) (bool, error) {
-		if sum.Inherited || len(sum.Record) > 0 {
+		if !ids[sum.ID] || sum.Inherited || len(sum.Record) > 0 {
 			return true, nil
 		}
 		seq, err := view.Placed(name, sum.ChainSeq)

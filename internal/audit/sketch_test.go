@@ -138,13 +138,24 @@ func (w *world) sketched(p *processor.Processor, name string, known func(string)
 		w.t.Errorf("%s: of %d events %d are not read, before any is: %v", name, len(s.Entries), s.Unread, err)
 	}
 	broker.NewLogReader(w.broker.JetStream(), broker.StreamEvents).Through(kept).Ahead(within(w.t), seqs, patience)
-	at, err := audit.RecordsIn(view, name)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	unread, err := audit.Sketch(view, name, kept, records)
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	without := map[string]bool{}
+	for _, sum := range unread.Summaries {
+		if sum.Unread {
+			without[sum.ID] = true
+		}
+	}
+	at, err := audit.RecordsIn(view, name, without)
+	if err != nil || len(at) != len(without) {
+		w.t.Fatalf("%s: %d summaries lack their records, which stand in %d places: %v", name, len(without), len(at), err)
+	}
+	for id := range without { // of one alone
+		if one, err := audit.RecordsIn(view, name, map[string]bool{id: true}); err != nil || len(one) != 1 || !slices.Contains(at, one[0]) {
+			w.t.Errorf("%s: the record of %s stands in %d, of all in %d: %v", name, id, one, at, err)
+		}
 	}
 	broker.NewLogReader(w.broker.JetStream(), broker.StreamSummaries).Through(records).Ahead(within(w.t), at, patience)
 	sketch, err := audit.Sketch(view, name, kept, records)

@@ -8,6 +8,7 @@ import (
 
 	"precis/internal/audit"
 	"precis/internal/thread"
+	"precis/internal/timeline"
 	"precis/summarize"
 )
 
@@ -32,9 +33,16 @@ func (u *UI) sketched(r *http.Request, h *thread.Header, partition int) (*audit.
 		return nil, err
 	}
 	seqs = slices.DeleteFunc(seqs, func(seq uint64) bool { return seq < h.Fork.Seq }) // what a fork begins with are its parent's events
+	if len(seqs) == 0 {                                                               // there are too many to look them up: the story is told from the log
+		return nil, nil
+	}
 	snapshot := u.Backend.Snapshot(partition)
 	defer snapshot.Close()
-	records, err := audit.RecordsIn(snapshot.View, h.Thread)
+	before, err := audit.Sketch(snapshot.View, h.Thread, u.kept, u.keptRecords)
+	if err != nil || before == nil {
+		return nil, err
+	}
+	records, err := audit.RecordsIn(snapshot.View, h.Thread, unreadCards(before, u.shownOptions(r)))
 	if err != nil {
 		return nil, err
 	}
@@ -52,4 +60,15 @@ func (u *UI) sketched(r *http.Request, h *thread.Header, partition int) (*audit.
 	policy, _ := summarize.Resolve(u.Backend.Config().Policies, h.Policy, h.FirstAgentID, h.Thread)
 	s.Policy = policy.Name
 	return s, nil
+}
+
+// unreadCards are the summaries that a page shows without their records. A thread may have thousands that were replaced, and a page has a hundred at most.
+func unreadCards(s *audit.Story, o timeline.Options) map[string]bool {
+	ids := map[string]bool{}
+	for _, c := range timeline.New(s, o).Cards {
+		if c.Unread {
+			ids[c.ID] = true
+		}
+	}
+	return ids
 }

@@ -46,9 +46,10 @@ func (u *UI) thread(r *http.Request, h *thread.Header, partition int) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	before, _ := strconv.Atoi(in.Get("before")) // anything but a number counts as 0
-	b := &threadBody{At: at, Chosen: in.Get("summary")}
-	b.View = timeline.New(story, timeline.Options{Contents: u.Contents, Last: shownEntries, Before: before, Find: find, Summary: b.Chosen})
+	shows := u.shownOptions(r)
+	before := shows.Before
+	b := &threadBody{At: at, Chosen: shows.Summary}
+	b.View = timeline.New(story, shows)
 	to := func(before int) string {
 		q := url.Values{}
 		for name, value := range map[string]string{"at": at, "find": find} {
@@ -68,6 +69,13 @@ func (u *UI) thread(r *http.Request, h *thread.Header, partition int) (any, erro
 		b.Latest = to(0)
 	}
 	return b, nil
+}
+
+// shownOptions say what of a story a request shows.
+func (u *UI) shownOptions(r *http.Request) timeline.Options {
+	in := r.URL.Query()
+	before, _ := strconv.Atoi(in.Get("before")) // anything but a number counts as 0
+	return timeline.Options{Contents: u.Contents, Last: shownEntries, Before: before, Find: in.Get("find"), Summary: in.Get("summary")}
 }
 
 // addressOf is that of a thread's page.
