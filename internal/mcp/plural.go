@@ -1,22 +1,11 @@
 package mcp
 
 import (
-	"fmt"
-	"strings"
+	"precis/internal/figure"
 )
 
-// counted is a number with its noun, in the singular or the plural: a model quotes what it reads.
-func counted[N int | int64 | uint64](n N, noun string) string {
-	stem, y := strings.CutSuffix(noun, "y")
-	switch {
-	case n == 1:
-	case y:
-		noun = stem + "ies"
-	default:
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}
+// counted is a number with its noun, as the commands write it: a model quotes what it reads.
+func counted[N int | int64 | uint64](n N, noun string) string { return figure.Counted(n, noun) }
 
 // contain is the verb of n lines.
 func contain(n int) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"precis/api"
+	"precis/internal/figure"
 )
 
 type threadInput struct {
@@ -29,10 +30,10 @@ func (s *server) threadStatus(ctx context.Context, in threadInput) (string, erro
 	var b strings.Builder
 	fmt.Fprintf(&b, "Thread %s\n%s, %s, %s; not counted: %s and %d rejected\n", t.ThreadID, counted(t.Messages, "message"), counted(t.ToolResults, "tool result"),
 		counted(t.Edits, "edit"), counted(t.Duplicates, "duplicate"), t.Rejected)
-	fmt.Fprintf(&b, "%s in all, %d in a prompt\n", counted(t.TokensTotal, "token"), t.TokensLive)
+	fmt.Fprintf(&b, "%s in all, %s in a prompt\n", counted(t.TokensTotal, "token"), figure.Grouped(t.TokensLive))
 	fmt.Fprintf(&b, "%s active, %d stale, %d in the making\n", counted(t.SummariesActive, "summary"), t.SummariesStale, t.SummariesStarted)
 	if t.LLMInput+t.LLMOutput > 0 || t.CostUnknown > 0 {
-		fmt.Fprintf(&b, "models used for summaries: %s in, %d out, $%.6f and %s of unknown cost\n", counted(t.LLMInput, "token"), t.LLMOutput, float64(t.CostMicroUSD)/1e6, counted(t.CostUnknown, "call"))
+		fmt.Fprintf(&b, "models used for summaries: %s in, %s out, $%.6f and %s of unknown cost\n", counted(t.LLMInput, "token"), figure.Grouped(t.LLMOutput), float64(t.CostMicroUSD)/1e6, counted(t.CostUnknown, "call"))
 	}
 	if t.Fork != nil {
 		fmt.Fprintf(&b, "forked from %s\n", t.Fork.ParentThreadID)
@@ -60,9 +61,10 @@ func (s *server) explainPrompt(ctx context.Context, in promptInput) (string, err
 	var b strings.Builder
 	fmt.Fprintf(&b, "Prompt of %s up to event %d: %s in %s, within its limit: %t\n", thread, p.EventSeq, counted(p.TokenCount, "token"), counted(len(p.Sources), "message"), p.WithinBudget)
 	t := e.Tokens
-	fmt.Fprintf(&b, "tokens: system %d, compaction %d, messages %d, tool outputs %d, their summaries %d, frame %d\n", t.System, t.Compaction, t.Messages, t.Outputs, t.Summaries, t.Frame)
+	fmt.Fprintf(&b, "tokens: system %s, compaction %s, messages %s, tool outputs %s, their summaries %s, frame %s\n", figure.Grouped(t.System), figure.Grouped(t.Compaction),
+		figure.Grouped(t.Messages), figure.Grouped(t.Outputs), figure.Grouped(t.Summaries), figure.Grouped(t.Frame))
 	for _, sum := range e.Summaries {
-		fmt.Fprintf(&b, "summary %s (%s) stands for %s, %s instead of %d\n", sum.ID, sum.Slot, counted(sum.MessageCount, "message"), counted(sum.TokensAfter, "token"), sum.TokensBefore)
+		fmt.Fprintf(&b, "summary %s (%s) stands for %s, %s instead of %s\n", sum.ID, sum.Slot, counted(sum.MessageCount, "message"), counted(sum.TokensAfter, "token"), figure.Grouped(sum.TokensBefore))
 	}
 	if p.DroppedCount > 0 {
 		fmt.Fprintf(&b, "no room for %s: read_original and search_thread still find what is left out\n", counted(p.DroppedCount, "message"))

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"precis/internal/figure"
 )
 
 // Printable makes a text safe for one line of a terminal: control characters become spaces, or their
@@ -77,18 +79,8 @@ func Clip(text string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
-// Counted is a number with its noun, in the singular or with an s.
-func Counted[N int | int64 | uint64](n N, noun string) string {
-	stem, y := strings.CutSuffix(noun, "y")
-	switch {
-	case n == 1:
-	case y:
-		noun = stem + "ies"
-	default:
-		noun += "s"
-	}
-	return Grouped(n) + " " + noun
-}
+// Counted is a number with its noun, in the singular or the plural.
+func Counted[N int | int64 | uint64](n N, noun string) string { return figure.Counted(n, noun) }
 
 // List joins what a count of things comes to; those of zero are left out, and nothing at all is "none".
 func List(counts ...string) string {
@@ -100,17 +92,7 @@ func List(counts ...string) string {
 }
 
 // Grouped writes a number with its thousands apart: 12,345.
-func Grouped[N int | int64 | uint64](n N) string {
-	digits := strconv.FormatInt(int64(n), 10)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
-}
+func Grouped[N int | int64 | uint64](n N) string { return figure.Grouped(n) }
 
 // Number writes what a trigger counted or measured: never as 1e+06, which would be a threshold and what passed it alike.
 func Number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
@@ -129,6 +111,9 @@ func Measured(n float64) string {
 
 // Change writes what became of a number of units: 4,120 → 310 tokens (-92 %).
 func Change(before, after int64, unit string) string {
+	if before == after {
+		return Grouped(before) + " " + unit + ", unchanged"
+	}
 	text := fmt.Sprintf("%s → %s %s", Grouped(before), Grouped(after), unit)
 	if before <= 0 {
 		return text
@@ -252,7 +237,11 @@ func Percentage(change, of int64) string {
 	if of <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%+.0f %%", 100*float64(change)/float64(of))
+	text := fmt.Sprintf("%+.0f %%", 100*float64(change)/float64(of))
+	if text == "+0 %" || text == "-0 %" { // nothing has the sign of a change
+		return "0 %"
+	}
+	return text
 }
 
 // Share writes a part of a whole.
