@@ -43,13 +43,14 @@ func (s *server) searchThread(ctx context.Context, in searchInput) (string, erro
 		most = fewMatches
 	}
 	most = min(most, mostMatches)
-	ids, unnamed, err := s.messages(ctx, thread)
+	n, err := s.messages(ctx, thread)
 	if err != nil {
 		return "", err
 	}
+	ids := n.ids
 	slices.Reverse(ids) // the newest first
 	var b strings.Builder
-	matches, read, searched, unshown := 0, 0, 0, 0
+	matches, read, searched, unshown, gone := 0, 0, 0, 0, 0
 	for len(ids) > 0 && matches < most && read < searchBytes && b.Len() < maxText {
 		n := min(atOnce, len(ids))
 		hits := make([]hit, n)
@@ -72,13 +73,22 @@ func (s *server) searchThread(ctx context.Context, in searchInput) (string, erro
 			case more > 0:
 				unshown++
 			}
+			if h.gone {
+				gone++
+			}
 			matches += show
 			read += h.read
 		}
 		ids, searched = ids[n:], searched+n
 	}
-	what := counted(searched, "message") + " searched"
-	if left := len(ids) + unnamed; left > 0 {
+	what := counted(searched-gone, "message") + " searched"
+	if gone > 0 {
+		what += fmt.Sprintf(", %s not, since the log no longer holds %s", counted(gone, "message"), pronoun(gone))
+	}
+	if n.gone > 0 {
+		what += fmt.Sprintf(", nor what %s for: the log no longer holds %s", standFor(n.gone), pronoun(n.gone))
+	}
+	if left := len(ids) + n.unnamed; left > 0 {
 		what += fmt.Sprintf(", %s not", counted(left, "older one"))
 	}
 	if unshown > 0 {
@@ -94,16 +104,19 @@ func (s *server) searchThread(ctx context.Context, in searchInput) (string, erro
 type hit struct {
 	lines []string
 	read  int
+	gone  bool // the message can't be read any more
 }
 
-// find looks for a text in one message. What is not there any more contains nothing.
+// find looks for a text in one message. What was deleted contains nothing; what the log no longer holds may have contained it.
 func (s *server) find(ctx context.Context, thread, id, query string) (h hit, err error) {
 	m, lines, err := s.allLines(ctx, thread, id, 0, 0)
-	if errors.Is(err, api.ErrNotFound) || m != nil && m.Deleted {
-		return h, nil
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, api.ErrNotFound):
+		return hit{gone: true}, nil
+	case err != nil:
 		return h, err
+	case m.Deleted:
+		return h, nil
 	}
 	for i, line := range lines {
 		h.read += len(line)
@@ -119,11 +132,11 @@ func (s *server) find(ctx context.Context, thread, id, query string) (h hit, err
 	return h, nil
 }
 
-// messages returns the ids of a thread's messages, in about their order, and how many others there are.
-func (s *server) messages(ctx context.Context, thread string) (ids []string, unnamed int, err error) {
+// messages returns the ids of a thread's messages, in about their order.
+func (s *server) messages(ctx context.Context, thread string) (*names, error) {
 	prompt, err := s.Asker.Context(ctx, thread, api.ContextRequest{MaxTokens: promptRoom, Format: api.FormatMessages, Explain: true})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	n := &names{s: s, seen: map[string]bool{}}
 	for _, sum := range prompt.Explain.Summaries {
@@ -131,26 +144,28 @@ func (s *server) messages(ctx context.Context, thread string) (ids []string, unn
 			continue // its message stands in the prompt
 		}
 		if err := n.below(ctx, sum.ID); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 	}
 	n.add(prompt.DroppedMessageIDs)
 	for _, r := range prompt.DroppedRanges {
 		n.add([]string{r.First, r.Last})
-		unnamed += max(0, r.Count-2)
+		n.unnamed += max(0, r.Count-2)
 	}
 	for _, source := range prompt.Sources {
 		n.add(source.MessageIDs)
 	}
 	n.add(prompt.WaitingMessageIDs)
-	return n.ids, unnamed, nil
+	return n, nil
 }
 
 // names collects ids.
 type names struct {
-	s    *server
-	ids  []string
-	seen map[string]bool
+	s       *server
+	ids     []string
+	seen    map[string]bool
+	unnamed int // further messages
+	gone    int // summaries whose records can't be read any more: what they stand for is not known
 }
 
 func (n *names) add(ids []string) {
@@ -170,6 +185,7 @@ func (n *names) below(ctx context.Context, id string) error {
 	n.seen[id] = true
 	sum, err := n.s.Asker.Summary(ctx, id)
 	if errors.Is(err, api.ErrNotFound) {
+		n.gone++
 		return nil
 	}
 	if err != nil {
@@ -182,4 +198,20 @@ func (n *names) below(ctx context.Context, id string) error {
 	}
 	n.add(sum.SourceMessageIDs)
 	return nil
+}
+
+// pronoun is that of n things.
+func pronoun(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+// standFor is n summaries with their verb.
+func standFor(n int) string {
+	if n == 1 {
+		return "1 summary stands"
+	}
+	return counted(n, "summary") + " stand"
 }
