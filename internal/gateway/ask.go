@@ -155,7 +155,9 @@ func (c *compactor) await(caller context.Context, q *question, t turn) error {
 // ask publishes messages and asks for the prompt that has them, for a request that waits; nil where that may not be.
 func (g *Gateway) ask(x *exchange, thread string, list []*message) *question {
 	x.request.hold() // the request may be answered before its messages are stored
-	q := g.compactor.ask(thread, x.api.format, true, func(ctx context.Context) (uint64, time.Time, error) {
+	q := g.compactor.ask(thread, x.api.format, true, func(running context.Context) (uint64, time.Time, error) {
+		ctx, cancel := context.WithTimeout(running, g.compactor.most)
+		defer cancel()
 		begun := g.compactor.now()
 		seq, err := g.store(ctx, x, thread, list)
 		return seq, begun, err
@@ -187,26 +189,41 @@ func (g *Gateway) askBehind(x *exchange, thread string, messages []*message, sen
 			pause = apart
 		}
 	}
-	q := c.ask(thread, x.api.format, false, func(ctx context.Context) (seq uint64, begun time.Time, err error) {
-		begun = c.now()
-		for _, r := range sent {
-			select {
-			case <-r.Done(): // no request waits, so that it may linger
-			case <-ctx.Done():
-				return 0, begun, ctx.Err()
-			}
-			at, err := r.Wait(ctx)
-			if err != nil {
-				return 0, begun, err
-			}
-			seq = max(seq, at)
-		}
-		err = c.queue(ctx, pause)
-		return seq, c.now(), err
-	})
+	q := c.askInTurn(thread, x.api.format, sent, pause)
 	if q == nil {
 		c.news.missed(thread)
 	}
+}
+
+// askInTurn asks when messages are stored and the questions before have had their turns.
+func (c *compactor) askInTurn(thread, format string, sent []*events.Receipt, pause time.Duration) *question {
+	return c.ask(thread, format, false, func(running context.Context) (seq uint64, begun time.Time, err error) {
+		begun = c.now()
+		if seq, err = c.storedAll(running, sent); err == nil {
+			err = c.queue(running, pause) // which takes precis no time, and ends: at most askedAtOnce questions wait
+			begun = c.now()
+		}
+		return seq, begun, err
+	})
+}
+
+// storedAll waits until messages are stored, and returns the last one's sequence.
+func (c *compactor) storedAll(running context.Context, sent []*events.Receipt) (seq uint64, err error) {
+	ctx, cancel := context.WithTimeout(running, c.most)
+	defer cancel()
+	for _, r := range sent {
+		select {
+		case <-r.Done(): // no request waits, so that it may linger
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		at, err := r.Wait(ctx)
+		if err != nil {
+			return 0, err
+		}
+		seq = max(seq, at)
+	}
+	return seq, nil
 }
 
 // Times between two questions that no request waits for. Each takes a core a millisecond or more, and as many become due at once as a batch has
@@ -236,8 +253,9 @@ func (c *compactor) queue(ctx context.Context, apart time.Duration) error {
 	}
 }
 
-// ask asks for the prompt that has what stored waits for, which says when it began to take precis time; nil where that may not be.
-func (c *compactor) ask(thread, format string, waits bool, stored func(context.Context) (seq uint64, begun time.Time, err error)) *question {
+// ask asks for the prompt that has what stored waits for, which bounds that by itself, and says when it began to take precis time: from then on precis has
+// as long as a question may take. nil where it may not be asked.
+func (c *compactor) ask(thread, format string, waits bool, stored func(running context.Context) (seq uint64, begun time.Time, err error)) *question {
 	asked, may := c.begin(thread, waits)
 	if !may {
 		return nil
@@ -246,10 +264,10 @@ func (c *compactor) ask(thread, format string, waits bool, stored func(context.C
 	go func() {
 		defer c.end(thread)
 		defer close(q.done)
-		ctx, cancel := context.WithTimeout(c.running, c.most)
-		defer cancel()
-		seq, begun, err := stored(ctx)
+		seq, begun, err := stored(c.running)
 		if err == nil {
+			ctx, cancel := context.WithTimeout(c.running, c.most-c.now().Sub(begun))
+			defer cancel()
 			q.reply, err = c.context(ctx, thread, client.ContextRequest{Format: format, MinEventSeq: seq, Explain: true})
 		}
 		q.err = err

@@ -1,6 +1,10 @@
 package gateway
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // OwnSignature begins the signature of a compaction of precis's own.
 const OwnSignature = ownSignature
@@ -46,4 +50,19 @@ func (s *Server) Asking() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.all
+}
+
+// poison is what stands in memory that went back. It is no JSON, no role and no id.
+const poison = "\x00used behind its return"
+
+// PoisonScratches has every use of a scratch's memory behind its return show: in requests, in what is published, and as a race.
+func PoisonScratches() {
+	returned = func(s *scratch) {
+		for i := range s.values {
+			s.values[i] = jsontext.Value(poison)
+		}
+		for i := range s.messages {
+			s.messages[i] = message{raw: []jsontext.Value{jsontext.Value(poison)}, id: poison, role: poison}
+		}
+	}
 }

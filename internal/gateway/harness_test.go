@@ -27,7 +27,10 @@ import (
 	"precis/internal/service"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	gateway.PoisonScratches()
+	goleak.VerifyTestMain(m)
+}
 
 // patience bounds what a test waits for.
 const patience = 30 * time.Second

@@ -17,8 +17,14 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return &scratch{counts: map[key]int{}, index: map[string]int{}} }}
 
-// largestScratch is how many messages one holds that is lent again. More are rare.
-const largestScratch = 4 << 10
+// largestScratch is how many messages one holds that is lent again, and valuesOfMessage how many values for each: half a megabyte together. More are rare.
+const (
+	largestScratch  = 1 << 10
+	valuesOfMessage = 8
+)
+
+// returned is called with a scratch that goes back; nil: nothing is. Tests have a use behind that show by it.
+var returned func(*scratch)
 
 func newScratch() *scratch {
 	s, ok := scratches.Get().(*scratch)
@@ -30,11 +36,17 @@ func newScratch() *scratch {
 
 // back ends the use of everything that was taken from it.
 func (s *scratch) back() {
-	if s == nil || cap(s.messages) > largestScratch || cap(s.values) > 8*largestScratch {
+	if s == nil {
 		return
 	}
 	clear(s.values) // lets bodies be freed
 	clear(s.messages)
+	if returned != nil {
+		returned(s)
+	}
+	if cap(s.messages) > largestScratch || cap(s.values) > valuesOfMessage*largestScratch {
+		return
+	}
 	clear(s.counts)
 	clear(s.index)
 	s.values, s.messages = s.values[:0], s.messages[:0]

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -47,5 +48,29 @@ func TestScratch(t *testing.T) {
 		if len(s.indexOf(0)) > 0 || len(s.countsOf(0)) > 0 || len(s.values)+len(s.messages) > 0 {
 			t.Error("a scratch that is lent again is not empty")
 		}
+	}
+}
+
+// What was taken from a scratch is no longer there when it has gone back, also from one that is too large to be lent again. All tests of the package have
+// that show: see PoisonScratches.
+func TestScratchIsPoisoned(t *testing.T) {
+	for _, n := range []int{3, 2 * largestScratch} {
+		s := newScratch()
+		values := append(s.room(n), jsontext.Value("1"))
+		for range n {
+			s.message().id = "m"
+		}
+		messages := s.messages
+		s.back()
+		if string(values[0]) != poison || messages[0].id != poison || string(messages[0].raw[0]) != poison {
+			t.Errorf("%d messages: %q, %+v", n, values, messages[0])
+		}
+	}
+}
+
+// The lists of a scratch that is kept take at most 384 kB; the maps add some 100 kB.
+func TestScratchIsSmall(t *testing.T) {
+	if size := largestScratch * (unsafe.Sizeof(message{}) + valuesOfMessage*unsafe.Sizeof(jsontext.Value{})); size > 384<<10 {
+		t.Errorf("%d bytes", size)
 	}
 }
