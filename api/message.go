@@ -23,7 +23,7 @@ type MessageReply struct {
 	Revision   uint64            `json:"revision"`
 	Revisions  uint64            `json:"revisions"` // edits so far
 	Deleted    bool              `json:"deleted"`   // this revision is a deletion; its content is null
-	Content    *string           `json:"content"`
+	Content    *string           `json:"content"`   // the text; null also where none was published, as beside calls
 	ToolCalls  []events.ToolCall `json:"tool_calls"`
 	OtherParts map[string]int    `json:"other_parts"` // content parts that are no text, by type
 	Lines      []int             `json:"lines"`       // what of the text this is; empty: no line of it

@@ -49,6 +49,9 @@ func (s *server) readOriginal(ctx context.Context, in originalInput) (string, er
 		return deleted(m), nil
 	}
 	first := max(from, 1)
+	if m.Content == nil {
+		return fmt.Sprintf("%s has no text%s.\n%s", head(m), otherParts(m), calls(m)), nil
+	}
 	if len(lines) == 0 {
 		return fmt.Sprintf("%s ends with line %d.%s", head(m), m.LinesTotal, otherParts(m)), nil
 	}

@@ -195,3 +195,20 @@ func TestRefusedEvents(t *testing.T) {
 	}
 	w.wants(404, "GET", "/v1/threads/t", "")
 }
+
+// A message that was published without a text, as beside calls, has none in the answer; an empty text stays one.
+func TestContentOfNull(t *testing.T) {
+	w := begin(t, options{})
+	w.put("/v1/threads/t", `[{"type":"thread.message","message_id":"null","role":"assistant","content":null,"tool_calls":[{"id":"c","name":"bash","arguments":{}}]},
+		{"type":"thread.message","message_id":"empty","role":"assistant","content":"","tool_calls":[{"id":"d","name":"bash","arguments":{}}]}]`)
+	for id, want := range map[string]string{"null": `"content":null,`, "empty": `"content":"",`} {
+		w.eventually(func() error {
+			body := string(w.do("GET", "/v1/threads/t/messages/"+id, "").body)
+			if !strings.Contains(body, want) || !strings.Contains(body, `"name":"bash"`) {
+				return fmt.Errorf("%s: %s", id, body)
+			}
+			return nil
+		})
+	}
+	w.wants(200, "GET", "/v1/threads/t/messages/null?lines=1-5", "")
+}

@@ -97,7 +97,7 @@ func (s *Service) revision(ctx context.Context, view state.View, name string, m 
 			r.ToolName = &origin.ToolName
 		}
 	}
-	if !r.Deleted {
+	if !r.Deleted && !current.IsNull() {
 		cut(&r, current.Text(), req.Lines)
 	}
 	for _, part := range current.OtherParts() {

@@ -912,7 +912,7 @@ export interface MessageReply {
   revisions: number;
   /** This revision is a deletion; its content is null. */
   deleted: boolean;
-  /** The text; null where the revision is a deletion. */
+  /** The text; null where the revision is a deletion, or was published with null. */
   content: string | null;
   /** The calls of an assistant's message. */
   tool_calls: Array<ToolCall>;

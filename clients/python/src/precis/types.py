@@ -987,7 +987,7 @@ class MessageReply(TypedDict):
     revisions: int
     # This revision is a deletion; its content is null.
     deleted: bool
-    # The text; null where the revision is a deletion.
+    # The text; null where the revision is a deletion, or was published with null.
     content: Union[str, None]
     # The calls of an assistant's message.
     tool_calls: List[ToolCall]
