@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -32,7 +33,13 @@ var ErrNoProcessor = errors.New("no processor answers")
 type Error struct {
 	Code    int
 	Message string // what is wrong, and what to do
+	// RetryAfter is how long to wait before the request is worth repeating, with 503; 0: a repetition is of no use, or the processor is of a version
+	// that does not say.
+	RetryAfter time.Duration
 }
+
+// RetryAfterHeader is the header of an error that says so, in whole seconds, as HTTP's.
+const RetryAfterHeader = "Retry-After"
 
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
@@ -53,5 +60,9 @@ func errorOf(reply *nats.Msg) error {
 	if err != nil {
 		return fmt.Errorf("error code %q: %s", text, reply.Header.Get(micro.ErrorHeader))
 	}
-	return &Error{Code: code, Message: reply.Header.Get(micro.ErrorHeader)}
+	seconds, err := strconv.ParseUint(reply.Header.Get(RetryAfterHeader), 10, 16)
+	if err != nil {
+		seconds = 0
+	}
+	return &Error{Code: code, Message: reply.Header.Get(micro.ErrorHeader), RetryAfter: time.Duration(seconds) * time.Second}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/rest"
@@ -88,6 +90,16 @@ func TestProcessorBehind(t *testing.T) {
 		}
 	}
 	w.wants(503, "POST", "/v1/threads/t/context", "")
+
+	// Over NATS the header says the same.
+	client, err := api.NewClient(w.broker.Conn(), api.ClientOptions{Timeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed *api.Error
+	if _, err := client.Thread(within(t), "t", api.ThreadRequest{}); !errors.As(err, &failed) || failed.Code != 503 || failed.RetryAfter != time.Second {
+		t.Errorf("%v, %+v", err, failed)
+	}
 }
 
 // While NATS is away, a publication is answered in time with what to do, and nothing claims to be stored.

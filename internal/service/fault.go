@@ -19,6 +19,10 @@ const (
 	codeUnavailable = "503"
 )
 
+// retryAfter is the seconds behind which a request that is answered with 503 is worth asking again, as HTTP has them: a partition that moves has its owner
+// by then.
+const retryAfter = "1"
+
 // Fault is an error with its code.
 type Fault struct {
 	Code    string

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
+	"precis/api"
 	"precis/internal/broker"
 )
 
@@ -184,6 +185,9 @@ func (s *Service) send(to string, r reply) {
 	m := &nats.Msg{Subject: to, Data: r.body}
 	if r.fault != nil {
 		m.Header = nats.Header{micro.ErrorCodeHeader: {r.fault.Code}, micro.ErrorHeader: {r.fault.Message}}
+		if r.fault.Code == codeUnavailable {
+			m.Header.Set(api.RetryAfterHeader, retryAfter)
+		}
 	}
 	if err := s.conn.PublishMsg(m); err != nil {
 		s.log.Warn().Err(err).Msg("answer not sent")
