@@ -24,7 +24,7 @@ type Tail struct {
 	Type          []string `placeholder:"T" help:"Only these types, such as summary.created, separated by commas."`
 	Prefix        string   `placeholder:"TEXT" help:"Only threads whose ids begin with this."`
 	Match         string   `placeholder:"REGEXP" help:"Only what this regular expression finds in the line, or with --json in the event's data."`
-	All           bool     `help:"Also lines of records of no thread: config.applied and partition.claimed. --json has them always."`
+	All           bool     `help:"Also lines of records of no thread: config.applied and partition.claimed. Without it a claim is shown as a take-over, where a processor that already had partitions takes another's. --json has them always."`
 	From          string   `enum:"start,now" default:"now" help:"Start of the output: start (of the log) or now (${default})."`
 	UntilCaughtUp bool     `name:"until-caught-up" help:"With --from start: stop at the current end of the log."`
 
@@ -126,6 +126,10 @@ func (c *Tail) tail(ctx context.Context, a *console.App, s *remote.Server, plan 
 	if c.From == "start" {
 		from = jetstream.DeliverAllPolicy
 	}
+	out := newTailWriter(a, c)
+	if from == jetstream.DeliverNewPolicy && out.owners != nil {
+		out.owners.lastClaims(ctx, s)
+	}
 	var sources []*remote.Source
 	var refused error // of the last stream that this user may not read, if no stream was named
 	for _, r := range plan {
@@ -144,7 +148,6 @@ func (c *Tail) tail(ctx context.Context, a *console.App, s *remote.Server, plan 
 	if len(sources) == 0 {
 		return refused
 	}
-	out := newTailWriter(a, c)
 	if err := errors.Join(remote.MergeRest(ctx, sources, out.write), out.flush()); err != nil {
 		return err
 	}
@@ -164,11 +167,15 @@ type tailWriter struct {
 	wants  *Tail
 	buffer *bufio.Writer
 	file   *events.FileWriter // nil for people
+	owners *owners            // nil: claims are not shown, or as they are
 	line   func(remote.Entry) string
 }
 
 func newTailWriter(a *console.App, c *Tail) *tailWriter {
 	w := &tailWriter{app: a, wants: c, buffer: bufio.NewWriterSize(a.Stdout, 1<<16), line: remote.Entry.Line}
+	if c.takesOver() {
+		w.owners = newOwners()
+	}
 	switch {
 	case c.JSON:
 		w.file = events.NewFileWriter(w.buffer)
@@ -179,9 +186,14 @@ func newTailWriter(a *console.App, c *Tail) *tailWriter {
 	return w
 }
 
+// takesOver reports whether claims are shown as take-overs.
+func (c *Tail) takesOver() bool {
+	return !c.All && !c.JSON && len(c.Type) == 0 && c.Thread == nil && c.Prefix == ""
+}
+
 // shows reports whether the filters that the streams do not apply let an entry pass.
 func (c *Tail) shows(e remote.Entry) bool {
-	ofNone := e.Typ == events.ConfigApplied || e.Typ == events.PartitionClaimed
+	ofNone := e.Typ == events.ConfigApplied || e.Typ == events.PartitionClaimed && e.Said == ""
 	if ofNone && !c.All && !c.JSON && len(c.Type) == 0 || !strings.HasPrefix(e.Thread, c.Prefix) {
 		return false
 	}
@@ -205,6 +217,9 @@ func (w *tailWriter) writeNow(e remote.Entry) error {
 }
 
 func (w *tailWriter) write(e remote.Entry) error {
+	if w.owners != nil && e.Typ == events.PartitionClaimed {
+		e.Said = w.owners.claimed(e)
+	}
 	if !w.wants.shows(e) {
 		return nil
 	}

@@ -50,6 +50,9 @@ func gistOf[T any](say func(T) string) func(data []byte) string {
 
 // Gist is what matters of an entry, without its time and thread.
 func (e Entry) Gist() string {
+	if e.Said != "" {
+		return console.Printable(e.Said)
+	}
 	if gist, is := gists[e.Typ]; is {
 		return gist(e.Raw.Body)
 	}

@@ -160,6 +160,7 @@ type Entry struct {
 	Typ    events.Type // of the subject; empty for a subject of no known form
 	Thread string      // empty where the subject names none
 	Raw    events.Raw
+	Said   string // in place of what matters of it; empty: that
 }
 
 func newEntry(msg jetstream.Msg) (Entry, error) {
