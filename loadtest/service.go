@@ -114,7 +114,7 @@ func request(ctx context.Context, nc *nats.Conn, subject string, body []byte, an
 			continue // it had reached a processor or a way that is gone
 		}
 		if err != nil {
-			return cmp.Or(refused, fmt.Errorf("%w: %w", errUnreachable, err))
+			return cmp.Or(refused, fmt.Errorf("%s: %w: %w", subject, errUnreachable, err))
 		}
 		code := reply.Header.Get("Nats-Service-Error-Code")
 		if code == "" {
