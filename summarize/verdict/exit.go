@@ -40,7 +40,7 @@ func (s *scan) exit() (o Outcome) {
 			return Outcome{Exit: signed(m[1]), ExitKnown: true}
 		}
 	}
-	if !runs || s.call.IsError != nil && !printed {
+	if !runs || s.onlyAsks() || s.call.IsError != nil && !printed {
 		return o
 	}
 	if code, ok := s.echoed(); ok && code != 0 {

@@ -151,7 +151,15 @@ ERROR: Could not install packages
 ERROR: Failed building wheel
 error: subprocess-exited-with-error
 × No solution found
-E: 
+E: Unable to 
+E: Package '
+E: Sub-process 
+E: Failed to fetch
+E: Could not 
+E: Version '
+E: The repository '
+E: Unmet dependencies
+E: dpkg was interrupted
 An error occurred (
 ERROR: (
 ERROR 1…(
@@ -184,6 +192,49 @@ NX   Running target…failed
 Failed:    …#
 Bazel: FAILED
 error: process didn't exit successfully
+Your lock file does not contain a compatible set
+Installation failed, reverting
+Oops! Something went wrong! :(
+Occurred while linting 
+=Conversion failed!
+Error opening input file
+X Process completed with exit code
+X … · 
+X Pull request 
+Build '…' errored after
+==> Builds finished but no artifacts
+Tested …dependencies for known issues, found 
+%Error
+~· Failed with errors in
+~YN0000: Failed with errors
+=NO TESTS RAN
+~xiting with code 1
+~xiting with status code 1
+~computed checksum…did NOT match
+Application bundle generation failed
+Aborted with …in strict mode!
+Warning, treated as error:
+⨯ release failed
+===> Failures occurred
+Execution error (
+** (mix)
+FATA[
+Phase:…Failed
+~ | UNREACHABLE! =>
+~ | FAILED! =>
+tar: Error is not recoverable
+tar: Exiting with failure status
+docker: Error response from daemon:
+denied: requested access
+Unable to locate credentials
+pull request create failed:
+~Push rejected
+Code: …DB::Exception
+[!] CocoaPods could not
+Could not find gem '
+{"numFailedTestSuites":…"success":false
+{…"Action":"fail"
+Error HH
 `)
 
 // saysBroken: a line in which the runner says that the run as a whole failed, whatever its tests did. No tally of tests that
@@ -221,6 +272,7 @@ var sumsBroken = regexp.MustCompile(`^!{3,} .*(?:Interrupt|Exit: |stopping after
 // harmless are lines in the form of an error that are none.
 var harmless = phrases(`
 ERROR: pip's dependency resolver
+System check identified
 ~(ignored)
 `)
 
@@ -290,6 +342,36 @@ Everything up-to-date
 Bundle complete!
 found 0 vulnerabilities
 ✨  Done in
+✓ … · 
+==> Builds finished. The artifacts
+~ no vulnerable paths found
+~· Done in
+~· Done with warnings in
+=The configuration is valid.
+=Syntax OK
+~ syntax OK
+~ test is successful
+No known vulnerabilities found
+No vulnerabilities found.
+No broken requirements found.
+No errors found!
+*** No errors detected
+Terraform has been successfully initialized
+Application bundle generation complete.
+Pod installation complete!
+build succeeded
+~Job succeeded
+~[SUCCESS] Took
+~ release succeeded after
+advisories ok, bans ok
+[100%] Built target
+Executing transaction: done
+Successfully rebased and updated
+Successfully created/updated stack
+=Success
+✓ Built 
+✔  Deploy complete!
+{"numFailedTestSuites":0,…"success":true
 `)
 
 // saysDone: of saysPassed the last words of a build, which text that looks like errors in front of them does not outweigh.
@@ -302,6 +384,7 @@ BUILD SUCCESS
 Build succeeded.
 Test Run Successful.
 Success! The configuration is valid
+Successfully installed
 `)
 
 // stillRuns: a program that has not ended, so that nothing is decided.

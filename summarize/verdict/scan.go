@@ -14,6 +14,7 @@ type scan struct {
 	call  Call
 	steps []shell.Step // in the order in which they run
 	lines []string     // those with content, without indentation
+	own   bool         // they begin with the program's, whatever was shown before it
 	said  *words       // what the lines say; nil until asked
 }
 
@@ -43,7 +44,34 @@ func newScan(c Call) *scan {
 	for _, line := range slices.Backward(tail) {
 		s.lines, hidden = addLine(s.lines, line, hidden)
 	}
+	s.cutFront()
 	return s
+}
+
+// cutFront removes what says nothing of the last run: the words of a watcher's earlier runs, and texts that were shown in
+// front of the only program if a package manager names the script that it runs.
+func (s *scan) cutFront() {
+	if !s.runs() {
+		return
+	}
+	quoted := s.quotes() == quotedFirst && s.programs() == 1
+	for i, line := range slices.Backward(s.lines) {
+		names := quoted && banner.MatchString(line)
+		if names || runsAgain(line) {
+			s.lines, s.own = s.lines[i:], names
+			return
+		}
+	}
+}
+
+// banner is what package managers print in front of a script.
+var banner = regexp.MustCompile(`^(?:> (?:@[\w.-]+/)?[\w.-]+@\d[\w.-]* [\w:.-]+|yarn run v\d.*)$`)
+
+// runsAgain matches what watchers print in front of a further run.
+func runsAgain(line string) bool {
+	const longest = 80
+	return strings.HasPrefix(line, "RERUN ") || strings.HasPrefix(line, "[nodemon] restarting due to") ||
+		len(line) < longest && strings.Contains(line, "File change detected. Starting incremental")
 }
 
 // addLine adds a line with content. A harness's reminder to the model is none of the output; hidden reports whether the
@@ -112,12 +140,13 @@ func setOf(words string) map[string]bool {
 // Shows reports whether a step only shows what others wrote: a file, a log, a diff.
 func Shows(s shell.Step) bool {
 	name, operands := s.Program()
-	if name == "sed" {
-		for _, w := range operands {
-			if strings.HasPrefix(w, "-i") || w == "--in-place" {
-				return false
-			}
-		}
+	if (name == "sed" || strings.HasSuffix(name, "sum")) && slices.ContainsFunc(operands, func(w string) bool {
+		return w == "-c" || w == "--check" || strings.HasPrefix(w, "-i") || w == "--in-place"
+	}) {
+		return false
+	}
+	if len(operands) > 0 && operands[0] == "help" || slices.Contains(operands, "--help") {
+		return true
 	}
 	if inner := shell.Flat([]shell.Step{s}); len(inner) == 1 && len(s.Subs) == 0 {
 		if s = inner[0]; name == "find" || name == "xargs" {
@@ -163,9 +192,9 @@ func (s *scan) has(program string) bool {
 	return slices.ContainsFunc(s.steps, func(step shell.Step) bool { return programOf(step) == program })
 }
 
-// compares reports whether an exit code of 1 is an answer of the command, and no failure.
-func (s *scan) compares() bool {
-	if len(s.steps) == 0 {
+// answers reports whether an exit code above 0 is an answer of the command, and no failure.
+func (s *scan) answers(code int) bool {
+	if len(s.steps) == 0 || code == 0 {
 		return false
 	}
 	at := len(s.steps) - 1
@@ -175,13 +204,55 @@ func (s *scan) compares() bool {
 	name, operands := s.steps[at].Program()
 	switch name {
 	case "grep", "egrep", "fgrep", "rg", "ag", "ack", "diff", "cmp", "test", "[", "[[", "pgrep", "which":
-		return true
+		return code == 1
 	case "git":
 		verb := shell.Verb(operands)
-		return verb == "diff" || verb == "grep"
+		return code == 1 && (verb == "diff" || verb == "grep" || verb == "merge-base")
+	case "terraform", "tofu":
+		return code == 2 && slices.ContainsFunc(operands, func(w string) bool { return strings.TrimLeft(w, "-") == "detailed-exitcode" })
 	}
 	return false
 }
+
+// reached reports whether the text of an `&& echo …` at the end was printed: all in front of it ended well.
+func (s *scan) reached() bool {
+	if len(s.steps) == 0 || len(s.lines) == 0 {
+		return false
+	}
+	last := s.steps[len(s.steps)-1]
+	name, operands := last.Program()
+	return name == "echo" && last.Op == "&&" && strings.Join(operands, " ") == s.lines[len(s.lines)-1]
+}
+
+// cutOff reports whether a filter may have left the failures out: `| head -5`, of which 5 lines are there, or `| grep ok`
+// where nothing sums up.
+func (s *scan) cutOff(sum bool) bool {
+	for _, step := range s.steps {
+		name, operands := step.Program()
+		text := strings.Join(operands, " ")
+		switch {
+		case step.Op != "|":
+		case name == "head", name == "sed":
+			most := 10
+			if m := firstLines.FindStringSubmatch(text); m != nil {
+				most = atoi(m[1] + m[2])
+			} else if name == "sed" {
+				continue
+			}
+			if strings.Count(strings.TrimRight(s.call.Text, "\n"), "\n")+1 >= most {
+				return true
+			}
+		case strings.HasSuffix(name, "grep") || name == "rg":
+			if low := strings.ToLower(text); !sum && !strings.HasPrefix(low, "-v") && !strings.Contains(low, "fail") && !strings.Contains(low, "err") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// firstLines matches how many lines head and sed let through.
+var firstLines = regexp.MustCompile(`^(?:-n ?1,(\d+)p|-n? ?(\d+)$)`)
 
 // exitProves reports whether the exit code of the line is that of every program in it: behind a program stands only
 // `&&`, and it is not in a loop or a condition. `set -e` excuses `;`, and `set -o pipefail` excuses `|`.
@@ -226,6 +297,9 @@ const (
 // quotes reports whether a step shows a text that no other step wrote: `cat docs/incident.md && npm test`. What is
 // captured or given to a program is not shown.
 func (s *scan) quotes() int {
+	if s.own {
+		return nothingQuoted
+	}
 	steps, is := shell.Steps(s.call.Command), nothingQuoted
 	for i, step := range steps {
 		piped := i+1 < len(steps) && steps[i+1].Op == "|" && !filters[programOf(steps[i+1])]
@@ -254,8 +328,8 @@ func quotesText(step shell.Step) bool {
 
 // wrote reports whether another step names the file that a step shows: `make > log; tail log`.
 func (s *scan) wrote(step shell.Step) bool {
-	_, operands := step.Program()
-	return slices.ContainsFunc(operands, func(w string) bool {
+	name, operands := step.Program()
+	return readers[name] && slices.ContainsFunc(operands, func(w string) bool { // those of others are verbs and names
 		return len(w) > 1 && w[0] != '-' && !isNumber(w) && strings.Count(s.call.Command, w) > 1 || strings.ContainsAny(w, "*?$")
 	})
 }
@@ -319,10 +393,11 @@ type words struct {
 	soft      string // counts of errors or problems, without a word for failed
 	compiler  string // the first error of a compiler
 	placed    bool   // it has a file and a line
-	last      string // an error line among the last
+	last      string // an error line among the last, behind the last success
 	badNear   bool   // a failure is among the last lines
 	goodLast  bool   // a success stands behind every failure
 	sum       bool   // a success is a sum of results
+	behind    int    // lines with content of their own behind the last success
 	troubled  bool   // a line reports an error
 	broken    string // the last line in which the runner says that the run failed, whatever the tests did
 	softLast  bool   // soft stands behind every success
@@ -340,7 +415,7 @@ func (s *scan) words() words {
 
 func (s *scan) read() words {
 	w := words{}
-	sums, at := 0, 0 // of the runner's lines, and the last of them
+	runner := sums{}
 	n := len(s.lines)
 	recap := slices.ContainsFunc(s.lines, func(line string) bool { return strings.HasPrefix(line, "PLAY RECAP ") })
 	acknowledged := 0 // by "OK", of which only a single one sums up
@@ -366,21 +441,14 @@ func (s *scan) read() words {
 			case repaired(line):
 				good = true
 			case isTally && (t.HasPassed || t.HasFailed):
-				bad, good = t.Failed+t.Errors > 0, t.Failed+t.Errors == 0 && (t.Passed > 0 || t.HasFailed) && (!t.weak || t.words <= sumsWords)
-				goesOn := sums > 0 && i == at+1 && !t.HasPassed && !otherThings.MatchString(strings.ToLower(line)) // "PASS: 3/4" above "FAIL: 1/4"
-				if (goesOn || runnersSum(line, t)) && !strings.HasSuffix(line, ":") {                              // "3 tests failed:" heads their names
-					switch {
-					case ofProject.MatchString(line) && (sums == 0 || sums == 1 && ofProject.MatchString(s.lines[at])): // one of several projects
-						w.tests.merge(t)
-						w.tests.HasPassed, w.tests.HasFailed, sums = true, true, 1
-					case sums == 0 || !w.tests.join(t, i-at <= 2):
-						sums++
-						w.tests = t
-					}
-					at = i
+				failed := t.Failed+t.Errors > 0
+				bad, good = failed, !failed && (t.Passed > 0 || t.HasFailed) && (!t.weak || t.words <= sumsWords)
+				if failed && s.ofData(line, t) {
+					bad, w.soft, w.softLast = false, line, true
 				}
+				runner.add(s.lines, i, t)
 			case isTally && t.Errors > 0:
-				w.soft, w.softLast, bad = line, true, checkerSums.MatchString(line) || endsErrors.MatchString(line)
+				w.soft, w.softLast, bad = line, true, (checkerSums.MatchString(line) || endsErrors.MatchString(line)) && !s.ofData(line, t)
 			case isTally:
 				good = checkerSums.MatchString(line) || t.words <= sumsWords && endsErrors.MatchString(line)
 			}
@@ -408,30 +476,63 @@ func (s *scan) read() words {
 		case bad:
 			w.bad, w.badNear, w.goodLast = line, i >= n-nearLines, false
 		case good:
-			w.good, w.goodLast, w.sum, w.softLast = line, true, w.sum || sum, false
+			w.good, w.goodLast, w.sum, w.softLast, w.behind, w.last = line, true, w.sum || sum, false, 0, ""
+		case !edge, !passed && w.good != "" && !trailer.MatchString(line) && !s.echoes(line):
+			w.behind++
 		}
-		if (edge || !w.troubled) && !passed && !good && TellsError(line) && !isTodo(line) {
+		if (edge || !w.troubled) && !passed && !good && !isTodo(line) && (TellsError(line) || i >= n-lastLines && s.complains(line)) {
 			w.troubled, w.endsBad = true, i == n-1
 			if i >= n-lastLines {
 				w.last = line
 			}
 		}
 	}
-	if sums != 1 {
-		w.tests = Tally{}
+	if runner.n == 1 {
+		w.tests = runner.tests
 	}
 	return w
 }
 
-// others are the lines that say nothing of the run: what it quotes, rows of a query, texts of several lines.
-func (s *scan) others() []bool {
-	asks := 0
+// sums are those of a test runner.
+type sums struct {
+	n, at int // how many there are, and the line of the last
+	tests Tally
+}
+
+// add takes a tally that is a runner's sum, or goes on with one.
+func (c *sums) add(lines []string, i int, t Tally) {
+	line := lines[i]
+	goesOn := c.n > 0 && i == c.at+1 && !t.HasPassed && !otherThings.MatchString(strings.ToLower(line)) // "PASS: 3/4" above "FAIL: 1/4"
+	if !goesOn && !runnersSum(line, t) || strings.HasSuffix(line, ":") {                                // "3 tests failed:" heads their names
+		return
+	}
+	switch {
+	case ofProject.MatchString(line) && (c.n == 0 || c.n == 1 && ofProject.MatchString(lines[c.at])): // one of several projects
+		c.tests.merge(t)
+		c.tests.HasPassed, c.tests.HasFailed, c.n = true, true, 1
+	case c.n == 0 || !c.tests.join(t, i-c.at <= sumLines):
+		c.n++
+		c.tests = t
+	}
+	c.at = i
+}
+
+// asks counts the steps that ask a database.
+func (s *scan) asks() (n int) {
 	for _, step := range s.steps {
 		if ownWords(step) && isQuery(step) {
-			asks++
+			n++
 		}
 	}
-	onlyAsks := asks > 0 && asks == s.programs()
+	return n
+}
+
+// onlyAsks reports whether nothing else runs.
+func (s *scan) onlyAsks() bool { n := s.asks(); return n > 0 && n == s.programs() }
+
+// others are the lines that say nothing of the run: what it quotes, rows of a query, texts of several lines.
+func (s *scan) others() []bool {
+	asks, onlyAsks := s.asks(), s.onlyAsks()
 	list, heredoc := make([]bool, len(s.lines)), ""
 	for i, line := range s.lines {
 		row := onlyAsks && !queryMessage.MatchString(line)
@@ -513,6 +614,57 @@ var corrected = regexp.MustCompile(`(\d+) offenses? detected, (\d+) offenses? (?
 // lastLines is how near the end an error line must be to be the reason of it.
 const lastLines = 3
 
+// trailer matches what runners print behind their sums.
+var trailer = regexp.MustCompile(`(?i)^(?:\W|\[info\] |.?\s)*(?:$|(?:total )?time\b|total test time|duration|start at|finished|ran |randomized|elapsed|took|done in|npm notice|see |(?:snapshots|skip(?:ped)?|pending|todo|cancelled|total|revision|output|log|report):? |ok$|\d+ (?:actionable|pending|skipped|todo|cancelled|files? (?:reformatted|left))|(?:destroying|preserving) test|\S+\s+\[no test files\])`)
+
+// runsOthers reports whether several programs run, or one that may run others: a script, a task. Success of the first is
+// then none of the last.
+func (s *scan) runsOthers() bool {
+	n := 0
+	for _, step := range s.steps {
+		if !ownWords(step) {
+			continue
+		}
+		n++
+		name, operands := step.Program()
+		if n > 1 || strings.HasPrefix(step.Words[0], "./") && !wrappers[name] || runners[name][shell.Verb(operands)] || isScript(step) {
+			return true
+		}
+	}
+	return false
+}
+
+// isScript reports whether a step interprets a file: `python scripts/load.py`.
+func isScript(step shell.Step) bool {
+	name, operands := step.Program()
+	return interpreters[name] && strings.Contains(shell.Verb(operands), ".")
+}
+
+var (
+	wrappers     = setOf("gradlew mvnw")
+	interpreters = setOf("sh bash zsh python python3 node ruby perl php tsx ts-node")
+	runners      = map[string]map[string]bool{"dotnet": setOf("run ef"), "cargo": setOf("run"), "npm": setOf("run start"), "docker": setOf("run")}
+)
+
+// retries matches what stands between two runs of the same.
+var retries = regexp.MustCompile(`(?i)^(?:retrying|retry #?\d|attempt #?\d|re-?running)\b`)
+
+// echoes reports whether a step prints a line.
+func (s *scan) echoes(line string) bool {
+	return slices.ContainsFunc(s.steps, func(step shell.Step) bool {
+		name, operands := step.Program()
+		return printsOnly[name] && strings.Join(operands, " ") == line
+	})
+}
+
+// ofData reports whether a script counts what it worked on, not tests: "100 succeeded, 2 failed". That is no verdict on it.
+func (s *scan) ofData(line string, t Tally) bool {
+	return !runnersSum(line, t) && !saysFailed.holds(line) && slices.ContainsFunc(s.steps, isScript)
+}
+
+// sumLines is how far apart the counts of one sum stand, as "# PASS: 3" and "# FAIL: 1".
+const sumLines = 3
+
 // checkerSums are the sums of compilers and linters: with a count above 0 they fail.
 var checkerSums = regexp.MustCompile(`(?i)^\W*(?:found )?\d+ (?:errors?|issues?|problems?)\b|^\W*\d+ files? inspected|^\W*\d+ errors?, \d+ warnings?|^Found \d+ error|^(?:svelte-check )?found \d+ (?:errors?|warnings?) and \d+ (?:errors?|warnings?)|compiled with \d+ error`)
 
@@ -531,7 +683,7 @@ func runnersSum(line string, t Tally) bool {
 	return t.HasPassed || t.HasFailed && countsTests.MatchString(low)
 }
 
-var countsTests = regexp.MustCompile(`\btests?\b|examples?,|\bruns,|^\W*\d+ fail(?:ed|ing)?\b(?: in [\d.]+s)?\W*$|^\W*fail \d+$`)
+var countsTests = regexp.MustCompile(`\btests?\b|examples?,|\bruns,|^\W*\d+ fail(?:ed|ing)?\b(?: in [\d.]+s)?\W*$|^\W*fail:? +\d+$`)
 
 // ofFile matches the line of one file of tests: "❯ src/a.test.ts (3 tests | 1 failed) 12ms".
 var ofFile = regexp.MustCompile(`^(?:[^\w\s] )?\S+\.\w+ \(\d+ tests?\b`)
@@ -581,7 +733,7 @@ func (s *scan) lookVerdict() (Verdict, string) {
 	const ends = 8
 	line, all := "", true // all lines belong to an error
 	for i, l := range s.lines {
-		if s.has("git") && unmerged(l) {
+		if s.has("git") && unmerged(l) || s.has("systemctl") && strings.HasPrefix(l, "Active: failed") {
 			return Partial, l
 		}
 		if !all && i >= ends && i < n-ends {
@@ -614,8 +766,10 @@ const shortAnswer = 6
 // notRead is what readers without a flag say in place of a file.
 var notRead = regexp.MustCompile(`^(?:Error\b|ENOENT\b|EACCES\b|EISDIR\b|(?:File|Path|Directory) (?:does not exist|not found|is empty)|No such file)`)
 
-// explains reports whether the programs explain an error in the lines below it, as git and rg do.
-func (s *scan) explains() bool { return s.has("git") || s.has("rg") }
+// explains reports whether the programs explain an error in the lines below it, as some do.
+func (s *scan) explains() bool {
+	return s.has("git") || s.has("rg") || s.has("helm") || s.has("terraform")
+}
 
 // ownErrors returns what matches errors of the call's programs: those that begin with the name of the program, or of the
 // shell, and those in words that a shown text could have too, so that they count only where nothing else is shown.
@@ -624,7 +778,7 @@ func (s *scan) ownErrors() (named, unnamed *regexp.Regexp) {
 	names, words := []string{shells}, []string{`\b\B`} // matches nothing
 	for _, step := range s.steps {
 		name := programOf(step)
-		if name != "" && !silent[name] {
+		if name != "" {
 			names = append(names, regexp.QuoteMeta(name)+`: (?:`+complaints+`)`)
 			if name == "wget" { // "2026-03-02 10:11:12 ERROR 404: Not Found."
 				names = append(names, `[\d: -]+ERROR \d+: `)
@@ -652,9 +806,17 @@ func anchored(list []string) *regexp.Regexp {
 
 var nothing = regexp.MustCompile(`\b\B`)
 
+// complains reports whether a line begins with the name of a program that runs, and with what it could not do.
+func (s *scan) complains(line string) bool {
+	name, rest, ok := strings.Cut(line, ":")
+	return ok && s.has(name) && complaint.MatchString(strings.TrimLeft(rest, " "))
+}
+
+var complaint = regexp.MustCompile(`^(?:` + complaints + `)`)
+
 // complaints follow the name of a program and what it is about.
 const complaints = `(?:.*: )?(?:No such file or directory|Permission denied|Is a directory|Not a directory|Input/output error|Operation not permitted|command not found)$|` +
-	`cannot |can't |can not |invalid |unrecognized |unknown |illegal |missing |no such |error\b|Unknown |Invalid |paths must |-e expression|regex parse error|\(\d+\) |unable to |syntax error|unrecognised `
+	`cannot |can't |can not |invalid |unrecognized |unknown |illegal |missing |no such |error\b|Unknown |Invalid |paths must |-e expression|regex parse error|\(\d+\) |unable to |failed to |\[emerg\] |.*: (?:Name or service not known|Connection refused)$|syntax error|unrecognised `
 
 // ownWordsOf are errors of programs that do not begin with their names.
 var ownWordsOf = map[string]string{
@@ -662,7 +824,7 @@ var ownWordsOf = map[string]string{
 	"rg":        `regex parse error:|rg: |error parsing flag|error: The following required`,
 	"kubectl":   `The connection to the server |Error from server|error: |Unable to connect to the server|E\d{4} \d\d:`,
 	"docker":    `Error response from daemon|Cannot connect to the Docker daemon|Error: No such |no such service|no configuration file provided|permission denied while trying`,
-	"gh":        `gh: |HTTP [45]\d\d|GraphQL: |could not |no pull requests found|error connecting|no default remote|failed to |To get started with GitHub CLI`,
+	"gh":        `gh: |HTTP [45]\d\d|GraphQL: |.*gh: .{1,100} \(HTTP [45]\d\d\)$|could not |no pull requests found|error connecting|no default remote|failed to |To get started with GitHub CLI`,
 	"helm":      `Error: `,
 	"npm":       `npm ERR!|npm error`,
 	"systemctl": `Unit \S+ could not be found|Failed to `,

@@ -24,8 +24,11 @@ var (
 	labelFirst = regexp.MustCompile(`(?i)\b(passed|pass|passes|succeeded|successes|success|ok|failed|failing|failures?|fails?|errors?|errored|broken|unreachable)(?: (?:checks|tests|specs|cases))?\s{0,8}[:=]\s{0,8}(\d(?:[\d,]{0,9}\d)?)\b`)
 	labelAlone = regexp.MustCompile(`(?i)(?:^|[|,;/]|[:.] )[^\w|,;/]*(?:(?:checks|tests|specs|cases) )?(passed|pass|passes|succeeded|successes|success|ok|failed|failing|failures?|fails?|errors|errored|broken|unreachable)(?: (?:checks|tests|specs|cases))?\s{1,8}(\d(?:[\d,]{0,9}\d)?)\s*(?:[|,;/)\]]|\.(?: |$)|$)`)
 	// awaited are failures that belong to a success: "OK (expected failures=1)", "12 passed | 1 expected fail".
-	awaited    = regexp.MustCompile(`(?i)\bexpected (?:fail(?:ure)?s?|errors?)\b *[:=] *\d+|\b\d+ expected (?:fail(?:ure|ed)?s?|errors?)\b|\bunexpected success(?:es)? *[:=] *\d+`)
-	otherCount = regexp.MustCompile(`(?i)\d[\d.,:]*\s?(?:ms|s|m|h|min|seconds?|minutes?|%)?\b|\b(?:skipped|skip|total|ignored|pending|todo|warnings?|warn|measured|filtered|out|assertions?|deselected|xfailed|xpassed|changed|rescued|cancelled|flaky|unexpected|in|of|and|with|tests?|suites?|files?|run|runs|ran|cases?|time|duration|snapshots?|source)\b`)
+	awaited = regexp.MustCompile(`(?i)\bexpected (?:fail(?:ure)?s?|errors?)\b *[:=] *\d+|\b\d+ expected (?:fail(?:ure|ed)?s?|errors?)\b|\bunexpected success(?:es)? *[:=] *\d+`)
+	// countsNothing matches what only resembles a count: "would exit 1 if tests failed".
+	countsNothing = regexp.MustCompile(`^\d+ (?:if|when|because|as|or|and|but|is|are|was|were|that) `)
+	measure       = regexp.MustCompile(`(?i)\b(?:error|loss) \d+\.\d+`)
+	otherCount    = regexp.MustCompile(`(?i)\d[\d.,:]*\s?(?:ms|s|m|h|min|seconds?|minutes?|%)?\b|\b(?:skipped|skip|total|ignored|pending|todo|warnings?|warn|measured|filtered|out|assertions?|deselected|xfailed|xpassed|changed|rescued|cancelled|flaky|unexpected|in|of|and|with|tests?|suites?|files?|run|runs|ran|cases?|time|duration|snapshots?|source)\b`)
 )
 
 // TallyOf reads a line that sums up results; ok is false for any other line. Beside its counts such a line has few words.
@@ -38,10 +41,15 @@ func TallyOf(line string) (t Tally, ok bool) {
 	if strings.Contains(rest, "xpected ") {
 		rest = awaited.ReplaceAllString(rest, " ")
 	}
+	if strings.Contains(rest, "rror ") { // "epoch 2 error 0.22"
+		rest = measure.ReplaceAllString(rest, " ")
+	}
 	line = rest
 	take := func(expr *regexp.Regexp, number, word int) {
 		for _, m := range expr.FindAllStringSubmatch(rest, -1) {
-			t.add(m[word], atoi(m[number]))
+			if !countsNothing.MatchString(m[0]) {
+				t.add(m[word], atoi(m[number]))
+			}
 		}
 		rest = expr.ReplaceAllString(rest, " | ")
 	}

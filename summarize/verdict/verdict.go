@@ -78,7 +78,7 @@ func Of(c Call) Outcome {
 			words := s.words()
 			o.Line, o.Tests = words.bad, words.tests
 		}
-		if o.Exit == 1 && s.compares() {
+		if s.answers(o.Exit) {
 			o.Verdict = Unknown // grep, diff and test say no by it
 		}
 	case c.Kind == Edit:
@@ -98,13 +98,13 @@ func (s *scan) decideRun(o *Outcome) {
 	o.Tests = w.tests
 	told := s.toldFailed()
 	w.bad = cmp.Or(w.bad, told)
-	good := o.ExitKnown && o.Exit == 0 || s.call.IsError != nil
+	good := o.ExitKnown && o.Exit == 0 || s.call.IsError != nil || s.reached()
 	proven := good && s.exitProves()
 	reports, found := s.examines()
 	quoted := s.quotes()
 	several := !proven && s.programs() != 1
 	switch {
-	case o.ExitKnown && o.Exit != 0 && o.Exit == 1 && s.compares():
+	case o.ExitKnown && s.answers(o.Exit):
 		o.Verdict = Unknown
 	case o.ExitKnown && o.Exit != 0:
 		o.Verdict, o.Line = Failure, w.bad
@@ -135,6 +135,10 @@ func (s *scan) decideRun(o *Outcome) {
 		o.Verdict, o.Line = Failure, w.compiler
 	case w.badNear && !several && w.sum && w.goodLast && w.tests.HasPassed && w.tests.Failed+w.tests.Errors == 0:
 		o.Verdict, o.Line = Success, w.good // what passing tests of failures print
+	case w.badNear && !several && w.goodLast && saysDone.begins(w.good):
+		o.Verdict, o.Line = Success, w.good // it went on, and was done
+	case w.badNear && w.goodLast && w.sum && slices.ContainsFunc(s.lines, retries.MatchString):
+		o.Verdict = Unknown // which of the runs counts, the one that retries knows
 	case w.badNear && several && w.goodLast:
 		o.Verdict, o.Line = Partial, w.bad
 	case w.badNear:
@@ -155,6 +159,12 @@ func (s *scan) decideRun(o *Outcome) {
 		o.Verdict, o.Line = Failure, w.last
 	case w.last != "":
 		o.Verdict, o.Line = Partial, w.last
+	}
+	if o.Verdict >= Partial && o.Line == w.last && s.cutOff(true) { // not among the last lines of the run
+		o.Verdict, o.Line = Unknown, ""
+	}
+	if o.Verdict == Success && !proven && o.Line != "" && (w.behind > 0 && s.runsOthers() || s.cutOff(w.sum)) {
+		o.Verdict, o.Line = Unknown, ""
 	}
 	if o.Verdict == Failure && w.broken != "" && o.Tests.Failed+o.Tests.Errors == 0 { // of the tests that it came to: "0 failed" would mislead
 		if o.Tests.HasFailed, o.Tests.HasErrors = false, false; !o.Tests.HasPassed {
