@@ -235,6 +235,7 @@ Could not find gem '
 {"numFailedTestSuites":…"success":false
 {…"Action":"fail"
 Error HH
+abort: 
 `)
 
 // saysBroken: a line in which the runner says that the run as a whole failed, whatever its tests did. No tally of tests that
@@ -371,6 +372,7 @@ Successfully created/updated stack
 =Success
 ✓ Built 
 ✔  Deploy complete!
+Destroy complete!
 {"numFailedTestSuites":0,…"success":true
 `)
 
@@ -436,6 +438,9 @@ func phrases(text string) *phraseSet {
 	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
 		text, anywhere := strings.CutPrefix(line, "~")
 		text, whole := strings.CutPrefix(text, "=")
+		if whole && strings.HasPrefix(text, "=") { // "==> Builds finished"
+			text, whole = "="+text, false
+		}
 		p := phrase{parts: strings.Split(text, "…"), whole: whole}
 		if anywhere {
 			s.anywhere = append(s.anywhere, p)

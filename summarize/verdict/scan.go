@@ -148,6 +148,9 @@ func Shows(s shell.Step) bool {
 	if len(operands) > 0 && operands[0] == "help" || slices.Contains(operands, "--help") {
 		return true
 	}
+	if inner := executed(s); len(inner) > 0 {
+		return !slices.ContainsFunc(inner, func(s shell.Step) bool { return !Shows(s) && !silent[programOf(s)] })
+	}
 	if inner := shell.Flat([]shell.Step{s}); len(inner) == 1 && len(s.Subs) == 0 {
 		if s = inner[0]; name == "find" || name == "xargs" {
 			name, operands = s.Program()
@@ -345,16 +348,38 @@ var (
 // isQuery reports whether a step asks a database: `psql -c …`, `docker exec db psql -c …`.
 func isQuery(step shell.Step) bool {
 	name, operands := step.Program()
-	at := -1
+	rest := within(name, operands)
+	return queries[name] || len(rest) > 0 && queries[rest[0]]
+}
+
+// within returns what a step runs on another host or in a container: `ssh web1 tail app.log`, `docker exec web cat app.log`.
+func within(name string, operands []string) []string {
 	switch name {
-	case "ssh":
-		at = 1 // behind the host
-	case "docker", "docker-compose", "kubectl", "podman":
-		if at = slices.IndexFunc(operands, func(w string) bool { return w == "exec" || w == "run" }); at >= 0 {
-			at += 2 // behind the container
+	case "docker", "docker-compose", "podman", "kubectl":
+		at := slices.IndexFunc(operands, func(w string) bool { return w == "exec" || w == "run" })
+		if at < 0 {
+			return nil
 		}
+		operands = operands[at+1:]
+	case "ssh":
+	default:
+		return nil
 	}
-	return queries[name] || at > 0 && at < len(operands) && queries[operands[at]]
+	_, rest := shell.CutVerb(operands)
+	return rest
+}
+
+// executed returns the commands of `ssh web1 '…'` and `docker exec web …`.
+func executed(step shell.Step) []shell.Step {
+	name, operands := step.Program()
+	rest := within(name, operands)
+	switch {
+	case len(rest) == 0 || slices.Contains(operands[:len(operands)-len(rest)], "run"): // which says more itself
+		return nil
+	case len(rest) == 1:
+		return shell.Flat(shell.Steps(rest[0]))
+	}
+	return shell.Flat([]shell.Step{{Words: rest}})
 }
 
 // examines reports whether a step looks for failures elsewhere, so that those it prints are not its own: `flutter doctor`,
@@ -442,7 +467,7 @@ func (s *scan) read() words {
 				good = true
 			case isTally && (t.HasPassed || t.HasFailed):
 				failed := t.Failed+t.Errors > 0
-				bad, good = failed, !failed && (t.Passed > 0 || t.HasFailed) && (!t.weak || t.words <= sumsWords)
+				bad, good = failed, !failed && (t.Passed > 0 || t.HasFailed) && !strings.HasPrefix(line, "Snapshots:") && (!t.weak || t.words <= sumsWords)
 				if failed && s.ofData(line, t) {
 					bad, w.soft, w.softLast = false, line, true
 				}
@@ -535,7 +560,7 @@ func (s *scan) others() []bool {
 	asks, onlyAsks := s.asks(), s.onlyAsks()
 	list, heredoc := make([]bool, len(s.lines)), ""
 	for i, line := range s.lines {
-		row := onlyAsks && !queryMessage.MatchString(line)
+		row := onlyAsks && (strings.IndexByte("EFPpRCMO", line[0]) < 0 && !strings.Contains(line, "Mongo") || !queryMessage.MatchString(line))
 		if !row && asks > 0 && (strings.Contains(line, " | ") || strings.Contains(line, "│")) {
 			_, tally := TallyOf(line) // "2 failed | 40 passed" behind the query
 			row = !tally
@@ -776,7 +801,11 @@ func (s *scan) explains() bool {
 func (s *scan) ownErrors() (named, unnamed *regexp.Regexp) {
 	shells := `(?:/\S*/)?(?:ba|z|da)?sh: .*(?:not found|No such file or directory|Permission denied)`
 	names, words := []string{shells}, []string{`\b\B`} // matches nothing
+	all := slices.Clone(s.steps)
 	for _, step := range s.steps {
+		all = append(all, executed(step)...)
+	}
+	for _, step := range all {
 		name := programOf(step)
 		if name != "" {
 			names = append(names, regexp.QuoteMeta(name)+`: (?:`+complaints+`)`)
@@ -816,14 +845,14 @@ var complaint = regexp.MustCompile(`^(?:` + complaints + `)`)
 
 // complaints follow the name of a program and what it is about.
 const complaints = `(?:.*: )?(?:No such file or directory|Permission denied|Is a directory|Not a directory|Input/output error|Operation not permitted|command not found)$|` +
-	`cannot |can't |can not |invalid |unrecognized |unknown |illegal |missing |no such |error\b|Unknown |Invalid |paths must |-e expression|regex parse error|\(\d+\) |unable to |failed to |\[emerg\] |.*: (?:Name or service not known|Connection refused)$|syntax error|unrecognised `
+	`cannot |can't |can not |invalid |unrecognized |unknown |illegal |missing |no such |error\b|Unknown |Invalid |paths must |-e expression|regex parse error|\(\d+\) |unable to |failed to |\[emerg\] |Could not |.*: (?:Name or service not known|Connection refused)$|syntax error|unrecognised `
 
 // ownWordsOf are errors of programs that do not begin with their names.
 var ownWordsOf = map[string]string{
 	"git":       `fatal: |error: `,
 	"rg":        `regex parse error:|rg: |error parsing flag|error: The following required`,
 	"kubectl":   `The connection to the server |Error from server|error: |Unable to connect to the server|E\d{4} \d\d:`,
-	"docker":    `Error response from daemon|Cannot connect to the Docker daemon|Error: No such |no such service|no configuration file provided|permission denied while trying`,
+	"docker":    `Error response from daemon|Cannot connect to the Docker daemon|Error: No such |no such service|no configuration file provided|OCI runtime exec failed|service "|permission denied while trying`,
 	"gh":        `gh: |HTTP [45]\d\d|GraphQL: |.*gh: .{1,100} \(HTTP [45]\d\d\)$|could not |no pull requests found|error connecting|no default remote|failed to |To get started with GitHub CLI`,
 	"helm":      `Error: `,
 	"npm":       `npm ERR!|npm error`,
@@ -836,6 +865,7 @@ var ownWordsOf = map[string]string{
 	"pip":       `WARNING: Package|ERROR: `,
 	"ag":        `ERR: `,
 	"apt":       `E: `,
+	"ssh":       `\S+@\S+: Permission denied|Permission denied \(|Host key verification failed|Connection (?:closed|reset) by`,
 	"heroku":    `Error: | ›   Error`,
 }
 

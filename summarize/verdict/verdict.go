@@ -149,7 +149,7 @@ func (s *scan) decideRun(o *Outcome) {
 		o.Verdict, o.Line = Partial, w.compiler
 	case w.endsBad && w.goodLast && !proven:
 		o.Verdict = Unknown // an error behind the sum: the run's, or a test's that prints late
-	case w.soft != "" && (several || !w.sum || !w.goodLast || w.softLast || !w.tests.passedAll()):
+	case w.soft != "" && (several || !proven || !slices.ContainsFunc(s.steps, isScript)) && (several || !w.sum || !w.goodLast || w.softLast || !w.tests.passedAll()):
 		o.Verdict, o.Line = Partial, w.soft
 	case w.good != "" && (proven || w.sum && w.goodLast || !w.troubled):
 		o.Verdict, o.Line = Success, w.good
