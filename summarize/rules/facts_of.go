@@ -99,6 +99,9 @@ func (f *facts) listing(args call.Arguments, doc *document) {
 		f.asked(args)
 	}
 	kinds, entries := doc.kinds()
+	if total, in, ok := doc.sumOfCounts(); ok && len(in) == 0 && countsOnly(args) {
+		kinds, entries = "", total
+	}
 	f.add("Entries", doc.atLeast(entries))
 	if strings.Contains(kinds, ", ") { // the pattern says what all of them are
 		f.add("Kinds", kinds)
@@ -115,9 +118,10 @@ var treeTotal = regexp.MustCompile(`^\d+ director(?:y|ies)(?:, \d+ files?)?$`)
 // kinds counts a listing's entries by extension: "12 .go, 3 .md, 2 directories".
 func (d *document) kinds() (text string, entries int) {
 	count := map[string]int{}
+	headed := len(d.lines) > 0 && strings.HasSuffix(d.lines[0].text, ":") // ls names each of several directories
 	for i := range d.lines {
 		l := &d.lines[i]
-		if l.text == "" || !l.starts || foundNothing(l.text) || listing.NoEntry.MatchString(l.text) || strings.HasSuffix(l.text, " .") || strings.HasSuffix(l.text, " ..") || lex.IsDigit(l.text[0]) && treeTotal.MatchString(l.text) {
+		if l.text == "" || headed && strings.HasSuffix(l.text, ":") || !l.starts || foundNothing(l.text) || listing.NoEntry.MatchString(l.text) || strings.HasSuffix(l.text, " .") || strings.HasSuffix(l.text, " ..") || lex.IsDigit(l.text[0]) && treeTotal.MatchString(l.text) {
 			continue
 		}
 		entries++
@@ -155,7 +159,15 @@ func (f *facts) search(args call.Arguments, doc *document) {
 		f.asked(args)
 	}
 	matches, files := doc.found()
+	total, in, counted := doc.sumOfCounts()
+	counted = counted && countsOnly(args) && !(countLines.MatchString(args.Command()) && namesFiles.MatchString(args.Command()))
+	if counted {
+		matches, files = total, in
+	}
 	switch {
+	case !counted && countsOnly(args):
+		f.add("Output", lex.Counted(doc.total, "line")) // numbers of several commands
+	case matches == len(files) && matches > 0 && doc.shape != shapeMatches && !counted: // only the files are named
 	case doc.shape == shapePlain && showsContext(args):
 		f.add("Output", lex.Counted(doc.total, "line")) // nothing tells matches from the lines around them
 	default:
@@ -171,6 +183,43 @@ func (f *facts) search(args call.Arguments, doc *document) {
 		f.nothing()
 	}
 }
+
+// sumOfCounts reads what a search prints that only counts: "src/a.py:3", "15". Several numbers without files are those of several commands.
+func (d *document) sumOfCounts() (total int, files []string, ok bool) {
+	numbers := 0
+	for i := range d.lines {
+		text := d.lines[i].text
+		if text == "" || searchRemark.MatchString(text) {
+			continue
+		}
+		at := strings.LastIndexByte(text, ':')
+		n, err := strconv.Atoi(strings.TrimSpace(text[at+1:]))
+		if err != nil || n < 0 {
+			return 0, nil, false
+		}
+		total, numbers = total+n, numbers+1
+		if at > 0 && n > 0 {
+			files = append(files, text[:at])
+		}
+		if at < 0 && numbers > 1 {
+			return 0, nil, false
+		}
+	}
+	return total, files, numbers > 0
+}
+
+// countsOnly reports whether a search prints how many it found, and not what: grep -c, a pipe into wc.
+func countsOnly(args call.Arguments) bool {
+	return args.Text("output_mode") == "count" || countFlag.MatchString(args.Command()) || countLines.MatchString(args.Command())
+}
+
+var (
+	countFlag  = regexp.MustCompile(`\b(?:grep|rg)\s(?:[^|;&]*\s)?(?:-[a-zA-Z]*c[a-zA-Z]*|--count(?:-matches)?)(?:\s|$)`)
+	countLines = regexp.MustCompile(`\|\s*wc -l\s*$`)
+	namesFiles = regexp.MustCompile(`\s(?:-[a-zA-Z]*l[a-zA-Z]*|--files\S*)\s.*\|`)
+	// searchRemark matches what a search says beside its matches: "Found 3 files", the lines of rg --stats.
+	searchRemark = regexp.MustCompile(`^(?:Found \d+ (?:total |match|file|result|line|occurrence).*|\d+ (?:matches|matched lines|files contained matches|files searched|bytes printed|bytes searched)|\d+\.\d+ seconds.*)$`)
+)
 
 // atLeast formats a count of what is shown: `100+` if the tool says that there is more.
 func (d *document) atLeast(n int) string {
@@ -198,6 +247,8 @@ func (d *document) found() (matches int, files []string) {
 		switch {
 		case d.shape == shapeMatches && l.group < 0, d.shape == shapeOneFile && l.number == 0:
 			continue // a separator, or a tool's own remark
+		case lex.IsDigit(l.text[0]) && l.number == 0 && searchRemark.MatchString(l.text), l.text[0] == 'F' && searchRemark.MatchString(l.text):
+			continue
 		case isPath(l.text):
 			files = append(files, l.text)
 		case foundNothing(l.text):
