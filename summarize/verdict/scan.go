@@ -652,7 +652,7 @@ func (s *scan) runsOthers() bool {
 		}
 		n++
 		name, operands := step.Program()
-		if n > 1 || strings.HasPrefix(step.Words[0], "./") && !wrappers[name] || runners[name][shell.Verb(operands)] || isScript(step) {
+		if n > 1 || tasks[name] || strings.HasPrefix(step.Words[0], "./") && !wrappers[name] || runners[name][shell.Verb(operands)] || isScript(step) {
 			return true
 		}
 	}
@@ -667,6 +667,7 @@ func isScript(step shell.Step) bool {
 
 var (
 	wrappers     = setOf("gradlew mvnw")
+	tasks        = setOf("make gmake just task rake")
 	interpreters = setOf("sh bash zsh python python3 node ruby perl php tsx ts-node")
 	runners      = map[string]map[string]bool{"dotnet": setOf("run ef"), "cargo": setOf("run"), "npm": setOf("run start"), "docker": setOf("run")}
 )
