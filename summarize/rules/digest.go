@@ -10,7 +10,7 @@ import (
 )
 
 // A document is shown as one would sketch it: its title and outline, what it concludes, and whole sentences that say what to do and name what is
-// worked with, each below its heading. What is left out says how many headings it hides.
+// worked with, each below its heading. What is left out says how many headings it hides, and names what can be typed again (named.go).
 
 // unit is what a digest has whole or not at all: a heading, a sentence, an item, a row of a table, a line of an example. It may go on over lines.
 type unit struct {
@@ -27,7 +27,7 @@ const (
 	ruleWorth     = 0.01  // of one that demands, forbids, decides or explains
 	openingWorth  = 0.25  // of the first one, which says what the document is
 	sectionWorth  = 0.004 // of the first one below a heading, and of the last one
-	exampleFactor = 1     // on the worth of lines of an example
+	exampleFactor = 0.5   // on the worth of lines of an example
 	badgeFactor   = 0.1   // on that of marks for a browser
 )
 
@@ -100,8 +100,8 @@ func digest(in Input, doc *document, f *facts, header string, limit int) string 
 	n := len(doc.lines)
 	c := &chooser{doc: doc, words: v, covered: v.flags.Take(len(v.words)), chosen: v.flags.Take(n), opened: v.flags.Take(n), groups: make([]bool, len(doc.groups))}
 	v.shown(header)
-	s := sketcher{chooser: c, units: doc.units()}
 	room := limit - lex.Runes(header) - 2 - lex.Runes(in.elision(doc.total, doc.chars))
+	s := sketcher{chooser: c, units: doc.units()}
 	for _, u := range s.units { // the title
 		if u.level == 1 {
 			s.take(s.head(u.line))
@@ -110,12 +110,22 @@ func digest(in Input, doc *document, f *facts, header string, limit int) string 
 	}
 	s.conclude(f.urgent, room*concludingShare/100)
 	s.outline(s.used + room*outlineShare/100)
+	s.say(room - room*namesShare/100)
+	written := func() int { return lex.Runes(doc.write(s.picks(), s.hidden).text) } // with what gaps tell
+	s.used = written()
+	s.name(room)
+	s.used = written()
 	s.say(room)
-	for ; ; s.taken = s.taken[:len(s.taken)-1] {
+	for {
 		body := doc.write(s.picks(), s.hidden)
 		text := lex.JoinLines(header, body.text, in.elision(doc.total-body.shown, max(doc.chars-body.kept, 1)))
-		if lex.Runes(text) <= limit || len(s.taken) == 0 {
+		switch {
+		case lex.Runes(text) <= limit || len(s.taken) == 0:
 			return lex.Clip(text, limit)
+		case len(s.named) > 0:
+			s.named = s.named[:len(s.named)-1]
+		default:
+			s.taken = s.taken[:len(s.taken)-1]
 		}
 	}
 }
@@ -125,6 +135,7 @@ type sketcher struct {
 	*chooser
 	units []unit
 	taken []unit
+	named []mark
 	used  int // characters
 }
 
@@ -524,22 +535,4 @@ func (s *sketcher) picks() (list []pick) {
 		merged = append(merged, p)
 	}
 	return merged
-}
-
-// hidden says how many headings are not shown between two lines.
-func (s *sketcher) hidden(above, below int) string {
-	shown := map[int]bool{}
-	for _, u := range s.taken {
-		shown[u.line], shown[u.heading] = true, true
-	}
-	n := 0
-	for _, u := range s.units {
-		if u.level > 0 && u.line >= above && u.line < below && !shown[u.line] {
-			n++
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	return "+" + lex.Counted(n, "heading")
 }

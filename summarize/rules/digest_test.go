@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"precis/summarize/lex"
 )
 
 // generatedDocument returns a document whose sentences name their section, `in_s3`, and some of whose paragraphs go on over several lines.
@@ -37,8 +39,8 @@ func generatedDocument(r *rand.Rand) string {
 	return b.String()
 }
 
-// TestDigest: a document has its title and beginning, sentences stand below the heading of their section, and marks count the headings that are
-// not shown. It is the same document for a reader of files and in a shell.
+// TestDigest: a document has its title and beginning, sentences stand below the heading of their section, and gaps count the headings that are
+// not shown, and name what is below them. It is the same document for a reader of files and in a shell.
 func TestDigest(t *testing.T) {
 	section := regexp.MustCompile(`\bin_s(\d+)`)
 	calls := []Input{
@@ -50,21 +52,27 @@ func TestDigest(t *testing.T) {
 		in := calls[seed%2]
 		in.Content, in.MaxChars = generatedDocument(r), 500+r.Intn(1500)
 		text := ToolOutput(in).Text
-		under, shown, hidden := "0", 0, 0
+		under, shown, hidden, named := "0", 0, 0, 0
 		for _, line := range strings.Split(text, "\n") {
 			if _, name, ok := strings.Cut(line, "# Part s"); ok {
 				under = name
 				shown++
 			}
-			if m := section.FindStringSubmatch(line); m != nil && m[1] != under {
-				t.Errorf("seed %d: %q stands below %s in\n%s", seed, line, under, text)
+			n := 0
+			_, _ = fmt.Sscanf(line, "+%d heading", &n)
+			hidden += n
+			for _, m := range section.FindAllStringSubmatch(line, -1) { // a gap names what is in its own sections
+				if in := lex.Atoi(m[1]) - lex.Atoi(under); in < 0 || in > n {
+					t.Errorf("seed %d: %q stands below %s in\n%s", seed, line, under, text)
+				}
 			}
-			var n int
-			if _, err := fmt.Sscanf(line, "+%d heading", &n); err == nil {
-				hidden += n
+			if names := strings.Split(line, ", "); (n > 0 || strings.HasPrefix(line, "… ")) && len(names) > mostNamed {
+				t.Errorf("seed %d: %q", seed, line)
+			} else if n > 0 && strings.Contains(line, ": ") {
+				named += len(names)
 			}
 		}
-		if shown+hidden != 29 || !strings.Contains(text, "# The store\n") || !strings.Contains(text, "It keeps segments") {
+		if shown+hidden != 29 || named == 0 && hidden > 9 || !strings.Contains(text, "# The store\n") || !strings.Contains(text, "It keeps segments") {
 			t.Errorf("seed %d: %d headings shown, %d hidden:\n%s", seed, shown, hidden, text)
 		}
 	}
