@@ -27,6 +27,7 @@ const (
 	ruleWorth     = 0.01  // of one that demands, forbids, decides or explains
 	openingWorth  = 0.25  // of the first one, which says what the document is
 	sectionWorth  = 0.004 // of the first one below a heading, and of the last one
+	tellingWorth  = 0.1   // of a heading of severity or outcome, and of the first sentence below it
 	exampleFactor = 0.5   // on the worth of lines of an example
 	badgeFactor   = 0.1   // on that of marks for a browser
 )
@@ -47,6 +48,9 @@ var ruling = func() map[string]bool {
 	}
 	return set
 }()
+
+// telling matches headings that say how grave something is, what came out, what is wanted, or what is open.
+var telling = regexp.MustCompile(`(?i)\b(?:critical|severe|high[ -](?:severity|priority)|block(?:er|ers|ing)|breaking|(?:must|should)[ -]fix|p[01]\b|decisions?|decided|recommend\w*|verdict|conclusions?|root cause|(?:open|unresolved) (?:questions?|issues?|items?)|risks?|caveats?|limitations?|known issues?|warnings?|todos?|next steps|goals?|non-goals?|purpose|requirements?|constraints?|conditions?|prerequisites|acceptance)\b`)
 
 // isRuling reports whether a text has such a word.
 func isRuling(text string) bool {
@@ -145,7 +149,7 @@ func (d *document) units() (list []unit) {
 	for _, m := range d.headings() {
 		heads[m.line] = m.name
 	}
-	heading, group, fenced, first, section := -1, -1, false, true, false
+	heading, group, fenced, first, section, told := -1, -1, false, true, false, 0.0
 	text := func(u unit) { // a sentence
 		_, end := u.of(u.line, d)
 		switch said := d.lines[u.line].text[:end]; {
@@ -156,7 +160,7 @@ func (d *document) units() (list []unit) {
 			if first {
 				u.worth, first = openingWorth, false
 			} else if section {
-				u.worth += sectionWorth
+				u.worth += max(sectionWorth, told)
 			}
 			section = false
 			if isRuling(said[u.start:]) {
@@ -180,8 +184,11 @@ func (d *document) units() (list []unit) {
 				list = append(list, unit{line: i, last: i, end: len(l.text), heading: heading, worth: -1})
 			}
 		case isHead:
-			heading, section = i, true
-			list = append(list, unit{line: i, last: i, end: len(l.text), heading: -1, level: d.levelOf(i, name)})
+			heading, section, told = i, true, 0
+			if telling.MatchString(name) {
+				told = tellingWorth
+			}
+			list = append(list, unit{line: i, last: i, end: len(l.text), heading: -1, level: d.levelOf(i, name), worth: told})
 		case l.text == "" || isRule(l.text) || isTableRule(l.text):
 		case l.text[0] == '|':
 			text(unit{line: i, last: i, end: len(l.text)})
@@ -448,8 +455,11 @@ func (s *sketcher) outline(room int) {
 		if u.level > 0 && !s.has(u) {
 			h := s.head(u.line)
 			h.level = u.level
+			if u.worth > 0 {
+				h.level = 1
+			}
 			heads = append(heads, h)
-			worth[u.line] = (s.gain(h) + sectionWorth) / float64(s.size(h))
+			worth[u.line] = (s.gain(h) + u.worth + sectionWorth) / float64(s.size(h))
 		}
 	}
 	slices.SortStableFunc(heads, func(a, b unit) int {

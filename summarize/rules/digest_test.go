@@ -102,3 +102,25 @@ func TestSentenceEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestTellingHeadings: of more headings than fit, those of severity and outcome stand, with what is said below them.
+func TestTellingHeadings(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Review of the store\n\nThe change moves segments into a directory of their own.\n")
+	for i := range 60 {
+		name := fmt.Sprintf("[SUGGESTION] Rename `readSegment%d`", i)
+		switch i {
+		case 40:
+			name = "[CRITICAL] The lock is taken after the write"
+		case 50:
+			name = "Open questions"
+		}
+		fmt.Fprintf(&b, "\n### %s\n\nWhat is said of part %d stands in `segment%d.go` and needs no more.\n", name, i, i)
+	}
+	text := ToolOutput(Input{ToolName: "Read", Arguments: []byte(`{"file_path":"/a/review.md"}`), Content: b.String(), MaxChars: 800}).Text
+	for _, want := range []string{"### [CRITICAL] The lock is taken after the write\n", "said of part 40", "### Open questions\n", "said of part 50"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
