@@ -36,6 +36,7 @@ const (
 	outlineShare    = 25  // of the room, in percent, that headings have before sentences
 	concludingShare = 40  // that what the document concludes has
 	longestUnit     = 240 // characters of a sentence that is not cut
+	lineShare       = 40  // of the room, in percent, that one line may have
 	longestHead     = 90  // of a heading
 	mostUnits       = 500 // that are weighed against each other
 )
@@ -105,7 +106,7 @@ func digest(in Input, doc *document, f *facts, header string, limit int) string 
 	c := &chooser{doc: doc, words: v, covered: v.flags.Take(len(v.words)), chosen: v.flags.Take(n), opened: v.flags.Take(n), groups: make([]bool, len(doc.groups))}
 	v.shown(header)
 	room := limit - lex.Runes(header) - 2 - lex.Runes(in.elision(doc.total, doc.chars))
-	s := sketcher{chooser: c, units: doc.units()}
+	s := sketcher{chooser: c, units: doc.units(min(longestUnit, room*lineShare/100)), widest: room * lineShare / 100}
 	for _, u := range s.units { // the title
 		if u.level == 1 {
 			s.take(s.head(u.line))
@@ -137,14 +138,15 @@ func digest(in Input, doc *document, f *facts, header string, limit int) string 
 // sketcher chooses the units of a digest.
 type sketcher struct {
 	*chooser
-	units []unit
-	taken []unit
-	named []mark
-	used  int // characters
+	units  []unit
+	taken  []unit
+	named  []mark
+	used   int // characters
+	widest int // of one line
 }
 
-// units divides a document.
-func (d *document) units() (list []unit) {
+// units divides a document into what has at most a length.
+func (d *document) units(longest int) (list []unit) {
 	heads := map[int]string{}
 	for _, m := range d.headings() {
 		heads[m.line] = m.name
@@ -181,7 +183,7 @@ func (d *document) units() (list []unit) {
 			fenced = !fenced
 		case fenced:
 			if len(l.text) > 2 && !strings.HasPrefix(l.text, "#") {
-				list = append(list, unit{line: i, last: i, end: len(l.text), heading: heading, worth: -1})
+				list = append(list, d.bounded(unit{line: i, last: i, end: len(l.text), heading: heading, worth: -1}, longest))
 			}
 		case isHead:
 			heading, section, told = i, true, 0
@@ -191,12 +193,12 @@ func (d *document) units() (list []unit) {
 			list = append(list, unit{line: i, last: i, end: len(l.text), heading: -1, level: d.levelOf(i, name), worth: told})
 		case l.text == "" || isRule(l.text) || isTableRule(l.text):
 		case l.text[0] == '|':
-			text(unit{line: i, last: i, end: len(l.text)})
+			text(d.bounded(unit{line: i, last: i, end: len(l.text)}, longest))
 		default:
 			for next < len(d.lines) && heads[next] == "" && d.goesOnAt(next) {
 				next++
 			}
-			d.sentences(i, next, text)
+			d.sentences(i, next, longest, text)
 		}
 		i = next
 	}
@@ -235,9 +237,9 @@ func (d *document) goesOnAt(i int) bool {
 }
 
 // sentences divides a paragraph.
-func (d *document) sentences(from, to int, add func(unit)) {
+func (d *document) sentences(from, to, longest int, add func(unit)) {
 	u := unit{line: from}
-	if text := d.lines[from].text; to == from+1 && len(text) <= wholeItem {
+	if text := d.lines[from].text; to == from+1 && len(text) <= min(wholeItem, longest) {
 		u.last, u.end = from, len(text)
 		add(u)
 		return
@@ -257,7 +259,7 @@ func (d *document) sentences(from, to int, add func(unit)) {
 				break
 			}
 			if u.last, u.end = i, end; u.line < i || end-u.start >= shortSentence || at == len(text) {
-				d.inParts(u, add)
+				d.inParts(u, longest, add)
 				u = unit{line: i, start: at}
 			}
 		}
@@ -267,14 +269,14 @@ func (d *document) sentences(from, to int, add func(unit)) {
 	}
 	if u.line < to && u.start < len(d.lines[u.line].text) {
 		u.last, u.end = to-1, len(d.lines[to-1].text)
-		d.inParts(u, add)
+		d.inParts(u, longest, add)
 	}
 }
 
 // inParts adds a sentence, in parts if it is too long.
-func (d *document) inParts(u unit, add func(unit)) {
+func (d *document) inParts(u unit, longest int, add func(unit)) {
 	for {
-		part := d.bounded(u)
+		part := d.bounded(u, longest)
 		add(part)
 		if part.last == u.last && part.end == u.end {
 			return
@@ -324,13 +326,16 @@ func sentenceEnd(text string, at int) int {
 var abbreviated = regexp.MustCompile(`(?i)(?:\b(?:e\.g|i\.e|etc|vs|cf|no|fig|approx|incl|dr|mr|mrs|st)|\b[a-z])\.$`)
 
 // bounded cuts a sentence that is too long behind a clause.
-func (d *document) bounded(u unit) unit {
+func (d *document) bounded(u unit, longest int) unit {
 	size := 0
 	for i := u.line; i <= u.last; i++ {
 		from, to := u.of(i, d)
-		if size+to-from > longestUnit {
-			u.last, u.end = i, clauseEnd(d.lines[i].text[:to], naturalEnd(d.lines[i].text, from+max(1, longestUnit*4/5-size)))
-			u.end = min(u.end, to)
+		if size+to-from > longest {
+			end := naturalEnd(d.lines[i].text, from+max(1, longest*4/5-size))
+			u.last, u.end = i, min(clauseEnd(d.lines[i].text[:to], end), to)
+			if size+u.end-from > longest {
+				u.end = min(end, to)
+			}
 			break
 		}
 		size += to - from
@@ -432,6 +437,17 @@ func (s *sketcher) has(u unit) bool {
 	return u.start == 0 && (s.chosen[u.line] || s.opened[u.line]) || slices.ContainsFunc(s.taken, func(t unit) bool { return t.line == u.line && t.start == u.start })
 }
 
+// widens reports whether a unit would make what is shown of its line too long.
+func (s *sketcher) widens(u unit) bool {
+	size := u.end - u.start
+	for _, t := range s.taken {
+		if t.line == u.line && t.last == u.line && u.last == u.line {
+			size += t.end - t.start
+		}
+	}
+	return size > s.widest
+}
+
 // conclude shows lines to be shown first: up to three sentences of each.
 func (s *sketcher) conclude(lines []int, room int) {
 	for _, i := range lines {
@@ -502,13 +518,13 @@ func (s *sketcher) say(room int) {
 		}
 		u := s.units[list[at].of()]
 		list[at] = 0
-		if !s.has(u) {
+		if !s.has(u) && !s.widens(u) {
 			s.take(u)
 		}
 	}
 	s.outline(room)
 	for i := range s.units { // what follows on a shown sentence in its line
-		if u := s.units[i]; i > 0 && u.line == s.units[i-1].last && u.start > 0 && s.has(s.units[i-1]) && !s.has(u) && s.used+s.size(u) <= room {
+		if u := s.units[i]; i > 0 && u.line == s.units[i-1].last && u.start > 0 && s.has(s.units[i-1]) && !s.has(u) && !s.widens(u) && s.used+s.size(u) <= room {
 			s.take(u)
 		}
 	}

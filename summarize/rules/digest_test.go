@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/call"
 )
 
 // generatedDocument returns a document whose sentences name their section, `in_s3`, and some of whose paragraphs go on over several lines.
@@ -122,5 +123,20 @@ func TestTellingHeadings(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
+	}
+}
+
+// TestWidestUnit: a sentence, a row and a line of an example have at most the length that they are given.
+func TestWidestUnit(t *testing.T) {
+	said := strings.Repeat("open the store before you write to it, ", 9) + "then close it."
+	d := newDocument("# The store\n\n"+said+"\n\n| "+said+" |\n\n```sh\n"+said+"\n```\n", FileContent, call.ParseArguments([]byte(`{"file_path":"/a/store.md"}`)))
+	units := d.units(100)
+	for _, u := range units {
+		if u.line != u.last || u.end-u.start > 100 {
+			t.Errorf("%d characters: %+v", u.end-u.start, u)
+		}
+	}
+	if len(units) < 5 {
+		t.Errorf("%d units", len(units))
 	}
 }
