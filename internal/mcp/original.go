@@ -169,6 +169,8 @@ func (s *server) searchOriginal(ctx context.Context, thread string, in originalI
 		}
 	}
 	switch {
+	case m.LinesTotal == 0:
+		return head(m) + " has no text.", nil
 	case len(lines) == 0:
 		return fmt.Sprintf("%s ends with line %d.", head(m), m.LinesTotal), nil
 	case found == 0:

@@ -82,7 +82,7 @@ func askInProcess[Reply any](ctx context.Context, p inProcess, subject, id strin
 	}
 	answer, fault := p.s.opts.Service.Ask(ctx, service.Asked{Subject: subject, ID: id, Body: body, Client: "mcp " + p.who.name})
 	if fault != nil {
-		return nil, &api.Error{Code: fault.Status(), Message: fault.Message}
+		return nil, &api.Error{Code: fault.Status(), Message: fault.Message, RetryAfter: fault.RetryAfter()}
 	}
 	reply := new(Reply)
 	if err := json.Unmarshal(answer, reply); err != nil {

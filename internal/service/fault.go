@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"precis/internal/content"
 	"precis/internal/fold"
@@ -19,9 +20,8 @@ const (
 	codeUnavailable = "503"
 )
 
-// retryAfter is the seconds behind which a request that is answered with 503 is worth asking again, as HTTP has them: a partition that moves has its owner
-// by then.
-const retryAfter = "1"
+// retryAfter is how long a request that is answered with 503 waits before it is worth asking again: a partition that moves has its owner by then.
+const retryAfter = time.Second
 
 // Fault is an error with its code.
 type Fault struct {
@@ -30,6 +30,14 @@ type Fault struct {
 }
 
 func (f *Fault) Error() string { return f.Code + ": " + f.Message }
+
+// RetryAfter is how long to wait before the request is worth repeating; 0: a repetition is of no use.
+func (f *Fault) RetryAfter() time.Duration {
+	if f.Code == codeUnavailable {
+		return retryAfter
+	}
+	return 0
+}
 
 func fault(code, format string, args ...any) *Fault {
 	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}

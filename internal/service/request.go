@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -186,7 +187,7 @@ func (s *Service) send(to string, r reply) {
 	if r.fault != nil {
 		m.Header = nats.Header{micro.ErrorCodeHeader: {r.fault.Code}, micro.ErrorHeader: {r.fault.Message}}
 		if r.fault.Code == codeUnavailable {
-			m.Header.Set(api.RetryAfterHeader, retryAfter)
+			m.Header.Set(api.RetryAfterHeader, strconv.Itoa(int(retryAfter.Seconds())))
 		}
 	}
 	if err := s.conn.PublishMsg(m); err != nil {

@@ -16,7 +16,7 @@ const (
 	// lookEvery is how often a stream looks for changes: a page is fetched again no more often.
 	lookEvery = 2 * time.Second
 	// restOf is how many times as long as a look at a page took its stream waits before it says that the page has changed, up to restAtMost: a page that
-	// stays open takes one part in so many of a core, however dear a look is. The story of a thread at work is folded at each.
+	// stays open takes one part in so many of a core, unless a look takes longer than 300 ms. The story of a thread at work is folded at each.
 	restOf, restAtMost = 100, 30 * time.Second
 	// pacedPaths is how many paths' looks are remembered.
 	pacedPaths = 1024
@@ -28,15 +28,6 @@ const (
 type paces struct {
 	mu   sync.Mutex
 	took map[string]time.Duration
-}
-
-// timed notes how long a handler's looks take.
-func (p *paces) timed(h http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		begun := time.Now()
-		h(w, r)
-		p.note(r.URL.Path, time.Since(begun))
-	}
 }
 
 // note remembers how long a look took. Looks that are hardly felt are not kept.

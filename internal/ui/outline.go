@@ -49,6 +49,7 @@ func (u *UI) ofThread(t threadPage) http.HandlerFunc {
 		}
 		p := page{Name: t.name, Title: t.title + h.Thread, Nav: "threads", Live: t.live != nil && !given(r, t.live)}
 		var body any
+		asked := time.Now()
 		begun, err := within(outlineAfter, func() bool {
 			first := p
 			return u.begin(w, r, v, &first, h, partition)
@@ -61,6 +62,7 @@ func (u *UI) ofThread(t threadPage) http.HandlerFunc {
 		if err != nil {
 			next = u.failed(r, v, err)
 		}
+		u.looked(r, next, asked)
 		if !begun {
 			u.show(w, r, v, next)
 			return

@@ -179,13 +179,15 @@ func TestDearLooksAreRare(t *testing.T) {
 	w.sample("t")
 	const path = "/ui/threads/t/prompt"
 	release := w.hold()
-	res := w.begun(path + "?at=2")
+	res := w.begun(path)
 	w.readTo(res.Body, "</ol></div>") // the outline, 40 ms after the look began
 	release()
 	w.readTo(res.Body, "</html>")
 	_ = res.Body.Close()
 	opened := time.Now()
-	lines := bufio.NewScanner(w.begun("/ui/live?path=" + path).Body)
+	stream := w.begun("/ui/live?path=" + path)
+	defer stream.Body.Close()
+	lines := bufio.NewScanner(stream.Body)
 	w.put([2]string{"thread.message.t", say("more", "user", "more", "")})
 	for lines.Scan() && lines.Text() != "event: changed" {
 	}

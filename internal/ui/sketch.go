@@ -3,18 +3,20 @@ package ui
 import (
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"precis/internal/audit"
 	"precis/internal/thread"
 	"precis/internal/timeline"
+	"precis/state"
 	"precis/summarize"
 )
 
 const (
 	// readFor is how long a timeline reads the log before it shows what it has. It is less than outlineAfter.
 	readFor = 25 * time.Millisecond
+	// readRecordsFor is how long it then reads records of replaced summaries.
+	readRecordsFor = 10 * time.Millisecond
 	// keptBytes bounds the events that are kept between looks. A thread whose events take more than keptOfThread is shown when all of them are read.
 	keptBytes, keptOfThread = 32 << 20, 8 << 20
 	// keptRecordBytes bounds the records of replaced summaries in the same way.
@@ -38,21 +40,15 @@ func (u *UI) sketched(r *http.Request, h *thread.Header, partition int) (*audit.
 	}
 	snapshot := u.Backend.Snapshot(partition)
 	defer snapshot.Close()
-	before, err := audit.Sketch(snapshot.View, h.Thread, u.kept, u.keptRecords)
-	if err != nil || before == nil {
-		return nil, err
-	}
-	records, err := audit.RecordsIn(snapshot.View, h.Thread, unreadCards(before, u.shownOptions(r)))
-	if err != nil {
-		return nil, err
-	}
-	var beside sync.WaitGroup
-	beside.Go(func() { u.records.Ahead(r.Context(), records, readFor) })
 	left, bytes := u.events.Ahead(r.Context(), seqs, readFor)
-	beside.Wait()
 	if left == 0 || bytes > keptOfThread {
 		return nil, r.Context().Err()
 	}
+	records, err := u.recordsShown(r, h, snapshot.View)
+	if err != nil {
+		return nil, err
+	}
+	u.records.Ahead(r.Context(), records, readRecordsFor)
 	s, err := audit.Sketch(snapshot.View, h.Thread, u.kept, u.keptRecords)
 	if err != nil || s == nil || s.Unread == 0 {
 		return nil, err
@@ -60,6 +56,15 @@ func (u *UI) sketched(r *http.Request, h *thread.Header, partition int) (*audit.
 	policy, _ := summarize.Resolve(u.Backend.Config().Policies, h.Policy, h.FirstAgentID, h.Thread)
 	s.Policy = policy.Name
 	return s, nil
+}
+
+// recordsShown returns where the records of replaced summaries stand that a page shows and that are not read yet.
+func (u *UI) recordsShown(r *http.Request, h *thread.Header, view state.View) ([]uint64, error) {
+	s, err := audit.Sketch(view, h.Thread, u.kept, u.keptRecords)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	return audit.RecordsIn(view, h.Thread, unreadCards(s, u.shownOptions(r)))
 }
 
 // unreadCards are the summaries that a page shows without their records. A thread may have thousands that were replaced, and a page has a hundred at most.

@@ -218,14 +218,14 @@ func (u *UI) routes() {
 		"GET /ui/{$}": u.overview, "GET /ui/threads": u.threads, "GET /ui/rejections": u.rejections, "GET /ui/partitions": u.partitions, "GET /ui/savings": u.savings, "POST /ui/savings": u.save, "GET /ui/configuration": u.configuration,
 		"GET /ui/summaries/{summary}": u.summary,
 	} {
-		u.mux.HandleFunc(path, u.paces.timed(u.page(handle)))
+		u.mux.HandleFunc(path, u.page(handle))
 	}
 	for _, p := range []threadPage{
 		{name: "thread", path: "", live: []string{"at", "before"}, body: u.thread},
 		{name: "prompt", path: "/prompt", title: "Prompt of ", live: []string{"at"}, body: u.prompt},
 		{name: "compare", path: "/compare", title: "Compare ", body: u.compare},
 	} {
-		u.mux.HandleFunc("GET /ui/threads/{thread}"+p.path, u.paces.timed(u.ofThread(p)))
+		u.mux.HandleFunc("GET /ui/threads/{thread}"+p.path, u.ofThread(p))
 	}
 	u.mux.HandleFunc("POST /ui/rejections/{seq}/retry", u.page(u.retry))
 	u.mux.HandleFunc("GET /ui/live", u.live)
@@ -315,10 +315,12 @@ func (u *UI) page(handle handler) http.HandlerFunc {
 			u.show(w, r, nil, u.signIn(r, err))
 			return
 		}
+		begun := time.Now()
 		p, err := handle(r, v)
 		if err != nil {
 			p = u.failed(r, v, err)
 		}
+		u.looked(r, p, begun)
 		u.show(w, r, v, p)
 	}
 }
@@ -351,6 +353,13 @@ func (u *UI) failed(r *http.Request, v *Viewer, err error) *page {
 		nav = "overview"
 	}
 	return &page{Name: "failed", Title: http.StatusText(f.status), Nav: nav, Status: f.status, Live: v != nil && f.status >= 500, Body: f.text}
+}
+
+// looked notes how long it took to make a page that changes by itself. How long a client takes to read it is its own affair.
+func (u *UI) looked(r *http.Request, p *page, begun time.Time) {
+	if p.Live && p.Status == 0 {
+		u.paces.note(r.URL.Path, time.Since(begun))
+	}
 }
 
 func (u *UI) show(w http.ResponseWriter, r *http.Request, v *Viewer, p *page) {

@@ -28,7 +28,7 @@ func TestTakeOvers(t *testing.T) {
 		{0, 0, "host/1/a", ""}, {0, 1, "host/1/a", ""}, {0, 2, "host/1/a", ""}, // it starts
 		{time.Hour, 1, "host/2/b", ""}, {time.Second, 2, "host/2/b", ""}, // another one joins and takes its share
 		{time.Hour, 1, "host/2/b", ""}, // it claims its own again
-		{time.Minute, 1, "host/1/a", "partition 1: taken over by host/1/a from host/2/b"}, {0, 2, "host/1/a", "partition 2: taken over by host/1/a from host/2/b"},
+		{time.Minute, 1, "host/1/a", "partition 1: moved from host/2/b to host/1/a"}, {0, 2, "host/1/a", "partition 2: moved from host/2/b to host/1/a"},
 		{time.Minute, 0, "host/3/c", ""}, {0, 1, "host/3/c", ""}, {0, 2, "host/3/c", ""}, // the next start of one alone
 		{time.Minute, 7, "host/3/c", ""}, // nobody is known to have had it
 	} {
@@ -61,7 +61,7 @@ func TestTakeOversForPeople(t *testing.T) {
 	if c := (&Tail{}); c.shows(e) {
 		t.Error("a claim is shown")
 	}
-	if e.Said = "partition 1: taken over"; !(&Tail{}).shows(e) {
+	if e.Said = "partition 1: moved"; !(&Tail{}).shows(e) {
 		t.Error("a take-over is not shown")
 	}
 }
@@ -106,7 +106,7 @@ func TestLastClaims(t *testing.T) {
 		t.Errorf("the owners are %v", o.of)
 	}
 	body = []byte(strings.Replace(string(body), "host/2/b", "host/1/a", 1))
-	if said := o.claimed(remote.Entry{Time: time.Now().Add(time.Minute), Raw: events.Raw{Body: body}}); said != "partition 1: taken over by host/1/a from host/2/b" {
+	if said := o.claimed(remote.Entry{Time: time.Now().Add(time.Minute), Raw: events.Raw{Body: body}}); said != "partition 1: moved from host/2/b to host/1/a" {
 		t.Error(said)
 	}
 }

@@ -127,9 +127,6 @@ func (c *Tail) tail(ctx context.Context, a *console.App, s *remote.Server, plan 
 		from = jetstream.DeliverAllPolicy
 	}
 	out := newTailWriter(a, c)
-	if from == jetstream.DeliverNewPolicy && out.owners != nil {
-		out.owners.lastClaims(ctx, s)
-	}
 	var sources []*remote.Source
 	var refused error // of the last stream that this user may not read, if no stream was named
 	for _, r := range plan {
@@ -147,6 +144,9 @@ func (c *Tail) tail(ctx context.Context, a *console.App, s *remote.Server, plan 
 	}
 	if len(sources) == 0 {
 		return refused
+	}
+	if from == jetstream.DeliverNewPolicy && out.owners != nil { // what comes meanwhile is in the sources already
+		out.owners.lastClaims(ctx, s)
 	}
 	if err := errors.Join(remote.MergeRest(ctx, sources, out.write), out.flush()); err != nil {
 		return err

@@ -111,10 +111,13 @@ func Measured(n float64) string {
 
 // Change writes what became of a number of units: 4,120 → 310 tokens (-92 %).
 func Change(before, after int64, unit string) string {
-	if before == after {
-		return Grouped(before) + " " + unit + ", unchanged"
+	if unit != "" {
+		unit = " " + unit
 	}
-	text := fmt.Sprintf("%s → %s %s", Grouped(before), Grouped(after), unit)
+	if before == after {
+		return Grouped(before) + unit + ", unchanged"
+	}
+	text := Grouped(before) + " → " + Grouped(after) + unit
 	if before <= 0 {
 		return text
 	}

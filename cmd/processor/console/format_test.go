@@ -14,6 +14,7 @@ func TestFormat(t *testing.T) {
 		{Change(0, 5, "bytes"), "0 → 5 bytes"},
 		{Change(4120, 4120, "tokens"), "4,120 tokens, unchanged"},
 		{Change(0, 0, "tokens"), "0 tokens, unchanged"},
+		{Change(100, 100, ""), "100, unchanged"}, {Change(100, 50, ""), "100 → 50 (-50 %)"},
 		{Change(41200, 41199, "tokens"), "41,200 → 41,199 tokens (0 %)"},
 		{Percentage(1, 1000), "0 %"}, {Percentage(5, 100), "+5 %"}, {Percentage(0, 0), ""},
 		{Dollars(nil), "unknown"},

@@ -280,7 +280,7 @@ func madeText(m *audit.Made) string {
 
 // promptTokens is what messages hold, and what prompts hold of them.
 func promptTokens(t audit.Tokens) string {
-	return strings.Replace(console.Change(t.Total, t.Live, ""), "  (", " (", 1)
+	return console.Change(t.Total, t.Live, "")
 }
 
 // shownThreads is how many threads a table shows; --json lists more.
