@@ -160,7 +160,7 @@ func (s *scan) decideRun(o *Outcome) {
 	case w.last != "":
 		o.Verdict, o.Line = Partial, w.last
 	}
-	if o.Verdict >= Partial && o.Line == w.last && s.cutOff(true) { // not among the last lines of the run
+	if o.Verdict >= Partial && o.Line == w.last && w.compiler == "" && s.cutOff(true) { // not among the last lines of the run
 		o.Verdict, o.Line = Unknown, ""
 	}
 	if o.Verdict == Success && !proven && o.Line != "" && (w.behind > 0 && s.runsOthers() || s.cutOff(w.sum)) {
