@@ -109,7 +109,8 @@ func TestRestoreIntoData(t *testing.T) {
 	program(t, "", "demo", "--keep", dir).wants(t, exitDone, "", "")
 	program(t, "", "backup", backup, "--data", filepath.Join(dir, "none")).wants(t, exitUsage, "", "no streams in")
 	program(t, "", "restore", t.TempDir(), "--data", dir).wants(t, exitUsage, "", "no backup in")
-	program(t, "", "backup", backup, "--data", dir).wants(t, exitDone, "EVENTS", "")
+	first := program(t, "", "backup", backup, "--data", dir)
+	first.wants(t, exitDone, "EVENTS", "")
 	program(t, "", "backup", dir, "--data", dir).wants(t, exitUsage, "", "has other files")
 
 	for _, refused := range [][]string{{}, {"--at", "2020-01-01T00:00:00Z", "--overwrite"}} {
@@ -119,6 +120,10 @@ func TestRestoreIntoData(t *testing.T) {
 	program(t, "", "restore", backup, "--data", dir, "--at", "noon").wants(t, exitUsage, "", "is not a time")
 	program(t, "", "restore", backup, "--data", dir, "--all-events").wants(t, exitUsage, "", "requires --at")
 	program(t, "", "restore", backup, "--dry-run").wants(t, exitDone, "It was not restored.", "")
+	// The point is found by the time as it was printed, one word of the last line.
+	_, last, _ := strings.Cut(first.stdout, "Backup of ")
+	when, _, _ := strings.Cut(last, " ")
+	program(t, "", "restore", backup, "--dry-run", "--at", when).wants(t, exitDone, "The backup of "+when+" is complete.", "")
 	program(t, "", "check", "--data", dir).wants(t, exitDone, " 0 problems", "")
 
 	// What a killed restore has left is taken away; a store without streams is that of others.

@@ -162,7 +162,7 @@ func (m *manifest) connected() error {
 	}
 	for _, p := range m.Points {
 		if !slices.EqualFunc(p.Streams, streams, func(cut Cut, name string) bool { return cut.Stream == name }) {
-			return fmt.Errorf("%w: the point of %s does not have %s", ErrDamaged, p.At.Format(time.RFC3339), strings.Join(streams, ", "))
+			return fmt.Errorf("%w: the point of %s does not have %s", ErrDamaged, p.At.Format(pointTime), strings.Join(streams, ", "))
 		}
 		for _, cut := range p.Streams {
 			if _, err := cut.config(Target{}); err != nil {

@@ -27,6 +27,9 @@ type Backup struct {
 	*manifest
 }
 
+// pointTime is how messages write a point, to its millisecond: rounded down, it would be a time before it.
+const pointTime = "2006-01-02T15:04:05.000Z07:00"
+
 // Open reads the manifest, and chooses the last point, or the last that was made at a time or before it; a zero time is the last.
 func Open(ctx context.Context, place Place, at time.Time) (*Backup, error) {
 	m, found, err := load(ctx, place)
@@ -46,7 +49,7 @@ func Open(ctx context.Context, place Place, at time.Time) (*Backup, error) {
 		}
 	}
 	if b.At.IsZero() {
-		return nil, fmt.Errorf("%w in %s of %s or before: the first is of %s", ErrNoBackup, place, at.Format(time.RFC3339), m.Points[0].At.Format(time.RFC3339))
+		return nil, fmt.Errorf("%w in %s of %s or before: the first is of %s", ErrNoBackup, place, at.Format(pointTime), m.Points[0].At.Format(pointTime))
 	}
 	return b, nil
 }
