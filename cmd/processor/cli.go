@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -146,7 +148,14 @@ var (
 // samples are values of flags by their placeholder.
 var samples = map[string]string{
 	"URL": "nats://127.0.0.1:4222", "ADDR": "127.0.0.1:4222", "DIR": "./data", "FILE": "precis.yaml",
-	"TIME": "2026-01-02T15:04:05Z", "SEQ": "42", "N": "8000", "A-B": "40-80",
+	"TIME": "2026-01-02T15:04:05Z", "TIME|SEQ": "42", "SEQ": "42", "N": "8000", "A-B": "40-80",
+}
+
+// samplesByName are those of flags of which their placeholder says too little. A file that a flag writes is never one that people have.
+var samplesByName = map[string]string{
+	"html": "story.html", "keep": "./demo-data", "state": "watch-state.json", "replicas": "3", "retry": "12", "limit": "50", "since": "48h",
+	"sign": "auditor.nk", "verify-head": "head.json", "policy": "other.yaml",
+	"creds": "precis.creds", "tlsca": "ca.pem", "tlscert": "client.pem", "tlskey": "client-key.pem",
 }
 
 // mistake is a parser's error as people read it.
@@ -167,6 +176,9 @@ func mistake(parsed *kong.Context, args []string, err error) string {
 	if m := suggestion.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("%s; did you mean %s?", m[1], m[2])
 	}
+	if rest, ok := strings.CutPrefix(text, "--"); ok { // an empty choice stands for the flag left out
+		text = "--" + strings.Replace(rest, ` must be one of "",`, ` must be one of `, 1)
+	}
 	m := unexpected.FindStringSubmatch(text)
 	switch {
 	case m == nil:
@@ -186,7 +198,13 @@ func sampleOf(parsed *kong.Context, name string) string {
 		return ""
 	}
 	for _, f := range parsed.Flags() {
-		if sample, ok := samples[f.PlaceHolder]; ok && f.Name == name {
+		if f.Name != name {
+			continue
+		}
+		if f.Enum != "" {
+			return ": " + strings.Join(slices.DeleteFunc(f.EnumSlice(), func(v string) bool { return v == "" }), ", ")
+		}
+		if sample := cmp.Or(samplesByName[name], samples[f.PlaceHolder]); sample != "" {
 			return ", such as " + sample
 		}
 	}
