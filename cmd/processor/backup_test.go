@@ -30,7 +30,12 @@ func TestBackupFixture(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "data")
 	program(t, "", "restore", backupFixture, "--data", dir).wants(t, exitDone, "EVENTS     7 messages, up to 7", "")
-	program(t, "", "replay", "--data", dir).wants(t, exitDone, "No discrepancies", "No store in")
+	alone := program(t, "", "replay", "--data", dir)
+	alone.wants(t, exitDone, "No discrepancies", "No store in")
+	if strings.Contains(alone.stdout, "compared with the log") {
+		t.Errorf("no store was compared: %s", alone.stdout)
+	}
+	program(t, "", "savings", "--data", dir).wants(t, exitDone, "", "the log is all that is needed.")
 	p := startProcessor(t, dir)
 	p.awaitThread(t, "t 1", "2 messages, 1 tool result, 2 edits")
 	p.stop()

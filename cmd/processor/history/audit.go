@@ -73,7 +73,7 @@ func (c *Audit) Run(ctx context.Context, a *console.App) error {
 	if err != nil {
 		return err
 	}
-	return logFlags{Flags: c.Flags}.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
+	return logFlags{Flags: c.Flags}.withLog(ctx, a, "", func(ctx context.Context, l *logAtHand) error {
 		bar := console.NewLogProgress(a, "folding the log")
 		defer bar.Done()
 		story, err := c.tell(ctx, l, at, prompt, bar)
@@ -397,7 +397,7 @@ func (r headCheck) print(a *console.App, h *audit.Head) {
 
 // withChains opens the log for the work of a head.
 func (c *Audit) withChains(ctx context.Context, a *console.App, work func(context.Context, audit.Options) error) error {
-	return logFlags{Flags: c.Flags}.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
+	return logFlags{Flags: c.Flags}.withLog(ctx, a, "", func(ctx context.Context, l *logAtHand) error {
 		bar := console.NewLogProgress(a, "reading SUMMARIES")
 		defer bar.Done()
 		err := work(ctx, l.options(bar))

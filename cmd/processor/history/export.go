@@ -147,7 +147,7 @@ func (c *Export) records(ctx context.Context, a *console.App) error {
 	if err != nil {
 		return err
 	}
-	return logFlags{Flags: c.Flags}.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
+	return logFlags{Flags: c.Flags}.withLog(ctx, a, "", func(ctx context.Context, l *logAtHand) error {
 		rep, err := c.pass(ctx, a, l, filter, rows)
 		if err == nil {
 			err = out.Flush()

@@ -68,9 +68,9 @@ type logAtHand struct {
 	mask      func(string) string
 }
 
-// withLog opens what the flags name, does the work and closes it.
-func (f logFlags) withLog(ctx context.Context, a *console.App, work func(context.Context, *logAtHand) error) (err error) {
-	l := &logAtHand{storeName: f.Data}
+// withLog opens what the flags name, does the work and closes it. withoutStore says what the work is then.
+func (f logFlags) withLog(ctx context.Context, a *console.App, withoutStore string, work func(context.Context, *logAtHand) error) (err error) {
+	l := &logAtHand{}
 	if l.mask, err = maskUnder(a, f.Config); err != nil {
 		return err
 	}
@@ -78,9 +78,10 @@ func (f logFlags) withLog(ctx context.Context, a *console.App, work func(context
 		l.store, err = storeAtRest(f.Data)
 		switch _, noLog := os.Stat(processor.BrokerDir(f.Data)); {
 		case err == nil:
+			l.storeName = f.Data
 			defer func() { err = errors.Join(err, l.store.Close()) }()
 		case errors.Is(err, state.ErrMissing) && noLog == nil && f.NATS == "": // streams that were just restored
-			a.Note("No store in %s: it is the log alone that is verified.", f.Data)
+			a.Note("No store in %s: %s", f.Data, withoutStore)
 		default:
 			return err
 		}

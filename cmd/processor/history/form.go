@@ -22,7 +22,7 @@ func (c *Export) form(ctx context.Context, a *console.App) error {
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	return logFlags{Flags: c.Flags}.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
+	return logFlags{Flags: c.Flags}.withLog(ctx, a, "", func(ctx context.Context, l *logAtHand) error {
 		bar := console.NewLogProgress(a, "folding the log")
 		defer bar.Done()
 		story, err := audit.Tell(ctx, l.options(bar), c.Thread, audit.Moment{})

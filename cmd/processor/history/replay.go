@@ -51,7 +51,7 @@ func (c *Replay) Run(ctx context.Context, a *console.App) error {
 	if err != nil {
 		return err
 	}
-	return c.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
+	return c.withLog(ctx, a, "it is the log alone that is verified.", func(ctx context.Context, l *logAtHand) error {
 		bar := console.NewLogProgress(a, "folding the log")
 		defer bar.Done()
 		o := l.options(bar)

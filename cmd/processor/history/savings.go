@@ -59,7 +59,7 @@ func (c *Savings) Run(ctx context.Context, a *console.App) error {
 	if _, known := options.Prices.Lookup(time.Now(), c.Model); c.Model != "" && !known {
 		return console.Usage("--model %s: no price is known for it", console.Printable(c.Model))
 	}
-	return c.withLog(ctx, a, func(ctx context.Context, l *logAtHand) error {
+	return c.withLog(ctx, a, "the log is all that is needed.", func(ctx context.Context, l *logAtHand) error {
 		bar := console.NewLogProgress(a, "folding the log")
 		defer bar.Done()
 		o := l.options(bar)
