@@ -121,8 +121,29 @@ func start(ctx context.Context, _ *console.App, cfg *config.Config, s starting) 
 		Config: cfg, CheckOnly: s.checkOnly, Version: console.Version(), Logger: log, Reload: s.reload, Load: s.load,
 		Fatal: func(string) { os.Exit(console.ExitUnreachable) }, //nolint:forbidigo // a store that lost a write may not return to anybody
 	}
-	return processor.Serve(ctx, opts, func(p *processor.Processor) {
-		log.Info().Str("nats", p.Broker().URL()).Bool("embedded", p.Broker().Embedded()).
-			Str("http", cfg.HTTP.Listen).Str("api", cfg.API.Listen).Str("gateway", cfg.Gateway.Listen).Str("data", cfg.DataDir).Msg("running")
+	return untilStopped(ctx, log, func() error {
+		return processor.Serve(ctx, opts, func(p *processor.Processor) {
+			log.Info().Str("nats", p.Broker().URL()).Bool("embedded", p.Broker().Embedded()).
+				Str("http", cfg.HTTP.Listen).Str("api", cfg.API.Listen).Str("gateway", cfg.Gateway.Listen).Str("data", cfg.DataDir).Msg("running")
+		})
 	})
+}
+
+// untilStopped logs that ctx ends, with the signal that ended it, and that serve has ended in order then: a log that breaks off is
+// a process that was killed.
+func untilStopped(ctx context.Context, log zerolog.Logger, serve func() error) error {
+	told := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		defer close(told)
+		log.Info().Str("cause", context.Cause(ctx).Error()).Msg("stopping")
+	})
+	err := serve()
+	if forget() {
+		return err // it ended by itself
+	}
+	<-told
+	if err == nil {
+		log.Info().Msg("stopped")
+	}
+	return err
 }

@@ -2,11 +2,14 @@ package operate
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/rs/zerolog"
 
 	"precis/cmd/processor/console"
 )
@@ -32,6 +35,33 @@ func TestLogsAreInert(t *testing.T) {
 			if !strings.Contains(text, "title") {
 				t.Errorf("%s: nothing is told: %q", format, text)
 			}
+		}
+	}
+}
+
+// A log says that the processor was told to stop, by what, and that it has; one that failed by itself says neither.
+func TestStopIsLogged(t *testing.T) {
+	failure := errors.New("no room")
+	for _, c := range []struct {
+		stopped bool
+		err     error
+		want    string
+	}{
+		{true, nil, `{"level":"info","cause":"terminated","message":"stopping"}` + "\n" + `{"level":"info","message":"stopped"}` + "\n"},
+		{true, failure, `{"level":"info","cause":"terminated","message":"stopping"}` + "\n"},
+		{false, failure, ""},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var out bytes.Buffer
+		err := untilStopped(ctx, zerolog.New(&out), func() error {
+			if c.stopped {
+				cancel(errors.New("terminated"))
+			}
+			return c.err
+		})
+		cancel(nil)
+		if !errors.Is(err, c.err) || out.String() != c.want {
+			t.Errorf("stopped %t, %v: %v, %s", c.stopped, c.err, err, out.String())
 		}
 	}
 }
