@@ -62,7 +62,7 @@ func TestReplayAndAudit(t *testing.T) {
 	p.do(t, "", "audit", "t 1").wants(t, exitDone, "└ summary.invalidated  tool_result · source_edited by m3", "")
 	p.do(t, "", "audit", "t 1", "--at", "5").wants(t, exitDone, "THE CONTEXT AT EVENT 5", "")
 	p.do(t, "", "audit", "t 1", "--at", "2099-01-01", "--format", "openai", "--json").wants(t, exitDone, `"tool_call_id":"c1"`, "")
-	p.do(t, "", "audit", "t 2").wants(t, exitWrong, "", "no event of the thread is in the log")
+	p.do(t, "", "audit", "t 2").wants(t, exitWrong, "", `no thread "t 2"`)
 	p.do(t, "", "audit", "t 1", "--at", "2001-01-01").wants(t, exitWrong, "", `no event of the thread had come by then: "t 1" begins with event 1, of 2`)
 	p.do(t, "", "audit", "t 1", "--max-tokens", "100").wants(t, exitUsage, "", "--max-tokens and --format go with --at")
 	p.do(t, "", "audit", "t 1", "--at", "soon").wants(t, exitUsage, "", "--at \"soon\" is not a time")

@@ -170,7 +170,7 @@ func TestRestoreIntoData(t *testing.T) {
 	// A running processor keeps its streams.
 	p := startProcessor(t, dir)
 	program(t, "", "restore", backup, "--data", dir, "--overwrite").wants(t, exitUnreachable, "", "stop the processor")
-	p.do(t, "", "restore", backup, "--overwrite").wants(t, exitUsage, "", "a processor answers there")
+	p.do(t, "", "restore", backup, "--overwrite").wants(t, exitUsage, "", "a processor answers there: stop it first (its id as a service is \"")
 	p.do(t, "", "backup", backup).wants(t, exitDone, "0 messages copied", "")
 	p.stop()
 }

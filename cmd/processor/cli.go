@@ -103,6 +103,8 @@ func newParser(a *console.App, c *cli) *kong.Kong {
 	if err != nil {
 		panic(fmt.Sprintf("the command line is broken: %v", err))
 	}
+	const help = "Show this help." // Kong's own text names a property of its parser
+	parser.Model.HelpFlag.Help, parser.Model.HelpFlag.OrigHelp = help, help
 	return parser
 }
 

@@ -72,7 +72,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"thread", "t", "--password", "word"}, "--password requires --user"},
 		{[]string{"backup", "nats://127.0.0.1:1/b", "--user", "u", "--password", "word", "--place-password", "other"}, "--place-password requires --place-user"},
 		{[]string{"thread", "t", "--nats", "nats://ann:s3cret@[h"}, `--nats: "nats://ann:xxxxx@[h" is not a server address`},
-		{[]string{"summary", ""}, "give a summary's id"},
+		{[]string{"summary", ""}, "the summary's id is empty"},
 		{[]string{"rejected", "--retry", "0"}, "--retry 0: rejections count from 1"},
 		{[]string{"context", "t", "--max-tokens=-1"}, "--max-tokens -1: give a number of tokens, or 0 for no limit"},
 		{[]string{"audit", "t", "--at", "5", "--max-tokens=-1"}, "--max-tokens -1: give a number of tokens, or 0 for no limit"},

@@ -47,7 +47,7 @@ func TestExportForms(t *testing.T) {
 			}
 		}
 	}
-	p.do(t, "", "export", "other", "--format", "openai").wants(t, exitWrong, "", `no event of the thread is in the log: "other"`)
+	p.do(t, "", "export", "other", "--format", "openai").wants(t, exitWrong, "", `no thread "other"`)
 	p.do(t, "", "export", "t", "--format", "openai", "--records", "usage").wants(t, exitUsage, "", "give --format or --records, not both")
 }
 

@@ -61,5 +61,5 @@ func TestExport(t *testing.T) {
 }
 
 func TestExportOfNobody(t *testing.T) {
-	command(t, newServer(t), "", "export", "nobody").wants(t, exitWrong, "", `no event of the thread "nobody" is in the log`)
+	command(t, newServer(t), "", "export", "nobody").wants(t, exitWrong, "", `no thread "nobody"`)
 }

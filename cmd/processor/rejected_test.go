@@ -33,7 +33,7 @@ func TestRejectedLists(t *testing.T) {
 	reject(t, b, events.Raw{Subject: "2.tool.result.t1", Body: []byte("{\"content\":\n\"\x1b[31m\"}")}, 7, 1000)
 	reject(t, b, events.Raw{Subject: "thread.message.*", Body: make([]byte, 50)}, 8, 10)
 	got := command(t, b, "", "rejected")
-	got.wants(t, exitDone, "schema           message_id: required · 2.tool.result.t1 · EVENTS 7\n        {\"content\": \"\uFFFD[31m\"}\n", "2 rejected")
+	got.wants(t, exitDone, "schema            message_id: required · 2.tool.result.t1 · EVENTS 7\n        {\"content\": \"\uFFFD[31m\"}\n", "2 rejected")
 	got.wants(t, exitDone, "(too long to be kept here; it stands in EVENTS)", "")
 	asJSON := command(t, b, "", "rejected", "--json")
 	asJSON.wants(t, exitDone, `{"seq":1,"thread_id":"t1","code":"schema"`, "")

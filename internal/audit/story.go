@@ -21,7 +21,7 @@ import (
 // Errors of a story that can't be told.
 var (
 	// ErrNoThread: the log holds nothing of that thread.
-	ErrNoThread = errors.New("no event of the thread is in the log")
+	ErrNoThread = errors.New("no thread")
 	// ErrNotYet: the thread begins after the moment.
 	ErrNotYet = errors.New("no event of the thread had come by then")
 )
@@ -168,7 +168,7 @@ func Tell(ctx context.Context, o Options, name string, m Moment) (*Story, error)
 
 // notYet returns where a thread begins that has no events up to the moment.
 func (r *replay) notYet(ctx context.Context, name string) error {
-	why := fmt.Errorf("%w: %q", ErrNoThread, name)
+	why := fmt.Errorf("%w %q", ErrNoThread, name)
 	err := r.events.ScanSubjects(ctx, 1, r.filters.events, func(m broker.Stored) error {
 		why = fmt.Errorf("%w: %q begins with event %d, of %s", ErrNotYet, name, m.Seq, m.Time.UTC().Format(time.RFC3339Nano))
 		return errEnough
@@ -194,7 +194,7 @@ func (s *Story) end(ctx context.Context, r *replay) error {
 		s.header(h)
 		return errors.Join(s.tools(ctx, view, content.Uncached{Log: r.events}), s.standings(view))
 	}
-	return fmt.Errorf("%w: %q", ErrNoThread, s.Thread)
+	return fmt.Errorf("%w %q", ErrNoThread, s.Thread)
 }
 
 // tools names the tools of results that carry only their call's id.

@@ -117,7 +117,11 @@ const pingTimeout = 2 * time.Second
 func Check(ctx context.Context, t Target) error {
 	reply, err := request(ctx, t.JetStream.Conn(), "$SRV.PING."+api.Name, nil, pingTimeout)
 	if err == nil {
-		return fmt.Errorf("%w: a processor answers there: stop it first (%.200s)", ErrInUse, reply)
+		var who struct {
+			ID string `json:"id"`
+		}
+		_ = json.Unmarshal(reply, &who) // without an id, it is still a processor
+		return fmt.Errorf("%w: a processor answers there: stop it first (its id as a service is %.40q)", ErrInUse, who.ID)
 	}
 	if !errors.Is(err, nats.ErrNoResponders) {
 		return fmt.Errorf("look for a processor: %w", err)

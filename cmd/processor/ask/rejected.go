@@ -89,7 +89,7 @@ func (c *Rejected) write(out *bufio.Writer, e remote.Entry) error {
 		_, err = out.Write(append(line, '\n'))
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s  %s  %s %s\n        %s\n", console.Right(fmt.Sprint(e.Seq), 6), console.Time(e.Time), console.Left(r.Code, 16), remote.Why(r), preview(r))
+	_, err := fmt.Fprintf(out, "%s  %s  %s  %s\n        %s\n", console.Right(fmt.Sprint(e.Seq), 6), console.Time(e.Time), console.Left(r.Code, 16), remote.Why(r), preview(r))
 	return err
 }
 

@@ -37,7 +37,7 @@ type summaryReply struct {
 // Run asks the processor.
 func (c *Summary) Run(ctx context.Context, a *console.App) error {
 	if c.Summary == "" {
-		return console.Usage("give a summary's id")
+		return console.Usage("the summary's id is empty; \"processor summarize T\" prints one once thread T has something to summarize")
 	}
 	return c.With(ctx, a, func(ctx context.Context, s *remote.Server) error {
 		r, raw, err := remote.Reply[summaryReply](ctx, s, api.SummaryGet, c.Summary, struct{}{})
@@ -127,12 +127,12 @@ type Summarize struct {
 
 // Help shows the command used.
 func (Summarize) Help() string {
-	return `Does not wait for a trigger. Prints the id of the summary that is in force then: a new one, or the last one if there is nothing more to summarize. A model may still be at work on it; "processor tail --type summary.created,summary.failed" shows the end.
+	return `Does not wait for a trigger. Prints the id of the summary that is in force then: a new one, or the last one if there is nothing more to summarize. Where there is none and too little to make one, it says so on standard error and prints no id. A model may still be at work on it; "processor tail --type summary.created,summary.failed" shows the end.
 
 Example:
 
     processor summarize demo-1
-    processor summary "$(processor summarize demo-1)"
+    id=$(processor summarize demo-1) && [ -n "$id" ] && processor summary "$id"
     processor summarize demo-1 --kind history --json`
 }
 

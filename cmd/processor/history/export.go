@@ -102,7 +102,7 @@ func (c *Export) export(ctx context.Context, a *console.App, log *remote.Source)
 		return err
 	}
 	if written+unreadable == 0 {
-		return console.Wrong("no event of the thread %q is in the log", console.Printable(c.Thread))
+		return console.Wrong("no thread %q", console.Printable(c.Thread))
 	}
 	a.Note("%s events, %s left out", console.Grouped(written), console.Grouped(unreadable))
 	return nil

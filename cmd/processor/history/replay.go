@@ -149,7 +149,9 @@ func printProofs(a *console.App, r *audit.Report) {
 	if r.Store != "" {
 		t.Add("store", "compared with the log: "+r.Store)
 	}
-	t.Add("speed", fmt.Sprintf("%s events in %s: %s a second", console.Grouped(r.Log.Read), r.Took.Round(time.Millisecond), console.Grouped(int64(r.EventsPerSecond))))
+	if r.Took >= time.Second { // of less, a rate says nothing
+		t.Add("speed", fmt.Sprintf("%s events in %s: %s a second", console.Grouped(r.Log.Read), r.Took.Round(time.Millisecond), console.Grouped(int64(r.EventsPerSecond))))
+	}
 	a.Printf("%s", &t)
 }
 
