@@ -2,6 +2,7 @@ package main
 
 import (
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -57,5 +58,19 @@ func TestRootLeavesDataToItsOwner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A second start on a data directory names the process that has it, though its port is taken, too: another port would not help.
+func TestSecondStartNamesTheOwner(t *testing.T) {
+	dir := t.TempDir()
+	startProcessor(t, dir)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for data, want := range map[string]string{dir: "is in use by", t.TempDir(): "serve HTTP on " + l.Addr().String()} {
+		program(t, "", "run", "--data", data, "--http", l.Addr().String(), "--api", "").wants(t, exitUnreachable, "", want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"precis/internal/broker"
 	"precis/internal/service"
+	"precis/state"
 )
 
 // Serve opens a processor, answers over NATS and HTTP, and runs until ctx ends. started is called once everything
@@ -20,11 +21,11 @@ func Serve(ctx context.Context, opts Options, started func(*Processor)) error {
 	opts = opts.withDefaults()
 	listener, err := listen(ctx, "HTTP", opts.Config.HTTP.Listen, "--http")
 	if err != nil {
-		return err
+		return ownerFirst(opts, err)
 	}
 	door, err := openAPI(ctx, opts)
 	if err != nil {
-		return errors.Join(err, closeListener(listener))
+		return ownerFirst(opts, errors.Join(err, closeListener(listener)))
 	}
 	if door.gateway, err = listen(ctx, "the gateway", opts.Config.Gateway.Listen, "--gateway (empty: none)"); err != nil {
 		return errors.Join(err, closeListener(listener), door.close())
@@ -78,6 +79,20 @@ func (p *Processor) answer() (*service.Service, error) {
 		o.Shared = p
 	}
 	return service.Start(nc, p, o)
+}
+
+// ownerFirst names the process that has the data directory where there is one: a second start on it finds its ports taken, too, and
+// another port would not help.
+func ownerFirst(opts Options, err error) error {
+	unlock, locked := state.Lock(StoreDir(opts.Config.DataDir))
+	if locked == nil {
+		unlock()
+		return err
+	}
+	if owned := (*state.OwnedError)(nil); errors.As(locked, &owned) {
+		return locked
+	}
+	return err
 }
 
 // listen binds an address before anything else starts; nil if none is configured.
