@@ -112,3 +112,6 @@ func (p *Processor) Stands(id int) (uint64, error) {
 
 // Aside is why the processor can't have partitions.
 func (p *Processor) Aside() error { return p.shares.member.View().Aside }
+
+// FixedKeys are the keys that change with a restart alone.
+var FixedKeys = fixedKeys

@@ -50,6 +50,7 @@ type metrics struct {
 	idleLooks   *prometheus.CounterVec
 	givenUp     prometheus.Counter
 	reloads     *prometheus.CounterVec
+	badReload   prometheus.Gauge
 	failures    *prometheus.CounterVec
 	calls       *prometheus.CounterVec
 	callTokens  *prometheus.CounterVec
@@ -188,6 +189,7 @@ func (m *metrics) makeSummaries() {
 	m.idleLooks = m.counters("precis_idle_looks_total", "Threads looked at for being idle: compacted, not_due or failed.", "outcome")
 	m.givenUp = m.counters("precis_renewals_given_up_total", "Stale summaries that are not made again: source_gone, the log no longer holds what they were made from.", "reason").WithLabelValues("source_gone")
 	m.reloads = m.counters("precis_config_reloads_total", "Configurations read again: done or refused.", "outcome")
+	m.badReload = promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{Name: "precis_config_refused", Help: "1 from a refused reload until one succeeds, else 0."})
 	m.failures = m.counters("precis_summary_failures_total", "Summaries that came to nothing, by code.", "kind", "code", "policy")
 }
 

@@ -50,6 +50,8 @@ type Processor struct {
 	folds     atomic.Pointer[fold.Config]   // the configuration as the fold has it
 	config    atomic.Pointer[config.Config] // in force
 	api       atomic.Pointer[rest.Server]   // nil without one
+	misread   atomic.Pointer[refusal]       // of the last reload; nil: it succeeded, or there was none
+	waiting   atomic.Pointer[[]string]      // keys of the file that was loaded last that wait for a restart
 	slots     chan struct{}
 
 	running   atomic.Pointer[set]

@@ -154,21 +154,25 @@ func (p *Processor) readyz(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// readyIfStored reports ready if the streams take records, with a warning if the server's store is nearly full.
+// readyIfStored reports ready if the streams take records, with a warning if the server's store is nearly full or the configuration's file was refused.
 func (p *Processor) readyIfStored(w http.ResponseWriter) {
 	full, warning := p.stored()
 	if full {
 		say(w, http.StatusServiceUnavailable, warning)
 		return
 	}
-	switch err := p.writes.ask(); {
-	case err != nil:
+	if err := p.writes.ask(); err != nil {
 		say(w, http.StatusServiceUnavailable, err.Error())
-	case warning != "":
-		say(w, http.StatusOK, "ready; "+warning)
-	default:
-		say(w, http.StatusOK, "ready")
+		return
 	}
+	text := "ready"
+	if warning != "" {
+		text += "; " + warning
+	}
+	if why, _ := p.refusal(); why != "" {
+		text += "; the last reload was refused: " + onOneLine(why, mostProbed)
+	}
+	say(w, http.StatusOK, text)
 }
 
 // roomForAnEvent reports whether the data directory's disk has room for the largest event. The store ends the process if it

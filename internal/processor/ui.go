@@ -38,6 +38,15 @@ func (p *Processor) Trouble() string {
 // Config implements ui.Backend.
 func (p *Processor) Config() *config.Config { return p.config.Load() }
 
+// Reloaded implements ui.Backend.
+func (p *Processor) Reloaded() (r ui.Reload) {
+	r.Refused, r.At = p.refusal()
+	if waiting := p.waiting.Load(); waiting != nil {
+		r.Waiting = *waiting
+	}
+	return r
+}
+
 // Process implements ui.Backend.
 func (p *Processor) Process() ui.Process {
 	return ui.Process{Version: p.opts.Version, Owner: p.owner, NATS: natsurl.Redacted(p.broker.URL()), Started: p.began}

@@ -25,6 +25,7 @@ const (
 
 // configurationBody is the configuration in force, and those before it.
 type configurationBody struct {
+	Reload  Reload
 	Lines   []setting
 	History []applied
 	More    int
@@ -69,7 +70,7 @@ func (u *UI) configuration(r *http.Request, v *Viewer) (*page, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), lookFor)
 	defer cancel()
-	b := &configurationBody{}
+	b := &configurationBody{Reload: u.Backend.Reloaded()}
 	var text bytes.Buffer
 	if err := u.Backend.Config().WriteYAML(&text); err != nil {
 		return nil, err

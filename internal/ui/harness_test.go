@@ -54,6 +54,8 @@ type options struct {
 	patience time.Duration          // until it has caught up; 0: patience
 	tokens   string                 // the file's text; empty: none
 	policies func(*config.Config)
+	reload   chan os.Signal
+	load     func() (*config.Config, error)
 	server   bool // NATS is a server of its own, which can be taken away
 	slow     bool // its answers can be held back
 }
@@ -117,7 +119,7 @@ func begin(t testing.TB, o options) *world {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	started, ran := make(chan *processor.Processor, 1), make(chan error, 1)
 	go func() {
-		ran <- processor.Serve(ctx, processor.Options{Config: cfg, Broker: b, Logger: logger, CloseTimeout: 2 * time.Second}, func(p *processor.Processor) { started <- p })
+		ran <- processor.Serve(ctx, processor.Options{Config: cfg, Broker: b, Logger: logger, CloseTimeout: 2 * time.Second, Reload: o.reload, Load: o.load}, func(p *processor.Processor) { started <- p })
 	}()
 	w := &world{t: t, broker: b, url: "http://" + cfg.API.Listen, config: cfg, server: srv, way: between}
 	jar, err := cookiejar.New(nil)

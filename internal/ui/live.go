@@ -102,7 +102,7 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 // versionOf returns what differs when the page of a path has changed: a thread's own numbers, or those of all.
 func (u *UI) versionOf(path string, v *Viewer) func() string {
 	all := func() string {
-		return fmt.Sprint(u.standing(), " ", u.Backend.Moved(), u.Backend.Cluster().version())
+		return fmt.Sprint(u.standing(), " ", u.Backend.Moved(), u.Backend.Cluster().version(), u.Backend.Reloaded())
 	}
 	rest, ok := strings.CutPrefix(path, Path+"threads/")
 	if !ok {

@@ -42,6 +42,8 @@ type Backend interface {
 	// Moved goes up with what is applied.
 	Moved() uint64
 	Config() *config.Config
+	// Reloaded says what the file of the configuration has that is not in force.
+	Reloaded() Reload
 	// Running are the partitions of this processor, and how many events of the log are not read yet.
 	Running(ctx context.Context) (list []Partition, unread uint64, err error)
 	// Elsewhere says which other processor has a partition, or that one is about to; empty: this one has it.
@@ -65,6 +67,13 @@ type Process struct {
 	Owner   string // as its claims say
 	NATS    string // the server's address, without a password
 	Started time.Time
+}
+
+// Reload is how the configuration was read again.
+type Reload struct {
+	Refused string    // why the last reload was refused; empty: it was not
+	At      time.Time // when it was
+	Waiting []string  // keys that changed in the file that was loaded last, and wait for a restart
 }
 
 // Partition is a partition of a running processor.

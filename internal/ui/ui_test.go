@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -130,6 +132,50 @@ func TestTrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	shows("running", "all events are applied")
+}
+
+// The page of the configuration says why a reload was refused, until one succeeds, and what of the file waits for a restart.
+func TestReloads(t *testing.T) {
+	reload := make(chan os.Signal)
+	var file atomic.Pointer[func() (*config.Config, error)]
+	w := begin(t, options{tokens: tokensFile, reload: reload, load: func() (*config.Config, error) { return (*file.Load())() }})
+	login := func(token string) {
+		w.do("/ui/login", url.Values{"token": {token}, "to": {"/ui/threads"}}, "Origin", w.url)
+	}
+	login("operator-operator-operator")
+	again := func(load func() (*config.Config, error)) {
+		file.Store(&load)
+		for range 3 { // the one before may be under way yet, and the last is taken once the second is through
+			reload <- os.Interrupt
+		}
+	}
+	lacks := func(texts ...string) {
+		t.Helper()
+		page := w.wants(200, "/ui/configuration").text
+		for _, text := range texts {
+			if strings.Contains(page, text) {
+				t.Errorf("the page has %q", text)
+			}
+		}
+	}
+	const refused, waits = "a reload was refused", "waits for a restart"
+	lacks(refused, waits)
+	again(func() (*config.Config, error) { return nil, errors.New("precis.yaml:7: polices: no such <key>") })
+	w.wants(200, "/ui/configuration", refused, "precis.yaml:7: polices: no such &lt;key&gt;", "<time datetime=", "processor config", "SIGHUP")
+	w.do("/ui/logout", url.Values{}, "Origin", w.url)
+	login("team-team-team-team-team")
+	if a := w.wants(403, "/ui/configuration"); strings.Contains(a.text, "polices") {
+		t.Error("a token of some threads sees why")
+	}
+	w.do("/ui/logout", url.Values{}, "Origin", w.url)
+	login("operator-operator-operator")
+	again(func() (*config.Config, error) {
+		next := *w.config
+		next.UI.Contents, next.Gateway.Mode = !next.UI.Contents, "compact"
+		return &next, nil
+	})
+	w.wants(200, "/ui/configuration", waits, "<code>ui.contents</code>, <code>gateway.mode</code>")
+	lacks(refused)
 }
 
 // The prompt says what starts the thread's next compaction, however deep the tree of conditions is.
