@@ -503,6 +503,37 @@ func (s *scraped) stream(t *testing.T, name string, change func(*jetstream.Strea
 	}
 }
 
+// The alert for a refused reload lasts as long as the fault: hours later it fires, and once a reload succeeds it does not.
+func TestReloadRefusedLastsAsLongAsTheFault(t *testing.T) {
+	tool := promtool(t)
+	config := configured(t, "policies: [{name: default}]")
+	s := scrapedProgram(t, nil, "--config", config)
+	s.reload(t, config, "policies: none", "refused")
+	s.scrape(t, 180)
+	if fired := s.firing(t, tool); !fired["PrecisReloadRefused"] {
+		t.Errorf("fired: %v", fired)
+	}
+	refused := s.minutes[0]
+	s.reload(t, config, "policies: [{name: default}]", "done")
+	s.scrape(t, 1)
+	const series = `precis_config_refused{instance="a",job="precis"}`
+	if was, is := refused[series], s.minutes[len(s.minutes)-1][series]; was != "1" || is != "0" {
+		t.Errorf("the gauge was %q, and is %q", was, is)
+	}
+	rules, err := filepath.Abs(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, fires := range map[string]int{"0m": 0, "1m": 1, "3h": 1, "3h1m": 0} {
+		text := fmt.Sprintf("rule_files: [%q]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n      - {series: '%s', values: '0 1x179 0x10'}\n"+
+			"    promql_expr_test:\n      - expr: 'count(ALERTS{alertname=\"PrecisReloadRefused\",alertstate=\"firing\"}) or vector(0)'\n        eval_time: %s\n        exp_samples: [{labels: '{}', value: %d}]\n",
+			rules, series, at, fires)
+		if out, err := exec.CommandContext(t.Context(), tool, "test", "rules", file(t, text)).CombinedOutput(); err != nil {
+			t.Errorf("after %s: %v\n%s", at, err, out)
+		}
+	}
+}
+
 // Each alert fires on its fault; none has no fault here, and no fault sets off an alert that says something else is wrong.
 func TestAlertsFire(t *testing.T) {
 	tool := promtool(t)
@@ -560,7 +591,6 @@ func TestAlertsFireOnFirstFailure(t *testing.T) {
 	}
 	for name, series := range map[string]string{
 		"PrecisSummaryFailures": `precis_summary_failures_total{instance="a",job="precis",kind="tool_result",code="provider",policy="default"}`,
-		"PrecisReloadRefused":   `precis_config_reloads_total{instance="a",job="precis",outcome="refused"}`,
 	} {
 		for at, fires := range map[string]int{"4m": 1, "10m": 1, "25m": 0} { // it is 15 minutes old at most
 			text := fmt.Sprintf("rule_files: [%q]\nevaluation_interval: 1m\ntests:\n  - interval: 15s\n    input_series:\n      - {series: '%s', values: '_x9 1x120'}\n"+
