@@ -91,7 +91,7 @@ func TestDocsListWhatNeedsARestart(t *testing.T) {
 		}
 		return string(text)
 	}
-	listed := regexp.MustCompile("(?s)Nothing below (.*?)\\s+changes without a restart").FindStringSubmatch(page("operations.md"))
+	listed := regexp.MustCompile(`(?s)Nothing below (.*?)\s+changes without a restart`).FindStringSubmatch(page("operations.md"))
 	if listed == nil {
 		t.Fatal("docs/operations.md has no list")
 	}
