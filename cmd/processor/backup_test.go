@@ -125,9 +125,9 @@ func TestRestoreIntoData(t *testing.T) {
 	program(t, "", "restore", backup, "--data", dir, "--at", "noon").wants(t, exitUsage, "", "is not a time")
 	program(t, "", "restore", backup, "--data", dir, "--all-events").wants(t, exitUsage, "", "requires --at")
 	program(t, "", "restore", backup, "--dry-run").wants(t, exitDone, "It was not restored.", "")
-	// The point is found by the time as it was printed, one word of the last line.
+	// The point is found by the time as it was printed in the last line.
 	_, last, _ := strings.Cut(first.stdout, "Backup of ")
-	when, _, _ := strings.Cut(last, " ")
+	when, _, _ := strings.Cut(last, " in ")
 	program(t, "", "restore", backup, "--dry-run", "--at", when).wants(t, exitDone, "The backup of "+when+" is complete.", "")
 	program(t, "", "check", "--data", dir).wants(t, exitDone, " 0 problems", "")
 

@@ -195,9 +195,6 @@ func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 // Exact is Time to the millisecond.
 func Exact(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000Z") }
 
-// Point writes a moment as Exact does, in one word: it is pasted into a command, such as restore --at.
-func Point(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
 // Age writes how long something has been, in its largest unit: 3 d, 5 h, 12 min, 40 s.
 func Age(d time.Duration) string {
 	switch {

@@ -164,5 +164,5 @@ func (c *Backup) print(a *console.App, place string, r *backup.Report) {
 	for _, m := range r.Missing {
 		a.Printf("the log has a gap: %s is deleted or unreadable\n", m)
 	}
-	a.Printf("Backup of %s in %s.\n", console.Point(r.At), place)
+	a.Printf("Backup of %s in %s.\n", console.Exact(r.At), place)
 }

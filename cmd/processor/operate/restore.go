@@ -270,7 +270,7 @@ func (c *Restore) print(a *console.App, r restored) {
 		out.Add(cut.Stream, fmt.Sprintf("%s, up to %s", console.Counted(r.Messages[cut.Stream], "message"), console.Grouped(cut.LastSeq)))
 	}
 	a.Printf("%s", out)
-	point := console.Point(r.At)
+	point := console.Exact(r.At)
 	if !r.Restored {
 		a.Printf("The backup of %s is complete. It was not restored.\n", point)
 		return
