@@ -19,6 +19,7 @@ func TestCounts(t *testing.T) {
 		{"Bash", `{"command":"grep -c berth a.py; grep -c crane a.py"}`, "3\n12\n", "Output: 2 lines", "Matches: "},
 		{"Bash", `{"command":"rg -n berth --stats"}`, "src/a.py:2:berth = 1\nsrc/b.py:9:berth()\n\n2 matches\n2 matched lines\n2 files contained matches\n31 files searched\n", "Matches: 2", ""},
 		{"Bash", `{"command":"grep -rn berth src"}`, "src/a.py:2:berth = 12\nsrc/b.py:9:berth:15\n", "Matches: 2", ""},
+		{"Bash", `{"command":"grep -rn '^$' src"}`, "src/a.go:12:\nsrc/a.go:14:\nsrc/b.go:3:\n", "Matches: 3", ""}, // empty lines
 		{"Bash", `{"command":"find . -type f | wc -l"}`, "312\n", "Entries: 312", ""},
 		{"Bash", `{"command":"ls -R src"}`, "src:\na.py\nlib\n\nsrc/lib:\nb.py\nc.py\n", "Entries: 4", ""},
 		{"Bash", `{"command":"ls src tests"}`, "src:\na.py\nb.py\n\ntests:\nt.py\n", "Entries: 3", ""},

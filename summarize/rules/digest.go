@@ -36,6 +36,7 @@ const (
 	outlineShare    = 25  // of the room, in percent, that headings have before sentences
 	concludingShare = 40  // that what the document concludes has
 	longestUnit     = 240 // characters of a sentence that is not cut
+	shortestUnit    = 40  // of one that is cut to the room
 	lineShare       = 40  // of the room, in percent, that one line may have
 	longestHead     = 90  // of a heading
 	mostUnits       = 500 // that are weighed against each other
@@ -106,7 +107,7 @@ func digest(in Input, doc *document, f *facts, header string, limit int) string 
 	c := &chooser{doc: doc, words: v, covered: v.flags.Take(len(v.words)), chosen: v.flags.Take(n), opened: v.flags.Take(n), groups: make([]bool, len(doc.groups))}
 	v.shown(header)
 	room := limit - lex.Runes(header) - 2 - lex.Runes(in.elision(doc.total, doc.chars))
-	s := sketcher{chooser: c, units: doc.units(min(longestUnit, room*lineShare/100)), widest: room * lineShare / 100}
+	s := sketcher{chooser: c, units: doc.units(max(shortestUnit, min(longestUnit, room*lineShare/100))), widest: room * lineShare / 100}
 	for _, u := range s.units { // the title
 		if u.level == 1 {
 			s.take(s.head(u.line))
@@ -439,10 +440,14 @@ func (s *sketcher) has(u unit) bool {
 
 // widens reports whether a unit would make what is shown of its line too long.
 func (s *sketcher) widens(u unit) bool {
-	size := u.end - u.start
+	if u.line != u.last {
+		return false
+	}
+	text := s.doc.lines[u.line].text
+	size := lex.Runes(text[u.start:u.end])
 	for _, t := range s.taken {
-		if t.line == u.line && t.last == u.line && u.last == u.line {
-			size += t.end - t.start
+		if t.line == u.line && t.last == u.line {
+			size += lex.Runes(text[t.start:t.end])
 		}
 	}
 	return size > s.widest

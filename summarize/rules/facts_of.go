@@ -247,7 +247,7 @@ func (d *document) found() (matches int, files []string) {
 		switch {
 		case d.shape == shapeMatches && l.group < 0, d.shape == shapeOneFile && l.number == 0:
 			continue // a separator, or a tool's own remark
-		case lex.IsDigit(l.text[0]) && l.number == 0 && searchRemark.MatchString(l.text), l.text[0] == 'F' && searchRemark.MatchString(l.text):
+		case l.text != "" && (lex.IsDigit(l.text[0]) && l.number == 0 || l.text[0] == 'F') && searchRemark.MatchString(l.text):
 			continue
 		case isPath(l.text):
 			files = append(files, l.text)

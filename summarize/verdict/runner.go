@@ -152,6 +152,13 @@ ERROR: Failed building wheel
 error: subprocess-exited-with-error
 × No solution found
 E: Unable to 
+E: Malformed 
+E: The list of 
+E: Some 
+E: Type 
+E: Conflicting 
+E: Held 
+E: Release file
 E: Package '
 E: Sub-process 
 E: Failed to fetch
@@ -199,12 +206,13 @@ Occurred while linting
 =Conversion failed!
 Error opening input file
 X Process completed with exit code
-X … · 
 X Pull request 
 Build '…' errored after
 ==> Builds finished but no artifacts
 Tested …dependencies for known issues, found 
-%Error
+%Error-
+%Error: Exiting due to
+%Error: …:
 ~· Failed with errors in
 ~YN0000: Failed with errors
 =NO TESTS RAN
@@ -343,7 +351,6 @@ Everything up-to-date
 Bundle complete!
 found 0 vulnerabilities
 ✨  Done in
-✓ … · 
 ==> Builds finished. The artifacts
 ~ no vulnerable paths found
 ~· Done in
@@ -364,12 +371,10 @@ build succeeded
 ~Job succeeded
 ~[SUCCESS] Took
 ~ release succeeded after
-advisories ok, bans ok
-[100%] Built target
+advisories ok, bans ok, licenses ok, sources ok
 Executing transaction: done
 Successfully rebased and updated
 Successfully created/updated stack
-=Success
 ✓ Built 
 ✔  Deploy complete!
 Destroy complete!

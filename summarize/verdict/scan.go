@@ -54,6 +54,11 @@ func (s *scan) cutFront() {
 	if !s.runs() {
 		return
 	}
+	told := s.call.ExitCode == nil && s.exit().ExitKnown || s.refused() || s.unfinished() // by the harness, in the lines in front
+	s.said = nil
+	if told {
+		return
+	}
 	quoted := s.quotes() == quotedFirst && s.programs() == 1
 	for i, line := range slices.Backward(s.lines) {
 		names := quoted && banner.MatchString(line)
@@ -137,6 +142,12 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
+// asksHelp reports whether a step asks a program how it is used.
+func asksHelp(s shell.Step) bool {
+	_, operands := s.Program()
+	return len(operands) > 0 && operands[0] == "help" || slices.Contains(operands, "--help")
+}
+
 // Shows reports whether a step only shows what others wrote: a file, a log, a diff.
 func Shows(s shell.Step) bool {
 	name, operands := s.Program()
@@ -145,7 +156,7 @@ func Shows(s shell.Step) bool {
 	}) {
 		return false
 	}
-	if len(operands) > 0 && operands[0] == "help" || slices.Contains(operands, "--help") {
+	if asksHelp(s) {
 		return true
 	}
 	if inner := executed(s); len(inner) > 0 {
@@ -230,11 +241,15 @@ func (s *scan) reached() bool {
 // cutOff reports whether a filter may have left the failures out: `| head -5`, of which 5 lines are there, or `| grep ok`
 // where nothing sums up.
 func (s *scan) cutOff(sum bool) bool {
+	own := false // what flows through the pipe are the words of a program
 	for _, step := range s.steps {
+		if step.Op != "|" {
+			own = ownWords(step)
+		}
 		name, operands := step.Program()
 		text := strings.Join(operands, " ")
 		switch {
-		case step.Op != "|":
+		case step.Op != "|", !own, strings.HasPrefix(text, "-c"):
 		case name == "head", name == "sed":
 			most := 10
 			if m := firstLines.FindStringSubmatch(text); m != nil {
@@ -255,7 +270,7 @@ func (s *scan) cutOff(sum bool) bool {
 }
 
 // firstLines matches how many lines head and sed let through.
-var firstLines = regexp.MustCompile(`^(?:-n ?1,(\d+)p|-n? ?(\d+)$)`)
+var firstLines = regexp.MustCompile(`^(?:-n ?1,(\d+)p|-n? ?(\d+)(?: |$))`)
 
 // exitProves reports whether the exit code of the line is that of every program in it: behind a program stands only
 // `&&`, and it is not in a loop or a condition. `set -e` excuses `;`, and `set -o pipefail` excuses `|`.
@@ -645,6 +660,9 @@ var trailer = regexp.MustCompile(`(?i)^(?:\W|\[info\] |.?\s)*(?:$|(?:total )?tim
 // runsOthers reports whether several programs run, or one that may run others: a script, a task. Success of the first is
 // then none of the last.
 func (s *scan) runsOthers() bool {
+	if loops.MatchString(s.call.Command) {
+		return true
+	}
 	n := 0
 	for _, step := range s.steps {
 		if !ownWords(step) {
@@ -658,6 +676,9 @@ func (s *scan) runsOthers() bool {
 	}
 	return false
 }
+
+// loops matches a command that runs others again and again.
+var loops = regexp.MustCompile(`(?:^|[;&|\n(]\s*)(?:for|while|until)\s`)
 
 // isScript reports whether a step interprets a file: `python scripts/load.py`.
 func isScript(step shell.Step) bool {
@@ -754,6 +775,9 @@ func (s *scan) lookVerdict() (Verdict, string) {
 			return Failure, s.first()
 		}
 		return Success, ""
+	}
+	if at := s.lines[n-1]; slices.ContainsFunc(s.steps, asksHelp) && (saysFailed.holds(at) || TellsError(at) || saysFailed.holds(s.first()) || TellsError(s.first())) {
+		return Failure, at // it came to no help
 	}
 	own, more := s.ownErrors()
 	const ends = 8
@@ -866,7 +890,7 @@ var ownWordsOf = map[string]string{
 	"pip":       `WARNING: Package|ERROR: `,
 	"ag":        `ERR: `,
 	"apt":       `E: `,
-	"ssh":       `\S+@\S+: Permission denied|Permission denied \(|Host key verification failed|Connection (?:closed|reset) by`,
+	"ssh":       `\S+@\S+: Permission denied|Permission denied \(|Host key verification failed|Connection (?:closed|reset) by|ssh: |kex_exchange|Timeout, server`,
 	"heroku":    `Error: | ›   Error`,
 }
 

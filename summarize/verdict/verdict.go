@@ -135,7 +135,7 @@ func (s *scan) decideRun(o *Outcome) {
 		o.Verdict, o.Line = Failure, w.compiler
 	case w.badNear && !several && w.sum && w.goodLast && w.tests.HasPassed && w.tests.Failed+w.tests.Errors == 0:
 		o.Verdict, o.Line = Success, w.good // what passing tests of failures print
-	case w.badNear && !several && w.goodLast && saysDone.begins(w.good):
+	case w.badNear && !several && w.goodLast && saysDone.begins(w.good) && !s.runsOthers():
 		o.Verdict, o.Line = Success, w.good // it went on, and was done
 	case w.badNear && w.goodLast && w.sum && slices.ContainsFunc(s.lines, retries.MatchString):
 		o.Verdict = Unknown // which of the runs counts, the one that retries knows
@@ -151,7 +151,7 @@ func (s *scan) decideRun(o *Outcome) {
 		o.Verdict = Unknown // an error behind the sum: the run's, or a test's that prints late
 	case w.soft != "" && (several || !proven || !slices.ContainsFunc(s.steps, isScript)) && (several || !w.sum || !w.goodLast || w.softLast || !w.tests.passedAll()):
 		o.Verdict, o.Line = Partial, w.soft
-	case w.good != "" && (proven || w.sum && w.goodLast || !w.troubled):
+	case w.good != "" && (proven || w.sum && w.goodLast && (w.last == "" || !saysDone.begins(w.good)) || !w.troubled):
 		o.Verdict, o.Line = Success, w.good
 	case proven && (o.ExitKnown || !w.troubled):
 		o.Verdict = Success
