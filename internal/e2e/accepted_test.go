@@ -76,12 +76,12 @@ func TestAcceptedToTheByte(t *testing.T) {
 		name, thread string
 		header       nats.Header
 		body         string
-		want         string // content of message m
+		want         any // content of message m
 	}{
-		{name: "empty", body: `{"message_id":"m","role":"user","content":""}`},
+		{name: "empty", body: `{"message_id":"m","role":"user","content":""}`, want: ""},
 		{name: "null", body: `{"message_id":"m","role":"assistant","content":null}`},
-		{name: "no parts", body: `{"message_id":"m","role":"user","content":[]}`},
-		{name: "an empty part", body: `{"message_id":"m","role":"user","content":[{"type":"text","text":""}]}`},
+		{name: "no parts", body: `{"message_id":"m","role":"user","content":[]}`, want: ""},
+		{name: "an empty part", body: `{"message_id":"m","role":"user","content":[{"type":"text","text":""}]}`, want: ""},
 		{name: "NUL", body: `{"message_id":"m","role":"user","content":"a\u0000b\u0000"}`, want: "a\x00b\x00"},
 		{name: "every escape", body: `{"message_id":"m","role":"user","content":"\"\\\/\b\f\n\r\t\u00e9\ud83e\uddf5"}`, want: "\"\\/\b\f\n\r\té🧵"},
 		{name: "noncharacters", body: `{"message_id":"m","role":"user","content":"\uffff\ufffe\ufeff"}`, want: "\uffff\ufffe\ufeff"},

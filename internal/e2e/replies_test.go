@@ -42,6 +42,14 @@ func elsewhere() []string {
 func TestServiceAnswersInboxesAlone(t *testing.T) {
 	w := begin(t, "partitions: 2\n")
 	w.thread("t1", w.message("t1", "m", "x"))
+	w.eventually("each partition has its claim and what is in force, which comes behind the first answers", func() error {
+		for _, partition := range []int{0, 1, 2} {
+			if len(w.configured(partition)) == 0 {
+				return fmt.Errorf("partition %d has no configuration", partition)
+			}
+		}
+		return nil
+	})
 	before := w.everything()
 	requests := []nats.Msg{
 		{Subject: "precis.thread.get.t1"}, {Subject: "precis.thread.get.nobody", Data: []byte("{}")}, // an error has no body
