@@ -52,7 +52,7 @@ func (s *Server) Asking() int {
 	return c.all
 }
 
-// poison is what stands in memory that went back. It is no JSON, no role and no id.
+// poison is what stands in memory that went back. It is not valid as JSON, as a role or as an id, so that a use of it fails.
 const poison = "\x00used behind its return"
 
 // PoisonScratches has every use of a scratch's memory behind its return show: in requests, in what is published, and as a race.

@@ -30,7 +30,7 @@ func TestTakeOvers(t *testing.T) {
 		{time.Hour, 1, "host/2/b", ""}, // it claims its own again
 		{time.Minute, 1, "host/1/a", "partition 1: moved from host/2/b to host/1/a"}, {0, 2, "host/1/a", "partition 2: moved from host/2/b to host/1/a"},
 		{time.Minute, 0, "host/3/c", ""}, {0, 1, "host/3/c", ""}, {0, 2, "host/3/c", ""}, // the next start of one alone
-		{time.Minute, 7, "host/3/c", ""}, // nobody is known to have had it
+		{time.Minute, 7, "host/3/c", ""}, // its former owner is not known
 	} {
 		now = now.Add(c.after)
 		body := fmt.Sprintf(`{"thread_id":null,"partition":%d,"epoch":%d,"owner":%q}`, c.partition, i, c.owner)

@@ -24,7 +24,7 @@ type Tail struct {
 	Type          []string `placeholder:"T" help:"Only these types, such as summary.created, separated by commas."`
 	Prefix        string   `placeholder:"TEXT" help:"Only threads whose ids begin with this."`
 	Match         string   `placeholder:"REGEXP" help:"Only what this regular expression finds in the line, or with --json in the event's data."`
-	All           bool     `help:"Also lines of records of no thread: config.applied and partition.claimed. Without it a claim is shown as a take-over, where a processor that already had partitions takes another's. --json has them always."`
+	All           bool     `help:"Also lines of records of no thread: config.applied and partition.claimed. Without it a claim is shown as a move, where a processor that already had partitions takes another's. --json has them always."`
 	From          string   `enum:"start,now" default:"now" help:"Start of the output: start (of the log) or now (${default})."`
 	UntilCaughtUp bool     `name:"until-caught-up" help:"With --from start: stop at the current end of the log."`
 
