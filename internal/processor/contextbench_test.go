@@ -35,17 +35,8 @@ const (
 //
 // A benchmark without a rate would measure how long 50 requests queue for the cores.
 func BenchmarkContextAmongAgents(b *testing.B) {
-	c := settings(b)
-	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 100}
-	c.Policies[0].Compaction.Keep = summarize.Keep{Messages: contextKept}
 	br := openBroker(b, b.TempDir())
-	p := serving(b, processor.Options{Config: c, Logger: zerolog.Nop(), Broker: br})
-	for agent := range contextAgents {
-		publishTurns(b, br, agent, 0, contextKept+20)
-	}
-	if err := p.Settled(within(b)); err != nil {
-		b.Fatal(err)
-	}
+	agentsAtWork(b, br)
 	first := make([]time.Duration, contextAgents)
 	for agent := range first {
 		began := time.Now()
@@ -58,6 +49,21 @@ func BenchmarkContextAmongAgents(b *testing.B) {
 	report(b.N)
 	reportQuantiles(b, took)
 	b.ReportMetric(float64(first[len(first)/2].Microseconds())/1000, "first-p50-ms")
+}
+
+// agentsAtWork are threads so long that prompts and compactions have something to do, with a processor that serves them.
+func agentsAtWork(b *testing.B, br *broker.Broker) {
+	b.Helper()
+	c := settings(b)
+	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 100}
+	c.Policies[0].Compaction.Keep = summarize.Keep{Messages: contextKept}
+	p := serving(b, processor.Options{Config: c, Logger: zerolog.Nop(), Broker: br})
+	for agent := range contextAgents {
+		publishTurns(b, br, agent, 0, contextKept+20)
+	}
+	if err := p.Settled(within(b)); err != nil {
+		b.Fatal(err)
+	}
 }
 
 // What a thread's first prompt takes, its 20 messages read from the log, among 10,000 threads that take turns there, in
