@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"precis/internal/broker"
+	"precis/internal/config"
 	"precis/internal/processor"
 	"precis/summarize"
 )
@@ -35,8 +36,11 @@ const (
 //
 // A benchmark without a rate would measure how long 50 requests queue for the cores.
 func BenchmarkContextAmongAgents(b *testing.B) {
+	c := settings(b)
+	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 100}
+	c.Policies[0].Compaction.Keep = summarize.Keep{Messages: contextKept}
 	br := openBroker(b, b.TempDir())
-	agentsAtWork(b, br)
+	agentsAtWork(b, br, c)
 	first := make([]time.Duration, contextAgents)
 	for agent := range first {
 		began := time.Now()
@@ -51,12 +55,9 @@ func BenchmarkContextAmongAgents(b *testing.B) {
 	b.ReportMetric(float64(first[len(first)/2].Microseconds())/1000, "first-p50-ms")
 }
 
-// agentsAtWork are threads so long that prompts and compactions have something to do, with a processor that serves them.
-func agentsAtWork(b *testing.B, br *broker.Broker) {
+// agentsAtWork are threads so long that prompts have something to do, with a processor that serves them.
+func agentsAtWork(b *testing.B, br *broker.Broker, c *config.Config) {
 	b.Helper()
-	c := settings(b)
-	c.Policies[0].Compaction.Trigger = summarize.Condition{Messages: 100}
-	c.Policies[0].Compaction.Keep = summarize.Keep{Messages: contextKept}
 	p := serving(b, processor.Options{Config: c, Logger: zerolog.Nop(), Broker: br})
 	for agent := range contextAgents {
 		publishTurns(b, br, agent, 0, contextKept+20)
