@@ -54,3 +54,16 @@ func longSpan(n int) []Message {
 	}
 	return list
 }
+
+// A talk of short messages, each of whose sentences is looked at.
+func BenchmarkTalk(b *testing.B) {
+	var messages []Message
+	for i := range 100 {
+		role := []string{events.RoleUser, events.RoleAssistant}[i%2]
+		text := strings.Repeat(fmt.Sprintf("Part %d of parser.go is done. ", i), 13)
+		messages = append(messages, Message{Ordinal: uint64(i + 1), Message: &events.Message{MessageID: fmt.Sprint(i), Role: role, Content: events.TextContent(text)}})
+	}
+	for b.Loop() {
+		Collect(messages).Trim().Text(2000)
+	}
+}

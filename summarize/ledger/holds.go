@@ -92,15 +92,13 @@ func (v *view) asked(from, to uint64) bool {
 // denied reports whether the user's answer to a statement turned it down, or reports that what it finds or promises is not so.
 func (v *view) denied(n Note) bool {
 	return slices.ContainsFunc(v.l.Requests, func(r Note) bool {
-		return r.Last > n.Last && (denies.MatchString(r.Text) || hopes.MatchString(n.Text) && refutes.MatchString(lex.Clip(r.Text, 160))) && !v.asked(n.Last, r.Last)
+		return r.Last > n.Last && !v.asked(n.Last, r.Last) && (denies.MatchString(r.Text) || hopes.MatchString(n.Text) && refutes.MatchString(lex.Clip(r.Text, 160)))
 	})
 }
 
 // overridden reports whether the user later took something back that a statement names.
 func (v *view) overridden(text string, after uint64) bool {
-	return slices.ContainsFunc(v.l.Requests, func(r Note) bool {
-		return r.Last > after && undoing.MatchString(r.Text) && share(text, r.Text)
-	})
+	return slices.ContainsFunc(v.undoing, func(r Note) bool { return r.Last > after && share(text, r.Text) })
 }
 
 // corrected reports whether the assistant took a statement back: in the same turn and not long after, or by a name that both have.

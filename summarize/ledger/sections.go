@@ -17,6 +17,7 @@ type view struct {
 	goal     Note
 	turns    []Note // requests that change the goal, oldest first
 	requests []Note // the other ones, oldest first
+	undoing  []Note // requests of either that take something back: nearly every statement is held against them
 	files    []File
 	spare    int // what the sections leave, for what is worth telling only then
 }
@@ -28,6 +29,7 @@ func newView(l Ledger) *view {
 	}
 	v.goal = goalOf(l.Requests)
 	newest := newestOf(l.Requests)
+	v.undoing = slices.DeleteFunc(slices.Clone(l.Requests), func(n Note) bool { return !undoing.MatchString(n.Text) })
 	for _, n := range highestFirst(l.Requests, func(n Note) int64 { return -int64(n.Last) }) {
 		switch {
 		case n.Text == v.goal.Text:
