@@ -39,7 +39,8 @@ var slowWays = map[string]func(rnd *rand.Rand, at time.Duration) time.Duration{
 // BenchmarkOverhead sends 200 requests a second, directly, through a gateway, through one whose NATS is away, through one that compacts, and through one
 // that would if precis were not slow, from the first request on or some seconds later (onset), or did not hang: conversations of 41 messages (40 kB), one
 // of them a tool's output, that grow by a question and an answer, and answers of 50 events. p50 and p99 are from the request to the last byte of the answer;
-// in the way tools each turn has a call and an output of 1.6 kB beside that. later-p99 is without the first second, in which all conversations begin. yes and prepared are the requests in a hundred that are compacted, with their own
+// in the way tools each turn has a call and an output of 1.6 kB beside that. later-p99 is without the first second, in which all conversations begin, and
+// steady-p99 is of the requests in whose time the machine itself computed at its usual speed (steady, of a hundred): see machine. yes and prepared are the requests in a hundred that are compacted, with their own
 // prompt and with an earlier one's.
 func BenchmarkOverhead(b *testing.B) {
 	var answer []string
@@ -132,7 +133,8 @@ func (w *world) steady(b *testing.B, tools bool) {
 	transport := gateway.Transport()
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Timeout: patience, Transport: transport}
-	took := make([]time.Duration, b.N)
+	took, at := make([]time.Duration, b.N), make([]int64, b.N)
+	machine := watchMachine(b)
 	var wg sync.WaitGroup
 	tick := time.NewTicker(time.Second / perSecond)
 	defer tick.Stop()
@@ -147,6 +149,7 @@ func (w *world) steady(b *testing.B, tools bool) {
 		<-tick.C
 		wg.Go(func() {
 			begun := time.Now()
+			at[i] = clock()
 			whole := struct{ io.Reader }{io.MultiReader(bytes.NewReader(body), strings.NewReader("]}"))}
 			r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, w.url+chatPath, whole)
 			if err != nil {
@@ -173,6 +176,18 @@ func (w *world) steady(b *testing.B, tools bool) {
 	}
 	b.ReportMetric(p(50, took), "p50-ms")
 	b.ReportMetric(p(99, took), "p99-ms")
+	if machine.end(b) {
+		var steady []time.Duration
+		for i, begun := range at {
+			if machine.steady(begun, took[i]) {
+				steady = append(steady, took[i])
+			}
+		}
+		if len(steady) > 0 {
+			b.ReportMetric(p(99, steady), "steady-p99-ms")
+			b.ReportMetric(100*float64(len(steady))/float64(b.N), "steady-%")
+		}
+	}
 	if b.N > 2*perSecond { // and without the first second, in which all conversations begin
 		b.ReportMetric(p(99, took[perSecond:]), "later-p99-ms")
 	}
