@@ -13,7 +13,7 @@ import (
 func (v *view) fileLines(room int) []string {
 	tried := v.named("- edits failed:", room, 0, func(f File) bool { return f.Tried > 0 && f.Written == 0 && f.Deleted == 0 })
 	lines := v.changed(room-cost(tried), false)
-	lines = append(lines, v.named("- changed otherwise, by git or a report:", room-cost(tried)-cost(lines), 0, func(f File) bool { return f.Told > 0 && f.untouched() && !v.mayBeWritten(f.Path) })...)
+	lines = append(lines, v.named("- changed by git or a sub-agent:", room-cost(tried)-cost(lines), 0, func(f File) bool { return f.Told > 0 && f.untouched() && !v.mayBeWritten(f.Path) })...)
 	lines = append(lines, tried...)
 	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.untouched() })...)
 }

@@ -21,7 +21,7 @@ var (
 )
 
 // before is put in front of what was found before files changed.
-const before = "(before later edits) "
+const before = "(found before later edits) "
 
 // standing returns the statements of the assistant that nothing later is known to have overtaken, and marks those that were
 // made before files changed.

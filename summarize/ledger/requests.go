@@ -50,6 +50,8 @@ var (
 	forbidding = regexp.MustCompile(`(?i)^(?:don['’]?t|do not|avoid|only use|use only|you must) `)
 	// remark is a clause with don't that is no instruction.
 	remark = regexp.MustCompile(`(?i)^don['’]?t (?:we|you|i|they|know|understand|think|see|worry|mind|care|have|want|like|need)\b`)
+	// retracting begins a request that takes the one before it back: it was meant for another conversation.
+	retracting = regexp.MustCompile(`(?i)^(?:(?:sorry|oops|wait|hm+|ah|no)[,.!:]* )*(?:wrong (?:chat|thread|window|session|terminal|tab)\b|(?:please )?(?:ignore|disregard) (?:the |my )?(?:last|previous|prior) (?:message|request|question|prompt)\b)`)
 	// turn begins a request that changes what the first one asked for.
 	turn = regexp.MustCompile(`(?i)\b(?:forget (?:it|that|this|about)|scrap|change of plans?|changed? my mind|on second thought|let['’]s (?:switch|try something else|go with|start over)|(?:new|different|another) (?:plan|approach)|start over|from scratch|instead of (?:that|this|what))\b`)
 )
@@ -65,7 +67,7 @@ func (c *collector) request(m Message) {
 	asked += chosen(asked, c.told)
 	c.note(&c.requests, lex.Clip(asked, maxRequest), 0, m.Ordinal)
 	where := inTalk
-	if len(text) > longestTalk {
+	if len(text) > longestTalk || strings.Count(text, "\n") >= linesOfTalk {
 		where = inDocument
 	}
 	c.instruct(text, where, m.Ordinal)
@@ -122,7 +124,7 @@ func (c *collector) earlier(text string, at uint64) (rest string) {
 var moreMark = regexp.MustCompile(` \(\+\d+ more\)$`)
 
 // asTold is what a compaction puts before a request, or in place of some.
-var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\(\d+ before later edits\) |\(\d+ earlier\)$)?`)
+var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\((?:the first )?\d+ (?:found )?before later edits\) |\(\d+ earlier\)$)?`)
 
 // Where an instruction stands: its rank among others, since a document is full of sentences that only describe the work.
 const (
@@ -131,8 +133,9 @@ const (
 	inTalk // and one more if it is lasting by its words
 )
 
-// longestTalk is the length in bytes from which a request is a document.
-const longestTalk = 2000
+// longestTalk is the length in bytes from which a request is a document, and linesOfTalk the number of line ends: what is pasted
+// has short lines.
+const longestTalk, linesOfTalk = 2000, 12
 
 // instruct records the sentences of a text that remain in force, the first few.
 func (c *collector) instruct(text string, where int, at uint64) {

@@ -23,6 +23,7 @@ type view struct {
 }
 
 func newView(l Ledger) *view {
+	l.Requests = meant(l.Requests)
 	v := &view{l: l, files: together(l.Files)}
 	if len(l.Requests) == 0 {
 		return v
@@ -40,6 +41,21 @@ func newView(l Ledger) *view {
 		}
 	}
 	return v
+}
+
+// meant are the requests that the one behind them does not take back.
+func meant(requests []Note) (list []Note) {
+	list = highestFirst(requests, func(n Note) int64 { return -int64(n.Last) })
+	return slices.Collect(func(yield func(Note) bool) {
+		for i, n := range list {
+			if i+1 < len(list) && retracting.MatchString(list[i+1].Text) {
+				continue
+			}
+			if !yield(n) {
+				return
+			}
+		}
+	})
 }
 
 // restates reports whether a request is an earlier one again, with a word or two put right.
@@ -277,7 +293,7 @@ var commonWords = map[string]bool{"the": true, "and": true, "for": true, "you": 
 
 // answerMark stands between a request and what was said to it, answeredBefore if files changed since, and doneMark before what was
 // done and not told.
-const answerMark, answeredBefore, doneMark = " → answered: ", " → answered, before later edits: ", " → then: "
+const answerMark, answeredBefore, doneMark = " → answered: ", " → answered (files were edited later): ", " → then: "
 
 // leastAnswer is the length to which an answer is told beside its request.
 const leastAnswer = 120
@@ -332,7 +348,7 @@ func (v *view) decisions(room int) []string {
 		lines = append(lines, "- "+text)
 	}
 	if marked > 1 {
-		lines[0] = fmt.Sprintf("- (%d before later edits) ", marked) + lines[0][2+len(before):]
+		lines[0] = fmt.Sprintf("- (the first %d found before later edits) ", marked) + lines[0][2+len(before):]
 	}
 	return lines
 }
@@ -377,7 +393,7 @@ func (v *view) next(room int) []string {
 	case n.Rank == answered:
 		said = "- (last words) "
 	case len(v.eventsOf(reported, max(n.First, 1)-1)) > 0 || looped && len(v.eventsOf(reported, newestOf(v.l.Requests).Last)) > 0:
-		return []string{"- (results reported what the state tells; what was said last is older, or repeats it)"}
+		return []string{"- (nothing new was said after the last results: see State)"}
 	case looped:
 		said = "- said before calls without effect: "
 	case since != "":

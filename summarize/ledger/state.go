@@ -37,9 +37,9 @@ func (v *view) state(room int) []string {
 			line := "- " + shortened(r.Line, 90) + " → " + r.End
 			switch {
 			case unclear:
-				line += "; run again since, end unknown"
+				line += "; run again later, result unknown"
 				if r.End != ends[verdict.Success] && v.cleanSince(r) {
-					line = strings.TrimSuffix(line, "end unknown") + "no error shown"
+					line = strings.TrimSuffix(line, "result unknown") + "no error shown"
 				}
 			case len(v.eventsOf(discarded, r.Ended)) > 0 && v.lost() != "":
 				line += "; work was discarded since"
@@ -189,7 +189,7 @@ func (v *view) hashed(n Note) string {
 		last := !slices.ContainsFunc(v.l.Commits, func(m Note) bool { return n.Last < m.Last && m.Last < e.Last })
 		if verb := strings.Fields(e.Text)[1]; last || verb == "rebase" || verb == "pull" {
 			_, subject, _ := strings.Cut(n.Text, " ")
-			return subject + " (hash before git " + verb + ")"
+			return subject + " (before git " + verb + "; its hash may differ)"
 		}
 	}
 	return n.Text
