@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/words"
 )
 
 // A document is shown as one would sketch it: its title and outline, what it concludes, and whole sentences that say what to do and name what is
@@ -33,7 +35,7 @@ const (
 )
 
 const (
-	outlineShare    = 25  // of the room, in percent, that headings have before sentences
+	outlineShare    = 25  // of the room, in percent, that headings have before sentences, each in a line of its own
 	concludingShare = 40  // that what the document concludes has
 	longestUnit     = 240 // characters of a sentence that is not cut
 	shortestUnit    = 40  // of one that is cut to the room
@@ -107,29 +109,32 @@ func digest(in Input, doc *document, f *facts, header string, limit int) string 
 	c := &chooser{doc: doc, words: v, covered: v.flags.Take(len(v.words)), chosen: v.flags.Take(n), opened: v.flags.Take(n), groups: make([]bool, len(doc.groups))}
 	v.shown(header)
 	room := limit - lex.Runes(header) - 2 - lex.Runes(in.elision(doc.total, doc.chars))
-	s := sketcher{chooser: c, units: doc.units(max(shortestUnit, min(longestUnit, room*lineShare/100))), widest: room * lineShare / 100}
-	for _, u := range s.units { // the title
-		if u.level == 1 {
-			s.take(s.head(u.line))
-			break
-		}
+	s := sketcher{chooser: c, units: doc.units(max(shortestUnit, min(longestUnit, room*lineShare/100))), widest: room * lineShare / 100, told: map[int]bool{}}
+	s.findHeads()
+	if len(s.heads) > 0 && s.heads[0].level == 1 { // the title
+		s.take(s.head(s.heads[0].line))
 	}
 	s.conclude(f.urgent, room*concludingShare/100)
-	s.outline(s.used + room*outlineShare/100)
+	s.outline(s.used+room*outlineShare/100, true)
 	s.say(room - room*namesShare/100)
 	written := func() int { return lex.Runes(doc.write(s.picks(), s.hidden).text) } // with what gaps tell
 	s.used = written()
 	s.name(room)
 	s.used = written()
 	s.say(room)
+	s.used = written()
+	s.outline(room, false)
 	for {
 		body := doc.write(s.picks(), s.hidden)
-		text := lex.JoinLines(header, body.text, in.elision(doc.total-body.shown, max(doc.chars-body.kept, 1)))
-		switch {
+		text := lex.JoinLines(header, body.text, in.elision(doc.total-body.shown-s.toldHeads(), max(doc.chars-body.kept, 1)))
+		switch n := len(s.order); {
 		case lex.Runes(text) <= limit || len(s.taken) == 0:
 			return lex.Clip(text, limit)
 		case len(s.named) > 0:
 			s.named = s.named[:len(s.named)-1]
+		case n > 0:
+			delete(s.told, s.order[n-1])
+			s.order = s.order[:n-1]
 		default:
 			s.taken = s.taken[:len(s.taken)-1]
 		}
@@ -140,10 +145,70 @@ func digest(in Input, doc *document, f *facts, header string, limit int) string 
 type sketcher struct {
 	*chooser
 	units  []unit
+	heads  []unit         // its headings
+	names  map[int]string // and their texts, by line
 	taken  []unit
+	told   map[int]bool // the headings that gaps name, by line
+	order  []int        // and in the order in which they were chosen
 	named  []mark
 	used   int // characters
 	widest int // of one line
+}
+
+// findHeads notes the headings.
+func (s *sketcher) findHeads() {
+	s.names = make(map[int]string, len(s.doc.landmarks))
+	for _, m := range s.doc.headings() {
+		s.names[m.line] = unmarked.Replace(m.name)
+	}
+	for _, u := range s.units {
+		if u.level > 0 {
+			s.heads = append(s.heads, u)
+		}
+	}
+}
+
+// unmarked takes the marks for emphasis out of a heading.
+var unmarked = strings.NewReplacer("**", "", "`", "")
+
+// headOf returns the heading that a line is below; none if there is none.
+func (s *sketcher) headOf(line int) int {
+	at, _ := slices.BinarySearchFunc(s.heads, line, func(u unit, line int) int { return u.line - line - 1 })
+	if at == 0 || s.doc.lines[s.heads[at-1].line].group != s.doc.lines[line].group {
+		return words.None
+	}
+	return s.heads[at-1].line
+}
+
+// toldHeads counts the headings that only gaps name.
+func (s *sketcher) toldHeads() (n int) {
+	for line := range s.told {
+		if !s.chosen[line] {
+			n++
+		}
+	}
+	return n
+}
+
+// headEntry is what a gap says of a heading: `38 Usage`.
+func (s *sketcher) headEntry(line int) string {
+	if number := s.doc.lines[line].number; number > 0 {
+		return itoa(number) + " " + s.names[line]
+	}
+	return s.names[line]
+}
+
+// tell names a heading in its gap if it fits.
+func (s *sketcher) tell(line, room int) bool {
+	size := lex.Runes(s.headEntry(line)) + len(" · ")
+	if s.used+size > room {
+		return false
+	}
+	s.used += size
+	s.told[line] = true
+	s.order = append(s.order, line)
+	s.coverFragment(choice{line: line, end: len(s.doc.lines[line].text)})
+	return true
 }
 
 // units divides a document into what has at most a length.
@@ -183,8 +248,15 @@ func (d *document) units(longest int) (list []unit) {
 		case strings.HasPrefix(l.text, "```") || strings.HasPrefix(l.text, "~~~") && !(i > 0 && d.underlines(i)):
 			fenced = !fenced
 		case fenced:
-			if len(l.text) > 2 && !strings.HasPrefix(l.text, "#") {
-				list = append(list, d.bounded(unit{line: i, last: i, end: len(l.text), heading: heading, worth: -1}, longest))
+			var whole bool
+			if next, whole = d.example(i, longest); whole {
+				list = append(list, unit{line: i, last: next - 1, end: len(d.lines[next-1].text), heading: heading, worth: -1})
+				break
+			}
+			for k := i; k < next; k++ {
+				if text := d.lines[k].text; len(text) > 2 && text[0] != '#' {
+					list = append(list, d.bounded(unit{line: k, last: k, end: len(text), heading: heading, worth: -1}, longest))
+				}
 			}
 		case isHead:
 			heading, section, told = i, true, 0
@@ -210,6 +282,17 @@ func (d *document) units(longest int) (list []unit) {
 		}
 	}
 	return list
+}
+
+// example returns where the example ends that has a line, and whether it is short enough to be shown.
+func (d *document) example(i, longest int) (end int, whole bool) {
+	const most = 8 // lines
+	size, blank := 0, false
+	for end = i; end < len(d.lines) && !strings.HasPrefix(d.lines[end].text, "```") && !strings.HasPrefix(d.lines[end].text, "~~~"); end++ {
+		size += len(d.lines[end].text)
+		blank = blank || d.lines[end].text == ""
+	}
+	return max(end, i+1), end-i <= most && size <= longest && !blank && end > i
 }
 
 // levelOf is the level of a heading, from 1.
@@ -283,7 +366,7 @@ func (d *document) inParts(u unit, longest int, add func(unit)) {
 			return
 		}
 		u.line, u.start = part.last, part.end
-		for text := d.lines[u.line].text; u.start < len(text) && text[u.start] == ' '; {
+		for text := d.lines[u.line].text; u.start < len(text) && strings.IndexByte(" .,;:", text[u.start]) >= 0; {
 			u.start++
 		}
 		if u.start == len(d.lines[u.line].text) {
@@ -291,6 +374,9 @@ func (d *document) inParts(u unit, longest int, add func(unit)) {
 				return
 			}
 			u.start = 0
+		}
+		if u.line == u.last && u.start >= u.end {
+			return
 		}
 	}
 }
@@ -316,8 +402,12 @@ func sentenceEnd(text string, at int) int {
 			if text[end] == ' ' && end+1 < len(text) && !lex.IsLower(text[end+1]) && strings.IndexByte("-=<>/|&", text[end+1]) < 0 && i > 0 && text[i-1] != ' ' && text[i-1] != '"' && !abbreviated.MatchString(text[max(at, i-6):i+1]) {
 				return end
 			}
-		case text[i] == 0xE3 && strings.HasPrefix(text[i:], "。"):
-			return i + len("。")
+		case text[i] >= utf8.RuneSelf:
+			for _, end := range []string{"。", "！", "？"} {
+				if strings.HasPrefix(text[i:], end) {
+					return i + len(end)
+				}
+			}
 		}
 	}
 	return -1
@@ -326,20 +416,23 @@ func sentenceEnd(text string, at int) int {
 // abbreviated matches a period that ends no sentence.
 var abbreviated = regexp.MustCompile(`(?i)(?:\b(?:e\.g|i\.e|etc|vs|cf|no|fig|approx|incl|dr|mr|mrs|st)|\b[a-z])\.$`)
 
-// bounded cuts a sentence that is too long behind a clause.
+// bounded cuts a sentence that has too many characters behind a clause.
 func (d *document) bounded(u unit, longest int) unit {
 	size := 0
 	for i := u.line; i <= u.last; i++ {
 		from, to := u.of(i, d)
-		if size+to-from > longest {
-			end := naturalEnd(d.lines[i].text, from+max(1, longest*4/5-size))
-			u.last, u.end = i, min(clauseEnd(d.lines[i].text[:to], end), to)
-			if size+u.end-from > longest {
+		text := d.lines[i].text
+		n := lex.Runes(text[from:to])
+		if size+n > longest {
+			after := func(most int) int { return from + len(lex.Prefix(text[from:], max(1, most-size))) }
+			end := naturalEnd(text, after(longest*4/5))
+			u.last, u.end = i, min(clauseEnd(text[:to], end), to)
+			if u.end > after(longest) {
 				u.end = min(end, to)
 			}
 			break
 		}
-		size += to - from
+		size += n
 	}
 	return u
 }
@@ -468,32 +561,32 @@ func (s *sketcher) conclude(lines []int, room int) {
 	}
 }
 
-// outline shows headings, those of a higher level first, of one level those that name something.
-func (s *sketcher) outline(room int) {
+// outline shows headings, in lines of their own or in gaps, those of a higher level first, of one level those that name something.
+func (s *sketcher) outline(room int, own bool) {
 	var heads []unit
 	worth := map[int]float64{}
-	for _, u := range s.units {
-		if u.level > 0 && !s.has(u) {
-			h := s.head(u.line)
-			h.level = u.level
+	for _, u := range s.heads {
+		if !s.chosen[u.line] && !s.told[u.line] {
+			worth[u.line] = (s.gain(s.head(u.line)) + u.worth + sectionWorth) / float64(len(s.headEntry(u.line)))
 			if u.worth > 0 {
-				h.level = 1
+				u.level = 1
 			}
-			heads = append(heads, h)
-			worth[u.line] = (s.gain(h) + u.worth + sectionWorth) / float64(s.size(h))
+			heads = append(heads, u)
 		}
 	}
 	slices.SortStableFunc(heads, func(a, b unit) int {
 		return cmp.Or(a.level-b.level, cmp.Compare(worth[b.line], worth[a.line]))
 	})
 	for _, h := range heads {
-		if s.used+s.size(h) <= room && !s.has(h) {
-			s.take(h)
+		if head := s.head(h.line); !own {
+			s.tell(h.line, room)
+		} else if s.used+s.size(head) <= room {
+			s.take(head)
 		}
 	}
 }
 
-// say shows sentences for the rest of the room, the most telling one first, then headings.
+// say shows sentences for the rest of the room, the most telling one first.
 func (s *sketcher) say(room int) {
 	bids := make(bids, 0, len(s.units))
 	rate := func(u unit) float64 { return s.gain(u) / float64(s.size(u)+lineCost) }
@@ -527,7 +620,6 @@ func (s *sketcher) say(room int) {
 			s.take(u)
 		}
 	}
-	s.outline(room)
 	for i := range s.units { // what follows on a shown sentence in its line
 		if u := s.units[i]; i > 0 && u.line == s.units[i-1].last && u.start > 0 && s.has(s.units[i-1]) && !s.has(u) && !s.widens(u) && s.used+s.size(u) <= room {
 			s.take(u)

@@ -85,6 +85,7 @@ type document struct {
 	wrapped   bool              // an agent's program added text to the source
 	goesOn    string            // what the range of its lines is followed by if the file goes on
 	cutOff    bool              // and says that it shows a part of it
+	middleCut bool              // a line says that the middle of the file is missing: the numbers of those behind it are unknown
 	chars     int               // code points of the source, before cleaning
 	prefix    string            // common to all lines of a log
 	noisy     bool              // may hold progress noise
@@ -220,9 +221,15 @@ func (d *document) addAll(text string, number int) int {
 		if number > 0 {
 			number++
 		}
+		if d.shape == shapePlain && number > 0 && text != "" && middleNote.MatchString(raw) {
+			d.middleCut, number = true, 0
+		}
 	}
 	return number
 }
+
+// middleNote is a line that a tool puts in the place of what it leaves out.
+var middleNote = regexp.MustCompile(`(?i)^\s*(?:[\[(<…]|\.{3}) ?\.*(?:(?:output|content|file|text|middle) (?:was |is )?truncated|truncated \d+ |\d+ (?:more )?(?:lines?|chars?|characters|bytes|tokens) (?:truncated|omitted|skipped))[^"'` + "`" + `]{0,60}$`)
 
 // pass reads lines that are skipped for what they say of the ones after them: their file, and how much of it changes.
 func (d *document) pass(text string) {
@@ -463,7 +470,7 @@ func isProse(category Category, args call.Arguments, text string) (prose, digest
 		prose = strings.Count(text, "\n## ") >= leastHeadings
 		return prose, prose && isDocument(text)
 	case kind == "text":
-		return true, isDocument(text)
+		return true, false
 	default:
 		digest = kind == "Markdown" || kind == "reStructuredText" || kind == "AsciiDoc" || kind == "LaTeX"
 	}

@@ -115,12 +115,22 @@ func (f *facts) listing(args call.Arguments, doc *document) {
 // treeTotal is tree's last line, "16 directories, 11 files".
 var treeTotal = regexp.MustCompile(`^\d+ director(?:y|ies)(?:, \d+ files?)?$`)
 
+// treeBranch is in each entry of a drawn tree.
+const treeBranch = "── "
+
+// listingFailed matches what such a program says of a directory that it can't read.
+var listingFailed = regexp.MustCompile(`^(?:find|ls|fd|tree|du|bfs|gfind|rg): .*: |^\[fd error\]`)
+
 // kinds counts a listing's entries by extension: "12 .go, 3 .md, 2 directories".
 func (d *document) kinds() (text string, entries int) {
 	count := map[string]int{}
 	headed := len(d.lines) > 0 && strings.HasSuffix(d.lines[0].text, ":") // ls names each of several directories
+	drawn := slices.ContainsFunc(d.lines, func(l line) bool { return strings.Contains(l.text, treeBranch) })
 	for i := range d.lines {
 		l := &d.lines[i]
+		if drawn && !strings.Contains(l.text, treeBranch) || listingFailed.MatchString(l.text) { // a tree's root is what was asked for
+			continue
+		}
 		if l.text == "" || headed && strings.HasSuffix(l.text, ":") || !l.starts || foundNothing(l.text) || listing.NoEntry.MatchString(l.text) || strings.HasSuffix(l.text, " .") || strings.HasSuffix(l.text, " ..") || lex.IsDigit(l.text[0]) && treeTotal.MatchString(l.text) {
 			continue
 		}
@@ -501,6 +511,9 @@ func (d *document) extent() string {
 		}
 		last = l.number
 		n++
+	}
+	if d.middleCut {
+		return itoa(d.total-1) + " of more"
 	}
 	if first <= 1 && last == 0 || d.dotted {
 		if d.goesOn != "" {
