@@ -34,8 +34,8 @@ func TestAlike(t *testing.T) {
 		{loop("line of output %d", 100), nil, []string{"line of output 0", "line of output 1", "line of output 30", "line of output 99"}, 750},
 		{loop("row %d", 1000), nil, []string{"row 0", "row 1", "row 90"}, 750},
 		{loop("step %03d done, cache warm", 60) + lost + "\n" + loop("step %03d done, cache warm", 60), &failed, []string{lost, "step 000 done, cache warm"}, 750},
-		{loop("[INFO] [worker-3] item %d done", 100), nil, []string{"• item 0 done", "• item 1 done", "• item 99 done"}, 700},
-		{loop("2026-03-11 08:02:11 build | stage %d has been reached", 60), nil, []string{"• stage 0 has been reached", "• stage 1 has been reached"}, 700},
+		{loop("[INFO] [worker-3] item %d done", 100), nil, []string{"item 0 done", "item 1 done", "item 99 done"}, 700},
+		{loop("2026-03-11 08:02:11 build | stage %d has been reached", 60), nil, []string{"stage 0 has been reached", "stage 1 has been reached"}, 700},
 	} {
 		in := Input{MessageID: "m", ToolName: "bash", Content: c.content, ExitCode: c.exit, MaxChars: 800, PreserveErrors: true}
 		checkOutput(t, in)

@@ -27,6 +27,7 @@ type chooser struct {
 	remarks []float64 // by line: its worth apart from its identifiers
 
 	sections []section // of the list
+	dir      string    // of the last file that was added to it
 	place    []int32   // by identifier: its section; none: it is named where it is
 	above    []int     // the lines that are shown, in order
 	named    []bool    // by gap between them: the list names something in it

@@ -114,7 +114,7 @@ func (d *document) ofDiff(l *line) (drop bool) {
 		l.text = text
 	}
 	if next, ok := hunkOf(text); ok {
-		d.hunk, l.group = next, d.under
+		d.hunk, l.group, l.aside = next, d.under, true // what stands behind the numbers is around the change, and not changed
 		return false
 	}
 	switch {
@@ -156,7 +156,7 @@ func (d *document) take(l *line) (drop bool) {
 		d.changes[l.group].count(l.text)
 	}
 	if strings.HasPrefix(l.text, " ") {
-		l.favour = dullWorth // it did not change
+		l.favour, l.aside = dullWorth, true // it did not change
 	}
 	return false
 }

@@ -39,6 +39,7 @@ type line struct {
 	columns  bool    // separated by tabs: the first says what the row is about
 	heads    bool    // a linter's heading, with the file of the messages below it
 	favour   float32 // the factor on its worth; 0: none
+	aside    bool    // it says nothing without the lines around it: it is shown with all of them, or not
 	altered  bool    // its source contains control sequences, so that it differs from the shown text
 }
 
@@ -62,6 +63,8 @@ type document struct {
 	part      int               // the one of the line to come
 	partLine  int               // how many of its lines have been; in a numbered view, the number of the last one
 	counted   bool              // line numbers are those that the call asked for: the output has none
+	log       bool              // lines that programs wrote while they ran, as a command prints them or a file has them
+	screen    bool              // what a terminal shows
 	around    bool              // lines around matches are among them
 	dotted    bool              // "12. text"
 	bare      bool              // matches have no line number
@@ -79,6 +82,8 @@ type document struct {
 	chrome    int               // of a page: the indentation of the navigation that lines are in; none
 	before    bool              // and its main part is to come
 	named     string            // and the name of the last element that has one
+	parents   []parent          // and the elements that lines are in, those with a name on which a user acts, and headings
+	alert     int               // and the indentation of the message that lines are in; none
 	landmarks []landmark        // what to look for first
 	partly    bool              // and there are more of them
 	resumes   int               // the line behind the skipped middle; 0: nothing is skipped
@@ -136,7 +141,7 @@ func newDocument(content string, category Category, args call.Arguments) documen
 	}
 	if d.shape == shapePlain && (category == WebContent || category == Other) && looksSnapshot(text) {
 		d.shape, d.prose, d.nested, d.actedOn = shapeSnapshot, false, true, args.Words()
-		d.chrome, d.before = words.None, page.MainPart.MatchString(text)
+		d.chrome, d.alert, d.before = words.None, words.None, page.MainPart.MatchString(text)
 	}
 	if d.shape == shapeHTML && category != FileContent {
 		d.addHTML(text)
@@ -151,6 +156,10 @@ func newDocument(content string, category Category, args call.Arguments) documen
 		d.divide(args.Parts(), text)
 	}
 	d.nested = d.nested || yamlKey.MatchString(text) && len(yamlKey.FindAllString(text, leastKeys)) == leastKeys && !strings.Contains(text, ";\n")
+	if d.log = (d.shape == shapePlain || d.shape == shapeNumbered) && (category == FileContent || category == CommandOutput) && isLog(args, text); d.log && category == FileContent {
+		d.noisy, d.endFirst, d.prose, d.digest = true, true, false, false
+	}
+	d.screen = category == CommandOutput && d.shape == shapePlain && isScreen(args, text)
 	number := firstLine(category, args)
 	if d.noisy && d.shape == shapePlain {
 		d.prefix = logs.LogPrefix(text)
@@ -320,6 +329,10 @@ func (d *document) ofShape(l *line, raw string) (nothing bool) {
 		l.number = 0
 		if n, text, ok := cutNumber(raw); ok {
 			l.number, l.text = n, text
+			if d.log {
+				l.text = lex.CutStamp(text)
+				l.stamped = len(l.text) < len(text)
+			}
 		} else if n := lex.Atoi(strings.TrimSpace(raw)); n > 0 && (len(d.lines) == 0 || n == d.lines[len(d.lines)-1].number+1) {
 			l.number, l.text = n, "" // a blank line, whose separator is trimmed
 		}
@@ -349,6 +362,9 @@ func (d *document) ofShape(l *line, raw string) (nothing bool) {
 func (d *document) add(raw string, number int) {
 	if raw == "--" && (d.shape == shapeMatches || d.shape == shapeOneFile) {
 		return // grep's separator
+	}
+	if d.screen {
+		raw = undrawn(raw)
 	}
 	l := line{text: raw, number: number, group: -1, starts: true}
 	if d.noisy && d.shape == shapePlain {
@@ -573,7 +589,11 @@ func (d *document) countAlike() {
 // findOpeners finds, for the lines of an indented text, which line opens the block that they are in: a key, a condition, the head of a table, what
 // leads to a list. A value says nothing without its key: `cpu: 500m` below `Limits:` and below `Requests:`.
 func (d *document) findOpeners() {
-	if d.listing || d.shape == shapeSnapshot || d.shape == shapeHTML || d.shape == shapeDiff || d.shape == shapeMatches {
+	if d.shape == shapeSnapshot {
+		d.findOwners()
+		return
+	}
+	if d.listing || d.shape == shapeHTML || d.shape == shapeDiff || d.shape == shapeMatches {
 		return
 	}
 	d.above = make([]int32, len(d.lines))

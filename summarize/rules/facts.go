@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -82,7 +83,7 @@ const (
 func factsOf(in Input, category Category, args call.Arguments, doc *document) *facts {
 	f := &facts{status: statusSuccess, key: []string{}, meta: map[string]any{}}
 	f.errors = errorLines(in, category, doc)
-	f.settle(in, category, args)
+	f.settle(in, category, args, doc)
 	switch category {
 	case FileContent:
 		f.file(args, doc)
@@ -107,9 +108,16 @@ func factsOf(in Input, category Category, args call.Arguments, doc *document) *f
 			if f.status == statusError {
 				f.urgent = append(firstLines(doc, 1), f.urgent...) // why it was refused
 			}
+			if f.ended.Verdict == verdict.Success {
+				f.urgent = append(f.urgent, doc.resultSentence(cmp.Or(args.Path(), doc.namedPath()))...)
+			}
 			f.urgent = append(f.urgent, doc.changed(args, f.status == statusError)...)
 		}
 	}
+	if doc.screen {
+		f.urgent = append(doc.lastLines(in.MaxChars*endShare/100), f.urgent...)
+	}
+	f.urgent = append(f.urgent, doc.changedFirst()...)
 	if told := doc.searchFailed(); category == WebContent && told >= 0 && f.ended.Verdict == verdict.Success {
 		f.ended.Verdict = verdict.Unknown
 		f.urgent = append(f.urgent, told)
@@ -170,7 +178,7 @@ var (
 const passedError = dullWorth
 
 // settle asks for the verdict. A record has no word for an unknown one: nothing says that it failed.
-func (f *facts) settle(in Input, category Category, args call.Arguments) {
+func (f *facts) settle(in Input, category Category, args call.Arguments, doc *document) {
 	named := in.ToolName
 	if in.Category != "" {
 		named = "" // the policy says what it is, not its name
@@ -180,7 +188,7 @@ func (f *facts) settle(in Input, category Category, args call.Arguments) {
 		kind = verdict.Look
 	}
 	f.report = kind == verdict.Report
-	call := verdict.Call{Kind: kind, Command: args.ShellLine(), IsError: in.IsError, ExitCode: in.ExitCode, Text: clean.Clean(in.Content)}
+	call := verdict.Call{Kind: kind, Command: args.ShellLine(), IsError: in.IsError, ExitCode: in.ExitCode, Log: doc.log, Text: clean.Clean(in.Content)}
 	f.ended = verdict.Of(call)
 	if f.ended.ExitKnown {
 		f.exit = itoa(f.ended.Exit)

@@ -301,6 +301,10 @@ func (f *facts) web(args call.Arguments, doc *document) {
 	}
 	if f.wide { // which page it is tells more than what was asked of it
 		f.asked(args)
+		if address := doc.address(); args.Url() == "" && address != "" {
+			f.add("URL", clipLeft(lex.OneLine(address), longestAddress))
+			f.note("url", address)
+		}
 	}
 	if links > 0 {
 		f.add("Links", itoa(links))
@@ -310,6 +314,9 @@ func (f *facts) web(args call.Arguments, doc *document) {
 	f.add("Lines", itoa(doc.total))
 	f.note("lines", doc.total)
 }
+
+// longestAddress bounds the path of a page in the header, in code points.
+const longestAddress = 32
 
 // searchFailed returns the line by which a search says that it found no pages: what follows is from the model's memory.
 func (d *document) searchFailed() int {

@@ -30,7 +30,7 @@ func hasPlace(text string) bool {
 // errors without any having occurred.
 func errorLines(in Input, category Category, doc *document) []int {
 	told := in.IsError != nil && *in.IsError || in.ExitCode != nil && *in.ExitCode != 0
-	mayFail := category == CommandOutput || category == Other && in.IsError == nil
+	mayFail := category == CommandOutput || doc.log || category == Other && in.IsError == nil
 	if !mayFail && !told {
 		return nil
 	}

@@ -8,7 +8,8 @@ func TestProper(t *testing.T) {
 		"a\nb\n\n[54 more lines in file. Use offset=80 to continue]":                                                 "a\nb\n",
 		"a\nb\n... (12 more lines)\n</file>":                                                                         "a\nb\n",
 		"Chunk ID: 3f\nWall time: 1.2 seconds\nProcess exited with code 1\nOriginal token count: 7\nOutput:\nFAIL\n": "FAIL\n",
-		"     1\ta\n     2\tb\n\n<system-reminder>\nDo this.\n</system-reminder>\n":                                  "     1\ta\n     2\tb\n\n",
+		"     1\ta\n     2\tb\n\n<system-reminder>\nDo this.\n</system-reminder>\n":                                  "     1\ta\n     2\tb\n",
+		"a\nb\n<shellId: 15 completed with exit code 0>":                                                             "a\nb\n",
 		"x := \"<system-reminder>\"\ny":                                                                              "x := \"<system-reminder>\"\ny",
 		"Output:\n":                                                                                                  "Output:\n", "": "", "a\n\n": "a\n\n",
 	} {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/logs"
 	"precis/summarize/rules/outline"
 	"precis/summarize/rules/words"
 )
@@ -14,6 +15,7 @@ import (
 type landmark struct {
 	line  int
 	name  string
+	dir   string  // of a file of a search
 	count string  // what is said of it behind its name: ` +12 -3`
 	worth float64 // on the scale of identifiers
 	file  bool    // the line stands for all lines of its file
@@ -74,22 +76,42 @@ func (d *document) matchedFiles() []landmark {
 			}
 		}
 	}
+	root := 0
+	if d.shape == shapeMatches {
+		root = rootOf(d.groups)
+	}
 	seen := make([]bool, len(d.groups))
 	for i := range d.lines {
 		if g := d.lines[i].group; g >= 0 && !seen[g] {
 			seen[g] = true
-			list = append(list, landmark{line: i, name: names[g], count: d.groupName(g)[len(d.groups[g]):] + d.hitsOf(g), worth: fileWorth, file: true})
+			dir := ""
+			if at := strings.LastIndexByte(d.groups[g], '/') + 1; d.shape == shapeMatches && at > root {
+				dir, names[g] = d.groups[g][root:at], d.groups[g][at:]
+			}
+			list = append(list, landmark{line: i, dir: dir, name: names[g], count: d.groupName(g)[len(d.groups[g]):] + d.hitsOf(g), worth: fileWorth, file: true})
 		}
 	}
 	return list
 }
 
-// hitsOf says how many matches a file has, if there are many: ` (9)`.
+// hitsOf says how many matches a file has: ` 9`.
 func (d *document) hitsOf(g int) string {
-	if g >= len(d.hits) || d.hits[g] <= manyHits {
+	if g >= len(d.hits) || d.hits[g] < 2 {
 		return ""
 	}
-	return " (" + itoa(d.hits[g]) + ")"
+	return " " + itoa(d.hits[g])
+}
+
+// rootOf returns how many bytes of the directory that all paths are in, from its root on, say nothing: those of an absolute path.
+func rootOf(paths []string) int {
+	if len(paths) < 2 || !strings.HasPrefix(paths[0], "/") {
+		return 0
+	}
+	shared := paths[0]
+	for _, p := range paths {
+		shared = shared[:logs.CommonLen(shared, p)]
+	}
+	return strings.LastIndexByte(shared, '/') + 1
 }
 
 // shortNames returns for each path its shortest end that no other one has.

@@ -120,6 +120,12 @@ func (c *chooser) unshown() []int32 {
 func (c *chooser) headSize(i int32) int {
 	s := &c.sections[i]
 	n := 3 + len(s.name) + len(s.count)
+	if s.file && c.doc.shape == shapeMatches {
+		n += len(s.dir)
+		if s.dir == c.dir {
+			n -= len(s.dir) + 1
+		}
+	}
 	if at := c.doc.lines[s.line].at; at > 0 && !s.file && !s.place {
 		n += digits(at)
 	}
@@ -146,6 +152,7 @@ func (c *chooser) markWorth(i int32) float64 {
 func (c *chooser) openSection(f *further, i int32) {
 	s := &c.sections[i]
 	s.open = true
+	c.dir = s.dir
 	c.opens(s.line)
 	f.gain += c.markWorth(i)
 	if s.place {
@@ -175,6 +182,9 @@ func (c *chooser) listing(list []listed) string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b listed) int {
 		order := rank(a) - rank(b)
+		if order == 0 && rank(a) == 0 && c.doc.shape == shapeMatches {
+			order = strings.Compare(c.sections[a.section].dir, c.sections[b.section].dir)
+		}
 		if order == 0 && rank(a) == 0 {
 			order = c.sections[a.section].line - c.sections[b.section].line
 		}
@@ -183,8 +193,12 @@ func (c *chooser) listing(list []listed) string {
 	var b strings.Builder
 	b.WriteString(furtherHead)
 	for n, x := range list {
+		dir := c.dirOf(x)
 		switch {
 		case n == 0:
+		case dir != "" && dir == c.dirOf(list[n-1]):
+			b.WriteString(", ")
+			dir = ""
 		case x.id == words.None || rank(x) != rank(list[n-1]):
 			b.WriteString("; ")
 		case list[n-1].id == words.None:
@@ -194,9 +208,20 @@ func (c *chooser) listing(list []listed) string {
 		default:
 			b.WriteByte(' ')
 		}
+		if dir != "" {
+			b.WriteString(dir + ": ")
+		}
 		b.WriteString(c.entry(x))
 	}
 	return b.String()
+}
+
+// dirOf is the directory that a file of a search is listed below; empty for others.
+func (c *chooser) dirOf(x listed) string {
+	if x.section == words.None || x.id != words.None {
+		return ""
+	}
+	return c.sections[x.section].dir
 }
 
 // entry is what a list says of one of its names: of a landmark, where it is.
@@ -230,12 +255,16 @@ func (c *chooser) between(picks []pick, list []listed) func(above, below int) st
 		}
 	}
 	slices.SortStableFunc(list, func(a, b listed) int { return cmp.Or(a.line-b.line, cmp.Compare(min(a.id, 0), min(b.id, 0))) })
+	reach, of := sectionLines, "+: "
+	if c.doc.shape == shapeOneFile { // each match is a place of its own
+		reach, of = 0, ": "
+	}
 	return func(above, below int) string {
 		var b strings.Builder
 		from, more, named := c.doc.lines[above].at, 0, false
 		for ; len(list) > 0 && list[0].line < below; list = list[1:] {
 			x, at := list[0], c.doc.lines[list[0].line].at
-			far := b.Len() == 0 || at < from || at-from > sectionLines || from == 0 && at > 0
+			far := b.Len() == 0 || at < from || at-from > reach || from == 0 && at > 0
 			switch {
 			case x.id == unnamed:
 				more++
@@ -246,7 +275,7 @@ func (c *chooser) between(picks []pick, list []listed) func(above, below int) st
 				b.WriteString("; ")
 			}
 			if named = x.id >= 0; named && far && at > 0 {
-				b.WriteString(itoa(at) + "+: ")
+				b.WriteString(itoa(at) + of)
 			}
 			if far || !named {
 				from = at
@@ -293,11 +322,19 @@ func (c *chooser) further(picks []pick, room int) further {
 	c.show(picks)
 	f := further{gain: c.shownWorth()}
 	c.left = append(c.left[:0], c.list...)
+	c.dir = ""
 	queue := c.left
 	if !c.doc.placed {
 		room -= len(furtherHead)
 	}
 	marks := c.unshown()
+	if c.doc.shape == shapeMatches { // where a search found something comes before what stands there
+		slices.SortStableFunc(marks, func(a, b int32) int { return strings.Compare(c.sections[a].dir, c.sections[b].dir) })
+		for _, m := range marks {
+			room -= c.listMark(&f, m, room)
+		}
+		marks = nil
+	}
 	for len(queue) > 0 && room > words.ShortestSubword {
 		id := queue[0].of()
 		rate, size := c.furtherRate(id)

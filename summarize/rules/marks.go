@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -51,8 +52,15 @@ func omission(lines, chars int, original string) string {
 // that the original holds in JSON are not lines of the original.
 func (in *Input) elision(lines, chars int) string {
 	what := lex.Counted(lines, "line")
-	if lines <= 0 {
+	switch original := in.original(); {
+	case lines > 0:
+	case chars > 0 || original == "":
 		what = lex.Counted(chars, "char")
+	default: // all is shown, in another form
+		if in.held {
+			original = "all in JSON; " + original
+		}
+		return lex.OmissionMark + original + "]"
 	}
 	if in.held {
 		what += " in JSON"
@@ -141,3 +149,32 @@ func suffix(s string, n int) string {
 	}
 	return s[lex.Behind(s, len(lex.Head(s, skip))):]
 }
+
+// hidden returns how many lines of a source have a word or a number that its sketch has not, of a text in few lines how many characters such words
+// have: a table has each value, and not its line.
+func (d *document) hidden(sketch string) (lines, chars int) {
+	shown := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(sketch, parts) {
+		shown[word] = true
+	}
+	for line := range strings.Lines(d.source) {
+		missing := 0
+		for word := range strings.FieldsFuncSeq(line, parts) {
+			if !shown[word] && strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+				missing += lex.Runes(word)
+			}
+		}
+		if chars += missing; missing > 0 {
+			lines++
+		}
+	}
+	if d.total <= fewLines {
+		lines = 0
+	}
+	return lines, chars
+}
+
+// parts reports whether a character stands between the words of a record or a path.
+func parts(r rune) bool { return r < 0x80 && separates[byte(r)] }
+
+var separates = lex.SetOf(" \t\r\n\"'{}[](),:;=|/")

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"net/url"
 	"regexp"
 	"strings"
 	"unicode"
@@ -122,6 +123,7 @@ func (d *document) ofElement(l *line) {
 	l.text = strings.TrimRight(strings.Replace(l.text[:e.End], e.Name, name, 1), " ,:")
 	framed := d.frames(e, l.indent)
 	repeats := e.Role == "StaticText" && strings.Contains(d.named, name)
+	within := d.saidByParent(e.Role, name, l.indent)
 	if name != "" && e.Role != "StaticText" {
 		d.named = name
 	}
@@ -130,8 +132,11 @@ func (d *document) ofElement(l *line) {
 		d.elements = map[string]bool{}
 	}
 	d.elements[e.Role+name] = true
+	l.aside = within || name == "" && !page.TakesInput(e.Role) && !page.InState(l.text) && !strings.Contains(l.text, "]: ") && !d.actedOn[page.IdOf(l.text)]
 	switch {
 	case d.actedOn[page.IdOf(l.text)]:
+		l.favour, l.aside = didWorth, false
+	case d.alerts(e, l.indent) && name != "":
 		l.favour = didWorth
 	case e.Role == "RootWebArea" || repeats:
 		l.favour = dullWorth // the title is in the header
@@ -197,4 +202,106 @@ func looksSnapshot(content string) bool {
 		return ok && (e.Name != "" || strings.Contains(line, "''") || strings.Contains(line, "[ref="))
 	})
 	return elements >= least && elements*2 > lines
+}
+
+// saidByParent reports whether an element only repeats what the element around it is called, on which a user acts: the heading and the text in a link.
+func (d *document) saidByParent(role, name string, indent int) bool {
+	for n := len(d.parents); n > 0 && d.parents[n-1].indent >= indent; n = len(d.parents) {
+		d.parents = d.parents[:n-1]
+	}
+	within := false
+	for _, p := range d.parents {
+		switch {
+		case name == "" || !strings.Contains(p.name, name):
+		case !page.Acts(role):
+			within = true
+		case name == p.name && !p.acts && p.line < len(d.lines) && strings.Contains(d.lines[p.line].text, name): // the link in a heading says the same, and has the id
+			d.lines[p.line].aside = d.lines[p.line].favour != didWorth
+		}
+	}
+	if name != "" && (page.Acts(role) || role == "heading") {
+		d.parents = append(d.parents, parent{indent: indent, line: len(d.lines), name: name, acts: page.Acts(role)})
+	}
+	return within
+}
+
+// parent is an element with a name around the ones to come.
+type parent struct {
+	indent, line int
+	name         string
+	acts         bool
+}
+
+// alerts reports whether an element is a message of the page, or in one.
+func (d *document) alerts(e page.Element, indent int) bool {
+	if d.alert >= 0 && indent <= d.alert {
+		d.alert = words.None
+	}
+	if d.alert < 0 && (e.Role == "alert" || e.Role == "alertdialog") {
+		d.alert = indent
+	}
+	return d.alert >= 0
+}
+
+// findOwners finds what the texts of a page are about: the named element that they are in, or the heading or the link in front of them. Without it they
+// would be read as what the line above them says.
+func (d *document) findOwners() {
+	const farthest = 60 // lines
+	d.above = make([]int32, len(d.lines))
+	for i := range d.above {
+		d.above[i] = words.None
+		l := &d.lines[i]
+		if l.aside || l.dull() || !strings.HasPrefix(l.text, "StaticText ") {
+			continue
+		}
+		indent, next := l.indent, true
+		for j := i - 1; j >= max(0, i-farthest); j-- {
+			o := &d.lines[j]
+			e, ok := page.ElementIn(o.text)
+			if !ok || !o.starts {
+				continue
+			}
+			if o.indent > indent && !next {
+				continue // in what stands in front of it, further up
+			}
+			inner := o.indent >= indent
+			if e.Name != "" && !o.aside && (e.Role == "heading" || e.Role == "link" || e.Role == "LabelText" || !inner && owns(e.Role)) {
+				d.above[i] = int32(j)
+				break
+			}
+			if inner && e.Role == "StaticText" && o.indent == indent && d.above[j] >= 0 {
+				d.above[i] = d.above[j]
+				break
+			}
+			if o.indent < indent {
+				indent = o.indent
+			}
+		}
+	}
+}
+
+// owns reports whether a named element of a role is what the texts in it are about.
+func owns(role string) bool {
+	switch role {
+	case "button", "listitem", "group", "dialog", "alert", "alertdialog", "article", "tab", "tabpanel", "figure", "radiogroup", "checkbox", "radio", "option", "menuitem":
+		return true
+	}
+	return false
+}
+
+// pageAddress matches the address of a page: as a driver states it, and that of a page or of a frame in it.
+var pageAddress = regexp.MustCompile(`(?m)^\s*(?:- (?:Page )?URL: (\S+)|(?:\[\w+\] )?RootWebArea '[^'\n]+'[^\n]*? url='([^'\s]+)')`)
+
+// address returns which page a tree is of: the path of its address, of the last frame if there are several, without what is behind it.
+func (d *document) address() string {
+	const first = 16 << 10
+	path := ""
+	for _, m := range pageAddress.FindAllStringSubmatch(lex.Head(d.source, first), -1) {
+		if u, err := url.Parse(m[1] + m[2]); err == nil && u.Host != "" {
+			if path = strings.Trim(u.Path, "/"); path == "" {
+				path = u.Host
+			}
+		}
+	}
+	return path
 }

@@ -157,7 +157,11 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 // last line makes room for it.
 func (d *document) sketched(in Input, category Category, header, body string, limit, room int) string {
 	ended := func() string {
-		return lex.JoinLines(header, body, in.elision(max(0, d.total-strings.Count(body, "\n")-1), d.chars))
+		lines, chars := d.hidden(body)
+		if len(in.Drop) > 0 { // what was dropped is missing too
+			chars += max(0, d.chars-lex.Runes(d.source))
+		}
+		return lex.JoinLines(header, body, in.elision(lines, chars))
 	}
 	if over := lex.Runes(ended()) - limit; over > 0 {
 		if shorter := d.sketch(in, category, room-over); shorter != "" {

@@ -21,7 +21,7 @@ var (
 	// wrapHead are the lines that shells put in front; the verdict has read them already.
 	wrapHead = regexp.MustCompile(`^(?:Chunk ID:|Wall time:|Process exited with|Process running with session ID|Original token count:|Total output lines:|Exit code:? \d|Output:$)`)
 	// wrapNote is a reader's last line: "[54 more lines in file. Use offset=80 to continue]".
-	wrapNote = regexp.MustCompile(`(?i)^[\[(<.…= ]{1,6}\s?(?:\d+ more lines|\d+ lines? (?:more|remaining|omitted)|showing lines|end of file|file has more lines|output truncated|truncated:|results are truncated|content truncated|more lines available).{0,200}$|^Shell cwd was reset to |^</?(?:output|stdout|stderr|file|content|result|persisted-output|usage)>$|^<cwd>.*</cwd>$|^agentId: \w+|^<usage>|^(?:total_tokens|tool_uses|duration_ms|subagent_tokens): \d+(?:</usage>)?$|^</?system>`)
+	wrapNote = regexp.MustCompile(`(?i)^[\[(<.…= ]{1,6}\s?(?:\d+ more lines|\d+ lines? (?:more|remaining|omitted)|showing lines|end of file|file has more lines|output truncated|truncated:|results are truncated|content truncated|more lines available).{0,200}$|^Shell cwd was reset to |^</?(?:output|stdout|stderr|file|content|result|persisted-output|usage)>$|^<cwd>.*</cwd>$|^agentId: \w+|^<usage>|^(?:total_tokens|tool_uses|duration_ms|subagent_tokens): \d+(?:</usage>)?$|^</?system>|^<shellId: \d+ .{0,80}>$`)
 )
 
 // stillRuns matches what says that a command goes on, and by which id it is asked for.
@@ -119,7 +119,9 @@ func withoutReminders(content string) string {
 		}
 		content = content[end:]
 	}
-	b.WriteString(content)
+	if strings.TrimSpace(content) != "" || b.Len() == 0 { // a line break behind the last one is no line
+		b.WriteString(strings.TrimPrefix(content, "\n"))
+	}
 	return b.String()
 }
 

@@ -116,7 +116,7 @@ func (v *vocabulary) release() {
 
 // read collects the identifiers and the subwords of a line; encoded data has none.
 func (v *vocabulary) read(i int, l *line) {
-	if words.IsBlob(l.text) {
+	if l.aside || words.IsBlob(l.text) {
 		return
 	}
 	if v.numbers >= maxNumbers && v.speaksOf(l.text) {

@@ -41,7 +41,7 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 			name := d.groupName(l.group)
 			b.WriteString(name)
 			if l.group < len(hits) && d.hits[l.group]-hits[l.group] >= manyHits {
-				b.WriteString(hitsMark(d.hits[l.group]))
+				b.WriteString(hitsMark(d.hits[l.group] - hits[l.group]))
 			}
 			b.WriteByte('\n')
 			out.source += sourceLine(name, name)
@@ -101,10 +101,10 @@ func (d *document) withOpeners(picks []pick) []pick {
 	return picks
 }
 
-// manyHits is how many matches of a file must be missing for it to be said how many there are.
-const manyHits = 10
+// manyHits is how many matches of a file must be missing for it to be said how many.
+const manyHits = 3
 
-// hitsMark says how many matches a file has.
+// hitsMark says how many matches of a file are missing.
 func hitsMark(n int) string { return " [… " + itoa(n) + " hits]" }
 
 // hitsIn counts the matches among lines, by their file.
@@ -218,8 +218,8 @@ func withoutBullet(s string) string {
 }
 
 // lead returns what precedes a fragment: `12|` before a whole line of a file, `12→` before a part from
-// within it, a space before the line that follows the one above, `• ` before a part of a line without a number, even
-// if only a log's stamp is missing.
+// within it, a space before the line that follows the one above, `• ` before a part of a line without a number. That
+// a log's stamp is missing needs no mark.
 func (d *document) lead(p, last choice) string {
 	number, within := d.lines[p.line].number, d.within(p)
 	below := last.line == p.line-1
@@ -251,7 +251,7 @@ const innerMark = "• "
 // within reports whether a fragment does not begin at the start of its line.
 func (d *document) within(p choice) bool {
 	l := &d.lines[p.line]
-	return p.start > 0 || !l.starts || l.stamped
+	return p.start > 0 || !l.starts
 }
 
 // follows reports whether a line directly follows the previous one in its file.

@@ -774,6 +774,9 @@ func (s *scan) lookVerdict() (Verdict, string) {
 		if s.call.IsError == nil && n <= shortAnswer && (n == 1 && TellsError(s.first()) || notRead.MatchString(s.first())) {
 			return Failure, s.first()
 		}
+		if s.call.Log && s.endedBadly() {
+			return Unknown, "" // it was read well, but what it says is a failure's
+		}
 		return Success, ""
 	}
 	if at := s.lines[n-1]; slices.ContainsFunc(s.steps, asksHelp) && (saysFailed.holds(at) || TellsError(at) || saysFailed.holds(s.first()) || TellsError(s.first())) {
@@ -806,8 +809,19 @@ func (s *scan) lookVerdict() (Verdict, string) {
 		return Partial, line
 	case s.fetched() && s.call.IsError == nil && s.call.ExitCode == nil:
 		return Unknown, ""
+	case s.call.Log && s.endedBadly():
+		return Unknown, ""
 	}
 	return Success, ""
+}
+
+// endedBadly reports whether the last words of a log are those of a failure.
+func (s *scan) endedBadly() bool {
+	w := s.words()
+	if w.badNear && !w.goodLast {
+		return true
+	}
+	return slices.ContainsFunc(s.lines[max(0, len(s.lines)-nearLines):], func(line string) bool { return TellsError(lex.CutStamp(line)) })
 }
 
 // shortAnswer is how many lines an answer has at most that is only an error.

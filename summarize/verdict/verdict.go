@@ -45,6 +45,7 @@ type Call struct {
 	Command  string // the shell command of a Run; may be empty
 	IsError  *bool
 	ExitCode *int
+	Log      bool   // the text is what programs wrote while they ran, at another time
 	Text     string // without terminal controls
 }
 
@@ -277,5 +278,5 @@ var (
 		"has not been read yet", "has been modified since", "patch does not apply", "Hunk FAILED", "hunk FAILED", "Invalid patch", "Invalid Context", "Multiple occurrences", "multiple matches",
 		"matches of the string to replace", "is not unique", "not unique in the file", "No changes were made", "No changes made", "No changes to make", "Edit failed", "edit failed", "verification failed", "could not be applied", "Could not apply", "Unable to apply", "does not exist. ", "was not found in", "No match found", "no match found", "must read the file before", "appears multiple times", "appears more than once"}
 	editDone = []string{"applied successfully", "Applied edit", "replacements made", "has been updated", "has been edited", "updated successfully", "edited successfully", "created successfully",
-		"File updated", "File created", "Successfully", "successfully", "Success. Updated", "Wrote ", "File written", "has been written", "All occurrences", "was saved", "Done!", "changes applied", "patch applied", "Updated "}
+		"File updated", "File created", "Text replaced", "Text inserted", "text has been inserted", "text has been replaced", "has been created", "Successfully", "successfully", "Success. Updated", "Wrote ", "File written", "has been written", "All occurrences", "was saved", "Done!", "changes applied", "patch applied", "Updated "}
 )

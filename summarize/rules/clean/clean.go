@@ -141,7 +141,7 @@ func IsNoise(text string) bool {
 
 // lifecycle is what npm says below the error of a script, and transferred a row of curl's meter.
 var (
-	lifecycle   = regexp.MustCompile(`^npm (?:error|ERR!) (?:code|path|workspace|location|command|errno|A complete log|\s*in workspace|\s*at location)\b`)
+	lifecycle   = regexp.MustCompile(`^npm (?:error|ERR!) (?:code (?:\d+|ELIFECYCLE)$|path|workspace|location|command|errno|A complete log|\s*in workspace|\s*at location)\b`)
 	transferred = regexp.MustCompile(`^\d+ [\d.]+[kMG]? \d+ [\d.]+[kMG]? \d+ [\d.]+[kMG]? [\d.]+[kMG]? [\d.]+[kMG]? (?:[\d:]+|--:--:--) (?:[\d:]+|--:--:--) (?:[\d:]+|--:--:--) [\d.]+[kMG]?$`)
 )
 

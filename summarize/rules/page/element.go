@@ -114,3 +114,12 @@ func IsGlyph(text string) bool {
 	}
 	return lex.Runes(e.Name) == 1 && strings.ContainsAny(e.Name, ">•|·/*:-–—›»")
 }
+
+// TakesInput reports whether a user fills in or chooses elements of a role: one without a name counts too.
+func TakesInput(role string) bool {
+	switch role {
+	case "textbox", "combobox", "checkbox", "radio", "switch", "searchbox", "slider", "spinbutton", "listbox", "textarea", "select", "input":
+		return true
+	}
+	return false
+}
