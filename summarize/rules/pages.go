@@ -124,7 +124,7 @@ func (d *document) ofElement(l *line) {
 	framed := d.frames(e, l.indent)
 	repeats := e.Role == "StaticText" && strings.Contains(d.named, name)
 	within := d.saidByParent(e.Role, name, l.indent)
-	if name != "" && e.Role != "StaticText" {
+	if name != "" && e.Role != "StaticText" && !within {
 		d.named = name
 	}
 	again := d.elements[e.Role+name]
