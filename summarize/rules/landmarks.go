@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"regexp"
 	"strings"
 
@@ -78,7 +79,9 @@ func (d *document) matchedFiles() []landmark {
 	}
 	root := 0
 	if d.shape == shapeMatches {
-		root = rootOf(d.groups)
+		if root = rootOf(d.groups); treeSize(d.groups, root) > longestTree {
+			root = math.MaxInt // names that tell them apart: more of them have room
+		}
 	}
 	seen := make([]bool, len(d.groups))
 	for i := range d.lines {
@@ -100,6 +103,23 @@ func (d *document) hitsOf(g int) string {
 		return ""
 	}
 	return " " + itoa(d.hits[g])
+}
+
+// longestTree is up to which length the files of a search stand below their directories, in bytes.
+const longestTree = 320
+
+// treeSize is what files take below their directories.
+func treeSize(paths []string, root int) (n int) {
+	dirs := map[string]bool{}
+	for _, p := range paths {
+		at := strings.LastIndexByte(p, '/') + 1
+		n += len(p) - at + len(", 99")
+		if dir := p[:at]; !dirs[dir] {
+			dirs[dir] = true
+			n += max(0, at-root)
+		}
+	}
+	return n
 }
 
 // rootOf returns how many bytes of the directory that all paths are in, from its root on, say nothing: those of an absolute path.
