@@ -230,7 +230,7 @@ func heldOut(thread string) bool {
 // their numbers apart. The names in the gaps of documents had 0.013 and 0.024 of the first two (docs/rules.md), what does not change in a diff, and
 // names in the place of a search's directories, 0.008 of the first.
 const (
-	leastMacro, leastMicro, leastMacroLines = 0.756, 0.603, 0.538
+	leastMacro, leastMicro, leastMacroLines = 0.756, 0.603, 0.535
 )
 
 // TestRecall measures, and checks the figures that docs/rules.md states. PRECIS_RULES_WINDOW sets another window
