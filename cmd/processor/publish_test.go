@@ -170,6 +170,17 @@ func TestPublishSessions(t *testing.T) {
 		wants(t, exitDone, `"call_id": "call_1"`, "")
 }
 
+// A file of another format than the one that is named publishes nothing, and says which it is.
+func TestPublishOtherFormat(t *testing.T) {
+	b := newServer(t)
+	const claude = "../../internal/sessions/testdata/claude-code.jsonl"
+	command(t, b, "", "publish", "--format", "codex", claude).wants(t, exitWrong, "", claude+": line 1: this is no session of codex, but of claude-code; name it with --format claude-code, or with --format auto")
+	command(t, b, "", "publish", claude).wants(t, exitWrong, "0 events of 0 threads", "none is an event; --format auto reads the sessions of agents")
+	if s, err := b.JetStream().Stream(t.Context(), broker.StreamEvents); err != nil || s.CachedInfo().State.Msgs != 0 {
+		t.Errorf("stored something, or %v", err)
+	}
+}
+
 // A dry run needs no server, and writes an event file.
 func TestPublishDryRun(t *testing.T) {
 	const codex = "../../internal/sessions/testdata/codex.jsonl"

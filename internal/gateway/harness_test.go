@@ -28,6 +28,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if asMachine() {
+		return
+	}
 	gateway.PoisonScratches()
 	goleak.VerifyTestMain(m)
 }

@@ -72,10 +72,15 @@ func (c *codex) bare(o object) {
 		c.meta(o, o)
 	case o.text("type") == "":
 		c.skip("record without a type")
+	case !slices.Contains(firstItems, o.text("type")):
+		c.skip(o.text("type"))
 	default:
 		c.item(jsonOf(o), o, timeOf(o["timestamp"]))
 	}
 }
+
+// firstItems are the items of files without payloads: what other agents keep has types, too.
+var firstItems = []string{"message", "reasoning", "function_call", "function_call_output", "local_shell_call", "local_shell_call_output", "custom_tool_call", "custom_tool_call_output", "web_search_call"}
 
 // meta names the thread. A fork has its parent's too, and a session that is continued its own again.
 func (c *codex) meta(m, line object) {

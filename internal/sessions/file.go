@@ -27,6 +27,7 @@ type File struct {
 	lines   *Lines   // nil: an event file
 	events  *events.FileReader
 	format  string
+	decided bool // the file is of that format, for all that its lines say
 	line    int
 	waiting []events.FileEvent
 	ended   bool
@@ -121,12 +122,43 @@ func (f *File) whole(name string, opts Options) error {
 		name = found.name
 	}
 	f.format, f.ended = name, true
+	if err := f.decide(value); err != nil {
+		return err
+	}
 	if f.lines, err = NewLines(name, opts); err != nil {
 		return err
 	}
 	f.waiting, err = f.lines.Push(value)
 	f.waiting = append(f.waiting, f.lines.Flush()...)
 	return err
+}
+
+// decide fails where the first line that tells a format tells another one than the file is read as: read so, a whole session of one agent
+// could become a message of another.
+func (f *File) decide(line []byte) error {
+	if f.decided {
+		return nil
+	}
+	value, _, err := readJSON(line)
+	if err != nil {
+		return nil
+	}
+	is, as := recognized(value), formatOf(f.format)
+	switch {
+	case is == nil:
+		return nil
+	case is == as, is.loose, !as.loose && as.recognize(asObject(value)):
+		f.decided = true
+		return nil
+	}
+	return &OtherFormatError{As: f.format, Is: is.name}
+}
+
+// OtherFormatError is a file that was to be read as one format, and is of another.
+type OtherFormatError struct{ As, Is string }
+
+func (e *OtherFormatError) Error() string {
+	return fmt.Sprintf("this is no session of %s, but of %s; name it with --format %s, or with --format auto", e.As, e.Is, e.Is)
 }
 
 // Format is the file's: the given one, or what was found out.
@@ -188,6 +220,10 @@ func (f *File) read() error {
 	if len(line) == 0 {
 		f.lines.Skip()
 		return nil
+	}
+	if err := f.decide(line); err != nil {
+		f.ended = true
+		return fmt.Errorf("line %d: %w", f.line, err)
 	}
 	f.waiting, err = f.lines.Push(line)
 	switch {

@@ -22,6 +22,8 @@ type format struct {
 	recognize func(object) bool
 	// documents says that a file may be one JSON document over several lines.
 	documents bool
+	// loose says that what recognizes a conversation may recognize those of agents that keep them in a provider's shape.
+	loose bool
 	// watched says that the agent appends to its files.
 	watched bool
 }
@@ -36,8 +38,8 @@ var formats = []format{
 	{name: "openhands", make: newOpenHands, recognize: isOpenHands},
 	{name: "swe-agent", make: newSWEAgent, recognize: isSWEAgent, documents: true},
 	{name: "langchain", make: newLangChain, recognize: isLangChain, documents: true},
-	{name: "anthropic", make: newMessages, recognize: isAnthropic, documents: true},
-	{name: "openai", make: newMessages, recognize: isOpenAI, documents: true},
+	{name: "anthropic", make: newMessages, recognize: isAnthropic, documents: true, loose: true},
+	{name: "openai", make: newMessages, recognize: isOpenAI, documents: true, loose: true},
 }
 
 // Formats lists the formats of sessions, without auto and event files.

@@ -169,6 +169,42 @@ func pushed(t testing.TB, name string, text []byte, flush bool) (list []string) 
 	return list
 }
 
+// A session that is read as one of another agent is refused before it becomes an event: a whole one became a message of its own thread.
+func TestAnotherFormatIsRefused(t *testing.T) {
+	refused := 0
+	for _, name := range samples(t) {
+		for _, as := range Formats() {
+			if is := formatIn(name); as == is || formatOf(is).loose {
+				continue
+			}
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := Open(bytes.NewReader(text), as, Options{Name: name})
+			for err == nil {
+				var e events.FileEvent
+				if e, err = f.Next(); err == nil {
+					t.Errorf("%s as %s: %s", name, as, e.Data)
+				} else if !errors.Is(err, io.EOF) && !errors.As(err, new(*OtherFormatError)) {
+					err = nil // a line of a document
+				}
+			}
+			var other *OtherFormatError
+			if document := formatOf(formatIn(name)).documents && !formatOf(as).documents; document && errors.Is(err, io.EOF) {
+				continue
+			}
+			if !errors.As(err, &other) || other.As != as || other.Is != formatIn(name) {
+				t.Errorf("%s as %s: %v", name, as, err)
+			}
+			refused++
+		}
+	}
+	if refused < 50 {
+		t.Errorf("only %d files were read as another format", refused)
+	}
+}
+
 // A format is told by the lines that say it, whatever stands before them, and nothing is guessed.
 func TestFormatsAreTold(t *testing.T) {
 	for text, want := range map[string]string{

@@ -185,6 +185,8 @@ func (c *Publish) finish(a *console.App, job *publishing, err error) error {
 		return console.Unreachable("%w\nPublish the files again to go on: what has arrived is not counted twice", err)
 	case job.counts.Unreadable > 0:
 		return console.Wrong("%s could not be read", console.Counted(job.counts.Unreadable, "file"))
+	case job.counts.Broken > 0 && job.counts.Published == 0 && c.Format == sessions.FormatEvents:
+		return console.Wrong("%s could not be published: none is an event; --format auto reads the sessions of agents", console.Counted(job.counts.Broken, "line"))
 	case job.counts.Broken > 0:
 		return console.Wrong("%s could not be published", console.Counted(job.counts.Broken, "line"))
 	case job.counts.Rejected != nil && *job.counts.Rejected > 0:
@@ -309,6 +311,8 @@ func (p *publishing) file(ctx context.Context, name string) error {
 			return nil
 		case ctx.Err() != nil:
 			return fmt.Errorf("told to stop before the end of %s", name)
+		case errors.As(err, new(*sessions.OtherFormatError)):
+			return &unreadableError{fmt.Errorf("%s: %w", name, err)}
 		case isReadError(err):
 			return &unreadableError{fmt.Errorf("read %s: %w", name, err)}
 		case err != nil:
