@@ -174,8 +174,8 @@ func TestPublishSessions(t *testing.T) {
 func TestPublishOtherFormat(t *testing.T) {
 	b := newServer(t)
 	const claude = "../../internal/sessions/testdata/claude-code.jsonl"
-	command(t, b, "", "publish", "--format", "codex", claude).wants(t, exitWrong, "", claude+": line 1: this is no session of codex, but of claude-code; name it with --format claude-code, or with --format auto")
-	command(t, b, "", "publish", claude).wants(t, exitWrong, "0 events of 0 threads", "none is an event; --format auto reads the sessions of agents")
+	command(t, b, "", "publish", "--format", "codex", claude).wants(t, exitWrong, "", claude+": line 1: this is a session of claude-code, not of codex: use --format claude-code or --format auto")
+	command(t, b, "", "publish", claude).wants(t, exitWrong, "0 events of 0 threads", "no line is an event; for an agent's session use --format auto")
 	if s, err := b.JetStream().Stream(t.Context(), broker.StreamEvents); err != nil || s.CachedInfo().State.Msgs != 0 {
 		t.Errorf("stored something, or %v", err)
 	}

@@ -158,7 +158,7 @@ func (f *File) decide(line []byte) error {
 type OtherFormatError struct{ As, Is string }
 
 func (e *OtherFormatError) Error() string {
-	return fmt.Sprintf("this is no session of %s, but of %s; name it with --format %s, or with --format auto", e.As, e.Is, e.Is)
+	return fmt.Sprintf("this is a session of %s, not of %s: use --format %s or --format auto", e.Is, e.As, e.Is)
 }
 
 // Format is the file's: the given one, or what was found out.

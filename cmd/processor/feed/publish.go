@@ -186,7 +186,7 @@ func (c *Publish) finish(a *console.App, job *publishing, err error) error {
 	case job.counts.Unreadable > 0:
 		return console.Wrong("%s could not be read", console.Counted(job.counts.Unreadable, "file"))
 	case job.counts.Broken > 0 && job.counts.Published == 0 && c.Format == sessions.FormatEvents:
-		return console.Wrong("%s could not be published: none is an event; --format auto reads the sessions of agents", console.Counted(job.counts.Broken, "line"))
+		return console.Wrong("%s could not be published: no line is an event; for an agent's session use --format auto", console.Counted(job.counts.Broken, "line"))
 	case job.counts.Broken > 0:
 		return console.Wrong("%s could not be published", console.Counted(job.counts.Broken, "line"))
 	case job.counts.Rejected != nil && *job.counts.Rejected > 0:
