@@ -21,25 +21,29 @@ func TestNamesOfOthers(t *testing.T) {
 	for _, child := range []string{"team%2Fb", "other"} {
 		w.put("/v1/threads/"+child, `{"type":"thread.message","message_id":"c","role":"user","content":"x","parent_thread_id":"team/a"}`, ops...)
 	}
-	children := func(who []string) (names []string) {
+	children := func(who []string) (names []string, err error) {
 		var r api.ThreadReply
-		w.wants(http.StatusOK, "GET", "/v1/threads/team%2Fa", "", who...).json(t, &r)
+		a := w.do("GET", "/v1/threads/team%2Fa", "", who...)
+		if a.status != http.StatusOK { // not found until its first event is processed
+			return nil, fmt.Errorf("%d %.300s", a.status, a.body)
+		}
+		a.json(t, &r)
 		for _, c := range r.Children {
 			names = append(names, c.ThreadID)
 		}
 		if r.ChildrenCount < len(names) {
 			t.Errorf("%d children, and %q", r.ChildrenCount, names)
 		}
-		return names
+		return names, nil
 	}
 	w.eventually(func() error {
-		if got := children(ops); len(got) != 2 {
-			return fmt.Errorf("%q", got)
+		if got, err := children(ops); err != nil || len(got) != 2 {
+			return fmt.Errorf("%q: %v", got, err)
 		}
 		return nil
 	})
-	if got := children(team); len(got) != 1 || got[0] != "team/b" {
-		t.Errorf("the team sees %q", got)
+	if got, err := children(team); err != nil || len(got) != 1 || got[0] != "team/b" {
+		t.Errorf("the team sees %q: %v", got, err)
 	}
 	list := "[" + message("n", "x") + `,{"type":"thread.forked","parent_thread_id":"other"}]`
 	if p := w.wants(http.StatusForbidden, "POST", "/v1/threads/team%2Fc/events", list, team...).problem(t); !strings.HasPrefix(p.Detail, "event 1 of the list: ") {
