@@ -23,12 +23,13 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/gateway"
+	"precis/internal/machine"
 	"precis/internal/processor"
 	"precis/internal/service"
 )
 
 func TestMain(m *testing.M) {
-	if asMachine() {
+	if machine.Main() {
 		return
 	}
 	gateway.PoisonScratches()

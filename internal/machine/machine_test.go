@@ -1,0 +1,68 @@
+package machine
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if Main() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const ms = int64(time.Millisecond)
+
+// every 4 ms from one time to another, each of which takes so long
+func computations(from, to, took int64) (list []computation) {
+	for t := from; t < to; t += 4 * ms {
+		list = append(list, computation{t, took})
+	}
+	return list
+}
+
+func TestSpells(t *testing.T) {
+	quick, slow := ms/8, 2*ms
+	list := slices.Concat(
+		computations(0, 100*ms, quick), computations(100*ms, 160*ms, slow), computations(160*ms, 400*ms, quick),
+		[]computation{{200 * ms, slow}, {230 * ms, slow}, {234 * ms, slow}}, // some interrupts
+		computations(400*ms, 420*ms, slow), computations(420*ms, 430*ms, quick), computations(430*ms, 440*ms, slow), computations(450*ms, 1000*ms, quick),
+	)
+	slices.SortFunc(list, func(a, b computation) int { return int(b.took - a.took) }) // as the processors' lists are not in order
+	got := spells(list)
+	if want := (Spells{{100 * ms, 158 * ms}, {400 * ms, 440 * ms}}); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for _, c := range []struct {
+		begun, took int64
+		want        bool
+	}{
+		{0, 99, false}, {0, 100, true}, {120, 1, true}, {159, 5, true}, {177, 1, true}, {179, 5, false}, {179, 300, true}, {300, 99, false}, {461, 500, false},
+	} {
+		if touch := got.Touch(c.begun*ms, time.Duration(c.took*ms), 20*time.Millisecond); touch != c.want {
+			t.Errorf("from %d for %d ms: %t", c.begun, c.took, touch)
+		}
+	}
+	if share := got.Share(130*ms, 230*ms); share != .28 {
+		t.Errorf("%v of the time", share)
+	}
+	if got := spells(nil); got != nil {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	w := Watch(t)
+	begun := Now()
+	if found, ok := w.Stop(t); ok {
+		for _, s := range found {
+			if s.From > s.To || s.From < begun-int64(time.Minute) || s.To > Now() {
+				t.Errorf("%v", s)
+			}
+		}
+	}
+}
