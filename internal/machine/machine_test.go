@@ -29,7 +29,7 @@ func TestSpells(t *testing.T) {
 	quick, slow := ms/8, 2*ms
 	list := slices.Concat(
 		computations(0, 100*ms, quick), computations(100*ms, 160*ms, slow), computations(160*ms, 400*ms, quick),
-		[]computation{{200 * ms, slow}, {230 * ms, slow}, {234 * ms, slow}}, // some interrupts
+		[]computation{{200 * ms, slow}, {230 * ms, slow}, {234 * ms, slow}, {238 * ms, slow}}, // some interrupts
 		computations(400*ms, 420*ms, slow), computations(420*ms, 430*ms, quick), computations(430*ms, 440*ms, slow), computations(450*ms, 1000*ms, quick),
 	)
 	slices.SortFunc(list, func(a, b computation) int { return int(b.took - a.took) }) // as the processors' lists are not in order
