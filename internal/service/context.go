@@ -275,7 +275,9 @@ func (r *reading) standing(id string) (text *prompt.Summary, withheld bool, err 
 	if stale {
 		r.renewing[id] = true
 	}
-	var rec events.Summary
+	var rec struct {
+		Content string `json:"content"` // alone: a prompt reads the records of all its outputs
+	}
 	if err := json.Unmarshal(sum.Record, &rec); err != nil {
 		return nil, false, fmt.Errorf("read record of %s: %w", id, err)
 	}

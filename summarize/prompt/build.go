@@ -65,16 +65,34 @@ type draft struct {
 
 // written is the list of a prompt's messages, of which d.from has the sources.
 func written[M any](d draft, messages []M) (jsontext.Value, error) {
-	if !d.onlySummaries {
-		return json.Marshal(messages)
-	}
-	list := make([]*M, len(messages))
+	list := []byte{'['}
 	for i := range messages {
-		if from := d.from.at(i); len(from.SummaryIDs) > 0 || len(from.MessageIDs) == 0 {
-			list[i] = &messages[i]
+		if i > 0 {
+			list = append(list, ',')
 		}
+		if d.onlySummaries {
+			if from := d.from.at(i); len(from.SummaryIDs) == 0 && len(from.MessageIDs) > 0 {
+				list = append(list, "null"...)
+				continue
+			}
+		}
+		if ready, is := any(&messages[i]).(readyMessage); is && ready.isReady() {
+			list = ready.append(list)
+			continue
+		}
+		m, err := json.Marshal(messages[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m...)
 	}
-	return json.Marshal(list)
+	return append(list, ']'), nil
+}
+
+// readyMessage is a message of a format that most messages of a prompt are: of values that are ours, and compact, so that none is to be checked again.
+type readyMessage interface {
+	isReady() bool
+	append(list []byte) []byte
 }
 
 var writers = map[string]func(*Prompt, draft) error{
