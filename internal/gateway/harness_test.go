@@ -21,6 +21,7 @@ import (
 	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/broker/brokertest"
 	"precis/internal/config"
 	"precis/internal/gateway"
 	"precis/internal/machine"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	gateway.PoisonScratches()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, brokertest.Leftovers()...)
 }
 
 // patience bounds what a test waits for.
