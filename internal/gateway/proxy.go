@@ -49,9 +49,9 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	}
 	out := r.Out
 	out.URL.Scheme, out.URL.Host, out.Host = to.Scheme, to.Host, to.Host
-	out.URL.Path, out.URL.RawPath = strings.TrimSuffix(to.Path, "/")+r.In.URL.Path, ""
+	out.URL.Path, out.URL.RawPath = below(to.Path, r.In.URL.Path), ""
 	if r.In.URL.RawPath != "" || to.RawPath != "" {
-		out.URL.RawPath = strings.TrimSuffix(to.EscapedPath(), "/") + r.In.URL.EscapedPath()
+		out.URL.RawPath = below(to.EscapedPath(), r.In.URL.EscapedPath())
 	}
 	out.URL.RawQuery = r.In.URL.RawQuery // also what does not parse
 	for name := range out.Header {
@@ -64,6 +64,16 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 			out.Header[name] = v
 		}
 	}
+}
+
+// below joins a provider's base path and a request's. Providers write their base URL with the /v1, which a client's path has as well: one of the two is
+// enough.
+func below(base, path string) string {
+	base = strings.TrimSuffix(base, "/")
+	if strings.HasPrefix(path, "/v1/") {
+		base = strings.TrimSuffix(base, "/v1")
+	}
+	return base + path
 }
 
 // answering begins to copy an answer.
@@ -143,6 +153,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := g.apiOf(r)
 	if at := misplaced(r); a == nil && at != "" {
 		g.quiet.elsewhere(g.log, at)
+		if g.opts.Mode == ModeCompact { // the answer is likely to be the provider's 404, which does not name the cause
+			p.said = g.says(asPath)
+		}
 	}
 	// ReverseProxy panics where an answer breaks off, so that the client sees it break off.
 	defer func() {
