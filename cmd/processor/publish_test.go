@@ -102,11 +102,27 @@ func TestPublishReportsRejections(t *testing.T) {
 	got.wants(t, exitWrong, `"broken":1,"unsent":0,"rejected":1,"last_seq":6,`, name+": line 3: rejected: message_conflict: ")
 	got = p.do(t, "", "publish", name, "--wait", "--no-check")
 	got.wants(t, exitWrong, "4 events of 2 threads from 1 file published", name+": line 2: rejected: schema: role: required")
-	if !strings.Contains(got.stdout, ", the last as EVENTS 10, 2 events rejected\n") || !strings.Contains(got.stderr, "line 3: rejected: message_conflict") {
+	if !strings.Contains(got.stdout, ", the last as EVENTS 10, 2 events rejected, 2 events known already, and not counted again\n") || !strings.Contains(got.stderr, "line 3: rejected: message_conflict") {
 		t.Errorf("got %q and %q", got.stdout, got.stderr)
 	}
 	p.do(t, `{"type":"tool.result","thread_id":"new","message_id":"1","content":"x"}`, "publish", "-", "--wait", "--json").
 		wants(t, exitDone, `"rejected":0,"last_seq":11,`, "")
+}
+
+// Who publishes a file again learns that nothing of it is new, from a processor that answers.
+func TestPublishTellsDuplicates(t *testing.T) {
+	lines := `{"type":"thread.message","thread_id":"a","message_id":"1","role":"user","content":"hi"}
+{"type":"tool.result","thread_id":"b","message_id":"1","content":"x"}
+{"type":"message.edited","thread_id":"a","message_id":"1","edit_id":"e","content":"ho"}
+`
+	p := startProcessor(t, t.TempDir())
+	name := file(t, lines)
+	p.do(t, "", "publish", name, "--json").wants(t, exitDone, `"duplicates":0}`, "")
+	got := p.do(t, "", "publish", name)
+	got.wants(t, exitDone, ", the last as EVENTS 6, 3 events known already, and not counted again\n", "")
+	more := file(t, lines+`{"type":"tool.result","thread_id":"b","message_id":"2","content":"x"}`)
+	p.do(t, "", "publish", more, "--wait", "--json").wants(t, exitDone, `"duplicates":3}`, "")
+	command(t, newServer(t), "", "publish", name, "--json").wants(t, exitDone, `"duplicates":null}`, "")
 }
 
 // What precis publishes itself stands in what tail --json writes, and is made again from the events: it is no fault

@@ -6,17 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/nats-io/nats.go/micro"
-
-	"precis/api"
 	"precis/cmd/processor/console"
 	"precis/cmd/processor/remote"
 	"precis/events"
@@ -37,7 +31,7 @@ type Publish struct {
 
 // Help shows the command used.
 func (Publish) Help() string {
-	return `An event file has one event per line: an object with the type and the fields of its data. Each event is checked before it is sent. An invalid line is reported with its position and skipped, and the exit status is 1. Records that precis itself publishes (summaries, invalidations, usage, rejections; "tail --json" writes them too) are skipped and counted. Publishing a file again is safe: the processor ignores events that it knows.
+	return `An event file has one event per line: an object with the type and the fields of its data. Each event is checked before it is sent. An invalid line is reported with its position and skipped, and the exit status is 1. Records that precis itself publishes (summaries, invalidations, usage, rejections; "tail --json" writes them too) are skipped and counted. Publishing a file again is safe: the processor counts events that it knows once. How many those were is told where it answers within some seconds, always with --wait.
 
 A valid event can still be rejected because of its thread's state (another message with the same id, an edit of an unknown message). With --wait the command reports these with their lines and exits with 1. An edit that still waits for its message is not decided.
 
@@ -67,6 +61,7 @@ type publishCounts struct {
 	LastSeq    uint64  `json:"last_seq"` // the last event's sequence in EVENTS; 0: none was published
 	Threads    int     `json:"threads"`
 	Seconds    float64 `json:"seconds"`
+	Duplicates *int64  `json:"duplicates"` // of the published events; null where no processor said so
 	DryRun     bool    `json:"dry_run,omitzero"`
 
 	Unmapped []unmapped `json:"unmapped,omitempty"` // what sessions have that no event stands for
@@ -95,7 +90,7 @@ func (c *Publish) Run(ctx context.Context, a *console.App) error {
 			return console.Unreachable("publish: %w", err)
 		}
 		job := c.job(a)
-		job.out = out
+		job.out, job.duplicates = out, newDuplicates(s, c.Wait)
 		if c.Wait {
 			if job.verdicts, err = followVerdicts(ctx, s); err != nil {
 				return errors.Join(err, out.Close(ctx))
@@ -107,6 +102,9 @@ func (c *Publish) Run(ctx context.Context, a *console.App) error {
 		err = errors.Join(err, job.close(ctx))
 		if err == nil {
 			err = job.decided(ctx)
+		}
+		if err == nil {
+			job.counts.Duplicates = job.duplicates.count(ctx, job.counts.LastSeq, job.counts.Published)
 		}
 		job.progress.Done()
 		job.counts.Seconds = time.Since(begun).Seconds()
@@ -211,7 +209,8 @@ func (n publishCounts) String() string {
 	}{
 		{n.Skipped, console.Counted(n.Skipped, "record") + " of precis skipped"},
 		{n.Broken, console.Counted(n.Broken, "broken line")},
-		{n.rejected(), console.Counted(n.rejected(), "event") + " rejected"},
+		{known(n.Rejected), console.Counted(known(n.Rejected), "event") + " rejected"},
+		{known(n.Duplicates), console.Counted(known(n.Duplicates), "event") + " known already, and not counted again"},
 	} {
 		if part.n > 0 {
 			text += ", " + part.text
@@ -220,11 +219,11 @@ func (n publishCounts) String() string {
 	return text
 }
 
-func (n publishCounts) rejected() int64 {
-	if n.Rejected == nil {
+func known(n *int64) int64 {
+	if n == nil {
 		return 0
 	}
-	return *n.Rejected
+	return *n
 }
 
 // publishPatience is how long the server may take no event at all before it is given up.
@@ -246,6 +245,8 @@ type publishing struct {
 	counts   publishCounts
 	verdicts *verdicts // nil: nothing waits for the processor
 	stored   []storedLine
+
+	duplicates *duplicates
 }
 
 // storedLine is a line whose event stands in EVENTS.
@@ -393,6 +394,7 @@ func (p *publishing) publish(ctx context.Context, name string, event events.File
 			return err
 		}
 	}
+	p.duplicates.begin(patient, event.Thread)
 	receipt, err := p.out.Publish(patient, event.Type, event.Thread, event.Data)
 	switch {
 	case isLinesFault(err):
@@ -575,26 +577,8 @@ func (v *verdicts) begin(ctx context.Context, thread string) error {
 
 // rejectedOf is a thread's counter of rejected events once the event at seq is decided.
 func (v *verdicts) rejectedOf(ctx context.Context, thread string, seq uint64) (uint64, error) {
-	token, err := events.Token(thread)
-	if err != nil {
-		return 0, nil // no event of such a thread is published
-	}
-	request := []byte(`{"min_event_seq":` + strconv.FormatUint(seq, 10) + `}`)
-	reply, err := v.server.Conn.RequestWithContext(ctx, api.ThreadGet+token, request)
-	if err != nil {
-		return 0, remote.Explain("ask the processor", err)
-	}
-	if reply.Header.Get(micro.ErrorCodeHeader) == strconv.Itoa(http.StatusNotFound) {
-		return 0, nil
-	}
-	if err := remote.ReplyError(reply); err != nil {
-		return 0, err
-	}
-	var counters api.ThreadReply
-	if err := json.Unmarshal(reply.Data, &counters); err != nil {
-		return 0, console.Unreachable("read the processor's answer: %w", err)
-	}
-	return counters.Rejected, nil
+	counters, err := countersOf(ctx, v.server, thread, seq)
+	return counters.Rejected, err
 }
 
 // until returns when every event up to seq is decided and each rejection of the threads is here.
