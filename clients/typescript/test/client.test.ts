@@ -53,6 +53,13 @@ for (const [name, open] of transports) {
       assert.equal((await c.summarize(thread, { kind: "history" })).kind, "history");
     });
 
+    test("an event alone, and one that would be taken for options", async () => {
+      const [c, thread] = [open(), fresh()];
+      const { event_seqs } = await c.publish(thread, question);
+      assert.equal(event_seqs.length, 1);
+      await assert.rejects(c.publish(thread, question, answer as object), TypeError);
+    });
+
     test("the threads, by page", async () => {
       const [c, prefix] = [open(), fresh()];
       for (const n of [1, 2]) await session(`${prefix}${n}`);
