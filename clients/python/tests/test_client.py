@@ -171,6 +171,8 @@ class HTTP(Methods, unittest.TestCase):
             )
         self.assertEqual([(r["index"], r["code"], r["field"]) for r in caught.exception.rejections], [(1, "schema", "role")])
         self.assertIn("event 1: schema role", str(caught.exception))
+        with self.assertRaisesRegex(precis.EventsRejected, "event 0: too_large: body of"):
+            self.client.publish(self.thread, {"type": "thread.message", "message_id": "m1", "role": "user", "content": "x" * (1 << 20)})
         with self.assertRaises(precis.NotFound):
             self.client.thread(self.thread)
 

@@ -1059,7 +1059,7 @@ export interface RefusedEvent {
   index: number;
   /** As of event.rejected. */
   code: string;
-  /** The member that is wrong; empty for the event as a whole. */
-  field: string;
+  /** The member that is wrong; null for the event as a whole. */
+  field: string | null;
   message: string;
 }

@@ -176,6 +176,7 @@ test("HTTP: an event that can't be accepted is named, and none is stored", async
     assert.match(error.message, /event 1: schema role/);
     return true;
   });
+  await assert.rejects(c.publish("ts-refused", { ...question, content: "x".repeat(1 << 20) }), /event 0: too_large: body of/);
   await assert.rejects(c.thread("ts-refused"), NotFound);
 });
 

@@ -1148,6 +1148,6 @@ class RefusedEvent(TypedDict):
     index: int
     # As of event.rejected.
     code: str
-    # The member that is wrong; empty for the event as a whole.
-    field: str
+    # The member that is wrong; null for the event as a whole.
+    field: Union[str, None]
     message: str
