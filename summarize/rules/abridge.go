@@ -82,7 +82,7 @@ func (c *chooser) addCounted(d *draft, room int) {
 	for ; d.next < len(c.doc.lines); d.next++ {
 		p := pick{choice: choice{line: d.next, end: len(c.doc.lines[d.next].text)}}
 		p.size = c.cost(p.choice)
-		if c.sourceChars(p) == 0 || c.doc.lines[d.next].aside || slices.ContainsFunc(d.picks, func(q pick) bool { return q.line == p.line }) {
+		if c.sourceChars(p) == 0 || c.doc.lines[d.next].aside || c.unasked(d.next) || slices.ContainsFunc(d.picks, func(q pick) bool { return q.line == p.line }) {
 			continue
 		}
 		if p.size <= room {

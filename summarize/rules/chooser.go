@@ -17,6 +17,7 @@ type chooser struct {
 	chosen  []bool  // by line
 	groups  []bool  // files of matches with a chosen line
 	opened  []bool  // by line: it is shown above a chosen one
+	changed []bool  // by line around a change: a change of the same hunk is chosen
 	queue   bids
 	opening bids      // the offers of open: upper bounds for every line
 	lowered int       // how often the queue's first was out of date
@@ -39,7 +40,7 @@ type chooser struct {
 func newChooser(doc *document, words *vocabulary) *chooser {
 	n := len(words.words)
 	c := &chooser{
-		doc: doc, words: words, covered: words.flags.Take(n), chosen: words.flags.Take(len(doc.lines)), opened: words.flags.Take(len(doc.lines)), groups: make([]bool, len(doc.groups)),
+		doc: doc, words: words, covered: words.flags.Take(n), chosen: words.flags.Take(len(doc.lines)), opened: words.flags.Take(len(doc.lines)), changed: words.flags.Take(len(doc.lines)), groups: make([]bool, len(doc.groups)),
 		value: words.floats.Take(n), alone: words.floats.Take(n),
 	}
 	for id := range words.words {
@@ -58,6 +59,7 @@ func (c *chooser) open() {
 	c.uncover()
 	clear(c.chosen)
 	clear(c.opened)
+	clear(c.changed)
 	clear(c.groups)
 	if c.opening == nil || c.lowered > len(c.opening)/4 {
 		c.offerAll()
@@ -133,10 +135,31 @@ func (c *chooser) choose(p choice) {
 	if g := c.doc.lines[p.line].group; g >= 0 {
 		c.groups[g] = true
 	}
+	c.admit(p.line)
 	for _, i := range []int{p.line - 1, p.line + 1} {
 		if i < 0 || i >= min(len(c.doc.lines), mostBids) {
 			continue
 		}
+		if o := c.offer(i); o.rate > 0 {
+			c.queue.push(newBid(i, o.rate))
+		}
+	}
+}
+
+// unasked reports whether a line is around changes of which none is chosen.
+func (c *chooser) unasked(i int) bool { return c.doc.lines[i].around && !c.changed[i] }
+
+// admit offers what is around a chosen change: the lines of its hunk, and the one with the hunk's place.
+func (c *chooser) admit(line int) {
+	if c.doc.shape != shapeDiff || c.doc.lines[line].group < 0 || c.doc.lines[line].around {
+		return
+	}
+	from, to := c.doc.hunkAt(line)
+	for i := from; i < min(to, mostBids); i++ {
+		if !c.doc.lines[i].around || c.changed[i] {
+			continue
+		}
+		c.changed[i] = true
 		if o := c.offer(i); o.rate > 0 {
 			c.queue.push(newBid(i, o.rate))
 		}

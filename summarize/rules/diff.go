@@ -11,6 +11,10 @@ import (
 // A diff is shown by file: `src/store.go +12 -3` above its lines. What git writes around them (index, ---, +++) is left out. A line of which nothing
 // tells the file, since a part of the output is missing in front of it, stands below no file.
 
+// aroundWorth is the factor on the worth of a line that did not change, and changedWorth the worth of one that did, apart from its identifiers: what
+// changed comes first even if it has none.
+const aroundWorth, changedWorth = 0.2, 0.03
+
 // change is how much of a file a diff changes.
 type change struct{ added, removed int }
 
@@ -114,7 +118,7 @@ func (d *document) ofDiff(l *line) (drop bool) {
 		l.text = text
 	}
 	if next, ok := hunkOf(text); ok {
-		d.hunk, l.group, l.aside = next, d.under, true // what stands behind the numbers is around the change, and not changed
+		d.hunk, l.group, l.around = next, d.under, true // what stands behind the numbers is around the change, and not changed
 		return false
 	}
 	switch {
@@ -156,7 +160,7 @@ func (d *document) take(l *line) (drop bool) {
 		d.changes[l.group].count(l.text)
 	}
 	if strings.HasPrefix(l.text, " ") {
-		l.favour, l.aside = dullWorth, true // it did not change
+		l.favour, l.around = aroundWorth, true // it did not change
 	}
 	return false
 }
@@ -221,6 +225,19 @@ func hunkOf(text string) (h hunk, ok bool) {
 		}
 	}
 	return h, true
+}
+
+// hunkAt returns the lines of the hunk that a line is in, the one with its place included.
+func (d *document) hunkAt(line int) (from, to int) {
+	group := d.lines[line].group
+	within := func(i int) bool { return i >= 0 && i < len(d.lines) && d.lines[i].group == group }
+	for from = line; within(from-1) && !strings.HasPrefix(d.lines[from].text, "@@"); {
+		from--
+	}
+	for to = line + 1; within(to) && !strings.HasPrefix(d.lines[to].text, "@@"); {
+		to++
+	}
+	return from, to
 }
 
 // count counts a line that is added or removed.

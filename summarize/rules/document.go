@@ -40,6 +40,7 @@ type line struct {
 	heads    bool    // a linter's heading, with the file of the messages below it
 	favour   float32 // the factor on its worth; 0: none
 	aside    bool    // it says nothing without the lines around it: it is shown with all of them, or not
+	around   bool    // it is around a change: it may be shown behind one
 	altered  bool    // its source contains control sequences, so that it differs from the shown text
 }
 
@@ -392,7 +393,7 @@ func (d *document) add(raw string, number int) {
 	if d.ruled && l.group >= 0 {
 		l.text, l.number = raw, 0 // a version differs in its indentation
 	}
-	if d.shape == shapeDiff && l.dull() {
+	if d.shape == shapeDiff && l.around && strings.HasPrefix(raw, " ") {
 		l.text = " " + l.text // what it begins with, such as the dash of a list, is no sign
 	}
 	if d.noisy {

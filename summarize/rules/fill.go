@@ -47,7 +47,7 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 	blobs := fillBlobs
 	take := func(i int) {
 		l := &c.doc.lines[i]
-		if room < fillRoom || shown[i] || l.text == "" || isRule(l.text) || l.dull() || l.aside || c.doc.noisy && said[l.text] || c.doc.shape == shapeDiff && !l.starts {
+		if room < fillRoom || shown[i] || l.text == "" || isRule(l.text) || l.dull() || l.aside || c.unasked(i) || c.doc.noisy && said[l.text] || c.doc.shape == shapeDiff && !l.starts {
 			return
 		}
 		p := pick{choice: choice{line: i, end: len(l.text)}}

@@ -82,6 +82,13 @@ func (d *document) remarks() []float64 {
 			worth[m.line] = m.worth
 		}
 	}
+	if d.shape == shapeDiff {
+		for i := range d.lines {
+			if l := &d.lines[i]; l.group >= 0 && l.starts && !l.around && len(l.text) >= countedLine && strings.IndexByte("+-", l.text[0]) >= 0 {
+				worth[i] = changedWorth
+			}
+		}
+	}
 	if d.around {
 		for i := range d.lines {
 			if l := &d.lines[i]; l.starts && !l.context && l.number > 0 {
