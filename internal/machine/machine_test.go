@@ -55,14 +55,17 @@ func TestSpells(t *testing.T) {
 	}
 }
 
+// What the other process computes has its times on this one's clock, and ends when it is stopped.
 func TestWatch(t *testing.T) {
-	w := Watch(t)
 	begun := Now()
-	if found, ok := w.Stop(t); ok {
-		for _, s := range found {
-			if s.From > s.To || s.From < begun-int64(time.Minute) || s.To > Now() {
-				t.Errorf("%v", s)
-			}
+	w := Watch(t)
+	list := w.stop(t)
+	if len(list) == 0 {
+		t.Skip("no thread may go before all others here")
+	}
+	for _, c := range list {
+		if c.begun < begun || c.took <= 0 || c.begun+c.took > Now() {
+			t.Errorf("%v, watched from %d to %d", c, begun, Now())
 		}
 	}
 }

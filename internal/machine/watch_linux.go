@@ -69,14 +69,9 @@ func computeOn(cpu int, end chan struct{}) []computation {
 		unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 50}, 0) != nil {
 		return nil // without the right to go before others, it would measure them
 	}
-	list := make([]computation, 0, 1<<16)
+	list := make([]computation, 0, 1<<16) // of four minutes, for which it takes no further memory
 	pause := unix.NsecToTimespec(int64(4 * time.Millisecond))
-	for x := uint64(1); len(list) < cap(list); {
-		select {
-		case <-end:
-			return list
-		default:
-		}
+	for x := uint64(1); ; {
 		begun := Now()
 		for range 60_000 { // some 0.14 ms, in registers alone
 			x ^= x << 13
@@ -84,9 +79,13 @@ func computeOn(cpu int, end chan struct{}) []computation {
 			x ^= x << 17
 		}
 		list = append(list, computation{begun, Now() - begun})
-		_ = unix.Nanosleep(&pause, nil)
+		select {
+		case <-end:
+			return list
+		default:
+			_ = unix.Nanosleep(&pause, nil)
+		}
 	}
-	return list
 }
 
 // Watch begins to watch the machine.
@@ -110,8 +109,12 @@ func Watch(tb testing.TB) *Watcher {
 
 // Stop says in which spells the machine was slow; false where nothing can be told, without the right to go before others.
 func (w *Watcher) Stop(tb testing.TB) (Spells, bool) {
+	list := w.stop(tb)
+	return spells(list), len(list) > 0
+}
+
+func (w *Watcher) stop(tb testing.TB) (list []computation) {
 	_ = w.stdin.Close()
-	var list []computation
 	for {
 		var c computation
 		if _, err := fmt.Fscanln(w.out, &c.begun, &c.took); err != nil {
@@ -122,5 +125,5 @@ func (w *Watcher) Stop(tb testing.TB) (Spells, bool) {
 	if err := w.cmd.Wait(); err != nil {
 		tb.Error(err)
 	}
-	return spells(list), len(list) > 0
+	return list
 }

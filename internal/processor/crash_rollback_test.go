@@ -164,7 +164,7 @@ func (s *schedule) recordedAfter(seq uint64) (recorded bool) {
 		if err := json.Unmarshal(m.Data, &head); err != nil {
 			return err
 		}
-		recorded = recorded || head.ThreadID != nil && head.EventSeq > seq
+		recorded = recorded || head.ThreadID != nil && head.EventAt != nil && head.EventSeq > seq
 		return nil
 	}, nil)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -313,9 +314,12 @@ func (r *reading) messages(ctx context.Context, c *thread.Compaction, current *p
 	rows = append(rows, more...)
 	r.ahead(ctx, rows)
 	var list []prompt.Message
-	for _, m := range rows {
+	for i, m := range rows {
 		if leaves(m) {
 			continue
+		}
+		if i%prompt.Stride == 0 {
+			runtime.Gosched()
 		}
 		msg, err := r.message(ctx, m)
 		if err != nil {

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -100,6 +101,10 @@ var writers = map[string]func(*Prompt, draft) error{
 	FormatMessages: writePlain,
 }
 
+// Stride is how many messages of a prompt are worked on, some 0.1 ms, until what is short and waits for a processor has its turn: an event on its way
+// from a publisher to its record is taken up by a dozen goroutines, each of which would wait for whole prompts of others.
+const Stride = 16
+
 // each calls text for what is said in addition to the units, which are the opening and the compaction, and unit for each unit
 // that stands, in the prompt's order.
 // size is how many messages the format has so far: each notes with it what they are made of.
@@ -111,6 +116,9 @@ func (d draft) each(size func() int, text func(role, text string), write func(un
 		if i == opening && d.summary != "" {
 			text(d.role, d.summary)
 			d.from.compaction(d, size())
+		}
+		if i%Stride == 0 {
+			runtime.Gosched()
 		}
 		if i < len(d.units) && !d.units[i].dropped {
 			d.from.begin(&d.units[i])

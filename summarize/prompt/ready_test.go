@@ -37,3 +37,17 @@ func TestReadyMessages(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// A list of both kinds is what the library writes, with null for what is no summary where only those are asked for.
+func TestWrittenList(t *testing.T) {
+	list := []openAIMessage{{Role: "user", Content: quoted("a")}, {Role: "assistant", ToolCalls: []jsontext.Value{jsontext.Value(`{"id": "1"}`)}}, {Role: "tool", Content: quoted("b"), ToolCallID: "1"}}
+	for _, messages := range [][]openAIMessage{nil, {}, list[:1], list} {
+		got, err := written(draft{}, messages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, _ := json.Marshal(messages); string(got) != string(want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
