@@ -13,26 +13,30 @@ import (
 	"precis/cmd/processor/console"
 	"precis/cmd/processor/remote"
 	"precis/events"
+	"precis/internal/broker"
 )
 
 const (
-	// askPatience bounds the wait for a thread's counter where nothing was told to wait for the processor: there may be none.
+	// askPatience bounds what a run waits in all for the threads' counters where nothing was told to wait for the processor: there may be none.
 	askPatience = 2 * time.Second
-	// askThreads is of how many threads the counters are asked for then.
+	// askThreads limits how many threads are asked about then.
 	askThreads = 100
 )
 
-// duplicates counts which of the published events precis knew, by the threads' counters: an ack says only that an event is stored. A duplicate that
-// another publisher sends at the same time counts, too.
+// duplicates counts which of the published events precis knew, by the threads' counters: an ack says only that an event is stored. What precis had
+// not decided when the publishing began is waited for, so that it does not count. A duplicate that another publisher sends at the same time does.
 type duplicates struct {
-	server  *remote.Server
-	wait    bool              // the processor answers, however long that takes
-	before  map[string]uint64 // what a thread's counter said before its first event
-	unknown bool
+	server   *remote.Server
+	wait     bool          // the processor answers, however long that takes
+	patience time.Duration // what is left of askPatience
+	from     uint64        // the last event that stood in EVENTS at the beginning
+	begun    bool
+	before   map[string]uint64 // what a thread's counter said before its first event
+	unknown  bool
 }
 
 func newDuplicates(s *remote.Server, wait bool) *duplicates {
-	return &duplicates{server: s, wait: wait, before: map[string]uint64{}}
+	return &duplicates{server: s, wait: wait, patience: askPatience, before: map[string]uint64{}}
 }
 
 // begin reads a thread's counter before its first event is published.
@@ -40,37 +44,61 @@ func (d *duplicates) begin(ctx context.Context, thread string) {
 	if _, asked := d.before[thread]; asked || d.unknown {
 		return
 	}
-	if !d.wait {
-		if len(d.before) == askThreads {
-			d.unknown = true
-			return
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, askPatience)
-		defer cancel()
+	if !d.wait && len(d.before) == askThreads {
+		d.unknown = true
+		return
 	}
-	counters, err := countersOf(ctx, d.server, thread, 0)
+	ctx, done := d.bounded(ctx)
+	defer done()
+	if !d.begun {
+		d.begun, d.from = true, lastEvent(ctx, d.server)
+	}
+	counters, err := countersOf(ctx, d.server, thread, d.from)
 	if d.unknown = err != nil; !d.unknown {
 		d.before[thread] = counters.Duplicates
 	}
 }
 
-// count returns how many of the published events up to seq were known; nil where that can't be told.
-func (d *duplicates) count(ctx context.Context, seq uint64, published int64) *int64 {
+// bounded ends a request that nothing was told to wait for when the run's patience is used up.
+func (d *duplicates) bounded(ctx context.Context) (_ context.Context, done func()) {
+	if d.wait {
+		return context.WithTimeout(ctx, decidedPatience)
+	}
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, d.patience)
+	return ctx, func() {
+		cancel()
+		d.patience -= time.Since(begun)
+	}
+}
+
+// lastEvent is the last sequence of EVENTS; 0 where this user may not ask for it, as an agent may not: what precis has not decided yet counts, then.
+func lastEvent(ctx context.Context, s *remote.Server) (last uint64) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	_ = s.Refusable(ctx, func(ctx context.Context) error {
+		state, err := broker.StateOf(ctx, s.JS, broker.StreamEvents)
+		last = state.Last
+		return err
+	})
+	return last
+}
+
+// count returns how many of the published events up to seq were known; nil where that can't be told. after is what is known of the threads then.
+func (d *duplicates) count(ctx context.Context, seq uint64, published int64, after map[string]api.ThreadReply) *int64 {
 	if d.unknown {
 		return nil
 	}
-	patience := askPatience
-	if d.wait {
-		patience = decidedPatience
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	ctx, done := d.bounded(ctx)
+	defer done()
 	var n int64
 	for thread, before := range d.before {
-		counters, err := countersOf(ctx, d.server, thread, seq)
-		if err != nil {
-			return nil
+		counters, known := after[thread]
+		if !known {
+			var err error
+			if counters, err = countersOf(ctx, d.server, thread, seq); err != nil {
+				return nil
+			}
 		}
 		n += int64(max(counters.Duplicates, before) - before)
 	}

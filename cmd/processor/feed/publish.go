@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"precis/api"
 	"precis/cmd/processor/console"
 	"precis/cmd/processor/remote"
 	"precis/events"
@@ -31,7 +32,7 @@ type Publish struct {
 
 // Help shows the command used.
 func (Publish) Help() string {
-	return `An event file has one event per line: an object with the type and the fields of its data. Each event is checked before it is sent. An invalid line is reported with its position and skipped, and the exit status is 1. Records that precis itself publishes (summaries, invalidations, usage, rejections; "tail --json" writes them too) are skipped and counted. Publishing a file again is safe: the processor counts events that it knows once. How many those were is told where it answers within some seconds, always with --wait.
+	return `An event file has one event per line: an object with the type and the fields of its data. Each event is checked before it is sent. An invalid line is reported with its position and skipped, and the exit status is 1. Records that precis itself publishes (summaries, invalidations, usage, rejections; "tail --json" writes them too) are skipped and counted. Publishing a file again is safe: the processor counts each event once. The summary says how many events were already known, if the processor answers; without --wait it waits two seconds at most and for at most 100 threads.
 
 A valid event can still be rejected because of its thread's state (another message with the same id, an edit of an unknown message). With --wait the command reports these with their lines and exits with 1. An edit that still waits for its message is not decided.
 
@@ -100,14 +101,15 @@ func (c *Publish) Run(ctx context.Context, a *console.App) error {
 		begun := time.Now()
 		err = job.files(ctx, c.Files)
 		err = errors.Join(err, job.close(ctx))
+		var after map[string]api.ThreadReply
 		if err == nil {
-			err = job.decided(ctx)
+			after, err = job.decided(ctx)
 		}
+		job.counts.Seconds = time.Since(begun).Seconds() // not what the counters take
 		if err == nil {
-			job.counts.Duplicates = job.duplicates.count(ctx, job.counts.LastSeq, job.counts.Published)
+			job.counts.Duplicates = job.duplicates.count(ctx, job.counts.LastSeq, job.counts.Published, after)
 		}
 		job.progress.Done()
-		job.counts.Seconds = time.Since(begun).Seconds()
 		return c.finish(a, job, err)
 	})
 }
@@ -210,7 +212,7 @@ func (n publishCounts) String() string {
 		{n.Skipped, console.Counted(n.Skipped, "record") + " of precis skipped"},
 		{n.Broken, console.Counted(n.Broken, "broken line")},
 		{known(n.Rejected), console.Counted(known(n.Rejected), "event") + " rejected"},
-		{known(n.Duplicates), console.Counted(known(n.Duplicates), "event") + " known already, and not counted again"},
+		{known(n.Duplicates), console.Counted(known(n.Duplicates), "event") + " known already or without effect"},
 	} {
 		if part.n > 0 {
 			text += ", " + part.text
@@ -479,13 +481,14 @@ func (p *publishing) close(ctx context.Context) error {
 	return err
 }
 
-// decided waits for the processor where that is asked for, and reports what it rejected.
-func (p *publishing) decided(ctx context.Context) error {
+// decided waits for the processor where that is asked for, and reports what it rejected. It returns the threads' counters then.
+func (p *publishing) decided(ctx context.Context) (map[string]api.ThreadReply, error) {
 	if p.verdicts == nil {
-		return nil
+		return nil, nil
 	}
-	if err := p.verdicts.until(ctx, p.counts.LastSeq); err != nil {
-		return err
+	after, err := p.verdicts.until(ctx, p.counts.LastSeq)
+	if err != nil {
+		return nil, err
 	}
 	p.counts.Rejected = new(int64)
 	for _, line := range p.stored {
@@ -495,7 +498,7 @@ func (p *publishing) decided(ctx context.Context) error {
 			p.app.Note("%s: line %d: rejected: %s: %s", line.name, line.line, rejected.Code, remote.Why(*rejected))
 		}
 	}
-	return nil
+	return after, nil
 }
 
 // broken reports a line that is not published.
@@ -567,42 +570,39 @@ func (v *verdicts) begin(ctx context.Context, thread string) error {
 	if _, known := v.before[thread]; known {
 		return nil
 	}
-	n, err := v.rejectedOf(ctx, thread, 0)
+	// Nothing is waited for: a rejection that comes meanwhile would be taken for one of what is published here.
+	counters, err := countersOf(ctx, v.server, thread, 0)
 	if err != nil {
 		return err
 	}
-	v.before[thread] = n
+	v.before[thread] = counters.Rejected
 	return nil
 }
 
-// rejectedOf is a thread's counter of rejected events once the event at seq is decided.
-func (v *verdicts) rejectedOf(ctx context.Context, thread string, seq uint64) (uint64, error) {
-	counters, err := countersOf(ctx, v.server, thread, seq)
-	return counters.Rejected, err
-}
-
-// until returns when every event up to seq is decided and each rejection of the threads is here.
-func (v *verdicts) until(ctx context.Context, seq uint64) error {
+// until returns the threads' counters when every event up to seq is decided and each rejection of the threads is here.
+func (v *verdicts) until(ctx context.Context, seq uint64) (map[string]api.ThreadReply, error) {
 	ctx, cancel := context.WithTimeout(ctx, decidedPatience)
 	defer cancel()
+	after := make(map[string]api.ThreadReply, len(v.before))
 	for thread, before := range v.before {
-		after, err := v.decided(ctx, thread, seq)
+		counters, err := v.decided(ctx, thread, seq)
 		if err != nil {
-			return fmt.Errorf("wait for the processor to decide EVENTS %d: %w", seq, err)
+			return nil, fmt.Errorf("wait for the processor to decide EVENTS %d: %w", seq, err)
 		}
-		if err := v.arrived(ctx, thread, after-before); err != nil {
-			return err
+		if err := v.arrived(ctx, thread, counters.Rejected-before); err != nil {
+			return nil, err
 		}
+		after[thread] = counters
 	}
-	return nil
+	return after, nil
 }
 
 // decided asks again while the processor is behind.
-func (v *verdicts) decided(ctx context.Context, thread string, seq uint64) (uint64, error) {
+func (v *verdicts) decided(ctx context.Context, thread string, seq uint64) (api.ThreadReply, error) {
 	for {
-		n, err := v.rejectedOf(ctx, thread, seq)
+		counters, err := countersOf(ctx, v.server, thread, seq)
 		if err == nil || ctx.Err() != nil || !errors.Is(err, remote.ErrNotReady) {
-			return n, err
+			return counters, err
 		}
 		select {
 		case <-time.After(remote.ReconnectWait):
