@@ -319,7 +319,8 @@ func TestUpstream(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.startGateway(gateway.Options{Conn: w.broker.Conn(), OpenAI: base + "/api/v1/", Anthropic: base + "/v1"})
-	for path, want := range map[string]string{"/v1/models?a=b": "/api/v1/models?a=b", "/v1/messages": "/v1/messages", "/v1/files/a%2Fb": "/api/v1/files/a%2Fb", "/models": "/api/v1/models"} {
+	for path, want := range map[string]string{"/v1/models?a=b": "/api/v1/models?a=b", "/v1/messages": "/v1/messages", "/v1/files/a%2Fb": "/api/v1/files/a%2Fb", "/models": "/api/v1/models",
+		"/v1": "/api/v1", "/v1x": "/api/v1/v1x", "/%761/files/a%2Fb": "/api/v1/%761/files/a%2Fb", "/v1%2Ffiles": "/api/v1/v1%2Ffiles"} {
 		if got := w.post(path, "{}"); got != want {
 			t.Errorf("below a /v1: %s: %s", path, got)
 		}
