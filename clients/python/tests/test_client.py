@@ -62,7 +62,7 @@ class Methods:
         again = self.client.publish(self.thread, harness.SESSION[0], iter(harness.SESSION[1:]))
         counters = self.client.thread(self.thread, min_event_seq=again["event_seq"])
         self.assertEqual((counters["messages"], counters["duplicates"]), (2, 3))
-        for wrong in ("thread.message", None, [["type", "thread.message"]]):
+        for wrong in ("thread.message", "", b"", None, [["type", "thread.message"]]):
             with self.assertRaisesRegex(TypeError, "an event is a dict"):
                 self.client.publish(self.thread, wrong)
 

@@ -37,7 +37,7 @@ export interface RecordsOptions extends CallOptions {
 
 /** The options of a call that publishes: not a further event, which would be lost. Those stand in a list. */
 export function optionsOf(options: CallOptions): CallOptions {
-  if ("type" in options) throw new TypeError("publish takes an event or a list of events: publish(thread, [event, event])");
+  if (Array.isArray(options) || "type" in options) throw new TypeError("publish takes an event or a list of events: publish(thread, [event, event])");
   return options;
 }
 

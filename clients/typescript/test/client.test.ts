@@ -58,6 +58,7 @@ for (const [name, open] of transports) {
       const { event_seqs } = await c.publish(thread, question);
       assert.equal(event_seqs.length, 1);
       await assert.rejects(c.publish(thread, question, answer as object), TypeError);
+      await assert.rejects(c.publish(thread, question, [answer] as object), TypeError);
     });
 
     test("the threads, by page", async () => {

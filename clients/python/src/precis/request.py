@@ -21,7 +21,7 @@ def listed(events: Iterable[Mapping[str, Any] | Iterable[Mapping[str, Any]]]) ->
     """Return the events one by one, also those that stand in lists."""
     out: List[Mapping[str, Any]] = []
     for event in events:
-        if isinstance(event, Mapping) or not isinstance(event, Iterable):
+        if isinstance(event, (Mapping, str, bytes)) or not isinstance(event, Iterable):  # an empty text would be no event
             out.append(event)
         else:
             out.extend(cast("Iterable[Mapping[str, Any]]", event))
