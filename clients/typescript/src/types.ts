@@ -573,7 +573,7 @@ export interface ThreadRow {
   tool_results: number;
   edits: number;
   rejected: number;
-  /** As in ThreadReply: texts and arguments alone. */
+  /** As in ThreadReply: texts and arguments only. */
   tokens_total: number;
   /** As in ThreadReply: less than token_count of the thread's prompt. */
   tokens_live: number;
@@ -609,11 +609,11 @@ export interface ThreadReply {
   rejected: number;
   /** Edits that wait for their message. */
   waiting_edits: number;
-  /** Tokens of all current revisions, texts and arguments alone. */
+  /** Tokens of all current revisions, texts and arguments only. */
   tokens_total: number;
   /** Bytes of all current revisions, texts and arguments. */
   bytes: number;
-  /** What a compacted prompt holds now, by the policy's tokenizer: texts and arguments alone. token_count of a ContextReply adds ids, names and what a provider adds to each message and call, and is larger for the same prompt. */
+  /** What a compacted prompt holds now, by the policy's tokenizer: texts and arguments only. token_count of a ContextReply adds names and what a provider adds to each message and call, and is larger for the same prompt. */
   tokens_live: number;
   /** What that prompt weighs at its provider: what the provider reported last, corrected by what the thread has gained and lost since. Null where no usage was reported. */
   prompt_tokens: number | null;
@@ -736,7 +736,7 @@ export interface ContextReply {
   system: Array<unknown> | Record<string, unknown> | null;
   /** The messages, in the shape of the format; null for one that a request with only_summaries leaves out. */
   messages: Array<unknown>;
-  /** What the prompt weighs, by the policy's tokenizer: texts, names and arguments, and what a provider adds to each message and call. tokens_live of a ThreadReply has the texts and arguments alone. */
+  /** What the prompt weighs, by the policy's tokenizer: texts, names and arguments, and what a provider adds to each message and call. tokens_live of a ThreadReply has the texts and arguments only. */
   token_count: number;
   /** It weighs at most max_tokens. */
   within_budget: boolean;
