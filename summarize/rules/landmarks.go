@@ -104,7 +104,7 @@ func (d *document) hasTree() bool {
 	return slices.ContainsFunc(d.landmarks, func(m landmark) bool { return m.dir != "" })
 }
 
-// fewHits is from how many matches on it is said how many a file has that stands below no directory: of many files, names tell more.
+// fewHits is the minimum number of matches shown for a file outside the tree: of many files, names tell more.
 const fewHits = 8
 
 // hitsOf says how many matches a file has, if it has at least so many: ` 9`.

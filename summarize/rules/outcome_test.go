@@ -45,7 +45,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestDiffSigns: of each file what changed is shown, and what stands around it, with the function that a hunk names, only behind all of that.
+// TestDiffSigns: of each file what changed is shown, and what stands around it, with the function that a hunk names, mostly behind that, and only in hunks with a shown change.
 func TestDiffSigns(t *testing.T) {
 	var b strings.Builder
 	for _, file := range []string{"setup.go", "main.go"} {
