@@ -20,11 +20,7 @@ import (
 	"precis/internal/machine"
 )
 
-const (
-	perSecond = 200 // requests
-	// behindSpells is how long requests wait for those of a slow spell of the machine: 150 ms of them, which have two cores in two thirds of their time.
-	behindSpells = 50 * time.Millisecond
-)
+const perSecond = 200 // requests
 
 // slowWays are paths to a precis that is slow, by what a prompt takes on them at least.
 var slowWays = map[string]func(rnd *rand.Rand, at time.Duration) time.Duration{
@@ -199,7 +195,7 @@ func (w *world) steady(b *testing.B, tools bool) {
 	if spells, ok := watcher.Stop(b); ok {
 		var steady []time.Duration
 		for i, begun := range at {
-			if !spells.Touch(begun, took[i], behindSpells) {
+			if !spells.Touch(begun, took[i]) {
 				steady = append(steady, took[i])
 			}
 		}

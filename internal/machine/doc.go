@@ -52,9 +52,12 @@ func spells(list []computation) Spells {
 	return found
 }
 
-// Touch says whether what began then and took so long was under way in a spell or within the time behind one, in which what waited is done.
-func (s Spells) Touch(begun int64, took, behind time.Duration) bool {
-	i := sort.Search(len(s), func(i int) bool { return s[i].To+int64(behind) >= begun })
+// Behind is how long the work that has piled up in a spell delays what comes after it.
+const Behind = 50 * time.Millisecond
+
+// Touch says whether what began then and took so long was under way in a spell, or Behind one.
+func (s Spells) Touch(begun int64, took time.Duration) bool {
+	i := sort.Search(len(s), func(i int) bool { return s[i].To+int64(Behind) >= begun })
 	return i < len(s) && s[i].From <= begun+int64(took)
 }
 

@@ -27,8 +27,6 @@ func TestMain(m *testing.M) {
 const (
 	createdRate = 200 // events a second, by all agents together; each third one is an output of 4 KB
 	promptRate  = 300 // prompts a second, by all readers together
-	// behindSpells is how long outputs wait for what waited in a slow spell of the machine.
-	behindSpells = 50 * time.Millisecond
 )
 
 // How long it takes from the call that publishes a tool's output until a consumer of SUMMARIES has its summary.created, in milliseconds, while 50
@@ -105,7 +103,7 @@ func createdAmong(b *testing.B, asking int) {
 	all, steady := make([]time.Duration, len(took)), []time.Duration(nil)
 	for i, t := range took {
 		all[i] = t.took
-		if !spells.Touch(t.begun, t.took, behindSpells) {
+		if !spells.Touch(t.begun, t.took) {
 			steady = append(steady, t.took)
 		}
 	}
