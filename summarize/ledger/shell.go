@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"precis/summarize/shell"
@@ -64,9 +65,25 @@ func (c *collector) shell(at uint64, line string, steps []shell.Step, end outcom
 	line = head(line, maxScan)
 	end.refused = end.refused || end.failed() // whatever it would have written, it was no edit in vain
 	c.patches(at, arguments{raw: line}, end)
-	for _, step := range steps {
-		c.simple(at, step.Words, end)
+	for i, step := range steps {
+		words := step.Words
+		if name, _ := step.Program(); name == "rm" {
+			words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return madeBy(steps[i+1:], w) })
+		}
+		c.simple(at, words, end)
 	}
+}
+
+// madeBy reports whether commands make a directory.
+func madeBy(steps []shell.Step, dir string) bool {
+	dir = strings.TrimSuffix(dir, "/")
+	return slices.ContainsFunc(steps, func(s shell.Step) bool {
+		name, operands := s.Program()
+		return (name == "mkdir" || name == "git" && slices.Contains(operands, "clone")) && slices.ContainsFunc(operands, func(w string) bool {
+			w = strings.TrimSuffix(w, "/")
+			return w == dir || name == "mkdir" && strings.HasPrefix(w, dir+"/")
+		})
+	})
 }
 
 // simple records what one simple command does with files.
