@@ -522,8 +522,8 @@ func squash(s string, literal bool) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		size := 1
-		if end := i; literal && strings.IndexByte("\"'`", s[i]) >= 0 {
-			if end = quoteEnd(s, i); end > i {
+		if literal && strings.IndexByte("\"'`", s[i]) >= 0 {
+			if end := quoteEnd(s, i); end > i {
 				out, i = append(out, s[i:end]...), end
 				continue
 			}
