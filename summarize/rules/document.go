@@ -520,13 +520,16 @@ func squash(s string, literal bool) string {
 		return s
 	}
 	out := make([]byte, 0, len(s))
+	var unended [utf8.RuneSelf]bool // quotes of which one has no end: no further one is looked for, or a line of them would take forever
 	for i := 0; i < len(s); {
 		size := 1
-		if literal && strings.IndexByte("\"'`", s[i]) >= 0 {
-			if end := quoteEnd(s, i); end > i {
+		if literal && strings.IndexByte("\"'`", s[i]) >= 0 && !unended[s[i]] {
+			end, apostrophe := quoteEnd(s, i)
+			if end > i {
 				out, i = append(out, s[i:end]...), end
 				continue
 			}
+			unended[s[i]] = !apostrophe
 		}
 		space := blank[s[i]]
 		if s[i] >= utf8.RuneSelf {
@@ -545,19 +548,19 @@ func squash(s string, literal bool) string {
 }
 
 // quoteEnd returns the place behind a quoted text that begins at from; from, if the line does not end it, or if it is an apostrophe.
-func quoteEnd(s string, from int) int {
+func quoteEnd(s string, from int) (end int, apostrophe bool) {
 	if from > 0 && s[from] == '\'' && (lex.IsLower(s[from-1]) || lex.IsUpper(s[from-1])) {
-		return from
+		return from, true
 	}
 	for i := from + 1; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
 			i++
 		case s[from]:
-			return i + 1
+			return i + 1, false
 		}
 	}
-	return from
+	return from, false
 }
 
 // squashable finds a tab, or a run of spaces.

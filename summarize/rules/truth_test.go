@@ -81,6 +81,9 @@ func TestBlanksInQuotes(t *testing.T) {
 			t.Errorf("%q: %q and %q", c.in, code, other)
 		}
 	}
+	if long := strings.Repeat(`\"`, 1<<20); squash(long+"  x", true) != long+" x" { // each quote looked for to the end: hours
+		t.Error("escaped quotes without an end are changed")
+	}
 	line := `	fmt.Fprintf(os.Stderr, "  %s\n", err)`
 	for category, want := range map[Category]bool{FileContent: true, SearchResults: true, CommandOutput: false} {
 		doc := newDocument(line+"\n", category, call.ParseArguments([]byte(`{"file_path":"a.go"}`)))
