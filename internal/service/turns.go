@@ -60,6 +60,10 @@ func (t *turn) read(ctx context.Context, log content.Log, events []uint64) error
 		return nil
 	}
 	t.end()
-	log.Ahead(ctx, cold)
+	if len(cold) > 1 {
+		log.Ahead(ctx, cold)
+	} else {
+		_, _ = log.Event(ctx, cold[0]) // not worth a batch; an error comes again where the event is needed
+	}
 	return t.take(ctx)
 }

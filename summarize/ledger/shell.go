@@ -65,25 +65,35 @@ func (c *collector) shell(at uint64, line string, steps []shell.Step, end outcom
 	line = head(line, maxScan)
 	end.refused = end.refused || end.failed() // whatever it would have written, it was no edit in vain
 	c.patches(at, arguments{raw: line}, end)
+	made := madeBy(steps)
 	for i, step := range steps {
 		words := step.Words
-		if name, _ := step.Program(); name == "rm" {
-			words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return madeBy(steps[i+1:], w) })
+		if name, _ := step.Program(); name == "rm" && len(made) > 0 {
+			words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return made[strings.TrimSuffix(w, "/")] > i })
 		}
 		c.simple(at, words, end)
 	}
 }
 
-// madeBy reports whether commands make a directory.
-func madeBy(steps []shell.Step, dir string) bool {
-	dir = strings.TrimSuffix(dir, "/")
-	return slices.ContainsFunc(steps, func(s shell.Step) bool {
-		name, operands := s.Program()
-		return (name == "mkdir" || name == "git" && slices.Contains(operands, "clone")) && slices.ContainsFunc(operands, func(w string) bool {
-			w = strings.TrimSuffix(w, "/")
-			return w == dir || name == "mkdir" && strings.HasPrefix(w, dir+"/")
-		})
-	})
+// madeBy has the directories that commands make, with the last command that does.
+func madeBy(steps []shell.Step) (last map[string]int) {
+	for i, step := range steps {
+		name, operands := step.Program()
+		if name != "mkdir" && (name != "git" || !slices.Contains(operands, "clone")) {
+			continue
+		}
+		if last == nil {
+			last = map[string]int{}
+		}
+		for _, dir := range operands {
+			dir = strings.TrimSuffix(dir, "/")
+			last[dir] = i
+			for end := len(dir); end > 0 && name == "mkdir"; end = strings.LastIndexByte(dir[:end], '/') {
+				last[dir[:end]] = i // mkdir -p
+			}
+		}
+	}
+	return last
 }
 
 // simple records what one simple command does with files.

@@ -547,9 +547,12 @@ func squash(s string, literal bool) string {
 	return strings.TrimSuffix(string(out), " ")
 }
 
+// stringPrefix matches what a string of Python may begin with in front of its quote.
+var stringPrefix = regexp.MustCompile(`(?i)(?:^|\W)(?:[rbuf]|r[bf]|[bf]r)$`)
+
 // quoteEnd returns the place behind a quoted text that begins at from; from, if the line does not end it, or if it is an apostrophe.
 func quoteEnd(s string, from int) (end int, apostrophe bool) {
-	if from > 0 && s[from] == '\'' && (lex.IsLower(s[from-1]) || lex.IsUpper(s[from-1])) {
+	if from > 0 && s[from] == '\'' && (lex.IsLower(s[from-1]) || lex.IsUpper(s[from-1])) && !stringPrefix.MatchString(s[max(0, from-3):from]) {
 		return from, true
 	}
 	for i := from + 1; i < len(s); i++ {

@@ -218,10 +218,13 @@ func headingOf(text string) (name string, ok bool) {
 }
 
 // conclusive matches the headings under which a report says what it found.
-var conclusive = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall |review )?(?:summary|conclusions?|key findings?|findings|recommendations?|decisions?|outcome|resolution|verdict|root cause|answer|bottom line|(?:(?:critical|key|main) )?(?:takeaways?|insights?)|gaps?|what is (?:not|missing)|tl;?dr|overall assessment|result|next steps)\b|^\W*(?:critical|blocking|must[ -]fix)(?: (?:issues?|findings?|problems?|bugs?))?(?: \(\d+\))?:?$|\w summary$`)
+var conclusive = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall |review )?(?:summary|conclusions?|key findings?|findings|recommendations?|decisions?|outcome|resolution|verdict|root cause|answer|bottom line|(?:(?:critical|key|main) )?(?:takeaways?|insights?)|gaps?:?$|what is (?:not|missing)|tl;?dr|overall assessment|result|next steps)\b|^\W*(?:critical|blocking|must[ -]fix)(?: (?:issues?|findings?|problems?|bugs?))?(?: \(\d+\))?:?$|\b(?:coverage|tests?|analysis|review|changes?|results?|findings|investigation|research|status|impact) summary$`)
+
+// summaryTitle matches titles of all of a report, which may be one: a verdict in a title says something itself.
+var summaryTitle = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall |review )?summary\b|\w summary$`)
 
 // graveHeading matches those whose list says it all: what a review finds worst, what is missing.
-var graveHeading = regexp.MustCompile(`(?i)^\W*(?:critical|blocking|must[ -]fix|(?:key |main )?(?:takeaways?|insights?)$|gaps?$|what is (?:not|missing))`)
+var graveHeading = regexp.MustCompile(`(?i)^\W*(?:critical|blocking|must[ -]fix|(?:key |main )?(?:takeaways?|insights?):?$|gaps?:?$|what is (?:not|missing))`)
 
 // conclusions are the first sentences below such headings, and those headings that say it themselves ("Verdict: approve"). The title of all of it
 // counts if there is no other. A report without one ends with its conclusion.
@@ -269,7 +272,7 @@ func (d *document) concluding(title int) (lines []int) {
 		l := &d.lines[i]
 		if name, ok := headingOf(l.text); ok && l.starts {
 			switch level := headingLevel(l.text); {
-			case i != title && conclusive.MatchString(name):
+			case conclusive.MatchString(name) && (i != title || !summaryTitle.MatchString(name)):
 				after, grave = level, graveHeading.MatchString(name)
 				if _, said, ok := strings.Cut(name, ": "); ok && said != "" {
 					lines = append(lines, i)

@@ -259,7 +259,8 @@ func (d *document) findOwners() {
 // ownerOf returns the line that a text is about, from those in front of it.
 func (d *document) ownerOf(i int) int32 {
 	const farthest = 60 // lines
-	indent, label := d.lines[i].indent, d.isLabel(i)
+	indent := d.lines[i].indent
+	unlabelled := d.isLabel(i) || continues(d.lines[i].text) // no label in front is what it is about
 	for j := i - 1; j >= max(0, i-farthest); j-- {
 		o := &d.lines[j]
 		e, ok := page.ElementIn(o.text)
@@ -272,18 +273,30 @@ func (d *document) ownerOf(i int) int32 {
 		}
 		if inner && e.Role == "StaticText" {
 			switch above := d.above[j]; {
-			case !label && o.indent > indent && d.isLabel(j) && d.lines[j-1].indent == indent:
+			case !unlabelled && o.indent > indent && d.isLabel(j) && d.lines[j-1].indent == indent:
 				return int32(j)
 			case o.indent != indent || above < 0:
-			case !label || !d.isLabel(int(above)):
+			case !unlabelled || !d.isLabel(int(above)):
 				return above
 			case d.above[above] >= 0: // what ends here is not about the next label
 				return d.above[above]
 			}
 		}
 		indent = min(indent, o.indent)
+		unlabelled = unlabelled || e.Name == "" && o.indent <= indent && !setsOff(e.Role) // a block of its own
 	}
 	return words.None
+}
+
+// continues reports whether a text goes on with a sentence, of which words in bold are a part.
+func continues(text string) bool {
+	text = strings.TrimLeft(strings.TrimPrefix(text, "StaticText "), `'" `)
+	return text != "" && (lex.IsLower(text[0]) || strings.IndexByte(",.;:)", text[0]) >= 0)
+}
+
+// setsOff reports whether an element of a role may be a label, or what one is about.
+func setsOff(role string) bool {
+	return role == "strong" || role == "term" || role == "LabelText" || role == "definition"
 }
 
 // isLabel reports whether a text is all that an element without a name has, by which a page sets off what the texts behind it are: a term, words in bold.
@@ -293,7 +306,7 @@ func (d *document) isLabel(i int) bool {
 	}
 	around := &d.lines[i-1]
 	e, ok := page.ElementIn(around.text)
-	if !ok || e.Name != "" || e.Role != "strong" && e.Role != "term" && e.Role != "LabelText" {
+	if !ok || e.Name != "" || !setsOff(e.Role) || e.Role == "definition" {
 		return false
 	}
 	return around.indent < d.lines[i].indent && (i+1 == len(d.lines) || d.lines[i+1].indent <= around.indent)

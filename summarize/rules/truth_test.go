@@ -45,22 +45,25 @@ func TestPlacesOfSeveralFiles(t *testing.T) {
 	file := "import a\nexport interface JsonValue {}\n" + strings.Repeat("x\n", 38)
 	for name, c := range map[string]struct {
 		command, content string
-		line, at, number int
+		at, number       int
 	}{
-		"one was shorter":   {`sed -n '1,200p' a.ts; sed -n '1,200p' b.ts`, file + file, 42, 0, 0},
-		"a file is missing": {`sed -n '1,40p' a.ts; printf '\n--\n'; sed -n '1,40p' b.ts`, file + "\n--\nsed: can't read b.ts: No such file or directory\n", 1, 0, 0},
-		"parted by printf":  {`sed -n '1,40p' a.ts; printf '\n--\n'; sed -n '1,40p' b.ts`, file + "\n--\n" + file, 43, 0, 2},
-		"one file":          {`sed -n '11,50p' a.ts`, file, 1, 12, 12},
+		"one was shorter":   {`sed -n '1,200p' a.ts; sed -n '1,200p' b.ts`, file + file, 0, 0},
+		"a file is missing": {`sed -n '1,40p' a.ts; printf '\n--\n'; sed -n '1,40p' b.ts`, file + "\n--\nsed: can't read b.ts: No such file or directory\n", 0, 0},
+		"parted by printf":  {`sed -n '1,40p' a.ts; printf '\n--\n'; sed -n '1,40p' b.ts`, file + "\n--\n" + file, 0, 2},
+		"one file":          {`sed -n '11,50p' a.ts`, file, 12, 12},
 	} {
 		args := call.ParseArguments([]byte(fmt.Sprintf(`{"command":%q}`, c.command)))
 		doc := read(Input{}, c.content, FileContent, args)
-		at := 0
+		at := -1
 		for i := range doc.lines {
 			if doc.lines[i].text == "export interface JsonValue {}" {
 				if at = i; name == "a file is missing" || name == "one file" {
 					break
 				}
 			}
+		}
+		if at < 0 {
+			t.Fatalf("%s: the line is gone", name)
 		}
 		if l := doc.lines[at]; l.at != c.at || l.number != c.number {
 			t.Errorf("%s: at %d, number %d, want %d and %d", name, l.at, l.number, c.at, c.number)
@@ -75,6 +78,7 @@ func TestBlanksInQuotes(t *testing.T) {
 		{`a  := "</ide>   \"  \n"  + b`, `a := "</ide>   \"  \n" + b`, `a := "</ide> \" \n" + b`},
 		{`it's   what it   doesn't  say`, `it's what it doesn't say`, `it's what it doesn't say`},
 		{`x = '  '   # "open   end`, `x = '  ' # "open end`, `x = ' ' # "open end`},
+		{`print(f'  {a}   {b}',  rb'c   d')`, `print(f'  {a}   {b}', rb'c   d')`, `print(f' {a} {b}', rb'c d')`},
 		{"name   size\tkind", "name size kind", "name size kind"},
 	} {
 		if code, other := squash(c.in, true), squash(c.in, false); code != c.code || other != c.other {
@@ -109,10 +113,12 @@ func TestTitleIsNoConclusion(t *testing.T) {
 			"1. **Never read**: the field is written by two and read by none|2. **Races**: two of the hooks write it at the same time"},
 		"not validated": {"## Summary: Tests of the Sessions\nThis report looks at what the tests of sessions validate.\n### WHAT IS VALIDATED\n- The id\n### WHAT IS NOT VALIDATED IN TESTS\n- **Summary field** - never accessed or validated by any of them\n- **Tokens** - only the sum is compared with a number\n",
 			"- **Summary field** - never accessed or validated by any of them|- **Tokens** - only the sum is compared with a number"},
-		"at the end":     {"# The cache\n### Test Coverage Summary\nNine of the ten paths have no test at all.\n", "Nine of the ten paths have no test at all."},
-		"key takeaways":  {"# The cache\nIntro\n## Takeaways\nThe cache is never emptied, and so grows.\n", "The cache is never emptied, and so grows."},
-		"nothing else":   {"# Summary\nThe queue is at fault, so raise its limit.\n## Files\n- a.go\n## Method\n- b.go\n", "The queue is at fault, so raise its limit."},
-		"not a title":    {"## Summary\nThe queue is at fault, so raise its limit.\n## Recommendations\nRaise it to ten and look at it again.\n", "The queue is at fault, so raise its limit.|Raise it to ten and look at it again."},
+		"at the end":    {"# The cache\n### Test Coverage Summary\nNine of the ten paths have no test at all.\n", "Nine of the ten paths have no test at all."},
+		"key takeaways": {"# The cache\nIntro\n## Takeaways\nThe cache is never emptied, and so grows.\n", "The cache is never emptied, and so grows."},
+		"nothing else":  {"# Summary\nThe queue is at fault, so raise its limit.\n## Files\n- a.go\n## Method\n- b.go\n", "The queue is at fault, so raise its limit."},
+		"not a title":   {"## Summary\nThe queue is at fault, so raise its limit.\n## Recommendations\nRaise it to ten and look at it again.\n", "The queue is at fault, so raise its limit.|Raise it to ten and look at it again."},
+		"a verdict": {"## Verdict\nRequest changes: two of the handlers never check the token.\n**Critical:**\n- login accepts an empty token from anybody\n**Minor:**\n- a typo\n",
+			"Request changes: two of the handlers never check the token.|- login accepts an empty token from anybody|- a typo"},
 		"only one below": {"## Summary\nThe queue is at fault, so raise its limit.\n### Findings\nIt was full on each day of the week.\n", "The queue is at fault, so raise its limit.|It was full on each day of the week."},
 	} {
 		doc := newDocument(c.text, Other, nil)
@@ -132,7 +138,8 @@ func TestLabelsOfTexts(t *testing.T) {
 		"[a288] strong ''\n\tStaticText 'Subtotal'\nStaticText '$799.00'\nStaticText 'Monthly'\n" +
 		"[a307] strong ''\n\tStaticText 'Delivery time'\nStaticText '2 Days'\n" +
 		"[a308] term ''\n\tStaticText 'Weight'\n[a309] definition ''\n\tStaticText '3 kg'\n" +
-		"[a310] paragraph ''\n\tStaticText 'Words'\nStaticText 'behind'\n"
+		"[a310] paragraph ''\n\tStaticText 'Words'\nStaticText 'Behind'\n" +
+		"[a311] heading 'Returns'\nStaticText 'You have '\n[a312] strong ''\n\tStaticText '30 days'\nStaticText ' to return.'\nStaticText 'Refunds take a week.'\n"
 	doc := newDocument(tree+strings.Repeat("[b1] link 'x'\n", 9), Other, nil)
 	if doc.shape != shapeSnapshot {
 		t.Fatal(doc.shape)
@@ -152,6 +159,8 @@ func TestLabelsOfTexts(t *testing.T) {
 	for text, want := range map[string]string{
 		"Subtotal": "[a1] heading 'Order'", "$799.00": "StaticText 'Subtotal'", "Monthly": "StaticText 'Subtotal'",
 		"Delivery time": "[a1] heading 'Order'", "2 Days": "StaticText 'Delivery time'", "Weight": "[a1] heading 'Order'", "3 kg": "StaticText 'Weight'",
+		"Words": "[a1] heading 'Order'", "Behind": "[a1] heading 'Order'",
+		"30 days": "[a311] heading 'Returns'", " to return.": "[a311] heading 'Returns'", "Refunds take a week.": "[a311] heading 'Returns'",
 	} {
 		if got := owner(text); got != want {
 			t.Errorf("%q is below %q, want %q", text, got, want)
