@@ -8,11 +8,11 @@ import (
 	"precis/internal/content"
 )
 
-// turns bound the prompts that are put together at once, to half of the cores: with as many as are asked for, each event's goroutine waits
-// behind all of them for a core. Requests for prompts wait for each other anyway; in turns, each is done sooner than all of them side by side.
+// turns bound how many prompts are put together at once: half as many as there are cores. Without a bound, the goroutine of an event waits for a
+// core behind every prompt that was asked for. Prompts lose nothing by it: one after the other they end no later than side by side.
 type turns chan struct{}
 
-// patience is how long a prompt waits for its turn: one that takes long holds the others up no longer.
+// patience is how long a prompt waits for its turn: a slow one does not hold up the others for longer.
 const patience = 250 * time.Millisecond
 
 func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
