@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -269,7 +270,7 @@ func (r *reading) compaction() (*thread.Compaction, *prompt.Summary, error) {
 
 // standing is a summary that may stand in a prompt; nil where it may not. withheld says that its output stands whole for
 // now.
-func (r *reading) standing(id string) (text *prompt.Summary, withheld bool, err error) {
+func (r *reading) standing(id string) (stands *prompt.Summary, withheld bool, err error) {
 	sum, err := r.view.Summary(r.header.Thread, id)
 	if err != nil || sum == nil {
 		return nil, false, err
@@ -287,13 +288,35 @@ func (r *reading) standing(id string) (text *prompt.Summary, withheld bool, err 
 	if stale {
 		r.renewing[id] = true
 	}
-	var rec struct {
-		Content string `json:"content"` // alone: a prompt reads the records of all its outputs
-	}
-	if err := json.Unmarshal(sum.Record, &rec); err != nil {
+	text, err := contentOf(sum.Record)
+	if err != nil {
 		return nil, false, fmt.Errorf("read record of %s: %w", id, err)
 	}
-	return &prompt.Summary{ID: id, Content: rec.Content}, sum.Withheld, nil
+	return &prompt.Summary{ID: id, Content: text}, sum.Withheld, nil
+}
+
+// contentOf reads a record as far as its content, which stands in front: a prompt reads the records of all its outputs.
+func contentOf(record []byte) (string, error) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(record))
+	if _, err := dec.ReadToken(); err != nil { // {
+		return "", err
+	}
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return "", err
+		}
+		if name.String() == "content" {
+			var content string
+			err := json.UnmarshalDecode(dec, &content)
+			return content, err
+		}
+		if err := dec.SkipValue(); err != nil {
+			return "", err
+		}
+	}
+	_, err := dec.ReadToken()
+	return "", err
 }
 
 // over notes an active summary whose time is over: until a tick of the clock makes it stale, it is so here.
@@ -328,7 +351,7 @@ func (r *reading) rows(ctx context.Context, c *thread.Compaction, current *promp
 
 // messages are those of some rows.
 func (r *reading) messages(ctx context.Context, rows []*thread.Message) ([]prompt.Message, error) {
-	var list []prompt.Message
+	list := make([]prompt.Message, 0, len(rows))
 	for i, m := range rows {
 		if leaves(m) {
 			continue

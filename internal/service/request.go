@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
@@ -160,7 +162,13 @@ func (s *Service) answer(ctx context.Context, r *request, e *endpoint) reply {
 }
 
 func encode(out any, limit int, advice string) ([]byte, error) {
-	body, err := json.Marshal(out, json.Deterministic(true))
+	var body []byte
+	var err error
+	if prompt, is := out.(api.ContextReply); is {
+		body, err = encodePrompt(prompt)
+	} else {
+		body, err = json.Marshal(out, json.Deterministic(true))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("encode answer: %w", err)
 	}
@@ -168,6 +176,26 @@ func encode(out any, limit int, advice string) ([]byte, error) {
 		return nil, fault(codeTooLarge, "the answer has %d bytes, and the server allows %d: %s", len(body), limit, advice)
 	}
 	return body, nil
+}
+
+// encodePrompt puts the messages of a prompt, which are most of it, into the answer as they are: they were written as JSON, without blanks, and the
+// library would read all of them once more.
+func encodePrompt(r api.ContextReply) ([]byte, error) {
+	messages := r.Messages
+	if messages == nil {
+		messages = jsontext.Value("null")
+	}
+	system, err := json.Marshal(r.System)
+	if err != nil {
+		return nil, err
+	}
+	r.System, r.Messages = nil, nil
+	rest, err := json.Marshal(r, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	rest = rest[len(`{"system":null,"messages":null`):]
+	return slices.Concat([]byte(`{"system":`), system, []byte(`,"messages":`), messages, rest), nil
 }
 
 // answerable reports whether a request names an inbox to answer to.

@@ -66,7 +66,13 @@ type draft struct {
 
 // written is the list of a prompt's messages, of which d.from has the sources.
 func written[M any](d draft, messages []M) (jsontext.Value, error) {
-	list := []byte{'['}
+	room := len("[]")
+	for i := range messages {
+		if ready, is := any(&messages[i]).(readyMessage); is {
+			room += ready.room()
+		}
+	}
+	list := append(make([]byte, 0, room), '[')
 	for i := range messages {
 		if i > 0 {
 			list = append(list, ',')
@@ -93,6 +99,7 @@ func written[M any](d draft, messages []M) (jsontext.Value, error) {
 // readyMessage is a message of a format that most messages of a prompt are: of values that are ours, and compact, so that none is to be checked again.
 type readyMessage interface {
 	isReady() bool
+	room() int
 	append(list []byte) []byte
 }
 

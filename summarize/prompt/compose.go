@@ -481,9 +481,15 @@ func encoded(v any) jsontext.Value {
 
 // quoted is a text as JSON: most of what a prompt has.
 func quoted(text string) jsontext.Value {
-	b, err := jsontext.AppendQuote(make([]byte, 0, len(text)+len(text)/16+2), text)
+	return appendQuoted(make([]byte, 0, len(text)+len(text)/16+2), text)
+}
+
+// appendQuoted is quoted behind something.
+func appendQuoted(b []byte, text string) []byte {
+	was := len(b)
+	b, err := jsontext.AppendQuote(b, text)
 	if err != nil {
-		return jsontext.Value("null")
+		return append(b[:was], "null"...)
 	}
 	return b
 }

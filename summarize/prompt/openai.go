@@ -23,12 +23,17 @@ func (m *openAIMessage) isReady() bool {
 }
 
 func (m *openAIMessage) append(list []byte) []byte {
-	list = append(append(list, `{"role":`...), quoted(m.Role)...)
+	list = appendQuoted(append(list, `{"role":`...), m.Role)
 	list = append(append(list, `,"content":`...), m.Content...)
 	if m.ToolCallID != "" {
-		list = append(append(list, `,"tool_call_id":`...), quoted(m.ToolCallID)...)
+		list = appendQuoted(append(list, `,"tool_call_id":`...), m.ToolCallID)
 	}
 	return append(list, '}')
+}
+
+// room is about what append takes.
+func (m *openAIMessage) room() int {
+	return len(m.Content) + len(m.ToolCallID) + len(`{"role":"assistant","content":,"tool_call_id":""},`)
 }
 
 type openAICall struct {
@@ -44,7 +49,7 @@ type openAIFunction struct {
 
 // writeOpenAI writes chat completion messages: results follow their call one by one.
 func writeOpenAI(p *Prompt, d draft) error {
-	w := &openAIWriter{messages: []openAIMessage{}, from: d.from}
+	w := &openAIWriter{messages: make([]openAIMessage, 0, 2*len(d.units)), from: d.from} // most units are a call and its result, or one message
 	d.each(w.size, func(role, text string) { w.add(openAIMessage{Role: role, Content: encoded(text)}) }, w.unit)
 	var err error
 	p.Messages, err = written(d, w.messages)
