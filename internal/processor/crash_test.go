@@ -34,6 +34,7 @@ import (
 
 var (
 	crashSeeds = flag.Int("crash.seeds", 0, "how many crash schedules TestCrashSchedules runs; 0: 40, and 5 with the race detector")
+	stuckSeeds = flag.Int("crash.stuck", 0, "how many schedules TestCrashSchedulesOfStuckSenders runs; 0: 12, and 3 with the race detector")
 	crashFirst = flag.Uint64("crash.first", 1, "the first seed")
 )
 
@@ -48,12 +49,22 @@ type crasher struct {
 	rng   *rand.Rand
 	clone *vfs.MemFS
 	where string
+	stuck stuck
 }
 
 func (c *crasher) point(name string, partition int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.clone != nil {
+		return errCrash
+	}
+	if c.stuck.here(name, partition) {
+		c.mu.Unlock()
+		<-time.After(c.stuck.rest) // nothing says that what can go on beside it has
+		c.mu.Lock()
+		if c.clone == nil {
+			c.cut(fmt.Sprintf("%s in partition %d, where it got stuck", name, partition))
+		}
 		return errCrash
 	}
 	if c.left--; c.left > 0 {
@@ -75,6 +86,21 @@ func (c *crasher) crash(where string) {
 func (c *crasher) cut(where string) {
 	c.clone = c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: c.rng.IntN(101), RNG: c.rng})
 	c.where = where
+}
+
+// stuck is a sender that stands still at its n-th batch. The zero value is none.
+type stuck struct {
+	partition, left int
+	rest            time.Duration // then the power is cut
+}
+
+// here says whether a failpoint is where it stands still.
+func (s *stuck) here(name string, partition int) bool {
+	if s.left == 0 || name != processor.FailSending || partition != s.partition {
+		return false
+	}
+	s.left--
+	return s.left == 0
 }
 
 // schedule is one seeded story: agents publish, the processor crashes and starts again, several times.
@@ -101,6 +127,8 @@ type schedule struct {
 	forks      bool // threads are forked too
 	// rivals: a second processor writes to the same streams for a while.
 	rivals bool
+	// sticks: in some lives the records of one partition wait, until the disk is lost, while others publish theirs.
+	sticks bool
 	// rivalled: one has written since the store was made, and rivalling is how many are at it.
 	rivalled  bool
 	rivalling int
@@ -122,6 +150,11 @@ func TestCrashSchedulesOfForks(t *testing.T) {
 		s.run()
 	})
 	runSchedules(t, cmp.Or(*crashSeeds, race.Fewer(3, 30)), func(s *schedule) { s.forks = true })
+}
+
+// The records of a parent wait while its fork goes on, and both are lost with the disk: the fork's may not be on record without them.
+func TestCrashSchedulesOfStuckSenders(t *testing.T) {
+	runSchedules(t, cmp.Or(*stuckSeeds, race.Fewer(3, 12)), func(s *schedule) { s.sticks = true; s.restlessly() })
 }
 
 func TestCrashSchedules(t *testing.T) {
@@ -206,7 +239,7 @@ func (s *schedule) run() {
 		points = 500
 	}
 	for range 2 + s.rng.IntN(4) {
-		if (s.restless || s.forks) && s.rng.IntN(6) == 0 { // the disk is lost
+		if s.sticks || (s.restless || s.forks) && s.rng.IntN(6) == 0 { // the disk is lost
 			s.fs, s.lost, s.forgot = vfs.NewCrashableMem(), true, true
 		}
 		s.life(load, 1+s.rng.IntN(points))
@@ -239,6 +272,10 @@ func (s *schedule) life(load *load, failAt int) {
 		defer s.rival(load)()
 	}
 	c := &crasher{left: failAt, fs: s.fs, rng: rand.New(rand.NewPCG(s.rng.Uint64(), 0))}
+	if s.sticks && failAt < 1<<30 {
+		c.stuck = stuck{partition: s.rng.IntN(s.config.Partitions), left: 1 + s.rng.IntN(12), rest: 500 * time.Millisecond}
+		c.left = 1 << 30
+	}
 	var patience time.Duration
 	if s.faults != nil {
 		patience = 200 * time.Millisecond

@@ -19,12 +19,14 @@ var restlessSeeds = flag.Int("crash.restless", 0, "how many schedules TestRestle
 
 // Beside the events there are reloads, sweeps, idle threads, requests, and stores that are lost.
 func TestRestlessCrashSchedules(t *testing.T) {
-	runSchedules(t, cmp.Or(*restlessSeeds, race.Fewer(2, 12)), func(s *schedule) {
-		s.restless, s.forks = true, true
-		other := s.config.Policies[0]
-		other.Name, other.ToolOutput.MaxSummaryChars, other.Compaction.MaxSummaryTokens = "other", 700, 250
-		s.config.Policies = append(s.config.Policies, other)
-	})
+	runSchedules(t, cmp.Or(*restlessSeeds, race.Fewer(2, 12)), (*schedule).restlessly)
+}
+
+func (s *schedule) restlessly() {
+	s.restless, s.forks = true, true
+	other := s.config.Policies[0]
+	other.Name, other.ToolOutput.MaxSummaryChars, other.Compaction.MaxSummaryTokens = "other", 700, 250
+	s.config.Policies = append(s.config.Policies, other)
 }
 
 // unrest goes on until it is enough, or the processor has crashed.
