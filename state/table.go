@@ -24,8 +24,9 @@ type Table struct {
 	Rows      uint64
 	Bytes     int64 // of the file
 
-	fs   FS
-	path string
+	fs     FS
+	path   string
+	parked bool // it has parked threads
 }
 
 // Open reads the file.
@@ -87,7 +88,7 @@ func (s *Store) export(from *Snapshot, t *Table, pace func(bytes int) error) err
 	}
 	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), s.pebble.MakeWriterOptions(len(s.pebble.Levels)-1, s.db.TableFormat()))
 	all, written := newKey(uint16(t.Partition), 0)[:2], 0
-	err = from.iterate(all, all.end(), func(it *pebble.Iterator) error {
+	err = from.raw(all, all.end(), func(it *pebble.Iterator) error {
 		for ok := it.First(); ok; ok = it.Next() {
 			value, err := it.ValueAndErr()
 			if err == nil {
@@ -172,9 +173,11 @@ func (t *Table) read(r *sstable.Reader) (err error) {
 	all, meta := newKey(uint16(t.Partition), 0)[:2], newKey(uint16(t.Partition), kindMeta)
 	found := false
 	for kv := it.First(); kv != nil; kv = it.Next() {
-		if k := kv.K.UserKey; kv.K.Kind() != pebble.InternalKeyKindSet || len(k) < 3 || !bytes.HasPrefix(k, all) {
+		k := kv.K.UserKey
+		if kv.K.Kind() != pebble.InternalKeyKindSet || len(k) < 3 || !bytes.HasPrefix(k, all) {
 			return fmt.Errorf("%w: the table has rows that are not of the partition", ErrDamaged)
 		}
+		t.parked = t.parked || k[2] == kindParked
 		value, _, err := kv.Value(nil)
 		if err == nil && bytes.Equal(kv.K.UserKey, meta) {
 			found = true
@@ -197,6 +200,11 @@ func (t *Table) read(r *sstable.Reader) (err error) {
 // Install puts the rows of a table in the place of what the store has of its partition, which nothing may have open. A crash in between
 // leaves a partition without rows.
 func (s *Store) Install(t *Table) error {
+	if t.parked {
+		if err := s.allowParking(); err != nil {
+			return err
+		}
+	}
 	if err := s.Drop(t.Partition); err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ func (p *Processor) snapshot(ctx context.Context, part *partition) (info snapsho
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err = p.snapshots.bucket.Put(ctx, snapshot.Info{
-		Partition: part.id, Partitions: p.strays(), Format: state.Format(), Position: table.Meta.Position, First: at.events.First, Config: claim.Fingerprint, Time: taken,
+		Partition: part.id, Partitions: p.strays(), Format: p.store.Format(), Position: table.Meta.Position, First: at.events.First, Config: claim.Fingerprint, Time: taken,
 	}, f, paced(ctx))
 	if err == nil {
 		p.snapshots.note(part.id, info)
@@ -247,7 +247,7 @@ var errUnfit = errors.New("the snapshot does not fit")
 // take puts the rows of a snapshot in the place of what the store has, if they are of the streams as they are.
 func (p *Processor) take(ctx context.Context, info snapshot.Info, at streams) (err error) {
 	switch {
-	case info.Format != state.Format():
+	case !state.Reads(info.Format):
 		return fmt.Errorf("%w: its format is %q, this program's %q", errUnfit, info.Format, state.Format())
 	case info.Partitions != p.strays():
 		return fmt.Errorf("%w: it is of %d partitions, there are %d", errUnfit, info.Partitions, p.strays())
