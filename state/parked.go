@@ -364,7 +364,7 @@ func (s *Store) fetch(partition uint16, name string, stub Parked) (*pack, error)
 	defer cancel()
 	data, err := s.opts.Objects.Get(ctx, int(partition), stub.Object)
 	if errors.Is(err, ErrNoObject) {
-		return nil, fmt.Errorf("%w: the rows of parked thread %q: %w", ErrDamaged, name, err)
+		return nil, fmt.Errorf("%w: the rows of parked thread %q are lost: %w: move the store (state in the data directory) away: it is rebuilt from the log", ErrDamaged, name, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: thread %q: %w", ErrParked, name, err)
@@ -533,4 +533,11 @@ func (p *Partition) NoteUnparked(u Unparked) {
 // ForgetUnparked notes that an object is gone, or has a thread's rows again.
 func (p *Partition) ForgetUnparked(u Unparked) {
 	p.remove(p.key(kindUnparked).rest(u.Object))
+}
+
+// ReadParked has the rows of parked threads read from there, if the store was opened without a place. It is called before anything reads them.
+func (s *Store) ReadParked(from Objects) {
+	if s.opts.Objects == nil {
+		s.opts.Objects = from
+	}
 }

@@ -158,4 +158,3 @@ func (s *Shelf) Size(ctx context.Context) (msgs, bytes uint64, err error) {
 	at := stream.CachedInfo().State
 	return at.Msgs, at.Bytes, nil
 }
-

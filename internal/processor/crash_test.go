@@ -25,6 +25,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/broker/brokertest"
 	"precis/internal/config"
+	"precis/internal/parked"
 	"precis/internal/processor"
 	"precis/internal/race"
 	"precis/internal/secrets"
@@ -109,6 +110,9 @@ type schedule struct {
 	// lag is between the server and the processor, which connects to it by through; nil: the log does not lag.
 	lag     *brokertest.Lag
 	through *broker.Broker
+	// parks: threads are parked as soon as nothing happens to them; parked and back count them.
+	parks        bool
+	parked, back float64
 	// lost: the store is being made again from the streams, and knows less than these until it has caught up.
 	lost bool
 }
@@ -221,6 +225,9 @@ func (s *schedule) run() {
 	if s.faults != nil {
 		s.t.Logf("%d acknowledgements were lost", s.faults.Lost())
 	}
+	if s.parks && (s.parked == 0 || s.back == 0) {
+		s.t.Errorf("%v threads were parked, and %v came back", s.parked, s.back)
+	}
 	s.verify()
 }
 
@@ -302,6 +309,8 @@ func (s *schedule) life(load *load, failAt int) {
 	if herr := p.CheckHot(); herr != nil {
 		s.t.Error(herr)
 	}
+	parked, back := p.Parked()
+	s.parked, s.back = s.parked+parked, s.back+back
 	if cerr := p.Close(context.Background()); cerr != nil {
 		s.t.Fatalf("close: %v", cerr)
 	}
@@ -336,7 +345,7 @@ func (s *schedule) ended(ran <-chan error) error {
 // verifyDurable holds what was published against what the crash has left on the disk: a record that an
 // agent has seen may never have to be decided again.
 func (s *schedule) verifyDurable() {
-	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t)})
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t), Objects: parked.New(s.broker.JetStream(), nil)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -361,7 +370,7 @@ func (s *schedule) verifyDurable() {
 
 // verify holds the store against its log, and the streams against what one undisturbed fold says.
 func (s *schedule) verify() {
-	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t)})
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t), Objects: parked.New(s.broker.JetStream(), nil)})
 	if err != nil {
 		s.t.Fatal(err)
 	}

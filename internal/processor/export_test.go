@@ -3,14 +3,44 @@ package processor
 import (
 	"context"
 	"net/http"
+	"os"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"precis/internal/broker"
+	"precis/internal/config"
 	"precis/internal/service"
 )
+
+// ParkAll has a processor park every thread as soon as nothing happens to it, if the environment says so: PRECIS_PARK=1 go test runs all tests of
+// behaviour with threads that leave the store and come back all the time.
+func ParkAll(c *config.Config) {
+	if os.Getenv("PRECIS_PARK") != "" {
+		ParkAtOnce(c)
+	}
+}
+
+// ParkAtOnce has a processor park every thread as soon as nothing happens to it.
+func ParkAtOnce(c *config.Config) {
+	c.Parking = config.Parking{After: 1, PerSecond: 10_000}
+}
+
+func init() { parkSettles = 1 }
+
+// Parked is how many threads were parked, and how many came back, so far.
+func (p *Processor) Parked() (parked, back float64) {
+	return p.parkedSoFar("parked"), p.parkedSoFar("back")
+}
+
+func (p *Processor) parkedSoFar(outcome string) float64 {
+	var m dto.Metric
+	if err := p.metrics.parking.WithLabelValues(outcome).Write(&m); err != nil {
+		panic(err)
+	}
+	return m.GetCounter().GetValue()
+}
 
 // MaxJobs is how many jobs are taken up at once.
 const MaxJobs = maxJobs

@@ -32,6 +32,10 @@ type metrics struct {
 	records     prometheus.Counter
 	positions   *prometheus.GaugeVec
 	waiting     *prometheus.GaugeVec
+	parking     *prometheus.CounterVec // by outcome
+	parkedReads prometheus.Histogram
+	parked      *prometheus.GaugeVec
+	parkedBytes *prometheus.GaugeVec
 	missing     *prometheus.CounterVec
 	holes       *prometheus.GaugeVec
 	refused     *prometheus.CounterVec
@@ -87,6 +91,7 @@ func newMetrics(version string) *metrics {
 	m.makeFlow()
 	m.makeSummaries()
 	m.makeCalls()
+	m.makeParking()
 	return m
 }
 

@@ -68,6 +68,8 @@ type Options struct {
 	// AdvanceEvery is how many events of other partitions may pass before a partition without events notes it; a
 	// restart reads about that many again at most. Default 10,000.
 	AdvanceEvery uint64
+	// ParkSettles is how long an object stands before the rows of its thread leave the store. Default 5m.
+	ParkSettles time.Duration
 	// Failpoint is called between the steps between which a crash may fall; an error acts as a crash there. nil never
 	// fails.
 	Failpoint func(point string, partition int) error
@@ -103,6 +105,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BulkBytes == 0 {
 		o.BulkBytes = 128<<20 - o.Config.Partitions<<16
+	}
+	if o.ParkSettles == 0 {
+		o.ParkSettles = parkSettles
 	}
 	if o.KeepUp == 0 {
 		o.KeepUp = 10_000

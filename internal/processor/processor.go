@@ -15,6 +15,7 @@ import (
 	"precis/internal/config"
 	"precis/internal/content"
 	"precis/internal/fold"
+	"precis/internal/parked"
 	"precis/internal/recovery"
 	"precis/internal/rest"
 	"precis/internal/roster"
@@ -58,6 +59,8 @@ type Processor struct {
 	shares    sharing
 	room      *room
 	snapshots snapshots
+	parking   parking
+	shelf     *parked.Shelf // the rows of parked threads
 	// stopping is closed when the processor begins to end: from then on every wait for the server is bounded.
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -88,7 +91,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	if err := p.awaitRoom(ctx); err != nil {
 		return nil, err
 	}
-	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote}); err != nil {
+	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote, Objects: shelved{p}, Unparked: func(int, state.Parked) { p.metrics.parking.WithLabelValues("back").Inc() }}); err != nil {
 		return nil, err
 	}
 	if opts.FS == nil {
@@ -135,6 +138,9 @@ func (p *Processor) connect(ctx context.Context) (err error) {
 	p.summaries = broker.NewLogReader(js, broker.StreamSummaries).Watch(p.missing)
 	p.rejected = broker.NewLogReader(js, broker.StreamRejected).Watch(p.missing)
 	p.publisher, err = broker.NewPublisher(p.broker.Conn(), broker.PublisherConfig{AckTimeout: p.opts.AckTimeout})
+	if err == nil {
+		p.shelf = parked.New(js, p.publisher)
+	}
 	return err
 }
 
@@ -172,6 +178,7 @@ func (p *Processor) recover(ctx context.Context) error {
 	}
 	config.Retention = at.events.MaxAge
 	p.folds.Store(config)
+	p.openParking(ctx, at.summaries.Replicas)
 	if p.opts.Config.Cluster.Name != "" {
 		if err := p.checkStore(ctx, at); err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/content"
+	"precis/internal/parked"
 	"precis/internal/processor"
 	"precis/state"
 	"precis/summarize"
@@ -108,7 +109,7 @@ func (s *scene) open() {
 
 // verifyStore holds the store against its log, and what is on record against what is decided.
 func (s *schedule) verifyStore() {
-	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t)})
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t), Objects: parked.New(s.broker.JetStream(), nil)})
 	if err != nil {
 		s.t.Fatal(err)
 	}

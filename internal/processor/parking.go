@@ -1,0 +1,313 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"precis/internal/parked"
+	"precis/internal/thread"
+	"precis/state"
+)
+
+const (
+	// parkEvery is the pause between two rounds of parking.
+	parkEvery = 250 * time.Millisecond
+	// parkAtOnce is how many threads are parked in one turn of a lane, which reads their rows once more.
+	parkAtOnce = 32
+	// parkLooks is how many threads of a partition a round looks at.
+	parkLooks = 20_000
+	// parkRest is how long a partition rests when all of its threads have been looked at: a share of the age.
+	parkRest = 50
+	// parkedFor is how long an object stands that has the rows of a thread no more: a snapshot, or a store that was away, may name it.
+	parkedFor = 14 * 24 * time.Hour
+)
+
+// parkSettles is how long an object stands before rows leave for it: longer than a server keeps what it has acknowledged from its disk (sync_interval,
+// 2m by default).
+var parkSettles = 5 * time.Minute
+
+// parking moves the rows of idle threads out of the store.
+type parking struct {
+	after   time.Duration // 0: none are moved
+	rate    int           // threads a second
+	settles time.Duration
+	keeps   time.Duration
+	parts   map[int]*parkingPart
+	room    float64 // threads that may be moved now
+	filled  time.Time
+}
+
+// parkingPart is what the parking of a partition has come to.
+type parkingPart struct {
+	part  *partition
+	after string    // the thread that was looked at last
+	begin time.Time // of the next pass
+	put   []putObject
+	waits map[string]bool // threads of put
+	count parkedCount     // of the pass that is under way
+}
+
+// putObject is an object that waits for the rows it has.
+type putObject struct {
+	state.Packed // without its data
+	at           time.Time
+}
+
+// parkedCount is how many threads of a partition are parked, and the size of their objects.
+type parkedCount struct{ threads, bytes uint64 }
+
+// openParking makes the stream of parked threads if any are to be parked. Rows of threads that are parked can be read without it.
+func (p *Processor) openParking(ctx context.Context, replicas int) {
+	c := p.opts.Config.Parking
+	p.parking = parking{after: c.After, rate: c.PerSecond, settles: p.opts.ParkSettles, keeps: parkedFor, parts: map[int]*parkingPart{}, filled: p.opts.Now()}
+	if c.After == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, snapshotGet)
+	defer cancel()
+	if err := p.shelf.Provision(ctx, replicas); err != nil {
+		p.parking.after = 0
+		p.log.Warn().Err(err).Msg("no threads are parked: the processor needs the rights to make the stream " + parked.Stream + " and to publish to precis.parked.>; or set parking.after: 0s")
+	}
+}
+
+// shelved reads the rows of parked threads for the store, which is opened before the connection.
+type shelved struct{ p *Processor }
+
+// Get implements state.Objects.
+func (s shelved) Get(ctx context.Context, partition int, object string) ([]byte, error) {
+	if s.p.shelf == nil {
+		return nil, errors.New("there is no connection yet")
+	}
+	began := time.Now()
+	data, err := s.p.shelf.Get(ctx, partition, object)
+	if err != nil {
+		s.p.metrics.parking.WithLabelValues("unread").Inc()
+		s.p.log.Error().Err(err).Int("partition", partition).Str("object", object).Msg("rows of a parked thread can't be read: what needs them waits, or fails")
+		return nil, err
+	}
+	s.p.metrics.parkedReads.Observe(time.Since(began).Seconds())
+	return data, nil
+}
+
+func (m *metrics) makeParking() {
+	m.parking = m.counters("precis_parking_total", "Threads parked, back, not parked since they had changed (changed), failed; reads of parked rows that failed (unread); objects deleted.", "outcome")
+	m.parkedReads = m.histogram("precis_parked_read_seconds", "Time until the rows of a parked thread were read.", 0.0001, 16)
+	m.parked = m.gauges("precis_parked_threads", "Parked threads of a partition, as of the last pass over its threads.", "partition")
+	m.parkedBytes = m.gauges("precis_parked_bytes", "Size of their objects.", "partition")
+}
+
+// keepParking parks idle threads of own partitions until ctx ends.
+func (p *Processor) keepParking(ctx context.Context) {
+	if p.parking.after == 0 {
+		return
+	}
+	every := time.NewTicker(min(parkEvery, max(p.parking.after/4, 10*time.Millisecond)))
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
+		p.parking.fill(p.opts.Now())
+		for _, part := range p.parts() {
+			if ctx.Err() != nil || !part.current.Load() || part.leaves.Load() || part.rivaled.Load() {
+				continue
+			}
+			if err := p.parkSome(ctx, p.parking.of(part)); err != nil && ctx.Err() == nil && !errors.Is(err, errEnding) {
+				p.metrics.parking.WithLabelValues("failed").Inc()
+				part.log.Warn().Err(err).Msg("idle threads are not parked for now")
+			}
+		}
+	}
+}
+
+// fill allows for the threads of the time since the last call, those of a second at most.
+func (k *parking) fill(now time.Time) {
+	k.room = min(k.room+now.Sub(k.filled).Seconds()*float64(k.rate), float64(max(k.rate, 1)))
+	k.filled = now
+}
+
+// of is the parking of a partition, begun anew if another processor has had it.
+func (k *parking) of(part *partition) *parkingPart {
+	if k.parts[part.id] == nil || k.parts[part.id].part != part {
+		k.parts[part.id] = &parkingPart{part: part, waits: map[string]bool{}}
+	}
+	return k.parts[part.id]
+}
+
+// parkSome parks threads whose objects have stood long enough, makes objects of the next idle ones, and deletes those that have
+// stood long enough without a thread.
+func (p *Processor) parkSome(ctx context.Context, k *parkingPart) error {
+	now := p.opts.Now()
+	settled := 0
+	for settled < len(k.put) && settled < parkAtOnce && now.Sub(k.put[settled].at) >= p.parking.settles {
+		settled++
+	}
+	if settled > 0 {
+		done := k.put[:settled]
+		k.put = k.put[settled:] // also after an error: they are found again
+		for _, o := range done {
+			delete(k.waits, o.Thread)
+		}
+		if err := p.park(ctx, k.part, done, now); err != nil {
+			return err
+		}
+	}
+	if now.Before(k.begin) || p.parking.room < 1 {
+		return nil
+	}
+	idle, err := p.idleThreads(ctx, k, now)
+	if err != nil || len(idle) == 0 {
+		return err
+	}
+	p.parking.room -= float64(len(idle))
+	if err := p.shelf.Put(ctx, k.part.id, idle); err != nil {
+		return err
+	}
+	for _, o := range idle {
+		k.waits[o.Thread] = true
+		k.put = append(k.put, putObject{Packed: state.Packed{Thread: o.Thread, Parked: o.Parked}, at: now})
+	}
+	return nil
+}
+
+// idleThreads packs the next threads that have been idle for long enough. A pass ends with the last thread.
+func (p *Processor) idleThreads(ctx context.Context, k *parkingPart, now time.Time) (list []*state.Packed, err error) {
+	snapshot := p.store.Snapshot(k.part.id)
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	most, looks, more := min(parkAtOnce, int(p.parking.room)), 0, false
+	err = snapshot.HeadersAfter(k.after, func(h *thread.Header) (bool, error) {
+		if len(list) == most || looks == parkLooks {
+			more = true
+			return false, nil
+		}
+		looks, k.after = looks+1, h.Thread
+		idle := h.LastAt > 0 && now.Sub(time.Unix(0, h.LastAt)) >= p.parking.after && state.Restful(h)
+		if !idle {
+			return true, nil
+		}
+		stub, err := snapshot.Parked(h.Thread)
+		if err != nil {
+			return false, err
+		}
+		if stub != nil {
+			k.count.threads, k.count.bytes = k.count.threads+1, k.count.bytes+stub.Stored
+			return true, nil
+		}
+		_, looked, err := snapshot.IdleAt(h.Thread)
+		if err != nil || looked || k.waits[h.Thread] {
+			return true, err
+		}
+		packed, err := snapshot.Pack(h.Thread)
+		if packed != nil {
+			list = append(list, packed)
+		}
+		return true, err
+	})
+	if err == nil && !more {
+		err = p.passed(ctx, k, now)
+	}
+	return list, err
+}
+
+// passed ends a pass over the threads of a partition.
+func (p *Processor) passed(ctx context.Context, k *parkingPart, now time.Time) error {
+	id := strconv.Itoa(k.part.id)
+	p.metrics.parked.WithLabelValues(id).Set(float64(k.count.threads))
+	p.metrics.parkedBytes.WithLabelValues(id).Set(float64(k.count.bytes))
+	k.after, k.count = "", parkedCount{}
+	k.begin = now.Add(min(p.parking.after/parkRest, time.Hour))
+	return p.tidyParked(ctx, k.part, now)
+}
+
+// park has the rows of threads leave the store, if they are as they were packed.
+func (p *Processor) park(ctx context.Context, part *partition, list []putObject, now time.Time) error {
+	done := 0
+	err := part.call(ctx, func() error {
+		var err error
+		done, err = part.park(list, now)
+		return err
+	})
+	p.metrics.parking.WithLabelValues("parked").Add(float64(done))
+	p.metrics.parking.WithLabelValues("changed").Add(float64(len(list) - done))
+	return err
+}
+
+// park is for the lane. Rows leave in a batch of their own. What has no rows in the end may still be another store's.
+func (p *partition) park(list []putObject, now time.Time) (done int, err error) {
+	if p.part.Meta().Staged > 0 {
+		return 0, nil
+	}
+	if err := p.flush(p.here()); err != nil {
+		return 0, err
+	}
+	var not []putObject
+	for _, o := range list {
+		var is bool
+		if is, err = p.part.Park(&o.Packed); err != nil {
+			break
+		}
+		if is {
+			done++
+		} else {
+			not = append(not, o)
+		}
+	}
+	if done > 0 { // before anything else is done with the partition
+		if p.failure = p.commit(p.here()); p.failure != nil {
+			return done, p.failure
+		}
+	}
+	for _, o := range not {
+		p.part.NoteUnparked(state.Unparked{Thread: o.Thread, Object: o.Object, Since: now})
+	}
+	return done, errors.Join(err, p.flush(p.here()))
+}
+
+// errNotOwn: a partition is not this processor's any more.
+var errNotOwn = fmt.Errorf("%w: its objects are left to its next owner", errElsewhere)
+
+// tidyParked notes since when objects have no thread's rows, and deletes those that nothing can name any more.
+func (p *Processor) tidyParked(ctx context.Context, part *partition, now time.Time) error {
+	var fresh, old []state.Unparked
+	err := p.store.View(part.id).UnparkedObjects(func(u state.Unparked) (bool, error) {
+		switch {
+		case u.Since.IsZero():
+			fresh = append(fresh, u)
+		case now.Sub(u.Since) >= p.parking.keeps:
+			old = append(old, u)
+		}
+		return len(fresh) < parkLooks && len(old) < parkAtOnce, nil
+	})
+	if err != nil || len(fresh)+len(old) == 0 {
+		return err
+	}
+	for _, u := range old {
+		if part.leaves.Load() || part.rivaled.Load() || p.part(part.id) != part {
+			return errNotOwn
+		}
+		stub, err := p.store.View(part.id).Parked(u.Thread)
+		if err == nil && (stub == nil || stub.Object != u.Object) {
+			err = p.shelf.Delete(ctx, part.id, u.Object)
+			p.metrics.parking.WithLabelValues("deleted").Inc()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return part.call(ctx, func() error {
+		for _, u := range fresh {
+			u.Since = now
+			part.part.NoteUnparked(u)
+		}
+		for _, u := range old {
+			part.part.ForgetUnparked(u)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,297 @@
+package processor_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"precis/api"
+	"precis/internal/broker"
+	"precis/internal/parked"
+	"precis/internal/processor"
+	"precis/internal/race"
+	"precis/internal/service"
+	"precis/state"
+)
+
+// Whatever crashes while threads leave the store and come back all the time, the store, the records, prompts and audits are those of a processor that parks
+// none: what a schedule verifies does not know of it.
+func TestCrashSchedulesOfParkedThreads(t *testing.T) {
+	runSchedules(t, race.Fewer(3, 12), func(s *schedule) {
+		s.forks = s.rng.IntN(2) == 0
+		processor.ParkAtOnce(s.config)
+		s.parks = true
+	})
+}
+
+// A processor without a store begins from snapshots that have parked threads, and goes on with them.
+func TestBeginsFromSnapshotsOfParkedThreads(t *testing.T) {
+	t.Parallel()
+	f := newFlock(t, 21)
+	processor.ParkAtOnce(f.config)
+	f.config.Cluster.Standbys, f.config.Cluster.Snapshots, f.bulkFrom = 0, time.Millisecond, 10
+	load := newLoad(f.rng)
+	load.threads = 12
+	first := f.join()
+	load.publish(t, f.broker.Conn(), 400)
+	f.settleAll()
+	until(t, "no threads are parked", func() bool { return valueOf(t, first.Processor, "precis_parked_threads", "") > 8 })
+	made := valueOf(t, first.Processor, "precis_snapshots_total", "made")
+	load.publish(t, f.broker.Conn(), 100)
+	f.settleAll()
+	until(t, "there are no snapshots", func() bool {
+		return valueOf(t, first.Processor, "precis_snapshots_total", "made") > made+float64(f.config.Partitions)
+	})
+	f.end(first, true)
+	f.disks = nil
+	second := f.join()
+	f.settleAll()
+	if n := valueOf(t, second.Processor, "precis_snapshots_total", "used"); n == 0 {
+		t.Error("no partition begins from a snapshot")
+	}
+	load.publish(t, f.broker.Conn(), 100)
+	f.settleAll()
+	if parked, back := second.Parked(); parked == 0 || back == 0 {
+		t.Errorf("parked %v, back %v", parked, back)
+	}
+	f.exact()
+	f.end(second, false)
+}
+
+// parkedScene is a processor with one parked thread, which has one message.
+type parkedScene struct {
+	*scene
+	t   *testing.T
+	svc *service.Service
+}
+
+func newParkedScene(t *testing.T) *parkedScene {
+	t.Helper()
+	c := settings(t)
+	processor.ParkAtOnce(c)
+	s := &parkedScene{scene: stage(t, c), t: t}
+	s.publish("thread.message.p", `{"message_id":"m1","role":"user","content":"Look at the harbour."}`)
+	until(t, "the thread is not parked", s.parked)
+	var err error
+	if s.svc, err = service.Start(s.schedule.broker.Conn(), s.Processor, service.Options{Logger: logger(t)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.svc.Stop() })
+	return s
+}
+
+func (s *parkedScene) parked() bool {
+	stub, err := s.View(s.partition("p")).Parked("p")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return stub != nil
+}
+
+// prompt is how many messages the thread's prompt has, or the code of the error, with its text.
+func (s *parkedScene) prompt() (messages int, code, text string) {
+	s.t.Helper()
+	m, err := s.schedule.broker.Conn().RequestWithContext(within(s.t), api.ThreadContext+"p", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var r api.ContextReply
+	if code = m.Header.Get("Nats-Service-Error-Code"); code == "" {
+		err = json.Unmarshal(m.Data, &r)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return len(r.Messages), code, m.Header.Get("Nats-Service-Error") + string(m.Data)
+}
+
+// takeAway deletes the stream of parked threads and returns what brings it back.
+func (s *parkedScene) takeAway() (back func()) {
+	s.t.Helper()
+	js := s.schedule.broker.JetStream()
+	stream, err := js.Stream(within(s.t), parked.Stream)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var all []*nats.Msg
+	err = broker.NewLogReader(js, parked.Stream).Scan(within(s.t), 1, nil, func(m broker.Stored) error {
+		all = append(all, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
+		return nil
+	}, nil)
+	if err != nil || len(all) == 0 {
+		s.t.Fatal(len(all), err)
+	}
+	config := stream.CachedInfo().Config
+	if err := js.DeleteStream(within(s.t), parked.Stream); err != nil {
+		s.t.Fatal(err)
+	}
+	return func() {
+		s.t.Helper()
+		if _, err := js.CreateStream(within(s.t), config); err != nil {
+			s.t.Fatal(err)
+		}
+		for _, m := range all {
+			if _, err := js.PublishMsg(within(s.t), m); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Reading a parked thread leaves it where it is; an event brings it back, and a message that it has is a duplicate.
+func TestParkedThreadIsReadAndComesBack(t *testing.T) {
+	t.Parallel()
+	s := newParkedScene(t)
+	defer s.finish()
+	if n, code, text := s.prompt(); n != 1 || code != "" || !s.parked() {
+		t.Errorf("%d messages, %s %s; parked %t", n, code, text, s.parked())
+	}
+	s.publish("thread.message.p", `{"message_id":"m1","role":"user","content":"Look at the harbour."}`)
+	if _, back := s.Parked(); back == 0 {
+		t.Error("the thread is not back")
+	}
+	h, err := s.View(s.partition("p")).Header("p")
+	if err != nil || h.Duplicates != 1 || h.Messages != 1 {
+		t.Errorf("%+v: %v", h, err)
+	}
+}
+
+// While rows of a parked thread can't be read, a request for them is answered with 503 and an event of the thread waits; no answer is made without them.
+func TestParkedRowsAreAway(t *testing.T) {
+	t.Parallel()
+	s := newParkedScene(t)
+	defer s.finish()
+	s.end() // and begins without anything in memory
+	back := s.takeAway()
+	s.config.Parking.After = 0
+	s.open()
+	svc, err := service.Start(s.schedule.broker.Conn(), s.Processor, service.Options{Logger: logger(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = svc.Stop() }()
+	if err := s.svc.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if n, code, text := s.prompt(); code != "503" || !strings.Contains(text, "parked") {
+		t.Errorf("%d messages, %s %s", n, code, text)
+	}
+	put(t, s.schedule.broker.Conn(), "thread.message.p", `{"message_id":"m1","role":"user","content":"Look at the harbour."}`, `{"message_id":"m2","role":"user","content":"And at the sea."}`)
+	until(t, "the event does not wait", func() bool { return valueOf(t, s.Processor, "precis_parking_total", "unread") > 1 })
+	if h, err := s.View(s.partition("p")).Header("p"); err != nil || h.Events != 1 {
+		t.Errorf("%+v: %v", h, err)
+	}
+	back()
+	s.settled()
+	if h, err := s.View(s.partition("p")).Header("p"); err != nil || h.Duplicates != 1 || h.Messages != 2 {
+		t.Errorf("%+v: %v", h, err)
+	}
+	if n, code, text := s.prompt(); n != 2 || code != "" {
+		t.Errorf("%d messages, %s %s", n, code, text)
+	}
+}
+
+// If the rows of a parked thread are lost, or others, what needs them fails and says so, and the processor ends at the thread's next event. A store that is made
+// again from the log has them.
+func TestParkedRowsAreLost(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, js jetstream.JetStream, subject string, data []byte) error{
+		"missing": func(t *testing.T, js jetstream.JetStream, subject string, _ []byte) error {
+			stream, err := js.Stream(within(t), parked.Stream)
+			if err != nil {
+				return err
+			}
+			return stream.Purge(within(t), jetstream.WithPurgeSubject(subject))
+		},
+		"altered": func(t *testing.T, js jetstream.JetStream, subject string, data []byte) error {
+			data[len(data)-1] ^= 1
+			_, err := js.PublishMsg(within(t), &nats.Msg{Subject: subject, Data: data, Header: nats.Header{"Precis-Parts": {"1"}}})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newParkedScene(t)
+			stub, err := s.View(s.partition("p")).Parked("p")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.end()
+			if err := s.svc.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			subject := fmt.Sprintf("precis.parked.%d.%s.0", s.partition("p"), stub.Object)
+			js := s.schedule.broker.JetStream()
+			m, err := broker.NewLogReader(js, parked.Stream).Last(within(t), subject)
+			if err == nil {
+				err = spoil(t, js, subject, m.Data)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.config.Parking.After = 0
+			s.open()
+			put(t, s.schedule.broker.Conn(), "thread.message.p", `{"message_id":"m2","role":"user","content":"And at the sea."}`)
+			select {
+			case err = <-s.done:
+			case <-within(t).Done():
+				t.Fatal("the processor goes on")
+			}
+			if err == nil || !strings.Contains(err.Error(), `parked thread "p"`) || !strings.Contains(err.Error(), state.ErrDamaged.Error()) {
+				t.Errorf("it ends with %v", err)
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s.schedule.fs = vfs.NewCrashableMem()
+			s.open()
+			s.settled()
+			if h, err := s.View(s.partition("p")).Header("p"); err != nil || h.Messages != 2 {
+				t.Errorf("%+v: %v", h, err)
+			}
+			s.finish()
+		})
+	}
+}
+
+// An object that a thread has left is deleted when nothing can name it any more, and one that it has come to again is not.
+func TestObjectsOfParkedThreadsAreDeleted(t *testing.T) {
+	t.Parallel()
+	s := newParkedScene(t)
+	defer s.finish()
+	objects := func() uint64 {
+		msgs, _, err := parked.New(s.schedule.broker.JetStream(), nil).Size(within(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return msgs
+	}
+	for n := range 5 {
+		s.publish("thread.message.p", fmt.Sprintf(`{"message_id":"n%d","role":"user","content":"And at the sea."}`, n))
+		until(t, "the thread is not parked again", s.parked)
+	}
+	if n := objects(); n < 6 {
+		t.Fatalf("%d objects", n)
+	}
+	until(t, "they are not noted", func() bool { return s.unparked() >= 5 })
+	s.clock.forward(15 * 24 * time.Hour)
+	until(t, "they are not deleted", func() bool { return s.unparked() == 0 && objects() == 1 })
+	if n, code, text := s.prompt(); n != 6 || code != "" {
+		t.Errorf("%d messages, %s %s", n, code, text)
+	}
+}
+
+// unparked is how many objects are known to have no thread's rows, since when.
+func (s *parkedScene) unparked() (n int) {
+	s.t.Helper()
+	err := s.View(s.partition("p")).UnparkedObjects(func(state.Unparked) (bool, error) { n++; return true, nil })
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
