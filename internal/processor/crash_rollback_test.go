@@ -18,6 +18,7 @@ import (
 
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/parked"
 	"precis/internal/processor"
 	"precis/internal/race"
 	"precis/internal/recovery"

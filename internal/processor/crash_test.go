@@ -219,6 +219,9 @@ func (s *schedule) run() {
 		s.rollBack(load, early)
 	}
 	s.life(load, 1<<30)
+	if s.parks {
+		s.life(load, 1<<30) // which has to do with parked threads
+	}
 	if s.lag != nil {
 		s.t.Logf("deliveries rested %d times before the log's end", s.lag.Rests())
 	}
@@ -288,6 +291,9 @@ func (s *schedule) life(load *load, failAt int) {
 	case err = <-settled:
 		settled <- err
 		s.lost = s.lost && err != nil
+		if s.parks && err == nil {
+			until(s.t, "no thread is parked", func() bool { parked, _ := p.Parked(); return parked > 0 || alive.Err() != nil })
+		}
 		stop()
 		err = s.ended(ran) // Close has to wait for it, also where Settled has failed with the outbox
 	}
