@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"slices"
 	"sync"
 	"time"
@@ -199,10 +200,19 @@ func (s *Snapshot) Pack(name string) (*Packed, error) {
 	return k, nil
 }
 
-// nameOf is the name of an object.
+// ObjectSum makes the name of an object from what it holds.
+type ObjectSum struct{ hash.Hash }
+
+// NewObjectSum begins the name of an object.
+func NewObjectSum() ObjectSum { return ObjectSum{sha256.New()} }
+
+// Object is the name of what has been written.
+func (s ObjectSum) Object() string { return hex.EncodeToString(s.Sum(nil)[:16]) }
+
 func nameOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
+	sum := NewObjectSum()
+	sum.Write(data)
+	return sum.Object()
 }
 
 // packed is the rows of a thread that are in the store itself; each is called with their keys.

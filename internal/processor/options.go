@@ -68,7 +68,8 @@ type Options struct {
 	// AdvanceEvery is how many events of other partitions may pass before a partition without events notes it; a
 	// restart reads about that many again at most. Default 10,000.
 	AdvanceEvery uint64
-	// ParkSettles is how long an object stands before the rows of its thread leave the store. Default 5m.
+	// ParkSettles is how long an object stands before the rows of its thread leave the store. Default 5m, and more than
+	// the embedded server's nats.sync.
 	ParkSettles time.Duration
 	// Failpoint is called between the steps between which a crash may fall; an error acts as a crash there. nil never
 	// fails.
@@ -107,7 +108,7 @@ func (o Options) withDefaults() Options {
 		o.BulkBytes = 128<<20 - o.Config.Partitions<<16
 	}
 	if o.ParkSettles == 0 {
-		o.ParkSettles = parkSettles
+		o.ParkSettles = settlesFor(o.Config.NATS)
 	}
 	if o.KeepUp == 0 {
 		o.KeepUp = 10_000

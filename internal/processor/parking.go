@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"precis/internal/config"
 	"precis/internal/parked"
 	"precis/internal/thread"
 	"precis/state"
@@ -26,8 +27,19 @@ const (
 )
 
 // parkSettles is how long an object stands before rows leave for it: longer than a server keeps what it has acknowledged from its disk (sync_interval,
-// 2m by default).
+// 2m by default), by parkMargin.
 var parkSettles = 5 * time.Minute
+
+const parkMargin = 3 * time.Minute
+
+// settlesFor is parkSettles, or longer if the embedded server's own interval is.
+func settlesFor(n config.NATS) time.Duration {
+	every, err := time.ParseDuration(n.Sync)
+	if n.URL != "" || err != nil || every+parkMargin <= 5*time.Minute {
+		return parkSettles
+	}
+	return every + parkMargin
+}
 
 // parking moves the rows of idle threads out of the store.
 type parking struct {
@@ -53,7 +65,8 @@ type parkingPart struct {
 // putObject is an object that waits for the rows it has.
 type putObject struct {
 	state.Packed // without its data
-	at           time.Time
+	place        parked.Place
+	at           time.Time // when the server was known to have it, by this processor's clock
 }
 
 // parkedCount is how many threads of a partition are parked, and the size of their objects.
@@ -94,7 +107,7 @@ func (s shelved) Get(ctx context.Context, partition int, object string) ([]byte,
 }
 
 func (m *metrics) makeParking() {
-	m.parking = m.counters("precis_parking_total", "Threads parked, back, not parked since they had changed (changed), failed; reads of parked rows that failed (unread); objects deleted.", "outcome")
+	m.parking = m.counters("precis_parking_total", "Threads parked, back, not parked since they had changed (changed), or since the server had lost its copy (unsettled), failed; reads of parked rows that failed (unread); objects deleted.", "outcome")
 	m.parkedReads = m.histogram("precis_parked_read_seconds", "Time until the rows of a parked thread were read.", 0.0001, 16)
 	m.parked = m.gauges("precis_parked_threads", "Parked threads of a partition, as of the last pass over its threads.", "partition")
 	m.parkedBytes = m.gauges("precis_parked_bytes", "Size of their objects.", "partition")
@@ -144,16 +157,9 @@ func (k *parking) of(part *partition) *parkingPart {
 // stood long enough without a thread.
 func (p *Processor) parkSome(ctx context.Context, k *parkingPart) error {
 	now := p.opts.Now()
-	settled := 0
-	for settled < len(k.put) && settled < parkAtOnce && now.Sub(k.put[settled].at) >= p.parking.settles {
-		settled++
-	}
-	if settled > 0 {
-		done := k.put[:settled]
-		k.put = k.put[settled:] // also after an error: they are found again
-		for _, o := range done {
-			delete(k.waits, o.Thread)
-		}
+	if done, err := p.settled(ctx, k, now); err != nil {
+		return err
+	} else if len(done) > 0 {
 		if err := p.park(ctx, k.part, done, now); err != nil {
 			return err
 		}
@@ -166,14 +172,54 @@ func (p *Processor) parkSome(ctx context.Context, k *parkingPart) error {
 		return err
 	}
 	p.parking.room -= float64(len(idle))
-	if err := p.shelf.Put(ctx, k.part.id, idle); err != nil {
+	places, err := p.shelf.Put(ctx, k.part.id, idle)
+	if err != nil {
 		return err
 	}
-	for _, o := range idle {
-		k.waits[o.Thread] = true
-		k.put = append(k.put, putObject{Packed: state.Packed{Thread: o.Thread, Parked: o.Parked}, at: now})
+	for i, o := range idle {
+		if places[i] != nil { // else the next pass finds it again
+			k.waits[o.Thread] = true
+			k.put = append(k.put, putObject{Packed: state.Packed{Thread: o.Thread, Parked: o.Parked}, place: places[i], at: now})
+		}
 	}
 	return nil
+}
+
+// settled takes the objects that have stood long enough. A server that has failed meanwhile may have lost what it had acknowledged, and what it had not
+// synced: only what the leader still has where it was put, and is as old as that, is on its disk.
+func (p *Processor) settled(ctx context.Context, k *parkingPart, now time.Time) (done []putObject, err error) {
+	n := 0
+	for n < len(k.put) && n < parkAtOnce && now.Sub(k.put[n].at) >= p.parking.settles {
+		n++
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	list := k.put[:n]
+	k.put = k.put[n:] // also after an error: they are found again
+	for _, o := range list {
+		delete(k.waits, o.Thread)
+	}
+	there, err := p.shelf.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range list {
+		err := p.shelf.Settled(ctx, k.part.id, o.Object, o.place, there.Add(-p.parking.settles))
+		switch {
+		case err == nil:
+			done = append(done, o)
+		case errors.Is(err, parked.ErrYoung): // the clocks differ
+			o.at, k.waits[o.Thread] = now, true
+			k.put = append(k.put, o)
+		case errors.Is(err, parked.ErrMoved):
+			p.metrics.parking.WithLabelValues("unsettled").Inc()
+			k.part.log.Warn().Err(err).Str("thread", o.Thread).Msg("the server has lost rows of an idle thread that it had acknowledged: they stay in the store")
+		default:
+			return done, err
+		}
+	}
+	return done, nil
 }
 
 // idleThreads packs the next threads that have been idle for long enough. A pass ends with the last thread.
@@ -222,7 +268,7 @@ func (p *Processor) passed(ctx context.Context, k *parkingPart, now time.Time) e
 	p.metrics.parkedBytes.WithLabelValues(id).Set(float64(k.count.bytes))
 	k.after, k.count = "", parkedCount{}
 	k.begin = now.Add(min(p.parking.after/parkRest, time.Hour))
-	return p.tidyParked(ctx, k.part, now)
+	return p.tidyParked(ctx, k, now)
 }
 
 // park has the rows of threads leave the store, if they are as they were packed.
@@ -273,12 +319,14 @@ func (p *partition) park(list []putObject, now time.Time) (done int, err error) 
 var errNotOwn = fmt.Errorf("%w: its objects are left to its next owner", errElsewhere)
 
 // tidyParked notes since when objects have no thread's rows, and deletes those that nothing can name any more.
-func (p *Processor) tidyParked(ctx context.Context, part *partition, now time.Time) error {
+func (p *Processor) tidyParked(ctx context.Context, k *parkingPart, now time.Time) error {
 	var fresh, old []state.Unparked
+	part := k.part
 	err := p.store.View(part.id).UnparkedObjects(func(u state.Unparked) (bool, error) {
 		switch {
 		case u.Since.IsZero():
 			fresh = append(fresh, u)
+		case k.waits[u.Thread]: // its rows may be about to leave for it
 		case now.Sub(u.Since) >= p.parking.keeps:
 			old = append(old, u)
 		}

@@ -298,3 +298,39 @@ func (s *parkedScene) unparked() (n int) {
 	}
 	return n
 }
+
+// A server that loses what it has acknowledged before the rows have left for it, and what it makes anew in its place, moves no rows.
+func TestParkedOnlyWhatTheServerStillHas(t *testing.T) {
+	t.Parallel()
+	c := settings(t)
+	c.Partitions = 2
+	processor.ParkAtOnce(c)
+	s := &scene{schedule: &schedule{t: t, broker: openBroker(t, t.TempDir()), config: c, fs: vfs.NewCrashableMem()}, clock: &clockAhead{}, settles: 500 * time.Millisecond}
+	s.open()
+	defer s.finish()
+	p := &parkedScene{scene: s, t: t}
+	shelf := parked.New(s.schedule.broker.JetStream(), nil)
+	put := func() bool {
+		msgs, _, err := shelf.Size(within(t))
+		return err == nil && msgs > 0
+	}
+	s.publish("thread.message.p", `{"message_id":"m1","role":"user","content":"Look at the harbour."}`)
+	until(t, "there is no object", put)
+	stream, err := s.schedule.broker.JetStream().Stream(within(t), parked.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "nobody has noticed", func() bool {
+		if p.parked() && !put() {
+			t.Fatal("the rows have left for what is not there")
+		}
+		return valueOf(t, s.Processor, "precis_parking_total", "unsettled") > 0
+	})
+	until(t, "the thread is not parked", p.parked)
+	if rows, err := s.View(s.partition("p")).Messages("p", 1, 2); err != nil || len(rows) != 1 {
+		t.Errorf("%d messages: %v", len(rows), err)
+	}
+}

@@ -64,7 +64,8 @@ func (c *clockAhead) forward(d time.Duration) {
 
 // scene is a processor that a test changes the circumstances of.
 type scene struct {
-	reads func(content.Log) content.Log // nil: nothing stands between
+	settles time.Duration                 // of parked threads
+	reads   func(content.Log) content.Log // nil: nothing stands between
 	*schedule
 	*running
 	clock   *clockAhead
@@ -98,7 +99,7 @@ func (s *scene) finish() {
 
 func (s *scene) open() {
 	s.running = start(s.schedule.t, processor.Options{
-		Config: s.config, Logger: logger(s.schedule.t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1, Reads: s.reads, Version: s.version,
+		Config: s.config, Logger: logger(s.schedule.t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1, Reads: s.reads, Version: s.version, ParkSettles: s.settles,
 	})
 	select {
 	case <-s.Ready():
