@@ -73,6 +73,26 @@ type allCursor struct {
 	stubs    *pebble.Iterator // from the first parked thread that can have such rows
 	parked   *packCursor      // of the parked thread at which stubs stands
 	err      error
+	upTo     key // the first key of a thread whose rows are not fetched; nil: none
+}
+
+// looks is how many objects a walk over the rows of all threads may fetch. One that would need more ends at the thread that it has come to.
+type looks struct {
+	left, done int
+	at         key // what the keys of that thread begin with; nil: it has come to the end
+}
+
+// enough reports whether a walk ends before a thread whose rows are not in memory. A walk that has come to something
+// lets the next one meet what is in its way.
+func (l *looks) enough() bool {
+	if l == nil {
+		return false
+	}
+	if l.left == 0 {
+		return true
+	}
+	l.left, l.done = l.left-1, l.done+1
+	return false
 }
 
 // iterateAll is iterate for the rows of a kind of more than one thread.
@@ -91,17 +111,34 @@ func (v View) iterateAll(from, to key, use func(cursor) error) error {
 
 // threads moves on to the next parked thread that has such rows.
 func (c *allCursor) threads(ok bool) {
+	kind := c.from[2]
 	for c.parked = nil; ok && c.err == nil; ok = c.stubs.Next() {
 		name, _, is := cutPart(c.stubs.Key()[3:])
 		if !is {
 			c.err = errors.Join(ErrDamaged, errors.New("row of a parked thread"))
 			return
 		}
-		var rows *pack
-		if rows, c.err = c.pack(name); c.err != nil || rows == nil {
+		stub := &Parked{}
+		r := reading(c.stubs.Value())
+		parkedRow(&r, stub)
+		if c.err = r.end("parked thread", name); c.err != nil {
 			return
 		}
-		prefix := newKey(c.id, c.from[2]).part(name)
+		if stub.has(kind) == 0 {
+			continue
+		}
+		prefix := newKey(c.id, kind).part(name)
+		if c.s.packs.get(stub.Digest) == nil && c.looks.enough() {
+			c.upTo, c.looks.at = prefix, prefix
+			return
+		}
+		var rows *pack
+		if rows, c.err = c.rowsOf(name, stub); c.err != nil {
+			if errors.Is(c.err, ErrParked) && c.looks != nil && c.looks.done > 1 { // what it has come to is not lost
+				c.err, c.upTo, c.looks.at = nil, prefix, prefix
+			}
+			return
+		}
 		from, to := prefix, prefix.end()
 		if bytes.Compare(c.from, from) > 0 {
 			from = c.from
@@ -121,7 +158,12 @@ func (c *allCursor) onParked() bool {
 	return c.parked != nil && (!c.stored.Valid() || bytes.Compare(c.parked.Key(), c.stored.Key()) < 0)
 }
 
-func (c *allCursor) more() bool { return c.err == nil && (c.parked != nil || c.stored.Valid()) }
+func (c *allCursor) more() bool {
+	if c.err != nil {
+		return false
+	}
+	return c.parked != nil || c.stored.Valid() && (c.upTo == nil || bytes.Compare(c.stored.Key(), c.upTo) < 0)
+}
 
 func (c *allCursor) First() bool {
 	c.stored.First()

@@ -111,7 +111,7 @@ func savePark(t *testing.T, s *Store) {
 	}
 	defer func() { _ = p.Close() }()
 	c := writing(nil)
-	parkedRow(&c, &Parked{Digest: [32]byte{1}, Object: "a1", Rows: 101, Bytes: 102, Stored: 103})
+	parkedRow(&c, &Parked{Digest: [32]byte{1}, Object: "a1", Rows: [len(parkedKinds)]uint64{101, 1, 2, 3, 4, 5, 6, 7, 8, 9}, Bytes: 102, Stored: 103})
 	p.set(p.key(kindParked).part("gone"), c.b)
 	p.NoteUnparked(Unparked{Thread: "back", Object: "a2", Since: time.Unix(9, 10).UTC()})
 	if _, err := p.Commit(Sync); err != nil {

@@ -28,7 +28,7 @@ import (
 
 // parkedKinds are the kinds of the rows that leave with their thread, in the order of the keys. Header, owners of summaries, places under a
 // parent, and everything that has a time or waits for something stay.
-var parkedKinds = []byte{
+var parkedKinds = [...]byte{
 	kindPlace, kindEdit, kindSeen, kindLedger, kindMessage, kindSlot, kindOrder, kindSource, kindSummary, kindRevision,
 }
 
@@ -42,17 +42,28 @@ var isParked = func() (set [256]bool) {
 // Parked says what stands for the rows of a parked thread. A thread has another digest whenever its header or a row is another, on each
 // processor the same one.
 type Parked struct {
-	Digest [32]byte // of the packed rows
-	Object string   // names the object, by what it holds
-	Rows   uint64
-	Bytes  uint64 // packed
-	Stored uint64 // of the object: packed and compressed
+	Digest [32]byte                 // of the packed rows
+	Object string                   // names the object, by what it holds
+	Rows   [len(parkedKinds)]uint64 // by kind: who looks for rows of a kind leaves the objects alone that have none
+	Bytes  uint64                   // packed
+	Stored uint64                   // of the object: packed and compressed
 }
 
 func parkedRow(c *codec, k *Parked) {
 	c.sums(&k.Digest)
 	texts(c, &k.Object)
-	c.uints(&k.Rows, &k.Bytes, &k.Stored)
+	for i := range k.Rows {
+		c.uints(&k.Rows[i])
+	}
+	c.uints(&k.Bytes, &k.Stored)
+}
+
+// has is how many rows of a kind a parked thread has.
+func (k *Parked) has(kind byte) uint64 {
+	if i := bytes.IndexByte(parkedKinds[:], kind); i >= 0 {
+		return k.Rows[i]
+	}
+	return 0
 }
 
 // Objects has the rows of parked threads.
@@ -159,12 +170,16 @@ func unpack(data []byte, partition uint16, name string, stub Parked) (*pack, err
 	var id uint64
 	var of string
 	packRow(&c, &id, &of, &k.header)
+	var rows [len(parkedKinds)]uint64
 	for c.err == nil && len(c.b) > 0 {
 		var r packedRow
 		blobs(&c, &r.key, &r.value)
 		k.rows = append(k.rows, r)
+		if len(r.key) > 0 && isParked[r.key[0]] {
+			rows[bytes.IndexByte(parkedKinds[:], r.key[0])]++
+		}
 	}
-	if c.err != nil || id != uint64(partition) || of != name || uint64(len(k.rows)) != stub.Rows {
+	if c.err != nil || id != uint64(partition) || of != name || rows != stub.Rows {
 		return nil, bad("is of another thread, or of another version")
 	}
 	return k, nil
@@ -189,7 +204,7 @@ var encoders = sync.Pool{New: func() any {
 // Pack packs the rows of a thread as they are committed; nil if it is too large, or has none, or is parked.
 func (s *Snapshot) Pack(name string) (*Packed, error) {
 	all, rows, err := s.packed(name, nil)
-	if err != nil || rows == 0 {
+	if err != nil || rows == none {
 		return nil, err
 	}
 	k := &Packed{Thread: name, Parked: Parked{Digest: sha256.Sum256(all), Rows: rows, Bytes: uint64(len(all))}}
@@ -216,14 +231,14 @@ func nameOf(data []byte) string {
 }
 
 // packed is the rows of a thread that are in the store itself; each is called with their keys.
-func (v View) packed(name string, each func(key)) (all []byte, rows uint64, err error) {
+func (v View) packed(name string, each func(key)) (all []byte, rows [len(parkedKinds)]uint64, err error) {
 	header, err := v.bytes(v.key(kindHeader).rest(name))
 	if err != nil || header == nil {
-		return nil, 0, err
+		return nil, none, err
 	}
 	id, c := uint64(v.id), writing(nil)
 	packRow(&c, &id, &name, &header)
-	for _, kind := range parkedKinds {
+	for i, kind := range parkedKinds {
 		prefix := v.key(kind).part(name)
 		if kind == kindSeen {
 			prefix = v.key(kind).rest(name)
@@ -235,7 +250,7 @@ func (v View) packed(name string, each func(key)) (all []byte, rows uint64, err 
 				}
 				k, value := it.Key()[2:], it.Value()
 				blobs(&c, &k, &value)
-				rows++
+				rows[i]++
 				if each != nil {
 					each(bytes.Clone(it.Key()))
 				}
@@ -246,14 +261,17 @@ func (v View) packed(name string, each func(key)) (all []byte, rows uint64, err 
 			return it.Error()
 		})
 		if errors.Is(err, errTooLarge) {
-			return nil, 0, nil
+			return nil, none, nil
 		}
 		if err != nil {
-			return nil, 0, err
+			return nil, none, err
 		}
 	}
 	return c.b, rows, nil
 }
+
+// none is the rows of a thread that has none.
+var none [len(parkedKinds)]uint64
 
 var errTooLarge = errors.New("too large to be packed")
 
@@ -360,17 +378,41 @@ func (v View) pack(name string) (*pack, error) {
 	if err != nil || stub == nil {
 		return nil, err
 	}
+	return v.rowsOf(name, stub)
+}
+
+// rowsOf is the rows of a thread that is parked.
+func (v View) rowsOf(name string, stub *Parked) (*pack, error) {
 	if k := v.s.packs.get(stub.Digest); k != nil {
 		return k, nil
 	}
-	return v.s.fetch(v.id, name, *stub)
+	return v.s.fetch(v.id, name, *stub, v.stops)
 }
 
-func (s *Store) fetch(partition uint16, name string, stub Parked) (*pack, error) {
+// Until has readers wait for no rows of parked threads any more once end is closed.
+func (p *Partition) Until(end <-chan struct{}) { p.stops = end }
+
+// until is a context that ends after a time, or when end is closed.
+func until(end <-chan struct{}, patience time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	if end == nil {
+		return ctx, cancel
+	}
+	go func() {
+		select {
+		case <-end:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+func (s *Store) fetch(partition uint16, name string, stub Parked, end <-chan struct{}) (*pack, error) {
 	if s.opts.Objects == nil {
 		return nil, fmt.Errorf("%w: thread %q: no server to read them from", ErrParked, name)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), parkedPatience)
+	ctx, cancel := until(end, parkedPatience)
 	defer cancel()
 	data, err := s.opts.Objects.Get(ctx, int(partition), stub.Object)
 	if errors.Is(err, ErrNoObject) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,7 +26,8 @@ import (
 type shelf struct {
 	mu      sync.Mutex
 	objects map[string][]byte
-	away    error
+	away    error // of gets behind the first ones
+	before  int
 	gets    int
 }
 
@@ -35,7 +37,7 @@ func (s *shelf) Get(_ context.Context, partition int, object string) ([]byte, er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gets++
-	if s.away != nil {
+	if s.away != nil && s.gets > s.before {
 		return nil, s.away
 	}
 	data, ok := s.objects[fmt.Sprint(partition, "/", object)]
@@ -255,7 +257,7 @@ func readAll(t *testing.T, v View) map[string]any {
 	for after := []byte(nil); ; {
 		some, last, err := v.NextSummaries(after, 3)
 		note("summaries", nil, err)
-		if refs, after = append(refs, some...), last; len(some) < 3 {
+		if refs, after = append(refs, some...), last; last == nil {
 			break
 		}
 	}
@@ -445,8 +447,11 @@ func TestParkedRowsThatCantBeHad(t *testing.T) {
 			fails("place", err)
 			_, _, err = s.View(3).Seen("t1")
 			fails("seen", err)
-			_, _, err = s.View(3).NextSummaries(nil, 10)
-			fails("summaries", err)
+			prefix := newKey(3, kindMessage)
+			fails("messages of all threads", s.View(3).scan(prefix, prefix, func(_, _ []byte) (bool, error) { return true, nil }))
+			if refs, _, err := s.View(3).NextSummaries(nil, 10); len(refs) > 0 || err != nil {
+				t.Errorf("summaries, of which there are none: %v, %v", refs, err)
+			}
 			_, err = p.LoadEvent("t1", &events.Event{Message: &events.Message{MessageID: "m1"}})
 			fails("event", err)
 			p.SaveSeen("t1", 1, nil) // a write beside the steps
@@ -542,4 +547,94 @@ func TestUnparkedObjects(t *testing.T) {
 	if again, err := s.View(3).Parked("t1"); err != nil || again == nil || *again != *stub || len(list()) != 0 {
 		t.Errorf("%+v, was %+v; %v; %v", again, stub, list(), err)
 	}
+}
+
+// A slice of a sweep leaves the objects alone that have no summaries, fetches few of those that have, and goes on where it came to, also behind one that can't be read now.
+func TestSlicesOfSummariesFetchFew(t *testing.T) {
+	shelf := newShelf()
+	s := openParking(t, Memory(), shelf)
+	defer s.closes(t)
+	p := partitionOf(t, s)
+	defer func() { _ = p.Close() }()
+	want := 0
+	for n := range 100 {
+		name := fmt.Sprintf("t%03d", n)
+		step{name: name, id: "m", seq: uint64(2*n + 1)}.do(t, p)
+		if n%2 == 0 {
+			step{name: name, id: "m", made: "s", seq: uint64(2*n + 2), kind: 2}.do(t, p)
+			want++
+		}
+		commit(t, p)
+		if n%10 != 0 && !park(t, s, p, shelf, name) {
+			t.Fatal("not parked")
+		}
+	}
+	slice := func(after []byte) (refs []Ref, last []byte, gets int, err error) {
+		s.packs, shelf.gets = newPacks(), 0
+		refs, last, err = s.View(3).NextSummaries(after, 64)
+		return refs, last, shelf.gets, err
+	}
+	var all []string
+	var after, second []byte
+	for n := 0; ; n++ {
+		refs, last, gets, err := slice(after)
+		if err != nil || gets > sweepLooks || len(refs) == 0 {
+			t.Fatalf("%d summaries, %d objects fetched: %v", len(refs), gets, err)
+		}
+		for _, ref := range refs {
+			all = append(all, ref.Thread)
+		}
+		if n == 0 {
+			second = last
+		}
+		if after = last; last == nil {
+			break
+		}
+	}
+	if len(all) != want || !slices.IsSorted(all) || len(slices.Compact(all)) != want {
+		t.Errorf("%d summaries, want %d: %v", len(all), want, all)
+	}
+	shelf.away, shelf.before = errors.New("no answer"), 5
+	refs, last, _, err := slice(second)
+	if err != nil || len(refs) < 5 || last == nil {
+		t.Errorf("behind %q: %d summaries: %v", last, len(refs), err)
+	}
+	shelf.before = 0
+	if _, _, _, err := slice(last); !errors.Is(err, ErrParked) {
+		t.Errorf("at one that can't be read: %v", err)
+	}
+	shelf.away = nil
+	if more, _, _, err := slice(last); err != nil || len(more) == 0 || more[0].Thread <= refs[len(refs)-1].Thread {
+		t.Errorf("goes on with %v behind %v: %v", more, refs, err)
+	}
+}
+
+// slowShelf answers when its context has ended.
+type slowShelf struct{ asked chan struct{} }
+
+func (s slowShelf) Get(ctx context.Context, _ int, _ string) ([]byte, error) {
+	s.asked <- struct{}{}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A partition that ends waits for no object.
+func TestEndOfWaitForObject(t *testing.T) {
+	shelf, fs := newShelf(), Memory()
+	s := openParking(t, fs, shelf)
+	p := partitionOf(t, s)
+	step{name: "t1", id: "m1", seq: 1}.do(t, p)
+	commit(t, p)
+	park(t, s, p, shelf, "t1")
+	s.packs = newPacks()
+	slow, end := slowShelf{make(chan struct{}, 1)}, make(chan struct{})
+	s.opts.Objects = slow
+	p.Until(end)
+	go func() { <-slow.asked; close(end) }()
+	began := time.Now()
+	if _, err := p.LoadThread("t1"); !errors.Is(err, ErrParked) || time.Since(began) >= parkedPatience {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+	_ = p.Close()
+	s.closes(t)
 }

@@ -136,7 +136,11 @@ func (p *Partition) Header(name string) (*thread.Header, error) {
 }
 
 // committed reads behind the open batch.
-func (p *Partition) committed() View { return p.store.View(int(p.id)) }
+func (p *Partition) committed() View {
+	v := p.store.View(int(p.id))
+	v.stops = p.stops
+	return v
+}
 
 // Changed says that the open batch holds something.
 func (p *Partition) Changed() bool { return p.changed }

@@ -97,22 +97,30 @@ func (v View) Sweep() (s Sweep, err error) {
 // SaveSweep writes how far a sweep has come to the open batch, with what it has found.
 func (p *Partition) SaveSweep(s Sweep) { p.set(p.key(kindSweep), encodeJSON(s)) }
 
-// NextSummaries returns the summaries behind a key, limit at most, and the key of the last one.
+// sweepLooks is how many objects of parked threads are fetched for one slice of summaries: it holds up what else the partition has to do.
+const sweepLooks = 16
+
+// NextSummaries returns the summaries behind a key, limit at most, and a key behind which the next ones are; nil if there are no more.
 func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, err error) {
 	prefix := v.key(kindSummary)
 	from := prefix
 	if len(after) > 0 {
 		from = append(key(after[:len(after):len(after)]), 0)
 	}
-	last = after
+	v.looks = &looks{left: sweepLooks}
 	err = v.scan(prefix, from, func(k, _ []byte) (bool, error) {
 		name, id, ok := cutPart(k[len(prefix):])
 		if ok {
 			refs = append(refs, Ref{name, string(id)})
 		}
-		last = append([]byte(nil), k...)
+		if len(refs) == limit {
+			last = append([]byte(nil), k...)
+		}
 		return len(refs) < limit, nil
 	})
+	if last == nil {
+		last = v.looks.at
+	}
 	return refs, last, err
 }
 

@@ -14,9 +14,12 @@ import (
 
 // View reads one partition: what is committed, or, inside a Partition, the open batch over it.
 type View struct {
-	r  pebble.Reader
-	s  *Store
-	id uint16
+	r     pebble.Reader
+	s     *Store
+	id    uint16
+	stops <-chan struct{} // closed: rows of parked threads are waited for no more; nil: never
+	// looks bounds how many objects a walk over all threads fetches; nil: any number.
+	looks *looks
 }
 
 // View reads what is committed in a partition.

@@ -136,7 +136,7 @@ func (f *Fold) sweep(limit int, now time.Time) Swept {
 	for _, ref := range refs {
 		out.Stale += f.outdate(events.BySweep, ref, now, f.outdated)
 	}
-	at.After, at.Done = last, len(refs) < limit
+	at.After, at.Done = last, last == nil
 	at.Left -= min(at.Left, uint64(len(refs)))
 	if at.Done {
 		at.Left = 0 // summaries made meanwhile follow the configuration in force

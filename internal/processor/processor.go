@@ -328,6 +328,7 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, traces: traces,
 	}
 	part.fail = p.failing(part)
+	st.Until(part.stopping)
 	part.handed, part.handedTaken = p.handed, p.taken
 	if part.handedOver, err = st.HandedOver(); err != nil {
 		return nil, err
