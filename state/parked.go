@@ -80,11 +80,17 @@ var (
 	ErrParked = errors.New("the thread is parked, and its rows can't be read now")
 )
 
-// parkedPatience bounds how long a reader waits for an object.
-const parkedPatience = 2 * time.Second
+// parkedPatience is how long a reader waits for an object, and in addition for each parkedSecond bytes that it has: a slow way to the server must not make
+// the rows of a large thread unreadable for good.
+const parkedPatience, parkedSecond = 2 * time.Second, 1 << 20
 
-// packedBytes is the largest thread that is parked: it is held in memory whole.
-const packedBytes = 64 << 20
+// patience bounds how long a reader waits for the object.
+func (k *Parked) patience() time.Duration {
+	return parkedPatience + time.Duration(min(k.Stored, packedBytes))*time.Second/parkedSecond
+}
+
+// packedBytes is the largest thread that is parked: it is held in memory whole, is read while others wait for the partition, and there are few that are larger.
+const packedBytes = 8 << 20
 
 // packsBytes bounds the rows of parked threads that are held for the next reader.
 const packsBytes = 16 << 20
@@ -412,7 +418,7 @@ func (s *Store) fetch(partition uint16, name string, stub Parked, end <-chan str
 	if s.opts.Objects == nil {
 		return nil, fmt.Errorf("%w: thread %q: no server to read them from", ErrParked, name)
 	}
-	ctx, cancel := until(end, parkedPatience)
+	ctx, cancel := until(end, stub.patience())
 	defer cancel()
 	data, err := s.opts.Objects.Get(ctx, int(partition), stub.Object)
 	if errors.Is(err, ErrNoObject) {

@@ -610,10 +610,11 @@ func TestSlicesOfSummariesFetchFew(t *testing.T) {
 }
 
 // slowShelf answers when its context has ended.
-type slowShelf struct{ asked chan struct{} }
+type slowShelf struct{ asked chan time.Time }
 
 func (s slowShelf) Get(ctx context.Context, _ int, _ string) ([]byte, error) {
-	s.asked <- struct{}{}
+	deadline, _ := ctx.Deadline()
+	s.asked <- deadline
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -627,7 +628,7 @@ func TestEndOfWaitForObject(t *testing.T) {
 	commit(t, p)
 	park(t, s, p, shelf, "t1")
 	s.packs = newPacks()
-	slow, end := slowShelf{make(chan struct{}, 1)}, make(chan struct{})
+	slow, end := slowShelf{make(chan time.Time, 1)}, make(chan struct{})
 	s.opts.Objects = slow
 	p.Until(end)
 	go func() { <-slow.asked; close(end) }()
@@ -635,6 +636,35 @@ func TestEndOfWaitForObject(t *testing.T) {
 	if _, err := p.LoadThread("t1"); !errors.Is(err, ErrParked) || time.Since(began) >= parkedPatience {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}
+	began = time.Now()
+	if _, err := s.fetch(3, "t1", Parked{Stored: 5 << 20}, end); !errors.Is(err, ErrParked) {
+		t.Error(err)
+	}
+	if left := (<-slow.asked).Sub(began); left < 7*time.Second || left > 8*time.Second {
+		t.Errorf("%s for 5 MiB", left)
+	}
 	_ = p.Close()
 	s.closes(t)
+}
+
+// A thread that is large stays in the store.
+func TestLargeThreadsAreNotParked(t *testing.T) {
+	shelf := newShelf()
+	s := openParking(t, Memory(), shelf)
+	defer s.closes(t)
+	p := partitionOf(t, s)
+	defer func() { _ = p.Close() }()
+	step{name: "t1", id: "m1", seq: 1}.do(t, p)
+	commit(t, p)
+	for _, large := range []bool{true, false} {
+		size := packedBytes / 2
+		if large {
+			size = packedBytes
+		}
+		p.SaveSeen("t1", 1, make([]byte, size))
+		commit(t, p)
+		if park(t, s, p, shelf, "t1") == large {
+			t.Errorf("large %t: parked %t", large, !large)
+		}
+	}
 }

@@ -18,6 +18,8 @@ const (
 	parkEvery = 250 * time.Millisecond
 	// parkAtOnce is how many threads are parked in one turn of a lane, which reads their rows once more.
 	parkAtOnce = 32
+	// parkBytes bounds what is packed for a turn, beside one thread.
+	parkBytes = 4 << 20
 	// parkLooks is how many threads of a partition a round looks at.
 	parkLooks = 20_000
 	// parkRest is how long a partition rests when all of its threads have been looked at: a share of the age.
@@ -188,8 +190,9 @@ func (p *Processor) parkSome(ctx context.Context, k *parkingPart) error {
 // settled takes the objects that have stood long enough. A server that has failed meanwhile may have lost what it had acknowledged, and what it had not
 // synced: only what the leader still has where it was put, and is as old as that, is on its disk.
 func (p *Processor) settled(ctx context.Context, k *parkingPart, now time.Time) (done []putObject, err error) {
-	n := 0
-	for n < len(k.put) && n < parkAtOnce && now.Sub(k.put[n].at) >= p.parking.settles {
+	n, size := 0, uint64(0)
+	for n < len(k.put) && n < parkAtOnce && size < parkBytes && now.Sub(k.put[n].at) >= p.parking.settles {
+		size += k.put[n].Bytes
 		n++
 	}
 	if n == 0 {
@@ -226,9 +229,9 @@ func (p *Processor) settled(ctx context.Context, k *parkingPart, now time.Time) 
 func (p *Processor) idleThreads(ctx context.Context, k *parkingPart, now time.Time) (list []*state.Packed, err error) {
 	snapshot := p.store.Snapshot(k.part.id)
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	most, looks, more := min(parkAtOnce, int(p.parking.room)), 0, false
+	most, looks, more, size := min(parkAtOnce, int(p.parking.room)), 0, false, uint64(0)
 	err = snapshot.HeadersAfter(k.after, func(h *thread.Header) (bool, error) {
-		if len(list) == most || looks == parkLooks {
+		if len(list) == most || size >= parkBytes || looks == parkLooks {
 			more = true
 			return false, nil
 		}
@@ -251,7 +254,7 @@ func (p *Processor) idleThreads(ctx context.Context, k *parkingPart, now time.Ti
 		}
 		packed, err := snapshot.Pack(h.Thread)
 		if packed != nil {
-			list = append(list, packed)
+			list, size = append(list, packed), size+packed.Bytes
 		}
 		return true, err
 	})
