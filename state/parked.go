@@ -76,6 +76,9 @@ type Objects interface {
 var (
 	// ErrNoObject: the rows of a parked thread are not where they were put.
 	ErrNoObject = errors.New("there is no such object")
+	// ErrLost: the rows of a parked thread are not to be had from where they were put any more: those of its partition have to be made again from the log. It is no
+	// damage of the store, and nothing has been done without them.
+	ErrLost = errors.New("the rows of a parked thread are lost")
 	// ErrParked: the rows of a parked thread can't be read now, and may be later.
 	ErrParked = errors.New("the thread is parked, and its rows can't be read now")
 )
@@ -152,10 +155,10 @@ func packRow(c *codec, partition *uint64, name *string, header *[]byte) {
 	blobs(c, header)
 }
 
-// unpack reads the object of a thread. It fails with ErrDamaged if that is not what the stub names.
+// unpack reads the object of a thread. It fails with ErrLost if that is not what the stub names.
 func unpack(data []byte, partition uint16, name string, stub Parked) (*pack, error) {
 	bad := func(what string) error {
-		return fmt.Errorf("%w: the object of parked thread %q %s", ErrDamaged, name, what)
+		return fmt.Errorf("%w: the object of parked thread %q %s", ErrLost, name, what)
 	}
 	if stub.Bytes > packedBytes {
 		return nil, bad("is larger than any")
@@ -422,17 +425,24 @@ func (s *Store) fetch(partition uint16, name string, stub Parked, end <-chan str
 	defer cancel()
 	data, err := s.opts.Objects.Get(ctx, int(partition), stub.Object)
 	if errors.Is(err, ErrNoObject) {
-		return nil, fmt.Errorf("%w: the rows of parked thread %q are lost: %w: move the store (state in the data directory) away: it is rebuilt from the log", ErrDamaged, name, err)
+		return nil, s.lost(partition, fmt.Errorf("%w: parked thread %q: %w", ErrLost, name, err))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: thread %q: %w", ErrParked, name, err)
 	}
 	k, err := unpack(data, partition, name, stub)
 	if err != nil {
-		return nil, err
+		return nil, s.lost(partition, err)
 	}
 	s.packs.put(stub.Digest, k)
 	return k, nil
+}
+
+func (s *Store) lost(partition uint16, err error) error {
+	if s.opts.Lost != nil && errors.Is(err, ErrLost) {
+		s.opts.Lost(int(partition), err)
+	}
+	return err
 }
 
 // allowParking has only programs that know parked threads open the store from here on.

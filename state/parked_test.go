@@ -407,10 +407,10 @@ func TestParkedRowsThatCantBeHad(t *testing.T) {
 	}{
 		"away":      {func(s *shelf) { s.away = errors.New("no answer") }, ErrParked},
 		"missing":   {func(s *shelf) { s.each(gone) }, ErrNoObject},
-		"cut short": {func(s *shelf) { s.each(func(b []byte) []byte { return b[:len(b)-1] }) }, ErrDamaged},
-		"altered":   {func(s *shelf) { s.each(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }) }, ErrDamaged},
-		"another's": {func(s *shelf) { s.each(func([]byte) []byte { return s.objects["other"] }) }, ErrDamaged},
-		"empty":     {func(s *shelf) { s.each(func([]byte) []byte { return []byte{} }) }, ErrDamaged},
+		"cut short": {func(s *shelf) { s.each(func(b []byte) []byte { return b[:len(b)-1] }) }, ErrLost},
+		"altered":   {func(s *shelf) { s.each(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }) }, ErrLost},
+		"another's": {func(s *shelf) { s.each(func([]byte) []byte { return s.objects["other"] }) }, ErrLost},
+		"empty":     {func(s *shelf) { s.each(func([]byte) []byte { return []byte{} }) }, ErrLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			shelf := newShelf()
@@ -433,7 +433,7 @@ func TestParkedRowsThatCantBeHad(t *testing.T) {
 			c.breaks(shelf)
 			fails := func(what string, err error) {
 				t.Helper()
-				if !errors.Is(err, c.want) || errors.Is(err, ErrDamaged) == errors.Is(err, ErrParked) {
+				if !errors.Is(err, c.want) || errors.Is(err, ErrLost) == errors.Is(err, ErrParked) || errors.Is(err, ErrDamaged) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}

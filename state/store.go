@@ -55,6 +55,8 @@ type Options struct {
 	Wrote func(partition int, headers iter.Seq[*thread.Header])
 	// Objects has the rows of parked threads. nil: they can't be read.
 	Objects Objects
+	// Lost is called when rows of a parked thread turn out to be lost, by whoever reads them. nil: none.
+	Lost func(partition int, err error)
 	// Unparked is called when the rows of a parked thread are written back. nil: none.
 	Unparked func(partition int, was Parked)
 	// Fatal is called when Pebble can't go on (a full disk) and must end the process; nil panics.

@@ -34,6 +34,7 @@ func answer[T any](ctx context.Context, p *partition, work func() (T, error)) (v
 		if err != nil && fatal(err) {
 			return err
 		}
+		p.rowsLost(err)
 		return nil
 	})
 	select {

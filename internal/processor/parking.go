@@ -109,7 +109,7 @@ func (s shelved) Get(ctx context.Context, partition int, object string) ([]byte,
 }
 
 func (m *metrics) makeParking() {
-	m.parking = m.counters("precis_parking_total", "Threads parked, back, not parked since they had changed (changed), or since the server had lost its copy (unsettled), failed; reads of parked rows that failed (unread); objects deleted.", "outcome")
+	m.parking = m.counters("precis_parking_total", "Threads parked, back, not parked since they had changed (changed), or since the server had lost its copy (unsettled), failed; reads of parked rows that failed (unread), and found what is missing or is not what was put there (lost); objects deleted.", "outcome")
 	m.parkedReads = m.histogram("precis_parked_read_seconds", "Time until the rows of a parked thread were read.", 0.0001, 16)
 	m.parked = m.gauges("precis_parked_threads", "Parked threads of a partition, as of the last pass over its threads.", "partition")
 	m.parkedBytes = m.gauges("precis_parked_bytes", "Size of their objects.", "partition")
@@ -361,4 +361,45 @@ func (p *Processor) tidyParked(ctx context.Context, k *parkingPart, now time.Tim
 		}
 		return nil
 	})
+}
+
+// lostParked has a partition be made again from the log, whose store names rows of a parked thread that are lost. What the log has no more, since retention has
+// removed it, is gone. A follower opens the partition again by itself.
+func (p *Processor) lostParked(id int, err error) {
+	p.metrics.parking.WithLabelValues("lost").Inc()
+	first, set := p.markAgain(id), p.running.Load()
+	var part *partition
+	if set != nil && p.shares.member != nil {
+		part = set.byID[id]
+	}
+	if part != nil && part.anew.CompareAndSwap(false, true) {
+		defer p.again(part)
+	} else if !first {
+		return
+	}
+	log := p.log.Error().Err(err).Int("partition", id)
+	if config := p.folds.Load(); config != nil && config.Retention > 0 {
+		log = log.Dur("retention", config.Retention).Bool("incomplete", true)
+	}
+	log.Msg("rows of a parked thread are lost: its partition is made again from the log when it is opened the next time; what retention has removed from the log stays lost")
+}
+
+// lostOf are those of partitions that are to be made again.
+func (p *Processor) lostOf(ids []int) (lost []int) {
+	p.shares.mu.Lock()
+	defer p.shares.mu.Unlock()
+	for _, id := range ids {
+		if p.shares.redo[id] {
+			lost = append(lost, id)
+		}
+	}
+	return lost
+}
+
+// dropLost drops the rows of those of partitions that are to be made again, which nothing may have open.
+func (p *Processor) dropLost(ids []int) (err error) {
+	for _, id := range p.lostOf(ids) {
+		err = errors.Join(err, p.dropAgain(id))
+	}
+	return err
 }

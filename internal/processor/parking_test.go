@@ -1,6 +1,7 @@
 package processor_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -61,6 +62,44 @@ func TestBeginsFromSnapshotsOfParkedThreads(t *testing.T) {
 		t.Errorf("parked %v, back %v", parked, back)
 	}
 	f.exact()
+	f.end(second, false)
+}
+
+// Two processors whose stores and snapshots name objects that are gone make the partitions again from the log, and go on.
+func TestLostRowsInCluster(t *testing.T) {
+	t.Parallel()
+	f := newFlock(t, 22)
+	processor.ParkAtOnce(f.config)
+	f.config.Cluster.Standbys, f.config.Cluster.Snapshots, f.bulkFrom = 1, time.Millisecond, 10
+	load := newLoad(f.rng)
+	load.threads = 12
+	first, second := f.join(), f.join()
+	load.publish(t, f.broker.Conn(), 400)
+	f.settleAll()
+	parkedBy := func(m *sharer) float64 { return valueOf(t, m.Processor, "precis_parked_threads", "") }
+	until(t, "no threads are parked", func() bool { return parkedBy(first)+parkedBy(second) > 8 })
+	made := func() float64 {
+		return valueOf(t, first.Processor, "precis_snapshots_total", "made") + valueOf(t, second.Processor, "precis_snapshots_total", "made")
+	}
+	before := made()
+	load.publish(t, f.broker.Conn(), 50)
+	f.settleAll()
+	until(t, "there are no snapshots", func() bool { return made() > before+float64(f.config.Partitions) })
+	stream, err := f.broker.JetStream().Stream(within(t), parked.Stream)
+	if err == nil {
+		err = stream.Purge(within(t))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	load.publish(t, f.broker.Conn(), 100)
+	f.settleAll()
+	lost := func(m *sharer) float64 { return valueOf(t, m.Processor, "precis_parking_total", "lost") }
+	if lost(first)+lost(second) == 0 {
+		t.Error("nothing was lost")
+	}
+	f.exact()
+	f.end(first, false)
 	f.end(second, false)
 }
 
@@ -199,8 +238,8 @@ func TestParkedRowsAreAway(t *testing.T) {
 	}
 }
 
-// If the rows of a parked thread are lost, or others, what needs them fails and says so, and the processor ends at the thread's next event. A store that is made
-// again from the log has them.
+// If the rows of a parked thread are lost, or others, a processor that is alone ends at the thread's next event and says so, and its next start makes the partition again
+// from the log.
 func TestParkedRowsAreLost(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, js jetstream.JetStream, subject string, data []byte) error{
 		"missing": func(t *testing.T, js jetstream.JetStream, subject string, _ []byte) error {
@@ -245,13 +284,12 @@ func TestParkedRowsAreLost(t *testing.T) {
 			case <-within(t).Done():
 				t.Fatal("the processor goes on")
 			}
-			if err == nil || !strings.Contains(err.Error(), `parked thread "p"`) || !strings.Contains(err.Error(), state.ErrDamaged.Error()) {
+			if err == nil || !strings.Contains(err.Error(), `parked thread "p"`) || !errors.Is(err, state.ErrLost) || errors.Is(err, state.ErrDamaged) {
 				t.Errorf("it ends with %v", err)
 			}
 			if err := s.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			s.schedule.fs = vfs.NewCrashableMem()
 			s.open()
 			s.settled()
 			if h, err := s.View(s.partition("p")).Header("p"); err != nil || h.Messages != 2 {

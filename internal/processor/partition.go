@@ -77,11 +77,15 @@ type partition struct {
 	commits chan commit           // to the goroutine that waits for the disk; nil if none runs
 	broken  atomic.Pointer[error] // why that goroutine has given up
 	fail    func(error)           // ends the processor
-	life    life
-	reads   bool        // it has a lane; changed while no lane runs
-	current atomic.Bool // its lane has reached what was the log's end when it began
-	leaves  atomic.Bool // it is being taken out of the set
-	rivaled atomic.Bool // another processor has it
+	// lostRows: the partition can't be given up and made again from the log, if rows of its parked threads are lost: the processor ends, and the next
+	// start makes it.
+	lostRows bool
+	life     life
+	reads    bool        // it has a lane; changed while no lane runs
+	current  atomic.Bool // its lane has reached what was the log's end when it began
+	leaves   atomic.Bool // it is being taken out of the set
+	rivaled  atomic.Bool // another processor has it
+	anew     atomic.Bool // it is given up since it is to be made again
 }
 
 // batchBytes is the size at which the open batch is committed, whatever the lane's own bound in events: a rejection
@@ -130,6 +134,7 @@ func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk, n
 		if fatal(err) {
 			p.failure = err
 		}
+		p.rowsLost(err)
 		return out, err
 	}
 	p.last, p.event = d.Seq, d
@@ -164,6 +169,13 @@ func (p *partition) span(d fold.Delivery) *tracing.Span {
 func fatal(err error) bool {
 	return errors.Is(err, fold.ErrHalfDone) || errors.Is(err, fold.ErrRecord) || errors.Is(err, state.ErrDamaged) ||
 		errors.Is(err, events.ErrNewerConfig)
+}
+
+// rowsLost ends the processor if rows of a parked thread are lost, and it can't make the partition again. What needed them has done nothing.
+func (p *partition) rowsLost(err error) {
+	if p.lostRows && errors.Is(err, state.ErrLost) {
+		p.fail(err)
+	}
 }
 
 // caught turns a panic into the partition's failure: what it left in the open batch is unknown.
@@ -209,7 +221,9 @@ func (p *partition) caughtUp(at place) error {
 		return p.failure
 	}
 	if err := p.fold.AdoptUpTo(math.MaxUint64); err != nil {
-		p.failure = err
+		if !errors.Is(err, state.ErrParked) && !errors.Is(err, state.ErrLost) || errors.Is(err, fold.ErrHalfDone) {
+			p.failure = err
+		}
 		return err
 	}
 	return p.flush(at)

@@ -91,7 +91,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	if err := p.awaitRoom(ctx); err != nil {
 		return nil, err
 	}
-	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote, Objects: shelved{p}, Unparked: func(int, state.Parked) { p.metrics.parking.WithLabelValues("back").Inc() }}); err != nil {
+	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote, Objects: shelved{p}, Lost: p.lostParked, Unparked: func(int, state.Parked) { p.metrics.parking.WithLabelValues("back").Inc() }}); err != nil {
 		return nil, err
 	}
 	if opts.FS == nil {
@@ -186,6 +186,11 @@ func (p *Processor) recover(ctx context.Context) error {
 		return p.joinCluster(ctx, at)
 	}
 	parts, err := p.openAll(ctx, p.all(), at)
+	if errors.Is(err, state.ErrLost) {
+		if err = p.dropLost(p.all()); err == nil {
+			parts, err = p.openAll(ctx, p.all(), at)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -327,7 +332,7 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 		worker: newWorker(), turns: make(chan func(), 16), ended: make(chan struct{}), stopping: make(chan struct{}), last: meta.Position,
 		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, traces: traces,
 	}
-	part.fail = p.failing(part)
+	part.fail, part.lostRows = p.failing(part), p.shares.member == nil
 	st.Until(part.stopping)
 	part.handed, part.handedTaken = p.handed, p.taken
 	if part.handedOver, err = st.HandedOver(); err != nil {
@@ -386,7 +391,7 @@ func (p *Processor) Close(ctx context.Context) error {
 		errs = append(errs, p.broker.Close(ctx))
 	}
 	if p.store != nil {
-		errs = append(errs, p.store.Close())
+		errs = append(errs, p.dropLost(p.all()), p.store.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -12,6 +12,7 @@ import (
 	"precis/internal/cluster"
 	"precis/internal/recovery"
 	"precis/internal/standby"
+	"precis/state"
 )
 
 // In a cluster a processor begins with no partition, and takes and gives up those that its membership says (internal/cluster). The
@@ -69,7 +70,6 @@ const dropTries = 2
 // joinCluster becomes a member of the configured cluster.
 func (p *Processor) joinCluster(ctx context.Context, at streams) (err error) {
 	c := p.opts.Config.Cluster
-	p.shares.redo = map[int]bool{}
 	p.shares.places, p.shares.changes = make([]sync.Mutex, p.total()), make(chan change)
 	p.ready = newReadiness(nil)
 	close(p.ready.done)
@@ -218,6 +218,8 @@ func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition
 		drop := ids
 		if fatalStart(err) {
 			drop = restored // of rows that came from a snapshot, the log says more
+		} else if errors.Is(err, state.ErrLost) {
+			drop = p.lostOf(ids)
 		} else if !errors.Is(err, ErrOtherWriter) {
 			drop = nil
 		}
@@ -293,10 +295,20 @@ func (p *Processor) lose(part *partition, why error) {
 
 // again gives up a partition, and makes it from the log when it is taken the next time.
 func (p *Processor) again(part *partition) {
-	p.shares.mu.Lock()
-	p.shares.redo[part.id] = true
-	p.shares.mu.Unlock()
+	p.markAgain(part.id)
 	p.lose(part, errors.New("it is made again from the log"))
+}
+
+// markAgain has a partition be made again from the log when it is opened the next time; false if that is noted already.
+func (p *Processor) markAgain(id int) (first bool) {
+	p.shares.mu.Lock()
+	defer p.shares.mu.Unlock()
+	if p.shares.redo == nil {
+		p.shares.redo = map[int]bool{}
+	}
+	first = !p.shares.redo[id]
+	p.shares.redo[id] = true
+	return first
 }
 
 // failing ends the processor, or the partition alone if another processor of the cluster has it.

@@ -282,6 +282,9 @@ func (p *Processor) take(ctx context.Context, info snapshot.Info, at streams) (e
 // dropRows removes what the store has of a partition. It is made again from the log: what does not fit the record may be a snapshot's.
 func (p *Processor) dropRows(id int) error {
 	p.snapshots.mu.Lock()
+	if p.snapshots.fromLog == nil { // there are no snapshots
+		p.snapshots.fromLog = map[int]bool{}
+	}
 	p.snapshots.fromLog[id] = true
 	p.snapshots.mu.Unlock()
 	return p.store.Drop(id)

@@ -67,7 +67,7 @@ func asFault(err error) *Fault {
 		return fault(codeNotFound, "%v", err)
 	case errors.Is(err, fold.ErrKind):
 		return fault(codeBadRequest, "%v", err)
-	case errors.Is(err, fold.ErrNotReady), errors.Is(err, state.ErrParked):
+	case errors.Is(err, fold.ErrNotReady), errors.Is(err, state.ErrParked), errors.Is(err, state.ErrLost):
 		return fault(codeUnavailable, "%v; retry soon", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return fault(codeUnavailable, "timed out; retry soon")

@@ -98,6 +98,9 @@ func (c *Check) check(ctx context.Context, a *console.App, store *state.Store, r
 	defer func() { err = errors.Join(err, b.Close(context.WithoutCancel(ctx))) }()
 	store.ReadParked(parked.New(b.JetStream(), nil))
 	if err := store.Check(n, report); err != nil {
+		if errors.Is(err, state.ErrLost) {
+			err = fmt.Errorf("%w: %w", state.ErrDamaged, err)
+		}
 		return err
 	}
 	res.Log = b.URL()
