@@ -95,18 +95,60 @@ func (k *Parked) patience() time.Duration {
 // packedBytes is the largest thread that is parked: it is held in memory whole, is read while others wait for the partition, and there are few that are larger.
 const packedBytes = 8 << 20
 
+// parkEach is how many rows of a kind are deleted one by one; more are deleted as a range, in whose place iterators have one thing to pass.
+const parkEach = 64
+
 // packsBytes bounds the rows of parked threads that are held for the next reader.
 const packsBytes = 16 << 20
 
+// fetchesAtOnce bounds how many objects are read at once for requests, and how many for partitions that wait for them: each may have packedBytes,
+// several times while it is unpacked.
+const fetchesAtOnce = 4
+
 // packs are rows of parked threads that were read last, by their digest.
 type packs struct {
-	mu    sync.Mutex
-	lru   *simplelru.LRU[[32]byte, *pack]
-	bytes int
+	requests, partitions chan struct{} // capacity fetchesAtOnce: partitions do not queue behind requests
+
+	mu      sync.Mutex
+	lru     *simplelru.LRU[[32]byte, *pack]
+	bytes   int
+	flights map[[32]byte]*flight
+}
+
+// flight is a read that is under way, for all that want its rows.
+type flight struct {
+	done chan struct{} // closed when rows and err are there
+	rows *pack
+	err  error
+}
+
+// board returns the rows if they are there, or the read that is under way; first says that the caller has to do it, and land.
+func (p *packs) board(digest [32]byte) (rows *pack, f *flight, first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if rows, _ = p.lru.Get(digest); rows != nil {
+		return rows, nil, false
+	}
+	if f = p.flights[digest]; f == nil {
+		f, first = &flight{done: make(chan struct{})}, true
+		p.flights[digest] = f
+	}
+	return nil, f, first
+}
+
+// land ends a read.
+func (p *packs) land(digest [32]byte, f *flight) {
+	if f.rows != nil {
+		p.put(digest, f.rows)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.flights, digest)
+	close(f.done)
 }
 
 func newPacks() *packs {
-	p := &packs{}
+	p := &packs{requests: make(chan struct{}, fetchesAtOnce), partitions: make(chan struct{}, fetchesAtOnce), flights: map[[32]byte]*flight{}}
 	lru, err := simplelru.NewLRU(packsBytes>>10, func(_ [32]byte, k *pack) { p.bytes -= k.weight() })
 	if err != nil {
 		panic(fmt.Sprintf("keep parked rows: %v", err)) // its size is more than 0
@@ -365,6 +407,9 @@ func (v View) getParked(k key, use func(value []byte) error) (found bool, err er
 
 // iterateParked is iterate for rows that may be parked.
 func (v View) iterateParked(from, to key, use func(cursor) error) error {
+	if from[2] == kindSeen {
+		panic("the event ids of all threads are not gone through: those of a parked one may be anywhere among them")
+	}
 	return v.settled(func(v View) error {
 		name, one := threadIn(from)
 		if !one || bytes.Compare(to, newKey(v.id, from[2]).part(name).end()) > 0 {
@@ -392,10 +437,19 @@ func (v View) pack(name string) (*pack, error) {
 
 // rowsOf is the rows of a thread that is parked.
 func (v View) rowsOf(name string, stub *Parked) (*pack, error) {
-	if k := v.s.packs.get(stub.Digest); k != nil {
-		return k, nil
+	rows := v.s.packs.get(stub.Digest)
+	if rows == nil {
+		var err error
+		if rows, err = v.s.fetch(v.id, name, *stub, v.stops); err != nil {
+			return nil, err
+		}
 	}
-	return v.s.fetch(v.id, name, *stub, v.stops)
+	if rows.stub.Object == stub.Object {
+		return rows, nil
+	}
+	is := *rows // compressed by another program, the same rows are another object
+	is.stub = *stub
+	return &is, nil
 }
 
 // Until has readers wait for no rows of parked threads any more once end is closed.
@@ -417,12 +471,42 @@ func until(end <-chan struct{}, patience time.Duration) (context.Context, contex
 	return ctx, cancel
 }
 
+// fetch reads the rows of a parked thread, once for all that want them at a time. end is that of a partition that waits for them; nil: a request does.
 func (s *Store) fetch(partition uint16, name string, stub Parked, end <-chan struct{}) (*pack, error) {
 	if s.opts.Objects == nil {
 		return nil, fmt.Errorf("%w: thread %q: no server to read them from", ErrParked, name)
 	}
+	rows, f, first := s.packs.board(stub.Digest)
+	if rows != nil {
+		return rows, nil
+	}
 	ctx, cancel := until(end, stub.patience())
 	defer cancel()
+	if first {
+		defer s.packs.land(stub.Digest, f)
+		f.rows, f.err = s.read(ctx, partition, name, stub, end != nil)
+		return f.rows, f.err
+	}
+	select {
+	case <-f.done:
+		return f.rows, f.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: thread %q: %w", ErrParked, name, ctx.Err())
+	}
+}
+
+// read reads an object.
+func (s *Store) read(ctx context.Context, partition uint16, name string, stub Parked, waits bool) (*pack, error) {
+	at := s.packs.requests
+	if waits {
+		at = s.packs.partitions
+	}
+	select {
+	case at <- struct{}{}:
+		defer func() { <-at }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: thread %q: others are read: %w", ErrParked, name, ctx.Err())
+	}
 	data, err := s.opts.Objects.Get(ctx, int(partition), stub.Object)
 	if errors.Is(err, ErrNoObject) {
 		return nil, s.lost(partition, fmt.Errorf("%w: parked thread %q: %w", ErrLost, name, err))
@@ -434,7 +518,6 @@ func (s *Store) fetch(partition uint16, name string, stub Parked, end <-chan str
 	if err != nil {
 		return nil, s.lost(partition, err)
 	}
-	s.packs.put(stub.Digest, k)
 	return k, nil
 }
 
@@ -460,25 +543,42 @@ func (s *Store) allowParking() error {
 // Park puts what stands for the rows of a thread in their place, in the open batch, which must be empty but for other parked threads, and must be
 // applied before anything else is done with the partition. The rows must be where they can be read by then. It reports false, and
 // changes nothing, if the thread is no longer as it was packed, or has something under way.
-func (p *Partition) Park(k *Packed) (bool, error) {
+func (p *Partition) Park(k *Packed) (parked bool, err error) {
 	if err := p.store.allowParking(); err != nil {
 		return false, err
 	}
 	if p.changed && !p.parking {
 		return false, nil // what is not committed may be of the thread
 	}
+	if p.sending == nil {
+		if p.sending, err = p.Sending(); err != nil {
+			return false, err
+		}
+	}
 	h, err := p.Header(k.Thread)
-	if err != nil || h == nil || !Restful(h) {
+	if err != nil || h == nil || !Restful(h) || p.sending[k.Thread] {
 		return false, err
 	}
 	var keys []key
-	all, rows, err := p.committed().packed(k.Thread, func(k key) { keys = append(keys, k) })
+	all, rows, err := p.committed().packed(k.Thread, func(row key) {
+		if kind := row[2]; kind == kindSeen || k.has(kind) <= parkEach {
+			keys = append(keys, row)
+		}
+	})
 	if err != nil || rows != k.Rows || sha256.Sum256(all) != k.Digest {
 		return false, err
 	}
 	p.parking = true
 	for _, k := range keys {
 		p.must(p.open.batch.Delete(k, nil))
+	}
+	for i, kind := range parkedKinds {
+		if kind == kindSeen || rows[i] <= parkEach {
+			continue
+		}
+		prefix := p.key(kind).part(k.Thread)
+		p.must(p.open.batch.DeleteRange(prefix, prefix.end(), nil))
+		p.ranged = true
 	}
 	c := writing(nil)
 	parkedRow(&c, &k.Parked)
@@ -490,6 +590,18 @@ func (p *Partition) Park(k *Packed) (bool, error) {
 // Restful reports whether a thread has nothing under way that would soon have its rows back.
 func Restful(h *thread.Header) bool {
 	return h.Thread != "" && h.Waiting == 0 && h.NextDeadline == 0 && h.Jobs == 0 && h.Renewals == 0
+}
+
+// Sending are the threads whose records wait in the outbox: when the server has them, that is written to rows of the thread.
+func (v View) Sending() (threads map[string]bool, err error) {
+	rows, err := v.Outbox()
+	threads = make(map[string]bool, len(rows))
+	for _, o := range rows {
+		if o.Guarded {
+			threads[o.Thread] = true
+		}
+	}
+	return threads, err
 }
 
 // parkedOf is the rows of a thread that a step begins with; nil if it is not parked.
@@ -506,6 +618,15 @@ func (p *Partition) parkedOf(name string) (*pack, error) {
 		err = fmt.Errorf("%w: thread %q has changed while it was parked", ErrDamaged, name)
 	}
 	return k, err
+}
+
+// MayBeParked reports whether threads of the store are parked, or were.
+func (p *Partition) MayBeParked() bool { return p.store.parks.Load() }
+
+// Readable fails if a thread is parked and its rows can't be read now. They are held for the next reader.
+func (p *Partition) Readable(name string) error {
+	_, err := p.parkedOf(name)
+	return err
 }
 
 // unpark writes the rows of a parked thread back to the open batch.
@@ -543,6 +664,10 @@ func (p *Partition) backFirst(k key) {
 // presents has the rows of a thread back, which a step may have.
 func (p *Partition) presents(name string, of any) {
 	if name == p.present || !p.store.parks.Load() {
+		return
+	}
+	if p.parking {
+		p.failed = errors.Join(p.failed, fmt.Errorf("write rows of thread %q to a batch that parks threads", name))
 		return
 	}
 	if rows, ok := of.(*pack); ok && p.written(name) == nil {

@@ -9,8 +9,10 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -389,12 +391,135 @@ func TestNotParked(t *testing.T) {
 		p.Save(&thread.State{Header: was})
 		commit(t, p)
 	}
+	record := &Outgoing{Thread: "t1", Type: events.SummaryInvalidated, ID: "r1", ChainSeq: 1, Guarded: true, Data: []byte("{}")}
+	p.Send(record)
+	commit(t, p)
+	refused("a record waits for the server", pack())
+	p.Delivered(record, 7)
+	commit(t, p)
+	if done, err := p.Park(pack()); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	p.SaveSeen("t1", 9, []byte("seen"))
+	if _, err := p.Commit(NoSync); err == nil {
+		t.Error("a batch that parks a thread has a row of it")
+	}
+	_ = p.Close()
+	p = partitionOf(t, s)
 	if done, err := p.Park(pack()); !done || err != nil {
 		t.Fatal(done, err)
 	}
 	commit(t, p)
 	if k := pack(); k != nil {
 		t.Error("a parked thread is packed")
+	}
+}
+
+// Many rows of a thread leave as a range, those of the threads beside it stay, and all are back as they were.
+func TestManyRowsAreParked(t *testing.T) {
+	shelf := newShelf()
+	plain, parking := openParking(t, Memory(), nil), openParking(t, Memory(), shelf)
+	defer plain.closes(t)
+	defer parking.closes(t)
+	for _, s := range []*Store{plain, parking} {
+		p := partitionOf(t, s)
+		for _, name := range []string{"t", "t1", "t10", "t2"} {
+			for n := range 3 * parkEach {
+				step{name: name, id: fmt.Sprint("m", n), made: fmt.Sprint(name, n), seq: uint64(n + 1), kind: n % 4}.do(t, p)
+			}
+		}
+		commit(t, p)
+		if s == parking {
+			for _, name := range []string{"t1", "t2"} {
+				if !park(t, s, p, shelf, name) {
+					t.Fatal("not parked")
+				}
+			}
+			if n := count(t, s, kindMessage); n != 2*3*parkEach {
+				t.Errorf("%d messages are left", n)
+			}
+		}
+		_ = p.Close()
+	}
+	sameReads(t, plain, parking)
+	for _, s := range []*Store{plain, parking} {
+		p := partitionOf(t, s)
+		step{name: "t1", id: "m1", seq: 999}.do(t, p)
+		commit(t, p)
+		_ = p.Close()
+	}
+	sameReads(t, plain, parking)
+}
+
+// waitingShelf answers when it is told to.
+type waitingShelf struct {
+	*shelf
+	under, most atomic.Int32
+	on          chan struct{}
+}
+
+func (s *waitingShelf) Get(ctx context.Context, partition int, object string) ([]byte, error) {
+	if n := s.under.Add(1); n > s.most.Load() {
+		s.most.Store(n)
+	}
+	defer s.under.Add(-1)
+	select {
+	case <-s.on:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return s.shelf.Get(ctx, partition, object)
+}
+
+// Rows that many ask for are read once, and few objects are read at a time; a partition does not queue behind requests.
+func TestFewObjectsAreReadAtOnce(t *testing.T) {
+	const threads, readers = 3 * fetchesAtOnce, 10
+	shelf := newShelf()
+	s := openParking(t, Memory(), shelf)
+	defer s.closes(t)
+	p := partitionOf(t, s)
+	defer func() { _ = p.Close() }()
+	for n := range threads + 1 {
+		step{name: fmt.Sprint("t", n), id: "m1", seq: 1}.do(t, p)
+	}
+	commit(t, p)
+	for n := range threads + 1 {
+		if !park(t, s, p, shelf, fmt.Sprint("t", n)) {
+			t.Fatal("not parked")
+		}
+	}
+	s.packs, shelf.gets = newPacks(), 0
+	slow := &waitingShelf{shelf: shelf, on: make(chan struct{}, threads+1)}
+	s.opts.Objects = slow
+	p.Until(make(chan struct{}))
+	var all sync.WaitGroup
+	for n := range threads * readers {
+		all.Go(func() {
+			if m, err := s.View(3).Message(fmt.Sprint("t", n%threads), "m1"); m == nil || err != nil {
+				t.Errorf("%v: %v", m, err)
+			}
+		})
+	}
+	for slow.under.Load() < fetchesAtOnce {
+		runtime.Gosched()
+	}
+	all.Go(func() {
+		if _, err := p.LoadThread(fmt.Sprint("t", threads)); err != nil {
+			t.Error(err)
+		}
+	})
+	for slow.under.Load() < fetchesAtOnce+1 {
+		runtime.Gosched()
+	}
+	for range threads + 1 {
+		slow.on <- struct{}{}
+	}
+	all.Wait()
+	if n := slow.most.Load(); n != fetchesAtOnce+1 {
+		t.Errorf("%d at once", n)
+	}
+	if shelf.gets != threads+1 {
+		t.Errorf("%d reads of %d objects", shelf.gets, threads+1)
 	}
 }
 

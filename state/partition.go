@@ -27,6 +27,7 @@ type Partition struct {
 	unparked map[string]bool     // threads whose rows the open batch writes back
 	present  string              // a thread that is known to have its rows
 	parking  bool                // the open batch parks threads, and does nothing else
+	sending  map[string]bool     // Sending, before the open batch; nil: not asked for
 	failed   error               // why the open batch can't be applied
 	last     lastWritten
 	outgoing []*Outgoing
@@ -81,7 +82,7 @@ func (p *Partition) begin() {
 	p.puts.clear(mostPuts)
 	p.outgoing, p.jobs = nil, nil
 	p.changed, p.ranged = false, false
-	p.unparked, p.present, p.parking, p.failed = nil, "", false, nil
+	p.unparked, p.present, p.parking, p.sending, p.failed = nil, "", false, nil, nil
 }
 
 // mostPuts is up to which length a batch's table of messages is used again; that of a bulk would stay large.

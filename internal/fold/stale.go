@@ -154,17 +154,36 @@ type Swept struct {
 	Done   bool
 }
 
-// ExpireDue makes up to limit expired summaries stale, and what was made from them.
+// ExpireDue makes up to limit expired summaries stale, and what was made from them. One of a parked thread whose rows can't be read now holds up those of other
+// parked threads alone.
 func (f *Fold) ExpireDue(limit int, now time.Time) error {
 	return attempt(func() {
-		refs := got(f.part.Expired(now, limit))
-		if f.recovering() {
-			return
-		}
-		for _, ref := range refs {
-			f.expire(ref, now)
+		if unread := f.expireDue(got(f.part.Expired(now, limit)), now, nil); unread != nil {
+			check(f.expireDue(got(f.part.Expired(now, behindUnread*limit)), now, unread))
 		}
 	})
+}
+
+// behindUnread is how many times further expiries are looked for behind what can't be read now.
+const behindUnread = 16
+
+// expireDue makes expired summaries stale. unread is why those of parked threads can't be read now, if they can't; it is returned.
+func (f *Fold) expireDue(refs []state.Ref, now time.Time, unread error) error {
+	if f.recovering() {
+		return nil
+	}
+	for _, ref := range refs {
+		if unread != nil && got(f.part.Parked(ref.Thread)) != nil {
+			continue
+		}
+		err := attempt(func() { f.expire(ref, now) })
+		if !errors.Is(err, state.ErrParked) || errors.Is(err, ErrHalfDone) {
+			check(err)
+			continue
+		}
+		unread = err
+	}
+	return unread
 }
 
 // expire makes a summary stale if it has expired, and what was made from it.

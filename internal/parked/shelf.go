@@ -42,23 +42,23 @@ func New(js jetstream.JetStream, pub *broker.Publisher) *Shelf {
 	return &Shelf{js: js, pub: pub, log: broker.NewLogReader(js, Stream)}
 }
 
-// Provision makes the stream, with so many replicas, if it is not there.
-func (s *Shelf) Provision(ctx context.Context, replicas int) error {
-	_, err := s.js.Stream(ctx, Stream)
+// Provision makes the stream, with so many replicas, if it is not there, and returns how many it has.
+func (s *Shelf) Provision(ctx context.Context, replicas int) (has int, err error) {
+	stream, err := s.js.Stream(ctx, Stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		_, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
+		stream, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: Stream, Description: "rows of threads that nothing happens to", Subjects: []string{root + "*.*.*"},
 			Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld, MaxMsgsPerSubject: 1, MaxMsgs: -1, MaxBytes: -1,
 			MaxMsgSize: -1, MaxConsumers: -1, Replicas: max(replicas, 1), AllowDirect: true, AllowMsgTTL: true,
 		})
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another processor was faster
-			err = nil
+			stream, err = s.js.Stream(ctx, Stream)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("make stream %s: %w", Stream, err)
+		return 0, fmt.Errorf("make stream %s: %w", Stream, err)
 	}
-	return nil
+	return stream.CachedInfo().Config.Replicas, nil
 }
 
 func subject(partition int, object string, part int) string {

@@ -51,7 +51,7 @@ func TestPutGetDelete(t *testing.T) {
 		t.Errorf("get before there is a stream: %v", err)
 	}
 	for range 2 { // the second finds it
-		if err := s.Provision(ctx, 1); err != nil {
+		if has, err := s.Provision(ctx, 1); has != 1 || err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestPutGetDelete(t *testing.T) {
 func TestSettled(t *testing.T) {
 	b, s := open(t)
 	ctx := t.Context()
-	if err := s.Provision(ctx, 1); err != nil {
+	if has, err := s.Provision(ctx, 1); has != 1 || err != nil {
 		t.Fatal(err)
 	}
 	o := packed("", 512<<10+1)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -145,3 +146,14 @@ func (p *Processor) Aside() error { return p.shares.member.View().Aside }
 
 // FixedKeys are the keys that change with a restart alone.
 var FixedKeys = fixedKeys
+
+// Current reports whether a partition has reached what was the log's end.
+func (p *Processor) Current(id int) bool { return p.part(id).current.Load() }
+
+// FindJob looks for a job, for so long at most; it reports whether that has come to an end.
+func (p *Processor) FindJob(ctx context.Context, partition int, name, id string, patience time.Duration) (ended bool) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	p.part(partition).desk.find(ctx, name, id)
+	return ctx.Err() == nil
+}

@@ -282,7 +282,7 @@ func (m *metrics) outbox(partition, rows int) {
 
 // forget drops the series of a partition that this processor no longer has: their last values would stand for ever.
 func (m *metrics) forget(partition int) {
-	for _, of := range []*prometheus.GaugeVec{m.positions, m.waiting, m.sweepLeft} {
+	for _, of := range []*prometheus.GaugeVec{m.positions, m.waiting, m.sweepLeft, m.parked, m.parkedBytes} {
 		of.DeleteLabelValues(strconv.Itoa(partition))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"precis/internal/config"
 	"precis/internal/parked"
 	"precis/internal/thread"
@@ -24,6 +26,8 @@ const (
 	parkLooks = 20_000
 	// parkRest is how long a partition rests when all of its threads have been looked at: a share of the age.
 	parkRest = 50
+	// parkPause is how long a partition rests after a failure, and doubles with each one up to mostParkPause.
+	parkPause, mostParkPause = time.Second, 5 * time.Minute
 	// parkedFor is how long an object stands that has the rows of a thread no more: a snapshot, or a store that was away, may name it.
 	parkedFor = 14 * 24 * time.Hour
 )
@@ -59,6 +63,8 @@ type parkingPart struct {
 	part  *partition
 	after string    // the thread that was looked at last
 	begin time.Time // of the next pass
+	rests time.Time // after a failure
+	pause time.Duration
 	put   []putObject
 	waits map[string]bool // threads of put
 	count parkedCount     // of the pass that is under way
@@ -83,14 +89,26 @@ func (p *Processor) openParking(ctx context.Context, replicas int) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotGet)
 	defer cancel()
-	if err := p.shelf.Provision(ctx, replicas); err != nil {
+	has, err := p.shelf.Provision(ctx, replicas)
+	if err == nil && has < replicas {
+		p.log.Warn().Int("replicas", has).Int("summaries", replicas).
+			Msgf("%s has fewer replicas than SUMMARIES, and has the only copy of the rows of parked threads: nats stream edit %s --replicas %d", parked.Stream, parked.Stream, replicas)
+	}
+	if err != nil {
 		p.parking.after = 0
 		p.log.Warn().Err(err).Msg("no threads are parked: the processor needs the rights to make the stream " + parked.Stream + " and to publish to precis.parked.>; or set parking.after: 0s")
 	}
 }
 
 // shelved reads the rows of parked threads for the store, which is opened before the connection.
-type shelved struct{ p *Processor }
+type shelved struct {
+	p   *Processor
+	log zerolog.Logger // which says each failure of a few, since every read of every request fails while the server is away
+}
+
+func newShelved(p *Processor) shelved {
+	return shelved{p, p.log.Sample(&zerolog.BurstSampler{Burst: 5, Period: 10 * time.Second})}
+}
 
 // Get implements state.Objects.
 func (s shelved) Get(ctx context.Context, partition int, object string) ([]byte, error) {
@@ -101,7 +119,7 @@ func (s shelved) Get(ctx context.Context, partition int, object string) ([]byte,
 	data, err := s.p.shelf.Get(ctx, partition, object)
 	if err != nil {
 		s.p.metrics.parking.WithLabelValues("unread").Inc()
-		s.p.log.Error().Err(err).Int("partition", partition).Str("object", object).Msg("rows of a parked thread can't be read: what needs them waits, or fails")
+		s.log.Error().Err(err).Int("partition", partition).Str("object", object).Msg("rows of a parked thread can't be read: what needs them waits, or fails")
 		return nil, err
 	}
 	s.p.metrics.parkedReads.Observe(time.Since(began).Seconds())
@@ -130,15 +148,34 @@ func (p *Processor) keepParking(ctx context.Context) {
 		}
 		p.parking.fill(p.opts.Now())
 		for _, part := range p.parts() {
-			if ctx.Err() != nil || !part.current.Load() || part.leaves.Load() || part.rivaled.Load() {
+			if ctx.Err() != nil || !part.current.Load() || part.leaves.Load() || part.rivaled.Load() || part.busy() {
 				continue
 			}
-			if err := p.parkSome(ctx, p.parking.of(part)); err != nil && ctx.Err() == nil && !errors.Is(err, errEnding) {
+			k := p.parking.of(part)
+			if p.opts.Now().Before(k.rests) {
+				continue
+			}
+			err := p.parkSome(ctx, k)
+			k.ended(err, p.opts.Now())
+			if err != nil && ctx.Err() == nil && !errors.Is(err, errEnding) {
 				p.metrics.parking.WithLabelValues("failed").Inc()
-				part.log.Warn().Err(err).Msg("idle threads are not parked for now")
+				part.log.Warn().Err(err).Time("again_at", k.rests).Msg("idle threads are not parked for now")
 			}
 		}
 	}
+}
+
+// busy reports whether the lane would let the parking of all partitions wait: for an object, or for an outbox that is full.
+func (p *partition) busy() bool { return len(p.turns) > 0 || p.outbox.full() }
+
+// ended notes how a round of a partition has ended: after failures it rests, longer each time.
+func (k *parkingPart) ended(err error, now time.Time) {
+	if err == nil {
+		k.pause = 0
+		return
+	}
+	k.pause = min(max(2*k.pause, parkPause), mostParkPause)
+	k.rests = now.Add(k.pause)
 }
 
 // fill allows for the threads of the time since the last call, those of a second at most.
@@ -229,6 +266,7 @@ func (p *Processor) settled(ctx context.Context, k *parkingPart, now time.Time) 
 func (p *Processor) idleThreads(ctx context.Context, k *parkingPart, now time.Time) (list []*state.Packed, err error) {
 	snapshot := p.store.Snapshot(k.part.id)
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	var sending map[string]bool
 	most, looks, more, size := min(parkAtOnce, int(p.parking.room)), 0, false, uint64(0)
 	err = snapshot.HeadersAfter(k.after, func(h *thread.Header) (bool, error) {
 		if len(list) == most || size >= parkBytes || looks == parkLooks {
@@ -249,7 +287,10 @@ func (p *Processor) idleThreads(ctx context.Context, k *parkingPart, now time.Ti
 			return true, nil
 		}
 		_, looked, err := snapshot.IdleAt(h.Thread)
-		if err != nil || looked || k.waits[h.Thread] {
+		if err == nil && sending == nil {
+			sending, err = snapshot.Sending()
+		}
+		if err != nil || looked || k.waits[h.Thread] || sending[h.Thread] {
 			return true, err
 		}
 		packed, err := snapshot.Pack(h.Thread)
@@ -335,32 +376,49 @@ func (p *Processor) tidyParked(ctx context.Context, k *parkingPart, now time.Tim
 		}
 		return len(fresh) < parkLooks && len(old) < parkAtOnce, nil
 	})
-	if err != nil || len(fresh)+len(old) == 0 {
+	if err != nil {
 		return err
 	}
+	if len(fresh) > 0 { // first: what can't be deleted does not keep them from being noted
+		err = part.call(ctx, func() error {
+			for _, u := range fresh {
+				u.Since = now
+				part.part.NoteUnparked(u)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var gone []state.Unparked
+	var failed error
 	for _, u := range old {
 		if part.leaves.Load() || part.rivaled.Load() || p.part(part.id) != part {
 			return errNotOwn
 		}
 		stub, err := p.store.View(part.id).Parked(u.Thread)
 		if err == nil && (stub == nil || stub.Object != u.Object) {
-			err = p.shelf.Delete(ctx, part.id, u.Object)
-			p.metrics.parking.WithLabelValues("deleted").Inc()
+			if err = p.shelf.Delete(ctx, part.id, u.Object); err == nil {
+				p.metrics.parking.WithLabelValues("deleted").Inc()
+			}
 		}
 		if err != nil {
-			return err
+			failed = err
+			break
 		}
+		gone = append(gone, u)
 	}
-	return part.call(ctx, func() error {
-		for _, u := range fresh {
-			u.Since = now
-			part.part.NoteUnparked(u)
-		}
-		for _, u := range old {
+	if len(gone) == 0 {
+		return failed
+	}
+	err = part.call(ctx, func() error {
+		for _, u := range gone {
 			part.part.ForgetUnparked(u)
 		}
 		return nil
 	})
+	return errors.Join(failed, err)
 }
 
 // lostParked has a partition be made again from the log, whose store names rows of a parked thread that are lost. What the log has no more, since retention has

@@ -3,7 +3,10 @@ package processor_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,9 +45,11 @@ func TestBeginsFromSnapshotsOfParkedThreads(t *testing.T) {
 	first := f.join()
 	load.publish(t, f.broker.Conn(), 400)
 	f.settleAll()
-	until(t, "no threads are parked", func() bool { return valueOf(t, first.Processor, "precis_parked_threads", "") > 8 })
+	until(t, "no threads are parked", func() bool { parked, back := first.Parked(); return parked-back > 8 })
 	made := valueOf(t, first.Processor, "precis_snapshots_total", "made")
-	load.publish(t, f.broker.Conn(), 100)
+	for n := range 4 * f.config.Partitions { // a snapshot is made where there are events; those of other threads leave the parked ones alone
+		put(t, f.broker.Conn(), fmt.Sprint("thread.message.beside", n), `{"message_id":"m1","role":"user","content":"Look at the harbour."}`)
+	}
 	f.settleAll()
 	until(t, "there are no snapshots", func() bool {
 		return valueOf(t, first.Processor, "precis_snapshots_total", "made") > made+float64(f.config.Partitions)
@@ -58,9 +63,7 @@ func TestBeginsFromSnapshotsOfParkedThreads(t *testing.T) {
 	}
 	load.publish(t, f.broker.Conn(), 100)
 	f.settleAll()
-	if parked, back := second.Parked(); parked == 0 || back == 0 {
-		t.Errorf("parked %v, back %v", parked, back)
-	}
+	until(t, "none is parked, or came back", func() bool { parked, back := second.Parked(); return parked > 0 && back > 0 })
 	f.exact()
 	f.end(second, false)
 }
@@ -370,5 +373,159 @@ func TestParkedOnlyWhatTheServerStillHas(t *testing.T) {
 	until(t, "the thread is not parked", p.parked)
 	if rows, err := s.View(s.partition("p")).Messages("p", 1, 2); err != nil || len(rows) != 1 {
 		t.Errorf("%d messages: %v", len(rows), err)
+	}
+}
+
+// A failure of the batch with which rows leave ends the processor: nothing else may become durable with it.
+func TestParkingThatFails(t *testing.T) {
+	t.Parallel()
+	c := settings(t)
+	c.Partitions = 2
+	processor.ParkAtOnce(c)
+	b, fails := openBroker(t, t.TempDir()), errors.New("the batch fails")
+	var failed atomic.Bool
+	p := start(t, processor.Options{
+		Config: c, Logger: logger(t), Broker: b, FS: state.Memory(), Tend: time.Hour,
+		Failpoint: func(point string, _ int) error {
+			if point == processor.FailFlush && strings.Contains(string(debug.Stack()), "(*partition).park(") && failed.CompareAndSwap(false, true) {
+				return fails
+			}
+			return nil
+		},
+	})
+	put(t, b.Conn(), "thread.message.p", `{"message_id":"m1","role":"user","content":"Look at the harbour."}`)
+	select {
+	case err := <-p.done:
+		if !errors.Is(err, fails) {
+			t.Errorf("it ends with %v", err)
+		}
+	case <-within(t).Done():
+		t.Fatalf("it goes on; a batch has failed: %t", failed.Load())
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A store that is behind the record of a parked thread's expiry can't adopt it while the thread's rows can't be read: its partition is not current meanwhile, and the others are.
+func TestAdoptsWhenParkedRowsAreBack(t *testing.T) {
+	t.Parallel()
+	c := requested(t)
+	c.Policies[0].Staleness.TTL = time.Hour
+	processor.ParkAtOnce(c)
+	s := &parkedScene{scene: stage(t, c), t: t}
+	defer s.finish()
+	s.publish("tool.result.p", large("a"))
+	s.tended()
+	until(t, "the thread is not parked", s.parked)
+	s.end()
+	before := s.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+	s.open()
+	other := "q" // whose event comes before the expiry
+	for s.publish("tool.result."+other, large("b")); s.partition(other) != s.partition("p"); s.publish("tool.result."+other, large("b")) {
+		other += "q"
+	}
+	s.clock.forward(61 * time.Minute)
+	s.tended()
+	s.saw("p", 1, "stale tool:a ttl_expired regenerate")
+	s.end()
+	s.fs = before
+	back := s.takeAway()
+	s.config.Parking.After = 0
+	s.running = start(t, processor.Options{Config: s.config, Logger: logger(t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1})
+	until(t, "the record is not waited for", func() bool {
+		select {
+		case err := <-s.done:
+			t.Fatalf("it ends: %v", err)
+		default:
+		}
+		return valueOf(t, s.Processor, "precis_parking_total", "unread") > 1
+	})
+	if s.Current(s.partition("p")) {
+		t.Error("a partition that lacks a record is current")
+	}
+	back()
+	s.settled()
+	until(t, "the partition is not current", func() bool { return s.Current(s.partition("p")) })
+	if sum, err := s.View(s.partition("p")).Header("p"); err != nil || sum.SummariesActive != 0 {
+		t.Errorf("%+v: %v", sum, err)
+	}
+}
+
+// Expired summaries of threads whose rows can be read do not wait for those of a parked one.
+func TestExpiryBesideParkedRowsThatAreAway(t *testing.T) {
+	t.Parallel()
+	c := requested(t)
+	c.Policies[0].Staleness.TTL = time.Hour
+	processor.ParkAtOnce(c)
+	s := &parkedScene{scene: stage(t, c), t: t}
+	defer s.finish()
+	s.publish("tool.result.p", large("a"))
+	s.tended()
+	until(t, "the thread is not parked", s.parked)
+	s.end()
+	back := s.takeAway()
+	s.config.Parking.After = 0
+	s.open()
+	other := "q"
+	for s.publish("tool.result."+other, large("b")); s.partition(other) != s.partition("p"); s.publish("tool.result."+other, large("b")) {
+		other += "q"
+	}
+	s.tended()
+	s.clock.forward(61 * time.Minute)
+	s.tended()
+	s.saw(other, 1, "stale tool:b ttl_expired regenerate")
+	s.saw("p", 1)
+	if more := s.FindJob(t.Context(), s.partition("p"), "p", "none", 100*time.Millisecond); more {
+		t.Error("a job of a thread whose rows can't be read is found to have ended")
+	}
+	s.end()
+	back()
+	s.open()
+	s.tended()
+	s.saw("p", 1, "stale tool:a ttl_expired regenerate")
+	if more := s.FindJob(t.Context(), s.partition("p"), "p", "none", time.Minute); !more {
+		t.Error("a job that has ended is looked for until the end")
+	}
+}
+
+// Objects that the server does not delete are noted all the same, and tried again.
+func TestObjectsThatCantBeDeleted(t *testing.T) {
+	t.Parallel()
+	c := settings(t)
+	processor.ParkAtOnce(c)
+	b := openBroker(t, t.TempDir())
+	_, err := b.JetStream().CreateStream(within(t), jetstream.StreamConfig{Name: parked.Stream, Subjects: []string{"precis.parked.*.*.*"}, MaxMsgsPerSubject: 1, AllowDirect: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Partitions = 2
+	s := &parkedScene{t: t, scene: &scene{schedule: &schedule{t: t, broker: b, config: c, fs: vfs.NewCrashableMem()}, clock: &clockAhead{}}}
+	s.open()
+	defer s.finish()
+	noted := func() (n int) {
+		err := s.View(s.partition("p")).UnparkedObjects(func(u state.Unparked) (bool, error) {
+			if !u.Since.IsZero() {
+				n++
+			}
+			return true, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for n := range 2 {
+		s.publish("thread.message.p", fmt.Sprintf(`{"message_id":"n%d","role":"user","content":"And at the sea."}`, n))
+		until(t, "the thread is not parked", s.parked)
+	}
+	until(t, "it is not noted", func() bool { return noted() == 1 })
+	s.clock.forward(15 * 24 * time.Hour)
+	until(t, "it is deleted", func() bool { return valueOf(t, s.Processor, "precis_parking_total", "failed") > 0 })
+	before := valueOf(t, s.Processor, "precis_parking_total", "failed")
+	s.publish("thread.message.p", `{"message_id":"n3","role":"user","content":"And at the sea."}`)
+	until(t, "the next one is not noted", func() bool { s.clock.forward(10 * time.Minute); return noted() == 2 }) // which it rests for
+	if n := valueOf(t, s.Processor, "precis_parking_total", "deleted"); n > 0 || before == 0 {
+		t.Errorf("deleted %v, failed %v", n, before)
 	}
 }

@@ -292,10 +292,13 @@ func (p *partition) turn(work func() error) {
 	}
 }
 
-// do runs work in the lane's goroutine, unless something there has failed.
+// do runs work in the lane's goroutine, unless something there has failed. Work may note a failure itself, and return nothing.
 func (p *partition) do(work func() error) {
-	if p.failure == nil {
-		p.failure = p.taken(work)
+	if p.failure != nil {
+		return
+	}
+	if err := p.taken(work); p.failure == nil {
+		p.failure = err
 	}
 }
 

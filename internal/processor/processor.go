@@ -91,7 +91,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	if err := p.awaitRoom(ctx); err != nil {
 		return nil, err
 	}
-	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote, Objects: shelved{p}, Lost: p.lostParked, Unparked: func(int, state.Parked) { p.metrics.parking.WithLabelValues("back").Inc() }}); err != nil {
+	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote, Objects: newShelved(p), Lost: p.lostParked, Unparked: func(int, state.Parked) { p.metrics.parking.WithLabelValues("back").Inc() }}); err != nil {
 		return nil, err
 	}
 	if opts.FS == nil {

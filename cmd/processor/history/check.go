@@ -85,29 +85,46 @@ func (c *Check) check(ctx context.Context, a *console.App, store *state.Store, r
 	}
 	res.Partitions = max(n-1, 0)
 	report := func(p state.Problem) { res.Problems = append(res.Problems, p) }
+	parks := store.Format() != state.Format()
+	if !parks { // before anything else: its problems do not depend on a server
+		if err := store.Check(n, report); err != nil {
+			return err
+		}
+	}
 	b, err := c.broker(ctx, log)
 	if err != nil {
 		return err
 	}
 	if b == nil {
-		if err = store.Check(n, report); errors.Is(err, state.ErrParked) {
+		if parks {
+			err = checkParked(store, n, report)
+		}
+		if errors.Is(err, state.ErrParked) {
 			err = fmt.Errorf("%w: give the server with --nats", err)
 		}
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close(context.WithoutCancel(ctx))) }()
-	store.ReadParked(parked.New(b.JetStream(), nil))
-	if err := store.Check(n, report); err != nil {
-		if errors.Is(err, state.ErrLost) {
-			err = fmt.Errorf("%w: %w", state.ErrDamaged, err)
+	if parks {
+		store.ReadParked(parked.New(b.JetStream(), nil))
+		if err := checkParked(store, n, report); err != nil {
+			return err
 		}
-		return err
 	}
 	res.Log = b.URL()
 	if b.Embedded() {
 		res.Log = processor.BrokerDir(c.Data)
 	}
 	return c.compare(ctx, a, store, b, res, report)
+}
+
+// checkParked checks a store some of whose rows a server has.
+func checkParked(store *state.Store, partitions int, report func(state.Problem)) error {
+	err := store.Check(partitions, report)
+	if errors.Is(err, state.ErrLost) {
+		err = fmt.Errorf("%w: %w", state.ErrDamaged, err)
+	}
+	return err
 }
 
 func (c *Check) compare(ctx context.Context, a *console.App, store *state.Store, b *broker.Broker, res *checked, report func(state.Problem)) (err error) {
