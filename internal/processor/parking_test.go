@@ -46,14 +46,7 @@ func TestBeginsFromSnapshotsOfParkedThreads(t *testing.T) {
 	load.publish(t, f.broker.Conn(), 400)
 	f.settleAll()
 	until(t, "no threads are parked", func() bool { parked, back := first.Parked(); return parked-back > 8 })
-	made := valueOf(t, first.Processor, "precis_snapshots_total", "made")
-	for n := range 4 * f.config.Partitions { // a snapshot is made where there are events; those of other threads leave the parked ones alone
-		put(t, f.broker.Conn(), fmt.Sprint("thread.message.beside", n), `{"message_id":"m1","role":"user","content":"Look at the harbour."}`)
-	}
-	f.settleAll()
-	until(t, "there are no snapshots", func() bool {
-		return valueOf(t, first.Processor, "precis_snapshots_total", "made") > made+float64(f.config.Partitions)
-	})
+	f.snapshotsOf(func() float64 { return valueOf(t, first.Processor, "precis_snapshots_total", "made") })
 	f.end(first, true)
 	f.disks = nil
 	second := f.join()
@@ -66,6 +59,19 @@ func TestBeginsFromSnapshotsOfParkedThreads(t *testing.T) {
 	until(t, "none is parked, or came back", func() bool { parked, back := second.Parked(); return parked > 0 && back > 0 })
 	f.exact()
 	f.end(second, false)
+}
+
+// snapshotsOf waits until the partitions have made snapshots of what is there. One is made where there are events: those of other threads leave the
+// parked ones alone.
+func (f *flock) snapshotsOf(made func() float64) {
+	f.t.Helper()
+	enough, n := made()+2*float64(f.config.Partitions), 0 // one of each may have begun before
+	until(f.t, "there are no snapshots", func() bool {
+		n++
+		put(f.t, f.broker.Conn(), fmt.Sprint("thread.message.beside", n), `{"message_id":"m1","role":"user","content":"Look at the harbour."}`)
+		return made() >= enough
+	})
+	f.settleAll()
 }
 
 // Two processors whose stores and snapshots name objects that are gone make the partitions again from the log, and go on.
@@ -84,10 +90,7 @@ func TestLostRowsInCluster(t *testing.T) {
 	made := func() float64 {
 		return valueOf(t, first.Processor, "precis_snapshots_total", "made") + valueOf(t, second.Processor, "precis_snapshots_total", "made")
 	}
-	before := made()
-	load.publish(t, f.broker.Conn(), 50)
-	f.settleAll()
-	until(t, "there are no snapshots", func() bool { return made() > before+float64(f.config.Partitions) })
+	f.snapshotsOf(made)
 	stream, err := f.broker.JetStream().Stream(within(t), parked.Stream)
 	if err == nil {
 		err = stream.Purge(within(t))
