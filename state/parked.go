@@ -112,10 +112,16 @@ type packs struct {
 	mu      sync.Mutex
 	lru     *simplelru.LRU[[32]byte, *pack]
 	bytes   int
-	flights map[[32]byte]*flight
+	flights map[aboard]*flight
 }
 
-// flight is a read that is under way, for all that want its rows.
+// aboard are those that one read is for: partitions that wait, or requests. A partition that took a request's would queue behind requests with it.
+type aboard struct {
+	digest [32]byte
+	waits  bool
+}
+
+// flight is a read that is under way, for all aboard.
 type flight struct {
 	done chan struct{} // closed when rows and err are there
 	rows *pack
@@ -123,32 +129,32 @@ type flight struct {
 }
 
 // board returns the rows if they are there, or the read that is under way; first says that the caller has to do it, and land.
-func (p *packs) board(digest [32]byte) (rows *pack, f *flight, first bool) {
+func (p *packs) board(digest [32]byte, waits bool) (rows *pack, f *flight, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if rows, _ = p.lru.Get(digest); rows != nil {
 		return rows, nil, false
 	}
-	if f = p.flights[digest]; f == nil {
+	if f = p.flights[aboard{digest, waits}]; f == nil {
 		f, first = &flight{done: make(chan struct{})}, true
-		p.flights[digest] = f
+		p.flights[aboard{digest, waits}] = f
 	}
 	return nil, f, first
 }
 
 // land ends a read.
-func (p *packs) land(digest [32]byte, f *flight) {
+func (p *packs) land(digest [32]byte, waits bool, f *flight) {
 	if f.rows != nil {
 		p.put(digest, f.rows)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.flights, digest)
+	delete(p.flights, aboard{digest, waits})
 	close(f.done)
 }
 
 func newPacks() *packs {
-	p := &packs{requests: make(chan struct{}, fetchesAtOnce), partitions: make(chan struct{}, fetchesAtOnce), flights: map[[32]byte]*flight{}}
+	p := &packs{requests: make(chan struct{}, fetchesAtOnce), partitions: make(chan struct{}, fetchesAtOnce), flights: map[aboard]*flight{}}
 	lru, err := simplelru.NewLRU(packsBytes>>10, func(_ [32]byte, k *pack) { p.bytes -= k.weight() })
 	if err != nil {
 		panic(fmt.Sprintf("keep parked rows: %v", err)) // its size is more than 0
@@ -476,14 +482,14 @@ func (s *Store) fetch(partition uint16, name string, stub Parked, end <-chan str
 	if s.opts.Objects == nil {
 		return nil, fmt.Errorf("%w: thread %q: no server to read them from", ErrParked, name)
 	}
-	rows, f, first := s.packs.board(stub.Digest)
+	rows, f, first := s.packs.board(stub.Digest, end != nil)
 	if rows != nil {
 		return rows, nil
 	}
 	ctx, cancel := until(end, stub.patience())
 	defer cancel()
 	if first {
-		defer s.packs.land(stub.Digest, f)
+		defer s.packs.land(stub.Digest, end != nil, f)
 		f.rows, f.err = s.read(ctx, partition, name, stub, end != nil)
 		return f.rows, f.err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -206,10 +207,18 @@ func (p *Processor) parkSome(ctx context.Context, k *parkingPart) error {
 	if now.Before(k.begin) || p.parking.room < 1 {
 		return nil
 	}
-	idle, err := p.idleThreads(ctx, k, now)
-	if err != nil || len(idle) == 0 {
-		return err
+	idle, more, err := p.idleThreads(k, now)
+	if err == nil && len(idle) > 0 {
+		err = p.putIdle(ctx, k, idle, now)
 	}
+	if err == nil && !more { // behind what this round has put: a deletion that fails holds up no thread
+		err = p.passed(ctx, k, now)
+	}
+	return err
+}
+
+// putIdle puts objects of threads, whose rows leave when the objects have stood long enough.
+func (p *Processor) putIdle(ctx context.Context, k *parkingPart, idle []*state.Packed, now time.Time) error {
 	p.parking.room -= float64(len(idle))
 	places, err := p.shelf.Put(ctx, k.part.id, idle)
 	if err != nil {
@@ -262,12 +271,12 @@ func (p *Processor) settled(ctx context.Context, k *parkingPart, now time.Time) 
 	return done, nil
 }
 
-// idleThreads packs the next threads that have been idle for long enough. A pass ends with the last thread.
-func (p *Processor) idleThreads(ctx context.Context, k *parkingPart, now time.Time) (list []*state.Packed, err error) {
+// idleThreads packs the next threads that have been idle for long enough. A pass ends with the last thread, behind which there are no more.
+func (p *Processor) idleThreads(k *parkingPart, now time.Time) (list []*state.Packed, more bool, err error) {
 	snapshot := p.store.Snapshot(k.part.id)
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	var sending map[string]bool
-	most, looks, more, size := min(parkAtOnce, int(p.parking.room)), 0, false, uint64(0)
+	most, looks, size := min(parkAtOnce, int(p.parking.room)), 0, uint64(0)
 	err = snapshot.HeadersAfter(k.after, func(h *thread.Header) (bool, error) {
 		if len(list) == most || size >= parkBytes || looks == parkLooks {
 			more = true
@@ -299,10 +308,7 @@ func (p *Processor) idleThreads(ctx context.Context, k *parkingPart, now time.Ti
 		}
 		return true, err
 	})
-	if err == nil && !more {
-		err = p.passed(ctx, k, now)
-	}
-	return list, err
+	return list, more, err
 }
 
 // passed ends a pass over the threads of a partition.
@@ -460,4 +466,24 @@ func (p *Processor) dropLost(ids []int) (err error) {
 		err = errors.Join(err, p.dropAgain(id))
 	}
 	return err
+}
+
+// dropAtEnd drops the rows of partitions whose parked rows are lost, for the next start of a processor that is alone: in a cluster, the next owner finds it
+// out. What a handler may still write to, since it is stuck, stays: the next start finds it out again.
+func (p *Processor) dropAtEnd() error {
+	if p.opts.Config.Cluster.Name != "" {
+		return nil
+	}
+	running := p.running.Load()
+	return p.dropLost(slices.DeleteFunc(p.all(), func(id int) bool {
+		if running == nil || running.byID[id] == nil {
+			return false
+		}
+		select {
+		case <-running.byID[id].worker.gone:
+			return false
+		default:
+			return true
+		}
+	}))
 }

@@ -391,7 +391,7 @@ func (p *Processor) Close(ctx context.Context) error {
 		errs = append(errs, p.broker.Close(ctx))
 	}
 	if p.store != nil {
-		errs = append(errs, p.dropLost(p.all()), p.store.Close())
+		errs = append(errs, p.dropAtEnd(), p.store.Close())
 	}
 	return errors.Join(errs...)
 }

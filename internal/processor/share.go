@@ -231,6 +231,7 @@ func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition
 			if err := p.dropRows(id); err != nil {
 				return nil, err
 			}
+			p.madeAgain(id)
 		}
 	}
 }
@@ -246,10 +247,15 @@ func (p *Processor) dropAgain(id int) error {
 	if err := p.dropRows(id); err != nil {
 		return err
 	}
-	p.shares.mu.Lock()
-	delete(p.shares.redo, id)
-	p.shares.mu.Unlock()
+	p.madeAgain(id)
 	return nil
+}
+
+// madeAgain notes that a partition's rows are dropped, once.
+func (p *Processor) madeAgain(id int) {
+	p.shares.mu.Lock()
+	defer p.shares.mu.Unlock()
+	delete(p.shares.redo, id)
 }
 
 // Release implements cluster.Holder.
